@@ -1,0 +1,291 @@
+// The table of models, and what all scenes do alike: collide, step, and keep book of energy and
+// penetration.
+#include "models.h"
+#include "scene.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONTACTS_MAX = 16, SIZES_MAX = 16, NAME_MAX_LENGTH = 24 };
+
+// A body that far away was thrown out of its scene, and ODE's collision would soon overflow.
+static const double edge_of_the_world = 1e6; // m
+
+// A solver that creates no energy still rounds.
+static const double good_energy_gain = 1e-6; // of the first energy
+
+const sprag_model sprag_models[] = {
+    // name, summary, step, seconds, settled, driven, size, script
+    {"slope", "box at rest on a 20 deg slope, mu 0.5", 0.01, 10, 1, 0, 0, &sprag_slope},
+    {"push", "four boxes pushed at 0, 15, 30, 45 deg, mu 0.5", 0.01, 16, 1, 1, 0, &sprag_push},
+    {"slide", "box that slides to rest, mu 0.3", 0.01, 2, 0, 0, 0, &sprag_slide},
+    {"stack", "ten equal boxes", 0.01, 10, 1, 0, 0, &sprag_stack},
+    {"stack-geometric", "ten boxes, 1 kg to 1000 kg on top", 0.01, 10, 1, 0, 0,
+     &sprag_stack_geometric},
+    {"stack-heavy-top", "nine boxes of 1 kg under one of 1000 kg", 0.01, 10, 1, 0, 0,
+     &sprag_stack_heavy_top},
+    {"heavy", "1 kg box under a box of 100 kg", 0.01, 10, 1, 0, 0, &sprag_heavy},
+    {"bounce", "ball dropped from 1 m, restitution 0.8", 0.01, 2, 0, 0, 0, &sprag_bounce},
+    {"wall", "balls at 5, 20, 50, 100 m/s against a 10 cm wall", 0.01, 1, 0, 0, 0, &sprag_wall},
+    {"gripper", "cube of 0.5 kg held by two fingers, mu 0.8", 0.01, 30, 1, 1, 0, &sprag_gripper},
+    {"rolling", "SimBenchmark: plate with 25 balls, pushed along y", 0.001, 4, 0, 1, 0,
+     &sprag_rolling},
+    {"rolling-xy", "the same, pushed at 60 deg", 0.001, 4, 0, 1, 0, &sprag_rolling_xy},
+    {"chain", "20 links on ball joints, falling from the horizontal", 0.01, 5, 0, 0, 0,
+     &sprag_chain},
+    {"chain-hinge", "the same on hinges about y and z in turn", 0.01, 5, 0, 0, 0,
+     &sprag_chain_hinge},
+    {"car", "four sprung wheels, driven and steered", 0.01, 12, 1, 1, 0, &sprag_car},
+    {"pile", "spheres and boxes in a bin; pile:500 for another number", 0.01, 3, 2, 0, 100,
+     &sprag_pile},
+    {0},
+};
+
+// A name like "pile:500" needs a row of its own that outlives the call.
+static const sprag_model *sized(const sprag_model *model, long size)
+{
+    static sprag_model row[SIZES_MAX];
+    static char name[SIZES_MAX][NAME_MAX_LENGTH];
+    int i = 0;
+    while (i < SIZES_MAX && row[i].name &&
+           (row[i].script != model->script || row[i].size != size)) {
+        i++;
+    }
+    if (i == SIZES_MAX) {
+        return NULL;
+    }
+    if (!row[i].name) {
+        snprintf(name[i], sizeof name[i], "%s:%ld", model->name, size);
+        row[i] = *model;
+        row[i].name = name[i];
+        row[i].size = (int)size;
+    }
+    return &row[i];
+}
+
+const sprag_model *sprag_model_find(const char *name)
+{
+    size_t length = strcspn(name, ":");
+    const sprag_model *model = sprag_models;
+    while (model->name && (strlen(model->name) != length || strncmp(model->name, name, length))) {
+        model++;
+    }
+    if (!model->name || !name[length]) {
+        return model->name ? model : NULL;
+    }
+    char *end;
+    long size = strtol(name + length + 1, &end, 10);
+    if (model->size == 0 || *end || end == name + length + 1 || size < 1 || size > 100000) {
+        return NULL;
+    }
+    return sized(model, size);
+}
+
+static dBodyID add_body(sprag_scene *scene, const dMass *mass, dGeomID geom, double x, double y,
+                        double z)
+{
+    dBodyID body = dBodyCreate(scene->world);
+    dBodySetMass(body, mass);
+    dBodySetPosition(body, x, y, z);
+    dGeomSetBody(geom, body);
+    dBodyID *list = realloc(scene->body, ((size_t)scene->bodies + 1) * sizeof *list);
+    if (list) {
+        scene->body = list;
+        scene->body[scene->bodies++] = body;
+    } else {
+        scene->failed = 1;
+    }
+    return body;
+}
+
+dBodyID sprag_scene_box(sprag_scene *scene, double mass, const double side[3], double x, double y,
+                        double z)
+{
+    dMass m;
+    dMassSetBoxTotal(&m, mass, side[0], side[1], side[2]);
+    return add_body(scene, &m, dCreateBox(scene->space, side[0], side[1], side[2]), x, y, z);
+}
+
+dBodyID sprag_scene_cube(sprag_scene *scene, double mass, double side, double x, double y, double z)
+{
+    return sprag_scene_box(scene, mass, (const double[3]){side, side, side}, x, y, z);
+}
+
+dBodyID sprag_scene_ball(sprag_scene *scene, double mass, double radius, double x, double y,
+                         double z)
+{
+    dMass m;
+    dMassSetSphereTotal(&m, mass, radius);
+    return add_body(scene, &m, dCreateSphere(scene->space, radius), x, y, z);
+}
+
+dGeomID sprag_scene_floor(sprag_scene *scene)
+{
+    return dCreatePlane(scene->space, 0, 0, 1, 0);
+}
+
+double sprag_scene_time(const sprag_scene *scene)
+{
+    return (double)scene->steps_done * scene->step;
+}
+
+int sprag_scene_reaches(const sprag_scene *scene, double t)
+{
+    return scene->steps_done == lround(t / scene->step);
+}
+
+double sprag_distance(const dReal *a, const dReal *b)
+{
+    return sqrt(pow(a[0] - b[0], 2) + pow(a[1] - b[1], 2) + pow(a[2] - b[2], 2));
+}
+
+// w . I w / 2 + m v . v / 2 - m g . x, the turning in the body's own frame, where I is known.
+static double energy_of(const sprag_scene *scene, dBodyID body)
+{
+    dMass m;
+    dBodyGetMass(body, &m);
+    dVector3 g, w, spin;
+    dWorldGetGravity(scene->world, g);
+    const dReal *x = dBodyGetPosition(body);
+    const dReal *v = dBodyGetLinearVel(body);
+    const dReal *turn = dBodyGetAngularVel(body);
+    dBodyVectorFromWorld(body, turn[0], turn[1], turn[2], w);
+    dMultiply0_331(spin, m.I, w);
+    return dCalcVectorDot3(w, spin) / 2 + m.mass * dCalcVectorDot3(v, v) / 2 -
+           m.mass * dCalcVectorDot3(g, x);
+}
+
+static double total_energy(const sprag_scene *scene)
+{
+    double sum = 0;
+    for (int i = 0; i < scene->bodies; i++) {
+        sum += energy_of(scene, scene->body[i]);
+    }
+    return sum;
+}
+
+static int is_finite(dBodyID body)
+{
+    const dReal *x = dBodyGetPosition(body);
+    const dReal *v = dBodyGetLinearVel(body);
+    const dReal *w = dBodyGetAngularVel(body);
+    const dReal *q = dBodyGetQuaternion(body);
+    int finite = isfinite(q[3]);
+    for (int i = 0; i < 3; i++) {
+        finite = finite && fabs(x[i]) < edge_of_the_world && isfinite(v[i]) && isfinite(w[i]) &&
+                 isfinite(q[i]);
+    }
+    return finite;
+}
+
+// Contacts between two geoms, as any ODE program makes them.
+static void touch(void *data, dGeomID a, dGeomID b)
+{
+    sprag_scene *scene = data;
+    const sprag_script *script = scene->model->script;
+    dBodyID p = dGeomGetBody(a), q = dGeomGetBody(b);
+    if ((!p && !q) || (p && q && dAreConnectedExcluding(p, q, dJointTypeContact))) {
+        return;
+    }
+    dContact contact[CONTACTS_MAX] = {0};
+    int count = dCollide(a, b, script->contacts, &contact[0].geom, sizeof contact[0]);
+    for (int i = 0; i < count; i++) {
+        dSurfaceParameters *surface = &contact[i].surface;
+        surface->mode = dContactApprox1;
+        surface->mu = script->friction;
+        if (script->surface) {
+            script->surface(scene, a, b, surface);
+        }
+        dJointAttach(dJointCreateContact(scene->world, scene->contacts, &contact[i]), p, q);
+        scene->penetration = fmax(scene->penetration, contact[i].geom.depth);
+        scene->mean_penetration +=
+            (contact[i].geom.depth - scene->mean_penetration) / ++scene->touching;
+    }
+}
+
+int sprag_scene_open(sprag_scene *scene, const sprag_model *model, double step)
+{
+    *scene = (sprag_scene){.model = model, .step = step > 0 ? step : model->step};
+    if (model->script->data) {
+        scene->data = calloc(1, model->script->data);
+        if (!scene->data) {
+            return 0;
+        }
+    }
+    scene->world = dWorldCreate();
+    scene->space = dHashSpaceCreate(NULL);
+    scene->contacts = dJointGroupCreate(0);
+    dWorldSetGravity(scene->world, 0, 0, -SPRAG_GRAVITY);
+    model->script->open(scene);
+    if (scene->failed) {
+        sprag_scene_close(scene);
+        return 0;
+    }
+    scene->energy = scene->first_energy = total_energy(scene);
+    return 1;
+}
+
+void sprag_scene_step(sprag_scene *scene)
+{
+    const sprag_script *script = scene->model->script;
+    if (scene->nonfinite) {
+        return; // ODE's collision would end the program
+    }
+    if (script->before_step) {
+        script->before_step(scene);
+    }
+    scene->penetration = scene->mean_penetration = scene->touching = 0;
+    if (script->contacts) {
+        dSpaceCollide(scene->space, scene, touch);
+    }
+    dWorldStep(scene->world, scene->step);
+    dJointGroupEmpty(scene->contacts);
+    scene->steps_done++;
+
+    for (int i = 0; i < scene->bodies; i++) {
+        scene->nonfinite += !is_finite(scene->body[i]);
+    }
+    if (scene->nonfinite) {
+        return;
+    }
+    if (sprag_scene_time(scene) > scene->model->settled) {
+        scene->worst_penetration = fmax(scene->worst_penetration, scene->penetration);
+    }
+    scene->energy = total_energy(scene);
+    scene->energy_gain = fmax(scene->energy_gain, scene->energy - scene->first_energy);
+    if (script->after_step) {
+        script->after_step(scene);
+    }
+}
+
+int sprag_scene_measure(const sprag_scene *scene, sprag_measure *measures)
+{
+    const sprag_model *model = scene->model;
+    const sprag_script *script = model->script;
+    int count = script->measure(scene, measures);
+    if (script->contacts) {
+        measures[count++] =
+            (sprag_measure){"penetration", "m", scene->worst_penetration, 0,
+                            script->penetration > 0 ? script->penetration : SPRAG_GOOD_LENGTH};
+    }
+    if (!model->driven) {
+        measures[count++] = (sprag_measure){"energy growth", "J", scene->energy_gain, NAN,
+                                            good_energy_gain * fabs(scene->first_energy)};
+    }
+    for (int i = 0; scene->nonfinite && i < count; i++) {
+        measures[i].value = NAN;
+    }
+    return count;
+}
+
+void sprag_scene_close(sprag_scene *scene)
+{
+    dJointGroupDestroy(scene->contacts);
+    dSpaceDestroy(scene->space);
+    dWorldDestroy(scene->world);
+    free(scene->body);
+    free(scene->data);
+    *scene = (sprag_scene){0};
+}

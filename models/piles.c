@@ -1,0 +1,115 @@
+// Spheres and boxes of 8 to 16 cm, half of each, dropped into a bin: many contacts, no symmetry.
+// Once they lie, they must neither be in one another, nor move, nor be outside.
+#include "scene.h"
+
+#include <math.h>
+#include <stdint.h>
+
+static const double least = 0.08, largest = 0.16; // m, a body's sides
+static const double spacing = 0.3;                // m, at first; clear of each other however turned
+static const double wall = 0.2;                   // m, thickness
+static const double density = 1000;               // kg/m^3
+
+typedef struct pile {
+    uint64_t random; // state
+    double side;     // m, of the bin, inside
+    double depth;    // m, mean over contacts, summed over steps since settled
+    double speed;    // m/s, mean over bodies, likewise
+    long steps;      // since settled
+} pile;
+
+// In [low, high), the same on every machine (Knuth's MMIX generator).
+static double draw(pile *p, double low, double high)
+{
+    p->random = p->random * 6364136223846793005u + 1442695040888963407u;
+    return low + (high - low) * (double)(p->random >> 11) / 9007199254740992.0;
+}
+
+static void add_bin(sprag_scene *scene, double side, double height)
+{
+    sprag_scene_floor(scene);
+    for (int i = 0; i < 4; i++) {
+        double far = (i % 2 ? 1 : -1) * (side + wall) / 2, long_side = side + 2 * wall;
+        dGeomID geom =
+            dCreateBox(scene->space, i < 2 ? wall : long_side, i < 2 ? long_side : wall, height);
+        dGeomSetPosition(geom, i < 2 ? far : 0, i < 2 ? 0 : far, height / 2);
+    }
+}
+
+static void add_one(sprag_scene *scene, double x, double y, double z)
+{
+    pile *p = scene->data;
+    double a = draw(p, least, largest), b = draw(p, least, largest), c = draw(p, least, largest);
+    if (scene->bodies % 2) {
+        sprag_scene_ball(scene, density * M_PI / 6 * a * a * a, a / 2, x, y, z);
+    } else {
+        dBodyID box =
+            sprag_scene_box(scene, density * a * b * c, (const double[3]){a, b, c}, x, y, z);
+        dMatrix3 turned;
+        double u = draw(p, -1, 1), v = draw(p, -1, 1), w = draw(p, -1, 1);
+        dRFromAxisAndAngle(turned, u, v, w, draw(p, 0, 3));
+        dBodySetRotation(box, turned);
+    }
+}
+
+// About as high as wide, whatever the size.
+static void pile_open(sprag_scene *scene)
+{
+    pile *p = scene->data;
+    int size = scene->model->size;
+    int row = (int)fmax(2, round(cbrt(0.6 * size)));
+    p->side = row * spacing;
+    p->random = 1;
+    add_bin(scene, p->side, spacing * (size / (row * row) + 2));
+    for (int i = 0; i < size; i++) {
+        double x = spacing * (i % row + 0.5) - p->side / 2 + draw(p, -0.01, 0.01);
+        double y = spacing * (i / row % row + 0.5) - p->side / 2 + draw(p, -0.01, 0.01);
+        add_one(scene, x, y, spacing * (i / (row * row) + 0.75));
+    }
+}
+
+static void pile_after_step(sprag_scene *scene)
+{
+    pile *p = scene->data;
+    if (sprag_scene_time(scene) <= scene->model->settled) {
+        return;
+    }
+    double speed = 0;
+    for (int i = 0; i < scene->bodies; i++) {
+        const dReal *v = dBodyGetLinearVel(scene->body[i]);
+        speed += dCalcVectorLength3(v);
+    }
+    p->speed += speed / scene->bodies;
+    p->depth += scene->mean_penetration;
+    p->steps++;
+}
+
+static int left_the_bin(const sprag_scene *scene)
+{
+    const pile *p = scene->data;
+    int count = 0;
+    for (int i = 0; i < scene->bodies; i++) {
+        const dReal *x = dBodyGetPosition(scene->body[i]);
+        count += x[2] < 0 || fmax(fabs(x[0]), fabs(x[1])) > p->side / 2;
+    }
+    return count;
+}
+
+static int pile_measure(const sprag_scene *scene, sprag_measure *measures)
+{
+    const pile *p = scene->data;
+    double steps = p->steps ? (double)p->steps : NAN;
+    measures[0] = (sprag_measure){"mean penetration", "m", p->depth / steps, 0, SPRAG_GOOD_LENGTH};
+    measures[1] = (sprag_measure){"mean speed", "m/s", p->speed / steps, 0, 1e-3};
+    measures[2] = (sprag_measure){"left the bin", "bodies", left_the_bin(scene), 0, 0.5};
+    return 3;
+}
+
+const sprag_script sprag_pile = {
+    .data = sizeof(pile),
+    .contacts = 8,
+    .friction = 0.5,
+    .open = pile_open,
+    .after_step = pile_after_step,
+    .measure = pile_measure,
+};

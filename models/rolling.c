@@ -1,0 +1,99 @@
+// The rolling test of SimBenchmark (Hwangbo, Kang, Lee, ETH Zurich): a plate on the floor, with 25
+// balls on it, pushed hard enough to slide but too softly for the balls to slide on it. With F the
+// push, M and m the masses of plate and ball, n balls, floor friction mu, and the balls' rolling
+// from rest without slip, plate and balls start at once with the constant accelerations
+//
+//     b = (F - mu (M + n m) g) / (7/2 M + n m)   of the balls, 2/7 of
+//     a = 7/2 b                                  of the plate,
+//
+// since friction f = m b at a ball's foot turns it by b / r and its angular part is 5/2 f / (m r).
+// The figure is SimBenchmark's: squares of the velocity errors of plate and one ball, summed, and
+// meant over the run. A push along the world's y axis suits ODE's friction pyramid; one at 60 deg
+// to x, "xy", is below its corners' reach, and stock ODE's plate stays where it is.
+#include "scene.h"
+
+#include <math.h>
+
+enum { SIDE = 5, BALLS = SIDE * SIDE, PLATE = 0, BALL = 1 };
+
+static const double plate_mass = 10, ball_mass = 1, push = 150; // kg, kg, N
+static const double floor_friction = 0.4, ball_friction = 0.8;
+static const double overlap = 2e-5; // m, at first; SimBenchmark sets ERP to 0, and so it stays
+
+typedef struct rolling {
+    double sum; // m^2/s^2, squares of the errors so far
+} rolling;
+
+static void rolling_open(sprag_scene *scene)
+{
+    dWorldSetERP(scene->world, 0);
+    sprag_scene_floor(scene);
+    sprag_scene_box(scene, plate_mass, (const double[3]){20, 20, 1}, 0, 0, 0.5 - overlap);
+    for (int i = 0; i < BALLS; i++) {
+        sprag_scene_ball(scene, ball_mass, 0.5, 2 * (i / SIDE) - 4, 2 * (i % SIDE) - 4,
+                         1.5 - 3 * overlap);
+    }
+}
+
+static void rolling_surface(const sprag_scene *scene, dGeomID a, dGeomID b,
+                            dSurfaceParameters *surface)
+{
+    (void)scene;
+    int ball = dGeomGetClass(a) == dSphereClass || dGeomGetClass(b) == dSphereClass;
+    surface->mu = ball ? ball_friction : floor_friction;
+}
+
+static double error_of(const sprag_scene *scene, int body, const double direction[2], double speed)
+{
+    const dReal *v = dBodyGetLinearVel(scene->body[body]);
+    return pow(v[0] - speed * direction[0], 2) + pow(v[1] - speed * direction[1], 2) + v[2] * v[2];
+}
+
+// Looks, as SimBenchmark does, before each step.
+static void look_and_push(sprag_scene *scene, const double direction[2])
+{
+    rolling *r = scene->data;
+    double net = push - floor_friction * (plate_mass + BALLS * ball_mass) * SPRAG_GRAVITY;
+    double ball = net / (3.5 * plate_mass + BALLS * ball_mass), t = sprag_scene_time(scene);
+    r->sum += error_of(scene, PLATE, direction, 3.5 * ball * t) +
+              error_of(scene, BALL, direction, ball * t);
+    dBodyAddForce(scene->body[PLATE], push * direction[0], push * direction[1], 0);
+}
+
+static int rolling_measure(const sprag_scene *scene, sprag_measure *measures)
+{
+    const rolling *r = scene->data;
+    double mean = scene->steps_done ? r->sum / (double)scene->steps_done : NAN;
+    measures[0] = (sprag_measure){"velocity error", "m2/s2", mean, 0, 1e-4};
+    return 1;
+}
+
+static void y_before_step(sprag_scene *scene)
+{
+    look_and_push(scene, (const double[2]){0, 1});
+}
+
+static void xy_before_step(sprag_scene *scene)
+{
+    look_and_push(scene, (const double[2]){0.5, sqrt(0.75)});
+}
+
+const sprag_script sprag_rolling = {
+    .data = sizeof(rolling),
+    .contacts = 8,
+    .friction = floor_friction,
+    .open = rolling_open,
+    .surface = rolling_surface,
+    .before_step = y_before_step,
+    .measure = rolling_measure,
+};
+
+const sprag_script sprag_rolling_xy = {
+    .data = sizeof(rolling),
+    .contacts = 8,
+    .friction = floor_friction,
+    .open = rolling_open,
+    .surface = rolling_surface,
+    .before_step = xy_before_step,
+    .measure = rolling_measure,
+};

@@ -1,0 +1,64 @@
+// The ODE functions that we stand in for. LD_PRELOAD, or linking before -lode, makes the program's calls arrive
+// here; in the archive (SPRAG_WRAP) the linker's --wrap does.
+#include "plugin/plugin.h"
+
+#ifdef SPRAG_WRAP
+#define INTERPOSE(name) __wrap_##name
+#define PROCESS_ISLANDS "__wrap__Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfodPFvPK30"
+#else
+#define INTERPOSE(name) name
+#define PROCESS_ISLANDS "_Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfodPFvPK30"
+#endif
+
+SPRAG_API int INTERPOSE(dWorldStep)(dWorldID world, dReal step);
+SPRAG_API int INTERPOSE(dWorldQuickStep)(dWorldID world, dReal step);
+SPRAG_API void INTERPOSE(dWorldDestroy)(dWorldID world);
+SPRAG_API bool process_islands(dWorldID world, const ode_islands *islands, dReal step,
+                               void *stepper, void *max_calls)
+    __asm__(PROCESS_ISLANDS "dxStepperProcessingCallContextEPFjjjE");
+
+// Stock's steppers call dxProcessIslands too: what arrives there from under one of our own calls is
+// stock's.
+static _Thread_local int depth;
+
+static int step_from(dWorldID world, dReal step, stock called)
+{
+    depth++;
+    int done = step_world(world, step, called);
+    depth--;
+    return done;
+}
+
+int INTERPOSE(dWorldStep)(dWorldID world, dReal step)
+{
+    return step_from(world, step, STOCK_STEP);
+}
+
+int INTERPOSE(dWorldQuickStep)(dWorldID world, dReal step)
+{
+    return step_from(world, step, STOCK_QUICK);
+}
+
+void INTERPOSE(dWorldDestroy)(dWorldID world)
+{
+    world_forget(world);
+    sprag_ode_world_destroy(world);
+}
+
+// Programs that took dWorldStep by dlsym from ODE's own handle, as Python's ctypes does, meet us only here: ODE
+// has found the islands already.
+bool process_islands(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
+                     void *max_calls)
+{
+    world_state *w = depth ? NULL : world_find_or_make(world);
+    stock called = sprag_ode_is_quick_stepper(stepper) ? STOCK_QUICK : STOCK_STEP;
+    if (w && w->settings.method->forced && w->settings.method->stepper != called) {
+        report_once("sprag: the program calls ODE's stepper where only its islands can be taken over; "
+                    "method=%s cannot be met and is left aside.",
+                    w->settings.method->name);
+    }
+    if (!w || !w->settings.method->ours || !method_is_possible()) {
+        return sprag_ode_process_islands(world, islands, step, stepper, max_calls);
+    }
+    return step_islands(w, islands, step, called);
+}

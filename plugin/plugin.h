@@ -1,0 +1,99 @@
+// What the files of this folder share.
+#ifndef SPRAG_PLUGIN_H
+#define SPRAG_PLUGIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <uthash.h>
+
+#include "adapters/ode.h"
+#include "plugin/sprag.h"
+#include "solvers/stribeck.h"
+
+// The stock stepper that the program called.
+typedef enum stock { STOCK_STEP, STOCK_QUICK } stock;
+
+typedef struct settings settings;
+typedef struct world_state world_state;
+
+// ---- step.c
+
+// One row per method: what `method=` takes, and which of the two kinds it is.
+typedef struct method {
+    const char *name;
+    const char *summary;
+    bool ours;      // our solver; otherwise a stock stepper
+    bool forced;    // stock: `stock` whatever the program called
+    stock stepper;
+} method;
+
+// The last one's name is NULL.
+extern const method methods[];
+
+// ---- options.c
+
+struct settings {
+    const method *method;
+    sprag_stribeck_options stribeck;
+};
+
+enum { MESSAGE_MAX = 256 };
+
+settings settings_defaults(void);
+
+// Reads "name=value,..." over *s. Returns false and leaves *s as it was when it cannot; message
+// (MESSAGE_MAX bytes) then says which name or value, and what would do.
+bool settings_read(settings *s, const char *string, char *message);
+
+// snprintf that writes a decimal point whatever locale the program has chosen.
+int print_point(char *to, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// Table of options: name, default, unit, meaning. For `sprag options` and SPRAG_OPTIONS=help.
+void settings_help(FILE *to);
+
+// Settings in the environment, read once per process. Ends the program through dError if
+// SPRAG_OPTIONS cannot be read: a run under other settings than asked for is worse than none.
+const settings *settings_of_environment(void);
+
+// ---- report.c
+
+// Appends a row to the file that SPRAG_STATS names; does nothing when it is unset. A new or empty
+// file gets the column names first. A file that cannot be written is said once (dMessage).
+void report_step(const world_state *world);
+
+// Says something once per process and text, through dMessage.
+void report_once(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+// ---- world.c
+
+struct world_state {
+    dWorldID id;
+    int number; // 1 for the first world that the process stepped, and so on; names it in reports
+    settings settings;
+    sprag_scratch scratch;
+    ode_memory *memory; // contact forces of the last step
+    sprag_world_statistics statistics;
+    UT_hash_handle hh;
+};
+
+// State of a world, made with the settings of the environment when it is first asked for. NULL when there is
+// no memory. Worlds may be stepped and made in several threads at once, each world by one.
+world_state *world_find_or_make(dWorldID id);
+world_state *world_find(dWorldID id);
+void world_forget(dWorldID id);
+
+// ---- step.c
+
+// Steps the world by its method in place of `called`. 1 or 0, as dWorldStep.
+int step_world(dWorldID id, dReal step, stock called);
+
+// The second half of that, when ODE has found the islands already.
+bool step_islands(world_state *world, const ode_islands *islands, dReal step, stock called);
+
+// Does the running ODE have what a method of ours needs? If not, says once what it lacks.
+bool method_is_possible(void);
+
+#endif

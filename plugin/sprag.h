@@ -1,0 +1,69 @@
+// sprag: a better contact step for Open Dynamics Engine worlds.
+//
+// A program needs none of this to use sprag: loaded with LD_PRELOAD, or linked before -lode, it
+// takes over dWorldStep and dWorldQuickStep. These calls are for programs that want to choose a
+// method per world, to read what a step did, or to step without taking anything over.
+#ifndef SPRAG_H
+#define SPRAG_H
+
+#include <ode/ode.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define SPRAG_API __attribute__((visibility("default")))
+#else
+#define SPRAG_API
+#endif
+
+// Sets options of one world, over those of SPRAG_OPTIONS: "name=value,name=value", later wins.
+// Returns 1, or 0 when the string cannot be read: then nothing has changed and sprag_error() tells
+// where and why. `sprag options` lists the names, their meaning, units and defaults.
+SPRAG_API int sprag_world_configure(dWorldID world, const char *options);
+
+// The last message of a sprag_* call that failed in this thread; "" if there was none.
+SPRAG_API const char *sprag_error(void);
+
+// Steps the world by its method, as dWorldStep does. step: s, positive. Returns 1, or 0 when ODE
+// could not get the memory. For programs that do not want dWorldStep itself taken over; under
+// method=ode it is dWorldStep.
+SPRAG_API int sprag_world_step(dWorldID world, dReal step);
+
+// What the steps of one world did. Sums and maxima run over the islands of the last step, except
+// for the three counters at the end, which run over the life of the world.
+typedef struct sprag_world_statistics {
+    double time;         // s, simulated by the steps so far
+    double step;         // s, the last step
+    int bodies;          // stepped, that is enabled
+    int islands;         //
+    int contacts;        // contact joints that were solved
+    int rows;            // scalar equations of the other joints
+    int dropped;         // contacts without a usable normal, left out
+    char phase;          // worst phase that an island needed: '-' none had a contact or row, 'A' direct,
+                         // 'B' polished, 'C' continued, 'D' lagged, 'F' fallen back to ODE
+    int iterations;      // Newton iterations, sum
+    int factorizations;  // sum
+    double residual;     // momentum, relative to the island's impulses, largest
+    double penetration;  // m, largest
+    double bound_error;  // |friction bound used - mu * normal force| / max(mu * normal force), largest;
+                         // not 0 after phase 'D' only
+    double stiction;     // m/s, largest stiction tolerance used
+    double pull_us, solve_us, push_us; // microseconds of the last step
+    long steps;          // steps so far
+    long fallbacks;      // islands that ODE had to step, so far
+    long held;           // bodies left where they were because their state was not finite, so far
+} sprag_world_statistics;
+
+// Fills in *statistics. Returns 1, or 0 when sprag has not stepped this world (then all is zero).
+SPRAG_API int sprag_world_stats(dWorldID world, sprag_world_statistics *statistics);
+
+// "0.1.0"
+SPRAG_API const char *sprag_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

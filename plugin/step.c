@@ -1,0 +1,229 @@
+// One step of a world by its method; and the public calls.
+//
+// dWorldStep and dWorldQuickStep are two internal calls each: dxReallocateWorldProcessContext does
+// auto-disable, wake-up and islands, dxProcessIslands steps every island. A method of ours makes the
+// first call and replaces the second: pull, solve, push, island by island. Nothing is written into ODE
+// before a solve has succeeded, so stock can still take an island on which every phase fails.
+#define _POSIX_C_SOURCE 200809L // clock_gettime
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "plugin/plugin.h"
+
+const method methods[] = {
+    {"stribeck", "implicit Stribeck: compliant contact, true Coulomb cone, coupled solve", true,
+     false, STOCK_STEP},
+    {"ode", "the stock stepper that the program calls, untouched", false, false, STOCK_STEP},
+    {"ode-step", "stock dWorldStep, whatever the program calls", false, true, STOCK_STEP},
+    {"ode-quick", "stock dWorldQuickStep, whatever the program calls", false, true, STOCK_QUICK},
+    {0},
+};
+
+static double now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+// Stock QuickStep shuffles its rows every eighth iteration. Programs that draw from ODE's generator get the
+// numbers that they would get without us.
+static void draw_as_quick_step(dWorldID id, int rows)
+{
+    enum { SHUFFLE_EVERY = 8 };
+    int shuffles = (dWorldGetQuickStepNumIterations(id) - 1) / SHUFFLE_EVERY;
+    for (int i = 0; i < shuffles * (rows - 1); i++) {
+        dRand();
+    }
+}
+
+static void count_island(sprag_world_statistics *s, const ode_problem *pulled,
+                         const sprag_stats *stats)
+{
+    s->contacts += pulled->problem.contacts;
+    s->rows += pulled->problem.rows;
+    s->dropped += pulled->dropped;
+    s->penetration = fmax(s->penetration, pulled->penetration);
+    s->iterations += stats->iterations;
+    s->factorizations += stats->factorizations;
+    s->residual = fmax(s->residual, stats->residual);
+    s->bound_error = fmax(s->bound_error, stats->bound_error);
+    s->stiction = fmax(s->stiction, stats->stiction);
+    if (stats->phase != '-' && stats->phase > s->phase) {
+        s->phase = stats->phase;
+    }
+}
+
+// Stock takes an island that we cannot solve.
+static bool fall_back(world_state *w, const ode_island *island, const ode_problem *pulled,
+                      dReal step, stock called, sprag_result result)
+{
+    report_once("sprag: world %d: the island of body %p (%d bodies, %d joints) could not be solved "
+                "(%s); ODE's own stepper takes it. Further ones are only counted.",
+                w->number, (void *)island->body[0], island->bodies, island->joints,
+                sprag_result_name(result));
+    w->statistics.fallbacks++;
+    w->statistics.phase = 'F';
+    sprag_ode_restore(pulled);
+    return sprag_ode_step_island(w->id, island, step, called == STOCK_QUICK);
+}
+
+static void hold(world_state *w, const ode_island *island, dBodyID culprit)
+{
+    report_once("sprag: world %d: position or velocity of body %p (data %p) is not finite; it and the "
+                "%d bodies connected to it stay where they are.",
+                w->number, (void *)culprit, dBodyGetData(culprit), island->bodies - 1);
+    w->statistics.held += island->bodies;
+    sprag_ode_hold(island);
+}
+
+static void warn_of_force(world_state *w, dBodyID culprit)
+{
+    report_once("sprag: world %d: the force or torque on body %p (data %p) is not finite; it is "
+                "taken as zero.",
+                w->number, (void *)culprit, dBodyGetData(culprit));
+}
+
+static bool step_island(world_state *w, const ode_island *island, dReal step, stock called)
+{
+    sprag_world_statistics *s = &w->statistics;
+    ode_problem pulled;
+    sprag_stats stats = {.phase = '-'};
+    double start = now_us();
+    sprag_result result = sprag_ode_pull(&pulled, w->id, island, step, w->memory, &w->scratch);
+    double pull_end = now_us();
+    s->pull_us += pull_end - start;
+    if (pulled.unusable) {
+        hold(w, island, pulled.unusable);
+        return true;
+    }
+    if (pulled.bad_force) {
+        warn_of_force(w, pulled.bad_force);
+    }
+    if (result == SPRAG_OK) {
+        result = sprag_stribeck_solve(&pulled.problem, &w->settings.stribeck, &w->scratch,
+                                      &pulled.solution, &stats);
+    }
+    double solve_end = now_us();
+    s->solve_us += solve_end - pull_end;
+    count_island(s, &pulled, &stats);
+    if (result != SPRAG_OK) {
+        return fall_back(w, island, &pulled, step, called, result);
+    }
+    if (called == STOCK_QUICK) {
+        draw_as_quick_step(w->id, pulled.stock_rows);
+    }
+    sprag_ode_push(&pulled, w->memory);
+    s->push_us += now_us() - solve_end;
+    return true;
+}
+
+static void start_statistics(world_state *w, dReal step)
+{
+    sprag_world_statistics *s = &w->statistics;
+    *s = (sprag_world_statistics){.time = s->time + step,
+                                  .step = step,
+                                  .phase = '-',
+                                  .steps = s->steps + 1,
+                                  .fallbacks = s->fallbacks,
+                                  .held = s->held};
+}
+
+bool step_islands(world_state *w, const ode_islands *islands, dReal step, stock called)
+{
+    bool done = true;
+    ode_island island = {.body = islands->bodies, .joint = islands->joints};
+    start_statistics(w, step);
+    w->statistics.islands = (int)islands->count;
+    for (size_t i = 0; i < islands->count && done; i++) {
+        island.bodies = (int)islands->sizes[2 * i];
+        island.joints = (int)islands->sizes[2 * i + 1];
+        w->statistics.bodies += island.bodies;
+        done = step_island(w, &island, step, called);
+        sprag_scratch_reset(&w->scratch);
+        island.body += island.bodies;
+        island.joint += island.joints;
+    }
+    sprag_ode_memory_turn(w->memory);
+    report_step(w);
+    return done;
+}
+
+static int step_by_stock(world_state *w, dReal step, stock called)
+{
+    const method *method = w->settings.method;
+    stock stepper = method->forced ? method->stepper : called;
+    double start = now_us();
+    int done = sprag_ode_world_step(w->id, step, stepper == STOCK_QUICK);
+    start_statistics(w, step);
+    w->statistics.solve_us = now_us() - start;
+    report_step(w);
+    return done;
+}
+
+// Says once what ODE lacks; then stock steps, whatever the method.
+bool method_is_possible(void)
+{
+    const char *missing = sprag_ode_unsupported();
+    if (missing) {
+        report_once("sprag: this ODE lacks %s (0.16 in double precision is needed); all stepping is "
+                    "left to it.",
+                    missing);
+    }
+    return !missing;
+}
+
+int step_world(dWorldID id, dReal step, stock called)
+{
+    ode_islands islands;
+    world_state *w = step > 0 ? world_find_or_make(id) : NULL; // ODE says what a bad step is
+    if (!w) {
+        return sprag_ode_world_step(id, step, called == STOCK_QUICK);
+    }
+    if (!w->settings.method->ours || !method_is_possible()) {
+        return step_by_stock(w, step, called);
+    }
+    return sprag_ode_find_islands(id, step, called == STOCK_QUICK, &islands) &&
+           step_islands(w, &islands, step, called);
+}
+
+// ---- the public calls
+
+static _Thread_local char error[MESSAGE_MAX];
+
+int sprag_world_configure(dWorldID world, const char *options)
+{
+    error[0] = '\0';
+    world_state *w = world ? world_find_or_make(world) : NULL;
+    if (!w || !options) {
+        snprintf(error, sizeof error, "sprag_world_configure: %s",
+                 !world     ? "no world"
+                 : !options ? "no options"
+                            : "no memory");
+        return 0;
+    }
+    return settings_read(&w->settings, options, error);
+}
+
+const char *sprag_error(void)
+{
+    return error;
+}
+
+int sprag_world_step(dWorldID world, dReal step)
+{
+    return step_world(world, step, STOCK_STEP);
+}
+
+int sprag_world_stats(dWorldID world, sprag_world_statistics *statistics)
+{
+    const world_state *w = world_find(world);
+    *statistics = w ? w->statistics : (sprag_world_statistics){0};
+    return w && w->statistics.steps > 0;
+}
+
+const char *sprag_version(void)
+{
+    return SPRAG_VERSION;
+}

@@ -1,0 +1,50 @@
+#include "solvers/convex.h"
+
+#include <math.h>
+
+#include "solvers/linalg.h"
+
+enum { STALL = 3 }; // updates too small to matter before rounding is blamed
+
+sprag_result sprag_convex_solve(sprag_system *system, const double *bound, double stiction,
+                                double tolerance, double *v, double *dv, sprag_stats *stats)
+{
+    int n = 6 * system->nodes, stalled = 0;
+    stats->residual = sprag_system_residual(system, v, stiction, bound);
+    for (int it = 0; it < SPRAG_CONVEX_ITERATIONS && stalled < STALL; it++) {
+        if (stats->residual <= tolerance) {
+            return SPRAG_OK;
+        }
+        sprag_result result = sprag_system_factor(system, stiction, bound);
+        stats->factorizations++;
+        if (result != SPRAG_OK) {
+            return result;
+        }
+        sprag_system_update(system, bound, dv);
+        double alpha = sprag_system_search(system, v, dv, stiction, bound);
+        add_scaled(v, alpha, dv, n);
+        stats->iterations++;
+        double before = stats->residual;
+        stats->residual = sprag_system_residual(system, v, stiction, bound);
+        if (!isfinite(stats->residual)) {
+            return SPRAG_SINGULAR;
+        }
+        // a full step that does not lower the residual has met the rounding of stiff rows
+        stalled = alpha == 1 && stats->residual >= before ? stalled + 1 : 0;
+    }
+    return stats->residual <= tolerance ? SPRAG_OK : SPRAG_NOT_CONVERGED;
+}
+
+sprag_result sprag_convex_solve_staged(sprag_system *system, const double *bound, double stiction,
+                                       double tolerance, double *v, double *dv, sprag_stats *stats)
+{
+    static const double stage_tolerance = 1e-2;
+    for (double stage = 0.1; stage > 3 * stiction; stage *= 0.1) {
+        sprag_result result =
+            sprag_convex_solve(system, bound, stage, fmax(stage_tolerance, tolerance), v, dv, stats);
+        if (result == SPRAG_SINGULAR || result == SPRAG_NO_MEMORY) {
+            return result;
+        }
+    }
+    return sprag_convex_solve(system, bound, stiction, tolerance, v, dv, stats);
+}

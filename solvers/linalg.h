@@ -1,0 +1,65 @@
+// 3-vectors, 3x3 matrices (row by row) and 6-vectors: what is too small for a library.
+#ifndef SPRAG_LINALG_H
+#define SPRAG_LINALG_H
+
+#include <math.h>
+#include <string.h>
+
+static inline double dot3(const double *a, const double *b)
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static inline double dot6(const double *a, const double *b)
+{
+    return dot3(a, b) + dot3(a + 3, b + 3);
+}
+
+static inline double norm3(const double *a)
+{
+    return sqrt(dot3(a, a));
+}
+
+static inline void cross3(const double *a, const double *b, double *c)
+{
+    c[0] = a[1] * b[2] - a[2] * b[1];
+    c[1] = a[2] * b[0] - a[0] * b[2];
+    c[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+static inline void add_scaled(double *a, double s, const double *b, int n)
+{
+    for (int i = 0; i < n; i++) {
+        a[i] += s * b[i];
+    }
+}
+
+static inline void mul33(const double *A, const double *x, double *y)
+{
+    for (int i = 0; i < 3; i++) {
+        y[i] = dot3(A + 3 * i, x);
+    }
+}
+
+// Inverse by cofactors. Returns the determinant; 0 (or not finite): B is not set.
+static inline double invert33(const double *A, double *B)
+{
+    double c0 = A[4] * A[8] - A[5] * A[7];
+    double c1 = A[5] * A[6] - A[3] * A[8];
+    double c2 = A[3] * A[7] - A[4] * A[6];
+    double det = A[0] * c0 + A[1] * c1 + A[2] * c2;
+    if (!(fabs(det) > 0) || !isfinite(det)) {
+        return 0;
+    }
+    double s = 1 / det;
+    B[0] = c0 * s, B[3] = c1 * s, B[6] = c2 * s;
+    B[1] = (A[2] * A[7] - A[1] * A[8]) * s;
+    B[4] = (A[0] * A[8] - A[2] * A[6]) * s;
+    B[7] = (A[1] * A[6] - A[0] * A[7]) * s;
+    B[2] = (A[1] * A[5] - A[2] * A[4]) * s;
+    B[5] = (A[2] * A[3] - A[0] * A[5]) * s;
+    B[8] = (A[0] * A[4] - A[1] * A[3]) * s;
+    return det;
+}
+
+#endif

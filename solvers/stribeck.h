@@ -1,0 +1,42 @@
+// Implicit Stribeck: the velocity at the end of a step at which momentum balances with compliant
+// normal forces and regularised Coulomb friction, both taken at that same velocity.
+//
+//     M (v - v*) = Jn' gn(Jn v) + Jt' gt(Jt v, gn) + Jr' gr(Jr v)        (N s)
+//
+// Castro, Qu, Kuppuswamy, Alspach, Sherman: A Transition-Aware Method for the Simulation of Compliant
+// Contact with Regularized Friction (arXiv 1909.05700), eqs. 13-20, with four phases after one
+// another, so that a step that the direct Newton iteration misses is still solved:
+//   A  direct: Newton on the coupled equations, updates limited in direction
+//   B  polish: A again, from the solution with frozen friction bounds (only with bounded rows)
+//   C  continuation in the stiction tolerance, from a soft one down
+//   D  lagged: friction bounds frozen at the last estimate, a convex problem, in a few passes
+#ifndef SPRAG_STRIBECK_H
+#define SPRAG_STRIBECK_H
+
+#include "solvers/problem.h"
+#include "solvers/result.h"
+#include "solvers/scratch.h"
+
+typedef struct sprag_stribeck_options {
+    double stiction_tolerance; // m/s; upper bound of the slip speed that counts as sticking
+    double stiction_at_rest;   // m/s; lower bound; between them a thousandth of the fastest body's
+    double tolerance;          // of the momentum residual, relative to the island's impulses
+    double softness;           // of contact normals, relative to the contact's inverse mass
+    double row_softness;       // of joint rows, likewise
+    int max_iterations;        // phase A
+    int max_continuation;      // phase C, sum of its iterations
+    int lagged_passes;         // phase D
+    int direct_bodies;         // larger islands go to phase D at once
+} sprag_stribeck_options;
+
+sprag_stribeck_options sprag_stribeck_defaults(void);
+
+// solution: velocity, forces. options, stats: NULL for defaults, for none.
+// Returns SPRAG_OK; SPRAG_BAD_PROBLEM for sizes, indices or numbers that make no sense;
+// SPRAG_SINGULAR or SPRAG_NOT_CONVERGED when every phase failed (the solution is then not to be
+// used); SPRAG_NO_MEMORY.
+sprag_result sprag_stribeck_solve(const sprag_problem *problem,
+                                  const sprag_stribeck_options *options, sprag_scratch *scratch,
+                                  sprag_solution *solution, sprag_stats *stats);
+
+#endif

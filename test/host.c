@@ -1,0 +1,266 @@
+// A plain ODE program that knows nothing of sprag: boxes on a plane and a chain of hinges.
+//
+//     host step|quick <steps> [mode]
+//
+// It prints a hash of where everything ended. The modes are the ways in which programs meet ODE;
+// the word after each is printed too:
+//   idle       steps nothing; threads and open files before main did anything
+//   chain      the chain alone: the number of equations stays the same
+//   random     the seed of ODE's random numbers afterwards
+//   callbacks  moved callbacks, and joints whose feedback was written
+//   dlsym      the stepper taken from ODE's own handle, as Python's ctypes does
+//   threads    two worlds in two threads, a hash each
+//   again      three worlds one after another, mostly at the same address, a hash each
+//   fork       a child that runs /bin/true
+//   late       the world is destroyed after main
+#define _GNU_SOURCE 1
+#include <dirent.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <ode/ode.h>
+
+enum { BOXES = 6, LINKS = 5, BODIES = BOXES + LINKS };
+
+typedef int stepper(dWorldID, dReal);
+
+typedef struct scene {
+    dWorldID world;
+    dSpaceID space;
+    dJointGroupID contacts;
+    dBodyID body[BODIES];
+    dJointID joint[LINKS];
+    dJointFeedback feedback[LINKS];
+    dThreadingImplementationID threading; // ODE's default one is not for two worlds at once
+} scene;
+
+static stepper *step_world;
+static int steps, chain_only, in_threads;
+static long moved;
+
+static void body_moved(dBodyID body)
+{
+    (void)body;
+    moved++;
+}
+
+static dBodyID add_box(scene *s, double x, double z)
+{
+    dBodyID body = dBodyCreate(s->world);
+    dMass mass;
+    dMassSetBox(&mass, 1000, 0.2, 0.2, 0.2);
+    dBodySetMass(body, &mass);
+    dGeomSetBody(dCreateBox(s->space, 0.2, 0.2, 0.2), body);
+    dBodySetPosition(body, x, 0, z);
+    dBodySetMovedCallback(body, body_moved);
+    return body;
+}
+
+static void open_scene(scene *s)
+{
+    memset(s, 0, sizeof *s);
+    s->world = dWorldCreate();
+    s->space = dSimpleSpaceCreate(NULL);
+    s->contacts = dJointGroupCreate(0);
+    if (in_threads) {
+        s->threading = dThreadingAllocateSelfThreadedImplementation();
+        dWorldSetStepThreadingImplementation(
+            s->world, dThreadingImplementationGetFunctions(s->threading), s->threading);
+    }
+    dWorldSetGravity(s->world, 0, 0, -9.81);
+    dWorldSetCFM(s->world, 1e-6); // or stock dWorldStep complains of singular equations
+    dCreatePlane(s->space, 0, 0, 1, 0);
+    for (int i = 0; !chain_only && i < BOXES; i++) { // three stacks of two, thrown apart
+        s->body[i] = add_box(s, i / 2, 0.0999 + 0.2 * (i % 2));
+        dBodySetLinearVel(s->body[i], 0.1 * i, 0, 0);
+    }
+    for (int i = 0; i < LINKS; i++) { // above the ground, one end fixed
+        dBodyID *link = s->body + BOXES + i;
+        *link = add_box(s, -2 - 0.3 * i, 5);
+        s->joint[i] = dJointCreateHinge(s->world, NULL);
+        dJointAttach(s->joint[i], *link, i ? link[-1] : NULL);
+        dJointSetHingeAnchor(s->joint[i], -1.85 - 0.3 * i, 0, 5);
+        dJointSetHingeAxis(s->joint[i], 0, 1, 0);
+        dJointSetFeedback(s->joint[i], s->feedback + i);
+    }
+}
+
+static void collide(void *data, dGeomID a, dGeomID b)
+{
+    scene *s = data;
+    dContactGeom found[4];
+    int n = dCollide(a, b, 4, found, sizeof found[0]);
+    for (int i = 0; i < n; i++) {
+        dContact contact = {.surface = {.mode = dContactApprox1, .mu = 0.5}, .geom = found[i]};
+        dJointAttach(dJointCreateContact(s->world, s->contacts, &contact), dGeomGetBody(a),
+                     dGeomGetBody(b));
+    }
+}
+
+static void run_scene(scene *s)
+{
+    for (int i = 0; i < steps; i++) {
+        dSpaceCollide(s->space, s, collide);
+        if (!step_world(s->world, 0.005)) {
+            puts("a step failed");
+        }
+        dJointGroupEmpty(s->contacts);
+    }
+}
+
+static void close_scene(scene *s)
+{
+    dJointGroupDestroy(s->contacts);
+    dSpaceDestroy(s->space);
+    dWorldDestroy(s->world);
+    if (s->threading) {
+        dThreadingFreeImplementation(s->threading);
+    }
+}
+
+// FNV-1a over positions, orientations, velocities.
+static uint64_t hash_scene(const scene *s)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (int i = 0; i < BODIES; i++) {
+        if (!s->body[i]) {
+            continue;
+        }
+        double state[13];
+        memcpy(state, dBodyGetPosition(s->body[i]), 3 * sizeof(double));
+        memcpy(state + 3, dBodyGetQuaternion(s->body[i]), 4 * sizeof(double));
+        memcpy(state + 7, dBodyGetLinearVel(s->body[i]), 3 * sizeof(double));
+        memcpy(state + 10, dBodyGetAngularVel(s->body[i]), 3 * sizeof(double));
+        const unsigned char *byte = (const unsigned char *)state;
+        for (size_t k = 0; k < sizeof state; k++) {
+            hash = (hash ^ byte[k]) * 1099511628211u;
+        }
+    }
+    return hash;
+}
+
+static void print_hash(const scene *s)
+{
+    printf("hash %016llx\n", (unsigned long long)hash_scene(s));
+}
+
+static uint64_t whole_run(void)
+{
+    scene s;
+    open_scene(&s);
+    run_scene(&s);
+    uint64_t hash = hash_scene(&s);
+    close_scene(&s);
+    return hash;
+}
+
+static void *run_in_thread(void *hash)
+{
+    dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
+    *(uint64_t *)hash = whole_run();
+    dCleanupODEAllDataForThread();
+    return NULL;
+}
+
+static int entries(const char *directory)
+{
+    DIR *d = opendir(directory);
+    int n = 0;
+    while (d && readdir(d)) {
+        n++;
+    }
+    closedir(d);
+    return n;
+}
+
+static void print_feedback(const scene *s)
+{
+    int written = 0;
+    for (int i = 0; i < LINKS; i++) {
+        written += s->feedback[i].f1[2] != 0;
+    }
+    printf("moved %ld\nfeedback %d\n", moved, written);
+}
+
+static scene last;
+
+static void close_late(void)
+{
+    close_scene(&last);
+    dCloseODE();
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 3 ? argv[3] : "";
+    if (argc < 3) {
+        return 2;
+    }
+    if (strcmp(mode, "idle") == 0) {
+        printf("threads %d\nfiles %d\n", entries("/proc/self/task") - 2,
+               entries("/proc/self/fd") - 3);
+        return 0;
+    }
+    steps = atoi(argv[2]);
+    step_world = strcmp(argv[1], "quick") == 0 ? dWorldQuickStep : dWorldStep;
+    if (strcmp(mode, "dlsym") == 0) {
+        void *ode = dlopen("libode.so.8", RTLD_NOW);
+        const char *name = step_world == dWorldStep ? "dWorldStep" : "dWorldQuickStep";
+        step_world = ode ? (stepper *)dlsym(ode, name) : step_world;
+    }
+    chain_only = strcmp(mode, "chain") == 0;
+    dInitODE2(0);
+
+    if (strcmp(mode, "threads") == 0) {
+        in_threads = 1;
+        pthread_t thread[2];
+        uint64_t hash[2] = {0, 0};
+        for (int i = 0; i < 2; i++) {
+            pthread_create(thread + i, NULL, run_in_thread, hash + i);
+        }
+        for (int i = 0; i < 2; i++) {
+            pthread_join(thread[i], NULL);
+            printf("hash %016llx\n", (unsigned long long)hash[i]);
+        }
+        dCloseODE();
+        return 0;
+    }
+    if (strcmp(mode, "again") == 0) {
+        for (int i = 0; i < 3; i++) {
+            printf("hash %016llx\n", (unsigned long long)whole_run());
+        }
+        dCloseODE();
+        return 0;
+    }
+    if (strcmp(mode, "fork") == 0) {
+        int status = 0;
+        if (fork() == 0) {
+            execl("/bin/true", "true", NULL);
+            _exit(1);
+        }
+        wait(&status);
+        printf("child %d\n", status);
+    }
+
+    open_scene(&last);
+    run_scene(&last);
+    print_hash(&last);
+    if (strcmp(mode, "random") == 0 || chain_only) {
+        printf("seed %lu\n", dRandGetSeed());
+    }
+    if (strcmp(mode, "callbacks") == 0) {
+        print_feedback(&last);
+    }
+    if (strcmp(mode, "late") == 0) {
+        atexit(close_late);
+        return 0;
+    }
+    close_late();
+    return 0;
+}

@@ -1,0 +1,93 @@
+#!/bin/bash
+# Installs into a folder of its own and builds a program against that, in each way README offers.
+#
+#     test_install.sh <build>
+set -eu
+build=$1
+steps=10
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+prefix=$folder/usr
+cd "$folder"
+unset SPRAG_OPTIONS SPRAG_STATS LD_PRELOAD
+cc=$(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
+flags=()
+if grep -q '^SPRAG_SANITIZE:BOOL=ON' "$build/CMakeCache.txt"; then
+    flags=("-fsanitize=address,undefined")
+fi
+
+cmake --install "$build" --prefix "$prefix" >install.log
+libraries=$(dirname "$(find "$prefix" -name libsprag.so)")
+version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
+export PKG_CONFIG_PATH=$libraries/pkgconfig
+export LD_LIBRARY_PATH=$libraries
+
+cat >consumer.c <<'end'
+#include <sprag.h>
+#include <stdio.h>
+
+int main(void)
+{
+    dInitODE2(0);
+    dWorldID world = dWorldCreate();
+    dBodyID body = dBodyCreate(world);
+    dJointID joint = dJointCreateBall(world, NULL);
+    dWorldSetGravity(world, 0, 0, -9.81);
+    dJointAttach(joint, body, NULL);
+    dJointSetBallAnchor(joint, 1, 0, 0);
+    sprag_world_statistics statistics = {0};
+    if (!sprag_world_configure(world, "method=stribeck")) {
+        puts(sprag_error());
+    }
+    for (int i = 0; i < STEPS; i++) {
+        dWorldStep(world, 0.01);
+    }
+    sprag_world_stats(world, &statistics);
+    printf("%s: %ld steps, %d rows\n", sprag_version(), statistics.steps, statistics.rows);
+    dWorldDestroy(world);
+    dCloseODE();
+    return 0;
+}
+end
+
+# ran <what> <command...>: the program must have been stepped by sprag
+ran() {
+    local what=$1 output
+    shift
+    output=$("$@" 2>&1) || true
+    echo "$what: $output"
+    [ "$output" = "$version: $steps steps, 3 rows" ]
+}
+
+[ "$(pkg-config --modversion sprag)" = "$version" ]
+read -r -a arguments <<<"$(pkg-config --cflags --libs sprag)"
+"$cc" "${flags[@]}" -DSTEPS=$steps consumer.c -o by_pkg_config "${arguments[@]}"
+ran pkg-config ./by_pkg_config
+
+mkdir consumer
+cat >consumer/CMakeLists.txt <<'end'
+cmake_minimum_required(VERSION 3.18)
+project(consumer LANGUAGES C)
+find_package(sprag 0.1 REQUIRED)
+add_executable(by_cmake ../consumer.c)
+target_link_libraries(by_cmake PRIVATE sprag::sprag)
+end
+cmake -S consumer -B consumer/build -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_C_FLAGS="${flags[*]} -DSTEPS=$steps" >cmake.log
+cmake --build consumer/build >>cmake.log
+ran find_package consumer/build/by_cmake
+
+# With ODE linked in. Debian's archive needs libccd and libstdc++; their development packages may be missing.
+archive=$(pkg-config --variable=libdir ode)/libode.a
+ccd=$("$cc" -print-file-name=libccd.so.2)
+cxx=$("$cc" -print-file-name=libstdc++.so.6)
+if [ -e "$archive" ] && [ -e "$ccd" ] && [ -e "$cxx" ]; then
+    read -r -a arguments <<<"$(pkg-config --cflags sprag) $(pkg-config --variable=wrap sprag)"
+    "$cc" "${flags[@]}" -DSTEPS=$steps consumer.c -o by_archive "${arguments[@]}" \
+        "$libraries/libsprag.a" -lamd "$archive" "$ccd" "$cxx" -lm -lpthread
+    ran archive ./by_archive
+fi
+
+if [ -x "$prefix/bin/sprag" ]; then
+    [ "$("$build/host" step $steps)" != "$("$prefix/bin/sprag" exec "$build/host" step $steps)" ]
+fi

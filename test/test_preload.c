@@ -1,0 +1,506 @@
+// Every way in which sprag meets a program: preloaded, linked, loaded by a module, in an archive;
+// and that it stays away where it should. host.c is the program, run as a child; the statistics it
+// leaves behind tell whose step ran, the hash that it prints tells whether ODE's own did.
+#define _GNU_SOURCE 1
+#include <check.h>
+#include <dirent.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { STEPS = 20, OUTPUT_MAX = 4096, COMMAND_MAX = 4096 };
+
+#define PRELOAD "LD_PRELOAD=" PROGRAM_SPRAG_LIBRARY " "
+#define STATS "SPRAG_STATS=stats "
+#define ODE_METHOD "SPRAG_OPTIONS=method=ode "
+#define OURS "SPRAG_OPTIONS=method=stribeck "
+
+typedef struct run {
+    int status; // as the shell's: 128 and more is a signal
+    char out[OUTPUT_MAX], err[OUTPUT_MAX];
+} run;
+
+// What a statistics file tells.
+typedef struct rows {
+    int count;
+    char phases[OUTPUT_MAX]; // one letter per row
+} rows;
+
+static char directory[] = "/tmp/sprag_test_XXXXXX";
+
+static void read_text(const char *name, char *text)
+{
+    FILE *file = fopen(name, "r");
+    ck_assert_msg(file != NULL, "no %s", name);
+    text[fread(text, 1, OUTPUT_MAX - 1, file)] = '\0';
+    fclose(file);
+}
+
+// Runs a line of shell in an empty directory, which stays the current one.
+__attribute__((format(printf, 1, 2))) static run sh(const char *format, ...)
+{
+    char line[COMMAND_MAX], command[COMMAND_MAX + 64];
+    run r;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    ck_assert_int_lt(length, COMMAND_MAX);
+    ck_assert_int_eq(system("rm -rf ./* ../out ../err"), 0);
+    snprintf(command, sizeof command, "{ %s; } >../out 2>../err </dev/null", line);
+    r.status = system(command);
+    r.status = WIFEXITED(r.status) ? WEXITSTATUS(r.status) : 255;
+    read_text("../out", r.out);
+    read_text("../err", r.err);
+    return r;
+}
+
+#define ck_assert_fine(r)                                                                          \
+    do {                                                                                           \
+        ck_assert_str_eq((r).err, "");                                                             \
+        ck_assert_msg((r).status == 0, "status %d: %s", (r).status, (r).out);                      \
+    } while (0)
+
+static bool exists(const char *name)
+{
+    return access(name, F_OK) == 0;
+}
+
+static int files_here(void)
+{
+    DIR *d = opendir(".");
+    int n = -2; // . and ..
+    while (readdir(d)) {
+        n++;
+    }
+    closedir(d);
+    return n;
+}
+
+static bool starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+static int count_of(const char *text, char c)
+{
+    int n = 0;
+    for (; *text; text++) {
+        n += *text == c;
+    }
+    return n;
+}
+
+static int lines(const char *text)
+{
+    return count_of(text, '\n');
+}
+
+// The file must be a whole table: as many cells in each row as there are names, a phase in each.
+static rows read_stats(void)
+{
+    rows r = {0};
+    char row[OUTPUT_MAX], *cell, *at;
+    int column = -1, columns = 0, phase = -1;
+    FILE *file = fopen("stats", "r");
+    ck_assert_msg(file != NULL, "no statistics: our step did not run");
+    ck_assert_ptr_nonnull(fgets(row, sizeof row, file));
+    for (at = row; (cell = strsep(&at, ",\n")) && at; columns++) {
+        phase = strcmp(cell, "phase") == 0 ? columns : phase;
+    }
+    ck_assert_int_ge(phase, 0);
+    while (fgets(row, sizeof row, file)) {
+        ck_assert_int_eq(count_of(row, ',') + 1, columns);
+        for (at = row, column = 0; (cell = strsep(&at, ",\n")) && column < phase; column++) {
+        }
+        ck_assert_uint_eq(strlen(cell), 1);
+        r.phases[r.count++] = *cell;
+    }
+    fclose(file);
+    return r;
+}
+
+// Each step of the host left a row, solved by us: never handed back to ODE.
+static void assert_ours(int steps)
+{
+    rows r = read_stats();
+    ck_assert_int_eq(r.count, steps);
+    ck_assert_msg(strspn(r.phases, "-ABCD") == (size_t)r.count, "phases %s", r.phases);
+    ck_assert_msg(strpbrk(r.phases, "ABCD") != NULL, "nothing to solve");
+}
+
+static const char *const steppers[] = {"step", "quick"};
+
+// ---- preloaded
+
+START_TEST(steps_by_our_method)
+{
+    run stock = sh(PROGRAM_HOST " %s %d", steppers[_i], STEPS);
+    run ours = sh(PRELOAD STATS PROGRAM_HOST " %s %d", steppers[_i], STEPS);
+    ck_assert_fine(ours);
+    ck_assert_str_ne(ours.out, stock.out);
+    assert_ours(STEPS);
+}
+END_TEST
+
+START_TEST(gives_the_same_bits_twice)
+{
+    run first = sh(PRELOAD PROGRAM_HOST " %s %d", steppers[_i], STEPS);
+    run second = sh(PRELOAD PROGRAM_HOST " %s %d", steppers[_i], STEPS);
+    ck_assert_str_eq(first.out, second.out);
+}
+END_TEST
+
+// method=ode is as if sprag were not there: states, random numbers, callbacks, feedback.
+START_TEST(is_stock_under_method_ode)
+{
+    static const char *const modes[] = {"",      "chain", "random", "callbacks",
+                                        "dlsym", "again", "late"};
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        run stock = sh(PROGRAM_HOST " %s %d %s", steppers[_i], STEPS, modes[i]);
+        run ours = sh(PRELOAD ODE_METHOD PROGRAM_HOST " %s %d %s", steppers[_i], STEPS, modes[i]);
+        ck_assert_fine(ours);
+        ck_assert_str_eq(ours.out, stock.out);
+        ck_assert_int_eq(files_here(), 0);
+    }
+}
+END_TEST
+
+static const char *seed_in(const char *out)
+{
+    const char *seed = strstr(out, "seed");
+    ck_assert_ptr_nonnull(seed);
+    return seed;
+}
+
+// Stock dWorldQuickStep draws random numbers, as many as there are equations; the programs that
+// draw from the same sequence must not notice us. With contacts after one step, when both still
+// have the same ones.
+START_TEST(leaves_random_numbers_as_stock_does)
+{
+    static const char *const runs[] = {"100 chain", "1 random"};
+    for (int i = 0; i < 2; i++) {
+        run stock = sh(PROGRAM_HOST " %s %s", steppers[_i], runs[i]);
+        run ours = sh(PRELOAD OURS STATS PROGRAM_HOST " %s %s", steppers[_i], runs[i]);
+        ck_assert_str_eq(seed_in(ours.out), seed_in(stock.out));
+        assert_ours(atoi(runs[i]));
+    }
+}
+END_TEST
+
+START_TEST(calls_back_and_gives_feedback)
+{
+    run stock = sh(PROGRAM_HOST " %s %d callbacks", steppers[_i], STEPS);
+    run ours = sh(PRELOAD STATS PROGRAM_HOST " %s %d callbacks", steppers[_i], STEPS);
+    ck_assert_fine(ours);
+    ck_assert_str_eq(strstr(ours.out, "moved"), strstr(stock.out, "moved"));
+    assert_ours(STEPS);
+}
+END_TEST
+
+START_TEST(catches_a_stepper_from_dlsym)
+{
+    run plain = sh(PRELOAD PROGRAM_HOST " %s %d", steppers[_i], STEPS);
+    run r = sh(PRELOAD STATS PROGRAM_HOST " %s %d dlsym", steppers[_i], STEPS);
+    ck_assert_fine(r);
+    ck_assert_str_eq(r.out, plain.out);
+    assert_ours(STEPS);
+}
+END_TEST
+
+START_TEST(steps_two_worlds_at_once)
+{
+    run one = sh(PRELOAD PROGRAM_HOST " %s %d", steppers[_i], STEPS);
+    run two = sh(PRELOAD STATS PROGRAM_HOST " %s %d threads", steppers[_i], STEPS);
+    ck_assert_fine(two);
+    ck_assert_int_eq(lines(two.out), 2);
+    ck_assert(starts_with(two.out, one.out));
+    ck_assert_str_eq(two.out + strlen(one.out), one.out);
+    assert_ours(2 * STEPS);
+}
+END_TEST
+
+// Nothing is kept of a world that is gone, though the next one has its address.
+START_TEST(forgets_a_destroyed_world)
+{
+    run one = sh(PRELOAD PROGRAM_HOST " %s %d", steppers[_i], STEPS);
+    run three = sh(PRELOAD STATS PROGRAM_HOST " %s %d again", steppers[_i], STEPS);
+    ck_assert_fine(three);
+    ck_assert_int_eq(lines(three.out), 3);
+    for (int i = 0; i < 3; i++) {
+        ck_assert(starts_with(three.out + (size_t)i * strlen(one.out), one.out));
+    }
+    assert_ours(3 * STEPS);
+}
+END_TEST
+
+START_TEST(outlives_main)
+{
+    run r = sh(PRELOAD STATS PROGRAM_HOST " %s %d late", steppers[_i], STEPS);
+    ck_assert_fine(r);
+    assert_ours(STEPS);
+}
+END_TEST
+
+// ---- silent
+
+START_TEST(says_nothing)
+{
+    run r = sh(PRELOAD OURS PROGRAM_HOST " %s %d", steppers[_i], STEPS);
+    ck_assert_fine(r);
+    ck_assert(starts_with(r.out, "hash "));
+    ck_assert_int_eq(lines(r.out), 1);
+    ck_assert_int_eq(files_here(), 0);
+}
+END_TEST
+
+// What is preloaded reaches every child process; those that step nothing must not notice, not even
+// options that cannot be read.
+START_TEST(leaves_other_programs_alone)
+{
+    run stock = sh(PROGRAM_HOST " step 0 idle");
+    run ours = sh(PRELOAD STATS "SPRAG_OPTIONS=nonsense " PROGRAM_HOST " step 0 idle");
+    ck_assert_fine(ours);
+    ck_assert(starts_with(ours.out, "threads 1\n"));
+    ck_assert_str_eq(ours.out, stock.out);
+    ck_assert_int_eq(files_here(), 0);
+
+#ifndef SPRAG_SANITIZE // or the child lacks what the sanitizer needs
+    run child = sh(PRELOAD STATS PROGRAM_HOST " step %d fork", STEPS);
+    ck_assert_fine(child);
+    ck_assert(starts_with(child.out, "child 0\n"));
+    assert_ours(STEPS);
+#endif
+}
+END_TEST
+
+// Files that the dynamic linker does not open anyway: none. Needs strace.
+START_TEST(opens_no_file_when_loaded)
+{
+#ifndef SPRAG_SANITIZE
+    static const char trace[] =
+        "strace -f -o trace -e trace=open,openat,creat,clone,clone3,connect ";
+    static const char others[] = "grep -v -e '[.]so' -e ENOENT -e exited trace | cut -d ' ' -f 2-";
+    if (sh("%s /bin/true", trace).status != 0) {
+        return;
+    }
+    run stock = sh("%s env " PROGRAM_HOST " step 0 idle && %s", trace, others);
+    run ours = sh("%s env " PRELOAD STATS PROGRAM_HOST " step 0 idle && %s", trace, others);
+    ck_assert_int_gt(lines(stock.out), 2);
+    ck_assert_str_eq(ours.out, stock.out);
+#endif
+}
+END_TEST
+
+// ---- other ways in
+
+START_TEST(works_when_linked_before_ode)
+{
+    run preloaded = sh(PRELOAD PROGRAM_HOST " %s %d", steppers[_i], STEPS);
+    run linked = sh(STATS PROGRAM_HOST_LINKED " %s %d", steppers[_i], STEPS);
+    ck_assert_fine(linked);
+    ck_assert_str_eq(linked.out, preloaded.out);
+    assert_ours(STEPS);
+    run off = sh(ODE_METHOD PROGRAM_HOST_LINKED " %s %d random", steppers[_i], STEPS);
+    run stock = sh(PROGRAM_HOST " %s %d random", steppers[_i], STEPS);
+    ck_assert_str_eq(off.out, stock.out);
+}
+END_TEST
+
+START_TEST(works_on_a_module_with_local_names)
+{
+    static const char program[] = PROGRAM_LOAD_MODULE " " PROGRAM_HOST_MODULE;
+    run preloaded = sh(PRELOAD PROGRAM_HOST " %s %d", steppers[_i], STEPS);
+    run module = sh(PRELOAD STATS "%s %s %d", program, steppers[_i], STEPS);
+    ck_assert_fine(module);
+    ck_assert_str_eq(module.out, preloaded.out);
+    assert_ours(STEPS);
+    run off = sh(PRELOAD ODE_METHOD "%s %s %d", program, steppers[_i], STEPS);
+    run stock = sh("%s %s %d", program, steppers[_i], STEPS);
+    ck_assert_fine(off);
+    ck_assert_str_eq(off.out, stock.out);
+}
+END_TEST
+
+// Debian's python3-pyode, where it is installed.
+START_TEST(works_in_python)
+{
+#ifndef SPRAG_SANITIZE
+    static const char python[] = "/usr/bin/python3";
+    if (sh("%s -c 'import ode'", python).status != 0) {
+        return;
+    }
+    run r = sh("cat >ball.py <<'end'\n"
+               "import ode\n"
+               "world = ode.World()\n"
+               "world.setGravity((0, 0, -9.81))\n"
+               "body = ode.Body(world)\n"
+               "joint = ode.BallJoint(world)\n"
+               "joint.attach(body, ode.environment)\n"
+               "joint.setAnchor((1, 0, 0))\n"
+               "for i in range(10):\n"
+               "    world.step(0.01)\n"
+               "    world.quickStep(0.01)\n"
+               "print('z %%.2f' %% body.getPosition()[2])\n"
+               "end\n" PRELOAD STATS "%s ball.py",
+               python);
+    ck_assert_fine(r);
+    ck_assert(starts_with(r.out, "z -0."));
+    assert_ours(20);
+#endif
+}
+END_TEST
+
+START_TEST(works_as_an_archive)
+{
+#ifdef PROGRAM_HOST_ARCHIVE
+    run archive = sh(STATS PROGRAM_HOST_ARCHIVE " %s %d", steppers[_i], STEPS);
+    ck_assert_fine(archive);
+    assert_ours(STEPS);
+    run off = sh(ODE_METHOD PROGRAM_HOST_ARCHIVE " %s %d callbacks", steppers[_i], STEPS);
+    run stock = sh(PROGRAM_HOST " %s %d callbacks", steppers[_i], STEPS);
+    ck_assert_fine(off);
+    ck_assert_str_eq(off.out, stock.out);
+    run again = sh(PROGRAM_HOST_ARCHIVE " %s %d again", steppers[_i], STEPS);
+    ck_assert_fine(again);
+    ck_assert(starts_with(again.out + 2 * strlen(archive.out), archive.out));
+#endif
+}
+END_TEST
+
+START_TEST(exec_is_preload)
+{
+#ifdef PROGRAM_SPRAG_COMMAND
+    run preloaded = sh(PRELOAD PROGRAM_HOST " %s %d", steppers[_i], STEPS);
+    run r = sh(STATS PROGRAM_SPRAG_COMMAND " exec " PROGRAM_HOST " %s %d", steppers[_i], STEPS);
+    ck_assert_fine(r);
+    ck_assert_str_eq(r.out, preloaded.out);
+    assert_ours(STEPS);
+#endif
+}
+END_TEST
+
+START_TEST(exec_tells_of_a_static_program)
+{
+#if defined PROGRAM_SPRAG_COMMAND && defined PROGRAM_STATIC_PROGRAM
+    ck_assert_fine(sh(PROGRAM_STATIC_PROGRAM));
+    run r = sh(PROGRAM_SPRAG_COMMAND " exec " PROGRAM_STATIC_PROGRAM);
+    ck_assert_msg(strstr(r.err, "static") != NULL, "%s", r.err);
+    ck_assert_int_eq(lines(r.err), 1);
+#endif
+}
+END_TEST
+
+// ---- refusals
+
+START_TEST(ends_on_options_that_it_cannot_read)
+{
+    static const char *const bad[] = {"nonsense", "method=nonsense", "method"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        run r = sh(PRELOAD STATS "SPRAG_OPTIONS=%s " PROGRAM_HOST " %s %d", bad[i], steppers[_i],
+                   STEPS);
+        const char *text = r.err + strspn(r.err, "\n");
+        ck_assert_int_ne(r.status, 0);
+        ck_assert_int_lt(r.status, 128); // an end, no crash
+        ck_assert_str_eq(r.out, "");
+        ck_assert_int_eq(lines(text), 1);
+        ck_assert_msg(strstr(text, "sprag") && strstr(text, bad[i]), "%s", text);
+        ck_assert(!exists("stats"));
+    }
+}
+END_TEST
+
+// Renames a symbol in a copy of ODE. The new name has the hash of the old one (33 a + b), so that
+// ODE still finds it, and has as many letters.
+#define RENAMED_ODE(from, to)                                                                      \
+    "ode=$(ldd " PROGRAM_HOST " | sed -n 's/.*libode.*=> \\([^ ]*\\).*/\\1/p'); mkdir ode; "       \
+    "LC_ALL=C sed 's/" from "/" to "/g' \"$ode\" >ode/libode.so.8; LD_LIBRARY_PATH=$PWD/ode "
+
+// An ODE that lacks what we call: everything goes to stock, and that is said once.
+START_TEST(passes_on_what_it_does_not_know)
+{
+    run stock = sh(PROGRAM_HOST " %s %d random", steppers[_i], STEPS);
+    run renamed =
+        sh(RENAMED_ODE("dxStepBodyP6dxBodyd", "dxStepBodxq6dxBodyd") PROGRAM_HOST " %s %d random",
+           steppers[_i], STEPS);
+    ck_assert_fine(renamed);
+    ck_assert_str_eq(renamed.out, stock.out);
+    run r = sh(RENAMED_ODE("dxStepBodyP6dxBodyd", "dxStepBodxq6dxBodyd") PRELOAD PROGRAM_HOST
+               " %s %d random",
+               steppers[_i], STEPS);
+    const char *text = r.err + strspn(r.err, "\n");
+    ck_assert_int_eq(r.status, 0);
+    ck_assert_str_eq(r.out, stock.out);
+    ck_assert_int_eq(lines(text), 1);
+    ck_assert_msg(strstr(text, "sprag") && strstr(text, "dxStepBody"), "%s", text);
+}
+END_TEST
+
+static void remove_directory(void)
+{
+    char command[COMMAND_MAX];
+    snprintf(command, sizeof command, "rm -rf %s", directory);
+    if (chdir("/") == 0 && system(command) != 0) {
+        perror(directory);
+    }
+}
+
+int main(void)
+{
+    TCase *each = tcase_create("with either stepper"), *once = tcase_create("once");
+    Suite *suite = suite_create("preload");
+    suite_add_tcase(suite, each);
+    suite_add_tcase(suite, once);
+    tcase_set_timeout(each, 60);
+    tcase_set_timeout(once, 60);
+    const TTest *const with_each[] = {
+        steps_by_our_method,
+        gives_the_same_bits_twice,
+        is_stock_under_method_ode,
+        leaves_random_numbers_as_stock_does,
+        calls_back_and_gives_feedback,
+        catches_a_stepper_from_dlsym,
+        steps_two_worlds_at_once,
+        forgets_a_destroyed_world,
+        outlives_main,
+        says_nothing,
+        works_when_linked_before_ode,
+        works_on_a_module_with_local_names,
+        works_as_an_archive,
+        exec_is_preload,
+        ends_on_options_that_it_cannot_read,
+        passes_on_what_it_does_not_know,
+    };
+    for (size_t i = 0; i < sizeof with_each / sizeof with_each[0]; i++) {
+        tcase_add_loop_test(each, with_each[i], 0, 2);
+    }
+    tcase_add_test(once, leaves_other_programs_alone);
+    tcase_add_test(once, opens_no_file_when_loaded);
+    tcase_add_test(once, works_in_python);
+    tcase_add_test(once, exec_tells_of_a_static_program);
+
+    // Our own environment must not reach the children.
+    unsetenv("SPRAG_OPTIONS");
+    unsetenv("SPRAG_STATS");
+    unsetenv("LD_PRELOAD");
+    char empty[sizeof directory + 8];
+    if (!mkdtemp(directory)) {
+        perror(directory);
+        return EXIT_FAILURE;
+    }
+    snprintf(empty, sizeof empty, "%s/empty", directory);
+    SRunner *runner = srunner_create(suite);
+    int failed = 1;
+    if (mkdir(empty, 0700) == 0 && chdir(empty) == 0) {
+        srunner_run_all(runner, CK_NORMAL);
+        failed = srunner_ntests_failed(runner);
+    }
+    srunner_free(runner);
+    remove_directory();
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,52 @@
+#!/bin/bash
+# What libsprag.so and libsprag.a define and need, and that no layer includes the one above it.
+#
+#     test_symbols.sh <source> <build>
+set -eu
+source=$1
+build=$2
+export LC_ALL=C
+failed=0
+
+# same <what> <expected> <found>
+same() {
+    if [ "$2" != "$3" ]; then
+        printf '%s: < expected, > found\n' "$1"
+        diff <(printf '%s\n' "$2") <(printf '%s\n' "$3") || failed=1
+    fi
+}
+
+# What the public header declares, and what we stand in for.
+ours=$(sed -n 's/^SPRAG_API.*[ *]\(sprag_[a-z_]*\)(.*/\1/p' "$source/plugin/sprag.h")
+process=_Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfod
+process=${process}PFvPK30dxStepperProcessingCallContextEPFjjjE
+taken=$(printf '%s\n' dWorldStep dWorldQuickStep dWorldDestroy)
+
+exported=$(nm -D --defined-only "$build/libsprag.so" | awk '{ print $3 }' | sort)
+same "libsprag.so exports" "$(printf '%s\n' "$ours" "$taken" "$process" | sort)" "$exported"
+
+versioned=$(readelf -W --dyn-syms "$build/libsprag.so" | grep -c 'dWorldStep@' || true)
+same "libsprag.so gives versions to its symbols" 0 "$versioned"
+
+needed=$(readelf -d "$build/libsprag.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+    grep -v -e '^ld-linux' -e '^libasan' -e '^libubsan' | sort)
+same "libsprag.so needs" "$(printf '%s\n' libamd.so.2 libc.so.6 libm.so.6 libode.so.8)" "$needed"
+
+soname=$(readelf -d "$build/libsprag.so" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
+same "libsprag.so is called" libsprag.so.0 "$soname"
+
+defined=$(nm -g --defined-only "$build/libsprag.a" | awk 'NF == 3 { print $3 }' |
+    grep -v '^__odr_asan' | sort)
+same "libsprag.a defines" \
+    "$(printf '%s\n' "$ours" __wrap_dWorldStep __wrap_dWorldQuickStep __wrap_dWorldDestroy | sort)" \
+    "$defined"
+
+cd "$source"
+includes=$(
+    grep -l -E '#include .(adapters|plugin|models|ode|\.\.)/' solvers/* || true
+    grep -l -E '#include .(plugin|models|\.\.)/' adapters/* || true
+    grep -l -E '#include .(solvers|adapters|plugin|\.\.)/' models/* || true
+)
+same "files that include a layer above theirs" "" "$includes"
+
+exit $failed
