@@ -59,9 +59,12 @@ enum { PUSHES = 4 };
 
 static const double push_angle[PUSHES] = {0, 15, 30, 45}; // deg
 static const double push_mass = 1, push_friction = 0.5;
-static const double push_rate = 0.05;                     // of the weight; of the weight per s
+static const double push_rate = 0.05; // of the weight, per s
+
+// A box that loses a step's contact forces, as stock ODE's may, gets from slow to fast at once; the
+// push alone takes longer than a knock.
 static const double slow_speed = 2e-3, fast_speed = 2e-2; // m/s
-static const double knock = 0.1; // s; no push here takes a box from slow to fast that quickly
+static const double knock = 0.1;                          // s
 
 typedef struct pushed {
     double started, speed_started; // s, m/s: when it was last slow

@@ -16,7 +16,6 @@ typedef struct grasp {
 
 static void add_finger(sprag_scene *scene, double x)
 {
-
     dBodyID finger = sprag_scene_cube(scene, 0.2, finger_side, x, 0, 1);
     dJointID slider = dJointCreateSlider(scene->world, 0);
     dJointAttach(slider, finger, 0);

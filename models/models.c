@@ -21,6 +21,7 @@ const sprag_model sprag_models[] = {
     {"slope", "box at rest on a 20 deg slope, mu 0.5", 0.01, 10, 1, 0, 0, &sprag_slope},
     {"push", "four boxes pushed at 0, 15, 30, 45 deg, mu 0.5", 0.01, 16, 1, 1, 0, &sprag_push},
     {"slide", "box that slides to rest, mu 0.3", 0.01, 2, 0, 0, 0, &sprag_slide},
+    {"gripper", "cube of 0.5 kg held by two fingers, mu 0.8", 0.01, 30, 1, 1, 0, &sprag_gripper},
     {"stack", "ten equal boxes", 0.01, 10, 1, 0, 0, &sprag_stack},
     {"stack-geometric", "ten boxes, 1 kg to 1000 kg on top", 0.01, 10, 1, 0, 0,
      &sprag_stack_geometric},
@@ -29,7 +30,6 @@ const sprag_model sprag_models[] = {
     {"heavy", "1 kg box under a box of 100 kg", 0.01, 10, 1, 0, 0, &sprag_heavy},
     {"bounce", "ball dropped from 1 m, restitution 0.8", 0.01, 2, 0, 0, 0, &sprag_bounce},
     {"wall", "balls at 5, 20, 50, 100 m/s against a 10 cm wall", 0.01, 1, 0, 0, 0, &sprag_wall},
-    {"gripper", "cube of 0.5 kg held by two fingers, mu 0.8", 0.01, 30, 1, 1, 0, &sprag_gripper},
     {"rolling", "SimBenchmark: plate with 25 balls, pushed along y", 0.001, 4, 0, 1, 0,
      &sprag_rolling},
     {"rolling-xy", "the same, pushed at 60 deg", 0.001, 4, 0, 1, 0, &sprag_rolling_xy},
@@ -282,9 +282,11 @@ int sprag_scene_measure(const sprag_scene *scene, sprag_measure *measures)
 
 void sprag_scene_close(sprag_scene *scene)
 {
-    dJointGroupDestroy(scene->contacts);
-    dSpaceDestroy(scene->space);
-    dWorldDestroy(scene->world);
+    if (scene->world) {
+        dJointGroupDestroy(scene->contacts);
+        dSpaceDestroy(scene->space);
+        dWorldDestroy(scene->world);
+    }
     free(scene->body);
     free(scene->data);
     *scene = (sprag_scene){0};

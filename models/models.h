@@ -42,7 +42,7 @@ typedef struct sprag_scene {
     int bodies;
     double step; // s
     long steps_done;
-    int touching;             // contacts in the last step
+    int touching;             // contacts, in the last step
     double penetration;       // m, largest contact depth seen in the last step
     double mean_penetration;  // m, over its contacts
     double worst_penetration; // m, largest since model->settled
@@ -62,7 +62,7 @@ extern const sprag_model sprag_models[];
 const sprag_model *sprag_model_find(const char *name);
 
 // Makes the world, space and bodies. step: s, or 0 for the model's own. Returns 1, or 0 when there
-// is no memory; then there is nothing to close. dInitODE2 must have been called.
+// is no memory. dInitODE2 must have been called.
 int sprag_scene_open(sprag_scene *, const sprag_model *, double step);
 
 // One step: the model's forces, collision, dWorldStep, measuring.

@@ -1,15 +1,15 @@
-// The rolling test of SimBenchmark (Hwangbo, Kang, Lee, ETH Zurich): a plate on the floor, with 25
-// balls on it, pushed hard enough to slide but too softly for the balls to slide on it. With F the
-// push, M and m the masses of plate and ball, n balls, floor friction mu, and the balls' rolling
-// from rest without slip, plate and balls start at once with the constant accelerations
+// The rolling test of SimBenchmark (leggedrobotics/SimBenchmark): a plate on the floor with 25
+// balls on it, pushed hard enough to slide, but not so hard that the balls slide on it. F is the
+// push, M and m are the masses of plate and ball, n the balls, mu the friction of the floor.
+// Friction m b at its foot gives a ball the acceleration b and spins it up as well, so that its
+// foot, and the plate with it, gains 7/2 b. From rest on, and for ever,
 //
-//     b = (F - mu (M + n m) g) / (7/2 M + n m)   of the balls, 2/7 of
-//     a = 7/2 b                                  of the plate,
+//     b = (F - mu (M + n m) g) / (7/2 M + n m)    of the balls
+//     a = 7/2 b                                   of the plate
 //
-// since friction f = m b at a ball's foot turns it by b / r and its angular part is 5/2 f / (m r).
-// The figure is SimBenchmark's: squares of the velocity errors of plate and one ball, summed, and
-// meant over the run. A push along the world's y axis suits ODE's friction pyramid; one at 60 deg
-// to x, "xy", is below its corners' reach, and stock ODE's plate stays where it is.
+// The figure is SimBenchmark's: the squared velocity errors of the plate and of one ball, added,
+// and the mean of that over the run. A push along y suits ODE's friction pyramid; against one at 60
+// deg to x, "xy", two sides of the pyramid work together, and stock ODE's plate stays where it is.
 #include "scene.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ enum { SIDE = 5, BALLS = SIDE * SIDE, PLATE = 0, BALL = 1 };
 
 static const double plate_mass = 10, ball_mass = 1, push = 150; // kg, kg, N
 static const double floor_friction = 0.4, ball_friction = 0.8;
-static const double overlap = 2e-5; // m, at first; SimBenchmark sets ERP to 0, and so it stays
+static const double overlap = 2e-5; // m, at first; as ERP is 0, as SimBenchmark has it, it stays
 
 typedef struct rolling {
     double sum; // m^2/s^2, squares of the errors so far

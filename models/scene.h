@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-// A person would not see less, and it is a thousandth of the smallest body here.
+// What nobody would see: a thousandth of the smaller bodies here.
 #define SPRAG_GOOD_LENGTH 1e-4 // m
 
 #define SPRAG_GRAVITY 9.81        // m/s^2

@@ -25,9 +25,9 @@ int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2,
 // Says what getopt_long did not like; its option string begins with ':' or "+:". EXIT_USAGE.
 int cli_bad_option(int found, char *const *argv);
 
-// Reads SPRAG_OPTIONS, then `method=`, then options (NULL for none) over the defaults. "help" prints
-// the options and ends the program. Returns false, and has said why, when one cannot be read.
-bool cli_read_settings(settings *s, const char *method_name, const char *options);
+// Reads SPRAG_OPTIONS, then options (NULL for none) over the defaults. "help" prints the options
+// and ends the program. Returns false, and has said why, when one of the two cannot be read.
+bool cli_read_settings(settings *s, const char *options);
 
 // ---- cli_request.c: what run and compare are asked for
 
@@ -48,6 +48,9 @@ typedef struct request {
 int request_read(request *r, int argc, char **argv, const char *help, const char *default_methods);
 void request_free(request *r);
 
+// The method of that name; or NULL, and has said which there are.
+const method *cli_find_method(const char *name, size_t length);
+
 // ---- cli_trial.c: models under methods, step by step
 
 // One model of a request.
@@ -61,6 +64,7 @@ typedef struct job {
 typedef struct trial {
     const method *method;
     sprag_scene scene;
+    dThreadingImplementationID threading;
     unsigned long seed; // of ODE's random numbers
     double *us;         // microseconds of some steps, evenly chosen
     long samples;       // of them
@@ -85,7 +89,7 @@ void trials_free(trial *trials, int count);
 
 // ---- cli_judge.c: what a measure is worth
 
-typedef enum verdict { NO_VERDICT, BETTER, SAME, WORSE, VERDICTS } verdict;
+typedef enum verdict { NO_VERDICT, BETTER, SAME, WORSE } verdict;
 
 double measure_error(const sprag_measure *m); // |value - exact|
 bool measure_is_good(const sprag_measure *m);
@@ -101,7 +105,8 @@ typedef struct json_t json_t;
 // judged: against the first trial. NULL: no memory.
 json_t *json_of_trials(const job *j, const trial *trials, int count, bool judged);
 
-// Prints {"sprag": version, "options": options, "models": [...]}; takes the array over. An exit code.
+// Prints {"sprag": version, "options": options, "models": [...]}; takes the array over. An exit
+// code.
 int json_print(json_t *models, const char *options);
 
 // ---- cli_table.c: columns as wide as they need to be

@@ -29,7 +29,8 @@ static json_t *appended(json_t *array, json_t *item)
 static json_t *of_measure(const trial *reference, const trial *t, int i)
 {
     const sprag_measure *m = &t->measure[i];
-    json_t *good = isnan(m->good) || isnan(m->value) ? json_null() : json_boolean(measure_is_good(m));
+    json_t *good =
+        isnan(m->good) || isnan(m->value) ? json_null() : json_boolean(measure_is_good(m));
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "name", m->name, "unit", m->unit,
                      "value", number(m->value), "exact", number(m->exact), "error",
                      number(measure_error(m)), "good_up_to", number(m->good), "good", good,
@@ -47,7 +48,8 @@ static json_t *of_trial(const trial *reference, const trial *t, bool judged)
     if (!judged) {
         size_t i;
         json_t *measure;
-        json_array_foreach(measures, i, measure) {
+        json_array_foreach(measures, i, measure)
+        {
             json_object_del(measure, "verdict");
         }
     }
@@ -68,15 +70,14 @@ json_t *json_of_trials(const job *j, const trial *trials, int count, bool judged
         methods_done = appended(methods_done, of_trial(trials, &trials[i], judged));
     }
     return json_pack("{s:s, s:s, s:f, s:I, s:o, s:o}", "model", j->model->name, "summary",
-                     j->model->summary, "step", j->step, "steps", (json_int_t)j->steps,
-                     "reference", text_or_null(judged ? trials->method->name : ""), "methods",
-                     methods_done);
+                     j->model->summary, "step", j->step, "steps", (json_int_t)j->steps, "reference",
+                     text_or_null(judged ? trials->method->name : ""), "methods", methods_done);
 }
 
 int json_print(json_t *models, const char *options)
 {
-    json_t *root =
-        json_pack("{s:s, s:s, s:o}", "sprag", sprag_version(), "options", options, "models", models);
+    json_t *root = json_pack("{s:s, s:s, s:o}", "sprag", sprag_version(), "options", options,
+                             "models", models);
     if (!root) {
         return cli_fail(EXIT_FAILURE, "no memory for JSON");
     }

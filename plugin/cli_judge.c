@@ -1,5 +1,5 @@
-// What a measure is worth: its error is the distance to the exact answer (to 0 where none is known),
-// and two methods are compared by their errors.
+// What a measure is worth: its error is the distance to the exact answer (to 0 where none is
+// known), and two methods are compared by their errors.
 #include <math.h>
 
 #include "plugin/cli.h"

@@ -1,4 +1,5 @@
-// What run and compare are asked for: models, methods, options, lengths, checked before anything runs.
+// What run and compare are asked for: models, methods, options, lengths, checked before anything
+// runs.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,23 +39,29 @@ static bool add_model(request *r, const char *name)
     return true;
 }
 
+const method *cli_find_method(const char *name, size_t length)
+{
+    for (const method *m = methods; m->name; m++) {
+        if (strlen(m->name) == length && memcmp(m->name, name, length) == 0) {
+            return m;
+        }
+    }
+    fprintf(stderr, "sprag: no method is called \"%.*s\"; there are ", (int)length, name);
+    SAY_NAMES(methods);
+    return NULL;
+}
+
 static bool add_method(request *r, const char *name, size_t length)
 {
-    const method *m = methods;
-    while (m->name && (strlen(m->name) != length || memcmp(m->name, name, length))) {
-        m++;
-    }
-    if (!m->name) {
-        fprintf(stderr, "sprag: no method is called \"%.*s\"; there are ", (int)length, name);
-        SAY_NAMES(methods);
-        return false;
-    }
-    if (r->methods == METHODS_MAX) {
+    const method *m = cli_find_method(name, length);
+    if (m && r->methods == METHODS_MAX) {
         cli_fail(0, "too many methods; at most %d fit side by side", METHODS_MAX);
         return false;
     }
-    r->method[r->methods++] = m;
-    return true;
+    if (m) {
+        r->method[r->methods++] = m;
+    }
+    return m != NULL;
 }
 
 static bool add_methods(request *r, const char *names)
@@ -73,7 +80,7 @@ static bool choose_methods(request *r, const char *names, const char *default_me
 {
     settings s;
     char message[MESSAGE_MAX];
-    if (!cli_read_settings(&s, NULL, r->options)) {
+    if (!cli_read_settings(&s, r->options)) {
         return false;
     }
     if (names || default_methods) {
@@ -116,10 +123,10 @@ static bool choose_models(request *r, int argc, char **argv, bool all)
 int request_read(request *r, int argc, char **argv, const char *help, const char *default_methods)
 {
     static const struct option long_options[] = {
-        {"help", no_argument, NULL, 'h'},       {"method", required_argument, NULL, 'm'},
+        {"help", no_argument, NULL, 'h'},          {"method", required_argument, NULL, 'm'},
         {"options", required_argument, NULL, 'o'}, {"step", required_argument, NULL, 's'},
         {"seconds", required_argument, NULL, 't'}, {"json", no_argument, NULL, 'j'},
-        {"all", no_argument, NULL, 'a'},        {0},
+        {"all", no_argument, NULL, 'a'},           {0},
     };
     const char *names = NULL;
     bool all = false, fine = true;

@@ -35,11 +35,15 @@ void table_print(const table *t, FILE *to)
             const char *cell = t->cell[i][j];
             int padding = width[j] - (int)strlen(cell);
             blank += j < t->left ? 0 : padding;
-            if (*cell) {
-                fprintf(to, "%*s%s", blank, "", cell);
+            int shown = (int)strlen(cell);
+            while (shown > 0 && cell[shown - 1] == ' ') {
+                shown--;
+            }
+            if (shown > 0) {
+                fprintf(to, "%*s%.*s", blank, "", shown, cell);
                 blank = 0;
             }
-            blank += (j < t->left ? padding : 0) + 2;
+            blank += (int)strlen(cell) - shown + (j < t->left ? padding : 0) + 2;
         }
         fputc('\n', to);
     }

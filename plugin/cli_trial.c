@@ -1,6 +1,6 @@
 // Models under methods, step by step. Trials that are to be compared take one step each in turn, so
-// that what else the machine does meets all of them; the median over the steps is then fair. Each has
-// its own sequence of ODE's random numbers, so its figures are those that it has alone.
+// that what else the machine does meets all of them; the median over the steps is then fair. Each
+// has its own sequence of ODE's random numbers, so its figures are those that it has alone.
 #define _GNU_SOURCE 1 // clock_gettime
 #include <math.h>
 #include <setjmp.h>
@@ -59,6 +59,16 @@ static double now_us(void)
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
+// As ODE's own, but not shared: a step that is cut short leaves its jobs in there.
+static void use_own_threading(trial *t)
+{
+    t->threading = dThreadingAllocateSelfThreadedImplementation();
+    if (t->threading) {
+        dWorldSetStepThreadingImplementation(
+            t->scene.world, dThreadingImplementationGetFunctions(t->threading), t->threading);
+    }
+}
+
 static bool start(trial *t, const job *j, long samples)
 {
     size_t size = strlen(j->options) + strlen(t->method->name) + sizeof ",method=";
@@ -73,6 +83,7 @@ static bool start(trial *t, const job *j, long samples)
         return false;
     }
     t->seed = dRandGetSeed();
+    use_own_threading(t);
     snprintf(options, size, "%s,method=%s", j->options, t->method->name);
     bool configured = sprag_world_configure(t->scene.world, options);
     if (!configured) {
@@ -164,6 +175,7 @@ void trials_free(trial *trials, int count)
     for (int i = 0; i < count; i++) {
         if (trials[i].scene.world && !trials[i].failed) {
             sprag_scene_close(&trials[i].scene);
+            dThreadingFreeImplementation(trials[i].threading);
         }
         free(trials[i].us);
         trials[i] = (trial){0};

@@ -3,7 +3,6 @@
 // locale the program has chosen.
 #define _GNU_SOURCE 1 // secure_getenv
 #include <ctype.h>
-#include <errno.h>
 #include <limits.h>
 #include <locale.h>
 #include <pthread.h>

@@ -161,7 +161,7 @@ void report_step(const world_state *world)
     }
     pthread_mutex_unlock(&lock);
     if (failure) {
-        report_once("cannot write statistics to %s: %s", file.name, strerror(failure));
+        report_once("sprag: cannot write statistics to %s: %s", file.name, strerror(failure));
     }
 }
 
@@ -205,6 +205,6 @@ void report_once(const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (is_new(text, &last)) {
-        dMessage(0, "sprag: %s%s", text, last ? " (no more messages follow)" : "");
+        dMessage(0, "%s%s", text, last ? " (no more messages follow)" : "");
     }
 }

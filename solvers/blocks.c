@@ -155,7 +155,9 @@ static void solve_lu(const double *A, const int *pivot, double *x)
         double swap = x[k];
         x[k] = x[pivot[k]];
         x[pivot[k]] = swap;
-        for (int i = k + 1; i < 6; i++) {
+    }
+    for (int i = 1; i < 6; i++) {
+        for (int k = 0; k < i; k++) {
             x[i] -= A[6 * i + k] * x[k];
         }
     }

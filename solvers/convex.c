@@ -2,14 +2,13 @@
 
 #include <math.h>
 
-#include "solvers/linalg.h"
-
 enum { STALL = 3 }; // updates too small to matter before rounding is blamed
 
 sprag_result sprag_convex_solve(sprag_system *system, const double *bound, double stiction,
                                 double tolerance, double *v, double *dv, sprag_stats *stats)
 {
-    int n = 6 * system->nodes, stalled = 0;
+    int stalled = 0;
+    sprag_system_place(system, v);
     stats->residual = sprag_system_residual(system, v, stiction, bound);
     for (int it = 0; it < SPRAG_CONVEX_ITERATIONS && stalled < STALL; it++) {
         if (stats->residual <= tolerance) {
@@ -22,7 +21,7 @@ sprag_result sprag_convex_solve(sprag_system *system, const double *bound, doubl
         }
         sprag_system_update(system, bound, dv);
         double alpha = sprag_system_search(system, v, dv, stiction, bound);
-        add_scaled(v, alpha, dv, n);
+        sprag_system_move(system, v, alpha, dv);
         stats->iterations++;
         double before = stats->residual;
         stats->residual = sprag_system_residual(system, v, stiction, bound);

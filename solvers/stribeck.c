@@ -105,7 +105,7 @@ static void take_bounds(work *w, double relaxation)
 static sprag_result newton(work *w, double stiction, double tolerance, int iterations)
 {
     sprag_system *system = &w->system;
-    int n = 6 * system->nodes;
+    sprag_system_place(system, w->v);
     w->stats.residual = sprag_system_residual(system, w->v, stiction, NULL);
     for (int it = 0; it < iterations; it++) {
         if (w->stats.residual <= tolerance) {
@@ -122,7 +122,7 @@ static sprag_result newton(work *w, double stiction, double tolerance, int itera
             take_bounds(w, 1);
             alpha = fmin(alpha, sprag_system_search(system, w->v, w->dv, stiction, w->bound));
         }
-        add_scaled(w->v, alpha, w->dv, n);
+        sprag_system_move(system, w->v, alpha, w->dv);
         w->stats.iterations++;
         w->stats.residual = sprag_system_residual(system, w->v, stiction, NULL);
         if (!isfinite(w->stats.residual)) {
@@ -142,7 +142,9 @@ static sprag_result direct(work *w)
 {
     sprag_system *system = &w->system;
     int n = 6 * system->nodes;
+    sprag_system_place(system, system->start);
     double before = sprag_system_residual(system, system->start, w->stiction, NULL);
+    sprag_system_place(system, system->free);
     double after = sprag_system_residual(system, system->free, w->stiction, NULL);
     copy(w->v, before < after ? system->start : system->free, n);
     return newton(w, w->stiction, w->options->tolerance, w->options->max_iterations);
@@ -153,7 +155,7 @@ static sprag_result direct(work *w)
 static void guess_bounds(work *w)
 {
     const sprag_problem *problem = w->system.problem;
-    sprag_system_residual(&w->system, w->system.free, w->stiction, NULL);
+    sprag_system_place(&w->system, w->system.free);
     for (int i = 0; i < w->system.points; i++) {
         const sprag_point *point = &w->system.point[i];
         double force = problem->contact[i].force_guess;

@@ -405,18 +405,33 @@ static void gather_impulses(sprag_system *system, double *sum)
     }
 }
 
-double sprag_system_residual(sprag_system *system, const double *v, double stiction,
-                             const double *bound)
+void sprag_system_place(sprag_system *system, const double *v)
 {
     for (int i = 0; i < system->points; i++) {
         memcpy(system->slip[i], system->point[i].offset, sizeof system->slip[i]);
         point_velocity(&system->point[i], v, system->slip[i]);
-        point_law(system, i, system->slip[i], stiction, bound, system->impulse[i], NULL);
     }
     for (int i = 0; i < system->equations; i++) {
         const sprag_equation *equation = &system->equation[i];
         system->rate[i] = equation->offset + equation_velocity(equation, v);
-        system->row_impulse[i] = equation_impulse(equation, system->rate[i]);
+    }
+}
+
+void sprag_system_move(sprag_system *system, double *v, double alpha, const double *dv)
+{
+    add_scaled(v, alpha, dv, 6 * system->nodes);
+    add_scaled(system->slip[0], alpha, system->slip_change[0], 6 * system->points);
+    add_scaled(system->rate, alpha, system->rate_change, system->equations);
+}
+
+double sprag_system_residual(sprag_system *system, const double *v, double stiction,
+                             const double *bound)
+{
+    for (int i = 0; i < system->points; i++) {
+        point_law(system, i, system->slip[i], stiction, bound, system->impulse[i], NULL);
+    }
+    for (int i = 0; i < system->equations; i++) {
+        system->row_impulse[i] = equation_impulse(&system->equation[i], system->rate[i]);
     }
     double *r = system->residual;
     gather_impulses(system, r);

@@ -57,9 +57,9 @@ typedef struct sprag_system {
     sprag_cone *cone;
     sprag_equation *equation;
     double momentum;              // |D M v*|, N s / sqrt(kg)
-    // of the last sprag_system_residual:
     double (*slip)[6];            // relative velocity of the points
     double *rate;                 // of the equations
+    // of the last sprag_system_residual:
     double *residual;             // 6 nodes
     double (*impulse)[6];         // of the points
     double *row_impulse;
@@ -75,9 +75,16 @@ typedef struct sprag_system {
 sprag_result sprag_system_prepare(sprag_system *system, const sprag_problem *problem,
                                   double softness, double row_softness, sprag_scratch *scratch);
 
-// Evaluates everything at v (6 nodes). stiction: m/s. bound: normal impulses (N s, one per point) that
-// bound friction, frozen; NULL: coupled. Returns |D r|, relative to the larger of the island's momentum
-// and its contact and row impulses.
+// Goes to v (6 nodes): relative velocities of all points and equations.
+void sprag_system_place(sprag_system *system, const double *v);
+
+// Goes on from there: v += alpha dv. Relative velocities follow by their own changes: stiff laws would turn
+// the rounding of J v, though not that of J dv, into impulses that no iteration can balance.
+void sprag_system_move(sprag_system *system, double *v, double alpha, const double *dv);
+
+// Evaluates impulses and residual at v, where the system has been placed or moved to. stiction: m/s. bound:
+// normal impulses (N s, one per point) that bound friction, frozen; NULL: coupled. Returns |D r|, relative
+// to the larger of the island's momentum and its contact and row impulses.
 double sprag_system_residual(sprag_system *system, const double *v, double stiction,
                              const double *bound);
 

@@ -10,6 +10,7 @@
 //   callbacks  moved callbacks, and joints whose feedback was written
 //   dlsym      the stepper taken from ODE's own handle, as Python's ctypes does
 //   threads    two worlds in two threads, a hash each
+//   pool       the world has a pool of threads to step islands in
 //   again      three worlds one after another, mostly at the same address, a hash each
 //   fork       a child that runs /bin/true
 //   late       the world is destroyed after main
@@ -38,10 +39,11 @@ typedef struct scene {
     dJointID joint[LINKS];
     dJointFeedback feedback[LINKS];
     dThreadingImplementationID threading; // ODE's default one is not for two worlds at once
+    dThreadingThreadPoolID pool;
 } scene;
 
 static stepper *step_world;
-static int steps, chain_only, in_threads;
+static int steps, chain_only, in_threads, has_pool;
 static long moved;
 
 static void body_moved(dBodyID body)
@@ -68,10 +70,15 @@ static void open_scene(scene *s)
     s->world = dWorldCreate();
     s->space = dSimpleSpaceCreate(NULL);
     s->contacts = dJointGroupCreate(0);
-    if (in_threads) {
-        s->threading = dThreadingAllocateSelfThreadedImplementation();
+    if (in_threads || has_pool) {
+        s->threading = has_pool ? dThreadingAllocateMultiThreadedImplementation()
+                                : dThreadingAllocateSelfThreadedImplementation();
         dWorldSetStepThreadingImplementation(
             s->world, dThreadingImplementationGetFunctions(s->threading), s->threading);
+    }
+    if (has_pool) {
+        s->pool = dThreadingAllocateThreadPool(3, 0, (unsigned)dAllocateMaskAll, NULL);
+        dThreadingThreadPoolServeMultiThreadedImplementation(s->pool, s->threading);
     }
     dWorldSetGravity(s->world, 0, 0, -9.81);
     dWorldSetCFM(s->world, 1e-6); // or stock dWorldStep complains of singular equations
@@ -119,6 +126,10 @@ static void close_scene(scene *s)
     dJointGroupDestroy(s->contacts);
     dSpaceDestroy(s->space);
     dWorldDestroy(s->world);
+    if (s->pool) {
+        dThreadingImplementationShutdownProcessing(s->threading);
+        dThreadingFreeThreadPool(s->pool);
+    }
     if (s->threading) {
         dThreadingFreeImplementation(s->threading);
     }
@@ -215,6 +226,7 @@ int main(int argc, char **argv)
         step_world = ode ? (stepper *)dlsym(ode, name) : step_world;
     }
     chain_only = strcmp(mode, "chain") == 0;
+    has_pool = strcmp(mode, "pool") == 0;
     dInitODE2(0);
 
     if (strcmp(mode, "threads") == 0) {

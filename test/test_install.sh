@@ -64,6 +64,19 @@ read -r -a arguments <<<"$(pkg-config --cflags --libs sprag)"
 "$cc" "${flags[@]}" -DSTEPS=$steps consumer.c -o by_pkg_config "${arguments[@]}"
 ran pkg-config ./by_pkg_config
 
+# With ODE linked in. Its archive needs libccd and libstdc++, whose development packages may be missing.
+archive=$(pkg-config --variable=libdir ode)/libode.a
+ccd=$("$cc" -print-file-name=libccd.so.2)
+cxx=$("$cc" -print-file-name=libstdc++.so.6)
+static=()
+if [ -e "$archive" ] && [ -e "$ccd" ] && [ -e "$cxx" ]; then
+    static=("$archive" "$ccd" "$cxx")
+    read -r -a arguments <<<"$(pkg-config --cflags sprag) $(pkg-config --variable=wrap sprag)"
+    "$cc" "${flags[@]}" -DSTEPS=$steps consumer.c -o archive_by_pkg_config "${arguments[@]}" \
+        "$libraries/libsprag.a" "${static[@]}" -lamd -lm -lpthread
+    ran "archive, pkg-config" ./archive_by_pkg_config
+fi
+
 mkdir consumer
 cat >consumer/CMakeLists.txt <<'end'
 cmake_minimum_required(VERSION 3.18)
@@ -71,21 +84,17 @@ project(consumer LANGUAGES C)
 find_package(sprag 0.1 REQUIRED)
 add_executable(by_cmake ../consumer.c)
 target_link_libraries(by_cmake PRIVATE sprag::sprag)
+if(STATIC)
+    add_executable(archive_by_cmake ../consumer.c)
+    target_link_libraries(archive_by_cmake PRIVATE sprag::archive ${STATIC})
+endif()
 end
 cmake -S consumer -B consumer/build -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
-    -DCMAKE_C_FLAGS="${flags[*]} -DSTEPS=$steps" >cmake.log
+    -DCMAKE_C_FLAGS="${flags[*]} -DSTEPS=$steps" -DSTATIC="$(IFS=';' && echo "${static[*]}")" >cmake.log
 cmake --build consumer/build >>cmake.log
 ran find_package consumer/build/by_cmake
-
-# With ODE linked in. Debian's archive needs libccd and libstdc++; their development packages may be missing.
-archive=$(pkg-config --variable=libdir ode)/libode.a
-ccd=$("$cc" -print-file-name=libccd.so.2)
-cxx=$("$cc" -print-file-name=libstdc++.so.6)
-if [ -e "$archive" ] && [ -e "$ccd" ] && [ -e "$cxx" ]; then
-    read -r -a arguments <<<"$(pkg-config --cflags sprag) $(pkg-config --variable=wrap sprag)"
-    "$cc" "${flags[@]}" -DSTEPS=$steps consumer.c -o by_archive "${arguments[@]}" \
-        "$libraries/libsprag.a" -lamd "$archive" "$ccd" "$cxx" -lm -lpthread
-    ran archive ./by_archive
+if [ -n "${static[*]}" ]; then
+    ran "archive, find_package" consumer/build/archive_by_cmake
 fi
 
 if [ -x "$prefix/bin/sprag" ]; then

@@ -20,26 +20,25 @@ same() {
 ours=$(sed -n 's/^SPRAG_API.*[ *]\(sprag_[a-z_]*\)(.*/\1/p' "$source/plugin/sprag.h")
 process=_Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfod
 process=${process}PFvPK30dxStepperProcessingCallContextEPFjjjE
-taken=$(printf '%s\n' dWorldStep dWorldQuickStep dWorldDestroy)
+taken=$(printf '%s\n' dWorldStep dWorldQuickStep dWorldDestroy "$process")
 
 exported=$(nm -D --defined-only "$build/libsprag.so" | awk '{ print $3 }' | sort)
-same "libsprag.so exports" "$(printf '%s\n' "$ours" "$taken" "$process" | sort)" "$exported"
+same "libsprag.so exports" "$(printf '%s\n' "$ours" "$taken" | sort)" "$exported"
 
 versioned=$(readelf -W --dyn-syms "$build/libsprag.so" | grep -c 'dWorldStep@' || true)
 same "libsprag.so gives versions to its symbols" 0 "$versioned"
 
-needed=$(readelf -d "$build/libsprag.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+needed=$(readelf -d "$build/libsprag.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' |
     grep -v -e '^ld-linux' -e '^libasan' -e '^libubsan' | sort)
-same "libsprag.so needs" "$(printf '%s\n' libamd.so.2 libc.so.6 libm.so.6 libode.so.8)" "$needed"
+same "libsprag.so needs" "$(printf '%s\n' libamd libc libm libode)" "$needed"
 
 soname=$(readelf -d "$build/libsprag.so" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
 same "libsprag.so is called" libsprag.so.0 "$soname"
 
 defined=$(nm -g --defined-only "$build/libsprag.a" | awk 'NF == 3 { print $3 }' |
     grep -v '^__odr_asan' | sort)
-same "libsprag.a defines" \
-    "$(printf '%s\n' "$ours" __wrap_dWorldStep __wrap_dWorldQuickStep __wrap_dWorldDestroy | sort)" \
-    "$defined"
+wrapped=__wrap_${taken//$'\n'/$'\n'__wrap_}
+same "libsprag.a defines" "$(printf '%s\n' "$ours" "$wrapped" | sort)" "$defined"
 
 cd "$source"
 includes=$(
