@@ -55,6 +55,8 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
 {
     int mode = surface->mode;
     double erp = mode & dContactSoftERP ? surface->soft_erp : dWorldGetERP(world);
+    // The sinking that softness brings is lifted by ERP; 0.2 is ODE's own.
+    to->softening = fmin(1, erp / 0.2);
     double depth = fmax(0, -to->gap - dWorldGetContactSurfaceLayer(world));
     double motion = mode & dContactMotionN ? surface->motionN : 0;
     to->bias = fmin(erp / step * depth + motion, dWorldGetContactMaxCorrectingVel(world));
@@ -64,7 +66,7 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
         double rebound = surface->bounce * approach + motion;
         if (approach > surface->bounce_vel && rebound > to->bias) {
             to->bias = rebound;
-            to->bounces = true;
+            to->softening = 0; // a rebound falls short by as much
         }
     }
 }
@@ -106,7 +108,7 @@ static bool surface_is_good(const sprag_contact *to)
             }
         }
     }
-    return isfinite(to->bias) && good_number(to->compliance) && isfinite(to->compliance);
+    return isfinite(to->bias) && to->softening >= 0 && good_number(to->compliance) && isfinite(to->compliance);
 }
 
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, dWorldID world, dReal step,

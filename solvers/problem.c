@@ -85,6 +85,9 @@ static const char *contact_fault(const sprag_contact *contact, int bodies)
     if (!(contact->compliance >= 0) || !isfinite(contact->compliance)) {
         return "its compliance is not a finite number >= 0";
     }
+    if (!(contact->softening >= 0) || !(contact->softening <= 1)) {
+        return "its softening is not between 0 and 1";
+    }
     if (!friction_is_good(&contact->slide) || !friction_is_good(&contact->roll) ||
         !friction_is_good(&contact->spin)) {
         return "its friction has a negative or non-finite entry";

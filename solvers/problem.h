@@ -33,7 +33,7 @@ typedef struct sprag_contact {
     double gap;          // m, negative when the bodies overlap
     double bias;         // m/s, normal velocity at which the contact is free of force
     double compliance;   // m/s per N, what the normal velocity yields to the normal force
-    bool bounces;        // bias comes from restitution and is to be met as it is
+    double softening;    // share of the solver's softness that it may be given, 0 to 1
     sprag_friction slide; // along the tangents
     sprag_friction roll;  // about the tangents
     sprag_friction spin;  // about the normal: entry 0

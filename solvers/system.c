@@ -111,6 +111,7 @@ static void set_nodes(const sprag_problem *problem, const int *node_of, const in
 static void prepare_point(sprag_system *system, int i, int cone, const int *node_of,
                           const double (*inverse_inertia)[9], double softness, double heaviest)
 {
+    static const double least = 1e-6;
     const sprag_contact *contact = &system->problem->contact[i];
     double step = system->problem->step;
     sprag_point *point = &system->point[i];
@@ -130,10 +131,7 @@ static void prepare_point(sprag_system *system, int i, int cone, const int *node
                                point->jacobian[1][NORMAL], inverse_inertia);
     point->inverse_mass = w;
     // Sinking under a load grows with the load: the heaviest body of the island bounds it.
-    double soft = softness * fmin(w, 4 / heaviest);
-    if (contact->bounces) { // the shortfall of the rebound is this fraction
-        soft = fmin(soft, 1e-6 * w);
-    }
+    double soft = fmax(softness * contact->softening, least) * fmin(w, 4 / heaviest);
     point->yield = fmax(contact->compliance / step, soft);
 }
 

@@ -64,7 +64,8 @@ read -r -a arguments <<<"$(pkg-config --cflags --libs sprag)"
 "$cc" "${flags[@]}" -DSTEPS=$steps consumer.c -o by_pkg_config "${arguments[@]}"
 ran pkg-config ./by_pkg_config
 
-# With ODE linked in. Its archive needs libccd and libstdc++, whose development packages may be missing.
+# With ODE linked in. Its archive needs libccd and libstdc++; their development packages may be
+# missing.
 archive=$(pkg-config --variable=libdir ode)/libode.a
 ccd=$("$cc" -print-file-name=libccd.so.2)
 cxx=$("$cc" -print-file-name=libstdc++.so.6)
@@ -90,7 +91,8 @@ if(STATIC)
 endif()
 end
 cmake -S consumer -B consumer/build -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
-    -DCMAKE_C_FLAGS="${flags[*]} -DSTEPS=$steps" -DSTATIC="$(IFS=';' && echo "${static[*]}")" >cmake.log
+    -DCMAKE_C_FLAGS="${flags[*]} -DSTEPS=$steps" \
+    -DSTATIC="$(IFS=';' && echo "${static[*]}")" >cmake.log
 cmake --build consumer/build >>cmake.log
 ran find_package consumer/build/by_cmake
 if [ -n "${static[*]}" ]; then
