@@ -106,10 +106,19 @@ void sprag_ode_push(const ode_problem *pulled, ode_memory *memory);
 // Accumulators as they were before the pull, for stock to take the step.
 void sprag_ode_restore(const ode_problem *pulled);
 
+// Steps a body that no joint touches, at once. *bad_force: its accumulated force was not finite, and was
+// taken as zero. Returns false, and does nothing, if its state is not finite.
+bool sprag_ode_step_free(dBodyID body, dWorldID world, dReal step, bool *bad_force);
+
 // Leaves the bodies where they are and empties their accumulators.
 void sprag_ode_hold(const ode_island *island);
 
 // ---- between pull.c and its parts
+
+bool sprag_ode_body_is_usable(dBodyID id);
+
+// false: its accumulated force was not finite.
+bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal step);
 
 // Index of a body in its island, SPRAG_STATIC for NULL.
 typedef struct ode_index {

@@ -124,8 +124,7 @@ static bool force_on(dBodyID id, const dMass *mass, const dReal *gravity, dReal 
     return good;
 }
 
-// false: its force was not finite.
-static bool pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal step)
+bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal step)
 {
     dMass mass;
     dVector3 force, torque;
@@ -163,10 +162,14 @@ static bool pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal st
         torque[k] *= step;
     }
     dMultiplyAdd0_331(to->free_velocity + 3, inverse, torque);
+    if (!is_finite(to->free_velocity, 6)) { // a force too large for the numbers
+        memcpy(to->free_velocity, to->velocity, sizeof to->velocity);
+        good = false;
+    }
     return good;
 }
 
-static bool body_is_usable(dBodyID id)
+bool sprag_ode_body_is_usable(dBodyID id)
 {
     return is_finite(dBodyGetPosition(id), 3) && is_finite(dBodyGetQuaternion(id), 4) &&
            is_finite(dBodyGetLinearVel(id), 3) && is_finite(dBodyGetAngularVel(id), 3);
@@ -195,7 +198,7 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
 {
     *pulled = (ode_problem){.island = *island};
     for (int i = 0; i < island->bodies; i++) {
-        if (!body_is_usable(island->body[i])) {
+        if (!sprag_ode_body_is_usable(island->body[i])) {
             pulled->unusable = island->body[i];
             return SPRAG_BAD_PROBLEM;
         }
@@ -245,7 +248,7 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
     dVector3 gravity;
     dWorldGetGravity(world, gravity);
     for (int i = 0; i < island->bodies; i++) {
-        if (!pull_body(&body[i], island->body[i], gravity, step)) {
+        if (!sprag_ode_pull_body(&body[i], island->body[i], gravity, step)) {
             pulled->bad_force = island->body[i];
         }
     }

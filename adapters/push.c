@@ -66,6 +66,19 @@ static void write_feedback(const ode_problem *pulled)
     }
 }
 
+static void set_velocity(dBodyID body, const double *v)
+{
+    dBodySetLinearVel(body, v[0], v[1], v[2]);
+    dBodySetAngularVel(body, v[3], v[4], v[5]);
+}
+
+// Forces that a moved callback adds are lost, as in stock.
+static void integrate(dBodyID body, dReal step)
+{
+    sprag_ode_step_body(body, step);
+    empty_accumulators(body);
+}
+
 void sprag_ode_push(const ode_problem *pulled, ode_memory *memory)
 {
     const ode_island *island = &pulled->island;
@@ -75,15 +88,25 @@ void sprag_ode_push(const ode_problem *pulled, ode_memory *memory)
                                  pulled->solution.contact_force[i][0]);
     }
     for (int i = 0; i < island->bodies; i++) {
-        const double *v = pulled->solution.velocity[i];
-        dBodySetLinearVel(island->body[i], v[0], v[1], v[2]);
-        dBodySetAngularVel(island->body[i], v[3], v[4], v[5]);
+        set_velocity(island->body[i], pulled->solution.velocity[i]);
     }
-    // Forces that a moved callback adds are lost, as in stock.
     for (int i = 0; i < island->bodies; i++) {
-        sprag_ode_step_body(island->body[i], pulled->problem.step);
-        empty_accumulators(island->body[i]);
+        integrate(island->body[i], pulled->problem.step);
     }
+}
+
+bool sprag_ode_step_free(dBodyID id, dWorldID world, dReal step, bool *bad_force)
+{
+    if (!sprag_ode_body_is_usable(id)) {
+        return false;
+    }
+    sprag_body body;
+    dVector3 gravity;
+    dWorldGetGravity(world, gravity);
+    *bad_force = !sprag_ode_pull_body(&body, id, gravity, step);
+    set_velocity(id, body.free_velocity);
+    integrate(id, step);
+    return true;
 }
 
 void sprag_ode_restore(const ode_problem *pulled)

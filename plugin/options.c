@@ -30,7 +30,7 @@ static const option options[] = {
     {"stribeck.stiction_tolerance", REAL, AT(stribeck.stiction_tolerance), 1e-12, 1, "m/s",
      "slip speed that counts as sticking, at most"},
     {"stribeck.stiction_at_rest", REAL, AT(stribeck.stiction_at_rest), 1e-15, 1, "m/s",
-     "the same, at least; between them 1/1000 of the fastest body's speed"},
+     "the same for bodies at rest; between the two, 1/1000 of the fastest speed"},
     {"stribeck.tolerance", REAL, AT(stribeck.tolerance), 1e-15, 0.1, "",
      "of momentum, relative to the island's impulses"},
     {"stribeck.softness", REAL, AT(stribeck.softness), 1e-15, 1, "",
@@ -305,20 +305,6 @@ static bool read_entry(settings *s, slice entry, char *message)
     return refuse_name(name, message);
 }
 
-// Bounds that each entry alone cannot see.
-static bool consistent(const settings *s, char *message)
-{
-    const sprag_stribeck_options *o = &s->stribeck;
-    if (o->stiction_at_rest > o->stiction_tolerance) {
-        print_point(message, MESSAGE_MAX,
-                    "stribeck.stiction_at_rest (%.7g m/s) is above stribeck.stiction_tolerance "
-                    "(%.7g m/s); set both",
-                    o->stiction_at_rest, o->stiction_tolerance);
-        return false;
-    }
-    return true;
-}
-
 bool settings_read(settings *s, const char *string, char *message)
 {
     settings next = *s;
@@ -329,9 +315,6 @@ bool settings_read(settings *s, const char *string, char *message)
             return false;
         }
         at += length + (at[length] == ',');
-    }
-    if (!consistent(&next, message)) {
-        return false;
     }
     *s = next;
     return true;

@@ -53,6 +53,7 @@ typedef struct sprag_world_statistics {
     double pull_us, solve_us, push_us; // microseconds of the last step
     long steps;          // steps so far
     long fallbacks;      // islands that ODE had to step, so far
+    long bad_forces;     // bodies whose force was not finite and was taken as zero, so far
     long held;           // bodies left where they were because their state was not finite, so far
 } sprag_world_statistics;
 

@@ -55,15 +55,18 @@ static void count_island(sprag_world_statistics *s, const ode_problem *pulled,
     }
 }
 
+// What goes wrong is said for the first island of a world, and counted for all.
+
 // Stock takes an island that we cannot solve.
 static bool fall_back(world_state *w, const ode_island *island, const ode_problem *pulled,
                       dReal step, stock called, sprag_result result)
 {
-    report_once("sprag: world %d: the island of body %p (%d bodies, %d joints) could not be solved "
-                "(%s); ODE's own stepper takes it. Further ones are only counted.",
-                w->number, (void *)island->body[0], island->bodies, island->joints,
-                sprag_result_name(result));
-    w->statistics.fallbacks++;
+    if (w->statistics.fallbacks++ == 0) {
+        report_once("sprag: world %d: the island of body %p (%d bodies, %d joints) could not be "
+                    "solved (%s); ODE's own stepper takes it. Further ones are only counted.",
+                    w->number, (void *)island->body[0], island->bodies, island->joints,
+                    sprag_result_name(result));
+    }
     w->statistics.phase = 'F';
     sprag_ode_restore(pulled);
     return sprag_ode_step_island(w->id, island, step, called == STOCK_QUICK);
@@ -71,18 +74,33 @@ static bool fall_back(world_state *w, const ode_island *island, const ode_proble
 
 static void hold(world_state *w, const ode_island *island, dBodyID culprit)
 {
-    report_once("sprag: world %d: position or velocity of body %p (data %p) is not finite; it and the "
-                "%d bodies connected to it stay where they are.",
-                w->number, (void *)culprit, dBodyGetData(culprit), island->bodies - 1);
+    if (w->statistics.held == 0) {
+        report_once("sprag: world %d: position or velocity of body %p (data %p) is not finite; it and "
+                    "the %d bodies connected to it stay where they are. Further ones are only counted.",
+                    w->number, (void *)culprit, dBodyGetData(culprit), island->bodies - 1);
+    }
     w->statistics.held += island->bodies;
     sprag_ode_hold(island);
 }
 
-static void warn_of_force(world_state *w, dBodyID culprit)
+static void ignore_force(world_state *w, dBodyID culprit)
 {
-    report_once("sprag: world %d: the force or torque on body %p (data %p) is not finite; it is "
-                "taken as zero.",
-                w->number, (void *)culprit, dBodyGetData(culprit));
+    if (w->statistics.bad_forces++ == 0) {
+        report_once("sprag: world %d: the force or torque on body %p (data %p) is not finite; it is "
+                    "taken as zero. Further ones are only counted.",
+                    w->number, (void *)culprit, dBodyGetData(culprit));
+    }
+}
+
+// An island without joints is one body.
+static void step_free(world_state *w, const ode_island *island, dReal step)
+{
+    bool bad_force = false;
+    if (!sprag_ode_step_free(island->body[0], w->id, step, &bad_force)) {
+        hold(w, island, island->body[0]);
+    } else if (bad_force) {
+        ignore_force(w, island->body[0]);
+    }
 }
 
 static bool step_island(world_state *w, const ode_island *island, dReal step, stock called)
@@ -99,7 +117,7 @@ static bool step_island(world_state *w, const ode_island *island, dReal step, st
         return true;
     }
     if (pulled.bad_force) {
-        warn_of_force(w, pulled.bad_force);
+        ignore_force(w, pulled.bad_force);
     }
     if (result == SPRAG_OK) {
         result = sprag_stribeck_solve(&pulled.problem, &w->settings.stribeck, &w->scratch,
@@ -115,7 +133,6 @@ static bool step_island(world_state *w, const ode_island *island, dReal step, st
         draw_as_quick_step(w->id, pulled.stock_rows);
     }
     sprag_ode_push(&pulled, w->memory);
-    s->push_us += now_us() - solve_end;
     return true;
 }
 
@@ -127,12 +144,14 @@ static void start_statistics(world_state *w, dReal step)
                                   .phase = '-',
                                   .steps = s->steps + 1,
                                   .fallbacks = s->fallbacks,
+                                  .bad_forces = s->bad_forces,
                                   .held = s->held};
 }
 
 bool step_islands(world_state *w, const ode_islands *islands, dReal step, stock called)
 {
     bool done = true;
+    double start = now_us();
     ode_island island = {.body = islands->bodies, .joint = islands->joints};
     start_statistics(w, step);
     w->statistics.islands = (int)islands->count;
@@ -140,12 +159,18 @@ bool step_islands(world_state *w, const ode_islands *islands, dReal step, stock 
         island.bodies = (int)islands->sizes[2 * i];
         island.joints = (int)islands->sizes[2 * i + 1];
         w->statistics.bodies += island.bodies;
-        done = step_island(w, &island, step, called);
-        sprag_scratch_reset(&w->scratch);
+        if (island.joints == 0) {
+            step_free(w, &island, step);
+        } else {
+            done = step_island(w, &island, step, called);
+            sprag_scratch_reset(&w->scratch);
+        }
         island.body += island.bodies;
         island.joint += island.joints;
     }
     sprag_ode_memory_turn(w->memory);
+    sprag_world_statistics *s = &w->statistics;
+    s->push_us = now_us() - start - s->pull_us - s->solve_us; // and all else, free bodies included
     report_step(w);
     return done;
 }

@@ -286,7 +286,8 @@ static double choose_stiction(const sprag_problem *problem, const sprag_stribeck
     for (int i = 0; i < problem->bodies; i++) {
         fastest = fmax(fastest, norm3(problem->body[i].velocity));
     }
-    return fmax(options->stiction_at_rest, fmin(1e-3 * fastest, options->stiction_tolerance));
+    double moving = fmax(options->stiction_at_rest, 1e-3 * fastest);
+    return fmin(moving, options->stiction_tolerance);
 }
 
 static void write_solution(const work *w, sprag_solution *solution)

@@ -19,7 +19,7 @@
 
 typedef struct sprag_stribeck_options {
     double stiction_tolerance; // m/s; upper bound of the slip speed that counts as sticking
-    double stiction_at_rest;   // m/s; lower bound; between them a thousandth of the fastest body's
+    double stiction_at_rest;   // m/s; the same at rest; between them a thousandth of the fastest speed
     double tolerance;          // of the momentum residual, relative to the island's impulses
     double softness;           // of contact normals, relative to the contact's inverse mass
     double row_softness;       // of joint rows, likewise
