@@ -6,7 +6,8 @@
 #include "adapters/ode.h"
 #include "solvers/linalg.h"
 
-// false: there is no usable normal. ODE's own normals are of unit length; a program's may be less exact.
+// false: there is no usable normal. ODE's own normals are of unit length; a program's may be less
+// exact.
 static bool set_frame(sprag_contact *to, const dContact *contact, bool reversed)
 {
     double *n = to->frame[0], *t = to->frame[1], *s = to->frame[2];
@@ -75,13 +76,13 @@ static void set_friction(sprag_contact *to, const dSurfaceParameters *surface)
 {
     int mode = surface->mode;
     bool by_axis = mode & dContactAxisDep;
-    to->slide = (sprag_friction){
-        .coefficient = {surface->mu, by_axis ? surface->mu2 : surface->mu},
-        .velocity = {mode & dContactMotion1 ? surface->motion1 : 0,
-                     mode & dContactMotion2 ? surface->motion2 : 0},
-        .slip = {mode & dContactSlip1 ? surface->slip1 : 0,
-                 mode & dContactSlip2 ? surface->slip2 : 0},
-        .force = {!(mode & dContactApprox1_1), !(mode & dContactApprox1_2)}};
+    to->slide =
+        (sprag_friction){.coefficient = {surface->mu, by_axis ? surface->mu2 : surface->mu},
+                         .velocity = {mode & dContactMotion1 ? surface->motion1 : 0,
+                                      mode & dContactMotion2 ? surface->motion2 : 0},
+                         .slip = {mode & dContactSlip1 ? surface->slip1 : 0,
+                                  mode & dContactSlip2 ? surface->slip2 : 0},
+                         .force = {!(mode & dContactApprox1_1), !(mode & dContactApprox1_2)}};
     bool slides = to->slide.coefficient[0] > 0 || to->slide.coefficient[1] > 0;
     if (mode & dContactRolling && slides) { // without friction ODE has none of rolling either
         double rho = surface->rho;
@@ -108,7 +109,8 @@ static bool surface_is_good(const sprag_contact *to)
             }
         }
     }
-    return isfinite(to->bias) && to->softening >= 0 && good_number(to->compliance) && isfinite(to->compliance);
+    return isfinite(to->bias) && to->softening >= 0 && good_number(to->compliance) &&
+           isfinite(to->compliance);
 }
 
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, dWorldID world, dReal step,

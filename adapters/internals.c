@@ -1,6 +1,6 @@
-// The exported internals of ODE 0.16, by their mangled names, and the check that they are what we know.
-// Every reference is weak: another ODE leaves it NULL and is passed through untouched, instead of failing
-// to load. See the head of plugin/interpose.c for how a step is taken apart.
+// The exported internals of ODE 0.16, by their mangled names, and the check that they are what we
+// know. Every reference is weak: another ODE leaves it NULL and is passed through untouched,
+// instead of failing to load. See the head of plugin/interpose.c for how a step is taken apart.
 #define _GNU_SOURCE
 #include "adapters/ode.h"
 
@@ -26,10 +26,9 @@ extern bool reallocate(dWorldID, ode_islands *, dReal, estimate_fn *)
 extern void step_body(dBodyID, dReal) WEAK("_Z10dxStepBodyP6dxBodyd");
 extern void step_island(void *) WEAK("_Z12dxStepIslandPK30dxStepperProcessingCallContext");
 extern void quick_island(void *) WEAK("_Z17dxQuickStepIslandPK30dxStepperProcessingCallContext");
-extern estimate_fn step_memory
-    WEAK("_Z32dxEstimateStepMemoryRequirementsPKP6dxBodyjPKP7dxJointj");
-extern estimate_fn quick_memory
-    WEAK("_Z37dxEstimateQuickStepMemoryRequirementsPKP6dxBodyjPKP7dxJointj");
+extern estimate_fn step_memory WEAK("_Z32dxEstimateStepMemoryRequirementsPKP6dxBodyjPKP7dxJointj");
+extern estimate_fn
+    quick_memory WEAK("_Z37dxEstimateQuickStepMemoryRequirementsPKP6dxBodyjPKP7dxJointj");
 extern unsigned step_calls(unsigned, unsigned) WEAK("_Z26dxEstimateStepMaxCallCountjj");
 extern unsigned quick_calls(unsigned, unsigned) WEAK("_Z31dxEstimateQuickStepMaxCallCountjj");
 extern count_fn contact_count WEAK("_ZN14dxJointContact8getInfo1EPN7dxJoint5Info1E");
@@ -39,7 +38,8 @@ extern rows_fn ball_rows WEAK("_ZN11dxJointBall8getInfo2EddiPdS0_iS0_S0_Pi");
 
 // ---- the real functions behind those that we stand in for
 
-#ifdef SPRAG_WRAP // in the archive: __real_ is what the linker's --wrap names them, if it was asked to
+#ifdef SPRAG_WRAP // in the archive: __real_ is what the linker's --wrap names them, if it was asked
+                  // to
 #define REAL_SYMBOL(type, name, symbol)                                                            \
     extern type wrapped_##name WEAK("__real_" symbol);                                             \
     extern type plain_##name WEAK(symbol);                                                         \
@@ -128,15 +128,15 @@ ode_row_count sprag_ode_count_rows(dJointID joint)
     return count;
 }
 
-void sprag_ode_get_rows(dJointID joint, dReal rate, dReal erp, dReal *J1, dReal *J2,
-                        dReal *rhs_cfm, dReal *lo_hi, int *findex)
+void sprag_ode_get_rows(dJointID joint, dReal rate, dReal erp, dReal *J1, dReal *J2, dReal *rhs_cfm,
+                        dReal *lo_hi, int *findex)
 {
     ((rows_fn *)(intptr_t)virtual_function(joint, GET_INFO2))(joint, rate, erp, 6, J1, J2, 2,
                                                               rhs_cfm, lo_hi, findex);
 }
 
-// The copy that ODE keeps: no table of ours can outlive or miss a joint, whoever made it and however it
-// goes.
+// The copy that ODE keeps: no table of ours can outlive or miss a joint, whoever made it and
+// however it goes.
 const dContact *sprag_ode_contact_of(dJointID joint)
 {
     return (const dContact *)(const void *)((const char *)joint + CONTACT_OFFSET);
@@ -155,8 +155,8 @@ void sprag_ode_joint_bodies(dJointID joint, dBodyID body[2], bool *reversed)
 
 // ---- one step in parts
 
-// Stock's dense matrix of a large island is not reserved: QuickStep takes such an island if it comes to
-// that.
+// Stock's dense matrix of a large island is not reserved: QuickStep takes such an island if it
+// comes to that.
 enum { DENSE_MEMORY_MAX = 1 << 28 };
 
 static size_t fallback_memory(dBodyID const *body, unsigned bodies, dJointID const *joint,
@@ -177,8 +177,8 @@ bool sprag_ode_step_island(dWorldID world, const ode_island *island, dReal step,
 {
     unsigned sizes[2] = {(unsigned)island->bodies, (unsigned)island->joints};
     ode_islands one = {1, sizes, island->body, island->joint};
-    bool dense = !quick && step_memory(island->body, sizes[0], island->joint, sizes[1]) <=
-                               DENSE_MEMORY_MAX;
+    bool dense =
+        !quick && step_memory(island->body, sizes[0], island->joint, sizes[1]) <= DENSE_MEMORY_MAX;
     if (dense) {
         return sprag_ode_process_islands(world, &one, step, (void *)(intptr_t)step_island,
                                          (void *)(intptr_t)step_calls);
@@ -293,8 +293,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void check(void)
 {
-    unsupported = !dCheckConfiguration("ODE_double_precision") ? "double precision"
-                                                               : missing_symbol();
+    unsupported =
+        !dCheckConfiguration("ODE_double_precision") ? "double precision" : missing_symbol();
     if (!unsupported) {
         unsupported = wrong_layout();
     }

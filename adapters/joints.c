@@ -1,4 +1,5 @@
-// All other joints -> rows, asked of ODE itself: getInfo2 gives J v = c - cfm lambda, lo <= lambda <= hi.
+// All other joints -> rows, asked of ODE itself: getInfo2 gives J v = c - cfm lambda, lo <= lambda
+// <= hi.
 #include <math.h>
 #include <string.h>
 
@@ -32,16 +33,17 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
     sprag_ode_get_rows(joint, 1 / step, dWorldGetERP(world), J[0], J[1], rhs_cfm, lo_hi, findex);
     dBodyID body[2];
     bool reversed;
-    sprag_ode_joint_bodies(joint, body, &reversed); // the rows are already those of the stored order
+    sprag_ode_joint_bodies(joint, body,
+                           &reversed); // the rows are already those of the stored order
     int good = 0;
     for (int k = 0; k < rows; k++) {
         sprag_row *row = &to[good];
-        *row = (sprag_row){.body = {sprag_ode_index_of(index, body[0]),
-                                    sprag_ode_index_of(index, body[1])},
-                           .bias = rhs_cfm[2 * k],
-                           .compliance = rhs_cfm[2 * k + 1],
-                           .lo = lo_hi[2 * k],
-                           .hi = lo_hi[2 * k + 1]};
+        *row = (sprag_row){
+            .body = {sprag_ode_index_of(index, body[0]), sprag_ode_index_of(index, body[1])},
+            .bias = rhs_cfm[2 * k],
+            .compliance = rhs_cfm[2 * k + 1],
+            .lo = lo_hi[2 * k],
+            .hi = lo_hi[2 * k + 1]};
         memcpy(row->jacobian[0], J[0] + 6 * k, sizeof row->jacobian[0]);
         if (body[1]) {
             memcpy(row->jacobian[1], J[1] + 6 * k, sizeof row->jacobian[1]);

@@ -1,5 +1,5 @@
-// Contact forces of the last step, found by the pair of geoms (of bodies, if a program makes contacts without
-// geoms) and then by position: ODE makes its contact joints anew at every step.
+// Contact forces of the last step, found by the pair of geoms (of bodies, if a program makes
+// contacts without geoms) and then by position: ODE makes its contact joints anew at every step.
 #include "adapters/ode.h"
 
 #include <stdint.h>

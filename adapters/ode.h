@@ -1,5 +1,5 @@
-// ODE in, problem out, and back: all that this layer offers. It knows ODE's joints, flags and private
-// steps; it knows no solver's method and no plugin.
+// ODE in, problem out, and back: all that this layer offers. It knows ODE's joints, flags and
+// private steps; it knows no solver's method and no plugin.
 #ifndef SPRAG_ODE_H
 #define SPRAG_ODE_H
 
@@ -11,8 +11,8 @@
 #include "solvers/problem.h"
 #include "solvers/scratch.h"
 
-// ---- internals.c: the functions of ODE 0.16 that are no public API, and the real ones behind those that we
-// stand in for
+// ---- internals.c: the functions of ODE 0.16 that are no public API, and the real ones behind
+// those that we stand in for
 
 // dxWorldProcessIslandsInfo, as ODE lays it out.
 typedef struct ode_islands {
@@ -32,12 +32,12 @@ typedef struct ode_row_count { // dxJoint::Info1
     unsigned char rows, unbounded;
 } ode_row_count;
 
-// NULL when the running ODE has all that we need, in the layout that we know; otherwise what is missing.
-// Looked at once per process, at the first step, in a world of its own.
+// NULL when the running ODE has all that we need, in the layout that we know; otherwise what is
+// missing. Looked at once per process, at the first step, in a world of its own.
 const char *sprag_ode_unsupported(void);
 
-// ODE's own start of a step: auto-disable, wake-up, islands; and working memory in which either stock
-// stepper can take an island. quick: the one that the program called. false: no memory.
+// ODE's own start of a step: auto-disable, wake-up, islands; and working memory in which either
+// stock stepper can take an island. quick: the one that the program called. false: no memory.
 bool sprag_ode_find_islands(dWorldID world, dReal step, bool quick, ode_islands *islands);
 
 // Stock ODE steps this one island, and nothing else.
@@ -54,8 +54,8 @@ bool sprag_ode_is_quick_stepper(void *stepper);
 
 void sprag_ode_step_body(dBodyID body, dReal step);
 ode_row_count sprag_ode_count_rows(dJointID joint); // getInfo1
-void sprag_ode_get_rows(dJointID joint, dReal rate, dReal erp, dReal *J1, dReal *J2,
-                        dReal *rhs_cfm, dReal *lo_hi, int *findex); // getInfo2: 6 and 2 reals a row
+void sprag_ode_get_rows(dJointID joint, dReal rate, dReal erp, dReal *J1, dReal *J2, dReal *rhs_cfm,
+                        dReal *lo_hi, int *findex); // getInfo2: 6 and 2 reals a row
 const dContact *sprag_ode_contact_of(dJointID joint);
 
 // The bodies of a joint as ODE stores them: [0] is never NULL. reversed: attached as (0, body).
@@ -68,7 +68,8 @@ typedef struct ode_memory ode_memory;
 ode_memory *sprag_ode_memory_make(void); // NULL: no memory
 void sprag_ode_memory_free(ode_memory *memory);
 
-// The normal force (N) that the nearest contact of the same pair had at the last step, -1 if there was none.
+// The normal force (N) that the nearest contact of the same pair had at the last step, -1 if there
+// was none.
 double sprag_ode_remembered_force(const ode_memory *memory, dJointID contact);
 
 void sprag_ode_remember_force(ode_memory *memory, dJointID contact, double force);
@@ -82,15 +83,15 @@ typedef struct ode_problem {
     sprag_problem problem;
     sprag_solution solution; // for the solver to fill in
     ode_island island;
-    double (*force)[6];        // accumulators of the bodies before the pull
+    double (*force)[6];            // accumulators of the bodies before the pull
     const dJointID *contact_joint; // of the contacts of the problem
     const dJointID *row_joint;     // of its rows; a joint's rows follow one another
     const int *rows_of;            // of the island's joints: rows that stock would have solved
-    int stock_rows;      // their sum
-    int dropped;         // contacts without a usable normal, point or depth
-    double penetration;  // m, largest
-    dBodyID unusable;    // a body whose state is not finite: the island cannot be stepped
-    dBodyID bad_force;   // a body whose accumulated force was not finite, and was taken as zero
+    int stock_rows;                // their sum
+    int dropped;                   // contacts without a usable normal, point or depth
+    double penetration;            // m, largest
+    dBodyID unusable;              // a body whose state is not finite: the island cannot be stepped
+    dBodyID bad_force; // a body whose accumulated force was not finite, and was taken as zero
 } ode_problem;
 
 // Asks every joint once (getInfo1, getInfo2). memory: NULL for none.
@@ -99,15 +100,15 @@ typedef struct ode_problem {
 sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_island *island,
                             dReal step, const ode_memory *memory, sprag_scratch *scratch);
 
-// Velocities, joint feedback, ODE's own integration of the bodies (with geoms and moved callbacks), and
-// empty accumulators. Remembers the contact forces.
+// Velocities, joint feedback, ODE's own integration of the bodies (with geoms and moved callbacks),
+// and empty accumulators. Remembers the contact forces.
 void sprag_ode_push(const ode_problem *pulled, ode_memory *memory);
 
 // Accumulators as they were before the pull, for stock to take the step.
 void sprag_ode_restore(const ode_problem *pulled);
 
-// Steps a body that no joint touches, at once. *bad_force: its accumulated force was not finite, and was
-// taken as zero. Returns false, and does nothing, if its state is not finite.
+// Steps a body that no joint touches, at once. *bad_force: its accumulated force was not finite,
+// and was taken as zero. Returns false, and does nothing, if its state is not finite.
 bool sprag_ode_step_free(dBodyID body, dWorldID world, dReal step, bool *bad_force);
 
 // Leaves the bodies where they are and empties their accumulators.

@@ -1,5 +1,6 @@
-// Bodies: ODE -> masses, velocities and what they would be at the end of the step if nothing but the
-// accumulated forces, gravity and gyroscopic torque acted, as stock computes it and in stock's order.
+// Bodies: ODE -> masses, velocities and what they would be at the end of the step if nothing but
+// the accumulated forces, gravity and gyroscopic torque acted, as stock computes it and in stock's
+// order.
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-// The ODE functions that we stand in for. LD_PRELOAD, or linking before -lode, makes the program's calls arrive
-// here; in the archive (SPRAG_WRAP) the linker's --wrap does.
+// The ODE functions that we stand in for. LD_PRELOAD, or linking before -lode, makes the program's
+// calls arrive here; in the archive (SPRAG_WRAP) the linker's --wrap does.
 #include "plugin/plugin.h"
 
 #ifdef SPRAG_WRAP
@@ -13,9 +13,9 @@
 SPRAG_API int INTERPOSE(dWorldStep)(dWorldID world, dReal step);
 SPRAG_API int INTERPOSE(dWorldQuickStep)(dWorldID world, dReal step);
 SPRAG_API void INTERPOSE(dWorldDestroy)(dWorldID world);
-SPRAG_API bool process_islands(dWorldID world, const ode_islands *islands, dReal step,
-                               void *stepper, void *max_calls)
-    __asm__(PROCESS_ISLANDS "dxStepperProcessingCallContextEPFjjjE");
+SPRAG_API bool
+process_islands(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
+                void *max_calls) __asm__(PROCESS_ISLANDS "dxStepperProcessingCallContextEPFjjjE");
 
 // Stock's steppers call dxProcessIslands too: what arrives there from under one of our own calls is
 // stock's.
@@ -45,17 +45,18 @@ void INTERPOSE(dWorldDestroy)(dWorldID world)
     sprag_ode_world_destroy(world);
 }
 
-// Programs that took dWorldStep by dlsym from ODE's own handle, as Python's ctypes does, meet us only here: ODE
-// has found the islands already.
+// Programs that took dWorldStep by dlsym from ODE's own handle, as Python's ctypes does, meet us
+// only here: ODE has found the islands already.
 bool process_islands(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
                      void *max_calls)
 {
     world_state *w = depth ? NULL : world_find_or_make(world);
     stock called = sprag_ode_is_quick_stepper(stepper) ? STOCK_QUICK : STOCK_STEP;
     if (w && w->settings.method->forced && w->settings.method->stepper != called) {
-        report_once("sprag: the program calls ODE's stepper where only its islands can be taken over; "
-                    "method=%s cannot be met and is left aside.",
-                    w->settings.method->name);
+        report_once(
+            "sprag: the program calls ODE's stepper where only its islands can be taken over; "
+            "method=%s cannot be met and is left aside.",
+            w->settings.method->name);
     }
     if (!w || !w->settings.method->ours || !method_is_possible()) {
         return sprag_ode_process_islands(world, islands, step, stepper, max_calls);

@@ -24,8 +24,8 @@ typedef struct world_state world_state;
 typedef struct method {
     const char *name;
     const char *summary;
-    bool ours;      // our solver; otherwise a stock stepper
-    bool forced;    // stock: `stock` whatever the program called
+    bool ours;   // our solver; otherwise a stock stepper
+    bool forced; // stock: `stock` whatever the program called
     stock stepper;
 } method;
 
@@ -79,8 +79,8 @@ struct world_state {
     UT_hash_handle hh;
 };
 
-// State of a world, made with the settings of the environment when it is first asked for. NULL when there is
-// no memory. Worlds may be stepped and made in several threads at once, each world by one.
+// State of a world, made with the settings of the environment when it is first asked for. NULL when
+// there is no memory. Worlds may be stepped and made in several threads at once, each world by one.
 world_state *world_find_or_make(dWorldID id);
 world_state *world_find(dWorldID id);
 void world_forget(dWorldID id);

@@ -23,7 +23,8 @@ enum { ROW_MAX = 1024, SAID_MAX = 64 };
 
 static const char header[] =
     "process,world,method,time,step,bodies,islands,contacts,rows,dropped,phase,iterations,"
-    "factorizations,residual,penetration,bound_error,stiction,fallbacks,bad_forces,held,pull_us,solve_us,"
+    "factorizations,residual,penetration,bound_error,stiction,fallbacks,bad_forces,held,pull_us,"
+    "solve_us,"
     "push_us\n";
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -136,13 +137,14 @@ static bool is_open(void)
 static size_t print_row(char *row, const world_state *world)
 {
     const sprag_world_statistics *s = &world->statistics;
-    int length = print_point(
-        row, ROW_MAX,
-        "%ld,%d,%s,%.9g,%.9g,%d,%d,%d,%d,%d,%c,%d,%d,%.4g,%.6g,%.4g,%.4g,%ld,%ld,%ld,%.2f,%.2f,%.2f\n",
-        (long)getpid(), world->number, world->settings.method->name, s->time, s->step, s->bodies,
-        s->islands, s->contacts, s->rows, s->dropped, s->phase ? s->phase : '-', s->iterations,
-        s->factorizations, s->residual, s->penetration, s->bound_error, s->stiction, s->fallbacks,
-        s->bad_forces, s->held, s->pull_us, s->solve_us, s->push_us);
+    int length = print_point(row, ROW_MAX,
+                             "%ld,%d,%s,%.9g,%.9g,%d,%d,%d,%d,%d,%c,%d,%d,%.4g,%.6g,%.4g,%.4g,%ld,%"
+                             "ld,%ld,%.2f,%.2f,%.2f\n",
+                             (long)getpid(), world->number, world->settings.method->name, s->time,
+                             s->step, s->bodies, s->islands, s->contacts, s->rows, s->dropped,
+                             s->phase ? s->phase : '-', s->iterations, s->factorizations,
+                             s->residual, s->penetration, s->bound_error, s->stiction, s->fallbacks,
+                             s->bad_forces, s->held, s->pull_us, s->solve_us, s->push_us);
     return length < ROW_MAX ? (size_t)length : ROW_MAX - 1;
 }
 

@@ -34,27 +34,27 @@ SPRAG_API int sprag_world_step(dWorldID world, dReal step);
 // What the steps of one world did. Sums and maxima run over the islands of the last step, except
 // for the three counters at the end, which run over the life of the world.
 typedef struct sprag_world_statistics {
-    double time;         // s, simulated by the steps so far
-    double step;         // s, the last step
-    int bodies;          // stepped, that is enabled
-    int islands;         //
-    int contacts;        // contact joints that were solved
-    int rows;            // scalar equations of the other joints
-    int dropped;         // contacts without a usable normal, left out
-    char phase;          // worst phase that an island needed: '-' none had a contact or row, 'A' direct,
-                         // 'B' polished, 'C' continued, 'D' lagged, 'F' fallen back to ODE
-    int iterations;      // Newton iterations, sum
-    int factorizations;  // sum
-    double residual;     // momentum, relative to the island's impulses, largest
-    double penetration;  // m, largest
-    double bound_error;  // |friction bound used - mu * normal force| / max(mu * normal force), largest;
-                         // not 0 after phase 'D' only
-    double stiction;     // m/s, largest stiction tolerance used
+    double time;    // s, simulated by the steps so far
+    double step;    // s, the last step
+    int bodies;     // stepped, that is enabled
+    int islands;    //
+    int contacts;   // contact joints that were solved
+    int rows;       // scalar equations of the other joints
+    int dropped;    // contacts without a usable normal, left out
+    char phase;     // worst phase that an island needed: '-' none had a contact or row, 'A' direct,
+                    // 'B' polished, 'C' continued, 'D' lagged, 'F' fallen back to ODE
+    int iterations; // Newton iterations, sum
+    int factorizations; // sum
+    double residual;    // momentum, relative to the island's impulses, largest
+    double penetration; // m, largest
+    double bound_error; // |friction bound used - mu * normal force| / max(mu * normal force),
+                        // largest; not 0 after phase 'D' only
+    double stiction;                   // m/s, largest stiction tolerance used
     double pull_us, solve_us, push_us; // microseconds of the last step
-    long steps;          // steps so far
-    long fallbacks;      // islands that ODE had to step, so far
-    long bad_forces;     // bodies whose force was not finite and was taken as zero, so far
-    long held;           // bodies left where they were because their state was not finite, so far
+    long steps;                        // steps so far
+    long fallbacks;                    // islands that ODE had to step, so far
+    long bad_forces; // bodies whose force was not finite and was taken as zero, so far
+    long held;       // bodies left where they were because their state was not finite, so far
 } sprag_world_statistics;
 
 // Fills in *statistics. Returns 1, or 0 when sprag has not stepped this world (then all is zero).

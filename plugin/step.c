@@ -1,9 +1,10 @@
 // One step of a world by its method; and the public calls.
 //
 // dWorldStep and dWorldQuickStep are two internal calls each: dxReallocateWorldProcessContext does
-// auto-disable, wake-up and islands, dxProcessIslands steps every island. A method of ours makes the
-// first call and replaces the second: pull, solve, push, island by island. Nothing is written into ODE
-// before a solve has succeeded, so stock can still take an island on which every phase fails.
+// auto-disable, wake-up and islands, dxProcessIslands steps every island. A method of ours makes
+// the first call and replaces the second: pull, solve, push, island by island. Nothing is written
+// into ODE before a solve has succeeded, so stock can still take an island on which every phase
+// fails.
 #define _POSIX_C_SOURCE 200809L // clock_gettime
 #include <math.h>
 #include <string.h>
@@ -27,8 +28,8 @@ static double now_us(void)
     return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 
-// Stock QuickStep shuffles its rows every eighth iteration. Programs that draw from ODE's generator get the
-// numbers that they would get without us.
+// Stock QuickStep shuffles its rows every eighth iteration. Programs that draw from ODE's generator
+// get the numbers that they would get without us.
 static void draw_as_quick_step(dWorldID id, int rows)
 {
     enum { SHUFFLE_EVERY = 8 };
@@ -75,9 +76,10 @@ static bool fall_back(world_state *w, const ode_island *island, const ode_proble
 static void hold(world_state *w, const ode_island *island, dBodyID culprit)
 {
     if (w->statistics.held == 0) {
-        report_once("sprag: world %d: position or velocity of body %p (data %p) is not finite; it and "
-                    "the %d bodies connected to it stay where they are. Further ones are only counted.",
-                    w->number, (void *)culprit, dBodyGetData(culprit), island->bodies - 1);
+        report_once(
+            "sprag: world %d: position or velocity of body %p (data %p) is not finite; it and "
+            "the %d bodies connected to it stay where they are. Further ones are only counted.",
+            w->number, (void *)culprit, dBodyGetData(culprit), island->bodies - 1);
     }
     w->statistics.held += island->bodies;
     sprag_ode_hold(island);
@@ -86,9 +88,10 @@ static void hold(world_state *w, const ode_island *island, dBodyID culprit)
 static void ignore_force(world_state *w, dBodyID culprit)
 {
     if (w->statistics.bad_forces++ == 0) {
-        report_once("sprag: world %d: the force or torque on body %p (data %p) is not finite; it is "
-                    "taken as zero. Further ones are only counted.",
-                    w->number, (void *)culprit, dBodyGetData(culprit));
+        report_once(
+            "sprag: world %d: the force or torque on body %p (data %p) is not finite; it is "
+            "taken as zero. Further ones are only counted.",
+            w->number, (void *)culprit, dBodyGetData(culprit));
     }
 }
 
@@ -192,9 +195,10 @@ bool method_is_possible(void)
 {
     const char *missing = sprag_ode_unsupported();
     if (missing) {
-        report_once("sprag: this ODE lacks %s (0.16 in double precision is needed); all stepping is "
-                    "left to it.",
-                    missing);
+        report_once(
+            "sprag: this ODE lacks %s (0.16 in double precision is needed); all stepping is "
+            "left to it.",
+            missing);
     }
     return !missing;
 }

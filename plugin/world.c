@@ -1,5 +1,5 @@
-// State per world, found by the dWorldID that the program already has. A world that is destroyed takes its
-// state along: the next one may be made at the same address.
+// State per world, found by the dWorldID that the program already has. A world that is destroyed
+// takes its state along: the next one may be made at the same address.
 #include <pthread.h>
 #include <stdlib.h>
 

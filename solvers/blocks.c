@@ -1,5 +1,6 @@
 // Left-looking block factorisation, column by column of the elimination order (George and Liu,
-// Computer Solution of Large Sparse Positive Definite Systems, ch. 5; Davis, Direct Methods, ch. 4).
+// Computer Solution of Large Sparse Positive Definite Systems, ch. 5; Davis, Direct Methods, ch.
+// 4).
 #include "solvers/blocks.h"
 
 #include <assert.h>
@@ -11,8 +12,7 @@
 // ---- 6x6 kernels, row by row
 
 // C -= A B
-static void subtract_product(double *restrict C, const double *restrict A,
-                             const double *restrict B)
+static void subtract_product(double *restrict C, const double *restrict A, const double *restrict B)
 {
     for (int i = 0; i < 6; i++) {
         double c[6];
@@ -268,8 +268,8 @@ static int parent_of(const sprag_blocks *blocks, int k)
     return blocks->start[k] < blocks->start[k + 1] ? blocks->row[blocks->start[k]] : -1;
 }
 
-// Column k of the factor holds its own neighbours behind k and, but for k itself, all that its children
-// hold. Columns are appended in order, each sorted by insertion of few entries.
+// Column k of the factor holds its own neighbours behind k and, but for k itself, all that its
+// children hold. Columns are appended in order, each sorted by insertion of few entries.
 static bool fill(sprag_blocks *blocks, const int *start, const int *neighbour, int count,
                  sprag_scratch *scratch)
 {

@@ -1,7 +1,7 @@
 // A sparse square matrix of 6x6 blocks, one block row per body, with a symmetric pattern, and its
 // factorisation in an order that keeps the fill low (AMD). Symmetric positive definite: L L'.
-// General: L U with pivoting inside the diagonal blocks only, which suffices for mass-dominated matrices.
-// One step's cost and memory follow the fill, never the square of the number of bodies.
+// General: L U with pivoting inside the diagonal blocks only, which suffices for mass-dominated
+// matrices. One step's cost and memory follow the fill, never the square of the number of bodies.
 #ifndef SPRAG_BLOCKS_H
 #define SPRAG_BLOCKS_H
 
@@ -36,11 +36,13 @@ sprag_result sprag_blocks_analyse(sprag_blocks *blocks, int n, int edges, const 
 // All blocks zero.
 void sprag_blocks_clear(sprag_blocks *blocks, bool symmetric);
 
-// Where the blocks (i, j) and (j, i), i != j in the caller's numbering, are: the one whose row is eliminated
-// later (higher rank) is lower[found], the other upper[found]. The pattern must have them.
+// Where the blocks (i, j) and (j, i), i != j in the caller's numbering, are: the one whose row is
+// eliminated later (higher rank) is lower[found], the other upper[found]. The pattern must have
+// them.
 int sprag_blocks_find(const sprag_blocks *blocks, int i, int j);
 
-// Factorises in place. SPRAG_SINGULAR if a pivot is zero, not finite or, if symmetric, not positive.
+// Factorises in place. SPRAG_SINGULAR if a pivot is zero, not finite or, if symmetric, not
+// positive.
 sprag_result sprag_blocks_factor(sprag_blocks *blocks, bool symmetric);
 
 // x (6 n, caller's numbering): right-hand side on entry, solution on return.

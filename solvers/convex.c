@@ -34,13 +34,14 @@ sprag_result sprag_convex_solve(sprag_system *system, const double *bound, doubl
     return stats->residual <= tolerance ? SPRAG_OK : SPRAG_NOT_CONVERGED;
 }
 
-sprag_result sprag_convex_solve_staged(sprag_system *system, const double *bound, double stiction,
-                                       double tolerance, double *v, double *dv, sprag_stats *stats)
+sprag_result sprag_convex_solve_staged(sprag_system *system, const double *bound, double soft,
+                                       double stiction, double tolerance, double *v, double *dv,
+                                       sprag_stats *stats)
 {
-    static const double stage_tolerance = 1e-2;
-    for (double stage = 0.1; stage > 3 * stiction; stage *= 0.1) {
-        sprag_result result =
-            sprag_convex_solve(system, bound, stage, fmax(stage_tolerance, tolerance), v, dv, stats);
+    static const double factor = 0.2, stage_tolerance = 0.1;
+    for (double stage = soft; stage > 2 * stiction; stage *= factor) {
+        sprag_result result = sprag_convex_solve(system, bound, stage,
+                                                 fmax(stage_tolerance, tolerance), v, dv, stats);
         if (result == SPRAG_SINGULAR || result == SPRAG_NO_MEMORY) {
             return result;
         }

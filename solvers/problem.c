@@ -46,8 +46,8 @@ static const char *body_fault(const sprag_body *body)
     if (body->mass > 0) {
         // Sylvester: the leading minors of a positive definite matrix are positive
         double minor = I[0] * I[4] - I[1] * I[3];
-        double det = I[2] * (I[3] * I[7] - I[4] * I[6]) - I[5] * (I[0] * I[7] - I[1] * I[6]) +
-                     I[8] * minor;
+        double det =
+            I[2] * (I[3] * I[7] - I[4] * I[6]) - I[5] * (I[0] * I[7] - I[1] * I[6]) + I[8] * minor;
         if (!finite_all(I, 9) || !(I[0] > 0) || !(minor > 0) || !(det > 0)) {
             return "its inertia is not positive definite";
         }

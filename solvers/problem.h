@@ -1,7 +1,7 @@
-// The contact problem of one island, in maximal coordinates: one step of rigid bodies under unilateral
-// contacts with friction and under rows (scalar joint equations). Every solver takes this one struct.
-// It is a view: the caller owns the arrays. A velocity is (vx vy vz wx wy wz), a force likewise
-// (fx fy fz tx ty tz), in world axes, at the centre of mass.
+// The contact problem of one island, in maximal coordinates: one step of rigid bodies under
+// unilateral contacts with friction and under rows (scalar joint equations). Every solver takes
+// this one struct. It is a view: the caller owns the arrays. A velocity is (vx vy vz wx wy wz), a
+// force likewise (fx fy fz tx ty tz), in world axes, at the centre of mass.
 #ifndef SPRAG_PROBLEM_H
 #define SPRAG_PROBLEM_H
 
@@ -27,26 +27,26 @@ typedef struct sprag_friction {
 } sprag_friction;
 
 typedef struct sprag_contact {
-    int body[2];         // [0] a body, [1] a body or SPRAG_STATIC; the normal points into body[0]
-    double arm[2][3];    // m, centre of body to contact point
-    double frame[3][3];  // normal, tangent, tangent: unit rows
-    double gap;          // m, negative when the bodies overlap
-    double bias;         // m/s, normal velocity at which the contact is free of force
-    double compliance;   // m/s per N, what the normal velocity yields to the normal force
-    double softening;    // share of the solver's softness that it may be given, 0 to 1
+    int body[2];          // [0] a body, [1] a body or SPRAG_STATIC; the normal points into body[0]
+    double arm[2][3];     // m, centre of body to contact point
+    double frame[3][3];   // normal, tangent, tangent: unit rows
+    double gap;           // m, negative when the bodies overlap
+    double bias;          // m/s, normal velocity at which the contact is free of force
+    double compliance;    // m/s per N, what the normal velocity yields to the normal force
+    double softening;     // share of the solver's softness that it may be given, 0 to 1
     sprag_friction slide; // along the tangents
     sprag_friction roll;  // about the tangents
     sprag_friction spin;  // about the normal: entry 0
-    double force_guess;  // N, normal force expected, from the last step; negative: unknown
+    double force_guess;   // N, normal force expected, from the last step; negative: unknown
 } sprag_contact;
 
 // lambda = clamp((bias - J v) / compliance, lo, hi)
 typedef struct sprag_row {
-    int body[2];           // [0] a body, [1] a body or SPRAG_STATIC
+    int body[2]; // [0] a body, [1] a body or SPRAG_STATIC
     double jacobian[2][6];
-    double bias;           // m/s or rad/s
-    double compliance;     // m/s per N, rad/s per N m
-    double lo, hi;         // N, N m; may be infinite
+    double bias;       // m/s or rad/s
+    double compliance; // m/s per N, rad/s per N m
+    double lo, hi;     // N, N m; may be infinite
 } sprag_row;
 
 typedef struct sprag_problem {
@@ -63,8 +63,8 @@ typedef struct sprag_solution {
     double *row_force;          // rows, N, N m
 } sprag_solution;
 
-// SPRAG_OK, or SPRAG_BAD_PROBLEM with one line in message (size bytes) that names the entry. message: NULL
-// for none.
+// SPRAG_OK, or SPRAG_BAD_PROBLEM with one line in message (size bytes) that names the entry.
+// message: NULL for none.
 sprag_result sprag_problem_check(const sprag_problem *problem, char *message, int size);
 
 // The force of contact i on body[0] and body[1], as (force, torque) about their centres.

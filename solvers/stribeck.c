@@ -30,7 +30,8 @@ typedef struct work {
 
 // ---- limiter: how far one slip may change at once, as a fraction of the update
 
-// The stretch of v + alpha dv after which it has turned by theta: sine rule in the triangle of v and dv.
+// The stretch of v + alpha dv after which it has turned by theta: sine rule in the triangle of v
+// and dv.
 static double turn_limit(const double v[2], const double dv[2], double theta)
 {
     double cross = fabs(v[0] * dv[1] - v[1] * dv[0]);
@@ -41,8 +42,9 @@ static double turn_limit(const double v[2], const double dv[2], double theta)
     return fmin(1, alpha);
 }
 
-// arXiv 1909.05700, section IV.B: an update may enter the stiction circle but not jump over it, and may
-// not turn a slip by more than 60 degrees. small: slips below this part of the tolerance are at rest.
+// arXiv 1909.05700, section IV.B: an update may enter the stiction circle but not jump over it, and
+// may not turn a slip by more than 60 degrees. small: slips below this part of the tolerance are at
+// rest.
 static double limit_slip(const double v[2], const double dv[2], double tolerance)
 {
     static const double small = 1e-2, theta = 1.0471975511965976;
@@ -150,8 +152,8 @@ static sprag_result direct(work *w)
     return newton(w, w->stiction, w->options->tolerance, w->options->max_iterations);
 }
 
-// Bounds to start the lagged phases from: the last step's forces, else what stops the approach in four
-// contacts.
+// Bounds to start the lagged phases from: the last step's forces, else what stops the approach in
+// four contacts.
 static void guess_bounds(work *w)
 {
     const sprag_problem *problem = w->system.problem;
@@ -173,9 +175,8 @@ static sprag_result polish(work *w)
     enum { POLISH = 15 };
     guess_bounds(w);
     copy(w->v, w->system.free, 6 * w->system.nodes);
-    sprag_result result =
-        sprag_convex_solve_staged(&w->system, w->bound, w->stiction, w->options->tolerance, w->v,
-                                  w->dv, &w->stats);
+    sprag_result result = sprag_convex_solve_staged(&w->system, w->bound, 0.1, w->stiction,
+                                                    w->options->tolerance, w->v, w->dv, &w->stats);
     if (result == SPRAG_NO_MEMORY) {
         return result;
     }
@@ -229,8 +230,8 @@ static double bound_error(const work *w)
     return largest > 0 ? error / largest : 0;
 }
 
-// D: frozen bounds, in passes that bring them towards the normal impulses. Accepted with what is left of the
-// difference: an error of the friction bound, never one of momentum.
+// D: frozen bounds, in passes that bring them towards the normal impulses. Accepted with what is
+// left of the difference: an error of the friction bound, never one of momentum.
 static sprag_result lagged(work *w)
 {
     static const double acceptable = 1e-3;
@@ -242,8 +243,9 @@ static sprag_result lagged(work *w)
         if (pass > 0) {
             take_bounds(w, pass == 1 ? 1 : 0.5);
         }
-        result = sprag_convex_solve_staged(&w->system, w->bound, w->stiction,
-                                           w->options->tolerance, w->v, w->dv, &w->stats);
+        result =
+            sprag_convex_solve_staged(&w->system, w->bound, pass == 0 ? 0.1 : 0.01, w->stiction,
+                                      w->options->tolerance, w->v, w->dv, &w->stats);
         if (result == SPRAG_SINGULAR || result == SPRAG_NO_MEMORY) {
             return result;
         }
@@ -278,8 +280,8 @@ static sprag_result run_phases(work *w)
 
 // ---- in and out
 
-// A thousandth of the fastest motion, within bounds: creep at rest is that of the lower, the cost of motion
-// that of the upper.
+// A thousandth of the fastest motion, within bounds: creep at rest is that of the lower, the cost
+// of motion that of the upper.
 static double choose_stiction(const sprag_problem *problem, const sprag_stribeck_options *options)
 {
     double fastest = 0;
@@ -331,8 +333,8 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     }
     w.stiction = choose_stiction(problem, w.options);
     w.stats.stiction = w.stiction;
-    result = sprag_system_prepare(&w.system, problem, w.options->softness,
-                                  w.options->row_softness, scratch);
+    result = sprag_system_prepare(&w.system, problem, w.options->softness, w.options->row_softness,
+                                  scratch);
     int n = 6 * w.system.nodes;
     w.v = SPRAG_TAKE(scratch, n, double);
     w.dv = SPRAG_TAKE(scratch, n, double);

@@ -3,9 +3,9 @@
 //
 //     M (v - v*) = Jn' gn(Jn v) + Jt' gt(Jt v, gn) + Jr' gr(Jr v)        (N s)
 //
-// Castro, Qu, Kuppuswamy, Alspach, Sherman: A Transition-Aware Method for the Simulation of Compliant
-// Contact with Regularized Friction (arXiv 1909.05700), eqs. 13-20, with four phases after one
-// another, so that a step that the direct Newton iteration misses is still solved:
+// Castro, Qu, Kuppuswamy, Alspach, Sherman: A Transition-Aware Method for the Simulation of
+// Compliant Contact with Regularized Friction (arXiv 1909.05700), eqs. 13-20, with four phases
+// after one another, so that a step that the direct Newton iteration misses is still solved:
 //   A  direct: Newton on the coupled equations, updates limited in direction
 //   B  polish: A again, from the solution with frozen friction bounds (only with bounded rows)
 //   C  continuation in the stiction tolerance, from a soft one down
@@ -19,14 +19,15 @@
 
 typedef struct sprag_stribeck_options {
     double stiction_tolerance; // m/s; upper bound of the slip speed that counts as sticking
-    double stiction_at_rest;   // m/s; the same at rest; between them a thousandth of the fastest speed
-    double tolerance;          // of the momentum residual, relative to the island's impulses
-    double softness;           // of contact normals, relative to the contact's inverse mass
-    double row_softness;       // of joint rows, likewise
-    int max_iterations;        // phase A
-    int max_continuation;      // phase C, sum of its iterations
-    int lagged_passes;         // phase D
-    int direct_bodies;         // larger islands go to phase D at once
+    double
+        stiction_at_rest; // m/s; the same at rest; between them a thousandth of the fastest speed
+    double tolerance;     // of the momentum residual, relative to the island's impulses
+    double softness;      // of contact normals, relative to the contact's inverse mass
+    double row_softness;  // of joint rows, likewise
+    int max_iterations;   // phase A
+    int max_continuation; // phase C, sum of its iterations
+    int lagged_passes;    // phase D
+    int direct_bodies;    // larger islands go to phase D at once
 } sprag_stribeck_options;
 
 sprag_stribeck_options sprag_stribeck_defaults(void);

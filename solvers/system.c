@@ -37,8 +37,8 @@ static void add_cone(sprag_system *system, sprag_point *point, const sprag_frict
     }
 }
 
-// Axes that share everything but the coefficient make one elliptic cone; axes that do not are bounded one
-// by one, as ODE does.
+// Axes that share everything but the coefficient make one elliptic cone; axes that do not are
+// bounded one by one, as ODE does.
 static void add_cones(sprag_system *system, sprag_point *point, const sprag_friction *f, int first,
                       double per_length)
 {
@@ -94,8 +94,7 @@ static double inverse_mass_of(const sprag_system *system, const int node[2], con
 }
 
 static void set_nodes(const sprag_problem *problem, const int *node_of, const int body[2],
-                      int node[2], const double *row0, const double *row1, int rows,
-                      double *offset)
+                      int node[2], const double *row0, const double *row1, int rows, double *offset)
 {
     for (int side = 0; side < 2; side++) {
         int b = body[side];
@@ -257,8 +256,8 @@ sprag_result sprag_system_prepare(sprag_system *system, const sprag_problem *pro
 
 // ---- laws
 
-// Impulse of one cone under a given bound (normal impulse, or the step if `force`), and, if asked for, its
-// derivatives: slope[i][j] = -d impulse_i / d slip_j, by_bound[i] = d impulse_i / d bound.
+// Impulse of one cone under a given bound (normal impulse, or the step if `force`), and, if asked
+// for, its derivatives: slope[i][j] = -d impulse_i / d slip_j, by_bound[i] = d impulse_i / d bound.
 static void cone_law(const sprag_cone *cone, const double *slip, double stiction, double bound,
                      double impulse[2], double slope[2][2], double by_bound[2])
 {
@@ -308,7 +307,8 @@ static double cone_bound(const sprag_system *system, const sprag_cone *cone, dou
     return cone->force ? system->problem->step : bound ? bound[i] : normal;
 }
 
-// Impulse of point i at a given relative velocity; G, if asked for, dim x dim in rows of 6: -d impulse/d slip.
+// Impulse of point i at a given relative velocity; G, if asked for, dim x dim in rows of 6: -d
+// impulse/d slip.
 static void point_law(const sprag_system *system, int i, const double *slip, double stiction,
                       const double *bound, double impulse[6], double G[6][6])
 {
@@ -457,8 +457,8 @@ static sprag_result analyse(sprag_system *system)
         return SPRAG_NO_MEMORY;
     }
     for (int i = 0; i < room; i++) {
-        const int *node = i < system->points ? system->point[i].node
-                                             : system->equation[i - system->points].node;
+        const int *node =
+            i < system->points ? system->point[i].node : system->equation[i - system->points].node;
         if (node[0] != SPRAG_STATIC && node[1] != SPRAG_STATIC) {
             memcpy(edge[edges++], node, sizeof *edge);
         }
@@ -674,8 +674,7 @@ bool sprag_system_cone_slip(const sprag_system *system, const sprag_point *point
     }
     double bound = cone->force ? system->problem->step
                                : normal_impulse(point, fmin(before, after)); // the larger
-    *tolerance =
-        fmax(stiction * cone->per_length, cone->slip_yield * cone->coefficient * bound);
+    *tolerance = fmax(stiction * cone->per_length, cone->slip_yield * cone->coefficient * bound);
     slip[1] = change[1] = 0;
     for (int k = 0; k < cone->axes; k++) {
         int at = cone->first + k;

@@ -1,0 +1,618 @@
+// What a step costs, and a factorisation. Asserts nothing: prints tables to keep beside the machine's
+// name, as text or (--csv) as comma separated values.
+//
+//   bench steps [--budget=S] [MODEL...]   the stepper alone, without collision, method against method
+//   bench overhead                        method=ode against stock that nobody stands in for
+//   bench factor                          bench_factor.c
+//
+// Methods take one step each in turn, so that what else the machine does meets all of them; ratios are
+// medians over the steps that both took. Twice: "own", where each method steps its own scene, from the start
+// and wherever it takes it; and "same", where before every step all scenes are put into the state of ours, from
+// model->settled on. A method that is over its budget (s) is stopped in the first and left out of most
+// steps, evenly chosen, in the second: the column "steps" tells how many it took.
+#define _GNU_SOURCE 1 // clock_gettime, dlmopen
+#include <dlfcn.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "models/models.h"
+#include "models/scene.h"
+#include "plugin/sprag.h"
+
+typedef void line_fn(const char *format, ...);
+
+void bench_factor(line_fn *line); // bench_factor.c
+
+// ---- output
+
+static bool csv;
+
+// A row of cells, separated by '|'. As text: the first three flush left, all as wide as their place wants.
+__attribute__((format(printf, 1, 2))) static void line(const char *format, ...)
+{
+    static const int width[] = {16, 8, 16};
+    enum { LEFT = sizeof width / sizeof *width, OTHERS = 10 };
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    int column = 0;
+    for (char *cell = text, *next; cell; cell = next, column++) {
+        next = strchr(cell, '|');
+        if (next) {
+            *next++ = '\0';
+        }
+        if (csv) {
+            printf("%s%s", cell, next ? "," : "\n");
+        } else if (column < LEFT) {
+            printf("%-*s%s", width[column], cell, next ? "" : "\n");
+        } else {
+            printf(" %*s%s", OTHERS, cell, next ? "" : "\n");
+        }
+    }
+    fflush(stdout);
+}
+
+static void print_machine(void)
+{
+    struct utsname system;
+    char model[256] = "unknown processor", row[256];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && fgets(row, sizeof row, file)) {
+        char *value = strstr(row, ": ");
+        if (value && !strncmp(row, "model name", 10)) {
+            snprintf(model, sizeof model, "%.*s", (int)strcspn(value + 2, "\n"), value + 2);
+            break;
+        }
+    }
+    if (file) {
+        fclose(file);
+    }
+    if (!uname(&system)) {
+        printf("# %s: %s, %s %s %s\n", system.nodename, model, system.sysname, system.release,
+               system.machine);
+    }
+    printf("# sprag %s, compiler %s\n", sprag_version(), __VERSION__);
+}
+
+static double now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
+static void *allocate(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    if (!memory) {
+        fputs("bench: no memory\n", stderr);
+        exit(EXIT_FAILURE);
+    }
+    return memory;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double *p = a, *q = b;
+    return (*p > *q) - (*p < *q);
+}
+
+// ---- the linker's --wrap sends these calls here: the step that a scene takes, and our own allocations
+
+static double stepper_us; // of the last step
+static long allocations;
+
+extern int __real_dWorldStep(dWorldID world, dReal step);
+extern void *__real_malloc(size_t size);
+extern void *__real_calloc(size_t count, size_t size);
+extern void *__real_realloc(void *memory, size_t size);
+int __wrap_dWorldStep(dWorldID world, dReal step);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+
+int __wrap_dWorldStep(dWorldID world, dReal step)
+{
+    double start = now_us();
+    int done = __real_dWorldStep(world, step);
+    stepper_us = now_us() - start;
+    return done;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    allocations++;
+    return __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    allocations++;
+    return __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+    allocations++;
+    return __real_realloc(memory, size);
+}
+
+// ---- samples: one per step, NAN where none was taken
+
+typedef struct samples {
+    double *value, *sorted;
+    long room;
+} samples;
+
+static samples samples_make(long room)
+{
+    samples s = {allocate((size_t)room, sizeof(double)), allocate((size_t)room, sizeof(double)),
+                 room};
+    for (long k = 0; k < room; k++) {
+        s.value[k] = NAN;
+    }
+    return s;
+}
+
+static void samples_free(samples *s)
+{
+    free(s->value);
+    free(s->sorted);
+}
+
+static long samples_count(const samples *s)
+{
+    long count = 0;
+    for (long k = 0; k < s->room; k++) {
+        count += !isnan(s->value[k]);
+    }
+    return count;
+}
+
+// Of value, or of value / reference where both were taken.
+static double samples_median(samples *s, const samples *reference)
+{
+    long count = 0;
+    for (long k = 0; k < s->room; k++) {
+        double value = s->value[k] / (reference ? reference->value[k] : 1);
+        if (!isnan(value)) {
+            s->sorted[count++] = value;
+        }
+    }
+    qsort(s->sorted, (size_t)count, sizeof *s->sorted, by_size);
+    return count ? (s->sorted[(count - 1) / 2] + s->sorted[count / 2]) / 2 : NAN;
+}
+
+static double samples_mean(const samples *s)
+{
+    double sum = 0;
+    for (long k = 0; k < s->room; k++) {
+        sum += isnan(s->value[k]) ? 0 : s->value[k];
+    }
+    return sum / (double)samples_count(s);
+}
+
+// ---- methods, each with a scene
+
+enum { STEP, QUICK, QUICK_100, OURS, WAYS };
+
+typedef struct way {
+    const char *name, *options;
+    int iterations; // of QuickStep
+} way;
+
+static const way ways[WAYS] = {
+    [STEP] = {"ode-step", "method=ode-step", 20},
+    [QUICK] = {"ode-quick", "method=ode-quick", 20},
+    [QUICK_100] = {"ode-quick-100", "method=ode-quick", 100},
+    [OURS] = {"stribeck", "method=stribeck", 20},
+};
+
+typedef struct run {
+    const way *way;
+    sprag_scene scene;
+    unsigned long seed; // of ODE's random numbers
+    double spent_us;    // by the steps that were measured
+    double touching;    // contacts, sum over them
+    samples us;
+    long lcp_errors; // messages of dWorldStep: what it then returns is not a solution
+} run;
+
+// What our own steps tell besides.
+typedef struct details {
+    samples pull_us, solve_us, push_us, rest_us;
+    double iterations, factorizations; // sums
+    long phase[256];                   // steps
+    long late_allocations;             // in the second half of the steps
+} details;
+
+static run *stepping;
+
+static void on_message(int number, const char *format, va_list arguments)
+{
+    if (stepping && number == d_ERR_LCP) {
+        stepping->lcp_errors++;
+        return;
+    }
+    vfprintf(stderr, format, arguments);
+    fputs("\n", stderr);
+}
+
+static void configure(dWorldID world, const char *options)
+{
+    if (!sprag_world_configure(world, options)) {
+        fprintf(stderr, "bench: %s\n", sprag_error());
+        exit(EXIT_FAILURE);
+    }
+}
+
+static void run_open(run *r, const way *way, const sprag_model *model, long steps)
+{
+    *r = (run){.way = way, .us = samples_make(steps)};
+    dRandSetSeed(0);
+    if (!sprag_scene_open(&r->scene, model, 0)) {
+        fprintf(stderr, "bench: no memory for %s\n", model->name);
+        exit(EXIT_FAILURE);
+    }
+    r->seed = dRandGetSeed();
+    configure(r->scene.world, way->options);
+    dWorldSetQuickStepNumIterations(r->scene.world, way->iterations);
+}
+
+static void run_step(run *r)
+{
+    stepping = r;
+    dRandSetSeed(r->seed);
+    sprag_scene_step(&r->scene);
+    r->seed = dRandGetSeed();
+    stepping = NULL;
+}
+
+static void run_measure(run *r, long k, details *d)
+{
+    long before = allocations;
+    run_step(r);
+    r->us.value[k] = stepper_us;
+    r->spent_us += stepper_us;
+    r->touching += r->scene.touching;
+    sprag_world_statistics s;
+    if (r->way == &ways[OURS] && sprag_world_stats(r->scene.world, &s)) {
+        d->pull_us.value[k] = s.pull_us;
+        d->solve_us.value[k] = s.solve_us;
+        d->push_us.value[k] = s.push_us;
+        d->rest_us.value[k] = stepper_us - s.pull_us - s.solve_us - s.push_us;
+        d->iterations += s.iterations;
+        d->factorizations += s.factorizations;
+        d->phase[(unsigned char)s.phase]++;
+        d->late_allocations += k > r->us.room / 2 ? allocations - before : 0;
+    }
+}
+
+// A step that is not measured, under a method that is never slow.
+static void run_pass(run *r)
+{
+    configure(r->scene.world, "method=ode-quick");
+    run_step(r);
+    configure(r->scene.world, r->way->options);
+}
+
+static void copy_state(run *to, const run *from)
+{
+    for (int i = 0; i < from->scene.bodies; i++) {
+        dBodyID a = from->scene.body[i], b = to->scene.body[i];
+        const dReal *x = dBodyGetPosition(a), *v = dBodyGetLinearVel(a);
+        const dReal *w = dBodyGetAngularVel(a);
+        dBodySetPosition(b, x[0], x[1], x[2]);
+        dBodySetQuaternion(b, dBodyGetQuaternion(a));
+        dBodySetLinearVel(b, v[0], v[1], v[2]);
+        dBodySetAngularVel(b, w[0], w[1], w[2]);
+    }
+}
+
+static void step_own(run *runs, long k, double budget_us, details *d)
+{
+    for (int i = 0; i < WAYS; i++) {
+        run *r = &runs[(i + k) % WAYS]; // none is always the first
+        if (!r->scene.nonfinite && r->spent_us <= budget_us) {
+            run_measure(r, k, d);
+        }
+    }
+}
+
+// progress: of what is judged, negative before.
+static void step_same(run *runs, long k, double budget_us, double progress, details *d)
+{
+    if (runs[OURS].scene.nonfinite) {
+        return;
+    }
+    for (int i = 0; i < OURS; i++) {
+        copy_state(&runs[i], &runs[OURS]);
+        runs[i].scene.nonfinite = 0;
+    }
+    for (int i = 0; i < WAYS; i++) {
+        run *r = &runs[(i + k) % WAYS];
+        if (progress >= 0 && (r->way == &ways[OURS] || r->spent_us <= budget_us * progress)) {
+            run_measure(r, k, d);
+        } else if (r->way == &ways[OURS]) {
+            run_step(r);
+        } else {
+            run_pass(r);
+        }
+    }
+}
+
+static details details_make(long steps)
+{
+    return (details){.pull_us = samples_make(steps),
+                     .solve_us = samples_make(steps),
+                     .push_us = samples_make(steps),
+                     .rest_us = samples_make(steps)};
+}
+
+static void details_free(details *d)
+{
+    samples_free(&d->pull_us);
+    samples_free(&d->solve_us);
+    samples_free(&d->push_us);
+    samples_free(&d->rest_us);
+}
+
+static void print_runs(const char *scenes, run *runs)
+{
+    for (int i = 0; i < WAYS; i++) {
+        run *r = &runs[i];
+        long steps = samples_count(&r->us);
+        line("%s|%s|%s|%d|%.1f|%ld|%.1f|%.1f|%.4f|%.2f|%ld", r->scene.model->name, scenes,
+             r->way->name, r->scene.bodies, r->touching / (double)steps, steps,
+             samples_median(&r->us, NULL), samples_mean(&r->us),
+             samples_median(&r->us, &runs[STEP].us), samples_median(&r->us, &runs[QUICK].us),
+             r->lcp_errors);
+    }
+}
+
+static void print_details(const run *ours, const char *scenes, details *d, char text[512])
+{
+    static const char letter[] = "-ABCDF";
+    double steps = (double)samples_count(&ours->us);
+    int length =
+        snprintf(text, 512, "%s|%s|%s|%.1f|%.1f|%.1f|%.1f|%.2f|%.2f", ours->scene.model->name,
+                 scenes, ours->way->name, samples_median(&d->pull_us, NULL),
+                 samples_median(&d->solve_us, NULL), samples_median(&d->push_us, NULL),
+                 samples_median(&d->rest_us, NULL), d->iterations / steps,
+                 d->factorizations / steps);
+    for (const char *p = letter; *p; p++) {
+        length += snprintf(text + length, 512 - (size_t)length, "|%.1f%%",
+                           100 * (double)d->phase[(unsigned char)*p] / steps);
+    }
+    snprintf(text + length, 512 - (size_t)length, "|%ld", d->late_allocations);
+}
+
+static void bench_model(const sprag_model *model, bool same, double budget_us, char text[512])
+{
+    long steps = lround(model->seconds / model->step);
+    long settled = same ? lround(model->settled / model->step) : 0;
+    details d = details_make(steps);
+    run runs[WAYS];
+    for (int i = 0; i < WAYS; i++) {
+        run_open(&runs[i], &ways[i], model, steps);
+    }
+    for (long k = 0; k < steps; k++) {
+        if (same) {
+            step_same(runs, k, budget_us, (double)(k - settled) / (double)(steps - settled), &d);
+        } else {
+            step_own(runs, k, budget_us, &d);
+        }
+    }
+    print_runs(same ? "same" : "own", runs);
+    print_details(&runs[OURS], same ? "same" : "own", &d, text);
+    for (int i = 0; i < WAYS; i++) {
+        sprag_scene_close(&runs[i].scene);
+        samples_free(&runs[i].us);
+    }
+    details_free(&d);
+}
+
+// ---- a scene of our own: bodies that nothing touches
+
+static void free_open(sprag_scene *scene)
+{
+    for (int i = 0; i < scene->model->size; i++) {
+        const double side[3] = {0.1, 0.2, 0.3};
+        dBodyID body = sprag_scene_box(scene, 6, side, i % 10, i / 10 % 10, i / 100);
+        dBodySetAngularVel(body, 1, i % 7 - 3, i % 3 - 1);
+    }
+}
+
+static int free_measure(const sprag_scene *scene, sprag_measure *measures)
+{
+    (void)scene;
+    (void)measures;
+    return 0;
+}
+
+static const sprag_script free_script = {.open = free_open, .measure = free_measure};
+static const sprag_model free_model = {
+    "free-1000", "1000 bodies that nothing touches", 0.01, 3, 0, 0, 1000, &free_script};
+
+static void bench_steps(int names, char **name, double budget_us)
+{
+    enum { MODELS_MAX = 64 };
+    static char *usual[] = {"stack", "stack-geometric", "slope",   "gripper",  "chain",    "car",
+                            "rolling", "pile:30",       "pile:100", "pile:300", "free-1000"};
+    static char text[2 * MODELS_MAX][512];
+    int rows = 0;
+    if (names == 0) {
+        names = sizeof usual / sizeof *usual;
+        name = usual;
+    }
+    dSetMessageHandler(on_message);
+    line("model|scene|method|bodies|contacts|steps|median/us|mean/us|/ode-step|/ode-quick|LCP "
+         "errors");
+    for (int i = 0; i < names && i < MODELS_MAX; i++) {
+        const sprag_model *model =
+            strcmp(name[i], free_model.name) ? sprag_model_find(name[i]) : &free_model;
+        if (!model) {
+            fprintf(stderr, "bench: there is no model %s\n", name[i]);
+            exit(EXIT_FAILURE);
+        }
+        bench_model(model, false, budget_us, text[rows++]);
+        bench_model(model, true, budget_us, text[rows++]);
+    }
+    dSetMessageHandler(NULL);
+    puts("");
+    line("model|scene|method|pull/us|solve/us|push/us|rest/us|Newton|factor|none|A|B|C|D|F|mallocs");
+    for (int i = 0; i < rows; i++) {
+        line("%s", text[i]);
+    }
+}
+
+// ---- overhead
+
+typedef int step_fn(dWorldID, dReal);
+
+// The few functions of a copy of ODE that the overhead needs.
+typedef struct ode_copy {
+    dWorldID (*create)(void);
+    dBodyID (*body)(dWorldID);
+    step_fn *step;
+} ode_copy;
+
+static void *symbol(void *library, const char *name)
+{
+    void *found = dlsym(library, name);
+    if (!found) {
+        fprintf(stderr, "bench: %s\n", dlerror());
+        exit(EXIT_FAILURE);
+    }
+    return found;
+}
+
+// A second ODE that binds to nobody's functions but its own; else the one that we are linked to.
+static ode_copy untouched_ode(bool *alone)
+{
+    void *library = dlmopen(LM_ID_NEWLM, "libode.so.8", RTLD_NOW | RTLD_LOCAL);
+    *alone = library != NULL;
+    if (!library) {
+        library = dlopen("libode.so.8", RTLD_NOW);
+    }
+    ((int (*)(unsigned))(intptr_t)symbol(library, "dInitODE2"))(0);
+    return (ode_copy){(dWorldID(*)(void))(intptr_t)symbol(library, "dWorldCreate"),
+                      (dBodyID(*)(dWorldID))(intptr_t)symbol(library, "dBodyCreate"),
+                      (step_fn *)(intptr_t)symbol(library, "dWorldStep")};
+}
+
+static dWorldID free_world(const ode_copy *ode, int bodies)
+{
+    dWorldID world = ode->create();
+    for (int i = 0; i < bodies; i++) {
+        ode->body(world);
+    }
+    return world;
+}
+
+static void bench_overhead(void)
+{
+    enum { KINDS = 4, BATCHES = 1001 };
+    static const char *const kind[KINDS] = {"untouched", "by pointer", "method=ode", "stribeck"};
+    bool alone;
+    ode_copy stock = untouched_ode(&alone), here = {dWorldCreate, dBodyCreate, __real_dWorldStep};
+    void *library = dlopen("libode.so.8", RTLD_NOW);
+    step_fn *pointer = (step_fn *)(intptr_t)symbol(library, "dWorldStep");
+    if (!alone) {
+        puts("# no second copy of ODE: \"untouched\" is \"by pointer\"");
+    }
+    puts("# untouched: a second copy of ODE. by pointer: dWorldStep by dlsym, method=ode; its islands");
+    puts("# pass through us. method=ode: dWorldStep as a program calls it. Medians; paired differences.");
+    line("bodies|unit|call|median|extra|batch");
+    for (int bodies = 0; bodies <= 1000; bodies = bodies ? 10 * bodies : 1) {
+        int batch = 2000 / (1 + bodies) + 1;
+        samples ns[KINDS];
+        dWorldID world[KINDS];
+        for (int i = 0; i < KINDS; i++) {
+            ns[i] = samples_make(BATCHES);
+            world[i] = free_world(i ? &here : &stock, bodies);
+            if (i || !alone) {
+                configure(world[i], i < 3 ? "method=ode" : "method=stribeck");
+            }
+        }
+        for (int k = 0; k < BATCHES; k++) {
+            for (int turn = 0; turn < KINDS; turn++) {
+                int i = (turn + k) % KINDS;
+                step_fn *step = i == 0 ? stock.step : i == 1 ? pointer : __real_dWorldStep;
+                double start = now_us();
+                for (int j = 0; j < batch; j++) {
+                    step(world[i], 0.01);
+                }
+                ns[i].value[k] = 1e3 * (now_us() - start) / batch;
+            }
+        }
+        double median[KINDS];
+        for (int i = 0; i < KINDS; i++) {
+            median[i] = samples_median(&ns[i], NULL);
+        }
+        for (int i = KINDS - 1; i >= 0; i--) {
+            for (int k = 0; k < BATCHES; k++) {
+                ns[i].value[k] -= ns[0].value[k];
+            }
+        }
+        for (int i = 0; i < KINDS; i++) {
+            line("%d|ns/step|%s|%.1f|%.1f|%d", bodies, kind[i], median[i],
+                 samples_median(&ns[i], NULL), batch);
+            samples_free(&ns[i]);
+            if (i) {
+                dWorldDestroy(world[i]);
+            }
+        }
+    }
+}
+
+// ---- command line
+
+static int usage(FILE *to, int code)
+{
+    fputs("bench steps [--csv] [--budget=S] [MODEL...] | bench overhead [--csv] | bench factor "
+          "[--csv]\n",
+          to);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"csv", no_argument, NULL, 'c'}, {"budget", required_argument, NULL, 'b'}, {0}};
+    double budget = 20; // s, per method and scene
+    for (int found; (found = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (found == 'c') {
+            csv = true;
+        } else if (found == 'b') {
+            budget = strtod(optarg, NULL);
+        } else {
+            return usage(stderr, EXIT_FAILURE);
+        }
+    }
+    const char *what = optind < argc ? argv[optind++] : "";
+    dInitODE2(0);
+    if (!strcmp(what, "steps")) {
+        print_machine();
+        bench_steps(argc - optind, argv + optind, 1e6 * budget);
+    } else if (!strcmp(what, "overhead") && optind == argc) {
+        print_machine();
+        bench_overhead();
+    } else if (!strcmp(what, "factor") && optind == argc) {
+        print_machine();
+        bench_factor(line);
+    } else {
+        return usage(stderr, EXIT_FAILURE);
+    }
+    dCloseODE();
+    return EXIT_SUCCESS;
+}
