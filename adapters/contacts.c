@@ -57,7 +57,7 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
     int mode = surface->mode;
     double erp = mode & dContactSoftERP ? surface->soft_erp : dWorldGetERP(world);
     // The sinking that softness brings is lifted by ERP; 0.2 is ODE's own.
-    to->softening = fmin(1, erp / 0.2);
+    to->softening = fmin(fmax(0, erp / 0.2), 1);
     double depth = fmax(0, -to->gap - dWorldGetContactSurfaceLayer(world));
     double motion = mode & dContactMotionN ? surface->motionN : 0;
     to->bias = fmin(erp / step * depth + motion, dWorldGetContactMaxCorrectingVel(world));
@@ -109,7 +109,7 @@ static bool surface_is_good(const sprag_contact *to)
             }
         }
     }
-    return isfinite(to->bias) && to->softening >= 0 && good_number(to->compliance) &&
+    return isfinite(to->bias) && good_number(to->compliance) &&
            isfinite(to->compliance);
 }
 

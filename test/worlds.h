@@ -18,22 +18,14 @@ typedef struct joint_kind {
 } joint_kind;
 
 static const joint_kind joint_kinds[] = {
-    {dJointTypeBall, "11dxJointBall", 0},
-    {dJointTypeHinge, "12dxJointHinge", 1},
-    {dJointTypeSlider, "13dxJointSlider", 1},
-    {dJointTypeUniversal, "16dxJointUniversal", 2},
-    {dJointTypeHinge2, "13dxJointHinge2", 2},
-    {dJointTypeFixed, "12dxJointFixed", 0},
-    {dJointTypeNull, "11dxJointNull", 0},
-    {dJointTypeAMotor, "13dxJointAMotor", 3},
-    {dJointTypeLMotor, "13dxJointLMotor", 3},
-    {dJointTypePlane2D, "14dxJointPlane2D", 3},
-    {dJointTypePR, "9dxJointPR", 2},
-    {dJointTypePU, "9dxJointPU", 3},
-    {dJointTypePiston, "13dxJointPiston", 2},
-    {dJointTypeDBall, "12dxJointDBall", 0},
-    {dJointTypeDHinge, "13dxJointDHinge", 0},
-    {dJointTypeTransmission, "19dxJointTransmission", 0},
+    {dJointTypeBall, "11dxJointBall", 0},     {dJointTypeHinge, "12dxJointHinge", 1},
+    {dJointTypeSlider, "13dxJointSlider", 1}, {dJointTypeUniversal, "16dxJointUniversal", 2},
+    {dJointTypeHinge2, "13dxJointHinge2", 2}, {dJointTypeFixed, "12dxJointFixed", 0},
+    {dJointTypeNull, "11dxJointNull", 0},     {dJointTypeAMotor, "13dxJointAMotor", 3},
+    {dJointTypeLMotor, "13dxJointLMotor", 3}, {dJointTypePlane2D, "14dxJointPlane2D", 3},
+    {dJointTypePR, "9dxJointPR", 2},          {dJointTypePU, "9dxJointPU", 3},
+    {dJointTypePiston, "13dxJointPiston", 2}, {dJointTypeDBall, "12dxJointDBall", 0},
+    {dJointTypeDHinge, "13dxJointDHinge", 0}, {dJointTypeTransmission, "19dxJointTransmission", 0},
 };
 
 enum { JOINT_KINDS = sizeof joint_kinds / sizeof joint_kinds[0] };

@@ -1,0 +1,91 @@
+#include "solvers/laws.h"
+
+#include <math.h>
+#include <string.h>
+
+// Impulse of one cone under a given bound (normal impulse, or the step if `force`), and, if asked
+// for, its derivatives: slope[i][j] = -d impulse_i / d slip_j, by_bound[i] = d impulse_i / d bound.
+static void cone_law(const sprag_cone *cone, const double *slip, double stiction, double bound,
+                     double impulse[2], double slope[2][2], double by_bound[2])
+{
+    double u[2] = {0, 0};
+    for (int k = 0; k < cone->axes; k++) {
+        u[k] = cone->shape[k] * (slip[cone->first + k] - cone->velocity[k]);
+    }
+    if (isinf(cone->coefficient)) {
+        impulse[0] = -u[0] / cone->slip_yield;
+        if (slope) {
+            slope[0][0] = 1 / cone->slip_yield;
+            by_bound[0] = 0;
+        }
+        return;
+    }
+    double largest = cone->coefficient * bound;
+    double tolerance = stiction * cone->per_length;
+    bool slips = cone->slip_yield * largest > tolerance;
+    if (slips) { // creep in proportion to the force, in series with stiction
+        tolerance = cone->slip_yield * largest;
+    }
+    double rho = sqrt(tolerance * tolerance + u[0] * u[0] + u[1] * u[1]);
+    double s = rho > 0 ? 1 / rho : 0;
+    for (int i = 0; i < cone->axes; i++) {
+        impulse[i] = -largest * s * cone->shape[i] * u[i];
+    }
+    if (slope) {
+        double ease = slips ? 1 - tolerance * tolerance * s * s : 1;
+        for (int i = 0; i < cone->axes; i++) {
+            by_bound[i] = -cone->coefficient * ease * s * cone->shape[i] * u[i];
+            for (int j = 0; j < cone->axes; j++) {
+                slope[i][j] = largest * s * cone->shape[i] * cone->shape[j] *
+                              ((i == j) - s * u[i] * s * u[j]);
+            }
+        }
+    }
+}
+
+double sprag_normal_impulse(const sprag_point *point, double normal_velocity)
+{
+    return fmax(0, (point->bias - normal_velocity) / point->yield);
+}
+
+static double cone_bound(const sprag_system *system, const sprag_cone *cone, double normal,
+                         const double *bound, int i)
+{
+    return cone->force ? system->problem->step : bound ? bound[i] : normal;
+}
+
+void sprag_point_law(const sprag_system *system, int i, const double *slip, double stiction,
+                     const double *bound, double impulse[6], double G[6][6])
+{
+    const sprag_point *point = &system->point[i];
+    memset(impulse, 0, 6 * sizeof *impulse);
+    if (G) {
+        memset(G, 0, 6 * sizeof *G);
+    }
+    double normal = sprag_normal_impulse(point, slip[SPRAG_NORMAL]);
+    double normal_slope = normal > 0 ? 1 / point->yield : 0;
+    impulse[SPRAG_NORMAL] = normal;
+    if (G) {
+        G[SPRAG_NORMAL][SPRAG_NORMAL] = normal_slope;
+    }
+    for (int c = point->cone; c < point->cone + point->cones; c++) {
+        const sprag_cone *cone = &system->cone[c];
+        double slope[2][2], by_bound[2];
+        cone_law(cone, slip, stiction, cone_bound(system, cone, normal, bound, i),
+                 impulse + cone->first, G ? slope : NULL, by_bound);
+        for (int a = 0; G && a < cone->axes; a++) {
+            for (int b = 0; b < cone->axes; b++) {
+                G[cone->first + a][cone->first + b] = slope[a][b];
+            }
+            if (!bound && !cone->force) {
+                G[cone->first + a][SPRAG_NORMAL] = by_bound[a] * normal_slope;
+            }
+        }
+    }
+}
+
+double sprag_equation_impulse(const sprag_equation *equation, double rate)
+{
+    double wanted = (equation->bias - rate) / equation->yield;
+    return fmin(fmax(wanted, equation->lo), equation->hi);
+}

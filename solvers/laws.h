@@ -1,0 +1,24 @@
+// Contact and row laws: impulse as a function of relative velocity, and its derivative.
+//
+//     normal    gn = max(0, (bias - vn) / yield)
+//     friction  gt = -bound shape u / sqrt(stiction^2 + |u|^2),   u = shape (slip - velocity)
+//     row       gr = clamp((bias - rate) / yield, lo, hi)
+//
+// The bound of friction is mu gn at the same velocity (coupled), or mu times a frozen normal
+// impulse, or a force. The profile s / sqrt(1 + s^2) of the slip is smooth and keeps the true cone:
+// |gt| < bound.
+#ifndef SPRAG_LAWS_H
+#define SPRAG_LAWS_H
+
+#include "solvers/system.h"
+
+double sprag_normal_impulse(const sprag_point *point, double normal_velocity);
+
+double sprag_equation_impulse(const sprag_equation *equation, double rate);
+
+// Impulse of point i at a relative velocity. bound: frozen normal impulses of all points, NULL:
+// coupled. G, if asked for, is -d impulse / d slip, dim x dim.
+void sprag_point_law(const sprag_system *system, int i, const double *slip, double stiction,
+                     const double *bound, double impulse[6], double G[6][6]);
+
+#endif
