@@ -76,6 +76,7 @@ void sprag_system_place(sprag_system *system, const double *v)
         const sprag_equation *equation = &system->equation[i];
         system->rate[i] = equation->offset + equation_velocity(equation, v);
     }
+    system->moved = 1;
 }
 
 void sprag_system_move(sprag_system *system, double *v, double alpha, const double *dv)
@@ -83,6 +84,7 @@ void sprag_system_move(sprag_system *system, double *v, double alpha, const doub
     add_scaled(v, alpha, dv, 6 * system->nodes);
     add_scaled(system->slip[0], alpha, system->slip_change[0], 6 * system->points);
     add_scaled(system->rate, alpha, system->rate_change, system->equations);
+    system->moved = alpha;
 }
 
 double sprag_system_residual(sprag_system *system, const double *v, double stiction,
@@ -177,11 +179,47 @@ static void add_stencil(sprag_blocks *blocks, const int node[2], int block, bool
     }
 }
 
+// A search that stops at once has met the kink of a stiff law, and Newton steps may go back and
+// forth across it for ever. Then the mean slope over the last move counts, if it is steeper than
+// that where the move ended.
+static double steepened(const sprag_system *system, double slope, double change, double impulse_now,
+                        double impulse_before)
+{
+    double moved = system->moved * change;
+    if (system->moved > 0.01 || moved == 0) {
+        return slope;
+    }
+    return fmax(slope, (impulse_before - impulse_now) / moved);
+}
+
+static double normal_slope(const sprag_system *system, int i)
+{
+    const sprag_point *point = &system->point[i];
+    double now = system->slip[i][SPRAG_NORMAL], change = system->slip_change[i][SPRAG_NORMAL];
+    double slope = now < point->bias ? 1 / point->yield : 0;
+    return steepened(system, slope, change, sprag_normal_impulse(point, now),
+                     sprag_normal_impulse(point, now - system->moved * change));
+}
+
+static double equation_slope(const sprag_system *system, int i)
+{
+    const sprag_equation *equation = &system->equation[i];
+    double now = system->rate[i], change = system->rate_change[i];
+    double slope = sprag_equation_yields(equation, now) ? 1 / equation->yield : 0;
+    return steepened(system, slope, change, sprag_equation_impulse(equation, now),
+                     sprag_equation_impulse(equation, now - system->moved * change));
+}
+
 static void add_point(sprag_system *system, int i, double stiction, const double *bound)
 {
     const sprag_point *point = &system->point[i];
+    double slope = normal_slope(system, i);
+    if (slope == 0 && point->cones == 0) {
+        return;
+    }
     double impulse[6], G[6][6], GJ[2][6][6];
     sprag_point_law(system, i, system->slip[i], stiction, bound, impulse, G);
+    G[SPRAG_NORMAL][SPRAG_NORMAL] = slope;
     for (int side = 0; side < 2; side++) {
         for (int a = 0; point->node[side] != SPRAG_STATIC && a < point->dim; a++) {
             memset(GJ[side][a], 0, sizeof GJ[side][a]);
@@ -200,14 +238,14 @@ static void add_point(sprag_system *system, int i, double stiction, const double
 static void add_equation(sprag_system *system, int i, bool symmetric)
 {
     const sprag_equation *equation = &system->equation[i];
-    double wanted = (equation->bias - system->rate[i]) / equation->yield;
-    if (wanted < equation->lo || wanted > equation->hi || equation->lo == equation->hi) {
-        return; // at its bound: yields to nothing
+    double slope = equation_slope(system, i);
+    if (slope == 0) {
+        return; // at its bound
     }
     double GJ[2][1][6];
     for (int side = 0; side < 2; side++) {
         for (int k = 0; k < 6; k++) {
-            GJ[side][0][k] = equation->jacobian[side][k] / equation->yield;
+            GJ[side][0][k] = equation->jacobian[side][k] * slope;
         }
     }
     const double(*J[2])[6] = {&equation->jacobian[0], &equation->jacobian[1]};
@@ -235,10 +273,7 @@ sprag_result sprag_system_factor(sprag_system *system, double stiction, const do
         }
     }
     for (int i = 0; i < system->points; i++) {
-        if (bound || sprag_normal_impulse(&system->point[i], system->slip[i][SPRAG_NORMAL]) > 0 ||
-            system->point[i].cones) {
-            add_point(system, i, stiction, bound);
-        }
+        add_point(system, i, stiction, bound);
     }
     for (int i = 0; i < system->equations; i++) {
         add_equation(system, i, symmetric);

@@ -89,3 +89,9 @@ double sprag_equation_impulse(const sprag_equation *equation, double rate)
     double wanted = (equation->bias - rate) / equation->yield;
     return fmin(fmax(wanted, equation->lo), equation->hi);
 }
+
+bool sprag_equation_yields(const sprag_equation *equation, double rate)
+{
+    double wanted = (equation->bias - rate) / equation->yield;
+    return wanted >= equation->lo && wanted <= equation->hi && equation->lo < equation->hi;
+}

@@ -67,7 +67,8 @@ typedef struct sprag_system {
     double *residual;     // 6 nodes
     double (*impulse)[6]; // of the points
     double *row_impulse;
-    // along an update:
+    // along an update, and what part of it was last gone:
+    double moved;
     double (*slip_change)[6];
     double *rate_change;
     sprag_blocks blocks;

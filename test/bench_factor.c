@@ -301,27 +301,25 @@ static void matrix_free(matrix *A)
     free(A->b);
 }
 
-// |A x - b| / (|A| |x| + |b|), largest norms
+// Largest |A x - b| / (|A| |x| + |b|) of any row (Oettli and Prager).
 static double backward_error(const matrix *A, const double *x)
 {
     int size = 6 * A->n;
-    double *r = allocate((size_t)size, sizeof *r), *sum = allocate((size_t)size, sizeof *sum);
-    double error = 0, norm = 0, largest_x = 0, largest_b = 0;
+    double *r = allocate((size_t)size, sizeof *r), *scale = allocate((size_t)size, sizeof *scale);
+    double error = 0;
     for (int c = 0; c < size; c++) {
         for (int p = A->start[c]; p < A->start[c + 1]; p++) {
             r[A->row[p]] += A->value[p] * x[c];
-            sum[A->row[p]] += fabs(A->value[p]);
+            scale[A->row[p]] += fabs(A->value[p] * x[c]);
         }
     }
     for (int i = 0; i < size; i++) {
-        error = fmax(error, isfinite(r[i]) ? fabs(r[i] - A->b[i]) : INFINITY);
-        norm = fmax(norm, sum[i]);
-        largest_x = fmax(largest_x, fabs(x[i]));
-        largest_b = fmax(largest_b, fabs(A->b[i]));
+        double row = fabs(r[i] - A->b[i]) / (scale[i] + fabs(A->b[i]));
+        error = isnan(row) ? INFINITY : fmax(error, row);
     }
     free(r);
-    free(sum);
-    return error / (norm * largest_x + largest_b);
+    free(scale);
+    return error;
 }
 
 // ---- solvers: each analyses, factorises twice and solves once

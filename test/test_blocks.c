@@ -257,7 +257,7 @@ static int solve_by_lapack(bool symmetric)
     int n = 6 * g.n, one = 1, info = 0, pivot[6 * DENSE_MAX];
     for (int i = 0; i < n; i++) { // column by column
         for (int j = 0; j < n; j++) {
-            copy[i + (size_t)j * (size_t)n] = *entry(i, j);
+            copy[(size_t)i + (size_t)j * (size_t)n] = *entry(i, j);
         }
     }
     memcpy(oracle, b, sizeof oracle);
