@@ -51,17 +51,29 @@ static double separation(const sprag_contact *to, const dBodyID body[2])
     return sum;
 }
 
+// A parameter that must not be negative; ODE takes a negative mu as 0 as well.
+static double positive(double x)
+{
+    return x > 0 ? x : 0;
+}
+
+static double finite_or_zero(double x)
+{
+    return isfinite(x) ? x : 0;
+}
+
 static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface, dWorldID world,
                            dReal step, double separating)
 {
     int mode = surface->mode;
-    double erp = mode & dContactSoftERP ? surface->soft_erp : dWorldGetERP(world);
+    double erp = positive(mode & dContactSoftERP ? surface->soft_erp : dWorldGetERP(world));
     // The sinking that softness brings is lifted by ERP; 0.2 is ODE's own.
-    to->softening = fmin(fmax(0, erp / 0.2), 1);
-    double depth = fmax(0, -to->gap - dWorldGetContactSurfaceLayer(world));
-    double motion = mode & dContactMotionN ? surface->motionN : 0;
+    to->softening = fmin(erp / 0.2, 1);
+    double depth = positive(-to->gap - dWorldGetContactSurfaceLayer(world));
+    double motion = mode & dContactMotionN ? finite_or_zero(surface->motionN) : 0;
     to->bias = fmin(erp / step * depth + motion, dWorldGetContactMaxCorrectingVel(world));
-    to->compliance = mode & dContactSoftCFM ? surface->soft_cfm : dWorldGetCFM(world);
+    to->compliance =
+        positive(mode & dContactSoftCFM ? finite_or_zero(surface->soft_cfm) : dWorldGetCFM(world));
     if (mode & dContactBounce && surface->bounce_vel >= 0) {
         double approach = motion - separating;
         double rebound = surface->bounce * approach + motion;
@@ -70,47 +82,32 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
             to->softening = 0; // a rebound falls short by as much
         }
     }
+    to->bias = finite_or_zero(to->bias);
+}
+
+// One axis of friction. bit: of dContactApprox1, whether the normal force bounds it.
+static void set_axis(sprag_friction *f, int axis, double coefficient, int mode, int bit)
+{
+    f->coefficient[axis] = positive(coefficient);
+    f->force[axis] = !(mode & bit);
 }
 
 static void set_friction(sprag_contact *to, const dSurfaceParameters *surface)
 {
     int mode = surface->mode;
     bool by_axis = mode & dContactAxisDep;
-    to->slide =
-        (sprag_friction){.coefficient = {surface->mu, by_axis ? surface->mu2 : surface->mu},
-                         .velocity = {mode & dContactMotion1 ? surface->motion1 : 0,
-                                      mode & dContactMotion2 ? surface->motion2 : 0},
-                         .slip = {mode & dContactSlip1 ? surface->slip1 : 0,
-                                  mode & dContactSlip2 ? surface->slip2 : 0},
-                         .force = {!(mode & dContactApprox1_1), !(mode & dContactApprox1_2)}};
-    bool slides = to->slide.coefficient[0] > 0 || to->slide.coefficient[1] > 0;
-    if (mode & dContactRolling && slides) { // without friction ODE has none of rolling either
+    set_axis(&to->slide, 0, surface->mu, mode, dContactApprox1_1);
+    set_axis(&to->slide, 1, by_axis ? surface->mu2 : surface->mu, mode, dContactApprox1_2);
+    to->slide.velocity[0] = mode & dContactMotion1 ? finite_or_zero(surface->motion1) : 0;
+    to->slide.velocity[1] = mode & dContactMotion2 ? finite_or_zero(surface->motion2) : 0;
+    to->slide.slip[0] = mode & dContactSlip1 ? positive(finite_or_zero(surface->slip1)) : 0;
+    to->slide.slip[1] = mode & dContactSlip2 ? positive(finite_or_zero(surface->slip2)) : 0;
+    if (mode & dContactRolling) {
         double rho = surface->rho;
-        to->roll = (sprag_friction){.coefficient = {rho, by_axis ? surface->rho2 : rho},
-                                    .force = {to->slide.force[0], to->slide.force[1]}};
-        to->spin = (sprag_friction){.coefficient = {by_axis ? surface->rhoN : rho},
-                                    .force = {!(mode & dContactApprox1_N)}};
+        set_axis(&to->roll, 0, rho, mode, dContactApprox1_1);
+        set_axis(&to->roll, 1, by_axis ? surface->rho2 : rho, mode, dContactApprox1_2);
+        set_axis(&to->spin, 0, by_axis ? surface->rhoN : rho, mode, dContactApprox1_N);
     }
-}
-
-static bool good_number(double x)
-{
-    return x >= 0; // infinite is good
-}
-
-static bool surface_is_good(const sprag_contact *to)
-{
-    const sprag_friction *all[3] = {&to->slide, &to->roll, &to->spin};
-    for (int i = 0; i < 3; i++) {
-        for (int k = 0; k < 2; k++) {
-            if (!good_number(all[i]->coefficient[k]) || !good_number(all[i]->slip[k]) ||
-                !isfinite(all[i]->slip[k]) || !isfinite(all[i]->velocity[k])) {
-                return false;
-            }
-        }
-    }
-    return isfinite(to->bias) && good_number(to->compliance) &&
-           isfinite(to->compliance);
 }
 
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, dWorldID world, dReal step,
@@ -135,5 +132,5 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, dWorldID world, d
     set_normal_law(to, &contact->surface, world, step, separation(to, body));
     set_friction(to, &contact->surface);
     to->force_guess = memory ? sprag_ode_remembered_force(memory, joint) : -1;
-    return surface_is_good(to);
+    return true;
 }

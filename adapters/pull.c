@@ -108,6 +108,17 @@ static bool is_finite(const dReal *x, int n)
     return sum == 0;
 }
 
+// Far beyond any scene, and small enough to be squared.
+static bool is_moderate(const dReal *x, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (!(fabs(x[i]) < 1e150)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // Accumulators and gravity; false if that is not finite.
 static bool force_on(dBodyID id, const dMass *mass, const dReal *gravity, dReal *force,
                      dReal *torque)
@@ -163,7 +174,7 @@ bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal
         torque[k] *= step;
     }
     dMultiplyAdd0_331(to->free_velocity + 3, inverse, torque);
-    if (!is_finite(to->free_velocity, 6)) { // a force too large for the numbers
+    if (!is_moderate(to->free_velocity, 6)) { // a force too large for the numbers
         memcpy(to->free_velocity, to->velocity, sizeof to->velocity);
         good = false;
     }
@@ -251,6 +262,7 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
     for (int i = 0; i < island->bodies; i++) {
         if (!sprag_ode_pull_body(&body[i], island->body[i], gravity, step)) {
             pulled->bad_force = island->body[i];
+            memset(pulled->force[i], 0, sizeof pulled->force[i]); // nor shall stock meet it
         }
     }
     pulled->rows_of = count;

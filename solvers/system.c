@@ -22,6 +22,9 @@ static void add_cone(sprag_system *system, sprag_point *point, const sprag_frict
     if (axes == 2) {
         largest = fmax(largest, f->coefficient[1]);
     }
+    if (isfinite(largest)) {
+        largest = fmin(largest, 1e100); // programs write DBL_MAX: leave room for the products
+    }
     *cone = (sprag_cone){.first = first + axis,
                          .axes = axes,
                          .coefficient = largest,
@@ -29,7 +32,7 @@ static void add_cone(sprag_system *system, sprag_point *point, const sprag_frict
                          .per_length = per_length,
                          .force = f->force[axis]};
     for (int k = 0; k < axes; k++) {
-        cone->shape[k] = isinf(largest) ? 1 : f->coefficient[axis + k] / largest;
+        cone->shape[k] = isinf(largest) ? 1 : fmin(1, f->coefficient[axis + k] / largest);
         cone->velocity[k] = f->velocity[axis + k];
     }
 }
@@ -154,17 +157,18 @@ static void prepare_equation(sprag_system *system, int i, const int *node_of,
     system->bounded |= isfinite(row->lo) || isfinite(row->hi);
 }
 
-// An infinite coefficient is a bond, as stiff as a joint row.
-static void prepare_bonds(sprag_system *system, const sprag_point *point,
+// No friction is stiffer than a joint row; under an infinite coefficient it is a bond just as
+// stiff.
+static void prepare_cones(sprag_system *system, const sprag_point *point,
                           const double (*inverse_inertia)[9], double softness)
 {
     for (int c = point->cone; c < point->cone + point->cones; c++) {
         sprag_cone *cone = &system->cone[c];
-        if (isinf(cone->coefficient)) {
-            double w = inverse_mass_of(system, point->node, point->jacobian[0][cone->first],
-                                       point->jacobian[1][cone->first], inverse_inertia);
-            cone->slip_yield = yield_of(cone->slip_yield, softness * w, w);
-        }
+        double w = inverse_mass_of(system, point->node, point->jacobian[0][cone->first],
+                                   point->jacobian[1][cone->first], inverse_inertia);
+        bool bond = isinf(cone->coefficient);
+        cone->slip_yield = bond ? yield_of(cone->slip_yield, softness * w, w)
+                                : fmax(cone->slip_yield, softness * w);
     }
 }
 
@@ -241,7 +245,7 @@ sprag_result sprag_system_prepare(sprag_system *system, const sprag_problem *pro
     cones = 0;
     for (int i = 0; i < system->points; i++) {
         prepare_point(system, i, cones, node_of, inverse_inertia, softness, heaviest);
-        prepare_bonds(system, &system->point[i], inverse_inertia, row_softness);
+        prepare_cones(system, &system->point[i], inverse_inertia, row_softness);
         cones += system->point[i].cones;
     }
     for (int i = 0; i < system->equations; i++) {

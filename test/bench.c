@@ -6,11 +6,11 @@
 //   bench factor                          bench_factor.c
 //
 // Methods take one step each in turn, so that what else the machine does meets all of them; ratios
-// are medians over the steps that both took. Twice: "own", where each method steps its own scene,
-// from the start and wherever it takes it; and "same", where before every step all scenes are put
-// into the state of ours, from model->settled on. A method that is over its budget (s) is stopped
-// in the first and left out of most steps, evenly chosen, in the second: the column "steps" tells
-// how many it took.
+// are medians over the steps that both took. Each method first steps its own scene, wherever it
+// takes it: "start" is before model->settled, "own" from then on. Then "same": before every step
+// all scenes are put into the state of ours, again from model->settled on. A stock method that is
+// over its budget (s) is stopped in the first and left out of most steps, evenly chosen, in the
+// second: the column "steps" tells how many it took.
 #define _GNU_SOURCE 1 // clock_gettime, dlmopen
 #include <dlfcn.h>
 #include <getopt.h>
@@ -51,6 +51,9 @@ __attribute__((format(printf, 1, 2))) static void line(const char *format, ...)
         next = strchr(cell, '|');
         if (next) {
             *next++ = '\0';
+        }
+        if (!strcmp(cell, "nan") || !strcmp(cell, "-nan")) {
+            cell = csv ? "" : "-";
         }
         if (csv) {
             printf("%s%s", cell, next ? "," : "\n");
@@ -156,13 +159,18 @@ typedef struct samples {
     long room;
 } samples;
 
+static void samples_clear(samples *s)
+{
+    for (long k = 0; k < s->room; k++) {
+        s->value[k] = NAN;
+    }
+}
+
 static samples samples_make(long room)
 {
     samples s = {allocate((size_t)room, sizeof(double)), allocate((size_t)room, sizeof(double)),
                  room};
-    for (long k = 0; k < room; k++) {
-        s.value[k] = NAN;
-    }
+    samples_clear(&s);
     return s;
 }
 
@@ -325,7 +333,7 @@ static void step_own(run *runs, long k, double budget_us, details *d)
 {
     for (int i = 0; i < WAYS; i++) {
         run *r = &runs[(i + k) % WAYS]; // none is always the first
-        if (!r->scene.nonfinite && r->spent_us <= budget_us) {
+        if (!r->scene.nonfinite && (r->way == &ways[OURS] || r->spent_us <= budget_us)) {
             run_measure(r, k, d);
         }
     }
@@ -369,6 +377,23 @@ static void details_free(details *d)
     samples_free(&d->rest_us);
 }
 
+// Forgets what was measured, but not what was spent.
+static void clear_figures(run *runs, details *d)
+{
+    for (int i = 0; i < WAYS; i++) {
+        samples_clear(&runs[i].us);
+        runs[i].touching = 0;
+        runs[i].lcp_errors = 0;
+    }
+    samples_clear(&d->pull_us);
+    samples_clear(&d->solve_us);
+    samples_clear(&d->push_us);
+    samples_clear(&d->rest_us);
+    d->iterations = d->factorizations = 0;
+    memset(d->phase, 0, sizeof d->phase);
+    d->late_allocations = 0;
+}
+
 static void print_runs(const char *scenes, run *runs)
 {
     for (int i = 0; i < WAYS; i++) {
@@ -382,32 +407,48 @@ static void print_runs(const char *scenes, run *runs)
     }
 }
 
-static void print_details(const run *ours, const char *scenes, details *d, char text[512])
+// The lines of the second table, until the first one is complete.
+typedef struct details_text {
+    int rows;
+    char row[192][256];
+} details_text;
+
+static void print_details(const run *ours, const char *scenes, details *d, details_text *text)
 {
     static const char letter[] = "-ABCDF";
+    enum { ROWS = sizeof text->row / sizeof *text->row, ROOM = sizeof *text->row };
     double steps = (double)samples_count(&ours->us);
-    int length = snprintf(text, 512, "%s|%s|%s|%.1f|%.1f|%.1f|%.1f|%.2f|%.2f",
+    if (text->rows == ROWS || steps == 0) {
+        return;
+    }
+    char *row = text->row[text->rows++];
+    int length = snprintf(row, ROOM, "%s|%s|%s|%.1f|%.1f|%.1f|%.1f|%.2f|%.2f",
                           ours->scene.model->name, scenes, ours->way->name,
                           samples_median(&d->pull_us, NULL), samples_median(&d->solve_us, NULL),
                           samples_median(&d->push_us, NULL), samples_median(&d->rest_us, NULL),
                           d->iterations / steps, d->factorizations / steps);
     for (const char *p = letter; *p; p++) {
-        length += snprintf(text + length, 512 - (size_t)length, "|%.1f%%",
+        length += snprintf(row + length, ROOM - (size_t)length, "|%.1f%%",
                            100 * (double)d->phase[(unsigned char)*p] / steps);
     }
-    snprintf(text + length, 512 - (size_t)length, "|%ld", d->late_allocations);
+    snprintf(row + length, ROOM - (size_t)length, "|%ld", d->late_allocations);
 }
 
-static void bench_model(const sprag_model *model, bool same, double budget_us, char text[512])
+static void bench_model(const sprag_model *model, bool same, double budget_us, details_text *text)
 {
     long steps = lround(model->seconds / model->step);
-    long settled = same ? lround(model->settled / model->step) : 0;
+    long settled = lround(model->settled / model->step);
     details d = details_make(steps);
     run runs[WAYS];
     for (int i = 0; i < WAYS; i++) {
         run_open(&runs[i], &ways[i], model, steps);
     }
     for (long k = 0; k < steps; k++) {
+        if (!same && k == settled && k > 0) {
+            print_runs("start", runs);
+            print_details(&runs[OURS], "start", &d, text);
+            clear_figures(runs, &d);
+        }
         if (same) {
             step_same(runs, k, budget_us, (double)(k - settled) / (double)(steps - settled), &d);
         } else {
@@ -447,11 +488,9 @@ static const sprag_model free_model = {
 
 static void bench_steps(int names, char **name, double budget_us)
 {
-    enum { MODELS_MAX = 64 };
     static char *usual[] = {"stack",   "stack-geometric", "slope",    "gripper",  "chain",    "car",
                             "rolling", "pile:30",         "pile:100", "pile:300", "free-1000"};
-    static char text[2 * MODELS_MAX][512];
-    int rows = 0;
+    static details_text text;
     if (names == 0) {
         names = sizeof usual / sizeof *usual;
         name = usual;
@@ -459,22 +498,22 @@ static void bench_steps(int names, char **name, double budget_us)
     dSetMessageHandler(on_message);
     line("model|scene|method|bodies|contacts|steps|median/us|mean/us|/ode-step|/ode-quick|LCP "
          "errors");
-    for (int i = 0; i < names && i < MODELS_MAX; i++) {
+    for (int i = 0; i < names; i++) {
         const sprag_model *model =
             strcmp(name[i], free_model.name) ? sprag_model_find(name[i]) : &free_model;
         if (!model) {
             fprintf(stderr, "bench: there is no model %s\n", name[i]);
             exit(EXIT_FAILURE);
         }
-        bench_model(model, false, budget_us, text[rows++]);
-        bench_model(model, true, budget_us, text[rows++]);
+        bench_model(model, false, budget_us, &text);
+        bench_model(model, true, budget_us, &text);
     }
     dSetMessageHandler(NULL);
     puts("");
     line(
         "model|scene|method|pull/us|solve/us|push/us|rest/us|Newton|factor|none|A|B|C|D|F|mallocs");
-    for (int i = 0; i < rows; i++) {
-        line("%s", text[i]);
+    for (int i = 0; i < text.rows; i++) {
+        line("%s", text.row[i]);
     }
 }
 

@@ -1,6 +1,6 @@
-// Hand-made contact problems. A scene owns the arrays of one problem and of its solution; bodies, contacts
-// and rows are added one by one. What a test measures of a solution is worked out here from the fields of
-// the problem alone, never by the solvers' own functions.
+// Hand-made contact problems. A scene owns the arrays of one problem and of its solution; bodies,
+// contacts and rows are added one by one. What a test measures of a solution is worked out here
+// from the fields of the problem alone, never by the solvers' own functions.
 #ifndef SPRAG_TEST_PROBLEMS_H
 #define SPRAG_TEST_PROBLEMS_H
 
@@ -80,11 +80,10 @@ static inline void random_direction(chance *c, double *n)
 static inline void open_scene(scene *s)
 {
     memset(s, 0, sizeof *s);
-    s->problem = (sprag_problem){
-        .step = STEP, .body = s->body, .contact = s->contact, .row = s->row};
-    s->solution = (sprag_solution){.velocity = s->velocity,
-                                   .contact_force = s->contact_force,
-                                   .row_force = s->row_force};
+    s->problem =
+        (sprag_problem){.step = STEP, .body = s->body, .contact = s->contact, .row = s->row};
+    s->solution = (sprag_solution){
+        .velocity = s->velocity, .contact_force = s->contact_force, .row_force = s->row_force};
 }
 
 // A box, parallel to the axes, at rest.
@@ -103,7 +102,8 @@ static inline int add_cube(scene *s, double mass)
     return add_box(s, mass, 1, 1, 1);
 }
 
-// Without friction and bias, at the centres, first tangent as near to +x (+y) as the normal lets it.
+// Without friction and bias, at the centres, first tangent as near to +x (+y) as the normal lets
+// it.
 static inline sprag_contact *add_contact(scene *s, int body0, int body1, const double normal[3])
 {
     sprag_contact *contact = &s->contact[s->problem.contacts++];
@@ -241,7 +241,8 @@ static inline void add_patch(scene *s, chance *c, int body0, int body1, const do
     }
 }
 
-// Bodies of 0.1 to 10 kg strewn into a cube until they overlap, on the ground or near it, as fast as `speed`.
+// Bodies of 0.1 to 10 kg strewn into a cube until they overlap, on the ground or near it, as fast
+// as `speed`.
 static inline void add_pile(scene *s, uint64_t seed, int bodies, double mu, double speed, bool bias)
 {
     chance c = {seed};
@@ -359,8 +360,8 @@ static inline void sum_impulses(const scene *s, double (*sum)[6])
     }
 }
 
-// |M (v - v*) - impulses|, each component by the root of its mass, relative to the larger of |M v*| and the
-// impulses. Bodies that keep their velocity take what they are given.
+// |M (v - v*) - impulses|, each component by the root of its mass, relative to the larger of |M v*|
+// and the impulses. Bodies that keep their velocity take what they are given.
 static inline double momentum_error(const scene *s)
 {
     double sum[BODIES_MAX][6], error = 0, before = 0, given = 0;

@@ -97,7 +97,8 @@ static void random_graph(int n)
     }
 }
 
-// Every edge again, turned round, and every node with itself: patches of contacts, and what analyse ignores.
+// Every edge again, turned round, and every node with itself: patches of contacts, and what analyse
+// ignores.
 static void repeated(int n)
 {
     random_graph(n);
@@ -138,11 +139,11 @@ static const struct {
     void (*make)(int n);
     int n;
 } shapes[] = {
-    {"nothing", unconnected, 0}, {"one", unconnected, 1}, {"two apart", unconnected, 2},
-    {"pair", chain, 2},          {"triangle", dense, 3},  {"lone", unconnected, 9},
-    {"chain", chain, 40},        {"star", star, 40},      {"tree", tree, 40},
+    {"nothing", unconnected, 0}, {"one", unconnected, 1},      {"two apart", unconnected, 2},
+    {"pair", chain, 2},          {"triangle", dense, 3},       {"lone", unconnected, 9},
+    {"chain", chain, 40},        {"star", star, 40},           {"tree", tree, 40},
     {"grid", grid, 6},           {"random", random_graph, 40}, {"small random", random_graph, 7},
-    {"repeated", repeated, 20},  {"dense", dense, 20},    {"apart", apart, 30},
+    {"repeated", repeated, 20},  {"dense", dense, 20},         {"apart", apart, 30},
 };
 
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
@@ -166,8 +167,9 @@ static double *entry(int i, int j)
     return &A[(size_t)i * (size_t)(6 * g.n) + (size_t)j];
 }
 
-// M + sum of J' W J over the edges, as contacts and rows make them. W has an unsymmetric part if asked
-// for, within what friction's dependence on the normal force adds. stiffness: of every second edge.
+// M + sum of J' W J over the edges, as contacts and rows make them. W has an unsymmetric part if
+// asked for, within what friction's dependence on the normal force adds. stiffness: of every second
+// edge.
 static void fill_dense(chance *c, bool symmetric, double lightest, double stiffness)
 {
     memset(A, 0, sizeof A);
@@ -235,8 +237,8 @@ static void fill_blocks(bool symmetric)
 
 static void analyse(void)
 {
-    sprag_result result = sprag_blocks_analyse(&blocks, g.n, g.edges,
-                                               (const int(*)[2])g.edge, &scratch);
+    sprag_result result =
+        sprag_blocks_analyse(&blocks, g.n, g.edges, (const int(*)[2])g.edge, &scratch);
     ck_assert_str_eq(sprag_result_name(result), "ok");
 }
 

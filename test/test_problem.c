@@ -1,5 +1,5 @@
-// The problem itself: what its check refuses and names, the wrench of a contact, the names of results; and
-// the scratch memory that all solvers take from.
+// The problem itself: what its check refuses and names, the wrench of a contact, the names of
+// results; and the scratch memory that all solvers take from.
 #include <check.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -10,7 +10,8 @@
 static scene s;
 static sprag_scratch scratch;
 
-// Two free bodies and a kinematic one; a contact and a row of each kind of partner. All entries are good.
+// Two free bodies and a kinematic one; a contact and a row of each kind of partner. All entries are
+// good.
 static void good_scene(void)
 {
     open_scene(&s);

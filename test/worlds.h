@@ -2,7 +2,6 @@
 #ifndef SPRAG_TEST_WORLDS_H
 #define SPRAG_TEST_WORLDS_H
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
