@@ -74,8 +74,10 @@ void sprag_scratch_reset(sprag_scratch *scratch)
     scratch->used = scratch->taken = 0;
     scratch->failed = false;
     if (several) {
+        // With room to spare, so that a scene's next small record costs nothing. Without success
+        // the next take tries again.
         free_chunks(scratch);
-        grow(scratch, scratch->peak); // without success: the next take tries again
+        grow(scratch, scratch->peak + scratch->peak / 4);
     }
 }
 

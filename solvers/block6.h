@@ -1,0 +1,198 @@
+// Products, factors and solves of 6x6 blocks, row by row. Loops of fixed length, in the order in
+// which compilers make vectors of them.
+#ifndef SPRAG_BLOCK6_H
+#define SPRAG_BLOCK6_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+// C -= A B
+static inline void subtract_product(double *restrict C, const double *restrict A,
+                                    const double *restrict B)
+{
+    for (int i = 0; i < 6; i++) {
+        double c[6];
+        memcpy(c, C + 6 * i, sizeof c);
+        for (int k = 0; k < 6; k++) {
+            double a = A[6 * i + k];
+            for (int j = 0; j < 6; j++) {
+                c[j] -= a * B[6 * k + j];
+            }
+        }
+        memcpy(C + 6 * i, c, sizeof c);
+    }
+}
+
+static inline void transpose(const double *restrict A, double *restrict B)
+{
+    for (int i = 0; i < 6; i++) {
+        for (int j = 0; j < 6; j++) {
+            B[6 * j + i] = A[6 * i + j];
+        }
+    }
+}
+
+static inline void subtract_apply(double *restrict y, const double *restrict A,
+                                  const double *restrict x)
+{
+    for (int i = 0; i < 6; i++) {
+        double s = 0;
+        for (int j = 0; j < 6; j++) {
+            s += A[6 * i + j] * x[j];
+        }
+        y[i] -= s;
+    }
+}
+
+static inline void subtract_apply_transposed(double *restrict y, const double *restrict A,
+                                             const double *restrict x)
+{
+    for (int i = 0; i < 6; i++) {
+        for (int j = 0; j < 6; j++) {
+            y[j] -= A[6 * i + j] * x[i];
+        }
+    }
+}
+
+// A = L L', L in the lower half; the diagonal holds the inverse of L's.
+static inline bool cholesky(double *A)
+{
+    for (int j = 0; j < 6; j++) {
+        double d = A[7 * j];
+        for (int k = 0; k < j; k++) {
+            d -= A[6 * j + k] * A[6 * j + k];
+        }
+        if (!(d > 0) || !isfinite(d)) {
+            return false;
+        }
+        double inverse = 1 / sqrt(d);
+        A[7 * j] = inverse;
+        for (int i = j + 1; i < 6; i++) {
+            double s = A[6 * i + j];
+            for (int k = 0; k < j; k++) {
+                s -= A[6 * i + k] * A[6 * j + k];
+            }
+            A[6 * i + j] = s * inverse;
+        }
+    }
+    return true;
+}
+
+// B = B L'^-1, all rows at once: on the transposed block
+static inline void divide_cholesky(double *restrict B, const double *restrict L)
+{
+    double T[36];
+    transpose(B, T);
+    for (int j = 0; j < 6; j++) {
+        double t[6];
+        memcpy(t, T + 6 * j, sizeof t);
+        for (int k = 0; k < j; k++) {
+            for (int i = 0; i < 6; i++) {
+                t[i] -= T[6 * k + i] * L[6 * j + k];
+            }
+        }
+        for (int i = 0; i < 6; i++) {
+            T[6 * j + i] = t[i] * L[7 * j];
+        }
+    }
+    transpose(T, B);
+}
+
+static inline void forward_cholesky(const double *L, double *x)
+{
+    for (int k = 0; k < 6; k++) {
+        x[k] *= L[7 * k];
+        for (int i = k + 1; i < 6; i++) {
+            x[i] -= L[6 * i + k] * x[k];
+        }
+    }
+}
+
+static inline void backward_cholesky(const double *L, double *x)
+{
+    for (int k = 5; k >= 0; k--) {
+        x[k] *= L[7 * k];
+        for (int i = 0; i < k; i++) {
+            x[i] -= L[6 * k + i] * x[k];
+        }
+    }
+}
+
+// P A = L U with unit L; the diagonal holds the inverse of U's.
+static inline bool lu(double *A, int *pivot)
+{
+    for (int k = 0; k < 6; k++) {
+        int p = k;
+        for (int i = k + 1; i < 6; i++) {
+            if (fabs(A[6 * i + k]) > fabs(A[6 * p + k])) {
+                p = i;
+            }
+        }
+        pivot[k] = p;
+        if (p != k) {
+            for (int j = 0; j < 6; j++) {
+                double swap = A[6 * k + j];
+                A[6 * k + j] = A[6 * p + j];
+                A[6 * p + j] = swap;
+            }
+        }
+        if (!(fabs(A[7 * k]) > 0) || !isfinite(A[7 * k])) {
+            return false;
+        }
+        A[7 * k] = 1 / A[7 * k];
+        for (int i = k + 1; i < 6; i++) {
+            double l = A[6 * i + k] *= A[7 * k];
+            for (int j = k + 1; j < 6; j++) {
+                A[6 * i + j] -= l * A[6 * k + j];
+            }
+        }
+    }
+    return true;
+}
+
+static inline void solve_lu(const double *A, const int *pivot, double *x)
+{
+    for (int k = 0; k < 6; k++) {
+        double swap = x[k];
+        x[k] = x[pivot[k]];
+        x[pivot[k]] = swap;
+    }
+    for (int i = 1; i < 6; i++) {
+        for (int k = 0; k < i; k++) {
+            x[i] -= A[6 * i + k] * x[k];
+        }
+    }
+    for (int k = 5; k >= 0; k--) {
+        for (int j = k + 1; j < 6; j++) {
+            x[k] -= A[6 * k + j] * x[j];
+        }
+        x[k] *= A[7 * k];
+    }
+}
+
+// B = B D^-1, row by row: x D = b with P D = L U, so x = z P, z L = y, y U = b.
+static inline void divide_lu(double *restrict B, const double *restrict D, const int *pivot)
+{
+    for (int i = 0; i < 6; i++) {
+        double *x = B + 6 * i;
+        for (int j = 0; j < 6; j++) {
+            for (int k = 0; k < j; k++) {
+                x[j] -= x[k] * D[6 * k + j];
+            }
+            x[j] *= D[7 * j];
+        }
+        for (int j = 5; j >= 0; j--) {
+            for (int k = j + 1; k < 6; k++) {
+                x[j] -= x[k] * D[6 * k + j];
+            }
+        }
+        for (int j = 5; j >= 0; j--) {
+            double swap = x[j];
+            x[j] = x[pivot[j]];
+            x[pivot[j]] = swap;
+        }
+    }
+}
+
+#endif
