@@ -109,7 +109,7 @@ double sprag_system_residual(sprag_system *system, const double *v, double stict
             r[6 * node + k] = momentum[k] - r[6 * node + k];
         }
     }
-    return sqrt(weighed(system, r)) / fmax(scale, DBL_MIN);
+    return isfinite(scale) ? sqrt(weighed(system, r)) / fmax(scale, DBL_MIN) : INFINITY;
 }
 
 // ---- matrix
@@ -316,6 +316,21 @@ static double slope_at(const sprag_system *system, double alpha, double inertial
         sum -= sprag_equation_impulse(&system->equation[i], rate) * system->rate_change[i];
     }
     return sum;
+}
+
+bool sprag_system_meets_bound(const sprag_system *system)
+{
+    for (int i = 0; i < system->equations; i++) {
+        const sprag_equation *equation = &system->equation[i];
+        double now = system->rate[i], end = now + system->rate_change[i];
+        bool yields = sprag_equation_yields(equation, now);
+        bool crosses =
+            sprag_equation_impulse(equation, now) != sprag_equation_impulse(equation, end);
+        if (yields != sprag_equation_yields(equation, end) || (!yields && crosses)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 double sprag_system_search(sprag_system *system, const double *v, const double *dv, double stiction,

@@ -103,6 +103,19 @@ static void take_bounds(work *w, double relaxation)
     }
 }
 
+// How far to go along an update. The limiter sees slips only: where a row saturates, or where the
+// problem is convex, the exact search with the bounds of this moment sees the rest.
+static double choose_length(work *w, double stiction)
+{
+    sprag_system *system = &w->system;
+    double alpha = limit_update(system, stiction);
+    if (system->convex || sprag_system_meets_bound(system)) {
+        take_bounds(w, 1);
+        alpha = fmin(alpha, sprag_system_search(system, w->v, w->dv, stiction, w->bound));
+    }
+    return alpha;
+}
+
 // Newton on the coupled equations from w->v. Leaves the residual of the last iterate in the stats.
 static sprag_result newton(work *w, double stiction, double tolerance, int iterations)
 {
@@ -119,12 +132,7 @@ static sprag_result newton(work *w, double stiction, double tolerance, int itera
             return result;
         }
         sprag_system_update(system, NULL, w->dv);
-        double alpha = limit_update(system, stiction);
-        if (system->bounded) { // saturating rows are kinks that the limiter does not see
-            take_bounds(w, 1);
-            alpha = fmin(alpha, sprag_system_search(system, w->v, w->dv, stiction, w->bound));
-        }
-        sprag_system_move(system, w->v, alpha, w->dv);
+        sprag_system_move(system, w->v, choose_length(w, stiction), w->dv);
         w->stats.iterations++;
         w->stats.residual = sprag_system_residual(system, w->v, stiction, NULL);
         if (!isfinite(w->stats.residual)) {
@@ -238,6 +246,7 @@ static sprag_result lagged(work *w)
     int n = 6 * w->system.nodes;
     guess_bounds(w);
     copy(w->v, w->system.free, n);
+    w->stats.residual = INFINITY;
     sprag_result result = SPRAG_NOT_CONVERGED;
     for (int pass = 0; pass < w->options->lagged_passes; pass++) {
         if (pass > 0) {

@@ -25,6 +25,7 @@ static void add_cone(sprag_system *system, sprag_point *point, const sprag_frict
     if (isfinite(largest)) {
         largest = fmin(largest, 1e100); // programs write DBL_MAX: leave room for the products
     }
+    system->convex &= f->force[axis] || isinf(largest);
     *cone = (sprag_cone){.first = first + axis,
                          .axes = axes,
                          .coefficient = largest,
@@ -216,6 +217,7 @@ sprag_result sprag_system_prepare(sprag_system *system, const sprag_problem *pro
     *system = (sprag_system){.problem = problem,
                              .points = problem->contacts,
                              .equations = problem->rows,
+                             .convex = true,
                              .scratch = scratch};
     int cones = 0;
     for (int i = 0; i < problem->contacts; i++) {

@@ -53,6 +53,7 @@ typedef struct sprag_equation { // a row
 typedef struct sprag_system {
     const sprag_problem *problem;
     int nodes, points, equations;
+    bool convex;          // no friction depends on a normal impulse
     bool bounded;         // some equation has a finite bound
     int *body;            // node -> body
     double *start, *free; // 6 nodes: v0, v*
@@ -99,6 +100,9 @@ sprag_result sprag_system_factor(sprag_system *system, double stiction, const do
 
 // dv = -(dr/dv)^-1 r, and the changes of slip and rate that go with it.
 void sprag_system_update(sprag_system *system, const double *bound, double *dv);
+
+// Does a row reach or leave a bound along the update?
+bool sprag_system_meets_bound(const sprag_system *system);
 
 // The exact minimum, for frozen bounds, along v + alpha dv, alpha in (0, 1]. v is where the
 // residual was last evaluated.

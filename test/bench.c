@@ -1,9 +1,9 @@
 // What a step costs, and a factorisation. Asserts nothing: prints tables to keep beside the
 // machine's name, as text or (--csv) as comma separated values.
 //
-//   bench steps [--budget=S] [MODEL...]   the stepper alone, without collision, method against
-//   method bench overhead                        method=ode against stock that nobody stands in for
-//   bench factor                          bench_factor.c
+//   bench steps [MODEL...]: the stepper alone, without collision, method against method
+//   bench overhead: method=ode against stock that nobody stands in for
+//   bench factor: bench_factor.c
 //
 // Methods take one step each in turn, so that what else the machine does meets all of them; ratios
 // are medians over the steps that both took. Each method first steps its own scene, wherever it

@@ -201,6 +201,15 @@ START_TEST(accepts_a_row_of_one_force)
 }
 END_TEST
 
+// Its determinant is positive, and so is its first entry.
+START_TEST(refuses_an_inertia_with_two_negative_moments)
+{
+    good_scene();
+    s.body[1].inertia[4] = s.body[1].inertia[8] = -1;
+    ck_assert_str_eq(message_of_check(), "body 1: " INERTIA);
+}
+END_TEST
+
 START_TEST(names_the_first_fault)
 {
     good_scene();
@@ -401,6 +410,7 @@ int main(void)
     tcase_add_loop_test(check, names_a_bad_number_of_things, 0, COUNT(bad_counts));
     tcase_add_loop_test(check, accepts_what_is_at_its_limit, 0, COUNT(limits));
     tcase_add_test(check, accepts_a_row_of_one_force);
+    tcase_add_test(check, refuses_an_inertia_with_two_negative_moments);
     tcase_add_test(check, names_the_first_fault);
     tcase_add_test(check, keeps_to_the_size_of_the_message);
     tcase_add_test(check, every_result_has_a_name);
