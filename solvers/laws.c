@@ -3,6 +3,21 @@
 #include <math.h>
 #include <string.h>
 
+// m(rho) / rho of arXiv 1909.05700, eq. 9 and 10, with rho^2 = |u|^2 + (softening tolerance)^2, and
+// what makes its derivative: d (m / rho) / d u = -fall u.
+static void quadratic_profile(double square, double tolerance, double softening, double *ratio,
+                              double *fall)
+{
+    double least = softening * tolerance, rho = sqrt(square + least * least);
+    if (rho < tolerance) {
+        *ratio = (2 - rho / tolerance) / tolerance;
+        *fall = rho > 0 ? 1 / (tolerance * tolerance * rho) : 0;
+    } else {
+        *ratio = 1 / rho;
+        *fall = 1 / (rho * rho * rho);
+    }
+}
+
 // Impulse of one cone under a given bound (normal impulse, or the step if `force`), and, if asked
 // for, its derivatives: slope[i][j] = -d impulse_i / d slip_j, by_bound[i] = d impulse_i / d bound.
 static void cone_law(const sprag_cone *cone, const double *slip, double stiction, double bound,
@@ -26,32 +41,55 @@ static void cone_law(const sprag_cone *cone, const double *slip, double stiction
     if (slips) { // creep in proportion to the force, in series with stiction
         tolerance = cone->slip_yield * largest;
     }
-    double rho = sqrt(tolerance * tolerance + u[0] * u[0] + u[1] * u[1]);
-    double s = rho > 0 ? 1 / rho : 0;
+    // impulse = -largest ratio shape u; ratio = m(rho) / rho falls by `fall` with u u / rho^2
+    double square = u[0] * u[0] + u[1] * u[1], ratio, fall;
+    if (cone->quadratic) {
+        quadratic_profile(square, tolerance, cone->softening, &ratio, &fall);
+    } else {
+        ratio = 1 / sqrt(tolerance * tolerance + square);
+        fall = ratio * ratio * ratio;
+    }
     for (int i = 0; i < cone->axes; i++) {
-        impulse[i] = -largest * s * cone->shape[i] * u[i];
+        impulse[i] = -largest * ratio * cone->shape[i] * u[i];
     }
     if (slope) {
-        double ease = slips ? 1 - tolerance * tolerance * s * s : 1;
+        double ease = slips ? 1 - tolerance * tolerance * ratio * ratio : 1;
         for (int i = 0; i < cone->axes; i++) {
-            by_bound[i] = -cone->coefficient * ease * s * cone->shape[i] * u[i];
+            by_bound[i] = -cone->coefficient * ease * ratio * cone->shape[i] * u[i];
             for (int j = 0; j < cone->axes; j++) {
-                slope[i][j] = largest * s * cone->shape[i] * cone->shape[j] *
-                              ((i == j) - s * u[i] * s * u[j]);
+                slope[i][j] = largest * cone->shape[i] * cone->shape[j] *
+                              ((i == j) * ratio - fall * u[i] * u[j]);
             }
         }
     }
 }
 
-double sprag_normal_impulse(const sprag_point *point, double normal_velocity)
+double sprag_normal_impulse(const sprag_system *system, const sprag_point *point,
+                            double normal_velocity, double *slope)
 {
-    return fmax(0, (point->bias - normal_velocity) / point->yield);
+    double impulse = point->bias, steepness = 0; // SPRAG_GIVEN
+    if (point->law == SPRAG_SPRING) {
+        double wanted = (point->bias - normal_velocity) / point->yield;
+        impulse = fmax(0, wanted);
+        steepness = wanted > 0 ? 1 / point->yield : 0;
+    } else if (point->law == SPRAG_HUNT_CROSSLEY) {
+        double step = system->step, k = step * point->stiffness;
+        double x = fmax(0, point->penetration - step * normal_velocity);
+        double damping = fmax(0, 1 - point->dissipation * normal_velocity);
+        impulse = k * damping * x;
+        steepness =
+            (damping > 0 ? k * point->dissipation * x : 0) + (x > 0 ? k * step * damping : 0);
+    }
+    if (slope) {
+        *slope = steepness;
+    }
+    return impulse;
 }
 
 static double cone_bound(const sprag_system *system, const sprag_cone *cone, double normal,
                          const double *bound, int i)
 {
-    return cone->force ? system->problem->step : bound ? bound[i] : normal;
+    return cone->force ? system->step : bound ? bound[i] : normal;
 }
 
 void sprag_point_law(const sprag_system *system, int i, const double *slip, double stiction,
@@ -62,8 +100,8 @@ void sprag_point_law(const sprag_system *system, int i, const double *slip, doub
     if (G) {
         memset(G, 0, 6 * sizeof *G);
     }
-    double normal = sprag_normal_impulse(point, slip[SPRAG_NORMAL]);
-    double normal_slope = normal > 0 ? 1 / point->yield : 0;
+    double normal_slope;
+    double normal = sprag_normal_impulse(system, point, slip[SPRAG_NORMAL], &normal_slope);
     impulse[SPRAG_NORMAL] = normal;
     if (G) {
         G[SPRAG_NORMAL][SPRAG_NORMAL] = normal_slope;

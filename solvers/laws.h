@@ -1,18 +1,21 @@
 // Contact and row laws: impulse as a function of relative velocity, and its derivative.
 //
-//     normal    gn = max(0, (bias - vn) / yield)
-//     friction  gt = -bound shape u / sqrt(stiction^2 + |u|^2),   u = shape (slip - velocity)
-//     row       gr = clamp((bias - rate) / yield, lo, hi)
+//     normal    a spring and damper clipped at zero, Hunt and Crossley's, or a given impulse
+//     (system.h) friction  gt = -bound m(u) shape u / |u|,   u = shape (slip - velocity) row gr =
+//     clamp((bias - rate) / yield, lo, hi)
 //
 // The bound of friction is mu gn at the same velocity (coupled), or mu times a frozen normal
-// impulse, or a force. The profile s / sqrt(1 + s^2) of the slip is smooth and keeps the true cone:
-// |gt| < bound.
+// impulse, or a force. Its profile m is smooth, s / sqrt(1 + s^2) with s = |u| / stiction, or the
+// quadratic one of arXiv 1909.05700: s (2 - s) up to s = 1, then 1, with s softened at rest. Both
+// keep the true cone.
 #ifndef SPRAG_LAWS_H
 #define SPRAG_LAWS_H
 
 #include "solvers/system.h"
 
-double sprag_normal_impulse(const sprag_point *point, double normal_velocity);
+// slope, if asked for: -d impulse / d normal velocity.
+double sprag_normal_impulse(const sprag_system *system, const sprag_point *point,
+                            double normal_velocity, double *slope);
 
 double sprag_equation_impulse(const sprag_equation *equation, double rate);
 

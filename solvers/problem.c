@@ -157,11 +157,3 @@ void sprag_contact_wrench(const sprag_contact *contact, const double force[6], d
         }
     }
 }
-
-void sprag_apply_mass(const sprag_body *body, const double v[6], double momentum[6])
-{
-    for (int k = 0; k < 3; k++) {
-        momentum[k] = body->mass * v[k];
-    }
-    mul33(body->inertia, v + 3, momentum + 3);
-}

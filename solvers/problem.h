@@ -67,9 +67,6 @@ typedef struct sprag_solution {
 // message: NULL for none.
 sprag_result sprag_problem_check(const sprag_problem *problem, char *message, int size);
 
-// M v of one body.
-void sprag_apply_mass(const sprag_body *body, const double v[6], double momentum[6]);
-
 // The force of a contact on body[0] and body[1], as (force, torque) about their centres.
 void sprag_contact_wrench(const sprag_contact *contact, const double force[6], double wrench[2][6]);
 

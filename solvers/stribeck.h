@@ -4,12 +4,8 @@
 //     M (v - v*) = Jn' gn(Jn v) + Jt' gt(Jt v, gn) + Jr' gr(Jr v)        (N s)
 //
 // Castro, Qu, Kuppuswamy, Alspach, Sherman: A Transition-Aware Method for the Simulation of
-// Compliant Contact with Regularized Friction (arXiv 1909.05700), eqs. 13-20, with four phases
-// after one another, so that a step that the direct Newton iteration misses is still solved:
-//   A  direct: Newton on the coupled equations, updates limited in direction
-//   B  polish: A again, from the solution with frozen friction bounds (only with bounded rows)
-//   C  continuation in the stiction tolerance, from a soft one down
-//   D  lagged: friction bounds frozen at the last estimate, a convex problem, in a few passes
+// Compliant Contact with Regularized Friction (arXiv 1909.05700), eqs. 13-20, with phases behind
+// the direct Newton iteration, so that a step that it misses is still solved (phases.h).
 #ifndef SPRAG_STRIBECK_H
 #define SPRAG_STRIBECK_H
 

@@ -1,21 +1,24 @@
-// The momentum balance of an island, in the form that the solvers iterate on:
+// A momentum balance with contacts, in the form that the solvers iterate on:
 //
 //     r(v) = M (v - v*) - sum J' g(J v) = 0        (N s)
 //
-// with the contact and row laws g, the derivative of r as a block-sparse matrix, and the search
-// along an update. The friction bounds are either coupled to the normal impulse at the same
-// velocity, or frozen; frozen, r is the gradient of a strictly convex function. Implicit Stribeck,
-// its convex fallback and every later solver of contact impulses share this one place where the
-// laws are written.
+// with the contact and row laws g (laws.h), the derivative of r, and the search along an update.
+// The friction bounds are either coupled to the normal impulse at the same velocity, or frozen;
+// frozen, r is the gradient of a strictly convex function. What M and J look like is left to a
+// space: bodies in an island with 6x6 blocks (island.h), or dense matrices in generalized
+// coordinates (general.c).
 #ifndef SPRAG_SYSTEM_H
 #define SPRAG_SYSTEM_H
 
-#include "solvers/blocks.h"
-#include "solvers/problem.h"
+#include <stdbool.h>
+
+#include "solvers/result.h"
 #include "solvers/scratch.h"
 
-// Friction along, or about, one axis or two.
-// An infinite coefficient makes it linear: impulse = -(slip - velocity) / slip_yield.
+typedef struct sprag_system sprag_system;
+
+// Friction along, or about, one axis or two. An infinite coefficient makes it linear:
+// impulse = -(slip - velocity) / slip_yield.
 typedef struct sprag_cone {
     int first, axes;    // components of the contact's relative velocity
     double coefficient; // of the normal impulse; of the step (s) if `force`
@@ -24,64 +27,86 @@ typedef struct sprag_cone {
     double slip_yield;  // m/s per N s
     double per_length;  // 1 or 1/m: makes a speed (stiction tolerance) one of rolling
     bool force;         // the normal impulse does not bound it
+    bool quadratic;     // the profile of arXiv 1909.05700, eq. 9, instead of the smooth one
+    double softening;   // of that one's slip speed at rest, relative to the stiction tolerance
 } sprag_cone;
 
-// Components of a contact's relative velocity: along the rows of its frame, then about tangents and
-// normal.
+// Components of a contact's relative velocity: along the rows of its frame, then about its tangents
+// and its normal.
 enum { SPRAG_NORMAL = 0, SPRAG_SLIDE = 1, SPRAG_ROLL = 3, SPRAG_SPIN = 5 };
+
+typedef enum sprag_normal_law {
+    SPRAG_SPRING,        // impulse = max(0, (bias - vn) / yield)
+    SPRAG_GIVEN,         // impulse = bias (N s), whatever vn
+    SPRAG_HUNT_CROSSLEY, // impulse = step k max(0, 1 - d vn) max(0, x - step vn)
+} sprag_normal_law;
 
 // A contact.
 typedef struct sprag_point {
-    int node[2];              // nodes are the bodies that forces move; SPRAG_STATIC: none
-    int dim;                  // 3 or 6
-    int cone, cones;          // first, number
-    int block;                // off-diagonal block of the two nodes
-    double jacobian[2][6][6]; // dim rows
-    double offset[6];         // relative velocity that kinematic bodies bring
-    double inverse_mass;      // of the normal direction, 1/kg
-    double bias, yield;       // normal impulse = max(0, (bias - vn) / yield)
+    int dim;          // 3, or 6 if it resists rolling or spinning
+    int cone, cones;  // first, number
+    double offset[6]; // relative velocity that kinematic bodies bring
+    sprag_normal_law law;
+    double bias, yield;
+    double stiffness, dissipation, penetration; // N/m, s/m, m: Hunt and Crossley's
+    double guess; // N s, normal impulse expected, for a start with frozen bounds; < 0: unknown
+    double inverse_mass; // 1/kg, of the normal direction
 } sprag_point;
 
 typedef struct sprag_equation { // a row
-    int node[2];
-    int block;
-    double jacobian[2][6];
     double offset, bias, yield;
     double lo, hi; // N s
 } sprag_equation;
 
-typedef struct sprag_system {
-    const sprag_problem *problem;
-    int nodes, points, equations;
+// What a system needs of its coordinates. J is that of all points (dim rows each) and equations.
+typedef struct sprag_space {
+    void (*momentum)(const sprag_system *, const double *v, double *p); // p = M v
+    void (*velocities)(const sprag_system *, const double *v, double (*slip)[6],
+                       double *rate);                      // += J v
+    void (*gather)(const sprag_system *, double *impulse); // = J' (impulses of the system)
+    // The matrix: M, then J' G J of every point and J' slope J of every equation, then its factors.
+    sprag_result (*begin)(sprag_system *, bool symmetric);
+    void (*add_point)(sprag_system *, int i, const double G[6][6], bool symmetric);
+    void (*add_equation)(sprag_system *, int i, double slope, bool symmetric);
+    sprag_result (*factor)(sprag_system *, bool symmetric);
+    void (*solve)(sprag_system *, bool symmetric, double *x);
+} sprag_space;
+
+struct sprag_system {
+    const sprag_space *space;
+    void *chart; // of the space
+    double step; // s
+    int size;    // velocities
+    int points, cones, equations;
     bool convex;          // no friction depends on a normal impulse
     bool bounded;         // some equation has a finite bound
-    int *body;            // node -> body
-    double *start, *free; // 6 nodes: v0, v*
-    double *weight;       // 6 nodes: diag(M)^-1/2
+    double *start, *free; // size: v0, v*
+    double *weight;       // size: diag(M)^-1/2
+    double momentum;      // |D M v*|, N s / sqrt(kg)
     sprag_point *point;
     sprag_cone *cone;
     sprag_equation *equation;
-    double momentum;   // |D M v*|, N s / sqrt(kg)
     double (*slip)[6]; // relative velocity of the points
     double *rate;      // of the equations
     // of the last sprag_system_residual:
-    double *residual;     // 6 nodes
+    double *residual;     // size
     double (*impulse)[6]; // of the points
     double *row_impulse;
     // along an update, and what part of it was last gone:
-    double moved;
     double (*slip_change)[6];
     double *rate_change;
-    sprag_blocks blocks;
-    bool analysed;
+    double moved;
+    double *work, *momentum_change; // size
     sprag_scratch *scratch;
-} sprag_system;
+};
 
-// softness, row_softness: least yield of contacts and rows, relative to their inverse mass.
-sprag_result sprag_system_prepare(sprag_system *system, const sprag_problem *problem,
-                                  double softness, double row_softness, sprag_scratch *scratch);
+// All arrays, for the sizes and counts that *system has. The space fills in the rest.
+sprag_result sprag_system_take(sprag_system *system, sprag_scratch *scratch);
 
-// Goes to v (6 nodes): relative velocities of all points and equations.
+// weight and momentum, when free and the mass diagonal are known.
+void sprag_system_weigh(sprag_system *system, const double *mass_diagonal);
+
+// Goes to v: relative velocities of all points and equations.
 void sprag_system_place(sprag_system *system, const double *v);
 
 // Goes on from there: v += alpha dv. Relative velocities follow by their own changes: stiff laws
@@ -91,7 +116,7 @@ void sprag_system_move(sprag_system *system, double *v, double alpha, const doub
 
 // Evaluates impulses and residual at v, where the system has been placed or moved to. stiction:
 // m/s. bound: normal impulses (N s, one per point) that bound friction, frozen; NULL: coupled.
-// Returns |D r|, relative to the larger of the island's momentum and its contact and row impulses.
+// Returns |D r|, relative to the larger of the momentum and the contact and row impulses.
 double sprag_system_residual(sprag_system *system, const double *v, double stiction,
                              const double *bound);
 
@@ -112,8 +137,7 @@ double sprag_system_search(sprag_system *system, const double *v, const double *
 // The slip of a cone in the metric of its shape, at the last residual, its change, and the
 // tolerance to measure them by. Returns false if the cone carries no force before nor after the
 // update.
-bool sprag_system_cone_slip(const sprag_system *system, const sprag_point *point,
-                            const sprag_cone *cone, double stiction, double slip[2],
-                            double change[2], double *tolerance);
+bool sprag_system_cone_slip(const sprag_system *system, int point, int cone, double stiction,
+                            double slip[2], double change[2], double *tolerance);
 
 #endif

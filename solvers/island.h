@@ -1,0 +1,14 @@
+// A contact problem of bodies as a system in the space of bodies.
+#ifndef SPRAG_ISLAND_H
+#define SPRAG_ISLAND_H
+
+#include "solvers/problem.h"
+#include "solvers/space6.h"
+
+// softness, row_softness: least yield of contacts and rows, relative to their inverse mass.
+// *node_of: the node of every body, SPRAG_NOWHERE for kinematic ones.
+sprag_result sprag_island_prepare(sprag_system *system, const sprag_problem *problem,
+                                  double softness, double row_softness, sprag_scratch *scratch,
+                                  int **node_of);
+
+#endif

@@ -1,0 +1,236 @@
+#include "solvers/phases.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "solvers/convex.h"
+#include "solvers/limiter.h"
+#include "solvers/linalg.h"
+
+static void copy(double *to, const double *from, int n)
+{
+    memcpy(to, from, (size_t)n * sizeof *to);
+}
+
+static double limit_update(const sprag_phases *w, double stiction)
+{
+    double alpha = 1;
+    for (int i = 0; i < w->system->points; i++) {
+        const sprag_point *point = &w->system->point[i];
+        for (int c = point->cone; c < point->cone + point->cones; c++) {
+            double slip[2], change[2], tolerance;
+            if (sprag_system_cone_slip(w->system, i, c, stiction, slip, change, &tolerance)) {
+                alpha = fmin(alpha, sprag_limit_slip(slip, change, tolerance, w->small, w->theta));
+            }
+        }
+    }
+    return alpha;
+}
+
+// Bounds as they are at the last residual.
+static void take_bounds(sprag_phases *w, double relaxation)
+{
+    for (int i = 0; i < w->system->points; i++) {
+        w->bound[i] += relaxation * (w->system->impulse[i][0] - w->bound[i]);
+    }
+}
+
+// How far to go along an update. The limiter sees slips only: where a row saturates, or where the
+// problem is convex, the exact search with the bounds of this moment sees the rest.
+static double choose_length(sprag_phases *w, double stiction)
+{
+    sprag_system *system = w->system;
+    double alpha = limit_update(w, stiction);
+    if (system->convex || sprag_system_meets_bound(system)) {
+        take_bounds(w, 1);
+        alpha = fmin(alpha, sprag_system_search(system, w->v, w->dv, stiction, w->bound));
+    }
+    return alpha;
+}
+
+// Newton on the coupled equations from w->v. Leaves the residual of the last iterate in the stats.
+static sprag_result newton(sprag_phases *w, double stiction, double tolerance, int iterations)
+{
+    sprag_system *system = w->system;
+    sprag_system_place(system, w->v);
+    w->stats.residual = sprag_system_residual(system, w->v, stiction, NULL);
+    for (int it = 0; it < iterations; it++) {
+        if (w->stats.residual <= tolerance) {
+            return SPRAG_OK;
+        }
+        sprag_result result = sprag_system_factor(system, stiction, NULL);
+        w->stats.factorizations++;
+        if (result != SPRAG_OK) {
+            return result;
+        }
+        sprag_system_update(system, NULL, w->dv);
+        sprag_system_move(system, w->v, choose_length(w, stiction), w->dv);
+        w->stats.iterations++;
+        w->stats.residual = sprag_system_residual(system, w->v, stiction, NULL);
+        if (!isfinite(w->stats.residual)) {
+            return SPRAG_SINGULAR;
+        }
+    }
+    return w->stats.residual <= tolerance ? SPRAG_OK : SPRAG_NOT_CONVERGED;
+}
+
+// A: from the velocity before the step or the free one, whichever balances better.
+static sprag_result direct(sprag_phases *w)
+{
+    sprag_system *system = w->system;
+    int n = system->size;
+    sprag_system_place(system, system->start);
+    double before = sprag_system_residual(system, system->start, w->stiction, NULL);
+    sprag_system_place(system, system->free);
+    double after = sprag_system_residual(system, system->free, w->stiction, NULL);
+    copy(w->v, before < after ? system->start : system->free, n);
+    return newton(w, w->stiction, w->tolerance, w->max_iterations);
+}
+
+// Bounds to start frozen phases from: what the caller expects, else what stops the approach in four
+// contacts.
+static void guess_bounds(sprag_phases *w)
+{
+    sprag_system_place(w->system, w->system->free);
+    for (int i = 0; i < w->system->points; i++) {
+        const sprag_point *point = &w->system->point[i];
+        double approach = point->bias - w->system->slip[i][SPRAG_NORMAL];
+        bool free = approach <= 0 || point->inverse_mass == 0;
+        w->bound[i] = point->guess >= 0 ? point->guess
+                      : free            ? 0
+                                        : approach / (4 * point->inverse_mass);
+    }
+}
+
+// One pass of the frozen problem, from where the last one ended.
+static sprag_result frozen_pass(sprag_phases *w, int pass)
+{
+    if (pass == 0) {
+        guess_bounds(w);
+        copy(w->v, w->system->free, w->system->size);
+    } else {
+        take_bounds(w, pass == 1 ? 1 : 0.5);
+    }
+    return sprag_convex_solve_staged(w->system, w->bound, pass == 0 ? 0.1 : 0.01, w->stiction,
+                                     w->tolerance, w->v, w->dv, &w->stats);
+}
+
+// B: the frozen solution first, then a few coupled updates.
+static sprag_result polish(sprag_phases *w)
+{
+    enum { POLISH = 15 };
+    sprag_result result = SPRAG_NOT_CONVERGED;
+    for (int pass = 0; pass < w->polish_passes && result != SPRAG_OK; pass++) {
+        if (frozen_pass(w, pass) == SPRAG_NO_MEMORY) {
+            return SPRAG_NO_MEMORY;
+        }
+        copy(w->good, w->v, w->system->size);
+        result = newton(w, w->stiction, w->tolerance, POLISH);
+        if (result != SPRAG_OK) { // back to the frozen solution, for its impulses
+            copy(w->v, w->good, w->system->size);
+            sprag_system_place(w->system, w->v);
+            sprag_system_residual(w->system, w->v, w->stiction, w->bound);
+        }
+    }
+    return result;
+}
+
+// C: the stiction tolerance shrinks from a soft one; where Newton fails, by a smaller factor.
+static sprag_result continuation(sprag_phases *w)
+{
+    static const double soft = 0.1, stage_tolerance = 1e-2, least_factor = 0.85;
+    int n = w->system->size, left = w->max_continuation;
+    double reached = 0, stiction = fmax(soft, w->stiction), factor = 0.1;
+    copy(w->v, w->system->free, n);
+    while (left > 0) {
+        bool last = stiction <= w->stiction;
+        double tolerance = last ? w->tolerance : stage_tolerance;
+        int before = w->stats.iterations, most = w->max_iterations;
+        sprag_result result = newton(w, stiction, tolerance, most < left ? most : left);
+        left -= w->stats.iterations - before;
+        if (result == SPRAG_NO_MEMORY || (result == SPRAG_OK && last)) {
+            return result;
+        }
+        if (result == SPRAG_OK) {
+            copy(w->good, w->v, n);
+            reached = stiction;
+        } else {
+            factor = sqrt(factor);
+            if (reached == 0 || factor > least_factor) {
+                return SPRAG_NOT_CONVERGED;
+            }
+            copy(w->v, w->good, n);
+        }
+        stiction = fmax(reached * factor, w->stiction);
+    }
+    return SPRAG_NOT_CONVERGED;
+}
+
+static double bound_error(const sprag_phases *w)
+{
+    double error = 0, largest = 0;
+    for (int i = 0; i < w->system->points; i++) {
+        const sprag_point *point = &w->system->point[i];
+        for (int c = point->cone; c < point->cone + point->cones; c++) {
+            double mu = w->system->cone[c].coefficient, normal = w->system->impulse[i][0];
+            if (!w->system->cone[c].force && isfinite(mu)) {
+                error = fmax(error, mu * fabs(normal - w->bound[i]));
+                largest = fmax(largest, mu * fmax(normal, w->bound[i]));
+            }
+        }
+    }
+    return largest > 0 ? error / largest : 0;
+}
+
+// D: frozen bounds, in passes that bring them towards the normal impulses. Accepted with what is
+// left of the difference: an error of the friction bound, never one of momentum.
+static sprag_result lagged(sprag_phases *w)
+{
+    static const double acceptable = 1e-3;
+    w->stats.residual = INFINITY;
+    for (int pass = 0; pass < w->lagged_passes; pass++) {
+        sprag_result result = frozen_pass(w, pass);
+        if (result == SPRAG_SINGULAR || result == SPRAG_NO_MEMORY) {
+            return result;
+        }
+    }
+    w->stats.bound_error = bound_error(w);
+    return w->stats.residual <= acceptable ? SPRAG_OK : SPRAG_NOT_CONVERGED;
+}
+
+static bool goes_on(sprag_result result)
+{
+    return result != SPRAG_OK && result != SPRAG_NO_MEMORY;
+}
+
+sprag_result sprag_phases_run(sprag_phases *w)
+{
+    sprag_result result = SPRAG_NOT_CONVERGED;
+    if (w->direct) {
+        w->stats.phase = 'A';
+        result = direct(w);
+    }
+    if (w->direct && w->polish_passes > 0 && goes_on(result)) {
+        w->stats.phase = 'B';
+        result = polish(w);
+    }
+    if (w->direct && goes_on(result)) {
+        w->stats.phase = 'C';
+        result = continuation(w);
+    }
+    if (w->lagged_passes > 0 && goes_on(result)) {
+        w->stats.phase = 'D';
+        result = lagged(w);
+    }
+    return result;
+}
+
+sprag_result sprag_phases_take(sprag_phases *w, sprag_system *system, sprag_scratch *scratch)
+{
+    w->system = system;
+    w->v = SPRAG_TAKE(scratch, system->size, double);
+    w->dv = SPRAG_TAKE(scratch, system->size, double);
+    w->good = SPRAG_TAKE(scratch, system->size, double);
+    w->bound = SPRAG_TAKE(scratch, system->points, double);
+    return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
+}

@@ -1,0 +1,33 @@
+// The implicit Stribeck method on any system: four phases, each tried when the one before fails.
+//   A  direct: Newton on the coupled equations, updates limited in direction
+//   B  polish: A again, from the solution with frozen friction bounds
+//   C  continuation in the stiction tolerance, from a soft one down
+//   D  lagged: friction bounds frozen at the last estimate, a convex problem, in a few passes
+// A to C end at a root of the coupled equations, D near one.
+#ifndef SPRAG_PHASES_H
+#define SPRAG_PHASES_H
+
+#include "solvers/system.h"
+
+typedef struct sprag_phases {
+    double stiction;      // m/s
+    double tolerance;     // of the residual
+    double small, theta;  // of the limiter (limiter.h)
+    bool direct;          // A and C, and B if it has passes; otherwise D at once
+    int max_iterations;   // of A, and of every stage of C
+    int max_continuation; // of C in all
+    int polish_passes;    // of B; 0: none
+    int lagged_passes;    // of D; 0: none
+    sprag_system *system;
+    double *v;                 // the solution: size velocities
+    double *dv, *good, *bound; // size, size, points
+    sprag_stats stats;
+} sprag_phases;
+
+// Memory for a system; the settings are the caller's.
+sprag_result sprag_phases_take(sprag_phases *phases, sprag_system *system, sprag_scratch *scratch);
+
+// SPRAG_OK: v, and the system is left evaluated there. Otherwise v is not to be used.
+sprag_result sprag_phases_run(sprag_phases *phases);
+
+#endif
