@@ -22,9 +22,9 @@ sprag_result sprag_convex_solve(sprag_system *system, const double *bound, doubl
         sprag_system_update(system, bound, dv);
         double alpha = sprag_system_search(system, v, dv, stiction, bound);
         sprag_system_move(system, v, alpha, dv);
-        stats->iterations++;
         double before = stats->residual;
         stats->residual = sprag_system_residual(system, v, stiction, bound);
+        sprag_system_log(system, stiction, stats);
         if (!isfinite(stats->residual)) {
             return SPRAG_SINGULAR;
         }

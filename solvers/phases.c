@@ -54,9 +54,14 @@ static sprag_result newton(sprag_phases *w, double stiction, double tolerance, i
     sprag_system *system = w->system;
     sprag_system_place(system, w->v);
     w->stats.residual = sprag_system_residual(system, w->v, stiction, NULL);
-    for (int it = 0; it < iterations; it++) {
+    double best = INFINITY;
+    for (int it = 0, since = 0; it < iterations && since < w->patience; it++, since++) {
         if (w->stats.residual <= tolerance) {
             return SPRAG_OK;
+        }
+        if (w->stats.residual < best) {
+            best = w->stats.residual;
+            since = 0;
         }
         sprag_result result = sprag_system_factor(system, stiction, NULL);
         w->stats.factorizations++;
@@ -65,10 +70,15 @@ static sprag_result newton(sprag_phases *w, double stiction, double tolerance, i
         }
         sprag_system_update(system, NULL, w->dv);
         sprag_system_move(system, w->v, choose_length(w, stiction), w->dv);
-        w->stats.iterations++;
+        double before = w->stats.residual;
         w->stats.residual = sprag_system_residual(system, w->v, stiction, NULL);
+        sprag_system_log(system, stiction, &w->stats);
         if (!isfinite(w->stats.residual)) {
             return SPRAG_SINGULAR;
+        }
+        if (system->moved == 1 && w->stats.residual <= w->rounding &&
+            w->stats.residual > 0.5 * before) {
+            return SPRAG_OK; // as far as the numbers go
         }
     }
     return w->stats.residual <= tolerance ? SPRAG_OK : SPRAG_NOT_CONVERGED;

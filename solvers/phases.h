@@ -12,9 +12,11 @@
 typedef struct sprag_phases {
     double stiction;      // m/s
     double tolerance;     // of the residual
+    double rounding;      // residual that is accepted when updates do not lower it any more
     double small, theta;  // of the limiter (limiter.h)
     bool direct;          // A and C, and B if it has passes; otherwise D at once
     int max_iterations;   // of A, and of every stage of C
+    int patience;         // updates without a new least residual, after which it goes in circles
     int max_continuation; // of C in all
     int polish_passes;    // of B; 0: none
     int lagged_passes;    // of D; 0: none

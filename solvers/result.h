@@ -13,7 +13,18 @@ typedef enum sprag_result {
 // "ok", "not converged", ...
 const char *sprag_result_name(sprag_result result);
 
+// One update of the velocities.
+typedef struct sprag_iteration {
+    char phase;
+    double stiction; // m/s, at this stage
+    double length;   // part of the Newton update that was gone
+    double slip;     // m/s, |Jt dv|, of the whole update, all contacts
+    double residual; // after it
+} sprag_iteration;
+
 typedef struct sprag_stats {
+    sprag_iteration *history; // of the caller, for the first history_room updates; NULL: none
+    int history_room;
     char phase;     // of the implicit Stribeck method: '-' nothing to solve, 'A' direct, 'B'
                     // polished, 'C' continued, 'D' lagged
     int iterations; // Newton updates

@@ -162,6 +162,29 @@ void sprag_system_update(sprag_system *system, const double *bound, double *dv)
     system->space->velocities(system, dv, system->slip_change, system->rate_change);
 }
 
+// |Jt dv|, over all contacts
+static double slip_change(const sprag_system *system)
+{
+    double sum = 0;
+    for (int i = 0; i < system->points; i++) {
+        const double *change = system->slip_change[i] + SPRAG_SLIDE;
+        sum += change[0] * change[0] + change[1] * change[1];
+    }
+    return sqrt(sum);
+}
+
+void sprag_system_log(const sprag_system *system, double stiction, sprag_stats *stats)
+{
+    if (stats->iterations < stats->history_room && stats->history) {
+        stats->history[stats->iterations] = (sprag_iteration){.phase = stats->phase,
+                                                              .stiction = stiction,
+                                                              .length = system->moved,
+                                                              .slip = slip_change(system),
+                                                              .residual = stats->residual};
+    }
+    stats->iterations++;
+}
+
 // ---- search
 
 // Slope of the convex function along the update: dv' r(v + alpha dv).

@@ -126,6 +126,9 @@ sprag_result sprag_system_factor(sprag_system *system, double stiction, const do
 // dv = -(dr/dv)^-1 r, and the changes of slip and rate that go with it.
 void sprag_system_update(sprag_system *system, const double *bound, double *dv);
 
+// Counts the update that was last gone, and enters it in the history.
+void sprag_system_log(const sprag_system *system, double stiction, sprag_stats *stats);
+
 // Does a row reach or leave a bound along the update?
 bool sprag_system_meets_bound(const sprag_system *system);
 

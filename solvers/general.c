@@ -1,0 +1,477 @@
+#include "solvers/general.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "solvers/convex.h"
+#include "solvers/dense.h"
+#include "solvers/phases.h"
+#include "solvers/space6.h"
+
+static const double pi = 3.14159265358979323846;
+
+sprag_general_options sprag_general_defaults(void)
+{
+    return (sprag_general_options){.stiction_tolerance = 1e-4,
+                                   .relative_tolerance = 1e-2,
+                                   .theta_max = pi / 3,
+                                   .max_iterations = 100,
+                                   .residual_tolerance = 1e-14};
+}
+
+// ---- the check
+
+typedef struct complaint {
+    char *message;
+    int size;
+} complaint;
+
+static sprag_result bad(complaint *to, const char *format, ...)
+{
+    if (to->message && to->size > 0) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(to->message, (size_t)to->size, format, args);
+        va_end(args);
+    }
+    return SPRAG_BAD_PROBLEM;
+}
+
+static sprag_result check_array(complaint *to, const char *name, const double *x, int rows,
+                                int columns, double least)
+{
+    if (!x && rows > 0 && columns > 0) {
+        return bad(to, "%s is missing", name);
+    }
+    for (int i = 0; i < rows; i++) {
+        for (int j = 0; j < columns; j++) {
+            double e = x[(size_t)i * (size_t)columns + (size_t)j];
+            if ((!isfinite(e) || e < least) && columns > 1) {
+                return bad(to, "%s[%d][%d] is %g", name, i, j, e);
+            }
+            if (!isfinite(e) || e < least) {
+                return bad(to, "%s[%d] is %g", name, i, e);
+            }
+        }
+    }
+    return SPRAG_OK;
+}
+
+static sprag_result check_mass(complaint *to, const double *M, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const double *row = M + (size_t)i * (size_t)n;
+        if (!(row[i] > 0)) {
+            return bad(to, "mass[%d][%d] is %g, a diagonal entry must be positive", i, i, row[i]);
+        }
+        for (int j = 0; j < i; j++) {
+            double other = M[(size_t)j * (size_t)n + (size_t)i];
+            double scale = sqrt(row[i] * M[(size_t)j * (size_t)n + (size_t)j]);
+            if (!(fabs(row[j] - other) <= 1e-9 * scale)) {
+                return bad(to, "mass[%d][%d] is %g, but mass[%d][%d] is %g", i, j, row[j], j, i,
+                           other);
+            }
+        }
+    }
+    return SPRAG_OK;
+}
+
+static sprag_result check_options(complaint *to, const sprag_general_options *o)
+{
+    if (!(o->stiction_tolerance > 0) || !isfinite(o->stiction_tolerance)) {
+        return bad(to, "stiction_tolerance is %g, it must be positive", o->stiction_tolerance);
+    }
+    if (!(o->relative_tolerance > 0) || !(o->relative_tolerance < 1)) {
+        return bad(to, "relative_tolerance is %g, it must be between 0 and 1",
+                   o->relative_tolerance);
+    }
+    if (!(o->theta_max > 0) || !(o->theta_max <= pi)) {
+        return bad(to, "theta_max is %g, it must be between 0 and pi", o->theta_max);
+    }
+    if (o->max_iterations < 1) {
+        return bad(to, "max_iterations is %d, it must be positive", o->max_iterations);
+    }
+    if (!(o->residual_tolerance > 0)) {
+        return bad(to, "residual_tolerance is %g, it must be positive", o->residual_tolerance);
+    }
+    return SPRAG_OK;
+}
+
+static sprag_result check(complaint *to, const sprag_general_problem *p,
+                          const sprag_general_options *options, const double *guess)
+{
+    int nv = p->velocities, nc = p->contacts;
+    if (nv < 0 || nc < 0) {
+        return bad(to, "%s is negative", nv < 0 ? "velocities" : "contacts");
+    }
+    if (!(p->step > 0) || !isfinite(p->step)) {
+        return bad(to, "step is %g, it must be positive", p->step);
+    }
+    const struct {
+        const char *name;
+        const double *x;
+        int rows, columns;
+        double least;
+        bool wanted;
+    } array[] = {{"mass", p->mass, nv, nv, -INFINITY, true},
+                 {"normal_jacobian", p->normal_jacobian, nc, nv, -INFINITY, true},
+                 {"tangent_jacobian", p->tangent_jacobian, 2 * nc, nv, -INFINITY, true},
+                 {"momentum", p->momentum, nv, 1, -INFINITY, true},
+                 {"velocity (the guess)", guess, nv, 1, -INFINITY, true},
+                 {"friction", p->friction, nc, 1, 0, true},
+                 {"normal_force", p->normal_force, nc, 1, 0, p->normal_force},
+                 {"penetration", p->penetration, nc, 1, -INFINITY, !p->normal_force},
+                 {"stiffness", p->stiffness, nc, 1, 0, !p->normal_force},
+                 {"dissipation", p->dissipation, nc, 1, 0, !p->normal_force}};
+    for (size_t i = 0; i < sizeof array / sizeof *array; i++) {
+        if (array[i].wanted && check_array(to, array[i].name, array[i].x, array[i].rows,
+                                           array[i].columns, array[i].least) != SPRAG_OK) {
+            return SPRAG_BAD_PROBLEM;
+        }
+    }
+    return check_mass(to, p->mass, nv) != SPRAG_OK ? SPRAG_BAD_PROBLEM : check_options(to, options);
+}
+
+// ---- which space
+
+// The velocities as nodes of up to six, where the mass matrix and the contacts allow it.
+typedef struct chart {
+    int *place; // velocity -> place in the system
+    int nodes;  // 0: dense, and places are the velocities' own
+} chart;
+
+static int root_of(int *parent, int i)
+{
+    while (parent[i] != i) {
+        parent[i] = parent[parent[i]];
+        i = parent[i];
+    }
+    return i;
+}
+
+// Blocks of the mass matrix become nodes. false if one has more than six velocities.
+static bool find_nodes(const sprag_general_problem *p, chart *chart, int *parent, int *node,
+                       int *filled)
+{
+    int nv = p->velocities;
+    for (int i = 0; i < nv; i++) {
+        parent[i] = i;
+        node[i] = -1;
+    }
+    for (int i = 0; i < nv; i++) {
+        for (int j = 0; j < i; j++) {
+            if (p->mass[(size_t)i * (size_t)nv + (size_t)j] != 0) {
+                parent[root_of(parent, i)] = root_of(parent, j);
+            }
+        }
+    }
+    chart->nodes = 0;
+    for (int i = 0; i < nv; i++) {
+        int root = root_of(parent, i);
+        if (node[root] < 0) {
+            filled[chart->nodes] = 0;
+            node[root] = chart->nodes++;
+        }
+        int at = node[root];
+        if (filled[at] == 6) {
+            return false;
+        }
+        chart->place[i] = 6 * at + filled[at]++;
+    }
+    return true;
+}
+
+// The nodes that a contact touches. false if there are more than two.
+static bool touch(const sprag_general_problem *p, const chart *chart, int contact, int node[2])
+{
+    node[0] = node[1] = SPRAG_NOWHERE;
+    for (int i = 0; i < p->velocities; i++) {
+        size_t nv = (size_t)p->velocities, at = (size_t)i, c = (size_t)contact;
+        bool any = p->normal_jacobian[c * nv + at] != 0 ||
+                   p->tangent_jacobian[2 * c * nv + at] != 0 ||
+                   p->tangent_jacobian[(2 * c + 1) * nv + at] != 0;
+        int here = chart->place[i] / 6;
+        if (!any || here == node[0] || here == node[1]) {
+            continue;
+        }
+        if (node[0] == SPRAG_NOWHERE) {
+            node[0] = here;
+        } else if (node[1] == SPRAG_NOWHERE) {
+            node[1] = here;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool choose_chart(const sprag_general_problem *p, chart *chart, sprag_scratch *scratch)
+{
+    int nv = p->velocities;
+    chart->place = SPRAG_TAKE(scratch, nv, int);
+    int *work = SPRAG_TAKE(scratch, 3 * (size_t)nv, int);
+    if (scratch->failed) {
+        return false;
+    }
+    bool bodies = find_nodes(p, chart, work, work + nv, work + 2 * nv);
+    for (int c = 0, node[2]; bodies && c < p->contacts; c++) {
+        bodies = touch(p, chart, c, node);
+    }
+    for (int i = 0; !bodies && i < nv; i++) {
+        chart->place[i] = i;
+    }
+    chart->nodes = bodies ? chart->nodes : 0;
+    return true;
+}
+
+static const double *jacobian_row(const sprag_general_problem *p, int contact, int k)
+{
+    size_t nv = (size_t)p->velocities, c = (size_t)contact;
+    return k == 0 ? p->normal_jacobian + c * nv
+                  : p->tangent_jacobian + (2 * c + (size_t)k - 1) * nv;
+}
+
+static sprag_result take_bodies(const sprag_general_problem *p, const chart *chart,
+                                sprag_system *system, sprag_scratch *scratch)
+{
+    sprag_space6 *space = SPRAG_TAKE(scratch, 1, sprag_space6);
+    if (!space || sprag_space6_take(space, system, chart->nodes, scratch) != SPRAG_OK) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int node = 0; node < chart->nodes; node++) {
+        for (int k = 0; k < 6; k++) {
+            space->mass[node][7 * k] = 1; // of places that no velocity takes
+        }
+    }
+    int nv = p->velocities;
+    for (int i = 0; i < nv; i++) {
+        for (int j = 0; j < nv; j++) {
+            int a = chart->place[i], b = chart->place[j];
+            if (a / 6 == b / 6) {
+                space->mass[a / 6][6 * (a % 6) + b % 6] =
+                    p->mass[(size_t)i * (size_t)nv + (size_t)j];
+            }
+        }
+    }
+    for (int c = 0; c < p->contacts; c++) {
+        sprag_stencil *stencil = &space->point[c];
+        touch(p, chart, c, stencil->node);
+        for (int i = 0; i < nv; i++) {
+            int a = chart->place[i];
+            int side = a / 6 == stencil->node[0] ? 0 : a / 6 == stencil->node[1] ? 1 : -1;
+            for (int k = 0; side >= 0 && k < 3; k++) {
+                stencil->jacobian[side][k][a % 6] = jacobian_row(p, c, k)[i];
+            }
+        }
+    }
+    return SPRAG_OK;
+}
+
+static sprag_result take_dense(const sprag_general_problem *p, sprag_system *system,
+                               sprag_scratch *scratch)
+{
+    size_t nv = (size_t)p->velocities;
+    sprag_dense *dense = SPRAG_TAKE(scratch, 1, sprag_dense);
+    double *jacobian = SPRAG_TAKE(scratch, 3 * (size_t)p->contacts * nv, double);
+    if (scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int c = 0; c < p->contacts; c++) {
+        for (int k = 0; k < 3; k++) {
+            memcpy(jacobian + (3 * (size_t)c + (size_t)k) * nv, jacobian_row(p, c, k),
+                   nv * sizeof *jacobian);
+        }
+    }
+    system->size = p->velocities;
+    return sprag_dense_take(dense, system, p->mass, jacobian, scratch);
+}
+
+// ---- the system
+
+static void prepare_point(const sprag_general_problem *p, const sprag_general_options *options,
+                          sprag_system *system, int i)
+{
+    sprag_point *point = &system->point[i];
+    bool given = p->normal_force;
+    *point = (sprag_point){.dim = 3, .cone = i, .cones = 1, .law = SPRAG_GIVEN};
+    if (given) {
+        point->bias = point->guess = p->step * p->normal_force[i];
+    } else {
+        point->law = SPRAG_HUNT_CROSSLEY;
+        point->penetration = p->penetration[i];
+        point->stiffness = p->stiffness[i];
+        point->dissipation = p->dissipation[i];
+        point->guess = p->step * p->stiffness[i] * fmax(0, p->penetration[i]);
+    }
+    double mu = p->friction[i];
+    system->cone[i] = (sprag_cone){.first = SPRAG_SLIDE,
+                                   .axes = 2,
+                                   .coefficient = mu,
+                                   .shape = {1, 1},
+                                   .per_length = 1,
+                                   .quadratic = true,
+                                   .softening = options->relative_tolerance};
+    system->convex &= given || mu == 0;
+}
+
+// v* = M^-1 p*. SPRAG_SINGULAR if the mass is not positive definite.
+static sprag_result free_velocity(const sprag_general_problem *p, const chart *chart,
+                                  sprag_system *system)
+{
+    sprag_result result = system->space->begin(system, true);
+    for (int i = 0; i < p->velocities; i++) {
+        system->free[chart->place[i]] = p->momentum[i];
+    }
+    if (result == SPRAG_OK) {
+        result = system->space->factor(system, true);
+    }
+    if (result == SPRAG_OK) {
+        system->space->solve(system, true, system->free);
+    }
+    return result;
+}
+
+static sprag_result prepare(const sprag_general_problem *p, const sprag_general_options *options,
+                            const chart *chart, const double *guess, sprag_system *system,
+                            sprag_scratch *scratch)
+{
+    *system = (sprag_system){
+        .step = p->step, .points = p->contacts, .cones = p->contacts, .convex = true};
+    sprag_result result =
+        chart->nodes ? take_bodies(p, chart, system, scratch) : take_dense(p, system, scratch);
+    if (result != SPRAG_OK || sprag_system_take(system, scratch) != SPRAG_OK) {
+        return SPRAG_NO_MEMORY;
+    }
+    double *mass_diagonal = SPRAG_TAKE(scratch, system->size, double);
+    if (!mass_diagonal) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int i = 0; i < system->size; i++) {
+        mass_diagonal[i] = 1;
+    }
+    for (int i = 0; i < p->velocities; i++) {
+        mass_diagonal[chart->place[i]] = p->mass[(size_t)i * (size_t)(p->velocities + 1)];
+        system->start[chart->place[i]] = guess[i];
+    }
+    for (int i = 0; i < p->contacts; i++) {
+        prepare_point(p, options, system, i);
+    }
+    result = free_velocity(p, chart, system);
+    if (result == SPRAG_OK) {
+        sprag_system_weigh(system, mass_diagonal);
+    }
+    return result;
+}
+
+// ---- solve
+
+static double largest(const double *x, int n)
+{
+    double most = 0;
+    for (int i = 0; i < n; i++) {
+        most = fmax(most, fabs(x[i]));
+    }
+    return most;
+}
+
+static sprag_result solve_given(sprag_phases *w)
+{
+    sprag_system *system = w->system;
+    for (int i = 0; i < system->points; i++) {
+        w->bound[i] = system->point[i].bias;
+    }
+    memcpy(w->v, system->start, (size_t)system->size * sizeof *w->v);
+    sprag_result result =
+        sprag_convex_solve(system, w->bound, w->stiction, w->tolerance, w->v, w->dv, &w->stats);
+    if (result != SPRAG_OK && !(w->stats.residual <= w->rounding)) {
+        result = sprag_convex_solve_staged(system, w->bound, 10, w->stiction, w->tolerance, w->v,
+                                           w->dv, &w->stats);
+    }
+    return w->stats.residual <= w->rounding ? SPRAG_OK : result;
+}
+
+static sprag_result solve_system(const sprag_general_problem *p,
+                                 const sprag_general_options *options, sprag_phases *w)
+{
+    sprag_system *system = w->system;
+    w->stiction = w->stats.stiction = options->stiction_tolerance;
+    w->tolerance = options->residual_tolerance;
+    w->rounding = 1e-9 + 4e-16 * largest(system->free, system->size) / w->stiction;
+    w->small = options->relative_tolerance;
+    w->theta = options->theta_max;
+    w->direct = true;
+    w->max_iterations = options->max_iterations;
+    w->patience = 15;
+    w->max_continuation = 20 * options->max_iterations;
+    w->polish_passes = 12;
+    w->stats.phase = 'A';
+    return p->normal_force ? solve_given(w) : sprag_phases_run(w);
+}
+
+static void write_forces(const sprag_general_problem *p, const sprag_system *system,
+                         sprag_general_solution *solution)
+{
+    size_t nv = (size_t)p->velocities;
+    memset(solution->generalized_friction, 0, nv * sizeof *solution->generalized_friction);
+    memset(solution->generalized_force, 0, nv * sizeof *solution->generalized_force);
+    for (int c = 0; c < p->contacts; c++) {
+        for (int k = 0; k < 3; k++) {
+            double force = system->impulse[c][k] / p->step;
+            *(k == 0 ? &solution->normal_force[c] : &solution->friction_force[2 * c + k - 1]) =
+                force;
+            *(k == 0 ? &solution->normal_velocity[c] : &solution->tangent_velocity[2 * c + k - 1]) =
+                system->slip[c][k];
+            const double *row = jacobian_row(p, c, k);
+            for (size_t i = 0; i < nv; i++) {
+                solution->generalized_force[i] += force * row[i];
+                solution->generalized_friction[i] += k == 0 ? 0 : force * row[i];
+            }
+        }
+    }
+}
+
+sprag_result sprag_general_solve(const sprag_general_problem *problem,
+                                 const sprag_general_options *options, sprag_scratch *scratch,
+                                 sprag_general_solution *solution, sprag_stats *stats,
+                                 char *message, int size)
+{
+    sprag_general_options defaults = sprag_general_defaults();
+    complaint to = {message, size};
+    options = options ? options : &defaults;
+    if (check(&to, problem, options, solution->velocity) != SPRAG_OK) {
+        return SPRAG_BAD_PROBLEM;
+    }
+    sprag_system system;
+    chart chart;
+    if (!choose_chart(problem, &chart, scratch)) {
+        return SPRAG_NO_MEMORY;
+    }
+    sprag_result result = prepare(problem, options, &chart, solution->velocity, &system, scratch);
+    if (result == SPRAG_SINGULAR) {
+        return bad(&to, "mass is not positive definite");
+    }
+    sprag_phases w = {0};
+    if (stats) {
+        w.stats.history = stats->history;
+        w.stats.history_room = stats->history_room;
+    }
+    if (result != SPRAG_OK || sprag_phases_take(&w, &system, scratch) != SPRAG_OK) {
+        return SPRAG_NO_MEMORY;
+    }
+    result = solve_system(problem, options, &w);
+    if (result != SPRAG_OK) {
+        memcpy(w.v, system.start, (size_t)system.size * sizeof *w.v);
+        sprag_system_place(&system, w.v);
+        sprag_system_residual(&system, w.v, w.stiction, NULL);
+    }
+    for (int i = 0; i < problem->velocities; i++) {
+        solution->velocity[i] = w.v[chart.place[i]];
+    }
+    write_forces(problem, &system, solution);
+    if (stats) {
+        *stats = w.stats;
+    }
+    return result;
+}
