@@ -43,7 +43,7 @@ static sprag_phases settings(const sprag_problem *problem, const sprag_system *s
                           .theta = pi / 3,
                           .direct = system->size <= 6 * options->direct_bodies,
                           .max_iterations = options->max_iterations,
-                          .patience = options->max_iterations,
+                          .patience = 25,
                           .max_continuation = options->max_continuation,
                           .polish_passes = system->bounded,
                           .lagged_passes = options->lagged_passes,
