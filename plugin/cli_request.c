@@ -30,6 +30,10 @@ static bool read_time(double *time, const char *name, const char *text)
 static bool add_model(request *r, const char *name)
 {
     const sprag_model *model = sprag_model_find(name);
+    if (!model && strncmp(name, "pile:", 5) == 0) {
+        cli_fail(0, "\"%s\": a pile has 1 to 100000 bodies, as in pile:500", name);
+        return false;
+    }
     if (!model) {
         fprintf(stderr, "sprag: no model is called \"%s\"; there are ", name);
         SAY_NAMES(sprag_models);

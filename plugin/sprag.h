@@ -23,7 +23,8 @@ extern "C" {
 // where and why. `sprag options` lists the names, their meaning, units and defaults.
 SPRAG_API int sprag_world_configure(dWorldID world, const char *options);
 
-// The last message of a sprag_* call that failed in this thread; "" if there was none.
+// Why the last sprag_world_configure or sprag_world_stats of this thread returned 0; "" if it did
+// not.
 SPRAG_API const char *sprag_error(void);
 
 // Steps the world by its method, as dWorldStep does. step: s, positive. Returns 1, or 0 when ODE
@@ -49,11 +50,12 @@ typedef struct sprag_world_statistics {
     double penetration; // m, largest
     double bound_error; // |friction bound used - mu * normal force| / max(mu * normal force),
                         // largest; not 0 after phase 'D' only
-    double stiction;                   // m/s, largest stiction tolerance used
+    double stiction;    // m/s, largest stiction tolerance used
     double pull_us, solve_us, push_us; // microseconds of the last step
     long steps;                        // steps so far
     long fallbacks;                    // islands that ODE had to step, so far
-    long bad_forces; // bodies whose force was not finite and was taken as zero, so far
+    long bad_forces; // bodies whose force was not finite, or too large, and was taken as zero, so
+                     // far
     long held;       // bodies left where they were because their state was not finite, so far
 } sprag_world_statistics;
 

@@ -63,10 +63,11 @@ static bool fall_back(world_state *w, const ode_island *island, const ode_proble
                       dReal step, stock called, sprag_result result)
 {
     if (w->statistics.fallbacks++ == 0) {
-        report_once("sprag: world %d: the island of body %p (%d bodies, %d joints) could not be "
-                    "solved (%s); ODE's own stepper takes it. Further ones are only counted.",
-                    w->number, (void *)island->body[0], island->bodies, island->joints,
-                    sprag_result_name(result));
+        report_once(
+            "sprag: world %d, at %g s: the island of body %p (%d bodies, %d joints) could not be "
+            "solved (%s); ODE's own stepper takes it. Further ones are only counted.",
+            w->number, w->statistics.time, (void *)island->body[0], island->bodies, island->joints,
+            sprag_result_name(result));
     }
     w->statistics.phase = 'F';
     sprag_ode_restore(pulled);
@@ -76,10 +77,11 @@ static bool fall_back(world_state *w, const ode_island *island, const ode_proble
 static void hold(world_state *w, const ode_island *island, dBodyID culprit)
 {
     if (w->statistics.held == 0) {
-        report_once(
-            "sprag: world %d: position or velocity of body %p (data %p) is not finite; it and "
-            "the %d bodies connected to it stay where they are. Further ones are only counted.",
-            w->number, (void *)culprit, dBodyGetData(culprit), island->bodies - 1);
+        report_once("sprag: world %d, at %g s: position or velocity of body %p (data %p) is not "
+                    "finite; its island of %d bodies stays where it is. Further ones are only "
+                    "counted.",
+                    w->number, w->statistics.time, (void *)culprit, dBodyGetData(culprit),
+                    island->bodies);
     }
     w->statistics.held += island->bodies;
     sprag_ode_hold(island);
@@ -88,10 +90,9 @@ static void hold(world_state *w, const ode_island *island, dBodyID culprit)
 static void ignore_force(world_state *w, dBodyID culprit)
 {
     if (w->statistics.bad_forces++ == 0) {
-        report_once(
-            "sprag: world %d: the force or torque on body %p (data %p) is not finite; it is "
-            "taken as zero. Further ones are only counted.",
-            w->number, (void *)culprit, dBodyGetData(culprit));
+        report_once("sprag: world %d, at %g s: the force or torque on body %p (data %p) is not "
+                    "finite, or too large; it is taken as zero. Further ones are only counted.",
+                    w->number, w->statistics.time, (void *)culprit, dBodyGetData(culprit));
     }
 }
 
@@ -247,9 +248,18 @@ int sprag_world_step(dWorldID world, dReal step)
 
 int sprag_world_stats(dWorldID world, sprag_world_statistics *statistics)
 {
+    error[0] = '\0';
+    if (!statistics) {
+        snprintf(error, sizeof error, "sprag_world_stats: nowhere to write to");
+        return 0;
+    }
     const world_state *w = world_find(world);
+    bool stepped = w && w->statistics.steps > 0;
     *statistics = w ? w->statistics : (sprag_world_statistics){0};
-    return w && w->statistics.steps > 0;
+    if (!stepped) {
+        snprintf(error, sizeof error, "sprag_world_stats: sprag has not stepped this world");
+    }
+    return stepped;
 }
 
 const char *sprag_version(void)
