@@ -1,6 +1,6 @@
 // The exported internals of ODE 0.16, by their mangled names, and the check that they are what we
 // know. Every reference is weak: another ODE leaves it NULL and is passed through untouched,
-// instead of failing to load. See the head of plugin/interpose.c for how a step is taken apart.
+// instead of failing to load. One step is two calls of them: find the islands, step the islands.
 #define _GNU_SOURCE
 #include "adapters/ode.h"
 

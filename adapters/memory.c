@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Contacts of one pair that are looked at: all, but for pairs of meshes, whose thousands would cost
+// their square.
+enum { NEAREST_OF = 32 };
+
 typedef struct remembered {
     uintptr_t pair[2];
     double position[3];
@@ -67,10 +71,12 @@ double sprag_ode_remembered_force(const ode_memory *memory, dJointID joint)
     if (!last->count) {
         return force;
     }
-    for (int i = last->slot[slot_of(last, pair)]; i >= 0; i = last->entry[i].next) {
+    int left = NEAREST_OF;
+    for (int i = last->slot[slot_of(last, pair)]; i >= 0 && left > 0; i = last->entry[i].next) {
         const remembered *e = &last->entry[i];
         if (e->pair[0] == pair[0] && e->pair[1] == pair[1]) {
             double distance = 0;
+            left--;
             for (int k = 0; k < 3; k++) {
                 double d = e->position[k] - position[k];
                 distance += d * d;

@@ -91,6 +91,7 @@ typedef struct ode_problem {
     int dropped;                   // contacts without a usable normal, point or depth
     double penetration;            // m, largest
     dBodyID unusable;              // a body whose state is not finite: the island cannot be stepped
+    int bad_forces;    // bodies whose accumulated force was not finite, and was taken as zero
     dBodyID bad_force; // a body whose accumulated force was not finite, and was taken as zero
 } ode_problem;
 

@@ -261,7 +261,7 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
     dWorldGetGravity(world, gravity);
     for (int i = 0; i < island->bodies; i++) {
         if (!sprag_ode_pull_body(&body[i], island->body[i], gravity, step)) {
-            pulled->bad_force = island->body[i];
+            pulled->bad_force = pulled->bad_forces++ ? pulled->bad_force : island->body[i];
             memset(pulled->force[i], 0, sizeof pulled->force[i]); // nor shall stock meet it
         }
     }

@@ -1,7 +1,6 @@
 // Models under methods, step by step. Trials that are to be compared take one step each in turn, so
 // that what else the machine does meets all of them; the median over the steps is then fair. Each
 // has its own sequence of ODE's random numbers, so its figures are those that it has alone.
-#define _GNU_SOURCE 1 // clock_gettime
 #include <math.h>
 #include <setjmp.h>
 #include <stdlib.h>
@@ -50,13 +49,6 @@ static void on_end(int number, const char *format, va_list arguments)
 bool trial_finished(const trial *t)
 {
     return !t->failed && !t->scene.nonfinite;
-}
-
-static double now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
 // As ODE's own, but not shared: a step that is cut short leaves its jobs in there.

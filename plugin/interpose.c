@@ -4,18 +4,13 @@
 
 #ifdef SPRAG_WRAP
 #define INTERPOSE(name) __wrap_##name
-#define PROCESS_ISLANDS "__wrap__Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfodPFvPK30"
 #else
 #define INTERPOSE(name) name
-#define PROCESS_ISLANDS "_Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfodPFvPK30"
 #endif
 
 SPRAG_API int INTERPOSE(dWorldStep)(dWorldID world, dReal step);
 SPRAG_API int INTERPOSE(dWorldQuickStep)(dWorldID world, dReal step);
 SPRAG_API void INTERPOSE(dWorldDestroy)(dWorldID world);
-SPRAG_API bool
-process_islands(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
-                void *max_calls) __asm__(PROCESS_ISLANDS "dxStepperProcessingCallContextEPFjjjE");
 
 // Stock's steppers call dxProcessIslands too: what arrives there from under one of our own calls is
 // stock's.
@@ -45,8 +40,14 @@ void INTERPOSE(dWorldDestroy)(dWorldID world)
     sprag_ode_world_destroy(world);
 }
 
+#ifndef SPRAG_WRAP
 // Programs that took dWorldStep by dlsym from ODE's own handle, as Python's ctypes does, meet us
 // only here: ODE has found the islands already.
+SPRAG_API bool process_islands(
+    dWorldID world, const ode_islands *islands, dReal step, void *stepper,
+    void *max_calls) __asm__("_Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfodPFvPK30"
+                             "dxStepperProcessingCallContextEPFjjjE");
+
 bool process_islands(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
                      void *max_calls)
 {
@@ -63,3 +64,4 @@ bool process_islands(dWorldID world, const ode_islands *islands, dReal step, voi
     }
     return step_islands(w, islands, step, called);
 }
+#endif

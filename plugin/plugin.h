@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 #include "adapters/ode.h"
@@ -86,6 +87,8 @@ world_state *world_find(dWorldID id);
 void world_forget(dWorldID id);
 
 // ---- step.c
+
+double now_us(void); // microseconds of a clock that never jumps
 
 // Steps the world by its method in place of `called`. 1 or 0, as dWorldStep.
 int step_world(dWorldID id, dReal step, stock called);

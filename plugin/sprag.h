@@ -33,7 +33,8 @@ SPRAG_API const char *sprag_error(void);
 SPRAG_API int sprag_world_step(dWorldID world, dReal step);
 
 // What the steps of one world did. Sums and maxima run over the islands of the last step, except
-// for the three counters at the end, which run over the life of the world.
+// for the time and the counters at the end, which run over the life of the world. A stock method
+// tells its time only (solve_us); the rest is 0.
 typedef struct sprag_world_statistics {
     double time;    // s, simulated by the steps so far
     double step;    // s, the last step

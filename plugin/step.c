@@ -21,7 +21,7 @@ const method methods[] = {
     {0},
 };
 
-static double now_us(void)
+double now_us(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -34,7 +34,7 @@ static void draw_as_quick_step(dWorldID id, int rows)
 {
     enum { SHUFFLE_EVERY = 8 };
     int shuffles = (dWorldGetQuickStepNumIterations(id) - 1) / SHUFFLE_EVERY;
-    for (int i = 0; i < shuffles * (rows - 1); i++) {
+    for (long i = 0, draws = (long)shuffles * (rows - 1); i < draws; i++) {
         dRand();
     }
 }
@@ -87,9 +87,10 @@ static void hold(world_state *w, const ode_island *island, dBodyID culprit)
     sprag_ode_hold(island);
 }
 
-static void ignore_force(world_state *w, dBodyID culprit)
+static void ignore_forces(world_state *w, dBodyID culprit, int bodies)
 {
-    if (w->statistics.bad_forces++ == 0) {
+    w->statistics.bad_forces += bodies;
+    if (w->statistics.bad_forces == bodies) {
         report_once("sprag: world %d, at %g s: the force or torque on body %p (data %p) is not "
                     "finite, or too large; it is taken as zero. Further ones are only counted.",
                     w->number, w->statistics.time, (void *)culprit, dBodyGetData(culprit));
@@ -103,7 +104,7 @@ static void step_free(world_state *w, const ode_island *island, dReal step)
     if (!sprag_ode_step_free(island->body[0], w->id, step, &bad_force)) {
         hold(w, island, island->body[0]);
     } else if (bad_force) {
-        ignore_force(w, island->body[0]);
+        ignore_forces(w, island->body[0], 1);
     }
 }
 
@@ -120,8 +121,8 @@ static bool step_island(world_state *w, const ode_island *island, dReal step, st
         hold(w, island, pulled.unusable);
         return true;
     }
-    if (pulled.bad_force) {
-        ignore_force(w, pulled.bad_force);
+    if (pulled.bad_forces) {
+        ignore_forces(w, pulled.bad_force, pulled.bad_forces);
     }
     if (result == SPRAG_OK) {
         result = sprag_stribeck_solve(&pulled.problem, &w->settings.stribeck, &w->scratch,
@@ -185,9 +186,11 @@ static int step_by_stock(world_state *w, dReal step, stock called)
     stock stepper = method->forced ? method->stepper : called;
     double start = now_us();
     int done = sprag_ode_world_step(w->id, step, stepper == STOCK_QUICK);
-    start_statistics(w, step);
-    w->statistics.solve_us = now_us() - start;
-    report_step(w);
+    if (done) {
+        start_statistics(w, step);
+        w->statistics.solve_us = now_us() - start;
+        report_step(w);
+    }
     return done;
 }
 
@@ -207,12 +210,15 @@ bool method_is_possible(void)
 int step_world(dWorldID id, dReal step, stock called)
 {
     ode_islands islands;
-    world_state *w = step > 0 ? world_find_or_make(id) : NULL; // ODE says what a bad step is
-    if (!w) {
+    world_state *w = id && step > 0 ? world_find_or_make(id) : NULL;
+    if (!w) { // ODE says what is wrong with a call
         return sprag_ode_world_step(id, step, called == STOCK_QUICK);
     }
-    if (!w->settings.method->ours || !method_is_possible()) {
+    if (!w->settings.method->ours) {
         return step_by_stock(w, step, called);
+    }
+    if (!method_is_possible()) {
+        return sprag_ode_world_step(id, step, called == STOCK_QUICK);
     }
     return sprag_ode_find_islands(id, step, called == STOCK_QUICK, &islands) &&
            step_islands(w, &islands, step, called);

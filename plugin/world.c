@@ -9,6 +9,24 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static world_state *worlds; // by id, under the lock
 static int numbered;
 
+// A child process must not inherit the lock of a thread that it does not have.
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void lock_for_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void unlock_after_fork(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void prepare_for_fork(void)
+{
+    pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork);
+}
+
 static world_state *find(dWorldID id)
 {
     world_state *w;
@@ -37,11 +55,16 @@ static world_state *make(dWorldID id, const settings *settings)
     w->settings = *settings;
     w->number = ++numbered;
     HASH_ADD_PTR(worlds, id, w);
+    if (!w->hh.tbl) { // HASH_NONFATAL_OOM: not added
+        destroy(w);
+        return NULL;
+    }
     return w;
 }
 
 world_state *world_find_or_make(dWorldID id)
 {
+    pthread_once(&once, prepare_for_fork);
     const settings *settings = settings_of_environment(); // may end the program: not under the lock
     pthread_mutex_lock(&lock);
     world_state *w = find(id);

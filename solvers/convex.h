@@ -14,7 +14,7 @@
 enum { SPRAG_CONVEX_ITERATIONS = 100 }; // per stage
 
 // bound: normal impulses, N s, one per point. v: 6 nodes, first guess on entry. Counts into *stats
-// and leaves the residual there. The best iterate is returned even if it is SPRAG_NOT_CONVERGED.
+// and leaves the residual there. The last iterate is returned even if it is SPRAG_NOT_CONVERGED.
 sprag_result sprag_convex_solve(sprag_system *system, const double *bound, double stiction,
                                 double tolerance, double *v, double *dv, sprag_stats *stats);
 

@@ -360,7 +360,7 @@ static sprag_result prepare(const sprag_general_problem *p, const sprag_general_
     }
     result = free_velocity(p, chart, system);
     if (result == SPRAG_OK) {
-        sprag_system_weigh(system, mass_diagonal);
+        sprag_system_weigh(system, mass_diagonal, NULL);
     }
     return result;
 }

@@ -240,7 +240,7 @@ sprag_result sprag_island_prepare(sprag_system *system, const sprag_problem *pro
             prepare_node(system, &island, island.node_of[b], b, mass_diagonal);
         }
     }
-    sprag_system_weigh(system, mass_diagonal);
+    sprag_system_weigh(system, mass_diagonal, system->start);
     for (int i = 0; i < system->equations; i++) {
         prepare_equation(system, &island, i);
     }

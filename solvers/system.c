@@ -41,13 +41,16 @@ static double weighed(const sprag_system *system, const double *x)
     return sqrt(sum);
 }
 
-void sprag_system_weigh(sprag_system *system, const double *mass_diagonal)
+void sprag_system_weigh(sprag_system *system, const double *mass_diagonal, const double *before)
 {
     for (int i = 0; i < system->size; i++) {
         system->weight[i] = 1 / sqrt(mass_diagonal[i]);
+        system->residual[i] = system->free[i] - (before ? before[i] : 0);
     }
+    system->space->momentum(system, system->residual, system->work);
+    double change = weighed(system, system->work);
     system->space->momentum(system, system->free, system->work);
-    system->momentum = weighed(system, system->work);
+    system->momentum = fmax(change, 1e-8 * weighed(system, system->work)); // room for rounding
 }
 
 // ---- evaluation

@@ -82,7 +82,7 @@ struct sprag_system {
     bool bounded;         // some equation has a finite bound
     double *start, *free; // size: v0, v*
     double *weight;       // size: diag(M)^-1/2
-    double momentum;      // |D M v*|, N s / sqrt(kg)
+    double momentum;      // |D M (v* - v0)|, N s / sqrt(kg), what residuals are measured by
     sprag_point *point;
     sprag_cone *cone;
     sprag_equation *equation;
@@ -103,8 +103,10 @@ struct sprag_system {
 // All arrays, for the sizes and counts that *system has. The space fills in the rest.
 sprag_result sprag_system_take(sprag_system *system, sprag_scratch *scratch);
 
-// weight and momentum, when free and the mass diagonal are known.
-void sprag_system_weigh(sprag_system *system, const double *mass_diagonal);
+// weight and momentum, when free and the mass diagonal are known. before: the velocity that
+// momentum changes are measured from, so that convergence is judged alike in every frame of
+// reference; NULL: rest.
+void sprag_system_weigh(sprag_system *system, const double *mass_diagonal, const double *before);
 
 // Goes to v: relative velocities of all points and equations.
 void sprag_system_place(sprag_system *system, const double *v);
@@ -116,7 +118,7 @@ void sprag_system_move(sprag_system *system, double *v, double alpha, const doub
 
 // Evaluates impulses and residual at v, where the system has been placed or moved to. stiction:
 // m/s. bound: normal impulses (N s, one per point) that bound friction, frozen; NULL: coupled.
-// Returns |D r|, relative to the larger of the momentum and the contact and row impulses.
+// Returns |D r|, relative to the larger of the external impulses and the contact and row impulses.
 double sprag_system_residual(sprag_system *system, const double *v, double stiction,
                              const double *bound);
 

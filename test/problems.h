@@ -360,19 +360,20 @@ static inline void sum_impulses(const scene *s, double (*sum)[6])
     }
 }
 
-// |M (v - v*) - impulses|, each component by the root of its mass, relative to the larger of |M v*|
-// and the impulses. Bodies that keep their velocity take what they are given.
+// |M (v - v*) - impulses|, each component by the root of its mass, relative to the larger of
+// |M (v* - v0)| and the impulses. Bodies that keep their velocity take what they are given.
 static inline double momentum_error(const scene *s)
 {
     double sum[BODIES_MAX][6], error = 0, before = 0, given = 0;
     sum_impulses(s, sum);
     for (int b = 0; b < s->problem.bodies; b++) {
-        double change[6], p[6], p0[6];
+        double change[6], pushed[6], p[6], p0[6];
         for (int k = 0; k < 6; k++) {
             change[k] = s->velocity[b][k] - s->body[b].free_velocity[k];
+            pushed[k] = s->body[b].free_velocity[k] - s->body[b].velocity[k];
         }
         momentum(&s->body[b], change, p);
-        momentum(&s->body[b], s->body[b].free_velocity, p0);
+        momentum(&s->body[b], pushed, p0);
         for (int k = 0; k < 6 && s->body[b].mass > 0; k++) {
             double mass = k < 3 ? s->body[b].mass : s->body[b].inertia[4 * (k - 3)];
             error += (p[k] - sum[b][k]) * (p[k] - sum[b][k]) / mass;

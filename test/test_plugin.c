@@ -550,6 +550,25 @@ static int status_of(step_fn *stepper, dReal length, const char *method)
     return status;
 }
 
+static int step_nothing(dWorldID world, dReal length)
+{
+    (void)world;
+    return dWorldStep(NULL, length);
+}
+
+static int quick_step_nothing(dWorldID world, dReal length)
+{
+    (void)world;
+    return dWorldQuickStep(NULL, length);
+}
+
+START_TEST(a_step_of_no_world_is_odes_own_error)
+{
+    ck_assert_int_eq(WTERMSIG(status_of(step_nothing, 0.01, "method=stribeck")), SIGABRT);
+    ck_assert_int_eq(WTERMSIG(status_of(quick_step_nothing, 0.01, "method=stribeck")), SIGABRT);
+}
+END_TEST
+
 START_TEST(a_bad_step_is_odes_own_error)
 {
     static const dReal length[] = {0, -0.01, (dReal)NAN, 0.01};
@@ -746,6 +765,66 @@ START_TEST(joint_holds_as_well_as_in_stock)
                   kind->type, (unsigned)like, error[0], error[1]);
     close_pair(&ours);
     close_pair(&stock);
+}
+END_TEST
+
+// A bob of 1 kg on a body of a thousand tons that moves: the bob falls as if it stood still.
+START_TEST(small_forces_count_at_any_speed)
+{
+    static const double speed[] = {0, 3, 30, 300}, length = 1e-3;
+    dWorldID world = dWorldCreate();
+    dWorldSetGravity(world, 0, 0, -9.81);
+    dBodyID heavy = dBodyCreate(world), bob = dBodyCreate(world);
+    dMass m;
+    dMassSetBoxTotal(&m, 1e6, 4, 2, 1);
+    dBodySetMass(heavy, &m);
+    dBodySetGravityMode(heavy, 0);
+    dMassSetSphereTotal(&m, 1, 0.1);
+    dBodySetMass(bob, &m);
+    dBodySetPosition(bob, 1, 0, 0);
+    dBodySetLinearVel(heavy, speed[_i], 0, 0);
+    dBodySetLinearVel(bob, speed[_i], 0, 0);
+    dJointID joint = dJointCreateBall(world, 0);
+    dJointAttach(joint, heavy, bob);
+    dJointSetBallAnchor(joint, 0, 0, 0);
+    for (int i = 0; i < 300; i++) {
+        dWorldStep(world, length);
+    }
+    double fallen = dBodyGetPosition(heavy)[2] - dBodyGetPosition(bob)[2];
+    ck_assert_double_eq_tol(fallen, 0.424423, 1e-5); // as stock's at rest
+    dWorldDestroy(world);
+}
+END_TEST
+
+// A body that slides fast under little friction loses mu g each second.
+START_TEST(little_friction_counts_at_any_speed)
+{
+    static const double speed[] = {1, 50, 100}, mu = 3e-3, length = 1e-3;
+    dWorldID world = dWorldCreate();
+    dJointGroupID contacts = dJointGroupCreate(0);
+    dWorldSetGravity(world, 0, 0, -9.81);
+    dBodyID puck = dBodyCreate(world);
+    dMass m;
+    dMassSetBoxTotal(&m, 1, 1, 1, 0.2);
+    dBodySetMass(puck, &m);
+    dBodySetPosition(puck, 0, 0, 0.1);
+    dBodySetLinearVel(puck, speed[_i], 0, 0);
+    for (int i = 0; i < 500; i++) {
+        for (int corner = 0; corner < 4; corner++) {
+            dContact c = {.surface = {.mode = dContactApprox1, .mu = mu}};
+            dBodyGetRelPointPos(puck, corner & 1 ? 0.5 : -0.5, corner & 2 ? 0.5 : -0.5, -0.1,
+                                c.geom.pos);
+            c.geom.normal[2] = 1;
+            c.geom.depth = fmax(0, -c.geom.pos[2]);
+            dJointAttach(dJointCreateContact(world, contacts, &c), puck, 0);
+        }
+        dWorldStep(world, length);
+        dJointGroupEmpty(contacts);
+    }
+    double lost = speed[_i] - dBodyGetLinearVel(puck)[0];
+    ck_assert_double_eq_tol(lost, mu * 9.81 * 0.5, 1e-3 * mu * 9.81);
+    dJointGroupDestroy(contacts);
+    dWorldDestroy(world);
 }
 END_TEST
 
@@ -1271,6 +1350,7 @@ int main(void)
     tcase_add_test(methods_, threads_step_worlds_at_once);
     tcase_add_test(methods_, a_new_world_at_an_old_address_starts_afresh);
     tcase_add_loop_test(methods_, a_bad_step_is_odes_own_error, 0, 4);
+    tcase_add_test(methods_, a_step_of_no_world_is_odes_own_error);
     tcase_add_test(methods_, sprag_world_step_is_a_step_too);
     tcase_add_test(methods_, options_reach_the_solver);
     tcase_add_test(methods_, working_memory_is_the_programs);
@@ -1278,6 +1358,8 @@ int main(void)
     tcase_add_loop_test(motion, joint_moves_as_in_stock, 0, JOINT_KINDS * JOINT_LIKES);
     tcase_add_loop_test(motion, joint_holds_as_well_as_in_stock, 0, JOINT_KINDS * JOINT_LIKES);
     tcase_add_test(motion, free_bodies_fly_as_in_stock);
+    tcase_add_loop_test(motion, small_forces_count_at_any_speed, 0, 4);
+    tcase_add_loop_test(motion, little_friction_counts_at_any_speed, 0, 3);
     tcase_add_test(rest, bodies_sleep_and_wake_as_in_stock);
     tcase_add_test(motion, a_kinematic_body_carries_others);
     tcase_add_test(rest, moved_callbacks_come_in_stocks_order);

@@ -488,6 +488,22 @@ START_TEST(passes_on_what_it_does_not_know)
 }
 END_TEST
 
+// One that says it was built in single precision.
+START_TEST(passes_on_single_precision)
+{
+    run stock = sh(PROGRAM_HOST " %s %d random", steppers[_i], STEPS);
+    run r = sh(RENAMED_ODE("ODE_double_precision", "ODE_single_precision")
+                   PRELOAD STATS PROGRAM_HOST " %s %d random",
+               steppers[_i], STEPS);
+    const char *text = r.err + strspn(r.err, "\n");
+    ck_assert_int_eq(r.status, 0);
+    ck_assert_str_eq(r.out, stock.out);
+    ck_assert_int_eq(lines(text), 1);
+    ck_assert_msg(strstr(text, "sprag") && strstr(text, "double precision"), "%s", text);
+    ck_assert(!exists("stats"));
+}
+END_TEST
+
 static void remove_directory(void)
 {
     char command[COMMAND_MAX];
@@ -524,6 +540,7 @@ int main(void)
         ends_on_options_that_it_cannot_read,
         prints_the_options_and_ends,
         passes_on_what_it_does_not_know,
+        passes_on_single_precision,
     };
     for (size_t i = 0; i < sizeof with_each / sizeof with_each[0]; i++) {
         tcase_add_loop_test(each, with_each[i], 0, 2);
