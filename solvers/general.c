@@ -297,7 +297,7 @@ static void prepare_point(const sprag_general_problem *p, const sprag_general_op
     bool given = p->normal_force;
     *point = (sprag_point){.dim = 3, .cone = i, .cones = 1, .law = SPRAG_GIVEN};
     if (given) {
-        point->bias = point->guess = p->step * p->normal_force[i];
+        point->given = point->guess = p->step * p->normal_force[i];
     } else {
         point->law = SPRAG_HUNT_CROSSLEY;
         point->penetration = p->penetration[i];
@@ -380,7 +380,7 @@ static sprag_result solve_given(sprag_phases *w)
 {
     sprag_system *system = w->system;
     for (int i = 0; i < system->points; i++) {
-        w->bound[i] = system->point[i].bias;
+        w->bound[i] = system->point[i].given;
     }
     memcpy(w->v, system->start, (size_t)system->size * sizeof *w->v);
     sprag_result result =

@@ -40,7 +40,7 @@ static void add_cone(sprag_system *system, sprag_point *point, const sprag_frict
                          .force = f->force[axis]};
     for (int k = 0; k < axes; k++) {
         cone->shape[k] = isinf(largest) ? 1 : fmin(1, f->coefficient[axis + k] / largest);
-        cone->velocity[k] = f->velocity[axis + k];
+        point->offset[first + axis + k] -= f->velocity[axis + k];
     }
 }
 
@@ -144,7 +144,7 @@ static void prepare_point(sprag_system *system, const island *island, int i, int
     sprag_point *point = &system->point[i];
     sprag_stencil *stencil = &island->space->point[i];
     bool turns = count_cones(&contact->roll) || contact->spin.coefficient[0] > 0;
-    *point = (sprag_point){.dim = turns ? 6 : 3, .cone = cone, .bias = contact->bias};
+    *point = (sprag_point){.dim = turns ? 6 : 3, .cone = cone, .offset = {-contact->bias}};
     set_jacobian(stencil, turns, contact);
     set_nodes(island, contact->body, stencil->node, stencil->jacobian[0][0],
               stencil->jacobian[1][0], point->dim, point->offset);
@@ -172,7 +172,7 @@ static void prepare_equation(sprag_system *system, const island *island, int i)
     double step = system->step;
     sprag_equation *equation = &system->equation[i];
     sprag_row_stencil *stencil = &island->space->equation[i];
-    *equation = (sprag_equation){.bias = row->bias, .lo = row->lo * step, .hi = row->hi * step};
+    *equation = (sprag_equation){.offset = -row->bias, .lo = row->lo * step, .hi = row->hi * step};
     memcpy(stencil->jacobian, row->jacobian, sizeof stencil->jacobian);
     set_nodes(island, row->body, stencil->node, row->jacobian[0], row->jacobian[1], 1,
               &equation->offset);

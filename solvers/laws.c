@@ -25,7 +25,7 @@ static void cone_law(const sprag_cone *cone, const double *slip, double stiction
 {
     double u[2] = {0, 0};
     for (int k = 0; k < cone->axes; k++) {
-        u[k] = cone->shape[k] * (slip[cone->first + k] - cone->velocity[k]);
+        u[k] = cone->shape[k] * slip[cone->first + k];
     }
     if (isinf(cone->coefficient)) {
         impulse[0] = -u[0] / cone->slip_yield;
@@ -67,9 +67,9 @@ static void cone_law(const sprag_cone *cone, const double *slip, double stiction
 double sprag_normal_impulse(const sprag_system *system, const sprag_point *point,
                             double normal_velocity, double *slope)
 {
-    double impulse = point->bias, steepness = 0; // SPRAG_GIVEN
+    double impulse = point->given, steepness = 0; // SPRAG_GIVEN
     if (point->law == SPRAG_SPRING) {
-        double wanted = (point->bias - normal_velocity) / point->yield;
+        double wanted = -normal_velocity / point->yield;
         impulse = fmax(0, wanted);
         steepness = wanted > 0 ? 1 / point->yield : 0;
     } else if (point->law == SPRAG_HUNT_CROSSLEY) {
@@ -124,12 +124,12 @@ void sprag_point_law(const sprag_system *system, int i, const double *slip, doub
 
 double sprag_equation_impulse(const sprag_equation *equation, double rate)
 {
-    double wanted = (equation->bias - rate) / equation->yield;
+    double wanted = -rate / equation->yield;
     return fmin(fmax(wanted, equation->lo), equation->hi);
 }
 
 bool sprag_equation_yields(const sprag_equation *equation, double rate)
 {
-    double wanted = (equation->bias - rate) / equation->yield;
+    double wanted = -rate / equation->yield;
     return wanted >= equation->lo && wanted <= equation->hi && equation->lo < equation->hi;
 }

@@ -1,8 +1,8 @@
 // Contact and row laws: impulse as a function of relative velocity, and its derivative.
 //
-//     normal    a spring and damper clipped at zero, Hunt and Crossley's, or a given impulse
-//     (system.h) friction  gt = -bound m(u) shape u / |u|,   u = shape (slip - velocity) row gr =
-//     clamp((bias - rate) / yield, lo, hi)
+//     normal    spring and damper, Hunt and Crossley's, or given (system.h)
+//     friction  gt = -bound m(u) shape u / |u|,  u = shape slip
+//     row       gr = clamp(-rate / yield, lo, hi)
 //
 // The bound of friction is mu gn at the same velocity (coupled), or mu times a frozen normal
 // impulse, or a force. Its profile m is smooth, s / sqrt(1 + s^2) with s = |u| / stiction, or the

@@ -104,7 +104,7 @@ static void guess_bounds(sprag_phases *w)
     sprag_system_place(w->system, w->system->free);
     for (int i = 0; i < w->system->points; i++) {
         const sprag_point *point = &w->system->point[i];
-        double approach = point->bias - w->system->slip[i][SPRAG_NORMAL];
+        double approach = -w->system->slip[i][SPRAG_NORMAL];
         bool free = approach <= 0 || point->inverse_mass == 0;
         w->bound[i] = point->guess >= 0 ? point->guess
                       : free            ? 0

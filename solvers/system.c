@@ -50,7 +50,7 @@ void sprag_system_weigh(sprag_system *system, const double *mass_diagonal, const
     system->space->momentum(system, system->residual, system->work);
     double change = weighed(system, system->work);
     system->space->momentum(system, system->free, system->work);
-    system->momentum = fmax(change, 1e-8 * weighed(system, system->work)); // room for rounding
+    system->momentum = fmax(change, 1e-6 * weighed(system, system->work)); // room for rounding
 }
 
 // ---- evaluation
@@ -277,7 +277,7 @@ bool sprag_system_cone_slip(const sprag_system *system, int i, int c, double sti
     slip[1] = change[1] = 0;
     for (int k = 0; k < cone->axes; k++) {
         int at = cone->first + k;
-        slip[k] = cone->shape[k] * (system->slip[i][at] - cone->velocity[k]);
+        slip[k] = cone->shape[k] * system->slip[i][at];
         change[k] = cone->shape[k] * system->slip_change[i][at];
     }
     return true;

@@ -18,12 +18,11 @@
 typedef struct sprag_system sprag_system;
 
 // Friction along, or about, one axis or two. An infinite coefficient makes it linear:
-// impulse = -(slip - velocity) / slip_yield.
+// impulse = -slip / slip_yield.
 typedef struct sprag_cone {
     int first, axes;    // components of the contact's relative velocity
     double coefficient; // of the normal impulse; of the step (s) if `force`
     double shape[2];    // coefficients of the axes, relative to the larger
-    double velocity[2]; // m/s, rad/s
     double slip_yield;  // m/s per N s
     double per_length;  // 1 or 1/m: makes a speed (stiction tolerance) one of rolling
     bool force;         // the normal impulse does not bound it
@@ -36,25 +35,27 @@ typedef struct sprag_cone {
 enum { SPRAG_NORMAL = 0, SPRAG_SLIDE = 1, SPRAG_ROLL = 3, SPRAG_SPIN = 5 };
 
 typedef enum sprag_normal_law {
-    SPRAG_SPRING,        // impulse = max(0, (bias - vn) / yield)
-    SPRAG_GIVEN,         // impulse = bias (N s), whatever vn
+    SPRAG_SPRING,        // impulse = max(0, -vn / yield)
+    SPRAG_GIVEN,         // impulse = given, whatever vn
     SPRAG_HUNT_CROSSLEY, // impulse = step k max(0, 1 - d vn) max(0, x - step vn)
 } sprag_normal_law;
 
-// A contact.
+// A contact. Its relative velocity is measured from the one that it drives to (offset): differences
+// of stiff laws would lose their digits otherwise.
 typedef struct sprag_point {
     int dim;          // 3, or 6 if it resists rolling or spinning
     int cone, cones;  // first, number
-    double offset[6]; // relative velocity that kinematic bodies bring
+    double offset[6]; // what kinematic bodies bring, less what is driven to
     sprag_normal_law law;
-    double bias, yield;
+    double yield;                               // m/s per N s, of the spring
+    double given;                               // N s
     double stiffness, dissipation, penetration; // N/m, s/m, m: Hunt and Crossley's
     double guess; // N s, normal impulse expected, for a start with frozen bounds; < 0: unknown
     double inverse_mass; // 1/kg, of the normal direction
 } sprag_point;
 
 typedef struct sprag_equation { // a row
-    double offset, bias, yield;
+    double offset, yield;
     double lo, hi; // N s
 } sprag_equation;
 

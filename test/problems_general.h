@@ -249,7 +249,6 @@ static inline void draw_body(made *m, int body, const double half[3], bool turne
 
 static inline void draw_materials(made *m, bool hard, uint64_t *random)
 {
-    double load = 0, step = m->problem.step;
     bool same = draw(random) < 0.5; // one stiffness and dissipation for all contacts
     for (int c = 0; c < m->problem.contacts; c++) {
         bool again = same && c > 0;
@@ -264,10 +263,9 @@ static inline void draw_materials(made *m, bool hard, uint64_t *random)
         double deep =
             hard ? draw_magnitude(random, 1e-5, 5e-3) : draw_magnitude(random, 1e-7, 1e-3);
         m->depth[c] = draw(random) < (hard ? 0.1 : 0.2) ? -0.1 * deep : deep;
-        load = m->stiffness[c] * fmax(0, m->depth[c]);
+        double load = m->stiffness[c] * fmax(0, m->depth[c]);
         m->force[c] = m->problem.normal_force ? draw_magnitude(random, 0.1, 100) : load;
     }
-    (void)step;
 }
 
 static inline void draw_contact(made *m, int c, int body, const double (*half)[3], uint64_t *random)
