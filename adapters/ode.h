@@ -77,22 +77,25 @@ void sprag_ode_remember_force(ode_memory *memory, dJointID contact, double force
 // What has been remembered since the last call becomes the last step.
 void sprag_ode_memory_turn(ode_memory *memory);
 
-// ---- pull.c, contacts.c, joints.c, push.c: one island
+// ---- pull.c, bodies.c, contacts.c, joints.c, push.c: one island
 
 typedef struct ode_problem {
-    sprag_problem problem;
+    sprag_problem problem;   // a view of the arrays below
     sprag_solution solution; // for the solver to fill in
     ode_island island;
-    double (*force)[6];            // accumulators of the bodies before the pull
-    const dJointID *contact_joint; // of the contacts of the problem
-    const dJointID *row_joint;     // of its rows; a joint's rows follow one another
-    const int *rows_of;            // of the island's joints: rows that stock would have solved
-    int stock_rows;                // their sum
-    int dropped;                   // contacts without a usable normal, point or depth
-    double penetration;            // m, largest
-    dBodyID unusable;              // a body whose state is not finite: the island cannot be stepped
-    int bad_forces;    // bodies whose accumulated force was not finite, and was taken as zero
-    dBodyID bad_force; // a body whose accumulated force was not finite, and was taken as zero
+    sprag_body *body;
+    sprag_contact *contact;
+    sprag_row *row;
+    dJointID *contact_joint; // of the contacts
+    dJointID *row_joint;     // of the rows; a joint's rows follow one another
+    int *rows_of;            // of the island's joints: rows that stock would have solved
+    int stock_rows;          // their sum
+    double (*force)[6];      // accumulators of the bodies before the pull
+    double penetration;      // m, largest
+    int dropped;             // contacts without a usable normal, point or depth
+    int bad_forces;          // bodies whose accumulated force was not finite, and taken as zero
+    dBodyID bad_force;       // the first of them
+    dBodyID unusable;        // a body whose state is not finite: the island cannot be stepped
 } ode_problem;
 
 // Asks every joint once (getInfo1, getInfo2). memory: NULL for none.

@@ -1,0 +1,148 @@
+// One body: ODE -> mass, velocity and what it would be at the end of the step if nothing but the
+// accumulated forces, gravity and gyroscopic torque acted, as stock computes it and in stock's
+// order.
+#include <math.h>
+#include <string.h>
+
+#include "adapters/ode.h"
+#include "solvers/linalg.h"
+
+static void pack(const dReal *rows_of_4, double *rows_of_3)
+{
+    for (int i = 0; i < 3; i++) {
+        memcpy(rows_of_3 + 3 * i, rows_of_4 + 4 * i, 3 * sizeof *rows_of_3);
+    }
+}
+
+static void unpack(const double *rows_of_3, dReal *rows_of_4)
+{
+    for (int i = 0; i < 3; i++) {
+        memcpy(rows_of_4 + 4 * i, rows_of_3 + 3 * i, 3 * sizeof *rows_of_3);
+        rows_of_4[4 * i + 3] = 0;
+    }
+}
+
+// R A R'
+static void turn(const dReal *R, const dReal *A, dReal *turned)
+{
+    dMatrix3 half;
+    dMultiply2_333(half, A, R);
+    dMultiply0_333(turned, R, half);
+}
+
+// Gyroscopic torque, implicitly (Lacoursiere: Stabilizing Gyroscopic Forces in Rigid Multibody
+// Simulations, 2006): (I T^-1 - 1) L / h with T = I - h [L]x.
+static void add_gyroscopic_torque(const dReal *inertia, const dReal *w, dReal step, dReal *torque)
+{
+    dVector3 L, tau;
+    dMatrix3 T = {0};
+    double packed[9], inverse[9];
+    dMultiply0_331(L, inertia, w);
+    dSetCrossMatrixMinus(T, L, 4);
+    for (int i = 0; i < 12; i++) {
+        T[i] = T[i] * step + inertia[i];
+    }
+    pack(T, packed);
+    if (invert33(packed, inverse) == 0) {
+        return;
+    }
+    dMatrix3 ratio;
+    unpack(inverse, T);
+    dMultiply0_333(ratio, inertia, T);
+    for (int i = 0; i < 3; i++) {
+        ratio[5 * i] -= 1;
+        L[i] *= 1 / step;
+    }
+    dMultiply0_331(tau, ratio, L);
+    for (int i = 0; i < 3; i++) {
+        torque[i] += tau[i];
+    }
+}
+
+static bool is_finite(const dReal *x, int n)
+{
+    dReal sum = 0;
+    for (int i = 0; i < n; i++) {
+        sum += x[i] * 0; // 0, or not a number
+    }
+    return sum == 0;
+}
+
+// Far beyond any scene, and small enough to be squared.
+static bool is_moderate(const dReal *x, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (!(fabs(x[i]) < 1e150)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Accumulators and gravity; false if that is not finite.
+static bool force_on(dBodyID id, const dMass *mass, const dReal *gravity, dReal *force,
+                     dReal *torque)
+{
+    memcpy(force, dBodyGetForce(id), 3 * sizeof *force);
+    memcpy(torque, dBodyGetTorque(id), 3 * sizeof *torque);
+    bool good = is_finite(force, 3) && is_finite(torque, 3);
+    for (int k = 0; k < 3; k++) {
+        force[k] = good ? force[k] : 0;
+        torque[k] = good ? torque[k] : 0;
+        if (gravity[k] != 0 && dBodyGetGravityMode(id)) {
+            force[k] += mass->mass * gravity[k];
+        }
+    }
+    return good;
+}
+
+bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal step)
+{
+    dMass mass;
+    dVector3 force, torque;
+    const dReal *R = dBodyGetRotation(id), *v = dBodyGetLinearVel(id);
+    const dReal *w = dBodyGetAngularVel(id);
+    memcpy(to->velocity, v, 3 * sizeof *v);
+    memcpy(to->velocity + 3, w, 3 * sizeof *w);
+    memcpy(to->free_velocity, to->velocity, sizeof to->velocity);
+    if (dBodyIsKinematic(id)) {
+        to->mass = 0;
+        return true;
+    }
+    dBodyGetMass(id, &mass);
+    bool good = force_on(id, &mass, gravity, force, torque);
+    dMatrix3 inertia, body_inverse, inverse;
+    double packed[9], packed_inverse[9];
+    pack(mass.I, packed);
+    if (invert33(packed, packed_inverse) == 0) { // as dBodySetMass does
+        memset(packed_inverse, 0, sizeof packed_inverse);
+        packed_inverse[0] = packed_inverse[4] = packed_inverse[8] = 1;
+        dMatrix3 identity = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
+        memcpy(mass.I, identity, sizeof identity);
+    }
+    unpack(packed_inverse, body_inverse);
+    turn(R, body_inverse, inverse);
+    turn(R, mass.I, inertia);
+    to->mass = mass.mass;
+    pack(inertia, to->inertia);
+    if (dBodyGetGyroscopicMode(id)) {
+        add_gyroscopic_torque(inertia, w, step, torque);
+    }
+    double push = step * (1 / mass.mass);
+    for (int k = 0; k < 3; k++) {
+        to->free_velocity[k] += push * force[k];
+        torque[k] *= step;
+    }
+    dMultiplyAdd0_331(to->free_velocity + 3, inverse, torque);
+    if (!is_moderate(to->free_velocity, 6)) { // a force too large for the numbers
+        memcpy(to->free_velocity, to->velocity, sizeof to->velocity);
+        good = false;
+    }
+    return good;
+}
+
+bool sprag_ode_body_is_usable(dBodyID id)
+{
+    return is_finite(dBodyGetPosition(id), 3) && is_finite(dBodyGetQuaternion(id), 4) &&
+           is_finite(dBodyGetLinearVel(id), 3) && is_finite(dBodyGetAngularVel(id), 3);
+}
