@@ -100,34 +100,40 @@ double sprag_system_residual(sprag_system *system, const double *v, double stict
 // ---- matrix
 
 // A search that stops at once has met the kink of a stiff law, and Newton steps may go back and
-// forth across it for ever. Then the mean slope over the last move counts, if it is steeper than
-// that where the move ended.
-static double steepened(const sprag_system *system, double slope, double change, double impulse_now,
-                        double impulse_before)
+// forth across it for ever; so may a row that jumps from one of its bounds to the other. Then the
+// mean slope over the last move counts, if it is steeper than that where the move ended.
+static double steepened(double slope, double moved, double impulse_now, double impulse_before)
 {
-    double moved = system->moved * change;
-    if (system->moved > 0.01 || moved == 0) {
-        return slope;
-    }
-    return fmax(slope, (impulse_before - impulse_now) / moved);
+    return moved == 0 ? slope : fmax(slope, (impulse_before - impulse_now) / moved);
+}
+
+static bool stopped_at_once(const sprag_system *system)
+{
+    return system->moved < 0.01;
 }
 
 static double normal_slope(const sprag_system *system, int i)
 {
     const sprag_point *point = &system->point[i];
-    double now = system->slip[i][SPRAG_NORMAL], change = system->slip_change[i][SPRAG_NORMAL];
+    double now = system->slip[i][SPRAG_NORMAL];
+    double moved = system->moved * system->slip_change[i][SPRAG_NORMAL];
     double slope, impulse = sprag_normal_impulse(system, point, now, &slope);
-    return steepened(system, slope, change, impulse,
-                     sprag_normal_impulse(system, point, now - system->moved * change, NULL));
+    return stopped_at_once(system)
+               ? steepened(slope, moved, impulse,
+                           sprag_normal_impulse(system, point, now - moved, NULL))
+               : slope;
 }
 
 static double equation_slope(const sprag_system *system, int i)
 {
     const sprag_equation *equation = &system->equation[i];
-    double now = system->rate[i], change = system->rate_change[i];
-    double slope = sprag_equation_yields(equation, now) ? 1 / equation->yield : 0;
-    return steepened(system, slope, change, sprag_equation_impulse(equation, now),
-                     sprag_equation_impulse(equation, now - system->moved * change));
+    double now = system->rate[i], moved = system->moved * system->rate_change[i];
+    double impulse = sprag_equation_impulse(equation, now);
+    double before = sprag_equation_impulse(equation, now - moved);
+    bool yields = sprag_equation_yields(equation, now);
+    bool jumped = !yields && impulse != before && !sprag_equation_yields(equation, now - moved);
+    double slope = yields ? 1 / equation->yield : 0;
+    return stopped_at_once(system) || jumped ? steepened(slope, moved, impulse, before) : slope;
 }
 
 sprag_result sprag_system_factor(sprag_system *system, double stiction, const double *bound)
@@ -239,22 +245,24 @@ double sprag_system_search(sprag_system *system, const double *v, const double *
     if (!(at_start < 0) || !(at_end > 1e-3 * -at_start)) {
         return 1; // still falling, or rounding: the full step
     }
-    // The slope grows monotonically: regula falsi (Illinois) between its signs.
+    // The slope grows monotonically, by leaps where laws are stiff: regula falsi (Illinois) and
+    // bisection in turn.
     double low = 0, high = 1, low_slope = at_start, high_slope = at_end, alpha = 1;
-    int side = 0;
-    for (int it = 0; it < 40; it++) {
-        alpha = (low * high_slope - high * low_slope) / (high_slope - low_slope);
+    for (int it = 0, side = 0; it < 100 && high - low > 1e-14; it++) {
+        bool halve = it % 2;
+        alpha = halve ? low + (high - low) / 2
+                      : (low * high_slope - high * low_slope) / (high_slope - low_slope);
         double slope = slope_at(system, alpha, inertial, inertial_change, stiction, bound);
-        if (fabs(slope) <= 1e-3 * -at_start || high - low < 1e-14) {
+        if (fabs(slope) <= 1e-3 * -at_start) {
             break;
         }
         if (slope > 0) {
             high = alpha, high_slope = slope;
-            low_slope *= side == 1 ? 0.5 : 1;
+            low_slope *= side == 1 && !halve ? 0.5 : 1;
             side = 1;
         } else {
             low = alpha, low_slope = slope;
-            high_slope *= side == -1 ? 0.5 : 1;
+            high_slope *= side == -1 && !halve ? 0.5 : 1;
             side = -1;
         }
     }

@@ -1597,7 +1597,7 @@ START_TEST(frozen_residual_is_monotone)
     int n = sys.size;
     for (double far = 1e-3; far < 1e3; far *= 3) {
         residual_at(v, bounds);
-        memcpy(here, sys.residual, sizeof here);
+        memcpy(here, sys.residual, (size_t)n * sizeof *here);
         for (int i = 0; i < n; i++) {
             dv[i] = uniform(&c, -far, far);
             there[i] = v[i] + dv[i];
