@@ -110,6 +110,28 @@ static void set_friction(sprag_contact *to, const dSurfaceParameters *surface)
     }
 }
 
+// Is it deeper than a tenth of the bodies, and pushed apart at the greatest speed that the world
+// allows?
+static bool is_crushed(const sprag_contact *to, dWorldID world)
+{
+    double reach = norm3(to->arm[0]);
+    if (to->body[1] != SPRAG_STATIC) {
+        reach = fmax(reach, norm3(to->arm[1]));
+    }
+    return -to->gap > reach / 10 && to->bias >= dWorldGetContactMaxCorrectingVel(world);
+}
+
+// Bodies that were made inside one another would be held there for ever by infinite friction.
+static void let_go(sprag_friction *slide)
+{
+    for (int axis = 0; axis < 2; axis++) {
+        if (isinf(slide->coefficient[axis])) {
+            slide->coefficient[axis] = 0.3;
+            slide->force[axis] = false;
+        }
+    }
+}
+
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, dWorldID world, dReal step,
                             const ode_index *index, const ode_memory *memory)
 {
@@ -131,6 +153,9 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, dWorldID world, d
     }
     set_normal_law(to, &contact->surface, world, step, separation(to, body));
     set_friction(to, &contact->surface);
+    if (is_crushed(to, world)) {
+        let_go(&to->slide);
+    }
     to->force_guess = memory ? sprag_ode_remembered_force(memory, joint) : -1;
     return true;
 }

@@ -599,6 +599,27 @@ START_TEST(frame_is_orthonormal)
 }
 END_TEST
 
+// Infinite friction lets go of bodies deep inside one another, where the world wants them to part
+// slowly.
+START_TEST(crushed_bodies_slide_apart)
+{
+    static const struct {
+        double depth, fastest, friction;
+    } is[] = {{0.9, 0.1, 0.3}, {0.9, dInfinity, dInfinity}, {1e-3, 1e-6, dInfinity}};
+    touching t = open_touching();
+    dContact c = oblique_contact(0);
+    c.surface.mu = dInfinity;
+    c.geom.depth = is[_i].depth;
+    dWorldSetContactMaxCorrectingVel(t.world, is[_i].fastest);
+    attach(&t, &c, 0);
+    pull p = pull_world(t.world);
+    ck_assert(p.ode.problem.contact[0].slide.coefficient[0] == is[_i].friction);
+    ck_assert_int_eq(p.ode.problem.contact[0].slide.force[0], isinf(is[_i].friction));
+    release(&p);
+    dWorldDestroy(t.world);
+}
+END_TEST
+
 // What a surface cannot mean counts as not given; the contact still holds.
 START_TEST(odd_surfaces_still_hold)
 {
@@ -1206,6 +1227,7 @@ int main(void)
     tcase_add_loop_test(contacts, bounces_above_the_threshold, 0, 5);
     tcase_add_test(contacts, coefficients_are_those_of_the_rows);
     tcase_add_loop_test(contacts, frame_is_orthonormal, 0, 7);
+    tcase_add_loop_test(contacts, crushed_bodies_slide_apart, 0, 3);
     tcase_add_test(contacts, odd_surfaces_still_hold);
     tcase_add_test(contacts, drops_what_cannot_be_a_contact);
     tcase_add_loop_test(joints, rows_are_those_of_the_joint, 0, JOINT_KINDS);
