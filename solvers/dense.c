@@ -62,8 +62,10 @@ static sprag_result begin(sprag_system *system, bool symmetric)
     (void)symmetric;
     sprag_dense *dense = system->chart;
     size_t n = (size_t)system->size;
-    memcpy(dense->matrix, dense->mass, n * n * sizeof *dense->matrix);
-    memset(dense->weighed, 0, 3 * (size_t)system->points * n * sizeof *dense->weighed);
+    if (n > 0) { // an empty problem has no arrays
+        memcpy(dense->matrix, dense->mass, n * n * sizeof *dense->matrix);
+        memset(dense->weighed, 0, 3 * (size_t)system->points * n * sizeof *dense->weighed);
+    }
     return SPRAG_OK;
 }
 

@@ -1,7 +1,9 @@
 #include "solvers/general.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,7 +47,12 @@ static sprag_result check_array(complaint *to, const char *name, const double *x
     if (!x && rows > 0 && columns > 0) {
         return bad(to, "%s is missing", name);
     }
-    for (int i = 0; i < rows; i++) {
+    size_t count = (size_t)rows * (size_t)columns;
+    int faults = 0; // vectors first; which entry it is only matters if there is one
+    for (size_t i = 0; i < count; i++) {
+        faults |= !(fabs(x[i]) <= DBL_MAX) | !(x[i] >= least);
+    }
+    for (int i = 0; faults && i < rows; i++) {
         for (int j = 0; j < columns; j++) {
             double e = x[(size_t)i * (size_t)columns + (size_t)j];
             if ((!isfinite(e) || e < least) && columns > 1) {
@@ -68,6 +75,9 @@ static sprag_result check_mass(complaint *to, const double *M, int n)
         }
         for (int j = 0; j < i; j++) {
             double other = M[(size_t)j * (size_t)n + (size_t)i];
+            if (row[j] == other) {
+                continue;
+            }
             double scale = sqrt(row[i] * M[(size_t)j * (size_t)n + (size_t)j]);
             if (!(fabs(row[j] - other) <= 1e-9 * scale)) {
                 return bad(to, "mass[%d][%d] is %g, but mass[%d][%d] is %g", i, j, row[j], j, i,
@@ -138,49 +148,16 @@ static sprag_result check(complaint *to, const sprag_general_problem *p,
 
 // The velocities as nodes of up to six, where the mass matrix and the contacts allow it.
 typedef struct chart {
-    int *place; // velocity -> place in the system
-    int nodes;  // 0: dense, and places are the velocities' own
+    int *place;     // velocity -> place in the system
+    int nodes;      // 0: dense, and places are the velocities' own
+    int (*node)[2]; // contact -> nodes that it touches
 } chart;
 
-static int root_of(int *parent, int i)
+static bool touches(const sprag_general_problem *p, int contact, int velocity)
 {
-    while (parent[i] != i) {
-        parent[i] = parent[parent[i]];
-        i = parent[i];
-    }
-    return i;
-}
-
-// Blocks of the mass matrix become nodes. false if one has more than six velocities.
-static bool find_nodes(const sprag_general_problem *p, chart *chart, int *parent, int *node,
-                       int *filled)
-{
-    int nv = p->velocities;
-    for (int i = 0; i < nv; i++) {
-        parent[i] = i;
-        node[i] = -1;
-    }
-    for (int i = 0; i < nv; i++) {
-        for (int j = 0; j < i; j++) {
-            if (p->mass[(size_t)i * (size_t)nv + (size_t)j] != 0) {
-                parent[root_of(parent, i)] = root_of(parent, j);
-            }
-        }
-    }
-    chart->nodes = 0;
-    for (int i = 0; i < nv; i++) {
-        int root = root_of(parent, i);
-        if (node[root] < 0) {
-            filled[chart->nodes] = 0;
-            node[root] = chart->nodes++;
-        }
-        int at = node[root];
-        if (filled[at] == 6) {
-            return false;
-        }
-        chart->place[i] = 6 * at + filled[at]++;
-    }
-    return true;
+    size_t nv = (size_t)p->velocities, at = (size_t)velocity, c = (size_t)contact;
+    return p->normal_jacobian[c * nv + at] != 0 || p->tangent_jacobian[2 * c * nv + at] != 0 ||
+           p->tangent_jacobian[(2 * c + 1) * nv + at] != 0;
 }
 
 // The nodes that a contact touches. false if there are more than two.
@@ -188,12 +165,8 @@ static bool touch(const sprag_general_problem *p, const chart *chart, int contac
 {
     node[0] = node[1] = SPRAG_NOWHERE;
     for (int i = 0; i < p->velocities; i++) {
-        size_t nv = (size_t)p->velocities, at = (size_t)i, c = (size_t)contact;
-        bool any = p->normal_jacobian[c * nv + at] != 0 ||
-                   p->tangent_jacobian[2 * c * nv + at] != 0 ||
-                   p->tangent_jacobian[(2 * c + 1) * nv + at] != 0;
         int here = chart->place[i] / 6;
-        if (!any || here == node[0] || here == node[1]) {
+        if (here == node[0] || here == node[1] || !touches(p, contact, i)) {
             continue;
         }
         if (node[0] == SPRAG_NOWHERE) {
@@ -207,22 +180,154 @@ static bool touch(const sprag_general_problem *p, const chart *chart, int contac
     return true;
 }
 
+static bool touch_all(const sprag_general_problem *p, chart *chart)
+{
+    for (int c = 0; c < p->contacts; c++) {
+        if (!touch(p, chart, c, chart->node[c])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Six velocities a body, one body after the other, as most write them.
+static bool take_in_order(const sprag_general_problem *p, chart *chart)
+{
+    int nv = p->velocities;
+    for (int i = 0; i < nv; i++) {
+        const double *row = p->mass + (size_t)i * (size_t)nv;
+        for (int j = 0; j < i - i % 6; j++) {
+            if (row[j] != 0) {
+                return false;
+            }
+        }
+        chart->place[i] = i;
+    }
+    chart->nodes = (nv + 5) / 6;
+    for (int c = 0; c < p->contacts; c++) {
+        const double *n = p->normal_jacobian + (size_t)c * (size_t)nv;
+        const double *s = p->tangent_jacobian + 2 * (size_t)c * (size_t)nv, *t = s + nv;
+        int touched = 0, *node = chart->node[c];
+        node[0] = node[1] = SPRAG_NOWHERE;
+        for (int i = 0; i < chart->nodes; i++) {
+            int any = 0;
+            for (int k = 6 * i; k < 6 * i + 6 && k < nv; k++) {
+                any |= (n[k] != 0) | (s[k] != 0) | (t[k] != 0);
+            }
+            if (any && touched == 2) {
+                return false;
+            }
+            if (any) {
+                node[touched++] = i;
+            }
+        }
+    }
+    return true;
+}
+
+static int root_of(int *parent, int i)
+{
+    while (parent[i] != i) {
+        parent[i] = parent[parent[i]];
+        i = parent[i];
+    }
+    return i;
+}
+
+// What a velocity touches, as a number: a sum over contacts. Two velocities that differ may have
+// the same by mischance; touch_all finds that.
+static uint64_t mark_of(int contact)
+{
+    uint64_t x = (uint64_t)contact + 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+typedef struct cluster { // velocities that the mass matrix couples
+    uint64_t mark;
+    int size, node;
+} cluster;
+
+// In any other order: velocities that the mass matrix couples go together, and so do others that
+// touch the same contacts.
+static bool take_by_touch(const sprag_general_problem *p, chart *chart, int *parent,
+                          cluster *cluster, int *filled)
+{
+    int nv = p->velocities;
+    for (int i = 0; i < nv; i++) {
+        parent[i] = i;
+        for (int j = 0; j < i; j++) {
+            if (p->mass[(size_t)i * (size_t)nv + (size_t)j] != 0) {
+                parent[root_of(parent, i)] = root_of(parent, j);
+            }
+        }
+    }
+    for (int i = 0; i < nv; i++) {
+        cluster[root_of(parent, i)].size++;
+        cluster[i].node = -1;
+    }
+    for (int c = 0; c < p->contacts; c++) {
+        for (int i = 0; i < nv; i++) {
+            int root = root_of(parent, i);
+            if (cluster[root].node != c && touches(p, c, i)) {
+                cluster[root].node = c; // seen
+                cluster[root].mark += mark_of(c);
+            }
+        }
+    }
+    chart->nodes = 0;
+    int *first = filled + nv; // cluster of a node
+    for (int i = 0; i < nv; i++) {
+        cluster[i].node = -1;
+    }
+    for (int i = 0; i < nv; i++) {
+        struct cluster *mine = &cluster[root_of(parent, i)];
+        for (int n = 0; mine->node < 0 && n < chart->nodes; n++) {
+            if (cluster[first[n]].mark == mine->mark && filled[n] + mine->size <= 6) {
+                mine->node = n;
+                filled[n] += mine->size;
+            }
+        }
+        if (mine->node < 0) {
+            if (mine->size > 6) {
+                return false;
+            }
+            first[chart->nodes] = (int)(mine - cluster);
+            filled[chart->nodes] = mine->size;
+            mine->node = chart->nodes++;
+        }
+    }
+    memset(filled, 0, (size_t)nv * sizeof *filled);
+    for (int i = 0; i < nv; i++) {
+        int node = cluster[root_of(parent, i)].node;
+        chart->place[i] = 6 * node + filled[node]++;
+    }
+    return touch_all(p, chart);
+}
+
 static bool choose_chart(const sprag_general_problem *p, chart *chart, sprag_scratch *scratch)
 {
     int nv = p->velocities;
     chart->place = SPRAG_TAKE(scratch, nv, int);
-    int *work = SPRAG_TAKE(scratch, 3 * (size_t)nv, int);
+    chart->node = SPRAG_TAKE(scratch, p->contacts, int[2]);
     if (scratch->failed) {
         return false;
     }
-    bool bodies = find_nodes(p, chart, work, work + nv, work + 2 * nv);
-    for (int c = 0, node[2]; bodies && c < p->contacts; c++) {
-        bodies = touch(p, chart, c, node);
+    if (take_in_order(p, chart)) {
+        return true;
     }
-    for (int i = 0; !bodies && i < nv; i++) {
-        chart->place[i] = i;
+    int *work = SPRAG_TAKE(scratch, 3 * (size_t)nv, int);
+    cluster *clusters = SPRAG_TAKE(scratch, nv, cluster);
+    if (scratch->failed) {
+        return false;
     }
-    chart->nodes = bodies ? chart->nodes : 0;
+    if (!take_by_touch(p, chart, work, clusters, work + nv)) {
+        for (int i = 0; i < nv; i++) {
+            chart->place[i] = i;
+        }
+        chart->nodes = 0;
+    }
     return true;
 }
 
@@ -246,23 +351,33 @@ static sprag_result take_bodies(const sprag_general_problem *p, const chart *cha
         }
     }
     int nv = p->velocities;
+    int *velocity = SPRAG_TAKE(scratch, 6 * (size_t)chart->nodes, int); // place -> velocity + 1
+    if (!velocity) {
+        return SPRAG_NO_MEMORY;
+    }
     for (int i = 0; i < nv; i++) {
-        for (int j = 0; j < nv; j++) {
-            int a = chart->place[i], b = chart->place[j];
-            if (a / 6 == b / 6) {
-                space->mass[a / 6][6 * (a % 6) + b % 6] =
-                    p->mass[(size_t)i * (size_t)nv + (size_t)j];
+        velocity[chart->place[i]] = i + 1;
+    }
+    for (int a = 0; a < 6 * chart->nodes; a++) {
+        int node = a / 6, first = 6 * node;
+        for (int k = 0; velocity[a] && k < 6; k++) {
+            if (velocity[first + k]) {
+                space->mass[node][6 * (a - first) + k] =
+                    p->mass[(size_t)(velocity[a] - 1) * (size_t)nv +
+                            (size_t)(velocity[first + k] - 1)];
             }
         }
     }
     for (int c = 0; c < p->contacts; c++) {
         sprag_stencil *stencil = &space->point[c];
-        touch(p, chart, c, stencil->node);
-        for (int i = 0; i < nv; i++) {
-            int a = chart->place[i];
-            int side = a / 6 == stencil->node[0] ? 0 : a / 6 == stencil->node[1] ? 1 : -1;
-            for (int k = 0; side >= 0 && k < 3; k++) {
-                stencil->jacobian[side][k][a % 6] = jacobian_row(p, c, k)[i];
+        memcpy(stencil->node, chart->node[c], sizeof stencil->node);
+        for (int side = 0; side < 2; side++) {
+            const int *at = velocity + 6 * stencil->node[side];
+            for (int k = 0; stencil->node[side] != SPRAG_NOWHERE && k < 3; k++) {
+                const double *row = jacobian_row(p, c, k);
+                for (int i = 0; i < 6; i++) {
+                    stencil->jacobian[side][k][i] = at[i] ? row[at[i] - 1] : 0;
+                }
             }
         }
     }
@@ -403,8 +518,12 @@ static sprag_result solve_system(const sprag_general_problem *p,
     w->theta = options->theta_max;
     w->direct = true;
     w->max_iterations = options->max_iterations;
-    w->patience = 15;
+    w->patience = 40;
     w->max_continuation = 20 * options->max_iterations;
+    w->paths = 4;
+    w->softest = 10;
+    w->stride = 0.2;
+    w->extrapolates = true;
     w->polish_passes = 12;
     w->stats.phase = 'A';
     return p->normal_force ? solve_given(w) : sprag_phases_run(w);
@@ -414,8 +533,10 @@ static void write_forces(const sprag_general_problem *p, const sprag_system *sys
                          sprag_general_solution *solution)
 {
     size_t nv = (size_t)p->velocities;
-    memset(solution->generalized_friction, 0, nv * sizeof *solution->generalized_friction);
-    memset(solution->generalized_force, 0, nv * sizeof *solution->generalized_force);
+    if (nv > 0) {
+        memset(solution->generalized_friction, 0, nv * sizeof *solution->generalized_friction);
+        memset(solution->generalized_force, 0, nv * sizeof *solution->generalized_force);
+    }
     for (int c = 0; c < p->contacts; c++) {
         for (int k = 0; k < 3; k++) {
             double force = system->impulse[c][k] / p->step;

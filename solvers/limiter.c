@@ -2,6 +2,11 @@
 
 #include <math.h>
 
+static double length(double x, double y)
+{
+    return sqrt(x * x + y * y);
+}
+
 // The stretch of v + alpha dv after which it has turned by theta: sine rule in the triangle of v
 // and dv.
 static double turn_limit(const double v[2], const double dv[2], double theta)
@@ -18,8 +23,8 @@ double sprag_limit_slip(const double v[2], const double dv[2], double tolerance,
                         double theta)
 {
     double end[2] = {v[0] + dv[0], v[1] + dv[1]};
-    double change = hypot(dv[0], dv[1]);
-    double x = hypot(v[0], v[1]) / tolerance, x1 = hypot(end[0], end[1]) / tolerance;
+    double change = length(dv[0], dv[1]);
+    double x = length(v[0], v[1]) / tolerance, x1 = length(end[0], end[1]) / tolerance;
     if (change < small * tolerance) {
         return 1;
     }
@@ -34,7 +39,7 @@ double sprag_limit_slip(const double v[2], const double dv[2], double tolerance,
     }
     double nearest = -(v[0] * dv[0] + v[1] * dv[1]) / (change * change);
     if (nearest > 0 && nearest < 1) {
-        double miss = hypot(v[0] + nearest * dv[0], v[1] + nearest * dv[1]) / tolerance;
+        double miss = length(v[0] + nearest * dv[0], v[1] + nearest * dv[1]) / tolerance;
         if (miss < small) {
             return nearest - tolerance / (2 * change);
         }

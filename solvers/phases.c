@@ -81,7 +81,7 @@ static sprag_result newton(sprag_phases *w, double stiction, double tolerance, i
             return SPRAG_OK; // as far as the numbers go
         }
     }
-    return w->stats.residual <= tolerance ? SPRAG_OK : SPRAG_NOT_CONVERGED;
+    return w->stats.residual <= fmax(tolerance, w->rounding) ? SPRAG_OK : SPRAG_NOT_CONVERGED;
 }
 
 // A: from the velocity before the step or the free one, whichever balances better.
@@ -145,35 +145,78 @@ static sprag_result polish(sprag_phases *w)
     return result;
 }
 
-// C: the stiction tolerance shrinks from a soft one; where Newton fails, by a smaller factor.
-static sprag_result continuation(sprag_phases *w)
+// Ways from a problem that is easy (t = 0) to ours (t = 1). Each has turning points of its own.
+typedef enum path {
+    STICTION, // tolerance: from a soft one down
+    BOTH,     // friction, from none up, with it
+    IN_TURN,  // friction first
+    FRICTION,
+} path;
+
+// The stiction tolerance at t; sets the friction there.
+static double go_to(sprag_phases *w, path path, double t)
 {
-    static const double soft = 0.1, stage_tolerance = 1e-2, least_factor = 0.85;
+    static const double soft = 0.1; // m/s, after friction
+    double friction = path == STICTION ? 1 : path == IN_TURN ? fmin(1, 2 * t) : t;
+    for (int i = 0; i < w->system->cones; i++) {
+        double mu = w->coefficient[i];
+        w->system->cone[i].coefficient = isinf(mu) ? mu : friction * mu;
+    }
+    double from = fmax(w->stiction, path == IN_TURN ? soft : w->softest);
+    double gone = path == FRICTION ? 1 : path == IN_TURN ? fmax(0, 2 * t - 1) : t;
+    return gone >= 1 ? w->stiction : from * pow(w->stiction / from, gone);
+}
+
+// One path, in steps that Newton can take.
+static sprag_result follow(sprag_phases *w, path path)
+{
+    static const double stage_tolerance = 1e-2, least = 2e-3;
     int n = w->system->size, left = w->max_continuation;
-    double reached = 0, stiction = fmax(soft, w->stiction), factor = 0.1;
+    double t = 0, stride = w->stride, reached = -1, before = -1;
     copy(w->v, w->system->free, n);
     while (left > 0) {
-        bool last = stiction <= w->stiction;
-        double tolerance = last ? w->tolerance : stage_tolerance;
-        int before = w->stats.iterations, most = w->max_iterations;
+        double stiction = go_to(w, path, t), tolerance = t < 1 ? stage_tolerance : w->tolerance;
+        int updates = w->stats.iterations, most = w->max_iterations;
         sprag_result result = newton(w, stiction, tolerance, most < left ? most : left);
-        left -= w->stats.iterations - before;
-        if (result == SPRAG_NO_MEMORY || (result == SPRAG_OK && last)) {
+        left -= w->stats.iterations - updates;
+        if (result == SPRAG_NO_MEMORY || (result == SPRAG_OK && t >= 1)) {
             return result;
         }
         if (result == SPRAG_OK) {
+            copy(w->last, w->good, n);
             copy(w->good, w->v, n);
-            reached = stiction;
+            before = reached;
+            reached = t;
+            stride *= w->extrapolates ? 1.5 : 1;
         } else {
-            factor = sqrt(factor);
-            if (reached == 0 || factor > least_factor) {
-                return SPRAG_NOT_CONVERGED;
-            }
-            copy(w->v, w->good, n);
+            stride *= 0.5;
         }
-        stiction = fmax(reached * factor, w->stiction);
+        if (reached < 0 || stride < least) {
+            return SPRAG_NOT_CONVERGED;
+        }
+        t = fmin(1, reached + stride);
+        double ahead = !w->extrapolates || before < 0 ? 0 : (t - reached) / (reached - before);
+        for (int i = 0; i < n; i++) {
+            w->v[i] = w->good[i] + ahead * (w->good[i] - w->last[i]);
+        }
     }
     return SPRAG_NOT_CONVERGED;
+}
+
+// C: one path after the other.
+static sprag_result continuation(sprag_phases *w)
+{
+    sprag_result result = SPRAG_NOT_CONVERGED;
+    for (int i = 0; i < w->system->cones; i++) {
+        w->coefficient[i] = w->system->cone[i].coefficient;
+    }
+    for (int i = 0; i < w->paths && result != SPRAG_OK && result != SPRAG_NO_MEMORY; i++) {
+        result = follow(w, (path)i);
+    }
+    if (result != SPRAG_OK) {
+        go_to(w, STICTION, 1);
+    }
+    return result;
 }
 
 static double bound_error(const sprag_phases *w)
@@ -241,6 +284,8 @@ sprag_result sprag_phases_take(sprag_phases *w, sprag_system *system, sprag_scra
     w->v = SPRAG_TAKE(scratch, system->size, double);
     w->dv = SPRAG_TAKE(scratch, system->size, double);
     w->good = SPRAG_TAKE(scratch, system->size, double);
+    w->last = SPRAG_TAKE(scratch, system->size, double);
     w->bound = SPRAG_TAKE(scratch, system->points, double);
+    w->coefficient = SPRAG_TAKE(scratch, system->cones, double);
     return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
 }

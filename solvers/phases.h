@@ -1,7 +1,7 @@
 // The implicit Stribeck method on any system: four phases, each tried when the one before fails.
 //   A  direct: Newton on the coupled equations, updates limited in direction
 //   B  polish: A again, from the solution with frozen friction bounds
-//   C  continuation in the stiction tolerance, from a soft one down
+//   C  continuation from a problem with a soft stiction tolerance, or without friction, to ours
 //   D  lagged: friction bounds frozen at the last estimate, a convex problem, in a few passes
 // A to C end at a root of the coupled equations, D near one.
 #ifndef SPRAG_PHASES_H
@@ -17,12 +17,18 @@ typedef struct sprag_phases {
     bool direct;          // A and C, and B if it has passes; otherwise D at once
     int max_iterations;   // of A, and of every stage of C
     int patience;         // updates without a new least residual, after which it goes in circles
-    int max_continuation; // of C in all
+    int max_continuation; // of C, of every path
+    int paths;            // of C, 1 to 4
+    double softest;       // m/s, stiction tolerance that C starts from
+    double stride;        // first step of C, as a part of its path
+    bool extrapolates;    // C: steps grow, and start where the last two point
     int polish_passes;    // of B; 0: none
     int lagged_passes;    // of D; 0: none
     sprag_system *system;
-    double *v;                 // the solution: size velocities
-    double *dv, *good, *bound; // size, size, points
+    double *v;                // the solution: size velocities
+    double *dv, *good, *last; // size
+    double *bound;            // points
+    double *coefficient;      // cones
     sprag_stats stats;
 } sprag_phases;
 

@@ -118,16 +118,29 @@ static sprag_result begin(sprag_system *system, bool symmetric)
 }
 
 // A += Ja' GJ, rows x 6 each
+static inline void add_rows(double *restrict A, int rows, const double (*restrict Ja)[6],
+                            const double (*restrict GJ)[6])
+{
+    for (int i = 0; i < 6; i++) {
+        double sum[6];
+        memcpy(sum, A + 6 * i, sizeof sum);
+        for (int r = 0; r < rows; r++) {
+            for (int j = 0; j < 6; j++) {
+                sum[j] += Ja[r][i] * GJ[r][j];
+            }
+        }
+        memcpy(A + 6 * i, sum, sizeof sum);
+    }
+}
+
+// Counts that compilers know make the difference.
 static void add_product(double *restrict A, int rows, const double (*restrict Ja)[6],
                         const double (*restrict GJ)[6])
 {
-    for (int r = 0; r < rows; r++) {
-        for (int i = 0; i < 6; i++) {
-            double a = Ja[r][i];
-            for (int j = 0; j < 6; j++) {
-                A[6 * i + j] += a * GJ[r][j];
-            }
-        }
+    if (rows == 3) {
+        add_rows(A, 3, Ja, GJ);
+    } else {
+        add_rows(A, rows, Ja, GJ);
     }
 }
 
@@ -157,12 +170,14 @@ static void add_point(sprag_system *system, int p, const double G[6][6], bool sy
     double GJ[2][6][6];
     for (int side = 0; side < 2; side++) {
         for (int a = 0; stencil->node[side] != SPRAG_NOWHERE && a < dim; a++) {
-            memset(GJ[side][a], 0, sizeof GJ[side][a]);
+            double sum[6] = {0};
             for (int b = 0; b < dim; b++) {
-                if (G[a][b] != 0) {
-                    add_scaled(GJ[side][a], G[a][b], stencil->jacobian[side][b], 6);
+                double g = G[a][b];
+                for (int j = 0; g != 0 && j < 6; j++) {
+                    sum[j] += g * stencil->jacobian[side][b][j];
                 }
             }
+            memcpy(GJ[side][a], sum, sizeof sum);
         }
     }
     const double(*J[2])[6] = {stencil->jacobian[0], stencil->jacobian[1]};

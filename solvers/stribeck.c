@@ -45,6 +45,9 @@ static sprag_phases settings(const sprag_problem *problem, const sprag_system *s
                           .max_iterations = options->max_iterations,
                           .patience = 25,
                           .max_continuation = options->max_continuation,
+                          .paths = 1,
+                          .softest = 0.1,
+                          .stride = 1.0 / 3,
                           .polish_passes = system->bounded,
                           .lagged_passes = options->lagged_passes,
                           .stats = {.phase = '-', .stiction = stiction}};

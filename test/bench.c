@@ -4,6 +4,7 @@
 //   bench steps [MODEL...]: the stepper alone, without collision, method against method
 //   bench overhead: method=ode against stock that nobody stands in for
 //   bench factor: bench_factor.c
+//   bench general: bench_general.c
 //
 // Methods take one step each in turn, so that what else the machine does meets all of them; ratios
 // are medians over the steps that both took. Each method first steps its own scene, wherever it
@@ -29,7 +30,8 @@
 
 typedef void line_fn(const char *format, ...);
 
-void bench_factor(line_fn *line); // bench_factor.c
+void bench_factor(line_fn *line);  // bench_factor.c
+void bench_general(line_fn *line); // bench_general.c
 
 // ---- output
 
@@ -624,7 +626,7 @@ static void bench_overhead(void)
 static int usage(FILE *to, int code)
 {
     fputs("bench steps [--csv] [--budget=S] [MODEL...] | bench overhead [--csv] | bench factor "
-          "[--csv]\n",
+          "[--csv] | bench general [--csv]\n",
           to);
     return code;
 }
@@ -654,6 +656,9 @@ int main(int argc, char **argv)
     } else if (!strcmp(what, "factor") && optind == argc) {
         print_machine();
         bench_factor(line);
+    } else if (!strcmp(what, "general") && optind == argc) {
+        print_machine();
+        bench_general(line);
     } else {
         return usage(stderr, EXIT_FAILURE);
     }
