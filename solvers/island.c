@@ -177,6 +177,7 @@ static void prepare_equation(sprag_system *system, const island *island, int i)
     set_nodes(island, row->body, stencil->node, row->jacobian[0], row->jacobian[1], 1,
               &equation->offset);
     double w = inverse_mass_of(island, stencil->node, row->jacobian[0], row->jacobian[1]);
+    equation->inverse_mass = w;
     equation->yield = yield_of(row->compliance / step, island->row_softness * w, w);
     system->bounded |= isfinite(row->lo) || isfinite(row->hi);
 }

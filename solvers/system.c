@@ -75,6 +75,22 @@ void sprag_system_move(sprag_system *system, double *v, double alpha, const doub
     system->moved = alpha;
 }
 
+// The root of the sum of squares of all impulses, each in the metric of |D x|: what they are before
+// they cancel.
+static double gross_impulse(const sprag_system *system)
+{
+    double sum = 0;
+    for (int i = 0; i < system->points; i++) {
+        double normal = system->impulse[i][SPRAG_NORMAL];
+        sum += normal * normal * system->point[i].inverse_mass;
+    }
+    for (int i = 0; i < system->equations; i++) {
+        double impulse = system->row_impulse[i];
+        sum += impulse * impulse * system->equation[i].inverse_mass;
+    }
+    return sqrt(sum);
+}
+
 double sprag_system_residual(sprag_system *system, const double *v, double stiction,
                              const double *bound)
 {
@@ -94,7 +110,9 @@ double sprag_system_residual(sprag_system *system, const double *v, double stict
     for (int i = 0; i < system->size; i++) {
         r[i] = system->momentum_change[i] - r[i];
     }
-    return isfinite(scale) ? weighed(system, r) / fmax(scale, DBL_MIN) : INFINITY;
+    // Opposed rows may carry any load; what they balance to has the rounding of that.
+    scale = fmax(fmax(scale, 1e-8 * gross_impulse(system)), DBL_MIN);
+    return isfinite(scale) ? weighed(system, r) / scale : INFINITY;
 }
 
 // ---- matrix

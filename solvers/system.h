@@ -56,7 +56,8 @@ typedef struct sprag_point {
 
 typedef struct sprag_equation { // a row
     double offset, yield;
-    double lo, hi; // N s
+    double inverse_mass; // of its direction, 1/kg
+    double lo, hi;       // N s
 } sprag_equation;
 
 // What a system needs of its coordinates. J is that of all points (dim rows each) and equations.
