@@ -23,9 +23,10 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
 {
     dReal J[2][6 * ROWS_MAX] = {{0}}, rhs_cfm[2 * ROWS_MAX], lo_hi[2 * ROWS_MAX];
     int findex[ROWS_MAX];
+    dReal cfm = dWorldGetCFM(world);
     for (int k = 0; k < ROWS_MAX; k++) {
         rhs_cfm[2 * k] = 0;
-        rhs_cfm[2 * k + 1] = dWorldGetCFM(world);
+        rhs_cfm[2 * k + 1] = cfm;
         lo_hi[2 * k] = -dInfinity;
         lo_hi[2 * k + 1] = dInfinity;
         findex[k] = -1; // only contacts set it

@@ -45,14 +45,12 @@ static bool add_model(request *r, const char *name)
 
 const method *cli_find_method(const char *name, size_t length)
 {
-    for (const method *m = methods; m->name; m++) {
-        if (strlen(m->name) == length && memcmp(m->name, name, length) == 0) {
-            return m;
-        }
+    const method *m = method_find(name, length);
+    if (!m) {
+        fprintf(stderr, "sprag: no method is called \"%.*s\"; there are ", (int)length, name);
+        SAY_NAMES(methods);
     }
-    fprintf(stderr, "sprag: no method is called \"%.*s\"; there are ", (int)length, name);
-    SAY_NAMES(methods);
-    return NULL;
+    return m;
 }
 
 static bool add_method(request *r, const char *name, size_t length)

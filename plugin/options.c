@@ -187,16 +187,6 @@ static const char *nearest_option(slice name)
     return nearest;
 }
 
-static const method *method_named(slice name)
-{
-    for (const method *m = methods; m->name; m++) {
-        if (is(name, m->name)) {
-            return m;
-        }
-    }
-    return NULL;
-}
-
 // "ode, ode-step, stribeck", cut to fit
 static const char *method_names(char *text, size_t size)
 {
@@ -227,7 +217,7 @@ static bool refuse_entry(slice entry, char *message)
     char text[NAME_MAX_LENGTH + 4];
     const char *meant = nearest_option(entry);
     shown(entry, text);
-    if (method_named(entry)) {
+    if (method_find(entry.at, entry.length)) {
         snprintf(message, MESSAGE_MAX, "\"%s\" lacks its name; did you mean method=%s?", text,
                  text);
     } else if (meant) {
@@ -250,7 +240,7 @@ static bool refuse_value(const option *o, slice value, const char *what, char *m
 
 static bool read_method(const method **to, slice value, char *message)
 {
-    const method *m = method_named(value);
+    const method *m = method_find(value.at, value.length);
     if (!m) {
         char text[NAME_MAX_LENGTH + 4], names[MESSAGE_MAX / 2];
         snprintf(message, MESSAGE_MAX, "no method is called \"%s\"; there are %s",

@@ -33,6 +33,9 @@ typedef struct method {
 // The last one's name is NULL.
 extern const method methods[];
 
+// NULL if there is none of that name, of which only the first length bytes count.
+const method *method_find(const char *name, size_t length);
+
 // ---- options.c
 
 struct settings {

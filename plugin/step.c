@@ -21,6 +21,16 @@ const method methods[] = {
     {0},
 };
 
+const method *method_find(const char *name, size_t length)
+{
+    for (const method *m = methods; m->name; m++) {
+        if (strlen(m->name) == length && memcmp(m->name, name, length) == 0) {
+            return m;
+        }
+    }
+    return NULL;
+}
+
 double now_us(void)
 {
     struct timespec t;

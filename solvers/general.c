@@ -2,15 +2,11 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "solvers/chart.h"
 #include "solvers/convex.h"
-#include "solvers/dense.h"
 #include "solvers/phases.h"
-#include "solvers/space6.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -30,22 +26,11 @@ typedef struct complaint {
     int size;
 } complaint;
 
-static sprag_result bad(complaint *to, const char *format, ...)
-{
-    if (to->message && to->size > 0) {
-        va_list args;
-        va_start(args, format);
-        vsnprintf(to->message, (size_t)to->size, format, args);
-        va_end(args);
-    }
-    return SPRAG_BAD_PROBLEM;
-}
-
 static sprag_result check_array(complaint *to, const char *name, const double *x, int rows,
                                 int columns, double least)
 {
     if (!x && rows > 0 && columns > 0) {
-        return bad(to, "%s is missing", name);
+        return sprag_bad_problem(to->message, to->size, "%s is missing", name);
     }
     size_t count = (size_t)rows * (size_t)columns;
     int faults = 0; // vectors first; which entry it is only matters if there is one
@@ -56,10 +41,10 @@ static sprag_result check_array(complaint *to, const char *name, const double *x
         for (int j = 0; j < columns; j++) {
             double e = x[(size_t)i * (size_t)columns + (size_t)j];
             if ((!isfinite(e) || e < least) && columns > 1) {
-                return bad(to, "%s[%d][%d] is %g", name, i, j, e);
+                return sprag_bad_problem(to->message, to->size, "%s[%d][%d] is %g", name, i, j, e);
             }
             if (!isfinite(e) || e < least) {
-                return bad(to, "%s[%d] is %g", name, i, e);
+                return sprag_bad_problem(to->message, to->size, "%s[%d] is %g", name, i, e);
             }
         }
     }
@@ -71,7 +56,9 @@ static sprag_result check_mass(complaint *to, const double *M, int n)
     for (int i = 0; i < n; i++) {
         const double *row = M + (size_t)i * (size_t)n;
         if (!(row[i] > 0)) {
-            return bad(to, "mass[%d][%d] is %g, a diagonal entry must be positive", i, i, row[i]);
+            return sprag_bad_problem(to->message, to->size,
+                                     "mass[%d][%d] is %g, a diagonal entry must be positive", i, i,
+                                     row[i]);
         }
         for (int j = 0; j < i; j++) {
             double other = M[(size_t)j * (size_t)n + (size_t)i];
@@ -80,8 +67,9 @@ static sprag_result check_mass(complaint *to, const double *M, int n)
             }
             double scale = sqrt(row[i] * M[(size_t)j * (size_t)n + (size_t)j]);
             if (!(fabs(row[j] - other) <= 1e-9 * scale)) {
-                return bad(to, "mass[%d][%d] is %g, but mass[%d][%d] is %g", i, j, row[j], j, i,
-                           other);
+                return sprag_bad_problem(to->message, to->size,
+                                         "mass[%d][%d] is %g, but mass[%d][%d] is %g", i, j, row[j],
+                                         j, i, other);
             }
         }
     }
@@ -91,20 +79,27 @@ static sprag_result check_mass(complaint *to, const double *M, int n)
 static sprag_result check_options(complaint *to, const sprag_general_options *o)
 {
     if (!(o->stiction_tolerance > 0) || !isfinite(o->stiction_tolerance)) {
-        return bad(to, "stiction_tolerance is %g, it must be positive", o->stiction_tolerance);
+        return sprag_bad_problem(to->message, to->size,
+                                 "stiction_tolerance is %g, it must be positive",
+                                 o->stiction_tolerance);
     }
     if (!(o->relative_tolerance > 0) || !(o->relative_tolerance < 1)) {
-        return bad(to, "relative_tolerance is %g, it must be between 0 and 1",
-                   o->relative_tolerance);
+        return sprag_bad_problem(to->message, to->size,
+                                 "relative_tolerance is %g, it must be between 0 and 1",
+                                 o->relative_tolerance);
     }
     if (!(o->theta_max > 0) || !(o->theta_max <= pi)) {
-        return bad(to, "theta_max is %g, it must be between 0 and pi", o->theta_max);
+        return sprag_bad_problem(to->message, to->size,
+                                 "theta_max is %g, it must be between 0 and pi", o->theta_max);
     }
     if (o->max_iterations < 1) {
-        return bad(to, "max_iterations is %d, it must be positive", o->max_iterations);
+        return sprag_bad_problem(to->message, to->size, "max_iterations is %d, it must be positive",
+                                 o->max_iterations);
     }
     if (!(o->residual_tolerance > 0)) {
-        return bad(to, "residual_tolerance is %g, it must be positive", o->residual_tolerance);
+        return sprag_bad_problem(to->message, to->size,
+                                 "residual_tolerance is %g, it must be positive",
+                                 o->residual_tolerance);
     }
     return SPRAG_OK;
 }
@@ -114,10 +109,11 @@ static sprag_result check(complaint *to, const sprag_general_problem *p,
 {
     int nv = p->velocities, nc = p->contacts;
     if (nv < 0 || nc < 0) {
-        return bad(to, "%s is negative", nv < 0 ? "velocities" : "contacts");
+        return sprag_bad_problem(to->message, to->size, "%s is negative",
+                                 nv < 0 ? "velocities" : "contacts");
     }
     if (!(p->step > 0) || !isfinite(p->step)) {
-        return bad(to, "step is %g, it must be positive", p->step);
+        return sprag_bad_problem(to->message, to->size, "step is %g, it must be positive", p->step);
     }
     const struct {
         const char *name;
@@ -142,265 +138,6 @@ static sprag_result check(complaint *to, const sprag_general_problem *p,
         }
     }
     return check_mass(to, p->mass, nv) != SPRAG_OK ? SPRAG_BAD_PROBLEM : check_options(to, options);
-}
-
-// ---- which space
-
-// The velocities as nodes of up to six, where the mass matrix and the contacts allow it.
-typedef struct chart {
-    int *place;     // velocity -> place in the system
-    int nodes;      // 0: dense, and places are the velocities' own
-    int (*node)[2]; // contact -> nodes that it touches
-} chart;
-
-static bool touches(const sprag_general_problem *p, int contact, int velocity)
-{
-    size_t nv = (size_t)p->velocities, at = (size_t)velocity, c = (size_t)contact;
-    return p->normal_jacobian[c * nv + at] != 0 || p->tangent_jacobian[2 * c * nv + at] != 0 ||
-           p->tangent_jacobian[(2 * c + 1) * nv + at] != 0;
-}
-
-// The nodes that a contact touches. false if there are more than two.
-static bool touch(const sprag_general_problem *p, const chart *chart, int contact, int node[2])
-{
-    node[0] = node[1] = SPRAG_NOWHERE;
-    for (int i = 0; i < p->velocities; i++) {
-        int here = chart->place[i] / 6;
-        if (here == node[0] || here == node[1] || !touches(p, contact, i)) {
-            continue;
-        }
-        if (node[0] == SPRAG_NOWHERE) {
-            node[0] = here;
-        } else if (node[1] == SPRAG_NOWHERE) {
-            node[1] = here;
-        } else {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool touch_all(const sprag_general_problem *p, chart *chart)
-{
-    for (int c = 0; c < p->contacts; c++) {
-        if (!touch(p, chart, c, chart->node[c])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-// Six velocities a body, one body after the other, as most write them.
-static bool take_in_order(const sprag_general_problem *p, chart *chart)
-{
-    int nv = p->velocities;
-    for (int i = 0; i < nv; i++) {
-        const double *row = p->mass + (size_t)i * (size_t)nv;
-        for (int j = 0; j < i - i % 6; j++) {
-            if (row[j] != 0) {
-                return false;
-            }
-        }
-        chart->place[i] = i;
-    }
-    chart->nodes = (nv + 5) / 6;
-    for (int c = 0; c < p->contacts; c++) {
-        const double *n = p->normal_jacobian + (size_t)c * (size_t)nv;
-        const double *s = p->tangent_jacobian + 2 * (size_t)c * (size_t)nv, *t = s + nv;
-        int touched = 0, *node = chart->node[c];
-        node[0] = node[1] = SPRAG_NOWHERE;
-        for (int i = 0; i < chart->nodes; i++) {
-            int any = 0;
-            for (int k = 6 * i; k < 6 * i + 6 && k < nv; k++) {
-                any |= (n[k] != 0) | (s[k] != 0) | (t[k] != 0);
-            }
-            if (any && touched == 2) {
-                return false;
-            }
-            if (any) {
-                node[touched++] = i;
-            }
-        }
-    }
-    return true;
-}
-
-static int root_of(int *parent, int i)
-{
-    while (parent[i] != i) {
-        parent[i] = parent[parent[i]];
-        i = parent[i];
-    }
-    return i;
-}
-
-// What a velocity touches, as a number: a sum over contacts. Two velocities that differ may have
-// the same by mischance; touch_all finds that.
-static uint64_t mark_of(int contact)
-{
-    uint64_t x = (uint64_t)contact + 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
-typedef struct cluster { // velocities that the mass matrix couples
-    uint64_t mark;
-    int size, node;
-} cluster;
-
-// In any other order: velocities that the mass matrix couples go together, and so do others that
-// touch the same contacts.
-static bool take_by_touch(const sprag_general_problem *p, chart *chart, int *parent,
-                          cluster *cluster, int *filled)
-{
-    int nv = p->velocities;
-    for (int i = 0; i < nv; i++) {
-        parent[i] = i;
-        for (int j = 0; j < i; j++) {
-            if (p->mass[(size_t)i * (size_t)nv + (size_t)j] != 0) {
-                parent[root_of(parent, i)] = root_of(parent, j);
-            }
-        }
-    }
-    for (int i = 0; i < nv; i++) {
-        cluster[root_of(parent, i)].size++;
-        cluster[i].node = -1;
-    }
-    for (int c = 0; c < p->contacts; c++) {
-        for (int i = 0; i < nv; i++) {
-            int root = root_of(parent, i);
-            if (cluster[root].node != c && touches(p, c, i)) {
-                cluster[root].node = c; // seen
-                cluster[root].mark += mark_of(c);
-            }
-        }
-    }
-    chart->nodes = 0;
-    int *first = filled + nv; // cluster of a node
-    for (int i = 0; i < nv; i++) {
-        cluster[i].node = -1;
-    }
-    for (int i = 0; i < nv; i++) {
-        struct cluster *mine = &cluster[root_of(parent, i)];
-        for (int n = 0; mine->node < 0 && n < chart->nodes; n++) {
-            if (cluster[first[n]].mark == mine->mark && filled[n] + mine->size <= 6) {
-                mine->node = n;
-                filled[n] += mine->size;
-            }
-        }
-        if (mine->node < 0) {
-            if (mine->size > 6) {
-                return false;
-            }
-            first[chart->nodes] = (int)(mine - cluster);
-            filled[chart->nodes] = mine->size;
-            mine->node = chart->nodes++;
-        }
-    }
-    memset(filled, 0, (size_t)nv * sizeof *filled);
-    for (int i = 0; i < nv; i++) {
-        int node = cluster[root_of(parent, i)].node;
-        chart->place[i] = 6 * node + filled[node]++;
-    }
-    return touch_all(p, chart);
-}
-
-static bool choose_chart(const sprag_general_problem *p, chart *chart, sprag_scratch *scratch)
-{
-    int nv = p->velocities;
-    chart->place = SPRAG_TAKE(scratch, nv, int);
-    chart->node = SPRAG_TAKE(scratch, p->contacts, int[2]);
-    if (scratch->failed) {
-        return false;
-    }
-    if (take_in_order(p, chart)) {
-        return true;
-    }
-    int *work = SPRAG_TAKE(scratch, 3 * (size_t)nv, int);
-    cluster *clusters = SPRAG_TAKE(scratch, nv, cluster);
-    if (scratch->failed) {
-        return false;
-    }
-    if (!take_by_touch(p, chart, work, clusters, work + nv)) {
-        for (int i = 0; i < nv; i++) {
-            chart->place[i] = i;
-        }
-        chart->nodes = 0;
-    }
-    return true;
-}
-
-static const double *jacobian_row(const sprag_general_problem *p, int contact, int k)
-{
-    size_t nv = (size_t)p->velocities, c = (size_t)contact;
-    return k == 0 ? p->normal_jacobian + c * nv
-                  : p->tangent_jacobian + (2 * c + (size_t)k - 1) * nv;
-}
-
-static sprag_result take_bodies(const sprag_general_problem *p, const chart *chart,
-                                sprag_system *system, sprag_scratch *scratch)
-{
-    sprag_space6 *space = SPRAG_TAKE(scratch, 1, sprag_space6);
-    if (!space || sprag_space6_take(space, system, chart->nodes, scratch) != SPRAG_OK) {
-        return SPRAG_NO_MEMORY;
-    }
-    for (int node = 0; node < chart->nodes; node++) {
-        for (int k = 0; k < 6; k++) {
-            space->mass[node][7 * k] = 1; // of places that no velocity takes
-        }
-    }
-    int nv = p->velocities;
-    int *velocity = SPRAG_TAKE(scratch, 6 * (size_t)chart->nodes, int); // place -> velocity + 1
-    if (!velocity) {
-        return SPRAG_NO_MEMORY;
-    }
-    for (int i = 0; i < nv; i++) {
-        velocity[chart->place[i]] = i + 1;
-    }
-    for (int a = 0; a < 6 * chart->nodes; a++) {
-        int node = a / 6, first = 6 * node;
-        for (int k = 0; velocity[a] && k < 6; k++) {
-            if (velocity[first + k]) {
-                space->mass[node][6 * (a - first) + k] =
-                    p->mass[(size_t)(velocity[a] - 1) * (size_t)nv +
-                            (size_t)(velocity[first + k] - 1)];
-            }
-        }
-    }
-    for (int c = 0; c < p->contacts; c++) {
-        sprag_stencil *stencil = &space->point[c];
-        memcpy(stencil->node, chart->node[c], sizeof stencil->node);
-        for (int side = 0; side < 2; side++) {
-            const int *at = velocity + 6 * stencil->node[side];
-            for (int k = 0; stencil->node[side] != SPRAG_NOWHERE && k < 3; k++) {
-                const double *row = jacobian_row(p, c, k);
-                for (int i = 0; i < 6; i++) {
-                    stencil->jacobian[side][k][i] = at[i] ? row[at[i] - 1] : 0;
-                }
-            }
-        }
-    }
-    return SPRAG_OK;
-}
-
-static sprag_result take_dense(const sprag_general_problem *p, sprag_system *system,
-                               sprag_scratch *scratch)
-{
-    size_t nv = (size_t)p->velocities;
-    sprag_dense *dense = SPRAG_TAKE(scratch, 1, sprag_dense);
-    double *jacobian = SPRAG_TAKE(scratch, 3 * (size_t)p->contacts * nv, double);
-    if (scratch->failed) {
-        return SPRAG_NO_MEMORY;
-    }
-    for (int c = 0; c < p->contacts; c++) {
-        for (int k = 0; k < 3; k++) {
-            memcpy(jacobian + (3 * (size_t)c + (size_t)k) * nv, jacobian_row(p, c, k),
-                   nv * sizeof *jacobian);
-        }
-    }
-    system->size = p->velocities;
-    return sprag_dense_take(dense, system, p->mass, jacobian, scratch);
 }
 
 // ---- the system
@@ -432,7 +169,7 @@ static void prepare_point(const sprag_general_problem *p, const sprag_general_op
 }
 
 // v* = M^-1 p*. SPRAG_SINGULAR if the mass is not positive definite.
-static sprag_result free_velocity(const sprag_general_problem *p, const chart *chart,
+static sprag_result free_velocity(const sprag_general_problem *p, const sprag_chart *chart,
                                   sprag_system *system)
 {
     sprag_result result = system->space->begin(system, true);
@@ -449,13 +186,12 @@ static sprag_result free_velocity(const sprag_general_problem *p, const chart *c
 }
 
 static sprag_result prepare(const sprag_general_problem *p, const sprag_general_options *options,
-                            const chart *chart, const double *guess, sprag_system *system,
+                            const sprag_chart *chart, const double *guess, sprag_system *system,
                             sprag_scratch *scratch)
 {
     *system = (sprag_system){
         .step = p->step, .points = p->contacts, .cones = p->contacts, .convex = true};
-    sprag_result result =
-        chart->nodes ? take_bodies(p, chart, system, scratch) : take_dense(p, system, scratch);
+    sprag_result result = sprag_chart_take(p, chart, system, scratch);
     if (result != SPRAG_OK || sprag_system_take(system, scratch) != SPRAG_OK) {
         return SPRAG_NO_MEMORY;
     }
@@ -544,7 +280,7 @@ static void write_forces(const sprag_general_problem *p, const sprag_system *sys
                 force;
             *(k == 0 ? &solution->normal_velocity[c] : &solution->tangent_velocity[2 * c + k - 1]) =
                 system->slip[c][k];
-            const double *row = jacobian_row(p, c, k);
+            const double *row = sprag_jacobian_row(p, c, k);
             for (size_t i = 0; i < nv; i++) {
                 solution->generalized_force[i] += force * row[i];
                 solution->generalized_friction[i] += k == 0 ? 0 : force * row[i];
@@ -565,13 +301,13 @@ sprag_result sprag_general_solve(const sprag_general_problem *problem,
         return SPRAG_BAD_PROBLEM;
     }
     sprag_system system;
-    chart chart;
-    if (!choose_chart(problem, &chart, scratch)) {
+    sprag_chart chart;
+    if (!sprag_chart_choose(problem, &chart, scratch)) {
         return SPRAG_NO_MEMORY;
     }
     sprag_result result = prepare(problem, options, &chart, solution->velocity, &system, scratch);
     if (result == SPRAG_SINGULAR) {
-        return bad(&to, "mass is not positive definite");
+        return sprag_bad_problem(message, size, "mass is not positive definite");
     }
     sprag_phases w = {0};
     if (stats) {

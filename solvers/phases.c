@@ -131,16 +131,16 @@ static sprag_result polish(sprag_phases *w)
     enum { POLISH = 15 };
     sprag_result result = SPRAG_NOT_CONVERGED;
     for (int pass = 0; pass < w->polish_passes && result != SPRAG_OK; pass++) {
+        if (pass > 0) { // back to the frozen solution, for its impulses
+            copy(w->v, w->good, w->system->size);
+            sprag_system_place(w->system, w->v);
+            sprag_system_residual(w->system, w->v, w->stiction, w->bound);
+        }
         if (frozen_pass(w, pass) == SPRAG_NO_MEMORY) {
             return SPRAG_NO_MEMORY;
         }
         copy(w->good, w->v, w->system->size);
         result = newton(w, w->stiction, w->tolerance, POLISH);
-        if (result != SPRAG_OK) { // back to the frozen solution, for its impulses
-            copy(w->v, w->good, w->system->size);
-            sprag_system_place(w->system, w->v);
-            sprag_system_residual(w->system, w->v, w->stiction, w->bound);
-        }
     }
     return result;
 }
@@ -236,7 +236,7 @@ static double bound_error(const sprag_phases *w)
 }
 
 // D: frozen bounds, in passes that bring them towards the normal impulses. Accepted with what is
-// left of the difference: an error of the friction bound, never one of momentum.
+// left of the difference, an error of the friction bound, once momentum balances acceptably.
 static sprag_result lagged(sprag_phases *w)
 {
     static const double acceptable = 1e-3;

@@ -2,21 +2,8 @@
 #include "solvers/problem.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 #include "solvers/linalg.h"
-
-static sprag_result bad(char *message, int size, const char *format, ...)
-{
-    if (message && size > 0) {
-        va_list args;
-        va_start(args, format);
-        vsnprintf(message, (size_t)size, format, args);
-        va_end(args);
-    }
-    return SPRAG_BAD_PROBLEM;
-}
 
 static bool finite_all(const double *x, int n)
 {
@@ -115,25 +102,25 @@ static const char *row_fault(const sprag_row *row, int bodies)
 sprag_result sprag_problem_check(const sprag_problem *problem, char *message, int size)
 {
     if (!(problem->step > 0) || !isfinite(problem->step)) {
-        return bad(message, size, "step is %g s, it must be positive", problem->step);
+        return sprag_bad_problem(message, size, "step is %g s, it must be positive", problem->step);
     }
     if (problem->bodies < 0 || problem->contacts < 0 || problem->rows < 0) {
-        return bad(message, size, "negative number of bodies, contacts or rows");
+        return sprag_bad_problem(message, size, "negative number of bodies, contacts or rows");
     }
     const char *fault = NULL;
     for (int i = 0; i < problem->bodies; i++) {
         if ((fault = body_fault(&problem->body[i]))) {
-            return bad(message, size, "body %d: %s", i, fault);
+            return sprag_bad_problem(message, size, "body %d: %s", i, fault);
         }
     }
     for (int i = 0; i < problem->contacts; i++) {
         if ((fault = contact_fault(&problem->contact[i], problem->bodies))) {
-            return bad(message, size, "contact %d: %s", i, fault);
+            return sprag_bad_problem(message, size, "contact %d: %s", i, fault);
         }
     }
     for (int i = 0; i < problem->rows; i++) {
         if ((fault = row_fault(&problem->row[i], problem->bodies))) {
-            return bad(message, size, "row %d: %s", i, fault);
+            return sprag_bad_problem(message, size, "row %d: %s", i, fault);
         }
     }
     return SPRAG_OK;

@@ -1,5 +1,8 @@
 #include "solvers/result.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 const char *sprag_result_name(sprag_result result)
 {
     switch (result) {
@@ -15,4 +18,15 @@ const char *sprag_result_name(sprag_result result)
         return "no memory";
     }
     return "unknown result";
+}
+
+sprag_result sprag_bad_problem(char *message, int size, const char *format, ...)
+{
+    if (message && size > 0) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(message, (size_t)size, format, args);
+        va_end(args);
+    }
+    return SPRAG_BAD_PROBLEM;
 }

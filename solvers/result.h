@@ -13,6 +13,10 @@ typedef enum sprag_result {
 // "ok", "not converged", ...
 const char *sprag_result_name(sprag_result result);
 
+// SPRAG_BAD_PROBLEM, with a line in message (size bytes; NULL for none) on what is bad.
+sprag_result sprag_bad_problem(char *message, int size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 // One update of the velocities.
 typedef struct sprag_iteration {
     char phase;

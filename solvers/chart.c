@@ -1,0 +1,287 @@
+#include "solvers/chart.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "solvers/dense.h"
+#include "solvers/space6.h"
+
+static bool touches(const sprag_general_problem *p, int contact, int velocity)
+{
+    size_t nv = (size_t)p->velocities, at = (size_t)velocity, c = (size_t)contact;
+    return p->normal_jacobian[c * nv + at] != 0 || p->tangent_jacobian[2 * c * nv + at] != 0 ||
+           p->tangent_jacobian[(2 * c + 1) * nv + at] != 0;
+}
+
+// The nodes that a contact touches. false if there are more than two.
+static bool touch(const sprag_general_problem *p, const sprag_chart *chart, int contact,
+                  int node[2])
+{
+    node[0] = node[1] = SPRAG_NOWHERE;
+    for (int i = 0; i < p->velocities; i++) {
+        int here = chart->place[i] / 6;
+        if (here == node[0] || here == node[1] || !touches(p, contact, i)) {
+            continue;
+        }
+        if (node[0] == SPRAG_NOWHERE) {
+            node[0] = here;
+        } else if (node[1] == SPRAG_NOWHERE) {
+            node[1] = here;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool touch_all(const sprag_general_problem *p, sprag_chart *chart)
+{
+    for (int c = 0; c < p->contacts; c++) {
+        if (!touch(p, chart, c, chart->node[c])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Six velocities a body, one body after the other, as most write them.
+static bool take_in_order(const sprag_general_problem *p, sprag_chart *chart)
+{
+    int nv = p->velocities;
+    for (int i = 0; i < nv; i++) {
+        const double *row = p->mass + (size_t)i * (size_t)nv;
+        for (int j = 0; j < i - i % 6; j++) {
+            if (row[j] != 0) {
+                return false;
+            }
+        }
+        chart->place[i] = i;
+    }
+    chart->nodes = (nv + 5) / 6;
+    for (int c = 0; c < p->contacts; c++) {
+        const double *n = p->normal_jacobian + (size_t)c * (size_t)nv;
+        const double *s = p->tangent_jacobian + 2 * (size_t)c * (size_t)nv, *t = s + nv;
+        int touched = 0, *node = chart->node[c];
+        node[0] = node[1] = SPRAG_NOWHERE;
+        for (int i = 0; i < chart->nodes; i++) {
+            int any = 0;
+            for (int k = 6 * i; k < 6 * i + 6 && k < nv; k++) {
+                any |= (n[k] != 0) | (s[k] != 0) | (t[k] != 0);
+            }
+            if (any && touched == 2) {
+                return false;
+            }
+            if (any) {
+                node[touched++] = i;
+            }
+        }
+    }
+    return true;
+}
+
+static int root_of(int *parent, int i)
+{
+    while (parent[i] != i) {
+        parent[i] = parent[parent[i]];
+        i = parent[i];
+    }
+    return i;
+}
+
+// What a velocity touches, as a number: a sum over contacts. Two velocities that differ may have
+// the same by mischance; touch_all finds that.
+static uint64_t mark_of(int contact)
+{
+    uint64_t x = (uint64_t)contact + 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+typedef struct cluster { // velocities that the mass matrix couples
+    uint64_t mark;       // of the contacts that they touch
+    int size, node;      // velocities; -1: none yet
+    int seen;            // the last contact that was added to the mark
+} cluster;
+
+static void find_clusters(const sprag_general_problem *p, int *parent, cluster *cluster)
+{
+    int nv = p->velocities;
+    for (int i = 0; i < nv; i++) {
+        parent[i] = i;
+        for (int j = 0; j < i; j++) {
+            if (p->mass[(size_t)i * (size_t)nv + (size_t)j] != 0) {
+                parent[root_of(parent, i)] = root_of(parent, j);
+            }
+        }
+    }
+    for (int i = 0; i < nv; i++) {
+        cluster[root_of(parent, i)].size++;
+    }
+}
+
+static void mark_clusters(const sprag_general_problem *p, int *parent, cluster *cluster)
+{
+    for (int i = 0; i < p->velocities; i++) {
+        cluster[i].seen = -1;
+    }
+    for (int c = 0; c < p->contacts; c++) {
+        for (int i = 0; i < p->velocities; i++) {
+            int root = root_of(parent, i);
+            if (cluster[root].seen != c && touches(p, c, i)) {
+                cluster[root].seen = c;
+                cluster[root].mark += mark_of(c);
+            }
+        }
+    }
+}
+
+// Clusters of one mark share nodes. false if a cluster has more than six velocities.
+static bool assign_nodes(const sprag_general_problem *p, sprag_chart *chart, int *parent,
+                         cluster *cluster, int *filled, int *first)
+{
+    chart->nodes = 0;
+    for (int i = 0; i < p->velocities; i++) {
+        cluster[i].node = -1;
+    }
+    for (int i = 0; i < p->velocities; i++) {
+        struct cluster *mine = &cluster[root_of(parent, i)];
+        for (int n = 0; mine->node < 0 && n < chart->nodes; n++) {
+            if (cluster[first[n]].mark == mine->mark && filled[n] + mine->size <= 6) {
+                mine->node = n;
+                filled[n] += mine->size;
+            }
+        }
+        if (mine->size > 6) {
+            return false;
+        }
+        if (mine->node < 0) {
+            first[chart->nodes] = (int)(mine - cluster);
+            filled[chart->nodes] = mine->size;
+            mine->node = chart->nodes++;
+        }
+    }
+    return true;
+}
+
+// In any other order: velocities that the mass matrix couples go together, and so do others that
+// touch the same contacts. work: 3 nv.
+static bool take_by_touch(const sprag_general_problem *p, sprag_chart *chart, cluster *cluster,
+                          int *work)
+{
+    int nv = p->velocities, *parent = work, *filled = work + nv, *first = work + 2 * nv;
+    find_clusters(p, parent, cluster);
+    mark_clusters(p, parent, cluster);
+    if (!assign_nodes(p, chart, parent, cluster, filled, first)) {
+        return false;
+    }
+    memset(filled, 0, (size_t)nv * sizeof *filled);
+    for (int i = 0; i < nv; i++) {
+        int node = cluster[root_of(parent, i)].node;
+        chart->place[i] = 6 * node + filled[node]++;
+    }
+    return touch_all(p, chart);
+}
+
+bool sprag_chart_choose(const sprag_general_problem *p, sprag_chart *chart, sprag_scratch *scratch)
+{
+    int nv = p->velocities;
+    chart->place = SPRAG_TAKE(scratch, nv, int);
+    chart->node = SPRAG_TAKE(scratch, p->contacts, int[2]);
+    if (scratch->failed) {
+        return false;
+    }
+    if (take_in_order(p, chart)) {
+        return true;
+    }
+    int *work = SPRAG_TAKE(scratch, 3 * (size_t)nv, int);
+    cluster *clusters = SPRAG_TAKE(scratch, nv, cluster);
+    if (scratch->failed) {
+        return false;
+    }
+    if (!take_by_touch(p, chart, clusters, work)) {
+        for (int i = 0; i < nv; i++) {
+            chart->place[i] = i;
+        }
+        chart->nodes = 0;
+    }
+    return true;
+}
+
+const double *sprag_jacobian_row(const sprag_general_problem *p, int contact, int k)
+{
+    size_t nv = (size_t)p->velocities, c = (size_t)contact;
+    return k == 0 ? p->normal_jacobian + c * nv
+                  : p->tangent_jacobian + (2 * c + (size_t)k - 1) * nv;
+}
+
+static sprag_result take_bodies(const sprag_general_problem *p, const sprag_chart *chart,
+                                sprag_system *system, sprag_scratch *scratch)
+{
+    sprag_space6 *space = SPRAG_TAKE(scratch, 1, sprag_space6);
+    if (!space || sprag_space6_take(space, system, chart->nodes, scratch) != SPRAG_OK) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int node = 0; node < chart->nodes; node++) {
+        for (int k = 0; k < 6; k++) {
+            space->mass[node][7 * k] = 1; // of places that no velocity takes
+        }
+    }
+    int nv = p->velocities;
+    int *velocity = SPRAG_TAKE(scratch, 6 * (size_t)chart->nodes, int); // place -> velocity + 1
+    if (!velocity) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int i = 0; i < nv; i++) {
+        velocity[chart->place[i]] = i + 1;
+    }
+    for (int a = 0; a < 6 * chart->nodes; a++) {
+        int node = a / 6, first = 6 * node;
+        for (int k = 0; velocity[a] && k < 6; k++) {
+            if (velocity[first + k]) {
+                space->mass[node][6 * (a - first) + k] =
+                    p->mass[(size_t)(velocity[a] - 1) * (size_t)nv +
+                            (size_t)(velocity[first + k] - 1)];
+            }
+        }
+    }
+    for (int c = 0; c < p->contacts; c++) {
+        sprag_stencil *stencil = &space->point[c];
+        memcpy(stencil->node, chart->node[c], sizeof stencil->node);
+        for (int side = 0; side < 2; side++) {
+            const int *at = velocity + 6 * stencil->node[side];
+            for (int k = 0; stencil->node[side] != SPRAG_NOWHERE && k < 3; k++) {
+                const double *row = sprag_jacobian_row(p, c, k);
+                for (int i = 0; i < 6; i++) {
+                    stencil->jacobian[side][k][i] = at[i] ? row[at[i] - 1] : 0;
+                }
+            }
+        }
+    }
+    return SPRAG_OK;
+}
+
+static sprag_result take_dense(const sprag_general_problem *p, sprag_system *system,
+                               sprag_scratch *scratch)
+{
+    size_t nv = (size_t)p->velocities;
+    sprag_dense *dense = SPRAG_TAKE(scratch, 1, sprag_dense);
+    double *jacobian = SPRAG_TAKE(scratch, 3 * (size_t)p->contacts * nv, double);
+    if (scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int c = 0; c < p->contacts; c++) {
+        for (int k = 0; k < 3; k++) {
+            memcpy(jacobian + (3 * (size_t)c + (size_t)k) * nv, sprag_jacobian_row(p, c, k),
+                   nv * sizeof *jacobian);
+        }
+    }
+    system->size = p->velocities;
+    return sprag_dense_take(dense, system, p->mass, jacobian, scratch);
+}
+
+sprag_result sprag_chart_take(const sprag_general_problem *p, const sprag_chart *chart,
+                              sprag_system *system, sprag_scratch *scratch)
+{
+    return chart->nodes ? take_bodies(p, chart, system, scratch) : take_dense(p, system, scratch);
+}

@@ -1,0 +1,27 @@
+// Which space a problem in generalized coordinates is solved in: bodies with sparse matrices where
+// it falls into such, dense matrices otherwise.
+#ifndef SPRAG_CHART_H
+#define SPRAG_CHART_H
+
+#include "solvers/general.h"
+#include "solvers/system.h"
+
+// The velocities as nodes of up to six, where the mass matrix and the contacts allow it.
+typedef struct sprag_chart {
+    int *place;     // velocity -> place in the system
+    int nodes;      // 0: dense, and places are the velocities' own
+    int (*node)[2]; // contact -> nodes that it touches
+} sprag_chart;
+
+// false: no memory.
+bool sprag_chart_choose(const sprag_general_problem *problem, sprag_chart *chart,
+                        sprag_scratch *scratch);
+
+// Makes it the space of a system whose count of points is known.
+sprag_result sprag_chart_take(const sprag_general_problem *problem, const sprag_chart *chart,
+                              sprag_system *system, sprag_scratch *scratch);
+
+// Row of a contact: 0 normal, 1 and 2 tangents.
+const double *sprag_jacobian_row(const sprag_general_problem *problem, int contact, int k);
+
+#endif
