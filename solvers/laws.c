@@ -18,6 +18,11 @@ static void quadratic_profile(double square, double tolerance, double softening,
     }
 }
 
+double sprag_cone_tolerance(const sprag_cone *cone, double stiction)
+{
+    return fmax(stiction, cone->stiction) * cone->per_length;
+}
+
 // Impulse of one cone under a given bound (normal impulse, or the step if `force`), and, if asked
 // for, its derivatives: slope[i][j] = -d impulse_i / d slip_j, by_bound[i] = d impulse_i / d bound.
 static void cone_law(const sprag_cone *cone, const double *slip, double stiction, double bound,
@@ -36,7 +41,7 @@ static void cone_law(const sprag_cone *cone, const double *slip, double stiction
         return;
     }
     double largest = cone->coefficient * bound;
-    double tolerance = stiction * cone->per_length;
+    double tolerance = sprag_cone_tolerance(cone, stiction);
     bool slips = cone->slip_yield * largest > tolerance;
     if (slips) { // creep in proportion to the force, in series with stiction
         tolerance = cone->slip_yield * largest;

@@ -13,6 +13,9 @@
 
 #include "solvers/system.h"
 
+// The tolerance of a cone when the system asks for one, m/s or rad/s, without slip.
+double sprag_cone_tolerance(const sprag_cone *cone, double stiction);
+
 // slope, if asked for: -d impulse / d normal velocity.
 double sprag_normal_impulse(const sprag_system *system, const sprag_point *point,
                             double normal_velocity, double *slope);

@@ -299,7 +299,8 @@ bool sprag_system_cone_slip(const sprag_system *system, int i, int c, double sti
     if (isinf(cone->coefficient) || bound == 0) {
         return false;
     }
-    *tolerance = fmax(stiction * cone->per_length, cone->slip_yield * cone->coefficient * bound);
+    *tolerance =
+        fmax(sprag_cone_tolerance(cone, stiction), cone->slip_yield * cone->coefficient * bound);
     slip[1] = change[1] = 0;
     for (int k = 0; k < cone->axes; k++) {
         int at = cone->first + k;
