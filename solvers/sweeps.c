@@ -18,6 +18,8 @@ typedef struct swept_point {
     double inverse_mass[2];
     double offset[3];
     double coupling[3]; // column of the normal in J M^-1 J'
+    double give;        // 1 / (yield + coupling[0]), of a spring; 0: another law
+    int cone, cones;    // of w->cone: first, number of those that slide
     struct swept_roll *roll;
 } swept_point;
 
@@ -37,8 +39,12 @@ typedef struct swept_row {
 } swept_row;
 
 typedef struct swept_cone {
+    double coefficient; // as in sprag_cone
+    double slip_yield;
     double yield;     // m/s per N s: largest eigenvalue of its part of J M^-1 J'
     double tolerance; // of stiction
+    int first, axes;
+    bool bond, force;
 } swept_cone;
 
 typedef struct sweeps {
@@ -56,52 +62,49 @@ typedef struct sweeps {
 
 // ---- one contact, one row
 
+static inline double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 // The impulse that a cone asks for if its own part of the matrix were round: what it had, less the
 // slip that is left, cut to the bound. Returns the square of what changed, in the metric of energy.
-static double relax_cone(const sprag_cone *cone, const swept_cone *swept, double bound,
-                         const double *slip, double *impulse, double *change)
+static inline double relax_cone(const swept_cone *cone, double bound, const double *slip,
+                                double *impulse, double *change)
 {
-    double wanted[2] = {0, 0}, yield = cone->slip_yield, ratio, square = 0;
-    for (int k = 0; k < cone->axes; k++) {
-        wanted[k] = swept->yield * impulse[k] - slip[k];
-        square += wanted[k] * wanted[k];
+    bool two = cone->axes == 2;
+    double had[2] = {impulse[0], two ? impulse[1] : 0};
+    double x = cone->yield * had[0] - slip[0], y = two ? cone->yield * had[1] - slip[1] : 0;
+    double most = cone->coefficient * bound, square = x * x + y * y, ratio = 0;
+    if (cone->bond) {
+        ratio = 1 / (cone->yield + cone->slip_yield);
+    } else if (most > 0) {
+        double soft = cone->yield * most + larger(cone->tolerance, cone->slip_yield * most);
+        ratio = most / (square > soft * soft ? sqrt(square) : soft);
     }
-    if (isinf(cone->coefficient)) {
-        ratio = 1 / (swept->yield + yield);
-    } else {
-        double most = cone->coefficient * bound;
-        double soft = swept->yield * most + fmax(swept->tolerance, yield * most);
-        ratio = soft > 0 ? most / fmax(soft, sqrt(square)) : 0;
+    change[0] = ratio * x - had[0];
+    impulse[0] = ratio * x;
+    if (two) {
+        change[1] = ratio * y - had[1];
+        impulse[1] = ratio * y;
+        return cone->yield * (change[0] * change[0] + change[1] * change[1]);
     }
-    double sum = 0;
-    for (int k = 0; k < cone->axes; k++) {
-        double now = ratio * wanted[k];
-        change[k] = now - impulse[k];
-        impulse[k] = now;
-        sum += change[k] * change[k];
-    }
-    return swept->yield * sum;
+    return cone->yield * change[0] * change[0];
 }
 
-static double cone_bound(const sweeps *w, const sprag_cone *cone, double normal)
+static double relax_roll(sweeps *w, const swept_point *p, int i, double normal)
 {
-    return cone->force ? w->system->step : normal;
-}
-
-static double relax_roll(sweeps *w, const swept_point *p, const sprag_point *point, double normal)
-{
+    const sprag_point *point = &w->system->point[i];
     double change[3] = {0, 0, 0}, slip[3], sum = 0;
     for (int k = 0; k < 3; k++) {
         slip[k] = p->roll->offset[k] + dot3(p->roll->axis[k], p->v[0] + 3) -
                   dot3(p->roll->axis[k], p->v[1] + 3);
     }
-    for (int c = point->cone; c < point->cone + point->cones; c++) {
-        const sprag_cone *cone = &w->system->cone[c];
+    for (int c = p->cone + p->cones; c < point->cone + point->cones; c++) {
+        const swept_cone *cone = &w->cone[c];
         int first = cone->first - SPRAG_ROLL;
-        if (first >= 0) {
-            sum += relax_cone(cone, &w->cone[c], cone_bound(w, cone, normal), slip + first,
-                              p->roll->impulse + first, change + first);
-        }
+        sum += relax_cone(cone, cone->force ? w->system->step : normal, slip + first,
+                          p->roll->impulse + first, change + first);
     }
     for (int side = 0; side < 2; side++) {
         for (int k = 0; k < 3; k++) {
@@ -129,7 +132,6 @@ static inline void apply(const swept_point *p, const double change[3])
 static double relax_point(sweeps *w, int i)
 {
     const swept_point *p = &w->point[i];
-    const sprag_point *point = &w->system->point[i];
     const double *a = p->v[0], *b = p->v[1];
     double along[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
     double slip[3], change[3] = {0, 0, 0};
@@ -138,22 +140,21 @@ static double relax_point(sweeps *w, int i)
                   dot3(p->lever[1][k], b + 3);
     }
     double free = slip[0] - p->coupling[0] * p->impulse[0];
-    double normal = sprag_normal_balance(w->system, point, free, p->coupling[0]);
+    double normal =
+        p->give > 0 ? larger(0, -free * p->give)
+                    : sprag_normal_balance(w->system, &w->system->point[i], free, p->coupling[0]);
     change[0] = normal - p->impulse[0];
     p->impulse[0] = normal;
     slip[1] += p->coupling[1] * change[0];
     slip[2] += p->coupling[2] * change[0];
     double sum = p->coupling[0] * change[0] * change[0];
-    for (int c = point->cone; c < point->cone + point->cones; c++) {
-        const sprag_cone *cone = &w->system->cone[c];
-        int first = cone->first;
-        if (first < SPRAG_ROLL) {
-            sum += relax_cone(cone, &w->cone[c], cone_bound(w, cone, normal), slip + first,
-                              p->impulse + first, change + first);
-        }
+    for (int c = p->cone; c < p->cone + p->cones; c++) {
+        const swept_cone *cone = &w->cone[c];
+        sum += relax_cone(cone, cone->force ? w->system->step : normal, slip + cone->first,
+                          p->impulse + cone->first, change + cone->first);
     }
     apply(p, change);
-    return p->roll ? sum + relax_roll(w, p, point, normal) : sum;
+    return p->roll ? sum + relax_roll(w, p, i, normal) : sum;
 }
 
 static double relax_row(sweeps *w, int i)
@@ -206,16 +207,25 @@ static double product(const swept_point *p, int i, int j)
     return sum;
 }
 
-static void prepare_cones(sweeps *w, const swept_point *p, const sprag_point *point,
-                          double stiction)
+static void prepare_cones(sweeps *w, swept_point *p, const sprag_point *point, double stiction)
 {
+    p->cone = point->cone;
     for (int c = point->cone; c < point->cone + point->cones; c++) {
         const sprag_cone *cone = &w->system->cone[c];
         int i = cone->first, j = i + 1;
-        w->cone[c].tolerance = sprag_cone_tolerance(cone, stiction);
-        w->cone[c].yield = cone->axes == 1 ? product(p, i, i)
-                                           : largest_eigenvalue(product(p, i, i), product(p, i, j),
-                                                                product(p, j, j));
+        double yield = product(p, i, i);
+        if (cone->axes == 2) {
+            yield = largest_eigenvalue(yield, product(p, i, j), product(p, j, j));
+        }
+        w->cone[c] = (swept_cone){.coefficient = cone->coefficient,
+                                  .slip_yield = cone->slip_yield,
+                                  .yield = yield,
+                                  .tolerance = sprag_cone_tolerance(cone, stiction),
+                                  .first = cone->first,
+                                  .axes = cone->axes,
+                                  .bond = isinf(cone->coefficient),
+                                  .force = cone->force};
+        p->cones += cone->first < SPRAG_ROLL; // these come first
     }
 }
 
@@ -264,6 +274,7 @@ static void prepare_point(sweeps *w, int i, double stiction)
         p->coupling[k] = product(p, SPRAG_NORMAL, k);
     }
     prepare_cones(w, p, point, stiction);
+    p->give = point->law == SPRAG_SPRING ? 1 / (point->yield + p->coupling[0]) : 0;
     if (point->guess[SPRAG_NORMAL] > 0) {
         p->impulse[0] = point->guess[0];
         for (int k = 1; k < 3; k++) { // within its cone from the first sweep on
