@@ -472,6 +472,30 @@ START_TEST(method_can_change_between_steps)
 }
 END_TEST
 
+// A pool of the program's does not change a bit.
+START_TEST(pool_of_threads_changes_nothing)
+{
+    scene pooled = open_scene("method=stribeck"), alone = open_scene("method=stribeck");
+    dThreadingImplementationID threading = dThreadingAllocateMultiThreadedImplementation();
+    dThreadingThreadPoolID pool =
+        dThreadingAllocateThreadPool(4, 0, (unsigned)dAllocateMaskAll, NULL);
+    dThreadingThreadPoolServeMultiThreadedImplementation(pool, threading);
+    dWorldSetStepThreadingImplementation(
+        pooled.world, dThreadingImplementationGetFunctions(threading), threading);
+    for (int i = 0; i < 300; i++) {
+        step_scene(&pooled, i % 2 ? dWorldStep : dWorldQuickStep);
+        step_scene(&alone, i % 2 ? dWorldStep : dWorldQuickStep);
+        assert_same_scene(&pooled, &alone);
+    }
+    dThreadingImplementationShutdownProcessing(threading);
+    dThreadingFreeThreadPool(pool);
+    dWorldSetStepThreadingImplementation(pooled.world, NULL, NULL);
+    dThreadingFreeImplementation(threading);
+    close_scene(&pooled);
+    close_scene(&alone);
+}
+END_TEST
+
 static void *run_scene(void *data)
 {
     dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
@@ -1267,13 +1291,22 @@ END_TEST
 // ---- memory
 
 // From the system, while dWorldStep runs; after as many steps as it takes to meet the largest need.
+static const struct {
+    const char *model, *options;
+} settling[] = {{"stack", "method=stribeck"},
+                {"pile:20", "method=stribeck"},
+                {"heavy", "method=stribeck"},
+                {"pile:20", "stribeck.sweeps=0,stribeck.max_iterations=3"},
+                {"pile:20", "stribeck.direct_work=0"}};
+
+enum { SETTLING = sizeof settling / sizeof settling[0] };
+
 START_TEST(a_settled_scene_allocates_nothing)
 {
-    static const char *const name[] = {"stack", "pile:20", "heavy"};
     sprag_scene model;
-    ck_assert(sprag_scene_open(&model, sprag_model_find(name[_i]), 0));
+    ck_assert(sprag_scene_open(&model, sprag_model_find(settling[_i].model), 0));
     scene s = {.world = model.world, .space = model.space, .contacts = model.contacts};
-    configure(s.world, "method=stribeck");
+    configure(s.world, settling[_i].options);
     const world_state *state = world_find(s.world);
     long grown = 0;
     for (int i = 0; i < 2000; i++) {
@@ -1349,6 +1382,7 @@ int main(void)
     tcase_add_test(methods_, worlds_have_methods_of_their_own);
     tcase_add_test(methods_, method_can_change_between_steps);
     tcase_add_test(methods_, threads_step_worlds_at_once);
+    tcase_add_test(methods_, pool_of_threads_changes_nothing);
     tcase_add_test(methods_, a_new_world_at_an_old_address_starts_afresh);
     tcase_add_loop_test(methods_, a_bad_step_is_odes_own_error, 0, 4);
     tcase_add_test(methods_, a_step_of_no_world_is_odes_own_error);
@@ -1366,7 +1400,7 @@ int main(void)
     tcase_add_test(rest, moved_callbacks_come_in_stocks_order);
     tcase_add_test(rest, contact_feedback_carries_the_weight);
     tcase_add_test(rest, quick_step_draws_stocks_random_numbers);
-    tcase_add_loop_test(rest, a_settled_scene_allocates_nothing, 0, 3);
+    tcase_add_loop_test(rest, a_settled_scene_allocates_nothing, 0, SETTLING);
     tcase_add_loop_test(wrong, ode_takes_what_we_cannot_solve, 0, 2);
     tcase_add_test(wrong, ode_gets_no_bad_force_either);
     tcase_add_loop_test(wrong, however_rough_a_box_stays, 0, 9);
