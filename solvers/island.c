@@ -12,6 +12,7 @@ typedef struct island {
     int *node_of;                 // body -> node
     double (*inverse_inertia)[9]; // of the nodes, world axes
     double heaviest;              // kg
+    double change;                // m/s, of what a step changes
     double softness, row_softness;
 } island;
 
@@ -158,9 +159,13 @@ static void prepare_point(sprag_system *system, const island *island, int i, int
     prepare_cones(system, island, point, stencil);
     double w = inverse_mass_of(island, stencil->node, stencil->jacobian[0][SPRAG_NORMAL],
                                stencil->jacobian[1][SPRAG_NORMAL]);
-    // Sinking under a load grows with the load: the heaviest body of the island bounds it.
-    double soft =
-        fmax(island->softness * contact->softening, least) * fmin(w, 4 / island->heaviest);
+    // Sinking grows with the load and with the square of the step: the heaviest body of the island
+    // bounds it, and what a body falls in a step, relative to its size.
+    double fall = island->change * system->step, share = contact->softening;
+    if (lever > 0 && fall > 0.01 * lever) {
+        share *= 0.01 * lever / fall;
+    }
+    double soft = fmax(island->softness * share, least) * fmin(w, 4 / island->heaviest);
     point->yield = yield_of(contact->compliance / system->step, soft, w);
     for (int k = 0; k < 3; k++) {
         point->guess[k] = contact->guess[k] * system->step;
@@ -215,7 +220,7 @@ static int count_all_cones(const sprag_problem *problem)
     return cones;
 }
 
-sprag_result sprag_island_prepare(sprag_system *system, const sprag_problem *problem,
+sprag_result sprag_island_prepare(sprag_system *system, const sprag_problem *problem, double change,
                                   double softness, double row_softness, sprag_scratch *scratch,
                                   int **node_of)
 {
@@ -224,7 +229,8 @@ sprag_result sprag_island_prepare(sprag_system *system, const sprag_problem *pro
                              .cones = count_all_cones(problem),
                              .equations = problem->rows,
                              .convex = true};
-    island island = {.problem = problem, .softness = softness, .row_softness = row_softness};
+    island island = {
+        .problem = problem, .change = change, .softness = softness, .row_softness = row_softness};
     island.node_of = SPRAG_TAKE(scratch, problem->bodies, int);
     island.space = SPRAG_TAKE(scratch, 1, sprag_space6);
     if (scratch->failed) {

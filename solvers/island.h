@@ -5,9 +5,10 @@
 #include "solvers/problem.h"
 #include "solvers/space6.h"
 
-// softness, row_softness: least yield of contacts and rows, relative to their inverse mass.
-// *node_of: the node of every body, SPRAG_NOWHERE for kinematic ones.
-sprag_result sprag_island_prepare(sprag_system *system, const sprag_problem *problem,
+// softness, row_softness: least yield of contacts and rows, relative to their inverse mass; less
+// for contacts of bodies that are small beside what they fall in a step. change: m/s, of free
+// velocities in a step. *node_of: the node of every body, SPRAG_NOWHERE for kinematic ones.
+sprag_result sprag_island_prepare(sprag_system *system, const sprag_problem *problem, double change,
                                   double softness, double row_softness, sprag_scratch *scratch,
                                   int **node_of);
 

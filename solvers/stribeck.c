@@ -137,14 +137,14 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
         return result;
     }
     options = options ? options : &defaults;
+    speeds speeds = choose_speeds(problem, options);
     sprag_system system;
     int *node_of;
-    result = sprag_island_prepare(&system, problem, options->softness, options->row_softness,
-                                  scratch, &node_of);
+    result = sprag_island_prepare(&system, problem, speeds.scale, options->softness,
+                                  options->row_softness, scratch, &node_of);
     if (result != SPRAG_OK) {
         return result;
     }
-    speeds speeds = choose_speeds(problem, options);
     give_stiction(&system, &speeds);
     sprag_phases w = settings(&speeds, options);
     if (sprag_phases_take(&w, &system, scratch) != SPRAG_OK) {

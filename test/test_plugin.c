@@ -1297,7 +1297,7 @@ static const struct {
                 {"pile:20", "method=stribeck"},
                 {"heavy", "method=stribeck"},
                 {"pile:20", "stribeck.sweeps=0,stribeck.max_iterations=3"},
-                {"pile:20", "stribeck.direct_work=0"}};
+                {"stack", "stribeck.direct_work=0"}};
 
 enum { SETTLING = sizeof settling / sizeof settling[0] };
 
