@@ -1,0 +1,359 @@
+// Work against error: one pile of N bodies in one world, one stepper beside the other.
+//
+// The pile is settled once (bench_pile.c), and every stepper gets a scene of its own in that state.
+// They take one step each in turn, so that what else the machine does meets all of them, and from
+// then on each has to live with what it has done. Two scenes of 10 ms steps:
+//
+//   rest    nothing happens: nothing may move
+//   shaken  the bin runs round a circle of 3 cm, twice a second; since it is the bin that the scene
+//           stands still in, that is a turning sideways part of gravity, of half its size. Bodies
+//           roll, slide, stick and meet anew all the time
+//
+// The first half of the steps is to forget the start. In the second half, work (median time of the
+// stepper alone, without collision) and errors (bench_residue.c, the same lines for all) are taken
+// in turn, step about, so that reading forces costs nobody any time. Errors, besides those:
+//
+//   creep   m/s, mean way of a body over the second half, by its time; at rest
+//   gained  J/s, what total energy rises by in one step, all rises together; at rest
+//
+// Stock is as good as it can be here: the model's dContactApprox1 (friction bounded by the normal
+// force), ERP 0.2 and CFM 1e-10 as in ODE's defaults, over-relaxation 1.3 in QuickStep. Its source
+// has warm starting, but compiled out, and no other options. dWorldStep is left out where its time,
+// which grows with the cube of N, cannot be waited for, and so is any that would not end within its
+// budget, by its first step: those show "-".
+//
+// Stock's curve is what it can do in a given time: straight lines through QuickStep's points, in
+// logarithms, or the least that it or dWorldStep had reached in less. A row of ours shows its error
+// as a multiple of that at its own time: 1 is on the curve, less is below, and "worst" is the
+// largest of the four. To the left of QuickStep's first point, that point is stock's.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/scene.h"
+#include "test/bench.h"
+
+// ---- who competes
+
+typedef struct stepper {
+    const char *name, *options;
+    int iterations; // of QuickStep; 0: another stepper
+    int largest;    // bodies; 0: any
+    bool stock;
+} stepper;
+
+static const stepper known[] = {
+    {"ode-step", "method=ode-step", 0, 100, true},
+    {"ode-quick:20", "method=ode-quick", 20, 0, true},
+    {"ode-quick:100", "method=ode-quick", 100, 0, true},
+    {"ode-quick:1000", "method=ode-quick", 1000, 0, true},
+    {"stribeck", "method=stribeck", 0, 0, false},
+    {"lagged", "method=stribeck,stribeck.direct_bodies=0", 0, 0, false},
+};
+
+enum { KNOWN = sizeof known / sizeof *known, STEPPERS_MAX = KNOWN + 16, REFERENCE = 1 };
+
+// ---- what is done
+
+static const int usual_sizes[] = {30, 100, 300, 1000};
+
+static long steps_of(long size)
+{
+    return size <= 300 ? 100 : size <= 1000 ? 60 : size <= 3000 ? 40 : 20;
+}
+
+static const double shake = SPRAG_GRAVITY / 2; // m/s^2
+static const double turns = 2;                 // 1/s
+
+static void set_gravity(sprag_scene *scene, bool shaken)
+{
+    double angle = 2 * M_PI * turns * sprag_scene_time(scene), size = shaken ? shake : 0;
+    dWorldSetGravity(scene->world, size * cos(angle), size * sin(angle), -SPRAG_GRAVITY);
+}
+
+// ---- one competitor
+
+typedef struct contest {
+    const stepper *stepper;
+    bench_scene of;
+    bool taken;            // into the contest
+    const char *left;      // why it left, or NULL
+    double *us, *sorted;   // per step, NAN where none was timed
+    double (*begin)[3];    // m, positions at half time
+    double energy, gained; // J
+    residue residue;
+    double touching; // contacts, sum over the steps of the second half
+} contest;
+
+// The figures of a row, by which steppers are compared.
+enum { DEPTH, DEPTH_MAX, SLIP, CONE, FIGURES };
+
+typedef struct result {
+    const contest *of;
+    double us, figure[FIGURES];
+} result;
+
+static void contest_open(contest *c, const stepper *s, const bench_scene *settled, long steps)
+{
+    const sprag_model *model = settled->scene.model;
+    *c = (contest){.stepper = s, .taken = !s->largest || model->size <= s->largest};
+    if (!c->taken) {
+        c->left = "too large";
+        return;
+    }
+    c->us = bench_allocate((size_t)steps, sizeof *c->us);
+    c->sorted = bench_allocate((size_t)steps, sizeof *c->sorted);
+    c->begin = bench_allocate((size_t)model->size, sizeof *c->begin);
+    bench_open(&c->of, model, s->options, s->iterations ? s->iterations : 20);
+    bench_copy_state(&c->of.scene, &settled->scene);
+}
+
+static void contest_close(contest *c)
+{
+    if (c->taken) {
+        sprag_scene_close(&c->of.scene);
+        free(c->us);
+        free(c->sorted);
+        free(c->begin);
+    }
+}
+
+static void contest_step(contest *c, long k, long steps, bool shaken, double weight)
+{
+    sprag_scene *scene = &c->of.scene;
+    bool judged = k >= steps / 2, watched = k % 2;
+    set_gravity(scene, shaken);
+    for (int i = 0; i < scene->bodies && k == steps / 2; i++) {
+        memcpy(c->begin[i], dBodyGetPosition(scene->body[i]), sizeof c->begin[i]);
+    }
+    if (watched) {
+        residue_begin(scene);
+    }
+    bench_step(&c->of);
+    c->us[k] = judged && !watched ? bench_stepper_us : NAN;
+    if (watched) {
+        residue unused;
+        residue_end(judged ? &c->residue : &unused, weight);
+    }
+    c->gained += judged ? fmax(scene->energy - c->energy, 0) : 0;
+    c->touching += judged ? scene->touching : 0;
+    c->energy = scene->energy;
+    if (scene->nonfinite) {
+        c->left = "lost a body";
+    }
+}
+
+static double creep(const contest *c, double seconds)
+{
+    double sum = 0;
+    for (int i = 0; i < c->of.scene.bodies; i++) {
+        sum += sprag_distance(c->begin[i], dBodyGetPosition(c->of.scene.body[i]));
+    }
+    return sum / c->of.scene.bodies / seconds;
+}
+
+static double median_us(contest *c, const contest *reference, long steps)
+{
+    long count = 0;
+    for (long k = 0; k < steps; k++) {
+        double us = c->us[k] / (reference ? reference->us[k] : 1);
+        if (!isnan(us)) {
+            c->sorted[count++] = us;
+        }
+    }
+    return bench_median(c->sorted, count);
+}
+
+static double root_mean(double squares, long count)
+{
+    return count ? sqrt(squares / (double)count) : 0;
+}
+
+static result result_of(contest *c, long steps)
+{
+    const residue *r = &c->residue;
+    result found = {.of = c, .us = NAN, .figure = {NAN, NAN, NAN, NAN}};
+    if (!c->left) {
+        found.us = median_us(c, NULL, steps);
+        found.figure[DEPTH] = r->contacts ? r->depth / (double)r->contacts : 0;
+        found.figure[DEPTH_MAX] = r->depth_max;
+        found.figure[SLIP] = root_mean(r->slip, r->sticking);
+        found.figure[CONE] = root_mean(r->cone, r->loaded);
+    }
+    return found;
+}
+
+// ---- stock's curve
+
+static bool on_curve(const result *r)
+{
+    return r->of->stepper->stock && !isnan(r->us);
+}
+
+// The least error of stock within that time.
+static double stock_error(const result *all, int count, double us, int figure)
+{
+    double least = NAN, first_us = INFINITY, first = NAN;
+    const result *last = NULL;
+    for (int i = 0; i < count; i++) {
+        const result *r = &all[i];
+        if (!on_curve(r)) {
+            continue;
+        }
+        if (r->us <= us) {
+            least = fmin(least, r->figure[figure]);
+        }
+        if (!r->of->stepper->iterations) {
+            continue;
+        }
+        if (r->us < first_us) {
+            first_us = r->us;
+            first = r->figure[figure];
+        }
+        if (last && last->us < us && us < r->us && last->figure[figure] > 0 &&
+            r->figure[figure] > 0) {
+            double share = log(us / last->us) / log(r->us / last->us);
+            least = fmin(least, last->figure[figure] *
+                                    pow(r->figure[figure] / last->figure[figure], share));
+        }
+        last = r;
+    }
+    return isnan(least) ? first : least;
+}
+
+// ---- tables
+
+// The lines of the second table, until the first one is complete.
+static struct {
+    int rows;
+    char row[256][256];
+} further;
+
+static void print_result(line_fn *line, const char *scene, contest *c, const result *all, int count,
+                         long steps)
+{
+    const sprag_model *model = all[REFERENCE].of->of.scene.model;
+    const char *name = c->stepper->name;
+    const result *mine = NULL;
+    double ratio[FIGURES] = {NAN, NAN, NAN, NAN}, worst = NAN;
+    for (int i = 0; i < count; i++) {
+        mine = all[i].of == c ? &all[i] : mine;
+    }
+    for (int f = 0; f < FIGURES && !c->stepper->stock; f++) {
+        ratio[f] = mine->figure[f] / stock_error(all, count, mine->us, f);
+        worst = fmax(worst, ratio[f]);
+    }
+    if (c->left) {
+        line("%s|%s|%s|nan|nan|nan|nan|nan|nan|nan|nan|nan|nan|%s", model->name, scene, name,
+             c->left);
+        return;
+    }
+    const residue *r = &c->residue;
+    double half = (double)(steps - steps / 2), seconds = half * c->of.scene.step;
+    bool rest = !strcmp(scene, "rest");
+    line("%s|%s|%s|%.0f|%.1f|%.2f|%.1e|%.1e|%.1e|%.1e|%.1e|%.1e|%.2g", model->name, scene, name,
+         c->touching / half, mine->us, median_us(c, all[REFERENCE].of, steps), mine->figure[DEPTH],
+         mine->figure[DEPTH_MAX], mine->figure[SLIP], r->slip_max, mine->figure[CONE], r->cone_max,
+         worst);
+    if (further.rows < (int)(sizeof further.row / sizeof *further.row)) {
+        snprintf(further.row[further.rows++], sizeof *further.row,
+                 "%s|%s|%s|%.2g|%.2g|%.2g|%.2g|%.0f%%|%.1e|%.1e|%.1e|%.1e|%.1e|%ld", model->name,
+                 scene, name, ratio[DEPTH], ratio[DEPTH_MAX], ratio[SLIP], ratio[CONE],
+                 r->loaded ? 100 * (double)r->sticking / (double)r->loaded : 0,
+                 root_mean(r->approach, r->contacts), r->approach_max, r->momentum_max,
+                 rest ? creep(c, seconds) : NAN, rest ? c->gained / seconds : NAN,
+                 c->of.lcp_errors);
+    }
+}
+
+// ---- the whole
+
+static double mean_weight(const sprag_scene *scene)
+{
+    double sum = 0;
+    for (int i = 0; i < scene->bodies; i++) {
+        dMass m;
+        dBodyGetMass(scene->body[i], &m);
+        sum += m.mass;
+    }
+    return sum / scene->bodies * SPRAG_GRAVITY;
+}
+
+static void bench_scene_of(line_fn *line, const stepper *steppers, int count,
+                           const bench_scene *settled, bool shaken, double budget_us)
+{
+    contest contests[STEPPERS_MAX];
+    result results[STEPPERS_MAX];
+    long steps = steps_of(settled->scene.model->size);
+    double weight = mean_weight(&settled->scene);
+    for (int i = 0; i < count; i++) {
+        contest_open(&contests[i], &steppers[i], settled, steps);
+    }
+    for (long k = 0; k < steps; k++) {
+        for (int i = 0; i < count; i++) {
+            contest *c = &contests[(i + k) % count]; // none is always the first
+            if (!c->left) {
+                contest_step(c, k, steps, shaken, weight);
+            }
+            if (!c->left && k == 0 && bench_stepper_us * (double)steps > budget_us) {
+                c->left = "over budget";
+            }
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        results[i] = result_of(&contests[i], steps);
+    }
+    for (int i = 0; i < count; i++) {
+        print_result(line, shaken ? "shaken" : "rest", &contests[i], results, count, steps);
+    }
+    for (int i = 0; i < count; i++) {
+        contest_close(&contests[i]);
+    }
+}
+
+static void bench_size(line_fn *line, const stepper *steppers, int count, long size,
+                       double budget_us)
+{
+    bench_scene settled;
+    bench_settled_pile(&settled, size);
+    for (int shaken = 0; shaken < 2; shaken++) {
+        bench_scene_of(line, steppers, count, &settled, shaken, budget_us);
+    }
+    sprag_scene_close(&settled.scene);
+}
+
+void bench_error(line_fn *line, const error_request *request)
+{
+    stepper steppers[STEPPERS_MAX];
+    int count = 0;
+    while (count < KNOWN) {
+        steppers[count] = known[count];
+        count++;
+    }
+    for (int i = 0; i < request->methods && count < STEPPERS_MAX; i++) {
+        steppers[count++] = (stepper){request->options[i], request->options[i], 0, 0, false};
+    }
+    puts(
+        "# N: contacts. /quick:20: time by ode-quick:20's, paired. depth, slip: m, m/s of sticking "
+        "contacts;");
+    puts("# cone: weights of the mean body beyond the friction cone. worst: largest multiple of "
+         "stock's error");
+    puts("# at equal time, of those in the second table; 1 is on stock's curve, less is better.");
+    line("model|scene|method|contacts|us|/quick:20|depth|max|slip|max|cone|max|worst");
+    int sizes = request->sizes ? request->sizes : (int)(sizeof usual_sizes / sizeof *usual_sizes);
+    for (int i = 0; i < sizes; i++) {
+        long size = request->sizes ? strtol(request->size[i], NULL, 10) : usual_sizes[i];
+        bench_size(line, steppers, count, size, request->budget_us);
+    }
+    puts("");
+    puts("# The first four: multiples of stock's error at equal time. approach: m/s, of contacts. "
+         "momentum:");
+    puts("# weights that nothing explains. creep: m/s. gained: J/s.");
+    line("model|scene|method|depth|max|slip|cone|sticking|approach|max|momentum|creep|gained|LCP "
+         "errors");
+    for (int i = 0; i < further.rows; i++) {
+        line("%s", further.row[i]);
+    }
+    residue_free();
+}
