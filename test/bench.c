@@ -637,7 +637,7 @@ static void bench_overhead(void)
 static int usage(FILE *to, int code)
 {
     fputs("bench steps [--csv] [--budget=S] [MODEL...]\n"
-          "bench error [--csv] [--budget=S] [--options=OPTIONS]... [N...]\n"
+          "bench error [--csv] [--budget=S] [--options=[NAME:]OPTIONS]... [N...]\n"
           "bench overhead | factor | general [--csv]\n"
           "bench profile [N]: of test/profile.sh\n",
           to);
@@ -653,7 +653,7 @@ int main(int argc, char **argv)
                                             {0}};
     const char *given[OPTIONS_MAX];
     int many = 0;
-    double budget = 20; // s, per method and scene
+    double budget = 30; // s, per method and scene
     for (int found; (found = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (found == 'c') {
             csv = true;

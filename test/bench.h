@@ -39,7 +39,7 @@ void bench_copy_state(sprag_scene *to, const sprag_scene *from);
 typedef struct error_request {
     char **size; // bodies
     int sizes;
-    const char *const *options; // of sprag, further ones
+    const char *const *options; // of sprag, further ones: "options" or "name:options"
     int methods;                // how many
     double budget_us;           // per method and scene
 } error_request;
@@ -57,7 +57,8 @@ void bench_settled_pile(bench_scene *, long size);
 typedef struct residue {
     long steps, contacts, loaded, sticking;
     double depth, depth_max;       // m; sum
-    double slip, slip_max;         // m/s, of sticking contacts; sum of squares
+    double slip, slip_max;         // m/s, of sticking contacts; sum of load times squares
+    double held;                   // weights, load of those; sum
     double cone, cone_max;         // weights, friction outside of the cone; sum of squares
     double approach, approach_max; // m/s; sum of squares
     double momentum_max;           // weights, force that no contact and no gravity explains

@@ -5,8 +5,9 @@
 //
 // A contact is loaded when its normal force is above a thousandth of the mean body's weight, and
 // sticks when, besides, its friction is below nine tenths of the cone; whatever it slips then is an
-// error. The cone is Coulomb's, of this step's normal force; a normal force that pulls counts as
-// being outside by as much. Momentum is linear; gyroscopic torque is left to the steppers.
+// error; the mean is by load, since a touch may slip. The cone is Coulomb's, of this step's normal
+// force; a normal force that pulls counts as being outside by as much. Momentum is linear;
+// gyroscopic torque is left to the steppers.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,7 +154,8 @@ static void add_contact(residue *r, const watched *c, double weight)
         r->loaded++;
         if (friction <= inside_cone * bound) {
             r->sticking++;
-            r->slip += slip * slip;
+            r->slip += load * slip * slip;
+            r->held += load;
             r->slip_max = fmax(r->slip_max, slip);
         }
     }
