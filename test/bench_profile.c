@@ -15,7 +15,7 @@ void bench_profiled_steps(bench_scene *b, int steps)
 
 void bench_profile(long size)
 {
-    enum { WARM = 2, STEPS = 5 };
+    enum { WARM = 20, STEPS = 5 };
     bench_scene b;
     bench_settled_pile(&b, size);
     bench_configure(b.scene.world, "method=stribeck", 20);
