@@ -653,7 +653,7 @@ int main(int argc, char **argv)
                                             {0}};
     const char *given[OPTIONS_MAX];
     int many = 0;
-    double budget = 30; // s, per method and scene
+    double budget = 0; // s, per method and scene; 0: the subcommand's own
     for (int found; (found = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (found == 'c') {
             csv = true;
@@ -674,9 +674,10 @@ int main(int argc, char **argv)
         print_machine();
     }
     if (!strcmp(what, "steps")) {
-        bench_steps(names, name, 1e6 * budget);
+        bench_steps(names, name, 1e6 * (budget > 0 ? budget : 20));
     } else if (!strcmp(what, "error")) {
-        bench_error(line, &(error_request){name, names, given, many, 1e6 * budget});
+        bench_error(line,
+                    &(error_request){name, names, given, many, 1e6 * (budget > 0 ? budget : 60)});
     } else if (!strcmp(what, "profile") && names < 2) {
         bench_profile(names ? strtol(*name, NULL, 10) : 100);
     } else if (!strcmp(what, "overhead") && !names) {

@@ -12,7 +12,7 @@
 #include "test/bench.h"
 
 static const double sinking = 4;  // m/s, at most
-static const double lying = 0.02; // m/s, mean
+static const double lying = 0.03; // m/s, mean
 static const double thick = 0.1;  // share of its velocity that a body loses in a step
 
 static void set_damping(const sprag_scene *scene, double share)
