@@ -5,9 +5,9 @@
 // then on each has to live with what it has done. Two scenes of 10 ms steps:
 //
 //   rest    nothing happens: nothing may move
-//   shaken  the bin runs round a circle of 3 cm, twice a second; since it is the bin that the scene
-//           stands still in, that is a turning sideways part of gravity, of half its size. Bodies
-//           roll, slide, stick and meet anew all the time
+//   shaken  the bin runs round a circle of 3 cm radius, twice a second; the scene stands still in
+//           the bin, so that is a turning sideways part of gravity, of half its size. Bodies roll,
+//           slide, stick and meet anew all the time
 //
 // The first half of the steps is to forget the start. In the second half, work (median time of the
 // stepper alone, without collision) and errors (bench_residue.c, the same lines for all) are taken
@@ -110,6 +110,9 @@ static void contest_open(contest *c, const stepper *s, const bench_scene *settle
     }
     c->us = bench_allocate((size_t)steps, sizeof *c->us);
     c->sorted = bench_allocate((size_t)steps, sizeof *c->sorted);
+    for (long k = 0; k < steps; k++) {
+        c->us[k] = NAN;
+    }
     c->begin = bench_allocate((size_t)model->size, sizeof *c->begin);
     bench_open(&c->of, model, s->options, s->iterations ? s->iterations : 20);
     bench_copy_state(&c->of.scene, &settled->scene);
@@ -156,7 +159,7 @@ static void contest_step(contest *c, long k, long steps, bool shaken, double wei
     bench_step(&c->of);
     c->us[k] = judged && !watched ? bench_stepper_us : NAN;
     if (watched) {
-        residue unused;
+        residue unused = {0};
         residue_end(judged ? &c->residue : &unused, weight);
     }
     c->gained += judged ? fmax(scene->energy - c->energy, 0) : 0;
@@ -215,40 +218,34 @@ static result result_of(contest *c, long steps)
 
 // ---- stock's curve
 
-static bool on_curve(const result *r)
+// Between two points of QuickStep; NAN elsewhere.
+static double between(const result *p, const result *q, double us, int figure)
 {
-    return r->of->stepper->stock && !isnan(r->us);
+    double from = p->figure[figure], to = q->figure[figure];
+    if (!(p->us < us && us < q->us && from > 0 && to > 0)) {
+        return NAN;
+    }
+    return from * pow(to / from, log(us / p->us) / log(q->us / p->us));
 }
 
 // The least error of stock within that time.
 static double stock_error(const result *all, int count, double us, int figure)
 {
-    double least = NAN, first_us = INFINITY, first = NAN;
-    const result *last = NULL;
+    double least = NAN;
+    const result *first = NULL, *last = NULL; // of QuickStep
     for (int i = 0; i < count; i++) {
         const result *r = &all[i];
-        if (!on_curve(r)) {
+        if (!r->of->stepper->stock || r->of->left) {
             continue;
         }
-        if (r->us <= us) {
-            least = fmin(least, r->figure[figure]);
+        least = r->us <= us ? fmin(least, r->figure[figure]) : least;
+        if (r->of->stepper->iterations) {
+            first = first ? first : r;
+            least = last ? fmin(least, between(last, r, us, figure)) : least;
+            last = r;
         }
-        if (!r->of->stepper->iterations) {
-            continue;
-        }
-        if (r->us < first_us) {
-            first_us = r->us;
-            first = r->figure[figure];
-        }
-        if (last && last->us < us && us < r->us && last->figure[figure] > 0 &&
-            r->figure[figure] > 0) {
-            double share = log(us / last->us) / log(r->us / last->us);
-            least = fmin(least, last->figure[figure] *
-                                    pow(r->figure[figure] / last->figure[figure], share));
-        }
-        last = r;
     }
-    return isnan(least) ? first : least;
+    return isnan(least) && first ? first->figure[figure] : least;
 }
 
 // ---- tables
@@ -259,41 +256,43 @@ static struct {
     char row[256][256];
 } further;
 
-static void print_result(line_fn *line, const char *scene, contest *c, const result *all, int count,
-                         long steps)
+static void keep_further(const result *mine, const char *head, const double *ratio, double seconds,
+                         bool rest)
 {
-    const sprag_model *model = all[REFERENCE].of->of.scene.model;
-    const char *name = c->stepper->name;
-    const result *mine = NULL;
-    double ratio[FIGURES] = {NAN, NAN, NAN, NAN}, worst = NAN;
-    for (int i = 0; i < count; i++) {
-        mine = all[i].of == c ? &all[i] : mine;
-    }
-    for (int f = 0; f < FIGURES && !c->stepper->stock; f++) {
-        ratio[f] = mine->figure[f] / stock_error(all, count, mine->us, f);
-        worst = f < JUDGED ? fmax(worst, ratio[f]) : worst;
-    }
-    if (c->left) {
-        line("%s|%s|%s|nan|nan|nan|nan|nan|nan|nan|nan|nan|%s", model->name, scene, name, c->left);
-        return;
-    }
+    const contest *c = mine->of;
     const residue *r = &c->residue;
-    double half = (double)(steps - steps / 2), seconds = half * c->of.scene.step;
-    bool rest = !strcmp(scene, "rest");
     double mean, middle = creep(c, seconds, &mean);
-    line("%s|%s|%s|%.0f|%.1f|%.2f|%.1e|%.1e|%.1e|%.1e|%.1e|%.1e|%.2g", model->name, scene, name,
-         c->touching / half, mine->us, median_us(c, all[REFERENCE].of, steps), mine->figure[DEPTH],
-         mine->figure[DEPTH_MAX], mine->figure[SLIP], r->slip_max, mine->figure[CONE], r->cone_max,
-         worst);
     if (further.rows < (int)(sizeof further.row / sizeof *further.row)) {
         snprintf(further.row[further.rows++], sizeof *further.row,
-                 "%s|%s|%s|%.2g|%.2g|%.2g|%.2g|%.0f%%|%.1e|%.1e|%.1e|%.1e|%.1e|%.1e|%ld",
-                 model->name, scene, name, ratio[DEPTH], ratio[DEPTH_MAX], ratio[SLIP], ratio[CONE],
+                 "%s|%.2g|%.2g|%.2g|%.2g|%.0f%%|%.1e|%.1e|%.1e|%.1e|%.1e|%.1e|%ld", head,
+                 ratio[DEPTH], ratio[DEPTH_MAX], ratio[SLIP], ratio[CONE],
                  r->loaded ? 100 * (double)r->sticking / (double)r->loaded : 0,
                  root_mean(r->approach, (double)r->contacts), r->approach_max, r->momentum_max,
                  rest ? middle : NAN, rest ? mean : NAN, rest ? c->gained / seconds : NAN,
                  c->of.lcp_errors);
     }
+}
+
+static void print_result(line_fn *line, bool shaken, contest *c, const contest *reference,
+                         const result *mine, const result *all, int count, long steps)
+{
+    char head[128];
+    double ratio[FIGURES] = {NAN, NAN, NAN, NAN}, worst = NAN;
+    snprintf(head, sizeof head, "%s|%s|%s", reference->of.scene.model->name,
+             shaken ? "shaken" : "rest", c->stepper->name);
+    if (c->left) {
+        line("%s|nan|nan|nan|nan|nan|nan|nan|nan|nan|%s", head, c->left);
+        return;
+    }
+    for (int f = 0; f < FIGURES && !c->stepper->stock; f++) {
+        ratio[f] = mine->figure[f] / stock_error(all, count, mine->us, f);
+        worst = f < JUDGED ? fmax(worst, ratio[f]) : worst;
+    }
+    double half = (double)(steps - steps / 2);
+    line("%s|%.0f|%.1f|%.2f|%.1e|%.1e|%.1e|%.1e|%.1e|%.1e|%.2g", head, c->touching / half, mine->us,
+         median_us(c, reference, steps), mine->figure[DEPTH], mine->figure[DEPTH_MAX],
+         mine->figure[SLIP], c->residue.slip_max, mine->figure[CONE], c->residue.cone_max, worst);
+    keep_further(mine, head, ratio, half * c->of.scene.step, !shaken);
 }
 
 // ---- the whole
@@ -334,7 +333,8 @@ static void bench_scene_of(line_fn *line, const stepper *steppers, int count,
         results[i] = result_of(&contests[i], steps);
     }
     for (int i = 0; i < count; i++) {
-        print_result(line, shaken ? "shaken" : "rest", &contests[i], results, count, steps);
+        print_result(line, shaken, &contests[i], &contests[REFERENCE], &results[i], results, count,
+                     steps);
     }
     for (int i = 0; i < count; i++) {
         contest_close(&contests[i]);
@@ -387,7 +387,8 @@ void bench_error(line_fn *line, const error_request *request)
     puts("# cone: weights of the mean body beyond the friction cone. worst: largest multiple of "
          "stock's error");
     puts("# at equal time, of depth, slip and cone; 1 is on stock's curve, less is better.");
-    line("model|scene|method|contacts|us|/quick:20|depth|max|slip|max|cone|max|worst");
+    line("model|scene|method|contacts|us|/quick:20|depth|depth max|slip|slip max|cone|cone "
+         "max|worst");
     int sizes = request->sizes ? request->sizes : (int)(sizeof usual_sizes / sizeof *usual_sizes);
     for (int i = 0; i < sizes; i++) {
         long size = request->sizes ? strtol(request->size[i], NULL, 10) : usual_sizes[i];
@@ -397,8 +398,8 @@ void bench_error(line_fn *line, const error_request *request)
     puts("# The first four: multiples of stock's error at equal time. approach: m/s, of contacts. "
          "momentum:");
     puts("# weights that nothing explains. creep: m/s. gained: J/s.");
-    line("model|scene|method|depth|max|slip|cone|sticking|approach|max|momentum|creep|mean|gained|"
-         "LCP "
+    line("model|scene|method|/depth|/depth max|/slip|/cone|sticking|approach|approach "
+         "max|momentum|creep|mean creep|gained|LCP "
          "errors");
     for (int i = 0; i < further.rows; i++) {
         line("%s", further.row[i]);
