@@ -20,7 +20,8 @@ void *bench_allocate(size_t count, size_t size); // or ends the program
 int bench_by_size(const void *a, const void *b); // of doubles, for qsort
 double bench_median(double *value, long count);  // sorts them; NAN of none
 
-extern double bench_stepper_us; // of the last step, without collision
+// Of the last step, without collision: by the clock on the wall, and of processors, all together.
+extern double bench_stepper_us, bench_stepper_work_us;
 
 // A scene under options, with a sequence of ODE's random numbers of its own.
 typedef struct bench_scene {

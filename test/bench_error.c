@@ -9,9 +9,10 @@
 //           the bin, so that is a turning sideways part of gravity, of half its size. Bodies roll,
 //           slide, stick and meet anew all the time
 //
-// The first half of the steps is to forget the start. In the second half, work (median time of the
-// stepper alone, without collision) and errors (bench_residue.c, the same lines for all) are taken
-// in turn, step about, so that reading forces costs nobody any time. Errors, besides those:
+// The first half of the steps is to forget the start. In the second half, work (median processor
+// time of the stepper alone, without collision: on a busy machine the clock on the wall punishes
+// long steps) and errors (bench_residue.c, the same lines for all) are taken in turn, step about,
+// so that reading forces costs nobody any time. Errors, besides those:
 //
 //   creep   m/s, way of a body over the second half, by its time; at rest. Of the middle body, and
 //           the mean, in which balls that roll and bodies that topple count
@@ -128,14 +129,15 @@ static void contest_close(contest *c)
     }
 }
 
-// Does its first step? A step cannot be ended, but a child that takes it can.
+// Does its first step, in so much processor time? A step cannot be ended; a child that takes it
+// can.
 static bool ends_within(contest *c, bool shaken, double us)
 {
     pid_t child = fork();
     if (child == 0) {
         long whole = (long)(us / 1e6);
         struct itimerval limit = {.it_value = {whole, 1 + (long)(us - 1e6 * (double)whole)}};
-        setitimer(ITIMER_REAL, &limit, NULL);
+        setitimer(ITIMER_PROF, &limit, NULL);
         set_gravity(&c->of.scene, shaken);
         bench_step(&c->of);
         _exit(EXIT_SUCCESS);
@@ -157,7 +159,7 @@ static void contest_step(contest *c, long k, long steps, bool shaken, double wei
         residue_begin(scene);
     }
     bench_step(&c->of);
-    c->us[k] = judged && !watched ? bench_stepper_us : NAN;
+    c->us[k] = judged && !watched ? bench_stepper_work_us : NAN;
     if (watched) {
         residue unused = {0};
         residue_end(judged ? &c->residue : &unused, weight);
