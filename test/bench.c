@@ -684,7 +684,7 @@ int main(int argc, char **argv)
         bench_steps(names, name, 1e6 * (budget > 0 ? budget : 20));
     } else if (!strcmp(what, "error")) {
         bench_error(line,
-                    &(error_request){name, names, given, many, 1e6 * (budget > 0 ? budget : 60)});
+                    &(error_request){name, names, given, many, 1e6 * (budget > 0 ? budget : 100)});
     } else if (!strcmp(what, "profile") && names < 2) {
         bench_profile(names ? strtol(*name, NULL, 10) : 100);
     } else if (!strcmp(what, "overhead") && !names) {
