@@ -60,4 +60,5 @@ void bench_settled_pile(bench_scene *b, long size)
            "mean %.1e m\n",
            name, steps, REFINING, (bench_now_us() - start) / 1e6, s->touching, mean_speed(s),
            s->penetration, s->mean_penetration);
+    fflush(stdout);
 }
