@@ -31,12 +31,19 @@ bool cli_read_settings(settings *s, const char *options);
 
 // ---- cli_request.c: what run and compare are asked for
 
-enum { METHODS_MAX = 8 };
+enum { METHODS_MAX = 8, CHOICE_NAME = 32 };
+
+// A method as it is asked for: "stribeck", or "ode-quick:100" with a number of iterations.
+typedef struct choice {
+    const method *method;
+    int iterations; // of QuickStep; 0: ODE's own
+    char name[CHOICE_NAME];
+} choice;
 
 typedef struct request {
     const sprag_model **model;
     int models;
-    const method *method[METHODS_MAX];
+    choice method[METHODS_MAX];
     int methods;
     const char *options;  // "" for none
     double step, seconds; // s; 0: the model's own
@@ -62,7 +69,8 @@ typedef struct job {
 } job;
 
 typedef struct trial {
-    const method *method;
+    const choice *choice;
+    const method *method; // its
     sprag_scene scene;
     dThreadingImplementationID threading;
     unsigned long seed; // of ODE's random numbers

@@ -16,7 +16,8 @@ static const char run_help[] =
     "\n"
     "Runs a model under one method and prints what it measured.\n"
     "\n"
-    "  -m, --method METHOD   of `sprag list`; default: that of the options, or of sprag\n"
+    "  -m, --method METHOD   of `sprag list`; default: that of the options, or of sprag.\n"
+    "                        ode-quick:N has N iterations, ode-quick ODE's own 20\n"
     "  -o, --options OPTIONS name=value,... of `sprag options`, over those in SPRAG_OPTIONS\n"
     "      --step S          length of a step, in seconds; default: the model's\n"
     "      --seconds S       time to simulate; default: the model's\n"
@@ -34,7 +35,8 @@ static const char compare_help[] =
     "first method by the distance to the exact answer. The methods take one step each in turn, so\n"
     "that their times can be compared.\n"
     "\n"
-    "  -m, --method LIST     methods of `sprag list`; default: ode-step,ode-quick,stribeck\n"
+    "  -m, --method LIST     methods of `sprag list`; default: ode-step,ode-quick,stribeck.\n"
+    "                        ode-quick:N has N iterations, ode-quick ODE's own 20\n"
     "  -o, --options OPTIONS name=value,... of `sprag options`, over those in SPRAG_OPTIONS\n"
     "      --step S          length of a step, in seconds; default: each model's\n"
     "      --seconds S       time to simulate; default: each model's\n"
@@ -42,7 +44,7 @@ static const char compare_help[] =
     "      --json            the same as JSON\n"
     "  -h, --help            this text\n"
     "\n"
-    "Example: sprag compare slope stack -m ode-quick,stribeck\n";
+    "Example: sprag compare slope stack -m ode-quick,ode-quick:100,stribeck\n";
 
 // ---- Jobs
 
@@ -114,11 +116,11 @@ static void print_head(const job *j)
 static void print_end(const trial *t)
 {
     if (t->failed) {
-        printf("%s: ODE would have ended the program after %.4g s: %s\n", t->method->name,
+        printf("%s: ODE would have ended the program after %.4g s: %s\n", t->choice->name,
                seconds_of(t), t->failure);
     } else if (!trial_finished(t)) {
         printf("%s: a body was lost after %.4g s, its state not finite or far away\n",
-               t->method->name, seconds_of(t));
+               t->choice->name, seconds_of(t));
     }
 }
 
@@ -137,7 +139,7 @@ static void print_run(const job *j, const trial *of)
     enum { VALUE = 2, EXACT, GOOD };
     table t = {.left = 2};
     begin_row(&t, "", "");
-    table_set(&t, VALUE, "%s", of->method->name);
+    table_set(&t, VALUE, "%s", of->choice->name);
     table_set(&t, EXACT, "exact");
     for (int i = 0; i < of->measures; i++) {
         char value[CELL];
@@ -224,8 +226,8 @@ static void print_verdict(const trial *reference, const trial *t)
     for (int k = 0; k < reference->measures; k++) {
         counted[trial_judge(reference, t, k)]++;
     }
-    printf("%s against %s: better in %d, same in %d, worse in %d", t->method->name,
-           reference->method->name, counted[BETTER], counted[SAME], counted[WORSE]);
+    printf("%s against %s: better in %d, same in %d, worse in %d", t->choice->name,
+           reference->choice->name, counted[BETTER], counted[SAME], counted[WORSE]);
     if (isfinite(time_ratio(reference, t))) {
         printf("; %.2f x the time", time_ratio(reference, t));
     }
@@ -238,7 +240,7 @@ static void print_comparison(const job *j, const trial *trials, int count)
     begin_row(&t, "", "");
     table_set(&t, EXACT, "exact");
     for (int i = 0; i < count; i++) {
-        set_pair(&t, i, trials[i].method->name, "");
+        set_pair(&t, i, trials[i].choice->name, "");
     }
     for (int k = 0; k < trials->measures; k++) {
         add_measure(&t, trials, count, k);
@@ -265,7 +267,8 @@ static int do_job(const request *r, const job *j, bool judged, json_t *all)
     trial trials[METHODS_MAX] = {0};
     int code = EXIT_SUCCESS;
     for (int i = 0; i < r->methods; i++) {
-        trials[i].method = r->method[i];
+        trials[i].choice = &r->method[i];
+        trials[i].method = r->method[i].method;
     }
     if (!trials_run(trials, r->methods, j)) {
         code = EXIT_FAILURE;
@@ -333,7 +336,7 @@ int cli_compare(int argc, char **argv)
     if (code < 0) {
         code = do_jobs(&r, true);
         if (code == EXIT_SUCCESS && !r.json && r.methods > 1) {
-            print_legend(r.method[0]->name);
+            print_legend(r.method[0].name);
         }
     }
     request_free(&r);

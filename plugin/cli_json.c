@@ -55,7 +55,7 @@ static json_t *of_trial(const trial *reference, const trial *t, bool judged)
     }
     return json_pack(
         "{s:s, s:o, s:I, s:b, s:b, s:o, s:o, s:o, s:I, s:o, s:s, s:I, s:I}", "method",
-        t->method->name, "measures", measures, "steps", (json_int_t)t->scene.steps_done, "finite",
+        t->choice->name, "measures", measures, "steps", (json_int_t)t->scene.steps_done, "finite",
         !t->scene.nonfinite, "completed", trial_finished(t), "failure", text_or_null(t->failure),
         "us_per_step", number(t->median_us), "us_per_step_p99", number(t->p99_us), "lcp_errors",
         (json_int_t)t->lcp_errors, "iterations_per_step",
@@ -71,7 +71,7 @@ json_t *json_of_trials(const job *j, const trial *trials, int count, bool judged
     }
     return json_pack("{s:s, s:s, s:f, s:I, s:o, s:o}", "model", j->model->name, "summary",
                      j->model->summary, "step", j->step, "steps", (json_int_t)j->steps, "reference",
-                     text_or_null(judged ? trials->method->name : ""), "methods", methods_done);
+                     text_or_null(judged ? trials->choice->name : ""), "methods", methods_done);
 }
 
 int json_print(json_t *models, const char *options)

@@ -1,11 +1,13 @@
 // What run and compare are asked for: models, methods, options, lengths, checked before anything
 // runs.
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plugin/cli.h"
 
+static const long most_iterations = 100000;         // of QuickStep
 static const double shortest = 1e-7, longest = 1e6; // s, of a time that makes sense
 
 // A list of names as they stand in a table, ", " between them.
@@ -53,17 +55,38 @@ const method *cli_find_method(const char *name, size_t length)
     return m;
 }
 
+// What is behind the colon of "ode-quick:100".
+static bool read_iterations(choice *c, const char *text)
+{
+    char *end;
+    long iterations = strtol(text, &end, 10);
+    if (!c->method->forced || c->method->stepper != STOCK_QUICK || !isdigit((unsigned char)*text) ||
+        *end || iterations < 1 || iterations > most_iterations) {
+        cli_fail(0,
+                 "\"%s\": only ode-quick takes a number, of 1 to %ld iterations, as in "
+                 "ode-quick:100",
+                 c->name, most_iterations);
+        return false;
+    }
+    c->iterations = (int)iterations;
+    return true;
+}
+
 static bool add_method(request *r, const char *name, size_t length)
 {
-    const method *m = cli_find_method(name, length);
+    size_t plain = strcspn(name, ":,");
+    const method *m = cli_find_method(name, plain < length ? plain : length);
     if (m && r->methods == METHODS_MAX) {
         cli_fail(0, "too many methods; at most %d fit side by side", METHODS_MAX);
         return false;
     }
-    if (m) {
-        r->method[r->methods++] = m;
+    if (!m) {
+        return false;
     }
-    return m != NULL;
+    choice *c = &r->method[r->methods++];
+    c->method = m;
+    snprintf(c->name, sizeof c->name, "%.*s", (int)length, name);
+    return plain >= length || read_iterations(c, c->name + plain + 1);
 }
 
 static bool add_methods(request *r, const char *names)

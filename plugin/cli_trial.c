@@ -81,6 +81,9 @@ static bool start(trial *t, const job *j, long samples)
     if (!configured) {
         cli_fail(0, "%s", sprag_error());
     }
+    if (t->choice->iterations) {
+        dWorldSetQuickStepNumIterations(t->scene.world, t->choice->iterations);
+    }
     free(options);
     return configured;
 }

@@ -5,6 +5,8 @@
 //   bench overhead: method=ode against stock that nobody stands in for
 //   bench factor: bench_factor.c
 //   bench general: bench_general.c
+//   bench error [N...]: bench_error.c
+//   bench profile [N]: bench_profile.c
 //
 // Methods take one step each in turn, so that what else the machine does meets all of them; ratios
 // are medians over the steps that both took. Each method first steps its own scene, wherever it
@@ -24,14 +26,9 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "models/models.h"
 #include "models/scene.h"
 #include "plugin/sprag.h"
-
-typedef void line_fn(const char *format, ...);
-
-void bench_factor(line_fn *line);  // bench_factor.c
-void bench_general(line_fn *line); // bench_general.c
+#include "test/bench.h"
 
 // ---- output
 
@@ -90,14 +87,19 @@ static void print_machine(void)
     printf("# sprag %s, compiler %s\n", sprag_version(), __VERSION__);
 }
 
-static double now_us(void)
+static double us_by(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
-static void *allocate(size_t count, size_t size)
+double bench_now_us(void)
+{
+    return us_by(CLOCK_MONOTONIC);
+}
+
+void *bench_allocate(size_t count, size_t size)
 {
     void *memory = calloc(count, size);
     if (!memory) {
@@ -107,16 +109,22 @@ static void *allocate(size_t count, size_t size)
     return memory;
 }
 
-static int by_size(const void *a, const void *b)
+int bench_by_size(const void *a, const void *b)
 {
     const double *p = a, *q = b;
     return (*p > *q) - (*p < *q);
 }
 
+double bench_median(double *value, long count)
+{
+    qsort(value, (size_t)count, sizeof *value, bench_by_size);
+    return count ? (value[(count - 1) / 2] + value[count / 2]) / 2 : NAN;
+}
+
 // ---- the linker's --wrap sends these calls here: the step that a scene takes, and our own
 // allocations
 
-static double stepper_us; // of the last step
+double bench_stepper_us, bench_stepper_work_us;
 static long allocations;
 
 extern int __real_dWorldStep(dWorldID world, dReal step);
@@ -130,9 +138,11 @@ void *__wrap_realloc(void *memory, size_t size);
 
 int __wrap_dWorldStep(dWorldID world, dReal step)
 {
-    double start = now_us();
+    double work_start = us_by(CLOCK_PROCESS_CPUTIME_ID);
+    double start = bench_now_us();
     int done = __real_dWorldStep(world, step);
-    stepper_us = now_us() - start;
+    bench_stepper_us = bench_now_us() - start;
+    bench_stepper_work_us = us_by(CLOCK_PROCESS_CPUTIME_ID) - work_start;
     return done;
 }
 
@@ -154,6 +164,68 @@ void *__wrap_realloc(void *memory, size_t size)
     return __real_realloc(memory, size);
 }
 
+// ---- scenes under options
+
+static bench_scene *stepping;
+
+static void on_message(int number, const char *format, va_list arguments)
+{
+    if (stepping && number == d_ERR_LCP) {
+        stepping->lcp_errors++;
+        return;
+    }
+    vfprintf(stderr, format, arguments);
+    fputs("\n", stderr);
+}
+
+static void configure(dWorldID world, const char *options)
+{
+    if (!sprag_world_configure(world, options)) {
+        fprintf(stderr, "bench: %s\n", sprag_error());
+        exit(EXIT_FAILURE);
+    }
+}
+
+void bench_configure(dWorldID world, const char *options, int iterations)
+{
+    configure(world, options);
+    dWorldSetQuickStepNumIterations(world, iterations);
+}
+
+void bench_open(bench_scene *b, const sprag_model *model, const char *options, int iterations)
+{
+    *b = (bench_scene){0};
+    dRandSetSeed(0);
+    if (!sprag_scene_open(&b->scene, model, 0)) {
+        fprintf(stderr, "bench: no memory for %s\n", model->name);
+        exit(EXIT_FAILURE);
+    }
+    b->seed = dRandGetSeed();
+    bench_configure(b->scene.world, options, iterations);
+}
+
+void bench_step(bench_scene *b)
+{
+    stepping = b;
+    dRandSetSeed(b->seed);
+    sprag_scene_step(&b->scene);
+    b->seed = dRandGetSeed();
+    stepping = NULL;
+}
+
+void bench_copy_state(sprag_scene *to, const sprag_scene *from)
+{
+    for (int i = 0; i < from->bodies; i++) {
+        dBodyID a = from->body[i], b = to->body[i];
+        const dReal *x = dBodyGetPosition(a), *v = dBodyGetLinearVel(a);
+        const dReal *w = dBodyGetAngularVel(a);
+        dBodySetPosition(b, x[0], x[1], x[2]);
+        dBodySetQuaternion(b, dBodyGetQuaternion(a));
+        dBodySetLinearVel(b, v[0], v[1], v[2]);
+        dBodySetAngularVel(b, w[0], w[1], w[2]);
+    }
+}
+
 // ---- samples: one per step, NAN where none was taken
 
 typedef struct samples {
@@ -170,8 +242,8 @@ static void samples_clear(samples *s)
 
 static samples samples_make(long room)
 {
-    samples s = {allocate((size_t)room, sizeof(double)), allocate((size_t)room, sizeof(double)),
-                 room};
+    samples s = {bench_allocate((size_t)room, sizeof(double)),
+                 bench_allocate((size_t)room, sizeof(double)), room};
     samples_clear(&s);
     return s;
 }
@@ -201,8 +273,7 @@ static double samples_median(samples *s, const samples *reference)
             s->sorted[count++] = value;
         }
     }
-    qsort(s->sorted, (size_t)count, sizeof *s->sorted, by_size);
-    return count ? (s->sorted[(count - 1) / 2] + s->sorted[count / 2]) / 2 : NAN;
+    return bench_median(s->sorted, count);
 }
 
 static double samples_mean(const samples *s)
@@ -232,12 +303,10 @@ static const way ways[WAYS] = {
 
 typedef struct run {
     const way *way;
-    sprag_scene scene;
-    unsigned long seed; // of ODE's random numbers
-    double spent_us;    // by the steps that were measured
-    double touching;    // contacts, sum over them
+    bench_scene of;
+    double spent_us; // by the steps that were measured
+    double touching; // contacts, sum over them
     samples us;
-    long lcp_errors; // messages of dWorldStep: what it then returns is not a solution
 } run;
 
 // What our own steps tell besides.
@@ -248,61 +317,25 @@ typedef struct details {
     long late_allocations;             // in the second half of the steps
 } details;
 
-static run *stepping;
-
-static void on_message(int number, const char *format, va_list arguments)
-{
-    if (stepping && number == d_ERR_LCP) {
-        stepping->lcp_errors++;
-        return;
-    }
-    vfprintf(stderr, format, arguments);
-    fputs("\n", stderr);
-}
-
-static void configure(dWorldID world, const char *options)
-{
-    if (!sprag_world_configure(world, options)) {
-        fprintf(stderr, "bench: %s\n", sprag_error());
-        exit(EXIT_FAILURE);
-    }
-}
-
 static void run_open(run *r, const way *way, const sprag_model *model, long steps)
 {
     *r = (run){.way = way, .us = samples_make(steps)};
-    dRandSetSeed(0);
-    if (!sprag_scene_open(&r->scene, model, 0)) {
-        fprintf(stderr, "bench: no memory for %s\n", model->name);
-        exit(EXIT_FAILURE);
-    }
-    r->seed = dRandGetSeed();
-    configure(r->scene.world, way->options);
-    dWorldSetQuickStepNumIterations(r->scene.world, way->iterations);
-}
-
-static void run_step(run *r)
-{
-    stepping = r;
-    dRandSetSeed(r->seed);
-    sprag_scene_step(&r->scene);
-    r->seed = dRandGetSeed();
-    stepping = NULL;
+    bench_open(&r->of, model, way->options, way->iterations);
 }
 
 static void run_measure(run *r, long k, details *d)
 {
     long before = allocations;
-    run_step(r);
-    r->us.value[k] = stepper_us;
-    r->spent_us += stepper_us;
-    r->touching += r->scene.touching;
+    bench_step(&r->of);
+    r->us.value[k] = bench_stepper_us;
+    r->spent_us += bench_stepper_us;
+    r->touching += r->of.scene.touching;
     sprag_world_statistics s;
-    if (r->way == &ways[OURS] && sprag_world_stats(r->scene.world, &s)) {
+    if (r->way == &ways[OURS] && sprag_world_stats(r->of.scene.world, &s)) {
         d->pull_us.value[k] = s.pull_us;
         d->solve_us.value[k] = s.solve_us;
         d->push_us.value[k] = s.push_us;
-        d->rest_us.value[k] = stepper_us - s.pull_us - s.solve_us - s.push_us;
+        d->rest_us.value[k] = bench_stepper_us - s.pull_us - s.solve_us - s.push_us;
         d->iterations += s.iterations;
         d->factorizations += s.factorizations;
         d->phase[(unsigned char)s.phase]++;
@@ -313,29 +346,16 @@ static void run_measure(run *r, long k, details *d)
 // A step that is not measured, under a method that is never slow.
 static void run_pass(run *r)
 {
-    configure(r->scene.world, "method=ode-quick");
-    run_step(r);
-    configure(r->scene.world, r->way->options);
-}
-
-static void copy_state(run *to, const run *from)
-{
-    for (int i = 0; i < from->scene.bodies; i++) {
-        dBodyID a = from->scene.body[i], b = to->scene.body[i];
-        const dReal *x = dBodyGetPosition(a), *v = dBodyGetLinearVel(a);
-        const dReal *w = dBodyGetAngularVel(a);
-        dBodySetPosition(b, x[0], x[1], x[2]);
-        dBodySetQuaternion(b, dBodyGetQuaternion(a));
-        dBodySetLinearVel(b, v[0], v[1], v[2]);
-        dBodySetAngularVel(b, w[0], w[1], w[2]);
-    }
+    configure(r->of.scene.world, "method=ode-quick");
+    bench_step(&r->of);
+    configure(r->of.scene.world, r->way->options);
 }
 
 static void step_own(run *runs, long k, double budget_us, details *d)
 {
     for (int i = 0; i < WAYS; i++) {
         run *r = &runs[(i + k) % WAYS]; // none is always the first
-        if (!r->scene.nonfinite && (r->way == &ways[OURS] || r->spent_us <= budget_us)) {
+        if (!r->of.scene.nonfinite && (r->way == &ways[OURS] || r->spent_us <= budget_us)) {
             run_measure(r, k, d);
         }
     }
@@ -344,19 +364,19 @@ static void step_own(run *runs, long k, double budget_us, details *d)
 // progress: of what is judged, negative before.
 static void step_same(run *runs, long k, double budget_us, double progress, details *d)
 {
-    if (runs[OURS].scene.nonfinite) {
+    if (runs[OURS].of.scene.nonfinite) {
         return;
     }
     for (int i = 0; i < OURS; i++) {
-        copy_state(&runs[i], &runs[OURS]);
-        runs[i].scene.nonfinite = 0;
+        bench_copy_state(&runs[i].of.scene, &runs[OURS].of.scene);
+        runs[i].of.scene.nonfinite = 0;
     }
     for (int i = 0; i < WAYS; i++) {
         run *r = &runs[(i + k) % WAYS];
         if (progress >= 0 && (r->way == &ways[OURS] || r->spent_us <= budget_us * progress)) {
             run_measure(r, k, d);
         } else if (r->way == &ways[OURS]) {
-            run_step(r);
+            bench_step(&r->of);
         } else {
             run_pass(r);
         }
@@ -385,7 +405,7 @@ static void clear_figures(run *runs, details *d)
     for (int i = 0; i < WAYS; i++) {
         samples_clear(&runs[i].us);
         runs[i].touching = 0;
-        runs[i].lcp_errors = 0;
+        runs[i].of.lcp_errors = 0;
     }
     samples_clear(&d->pull_us);
     samples_clear(&d->solve_us);
@@ -401,11 +421,11 @@ static void print_runs(const char *scenes, run *runs)
     for (int i = 0; i < WAYS; i++) {
         run *r = &runs[i];
         long steps = samples_count(&r->us);
-        line("%s|%s|%s|%d|%.1f|%ld|%.1f|%.1f|%.4f|%.2f|%ld", r->scene.model->name, scenes,
-             r->way->name, r->scene.bodies, r->touching / (double)steps, steps,
+        line("%s|%s|%s|%d|%.1f|%ld|%.1f|%.1f|%.4f|%.2f|%ld", r->of.scene.model->name, scenes,
+             r->way->name, r->of.scene.bodies, r->touching / (double)steps, steps,
              samples_median(&r->us, NULL), samples_mean(&r->us),
              samples_median(&r->us, &runs[STEP].us), samples_median(&r->us, &runs[QUICK].us),
-             r->lcp_errors);
+             r->of.lcp_errors);
     }
 }
 
@@ -425,7 +445,7 @@ static void print_details(const run *ours, const char *scenes, details *d, detai
     }
     char *row = text->row[text->rows++];
     int length = snprintf(row, ROOM, "%s|%s|%s|%.1f|%.1f|%.1f|%.1f|%.2f|%.2f",
-                          ours->scene.model->name, scenes, ours->way->name,
+                          ours->of.scene.model->name, scenes, ours->way->name,
                           samples_median(&d->pull_us, NULL), samples_median(&d->solve_us, NULL),
                           samples_median(&d->push_us, NULL), samples_median(&d->rest_us, NULL),
                           d->iterations / steps, d->factorizations / steps);
@@ -460,7 +480,7 @@ static void bench_model(const sprag_model *model, bool same, double budget_us, d
     print_runs(same ? "same" : "own", runs);
     print_details(&runs[OURS], same ? "same" : "own", &d, text);
     for (int i = 0; i < WAYS; i++) {
-        sprag_scene_close(&runs[i].scene);
+        sprag_scene_close(&runs[i].of.scene);
         samples_free(&runs[i].us);
     }
     details_free(&d);
@@ -497,7 +517,6 @@ static void bench_steps(int names, char **name, double budget_us)
         names = sizeof usual / sizeof *usual;
         name = usual;
     }
-    dSetMessageHandler(on_message);
     line("model|scene|method|bodies|contacts|steps|median/us|mean/us|/ode-step|/ode-quick|LCP "
          "errors");
     for (int i = 0; i < names; i++) {
@@ -510,7 +529,6 @@ static void bench_steps(int names, char **name, double budget_us)
         bench_model(model, false, budget_us, &text);
         bench_model(model, true, budget_us, &text);
     }
-    dSetMessageHandler(NULL);
     puts("");
     line(
         "model|scene|method|pull/us|solve/us|push/us|rest/us|Newton|factor|none|A|B|C|D|F|mallocs");
@@ -594,11 +612,11 @@ static void bench_overhead(void)
             for (int turn = 0; turn < KINDS; turn++) {
                 int i = (turn + k) % KINDS;
                 step_fn *step = i == 0 ? stock.step : i == 1 ? pointer : __real_dWorldStep;
-                double start = now_us();
+                double start = bench_now_us();
                 for (int j = 0; j < batch; j++) {
                     step(world[i], 0.01);
                 }
-                ns[i].value[k] = 1e3 * (now_us() - start) / batch;
+                ns[i].value[k] = 1e3 * (bench_now_us() - start) / batch;
             }
         }
         double median[KINDS];
@@ -625,39 +643,55 @@ static void bench_overhead(void)
 
 static int usage(FILE *to, int code)
 {
-    fputs("bench steps [--csv] [--budget=S] [MODEL...] | bench overhead [--csv] | bench factor "
-          "[--csv] | bench general [--csv]\n",
+    fputs("bench steps [--csv] [--budget=S] [MODEL...]\n"
+          "bench error [--csv] [--budget=S] [--options=[NAME:]OPTIONS]... [N...]\n"
+          "bench overhead | factor | general [--csv]\n"
+          "bench profile [N]: of test/profile.sh\n",
           to);
     return code;
 }
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"csv", no_argument, NULL, 'c'}, {"budget", required_argument, NULL, 'b'}, {0}};
-    double budget = 20; // s, per method and scene
+    enum { OPTIONS_MAX = 16 };
+    static const struct option options[] = {{"csv", no_argument, NULL, 'c'},
+                                            {"budget", required_argument, NULL, 'b'},
+                                            {"options", required_argument, NULL, 'o'},
+                                            {0}};
+    const char *given[OPTIONS_MAX];
+    int many = 0;
+    double budget = 0; // s, per method and scene; 0: the subcommand's own
     for (int found; (found = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (found == 'c') {
             csv = true;
         } else if (found == 'b') {
             budget = strtod(optarg, NULL);
+        } else if (found == 'o' && many < OPTIONS_MAX) {
+            given[many++] = optarg;
         } else {
             return usage(stderr, EXIT_FAILURE);
         }
     }
     const char *what = optind < argc ? argv[optind++] : "";
+    int names = argc - optind;
+    char **name = argv + optind;
     dInitODE2(0);
+    dSetMessageHandler(on_message);
+    if (strcmp(what, "profile")) {
+        print_machine();
+    }
     if (!strcmp(what, "steps")) {
-        print_machine();
-        bench_steps(argc - optind, argv + optind, 1e6 * budget);
-    } else if (!strcmp(what, "overhead") && optind == argc) {
-        print_machine();
+        bench_steps(names, name, 1e6 * (budget > 0 ? budget : 20));
+    } else if (!strcmp(what, "error")) {
+        bench_error(line,
+                    &(error_request){name, names, given, many, 1e6 * (budget > 0 ? budget : 100)});
+    } else if (!strcmp(what, "profile") && names < 2) {
+        bench_profile(names ? strtol(*name, NULL, 10) : 100);
+    } else if (!strcmp(what, "overhead") && !names) {
         bench_overhead();
-    } else if (!strcmp(what, "factor") && optind == argc) {
-        print_machine();
+    } else if (!strcmp(what, "factor") && !names) {
         bench_factor(line);
-    } else if (!strcmp(what, "general") && optind == argc) {
-        print_machine();
+    } else if (!strcmp(what, "general") && !names) {
         bench_general(line);
     } else {
         return usage(stderr, EXIT_FAILURE);

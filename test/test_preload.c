@@ -434,6 +434,35 @@ START_TEST(exec_tells_of_a_static_program)
 }
 END_TEST
 
+// QuickStep with as many iterations as are asked for; 20 are ODE's own.
+START_TEST(command_takes_iterations)
+{
+#ifdef PROGRAM_SPRAG_COMMAND
+#define MEASURED(method)                                                                           \
+    PROGRAM_SPRAG_COMMAND " run stack --seconds 1.5 -m " method " | grep creep | tr -s ' '"
+    run own = sh(MEASURED("ode-quick")), same = sh(MEASURED("ode-quick:20"));
+    run more = sh(MEASURED("ode-quick:100"));
+    ck_assert_fine(own);
+    ck_assert_fine(more);
+    ck_assert_str_eq(own.out, same.out);
+    ck_assert_str_ne(own.out, more.out);
+    run r = sh(PROGRAM_SPRAG_COMMAND
+               " compare slope --seconds 0.1 -m ode-quick:100,ode-quick,stribeck");
+    ck_assert_fine(r);
+    ck_assert_msg(strstr(r.out, "ode-quick against ode-quick:100: ") != NULL, "%s", r.out);
+    static const char *const bad[] = {"stribeck:3",   "ode-step:3",      "ode-quick:0",
+                                      "ode-quick:",   "ode-quick:1x",    "ode-quick:-1",
+                                      "ode-quick: 1", "ode-quick:100001"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        r = sh(PROGRAM_SPRAG_COMMAND " compare slope -m 'stribeck,%s'", bad[i]);
+        ck_assert_int_eq(r.status, 2);
+        ck_assert_str_eq(r.out, "");
+        ck_assert_msg(strstr(r.err, "as in ode-quick:100") != NULL, "%s: %s", bad[i], r.err);
+    }
+#endif
+}
+END_TEST
+
 // ---- refusals
 
 START_TEST(ends_on_options_that_it_cannot_read)
@@ -549,6 +578,7 @@ int main(void)
     tcase_add_test(once, opens_no_file_when_loaded);
     tcase_add_test(once, works_in_python);
     tcase_add_test(once, exec_tells_of_a_static_program);
+    tcase_add_test(once, command_takes_iterations);
 
     // Our own environment must not reach the children.
     unsetenv("SPRAG_OPTIONS");

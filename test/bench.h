@@ -1,0 +1,72 @@
+// What the files of the bench share.
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "models/models.h"
+
+typedef void line_fn(const char *format, ...); // a row of cells, separated by '|'
+
+void bench_factor(line_fn *line);  // bench_factor.c
+void bench_general(line_fn *line); // bench_general.c
+void bench_profile(long size);     // bench_profile.c
+
+// ---- bench.c
+
+double bench_now_us(void);
+void *bench_allocate(size_t count, size_t size); // or ends the program
+int bench_by_size(const void *a, const void *b); // of doubles, for qsort
+double bench_median(double *value, long count);  // sorts them; NAN of none
+
+// Of the last step, without collision: by the clock on the wall, and of processors, all together.
+extern double bench_stepper_us, bench_stepper_work_us;
+
+// A scene under options, with a sequence of ODE's random numbers of its own.
+typedef struct bench_scene {
+    sprag_scene scene;
+    unsigned long seed;
+    long lcp_errors; // messages of dWorldStep: what it then returns is not a solution
+} bench_scene;
+
+void bench_open(bench_scene *, const sprag_model *, const char *options, int iterations);
+void bench_configure(dWorldID world, const char *options, int iterations); // of QuickStep
+void bench_step(bench_scene *);
+void bench_copy_state(sprag_scene *to, const sprag_scene *from);
+
+// ---- bench_error.c
+
+typedef struct error_request {
+    char **size; // bodies
+    int sizes;
+    const char *const *options; // of sprag, further ones: "options" or "name:options"
+    int methods;                // how many
+    double budget_us;           // per method and scene
+} error_request;
+
+void bench_error(line_fn *line, const error_request *request);
+
+// ---- bench_pile.c
+
+// Opens a pile and lets it come to rest.
+void bench_settled_pile(bench_scene *, long size);
+
+// ---- bench_residue.c: what a step left undone
+
+// Sums and maxima over contacts and steps. Forces in weights: those of the mean body.
+typedef struct residue {
+    long steps, contacts, loaded, sticking;
+    double depth, depth_max;       // m; sum
+    double slip, slip_max;         // m/s, of sticking contacts; sum of load times squares
+    double held;                   // weights, load of those; sum
+    double cone, cone_max;         // weights, friction outside of the cone; sum of squares
+    double approach, approach_max; // m/s; sum of squares
+    double momentum_max;           // weights, force that no contact and no gravity explains
+} residue;
+
+void residue_begin(const sprag_scene *scene); // contacts of the next step are watched
+void residue_end(residue *r, double weight);  // after it; weight: N, of the mean body
+void residue_free(void);
+
+#endif
