@@ -56,7 +56,10 @@ static const stepper known[] = {
     {"ode-quick:100", "method=ode-quick", 100, 0, true},
     {"ode-quick:1000", "method=ode-quick", 1000, 0, true},
     {"stribeck", "method=stribeck", 0, 0, false},
-    {"lagged", "method=stribeck,stribeck.direct_bodies=0", 0, 0, false},
+    {"swept:10", "method=stribeck,stribeck.direct_work=0,stribeck.sweeps=10", 0, 0, false},
+    {"swept:50", "method=stribeck,stribeck.direct_work=0,stribeck.sweeps=50", 0, 0, false},
+    {"swept:500", "method=stribeck,stribeck.direct_work=0,stribeck.sweeps=500", 0, 0, false},
+    {"newton", "method=stribeck,stribeck.direct_work=1e9", 0, 300, false},
 };
 
 enum { KNOWN = sizeof known / sizeof *known, STEPPERS_MAX = KNOWN + 16, REFERENCE = 1 };
