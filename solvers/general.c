@@ -166,6 +166,7 @@ static void prepare_point(const sprag_general_problem *p, const sprag_general_op
                                    .quadratic = true,
                                    .softening = options->relative_tolerance};
     system->convex &= given || mu == 0;
+    system->curved |= !given;
 }
 
 // v* = M^-1 p*. SPRAG_SINGULAR if the mass is not positive definite.

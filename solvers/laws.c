@@ -3,19 +3,14 @@
 #include <math.h>
 #include <string.h>
 
-// m(rho) / rho of arXiv 1909.05700, eq. 9 and 10, with rho^2 = |u|^2 + (softening tolerance)^2, and
-// what makes its derivative: d (m / rho) / d u = -fall u.
-static void quadratic_profile(double square, double tolerance, double softening, double *ratio,
-                              double *fall)
+// d ratio / d u = -fall u
+static double profile_fall(double square, double knee, double ratio)
 {
-    double least = softening * tolerance, rho = sqrt(square + least * least);
-    if (rho < tolerance) {
-        *ratio = (2 - rho / tolerance) / tolerance;
-        *fall = rho > 0 ? 1 / (tolerance * tolerance * rho) : 0;
-    } else {
-        *ratio = 1 / rho;
-        *fall = 1 / (rho * rho * rho);
+    double rho = sqrt(square);
+    if (rho < knee) {
+        return rho > 0 ? 1 / (knee * knee * rho) : 0;
     }
+    return ratio * ratio * ratio;
 }
 
 // Impulse of one cone under a given bound (normal impulse, or the step if `force`), and, if asked
@@ -35,25 +30,16 @@ static void cone_law(const sprag_cone *cone, const double *slip, double stiction
         }
         return;
     }
-    double largest = cone->coefficient * bound;
-    double tolerance = stiction * cone->per_length;
-    bool slips = cone->slip_yield * largest > tolerance;
-    if (slips) { // creep in proportion to the force, in series with stiction
-        tolerance = cone->slip_yield * largest;
-    }
-    // impulse = -largest ratio shape u; ratio = m(rho) / rho falls by `fall` with u u / rho^2
-    double square = u[0] * u[0] + u[1] * u[1], ratio, fall;
-    if (cone->quadratic) {
-        quadratic_profile(square, tolerance, cone->softening, &ratio, &fall);
-    } else {
-        ratio = 1 / sqrt(tolerance * tolerance + square);
-        fall = ratio * ratio * ratio;
-    }
+    // ratio = m(rho) / rho falls by `fall` u with u
+    sprag_profile profile = sprag_cone_profile(cone, stiction, bound);
+    double square = u[0] * u[0] + u[1] * u[1] + profile.least, largest = profile.largest;
+    double ratio = sprag_profile_ratio(square, profile.knee);
     for (int i = 0; i < cone->axes; i++) {
         impulse[i] = -largest * ratio * cone->shape[i] * u[i];
     }
     if (slope) {
-        double ease = slips ? 1 - tolerance * tolerance * ratio * ratio : 1;
+        double fall = profile_fall(square, profile.knee, ratio);
+        double ease = profile.slips ? 1 - profile.least * ratio * ratio : 1;
         for (int i = 0; i < cone->axes; i++) {
             by_bound[i] = -cone->coefficient * ease * ratio * cone->shape[i] * u[i];
             for (int j = 0; j < cone->axes; j++) {

@@ -1,4 +1,4 @@
-// The momentum balance at a velocity, its derivative, and the search along an update, in any space.
+// The momentum balance at a velocity and its derivative, in any space.
 #include "solvers/system.h"
 
 #include <float.h>
@@ -27,6 +27,8 @@ sprag_result sprag_system_take(sprag_system *system, sprag_scratch *scratch)
     system->rate = SPRAG_TAKE(scratch, system->equations, double);
     system->rate_change = SPRAG_TAKE(scratch, system->equations, double);
     system->row_impulse = SPRAG_TAKE(scratch, system->equations, double);
+    system->line = SPRAG_TAKE(
+        scratch, sprag_search_room(system->points, system->cones, system->equations), double);
     return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
 }
 
@@ -212,27 +214,7 @@ void sprag_system_log(const sprag_system *system, double stiction, sprag_stats *
     stats->iterations++;
 }
 
-// ---- search
-
-// Slope of the convex function along the update: dv' r(v + alpha dv).
-static double slope_at(const sprag_system *system, double alpha, double inertial,
-                       double inertial_change, double stiction, const double *bound)
-{
-    double sum = inertial + alpha * inertial_change;
-    for (int i = 0; i < system->points; i++) {
-        double slip[6], impulse[6];
-        for (int k = 0; k < 6; k++) {
-            slip[k] = system->slip[i][k] + alpha * system->slip_change[i][k];
-        }
-        sprag_point_law(system, i, slip, stiction, bound, impulse, NULL);
-        sum -= dot6(impulse, system->slip_change[i]);
-    }
-    for (int i = 0; i < system->equations; i++) {
-        double rate = system->rate[i] + alpha * system->rate_change[i];
-        sum -= sprag_equation_impulse(&system->equation[i], rate) * system->rate_change[i];
-    }
-    return sum;
-}
+// ---- along an update
 
 bool sprag_system_meets_bound(const sprag_system *system)
 {
@@ -247,44 +229,6 @@ bool sprag_system_meets_bound(const sprag_system *system)
         }
     }
     return false;
-}
-
-double sprag_system_search(sprag_system *system, const double *v, const double *dv, double stiction,
-                           const double *bound)
-{
-    double inertial = 0, inertial_change = 0;
-    system->space->momentum(system, dv, system->work);
-    for (int i = 0; i < system->size; i++) {
-        inertial += (v[i] - system->free[i]) * system->work[i]; // M is symmetric
-        inertial_change += dv[i] * system->work[i];
-    }
-    double at_start = slope_at(system, 0, inertial, inertial_change, stiction, bound);
-    double at_end = slope_at(system, 1, inertial, inertial_change, stiction, bound);
-    if (!(at_start < 0) || !(at_end > 1e-3 * -at_start)) {
-        return 1; // still falling, or rounding: the full step
-    }
-    // The slope grows monotonically, by leaps where laws are stiff: regula falsi (Illinois) and
-    // bisection in turn.
-    double low = 0, high = 1, low_slope = at_start, high_slope = at_end, alpha = 1;
-    for (int it = 0, side = 0; it < 100 && high - low > 1e-14; it++) {
-        bool halve = it % 2;
-        alpha = halve ? low + (high - low) / 2
-                      : (low * high_slope - high * low_slope) / (high_slope - low_slope);
-        double slope = slope_at(system, alpha, inertial, inertial_change, stiction, bound);
-        if (fabs(slope) <= 1e-3 * -at_start) {
-            break;
-        }
-        if (slope > 0) {
-            high = alpha, high_slope = slope;
-            low_slope *= side == 1 && !halve ? 0.5 : 1;
-            side = 1;
-        } else {
-            low = alpha, low_slope = slope;
-            high_slope *= side == -1 && !halve ? 0.5 : 1;
-            side = -1;
-        }
-    }
-    return alpha;
 }
 
 bool sprag_system_cone_slip(const sprag_system *system, int i, int c, double stiction,
