@@ -11,14 +11,32 @@ typedef struct sprag_scratch_chunk sprag_scratch_chunk;
 // All zero is an empty scratch.
 typedef struct sprag_scratch {
     sprag_scratch_chunk *chunk; // newest first
-    size_t used;                // bytes, of the newest chunk
+    char *start;                // of the newest chunk, aligned
+    size_t room, used;          // bytes, of the newest chunk; what is not used is zero
     size_t taken, peak;         // bytes, of all chunks
     long allocations;           // from the system, so far
     bool failed;                // something could not be had since the last reset
 } sprag_scratch;
 
+enum { SPRAG_ALIGNMENT = 64 };
+
+// As sprag_scratch_take, where the newest chunk has no room.
+void *sprag_scratch_take_more(sprag_scratch *scratch, size_t count, size_t size);
+
 // count * size bytes, zeroed and aligned for vectors; on failure sets `failed` and returns NULL.
-void *sprag_scratch_take(sprag_scratch *scratch, size_t count, size_t size);
+static inline void *sprag_scratch_take(sprag_scratch *scratch, size_t count, size_t size)
+{
+    static const size_t few = 1 << 24;
+    size_t bytes = (count * size + SPRAG_ALIGNMENT - 1) & ~(size_t)(SPRAG_ALIGNMENT - 1);
+    if (count > few || size > few || !scratch->chunk || scratch->room - scratch->used < bytes) {
+        return sprag_scratch_take_more(scratch, count, size);
+    }
+    void *taken = scratch->start + scratch->used;
+    scratch->used += bytes;
+    scratch->taken += bytes;
+    scratch->peak = scratch->taken > scratch->peak ? scratch->taken : scratch->peak;
+    return taken;
+}
 
 #define SPRAG_TAKE(scratch, count, type)                                                           \
     sprag_scratch_take((scratch), (size_t)(count), sizeof(type))
