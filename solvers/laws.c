@@ -15,12 +15,12 @@ static double profile_fall(double square, double knee, double ratio)
 
 // Impulse of one cone under a given bound (normal impulse, or the step if `force`), and, if asked
 // for, its derivatives: slope[i][j] = -d impulse_i / d slip_j, by_bound[i] = d impulse_i / d bound.
-static void cone_law(const sprag_cone *cone, const double *slip, double stiction, double bound,
-                     double impulse[2], double slope[2][2], double by_bound[2])
+static inline void cone_law(const sprag_cone *cone, int axes, const double *slip, double stiction,
+                            double bound, double *impulse, double slope[2][2], double by_bound[2])
 {
     double u[2] = {0, 0};
-    for (int k = 0; k < cone->axes; k++) {
-        u[k] = cone->shape[k] * slip[cone->first + k];
+    for (int k = 0; k < axes; k++) {
+        u[k] = cone->shape[k] * slip[k];
     }
     if (isinf(cone->coefficient)) {
         impulse[0] = -u[0] / cone->slip_yield;
@@ -34,15 +34,15 @@ static void cone_law(const sprag_cone *cone, const double *slip, double stiction
     sprag_profile profile = sprag_cone_profile(cone, stiction, bound);
     double square = u[0] * u[0] + u[1] * u[1] + profile.least, largest = profile.largest;
     double ratio = sprag_profile_ratio(square, profile.knee);
-    for (int i = 0; i < cone->axes; i++) {
+    for (int i = 0; i < axes; i++) {
         impulse[i] = -largest * ratio * cone->shape[i] * u[i];
     }
     if (slope) {
         double fall = profile_fall(square, profile.knee, ratio);
         double ease = profile.slips ? 1 - profile.least * ratio * ratio : 1;
-        for (int i = 0; i < cone->axes; i++) {
+        for (int i = 0; i < axes; i++) {
             by_bound[i] = -cone->coefficient * ease * ratio * cone->shape[i] * u[i];
-            for (int j = 0; j < cone->axes; j++) {
+            for (int j = 0; j < axes; j++) {
                 slope[i][j] = largest * cone->shape[i] * cone->shape[j] *
                               ((i == j) * ratio - fall * u[i] * u[j]);
             }
@@ -50,18 +50,23 @@ static void cone_law(const sprag_cone *cone, const double *slip, double stiction
     }
 }
 
-double sprag_normal_impulse(const sprag_system *system, const sprag_point *point,
-                            double normal_velocity, double *slope)
+static inline double positive(double x)
+{
+    return x > 0 ? x : 0;
+}
+
+static inline double normal_law(const sprag_system *system, const sprag_point *point,
+                                double normal_velocity, double *slope)
 {
     double impulse = point->given, steepness = 0; // SPRAG_GIVEN
     if (point->law == SPRAG_SPRING) {
         double wanted = -normal_velocity / point->yield;
-        impulse = fmax(0, wanted);
+        impulse = positive(wanted);
         steepness = wanted > 0 ? 1 / point->yield : 0;
     } else if (point->law == SPRAG_HUNT_CROSSLEY) {
         double step = system->step, k = step * point->stiffness;
-        double x = fmax(0, point->penetration - step * normal_velocity);
-        double damping = fmax(0, 1 - point->dissipation * normal_velocity);
+        double x = positive(point->penetration - step * normal_velocity);
+        double damping = positive(1 - point->dissipation * normal_velocity);
         impulse = k * damping * x;
         steepness =
             (damping > 0 ? k * point->dissipation * x : 0) + (x > 0 ? k * step * damping : 0);
@@ -72,38 +77,54 @@ double sprag_normal_impulse(const sprag_system *system, const sprag_point *point
     return impulse;
 }
 
-static double cone_bound(const sprag_system *system, const sprag_cone *cone, double normal,
-                         const double *bound, int i)
+double sprag_normal_impulse(const sprag_system *system, const sprag_point *point,
+                            double normal_velocity, double *slope)
 {
-    return cone->force ? system->step : bound ? bound[i] : normal;
+    return normal_law(system, point, normal_velocity, slope);
+}
+
+// One cone of two axes or one, both the caller's to make known to the compiler.
+static inline void add_cone_law(const sprag_system *system, const sprag_cone *cone, int first,
+                                int axes, const double *slip, double stiction, double bound,
+                                double normal_slope, bool coupled, double *impulse, double G[6][6])
+{
+    double slope[2][2], by_bound[2];
+    cone_law(cone, axes, slip + first, stiction, cone->force ? system->step : bound,
+             impulse + first, G ? slope : NULL, by_bound);
+    for (int a = 0; G && a < axes; a++) {
+        for (int b = 0; b < axes; b++) {
+            G[first + a][first + b] = slope[a][b];
+        }
+        if (coupled && !cone->force) {
+            G[first + a][SPRAG_NORMAL] = by_bound[a] * normal_slope;
+        }
+    }
 }
 
 void sprag_point_law(const sprag_system *system, int i, const double *slip, double stiction,
                      const double *bound, double impulse[6], double G[6][6])
 {
     const sprag_point *point = &system->point[i];
+    double normal_slope, normal = normal_law(system, point, slip[SPRAG_NORMAL], &normal_slope);
     memset(impulse, 0, 6 * sizeof *impulse);
-    if (G) {
+    impulse[SPRAG_NORMAL] = normal;
+    if (G && point->dim == 3) {
+        memset(G, 0, 3 * sizeof *G);
+    } else if (G) {
         memset(G, 0, 6 * sizeof *G);
     }
-    double normal_slope;
-    double normal = sprag_normal_impulse(system, point, slip[SPRAG_NORMAL], &normal_slope);
-    impulse[SPRAG_NORMAL] = normal;
     if (G) {
         G[SPRAG_NORMAL][SPRAG_NORMAL] = normal_slope;
     }
     for (int c = point->cone; c < point->cone + point->cones; c++) {
         const sprag_cone *cone = &system->cone[c];
-        double slope[2][2], by_bound[2];
-        cone_law(cone, slip, stiction, cone_bound(system, cone, normal, bound, i),
-                 impulse + cone->first, G ? slope : NULL, by_bound);
-        for (int a = 0; G && a < cone->axes; a++) {
-            for (int b = 0; b < cone->axes; b++) {
-                G[cone->first + a][cone->first + b] = slope[a][b];
-            }
-            if (!bound && !cone->force) {
-                G[cone->first + a][SPRAG_NORMAL] = by_bound[a] * normal_slope;
-            }
+        double limit = bound ? bound[i] : normal;
+        if (cone->axes == 2 && cone->first == SPRAG_SLIDE) { // what most are
+            add_cone_law(system, cone, SPRAG_SLIDE, 2, slip, stiction, limit, normal_slope, !bound,
+                         impulse, G);
+        } else {
+            add_cone_law(system, cone, cone->first, cone->axes, slip, stiction, limit, normal_slope,
+                         !bound, impulse, G);
         }
     }
 }

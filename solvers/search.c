@@ -171,7 +171,8 @@ double sprag_system_search(sprag_system *system, const double *v, const double *
                            const double *bound)
 {
     line line = lay(system, v, dv, stiction, bound);
-    double at_start = slope_at(system, &line, 0), at_end = slope_at(system, &line, 1);
+    double at_end = slope_at(system, &line, 1);
+    double at_start = at_end > 0 ? slope_at(system, &line, 0) : at_end;
     if (!(at_start < 0) || !(at_end > 1e-3 * -at_start)) {
         return 1; // still falling, or rounding: the full step
     }
