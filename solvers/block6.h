@@ -7,20 +7,19 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "solvers/six.h"
+
 // C -= A B
 static inline void subtract_product(double *restrict C, const double *restrict A,
                                     const double *restrict B)
 {
     for (int i = 0; i < 6; i++) {
-        double c[6];
-        memcpy(c, C + 6 * i, sizeof c);
+        six c;
+        load6(&c, C + 6 * i);
         for (int k = 0; k < 6; k++) {
-            double a = A[6 * i + k];
-            for (int j = 0; j < 6; j++) {
-                c[j] -= a * B[6 * k + j];
-            }
+            subtract6(&c, A[6 * i + k], B + 6 * k);
         }
-        memcpy(C + 6 * i, c, sizeof c);
+        store6(C + 6 * i, &c);
     }
 }
 
@@ -48,11 +47,12 @@ static inline void subtract_apply(double *restrict y, const double *restrict A,
 static inline void subtract_apply_transposed(double *restrict y, const double *restrict A,
                                              const double *restrict x)
 {
+    six sum;
+    load6(&sum, y);
     for (int i = 0; i < 6; i++) {
-        for (int j = 0; j < 6; j++) {
-            y[j] -= A[6 * i + j] * x[i];
-        }
+        subtract6(&sum, x[i], A + 6 * i);
     }
+    store6(y, &sum);
 }
 
 // A = L L', L in the lower half; the diagonal holds the inverse of L's.
@@ -85,16 +85,14 @@ static inline void divide_cholesky(double *restrict B, const double *restrict L)
     double T[36];
     transpose(B, T);
     for (int j = 0; j < 6; j++) {
-        double t[6];
-        memcpy(t, T + 6 * j, sizeof t);
+        six t;
+        load6(&t, T + 6 * j);
         for (int k = 0; k < j; k++) {
-            for (int i = 0; i < 6; i++) {
-                t[i] -= T[6 * k + i] * L[6 * j + k];
-            }
+            subtract6(&t, L[6 * j + k], T + 6 * k);
         }
-        for (int i = 0; i < 6; i++) {
-            T[6 * j + i] = t[i] * L[7 * j];
-        }
+        t.a *= L[7 * j];
+        t.b *= L[7 * j];
+        store6(T + 6 * j, &t);
     }
     transpose(T, B);
 }

@@ -9,6 +9,7 @@
 #include <suitesparse/amd.h>
 
 #include "solvers/block6.h"
+#include "solvers/vectors.h"
 
 // ---- pattern
 
@@ -230,6 +231,7 @@ int sprag_blocks_find(const sprag_blocks *blocks, int i, int j)
 
 // ---- numbers
 
+SPRAG_VECTORS
 static sprag_result factor_symmetric(sprag_blocks *blocks)
 {
     int *place = blocks->place; // row -> its block in the column at hand
@@ -257,6 +259,7 @@ static sprag_result factor_symmetric(sprag_blocks *blocks)
 }
 
 // The lower blocks are divided by the pivot blocks, the upper ones are left as they are.
+SPRAG_VECTORS
 static sprag_result factor_general(sprag_blocks *blocks)
 {
     int *place = blocks->place;
@@ -288,6 +291,7 @@ sprag_result sprag_blocks_factor(sprag_blocks *blocks, bool symmetric)
     return symmetric ? factor_symmetric(blocks) : factor_general(blocks);
 }
 
+SPRAG_VECTORS
 void sprag_blocks_solve(sprag_blocks *blocks, bool symmetric, double *x)
 {
     int n = blocks->n;

@@ -3,7 +3,10 @@
 #include <string.h>
 
 #include "solvers/linalg.h"
+#include "solvers/six.h"
+#include "solvers/vectors.h"
 
+SPRAG_VECTORS
 static void momentum(const sprag_system *system, const double *v, double *p)
 {
     const sprag_space6 *space = system->chart;
@@ -14,6 +17,7 @@ static void momentum(const sprag_system *system, const double *v, double *p)
     }
 }
 
+SPRAG_VECTORS
 static void velocities(const sprag_system *system, const double *v, double (*slip)[6], double *rate)
 {
     const sprag_space6 *space = system->chart;
@@ -36,6 +40,7 @@ static void velocities(const sprag_system *system, const double *v, double (*sli
     }
 }
 
+SPRAG_VECTORS
 static void gather(const sprag_system *system, double *sum)
 {
     const sprag_space6 *space = system->chart;
@@ -44,9 +49,15 @@ static void gather(const sprag_system *system, double *sum)
         const sprag_stencil *stencil = &space->point[p];
         for (int side = 0; side < 2; side++) {
             int node = stencil->node[side];
-            for (int i = 0; node != SPRAG_NOWHERE && i < system->point[p].dim; i++) {
-                add_scaled(sum + 6 * node, system->impulse[p][i], stencil->jacobian[side][i], 6);
+            if (node == SPRAG_NOWHERE) {
+                continue;
             }
+            six here;
+            load6(&here, sum + 6 * node);
+            for (int i = 0; i < system->point[p].dim; i++) {
+                add6(&here, system->impulse[p][i], stencil->jacobian[side][i]);
+            }
+            store6(sum + 6 * node, &here);
         }
     }
     for (int e = 0; e < system->equations; e++) {
@@ -122,18 +133,17 @@ static inline void add_rows(double *restrict A, int rows, const double (*restric
                             const double (*restrict GJ)[6])
 {
     for (int i = 0; i < 6; i++) {
-        double sum[6];
-        memcpy(sum, A + 6 * i, sizeof sum);
+        six sum;
+        load6(&sum, A + 6 * i);
         for (int r = 0; r < rows; r++) {
-            for (int j = 0; j < 6; j++) {
-                sum[j] += Ja[r][i] * GJ[r][j];
-            }
+            add6(&sum, Ja[r][i], GJ[r]);
         }
-        memcpy(A + 6 * i, sum, sizeof sum);
+        store6(A + 6 * i, &sum);
     }
 }
 
 // Counts that compilers know make the difference.
+SPRAG_VECTORS
 static void add_product(double *restrict A, int rows, const double (*restrict Ja)[6],
                         const double (*restrict GJ)[6])
 {
@@ -162,6 +172,7 @@ static void add_stencil(sprag_blocks *blocks, const int node[2], int block, bool
     }
 }
 
+SPRAG_VECTORS
 static void add_point(sprag_system *system, int p, const double G[6][6], bool symmetric)
 {
     sprag_space6 *space = system->chart;
@@ -170,14 +181,11 @@ static void add_point(sprag_system *system, int p, const double G[6][6], bool sy
     double GJ[2][6][6];
     for (int side = 0; side < 2; side++) {
         for (int a = 0; stencil->node[side] != SPRAG_NOWHERE && a < dim; a++) {
-            double sum[6] = {0};
+            six sum = {{0}, {0}};
             for (int b = 0; b < dim; b++) {
-                double g = G[a][b];
-                for (int j = 0; g != 0 && j < 6; j++) {
-                    sum[j] += g * stencil->jacobian[side][b][j];
-                }
+                add6(&sum, G[a][b], stencil->jacobian[side][b]);
             }
-            memcpy(GJ[side][a], sum, sizeof sum);
+            store6(GJ[side][a], &sum);
         }
     }
     const double(*J[2])[6] = {stencil->jacobian[0], stencil->jacobian[1]};
