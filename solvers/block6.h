@@ -117,33 +117,48 @@ static inline void backward_cholesky(const double *L, double *x)
     }
 }
 
-// P A = L U with unit L; the diagonal holds the inverse of U's.
-static inline bool lu(double *A, int *pivot)
+// P A = L U with unit L; the diagonal holds the inverse of U's. L is kept apart until the end, so
+// that rows of A are only ever written as a whole: processors are slow to read together what was
+// written in parts.
+static inline __attribute__((always_inline)) bool lu(double *A, int *pivot)
 {
+    double L[6][6];
     for (int k = 0; k < 6; k++) {
         int p = k;
+        double most = fabs(A[7 * k]);
         for (int i = k + 1; i < 6; i++) {
-            if (fabs(A[6 * i + k]) > fabs(A[6 * p + k])) {
-                p = i;
+            double size = fabs(A[6 * i + k]);
+            p = size > most ? i : p;
+            most = size > most ? size : most;
+        }
+        if (!(most > 0) || !isfinite(most)) {
+            return false;
+        }
+        six upper, row;
+        load6(&upper, A + 6 * p);
+        if (p != k) {
+            load6(&row, A + 6 * k);
+            store6(A + 6 * p, &row);
+            store6(A + 6 * k, &upper);
+            for (int j = 0; j < k; j++) {
+                double swap = L[k][j];
+                L[k][j] = L[p][j];
+                L[p][j] = swap;
             }
         }
         pivot[k] = p;
-        if (p != k) {
-            for (int j = 0; j < 6; j++) {
-                double swap = A[6 * k + j];
-                A[6 * k + j] = A[6 * p + j];
-                A[6 * p + j] = swap;
-            }
+        L[k][k] = 1 / A[7 * k];
+        for (int i = k + 1; i < 6; i++) { // what is left of column k + 1 does not matter any more
+            L[i][k] = A[6 * i + k] * L[k][k];
+            load6(&row, A + 6 * i);
+            row.a -= L[i][k] * upper.a;
+            row.b -= L[i][k] * upper.b;
+            store6(A + 6 * i, &row);
         }
-        if (!(fabs(A[7 * k]) > 0) || !isfinite(A[7 * k])) {
-            return false;
-        }
-        A[7 * k] = 1 / A[7 * k];
-        for (int i = k + 1; i < 6; i++) {
-            double l = A[6 * i + k] *= A[7 * k];
-            for (int j = k + 1; j < 6; j++) {
-                A[6 * i + j] -= l * A[6 * k + j];
-            }
+    }
+    for (int i = 0; i < 6; i++) {
+        for (int j = 0; j <= i; j++) {
+            A[6 * i + j] = L[i][j];
         }
     }
     return true;
@@ -169,28 +184,38 @@ static inline void solve_lu(const double *A, const int *pivot, double *x)
     }
 }
 
-// B = B D^-1, row by row: x D = b with P D = L U, so x = z P, z L = y, y U = b.
+// B = B D^-1, all rows at once, on the transposed block: x D = b with P D = L U, so x = z P,
+// z L = y, y U = b.
 static inline void divide_lu(double *restrict B, const double *restrict D, const int *pivot)
 {
-    for (int i = 0; i < 6; i++) {
-        double *x = B + 6 * i;
-        for (int j = 0; j < 6; j++) {
-            for (int k = 0; k < j; k++) {
-                x[j] -= x[k] * D[6 * k + j];
-            }
-            x[j] *= D[7 * j];
+    double T[36];
+    transpose(B, T);
+    for (int j = 0; j < 6; j++) {
+        six t;
+        load6(&t, T + 6 * j);
+        for (int k = 0; k < j; k++) {
+            subtract6(&t, D[6 * k + j], T + 6 * k);
         }
-        for (int j = 5; j >= 0; j--) {
-            for (int k = j + 1; k < 6; k++) {
-                x[j] -= x[k] * D[6 * k + j];
-            }
-        }
-        for (int j = 5; j >= 0; j--) {
-            double swap = x[j];
-            x[j] = x[pivot[j]];
-            x[pivot[j]] = swap;
-        }
+        t.a *= D[7 * j];
+        t.b *= D[7 * j];
+        store6(T + 6 * j, &t);
     }
+    for (int j = 4; j >= 0; j--) {
+        six t;
+        load6(&t, T + 6 * j);
+        for (int k = j + 1; k < 6; k++) {
+            subtract6(&t, D[6 * k + j], T + 6 * k);
+        }
+        store6(T + 6 * j, &t);
+    }
+    for (int j = 5; j >= 0; j--) {
+        six here, there;
+        load6(&here, T + 6 * j);
+        load6(&there, T + 6 * pivot[j]);
+        store6(T + 6 * j, &there);
+        store6(T + 6 * pivot[j], &here);
+    }
+    transpose(T, B);
 }
 
 #endif

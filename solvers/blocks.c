@@ -59,6 +59,12 @@ static void order(sprag_blocks *blocks, const int *start, const int *neighbour, 
                   sprag_scratch *scratch)
 {
     int n = blocks->n;
+    if (n <= 2) { // no order has fill
+        for (int k = 0; k < n; k++) {
+            blocks->body[k] = blocks->rank[k] = k;
+        }
+        return;
+    }
     int room = count + count / 5 + 7 * n + 1;
     int *work = SPRAG_TAKE(scratch, 8 * (size_t)n + (size_t)room, int);
     if (!work) {

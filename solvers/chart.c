@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "solvers/block6.h"
 #include "solvers/dense.h"
 #include "solvers/space6.h"
 
@@ -191,7 +192,8 @@ bool sprag_chart_choose(const sprag_general_problem *p, sprag_chart *chart, spra
     if (scratch->failed) {
         return false;
     }
-    if (take_in_order(p, chart)) {
+    chart->in_order = take_in_order(p, chart);
+    if (chart->in_order) {
         return true;
     }
     int *work = SPRAG_TAKE(scratch, 3 * (size_t)nv, int);
@@ -249,11 +251,17 @@ static sprag_result take_bodies(const sprag_general_problem *p, const sprag_char
         sprag_stencil *stencil = &space->point[c];
         memcpy(stencil->node, chart->node[c], sizeof stencil->node);
         for (int side = 0; side < 2; side++) {
-            const int *at = velocity + 6 * stencil->node[side];
+            int first = 6 * stencil->node[side];
+            const int *at = velocity + first;
             for (int k = 0; stencil->node[side] != SPRAG_NOWHERE && k < 3; k++) {
                 const double *row = sprag_jacobian_row(p, c, k);
+                double *to = stencil->jacobian[side][k];
+                if (chart->in_order && first + 6 <= nv) {
+                    memcpy(to, row + first, 6 * sizeof *to);
+                    continue;
+                }
                 for (int i = 0; i < 6; i++) {
-                    stencil->jacobian[side][k][i] = at[i] ? row[at[i] - 1] : 0;
+                    to[i] = at[i] ? row[at[i] - 1] : 0;
                 }
             }
         }
@@ -284,4 +292,26 @@ sprag_result sprag_chart_take(const sprag_general_problem *p, const sprag_chart 
                               sprag_system *system, sprag_scratch *scratch)
 {
     return chart->nodes ? take_bodies(p, chart, system, scratch) : take_dense(p, system, scratch);
+}
+
+sprag_result sprag_chart_free_velocity(const sprag_general_problem *p, const sprag_chart *chart,
+                                       sprag_system *system)
+{
+    for (int i = 0; i < p->velocities; i++) {
+        system->free[chart->place[i]] = p->momentum[i];
+    }
+    if (chart->nodes == 0) {
+        return sprag_dense_divide_by_mass(system, system->free);
+    }
+    const sprag_space6 *space = system->chart;
+    for (int node = 0; node < chart->nodes; node++) {
+        double L[36], *x = system->free + 6 * node;
+        memcpy(L, space->mass[node], sizeof L);
+        if (!cholesky(L)) {
+            return SPRAG_SINGULAR;
+        }
+        forward_cholesky(L, x);
+        backward_cholesky(L, x);
+    }
+    return SPRAG_OK;
 }

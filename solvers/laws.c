@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "solvers/vectors.h"
+
 // d ratio / d u = -fall u
 static double profile_fall(double square, double knee, double ratio)
 {
@@ -101,8 +103,10 @@ static inline void add_cone_law(const sprag_system *system, const sprag_cone *co
     }
 }
 
-void sprag_point_law(const sprag_system *system, int i, const double *slip, double stiction,
-                     const double *bound, double impulse[6], double G[6][6])
+static inline __attribute__((always_inline)) void point_law(const sprag_system *system, int i,
+                                                            const double *slip, double stiction,
+                                                            const double *bound, double impulse[6],
+                                                            double G[6][6])
 {
     const sprag_point *point = &system->point[i];
     double normal_slope, normal = normal_law(system, point, slip[SPRAG_NORMAL], &normal_slope);
@@ -126,6 +130,21 @@ void sprag_point_law(const sprag_system *system, int i, const double *slip, doub
             add_cone_law(system, cone, cone->first, cone->axes, slip, stiction, limit, normal_slope,
                          !bound, impulse, G);
         }
+    }
+}
+
+SPRAG_VECTORS
+void sprag_point_law(const sprag_system *system, int i, const double *slip, double stiction,
+                     const double *bound, double impulse[6], double G[6][6])
+{
+    point_law(system, i, slip, stiction, bound, impulse, G);
+}
+
+SPRAG_VECTORS
+void sprag_point_impulses(sprag_system *system, double stiction, const double *bound)
+{
+    for (int i = 0; i < system->points; i++) {
+        point_law(system, i, system->slip[i], stiction, bound, system->impulse[i], NULL);
     }
 }
 

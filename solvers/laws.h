@@ -61,4 +61,7 @@ bool sprag_equation_yields(const sprag_equation *equation, double rate);
 void sprag_point_law(const sprag_system *system, int i, const double *slip, double stiction,
                      const double *bound, double impulse[6], double G[6][6]);
 
+// The impulses of all points, where the system is.
+void sprag_point_impulses(sprag_system *system, double stiction, const double *bound);
+
 #endif

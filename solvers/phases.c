@@ -48,12 +48,10 @@ static double choose_length(sprag_phases *w, double stiction)
     return alpha;
 }
 
-// Newton on the coupled equations from w->v. Leaves the residual of the last iterate in the stats.
-static sprag_result newton(sprag_phases *w, double stiction, double tolerance, int iterations)
+// Newton on the coupled equations from w->v, where the system is, with its residual in the stats.
+static sprag_result iterate(sprag_phases *w, double stiction, double tolerance, int iterations)
 {
     sprag_system *system = w->system;
-    sprag_system_place(system, w->v);
-    w->stats.residual = sprag_system_residual(system, w->v, stiction, NULL);
     double best = INFINITY;
     for (int it = 0, since = 0; it < iterations && since < w->patience; it++, since++) {
         if (w->stats.residual <= tolerance) {
@@ -84,16 +82,27 @@ static sprag_result newton(sprag_phases *w, double stiction, double tolerance, i
     return w->stats.residual <= fmax(tolerance, w->rounding) ? SPRAG_OK : SPRAG_NOT_CONVERGED;
 }
 
+// The same from wherever w->v is. Leaves the residual of the last iterate in the stats.
+static sprag_result newton(sprag_phases *w, double stiction, double tolerance, int iterations)
+{
+    sprag_system_place(w->system, w->v);
+    w->stats.residual = sprag_system_residual(w->system, w->v, stiction, NULL);
+    return iterate(w, stiction, tolerance, iterations);
+}
+
 // A: from the velocity before the step or the free one, whichever balances better.
 static sprag_result direct(sprag_phases *w)
 {
     sprag_system *system = w->system;
-    int n = system->size;
-    sprag_system_place(system, system->start);
-    double before = sprag_system_residual(system, system->start, w->stiction, NULL);
     sprag_system_place(system, system->free);
     double after = sprag_system_residual(system, system->free, w->stiction, NULL);
-    copy(w->v, before < after ? system->start : system->free, n);
+    sprag_system_place(system, system->start);
+    w->stats.residual = sprag_system_residual(system, system->start, w->stiction, NULL);
+    if (w->stats.residual < after) {
+        copy(w->v, system->start, system->size);
+        return iterate(w, w->stiction, w->tolerance, w->max_iterations);
+    }
+    copy(w->v, system->free, system->size);
     return newton(w, w->stiction, w->tolerance, w->max_iterations);
 }
 

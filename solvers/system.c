@@ -51,7 +51,9 @@ void sprag_system_weigh(sprag_system *system, const double *mass_diagonal, const
     }
     system->space->momentum(system, system->residual, system->work);
     double change = weighed(system, system->work);
-    system->space->momentum(system, system->free, system->work);
+    if (before) {
+        system->space->momentum(system, system->free, system->work);
+    }
     system->momentum = fmax(change, 1e-6 * weighed(system, system->work)); // room for rounding
 }
 
@@ -96,9 +98,7 @@ static double gross_impulse(const sprag_system *system)
 double sprag_system_residual(sprag_system *system, const double *v, double stiction,
                              const double *bound)
 {
-    for (int i = 0; i < system->points; i++) {
-        sprag_point_law(system, i, system->slip[i], stiction, bound, system->impulse[i], NULL);
-    }
+    sprag_point_impulses(system, stiction, bound);
     for (int i = 0; i < system->equations; i++) {
         system->row_impulse[i] = sprag_equation_impulse(&system->equation[i], system->rate[i]);
     }
@@ -132,14 +132,14 @@ static bool stopped_at_once(const sprag_system *system)
     return system->moved < 0.01;
 }
 
-static double normal_slope(const sprag_system *system, int i)
+// slope: where it is now.
+static double normal_slope(const sprag_system *system, int i, double slope)
 {
     const sprag_point *point = &system->point[i];
     double now = system->slip[i][SPRAG_NORMAL];
     double moved = system->moved * system->slip_change[i][SPRAG_NORMAL];
-    double slope, impulse = sprag_normal_impulse(system, point, now, &slope);
     return stopped_at_once(system)
-               ? steepened(slope, moved, impulse,
+               ? steepened(slope, moved, sprag_normal_impulse(system, point, now, NULL),
                            sprag_normal_impulse(system, point, now - moved, NULL))
                : slope;
 }
@@ -164,10 +164,10 @@ sprag_result sprag_system_factor(sprag_system *system, double stiction, const do
         return result;
     }
     for (int i = 0; i < system->points; i++) {
-        double slope = normal_slope(system, i), impulse[6], G[6][6];
-        if (slope > 0 || system->point[i].cones > 0) {
-            sprag_point_law(system, i, system->slip[i], stiction, bound, impulse, G);
-            G[SPRAG_NORMAL][SPRAG_NORMAL] = slope;
+        double impulse[6], G[6][6], *slope = &G[SPRAG_NORMAL][SPRAG_NORMAL];
+        sprag_point_law(system, i, system->slip[i], stiction, bound, impulse, G);
+        *slope = normal_slope(system, i, *slope);
+        if (*slope > 0 || system->point[i].cones > 0) {
             system->space->add_point(system, i, (const double(*)[6])G, symmetric);
         }
     }
@@ -236,14 +236,18 @@ bool sprag_system_cone_slip(const sprag_system *system, int i, int c, double sti
 {
     const sprag_point *point = &system->point[i];
     const sprag_cone *cone = &system->cone[c];
-    double now = system->slip[i][SPRAG_NORMAL], end = now + system->slip_change[i][SPRAG_NORMAL];
-    double bound = cone->force ? system->step
-                               : fmax(sprag_normal_impulse(system, point, now, NULL),
-                                      sprag_normal_impulse(system, point, end, NULL));
+    double end = system->slip[i][SPRAG_NORMAL] + system->slip_change[i][SPRAG_NORMAL];
+    double bound = system->step;
+    if (!cone->force) {
+        double before = system->impulse[i][SPRAG_NORMAL];
+        double after = sprag_normal_impulse(system, point, end, NULL);
+        bound = before > after ? before : after;
+    }
     if (isinf(cone->coefficient) || bound == 0) {
         return false;
     }
-    *tolerance = fmax(stiction * cone->per_length, cone->slip_yield * cone->coefficient * bound);
+    double slips = cone->slip_yield * cone->coefficient * bound;
+    *tolerance = slips > stiction * cone->per_length ? slips : stiction * cone->per_length;
     slip[1] = change[1] = 0;
     for (int k = 0; k < cone->axes; k++) {
         int at = cone->first + k;
