@@ -97,24 +97,30 @@ static inline void divide_cholesky(double *restrict B, const double *restrict L)
     transpose(T, B);
 }
 
-static inline void forward_cholesky(const double *L, double *x)
+static inline void forward_cholesky(const double *restrict L, double *restrict x)
 {
+    double y[6];
+    memcpy(y, x, sizeof y);
     for (int k = 0; k < 6; k++) {
-        x[k] *= L[7 * k];
+        y[k] *= L[7 * k];
         for (int i = k + 1; i < 6; i++) {
-            x[i] -= L[6 * i + k] * x[k];
+            y[i] -= L[6 * i + k] * y[k];
         }
     }
+    memcpy(x, y, sizeof y);
 }
 
-static inline void backward_cholesky(const double *L, double *x)
+static inline void backward_cholesky(const double *restrict L, double *restrict x)
 {
+    double y[6];
+    memcpy(y, x, sizeof y);
     for (int k = 5; k >= 0; k--) {
-        x[k] *= L[7 * k];
+        y[k] *= L[7 * k];
         for (int i = 0; i < k; i++) {
-            x[i] -= L[6 * k + i] * x[k];
+            y[i] -= L[6 * k + i] * y[k];
         }
     }
+    memcpy(x, y, sizeof y);
 }
 
 // P A = L U with unit L; the diagonal holds the inverse of U's. L is kept apart until the end, so

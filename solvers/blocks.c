@@ -298,7 +298,7 @@ sprag_result sprag_blocks_factor(sprag_blocks *blocks, bool symmetric)
 }
 
 SPRAG_VECTORS
-void sprag_blocks_solve(sprag_blocks *blocks, bool symmetric, double *x)
+static void solve(sprag_blocks *blocks, bool symmetric, double *x)
 {
     int n = blocks->n;
     double *y = blocks->work;
@@ -330,4 +330,9 @@ void sprag_blocks_solve(sprag_blocks *blocks, bool symmetric, double *x)
     for (int k = 0; k < n; k++) {
         memcpy(x + 6 * blocks->body[k], y + 6 * k, 6 * sizeof *y);
     }
+}
+
+void sprag_blocks_solve(sprag_blocks *blocks, bool symmetric, double *x)
+{
+    solve(blocks, symmetric, x);
 }

@@ -27,6 +27,12 @@ sprag_result sprag_chart_free_velocity(const sprag_general_problem *problem,
                                        const sprag_chart *chart, sprag_system *system);
 
 // Row of a contact: 0 normal, 1 and 2 tangents.
-const double *sprag_jacobian_row(const sprag_general_problem *problem, int contact, int k);
+static inline const double *sprag_jacobian_row(const sprag_general_problem *problem, int contact,
+                                               int k)
+{
+    size_t nv = (size_t)problem->velocities, c = (size_t)contact;
+    return k == 0 ? problem->normal_jacobian + c * nv
+                  : problem->tangent_jacobian + (2 * c + (size_t)k - 1) * nv;
+}
 
 #endif

@@ -134,18 +134,29 @@ static inline __attribute__((always_inline)) void point_law(const sprag_system *
 }
 
 SPRAG_VECTORS
-void sprag_point_law(const sprag_system *system, int i, const double *slip, double stiction,
-                     const double *bound, double impulse[6], double G[6][6])
+static void one_point(const sprag_system *system, int i, const double *slip, double stiction,
+                      const double *bound, double impulse[6], double G[6][6])
 {
     point_law(system, i, slip, stiction, bound, impulse, G);
 }
 
+void sprag_point_law(const sprag_system *system, int i, const double *slip, double stiction,
+                     const double *bound, double impulse[6], double G[6][6])
+{
+    one_point(system, i, slip, stiction, bound, impulse, G);
+}
+
 SPRAG_VECTORS
-void sprag_point_impulses(sprag_system *system, double stiction, const double *bound)
+static void all_points(sprag_system *system, double stiction, const double *bound)
 {
     for (int i = 0; i < system->points; i++) {
         point_law(system, i, system->slip[i], stiction, bound, system->impulse[i], NULL);
     }
+}
+
+void sprag_point_impulses(sprag_system *system, double stiction, const double *bound)
+{
+    all_points(system, stiction, bound);
 }
 
 double sprag_equation_impulse(const sprag_equation *equation, double rate)

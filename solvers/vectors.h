@@ -1,6 +1,7 @@
 // Functions that are worth a version for every width of vectors: the one for the processor at hand
 // is chosen when the program is loaded. All give the same bits, since products are not contracted
-// into sums (-ffp-contract=off) and no sum is reordered.
+// into sums (-ffp-contract=off) and no sum is reordered. For static functions: the versions of
+// others would be exported, whatever their visibility.
 #ifndef SPRAG_VECTORS_H
 #define SPRAG_VECTORS_H
 
