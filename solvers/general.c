@@ -16,7 +16,7 @@ sprag_general_options sprag_general_defaults(void)
                                    .relative_tolerance = 1e-2,
                                    .theta_max = pi / 3,
                                    .max_iterations = 100,
-                                   .residual_tolerance = 1e-14};
+                                   .residual_tolerance = 1e-13};
 }
 
 // ---- the check

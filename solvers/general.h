@@ -38,7 +38,7 @@ typedef struct sprag_general_options {
     double residual_tolerance; // of momentum, relative; rounding allowing
 } sprag_general_options;
 
-sprag_general_options sprag_general_defaults(void); // 1e-4, 1e-2, pi/3, 100, 1e-14
+sprag_general_options sprag_general_defaults(void); // 1e-4, 1e-2, pi/3, 100, 1e-13
 
 // Arrays are the caller's. velocity: first guess on entry.
 typedef struct sprag_general_solution {

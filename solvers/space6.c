@@ -142,57 +142,61 @@ static inline void add_rows(double *restrict A, int rows, const double (*restric
     }
 }
 
-// Counts that compilers know make the difference.
-SPRAG_VECTORS
-static void add_product(double *restrict A, int rows, const double (*restrict Ja)[6],
-                        const double (*restrict GJ)[6])
-{
-    if (rows == 3) {
-        add_rows(A, 3, Ja, GJ);
-    } else {
-        add_rows(A, rows, Ja, GJ);
-    }
-}
-
-// Adds J' G J of one contact or row to the matrix. GJ[side] = G J[side].
-static void add_stencil(sprag_blocks *blocks, const int node[2], int block, bool symmetric,
-                        int rows, const double (*J[2])[6], const double (*GJ[2])[6])
+// Adds J' G J of one contact or row to the matrix. GJ[side] = G J[side]. Counts of rows that
+// compilers know make the difference.
+static inline __attribute__((always_inline)) void
+add_stencil(sprag_blocks *blocks, const int node[2], int block, bool symmetric, int rows,
+            const double (*J[2])[6], const double (*GJ[2])[6])
 {
     for (int side = 0; side < 2; side++) {
         if (node[side] != SPRAG_NOWHERE) {
-            add_product(blocks->diagonal[blocks->rank[node[side]]], rows, J[side], GJ[side]);
+            add_rows(blocks->diagonal[blocks->rank[node[side]]], rows, J[side], GJ[side]);
         }
     }
     if (joins(node)) {
         int late = blocks->rank[node[0]] > blocks->rank[node[1]] ? 0 : 1;
-        add_product(blocks->lower[block], rows, J[late], GJ[!late]);
+        add_rows(blocks->lower[block], rows, J[late], GJ[!late]);
         if (!symmetric) {
-            add_product(blocks->upper[block], rows, J[!late], GJ[late]);
+            add_rows(blocks->upper[block], rows, J[!late], GJ[late]);
         }
     }
+}
+
+// Of a point, as many rows as are not zero in G.
+static inline __attribute__((always_inline)) void add_point_rows(sprag_space6 *space, int p,
+                                                                 const double G[6][6], int first,
+                                                                 int rows, bool symmetric)
+{
+    const sprag_stencil *stencil = &space->point[p];
+    double GJ[2][6][6];
+    for (int side = 0; side < 2; side++) {
+        for (int a = 0; stencil->node[side] != SPRAG_NOWHERE && a < rows; a++) {
+            six sum = {{0}, {0}};
+            for (int b = 0; b < rows; b++) {
+                add6(&sum, G[first + a][first + b], stencil->jacobian[side][first + b]);
+            }
+            store6(GJ[side][a], &sum);
+        }
+    }
+    const double(*J[2])[6] = {stencil->jacobian[0] + first, stencil->jacobian[1] + first};
+    const double(*turned[2])[6] = {(const double(*)[6])GJ[0], (const double(*)[6])GJ[1]};
+    add_stencil(&space->blocks, stencil->node, stencil->block, symmetric, rows, J, turned);
 }
 
 SPRAG_VECTORS
 static void add_point(sprag_system *system, int p, const double G[6][6], bool symmetric)
 {
     sprag_space6 *space = system->chart;
-    const sprag_stencil *stencil = &space->point[p];
-    int dim = system->point[p].dim;
-    double GJ[2][6][6];
-    for (int side = 0; side < 2; side++) {
-        for (int a = 0; stencil->node[side] != SPRAG_NOWHERE && a < dim; a++) {
-            six sum = {{0}, {0}};
-            for (int b = 0; b < dim; b++) {
-                add6(&sum, G[a][b], stencil->jacobian[side][b]);
-            }
-            store6(GJ[side][a], &sum);
-        }
+    if (system->point[p].dim == 6) {
+        add_point_rows(space, p, G, 0, 6, symmetric);
+    } else if (G[SPRAG_NORMAL][SPRAG_NORMAL] != 0) {
+        add_point_rows(space, p, G, 0, 3, symmetric);
+    } else if (G[SPRAG_SLIDE][SPRAG_SLIDE] != 0 || G[SPRAG_SLIDE + 1][SPRAG_SLIDE + 1] != 0) {
+        add_point_rows(space, p, G, SPRAG_SLIDE, 2, symmetric);
     }
-    const double(*J[2])[6] = {stencil->jacobian[0], stencil->jacobian[1]};
-    const double(*turned[2])[6] = {(const double(*)[6])GJ[0], (const double(*)[6])GJ[1]};
-    add_stencil(&space->blocks, stencil->node, stencil->block, symmetric, dim, J, turned);
 }
 
+SPRAG_VECTORS
 static void add_equation(sprag_system *system, int e, double slope, bool symmetric)
 {
     sprag_space6 *space = system->chart;
