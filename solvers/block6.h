@@ -55,25 +55,29 @@ static inline void subtract_apply_transposed(double *restrict y, const double *r
     store6(y, &sum);
 }
 
-// A = L L', L in the lower half; the diagonal holds the inverse of L's.
-static inline bool cholesky(double *A)
+// A = L L', L in the lower half; the diagonal holds the inverse of L's. Reads the upper half.
+static inline __attribute__((always_inline)) bool cholesky(double *A)
 {
-    for (int j = 0; j < 6; j++) {
-        double d = A[7 * j];
-        for (int k = 0; k < j; k++) {
-            d -= A[6 * j + k] * A[6 * j + k];
-        }
+    six row[6];
+    for (int i = 0; i < 6; i++) {
+        load6(&row[i], A + 6 * i);
+    }
+#pragma GCC unroll 6
+    for (int k = 0; k < 6; k++) {
+        double d = lane6(&row[k], k);
         if (!(d > 0) || !isfinite(d)) {
             return false;
         }
         double inverse = 1 / sqrt(d);
-        A[7 * j] = inverse;
-        for (int i = j + 1; i < 6; i++) {
-            double s = A[6 * i + j];
-            for (int k = 0; k < j; k++) {
-                s -= A[6 * i + k] * A[6 * j + k];
-            }
-            A[6 * i + j] = s * inverse;
+        A[7 * k] = inverse;
+        row[k].a *= inverse;
+        row[k].b *= inverse;
+#pragma GCC unroll 6
+        for (int i = k + 1; i < 6; i++) {
+            double l = lane6(&row[k], i);
+            A[6 * i + k] = l;
+            row[i].a -= l * row[k].a;
+            row[i].b -= l * row[k].b;
         }
     }
     return true;

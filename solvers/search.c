@@ -30,22 +30,20 @@ size_t sprag_search_room(int points, int cones, int equations)
     return FRICTION_ROWS * padded(cones) + LIMITED_ROWS * padded(points + equations);
 }
 
-static line empty_line(const sprag_system *system)
+static void open_line(line *line, const sprag_system *system)
 {
     size_t n = padded(system->cones), m = padded(system->points + system->equations);
     double *f = system->line, *l = f + FRICTION_ROWS * n;
-    return (line){.u0 = f,
-                  .u1 = f + n,
-                  .du0 = f + 2 * n,
-                  .du1 = f + 3 * n,
-                  .weight = f + 4 * n,
-                  .least = f + 5 * n,
-                  .knee = f + 6 * n,
-                  .r = l,
-                  .dr = l + m,
-                  .slope = l + 2 * m,
-                  .lo = l + 3 * m,
-                  .hi = l + 4 * m};
+    line->constant = line->linear = 0;
+    line->frictions = line->limited = 0;
+    line->u0 = f, line->u1 = f + n;
+    line->du0 = f + 2 * n, line->du1 = f + 3 * n;
+    line->weight = f + 4 * n;
+    line->least = f + 5 * n;
+    line->knee = f + 6 * n;
+    line->r = l, line->dr = l + m;
+    line->slope = l + 2 * m;
+    line->lo = l + 3 * m, line->hi = l + 4 * m;
 }
 
 static void add_limited(line *line, double r, double dr, double yield, double lo, double hi)
@@ -137,40 +135,40 @@ static double slope_at(const sprag_system *system, const line *line, double alph
     return sum;
 }
 
-static line lay(sprag_system *system, const double *v, const double *dv, double stiction,
-                const double *bound)
+static void lay(line *line, sprag_system *system, const double *v, const double *dv,
+                double stiction, const double *bound)
 {
-    line line = empty_line(system);
+    open_line(line, system);
     system->space->momentum(system, dv, system->work);
     for (int i = 0; i < system->size; i++) {
-        line.constant += (v[i] - system->free[i]) * system->work[i]; // M is symmetric
-        line.linear += dv[i] * system->work[i];
+        line->constant += (v[i] - system->free[i]) * system->work[i]; // M is symmetric
+        line->linear += dv[i] * system->work[i];
     }
     for (int i = 0; i < system->points; i++) {
         const sprag_point *point = &system->point[i];
         double now = system->slip[i][SPRAG_NORMAL], change = system->slip_change[i][SPRAG_NORMAL];
         if (point->law == SPRAG_GIVEN) {
-            line.constant -= point->given * change;
+            line->constant -= point->given * change;
         } else if (point->law == SPRAG_SPRING) {
-            add_limited(&line, now, change, point->yield, 0, INFINITY);
+            add_limited(line, now, change, point->yield, 0, INFINITY);
         }
         for (int c = point->cone; c < point->cone + point->cones; c++) {
-            add_friction(&line, system, &system->cone[c], i, stiction, bound[i]);
+            add_friction(line, system, &system->cone[c], i, stiction, bound[i]);
         }
     }
     for (int i = 0; i < system->equations; i++) {
         const sprag_equation *equation = &system->equation[i];
-        add_limited(&line, system->rate[i], system->rate_change[i], equation->yield, equation->lo,
+        add_limited(line, system->rate[i], system->rate_change[i], equation->yield, equation->lo,
                     equation->hi);
     }
-    pad(&line);
-    return line;
+    pad(line);
 }
 
 double sprag_system_search(sprag_system *system, const double *v, const double *dv, double stiction,
                            const double *bound)
 {
-    line line = lay(system, v, dv, stiction, bound);
+    line line;
+    lay(&line, system, v, dv, stiction, bound);
     double at_end = slope_at(system, &line, 1);
     double at_start = at_end > 0 ? slope_at(system, &line, 0) : at_end;
     if (!(at_start < 0) || !(at_end > 1e-3 * -at_start)) {

@@ -23,6 +23,11 @@ static inline __attribute__((always_inline)) void store6(double *x, const six *s
     *(sprag_two *)(x + 4) = s->b;
 }
 
+static inline __attribute__((always_inline)) double lane6(const six *s, int i)
+{
+    return i < 4 ? s->a[i] : s->b[i - 4];
+}
+
 // s += f x
 static inline __attribute__((always_inline)) void add6(six *s, double f, const double *x)
 {
