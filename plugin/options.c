@@ -27,10 +27,11 @@ typedef struct option {
 
 static const option options[] = {
     {"method", METHOD, AT(method), 0, 0, "", "what steps the world, from the list below"},
-    {"stribeck.stiction_tolerance", REAL, AT(stribeck.stiction_tolerance), 1e-12, 1, "m/s",
-     "slip speed that counts as sticking, at most"},
-    {"stribeck.stiction_at_rest", REAL, AT(stribeck.stiction_at_rest), 1e-15, 1, "m/s",
-     "the same for bodies at rest; between the two, 1/1000 of the fastest speed"},
+    {"stribeck.stiction_tolerance", REAL, AT(stribeck.stiction_tolerance), 0, 1, "m/s",
+     "slip speed that counts as sticking, of contacts that slide; 0: 1/1000 of the change in a "
+     "step"},
+    {"stribeck.stiction_at_rest", REAL, AT(stribeck.stiction_at_rest), 0, 1, "m/s",
+     "the same of contacts at rest; 0: 1e-8 of the change in a step"},
     {"stribeck.tolerance", REAL, AT(stribeck.tolerance), 1e-15, 0.1, "",
      "of momentum, relative to the island's impulses"},
     {"stribeck.softness", REAL, AT(stribeck.softness), 1e-15, 1, "",

@@ -257,7 +257,7 @@ static sprag_result solve_system(const sprag_general_problem *p,
                                  const sprag_general_options *options, sprag_phases *w)
 {
     sprag_system *system = w->system;
-    w->stiction = w->stats.stiction = options->stiction_tolerance;
+    w->stiction = w->finest = w->stats.stiction = options->stiction_tolerance;
     w->tolerance = options->residual_tolerance;
     w->rounding = 1e-9 + 4e-16 * largest(system->free, system->size) / w->stiction;
     w->small = options->relative_tolerance;

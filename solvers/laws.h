@@ -15,6 +15,12 @@
 
 #include "solvers/system.h"
 
+// The tolerance of a cone when the system asks for one, m/s or rad/s, without slip.
+static inline double sprag_cone_tolerance(const sprag_cone *cone, double stiction)
+{
+    return (stiction > cone->stiction ? stiction : cone->stiction) * cone->per_length;
+}
+
 // Friction under a known bound: impulse = -largest m(rho) / rho shape u, rho^2 = |u|^2 + least.
 typedef struct sprag_profile {
     double largest; // N s
@@ -27,7 +33,8 @@ typedef struct sprag_profile {
 static inline sprag_profile sprag_cone_profile(const sprag_cone *cone, double stiction,
                                                double bound)
 {
-    double largest = cone->coefficient * bound, tolerance = stiction * cone->per_length;
+    double largest = cone->coefficient * bound;
+    double tolerance = sprag_cone_tolerance(cone, stiction);
     bool slips = cone->slip_yield * largest > tolerance;
     if (slips) { // creep in proportion to the force, in series with stiction
         tolerance = cone->slip_yield * largest;

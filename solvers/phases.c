@@ -95,15 +95,15 @@ static sprag_result direct(sprag_phases *w)
 {
     sprag_system *system = w->system;
     sprag_system_place(system, system->free);
-    double after = sprag_system_residual(system, system->free, w->stiction, NULL);
+    double after = sprag_system_residual(system, system->free, w->finest, NULL);
     sprag_system_place(system, system->start);
-    w->stats.residual = sprag_system_residual(system, system->start, w->stiction, NULL);
+    w->stats.residual = sprag_system_residual(system, system->start, w->finest, NULL);
     if (w->stats.residual < after) {
         copy(w->v, system->start, system->size);
-        return iterate(w, w->stiction, w->tolerance, w->max_iterations);
+        return iterate(w, w->finest, w->tolerance, w->max_iterations);
     }
     copy(w->v, system->free, system->size);
-    return newton(w, w->stiction, w->tolerance, w->max_iterations);
+    return newton(w, w->finest, w->tolerance, w->max_iterations);
 }
 
 // Bounds to start frozen phases from: what the caller expects, else what stops the approach in four
@@ -130,8 +130,8 @@ static sprag_result frozen_pass(sprag_phases *w, int pass)
     } else {
         take_bounds(w, pass == 1 ? 1 : 0.5);
     }
-    return sprag_convex_solve_staged(w->system, w->bound, pass == 0 ? 0.1 : 0.01, w->stiction,
-                                     w->tolerance, w->v, w->dv, &w->stats);
+    return sprag_convex_solve_staged(w->system, w->bound, pass == 0 ? w->softest : 0.1 * w->softest,
+                                     w->stiction, w->tolerance, w->v, w->dv, &w->stats);
 }
 
 // B: the frozen solution first, then a few coupled updates.
@@ -260,6 +260,28 @@ static sprag_result lagged(sprag_phases *w)
     return w->stats.residual <= acceptable ? SPRAG_OK : SPRAG_NOT_CONVERGED;
 }
 
+// Down to the tolerances of the cones, if a few updates get there; the solution stays if not.
+static bool refine(sprag_phases *w)
+{
+    enum { REFINE = 10 };
+    copy(w->good, w->v, w->system->size);
+    if (newton(w, w->finest, w->tolerance, REFINE) == SPRAG_OK) {
+        return true;
+    }
+    copy(w->v, w->good, w->system->size);
+    sprag_system_place(w->system, w->v);
+    w->stats.residual = sprag_system_residual(w->system, w->v, w->stiction, NULL);
+    return false;
+}
+
+static double largest_tolerance(const sprag_phases *w, double stiction)
+{
+    for (int c = 0; c < w->system->cones; c++) {
+        stiction = fmax(stiction, w->system->cone[c].stiction);
+    }
+    return stiction;
+}
+
 static bool goes_on(sprag_result result)
 {
     return result != SPRAG_OK && result != SPRAG_NO_MEMORY;
@@ -268,9 +290,11 @@ static bool goes_on(sprag_result result)
 sprag_result sprag_phases_run(sprag_phases *w)
 {
     sprag_result result = SPRAG_NOT_CONVERGED;
+    bool refined = false;
     if (w->direct) {
         w->stats.phase = 'A';
         result = direct(w);
+        refined = result == SPRAG_OK;
     }
     if (w->direct && w->polish_passes > 0 && goes_on(result)) {
         w->stats.phase = 'B';
@@ -280,10 +304,14 @@ sprag_result sprag_phases_run(sprag_phases *w)
         w->stats.phase = 'C';
         result = continuation(w);
     }
+    if (result == SPRAG_OK && !refined && w->finest < w->stiction) {
+        refined = refine(w);
+    }
     if (w->lagged_passes > 0 && goes_on(result)) {
         w->stats.phase = 'D';
         result = lagged(w);
     }
+    w->stats.stiction = largest_tolerance(w, refined ? w->finest : w->stiction);
     return result;
 }
 

@@ -10,7 +10,8 @@
 #include "solvers/system.h"
 
 typedef struct sprag_phases {
-    double stiction;      // m/s
+    double stiction;      // m/s, tolerance that B to D go down to
+    double finest;        // m/s, that of A; each cone has one of its own below which it does not go
     double tolerance;     // of the residual
     double rounding;      // residual that is accepted when updates do not lower it any more
     double small, theta;  // of the limiter (limiter.h)

@@ -9,9 +9,7 @@
 
 sprag_stribeck_options sprag_stribeck_defaults(void)
 {
-    return (sprag_stribeck_options){.stiction_tolerance = 1e-4,
-                                    .stiction_at_rest = 1e-6,
-                                    .tolerance = 1e-6,
+    return (sprag_stribeck_options){.tolerance = 1e-6,
                                     .softness = 1e-3,
                                     .row_softness = 1e-8,
                                     .max_iterations = 25,
@@ -20,24 +18,71 @@ sprag_stribeck_options sprag_stribeck_defaults(void)
                                     .direct_bodies = 200};
 }
 
-// A thousandth of the fastest motion, within bounds: creep at rest is that of the lower, the cost
-// of motion that of the upper.
-static double choose_stiction(const sprag_problem *problem, const sprag_stribeck_options *options)
+// The speeds that stiction is measured by. All that is absolute here follows from the problem, so
+// that a change of units changes nothing.
+typedef struct speeds {
+    double scale;   // what a step changes, or a hundredth of the fastest motion
+    double moving;  // stiction tolerance of what slides
+    double at_rest; // and of what has come to rest
+} speeds;
+
+static speeds choose_speeds(const sprag_problem *problem, const sprag_stribeck_options *options)
 {
-    double fastest = 0;
+    double fastest = 0, change = 0;
     for (int i = 0; i < problem->bodies; i++) {
-        fastest = fmax(fastest, norm3(problem->body[i].velocity));
+        const sprag_body *body = &problem->body[i];
+        double gain[3];
+        for (int k = 0; k < 3; k++) {
+            gain[k] = body->free_velocity[k] - body->velocity[k];
+        }
+        fastest = fmax(fastest, norm3(body->velocity));
+        change = fmax(change, body->mass > 0 ? norm3(gain) : 0);
     }
-    double moving = fmax(options->stiction_at_rest, 1e-3 * fastest);
-    return fmin(moving, options->stiction_tolerance);
+    double scale = fmax(change, 1e-2 * fastest);
+    scale = scale > 0 ? scale : 1;
+    double moving = options->stiction_tolerance, at_rest = options->stiction_at_rest;
+    moving = moving > 0 ? moving : 1e-3 * scale;
+    at_rest = at_rest > 0 ? at_rest : 1e-8 * scale;
+    return (speeds){scale, moving, fmin(at_rest, moving)};
 }
 
-static sprag_phases settings(const sprag_problem *problem, const sprag_system *system,
+// |slip| of a cone, m/s, in the metric of its shape, where the system is placed.
+static double slip_of(const sprag_system *system, int point, const sprag_cone *cone)
+{
+    double sum = 0;
+    for (int k = 0; k < cone->axes; k++) {
+        double u = cone->shape[k] * system->slip[point][cone->first + k] / cone->per_length;
+        sum += u * u;
+    }
+    return sqrt(sum);
+}
+
+// A thousandth of its own slip before the step, within bounds: a contact at rest creeps by the
+// lower one, also where bodies move together, and one that slides costs no more than the upper.
+static void give_stiction(sprag_system *system, const speeds *speeds)
+{
+    double fastest = 0;
+    sprag_system_place(system, system->start);
+    for (int i = 0; i < system->points; i++) {
+        const sprag_point *point = &system->point[i];
+        for (int c = point->cone; c < point->cone + point->cones; c++) {
+            system->cone[c].stiction = slip_of(system, i, &system->cone[c]);
+            fastest = fmax(fastest, system->cone[c].stiction);
+        }
+    }
+    double least = fmax(speeds->at_rest, 1e-6 * fastest);
+    for (int c = 0; c < system->cones; c++) {
+        double own = 1e-3 * system->cone[c].stiction;
+        system->cone[c].stiction = fmin(fmax(own, least), speeds->moving);
+    }
+}
+
+static sprag_phases settings(const sprag_system *system, const speeds *speeds,
                              const sprag_stribeck_options *options)
 {
     static const double pi = 3.14159265358979323846;
-    double stiction = choose_stiction(problem, options);
-    return (sprag_phases){.stiction = stiction,
+    return (sprag_phases){.stiction = speeds->moving,
+                          .finest = speeds->at_rest,
                           .tolerance = options->tolerance,
                           .small = 1e-2,
                           .theta = pi / 3,
@@ -46,11 +91,11 @@ static sprag_phases settings(const sprag_problem *problem, const sprag_system *s
                           .patience = 25,
                           .max_continuation = options->max_continuation,
                           .paths = 1,
-                          .softest = 0.1,
+                          .softest = speeds->scale,
                           .stride = 1.0 / 3,
                           .polish_passes = system->bounded,
                           .lagged_passes = options->lagged_passes,
-                          .stats = {.phase = '-', .stiction = stiction}};
+                          .stats = {.phase = '-', .stiction = speeds->moving}};
 }
 
 static void write_solution(const sprag_phases *w, const sprag_problem *problem, const int *node_of,
@@ -98,7 +143,9 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     if (result != SPRAG_OK) {
         return result;
     }
-    sprag_phases w = settings(problem, &system, options);
+    speeds speeds = choose_speeds(problem, options);
+    give_stiction(&system, &speeds);
+    sprag_phases w = settings(&system, &speeds, options);
     if (sprag_phases_take(&w, &system, scratch) != SPRAG_OK) {
         return SPRAG_NO_MEMORY;
     }

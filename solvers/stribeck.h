@@ -14,16 +14,16 @@
 #include "solvers/scratch.h"
 
 typedef struct sprag_stribeck_options {
-    double stiction_tolerance; // m/s; upper bound of the slip speed that counts as sticking
-    double
-        stiction_at_rest; // m/s; the same at rest; between them a thousandth of the fastest speed
-    double tolerance;     // of the momentum residual, relative to the island's impulses
-    double softness;      // of contact normals, relative to the contact's inverse mass
-    double row_softness;  // of joint rows, likewise
-    int max_iterations;   // phase A
-    int max_continuation; // phase C, sum of its iterations
-    int lagged_passes;    // phase D
-    int direct_bodies;    // larger islands go to phase D at once
+    double stiction_tolerance; // m/s; slip that counts as sticking, of contacts that slide; 0:
+                               // 1/1000 of what the step changes, or 1e-5 of the fastest speed
+    double stiction_at_rest;   // m/s; the same of contacts at rest; 0: 1e-5 of the one above
+    double tolerance;          // of the momentum residual, relative to the island's impulses
+    double softness;           // of contact normals, relative to the contact's inverse mass
+    double row_softness;       // of joint rows, likewise
+    int max_iterations;        // phase A
+    int max_continuation;      // phase C, sum of its iterations
+    int lagged_passes;         // phase D
+    int direct_bodies;         // larger islands go to phase D at once
 } sprag_stribeck_options;
 
 sprag_stribeck_options sprag_stribeck_defaults(void);

@@ -247,7 +247,8 @@ bool sprag_system_cone_slip(const sprag_system *system, int i, int c, double sti
         return false;
     }
     double slips = cone->slip_yield * cone->coefficient * bound;
-    *tolerance = slips > stiction * cone->per_length ? slips : stiction * cone->per_length;
+    double sticks = sprag_cone_tolerance(cone, stiction);
+    *tolerance = slips > sticks ? slips : sticks;
     slip[1] = change[1] = 0;
     for (int k = 0; k < cone->axes; k++) {
         int at = cone->first + k;

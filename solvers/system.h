@@ -25,6 +25,7 @@ typedef struct sprag_cone {
     double shape[2];    // coefficients of the axes, relative to the larger
     double slip_yield;  // m/s per N s
     double per_length;  // 1 or 1/m: makes a speed (stiction tolerance) one of rolling
+    double stiction;    // m/s, the least tolerance that this cone takes
     bool force;         // the normal impulse does not bound it
     bool quadratic;     // the profile of arXiv 1909.05700, eq. 9, instead of the smooth one
     double softening;   // of that one's slip speed at rest, relative to the stiction tolerance
