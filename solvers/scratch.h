@@ -6,6 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "api.h"
+
+SPRAG_BEGIN_C
+
 typedef struct sprag_scratch_chunk sprag_scratch_chunk;
 
 // All zero is an empty scratch.
@@ -21,12 +25,12 @@ typedef struct sprag_scratch {
 enum { SPRAG_ALIGNMENT = 64 };
 
 // As sprag_scratch_take, where the newest chunk has no room.
-void *sprag_scratch_take_more(sprag_scratch *scratch, size_t count, size_t size);
+SPRAG_GENERAL_API void *sprag_scratch_take_more(sprag_scratch *scratch, size_t count, size_t size);
 
 // count * size bytes, zeroed and aligned for vectors; on failure sets `failed` and returns NULL.
 static inline void *sprag_scratch_take(sprag_scratch *scratch, size_t count, size_t size)
 {
-    static const size_t few = 1 << 24;
+    const size_t few = 1 << 24;
     size_t bytes = (count * size + SPRAG_ALIGNMENT - 1) & ~(size_t)(SPRAG_ALIGNMENT - 1);
     if (count > few || size > few || !scratch->chunk || scratch->room - scratch->used < bytes) {
         return sprag_scratch_take_more(scratch, count, size);
@@ -42,9 +46,11 @@ static inline void *sprag_scratch_take(sprag_scratch *scratch, size_t count, siz
     sprag_scratch_take((scratch), (size_t)(count), sizeof(type))
 
 // Gives everything back; chunks are joined into one that holds the largest need so far.
-void sprag_scratch_reset(sprag_scratch *scratch);
+SPRAG_GENERAL_API void sprag_scratch_reset(sprag_scratch *scratch);
 
 // Returns all memory to the system.
-void sprag_scratch_free(sprag_scratch *scratch);
+SPRAG_GENERAL_API void sprag_scratch_free(sprag_scratch *scratch);
+
+SPRAG_END_C
 
 #endif
