@@ -245,6 +245,9 @@ sprag_result sprag_general_solve(const sprag_general_problem *problem,
 {
     sprag_general_options defaults = sprag_general_defaults();
     complaint to = {message, size};
+    if (message && size > 0) {
+        message[0] = '\0';
+    }
     options = options ? options : &defaults;
     if (check(&to, problem, options, solution->velocity) != SPRAG_OK) {
         return SPRAG_BAD_PROBLEM;

@@ -52,10 +52,15 @@ typedef struct sprag_general_solution {
     double *generalized_force;                  // nv, Jt' ft + Jn' fn
 } sprag_general_solution;
 
-// stats: NULL for none; its history and history_room are read, see result.h.
-// message (size bytes, NULL for none) names the entry of a bad problem or option. On anything but
-// SPRAG_OK velocity is still the guess, and the other arrays are those of the guess; of a bad
-// problem nothing is touched.
+// options: NULL for the defaults. stats: NULL for none; its history and history_room are read, see
+// result.h. message (size bytes, NULL for none) names the entry of a bad problem or option, and is
+// empty otherwise. Nothing is kept in the scratch: reset it after every solve, free it at the end.
+//   SPRAG_OK             a root
+//   SPRAG_NOT_CONVERGED, SPRAG_SINGULAR
+//                        no root was found: velocity is still the guess, and the other arrays are
+//                        those of the guess; the statistics tell what was tried
+//   SPRAG_BAD_PROBLEM, SPRAG_NO_MEMORY
+//                        nothing is touched
 SPRAG_GENERAL_API sprag_result sprag_general_solve(const sprag_general_problem *problem,
                                                    const sprag_general_options *options,
                                                    sprag_scratch *scratch,

@@ -30,8 +30,8 @@
 
 typedef void line_fn(const char *format, ...);
 
-void bench_factor(line_fn *line);  // bench_factor.c
-void bench_general(line_fn *line); // bench_general.c
+void bench_factor(line_fn *line);             // bench_factor.c
+void bench_general(line_fn *line, bool full); // bench_general.c
 
 // ---- output
 
@@ -626,19 +626,24 @@ static void bench_overhead(void)
 static int usage(FILE *to, int code)
 {
     fputs("bench steps [--csv] [--budget=S] [MODEL...] | bench overhead [--csv] | bench factor "
-          "[--csv] | bench general [--csv]\n",
+          "[--csv] | bench general [--csv] [--full]\n",
           to);
     return code;
 }
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"csv", no_argument, NULL, 'c'}, {"budget", required_argument, NULL, 'b'}, {0}};
+    static const struct option options[] = {{"csv", no_argument, NULL, 'c'},
+                                            {"full", no_argument, NULL, 'f'},
+                                            {"budget", required_argument, NULL, 'b'},
+                                            {0}};
     double budget = 20; // s, per method and scene
+    bool full = false;  // all random problems
     for (int found; (found = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (found == 'c') {
             csv = true;
+        } else if (found == 'f') {
+            full = true;
         } else if (found == 'b') {
             budget = strtod(optarg, NULL);
         } else {
@@ -658,7 +663,7 @@ int main(int argc, char **argv)
         bench_factor(line);
     } else if (!strcmp(what, "general") && optind == argc) {
         print_machine();
-        bench_general(line);
+        bench_general(line, full);
     } else {
         return usage(stderr, EXIT_FAILURE);
     }
