@@ -61,10 +61,10 @@ static void add_friction(line *line, const sprag_system *system, const sprag_con
 {
     const double *slip = system->slip[point] + cone->first;
     const double *change = system->slip_change[point] + cone->first;
-    double u[2] = {0, 0}, du[2] = {0, 0};
-    for (int k = 0; k < cone->axes; k++) {
-        u[k] = cone->shape[k] * slip[k];
-        du[k] = cone->shape[k] * change[k];
+    double u[2] = {cone->shape[0] * slip[0], 0}, du[2] = {cone->shape[0] * change[0], 0};
+    if (cone->axes == 2) {
+        u[1] = cone->shape[1] * slip[1];
+        du[1] = cone->shape[1] * change[1];
     }
     if (isinf(cone->coefficient)) {
         line->constant += u[0] * change[0] / cone->slip_yield;

@@ -17,6 +17,15 @@ static void momentum(const sprag_system *system, const double *v, double *p)
     }
 }
 
+// slip += J v
+static inline __attribute__((always_inline)) void place_rows(double *restrict slip, int rows,
+                                                             const double (*J)[6], const double *v)
+{
+    for (int i = 0; i < rows; i++) {
+        slip[i] += dot6(J[i], v);
+    }
+}
+
 SPRAG_VECTORS
 static void velocities(const sprag_system *system, const double *v, double (*slip)[6], double *rate)
 {
@@ -25,8 +34,10 @@ static void velocities(const sprag_system *system, const double *v, double (*sli
         const sprag_stencil *stencil = &space->point[p];
         for (int side = 0; side < 2; side++) {
             int node = stencil->node[side];
-            for (int i = 0; node != SPRAG_NOWHERE && i < system->point[p].dim; i++) {
-                slip[p][i] += dot6(stencil->jacobian[side][i], v + 6 * node);
+            if (node != SPRAG_NOWHERE && system->point[p].dim == 3) {
+                place_rows(slip[p], 3, stencil->jacobian[side], v + 6 * node);
+            } else if (node != SPRAG_NOWHERE) {
+                place_rows(slip[p], 6, stencil->jacobian[side], v + 6 * node);
             }
         }
     }
@@ -38,6 +49,18 @@ static void velocities(const sprag_system *system, const double *v, double (*sli
             }
         }
     }
+}
+
+// sum += J' impulse
+static inline __attribute__((always_inline)) void
+gather_rows(double *sum, int rows, const double *impulse, const double (*J)[6])
+{
+    six here;
+    load6(&here, sum);
+    for (int i = 0; i < rows; i++) {
+        add6(&here, impulse[i], J[i]);
+    }
+    store6(sum, &here);
 }
 
 SPRAG_VECTORS
@@ -52,12 +75,11 @@ static void gather(const sprag_system *system, double *sum)
             if (node == SPRAG_NOWHERE) {
                 continue;
             }
-            six here;
-            load6(&here, sum + 6 * node);
-            for (int i = 0; i < system->point[p].dim; i++) {
-                add6(&here, system->impulse[p][i], stencil->jacobian[side][i]);
+            if (system->point[p].dim == 3) {
+                gather_rows(sum + 6 * node, 3, system->impulse[p], stencil->jacobian[side]);
+            } else {
+                gather_rows(sum + 6 * node, 6, system->impulse[p], stencil->jacobian[side]);
             }
-            store6(sum + 6 * node, &here);
         }
     }
     for (int e = 0; e < system->equations; e++) {
