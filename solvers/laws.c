@@ -113,7 +113,9 @@ static inline __attribute__((always_inline)) void point_law(const sprag_system *
     memset(impulse, 0, 6 * sizeof *impulse);
     impulse[SPRAG_NORMAL] = normal;
     if (G && point->dim == 3) {
-        memset(G, 0, 3 * sizeof *G);
+        for (int a = 0; a < 3; a++) {
+            G[a][0] = G[a][1] = G[a][2] = 0;
+        }
     } else if (G) {
         memset(G, 0, 6 * sizeof *G);
     }

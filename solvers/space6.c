@@ -135,6 +135,7 @@ static sprag_result analyse(sprag_system *system, sprag_space6 *space)
     return SPRAG_OK;
 }
 
+SPRAG_VECTORS
 static sprag_result begin(sprag_system *system, bool symmetric)
 {
     sprag_space6 *space = system->chart;
@@ -144,8 +145,12 @@ static sprag_result begin(sprag_system *system, bool symmetric)
     }
     sprag_blocks_clear(&space->blocks, symmetric);
     for (int node = 0; node < space->nodes; node++) {
-        memcpy(space->blocks.diagonal[space->blocks.rank[node]], space->mass[node],
-               sizeof space->mass[node]);
+        double *block = space->blocks.diagonal[space->blocks.rank[node]];
+        for (int i = 0; i < 6; i++) {
+            six row;
+            load6(&row, space->mass[node] + 6 * i);
+            store6(block + 6 * i, &row);
+        }
     }
     return SPRAG_OK;
 }
