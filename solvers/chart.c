@@ -6,6 +6,7 @@
 #include "solvers/block6.h"
 #include "solvers/dense.h"
 #include "solvers/space6.h"
+#include "solvers/vectors.h"
 
 static bool touches(const sprag_general_problem *p, int contact, int velocity)
 {
@@ -46,15 +47,18 @@ static bool touch_all(const sprag_general_problem *p, sprag_chart *chart)
 }
 
 // Six velocities a body, one body after the other, as most write them.
+SPRAG_VECTORS
 static bool take_in_order(const sprag_general_problem *p, sprag_chart *chart)
 {
     int nv = p->velocities;
     for (int i = 0; i < nv; i++) {
         const double *row = p->mass + (size_t)i * (size_t)nv;
+        int coupled = 0;
         for (int j = 0; j < i - i % 6; j++) {
-            if (row[j] != 0) {
-                return false;
-            }
+            coupled |= row[j] != 0;
+        }
+        if (coupled) {
+            return false;
         }
         chart->place[i] = i;
     }
