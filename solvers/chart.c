@@ -46,18 +46,23 @@ static bool touch_all(const sprag_general_problem *p, sprag_chart *chart)
     return true;
 }
 
-// Six velocities a body, one body after the other, as most write them.
 SPRAG_VECTORS
+static bool has_entry(const double *x, int count)
+{
+    int entries = 0;
+    for (int i = 0; i < count; i++) {
+        entries |= x[i] != 0;
+    }
+    return entries;
+}
+
+// Six velocities a body, one body after the other, as most write them.
 static bool take_in_order(const sprag_general_problem *p, sprag_chart *chart)
 {
     int nv = p->velocities;
     for (int i = 0; i < nv; i++) {
         const double *row = p->mass + (size_t)i * (size_t)nv;
-        int coupled = 0;
-        for (int j = 0; j < i - i % 6; j++) {
-            coupled |= row[j] != 0;
-        }
-        if (coupled) {
+        if (i >= 6 && has_entry(row, i - i % 6)) {
             return false;
         }
         chart->place[i] = i;

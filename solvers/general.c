@@ -79,14 +79,12 @@ static bool is_symmetric(const double *M, int n)
 {
     enum { TILE = 16 };
     int unequal = 0;
-    for (int top = 0; top < n; top += TILE) {
-        int bottom = top + TILE < n ? top + TILE : n;
-        for (int left = 0; left <= top; left += TILE) {
-            for (int i = top; i < bottom; i++) {
-                for (int j = left; j < i && j < left + TILE; j++) {
-                    unequal |= M[(size_t)i * (size_t)n + (size_t)j] !=
-                               M[(size_t)j * (size_t)n + (size_t)i];
-                }
+    for (int left = 0; left < n; left += TILE) {
+        for (int i = left + 1; i < n; i++) {
+            int end = i < left + TILE ? i : left + TILE;
+            for (int j = left; j < end; j++) {
+                unequal |=
+                    M[(size_t)i * (size_t)n + (size_t)j] != M[(size_t)j * (size_t)n + (size_t)i];
             }
         }
     }
