@@ -80,7 +80,7 @@ static void pull_joints(ode_problem *pulled, dWorldID world, dReal step, const o
         dJointID joint = pulled->island.joint[j];
         if (dJointGetType(joint) == dJointTypeContact) {
             sprag_contact *contact = &pulled->contact[problem->contacts];
-            if (sprag_ode_pull_contact(contact, joint, world, step, index, memory)) {
+            if (sprag_ode_pull_contact(contact, joint, world, step, index)) {
                 pulled->penetration = fmax(pulled->penetration, -contact->gap);
                 pulled->contact_joint[problem->contacts++] = joint;
             } else {
@@ -88,7 +88,7 @@ static void pull_joints(ode_problem *pulled, dWorldID world, dReal step, const o
             }
         } else if (pulled->rows_of[j] > 0) { // dxJointNull's getInfo2 must never be called
             int more = sprag_ode_pull_rows(&pulled->row[problem->rows], joint, pulled->rows_of[j],
-                                           world, step, index);
+                                           world, step, index, memory);
             for (int k = 0; k < more; k++) {
                 pulled->row_joint[problem->rows++] = joint;
             }
@@ -119,7 +119,7 @@ static void pull_bodies(ode_problem *pulled, dWorldID world, dReal step)
 }
 
 sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_island *island,
-                            dReal step, const ode_memory *memory, sprag_scratch *scratch)
+                            dReal step, ode_memory *memory, sprag_scratch *scratch)
 {
     *pulled = (ode_problem){.island = *island, .problem = {.step = step, .bodies = island->bodies}};
     for (int i = 0; i < island->bodies; i++) {
@@ -136,6 +136,10 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
     }
     save_forces(pulled);
     pull_joints(pulled, world, step, &index, memory);
+    if (memory) {
+        sprag_ode_recall_contacts(memory, pulled->contact_joint, pulled->contact,
+                                  pulled->problem.contacts);
+    }
     pull_bodies(pulled, world, step); // last: a powered motor at its stop adds to the accumulators
     pulled->problem.body = pulled->body;
     pulled->problem.contact = pulled->contact;

@@ -219,7 +219,7 @@ static sprag_result solve_system(const sprag_general_problem *p,
     w->rounding = 1e-9 + 4e-16 * largest(system->free, system->size) / w->stiction;
     w->small = options->relative_tolerance;
     w->theta = options->theta_max;
-    w->direct = true;
+    w->direct_work = INFINITY;
     w->max_iterations = options->max_iterations;
     w->patience = 40;
     w->max_continuation = 20 * options->max_iterations;

@@ -10,13 +10,13 @@ static void prepare_point(const sprag_general_problem *p, const sprag_general_op
     point->cones = 1;
     point->law = given ? SPRAG_GIVEN : SPRAG_HUNT_CROSSLEY;
     if (given) {
-        point->given = point->guess = p->step * p->normal_force[i];
+        point->given = point->guess[0] = p->step * p->normal_force[i];
     } else {
         double depth = p->penetration[i];
         point->penetration = depth;
         point->stiffness = p->stiffness[i];
         point->dissipation = p->dissipation[i];
-        point->guess = depth > 0 ? p->step * p->stiffness[i] * depth : 0;
+        point->guess[0] = depth > 0 ? p->step * p->stiffness[i] * depth : 0;
     }
     double mu = p->friction[i];
     sprag_cone *cone = &system->cone[i];

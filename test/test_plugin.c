@@ -187,7 +187,7 @@ START_TEST(reads_options)
         "stribeck.max_iterations=1",
         "stribeck.max_continuation=0",
         "stribeck.lagged_passes=10000",
-        "stribeck.direct_bodies=1000000",
+        "stribeck.direct_work=1e15",
         "method=ode\n,\tmethod=stribeck\n",
     };
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
@@ -228,7 +228,7 @@ static const bad_option bad_options[] = {
     {"stribeck.max_iterations=ten", "stribeck.max_iterations=ten"},
     {"stribeck.max_continuation=-1", "out of range"},
     {"stribeck.lagged_passes=10001", "stribeck.lagged_passes"},
-    {"stribeck.direct_bodies=1000001", "stribeck.direct_bodies"},
+    {"stribeck.direct_work=-1", "stribeck.direct_work"},
     {"stribeck.softness=2", "stribeck.softness"},
     {"stribeck.row_softness=0", "stribeck.row_softness"},
     {"stribeck.stiction_tolerance=1.1", "stribeck.stiction_tolerance"},
@@ -259,7 +259,8 @@ static bool settings_equal(const settings *a, const settings *b)
            x->stiction_at_rest == y->stiction_at_rest && x->tolerance == y->tolerance &&
            x->softness == y->softness && x->row_softness == y->row_softness &&
            x->max_iterations == y->max_iterations && x->max_continuation == y->max_continuation &&
-           x->lagged_passes == y->lagged_passes && x->direct_bodies == y->direct_bodies;
+           x->lagged_passes == y->lagged_passes && x->sweeps == y->sweeps &&
+           x->direct_work == y->direct_work;
 }
 
 // What stands before the bad entry, and behind it, does not count either.
@@ -322,7 +323,7 @@ START_TEST(help_lists_the_defaults)
             found++;
         }
     }
-    ck_assert_int_eq(found, 10);
+    ck_assert_int_eq(found, 11);
     fclose(file);
     free(text);
 }
@@ -607,7 +608,7 @@ START_TEST(options_reach_the_solver)
     sprag_world_statistics t = statistics_of(s.world);
     ck_assert_double_eq(t.stiction, 1e-3);
     ck_assert_int_lt(t.phase, 'D');
-    configure(s.world, "stribeck.direct_bodies=0");
+    configure(s.world, "stribeck.direct_work=0,stribeck.sweeps=0");
     step_scene(&s, dWorldStep);
     t = statistics_of(s.world);
     ck_assert_int_eq(t.phase, 'D');
