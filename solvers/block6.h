@@ -7,20 +7,19 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "solvers/six.h"
+
 // C -= A B
 static inline void subtract_product(double *restrict C, const double *restrict A,
                                     const double *restrict B)
 {
     for (int i = 0; i < 6; i++) {
-        double c[6];
-        memcpy(c, C + 6 * i, sizeof c);
+        six c;
+        load6(&c, C + 6 * i);
         for (int k = 0; k < 6; k++) {
-            double a = A[6 * i + k];
-            for (int j = 0; j < 6; j++) {
-                c[j] -= a * B[6 * k + j];
-            }
+            subtract6(&c, A[6 * i + k], B + 6 * k);
         }
-        memcpy(C + 6 * i, c, sizeof c);
+        store6(C + 6 * i, &c);
     }
 }
 
@@ -48,32 +47,37 @@ static inline void subtract_apply(double *restrict y, const double *restrict A,
 static inline void subtract_apply_transposed(double *restrict y, const double *restrict A,
                                              const double *restrict x)
 {
+    six sum;
+    load6(&sum, y);
     for (int i = 0; i < 6; i++) {
-        for (int j = 0; j < 6; j++) {
-            y[j] -= A[6 * i + j] * x[i];
-        }
+        subtract6(&sum, x[i], A + 6 * i);
     }
+    store6(y, &sum);
 }
 
-// A = L L', L in the lower half; the diagonal holds the inverse of L's.
-static inline bool cholesky(double *A)
+// A = L L', L in the lower half; the diagonal holds the inverse of L's. Reads the upper half.
+static inline __attribute__((always_inline)) bool cholesky(double *A)
 {
-    for (int j = 0; j < 6; j++) {
-        double d = A[7 * j];
-        for (int k = 0; k < j; k++) {
-            d -= A[6 * j + k] * A[6 * j + k];
-        }
+    six row[6];
+    for (int i = 0; i < 6; i++) {
+        load6(&row[i], A + 6 * i);
+    }
+#pragma GCC unroll 6
+    for (int k = 0; k < 6; k++) {
+        double d = lane6(&row[k], k);
         if (!(d > 0) || !isfinite(d)) {
             return false;
         }
         double inverse = 1 / sqrt(d);
-        A[7 * j] = inverse;
-        for (int i = j + 1; i < 6; i++) {
-            double s = A[6 * i + j];
-            for (int k = 0; k < j; k++) {
-                s -= A[6 * i + k] * A[6 * j + k];
-            }
-            A[6 * i + j] = s * inverse;
+        A[7 * k] = inverse;
+        row[k].a *= inverse;
+        row[k].b *= inverse;
+#pragma GCC unroll 6
+        for (int i = k + 1; i < 6; i++) {
+            double l = lane6(&row[k], i);
+            A[6 * i + k] = l;
+            row[i].a -= l * row[k].a;
+            row[i].b -= l * row[k].b;
         }
     }
     return true;
@@ -85,67 +89,86 @@ static inline void divide_cholesky(double *restrict B, const double *restrict L)
     double T[36];
     transpose(B, T);
     for (int j = 0; j < 6; j++) {
-        double t[6];
-        memcpy(t, T + 6 * j, sizeof t);
+        six t;
+        load6(&t, T + 6 * j);
         for (int k = 0; k < j; k++) {
-            for (int i = 0; i < 6; i++) {
-                t[i] -= T[6 * k + i] * L[6 * j + k];
-            }
+            subtract6(&t, L[6 * j + k], T + 6 * k);
         }
-        for (int i = 0; i < 6; i++) {
-            T[6 * j + i] = t[i] * L[7 * j];
-        }
+        t.a *= L[7 * j];
+        t.b *= L[7 * j];
+        store6(T + 6 * j, &t);
     }
     transpose(T, B);
 }
 
-static inline void forward_cholesky(const double *L, double *x)
+static inline void forward_cholesky(const double *restrict L, double *restrict x)
 {
+    double y[6];
+    memcpy(y, x, sizeof y);
     for (int k = 0; k < 6; k++) {
-        x[k] *= L[7 * k];
+        y[k] *= L[7 * k];
         for (int i = k + 1; i < 6; i++) {
-            x[i] -= L[6 * i + k] * x[k];
+            y[i] -= L[6 * i + k] * y[k];
         }
     }
+    memcpy(x, y, sizeof y);
 }
 
-static inline void backward_cholesky(const double *L, double *x)
+static inline void backward_cholesky(const double *restrict L, double *restrict x)
 {
+    double y[6];
+    memcpy(y, x, sizeof y);
     for (int k = 5; k >= 0; k--) {
-        x[k] *= L[7 * k];
+        y[k] *= L[7 * k];
         for (int i = 0; i < k; i++) {
-            x[i] -= L[6 * k + i] * x[k];
+            y[i] -= L[6 * k + i] * y[k];
         }
     }
+    memcpy(x, y, sizeof y);
 }
 
-// P A = L U with unit L; the diagonal holds the inverse of U's.
-static inline bool lu(double *A, int *pivot)
+// P A = L U with unit L; the diagonal holds the inverse of U's. L is kept apart until the end, so
+// that rows of A are only ever written as a whole: processors are slow to read together what was
+// written in parts.
+static inline __attribute__((always_inline)) bool lu(double *A, int *pivot)
 {
+    double L[6][6];
     for (int k = 0; k < 6; k++) {
         int p = k;
+        double most = fabs(A[7 * k]);
         for (int i = k + 1; i < 6; i++) {
-            if (fabs(A[6 * i + k]) > fabs(A[6 * p + k])) {
-                p = i;
+            double size = fabs(A[6 * i + k]);
+            p = size > most ? i : p;
+            most = size > most ? size : most;
+        }
+        if (!(most > 0) || !isfinite(most)) {
+            return false;
+        }
+        six upper, row;
+        load6(&upper, A + 6 * p);
+        if (p != k) {
+            load6(&row, A + 6 * k);
+            store6(A + 6 * p, &row);
+            store6(A + 6 * k, &upper);
+            for (int j = 0; j < k; j++) {
+                double swap = L[k][j];
+                L[k][j] = L[p][j];
+                L[p][j] = swap;
             }
         }
         pivot[k] = p;
-        if (p != k) {
-            for (int j = 0; j < 6; j++) {
-                double swap = A[6 * k + j];
-                A[6 * k + j] = A[6 * p + j];
-                A[6 * p + j] = swap;
-            }
+        L[k][k] = 1 / A[7 * k];
+        for (int i = k + 1; i < 6; i++) { // what is left of column k + 1 does not matter any more
+            L[i][k] = A[6 * i + k] * L[k][k];
+            load6(&row, A + 6 * i);
+            row.a -= L[i][k] * upper.a;
+            row.b -= L[i][k] * upper.b;
+            store6(A + 6 * i, &row);
         }
-        if (!(fabs(A[7 * k]) > 0) || !isfinite(A[7 * k])) {
-            return false;
-        }
-        A[7 * k] = 1 / A[7 * k];
-        for (int i = k + 1; i < 6; i++) {
-            double l = A[6 * i + k] *= A[7 * k];
-            for (int j = k + 1; j < 6; j++) {
-                A[6 * i + j] -= l * A[6 * k + j];
-            }
+    }
+    for (int i = 0; i < 6; i++) {
+        for (int j = 0; j <= i; j++) {
+            A[6 * i + j] = L[i][j];
         }
     }
     return true;
@@ -171,28 +194,38 @@ static inline void solve_lu(const double *A, const int *pivot, double *x)
     }
 }
 
-// B = B D^-1, row by row: x D = b with P D = L U, so x = z P, z L = y, y U = b.
+// B = B D^-1, all rows at once, on the transposed block: x D = b with P D = L U, so x = z P,
+// z L = y, y U = b.
 static inline void divide_lu(double *restrict B, const double *restrict D, const int *pivot)
 {
-    for (int i = 0; i < 6; i++) {
-        double *x = B + 6 * i;
-        for (int j = 0; j < 6; j++) {
-            for (int k = 0; k < j; k++) {
-                x[j] -= x[k] * D[6 * k + j];
-            }
-            x[j] *= D[7 * j];
+    double T[36];
+    transpose(B, T);
+    for (int j = 0; j < 6; j++) {
+        six t;
+        load6(&t, T + 6 * j);
+        for (int k = 0; k < j; k++) {
+            subtract6(&t, D[6 * k + j], T + 6 * k);
         }
-        for (int j = 5; j >= 0; j--) {
-            for (int k = j + 1; k < 6; k++) {
-                x[j] -= x[k] * D[6 * k + j];
-            }
-        }
-        for (int j = 5; j >= 0; j--) {
-            double swap = x[j];
-            x[j] = x[pivot[j]];
-            x[pivot[j]] = swap;
-        }
+        t.a *= D[7 * j];
+        t.b *= D[7 * j];
+        store6(T + 6 * j, &t);
     }
+    for (int j = 4; j >= 0; j--) {
+        six t;
+        load6(&t, T + 6 * j);
+        for (int k = j + 1; k < 6; k++) {
+            subtract6(&t, D[6 * k + j], T + 6 * k);
+        }
+        store6(T + 6 * j, &t);
+    }
+    for (int j = 5; j >= 0; j--) {
+        six here, there;
+        load6(&here, T + 6 * j);
+        load6(&there, T + 6 * pivot[j]);
+        store6(T + 6 * j, &there);
+        store6(T + 6 * pivot[j], &here);
+    }
+    transpose(T, B);
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include <suitesparse/amd.h>
 
 #include "solvers/block6.h"
+#include "solvers/vectors.h"
 
 // ---- pattern
 
@@ -58,6 +59,12 @@ static void order(sprag_blocks *blocks, const int *start, const int *neighbour, 
                   sprag_scratch *scratch)
 {
     int n = blocks->n;
+    if (n <= 2) { // no order has fill
+        for (int k = 0; k < n; k++) {
+            blocks->body[k] = blocks->rank[k] = k;
+        }
+        return;
+    }
     int room = count + count / 5 + 7 * n + 1;
     int *work = SPRAG_TAKE(scratch, 8 * (size_t)n + (size_t)room, int);
     if (!work) {
@@ -240,6 +247,7 @@ int sprag_blocks_find(const sprag_blocks *blocks, int i, int j)
 
 // ---- numbers
 
+SPRAG_VECTORS
 static sprag_result factor_symmetric(sprag_blocks *blocks)
 {
     int *place = blocks->place; // row -> its block in the column at hand
@@ -267,6 +275,7 @@ static sprag_result factor_symmetric(sprag_blocks *blocks)
 }
 
 // The lower blocks are divided by the pivot blocks, the upper ones are left as they are.
+SPRAG_VECTORS
 static sprag_result factor_general(sprag_blocks *blocks)
 {
     int *place = blocks->place;
@@ -298,7 +307,8 @@ sprag_result sprag_blocks_factor(sprag_blocks *blocks, bool symmetric)
     return symmetric ? factor_symmetric(blocks) : factor_general(blocks);
 }
 
-void sprag_blocks_solve(sprag_blocks *blocks, bool symmetric, double *x)
+SPRAG_VECTORS
+static void solve(sprag_blocks *blocks, bool symmetric, double *x)
 {
     int n = blocks->n;
     double *y = blocks->work;
@@ -330,4 +340,9 @@ void sprag_blocks_solve(sprag_blocks *blocks, bool symmetric, double *x)
     for (int k = 0; k < n; k++) {
         memcpy(x + 6 * blocks->body[k], y + 6 * k, 6 * sizeof *y);
     }
+}
+
+void sprag_blocks_solve(sprag_blocks *blocks, bool symmetric, double *x)
+{
+    solve(blocks, symmetric, x);
 }

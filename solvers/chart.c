@@ -3,8 +3,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "solvers/block6.h"
 #include "solvers/dense.h"
 #include "solvers/space6.h"
+#include "solvers/vectors.h"
 
 static bool touches(const sprag_general_problem *p, int contact, int velocity)
 {
@@ -44,16 +46,24 @@ static bool touch_all(const sprag_general_problem *p, sprag_chart *chart)
     return true;
 }
 
+SPRAG_VECTORS
+static bool has_entry(const double *x, int count)
+{
+    int entries = 0;
+    for (int i = 0; i < count; i++) {
+        entries |= x[i] != 0;
+    }
+    return entries;
+}
+
 // Six velocities a body, one body after the other, as most write them.
 static bool take_in_order(const sprag_general_problem *p, sprag_chart *chart)
 {
     int nv = p->velocities;
     for (int i = 0; i < nv; i++) {
         const double *row = p->mass + (size_t)i * (size_t)nv;
-        for (int j = 0; j < i - i % 6; j++) {
-            if (row[j] != 0) {
-                return false;
-            }
+        if (i >= 6 && has_entry(row, i - i % 6)) {
+            return false;
         }
         chart->place[i] = i;
     }
@@ -191,7 +201,8 @@ bool sprag_chart_choose(const sprag_general_problem *p, sprag_chart *chart, spra
     if (scratch->failed) {
         return false;
     }
-    if (take_in_order(p, chart)) {
+    chart->in_order = take_in_order(p, chart);
+    if (chart->in_order) {
         return true;
     }
     int *work = SPRAG_TAKE(scratch, 3 * (size_t)nv, int);
@@ -208,11 +219,65 @@ bool sprag_chart_choose(const sprag_general_problem *p, sprag_chart *chart, spra
     return true;
 }
 
-const double *sprag_jacobian_row(const sprag_general_problem *p, int contact, int k)
+// The blocks and rows of bodies, one after the other: as they are.
+static void copy_in_order(const sprag_general_problem *p, const sprag_chart *chart,
+                          sprag_space6 *space)
 {
-    size_t nv = (size_t)p->velocities, c = (size_t)contact;
-    return k == 0 ? p->normal_jacobian + c * nv
-                  : p->tangent_jacobian + (2 * c + (size_t)k - 1) * nv;
+    size_t nv = (size_t)p->velocities, size = sizeof *p->mass;
+    for (int node = 0; node < chart->nodes; node++) {
+        size_t first = 6 * (size_t)node, count = nv - first < 6 ? nv - first : 6;
+        for (size_t i = 0; i < count; i++) {
+            memcpy(space->mass[node] + 6 * i, p->mass + (first + i) * nv + first, count * size);
+        }
+        for (size_t i = count; i < 6; i++) {
+            space->mass[node][7 * i] = 1; // of places that no velocity takes
+        }
+    }
+    for (int c = 0; c < p->contacts; c++) {
+        sprag_stencil *stencil = &space->point[c];
+        for (int side = 0; side < 2; side++) {
+            int node = stencil->node[side] = chart->node[c][side];
+            size_t first = 6 * (size_t)node;
+            for (int k = 0; node != SPRAG_NOWHERE && k < 3; k++) {
+                const double *row = sprag_jacobian_row(p, c, k) + first;
+                if (nv - first >= 6) {
+                    memcpy(stencil->jacobian[side][k], row, 6 * size);
+                } else {
+                    memcpy(stencil->jacobian[side][k], row, (nv - first) * size);
+                }
+            }
+        }
+    }
+}
+
+// velocity: place -> velocity + 1, 0: none.
+static void copy_by_place(const sprag_general_problem *p, const sprag_chart *chart,
+                          const int *velocity, sprag_space6 *space)
+{
+    size_t nv = (size_t)p->velocities;
+    for (int node = 0; node < chart->nodes; node++) {
+        const int *at = velocity + 6 * node;
+        for (int i = 0; i < 6; i++) {
+            const double *row = at[i] ? p->mass + (size_t)(at[i] - 1) * nv : NULL;
+            for (int k = 0; row && k < 6; k++) {
+                space->mass[node][6 * i + k] = at[k] ? row[at[k] - 1] : 0;
+            }
+            space->mass[node][7 * i] += !row;
+        }
+    }
+    for (int c = 0; c < p->contacts; c++) {
+        sprag_stencil *stencil = &space->point[c];
+        for (int side = 0; side < 2; side++) {
+            int node = stencil->node[side] = chart->node[c][side];
+            for (int k = 0; node != SPRAG_NOWHERE && k < 3; k++) {
+                const int *at = velocity + 6 * node;
+                const double *row = sprag_jacobian_row(p, c, k);
+                for (int i = 0; i < 6; i++) {
+                    stencil->jacobian[side][k][i] = at[i] ? row[at[i] - 1] : 0;
+                }
+            }
+        }
+    }
 }
 
 static sprag_result take_bodies(const sprag_general_problem *p, const sprag_chart *chart,
@@ -222,42 +287,18 @@ static sprag_result take_bodies(const sprag_general_problem *p, const sprag_char
     if (!space || sprag_space6_take(space, system, chart->nodes, scratch) != SPRAG_OK) {
         return SPRAG_NO_MEMORY;
     }
-    for (int node = 0; node < chart->nodes; node++) {
-        for (int k = 0; k < 6; k++) {
-            space->mass[node][7 * k] = 1; // of places that no velocity takes
-        }
+    if (chart->in_order) {
+        copy_in_order(p, chart, space);
+        return SPRAG_OK;
     }
-    int nv = p->velocities;
-    int *velocity = SPRAG_TAKE(scratch, 6 * (size_t)chart->nodes, int); // place -> velocity + 1
+    int *velocity = SPRAG_TAKE(scratch, 6 * (size_t)chart->nodes, int);
     if (!velocity) {
         return SPRAG_NO_MEMORY;
     }
-    for (int i = 0; i < nv; i++) {
+    for (int i = 0; i < p->velocities; i++) {
         velocity[chart->place[i]] = i + 1;
     }
-    for (int a = 0; a < 6 * chart->nodes; a++) {
-        int node = a / 6, first = 6 * node;
-        for (int k = 0; velocity[a] && k < 6; k++) {
-            if (velocity[first + k]) {
-                space->mass[node][6 * (a - first) + k] =
-                    p->mass[(size_t)(velocity[a] - 1) * (size_t)nv +
-                            (size_t)(velocity[first + k] - 1)];
-            }
-        }
-    }
-    for (int c = 0; c < p->contacts; c++) {
-        sprag_stencil *stencil = &space->point[c];
-        memcpy(stencil->node, chart->node[c], sizeof stencil->node);
-        for (int side = 0; side < 2; side++) {
-            const int *at = velocity + 6 * stencil->node[side];
-            for (int k = 0; stencil->node[side] != SPRAG_NOWHERE && k < 3; k++) {
-                const double *row = sprag_jacobian_row(p, c, k);
-                for (int i = 0; i < 6; i++) {
-                    stencil->jacobian[side][k][i] = at[i] ? row[at[i] - 1] : 0;
-                }
-            }
-        }
-    }
+    copy_by_place(p, chart, velocity, space);
     return SPRAG_OK;
 }
 
@@ -284,4 +325,47 @@ sprag_result sprag_chart_take(const sprag_general_problem *p, const sprag_chart 
                               sprag_system *system, sprag_scratch *scratch)
 {
     return chart->nodes ? take_bodies(p, chart, system, scratch) : take_dense(p, system, scratch);
+}
+
+// x = M^-1 x. false if M is not positive definite.
+static bool divide_by_block(const double *M, double *x)
+{
+    bool diagonal = true;
+    for (int i = 0; i < 6; i++) { // symmetric, as has been checked
+        for (int j = 0; j < i; j++) {
+            diagonal &= M[6 * i + j] == 0;
+        }
+    }
+    if (diagonal) { // and positive
+        for (int i = 0; i < 6; i++) {
+            x[i] /= M[7 * i];
+        }
+        return true;
+    }
+    double L[36];
+    memcpy(L, M, sizeof L);
+    if (!cholesky(L)) {
+        return false;
+    }
+    forward_cholesky(L, x);
+    backward_cholesky(L, x);
+    return true;
+}
+
+sprag_result sprag_chart_free_velocity(const sprag_general_problem *p, const sprag_chart *chart,
+                                       sprag_system *system)
+{
+    for (int i = 0; i < p->velocities; i++) {
+        system->free[chart->place[i]] = p->momentum[i];
+    }
+    if (chart->nodes == 0) {
+        return sprag_dense_divide_by_mass(system, system->free);
+    }
+    const sprag_space6 *space = system->chart;
+    for (int node = 0; node < chart->nodes; node++) {
+        if (!divide_by_block(space->mass[node], system->free + 6 * node)) {
+            return SPRAG_SINGULAR;
+        }
+    }
+    return SPRAG_OK;
 }

@@ -90,20 +90,26 @@ static void add_equation(sprag_system *system, int e, double slope, bool symmetr
     (void)system, (void)e, (void)slope, (void)symmetric; // there are none
 }
 
-static sprag_result factor(sprag_system *system, bool symmetric)
+static sprag_result factor_matrix(sprag_dense *dense, int n, bool symmetric)
 {
-    sprag_dense *dense = system->chart;
-    int n = system->size, rows = 3 * system->points, info = 0;
-    if (n > 0 && rows > 0) { // matrix += J' (G J)
-        dgemm_("N", "T", &n, &n, &rows, &one, dense->jacobian, &n, dense->weighed, &n, &one,
-               dense->matrix, &n);
-    }
+    int info = 0;
     if (n > 0 && symmetric) {
         dpotrf_("L", &n, dense->matrix, &n, &info);
     } else if (n > 0) {
         dgetrf_(&n, &n, dense->matrix, &n, dense->pivot, &info);
     }
     return info == 0 ? SPRAG_OK : SPRAG_SINGULAR;
+}
+
+static sprag_result factor(sprag_system *system, bool symmetric)
+{
+    sprag_dense *dense = system->chart;
+    int n = system->size, rows = 3 * system->points;
+    if (n > 0 && rows > 0) { // matrix += J' (G J)
+        dgemm_("N", "T", &n, &n, &rows, &one, dense->jacobian, &n, dense->weighed, &n, &one,
+               dense->matrix, &n);
+    }
+    return factor_matrix(dense, n, symmetric);
 }
 
 static void solve(sprag_system *system, bool symmetric, double *x)
@@ -137,4 +143,19 @@ sprag_result sprag_dense_take(sprag_dense *dense, sprag_system *system, const do
     system->space = &coordinates;
     system->chart = dense;
     return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
+}
+
+sprag_result sprag_dense_divide_by_mass(sprag_system *system, double *x)
+{
+    size_t n = (size_t)system->size;
+    sprag_dense *dense = system->chart;
+    if (n == 0) {
+        return SPRAG_OK;
+    }
+    memcpy(dense->matrix, dense->mass, n * n * sizeof *dense->matrix);
+    sprag_result result = factor_matrix(dense, system->size, true);
+    if (result == SPRAG_OK) {
+        solve(system, true, x);
+    }
+    return result;
 }

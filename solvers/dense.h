@@ -18,4 +18,7 @@ typedef struct sprag_dense {
 sprag_result sprag_dense_take(sprag_dense *dense, sprag_system *system, const double *mass,
                               const double *jacobian, sprag_scratch *scratch);
 
+// x = M^-1 x. SPRAG_SINGULAR if the mass is not positive definite.
+sprag_result sprag_dense_divide_by_mass(sprag_system *system, double *x);
+
 #endif

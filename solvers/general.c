@@ -1,12 +1,12 @@
 #include "solvers/general.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
-#include "solvers/chart.h"
 #include "solvers/convex.h"
+#include "solvers/general_system.h"
 #include "solvers/phases.h"
+#include "solvers/vectors.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -16,7 +16,7 @@ sprag_general_options sprag_general_defaults(void)
                                    .relative_tolerance = 1e-2,
                                    .theta_max = pi / 3,
                                    .max_iterations = 100,
-                                   .residual_tolerance = 1e-14};
+                                   .residual_tolerance = 1e-13};
 }
 
 // ---- the check
@@ -26,18 +26,41 @@ typedef struct complaint {
     int size;
 } complaint;
 
+// Is an entry not finite, or below what is the least? What times 0 is not 0 is not finite.
+SPRAG_VECTORS
+static bool has_fault(const double *x, size_t count, double least)
+{
+    enum { LANES = 8 };
+    double sum[LANES] = {0}, lowest[LANES], total = 0, low = INFINITY;
+    for (int k = 0; k < LANES; k++) {
+        lowest[k] = INFINITY;
+    }
+    size_t i = 0;
+    for (; i + 2 * LANES <= count; i += LANES) { // short ones go faster one by one
+        for (int k = 0; k < LANES; k++) {
+            sum[k] += x[i + (size_t)k] * 0;
+            lowest[k] = x[i + (size_t)k] < lowest[k] ? x[i + (size_t)k] : lowest[k];
+        }
+    }
+    for (; i < count; i++) {
+        total += x[i] * 0;
+        low = x[i] < low ? x[i] : low;
+    }
+    for (int k = 0; k < LANES; k++) {
+        total += sum[k];
+        low = lowest[k] < low ? lowest[k] : low;
+    }
+    return total != 0 || low < least;
+}
+
 static sprag_result check_array(complaint *to, const char *name, const double *x, int rows,
                                 int columns, double least)
 {
     if (!x && rows > 0 && columns > 0) {
         return sprag_bad_problem(to->message, to->size, "%s is missing", name);
     }
-    size_t count = (size_t)rows * (size_t)columns;
-    int faults = 0; // vectors first; which entry it is only matters if there is one
-    for (size_t i = 0; i < count; i++) {
-        faults |= !(fabs(x[i]) <= DBL_MAX) | !(x[i] >= least);
-    }
-    for (int i = 0; faults && i < rows; i++) {
+    bool faulty = has_fault(x, (size_t)rows * (size_t)columns, least);
+    for (int i = 0; faulty && i < rows; i++) { // which entry it is
         for (int j = 0; j < columns; j++) {
             double e = x[(size_t)i * (size_t)columns + (size_t)j];
             if ((!isfinite(e) || e < least) && columns > 1) {
@@ -51,6 +74,23 @@ static sprag_result check_array(complaint *to, const char *name, const double *x
     return SPRAG_OK;
 }
 
+// To the bit, as most are. In tiles: columns of a large matrix are far apart.
+static bool is_symmetric(const double *M, int n)
+{
+    enum { TILE = 16 };
+    int unequal = 0;
+    for (int left = 0; left < n; left += TILE) {
+        for (int i = left + 1; i < n; i++) {
+            int end = i < left + TILE ? i : left + TILE;
+            for (int j = left; j < end; j++) {
+                unequal |=
+                    M[(size_t)i * (size_t)n + (size_t)j] != M[(size_t)j * (size_t)n + (size_t)i];
+            }
+        }
+    }
+    return !unequal;
+}
+
 static sprag_result check_mass(complaint *to, const double *M, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -60,11 +100,14 @@ static sprag_result check_mass(complaint *to, const double *M, int n)
                                      "mass[%d][%d] is %g, a diagonal entry must be positive", i, i,
                                      row[i]);
         }
+    }
+    if (is_symmetric(M, n)) {
+        return SPRAG_OK;
+    }
+    for (int i = 0; i < n; i++) {
+        const double *row = M + (size_t)i * (size_t)n;
         for (int j = 0; j < i; j++) {
             double other = M[(size_t)j * (size_t)n + (size_t)i];
-            if (row[j] == other) {
-                continue;
-            }
             double scale = sqrt(row[i] * M[(size_t)j * (size_t)n + (size_t)j]);
             if (!(fabs(row[j] - other) <= 1e-9 * scale)) {
                 return sprag_bad_problem(to->message, to->size,
@@ -140,82 +183,6 @@ static sprag_result check(complaint *to, const sprag_general_problem *p,
     return check_mass(to, p->mass, nv) != SPRAG_OK ? SPRAG_BAD_PROBLEM : check_options(to, options);
 }
 
-// ---- the system
-
-static void prepare_point(const sprag_general_problem *p, const sprag_general_options *options,
-                          sprag_system *system, int i)
-{
-    sprag_point *point = &system->point[i];
-    bool given = p->normal_force;
-    *point = (sprag_point){.dim = 3, .cone = i, .cones = 1, .law = SPRAG_GIVEN};
-    if (given) {
-        point->given = point->guess[0] = p->step * p->normal_force[i];
-    } else {
-        point->law = SPRAG_HUNT_CROSSLEY;
-        point->penetration = p->penetration[i];
-        point->stiffness = p->stiffness[i];
-        point->dissipation = p->dissipation[i];
-        point->guess[0] = p->step * p->stiffness[i] * fmax(0, p->penetration[i]);
-    }
-    double mu = p->friction[i];
-    system->cone[i] = (sprag_cone){.first = SPRAG_SLIDE,
-                                   .axes = 2,
-                                   .coefficient = mu,
-                                   .shape = {1, 1},
-                                   .per_length = 1,
-                                   .quadratic = true,
-                                   .softening = options->relative_tolerance};
-    system->convex &= given || mu == 0;
-}
-
-// v* = M^-1 p*. SPRAG_SINGULAR if the mass is not positive definite.
-static sprag_result free_velocity(const sprag_general_problem *p, const sprag_chart *chart,
-                                  sprag_system *system)
-{
-    sprag_result result = system->space->begin(system, true);
-    for (int i = 0; i < p->velocities; i++) {
-        system->free[chart->place[i]] = p->momentum[i];
-    }
-    if (result == SPRAG_OK) {
-        result = system->space->factor(system, true);
-    }
-    if (result == SPRAG_OK) {
-        system->space->solve(system, true, system->free);
-    }
-    return result;
-}
-
-static sprag_result prepare(const sprag_general_problem *p, const sprag_general_options *options,
-                            const sprag_chart *chart, const double *guess, sprag_system *system,
-                            sprag_scratch *scratch)
-{
-    *system = (sprag_system){
-        .step = p->step, .points = p->contacts, .cones = p->contacts, .convex = true};
-    sprag_result result = sprag_chart_take(p, chart, system, scratch);
-    if (result != SPRAG_OK || sprag_system_take(system, scratch) != SPRAG_OK) {
-        return SPRAG_NO_MEMORY;
-    }
-    double *mass_diagonal = SPRAG_TAKE(scratch, system->size, double);
-    if (!mass_diagonal) {
-        return SPRAG_NO_MEMORY;
-    }
-    for (int i = 0; i < system->size; i++) {
-        mass_diagonal[i] = 1;
-    }
-    for (int i = 0; i < p->velocities; i++) {
-        mass_diagonal[chart->place[i]] = p->mass[(size_t)i * (size_t)(p->velocities + 1)];
-        system->start[chart->place[i]] = guess[i];
-    }
-    for (int i = 0; i < p->contacts; i++) {
-        prepare_point(p, options, system, i);
-    }
-    result = free_velocity(p, chart, system);
-    if (result == SPRAG_OK) {
-        sprag_system_weigh(system, mass_diagonal, NULL);
-    }
-    return result;
-}
-
 // ---- solve
 
 static double largest(const double *x, int n)
@@ -265,27 +232,29 @@ static sprag_result solve_system(const sprag_general_problem *p,
     return p->normal_force ? solve_given(w) : sprag_phases_run(w);
 }
 
-static void write_forces(const sprag_general_problem *p, const sprag_system *system,
-                         sprag_general_solution *solution)
+// Jt' ft and Jn' fn: what the impulses of the system gather to, in its order.
+static void write_forces(const sprag_general_problem *p, const sprag_chart *chart,
+                         sprag_system *system, sprag_general_solution *solution)
 {
-    size_t nv = (size_t)p->velocities;
-    if (nv > 0) {
-        memset(solution->generalized_friction, 0, nv * sizeof *solution->generalized_friction);
-        memset(solution->generalized_force, 0, nv * sizeof *solution->generalized_force);
+    double *sum = system->work;
+    for (int c = 0; c < p->contacts; c++) {
+        solution->normal_force[c] = system->impulse[c][0] / p->step;
+        solution->friction_force[2 * c] = system->impulse[c][1] / p->step;
+        solution->friction_force[2 * c + 1] = system->impulse[c][2] / p->step;
+        solution->normal_velocity[c] = system->slip[c][0];
+        solution->tangent_velocity[2 * c] = system->slip[c][1];
+        solution->tangent_velocity[2 * c + 1] = system->slip[c][2];
+    }
+    system->space->gather(system, sum);
+    for (int i = 0; i < p->velocities; i++) {
+        solution->generalized_force[i] = sum[chart->place[i]] / p->step;
     }
     for (int c = 0; c < p->contacts; c++) {
-        for (int k = 0; k < 3; k++) {
-            double force = system->impulse[c][k] / p->step;
-            *(k == 0 ? &solution->normal_force[c] : &solution->friction_force[2 * c + k - 1]) =
-                force;
-            *(k == 0 ? &solution->normal_velocity[c] : &solution->tangent_velocity[2 * c + k - 1]) =
-                system->slip[c][k];
-            const double *row = sprag_jacobian_row(p, c, k);
-            for (size_t i = 0; i < nv; i++) {
-                solution->generalized_force[i] += force * row[i];
-                solution->generalized_friction[i] += k == 0 ? 0 : force * row[i];
-            }
-        }
+        system->impulse[c][0] = 0;
+    }
+    system->space->gather(system, sum);
+    for (int i = 0; i < p->velocities; i++) {
+        solution->generalized_friction[i] = sum[chart->place[i]] / p->step;
     }
 }
 
@@ -296,6 +265,9 @@ sprag_result sprag_general_solve(const sprag_general_problem *problem,
 {
     sprag_general_options defaults = sprag_general_defaults();
     complaint to = {message, size};
+    if (message && size > 0) {
+        message[0] = '\0';
+    }
     options = options ? options : &defaults;
     if (check(&to, problem, options, solution->velocity) != SPRAG_OK) {
         return SPRAG_BAD_PROBLEM;
@@ -305,7 +277,8 @@ sprag_result sprag_general_solve(const sprag_general_problem *problem,
     if (!sprag_chart_choose(problem, &chart, scratch)) {
         return SPRAG_NO_MEMORY;
     }
-    sprag_result result = prepare(problem, options, &chart, solution->velocity, &system, scratch);
+    sprag_result result =
+        sprag_general_prepare(problem, options, &chart, solution->velocity, &system, scratch);
     if (result == SPRAG_SINGULAR) {
         return sprag_bad_problem(message, size, "mass is not positive definite");
     }
@@ -326,7 +299,7 @@ sprag_result sprag_general_solve(const sprag_general_problem *problem,
     for (int i = 0; i < problem->velocities; i++) {
         solution->velocity[i] = w.v[chart.place[i]];
     }
-    write_forces(problem, &system, solution);
+    write_forces(problem, &chart, &system, solution);
     if (stats) {
         *stats = w.stats;
     }

@@ -6,14 +6,16 @@
 //     s = 1 on one-way: fn given;  two-way: fn = k max(0, 1 - d vn) max(0, x0 - dt vn)
 //
 // One-way coupled it is convex and has one root, which is always found. Two-way it has at least
-// one; phases behind the direct iteration (phases.h) find it where that fails. Mass matrices that
+// one; phases behind the direct iteration find it where that fails. Mass matrices that
 // fall into blocks of up to six velocities, with contacts between two of them at most, are treated
 // as bodies, with sparse matrices; others are dense (LAPACK).
 #ifndef SPRAG_GENERAL_H
 #define SPRAG_GENERAL_H
 
-#include "solvers/result.h"
-#include "solvers/scratch.h"
+#include "result.h"
+#include "scratch.h"
+
+SPRAG_BEGIN_C
 
 // Matrices row by row.
 typedef struct sprag_general_problem {
@@ -38,7 +40,8 @@ typedef struct sprag_general_options {
     double residual_tolerance; // of momentum, relative; rounding allowing
 } sprag_general_options;
 
-sprag_general_options sprag_general_defaults(void); // 1e-4, 1e-2, pi/3, 100, 1e-14
+// 1e-4, 1e-2, pi/3, 100, 1e-13
+SPRAG_GENERAL_API sprag_general_options sprag_general_defaults(void);
 
 // Arrays are the caller's. velocity: first guess on entry.
 typedef struct sprag_general_solution {
@@ -49,13 +52,21 @@ typedef struct sprag_general_solution {
     double *generalized_force;                  // nv, Jt' ft + Jn' fn
 } sprag_general_solution;
 
-// stats: NULL for none; its history and history_room are read, see result.h.
-// message (size bytes, NULL for none) names the entry of a bad problem or option. On anything but
-// SPRAG_OK velocity is still the guess, and the other arrays are those of the guess; of a bad
-// problem nothing is touched.
-sprag_result sprag_general_solve(const sprag_general_problem *problem,
-                                 const sprag_general_options *options, sprag_scratch *scratch,
-                                 sprag_general_solution *solution, sprag_stats *stats,
-                                 char *message, int size);
+// options: NULL for the defaults. stats: NULL for none; its history and history_room are read, see
+// result.h. message (size bytes, NULL for none) names the entry of a bad problem or option, and is
+// empty otherwise. Nothing is kept in the scratch: reset it after every solve, free it at the end.
+//   SPRAG_OK             a root
+//   SPRAG_NOT_CONVERGED, SPRAG_SINGULAR
+//                        no root was found: velocity is still the guess, and the other arrays are
+//                        those of the guess; the statistics tell what was tried
+//   SPRAG_BAD_PROBLEM, SPRAG_NO_MEMORY
+//                        nothing is touched
+SPRAG_GENERAL_API sprag_result sprag_general_solve(const sprag_general_problem *problem,
+                                                   const sprag_general_options *options,
+                                                   sprag_scratch *scratch,
+                                                   sprag_general_solution *solution,
+                                                   sprag_stats *stats, char *message, int size);
+
+SPRAG_END_C
 
 #endif

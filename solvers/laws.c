@@ -3,34 +3,26 @@
 #include <math.h>
 #include <string.h>
 
-// m(rho) / rho of arXiv 1909.05700, eq. 9 and 10, with rho^2 = |u|^2 + (softening tolerance)^2, and
-// what makes its derivative: d (m / rho) / d u = -fall u.
-static void quadratic_profile(double square, double tolerance, double softening, double *ratio,
-                              double *fall)
-{
-    double least = softening * tolerance, rho = sqrt(square + least * least);
-    if (rho < tolerance) {
-        *ratio = (2 - rho / tolerance) / tolerance;
-        *fall = rho > 0 ? 1 / (tolerance * tolerance * rho) : 0;
-    } else {
-        *ratio = 1 / rho;
-        *fall = 1 / (rho * rho * rho);
-    }
-}
+#include "solvers/vectors.h"
 
-double sprag_cone_tolerance(const sprag_cone *cone, double stiction)
+// d ratio / d u = -fall u
+static double profile_fall(double square, double knee, double ratio)
 {
-    return fmax(stiction, cone->stiction) * cone->per_length;
+    double rho = sqrt(square);
+    if (rho < knee) {
+        return rho > 0 ? 1 / (knee * knee * rho) : 0;
+    }
+    return ratio * ratio * ratio;
 }
 
 // Impulse of one cone under a given bound (normal impulse, or the step if `force`), and, if asked
 // for, its derivatives: slope[i][j] = -d impulse_i / d slip_j, by_bound[i] = d impulse_i / d bound.
-static void cone_law(const sprag_cone *cone, const double *slip, double stiction, double bound,
-                     double impulse[2], double slope[2][2], double by_bound[2])
+static inline void cone_law(const sprag_cone *cone, int axes, const double *slip, double stiction,
+                            double bound, double *impulse, double slope[2][2], double by_bound[2])
 {
     double u[2] = {0, 0};
-    for (int k = 0; k < cone->axes; k++) {
-        u[k] = cone->shape[k] * slip[cone->first + k];
+    for (int k = 0; k < axes; k++) {
+        u[k] = cone->shape[k] * slip[k];
     }
     if (isinf(cone->coefficient)) {
         impulse[0] = -u[0] / cone->slip_yield;
@@ -40,28 +32,19 @@ static void cone_law(const sprag_cone *cone, const double *slip, double stiction
         }
         return;
     }
-    double largest = cone->coefficient * bound;
-    double tolerance = sprag_cone_tolerance(cone, stiction);
-    bool slips = cone->slip_yield * largest > tolerance;
-    if (slips) { // creep in proportion to the force, in series with stiction
-        tolerance = cone->slip_yield * largest;
-    }
-    // impulse = -largest ratio shape u; ratio = m(rho) / rho falls by `fall` with u u / rho^2
-    double square = u[0] * u[0] + u[1] * u[1], ratio, fall;
-    if (cone->quadratic) {
-        quadratic_profile(square, tolerance, cone->softening, &ratio, &fall);
-    } else {
-        ratio = 1 / sqrt(tolerance * tolerance + square);
-        fall = ratio * ratio * ratio;
-    }
-    for (int i = 0; i < cone->axes; i++) {
+    // ratio = m(rho) / rho falls by `fall` u with u
+    sprag_profile profile = sprag_cone_profile(cone, stiction, bound);
+    double square = u[0] * u[0] + u[1] * u[1] + profile.least, largest = profile.largest;
+    double ratio = sprag_profile_ratio(square, profile.knee);
+    for (int i = 0; i < axes; i++) {
         impulse[i] = -largest * ratio * cone->shape[i] * u[i];
     }
     if (slope) {
-        double ease = slips ? 1 - tolerance * tolerance * ratio * ratio : 1;
-        for (int i = 0; i < cone->axes; i++) {
+        double fall = profile_fall(square, profile.knee, ratio);
+        double ease = profile.slips ? 1 - profile.least * ratio * ratio : 1;
+        for (int i = 0; i < axes; i++) {
             by_bound[i] = -cone->coefficient * ease * ratio * cone->shape[i] * u[i];
-            for (int j = 0; j < cone->axes; j++) {
+            for (int j = 0; j < axes; j++) {
                 slope[i][j] = largest * cone->shape[i] * cone->shape[j] *
                               ((i == j) * ratio - fall * u[i] * u[j]);
             }
@@ -69,18 +52,23 @@ static void cone_law(const sprag_cone *cone, const double *slip, double stiction
     }
 }
 
-double sprag_normal_impulse(const sprag_system *system, const sprag_point *point,
-                            double normal_velocity, double *slope)
+static inline double positive(double x)
+{
+    return x > 0 ? x : 0;
+}
+
+static inline double normal_law(const sprag_system *system, const sprag_point *point,
+                                double normal_velocity, double *slope)
 {
     double impulse = point->given, steepness = 0; // SPRAG_GIVEN
     if (point->law == SPRAG_SPRING) {
         double wanted = -normal_velocity / point->yield;
-        impulse = fmax(0, wanted);
+        impulse = positive(wanted);
         steepness = wanted > 0 ? 1 / point->yield : 0;
     } else if (point->law == SPRAG_HUNT_CROSSLEY) {
         double step = system->step, k = step * point->stiffness;
-        double x = fmax(0, point->penetration - step * normal_velocity);
-        double damping = fmax(0, 1 - point->dissipation * normal_velocity);
+        double x = positive(point->penetration - step * normal_velocity);
+        double damping = positive(1 - point->dissipation * normal_velocity);
         impulse = k * damping * x;
         steepness =
             (damping > 0 ? k * point->dissipation * x : 0) + (x > 0 ? k * step * damping : 0);
@@ -120,40 +108,86 @@ double sprag_normal_balance(const sprag_system *system, const sprag_point *point
     return 0;
 }
 
-static double cone_bound(const sprag_system *system, const sprag_cone *cone, double normal,
-                         const double *bound, int i)
+double sprag_normal_impulse(const sprag_system *system, const sprag_point *point,
+                            double normal_velocity, double *slope)
 {
-    return cone->force ? system->step : bound ? bound[i] : normal;
+    return normal_law(system, point, normal_velocity, slope);
 }
 
-void sprag_point_law(const sprag_system *system, int i, const double *slip, double stiction,
-                     const double *bound, double impulse[6], double G[6][6])
+// One cone of two axes or one, both the caller's to make known to the compiler.
+static inline void add_cone_law(const sprag_system *system, const sprag_cone *cone, int first,
+                                int axes, const double *slip, double stiction, double bound,
+                                double normal_slope, bool coupled, double *impulse, double G[6][6])
+{
+    double slope[2][2], by_bound[2];
+    cone_law(cone, axes, slip + first, stiction, cone->force ? system->step : bound,
+             impulse + first, G ? slope : NULL, by_bound);
+    for (int a = 0; G && a < axes; a++) {
+        for (int b = 0; b < axes; b++) {
+            G[first + a][first + b] = slope[a][b];
+        }
+        if (coupled && !cone->force) {
+            G[first + a][SPRAG_NORMAL] = by_bound[a] * normal_slope;
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void point_law(const sprag_system *system, int i,
+                                                            const double *slip, double stiction,
+                                                            const double *bound, double impulse[6],
+                                                            double G[6][6])
 {
     const sprag_point *point = &system->point[i];
+    double normal_slope, normal = normal_law(system, point, slip[SPRAG_NORMAL], &normal_slope);
     memset(impulse, 0, 6 * sizeof *impulse);
-    if (G) {
+    impulse[SPRAG_NORMAL] = normal;
+    if (G && point->dim == 3) {
+        for (int a = 0; a < 3; a++) {
+            G[a][0] = G[a][1] = G[a][2] = 0;
+        }
+    } else if (G) {
         memset(G, 0, 6 * sizeof *G);
     }
-    double normal_slope;
-    double normal = sprag_normal_impulse(system, point, slip[SPRAG_NORMAL], &normal_slope);
-    impulse[SPRAG_NORMAL] = normal;
     if (G) {
         G[SPRAG_NORMAL][SPRAG_NORMAL] = normal_slope;
     }
     for (int c = point->cone; c < point->cone + point->cones; c++) {
         const sprag_cone *cone = &system->cone[c];
-        double slope[2][2], by_bound[2];
-        cone_law(cone, slip, stiction, cone_bound(system, cone, normal, bound, i),
-                 impulse + cone->first, G ? slope : NULL, by_bound);
-        for (int a = 0; G && a < cone->axes; a++) {
-            for (int b = 0; b < cone->axes; b++) {
-                G[cone->first + a][cone->first + b] = slope[a][b];
-            }
-            if (!bound && !cone->force) {
-                G[cone->first + a][SPRAG_NORMAL] = by_bound[a] * normal_slope;
-            }
+        double limit = bound ? bound[i] : normal;
+        if (cone->axes == 2 && cone->first == SPRAG_SLIDE) { // what most are
+            add_cone_law(system, cone, SPRAG_SLIDE, 2, slip, stiction, limit, normal_slope, !bound,
+                         impulse, G);
+        } else {
+            add_cone_law(system, cone, cone->first, cone->axes, slip, stiction, limit, normal_slope,
+                         !bound, impulse, G);
         }
     }
+}
+
+SPRAG_VECTORS
+static void one_point(const sprag_system *system, int i, const double *slip, double stiction,
+                      const double *bound, double impulse[6], double G[6][6])
+{
+    point_law(system, i, slip, stiction, bound, impulse, G);
+}
+
+void sprag_point_law(const sprag_system *system, int i, const double *slip, double stiction,
+                     const double *bound, double impulse[6], double G[6][6])
+{
+    one_point(system, i, slip, stiction, bound, impulse, G);
+}
+
+SPRAG_VECTORS
+static void all_points(sprag_system *system, double stiction, const double *bound)
+{
+    for (int i = 0; i < system->points; i++) {
+        point_law(system, i, system->slip[i], stiction, bound, system->impulse[i], NULL);
+    }
+}
+
+void sprag_point_impulses(sprag_system *system, double stiction, const double *bound)
+{
+    all_points(system, stiction, bound);
 }
 
 double sprag_equation_impulse(const sprag_equation *equation, double rate)

@@ -11,10 +11,48 @@
 #ifndef SPRAG_LAWS_H
 #define SPRAG_LAWS_H
 
+#include <math.h>
+
 #include "solvers/system.h"
 
 // The tolerance of a cone when the system asks for one, m/s or rad/s, without slip.
-double sprag_cone_tolerance(const sprag_cone *cone, double stiction);
+static inline double sprag_cone_tolerance(const sprag_cone *cone, double stiction)
+{
+    return (stiction > cone->stiction ? stiction : cone->stiction) * cone->per_length;
+}
+
+// Friction under a known bound: impulse = -largest m(rho) / rho shape u, rho^2 = |u|^2 + least.
+typedef struct sprag_profile {
+    double largest; // N s
+    double least;   // m^2/s^2: the smooth profile's tolerance, or the quadratic one's softening
+    double knee;    // m/s, from where the quadratic one is flat; 0: smooth
+    bool slips;     // the cone's slip yield, not the stiction tolerance, makes the tolerance
+} sprag_profile;
+
+// bound: N s, or the step if the cone is a `force`.
+static inline sprag_profile sprag_cone_profile(const sprag_cone *cone, double stiction,
+                                               double bound)
+{
+    double largest = cone->coefficient * bound;
+    double tolerance = sprag_cone_tolerance(cone, stiction);
+    bool slips = cone->slip_yield * largest > tolerance;
+    if (slips) { // creep in proportion to the force, in series with stiction
+        tolerance = cone->slip_yield * largest;
+    }
+    double least = cone->quadratic ? cone->softening * tolerance : tolerance;
+    return (sprag_profile){.largest = largest,
+                           .least = least * least,
+                           .knee = cone->quadratic ? tolerance : 0,
+                           .slips = slips};
+}
+
+// m(rho) / rho. No branches: for vectors of them.
+static inline double sprag_profile_ratio(double square, double knee)
+{
+    double rho = sqrt(square), inverse = 1 / (rho > knee ? rho : knee);
+    double inside = (2 - rho * inverse) * inverse; // s (2 - s) / rho
+    return rho < knee ? inside : inverse;
+}
 
 // slope, if asked for: -d impulse / d normal velocity.
 double sprag_normal_impulse(const sprag_system *system, const sprag_point *point,
@@ -34,5 +72,8 @@ bool sprag_equation_yields(const sprag_equation *equation, double rate);
 // coupled. G, if asked for, is -d impulse / d slip, dim x dim.
 void sprag_point_law(const sprag_system *system, int i, const double *slip, double stiction,
                      const double *bound, double impulse[6], double G[6][6]);
+
+// The impulses of all points, where the system is.
+void sprag_point_impulses(sprag_system *system, double stiction, const double *bound);
 
 #endif

@@ -56,12 +56,10 @@ static double choose_length(sprag_phases *w, double stiction)
     return alpha;
 }
 
-// Newton on the coupled equations from w->v. Leaves the residual of the last iterate in the stats.
-static sprag_result newton(sprag_phases *w, double stiction, double tolerance, effort effort)
+// Newton on the coupled equations from w->v, where the system is, with its residual in the stats.
+static sprag_result iterate(sprag_phases *w, double stiction, double tolerance, effort effort)
 {
     sprag_system *system = w->system;
-    sprag_system_place(system, w->v);
-    w->stats.residual = sprag_system_residual(system, w->v, stiction, NULL);
     double best = INFINITY;
     for (int it = 0, since = 0; it < effort.iterations && since < effort.patience; it++, since++) {
         if (w->stats.residual <= tolerance) {
@@ -92,20 +90,27 @@ static sprag_result newton(sprag_phases *w, double stiction, double tolerance, e
     return w->stats.residual <= fmax(tolerance, w->rounding) ? SPRAG_OK : SPRAG_NOT_CONVERGED;
 }
 
+// The same from wherever w->v is. Leaves the residual of the last iterate in the stats.
+static sprag_result newton(sprag_phases *w, double stiction, double tolerance, effort effort)
+{
+    sprag_system_place(w->system, w->v);
+    w->stats.residual = sprag_system_residual(w->system, w->v, stiction, NULL);
+    return iterate(w, stiction, tolerance, effort);
+}
+
 // To the velocity before the step or the free one, whichever balances better.
 static void go_to_start(sprag_phases *w)
 {
     sprag_system *system = w->system;
-    sprag_system_place(system, system->start);
-    double before = sprag_system_residual(system, system->start, w->finest, NULL);
     sprag_system_place(system, system->free);
     double after = sprag_system_residual(system, system->free, w->finest, NULL);
-    copy(w->v, before < after ? system->start : system->free, system->size);
-    if (before < after) {
+    sprag_system_place(system, system->start);
+    w->stats.residual = sprag_system_residual(system, system->start, w->finest, NULL);
+    copy(w->v, w->stats.residual < after ? system->start : system->free, system->size);
+    if (!(w->stats.residual < after)) {
         sprag_system_place(system, w->v);
-        sprag_system_residual(system, w->v, w->finest, NULL);
+        w->stats.residual = sprag_system_residual(system, w->v, w->finest, NULL);
     }
-    w->stats.residual = fmin(before, after);
 }
 
 static effort thorough(const sprag_phases *w, int iterations)
@@ -121,7 +126,7 @@ static sprag_result direct(sprag_phases *w)
         effort.patience = (int)fmax(3, 1800.0 / w->system->size);
         effort.progress = 0.5;
     }
-    return newton(w, w->finest, w->tolerance, effort);
+    return iterate(w, w->finest, w->tolerance, effort);
 }
 
 // Bounds to start frozen phases from: what the caller expects, else what stops the approach in four

@@ -2,6 +2,10 @@
 #ifndef SPRAG_RESULT_H
 #define SPRAG_RESULT_H
 
+#include "api.h"
+
+SPRAG_BEGIN_C
+
 typedef enum sprag_result {
     SPRAG_OK,
     SPRAG_NOT_CONVERGED,
@@ -11,7 +15,7 @@ typedef enum sprag_result {
 } sprag_result;
 
 // "ok", "not converged", ...
-const char *sprag_result_name(sprag_result result);
+SPRAG_GENERAL_API const char *sprag_result_name(sprag_result result);
 
 // SPRAG_BAD_PROBLEM, with a line in message (size bytes; NULL for none) on what is bad.
 sprag_result sprag_bad_problem(char *message, int size, const char *format, ...)
@@ -38,5 +42,7 @@ typedef struct sprag_stats {
     double bound_error; // largest |friction bound used - mu fn| / largest mu fn; 0 but for 'D'
     double stiction;    // m/s, stiction tolerance used
 } sprag_stats;
+
+SPRAG_END_C
 
 #endif

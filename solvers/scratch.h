@@ -6,27 +6,51 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "api.h"
+
+SPRAG_BEGIN_C
+
 typedef struct sprag_scratch_chunk sprag_scratch_chunk;
 
 // All zero is an empty scratch.
 typedef struct sprag_scratch {
     sprag_scratch_chunk *chunk; // newest first
-    size_t used;                // bytes, of the newest chunk
+    char *start;                // of the newest chunk, aligned
+    size_t room, used;          // bytes, of the newest chunk; what is not used is zero
     size_t taken, peak;         // bytes, of all chunks
     long allocations;           // from the system, so far
     bool failed;                // something could not be had since the last reset
 } sprag_scratch;
 
+enum { SPRAG_ALIGNMENT = 64 };
+
+// As sprag_scratch_take, where the newest chunk has no room.
+SPRAG_GENERAL_API void *sprag_scratch_take_more(sprag_scratch *scratch, size_t count, size_t size);
+
 // count * size bytes, zeroed and aligned for vectors; on failure sets `failed` and returns NULL.
-void *sprag_scratch_take(sprag_scratch *scratch, size_t count, size_t size);
+static inline void *sprag_scratch_take(sprag_scratch *scratch, size_t count, size_t size)
+{
+    const size_t few = 1 << 24;
+    size_t bytes = (count * size + SPRAG_ALIGNMENT - 1) & ~(size_t)(SPRAG_ALIGNMENT - 1);
+    if (count > few || size > few || !scratch->chunk || scratch->room - scratch->used < bytes) {
+        return sprag_scratch_take_more(scratch, count, size);
+    }
+    void *taken = scratch->start + scratch->used;
+    scratch->used += bytes;
+    scratch->taken += bytes;
+    scratch->peak = scratch->taken > scratch->peak ? scratch->taken : scratch->peak;
+    return taken;
+}
 
 #define SPRAG_TAKE(scratch, count, type)                                                           \
     sprag_scratch_take((scratch), (size_t)(count), sizeof(type))
 
 // Gives everything back; chunks are joined into one that holds the largest need so far.
-void sprag_scratch_reset(sprag_scratch *scratch);
+SPRAG_GENERAL_API void sprag_scratch_reset(sprag_scratch *scratch);
 
 // Returns all memory to the system.
-void sprag_scratch_free(sprag_scratch *scratch);
+SPRAG_GENERAL_API void sprag_scratch_free(sprag_scratch *scratch);
+
+SPRAG_END_C
 
 #endif

@@ -3,7 +3,10 @@
 #include <string.h>
 
 #include "solvers/linalg.h"
+#include "solvers/six.h"
+#include "solvers/vectors.h"
 
+SPRAG_VECTORS
 static void momentum(const sprag_system *system, const double *v, double *p)
 {
     const sprag_space6 *space = system->chart;
@@ -14,6 +17,16 @@ static void momentum(const sprag_system *system, const double *v, double *p)
     }
 }
 
+// slip += J v
+static inline __attribute__((always_inline)) void place_rows(double *restrict slip, int rows,
+                                                             const double (*J)[6], const double *v)
+{
+    for (int i = 0; i < rows; i++) {
+        slip[i] += dot6(J[i], v);
+    }
+}
+
+SPRAG_VECTORS
 static void velocities(const sprag_system *system, const double *v, double (*slip)[6], double *rate)
 {
     const sprag_space6 *space = system->chart;
@@ -21,8 +34,10 @@ static void velocities(const sprag_system *system, const double *v, double (*sli
         const sprag_stencil *stencil = &space->point[p];
         for (int side = 0; side < 2; side++) {
             int node = stencil->node[side];
-            for (int i = 0; node != SPRAG_NOWHERE && i < system->point[p].dim; i++) {
-                slip[p][i] += dot6(stencil->jacobian[side][i], v + 6 * node);
+            if (node != SPRAG_NOWHERE && system->point[p].dim == 3) {
+                place_rows(slip[p], 3, stencil->jacobian[side], v + 6 * node);
+            } else if (node != SPRAG_NOWHERE) {
+                place_rows(slip[p], 6, stencil->jacobian[side], v + 6 * node);
             }
         }
     }
@@ -36,6 +51,19 @@ static void velocities(const sprag_system *system, const double *v, double (*sli
     }
 }
 
+// sum += J' impulse
+static inline __attribute__((always_inline)) void
+gather_rows(double *sum, int rows, const double *impulse, const double (*J)[6])
+{
+    six here;
+    load6(&here, sum);
+    for (int i = 0; i < rows; i++) {
+        add6(&here, impulse[i], J[i]);
+    }
+    store6(sum, &here);
+}
+
+SPRAG_VECTORS
 static void gather(const sprag_system *system, double *sum)
 {
     const sprag_space6 *space = system->chart;
@@ -44,8 +72,13 @@ static void gather(const sprag_system *system, double *sum)
         const sprag_stencil *stencil = &space->point[p];
         for (int side = 0; side < 2; side++) {
             int node = stencil->node[side];
-            for (int i = 0; node != SPRAG_NOWHERE && i < system->point[p].dim; i++) {
-                add_scaled(sum + 6 * node, system->impulse[p][i], stencil->jacobian[side][i], 6);
+            if (node == SPRAG_NOWHERE) {
+                continue;
+            }
+            if (system->point[p].dim == 3) {
+                gather_rows(sum + 6 * node, 3, system->impulse[p], stencil->jacobian[side]);
+            } else {
+                gather_rows(sum + 6 * node, 6, system->impulse[p], stencil->jacobian[side]);
             }
         }
     }
@@ -109,6 +142,7 @@ static double work(sprag_system *system)
     return result == SPRAG_OK ? sprag_blocks_work(&space->blocks) : -1;
 }
 
+SPRAG_VECTORS
 static sprag_result begin(sprag_system *system, bool symmetric)
 {
     sprag_space6 *space = system->chart;
@@ -117,8 +151,12 @@ static sprag_result begin(sprag_system *system, bool symmetric)
     }
     sprag_blocks_clear(&space->blocks, symmetric);
     for (int node = 0; node < space->nodes; node++) {
-        memcpy(space->blocks.diagonal[space->blocks.rank[node]], space->mass[node],
-               sizeof space->mass[node]);
+        double *block = space->blocks.diagonal[space->blocks.rank[node]];
+        for (int i = 0; i < 6; i++) {
+            six row;
+            load6(&row, space->mass[node] + 6 * i);
+            store6(block + 6 * i, &row);
+        }
     }
     return SPRAG_OK;
 }
@@ -128,69 +166,70 @@ static inline void add_rows(double *restrict A, int rows, const double (*restric
                             const double (*restrict GJ)[6])
 {
     for (int i = 0; i < 6; i++) {
-        double sum[6];
-        memcpy(sum, A + 6 * i, sizeof sum);
+        six sum;
+        load6(&sum, A + 6 * i);
         for (int r = 0; r < rows; r++) {
-            for (int j = 0; j < 6; j++) {
-                sum[j] += Ja[r][i] * GJ[r][j];
-            }
+            add6(&sum, Ja[r][i], GJ[r]);
         }
-        memcpy(A + 6 * i, sum, sizeof sum);
+        store6(A + 6 * i, &sum);
     }
 }
 
-// Counts that compilers know make the difference.
-static void add_product(double *restrict A, int rows, const double (*restrict Ja)[6],
-                        const double (*restrict GJ)[6])
-{
-    if (rows == 3) {
-        add_rows(A, 3, Ja, GJ);
-    } else {
-        add_rows(A, rows, Ja, GJ);
-    }
-}
-
-// Adds J' G J of one contact or row to the matrix. GJ[side] = G J[side].
-static void add_stencil(sprag_blocks *blocks, const int node[2], int block, bool symmetric,
-                        int rows, const double (*J[2])[6], const double (*GJ[2])[6])
+// Adds J' G J of one contact or row to the matrix. GJ[side] = G J[side]. Counts of rows that
+// compilers know make the difference.
+static inline __attribute__((always_inline)) void
+add_stencil(sprag_blocks *blocks, const int node[2], int block, bool symmetric, int rows,
+            const double (*J[2])[6], const double (*GJ[2])[6])
 {
     for (int side = 0; side < 2; side++) {
         if (node[side] != SPRAG_NOWHERE) {
-            add_product(blocks->diagonal[blocks->rank[node[side]]], rows, J[side], GJ[side]);
+            add_rows(blocks->diagonal[blocks->rank[node[side]]], rows, J[side], GJ[side]);
         }
     }
     if (joins(node)) {
         int late = blocks->rank[node[0]] > blocks->rank[node[1]] ? 0 : 1;
-        add_product(blocks->lower[block], rows, J[late], GJ[!late]);
+        add_rows(blocks->lower[block], rows, J[late], GJ[!late]);
         if (!symmetric) {
-            add_product(blocks->upper[block], rows, J[!late], GJ[late]);
+            add_rows(blocks->upper[block], rows, J[!late], GJ[late]);
         }
     }
 }
 
+// Of a point, as many rows as are not zero in G.
+static inline __attribute__((always_inline)) void add_point_rows(sprag_space6 *space, int p,
+                                                                 const double G[6][6], int first,
+                                                                 int rows, bool symmetric)
+{
+    const sprag_stencil *stencil = &space->point[p];
+    double GJ[2][6][6];
+    for (int side = 0; side < 2; side++) {
+        for (int a = 0; stencil->node[side] != SPRAG_NOWHERE && a < rows; a++) {
+            six sum = {{0}, {0}};
+            for (int b = 0; b < rows; b++) {
+                add6(&sum, G[first + a][first + b], stencil->jacobian[side][first + b]);
+            }
+            store6(GJ[side][a], &sum);
+        }
+    }
+    const double(*J[2])[6] = {stencil->jacobian[0] + first, stencil->jacobian[1] + first};
+    const double(*turned[2])[6] = {(const double(*)[6])GJ[0], (const double(*)[6])GJ[1]};
+    add_stencil(&space->blocks, stencil->node, stencil->block, symmetric, rows, J, turned);
+}
+
+SPRAG_VECTORS
 static void add_point(sprag_system *system, int p, const double G[6][6], bool symmetric)
 {
     sprag_space6 *space = system->chart;
-    const sprag_stencil *stencil = &space->point[p];
-    int dim = system->point[p].dim;
-    double GJ[2][6][6];
-    for (int side = 0; side < 2; side++) {
-        for (int a = 0; stencil->node[side] != SPRAG_NOWHERE && a < dim; a++) {
-            double sum[6] = {0};
-            for (int b = 0; b < dim; b++) {
-                double g = G[a][b];
-                for (int j = 0; g != 0 && j < 6; j++) {
-                    sum[j] += g * stencil->jacobian[side][b][j];
-                }
-            }
-            memcpy(GJ[side][a], sum, sizeof sum);
-        }
+    if (system->point[p].dim == 6) {
+        add_point_rows(space, p, G, 0, 6, symmetric);
+    } else if (G[SPRAG_NORMAL][SPRAG_NORMAL] != 0) {
+        add_point_rows(space, p, G, 0, 3, symmetric);
+    } else if (G[SPRAG_SLIDE][SPRAG_SLIDE] != 0 || G[SPRAG_SLIDE + 1][SPRAG_SLIDE + 1] != 0) {
+        add_point_rows(space, p, G, SPRAG_SLIDE, 2, symmetric);
     }
-    const double(*J[2])[6] = {stencil->jacobian[0], stencil->jacobian[1]};
-    const double(*turned[2])[6] = {(const double(*)[6])GJ[0], (const double(*)[6])GJ[1]};
-    add_stencil(&space->blocks, stencil->node, stencil->block, symmetric, dim, J, turned);
 }
 
+SPRAG_VECTORS
 static void add_equation(sprag_system *system, int e, double slope, bool symmetric)
 {
     sprag_space6 *space = system->chart;

@@ -1,4 +1,4 @@
-// The momentum balance at a velocity, its derivative, and the search along an update, in any space.
+// The momentum balance at a velocity and its derivative, in any space.
 #include "solvers/system.h"
 
 #include <float.h>
@@ -27,6 +27,8 @@ sprag_result sprag_system_take(sprag_system *system, sprag_scratch *scratch)
     system->rate = SPRAG_TAKE(scratch, system->equations, double);
     system->rate_change = SPRAG_TAKE(scratch, system->equations, double);
     system->row_impulse = SPRAG_TAKE(scratch, system->equations, double);
+    system->line = SPRAG_TAKE(
+        scratch, sprag_search_room(system->points, system->cones, system->equations), double);
     return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
 }
 
@@ -49,7 +51,9 @@ void sprag_system_weigh(sprag_system *system, const double *mass_diagonal, const
     }
     system->space->momentum(system, system->residual, system->work);
     double change = weighed(system, system->work);
-    system->space->momentum(system, system->free, system->work);
+    if (before) {
+        system->space->momentum(system, system->free, system->work);
+    }
     system->momentum = fmax(change, 1e-6 * weighed(system, system->work)); // room for rounding
 }
 
@@ -94,9 +98,7 @@ static double gross_impulse(const sprag_system *system)
 double sprag_system_residual(sprag_system *system, const double *v, double stiction,
                              const double *bound)
 {
-    for (int i = 0; i < system->points; i++) {
-        sprag_point_law(system, i, system->slip[i], stiction, bound, system->impulse[i], NULL);
-    }
+    sprag_point_impulses(system, stiction, bound);
     for (int i = 0; i < system->equations; i++) {
         system->row_impulse[i] = sprag_equation_impulse(&system->equation[i], system->rate[i]);
     }
@@ -130,14 +132,14 @@ static bool stopped_at_once(const sprag_system *system)
     return system->moved < 0.01;
 }
 
-static double normal_slope(const sprag_system *system, int i)
+// slope: where it is now.
+static double normal_slope(const sprag_system *system, int i, double slope)
 {
     const sprag_point *point = &system->point[i];
     double now = system->slip[i][SPRAG_NORMAL];
     double moved = system->moved * system->slip_change[i][SPRAG_NORMAL];
-    double slope, impulse = sprag_normal_impulse(system, point, now, &slope);
     return stopped_at_once(system)
-               ? steepened(slope, moved, impulse,
+               ? steepened(slope, moved, sprag_normal_impulse(system, point, now, NULL),
                            sprag_normal_impulse(system, point, now - moved, NULL))
                : slope;
 }
@@ -162,10 +164,10 @@ sprag_result sprag_system_factor(sprag_system *system, double stiction, const do
         return result;
     }
     for (int i = 0; i < system->points; i++) {
-        double slope = normal_slope(system, i), impulse[6], G[6][6];
-        if (slope > 0 || system->point[i].cones > 0) {
-            sprag_point_law(system, i, system->slip[i], stiction, bound, impulse, G);
-            G[SPRAG_NORMAL][SPRAG_NORMAL] = slope;
+        double impulse[6], G[6][6], *slope = &G[SPRAG_NORMAL][SPRAG_NORMAL];
+        sprag_point_law(system, i, system->slip[i], stiction, bound, impulse, G);
+        *slope = normal_slope(system, i, *slope);
+        if (*slope > 0 || system->point[i].cones > 0) {
             system->space->add_point(system, i, (const double(*)[6])G, symmetric);
         }
     }
@@ -212,27 +214,7 @@ void sprag_system_log(const sprag_system *system, double stiction, sprag_stats *
     stats->iterations++;
 }
 
-// ---- search
-
-// Slope of the convex function along the update: dv' r(v + alpha dv).
-static double slope_at(const sprag_system *system, double alpha, double inertial,
-                       double inertial_change, double stiction, const double *bound)
-{
-    double sum = inertial + alpha * inertial_change;
-    for (int i = 0; i < system->points; i++) {
-        double slip[6], impulse[6];
-        for (int k = 0; k < 6; k++) {
-            slip[k] = system->slip[i][k] + alpha * system->slip_change[i][k];
-        }
-        sprag_point_law(system, i, slip, stiction, bound, impulse, NULL);
-        sum -= dot6(impulse, system->slip_change[i]);
-    }
-    for (int i = 0; i < system->equations; i++) {
-        double rate = system->rate[i] + alpha * system->rate_change[i];
-        sum -= sprag_equation_impulse(&system->equation[i], rate) * system->rate_change[i];
-    }
-    return sum;
-}
+// ---- along an update
 
 bool sprag_system_meets_bound(const sprag_system *system)
 {
@@ -249,58 +231,24 @@ bool sprag_system_meets_bound(const sprag_system *system)
     return false;
 }
 
-double sprag_system_search(sprag_system *system, const double *v, const double *dv, double stiction,
-                           const double *bound)
-{
-    double inertial = 0, inertial_change = 0;
-    system->space->momentum(system, dv, system->work);
-    for (int i = 0; i < system->size; i++) {
-        inertial += (v[i] - system->free[i]) * system->work[i]; // M is symmetric
-        inertial_change += dv[i] * system->work[i];
-    }
-    double at_start = slope_at(system, 0, inertial, inertial_change, stiction, bound);
-    double at_end = slope_at(system, 1, inertial, inertial_change, stiction, bound);
-    if (!(at_start < 0) || !(at_end > 1e-3 * -at_start)) {
-        return 1; // still falling, or rounding: the full step
-    }
-    // The slope grows monotonically, by leaps where laws are stiff: regula falsi (Illinois) and
-    // bisection in turn.
-    double low = 0, high = 1, low_slope = at_start, high_slope = at_end, alpha = 1;
-    for (int it = 0, side = 0; it < 100 && high - low > 1e-14; it++) {
-        bool halve = it % 2;
-        alpha = halve ? low + (high - low) / 2
-                      : (low * high_slope - high * low_slope) / (high_slope - low_slope);
-        double slope = slope_at(system, alpha, inertial, inertial_change, stiction, bound);
-        if (fabs(slope) <= 1e-3 * -at_start) {
-            break;
-        }
-        if (slope > 0) {
-            high = alpha, high_slope = slope;
-            low_slope *= side == 1 && !halve ? 0.5 : 1;
-            side = 1;
-        } else {
-            low = alpha, low_slope = slope;
-            high_slope *= side == -1 && !halve ? 0.5 : 1;
-            side = -1;
-        }
-    }
-    return alpha;
-}
-
 bool sprag_system_cone_slip(const sprag_system *system, int i, int c, double stiction,
                             double slip[2], double change[2], double *tolerance)
 {
     const sprag_point *point = &system->point[i];
     const sprag_cone *cone = &system->cone[c];
-    double now = system->slip[i][SPRAG_NORMAL], end = now + system->slip_change[i][SPRAG_NORMAL];
-    double bound = cone->force ? system->step
-                               : fmax(sprag_normal_impulse(system, point, now, NULL),
-                                      sprag_normal_impulse(system, point, end, NULL));
+    double end = system->slip[i][SPRAG_NORMAL] + system->slip_change[i][SPRAG_NORMAL];
+    double bound = system->step;
+    if (!cone->force) {
+        double before = system->impulse[i][SPRAG_NORMAL];
+        double after = sprag_normal_impulse(system, point, end, NULL);
+        bound = before > after ? before : after;
+    }
     if (isinf(cone->coefficient) || bound == 0) {
         return false;
     }
-    *tolerance =
-        fmax(sprag_cone_tolerance(cone, stiction), cone->slip_yield * cone->coefficient * bound);
+    double slips = cone->slip_yield * cone->coefficient * bound;
+    double sticks = sprag_cone_tolerance(cone, stiction);
+    *tolerance = slips > sticks ? slips : sticks;
     slip[1] = change[1] = 0;
     for (int k = 0; k < cone->axes; k++) {
         int at = cone->first + k;

@@ -86,6 +86,7 @@ struct sprag_system {
     int points, cones, equations;
     bool convex;          // no friction depends on a normal impulse
     bool bounded;         // some equation has a finite bound
+    bool curved;          // some normal law is Hunt and Crossley's
     double *start, *free; // size: v0, v*
     double *weight;       // size: diag(M)^-1/2
     double momentum;      // |D M (v* - v0)|, N s / sqrt(kg), what residuals are measured by
@@ -103,6 +104,7 @@ struct sprag_system {
     double *rate_change;
     double moved;
     double *work, *momentum_change; // size
+    double *line;                   // sprag_search_room
     sprag_scratch *scratch;
 };
 
@@ -140,10 +142,13 @@ void sprag_system_log(const sprag_system *system, double stiction, sprag_stats *
 // Does a row reach or leave a bound along the update?
 bool sprag_system_meets_bound(const sprag_system *system);
 
-// The exact minimum, for frozen bounds, along v + alpha dv, alpha in (0, 1]. v is where the
-// residual was last evaluated.
+// The exact minimum, for frozen bounds, along v + alpha dv, alpha in (0, 1] (search.c). v is where
+// the system has been placed or moved to.
 double sprag_system_search(sprag_system *system, const double *v, const double *dv, double stiction,
                            const double *bound);
+
+// Numbers that a search needs room for.
+size_t sprag_search_room(int points, int cones, int equations);
 
 // The slip of a cone in the metric of its shape, at the last residual, its change, and the
 // tolerance to measure them by. Returns false if the cone carries no force before nor after the

@@ -645,7 +645,7 @@ static int usage(FILE *to, int code)
 {
     fputs("bench steps [--csv] [--budget=S] [MODEL...]\n"
           "bench error [--csv] [--budget=S] [--options=[NAME:]OPTIONS]... [N...]\n"
-          "bench overhead | factor | general [--csv]\n"
+          "bench overhead | factor | general [--csv] [--full]\n"
           "bench profile [N]: of test/profile.sh\n",
           to);
     return code;
@@ -655,15 +655,19 @@ int main(int argc, char **argv)
 {
     enum { OPTIONS_MAX = 16 };
     static const struct option options[] = {{"csv", no_argument, NULL, 'c'},
+                                            {"full", no_argument, NULL, 'f'},
                                             {"budget", required_argument, NULL, 'b'},
                                             {"options", required_argument, NULL, 'o'},
                                             {0}};
     const char *given[OPTIONS_MAX];
     int many = 0;
     double budget = 0; // s, per method and scene; 0: the subcommand's own
+    bool full = false; // all random problems
     for (int found; (found = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (found == 'c') {
             csv = true;
+        } else if (found == 'f') {
+            full = true;
         } else if (found == 'b') {
             budget = strtod(optarg, NULL);
         } else if (found == 'o' && many < OPTIONS_MAX) {
@@ -692,7 +696,7 @@ int main(int argc, char **argv)
     } else if (!strcmp(what, "factor") && !names) {
         bench_factor(line);
     } else if (!strcmp(what, "general") && !names) {
-        bench_general(line);
+        bench_general(line, full);
     } else {
         return usage(stderr, EXIT_FAILURE);
     }

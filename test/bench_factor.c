@@ -21,6 +21,7 @@
 #include "solvers/blocks.h"
 #include "solvers/linalg.h"
 #include "solvers/problem.h"
+#include "test/bench.h"
 
 #ifdef BENCH_CXSPARSE
 #include <suitesparse/cs.h>
@@ -33,10 +34,6 @@
 #include <suitesparse/cholmod.h>
 #endif
 
-typedef void line_fn(const char *format, ...);
-
-void bench_factor(line_fn *line); // for bench.c
-
 // LAPACK, in Fortran; OpenBLAS's own.
 extern void dpotrf_(const char *uplo, const int *n, double *A, const int *lda, int *info, size_t);
 extern void dpotrs_(const char *uplo, const int *n, const int *rhs, const double *A, const int *lda,
@@ -48,13 +45,6 @@ extern void openblas_set_num_threads(int threads);
 
 enum { ROUNDS_MAX = 301, ROUNDS_MIN = 5, DENSE_MAX = 300 };
 static const double time_per_table = 2e6; // us, per size and kind
-
-static double now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
 
 static void *allocate(size_t count, size_t size)
 {
@@ -338,9 +328,9 @@ static outcome solve_by_blocks(const matrix *A, bool symmetric, double *x)
     for (int p = 0; p < A->pairs; p++) {
         memcpy(edge[p], A->pair[p].body, sizeof *edge);
     }
-    double start = now_us();
+    double start = bench_now_us();
     sprag_blocks_analyse(&blocks, A->n, A->pairs, (const int(*)[2])edge, &scratch);
-    o.analysis_us = now_us() - start;
+    o.analysis_us = bench_now_us() - start;
     o.factor_us = NAN;
     for (int turn = 0; turn < 2; turn++) {
         sprag_blocks_clear(&blocks, symmetric);
@@ -356,14 +346,14 @@ static outcome solve_by_blocks(const matrix *A, bool symmetric, double *x)
                 memcpy(blocks.upper[at], later ? pair->back : pair->there, sizeof *blocks.upper);
             }
         }
-        start = now_us();
+        start = bench_now_us();
         sprag_result result = sprag_blocks_factor(&blocks, symmetric);
-        o.factor_us = result == SPRAG_OK ? now_us() - start : NAN;
+        o.factor_us = result == SPRAG_OK ? bench_now_us() - start : NAN;
     }
     memcpy(x, A->b, 6 * (size_t)A->n * sizeof *x);
-    start = now_us();
+    start = bench_now_us();
     sprag_blocks_solve(&blocks, symmetric, x);
-    o.solve_us = now_us() - start;
+    o.solve_us = bench_now_us() - start;
     o.entries =
         (symmetric ? 21 : 36) * (double)A->n + (symmetric ? 36 : 72) * (double)blocks.start[A->n];
     sprag_scratch_reset(&scratch);
@@ -390,20 +380,20 @@ static outcome solve_by_lapack(const matrix *A, bool symmetric, double *x)
         }
     }
     memcpy(x, A->b, (size_t)size * sizeof *x);
-    double start = now_us();
+    double start = bench_now_us();
     if (symmetric) {
         dpotrf_("L", &size, dense, &size, &info, 1);
     } else {
         dgetrf_(&size, &size, dense, &size, pivot, &info);
     }
-    o.factor_us = info ? NAN : now_us() - start;
-    start = now_us();
+    o.factor_us = info ? NAN : bench_now_us() - start;
+    start = bench_now_us();
     if (symmetric) {
         dpotrs_("L", &size, &one, dense, &size, x, &size, &info, 1);
     } else {
         dgetrs_("N", &size, &one, dense, &size, pivot, x, &size, &info, 1);
     }
-    o.solve_us = now_us() - start;
+    o.solve_us = bench_now_us() - start;
     free(pivot);
     return o;
 }
@@ -421,14 +411,14 @@ static outcome solve_by_cxsparse(const matrix *A, bool symmetric, double *x)
                .i = A->row,
                .x = A->value,
                .nz = -1};
-    double start = now_us();
+    double start = bench_now_us();
     cs_dis *S = symmetric ? cs_di_schol(AMD, &C) : cs_di_sqr(AMD, &C, 0);
-    o.analysis_us = now_us() - start;
-    start = now_us();
+    o.analysis_us = bench_now_us() - start;
+    start = bench_now_us();
     cs_din *N = symmetric ? cs_di_chol(&C, S) : cs_di_lu(&C, S, 1e-3);
-    o.factor_us = now_us() - start;
+    o.factor_us = bench_now_us() - start;
     double *y = allocate((size_t)size, sizeof *y);
-    start = now_us();
+    start = bench_now_us();
     if (symmetric) {
         cs_di_ipvec(S->pinv, A->b, y, size);
         cs_di_lsolve(N->L, y);
@@ -440,7 +430,7 @@ static outcome solve_by_cxsparse(const matrix *A, bool symmetric, double *x)
         cs_di_usolve(N->U, y);
         cs_di_ipvec(S->q, y, x, size);
     }
-    o.solve_us = now_us() - start;
+    o.solve_us = bench_now_us() - start;
     o.entries = (double)N->L->p[size] + (symmetric ? 0 : (double)N->U->p[size]);
     free(y);
     cs_di_nfree(N);
@@ -456,21 +446,21 @@ static outcome run_klu(const matrix *A, double *x, bool pivot_again)
     outcome o;
     klu_common common;
     klu_defaults(&common);
-    double start = now_us();
+    double start = bench_now_us();
     klu_symbolic *symbolic = klu_analyze(size, A->start, A->row, &common);
-    o.analysis_us = now_us() - start;
-    start = now_us();
+    o.analysis_us = bench_now_us() - start;
+    start = bench_now_us();
     klu_numeric *numeric = klu_factor(A->start, A->row, A->value, symbolic, &common);
-    o.factor_us = now_us() - start;
+    o.factor_us = bench_now_us() - start;
     if (!pivot_again) {
-        start = now_us();
+        start = bench_now_us();
         klu_refactor(A->start, A->row, A->value, symbolic, numeric, &common);
-        o.factor_us = now_us() - start;
+        o.factor_us = bench_now_us() - start;
     }
     memcpy(x, A->b, (size_t)size * sizeof *x);
-    start = now_us();
+    start = bench_now_us();
     klu_solve(symbolic, numeric, size, 1, x, &common);
-    o.solve_us = now_us() - start;
+    o.solve_us = bench_now_us() - start;
     o.entries = (double)numeric->lnz + (double)numeric->unz;
     klu_free_numeric(&numeric, &common);
     klu_free_symbolic(&symbolic, &common);
@@ -524,17 +514,17 @@ static outcome solve_by_cholmod(const matrix *A, bool symmetric, double *x)
                        .x = A->b,
                        .xtype = CHOLMOD_REAL,
                        .dtype = CHOLMOD_DOUBLE};
-    double start = now_us();
+    double start = bench_now_us();
     cholmod_factor *L = cholmod_analyze(&C, &common);
-    o.analysis_us = now_us() - start;
+    o.analysis_us = bench_now_us() - start;
     for (int turn = 0; turn < 2; turn++) {
-        start = now_us();
+        start = bench_now_us();
         cholmod_factorize(&C, L, &common);
-        o.factor_us = now_us() - start;
+        o.factor_us = bench_now_us() - start;
     }
-    start = now_us();
+    start = bench_now_us();
     cholmod_solve2(CHOLMOD_A, L, &b, NULL, &X, NULL, &Y, &E, &common);
-    o.solve_us = now_us() - start;
+    o.solve_us = bench_now_us() - start;
     memcpy(x, X->x, size * sizeof *x);
     o.entries = common.lnz;
     cholmod_free_factor(&L, &common);
@@ -573,15 +563,9 @@ typedef struct record {
     double entries, error;
 } record;
 
-static int by_size(const void *a, const void *b)
-{
-    const double *p = a, *q = b;
-    return (*p > *q) - (*p < *q);
-}
-
 static double median(double *value, int count)
 {
-    qsort(value, (size_t)count, sizeof *value, by_size);
+    qsort(value, (size_t)count, sizeof *value, bench_by_size);
     return value[count / 2];
 }
 
@@ -596,7 +580,7 @@ static void bench_matrix(const matrix *A, bool symmetric, line_fn *line)
                    (!solvers[i].dense || A->n <= DENSE_MAX);
     }
     for (; rounds < ROUNDS_MAX && (rounds < ROUNDS_MIN || spent < time_per_table); rounds++) {
-        double start = now_us();
+        double start = bench_now_us();
         for (int k = 0; k < SOLVERS; k++) {
             int i = (k + rounds) % SOLVERS; // none is always the first
             record *r = &records[i];
@@ -612,7 +596,7 @@ static void bench_matrix(const matrix *A, bool symmetric, line_fn *line)
         for (int i = 0; i < SOLVERS; i++) {
             records[i].ratio[rounds] = records[i].factor_us[rounds] / records[0].factor_us[rounds];
         }
-        spent += now_us() - start;
+        spent += bench_now_us() - start;
     }
     for (int i = 0; i < SOLVERS; i++) {
         record *r = &records[i];

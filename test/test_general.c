@@ -101,7 +101,7 @@ static void close_record(record *r)
 
 static sprag_result solve(const record *r)
 {
-    char message[200] = "";
+    char message[200] = "not yet";
     double guess[VELOCITIES_MAX], *room = guess;
     array(r->json, "v_guess", &room);
     a = (answer){.solution = {.velocity = a.velocity,
@@ -118,6 +118,7 @@ static sprag_result solve(const record *r)
     ck_assert_msg(result == SPRAG_OK, "%s: %s %s, phase %c, %d iterations, residual %g", name_of(r),
                   sprag_result_name(result), message, a.stats.phase, a.stats.iterations,
                   a.stats.residual);
+    ck_assert_str_eq(message, "");
     return result;
 }
 
@@ -751,6 +752,107 @@ START_TEST(failure_leaves_the_state_of_the_guess)
 }
 END_TEST
 
+static void assert_nothing_touched(const made *m, const double *velocity)
+{
+    int nv = m->problem.velocities, nc = m->problem.contacts;
+    ck_assert_mem_eq(m->solution.velocity, velocity, (size_t)nv * sizeof(double));
+    const double *const others[] = {
+        m->solution.normal_velocity,      m->solution.tangent_velocity,
+        m->solution.normal_force,         m->solution.friction_force,
+        m->solution.generalized_friction, m->solution.generalized_force};
+    const int counts[] = {nc, 2 * nc, nc, 2 * nc, nv, nv};
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+        for (int i = 0; i < counts[k]; i++) {
+            ck_assert_double_eq(others[k][i], 0);
+        }
+    }
+}
+
+START_TEST(without_memory_nothing_is_touched)
+{
+    made m = make_cubes(2, true, _i);
+    sprag_scratch own = {.failed = true}; // as after a take that failed
+    sprag_stats stats = {.iterations = -7};
+    char message[10] = "x";
+    memcpy(m.solution.velocity, m.guess, 12 * sizeof(double));
+    ck_assert_int_eq(
+        sprag_general_solve(&m.problem, NULL, &own, &m.solution, &stats, message, sizeof message),
+        SPRAG_NO_MEMORY);
+    ck_assert_str_eq(message, "");
+    ck_assert_int_eq(stats.iterations, -7);
+    assert_nothing_touched(&m, m.guess);
+    sprag_scratch_free(&own);
+    made_free(&m);
+}
+END_TEST
+
+// What a failure tells: the phases it went through and every update.
+START_TEST(failure_has_its_history)
+{
+    enum { ROOM = 20000 };
+    sprag_iteration *history = calloc(ROOM, sizeof *history);
+    sprag_general_options options = sprag_general_defaults();
+    options.max_iterations = 1;
+    uint64_t random = 5;
+    int failures = 0;
+    for (int i = 0; i < 60; i++) {
+        made m = draw_problem(i % 2 ? DENSE : BODIES, 30, 20, 1e-2, false, true, &random);
+        sprag_stats stats = {.history = history, .history_room = ROOM};
+        if (made_solve(&m, &options, &scratch, &stats) != SPRAG_OK) {
+            failures++;
+            ck_assert_int_eq(stats.phase, 'C'); // the last that there is
+            ck_assert_int_gt(stats.iterations, 0);
+            ck_assert_int_lt(stats.iterations, ROOM);
+            ck_assert_int_ge(stats.factorizations, stats.iterations);
+            ck_assert_int_eq(history[0].phase, 'A');
+            for (int k = 0; k < stats.iterations; k++) {
+                ck_assert(k == 0 || history[k].phase >= history[k - 1].phase);
+                ck_assert(history[k].phase != 'A' || k < options.max_iterations);
+            }
+        }
+        made_free(&m);
+    }
+    ck_assert_int_gt(failures, 0);
+    free(history);
+}
+END_TEST
+
+// Entries of any size: overflow on the way, or a matrix that is singular to rounding, is a result.
+START_TEST(enormous_and_tiny_entries_have_a_result)
+{
+    uint64_t random = 21;
+    int seen[SPRAG_NO_MEMORY + 1] = {0};
+    for (int i = 0; i < 300; i++) {
+        bool one_way = i % 2;
+        made m = draw_problem((family)(i % 3), 12, 8, 1e-3, one_way, false, &random);
+        double *const arrays[] = {m.momentum,  m.normal,      m.tangent, m.force, m.depth,
+                                  m.stiffness, m.dissipation, m.guess,   m.mass};
+        const int counts[] = {12, 96, 192, 8, 8, 8, 8, 12, 144};
+        for (int k = 0; k < 3; k++) { // a few arrays as a whole
+            int which = (int)(draw(&random) * 9);
+            double by = draw_magnitude(&random, 1e-200, 1e200);
+            for (int e = 0; e < counts[which]; e++) {
+                arrays[which][e] *= by;
+            }
+        }
+        sprag_general_options options = sprag_general_defaults();
+        options.max_iterations = 10;
+        sprag_result result = made_solve(&m, &options, &scratch, NULL);
+        ck_assert(result >= SPRAG_OK && result <= SPRAG_BAD_PROBLEM);
+        seen[result]++;
+        if (result != SPRAG_OK) {
+            ck_assert_mem_eq(m.solution.velocity, m.guess, 12 * sizeof(double));
+        }
+        for (int e = 0; result == SPRAG_OK && e < 12; e++) {
+            ck_assert(isfinite(m.solution.velocity[e]));
+        }
+        made_free(&m);
+    }
+    ck_assert_int_gt(seen[SPRAG_OK], 0);
+    ck_assert_int_lt(seen[SPRAG_OK], 300);
+}
+END_TEST
+
 START_TEST(history_tells_every_update)
 {
     enum { ROOM = 3000, LITTLE = 3 };
@@ -940,6 +1042,9 @@ int main(void)
     tcase_add_test(interface, bad_sizes_and_missing_arrays_are_named);
     tcase_add_test(interface, bad_options_are_named);
     tcase_add_test(interface, failure_leaves_the_state_of_the_guess);
+    tcase_add_loop_test(interface, without_memory_nothing_is_touched, 0, 2);
+    tcase_add_test(interface, failure_has_its_history);
+    tcase_add_test(interface, enormous_and_tiny_entries_have_a_result);
     tcase_add_test(interface, history_tells_every_update);
     tcase_add_test(interface, same_problem_gives_the_same_bits);
     tcase_add_loop_test(interface, order_and_space_do_not_matter, 0, 4);

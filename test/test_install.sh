@@ -102,3 +102,51 @@ fi
 if [ -x "$prefix/bin/sprag" ]; then
     [ "$("$build/host" step $steps)" != "$("$prefix/bin/sprag" exec "$build/host" step $steps)" ]
 fi
+
+# ---- the general solver, for programs without ODE
+
+source=$(sed -n 's/^CMAKE_HOME_DIRECTORY:[A-Z]*=//p' "$build/CMakeCache.txt")
+expected='3 N m: friction -2.9638 N m, turns at 3.62e-05 rad/s
+6 N m: friction -5.0000 N m, turns at 1.00e-03 rad/s'
+
+# solved <what> <program>: it must print what is expected, and have no ODE
+solved() {
+    echo "$1:"
+    "$2" | tee general.out
+    [ "$(cat general.out)" = "$expected" ]
+    [ -z "$(ldd "$2" | grep libode)" ]
+}
+
+read -r -a arguments <<<"$(pkg-config --cflags --libs sprag_general)"
+"$cc" "${flags[@]}" "$source/test/example_general.c" -o general "${arguments[@]}" -lm
+solved "general, pkg-config" ./general
+ldd general | grep -q libsprag_general.so
+
+read -r -a arguments <<<"$(pkg-config --static --libs sprag_general)"
+"$cc" "${flags[@]}" -I"$prefix/include" "$source/test/example_general.c" -o general_archive \
+    "${arguments[@]/-lsprag_general/-l:libsprag_general.a}"
+solved "general, archive" ./general_archive
+[ -z "$(ldd general_archive | grep libsprag)" ]
+
+if cxx=$(command -v c++) && [ ${#flags[@]} -eq 0 ]; then # what a C++ program includes
+    printf '#include <sprag/general.h>\nint main() { return sprag_general_defaults().max_iterations != 100; }\n' >general.cc
+    read -r -a arguments <<<"$(pkg-config --cflags --libs sprag_general)"
+    "$cxx" general.cc -o general_cxx "${arguments[@]}" && ./general_cxx
+fi
+
+mkdir general_consumer
+cat >general_consumer/CMakeLists.txt <<'end'
+cmake_minimum_required(VERSION 3.18)
+project(general_consumer LANGUAGES C)
+find_package(sprag_general 0.1 REQUIRED)
+foreach(library general general_archive)
+    add_executable(by_${library} ${EXAMPLE})
+    target_link_libraries(by_${library} PRIVATE sprag::${library} m)
+endforeach()
+end
+cmake -S general_consumer -B general_consumer/build -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_C_COMPILER="$cc" -DCMAKE_C_FLAGS="${flags[*]}" \
+    -DEXAMPLE="$source/test/example_general.c" >cmake.log
+cmake --build general_consumer/build >>cmake.log
+solved "general, find_package" general_consumer/build/by_general
+solved "general archive, find_package" general_consumer/build/by_general_archive

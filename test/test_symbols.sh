@@ -1,5 +1,5 @@
 #!/bin/bash
-# What libsprag.so and libsprag.a define and need, and that no layer includes the one above it.
+# What libsprag and libsprag_general define and need, and that no layer includes the one above it.
 #
 #     test_symbols.sh <source> <build>
 set -eu
@@ -39,6 +39,25 @@ defined=$(nm -g --defined-only "$build/libsprag.a" | awk 'NF == 3 { print $3 }' 
     grep -v '^__odr_asan' | sort)
 wrapped=$(printf '__wrap_%s\n' dWorldStep dWorldQuickStep dWorldDestroy)
 same "libsprag.a defines" "$(printf '%s\n' "$ours" "$wrapped" | sort)" "$defined"
+
+# The general solver: what its installed headers declare, and that it can be found. Hidden objects
+# would make an empty library without a word.
+general=$(sed -n 's/^SPRAG_GENERAL_API.*[ *]\(sprag_[a-z_]*\)(.*/\1/p' \
+    "$source"/solvers/{general,result,scratch}.h | sort)
+[ "$(echo "$general" | grep -c -e sprag_general_solve -e sprag_general_defaults)" = 2 ] || failed=1
+exported=$(nm -D --defined-only "$build/libsprag_general.so" | awk '{ print $3 }' | sort)
+same "libsprag_general.so exports" "$general" "$exported"
+
+needed=$(readelf -d "$build/libsprag_general.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' |
+    grep -v -e '^ld-linux' -e '^libasan' -e '^libubsan' | sort)
+same "libsprag_general.so needs" "$(printf '%s\n' libamd libc libm libopenblas)" "$needed"
+
+soname=$(readelf -d "$build/libsprag_general.so" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
+same "libsprag_general.so is called" libsprag_general.so.0 "$soname"
+
+defined=$(nm -g --defined-only "$build/libsprag_general.a" | awk 'NF == 3 { print $3 }' |
+    grep -v '^__odr_asan' | sort)
+same "libsprag_general.a defines" "$general" "$defined"
 
 cd "$source"
 includes=$(
