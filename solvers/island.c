@@ -137,6 +137,17 @@ static void prepare_cones(sprag_system *system, const island *island, const spra
     }
 }
 
+// Hunt and Crossley's law, no stiffer than rounding lets it be.
+static void set_stiffness(sprag_point *point, const sprag_contact *contact, double step,
+                          double soft)
+{
+    double stiffest = soft > 0 ? 1 / (step * step * soft) : 0; // 0: nothing can move
+    point->law = SPRAG_HUNT_CROSSLEY;
+    point->stiffness = fmin(contact->stiffness, stiffest);
+    point->dissipation = contact->dissipation;
+    point->penetration = -contact->gap;
+}
+
 static void prepare_point(sprag_system *system, const island *island, int i, int cone)
 {
     static const double least = 1e-6;
@@ -159,9 +170,12 @@ static void prepare_point(sprag_system *system, const island *island, int i, int
     double w = inverse_mass_of(island, stencil->node, stencil->jacobian[0][SPRAG_NORMAL],
                                stencil->jacobian[1][SPRAG_NORMAL]);
     // Sinking under a load grows with the load: the heaviest body of the island bounds it.
-    double soft =
-        fmax(island->softness * contact->softening, least) * fmin(w, 4 / island->heaviest);
+    double unit = fmin(w, 4 / island->heaviest);
+    double soft = fmax(island->softness * contact->softening, least) * unit;
     point->yield = yield_of(contact->compliance / system->step, soft, w);
+    if (contact->stiffness > 0) {
+        set_stiffness(point, contact, system->step, least * unit);
+    }
     point->guess = contact->force_guess * system->step;
     point->inverse_mass = w;
 }
@@ -252,4 +266,36 @@ sprag_result sprag_island_prepare(sprag_system *system, const sprag_problem *pro
     }
     *node_of = island.node_of;
     return SPRAG_OK;
+}
+
+// A spring that takes back erp x0 / step, x0 the overlap before the step and x after it:
+//     f = (erp x0 / step - vn) / (step yield),  x0 = x + step vn
+//       = erp / (step^2 yield) x - (1 - erp) / (step yield) vn
+void sprag_island_effective(const sprag_system *system, const sprag_problem *problem,
+                            double stiffness[2], double damping[2])
+{
+    stiffness[0] = damping[0] = INFINITY;
+    stiffness[1] = damping[1] = 0;
+    for (int i = 0; i < system->points; i++) {
+        const sprag_point *point = &system->point[i];
+        const sprag_contact *contact = &problem->contact[i];
+        double step = system->step, k, d;
+        if (point->inverse_mass == 0) {
+            continue;
+        }
+        if (contact->stiffness > 0) {
+            k = point->stiffness;
+            d = k * contact->dissipation * fmax(0, -contact->gap);
+        } else {
+            k = contact->erp / (step * step * point->yield);
+            d = fmax(0, 1 - contact->erp) / (step * point->yield);
+        }
+        stiffness[0] = fmin(stiffness[0], k);
+        stiffness[1] = fmax(stiffness[1], k);
+        damping[0] = fmin(damping[0], d);
+        damping[1] = fmax(damping[1], d);
+    }
+    if (isinf(stiffness[0])) {
+        stiffness[0] = damping[0] = 0;
+    }
 }

@@ -265,12 +265,16 @@ static bool refine(sprag_phases *w)
     return false;
 }
 
-static double largest_tolerance(const sprag_phases *w, double stiction)
+static void tell_tolerances(sprag_phases *w, double stiction)
 {
+    double least = INFINITY, most = stiction;
     for (int c = 0; c < w->system->cones; c++) {
-        stiction = fmax(stiction, w->system->cone[c].stiction);
+        double own = fmax(stiction, w->system->cone[c].stiction);
+        least = fmin(least, own);
+        most = fmax(most, own);
     }
-    return stiction;
+    w->stats.stiction = most;
+    w->stats.stiction_least = fmin(least, most);
 }
 
 static bool goes_on(sprag_result result)
@@ -302,7 +306,7 @@ sprag_result sprag_phases_run(sprag_phases *w)
         w->stats.phase = 'D';
         result = lagged(w);
     }
-    w->stats.stiction = largest_tolerance(w, refined ? w->finest : w->stiction);
+    tell_tolerances(w, refined ? w->finest : w->stiction);
     return result;
 }
 

@@ -75,6 +75,16 @@ static const char *contact_fault(const sprag_contact *contact, int bodies)
     if (!(contact->softening >= 0) || !(contact->softening <= 1)) {
         return "its softening is not between 0 and 1";
     }
+    if (!(contact->erp >= 0) || !isfinite(contact->erp)) {
+        return "its erp is not a finite number >= 0";
+    }
+    if (!(contact->stiffness >= 0) || !isfinite(contact->stiffness) ||
+        !(contact->dissipation >= 0) || !isfinite(contact->dissipation)) {
+        return "its stiffness or dissipation is not a finite number >= 0";
+    }
+    if (!(contact->stiction >= 0) || !isfinite(contact->stiction)) {
+        return "its stiction tolerance is not a finite number >= 0";
+    }
     if (!friction_is_good(&contact->slide) || !friction_is_good(&contact->roll) ||
         !friction_is_good(&contact->spin)) {
         return "its friction has a negative or non-finite entry";

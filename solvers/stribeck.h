@@ -13,17 +13,22 @@
 #include "solvers/result.h"
 #include "solvers/scratch.h"
 
+// Two-way: normal forces and friction at the same velocity. One-way: the normal forces first, as if
+// there were no friction, then friction under these (oneway.h).
+typedef enum sprag_stribeck_scheme { SPRAG_TWO_WAY, SPRAG_ONE_WAY } sprag_stribeck_scheme;
+
 typedef struct sprag_stribeck_options {
+    int scheme;                // sprag_stribeck_scheme
     double stiction_tolerance; // m/s; slip that counts as sticking, of contacts that slide; 0:
                                // 1/1000 of what the step changes, or 1e-5 of the fastest speed
-    double stiction_at_rest; // m/s; the same of contacts at rest; 0: 1e-5 of the one above
-    double tolerance;        // of the momentum residual, relative to the island's impulses
-    double softness;         // of contact normals, relative to the contact's inverse mass
-    double row_softness;     // of joint rows, likewise
-    int max_iterations;      // phase A
-    int max_continuation;    // phase C, sum of its iterations
-    int lagged_passes;       // phase D
-    int direct_bodies;       // larger islands go to phase D at once
+    double stiction_at_rest;   // m/s; the same of contacts at rest; 0: 1e-5 of the one above
+    double tolerance;          // of the momentum residual, relative to the island's impulses
+    double softness;           // of contact normals, relative to the contact's inverse mass
+    double row_softness;       // of joint rows, likewise
+    int max_iterations;        // phase A
+    int max_continuation;      // phase C, sum of its iterations
+    int lagged_passes;         // phase D
+    int direct_bodies;         // larger islands go to phase D at once
 } sprag_stribeck_options;
 
 sprag_stribeck_options sprag_stribeck_defaults(void);

@@ -296,7 +296,7 @@ bool sprag_system_cone_slip(const sprag_system *system, int i, int c, double sti
     double bound = cone->force ? system->step
                                : fmax(sprag_normal_impulse(system, point, now, NULL),
                                       sprag_normal_impulse(system, point, end, NULL));
-    if (isinf(cone->coefficient) || bound == 0) {
+    if (isinf(cone->coefficient) || cone->coefficient == 0 || bound == 0) {
         return false;
     }
     *tolerance =
