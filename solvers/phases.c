@@ -268,10 +268,13 @@ static bool refine(sprag_phases *w)
 static void tell_tolerances(sprag_phases *w, double stiction)
 {
     double least = INFINITY, most = stiction;
-    for (int c = 0; c < w->system->cones; c++) {
-        double own = fmax(stiction, w->system->cone[c].stiction);
-        least = fmin(least, own);
-        most = fmax(most, own);
+    for (int i = 0; i < w->system->points; i++) {
+        const sprag_point *point = &w->system->point[i];
+        for (int c = point->cone; c < point->cone + point->cones; c++) {
+            double own = fmax(stiction, w->system->cone[c].stiction);
+            least = fmin(least, own);
+            most = fmax(most, own);
+        }
     }
     w->stats.stiction = most;
     w->stats.stiction_least = fmin(least, most);
