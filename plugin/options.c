@@ -33,7 +33,7 @@ enum { SCHEMES = sizeof schemes / sizeof schemes[0] };
 static const option options[] = {
     {"method", METHOD, AT(method), 0, 0, "", "what steps the world, from the list below"},
     {"stribeck.scheme", SCHEME, AT(stribeck.scheme), 0, 0, "",
-     "two-way: normal forces and friction together; one-way: normal forces first"},
+     "two-way: normal forces and friction together; one-way: friction under known ones"},
     {"stribeck.stiffness", REAL, AT(stiffness.stiffness), 0, 1e15, "N/m",
      "of contacts, by Hunt and Crossley's law; 0: ODE's ERP and CFM"},
     {"stribeck.dissipation", REAL, AT(stiffness.dissipation), 0, 1e6, "s/m", "of that law"},

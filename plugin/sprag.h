@@ -50,7 +50,7 @@ typedef struct sprag_world_statistics {
     double residual;       // momentum, relative to the island's impulses, largest
     double penetration;    // m, largest
     double bound_error;    // |friction bound used - mu * normal force| / max(mu * normal force),
-                           // largest; not 0 after phase 'D' only
+                           // largest; not 0 only after phase 'D' and of the one-way scheme
     double stiction;       // m/s, largest stiction tolerance used
     double stiction_least; // m/s
     double stiffness_least, stiffness_most; // N/m, effective, of the contacts' normals

@@ -13,8 +13,8 @@
 #include "solvers/result.h"
 #include "solvers/scratch.h"
 
-// Two-way: normal forces and friction at the same velocity. One-way: the normal forces first, as if
-// there were no friction, then friction under these (oneway.h).
+// Two-way: normal forces and friction at the same velocity. One-way: friction under normal forces
+// that are known before (oneway.h).
 typedef enum sprag_stribeck_scheme { SPRAG_TWO_WAY, SPRAG_ONE_WAY } sprag_stribeck_scheme;
 
 typedef struct sprag_stribeck_options {

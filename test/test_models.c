@@ -254,6 +254,22 @@ START_TEST(rests_for_a_minute)
 }
 END_TEST
 
+// Where friction does not change normal forces much, one way is as good as two.
+START_TEST(one_way_is_good_too)
+{
+    static const char *const name[] = {"slope", "push", "slide", "gripper", "stack", "heavy"};
+    run r = run_model(name[_i], "method=stribeck,stribeck.scheme=one-way", 0);
+    for (int i = 0; i < r.measures; i++) {
+        const sprag_measure *m = &r.measure[i];
+        if (!isnan(m->good)) {
+            ck_assert_double_eq_tol(m->value, isnan(m->exact) ? 0 : m->exact, m->good);
+        }
+    }
+    ck_assert_int_eq(r.statistics.fallbacks, 0);
+    end_run(&r);
+}
+END_TEST
+
 // The stacks come to rest, in the plane: their bodies do not turn or move sideways.
 START_TEST(stacks_stay_upright)
 {
@@ -350,6 +366,7 @@ int main(void)
     tcase_add_loop_test(ours, solves_it_all_and_makes_no_energy, 0, models);
     tcase_add_loop_test(ours, measures_are_good, 0, JUDGED);
     tcase_add_loop_test(ours, rests_for_a_minute, 0, (int)(sizeof minute / sizeof minute[0]));
+    tcase_add_loop_test(ours, one_way_is_good_too, 0, 6);
     tcase_add_loop_test(ours, stacks_stay_upright, 0, 4);
     tcase_add_test(ours, push_at_45_degrees_is_its_own_mirror_image);
     tcase_add_test(names, finds_models_by_name);
