@@ -86,8 +86,9 @@ enum {
 // Normal force stiffness x (1 - dissipation vn), x: m of overlap, vn: m/s of separation, both at
 // the end of the step, and never negative (Hunt and Crossley): in place of ERP and CFM, of the
 // contact surface layer and of the largest correcting velocity. stiffness: N/m; 0: ODE's ERP and
-// CFM, also in a world with stribeck.stiffness. A contact that bounces (dContactBounce, faster than
-// bounce_vel) does so by ODE's law.
+// CFM, also in a world with stribeck.stiffness. What is stiffer than 1e6 m / step^2, m being the
+// mass that the contact moves, counts as that; the statistics tell what was in effect. A contact
+// that bounces (dContactBounce, faster than bounce_vel) does so by ODE's law.
 static inline void sprag_surface_set_stiffness(dSurfaceParameters *surface, dReal stiffness)
 {
     surface->mode =
