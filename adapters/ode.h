@@ -94,8 +94,8 @@ typedef struct ode_stiffness {
     double dissipation; // s/m
 } ode_stiffness;
 
-// Sets stiffness, dissipation and stiction of a contact. Returns NULL, or what is wrong with the
-// surface and what is done about it, for a message.
+// Sets what a surface says of stiffness, dissipation and stiction. Returns NULL, or what is wrong
+// with the surface and what is done about it, for a message.
 const char *sprag_ode_pull_surface(sprag_contact *to, const dSurfaceParameters *surface,
                                    const ode_stiffness *of_world);
 

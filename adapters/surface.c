@@ -52,6 +52,10 @@ const char *sprag_ode_pull_surface(sprag_contact *to, const dSurfaceParameters *
     static const ode_stiffness none;
     int mode = surface->mode;
     const char *oddity = NULL;
+    if (!(mode & (ODE_SURFACE_STIFFNESS | ODE_SURFACE_DISSIPATION | ODE_SURFACE_STICTION)) &&
+        !(of_world && of_world->stiffness > 0)) {
+        return NULL; // as most are
+    }
     if (!of_world || mode & (dContactSoftERP | dContactSoftCFM)) {
         of_world = &none;
     }

@@ -271,13 +271,13 @@ static void tell_tolerances(sprag_phases *w, double stiction)
     for (int i = 0; i < w->system->points; i++) {
         const sprag_point *point = &w->system->point[i];
         for (int c = point->cone; c < point->cone + point->cones; c++) {
-            double own = fmax(stiction, w->system->cone[c].stiction);
-            least = fmin(least, own);
-            most = fmax(most, own);
+            double own = w->system->cone[c].stiction;
+            least = own < least ? own : least;
+            most = own > most ? own : most;
         }
     }
     w->stats.stiction = most;
-    w->stats.stiction_least = fmin(least, most);
+    w->stats.stiction_least = fmin(fmax(least, stiction), most);
 }
 
 static bool goes_on(sprag_result result)
