@@ -88,7 +88,8 @@ enum {
 // contact surface layer and of the largest correcting velocity. stiffness: N/m; 0: ODE's ERP and
 // CFM, also in a world with stribeck.stiffness. What is stiffer than 1e6 m / step^2, m being the
 // mass that the contact moves, counts as that; the statistics tell what was in effect. A contact
-// that bounces (dContactBounce, faster than bounce_vel) does so by ODE's law.
+// that bounces (dContactBounce, faster than bounce_vel) does so by ODE's law, as does an island
+// that falls back to ODE.
 static inline void sprag_surface_set_stiffness(dSurfaceParameters *surface, dReal stiffness)
 {
     surface->mode =

@@ -453,9 +453,10 @@ static double rebound_at(double h, double d, double speed)
     sprag_surface_set_dissipation(&r.surface, d);
     add_ball(&r, 2, radius, 0);
     dBodySetLinearVel(r.body[0], 0, 0, -speed);
-    do {
+    step_rig(&r);
+    for (int i = 0; i < 20000 && position(&r)[2] < radius; i++) {
         step_rig(&r);
-    } while (position(&r)[2] < radius);
+    }
     double v = velocity(&r)[2];
     close_rig(&r);
     return v;
@@ -815,7 +816,7 @@ END_TEST
 static const struct {
     double share; // of the cone
     double creep; // m in a minute
-} slopes[] = {{0.73, 1e-6}, {0.99, 1e-4}};
+} slopes[] = {{0.73, 1e-7}, {0.99, 1e-6}};
 
 // At 10 ms, from the first second to the 60th.
 START_TEST(slopes_hold_for_a_minute)
