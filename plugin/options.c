@@ -35,7 +35,7 @@ static const option options[] = {
     {"stribeck.scheme", SCHEME, AT(stribeck.scheme), 0, 0, "",
      "two-way: normal forces and friction together; one-way: friction under known ones"},
     {"stribeck.stiffness", REAL, AT(stiffness.stiffness), 0, 1e15, "N/m",
-     "of contacts, by Hunt and Crossley's law; 0: ODE's ERP and CFM"},
+     "of contacts without an ERP or CFM of their own, by Hunt and Crossley's law; 0: ODE's"},
     {"stribeck.dissipation", REAL, AT(stiffness.dissipation), 0, 1e6, "s/m", "of that law"},
     {"stribeck.stiction_tolerance", REAL, AT(stribeck.stiction_tolerance), 0, 1, "m/s",
      "slip speed that counts as sticking, of contacts that slide; 0: 1/1000 of the change in a "
