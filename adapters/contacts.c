@@ -139,7 +139,7 @@ static void let_go(sprag_friction *slide)
 
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, dWorldID world, dReal step,
                             const ode_stiffness *stiffness, const ode_index *index,
-                            const ode_memory *memory, const char **oddity)
+                            const char **oddity)
 {
     const dContact *contact = sprag_ode_contact_of(joint);
     dBodyID body[2];
@@ -164,6 +164,6 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, dWorldID world, d
     if (is_crushed(to, world)) {
         let_go(&to->slide);
     }
-    to->force_guess = memory ? sprag_ode_remembered_force(memory, joint) : -1;
+    to->guess[0] = -1;
     return true;
 }

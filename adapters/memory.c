@@ -1,10 +1,13 @@
-// Contact forces of the last step, found by the pair of geoms (of bodies, if a program makes
-// contacts without geoms) and then by position: ODE makes its contact joints anew at every step.
+// Forces of the last step, for the next one to start from. Those of contacts are found by the pair
+// of geoms (of bodies, if a program makes contacts without geoms) and then by position: ODE makes
+// its contact joints anew at every step. Those of rows by the joint and the row's number.
 #include "adapters/ode.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "solvers/linalg.h"
 
 // Contacts of one pair that are looked at: all, but for pairs of meshes, whose thousands would cost
 // their square.
@@ -13,7 +16,9 @@ enum { NEAREST_OF = 32 };
 typedef struct remembered {
     uintptr_t pair[2];
     double position[3];
-    double force;
+    double force[3]; // on the first of the pair, world axes; of a row: its own, first
+    double nearest;  // squared distance of heir, the contact that takes the force over
+    dJointID heir;
     int next; // of the same slot, -1: last
 } remembered;
 
@@ -48,11 +53,18 @@ void sprag_ode_memory_free(ode_memory *memory)
     }
 }
 
-static void pair_of(dJointID joint, uintptr_t pair[2])
+// Programs name the two geoms of a pair in either order. Returns the sign that turns a force on
+// body[0] into one on the first of the pair.
+static double pair_of_contact(dJointID joint, const sprag_contact *contact, uintptr_t pair[2])
 {
     const dContactGeom *geom = &sprag_ode_contact_of(joint)->geom;
-    pair[0] = geom->g1 ? (uintptr_t)geom->g1 : (uintptr_t)dJointGetBody(joint, 0);
-    pair[1] = geom->g2 ? (uintptr_t)geom->g2 : (uintptr_t)dJointGetBody(joint, 1);
+    uintptr_t first = geom->g1 ? (uintptr_t)geom->g1 : (uintptr_t)dJointGetBody(joint, 0);
+    uintptr_t second = geom->g2 ? (uintptr_t)geom->g2 : (uintptr_t)dJointGetBody(joint, 1);
+    bool swapped = first > second;
+    pair[0] = swapped ? second : first;
+    pair[1] = swapped ? first : second;
+    bool reversed = dot3(geom->normal, contact->frame[0]) < 0; // it points into body[0]
+    return swapped == reversed ? 1 : -1;
 }
 
 static int slot_of(const table *t, const uintptr_t pair[2])
@@ -61,51 +73,103 @@ static int slot_of(const table *t, const uintptr_t pair[2])
     return (int)((hash >> 32) & (uint64_t)(t->slots - 1));
 }
 
-double sprag_ode_remembered_force(const ode_memory *memory, dJointID joint)
+// The entries of a pair, one after the other; NULL: no more. left: NEAREST_OF at first.
+static remembered *next_of(const table *last, const uintptr_t pair[2], const remembered *e,
+                           int *left)
 {
-    const table *last = &memory->last;
-    uintptr_t pair[2];
-    pair_of(joint, pair);
-    const dReal *position = sprag_ode_contact_of(joint)->geom.pos;
-    double force = -1, nearest = dInfinity;
-    if (!last->count) {
-        return force;
+    int i = e ? e->next : last->count ? last->slot[slot_of(last, pair)] : -1;
+    while (i >= 0 && (last->entry[i].pair[0] != pair[0] || last->entry[i].pair[1] != pair[1])) {
+        i = last->entry[i].next;
     }
-    int left = NEAREST_OF;
-    for (int i = last->slot[slot_of(last, pair)]; i >= 0 && left > 0; i = last->entry[i].next) {
-        const remembered *e = &last->entry[i];
-        if (e->pair[0] == pair[0] && e->pair[1] == pair[1]) {
-            double distance = 0;
-            left--;
-            for (int k = 0; k < 3; k++) {
-                double d = e->position[k] - position[k];
-                distance += d * d;
-            }
-            if (distance < nearest) {
-                nearest = distance;
-                force = e->force;
-            }
-        }
-    }
-    return force;
+    return i >= 0 && (*left)-- > 0 ? &last->entry[i] : NULL;
 }
 
-void sprag_ode_remember_force(ode_memory *memory, dJointID joint, double force)
+static remembered *remember(table *now)
 {
-    table *now = &memory->now;
     if (now->count == now->room) {
         int room = now->room ? 2 * now->room : 64;
         remembered *bigger = realloc(now->entry, (size_t)room * sizeof *bigger);
         if (!bigger) {
-            return; // a guess less
+            return NULL; // a guess less
         }
         now->entry = bigger;
         now->room = room;
     }
-    remembered *e = &now->entry[now->count++];
-    pair_of(joint, e->pair);
-    memcpy(e->position, sprag_ode_contact_of(joint)->geom.pos, sizeof e->position);
-    e->force = force;
+    return &now->entry[now->count++];
+}
+
+static double squared_distance(const double *a, const double *b)
+{
+    double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+    return dot3(d, d);
+}
+
+// Every force goes to the contact that is nearest now, so that the force of a pair stays the same
+// when its contacts come, go and double.
+void sprag_ode_recall_contacts(ode_memory *memory, const dJointID *joint, sprag_contact *contact,
+                               int contacts)
+{
+    table *last = &memory->last;
+    uintptr_t pair[2];
+    for (int i = 0; i < contacts; i++) {
+        int left = NEAREST_OF;
+        const double *position = sprag_ode_contact_of(joint[i])->geom.pos;
+        pair_of_contact(joint[i], &contact[i], pair);
+        for (remembered *e = next_of(last, pair, NULL, &left); e;
+             e = next_of(last, pair, e, &left)) {
+            double distance = squared_distance(e->position, position);
+            if (distance < e->nearest) {
+                e->nearest = distance;
+                e->heir = joint[i];
+            }
+        }
+    }
+    for (int i = 0; i < contacts; i++) {
+        int left = NEAREST_OF;
+        double force[3] = {0, 0, 0};
+        bool known = false;
+        double sign = pair_of_contact(joint[i], &contact[i], pair);
+        for (remembered *e = next_of(last, pair, NULL, &left); e;
+             e = next_of(last, pair, e, &left)) {
+            add_scaled(force, e->heir == joint[i], e->force, 3);
+            known = true;
+        }
+        for (int k = 0; k < 3; k++) {
+            contact[i].guess[k] = sign * dot3(contact[i].frame[k], force);
+        }
+        contact[i].guess[0] = known ? fmax(0, contact[i].guess[0]) : -1;
+    }
+}
+
+void sprag_ode_remember_contact(ode_memory *memory, dJointID joint, const sprag_contact *contact,
+                                const double force[6])
+{
+    remembered *e = remember(&memory->now);
+    if (e) {
+        double sign = pair_of_contact(joint, contact, e->pair);
+        memcpy(e->position, sprag_ode_contact_of(joint)->geom.pos, sizeof e->position);
+        e->nearest = dInfinity;
+        memset(e->force, 0, sizeof e->force);
+        for (int k = 0; k < 3; k++) {
+            add_scaled(e->force, sign * force[k], contact->frame[k], 3);
+        }
+    }
+}
+
+double sprag_ode_recall_row(const ode_memory *memory, dJointID joint, int row)
+{
+    int left = NEAREST_OF;
+    const uintptr_t key[2] = {(uintptr_t)joint, (uintptr_t)row};
+    const remembered *e = next_of(&memory->last, key, NULL, &left);
+    return e ? e->force[0] : 0;
+}
+
+void sprag_ode_remember_row(ode_memory *memory, dJointID joint, int row, double force)
+{
+    remembered *e = remember(&memory->now);
+    if (e) {
+        *e = (remembered){.pair = {(uintptr_t)joint, (uintptr_t)row}, .force = {force}};
+    }
 }
 
 static void index_entries(table *t)

@@ -61,18 +61,24 @@ const dContact *sprag_ode_contact_of(dJointID joint);
 // The bodies of a joint as ODE stores them: [0] is never NULL. reversed: attached as (0, body).
 void sprag_ode_joint_bodies(dJointID joint, dBodyID body[2], bool *reversed);
 
-// ---- memory.c: contact forces of the last step, to start the next one from
+// ---- memory.c: forces of the last step, to start the next one from
 
 typedef struct ode_memory ode_memory;
 
 ode_memory *sprag_ode_memory_make(void); // NULL: no memory
 void sprag_ode_memory_free(ode_memory *memory);
 
-// The normal force (N) that the nearest contact of the same pair had at the last step, -1 if there
-// was none.
-double sprag_ode_remembered_force(const ode_memory *memory, dJointID contact);
+// Sets the guesses of the contacts of an island, whose frames are known.
+void sprag_ode_recall_contacts(ode_memory *memory, const dJointID *joint, sprag_contact *contact,
+                               int contacts);
 
-void sprag_ode_remember_force(ode_memory *memory, dJointID contact, double force);
+void sprag_ode_remember_contact(ode_memory *memory, dJointID joint, const sprag_contact *contact,
+                                const double force[6]);
+
+// N or N m; 0 if unknown. row: from 0.
+double sprag_ode_recall_row(const ode_memory *memory, dJointID joint, int row);
+
+void sprag_ode_remember_row(ode_memory *memory, dJointID joint, int row, double force);
 
 // What has been remembered since the last call becomes the last step.
 void sprag_ode_memory_turn(ode_memory *memory);
@@ -126,11 +132,11 @@ typedef struct ode_problem {
 // Asks every joint once (getInfo1, getInfo2). memory: NULL for none. stiffness: of the world, NULL
 // for ODE's own. SPRAG_OK, SPRAG_NO_MEMORY, or SPRAG_BAD_PROBLEM if there is an unusable body.
 sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_island *island,
-                            dReal step, const ode_stiffness *stiffness, const ode_memory *memory,
+                            dReal step, const ode_stiffness *stiffness, ode_memory *memory,
                             sprag_scratch *scratch);
 
 // Velocities, joint feedback, ODE's own integration of the bodies (with geoms and moved callbacks),
-// and empty accumulators. Remembers the contact forces.
+// and empty accumulators. Remembers the forces of contacts and rows.
 void sprag_ode_push(const ode_problem *pulled, ode_memory *memory);
 
 // Accumulators as they were before the pull, for stock to take the step.
@@ -163,10 +169,10 @@ int sprag_ode_index_of(const ode_index *index, dBodyID body);
 // surface.
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, dWorldID world, dReal step,
                             const ode_stiffness *stiffness, const ode_index *index,
-                            const ode_memory *memory, const char **oddity);
+                            const char **oddity);
 
 // Appends the rows of one joint; returns their number.
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,
-                        const ode_index *index);
+                        const ode_index *index, const ode_memory *memory);
 
 #endif

@@ -90,8 +90,7 @@ static void pull_joints(ode_problem *pulled, dWorldID world, dReal step,
         dJointID joint = pulled->island.joint[j];
         if (dJointGetType(joint) == dJointTypeContact) {
             sprag_contact *contact = &pulled->contact[problem->contacts];
-            if (sprag_ode_pull_contact(contact, joint, world, step, stiffness, index, memory,
-                                       &oddity)) {
+            if (sprag_ode_pull_contact(contact, joint, world, step, stiffness, index, &oddity)) {
                 note_oddity(pulled, joint, oddity);
                 pulled->penetration = fmax(pulled->penetration, -contact->gap);
                 pulled->contact_joint[problem->contacts++] = joint;
@@ -100,7 +99,7 @@ static void pull_joints(ode_problem *pulled, dWorldID world, dReal step,
             }
         } else if (pulled->rows_of[j] > 0) { // dxJointNull's getInfo2 must never be called
             int more = sprag_ode_pull_rows(&pulled->row[problem->rows], joint, pulled->rows_of[j],
-                                           world, step, index);
+                                           world, step, index, memory);
             for (int k = 0; k < more; k++) {
                 pulled->row_joint[problem->rows++] = joint;
             }
@@ -131,7 +130,7 @@ static void pull_bodies(ode_problem *pulled, dWorldID world, dReal step)
 }
 
 sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_island *island,
-                            dReal step, const ode_stiffness *stiffness, const ode_memory *memory,
+                            dReal step, const ode_stiffness *stiffness, ode_memory *memory,
                             sprag_scratch *scratch)
 {
     *pulled = (ode_problem){.island = *island, .problem = {.step = step, .bodies = island->bodies}};
@@ -149,6 +148,10 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
     }
     save_forces(pulled);
     pull_joints(pulled, world, step, stiffness, &index, memory);
+    if (memory) {
+        sprag_ode_recall_contacts(memory, pulled->contact_joint, pulled->contact,
+                                  pulled->problem.contacts);
+    }
     pull_bodies(pulled, world, step); // last: a powered motor at its stop adds to the accumulators
     pulled->problem.body = pulled->body;
     pulled->problem.contact = pulled->contact;

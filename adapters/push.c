@@ -66,6 +66,20 @@ static void write_feedback(const ode_problem *pulled)
     }
 }
 
+static void remember_forces(const ode_problem *pulled, ode_memory *memory)
+{
+    const sprag_problem *problem = &pulled->problem;
+    for (int i = 0; i < problem->contacts; i++) {
+        sprag_ode_remember_contact(memory, pulled->contact_joint[i], &problem->contact[i],
+                                   pulled->solution.contact_force[i]);
+    }
+    for (int i = 0, row = 0; i < problem->rows; i++) {
+        bool first = i == 0 || pulled->row_joint[i] != pulled->row_joint[i - 1];
+        row = first ? 0 : row + 1;
+        sprag_ode_remember_row(memory, pulled->row_joint[i], row, pulled->solution.row_force[i]);
+    }
+}
+
 static void set_velocity(dBodyID body, const double *v)
 {
     dBodySetLinearVel(body, v[0], v[1], v[2]);
@@ -83,9 +97,8 @@ void sprag_ode_push(const ode_problem *pulled, ode_memory *memory)
 {
     const ode_island *island = &pulled->island;
     write_feedback(pulled);
-    for (int i = 0; memory && i < pulled->problem.contacts; i++) {
-        sprag_ode_remember_force(memory, pulled->contact_joint[i],
-                                 pulled->solution.contact_force[i][0]);
+    if (memory) {
+        remember_forces(pulled, memory);
     }
     for (int i = 0; i < island->bodies; i++) {
         set_velocity(island->body[i], pulled->solution.velocity[i]);

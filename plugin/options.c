@@ -52,10 +52,12 @@ static const option options[] = {
      "Newton iterations of phase A, direct"},
     {"stribeck.max_continuation", INTEGER, AT(stribeck.max_continuation), 0, 100000, "",
      "Newton iterations of phase C, continuation, together"},
+    {"stribeck.sweeps", INTEGER, AT(stribeck.sweeps), 0, 1e6, "",
+     "Gauss-Seidel sweeps, most, in phases B and E"},
     {"stribeck.lagged_passes", INTEGER, AT(stribeck.lagged_passes), 1, 10000, "",
      "passes of phase D, lagged"},
-    {"stribeck.direct_bodies", INTEGER, AT(stribeck.direct_bodies), 0, 1000000, "",
-     "larger islands go to phase D at once"},
+    {"stribeck.direct_work", REAL, AT(stribeck.direct_work), 0, 1e15, "",
+     "products of 6x6 blocks that a factorization may take; larger islands are swept (E); 0: all"},
 };
 
 enum {

@@ -201,6 +201,16 @@ sprag_result sprag_blocks_analyse(sprag_blocks *blocks, int n, int edges, const 
     return SPRAG_OK;
 }
 
+double sprag_blocks_work(const sprag_blocks *blocks)
+{
+    double work = 0;
+    for (int k = 0; k < blocks->n; k++) {
+        double off = blocks->start[k + 1] - blocks->start[k];
+        work += off * (off + 1) / 2;
+    }
+    return work;
+}
+
 void sprag_blocks_clear(sprag_blocks *blocks, bool symmetric)
 {
     size_t off = (size_t)blocks->start[blocks->n];

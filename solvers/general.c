@@ -149,13 +149,13 @@ static void prepare_point(const sprag_general_problem *p, const sprag_general_op
     bool given = p->normal_force;
     *point = (sprag_point){.dim = 3, .cone = i, .cones = 1, .law = SPRAG_GIVEN};
     if (given) {
-        point->given = point->guess = p->step * p->normal_force[i];
+        point->given = point->guess[0] = p->step * p->normal_force[i];
     } else {
         point->law = SPRAG_HUNT_CROSSLEY;
         point->penetration = p->penetration[i];
         point->stiffness = p->stiffness[i];
         point->dissipation = p->dissipation[i];
-        point->guess = p->step * p->stiffness[i] * fmax(0, p->penetration[i]);
+        point->guess[0] = p->step * p->stiffness[i] * fmax(0, p->penetration[i]);
     }
     double mu = p->friction[i];
     system->cone[i] = (sprag_cone){.first = SPRAG_SLIDE,
@@ -252,7 +252,7 @@ static sprag_result solve_system(const sprag_general_problem *p,
     w->rounding = 1e-9 + 4e-16 * largest(system->free, system->size) / w->stiction;
     w->small = options->relative_tolerance;
     w->theta = options->theta_max;
-    w->direct = true;
+    w->direct_work = INFINITY;
     w->max_iterations = options->max_iterations;
     w->patience = 40;
     w->max_continuation = 20 * options->max_iterations;

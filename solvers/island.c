@@ -176,7 +176,9 @@ static void prepare_point(sprag_system *system, const island *island, int i, int
     if (contact->stiffness > 0) {
         set_stiffness(point, contact, system->step, least * unit);
     }
-    point->guess = contact->force_guess * system->step;
+    for (int k = 0; k < 3; k++) {
+        point->guess[k] = contact->guess[k] * system->step;
+    }
     point->inverse_mass = w;
 }
 
@@ -186,7 +188,10 @@ static void prepare_equation(sprag_system *system, const island *island, int i)
     double step = system->step;
     sprag_equation *equation = &system->equation[i];
     sprag_row_stencil *stencil = &island->space->equation[i];
-    *equation = (sprag_equation){.offset = -row->bias, .lo = row->lo * step, .hi = row->hi * step};
+    *equation = (sprag_equation){.offset = -row->bias,
+                                 .lo = row->lo * step,
+                                 .hi = row->hi * step,
+                                 .guess = row->guess * step};
     memcpy(stencil->jacobian, row->jacobian, sizeof stencil->jacobian);
     set_nodes(island, row->body, stencil->node, row->jacobian[0], row->jacobian[1], 1,
               &equation->offset);

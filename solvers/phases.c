@@ -6,6 +6,14 @@
 #include "solvers/convex.h"
 #include "solvers/limiter.h"
 #include "solvers/linalg.h"
+#include "solvers/sweeps.h"
+
+// How long Newton goes on: at most so many updates, and at most `patience` that have not brought
+// the residual below `progress` times the least so far.
+typedef struct effort {
+    int iterations, patience;
+    double progress;
+} effort;
 
 static void copy(double *to, const double *from, int n)
 {
@@ -49,17 +57,17 @@ static double choose_length(sprag_phases *w, double stiction)
 }
 
 // Newton on the coupled equations from w->v. Leaves the residual of the last iterate in the stats.
-static sprag_result newton(sprag_phases *w, double stiction, double tolerance, int iterations)
+static sprag_result newton(sprag_phases *w, double stiction, double tolerance, effort effort)
 {
     sprag_system *system = w->system;
     sprag_system_place(system, w->v);
     w->stats.residual = sprag_system_residual(system, w->v, stiction, NULL);
     double best = INFINITY;
-    for (int it = 0, since = 0; it < iterations && since < w->patience; it++, since++) {
+    for (int it = 0, since = 0; it < effort.iterations && since < effort.patience; it++, since++) {
         if (w->stats.residual <= tolerance) {
             return SPRAG_OK;
         }
-        if (w->stats.residual < best) {
+        if (w->stats.residual < effort.progress * best) {
             best = w->stats.residual;
             since = 0;
         }
@@ -84,17 +92,36 @@ static sprag_result newton(sprag_phases *w, double stiction, double tolerance, i
     return w->stats.residual <= fmax(tolerance, w->rounding) ? SPRAG_OK : SPRAG_NOT_CONVERGED;
 }
 
-// A: from the velocity before the step or the free one, whichever balances better.
-static sprag_result direct(sprag_phases *w)
+// To the velocity before the step or the free one, whichever balances better.
+static void go_to_start(sprag_phases *w)
 {
     sprag_system *system = w->system;
-    int n = system->size;
     sprag_system_place(system, system->start);
     double before = sprag_system_residual(system, system->start, w->finest, NULL);
     sprag_system_place(system, system->free);
     double after = sprag_system_residual(system, system->free, w->finest, NULL);
-    copy(w->v, before < after ? system->start : system->free, n);
-    return newton(w, w->finest, w->tolerance, w->max_iterations);
+    copy(w->v, before < after ? system->start : system->free, system->size);
+    if (before < after) {
+        sprag_system_place(system, w->v);
+        sprag_system_residual(system, w->v, w->finest, NULL);
+    }
+    w->stats.residual = fmin(before, after);
+}
+
+static effort thorough(const sprag_phases *w, int iterations)
+{
+    return (effort){iterations, w->patience, 1};
+}
+
+// A: from there; briefly where sweeps give a better start, for about what those cost.
+static sprag_result direct(sprag_phases *w)
+{
+    effort effort = thorough(w, w->max_iterations);
+    if (w->sweeps > 0) {
+        effort.patience = (int)fmax(3, 1800.0 / w->system->size);
+        effort.progress = 0.5;
+    }
+    return newton(w, w->finest, w->tolerance, effort);
 }
 
 // Bounds to start frozen phases from: what the caller expects, else what stops the approach in four
@@ -106,9 +133,9 @@ static void guess_bounds(sprag_phases *w)
         const sprag_point *point = &w->system->point[i];
         double approach = -w->system->slip[i][SPRAG_NORMAL];
         bool free = approach <= 0 || point->inverse_mass == 0;
-        w->bound[i] = point->guess >= 0 ? point->guess
-                      : free            ? 0
-                                        : approach / (4 * point->inverse_mass);
+        w->bound[i] = point->guess[0] >= 0 ? point->guess[0]
+                      : free               ? 0
+                                           : approach / (4 * point->inverse_mass);
     }
 }
 
@@ -125,10 +152,27 @@ static sprag_result frozen_pass(sprag_phases *w, int pass)
                                      w->stiction, w->tolerance, w->v, w->dv, &w->stats);
 }
 
-// B: the frozen solution first, then a few coupled updates.
-static sprag_result polish(sprag_phases *w)
+// B, of bodies: sweeps first, whatever they reach, then coupled updates.
+static sprag_result swept_start(sprag_phases *w)
 {
-    enum { POLISH = 15 };
+    sprag_result result = sprag_sweeps_run(w->system, w->sweeps, w->sweeps_tolerance, INFINITY,
+                                           w->finest, w->v, &w->stats);
+    return result == SPRAG_OK ? newton(w, w->stiction, w->tolerance, thorough(w, 25)) : result;
+}
+
+// E: sweeps alone; more of them where a heap has just met the floor, or joints pull hard.
+static sprag_result swept(sprag_phases *w, bool last)
+{
+    static const double good = 1e-2, acceptable = 0.1;
+    sprag_result result = sprag_sweeps_run(w->system, w->sweeps, w->sweeps_tolerance, good,
+                                           w->finest, w->v, &w->stats);
+    bool accepted = last || w->stats.residual <= acceptable;
+    return result == SPRAG_OK && !accepted ? SPRAG_NOT_CONVERGED : result;
+}
+
+// B, in generalized coordinates: the frozen solution first, then a few coupled updates.
+static sprag_result frozen_start(sprag_phases *w)
+{
     sprag_result result = SPRAG_NOT_CONVERGED;
     for (int pass = 0; pass < w->polish_passes && result != SPRAG_OK; pass++) {
         if (pass > 0) { // back to the frozen solution, for its impulses
@@ -140,7 +184,7 @@ static sprag_result polish(sprag_phases *w)
             return SPRAG_NO_MEMORY;
         }
         copy(w->good, w->v, w->system->size);
-        result = newton(w, w->stiction, w->tolerance, POLISH);
+        result = newton(w, w->stiction, w->tolerance, thorough(w, 15));
     }
     return result;
 }
@@ -177,7 +221,8 @@ static sprag_result follow(sprag_phases *w, path path)
     while (left > 0) {
         double stiction = go_to(w, path, t), tolerance = t < 1 ? stage_tolerance : w->tolerance;
         int updates = w->stats.iterations, most = w->max_iterations;
-        sprag_result result = newton(w, stiction, tolerance, most < left ? most : left);
+        sprag_result result =
+            newton(w, stiction, tolerance, thorough(w, most < left ? most : left));
         left -= w->stats.iterations - updates;
         if (result == SPRAG_NO_MEMORY || (result == SPRAG_OK && t >= 1)) {
             return result;
@@ -254,9 +299,8 @@ static sprag_result lagged(sprag_phases *w)
 // Down to the tolerances of the cones, if a few updates get there; the solution stays if not.
 static bool refine(sprag_phases *w)
 {
-    enum { REFINE = 10 };
     copy(w->good, w->v, w->system->size);
-    if (newton(w, w->finest, w->tolerance, REFINE) == SPRAG_OK) {
+    if (newton(w, w->finest, w->tolerance, thorough(w, 10)) == SPRAG_OK) {
         return true;
     }
     copy(w->v, w->good, w->system->size);
@@ -285,29 +329,63 @@ static bool goes_on(sprag_result result)
     return result != SPRAG_OK && result != SPRAG_NO_MEMORY;
 }
 
-sprag_result sprag_phases_run(sprag_phases *w)
+// What an island's factorisation allows: no phase but E; D, if E fails; A and B as well; all.
+typedef enum reach { SWEEPS_ONLY, LAGGED, DIRECT, FULL } reach;
+
+// Chains and trees are cheap at any size; heaps are not.
+static reach choose_reach(const sprag_phases *w)
 {
+    sprag_system *system = w->system;
+    double most = w->direct_work;
+    double work = most > 0 && system->space->work ? system->space->work(system) : 0;
+    bool sparse = work <= 0.5 * system->size;
+    if (most == 0) {
+        return w->sweeps > 0 ? SWEEPS_ONLY : LAGGED;
+    }
+    if (sparse || work <= 0.25 * most) {
+        return FULL;
+    }
+    return work <= most ? DIRECT : work <= 100 * most || w->sweeps == 0 ? LAGGED : SWEEPS_ONLY;
+}
+
+static sprag_result run(sprag_phases *w)
+{
+    w->stats.phase = 'A';
+    go_to_start(w);
+    if (w->stats.residual <= w->tolerance) {
+        return SPRAG_OK;
+    }
     sprag_result result = SPRAG_NOT_CONVERGED;
-    bool refined = false;
-    if (w->direct) {
-        w->stats.phase = 'A';
+    reach reach = choose_reach(w);
+    if (reach >= DIRECT) {
         result = direct(w);
-        refined = result == SPRAG_OK;
     }
-    if (w->direct && w->polish_passes > 0 && goes_on(result)) {
+    if (reach >= DIRECT && goes_on(result)) {
         w->stats.phase = 'B';
-        result = polish(w);
+        result = w->sweeps > 0 ? swept_start(w) : frozen_start(w);
     }
-    if (w->direct && goes_on(result)) {
+    if (reach == FULL && goes_on(result)) {
         w->stats.phase = 'C';
         result = continuation(w);
     }
-    if (result == SPRAG_OK && !refined && w->finest < w->stiction) {
-        refined = refine(w);
+    if (reach != FULL && w->sweeps > 0 && goes_on(result)) {
+        w->stats.phase = 'E';
+        result = swept(w, reach == SWEEPS_ONLY);
     }
-    if (w->lagged_passes > 0 && goes_on(result)) {
+    if (reach > SWEEPS_ONLY && w->lagged_passes > 0 && goes_on(result)) {
         w->stats.phase = 'D';
         result = lagged(w);
+    }
+    return result;
+}
+
+sprag_result sprag_phases_run(sprag_phases *w)
+{
+    sprag_result result = run(w);
+    bool coupled = w->stats.phase == 'B' || w->stats.phase == 'C';
+    bool refined = w->stats.phase == 'A' || w->stats.phase == 'E';
+    if (result == SPRAG_OK && coupled && w->finest < w->stiction) {
+        refined = refine(w);
     }
     tell_tolerances(w, refined ? w->finest : w->stiction);
     return result;

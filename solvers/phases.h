@@ -1,30 +1,35 @@
-// The implicit Stribeck method on any system: four phases, each tried when the one before fails.
+// The implicit Stribeck method on any system: phases, each tried when the one before fails.
 //   A  direct: Newton on the coupled equations, updates limited in direction
-//   B  polish: A again, from the solution with frozen friction bounds
+//   B  polish: A again, from a solution by sweeps, or with frozen friction bounds
 //   C  continuation from a problem with a soft stiction tolerance, or without friction, to ours
 //   D  lagged: friction bounds frozen at the last estimate, a convex problem, in a few passes
-// A to C end at a root of the coupled equations, D near one.
+//   E  sweeps alone: islands whose factorisation would take too long go there at once, and those
+//      that are too large for C after B
+// A to C end at a root of the coupled equations, D and E near one.
 #ifndef SPRAG_PHASES_H
 #define SPRAG_PHASES_H
 
 #include "solvers/system.h"
 
 typedef struct sprag_phases {
-    double stiction;      // m/s, tolerance that B to D go down to
-    double finest;        // m/s, that of A; each cone has one of its own below which it does not go
-    double tolerance;     // of the residual
-    double rounding;      // residual that is accepted when updates do not lower it any more
-    double small, theta;  // of the limiter (limiter.h)
-    bool direct;          // A and C, and B if it has passes; otherwise D at once
-    int max_iterations;   // of A, and of every stage of C
-    int patience;         // updates without a new least residual, after which it goes in circles
+    double stiction;     // m/s, tolerance that B to D go down to
+    double finest;       // m/s, that of A; each cone has one of its own below which it does not go
+    double tolerance;    // of the residual
+    double rounding;     // residual that is accepted when updates do not lower it any more
+    double small, theta; // of the limiter (limiter.h)
+    double direct_work;  // most that a factorisation may take (sprag_space.work) for A and B; for C
+                         // and D a quarter; 0: E at once
+    int max_iterations;  // of A, and of every stage of C
+    int patience;        // updates without a new least residual, after which it goes in circles
     int max_continuation; // of C, of every path
     int paths;            // of C, 1 to 4
     double softest;       // m/s, stiction tolerance that C starts from
     double stride;        // first step of C, as a part of its path
     bool extrapolates;    // C: steps grow, and start where the last two point
-    int polish_passes;    // of B; 0: none
-    int lagged_passes;    // of D; 0: none
+    int polish_passes;    // of B in generalized coordinates; 0: none
+    int sweeps;           // of B and E, most; 0: none. In the space of bodies only
+    double sweeps_tolerance;
+    int lagged_passes; // of D; 0: none
     sprag_system *system;
     double *v;                // the solution: size velocities
     double *dv, *good, *last; // size

@@ -72,7 +72,8 @@ static const char *contact_fault(const sprag_contact *contact, int bodies)
             return "its frame does not consist of unit vectors";
         }
     }
-    if (!isfinite(contact->gap) || !isfinite(contact->bias) || isnan(contact->force_guess)) {
+    if (!isfinite(contact->gap) || !isfinite(contact->bias) ||
+        !isfinite(dot3(contact->guess, contact->guess))) {
         return "its gap, bias or force guess is not finite";
     }
     if (!(contact->compliance >= 0) || !isfinite(contact->compliance)) {
@@ -107,6 +108,9 @@ static const char *row_fault(const sprag_row *row, int bodies)
     }
     if (!(row->compliance >= 0) || !isfinite(row->compliance)) {
         return "its compliance is not a finite number >= 0";
+    }
+    if (!isfinite(row->guess)) {
+        return "its force guess is not finite";
     }
     if (!(row->lo <= row->hi)) {
         return "its bounds are not in order";

@@ -44,7 +44,8 @@ typedef struct sprag_contact {
     sprag_friction slide; // along the tangents
     sprag_friction roll;  // about the tangents
     sprag_friction spin;  // about the normal: entry 0
-    double force_guess;   // N, normal force expected, from the last step; negative: unknown
+    double guess[3];      // N, force expected along the frame, from the last step; normal
+                          // negative: unknown
 } sprag_contact;
 
 // lambda = clamp((bias - J v) / compliance, lo, hi)
@@ -54,6 +55,7 @@ typedef struct sprag_row {
     double bias;       // m/s or rad/s
     double compliance; // m/s per N, rad/s per N m
     double lo, hi;     // N, N m; may be infinite
+    double guess;      // N, N m, force expected, from the last step
 } sprag_row;
 
 typedef struct sprag_problem {

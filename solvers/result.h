@@ -32,6 +32,7 @@ typedef struct sprag_stats {
     char phase;     // of the implicit Stribeck method: '-' nothing to solve, 'A' direct, 'B'
                     // polished, 'C' continued, 'D' lagged
     int iterations; // Newton updates
+    int sweeps;
     int factorizations;
     double residual;    // momentum, relative to the impulses of the island
     double bound_error; // largest |friction bound used - mu fn| / largest mu fn; 0 but for 'D'

@@ -102,12 +102,18 @@ static sprag_result analyse(sprag_system *system, sprag_space6 *space)
     return SPRAG_OK;
 }
 
-static sprag_result begin(sprag_system *system, bool symmetric)
+static double work(sprag_system *system)
 {
     sprag_space6 *space = system->chart;
     sprag_result result = space->analysed ? SPRAG_OK : analyse(system, space);
-    if (result != SPRAG_OK) {
-        return result;
+    return result == SPRAG_OK ? sprag_blocks_work(&space->blocks) : -1;
+}
+
+static sprag_result begin(sprag_system *system, bool symmetric)
+{
+    sprag_space6 *space = system->chart;
+    if (!space->analysed && analyse(system, space) != SPRAG_OK) {
+        return SPRAG_NO_MEMORY;
     }
     sprag_blocks_clear(&space->blocks, symmetric);
     for (int node = 0; node < space->nodes; node++) {
@@ -215,6 +221,7 @@ static void solve(sprag_system *system, bool symmetric, double *x)
 static const sprag_space bodies = {.momentum = momentum,
                                    .velocities = velocities,
                                    .gather = gather,
+                                   .work = work,
                                    .begin = begin,
                                    .add_point = add_point,
                                    .add_equation = add_equation,

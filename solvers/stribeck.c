@@ -14,9 +14,10 @@ sprag_stribeck_options sprag_stribeck_defaults(void)
                                     .softness = 1e-3,
                                     .row_softness = 1e-8,
                                     .max_iterations = 25,
-                                    .max_continuation = 250,
+                                    .max_continuation = 150,
+                                    .sweeps = 100,
                                     .lagged_passes = 3,
-                                    .direct_bodies = 200};
+                                    .direct_work = 1500};
 }
 
 // The speeds that stiction is measured by. All that is absolute here follows from the problem, so
@@ -84,8 +85,7 @@ static void give_stiction(sprag_system *system, const sprag_problem *problem, sp
     }
 }
 
-static sprag_phases settings(const sprag_system *system, const speeds *speeds,
-                             const sprag_stribeck_options *options)
+static sprag_phases settings(const speeds *speeds, const sprag_stribeck_options *options)
 {
     static const double pi = 3.14159265358979323846;
     return (sprag_phases){.stiction = speeds->moving,
@@ -93,14 +93,15 @@ static sprag_phases settings(const sprag_system *system, const speeds *speeds,
                           .tolerance = options->tolerance,
                           .small = 1e-2,
                           .theta = pi / 3,
-                          .direct = system->size <= 6 * options->direct_bodies,
+                          .direct_work = options->direct_work,
                           .max_iterations = options->max_iterations,
                           .patience = 25,
                           .max_continuation = options->max_continuation,
                           .paths = 1,
                           .softest = speeds->scale,
                           .stride = 1.0 / 3,
-                          .polish_passes = system->bounded,
+                          .sweeps = options->sweeps,
+                          .sweeps_tolerance = 1e-5,
                           .lagged_passes = options->lagged_passes,
                           .stats = {.phase = '-', .stiction = speeds->moving}};
 }
@@ -152,7 +153,7 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     }
     speeds speeds = choose_speeds(problem, options);
     give_stiction(&system, problem, &speeds);
-    sprag_phases w = settings(&system, &speeds, options);
+    sprag_phases w = settings(&speeds, options);
     if (sprag_phases_take(&w, &system, scratch) != SPRAG_OK) {
         return SPRAG_NO_MEMORY;
     }

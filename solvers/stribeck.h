@@ -27,8 +27,10 @@ typedef struct sprag_stribeck_options {
     double row_softness;       // of joint rows, likewise
     int max_iterations;        // phase A
     int max_continuation;      // phase C, sum of its iterations
+    int sweeps;                // phases B and E, most
     int lagged_passes;         // phase D
-    int direct_bodies;         // larger islands go to phase D at once
+    double direct_work; // most products of 6x6 blocks that a factorisation may take for phases A
+                        // and B; for C and D a quarter; larger islands are swept
 } sprag_stribeck_options;
 
 sprag_stribeck_options sprag_stribeck_defaults(void);

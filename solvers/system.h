@@ -51,14 +51,15 @@ typedef struct sprag_point {
     double yield;                               // m/s per N s, of the spring
     double given;                               // N s
     double stiffness, dissipation, penetration; // N/m, s/m, m: Hunt and Crossley's
-    double guess; // N s, normal impulse expected, for a start with frozen bounds; < 0: unknown
-    double inverse_mass; // 1/kg, of the normal direction
+    double guess[3];                            // N s, impulse expected; normal < 0: unknown
+    double inverse_mass;                        // 1/kg, of the normal direction
 } sprag_point;
 
 typedef struct sprag_equation { // a row
     double offset, yield;
     double inverse_mass; // of its direction, 1/kg
     double lo, hi;       // N s
+    double guess;        // N s, impulse expected
 } sprag_equation;
 
 // What a system needs of its coordinates. J is that of all points (dim rows each) and equations.
@@ -67,6 +68,8 @@ typedef struct sprag_space {
     void (*velocities)(const sprag_system *, const double *v, double (*slip)[6],
                        double *rate);                      // += J v
     void (*gather)(const sprag_system *, double *impulse); // = J' (impulses of the system)
+    // What one factorisation takes, in products of 6x6 blocks; < 0: no memory. NULL: nothing known.
+    double (*work)(sprag_system *);
     // The matrix: M, then J' G J of every point and J' slope J of every equation, then its factors.
     sprag_result (*begin)(sprag_system *, bool symmetric);
     void (*add_point)(sprag_system *, int i, const double G[6][6], bool symmetric);

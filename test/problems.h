@@ -107,7 +107,7 @@ static inline int add_cube(scene *s, double mass)
 static inline sprag_contact *add_contact(scene *s, int body0, int body1, const double normal[3])
 {
     sprag_contact *contact = &s->contact[s->problem.contacts++];
-    *contact = (sprag_contact){.body = {body0, body1}, .softening = 1, .force_guess = -1};
+    *contact = (sprag_contact){.body = {body0, body1}, .softening = 1, .guess = {-1}};
     double(*frame)[3] = contact->frame;
     memcpy(frame[0], normal, sizeof frame[0]);
     int axis = fabs(normal[0]) < 0.9 ? 0 : 1;

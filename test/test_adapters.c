@@ -37,7 +37,7 @@ static ode_island island_at(const ode_islands *islands, size_t which)
     }
 }
 
-static pull pull_island(dWorldID world, size_t which, const ode_memory *memory)
+static pull pull_island(dWorldID world, size_t which, ode_memory *memory)
 {
     pull p = {0};
     ck_assert(sprag_ode_find_islands(world, step, false, &p.islands));
@@ -457,7 +457,7 @@ static void compare_contact(const touching *t, const dContact *c, int how)
     const char *different = difference(pulled, &o, c->surface.mode);
     ck_assert_msg(different == NULL, "mode %#x, attached %d, mu %g: %s", (unsigned)c->surface.mode,
                   how, c->surface.mu, different);
-    ck_assert(pulled->gap == -c->geom.depth && pulled->force_guess < 0);
+    ck_assert(pulled->gap == -c->geom.depth && pulled->guess[0] < 0);
     ck_assert(p.island.body[pulled->body[0]] == t->body[0]);
     release(&p);
     dJointDestroy(joint);
@@ -1029,7 +1029,9 @@ START_TEST(contact_feedback_is_the_force)
     dCalcVectorCross3(turn, pulled->arm[1], force);
     assert_vectors(feedback.t2, turn, 3, 1e-14);
     sprag_ode_memory_turn(memory);
-    ck_assert_double_eq(sprag_ode_remembered_force(memory, joint), 10);
+    sprag_contact again = *pulled;
+    sprag_ode_recall_contacts(memory, &joint, &again, 1);
+    assert_vectors(again.guess, local, 3, 1e-14);
     release(&p);
     sprag_ode_memory_free(memory);
     dWorldDestroy(t.world);
@@ -1047,31 +1049,118 @@ static dJointID contact_at(const touching *t, dGeomID g1, dGeomID g2, double x)
     return attach(t, &c, 0);
 }
 
-START_TEST(remembers_by_pair_and_position)
+static sprag_contact framed(dJointID joint)
+{
+    const dReal *normal = sprag_ode_contact_of(joint)->geom.normal;
+    dVector3 n = {normal[0], normal[1], normal[2]}, t, s;
+    sprag_contact contact = {0};
+    dPlaneSpace(n, t, s);
+    for (int k = 0; k < 3; k++) {
+        contact.frame[0][k] = n[k];
+        contact.frame[1][k] = t[k];
+        contact.frame[2][k] = s[k];
+    }
+    return contact;
+}
+
+static void remember(ode_memory *memory, dJointID joint, double normal)
+{
+    sprag_contact contact = framed(joint);
+    sprag_ode_remember_contact(memory, joint, &contact, (double[6]){normal, -2 * normal, 3});
+}
+
+// The normal force that one contact is given, -1: none known; along the tangents what goes with it.
+static double recall(ode_memory *memory, dJointID joint)
+{
+    sprag_contact contact = framed(joint);
+    sprag_ode_recall_contacts(memory, &joint, &contact, 1);
+    if (contact.guess[0] > 0) {
+        ck_assert_double_eq_tol(contact.guess[1], -2 * contact.guess[0], 1e-12);
+    }
+    return contact.guess[0];
+}
+
+START_TEST(remembers_by_pair)
 {
     touching t = open_touching();
     dGeomID a = dCreateSphere(0, 1), b = dCreateSphere(0, 1), other = dCreateSphere(0, 1);
     ode_memory *memory = sprag_ode_memory_make();
-    ck_assert_double_eq(sprag_ode_remembered_force(memory, contact_at(&t, a, b, 0)), -1);
-    sprag_ode_remember_force(memory, contact_at(&t, a, b, 0), 10);
-    sprag_ode_remember_force(memory, contact_at(&t, a, b, 1), 20);
-    sprag_ode_remember_force(memory, contact_at(&t, 0, 0, 5), 30);
-    ck_assert_double_eq(sprag_ode_remembered_force(memory, contact_at(&t, a, b, 0)), -1);
+    ck_assert_double_eq(recall(memory, contact_at(&t, a, b, 0)), -1);
+    remember(memory, contact_at(&t, a, b, 0), 10);
+    remember(memory, contact_at(&t, 0, 0, 5), 30);
+    ck_assert_double_eq(recall(memory, contact_at(&t, a, b, 0)), -1);
     sprag_ode_memory_turn(memory);
-    ck_assert_double_eq(sprag_ode_remembered_force(memory, contact_at(&t, a, b, 0.4)), 10);
-    ck_assert_double_eq(sprag_ode_remembered_force(memory, contact_at(&t, a, b, 0.6)), 20);
-    ck_assert_double_eq(sprag_ode_remembered_force(memory, contact_at(&t, a, b, -9)), 10);
-    ck_assert_double_eq(sprag_ode_remembered_force(memory, contact_at(&t, a, other, 0)), -1);
+    ck_assert_double_eq_tol(recall(memory, contact_at(&t, a, b, -9)), 10, 1e-12);
+    dContact turned = oblique_contact(0); // the geoms the other way round
+    turned.geom.g1 = b;
+    turned.geom.g2 = a;
+    for (int k = 0; k < 3; k++) {
+        turned.geom.normal[k] *= -1;
+    }
+    ck_assert_double_eq_tol(recall(memory, attach(&t, &turned, 0)), 10, 1e-12);
+    ck_assert_double_eq(recall(memory, contact_at(&t, a, other, 0)), -1);
     // Without geoms, by the bodies.
-    ck_assert_double_eq(sprag_ode_remembered_force(memory, contact_at(&t, 0, 0, 0)), 30);
-    dJointID of_one = attach(&t, &(dContact){.geom = {.pos = {5}}}, 1);
-    ck_assert_double_eq(sprag_ode_remembered_force(memory, of_one), -1);
+    ck_assert_double_eq_tol(recall(memory, contact_at(&t, 0, 0, 0)), 30, 1e-12);
+    dJointID of_one = attach(&t, &(dContact){.geom = {.pos = {5}, .normal = {1}}}, 1);
+    ck_assert_double_eq(recall(memory, of_one), -1);
     sprag_ode_memory_turn(memory); // a step without contacts
-    ck_assert_double_eq(sprag_ode_remembered_force(memory, contact_at(&t, a, b, 0)), -1);
+    ck_assert_double_eq(recall(memory, contact_at(&t, a, b, 0)), -1);
     sprag_ode_memory_free(memory);
     dGeomDestroy(a);
     dGeomDestroy(b);
     dGeomDestroy(other);
+    dWorldDestroy(t.world);
+}
+END_TEST
+
+// What the contacts of a pair had goes to those that it has now, each force to the nearest.
+START_TEST(forces_of_a_pair_go_to_the_nearest)
+{
+    static const double was[] = {0, 1, 5}, force[] = {10, 20, 40};
+    static const double is[] = {0.4, 0.41, 4}, expected[] = {10, 20, 40};
+    touching t = open_touching();
+    dGeomID a = dCreateSphere(0, 1), b = dCreateSphere(0, 1);
+    ode_memory *memory = sprag_ode_memory_make();
+    dJointID joint[3];
+    sprag_contact contact[3];
+    for (int i = 0; i < 3; i++) {
+        remember(memory, contact_at(&t, a, b, was[i]), force[i]);
+    }
+    sprag_ode_memory_turn(memory);
+    for (int i = 0; i < 3; i++) {
+        joint[i] = contact_at(&t, a, b, is[i]);
+        contact[i] = framed(joint[i]);
+    }
+    sprag_ode_recall_contacts(memory, joint, contact, 3);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_double_eq_tol(contact[i].guess[0], expected[i], 1e-12);
+    }
+    sprag_ode_memory_turn(memory);
+    for (int i = 0; i < 3; i++) {
+        remember(memory, contact_at(&t, a, b, was[i]), force[i]);
+    }
+    sprag_ode_memory_turn(memory);
+    ck_assert_double_eq_tol(recall(memory, contact_at(&t, a, b, 9)), 70, 1e-12);
+    sprag_ode_memory_free(memory);
+    dGeomDestroy(a);
+    dGeomDestroy(b);
+    dWorldDestroy(t.world);
+}
+END_TEST
+
+START_TEST(remembers_rows)
+{
+    touching t = open_touching();
+    dJointID joint = contact_at(&t, 0, 0, 0), other = contact_at(&t, 0, 0, 0);
+    ode_memory *memory = sprag_ode_memory_make();
+    sprag_ode_remember_row(memory, joint, 0, 5);
+    sprag_ode_remember_row(memory, joint, 1, -6);
+    sprag_ode_memory_turn(memory);
+    ck_assert_double_eq(sprag_ode_recall_row(memory, joint, 0), 5);
+    ck_assert_double_eq(sprag_ode_recall_row(memory, joint, 1), -6);
+    ck_assert_double_eq(sprag_ode_recall_row(memory, joint, 2), 0);
+    ck_assert_double_eq(sprag_ode_recall_row(memory, other, 0), 0);
+    sprag_ode_memory_free(memory);
     dWorldDestroy(t.world);
 }
 END_TEST
@@ -1081,6 +1170,7 @@ START_TEST(remembers_many)
 {
     enum { MANY = 1000 };
     touching t = open_touching();
+    static sprag_contact contact[MANY];
     dJointID joint[MANY];
     ode_memory *memory = sprag_ode_memory_make();
     for (int round = 0; round < 3; round++) {
@@ -1089,11 +1179,15 @@ START_TEST(remembers_many)
                 // Never looked at: a number that tells pairs apart.
                 joint[i] = contact_at(&t, (dGeomID)(uintptr_t)(64 + 16 * (i / 4)), NULL, i % 4);
             }
-            sprag_ode_remember_force(memory, joint[i], i + round);
+            remember(memory, joint[i], i + round + 1);
         }
         sprag_ode_memory_turn(memory);
         for (int i = 0; i < MANY; i++) {
-            ck_assert_double_eq(sprag_ode_remembered_force(memory, joint[i]), i + round);
+            contact[i] = framed(joint[i]);
+        }
+        sprag_ode_recall_contacts(memory, joint, contact, MANY);
+        for (int i = 0; i < MANY; i++) {
+            ck_assert_double_eq_tol(contact[i].guess[0], i + round + 1, 1e-9);
         }
     }
     sprag_ode_memory_free(memory);
@@ -1235,7 +1329,9 @@ int main(void)
     tcase_add_loop_test(push, push_moves_bodies_as_stock, 0, PUSHES);
     tcase_add_loop_test(push, feedback_is_stock, 0, JOINT_KINDS);
     tcase_add_test(push, contact_feedback_is_the_force);
-    tcase_add_test(rest, remembers_by_pair_and_position);
+    tcase_add_test(rest, remembers_by_pair);
+    tcase_add_test(rest, forces_of_a_pair_go_to_the_nearest);
+    tcase_add_test(rest, remembers_rows);
     tcase_add_test(rest, remembers_many);
     tcase_add_test(rest, finds_its_way_in_a_large_island);
     tcase_add_loop_test(rest, stock_steps_one_island, 0, 2);

@@ -71,7 +71,8 @@ static const char *name_of(int model)
     return sprag_models[model].name;
 }
 
-static const char *const all_methods[] = {"method=ode-step", "method=ode-quick", "method=stribeck"};
+static const char *const all_methods[] = {"method=ode-step", "method=ode-quick", "method=stribeck",
+                                          "method=stribeck,stribeck.direct_work=0"};
 
 enum { ALL_METHODS = sizeof all_methods / sizeof all_methods[0] };
 

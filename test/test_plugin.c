@@ -187,7 +187,7 @@ START_TEST(reads_options)
         "stribeck.max_iterations=1",
         "stribeck.max_continuation=0",
         "stribeck.lagged_passes=10000",
-        "stribeck.direct_bodies=1000000",
+        "stribeck.direct_work=1e15",
         "stribeck.scheme=one-way",
         "stribeck.scheme = two-way",
         "stribeck.stiffness=1e6,stribeck.dissipation=0.1",
@@ -232,7 +232,7 @@ static const bad_option bad_options[] = {
     {"stribeck.max_iterations=ten", "stribeck.max_iterations=ten"},
     {"stribeck.max_continuation=-1", "out of range"},
     {"stribeck.lagged_passes=10001", "stribeck.lagged_passes"},
-    {"stribeck.direct_bodies=1000001", "stribeck.direct_bodies"},
+    {"stribeck.direct_work=-1", "stribeck.direct_work"},
     {"stribeck.softness=2", "stribeck.softness"},
     {"stribeck.row_softness=0", "stribeck.row_softness"},
     {"stribeck.stiction_tolerance=1.1", "stribeck.stiction_tolerance"},
@@ -273,7 +273,8 @@ static bool settings_equal(const settings *a, const settings *b)
            x->stiction_at_rest == y->stiction_at_rest && x->tolerance == y->tolerance &&
            x->softness == y->softness && x->row_softness == y->row_softness &&
            x->max_iterations == y->max_iterations && x->max_continuation == y->max_continuation &&
-           x->lagged_passes == y->lagged_passes && x->direct_bodies == y->direct_bodies;
+           x->lagged_passes == y->lagged_passes && x->sweeps == y->sweeps &&
+           x->direct_work == y->direct_work;
 }
 
 // What stands before the bad entry, and behind it, does not count either.
@@ -337,7 +338,7 @@ START_TEST(help_lists_the_defaults)
             found++;
         }
     }
-    ck_assert_int_eq(found, 13);
+    ck_assert_int_eq(found, 14);
     fclose(file);
     free(text);
 }
@@ -486,6 +487,30 @@ START_TEST(method_can_change_between_steps)
 }
 END_TEST
 
+// A pool of the program's does not change a bit.
+START_TEST(pool_of_threads_changes_nothing)
+{
+    scene pooled = open_scene("method=stribeck"), alone = open_scene("method=stribeck");
+    dThreadingImplementationID threading = dThreadingAllocateMultiThreadedImplementation();
+    dThreadingThreadPoolID pool =
+        dThreadingAllocateThreadPool(4, 0, (unsigned)dAllocateMaskAll, NULL);
+    dThreadingThreadPoolServeMultiThreadedImplementation(pool, threading);
+    dWorldSetStepThreadingImplementation(
+        pooled.world, dThreadingImplementationGetFunctions(threading), threading);
+    for (int i = 0; i < 300; i++) {
+        step_scene(&pooled, i % 2 ? dWorldStep : dWorldQuickStep);
+        step_scene(&alone, i % 2 ? dWorldStep : dWorldQuickStep);
+        assert_same_scene(&pooled, &alone);
+    }
+    dThreadingImplementationShutdownProcessing(threading);
+    dThreadingFreeThreadPool(pool);
+    dWorldSetStepThreadingImplementation(pooled.world, NULL, NULL);
+    dThreadingFreeImplementation(threading);
+    close_scene(&pooled);
+    close_scene(&alone);
+}
+END_TEST
+
 static void *run_scene(void *data)
 {
     dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
@@ -622,7 +647,7 @@ START_TEST(options_reach_the_solver)
     sprag_world_statistics t = statistics_of(s.world);
     ck_assert_double_eq(t.stiction, 1e-3);
     ck_assert_int_lt(t.phase, 'D');
-    configure(s.world, "stribeck.direct_bodies=0");
+    configure(s.world, "stribeck.direct_work=0,stribeck.sweeps=0");
     step_scene(&s, dWorldStep);
     t = statistics_of(s.world);
     ck_assert_int_eq(t.phase, 'D');
@@ -1281,13 +1306,22 @@ END_TEST
 // ---- memory
 
 // From the system, while dWorldStep runs; after as many steps as it takes to meet the largest need.
+static const struct {
+    const char *model, *options;
+} settling[] = {{"stack", "method=stribeck"},
+                {"pile:20", "method=stribeck"},
+                {"heavy", "method=stribeck"},
+                {"pile:20", "stribeck.sweeps=0,stribeck.max_iterations=3"},
+                {"pile:20", "stribeck.direct_work=0"}};
+
+enum { SETTLING = sizeof settling / sizeof settling[0] };
+
 START_TEST(a_settled_scene_allocates_nothing)
 {
-    static const char *const name[] = {"stack", "pile:20", "heavy"};
     sprag_scene model;
-    ck_assert(sprag_scene_open(&model, sprag_model_find(name[_i / 2]), 0));
+    ck_assert(sprag_scene_open(&model, sprag_model_find(settling[_i].model), 0));
     scene s = {.world = model.world, .space = model.space, .contacts = model.contacts};
-    configure(s.world, _i % 2 ? "stribeck.scheme=one-way" : "method=stribeck");
+    configure(s.world, settling[_i].options);
     const world_state *state = world_find(s.world);
     long grown = 0;
     for (int i = 0; i < 2000; i++) {
@@ -1363,6 +1397,7 @@ int main(void)
     tcase_add_test(methods_, worlds_have_methods_of_their_own);
     tcase_add_test(methods_, method_can_change_between_steps);
     tcase_add_test(methods_, threads_step_worlds_at_once);
+    tcase_add_test(methods_, pool_of_threads_changes_nothing);
     tcase_add_test(methods_, a_new_world_at_an_old_address_starts_afresh);
     tcase_add_loop_test(methods_, a_bad_step_is_odes_own_error, 0, 4);
     tcase_add_test(methods_, a_step_of_no_world_is_odes_own_error);
@@ -1380,7 +1415,7 @@ int main(void)
     tcase_add_test(rest, moved_callbacks_come_in_stocks_order);
     tcase_add_test(rest, contact_feedback_carries_the_weight);
     tcase_add_test(rest, quick_step_draws_stocks_random_numbers);
-    tcase_add_loop_test(rest, a_settled_scene_allocates_nothing, 0, 6);
+    tcase_add_loop_test(rest, a_settled_scene_allocates_nothing, 0, SETTLING);
     tcase_add_loop_test(wrong, ode_takes_what_we_cannot_solve, 0, 2);
     tcase_add_test(wrong, ode_gets_no_bad_force_either);
     tcase_add_loop_test(wrong, however_rough_a_box_stays, 0, 9);
