@@ -67,6 +67,7 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
 {
     int mode = surface->mode;
     double erp = positive(mode & dContactSoftERP ? surface->soft_erp : dWorldGetERP(world));
+    to->erp = isfinite(erp) ? erp : 0;
     // The sinking that softness brings is lifted by ERP; 0.2 is ODE's own.
     to->softening = fmin(erp / 0.2, 1);
     double depth = positive(-to->gap - dWorldGetContactSurfaceLayer(world));
@@ -80,7 +81,11 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
         if (approach > surface->bounce_vel && rebound > to->bias) {
             to->bias = rebound;
             to->softening = 0; // a rebound falls short by as much
+            to->stiffness = 0; // and is ODE's, whatever the stiffness
         }
+    }
+    if (to->stiffness > 0) {
+        to->bias = motion;
     }
     to->bias = finite_or_zero(to->bias);
 }
@@ -133,13 +138,15 @@ static void let_go(sprag_friction *slide)
 }
 
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, dWorldID world, dReal step,
-                            const ode_index *index)
+                            const ode_stiffness *stiffness, const ode_index *index,
+                            const char **oddity)
 {
     const dContact *contact = sprag_ode_contact_of(joint);
     dBodyID body[2];
     bool reversed;
     sprag_ode_joint_bodies(joint, body, &reversed);
     *to = (sprag_contact){.gap = -contact->geom.depth};
+    *oddity = NULL;
     for (int side = 0; side < 2; side++) {
         to->body[side] = sprag_ode_index_of(index, body[side]);
         const dReal *centre = body[side] ? dBodyGetPosition(body[side]) : NULL;
@@ -151,6 +158,7 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, dWorldID world, d
         !isfinite(dot3(contact->geom.pos, contact->geom.pos))) {
         return false;
     }
+    *oddity = sprag_ode_pull_surface(to, &contact->surface, stiffness);
     set_normal_law(to, &contact->surface, world, step, separation(to, body));
     set_friction(to, &contact->surface);
     if (is_crushed(to, world)) {

@@ -83,6 +83,28 @@ void sprag_ode_remember_row(ode_memory *memory, dJointID joint, int row, double 
 // What has been remembered since the last call becomes the last step.
 void sprag_ode_memory_turn(ode_memory *memory);
 
+// ---- surface.c: physical parameters of a contact, in what ODE leaves free of its surface
+
+// Bits of dSurfaceParameters.mode that ODE has no use for, and the fields that then hold a value,
+// which ODE reads under its own bit only.
+enum {
+    ODE_SURFACE_STIFFNESS = 0x10000,   // soft_cfm, N/m; ODE's: dContactSoftCFM
+    ODE_SURFACE_DISSIPATION = 0x20000, // soft_erp, s/m; ODE's: dContactSoftERP
+    ODE_SURFACE_STICTION = 0x40000,    // motionN, m/s; ODE's: dContactMotionN
+};
+
+// The normal law of contacts whose surface has neither such parameters nor an ERP or CFM of its
+// own.
+typedef struct ode_stiffness {
+    double stiffness;   // N/m; 0: the world's ERP and CFM
+    double dissipation; // s/m
+} ode_stiffness;
+
+// Sets what a surface says of stiffness, dissipation and stiction. Returns NULL, or what is wrong
+// with the surface and what is done about it, for a message.
+const char *sprag_ode_pull_surface(sprag_contact *to, const dSurfaceParameters *surface,
+                                   const ode_stiffness *of_world);
+
 // ---- pull.c, bodies.c, contacts.c, joints.c, push.c: one island
 
 typedef struct ode_problem {
@@ -99,16 +121,19 @@ typedef struct ode_problem {
     double (*force)[6];      // accumulators of the bodies before the pull
     double penetration;      // m, largest
     int dropped;             // contacts without a usable normal, point or depth
+    int odd_surfaces;        // contacts whose physical parameters cannot be taken as they are
+    dJointID odd_surface;    // the first of them
+    const char *oddity;      // and what is wrong with it
     int bad_forces;          // bodies whose accumulated force was not finite, and taken as zero
     dBodyID bad_force;       // the first of them
     dBodyID unusable;        // a body whose state is not finite: the island cannot be stepped
 } ode_problem;
 
-// Asks every joint once (getInfo1, getInfo2). memory: NULL for none.
-// SPRAG_OK, SPRAG_NO_MEMORY, or SPRAG_BAD_PROBLEM if
-// there is an unusable body.
+// Asks every joint once (getInfo1, getInfo2). memory: NULL for none. stiffness: of the world, NULL
+// for ODE's own. SPRAG_OK, SPRAG_NO_MEMORY, or SPRAG_BAD_PROBLEM if there is an unusable body.
 sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_island *island,
-                            dReal step, ode_memory *memory, sprag_scratch *scratch);
+                            dReal step, const ode_stiffness *stiffness, ode_memory *memory,
+                            sprag_scratch *scratch);
 
 // Velocities, joint feedback, ODE's own integration of the bodies (with geoms and moved callbacks),
 // and empty accumulators. Remembers the forces of contacts and rows.
@@ -140,9 +165,11 @@ typedef struct ode_index {
 
 int sprag_ode_index_of(const ode_index *index, dBodyID body);
 
-// Fills in one contact; false if it is to be dropped.
+// Fills in one contact; false if it is to be dropped. *oddity: NULL, or what is wrong with its
+// surface.
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, dWorldID world, dReal step,
-                            const ode_index *index);
+                            const ode_stiffness *stiffness, const ode_index *index,
+                            const char **oddity);
 
 // Appends the rows of one joint; returns their number.
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,

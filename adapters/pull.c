@@ -72,15 +72,26 @@ static int count_rows(ode_problem *pulled)
     return rows;
 }
 
-static void pull_joints(ode_problem *pulled, dWorldID world, dReal step, const ode_index *index,
+static void note_oddity(ode_problem *pulled, dJointID joint, const char *oddity)
+{
+    if (oddity && pulled->odd_surfaces++ == 0) {
+        pulled->odd_surface = joint;
+        pulled->oddity = oddity;
+    }
+}
+
+static void pull_joints(ode_problem *pulled, dWorldID world, dReal step,
+                        const ode_stiffness *stiffness, const ode_index *index,
                         const ode_memory *memory)
 {
     sprag_problem *problem = &pulled->problem;
+    const char *oddity;
     for (int j = 0; j < pulled->island.joints; j++) {
         dJointID joint = pulled->island.joint[j];
         if (dJointGetType(joint) == dJointTypeContact) {
             sprag_contact *contact = &pulled->contact[problem->contacts];
-            if (sprag_ode_pull_contact(contact, joint, world, step, index)) {
+            if (sprag_ode_pull_contact(contact, joint, world, step, stiffness, index, &oddity)) {
+                note_oddity(pulled, joint, oddity);
                 pulled->penetration = fmax(pulled->penetration, -contact->gap);
                 pulled->contact_joint[problem->contacts++] = joint;
             } else {
@@ -119,7 +130,8 @@ static void pull_bodies(ode_problem *pulled, dWorldID world, dReal step)
 }
 
 sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_island *island,
-                            dReal step, ode_memory *memory, sprag_scratch *scratch)
+                            dReal step, const ode_stiffness *stiffness, ode_memory *memory,
+                            sprag_scratch *scratch)
 {
     *pulled = (ode_problem){.island = *island, .problem = {.step = step, .bodies = island->bodies}};
     for (int i = 0; i < island->bodies; i++) {
@@ -135,7 +147,7 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
         return SPRAG_NO_MEMORY;
     }
     save_forces(pulled);
-    pull_joints(pulled, world, step, &index, memory);
+    pull_joints(pulled, world, step, stiffness, &index, memory);
     if (memory) {
         sprag_ode_recall_contacts(memory, pulled->contact_joint, pulled->contact,
                                   pulled->problem.contacts);

@@ -12,7 +12,7 @@
 
 #include "plugin/plugin.h"
 
-typedef enum kind { METHOD, REAL, INTEGER } kind;
+typedef enum kind { METHOD, REAL, INTEGER, SCHEME } kind;
 
 typedef struct option {
     const char *name;
@@ -25,8 +25,18 @@ typedef struct option {
 
 #define AT(field) offsetof(settings, field)
 
+// In the order of sprag_stribeck_scheme.
+static const char *const schemes[] = {"two-way", "one-way"};
+
+enum { SCHEMES = sizeof schemes / sizeof schemes[0] };
+
 static const option options[] = {
     {"method", METHOD, AT(method), 0, 0, "", "what steps the world, from the list below"},
+    {"stribeck.scheme", SCHEME, AT(stribeck.scheme), 0, 0, "",
+     "two-way: normal forces and friction together; one-way: friction under known ones"},
+    {"stribeck.stiffness", REAL, AT(stiffness.stiffness), 0, 1e15, "N/m",
+     "of contacts without an ERP or CFM of their own, by Hunt and Crossley's law; 0: ODE's"},
+    {"stribeck.dissipation", REAL, AT(stiffness.dissipation), 0, 1e6, "s/m", "of that law"},
     {"stribeck.stiction_tolerance", REAL, AT(stribeck.stiction_tolerance), 0, 1, "m/s",
      "slip speed that counts as sticking, of contacts that slide; 0: 1/1000 of the change in a "
      "step"},
@@ -254,11 +264,28 @@ static bool read_method(const method **to, slice value, char *message)
     return true;
 }
 
+static bool read_scheme(const option *o, int *to, slice value, char *message)
+{
+    for (int i = 0; i < SCHEMES; i++) {
+        if (is(value, schemes[i])) {
+            *to = i;
+            return true;
+        }
+    }
+    char text[NAME_MAX_LENGTH + 4];
+    snprintf(message, MESSAGE_MAX, "%s=%s is no scheme; there are %s and %s", o->name,
+             shown(value, text), schemes[0], schemes[1]);
+    return false;
+}
+
 static bool read_value(settings *s, const option *o, slice value, char *message)
 {
     void *field = (char *)s + o->offset;
     if (o->kind == METHOD) {
         return read_method(field, value, message);
+    }
+    if (o->kind == SCHEME) {
+        return read_scheme(o, field, value, message);
     }
     char text[NAME_MAX_LENGTH + 1] = "";
     double number;
@@ -337,12 +364,15 @@ static void print_default(const settings *s, const option *o, char text[CELL_MAX
     case INTEGER:
         snprintf(text, CELL_MAX, "%d", *(const int *)field);
         break;
+    case SCHEME:
+        snprintf(text, CELL_MAX, "%s", schemes[*(const int *)field]);
+        break;
     }
 }
 
 static void print_range(const option *o, char text[CELL_MAX])
 {
-    if (o->kind == METHOD) {
+    if (o->kind == METHOD || o->kind == SCHEME) {
         text[0] = '\0';
         return;
     }

@@ -41,6 +41,7 @@ const method *method_find(const char *name, size_t length);
 struct settings {
     const method *method;
     sprag_stribeck_options stribeck;
+    ode_stiffness stiffness;
 };
 
 enum { MESSAGE_MAX = 256 };

@@ -46,22 +46,71 @@ typedef struct sprag_world_statistics {
     char phase;     // worst phase that an island needed: '-' none had a contact or row, 'A' direct,
                     // 'B' polished, 'C' continued, 'D' lagged, 'F' fallen back to ODE
     int iterations; // Newton iterations, sum
-    int factorizations; // sum
-    double residual;    // momentum, relative to the island's impulses, largest
-    double penetration; // m, largest
-    double bound_error; // |friction bound used - mu * normal force| / max(mu * normal force),
-                        // largest; not 0 after phase 'D' only
-    double stiction;    // m/s, largest stiction tolerance used
-    double pull_us, solve_us, push_us; // microseconds of the last step
-    long steps;                        // steps so far
-    long fallbacks;                    // islands that ODE had to step, so far
-    long bad_forces; // bodies whose force was not finite, or too large, and was taken as zero, so
-                     // far
-    long held;       // bodies left where they were because their state was not finite, so far
+    int factorizations;    // sum
+    double residual;       // momentum, relative to the island's impulses, largest
+    double penetration;    // m, largest
+    double bound_error;    // |friction bound used - mu * normal force| / max(mu * normal force),
+                           // largest; not 0 only after phase 'D' and of the one-way scheme
+    double stiction;       // m/s, largest stiction tolerance used
+    double stiction_least; // m/s
+    double stiffness_least, stiffness_most; // N/m, effective, of the contacts' normals
+    double damping_least, damping_most;     // N s/m, likewise
+    double pull_us, solve_us, push_us;      // microseconds of the last step
+    long steps;                             // steps so far
+    long fallbacks;                         // islands that ODE had to step, so far
+    long bad_forces;   // bodies whose force was not finite, or too large, and was taken as zero, so
+                       // far
+    long held;         // bodies left where they were because their state was not finite, so far
+    long odd_surfaces; // contacts whose physical parameters contradict ODE's or are no numbers, so
+                       // far
 } sprag_world_statistics;
 
 // Fills in *statistics. Returns 1, or 0 when sprag has not stepped this world (then all is zero).
 SPRAG_API int sprag_world_stats(dWorldID world, sprag_world_statistics *statistics);
+
+// ---- Physical parameters of one contact, for method=stribeck
+//
+// To be set after surface.mode has been assigned, before dJointCreateContact. They are inline: a
+// program that sets them needs nothing but this header, and under stock ODE, which ignores these
+// bits and reads the fields under bits of its own only, the contact is as if they had not been set.
+// Each takes the place of ODE's parameter in the same field, whose bit it clears; where that bit is
+// set again afterwards, ODE's parameter counts, and sprag says so once. A value that is negative or
+// not finite counts as not set, likewise.
+
+enum {
+    SPRAG_CONTACT_STIFFNESS = 0x10000,   // value in soft_cfm
+    SPRAG_CONTACT_DISSIPATION = 0x20000, // in soft_erp
+    SPRAG_CONTACT_STICTION = 0x40000     // in motionN
+};
+
+// Normal force stiffness x (1 - dissipation vn), x: m of overlap, vn: m/s of separation, both at
+// the end of the step, and never negative (Hunt and Crossley): in place of ERP and CFM, of the
+// contact surface layer and of the largest correcting velocity. stiffness: N/m; 0: ODE's ERP and
+// CFM, also in a world with stribeck.stiffness. What is stiffer than 1e6 m / step^2, m being the
+// mass that the contact moves, counts as that; the statistics tell what was in effect. A contact
+// that bounces (dContactBounce, faster than bounce_vel) does so by ODE's law, as does an island
+// that falls back to ODE.
+static inline void sprag_surface_set_stiffness(dSurfaceParameters *surface, dReal stiffness)
+{
+    surface->mode =
+        (surface->mode & ~(dContactSoftCFM | dContactSoftERP)) | SPRAG_CONTACT_STIFFNESS;
+    surface->soft_cfm = stiffness;
+}
+
+// dissipation: s/m. Without it, or a stiffness, that of the world.
+static inline void sprag_surface_set_dissipation(dSurfaceParameters *surface, dReal dissipation)
+{
+    surface->mode =
+        (surface->mode & ~(dContactSoftCFM | dContactSoftERP)) | SPRAG_CONTACT_DISSIPATION;
+    surface->soft_erp = dissipation;
+}
+
+// tolerance: m/s, slip that counts as sticking, at rest and in motion; 0: as the options say.
+static inline void sprag_surface_set_stiction(dSurfaceParameters *surface, dReal tolerance)
+{
+    surface->mode = (surface->mode & ~dContactMotionN) | SPRAG_CONTACT_STICTION;
+    surface->motionN = tolerance;
+}
 
 // "0.1.0"
 SPRAG_API const char *sprag_version(void);

@@ -12,6 +12,11 @@
 
 #include "plugin/plugin.h"
 
+_Static_assert((int)SPRAG_CONTACT_STIFFNESS == (int)ODE_SURFACE_STIFFNESS &&
+                   (int)SPRAG_CONTACT_DISSIPATION == (int)ODE_SURFACE_DISSIPATION &&
+                   (int)SPRAG_CONTACT_STICTION == (int)ODE_SURFACE_STICTION,
+               "the header and the adapter name the same bits");
+
 const method methods[] = {
     {"stribeck", "implicit Stribeck: compliant contact, true Coulomb cone, coupled solve", true,
      false, STOCK_STEP},
@@ -49,6 +54,21 @@ static void draw_as_quick_step(dWorldID id, int rows)
     }
 }
 
+// Least and most of the islands that have contacts.
+static void count_contacts(sprag_world_statistics *s, int contacts, const sprag_stats *stats)
+{
+    bool first = s->contacts == contacts;
+    if (contacts > 0) {
+        double least = stats->stiction_least;
+        s->stiction_least = first ? least : fmin(s->stiction_least, least);
+        s->stiffness_least =
+            first ? stats->stiffness[0] : fmin(s->stiffness_least, stats->stiffness[0]);
+        s->damping_least = first ? stats->damping[0] : fmin(s->damping_least, stats->damping[0]);
+        s->stiffness_most = fmax(s->stiffness_most, stats->stiffness[1]);
+        s->damping_most = fmax(s->damping_most, stats->damping[1]);
+    }
+}
+
 static void count_island(sprag_world_statistics *s, const ode_problem *pulled,
                          const sprag_stats *stats)
 {
@@ -61,6 +81,7 @@ static void count_island(sprag_world_statistics *s, const ode_problem *pulled,
     s->residual = fmax(s->residual, stats->residual);
     s->bound_error = fmax(s->bound_error, stats->bound_error);
     s->stiction = fmax(s->stiction, stats->stiction);
+    count_contacts(s, pulled->problem.contacts, stats);
     if (stats->phase != '-' && stats->phase > s->phase) {
         s->phase = stats->phase;
     }
@@ -107,6 +128,20 @@ static void ignore_forces(world_state *w, dBodyID culprit, int bodies)
     }
 }
 
+static void warn_of_surface(world_state *w, const ode_problem *pulled)
+{
+    dBodyID body[2] = {dJointGetBody(pulled->odd_surface, 0),
+                       dJointGetBody(pulled->odd_surface, 1)};
+    if (w->statistics.odd_surfaces == 0) {
+        report_once("sprag: world %d, at %g s: the surface of the contact between bodies %p (data "
+                    "%p) and %p (data %p) %s. Further ones are only counted.",
+                    w->number, w->statistics.time, (void *)body[0],
+                    body[0] ? dBodyGetData(body[0]) : NULL, (void *)body[1],
+                    body[1] ? dBodyGetData(body[1]) : NULL, pulled->oddity);
+    }
+    w->statistics.odd_surfaces += pulled->odd_surfaces;
+}
+
 // An island without joints is one body.
 static void step_free(world_state *w, const ode_island *island, dReal step)
 {
@@ -124,7 +159,8 @@ static bool step_island(world_state *w, const ode_island *island, dReal step, st
     ode_problem pulled;
     sprag_stats stats = {.phase = '-'};
     double start = now_us();
-    sprag_result result = sprag_ode_pull(&pulled, w->id, island, step, w->memory, &w->scratch);
+    sprag_result result = sprag_ode_pull(&pulled, w->id, island, step, &w->settings.stiffness,
+                                         w->memory, &w->scratch);
     double pull_end = now_us();
     s->pull_us += pull_end - start;
     if (pulled.unusable) {
@@ -133,6 +169,9 @@ static bool step_island(world_state *w, const ode_island *island, dReal step, st
     }
     if (pulled.bad_forces) {
         ignore_forces(w, pulled.bad_force, pulled.bad_forces);
+    }
+    if (pulled.odd_surfaces) {
+        warn_of_surface(w, &pulled);
     }
     if (result == SPRAG_OK) {
         result = sprag_stribeck_solve(&pulled.problem, &w->settings.stribeck, &w->scratch,
@@ -160,7 +199,8 @@ static void start_statistics(world_state *w, dReal step)
                                   .steps = s->steps + 1,
                                   .fallbacks = s->fallbacks,
                                   .bad_forces = s->bad_forces,
-                                  .held = s->held};
+                                  .held = s->held,
+                                  .odd_surfaces = s->odd_surfaces};
 }
 
 bool step_islands(world_state *w, const ode_islands *islands, dReal step, stock called)

@@ -138,6 +138,17 @@ static void prepare_cones(sprag_system *system, const island *island, const spra
     }
 }
 
+// Hunt and Crossley's law, no stiffer than rounding lets it be.
+static void set_stiffness(sprag_point *point, const sprag_contact *contact, double step,
+                          double soft)
+{
+    double stiffest = soft > 0 ? 1 / (step * step * soft) : 0; // 0: nothing can move
+    point->law = SPRAG_HUNT_CROSSLEY;
+    point->stiffness = fmin(contact->stiffness, stiffest);
+    point->dissipation = contact->dissipation;
+    point->penetration = -contact->gap;
+}
+
 static void prepare_point(sprag_system *system, const island *island, int i, int cone)
 {
     static const double least = 1e-6;
@@ -161,12 +172,17 @@ static void prepare_point(sprag_system *system, const island *island, int i, int
                                stencil->jacobian[1][SPRAG_NORMAL]);
     // Sinking grows with the load and with the square of the step: the heaviest body of the island
     // bounds it, and what a body falls in a step, relative to its size.
-    double fall = island->change * system->step, share = contact->softening;
+    double unit = fmin(w, 4 / island->heaviest), share = contact->softening;
+    double fall = island->change * system->step;
     if (lever > 0 && fall > 0.01 * lever) {
         share *= 0.01 * lever / fall;
     }
-    double soft = fmax(island->softness * share, least) * fmin(w, 4 / island->heaviest);
+    double soft = fmax(island->softness * share, least) * unit;
     point->yield = yield_of(contact->compliance / system->step, soft, w);
+    if (contact->stiffness > 0) {
+        set_stiffness(point, contact, system->step, least * unit);
+        system->curved = true;
+    }
     for (int k = 0; k < 3; k++) {
         point->guess[k] = contact->guess[k] * system->step;
     }
@@ -263,4 +279,37 @@ sprag_result sprag_island_prepare(sprag_system *system, const sprag_problem *pro
     }
     *node_of = island.node_of;
     return SPRAG_OK;
+}
+
+static void widen(double range[2], double x)
+{
+    range[0] = x < range[0] ? x : range[0];
+    range[1] = x > range[1] ? x : range[1];
+}
+
+// A spring that takes back erp x0 / step, x0 the overlap before the step and x after it:
+//     f = (erp x0 / step - vn) / (step yield),  x0 = x + step vn
+//       = erp / (step^2 yield) x - (1 - erp) / (step yield) vn
+void sprag_island_effective(const sprag_system *system, const sprag_problem *problem,
+                            double stiffness[2], double damping[2])
+{
+    double rate = 1 / system->step;
+    stiffness[0] = damping[0] = INFINITY;
+    stiffness[1] = damping[1] = 0;
+    for (int i = 0; i < system->points; i++) {
+        const sprag_point *point = &system->point[i];
+        const sprag_contact *contact = &problem->contact[i];
+        if (contact->stiffness > 0 && point->inverse_mass > 0) {
+            double overlap = contact->gap < 0 ? -contact->gap : 0;
+            widen(stiffness, point->stiffness);
+            widen(damping, point->stiffness * contact->dissipation * overlap);
+        } else if (point->inverse_mass > 0) {
+            double hard = rate / point->yield;
+            widen(stiffness, contact->erp * rate * hard);
+            widen(damping, contact->erp < 1 ? (1 - contact->erp) * hard : 0);
+        }
+    }
+    if (isinf(stiffness[0])) {
+        stiffness[0] = damping[0] = 0;
+    }
 }

@@ -12,4 +12,9 @@ sprag_result sprag_island_prepare(sprag_system *system, const sprag_problem *pro
                                   double softness, double row_softness, sprag_scratch *scratch,
                                   int **node_of);
 
+// What the normals of the contacts are in physical terms: least and most of what a force N/m more
+// deep, and N s/m faster, they give. Without a contact that anything can move: 0.
+void sprag_island_effective(const sprag_system *system, const sprag_problem *problem,
+                            double stiffness[2], double damping[2]);
+
 #endif

@@ -8,6 +8,10 @@
 // impulse, or a force. Its profile m is smooth, s / sqrt(1 + s^2) with s = |u| / stiction, or the
 // quadratic one of arXiv 1909.05700: s (2 - s) up to s = 1, then 1, with s softened at rest. Both
 // keep the true cone.
+//
+// Every normal law falls, or stays, as the normal velocity grows (Hunt and Crossley's as a product
+// of two factors that do, and are not negative, for any stiffness and dissipation): with frozen
+// friction bounds the momentum balance is the gradient of a convex function, whatever the law.
 #ifndef SPRAG_LAWS_H
 #define SPRAG_LAWS_H
 

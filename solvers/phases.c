@@ -314,12 +314,19 @@ static bool refine(sprag_phases *w)
     return false;
 }
 
-static double largest_tolerance(const sprag_phases *w, double stiction)
+static void tell_tolerances(sprag_phases *w, double stiction)
 {
-    for (int c = 0; c < w->system->cones; c++) {
-        stiction = fmax(stiction, w->system->cone[c].stiction);
+    double least = INFINITY, most = stiction;
+    for (int i = 0; i < w->system->points; i++) {
+        const sprag_point *point = &w->system->point[i];
+        for (int c = point->cone; c < point->cone + point->cones; c++) {
+            double own = w->system->cone[c].stiction;
+            least = own < least ? own : least;
+            most = own > most ? own : most;
+        }
     }
-    return stiction;
+    w->stats.stiction = most;
+    w->stats.stiction_least = fmin(fmax(least, stiction), most);
 }
 
 static bool goes_on(sprag_result result)
@@ -385,7 +392,7 @@ sprag_result sprag_phases_run(sprag_phases *w)
     if (result == SPRAG_OK && coupled && w->finest < w->stiction) {
         refined = refine(w);
     }
-    w->stats.stiction = largest_tolerance(w, refined ? w->finest : w->stiction);
+    tell_tolerances(w, refined ? w->finest : w->stiction);
     return result;
 }
 

@@ -1,6 +1,7 @@
 // The check of a problem, entry by entry, and what follows from its geometry alone.
 #include "solvers/problem.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "solvers/linalg.h"
@@ -13,6 +14,11 @@ static bool finite_all(const double *x, int n)
         }
     }
     return true;
+}
+
+static bool is_size(double x)
+{
+    return x >= 0 && x <= DBL_MAX;
 }
 
 static bool bodies_exist(const int body[2], int bodies)
@@ -75,6 +81,15 @@ static const char *contact_fault(const sprag_contact *contact, int bodies)
     }
     if (!(contact->softening >= 0) || !(contact->softening <= 1)) {
         return "its softening is not between 0 and 1";
+    }
+    if (!is_size(contact->erp)) {
+        return "its erp is not a finite number >= 0";
+    }
+    if (!is_size(contact->stiffness) || !is_size(contact->dissipation)) {
+        return "its stiffness or dissipation is not a finite number >= 0";
+    }
+    if (!is_size(contact->stiction)) {
+        return "its stiction tolerance is not a finite number >= 0";
     }
     if (!friction_is_good(&contact->slide) || !friction_is_good(&contact->roll) ||
         !friction_is_good(&contact->spin)) {

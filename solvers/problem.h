@@ -34,6 +34,13 @@ typedef struct sprag_contact {
     double bias;          // m/s, normal velocity at which the contact is free of force
     double compliance;    // m/s per N, what the normal velocity yields to the normal force
     double softening;     // share of the solver's softness that it may be given, 0 to 1
+    double erp;           // share of the overlap that bias takes back in a step: makes a stiffness
+                          // of the compliance in the statistics, and nothing else
+    double stiffness;     // N/m, k of Hunt and Crossley's law for the normal force,
+                          // k max(0, 1 - d u) max(0, -gap - step u), u = normal velocity - bias;
+                          // 0: compliance and softening hold
+    double dissipation;   // s/m, d of that law
+    double stiction;      // m/s, slip that counts as sticking; 0: the solver's choice
     sprag_friction slide; // along the tangents
     sprag_friction roll;  // about the tangents
     sprag_friction spin;  // about the normal: entry 0

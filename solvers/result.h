@@ -40,7 +40,10 @@ typedef struct sprag_stats {
     int factorizations;
     double residual;    // momentum, relative to the impulses of the island
     double bound_error; // largest |friction bound used - mu fn| / largest mu fn; 0 but for 'D'
-    double stiction;    // m/s, stiction tolerance used
+    double stiction;    // m/s, stiction tolerance used, largest
+    double stiction_least;
+    double stiffness[2]; // N/m, effective, of the contacts' normals: least, most; 0: no contact
+    double damping[2];   // N s/m, likewise
 } sprag_stats;
 
 SPRAG_END_C

@@ -5,6 +5,7 @@
 
 #include "solvers/island.h"
 #include "solvers/linalg.h"
+#include "solvers/oneway.h"
 #include "solvers/phases.h"
 
 sprag_stribeck_options sprag_stribeck_defaults(void)
@@ -60,7 +61,8 @@ static double slip_of(const sprag_system *system, int point, const sprag_cone *c
 
 // A thousandth of its own slip before the step, within bounds: a contact at rest creeps by the
 // lower one, also where bodies move together, and one that slides costs no more than the upper.
-static void give_stiction(sprag_system *system, const speeds *speeds)
+// What a contact asks for it gets.
+static void give_stiction(sprag_system *system, const sprag_problem *problem, speeds *speeds)
 {
     double fastest = 0;
     sprag_system_place(system, system->start);
@@ -72,9 +74,14 @@ static void give_stiction(sprag_system *system, const speeds *speeds)
         }
     }
     double least = fmax(speeds->at_rest, 1e-6 * fastest);
-    for (int c = 0; c < system->cones; c++) {
-        double own = 1e-3 * system->cone[c].stiction;
-        system->cone[c].stiction = fmin(fmax(own, least), speeds->moving);
+    for (int i = 0; i < system->points; i++) {
+        const sprag_point *point = &system->point[i];
+        double asked = problem->contact[i].stiction;
+        for (int c = point->cone; c < point->cone + point->cones; c++) {
+            double own = 1e-3 * system->cone[c].stiction;
+            system->cone[c].stiction = asked > 0 ? asked : fmin(fmax(own, least), speeds->moving);
+        }
+        speeds->at_rest = asked > 0 ? fmin(speeds->at_rest, asked) : speeds->at_rest;
     }
 }
 
@@ -145,13 +152,13 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     if (result != SPRAG_OK) {
         return result;
     }
-    give_stiction(&system, &speeds);
+    give_stiction(&system, problem, &speeds);
     sprag_phases w = settings(&speeds, options);
     if (sprag_phases_take(&w, &system, scratch) != SPRAG_OK) {
         return SPRAG_NO_MEMORY;
     }
     if (problem->contacts || problem->rows) {
-        result = sprag_phases_run(&w);
+        result = options->scheme == SPRAG_ONE_WAY ? sprag_oneway_run(&w) : sprag_phases_run(&w);
     } else {
         memcpy(w.v, system.free, (size_t)system.size * sizeof *w.v);
     }
@@ -162,6 +169,7 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
         write_solution(&w, problem, node_of, solution);
     }
     if (stats) {
+        sprag_island_effective(&system, problem, w.stats.stiffness, w.stats.damping);
         *stats = w.stats;
     }
     return result;

@@ -13,7 +13,12 @@
 #include "solvers/result.h"
 #include "solvers/scratch.h"
 
+// Two-way: normal forces and friction at the same velocity. One-way: friction under normal forces
+// that are known before (oneway.h).
+typedef enum sprag_stribeck_scheme { SPRAG_TWO_WAY, SPRAG_ONE_WAY } sprag_stribeck_scheme;
+
 typedef struct sprag_stribeck_options {
+    int scheme;                // sprag_stribeck_scheme
     double stiction_tolerance; // m/s; slip that counts as sticking, of contacts that slide; 0:
                                // 1/1000 of what the step changes, or 1e-5 of the fastest speed
     double stiction_at_rest;   // m/s; the same of contacts at rest; 0: 1e-5 of the one above

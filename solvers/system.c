@@ -243,7 +243,7 @@ bool sprag_system_cone_slip(const sprag_system *system, int i, int c, double sti
         double after = sprag_normal_impulse(system, point, end, NULL);
         bound = before > after ? before : after;
     }
-    if (isinf(cone->coefficient) || bound == 0) {
+    if (isinf(cone->coefficient) || cone->coefficient == 0 || bound == 0) {
         return false;
     }
     double slips = cone->slip_yield * cone->coefficient * bound;

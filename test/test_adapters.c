@@ -42,7 +42,7 @@ static pull pull_island(dWorldID world, size_t which, ode_memory *memory)
     pull p = {0};
     ck_assert(sprag_ode_find_islands(world, step, false, &p.islands));
     p.island = island_at(&p.islands, which);
-    p.result = sprag_ode_pull(&p.ode, world, &p.island, step, memory, &p.scratch);
+    p.result = sprag_ode_pull(&p.ode, world, &p.island, step, NULL, memory, &p.scratch);
     return p;
 }
 

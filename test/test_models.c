@@ -227,6 +227,50 @@ START_TEST(measures_are_good)
 }
 END_TEST
 
+static const figure minute[] = {
+    {"slope", "drift from 1 s on", 0, 1e-6}, // 73 % of the cone
+    {"gripper", "slip from 1 s on", 0, 1e-6},
+    {"stack-geometric", "penetration", 0, 1e-5},
+    {"stack-heavy-top", "penetration", 0, 1e-5},
+    {"stack-geometric", "creep from 1 s on", 0, 1e-6},
+    {"stack-heavy-top", "creep from 1 s on", 0, 1e-6},
+};
+
+// What is at rest for as long as anyone watches, at 10 ms.
+START_TEST(rests_for_a_minute)
+{
+    const figure *f = &minute[_i];
+    run r = run_model(f->model, "method=stribeck", 6000);
+    int found = 0;
+    ck_assert_double_eq(r.scene.step, 0.01);
+    for (int i = 0; i < r.measures; i++) {
+        if (!strcmp(r.measure[i].name, f->measure)) {
+            ck_assert_double_eq_tol(r.measure[i].value, f->exact, f->good);
+            found++;
+        }
+    }
+    ck_assert_int_eq(found, 1);
+    ck_assert_int_eq(r.statistics.fallbacks, 0);
+    end_run(&r);
+}
+END_TEST
+
+// Where friction does not change normal forces much, one way is as good as two.
+START_TEST(one_way_is_good_too)
+{
+    static const char *const name[] = {"slope", "push", "slide", "gripper", "stack", "heavy"};
+    run r = run_model(name[_i], "method=stribeck,stribeck.scheme=one-way", 0);
+    for (int i = 0; i < r.measures; i++) {
+        const sprag_measure *m = &r.measure[i];
+        if (!isnan(m->good)) {
+            ck_assert_double_eq_tol(m->value, isnan(m->exact) ? 0 : m->exact, m->good);
+        }
+    }
+    ck_assert_int_eq(r.statistics.fallbacks, 0);
+    end_run(&r);
+}
+END_TEST
+
 // The stacks come to rest, in the plane: their bodies do not turn or move sideways.
 START_TEST(stacks_stay_upright)
 {
@@ -322,6 +366,8 @@ int main(void)
     tcase_add_loop_test(every, gives_the_same_bits_twice, 0, models);
     tcase_add_loop_test(ours, solves_it_all_and_makes_no_energy, 0, models);
     tcase_add_loop_test(ours, measures_are_good, 0, JUDGED);
+    tcase_add_loop_test(ours, rests_for_a_minute, 0, (int)(sizeof minute / sizeof minute[0]));
+    tcase_add_loop_test(ours, one_way_is_good_too, 0, 6);
     tcase_add_loop_test(ours, stacks_stay_upright, 0, 4);
     tcase_add_test(ours, push_at_45_degrees_is_its_own_mirror_image);
     tcase_add_test(names, finds_models_by_name);

@@ -188,6 +188,10 @@ START_TEST(reads_options)
         "stribeck.max_continuation=0",
         "stribeck.lagged_passes=10000",
         "stribeck.direct_work=1e15",
+        "stribeck.scheme=one-way",
+        "stribeck.scheme = two-way",
+        "stribeck.stiffness=1e6,stribeck.dissipation=0.1",
+        "stribeck.stiffness=0,stribeck.dissipation=0",
         "method=ode\n,\tmethod=stribeck\n",
     };
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
@@ -233,6 +237,14 @@ static const bad_option bad_options[] = {
     {"stribeck.row_softness=0", "stribeck.row_softness"},
     {"stribeck.stiction_tolerance=1.1", "stribeck.stiction_tolerance"},
     {"stribeck.tolerance=1e-3=2", "1e-3=2"},
+    {"stribeck.scheme=both", "stribeck.scheme=both is no scheme; there are two-way and one-way"},
+    {"stribeck.scheme=", "is no scheme"},
+    {"stribeck.scheme=1", "is no scheme"},
+    {"scheme=one-way", "did you mean stribeck.scheme?"},
+    {"stribeck.stiffness=-1", "stribeck.stiffness=-1 is out of range"},
+    {"stribeck.stiffness=1e16", "out of range"},
+    {"stribeck.stifness=1", "did you mean stribeck.stiffness?"},
+    {"stribeck.dissipation=-0.1", "stribeck.dissipation=-0.1 is out of range"},
     {"nonsense", "nonsense"},
     {"a=b", "\"a\""},
     {"methodmethodmethodmethodmethodmethodmethodmethodmethodmethod=1", "..."},
@@ -255,7 +267,9 @@ END_TEST
 static bool settings_equal(const settings *a, const settings *b)
 {
     const sprag_stribeck_options *x = &a->stribeck, *y = &b->stribeck;
-    return a->method == b->method && x->stiction_tolerance == y->stiction_tolerance &&
+    return a->method == b->method && a->stiffness.stiffness == b->stiffness.stiffness &&
+           a->stiffness.dissipation == b->stiffness.dissipation && x->scheme == y->scheme &&
+           x->stiction_tolerance == y->stiction_tolerance &&
            x->stiction_at_rest == y->stiction_at_rest && x->tolerance == y->tolerance &&
            x->softness == y->softness && x->row_softness == y->row_softness &&
            x->max_iterations == y->max_iterations && x->max_continuation == y->max_continuation &&
@@ -270,7 +284,8 @@ START_TEST(takes_a_string_whole_or_not_at_all)
     const settings before = settings_defaults();
     settings after = before;
     snprintf(string, sizeof string,
-             "method=ode-quick,stribeck.softness=0.5,%s,stribeck.tolerance=0.05",
+             "method=ode-quick,stribeck.softness=0.5,stribeck.stiffness=7,stribeck.scheme=one-way,"
+             "%s,stribeck.tolerance=0.05",
              bad_options[_i].string);
     ck_assert(!settings_read(&after, string, message));
     ck_assert(settings_equal(&after, &before));
@@ -323,7 +338,7 @@ START_TEST(help_lists_the_defaults)
             found++;
         }
     }
-    ck_assert_int_eq(found, 11);
+    ck_assert_int_eq(found, 14);
     fclose(file);
     free(text);
 }

@@ -71,6 +71,9 @@ typedef struct fault {
 #define GAP "its gap, bias or force guess is not finite"
 #define COMPLIANCE "its compliance is not a finite number >= 0"
 #define SOFTENING "its softening is not between 0 and 1"
+#define ERP "its erp is not a finite number >= 0"
+#define STIFFNESS "its stiffness or dissipation is not a finite number >= 0"
+#define STICTION "its stiction tolerance is not a finite number >= 0"
 #define FRICTION "its friction has a negative or non-finite entry"
 #define JACOBIAN "its jacobian or bias is not finite"
 #define BOUNDS "its bounds are not in order"
@@ -108,6 +111,14 @@ static const fault faults[] = {
     {"contact 1: " SOFTENING, AT(contact[1].softening), -0.1},
     {"contact 1: " SOFTENING, AT(contact[1].softening), 1.1},
     {"contact 1: " SOFTENING, AT(contact[1].softening), NAN},
+    {"contact 0: " ERP, AT(contact[0].erp), -0.2},
+    {"contact 1: " ERP, AT(contact[1].erp), NAN},
+    {"contact 0: " STIFFNESS, AT(contact[0].stiffness), -1e6},
+    {"contact 1: " STIFFNESS, AT(contact[1].stiffness), INFINITY},
+    {"contact 0: " STIFFNESS, AT(contact[0].dissipation), -0.1},
+    {"contact 1: " STIFFNESS, AT(contact[1].dissipation), NAN},
+    {"contact 0: " STICTION, AT(contact[0].stiction), -1e-4},
+    {"contact 1: " STICTION, AT(contact[1].stiction), INFINITY},
     {"contact 0: " FRICTION, AT(contact[0].slide.coefficient[0]), -0.1},
     {"contact 0: " FRICTION, AT(contact[0].slide.coefficient[1]), NAN},
     {"contact 0: " FRICTION, AT(contact[0].slide.velocity[1]), INFINITY},
@@ -177,6 +188,10 @@ static const fault limits[] = {
     {"no force expected", AT(contact[0].guess[0]), 0},
     {"compliant", AT(contact[0].compliance), 1e9},
     {"rigid", AT(contact[0].softening), 0},
+    {"stiff", AT(contact[0].stiffness), 1e12},
+    {"dissipative", AT(contact[0].dissipation), 1e3},
+    {"sticky", AT(contact[0].stiction), 1},
+    {"lifted at once", AT(contact[0].erp), 1},
     {"never slips", AT(contact[0].slide.coefficient[0]), INFINITY},
     {"never rolls", AT(contact[0].roll.coefficient[1]), INFINITY},
     {"frame as a float has it", AT(contact[1].frame[0][0]), (double)0.6f},
