@@ -23,7 +23,8 @@ enum { ROW_MAX = 1024, SAID_MAX = 64 };
 
 static const char header[] =
     "process,world,method,time,step,bodies,islands,contacts,rows,dropped,phase,iterations,"
-    "factorizations,residual,penetration,bound_error,stiction,stiction_least,stiffness_least,"
+    "factorizations,sweeps,residual,penetration,bound_error,stiction,stiction_least,stiffness_"
+    "least,"
     "stiffness_most,damping_least,damping_most,fallbacks,bad_forces,held,odd_surfaces,pull_us,"
     "solve_us,push_us\n";
 
@@ -142,17 +143,18 @@ static size_t print_row(char *row, const world_state *world)
                              world->settings.method->name, s->time, s->step);
     if (length < ROW_MAX && !world->settings.method->ours) {
         length += print_point(row + length, (size_t)(ROW_MAX - length),
-                              ",,,,,,,,,,,,,,,,,,,,,,%.2f,\n", s->solve_us);
+                              ",,,,,,,,,,,,,,,,,,,,,,,%.2f,\n", s->solve_us);
     } else if (length < ROW_MAX) {
-        length += print_point(
-            row + length, (size_t)(ROW_MAX - length),
-            "%d,%d,%d,%d,%d,%c,%d,%d,%.4g,%.6g,%.4g,%.4g,%.4g,%.6g,%.6g,%.6g,%.6g,%ld,%ld,%ld,%ld,"
-            "%.2f,%.2f,%.2f\n",
-            s->bodies, s->islands, s->contacts, s->rows, s->dropped, s->phase ? s->phase : '-',
-            s->iterations, s->factorizations, s->residual, s->penetration, s->bound_error,
-            s->stiction, s->stiction_least, s->stiffness_least, s->stiffness_most, s->damping_least,
-            s->damping_most, s->fallbacks, s->bad_forces, s->held, s->odd_surfaces, s->pull_us,
-            s->solve_us, s->push_us);
+        length += print_point(row + length, (size_t)(ROW_MAX - length),
+                              "%d,%d,%d,%d,%d,%c,%d,%d,%d,%.4g,%.6g,%.4g,%.4g,%.4g,%.6g,%.6g,%.6g,%"
+                              ".6g,%ld,%ld,%ld,%ld,"
+                              "%.2f,%.2f,%.2f\n",
+                              s->bodies, s->islands, s->contacts, s->rows, s->dropped,
+                              s->phase ? s->phase : '-', s->iterations, s->factorizations,
+                              s->sweeps, s->residual, s->penetration, s->bound_error, s->stiction,
+                              s->stiction_least, s->stiffness_least, s->stiffness_most,
+                              s->damping_least, s->damping_most, s->fallbacks, s->bad_forces,
+                              s->held, s->odd_surfaces, s->pull_us, s->solve_us, s->push_us);
     }
     return length < ROW_MAX ? (size_t)length : ROW_MAX - 1;
 }

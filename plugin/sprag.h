@@ -44,10 +44,12 @@ typedef struct sprag_world_statistics {
     int rows;       // scalar equations of the other joints
     int dropped;    // contacts without a usable normal, left out
     char phase;     // worst phase that an island needed: '-' none had a contact or row, 'A' direct,
-                    // 'B' polished, 'C' continued, 'D' lagged, 'F' fallen back to ODE
+                    // 'B' polished, 'C' continued, 'D' lagged, 'E' swept, 'F' fallen back to ODE
     int iterations; // Newton iterations, sum
     int factorizations;    // sum
-    double residual;       // momentum, relative to the island's impulses, largest
+    int sweeps;            // Gauss-Seidel sweeps, sum
+    double residual;       // momentum, relative to the island's impulses, largest; after phase 'E'
+                           // what the last sweep changed
     double penetration;    // m, largest
     double bound_error;    // |friction bound used - mu * normal force| / max(mu * normal force),
                            // largest; not 0 only after phase 'D' and of the one-way scheme

@@ -78,6 +78,7 @@ static void count_island(sprag_world_statistics *s, const ode_problem *pulled,
     s->penetration = fmax(s->penetration, pulled->penetration);
     s->iterations += stats->iterations;
     s->factorizations += stats->factorizations;
+    s->sweeps += stats->sweeps;
     s->residual = fmax(s->residual, stats->residual);
     s->bound_error = fmax(s->bound_error, stats->bound_error);
     s->stiction = fmax(s->stiction, stats->stiction);
@@ -153,6 +154,19 @@ static void step_free(world_state *w, const ode_island *island, dReal step)
     }
 }
 
+// dWorldQuickStep is called where a step must not take long: large islands are swept, as often as
+// QuickStep would have iterated if that is more, and nothing comes after.
+static sprag_stribeck_options options_for(const world_state *w, stock called)
+{
+    sprag_stribeck_options options = w->settings.stribeck;
+    if (called == STOCK_QUICK && options.sweeps > 0) {
+        int iterations = dWorldGetQuickStepNumIterations(w->id);
+        options.sweeps = iterations > options.sweeps ? iterations : options.sweeps;
+        options.hurried = true;
+    }
+    return options;
+}
+
 static bool step_island(world_state *w, const ode_island *island, dReal step, stock called)
 {
     sprag_world_statistics *s = &w->statistics;
@@ -174,8 +188,9 @@ static bool step_island(world_state *w, const ode_island *island, dReal step, st
         warn_of_surface(w, &pulled);
     }
     if (result == SPRAG_OK) {
-        result = sprag_stribeck_solve(&pulled.problem, &w->settings.stribeck, &w->scratch,
-                                      &pulled.solution, &stats);
+        sprag_stribeck_options options = options_for(w, called);
+        result =
+            sprag_stribeck_solve(&pulled.problem, &options, &w->scratch, &pulled.solution, &stats);
     }
     double solve_end = now_us();
     s->solve_us += solve_end - pull_end;

@@ -350,7 +350,8 @@ static reach choose_reach(const sprag_phases *w)
     if (sparse || work <= 0.25 * most) {
         return FULL;
     }
-    return work <= most ? DIRECT : work <= 100 * most || w->sweeps == 0 ? LAGGED : SWEEPS_ONLY;
+    bool lagged = w->sweeps == 0 || (work <= 100 * most && !w->hurried);
+    return work <= most ? DIRECT : lagged ? LAGGED : SWEEPS_ONLY;
 }
 
 static sprag_result run(sprag_phases *w)

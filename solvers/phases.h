@@ -29,6 +29,7 @@ typedef struct sprag_phases {
     int polish_passes;    // of B in generalized coordinates; 0: none
     int sweeps;           // of B and E, most; 0: none. In the space of bodies only
     double sweeps_tolerance;
+    bool hurried;      // no D after E, for what is too large for A
     int lagged_passes; // of D; 0: none
     sprag_system *system;
     double *v;                // the solution: size velocities

@@ -102,6 +102,7 @@ static sprag_phases settings(const speeds *speeds, const sprag_stribeck_options 
                           .stride = 1.0 / 3,
                           .sweeps = options->sweeps,
                           .sweeps_tolerance = 1e-5,
+                          .hurried = options->hurried,
                           .lagged_passes = options->lagged_passes,
                           .stats = {.phase = '-', .stiction = speeds->moving}};
 }

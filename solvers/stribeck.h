@@ -9,6 +9,8 @@
 #ifndef SPRAG_STRIBECK_H
 #define SPRAG_STRIBECK_H
 
+#include <stdbool.h>
+
 #include "solvers/problem.h"
 #include "solvers/result.h"
 #include "solvers/scratch.h"
@@ -31,6 +33,7 @@ typedef struct sprag_stribeck_options {
     int lagged_passes;         // phase D
     double direct_work; // most products of 6x6 blocks that a factorisation may take for phases A
                         // and B; for C and D a quarter; larger islands are swept
+    bool hurried;       // phase E is the last one for islands that are too large for A
 } sprag_stribeck_options;
 
 sprag_stribeck_options sprag_stribeck_defaults(void);

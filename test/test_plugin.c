@@ -487,6 +487,25 @@ START_TEST(method_can_change_between_steps)
 }
 END_TEST
 
+// What QuickStep would iterate counts as sweeps, if that is more.
+START_TEST(quick_step_iterations_are_sweeps)
+{
+    scene s = open_scene("stribeck.direct_work=0,stribeck.sweeps=1");
+    dWorldSetQuickStepNumIterations(s.world, 50);
+    int by_step = 0, by_quick_step = 0;
+    for (int i = 0; i < 100; i++) {
+        step_scene(&s, i % 2 ? dWorldStep : dWorldQuickStep);
+        sprag_world_statistics t = statistics_of(s.world);
+        ck_assert_int_ne(t.phase, 'F');
+        int *most = i % 2 ? &by_step : &by_quick_step;
+        *most = t.sweeps > *most ? t.sweeps : *most;
+    }
+    ck_assert_int_gt(by_quick_step, 2 * by_step);
+    ck_assert_int_ge(by_quick_step, 50);
+    close_scene(&s);
+}
+END_TEST
+
 // A pool of the program's does not change a bit.
 START_TEST(pool_of_threads_changes_nothing)
 {
@@ -1398,6 +1417,7 @@ int main(void)
     tcase_add_test(methods_, method_can_change_between_steps);
     tcase_add_test(methods_, threads_step_worlds_at_once);
     tcase_add_test(methods_, pool_of_threads_changes_nothing);
+    tcase_add_test(methods_, quick_step_iterations_are_sweeps);
     tcase_add_test(methods_, a_new_world_at_an_old_address_starts_afresh);
     tcase_add_loop_test(methods_, a_bad_step_is_odes_own_error, 0, 4);
     tcase_add_test(methods_, a_step_of_no_world_is_odes_own_error);
