@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "test/suite.h"
 #include "test/worlds.h"
 
 static const dReal step = 0.01; // s
@@ -1337,9 +1338,5 @@ int main(void)
     tcase_add_loop_test(rest, stock_steps_one_island, 0, 2);
     tcase_add_test(rest, the_running_ode_is_the_known_one);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -5,6 +5,7 @@
 
 #include "solvers/blocks.h"
 #include "test/problems.h"
+#include "test/suite.h"
 
 enum { NODES_MAX = 400, DENSE_MAX = 40, EDGES_MAX = 8 * NODES_MAX };
 
@@ -615,9 +616,5 @@ int main(void)
     tcase_add_loop_test(pattern, the_pattern_is_consistent, 0, SHAPES);
     tcase_add_loop_test(pattern, analysis_is_the_same_twice, 0, SHAPES);
     tcase_add_test(pattern, scratch_stops_growing);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -11,6 +11,7 @@
 #include "solvers/general.h"
 #include "solvers/limiter.h"
 #include "test/problems_general.h"
+#include "test/suite.h"
 
 enum { VELOCITIES_MAX = 120, CONTACTS_MAX = 40, RECORDS_MAX = 200 };
 
@@ -1055,13 +1056,10 @@ int main(void)
     tcase_add_loop_test(many, cubes_have_the_known_sums, 0, 4 * SIZES);
     tcase_add_loop_test(many, random_problems_are_solved, 0, (int)(sizeof quicks / sizeof *quicks));
     suite_add_tcase(suite, many);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    int code = run_suite(suite);
     for (int i = 0; i < record_count; i++) {
         json_decref(records[i]);
     }
     sprag_scratch_free(&scratch);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return code;
 }

@@ -9,6 +9,7 @@
 
 #include "solvers/general_system.h"
 #include "test/problems_general.h"
+#include "test/suite.h"
 
 enum { NV = 12, SLIPS = 5, NORMALS = 3, NC = SLIPS * NORMALS };
 
@@ -276,10 +277,7 @@ int main(void)
     tcase_add_loop_test(derivative, matrix_is_the_derivative_at_rest, 0, 4);
     tcase_add_test(derivative, regimes_are_as_drawn);
     suite_add_tcase(suite, derivative);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    int code = run_suite(suite);
     sprag_scratch_free(&scratch);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return code;
 }

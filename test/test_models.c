@@ -9,6 +9,7 @@
 
 #include "models/models.h"
 #include "plugin/plugin.h"
+#include "test/suite.h"
 
 enum { STEPS_ALL = 100000, STEPS_SLOW = 60, STEPS_TWICE = 300, LARGE = 50 };
 
@@ -373,9 +374,5 @@ int main(void)
     tcase_add_test(names, finds_models_by_name);
     tcase_add_test(names, finds_no_other_names);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

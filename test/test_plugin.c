@@ -14,6 +14,7 @@
 
 #include "models/models.h"
 #include "plugin/plugin.h"
+#include "test/suite.h"
 #include "test/worlds.h"
 
 static const dReal step = 0.01; // s
@@ -1443,9 +1444,5 @@ int main(void)
     tcase_add_loop_test(wrong, bad_forces_leave_the_world_finite, 0, 5);
     tcase_add_loop_test(wrong, odd_masses_leave_the_world_finite, 0, 8);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -6,6 +6,7 @@
 
 #include "solvers/scratch.h"
 #include "test/problems.h"
+#include "test/suite.h"
 
 static scene s;
 static sprag_scratch scratch;
@@ -438,9 +439,5 @@ int main(void)
     tcase_add_loop_test(memory, scratch_fails_on_a_size_that_overflows, 0, COUNT(huge));
     tcase_add_test(memory, scratch_fails_on_a_negative_count);
     tcase_add_test(memory, scratch_begins_anew_after_free);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "plugin/sprag.h"
+#include "test/suite.h"
 #include "test/worlds.h"
 
 static sprag_world_statistics statistics_of(dWorldID world)
@@ -658,9 +659,5 @@ int main(void)
     tcase_add_loop_test(random, weak_motors_are_solved, WEAK_FIRST, WEAK_END);
     tcase_add_loop_test(random, joints_that_disagree_are_solved, 0, 2);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -13,6 +13,7 @@
 #include "solvers/island.h"
 #include "solvers/stribeck.h"
 #include "test/problems.h"
+#include "test/suite.h"
 
 #define MU 0.5
 #define MASS 2.0
@@ -1908,9 +1909,5 @@ int main(void)
     ADD_CASE(suite, "system", {derivative_meets_finite_differences, 20},
              {frozen_residual_is_a_gradient, 10}, {frozen_residual_is_monotone, 10},
              {search_ends_where_the_slope_vanishes, 1}, {move_agrees_with_place, 1});
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "plugin/sprag.h"
+#include "test/suite.h"
 #include "test/worlds.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
@@ -893,9 +894,5 @@ int main(void)
     for (int i = 0; i < COUNT(tests); i++) {
         tcase_add_loop_test(all, tests[i].test, 0, tests[i].count);
     }
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }
