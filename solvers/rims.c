@@ -1,0 +1,444 @@
+// Choices of features, Newton's method for each, cutting planes around them.
+#include "solvers/rims.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "solvers/linalg.h"
+
+enum { HULL_MAX = 4, NEWTON_MAX = 24, HALVINGS_MAX = 24, CUTS_MAX = 32 };
+
+// The part of a core that is in play: vertices, and for a cylinder its caps' radius and axis.
+typedef struct hull {
+    int count;
+    double at[HULL_MAX][3];
+    int id[HULL_MAX];
+    double radius;  // 0: none
+    double axis[3]; // of the caps
+} hull;
+
+// Vertices that are active, by their places in the hull.
+typedef struct feature {
+    int count, pick[3];
+} feature;
+
+typedef struct choice {
+    feature feature[2];
+    double normal[3], height;
+} choice;
+
+// ---- heights
+
+// P n / |P n| and |P n|.
+static double radial(const hull *h, const double n[3], double p[3])
+{
+    memcpy(p, n, 3 * sizeof *p);
+    add_scaled(p, -dot3(h->axis, n), h->axis, 3);
+    add_scaled(p, -dot3(h->axis, p), h->axis, 3);
+    double length = norm3(p);
+    for (int k = 0; k < 3; k++) {
+        p[k] = length > 0 ? p[k] / length : 0;
+    }
+    return length;
+}
+
+static double rim_height(const hull *h, const double n[3])
+{
+    double p[3];
+    return h->radius > 0 ? h->radius * radial(h, n, p) : 0;
+}
+
+static double height(const hull hull[2], const double n[3])
+{
+    double least = INFINITY, most = -INFINITY;
+    for (int i = 0; i < hull[0].count; i++) {
+        least = fmin(least, dot3(n, hull[0].at[i]));
+    }
+    for (int i = 0; i < hull[1].count; i++) {
+        most = fmax(most, dot3(n, hull[1].at[i]));
+    }
+    return least - most - rim_height(&hull[0], n) - rim_height(&hull[1], n);
+}
+
+// The smooth one, without regard to vertices that are not active.
+static double smooth_height(const hull hull[2], const double c[3], const double n[3])
+{
+    return dot3(n, c) - rim_height(&hull[0], n) - rim_height(&hull[1], n);
+}
+
+// ---- Newton's method on the unit sphere, or on its circle at right angles to an edge
+
+static bool onto(double n[3], const double *edge)
+{
+    if (edge) {
+        double ee = dot3(edge, edge);
+        for (int i = 0; i < 2; i++) {
+            add_scaled(n, -dot3(edge, n) / ee, edge, 3);
+        }
+    }
+    return normalise3(n);
+}
+
+static bool maximise(const hull hull[2], const double c[3], const double *edge, double size,
+                     double n[3])
+{
+    if (!onto(n, edge)) {
+        return false;
+    }
+    for (int i = 0; i < NEWTON_MAX; i++) {
+        double g[3] = {c[0], c[1], c[2]}, t[2][3] = {{0}, {0}};
+        double M[3] = {0, 0, 0}; // of the tangents: 00, 01, 11
+        int least = fabs(n[0]) < fabs(n[1]) ? (fabs(n[0]) < fabs(n[2]) ? 0 : 2)
+                                            : (fabs(n[1]) < fabs(n[2]) ? 1 : 2);
+        double other[3] = {least == 0, least == 1, least == 2};
+        cross3(edge ? edge : other, n, t[0]);
+        normalise3(t[0]);
+        if (!edge) {
+            cross3(n, t[0], t[1]);
+        }
+        for (int side = 0; side < 2; side++) {
+            if (hull[side].radius > 0) {
+                double p[3], q[3], length = radial(&hull[side], n, p);
+                if (!(length > 1e-12)) {
+                    return false; // along the axis: that is a cap
+                }
+                cross3(hull[side].axis, p, q);
+                add_scaled(g, -hull[side].radius, p, 3);
+                double stiff = hull[side].radius / length;
+                double q0 = dot3(q, t[0]), q1 = dot3(q, t[1]);
+                M[0] += stiff * q0 * q0;
+                M[1] += stiff * q0 * q1;
+                M[2] += stiff * q1 * q1;
+            }
+        }
+        double s = dot3(g, n), b[2] = {dot3(g, t[0]), dot3(g, t[1])};
+        if (hypot(b[0], b[1]) <= DBL_EPSILON * size) {
+            return true;
+        }
+        // The Hessian on the sphere is -(M + s); where that is not negative, only uphill.
+        double d0 = M[0] + s, d1 = M[2] + s;
+        bool definite = d0 > 0 && (edge || d0 * d1 - M[1] * M[1] > 0);
+        if (!definite) {
+            d0 = M[0] + fabs(s) + DBL_MIN;
+            d1 = M[2] + fabs(s) + DBL_MIN;
+        }
+        double det = edge ? d0 : d0 * d1 - M[1] * M[1];
+        double step[2] = {edge ? b[0] / d0 : (d1 * b[0] - M[1] * b[1]) / det,
+                          edge ? 0 : (d0 * b[1] - M[1] * b[0]) / det};
+        double length = hypot(step[0], step[1]);
+        if (!isfinite(length)) {
+            return false;
+        }
+        // Uphill, until steps are so short that heights cannot tell: then the last one is taken on
+        // trust.
+        double part = length > 1 ? 1 / length : 1, before = smooth_height(hull, c, n), moved[3];
+        for (int halving = 0;; halving++, part /= 2) {
+            memcpy(moved, n, sizeof moved);
+            add_scaled(moved, part * step[0], t[0], 3);
+            add_scaled(moved, part * step[1], t[1], 3);
+            if (!onto(moved, edge)) {
+                return false;
+            }
+            double change = smooth_height(hull, c, moved) - before;
+            bool last = part * length < 1e-6 && change >= -16 * DBL_EPSILON * size;
+            if (change > 0 || last) {
+                memcpy(n, moved, sizeof moved);
+                if (last) {
+                    return true;
+                }
+                break;
+            }
+            if (halving == HALVINGS_MAX) {
+                return true;
+            }
+        }
+    }
+    return true;
+}
+
+// A start for two features that are no edges: each rim in turn is put where it is nearest to the
+// other feature. Exact at once if there is one rim.
+static void approach(const hull hull[2], const double c[3], double n[3])
+{
+    int rims = (hull[0].radius > 0) + (hull[1].radius > 0);
+    for (int i = 0; i < (rims > 1 ? 6 : 1); i++) {
+        int side = rims > 1 ? i & 1 : hull[1].radius > 0;
+        double to[3] = {c[0], c[1], c[2]}, p[3];
+        if (hull[!side].radius > 0) {
+            radial(&hull[!side], n, p);
+            add_scaled(to, -hull[!side].radius, p, 3);
+        }
+        if (radial(&hull[side], to, p) > hull[side].radius) {
+            memcpy(n, to, sizeof to);
+            add_scaled(n, -hull[side].radius, p, 3);
+            normalise3(n);
+        }
+    }
+}
+
+// ---- choices
+
+static void consider(const hull hull[2], const feature *f, const double n[3], choice *best)
+{
+    double h = height(hull, n);
+    if (h > best->height) {
+        best->height = h;
+        best->feature[0] = f[0];
+        best->feature[1] = f[1];
+        memcpy(best->normal, n, sizeof best->normal);
+    }
+}
+
+static int edges_of(const hull *h, const feature *f, double edge[][3])
+{
+    for (int i = 1; i < f->count; i++) {
+        subtract3(h->at[f->pick[i]], h->at[f->pick[0]], edge[i - 1]);
+    }
+    return f->count - 1;
+}
+
+static void try_choice(const hull hull[2], const feature f[2], const double guess[3], double size,
+                       choice *best)
+{
+    double edge[4][3], n[3] = {guess[0], guess[1], guess[2]}, c[3];
+    int edges = edges_of(&hull[0], &f[0], edge);
+    edges += edges_of(&hull[1], &f[1], edge + edges);
+    if (edges < 2) {
+        subtract3(hull[0].at[f[0].pick[0]], hull[1].at[f[1].pick[0]], c);
+        if (!edges) {
+            approach(hull, c, n);
+        }
+        if (maximise(hull, c, edges ? edge[0] : NULL, size, n)) {
+            consider(hull, f, n, best);
+        }
+    } else if (edges == 2 && sprag_across(edge[0], edge[1], n)) {
+        consider(hull, f, n, best);
+        consider(hull, f, (double[]){-n[0], -n[1], -n[2]}, best);
+    }
+}
+
+static feature feature_of(int bits)
+{
+    feature f = {0};
+    for (int i = 0; i < HULL_MAX; i++) {
+        if (bits >> i & 1 && f.count < 3) {
+            f.pick[f.count++] = i;
+        }
+    }
+    return f;
+}
+
+static void best_choice(const hull hull[2], const double guess[3], double size, choice *best)
+{
+    best->height = -INFINITY;
+    for (int i = 1; i < 1 << hull[0].count; i++) {
+        for (int j = 1; j < 1 << hull[1].count; j++) {
+            const feature f[2] = {feature_of(i), feature_of(j)};
+            if (__builtin_popcount((unsigned)i) < 4 && __builtin_popcount((unsigned)j) < 4) {
+                try_choice(hull, f, guess, size, best);
+            }
+        }
+    }
+    for (int side = 0; side < 2; side++) {
+        if (hull[side].radius > 0) { // a cap: the other feature is what supports it
+            const double *u = hull[side].axis;
+            const feature none[2] = {{0}, {0}};
+            consider(hull, none, u, best);
+            consider(hull, none, (double[]){-u[0], -u[1], -u[2]}, best);
+        }
+    }
+}
+
+// ---- witness points
+
+static double clamp(double x, double lo, double hi)
+{
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
+// Where the two features come nearest: the edges are gone along to where what is left of c is along
+// the normal.
+static void smooth_points(const hull hull[2], const choice *best, double point[2][3])
+{
+    double edge[4][3], rest[3], t[2] = {0, 0};
+    const feature *f = best->feature;
+    int first = edges_of(&hull[0], &f[0], edge), edges = first;
+    edges += edges_of(&hull[1], &f[1], edge + first);
+    for (int side = 0; side < 2; side++) {
+        double p[3];
+        memcpy(point[side], hull[side].at[f[side].pick[0]], sizeof point[side]);
+        if (hull[side].radius > 0) {
+            radial(&hull[side], best->normal, p);
+            add_scaled(point[side], side ? hull[side].radius : -hull[side].radius, p, 3);
+        }
+    }
+    subtract3(point[1], point[0], rest);
+    if (edges == 1) {
+        t[0] = dot3(rest, edge[0]) / dot3(edge[0], edge[0]);
+    } else if (edges == 2) {
+        double a = dot3(edge[0], edge[0]), b = dot3(edge[0], edge[1]), d = dot3(edge[1], edge[1]);
+        double x = dot3(rest, edge[0]), y = dot3(rest, edge[1]), det = a * d - b * b;
+        if (det > 0) {
+            t[0] = (d * x - b * y) / det;
+            t[1] = (a * y - b * x) / det;
+        }
+    }
+    for (int i = 0; i < edges; i++) { // rest = sum of t edge on side 0, of -t edge on side 1
+        bool one = i >= first;
+        add_scaled(point[one], clamp(one ? -t[i] : t[i], 0, 1), edge[i], 3);
+    }
+}
+
+// A cap against whatever it rests on: the point of that nearest to the cap's centre, if it is on
+// the cap.
+static void cap_points(const hull hull[2], const choice *best, double size, double point[2][3])
+{
+    const double *n = best->normal;
+    int cap = hull[0].radius > 0 && fabs(dot3(hull[0].axis, n)) > 1 - DBL_EPSILON * 8 ? 0 : 1;
+    const struct hull *disc = &hull[cap], *other = &hull[!cap];
+    double sign = cap ? 1 : -1, p[3]; // the cap looks along sign n
+    int top = disc->count > 1 && sign * dot3(n, disc->at[1]) > sign * dot3(n, disc->at[0]);
+    double reach = other->radius > 0 ? radial(other, n, p) : 1;
+    bool flat = reach < 1e-12; // two caps
+    double extreme = -INFINITY;
+    for (int i = 0; i < other->count; i++) {
+        extreme = fmax(extreme, -sign * dot3(n, other->at[i]));
+    }
+    sprag_simplex s = {0};
+    for (int i = 0; i < other->count && s.count < 3; i++) {
+        double at[3];
+        memcpy(at, other->at[i], sizeof at);
+        if (-sign * dot3(n, at) < extreme - 64 * DBL_EPSILON * size) {
+            continue;
+        }
+        if (other->radius > 0 && !flat) {
+            add_scaled(at, -sign * other->radius, p, 3);
+        }
+        sprag_pair_vertex *v = &s.vertex[s.count++];
+        memcpy(v->point[0], at, sizeof at);
+        subtract3(at, disc->at[top], v->at);
+        add_scaled(v->at, -dot3(n, v->at), n, 3);
+    }
+    double across[3], on[2][3];
+    sprag_simplex_nearest(&s, across);
+    sprag_simplex_points(&s, on);
+    double far = norm3(across);
+    if (flat && far > 0) { // move to where the two discs overlap most
+        double pull = fmin(other->radius, far) / far;
+        add_scaled(on[0], -pull, across, 3);
+        add_scaled(across, -pull, across, 3);
+    }
+    far = norm3(across);
+    memcpy(point[!cap], on[0], sizeof on[0]);
+    memcpy(point[cap], disc->at[top], sizeof on[0]);
+    if (far > 0) {
+        add_scaled(point[cap], fmin(disc->radius, far) / far, across, 3);
+    }
+}
+
+// ---- cutting planes
+
+static void open_hull(const sprag_core *core, int side, const sprag_pair_vertex *vertex, int count,
+                      hull *h)
+{
+    *h = (hull){0};
+    if (core->shape->kind == SPRAG_CYLINDER) {
+        h->radius = core->shape->radius;
+        sprag_core_axis(core, h->axis);
+        h->count = 2;
+        for (int i = 0; i < 2; i++) {
+            memcpy(h->at[i], core->at, sizeof h->at[i]);
+            add_scaled(h->at[i], i ? core->shape->half[2] : -core->shape->half[2], h->axis, 3);
+            h->id[i] = i;
+        }
+        return;
+    }
+    for (int i = 0; i < count && h->count < HULL_MAX; i++) {
+        bool known = false;
+        for (int k = 0; k < h->count; k++) {
+            known |= h->id[k] == vertex[i].id[side];
+        }
+        if (!known) {
+            h->id[h->count] = vertex[i].id[side];
+            memcpy(h->at[h->count++], vertex[i].point[side], sizeof h->at[0]);
+        }
+    }
+}
+
+// Drops what is not active, so that there is room for one more. A cap's choice names nothing: then
+// the vertex that is highest above the normal goes.
+static void make_room(hull *h, const feature *active, const double n[3], double sign)
+{
+    if (h->count < HULL_MAX) {
+        return;
+    }
+    int gone = 0;
+    for (int i = 1; i < h->count; i++) {
+        if (sign * dot3(n, h->at[i]) > sign * dot3(n, h->at[gone])) {
+            gone = i;
+        }
+    }
+    for (int i = 0; active->count && i < h->count; i++) {
+        bool used = false;
+        for (int k = 0; k < active->count; k++) {
+            used |= active->pick[k] == i;
+        }
+        if (!used) {
+            gone = i;
+            break;
+        }
+    }
+    h->count--;
+    memmove(h->at[gone], h->at[h->count], sizeof h->at[0]);
+    h->id[gone] = h->id[h->count];
+}
+
+void sprag_rims_polish(const sprag_core core[2], const sprag_pair_vertex *vertex, int count,
+                       double size, sprag_rims *rims)
+{
+    hull hull[2];
+    choice best;
+    open_hull(&core[0], 0, vertex, count, &hull[0]);
+    open_hull(&core[1], 1, vertex, count, &hull[1]);
+    double kept = -INFINITY, guess[3];
+    memcpy(guess, rims->normal, sizeof guess);
+    rims->closed = false;
+    for (int cut = 0; cut < CUTS_MAX && !rims->closed; cut++) {
+        sprag_pair_vertex v;
+        best_choice(hull, guess, size, &best);
+        if (!(best.height > -INFINITY)) {
+            break;
+        }
+        memcpy(guess, best.normal, sizeof guess);
+        double bound = sprag_pair_support(core, best.normal, &v);
+        if (bound > kept) {
+            kept = bound;
+            memcpy(rims->normal, best.normal, sizeof rims->normal);
+        }
+        rims->closed = true;
+        for (int side = 0; side < 2; side++) {
+            bool known = hull[side].radius > 0;
+            for (int i = 0; i < hull[side].count; i++) {
+                known |= hull[side].id[i] == v.id[side];
+            }
+            if (!known && best.height - bound > 4 * DBL_EPSILON * size) {
+                rims->closed = false;
+                make_room(&hull[side], &best.feature[side], best.normal, side ? -1 : 1);
+                hull[side].id[hull[side].count] = v.id[side];
+                memcpy(hull[side].at[hull[side].count++], v.point[side], sizeof v.point[side]);
+            }
+        }
+    }
+    rims->bound = kept;
+    if (rims->closed) {
+        if (best.feature[0].count) {
+            smooth_points(hull, &best, rims->point);
+        } else {
+            cap_points(hull, &best, size, rims->point);
+        }
+        double miss[3];
+        subtract3(rims->point[0], rims->point[1], miss);
+        add_scaled(miss, -kept, rims->normal, 3);
+        rims->error = norm3(miss);
+    }
+}
