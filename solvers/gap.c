@@ -11,7 +11,8 @@
 #include "solvers/linalg.h"
 #include "solvers/rims.h"
 
-static const double exact = 1e-12; // relative to distance and size: more is worth being told
+// Errors relative to distance and size: what is worth a second way, what is worth being told.
+static const double exact = 1e-12, tolerable = 1e-9;
 
 // Of two cores, in their own coordinates.
 typedef struct answer {
@@ -212,7 +213,7 @@ static void by_search(const sprag_core core[2], double reach, sprag_gjk *gjk, an
         by_epa(core, gjk, a);
         return;
     }
-    a->distance = gjk->distance;
+    a->distance = unsure ? gjk->bound : gjk->distance;
     a->error = unsure ? off : 0;
     memcpy(a->normal, gjk->normal, sizeof a->normal);
     sprag_simplex_points(&gjk->simplex, a->point);
@@ -360,7 +361,7 @@ sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose 
             add_scaled(m->point[i][side], 1, pose[0]->position, 3);
         }
     }
-    return gap->error > exact * (a.size + fabs(a.distance)) ? SPRAG_NOT_CONVERGED : SPRAG_OK;
+    return gap->error > tolerable * (a.size + fabs(a.distance)) ? SPRAG_NOT_CONVERGED : SPRAG_OK;
 }
 
 double sprag_gap_along(const sprag_shape *const shape[2], const sprag_pose *const pose[2],

@@ -19,7 +19,7 @@ typedef struct sprag_gap_memory {
 
 typedef struct sprag_gap {
     double distance;    // m, negative: depth
-    double error;       // m, that distance may be short or long of; 0: exact to rounding
+    double error;       // m, the true distance is at most so much more; 0: exact to rounding
     double normal[3];   // unit, into shape 0
     double point[2][3]; // m, on the shapes, distance apart along the normal
     bool beyond;        // the shapes are farther apart than reach: distance is only a lower bound,
@@ -33,7 +33,7 @@ typedef struct sprag_gap_query {
 
 // memory, manifold: NULL for none. Where corners or crossing edges meet, the manifold is the nearest
 // points alone; farther apart than the margin, it is empty.
-// SPRAG_OK; SPRAG_NOT_CONVERGED: the error is more than rounding; SPRAG_BAD_PROBLEM: two planes,
+// SPRAG_OK; SPRAG_NOT_CONVERGED: the error is more than 1e-9 of size and distance; SPRAG_BAD_PROBLEM: two planes,
 // or numbers that are not finite.
 sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
                             const sprag_gap_query *query, sprag_gap_memory *memory, sprag_gap *gap,

@@ -7,7 +7,7 @@
 
 #include "solvers/linalg.h"
 
-enum { ITERATIONS_MAX = 64, ITERATIONS_CURVED = 12 };
+enum { ITERATIONS_MAX = 64, ITERATIONS_CURVED = 12, TURNS_MAX = 4 };
 
 double sprag_pair_support(const sprag_core core[2], const double direction[3],
                           sprag_pair_vertex *vertex)
@@ -220,6 +220,7 @@ sprag_gjk_end sprag_gjk_find(const sprag_core core[2], double reach, sprag_gjk *
     bool curved =
         core[0].shape->kind == SPRAG_CYLINDER || core[1].shape->kind == SPRAG_CYLINDER;
     int most = curved ? ITERATIONS_CURVED : ITERATIONS_MAX;
+    int turns = 0;
     start(core, gjk);
     for (int i = 0; i < most; i++) {
         double at[3];
@@ -236,21 +237,24 @@ sprag_gjk_end sprag_gjk_find(const sprag_core core[2], double reach, sprag_gjk *
         }
         double bound = sprag_pair_support(core, at, &v);
         meet(gjk, &v);
-        if (bound > gjk->bound) {
-            gjk->bound = bound;
+        double rounding = 16 * DBL_EPSILON * gjk->size;
+        if (bound > gjk->bound - rounding) { // of equal ones the last is the best direction
+            gjk->bound = fmax(gjk->bound, bound);
             memcpy(gjk->normal, at, sizeof at);
         }
         if (gjk->bound > reach) {
             return SPRAG_GJK_BEYOND;
         }
-        // The lengths agree to rounding when the direction is still off by half the digits: by how
-        // far the new vertex would turn it.
+        // The lengths agree to rounding when the direction may still be off by half the digits: the
+        // new vertex turns it by off / |aside|.
         double aside[3], off = distance - bound;
         subtract3(v.at, nearest, aside);
-        if (off <= 16 * DBL_EPSILON * gjk->size && off <= 1e-13 * norm3(aside)) {
+        double turn = 1e-13 * norm3(aside);
+        if (off <= rounding && off <= turn && rounding <= turn) {
             return SPRAG_GJK_APART;
         }
-        if (!closer || has(&gjk->simplex, &v)) {
+        bool turning = off <= rounding && turns++ < TURNS_MAX;
+        if ((!closer && !turning) || has(&gjk->simplex, &v)) {
             break;
         }
         gjk->simplex.vertex[gjk->simplex.count++] = v;

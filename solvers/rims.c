@@ -6,7 +6,7 @@
 
 #include "solvers/linalg.h"
 
-enum { HULL_MAX = 4, NEWTON_MAX = 24, HALVINGS_MAX = 24, CUTS_MAX = 32 };
+enum { HULL_MAX = 4, CHOICES_MAX = 256, NEWTON_MAX = 24, HALVINGS_MAX = 24, CUTS_MAX = 32 };
 
 // The part of a core that is in play: vertices, and for a cylinder its caps' radius and axis.
 typedef struct hull {
@@ -14,7 +14,7 @@ typedef struct hull {
     double at[HULL_MAX][3];
     int id[HULL_MAX];
     double radius;  // 0: none
-    double axis[3]; // of the caps
+    double axis[3], across[2][3]; // of the caps
 } hull;
 
 // Vertices that are active, by their places in the hull.
@@ -29,15 +29,12 @@ typedef struct choice {
 
 // ---- heights
 
-// P n / |P n| and |P n|.
+// P n / |P n| and |P n|, by axes across: what is left of n may be small.
 static double radial(const hull *h, const double n[3], double p[3])
 {
-    memcpy(p, n, 3 * sizeof *p);
-    add_scaled(p, -dot3(h->axis, n), h->axis, 3);
-    add_scaled(p, -dot3(h->axis, p), h->axis, 3);
-    double length = norm3(p);
+    double x = dot3(h->across[0], n), y = dot3(h->across[1], n), length = sqrt(x * x + y * y);
     for (int k = 0; k < 3; k++) {
-        p[k] = length > 0 ? p[k] / length : 0;
+        p[k] = length > 0 ? (x * h->across[0][k] + y * h->across[1][k]) / length : 0;
     }
     return length;
 }
@@ -85,6 +82,7 @@ static bool maximise(const hull hull[2], const double c[3], const double *edge, 
     if (!onto(n, edge)) {
         return false;
     }
+    int trusted = 0;
     for (int i = 0; i < NEWTON_MAX; i++) {
         double g[3] = {c[0], c[1], c[2]}, t[2][3] = {{0}, {0}};
         double M[3] = {0, 0, 0}; // of the tangents: 00, 01, 11
@@ -129,8 +127,7 @@ static bool maximise(const hull hull[2], const double c[3], const double *edge, 
         if (!isfinite(length)) {
             return false;
         }
-        // Uphill, until steps are so short that heights cannot tell: then the last one is taken on
-        // trust.
+        // Uphill, until steps are so short that heights cannot tell: then two are taken on trust.
         double part = length > 1 ? 1 / length : 1, before = smooth_height(hull, c, n), moved[3];
         for (int halving = 0;; halving++, part /= 2) {
             memcpy(moved, n, sizeof moved);
@@ -140,17 +137,18 @@ static bool maximise(const hull hull[2], const double c[3], const double *edge, 
                 return false;
             }
             double change = smooth_height(hull, c, moved) - before;
-            bool last = part * length < 1e-6 && change >= -16 * DBL_EPSILON * size;
-            if (change > 0 || last) {
+            bool tiny = part * length < 1e-6 && change >= -16 * DBL_EPSILON * size;
+            trusted += tiny;
+            if (change > 0 || tiny) {
                 memcpy(n, moved, sizeof moved);
-                if (last) {
-                    return true;
-                }
                 break;
             }
             if (halving == HALVINGS_MAX) {
                 return true;
             }
+        }
+        if (trusted == 2) {
+            return true;
         }
     }
     return true;
@@ -168,24 +166,31 @@ static void approach(const hull hull[2], const double c[3], double n[3])
             radial(&hull[!side], n, p);
             add_scaled(to, -hull[!side].radius, p, 3);
         }
-        if (radial(&hull[side], to, p) > hull[side].radius) {
-            memcpy(n, to, sizeof to);
-            add_scaled(n, -hull[side].radius, p, 3);
-            normalise3(n);
+        // In the plane of axis and rim point, whatever rounding leaves of the gap.
+        double out = radial(&hull[side], to, p) - hull[side].radius;
+        double up = dot3(hull[side].axis, to), far = hypot(out, up);
+        for (int k = 0; k < 3 && out > 0; k++) {
+            n[k] = (up * hull[side].axis[k] + out * p[k]) / far;
         }
     }
 }
 
 // ---- choices
 
-static void consider(const hull hull[2], const feature *f, const double n[3], choice *best)
+typedef struct choices {
+    int count;
+    double highest; // m
+    choice choice[CHOICES_MAX];
+} choices;
+
+static void consider(const hull hull[2], const feature *f, const double n[3], double size,
+                     choices *all)
 {
     double h = height(hull, n);
-    if (h > best->height) {
-        best->height = h;
-        best->feature[0] = f[0];
-        best->feature[1] = f[1];
-        memcpy(best->normal, n, sizeof best->normal);
+    if (h >= all->highest - 16 * DBL_EPSILON * size && all->count < CHOICES_MAX) {
+        all->choice[all->count++] =
+            (choice){.feature = {f[0], f[1]}, .normal = {n[0], n[1], n[2]}, .height = h};
+        all->highest = fmax(all->highest, h);
     }
 }
 
@@ -198,7 +203,7 @@ static int edges_of(const hull *h, const feature *f, double edge[][3])
 }
 
 static void try_choice(const hull hull[2], const feature f[2], const double guess[3], double size,
-                       choice *best)
+                       choices *all)
 {
     double edge[4][3], n[3] = {guess[0], guess[1], guess[2]}, c[3];
     int edges = edges_of(&hull[0], &f[0], edge);
@@ -207,13 +212,19 @@ static void try_choice(const hull hull[2], const feature f[2], const double gues
         subtract3(hull[0].at[f[0].pick[0]], hull[1].at[f[1].pick[0]], c);
         if (!edges) {
             approach(hull, c, n);
+            if (hull[0].radius > 0 && hull[1].radius > 0) {
+                double from[3] = {guess[0], guess[1], guess[2]};
+                if (maximise(hull, c, NULL, size, from)) {
+                    consider(hull, f, from, size, all);
+                }
+            }
         }
         if (maximise(hull, c, edges ? edge[0] : NULL, size, n)) {
-            consider(hull, f, n, best);
+            consider(hull, f, n, size, all);
         }
     } else if (edges == 2 && sprag_across(edge[0], edge[1], n)) {
-        consider(hull, f, n, best);
-        consider(hull, f, (double[]){-n[0], -n[1], -n[2]}, best);
+        consider(hull, f, n, size, all);
+        consider(hull, f, (double[]){-n[0], -n[1], -n[2]}, size, all);
     }
 }
 
@@ -228,14 +239,15 @@ static feature feature_of(int bits)
     return f;
 }
 
-static void best_choice(const hull hull[2], const double guess[3], double size, choice *best)
+static void try_all(const hull hull[2], const double guess[3], double size, choices *all)
 {
-    best->height = -INFINITY;
+    all->count = 0;
+    all->highest = -INFINITY;
     for (int i = 1; i < 1 << hull[0].count; i++) {
         for (int j = 1; j < 1 << hull[1].count; j++) {
             const feature f[2] = {feature_of(i), feature_of(j)};
             if (__builtin_popcount((unsigned)i) < 4 && __builtin_popcount((unsigned)j) < 4) {
-                try_choice(hull, f, guess, size, best);
+                try_choice(hull, f, guess, size, all);
             }
         }
     }
@@ -243,8 +255,8 @@ static void best_choice(const hull hull[2], const double guess[3], double size, 
         if (hull[side].radius > 0) { // a cap: the other feature is what supports it
             const double *u = hull[side].axis;
             const feature none[2] = {{0}, {0}};
-            consider(hull, none, u, best);
-            consider(hull, none, (double[]){-u[0], -u[1], -u[2]}, best);
+            consider(hull, none, u, size, all);
+            consider(hull, none, (double[]){-u[0], -u[1], -u[2]}, size, all);
         }
     }
 }
@@ -276,12 +288,13 @@ static void smooth_points(const hull hull[2], const choice *best, double point[2
     if (edges == 1) {
         t[0] = dot3(rest, edge[0]) / dot3(edge[0], edge[0]);
     } else if (edges == 2) {
-        double a = dot3(edge[0], edge[0]), b = dot3(edge[0], edge[1]), d = dot3(edge[1], edge[1]);
-        double x = dot3(rest, edge[0]), y = dot3(rest, edge[1]), det = a * d - b * b;
-        if (det > 0) {
-            t[0] = (d * x - b * y) / det;
-            t[1] = (a * y - b * x) / det;
-        }
+        double a = dot3(edge[0], edge[0]), aside[3];
+        memcpy(aside, edge[1], sizeof aside);
+        add_scaled(aside, -dot3(edge[0], edge[1]) / a, edge[0], 3);
+        add_scaled(aside, -dot3(edge[0], aside) / a, edge[0], 3);
+        double b = dot3(aside, aside);
+        t[1] = b > 0 ? dot3(rest, aside) / b : 0;
+        t[0] = (dot3(rest, edge[0]) - t[1] * dot3(edge[0], edge[1])) / a;
     }
     for (int i = 0; i < edges; i++) { // rest = sum of t edge on side 0, of -t edge on side 1
         bool one = i >= first;
@@ -336,6 +349,40 @@ static void cap_points(const hull hull[2], const choice *best, double size, doub
     }
 }
 
+static double miss(const hull hull[2], const choice *c, double size, double point[2][3])
+{
+    double off[3];
+    if (c->feature[0].count) {
+        smooth_points(hull, c, point);
+    } else {
+        cap_points(hull, c, size, point);
+    }
+    subtract3(point[0], point[1], off);
+    add_scaled(off, -c->height, c->normal, 3);
+    return norm3(off);
+}
+
+// The highest; of those that are as high to rounding the one whose features do come that near.
+static double best_choice(const hull hull[2], const double guess[3], double size, choice *best,
+                          double point[2][3])
+{
+    choices all;
+    double least = INFINITY;
+    best->height = -INFINITY;
+    try_all(hull, guess, size, &all);
+    for (int i = 0; i < all.count; i++) {
+        if (all.choice[i].height >= all.highest - 16 * DBL_EPSILON * size) {
+            double on[2][3], off = miss(hull, &all.choice[i], size, on);
+            if (off < least) {
+                least = off;
+                *best = all.choice[i];
+                memcpy(point, on, sizeof on);
+            }
+        }
+    }
+    return least;
+}
+
 // ---- cutting planes
 
 static void open_hull(const sprag_core *core, int side, const sprag_pair_vertex *vertex, int count,
@@ -345,6 +392,10 @@ static void open_hull(const sprag_core *core, int side, const sprag_pair_vertex 
     if (core->shape->kind == SPRAG_CYLINDER) {
         h->radius = core->shape->radius;
         sprag_core_axis(core, h->axis);
+        for (int k = 0; k < 3; k++) {
+            h->across[0][k] = core->rotation[3 * k];
+            h->across[1][k] = core->rotation[3 * k + 1];
+        }
         h->count = 2;
         for (int i = 0; i < 2; i++) {
             memcpy(h->at[i], core->at, sizeof h->at[i]);
@@ -405,7 +456,7 @@ void sprag_rims_polish(const sprag_core core[2], const sprag_pair_vertex *vertex
     rims->closed = false;
     for (int cut = 0; cut < CUTS_MAX && !rims->closed; cut++) {
         sprag_pair_vertex v;
-        best_choice(hull, guess, size, &best);
+        rims->error = best_choice(hull, guess, size, &best, rims->point);
         if (!(best.height > -INFINITY)) {
             break;
         }
@@ -430,15 +481,4 @@ void sprag_rims_polish(const sprag_core core[2], const sprag_pair_vertex *vertex
         }
     }
     rims->bound = kept;
-    if (rims->closed) {
-        if (best.feature[0].count) {
-            smooth_points(hull, &best, rims->point);
-        } else {
-            cap_points(hull, &best, size, rims->point);
-        }
-        double miss[3];
-        subtract3(rims->point[0], rims->point[1], miss);
-        add_scaled(miss, -kept, rims->normal, 3);
-        rims->error = norm3(miss);
-    }
 }

@@ -198,15 +198,13 @@ static int farthest(const double (*vertex)[3], int vertices, const double d[3])
 static void rim_support(const sprag_core *core, const double d[3], double point[3])
 {
     const sprag_shape *shape = core->shape;
-    double axis[3], across[3] = {d[0], d[1], d[2]};
-    sprag_core_axis(core, axis);
-    double along = dot3(axis, d);
-    add_scaled(across, -along, axis, 3);
-    add_scaled(across, -dot3(axis, across), axis, 3); // what is left may be small
-    along_axis(core, along > 0 ? shape->half[2] : -shape->half[2], point);
-    double length = norm3(across);
-    if (length > 0) {
-        add_scaled(point, shape->radius / length, across, 3);
+    const double *R = core->rotation;
+    double local[3];
+    mul33_transposed(R, d, local);
+    along_axis(core, local[2] > 0 ? shape->half[2] : -shape->half[2], point);
+    double length = sqrt(local[0] * local[0] + local[1] * local[1]);
+    for (int k = 0; k < 3 && length > 0; k++) {
+        point[k] += shape->radius / length * (R[3 * k] * local[0] + R[3 * k + 1] * local[1]);
     }
 }
 
