@@ -1,5 +1,6 @@
-// The growing polytope: facets, horizons; with a cylinder, facet normals are polished (rims.h), for
-// facets alone converge to a curved surface but slowly.
+// The growing polytope: facets, horizons. Facets converge but slowly to the curved surface that a
+// cylinder gives the difference; so one that is near it is settled by a polish (rims.h) of its
+// normal, to the local optimum there.
 #include "solvers/epa.h"
 
 #include <float.h>
@@ -14,6 +15,7 @@ typedef struct facet {
     int vertex[3]; // counter-clockwise seen from outside
     double normal[3];
     double distance; // m, of its plane from the origin; INFINITY: without area, only a seam
+    bool settled;    // the surface behind it is known
 } facet;
 
 typedef struct hull {
@@ -160,8 +162,8 @@ static void add_edge(corners *horizon, int *count, int from, int to)
     }
 }
 
-// Takes away the facets that see the vertex, and closes the hole from there. false: no room, or no
-// facet does.
+// Takes away the facets that see the vertex or have it in their plane, and closes the hole from
+// there. false: no room, or no facet does.
 static bool grow(hull *h, const sprag_pair_vertex *v, double tolerance)
 {
     static const int after[3] = {1, 2, 0};
@@ -173,7 +175,7 @@ static bool grow(hull *h, const sprag_pair_vertex *v, double tolerance)
     for (int i = 0; i < h->facets; i++) {
         const facet *f = &h->facet[i];
         bool seam = f->distance == INFINITY;
-        if (!seam && dot3(f->normal, v->at) - f->distance > tolerance) {
+        if (!seam && dot3(f->normal, v->at) - f->distance > -tolerance) {
             for (int k = 0; k < 3; k++) {
                 add_edge(horizon, &edges, f->vertex[k], f->vertex[after[k]]);
             }
@@ -193,12 +195,13 @@ static bool grow(hull *h, const sprag_pair_vertex *v, double tolerance)
     return true;
 }
 
-static const facet *nearest_facet(const hull *h)
+static facet *nearest_facet(hull *h)
 {
-    const facet *found = NULL;
+    facet *found = NULL;
     for (int i = 0; i < h->facets; i++) {
-        if (h->facet[i].distance < INFINITY && (!found || h->facet[i].distance < found->distance)) {
-            found = &h->facet[i];
+        facet *f = &h->facet[i];
+        if (f->distance < INFINITY && !f->settled && (!found || f->distance < found->distance)) {
+            found = f;
         }
     }
     return found;
@@ -206,8 +209,8 @@ static const facet *nearest_facet(const hull *h)
 
 // ---- the search
 
-// Where the origin's foot on a facet is.
-static void facet_points(const hull *h, const facet *f, double point[2][3])
+// Where the origin's foot on a facet is; returns by how far it misses the facet.
+static double facet_points(const hull *h, const facet *f, double point[2][3])
 {
     sprag_simplex s = {.count = 3};
     double at[3];
@@ -218,33 +221,50 @@ static void facet_points(const hull *h, const facet *f, double point[2][3])
     }
     sprag_simplex_nearest(&s, at);
     sprag_simplex_points(&s, point);
+    return norm3(at);
 }
 
-static void polish(const sprag_core core[2], const hull *h, const facet *f, double size,
-                   sprag_epa *epa)
+// Of facets in one plane, one has the foot.
+static void foot_points(const hull *h, double distance, double point[2][3])
+{
+    double least = INFINITY;
+    for (int i = 0; i < h->facets && least > 0; i++) {
+        double on[2][3];
+        if (h->facet[i].distance <= distance) {
+            double off = facet_points(h, &h->facet[i], on);
+            if (off < least) {
+                least = off;
+                memcpy(point, on, sizeof on);
+            }
+        }
+    }
+}
+
+static const double near = 1e-4;   // of the size: a facet so near to the surface is polished
+static const double around = 0.97; // cosine to the normals that are looked at then
+
+static bool polish(const sprag_core core[2], const hull *h, const facet *f, double size,
+                   sprag_rims *rims)
 {
     sprag_pair_vertex corner[3];
-    sprag_rims rims;
     for (int k = 0; k < 3; k++) {
         corner[k] = h->vertex[f->vertex[k]];
-        rims.normal[k] = -f->normal[k];
+        rims->normal[k] = rims->near[k] = -f->normal[k];
     }
-    sprag_rims_polish(core, corner, 3, size, &rims);
-    if (rims.closed && rims.bound > epa->bound) {
-        epa->bound = rims.bound;
-        memcpy(epa->normal, rims.normal, sizeof rims.normal);
-        memcpy(epa->point, rims.point, sizeof rims.point);
-    }
+    rims->cosine = around;
+    sprag_rims_polish(core, corner, 3, size, rims);
+    return rims->closed;
 }
 
 void sprag_epa_find(const sprag_core core[2], const sprag_simplex *simplex, double size,
                     sprag_epa *epa)
 {
-    static const double curved_error = 1e-9, near = 1e-2, same = 1e-3; // of the size; rad
     bool curved = core[0].shape->kind == SPRAG_CYLINDER || core[1].shape->kind == SPRAG_CYLINDER;
+    bool polished = false;
     double rounding = 16 * DBL_EPSILON * size;
     hull h;
     sprag_pair_vertex v;
+    sprag_rims rims;
     epa->error = 0;
     if (!span(core, simplex, size, &h, epa->normal)) {
         epa->bound = sprag_pair_support(core, epa->normal, &v);
@@ -259,26 +279,32 @@ void sprag_epa_find(const sprag_core core[2], const sprag_simplex *simplex, doub
     }
     close_tetrahedron(&h);
     epa->bound = -INFINITY;
-    for (;;) {
-        const facet *f = nearest_facet(&h);
-        if (!f) {
-            break;
-        }
+    for (facet *f; (f = nearest_facet(&h));) {
         const double inwards[3] = {-f->normal[0], -f->normal[1], -f->normal[2]};
         double bound = sprag_pair_support(core, inwards, &v), off = -bound - f->distance;
         if (bound > epa->bound) {
             epa->bound = bound;
             memcpy(epa->normal, inwards, sizeof inwards);
-            facet_points(&h, f, epa->point);
-        }
-        if (curved && off < near * size &&
-            !(dot3(epa->normal, inwards) > 1 - same * same && epa->bound > bound)) {
-            polish(core, &h, f, size, epa);
+            polished = false;
         }
         epa->error = fmax(0, -epa->bound - f->distance);
-        if (off <= rounding || epa->error <= (curved ? curved_error * size : rounding) ||
-            !grow(&h, &v, rounding / 16)) {
+        if (epa->error <= rounding) {
             break;
         }
+        if (curved && off < near * size && polish(core, &h, f, size, &rims)) {
+            f->settled = true;
+            if (rims.bound >= epa->bound) {
+                epa->bound = rims.bound;
+                memcpy(epa->normal, rims.normal, sizeof rims.normal);
+                memcpy(epa->point, rims.point, sizeof rims.point);
+                polished = true;
+            }
+            epa->error = rims.error;
+        } else if (off <= rounding || !grow(&h, &v, 4 * rounding)) {
+            break;
+        }
+    }
+    if (!polished) {
+        foot_points(&h, rounding - epa->bound, epa->point);
     }
 }

@@ -150,24 +150,50 @@ static void from_sphere(const sprag_core core[2], int sphere, answer *a)
 
 // ---- any two
 
-// Points that are `bound` apart along the normal, from where the faces across it overlap.
+// By how far the points are not `distance` apart along the normal.
+static double missed(const answer *a)
+{
+    double off[3];
+    subtract3(a->point[0], a->point[1], off);
+    add_scaled(off, -a->distance, a->normal, 3);
+    return norm3(off);
+}
+
+// Points that are, from where the faces across the normal overlap, or where a corner is above a cap.
 static void meet_by_faces(const sprag_core core[2], answer *a)
 {
     sprag_manifold m;
-    double nearest = INFINITY;
+    answer best = *a;
+    double least = missed(a);
     sprag_manifold_clip(core, a->normal, a->distance + 1e-6 * a->size, &m);
-    for (int i = 0; i < m.count; i++) {
-        if (m.gap[i] < nearest) {
-            nearest = m.gap[i];
-            memcpy(a->point, m.point[i], sizeof a->point);
+    for (int i = 0; i < m.count + 2; i++) {
+        if (i < m.count) {
+            memcpy(best.point, m.point[i], sizeof best.point);
+        } else {
+            int cap = i - m.count;
+            double towards[3] = {0}, from[3], axis[3], z;
+            add_scaled(towards, cap ? -1 : 1, a->normal, 3);
+            sprag_core_support(&core[!cap], towards, best.point[!cap]);
+            memcpy(best.point[cap], best.point[!cap], sizeof best.point[cap]);
+            add_scaled(best.point[cap], cap ? -a->distance : a->distance, a->normal, 3);
+            subtract3(best.point[cap], core[cap].at, from);
+            sprag_core_axis(&core[cap], axis);
+            z = dot3(axis, from);
+            if (core[cap].shape->kind != SPRAG_CYLINDER ||
+                dot3(from, from) - z * z > core[cap].shape->radius * core[cap].shape->radius) {
+                continue;
+            }
+        }
+        if (missed(&best) < least) {
+            least = missed(&best);
+            memcpy(a->point, best.point, sizeof a->point);
         }
     }
-    a->error = fmin(a->error, fabs(nearest - a->distance));
 }
 
 static bool by_rims(const sprag_core core[2], const sprag_gjk *gjk, answer *a)
 {
-    sprag_rims rims;
+    sprag_rims rims = {.cosine = -1};
     memcpy(rims.normal, gjk->normal, sizeof rims.normal);
     sprag_rims_polish(core, gjk->simplex.vertex, gjk->simplex.count, gjk->size, &rims);
     bool apart = rims.bound > 0 || gjk->distance < 1e-7 * gjk->size;
@@ -180,6 +206,7 @@ static bool by_rims(const sprag_core core[2], const sprag_gjk *gjk, answer *a)
     memcpy(a->point, rims.point, sizeof a->point);
     if (a->error > exact * (a->size + a->distance)) {
         meet_by_faces(core, a);
+        a->error = missed(a);
     }
     return true;
 }
@@ -192,6 +219,9 @@ static void by_epa(const sprag_core core[2], const sprag_gjk *gjk, answer *a)
     a->error = epa.error;
     memcpy(a->normal, epa.normal, sizeof a->normal);
     memcpy(a->point, epa.point, sizeof a->point);
+    if (missed(a) > exact * a->size) { // facets cover but a part of a cap
+        meet_by_faces(core, a);
+    }
 }
 
 static void by_search(const sprag_core core[2], double reach, sprag_gjk *gjk, answer *a)

@@ -179,6 +179,7 @@ static void approach(const hull hull[2], const double c[3], double n[3])
 
 typedef struct choices {
     int count;
+    double near[3], cosine; // only normals within this of that one
     double highest; // m
     choice choice[CHOICES_MAX];
 } choices;
@@ -187,6 +188,9 @@ static void consider(const hull hull[2], const feature *f, const double n[3], do
                      choices *all)
 {
     double h = height(hull, n);
+    if (dot3(n, all->near) < all->cosine) {
+        return;
+    }
     if (h >= all->highest - 16 * DBL_EPSILON * size && all->count < CHOICES_MAX) {
         all->choice[all->count++] =
             (choice){.feature = {f[0], f[1]}, .normal = {n[0], n[1], n[2]}, .height = h};
@@ -363,10 +367,11 @@ static double miss(const hull hull[2], const choice *c, double size, double poin
 }
 
 // The highest; of those that are as high to rounding the one whose features do come that near.
-static double best_choice(const hull hull[2], const double guess[3], double size, choice *best,
-                          double point[2][3])
+static double best_choice(const hull hull[2], const double guess[3], const sprag_rims *rims,
+                          double size, choice *best, double point[2][3])
 {
-    choices all;
+    choices all = {.cosine = rims->cosine};
+    memcpy(all.near, rims->near, sizeof all.near);
     double least = INFINITY;
     best->height = -INFINITY;
     try_all(hull, guess, size, &all);
@@ -456,7 +461,7 @@ void sprag_rims_polish(const sprag_core core[2], const sprag_pair_vertex *vertex
     rims->closed = false;
     for (int cut = 0; cut < CUTS_MAX && !rims->closed; cut++) {
         sprag_pair_vertex v;
-        rims->error = best_choice(hull, guess, size, &best, rims->point);
+        rims->error = best_choice(hull, guess, rims, size, &best, rims->point);
         if (!(best.height > -INFINITY)) {
             break;
         }

@@ -16,6 +16,8 @@
 
 typedef struct sprag_rims {
     double normal[3];   // in: a guess; out: unit
+    double near[3];     // in: only normals that have at least
+    double cosine;      // this cosine with that unit vector; -1: all
     double bound;       // m, s(normal) over the whole cores
     double point[2][3]; // m, on the cores
     double error;       // m, |point[0] - point[1] - bound normal|
