@@ -120,13 +120,13 @@ static bool span(const sprag_core core[2], const sprag_simplex *simplex, double 
         d[3][k] = d[0][k] - d[1][k];
     }
     memcpy(flat, d[0], sizeof d[0]);
-    if (h->vertices == 2 && !widen(core, (const double (*)[3])d, 4, size, h)) {
+    if (h->vertices == 2 && !widen(core, (const double(*)[3])d, 4, size, h)) {
         return false;
     }
     subtract3(h->vertex[2].at, h->vertex[0].at, f);
     sprag_across(e, f, d[0]);
     memcpy(flat, d[0], sizeof d[0]);
-    return h->vertices > 3 || widen(core, (const double (*)[3])d, 1, size, h);
+    return h->vertices > 3 || widen(core, (const double(*)[3])d, 1, size, h);
 }
 
 static void close_tetrahedron(hull *h)

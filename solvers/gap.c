@@ -159,7 +159,8 @@ static double missed(const answer *a)
     return norm3(off);
 }
 
-// Points that are, from where the faces across the normal overlap, or where a corner is above a cap.
+// Points that are, from where the faces across the normal overlap, or where a corner is above a
+// cap.
 static void meet_by_faces(const sprag_core core[2], answer *a)
 {
     sprag_manifold m;
@@ -179,7 +180,7 @@ static void meet_by_faces(const sprag_core core[2], answer *a)
             subtract3(best.point[cap], core[cap].at, from);
             sprag_core_axis(&core[cap], axis);
             z = dot3(axis, from);
-            if (core[cap].shape->kind != SPRAG_CYLINDER ||
+            if (core[cap].shape->kind != SPRAG_CYLINDER || fabs(z) > core[cap].shape->half[2] ||
                 dot3(from, from) - z * z > core[cap].shape->radius * core[cap].shape->radius) {
                 continue;
             }

@@ -31,10 +31,10 @@ typedef struct sprag_gap_query {
     double margin; // m, pairs of points up to this far apart belong to the manifold
 } sprag_gap_query;
 
-// memory, manifold: NULL for none. Where corners or crossing edges meet, the manifold is the nearest
-// points alone; farther apart than the margin, it is empty.
-// SPRAG_OK; SPRAG_NOT_CONVERGED: the error is more than 1e-9 of size and distance; SPRAG_BAD_PROBLEM: two planes,
-// or numbers that are not finite.
+// memory, manifold: NULL for none. Where corners or crossing edges meet, the manifold is the
+// nearest points alone; farther apart than the margin, it is empty. SPRAG_OK; SPRAG_NOT_CONVERGED:
+// the error is more than 1e-9 of size and distance; SPRAG_BAD_PROBLEM: two planes, or numbers that
+// are not finite.
 sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
                             const sprag_gap_query *query, sprag_gap_memory *memory, sprag_gap *gap,
                             sprag_manifold *manifold);

@@ -217,8 +217,7 @@ static bool has(const sprag_simplex *s, const sprag_pair_vertex *v)
 
 sprag_gjk_end sprag_gjk_find(const sprag_core core[2], double reach, sprag_gjk *gjk)
 {
-    bool curved =
-        core[0].shape->kind == SPRAG_CYLINDER || core[1].shape->kind == SPRAG_CYLINDER;
+    bool curved = core[0].shape->kind == SPRAG_CYLINDER || core[1].shape->kind == SPRAG_CYLINDER;
     int most = curved ? ITERATIONS_CURVED : ITERATIONS_MAX;
     int turns = 0;
     start(core, gjk);

@@ -219,8 +219,8 @@ static double twice_area(const corner *c, int count)
 {
     double sum = 0;
     for (int i = 1; i + 1 < count; i++) {
-        sum += (c[i].x - c[0].x) * (c[i + 1].y - c[0].y) -
-               (c[i].y - c[0].y) * (c[i + 1].x - c[0].x);
+        sum +=
+            (c[i].x - c[0].x) * (c[i + 1].y - c[0].y) - (c[i].y - c[0].y) * (c[i + 1].x - c[0].x);
     }
     return sum;
 }
@@ -277,14 +277,15 @@ void sprag_manifold_clip(const sprag_core core[2], const double normal[3], doubl
     memcpy(basis[2], normal, sizeof basis[2]);
 
     corner by[CORNERS_MAX], c[2][CLIPPED_MAX];
-    int edges = project(&f[frame], (const double (*)[3])basis, by), now = 0;
-    int count = project(&f[!frame], (const double (*)[3])basis, c[0]);
+    int edges = project(&f[frame], (const double(*)[3])basis, by), now = 0;
+    int count = project(&f[!frame], (const double(*)[3])basis, c[0]);
     double turn = twice_area(by, edges) < 0 ? -1 : 1;
     for (int i = 0; i < edges && count; i++, now = !now) {
         count = clip(c[now], count, &by[i], &by[i + 1 < edges ? i + 1 : 0], turn, c[!now]);
     }
     const double *tilt = f[frame].normal;
-    double up = dot3(tilt, normal), gx = -dot3(tilt, basis[0]) / up, gy = -dot3(tilt, basis[1]) / up;
+    double up = dot3(tilt, normal), gx = -dot3(tilt, basis[0]) / up,
+           gy = -dot3(tilt, basis[1]) / up;
     corner *all = c[now];
     int kept = 0;
     for (int i = 0; i < count; i++) { // those that are near enough, then not too many

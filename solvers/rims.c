@@ -6,14 +6,21 @@
 
 #include "solvers/linalg.h"
 
-enum { HULL_MAX = 4, CHOICES_MAX = 256, NEWTON_MAX = 24, HALVINGS_MAX = 24, CUTS_MAX = 32 };
+enum {
+    HULL_MAX = 4,
+    CHOICES_MAX = 256,
+    NEWTON_MAX = 48,
+    HALVINGS_MAX = 24,
+    RESTARTS_MAX = 2,
+    CUTS_MAX = 32
+};
 
 // The part of a core that is in play: vertices, and for a cylinder its caps' radius and axis.
 typedef struct hull {
     int count;
     double at[HULL_MAX][3];
     int id[HULL_MAX];
-    double radius;  // 0: none
+    double radius;                // 0: none
     double axis[3], across[2][3]; // of the caps
 } hull;
 
@@ -76,6 +83,35 @@ static bool onto(double n[3], const double *edge)
     return normalise3(n);
 }
 
+// The height has a kink where the normal is a cylinder's axis, and steps towards the wrong side of
+// it get ever shorter: across it, if it is higher there.
+static void leave_axis(const hull hull[2], int side, const double c[3], double n[3])
+{
+    double p[3], to[3] = {c[0], c[1], c[2]};
+    if (!(hull[side].radius > 0) || radial(&hull[side], n, p) > 1e-3) {
+        return;
+    }
+    if (hull[!side].radius > 0) {
+        radial(&hull[!side], n, p);
+        add_scaled(to, -hull[!side].radius, p, 3);
+    }
+    if (radial(&hull[side], to, p) <= hull[side].radius) {
+        return; // a cap
+    }
+    double here = smooth_height(hull, c, n);
+    for (double far = 0.5; far > 1e-9; far /= 2) {
+        double moved[3];
+        for (int k = 0; k < 3; k++) {
+            moved[k] = copysign(1, dot3(n, hull[side].axis)) * hull[side].axis[k] + far * p[k];
+        }
+        normalise3(moved);
+        if (smooth_height(hull, c, moved) > here) {
+            memcpy(n, moved, sizeof moved);
+            return;
+        }
+    }
+}
+
 static bool maximise(const hull hull[2], const double c[3], const double *edge, double size,
                      double n[3])
 {
@@ -84,6 +120,9 @@ static bool maximise(const hull hull[2], const double c[3], const double *edge, 
     }
     int trusted = 0;
     for (int i = 0; i < NEWTON_MAX; i++) {
+        for (int side = 0; side < 2 && !edge; side++) {
+            leave_axis(hull, side, c, n);
+        }
         double g[3] = {c[0], c[1], c[2]}, t[2][3] = {{0}, {0}};
         double M[3] = {0, 0, 0}; // of the tangents: 00, 01, 11
         int least = fabs(n[0]) < fabs(n[1]) ? (fabs(n[0]) < fabs(n[2]) ? 0 : 2)
@@ -144,14 +183,14 @@ static bool maximise(const hull hull[2], const double c[3], const double *edge, 
                 break;
             }
             if (halving == HALVINGS_MAX) {
-                return true;
+                return false;
             }
         }
         if (trusted == 2) {
             return true;
         }
     }
-    return true;
+    return false;
 }
 
 // A start for two features that are no edges: each rim in turn is put where it is nearest to the
@@ -180,7 +219,7 @@ static void approach(const hull hull[2], const double c[3], double n[3])
 typedef struct choices {
     int count;
     double near[3], cosine; // only normals within this of that one
-    double highest; // m
+    double highest;         // m
     choice choice[CHOICES_MAX];
 } choices;
 
@@ -214,16 +253,14 @@ static void try_choice(const hull hull[2], const feature f[2], const double gues
     edges += edges_of(&hull[1], &f[1], edge + edges);
     if (edges < 2) {
         subtract3(hull[0].at[f[0].pick[0]], hull[1].at[f[1].pick[0]], c);
-        if (!edges) {
+        // Heights have a kink where a normal passes a cylinder's axis: who is caught there starts
+        // again on the side that the other feature is on.
+        bool rims = !edges && hull[0].radius > 0 && hull[1].radius > 0;
+        bool found = (edges || rims) && maximise(hull, c, edges ? edge[0] : NULL, size, n);
+        consider(hull, f, n, size, all);
+        for (int i = 0; !edges && !found && i < RESTARTS_MAX; i++) {
             approach(hull, c, n);
-            if (hull[0].radius > 0 && hull[1].radius > 0) {
-                double from[3] = {guess[0], guess[1], guess[2]};
-                if (maximise(hull, c, NULL, size, from)) {
-                    consider(hull, f, from, size, all);
-                }
-            }
-        }
-        if (maximise(hull, c, edges ? edge[0] : NULL, size, n)) {
+            found = maximise(hull, c, NULL, size, n);
             consider(hull, f, n, size, all);
         }
     } else if (edges == 2 && sprag_across(edge[0], edge[1], n)) {
@@ -370,7 +407,8 @@ static double miss(const hull hull[2], const choice *c, double size, double poin
 static double best_choice(const hull hull[2], const double guess[3], const sprag_rims *rims,
                           double size, choice *best, double point[2][3])
 {
-    choices all = {.cosine = rims->cosine};
+    choices all;
+    all.cosine = rims->cosine;
     memcpy(all.near, rims->near, sizeof all.near);
     double least = INFINITY;
     best->height = -INFINITY;

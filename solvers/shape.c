@@ -97,7 +97,7 @@ sprag_polytope sprag_polytope_make(const double (*vertex)[3], int vertices, cons
     made.faces = faces;
     made.loop = loop;
     made.start = start;
-    made.normal = (const double (*)[3])normal;
+    made.normal = (const double(*)[3])normal;
     return made;
 }
 
@@ -109,7 +109,7 @@ sprag_polytope sprag_triangle_make(const double (*vertex)[3], double (*normal)[3
     for (int k = 0; k < 3; k++) {
         normal[1][k] = -normal[0][k];
     }
-    return (sprag_polytope){3, flat ? 2 : 0, vertex, loop, start, (const double (*)[3])normal};
+    return (sprag_polytope){3, flat ? 2 : 0, vertex, loop, start, (const double(*)[3])normal};
 }
 
 // Vertex i of a box is at +half where bit k of i is set, at -half elsewhere.

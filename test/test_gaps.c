@@ -187,7 +187,7 @@ static void hull_of(solid *s, int vertices)
             }
         }
     }
-    s->polytope = sprag_polytope_make((const double (*)[3])s->vertex, vertices, s->loop, faces,
+    s->polytope = sprag_polytope_make((const double(*)[3])s->vertex, vertices, s->loop, faces,
                                       s->start, s->normal);
     ck_assert_int_eq(s->polytope.faces, faces);
     add_edges(s);
@@ -216,7 +216,7 @@ static void prism_of(solid *s, int corners, double size)
         memcpy(s->loop + at, face, sizeof face);
         at += 5;
     }
-    s->polytope = sprag_polytope_make((const double (*)[3])s->vertex, 2 * corners, s->loop,
+    s->polytope = sprag_polytope_make((const double(*)[3])s->vertex, 2 * corners, s->loop,
                                       corners + 2, s->start, s->normal);
     ck_assert_int_eq(s->polytope.faces, corners + 2);
     add_edges(s);
@@ -244,7 +244,7 @@ static void make_pool(void)
         if (vertices > 3) {
             hull_of(s, vertices);
         } else {
-            s->polytope = sprag_triangle_make((const double (*)[3])s->vertex, s->normal);
+            s->polytope = sprag_triangle_make((const double(*)[3])s->vertex, s->normal);
             add_edges(s);
         }
     }
@@ -281,7 +281,7 @@ static void make_box_solid(thing *t)
             t->own.vertex[i][k] = i >> k & 1 ? t->shape.half[k] : -t->shape.half[k];
         }
     }
-    t->own.polytope = sprag_polytope_make((const double (*)[3])t->own.vertex, 8, loop, 6,
+    t->own.polytope = sprag_polytope_make((const double(*)[3])t->own.vertex, 8, loop, 6,
                                           t->own.start, t->own.normal);
     if (!box_solid.edges) {
         box_solid.polytope = t->own.polytope;
@@ -349,7 +349,7 @@ static void set_rotation_taking(thing *t, const real *from, const real *to)
             R[i][j] = dot(T[i], F[j]);
         }
     }
-    set_rotation(t, (const real (*)[3])R);
+    set_rotation(t, (const real(*)[3])R);
 }
 
 static void set_random_rotation(thing *t)
@@ -623,7 +623,8 @@ START_TEST(distance_and_normal_are_those_that_the_pair_was_made_from)
                 sprag_result result = find(t, NULL, &gap, NULL, 0);
                 failed += result != SPRAG_OK;
                 if (result != SPRAG_OK && getenv("GAPS")) {
-                    printf("result %d %d %d (%d %d): gap %Lg error %g\n", (int)result, k0, k1, f[0].flat, f[1].flat, distance, gap.error);
+                    printf("result %d %d %d (%d %d): gap %Lg error %g\n", (int)result, k0, k1,
+                           f[0].flat, f[1].flat, distance, gap.error);
                 }
                 char what[64];
                 snprintf(what, sizeof what, "made of %d %d", f[0].flat, f[1].flat);
@@ -916,11 +917,11 @@ static void check_near(const thing t[2], const char *what, bool brute)
     pairs++;
     real slack = gap.distance > 0 ? 1e-12L : 1e-9L;
     // Only skins overlap, or the search was not as fine: then the gap may be better.
-    bool better = gap.distance + (double)(k[0].radius + k[1].radius) > 0 || k[0].cylinder ||
-                  k[1].cylinder;
+    bool better =
+        gap.distance + (double)(k[0].radius + k[1].radius) > 0 || k[0].cylinder || k[1].cylinder;
     if (result != SPRAG_OK || !(off <= allowed) || !(fabsl(length(n) - 1) <= 4 * eps) ||
-        !(apart <= slack * L) || !(length(between) <= loose) ||
-        !(shy <= allowed) || !(better || shy >= -allowed)) {
+        !(apart <= slack * L) || !(length(between) <= loose) || !(shy <= allowed) ||
+        !(better || shy >= -allowed)) {
         misses++;
         if (getenv("GAPS")) {
             printf("%s: kinds %d %d, gap %g result %d error %g, plane off %Lg, short by %Lg (%Lg), "
