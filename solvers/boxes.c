@@ -63,14 +63,79 @@ static bool edge_points(const sprag_core core[2], int i, int j, sprag_boxes *fou
     return fabs(t[0]) <= core[0].shape->half[i] && fabs(t[1]) <= core[1].shape->half[j];
 }
 
+// The separation along the crossing of edge i with edge j, evaluated by the corners, for which the
+// normal need not be exact. -INFINITY: parallel.
+static double crossing(const sprag_core core[2], int i, int j, double n[3])
+{
+    double e[3], g[3], between[3];
+    sprag_pair_vertex corners;
+    column(core[0].rotation, i, 1, e);
+    column(core[1].rotation, j, 1, g);
+    if (!sprag_across(e, g, n)) {
+        return -INFINITY;
+    }
+    subtract3(core[0].at, core[1].at, between);
+    if (dot3(n, between) < 0) {
+        n[0] = -n[0], n[1] = -n[1], n[2] = -n[2];
+    }
+    return sprag_pair_support(core, n, &corners);
+}
+
+// Whether one of the nine crossings separates more than the faces do (best of them: 0 to 5): in the
+// axes of box 0 first, and the best of them once more by its corners. Nearly parallel edges lose
+// digits in those axes, and are all done so.
+static int cross_edges(const sprag_core core[2], const frame *f, double rounding, int best,
+                       sprag_boxes *found, double normal[3])
+{
+    static const double shallow = 1e-3; // sine of the angle
+    const double *a = f->half[0], *b = f->half[1], *p = f->at;
+    double highest = found->bound, n[3];
+    int top = -1;
+    for (int i = 0; i < 3; i++) {
+        int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
+        for (int j = 0; j < 3; j++) {
+            int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+            double square = f->C[i1][j] * f->C[i1][j] + f->C[i2][j] * f->C[i2][j];
+            double s = fabs(p[i2] * f->C[i1][j] - p[i1] * f->C[i2][j]) -
+                       (a[i1] * f->Q[i2][j] + a[i2] * f->Q[i1][j]) -
+                       (b[j1] * f->Q[i][j2] + b[j2] * f->Q[i][j1]);
+            if (square > shallow * shallow) {
+                if (s * fabs(s) > highest * fabs(highest) * square) { // s / sqrt(square) > highest
+                    highest = s / sqrt(square);
+                    top = 3 * i + j;
+                }
+            } else if (square > DBL_EPSILON * DBL_EPSILON) {
+                s = crossing(core, i, j, n);
+                if (s > found->bound + rounding) {
+                    found->bound = s;
+                    memcpy(normal, n, sizeof n);
+                    best = 6 + 3 * i + j;
+                }
+            }
+        }
+    }
+    if (top >= 0 && highest > found->bound) {
+        double s = crossing(core, top / 3, top % 3, n);
+        if (s > found->bound + rounding) {
+            found->bound = s;
+            memcpy(normal, n, sizeof n);
+            best = 6 + top;
+        }
+    }
+    return best;
+}
+
 void sprag_boxes_separate(const sprag_core core[2], double reach, double most, sprag_boxes *found,
                           sprag_manifold *manifold)
 {
-    static const double shallow = 1e-2; // sine of the angle below which a crossing is done over
     frame f;
     set_frame(core, &f);
     const double *a = f.half[0], *b = f.half[1], *p = f.at;
-    double size = norm3(a) + norm3(b) + norm3(p), rounding = 8 * DBL_EPSILON * size;
+    double size = 0;
+    for (int k = 0; k < 3; k++) {
+        size += a[k] + b[k] + fabs(p[k]);
+    }
+    double rounding = 4 * DBL_EPSILON * size;
     int best = 0;
     found->bound = -INFINITY;
     found->beyond = false;
@@ -89,39 +154,9 @@ void sprag_boxes_separate(const sprag_core core[2], double reach, double most, s
             best = 3 + j;
         }
     }
-    found->beyond = found->bound > reach;
     double normal[3] = {0};
-    for (int i = 0; i < 3 && !found->beyond; i++) {
-        int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
-        for (int j = 0; j < 3; j++) {
-            int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
-            double square = f.C[i1][j] * f.C[i1][j] + f.C[i2][j] * f.C[i2][j];
-            double s = fabs(p[i2] * f.C[i1][j] - p[i1] * f.C[i2][j]) -
-                       (a[i1] * f.Q[i2][j] + a[i2] * f.Q[i1][j]) -
-                       (b[j1] * f.Q[i][j2] + b[j2] * f.Q[i][j1]);
-            // The separation is s / sqrt(square); most crossings are out of question without it.
-            double least = found->bound - rounding / shallow;
-            if (square > shallow * shallow && s * fabs(s) <= least * fabs(least) * square) {
-                continue;
-            }
-            double e[3], g[3], n[3], v[3];
-            column(core[0].rotation, i, 1, e);
-            column(core[1].rotation, j, 1, g);
-            if (!sprag_across(e, g, n)) {
-                continue;
-            }
-            subtract3(core[0].at, core[1].at, v);
-            if (dot3(n, v) < 0) {
-                n[0] = -n[0], n[1] = -n[1], n[2] = -n[2];
-            }
-            sprag_pair_vertex pair;
-            s = sprag_pair_support(core, n, &pair);
-            if (s > found->bound + rounding) {
-                found->bound = s;
-                best = 6 + 3 * i + j;
-                memcpy(normal, n, sizeof n);
-            }
-        }
+    if (found->bound <= reach) {
+        best = cross_edges(core, &f, rounding, best, found, normal);
     }
     if (best < 3) {
         column(core[0].rotation, best, p[best] > 0 ? -1 : 1, found->normal);

@@ -328,20 +328,23 @@ static void complete(const answer *a, double radii, double margin, sprag_manifol
 
 // ---- one pair
 
+static double sum3(const double *a)
+{
+    return a[0] + a[1] + a[2];
+}
+
 static bool cores_of(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
                      sprag_core core[2])
 {
-    double sum = 0;
+    double sum[2];
     for (int side = 0; side < 2; side++) {
+        const double *R = pose[side]->rotation;
         core[side].shape = shape[side];
-        core[side].rotation = pose[side]->rotation;
+        core[side].rotation = R;
         subtract3(pose[side]->position, pose[0]->position, core[side].at);
-        for (int k = 0; k < 9; k++) {
-            sum += fabs(pose[side]->rotation[k]);
-        }
-        sum += fabs(core[side].at[0]) + fabs(core[side].at[1]) + fabs(core[side].at[2]);
+        sum[side] = (sum3(R) + sum3(R + 3)) + (sum3(R + 6) + sum3(core[side].at));
     }
-    return isfinite(sum);
+    return isfinite(sum[0] + sum[1]);
 }
 
 sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose *const pose[2],

@@ -22,21 +22,21 @@ typedef struct corner {
 
 static void box_face(const sprag_core *core, const double towards[3], face *f)
 {
+    const double *half = core->shape->half, *R = core->rotation;
     double local[3];
-    mul33_transposed(core->rotation, towards, local);
-    const int *vertex = sprag_box_face(local);
-    int same = vertex[0] & vertex[1] & vertex[2] & vertex[3]; // the bit that all four have
-    int axis = same ? same >> 1 : 0;
-    if (!same) {
-        int any = vertex[0] | vertex[1] | vertex[2] | vertex[3];
-        axis = (7 & ~any) >> 1;
-    }
+    mul33_transposed(R, towards, local);
+    double x = fabs(local[0]), y = fabs(local[1]), z = fabs(local[2]);
+    int i = x >= y && x >= z ? 0 : y >= z ? 1 : 2, j = (i + 1) % 3, k = (i + 2) % 3;
+    double sign = local[i] > 0 ? 1 : -1;
     f->count = 4;
-    for (int i = 0; i < 4; i++) {
-        sprag_core_vertex(core, vertex[i], f->point[i]);
-    }
-    for (int k = 0; k < 3; k++) {
-        f->normal[k] = same ? core->rotation[3 * k + axis] : -core->rotation[3 * k + axis];
+    for (int c = 0; c < 3; c++) {
+        f->normal[c] = sign * R[3 * c + i];
+        double middle = core->at[c] + half[i] * f->normal[c];
+        double u = half[j] * R[3 * c + j], v = half[k] * R[3 * c + k];
+        f->point[0][c] = middle - u - v;
+        f->point[1][c] = middle + u - v;
+        f->point[2][c] = middle + u + v;
+        f->point[3][c] = middle - u + v;
     }
 }
 
@@ -189,28 +189,32 @@ static int project(const face *f, const double basis[3][3], corner *c)
     return f->count;
 }
 
-// Keeps what is left of the line from p to q (right: turn -1).
+// Keeps what is left of the line from p to q (right: turn -1). Returns how many that are, in out,
+// or all of c if *whole.
 static int clip(const corner *c, int count, const corner *p, const corner *q, double turn,
-                corner *out)
+                corner *out, bool *whole)
 {
     int left = 0;
-    double dx = turn * (q->x - p->x), dy = turn * (q->y - p->y);
-    double before = 0;
-    for (int i = 0; i <= count && count > 1; i++) {
-        const corner *a = &c[i ? i - 1 : 0], *b = &c[i < count ? i : 0];
-        double inside = dx * (b->y - p->y) - dy * (b->x - p->x);
-        if (i && (before < 0) != (inside < 0) && left < CLIPPED_MAX && (i < count || count > 2)) {
-            double t = before / (before - inside);
-            out[left++] = (corner){a->x + t * (b->x - a->x), a->y + t * (b->y - a->y),
-                                   a->height + t * (b->height - a->height)};
-        }
-        if (i < count && inside >= 0 && left < CLIPPED_MAX) {
-            out[left++] = *b;
-        }
-        before = inside;
+    double dx = turn * (q->x - p->x), dy = turn * (q->y - p->y), inside[CLIPPED_MAX];
+    *whole = true;
+    for (int i = 0; i < count; i++) {
+        inside[i] = dx * (c[i].y - p->y) - dy * (c[i].x - p->x);
+        *whole &= inside[i] >= 0;
     }
-    if (count == 1 && dx * (c->y - p->y) - dy * (c->x - p->x) >= 0) {
-        out[left++] = *c;
+    if (*whole) {
+        return count;
+    }
+    for (int i = 0; i < count; i++) {
+        int j = i + 1 < count ? i + 1 : 0;
+        if (inside[i] >= 0 && left < CLIPPED_MAX) {
+            out[left++] = c[i];
+        }
+        bool crosses = (inside[i] < 0) != (inside[j] < 0) && (j || count > 2);
+        if (crosses && left < CLIPPED_MAX) {
+            double t = inside[i] / (inside[i] - inside[j]);
+            out[left++] = (corner){c[i].x + t * (c[j].x - c[i].x), c[i].y + t * (c[j].y - c[i].y),
+                                   c[i].height + t * (c[j].height - c[i].height)};
+        }
     }
     return left;
 }
@@ -280,8 +284,10 @@ void sprag_manifold_clip(const sprag_core core[2], const double normal[3], doubl
     int edges = project(&f[frame], (const double(*)[3])basis, by), now = 0;
     int count = project(&f[!frame], (const double(*)[3])basis, c[0]);
     double turn = twice_area(by, edges) < 0 ? -1 : 1;
-    for (int i = 0; i < edges && count; i++, now = !now) {
-        count = clip(c[now], count, &by[i], &by[i + 1 < edges ? i + 1 : 0], turn, c[!now]);
+    for (int i = 0; i < edges && count; i++) {
+        bool whole;
+        count = clip(c[now], count, &by[i], &by[i + 1 < edges ? i + 1 : 0], turn, c[!now], &whole);
+        now = whole ? now : !now;
     }
     const double *tilt = f[frame].normal;
     double up = dot3(tilt, normal), gx = -dot3(tilt, basis[0]) / up,

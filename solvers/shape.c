@@ -112,17 +112,6 @@ sprag_polytope sprag_triangle_make(const double (*vertex)[3], double (*normal)[3
     return (sprag_polytope){3, flat ? 2 : 0, vertex, loop, start, (const double(*)[3])normal};
 }
 
-// Vertex i of a box is at +half where bit k of i is set, at -half elsewhere.
-static const int box_face[6][4] = {{0, 4, 6, 2}, {1, 3, 7, 5}, {0, 1, 5, 4},
-                                   {2, 6, 7, 3}, {0, 2, 3, 1}, {4, 5, 7, 6}};
-
-const int *sprag_box_face(const double local[3])
-{
-    double x = fabs(local[0]), y = fabs(local[1]), z = fabs(local[2]);
-    int axis = x >= y && x >= z ? 0 : y >= z ? 1 : 2;
-    return box_face[2 * axis + (local[axis] > 0)];
-}
-
 // ---- cores
 
 double sprag_core_margin(const sprag_core *core)
@@ -170,7 +159,7 @@ void sprag_core_vertex(const sprag_core *core, int vertex, double point[3])
         memcpy(point, core->at, 3 * sizeof *point);
     } else if (shape->kind == SPRAG_CAPSULE) {
         along_axis(core, vertex ? shape->half[2] : -shape->half[2], point);
-    } else if (shape->kind == SPRAG_BOX) {
+    } else if (shape->kind == SPRAG_BOX) { // at +half where a bit of the number is set
         double local[3];
         for (int k = 0; k < 3; k++) {
             local[k] = vertex >> k & 1 ? shape->half[k] : -shape->half[k];

@@ -80,10 +80,6 @@ static inline void sprag_core_axis(const sprag_core *core, double axis[3])
     }
 }
 
-// The face of a box that looks along a local direction, counter-clockwise seen from outside: 4
-// vertices.
-const int *sprag_box_face(const double local[3]);
-
 // Unit vector across two edges, however thin the angle between them: at right angles to both to
 // rounding. false: they are parallel to rounding.
 bool sprag_across(const double e[3], const double f[3], double normal[3]);

@@ -137,7 +137,7 @@ static void look(const dGeomID geom[2], ode_pair *pair)
     pair->memory = NULL;
 }
 
-// Moves the first geom along its normal until the gap is what is wanted.
+// Lets the first geom down until the gap is what is wanted: so that bodies meet as falling ones do.
 static void move_to(const dGeomID geom[2], double gap)
 {
     const sprag_gap_query any = {INFINITY, 0};
@@ -146,10 +146,9 @@ static void move_to(const dGeomID geom[2], double gap)
         sprag_gap found;
         look(geom, &pair);
         sprag_ode_gap(&pair, &any, &found, NULL);
-        double by = gap - found.distance;
+        double by = (gap - found.distance) / fmax(found.normal[2], 0.3);
         const dReal *at = dGeomGetPosition(geom[0]);
-        dGeomSetPosition(geom[0], at[0] + by * found.normal[0], at[1] + by * found.normal[1],
-                         at[2] + by * found.normal[2]);
+        dGeomSetPosition(geom[0], at[0], at[1], at[2] + by);
         if (fabs(by) < 1e-14) {
             break;
         }
