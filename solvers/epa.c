@@ -240,7 +240,7 @@ static void foot_points(const hull *h, double distance, double point[2][3])
     }
 }
 
-static const double near = 1e-4;   // of the size: a facet so near to the surface is polished
+static const double near = 1e-3;   // of the size: a facet so near to the surface is polished
 static const double around = 0.97; // cosine to the normals that are looked at then
 
 static bool polish(const sprag_core core[2], const hull *h, const facet *f, double size,

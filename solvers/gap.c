@@ -223,6 +223,12 @@ static void by_epa(const sprag_core core[2], const sprag_gjk *gjk, answer *a)
     if (missed(a) > exact * a->size) { // facets cover but a part of a cap
         meet_by_faces(core, a);
     }
+    if (missed(a) > tolerable * a->size) { // the deepest point, and straight up from there
+        const double against[3] = {-a->normal[0], -a->normal[1], -a->normal[2]};
+        sprag_core_support(&core[0], against, a->point[0]);
+        memcpy(a->point[1], a->point[0], sizeof a->point[0]);
+        add_scaled(a->point[1], -a->distance, a->normal, 3);
+    }
 }
 
 static void by_search(const sprag_core core[2], double reach, sprag_gjk *gjk, answer *a)
@@ -312,7 +318,7 @@ static void complete(const answer *a, double radii, double margin, sprag_manifol
     double nearest = INFINITY;
     for (int i = 0; i < m->count; i++) {
         if (m->gap[i] <= margin) {
-            nearest = fmin(nearest, m->gap[i]);
+            nearest = m->gap[i] < nearest ? m->gap[i] : nearest;
             m->gap[left] = m->gap[i];
             memmove(m->point[left++], m->point[i], sizeof m->point[0]);
         }
@@ -353,7 +359,10 @@ sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose 
 {
     sprag_core core[2];
     sprag_manifold unwanted, *m = manifold ? manifold : &unwanted;
-    answer a = {.distance = NAN};
+    answer a;
+    a.distance = NAN;
+    a.error = 0;
+    a.beyond = a.whole = false;
     bool plane[2] = {shape[0]->kind == SPRAG_PLANE, shape[1]->kind == SPRAG_PLANE};
     m->count = 0;
     if (!cores_of(shape, pose, core) || (plane[0] && plane[1])) {
@@ -380,9 +389,13 @@ sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose 
     gap->error = a.error;
     gap->beyond = a.beyond || gap->distance > query->reach;
     memcpy(gap->normal, a.normal, sizeof gap->normal);
+    if (gap->beyond) {
+        m->count = 0;
+        return SPRAG_OK;
+    }
     add_scaled(a.point[0], -margins[0], a.normal, 3);
     add_scaled(a.point[1], margins[1], a.normal, 3);
-    if (manifold && !gap->beyond) {
+    if (manifold) {
         if (!a.whole) {
             sprag_manifold_clip(core, a.normal, query->margin, m);
         }

@@ -49,8 +49,9 @@ static inline bool normalise3(double *a)
     if (!(length > 0) || !isfinite(length)) {
         return false;
     }
+    double inverse = 1 / length;
     for (int i = 0; i < 3; i++) {
-        a[i] /= length;
+        a[i] *= inverse;
     }
     return true;
 }

@@ -14,8 +14,9 @@ typedef struct face {
     double normal[3];             // unit; not set if count < 3
 } face;
 
-typedef struct corner {
-    double x, y, height;
+typedef struct corner { // in the plane across the normal
+    double x, y;
+    double gap; // above the face that clips
 } corner;
 
 // ---- faces
@@ -180,11 +181,10 @@ static void along_edges(const face f[2], const double n[3], double most, sprag_m
     }
 }
 
-static int project(const face *f, const double basis[3][3], corner *c)
+static int project(const face *f, const double basis[2][3], corner *c)
 {
     for (int i = 0; i < f->count; i++) {
-        c[i] = (corner){dot3(basis[0], f->point[i]), dot3(basis[1], f->point[i]),
-                        dot3(basis[2], f->point[i])};
+        c[i] = (corner){dot3(basis[0], f->point[i]), dot3(basis[1], f->point[i]), 0};
     }
     return f->count;
 }
@@ -213,7 +213,7 @@ static int clip(const corner *c, int count, const corner *p, const corner *q, do
         if (crosses && left < CLIPPED_MAX) {
             double t = inside[i] / (inside[i] - inside[j]);
             out[left++] = (corner){c[i].x + t * (c[j].x - c[i].x), c[i].y + t * (c[j].y - c[i].y),
-                                   c[i].height + t * (c[j].height - c[i].height)};
+                                   c[i].gap + t * (c[j].gap - c[i].gap)};
         }
     }
     return left;
@@ -273,41 +273,48 @@ void sprag_manifold_clip(const sprag_core core[2], const double normal[3], doubl
         }
         return;
     }
-    double basis[3][3];
+    double basis[2][3];
     subtract3(f[frame].point[1], f[frame].point[0], basis[0]);
     add_scaled(basis[0], -dot3(basis[0], normal), normal, 3);
     normalise3(basis[0]);
     cross3(normal, basis[0], basis[1]);
-    memcpy(basis[2], normal, sizeof basis[2]);
 
-    corner by[CORNERS_MAX], c[2][CLIPPED_MAX];
-    int edges = project(&f[frame], (const double(*)[3])basis, by), now = 0;
-    int count = project(&f[!frame], (const double(*)[3])basis, c[0]);
-    double turn = twice_area(by, edges) < 0 ? -1 : 1;
+    corner by[CORNERS_MAX], c[2][CLIPPED_MAX], *all = c[0];
+    int edges = project(&f[frame], (const double(*)[3])basis, by);
+    int count = project(&f[!frame], (const double(*)[3])basis, all);
+    const double *on = f[frame].point[0], *tilt = f[frame].normal;
+    double up = dot3(tilt, normal), sign = frame ? 1 : -1, nearest = INFINITY;
+    for (int i = 0; i < count; i++) { // along the normal, to the plane of the frame
+        double from[3];
+        subtract3(f[!frame].point[i], on, from);
+        all[i].gap = sign * dot3(tilt, from) / up;
+        nearest = all[i].gap < nearest ? all[i].gap : nearest;
+    }
+    if (nearest > most) {
+        return;
+    }
+    double turn = twice_area(by, 3) < 0 ? -1 : 1;
     for (int i = 0; i < edges && count; i++) {
         bool whole;
-        count = clip(c[now], count, &by[i], &by[i + 1 < edges ? i + 1 : 0], turn, c[!now], &whole);
-        now = whole ? now : !now;
+        corner *out = all == c[0] ? c[1] : c[0];
+        count = clip(all, count, &by[i], &by[i + 1 < edges ? i + 1 : 0], turn, out, &whole);
+        all = whole ? all : out;
     }
-    const double *tilt = f[frame].normal;
-    double up = dot3(tilt, normal), gx = -dot3(tilt, basis[0]) / up,
-           gy = -dot3(tilt, basis[1]) / up;
-    corner *all = c[now];
     int kept = 0;
-    for (int i = 0; i < count; i++) { // those that are near enough, then not too many
-        double h = by[0].height + gx * (all[i].x - by[0].x) + gy * (all[i].y - by[0].y);
-        if ((frame ? all[i].height - h : h - all[i].height) <= most) {
+    for (int i = 0; i < count; i++) {
+        if (all[i].gap <= most) {
             all[kept++] = all[i];
         }
     }
     kept = thin_out(all, kept);
+    double gx = -dot3(tilt, basis[0]) / up, gy = -dot3(tilt, basis[1]) / up;
+    double height = dot3(normal, on);
     for (int i = 0; i < kept; i++) {
-        double h = by[0].height + gx * (all[i].x - by[0].x) + gy * (all[i].y - by[0].y), on[2][3];
+        double h = height + gx * (all[i].x - by[0].x) + gy * (all[i].y - by[0].y), at[2][3];
         for (int k = 0; k < 3; k++) {
-            double flat = all[i].x * basis[0][k] + all[i].y * basis[1][k];
-            on[!frame][k] = flat + all[i].height * normal[k];
-            on[frame][k] = flat + h * normal[k];
+            at[frame][k] = all[i].x * basis[0][k] + all[i].y * basis[1][k] + h * normal[k];
+            at[!frame][k] = at[frame][k] + sign * all[i].gap * normal[k];
         }
-        keep(m, most, on[0], on[1], frame ? all[i].height - h : h - all[i].height);
+        keep(m, most, at[0], at[1], all[i].gap);
     }
 }

@@ -337,6 +337,12 @@ static void smooth_points(const hull hull[2], const choice *best, double point[2
         t[1] = b > 0 ? dot3(rest, aside) / b : 0;
         t[0] = (dot3(rest, edge[0]) - t[1] * dot3(edge[0], edge[1])) / a;
     }
+    if (edges == 2 && first != 1) { // a face: inside its triangle
+        double sign = first ? 1 : -1, u = clamp(sign * t[0], 0, 1), v = clamp(sign * t[1], 0, 1);
+        double over = u + v > 1 ? u + v : 1;
+        t[0] = sign * u / over;
+        t[1] = sign * v / over;
+    }
     for (int i = 0; i < edges; i++) { // rest = sum of t edge on side 0, of -t edge on side 1
         bool one = i >= first;
         add_scaled(point[one], clamp(one ? -t[i] : t[i], 0, 1), edge[i], 3);

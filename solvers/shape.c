@@ -114,12 +114,6 @@ sprag_polytope sprag_triangle_make(const double (*vertex)[3], double (*normal)[3
 
 // ---- cores
 
-double sprag_core_margin(const sprag_core *core)
-{
-    sprag_shape_kind kind = core->shape->kind;
-    return kind == SPRAG_SPHERE || kind == SPRAG_CAPSULE ? core->shape->radius : 0;
-}
-
 int sprag_core_vertices(const sprag_core *core)
 {
     switch (core->shape->kind) {

@@ -62,7 +62,11 @@ typedef struct sprag_core {
 enum { SPRAG_NO_VERTEX = -1 };
 
 // What is added to the core all round.
-double sprag_core_margin(const sprag_core *core);
+static inline double sprag_core_margin(const sprag_core *core)
+{
+    sprag_shape_kind kind = core->shape->kind;
+    return kind == SPRAG_SPHERE || kind == SPRAG_CAPSULE ? core->shape->radius : 0;
+}
 
 // How many vertices a core has; 0 for a cylinder.
 int sprag_core_vertices(const sprag_core *core);

@@ -912,7 +912,8 @@ static void check_near(const thing t[2], const char *what, bool brute)
     }
     add(between, -gap.distance, n);
     if (brute && gap.distance < 0) {
-        shy = best_separation(k) - gap.distance;
+        real best = best_separation(k); // of a difference without volume there are no facets
+        shy = best > -INFINITY ? best - gap.distance : 0;
     }
     pairs++;
     real slack = gap.distance > 0 ? 1e-12L : 1e-9L;
@@ -976,6 +977,357 @@ START_TEST(normal_and_points_bear_the_distance_out)
 }
 END_TEST
 
+// ---- ties: what meets in lattice points, along axes
+
+static void put_on_lattice(thing *t)
+{
+    real R[3][3] = {{0}};
+    int first = pick(3), second = (first + 1 + pick(2)) % 3, third = 3 - first - second;
+    real a = pick(2) ? 1 : -1, b = pick(2) ? 1 : -1;
+    R[first][0] = a;
+    R[second][1] = b;
+    R[third][2] = ((second - first + 3) % 3 == 1 ? 1 : -1) * a * b;
+    set_rotation(t, (const real(*)[3])R);
+    const real at[3] = {0.5L * pick(5), 0.5L * pick(5), 0.5L * pick(5)};
+    set_position(t, at);
+}
+
+static void make_lattice_thing(thing *t, sprag_shape_kind kind)
+{
+    make_thing(t, kind);
+    if (kind == SPRAG_BOX) {
+        for (int k = 0; k < 3; k++) {
+            t->shape.half[k] = 0.5 * (1 + pick(2));
+        }
+        make_box_solid(t);
+    } else if (kind != SPRAG_POLYTOPE) {
+        t->shape.radius = 0.5 * (1 + pick(2));
+        t->shape.half[2] = kind == SPRAG_SPHERE ? 0 : 0.5 * (1 + pick(2));
+    } else { // a cube, an octahedron of its face centres, a triangle
+        static solid cube, octahedron, triangle;
+        solid *s = pick(3) ? pick(2) ? &cube : &octahedron : &triangle;
+        if (!cube.edges) {
+            thing box = {.shape = {.kind = SPRAG_BOX, .half = {0.5, 0.5, 0.5}}};
+            make_box_solid(&box);
+            memcpy(cube.vertex, box.own.vertex, sizeof cube.vertex);
+            static const unsigned loop[] = {4, 0, 4, 6, 2, 4, 1, 3, 7, 5, 4, 0, 1, 5, 4,
+                                            4, 2, 6, 7, 3, 4, 0, 2, 3, 1, 4, 4, 5, 7, 6};
+            cube.polytope = sprag_polytope_make((const double(*)[3])cube.vertex, 8, loop, 6,
+                                                cube.start, cube.normal);
+            add_edges(&cube);
+            for (int i = 0; i < 6; i++) {
+                octahedron.vertex[i][i / 2] = i % 2 ? 1 : -1;
+            }
+            hull_of(&octahedron, 6);
+            triangle.vertex[1][0] = triangle.vertex[2][1] = 1;
+            triangle.polytope =
+                sprag_triangle_make((const double(*)[3])triangle.vertex, triangle.normal);
+            add_edges(&triangle);
+        }
+        t->s = s;
+        t->shape.polytope = &s->polytope;
+    }
+}
+
+START_TEST(ties_have_a_normal_too)
+{
+    static thing t[2];
+    dice = 81;
+    for (int k0 = 0; k0 < SPRAG_PLANE; k0++) {
+        for (int k1 = 0; k1 < SPRAG_PLANE; k1++) {
+            for (int i = 0; i < 2000; i++) {
+                make_lattice_thing(&t[0], (sprag_shape_kind)k0);
+                make_lattice_thing(&t[1], (sprag_shape_kind)k1);
+                put_on_lattice(&t[0]);
+                put_on_lattice(&t[1]);
+                bool curved = k0 == SPRAG_CYLINDER || k1 == SPRAG_CYLINDER;
+                check_near(t, "lattice", curved ? i < 4 : i % 4 == 0);
+            }
+        }
+    }
+    printf("%ld pairs, %ld misses\n", pairs, misses);
+    ck_assert_int_eq(misses, 0);
+}
+END_TEST
+
+// No size at all, in one direction or in any.
+START_TEST(what_has_no_extent_is_a_point_an_edge_a_face)
+{
+    static double vertex[4][3] = {{0, 0, 0}, {1, 0, 0}, {1, 0, 0}, {0, 0, 0}}, normal[2][3];
+    const sprag_polytope line = sprag_triangle_make((const double(*)[3])vertex, normal);
+    const sprag_polytope point = {.vertices = 4, .vertex = (const double(*)[3])vertex + 3};
+    sprag_polytope dot_only = point;
+    dot_only.vertices = 1;
+    const sprag_shape shapes[] = {
+        {.kind = SPRAG_POLYTOPE, .polytope = &line},
+        {.kind = SPRAG_POLYTOPE, .polytope = &dot_only},
+        {.kind = SPRAG_BOX, .half = {0.5, 0.5, 0}},
+        {.kind = SPRAG_BOX, .half = {0.5, 0, 0}},
+        {.kind = SPRAG_BOX},
+        {.kind = SPRAG_SPHERE},
+        {.kind = SPRAG_CAPSULE, .half = {0, 0, 0.5}},
+        {.kind = SPRAG_CAPSULE, .radius = 0.5},
+        {.kind = SPRAG_CYLINDER, .radius = 0.5},
+        {.kind = SPRAG_CYLINDER, .half = {0, 0, 0.5}},
+        {.kind = SPRAG_BOX, .half = {0.5, 0.5, 0.5}},
+    };
+    enum { SHAPES = sizeof shapes / sizeof *shapes };
+    for (int i = 0; i < SHAPES; i++) {
+        for (int j = 0; j < SHAPES; j++) {
+            for (int k = 0; k < 3; k++) { // in each other, side by side, touching or nearly
+                const sprag_pose pose[2] = {
+                    {{0, 0, 0}, {1, 0, 0, 0, 1, 0, 0, 0, 1}},
+                    {{0, k == 1 ? 3 : 0, k == 2 ? 1 : 0}, {0, -1, 0, 1, 0, 0, 0, 0, 1}}};
+                const sprag_shape *shape[2] = {&shapes[i], &shapes[j]};
+                const sprag_pose *poses[2] = {&pose[0], &pose[1]};
+                const sprag_gap_query query = {INFINITY, 0.1};
+                sprag_gap gap;
+                sprag_manifold manifold;
+                sprag_result result = sprag_gap_find(shape, poses, &query, NULL, &gap, &manifold);
+                if (result) printf("extent %d %d %d: result %d gap %g error %g\n", i, j, k, result, gap.distance, gap.error);
+                ck_assert_int_ne(result, SPRAG_BAD_PROBLEM);
+                real n[3];
+                widen(gap.normal, n);
+                ck_assert_double_eq_tol((double)length(n), 1, 1e-15);
+                double along = sprag_gap_along(shape, poses, gap.normal);
+                ck_assert_double_eq_tol(along, gap.distance, 1e-14);
+                ck_assert(k != 1 || gap.distance > 1);
+                for (int c = 0; c < 3; c++) {
+                    double miss = gap.point[0][c] - gap.point[1][c] - gap.distance * gap.normal[c];
+                    ck_assert_double_eq_tol(miss, 0, 1e-12);
+                }
+            }
+        }
+    }
+}
+END_TEST
+
+START_TEST(numbers_that_make_no_sense_are_told)
+{
+    const sprag_shape ball = {.kind = SPRAG_SPHERE, .radius = 1}, floor = {.kind = SPRAG_PLANE};
+    sprag_pose pose[2] = {{{0}, {1, 0, 0, 0, 1, 0, 0, 0, 1}}, {{3}, {1, 0, 0, 0, 1, 0, 0, 0, 1}}};
+    const sprag_shape *two[2] = {&ball, &ball}, *floors[2] = {&floor, &floor};
+    const sprag_pose *poses[2] = {&pose[0], &pose[1]};
+    const sprag_gap_query query = {INFINITY, 0};
+    sprag_gap gap;
+    ck_assert_int_eq(sprag_gap_find(two, poses, &query, NULL, &gap, NULL), SPRAG_OK);
+    ck_assert_double_eq(gap.distance, 1);
+    ck_assert_double_eq(gap.normal[0], -1);
+    ck_assert_int_eq(sprag_gap_find(floors, poses, &query, NULL, &gap, NULL), SPRAG_BAD_PROBLEM);
+    pose[1].position[0] = NAN;
+    ck_assert_int_eq(sprag_gap_find(two, poses, &query, NULL, &gap, NULL), SPRAG_BAD_PROBLEM);
+    pose[1].position[0] = INFINITY;
+    ck_assert_int_eq(sprag_gap_find(two, poses, &query, NULL, &gap, NULL), SPRAG_BAD_PROBLEM);
+    pose[1].position[0] = 3;
+    pose[1].rotation[4] = NAN;
+    ck_assert_int_eq(sprag_gap_find(two, poses, &query, NULL, &gap, NULL), SPRAG_BAD_PROBLEM);
+}
+END_TEST
+
+// Whatever is remembered, of this pair or of another, only the time it takes may differ.
+START_TEST(memory_does_not_change_the_answer)
+{
+    static thing t[2];
+    sprag_gap_memory memory = {0};
+    dice = 82;
+    for (int i = 0; i < 20000; i++) {
+        sprag_gap fresh, warm;
+        sprag_shape_kind kind[2] = {(sprag_shape_kind)pick(SPRAG_PLANE),
+                                    (sprag_shape_kind)pick(SPRAG_PLANE)};
+        make_thing(&t[0], kind[0]);
+        make_thing(&t[1], kind[1]);
+        put_near(t, 1.5);
+        find(t, NULL, &fresh, NULL, 0);
+        for (int again = 0; again < 2; again++) {
+            find(t, &memory, &warm, NULL, 0);
+            ck_assert_double_eq_tol(warm.distance, fresh.distance,
+                                    1e-12 * fabs(fresh.distance) + 16 * eps * reach_of(t));
+        }
+    }
+}
+END_TEST
+
+// Beyond the reach there is a bound, and it holds.
+START_TEST(reach_gives_a_bound)
+{
+    static thing t[2];
+    dice = 83;
+    int beyond = 0;
+    for (int i = 0; i < 20000; i++) {
+        make_thing(&t[0], (sprag_shape_kind)pick(SPRAG_PLANE));
+        make_thing(&t[1], (sprag_shape_kind)pick(SPRAG_SHAPE_KINDS));
+        put_near(t, 2);
+        const sprag_shape *shape[2] = {&t[0].shape, &t[1].shape};
+        const sprag_pose *pose[2] = {&t[0].pose, &t[1].pose};
+        sprag_gap full, near;
+        const sprag_gap_query all = {INFINITY, 0}, some = {0.1, 0};
+        ck_assert_int_eq(sprag_gap_find(shape, pose, &all, NULL, &full, NULL), SPRAG_OK);
+        ck_assert_int_eq(sprag_gap_find(shape, pose, &some, NULL, &near, NULL), SPRAG_OK);
+        ck_assert(near.beyond == (full.distance > 0.1));
+        beyond += near.beyond;
+        if (near.beyond) {
+            ck_assert_double_gt(near.distance, 0.1);
+            ck_assert_double_le(near.distance, full.distance + 1e-13);
+            ck_assert_double_ge(sprag_gap_along(shape, pose, near.normal), near.distance - 1e-13);
+        }
+    }
+    ck_assert_int_gt(beyond, 5000);
+}
+END_TEST
+
+// ---- manifolds
+
+// Area of the polygon that the points make, seen along the normal.
+static double area_of(const sprag_manifold *m, const double *normal)
+{
+    real sum[3] = {0, 0, 0}, n[3], p[3][3], e[3], f[3], c[3];
+    widen(normal, n);
+    for (int i = 1; i + 1 < m->count; i++) {
+        widen(m->point[0][0], p[0]);
+        widen(m->point[i][0], p[1]);
+        widen(m->point[i + 1][0], p[2]);
+        minus(p[1], p[0], e);
+        minus(p[2], p[0], f);
+        cross(e, f, c);
+        add(sum, 0.5L, c);
+    }
+    return (double)fabsl(dot(sum, n));
+}
+
+typedef struct resting {
+    sprag_shape shape[2];
+    double turn;   // rad, of the upper one about z
+    double height; // m, of its centre, at gap 0
+    int points;
+    double area; // m^2
+} resting;
+
+static const resting rests[] = {
+    {{{SPRAG_BOX, 0, {0.5, 0.4, 0.3}, 0}, {SPRAG_PLANE, 0, {0}, 0}}, 0.3, 0.3, 4, 0.8},
+    {{{SPRAG_BOX, 0, {0.5, 0.5, 0.5}, 0}, {SPRAG_BOX, 0, {0.5, 0.5, 0.5}, 0}}, 0, 1, 4, 1},
+    {{{SPRAG_BOX, 0, {0.5, 0.5, 0.5}, 0}, {SPRAG_BOX, 0, {0.5, 0.5, 0.5}, 0}},
+     M_PI / 4,
+     1,
+     8,
+     0.8284271247461901},
+    {{{SPRAG_BOX, 0, {0.2, 0.2, 0.5}, 0}, {SPRAG_BOX, 0, {0.5, 0.5, 0.5}, 0}}, 1, 1, 4, 0.16},
+    {{{SPRAG_CYLINDER, 0.5, {0, 0, 0.5}, 0}, {SPRAG_PLANE, 0, {0}, 0}},
+     0.3,
+     0.5,
+     8,
+     8 * 0.3535533905932738 * 0.25},
+    {{{SPRAG_CYLINDER, 0.5, {0, 0, 0.5}, 0}, {SPRAG_BOX, 0, {1, 1, 0.5}, 0}},
+     0.3,
+     1,
+     8,
+     8 * 0.3535533905932738 * 0.25},
+    {{{SPRAG_SPHERE, 0.5, {0}, 0}, {SPRAG_BOX, 0, {1, 1, 0.5}, 0}}, 0, 1, 1, 0},
+};
+
+START_TEST(manifolds_are_what_the_faces_have_in_common)
+{
+    static const double gaps[] = {-1e-3, 0, 1e-9, 5e-3};
+    const resting *r = &rests[_i];
+    for (int order = 0; order < 2; order++) {
+        for (int g = 0; g < 4; g++) {
+            double c = cos(r->turn), s = sin(r->turn);
+            const sprag_pose up = {{0.1, -0.05, r->height + gaps[g]}, {c, -s, 0, s, c, 0, 0, 0, 1}};
+            const sprag_pose down = {{0.1, -0.05, 0}, {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+            const sprag_shape *shape[2] = {&r->shape[order], &r->shape[!order]};
+            const sprag_pose *pose[2] = {order ? &down : &up, order ? &up : &down};
+            sprag_gap gap;
+            sprag_manifold m;
+            sprag_gap_query query = {INFINITY, 0.01};
+            ck_assert_int_eq(sprag_gap_find(shape, pose, &query, NULL, &gap, &m), SPRAG_OK);
+            ck_assert_double_eq_tol(gap.distance, gaps[g], 1e-15);
+            ck_assert_double_eq_tol(gap.normal[2], order ? -1 : 1, 1e-15);
+            ck_assert_int_eq(m.count, r->points);
+            ck_assert_double_eq_tol(area_of(&m, gap.normal), r->area, 1e-14);
+            for (int i = 0; i < m.count; i++) {
+                ck_assert_double_eq_tol(m.gap[i], gaps[g], 1e-15);
+                ck_assert_double_eq_tol(m.point[i][order][2] - m.point[i][!order][2], gaps[g],
+                                        1e-15);
+            }
+            query.margin = gaps[g] - 1e-4;
+            ck_assert_int_eq(sprag_gap_find(shape, pose, &query, NULL, &gap, &m), SPRAG_OK);
+            ck_assert_int_eq(m.count, 0);
+        }
+    }
+}
+END_TEST
+
+// Lying on its side: a line.
+START_TEST(round_sides_rest_on_two_points)
+{
+    const sprag_shape lying[2] = {{SPRAG_CAPSULE, 0.25, {0, 0, 0.5}, 0},
+                                  {SPRAG_CYLINDER, 0.25, {0, 0, 0.5}, 0}};
+    const sprag_shape below[3] = {
+        {.kind = SPRAG_PLANE}, {SPRAG_BOX, 0, {2, 2, 1}, 0}, {SPRAG_CAPSULE, 0.25, {0, 0, 2}, 0}};
+    const double under[3] = {0, -1, -0.25};
+    for (int i = 0; i < 2; i++) {
+        for (int j = 0; j < 3; j++) {
+            const sprag_pose up = {{0, 0, 0.2501}, {0, 0, 1, 1, 0, 0, 0, 1, 0}};
+            sprag_pose down = {{0, 0, under[j]}, {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+            if (j == 2) {
+                memcpy(down.rotation, up.rotation, sizeof down.rotation);
+            }
+            const sprag_shape *shape[2] = {&lying[i], &below[j]};
+            const sprag_pose *pose[2] = {&up, &down};
+            const sprag_gap_query query = {INFINITY, 0.01};
+            sprag_gap gap;
+            sprag_manifold m;
+            ck_assert_int_eq(sprag_gap_find(shape, pose, &query, NULL, &gap, &m), SPRAG_OK);
+            ck_assert_double_eq_tol(gap.distance, 1e-4, 1e-15);
+            ck_assert_int_eq(m.count, 2);
+            ck_assert_double_eq_tol(fabs(m.point[0][0][0] - m.point[1][0][0]), 1, 1e-14);
+        }
+    }
+}
+END_TEST
+
+// Any pair at any gap: the points are on the shapes, as far apart along the normal as is said, the
+// nearest of them as near as the shapes are.
+START_TEST(manifold_points_are_on_the_shapes)
+{
+    static thing t[2];
+    static skeleton k[2];
+    dice = 84;
+    long several = 0;
+    for (int i = 0; i < 60000; i++) {
+        sprag_shape_kind kind[2] = {(sprag_shape_kind)pick(SPRAG_PLANE),
+                                    (sprag_shape_kind)pick(SPRAG_PLANE)};
+        feature f[2];
+        real distance, normal[3], width;
+        build_pair(t, kind[0], kind[1], power(-9, -2), f, &distance, normal, &width);
+        double margin = 2 * (double)distance + 1e-3, L = reach_of(t);
+        sprag_gap gap;
+        sprag_manifold m;
+        ck_assert_int_eq(find(t, NULL, &gap, &m, margin), SPRAG_OK);
+        skeleton_of(&t[0], &k[0]);
+        skeleton_of(&t[1], &k[1]);
+        ck_assert_int_ge(m.count, 1);
+        several += m.count > 1;
+        double nearest = INFINITY;
+        for (int p = 0; p < m.count; p++) {
+            real a[3], b[3], between_[3], n[3];
+            widen(m.point[p][0], a);
+            widen(m.point[p][1], b);
+            widen(gap.normal, n);
+            minus(a, b, between_);
+            nearest = fmin(nearest, m.gap[p]);
+            ck_assert_double_le(m.gap[p], margin);
+            ck_assert_double_eq_tol((double)dot(n, between_), m.gap[p], 1e-12 * L);
+            for (int side = 0; side < 2; side++) {
+                ck_assert_double_le((double)outside(&t[side], &k[side], m.point[p][side]),
+                                    1e-12 * L);
+            }
+        }
+        ck_assert_double_eq_tol(nearest, (double)distance, 1e-9 * L);
+    }
+    ck_assert_int_gt(several, 5000);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("gaps");
@@ -986,6 +1338,15 @@ int main(void)
     tcase_add_test(exact, depth_of_polytopes_is_the_least_over_all_facets);
     tcase_add_test(exact, depth_of_cylinders_is_the_least_that_a_search_finds);
     tcase_add_test(exact, normal_and_points_bear_the_distance_out);
+    tcase_add_test(exact, ties_have_a_normal_too);
+    tcase_add_test(exact, what_has_no_extent_is_a_point_an_edge_a_face);
+    tcase_add_test(exact, numbers_that_make_no_sense_are_told);
+    tcase_add_test(exact, memory_does_not_change_the_answer);
+    tcase_add_test(exact, reach_gives_a_bound);
+    tcase_add_loop_test(exact, manifolds_are_what_the_faces_have_in_common, 0,
+                        sizeof rests / sizeof *rests);
+    tcase_add_test(exact, round_sides_rest_on_two_points);
+    tcase_add_test(exact, manifold_points_are_on_the_shapes);
     suite_add_tcase(suite, exact);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
