@@ -197,7 +197,8 @@ static bool by_rims(const sprag_core core[2], const sprag_gjk *gjk, answer *a)
     sprag_rims rims = {.cosine = -1};
     memcpy(rims.normal, gjk->normal, sizeof rims.normal);
     sprag_rims_polish(core, gjk->simplex.vertex, gjk->simplex.count, gjk->size, &rims);
-    bool apart = rims.bound > 0 || gjk->distance < 1e-7 * gjk->size;
+    double shallow = 1e-7 * gjk->size; // GJK may not have seen an overlap yet
+    bool apart = rims.bound > 0 || (gjk->distance < shallow && rims.bound > -shallow);
     if (!rims.closed || !apart || rims.bound < gjk->bound - exact * gjk->size) {
         return false;
     }

@@ -227,7 +227,7 @@ static void consider(const hull hull[2], const feature *f, const double n[3], do
                      choices *all)
 {
     double h = height(hull, n);
-    if (dot3(n, all->near) < all->cosine) {
+    if (!(dot3(n, n) > 0.5) || dot3(n, all->near) < all->cosine) {
         return;
     }
     if (h >= all->highest - 16 * DBL_EPSILON * size && all->count < CHOICES_MAX) {
