@@ -269,39 +269,6 @@ static void try_choice(const hull hull[2], const feature f[2], const double gues
     }
 }
 
-static feature feature_of(int bits)
-{
-    feature f = {0};
-    for (int i = 0; i < HULL_MAX; i++) {
-        if (bits >> i & 1 && f.count < 3) {
-            f.pick[f.count++] = i;
-        }
-    }
-    return f;
-}
-
-static void try_all(const hull hull[2], const double guess[3], double size, choices *all)
-{
-    all->count = 0;
-    all->highest = -INFINITY;
-    for (int i = 1; i < 1 << hull[0].count; i++) {
-        for (int j = 1; j < 1 << hull[1].count; j++) {
-            const feature f[2] = {feature_of(i), feature_of(j)};
-            if (__builtin_popcount((unsigned)i) < 4 && __builtin_popcount((unsigned)j) < 4) {
-                try_choice(hull, f, guess, size, all);
-            }
-        }
-    }
-    for (int side = 0; side < 2; side++) {
-        if (hull[side].radius > 0) { // a cap: the other feature is what supports it
-            const double *u = hull[side].axis;
-            const feature none[2] = {{0}, {0}};
-            consider(hull, none, u, size, all);
-            consider(hull, none, (double[]){-u[0], -u[1], -u[2]}, size, all);
-        }
-    }
-}
-
 // ---- witness points
 
 static double clamp(double x, double lo, double hi)
@@ -409,27 +376,121 @@ static double miss(const hull hull[2], const choice *c, double size, double poin
     return norm3(off);
 }
 
-// The highest; of those that are as high to rounding the one whose features do come that near.
-static double best_choice(const hull hull[2], const double guess[3], const sprag_rims *rims,
-                          double size, choice *best, double point[2][3])
+// ---- the best choice
+
+enum { SUBSETS_MAX = 1 << HULL_MAX };
+
+// A vertex that is so far above the foremost that no normal within the cone can lower it to there
+// is not active.
+static int active_bits(const hull *h, const choices *all, double sign)
 {
-    choices all;
-    all.cosine = rims->cosine;
-    memcpy(all.near, rims->near, sizeof all.near);
+    double sine = all->cosine > 0 ? sqrt(1 - all->cosine * all->cosine) : 1;
+    int lowest = 0, bits = 0;
+    for (int i = 1; i < h->count; i++) {
+        lowest =
+            sign * dot3(all->near, h->at[i]) < sign * dot3(all->near, h->at[lowest]) ? i : lowest;
+    }
+    for (int i = 0; i < h->count; i++) {
+        double up[3];
+        subtract3(h->at[i], h->at[lowest], up);
+        bits |= (sign * dot3(all->near, up) <= sine * norm3(up)) << i;
+    }
+    return bits;
+}
+
+// Sets of up to three vertices of a hull, the likely ones first: the end of a cylinder that is
+// foremost along the guess, then its side; of other hulls all that GJK has found to matter.
+static int likely_features(const hull *h, const double guess[3], double sign, int bits,
+                           feature found[SUBSETS_MAX])
+{
+    int count = 0;
+    bool round = h->radius > 0;
+    int last = round && sign * dot3(guess, h->at[1]) < sign * dot3(guess, h->at[0]);
+    for (int k = 0; k < 3; k++) {
+        int size = round ? k + 1 : 3 - k;
+        for (int i = 1; i < 1 << h->count; i++) {
+            int set = last ? (1 << h->count) - i : i; // of two: 2 1 before 1, or the other way
+            if (__builtin_popcount((unsigned)set) == size && !(set & ~bits)) {
+                feature *f = &found[count++];
+                f->count = 0;
+                for (int v = 0; v < h->count; v++) {
+                    if (set >> v & 1) {
+                        f->pick[f->count++] = v;
+                    }
+                }
+            }
+        }
+    }
+    return count;
+}
+
+static void try_caps(const hull hull[2], double size, choices *all)
+{
+    const feature none[2] = {{0}, {0}};
+    for (int side = 0; side < 2; side++) {
+        if (hull[side].radius > 0) { // the other feature is what supports it
+            const double *u = hull[side].axis;
+            consider(hull, none, u, size, all);
+            consider(hull, none, (double[]){-u[0], -u[1], -u[2]}, size, all);
+        }
+    }
+}
+
+// The highest; of those that are as high to rounding the one whose features do come that near.
+// Returns by how far they do not.
+static double best_of(const hull hull[2], const choices *all, double size, choice *best,
+                      double point[2][3])
+{
     double least = INFINITY;
     best->height = -INFINITY;
-    try_all(hull, guess, size, &all);
-    for (int i = 0; i < all.count; i++) {
-        if (all.choice[i].height >= all.highest - 16 * DBL_EPSILON * size) {
-            double on[2][3], off = miss(hull, &all.choice[i], size, on);
+    for (int i = 0; i < all->count; i++) {
+        if (all->choice[i].height >= all->highest - 16 * DBL_EPSILON * size) {
+            double on[2][3], off = miss(hull, &all->choice[i], size, on);
             if (off < least) {
                 least = off;
-                *best = all.choice[i];
+                *best = all->choice[i];
                 memcpy(point, on, sizeof on);
             }
         }
     }
     return least;
+}
+
+// Apart, points that are no farther from each other than the height end it: nothing is higher.
+static double best_choice(const hull hull[2], const double guess[3], const sprag_rims *rims,
+                          double size, choice *best, double point[2][3])
+{
+    choices all;
+    feature likely[2][SUBSETS_MAX];
+    int count[2];
+    bool local = rims->cosine > 0;
+    all.count = 0;
+    all.highest = -INFINITY;
+    all.cosine = rims->cosine;
+    memcpy(all.near, local ? rims->near : guess, sizeof all.near);
+    for (int side = 0; side < 2; side++) {
+        double sign = side ? -1 : 1;
+        int bits = local ? active_bits(&hull[side], &all, sign) : (1 << HULL_MAX) - 1;
+        count[side] = likely_features(&hull[side], guess, sign, bits, likely[side]);
+    }
+    try_caps(hull, size, &all);
+    int known = 0;
+    double highest = all.highest;
+    for (int i = 0; i < count[0]; i++) {
+        for (int j = 0; j < count[1]; j++) {
+            const feature f[2] = {likely[0][i], likely[1][j]};
+            try_choice(hull, f, guess, size, &all);
+            if (!local && all.highest > 0 && (all.highest > highest || !known)) {
+                double off = best_of(hull, &all, size, best, point);
+                if (off <= 8 * DBL_EPSILON * size) {
+                    return off;
+                }
+                highest = all.highest;
+                known = 1;
+            }
+        }
+    }
+    return best_of(hull, &all, size, best, point);
 }
 
 // ---- cutting planes
