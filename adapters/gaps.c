@@ -1,4 +1,4 @@
-// Spaces and geoms, flattened; one sweep over all; the triangles of meshes near what they meet.
+// Spaces and geoms, flattened; one tree of all; the triangles of meshes near what they meet.
 #include "adapters/gaps.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "solvers/linalg.h"
-#include "solvers/sweep.h"
+#include "solvers/tree.h"
 
 // That a geom takes part in a collision: in which part of it, and through which geom of the space
 // that was asked (a space in it, or itself).
@@ -20,6 +20,7 @@ typedef struct member {
 typedef struct item {
     dGeomID id; // as the space has it
     ode_geom geom;
+    ode_side side; // of what is one shape
     unsigned long category, collide;
     int members; // the first, -1: none
 } item;
@@ -40,6 +41,15 @@ typedef struct finder {
     double (*bounds)[6]; // of the items, widened
     bool failed;
 } finder;
+
+static void set_side(ode_side *side, const ode_geom *geom)
+{
+    side->geom = geom->named;
+    side->body = geom->body;
+    side->triangle = -1;
+    side->shape = geom->shape;
+    side->pose = geom->pose;
+}
 
 // ---- flattening
 
@@ -78,6 +88,7 @@ static item *item_of(finder *f, dGeomID id)
         return NULL;
     }
     made->id = id;
+    set_side(&made->side, &made->geom);
     made->category = dGeomGetCategoryBits(id);
     made->collide = dGeomGetCollideBits(id);
     made->members = -1;
@@ -221,31 +232,25 @@ static void widen(const finder *f, int i, double margin)
 
 // ---- pairs
 
-typedef struct corners {
+typedef struct triangle {
+    ode_side side;
     double vertex[3][3], normal[2][3];
     sprag_polytope polytope;
-} corners;
+} triangle;
 
-static void set_side(ode_side *side, const ode_geom *geom)
+static const ode_side *triangle_side(finder *f, const ode_geom *geom, int number,
+                                     const double corner[3][3])
 {
-    side->geom = geom->named;
-    side->body = geom->body;
-    side->triangle = -1;
-    side->shape = geom->shape;
-    side->pose = geom->pose;
-}
-
-static void set_triangle(finder *f, ode_side *side, const ode_geom *geom, int number,
-                         const double corner[3][3])
-{
-    corners *c = SPRAG_TAKE(f->scratch, 1, corners);
-    set_side(side, geom);
-    if (c) {
-        memcpy(c->vertex, corner, sizeof c->vertex);
-        c->polytope = sprag_triangle_make((const double(*)[3])c->vertex, c->normal);
-        side->triangle = number;
-        side->shape = (sprag_shape){.kind = SPRAG_POLYTOPE, .polytope = &c->polytope};
+    triangle *t = SPRAG_TAKE(f->scratch, 1, triangle);
+    if (!t) {
+        return NULL;
     }
+    memcpy(t->vertex, corner, sizeof t->vertex);
+    t->polytope = sprag_triangle_make((const double(*)[3])t->vertex, t->normal);
+    set_side(&t->side, geom);
+    t->side.triangle = number;
+    t->side.shape = (sprag_shape){.kind = SPRAG_POLYTOPE, .polytope = &t->polytope};
+    return &t->side;
 }
 
 static void add_pair(finder *f, const ode_side *a, const ode_side *b)
@@ -263,7 +268,7 @@ static void add_pair(finder *f, const ode_side *a, const ode_side *b)
         p->pair = wider;
         p->room = room;
     }
-    p->pair[p->count++] = (ode_pair){{*a, *b}, NULL};
+    p->pair[p->count++] = (ode_pair){{a, b}, NULL};
 }
 
 // A mesh, against a shape or against one triangle of another mesh.
@@ -271,16 +276,17 @@ typedef struct meeting {
     finder *f;
     int i, j; // items; i is the mesh whose triangles are looked at
     bool swapped;
-    ode_side other;
+    const ode_side *other;
     double bounds[6];
 } meeting;
 
 static void meet_triangle(void *data, int number, const double corner[3][3])
 {
     meeting *m = data;
-    ode_side side;
-    set_triangle(m->f, &side, &m->f->item[m->i].geom, number, corner);
-    add_pair(m->f, m->swapped ? &m->other : &side, m->swapped ? &side : &m->other);
+    const ode_side *side = triangle_side(m->f, &m->f->item[m->i].geom, number, corner);
+    if (side) {
+        add_pair(m->f, m->swapped ? m->other : side, m->swapped ? side : m->other);
+    }
 }
 
 // What the other one may reach within the step, as the mesh stood at its start.
@@ -299,12 +305,12 @@ static void meet_mesh(void *data, int number, const double corner[3][3])
     meeting *m = data;
     const ode_geom *geom = &m->f->item[m->i].geom;
     meeting inner = {.f = m->f, .i = m->j, .j = m->i, .swapped = true};
-    set_triangle(m->f, &inner.other, geom, number, corner);
-    if (m->f->scratch->failed) {
+    inner.other = triangle_side(m->f, geom, number, corner);
+    if (!inner.other) {
         return;
     }
     double own[6], reach[6];
-    sprag_shape_bounds(&inner.other.shape, &inner.other.pose, own);
+    sprag_shape_bounds(&inner.other->shape, &inner.other->pose, own);
     for (int k = 0; k < 6; k++) { // as much wider as the whole mesh
         own[k] += m->f->bounds[m->i][k] - geom->bounds[k];
     }
@@ -325,10 +331,7 @@ static void meet(void *data, int i, int j)
     }
     double reach[6];
     if (a->geom.kind == ODE_GEOM_SHAPE && b->geom.kind == ODE_GEOM_SHAPE) {
-        ode_side side[2];
-        set_side(&side[0], &a->geom);
-        set_side(&side[1], &b->geom);
-        add_pair(f, &side[0], &side[1]);
+        add_pair(f, &a->side, &b->side);
     } else if (a->geom.kind == ODE_GEOM_MESH && b->geom.kind == ODE_GEOM_MESH) {
         meeting m = {.f = f, .i = i, .j = j};
         reach_of(f, i, j, reach);
@@ -336,7 +339,7 @@ static void meet(void *data, int i, int j)
     } else {
         bool swapped = b->geom.kind == ODE_GEOM_MESH;
         meeting m = {.f = f, .i = swapped ? j : i, .j = swapped ? i : j, .swapped = swapped};
-        set_side(&m.other, &f->item[m.j].geom);
+        m.other = &f->item[m.j].side;
         reach_of(f, m.i, m.j, reach);
         sprag_ode_triangles(&f->item[m.i].geom, reach, meet_triangle, &m);
     }
@@ -355,7 +358,8 @@ sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *c
     for (int i = 0; i < f.items && f.bounds; i++) {
         widen(&f, i, margin);
     }
-    if (scratch->failed || !sprag_sweep((const double(*)[6])f.bounds, f.items, meet, &f, scratch) ||
+    if (scratch->failed ||
+        !sprag_overlaps((const double(*)[6])f.bounds, f.items, meet, &f, scratch) ||
         scratch->failed || !sprag_ode_turn_pairs(geometry, pairs->count)) {
         return SPRAG_NO_MEMORY;
     }
@@ -371,21 +375,21 @@ sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *c
 static void leave_by_front(const ode_pair *pair, int triangle, sprag_gap *gap,
                            sprag_manifold *manifold)
 {
-    const ode_side *side = pair->side;
-    const sprag_polytope *p = side[triangle].shape.polytope;
+    const ode_side *const *side = pair->side;
+    const sprag_polytope *p = side[triangle]->shape.polytope;
     double front[3], normal[3];
-    if (!p->faces || side[!triangle].triangle >= 0) {
+    if (!p->faces || side[!triangle]->triangle >= 0) {
         return;
     }
-    mul33(side[triangle].pose.rotation, p->normal[0], front);
+    mul33(side[triangle]->pose.rotation, p->normal[0], front);
     for (int k = 0; k < 3; k++) {
         normal[k] = triangle ? front[k] : -front[k];
     }
     if (dot3(normal, gap->normal) >= 0) {
         return;
     }
-    const sprag_shape *shape[2] = {&side[0].shape, &side[1].shape};
-    const sprag_pose *pose[2] = {&side[0].pose, &side[1].pose};
+    const sprag_shape *shape[2] = {&side[0]->shape, &side[1]->shape};
+    const sprag_pose *pose[2] = {&side[0]->pose, &side[1]->pose};
     gap->distance = sprag_gap_along(shape, pose, normal);
     gap->error = 0;
     memcpy(gap->normal, normal, sizeof normal);
@@ -407,11 +411,11 @@ static void leave_by_front(const ode_pair *pair, int triangle, sprag_gap *gap,
 sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query, sprag_gap *gap,
                            sprag_manifold *manifold)
 {
-    const sprag_shape *shape[2] = {&pair->side[0].shape, &pair->side[1].shape};
-    const sprag_pose *pose[2] = {&pair->side[0].pose, &pair->side[1].pose};
+    const sprag_shape *shape[2] = {&pair->side[0]->shape, &pair->side[1]->shape};
+    const sprag_pose *pose[2] = {&pair->side[0]->pose, &pair->side[1]->pose};
     sprag_result result = sprag_gap_find(shape, pose, query, pair->memory, gap, manifold);
     for (int side = 0; side < 2 && result != SPRAG_BAD_PROBLEM; side++) {
-        if (pair->side[side].triangle >= 0 && gap->distance < 0 && !gap->beyond) {
+        if (pair->side[side]->triangle >= 0 && gap->distance < 0 && !gap->beyond) {
             leave_by_front(pair, side, gap, manifold);
         }
     }

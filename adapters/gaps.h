@@ -76,7 +76,7 @@ typedef struct ode_side {
 } ode_side;
 
 typedef struct ode_pair {
-    ode_side side[2];
+    const ode_side *side[2];
     sprag_gap_memory *memory; // from the last time that this pair was found
 } ode_pair;
 

@@ -12,7 +12,7 @@
 #include <uthash.h>
 
 #include "solvers/linalg.h"
-#include "solvers/sweep.h"
+#include "solvers/tree.h"
 
 // ---- ODE's own structs
 
@@ -585,8 +585,8 @@ static int slot_of(const table *t, const ode_pair *pair)
 {
     uint64_t hash = 1;
     for (int i = 0; i < 2; i++) {
-        hash = mix(hash, &pair->side[i].geom, sizeof pair->side[i].geom);
-        hash = mix(hash, &pair->side[i].triangle, sizeof pair->side[i].triangle);
+        hash = mix(hash, &pair->side[i]->geom, sizeof pair->side[i]->geom);
+        hash = mix(hash, &pair->side[i]->triangle, sizeof pair->side[i]->triangle);
     }
     return (int)((hash >> 20) & (uint64_t)(t->slots - 1));
 }
@@ -599,9 +599,10 @@ static known *look_up(const table *t, const ode_pair *pair)
     }
     for (int i = slot_of(t, pair);; i = (i + 1) & (t->slots - 1)) {
         known *k = &t->slot[i];
-        if (!k->geom[0] || (k->geom[0] == pair->side[0].geom && k->geom[1] == pair->side[1].geom &&
-                            k->triangle[0] == pair->side[0].triangle &&
-                            k->triangle[1] == pair->side[1].triangle)) {
+        if (!k->geom[0] ||
+            (k->geom[0] == pair->side[0]->geom && k->geom[1] == pair->side[1]->geom &&
+             k->triangle[0] == pair->side[0]->triangle &&
+             k->triangle[1] == pair->side[1]->triangle)) {
             return k;
         }
     }
@@ -632,8 +633,8 @@ sprag_gap_memory *sprag_ode_pair_memory(ode_geometry *g, const ode_pair *pair)
     known *now = look_up(&g->now, pair), *last = look_up(&g->last, pair);
     if (!now->geom[0]) {
         for (int i = 0; i < 2; i++) {
-            now->geom[i] = pair->side[i].geom;
-            now->triangle[i] = pair->side[i].triangle;
+            now->geom[i] = pair->side[i]->geom;
+            now->triangle[i] = pair->side[i]->triangle;
         }
         if (last && last->geom[0]) {
             now->memory = last->memory;

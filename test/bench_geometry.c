@@ -10,6 +10,9 @@
 //   apart     a tenth of a metre; ours with a reach of a centimetre, as a step that will not close
 //   it
 //
+// Then whole spaces of boxes, balls, capsules in a heap: the pairs that ODE's hash space finds, and
+// ours, with bodies that move a centimetre.
+//
 // ours: nothing remembered. warm: with the memory of the last query. gap: distance, normal and
 // points alone, at any distance.
 #define _GNU_SOURCE 1 // clock_gettime
@@ -28,8 +31,9 @@ void bench_geometry(line_fn *line);
 enum { PAIRS = 64, ROUNDS = 201, CONTACTS = 8, WAYS = 4, BALL = 60 };
 
 typedef struct scene {
-    dGeomID geom[PAIRS][2]; // for ODE, at its gap
-    ode_pair pair[PAIRS];   // for ours
+    dGeomID geom[PAIRS][2];  // for ODE, at its gap
+    ode_side side[PAIRS][2]; // for ours
+    ode_pair pair[PAIRS];
     sprag_gap_memory memory[PAIRS];
     sprag_gap_query query;
 } scene;
@@ -130,11 +134,11 @@ static void read_side(dGeomID id, ode_side *side)
     *side = (ode_side){id, NULL, -1, geom.shape, geom.pose};
 }
 
-static void look(const dGeomID geom[2], ode_pair *pair)
+static ode_pair look(const dGeomID geom[2], ode_side side[2])
 {
-    read_side(geom[0], &pair->side[0]);
-    read_side(geom[1], &pair->side[1]);
-    pair->memory = NULL;
+    read_side(geom[0], &side[0]);
+    read_side(geom[1], &side[1]);
+    return (ode_pair){{&side[0], &side[1]}, NULL};
 }
 
 // Lets the first geom down until the gap is what is wanted: so that bodies meet as falling ones do.
@@ -142,9 +146,9 @@ static void move_to(const dGeomID geom[2], double gap)
 {
     const sprag_gap_query any = {INFINITY, 0};
     for (int i = 0; i < 100; i++) {
-        ode_pair pair;
+        ode_side side[2];
+        ode_pair pair = look(geom, side);
         sprag_gap found;
-        look(geom, &pair);
         sprag_ode_gap(&pair, &any, &found, NULL);
         double by = (gap - found.distance) / fmax(found.normal[2], 0.3);
         const dReal *at = dGeomGetPosition(geom[0]);
@@ -181,7 +185,7 @@ static void open_scene(scene *s, const kind kinds[2], double ours, double ode, b
         double x = between(-0.3, 0.3), y = between(-0.3, 0.3);
         dGeomSetPosition(s->geom[i][0], x, y, 1.5);
         move_to(s->geom[i], ours);
-        look(s->geom[i], &s->pair[i]);
+        s->pair[i] = look(s->geom[i], s->side[i]);
         move_to(s->geom[i], ode);
         s->memory[i] = (sprag_gap_memory){0};
     }
@@ -254,6 +258,73 @@ static void bench_pairs(const char *state, const kind kinds[2], scene *s, line_f
          median(ratio[1]), median(ns[2]), median(ratio[2]), median(ns[3]), median(ratio[3]));
 }
 
+// ---- all pairs of a space
+
+static void count_pair(void *data, dGeomID a, dGeomID b)
+{
+    (void)a;
+    (void)b;
+    ++*(long *)data;
+}
+
+static void move_a_little(void *data, dBodyID body, ode_motion *motion)
+{
+    (void)data;
+    (void)body;
+    motion->slack = 0.01;
+}
+
+static void bench_space(int bodies, line_fn *line)
+{
+    enum { ROUNDS_OF_ALL = 31 };
+    dWorldID world = dWorldCreate();
+    dSpaceID space = dHashSpaceCreate(NULL);
+    sprag_scratch scratch = {0};
+    double side = cbrt(bodies), ns[2][ROUNDS], ratio[ROUNDS];
+    long found[2] = {0, 0};
+    dice = 2;
+    dSpaceAdd(space, dCreatePlane(NULL, 0, 0, 1, 0));
+    for (int i = 0; i < bodies; i++) {
+        dGeomID geom = make((kind)(i % 3));
+        dSpaceAdd(space, geom);
+        dGeomSetBody(geom, dBodyCreate(world));
+        dGeomSetPosition(geom, between(0, side), between(0, side), between(0, side));
+        turn_anyhow(geom, false);
+    }
+    for (int k = 0; k < ROUNDS_OF_ALL; k++) {
+        for (int i = 0; i < bodies; i++) { // as after a step: nothing is clean
+            dBodyID body = dGeomGetBody(dSpaceGetGeom(space, i));
+            if (body) {
+                const dReal *at = dBodyGetPosition(body);
+                dBodySetPosition(body, at[0], at[1], at[2]);
+            }
+        }
+        for (int turn = 0; turn < 2; turn++) {
+            double start = now_ns();
+            if ((turn + k) % 2) {
+                const ode_collision all = {(dGeomID)space, NULL};
+                ode_pairs pairs;
+                sprag_scratch_reset(&scratch);
+                sprag_ode_find_pairs(geometry, &all, 1, move_a_little, NULL, 0, &scratch, &pairs);
+                found[1] = pairs.count;
+            } else {
+                found[0] = 0;
+                dSpaceCollide(space, &found[0], count_pair);
+            }
+            ns[(turn + k) % 2][k] = now_ns() - start;
+        }
+        ratio[k] = ns[1][k] / ns[0][k];
+    }
+    qsort(ns[0], ROUNDS_OF_ALL, sizeof **ns, by_size);
+    qsort(ns[1], ROUNDS_OF_ALL, sizeof **ns, by_size);
+    qsort(ratio, ROUNDS_OF_ALL, sizeof *ratio, by_size);
+    line("%d bodies|space| |%ld|%.0f|%ld|%.0f|%.2f", bodies, found[0], ns[0][ROUNDS_OF_ALL / 2],
+         found[1], ns[1][ROUNDS_OF_ALL / 2], ratio[ROUNDS_OF_ALL / 2]);
+    sprag_scratch_free(&scratch);
+    dSpaceDestroy(space);
+    dWorldDestroy(world);
+}
+
 void bench_geometry(line_fn *line)
 {
     static scene s;
@@ -279,6 +350,10 @@ void bench_geometry(line_fn *line)
             bench_pairs("apart", kinds, &s, line);
             close_scene(&s);
         }
+    }
+    line("space| | |pairs|ODE/ns|pairs|ours/ns|/ODE");
+    for (int bodies = 10; bodies <= 10000; bodies *= 10) {
+        bench_space(bodies, line);
     }
     sprag_ode_geometry_free(geometry);
 }

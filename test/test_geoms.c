@@ -57,7 +57,7 @@ static int found(dGeomID a, dGeomID b)
 {
     int count = 0;
     for (int i = 0; i < pairs.count; i++) {
-        dGeomID g0 = pairs.pair[i].side[0].geom, g1 = pairs.pair[i].side[1].geom;
+        dGeomID g0 = pairs.pair[i].side[0]->geom, g1 = pairs.pair[i].side[1]->geom;
         count += (g0 == a && g1 == b) || (g0 == b && g1 == a);
     }
     return count;
@@ -207,7 +207,7 @@ START_TEST(pairs_are_those_that_ode_collides)
             ck_assert_int_eq(found(met[i][0], met[i][1]), 1);
         }
         for (int i = 0; i < pairs.count; i++) {
-            dGeomID a = pairs.pair[i].side[0].geom, b = pairs.pair[i].side[1].geom;
+            dGeomID a = pairs.pair[i].side[0]->geom, b = pairs.pair[i].side[1]->geom;
             ck_assert(dGeomIsEnabled(a) && dGeomIsEnabled(b));
             ck_assert(dGeomGetBody(a) || dGeomGetBody(b));
             ck_assert((dGeomGetCategoryBits(a) & dGeomGetCollideBits(b)) ||
@@ -403,7 +403,7 @@ START_TEST(meshes_push_out_of_their_front)
         sprag_gap gap;
         ck_assert_int_eq(sprag_ode_gap(&pairs.pair[i], &query, &gap, NULL), SPRAG_OK);
         if (gap.distance < 0) {
-            bool first = pairs.pair[i].side[0].geom == ball;
+            bool first = pairs.pair[i].side[0]->geom == ball;
             ck_assert_double_eq_tol(gap.normal[2], first ? 1 : -1, 1e-15);
             ck_assert_double_eq_tol(gap.distance, -0.35, 1e-15);
             up++;
@@ -548,8 +548,8 @@ START_TEST(pairs_are_remembered)
     find(1);
     for (int i = 0; i < pairs.count; i++) {
         ode_pair *p = &pairs.pair[i];
-        if ((p->side[0].geom == a && p->side[1].geom == b) ||
-            (p->side[0].geom == b && p->side[1].geom == a)) {
+        if ((p->side[0]->geom == a && p->side[1]->geom == b) ||
+            (p->side[0]->geom == b && p->side[1]->geom == a)) {
             ck_assert_mem_eq(p->memory, &before, sizeof before);
         } else {
             ck_assert_int_eq(p->memory->count, 0);
