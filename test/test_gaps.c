@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "solvers/gap.h"
+#include "solvers/tree.h"
 
 typedef long double real;
 
@@ -1320,6 +1321,49 @@ START_TEST(manifold_points_are_on_the_shapes)
 }
 END_TEST
 
+// ---- which boxes overlap
+
+static bool met[120][120];
+
+static void mark(void *data, int i, int j)
+{
+    ck_assert_int_lt(i, j);
+    ck_assert(!met[i][j]);
+    met[i][j] = true;
+    ++*(int *)data;
+}
+
+START_TEST(overlaps_are_all_there_are)
+{
+    sprag_scratch scratch = {0};
+    dice = 85;
+    for (int round = 0; round < 300; round++) {
+        double box[120][6];
+        int count = pick(121), found = 0, expected = 0;
+        for (int i = 0; i < count; i++) {
+            double size = power(-2, 1);
+            for (int k = 0; k < 3; k++) { // some on a lattice, where they touch; some without end
+                double lo = round % 2 ? pick(6) : between(0, 6);
+                box[i][k] = pick(40) ? lo : -INFINITY;
+                box[i][k + 3] = pick(40) ? lo + (round % 2 ? 1 : size) : INFINITY;
+            }
+        }
+        memset(met, 0, sizeof met);
+        ck_assert(sprag_overlaps((const double(*)[6])box, count, mark, &found, &scratch));
+        for (int i = 0; i < count; i++) {
+            for (int j = i + 1; j < count; j++) {
+                bool overlap = sprag_boxes_overlap(box[i], box[j]);
+                expected += overlap;
+                ck_assert_int_eq(met[i][j], overlap);
+            }
+        }
+        ck_assert_int_eq(found, expected);
+        sprag_scratch_reset(&scratch);
+    }
+    sprag_scratch_free(&scratch);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("gaps");
@@ -1339,6 +1383,7 @@ int main(void)
                         sizeof rests / sizeof *rests);
     tcase_add_test(exact, round_sides_rest_on_two_points);
     tcase_add_test(exact, manifold_points_are_on_the_shapes);
+    tcase_add_test(exact, overlaps_are_all_there_are);
     suite_add_tcase(suite, exact);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
