@@ -14,6 +14,9 @@
 // Errors relative to distance and size: what is worth a second way, what is worth being told.
 static const double exact = 1e-12, tolerable = 1e-9;
 
+// Multiple of the size from which bodies are far from each other.
+static const double far = 4;
+
 // Of two cores, in their own coordinates.
 typedef struct answer {
     double distance, error, normal[3], point[2][3], size;
@@ -254,6 +257,9 @@ static void by_search(const sprag_core core[2], double reach, sprag_gjk *gjk, an
     a->distance = unsure ? gjk->bound : gjk->distance;
     a->error = unsure ? off : 0;
     memcpy(a->normal, gjk->normal, sizeof a->normal);
+    if (!unsure && gjk->distance > far * (gjk->size - gjk->distance)) {
+        sprag_simplex_normal(core, &gjk->simplex, a->normal);
+    }
     sprag_simplex_points(&gjk->simplex, a->point);
 }
 

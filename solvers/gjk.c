@@ -160,6 +160,42 @@ void sprag_simplex_points(const sprag_simplex *s, double point[2][3])
     }
 }
 
+void sprag_simplex_normal(const sprag_core core[2], const sprag_simplex *s, double normal[3])
+{
+    double e[2][3], at[3] = {s->vertex[0].at[0], s->vertex[0].at[1], s->vertex[0].at[2]}, n[3];
+    for (int i = 1; i < s->count && i < 3; i++) {
+        memset(e[i - 1], 0, sizeof e[0]);
+        for (int side = 0; side < 2; side++) {
+            const sprag_core centred = {core[side].shape, core[side].rotation, {0, 0, 0}};
+            for (int end = 0; end < 2; end++) {
+                double point[3];
+                int id = s->vertex[end ? i : 0].id[side];
+                if (id == SPRAG_NO_VERTEX) {
+                    return;
+                }
+                sprag_core_vertex(&centred, id, point);
+                add_scaled(e[i - 1], end == side ? -1 : 1, point, 3);
+            }
+        }
+    }
+    if (s->count == 3 && sprag_across(e[0], e[1], n)) {
+        memcpy(at, n, sizeof at);
+    } else if (s->count == 2) {
+        double ee = dot3(e[0], e[0]);
+        for (int i = 0; i < 2; i++) {
+            add_scaled(at, -dot3(at, e[0]) / ee, e[0], 3);
+        }
+    } else if (s->count != 1) {
+        return;
+    }
+    if (normalise3(at)) {
+        double sign = dot3(at, normal) < 0 ? -1 : 1;
+        for (int k = 0; k < 3; k++) {
+            normal[k] = sign * at[k];
+        }
+    }
+}
+
 // ---- the search
 
 static void meet(sprag_gjk *gjk, const sprag_pair_vertex *v)

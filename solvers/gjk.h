@@ -59,4 +59,8 @@ sprag_gjk_end sprag_gjk_find(const sprag_core core[2], double reach, sprag_gjk *
 // Where the nearest points are, by the weights of the simplex.
 void sprag_simplex_points(const sprag_simplex *simplex, double point[2][3]);
 
+// The direction to the nearest point once more, from edges that are taken about the cores' own
+// centres: far apart, those between placed vertices have lost digits.
+void sprag_simplex_normal(const sprag_core core[2], const sprag_simplex *simplex, double normal[3]);
+
 #endif

@@ -19,6 +19,7 @@ enum {
 typedef struct hull {
     int count;
     double at[HULL_MAX][3];
+    double about[HULL_MAX][3]; // the same from the core's own centre: edges keep their digits
     int id[HULL_MAX];
     double radius;                // 0: none
     double axis[3], across[2][3]; // of the caps
@@ -240,7 +241,7 @@ static void consider(const hull hull[2], const feature *f, const double n[3], do
 static int edges_of(const hull *h, const feature *f, double edge[][3])
 {
     for (int i = 1; i < f->count; i++) {
-        subtract3(h->at[f->pick[i]], h->at[f->pick[0]], edge[i - 1]);
+        subtract3(h->about[f->pick[i]], h->about[f->pick[0]], edge[i - 1]);
     }
     return f->count - 1;
 }
@@ -495,6 +496,14 @@ static double best_choice(const hull hull[2], const double guess[3], const sprag
 
 // ---- cutting planes
 
+static void add_vertex(const sprag_core *core, hull *h, int id, const double at[3])
+{
+    const sprag_core centred = {core->shape, core->rotation, {0, 0, 0}};
+    sprag_core_vertex(&centred, id, h->about[h->count]);
+    memcpy(h->at[h->count], at, sizeof h->at[0]);
+    h->id[h->count++] = id;
+}
+
 static void open_hull(const sprag_core *core, int side, const sprag_pair_vertex *vertex, int count,
                       hull *h)
 {
@@ -509,7 +518,8 @@ static void open_hull(const sprag_core *core, int side, const sprag_pair_vertex 
         h->count = 2;
         for (int i = 0; i < 2; i++) {
             memcpy(h->at[i], core->at, sizeof h->at[i]);
-            add_scaled(h->at[i], i ? core->shape->half[2] : -core->shape->half[2], h->axis, 3);
+            add_scaled(h->about[i], i ? core->shape->half[2] : -core->shape->half[2], h->axis, 3);
+            add_scaled(h->at[i], 1, h->about[i], 3);
             h->id[i] = i;
         }
         return;
@@ -520,8 +530,7 @@ static void open_hull(const sprag_core *core, int side, const sprag_pair_vertex 
             known |= h->id[k] == vertex[i].id[side];
         }
         if (!known) {
-            h->id[h->count] = vertex[i].id[side];
-            memcpy(h->at[h->count++], vertex[i].point[side], sizeof h->at[0]);
+            add_vertex(core, h, vertex[i].id[side], vertex[i].point[side]);
         }
     }
 }
@@ -551,6 +560,7 @@ static void make_room(hull *h, const feature *active, const double n[3], double 
     }
     h->count--;
     memmove(h->at[gone], h->at[h->count], sizeof h->at[0]);
+    memmove(h->about[gone], h->about[h->count], sizeof h->about[0]);
     h->id[gone] = h->id[h->count];
 }
 
@@ -585,8 +595,7 @@ void sprag_rims_polish(const sprag_core core[2], const sprag_pair_vertex *vertex
             if (!known && best.height - bound > 4 * DBL_EPSILON * size) {
                 rims->closed = false;
                 make_room(&hull[side], &best.feature[side], best.normal, side ? -1 : 1);
-                hull[side].id[hull[side].count] = v.id[side];
-                memcpy(hull[side].at[hull[side].count++], v.point[side], sizeof v.point[side]);
+                add_vertex(&core[side], &hull[side], v.id[side], v.point[side]);
             }
         }
     }

@@ -6,11 +6,13 @@
 // sides, by planes and by points that are inside. Overlap: brute force over all facets that the
 // difference of two polytopes can have; directions without number for cylinders.
 //
-// Errors. Coordinates are doubles about body 0: the inputs themselves say distances to a few units
-// in the last place of the largest coordinate L, a normal to that over what it is held by: the gap
-// between two points, the width of a face, the lengths and the angle of two edges. So
+// Errors. Poses are doubles: they say distances to a few units in the last place of the largest
+// coordinate L (about body 0), and normals to that over what holds them: for two points the gap
+// between them, for a face or an edge its own size S over its width; of two edges that are nearly
+// parallel nobody can tell from afar which parts are nearest, so L over length and sine of the
+// angle. So
 //     distance: 1e-12 relative to it, plus 4 eps L
-//     normal:   1e-12, plus 64 eps L / width
+//     normal:   1e-12, plus 64 eps (L / gap, S / width, L / (length sine))
 #include <check.h>
 #include <float.h>
 #include <math.h>
@@ -513,14 +515,14 @@ static sprag_result find(const thing t[2], sprag_gap_memory *memory, sprag_gap *
 }
 
 static void expect(const thing t[2], const sprag_gap *gap, real distance, const real *normal,
-                   real width, const char *what)
+                   real condition, const char *what)
 {
     double L = reach_of(t), off = (double)fabsl(gap->distance - distance);
     double allowed = 1e-12 * (double)fabsl(distance) + 4 * eps * L;
     real n[3];
     widen(gap->normal, n);
     add(n, -1, normal);
-    double turned = (double)length(n), may = 1e-12 + 64 * eps * L / (double)width;
+    double turned = (double)length(n), may = 1e-12 + 64 * eps * (double)condition;
     pairs++;
     if (!(off <= allowed) || !(turned <= may)) {
         if (misses++ < SHOWN) {
@@ -535,7 +537,7 @@ static void expect(const thing t[2], const sprag_gap *gap, real distance, const 
 // ---- apart, put together from the answer
 
 static void build_pair(thing t[2], sprag_shape_kind k0, sprag_shape_kind k1, real gap, feature f[2],
-                       real *distance, real *normal, real *width)
+                       real *distance, real *normal, real *condition)
 {
     const sprag_shape_kind kind[2] = {k0, k1};
     for (int side = 0; side < 2; side++) {
@@ -565,7 +567,8 @@ static void build_pair(thing t[2], sprag_shape_kind k0, sprag_shape_kind k1, rea
     real held[2] = {f[0].width, f[1].width};
     turn(&t[0], f[0].edge, e[0]);
     turn(&t[1], f[1].edge, e[1]);
-    *width = INFINITY;
+    real own = size_of(&t[0]) + size_of(&t[1]);
+    *condition = 0;
     for (int side = 0; side < 2; side++) {
         if (f[side].flat == 2) {
             turn(&t[side], f[side].normal, to);
@@ -573,12 +576,12 @@ static void build_pair(thing t[2], sprag_shape_kind k0, sprag_shape_kind k1, rea
                 n[k] = side ? to[k] : -to[k];
             }
             unit(n);
-            *width = fminl(held[side], *width);
+            *condition = fmaxl(own / held[side], *condition);
         }
     }
     if (f[0].flat == 1 && f[1].flat == 1) {
         cross(e[0], e[1], to);
-        *width = fminl(held[0], held[1]) * length(to);
+        *condition = reach_of(t) / (fminl(held[0], held[1]) * length(to));
         unit(to);
         real sign = dot(to, n) < 0 ? -1 : 1;
         for (int k = 0; k < 3; k++) {
@@ -588,10 +591,10 @@ static void build_pair(thing t[2], sprag_shape_kind k0, sprag_shape_kind k1, rea
         for (int side = 0; side < 2; side++) {
             if (f[side].flat == 1) {
                 add(v, -dot(e[side], v) / dot(e[side], e[side]), e[side]);
-                *width = fminl(held[side], *width);
+                *condition = fmaxl(own / held[side], *condition);
             }
         }
-        *width = fminl(length(v), *width);
+        *condition += reach_of(t) / length(v);
         memcpy(n, v, sizeof v);
         unit(n);
     }
@@ -614,15 +617,15 @@ START_TEST(distance_and_normal_are_those_that_the_pair_was_made_from)
         for (int k1 = 0; k1 < SPRAG_SHAPE_KINDS; k1++) {
             for (int i = 0; i < EACH && !no_pair(k0, k1); i++) {
                 feature f[2];
-                real distance, normal[3], width;
+                real distance, normal[3], condition;
                 sprag_gap gap;
                 build_pair(t, (sprag_shape_kind)k0, (sprag_shape_kind)k1, power(-12, 3), f,
-                           &distance, normal, &width);
+                           &distance, normal, &condition);
                 sprag_result result = find(t, NULL, &gap, NULL, 0);
                 failed += result != SPRAG_OK;
                 char what[64];
                 snprintf(what, sizeof what, "made of %d %d", f[0].flat, f[1].flat);
-                expect(t, &gap, distance, normal, width, what);
+                expect(t, &gap, distance, normal, condition, what);
             }
         }
     }
@@ -1290,8 +1293,8 @@ START_TEST(manifold_points_are_on_the_shapes)
         sprag_shape_kind kind[2] = {(sprag_shape_kind)pick(SPRAG_PLANE),
                                     (sprag_shape_kind)pick(SPRAG_PLANE)};
         feature f[2];
-        real distance, normal[3], width;
-        build_pair(t, kind[0], kind[1], power(-9, -2), f, &distance, normal, &width);
+        real distance, normal[3], condition;
+        build_pair(t, kind[0], kind[1], power(-9, -2), f, &distance, normal, &condition);
         double margin = 2 * (double)distance + 1e-3, L = reach_of(t);
         sprag_gap gap;
         sprag_manifold m;
