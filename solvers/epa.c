@@ -162,20 +162,57 @@ static void add_edge(corners *horizon, int *count, int from, int to)
     }
 }
 
-// Takes away the facets that see the vertex or have it in their plane, and closes the hole from
-// there. false: no room, or no facet does.
+static bool share_an_edge(const facet *f, const facet *g)
+{
+    int shared = 0;
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 3; k++) {
+            shared += f->vertex[i] == g->vertex[k];
+        }
+    }
+    return shared > 1;
+}
+
+// The facets that see the vertex, and next to those what has it in its plane or is but a seam: what
+// is left open must be one hole. Returns how many.
+static int facets_that_see(const hull *h, const sprag_pair_vertex *v, double tolerance, bool *sees)
+{
+    int flat[FACETS_MAX], flats = 0, seen[FACETS_MAX], count = 0;
+    for (int i = 0; i < h->facets; i++) {
+        const facet *f = &h->facet[i];
+        double above = f->distance < INFINITY ? dot3(f->normal, v->at) - f->distance : 0;
+        sees[i] = above > tolerance;
+        if (sees[i]) {
+            seen[count++] = i;
+        } else if (above > -tolerance) {
+            flat[flats++] = i;
+        }
+    }
+    for (int k = 0; k < count; k++) { // seen grows as it is gone through
+        for (int m = 0; m < flats; m++) {
+            if (!sees[flat[m]] && share_an_edge(&h->facet[seen[k]], &h->facet[flat[m]])) {
+                sees[flat[m]] = true;
+                seen[count++] = flat[m];
+            }
+        }
+    }
+    return count;
+}
+
+// Takes away the facets that see the vertex, and closes the hole from there. false: no room, or no
+// facet does.
 static bool grow(hull *h, const sprag_pair_vertex *v, double tolerance)
 {
     static const int after[3] = {1, 2, 0};
     corners horizon[HORIZON_MAX];
+    bool sees[FACETS_MAX];
     int edges = 0, left = 0;
-    if (h->vertices == VERTICES_MAX) {
+    if (h->vertices == VERTICES_MAX || !facets_that_see(h, v, tolerance, sees)) {
         return false;
     }
     for (int i = 0; i < h->facets; i++) {
         const facet *f = &h->facet[i];
-        bool seam = f->distance == INFINITY;
-        if (!seam && dot3(f->normal, v->at) - f->distance > -tolerance) {
+        if (sees[i]) {
             for (int k = 0; k < 3; k++) {
                 add_edge(horizon, &edges, f->vertex[k], f->vertex[after[k]]);
             }
@@ -183,7 +220,7 @@ static bool grow(hull *h, const sprag_pair_vertex *v, double tolerance)
             h->facet[left++] = *f;
         }
     }
-    if (left == h->facets || left + edges > FACETS_MAX) {
+    if (left + edges > FACETS_MAX) {
         return false;
     }
     h->facets = left;

@@ -915,7 +915,7 @@ static void check_near(const thing t[2], const char *what, bool brute)
         gap.distance + (double)(k[0].radius + k[1].radius) > 0 || k[0].cylinder || k[1].cylinder;
     // Coaxial cylinders have a circle of ways out, and too many facets for EPA.
     bool ok = result == SPRAG_OK || (result == SPRAG_NOT_CONVERGED && gap.error < 1e-3 * L);
-    if (gap.distance < 0 && apart > 1e-9L * L) { // deep inside, points may be off
+    if (gap.distance < 1e-12 * L && apart > 1e-9L * L) { // deep inside, points may be off
         astray++;
         apart = 0;
     }
