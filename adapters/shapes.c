@@ -85,6 +85,7 @@ static void look_at_layouts(void)
 
 typedef struct hull {
     dGeomID geom; // key
+    long used;    // at which turn
     uint64_t content;
     int faces; // room
     int *start;
@@ -95,6 +96,7 @@ typedef struct hull {
 
 typedef struct mesh {
     dGeomID geom; // key
+    long used;    // at which turn
     dTriMeshDataID data;
     uint64_t content;
     int room;               // triangles
@@ -115,10 +117,13 @@ typedef struct table {
     int slots; // power of two, 0: none
 } table;
 
+enum { KEPT_TURNS = 1000 }; // what has not been used for so long is gone
+
 struct ode_geometry {
     hull *hulls;
     mesh *meshes;
     table last, now;
+    long turn;
 };
 
 ode_geometry *sprag_ode_geometry_make(void)
@@ -193,6 +198,9 @@ static const sprag_polytope *polytope_of(ode_geometry *g, dGeomID id)
     content = mix(content, &c->polygons, sizeof c->polygons);
     hull *h;
     HASH_FIND_PTR(g->hulls, &id, h);
+    if (h) {
+        h->used = g->turn;
+    }
     if (h && h->content == content && h->polytope.vertex == vertex) {
         return &h->polytope;
     }
@@ -206,6 +214,7 @@ static const sprag_polytope *polytope_of(ode_geometry *g, dGeomID id)
             return NULL;
         }
         h->geom = id;
+        h->used = g->turn;
         h->faces = faces;
         h->start = malloc((size_t)(faces + 1) * sizeof *h->start);
         h->normal = malloc((size_t)(faces + 1) * sizeof *h->normal);
@@ -297,6 +306,9 @@ static const mesh *mesh_of(ode_geometry *g, dGeomID id)
     uint64_t content = sample_mesh(id, count);
     mesh *m;
     HASH_FIND_PTR(g->meshes, &id, m);
+    if (m) {
+        m->used = g->turn;
+    }
     if (m && m->content == content) {
         return m;
     }
@@ -306,6 +318,7 @@ static const mesh *mesh_of(ode_geometry *g, dGeomID id)
             return NULL;
         }
         m->geom = id;
+        m->used = g->turn;
         HASH_ADD_PTR(g->meshes, geom, m);
     }
     if (!make_room(m, count)) {
@@ -608,8 +621,30 @@ static known *look_up(const table *t, const ode_pair *pair)
     }
 }
 
+// Geoms go without a word to us.
+static void drop_unused(ode_geometry *g)
+{
+    hull *h, *next_hull;
+    mesh *m, *next_mesh;
+    HASH_ITER(hh, g->hulls, h, next_hull)
+    {
+        if (h->used < g->turn - KEPT_TURNS) {
+            free_hull(g, h);
+        }
+    }
+    HASH_ITER(hh, g->meshes, m, next_mesh)
+    {
+        if (m->used < g->turn - KEPT_TURNS) {
+            free_mesh(g, m);
+        }
+    }
+}
+
 bool sprag_ode_turn_pairs(ode_geometry *g, int pairs)
 {
+    if (++g->turn % KEPT_TURNS == 0) {
+        drop_unused(g);
+    }
     table spare = g->last;
     g->last = g->now;
     int slots = 16;

@@ -403,7 +403,7 @@ sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose 
     add_scaled(a.point[0], -margins[0], a.normal, 3);
     add_scaled(a.point[1], margins[1], a.normal, 3);
     if (manifold) {
-        if (!a.whole) {
+        if (!a.whole && !ball[0] && !ball[1]) {
             sprag_manifold_clip(core, a.normal, query->margin, m);
         }
         complete(&a, radii, query->margin, m);

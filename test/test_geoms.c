@@ -536,6 +536,24 @@ START_TEST(settled_steps_allocate_nothing)
 }
 END_TEST
 
+START_TEST(geoms_may_go)
+{
+    on_body(dCreateSphere(space, 0.5), 0, 0, 2);
+    for (int i = 0; i < 2500; i++) {
+        dGeomID cube = i < 100 || i > 2400 ? i % 2 ? convex_cube(space) : mesh_cube(space) : NULL;
+        find(1);
+        ck_assert_int_eq(pairs.count > 0, cube != NULL);
+        if (cube) {
+            ck_assert_double_eq_tol(least_gap().distance, 1, 1e-15);
+            dGeomDestroy(cube);
+        }
+        if (cube && i % 2 == 0) {
+            dGeomTriMeshDataDestroy(cube_data);
+        }
+    }
+}
+END_TEST
+
 // Memories of pairs are theirs, wherever the pair is in the list.
 START_TEST(pairs_are_remembered)
 {
@@ -578,6 +596,7 @@ int main(void)
     tcase_add_test(all, what_has_no_shape_is_counted);
     tcase_add_test(all, changed_convex_geoms_are_read_again);
     tcase_add_test(all, settled_steps_allocate_nothing);
+    tcase_add_test(all, geoms_may_go);
     tcase_add_test(all, pairs_are_remembered);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);
