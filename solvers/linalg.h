@@ -3,6 +3,7 @@
 #define SPRAG_LINALG_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 static inline double dot3(const double *a, const double *b)
@@ -34,10 +35,39 @@ static inline void add_scaled(double *a, double s, const double *b, int n)
     }
 }
 
+static inline void subtract3(const double *a, const double *b, double *c)
+{
+    for (int i = 0; i < 3; i++) {
+        c[i] = a[i] - b[i];
+    }
+}
+
+// a / |a|; false, and as it was, if that has no direction.
+static inline bool normalise3(double *a)
+{
+    double length = norm3(a);
+    if (!(length > 0) || !isfinite(length)) {
+        return false;
+    }
+    double inverse = 1 / length;
+    for (int i = 0; i < 3; i++) {
+        a[i] *= inverse;
+    }
+    return true;
+}
+
 static inline void mul33(const double *A, const double *x, double *y)
 {
     for (int i = 0; i < 3; i++) {
         y[i] = dot3(A + 3 * i, x);
+    }
+}
+
+// y = A' x
+static inline void mul33_transposed(const double *A, const double *x, double *y)
+{
+    for (int i = 0; i < 3; i++) {
+        y[i] = A[i] * x[0] + A[3 + i] * x[1] + A[6 + i] * x[2];
     }
 }
 

@@ -5,6 +5,7 @@
 //   bench overhead: method=ode against stock that nobody stands in for
 //   bench factor: bench_factor.c
 //   bench general: bench_general.c
+//   bench geometry: bench_geometry.c
 //   bench error [N...]: bench_error.c
 //   bench profile [N]: bench_profile.c
 //
@@ -645,7 +646,7 @@ static int usage(FILE *to, int code)
 {
     fputs("bench steps [--csv] [--budget=S] [MODEL...]\n"
           "bench error [--csv] [--budget=S] [--options=[NAME:]OPTIONS]... [N...]\n"
-          "bench overhead | factor | general [--csv] [--full]\n"
+          "bench overhead | factor | general [--full] | geometry [--csv]\n"
           "bench profile [N]: of test/profile.sh\n",
           to);
     return code;
@@ -697,6 +698,8 @@ int main(int argc, char **argv)
         bench_factor(line);
     } else if (!strcmp(what, "general") && !names) {
         bench_general(line, full);
+    } else if (!strcmp(what, "geometry") && !names) {
+        bench_geometry(line);
     } else {
         return usage(stderr, EXIT_FAILURE);
     }

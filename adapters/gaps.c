@@ -1,0 +1,423 @@
+// Spaces and geoms, flattened; one tree of all; the triangles of meshes near what they meet.
+#include "adapters/gaps.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "solvers/linalg.h"
+#include "solvers/tree.h"
+
+// That a geom takes part in a collision: in which part of it, and through which geom of the space
+// that was asked (a space in it, or itself).
+typedef struct member {
+    int collision;
+    int part; // dSpaceCollide2: side 0 or 1; dSpaceCollide: which of the space's geoms
+    unsigned long category, collide; // of the geom that was asked
+    int next;                        // of the same item, -1: last
+} member;
+
+typedef struct item {
+    dGeomID id; // as the space has it
+    ode_geom geom;
+    ode_side side; // of what is one shape
+    unsigned long category, collide;
+    int members; // the first, -1: none
+} item;
+
+typedef struct finder {
+    ode_geometry *geometry;
+    const ode_collision *calls;
+    ode_motion_fn *motion;
+    void *data;
+    sprag_scratch *scratch;
+    ode_pairs *pairs;
+    item *item;
+    int items, item_room;
+    member *member;
+    int members, member_room;
+    int *slot; // of the items, by geom
+    int slots;
+    double (*bounds)[6]; // of the items, widened
+    bool failed;
+} finder;
+
+static void set_side(ode_side *side, const ode_geom *geom)
+{
+    side->geom = geom->named;
+    side->body = geom->body;
+    side->triangle = -1;
+    side->shape = geom->shape;
+    side->pose = geom->pose;
+}
+
+// ---- flattening
+
+static int geoms_in(dGeomID id)
+{
+    if (!dGeomIsSpace(id)) {
+        return 1;
+    }
+    int sum = 0;
+    for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
+        sum += geoms_in(dSpaceGetGeom((dSpaceID)id, i));
+    }
+    return sum;
+}
+
+static item *item_of(finder *f, dGeomID id)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)id * 0x9e3779b97f4a7c15u;
+    int at = (int)(hash >> 33) & (f->slots - 1);
+    for (; f->slot[at]; at = (at + 1) & (f->slots - 1)) {
+        item *known = &f->item[f->slot[at] - 1];
+        if (known->id == id) {
+            return known;
+        }
+    }
+    if (f->items == f->item_room) {
+        return NULL;
+    }
+    item *made = &f->item[f->items];
+    f->failed |= !sprag_ode_geom_of(f->geometry, id, &made->geom);
+    if (made->geom.kind == ODE_GEOM_UNKNOWN) {
+        f->pairs->unknown++;
+        f->pairs->unknown_geom = id;
+    }
+    if (made->geom.kind != ODE_GEOM_SHAPE && made->geom.kind != ODE_GEOM_MESH) {
+        return NULL;
+    }
+    made->id = id;
+    set_side(&made->side, &made->geom);
+    made->category = dGeomGetCategoryBits(id);
+    made->collide = dGeomGetCollideBits(id);
+    made->members = -1;
+    f->slot[at] = ++f->items;
+    return made;
+}
+
+static void add_members(finder *f, dGeomID id, member as)
+{
+    if (!dGeomIsEnabled(id)) {
+        return;
+    }
+    if (dGeomIsSpace(id)) {
+        for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
+            add_members(f, dSpaceGetGeom((dSpaceID)id, i), as);
+        }
+        return;
+    }
+    item *of = item_of(f, id);
+    if (of && f->members < f->member_room) {
+        as.next = of->members;
+        of->members = f->members;
+        f->member[f->members++] = as;
+    }
+}
+
+static member asked(dGeomID id, int collision, int part)
+{
+    return (member){collision, part, dGeomGetCategoryBits(id), dGeomGetCollideBits(id), -1};
+}
+
+static bool in_its_own(const ode_collision *call)
+{
+    return !call->b || (call->a == call->b && dGeomIsSpace(call->a));
+}
+
+// Every geom of a dSpaceCollide2's side on its own, as its space is asked about each.
+static void add_side(finder *f, dGeomID id, int collision, int part)
+{
+    if (!dGeomIsSpace(id)) {
+        add_members(f, id, asked(id, collision, part));
+        return;
+    }
+    for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
+        dGeomID child = dSpaceGetGeom((dSpaceID)id, i);
+        add_members(f, child, asked(child, collision, part));
+    }
+}
+
+static bool flatten(finder *f, int count)
+{
+    int geoms = 0;
+    for (int c = 0; c < count; c++) {
+        geoms += geoms_in(f->calls[c].a) + (in_its_own(&f->calls[c]) ? 0 : geoms_in(f->calls[c].b));
+    }
+    for (f->slots = 16; f->slots < 2 * geoms; f->slots *= 2) {
+    }
+    f->item_room = f->member_room = geoms;
+    f->item = SPRAG_TAKE(f->scratch, geoms, item);
+    f->member = SPRAG_TAKE(f->scratch, geoms, member);
+    f->slot = SPRAG_TAKE(f->scratch, f->slots, int);
+    if (f->scratch->failed) {
+        return false;
+    }
+    for (int c = 0; c < count; c++) {
+        const ode_collision *call = &f->calls[c];
+        if (!in_its_own(call)) {
+            add_side(f, call->a, c, 0);
+            add_side(f, call->b, c, 1);
+            continue;
+        }
+        for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)call->a); i++) {
+            dGeomID child = dSpaceGetGeom((dSpaceID)call->a, i);
+            add_members(f, child, asked(child, c, i));
+        }
+    }
+    return !f->failed;
+}
+
+// ---- ODE's rules
+
+static bool bits_match(unsigned long category0, unsigned long collide0, unsigned long category1,
+                       unsigned long collide1)
+{
+    return (category0 & collide1) || (category1 & collide0);
+}
+
+static bool are_asked(const finder *f, const item *a, const item *b)
+{
+    for (int i = a->members; i >= 0; i = f->member[i].next) {
+        for (int j = b->members; j >= 0; j = f->member[j].next) {
+            const member *m = &f->member[i], *n = &f->member[j];
+            if (m->collision == n->collision && m->part != n->part &&
+                bits_match(m->category, m->collide, n->category, n->collide)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool has_collider(const ode_geom *a, const ode_geom *b)
+{
+    bool flat[2] = {a->shape.kind == SPRAG_PLANE, b->shape.kind == SPRAG_PLANE};
+    bool field[2] = {dGeomGetClass(a->geom) == dHeightfieldClass,
+                     dGeomGetClass(b->geom) == dHeightfieldClass};
+    flat[0] &= a->kind == ODE_GEOM_SHAPE;
+    flat[1] &= b->kind == ODE_GEOM_SHAPE;
+    return !((flat[0] || field[0]) && (flat[1] || field[1]));
+}
+
+static bool may_collide(const finder *f, const item *a, const item *b)
+{
+    return a->geom.body != b->geom.body && // both static, or of one body
+           bits_match(a->category, a->collide, b->category, b->collide) &&
+           has_collider(&a->geom, &b->geom) && are_asked(f, a, b);
+}
+
+// ---- motion
+
+static void widen(const finder *f, int i, double margin)
+{
+    const ode_geom *geom = &f->item[i].geom;
+    double *b = f->bounds[i], any = margin / 2;
+    memcpy(b, geom->bounds, 6 * sizeof *b);
+    ode_motion motion = {{0, 0, 0}, 0, 0};
+    if (geom->body && f->motion) {
+        f->motion(f->data, geom->body, &motion);
+        const dReal *centre = dBodyGetPosition(geom->body);
+        double corner[3];
+        for (int k = 0; k < 3; k++) {
+            corner[k] = fmax(fabs(b[k] - centre[k]), fabs(b[k + 3] - centre[k]));
+        }
+        any += motion.slack + fmin(motion.turn, 2) * norm3(corner);
+    }
+    for (int k = 0; k < 3; k++) {
+        b[k] += fmin(motion.shift[k], 0) - any;
+        b[k + 3] += fmax(motion.shift[k], 0) + any;
+    }
+}
+
+// ---- pairs
+
+typedef struct triangle {
+    ode_side side;
+    double vertex[3][3], normal[2][3];
+    sprag_polytope polytope;
+} triangle;
+
+static const ode_side *triangle_side(finder *f, const ode_geom *geom, int number,
+                                     const double corner[3][3])
+{
+    triangle *t = SPRAG_TAKE(f->scratch, 1, triangle);
+    if (!t) {
+        return NULL;
+    }
+    memcpy(t->vertex, corner, sizeof t->vertex);
+    t->polytope = sprag_triangle_make((const double(*)[3])t->vertex, t->normal);
+    set_side(&t->side, geom);
+    t->side.triangle = number;
+    t->side.shape = (sprag_shape){.kind = SPRAG_POLYTOPE, .polytope = &t->polytope};
+    return &t->side;
+}
+
+static void add_pair(finder *f, const ode_side *a, const ode_side *b)
+{
+    ode_pairs *p = f->pairs;
+    if (p->count == p->room) {
+        int room = p->room ? 2 * p->room : 64;
+        ode_pair *wider = SPRAG_TAKE(f->scratch, room, ode_pair);
+        if (!wider) {
+            return;
+        }
+        if (p->count) {
+            memcpy(wider, p->pair, (size_t)p->count * sizeof *wider);
+        }
+        p->pair = wider;
+        p->room = room;
+    }
+    p->pair[p->count++] = (ode_pair){{a, b}, NULL};
+}
+
+// A mesh, against a shape or against one triangle of another mesh.
+typedef struct meeting {
+    finder *f;
+    int i, j; // items; i is the mesh whose triangles are looked at
+    bool swapped;
+    const ode_side *other;
+    double bounds[6];
+} meeting;
+
+static void meet_triangle(void *data, int number, const double corner[3][3])
+{
+    meeting *m = data;
+    const ode_side *side = triangle_side(m->f, &m->f->item[m->i].geom, number, corner);
+    if (side) {
+        add_pair(m->f, m->swapped ? m->other : side, m->swapped ? side : m->other);
+    }
+}
+
+// What the other one may reach within the step, as the mesh stood at its start.
+static void reach_of(const finder *f, int mesh, int other, double reach[6])
+{
+    for (int k = 0; k < 3; k++) {
+        const double *still = f->item[mesh].geom.bounds, *moved = f->bounds[mesh];
+        reach[k] = f->bounds[other][k] - fmax(0, moved[k + 3] - still[k + 3]);
+        reach[k + 3] = f->bounds[other][k + 3] + fmax(0, still[k] - moved[k]);
+    }
+}
+
+// A triangle of the first mesh, against those of the second.
+static void meet_mesh(void *data, int number, const double corner[3][3])
+{
+    meeting *m = data;
+    const ode_geom *geom = &m->f->item[m->i].geom;
+    meeting inner = {.f = m->f, .i = m->j, .j = m->i, .swapped = true};
+    inner.other = triangle_side(m->f, geom, number, corner);
+    if (!inner.other) {
+        return;
+    }
+    double own[6], reach[6];
+    sprag_shape_bounds(&inner.other->shape, &inner.other->pose, own);
+    for (int k = 0; k < 6; k++) { // as much wider as the whole mesh
+        own[k] += m->f->bounds[m->i][k] - geom->bounds[k];
+    }
+    reach_of(m->f, m->j, m->i, reach);
+    for (int k = 0; k < 3; k++) {
+        reach[k] = own[k] + (reach[k] - m->f->bounds[m->i][k]);
+        reach[k + 3] = own[k + 3] + (reach[k + 3] - m->f->bounds[m->i][k + 3]);
+    }
+    sprag_ode_triangles(&m->f->item[m->j].geom, reach, meet_triangle, &inner);
+}
+
+static void meet(void *data, int i, int j)
+{
+    finder *f = data;
+    const item *a = &f->item[i], *b = &f->item[j];
+    if (f->scratch->failed || !may_collide(f, a, b)) {
+        return;
+    }
+    double reach[6];
+    if (a->geom.kind == ODE_GEOM_SHAPE && b->geom.kind == ODE_GEOM_SHAPE) {
+        add_pair(f, &a->side, &b->side);
+    } else if (a->geom.kind == ODE_GEOM_MESH && b->geom.kind == ODE_GEOM_MESH) {
+        meeting m = {.f = f, .i = i, .j = j};
+        reach_of(f, i, j, reach);
+        sprag_ode_triangles(&a->geom, reach, meet_mesh, &m);
+    } else {
+        bool swapped = b->geom.kind == ODE_GEOM_MESH;
+        meeting m = {.f = f, .i = swapped ? j : i, .j = swapped ? i : j, .swapped = swapped};
+        m.other = &f->item[m.j].side;
+        reach_of(f, m.i, m.j, reach);
+        sprag_ode_triangles(&f->item[m.i].geom, reach, meet_triangle, &m);
+    }
+}
+
+sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *calls, int count,
+                                  ode_motion_fn *motion, void *data, double margin,
+                                  sprag_scratch *scratch, ode_pairs *pairs)
+{
+    *pairs = (ode_pairs){0};
+    finder f = {geometry, calls, motion, data, scratch, pairs, .item = NULL};
+    if (!flatten(&f, count)) {
+        return SPRAG_NO_MEMORY;
+    }
+    f.bounds = SPRAG_TAKE(scratch, f.items, *f.bounds);
+    for (int i = 0; i < f.items && f.bounds; i++) {
+        widen(&f, i, margin);
+    }
+    if (scratch->failed ||
+        !sprag_overlaps((const double(*)[6])f.bounds, f.items, meet, &f, scratch) ||
+        scratch->failed || !sprag_ode_turn_pairs(geometry, pairs->count)) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int i = 0; i < pairs->count; i++) {
+        pairs->pair[i].memory = sprag_ode_pair_memory(geometry, &pairs->pair[i]);
+    }
+    return SPRAG_OK;
+}
+
+// ---- gaps
+
+// The way out by the front of a triangle, if the shortest one leads out of its back.
+static void leave_by_front(const ode_pair *pair, int triangle, sprag_gap *gap,
+                           sprag_manifold *manifold)
+{
+    const ode_side *const *side = pair->side;
+    const sprag_polytope *p = side[triangle]->shape.polytope;
+    double front[3], normal[3];
+    if (!p->faces || side[!triangle]->triangle >= 0) {
+        return;
+    }
+    mul33(side[triangle]->pose.rotation, p->normal[0], front);
+    for (int k = 0; k < 3; k++) {
+        normal[k] = triangle ? front[k] : -front[k];
+    }
+    if (dot3(normal, gap->normal) >= 0) {
+        return;
+    }
+    const sprag_shape *shape[2] = {&side[0]->shape, &side[1]->shape};
+    const sprag_pose *pose[2] = {&side[0]->pose, &side[1]->pose};
+    gap->distance = sprag_gap_along(shape, pose, normal);
+    gap->error = 0;
+    memcpy(gap->normal, normal, sizeof normal);
+    // Where the body is deepest, and straight above it.
+    sprag_core core = {shape[!triangle], pose[!triangle]->rotation, {0, 0, 0}};
+    memcpy(core.at, pose[!triangle]->position, sizeof core.at);
+    const double back[3] = {-front[0], -front[1], -front[2]};
+    sprag_core_support(&core, back, gap->point[!triangle]);
+    add_scaled(gap->point[!triangle], sprag_core_margin(&core), back, 3);
+    memcpy(gap->point[triangle], gap->point[!triangle], sizeof gap->point[0]);
+    add_scaled(gap->point[triangle], -gap->distance, front, 3);
+    if (manifold) {
+        manifold->count = 1;
+        memcpy(manifold->point[0], gap->point, sizeof gap->point);
+        manifold->gap[0] = gap->distance;
+    }
+}
+
+sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query, sprag_gap *gap,
+                           sprag_manifold *manifold)
+{
+    const sprag_shape *shape[2] = {&pair->side[0]->shape, &pair->side[1]->shape};
+    const sprag_pose *pose[2] = {&pair->side[0]->pose, &pair->side[1]->pose};
+    sprag_result result = sprag_gap_find(shape, pose, query, pair->memory, gap, manifold);
+    for (int side = 0; side < 2 && result != SPRAG_BAD_PROBLEM; side++) {
+        if (pair->side[side]->triangle >= 0 && gap->distance < 0 && !gap->beyond) {
+            leave_by_front(pair, side, gap, manifold);
+        }
+    }
+    return result;
+}

@@ -1,0 +1,187 @@
+#include "solvers/boxes.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "solvers/gjk.h"
+#include "solvers/linalg.h"
+
+typedef struct frame {
+    const double *half[2];
+    double C[3][3], Q[3][3]; // axes of box 0 with those of box 1, and without sign
+    double at[3];            // centre of box 1 in box 0
+} frame;
+
+static void set_frame(const sprag_core core[2], frame *f)
+{
+    double d[3];
+    subtract3(core[1].at, core[0].at, d);
+    mul33_transposed(core[0].rotation, d, f->at);
+    const double *A = core[0].rotation, *B = core[1].rotation;
+    for (int i = 0; i < 3; i++) {
+        f->half[i > 0] = core[i > 0].shape->half;
+        for (int j = 0; j < 3; j++) {
+            f->C[i][j] = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
+            f->Q[i][j] = fabs(f->C[i][j]);
+        }
+    }
+}
+
+static void column(const double *rotation, int i, double sign, double v[3])
+{
+    for (int k = 0; k < 3; k++) {
+        v[k] = sign * rotation[3 * k + i];
+    }
+}
+
+// The nearest points of the two edges that face each other across a normal; false: they are not
+// where the edges are.
+static bool edge_points(const sprag_core core[2], int i, int j, sprag_boxes *found)
+{
+    const double *n = found->normal;
+    double axis[2][3], middle[2][3], between[3];
+    const double against[3] = {-n[0], -n[1], -n[2]};
+    const int along[2] = {i, j};
+    for (int side = 0; side < 2; side++) {
+        const double *half = core[side].shape->half;
+        column(core[side].rotation, along[side], 1, axis[side]);
+        int vertex = sprag_core_support(&core[side], side ? n : against, middle[side]);
+        bool at_top = vertex >> along[side] & 1;
+        add_scaled(middle[side], at_top ? -half[along[side]] : half[along[side]], axis[side], 3);
+    }
+    subtract3(middle[1], middle[0], between);
+    double b = dot3(axis[0], axis[1]), x = dot3(axis[0], between), y = dot3(axis[1], between);
+    double cross[3], t[2];
+    cross3(axis[0], axis[1], cross);
+    double det = dot3(cross, cross);
+    t[0] = (x - b * y) / det;
+    t[1] = (b * x - y) / det;
+    for (int side = 0; side < 2; side++) {
+        memcpy(found->point[side], middle[side], sizeof middle[side]);
+        add_scaled(found->point[side], t[side], axis[side], 3);
+    }
+    return fabs(t[0]) <= core[0].shape->half[i] && fabs(t[1]) <= core[1].shape->half[j];
+}
+
+// The separation along the crossing of edge i with edge j, evaluated by the corners, for which the
+// normal need not be exact. -INFINITY: parallel.
+static double crossing(const sprag_core core[2], int i, int j, double n[3])
+{
+    double e[3], g[3], between[3];
+    sprag_pair_vertex corners;
+    column(core[0].rotation, i, 1, e);
+    column(core[1].rotation, j, 1, g);
+    if (!sprag_across(e, g, n)) {
+        return -INFINITY;
+    }
+    subtract3(core[0].at, core[1].at, between);
+    if (dot3(n, between) < 0) {
+        n[0] = -n[0], n[1] = -n[1], n[2] = -n[2];
+    }
+    return sprag_pair_support(core, n, &corners);
+}
+
+// Whether one of the nine crossings separates more than the faces do (best of them: 0 to 5): in the
+// axes of box 0 first, and the best of them once more by its corners. Nearly parallel edges lose
+// digits in those axes, and are all done so.
+static int cross_edges(const sprag_core core[2], const frame *f, double rounding, int best,
+                       sprag_boxes *found, double normal[3])
+{
+    static const double shallow = 1e-3; // sine of the angle
+    const double *a = f->half[0], *b = f->half[1], *p = f->at;
+    double highest = found->bound, n[3];
+    int top = -1;
+    for (int i = 0; i < 3; i++) {
+        int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
+        for (int j = 0; j < 3; j++) {
+            int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+            double square = f->C[i1][j] * f->C[i1][j] + f->C[i2][j] * f->C[i2][j];
+            double s = fabs(p[i2] * f->C[i1][j] - p[i1] * f->C[i2][j]) -
+                       (a[i1] * f->Q[i2][j] + a[i2] * f->Q[i1][j]) -
+                       (b[j1] * f->Q[i][j2] + b[j2] * f->Q[i][j1]);
+            if (square > shallow * shallow) {
+                if (s * fabs(s) > highest * fabs(highest) * square) { // s / sqrt(square) > highest
+                    highest = s / sqrt(square);
+                    top = 3 * i + j;
+                }
+            } else if (square > DBL_EPSILON * DBL_EPSILON) {
+                s = crossing(core, i, j, n);
+                if (s > found->bound + rounding) {
+                    found->bound = s;
+                    memcpy(normal, n, sizeof n);
+                    best = 6 + 3 * i + j;
+                }
+            }
+        }
+    }
+    if (top >= 0 && highest > found->bound) {
+        double s = crossing(core, top / 3, top % 3, n);
+        if (s > found->bound + rounding) {
+            found->bound = s;
+            memcpy(normal, n, sizeof n);
+            best = 6 + top;
+        }
+    }
+    return best;
+}
+
+void sprag_boxes_separate(const sprag_core core[2], double reach, double most, sprag_boxes *found,
+                          sprag_manifold *manifold)
+{
+    frame f;
+    set_frame(core, &f);
+    const double *a = f.half[0], *b = f.half[1], *p = f.at;
+    double size = 0;
+    for (int k = 0; k < 3; k++) {
+        size += a[k] + b[k] + fabs(p[k]);
+    }
+    double rounding = 4 * DBL_EPSILON * size;
+    int best = 0;
+    found->bound = -INFINITY;
+    found->beyond = false;
+    for (int i = 0; i < 3; i++) {
+        double s = fabs(p[i]) - a[i] - (b[0] * f.Q[i][0] + b[1] * f.Q[i][1] + b[2] * f.Q[i][2]);
+        if (s > found->bound) {
+            found->bound = s;
+            best = i;
+        }
+    }
+    for (int j = 0; j < 3; j++) {
+        double along = p[0] * f.C[0][j] + p[1] * f.C[1][j] + p[2] * f.C[2][j];
+        double s = fabs(along) - b[j] - (a[0] * f.Q[0][j] + a[1] * f.Q[1][j] + a[2] * f.Q[2][j]);
+        if (s > found->bound + rounding) {
+            found->bound = s;
+            best = 3 + j;
+        }
+    }
+    double normal[3] = {0};
+    if (found->bound <= reach) {
+        best = cross_edges(core, &f, rounding, best, found, normal);
+    }
+    if (best < 3) {
+        column(core[0].rotation, best, p[best] > 0 ? -1 : 1, found->normal);
+    } else if (best < 6) {
+        int j = best - 3;
+        double along = p[0] * f.C[0][j] + p[1] * f.C[1][j] + p[2] * f.C[2][j];
+        column(core[1].rotation, j, along > 0 ? -1 : 1, found->normal);
+    } else {
+        memcpy(found->normal, normal, sizeof normal);
+    }
+    found->beyond = found->bound > reach;
+    manifold->count = 0;
+    found->met = false;
+    if (found->beyond) {
+        return;
+    }
+    double enough = found->bound + (found->bound > 0 ? rounding : 64 * rounding);
+    if (best >= 6) {
+        found->met = edge_points(core, (best - 6) / 3, (best - 6) % 3, found);
+    }
+    sprag_manifold_clip(core, found->normal, fmax(most, enough), manifold);
+    for (int i = 0; i < manifold->count && !found->met; i++) {
+        if (manifold->gap[i] <= enough) {
+            found->met = true;
+            memcpy(found->point, manifold->point[i], sizeof found->point);
+        }
+    }
+}

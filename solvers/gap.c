@@ -1,0 +1,443 @@
+// One pair: planes and spheres in closed form, two boxes by their 15 directions, anything else by
+// GJK when apart, by EPA when not, and by Newton's method where a cylinder's rim is involved.
+#include "solvers/gap.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "solvers/boxes.h"
+#include "solvers/epa.h"
+#include "solvers/gjk.h"
+#include "solvers/linalg.h"
+#include "solvers/rims.h"
+
+// Errors relative to distance and size: what is worth a second way, what is worth being told.
+static const double exact = 1e-12, tolerable = 1e-9;
+
+// Multiple of the size from which bodies are far from each other.
+static const double far = 4;
+
+// Of two cores, in their own coordinates.
+typedef struct answer {
+    double distance, error, normal[3], point[2][3], size;
+    bool beyond, whole; // whole: a manifold has been made
+} answer;
+
+static bool is_curved(const sprag_core core[2])
+{
+    return core[0].shape->kind == SPRAG_CYLINDER || core[1].shape->kind == SPRAG_CYLINDER;
+}
+
+// ---- half-spaces
+
+static void from_plane(const sprag_core core[2], int plane, answer *a)
+{
+    double n[3], towards[3], from[3];
+    sprag_core_axis(&core[plane], n);
+    for (int k = 0; k < 3; k++) {
+        towards[k] = -n[k];
+        a->normal[k] = plane ? n[k] : -n[k];
+    }
+    sprag_core_support(&core[!plane], towards, a->point[!plane]);
+    subtract3(a->point[!plane], core[plane].at, from);
+    a->distance = dot3(n, from);
+    memcpy(a->point[plane], a->point[!plane], sizeof a->point[0]);
+    add_scaled(a->point[plane], -a->distance, n, 3);
+}
+
+// ---- a point
+
+static double clamp(double x, double most)
+{
+    return x < -most ? -most : x > most ? most : x;
+}
+
+// Of all ways out of a box, the shortest.
+static double out_of_box(const double half[3], double on[3], double n[3])
+{
+    int axis = 0;
+    for (int k = 1; k < 3; k++) {
+        if (half[k] - fabs(on[k]) < half[axis] - fabs(on[axis])) {
+            axis = k;
+        }
+    }
+    double depth = half[axis] - fabs(on[axis]);
+    n[axis] = copysign(1, on[axis]);
+    on[axis] = n[axis] * half[axis];
+    return -depth;
+}
+
+static double out_of_cylinder(double radius, double half, double on[3], double n[3])
+{
+    double r = hypot(on[0], on[1]);
+    if (half - fabs(on[2]) < radius - r) {
+        double depth = half - fabs(on[2]);
+        n[2] = copysign(1, on[2]);
+        on[2] = n[2] * half;
+        return -depth;
+    }
+    n[0] = r > 0 ? on[0] / r : 1;
+    n[1] = r > 0 ? on[1] / r : 0;
+    on[0] = radius * n[0];
+    on[1] = radius * n[1];
+    return r - radius;
+}
+
+// Signed distance of a point to a core other than a polytope. x: the point, in the core's axes,
+// becomes the nearest one of its surface; n: outwards there, unit.
+static double from_point(const sprag_shape *shape, double x[3], double n[3])
+{
+    const double at[3] = {x[0], x[1], x[2]};
+    double r;
+    n[0] = n[1] = n[2] = 0;
+    switch (shape->kind) {
+    case SPRAG_CAPSULE:
+        x[0] = x[1] = 0;
+        x[2] = clamp(x[2], shape->half[2]);
+        break;
+    case SPRAG_BOX:
+        for (int k = 0; k < 3; k++) {
+            x[k] = clamp(x[k], shape->half[k]);
+        }
+        if (!memcmp(x, at, sizeof at)) {
+            return out_of_box(shape->half, x, n);
+        }
+        break;
+    case SPRAG_CYLINDER:
+        r = hypot(x[0], x[1]);
+        if (r <= shape->radius && fabs(x[2]) <= shape->half[2]) {
+            return out_of_cylinder(shape->radius, shape->half[2], x, n);
+        }
+        if (r > shape->radius) {
+            x[0] *= shape->radius / r;
+            x[1] *= shape->radius / r;
+            if (fabs(x[2]) <= shape->half[2]) {
+                n[0] = at[0] / r;
+                n[1] = at[1] / r;
+                return r - shape->radius;
+            }
+        }
+        x[2] = clamp(x[2], shape->half[2]);
+        break;
+    case SPRAG_SPHERE:
+    case SPRAG_POLYTOPE:
+    case SPRAG_PLANE:
+    case SPRAG_SHAPE_KINDS:
+        x[0] = x[1] = x[2] = 0;
+        break;
+    }
+    double distance;
+    subtract3(at, x, n);
+    distance = norm3(n);
+    if (!normalise3(n)) { // on a point or on a segment: any way across
+        memcpy(n, (double[3]){1, 0, 0}, 3 * sizeof *n);
+    }
+    return distance;
+}
+
+static void from_sphere(const sprag_core core[2], int sphere, answer *a)
+{
+    const sprag_core *other = &core[!sphere];
+    double between[3], x[3], n[3];
+    subtract3(core[sphere].at, other->at, between);
+    mul33_transposed(other->rotation, between, x);
+    a->distance = from_point(other->shape, x, n);
+    mul33(other->rotation, x, a->point[!sphere]);
+    add_scaled(a->point[!sphere], 1, other->at, 3);
+    memcpy(a->point[sphere], core[sphere].at, sizeof a->point[0]);
+    mul33(other->rotation, n, a->normal);
+    for (int k = 0; k < 3 && sphere; k++) {
+        a->normal[k] = -a->normal[k];
+    }
+}
+
+// ---- any two
+
+// By how far the points are not `distance` apart along the normal.
+static double missed(const answer *a)
+{
+    double off[3];
+    subtract3(a->point[0], a->point[1], off);
+    add_scaled(off, -a->distance, a->normal, 3);
+    return norm3(off);
+}
+
+// Points that are, from where the faces across the normal overlap, or where a corner is above a
+// cap.
+static void meet_by_faces(const sprag_core core[2], answer *a)
+{
+    sprag_manifold m;
+    answer best = *a;
+    double least = missed(a);
+    sprag_manifold_clip(core, a->normal, a->distance + 1e-6 * a->size, &m);
+    for (int i = 0; i < m.count + 2; i++) {
+        if (i < m.count) {
+            memcpy(best.point, m.point[i], sizeof best.point);
+        } else {
+            int cap = i - m.count;
+            double towards[3] = {0}, from[3], axis[3], z;
+            add_scaled(towards, cap ? -1 : 1, a->normal, 3);
+            sprag_core_support(&core[!cap], towards, best.point[!cap]);
+            memcpy(best.point[cap], best.point[!cap], sizeof best.point[cap]);
+            add_scaled(best.point[cap], cap ? -a->distance : a->distance, a->normal, 3);
+            subtract3(best.point[cap], core[cap].at, from);
+            sprag_core_axis(&core[cap], axis);
+            z = dot3(axis, from);
+            if (core[cap].shape->kind != SPRAG_CYLINDER || fabs(z) > core[cap].shape->half[2] ||
+                dot3(from, from) - z * z > core[cap].shape->radius * core[cap].shape->radius) {
+                continue;
+            }
+        }
+        if (missed(&best) < least) {
+            least = missed(&best);
+            memcpy(a->point, best.point, sizeof a->point);
+        }
+    }
+}
+
+static bool by_rims(const sprag_core core[2], const sprag_gjk *gjk, answer *a)
+{
+    sprag_rims rims = {.cosine = -1};
+    memcpy(rims.normal, gjk->normal, sizeof rims.normal);
+    sprag_rims_polish(core, gjk->simplex.vertex, gjk->simplex.count, gjk->size, &rims);
+    double shallow = 1e-7 * gjk->size; // GJK may not have seen an overlap yet
+    bool apart = rims.bound > 0 || (gjk->distance < shallow && rims.bound > -shallow);
+    if (!rims.closed || !apart || rims.bound < gjk->bound - exact * gjk->size) {
+        return false;
+    }
+    a->distance = rims.bound;
+    a->error = rims.error;
+    memcpy(a->normal, rims.normal, sizeof a->normal);
+    memcpy(a->point, rims.point, sizeof a->point);
+    if (a->error > exact * (a->size + a->distance)) {
+        meet_by_faces(core, a);
+        a->error = missed(a);
+    }
+    return true;
+}
+
+static void by_epa(const sprag_core core[2], const sprag_gjk *gjk, answer *a)
+{
+    sprag_epa epa;
+    sprag_epa_find(core, &gjk->simplex, gjk->size, &epa);
+    a->distance = epa.bound;
+    a->error = epa.error;
+    memcpy(a->normal, epa.normal, sizeof a->normal);
+    memcpy(a->point, epa.point, sizeof a->point);
+    if (missed(a) > exact * a->size) { // facets cover but a part of a cap
+        meet_by_faces(core, a);
+    }
+    if (missed(a) > tolerable * a->size) { // the deepest point, and straight up from there
+        const double against[3] = {-a->normal[0], -a->normal[1], -a->normal[2]};
+        sprag_core_support(&core[0], against, a->point[0]);
+        memcpy(a->point[1], a->point[0], sizeof a->point[0]);
+        add_scaled(a->point[1], -a->distance, a->normal, 3);
+    }
+}
+
+static void by_search(const sprag_core core[2], double reach, sprag_gjk *gjk, answer *a)
+{
+    sprag_gjk_end end = sprag_gjk_find(core, reach, gjk);
+    a->size = gjk->size;
+    if (end == SPRAG_GJK_BEYOND) {
+        a->distance = gjk->bound;
+        memcpy(a->normal, gjk->normal, sizeof a->normal);
+        a->beyond = true;
+        return;
+    }
+    if (end != SPRAG_GJK_INSIDE && is_curved(core) && by_rims(core, gjk, a)) {
+        return;
+    }
+    double off = gjk->distance - gjk->bound;
+    bool unsure = end == SPRAG_GJK_NEAR && off > exact * (gjk->size + gjk->distance);
+    if (end == SPRAG_GJK_INSIDE || (unsure && gjk->bound < 1e-6 * gjk->size)) {
+        by_epa(core, gjk, a);
+        return;
+    }
+    a->distance = unsure ? gjk->bound : gjk->distance;
+    a->error = unsure ? off : 0;
+    memcpy(a->normal, gjk->normal, sizeof a->normal);
+    if (!unsure && gjk->distance > far * (gjk->size - gjk->distance)) {
+        sprag_simplex_normal(core, &gjk->simplex, a->normal);
+    }
+    sprag_simplex_points(&gjk->simplex, a->point);
+}
+
+static void recall(const sprag_core core[2], const sprag_gap_memory *memory, sprag_gjk *gjk)
+{
+    gjk->simplex.count = 0;
+    if (memory && (memory->count || dot3(memory->normal, memory->normal) > 0)) {
+        mul33(core[0].rotation, memory->normal, gjk->normal);
+        for (int i = 0; i < memory->count; i++) {
+            sprag_pair_vertex *v = &gjk->simplex.vertex[gjk->simplex.count++];
+            v->id[0] = memory->vertex[i][0];
+            v->id[1] = memory->vertex[i][1];
+        }
+    } else {
+        subtract3(core[0].at, core[1].at, gjk->normal);
+    }
+}
+
+static void remember(const sprag_core core[2], const sprag_gjk *gjk, const answer *a,
+                     sprag_gap_memory *memory)
+{
+    mul33_transposed(core[0].rotation, a->normal, memory->normal);
+    memory->count = 0;
+    for (int i = 0; i < gjk->simplex.count && memory->count < 3; i++) {
+        memory->vertex[memory->count][0] = gjk->simplex.vertex[i].id[0];
+        memory->vertex[memory->count++][1] = gjk->simplex.vertex[i].id[1];
+    }
+}
+
+static void any_two(const sprag_core core[2], double reach, sprag_gap_memory *memory, answer *a)
+{
+    sprag_gjk gjk;
+    recall(core, memory, &gjk);
+    by_search(core, reach, &gjk, a);
+    if (memory) {
+        remember(core, &gjk, a, memory);
+    }
+}
+
+static void two_boxes(const sprag_core core[2], double reach, double margin, answer *a,
+                      sprag_manifold *manifold)
+{
+    sprag_boxes boxes;
+    sprag_boxes_separate(core, reach, margin, &boxes, manifold);
+    memcpy(a->normal, boxes.normal, sizeof a->normal);
+    memcpy(a->point, boxes.point, sizeof a->point);
+    a->distance = boxes.bound;
+    a->beyond = boxes.beyond;
+    a->whole = boxes.met;
+    if (!boxes.beyond && !boxes.met) {
+        sprag_gjk gjk = {.simplex.count = 0};
+        memcpy(gjk.normal, boxes.normal, sizeof gjk.normal);
+        by_search(core, reach, &gjk, a);
+    }
+}
+
+// ---- manifold
+
+// Drops what is farther than the margin; the nearest points are among what is left.
+static void complete(const answer *a, double radii, double margin, sprag_manifold *m)
+{
+    int left = 0;
+    double nearest = INFINITY;
+    for (int i = 0; i < m->count; i++) {
+        if (m->gap[i] <= margin) {
+            nearest = m->gap[i] < nearest ? m->gap[i] : nearest;
+            m->gap[left] = m->gap[i];
+            memmove(m->point[left++], m->point[i], sizeof m->point[0]);
+        }
+    }
+    m->count = left;
+    double distance = a->distance - radii;
+    if (distance <= margin && nearest > distance + 1e-9 * a->size) {
+        int at = left < SPRAG_MANIFOLD_MAX ? m->count++ : left - 1;
+        memcpy(m->point[at], a->point, sizeof m->point[0]);
+        m->gap[at] = distance;
+    }
+}
+
+// ---- one pair
+
+static double sum3(const double *a)
+{
+    return a[0] + a[1] + a[2];
+}
+
+static bool cores_of(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
+                     sprag_core core[2])
+{
+    double sum[2];
+    for (int side = 0; side < 2; side++) {
+        const double *R = pose[side]->rotation;
+        core[side].shape = shape[side];
+        core[side].rotation = R;
+        subtract3(pose[side]->position, pose[0]->position, core[side].at);
+        sum[side] = (sum3(R) + sum3(R + 3)) + (sum3(R + 6) + sum3(core[side].at));
+    }
+    return isfinite(sum[0] + sum[1]);
+}
+
+sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
+                            const sprag_gap_query *query, sprag_gap_memory *memory, sprag_gap *gap,
+                            sprag_manifold *manifold)
+{
+    sprag_core core[2];
+    sprag_manifold unwanted, *m = manifold ? manifold : &unwanted;
+    answer a;
+    a.distance = NAN;
+    a.error = 0;
+    a.beyond = a.whole = false;
+    bool plane[2] = {shape[0]->kind == SPRAG_PLANE, shape[1]->kind == SPRAG_PLANE};
+    m->count = 0;
+    if (!cores_of(shape, pose, core) || (plane[0] && plane[1])) {
+        return SPRAG_BAD_PROBLEM;
+    }
+    double margins[2] = {sprag_core_margin(&core[0]), sprag_core_margin(&core[1])};
+    double radii = margins[0] + margins[1], reach = query->reach + radii;
+    a.size = norm3(core[1].at) + radii;
+    bool ball[2] = {shape[0]->kind == SPRAG_SPHERE, shape[1]->kind == SPRAG_SPHERE};
+    if (plane[0] || plane[1]) {
+        from_plane(core, plane[1], &a);
+    } else if ((ball[0] && shape[1]->kind != SPRAG_POLYTOPE) ||
+               (ball[1] && shape[0]->kind != SPRAG_POLYTOPE)) {
+        from_sphere(core, !ball[0], &a);
+    } else if (shape[0]->kind == SPRAG_BOX && shape[1]->kind == SPRAG_BOX) {
+        two_boxes(core, reach, query->margin, &a, m);
+    } else {
+        any_two(core, reach, memory, &a);
+    }
+    if (!isfinite(a.distance)) {
+        return SPRAG_BAD_PROBLEM;
+    }
+    gap->distance = a.distance - radii;
+    gap->error = a.error;
+    gap->beyond = a.beyond || gap->distance > query->reach;
+    memcpy(gap->normal, a.normal, sizeof gap->normal);
+    if (gap->beyond) {
+        m->count = 0;
+        return SPRAG_OK;
+    }
+    add_scaled(a.point[0], -margins[0], a.normal, 3);
+    add_scaled(a.point[1], margins[1], a.normal, 3);
+    if (manifold) {
+        if (!a.whole && !ball[0] && !ball[1]) {
+            sprag_manifold_clip(core, a.normal, query->margin, m);
+        }
+        complete(&a, radii, query->margin, m);
+    }
+    for (int side = 0; side < 2; side++) {
+        memcpy(gap->point[side], a.point[side], sizeof a.point[0]);
+        add_scaled(gap->point[side], 1, pose[0]->position, 3);
+        for (int i = 0; manifold && i < m->count; i++) {
+            add_scaled(m->point[i][side], 1, pose[0]->position, 3);
+        }
+    }
+    return gap->error > tolerable * (a.size + fabs(a.distance)) ? SPRAG_NOT_CONVERGED : SPRAG_OK;
+}
+
+double sprag_gap_along(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
+                       const double normal[3])
+{
+    sprag_core core[2];
+    sprag_pair_vertex v;
+    cores_of(shape, pose, core);
+    for (int side = 0; side < 2; side++) {
+        if (shape[side]->kind == SPRAG_PLANE) {
+            double n[3], from[3];
+            sprag_core_axis(&core[side], n);
+            double sign = side ? 1 : -1;
+            if (sign * dot3(n, normal) < 1 - 4 * DBL_EPSILON) {
+                return -INFINITY; // a half-space goes on for ever
+            }
+            const double towards[3] = {-sign * normal[0], -sign * normal[1], -sign * normal[2]};
+            sprag_core_support(&core[!side], towards, v.point[0]);
+            subtract3(v.point[0], core[side].at, from);
+            return sign * dot3(normal, from) - sprag_core_margin(&core[!side]);
+        }
+    }
+    return sprag_pair_support(core, normal, &v) - sprag_core_margin(&core[0]) -
+           sprag_core_margin(&core[1]);
+}
