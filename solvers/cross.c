@@ -1,0 +1,296 @@
+// Crossing guards along a piece of trajectory, earliest first.
+//
+// Where the problem knows the jump J of f at a guard, the piece goes on behind it with J added to
+// its velocity, and further guards are crossed with no other evaluation of f: the projection of a
+// corner (Council, Revzen, Burden, section 2), on a curved path. What this leaves out is D f times
+// the displacement; the f that is evaluated at the end shows how much that is, and with too much of
+// it half of the events are left to the next piece.
+#include <math.h>
+#include <string.h>
+
+#include "solvers/ess_run.h"
+
+void sprag_ess_offer(sprag_ess_run *run, int guard, double time, double rate, double reach)
+{
+    int place = run->candidates, entries = run->guards.entries;
+    if (place == run->room_for) {
+        place = 0;
+        for (int i = 1; i < run->candidates; i++) {
+            place = run->candidate[i].time >= run->candidate[place].time ? i : place;
+        }
+        if (time >= run->candidate[place].time) {
+            return;
+        }
+    } else {
+        run->candidates++;
+    }
+    run->candidate[place] = (sprag_ess_candidate){
+        .guard = guard, .time = time, .rate = rate, .reach = reach, .entries = entries};
+    if (run->room_for > 1) {
+        size_t room = (size_t)(run->problem->row_entries ? run->problem->row_entries : run->states);
+        memcpy(run->column + (size_t)place * room, run->guards.column,
+               (size_t)entries * sizeof *run->column);
+        memcpy(run->value + (size_t)place * room, run->guards.value,
+               (size_t)entries * sizeof *run->value);
+    }
+}
+
+static double *kink(sprag_ess_run *run, int i)
+{
+    return run->kink + (size_t)i * (size_t)run->states;
+}
+
+static int earliest(const sprag_ess_run *run)
+{
+    int best = SPRAG_ESS_NO_GUARD;
+    for (int i = 0; i < run->candidates; i++) {
+        const sprag_ess_candidate *c = &run->trial[i];
+        const sprag_ess_candidate *b = &run->trial[best < 0 ? 0 : best];
+        if (c->time < INFINITY &&
+            (best < 0 || c->time < b->time || (c->time == b->time && c->guard < b->guard))) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+// How fast a change of f turns a candidate towards its guard.
+static double turn(sprag_ess_run *run, int i, const double *x, const double *change)
+{
+    const sprag_ess_candidate *c = &run->trial[i];
+    double side = sprag_guards_side(&run->guards, c->guard), rate = 0;
+    if (!run->problem->row) {
+        return side * sprag_guards_rate(&run->guards, x, c->guard, change);
+    }
+    size_t room = (size_t)(run->problem->row_entries ? run->problem->row_entries : run->states);
+    const int *column = run->column + (size_t)i * room;
+    const double *value = run->value + (size_t)i * room;
+    for (int e = 0; e < c->entries; e++) {
+        rate += value[e] * change[column[e]];
+    }
+    return side * rate;
+}
+
+// Newton on the piece as it is by now; predictions are of a piece without its last kinks.
+static double refine(sprag_ess_run *run, const sprag_ess_piece *piece, const sprag_ess_candidate *c,
+                     double since)
+{
+    enum { ROUNDS = 4 };
+    double t = c->time, side = sprag_guards_side(&run->guards, c->guard);
+    for (int round = 0; round < ROUNDS; round++) {
+        sprag_ess_path(piece, t, run->point);
+        double change = -side * sprag_guards_value(&run->guards, run->point, c->guard) / c->rate;
+        if (!(fabs(change) <= piece->length)) {
+            return c->time;
+        }
+        t = fmax(since, t + change);
+        if (fabs(change) <= 1e-14 * piece->length) {
+            break;
+        }
+    }
+    return t;
+}
+
+static void shift_others(sprag_ess_run *run, double t, const double *x, const double *change)
+{
+    for (int i = 0; i < run->candidates; i++) {
+        sprag_ess_candidate *c = &run->trial[i];
+        if (c->time < INFINITY) {
+            double rate = c->rate + turn(run, i, x, change);
+            c->time = rate > 0 ? t + fmax(0, c->time - t) * c->rate / rate : INFINITY;
+            c->rate = rate;
+        }
+    }
+}
+
+// Goes through at most `most` candidates: their order, times, kinks and labels; the point of the
+// last is left in y1. Returns how many.
+static int go_through(sprag_ess_run *run, sprag_ess_piece *piece, int most, bool projected)
+{
+    sprag_guards *g = &run->guards;
+    bool straight = projected && run->options->mode == SPRAG_ESS_FIRST, last = false;
+    int events = 0;
+    memcpy(run->trial, run->candidate, (size_t)run->candidates * sizeof *run->trial);
+    piece->kinks = 0;
+    for (int i; !last && events < most && (i = earliest(run)) >= 0; events++) {
+        sprag_ess_candidate *c = &run->trial[i];
+        double since = events > 0 ? run->kink_time[events - 1] : 0, t = fmax(since, c->time);
+        t = events > 0 && !straight ? refine(run, piece, c, since) : t;
+        if (t > piece->length) {
+            break;
+        }
+        sprag_ess_path(piece, t, run->y1);
+        run->kink_time[events] = t;
+        run->order[events] = i;
+        run->old_label[events] = g->label[c->guard];
+        c->time = INFINITY;
+        if (most > 1) {
+            double *change = kink(run, events);
+            run->problem->jump(run->problem->user, run->y1, g->label, c->guard, change);
+            piece->kinks = events + 1;
+            last = c->rate + turn(run, i, run->y1, change) < 0; // may be sliding
+            shift_others(run, t, run->y1, change);
+        }
+        // What a reset arms is no candidate yet.
+        last |= g->reset_start[c->guard] < g->reset_start[c->guard + 1];
+        sprag_guards_flip(run->problem, c->guard, g->label);
+    }
+    return events;
+}
+
+static void unflip(sprag_ess_run *run, int events)
+{
+    while (events-- > 0) {
+        run->guards.label[run->trial[run->order[events]].guard] = run->old_label[events];
+    }
+}
+
+// f at the end of several events, as the piece has it: by a difference, and kinks.
+static void end_velocity(sprag_ess_run *run, const sprag_ess_piece *piece, int events, double *v)
+{
+    double t = run->kink_time[events - 1], span = 1e-4 * piece->length;
+    double before = fmax(0, t - span), after = fmin(piece->length, before + 2 * span);
+    sprag_ess_piece smooth = *piece;
+    smooth.kinks = 0;
+    sprag_ess_path(&smooth, after, v);
+    sprag_ess_path(&smooth, before, run->point);
+    for (int i = 0; i < run->states; i++) {
+        v[i] = (v[i] - run->point[i]) / (after - before);
+        for (int e = 0; e < events; e++) {
+            v[i] += kink(run, e)[i];
+        }
+    }
+}
+
+// Is what the piece leaves out within the tolerance?
+static bool group_is_good(sprag_ess_run *run, const sprag_ess_piece *piece, int events)
+{
+    double span = run->kink_time[events - 1] - run->kink_time[0];
+    if (events == 1 || span == 0) {
+        return true;
+    }
+    sprag_ess_value(run, run->y1, run->middle);
+    end_velocity(run, piece, events, run->error);
+    for (int i = 0; i < run->states; i++) {
+        run->error[i] = span / 2 * (run->middle[i] - run->error[i]);
+    }
+    return sprag_ess_finite(run->middle, run->states) && sprag_ess_norm(run, run->error) <= 1;
+}
+
+static void record(sprag_ess_run *run, const sprag_ess_piece *piece, int e, bool projected)
+{
+    const sprag_ess_candidate *c = &run->trial[run->order[e]];
+    sprag_ess_stats *stats = run->stats;
+    sprag_ess_output *out = run->output;
+    double time = piece->start + run->kink_time[e], window = run->options->zeno_time;
+    double side = sprag_guards_side(&run->guards, c->guard);
+    if (out && stats->events < out->event_room && out->event) {
+        out->event[stats->events] = (sprag_ess_event){.time = time,
+                                                      .guard = c->guard,
+                                                      .direction = side > 0 ? 1 : -1,
+                                                      .rate = side * c->rate,
+                                                      .projected = projected};
+        if (out->event_state) {
+            sprag_ess_path(piece, run->kink_time[e], run->full);
+            memcpy(out->event_state + (size_t)stats->events * (size_t)run->states, run->full,
+                   (size_t)run->states * sizeof *run->full);
+        }
+    }
+    if (stats->events > 0) {
+        stats->smallest_gap = fmin(stats->smallest_gap, time - run->last_event);
+    }
+    run->last_event = time;
+    stats->events++;
+    projected ? stats->projected++ : stats->located++;
+    window = window > 0 ? window : run->options->step;
+    if (run->zeno_count[c->guard] == 0 || time - run->zeno_since[c->guard] > window) {
+        run->zeno_since[c->guard] = time;
+        run->zeno_count[c->guard] = 0;
+    }
+    if (++run->zeno_count[c->guard] > run->options->zeno_events) {
+        sprag_ess_end(run, SPRAG_ESS_ZENO, c->guard,
+                      "guard %d is crossed more than %d times in %g s", c->guard,
+                      run->options->zeno_events, window);
+    }
+}
+
+// Directions through a guard that is crossed at y1. Guards that are crossed within corner_time are
+// one corner: directions are taken back to before its first guard, and through all.
+static void turn_directions(sprag_ess_run *run, int guard, double time)
+{
+    sprag_corner *corner = &run->corner;
+    size_t n = (size_t)run->states, bytes = (size_t)run->directions * n * sizeof(double);
+    if (bytes == 0) {
+        return;
+    }
+    bool same = corner->guards > 0 && corner->guards < corner->room &&
+                time - corner->time <= run->options->corner_time;
+    for (int i = 0; i < corner->guards; i++) {
+        same &= corner->guard[i] != guard;
+    }
+    if (!same) {
+        sprag_corner_move(corner, run->y1, run->guards.label);
+        memcpy(corner->arrived, run->y1 + n, bytes);
+        corner->time = time;
+    }
+    corner->guard[corner->guards++] = guard;
+    run->stats->corners += corner->guards == 2;
+    memcpy(run->y1 + n, corner->arrived, bytes);
+    for (int d = 0; d < run->directions; d++) {
+        if (!sprag_corner_map(corner, run->y1 + n * (size_t)(1 + d))) {
+            sprag_ess_end(run, SPRAG_ESS_NOT_LIVE, guard,
+                          "guard %d: direction %d is led to it by none of the fields around", guard,
+                          d);
+        }
+    }
+}
+
+// A guard was crossed, and the flow behind it leads back to it: from here it can go nowhere but
+// along the guard. Not where the rate is only rounding, as when a guard is touched.
+static void check_sliding(sprag_ess_run *run, int guard, double side, double before)
+{
+    const sprag_guards *g = &run->guards;
+    double after = side * sprag_guards_rate(&run->guards, run->y, guard, run->f), scale = 0;
+    for (int i = 0; i < g->entries; i++) {
+        scale += fabs(g->value[i] * run->f[g->column[i]]);
+    }
+    for (int i = 0; !run->problem->row && i < run->states; i++) {
+        scale = fmax(scale, fabs(run->f[i]));
+    }
+    if (after < 0 && before - after > 1e-6 * scale) {
+        sprag_ess_end(run, SPRAG_ESS_SLIDING, guard,
+                      "guard %d: f points at it from both sides, at rates %g and %g", guard, before,
+                      after);
+    }
+}
+
+void sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
+{
+    int most = run->candidates, events;
+    bool good;
+    do {
+        events = go_through(run, piece, most, projected);
+        good = group_is_good(run, piece, events);
+        unflip(run, events);
+        most = (events + 1) / 2;
+    } while (!good);
+    piece->length = run->kink_time[events - 1];
+    double side = 1;
+    for (int e = 0; e < events; e++) {
+        int guard = run->trial[run->order[e]].guard;
+        side = sprag_guards_side(&run->guards, guard);
+        record(run, piece, e, projected);
+        turn_directions(run, guard, piece->start + piece->length);
+        sprag_guards_cross(&run->guards, guard);
+    }
+    run->stats->largest_group =
+        events > run->stats->largest_group ? events : run->stats->largest_group;
+    sprag_ess_emit(run, piece);
+    memcpy(run->y, run->y1, (size_t)run->size * sizeof *run->y);
+    run->step_before = 0;
+    sprag_ess_arrive(run);
+    const sprag_ess_candidate *c = &run->trial[run->order[events - 1]];
+    if (sprag_ess_going(run)) {
+        check_sliding(run, c->guard, side, c->rate);
+    }
+}

@@ -1,0 +1,102 @@
+// What the parts of the integrator of event-selected systems share: one integration under way. A
+// part each: ess.c the check and the loop, project.c projections, locate.c roots inside a step,
+// cross.c the crossing itself, corner.c what it does to directions.
+#ifndef SPRAG_ESS_RUN_H
+#define SPRAG_ESS_RUN_H
+
+#include "solvers/corner.h"
+#include "solvers/guards.h"
+
+enum { SPRAG_ESS_GROUP = 64, SPRAG_ESS_SAMPLES = 8 };
+
+// y(t), t since start: y + t f + t^2 bend, or the dense output of a step; then, behind each event
+// that it went through, (t - t_j) times the change of f.
+struct sprag_ess_piece {
+    int states, size; // y is x, then directions
+    double start, length;
+    const double *y, *f, *bend; // bend NULL: 0
+    const sprag_smooth *smooth; // not NULL: dense output
+    const double *room;
+    double step;
+    int kinks;
+    const double *kink_time, *kink;
+    double *full; // size
+};
+
+// A guard that a piece may cross.
+typedef struct sprag_ess_candidate {
+    int guard;
+    double time;  // since the start of the piece; INFINITY: not any more
+    double rate;  // of h in the direction of crossing, then
+    double reach; // of projections: h where the piece starts
+    int entries;  // of its row
+} sprag_ess_candidate;
+
+typedef struct sprag_ess_run {
+    const sprag_ess_problem *problem;
+    const sprag_ess_options *options;
+    const sprag_smooth *smooth;
+    sprag_ess_output *output;
+    sprag_ess_stats *stats;
+    char *message;
+    int message_size;
+
+    int states, size; // of x; of y, which is x and then the directions
+    sprag_field field;
+    sprag_guards guards;
+    double time, end, step; // step: to be tried next
+    double last_error;      // of the last accepted step, for the controller
+
+    double *y, *f, *h;  // at time
+    int *near, nears;   // guards that are in their bands then, or beyond, by sprag_guards_scan
+    double *h_before;   // at the start of the step that led here
+    double step_before; // 0: no step did
+
+    double *y1, *f1, *error, *point, *middle, *bend, *full, *room;
+    double *shifted;                         // twice the states
+    double *h_sample[SPRAG_ESS_SAMPLES + 2]; // start, between, end of the step just taken
+    double *h_end;
+    int *found, founds; // guards to look at in it
+    bool *marked;
+    const double *band; // eps of every guard, whatever the mode
+
+    int candidates, room_for; // the earliest room_for are kept
+    sprag_ess_candidate candidate[SPRAG_ESS_GROUP], trial[SPRAG_ESS_GROUP];
+    int *column; // room_for rows of Dh
+    double *value;
+    double kink_time[SPRAG_ESS_GROUP], *kink;
+    int order[SPRAG_ESS_GROUP]; // places of candidates as they were crossed
+    double old_label[SPRAG_ESS_GROUP], last_event;
+
+    double *zeno_since; // per guard
+    int *zeno_count;
+
+    sprag_corner corner; // of the directions
+    int directions;
+} sprag_ess_run;
+
+// ess.c
+void sprag_ess_end(sprag_ess_run *run, sprag_ess_stop stop, int guard, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+bool sprag_ess_going(const sprag_ess_run *run);
+double sprag_ess_norm(const sprag_ess_run *run, const double *error); // 1 is the tolerance
+bool sprag_ess_finite(const double *x, int count);
+void sprag_ess_value(sprag_ess_run *run, const double *y, double *f);
+sprag_ess_piece sprag_ess_line(const sprag_ess_run *run, double length); // y + t f, from here on
+void sprag_ess_path(const sprag_ess_piece *piece, double t, double *y);
+void sprag_ess_emit(sprag_ess_run *run, sprag_ess_piece *piece);
+void sprag_ess_arrive(sprag_ess_run *run); // y at time is known: f, h and what is near
+
+// cross.c: keeps a candidate, with the guards' last row, if it is one of the earliest.
+void sprag_ess_offer(sprag_ess_run *run, int guard, double time, double rate, double reach);
+// Goes along the piece through its candidates, one or, where the problem knows jumps, many.
+void sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected);
+
+// project.c: true if time went on.
+bool sprag_ess_project(sprag_ess_run *run);
+
+// locate.c: guards that are crossed in the step just taken become candidates. Returns the part of
+// the step at which a band is entered before that, 1 if none is.
+double sprag_ess_locate(sprag_ess_run *run, double step);
+
+#endif
