@@ -50,18 +50,6 @@ static const double *field(sprag_corner *corner, int place)
     return f;
 }
 
-static void cross(sprag_corner *corner, int guard)
-{
-    const sprag_guards *g = corner->of;
-    sprag_guards_flip(g->problem, guard, corner->now);
-    for (int i = g->reset_start[guard]; i < g->reset_start[guard + 1]; i++) {
-        const sprag_ess_reset *reset = &g->problem->reset[g->reset[i]];
-        if (reset->arm) {
-            corner->now[reset->guard] = 0;
-        }
-    }
-}
-
 bool sprag_corner_map(sprag_corner *corner, double *w)
 {
     sprag_guards *g = corner->of;
@@ -92,7 +80,7 @@ bool sprag_corner_map(sprag_corner *corner, double *w)
         }
         corner->order[place] = next;
         corner->taken[next] = true;
-        cross(corner, corner->guard[next]);
+        sprag_guards_relabel(g, corner->guard[next], corner->now);
         const double *after = field(corner, place + 1);
         for (int i = 0; i < n; i++) {
             w[i] += least * (before[i] - after[i]);

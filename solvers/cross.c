@@ -71,7 +71,8 @@ static double turn(sprag_ess_run *run, int i, const double *x, const double *cha
     return side * rate;
 }
 
-// Newton on the piece as it is by now; predictions are of a piece without its last kinks.
+// Newton on the piece as it is by now; predictions are of a piece without its last kinks. INFINITY:
+// it does not converge.
 static double refine(sprag_ess_run *run, const sprag_ess_piece *piece, const sprag_ess_candidate *c,
                      double since)
 {
@@ -80,15 +81,15 @@ static double refine(sprag_ess_run *run, const sprag_ess_piece *piece, const spr
     for (int round = 0; round < ROUNDS; round++) {
         sprag_ess_path(piece, t, run->point);
         double change = -side * sprag_guards_value(&run->guards, run->point, c->guard) / c->rate;
-        if (!(fabs(change) <= piece->length)) {
-            return c->time;
+        if (!isfinite(change)) {
+            return INFINITY;
         }
         t = fmax(since, t + change);
-        if (fabs(change) <= 1e-14 * piece->length) {
-            break;
+        if (fabs(change) <= 1e-13 * piece->length || t == since) {
+            return t;
         }
     }
-    return t;
+    return INFINITY;
 }
 
 static void shift_others(sprag_ess_run *run, double t, const double *x, const double *change)
@@ -116,13 +117,12 @@ static int go_through(sprag_ess_run *run, sprag_ess_piece *piece, int most, bool
         sprag_ess_candidate *c = &run->trial[i];
         double since = events > 0 ? run->kink_time[events - 1] : 0, t = fmax(since, c->time);
         t = events > 0 && !straight ? refine(run, piece, c, since) : t;
-        if (t > piece->length) {
+        if (events > 0 && !(t <= piece->length)) {
             break;
         }
         sprag_ess_path(piece, t, run->y1);
         run->kink_time[events] = t;
         run->order[events] = i;
-        run->old_label[events] = g->label[c->guard];
         c->time = INFINITY;
         if (most > 1) {
             double *change = kink(run, events);
@@ -133,16 +133,9 @@ static int go_through(sprag_ess_run *run, sprag_ess_piece *piece, int most, bool
         }
         // What a reset arms is no candidate yet.
         last |= g->reset_start[c->guard] < g->reset_start[c->guard + 1];
-        sprag_guards_flip(run->problem, c->guard, g->label);
+        sprag_guards_relabel(g, c->guard, g->label);
     }
     return events;
-}
-
-static void unflip(sprag_ess_run *run, int events)
-{
-    while (events-- > 0) {
-        run->guards.label[run->trial[run->order[events]].guard] = run->old_label[events];
-    }
 }
 
 // f at the end of several events, as the piece has it: by a difference, and kinks.
@@ -162,19 +155,54 @@ static void end_velocity(sprag_ess_run *run, const sprag_ess_piece *piece, int e
     }
 }
 
-// Is what the piece leaves out within the tolerance?
+// Several events: is what the piece leaves out within the tolerance? f1 is f at the end.
 static bool group_is_good(sprag_ess_run *run, const sprag_ess_piece *piece, int events)
 {
     double span = run->kink_time[events - 1] - run->kink_time[0];
     if (events == 1 || span == 0) {
         return true;
     }
-    sprag_ess_value(run, run->y1, run->middle);
     end_velocity(run, piece, events, run->error);
     for (int i = 0; i < run->states; i++) {
-        run->error[i] = span / 2 * (run->middle[i] - run->error[i]);
+        run->error[i] = span / 2 * (run->f1[i] - run->error[i]);
     }
-    return sprag_ess_finite(run->middle, run->states) && sprag_ess_norm(run, run->error) <= 1;
+    return sprag_ess_norm(run, run->error) <= 1;
+}
+
+static void restore_labels(sprag_ess_run *run)
+{
+    memcpy(run->guards.label, run->label, (size_t)run->guards.count * sizeof *run->label);
+}
+
+// The flow leads from the last guard back to it. With the label of before, too? Then the guard was
+// not reached, or touched, and what is left to say about the rates is 0; else f points at it from
+// both sides, and there is nowhere to go but along it.
+static double rate_before(sprag_ess_run *run, int events, double side)
+{
+    int guard = run->trial[run->order[events - 1]].guard;
+    restore_labels(run);
+    for (int e = 0; e < events - 1; e++) {
+        sprag_guards_relabel(&run->guards, run->trial[run->order[e]].guard, run->guards.label);
+    }
+    sprag_ess_value(run, run->y1, run->error);
+    return fmax(0, side * sprag_guards_rate(&run->guards, run->y1, guard, run->error));
+}
+
+// Of an event: the candidate's, or, where it was located, by a difference along the piece.
+static double rate_at(sprag_ess_run *run, const sprag_ess_piece *piece, int e, double side)
+{
+    const sprag_ess_candidate *c = &run->trial[run->order[e]];
+    if (!piece->smooth) {
+        return c->rate;
+    }
+    sprag_ess_piece before = *piece;
+    before.kinks = e < piece->kinks ? e : piece->kinks;
+    double span = 1e-5 * piece->step, h[2];
+    for (int s = 0; s < 2; s++) {
+        sprag_ess_path(&before, run->kink_time[e] + (s ? span : -span), run->point);
+        h[s] = side * sprag_guards_value(&run->guards, run->point, c->guard);
+    }
+    return (h[1] - h[0]) / (2 * span);
 }
 
 static void record(sprag_ess_run *run, const sprag_ess_piece *piece, int e, bool projected)
@@ -188,7 +216,7 @@ static void record(sprag_ess_run *run, const sprag_ess_piece *piece, int e, bool
         out->event[stats->events] = (sprag_ess_event){.time = time,
                                                       .guard = c->guard,
                                                       .direction = side > 0 ? 1 : -1,
-                                                      .rate = side * c->rate,
+                                                      .rate = side * rate_at(run, piece, e, side),
                                                       .projected = projected};
         if (out->event_state) {
             sprag_ess_path(piece, run->kink_time[e], run->full);
@@ -245,52 +273,61 @@ static void turn_directions(sprag_ess_run *run, int guard, double time)
     }
 }
 
-// A guard was crossed, and the flow behind it leads back to it: from here it can go nowhere but
-// along the guard. Not where the rate is only rounding, as when a guard is touched.
-static void check_sliding(sprag_ess_run *run, int guard, double side, double before)
+static double end_of(const sprag_ess_run *run, int events)
 {
-    const sprag_guards *g = &run->guards;
-    double after = side * sprag_guards_rate(&run->guards, run->y, guard, run->f), scale = 0;
-    for (int i = 0; i < g->entries; i++) {
-        scale += fabs(g->value[i] * run->f[g->column[i]]);
-    }
-    for (int i = 0; !run->problem->row && i < run->states; i++) {
-        scale = fmax(scale, fabs(run->f[i]));
-    }
-    if (after < 0 && before - after > 1e-6 * scale) {
-        sprag_ess_end(run, SPRAG_ESS_SLIDING, guard,
-                      "guard %d: f points at it from both sides, at rates %g and %g", guard, before,
-                      after);
-    }
+    return run->kink_time[events - 1];
 }
 
-void sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
+bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
 {
+    sprag_guards *g = &run->guards;
     int most = run->candidates, events;
-    bool good;
-    do {
+    memcpy(run->label, g->label, (size_t)g->count * sizeof *run->label);
+    for (;;) {
         events = go_through(run, piece, most, projected);
-        good = group_is_good(run, piece, events);
-        unflip(run, events);
-        most = (events + 1) / 2;
-    } while (!good);
-    piece->length = run->kink_time[events - 1];
-    double side = 1;
+        sprag_ess_value(run, run->y1, run->f1);
+        if (group_is_good(run, piece, events)) {
+            run->group = events == run->group ? 2 * run->group : run->group;
+            break;
+        }
+        most = run->group = (events + 1) / 2;
+        restore_labels(run);
+    }
+    run->group = run->group < 2 ? 2 : run->group > SPRAG_ESS_GROUP ? SPRAG_ESS_GROUP : run->group;
+    const sprag_ess_candidate *last = &run->trial[run->order[events - 1]];
+    restore_labels(run);
+    double side = sprag_guards_side(g, last->guard), before = 0;
+    double after = side * sprag_guards_rate(g, run->y1, last->guard, run->f1);
+    if (after < 0) {
+        before = rate_before(run, events, side);
+        restore_labels(run);
+        if (before == 0 && projected) {
+            return false;
+        }
+    }
+    piece->length = end_of(run, events);
     for (int e = 0; e < events; e++) {
         int guard = run->trial[run->order[e]].guard;
-        side = sprag_guards_side(&run->guards, guard);
         record(run, piece, e, projected);
         turn_directions(run, guard, piece->start + piece->length);
-        sprag_guards_cross(&run->guards, guard);
+        sprag_guards_cross(g, guard);
     }
-    run->stats->largest_group =
-        events > run->stats->largest_group ? events : run->stats->largest_group;
+    sprag_ess_stats *stats = run->stats;
+    stats->largest_group = events > stats->largest_group ? events : stats->largest_group;
     sprag_ess_emit(run, piece);
-    memcpy(run->y, run->y1, (size_t)run->size * sizeof *run->y);
-    run->step_before = 0;
-    sprag_ess_arrive(run);
-    const sprag_ess_candidate *c = &run->trial[run->order[events - 1]];
-    if (sprag_ess_going(run)) {
-        check_sliding(run, c->guard, side, c->rate);
+    double *y = run->y, *f = run->f;
+    run->y = run->y1;
+    run->y1 = y;
+    run->f = run->f1;
+    run->f1 = f;
+    if (run->directions > 0) { // they were turned since
+        sprag_ess_value(run, run->y, run->f);
     }
+    sprag_ess_arrive(run, piece->length);
+    if (before > 0 && sprag_ess_going(run)) {
+        sprag_ess_end(run, SPRAG_ESS_SLIDING, last->guard,
+                      "guard %d: f points at it from both sides, at rates %g and %g", last->guard,
+                      before, after);
+    }
+    return true;
 }

@@ -365,9 +365,16 @@ static void bad_value(sprag_ess_run *run, const char *what, const double *x, int
     }
 }
 
-void sprag_ess_arrive(sprag_ess_run *run)
+void sprag_ess_arrive(sprag_ess_run *run, double since)
 {
-    sprag_ess_value(run, run->y, run->f);
+    // Too short a while says nothing about rates.
+    if (run->step_before == 0 || since > 0.1 * run->options->step) {
+        double *h = run->h_before;
+        run->h_before = run->h;
+        run->h = h;
+        run->step_before = 0;
+    }
+    run->step_before += since;
     sprag_guards_values(&run->guards, run->y, run->h);
     if (!sprag_ess_finite(run->f, run->size)) {
         bad_value(run, "f", run->f, run->states);
@@ -564,8 +571,8 @@ static void step(sprag_ess_run *run)
         sprag_ess_path(&piece, piece.length, run->y1);
         sprag_ess_emit(run, &piece);
         memcpy(run->y, run->y1, (size_t)run->size * sizeof *run->y);
-        run->step_before = 0;
-        sprag_ess_arrive(run);
+        sprag_ess_value(run, run->y, run->f);
+        sprag_ess_arrive(run, piece.length);
     } else {
         accept_whole(run, &piece);
     }
@@ -616,6 +623,8 @@ static bool take(sprag_ess_run *run, double *label, sprag_scratch *scratch)
     run->near = SPRAG_TAKE(scratch, 2 * (size_t)m, int);
     run->found = SPRAG_TAKE(scratch, 2 * (size_t)m, int);
     run->marked = SPRAG_TAKE(scratch, m, bool);
+    run->label = SPRAG_TAKE(scratch, m, double);
+    run->group = 8;
     run->zeno_since = SPRAG_TAKE(scratch, m, double);
     run->zeno_count = SPRAG_TAKE(scratch, m, int);
     run->room_for = p->jump && run->directions == 0 ? SPRAG_ESS_GROUP : 1;
@@ -705,7 +714,8 @@ static void begin(sprag_ess_run *run, const double *x)
     }
     choose_labels(run);
     sprag_guards_arm_all(&run->guards);
-    sprag_ess_arrive(run);
+    sprag_ess_value(run, run->y, run->f);
+    sprag_ess_arrive(run, 0);
     check_start(run);
     run->step = first_step(run);
     if (out) {

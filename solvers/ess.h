@@ -23,8 +23,8 @@
 #include "solvers/scratch.h"
 #include "solvers/smooth.h"
 
-// Crossing a guard arms another (it can be crossed from now on, its label is 0) or disarms it (it
-// cannot, its label stays).
+// Crossing a guard arms another (it can be crossed from now on; its label is 0, that of a two-way
+// guard stays) or disarms it (it cannot be crossed, its label stays).
 typedef struct sprag_ess_reset {
     int crossed, guard;
     bool arm;

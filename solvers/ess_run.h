@@ -66,7 +66,9 @@ typedef struct sprag_ess_run {
     double *value;
     double kink_time[SPRAG_ESS_GROUP], *kink;
     int order[SPRAG_ESS_GROUP]; // places of candidates as they were crossed
-    double old_label[SPRAG_ESS_GROUP], last_event;
+    double last_event;
+    double *label; // before
+    int group;     // how many events to try at once
 
     double *zeno_since; // per guard
     int *zeno_count;
@@ -85,18 +87,19 @@ void sprag_ess_value(sprag_ess_run *run, const double *y, double *f);
 sprag_ess_piece sprag_ess_line(const sprag_ess_run *run, double length); // y + t f, from here on
 void sprag_ess_path(const sprag_ess_piece *piece, double t, double *y);
 void sprag_ess_emit(sprag_ess_run *run, sprag_ess_piece *piece);
-void sprag_ess_arrive(sprag_ess_run *run); // y at time is known: f, h and what is near
+void sprag_ess_arrive(sprag_ess_run *run, double since); // y, f at time are known: h, what is near
 
 // cross.c: keeps a candidate, with the guards' last row, if it is one of the earliest.
 void sprag_ess_offer(sprag_ess_run *run, int guard, double time, double rate, double reach);
-// Goes along the piece through its candidates, one or, where the problem knows jumps, many.
-void sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected);
+// Goes along the piece through its candidates, one or, where the problem knows jumps, many. false:
+// a projection that did not reach its guard, nothing was done.
+bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected);
 
 // project.c: true if time went on.
 bool sprag_ess_project(sprag_ess_run *run);
 
 // locate.c: guards that are crossed in the step just taken become candidates. Returns the part of
-// the step at which a band is entered before that, 1 if none is.
+// the step for which that is all: where a band is entered, or a guard is crossed that is left out.
 double sprag_ess_locate(sprag_ess_run *run, double step);
 
 #endif

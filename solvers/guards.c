@@ -76,7 +76,7 @@ static void watch(sprag_guards *g, int guard)
 {
     bool on = g->armed[guard] && !g->fresh[guard];
     g->sign[guard] = on ? sprag_guards_side(g, guard) : 0;
-    g->depth[guard] = on ? g->eps[guard] : 0;
+    g->depth[guard] = on ? g->eps[guard] * (1 + 1e-8) : 0; // its edge is within
 }
 
 void sprag_guards_arm_all(sprag_guards *g)
@@ -180,9 +180,15 @@ void sprag_guards_unseen(sprag_guards *g, int guard)
     }
 }
 
-void sprag_guards_flip(const sprag_ess_problem *problem, int guard, double *label)
+void sprag_guards_relabel(const sprag_guards *g, int guard, double *label)
 {
-    label[guard] = two_way(problem, guard) ? 1 - label[guard] : 1;
+    label[guard] = two_way(g->problem, guard) ? 1 - label[guard] : 1;
+    for (int i = g->reset_start[guard]; i < g->reset_start[guard + 1]; i++) {
+        const sprag_ess_reset *reset = &g->problem->reset[g->reset[i]];
+        if (reset->arm && !two_way(g->problem, reset->guard)) {
+            label[reset->guard] = 0;
+        }
+    }
 }
 
 static void disarm(sprag_guards *g, int guard)
@@ -191,22 +197,27 @@ static void disarm(sprag_guards *g, int guard)
     sprag_guards_seen(g, guard);
 }
 
+static void arm(sprag_guards *g, int guard)
+{
+    g->armed[guard] = true;
+    sprag_guards_unseen(g, guard);
+}
+
 void sprag_guards_cross(sprag_guards *g, int guard)
 {
-    sprag_guards_flip(g->problem, guard, g->label);
+    sprag_guards_relabel(g, guard, g->label);
     if (two_way(g->problem, guard)) {
-        sprag_guards_unseen(g, guard);
+        sprag_guards_seen(g, guard); // from its other side from now on
+        arm(g, guard);
     } else {
         disarm(g, guard);
     }
     for (int i = g->reset_start[guard]; i < g->reset_start[guard + 1]; i++) {
         const sprag_ess_reset *reset = &g->problem->reset[g->reset[i]];
-        if (!reset->arm) {
+        if (reset->arm) {
+            arm(g, reset->guard);
+        } else {
             disarm(g, reset->guard);
-        } else if (!g->armed[reset->guard]) {
-            g->label[reset->guard] = 0;
-            g->armed[reset->guard] = true;
-            sprag_guards_unseen(g, reset->guard);
         }
     }
 }

@@ -49,8 +49,8 @@ void sprag_guards_cross(sprag_guards *guards, int guard);
 void sprag_guards_seen(sprag_guards *guards, int guard);
 void sprag_guards_unseen(sprag_guards *guards, int guard);
 
-// Labels after a crossing, without arming. For derivatives.
-void sprag_guards_flip(const sprag_ess_problem *problem, int guard, double *label);
+// Labels after a crossing; nothing is armed.
+void sprag_guards_relabel(const sprag_guards *guards, int guard, double *label);
 
 // Guards that are watched and may be crossed, touched or in their bands, when h goes through start,
 // middle and end: all where h, extended by its second difference, gets beyond -eps. Values that

@@ -19,36 +19,43 @@ static double probe_at(const probe *p, double part)
     return p->side * sprag_guards_value(&run->guards, run->point, p->guard) - p->level;
 }
 
-// Root between low, where the guard is not yet crossed, and high, where it is; at its upper end.
-// Regula falsi that halves the weight of an end which stays (Illinois), then bisection.
-static double root(const probe *p, double low, double at_low, double high, double at_high)
+// Root between low, where the guard is not yet crossed, and high, where it is: secants from a first
+// guess with its slope, bisection where they leave the bracket. May be on either side of the guard.
+static double root(const probe *p, double low, double high, double guess, double slope)
 {
-    enum { FALSI = 40, ROUNDS = 100 };
-    double least = 4 * DBL_EPSILON;
-    int moved = 0; // the end that moved last: -1 low, 1 high
-    for (int round = 0; round < ROUNDS && high - low > least; round++) {
-        double part = high - at_high * (high - low) / (at_high - at_low);
-        part = fmin(fmax(part, low + least / 2), high - least / 2);
-        part = round < FALSI ? part : (low + high) / 2;
+    enum { SECANTS = 12, ROUNDS = 100 };
+    double part = guess, last = 0, at_last = 0;
+    for (int round = 0; round < ROUNDS && high - low > DBL_EPSILON; round++) {
+        part = part > low && part < high && round < SECANTS ? part : (low + high) / 2;
         double s = probe_at(p, part);
         if (s > 0) {
-            at_low *= moved > 0 ? 0.5 : 1;
-            moved = 1;
             high = part;
-            at_high = s;
         } else {
-            at_high *= moved < 0 ? 0.5 : 1;
-            moved = -1;
             low = part;
-            at_low = s;
+        }
+        if (round > 0 && s != at_last) {
+            slope = (s - at_last) / (part - last);
+        }
+        last = part;
+        at_last = s;
+        double change = slope > 0 ? -s / slope : INFINITY;
+        part += change;
+        if (fabs(change) <= 1e-13) {
+            return fmin(fmax(part, low), high);
         }
     }
-    return high;
+    return fmin(fmax(part, low), high);
 }
 
+typedef struct bracket { // where a guard is first reached
+    int guard;
+    bool edge; // of its band; else the guard itself
+    double low, high, guess, slope;
+} bracket;
+
 // Is there a point beyond the guard between two samples that are not? Looks around the highest of
-// ever nearer points, as long as their second difference leaves room for one. `high` is that point.
-static bool touch(const probe *p, double from, double to, double *high, double *at_high)
+// ever nearer points, as long as their second difference leaves room for one.
+static bool touch(const probe *p, double from, double to, bracket *found)
 {
     enum { POINTS = 8, LEVELS = 4 };
     for (int level = 0; level < LEVELS; level++) {
@@ -58,9 +65,14 @@ static bool touch(const probe *p, double from, double to, double *high, double *
             s[i] = probe_at(p, from + i * width);
             best = s[i] > s[best] ? i : best;
         }
-        *high = from + best * width;
-        *at_high = s[best];
         if (s[best] > 0) {
+            int low = best;
+            while (s[low] > 0) { // s[0] is not
+                low--;
+            }
+            *found = (bracket){.low = from + low * width, .high = from + (low + 1) * width};
+            found->slope = (s[low + 1] - s[low]) / width;
+            found->guess = found->low - s[low] / found->slope;
             return true;
         }
         int middle = best == 0 ? 1 : best == POINTS ? POINTS - 1 : best;
@@ -68,101 +80,137 @@ static bool touch(const probe *p, double from, double to, double *high, double *
         if (s[best] + bend <= 0) {
             return false;
         }
-        to = fmin(to, *high + width);
-        from = fmax(from, *high - width);
+        double top = from + best * width;
+        to = fmin(to, top + width);
+        from = fmax(from, top - width);
     }
     return false;
 }
 
-typedef struct found { // where a guard is first reached
-    bool any;
-    double low, at_low, high, at_high;
-} found;
-
-// By samples s 0..last at equal distances; from the first that is not beyond the level on.
-static found bracket(const probe *p, const double *s, int last, bool fresh)
+// Between two points; a third one makes the guess a parabola's.
+static bracket guess_between(const double part[3], const double s[3], int low)
 {
-    found f = {0};
-    double level = p->level;
+    double left = (s[1] - s[0]) / (part[1] - part[0]);
+    double right = (s[2] - s[1]) / (part[2] - part[1]);
+    double bend = (right - left) / (part[2] - part[0]), width = part[low + 1] - part[low];
+    double slope = (low == 0 ? left : right) - bend * width; // at the lower point
+    double inside = sqrt(fmax(0, slope * slope - 4 * bend * s[low])), sum = slope + inside;
+    return (bracket){.low = part[low],
+                     .high = part[low + 1],
+                     .slope = inside,
+                     .guess = sum > 0 ? part[low] - 2 * s[low] / sum : part[low + 1]};
+}
+
+// By samples s 0..last at equal distances, minus the level; from the first that is before it on.
+// false: it is not reached.
+static bool find_bracket(const probe *p, const double *s, int last, bracket *found)
+{
     int i = 0;
-    while (fresh && i <= last && !(s[i] < 0)) { // must be seen before the guard first
+    while (i <= last && !(s[i] <= 0)) { // fresh: to be seen before the guard first
         i++;
     }
     for (int start = i++; i <= last; i++) {
-        double low = (double)(i - 1) / last, high = (double)i / last;
-        if (s[i] > level) {
-            return (found){true, low, s[i - 1] - level, high, s[i] - level};
+        int first = i < 2 ? 0 : i - 2;
+        double part[3] = {(double)first / last, (first + 1.0) / last, (first + 2.0) / last};
+        if (s[i] > 0) {
+            *found = guess_between(part, s + first, i - 1 - first);
+            return true;
         }
         if (i - start < 2) {
             continue;
         }
-        double most = fmax(s[i], fmax(s[i - 1], s[i - 2])) - level;
-        double bend = fabs(s[i] - 2 * s[i - 1] + s[i - 2]), at = (double)(i - 2) / last;
-        if (most + bend > 0 && touch(p, at, high, &f.high, &f.at_high)) {
-            f.any = true;
-            f.low = at;
-            f.at_low = s[i - 2] - level;
+        double most = fmax(s[i], fmax(s[i - 1], s[i - 2]));
+        double bend = fabs(s[i] - 2 * s[i - 1] + s[i - 2]);
+        if (most + bend / 2 > 0 && touch(p, part[0], part[2], found)) {
             p->run->stats->touches++;
-            return f;
+            return true;
         }
     }
-    return f;
+    return false;
 }
 
-// Its rate where it is reached, by a difference along the step.
-static double rate_at(const probe *p, double part, double step)
-{
-    double span = 1e-6;
-    return (probe_at(p, part + span) - probe_at(p, part - span)) / (2 * span * step);
-}
-
-static void look_at(sprag_ess_run *run, int guard, double step, double *entry, double *earliest)
+// What the samples of a guard say about the step just taken.
+static bool look_at(sprag_ess_run *run, int guard, bracket *found)
 {
     const sprag_guards *g = &run->guards;
-    bool fresh = g->fresh[guard];
-    probe p = {run, guard, sprag_guards_side(g, guard), 0};
     int last = run->options->samples + 1;
-    double s[SPRAG_ESS_SAMPLES + 2];
+    double s[SPRAG_ESS_SAMPLES + 2], side = sprag_guards_side(g, guard), eps = g->eps[guard];
     for (int i = 0; i <= last; i++) {
-        s[i] = p.side * run->h_sample[i][guard];
+        s[i] = side * run->h_sample[i][guard];
         if (!isfinite(s[i])) {
             sprag_ess_end(run, SPRAG_ESS_BAD_VALUE, guard, "h[%d] is %g", guard, s[i]);
-            return;
+            return false;
         }
     }
     // The edge of its band counts where projections start there, unless one was refused within.
-    bool edge = run->options->trust_eps && g->eps[guard] > 0 && !fresh &&
-                s[0] < -g->eps[guard] * (1 + 1e-9);
-    p.level = edge ? -g->eps[guard] : 0;
-    found f = bracket(&p, s, last, fresh);
-    double until = edge ? *entry : run->room_for > 1 ? 1 : *earliest;
-    if (!f.any || f.low >= until || (f.high > until && probe_at(&p, until) <= 0)) {
-        return; // not, or others come first
+    bool edge = run->options->trust_eps && eps > 0 && !g->fresh[guard] && s[0] < -eps * (1 + 1e-9);
+    probe p = {run, guard, side, edge ? -eps : 0};
+    for (int i = 0; i <= last; i++) {
+        s[i] -= p.level;
     }
-    double part = root(&p, f.low, f.at_low, f.high, f.at_high);
-    if (edge) {
-        *entry = fmin(*entry, part);
-        return;
+    bool any = find_bracket(&p, s, last, found);
+    found->guard = guard;
+    found->edge = edge;
+    return any;
+}
+
+// Keeps the earliest ones in order, `room` of them; `until` is where the first one left out is.
+typedef struct queue {
+    int count, room;
+    double until;
+    bracket b[SPRAG_ESS_GROUP];
+} queue;
+
+static void enter(queue *q, const bracket *b)
+{
+    int at = q->count < q->room ? q->count++ : q->room;
+    for (; at > 0 && b->guess < q->b[at - 1].guess; at--) {
+        if (at < q->room) {
+            q->b[at] = q->b[at - 1];
+        } else {
+            q->until = fmin(q->until, q->b[at - 1].guess);
+        }
     }
-    *earliest = fmin(*earliest, part);
-    double rate = rate_at(&p, part, step);
-    run->guards.entries = 0;
-    if (run->room_for > 1) {
-        run->smooth->between(run->room, run->size, part, run->point);
-        sprag_guards_row(&run->guards, run->point, guard);
+    if (at < q->room) {
+        q->b[at] = *b;
+    } else {
+        q->until = fmin(q->until, b->guess);
     }
-    sprag_ess_offer(run, guard, part * step, rate, 0);
+}
+
+static double solve(sprag_ess_run *run, const bracket *b)
+{
+    const sprag_guards *g = &run->guards;
+    probe p = {run, b->guard, sprag_guards_side(g, b->guard), b->edge ? -g->eps[b->guard] : 0};
+    return root(&p, b->low, b->high, b->guess, b->slope);
 }
 
 double sprag_ess_locate(sprag_ess_run *run, double step)
 {
-    double entry = 1, earliest = 1;
+    queue q = {.room = run->room_for > 1 ? run->group : 4, .until = 1};
+    bracket b = {0};
+    double entry = 1, until = 1;
     run->candidates = 0;
-    for (int i = 0; i < run->founds; i++) {
-        look_at(run, run->found[i], step, &entry, &earliest);
+    for (int i = 0; i < run->founds + run->guards.listed; i++) {
+        int guard = i < run->founds ? run->found[i] : run->guards.list[i - run->founds];
+        if (look_at(run, guard, &b)) {
+            enter(&q, &b);
+        }
     }
-    for (int i = 0; i < run->guards.listed; i++) {
-        look_at(run, run->guards.list[i], step, &entry, &earliest);
+    // One at a time: the earliest of those whose guesses are near to each other.
+    for (int i = 0; i < q.count && q.b[i].guess < until + 0.01; i++) {
+        double part = solve(run, &q.b[i]);
+        if (q.b[i].edge) {
+            entry = fmin(entry, part);
+        } else {
+            run->guards.entries = 0;
+            if (run->room_for > 1) {
+                run->smooth->between(run->room, run->size, part, run->point);
+                sprag_guards_row(&run->guards, run->point, q.b[i].guard);
+            }
+            sprag_ess_offer(run, q.b[i].guard, part * step, q.b[i].slope / step, 0);
+        }
+        until = run->room_for > 1 ? 1 : fmin(until, part);
     }
     bool any = false;
     for (int i = 0; i < run->candidates; i++) {
@@ -171,5 +219,5 @@ double sprag_ess_locate(sprag_ess_run *run, double step)
         any |= c->time < INFINITY;
     }
     run->candidates = any ? run->candidates : 0;
-    return entry;
+    return fmin(entry, run->candidates > 0 ? q.until : 1);
 }

@@ -147,6 +147,9 @@ bool sprag_ess_project(sprag_ess_run *run)
         refuse(run, NULL, SPRAG_ESS_NOT_FIRST);
         return false;
     }
-    sprag_ess_cross(run, &piece, true);
+    if (!sprag_ess_cross(run, &piece, true)) {
+        refuse(run, NULL, SPRAG_ESS_GRAZING);
+        return false;
+    }
     return true;
 }
