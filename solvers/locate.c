@@ -19,12 +19,23 @@ static double probe_at(const probe *p, double part)
     return p->side * sprag_guards_value(&run->guards, run->point, p->guard) - p->level;
 }
 
-// Root between low, where the guard is not yet crossed, and high, where it is: secants from a first
-// guess with its slope, bisection where they leave the bracket. May be on either side of the guard.
-static double root(const probe *p, double low, double high, double guess, double slope)
+typedef struct bracket { // where a guard is first reached
+    int guard;
+    bool edge; // of its band; else the guard itself
+    double low, at_low, high, at_high, guess, slope;
+} bracket;
+
+// Root in a bracket: secants from the guess with its slope, bisection where they leave it. May be
+// on either side of the guard.
+static double root(const probe *p, const bracket *b)
 {
     enum { SECANTS = 12, ROUNDS = 100 };
-    double part = guess, last = 0, at_last = 0;
+    double low = b->low, high = b->high, part = b->guess, slope = b->slope, last = 0, at_last = 0;
+    // Just crossed the other way: h is rounding there, and falls first.
+    double behind = low + 1e-6;
+    if (b->at_low > -1e-9 * b->at_high && probe_at(p, behind) <= 0) {
+        low = behind;
+    }
     for (int round = 0; round < ROUNDS && high - low > DBL_EPSILON; round++) {
         part = part > low && part < high && round < SECANTS ? part : (low + high) / 2;
         double s = probe_at(p, part);
@@ -33,25 +44,17 @@ static double root(const probe *p, double low, double high, double guess, double
         } else {
             low = part;
         }
-        if (round > 0 && s != at_last) {
-            slope = (s - at_last) / (part - last);
-        }
+        slope = round > 0 && s != at_last ? (s - at_last) / (part - last) : slope;
         last = part;
         at_last = s;
         double change = slope > 0 ? -s / slope : INFINITY;
         part += change;
         if (fabs(change) <= 1e-13) {
-            return fmin(fmax(part, low), high);
+            break;
         }
     }
     return fmin(fmax(part, low), high);
 }
-
-typedef struct bracket { // where a guard is first reached
-    int guard;
-    bool edge; // of its band; else the guard itself
-    double low, high, guess, slope;
-} bracket;
 
 // Is there a point beyond the guard between two samples that are not? Looks around the highest of
 // ever nearer points, as long as their second difference leaves room for one.
@@ -70,7 +73,10 @@ static bool touch(const probe *p, double from, double to, bracket *found)
             while (s[low] > 0) { // s[0] is not
                 low--;
             }
-            *found = (bracket){.low = from + low * width, .high = from + (low + 1) * width};
+            *found = (bracket){.low = from + low * width,
+                               .at_low = s[low],
+                               .high = from + (low + 1) * width,
+                               .at_high = s[low + 1]};
             found->slope = (s[low + 1] - s[low]) / width;
             found->guess = found->low - s[low] / found->slope;
             return true;
@@ -93,12 +99,16 @@ static bracket guess_between(const double part[3], const double s[3], int low)
     double left = (s[1] - s[0]) / (part[1] - part[0]);
     double right = (s[2] - s[1]) / (part[2] - part[1]);
     double bend = (right - left) / (part[2] - part[0]), width = part[low + 1] - part[low];
-    double slope = (low == 0 ? left : right) - bend * width; // at the lower point
-    double inside = sqrt(fmax(0, slope * slope - 4 * bend * s[low])), sum = slope + inside;
+    double slope = (low == 0 ? left : right) - bend * width;         // at the lower point
+    double there = sqrt(fmax(0, slope * slope - 4 * bend * s[low])); // slope at the root
+    // The root where s grows; just behind another crossing s falls first.
+    double ahead = slope > 0 ? -2 * s[low] / (slope + there) : (there - slope) / (2 * bend);
     return (bracket){.low = part[low],
+                     .at_low = s[low],
                      .high = part[low + 1],
-                     .slope = inside,
-                     .guess = sum > 0 ? part[low] - 2 * s[low] / sum : part[low + 1]};
+                     .at_high = s[low + 1],
+                     .slope = there,
+                     .guess = isfinite(ahead) ? part[low] + ahead : part[low + 1]};
 }
 
 // By samples s 0..last at equal distances, minus the level; from the first that is before it on.
@@ -182,7 +192,7 @@ static double solve(sprag_ess_run *run, const bracket *b)
 {
     const sprag_guards *g = &run->guards;
     probe p = {run, b->guard, sprag_guards_side(g, b->guard), b->edge ? -g->eps[b->guard] : 0};
-    return root(&p, b->low, b->high, b->guess, b->slope);
+    return root(&p, b);
 }
 
 double sprag_ess_locate(sprag_ess_run *run, double step)
