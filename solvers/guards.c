@@ -222,36 +222,32 @@ void sprag_guards_cross(sprag_guards *g, int guard)
     }
 }
 
-enum { BLOCK = 256 };
+enum { BLOCK = 64 };
 
-static long count_near(const double *restrict sign, const double *restrict depth,
-                       const double *restrict a, const double *restrict b, const double *restrict c,
-                       int count)
+// The highest of three values, extended by their second difference: where h may get in between.
+static void highest(const double *restrict sign, const double *restrict depth,
+                    const double *restrict start, const double *restrict middle,
+                    const double *restrict end, int count, double *restrict most)
 {
-    long near = 0;
     for (int k = 0; k < count; k++) {
-        double s0 = sign[k] * a[k], s1 = sign[k] * b[k], s2 = sign[k] * c[k];
-        double top = s0 > s1 ? s0 : s1;
-        top = top > s2 ? top : s2;
-        double bend = fabs(s0 - s1 - (s1 - s2));
-        near += !(top + bend + depth[k] <= 0);
+        double s0 = sign[k] * start[k], s1 = sign[k] * middle[k], s2 = sign[k] * end[k];
+        double ends = s0 > s2 ? s0 : s2;
+        most[k] = (ends > s1 ? ends : s1) + fabs(s0 - s1 - (s1 - s2)) + depth[k];
     }
-    return near;
 }
 
 int sprag_guards_scan(const sprag_guards *g, const double *start, const double *middle,
                       const double *end, int *found)
 {
+    double most[BLOCK];
     int count = 0;
     for (int first = 0; first < g->count; first += BLOCK) {
-        int last = first + BLOCK < g->count ? first + BLOCK : g->count;
-        if (!count_near(g->sign + first, g->depth + first, start + first, middle + first,
-                        end + first, last - first)) {
-            continue;
-        }
-        for (int k = first; k < last; k++) {
-            if (count_near(g->sign + k, g->depth + k, start + k, middle + k, end + k, 1)) {
-                found[count++] = k;
+        int here = g->count - first < BLOCK ? g->count - first : BLOCK;
+        highest(g->sign + first, g->depth + first, start + first, middle + first, end + first, here,
+                most);
+        for (int k = 0; k < here; k++) {
+            if (!(most[k] <= 0)) {
+                found[count++] = first + k;
             }
         }
     }

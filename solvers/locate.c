@@ -144,19 +144,25 @@ static bool look_at(sprag_ess_run *run, int guard, bracket *found)
 {
     const sprag_guards *g = &run->guards;
     int last = run->options->samples + 1;
-    double s[SPRAG_ESS_SAMPLES + 2], side = sprag_guards_side(g, guard), eps = g->eps[guard];
-    for (int i = 0; i <= last; i++) {
-        s[i] = side * run->h_sample[i][guard];
-        if (!isfinite(s[i])) {
-            sprag_ess_end(run, SPRAG_ESS_BAD_VALUE, guard, "h[%d] is %g", guard, s[i]);
-            return false;
-        }
-    }
+    bool fresh = g->fresh[guard];
+    double side = fresh ? sprag_guards_side(g, guard) : g->sign[guard], eps = g->eps[guard];
     // The edge of its band counts where projections start there, unless one was refused within.
-    bool edge = run->options->trust_eps && eps > 0 && !g->fresh[guard] && s[0] < -eps * (1 + 1e-9);
+    bool edge = run->options->trust_eps && eps > 0 && !fresh &&
+                side * run->h_sample[0][guard] < -eps * (1 + 1e-9);
     probe p = {run, guard, side, edge ? -eps : 0};
+    double s[SPRAG_ESS_SAMPLES + 2], highest = -INFINITY, bend = 0;
     for (int i = 0; i <= last; i++) {
-        s[i] -= p.level;
+        s[i] = side * run->h_sample[i][guard] - p.level;
+        highest = s[i] > highest ? s[i] : highest;
+        double here = i < 2 ? 0 : fabs(s[i] - s[i - 1] - (s[i - 1] - s[i - 2]));
+        bend = here > bend ? here : bend;
+    }
+    if (!isfinite(s[last])) {
+        sprag_ess_end(run, SPRAG_ESS_BAD_VALUE, guard, "h[%d] is %g", guard, s[last]);
+        return false;
+    }
+    if (highest + bend / 2 <= 0) {
+        return false; // in its band, nothing else
     }
     bool any = find_bracket(&p, s, last, found);
     found->guard = guard;

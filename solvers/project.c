@@ -16,12 +16,12 @@ static void refuse(sprag_ess_run *run, sprag_ess_candidate *c, sprag_ess_refusal
 }
 
 // The step that led here tells, without a row of Dh, that a guard is left or far away.
-static bool hopeless(sprag_ess_run *run, int guard, double s, double longest)
+static bool hopeless(sprag_ess_run *run, int guard, double side, double s, double longest)
 {
     if (run->options->trust_eps || run->options->strict || run->step_before == 0) {
         return false;
     }
-    double gain = s - sprag_guards_side(&run->guards, guard) * run->h_before[guard];
+    double gain = s - side * run->h_before[guard];
     if (gain <= 0) {
         refuse(run, NULL, SPRAG_ESS_RECEDING);
         return true;
@@ -40,7 +40,7 @@ static void look_at(sprag_ess_run *run, int guard)
     double side = g->sign[guard], s = side * run->h[guard];
     double longest = o->trust_eps ? INFINITY : run->step;
     // A few digits, as it may be the end of a step that was cut at the edge.
-    if (side == 0 || s < -g->eps[guard] * (1 + 1e-9) || hopeless(run, guard, s, longest)) {
+    if (side == 0 || s < -g->eps[guard] * (1 + 1e-9) || hopeless(run, guard, side, s, longest)) {
         return;
     }
     double rate = side * sprag_guards_rate(g, run->y, guard, run->f), t = -s / rate;

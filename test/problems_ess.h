@@ -235,33 +235,30 @@ static inline void bed_free(bed *b)
     free(b->two_way);
 }
 
-// Four sums at a time, which compilers turn into vectors without changing a bit of the result.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-__attribute__((target_clones("avx2", "default")))
-#endif
-static void
-bed_sums(const double *restrict at, const double *restrict label, int springs, double base,
-         double slope, double *sum)
+typedef double lanes __attribute__((vector_size(64), aligned(8), may_alias));
+
+// Sums of base + slope xs and of its moment, of springs whose label is 1.
+static inline void bed_sums(const double *at, const double *label, int springs, double base,
+                            double slope, double sum[2])
 {
-    enum { WIDTH = 8 };
-    double S0[WIDTH] = {0}, S1[WIDTH] = {0};
+    enum { LANES = 8 };
+    lanes S0 = {0}, S1 = {0};
     int i = 0;
-    for (; i + WIDTH <= springs; i += WIDTH) {
-        for (int j = 0; j < WIDTH; j++) {
-            double force = label[i + j] * (base + slope * at[i + j]);
-            S0[j] += force;
-            S1[j] += force * at[i + j];
-        }
+    for (; i + LANES <= springs; i += LANES) {
+        lanes xs = *(const lanes *)(at + i);
+        lanes force = *(const lanes *)(label + i) * (base + slope * xs);
+        S0 += force;
+        S1 += force * xs;
+    }
+    sum[0] = sum[1] = 0;
+    for (int j = 0; j < LANES; j++) {
+        sum[0] += S0[j];
+        sum[1] += S1[j];
     }
     for (; i < springs; i++) {
         double force = label[i] * (base + slope * at[i]);
-        S0[0] += force;
-        S1[0] += force * at[i];
-    }
-    sum[0] = sum[1] = 0;
-    for (int j = 0; j < WIDTH; j++) {
-        sum[0] += S0[j];
-        sum[1] += S1[j];
+        sum[0] += force;
+        sum[1] += force * at[i];
     }
 }
 
@@ -269,8 +266,8 @@ static inline void bed_field(void *user, const double *x, const double *label, d
 {
     const bed *b = user;
     double slope = tan(x[2]), sec2 = 1 + slope * slope, k = b->stiffness, c = b->damping, S[2];
-    double h = bed_length + slope * x[0] - x[1];                    // at xs = 0
-    double rate = slope * x[3] - x[4] + sec2 * x[5] * x[0];         // there
+    double h = bed_length + slope * x[0] - x[1];            // at xs = 0
+    double rate = slope * x[3] - x[4] + sec2 * x[5] * x[0]; // there
     bed_sums(b->at, label, b->springs, k * h + c * rate, -k * slope - c * sec2 * x[5], S);
     f[0] = x[3];
     f[1] = x[4];
@@ -294,11 +291,8 @@ static inline void bed_jump(void *user, const double *x, const double *label, in
     change[5] = -sec2 * arm * force / bed_inertia;
 }
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-__attribute__((target_clones("avx2", "default")))
-#endif
-static void
-bed_gaps(const double *restrict at, int springs, double base, double slope, double *restrict h)
+static inline void bed_gaps(const double *restrict at, int springs, double base, double slope,
+                            double *restrict h)
 {
     for (int i = 0; i < springs; i++) {
         h[i] = base + slope * at[i];
