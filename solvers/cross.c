@@ -35,9 +35,22 @@ void sprag_ess_offer(sprag_ess_run *run, int guard, double time, double rate, do
     }
 }
 
+// Sums of J and of t J up to a kink.
 static double *kink(sprag_ess_run *run, int i)
 {
-    return run->kink + (size_t)i * (size_t)run->states;
+    return run->kink + (size_t)i * 2 * (size_t)run->states;
+}
+
+static void add_kink(sprag_ess_run *run, sprag_ess_piece *piece, double t, const double *change)
+{
+    int n = run->states;
+    double *sum = kink(run, piece->kinks);
+    const double *before = piece->kinks > 0 ? kink(run, piece->kinks - 1) : NULL;
+    for (int i = 0; i < n; i++) {
+        sum[i] = change[i] + (before ? before[i] : 0);
+        sum[n + i] = t * change[i] + (before ? before[n + i] : 0);
+    }
+    piece->kinks++;
 }
 
 static int earliest(const sprag_ess_run *run)
@@ -85,7 +98,7 @@ static double refine(sprag_ess_run *run, const sprag_ess_piece *piece, const spr
             return INFINITY;
         }
         t = fmax(since, t + change);
-        if (fabs(change) <= 1e-13 * piece->length || t == since) {
+        if (fabs(change) <= 1e-8 * piece->length || t == since) { // converges quadratically
             return t;
         }
     }
@@ -125,9 +138,9 @@ static int go_through(sprag_ess_run *run, sprag_ess_piece *piece, int most, bool
         run->order[events] = i;
         c->time = INFINITY;
         if (most > 1) {
-            double *change = kink(run, events);
+            double *change = run->error;
             run->problem->jump(run->problem->user, run->y1, g->label, c->guard, change);
-            piece->kinks = events + 1;
+            add_kink(run, piece, t, change);
             last = c->rate + turn(run, i, run->y1, change) < 0; // may be sliding
             shift_others(run, t, run->y1, change);
         }
@@ -148,10 +161,7 @@ static void end_velocity(sprag_ess_run *run, const sprag_ess_piece *piece, int e
     sprag_ess_path(&smooth, after, v);
     sprag_ess_path(&smooth, before, run->point);
     for (int i = 0; i < run->states; i++) {
-        v[i] = (v[i] - run->point[i]) / (after - before);
-        for (int e = 0; e < events; e++) {
-            v[i] += kink(run, e)[i];
-        }
+        v[i] = (v[i] - run->point[i]) / (after - before) + kink(run, events - 1)[i];
     }
 }
 
@@ -212,7 +222,7 @@ static void record(sprag_ess_run *run, const sprag_ess_piece *piece, int e, bool
     sprag_ess_output *out = run->output;
     double time = piece->start + run->kink_time[e], window = run->options->zeno_time;
     double side = sprag_guards_side(&run->guards, c->guard);
-    if (out && stats->events < out->event_room && out->event) {
+    if (out && out->event && stats->events < out->event_room) {
         out->event[stats->events] = (sprag_ess_event){.time = time,
                                                       .guard = c->guard,
                                                       .direction = side > 0 ? 1 : -1,

@@ -320,10 +320,15 @@ void sprag_ess_path(const sprag_ess_piece *piece, double t, double *y)
             y[i] = piece->y[i] + t * (piece->f[i] + t * bend);
         }
     }
-    for (int j = 0; j < piece->kinks && piece->kink_time[j] < t; j++) {
-        const double *change = piece->kink + (size_t)j * (size_t)piece->states;
-        for (int i = 0; i < piece->states; i++) {
-            y[i] += (t - piece->kink_time[j]) * change[i];
+    int j = piece->kinks;
+    while (j > 0 && piece->kink_time[j - 1] >= t) {
+        j--;
+    }
+    if (j > 0) {
+        size_t n = (size_t)piece->states;
+        const double *change = piece->kink + (size_t)(j - 1) * 2 * n, *moment = change + n;
+        for (size_t i = 0; i < n; i++) {
+            y[i] += t * change[i] - moment[i];
         }
     }
 }
@@ -631,7 +636,7 @@ static bool take(sprag_ess_run *run, double *label, sprag_scratch *scratch)
     if (run->room_for > 1) {
         run->column = SPRAG_TAKE(scratch, group * entries, int);
         run->value = SPRAG_TAKE(scratch, group * entries, double);
-        run->kink = SPRAG_TAKE(scratch, group * (size_t)run->states, double);
+        run->kink = SPRAG_TAKE(scratch, group * 2 * (size_t)run->states, double);
     }
     double *none = SPRAG_TAKE(scratch, m, double), *band = SPRAG_TAKE(scratch, m, double);
     if (scratch->failed) {
@@ -654,12 +659,16 @@ static void choose_labels(sprag_ess_run *run)
 {
     sprag_guards *g = &run->guards;
     int undecided = 0;
+    double far = 1; // without rows, h is thought to change as fast as x
+    for (int i = 0; i < run->states; i++) {
+        far = fmax(far, fabs(run->y[i]));
+    }
     sprag_guards_values(g, run->y, run->h);
     for (int k = 0; k < g->count; k++) {
         if (!isnan(g->label[k])) {
             continue;
         }
-        double rounding = 0;
+        double rounding = g->problem->row ? 0 : 4 * DBL_EPSILON * far;
         int entries = sprag_guards_row(g, run->y, k);
         for (int i = 0; i < entries; i++) {
             rounding += 4 * DBL_EPSILON * fabs(g->value[i] * run->y[g->column[i]]);

@@ -7,10 +7,10 @@
 #include "solvers/corner.h"
 #include "solvers/guards.h"
 
-enum { SPRAG_ESS_GROUP = 64, SPRAG_ESS_SAMPLES = 8 };
+enum { SPRAG_ESS_GROUP = 128, SPRAG_ESS_SAMPLES = 8 };
 
 // y(t), t since start: y + t f + t^2 bend, or the dense output of a step; then, behind each event
-// that it went through, (t - t_j) times the change of f.
+// that it went through, (t - t_j) J_j of all so far: t sum J_j - sum t_j J_j.
 struct sprag_ess_piece {
     int states, size; // y is x, then directions
     double start, length;
@@ -19,7 +19,7 @@ struct sprag_ess_piece {
     const double *room;
     double step;
     int kinks;
-    const double *kink_time, *kink;
+    const double *kink_time, *kink; // t_j; both sums, after each
     double *full; // size
 };
 

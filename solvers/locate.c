@@ -49,46 +49,58 @@ static double root(const probe *p, const bracket *b)
         at_last = s;
         double change = slope > 0 ? -s / slope : INFINITY;
         part += change;
-        if (fabs(change) <= 1e-13) {
+        if (fabs(change) <= 1e-9) { // and converges faster than linearly
             break;
         }
     }
     return fmin(fmax(part, low), high);
 }
 
+static void between_points(bracket *b, double low, double at_low, double high, double at_high)
+{
+    double slope = (at_high - at_low) / (high - low);
+    *b = (bracket){.low = low,
+                   .at_low = at_low,
+                   .high = high,
+                   .at_high = at_high,
+                   .guess = low - at_low / slope,
+                   .slope = slope};
+}
+
 // Is there a point beyond the guard between two samples that are not? Looks around the highest of
-// ever nearer points, as long as their second difference leaves room for one.
+// ever nearer points and at the top of a parabola there, as long as their second difference leaves
+// room for one.
 static bool touch(const probe *p, double from, double to, bracket *found)
 {
-    enum { POINTS = 8, LEVELS = 4 };
+    enum { POINTS = 8, LEVELS = 6 };
     for (int level = 0; level < LEVELS; level++) {
         double s[POINTS + 1], width = (to - from) / POINTS;
         int best = 0;
         for (int i = 0; i <= POINTS; i++) {
             s[i] = probe_at(p, from + i * width);
+            if (s[i] > 0) { // s[0] is not
+                between_points(found, from + (i - 1) * width, s[i - 1], from + i * width, s[i]);
+                return true;
+            }
             best = s[i] > s[best] ? i : best;
         }
-        if (s[best] > 0) {
-            int low = best;
-            while (s[low] > 0) { // s[0] is not
-                low--;
-            }
-            *found = (bracket){.low = from + low * width,
-                               .at_low = s[low],
-                               .high = from + (low + 1) * width,
-                               .at_high = s[low + 1]};
-            found->slope = (s[low + 1] - s[low]) / width;
-            found->guess = found->low - s[low] / found->slope;
-            return true;
-        }
         int middle = best == 0 ? 1 : best == POINTS ? POINTS - 1 : best;
-        double bend = fabs(s[middle - 1] - 2 * s[middle] + s[middle + 1]);
-        if (s[best] + bend <= 0) {
+        double bend = s[middle - 1] - 2 * s[middle] + s[middle + 1];
+        double away = (s[middle - 1] - s[middle + 1]) / (2 * bend); // of the top, in widths
+        if (bend < 0 && fabs(away) < 1) {
+            double top = from + (middle + away) * width, low = from + (middle - (away < 0)) * width;
+            double at_top = probe_at(p, top);
+            if (at_top > 0 && top > low) {
+                between_points(found, low, s[middle - (away < 0)], top, at_top);
+                return true;
+            }
+        }
+        if (s[best] + fabs(bend) <= 0) {
             return false;
         }
-        double top = from + best * width;
-        to = fmin(to, top + width);
-        from = fmax(from, top - width);
+        double center = from + best * width;
+        to = fmin(to, center + width);
+        from = fmax(from, center - width);
     }
     return false;
 }
@@ -111,13 +123,30 @@ static bracket guess_between(const double part[3], const double s[3], int low)
                      .guess = isfinite(ahead) ? part[low] + ahead : part[low + 1]};
 }
 
+// A fresh guard that no sample sees from before: it leads there at first, perhaps not for long.
+static bool find_return(const probe *p, double at_high, int last, bracket *found)
+{
+    static const double part[] = {1e-6, 1e-4, 1e-2};
+    for (int i = 0; i < 3; i++) {
+        double s = probe_at(p, part[i]);
+        if (s <= 0) {
+            between_points(found, part[i], s, 1.0 / last, at_high);
+            return true;
+        }
+    }
+    return false;
+}
+
 // By samples s 0..last at equal distances, minus the level; from the first that is before it on.
 // false: it is not reached.
 static bool find_bracket(const probe *p, const double *s, int last, bracket *found)
 {
     int i = 0;
-    while (i <= last && !(s[i] <= 0)) { // fresh: to be seen before the guard first
+    while (i <= last && !(s[i] <= 0)) {
         i++;
+    }
+    if (i > last) {
+        return find_return(p, s[1], last, found);
     }
     for (int start = i++; i <= last; i++) {
         int first = i < 2 ? 0 : i - 2;
@@ -131,7 +160,7 @@ static bool find_bracket(const probe *p, const double *s, int last, bracket *fou
         }
         double most = fmax(s[i], fmax(s[i - 1], s[i - 2]));
         double bend = fabs(s[i] - 2 * s[i - 1] + s[i - 2]);
-        if (most + bend / 2 > 0 && touch(p, part[0], part[2], found)) {
+        if (most + bend / 4 > 0 && touch(p, part[0], part[2], found)) {
             p->run->stats->touches++;
             return true;
         }
@@ -150,18 +179,19 @@ static bool look_at(sprag_ess_run *run, int guard, bracket *found)
     bool edge = run->options->trust_eps && eps > 0 && !fresh &&
                 side * run->h_sample[0][guard] < -eps * (1 + 1e-9);
     probe p = {run, guard, side, edge ? -eps : 0};
-    double s[SPRAG_ESS_SAMPLES + 2], highest = -INFINITY, bend = 0;
+    double s[SPRAG_ESS_SAMPLES + 2], highest = -INFINITY, bend = 0, sum = 0;
     for (int i = 0; i <= last; i++) {
         s[i] = side * run->h_sample[i][guard] - p.level;
+        sum += s[i] - s[i];
         highest = s[i] > highest ? s[i] : highest;
         double here = i < 2 ? 0 : fabs(s[i] - s[i - 1] - (s[i - 1] - s[i - 2]));
         bend = here > bend ? here : bend;
     }
-    if (!isfinite(s[last])) {
-        sprag_ess_end(run, SPRAG_ESS_BAD_VALUE, guard, "h[%d] is %g", guard, s[last]);
+    if (sum != 0) {
+        sprag_ess_end(run, SPRAG_ESS_BAD_VALUE, guard, "h[%d] is not finite within a step", guard);
         return false;
     }
-    if (highest + bend / 2 <= 0) {
+    if (highest + bend / 4 <= 0) {
         return false; // in its band, nothing else
     }
     bool any = find_bracket(&p, s, last, found);

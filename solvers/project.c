@@ -75,7 +75,7 @@ static void correct(sprag_ess_run *run, sprag_ess_candidate *c, double length, d
     double t = c->time, part = length > 0 ? t / length : 0;
     double rate = sprag_guards_side(&run->guards, c->guard) *
                   sprag_guards_rate(&run->guards, run->middle, c->guard, run->y1);
-    if (!(fabs(rate - c->rate) * part <= c->rate / 4)) {
+    if (!(fabs(rate - c->rate) * part <= c->rate / 8)) { // half that a parabola's top has
         refuse(run, c, SPRAG_ESS_GRAZING);
     } else if (!run->options->trust_eps && error * part * part > 1) {
         refuse(run, c, SPRAG_ESS_INACCURATE);
