@@ -24,14 +24,12 @@ void sprag_ess_offer(sprag_ess_run *run, int guard, double time, double rate, do
     } else {
         run->candidates++;
     }
-    run->candidate[place] = (sprag_ess_candidate){
-        .guard = guard, .time = time, .rate = rate, .reach = reach, .entries = entries};
+    double side = sprag_guards_side(&run->guards, guard);
+    run->candidate[place] = (sprag_ess_candidate){guard, entries, side, time, rate, reach};
     if (run->room_for > 1) {
-        size_t room = (size_t)(run->problem->row_entries ? run->problem->row_entries : run->states);
-        memcpy(run->column + (size_t)place * room, run->guards.column,
-               (size_t)entries * sizeof *run->column);
-        memcpy(run->value + (size_t)place * room, run->guards.value,
-               (size_t)entries * sizeof *run->value);
+        size_t at = (size_t)place * run->row_room, count = (size_t)entries;
+        memcpy(run->column + at, run->guards.column, count * sizeof *run->column);
+        memcpy(run->value + at, run->guards.value, count * sizeof *run->value);
     }
 }
 
@@ -53,35 +51,43 @@ static void add_kink(sprag_ess_run *run, sprag_ess_piece *piece, double t, const
     piece->kinks++;
 }
 
-static int earliest(const sprag_ess_run *run)
-{
-    int best = SPRAG_ESS_NO_GUARD;
-    for (int i = 0; i < run->candidates; i++) {
-        const sprag_ess_candidate *c = &run->trial[i];
-        const sprag_ess_candidate *b = &run->trial[best < 0 ? 0 : best];
-        if (c->time < INFINITY &&
-            (best < 0 || c->time < b->time || (c->time == b->time && c->guard < b->guard))) {
-            best = i;
-        }
-    }
-    return best;
-}
-
 // How fast a change of f turns a candidate towards its guard.
 static double turn(sprag_ess_run *run, int i, const double *x, const double *change)
 {
     const sprag_ess_candidate *c = &run->trial[i];
-    double side = sprag_guards_side(&run->guards, c->guard), rate = 0;
     if (!run->problem->row) {
-        return side * sprag_guards_rate(&run->guards, x, c->guard, change);
+        return c->side * sprag_guards_rate(&run->guards, x, c->guard, change);
     }
-    size_t room = (size_t)(run->problem->row_entries ? run->problem->row_entries : run->states);
-    const int *column = run->column + (size_t)i * room;
-    const double *value = run->value + (size_t)i * room;
+    const int *column = run->column + (size_t)i * run->row_room;
+    const double *value = run->value + (size_t)i * run->row_room;
+    double rate = 0;
     for (int e = 0; e < c->entries; e++) {
         rate += value[e] * change[column[e]];
     }
-    return side * rate;
+    return c->side * rate;
+}
+
+// The candidate that comes first, by index where several do; -1: none is left. Before that all are
+// turned by a change of f (NULL: none) at x and time t.
+static int next_one(sprag_ess_run *run, double t, const double *x, const double *change)
+{
+    int best = -1;
+    for (int i = 0; i < run->candidates; i++) {
+        sprag_ess_candidate *c = &run->trial[i];
+        if (c->time == INFINITY) {
+            continue;
+        }
+        if (change) {
+            double rate = c->rate + turn(run, i, x, change), left = c->time - t;
+            c->time = !(rate > 0) ? INFINITY : left > 0 ? t + left * c->rate / rate : t;
+            c->rate = rate;
+        }
+        const sprag_ess_candidate *b = &run->trial[best < 0 ? i : best];
+        if (c->time < b->time || (c->time == b->time && c->guard <= b->guard)) {
+            best = c->time < INFINITY ? i : best;
+        }
+    }
+    return best;
 }
 
 // Newton on the piece as it is by now; predictions are of a piece without its last kinks. INFINITY:
@@ -90,10 +96,10 @@ static double refine(sprag_ess_run *run, const sprag_ess_piece *piece, const spr
                      double since)
 {
     enum { ROUNDS = 4 };
-    double t = c->time, side = sprag_guards_side(&run->guards, c->guard);
+    double t = c->time;
     for (int round = 0; round < ROUNDS; round++) {
         sprag_ess_path(piece, t, run->point);
-        double change = -side * sprag_guards_value(&run->guards, run->point, c->guard) / c->rate;
+        double change = -c->side * sprag_guards_value(&run->guards, run->point, c->guard) / c->rate;
         if (!isfinite(change)) {
             return INFINITY;
         }
@@ -105,18 +111,6 @@ static double refine(sprag_ess_run *run, const sprag_ess_piece *piece, const spr
     return INFINITY;
 }
 
-static void shift_others(sprag_ess_run *run, double t, const double *x, const double *change)
-{
-    for (int i = 0; i < run->candidates; i++) {
-        sprag_ess_candidate *c = &run->trial[i];
-        if (c->time < INFINITY) {
-            double rate = c->rate + turn(run, i, x, change);
-            c->time = rate > 0 ? t + fmax(0, c->time - t) * c->rate / rate : INFINITY;
-            c->rate = rate;
-        }
-    }
-}
-
 // Goes through at most `most` candidates: their order, times, kinks and labels; the point of the
 // last is left in y1. Returns how many.
 static int go_through(sprag_ess_run *run, sprag_ess_piece *piece, int most, bool projected)
@@ -126,7 +120,8 @@ static int go_through(sprag_ess_run *run, sprag_ess_piece *piece, int most, bool
     int events = 0;
     memcpy(run->trial, run->candidate, (size_t)run->candidates * sizeof *run->trial);
     piece->kinks = 0;
-    for (int i; !last && events < most && (i = earliest(run)) >= 0; events++) {
+    int i = next_one(run, 0, NULL, NULL);
+    for (; !last && events < most && i >= 0; events++) {
         sprag_ess_candidate *c = &run->trial[i];
         double since = events > 0 ? run->kink_time[events - 1] : 0, t = fmax(since, c->time);
         t = events > 0 && !straight ? refine(run, piece, c, since) : t;
@@ -137,15 +132,15 @@ static int go_through(sprag_ess_run *run, sprag_ess_piece *piece, int most, bool
         run->kink_time[events] = t;
         run->order[events] = i;
         c->time = INFINITY;
+        // What a reset arms is no candidate yet.
+        last = g->reset_start[c->guard] < g->reset_start[c->guard + 1];
         if (most > 1) {
             double *change = run->error;
             run->problem->jump(run->problem->user, run->y1, g->label, c->guard, change);
             add_kink(run, piece, t, change);
-            last = c->rate + turn(run, i, run->y1, change) < 0; // may be sliding
-            shift_others(run, t, run->y1, change);
+            last |= c->rate + turn(run, i, run->y1, change) < 0; // may be sliding
+            i = next_one(run, t, run->y1, change);
         }
-        // What a reset arms is no candidate yet.
-        last |= g->reset_start[c->guard] < g->reset_start[c->guard + 1];
         sprag_guards_relabel(g, c->guard, g->label);
     }
     return events;

@@ -611,7 +611,7 @@ static bool take(sprag_ess_run *run, double *label, sprag_scratch *scratch)
     const sprag_ess_problem *p = run->problem;
     int m = p->guards;
     size_t size = (size_t)run->size, group = p->jump ? SPRAG_ESS_GROUP : 1;
-    size_t entries = (size_t)(p->row_entries ? p->row_entries : p->states);
+    run->row_room = (size_t)(p->row_entries ? p->row_entries : p->states);
     double **vector[] = {&run->y,     &run->f,      &run->y1,   &run->f1,  &run->error,
                          &run->point, &run->middle, &run->bend, &run->full};
     for (size_t i = 0; i < sizeof vector / sizeof *vector; i++) {
@@ -634,8 +634,8 @@ static bool take(sprag_ess_run *run, double *label, sprag_scratch *scratch)
     run->zeno_count = SPRAG_TAKE(scratch, m, int);
     run->room_for = p->jump && run->directions == 0 ? SPRAG_ESS_GROUP : 1;
     if (run->room_for > 1) {
-        run->column = SPRAG_TAKE(scratch, group * entries, int);
-        run->value = SPRAG_TAKE(scratch, group * entries, double);
+        run->column = SPRAG_TAKE(scratch, group * run->row_room, int);
+        run->value = SPRAG_TAKE(scratch, group * run->row_room, double);
         run->kink = SPRAG_TAKE(scratch, group * 2 * (size_t)run->states, double);
     }
     double *none = SPRAG_TAKE(scratch, m, double), *band = SPRAG_TAKE(scratch, m, double);

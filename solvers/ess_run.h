@@ -20,16 +20,16 @@ struct sprag_ess_piece {
     double step;
     int kinks;
     const double *kink_time, *kink; // t_j; both sums, after each
-    double *full; // size
+    double *full;                   // size
 };
 
 // A guard that a piece may cross.
 typedef struct sprag_ess_candidate {
-    int guard;
-    double time;  // since the start of the piece; INFINITY: not any more
-    double rate;  // of h in the direction of crossing, then
-    double reach; // of projections: h where the piece starts
-    int entries;  // of its row
+    int guard, entries; // of its row
+    double side;        // 1 or -1, as sprag_guards_side
+    double time;        // since the start of the piece; INFINITY: not any more
+    double rate;        // of h in the direction of crossing, then
+    double reach;       // of projections: h where the piece starts
 } sprag_ess_candidate;
 
 typedef struct sprag_ess_run {
@@ -62,7 +62,8 @@ typedef struct sprag_ess_run {
 
     int candidates, room_for; // the earliest room_for are kept
     sprag_ess_candidate candidate[SPRAG_ESS_GROUP], trial[SPRAG_ESS_GROUP];
-    int *column; // room_for rows of Dh
+    size_t row_room;
+    int *column; // room_for rows of Dh, row_room each
     double *value;
     double kink_time[SPRAG_ESS_GROUP], *kink;
     int order[SPRAG_ESS_GROUP]; // places of candidates as they were crossed

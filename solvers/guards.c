@@ -222,31 +222,50 @@ void sprag_guards_cross(sprag_guards *g, int guard)
     }
 }
 
+// ---- the scan: of all guards after every step, so written for the compiler to vectorise
+
 enum { BLOCK = 64 };
 
-// The highest of three values, extended by their second difference: where h may get in between.
-static void highest(const double *restrict sign, const double *restrict depth,
-                    const double *restrict start, const double *restrict middle,
-                    const double *restrict end, int count, double *restrict most)
+// By how much h may get beyond the near edges of bands: its highest value, extended by a quarter of
+// the second difference, twice what a parabola reaches between; 0 if not, NAN where h is none.
+static void excess(const double *restrict sign, const double *restrict depth,
+                   const double *restrict start, const double *restrict middle,
+                   const double *restrict end, int count, double *restrict beyond)
 {
     for (int k = 0; k < count; k++) {
         double s0 = sign[k] * start[k], s1 = sign[k] * middle[k], s2 = sign[k] * end[k];
-        double ends = s0 > s2 ? s0 : s2;
-        most[k] = (ends > s1 ? ends : s1) + fabs(s0 - s1 - (s1 - s2)) + depth[k];
+        double ends = s0 > s2 ? s0 : s2, bend = fabs(s0 - s1 - (s1 - s2));
+        double most = (ends > s1 ? ends : s1) + 0.25 * bend + depth[k];
+        beyond[k] = most + fabs(most);
     }
+}
+
+static bool any(const double *beyond)
+{
+    double sum[BLOCK / 2];
+    for (int k = 0; k < BLOCK / 2; k++) {
+        sum[k] = beyond[k] + beyond[k + BLOCK / 2];
+    }
+    for (int half = BLOCK / 4; half > 0; half /= 2) {
+        for (int k = 0; k < half; k++) {
+            sum[k] += sum[k + half];
+        }
+    }
+    return sum[0] != 0;
 }
 
 int sprag_guards_scan(const sprag_guards *g, const double *start, const double *middle,
                       const double *end, int *found)
 {
-    double most[BLOCK];
+    double beyond[BLOCK] = {0};
     int count = 0;
     for (int first = 0; first < g->count; first += BLOCK) {
         int here = g->count - first < BLOCK ? g->count - first : BLOCK;
-        highest(g->sign + first, g->depth + first, start + first, middle + first, end + first, here,
-                most);
-        for (int k = 0; k < here; k++) {
-            if (!(most[k] <= 0)) {
+        memset(beyond + here, 0, (size_t)(BLOCK - here) * sizeof *beyond);
+        excess(g->sign + first, g->depth + first, start + first, middle + first, end + first, here,
+               beyond);
+        for (int k = 0, some = any(beyond); some && k < here; k++) {
+            if (beyond[k] != 0) {
                 found[count++] = first + k;
             }
         }

@@ -53,8 +53,8 @@ void sprag_guards_unseen(sprag_guards *guards, int guard);
 void sprag_guards_relabel(const sprag_guards *guards, int guard, double *label);
 
 // Guards that are watched and may be crossed, touched or in their bands, when h goes through start,
-// middle and end: all where h, extended by its second difference, gets beyond -eps. Values that
-// are not finite are among them. Returns their number.
+// middle and end, with some margin; values that are not finite are among them. Returns their
+// number.
 int sprag_guards_scan(const sprag_guards *guards, const double *start, const double *middle,
                       const double *end, int *found);
 

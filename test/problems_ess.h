@@ -235,26 +235,26 @@ static inline void bed_free(bed *b)
     free(b->two_way);
 }
 
-typedef double lanes __attribute__((vector_size(64), aligned(8), may_alias));
+typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
 
 // Sums of base + slope xs and of its moment, of springs whose label is 1.
 static inline void bed_sums(const double *at, const double *label, int springs, double base,
                             double slope, double sum[2])
 {
-    enum { LANES = 8 };
-    lanes S0 = {0}, S1 = {0};
+    enum { PAIRS = 4 };
+    pair S0[PAIRS] = {0}, S1[PAIRS] = {0};
     int i = 0;
-    for (; i + LANES <= springs; i += LANES) {
-        lanes xs = *(const lanes *)(at + i);
-        lanes force = *(const lanes *)(label + i) * (base + slope * xs);
-        S0 += force;
-        S1 += force * xs;
+    for (; i + 2 * PAIRS <= springs; i += 2 * PAIRS) {
+        for (int j = 0; j < PAIRS; j++) {
+            pair xs = *(const pair *)(at + i + 2 * j);
+            pair force = *(const pair *)(label + i + 2 * j) * (base + slope * xs);
+            S0[j] += force;
+            S1[j] += force * xs;
+        }
     }
-    sum[0] = sum[1] = 0;
-    for (int j = 0; j < LANES; j++) {
-        sum[0] += S0[j];
-        sum[1] += S1[j];
-    }
+    pair total0 = (S0[0] + S0[1]) + (S0[2] + S0[3]), total1 = (S1[0] + S1[1]) + (S1[2] + S1[3]);
+    sum[0] = total0[0] + total0[1];
+    sum[1] = total1[0] + total1[1];
     for (; i < springs; i++) {
         double force = label[i] * (base + slope * at[i]);
         sum[0] += force;
