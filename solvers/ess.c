@@ -572,6 +572,10 @@ static void step(sprag_ess_run *run)
     }
     if (run->candidates > 0) {
         sprag_ess_cross(run, &piece, false);
+        // Where event follows upon event, most of a long step is thrown away, time and again.
+        double soon = fmax(4 * piece.length, 0.2 * length);
+        run->step =
+            run->options->adaptive && run->room_for == 1 ? fmin(run->step, soon) : run->step;
     } else if (entry < 1) {
         sprag_ess_path(&piece, piece.length, run->y1);
         sprag_ess_emit(run, &piece);

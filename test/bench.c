@@ -5,6 +5,7 @@
 //   bench overhead: method=ode against stock that nobody stands in for
 //   bench factor: bench_factor.c
 //   bench general: bench_general.c
+//   bench ess: bench_ess.c
 //
 // Methods take one step each in turn, so that what else the machine does meets all of them; ratios
 // are medians over the steps that both took. Each method first steps its own scene, wherever it
@@ -32,6 +33,7 @@ typedef void line_fn(const char *format, ...);
 
 void bench_factor(line_fn *line);  // bench_factor.c
 void bench_general(line_fn *line); // bench_general.c
+void bench_ess(line_fn *line);     // bench_ess.c
 
 // ---- output
 
@@ -626,7 +628,7 @@ static void bench_overhead(void)
 static int usage(FILE *to, int code)
 {
     fputs("bench steps [--csv] [--budget=S] [MODEL...] | bench overhead [--csv] | bench factor "
-          "[--csv] | bench general [--csv]\n",
+          "[--csv] | bench general [--csv] | bench ess [--csv]\n",
           to);
     return code;
 }
@@ -659,6 +661,9 @@ int main(int argc, char **argv)
     } else if (!strcmp(what, "general") && optind == argc) {
         print_machine();
         bench_general(line);
+    } else if (!strcmp(what, "ess") && optind == argc) {
+        print_machine();
+        bench_ess(line);
     } else {
         return usage(stderr, EXIT_FAILURE);
     }
