@@ -158,6 +158,9 @@ static sprag_result check(complaint *to, const sprag_ess_problem *p, const sprag
                           double start, double end, const double *x, const double *label,
                           const sprag_ess_output *out)
 {
+    if (!p || !o) {
+        return BAD(to, "%s missing", p ? "options are" : "problem is");
+    }
     if (check_problem(to, p) != SPRAG_OK || check_options(to, o, p->states) != SPRAG_OK ||
         check_array(to, "x", x, (size_t)p->states, -DBL_MAX) != SPRAG_OK) {
         return SPRAG_BAD_PROBLEM;
@@ -791,6 +794,9 @@ sprag_result sprag_ess_corner(const sprag_ess_problem *problem, const double *x,
                               char *message, int size)
 {
     complaint to = {message, size};
+    if (!problem || guards < 0 || (guards > 0 && !guard)) {
+        return BAD(&to, "%s missing", problem ? "guards are" : "problem is");
+    }
     size_t n = problem->states > 0 ? (size_t)problem->states : 0;
     if (check_problem(&to, problem) != SPRAG_OK ||
         check_array(&to, "x", x, n, -DBL_MAX) != SPRAG_OK ||

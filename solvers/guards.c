@@ -76,7 +76,7 @@ static void watch(sprag_guards *g, int guard)
 {
     bool on = g->armed[guard] && !g->fresh[guard];
     g->sign[guard] = on ? sprag_guards_side(g, guard) : 0;
-    g->depth[guard] = on ? g->eps[guard] * (1 + 1e-8) : 0; // its edge is within
+    g->depth[guard] = on ? g->eps[guard] * SPRAG_GUARDS_EDGE * SPRAG_GUARDS_EDGE : 0;
 }
 
 void sprag_guards_arm_all(sprag_guards *g)

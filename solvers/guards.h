@@ -5,6 +5,9 @@
 
 #include "solvers/ess.h"
 
+// The edge of a band has some width, so that what was found by a root is within.
+#define SPRAG_GUARDS_EDGE (1 + 1e-6)
+
 typedef struct sprag_guards {
     const sprag_ess_problem *problem;
     int count;

@@ -177,7 +177,7 @@ static bool look_at(sprag_ess_run *run, int guard, bracket *found)
     double side = fresh ? sprag_guards_side(g, guard) : g->sign[guard], eps = g->eps[guard];
     // The edge of its band counts where projections start there, unless one was refused within.
     bool edge = run->options->trust_eps && eps > 0 && !fresh &&
-                side * run->h_sample[0][guard] < -eps * (1 + 1e-9);
+                side * run->h_sample[0][guard] < -eps * SPRAG_GUARDS_EDGE;
     probe p = {run, guard, side, edge ? -eps : 0};
     double s[SPRAG_ESS_SAMPLES + 2], highest = -INFINITY, bend = 0, sum = 0;
     for (int i = 0; i <= last; i++) {

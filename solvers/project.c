@@ -39,8 +39,8 @@ static void look_at(sprag_ess_run *run, int guard)
     const sprag_ess_options *o = run->options;
     double side = g->sign[guard], s = side * run->h[guard];
     double longest = o->trust_eps ? INFINITY : run->step;
-    // A few digits, as it may be the end of a step that was cut at the edge.
-    if (side == 0 || s < -g->eps[guard] * (1 + 1e-9) || hopeless(run, guard, side, s, longest)) {
+    if (side == 0 || s < -g->eps[guard] * SPRAG_GUARDS_EDGE ||
+        hopeless(run, guard, side, s, longest)) {
         return;
     }
     double rate = side * sprag_guards_rate(g, run->y, guard, run->f), t = -s / rate;

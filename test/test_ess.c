@@ -1134,6 +1134,10 @@ START_TEST(bad_entries_are_named)
     sprag_ess_options o = sprag_ess_defaults(1e-2);
     ck_assert_int_eq(integrate(&order_problem, &o, 0, 1, x, NULL, NULL), SPRAG_BAD_PROBLEM);
     ck_assert_ptr_nonnull(strstr(message, "label"));
+    ck_assert_int_eq(integrate(&order_problem, NULL, 0, 1, x, NULL, NULL), SPRAG_BAD_PROBLEM);
+    ck_assert_ptr_nonnull(strstr(message, "options"));
+    ck_assert_int_eq(integrate(&order_problem, &o, 0, 1, NULL, NULL, NULL), SPRAG_BAD_PROBLEM);
+    ck_assert_ptr_nonnull(strstr(message, "x is missing"));
     static const int guard[] = {0, 3};
     static const double label[3], v[3] = {1, 2, 3};
     ck_assert_int_eq(sprag_ess_corner(&order_problem, x, label, guard, 2, false, v, w, NULL,
