@@ -298,7 +298,7 @@ bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
         most = run->group = (events + 1) / 2;
         restore_labels(run);
     }
-    run->group = run->group < 2 ? 2 : run->group > SPRAG_ESS_GROUP ? SPRAG_ESS_GROUP : run->group;
+    run->group = run->group < 2 ? 2 : run->group > run->room_for ? run->room_for : run->group;
     const sprag_ess_candidate *last = &run->trial[run->order[events - 1]];
     restore_labels(run);
     double side = sprag_guards_side(g, last->guard), before = 0;

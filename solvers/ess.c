@@ -388,10 +388,13 @@ void sprag_ess_arrive(sprag_ess_run *run, double since)
         bad_value(run, "f", run->f, run->states);
         bad_value(run, "D f v", run->f, run->size);
     }
-    if (!sprag_ess_finite(run->h, run->guards.count)) {
-        bad_value(run, "h", run->h, run->guards.count);
-    }
     run->nears = sprag_guards_scan(&run->guards, run->h, run->h, run->h, run->near);
+    for (int i = 0; i < run->nears; i++) {
+        int k = run->near[i];
+        if (!isfinite(run->h[k])) {
+            sprag_ess_end(run, SPRAG_ESS_BAD_VALUE, k, "h[%d] is %g", k, run->h[k]);
+        }
+    }
 }
 
 static void check_rows(sprag_ess_run *run)
@@ -613,11 +616,19 @@ static void loop(sprag_ess_run *run)
 
 // ---- the start
 
+// Events to resolve together: as many as use, but of many states each takes its room.
+static int group_room(int states)
+{
+    enum { DOUBLES = 1 << 16, LEAST = 8 };
+    int room = DOUBLES / states;
+    return room > SPRAG_ESS_GROUP ? SPRAG_ESS_GROUP : room < LEAST ? LEAST : room;
+}
+
 static bool take(sprag_ess_run *run, double *label, sprag_scratch *scratch)
 {
     const sprag_ess_problem *p = run->problem;
     int m = p->guards;
-    size_t size = (size_t)run->size, group = p->jump ? SPRAG_ESS_GROUP : 1;
+    size_t size = (size_t)run->size;
     run->row_room = (size_t)(p->row_entries ? p->row_entries : p->states);
     double **vector[] = {&run->y,     &run->f,      &run->y1,   &run->f1,  &run->error,
                          &run->point, &run->middle, &run->bend, &run->full};
@@ -639,8 +650,9 @@ static bool take(sprag_ess_run *run, double *label, sprag_scratch *scratch)
     run->group = 8;
     run->zeno_since = SPRAG_TAKE(scratch, m, double);
     run->zeno_count = SPRAG_TAKE(scratch, m, int);
-    run->room_for = p->jump && run->directions == 0 ? SPRAG_ESS_GROUP : 1;
+    run->room_for = p->jump && run->directions == 0 ? group_room(p->states) : 1;
     if (run->room_for > 1) {
+        size_t group = (size_t)run->room_for;
         run->column = SPRAG_TAKE(scratch, group * run->row_room, int);
         run->value = SPRAG_TAKE(scratch, group * run->row_room, double);
         run->kink = SPRAG_TAKE(scratch, group * 2 * (size_t)run->states, double);

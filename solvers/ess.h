@@ -43,7 +43,8 @@ typedef struct sprag_ess_problem {
     void (*guard)(void *user, const double *x, const int *which, int count, double *h);
 
     // Row of Dh of one guard: columns and values of its entries that are not zero. Returns their
-    // number, row_entries (0: n) at most. NULL: differences of h.
+    // number, row_entries at most (0: n, which takes room where n is large). NULL: differences of
+    // h.
     int (*row)(void *user, const double *x, int guard, int *column, double *value);
     int row_entries;
 

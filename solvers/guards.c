@@ -240,6 +240,16 @@ static void excess(const double *restrict sign, const double *restrict depth,
     }
 }
 
+// Of one point only.
+static void excess_there(const double *restrict sign, const double *restrict depth,
+                         const double *restrict h, int count, double *restrict beyond)
+{
+    for (int k = 0; k < count; k++) {
+        double most = sign[k] * h[k] + depth[k];
+        beyond[k] = most + fabs(most);
+    }
+}
+
 static bool any(const double *beyond)
 {
     double sum[BLOCK / 2];
@@ -262,8 +272,12 @@ int sprag_guards_scan(const sprag_guards *g, const double *start, const double *
     for (int first = 0; first < g->count; first += BLOCK) {
         int here = g->count - first < BLOCK ? g->count - first : BLOCK;
         memset(beyond + here, 0, (size_t)(BLOCK - here) * sizeof *beyond);
-        excess(g->sign + first, g->depth + first, start + first, middle + first, end + first, here,
-               beyond);
+        if (start == end) {
+            excess_there(g->sign + first, g->depth + first, start + first, here, beyond);
+        } else {
+            excess(g->sign + first, g->depth + first, start + first, middle + first, end + first,
+                   here, beyond);
+        }
         for (int k = 0, some = any(beyond); some && k < here; k++) {
             if (beyond[k] != 0) {
                 found[count++] = first + k;

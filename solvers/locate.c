@@ -160,7 +160,8 @@ static bool find_bracket(const probe *p, const double *s, int last, bracket *fou
         }
         double most = fmax(s[i], fmax(s[i - 1], s[i - 2]));
         double bend = fabs(s[i] - 2 * s[i - 1] + s[i - 2]);
-        if (most + bend / 4 > 0 && touch(p, part[0], part[2], found)) {
+        bool inside = fabs(s[i] - s[i - 2]) < 3 * bend; // the top of a parabola, or near
+        if (inside && most + bend / 4 > 0 && touch(p, part[0], part[2], found)) {
             p->run->stats->touches++;
             return true;
         }
@@ -233,7 +234,10 @@ static double solve(sprag_ess_run *run, const bracket *b)
 
 double sprag_ess_locate(sprag_ess_run *run, double step)
 {
-    queue q = {.room = run->room_for > 1 ? run->group : 4, .until = 1};
+    queue q; // its brackets are many and need no zeros
+    q.count = 0;
+    q.room = run->room_for > 1 ? run->group : 4;
+    q.until = 1;
     bracket b = {0};
     double entry = 1, until = 1;
     run->candidates = 0;
