@@ -278,11 +278,6 @@ static void turn_directions(sprag_ess_run *run, int guard, double time)
     }
 }
 
-static double end_of(const sprag_ess_run *run, int events)
-{
-    return run->kink_time[events - 1];
-}
-
 bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
 {
     sprag_guards *g = &run->guards;
@@ -310,7 +305,7 @@ bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
             return false;
         }
     }
-    piece->length = end_of(run, events);
+    piece->length = run->kink_time[events - 1];
     for (int e = 0; e < events; e++) {
         int guard = run->trial[run->order[e]].guard;
         record(run, piece, e, projected);

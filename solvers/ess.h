@@ -99,7 +99,7 @@ typedef struct sprag_ess_event {
     double time; // s
     int guard;
     int direction;  // 1 upwards, -1 downwards
-    double rate;    // Dh f before it, 1/s times the unit of h; > 0 in its direction
+    double rate;    // Dh f before it, units of h per s; its sign is that of direction
     bool projected; // not located
 } sprag_ess_event;
 

@@ -1,6 +1,7 @@
 // What the parts of the integrator of event-selected systems share: one integration under way. A
-// part each: ess.c the check and the loop, project.c projections, locate.c roots inside a step,
-// cross.c the crossing itself, corner.c what it does to directions.
+// part each: ess.c the interface, ess_run.c the loop, project.c projections, locate.c roots inside
+// a step, cross.c the crossing itself, corner.c what it does to directions, guards.c labels and
+// rates.
 #ifndef SPRAG_ESS_RUN_H
 #define SPRAG_ESS_RUN_H
 
@@ -78,7 +79,10 @@ typedef struct sprag_ess_run {
     int directions;
 } sprag_ess_run;
 
-// ess.c
+// ess_run.c
+bool sprag_ess_take(sprag_ess_run *run, double *label, sprag_scratch *scratch);
+void sprag_ess_begin(sprag_ess_run *run, const double *x);
+void sprag_ess_loop(sprag_ess_run *run);
 void sprag_ess_end(sprag_ess_run *run, sprag_ess_stop stop, int guard, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 bool sprag_ess_going(const sprag_ess_run *run);
