@@ -124,7 +124,8 @@ typedef struct sprag_ess_output {
     void (*observe)(void *user, double start, double end, const sprag_ess_piece *piece);
 
     int directions;
-    double *direction; // directions x n; on entry at the start, on return at the end
+    double *direction; // directions x n; on entry at the start, on return at the end. With any,
+                       // events are resolved one by one, jumps or not
 } sprag_ess_output;
 
 // Why a projection was not done; an ordinary step was.

@@ -15,34 +15,37 @@ static void refuse(sprag_ess_run *run, sprag_ess_candidate *c, sprag_ess_refusal
     }
 }
 
-// The step that led here tells, without a row of Dh, that a guard is left or far away.
-static bool hopeless(sprag_ess_run *run, int guard, double side, double s, double longest)
+// Guards in their bands whose rates are worth a row of Dh, left in place of all that are near.
+// Where it may, the step that led here tells which are left or far away.
+static int sort_out(sprag_ess_run *run, double longest)
 {
-    if (run->options->trust_eps || run->options->strict || run->step_before == 0) {
-        return false;
+    const sprag_guards *g = &run->guards;
+    const sprag_ess_options *o = run->options;
+    bool any_rate = o->trust_eps || o->strict || run->step_before == 0;
+    int kept = 0, left = 0, far = 0;
+    for (int i = 0; i < run->nears; i++) {
+        int k = run->near[i];
+        double side = g->sign[k], s = side * run->h[k], gain = s - side * run->h_before[k];
+        if (side == 0 || s < -g->eps[k] * SPRAG_GUARDS_EDGE) {
+            continue;
+        }
+        bool leaves = !any_rate && gain <= 0;
+        bool is_far = !any_rate && !leaves && -s * run->step_before > 4 * longest * gain;
+        left += leaves;
+        far += is_far;
+        run->near[kept] = k;
+        kept += !leaves && !is_far;
     }
-    double gain = s - side * run->h_before[guard];
-    if (gain <= 0) {
-        refuse(run, NULL, SPRAG_ESS_RECEDING);
-        return true;
-    }
-    if (-s * run->step_before > 4 * longest * gain) {
-        refuse(run, NULL, SPRAG_ESS_TOO_LONG);
-        return true;
-    }
-    return false;
+    run->stats->refused[SPRAG_ESS_RECEDING] += left;
+    run->stats->refused[SPRAG_ESS_TOO_LONG] += far;
+    return kept;
 }
 
-static void look_at(sprag_ess_run *run, int guard)
+static void look_at(sprag_ess_run *run, int guard, double longest)
 {
     sprag_guards *g = &run->guards;
     const sprag_ess_options *o = run->options;
     double side = g->sign[guard], s = side * run->h[guard];
-    double longest = o->trust_eps ? INFINITY : run->step;
-    if (side == 0 || s < -g->eps[guard] * SPRAG_GUARDS_EDGE ||
-        hopeless(run, guard, side, s, longest)) {
-        return;
-    }
     double rate = side * sprag_guards_rate(g, run->y, guard, run->f), t = -s / rate;
     if (!(rate > 0)) {
         refuse(run, NULL, SPRAG_ESS_RECEDING);
@@ -113,9 +116,11 @@ static bool jumps_over(sprag_ess_run *run, const sprag_ess_piece *piece)
 
 bool sprag_ess_project(sprag_ess_run *run)
 {
+    double longest = run->options->trust_eps ? INFINITY : run->step;
     run->candidates = 0;
+    run->nears = sort_out(run, longest);
     for (int i = 0; i < run->nears && sprag_ess_going(run); i++) {
-        look_at(run, run->near[i]);
+        look_at(run, run->near[i], longest);
     }
     if (run->candidates == 0 || !sprag_ess_going(run)) {
         return false;
