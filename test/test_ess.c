@@ -301,10 +301,9 @@ START_TEST(corner_has_the_known_derivative)
         sprag_scratch_reset(&scratch);
         ck_assert_double_le(largest_difference(w, t.row[r] + 4, 3), 1e-12);
         // Along the trajectory through it: constant fields carry directions unchanged.
-        double x[3] = {-0.5, -0.375, -0.575}, at[3], v[3];
+        double x[3] = {-0.5, -0.5, -0.5}, at[3], v[3]; // f is (1, 1, 1) up to the origin
         memcpy(v, t.row[r], sizeof v);
         ask_for_labels(at, 3);
-        x[0] = x[1] = x[2] = -0.5; // f(000) = (1, 1, 1) leads to the origin at 0.5
         sprag_ess_options o = sprag_ess_defaults(0.01);
         sprag_ess_output out = {.directions = 1, .direction = v};
         OK(integrate(&corner_problem, &o, 0, 1, x, at, &out));
