@@ -256,9 +256,14 @@ END_TEST
 START_TEST(plate_bounces_on_its_bed)
 {
     static const struct {
+        sprag_ess_mode mode;
         bool adaptive, jump;
         double tolerance, bound;
-    } run[] = {{false, false, 1e-6, 1e-5}, {true, false, 1e-9, 1e-5}, {true, true, 1e-9, 2e-5}};
+    } run[] = {{SPRAG_ESS_LOCATE, false, false, 1e-6, 1e-5},
+               {SPRAG_ESS_LOCATE, true, false, 1e-9, 1e-5},
+               {SPRAG_ESS_LOCATE, true, true, 1e-9, 2e-5},
+               {SPRAG_ESS_MIDPOINT, true, false, 1e-4, 3e-2},
+               {SPRAG_ESS_MIDPOINT, true, true, 1e-4, 3e-2}};
     table t = table_read("bed_ref");
     ck_assert_int_eq(t.rows, 160);
     double label[100], worst = 0;
@@ -269,14 +274,15 @@ START_TEST(plate_bounces_on_its_bed)
         sprag_ess_problem p = bed_problem(&b);
         p.jump = run[_i].jump ? p.jump : NULL;
         sprag_ess_options o = sprag_ess_defaults(run[_i].adaptive ? 0.1 : 0.002);
-        o.mode = SPRAG_ESS_LOCATE;
+        o.mode = run[_i].mode;
         o.adaptive = run[_i].adaptive;
         o.relative_tolerance = o.absolute_tolerance = run[_i].tolerance;
+        o.eps = 0.02;
         sprag_ess_output out = {.time = time, .times = 4, .state = state[0]};
         ask_for_labels(label, b.springs);
         OK(integrate(&p, &o, 0, 2, x, label, &out));
         worst = fmax(worst, largest_difference(state[0], t.row[r] + 5, 24));
-        ck_assert_int_eq(stats.events, (int)t.row[r][4]);
+        ck_assert(run[_i].bound > 1e-4 || stats.events == (long)t.row[r][4]);
         bed_free(&b);
     }
     ck_assert_msg(worst <= run[_i].bound, "%g", worst);
@@ -482,6 +488,75 @@ START_TEST(grazing_projections_are_refused)
 }
 END_TEST
 
+// One state and one guard at x = 0.
+
+typedef struct line {
+    double before, after; // f
+} line;
+
+static void line_field(void *user, const double *x, const double *label, double *f)
+{
+    (void)x;
+    const line *l = user;
+    f[0] = label[0] != 0 ? l->after : l->before;
+}
+
+static void line_guard(void *user, const double *x, const int *which, int count, double *h)
+{
+    (void)user;
+    (void)which;
+    for (int i = 0; i < count; i++) {
+        h[i] = x[0];
+    }
+}
+
+// A wall that repels before the guard: half way there is nothing of it yet.
+static void wall_field(void *user, const double *x, const double *label, double *f)
+{
+    (void)user;
+    (void)label;
+    f[0] = x[1];
+    f[1] = -150 * exp(x[0] / 0.002);
+}
+
+START_TEST(projections_are_undone_where_the_flow_has_turned)
+{
+    sprag_ess_problem p = {.states = 2, .guards = 1, .field = wall_field, .guard = line_guard};
+    double x[2] = {-0.02, 0.1}, label = 0;
+    sprag_ess_options o = sprag_ess_defaults(1e-3);
+    o.eps = 0.0205;
+    o.trust_eps = true;
+    OK(integrate(&p, &o, 0, 0.5, x, &label, NULL));
+    ck_assert_int_eq(stats.events, 0);
+    ck_assert_double_eq(label, 0);
+    ck_assert_int_gt(stats.refused[SPRAG_ESS_GRAZING], 0);
+    // energy: v^2 / 2 + 0.3 exp(x / 0.002)
+    double speed = sqrt(0.01 + 0.6 * (exp(-10) - exp(x[0] / 0.002)));
+    ck_assert_double_eq_tol(x[1], -speed, 1e-8);
+}
+END_TEST
+
+// Beyond a guard that counts as not crossed, by less than eps: crossed at once.
+START_TEST(overdue_guards_are_crossed_at_once)
+{
+    line l = {1, 2};
+    for (int m = 0; m < MODES; m++) {
+        sprag_ess_problem p = {
+            .states = 1, .guards = 1, .user = &l, .field = line_field, .guard = line_guard};
+        double x = 1e-3, label = 0;
+        sprag_ess_event event;
+        sprag_ess_output out = {.event = &event, .event_room = 1};
+        sprag_ess_options o = sprag_ess_defaults(0.1);
+        o.mode = modes[m];
+        OK(integrate(&p, &o, 0, 1, &x, &label, &out));
+        ck_assert_int_eq(stats.overdue, 1);
+        ck_assert_double_eq(event.time, 0);
+        ck_assert_double_eq_tol(x, 1e-3 + 2, 1e-14);
+        ck_assert_int_eq(stats.steps, 10); // none of them a sliver
+    }
+}
+END_TEST
+
 START_TEST(resting_contact_takes_plain_steps)
 {
     for (int sign = -1; sign <= 1; sign += 2) {
@@ -534,28 +609,6 @@ START_TEST(receding_guards_are_no_candidates)
     ck_assert_ptr_nonnull(strstr(message, "guard 3"));
 }
 END_TEST
-
-// One state and one guard at x = 0.
-
-typedef struct line {
-    double before, after; // f
-} line;
-
-static void line_field(void *user, const double *x, const double *label, double *f)
-{
-    (void)x;
-    const line *l = user;
-    f[0] = label[0] != 0 ? l->after : l->before;
-}
-
-static void line_guard(void *user, const double *x, const int *which, int count, double *h)
-{
-    (void)user;
-    (void)which;
-    for (int i = 0; i < count; i++) {
-        h[i] = x[0];
-    }
-}
 
 START_TEST(sliding_ends_with_its_guard)
 {
@@ -1251,7 +1304,7 @@ int main(void)
     tcase_add_loop_test(exact, projections_have_their_orders, 0, 2 * MODES);
     tcase_add_test(exact, events_are_where_they_should_be);
     tcase_add_loop_test(exact, hopper_hops, 0, 2);
-    tcase_add_loop_test(exact, plate_bounces_on_its_bed, 0, 3);
+    tcase_add_loop_test(exact, plate_bounces_on_its_bed, 0, 5);
     suite_add_tcase(suite, exact);
     TCase *derivative = tcase_create("B-derivative");
     tcase_set_timeout(derivative, 60);
@@ -1263,6 +1316,8 @@ int main(void)
     TCase *situation = tcase_create("situations");
     tcase_set_timeout(situation, 60);
     tcase_add_test(situation, grazing_projections_are_refused);
+    tcase_add_test(situation, projections_are_undone_where_the_flow_has_turned);
+    tcase_add_test(situation, overdue_guards_are_crossed_at_once);
     tcase_add_test(situation, resting_contact_takes_plain_steps);
     tcase_add_test(situation, receding_guards_are_no_candidates);
     tcase_add_loop_test(situation, sliding_ends_with_its_guard, 0, 2 * MODES);
