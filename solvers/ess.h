@@ -39,7 +39,9 @@ typedef struct sprag_ess_problem {
     // f (n) for labels (m) of 0 and 1.
     void (*field)(void *user, const double *x, const double *label, double *f);
 
-    // h of count guards: h[i] = h of guard which[i]; which NULL: all m, in their order.
+    // h of count guards: h[i] = h of guard which[i]; which NULL: all m, in their order. That is
+    // asked for twice a step; far before a guard, farther than a step leads, any value there will
+    // do.
     void (*guard)(void *user, const double *x, const int *which, int count, double *h);
 
     // Row of Dh of one guard: columns and values of its entries that are not zero. Returns their

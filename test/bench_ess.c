@@ -582,7 +582,7 @@ static void bench_cost(line_fn *line)
             void *of = programs[p].open(&programs[p], &b);
             programs[p].run(&programs[p], of, &at, &found);
             double least = INFINITY;
-            for (int repeat = 0; repeat < 3; repeat++) {
+            for (int repeat = 0; repeat < 3 + 3000 / springs[s]; repeat++) {
                 least = fmin(least, programs[p].run(&programs[p], of, &at, NULL));
             }
             line("cost|%d|%s|%s|%.0f|%.2f|%ld", springs[s], programs[p].name, programs[p].how,
