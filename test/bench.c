@@ -6,6 +6,7 @@
 //   bench factor: bench_factor.c
 //   bench general: bench_general.c
 //   bench geometry: bench_geometry.c
+//   bench ess: bench_ess.c
 //   bench error [N...]: bench_error.c
 //   bench profile [N]: bench_profile.c
 //
@@ -646,7 +647,7 @@ static int usage(FILE *to, int code)
 {
     fputs("bench steps [--csv] [--budget=S] [MODEL...]\n"
           "bench error [--csv] [--budget=S] [--options=[NAME:]OPTIONS]... [N...]\n"
-          "bench overhead | factor | general [--full] | geometry [--csv]\n"
+          "bench overhead | factor | general [--full] | geometry | ess [--csv]\n"
           "bench profile [N]: of test/profile.sh\n",
           to);
     return code;
@@ -700,6 +701,8 @@ int main(int argc, char **argv)
         bench_general(line, full);
     } else if (!strcmp(what, "geometry") && !names) {
         bench_geometry(line);
+    } else if (!strcmp(what, "ess") && !names) {
+        bench_ess(line);
     } else {
         return usage(stderr, EXIT_FAILURE);
     }

@@ -12,6 +12,7 @@ typedef void line_fn(const char *format, ...); // a row of cells, separated by '
 void bench_factor(line_fn *line);             // bench_factor.c
 void bench_general(line_fn *line, bool full); // bench_general.c
 void bench_geometry(line_fn *line);           // bench_geometry.c
+void bench_ess(line_fn *line);                // bench_ess.c
 void bench_profile(long size);                // bench_profile.c
 
 // ---- bench.c

@@ -1,0 +1,64 @@
+// The guards of an event-selected system while it is integrated: labels, which of them can be
+// crossed, in which direction, and their values and rates.
+#ifndef SPRAG_GUARDS_H
+#define SPRAG_GUARDS_H
+
+#include "solvers/ess.h"
+
+// The edge of a band has some width, so that what was found by a root is within.
+#define SPRAG_GUARDS_EDGE (1 + 1e-6)
+
+typedef struct sprag_guards {
+    const sprag_ess_problem *problem;
+    int count;
+    double *label;     // the caller's
+    const double *eps; // depth of the band
+    bool *armed;       // can be crossed
+    bool *fresh;       // armed, but not yet seen before the guard
+    double *sign;      // h is watched for growing beyond 0: 1, for falling: -1; not watched: 0
+    double *depth;     // eps of those watched, 0 of others
+    int *list;         // the fresh ones
+    int listed;
+    int *reset, *reset_start; // entries of problem->reset that crossing a guard brings about
+    bool *final;              // one-way, and armed by no other: once crossed, it stays so
+    bool any_final;
+    int entries, *column; // the last row of Dh
+    double *value, *point;
+    long *passes, *values, *rows; // counts of the statistics
+    int bad_row;                  // guard whose row cannot be; SPRAG_ESS_NO_GUARD: none
+} sprag_guards;
+
+// false: no memory. label and eps are used where they are.
+bool sprag_guards_take(sprag_guards *guards, const sprag_ess_problem *problem, double *label,
+                       const double *eps, sprag_ess_stats *stats, sprag_scratch *scratch);
+
+// Arms what labels say can be crossed.
+void sprag_guards_arm_all(sprag_guards *guards);
+
+// 1 or -1: the sign of h that is before the guard is the opposite.
+double sprag_guards_side(const sprag_guards *guards, int guard);
+
+void sprag_guards_values(sprag_guards *guards, const double *x, double *h);
+double sprag_guards_value(sprag_guards *guards, const double *x, int guard);
+
+// Dh w of one guard.
+double sprag_guards_rate(sprag_guards *guards, const double *x, int guard, const double *w);
+
+// The row behind that rate, for more of them. Its entries: 0 where differences are all there is.
+int sprag_guards_row(sprag_guards *guards, const double *x, int guard);
+
+// Changes labels and arms or disarms. What is armed is fresh until sprag_guards_seen.
+void sprag_guards_cross(sprag_guards *guards, int guard);
+void sprag_guards_seen(sprag_guards *guards, int guard);
+void sprag_guards_unseen(sprag_guards *guards, int guard);
+
+// Labels after a crossing; nothing is armed.
+void sprag_guards_relabel(const sprag_guards *guards, int guard, double *label);
+
+// Guards that are watched and may be crossed, touched or in their bands, when h goes through start,
+// middle and end, with some margin; values that are not finite are among them. Returns their
+// number.
+int sprag_guards_scan(const sprag_guards *guards, const double *start, const double *middle,
+                      const double *end, int *found);
+
+#endif

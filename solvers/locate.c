@@ -1,0 +1,273 @@
+// Guards that are crossed within a step, found on its dense output: by their signs at its ends and
+// at samples between; by the top of a parabola through three of these where that may be beyond the
+// guard, a touch; and then by a root.
+#include <float.h>
+#include <math.h>
+
+#include "solvers/ess_run.h"
+
+typedef struct probe { // h of one guard, in the direction of its crossing, minus a level
+    sprag_ess_run *run;
+    int guard;
+    double side, level;
+} probe;
+
+static double probe_at(const probe *p, double part)
+{
+    sprag_ess_run *run = p->run;
+    run->smooth->between(run->room, run->size, part, run->point);
+    return p->side * sprag_guards_value(&run->guards, run->point, p->guard) - p->level;
+}
+
+typedef struct bracket { // where a guard is first reached
+    int guard;
+    bool edge; // of its band; else the guard itself
+    double low, at_low, high, at_high, guess, slope;
+} bracket;
+
+// Root in a bracket: secants from the guess with its slope, bisection where they leave it. May be
+// on either side of the guard.
+static double root(const probe *p, const bracket *b)
+{
+    enum { SECANTS = 12, ROUNDS = 100 };
+    double low = b->low, high = b->high, part = b->guess, slope = b->slope, last = 0, at_last = 0;
+    // Just crossed the other way: h is rounding there, and falls first.
+    double behind = low + 1e-6;
+    if (b->at_low > -1e-9 * b->at_high && probe_at(p, behind) <= 0) {
+        low = behind;
+    }
+    for (int round = 0; round < ROUNDS && high - low > DBL_EPSILON; round++) {
+        part = part > low && part < high && round < SECANTS ? part : (low + high) / 2;
+        double s = probe_at(p, part);
+        if (s > 0) {
+            high = part;
+        } else {
+            low = part;
+        }
+        slope = round > 0 && s != at_last ? (s - at_last) / (part - last) : slope;
+        last = part;
+        at_last = s;
+        double change = slope > 0 ? -s / slope : INFINITY;
+        part += change;
+        if (fabs(change) <= 1e-9) { // and converges faster than linearly
+            break;
+        }
+    }
+    return fmin(fmax(part, low), high);
+}
+
+static void between_points(bracket *b, double low, double at_low, double high, double at_high)
+{
+    double slope = (at_high - at_low) / (high - low);
+    *b = (bracket){.low = low,
+                   .at_low = at_low,
+                   .high = high,
+                   .at_high = at_high,
+                   .guess = low - at_low / slope,
+                   .slope = slope};
+}
+
+// Is there a point beyond the guard between two samples that are not? Looks around the highest of
+// ever nearer points and at the top of a parabola there, as long as their second difference leaves
+// room for one.
+static bool touch(const probe *p, double from, double to, bracket *found)
+{
+    enum { POINTS = 8, LEVELS = 6 };
+    for (int level = 0; level < LEVELS; level++) {
+        double s[POINTS + 1], width = (to - from) / POINTS;
+        int best = 0;
+        for (int i = 0; i <= POINTS; i++) {
+            s[i] = probe_at(p, from + i * width);
+            if (s[i] > 0) { // s[0] is not
+                between_points(found, from + (i - 1) * width, s[i - 1], from + i * width, s[i]);
+                return true;
+            }
+            best = s[i] > s[best] ? i : best;
+        }
+        int middle = best == 0 ? 1 : best == POINTS ? POINTS - 1 : best;
+        double bend = s[middle - 1] - 2 * s[middle] + s[middle + 1];
+        double away = (s[middle - 1] - s[middle + 1]) / (2 * bend); // of the top, in widths
+        if (bend < 0 && fabs(away) < 1) {
+            double top = from + (middle + away) * width, low = from + (middle - (away < 0)) * width;
+            double at_top = probe_at(p, top);
+            if (at_top > 0 && top > low) {
+                between_points(found, low, s[middle - (away < 0)], top, at_top);
+                return true;
+            }
+        }
+        if (s[best] + fabs(bend) <= 0) {
+            return false;
+        }
+        double center = from + best * width;
+        to = fmin(to, center + width);
+        from = fmax(from, center - width);
+    }
+    return false;
+}
+
+// Between two points; a third one makes the guess a parabola's.
+static bracket guess_between(const double part[3], const double s[3], int low)
+{
+    double left = (s[1] - s[0]) / (part[1] - part[0]);
+    double right = (s[2] - s[1]) / (part[2] - part[1]);
+    double bend = (right - left) / (part[2] - part[0]), width = part[low + 1] - part[low];
+    double slope = (low == 0 ? left : right) - bend * width;         // at the lower point
+    double there = sqrt(fmax(0, slope * slope - 4 * bend * s[low])); // slope at the root
+    // The root where s grows; just behind another crossing s falls first.
+    double ahead = slope > 0 ? -2 * s[low] / (slope + there) : (there - slope) / (2 * bend);
+    return (bracket){.low = part[low],
+                     .at_low = s[low],
+                     .high = part[low + 1],
+                     .at_high = s[low + 1],
+                     .slope = there,
+                     .guess = isfinite(ahead) ? part[low] + ahead : part[low + 1]};
+}
+
+// A fresh guard that no sample sees from before: it leads there at first, perhaps not for long.
+static bool find_return(const probe *p, double at_high, int last, bracket *found)
+{
+    static const double part[] = {1e-6, 1e-4, 1e-2};
+    for (int i = 0; i < 3; i++) {
+        double s = probe_at(p, part[i]);
+        if (s <= 0) {
+            between_points(found, part[i], s, 1.0 / last, at_high);
+            return true;
+        }
+    }
+    return false;
+}
+
+// By samples s 0..last at equal distances, minus the level; from the first that is before it on.
+// false: it is not reached.
+static bool find_bracket(const probe *p, const double *s, int last, bracket *found)
+{
+    int i = 0;
+    while (i <= last && !(s[i] <= 0)) {
+        i++;
+    }
+    if (i > last) {
+        return find_return(p, s[1], last, found);
+    }
+    for (int start = i++; i <= last; i++) {
+        int first = i < 2 ? 0 : i - 2;
+        double part[3] = {(double)first / last, (first + 1.0) / last, (first + 2.0) / last};
+        if (s[i] > 0) {
+            *found = guess_between(part, s + first, i - 1 - first);
+            return true;
+        }
+        if (i - start < 2) {
+            continue;
+        }
+        double most = fmax(s[i], fmax(s[i - 1], s[i - 2]));
+        double bend = fabs(s[i] - 2 * s[i - 1] + s[i - 2]);
+        bool inside = fabs(s[i] - s[i - 2]) < 3 * bend; // the top of a parabola, or near
+        if (inside && most + bend / 4 > 0 && touch(p, part[0], part[2], found)) {
+            p->run->stats->touches++;
+            return true;
+        }
+    }
+    return false;
+}
+
+// What the samples of a guard say about the step just taken.
+static bool look_at(sprag_ess_run *run, int guard, bracket *found)
+{
+    const sprag_guards *g = &run->guards;
+    int last = run->options->samples + 1;
+    bool fresh = g->fresh[guard];
+    double side = fresh ? sprag_guards_side(g, guard) : g->sign[guard], eps = g->eps[guard];
+    // The edge of its band counts where projections start there, unless one was refused within.
+    bool edge = run->options->trust_eps && eps > 0 && !fresh &&
+                side * run->h_sample[0][guard] < -eps * SPRAG_GUARDS_EDGE;
+    probe p = {run, guard, side, edge ? -eps : 0};
+    double s[SPRAG_ESS_SAMPLES + 2], highest = -INFINITY, bend = 0, sum = 0;
+    for (int i = 0; i <= last; i++) {
+        s[i] = side * run->h_sample[i][guard] - p.level;
+        sum += s[i] - s[i];
+        highest = s[i] > highest ? s[i] : highest;
+        double here = i < 2 ? 0 : fabs(s[i] - s[i - 1] - (s[i - 1] - s[i - 2]));
+        bend = here > bend ? here : bend;
+    }
+    if (sum != 0) {
+        sprag_ess_end(run, SPRAG_ESS_BAD_VALUE, guard, "h[%d] is not finite within a step", guard);
+        return false;
+    }
+    if (highest + bend / 4 <= 0) {
+        return false; // in its band, nothing else
+    }
+    bool any = find_bracket(&p, s, last, found);
+    found->guard = guard;
+    found->edge = edge;
+    return any;
+}
+
+// Keeps the earliest ones in order, `room` of them; `until` is where the first one left out is.
+typedef struct queue {
+    int count, room;
+    double until;
+    bracket b[SPRAG_ESS_GROUP];
+} queue;
+
+static void enter(queue *q, const bracket *b)
+{
+    int at = q->count < q->room ? q->count++ : q->room;
+    for (; at > 0 && b->guess < q->b[at - 1].guess; at--) {
+        if (at < q->room) {
+            q->b[at] = q->b[at - 1];
+        } else {
+            q->until = fmin(q->until, q->b[at - 1].guess);
+        }
+    }
+    if (at < q->room) {
+        q->b[at] = *b;
+    } else {
+        q->until = fmin(q->until, b->guess);
+    }
+}
+
+static double solve(sprag_ess_run *run, const bracket *b)
+{
+    const sprag_guards *g = &run->guards;
+    probe p = {run, b->guard, sprag_guards_side(g, b->guard), b->edge ? -g->eps[b->guard] : 0};
+    return root(&p, b);
+}
+
+double sprag_ess_locate(sprag_ess_run *run, double step)
+{
+    queue q; // its brackets are many and need no zeros
+    q.count = 0;
+    q.room = run->room_for > 1 ? run->group : 4;
+    q.until = 1;
+    bracket b = {0};
+    double entry = 1, until = 1;
+    run->candidates = 0;
+    for (int i = 0; i < run->founds + run->guards.listed; i++) {
+        int guard = i < run->founds ? run->found[i] : run->guards.list[i - run->founds];
+        if (look_at(run, guard, &b)) {
+            enter(&q, &b);
+        }
+    }
+    // One at a time: the earliest of those whose guesses are near to each other.
+    for (int i = 0; i < q.count && q.b[i].guess < until + 0.01; i++) {
+        double part = solve(run, &q.b[i]);
+        if (q.b[i].edge) {
+            entry = fmin(entry, part);
+        } else {
+            run->guards.entries = 0;
+            if (run->room_for > 1) {
+                run->smooth->between(run->room, run->size, part, run->point);
+                sprag_guards_row(&run->guards, run->point, q.b[i].guard);
+            }
+            sprag_ess_offer(run, q.b[i].guard, part * step, q.b[i].slope / step, 0);
+        }
+        until = run->room_for > 1 ? 1 : fmin(until, part);
+    }
+    bool any = false;
+    for (int i = 0; i < run->candidates; i++) {
+        sprag_ess_candidate *c = &run->candidate[i];
+        c->time = entry < 1 && c->time >= entry * step ? INFINITY : c->time;
+        any |= c->time < INFINITY;
+    }
+    run->candidates = any ? run->candidates : 0;
+    return fmin(entry, run->candidates > 0 ? q.until : 1);
+}
