@@ -9,9 +9,9 @@
 
 #include "solvers/linalg.h"
 
-// Contacts of one pair that are looked at: all, but for pairs of meshes, whose thousands would cost
-// their square.
-enum { NEAREST_OF = 32 };
+// Entries that are looked at for one contact. Pairs of more, of meshes mostly, would cost the square
+// of their number: they start anew.
+enum { NEAREST_OF = 64 };
 
 typedef struct remembered {
     uintptr_t pair[2];
@@ -73,15 +73,20 @@ static int slot_of(const table *t, const uintptr_t pair[2])
     return (int)((hash >> 32) & (uint64_t)(t->slots - 1));
 }
 
-// The entries of a pair, one after the other; NULL: no more. left: NEAREST_OF at first.
+// The entries of a pair, one after the other; NULL: no more, or, with *left < 0, too many. *left:
+// NEAREST_OF at first.
 static remembered *next_of(const table *last, const uintptr_t pair[2], const remembered *e,
                            int *left)
 {
     int i = e ? e->next : last->count ? last->slot[slot_of(last, pair)] : -1;
-    while (i >= 0 && (last->entry[i].pair[0] != pair[0] || last->entry[i].pair[1] != pair[1])) {
-        i = last->entry[i].next;
+    while (i >= 0 && (*left)-- > 0) {
+        remembered *found = &last->entry[i];
+        if (found->pair[0] == pair[0] && found->pair[1] == pair[1]) {
+            return found;
+        }
+        i = found->next;
     }
-    return i >= 0 && (*left)-- > 0 ? &last->entry[i] : NULL;
+    return NULL;
 }
 
 static remembered *remember(table *now)
@@ -137,7 +142,8 @@ void sprag_ode_recall_contacts(ode_memory *memory, const dJointID *joint, sprag_
         for (int k = 0; k < 3; k++) {
             contact[i].guess[k] = sign * dot3(contact[i].frame[k], force);
         }
-        contact[i].guess[0] = known ? fmax(0, contact[i].guess[0]) : -1;
+        bool all = left >= 0;
+        contact[i].guess[0] = known && all ? fmax(0, contact[i].guess[0]) : -1;
     }
 }
 

@@ -154,15 +154,13 @@ static void step_free(world_state *w, const ode_island *island, dReal step)
     }
 }
 
-// dWorldQuickStep is called where a step must not take long: large islands are swept, as often as
-// QuickStep would have iterated if that is more, and nothing comes after.
+// dWorldQuickStep is called where a step must not take long. Its iterations count as sweeps.
 static sprag_stribeck_options options_for(const world_state *w, stock called)
 {
     sprag_stribeck_options options = w->settings.stribeck;
-    if (called == STOCK_QUICK && options.sweeps > 0) {
+    if (called == STOCK_QUICK) {
         int iterations = dWorldGetQuickStepNumIterations(w->id);
-        options.sweeps = iterations > options.sweeps ? iterations : options.sweeps;
-        options.hurried = true;
+        options.sweeps_least = iterations < 1 ? 1 : iterations;
     }
     return options;
 }
@@ -252,6 +250,7 @@ static int step_by_stock(world_state *w, dReal step, stock called)
     double start = now_us();
     int done = sprag_ode_world_step(w->id, step, stepper == STOCK_QUICK);
     if (done) {
+        sprag_ode_memory_turn(w->memory); // nothing that is old when our own method is back
         start_statistics(w, step);
         w->statistics.solve_us = now_us() - start;
         report_step(w);

@@ -182,10 +182,6 @@ sprag_result sprag_blocks_analyse(sprag_blocks *blocks, int n, int edges, const 
     blocks->body = SPRAG_TAKE(scratch, n, int);
     blocks->start = SPRAG_TAKE(scratch, n + 1, int);
     blocks->place = SPRAG_TAKE(scratch, n + 1, int);
-    blocks->left_start = SPRAG_TAKE(scratch, n + 1, int);
-    blocks->work = SPRAG_TAKE(scratch, 6 * (size_t)n, double);
-    blocks->pivot = SPRAG_TAKE(scratch, n, int[6]);
-    blocks->diagonal = SPRAG_TAKE(scratch, n, double[36]);
     int *start = SPRAG_TAKE(scratch, n + 1, int);
     int *neighbour = SPRAG_TAKE(scratch, 2 * (size_t)edges, int);
     if (scratch->failed) {
@@ -196,9 +192,18 @@ sprag_result sprag_blocks_analyse(sprag_blocks *blocks, int n, int edges, const 
     if (scratch->failed || !fill(blocks, start, neighbour, count, scratch)) {
         return SPRAG_NO_MEMORY;
     }
-    int off = blocks->start[n];
+    return SPRAG_OK;
+}
+
+sprag_result sprag_blocks_take(sprag_blocks *blocks, sprag_scratch *scratch)
+{
+    int n = blocks->n, off = blocks->start[n];
+    blocks->left_start = SPRAG_TAKE(scratch, n + 1, int);
     blocks->left_column = SPRAG_TAKE(scratch, off, int);
     blocks->left_block = SPRAG_TAKE(scratch, off, int);
+    blocks->work = SPRAG_TAKE(scratch, 6 * (size_t)n, double);
+    blocks->pivot = SPRAG_TAKE(scratch, n, int[6]);
+    blocks->diagonal = SPRAG_TAKE(scratch, n, double[36]);
     blocks->lower = SPRAG_TAKE(scratch, off, double[36]);
     blocks->upper = SPRAG_TAKE(scratch, off, double[36]);
     if (scratch->failed) {

@@ -33,6 +33,9 @@ typedef struct sprag_blocks {
 sprag_result sprag_blocks_analyse(sprag_blocks *blocks, int n, int edges, const int (*edge)[2],
                                   sprag_scratch *scratch);
 
+// Memory for the numbers of an analysed pattern.
+sprag_result sprag_blocks_take(sprag_blocks *blocks, sprag_scratch *scratch);
+
 // Products of blocks that a symmetric factorisation takes.
 double sprag_blocks_work(const sprag_blocks *blocks);
 

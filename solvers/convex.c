@@ -5,12 +5,13 @@
 enum { STALL = 3 }; // updates too small to matter before rounding is blamed
 
 sprag_result sprag_convex_solve(sprag_system *system, const double *bound, double stiction,
-                                double tolerance, double *v, double *dv, sprag_stats *stats)
+                                double tolerance, int iterations, double *v, double *dv,
+                                sprag_stats *stats)
 {
     int stalled = 0;
     sprag_system_place(system, v);
     stats->residual = sprag_system_residual(system, v, stiction, bound);
-    for (int it = 0; it < SPRAG_CONVEX_ITERATIONS && stalled < STALL; it++) {
+    for (int it = 0; it < iterations && stalled < STALL; it++) {
         if (stats->residual <= tolerance) {
             return SPRAG_OK;
         }
@@ -40,11 +41,13 @@ sprag_result sprag_convex_solve_staged(sprag_system *system, const double *bound
 {
     static const double factor = 0.2, stage_tolerance = 0.1;
     for (double stage = soft; stage > 2 * stiction; stage *= factor) {
-        sprag_result result = sprag_convex_solve(system, bound, stage,
-                                                 fmax(stage_tolerance, tolerance), v, dv, stats);
+        sprag_result result =
+            sprag_convex_solve(system, bound, stage, fmax(stage_tolerance, tolerance),
+                               SPRAG_CONVEX_ITERATIONS, v, dv, stats);
         if (result == SPRAG_SINGULAR || result == SPRAG_NO_MEMORY) {
             return result;
         }
     }
-    return sprag_convex_solve(system, bound, stiction, tolerance, v, dv, stats);
+    return sprag_convex_solve(system, bound, stiction, tolerance, SPRAG_CONVEX_ITERATIONS, v, dv,
+                              stats);
 }

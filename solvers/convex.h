@@ -11,12 +11,13 @@
 
 #include "solvers/system.h"
 
-enum { SPRAG_CONVEX_ITERATIONS = 100 }; // per stage
+enum { SPRAG_CONVEX_ITERATIONS = 100 }; // enough, of a stage
 
 // bound: normal impulses, N s, one per point. v: 6 nodes, first guess on entry. Counts into *stats
 // and leaves the residual there. The last iterate is returned even if it is SPRAG_NOT_CONVERGED.
 sprag_result sprag_convex_solve(sprag_system *system, const double *bound, double stiction,
-                                double tolerance, double *v, double *dv, sprag_stats *stats);
+                                double tolerance, int iterations, double *v, double *dv,
+                                sprag_stats *stats);
 
 // The same through stages of the stiction tolerance, from a soft one (m/s) downwards.
 sprag_result sprag_convex_solve_staged(sprag_system *system, const double *bound, double soft,

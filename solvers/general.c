@@ -201,8 +201,8 @@ static sprag_result solve_given(sprag_phases *w)
         w->bound[i] = system->point[i].given;
     }
     memcpy(w->v, system->start, (size_t)system->size * sizeof *w->v);
-    sprag_result result =
-        sprag_convex_solve(system, w->bound, w->stiction, w->tolerance, w->v, w->dv, &w->stats);
+    sprag_result result = sprag_convex_solve(system, w->bound, w->stiction, w->tolerance,
+                                             SPRAG_CONVEX_ITERATIONS, w->v, w->dv, &w->stats);
     if (result != SPRAG_OK && !(w->stats.residual <= w->rounding)) {
         result = sprag_convex_solve_staged(system, w->bound, 10, w->stiction, w->tolerance, w->v,
                                            w->dv, &w->stats);

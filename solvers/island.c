@@ -9,10 +9,9 @@
 typedef struct island {
     const sprag_problem *problem;
     sprag_space6 *space;
-    int *node_of;                 // body -> node
-    double (*inverse_inertia)[9]; // of the nodes, world axes
-    double heaviest;              // kg
-    double change;                // m/s, of what a step changes
+    int *node_of;    // body -> node
+    double heaviest; // kg
+    double change;   // m/s, of what a step changes
     double softness, row_softness;
 } island;
 
@@ -94,7 +93,7 @@ static double inverse_mass_of(const island *island, const int node[2], const dou
         if (node[side] != SPRAG_NOWHERE) {
             const double *row = side ? row1 : row0;
             double turned[3];
-            mul33(island->inverse_inertia[node[side]], row + 3, turned);
+            mul33(island->space->inverse_inertia[node[side]], row + 3, turned);
             sum += dot3(row, row) / island->space->mass[node[side]][0] + dot3(row + 3, turned);
         }
     }
@@ -222,7 +221,7 @@ static void prepare_node(sprag_system *system, const island *island, int node, i
         system->start[6 * node + i] = body->velocity[i];
         system->free[6 * node + i] = body->free_velocity[i];
     }
-    invert33(body->inertia, island->inverse_inertia[node]);
+    invert33(body->inertia, island->space->inverse_inertia[node]);
 }
 
 static int count_all_cones(const sprag_problem *problem)
@@ -257,7 +256,6 @@ sprag_result sprag_island_prepare(sprag_system *system, const sprag_problem *pro
         island.node_of[b] = problem->body[b].mass > 0 ? nodes++ : SPRAG_NOWHERE;
         island.heaviest = fmax(island.heaviest, problem->body[b].mass);
     }
-    island.inverse_inertia = SPRAG_TAKE(scratch, nodes, double[9]);
     double *mass_diagonal = SPRAG_TAKE(scratch, 6 * nodes, double);
     if (scratch->failed || sprag_space6_take(island.space, system, nodes, scratch) != SPRAG_OK ||
         sprag_system_take(system, scratch) != SPRAG_OK) {

@@ -54,18 +54,17 @@ static void bound_friction(sprag_system *system, double *normal)
     }
 }
 
-// Largest |bound - mu fn| / largest of these, as that of a lagged phase.
+// Largest |bound - mu fn| / largest of these, as that of a lagged phase. mu: coefficients of the
+// cones, 0 of those that a normal force does not bound.
 static double bound_error(const sprag_system *system, const double *normal, const double *mu)
 {
     double error = 0, largest = 0;
     for (int i = 0; i < system->points; i++) {
         const sprag_point *point = &system->point[i];
         for (int c = point->cone; c < point->cone + point->cones; c++) {
-            if (!isinf(mu[c])) {
-                double now = system->impulse[i][SPRAG_NORMAL];
-                error = fmax(error, mu[c] * fabs(now - normal[i]));
-                largest = fmax(largest, mu[c] * fmax(now, normal[i]));
-            }
+            double now = system->impulse[i][SPRAG_NORMAL];
+            error = fmax(error, mu[c] * fabs(now - normal[i]));
+            largest = fmax(largest, mu[c] * fmax(now, normal[i]));
         }
     }
     return largest > 0 ? error / largest : 0;
@@ -87,6 +86,9 @@ sprag_result sprag_oneway_run(sprag_phases *w)
     sprag_result result = known ? SPRAG_OK : solve_without_friction(w, mu);
     if (result != SPRAG_OK) {
         return result;
+    }
+    for (int c = 0; c < system->cones; c++) {
+        mu[c] = is_bounded_by_normal(&system->cone[c]) ? mu[c] : 0;
     }
     char phase = w->stats.phase;
     bound_friction(system, normal);

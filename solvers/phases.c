@@ -6,7 +6,6 @@
 #include "solvers/convex.h"
 #include "solvers/limiter.h"
 #include "solvers/linalg.h"
-#include "solvers/sweeps.h"
 
 // How long Newton goes on: at most so many updates, and at most `patience` that have not brought
 // the residual below `progress` times the least so far.
@@ -118,11 +117,16 @@ static effort thorough(const sprag_phases *w, int iterations)
     return (effort){iterations, w->patience, 1};
 }
 
+static bool sweeps(const sprag_phases *w)
+{
+    return w->sweeps > 0 && w->system->space->sweep;
+}
+
 // A: from there; briefly where sweeps give a better start, for about what those cost.
 static sprag_result direct(sprag_phases *w)
 {
     effort effort = thorough(w, w->max_iterations);
-    if (w->sweeps > 0) {
+    if (sweeps(w)) {
         effort.patience = (int)fmax(3, 1800.0 / w->system->size);
         effort.progress = 0.5;
     }
@@ -160,19 +164,26 @@ static sprag_result frozen_pass(sprag_phases *w, int pass)
 // B, of bodies: sweeps first, whatever they reach, then coupled updates.
 static sprag_result swept_start(sprag_phases *w)
 {
-    sprag_result result = sprag_sweeps_run(w->system, w->sweeps, w->sweeps_tolerance, INFINITY,
-                                           w->finest, w->v, &w->stats);
+    sprag_sweep_limits limits = {.tolerance = w->sweeps_tolerance, .most = w->sweeps};
+    sprag_result result = w->system->space->sweep(w->system, &limits, w->finest, w->v, &w->stats);
     return result == SPRAG_OK ? newton(w, w->stiction, w->tolerance, thorough(w, 25)) : result;
 }
 
-// E: sweeps alone; more of them where a heap has just met the floor, or joints pull hard.
-static sprag_result swept(sprag_phases *w, bool last)
+// E: sweeps alone; ten times as many where a heap has just met the floor, or joints pull hard, and
+// D would take longer still (`affordable`: it would not) or is out of reach (`last`).
+static sprag_result swept(sprag_phases *w, bool affordable, bool last)
 {
-    static const double good = 1e-2, acceptable = 0.1;
-    sprag_result result = sprag_sweeps_run(w->system, w->sweeps, w->sweeps_tolerance, good,
-                                           w->finest, w->v, &w->stats);
-    bool accepted = last || w->stats.residual <= acceptable;
-    return result == SPRAG_OK && !accepted ? SPRAG_NOT_CONVERGED : result;
+    static const double good = 1e-2, acceptable = 0.1, tolerable = 0.5;
+    bool hurried = w->sweeps_least > 0;
+    int least = w->sweeps > w->sweeps_least ? w->sweeps : w->sweeps_least;
+    int most = affordable || least > 10 * w->sweeps ? least : 10 * w->sweeps;
+    sprag_sweep_limits limits = {.tolerance = w->sweeps_tolerance,
+                                 .good = hurried ? acceptable : good,
+                                 .least = least,
+                                 .most = most};
+    sprag_result result = w->system->space->sweep(w->system, &limits, w->finest, w->v, &w->stats);
+    double enough = last ? tolerable : affordable ? limits.good : acceptable;
+    return result == SPRAG_OK && w->stats.residual > enough ? SPRAG_NOT_CONVERGED : result;
 }
 
 // B, in generalized coordinates: the frozen solution first, then a few coupled updates.
@@ -285,6 +296,25 @@ static double bound_error(const sprag_phases *w)
     return largest > 0 ? error / largest : 0;
 }
 
+// D in brief: what rests is solved by the bounds of the last step in very few updates.
+static sprag_result lagged_briefly(sprag_phases *w, int updates)
+{
+    enum { PASSES = 3 };
+    static const double acceptable = 0.3; // of the bounds
+    sprag_result result = SPRAG_OK;
+    guess_bounds(w);
+    copy(w->v, w->system->free, w->system->size);
+    for (int pass = 0; pass < PASSES && result == SPRAG_OK; pass++) {
+        if (pass > 0) {
+            take_bounds(w, 1);
+        }
+        result = sprag_convex_solve(w->system, w->bound, w->stiction, w->tolerance, updates, w->v,
+                                    w->dv, &w->stats);
+    }
+    w->stats.bound_error = result == SPRAG_OK ? bound_error(w) : 0;
+    return result == SPRAG_OK && w->stats.bound_error > acceptable ? SPRAG_NOT_CONVERGED : result;
+}
+
 // D: frozen bounds, in passes that bring them towards the normal impulses. Accepted with what is
 // left of the difference, an error of the friction bound, once momentum balances acceptably.
 static sprag_result lagged(sprag_phases *w)
@@ -334,24 +364,30 @@ static bool goes_on(sprag_result result)
     return result != SPRAG_OK && result != SPRAG_NO_MEMORY;
 }
 
-// What an island's factorisation allows: no phase but E; D, if E fails; A and B as well; all.
-typedef enum reach { SWEEPS_ONLY, LAGGED, DIRECT, FULL } reach;
+// What the factorisation of an island allows.
+typedef struct reach {
+    bool full;   // A to D
+    int brief;   // updates of D that are tried before E
+    bool lagged; // D, where E fails
+} reach;
 
-// Chains and trees are cheap at any size; heaps are not.
+// Chains and trees are cheap at any size. Of the rest, an update takes as long as ten to fifty
+// sweeps, as long as products are not many times the contacts. Where bodies lie face on face, with
+// many contacts each, they are likely to rest, and what they carry may be too heavy for sweeps.
 static reach choose_reach(const sprag_phases *w)
 {
     sprag_system *system = w->system;
-    double most = w->direct_work;
-    double work = most > 0 && system->space->work ? system->space->work(system) : 0;
-    bool sparse = work <= 0.5 * system->size;
-    if (most == 0) {
-        return w->sweeps > 0 ? SWEEPS_ONLY : LAGGED;
+    if (w->direct_work == 0) {
+        return (reach){.lagged = true};
     }
-    if (sparse || work <= 0.25 * most) {
-        return FULL;
-    }
-    bool lagged = w->sweeps == 0 || (work <= 100 * most && !w->hurried);
-    return work <= most ? DIRECT : lagged ? LAGGED : SWEEPS_ONLY;
+    double work = system->space->work ? system->space->work(system) : 0;
+    double bodies = system->size / 6.0, contacts = system->points;
+    bool stacked = contacts >= 5 * bodies;
+    return (reach){.full = work <= 3 * bodies || work <= w->direct_work,
+                   .brief = stacked && work <= 20 * contacts ? 20
+                            : work <= 5 * contacts           ? 4
+                                                             : 0,
+                   .lagged = work <= 400 * w->direct_work || !sweeps(w)};
 }
 
 static sprag_result run(sprag_phases *w)
@@ -363,22 +399,26 @@ static sprag_result run(sprag_phases *w)
     }
     sprag_result result = SPRAG_NOT_CONVERGED;
     reach reach = choose_reach(w);
-    if (reach >= DIRECT) {
+    if (reach.full || reach.brief > 0) {
         result = direct(w);
     }
-    if (reach >= DIRECT && goes_on(result)) {
+    if (reach.full && goes_on(result)) {
         w->stats.phase = 'B';
-        result = w->sweeps > 0 ? swept_start(w) : frozen_start(w);
+        result = sweeps(w) ? swept_start(w) : frozen_start(w);
     }
-    if (reach == FULL && goes_on(result)) {
+    if (reach.full && goes_on(result)) {
         w->stats.phase = 'C';
         result = continuation(w);
     }
-    if (reach != FULL && w->sweeps > 0 && goes_on(result)) {
-        w->stats.phase = 'E';
-        result = swept(w, reach == SWEEPS_ONLY);
+    if (!reach.full && reach.brief > 0 && goes_on(result)) {
+        w->stats.phase = 'D';
+        result = lagged_briefly(w, reach.brief);
     }
-    if (reach > SWEEPS_ONLY && w->lagged_passes > 0 && goes_on(result)) {
+    if (!reach.full && sweeps(w) && goes_on(result)) {
+        w->stats.phase = 'E';
+        result = swept(w, reach.brief > 0, !reach.lagged);
+    }
+    if ((reach.full || reach.lagged) && w->lagged_passes > 0 && goes_on(result)) {
         w->stats.phase = 'D';
         result = lagged(w);
     }

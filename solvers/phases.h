@@ -27,9 +27,9 @@ typedef struct sprag_phases {
     double stride;        // first step of C, as a part of its path
     bool extrapolates;    // C: steps grow, and start where the last two point
     int polish_passes;    // of B in generalized coordinates; 0: none
-    int sweeps;           // of B and E, most; 0: none. In the space of bodies only
+    int sweeps;           // of B, and of E ten times as many where it is not good; 0: none
+    int sweeps_least;     // of E, which ends at a worse residual then; 0: as above
     double sweeps_tolerance;
-    bool hurried;      // no D after E, for what is too large for A
     int lagged_passes; // of D; 0: none
     sprag_system *system;
     double *v;                // the solution: size velocities

@@ -34,12 +34,14 @@ typedef struct sprag_stats {
     sprag_iteration *history; // of the caller, for the first history_room updates; NULL: none
     int history_room;
     char phase;     // of the implicit Stribeck method: '-' nothing to solve, 'A' direct, 'B'
-                    // polished, 'C' continued, 'D' lagged
+                    // polished, 'C' continued, 'D' lagged, 'E' swept
     int iterations; // Newton updates
     int sweeps;
     int factorizations;
-    double residual;    // momentum, relative to the impulses of the island
-    double bound_error; // largest |friction bound used - mu fn| / largest mu fn; 0 but for 'D'
+    double residual;    // momentum, relative to the impulses of the island; of 'E', what the last
+                        // sweep changed, on the same scale: no bound of the error
+    double bound_error; // largest |friction bound used - mu fn| / largest mu fn; 0 but for 'D' and
+                        // one-way
     double stiction;    // m/s, stiction tolerance used, largest
     double stiction_least;
     double stiffness[2]; // N/m, effective, of the contacts' normals: least, most; 0: no contact

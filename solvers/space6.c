@@ -4,6 +4,7 @@
 
 #include "solvers/linalg.h"
 #include "solvers/six.h"
+#include "solvers/sweeps.h"
 #include "solvers/vectors.h"
 
 SPRAG_VECTORS
@@ -149,6 +150,9 @@ static sprag_result begin(sprag_system *system, bool symmetric)
     if (!space->analysed && analyse(system, space) != SPRAG_OK) {
         return SPRAG_NO_MEMORY;
     }
+    if (!space->blocks.diagonal && sprag_blocks_take(&space->blocks, system->scratch) != SPRAG_OK) {
+        return SPRAG_NO_MEMORY;
+    }
     sprag_blocks_clear(&space->blocks, symmetric);
     for (int node = 0; node < space->nodes; node++) {
         double *block = space->blocks.diagonal[space->blocks.rank[node]];
@@ -265,13 +269,15 @@ static const sprag_space bodies = {.momentum = momentum,
                                    .add_point = add_point,
                                    .add_equation = add_equation,
                                    .factor = factor,
-                                   .solve = solve};
+                                   .solve = solve,
+                                   .sweep = sprag_sweeps_run};
 
 sprag_result sprag_space6_take(sprag_space6 *space, sprag_system *system, int nodes,
                                sprag_scratch *scratch)
 {
     *space = (sprag_space6){.nodes = nodes};
     space->mass = SPRAG_TAKE(scratch, nodes, double[36]);
+    space->inverse_inertia = SPRAG_TAKE(scratch, nodes, double[9]);
     space->point = SPRAG_TAKE(scratch, system->points, sprag_stencil);
     space->equation = SPRAG_TAKE(scratch, system->equations, sprag_row_stencil);
     system->space = &bodies;

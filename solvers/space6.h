@@ -23,6 +23,7 @@ typedef struct sprag_row_stencil {
 typedef struct sprag_space6 {
     int nodes;
     double (*mass)[36];
+    double (*inverse_inertia)[9]; // world axes
     sprag_stencil *point;
     sprag_row_stencil *equation;
     sprag_blocks blocks;

@@ -17,7 +17,7 @@ sprag_stribeck_options sprag_stribeck_defaults(void)
                                     .max_continuation = 150,
                                     .sweeps = 100,
                                     .lagged_passes = 3,
-                                    .direct_work = 1500};
+                                    .direct_work = 400};
 }
 
 // The speeds that stiction is measured by. All that is absolute here follows from the problem, so
@@ -102,7 +102,7 @@ static sprag_phases settings(const speeds *speeds, const sprag_stribeck_options 
                           .stride = 1.0 / 3,
                           .sweeps = options->sweeps,
                           .sweeps_tolerance = 1e-5,
-                          .hurried = options->hurried,
+                          .sweeps_least = options->sweeps_least,
                           .lagged_passes = options->lagged_passes,
                           .stats = {.phase = '-', .stiction = speeds->moving}};
 }

@@ -9,8 +9,6 @@
 #ifndef SPRAG_STRIBECK_H
 #define SPRAG_STRIBECK_H
 
-#include <stdbool.h>
-
 #include "solvers/problem.h"
 #include "solvers/result.h"
 #include "solvers/scratch.h"
@@ -23,17 +21,20 @@ typedef struct sprag_stribeck_options {
     int scheme;                // sprag_stribeck_scheme
     double stiction_tolerance; // m/s; slip that counts as sticking, of contacts that slide; 0:
                                // 1/1000 of what the step changes, or 1e-5 of the fastest speed
-    double stiction_at_rest;   // m/s; the same of contacts at rest; 0: 1e-5 of the one above
+    double stiction_at_rest;   // m/s; the same of contacts at rest; 0: 1e-8 of what
+                               // the step changes
     double tolerance;          // of the momentum residual, relative to the island's impulses
     double softness;           // of contact normals, relative to the contact's inverse mass
     double row_softness;       // of joint rows, likewise
     int max_iterations;        // phase A
     int max_continuation;      // phase C, sum of its iterations
-    int sweeps;                // phases B and E, most
+    int sweeps;                // phase B, and E ten times as many where it is not good; 0: none
+    int sweeps_least;          // phase E in a hurry: no more than these where they are acceptable,
+                               // though not good; 0: in none
     int lagged_passes;         // phase D
     double direct_work; // most products of 6x6 blocks that a factorisation may take for phases A
-                        // and B; for C and D a quarter; larger islands are swept
-    bool hurried;       // phase E is the last one for islands that are too large for A
+                        // and B; for C a quarter, for D a hundred times as many; larger islands are
+                        // swept. 0: all
 } sprag_stribeck_options;
 
 sprag_stribeck_options sprag_stribeck_defaults(void);

@@ -6,18 +6,15 @@
 // Graph. 34, 2015), and start from the impulses expected, those of the last step.
 //
 // Whenever they end, momentum balances, no impulse is outside its cone or its bounds, and what is
-// left is how far velocities are from those that the laws were given.
+// left is how far velocities are from those that the laws were given. The friction law has a corner
+// where that of laws.h is smooth.
 #ifndef SPRAG_SWEEPS_H
 #define SPRAG_SWEEPS_H
 
 #include "solvers/system.h"
 
-// For a system in the space of bodies (space6.h). v: the velocity found; the system has the
-// impulses. stats->residual: what the last sweep changed, in the metric and on the scale of
-// sprag_system_residual. Sweeps end when it is within tolerance, or there have been as many as
-// `sweeps` and it is acceptable, or ten times as many.
-// SPRAG_OK whatever is left; SPRAG_NOT_CONVERGED if v is not finite; SPRAG_NO_MEMORY.
-sprag_result sprag_sweeps_run(sprag_system *system, int sweeps, double tolerance, double acceptable,
+// The sweep of the space of bodies (sprag_space.sweep).
+sprag_result sprag_sweeps_run(sprag_system *system, const sprag_sweep_limits *limits,
                               double stiction, double *v, sprag_stats *stats);
 
 #endif

@@ -62,6 +62,13 @@ typedef struct sprag_equation { // a row
     double guess;        // N s, impulse expected
 } sprag_equation;
 
+// When sweeps end: as soon as what one changes is within tolerance; after `least` of them, when it
+// is good; or after the most. Changes are in the metric and on the scale of sprag_system_residual.
+typedef struct sprag_sweep_limits {
+    double tolerance, good;
+    int least, most;
+} sprag_sweep_limits;
+
 // What a system needs of its coordinates. J is that of all points (dim rows each) and equations.
 typedef struct sprag_space {
     void (*momentum)(const sprag_system *, const double *v, double *p); // p = M v
@@ -76,6 +83,12 @@ typedef struct sprag_space {
     void (*add_equation)(sprag_system *, int i, double slope, bool symmetric);
     sprag_result (*factor)(sprag_system *, bool symmetric);
     void (*solve)(sprag_system *, bool symmetric, double *x);
+    // Gauss-Seidel from the impulses expected (guess), without a matrix. v: the velocity found; the
+    // system has the impulses, as those expected from now on. stats->residual: what the last sweep
+    // changed. SPRAG_OK whatever is left; SPRAG_NOT_CONVERGED if it is not finite; SPRAG_NO_MEMORY.
+    // NULL: there is none.
+    sprag_result (*sweep)(sprag_system *, const sprag_sweep_limits *, double stiction, double *v,
+                          sprag_stats *);
 } sprag_space;
 
 struct sprag_system {

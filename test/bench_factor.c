@@ -330,6 +330,7 @@ static outcome solve_by_blocks(const matrix *A, bool symmetric, double *x)
     }
     double start = bench_now_us();
     sprag_blocks_analyse(&blocks, A->n, A->pairs, (const int(*)[2])edge, &scratch);
+    sprag_blocks_take(&blocks, &scratch);
     o.analysis_us = bench_now_us() - start;
     o.factor_us = NAN;
     for (int turn = 0; turn < 2; turn++) {

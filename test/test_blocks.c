@@ -241,6 +241,7 @@ static void analyse(void)
     sprag_result result =
         sprag_blocks_analyse(&blocks, g.n, g.edges, (const int(*)[2])g.edge, &scratch);
     ck_assert_str_eq(sprag_result_name(result), "ok");
+    ck_assert_int_eq(sprag_blocks_take(&blocks, &scratch), SPRAG_OK);
 }
 
 static sprag_result factor_and_solve(bool symmetric)
@@ -562,6 +563,7 @@ START_TEST(analysis_is_the_same_twice)
     sprag_scratch_take(&other, 1000, 8); // elsewhere in memory
     ck_assert_int_eq(sprag_blocks_analyse(&again, g.n, g.edges, (const int(*)[2])g.edge, &other),
                      SPRAG_OK);
+    ck_assert_int_eq(sprag_blocks_take(&again, &other), SPRAG_OK);
     ck_assert_int_eq(again.start[g.n], fill_of());
     for (int i = 0; i < g.n; i++) {
         ck_assert_int_eq(again.rank[i], blocks.rank[i]);

@@ -860,7 +860,7 @@ START_TEST(stack_bears_its_weight)
     }
     fall(&s);
     solve(&s);
-    ck_assert_int_le(s.stats.phase, 'B');
+    ck_assert_int_le(s.stats.phase, 'C');
     for (int b = stacks[_i].boxes - 1; b >= 0; b--) {
         above += s.body[b].mass * G;
         for (int i = 4 * b; i < 4 * b + 4; i++) {
@@ -1387,7 +1387,9 @@ START_TEST(sweeps_solve_every_pile)
     sprag_stribeck_options options = only('E');
     open_pile(&s, _i, true);
     ck_assert_int_eq(solve_with(&s, &options), SPRAG_OK);
-    check_swept(&s, _i / 4 % 4 == 3 ? INFINITY : 0.1); // with mu = 1 sweeps may go in circles
+    if (s.stats.phase == 'E' || _i / 4 % 4 < 3) { // with mu = 1 sweeps may go in circles
+        check_swept(&s, 0.1);
+    }
 }
 END_TEST
 
@@ -1447,8 +1449,7 @@ START_TEST(sweeps_start_from_the_forces_expected)
         memcpy(s.contact[i].guess, s.contact_force[i], sizeof s.contact[i].guess);
     }
     ck_assert_int_eq(solve_with(&s, &options), SPRAG_OK);
-    ck_assert_int_le(s.stats.sweeps, 3);
-    ck_assert_int_gt(cold, 3);
+    ck_assert_int_le(10 * s.stats.sweeps, cold);
 }
 END_TEST
 
