@@ -18,6 +18,7 @@ void bench_profile(long size);                // bench_profile.c
 // ---- bench.c
 
 double bench_now_us(void);
+double bench_work_us(void);                      // of processors
 void *bench_allocate(size_t count, size_t size); // or ends the program
 int bench_by_size(const void *a, const void *b); // of doubles, for qsort
 double bench_median(double *value, long count);  // sorts them; NAN of none
@@ -29,7 +30,8 @@ extern double bench_stepper_us, bench_stepper_work_us;
 typedef struct bench_scene {
     sprag_scene scene;
     unsigned long seed;
-    long lcp_errors; // messages of dWorldStep: what it then returns is not a solution
+    long lcp_errors;       // messages of dWorldStep: what it then returns is not a solution
+    struct mujoco *mujoco; // what steps it instead, or NULL
 } bench_scene;
 
 void bench_open(bench_scene *, const sprag_model *, const char *options, int iterations);
@@ -49,6 +51,15 @@ typedef struct error_request {
 
 void bench_error(line_fn *line, const error_request *request);
 
+// ---- bench_mujoco.c
+
+// From then on MuJoCo steps the scene, from the state that it is in. options: attributes of
+// MuJoCo's <option>; contacts: about as many as it will have.
+void bench_mujoco_open(bench_scene *, const char *options, int contacts);
+void bench_mujoco_step(bench_scene *); // sets bench_stepper_us and bench_stepper_work_us
+void bench_mujoco_close(bench_scene *);
+void bench_mujoco_print_version(void); // if it is there
+
 // ---- bench_pile.c
 
 // Opens a pile and lets it come to rest.
@@ -67,8 +78,17 @@ typedef struct residue {
     double momentum_max;           // weights, force that no contact and no gravity explains
 } residue;
 
-void residue_begin(const sprag_scene *scene); // contacts of the next step are watched
-void residue_end(residue *r, double weight);  // after it; weight: N, of the mean body
+// At the beginning of the step, but the force.
+typedef struct residue_contact {
+    dBodyID body[2];            // NULL for what does not move; the normal points into body[0]
+    double point[3], normal[3]; // m; unit
+    double depth, friction;     // m; Coulomb coefficient
+    double force[3];            // N, on body[0]; of a contact joint its feedback tells
+} residue_contact;
+
+void residue_begin(const sprag_scene *scene);     // contacts of the next step are watched
+void residue_add(const residue_contact *contact); // one that is not a joint of ODE
+void residue_end(residue *r, double weight);      // after it; weight: N, of the mean body
 void residue_free(void);
 
 #endif

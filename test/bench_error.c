@@ -24,8 +24,11 @@
 // which grows with the cube of N, cannot be waited for, and so is any whose first step, tried in a
 // process that can be ended, takes more than its share of the budget: those show "-" and why.
 //
+// Where MuJoCo was installed when this was built (Debian's libmujoco-dev), bench_mujoco.c puts the
+// same bodies under it, in the same state. Its contacts are its own, and the errors are of those.
+//
 // Stock's curve is what it can do in a given time: straight lines through QuickStep's points, in
-// logarithms, or the least that it or dWorldStep had reached in less. A row of ours shows its error
+// logarithms, or the least that it or dWorldStep had reached in less. Any other row shows its error
 // as a multiple of that at its own time: 1 is on the curve, less is below. "worst" is the largest
 // of those in mean depth, slip and cone; the deepest contact is mostly one that collision detection
 // found late. To the left of QuickStep's first point, that point is stock's.
@@ -43,23 +46,31 @@
 
 // ---- who competes
 
+typedef enum maker { STOCK, OURS, MUJOCO } maker;
+
 typedef struct stepper {
     const char *name, *options;
     int iterations; // of QuickStep; 0: another stepper
     int largest;    // bodies; 0: any
-    bool stock;
+    maker by;
 } stepper;
 
 static const stepper known[] = {
-    {"ode-step", "method=ode-step", 0, 100, true},
-    {"ode-quick:20", "method=ode-quick", 20, 0, true},
-    {"ode-quick:100", "method=ode-quick", 100, 0, true},
-    {"ode-quick:1000", "method=ode-quick", 1000, 0, true},
-    {"stribeck", "method=stribeck", 0, 0, false},
-    {"swept:10", "method=stribeck,stribeck.direct_work=0,stribeck.sweeps=10", 0, 0, false},
-    {"swept:50", "method=stribeck,stribeck.direct_work=0,stribeck.sweeps=50", 0, 0, false},
-    {"swept:500", "method=stribeck,stribeck.direct_work=0,stribeck.sweeps=500", 0, 0, false},
-    {"newton", "method=stribeck,stribeck.direct_work=1e9", 0, 300, false},
+    {"ode-step", "method=ode-step", 0, 100, STOCK},
+    {"ode-quick:20", "method=ode-quick", 20, 0, STOCK},
+    {"ode-quick:100", "method=ode-quick", 100, 0, STOCK},
+    {"ode-quick:1000", "method=ode-quick", 1000, 0, STOCK},
+    {"stribeck", "method=stribeck", 0, 0, OURS},
+    {"swept:10", "method=stribeck,stribeck.direct_work=0,stribeck.sweeps=10", 0, 0, OURS},
+    {"swept:50", "method=stribeck,stribeck.direct_work=0,stribeck.sweeps=50", 0, 0, OURS},
+    {"swept:500", "method=stribeck,stribeck.direct_work=0,stribeck.sweeps=500", 0, 0, OURS},
+    {"newton", "method=stribeck,stribeck.direct_work=1e9", 0, 300, OURS},
+#ifdef BENCH_MUJOCO
+    {"mujoco", "solver='Newton' impratio='10'", 0, 300, MUJOCO},
+    {"mujoco-noslip", "solver='Newton' noslip_iterations='10'", 0, 300, MUJOCO},
+    {"mujoco-cg", "solver='CG'", 0, 500, MUJOCO},
+    {"mujoco-pgs", "solver='PGS' impratio='10'", 0, 500, MUJOCO},
+#endif
 };
 
 enum { KNOWN = sizeof known / sizeof *known, STEPPERS_MAX = KNOWN + 16, REFERENCE = 1 };
@@ -118,13 +129,18 @@ static void contest_open(contest *c, const stepper *s, const bench_scene *settle
         c->us[k] = NAN;
     }
     c->begin = bench_allocate((size_t)model->size, sizeof *c->begin);
-    bench_open(&c->of, model, s->options, s->iterations ? s->iterations : 20);
+    bench_open(&c->of, model, s->by == MUJOCO ? "method=ode" : s->options,
+               s->iterations ? s->iterations : 20);
     bench_copy_state(&c->of.scene, &settled->scene);
+    if (s->by == MUJOCO) {
+        bench_mujoco_open(&c->of, s->options, settled->scene.touching);
+    }
 }
 
 static void contest_close(contest *c)
 {
     if (c->taken) {
+        bench_mujoco_close(&c->of);
         sprag_scene_close(&c->of.scene);
         free(c->us);
         free(c->sorted);
@@ -240,7 +256,7 @@ static double stock_error(const result *all, int count, double us, int figure)
     const result *first = NULL, *last = NULL; // of QuickStep
     for (int i = 0; i < count; i++) {
         const result *r = &all[i];
-        if (!r->of->stepper->stock || r->of->left) {
+        if (r->of->stepper->by != STOCK || r->of->left) {
             continue;
         }
         least = r->us <= us ? fmin(least, r->figure[figure]) : least;
@@ -289,7 +305,7 @@ static void print_result(line_fn *line, bool shaken, contest *c, const contest *
         line("%s|nan|nan|nan|nan|nan|nan|nan|nan|nan|%s", head, c->left);
         return;
     }
-    for (int f = 0; f < FIGURES && !c->stepper->stock; f++) {
+    for (int f = 0; f < FIGURES && c->stepper->by != STOCK; f++) {
         ratio[f] = mine->figure[f] / stock_error(all, count, mine->us, f);
         worst = f < JUDGED ? fmax(worst, ratio[f]) : worst;
     }
@@ -364,10 +380,10 @@ static stepper labelled(const char *options)
     static char name[STEPPERS_MAX][32];
     static int names;
     size_t length = strcspn(options, ":=,");
-    stepper s = {options, options, 0, 0, false};
+    stepper s = {options, options, 0, 0, OURS};
     if (options[length] == ':') {
         snprintf(name[names], sizeof *name, "%.*s", (int)length, options);
-        s = (stepper){name[names++], options + length + 1, 0, 0, false};
+        s = (stepper){name[names++], options + length + 1, 0, 0, OURS};
     }
     dWorldID world = dWorldCreate();
     bench_configure(world, s.options, 20);
@@ -386,6 +402,7 @@ void bench_error(line_fn *line, const error_request *request)
     for (int i = 0; i < request->methods && count < STEPPERS_MAX; i++) {
         steppers[count++] = labelled(request->options[i]);
     }
+    bench_mujoco_print_version();
     puts(
         "# N: contacts. /quick:20: time by ode-quick:20's, paired. depth, slip: m, m/s of sticking "
         "contacts;");

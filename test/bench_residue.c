@@ -1,7 +1,8 @@
 // What a step left undone, told from the outside by the same lines for every stepper: from the
 // contacts that the scene made (its own dJointCreateContact, by the linker's --wrap), from ODE's
-// joint feedback and from the bodies' velocities before and after. Velocities are those of contact
-// points at the end of the step, with the arms of its beginning: what the steppers solve for.
+// joint feedback and from the bodies' velocities before and after. A simulator with contacts of its
+// own adds those, with their forces. Velocities are those of contact points at the end of the step,
+// with the arms of its beginning: what the steppers solve for.
 //
 // A contact is loaded when its normal force is above a thousandth of the mean body's weight, and
 // sticks when, besides, its friction is below nine tenths of the cone; whatever it slips then is an
@@ -18,14 +19,13 @@ static const double least_load = 1e-3; // weights
 static const double inside_cone = 0.9; // of its bound
 
 typedef struct watched {
-    dContact contact;
-    dJointFeedback feedback;
-    dBodyID body[2];
-    double arm[2][3]; // m
+    residue_contact contact;
+    dJointFeedback feedback; // of a joint's; else zero
 } watched;
 
+// Of a body: where and how fast it was, and what contacts did to it.
 typedef struct balance {
-    double velocity[3], force[3];
+    double position[3], velocity[3], force[3];
 } balance;
 
 // Of the scene that is being stepped.
@@ -37,6 +37,17 @@ static struct {
     int bodies;
 } watch;
 
+static watched *watch_contact(const residue_contact *contact)
+{
+    if (watch.contacts == watch.room) { // the joints hold addresses of what is here
+        fputs("bench: more contacts than there is room for\n", stderr);
+        exit(EXIT_FAILURE);
+    }
+    watched *c = &watch.contact[watch.contacts++];
+    *c = (watched){.contact = *contact};
+    return c;
+}
+
 extern dJointID __real_dJointCreateContact(dWorldID world, dJointGroupID group,
                                            const dContact *contact);
 dJointID __wrap_dJointCreateContact(dWorldID world, dJointGroupID group, const dContact *contact);
@@ -44,23 +55,25 @@ dJointID __wrap_dJointCreateContact(dWorldID world, dJointGroupID group, const d
 dJointID __wrap_dJointCreateContact(dWorldID world, dJointGroupID group, const dContact *contact)
 {
     dJointID joint = __real_dJointCreateContact(world, group, contact);
-    if (!watch.scene) {
-        return joint;
+    if (watch.scene) {
+        const dContactGeom *g = &contact->geom;
+        watched *c = watch_contact(&(residue_contact){
+            .body = {dGeomGetBody(g->g1), dGeomGetBody(g->g2)},
+            .point = {g->pos[0], g->pos[1], g->pos[2]},
+            .normal = {g->normal[0], g->normal[1], g->normal[2]},
+            .depth = g->depth,
+            .friction = contact->surface.mu,
+        });
+        dJointSetFeedback(joint, &c->feedback);
     }
-    if (watch.contacts == watch.room) { // the joints hold addresses of what is here
-        fputs("bench: more contacts than there is room for\n", stderr);
-        exit(EXIT_FAILURE);
-    }
-    watched *c = &watch.contact[watch.contacts++];
-    *c = (watched){.contact = *contact,
-                   .body = {dGeomGetBody(contact->geom.g1), dGeomGetBody(contact->geom.g2)}};
-    for (int side = 0; side < 2; side++) {
-        for (int k = 0; k < 3 && c->body[side]; k++) {
-            c->arm[side][k] = contact->geom.pos[k] - dBodyGetPosition(c->body[side])[k];
-        }
-    }
-    dJointSetFeedback(joint, &c->feedback);
     return joint;
+}
+
+void residue_add(const residue_contact *contact)
+{
+    if (watch.scene) {
+        watch_contact(contact);
+    }
 }
 
 void residue_begin(const sprag_scene *scene)
@@ -76,8 +89,9 @@ void residue_begin(const sprag_scene *scene)
     watch.contacts = 0;
     watch.scene = scene;
     for (int i = 0; i < scene->bodies; i++) {
+        const dReal *x = dBodyGetPosition(scene->body[i]);
         const dReal *v = dBodyGetLinearVel(scene->body[i]);
-        watch.body[i] = (balance){.velocity = {v[0], v[1], v[2]}};
+        watch.body[i] = (balance){.position = {x[0], x[1], x[2]}, .velocity = {v[0], v[1], v[2]}};
         dBodySetData(scene->body[i], &watch.body[i]);
     }
 }
@@ -91,14 +105,16 @@ void residue_free(void)
     watch.room = watch.bodies = 0;
 }
 
-static void point_velocity(const watched *c, double v[3])
+static void point_velocity(const residue_contact *c, double v[3])
 {
     v[0] = v[1] = v[2] = 0;
     for (int side = 0; side < 2; side++) {
         if (c->body[side]) {
+            const balance *before = dBodyGetData(c->body[side]);
             const dReal *linear = dBodyGetLinearVel(c->body[side]);
-            dVector3 turning;
-            dCalcVectorCross3(turning, dBodyGetAngularVel(c->body[side]), c->arm[side]);
+            dVector3 arm, turning;
+            dSubtractVectors3(arm, c->point, before->position);
+            dCalcVectorCross3(turning, dBodyGetAngularVel(c->body[side]), arm);
             for (int k = 0; k < 3; k++) {
                 v[k] += (side ? -1 : 1) * (linear[k] + turning[k]);
             }
@@ -107,10 +123,11 @@ static void point_velocity(const watched *c, double v[3])
 }
 
 // N, into body 0, which may be the ground: ODE gives the force on the first body that there is.
-static void contact_force(const watched *c, double force[3])
+static void contact_force(const watched *w, double force[3])
 {
+    const residue_contact *c = &w->contact;
     for (int k = 0; k < 3; k++) {
-        force[k] = c->body[0] ? c->feedback.f1[k] : -c->feedback.f1[k];
+        force[k] = c->force[k] + (c->body[0] ? w->feedback.f1[k] : -w->feedback.f1[k]);
     }
     for (int side = 0; side < 2; side++) {
         balance *body = c->body[side] ? dBodyGetData(c->body[side]) : NULL;
@@ -121,7 +138,7 @@ static void contact_force(const watched *c, double force[3])
 }
 
 // The length of what is left of a vector without its part along the normal.
-static double across(const double a[3], const dReal *normal, double along)
+static double across(const double a[3], const double *normal, double along)
 {
     double b[3];
     for (int k = 0; k < 3; k++) {
@@ -130,22 +147,23 @@ static double across(const double a[3], const dReal *normal, double along)
     return dCalcVectorLength3(b);
 }
 
-static void add_contact(residue *r, const watched *c, double weight)
+static void judge_contact(residue *r, const watched *w, double weight)
 {
-    const dReal *n = c->contact.geom.normal;
+    const residue_contact *c = &w->contact;
+    const double *n = c->normal;
     double velocity[3], force[3];
     point_velocity(c, velocity);
-    contact_force(c, force);
+    contact_force(w, force);
     double separating = dCalcVectorDot3(velocity, n), load = dCalcVectorDot3(force, n) / weight;
     double slip = across(velocity, n, separating);
     double friction = across(force, n, load * weight) / weight;
-    double bound = c->contact.surface.mu * fmax(load, 0), depth = c->contact.geom.depth;
+    double bound = c->friction * fmax(load, 0);
     double outside = fmax(friction - bound, 0) + fmax(-load, 0);
     double approach = fmax(-separating, 0);
 
     r->contacts++;
-    r->depth += depth;
-    r->depth_max = fmax(r->depth_max, depth);
+    r->depth += c->depth;
+    r->depth_max = fmax(r->depth_max, c->depth);
     r->cone += outside * outside;
     r->cone_max = fmax(r->cone_max, outside);
     r->approach += approach * approach;
@@ -181,7 +199,7 @@ void residue_end(residue *r, double weight)
     watch.scene = NULL;
     r->steps++;
     for (long i = 0; i < watch.contacts; i++) {
-        add_contact(r, &watch.contact[i], weight);
+        judge_contact(r, &watch.contact[i], weight);
     }
     dVector3 gravity;
     dWorldGetGravity(scene->world, gravity);
