@@ -507,6 +507,69 @@ START_TEST(quick_step_iterations_are_sweeps)
 }
 END_TEST
 
+// A wall of 200 bricks of 1 kg under a beam that sweeps alone would never see the weight of.
+
+typedef struct wall {
+    dWorldID world;
+    dSpaceID space;
+    dJointGroupID contacts;
+    dBodyID body[201];
+    int bodies;
+} wall;
+
+static void add_brick(wall *w, double mass, double length, double x, double z)
+{
+    dMass m;
+    dMassSetBoxTotal(&m, mass, length, 0.2, 0.2);
+    dBodyID body = w->body[w->bodies++] = dBodyCreate(w->world);
+    dBodySetMass(body, &m);
+    dGeomSetBody(dCreateBox(w->space, length, 0.2, 0.2), body);
+    dBodySetPosition(body, x, 0, z);
+}
+
+static void touch_wall(void *data, dGeomID a, dGeomID b)
+{
+    wall *w = data;
+    scene s = {.world = w->world, .contacts = w->contacts};
+    touch(&s, a, b);
+}
+
+static const struct {
+    double mass; // kg
+    step_fn *stepper;
+} beams[] = {{10, dWorldStep}, {1e4, dWorldStep}, {1e6, dWorldStep}, {1e6, dWorldQuickStep}};
+
+enum { BEAMS = sizeof beams / sizeof beams[0] };
+
+START_TEST(a_wall_bears_a_beam)
+{
+    static const double sunk = 0.9998; // so that all touch
+    wall w = {.world = dWorldCreate(), .space = dHashSpaceCreate(0)};
+    w.contacts = dJointGroupCreate(0);
+    dWorldSetGravity(w.world, 0, 0, -9.81);
+    dCreatePlane(w.space, 0, 0, 1, 0);
+    for (int row = 0; row < 10; row++) {
+        for (int column = 0; column < 20; column++) {
+            add_brick(&w, 1, 0.398, 0.4 * column + 0.18 * (row % 2), (0.1 + 0.2 * row) * sunk);
+        }
+    }
+    add_brick(&w, beams[_i].mass, 8.2, 3.89, 2.1 * sunk);
+    configure(w.world, "method=stribeck");
+    for (int i = 0; i < 80; i++) {
+        dSpaceCollide(w.space, &w, touch_wall);
+        ck_assert(beams[_i].stepper(w.world, step));
+        dJointGroupEmpty(w.contacts);
+    }
+    for (int i = 0; i < w.bodies; i++) {
+        ck_assert_double_lt(dCalcVectorLength3(dBodyGetLinearVel(w.body[i])), 1e-3);
+    }
+    ck_assert_int_eq(statistics_of(w.world).fallbacks, 0);
+    dJointGroupDestroy(w.contacts);
+    dSpaceDestroy(w.space);
+    dWorldDestroy(w.world);
+}
+END_TEST
+
 // A pool of the program's does not change a bit.
 START_TEST(pool_of_threads_changes_nothing)
 {
@@ -1418,6 +1481,7 @@ int main(void)
     tcase_add_test(methods_, method_can_change_between_steps);
     tcase_add_test(methods_, threads_step_worlds_at_once);
     tcase_add_test(methods_, pool_of_threads_changes_nothing);
+    tcase_add_loop_test(methods_, a_wall_bears_a_beam, 0, BEAMS);
     tcase_add_test(methods_, quick_step_iterations_are_sweeps);
     tcase_add_test(methods_, a_new_world_at_an_old_address_starts_afresh);
     tcase_add_loop_test(methods_, a_bad_step_is_odes_own_error, 0, 4);
