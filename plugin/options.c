@@ -53,7 +53,7 @@ static const option options[] = {
     {"stribeck.max_continuation", INTEGER, AT(stribeck.max_continuation), 0, 100000, "",
      "Newton iterations of phase C, continuation, together"},
     {"stribeck.sweeps", INTEGER, AT(stribeck.sweeps), 0, 1e6, "",
-     "Gauss-Seidel sweeps in phases B and E; up to ten times as many in E under dWorldStep"},
+     "Gauss-Seidel sweeps in phases B and E; in E up to ten times as many; 0: none"},
     {"stribeck.lagged_passes", INTEGER, AT(stribeck.lagged_passes), 1, 10000, "",
      "passes of phase D, lagged"},
     {"stribeck.direct_work", REAL, AT(stribeck.direct_work), 0, 1e15, "",

@@ -311,8 +311,12 @@ static sprag_result lagged_briefly(sprag_phases *w, int updates)
         result = sprag_convex_solve(w->system, w->bound, w->stiction, w->tolerance, updates, w->v,
                                     w->dv, &w->stats);
     }
-    w->stats.bound_error = result == SPRAG_OK ? bound_error(w) : 0;
-    return result == SPRAG_OK && w->stats.bound_error > acceptable ? SPRAG_NOT_CONVERGED : result;
+    double error = result == SPRAG_OK ? bound_error(w) : INFINITY;
+    if (error <= acceptable) {
+        w->stats.bound_error = error;
+        return SPRAG_OK;
+    }
+    return result == SPRAG_NO_MEMORY ? result : SPRAG_NOT_CONVERGED;
 }
 
 // D: frozen bounds, in passes that bring them towards the normal impulses. Accepted with what is

@@ -3,8 +3,9 @@
 //   B  polish: A again, from a solution by sweeps, or with frozen friction bounds
 //   C  continuation from a problem with a soft stiction tolerance, or without friction, to ours
 //   D  lagged: friction bounds frozen at the last estimate, a convex problem, in a few passes
-//   E  sweeps alone: islands whose factorisation would take too long go there at once, and those
-//      that are too large for C after B
+// Islands whose factorisation takes long go through A and D in brief, which is enough for what
+// rests, and then to
+//   E  sweeps alone; and D at length, where they fail.
 // A to C end at a root of the coupled equations, D and E near one.
 #ifndef SPRAG_PHASES_H
 #define SPRAG_PHASES_H

@@ -32,9 +32,8 @@ typedef struct sprag_stribeck_options {
     int sweeps_least;          // phase E in a hurry: no more than these where they are acceptable,
                                // though not good; 0: in none
     int lagged_passes;         // phase D
-    double direct_work; // most products of 6x6 blocks that a factorisation may take for phases A
-                        // and B; for C a quarter, for D a hundred times as many; larger islands are
-                        // swept. 0: all
+    double direct_work; // most products of 6x6 blocks that a factorisation may take for phases A to
+                        // D at length; larger islands, but for chains and trees, are swept. 0: all
 } sprag_stribeck_options;
 
 sprag_stribeck_options sprag_stribeck_defaults(void);
