@@ -375,9 +375,9 @@ typedef struct reach {
     bool lagged; // D, where E fails
 } reach;
 
-// Chains and trees are cheap at any size. Of the rest, an update takes as long as ten to fifty
-// sweeps, as long as products are not many times the contacts. Where bodies lie face on face, with
-// many contacts each, they are likely to rest, and what they carry may be too heavy for sweeps.
+// Chains and trees are cheap at any size; heaps are not, and are in motion mostly. Where bodies lie
+// face on face, with many contacts each, they are likely to rest, what they carry may be too heavy
+// for sweeps, and an update takes as long as ten to fifty of these.
 static reach choose_reach(const sprag_phases *w)
 {
     sprag_system *system = w->system;
@@ -388,9 +388,7 @@ static reach choose_reach(const sprag_phases *w)
     double bodies = system->size / 6.0, contacts = system->points;
     bool stacked = contacts >= 5 * bodies;
     return (reach){.full = work <= 3 * bodies || work <= w->direct_work,
-                   .brief = stacked && work <= 20 * contacts ? 20
-                            : work <= 5 * contacts           ? 4
-                                                             : 0,
+                   .brief = stacked && work <= 20 * contacts ? 20 : 0,
                    .lagged = work <= 400 * w->direct_work || !sweeps(w)};
 }
 
