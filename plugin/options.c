@@ -413,7 +413,7 @@ void settings_help(FILE *to)
         fprintf(to, "  %-*s  %s\n", name_width, m->name, m->summary);
     }
     fprintf(to,
-            "\nSPRAG_STATS=FILE writes what each step did to FILE, as CSV; %%p in FILE stands for "
+            "\nSPRAG_STATS=FILE appends what each step did to FILE, as CSV; %%p in FILE stands for "
             "the\nprocess id.\n");
 }
 

@@ -34,7 +34,7 @@ SPRAG_API int sprag_world_step(dWorldID world, dReal step);
 
 // What the steps of one world did. Sums and maxima run over the islands of the last step, except
 // for the time and the counters at the end, which run over the life of the world. A stock method
-// tells its time only (solve_us); the rest is 0.
+// tells time, step, steps and solve_us only; its phase is '-' and the rest 0.
 typedef struct sprag_world_statistics {
     double time;    // s, simulated by the steps so far
     double step;    // s, the last step
@@ -49,7 +49,7 @@ typedef struct sprag_world_statistics {
     int factorizations;    // sum
     int sweeps;            // Gauss-Seidel sweeps, sum
     double residual;       // momentum, relative to the island's impulses, largest; after phase 'E'
-                           // what the last sweep changed
+                           // what the last sweep changed, no bound of the error
     double penetration;    // m, largest
     double bound_error;    // |friction bound used - mu * normal force| / max(mu * normal force),
                            // largest; not 0 only after phase 'D' and of the one-way scheme
@@ -99,7 +99,8 @@ static inline void sprag_surface_set_stiffness(dSurfaceParameters *surface, dRea
     surface->soft_cfm = stiffness;
 }
 
-// dissipation: s/m. Without it, or a stiffness, that of the world.
+// dissipation: s/m; not set: that of the world. It means something only with a stiffness, the
+// contact's or the world's.
 static inline void sprag_surface_set_dissipation(dSurfaceParameters *surface, dReal dissipation)
 {
     surface->mode =

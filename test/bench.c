@@ -447,7 +447,7 @@ typedef struct details_text {
 
 static void print_details(const run *ours, const char *scenes, details *d, details_text *text)
 {
-    static const char letter[] = "-ABCDF";
+    static const char letter[] = "-ABCDEF";
     enum { ROWS = sizeof text->row / sizeof *text->row, ROOM = sizeof *text->row };
     double steps = (double)samples_count(&ours->us);
     if (text->rows == ROWS || steps == 0) {
@@ -540,8 +540,8 @@ static void bench_steps(int names, char **name, double budget_us)
         bench_model(model, true, budget_us, &text);
     }
     puts("");
-    line(
-        "model|scene|method|pull/us|solve/us|push/us|rest/us|Newton|factor|none|A|B|C|D|F|mallocs");
+    line("model|scene|method|pull/us|solve/us|push/us|rest/"
+         "us|Newton|factor|none|A|B|C|D|E|F|mallocs");
     for (int i = 0; i < text.rows; i++) {
         line("%s", text.row[i]);
     }

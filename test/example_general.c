@@ -1,7 +1,7 @@
 // The general solver without ODE: a pizza saver, that is a table with three legs, is twisted by a
 // moment. Below 5 N m its friction holds it, above it turns.
 //
-//     cc general.c $(pkg-config --cflags --libs sprag_general)
+//     cc example_general.c $(pkg-config --cflags --libs sprag_general) -lm
 #include <math.h>
 #include <sprag/general.h>
 #include <stdio.h>
