@@ -79,6 +79,7 @@ struct world_state {
     int number; // 1 for the first world that the process stepped, and so on; names it in reports
     settings settings;
     sprag_scratch scratch;
+    bool warned;        // of an explicit stiffness
     ode_memory *memory; // contact forces of the last step
     sprag_world_statistics statistics;
     UT_hash_handle hh;

@@ -143,6 +143,18 @@ static void warn_of_surface(world_state *w, const ode_problem *pulled)
     w->statistics.odd_surfaces += pulled->odd_surfaces;
 }
 
+static void warn_of_stiffness(world_state *w, const ode_island *island, double stiff_step)
+{
+    if (stiff_step > 1 && !w->warned) {
+        w->warned = true;
+        report_once(
+            "sprag: world %d, at %g s: stribeck.scheme=one-way takes stiffness at the start "
+            "of the step, and gains energy at steps as long as this one (step^2 k / m = %g "
+            "in the island of body %p); shorter steps, less stiffness or two-way.",
+            w->number, w->statistics.time, stiff_step, (void *)island->body[0]);
+    }
+}
+
 // An island without joints is one body.
 static void step_free(world_state *w, const ode_island *island, dReal step)
 {
@@ -190,6 +202,7 @@ static bool step_island(world_state *w, const ode_island *island, dReal step, st
         result =
             sprag_stribeck_solve(&pulled.problem, &options, &w->scratch, &pulled.solution, &stats);
     }
+    warn_of_stiffness(w, island, stats.stiff_step);
     double solve_end = now_us();
     s->solve_us += solve_end - pull_end;
     count_island(s, &pulled, &stats);

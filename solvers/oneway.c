@@ -7,8 +7,8 @@ static bool is_bounded_by_normal(const sprag_cone *cone)
     return !cone->force && !isinf(cone->coefficient);
 }
 
-// Explicit forces. Returns whether these are all.
-static bool give_by_stiffness(sprag_system *system)
+// Explicit forces. Returns whether these are all. *stiff_step: the largest step^2 stiffness / mass.
+static bool give_by_stiffness(sprag_system *system, double *stiff_step)
 {
     bool all = true;
     sprag_system_place(system, system->start);
@@ -18,6 +18,8 @@ static bool give_by_stiffness(sprag_system *system)
             double damping = fmax(0, 1 - point->dissipation * system->slip[i][SPRAG_NORMAL]);
             point->law = SPRAG_GIVEN;
             point->given = system->step * point->stiffness * damping * fmax(0, point->penetration);
+            double ratio = system->step * system->step * point->stiffness * point->inverse_mass;
+            *stiff_step = fmax(*stiff_step, ratio);
         }
         all &= point->law == SPRAG_GIVEN;
     }
@@ -81,7 +83,7 @@ sprag_result sprag_oneway_run(sprag_phases *w)
     for (int c = 0; c < system->cones; c++) {
         mu[c] = system->cone[c].coefficient;
     }
-    bool known = give_by_stiffness(system);
+    bool known = give_by_stiffness(system, &w->stats.stiff_step);
     system->convex = true;
     sprag_result result = known ? SPRAG_OK : solve_without_friction(w, mu);
     if (result != SPRAG_OK) {

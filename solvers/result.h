@@ -46,6 +46,8 @@ typedef struct sprag_stats {
     double stiction_least;
     double stiffness[2]; // N/m, effective, of the contacts' normals: least, most; 0: no contact
     double damping[2];   // N s/m, likewise
+    double stiff_step;   // one-way: largest step^2 stiffness / mass; an explicit force gains energy
+                         // above 1 or so
 } sprag_stats;
 
 SPRAG_END_C

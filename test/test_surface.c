@@ -757,6 +757,26 @@ START_TEST(one_way_stiffness_is_explicit)
 }
 END_TEST
 
+// Where that is unstable it is said, once.
+START_TEST(one_way_stiffness_too_stiff_is_said_once)
+{
+    for (int i = 0; i < 2; i++) {
+        rig r = open_rig(schemes[i], dContactApprox1);
+        sprag_surface_set_stiffness(&r.surface, 1e6); // step^2 k / m = 50
+        add_ball(&r, 2, radius, -1e-3);
+        messages = 0;
+        dSetMessageHandler(listen);
+        step_rig(&r);
+        dBodySetPosition(r.body[0], 0, 0, radius - 1e-3);
+        step_rig(&r);
+        dSetMessageHandler(NULL);
+        ck_assert_int_eq(messages, i);
+        ck_assert(i == 0 || strstr(said[0], "one-way"));
+        close_rig(&r);
+    }
+}
+END_TEST
+
 // ---- all of it
 
 // A heap, in units of mass and length: what is measured in them, parameters too, is multiplied.
@@ -883,6 +903,7 @@ int main(void)
         {schemes_agree_on_a_sliding_box, 1},
         {one_way_misses_what_friction_does_to_its_bound, 2},
         {one_way_stiffness_is_explicit, 1},
+        {one_way_stiffness_too_stiff_is_said_once, 1},
         {units_are_arbitrary, 2 * COUNT(units)},
         {slopes_hold_for_a_minute, COUNT(slopes)},
     };
