@@ -5,8 +5,8 @@
 #ifndef SPRAG_ESS_RUN_H
 #define SPRAG_ESS_RUN_H
 
-#include "solvers/corner.h"
-#include "solvers/guards.h"
+#include "solvers/ess_corner.h"
+#include "solvers/ess_guards.h"
 
 enum { SPRAG_ESS_GROUP = 128, SPRAG_ESS_SAMPLES = 8 };
 

@@ -1,4 +1,4 @@
-#include "solvers/guards.h"
+#include "solvers/ess_guards.h"
 
 #include <float.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 // with all fields and rows at rho: an offset flows through the piecewise constant field f_A(rho),
 // minus the nominal motion (Council, Revzen, Burden: J. Comput. Nonlinear Dyn. 17, 2022). One guard
 // gives the saltation matrix I + (f+ - f-) Dh / (Dh f-).
-#include "solvers/corner.h"
+#include "solvers/ess_corner.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef SPRAG_CORNER_H
 #define SPRAG_CORNER_H
 
-#include "solvers/guards.h"
+#include "solvers/ess_guards.h"
 
 typedef struct sprag_corner {
     sprag_guards *of; // for rows
