@@ -9,8 +9,8 @@
 
 #include "solvers/linalg.h"
 
-// Entries that are looked at for one contact. Pairs of more, of meshes mostly, would cost the square
-// of their number: they start anew.
+// Entries that are looked at for one contact. Pairs of more, of meshes mostly, would cost the
+// square of their number: they start anew.
 enum { NEAREST_OF = 64 };
 
 typedef struct remembered {
@@ -155,6 +155,7 @@ void sprag_ode_remember_contact(ode_memory *memory, dJointID joint, const sprag_
         double sign = pair_of_contact(joint, contact, e->pair);
         memcpy(e->position, sprag_ode_contact_of(joint)->geom.pos, sizeof e->position);
         e->nearest = dInfinity;
+        e->heir = NULL;
         memset(e->force, 0, sizeof e->force);
         for (int k = 0; k < 3; k++) {
             add_scaled(e->force, sign * force[k], contact->frame[k], 3);

@@ -542,12 +542,7 @@ static double scale_of(const sweeps *w)
         system->residual[i] = w->x[i] - system->free[i];
     }
     system->space->momentum(system, system->residual, system->work);
-    double sum = 0;
-    for (int i = 0; i < system->size; i++) {
-        double given = system->weight[i] * system->work[i];
-        sum += given * given;
-    }
-    return fmax(fmax(system->momentum, sqrt(sum)), DBL_MIN);
+    return fmax(fmax(system->momentum, sprag_system_weighed(system, system->work)), DBL_MIN);
 }
 
 sprag_result sprag_sweeps_run(sprag_system *system, const sprag_sweep_limits *limits,

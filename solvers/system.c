@@ -32,8 +32,7 @@ sprag_result sprag_system_take(sprag_system *system, sprag_scratch *scratch)
     return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
 }
 
-// |D x|
-static double weighed(const sprag_system *system, const double *x)
+double sprag_system_weighed(const sprag_system *system, const double *x)
 {
     double sum = 0;
     for (int i = 0; i < system->size; i++) {
@@ -50,11 +49,12 @@ void sprag_system_weigh(sprag_system *system, const double *mass_diagonal, const
         system->residual[i] = system->free[i] - (before ? before[i] : 0);
     }
     system->space->momentum(system, system->residual, system->work);
-    double change = weighed(system, system->work);
+    double change = sprag_system_weighed(system, system->work);
     if (before) {
         system->space->momentum(system, system->free, system->work);
     }
-    system->momentum = fmax(change, 1e-6 * weighed(system, system->work)); // room for rounding
+    system->momentum =
+        fmax(change, 1e-6 * sprag_system_weighed(system, system->work)); // room for rounding
 }
 
 // ---- evaluation
@@ -104,7 +104,7 @@ double sprag_system_residual(sprag_system *system, const double *v, double stict
     }
     double *r = system->residual, *change = system->work;
     system->space->gather(system, r);
-    double scale = fmax(system->momentum, weighed(system, r));
+    double scale = fmax(system->momentum, sprag_system_weighed(system, r));
     for (int i = 0; i < system->size; i++) {
         change[i] = v[i] - system->free[i];
     }
@@ -114,7 +114,7 @@ double sprag_system_residual(sprag_system *system, const double *v, double stict
     }
     // Opposed rows may carry any load; what they balance to has the rounding of that.
     scale = fmax(fmax(scale, 1e-8 * gross_impulse(system)), DBL_MIN);
-    return isfinite(scale) ? weighed(system, r) / scale : INFINITY;
+    return isfinite(scale) ? sprag_system_weighed(system, r) / scale : INFINITY;
 }
 
 // ---- matrix

@@ -124,6 +124,9 @@ struct sprag_system {
 // All arrays, for the sizes and counts that *system has. The space fills in the rest.
 sprag_result sprag_system_take(sprag_system *system, sprag_scratch *scratch);
 
+// |D x|, D = diag(M)^-1/2
+double sprag_system_weighed(const sprag_system *system, const double *x);
+
 // weight and momentum, when free and the mass diagonal are known. before: the velocity that
 // momentum changes are measured from, so that convergence is judged alike in every frame of
 // reference; NULL: rest.

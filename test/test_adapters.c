@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "test/start.h"
 #include "test/suite.h"
 #include "test/worlds.h"
 
@@ -1284,13 +1285,6 @@ START_TEST(the_running_ode_is_the_known_one)
     ck_assert_ptr_null(sprag_ode_unsupported());
 }
 END_TEST
-
-static void quiet(int number, const char *format, va_list arguments)
-{
-    (void)number;
-    (void)format;
-    (void)arguments;
-}
 
 static void setup(void)
 {

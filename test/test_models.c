@@ -9,6 +9,7 @@
 
 #include "models/models.h"
 #include "plugin/plugin.h"
+#include "test/start.h"
 #include "test/suite.h"
 
 enum { STEPS_ALL = 100000, STEPS_SLOW = 60, STEPS_TWICE = 300, LARGE = 50 };
@@ -332,19 +333,9 @@ START_TEST(finds_no_other_names)
 }
 END_TEST
 
-static void quiet(int number, const char *format, va_list arguments)
-{
-    (void)number;
-    (void)format;
-    (void)arguments;
-}
-
 static void setup(void)
 {
-    unsetenv("SPRAG_OPTIONS");
-    unsetenv("SPRAG_STATS");
-    dInitODE2(0);
-    dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
+    start_ode();
     dSetMessageHandler(quiet); // stock: "LCP internal error, s <= 0"
 }
 

@@ -14,6 +14,7 @@
 
 #include "models/models.h"
 #include "plugin/plugin.h"
+#include "test/start.h"
 #include "test/suite.h"
 #include "test/worlds.h"
 
@@ -1429,19 +1430,9 @@ START_TEST(a_settled_scene_allocates_nothing)
 }
 END_TEST
 
-static void quiet(int number, const char *format, va_list arguments)
-{
-    (void)number;
-    (void)format;
-    (void)arguments;
-}
-
 static void setup(void)
 {
-    unsetenv("SPRAG_OPTIONS");
-    unsetenv("SPRAG_STATS");
-    dInitODE2(0);
-    dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
+    start_ode();
     dSetMessageHandler(quiet);
     void *ode = dlopen("libode.so.8", RTLD_NOW | RTLD_NOLOAD);
     stock_step = (step_fn *)(intptr_t)dlsym(ode, "dWorldStep");

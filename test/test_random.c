@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "plugin/sprag.h"
+#include "test/start.h"
 #include "test/suite.h"
 #include "test/worlds.h"
 
@@ -633,10 +634,7 @@ END_TEST
 
 static void setup(void)
 {
-    unsetenv("SPRAG_OPTIONS");
-    unsetenv("SPRAG_STATS");
-    dInitODE2(0);
-    dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
+    start_ode();
 }
 
 static void teardown(void)

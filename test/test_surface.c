@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "plugin/sprag.h"
+#include "test/start.h"
 #include "test/suite.h"
 #include "test/worlds.h"
 
@@ -855,19 +856,9 @@ START_TEST(slopes_hold_for_a_minute)
 }
 END_TEST
 
-static void quiet(int number, const char *format, va_list arguments)
-{
-    (void)number;
-    (void)format;
-    (void)arguments;
-}
-
 static void setup(void)
 {
-    unsetenv("SPRAG_OPTIONS");
-    unsetenv("SPRAG_STATS");
-    dInitODE2(0);
-    dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
+    start_ode();
     dSetMessageHandler(quiet); // stock: "LCP internal error, s <= 0"
 }
 
