@@ -1,0 +1,135 @@
+// Conservative advancement: a frame (one step of the caller) of a group of bodies, in sub-steps
+// that end before anything changes that the sub-step was solved for. Each sub-step: the contacts
+// that are closed and the joint rows give the velocity at its end (stribeck.h, hardly yielding);
+// a certificate (certify.h) tells how long moving on at that velocity keeps every pair apart; no
+// body moves farther than that. Whatever the contact solve returns, nothing interpenetrates.
+//
+// Drumwright: True Rigidity: Interpenetration-free Multi-Body Simulation with Polytopic Contact.
+#ifndef SPRAG_ADVANCE_H
+#define SPRAG_ADVANCE_H
+
+#include "solvers/certify.h"
+#include "solvers/problem.h"
+#include "solvers/scratch.h"
+#include "solvers/stribeck.h"
+
+typedef struct sprag_mover {
+    double mass;        // kg; 0: keeps its velocity whatever pushes it (kinematic)
+    double inertia[9];  // kg m^2, about the centre of mass, in the axes of the body
+    sprag_pose pose;    // of the centre of mass
+    double velocity[6]; // m/s, rad/s, world axes
+    double force[6];    // N, N m, world axes, the same for the whole frame
+    bool gyroscopic;    // its angular momentum, not its angular velocity, stays without torque
+} sprag_mover;
+
+typedef struct sprag_collider {
+    int body; // of the movers, or SPRAG_STATIC
+    sprag_shape shape;
+    sprag_pose mount; // in the axes of the body; in the world if static
+} sprag_collider;
+
+// What a pair's contacts are made of; each of them is a sprag_contact with these.
+typedef struct sprag_surface {
+    sprag_friction slide, roll, spin;
+    double direction[3];  // first tangent, world axes; zero: any
+    double bounce;        // restitution, 0 to 1
+    double bounce_speed;  // m/s of approach, below which nothing bounces
+    double compliance;    // m/s per N, as sprag_contact's
+} sprag_surface;
+
+typedef enum sprag_pair_state {
+    SPRAG_PAIR_UNKNOWN,  // nobody has been asked: at the first touch `touch` is
+    SPRAG_PAIR_ACCEPTED, // has a surface
+    SPRAG_PAIR_DECLINED, // may overlap
+} sprag_pair_state;
+
+typedef struct sprag_advance_pair {
+    int collider[2];
+    sprag_gap_memory *memory; // NULL: none
+    sprag_pair_state state;
+    sprag_surface surface;
+    // of the last sub-step:
+    double gap;           // m, at least
+    bool closed;          // has contacts
+    bool overlaps;        // overlapped at the start of the frame; pushed out, never certified
+    double impulse[3];    // N s, of the frame so far, on the body of collider[0], world axes
+    int contacts;
+} sprag_advance_pair;
+
+typedef enum sprag_event_kind {
+    SPRAG_CONTACT_MADE,
+    SPRAG_CONTACT_LOST,
+    SPRAG_LIMIT_REACHED,
+    SPRAG_SLIP_BEGINS,
+    SPRAG_SLIP_ENDS,
+    SPRAG_STALLED,
+} sprag_event_kind;
+
+typedef struct sprag_event {
+    sprag_event_kind kind;
+    int pair;         // -1: none
+    double time;      // s, from the start of the frame
+    double point[3];  // m
+    double normal[3]; // unit, into the body of collider[0]
+    double speed;     // m/s, of approach along the normal, or of slip; rad/s or m/s of a limit
+} sprag_event;
+
+typedef struct sprag_advance_calls {
+    void *data;
+    // A pair without a surface touches: fills in pair->surface and returns true, or declines.
+    bool (*touch)(void *data, int pair, double time);
+    // Joint rows, of bodies where they are now; *row is the caller's, until the next call. Returns
+    // how many, or -1: no memory. NULL: there are none.
+    int (*rows)(void *data, const sprag_mover *body, double step, const sprag_row **row);
+    // The earliest time (s, at most `horizon`) at which a joint meets a stop that it is not at.
+    // NULL: no joint has one.
+    double (*next_limit)(void *data, const sprag_motion *motion, double horizon);
+    void (*event)(void *data, const sprag_event *event); // NULL: nobody listens
+} sprag_advance_calls;
+
+typedef struct sprag_frame {
+    double step; // s
+    int bodies, colliders, pairs, contacts;
+    sprag_mover *body; // moved
+    const sprag_collider *collider;
+    sprag_advance_pair *pair;     // every two that may meet within the step
+    const sprag_contact *contact; // of what has no shape: as they are, all the frame
+    double (*contact_force)[6];   // of those, N, mean of the frame; NULL: not wanted
+    double *row_force; // N, N m, mean of the frame, as many as `rows` returns; NULL: not wanted
+} sprag_frame;
+
+typedef struct sprag_advance_options {
+    double epsilon;         // m: at most so far apart is closed; contacts keep half of it
+    double shortest;        // of the frame: no sub-step is planned shorter; what comes sooner is
+                            // made a contact beforehand
+    int substeps;           // of a frame that may end at events; the rest of it is one sub-step
+    double error;           // m: a sub-step and its two halves may differ by so much; 0: not asked
+    bool checks;            // least separation of all pairs, three times in a sub-step
+    sprag_stribeck_options solver;
+} sprag_advance_options;
+
+sprag_advance_options sprag_advance_defaults(void);
+
+typedef struct sprag_advance_stats { // add up over frames
+    long frames, substeps;
+    long limited;        // sub-steps that an event ended
+    long changes;        // sub-steps after which the number of contacts was another
+    long events[SPRAG_STALLED + 1];
+    double least_step, mean_step; // s
+    double least_gap;    // m, certified pairs, at the start of sub-steps and, with checks, within
+    double largest_gap;  // m, of a pair with contacts
+    double stalled;      // s
+    long overlaps;       // pairs that overlapped at the start of a frame
+    long solves, failed; // of contacts; failed: bodies went on without impulses, as far as certain
+    double energy_gain;  // J, that a solve without restitution, motors and given contacts added, most
+    double error;        // m, largest of halving
+    sprag_stats solve;   // of the last
+} sprag_advance_stats;
+
+// Moves the bodies through the frame. SPRAG_OK, SPRAG_BAD_PROBLEM, SPRAG_NO_MEMORY; then the bodies
+// are where they were.
+sprag_result sprag_advance(sprag_frame *frame, const sprag_advance_options *options,
+                           const sprag_advance_calls *calls, sprag_scratch *scratch,
+                           sprag_advance_stats *stats);
+
+#endif
