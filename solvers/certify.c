@@ -78,7 +78,8 @@ static double reach_of(const sprag_side *side)
         for (int i = 0; i < shape->polytope->vertices; i++) {
             double r[3] = {side->origin[0], side->origin[1], side->origin[2]};
             add_scaled(r, 1, shape->polytope->vertex[i], 3);
-            most = fmax(most, dot3(r, r));
+            double square = dot3(r, r);
+            most = square > most ? square : most;
         }
         return sqrt(most);
     case SPRAG_SPHERE:
@@ -283,12 +284,18 @@ static bool first_look(sprag_approach *a, sprag_plane *plane, double longest)
     return plane->time >= a->horizon;
 }
 
+// Of two that end together, that of the edges tells better where.
+static double merit(const sprag_plane *plane)
+{
+    return plane->crossing ? plane->time * (1 + 1e-6) : plane->time;
+}
+
 static void sort_by_time(sprag_plane *plane[], int count)
 {
     for (int i = 1; i < count; i++) {
         sprag_plane *p = plane[i];
         int at = i;
-        for (; at > 0 && plane[at - 1]->time < p->time; at--) {
+        for (; at > 0 && merit(plane[at - 1]) < merit(p); at--) {
             plane[at] = plane[at - 1];
         }
         plane[at] = p;
@@ -431,7 +438,7 @@ double sprag_plane_height(const sprag_approach *a, const sprag_plane *plane, dou
 static double lowest_height(const sprag_approach *a, const sprag_plane *plane, double from,
                             double to)
 {
-    enum { SAMPLES = 16 };
+    enum { SAMPLES = 8 };
     double h[SAMPLES + 1], least = INFINITY, step = (to - from) / SAMPLES;
     int at = 0;
     for (int i = 0; i <= SAMPLES; i++) {

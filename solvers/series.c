@@ -141,33 +141,45 @@ static void split(const double b[DEGREE + 1], double x, double left[DEGREE + 1],
     }
 }
 
-// Where the convex hull of the control points goes below 0 first: the curve does not before.
-static double hull_crosses(const double b[DEGREE + 1])
+// Where the convex hull of the control points goes below 0 first, and where last: the curve is
+// positive up to the one, and negative from the other on if it ends so.
+static void hull_crosses(const double b[DEGREE + 1], double *first, double *last)
 {
-    double first = 1;
+    *first = 1;
+    *last = 0;
     for (int i = 0; i < DEGREE; i++) {
         for (int j = i + 1; j <= DEGREE && b[i] >= 0; j++) {
             if (b[j] < 0) {
-                first = fmin(first, (i + (j - i) * (b[i] / (b[i] - b[j]))) / DEGREE);
+                double x = (i + (j - i) * (b[i] / (b[i] - b[j]))) / DEGREE;
+                *first = x < *first ? x : *first;
+                *last = x > *last ? x : *last;
             }
         }
     }
-    return first;
 }
 
 static double positive(const double b[DEGREE + 1], double from, double to, int depth)
 {
     static const double finest = 1e-15;
-    double least = b[0], left[DEGREE + 1], right[DEGREE + 1];
+    double least = b[0], x, last, left[DEGREE + 1], right[DEGREE + 1];
     for (int i = 1; i <= DEGREE; i++) {
-        least = fmin(least, b[i]);
+        least = b[i] < least ? b[i] : least;
     }
     if (least >= 0) {
         return to;
     }
-    double x = hull_crosses(b), reached = from + x * (to - from);
-    if (!(b[0] > 0) || depth == 0 || to - from < finest) {
+    hull_crosses(b, &x, &last);
+    double reached = from + x * (to - from);
+    if (!(b[0] > 0) || depth == 0 || to - from < finest + 1e-13 * from) {
         return b[0] > 0 ? reached : from;
+    }
+    if (b[DEGREE] < 0 && last - x < 0.5) { // the first zero is between
+        split(b, x, left, right);
+        if (last < 1) {
+            split(right, (last - x) / (1 - x), left, right);
+            memcpy(right, left, sizeof left);
+        }
+        return positive(right, reached, from + last * (to - from), depth - 1);
     }
     if (x > 0.5) {
         split(b, x, left, right);
