@@ -46,6 +46,10 @@ void sprag_side_vertex(const sprag_side *side, int vertex, double r[3])
 {
     static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     sprag_core core = {side->shape, identity, {side->origin[0], side->origin[1], side->origin[2]}};
+    if (vertex == SPRAG_NO_VERTEX) {
+        memcpy(r, side->origin, sizeof side->origin);
+        return;
+    }
     sprag_core_vertex(&core, vertex, r);
 }
 

@@ -47,7 +47,7 @@ void sprag_turned(const double w[3], double t, const double a[3], double out[3])
 // Where both are at `begin`.
 void sprag_approach_at(sprag_approach *a, double begin, double length);
 
-// r of a vertex of the core, in the axes of the shape.
+// r of a vertex of the core, in the axes of the shape; SPRAG_NO_VERTEX: of its middle.
 void sprag_side_vertex(const sprag_side *side, int vertex, double r[3]);
 
 // The farthest r of the core along a direction (axes of the shape); which vertex.

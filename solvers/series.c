@@ -3,28 +3,38 @@
 
 void sprag_turning_set(const double of[3], const double seen_from[3], sprag_turning *turning)
 {
-    double length[SPRAG_TERMS];
+    memcpy(turning->of, of, sizeof turning->of);
     subtract3(of, seen_from, turning->rate[0]);
-    length[0] = norm3(turning->rate[0]);
-    turning->still = length[0] == 0;
-    if (turning->still) {
-        return;
-    }
-    for (int k = 1; k < SPRAG_TERMS; k++) {
+    turning->length[0] = norm3(turning->rate[0]);
+    turning->still = turning->length[0] == 0;
+    for (int k = 1; k < SPRAG_TERMS && !turning->still; k++) {
         cross3(turning->rate[k - 1], seen_from, turning->rate[k]);
         for (int i = 0; i < 3; i++) {
             turning->rate[k][i] /= k;
         }
-        length[k] = norm3(turning->rate[k]);
+        turning->length[k] = norm3(turning->rate[k]);
     }
-    turning->bound[0] = 1;
-    for (int k = 0; k < SPRAG_TERMS; k++) {
+}
+
+// Of the coefficient after the last, at any time. The first is |O x a(t)|, of which a(t) x w_a keeps
+// its length: nearly nothing if both turn about a.
+static double rest_of(const sprag_turning *turning, const double a[3])
+{
+    double bound[SPRAG_TERMS + 1] = {norm3(a)}, across[3];
+    const double *length = turning->length;
+    cross3(turning->of, a, across);
+    double first = length[0] * norm3(across);
+    cross3(turning->rate[0], a, across);
+    first += norm3(across);
+    bound[1] = fmin(first, length[0] * bound[0]);
+    for (int k = 1; k < SPRAG_TERMS; k++) {
         double sum = 0;
         for (int j = 0; j <= k; j++) {
-            sum += length[j] * turning->bound[k - j];
+            sum += length[j] * bound[k - j];
         }
-        turning->bound[k + 1] = sum / (k + 1);
+        bound[k + 1] = sum / (k + 1);
     }
+    return bound[SPRAG_TERMS];
 }
 
 void sprag_turning_apply(const sprag_turning *turning, const double a[3], sprag_series3 *m)
@@ -37,11 +47,13 @@ void sprag_turning_apply(const sprag_turning *turning, const double a[3], sprag_
     for (int k = 0; k + 1 < SPRAG_TERMS; k++) {
         for (int j = 0; j <= k; j++) {
             double part[3];
-            cross3(turning->rate[j], m->c[k - j], part);
-            add_scaled(m->c[k + 1], 1.0 / (k + 1), part, 3);
+            if (turning->length[j] > 0) {
+                cross3(turning->rate[j], m->c[k - j], part);
+                add_scaled(m->c[k + 1], 1.0 / (k + 1), part, 3);
+            }
         }
     }
-    m->rest = norm3(a) * turning->bound[SPRAG_TERMS];
+    m->rest = rest_of(turning, a);
 }
 
 // y^(k) = W^k (d + u v) + k W^(k-1) v with W = -w x
