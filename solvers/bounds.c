@@ -120,7 +120,8 @@ double sprag_bound_link(const sprag_bound_chain *chain, const double normal[3])
 double sprag_bound_links_apart(double distance, const double normal[3],
                                const sprag_bound_chain chain[2])
 {
-    return over(distance, sprag_bound_link(&chain[0], normal) + sprag_bound_link(&chain[1], normal));
+    return over(distance,
+                sprag_bound_link(&chain[0], normal) + sprag_bound_link(&chain[1], normal));
 }
 
 double sprag_bound_link_vertex(double height, double lever, const double normal[3],

@@ -32,16 +32,16 @@ typedef struct sprag_bound_plane {
     double offset;    // m
     int vertices[2];
     const double (*vertex[2])[3]; // m, world
-    double touching; // m: nearer ones are on the plane
+    double touching;              // m: nearer ones are on the plane
 } sprag_bound_plane;
 
 // (8) the least of (7) over all vertices that are not on the plane. INFINITY: there are none.
 double sprag_bound_touching(const sprag_bound_plane *plane, const double spin[2][3]);
 
-// The pair's part of r(q, v), Figure 6: apart, (4); touching, with all vertices on the plane at rest
-// along its normal, (8); else the shortest step.
+// The pair's part of r(q, v), Figure 6: apart, (4); touching, with all vertices on the plane at
+// rest along its normal, (8); else the shortest step.
 typedef struct sprag_bound_pair {
-    double distance; // m
+    double distance;         // m
     sprag_bound_plane plane; // of which `touching` decides whether they touch
     double centre[2][3];     // m, of mass
     double velocity[2][6];   // m/s, rad/s
@@ -76,10 +76,10 @@ typedef struct sprag_bound_chain {
                         // the paper may be read, the way between is missed
 } sprag_bound_chain;
 
-// (11) |v.n| + |w| gamma_1 + sum of kappa_j               m per s, along n, of any point of the link
-// (12) kappa_j = rate_j (slides), rate_j gamma_j (turns)
-// (13) gamma_j = sum over k from j to the last but one of d_k, + 2 radius
-// (14) d_k = |q_k| + rate_k + length_k (slides), length_k (turns)
+// (11) |v.n| + |w| gamma_1 + sum of kappa_j               m per s, along n, of any point of the
+// link (12) kappa_j = rate_j (slides), rate_j gamma_j (turns) (13) gamma_j = sum over k from j to
+// the last but one of d_k, + 2 radius (14) d_k = |q_k| + rate_k + length_k (slides), length_k
+// (turns)
 //
 // A last joint that slides adds |q| + rate to gamma, which the paper's sum leaves out: without it
 // the bound is broken by a link that a turning joint swings while it slides out.
@@ -87,7 +87,8 @@ typedef struct sprag_bound_chain {
 // Good for a second; in less time sliding joints get less far, in more farther.
 double sprag_bound_link(const sprag_bound_chain *chain, const double normal[3]);
 
-// (4) with (11) for either body; a free body is a chain without joints whose radius is half its own.
+// (4) with (11) for either body; a free body is a chain without joints whose radius is half its
+// own.
 double sprag_bound_links_apart(double distance, const double normal[3],
                                const sprag_bound_chain chain[2]);
 

@@ -255,10 +255,15 @@ static double follow(sprag_approach *a, sprag_plane *plane, double begin, double
     return plane->crossing ? sprag_crossing_follow(a, plane) : sprag_plane_follow(a, plane);
 }
 
+static bool has_rim(const sprag_approach *a)
+{
+    return a->side[0].shape->kind == SPRAG_CYLINDER || a->side[1].shape->kind == SPRAG_CYLINDER;
+}
+
 // An expansion's own rest ends it early: then there is more to be had from where it ends.
 static void follow_on(sprag_approach *a, sprag_plane *plane, double longest)
 {
-    bool rims = a->side[0].shape->kind == SPRAG_CYLINDER || a->side[1].shape->kind == SPRAG_CYLINDER;
+    bool rims = has_rim(a);
     double try = longest;
     for (int i = 0; i < EXPANSIONS && plane->time < a->horizon; i++) {
         double left = a->horizon - plane->time, length = fmin(fmin(left, longest), try);
@@ -332,7 +337,7 @@ static bool best_plane(sprag_approach *a, const double normal[3], sprag_plane *b
     }
     sort_by_time(order, count);
     int deeper = count < DEEPER ? count : DEEPER;
-    for (int i = 0; i < deeper && order[i]->time > 0; i++) {
+    for (int i = 0; i < deeper && (order[i]->time > 0 || has_rim(a)); i++) {
         follow_on(a, order[i], longest);
         if (order[i]->time >= a->horizon) {
             *best = *order[i];
@@ -486,8 +491,8 @@ static double sum_of(const sprag_carried *carried)
     }
     for (int i = 0; carried->motion && i < 9; i++) {
         const sprag_motion *m = carried->motion;
-        sum += m->pose.rotation[i] + (i < 3 ? m->pose.position[i] : 0) +
-               (i < 6 ? m->velocity[i] : 0);
+        sum +=
+            m->pose.rotation[i] + (i < 3 ? m->pose.position[i] : 0) + (i < 6 ? m->velocity[i] : 0);
     }
     return sum;
 }

@@ -16,8 +16,8 @@ void sprag_turning_set(const double of[3], const double seen_from[3], sprag_turn
     }
 }
 
-// Of the coefficient after the last, at any time. The first is |O x a(t)|, of which a(t) x w_a keeps
-// its length: nearly nothing if both turn about a.
+// Of the coefficient after the last, at any time. The first is |O x a(t)|, of which a(t) x w_a
+// keeps its length: nearly nothing if both turn about a.
 static double rest_of(const sprag_turning *turning, const double a[3])
 {
     double bound[SPRAG_TERMS + 1] = {norm3(a)}, across[3];

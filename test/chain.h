@@ -20,7 +20,8 @@ static inline void chain_make(chance *c, chain_tree *tree)
 {
     for (int j = 0; j < CHAIN_JOINTS; j++) {
         sprag_bound_joint *joint = &tree->joint[j];
-        tree->parent[j] = (int)(chance_fraction(c) * 3) ? j - 1 : (int)((j + 1) * chance_fraction(c)) - 1;
+        tree->parent[j] =
+            (int)(chance_fraction(c) * 3) ? j - 1 : (int)((j + 1) * chance_fraction(c)) - 1;
         joint->kind = chance_fraction(c) < 0.4 ? SPRAG_BOUND_SLIDES : SPRAG_BOUND_TURNS;
         joint->position = joint->kind == SPRAG_BOUND_SLIDES ? chance_between(c, -1, 1) : 0;
         joint->rate = chance_power(c, -2, 0.7) * (chance_fraction(c) < 0.5 ? -1 : 1);

@@ -184,8 +184,8 @@ static void random_shape(sprag_shape *shape)
 
 static void move_apart(pair *p, double by, const double normal[3])
 {
-    double *position = p->carried[0].motion ? p->motion[0].pose.position
-                                            : p->carried[0].mount.position;
+    double *position =
+        p->carried[0].motion ? p->motion[0].pose.position : p->carried[0].mount.position;
     add_scaled(position, by, normal, 3);
 }
 
@@ -752,8 +752,8 @@ START_TEST(links_keep_to_equations_11_to_14)
 }
 END_TEST
 
-// A cube that pivots about the corner it stands on, which is at rest: by Equations 7 and 8 a step is
-// safe in which that corner goes below the plane. The certificate ends before.
+// A cube that pivots about the corner it stands on, which is at rest: by Equations 7 and 8 a step
+// is safe in which that corner goes below the plane. The certificate ends before.
 START_TEST(pivoting_breaks_equations_7_and_8)
 {
     double deepest = 0;
