@@ -35,6 +35,7 @@ typedef struct sprag_surface {
     double bounce;        // restitution, 0 to 1
     double bounce_speed;  // m/s of approach, below which nothing bounces
     double compliance;    // m/s per N, as sprag_contact's
+    double velocity_normal; // m/s, of separation, that the contact drives to (ODE's motionN)
 } sprag_surface;
 
 typedef enum sprag_pair_state {
