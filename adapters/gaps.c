@@ -42,6 +42,8 @@ typedef struct finder {
     int call;            // of the pair that is being added
     bool turned;
     bool failed;
+    bool narrow;    // only what is near `only`
+    double only[6]; // m
 } finder;
 
 static void set_side(ode_side *side, const ode_geom *geom, dGeomID id)
@@ -107,6 +109,37 @@ static item *item_of(finder *f, dGeomID id)
     return &f->item[f->items++];
 }
 
+static void bounds_of(dGeomID id, double bounds[6])
+{
+    dReal box[6]; // lo and hi of x, y, z
+    dGeomGetAABB(id, box);
+    for (int k = 0; k < 3; k++) {
+        bounds[k] = box[2 * k];
+        bounds[k + 3] = box[2 * k + 1];
+    }
+}
+
+static bool is_near(const finder *f, dGeomID id)
+{
+    double bounds[6];
+    bounds_of(id, bounds);
+    return sprag_boxes_overlap(bounds, f->only);
+}
+
+// Nothing moves, and one geom is asked about alone: most of a large space need not be looked at.
+static void look_around(finder *f, const ode_collision *call, double margin)
+{
+    dGeomID alone = dGeomIsSpace(call->a) ? call->b : call->a;
+    f->narrow = alone && !dGeomIsSpace(alone) && dGeomIsEnabled(alone);
+    if (f->narrow) {
+        bounds_of(alone, f->only);
+        for (int k = 0; k < 3; k++) {
+            f->only[k] -= margin;
+            f->only[k + 3] += margin;
+        }
+    }
+}
+
 static void add_members(finder *f, dGeomID id, member as)
 {
     if (!dGeomIsEnabled(id)) {
@@ -116,6 +149,9 @@ static void add_members(finder *f, dGeomID id, member as)
         for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
             add_members(f, dSpaceGetGeom((dSpaceID)id, i), as);
         }
+        return;
+    }
+    if (f->narrow && !is_near(f, id)) {
         return;
     }
     item *of = item_of(f, id);
@@ -369,6 +405,9 @@ sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *c
 {
     *pairs = (ode_pairs){0};
     finder f = {geometry, calls, motion, data, scratch, pairs, .item = NULL};
+    if (count == 1 && !motion) {
+        look_around(&f, calls, margin);
+    }
     if (!flatten(&f, count)) {
         return SPRAG_NO_MEMORY;
     }

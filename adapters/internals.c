@@ -122,13 +122,14 @@ int sprag_ode_collide(dGeomID a, dGeomID b, int flags, dContactGeom *contact, in
     return real_collide()(a, b, flags, contact, skip);
 }
 
-void sprag_ode_space_collide(dGeomID a, dGeomID b, void *data, dNearCallback *callback)
+void sprag_ode_space_collide(dSpaceID space, void *data, dNearCallback *callback)
 {
-    if (b) {
-        real_space_collide2()(a, b, data, callback);
-    } else {
-        real_space_collide()((dSpaceID)a, data, callback);
-    }
+    real_space_collide()(space, data, callback);
+}
+
+void sprag_ode_space_collide2(dGeomID a, dGeomID b, void *data, dNearCallback *callback)
+{
+    real_space_collide2()(a, b, data, callback);
 }
 
 void sprag_ode_geom_destroy(dGeomID geom)

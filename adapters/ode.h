@@ -51,7 +51,8 @@ bool sprag_ode_process_islands(dWorldID world, const ode_islands *islands, dReal
                                void *stepper, void *max_calls);
 
 int sprag_ode_collide(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip);
-void sprag_ode_space_collide(dGeomID a, dGeomID b, void *data, dNearCallback *callback); // b: NULL
+void sprag_ode_space_collide(dSpaceID space, void *data, dNearCallback *callback);
+void sprag_ode_space_collide2(dGeomID a, dGeomID b, void *data, dNearCallback *callback);
 void sprag_ode_geom_destroy(dGeomID geom);
 void sprag_ode_space_destroy(dSpaceID space);
 void sprag_ode_body_destroy(dBodyID body);

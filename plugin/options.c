@@ -454,3 +454,21 @@ const settings *settings_of_environment(void)
     }
     return &environment.settings;
 }
+
+static bool asks_for_collisions;
+
+static void look_for_method(void)
+{
+    char message[MESSAGE_MAX];
+    const char *string = secure_getenv("SPRAG_OPTIONS");
+    settings s = settings_defaults();
+    asks_for_collisions = (!string || settings_read(&s, string, message)) &&
+                          method_answers_collisions(s.method);
+}
+
+bool environment_collides(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, look_for_method);
+    return asks_for_collisions;
+}

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "plugin/plugin.h"
+#include "plugin/collide.h"
 
 _Static_assert((int)SPRAG_CONTACT_STIFFNESS == (int)ODE_SURFACE_STIFFNESS &&
                    (int)SPRAG_CONTACT_DISSIPATION == (int)ODE_SURFACE_DISSIPATION &&
@@ -19,10 +19,13 @@ _Static_assert((int)SPRAG_CONTACT_STIFFNESS == (int)ODE_SURFACE_STIFFNESS &&
 
 const method methods[] = {
     {"stribeck", "implicit Stribeck: compliant contact, true Coulomb cone, coupled solve", true,
-     false, STOCK_STEP},
-    {"ode", "the stock stepper that the program calls, untouched", false, false, STOCK_STEP},
-    {"ode-step", "stock dWorldStep, whatever the program calls", false, true, STOCK_STEP},
-    {"ode-quick", "stock dWorldQuickStep, whatever the program calls", false, true, STOCK_QUICK},
+     false, STOCK_STEP, false},
+    {"advance", "conservative advancement: certified sub-steps, nothing interpenetrates", true,
+     false, STOCK_STEP, .collides = true},
+    {"ode", "the stock stepper that the program calls, untouched", false, false, STOCK_STEP, false},
+    {"ode-step", "stock dWorldStep, whatever the program calls", false, true, STOCK_STEP, false},
+    {"ode-quick", "stock dWorldQuickStep, whatever the program calls", false, true, STOCK_QUICK,
+     false},
     {0},
 };
 
@@ -34,6 +37,11 @@ const method *method_find(const char *name, size_t length)
         }
     }
     return NULL;
+}
+
+bool method_answers_collisions(const method *method)
+{
+    return method->collides;
 }
 
 double now_us(void)
@@ -284,7 +292,7 @@ bool method_is_possible(void)
     return !missing;
 }
 
-int step_world(dWorldID id, dReal step, stock called)
+static int step_by_method(dWorldID id, dReal step, stock called)
 {
     ode_islands islands;
     world_state *w = id && step > 0 ? world_find_or_make(id) : NULL;
@@ -299,6 +307,17 @@ int step_world(dWorldID id, dReal step, stock called)
     }
     return sprag_ode_find_islands(id, step, called == STOCK_QUICK, &islands) &&
            step_islands(w, &islands, step, called);
+}
+
+int step_world(dWorldID id, dReal step, stock called, const void *frame)
+{
+    collide_step outer;
+    if (!collide_begin_step(&outer, frame)) {
+        return 0;
+    }
+    int done = step_by_method(id, step, called);
+    collide_end_step(&outer, id);
+    return done;
 }
 
 // ---- the public calls
@@ -316,7 +335,14 @@ int sprag_world_configure(dWorldID world, const char *options)
                             : "no memory");
         return 0;
     }
-    return settings_read(&w->settings, options, error);
+    if (!settings_read(&w->settings, options, error)) {
+        return 0;
+    }
+    if (!world_set_record(w)) {
+        snprintf(error, sizeof error, "sprag_world_configure: no memory");
+        return 0;
+    }
+    return 1;
 }
 
 const char *sprag_error(void)
@@ -326,7 +352,7 @@ const char *sprag_error(void)
 
 int sprag_world_step(dWorldID world, dReal step)
 {
-    return step_world(world, step, STOCK_STEP);
+    return step_world(world, step, STOCK_STEP, __builtin_frame_address(0));
 }
 
 int sprag_world_stats(dWorldID world, sprag_world_statistics *statistics)
