@@ -58,8 +58,7 @@ static double positive(double x)
 }
 
 static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
-                           const sprag_surface *read, dWorldID world, dReal step,
-                           double separating)
+                           const sprag_surface *read, dWorldID world, dReal step, double separating)
 {
     int mode = surface->mode;
     double erp = positive(mode & dContactSoftERP ? surface->soft_erp : dWorldGetERP(world));

@@ -97,9 +97,9 @@ sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *c
                                   ode_motion_fn *motion, void *data, double margin,
                                   sprag_scratch *scratch, ode_pairs *pairs);
 
-// The pairs of two geoms (one, unless there is a mesh) within `margin` of each other, whatever their
-// bits and bodies; side[0] is of `a`. No memories. SPRAG_BAD_PROBLEM: one of them has no shape of
-// ours, or ODE has no collider for the two.
+// The pairs of two geoms (one, unless there is a mesh) within `margin` of each other, whatever
+// their bits and bodies; side[0] is of `a`. No memories. SPRAG_BAD_PROBLEM: one of them has no
+// shape of ours, or ODE has no collider for the two.
 sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b, double margin,
                                     sprag_scratch *scratch, ode_pairs *pairs);
 

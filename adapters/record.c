@@ -266,9 +266,8 @@ static dGeomID child_of(dGeomID space, dGeomID id)
 // Of two spaces on different levels dSpaceCollide2 opens the higher one, and hands on the other.
 static bool is_opened(dGeomID id, dGeomID other)
 {
-    return dGeomIsSpace(id) &&
-           (!dGeomIsSpace(other) ||
-            dSpaceGetSublevel((dSpaceID)id) >= dSpaceGetSublevel((dSpaceID)other));
+    return dGeomIsSpace(id) && (!dGeomIsSpace(other) || dSpaceGetSublevel((dSpaceID)id) >=
+                                                            dSpaceGetSublevel((dSpaceID)other));
 }
 
 bool sprag_ode_given(const ode_collision *call, dGeomID first, dGeomID second, dGeomID given[2])

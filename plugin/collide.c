@@ -28,9 +28,9 @@ typedef struct doomed {
 typedef struct desk {
     ode_geometry *geometry;
     sprag_scratch scratch;
-    ode_set offered;     // to the calls that are under way: two geoms, number of the call
-    uintptr_t calls;     // numbers given out
-    int level;           // calls under way
+    ode_set offered;       // to the calls that are under way: two geoms, number of the call
+    uintptr_t calls;       // numbers given out
+    int level;             // calls under way
     const void *outermost; // frame of the first of them
     bool busy;           // geometry and scratch are in use: what a geom's own callback asks then is
                          // stock's
@@ -43,8 +43,8 @@ typedef struct desk {
 static _Thread_local desk *own_desk;
 
 static _Thread_local struct {
-    int in_stock;      // dCollide
-    const void *frame; // of the call of ours that steps; NULL: none
+    int in_stock;         // dCollide
+    const void *frame;    // of the call of ours that steps; NULL: none
     const ode_pair *pair; // that the program is being asked about
     const void *asked_at; // from this frame
 } now;
@@ -252,8 +252,8 @@ static void offer_close(const asking *as)
     int first = d->closes;
     d->busy = true;
     sprag_scratch_reset(&d->scratch);
-    if (sprag_ode_find_pairs(d->geometry, &as->call, 1, NULL, NULL, 2 * as->reach,
-                             &d->scratch, &pairs) == SPRAG_OK) {
+    if (sprag_ode_find_pairs(d->geometry, &as->call, 1, NULL, NULL, 2 * as->reach, &d->scratch,
+                             &pairs) == SPRAG_OK) {
         for (int i = 0; i < pairs.count; i++) {
             consider(as, &pairs.pair[i]);
         }
@@ -373,8 +373,8 @@ static int answer(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int sk
     }
     d->busy = true;
     sprag_scratch_reset(&d->scratch);
-    int count = sprag_ode_answer(d->geometry, &d->scratch, a, b, collide_reach(w), flags, contact,
-                                 skip);
+    int count =
+        sprag_ode_answer(d->geometry, &d->scratch, a, b, collide_reach(w), flags, contact, skip);
     d->busy = false;
     return count;
 }

@@ -94,8 +94,8 @@ SPRAG_API bool process_islands(
     void *max_calls) __asm__("_Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfodPFvPK30"
                              "dxStepperProcessingCallContextEPFjjjE");
 
-bool process_islands(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
-                     void *max_calls)
+static bool process(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
+                    void *max_calls)
 {
     world_state *w = depth ? NULL : world_find_or_make(world);
     stock called = sprag_ode_is_quick_stepper(stepper) ? STOCK_QUICK : STOCK_STEP;
@@ -108,12 +108,18 @@ bool process_islands(dWorldID world, const ode_islands *islands, dReal step, voi
     if (!w || !w->settings.method->ours || !method_is_possible()) {
         return sprag_ode_process_islands(world, islands, step, stepper, max_calls);
     }
+    return step_islands(w, islands, step, called);
+}
+
+bool process_islands(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
+                     void *max_calls)
+{
     collide_step outer;
     if (!collide_begin_step(&outer, __builtin_frame_address(0))) {
         return false;
     }
-    bool done = step_islands(w, islands, step, called);
-    collide_end_step(&outer, world);
+    bool done = process(world, islands, step, stepper, max_calls);
+    collide_end_step(&outer, depth ? NULL : world);
     return done;
 }
 #endif

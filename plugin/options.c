@@ -462,8 +462,8 @@ static void look_for_method(void)
     char message[MESSAGE_MAX];
     const char *string = secure_getenv("SPRAG_OPTIONS");
     settings s = settings_defaults();
-    asks_for_collisions = (!string || settings_read(&s, string, message)) &&
-                          method_answers_collisions(s.method);
+    asks_for_collisions =
+        (!string || settings_read(&s, string, message)) && method_answers_collisions(s.method);
 }
 
 bool environment_collides(void)

@@ -6,6 +6,7 @@
 #include <check.h>
 #include <dlfcn.h>
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -734,6 +735,45 @@ START_TEST(callbacks_may_be_left_by_a_jump)
 }
 END_TEST
 
+// Worlds in threads of their own, and one geom after the other that comes and goes.
+static void *collide_alone(void *data)
+{
+    long wrong = 0;
+    dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
+    scene *s = data;
+    dGeomID floor = add_floor(s->space);
+    for (int frame = 0; frame < 200; frame++) {
+        dGeomID box = add_box(s, s->space, 0, gap);
+        dBodyID body = dGeomGetBody(box);
+        collide(s);
+        wrong += s->calls != 1 || s->contacts != 4 || recorded(s) != 1 ||
+                 !sprag_ode_was_offered(record_of(s), box, floor) || !dWorldStep(s->world, 1e-9);
+        dJointGroupEmpty(s->group);
+        dGeomDestroy(box);
+        dBodyDestroy(body);
+    }
+    return (void *)wrong;
+}
+
+START_TEST(threads_do_not_meet)
+{
+    scene s[3];
+    pthread_t thread[3];
+    for (int i = 0; i < 3; i++) {
+        s[i] = open_scene("method=advance");
+    }
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, collide_alone, &s[i]), 0);
+    }
+    for (int i = 0; i < 3; i++) {
+        void *wrong;
+        pthread_join(thread[i], &wrong);
+        ck_assert_ptr_null(wrong);
+        close_scene(&s[i]);
+    }
+}
+END_TEST
+
 // ---- asking in mid-step
 
 static ode_geometry *geometry;
@@ -985,6 +1025,7 @@ static Suite *suite(void)
     tcase_add_test(records, a_settled_scene_allocates_nothing);
 #endif
     tcase_add_test(records, callbacks_may_be_left_by_a_jump);
+    tcase_add_test(records, threads_do_not_meet);
     suite_add_tcase(s, records);
     tcase_add_checked_fixture(asks, open_asking, close_asking);
     tcase_add_loop_test(asks, asks_about_what_comes_to_touch, 0, 4);
