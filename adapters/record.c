@@ -100,7 +100,8 @@ ode_key sprag_ode_pair_key(dGeomID a, dGeomID b, const void *third)
 
 struct ode_record {
     pthread_mutex_t lock;
-    ode_set asked; // a, b, callback, data
+    ode_set asked;    // a, b, callback, data
+    ode_set variants; // a, b, callback, number of the data
     ode_set offered;
     ode_collision *call; // as `asked`
     void **data;
@@ -121,6 +122,7 @@ void sprag_ode_record_free(ode_record *r)
 {
     if (r) {
         sprag_ode_set_free(&r->asked);
+        sprag_ode_set_free(&r->variants);
         sprag_ode_set_free(&r->offered);
         free(r->call);
         free(r->data);
@@ -149,20 +151,51 @@ static bool make_room(ode_record *r)
     return true;
 }
 
+static void empty(ode_record *r)
+{
+    sprag_ode_set_clear(&r->asked);
+    sprag_ode_set_clear(&r->variants);
+    sprag_ode_set_clear(&r->offered);
+}
+
+static ode_set_result add_variant(ode_record *r, ode_key key)
+{
+    ode_set_result result = ODE_SET_KNOWN;
+    for (uintptr_t i = 0; i < ODE_RECORD_DATA && result == ODE_SET_KNOWN; i++) {
+        key.part[3] = (const void *)i;
+        result = sprag_ode_set_add(&r->variants, key);
+    }
+    return result;
+}
+
+static bool add_call(ode_record *r, ode_key key)
+{
+    if (sprag_ode_set_has(&r->asked, key)) {
+        return true;
+    }
+    ode_set_result result = add_variant(r, key);
+    if (result == ODE_SET_KNOWN) {
+        empty(r);
+        result = add_variant(r, key);
+    }
+    return result == ODE_SET_NEW && make_room(r) &&
+           sprag_ode_set_add(&r->asked, key) == ODE_SET_NEW;
+}
+
 bool sprag_ode_record_call(ode_record *r, ode_collision call, void *data, dNearCallback *callback)
 {
     ode_key key = {{call.a, call.b, (const void *)(intptr_t)callback, data}};
     pthread_mutex_lock(&r->lock);
-    bool done = make_room(r);
-    int index = r->asked.count;
-    ode_set_result result = done ? sprag_ode_set_add(&r->asked, key) : ODE_SET_NO_MEMORY;
-    if (result == ODE_SET_NEW) {
+    int before = r->asked.count;
+    bool done = add_call(r, key);
+    int index = r->asked.count - 1;
+    if (done && index != before - 1) { // it is new
         r->call[index] = call;
         r->data[index] = data;
         r->callback[index] = callback;
     }
     pthread_mutex_unlock(&r->lock);
-    return result != ODE_SET_NO_MEMORY;
+    return done;
 }
 
 bool sprag_ode_record_offer(ode_record *r, dGeomID a, dGeomID b)
@@ -215,8 +248,9 @@ void sprag_ode_record_forget(ode_record *r, dGeomID id)
 {
     bool space = dGeomIsSpace(id);
     pthread_mutex_lock(&r->lock);
-    for (int which = 0; which < 2; which++) {
-        ode_set *set = which ? &r->offered : &r->asked;
+    ode_set *const sets[] = {&r->asked, &r->variants, &r->offered};
+    for (int which = 0; which < 3; which++) {
+        ode_set *set = sets[which];
         int kept = 0, count = set->count;
         while (kept < count && !names(&set->key[kept], id, space)) {
             kept++;
@@ -247,9 +281,17 @@ void sprag_ode_record_forget(ode_record *r, dGeomID id)
 void sprag_ode_record_turn(ode_record *r)
 {
     pthread_mutex_lock(&r->lock);
-    sprag_ode_set_clear(&r->asked);
-    sprag_ode_set_clear(&r->offered);
+    empty(r);
     pthread_mutex_unlock(&r->lock);
+}
+
+void sprag_ode_record_hold(ode_record *r, bool hold)
+{
+    if (hold) {
+        pthread_mutex_lock(&r->lock);
+    } else {
+        pthread_mutex_unlock(&r->lock);
+    }
 }
 
 // ---- how ODE walks a call

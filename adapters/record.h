@@ -44,7 +44,9 @@ typedef struct ode_record ode_record;
 ode_record *sprag_ode_record_make(void); // NULL: no memory
 void sprag_ode_record_free(ode_record *record);
 
-// A call that is already there stays where it was. false: no memory.
+// A call that is already there stays where it was. One with ever other data is a program that
+// collides without stepping: from ODE_RECORD_DATA on the record starts anew. false: no memory.
+enum { ODE_RECORD_DATA = 16 };
 bool sprag_ode_record_call(ode_record *record, ode_collision call, void *data,
                            dNearCallback *callback);
 
@@ -61,6 +63,9 @@ dNearCallback *sprag_ode_recorded_callback(const ode_record *record, int call, v
 
 // A geom is about to be destroyed, or a space and all that is in it.
 void sprag_ode_record_forget(ode_record *record, dGeomID id);
+
+// Holds what every function above waits for, and lets go of it; around a fork.
+void sprag_ode_record_hold(ode_record *record, bool hold);
 
 // The step that it was for is done: empties it.
 void sprag_ode_record_turn(ode_record *record);

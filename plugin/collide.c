@@ -566,43 +566,76 @@ static int count_contacts(dBodyID body, int newest, const ode_pair *pair, dJoint
     return count;
 }
 
-int collide_ask(world_state *w, const ode_pair *pair, dJointID *first)
+static bool is_lost(const ode_pair *pair)
 {
-    int calls = 0;
-    const ode_collision *call = w->record ? sprag_ode_recorded(w->record, &calls) : NULL;
-    dGeomID given[2];
-    dBodyID body = pair->side[0]->body ? pair->side[0]->body : pair->side[1]->body;
-    *first = NULL;
+    bool lost = false;
     for (int side = 0; side < 2; side++) {
-        if (is_doomed(pair->side[side]->id) || is_doomed(pair->side[side]->body)) {
-            return 0;
-        }
+        lost |= is_doomed(pair->side[side]->id) || is_doomed(pair->side[side]->body);
     }
-    if (is_asking() || !body || pair->call < 0 || pair->call >= calls ||
-        !sprag_ode_given(&call[pair->call], pair->side[pair->turned]->id,
-                         pair->side[!pair->turned]->id, given)) {
-        return -1;
+    return lost;
+}
+
+// What the callback of a call is given for a pair; direct: the two themselves. false: nothing.
+static bool gives(const ode_collision *call, const ode_pair *pair, bool direct, dGeomID given[2])
+{
+    dGeomID id[2] = {pair->side[0]->id, pair->side[1]->id};
+    bool turned = pair->turned;
+    if (!sprag_ode_given(call, id[turned], id[!turned], given) &&
+        !sprag_ode_given(call, id[!turned], id[turned], given)) {
+        return false;
     }
+    bool bits = (dGeomGetCategoryBits(given[0]) & dGeomGetCollideBits(given[1])) ||
+                (dGeomGetCategoryBits(given[1]) & dGeomGetCollideBits(given[0]));
+    return bits && direct == (!dGeomIsSpace(given[0]) && !dGeomIsSpace(given[1]));
+}
+
+// Asks by one call; the number of new contact joints.
+static int ask(world_state *w, int call, const ode_pair *pair, const dGeomID given[2],
+               dJointID *first)
+{
     void *data;
-    dNearCallback *callback = sprag_ode_recorded_callback(w->record, pair->call, &data);
-    if (is_gone(data)) {
-        report_once("sprag: the data that the program gave to dSpaceCollide or dSpaceCollide2 is a "
-                    "local variable of a function that has returned: its callback cannot be asked "
-                    "about what touches within a step. Data that outlives the step helps.");
-        return -1;
-    }
+    dNearCallback *callback = sprag_ode_recorded_callback(w->record, call, &data);
+    dBodyID body = pair->side[0]->body ? pair->side[0]->body : pair->side[1]->body;
     int before = dBodyGetNumJoints(body);
     now.pair = pair;
     now.asked_at = __builtin_frame_address(0);
     callback(data, given[0], given[1]);
     now.pair = NULL;
-    for (int side = 0; side < 2; side++) {
-        if (is_doomed(pair->side[side]->id) || is_doomed(pair->side[side]->body)) {
-            return 0;
+    return is_lost(pair) ? 0 : count_contacts(body, dBodyGetNumJoints(body) - before, pair, first);
+}
+
+int collide_ask(world_state *w, const ode_pair *pair, dJointID *first)
+{
+    int calls = 0, joints = -1;
+    const ode_collision *call = w->record ? sprag_ode_recorded(w->record, &calls) : NULL;
+    *first = NULL;
+    if (is_lost(pair)) {
+        return 0;
+    }
+    if (is_asking() || !(pair->side[0]->body || pair->side[1]->body)) {
+        return -1;
+    }
+    // Where the program has gone down into spaces this frame, its way down need not be taken again.
+    for (int direct = 1; direct >= 0 && joints < 0; direct--) {
+        for (int i = 0; i < calls && joints <= 0 && !is_lost(pair); i++) {
+            dGeomID given[2];
+            void *data;
+            if (!gives(&call[i], pair, direct, given)) {
+                continue;
+            }
+            sprag_ode_recorded_callback(w->record, i, &data);
+            if (is_gone(data)) {
+                report_once("sprag: the data that the program gave to dSpaceCollide or "
+                            "dSpaceCollide2 is a local variable of a function that has returned: "
+                            "its callback cannot be asked about what touches within a step. Data "
+                            "that outlives the step helps.");
+                continue;
+            }
+            joints = ask(w, i, pair, given, first);
         }
     }
-    if (!sprag_ode_record_offer(w->record, pair->side[0]->id, pair->side[1]->id)) {
+    if (joints >= 0 && !sprag_ode_record_offer(w->record, pair->side[0]->id, pair->side[1]->id)) {
         say_no_memory();
     }
-    return count_contacts(body, dBodyGetNumJoints(body) - before, pair, first);
+    return joints;
 }

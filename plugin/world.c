@@ -16,13 +16,24 @@ static atomic_uint generation = 1; // changes with what world_that_collides may 
 // A child process must not inherit the lock of a thread that it does not have.
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+static void hold_records(bool hold)
+{
+    for (world_state *w = worlds; w; w = w->hh.next) {
+        if (w->record) {
+            sprag_ode_record_hold(w->record, hold);
+        }
+    }
+}
+
 static void lock_for_fork(void)
 {
     pthread_mutex_lock(&lock);
+    hold_records(true);
 }
 
 static void unlock_after_fork(void)
 {
+    hold_records(false);
     pthread_mutex_unlock(&lock);
 }
 

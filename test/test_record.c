@@ -32,10 +32,10 @@ enum { MOST = 32 };
 #endif
 #endif
 
+#ifndef SANITIZED
 static bool counting;
 static long allocations;
 
-#ifndef SANITIZED
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
@@ -109,6 +109,14 @@ static void touch(void *data, dGeomID a, dGeomID b)
         dJointAttach(dJointCreateContact(s->world, s->group, &contact), dGeomGetBody(a),
                      dGeomGetBody(b));
     }
+}
+
+static int queries;
+
+static void query(void *data, dGeomID a, dGeomID b)
+{
+    (void)data, (void)a, (void)b;
+    queries++;
 }
 
 static void start_frame(scene *s)
@@ -681,6 +689,26 @@ START_TEST(the_first_frame_counts)
 }
 END_TEST
 
+// A program that is paused collides on, with new data every time; the record does not grow for
+// ever.
+START_TEST(collisions_without_steps_end)
+{
+    scene s = open_scene("method=advance");
+    add_floor(s.space);
+    add_box(&s, s.space, 0, gap);
+    for (int i = 0; i < 10 * ODE_RECORD_DATA; i++) {
+        queries = 0;
+        dSpaceCollide(s.space, (void *)(uintptr_t)i, query);
+        ck_assert_int_eq(queries, 1);
+        ck_assert_int_le(recorded(&s), ODE_RECORD_DATA);
+        void *data;
+        sprag_ode_recorded_callback(record_of(&s), recorded(&s) - 1, &data);
+        ck_assert_ptr_eq(data, (void *)(uintptr_t)i);
+    }
+    close_scene(&s);
+}
+END_TEST
+
 #ifndef SANITIZED
 START_TEST(a_settled_scene_allocates_nothing)
 {
@@ -876,6 +904,29 @@ START_TEST(asks_in_the_order_of_the_call)
 }
 END_TEST
 
+// A program may look at the same space for reasons of its own, before or after.
+START_TEST(asks_until_somebody_wants_it)
+{
+    scene s = open_scene("method=advance");
+    dGeomID floor = add_floor(s.space), box = add_box(&s, s.space, 0, 0.01);
+    dJointID first;
+    queries = 0;
+    start_frame(&s);
+    if (_i) {
+        dSpaceCollide(s.space, NULL, query);
+    }
+    dSpaceCollide(s.space, &s, touch);
+    dSpaceCollide(s.space, NULL, query);
+    ck_assert_int_eq(queries, 0);
+    const ode_pair *pair = find(&s, box, floor);
+    ck_assert_ptr_nonnull(pair);
+    dBodySetPosition(dGeomGetBody(box), 0, 0, 0.5 + gap);
+    ck_assert_int_eq(ask(&s, pair, &first), 4);
+    ck_assert_int_eq(queries, _i);
+    close_scene(&s);
+}
+END_TEST
+
 typedef struct vandal {
     scene *scene;
     int stepped;
@@ -1024,12 +1075,14 @@ static Suite *suite(void)
 #ifndef SANITIZED
     tcase_add_test(records, a_settled_scene_allocates_nothing);
 #endif
+    tcase_add_test(records, collisions_without_steps_end);
     tcase_add_test(records, callbacks_may_be_left_by_a_jump);
     tcase_add_test(records, threads_do_not_meet);
     suite_add_tcase(s, records);
     tcase_add_checked_fixture(asks, open_asking, close_asking);
     tcase_add_loop_test(asks, asks_about_what_comes_to_touch, 0, 4);
     tcase_add_loop_test(asks, asks_in_the_order_of_the_call, 0, 2);
+    tcase_add_loop_test(asks, asks_until_somebody_wants_it, 0, 2);
     tcase_add_test(asks, survives_what_callbacks_destroy);
     tcase_add_test(asks, data_that_is_gone_is_not_used);
     tcase_add_loop_test(asks, surfaces_turn_with_their_pair, 0, 2);
