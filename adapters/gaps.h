@@ -74,11 +74,14 @@ typedef struct ode_side {
     int triangle; // of a mesh or heightfield, -1: none
     sprag_shape shape;
     sprag_pose pose;
+    dGeomID id; // as its space has it, and as callbacks get it
 } ode_side;
 
 typedef struct ode_pair {
     const ode_side *side[2];
     sprag_pair_memory *memory; // from the last time that this pair was found
+    int call;                 // which of the calls asks about it; of several, the last
+    bool turned;              // its callback gets the geom of side[1] first
 } ode_pair;
 
 typedef struct ode_pairs { // in scratch
@@ -94,6 +97,12 @@ typedef struct ode_pairs { // in scratch
 sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *calls, int count,
                                   ode_motion_fn *motion, void *data, double margin,
                                   sprag_scratch *scratch, ode_pairs *pairs);
+
+// The pairs of two geoms (one, unless there is a mesh) within `margin` of each other, whatever
+// their bits and bodies; side[0] is of `a`. No memories. SPRAG_BAD_PROBLEM: one of them has no
+// shape of ours, or ODE has no collider for the two.
+sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b, double margin,
+                                    sprag_scratch *scratch, ode_pairs *pairs);
 
 // sprag_gap_find for a pair. What is inside a mesh's triangle is pushed out of its front, if it
 // would else come out of its back.
