@@ -184,7 +184,10 @@ static void list_worlds(listing *l, dGeomID id)
         return;
     }
     for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
-        list_worlds(l, dSpaceGetGeom((dSpaceID)id, i));
+        dGeomID child = sprag_ode_geom_in((dSpaceID)id, i);
+        if (child) {
+            list_worlds(l, child);
+        }
     }
 }
 

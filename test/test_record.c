@@ -441,6 +441,39 @@ START_TEST(levels_of_spaces_are_kept)
 }
 END_TEST
 
+static dSpaceID space_of_kind(int kind)
+{
+    const dVector3 middle = {0, 0, 0}, size = {10, 10, 10};
+    return kind == 0   ? dSimpleSpaceCreate(NULL)
+           : kind == 1 ? dHashSpaceCreate(NULL)
+           : kind == 2 ? dQuadTreeSpaceCreate(NULL, middle, size, 4)
+                       : dSweepAndPruneSpaceCreate(NULL, dSAP_AXES_XYZ);
+}
+
+START_TEST(every_kind_of_space_does)
+{
+    scene s = open_scene("method=advance");
+    dSpaceDestroy(s.space);
+    s.space = space_of_kind(_i);
+    dGeomID floor = add_floor(s.space), box[3];
+    for (int i = 0; i < 3; i++) {
+        box[i] = add_box(&s, s.space, 3 * i - 3, gap);
+    }
+    dGeomID on_top = on_body(&s, dCreateBox(s.space, 1, 1, 1), 0.3, 0.2, 1.5 + 2 * gap);
+    collide(&s);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(times_given(&s, box[i], floor), 1);
+    }
+    ck_assert_int_eq(times_given(&s, box[1], on_top), 1);
+    // Sweep and prune offers a plane with everything.
+    ck_assert_int_eq(s.calls, 4 + times_given(&s, floor, on_top));
+    ck_assert_int_eq(times_given(&s, floor, on_top), _i == 3);
+    ck_assert_int_eq(s.contacts, 16);
+    ck_assert_int_eq(dWorldStep(s.world, 0.01), 1);
+    close_scene(&s);
+}
+END_TEST
+
 START_TEST(bits_are_obeyed)
 {
     scene s = open_scene("method=advance");
@@ -1062,6 +1095,7 @@ static Suite *suite(void)
     tcase_add_loop_test(answers, inner_spaces_are_offered_whole, 0, 2);
     tcase_add_test(answers, nothing_is_offered_twice);
     tcase_add_test(answers, levels_of_spaces_are_kept);
+    tcase_add_loop_test(answers, every_kind_of_space_does, 0, 4);
     tcase_add_loop_test(answers, bits_are_obeyed, 0, 2);
     tcase_add_loop_test(answers, transforms_are_named_as_by_stock, 0, 2);
     tcase_add_test(answers, meshes_have_merged_contacts);
