@@ -1022,6 +1022,50 @@ START_TEST(survives_what_callbacks_destroy)
 }
 END_TEST
 
+static bool jumps;
+
+static void jump_or_touch(void *data, dGeomID a, dGeomID b)
+{
+    if (jumps) {
+        longjmp(out, 1);
+    }
+    touch(data, a, b);
+}
+
+// A callback that is left by a jump, in a step, does not stay in force.
+START_TEST(asking_may_be_left_by_a_jump)
+{
+    scene s = open_scene("method=advance");
+    dGeomID floor = add_floor(s.space), box = add_box(&s, s.space, 0, 0.01);
+    dBodyID spare = dBodyCreate(s.world), body = dGeomGetBody(box);
+    dJointID first;
+    for (int i = 0; i < 3; i++) {
+        dBodySetPosition(body, 0, 0, 0.51);
+        jumps = false;
+        start_frame(&s);
+        dSpaceCollide(s.space, &s, jump_or_touch);
+        const ode_pair *pair = find(&s, box, floor);
+        ck_assert_ptr_nonnull(pair);
+        dBodySetPosition(body, 0, 0, 0.5 + gap);
+        jumps = true;
+        if (!setjmp(out)) {
+            ask(&s, pair, &first);
+            ck_abort_msg("nobody is asked");
+        }
+        jumps = false;
+        start_frame(&s);
+        dSpaceCollide(s.space, &s, jump_or_touch);
+        ck_assert_int_eq(s.contacts, 4);
+        ck_assert_int_eq(dWorldStep(s.world, 1e-9), 1);
+    }
+    dGeomID more = add_box(&s, s.space, 9, 0);
+    dGeomDestroy(more);
+    ck_assert_int_eq(dSpaceGetNumGeoms(s.space), 2);
+    dBodyDestroy(spare);
+    close_scene(&s);
+}
+END_TEST
+
 __attribute__((noinline)) static void collide_for_a_local(scene *s)
 {
     volatile vandal gone = {s, 0};
@@ -1131,6 +1175,7 @@ static Suite *suite(void)
     tcase_add_loop_test(asks, asks_in_the_order_of_the_call, 0, 2);
     tcase_add_loop_test(asks, asks_until_somebody_wants_it, 0, 2);
     tcase_add_test(asks, survives_what_callbacks_destroy);
+    tcase_add_test(asks, asking_may_be_left_by_a_jump);
     tcase_add_test(asks, data_that_is_gone_is_not_used);
     tcase_add_loop_test(asks, surfaces_turn_with_their_pair, 0, 2);
     suite_add_tcase(s, asks);
