@@ -131,7 +131,7 @@ double collide_reach(const world_state *w)
 
 ode_record *collide_record(const world_state *w)
 {
-    return w ? w->record : NULL;
+    return w && method_answers_collisions(w->settings.method) ? w->record : NULL;
 }
 
 // The one that two geoms are to be answered for, NULL: none, or stock does.
