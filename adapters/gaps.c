@@ -65,7 +65,8 @@ static int geoms_in(dGeomID id)
     }
     int sum = 0;
     for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
-        sum += geoms_in(dSpaceGetGeom((dSpaceID)id, i));
+        dGeomID child = sprag_ode_geom_in((dSpaceID)id, i);
+        sum += child ? geoms_in(child) : 0;
     }
     return sum;
 }
@@ -142,12 +143,12 @@ static void look_around(finder *f, const ode_collision *call, double margin)
 
 static void add_members(finder *f, dGeomID id, member as)
 {
-    if (!dGeomIsEnabled(id)) {
+    if (!id || !dGeomIsEnabled(id)) {
         return;
     }
     if (dGeomIsSpace(id)) {
         for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
-            add_members(f, dSpaceGetGeom((dSpaceID)id, i), as);
+            add_members(f, sprag_ode_geom_in((dSpaceID)id, i), as);
         }
         return;
     }
@@ -180,8 +181,10 @@ static void add_side(finder *f, dGeomID id, int collision, int part)
         return;
     }
     for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
-        dGeomID child = dSpaceGetGeom((dSpaceID)id, i);
-        add_members(f, child, asked(child, collision, part));
+        dGeomID child = sprag_ode_geom_in((dSpaceID)id, i);
+        if (child) {
+            add_members(f, child, asked(child, collision, part));
+        }
     }
 }
 
@@ -208,8 +211,10 @@ static bool flatten(finder *f, int count)
             continue;
         }
         for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)call->a); i++) {
-            dGeomID child = dSpaceGetGeom((dSpaceID)call->a, i);
-            add_members(f, child, asked(child, c, i));
+            dGeomID child = sprag_ode_geom_in((dSpaceID)call->a, i);
+            if (child) {
+                add_members(f, child, asked(child, c, i));
+            }
         }
     }
     return !f->failed;

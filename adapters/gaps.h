@@ -50,6 +50,9 @@ typedef void ode_triangle_fn(void *data, int number, const double corner[3][3]);
 void sprag_ode_triangles(const ode_geom *mesh, const double bounds[6], ode_triangle_fn *found,
                          void *data);
 
+// As dSpaceGetGeom; NULL: it cannot be had.
+dGeomID sprag_ode_geom_in(dSpaceID space, int index);
+
 // ---- gaps.c: all of them
 
 // One call of the program: dSpaceCollide(a), then b is NULL, or dSpaceCollide2(a, b), which is also

@@ -50,15 +50,16 @@ static _Thread_local struct {
     const void *asked_at; // from this frame
 } now;
 
-// Is a frame of ours still below us? Programs leave callbacks by exceptions and longjmp too.
-static bool is_alive(const void *frame)
+// Is the call of us that has the frame `from` made from inside the one that had `frame`? Programs
+// leave callbacks by exceptions and longjmp too: then it is not.
+static bool is_inside(const void *from, const void *frame)
 {
-    return frame && (const char *)__builtin_frame_address(0) < (const char *)frame;
+    return frame && (const char *)from < (const char *)frame;
 }
 
-static bool is_asking(void)
+static bool is_asking(const void *from)
 {
-    if (now.pair && !is_alive(now.asked_at)) {
+    if (now.pair && !is_inside(from, now.asked_at)) {
         now.pair = NULL;
     }
     return now.pair;
@@ -125,7 +126,7 @@ static void say_no_memory(void)
 
 ode_record *collide_record(const world_state *w)
 {
-    return w ? w->record : NULL;
+    return w && method_answers_collisions(w->settings.method) ? w->record : NULL;
 }
 
 // The one that two geoms are to be answered for, NULL: none, or stock does.
@@ -179,7 +180,10 @@ static void list_worlds(listing *l, dGeomID id)
         return;
     }
     for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
-        list_worlds(l, dSpaceGetGeom((dSpaceID)id, i));
+        dGeomID child = sprag_ode_geom_in((dSpaceID)id, i);
+        if (child) {
+            list_worlds(l, child);
+        }
     }
 }
 
@@ -296,7 +300,7 @@ static bool is_ray(dGeomID id)
 // What a callback has left by a jump is over.
 static void enter(desk *d, const void *frame)
 {
-    if (d->level > 0 && !is_alive(d->outermost)) {
+    if (d->level > 0 && !is_inside(frame, d->outermost)) {
         d->level = 0;
         d->closes = 0;
         sprag_ode_set_clear(&d->offered);
@@ -315,11 +319,11 @@ static void leave(desk *d)
 
 static void collide(asking *as, const void *frame)
 {
-    if (is_asking() && follow(&as->call, as->data, as->callback)) {
+    if (is_asking(frame) && follow(&as->call, as->data, as->callback)) {
         return;
     }
     bool rays = is_ray(as->call.a) || (as->call.b && is_ray(as->call.b));
-    desk *d = rays || is_asking() ? NULL : desk_of_thread();
+    desk *d = rays || is_asking(frame) ? NULL : desk_of_thread();
     if (!d || d->busy || !record(as)) {
         ask_stock(as, as->data, as->callback);
         return;
@@ -432,7 +436,7 @@ static bool is_doomed(const void *what)
 // The step under way still has it in hand. false: it can go at once.
 static bool put_off(doomed_kind kind, void *what)
 {
-    desk *d = now.pair && what && is_asking() ? desk_of_thread() : NULL;
+    desk *d = now.pair && what && is_asking(__builtin_frame_address(0)) ? desk_of_thread() : NULL;
     if (!d || is_doomed(what)) {
         return d;
     }
@@ -495,12 +499,12 @@ void collide_destroy_joint(dJointID joint)
 
 bool collide_begin_step(collide_step *outer, const void *frame)
 {
-    if (is_asking()) {
+    if (is_asking(frame)) {
         report_once("sprag: a collision callback, called in the middle of a step because two geoms "
                     "touch, calls for another step: that one is left out.");
         return false;
     }
-    *outer = (collide_step){is_alive(now.frame) ? now.frame : NULL};
+    *outer = (collide_step){is_inside(frame, now.frame) ? now.frame : NULL};
     now.frame = outer->frame ? outer->frame : frame;
     return true;
 }
@@ -618,7 +622,7 @@ int collide_ask(world_state *w, const ode_pair *pair, double gap, dJointID *firs
     if (is_lost(pair)) {
         return 0;
     }
-    if (is_asking() || !(pair->side[0]->body || pair->side[1]->body)) {
+    if (is_asking(__builtin_frame_address(0)) || !(pair->side[0]->body || pair->side[1]->body)) {
         return -1;
     }
     now.gap = gap + 1e-6 * fabs(gap) + 1e-9;
