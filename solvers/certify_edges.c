@@ -255,12 +255,12 @@ int sprag_crossings_find(const sprag_approach *a, const double normal[3],
     bool radii = is_round(side[0].shape) || is_round(side[1].shape);
     for (int i = 0; i < count[0]; i++) {
         for (int j = 0; j < count[1]; j++) {
-            double rA[3], rB[3], eA[3], eB[3], n[3], across[3];
+            double rA[3], rB[3], eA[3], eB[3], n[3];
             if (!edge_of(&side[0], edge[0][i], rA, eA) || !edge_of(&side[1], edge[1][j], rB, eB)) {
                 continue;
             }
-            cross3(eA, eB, across);
-            if (norm3(across) < (radii ? 1e-2 : 1e-6) || !sprag_across(eA, eB, n)) {
+            cross3(eA, eB, n);
+            if (norm3(n) < (radii ? 1e-2 : 1e-6) || !normalise3(n)) {
                 continue;
             }
             double along = dot3(n, normal), sign = along > 0 ? 1 : -1, between[3];
