@@ -5,6 +5,8 @@
 
 static const double still = 1e-12; // rad within the horizon: goes straight
 static const double absurd = 1e3;  // rad
+static const double spare = 1e-3;  // of the level: shapes end so much above it that rounding, when
+                                   // they are asked next, leaves them there, free to part
 
 enum { PLANES = 16, FACES = 6, EXPANSIONS = 24, DEEPER = 3, LOOKS = 4 };
 
@@ -569,7 +571,7 @@ static void look(const sprag_carried pair[2], const sprag_gap *gap, double level
     for (int b = 0; b < 2; b++) {
         make_side(&pair[b], gap->beyond ? NULL : gap->point[b], horizon, &a->side[b]);
     }
-    a->level = level;
+    a->level = level + fmin(spare * level, (gap->distance - level) / 2);
     a->horizon = horizon;
     a->angle = norm3(a->side[0].velocity + 3) + norm3(a->side[1].velocity + 3);
     a->begin = 0;
