@@ -63,7 +63,7 @@ static void dot_series(const sprag_series3 *f, const sprag_series3 *g, sprag_ser
 // the world at the start), e and r its own edge.
 static double keep_vertices(const sprag_approach *a, sprag_plane *plane, int b, const double r[3],
                             const double e[3], const sprag_series3 *other, double sign,
-                            double until)
+                            double spare, double until)
 {
     const sprag_side *side = &a->side[b];
     const sprag_shape *shape = side->shape;
@@ -81,7 +81,7 @@ static double keep_vertices(const sprag_approach *a, sprag_plane *plane, int b, 
     turned.rest = other->rest;
     mul33_transposed(side->rotation, r, local_r);
     double change = sprag_series_change(&turned), height = norm3(turned.c[0]);
-    double allowed = slack * side->reach * height;
+    double allowed = slack * side->reach * height + spare;
     for (int i = 0; i < vertices; i++) {
         if (i == plane->end[b][0] || i == plane->end[b][1]) {
             continue;
@@ -119,7 +119,9 @@ static void crossing_point(const double rA[3], const double eA[3], const double 
     add_scaled(point, along, eA, 3);
 }
 
-double sprag_crossing_follow(const sprag_approach *a, sprag_plane *plane)
+// spare: m, by which the edges must stay farther apart than the level, and of which the vertices of
+// either side may take a half.
+static double follow_edges(const sprag_approach *a, sprag_plane *plane, double spare)
 {
     const sprag_side *side = a->side;
     double rA[3], rB[3], eA[3], eB[3], k[3], d[3], v[3], w[2][3];
@@ -161,13 +163,20 @@ double sprag_crossing_follow(const sprag_approach *a, sprag_plane *plane)
         q.c[i] = (i == 0) - q.c[i];
     }
     double radii = radius_of(side[0].shape) + radius_of(side[1].shape);
+    double least = q.c[0] - q.rest, share = 0; // of |N|^2, and the vertices' half, times |N|
+    for (int i = 1; i < SPRAG_TERMS; i++) {
+        least -= fabs(q.c[i]);
+    }
+    if (least > 0) {
+        share = spare / 2 * sqrt(least);
+    }
     if (!sprag_series_root(&q, &root)) {
         if (radii > 0) {
             return 0;
         }
         root = (sprag_series){.c = {1}};
     }
-    sprag_series_add(&f, -a->level - radii, &root);
+    sprag_series_add(&f, -a->level - radii - spare, &root);
     double until = sprag_series_positive(&f, 1);
     if (until < 1) {
         plane->side = 0;
@@ -186,15 +195,63 @@ double sprag_crossing_follow(const sprag_approach *a, sprag_plane *plane)
     if (until > 0) { // e x other is along N for either: eA x eB, and eB x eA on the other side
         sprag_turning_set(w[0], w[1], &back);
         sprag_turning_apply(&back, eA, &alpha);
-        until = keep_vertices(a, plane, 0, rA, eA, &beta, sign, until);
-        until = keep_vertices(a, plane, 1, rB, eB, &alpha, sign, until);
+        until = keep_vertices(a, plane, 0, rA, eA, &beta, sign, share, until);
+        until = keep_vertices(a, plane, 1, rB, eB, &alpha, sign, share, until);
+    }
+    return until;
+}
+
+// Where faces lie on each other, or nearly so, vertices may be a little behind the plane of those
+// edges that will be nearest.
+double sprag_crossing_follow(const sprag_approach *a, sprag_plane *plane)
+{
+    sprag_plane other = *plane;
+    double until = follow_edges(a, plane, 0);
+    if (until >= 1 || !(plane->apart > a->level)) {
+        return until;
+    }
+    double later = follow_edges(a, &other, (plane->apart - a->level) / 2);
+    if (later > until) {
+        *plane = other;
+        return later;
     }
     return until;
 }
 
 // ---- which edges
 
-enum { EDGES = 4 };
+enum { EDGES = 5 };
+
+// Those of a box that lie lowest, with all of them: a face's four, or one and its neighbours.
+static int box_edges(const sprag_shape *shape, const double down[3], int edge[EDGES][2])
+{
+    double low[EDGES];
+    int count = 0;
+    for (int k = 0; k < 3; k++) {
+        for (int vertex = 0; vertex < 8; vertex++) {
+            if (vertex >> k & 1) {
+                continue;
+            }
+            double reaches = -fabs(down[k]) * shape->half[k];
+            for (int i = 0; i < 3; i++) {
+                reaches += i == k ? 0 : (vertex >> i & 1 ? 1 : -1) * down[i] * shape->half[i];
+            }
+            int at = count < EDGES ? count++ : EDGES;
+            for (; at > 0 && low[at - 1] < reaches; at--) {
+                if (at < EDGES) {
+                    low[at] = low[at - 1];
+                    memcpy(edge[at], edge[at - 1], sizeof edge[at]);
+                }
+            }
+            if (at < EDGES) {
+                low[at] = reaches;
+                edge[at][0] = vertex;
+                edge[at][1] = vertex | 1 << k;
+            }
+        }
+    }
+    return count;
+}
 
 // Edges near the vertex of the core that is farthest against the direction down (world).
 static int edges_near(const sprag_side *side, const double down[3], int edge[EDGES][2])
@@ -216,11 +273,7 @@ static int edges_near(const sprag_side *side, const double down[3], int edge[EDG
     mul33_transposed(side->rotation, down, local);
     int vertex = sprag_side_support(side, local, r);
     if (shape->kind == SPRAG_BOX) {
-        for (int k = 0; k < 3; k++) {
-            edge[k][0] = vertex;
-            edge[k][1] = vertex ^ 1 << k;
-        }
-        return 3;
+        return box_edges(shape, local, edge);
     }
     const sprag_polytope *p = shape->polytope;
     double lowest[EDGES];
@@ -242,6 +295,42 @@ static int edges_near(const sprag_side *side, const double down[3], int edge[EDG
         edge[i][0] = vertex;
     }
     return count;
+}
+
+// Whether the edges, or what is near their ends, cross as seen along n.
+static bool meet_within(const sprag_approach *a, const int first[2], const int second[2],
+                        const double n[3])
+{
+    double end[2][2][3], drift = 0;
+    for (int b = 0; b < 2; b++) {
+        const sprag_side *side = &a->side[b];
+        const int *edge = b ? second : first;
+        if (edge[0] == SPRAG_NO_VERTEX) {
+            return true;
+        }
+        for (int i = 0; i < 2; i++) {
+            double r[3];
+            sprag_side_vertex(side, edge[i], r);
+            mul33(side->rotation, r, end[b][i]);
+            add_scaled(end[b][i], 1, side->x, 3);
+        }
+        drift += norm3(side->velocity) + norm3(side->velocity + 3) * side->reach;
+    }
+    drift *= a->length;
+    for (int b = 0; b < 2; b++) { // the ends of one are on both sides of the other
+        double e[3], across[3], from[3];
+        subtract3(end[b][1], end[b][0], e);
+        cross3(n, e, across);
+        double room = 1e-9 * norm3(e) + drift * norm3(e);
+        subtract3(end[!b][0], end[b][0], from);
+        double low = dot3(across, from);
+        subtract3(end[!b][1], end[b][0], from);
+        double high = dot3(across, from);
+        if ((low > room && high > room) || (low < -room && high < -room)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 int sprag_crossings_find(const sprag_approach *a, const double normal[3],
@@ -269,7 +358,8 @@ int sprag_crossings_find(const sprag_approach *a, const double normal[3],
             add_scaled(between, -1, side[1].x, 3);
             double apart =
                 sign * dot3(n, between) - radius_of(side[0].shape) - radius_of(side[1].shape);
-            if (fabs(along) < 0.1 || !(apart >= a->level)) {
+            if (fabs(along) < 0.1 || !(apart >= a->level) ||
+                !meet_within(a, edge[0][i], edge[1][j], n)) {
                 continue;
             }
             int to = found < SPRAG_CROSSINGS ? found++ : SPRAG_CROSSINGS;
@@ -281,7 +371,7 @@ int sprag_crossings_find(const sprag_approach *a, const double normal[3],
             }
             if (to < SPRAG_CROSSINGS) {
                 width[to] = apart;
-                plane[to] = (sprag_plane){.crossing = true, .holder = -1, .sign = sign};
+                plane[to] = (sprag_plane){.crossing = true, .holder = -1, .sign = sign, .apart = apart};
                 memcpy(plane[to].end[0], edge[0][i], sizeof edge[0][i]);
                 memcpy(plane[to].end[1], edge[1][j], sizeof edge[1][j]);
                 for (int k = 0; k < 3; k++) {
