@@ -220,7 +220,7 @@ double sprag_crossing_follow(const sprag_approach *a, sprag_plane *plane)
 
 // ---- which edges
 
-enum { EDGES = 5 };
+enum { EDGES = 6, LOWEST = 4 };
 
 // Those of a box that lie lowest, with all of them: a face's four, or one and its neighbours.
 static int box_edges(const sprag_shape *shape, const double down[3], int edge[EDGES][2])
@@ -253,11 +253,38 @@ static int box_edges(const sprag_shape *shape, const double down[3], int edge[ED
     return count;
 }
 
-// Edges near the vertex of the core that is farthest against the direction down (world).
+// Between any two of the lowest vertices: one that is no edge fails by the others.
+static int polytope_edges(const sprag_polytope *p, const double down[3], int edge[EDGES][2])
+{
+    double low[LOWEST];
+    int vertex[LOWEST], count = 0, edges = 0;
+    for (int i = 0; i < p->vertices; i++) {
+        double reaches = dot3(p->vertex[i], down);
+        if (count == LOWEST && reaches <= low[LOWEST - 1]) {
+            continue;
+        }
+        int at = count < LOWEST ? count++ : LOWEST - 1;
+        for (; at > 0 && low[at - 1] < reaches; at--) {
+            low[at] = low[at - 1];
+            vertex[at] = vertex[at - 1];
+        }
+        low[at] = reaches;
+        vertex[at] = i;
+    }
+    for (int i = 0; i < count; i++) {
+        for (int j = 0; j < i; j++, edges++) {
+            edge[edges][0] = vertex[j];
+            edge[edges][1] = vertex[i];
+        }
+    }
+    return edges;
+}
+
+// Edges of the core that are farthest along the direction down (world).
 static int edges_near(const sprag_side *side, const double down[3], int edge[EDGES][2])
 {
     const sprag_shape *shape = side->shape;
-    double local[3], r[3];
+    double local[3];
     if (shape->kind == SPRAG_CYLINDER) {
         edge[0][0] = edge[0][1] = SPRAG_NO_VERTEX;
         return 1;
@@ -271,30 +298,10 @@ static int edges_near(const sprag_side *side, const double down[3], int edge[EDG
         return 0;
     }
     mul33_transposed(side->rotation, down, local);
-    int vertex = sprag_side_support(side, local, r);
     if (shape->kind == SPRAG_BOX) {
         return box_edges(shape, local, edge);
     }
-    const sprag_polytope *p = shape->polytope;
-    double lowest[EDGES];
-    int count = 0;
-    for (int i = 0; i < p->vertices; i++) {
-        double down_to = dot3(p->vertex[i], local);
-        if (i == vertex || (count == EDGES && down_to <= lowest[EDGES - 1])) {
-            continue;
-        }
-        int at = count < EDGES ? count++ : EDGES - 1;
-        for (; at > 0 && lowest[at - 1] < down_to; at--) {
-            lowest[at] = lowest[at - 1];
-            edge[at][1] = edge[at - 1][1];
-        }
-        lowest[at] = down_to;
-        edge[at][1] = i;
-    }
-    for (int i = 0; i < count; i++) {
-        edge[i][0] = vertex;
-    }
-    return count;
+    return polytope_edges(shape->polytope, local, edge);
 }
 
 // Whether the edges, or what is near their ends, cross as seen along n.
@@ -371,7 +378,8 @@ int sprag_crossings_find(const sprag_approach *a, const double normal[3],
             }
             if (to < SPRAG_CROSSINGS) {
                 width[to] = apart;
-                plane[to] = (sprag_plane){.crossing = true, .holder = -1, .sign = sign, .apart = apart};
+                plane[to] =
+                    (sprag_plane){.crossing = true, .holder = -1, .sign = sign, .apart = apart};
                 memcpy(plane[to].end[0], edge[0][i], sizeof edge[0][i]);
                 memcpy(plane[to].end[1], edge[1][j], sizeof edge[1][j]);
                 for (int k = 0; k < 3; k++) {

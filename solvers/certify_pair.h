@@ -30,7 +30,7 @@ typedef struct sprag_plane {
     double support;   // m, of the holder: its farthest r along the plane, towards the other
     int end[2][2];    // crossing: vertices of the edges; SPRAG_NO_VERTEX: an axis
     double sign;      // crossing: of eA x eB, into shape 0
-    double apart;       // m, crossing: the edges at t = 0
+    double apart;     // m, crossing: the edges at t = 0
     double time;      // s, certain
     int side;         // what blocks: a point of this side,
     double point[2][3]; // r, in the axes of the shapes: it, and one of the plane
