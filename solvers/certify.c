@@ -633,7 +633,7 @@ void sprag_certify(const sprag_carried pair[2], const sprag_gap *gap, double lev
         }
         passed += plane.time;
         certificate->time = passed;
-        if (plane.time < 0.02 * horizon || !go_on(pair, passed, motion, now, &seen) ||
+        if (!(plane.time > 1e-8 * horizon) || !go_on(pair, passed, motion, now, &seen) ||
             seen.distance < 1.5 * level) {
             break;
         }
