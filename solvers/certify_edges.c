@@ -304,40 +304,33 @@ static int edges_near(const sprag_side *side, const double down[3], int edge[EDG
     return polytope_edges(shape->polytope, local, edge);
 }
 
-// Whether the edges, or what is near their ends, cross as seen along n.
-static bool meet_within(const sprag_approach *a, const int first[2], const int second[2],
-                        const double n[3])
+typedef struct segment {
+    double r[3], e[3], length; // one end, r of the side; the direction; axes of the world
+    bool usable, endless;
+} segment;
+
+static segment segment_of(const sprag_side *side, const int end[2])
 {
-    double end[2][2][3], drift = 0;
-    for (int b = 0; b < 2; b++) {
-        const sprag_side *side = &a->side[b];
-        const int *edge = b ? second : first;
-        if (edge[0] == SPRAG_NO_VERTEX) {
-            return true;
-        }
-        for (int i = 0; i < 2; i++) {
-            double r[3];
-            sprag_side_vertex(side, edge[i], r);
-            mul33(side->rotation, r, end[b][i]);
-            add_scaled(end[b][i], 1, side->x, 3);
-        }
-        drift += norm3(side->velocity) + norm3(side->velocity + 3) * side->reach;
+    segment s = {.endless = end[0] == SPRAG_NO_VERTEX};
+    s.usable = edge_of(side, end, s.r, s.e);
+    if (!s.endless) {
+        double from[3], to[3];
+        sprag_side_vertex(side, end[0], from);
+        sprag_side_vertex(side, end[1], to);
+        subtract3(to, from, to);
+        s.length = norm3(to);
     }
-    drift *= a->length;
-    for (int b = 0; b < 2; b++) { // the ends of one are on both sides of the other
-        double e[3], across[3], from[3];
-        subtract3(end[b][1], end[b][0], e);
-        cross3(n, e, across);
-        double room = 1e-9 * norm3(e) + drift * norm3(e);
-        subtract3(end[!b][0], end[b][0], from);
-        double low = dot3(across, from);
-        subtract3(end[!b][1], end[b][0], from);
-        double high = dot3(across, from);
-        if ((low > room && high > room) || (low < -room && high < -room)) {
-            return false;
-        }
-    }
-    return true;
+    return s;
+}
+
+// Whether t is on both sides of s, or nearly so, as seen along n. between: from s to t.
+static bool reaches_across(const segment *s, const segment *t, const double between[3],
+                           const double n[3], double room)
+{
+    double across[3];
+    cross3(n, s->e, across);
+    double low = dot3(across, between), high = low + t->length * dot3(across, t->e);
+    return !(low > room && high > room) && !(low < -room && high < -room);
 }
 
 int sprag_crossings_find(const sprag_approach *a, const double normal[3],
@@ -346,27 +339,37 @@ int sprag_crossings_find(const sprag_approach *a, const double normal[3],
     const sprag_side *side = a->side;
     const double against[3] = {-normal[0], -normal[1], -normal[2]};
     int edge[2][EDGES][2], found = 0;
-    double width[SPRAG_CROSSINGS];
+    double width[SPRAG_CROSSINGS], drift = 0, radii = 0;
+    segment segments[2][EDGES];
     int count[2] = {edges_near(&side[0], against, edge[0]), edges_near(&side[1], normal, edge[1])};
-    bool radii = is_round(side[0].shape) || is_round(side[1].shape);
+    for (int b = 0; b < 2; b++) {
+        radii += radius_of(side[b].shape);
+        drift += norm3(side[b].velocity) + norm3(side[b].velocity + 3) * side[b].reach;
+        for (int i = 0; i < count[b]; i++) {
+            segments[b][i] = segment_of(&side[b], edge[b][i]);
+        }
+    }
+    drift = drift * a->length + 1e-9 * (side[0].reach + side[1].reach);
     for (int i = 0; i < count[0]; i++) {
         for (int j = 0; j < count[1]; j++) {
-            double rA[3], rB[3], eA[3], eB[3], n[3];
-            if (!edge_of(&side[0], edge[0][i], rA, eA) || !edge_of(&side[1], edge[1][j], rB, eB)) {
+            const segment *s = &segments[0][i], *t = &segments[1][j];
+            double n[3], between[3], back[3];
+            cross3(s->e, t->e, n);
+            double length = norm3(n), along = dot3(n, normal);
+            if (!s->usable || !t->usable || length < (radii > 0 ? 1e-2 : 1e-6) ||
+                fabs(along) < 0.1 * length) {
                 continue;
             }
-            cross3(eA, eB, n);
-            if (norm3(n) < (radii ? 1e-2 : 1e-6) || !normalise3(n)) {
-                continue;
+            double sign = along > 0 ? 1 : -1;
+            for (int k = 0; k < 3; k++) {
+                n[k] *= sign / length;
+                between[k] = s->r[k] - t->r[k] + side[0].x[k] - side[1].x[k];
+                back[k] = -between[k];
             }
-            double along = dot3(n, normal), sign = along > 0 ? 1 : -1, between[3];
-            subtract3(rA, rB, between);
-            add_scaled(between, 1, side[0].x, 3);
-            add_scaled(between, -1, side[1].x, 3);
-            double apart =
-                sign * dot3(n, between) - radius_of(side[0].shape) - radius_of(side[1].shape);
-            if (fabs(along) < 0.1 || !(apart >= a->level) ||
-                !meet_within(a, edge[0][i], edge[1][j], n)) {
+            double apart = dot3(n, between) - radii;
+            if (!(apart >= a->level) || (!s->endless && !t->endless &&
+                                         !(reaches_across(s, t, back, n, drift) &&
+                                           reaches_across(t, s, between, n, drift)))) {
                 continue;
             }
             int to = found < SPRAG_CROSSINGS ? found++ : SPRAG_CROSSINGS;
@@ -382,9 +385,7 @@ int sprag_crossings_find(const sprag_approach *a, const double normal[3],
                     (sprag_plane){.crossing = true, .holder = -1, .sign = sign, .apart = apart};
                 memcpy(plane[to].end[0], edge[0][i], sizeof edge[0][i]);
                 memcpy(plane[to].end[1], edge[1][j], sizeof edge[1][j]);
-                for (int k = 0; k < 3; k++) {
-                    plane[to].normal[k] = sign * n[k];
-                }
+                memcpy(plane[to].normal, n, sizeof n);
             }
         }
     }
