@@ -120,8 +120,8 @@ static void crossing_point(const double rA[3], const double eA[3], const double 
 }
 
 // spare: m, by which the edges must stay farther apart than the level, and of which the vertices of
-// either side may take a half.
-static double follow_edges(const sprag_approach *a, sprag_plane *plane, double spare)
+// either side may take a half. behind: vertices end it, not the edges.
+static double follow_edges(const sprag_approach *a, sprag_plane *plane, double spare, bool *behind)
 {
     const sprag_side *side = a->side;
     double rA[3], rB[3], eA[3], eB[3], k[3], d[3], v[3], w[2][3];
@@ -192,12 +192,14 @@ static double follow_edges(const sprag_approach *a, sprag_plane *plane, double s
             mul33_transposed(side[0].rotation, x, plane->point[0]);
         }
     }
+    double edges = until;
     if (until > 0) { // e x other is along N for either: eA x eB, and eB x eA on the other side
         sprag_turning_set(w[0], w[1], &back);
         sprag_turning_apply(&back, eA, &alpha);
         until = keep_vertices(a, plane, 0, rA, eA, &beta, sign, share, until);
         until = keep_vertices(a, plane, 1, rB, eB, &alpha, sign, share, until);
     }
+    *behind = until < edges;
     return until;
 }
 
@@ -206,11 +208,12 @@ static double follow_edges(const sprag_approach *a, sprag_plane *plane, double s
 double sprag_crossing_follow(const sprag_approach *a, sprag_plane *plane)
 {
     sprag_plane other = *plane;
-    double until = follow_edges(a, plane, 0);
-    if (until >= 1 || !(plane->apart > a->level)) {
+    bool behind;
+    double until = follow_edges(a, plane, 0, &behind);
+    if (!behind || !(plane->apart > a->level)) {
         return until;
     }
-    double later = follow_edges(a, &other, (plane->apart - a->level) / 2);
+    double later = follow_edges(a, &other, (plane->apart - a->level) / 2, &behind);
     if (later > until) {
         *plane = other;
         return later;
