@@ -208,7 +208,7 @@ static double follow_edges(const sprag_approach *a, sprag_plane *plane, double s
 double sprag_crossing_follow(const sprag_approach *a, sprag_plane *plane)
 {
     sprag_plane other = *plane;
-    bool behind;
+    bool behind = false;
     double until = follow_edges(a, plane, 0, &behind);
     if (!behind || !(plane->apart > a->level)) {
         return until;
