@@ -12,21 +12,6 @@ typedef struct frame {
     double at[3];            // centre of box 1 in box 0
 } frame;
 
-static void set_frame(const sprag_core core[2], frame *f)
-{
-    double d[3];
-    subtract3(core[1].at, core[0].at, d);
-    mul33_transposed(core[0].rotation, d, f->at);
-    const double *A = core[0].rotation, *B = core[1].rotation;
-    for (int i = 0; i < 3; i++) {
-        f->half[i > 0] = core[i > 0].shape->half;
-        for (int j = 0; j < 3; j++) {
-            f->C[i][j] = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
-            f->Q[i][j] = fabs(f->C[i][j]);
-        }
-    }
-}
-
 static void column(const double *rotation, int i, double sign, double v[3])
 {
     for (int k = 0; k < 3; k++) {
@@ -61,6 +46,33 @@ static bool edge_points(const sprag_core core[2], int i, int j, sprag_boxes *fou
         add_scaled(found->point[side], t[side], axis[side], 3);
     }
     return fabs(t[0]) <= core[0].shape->half[i] && fabs(t[1]) <= core[1].shape->half[j];
+}
+
+// Whether the face across an axis (3 to 5: of box 1) is parallel to one of the other box.
+static bool are_level(const frame *f, int best)
+{
+    double sum = 0, most = 0;
+    for (int k = 0; k < 3; k++) {
+        double q = best < 3 ? f->Q[best][k] : f->Q[k][best - 3];
+        sum += q;
+        most = q > most ? q : most;
+    }
+    return sum - most <= 8 * DBL_EPSILON;
+}
+
+// The foremost corner of the other box, if it is above the face of this side across axis i.
+static bool corner_points(const sprag_core core[2], int side, int i, sprag_boxes *found)
+{
+    const double *n = found->normal, *R = core[side].rotation, *half = core[side].shape->half;
+    const double back[3] = {-n[0], -n[1], -n[2]};
+    double *corner = found->point[!side], from[3], local[3];
+    sprag_core_support(&core[!side], side ? back : n, corner);
+    memcpy(found->point[side], corner, sizeof found->point[side]);
+    add_scaled(found->point[side], side ? -found->bound : found->bound, n, 3);
+    subtract3(corner, core[side].at, from);
+    mul33_transposed(R, from, local);
+    int j = i < 2 ? i + 1 : 0, k = j < 2 ? j + 1 : 0;
+    return fabs(local[j]) <= half[j] && fabs(local[k]) <= half[k];
 }
 
 // The separation along the crossing of edge i with edge j, evaluated by the corners, for which the
@@ -128,25 +140,28 @@ static int cross_edges(const sprag_core core[2], const frame *f, double rounding
 void sprag_boxes_separate(const sprag_core core[2], double reach, double most, sprag_boxes *found,
                           sprag_manifold *manifold)
 {
-    frame f;
-    set_frame(core, &f);
+    frame f = {.half = {core[0].shape->half, core[1].shape->half}};
     const double *a = f.half[0], *b = f.half[1], *p = f.at;
-    double size = 0;
-    for (int k = 0; k < 3; k++) {
-        size += a[k] + b[k] + fabs(p[k]);
-    }
-    double rounding = 4 * DBL_EPSILON * size;
+    const double *A = core[0].rotation, *B = core[1].rotation;
+    double d[3], size = 0;
     int best = 0;
     found->bound = -INFINITY;
-    found->beyond = false;
-    for (int i = 0; i < 3; i++) {
+    subtract3(core[1].at, core[0].at, d);
+    mul33_transposed(A, d, f.at);
+    for (int i = 0; i < 3 && found->bound <= reach; i++) {
+        for (int j = 0; j < 3; j++) {
+            f.C[i][j] = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
+            f.Q[i][j] = fabs(f.C[i][j]);
+        }
         double s = fabs(p[i]) - a[i] - (b[0] * f.Q[i][0] + b[1] * f.Q[i][1] + b[2] * f.Q[i][2]);
         if (s > found->bound) {
             found->bound = s;
             best = i;
         }
+        size += a[i] + b[i] + fabs(p[i]);
     }
-    for (int j = 0; j < 3; j++) {
+    double rounding = 4 * DBL_EPSILON * size;
+    for (int j = 0; j < 3 && found->bound <= reach; j++) {
         double along = p[0] * f.C[0][j] + p[1] * f.C[1][j] + p[2] * f.C[2][j];
         double s = fabs(along) - b[j] - (a[0] * f.Q[0][j] + a[1] * f.Q[1][j] + a[2] * f.Q[2][j]);
         if (s > found->bound + rounding) {
@@ -168,20 +183,27 @@ void sprag_boxes_separate(const sprag_core core[2], double reach, double most, s
         memcpy(found->normal, normal, sizeof normal);
     }
     found->beyond = found->bound > reach;
-    manifold->count = 0;
     found->met = false;
     if (found->beyond) {
         return;
     }
-    double enough = found->bound + (found->bound > 0 ? rounding : 64 * rounding);
     if (best >= 6) {
         found->met = edge_points(core, (best - 6) / 3, (best - 6) % 3, found);
+    } else {
+        found->met = corner_points(core, best < 3 ? 0 : 1, best % 3, found);
     }
-    sprag_manifold_clip(core, found->normal, fmax(most, enough), manifold);
-    for (int i = 0; i < manifold->count && !found->met; i++) {
-        if (manifold->gap[i] <= enough) {
-            found->met = true;
-            memcpy(found->point, manifold->point[i], sizeof found->point);
+    bool level = best < 6 && are_level(&f, best);
+    if (!manifold && (found->met || (found->bound > 0 && !level))) {
+        return;
+    }
+    // Edges in line with each other, or a face that is deep: where the faces are nearest.
+    sprag_manifold unwanted, *m = manifold ? manifold : &unwanted;
+    double enough = found->bound + (found->bound > 0 ? rounding : 64 * rounding);
+    sprag_manifold_clip(core, found->normal, fmax(most, enough), m);
+    for (int i = 0; i < m->count && !found->met; i++) {
+        if (m->gap[i] <= enough) {
+            found->met = found->bound <= 0 || level || m->count > 2;
+            memcpy(found->point, m->point[i], sizeof found->point);
         }
     }
 }

@@ -308,7 +308,7 @@ static void two_boxes(const sprag_core core[2], double reach, double margin, ans
     memcpy(a->point, boxes.point, sizeof a->point);
     a->distance = boxes.bound;
     a->beyond = boxes.beyond;
-    a->whole = boxes.met;
+    a->whole = boxes.met && manifold;
     if (!boxes.beyond && !boxes.met) {
         sprag_gjk gjk = {.simplex.count = 0};
         memcpy(gjk.normal, boxes.normal, sizeof gjk.normal);
@@ -326,8 +326,11 @@ static void complete(const answer *a, double radii, double margin, sprag_manifol
     for (int i = 0; i < m->count; i++) {
         if (m->gap[i] <= margin) {
             nearest = m->gap[i] < nearest ? m->gap[i] : nearest;
-            m->gap[left] = m->gap[i];
-            memmove(m->point[left++], m->point[i], sizeof m->point[0]);
+            if (left < i) {
+                m->gap[left] = m->gap[i];
+                memcpy(m->point[left], m->point[i], sizeof m->point[0]);
+            }
+            left++;
         }
     }
     m->count = left;
@@ -354,10 +357,18 @@ static bool cores_of(const sprag_shape *const shape[2], const sprag_pose *const 
         const double *R = pose[side]->rotation;
         core[side].shape = shape[side];
         core[side].rotation = R;
+        core[side].last = NULL;
         subtract3(pose[side]->position, pose[0]->position, core[side].at);
         sum[side] = (sum3(R) + sum3(R + 3)) + (sum3(R + 6) + sum3(core[side].at));
     }
     return isfinite(sum[0] + sum[1]);
+}
+
+// Where a search among the vertices may start; negative: anywhere.
+static int foremost_known(const sprag_core core[2], int side, const sprag_gap_memory *memory)
+{
+    int vertex = memory && memory->count ? memory->vertex[0][side] : -1;
+    return vertex < sprag_core_vertices(&core[side]) ? vertex : -1;
 }
 
 sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
@@ -365,6 +376,7 @@ sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose 
                             sprag_manifold *manifold)
 {
     sprag_core core[2];
+    int last[2];
     sprag_manifold unwanted, *m = manifold ? manifold : &unwanted;
     answer a;
     a.distance = NAN;
@@ -374,6 +386,10 @@ sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose 
     m->count = 0;
     if (!cores_of(shape, pose, core) || (plane[0] && plane[1])) {
         return SPRAG_BAD_PROBLEM;
+    }
+    for (int side = 0; side < 2; side++) {
+        last[side] = foremost_known(core, side, memory);
+        core[side].last = &last[side];
     }
     double margins[2] = {sprag_core_margin(&core[0]), sprag_core_margin(&core[1])};
     double radii = margins[0] + margins[1], reach = query->reach + radii;
@@ -385,7 +401,7 @@ sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose 
                (ball[1] && shape[0]->kind != SPRAG_POLYTOPE)) {
         from_sphere(core, !ball[0], &a);
     } else if (shape[0]->kind == SPRAG_BOX && shape[1]->kind == SPRAG_BOX) {
-        two_boxes(core, reach, query->margin, &a, m);
+        two_boxes(core, reach, query->margin, &a, manifold);
     } else {
         any_two(core, reach, memory, &a);
     }

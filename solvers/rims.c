@@ -498,7 +498,7 @@ static double best_choice(const hull hull[2], const double guess[3], const sprag
 
 static void add_vertex(const sprag_core *core, hull *h, int id, const double at[3])
 {
-    const sprag_core centred = {core->shape, core->rotation, {0, 0, 0}};
+    const sprag_core centred = {core->shape, core->rotation, {0, 0, 0}, NULL};
     sprag_core_vertex(&centred, id, h->about[h->count]);
     memcpy(h->at[h->count], at, sizeof h->at[0]);
     h->id[h->count++] = id;
