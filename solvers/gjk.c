@@ -268,11 +268,16 @@ sprag_gjk_end sprag_gjk_find(const sprag_core core[2], double reach, sprag_gjk *
     bool curved = core[0].shape->kind == SPRAG_CYLINDER || core[1].shape->kind == SPRAG_CYLINDER;
     int most = curved ? ITERATIONS_CURVED : ITERATIONS_MAX;
     int turns = 0;
+    sprag_simplex best = {.count = 0}; // of the normal, once lengths agree
     start(core, gjk);
     for (int i = 0; i < most; i++) {
         double at[3];
         sprag_pair_vertex v;
         if (!sprag_simplex_nearest(&gjk->simplex, at)) {
+            if (gjk->bound > 0) { // they are apart: four vertices that are flat to rounding
+                gjk->simplex.count--;
+                break;
+            }
             return SPRAG_GJK_INSIDE;
         }
         double distance = norm3(at);
@@ -286,8 +291,11 @@ sprag_gjk_end sprag_gjk_find(const sprag_core core[2], double reach, sprag_gjk *
         meet(gjk, &v);
         double rounding = 16 * DBL_EPSILON * gjk->size;
         if (bound > gjk->bound - rounding) { // of equal ones the last is the best direction
-            gjk->bound = fmax(gjk->bound, bound);
+            gjk->bound = bound > gjk->bound ? bound : gjk->bound;
             memcpy(gjk->normal, at, sizeof at);
+            if (distance - bound <= rounding) {
+                best = gjk->simplex;
+            }
         }
         if (gjk->bound > reach) {
             return SPRAG_GJK_BEYOND;
@@ -305,6 +313,9 @@ sprag_gjk_end sprag_gjk_find(const sprag_core core[2], double reach, sprag_gjk *
             break;
         }
         gjk->simplex.vertex[gjk->simplex.count++] = v;
+    }
+    if (best.count) { // rounding may have led on, to what is as near and not as good
+        gjk->simplex = best;
     }
     return SPRAG_GJK_NEAR;
 }

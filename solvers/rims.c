@@ -178,7 +178,7 @@ static bool maximise(const hull hull[2], const double c[3], const double *edge, 
             }
             double change = smooth_height(hull, c, moved) - before;
             bool tiny = part * length < 1e-6 && change >= -16 * DBL_EPSILON * size;
-            trusted += tiny;
+            trusted += tiny && halving == 0;
             if (change > 0 || tiny) {
                 memcpy(n, moved, sizeof moved);
                 break;
