@@ -19,9 +19,14 @@ static void column(const double *rotation, int i, double sign, double v[3])
     }
 }
 
+static double clamp(double x, double most)
+{
+    return x < -most ? -most : x > most ? most : x;
+}
+
 // The nearest points of the two edges that face each other across a normal; false: they are not
 // where the edges are.
-static bool edge_points(const sprag_core core[2], int i, int j, sprag_boxes *found)
+static bool edge_points(const sprag_core core[2], int i, int j, double rounding, sprag_boxes *found)
 {
     const double *n = found->normal;
     double axis[2][3], middle[2][3], between[3];
@@ -34,18 +39,22 @@ static bool edge_points(const sprag_core core[2], int i, int j, sprag_boxes *fou
         bool at_top = vertex >> along[side] & 1;
         add_scaled(middle[side], at_top ? -half[along[side]] : half[along[side]], axis[side], 3);
     }
+    // Nearly parallel edges: where they cross is loose, but not that what is found on the one is
+    // across from the other.
     subtract3(middle[1], middle[0], between);
-    double b = dot3(axis[0], axis[1]), x = dot3(axis[0], between), y = dot3(axis[1], between);
-    double cross[3], t[2];
+    double cross[3], lever[3], t[2], off[3];
     cross3(axis[0], axis[1], cross);
-    double det = dot3(cross, cross);
-    t[0] = (x - b * y) / det;
-    t[1] = (b * x - y) / det;
+    cross3(between, axis[1], lever);
+    t[0] = clamp(dot3(lever, cross) / dot3(cross, cross), core[0].shape->half[i]);
+    add_scaled(between, -t[0], axis[0], 3);
+    t[1] = clamp(-dot3(axis[1], between), core[1].shape->half[j]);
     for (int side = 0; side < 2; side++) {
         memcpy(found->point[side], middle[side], sizeof middle[side]);
         add_scaled(found->point[side], t[side], axis[side], 3);
     }
-    return fabs(t[0]) <= core[0].shape->half[i] && fabs(t[1]) <= core[1].shape->half[j];
+    subtract3(found->point[0], found->point[1], off);
+    add_scaled(off, -found->bound, n, 3);
+    return norm3(off) <= 2 * rounding;
 }
 
 // Whether the face across an axis (3 to 5: of box 1) is parallel to one of the other box.
@@ -188,7 +197,7 @@ void sprag_boxes_separate(const sprag_core core[2], double reach, double most, s
         return;
     }
     if (best >= 6) {
-        found->met = edge_points(core, (best - 6) / 3, (best - 6) % 3, found);
+        found->met = edge_points(core, (best - 6) / 3, (best - 6) % 3, rounding, found);
     } else {
         found->met = corner_points(core, best < 3 ? 0 : 1, best % 3, found);
     }

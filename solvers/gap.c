@@ -250,6 +250,9 @@ static void by_search(const sprag_core core[2], double reach, sprag_gjk *gjk, an
     }
     double off = gjk->distance - gjk->bound;
     bool unsure = end == SPRAG_GJK_NEAR && off > exact * (gjk->size + gjk->distance);
+    if (unsure && !is_curved(core) && by_rims(core, gjk, a)) { // nearly parallel edges
+        return;
+    }
     if (end == SPRAG_GJK_INSIDE || (unsure && gjk->bound < 1e-6 * gjk->size)) {
         by_epa(core, gjk, a);
         return;

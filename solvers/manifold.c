@@ -99,17 +99,15 @@ static void polytope_face(const double towards[3], face *f)
 static void cylinder_face(const double towards[3], face *f)
 {
     const double *R = f->core->rotation;
-    double axis[3], p[3], radius = f->core->shape->radius, half = f->core->shape->half[2];
+    double axis[3], local[3], p[3], radius = f->core->shape->radius;
+    double half = f->core->shape->half[2];
     sprag_core_axis(f->core, axis);
-    double along = dot3(axis, towards);
-    memcpy(p, towards, sizeof p);
-    add_scaled(p, -along, axis, 3);
-    if (!(norm3(p) > 1e-9)) {
-        for (int k = 0; k < 3; k++) {
-            p[k] = R[3 * k];
-        }
+    mul33_transposed(R, towards, local);
+    double along = local[2], length = sqrt(local[0] * local[0] + local[1] * local[1]);
+    double c = length > 1e-9 ? local[0] / length : 1, s = length > 1e-9 ? local[1] / length : 0;
+    for (int k = 0; k < 3; k++) {
+        p[k] = c * R[3 * k] + s * R[3 * k + 1];
     }
-    normalise3(p);
     f->count = 2;
     if (fabs(along) > M_SQRT1_2) {
         f->count = RIM_POINTS;
