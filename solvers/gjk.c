@@ -312,6 +312,7 @@ sprag_gjk_end sprag_gjk_find(const sprag_core core[2], double reach, sprag_gjk *
         if ((!closer && !turning) || has(&gjk->simplex, &v)) {
             break;
         }
+        gjk->simplex.weight[gjk->simplex.count] = 0;
         gjk->simplex.vertex[gjk->simplex.count++] = v;
     }
     if (best.count) { // rounding may have led on, to what is as near and not as good

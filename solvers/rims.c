@@ -311,6 +311,20 @@ static void smooth_points(const hull hull[2], const choice *best, double point[2
         t[0] = sign * u / over;
         t[1] = sign * v / over;
     }
+    if (edges == 2 && first == 1) { // where nearly parallel edges cross is loose: from one to the other
+        double r[3], cross[3], lever[3];
+        cross3(edge[0], edge[1], cross);
+        cross3(rest, edge[1], lever);
+        double across = dot3(cross, cross);
+        t[0] = clamp(across > 0 ? dot3(lever, cross) / across : 0.5, 0, 1);
+        for (int i = 1; i < 4; i++) {
+            int to = i & 1;
+            memcpy(r, rest, sizeof r);
+            add_scaled(r, -t[!to], edge[!to], 3);
+            t[to] = dot3(r, edge[to]) / dot3(edge[to], edge[to]);
+            t[to] = to ? clamp(t[to], -1, 0) : clamp(t[to], 0, 1);
+        }
+    }
     for (int i = 0; i < edges; i++) { // rest = sum of t edge on side 0, of -t edge on side 1
         bool one = i >= first;
         add_scaled(point[one], clamp(one ? -t[i] : t[i], 0, 1), edge[i], 3);
