@@ -381,9 +381,9 @@ static double out_of_line(const sprag_core *cylinder, const sprag_core *other)
     return least;
 }
 
-// Ways out that a cylinder has when it is in line with what it is in: by caps, by the other's faces,
-// apart across the axes, of which coaxial ones have a whole circle. Out of line by an angle, depths
-// are by no more than that of the size.
+// Ways out that a cylinder has when it is in line with what it is in: by caps, by the other's
+// faces, apart across the axes, of which coaxial ones have a whole circle. Out of line by an angle,
+// depths are by no more than that of the size.
 static void try_axes(const sprag_core core[2], double size, sprag_epa *epa)
 {
     for (int side = 0; side < 2; side++) {
@@ -607,6 +607,10 @@ sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose 
     bool ball[2] = {shape[0]->kind == SPRAG_SPHERE, shape[1]->kind == SPRAG_SPHERE};
     if (plane[0] || plane[1]) {
         from_plane(core, plane[1], &a);
+        if (memory) {
+            memory->count = 1;
+            memcpy(memory->vertex[0], last, sizeof last);
+        }
     } else if ((ball[0] && shape[1]->kind != SPRAG_POLYTOPE) ||
                (ball[1] && shape[0]->kind != SPRAG_POLYTOPE)) {
         from_sphere(core, !ball[0], &a);

@@ -10,13 +10,13 @@ enum { CORNERS_MAX = 32, CLIPPED_MAX = 2 * CORNERS_MAX, RIM_POINTS = 8 };
 // What a body turns towards the other: a face, or where count < 3 an edge, a point.
 typedef struct face {
     const sprag_core *core;
-    int count;                         // corners
-    double normal[3];                  // unit; neither this nor what follows is set if count < 3
-    double origin[3], x[3], y[3];      // of coordinates in its plane; the axes unit, across
-    const int *outline;                // of a polytope: vertices, every so many
-    int every, axis;                   // of a box: which the normal is
-    double half[2];                    // m, of a box, along x and y
-    double point[2][3];                // if count < 3
+    int count;                    // corners
+    double normal[3];             // unit; neither this nor what follows is set if count < 3
+    double origin[3], x[3], y[3]; // of coordinates in its plane; the axes unit, across
+    const int *outline;           // of a polytope: vertices, every so many
+    int every, axis;              // of a box: which the normal is
+    double half[2];               // m, of a box, along x and y
+    double point[2][3];           // if count < 3
 } face;
 
 typedef struct corner { // in the plane of the face that clips
@@ -76,8 +76,8 @@ static void polytope_face(const double towards[3], face *f)
     const sprag_polytope *p = f->core->shape->polytope;
     double along[3], local[3];
     int best = foremost_face(f->core, towards);
-    const int *outline = p->first ? p->rim + p->outline[best]
-                                  : (const int *)(p->loop + p->start[best]);
+    const int *outline =
+        p->first ? p->rim + p->outline[best] : (const int *)(p->loop + p->start[best]);
     int corners = *outline++;
     f->outline = outline;
     f->every = (corners + CORNERS_MAX - 1) / CORNERS_MAX;
@@ -460,7 +460,7 @@ static int thin_out(corner *c, int count)
 void sprag_manifold_clip(const sprag_core core[2], const double normal[3], double most,
                          sprag_manifold *m)
 {
-    static const double upright = 0.02; // least cosine of a face that heights are taken from
+    static const double upright = 0.02;  // least cosine of a face that heights are taken from
     static const double together = 1e-9; // of the width of a face: two corners are one
     const double against[3] = {-normal[0], -normal[1], -normal[2]};
     face f[2];

@@ -311,7 +311,8 @@ static void smooth_points(const hull hull[2], const choice *best, double point[2
         t[0] = sign * u / over;
         t[1] = sign * v / over;
     }
-    if (edges == 2 && first == 1) { // where nearly parallel edges cross is loose: from one to the other
+    if (edges == 2 &&
+        first == 1) { // where nearly parallel edges cross is loose: from one to the other
         double r[3], cross[3], lever[3];
         cross3(edge[0], edge[1], cross);
         cross3(rest, edge[1], lever);

@@ -246,7 +246,6 @@ static int walk(const sprag_polytope *p, const int *plane, int seed, int from, i
     return left;
 }
 
-
 // Which faces lie in one plane with which: each has the number of the first of them.
 static void find_planes(const sprag_polytope *p, int *plane, int *stack)
 {

@@ -26,8 +26,8 @@ typedef struct sprag_polytope {
     const int *start;          // of the faces, in loop
     const double (*normal)[3]; // of the faces, outwards
     // Links (sprag_polytope_link); NULL: none, and everything is a look at all vertices and faces.
-    const int *first;        // of the vertices and one more, in near and side: edges that start there
-    const int *near, *side;  // where an edge ends; the face on its left
+    const int *first; // of the vertices and one more, in near and side: edges that start there
+    const int *near, *side;   // where an edge ends; the face on its left
     const int *outline, *rim; // of the faces, in rim: how many vertices has the plane of which the
                               // face is a part, and which, in order
 } sprag_polytope;
@@ -50,10 +50,10 @@ typedef struct sprag_pose {
 sprag_polytope sprag_polytope_make(const double (*vertex)[3], int vertices, const unsigned *loop,
                                    int faces, int *start, double (*normal)[3]);
 
-// For polytopes with many vertices, or with faces in pieces: who is next to whom, and which faces lie
-// in one plane. room: ints, sprag_polytope_links() of them. Without links if the faces do not close
-// or leave vertices out, or where it is not convex to rounding: then nobody may climb from vertex to
-// vertex.
+// For polytopes with many vertices, or with faces in pieces: who is next to whom, and which faces
+// lie in one plane. room: ints, sprag_polytope_links() of them. Without links if the faces do not
+// close or leave vertices out, or where it is not convex to rounding: then nobody may climb from
+// vertex to vertex.
 int sprag_polytope_links(const sprag_polytope *polytope);
 void sprag_polytope_link(sprag_polytope *polytope, int *room);
 

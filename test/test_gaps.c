@@ -1407,7 +1407,8 @@ static int turned_up(const skeleton *k, const thing *t, int sign, real level, re
     if (best < 0) {
         return 0;
     }
-    const int *outline = p->first ? p->rim + p->outline[best] : (const int *)p->loop + p->start[best];
+    const int *outline =
+        p->first ? p->rim + p->outline[best] : (const int *)p->loop + p->start[best];
     for (int i = 1; i <= *outline; i++, count++) {
         corner[count][0] = k->vertex[outline[i]][0];
         corner[count][1] = k->vertex[outline[i]][1];
@@ -1691,7 +1692,8 @@ START_TEST(what_rests_a_little_out_of_line_has_all_its_points)
         bool near = gap.distance <= margin;
         // Round things roll along the gap for less than can be told.
         bool round = which[0] == 3 || which[1] == 3;
-        real astride = round ? gap.error + 1e-10L * L + sqrtl(8 * (gap.error + 8 * eps * L) * fabsl(gap.distance))
+        real astride = round ? gap.error + 1e-10L * L +
+                                   sqrtl(8 * (gap.error + 8 * eps * L) * fabsl(gap.distance))
                              : 1e-12L * L;
         // Rims and edges that nearly lie in each other may leave the distance open, and say so.
         if (round && gap.error > 1e-10 * L && gap.error < 1e-8 * L) {
@@ -1702,15 +1704,17 @@ START_TEST(what_rests_a_little_out_of_line_has_all_its_points)
             off = 0;
         }
         bool ok = result == SPRAG_OK && fabsl(length(n) - 1) <= 4 * eps &&
-                  along >= gap.distance - 1e-12 * L && length(a) <= astride && off <= (round ? gap.error : 0) + 1e-12 * L &&
-                  gap.error <= 1e-10 * L && (m.count > 0) == near && !lost &&
+                  along >= gap.distance - 1e-12 * L && length(a) <= astride &&
+                  off <= (round ? gap.error : 0) + 1e-12 * L && gap.error <= 1e-10 * L &&
+                  (m.count > 0) == near && !lost &&
                   (!near || fabs(nearest - gap.distance) <= 1e-9 * L);
         if (!ok && bad++ < SHOWN) {
-            printf("%d on %d, features %d %d yaw %Lg out %Lg: result %d distance %g (above %g) along "
-                   "%g error %g, points miss %Lg, off %g, of %d %d lost, nearest %g\n",
-                   which[0], which[1], flat[0], flat[1], yaw, out, (int)result, gap.distance, wanted,
-                   along - gap.distance, gap.error, length(a), off, m.count, lost,
-                   nearest - gap.distance);
+            printf(
+                "%d on %d, features %d %d yaw %Lg out %Lg: result %d distance %g (above %g) along "
+                "%g error %g, points miss %Lg, off %g, of %d %d lost, nearest %g\n",
+                which[0], which[1], flat[0], flat[1], yaw, out, (int)result, gap.distance, wanted,
+                along - gap.distance, gap.error, length(a), off, m.count, lost,
+                nearest - gap.distance);
         }
     }
     ck_assert_int_eq(bad, 0);
@@ -1749,7 +1753,8 @@ static void make_ball(void)
     int at = 0, faces = 0;
     for (int v = 0; v < BALL_VERTICES; v++) {
         int row = v == 0 ? 0 : v == BALL_VERTICES - 1 ? BALL_ROWS : 1 + (v - 1) / BALL_COLUMNS;
-        double polar = M_PI * row / BALL_ROWS, turn = 2 * M_PI * ((v - 1) % BALL_COLUMNS) / BALL_COLUMNS;
+        double polar = M_PI * row / BALL_ROWS,
+               turn = 2 * M_PI * ((v - 1) % BALL_COLUMNS) / BALL_COLUMNS;
         ball.vertex[v][0] = 0.5 * sin(polar) * cos(turn);
         ball.vertex[v][1] = 0.5 * sin(polar) * sin(turn);
         ball.vertex[v][2] = 0.5 * cos(polar);
@@ -1840,7 +1845,8 @@ START_TEST(links_find_what_a_look_at_everything_does)
             if (second < 2) {
                 t[1].shape = (sprag_shape){.kind = SPRAG_POLYTOPE, .polytope = p[second][look > 0]};
             }
-            ck_assert_int_ne(find(t, look ? &memory : NULL, &gap[look], NULL, 0), SPRAG_BAD_PROBLEM);
+            ck_assert_int_ne(find(t, look ? &memory : NULL, &gap[look], NULL, 0),
+                             SPRAG_BAD_PROBLEM);
             double off = fabs(gap[look].distance - gap[0].distance);
             ck_assert_double_le(off, 1e-14 + gap[look].error + gap[0].error);
         }
@@ -1855,9 +1861,9 @@ START_TEST(links_find_what_a_look_at_everything_does)
         const sprag_pose *poses[2] = {&pose[0], &pose[1]};
         sprag_gap gap;
         sprag_manifold m;
-        ck_assert_int_eq(sprag_gap_find(shape, poses, &(sprag_gap_query){INFINITY, 1.5e-6}, NULL,
-                                        &gap, &m),
-                         SPRAG_OK);
+        ck_assert_int_eq(
+            sprag_gap_find(shape, poses, &(sprag_gap_query){INFINITY, 1.5e-6}, NULL, &gap, &m),
+            SPRAG_OK);
         ck_assert_double_eq_tol(gap.distance, 1e-6, 1e-15);
         ck_assert_double_eq_tol(gap.normal[2], 1, 1e-15);
         ck_assert_int_eq(m.count, 4);
@@ -1874,8 +1880,8 @@ START_TEST(links_find_what_a_look_at_everything_does)
 }
 END_TEST
 
-// One in the other, one on the other, side by side: cylinders with one axis or nearly, on each other
-// or on what is flat. Out of line by an angle, distances are by as much of the size.
+// One in the other, one on the other, side by side: cylinders with one axis or nearly, on each
+// other or on what is flat. Out of line by an angle, distances are by as much of the size.
 START_TEST(cylinders_in_line_come_apart)
 {
     static thing t[2];
@@ -1892,7 +1898,9 @@ START_TEST(cylinders_in_line_come_apart)
         double skin = kind == SPRAG_CAPSULE ? r1 : 0, out = pick(3) ? power(-16, -3) : 0;
         real R[3][3], world[3][3], leaning[3][3], from[3], at[3] = {0, 0, 0}, u[3];
         double up = pick(3) ? between(-1, 1) * (h0 + h1) : pick(2) ? h0 + h1 + skin : 0;
-        double aside = kind == SPRAG_BOX || pick(2) ? 0 : pick(3) ? fraction() * (r0 + r1) : r0 + r1;
+        double aside = kind == SPRAG_BOX || pick(2) ? 0
+                       : pick(3)                    ? fraction() * (r0 + r1)
+                                                    : r0 + r1;
         up *= kind == SPRAG_BOX && fabs(up) < 0.98 * (h0 + h1) ? (h0 + h1) * 0.98 / fabs(up) : 1;
         up = isfinite(up) ? up : h0 + h1;
         about(2, between(0, 6.3), R);
@@ -1919,18 +1927,20 @@ START_TEST(cylinders_in_line_come_apart)
         real n[3];
         widen(gap.normal, n);
         double held = (double)separation(k, n);
-        bool ok = (result == SPRAG_OK || (result == SPRAG_NOT_CONVERGED && gap.error <= 8 * out * L)) &&
-                  fabsl(length(n) - 1) <= 4 * eps && fabs(held - gap.distance) <= 1e-12 * L &&
-                  fabs(gap.distance - expected) <= 3 * out * L + 1e-12 * L && m.count > 0;
+        bool ok =
+            (result == SPRAG_OK || (result == SPRAG_NOT_CONVERGED && gap.error <= 8 * out * L)) &&
+            fabsl(length(n) - 1) <= 4 * eps && fabs(held - gap.distance) <= 1e-12 * L &&
+            fabs(gap.distance - expected) <= 3 * out * L + 1e-12 * L && m.count > 0;
         for (int side = 0; side < 2; side++) {
             ok &= outside(&t[side], &k[side], gap.point[side]) <= 3 * out * L + 1e-9 * L;
         }
         if (!ok && bad++ < SHOWN) {
-            printf("kind %d up %g aside %g out %g: result %d distance %g expected %g held %g error %g "
-                   "normal %g %g %g, %d points, outside %Lg %Lg\n",
-                   (int)kind, up, aside, out, (int)result, gap.distance, expected, held, gap.error,
-                   gap.normal[0], gap.normal[1], gap.normal[2], m.count,
-                   outside(&t[0], &k[0], gap.point[0]), outside(&t[1], &k[1], gap.point[1]));
+            printf(
+                "kind %d up %g aside %g out %g: result %d distance %g expected %g held %g error %g "
+                "normal %g %g %g, %d points, outside %Lg %Lg\n",
+                (int)kind, up, aside, out, (int)result, gap.distance, expected, held, gap.error,
+                gap.normal[0], gap.normal[1], gap.normal[2], m.count,
+                outside(&t[0], &k[0], gap.point[0]), outside(&t[1], &k[1], gap.point[1]));
         }
     }
     ck_assert_int_eq(bad, 0);
