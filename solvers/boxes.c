@@ -146,6 +146,58 @@ static int cross_edges(const sprag_core core[2], const frame *f, double rounding
     return best;
 }
 
+// By how far a point of a box is from the ends of its axes, but for one.
+static double inset(const sprag_core *core, const double point[3], int but)
+{
+    double from[3], local[3], least = INFINITY;
+    subtract3(point, core->at, from);
+    mul33_transposed(core->rotation, from, local);
+    for (int k = 0; k < 3; k++) {
+        double in = core->shape->half[k] - fabs(local[k]);
+        least = k != but && in < least ? in : least;
+    }
+    return least;
+}
+
+static int foremost_axis(const sprag_core *core, const double n[3])
+{
+    double local[3];
+    mul33_transposed(core->rotation, n, local);
+    double x = fabs(local[0]), y = fabs(local[1]), z = fabs(local[2]);
+    return x >= y && x >= z ? 0 : y >= z ? 1 : 2;
+}
+
+// Whether nothing but the nearest points comes within `rise` (m) more than they: away from them, as
+// far as faces and edges go, the boxes part faster than that.
+static bool is_alone(const sprag_core core[2], const frame *f, int best, double rise,
+                     const sprag_boxes *found)
+{
+    if (best < 6) { // along the edges that leave the corner
+        int side = best < 3 ? 0 : 1, axis = best % 3;
+        double far = inset(&core[side], found->point[side], axis), slope = INFINITY;
+        for (int k = 0; k < 3; k++) {
+            double q = side ? f->Q[k][axis] : f->Q[axis][k], length = 2 * f->half[!side][k];
+            slope = q < slope ? q : slope;
+            far = length < far ? length : far;
+        }
+        return slope * far > rise;
+    }
+    int i = (best - 6) / 3, j = (best - 6) % 3; // along the edges that cross, above the other's face
+    int top[2] = {foremost_axis(&core[0], found->normal), foremost_axis(&core[1], found->normal)};
+    double rate[2] = {f->Q[i][top[1]], f->Q[top[0]][j]}, far = INFINITY;
+    for (int side = 0; side < 2; side++) {
+        double from[3], axis[3], on = f->half[side][side ? j : i];
+        subtract3(found->point[side], core[side].at, from);
+        column(core[side].rotation, side ? j : i, 1, axis);
+        on -= fabs(dot3(axis, from));
+        far = on < far ? on : far;
+        for (int k = 0; k < 3; k++) {
+            far = 2 * f->half[side][k] < far ? 2 * f->half[side][k] : far;
+        }
+    }
+    return fmin(rate[0], rate[1]) * far > rise;
+}
+
 void sprag_boxes_separate(const sprag_core core[2], double reach, double most, sprag_boxes *found,
                           sprag_manifold *manifold)
 {
@@ -200,6 +252,12 @@ void sprag_boxes_separate(const sprag_core core[2], double reach, double most, s
         found->met = edge_points(core, (best - 6) / 3, (best - 6) % 3, rounding, found);
     } else {
         found->met = corner_points(core, best < 3 ? 0 : 1, best % 3, found);
+    }
+    if (found->met && manifold && is_alone(core, &f, best, most - found->bound, found)) {
+        manifold->count = found->bound <= most;
+        memcpy(manifold->point[0], found->point, sizeof found->point);
+        manifold->gap[0] = found->bound;
+        return;
     }
     bool level = best < 6 && are_level(&f, best);
     if (!manifold && (found->met || (found->bound > 0 && !level))) {

@@ -577,7 +577,11 @@ static bool cores_of(const sprag_shape *const shape[2], const sprag_pose *const 
 // Where a search among the vertices may start; negative: anywhere.
 static int foremost_known(const sprag_core core[2], int side, const sprag_gap_memory *memory)
 {
-    int vertex = memory && memory->count ? memory->vertex[0][side] : -1;
+    bool known = memory && memory->count && core[side].shape->kind == SPRAG_POLYTOPE;
+    int vertex = known ? memory->vertex[0][side] : -1;
+    if (vertex < 0) {
+        return -1;
+    }
     return vertex < sprag_core_vertices(&core[side]) ? vertex : -1;
 }
 

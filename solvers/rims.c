@@ -11,6 +11,7 @@ enum {
     CHOICES_MAX = 256,
     NEWTON_MAX = 48,
     HALVINGS_MAX = 24,
+    STALLS_MAX = 6,
     RESTARTS_MAX = 2,
     CUTS_MAX = 32
 };
@@ -119,7 +120,7 @@ static bool maximise(const hull hull[2], const double c[3], const double *edge, 
     if (!onto(n, edge)) {
         return false;
     }
-    int trusted = 0;
+    int trusted = 0, stalled = 0;
     for (int i = 0; i < NEWTON_MAX; i++) {
         for (int side = 0; side < 2 && !edge; side++) {
             leave_axis(hull, side, c, n);
@@ -179,6 +180,7 @@ static bool maximise(const hull hull[2], const double c[3], const double *edge, 
             double change = smooth_height(hull, c, moved) - before;
             bool tiny = part * length < 1e-6 && change >= -16 * DBL_EPSILON * size;
             trusted += tiny && halving == 0;
+            stalled += tiny && halving > 0;
             if (change > 0 || tiny) {
                 memcpy(n, moved, sizeof moved);
                 break;
@@ -187,7 +189,7 @@ static bool maximise(const hull hull[2], const double c[3], const double *edge, 
                 return false;
             }
         }
-        if (trusted == 2) {
+        if (trusted == 2 || stalled == STALLS_MAX) {
             return true;
         }
     }
