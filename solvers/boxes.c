@@ -182,7 +182,8 @@ static bool is_alone(const sprag_core core[2], const frame *f, int best, double 
         }
         return slope * far > rise;
     }
-    int i = (best - 6) / 3, j = (best - 6) % 3; // along the edges that cross, above the other's face
+    int i = (best - 6) / 3,
+        j = (best - 6) % 3; // along the edges that cross, above the other's face
     int top[2] = {foremost_axis(&core[0], found->normal), foremost_axis(&core[1], found->normal)};
     double rate[2] = {f->Q[i][top[1]], f->Q[top[0]][j]}, far = INFINITY;
     for (int side = 0; side < 2; side++) {
@@ -201,7 +202,9 @@ static bool is_alone(const sprag_core core[2], const frame *f, int best, double 
 void sprag_boxes_separate(const sprag_core core[2], double reach, double most, sprag_boxes *found,
                           sprag_manifold *manifold)
 {
-    frame f = {.half = {core[0].shape->half, core[1].shape->half}};
+    frame f;
+    f.half[0] = core[0].shape->half;
+    f.half[1] = core[1].shape->half;
     const double *a = f.half[0], *b = f.half[1], *p = f.at;
     const double *A = core[0].rotation, *B = core[1].rotation;
     double d[3], size = 0;

@@ -12,6 +12,7 @@ enum {
     NEWTON_MAX = 48,
     HALVINGS_MAX = 24,
     STALLS_MAX = 6,
+    STALLS_INSIDE = 2, // EPA asks often, and for no more digits than it has itself
     RESTARTS_MAX = 2,
     CUTS_MAX = 32
 };
@@ -115,7 +116,7 @@ static void leave_axis(const hull hull[2], int side, const double c[3], double n
 }
 
 static bool maximise(const hull hull[2], const double c[3], const double *edge, double size,
-                     double n[3])
+                     int stalls, double n[3])
 {
     if (!onto(n, edge)) {
         return false;
@@ -189,7 +190,7 @@ static bool maximise(const hull hull[2], const double c[3], const double *edge, 
                 return false;
             }
         }
-        if (trusted == 2 || stalled == STALLS_MAX) {
+        if (trusted == 2 || stalled == stalls) {
             return true;
         }
     }
@@ -254,16 +255,17 @@ static void try_choice(const hull hull[2], const feature f[2], const double gues
     double edge[4][3], n[3] = {guess[0], guess[1], guess[2]}, c[3];
     int edges = edges_of(&hull[0], &f[0], edge);
     edges += edges_of(&hull[1], &f[1], edge + edges);
+    int stalls = all->cosine > 0 ? STALLS_INSIDE : STALLS_MAX;
     if (edges < 2) {
         subtract3(hull[0].at[f[0].pick[0]], hull[1].at[f[1].pick[0]], c);
         // Heights have a kink where a normal passes a cylinder's axis: who is caught there starts
         // again on the side that the other feature is on.
         bool rims = !edges && hull[0].radius > 0 && hull[1].radius > 0;
-        bool found = (edges || rims) && maximise(hull, c, edges ? edge[0] : NULL, size, n);
+        bool found = (edges || rims) && maximise(hull, c, edges ? edge[0] : NULL, size, stalls, n);
         consider(hull, f, n, size, all);
         for (int i = 0; !edges && !found && i < RESTARTS_MAX; i++) {
             approach(hull, c, n);
-            found = maximise(hull, c, NULL, size, n);
+            found = maximise(hull, c, NULL, size, stalls, n);
             consider(hull, f, n, size, all);
         }
     } else if (edges == 2 && sprag_across(edge[0], edge[1], n)) {
