@@ -58,8 +58,8 @@ static bool is_outside(const double (*vertex)[3], int vertices, const double *on
         double from[3];
         subtract3(vertex[i], on, from);
         double height = dot3(normal, from);
-        above = fmax(above, height);
-        below = fmin(below, height);
+        above = height > above ? height : above;
+        below = height < below ? height : below;
     }
     if (above > tolerance && below < -tolerance) {
         return false;
