@@ -11,7 +11,7 @@ enum {
     CHOICES_MAX = 256,
     NEWTON_MAX = 48,
     HALVINGS_MAX = 24,
-    STALLS_MAX = 3,
+    STALLS_MAX = 6,
     STALLS_INSIDE = 2, // EPA asks often, and for no more digits than it has itself
     RESTARTS_MAX = 2,
     CUTS_MAX = 32
