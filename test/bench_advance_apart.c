@@ -1,0 +1,170 @@
+// How far apart two solids are, by brute force over their features and in plain sight: it looks for
+// the direction that separates them most, among all that can be the one of two boxes. Nothing is
+// shared with solvers/gap.c.
+#include <math.h>
+
+#include "test/bench_advance.h"
+
+static double dot(const double *a, const double *b)
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static double column_dot(const solid *s, int k, const double *n)
+{
+    return s->R[k] * n[0] + s->R[3 + k] * n[1] + s->R[6 + k] * n[2];
+}
+
+// Of a unit direction: how far the solid reaches along it, from its `at`.
+static double reach(const solid *s, const double *n)
+{
+    double local[3], most = -INFINITY;
+    for (int k = 0; k < 3; k++) {
+        local[k] = column_dot(s, k, n);
+    }
+    if (s->kind == SOLID_BALL) {
+        return s->radius;
+    }
+    if (s->kind == SOLID_BOX) {
+        return fabs(local[0]) * s->half[0] + fabs(local[1]) * s->half[1] +
+               fabs(local[2]) * s->half[2];
+    }
+    for (int i = 0; i < s->points; i++) {
+        most = fmax(most, dot(local, s->point + 3 * i));
+    }
+    return most;
+}
+
+double solid_radius(const solid *s)
+{
+    double most = 0;
+    switch (s->kind) {
+    case SOLID_PLANE:
+        return INFINITY;
+    case SOLID_BALL:
+        return s->radius;
+    case SOLID_BOX:
+        return sqrt(dot(s->half, s->half));
+    case SOLID_POINTS:
+        for (int i = 0; i < s->points; i++) {
+            most = fmax(most, dot(s->point + 3 * i, s->point + 3 * i));
+        }
+    }
+    return sqrt(most);
+}
+
+// Separation along n, whichever way round.
+static double along(const solid *a, const solid *b, const double *n)
+{
+    double back[3] = {-n[0], -n[1], -n[2]}, from[3];
+    for (int k = 0; k < 3; k++) {
+        from[k] = b->at[k] - a->at[k];
+    }
+    double way = dot(n, from);
+    return fmax(way - reach(a, n) - reach(b, back), -way - reach(a, back) - reach(b, n));
+}
+
+static double above_plane(const solid *plane, const solid *s)
+{
+    double down[3], from[3];
+    for (int k = 0; k < 3; k++) {
+        down[k] = -plane->R[3 * k + 2];
+        from[k] = s->at[k] - plane->at[k];
+    }
+    return -dot(down, from) - reach(s, down);
+}
+
+static double ball_box(const solid *ball, const solid *box)
+{
+    double from[3], square = 0, inside = -INFINITY;
+    for (int k = 0; k < 3; k++) {
+        from[k] = ball->at[k] - box->at[k];
+    }
+    for (int k = 0; k < 3; k++) {
+        double beyond = fabs(column_dot(box, k, from)) - box->half[k];
+        inside = fmax(inside, beyond);
+        square += beyond > 0 ? beyond * beyond : 0;
+    }
+    return (inside > 0 ? sqrt(square) : inside) - ball->radius;
+}
+
+// best, or more if the direction (of any length) separates more.
+static double better(const solid *a, const solid *b, const double *direction, double best)
+{
+    double length = sqrt(dot(direction, direction));
+    if (length < 1e-9) {
+        return best; // parallel edges: a face tells as much
+    }
+    const double n[3] = {direction[0] / length, direction[1] / length, direction[2] / length};
+    return fmax(best, along(a, b, n));
+}
+
+static double of_axes(const solid *a, const solid *b)
+{
+    double best = -INFINITY, line[3], axis[2][3][3];
+    for (int k = 0; k < 3; k++) {
+        line[k] = b->at[k] - a->at[k];
+        for (int i = 0; i < 3; i++) {
+            axis[0][k][i] = a->R[3 * i + k];
+            axis[1][k][i] = b->R[3 * i + k];
+        }
+    }
+    best = better(a, b, line, best);
+    for (int k = 0; k < 3; k++) {
+        best = better(a, b, axis[0][k], better(a, b, axis[1][k], best));
+        for (int i = 0; i < 3; i++) {
+            const double *p = axis[0][k], *q = axis[1][i];
+            const double across[3] = {p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2],
+                                      p[0] * q[1] - p[1] * q[0]};
+            best = better(a, b, across, best);
+        }
+    }
+    return best;
+}
+
+double solid_apart(const solid *a, const solid *b)
+{
+    if (b->kind == SOLID_PLANE || (b->kind == SOLID_BALL && a->kind == SOLID_BOX)) {
+        const solid *swap = a;
+        a = b;
+        b = swap;
+    }
+    if (a->kind == SOLID_PLANE) {
+        return b->kind == SOLID_PLANE ? INFINITY : above_plane(a, b);
+    }
+    if (a->kind == SOLID_BALL && b->kind == SOLID_BALL) {
+        const double line[3] = {b->at[0] - a->at[0], b->at[1] - a->at[1], b->at[2] - a->at[2]};
+        return sqrt(dot(line, line)) - a->radius - b->radius;
+    }
+    return a->kind == SOLID_BALL && b->kind == SOLID_BOX ? ball_box(a, b) : of_axes(a, b);
+}
+
+// ---- chance: splitmix64
+
+double chance_between(chance *c, double low, double high)
+{
+    uint64_t z = c->state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return low + (high - low) * (double)((z ^ (z >> 31)) >> 11) / 9007199254740992.0;
+}
+
+void chance_turn(chance *c, double R[9])
+{
+    double q[4], length = 0;
+    for (int k = 0; k < 4; k++) {
+        q[k] = chance_between(c, -1, 1);
+        length += q[k] * q[k];
+    }
+    for (int k = 0; k < 4; k++) {
+        q[k] /= sqrt(length);
+    }
+    const double w = q[0], x = q[1], y = q[2], z = q[3];
+    const double turn[9] = {
+        1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),
+        2 * (x * y + w * z),     1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+        2 * (x * z - w * y),     2 * (y * z + w * x),     1 - 2 * (x * x + y * y)};
+    for (int k = 0; k < 9; k++) {
+        R[k] = turn[k];
+    }
+}
