@@ -4,6 +4,7 @@
 //
 //   die      thrown dice, no-slip and Coulomb        bench_advance_die.c
 //   chain    100 links, 100 m                        bench_advance_chain.c
+//   bounds   of a chain's links                      bench_advance_bounds.c
 //   legs     a trotting quadruped                    bench_advance_legs.c
 //   rest     stacks, inclines, rocking, corners      bench_advance_rest.c
 //   fast     thin walls                              bench_advance_fast.c
@@ -87,9 +88,10 @@ typedef struct named_part {
 } named_part;
 
 static const named_part parts[] = {
-    {"die", advance_die},         {"chain", advance_chain}, {"legs", advance_legs},
-    {"rest", advance_rest},       {"fast", advance_fast},   {"piles", advance_piles},
-    {"disturb", advance_disturb}, {"order", advance_order}, {"models", advance_models},
+    {"die", advance_die},       {"chain", advance_chain},     {"legs", advance_legs},
+    {"rest", advance_rest},     {"fast", advance_fast},       {"piles", advance_piles},
+    {"bounds", advance_bounds}, {"disturb", advance_disturb}, {"order", advance_order},
+    {"models", advance_models},
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };

@@ -22,7 +22,7 @@ void row_missing(const char *figure, const char *why); // could not be measured:
 // The parts. full: as long as it takes.
 typedef void advance_part(bool full);
 advance_part advance_die, advance_chain, advance_legs, advance_rest, advance_fast, advance_piles,
-    advance_disturb, advance_order, advance_models;
+    advance_disturb, advance_order, advance_models, advance_bounds;
 
 // ---- bench_advance_apart.c: separation by brute force
 
