@@ -1,0 +1,294 @@
+// Where two edges cross, the plane N = eA x eB turns with both. In the axes of shape 0, where eB and
+// its points turn by what the spins differ by, with y = x1 - x0,
+//
+//     N.(pA - pB) = -eB.((y - rA) x eA) - eA.(eB x rB)       eB x rB turns as a whole
+//
+// has to stay above level |N|, |N|^2 = 1 - (eA.eB)^2; and all other vertices on their own sides:
+// N.(a - rA) = eB.((a - rA) x eA) >= 0, and N.(rB - b) = -(eB x (b - rB)).eA' >= 0 where eA' is the
+// first edge as the second shape sees it. The ends of the edges are left out by what they are, not
+// by where they are. A capsule's segment and a cylinder's axis are edges with a radius.
+#include "solvers/certify_pair.h"
+
+static const double slack = 1e-13; // of the size: that a vertex may be behind the edge's plane
+
+static bool is_round(const sprag_shape *shape)
+{
+    return shape->kind == SPRAG_CAPSULE || shape->kind == SPRAG_CYLINDER;
+}
+
+static double radius_of(const sprag_shape *shape)
+{
+    return is_round(shape) ? shape->radius : 0;
+}
+
+// r of one end, and the direction, axes of the world at the start of the expansion.
+static bool edge_of(const sprag_side *side, const int end[2], double r[3], double e[3])
+{
+    double from[3], to[3];
+    if (end[0] == SPRAG_NO_VERTEX) {
+        mul33(side->rotation, side->origin, r);
+        for (int k = 0; k < 3; k++) {
+            e[k] = side->rotation[3 * k + 2];
+        }
+        return true;
+    }
+    sprag_side_vertex(side, end[0], from);
+    sprag_side_vertex(side, end[1], to);
+    mul33(side->rotation, from, r);
+    subtract3(to, from, to);
+    mul33(side->rotation, to, e);
+    return normalise3(e);
+}
+
+static void dot_series(const sprag_series3 *f, const sprag_series3 *g, sprag_series *fg)
+{
+    double sum_f = 0, sum_g = 0, beyond = 0;
+    memset(fg, 0, sizeof *fg);
+    for (int i = 0; i < SPRAG_TERMS; i++) {
+        for (int j = 0; j < SPRAG_TERMS; j++) {
+            double product = dot3(f->c[i], g->c[j]);
+            if (i + j < SPRAG_TERMS) {
+                fg->c[i + j] += product;
+            } else {
+                beyond += fabs(product);
+            }
+        }
+        sum_f += norm3(f->c[i]);
+        sum_g += norm3(g->c[i]);
+    }
+    fg->rest = beyond + f->rest * (sum_g + g->rest) + g->rest * sum_f;
+}
+
+// Vertices of side b that stay on their own side: `other` is the other edge as b sees it (axes of
+// the world at the start), e and r its own edge.
+static double keep_vertices(const sprag_approach *a, sprag_plane *plane, int b, const double r[3],
+                            const double e[3], const sprag_series3 *other, double sign,
+                            double until)
+{
+    const sprag_side *side = &a->side[b];
+    const sprag_shape *shape = side->shape;
+    if (is_round(shape)) {
+        return until;
+    }
+    int vertices = shape->kind == SPRAG_BOX ? 8 : shape->polytope->vertices;
+    sprag_series3 turned;
+    double local_r[3];
+    for (int k = 0; k < SPRAG_TERMS; k++) { // (g x e).other = g.(e x other)
+        double world[3];
+        cross3(e, other->c[k], world);
+        mul33_transposed(side->rotation, world, turned.c[k]);
+    }
+    turned.rest = other->rest;
+    mul33_transposed(side->rotation, r, local_r);
+    double change = sprag_series_change(&turned), height = norm3(turned.c[0]);
+    double allowed = slack * side->reach * height;
+    for (int i = 0; i < vertices; i++) {
+        if (i == plane->end[b][0] || i == plane->end[b][1]) {
+            continue;
+        }
+        double g[3];
+        sprag_side_vertex(side, i, g);
+        subtract3(g, local_r, g);
+        double length = norm3(g), before = until;
+        if (sign * dot3(g, turned.c[0]) + allowed > length * change) {
+            continue;
+        }
+        sprag_series f = {.c = {allowed}};
+        sprag_series_dot(&f, sign, g, &turned);
+        until = sprag_series_positive(&f, until);
+        if (until < before) {
+            plane->side = b;
+            sprag_side_vertex(side, i, plane->point[b]);
+            sprag_side_vertex(&a->side[!b], plane->end[!b][0], plane->point[!b]);
+        }
+    }
+    return until;
+}
+
+// Where the first edge passes the second one at the start, within its ends.
+static void crossing_point(const double rA[3], const double eA[3], const double rB[3],
+                           const double eB[3], double length, double point[3])
+{
+    double n[3], from[3], side[3];
+    cross3(eA, eB, n);
+    subtract3(rB, rA, from);
+    cross3(from, eB, side);
+    double along = dot3(side, n) / dot3(n, n);
+    along = along < 0 ? 0 : along > length ? length : along;
+    memcpy(point, rA, 3 * sizeof *point);
+    add_scaled(point, along, eA, 3);
+}
+
+double sprag_crossing_follow(const sprag_approach *a, sprag_plane *plane)
+{
+    const sprag_side *side = a->side;
+    double rA[3], rB[3], eA[3], eB[3], k[3], d[3], v[3], w[2][3];
+    if (!edge_of(&side[0], plane->end[0], rA, eA) || !edge_of(&side[1], plane->end[1], rB, eB)) {
+        return 0;
+    }
+    for (int i = 0; i < 3; i++) {
+        d[i] = side[1].x[i] - side[0].x[i] - rA[i];
+        v[i] = a->length * (side[1].velocity[i] - side[0].velocity[i]);
+        w[0][i] = a->length * side[0].velocity[3 + i];
+        w[1][i] = a->length * side[1].velocity[3 + i];
+    }
+    // y - rA: y turns with shape 0, rA stands still in it.
+    sprag_series3 line, beta, kappa, alpha, crossed;
+    sprag_turning turning, back;
+    const double to[3] = {d[0] + rA[0], d[1] + rA[1], d[2] + rA[2]};
+    sprag_series_line(to, v, w[0], &line);
+    memcpy(line.c[0], d, sizeof d);
+    sprag_turning_set(w[1], w[0], &turning);
+    sprag_turning_apply(&turning, eB, &beta);
+    cross3(eB, rB, k);
+    sprag_turning_apply(&turning, k, &kappa);
+    for (int i = 0; i < SPRAG_TERMS; i++) {
+        cross3(line.c[i], eA, crossed.c[i]);
+    }
+    crossed.rest = line.rest;
+    sprag_series f, z = {.rest = 0}, q, root;
+    dot_series(&beta, &crossed, &f);
+    sprag_series_dot(&f, 1, eA, &kappa);
+    mul33_transposed(side[0].rotation, rA, plane->point[0]);
+    mul33_transposed(side[1].rotation, rB, plane->point[1]);
+    double sign = plane->sign;
+    for (int i = 0; i < SPRAG_TERMS; i++) {
+        f.c[i] *= -sign;
+    }
+    sprag_series_dot(&z, 1, eA, &beta);
+    sprag_series_multiply(&z, &z, &q);
+    for (int i = 0; i < SPRAG_TERMS; i++) {
+        q.c[i] = (i == 0) - q.c[i];
+    }
+    double radii = radius_of(side[0].shape) + radius_of(side[1].shape);
+    if (!sprag_series_root(&q, &root)) {
+        if (radii > 0) {
+            return 0;
+        }
+        root = (sprag_series){.c = {1}};
+    }
+    sprag_series_add(&f, -a->level - radii, &root);
+    double until = sprag_series_positive(&f, 1);
+    if (until < 1) {
+        plane->side = 0;
+        if (plane->end[0][0] != SPRAG_NO_VERTEX) {
+            double from[3], length[3];
+            sprag_side_vertex(&side[0], plane->end[0][0], from);
+            sprag_side_vertex(&side[0], plane->end[0][1], length);
+            subtract3(length, from, length);
+            double x[3], end[3];
+            subtract3(side[1].x, side[0].x, end);
+            add_scaled(end, 1, rB, 3);
+            crossing_point(rA, eA, end, eB, norm3(length), x);
+            mul33_transposed(side[0].rotation, x, plane->point[0]);
+        }
+    }
+    if (until > 0) { // e x other is along N for either: eA x eB, and eB x eA on the other side
+        sprag_turning_set(w[0], w[1], &back);
+        sprag_turning_apply(&back, eA, &alpha);
+        until = keep_vertices(a, plane, 0, rA, eA, &beta, sign, until);
+        until = keep_vertices(a, plane, 1, rB, eB, &alpha, sign, until);
+    }
+    return until;
+}
+
+// ---- which edges
+
+enum { EDGES = 4 };
+
+// Edges near the vertex of the core that is farthest against the direction down (world).
+static int edges_near(const sprag_side *side, const double down[3], int edge[EDGES][2])
+{
+    const sprag_shape *shape = side->shape;
+    double local[3], r[3];
+    if (shape->kind == SPRAG_CYLINDER) {
+        edge[0][0] = edge[0][1] = SPRAG_NO_VERTEX;
+        return 1;
+    }
+    if (shape->kind == SPRAG_CAPSULE) {
+        edge[0][0] = 0;
+        edge[0][1] = 1;
+        return 1;
+    }
+    if (shape->kind != SPRAG_BOX && shape->kind != SPRAG_POLYTOPE) {
+        return 0;
+    }
+    mul33_transposed(side->rotation, down, local);
+    int vertex = sprag_side_support(side, local, r);
+    if (shape->kind == SPRAG_BOX) {
+        for (int k = 0; k < 3; k++) {
+            edge[k][0] = vertex;
+            edge[k][1] = vertex ^ 1 << k;
+        }
+        return 3;
+    }
+    const sprag_polytope *p = shape->polytope;
+    double lowest[EDGES];
+    int count = 0;
+    for (int i = 0; i < p->vertices; i++) {
+        double down_to = dot3(p->vertex[i], local);
+        if (i == vertex || (count == EDGES && down_to <= lowest[EDGES - 1])) {
+            continue;
+        }
+        int at = count < EDGES ? count++ : EDGES - 1;
+        for (; at > 0 && lowest[at - 1] < down_to; at--) {
+            lowest[at] = lowest[at - 1];
+            edge[at][1] = edge[at - 1][1];
+        }
+        lowest[at] = down_to;
+        edge[at][1] = i;
+    }
+    for (int i = 0; i < count; i++) {
+        edge[i][0] = vertex;
+    }
+    return count;
+}
+
+int sprag_crossings_find(const sprag_approach *a, const double normal[3],
+                         sprag_plane plane[SPRAG_CROSSINGS])
+{
+    const sprag_side *side = a->side;
+    const double against[3] = {-normal[0], -normal[1], -normal[2]};
+    int edge[2][EDGES][2], found = 0;
+    double width[SPRAG_CROSSINGS];
+    int count[2] = {edges_near(&side[0], against, edge[0]), edges_near(&side[1], normal, edge[1])};
+    bool radii = is_round(side[0].shape) || is_round(side[1].shape);
+    for (int i = 0; i < count[0]; i++) {
+        for (int j = 0; j < count[1]; j++) {
+            double rA[3], rB[3], eA[3], eB[3], n[3], across[3];
+            if (!edge_of(&side[0], edge[0][i], rA, eA) || !edge_of(&side[1], edge[1][j], rB, eB)) {
+                continue;
+            }
+            cross3(eA, eB, across);
+            if (norm3(across) < (radii ? 1e-2 : 1e-6) || !sprag_across(eA, eB, n)) {
+                continue;
+            }
+            double along = dot3(n, normal), sign = along > 0 ? 1 : -1, between[3];
+            subtract3(rA, rB, between);
+            add_scaled(between, 1, side[0].x, 3);
+            add_scaled(between, -1, side[1].x, 3);
+            double apart = sign * dot3(n, between) - radius_of(side[0].shape) -
+                           radius_of(side[1].shape);
+            if (fabs(along) < 0.1 || !(apart >= a->level)) {
+                continue;
+            }
+            int to = found < SPRAG_CROSSINGS ? found++ : SPRAG_CROSSINGS;
+            for (; to > 0 && width[to - 1] > apart; to--) { // nearest the level first
+                if (to < SPRAG_CROSSINGS) {
+                    width[to] = width[to - 1];
+                    plane[to] = plane[to - 1];
+                }
+            }
+            if (to < SPRAG_CROSSINGS) {
+                width[to] = apart;
+                plane[to] = (sprag_plane){.crossing = true, .holder = -1, .sign = sign};
+                memcpy(plane[to].end[0], edge[0][i], sizeof edge[0][i]);
+                memcpy(plane[to].end[1], edge[1][j], sizeof edge[1][j]);
+                for (int k = 0; k < 3; k++) {
+                    plane[to].normal[k] = sign * n[k];
+                }
+            }
+        }
+    }
+    return found;
+}
