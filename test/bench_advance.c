@@ -2,6 +2,7 @@
 // the target and whether it is met. Seeds are fixed. The gap is told by a check of our own
 // (bench_advance_apart.c) that shares nothing with the solver's.
 //
+//   certify  certificates alone                      bench_advance_certify.c
 //   die      thrown dice, no-slip and Coulomb        bench_advance_die.c
 //   chain    100 links, 100 m                        bench_advance_chain.c
 //   bounds   of a chain's links                      bench_advance_bounds.c
@@ -88,10 +89,10 @@ typedef struct named_part {
 } named_part;
 
 static const named_part parts[] = {
-    {"die", advance_die},       {"chain", advance_chain},     {"legs", advance_legs},
-    {"rest", advance_rest},     {"fast", advance_fast},       {"piles", advance_piles},
-    {"bounds", advance_bounds}, {"disturb", advance_disturb}, {"order", advance_order},
-    {"models", advance_models},
+    {"certify", advance_certify}, {"die", advance_die},       {"chain", advance_chain},
+    {"legs", advance_legs},       {"rest", advance_rest},     {"fast", advance_fast},
+    {"piles", advance_piles},     {"bounds", advance_bounds}, {"disturb", advance_disturb},
+    {"order", advance_order},     {"models", advance_models},
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };

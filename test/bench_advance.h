@@ -22,7 +22,7 @@ void row_missing(const char *figure, const char *why); // could not be measured:
 // The parts. full: as long as it takes.
 typedef void advance_part(bool full);
 advance_part advance_die, advance_chain, advance_legs, advance_rest, advance_fast, advance_piles,
-    advance_disturb, advance_order, advance_models, advance_bounds;
+    advance_disturb, advance_order, advance_models, advance_bounds, advance_certify;
 
 // ---- bench_advance_apart.c: separation by brute force
 
@@ -39,6 +39,8 @@ typedef struct solid {
 // m: not more than the distance, negative only if they overlap, or if corners that no box has are
 // next to something round or with corners of its own.
 double solid_apart(const solid *a, const solid *b);
+
+double solid_boxes_distance(const solid *a, const solid *b); // m, of boxes that are apart
 
 double solid_radius(const solid *s); // m, about `at`; INFINITY of a plane
 

@@ -139,6 +139,77 @@ double solid_apart(const solid *a, const solid *b)
     return a->kind == SOLID_BALL && b->kind == SOLID_BOX ? ball_box(a, b) : of_axes(a, b);
 }
 
+// ---- exact distances, of boxes that are apart: corners to boxes, edges to edges
+
+static void corner_of(const solid *box, int corner, double p[3])
+{
+    for (int i = 0; i < 3; i++) {
+        p[i] = box->at[i];
+        for (int k = 0; k < 3; k++) {
+            p[i] += box->R[3 * i + k] * (corner >> k & 1 ? box->half[k] : -box->half[k]);
+        }
+    }
+}
+
+static double between_zero_and_one(double x)
+{
+    return fmin(fmax(x, 0), 1);
+}
+
+// Of two segments p + s u and q + t v, s and t in [0,1].
+static double segments(const double *p, const double *u, const double *q, const double *v)
+{
+    double r[3], way[3];
+    for (int k = 0; k < 3; k++) {
+        r[k] = q[k] - p[k];
+    }
+    double uu = dot(u, u), vv = dot(v, v), uv = dot(u, v), ur = dot(u, r), vr = dot(v, r);
+    double across = uu * vv - uv * uv;
+    double s = across > 1e-12 * uu * vv ? between_zero_and_one((ur * vv - vr * uv) / across) : 0;
+    double t = between_zero_and_one((s * uv - vr) / vv);
+    s = between_zero_and_one((t * uv + ur) / uu);
+    for (int k = 0; k < 3; k++) {
+        way[k] = r[k] + t * v[k] - s * u[k];
+    }
+    return sqrt(dot(way, way));
+}
+
+static double corners_to(const solid *box, const solid *other)
+{
+    double least = INFINITY;
+    for (int corner = 0; corner < 8; corner++) {
+        solid point = {.kind = SOLID_BALL};
+        corner_of(box, corner, point.at);
+        least = fmin(least, ball_box(&point, other));
+    }
+    return least;
+}
+
+// Edge 0 to 11: along axis edge / 4, from one of the four corners there.
+static void edge_of(const solid *box, int edge, double from[3], double along_it[3])
+{
+    int axis = edge / 4, a = (axis + 1) % 3, b = (axis + 2) % 3;
+    int corner = (edge & 1) << a | (edge >> 1 & 1) << b;
+    corner_of(box, corner, from);
+    for (int i = 0; i < 3; i++) {
+        along_it[i] = 2 * box->half[axis] * box->R[3 * i + axis];
+    }
+}
+
+double solid_boxes_distance(const solid *a, const solid *b)
+{
+    double least = fmin(corners_to(a, b), corners_to(b, a));
+    for (int i = 0; i < 12; i++) {
+        double p[3], u[3], q[3], v[3];
+        edge_of(a, i, p, u);
+        for (int k = 0; k < 12; k++) {
+            edge_of(b, k, q, v);
+            least = fmin(least, segments(p, u, q, v));
+        }
+    }
+    return least;
+}
+
 // ---- chance: splitmix64
 
 double chance_between(chance *c, double low, double high)
