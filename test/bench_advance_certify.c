@@ -18,10 +18,28 @@ typedef struct couple {
     sprag_gap gap;
 } couple;
 
-typedef enum family { ANYHOW, UPRIGHT, ALIGNED, CORNERS, ON_PLANE, FAMILIES } family;
+typedef enum family { ANYHOW, UPRIGHT, ALIGNED, CORNERS, ON_PLANE, FOOT, FAMILIES } family;
 
-static const char *const names[FAMILIES] = {"boxes, anyhow", "boxes, edges", "boxes, faces",
-                                            "boxes, corners", "box, half-space"};
+static const char *const names[FAMILIES] = {"boxes, anyhow",   "boxes, edges",
+                                            "boxes, faces",    "boxes, corners",
+                                            "box, half-space", "1000 corners, half-space"};
+
+// As the feet of models/legs.c.
+enum { RINGS = 25, SEGMENTS = 40, CORNERS_OF_FOOT = RINGS * SEGMENTS };
+
+static double foot_corner[CORNERS_OF_FOOT][3];
+static const sprag_polytope foot = {.vertices = CORNERS_OF_FOOT, .vertex = foot_corner};
+
+static void make_foot(void)
+{
+    for (int i = 0; i < CORNERS_OF_FOOT; i++) {
+        double polar = M_PI * (i / SEGMENTS + 0.5) / RINGS,
+               turn = 2 * M_PI * (i % SEGMENTS) / SEGMENTS;
+        foot_corner[i][0] = 0.03 * sin(polar) * sin(turn);
+        foot_corner[i][1] = 0.03 * cos(polar);
+        foot_corner[i][2] = 0.03 * sin(polar) * cos(turn);
+    }
+}
 
 static void place(chance *c, family f, sprag_motion *m, int side)
 {
@@ -38,7 +56,7 @@ static void place(chance *c, family f, sprag_motion *m, int side)
     const double edge[2][9] = {{1, 0, 0, 0, r, -r, 0, r, r}, {r, 0, r, 0, 1, 0, -r, 0, r}};
     const double *turn = f == CORNERS ? corner : f == UPRIGHT ? edge[side] : unit;
     memcpy(m->pose.rotation, turn, sizeof unit);
-    if (f == ANYHOW || f == ON_PLANE) {
+    if (f == ANYHOW || f == ON_PLANE || f == FOOT) {
         chance_turn(c, m->pose.rotation);
     }
     for (int k = 0; k < 3; k++) {
@@ -72,8 +90,9 @@ static void make(chance *c, family f, couple *p)
 {
     *p = (couple){0};
     for (int i = 0; i < 2; i++) {
-        bool half_space = f == ON_PLANE && i == 1;
-        p->shape[i].kind = half_space ? SPRAG_PLANE : SPRAG_BOX;
+        bool half_space = (f == ON_PLANE || f == FOOT) && i == 1;
+        p->shape[i].kind = half_space ? SPRAG_PLANE : f == FOOT ? SPRAG_POLYTOPE : SPRAG_BOX;
+        p->shape[i].polytope = f == FOOT && i == 0 ? &foot : NULL;
         place(c, f, &p->motion[i], i);
         move(c, &p->motion[i]);
         for (int k = 0; k < 3; k++) {
@@ -105,7 +124,11 @@ static double apart_at(const couple *p, double t)
     for (int i = 0; i < 2; i++) {
         sprag_pose pose;
         sprag_carried_at(&p->carried[i], t, &pose);
-        s[i].kind = p->shape[i].kind == SPRAG_PLANE ? SOLID_PLANE : SOLID_BOX;
+        s[i].kind = p->shape[i].kind == SPRAG_PLANE ? SOLID_PLANE
+                    : p->shape[i].kind == SPRAG_BOX ? SOLID_BOX
+                                                    : SOLID_POINTS;
+        s[i].points = CORNERS_OF_FOOT;
+        s[i].point = foot_corner[0];
         memcpy(s[i].half, p->shape[i].half, sizeof s[i].half);
         memcpy(s[i].at, pose.position, sizeof s[i].at);
         memcpy(s[i].R, pose.rotation, sizeof s[i].R);
@@ -132,10 +155,11 @@ static double touching_time(const couple *p)
 
 static void try_family(family f)
 {
+    const int trials = f == FOOT ? TRIALS / 10 : TRIALS;
     chance c = {21};
     double share[TRIALS], least = INFINITY, us = 0;
     long deep = 0, low = 0, whole = 0, count = 0;
-    for (int n = 0; n < TRIALS; n++) {
+    for (int n = 0; n < trials; n++) {
         couple p;
         sprag_certificate certificate;
         make(&c, f, &p);
@@ -159,18 +183,19 @@ static void try_family(family f)
     row_at_most("certified, and overlap", (double)deep, 0);
     row_at_most("certified, and below the level", (double)low, 0);
     row_tell("least gap/m", least);
-    row_tell("of", TRIALS);
+    row_tell("of", trials);
     row_tell("touch within the horizon", (double)count);
-    row_at_least("apart, and certified whole, share", (double)whole / (double)(TRIALS - count),
+    row_at_least("apart, and certified whole, share", (double)whole / (double)(trials - count),
                  0.9);
     row_at_least("certified / time to touch, median", bench_median(share, count), 0.9);
     row_tell("the same, of the worst hundredth", count ? share[count / 100] : NAN);
-    row_tell("us", us / TRIALS);
+    row_tell("us", us / trials);
 }
 
 void advance_certify(bool full)
 {
     (void)full;
+    make_foot();
     for (int f = 0; f < FAMILIES; f++) {
         try_family((family)f);
     }
