@@ -141,6 +141,38 @@ bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal
     return good;
 }
 
+bool sprag_ode_pull_mover(sprag_mover *to, dBodyID id, const dReal *gravity)
+{
+    dMass mass;
+    dVector3 force, torque;
+    double inverse[9];
+    memset(to, 0, sizeof *to);
+    pack(dBodyGetRotation(id), to->pose.rotation);
+    memcpy(to->pose.position, dBodyGetPosition(id), sizeof to->pose.position);
+    memcpy(to->velocity, dBodyGetLinearVel(id), 3 * sizeof(dReal));
+    memcpy(to->velocity + 3, dBodyGetAngularVel(id), 3 * sizeof(dReal));
+    if (dBodyIsKinematic(id)) {
+        return true;
+    }
+    dBodyGetMass(id, &mass);
+    bool good = force_on(id, &mass, gravity, force, torque);
+    to->mass = mass.mass;
+    pack(mass.I, to->inertia);
+    if (invert33(to->inertia, inverse) == 0) { // as dBodySetMass does
+        memset(to->inertia, 0, sizeof to->inertia);
+        to->inertia[0] = to->inertia[4] = to->inertia[8] = 1;
+    }
+    if (!is_moderate(force, 3) || !is_moderate(torque, 3)) {
+        memset(force, 0, sizeof force);
+        memset(torque, 0, sizeof torque);
+        good = false;
+    }
+    memcpy(to->force, force, 3 * sizeof *force);
+    memcpy(to->force + 3, torque, 3 * sizeof *torque);
+    to->gyroscopic = dBodyGetGyroscopicMode(id);
+    return good;
+}
+
 bool sprag_ode_body_is_usable(dBodyID id)
 {
     return is_finite(dBodyGetPosition(id), 3) && is_finite(dBodyGetQuaternion(id), 4) &&

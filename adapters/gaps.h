@@ -8,6 +8,7 @@
 
 #include <ode/ode.h>
 
+#include "solvers/advance.h"
 #include "solvers/gap.h"
 #include "solvers/scratch.h"
 
@@ -77,7 +78,7 @@ typedef struct ode_side {
 
 typedef struct ode_pair {
     const ode_side *side[2];
-    sprag_gap_memory *memory; // from the last time that this pair was found
+    sprag_pair_memory *memory; // from the last time that this pair was found
 } ode_pair;
 
 typedef struct ode_pairs { // in scratch
@@ -102,7 +103,7 @@ sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query, s
 // ---- between the two
 
 // The memory of a pair, fresh if it has not been found the last time. Good until the next turn.
-sprag_gap_memory *sprag_ode_pair_memory(ode_geometry *geometry, const ode_pair *pair);
+sprag_pair_memory *sprag_ode_pair_memory(ode_geometry *geometry, const ode_pair *pair);
 
 // What has been found since the last turn becomes the last time; room for `pairs` next.
 bool sprag_ode_turn_pairs(ode_geometry *geometry, int pairs);

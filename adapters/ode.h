@@ -8,6 +8,7 @@
 
 #include <ode/ode.h>
 
+#include "solvers/advance.h"
 #include "solvers/problem.h"
 #include "solvers/scratch.h"
 
@@ -149,9 +150,18 @@ bool sprag_ode_step_free(dBodyID body, dWorldID world, dReal step, bool *bad_for
 // Leaves the bodies where they are and empties their accumulators.
 void sprag_ode_hold(const ode_island *island);
 
-// ---- between pull.c and its parts
+// ---- between pull.c, push.c and their parts
+
+void sprag_ode_set_velocity(dBodyID body, const double velocity[6]);
+void sprag_ode_empty_accumulators(dBodyID body);
+void sprag_ode_add_feedback(dJointFeedback *to, const double wrench[2][6], bool two);
+void sprag_ode_clear_feedback(dJointID joint);
 
 bool sprag_ode_body_is_usable(dBodyID id);
+
+// What pushes a body, gravity included, and what it weighs, in its own axes; 0, a kinematic one.
+// false: its accumulated force was not finite.
+bool sprag_ode_pull_mover(sprag_mover *to, dBodyID id, const dReal *gravity);
 
 // false: its accumulated force was not finite.
 bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal step);
@@ -163,6 +173,11 @@ typedef struct ode_index {
     int *index;
 } ode_index;
 
+// false: no memory.
+bool sprag_ode_index_bodies(ode_index *index, dBodyID const *body, int bodies,
+                            sprag_scratch *scratch);
+
+// SPRAG_STATIC also for a body that is not in it.
 int sprag_ode_index_of(const ode_index *index, dBodyID body);
 
 // Fills in one contact; false if it is to be dropped. *oddity: NULL, or what is wrong with its

@@ -19,13 +19,15 @@ static int slot_of(const ode_index *index, dBodyID body)
 
 int sprag_ode_index_of(const ode_index *index, dBodyID body)
 {
-    return body ? index->index[slot_of(index, body)] : SPRAG_STATIC;
+    int slot = body ? slot_of(index, body) : -1;
+    return slot >= 0 && index->body[slot] == body ? index->index[slot] : SPRAG_STATIC;
 }
 
-static bool index_bodies(ode_index *index, const ode_island *island, sprag_scratch *scratch)
+bool sprag_ode_index_bodies(ode_index *index, dBodyID const *body, int bodies,
+                            sprag_scratch *scratch)
 {
     int slots = 2;
-    while (slots < 2 * island->bodies) {
+    while (slots < 2 * bodies) {
         slots *= 2;
     }
     index->mask = slots - 1;
@@ -34,9 +36,9 @@ static bool index_bodies(ode_index *index, const ode_island *island, sprag_scrat
     if (scratch->failed) {
         return false;
     }
-    for (int i = 0; i < island->bodies; i++) {
-        int slot = slot_of(index, island->body[i]);
-        index->body[slot] = island->body[i];
+    for (int i = 0; i < bodies; i++) {
+        int slot = slot_of(index, body[i]);
+        index->body[slot] = body[i];
         index->index[slot] = i;
     }
     return true;
@@ -142,7 +144,7 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
     }
     ode_index index;
     pulled->rows_of = SPRAG_TAKE(scratch, island->joints, int);
-    if (scratch->failed || !index_bodies(&index, island, scratch) ||
+    if (scratch->failed || !sprag_ode_index_bodies(&index, island->body, island->bodies, scratch) ||
         !take_memory(pulled, count_rows(pulled), scratch)) {
         return SPRAG_NO_MEMORY;
     }

@@ -3,13 +3,13 @@
 
 #include "adapters/ode.h"
 
-static void empty_accumulators(dBodyID body)
+void sprag_ode_empty_accumulators(dBodyID body)
 {
     dBodySetForce(body, 0, 0, 0);
     dBodySetTorque(body, 0, 0, 0);
 }
 
-static void add_feedback(dJointFeedback *to, const double wrench[2][6], bool two)
+void sprag_ode_add_feedback(dJointFeedback *to, const double wrench[2][6], bool two)
 {
     for (int k = 0; k < 3; k++) {
         to->f1[k] += wrench[0][k];
@@ -21,20 +21,16 @@ static void add_feedback(dJointFeedback *to, const double wrench[2][6], bool two
     }
 }
 
-// Stock writes the feedback of every joint that has rows; the second body's only if there is one.
-static void clear_feedback(const ode_problem *pulled)
+// The second body's only if there is one, as stock does.
+void sprag_ode_clear_feedback(dJointID joint)
 {
-    const ode_island *island = &pulled->island;
-    for (int j = 0; j < island->joints; j++) {
-        dJointFeedback *feedback = dJointGetFeedback(island->joint[j]);
-        if (feedback && pulled->rows_of[j]) {
-            bool two = dJointGetBody(island->joint[j], 0) && dJointGetBody(island->joint[j], 1);
-            memset(feedback->f1, 0, sizeof feedback->f1);
-            memset(feedback->t1, 0, sizeof feedback->t1);
-            if (two) {
-                memset(feedback->f2, 0, sizeof feedback->f2);
-                memset(feedback->t2, 0, sizeof feedback->t2);
-            }
+    dJointFeedback *feedback = dJointGetFeedback(joint);
+    if (feedback) {
+        memset(feedback->f1, 0, sizeof feedback->f1);
+        memset(feedback->t1, 0, sizeof feedback->t1);
+        if (dJointGetBody(joint, 0) && dJointGetBody(joint, 1)) {
+            memset(feedback->f2, 0, sizeof feedback->f2);
+            memset(feedback->t2, 0, sizeof feedback->t2);
         }
     }
 }
@@ -42,14 +38,18 @@ static void clear_feedback(const ode_problem *pulled)
 static void write_feedback(const ode_problem *pulled)
 {
     const sprag_problem *problem = &pulled->problem;
-    clear_feedback(pulled);
+    for (int j = 0; j < pulled->island.joints; j++) { // of every joint that has rows
+        if (pulled->rows_of[j]) {
+            sprag_ode_clear_feedback(pulled->island.joint[j]);
+        }
+    }
     for (int i = 0; i < problem->contacts; i++) {
         dJointFeedback *feedback = dJointGetFeedback(pulled->contact_joint[i]);
         if (feedback) {
             const sprag_contact *contact = &problem->contact[i];
             double wrench[2][6];
             sprag_contact_wrench(contact, pulled->solution.contact_force[i], wrench);
-            add_feedback(feedback, wrench, contact->body[1] != SPRAG_STATIC);
+            sprag_ode_add_feedback(feedback, wrench, contact->body[1] != SPRAG_STATIC);
         }
     }
     for (int i = 0; i < problem->rows; i++) {
@@ -61,7 +61,7 @@ static void write_feedback(const ode_problem *pulled)
                 wrench[0][k] = row->jacobian[0][k] * pulled->solution.row_force[i];
                 wrench[1][k] = row->jacobian[1][k] * pulled->solution.row_force[i];
             }
-            add_feedback(feedback, wrench, row->body[1] != SPRAG_STATIC);
+            sprag_ode_add_feedback(feedback, wrench, row->body[1] != SPRAG_STATIC);
         }
     }
 }
@@ -80,7 +80,7 @@ static void remember_forces(const ode_problem *pulled, ode_memory *memory)
     }
 }
 
-static void set_velocity(dBodyID body, const double *v)
+void sprag_ode_set_velocity(dBodyID body, const double v[6])
 {
     dBodySetLinearVel(body, v[0], v[1], v[2]);
     dBodySetAngularVel(body, v[3], v[4], v[5]);
@@ -90,7 +90,7 @@ static void set_velocity(dBodyID body, const double *v)
 static void integrate(dBodyID body, dReal step)
 {
     sprag_ode_step_body(body, step);
-    empty_accumulators(body);
+    sprag_ode_empty_accumulators(body);
 }
 
 void sprag_ode_push(const ode_problem *pulled, ode_memory *memory)
@@ -101,7 +101,7 @@ void sprag_ode_push(const ode_problem *pulled, ode_memory *memory)
         remember_forces(pulled, memory);
     }
     for (int i = 0; i < island->bodies; i++) {
-        set_velocity(island->body[i], pulled->solution.velocity[i]);
+        sprag_ode_set_velocity(island->body[i], pulled->solution.velocity[i]);
     }
     for (int i = 0; i < island->bodies; i++) {
         integrate(island->body[i], pulled->problem.step);
@@ -117,7 +117,7 @@ bool sprag_ode_step_free(dBodyID id, dWorldID world, dReal step, bool *bad_force
     dVector3 gravity;
     dWorldGetGravity(world, gravity);
     *bad_force = !sprag_ode_pull_body(&body, id, gravity, step);
-    set_velocity(id, body.free_velocity);
+    sprag_ode_set_velocity(id, body.free_velocity);
     integrate(id, step);
     return true;
 }
@@ -134,6 +134,6 @@ void sprag_ode_restore(const ode_problem *pulled)
 void sprag_ode_hold(const ode_island *island)
 {
     for (int i = 0; i < island->bodies; i++) {
-        empty_accumulators(island->body[i]);
+        sprag_ode_empty_accumulators(island->body[i]);
     }
 }

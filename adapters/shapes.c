@@ -109,7 +109,7 @@ typedef struct mesh {
 typedef struct known {
     dGeomID geom[2]; // NULL: a free slot
     int triangle[2];
-    sprag_gap_memory memory;
+    sprag_pair_memory memory;
 } known;
 
 typedef struct table {
@@ -663,7 +663,7 @@ bool sprag_ode_turn_pairs(ode_geometry *g, int pairs)
     return g->now.slots;
 }
 
-sprag_gap_memory *sprag_ode_pair_memory(ode_geometry *g, const ode_pair *pair)
+sprag_pair_memory *sprag_ode_pair_memory(ode_geometry *g, const ode_pair *pair)
 {
     known *now = look_up(&g->now, pair), *last = look_up(&g->last, pair);
     if (!now->geom[0]) {

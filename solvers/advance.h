@@ -20,6 +20,7 @@ typedef struct sprag_mover {
     double velocity[6]; // m/s, rad/s, world axes
     double force[6];    // N, N m, world axes, the same for the whole frame
     bool gyroscopic;    // its angular momentum, not its angular velocity, stays without torque
+    double path, turn;  // m, rad, set: how far it has gone in the frame
 } sprag_mover;
 
 typedef struct sprag_collider {
@@ -35,6 +36,7 @@ typedef struct sprag_surface {
     double bounce;        // restitution, 0 to 1
     double bounce_speed;  // m/s of approach, below which nothing bounces
     double compliance;    // m/s per N, as sprag_contact's
+    double drive;         // m/s, normal velocity that a contact is driven to at least
 } sprag_surface;
 
 typedef enum sprag_pair_state {
@@ -43,17 +45,25 @@ typedef enum sprag_pair_state {
     SPRAG_PAIR_DECLINED, // may overlap
 } sprag_pair_state;
 
+// Points of a pair's contacts and the forces there, to start the next solve from.
+typedef struct sprag_pair_memory {
+    sprag_gap_memory gap;
+    int count;
+    double point[SPRAG_MANIFOLD_MAX][3]; // m, from the centre of the body of collider[0], world axes
+    double force[SPRAG_MANIFOLD_MAX][3]; // N, on it
+    int closed;                          // points that touched at the end of the last frame
+    bool slips, held;
+} sprag_pair_memory;
+
 typedef struct sprag_advance_pair {
     int collider[2];
-    sprag_gap_memory *memory; // NULL: none
+    sprag_pair_memory *memory; // of the caller; all zero: nothing is known
     sprag_pair_state state;
-    sprag_surface surface;
-    // of the last sub-step:
-    double gap;           // m, at least
-    bool closed;          // has contacts
-    bool overlaps;        // overlapped at the start of the frame; pushed out, never certified
-    double impulse[3];    // N s, of the frame so far, on the body of collider[0], world axes
-    int contacts;
+    sprag_surface surface; // ACCEPTED
+    // set:
+    double gap;        // m, at least that at the end
+    bool overlapped;   // at the start of the frame, or was squeezed; pushed out, not certified
+    double impulse[6]; // N s, N m s, of the frame, on the body of collider[0], about its centre
 } sprag_advance_pair;
 
 typedef enum sprag_event_kind {
@@ -84,7 +94,14 @@ typedef struct sprag_advance_calls {
     // The earliest time (s, at most `horizon`) at which a joint meets a stop that it is not at.
     // NULL: no joint has one.
     double (*next_limit)(void *data, const sprag_motion *motion, double horizon);
+    // Called after every solve, to spoil its velocities: what is certified holds all the same. NULL
+    // but in tests.
+    void (*disturb)(void *data, int bodies, double (*velocity)[6]);
     void (*event)(void *data, const sprag_event *event); // NULL: nobody listens
+    // After every sub-step: forces of rows (N, N m) and given contacts (N), and the share of the
+    // frame that they acted for.
+    void (*carried)(void *data, const double *row_force, const double (*contact_force)[6],
+                    double share);
 } sprag_advance_calls;
 
 typedef struct sprag_frame {
@@ -94,15 +111,19 @@ typedef struct sprag_frame {
     const sprag_collider *collider;
     sprag_advance_pair *pair;     // every two that may meet within the step
     const sprag_contact *contact; // of what has no shape: as they are, all the frame
-    double (*contact_force)[6];   // of those, N, mean of the frame; NULL: not wanted
-    double *row_force; // N, N m, mean of the frame, as many as `rows` returns; NULL: not wanted
+    double recovery;       // of an overlap, the share that a frame takes back
+    double recovery_speed; // m/s, at most
+    // set, of the last sub-step:
+    int touching; // points of contact
+    int rows;
 } sprag_frame;
 
 typedef struct sprag_advance_options {
     double epsilon;         // m: at most so far apart is closed; contacts keep half of it
     double shortest;        // of the frame: no sub-step is planned shorter; what comes sooner is
                             // made a contact beforehand
-    int substeps;           // of a frame that may end at events; the rest of it is one sub-step
+    int substeps;           // of a frame, aimed at: where many bodies meet, sub-steps are so much
+                            // longer; 0: 200 / bodies, 4 to 100
     double error;           // m: a sub-step and its two halves may differ by so much; 0: not asked
     bool checks;            // least separation of all pairs, three times in a sub-step
     sprag_stribeck_options solver;
@@ -120,6 +141,7 @@ typedef struct sprag_advance_stats { // add up over frames
     double largest_gap;  // m, of a pair with contacts
     double stalled;      // s
     long overlaps;       // pairs that overlapped at the start of a frame
+    long squeezed;       // pairs that came to overlap in a frame: between kinematic bodies
     long solves, failed; // of contacts; failed: bodies went on without impulses, as far as certain
     double energy_gain;  // J, that a solve without restitution, motors and given contacts added, most
     double error;        // m, largest of halving
@@ -128,8 +150,9 @@ typedef struct sprag_advance_stats { // add up over frames
 
 // Moves the bodies through the frame. SPRAG_OK, SPRAG_BAD_PROBLEM, SPRAG_NO_MEMORY; then the bodies
 // are where they were.
+// scratch: [0] of the frame, [1] of its solves. options, calls, stats: NULL for defaults, for none.
 sprag_result sprag_advance(sprag_frame *frame, const sprag_advance_options *options,
-                           const sprag_advance_calls *calls, sprag_scratch *scratch,
+                           const sprag_advance_calls *calls, sprag_scratch scratch[2],
                            sprag_advance_stats *stats);
 
 #endif

@@ -46,6 +46,10 @@ void sprag_side_vertex(const sprag_side *side, int vertex, double r[3])
 {
     static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     sprag_core core = {side->shape, identity, {side->origin[0], side->origin[1], side->origin[2]}};
+    if (vertex == SPRAG_NO_VERTEX) {
+        memcpy(r, side->origin, sizeof side->origin);
+        return;
+    }
     sprag_core_vertex(&core, vertex, r);
 }
 
@@ -78,7 +82,8 @@ static double reach_of(const sprag_side *side)
         for (int i = 0; i < shape->polytope->vertices; i++) {
             double r[3] = {side->origin[0], side->origin[1], side->origin[2]};
             add_scaled(r, 1, shape->polytope->vertex[i], 3);
-            most = fmax(most, dot3(r, r));
+            double square = dot3(r, r);
+            most = square > most ? square : most;
         }
         return sqrt(most);
     case SPRAG_SPHERE:
@@ -250,10 +255,15 @@ static double follow(sprag_approach *a, sprag_plane *plane, double begin, double
     return plane->crossing ? sprag_crossing_follow(a, plane) : sprag_plane_follow(a, plane);
 }
 
+static bool has_rim(const sprag_approach *a)
+{
+    return a->side[0].shape->kind == SPRAG_CYLINDER || a->side[1].shape->kind == SPRAG_CYLINDER;
+}
+
 // An expansion's own rest ends it early: then there is more to be had from where it ends.
 static void follow_on(sprag_approach *a, sprag_plane *plane, double longest)
 {
-    bool rims = a->side[0].shape->kind == SPRAG_CYLINDER || a->side[1].shape->kind == SPRAG_CYLINDER;
+    bool rims = has_rim(a);
     double try = longest;
     for (int i = 0; i < EXPANSIONS && plane->time < a->horizon; i++) {
         double left = a->horizon - plane->time, length = fmin(fmin(left, longest), try);
@@ -283,12 +293,18 @@ static bool first_look(sprag_approach *a, sprag_plane *plane, double longest)
     return plane->time >= a->horizon;
 }
 
+// Of two that end together, that of the edges tells better where.
+static double merit(const sprag_plane *plane)
+{
+    return plane->crossing ? plane->time * (1 + 1e-6) : plane->time;
+}
+
 static void sort_by_time(sprag_plane *plane[], int count)
 {
     for (int i = 1; i < count; i++) {
         sprag_plane *p = plane[i];
         int at = i;
-        for (; at > 0 && plane[at - 1]->time < p->time; at--) {
+        for (; at > 0 && merit(plane[at - 1]) < merit(p); at--) {
             plane[at] = plane[at - 1];
         }
         plane[at] = p;
@@ -321,7 +337,7 @@ static bool best_plane(sprag_approach *a, const double normal[3], sprag_plane *b
     }
     sort_by_time(order, count);
     int deeper = count < DEEPER ? count : DEEPER;
-    for (int i = 0; i < deeper && order[i]->time > 0; i++) {
+    for (int i = 0; i < deeper && (order[i]->time > 0 || has_rim(a)); i++) {
         follow_on(a, order[i], longest);
         if (order[i]->time >= a->horizon) {
             *best = *order[i];
@@ -431,7 +447,7 @@ double sprag_plane_height(const sprag_approach *a, const sprag_plane *plane, dou
 static double lowest_height(const sprag_approach *a, const sprag_plane *plane, double from,
                             double to)
 {
-    enum { SAMPLES = 16 };
+    enum { SAMPLES = 8 };
     double h[SAMPLES + 1], least = INFINITY, step = (to - from) / SAMPLES;
     int at = 0;
     for (int i = 0; i <= SAMPLES; i++) {
@@ -475,8 +491,8 @@ static double sum_of(const sprag_carried *carried)
     }
     for (int i = 0; carried->motion && i < 9; i++) {
         const sprag_motion *m = carried->motion;
-        sum += m->pose.rotation[i] + (i < 3 ? m->pose.position[i] : 0) +
-               (i < 6 ? m->velocity[i] : 0);
+        sum +=
+            m->pose.rotation[i] + (i < 3 ? m->pose.position[i] : 0) + (i < 6 ? m->velocity[i] : 0);
     }
     return sum;
 }

@@ -1,5 +1,5 @@
-// Where two edges cross, the plane N = eA x eB turns with both. In the axes of shape 0, where eB and
-// its points turn by what the spins differ by, with y = x1 - x0,
+// Where two edges cross, the plane N = eA x eB turns with both. In the axes of shape 0, where eB
+// and its points turn by what the spins differ by, with y = x1 - x0,
 //
 //     N.(pA - pB) = -eB.((y - rA) x eA) - eA.(eB x rB)       eB x rB turns as a whole
 //
@@ -267,8 +267,8 @@ int sprag_crossings_find(const sprag_approach *a, const double normal[3],
             subtract3(rA, rB, between);
             add_scaled(between, 1, side[0].x, 3);
             add_scaled(between, -1, side[1].x, 3);
-            double apart = sign * dot3(n, between) - radius_of(side[0].shape) -
-                           radius_of(side[1].shape);
+            double apart =
+                sign * dot3(n, between) - radius_of(side[0].shape) - radius_of(side[1].shape);
             if (fabs(along) < 0.1 || !(apart >= a->level)) {
                 continue;
             }

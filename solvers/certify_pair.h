@@ -11,11 +11,11 @@
 
 typedef struct sprag_side {
     const sprag_shape *shape;
-    double margin;           // m, round the core
-    double reach;            // m, r of the core, at most
-    double velocity[6];      // m/s, rad/s
-    double origin[3];        // m, of the shape: its r, in its own axes
-    double start[3];         // m, x at t = 0
+    double margin;      // m, round the core
+    double reach;       // m, r of the core, at most
+    double velocity[6]; // m/s, rad/s
+    double origin[3];   // m, of the shape: its r, in its own axes
+    double start[3];    // m, x at t = 0
     double start_rotation[9];
     double x[3], rotation[9]; // where an expansion begins
 } sprag_side;
@@ -23,15 +23,15 @@ typedef struct sprag_side {
 // A plane with its normal, that turns at a constant rate, between the shapes; or the moving one
 // across two edges. Then what blocks it.
 typedef struct sprag_plane {
-    bool crossing;     // edges
-    int holder;        // the plane is this shape's, whose lowest point along it stays; -1: neither's
-    double normal[3];  // unit, at t = 0, into shape 0
-    double spin[3];    // rad/s, of the normal
-    double support;    // m, of the holder: its farthest r along the plane, towards the other
-    int end[2][2];     // crossing: vertices of the edges; SPRAG_NO_VERTEX: an axis
-    double sign;       // crossing: of eA x eB, into shape 0
-    double time;       // s, certain
-    int side;          // what blocks: a point of this side,
+    bool crossing;    // edges
+    int holder;       // the plane is this shape's, whose lowest point along it stays; -1: neither's
+    double normal[3]; // unit, at t = 0, into shape 0
+    double spin[3];   // rad/s, of the normal
+    double support;   // m, of the holder: its farthest r along the plane, towards the other
+    int end[2][2];    // crossing: vertices of the edges; SPRAG_NO_VERTEX: an axis
+    double sign;      // crossing: of eA x eB, into shape 0
+    double time;      // s, certain
+    int side;         // what blocks: a point of this side,
     double point[2][3]; // r, in the axes of the shapes: it, and one of the plane
 } sprag_plane;
 
@@ -47,7 +47,7 @@ void sprag_turned(const double w[3], double t, const double a[3], double out[3])
 // Where both are at `begin`.
 void sprag_approach_at(sprag_approach *a, double begin, double length);
 
-// r of a vertex of the core, in the axes of the shape.
+// r of a vertex of the core, in the axes of the shape; SPRAG_NO_VERTEX: of its middle.
 void sprag_side_vertex(const sprag_side *side, int vertex, double r[3]);
 
 // The farthest r of the core along a direction (axes of the shape); which vertex.

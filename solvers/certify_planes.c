@@ -111,8 +111,8 @@ static void lowest_of_rim(const sprag_shape *shape, const sprag_series3 *m, doub
     }
 }
 
-static void note_feature(const sprag_side *side, const feature *f, const sprag_series3 *m,
-                         double u, double point[3])
+static void note_feature(const sprag_side *side, const feature *f, const sprag_series3 *m, double u,
+                         double point[3])
 {
     memcpy(point, f->r, sizeof f->r);
     if (side->shape->kind == SPRAG_CYLINDER) {
@@ -130,8 +130,9 @@ static double follow_flat_rim(const sprag_side *side, const sprag_series3 *m,
     double radius = side->shape->radius;
     across_square(m, &q);
     double first = sqrt(fmax(q.c[0], 0)), last = sqrt(fmax(at(q.c, until), 0));
-    double least = 1e-9 * (height->c[0] > 0 ? height->c[0] : 0) / (radius > 0 ? radius : 1);
-    s.c[0] = fmax(first, 1e-2 * last) + least;
+    double room = height->c[0] > 0 && radius > 0 ? height->c[0] / radius : 0; // costs half of s(0)
+    double least = 1e-9 * room;
+    s.c[0] = fmax(first, fmin(1e-2 * last, 0.1 * room)) + least;
     s.c[1] = until > 0 ? (last + least - s.c[0]) / until : 0;
     if (!(s.c[0] > 0) || !(s.c[0] + until * s.c[1] > 0)) { // stands flat and stays so
         return q.c[0] == 0 && last == 0 && q.rest == 0 ? sprag_series_positive(height, until) : 0;

@@ -3,28 +3,38 @@
 
 void sprag_turning_set(const double of[3], const double seen_from[3], sprag_turning *turning)
 {
-    double length[SPRAG_TERMS];
+    memcpy(turning->of, of, sizeof turning->of);
     subtract3(of, seen_from, turning->rate[0]);
-    length[0] = norm3(turning->rate[0]);
-    turning->still = length[0] == 0;
-    if (turning->still) {
-        return;
-    }
-    for (int k = 1; k < SPRAG_TERMS; k++) {
+    turning->length[0] = norm3(turning->rate[0]);
+    turning->still = turning->length[0] == 0;
+    for (int k = 1; k < SPRAG_TERMS && !turning->still; k++) {
         cross3(turning->rate[k - 1], seen_from, turning->rate[k]);
         for (int i = 0; i < 3; i++) {
             turning->rate[k][i] /= k;
         }
-        length[k] = norm3(turning->rate[k]);
+        turning->length[k] = norm3(turning->rate[k]);
     }
-    turning->bound[0] = 1;
-    for (int k = 0; k < SPRAG_TERMS; k++) {
+}
+
+// Of the coefficient after the last, at any time. The first is |O x a(t)|, of which a(t) x w_a
+// keeps its length: nearly nothing if both turn about a.
+static double rest_of(const sprag_turning *turning, const double a[3])
+{
+    double bound[SPRAG_TERMS + 1] = {norm3(a)}, across[3];
+    const double *length = turning->length;
+    cross3(turning->of, a, across);
+    double first = length[0] * norm3(across);
+    cross3(turning->rate[0], a, across);
+    first += norm3(across);
+    bound[1] = fmin(first, length[0] * bound[0]);
+    for (int k = 1; k < SPRAG_TERMS; k++) {
         double sum = 0;
         for (int j = 0; j <= k; j++) {
-            sum += length[j] * turning->bound[k - j];
+            sum += length[j] * bound[k - j];
         }
-        turning->bound[k + 1] = sum / (k + 1);
+        bound[k + 1] = sum / (k + 1);
     }
+    return bound[SPRAG_TERMS];
 }
 
 void sprag_turning_apply(const sprag_turning *turning, const double a[3], sprag_series3 *m)
@@ -37,11 +47,13 @@ void sprag_turning_apply(const sprag_turning *turning, const double a[3], sprag_
     for (int k = 0; k + 1 < SPRAG_TERMS; k++) {
         for (int j = 0; j <= k; j++) {
             double part[3];
-            cross3(turning->rate[j], m->c[k - j], part);
-            add_scaled(m->c[k + 1], 1.0 / (k + 1), part, 3);
+            if (turning->length[j] > 0) {
+                cross3(turning->rate[j], m->c[k - j], part);
+                add_scaled(m->c[k + 1], 1.0 / (k + 1), part, 3);
+            }
         }
     }
-    m->rest = norm3(a) * turning->bound[SPRAG_TERMS];
+    m->rest = rest_of(turning, a);
 }
 
 // y^(k) = W^k (d + u v) + k W^(k-1) v with W = -w x
@@ -141,33 +153,45 @@ static void split(const double b[DEGREE + 1], double x, double left[DEGREE + 1],
     }
 }
 
-// Where the convex hull of the control points goes below 0 first: the curve does not before.
-static double hull_crosses(const double b[DEGREE + 1])
+// Where the convex hull of the control points goes below 0 first, and where last: the curve is
+// positive up to the one, and negative from the other on if it ends so.
+static void hull_crosses(const double b[DEGREE + 1], double *first, double *last)
 {
-    double first = 1;
+    *first = 1;
+    *last = 0;
     for (int i = 0; i < DEGREE; i++) {
         for (int j = i + 1; j <= DEGREE && b[i] >= 0; j++) {
             if (b[j] < 0) {
-                first = fmin(first, (i + (j - i) * (b[i] / (b[i] - b[j]))) / DEGREE);
+                double x = (i + (j - i) * (b[i] / (b[i] - b[j]))) / DEGREE;
+                *first = x < *first ? x : *first;
+                *last = x > *last ? x : *last;
             }
         }
     }
-    return first;
 }
 
 static double positive(const double b[DEGREE + 1], double from, double to, int depth)
 {
     static const double finest = 1e-15;
-    double least = b[0], left[DEGREE + 1], right[DEGREE + 1];
+    double least = b[0], x, last, left[DEGREE + 1], right[DEGREE + 1];
     for (int i = 1; i <= DEGREE; i++) {
-        least = fmin(least, b[i]);
+        least = b[i] < least ? b[i] : least;
     }
     if (least >= 0) {
         return to;
     }
-    double x = hull_crosses(b), reached = from + x * (to - from);
-    if (!(b[0] > 0) || depth == 0 || to - from < finest) {
+    hull_crosses(b, &x, &last);
+    double reached = from + x * (to - from);
+    if (!(b[0] > 0) || depth == 0 || to - from < finest + 1e-13 * from) {
         return b[0] > 0 ? reached : from;
+    }
+    if (b[DEGREE] < 0 && last - x < 0.5) { // the first zero is between
+        split(b, x, left, right);
+        if (last < 1) {
+            split(right, (last - x) / (1 - x), left, right);
+            memcpy(right, left, sizeof left);
+        }
+        return positive(right, reached, from + last * (to - from), depth - 1);
     }
     if (x > 0.5) {
         split(b, x, left, right);

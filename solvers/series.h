@@ -25,8 +25,8 @@ typedef struct sprag_series3 { // a vector; rest bounds its length
 // whose coefficients follow from each other; the coefficients of O keep their lengths.
 typedef struct sprag_turning {
     bool still;
-    double rate[SPRAG_TERMS][3];
-    double bound[SPRAG_TERMS + 1]; // of the coefficients of any unit vector, at any time
+    double of[3];
+    double rate[SPRAG_TERMS][3], length[SPRAG_TERMS];
 } sprag_turning;
 
 // Angles of the whole interval.

@@ -32,7 +32,7 @@ typedef struct scene {
     dGeomID geom[PAIRS][2];  // for ODE, at its gap
     ode_side side[PAIRS][2]; // for ours
     ode_pair pair[PAIRS];
-    sprag_gap_memory memory[PAIRS];
+    sprag_pair_memory memory[PAIRS];
     sprag_gap_query query;
 } scene;
 
@@ -185,7 +185,7 @@ static void open_scene(scene *s, const kind kinds[2], double ours, double ode, b
         move_to(s->geom[i], ours);
         s->pair[i] = look(s->geom[i], s->side[i]);
         move_to(s->geom[i], ode);
-        s->memory[i] = (sprag_gap_memory){0};
+        s->memory[i] = (sprag_pair_memory){.count = 0};
     }
 }
 

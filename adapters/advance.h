@@ -1,0 +1,89 @@
+// One step of an ODE world by conservative advancement: its bodies in groups that may meet within
+// the step, each group through its frame (solvers/advance.h), and back into ODE.
+#ifndef SPRAG_ODE_ADVANCE_H
+#define SPRAG_ODE_ADVANCE_H
+
+#include "adapters/gaps.h"
+#include "adapters/ode.h"
+#include "solvers/advance.h"
+
+// What happened, as a program can use it. Geoms and bodies: NULL, none.
+typedef struct ode_event {
+    sprag_event_kind kind;
+    dGeomID geom[2]; // the normal points into the body of the first
+    dBodyID body[2];
+    double time; // s, from the start of the step
+    double position[3], normal[3];
+    double speed; // m/s
+} ode_event;
+
+// What the program said of two geoms that touch.
+typedef enum ode_answer { ODE_NOT_ASKED, ODE_TOOK, ODE_DECLINED } ode_answer;
+
+typedef struct ode_advance {
+    dWorldID world;
+    dReal step;
+    const ode_islands *islands;
+    ode_geometry *geometry;
+    ode_memory *memory;         // of rows
+    const ode_collision *calls; // of the program, since its last step
+    int call_count;
+    void *data;
+    // What the program's callback did when it was last offered a pair that touched, in this step.
+    ode_answer (*offered)(void *data, dGeomID a, dGeomID b);
+    // Asks it now, with both where they are. The contact that it made, or NULL. NULL: it must not
+    // be asked within a step; what touches anew slides without friction.
+    const dContact *(*ask)(void *data, const ode_pair *pair);
+    void (*event)(void *data, const ode_event *event);
+    sprag_advance_options options;
+    sprag_scratch *scratch; // [3]: of the step, of a group, of its solves
+    // set:
+    sprag_advance_stats stats; // add up
+    int bodies, groups, contacts, rows, given; // given: contacts without shapes
+    double penetration;        // m, at the start
+    int bad_forces, held;
+    dBodyID bad_force, unusable;
+    int failed; // groups that stock must step
+    bool *stock; // of the islands: stock must step it
+} ode_advance;
+
+// SPRAG_OK or SPRAG_NO_MEMORY; then nothing has moved.
+sprag_result sprag_ode_advance(ode_advance *advance);
+
+// ---- joint stops (limits.c)
+
+// The earliest time at most `horizon` at which a joint goes past a stop that it has not reached;
+// bodies are put where `place` has them at a time. Leaves them there.
+typedef void ode_place_fn(void *data, dBodyID body, double time);
+double sprag_ode_next_limit(const dJointID *joint, int joints, double horizon, ode_place_fn *place,
+                            void *data);
+
+// Has the joint a stop?
+bool sprag_ode_has_limit(dJointID joint);
+
+// ---- touches.c: what is known of pairs of geoms
+
+typedef struct ode_touch {
+    dGeomID geom[2];
+    sprag_surface surface;
+    dJointID joint; // the first contact joint that the program made; its feedback is the pair's
+    bool accepted;
+    bool paired; // the kernel knows both, and the joint is between their bodies
+    int next;    // of the same slot
+} ode_touch;
+
+typedef struct ode_touches {
+    ode_touch *touch;
+    int count, room;
+    int *slot; // first, from 1
+    int slots;
+    sprag_scratch *scratch;
+} ode_touches;
+
+bool sprag_ode_touches_make(ode_touches *touches, int expected, sprag_scratch *scratch);
+ode_touch *sprag_ode_touch_of(const ode_touches *touches, dGeomID a, dGeomID b);
+
+// The one that is there, or a new one; NULL: no memory.
+ode_touch *sprag_ode_touch_add(ode_touches *touches, dGeomID a, dGeomID b);
+
+#endif

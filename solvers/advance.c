@@ -1,0 +1,408 @@
+// The frame: sub-step after sub-step, until its time is over.
+#include "solvers/advance.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "solvers/advance_run.h"
+#include "solvers/linalg.h"
+
+sprag_advance_options sprag_advance_defaults(void)
+{
+    sprag_stribeck_options solver = sprag_stribeck_defaults();
+    solver.softness = 1e-6;
+    return (sprag_advance_options){
+        .epsilon = 1e-6, .shortest = 0.01, .solver = solver};
+}
+
+// ---- the start
+
+static double radius_of(const sprag_collider *collider)
+{
+    double bounds[6], corner[3];
+    if (collider->body == SPRAG_STATIC) {
+        return 0;
+    }
+    sprag_shape_bounds(&collider->shape, &collider->mount, bounds);
+    for (int k = 0; k < 3; k++) {
+        corner[k] = fmax(fabs(bounds[k]), fabs(bounds[k + 3]));
+    }
+    return norm3(corner);
+}
+
+static void turn_inertia(advance_run *run)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const sprag_mover *mover = &run->frame->body[i];
+        const double *R = mover->pose.rotation;
+        double half[9];
+        for (int r = 0; r < 3; r++) { // R I, then (R I) R'
+            for (int c = 0; c < 3; c++) {
+                half[3 * r + c] = R[3 * r] * mover->inertia[c] + R[3 * r + 1] * mover->inertia[3 + c] +
+                                  R[3 * r + 2] * mover->inertia[6 + c];
+            }
+        }
+        for (int r = 0; r < 3; r++) {
+            for (int c = 0; c < 3; c++) {
+                run->inertia[i][3 * r + c] = dot3(half + 3 * r, R + 3 * c);
+            }
+        }
+    }
+}
+
+static bool take(advance_run *run)
+{
+    const sprag_frame *frame = run->frame;
+    sprag_scratch *scratch = run->scratch;
+    run->near = SPRAG_TAKE(scratch, frame->pairs, advance_near);
+    run->pose = SPRAG_TAKE(scratch, frame->colliders, sprag_pose);
+    run->motion = SPRAG_TAKE(scratch, frame->bodies, sprag_motion);
+    run->inertia = SPRAG_TAKE(scratch, frame->bodies, *run->inertia);
+    run->solved = SPRAG_TAKE(scratch, frame->bodies, *run->solved);
+    run->pushed = SPRAG_TAKE(scratch, frame->bodies, *run->pushed);
+    run->trial_velocity = SPRAG_TAKE(scratch, 2 * frame->bodies, *run->trial_velocity);
+    run->blocked = SPRAG_TAKE(scratch, frame->pairs, int);
+    run->given_force = SPRAG_TAKE(scratch, frame->contacts, *run->given_force);
+    return !scratch->failed;
+}
+
+static void set_pairs(advance_run *run)
+{
+    const sprag_frame *frame = run->frame;
+    for (int i = 0; i < frame->pairs; i++) {
+        sprag_advance_pair *pair = &frame->pair[i];
+        advance_near *near = &run->near[i];
+        for (int side = 0; side < 2; side++) {
+            const sprag_collider *c = &frame->collider[pair->collider[side]];
+            near->carried[side] = (sprag_carried){
+                &c->shape, c->mount, c->body == SPRAG_STATIC ? NULL : &run->motion[c->body]};
+            near->radius[side] = radius_of(c);
+        }
+        near->clear = -INFINITY;
+        near->was_closed = pair->memory && pair->memory->closed > 0;
+        run->last_points += pair->memory ? pair->memory->closed : 0;
+        near->slips = pair->memory && pair->memory->slips;
+        near->held = pair->memory && pair->memory->held;
+        memset(pair->impulse, 0, sizeof pair->impulse);
+    }
+}
+
+static void set_acceleration(advance_run *run)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const sprag_mover *mover = &run->frame->body[i];
+        if (mover->mass > 0) {
+            run->acceleration = fmax(run->acceleration, norm3(mover->force) / mover->mass);
+        }
+    }
+}
+
+// ---- a sub-step, gone
+
+static void tell(advance_run *run, sprag_event_kind kind, int pair, const double *point,
+                 const double *normal, double speed)
+{
+    sprag_event event = {.kind = kind, .pair = pair, .time = run->time, .speed = speed};
+    run->stats->events[kind]++;
+    if (point) {
+        memcpy(event.point, point, sizeof event.point);
+        memcpy(event.normal, normal, sizeof event.normal);
+    }
+    if (run->calls->event) {
+        run->calls->event(run->calls->data, &event);
+    }
+}
+
+// m/s; slower is sticking.
+static double stiction_of(const advance_run *run)
+{
+    return fmax(1e-6, 2 * run->stats->solve.stiction);
+}
+
+// When a slip that shrinks to nothing within the sub-step, evenly, has done so.
+static double end_of_slip(const advance_run *run, const advance_point *point)
+{
+    double lost = point->slip[0] - point->slip[1];
+    return lost > 0 ? run->trial * fmin(1, point->slip[0] / lost) : run->trial;
+}
+
+// The point of the pair that carries most.
+static const advance_point *strongest(const advance_run *run, int pair, int *from)
+{
+    const advance_point *best = NULL;
+    for (; *from < run->closed_points && run->point[*from].pair == pair; ++*from) {
+        const advance_point *p = &run->point[*from];
+        if (!best || p->normal_force > best->normal_force) {
+            best = p;
+        }
+    }
+    return best;
+}
+
+static void compare_slip(advance_run *run, int pair, const advance_point *point)
+{
+    advance_near *near = &run->near[pair];
+    bool slips = point->slip[1] > stiction_of(run);
+    if (near->was_closed && slips != near->slips && point->normal_force > 0) {
+        double start = run->time;
+        run->time += slips ? 0 : end_of_slip(run, point);
+        tell(run, slips ? SPRAG_SLIP_BEGINS : SPRAG_SLIP_ENDS, pair, point->at[0], point->normal,
+             point->slip[slips]);
+        run->time = start;
+    }
+    near->slips = slips;
+}
+
+// Contacts made and lost, slip that begins and ends: what this sub-step was solved for, against the
+// last one.
+static void compare(advance_run *run)
+{
+    int points = run->closed_points, at = 0;
+    if (points != run->last_points && points > 0) {
+        run->stats->changes++;
+    }
+    run->last_points = points > 0 ? points : run->last_points;
+    for (int i = 0; i < run->frame->pairs; i++) {
+        advance_near *near = &run->near[i];
+        const advance_point *point = near->closed ? strongest(run, i, &at) : NULL;
+        if (point && !near->was_closed) {
+            tell(run, SPRAG_CONTACT_MADE, i, point->at[0], point->normal, point->approach);
+        } else if (!near->closed && near->was_closed) {
+            tell(run, SPRAG_CONTACT_LOST, i, NULL, NULL, 0);
+        }
+        if (point) {
+            compare_slip(run, i, point);
+        }
+    }
+}
+
+static void remember(advance_run *run)
+{
+    for (int i = 0; i < run->frame->pairs; i++) {
+        sprag_pair_memory *memory = run->frame->pair[i].memory;
+        if (memory) {
+            memory->count = 0;
+            memory->closed = run->near[i].points;
+            memory->slips = run->near[i].slips;
+        }
+        run->near[i].held = false;
+    }
+    for (int i = 0; i < run->points; i++) {
+        const advance_point *point = &run->point[i];
+        sprag_advance_pair *pair = &run->frame->pair[point->pair];
+        int body = run->frame->collider[pair->collider[0]].body;
+        double arm[3], from[3] = {0, 0, 0}, moment[3];
+        if (body != SPRAG_STATIC) {
+            memcpy(from, run->frame->body[body].pose.position, sizeof from);
+        }
+        run->near[point->pair].held |= point->normal_force > 0;
+        subtract3(point->at[0], from, arm);
+        cross3(arm, point->force, moment);
+        add_scaled(pair->impulse, run->trial, point->force, 3);
+        add_scaled(pair->impulse + 3, run->trial, moment, 3);
+        if (pair->memory && pair->memory->count < SPRAG_MANIFOLD_MAX) {
+            int n = pair->memory->count++;
+            memcpy(pair->memory->point[n], arm, sizeof arm);
+            memcpy(pair->memory->force[n], point->force, sizeof point->force);
+        }
+    }
+    for (int i = 0; i < run->frame->pairs; i++) {
+        if (run->frame->pair[i].memory) {
+            run->frame->pair[i].memory->held = run->near[i].held;
+        }
+    }
+    run->frame->touching = run->points;
+    run->frame->rows = run->rows;
+    if (run->calls->carried) {
+        run->calls->carried(run->calls->data, run->row_force,
+                            (const double(*)[6])run->given_force, run->trial / run->frame->step);
+    }
+}
+
+static double kinetic_energy(const advance_run *run, int i, const double *v)
+{
+    double turned[3];
+    mul33(run->inertia[i], v + 3, turned);
+    return run->frame->body[i].mass * dot3(v, v) + dot3(v + 3, turned);
+}
+
+// Where a sub-step could not be certified to its end, bodies go only so far; forces of the time in
+// which they stand still must not become speed.
+static void move_bodies(advance_run *run, double distance, double clock)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        sprag_mover *mover = &run->frame->body[i];
+        bool kinematic = !(mover->mass > 0);
+        double t = kinematic ? clock : distance;
+        sprag_motion_at(&run->motion[i], t, &mover->pose);
+        mover->path += norm3(run->motion[i].velocity) * t;
+        mover->turn += norm3(run->motion[i].velocity + 3) * t;
+        bool stalls = distance < clock && !kinematic;
+        if (!stalls || kinetic_energy(run, i, run->solved[i]) <=
+                           kinetic_energy(run, i, mover->velocity)) {
+            memcpy(mover->velocity, run->solved[i], sizeof mover->velocity);
+        }
+    }
+}
+
+static void check_gaps(advance_run *run, double distance)
+{
+    for (int i = 1; i <= 3; i++) {
+        double least = advance_least_gap(run, distance * i / 3);
+        run->stats->least_gap = fmin(run->stats->least_gap, least);
+    }
+}
+
+static void go(advance_run *run)
+{
+    double distance = fmin(run->safe, run->trial), clock = distance;
+    bool stalls = distance < fmin(run->options->shortest * run->frame->step, run->left);
+    compare(run);
+    if (run->options->checks) {
+        check_gaps(run, distance);
+    }
+    if (stalls) {
+        clock = fmin(run->options->shortest * run->frame->step, run->left);
+        run->stats->stalled += clock - distance;
+        tell(run, SPRAG_STALLED, run->blocking, NULL, NULL, 0);
+    }
+    if (run->at_limit && distance == run->safe) {
+        run->time += clock;
+        tell(run, SPRAG_LIMIT_REACHED, -1, NULL, NULL, 0);
+        run->time -= clock;
+    }
+    remember(run);
+    advance_move_pairs(run, distance);
+    move_bodies(run, distance, clock);
+    run->stats->substeps++;
+    run->stats->limited += clock < run->left;
+    run->stats->least_step = fmin(run->stats->least_step, clock);
+    run->time += clock;
+    run->left = clock >= run->left ? 0 : run->left - clock;
+}
+
+static sprag_result substep(advance_run *run, bool to_the_end)
+{
+    const sprag_advance_calls *calls = run->calls;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        run->motion[i].pose = run->frame->body[i].pose;
+        memcpy(run->motion[i].velocity, run->frame->body[i].velocity,
+               sizeof run->motion[i].velocity);
+    }
+    turn_inertia(run);
+    run->rows = calls->rows ? calls->rows(calls->data, run->frame->body, run->frame->step, &run->row)
+                            : 0;
+    if (run->rows < 0) {
+        return SPRAG_NO_MEMORY;
+    }
+    if (run->rows > run->row_room) {
+        run->row_force = SPRAG_TAKE(run->scratch, run->rows, double);
+        run->row_room = run->rows;
+    }
+    if (run->scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    sprag_result result = advance_scan(run, run->left);
+    return result == SPRAG_OK ? advance_plan(run, run->left, to_the_end) : result;
+}
+
+static bool is_good(const sprag_frame *frame)
+{
+    double sum = frame->step * 0;
+    for (int i = 0; i < frame->bodies; i++) {
+        const sprag_mover *m = &frame->body[i];
+        sum += m->mass * 0;
+        for (int k = 0; k < 9; k++) {
+            sum += m->inertia[k] * 0 + m->pose.rotation[k] * 0;
+        }
+        for (int k = 0; k < 6; k++) {
+            sum += m->velocity[k] * 0 + m->force[k] * 0;
+        }
+        for (int k = 0; k < 3; k++) {
+            sum += m->pose.position[k] * 0;
+        }
+    }
+    for (int i = 0; i < frame->pairs; i++) {
+        for (int side = 0; side < 2; side++) {
+            int c = frame->pair[i].collider[side];
+            if (c < 0 || c >= frame->colliders || frame->collider[c].body < SPRAG_STATIC ||
+                frame->collider[c].body >= frame->bodies) {
+                return false;
+            }
+        }
+    }
+    return sum == 0 && frame->step > 0;
+}
+
+static int substeps_of(const advance_run *run)
+{
+    int aim = run->options->substeps;
+    if (aim <= 0) {
+        aim = run->frame->bodies > 0 ? 200 / run->frame->bodies : 100;
+        aim = aim < 4 ? 4 : aim > 100 ? 100 : aim;
+    }
+    return aim;
+}
+
+static sprag_result run_frame(advance_run *run)
+{
+    enum { MORE = 200 }; // sub-steps than aimed at
+    sprag_result result = SPRAG_OK;
+    int most = substeps_of(run);
+    for (int i = 0; run->left > 0 && result == SPRAG_OK; i++) {
+        double even = i < most ? run->left / (most - i) : run->left;
+        run->floor = fmax(run->options->shortest * run->frame->step, 0.999 * even);
+        result = substep(run, i >= most);
+        if (result == SPRAG_OK) {
+            go(run);
+        }
+        if (i > most + MORE && run->left > 0) {
+            run->stats->stalled += run->left;
+            tell(run, SPRAG_STALLED, run->blocking, NULL, NULL, 0);
+            run->left = 0;
+        }
+    }
+    return result;
+}
+
+sprag_result sprag_advance(sprag_frame *frame, const sprag_advance_options *options,
+                           const sprag_advance_calls *calls, sprag_scratch scratch[2],
+                           sprag_advance_stats *stats)
+{
+    static const sprag_advance_calls none;
+    sprag_advance_options defaults = sprag_advance_defaults();
+    sprag_advance_stats own = {0};
+    options = options ? options : &defaults;
+    stats = stats ? stats : &own;
+    if (!is_good(frame)) {
+        return SPRAG_BAD_PROBLEM;
+    }
+    if (stats->frames == 0) {
+        stats->least_step = stats->least_gap = INFINITY;
+    }
+    advance_run run = {.frame = frame,
+                       .options = options,
+                       .calls = calls ? calls : &none,
+                       .scratch = &scratch[0],
+                       .solving = &scratch[1],
+                       .stats = stats,
+                       .level = options->epsilon / 50,
+                       .target = options->epsilon / 2,
+                       .left = frame->step};
+    sprag_mover *before = SPRAG_TAKE(run.scratch, frame->bodies, sprag_mover);
+    if (!before || !take(&run)) {
+        return SPRAG_NO_MEMORY;
+    }
+    memcpy(before, frame->body, (size_t)frame->bodies * sizeof *before);
+    for (int i = 0; i < frame->bodies; i++) {
+        frame->body[i].path = frame->body[i].turn = 0;
+    }
+    set_pairs(&run);
+    set_acceleration(&run);
+    sprag_result result = run_frame(&run);
+    if (result != SPRAG_OK) {
+        memcpy(frame->body, before, (size_t)frame->bodies * sizeof *before);
+    }
+    stats->frames++;
+    return result;
+}

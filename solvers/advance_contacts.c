@@ -1,0 +1,375 @@
+// Points that touch -> contacts -> velocities at the end of a sub-step.
+#include <math.h>
+#include <string.h>
+
+#include "solvers/advance_run.h"
+#include "solvers/linalg.h"
+
+static int body_of(const advance_run *run, int pair, int side)
+{
+    return run->frame->collider[run->frame->pair[pair].collider[side]].body;
+}
+
+// ---- bodies
+
+// Without torque angular momentum stays: (I - h [L]x) w' = L, implicit in the turn of the axes
+// (Lacoursiere: Stabilizing Gyroscopic Forces in Rigid Multibody Simulations, 2006).
+static void spin_freely(const double *inertia, const double *w, double step, double *free)
+{
+    double L[3], T[9], inverse[9];
+    mul33(inertia, w, L);
+    memcpy(T, inertia, sizeof T);
+    T[1] += step * L[2], T[2] -= step * L[1];
+    T[3] -= step * L[2], T[5] += step * L[0];
+    T[6] += step * L[1], T[7] -= step * L[0];
+    if (invert33(T, inverse) == 0) {
+        memcpy(free, w, 3 * sizeof *w);
+        return;
+    }
+    mul33(inverse, L, free);
+}
+
+static void set_body(const advance_run *run, int i, double step, sprag_body *to)
+{
+    const sprag_mover *mover = &run->frame->body[i];
+    to->mass = mover->mass;
+    memcpy(to->inertia, run->inertia[i], sizeof to->inertia);
+    memcpy(to->velocity, mover->velocity, sizeof to->velocity);
+    memcpy(to->free_velocity, mover->velocity, sizeof to->free_velocity);
+    if (mover->mass > 0) {
+        double inverse[9], turned[3];
+        if (mover->gyroscopic) {
+            spin_freely(run->inertia[i], mover->velocity + 3, step, to->free_velocity + 3);
+        }
+        add_scaled(to->free_velocity, step / mover->mass, mover->force, 3);
+        if (invert33(run->inertia[i], inverse) != 0) {
+            mul33(inverse, mover->force + 3, turned);
+            add_scaled(to->free_velocity + 3, step, turned, 3);
+        }
+    }
+}
+
+// ---- contacts
+
+// Tangents: the first along the surface's direction, if it has one.
+static void set_frame(double frame[3][3], const double *normal, const double *direction)
+{
+    double along[3];
+    memcpy(frame[0], normal, sizeof frame[0]);
+    memcpy(along, direction, sizeof along);
+    add_scaled(along, -dot3(direction, normal), normal, 3);
+    if (!normalise3(along)) {
+        int least = fabs(normal[0]) < fabs(normal[1]) ? 0 : 1;
+        least = fabs(normal[2]) < fabs(normal[least]) ? 2 : least;
+        const double axis[3] = {least == 0, least == 1, least == 2};
+        cross3(axis, normal, along);
+        normalise3(along);
+    }
+    memcpy(frame[1], along, sizeof along);
+    cross3(normal, along, frame[2]);
+}
+
+static double speed_along(const sprag_contact *contact, const double *direction,
+                          const double *v0, const double *v1)
+{
+    const double *v[2] = {v0, v1};
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        if (v[side]) {
+            double turned[3];
+            cross3(v[side] + 3, contact->arm[side], turned);
+            sum += (side ? -1 : 1) * (dot3(direction, v[side]) + dot3(direction, turned));
+        }
+    }
+    return sum;
+}
+
+static double velocity_along(const advance_run *run, const sprag_contact *contact, int row,
+                             bool after)
+{
+    const double *v[2] = {NULL, NULL};
+    for (int side = 0; side < 2; side++) {
+        int b = contact->body[side];
+        if (b != SPRAG_STATIC) {
+            v[side] = after ? run->solved[b] : run->frame->body[b].velocity;
+        }
+    }
+    return speed_along(contact, contact->frame[row], v[0], v[1]);
+}
+
+// Force that the last sub-step had nearest to there.
+static void recall(const advance_run *run, const advance_point *point, sprag_contact *contact)
+{
+    const sprag_pair_memory *memory = run->frame->pair[point->pair].memory;
+    contact->guess[0] = -1;
+    if (!memory || memory->count == 0) {
+        return;
+    }
+    int body = body_of(run, point->pair, 0), best = 0;
+    bool swapped = body == SPRAG_STATIC;
+    double nearest = INFINITY, from[3];
+    memcpy(from, point->at[0], sizeof from);
+    if (!swapped) {
+        subtract3(point->at[0], run->frame->body[body].pose.position, from);
+    }
+    for (int i = 0; i < memory->count; i++) {
+        double d[3];
+        subtract3(memory->point[i], from, d);
+        if (dot3(d, d) < nearest) {
+            nearest = dot3(d, d);
+            best = i;
+        }
+    }
+    for (int k = 0; k < 3; k++) {
+        contact->guess[k] = (swapped ? -1 : 1) * dot3(contact->frame[k], memory->force[best]);
+    }
+    contact->guess[0] = fmax(0, contact->guess[0]);
+}
+
+// What the normal velocity is to be at least: the gap goes to the target within the sub-step, less
+// what the motion will curve; or the contact bounces, faster than what rests is pressed on by
+// forces within the shortest sub-steps.
+static double bias_of(advance_run *run, const advance_point *point, const sprag_contact *contact,
+                      double step)
+{
+    const sprag_surface *surface = &run->frame->pair[point->pair].surface;
+    double bias = (run->target - point->gap + point->dip) / step;
+    if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
+        bias = 0; // what overlaps is pushed out without speed
+    }
+    double approach = -velocity_along(run, contact, 0, false);
+    double least = fmax(surface->bounce_speed, 2 * run->acceleration * run->floor);
+    if (surface->bounce > 0 && approach > least) {
+        bias = fmax(bias, surface->bounce * approach);
+        run->bounces = true;
+    }
+    return surface->drive > 0 ? fmax(bias, surface->drive) : bias;
+}
+
+static void set_contact(advance_run *run, const advance_point *point, double step,
+                        sprag_contact *to)
+{
+    const sprag_surface *surface = &run->frame->pair[point->pair].surface;
+    bool swapped = body_of(run, point->pair, 0) == SPRAG_STATIC;
+    double normal[3];
+    memset(to, 0, sizeof *to);
+    for (int k = 0; k < 3; k++) {
+        normal[k] = swapped ? -point->normal[k] : point->normal[k];
+    }
+    for (int side = 0; side < 2; side++) {
+        to->body[side] = body_of(run, point->pair, swapped ? !side : side);
+        if (to->body[side] != SPRAG_STATIC) {
+            const double *centre = run->frame->body[to->body[side]].pose.position;
+            for (int k = 0; k < 3; k++) {
+                to->arm[side][k] = 0.5 * (point->at[0][k] + point->at[1][k]) - centre[k];
+            }
+        }
+    }
+    set_frame(to->frame, normal, surface->direction);
+    to->gap = fmax(point->gap, 0);
+    to->softening = 1;
+    to->compliance = surface->compliance;
+    to->slide = surface->slide;
+    to->roll = surface->roll;
+    to->spin = surface->spin;
+    to->bias = bias_of(run, point, to, step);
+    recall(run, point, to);
+}
+
+// ---- the solve
+
+typedef struct solve {
+    sprag_problem problem;
+    sprag_solution solution;
+    sprag_body *body;
+    sprag_contact *contact;
+} solve;
+
+static bool take(advance_run *run, double step, solve *s)
+{
+    const sprag_frame *frame = run->frame;
+    int contacts = frame->contacts + run->points;
+    sprag_scratch *scratch = run->solving;
+    sprag_scratch_reset(scratch);
+    s->body = SPRAG_TAKE(scratch, frame->bodies, sprag_body);
+    s->contact = SPRAG_TAKE(scratch, contacts, sprag_contact);
+    s->solution.velocity = SPRAG_TAKE(scratch, frame->bodies, *s->solution.velocity);
+    s->solution.contact_force = SPRAG_TAKE(scratch, contacts, *s->solution.contact_force);
+    s->solution.row_force = SPRAG_TAKE(scratch, run->rows, double);
+    s->problem = (sprag_problem){step,    frame->bodies, contacts, run->rows,
+                                 s->body, s->contact,    run->row};
+    return !scratch->failed;
+}
+
+static double energy(const sprag_problem *problem, bool after, double (*velocity)[6])
+{
+    double sum = 0;
+    for (int i = 0; i < problem->bodies; i++) {
+        const sprag_body *body = &problem->body[i];
+        const double *v = after ? velocity[i] : body->free_velocity;
+        double turned[3];
+        mul33(body->inertia, v + 3, turned);
+        sum += 0.5 * (body->mass * dot3(v, v) + dot3(v + 3, turned));
+    }
+    return sum;
+}
+
+// Nothing but contacts at rest acts: no solve may add energy.
+static bool must_not_gain(const advance_run *run, const solve *s)
+{
+    bool alone = run->rows == 0 && run->frame->contacts == 0 && !run->bounces;
+    for (int i = 0; i < s->problem.bodies && alone; i++) {
+        alone = s->problem.body[i].mass > 0;
+    }
+    for (int i = 0; i < s->problem.contacts && alone; i++) {
+        alone = s->contact[i].bias <= 0;
+    }
+    return alone;
+}
+
+static void keep(advance_run *run, const solve *s)
+{
+    int given = run->frame->contacts;
+    memcpy(run->solved, s->solution.velocity,
+           (size_t)run->frame->bodies * sizeof *run->solved);
+    if (run->rows) {
+        memcpy(run->row_force, s->solution.row_force, (size_t)run->rows * sizeof(double));
+    }
+    if (given) {
+        memcpy(run->given_force, s->solution.contact_force,
+               (size_t)given * sizeof *run->given_force);
+    }
+    for (int i = 0; i < run->points; i++) {
+        advance_point *point = &run->point[i];
+        const sprag_contact *contact = &s->contact[given + i];
+        const double *force = s->solution.contact_force[given + i];
+        double sign = body_of(run, point->pair, 0) == SPRAG_STATIC ? -1 : 1;
+        memset(point->force, 0, sizeof point->force);
+        for (int k = 0; k < 3; k++) {
+            add_scaled(point->force, sign * force[k], contact->frame[k], 3);
+        }
+        point->normal_force = force[0];
+        point->approach = -velocity_along(run, contact, 0, false);
+        for (int after = 0; after < 2; after++) {
+            point->slip[after] = hypot(velocity_along(run, contact, 1, after),
+                                       velocity_along(run, contact, 2, after));
+        }
+    }
+}
+
+// ---- overlaps
+
+static bool any_overlap(const advance_run *run)
+{
+    for (int i = 0; i < run->points; i++) {
+        if (run->frame->pair[run->point[i].pair].overlapped && run->point[i].gap < run->target) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// A share of each overlap, as a displacement of its own: it does not become speed. What touches
+// besides is not pressed together.
+static sprag_result push_out(advance_run *run, solve *s, double step)
+{
+    sprag_frame *frame = run->frame;
+    sprag_row *row = SPRAG_TAKE(run->solving, run->rows, sprag_row);
+    sprag_stats stats = {.phase = '-'};
+    if (run->solving->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int i = 0; i < frame->bodies; i++) {
+        memset(s->body[i].velocity, 0, sizeof s->body[i].velocity);
+        memset(s->body[i].free_velocity, 0, sizeof s->body[i].free_velocity);
+    }
+    for (int i = 0; i < run->rows; i++) {
+        row[i] = run->row[i];
+        row[i].bias = row[i].guess = 0;
+        row[i].lo = isinf(row[i].lo) ? row[i].lo : 0;
+        row[i].hi = isinf(row[i].hi) ? row[i].hi : 0;
+    }
+    s->problem.row = row;
+    for (int i = 0; i < s->problem.contacts; i++) {
+        sprag_contact *contact = &s->contact[i];
+        const advance_point *point = i < frame->contacts ? NULL : &run->point[i - frame->contacts];
+        bool out = point && frame->pair[point->pair].overlapped && point->gap < run->target;
+        double speed = out ? frame->recovery * (run->target - point->gap) / frame->step : 0;
+        contact->bias = fmin(speed, frame->recovery_speed);
+        contact->compliance = 0;
+        contact->guess[0] = -1;
+        contact->stiffness = 0;
+        contact->slide = contact->roll = contact->spin = (sprag_friction){{0, 0}, .slip = {0, 0}};
+    }
+    (void)step;
+    sprag_result result = sprag_stribeck_solve(&s->problem, &run->options->solver, run->solving,
+                                               &s->solution, &stats);
+    if (result == SPRAG_OK) {
+        memcpy(run->pushed, s->solution.velocity, (size_t)frame->bodies * sizeof *run->pushed);
+        run->pushes = true;
+    }
+    return result == SPRAG_NO_MEMORY ? result : SPRAG_OK;
+}
+
+static void set_motion(advance_run *run)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        run->motion[i].pose = run->frame->body[i].pose;
+        memcpy(run->motion[i].velocity, run->solved[i], sizeof run->solved[i]);
+        if (run->pushes) {
+            add_scaled(run->motion[i].velocity, 1, run->pushed[i], 6);
+        }
+    }
+}
+
+sprag_result advance_solve(advance_run *run, double step)
+{
+    solve s;
+    sprag_stats stats = {.phase = '-'};
+    run->trial = step;
+    run->pushes = run->bounces = false;
+    if (!take(run, step, &s)) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int i = 0; i < run->frame->bodies; i++) {
+        set_body(run, i, step, &s.body[i]);
+    }
+    if (run->frame->contacts) {
+        memcpy(s.contact, run->frame->contact, (size_t)run->frame->contacts * sizeof *s.contact);
+    }
+    for (int i = 0; i < run->points; i++) {
+        set_contact(run, &run->point[i], step, &s.contact[run->frame->contacts + i]);
+    }
+    sprag_result result = sprag_stribeck_solve(&s.problem, &run->options->solver, run->solving,
+                                               &s.solution, &stats);
+    run->stats->solves++;
+    run->stats->solve = stats;
+    if (result == SPRAG_NO_MEMORY) {
+        return result;
+    }
+    run->failed = result != SPRAG_OK;
+    if (run->failed) {
+        run->stats->failed++;
+        for (int i = 0; i < run->frame->bodies; i++) {
+            memcpy(s.solution.velocity[i], s.body[i].velocity, sizeof s.body[i].velocity);
+        }
+        memset(s.solution.row_force, 0, (size_t)run->rows * sizeof(double));
+        memset(s.solution.contact_force, 0,
+               (size_t)s.problem.contacts * sizeof *s.solution.contact_force);
+    } else if (must_not_gain(run, &s)) {
+        double gain = energy(&s.problem, true, s.solution.velocity) - energy(&s.problem, false, NULL);
+        run->stats->energy_gain = fmax(run->stats->energy_gain, gain);
+    }
+    keep(run, &s);
+    if (run->calls->disturb) {
+        run->calls->disturb(run->calls->data, run->frame->bodies, run->solved);
+    }
+    if (any_overlap(run)) {
+        result = push_out(run, &s, step);
+        if (result != SPRAG_OK) {
+            return result;
+        }
+    }
+    set_motion(run);
+    return SPRAG_OK;
+}

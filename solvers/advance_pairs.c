@@ -1,0 +1,284 @@
+// What is near, what touches, and how long the rest stays apart.
+#include <math.h>
+#include <string.h>
+
+#include "solvers/advance_run.h"
+#include "solvers/linalg.h"
+
+// How far apart points of contact may be. What has just carried a force is still in contact when
+// the straight path of the centre has lifted its turning point off: by w^2 r t^2 / 2 in a sub-step.
+// It would else fall back, land and be lifted again, an event each time.
+static double reach_of_contact(const advance_run *run, int pair)
+{
+    const advance_near *near = &run->near[pair];
+    double rise = 0;
+    for (int side = 0; side < 2 && near->held; side++) {
+        const sprag_motion *motion = near->carried[side].motion;
+        if (motion) {
+            rise += dot3(motion->velocity + 3, motion->velocity + 3) * near->radius[side];
+        }
+    }
+    return fmax(run->options->epsilon, 2 * 0.5 * rise * run->left * run->left);
+}
+
+advance_point *advance_add_point(advance_run *run)
+{
+    if (run->points == run->point_room) {
+        int room = run->point_room ? 2 * run->point_room : 64;
+        advance_point *wider = SPRAG_TAKE(run->scratch, room, advance_point);
+        if (!wider) {
+            return NULL;
+        }
+        if (run->points) {
+            memcpy(wider, run->point, (size_t)run->points * sizeof *wider);
+        }
+        run->point = wider;
+        run->point_room = room;
+    }
+    advance_point *p = &run->point[run->points++];
+    memset(p, 0, sizeof *p);
+    return p;
+}
+
+bool advance_accepts(advance_run *run, int pair)
+{
+    sprag_advance_pair *p = &run->frame->pair[pair];
+    if (p->state == SPRAG_PAIR_UNKNOWN) {
+        const sprag_advance_calls *calls = run->calls;
+        bool accepted = calls->touch && calls->touch(calls->data, pair, run->time);
+        p->state = accepted ? SPRAG_PAIR_ACCEPTED : SPRAG_PAIR_DECLINED;
+    }
+    return p->state == SPRAG_PAIR_ACCEPTED;
+}
+
+static const double *velocity_of(const advance_run *run, const sprag_collider *collider)
+{
+    static const double still[6];
+    return collider->body == SPRAG_STATIC ? still : run->motion[collider->body].velocity;
+}
+
+// By how much the gap of a pair can close in t, at the velocities of the motions (Eq. 4's
+// denominator, whatever the direction).
+static double closing(const advance_run *run, int pair, double t)
+{
+    const sprag_advance_pair *p = &run->frame->pair[pair];
+    const double *v[2] = {velocity_of(run, &run->frame->collider[p->collider[0]]),
+                          velocity_of(run, &run->frame->collider[p->collider[1]])};
+    const double *radius = run->near[pair].radius;
+    double difference[3], speed = 0;
+    subtract3(v[0], v[1], difference);
+    for (int side = 0; side < 2; side++) {
+        double turn = norm3(v[side] + 3);
+        speed += turn > 0 ? turn * radius[side] : 0;
+    }
+    return (norm3(difference) + speed) * t;
+}
+
+static sprag_result find_gap(advance_run *run, int pair, double reach, double margin,
+                             sprag_manifold *manifold)
+{
+    const sprag_advance_pair *p = &run->frame->pair[pair];
+    advance_near *near = &run->near[pair];
+    const sprag_shape *shape[2] = {near->carried[0].shape, near->carried[1].shape};
+    const sprag_pose *pose[2] = {&run->pose[p->collider[0]], &run->pose[p->collider[1]]};
+    const sprag_gap_query query = {reach, margin};
+    sprag_result result = sprag_gap_find(shape, pose, &query, p->memory ? &p->memory->gap : NULL,
+                                         &near->gap, manifold);
+    near->fresh = result != SPRAG_BAD_PROBLEM && !near->gap.beyond;
+    near->clear = result == SPRAG_BAD_PROBLEM ? 0 : near->gap.distance;
+    return result;
+}
+
+static bool add_points(advance_run *run, int pair, const sprag_manifold *manifold)
+{
+    advance_near *near = &run->near[pair];
+    int count = manifold->count > 0 ? manifold->count : 1;
+    near->closed = true;
+    near->points = count;
+    for (int i = 0; i < count; i++) {
+        advance_point *point = advance_add_point(run);
+        if (!point) {
+            return false;
+        }
+        bool nearest = manifold->count == 0;
+        point->pair = pair;
+        point->gap = nearest ? near->gap.distance : manifold->gap[i];
+        memcpy(point->at, nearest ? near->gap.point : manifold->point[i], sizeof point->at);
+        memcpy(point->normal, near->gap.normal, sizeof point->normal);
+    }
+    return true;
+}
+
+// Half a level apart, and less: not to be had by rounding.
+static void judge_overlap(advance_run *run, int pair)
+{
+    sprag_advance_pair *p = &run->frame->pair[pair];
+    bool overlaps = run->near[pair].gap.distance < 0.5 * run->level;
+    if (overlaps && !p->overlapped) {
+        *(run->time > 0 ? &run->stats->squeezed : &run->stats->overlaps) += 1;
+    }
+    p->overlapped = overlaps;
+}
+
+// m/s, of the nearest points, as fast as forces may make it in the shortest sub-step.
+static double approach(const advance_run *run, int pair)
+{
+    const advance_near *near = &run->near[pair];
+    double sum = run->acceleration * run->floor;
+    for (int side = 0; side < 2; side++) {
+        const sprag_motion *motion = near->carried[side].motion;
+        if (motion) {
+            double arm[3], turned[3];
+            subtract3(near->gap.point[side], motion->pose.position, arm);
+            cross3(motion->velocity + 3, arm, turned);
+            sum += (side ? 1 : -1) *
+                   (dot3(near->gap.normal, motion->velocity) + dot3(near->gap.normal, turned));
+        }
+    }
+    return sum;
+}
+
+static sprag_result scan_pair(advance_run *run, int pair, double reach)
+{
+    advance_near *near = &run->near[pair];
+    double touching = reach_of_contact(run, pair);
+    double most = 2 * closing(run, pair, reach) + touching;
+    near->fresh = near->closed = false;
+    near->points = 0;
+    if (near->clear > most) {
+        return SPRAG_OK;
+    }
+    sprag_manifold manifold;
+    if (find_gap(run, pair, most, 1.5 * touching, &manifold) == SPRAG_BAD_PROBLEM) {
+        return SPRAG_BAD_PROBLEM;
+    }
+    if (near->gap.beyond) {
+        return SPRAG_OK;
+    }
+    touching = fmax(touching, approach(run, pair) * run->floor);
+    if (near->gap.distance <= touching && advance_accepts(run, pair)) {
+        judge_overlap(run, pair);
+        return add_points(run, pair, &manifold) ? SPRAG_OK : SPRAG_NO_MEMORY;
+    }
+    return SPRAG_OK;
+}
+
+sprag_result advance_scan(advance_run *run, double reach)
+{
+    const sprag_frame *frame = run->frame;
+    sprag_result result = SPRAG_OK;
+    run->points = 0;
+    for (int i = 0; i < frame->colliders; i++) {
+        const sprag_collider *c = &frame->collider[i];
+        const sprag_carried carried = {
+            &c->shape, c->mount, c->body == SPRAG_STATIC ? NULL : &run->motion[c->body]};
+        sprag_carried_at(&carried, 0, &run->pose[i]);
+    }
+    for (int i = 0; i < frame->pairs && result == SPRAG_OK; i++) {
+        if (frame->pair[i].state != SPRAG_PAIR_DECLINED) {
+            result = scan_pair(run, i, reach);
+        }
+        const advance_near *near = &run->near[i];
+        bool certified = near->fresh && !frame->pair[i].overlapped &&
+                         frame->pair[i].state != SPRAG_PAIR_DECLINED;
+        if (certified) {
+            run->stats->least_gap = fmin(run->stats->least_gap, near->gap.distance);
+        }
+        if (certified && near->closed) {
+            run->stats->largest_gap = fmax(run->stats->largest_gap, near->gap.distance);
+        }
+    }
+    run->closed_points = run->points;
+    return result;
+}
+
+// What the pair is certain not to fall below. It may start a little lower, by rounding.
+static double level_of(const advance_run *run, double gap)
+{
+    return gap < 1.1 * run->level ? fmax(0.5 * run->level, gap - 0.1 * run->level) : run->level;
+}
+
+static double certify_pair(advance_run *run, int pair, double horizon)
+{
+    advance_near *near = &run->near[pair];
+    const sprag_advance_pair *p = &run->frame->pair[pair];
+    near->certificate.time = INFINITY;
+    if (p->state == SPRAG_PAIR_DECLINED || p->overlapped) {
+        return INFINITY;
+    }
+    double most = closing(run, pair, horizon);
+    if (near->clear - most > run->level) {
+        return INFINITY;
+    }
+    if (!near->fresh) {
+        find_gap(run, pair, 2 * most + run->options->epsilon, 0, NULL);
+        if (!near->fresh) {
+            return near->gap.beyond ? INFINITY : 0;
+        }
+    }
+    sprag_certificate *c = &near->certificate;
+    sprag_certify(near->carried, &near->gap, level_of(run, near->gap.distance), horizon, c);
+    if (c->whole) {
+        c->time = INFINITY;
+    }
+    return c->time;
+}
+
+void advance_certify(advance_run *run, double horizon)
+{
+    run->safe = horizon;
+    run->blocking = -1;
+    for (int i = 0; i < run->frame->pairs; i++) {
+        double time = certify_pair(run, i, horizon);
+        if (time < run->safe) {
+            run->safe = time;
+            run->blocking = i;
+        }
+    }
+}
+
+bool advance_safe(advance_run *run, const int *pair, int pairs, double t)
+{
+    for (int i = 0; i < pairs; i++) {
+        const advance_near *near = &run->near[pair[i]];
+        sprag_certificate c;
+        sprag_certify(near->carried, &near->gap, level_of(run, near->gap.distance), t, &c);
+        if (!c.whole) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void advance_move_pairs(advance_run *run, double t)
+{
+    for (int i = 0; i < run->frame->pairs; i++) {
+        advance_near *near = &run->near[i];
+        near->clear -= closing(run, i, t);
+        near->was_closed = near->closed;
+        run->frame->pair[i].gap = fmax(near->clear, run->frame->pair[i].overlapped ? -INFINITY : 0);
+    }
+}
+
+double advance_least_gap(const advance_run *run, double t)
+{
+    double least = INFINITY;
+    for (int i = 0; i < run->frame->pairs; i++) {
+        const advance_near *near = &run->near[i];
+        const sprag_advance_pair *p = &run->frame->pair[i];
+        if (p->state != SPRAG_PAIR_DECLINED && !p->overlapped) {
+            sprag_pose pose[2];
+            sprag_gap gap;
+            const sprag_gap_query query = {run->options->epsilon, 0};
+            for (int side = 0; side < 2; side++) {
+                sprag_carried_at(&near->carried[side], t, &pose[side]);
+            }
+            const sprag_shape *shape[2] = {near->carried[0].shape, near->carried[1].shape};
+            const sprag_pose *at[2] = {&pose[0], &pose[1]};
+            if (sprag_gap_find(shape, at, &query, NULL, &gap, NULL) != SPRAG_BAD_PROBLEM) {
+                least = fmin(least, gap.distance);
+            }
+        }
+    }
+    return least;
+}

@@ -1,0 +1,321 @@
+// How long the next sub-step is. Its velocities depend on its length, and how far they may be gone
+// on the velocities: where something ends it, the length is found by secants.
+#include <math.h>
+#include <string.h>
+
+#include "solvers/advance_run.h"
+#include "solvers/linalg.h"
+
+enum {
+    CURVE_PASSES = 6,
+    LENGTHS = 6,
+    CAPTURES = 12,
+    BAND = 20, // epsilon; what blocks from so near is held off rather than waited for
+};
+
+// ---- what the motion curves
+
+// From the centre of the body, in its axes at t = 0, to world axes at t.
+typedef struct arm {
+    const sprag_motion *motion; // NULL: static
+    double at[3];
+} arm;
+
+static void arm_at(const arm *arm, const sprag_pose *pose, double t, double point[3])
+{
+    if (!arm->motion) {
+        memcpy(point, arm->at, sizeof arm->at);
+        return;
+    }
+    double local[3], from[3];
+    (void)t;
+    subtract3(arm->at, arm->motion->pose.position, from);
+    mul33_transposed(arm->motion->pose.rotation, from, local);
+    mul33(pose->rotation, local, point);
+    add_scaled(point, 1, pose->position, 3);
+}
+
+// Height of point 0 above point 1 at t, along the normal that `carrier` turns with. A round side
+// touches with another point at every moment: its core is followed instead.
+static double height_at(const advance_near *near, const advance_point *point, int carrier, double t)
+{
+    sprag_pose pose[2];
+    double at[2][3], normal[3], turned[3], sum = 0;
+    memcpy(normal, point->normal, sizeof normal);
+    for (int side = 0; side < 2; side++) {
+        const sprag_motion *motion = near->carried[side].motion;
+        double radius = 0;
+        sprag_shape_kind kind = near->carried[side].shape->kind;
+        if (kind == SPRAG_SPHERE || kind == SPRAG_CAPSULE) {
+            radius = near->carried[side].shape->radius;
+        }
+        arm arm = {motion, {0}};
+        memcpy(arm.at, point->at[side], sizeof arm.at);
+        add_scaled(arm.at, side ? -radius : radius, point->normal, 3);
+        if (motion) {
+            sprag_motion_at(motion, t, &pose[side]);
+        }
+        arm_at(&arm, &pose[side], t, at[side]);
+        sum += radius;
+    }
+    if (near->carried[carrier].motion) {
+        mul33_transposed(near->carried[carrier].motion->pose.rotation, point->normal, turned);
+        mul33(pose[carrier].rotation, turned, normal);
+    }
+    subtract3(at[0], at[1], turned);
+    return dot3(normal, turned) - sum;
+}
+
+// Rate of that height at t = 0.
+static double rate_of(const advance_near *near, const advance_point *point)
+{
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        const sprag_motion *motion = near->carried[side].motion;
+        if (motion) {
+            double arm[3], turned[3];
+            subtract3(point->at[side], motion->pose.position, arm);
+            cross3(motion->velocity + 3, arm, turned);
+            sum += (side ? -1 : 1) *
+                   (dot3(point->normal, motion->velocity) + dot3(point->normal, turned));
+        }
+    }
+    return sum;
+}
+
+// How much lower than straight on the height ends, and in the middle.
+static double dip_of(const advance_run *run, const advance_near *near, const advance_point *point)
+{
+    double t = run->trial, rate = rate_of(near, point);
+    int carrier = !near->certificate.side;
+    double end = point->gap + rate * t - height_at(near, point, carrier, t);
+    double middle = point->gap + 0.5 * rate * t - height_at(near, point, carrier, 0.5 * t);
+    return fmax(0, fmax(end, 2 * (middle + run->level) - point->gap - run->target));
+}
+
+static advance_point *blocking_point(advance_run *run, int pair)
+{
+    const sprag_certificate *c = &run->near[pair].certificate;
+    double size = 1e-6 + 1e-3 * fmin(run->near[pair].radius[0], run->near[pair].radius[1]);
+    advance_point *best = NULL;
+    double nearest = size * size;
+    for (int i = 0; i < run->points; i++) {
+        advance_point *point = &run->point[i];
+        double d[3];
+        subtract3(point->at[c->side], c->point, d);
+        if (point->pair == pair && dot3(d, d) < nearest) {
+            nearest = dot3(d, d);
+            best = point;
+        }
+    }
+    return best;
+}
+
+// What touches, and what it will curve at about the speed that it has.
+static void begin(advance_run *run, double length)
+{
+    run->points = run->closed_points;
+    run->trial = length;
+    for (int i = 0; i < run->points; i++) {
+        run->point[i].dip = dip_of(run, &run->near[run->point[i].pair], &run->point[i]);
+    }
+}
+
+// Asks more of a pair's contacts where their own curving blocks it. false: it does not.
+static bool correct(advance_run *run, int pair, int *at)
+{
+    bool changed = false;
+    double small = 0.1 * run->options->epsilon;
+    for (; *at < run->closed_points && run->point[*at].pair == pair; ++*at) {
+        advance_point *point = &run->point[*at];
+        double dip = dip_of(run, &run->near[pair], point);
+        changed |= dip > point->dip + small;
+        point->dip = fmax(point->dip, dip);
+    }
+    return changed;
+}
+
+// Makes a contact of what blocks, or asks more of it if it is one.
+static void capture_point(advance_run *run, int pair)
+{
+    const sprag_certificate c = run->near[pair].certificate;
+    advance_point *known = blocking_point(run, pair);
+    advance_point *point = known ? known : advance_add_point(run);
+    if (known) {
+        known->dip += fmax(run->target - c.lowest, 0);
+    } else if (point) {
+        point->pair = pair;
+        point->captured = true;
+        point->gap = c.height;
+        memcpy(point->normal, c.normal, sizeof point->normal);
+        memcpy(point->at[c.side], c.point, sizeof c.point);
+        memcpy(point->at[!c.side], c.point, sizeof c.point);
+        add_scaled(point->at[!c.side], c.side ? c.height : -c.height, c.normal, 3);
+    }
+}
+
+// Holds off all that blocks from no higher than this (m). false: nothing does.
+static bool hold_off(advance_run *run, double height)
+{
+    bool changed = false;
+    for (int i = 0, at = 0; i < run->frame->pairs; i++) {
+        const advance_near *near = &run->near[i];
+        while (at < run->closed_points && run->point[at].pair < i) {
+            at++;
+        }
+        if (!(near->certificate.time < run->trial)) {
+            continue;
+        }
+        if (near->closed && correct(run, i, &at)) {
+            changed = true;
+        } else if (near->certificate.height <= height) {
+            if (advance_accepts(run, i)) { // or it does not block any more
+                capture_point(run, i);
+            }
+            changed = true;
+        }
+    }
+    return changed;
+}
+
+// Solves for a length, and tells for how long the velocities would do, `horizon` at most.
+static sprag_result attempt(advance_run *run, double length, double horizon)
+{
+    sprag_result result = SPRAG_OK;
+    for (int pass = 0; pass < CURVE_PASSES; pass++) {
+        result = advance_solve(run, length);
+        if (result != SPRAG_OK) {
+            return result;
+        }
+        advance_certify(run, horizon);
+        bool blocked = run->safe < length && !run->failed;
+        if (!blocked || !hold_off(run, BAND * run->options->epsilon)) {
+            break;
+        }
+    }
+    run->at_limit = false;
+    if (run->calls->next_limit) {
+        double limit = run->calls->next_limit(run->calls->data, run->motion, run->safe);
+        if (limit < run->safe && run->floor < run->safe) {
+            run->safe = fmax(limit, run->floor); // a joint that is past its stop is pushed back
+            run->blocking = -1;
+            run->at_limit = true;
+        }
+    }
+    return result;
+}
+
+// ---- a sub-step in which what comes is met beforehand
+
+// From where an attempt of that length has come.
+static sprag_result capture(advance_run *run)
+{
+    sprag_result result = SPRAG_OK;
+    for (int i = 0; i < CAPTURES && result == SPRAG_OK; i++) {
+        if (run->safe >= run->trial || run->failed || !hold_off(run, INFINITY)) {
+            break;
+        }
+        result = attempt(run, run->trial, run->trial);
+    }
+    return result;
+}
+
+// ---- a sub-step that an event ends
+//
+// The length is sought at which the velocities that go with it meet the event just then. Those are
+// all but linear in the length: between two that are solved for, the event is found without a
+// solve.
+
+typedef struct trial {
+    double length, safe;
+    double (*velocity)[6];
+} trial;
+
+static void note(const advance_run *run, trial *t)
+{
+    t->length = run->trial;
+    t->safe = run->safe;
+    memcpy(t->velocity, run->solved, (size_t)run->frame->bodies * sizeof *t->velocity);
+}
+
+static void go_between(advance_run *run, const trial *a, const trial *b, double length)
+{
+    double part = (length - a->length) / (b->length - a->length);
+    for (int i = 0; i < run->frame->bodies; i++) {
+        for (int k = 0; k < 6; k++) {
+            double v = a->velocity[i][k] + part * (b->velocity[i][k] - a->velocity[i][k]);
+            run->motion[i].velocity[k] = v + (run->pushes ? run->pushed[i][k] : 0);
+        }
+    }
+}
+
+// The longest length that is safe, of those between: low is, high is not.
+static double meet(advance_run *run, const trial *low, const trial *high, const int *pair,
+                   int pairs)
+{
+    enum { HALVINGS = 40 };
+    double a = low->length, b = high->length;
+    for (int i = 0; i < HALVINGS && b - a > 1e-9 * b; i++) {
+        double middle = 0.5 * (a + b);
+        go_between(run, low, high, middle);
+        *(advance_safe(run, pair, pairs, middle) ? &a : &b) = middle;
+    }
+    return a;
+}
+
+// Near enough to the event to meet it in the next sub-step.
+static bool arrives(const advance_run *run)
+{
+    if (run->safe < run->trial) {
+        return run->trial - run->safe <= 1e-3 * run->trial;
+    }
+    if (run->blocking < 0) {
+        return run->at_limit && run->safe - run->trial <= 1e-6 * run->trial;
+    }
+    double speed = fabs(run->near[run->blocking].certificate.height) / run->safe;
+    return (run->safe - run->trial) * speed <= 0.5 * run->options->epsilon;
+}
+
+static sprag_result end_at_event(advance_run *run, double longest)
+{
+    double(*velocity)[6] = run->trial_velocity;
+    trial low = {.velocity = velocity}, high = {.velocity = velocity + run->frame->bodies};
+    int *pair = run->blocked, pairs = 0;
+    for (int i = 0; i < run->frame->pairs; i++) {
+        if (run->near[i].certificate.time < longest) {
+            pair[pairs++] = i;
+        }
+    }
+    note(run, &high);
+    double next = fmax(run->safe, run->floor);
+    for (int i = 0; i < LENGTHS; i++) {
+        begin(run, next);
+        sprag_result result = attempt(run, next, longest);
+        if (result != SPRAG_OK || run->failed || arrives(run)) {
+            return result;
+        }
+        note(run, run->safe < run->trial ? &high : &low);
+        if (high.length <= run->floor) {
+            return capture(run);
+        }
+        if (low.length == 0) {
+            next = fmax(0.5 * next, run->floor);
+        } else {
+            next = run->at_limit ? run->safe : meet(run, &low, &high, pair, pairs);
+        }
+        if (next <= low.length * (1 + 1e-9) || next >= high.length) {
+            break;
+        }
+    }
+    return SPRAG_OK;
+}
+
+sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
+{
+    begin(run, longest);
+    sprag_result result = attempt(run, longest, longest);
+    if (result != SPRAG_OK || run->safe >= longest || run->failed) {
+        return result;
+    }
+    return to_the_end || longest <= run->floor ? capture(run) : end_at_event(run, longest);
+}
