@@ -89,10 +89,10 @@ typedef struct named_part {
 } named_part;
 
 static const named_part parts[] = {
-    {"certify", advance_certify}, {"die", advance_die},       {"chain", advance_chain},
-    {"legs", advance_legs},       {"rest", advance_rest},     {"fast", advance_fast},
-    {"piles", advance_piles},     {"bounds", advance_bounds}, {"disturb", advance_disturb},
-    {"order", advance_order},     {"models", advance_models},
+    {"certify", part_certify}, {"die", part_die},       {"chain", part_chain},
+    {"legs", part_legs},       {"rest", part_rest},     {"fast", part_fast},
+    {"piles", part_piles},     {"bounds", part_bounds}, {"disturb", part_disturb},
+    {"order", part_order},     {"models", part_models},
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };

@@ -21,8 +21,8 @@ void row_missing(const char *figure, const char *why); // could not be measured:
 
 // The parts. full: as long as it takes.
 typedef void advance_part(bool full);
-advance_part advance_die, advance_chain, advance_legs, advance_rest, advance_fast, advance_piles,
-    advance_disturb, advance_order, advance_models, advance_bounds, advance_certify;
+advance_part part_die, part_chain, part_legs, part_rest, part_fast, part_piles, part_disturb,
+    part_order, part_models, part_bounds, part_certify;
 
 // ---- bench_advance_apart.c: separation by brute force
 
@@ -62,11 +62,11 @@ typedef struct advance_scene {
     sprag_mover body[ADVANCE_BODIES];
     sprag_collider collider[ADVANCE_BODIES + 1]; // the last: the floor
     sprag_advance_pair pair[ADVANCE_PAIRS];
-    sprag_gap_memory memory[ADVANCE_PAIRS];
+    sprag_pair_memory memory[ADVANCE_PAIRS];
     sprag_advance_options options;
     sprag_advance_calls calls;
     sprag_advance_stats stats;
-    sprag_scratch scratch;
+    sprag_scratch scratch[2];
     double friction;
     double time; // s
     // what the check saw: three times in each sub-step

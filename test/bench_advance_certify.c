@@ -192,7 +192,7 @@ static void try_family(family f)
     row_tell("us", us / trials);
 }
 
-void advance_certify(bool full)
+void part_certify(bool full)
 {
     (void)full;
     make_foot();

@@ -87,7 +87,7 @@ static void swing_chain(void)
     advance_world_close(&w);
 }
 
-void advance_chain(bool full)
+void part_chain(bool full)
 {
     (void)full;
     swing_chain();

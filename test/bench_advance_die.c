@@ -101,7 +101,7 @@ static void one_friction(const char *name, double friction)
     row_tell("energy a solve added, most/J", t.gain);
 }
 
-void advance_die(bool full)
+void part_die(bool full)
 {
     (void)full;
     one_friction("no-slip", INFINITY);

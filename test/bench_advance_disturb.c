@@ -90,7 +90,7 @@ static void run(totals *t, const disturbed *of, double noise, int seed)
     advance_scene_free(&s);
 }
 
-void advance_disturb(bool full)
+void part_disturb(bool full)
 {
     static const double level[] = {0.01, 1, 5};
     (void)full;

@@ -58,7 +58,7 @@ static void throw(const char *name, void (*open)(sprag_scene *), const char *opt
     advance_world_close(&w);
 }
 
-void advance_fast(bool full)
+void part_fast(bool full)
 {
     (void)full;
     throw("cube 200 m/s", cube_open, advance_ours);

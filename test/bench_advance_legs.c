@@ -39,7 +39,7 @@ static void walk(const char *name, const char *options)
     advance_world_close(&w);
 }
 
-void advance_legs(bool full)
+void part_legs(bool full)
 {
     (void)full;
     walk("ours", advance_ours);

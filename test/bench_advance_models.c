@@ -33,7 +33,7 @@ static void one(const sprag_model *model, bool full)
     advance_world_close(&stock);
 }
 
-void advance_models(bool full)
+void part_models(bool full)
 {
     for (const sprag_model *model = sprag_models; model->name; model++) {
         one(model, full);

@@ -152,7 +152,7 @@ static double order(const motion *m, const char *name, const char *options, doub
     return log2(error[0] / error[HALVINGS - 1]) / (HALVINGS - 1);
 }
 
-void advance_order(bool full)
+void part_order(bool full)
 {
     (void)full;
     for (int i = 0; i < (int)(sizeof motions / sizeof *motions); i++) {

@@ -103,7 +103,7 @@ static void pile(int count, bool walled, int frames)
     beside("QuickStep(100)", "method=ode-quick", us, frames);
 }
 
-void advance_piles(bool full)
+void part_piles(bool full)
 {
     pile(12, false, FRAMES);
     pile(12, true, FRAMES);

@@ -202,7 +202,7 @@ static void move(const char *name, void (*open)(sprag_scene *))
     advance_world_close(&w);
 }
 
-void advance_rest(bool full)
+void part_rest(bool full)
 {
     (void)full;
     stand("stack, aligned", aligned_open, 30);

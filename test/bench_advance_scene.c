@@ -110,7 +110,6 @@ static int on_rows(void *data, const sprag_mover *body, double step, const sprag
     return 0;
 }
 
-#ifdef BENCH_ADVANCE_READY
 static void on_solved(void *data, int bodies, double (*velocity)[6])
 {
     advance_scene *s = data;
@@ -121,16 +120,13 @@ static void on_solved(void *data, int bodies, double (*velocity)[6])
         }
     }
 }
-#endif
 
 // ---- the scene
 
 void advance_scene_start(advance_scene *s, double friction)
 {
     *s = (advance_scene){.friction = friction, .least = INFINITY, .initial = INFINITY};
-#ifdef BENCH_ADVANCE_READY
     s->options = sprag_advance_defaults();
-#endif
     s->options.checks = true;
     s->calls = (sprag_advance_calls){.data = s, .touch = on_touch, .rows = on_rows};
 }
@@ -171,14 +167,11 @@ void advance_scene_close_up(advance_scene *s)
         }
     }
     s->initial = least_gap(s, s->seen);
-#ifdef BENCH_ADVANCE_READY
     s->calls.disturb = s->noise > 0 ? on_solved : NULL;
-#endif
 }
 
 void advance_scene_step(advance_scene *s, double step)
 {
-#ifdef BENCH_ADVANCE_READY
     sprag_frame frame = {.step = step,
                          .bodies = s->bodies,
                          .colliders = s->bodies + 1,
@@ -186,14 +179,7 @@ void advance_scene_step(advance_scene *s, double step)
                          .body = s->body,
                          .collider = s->collider,
                          .pair = s->pair};
-    s->failed += sprag_advance(&frame, &s->options, &s->calls, &s->scratch, &s->stats) != SPRAG_OK;
-    sprag_scratch_reset(&s->scratch);
-#else
-    for (int i = 0; i < s->bodies; i++) { // nothing stops them: free fall
-        s->body[i].velocity[2] -= step * gravity;
-        s->body[i].pose.position[2] += step * s->body[i].velocity[2];
-    }
-#endif
+    s->failed += sprag_advance(&frame, &s->options, &s->calls, s->scratch, &s->stats) != SPRAG_OK;
     s->time += step;
     look(s, s->body);
 }
@@ -211,5 +197,6 @@ double advance_scene_speed(const advance_scene *s)
 
 void advance_scene_free(advance_scene *s)
 {
-    sprag_scratch_free(&s->scratch);
+    sprag_scratch_free(&s->scratch[0]);
+    sprag_scratch_free(&s->scratch[1]);
 }
