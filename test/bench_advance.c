@@ -4,6 +4,7 @@
 //
 //   certify  certificates alone                      bench_advance_certify.c
 //   die      thrown dice, no-slip and Coulomb        bench_advance_die.c
+//   alone    stacks, rocking, corners, walls, no ODE bench_advance_alone.c
 //   chain    100 links, 100 m                        bench_advance_chain.c
 //   bounds   of a chain's links                      bench_advance_bounds.c
 //   legs     a trotting quadruped                    bench_advance_legs.c
@@ -89,10 +90,10 @@ typedef struct named_part {
 } named_part;
 
 static const named_part parts[] = {
-    {"certify", part_certify}, {"die", part_die},       {"chain", part_chain},
-    {"legs", part_legs},       {"rest", part_rest},     {"fast", part_fast},
-    {"piles", part_piles},     {"bounds", part_bounds}, {"disturb", part_disturb},
-    {"order", part_order},     {"models", part_models},
+    {"certify", part_certify}, {"die", part_die},     {"alone", part_alone},
+    {"chain", part_chain},     {"legs", part_legs},   {"rest", part_rest},
+    {"fast", part_fast},       {"piles", part_piles}, {"bounds", part_bounds},
+    {"disturb", part_disturb}, {"order", part_order}, {"models", part_models},
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };

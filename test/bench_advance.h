@@ -21,8 +21,8 @@ void row_missing(const char *figure, const char *why); // could not be measured:
 
 // The parts. full: as long as it takes.
 typedef void advance_part(bool full);
-advance_part part_die, part_chain, part_legs, part_rest, part_fast, part_piles, part_disturb,
-    part_order, part_models, part_bounds, part_certify;
+advance_part part_alone, part_die, part_chain, part_legs, part_rest, part_fast, part_piles,
+    part_disturb, part_order, part_models, part_bounds, part_certify;
 
 // ---- bench_advance_apart.c: separation by brute force
 
@@ -84,7 +84,8 @@ sprag_mover *advance_scene_box(advance_scene *s, const double side[3], double de
 void advance_scene_close_up(advance_scene *s); // the floor and the pairs; then no more boxes
 void advance_scene_step(advance_scene *s, double step);
 void advance_scene_free(advance_scene *s);
-double advance_scene_speed(const advance_scene *s); // largest, m/s or rad/s
+double advance_scene_energy(const advance_scene *s); // J
+double advance_scene_speed(const advance_scene *s);  // largest, m/s or rad/s
 
 // ---- bench_advance_world.c: ODE worlds
 

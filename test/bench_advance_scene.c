@@ -184,6 +184,22 @@ void advance_scene_step(advance_scene *s, double step)
     look(s, s->body);
 }
 
+double advance_scene_energy(const advance_scene *s)
+{
+    double sum = 0;
+    for (int i = 0; i < s->bodies; i++) {
+        const sprag_mover *b = &s->body[i];
+        for (int k = 0; k < 3 && b->mass > 0; k++) {
+            const double *R = b->pose.rotation, *w = b->velocity + 3;
+            double spin = R[k] * w[0] + R[3 + k] * w[1] + R[6 + k] * w[2];
+            sum +=
+                (b->mass * b->velocity[k] * b->velocity[k] + b->inertia[4 * k] * spin * spin) / 2;
+        }
+        sum += b->mass * gravity * b->pose.position[2];
+    }
+    return sum;
+}
+
 double advance_scene_speed(const advance_scene *s)
 {
     double most = 0;
