@@ -93,8 +93,8 @@ static bool is_usable(ode_advance *a, dBodyID const *body, int bodies)
 {
     for (int i = 0; i < bodies; i++) {
         if (!sprag_ode_body_is_usable(body[i])) {
-            a->unusable = a->held ? a->unusable : body[i];
-            a->held += bodies;
+            a->unusable = a->held_bodies ? a->unusable : body[i];
+            a->held_bodies += bodies;
             return false;
         }
     }
@@ -110,7 +110,7 @@ static bool pull_bodies(step *s)
     for (size_t i = 0; i < islands->count; i++) {
         n += (int)islands->sizes[2 * i];
     }
-    s->riders = n;
+    s->riders = s->a->bodies = n;
     s->rider = SPRAG_TAKE(s->scratch, n, rider);
     s->leader = SPRAG_TAKE(s->scratch, islands->count, int);
     if (s->scratch->failed ||
@@ -165,7 +165,6 @@ static bool pull_touches(step *s)
             touch->joint = joint;
             touch->paired = false;
             touch->accepted = true;
-            sprag_ode_surface(&touch->surface, contact, s->a->world);
         }
     }
     return true;
@@ -424,35 +423,45 @@ static double next_limit(void *data, const sprag_motion *motion, double horizon)
     return sprag_ode_next_limit(g->limited, g->limits, horizon, place_at, g);
 }
 
-static bool take_answer(step *s, sprag_advance_pair *pair, const ode_pair *of,
-                        const dContact *contact)
+// Takes the surface of the pair from the program's contact joint.
+static void set_surface(const step *s, sprag_advance_pair *pair, const ode_pair *of,
+                        const ode_touch *touch)
+{
+    if (touch->accepted && touch->joint) {
+        sprag_ode_surface_of(&pair->surface, touch->joint, s->a->world, of->side[0]->body);
+    }
+}
+
+static bool take_answer(step *s, sprag_advance_pair *pair, const ode_pair *of, dJointID joint)
 {
     ode_touch *touch = sprag_ode_touch_add(&s->touches, of->side[0]->geom, of->side[1]->geom);
     if (!touch) {
         s->failed = true;
         return false;
     }
-    touch->accepted = contact != NULL;
+    touch->joint = joint;
+    touch->accepted = joint != NULL;
     touch->paired = true;
-    if (contact) {
-        sprag_ode_surface(&touch->surface, contact, s->a->world);
-        pair->surface = touch->surface;
-    }
+    set_surface(s, pair, of, touch);
     return touch->accepted;
 }
 
-static bool touch(void *data, int i, double time)
+static bool touch(void *data, int i, double gap, double time)
 {
     group *g = data;
     const ode_pair *source = g->source[i];
     const ode_touch *known =
         sprag_ode_touch_of(&g->s->touches, source->side[0]->geom, source->side[1]->geom);
-    (void)time;
+    ode_advance *a = g->s->a;
     if (known) { // another triangle, or an earlier pass
-        g->pair[i].surface = known->surface;
-        return known->accepted;
+        set_surface(g->s, &g->pair[i], source, known);
+        return known->accepted && known->paired;
     }
-    if (!g->s->a->ask) {
+    if (time == 0 && gap <= a->reach &&
+        a->offered(a->data, source->side[0]->geom, source->side[1]->geom)) {
+        return take_answer(g->s, &g->pair[i], source, NULL);
+    }
+    if (!a->ask) {
         g->pair[i].surface = (sprag_surface){.bounce = 0};
         return true;
     }
@@ -463,7 +472,7 @@ static bool touch(void *data, int i, double time)
             sprag_ode_set_velocity(r->id, g->body[r->local].velocity);
         }
     }
-    return take_answer(g->s, &g->pair[i], source, g->s->a->ask(g->s->a->data, source));
+    return take_answer(g->s, &g->pair[i], source, a->ask(a->data, source, gap));
 }
 
 static void tell(void *data, const sprag_event *event)
@@ -608,9 +617,7 @@ static void set_pair(group *g, int i, const ode_pair *source)
     const ode_touch *known = sprag_ode_touch_of(&s->touches, geom[0], geom[1]);
     if (known) {
         pair->state = known->accepted && known->paired ? SPRAG_PAIR_ACCEPTED : SPRAG_PAIR_DECLINED;
-        pair->surface = known->surface;
-    } else if (s->a->offered && s->a->offered(s->a->data, geom[0], geom[1]) == ODE_DECLINED) {
-        pair->state = SPRAG_PAIR_DECLINED;
+        set_surface(s, pair, source, known);
     }
 }
 
@@ -790,6 +797,17 @@ static void push_rider(const rider *r)
 
 // ---- the step
 
+static void tell_held(const group *g)
+{
+    const ode_advance *a = g->s->a;
+    for (int i = 0; i < g->frame.pairs && a->held; i++) {
+        const sprag_pair_memory *memory = g->pair[i].memory;
+        if (memory->held && memory->reach > a->reach) {
+            a->held(a->data, g->source[i], memory->reach);
+        }
+    }
+}
+
 static void advance_group(step *s, const members *m, int leader, bool *again)
 {
     group g;
@@ -804,6 +822,7 @@ static void advance_group(step *s, const members *m, int leader, bool *again)
                                        .next_limit = g.limits ? next_limit : NULL,
                                        .event = a->event ? tell : NULL,
                                        .carried = carried};
+    sprag_scratch_reset(a->scratch + 2);
     sprag_result result = sprag_advance(&g.frame, &a->options, &calls, a->scratch + 2, &a->stats);
     if (result == SPRAG_NO_MEMORY || s->failed) {
         s->failed = true;
@@ -824,6 +843,7 @@ static void advance_group(step *s, const members *m, int leader, bool *again)
             a->stock[i] |= in_group(s, i, leader);
         }
     } else if (!*again) {
+        tell_held(&g);
         clear_contacts(&g, m, leader);
         write_feedback(&g);
         remember_rows(&g);

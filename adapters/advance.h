@@ -17,9 +17,6 @@ typedef struct ode_event {
     double speed; // m/s
 } ode_event;
 
-// What the program said of two geoms that touch.
-typedef enum ode_answer { ODE_NOT_ASKED, ODE_TOOK, ODE_DECLINED } ode_answer;
-
 typedef struct ode_advance {
     dWorldID world;
     dReal step;
@@ -29,19 +26,24 @@ typedef struct ode_advance {
     const ode_collision *calls; // of the program, since its last step
     int call_count;
     void *data;
-    // What the program's callback did when it was last offered a pair that touched, in this step.
-    ode_answer (*offered)(void *data, dGeomID a, dGeomID b);
-    // Asks it now, with both where they are. The contact that it made, or NULL. NULL: it must not
-    // be asked within a step; what touches anew slides without friction.
-    const dContact *(*ask)(void *data, const ode_pair *pair);
+    // Has the program been asked about these two since its last step? Where they touched then and
+    // it made no contact, it wants none.
+    bool (*offered)(void *data, dGeomID a, dGeomID b);
+    double reach; // m, at which pairs touched then
+    // Asks it now, with both where they are, `gap` (m) apart. The contact joint that it made, or
+    // NULL. NULL: it must not be asked within a step; what touches anew slides without friction.
+    dJointID (*ask)(void *data, const ode_pair *pair, double gap);
     void (*event)(void *data, const ode_event *event);
+    // A pair that a force acts between across a gap of more than that: it rolls or pivots. NULL: is not
+    // wanted.
+    void (*held)(void *data, const ode_pair *pair, double reach);
     sprag_advance_options options;
-    sprag_scratch *scratch; // [3]: of the step, of a group, of its solves
+    sprag_scratch *scratch; // [4]: of the step, of a group, of its frame, of its solves
     // set:
     sprag_advance_stats stats; // add up
     int bodies, groups, contacts, rows, given; // given: contacts without shapes
     double penetration;        // m, at the start
-    int bad_forces, held;
+    int bad_forces, held_bodies;
     dBodyID bad_force, unusable;
     int failed; // groups that stock must step
     bool *stock; // of the islands: stock must step it
@@ -65,7 +67,6 @@ bool sprag_ode_has_limit(dJointID joint);
 
 typedef struct ode_touch {
     dGeomID geom[2];
-    sprag_surface surface;
     dJointID joint; // the first contact joint that the program made; its feedback is the pair's
     bool accepted;
     bool paired; // the kernel knows both, and the joint is between their bodies

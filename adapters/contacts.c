@@ -57,13 +57,8 @@ static double positive(double x)
     return x > 0 ? x : 0;
 }
 
-static double finite_or_zero(double x)
-{
-    return isfinite(x) ? x : 0;
-}
-
-static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface, dWorldID world,
-                           dReal step, double separating)
+static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
+                           const sprag_surface *read, dWorldID world, dReal step, double separating)
 {
     int mode = surface->mode;
     double erp = positive(mode & dContactSoftERP ? surface->soft_erp : dWorldGetERP(world));
@@ -71,10 +66,9 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
     // The sinking that softness brings is lifted by ERP; 0.2 is ODE's own.
     to->softening = fmin(erp / 0.2, 1);
     double depth = positive(-to->gap - dWorldGetContactSurfaceLayer(world));
-    double motion = mode & dContactMotionN ? finite_or_zero(surface->motionN) : 0;
+    double motion = read->velocity_normal;
     to->bias = fmin(erp / step * depth + motion, dWorldGetContactMaxCorrectingVel(world));
-    to->compliance =
-        positive(mode & dContactSoftCFM ? finite_or_zero(surface->soft_cfm) : dWorldGetCFM(world));
+    to->compliance = read->compliance;
     if (mode & dContactBounce && surface->bounce_vel >= 0) {
         double approach = motion - separating;
         double rebound = surface->bounce * approach + motion;
@@ -87,32 +81,7 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
     if (to->stiffness > 0) {
         to->bias = motion;
     }
-    to->bias = finite_or_zero(to->bias);
-}
-
-// One axis of friction. bit: of dContactApprox1, whether the normal force bounds it.
-static void set_axis(sprag_friction *f, int axis, double coefficient, int mode, int bit)
-{
-    f->coefficient[axis] = positive(coefficient);
-    f->force[axis] = !(mode & bit);
-}
-
-static void set_friction(sprag_contact *to, const dSurfaceParameters *surface)
-{
-    int mode = surface->mode;
-    bool by_axis = mode & dContactAxisDep;
-    set_axis(&to->slide, 0, surface->mu, mode, dContactApprox1_1);
-    set_axis(&to->slide, 1, by_axis ? surface->mu2 : surface->mu, mode, dContactApprox1_2);
-    to->slide.velocity[0] = mode & dContactMotion1 ? finite_or_zero(surface->motion1) : 0;
-    to->slide.velocity[1] = mode & dContactMotion2 ? finite_or_zero(surface->motion2) : 0;
-    to->slide.slip[0] = mode & dContactSlip1 ? positive(finite_or_zero(surface->slip1)) : 0;
-    to->slide.slip[1] = mode & dContactSlip2 ? positive(finite_or_zero(surface->slip2)) : 0;
-    if (mode & dContactRolling) {
-        double rho = surface->rho;
-        set_axis(&to->roll, 0, rho, mode, dContactApprox1_1);
-        set_axis(&to->roll, 1, by_axis ? surface->rho2 : rho, mode, dContactApprox1_2);
-        set_axis(&to->spin, 0, by_axis ? surface->rhoN : rho, mode, dContactApprox1_N);
-    }
+    to->bias = isfinite(to->bias) ? to->bias : 0;
 }
 
 // Is it deeper than a tenth of the bodies, and pushed apart at the greatest speed that the world
@@ -159,8 +128,12 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, dWorldID world, d
         return false;
     }
     *oddity = sprag_ode_pull_surface(to, &contact->surface, stiffness);
-    set_normal_law(to, &contact->surface, world, step, separation(to, body));
-    set_friction(to, &contact->surface);
+    sprag_surface read;
+    sprag_ode_read_surface(&read, &contact->surface, world);
+    set_normal_law(to, &contact->surface, &read, world, step, separation(to, body));
+    to->slide = read.slide;
+    to->roll = read.roll;
+    to->spin = read.spin;
     if (is_crushed(to, world)) {
         let_go(&to->slide);
     }

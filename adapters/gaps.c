@@ -39,11 +39,16 @@ typedef struct finder {
     int *slot; // of the items, by geom
     int slots;
     double (*bounds)[6]; // of the items, widened
+    int call;            // of the pair that is being added
+    bool turned;
     bool failed;
+    bool narrow;    // only what is near `only`
+    double only[6]; // m
 } finder;
 
-static void set_side(ode_side *side, const ode_geom *geom)
+static void set_side(ode_side *side, const ode_geom *geom, dGeomID id)
 {
+    side->id = id;
     side->geom = geom->named;
     side->body = geom->body;
     side->triangle = -1;
@@ -60,9 +65,29 @@ static int geoms_in(dGeomID id)
     }
     int sum = 0;
     for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
-        sum += geoms_in(dSpaceGetGeom((dSpaceID)id, i));
+        dGeomID child = sprag_ode_geom_in((dSpaceID)id, i);
+        sum += child ? geoms_in(child) : 0;
     }
     return sum;
+}
+
+// false: there is nothing that could be near anything.
+static bool make_item(finder *f, dGeomID id, item *made)
+{
+    f->failed |= !sprag_ode_geom_of(f->geometry, id, &made->geom);
+    if (made->geom.kind == ODE_GEOM_UNKNOWN) {
+        f->pairs->unknown++;
+        f->pairs->unknown_geom = id;
+    }
+    if (made->geom.kind != ODE_GEOM_SHAPE && made->geom.kind != ODE_GEOM_MESH) {
+        return false;
+    }
+    made->id = id;
+    set_side(&made->side, &made->geom, id);
+    made->category = dGeomGetCategoryBits(id);
+    made->collide = dGeomGetCollideBits(id);
+    made->members = -1;
+    return true;
 }
 
 static item *item_of(finder *f, dGeomID id)
@@ -78,33 +103,56 @@ static item *item_of(finder *f, dGeomID id)
     if (f->items == f->item_room) {
         return NULL;
     }
-    item *made = &f->item[f->items];
-    f->failed |= !sprag_ode_geom_of(f->geometry, id, &made->geom);
-    if (made->geom.kind == ODE_GEOM_UNKNOWN) {
-        f->pairs->unknown++;
-        f->pairs->unknown_geom = id;
-    }
-    if (made->geom.kind != ODE_GEOM_SHAPE && made->geom.kind != ODE_GEOM_MESH) {
+    if (!make_item(f, id, &f->item[f->items])) {
         return NULL;
     }
-    made->id = id;
-    set_side(&made->side, &made->geom);
-    made->category = dGeomGetCategoryBits(id);
-    made->collide = dGeomGetCollideBits(id);
-    made->members = -1;
-    f->slot[at] = ++f->items;
-    return made;
+    f->slot[at] = f->items + 1;
+    return &f->item[f->items++];
+}
+
+static void bounds_of(dGeomID id, double bounds[6])
+{
+    dReal box[6]; // lo and hi of x, y, z
+    dGeomGetAABB(id, box);
+    for (int k = 0; k < 3; k++) {
+        bounds[k] = box[2 * k];
+        bounds[k + 3] = box[2 * k + 1];
+    }
+}
+
+static bool is_near(const finder *f, dGeomID id)
+{
+    double bounds[6];
+    bounds_of(id, bounds);
+    return sprag_boxes_overlap(bounds, f->only);
+}
+
+// Nothing moves, and one geom is asked about alone: most of a large space need not be looked at.
+static void look_around(finder *f, const ode_collision *call, double margin)
+{
+    dGeomID alone = dGeomIsSpace(call->a) ? call->b : call->a;
+    f->narrow = alone && !dGeomIsSpace(alone) && dGeomIsEnabled(alone);
+    if (f->narrow) {
+        bounds_of(alone, f->only);
+        for (int k = 0; k < 3; k++) {
+            f->only[k] -= margin;
+            f->only[k + 3] += margin;
+        }
+    }
 }
 
 static void add_members(finder *f, dGeomID id, member as)
 {
-    if (!dGeomIsEnabled(id)) {
+    if (!id || !dGeomIsEnabled(id)) {
         return;
     }
     if (dGeomIsSpace(id)) {
         for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
-            add_members(f, dSpaceGetGeom((dSpaceID)id, i), as);
+            add_members(f, sprag_ode_geom_in((dSpaceID)id, i), as);
         }
+        return;
+    }
+    if (f->narrow && !is_near(f, id)) {
         return;
     }
     item *of = item_of(f, id);
@@ -133,8 +181,10 @@ static void add_side(finder *f, dGeomID id, int collision, int part)
         return;
     }
     for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
-        dGeomID child = dSpaceGetGeom((dSpaceID)id, i);
-        add_members(f, child, asked(child, collision, part));
+        dGeomID child = sprag_ode_geom_in((dSpaceID)id, i);
+        if (child) {
+            add_members(f, child, asked(child, collision, part));
+        }
     }
 }
 
@@ -161,8 +211,10 @@ static bool flatten(finder *f, int count)
             continue;
         }
         for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)call->a); i++) {
-            dGeomID child = dSpaceGetGeom((dSpaceID)call->a, i);
-            add_members(f, child, asked(child, c, i));
+            dGeomID child = sprag_ode_geom_in((dSpaceID)call->a, i);
+            if (child) {
+                add_members(f, child, asked(child, c, i));
+            }
         }
     }
     return !f->failed;
@@ -176,13 +228,16 @@ static bool bits_match(unsigned long category0, unsigned long collide0, unsigned
     return (category0 & collide1) || (category1 & collide0);
 }
 
-static bool are_asked(const finder *f, const item *a, const item *b)
+// By which call, and in which order? Members are linked the last one first.
+static bool are_asked(finder *f, const item *a, const item *b)
 {
     for (int i = a->members; i >= 0; i = f->member[i].next) {
         for (int j = b->members; j >= 0; j = f->member[j].next) {
             const member *m = &f->member[i], *n = &f->member[j];
             if (m->collision == n->collision && m->part != n->part &&
                 bits_match(m->category, m->collide, n->category, n->collide)) {
+                f->call = m->collision;
+                f->turned = m->part > n->part;
                 return true;
             }
         }
@@ -200,7 +255,7 @@ static bool has_collider(const ode_geom *a, const ode_geom *b)
     return !((flat[0] || field[0]) && (flat[1] || field[1]));
 }
 
-static bool may_collide(const finder *f, const item *a, const item *b)
+static bool may_collide(finder *f, const item *a, const item *b)
 {
     return a->geom.body != b->geom.body && // both static, or of one body
            bits_match(a->category, a->collide, b->category, b->collide) &&
@@ -238,7 +293,7 @@ typedef struct triangle {
     sprag_polytope polytope;
 } triangle;
 
-static const ode_side *triangle_side(finder *f, const ode_geom *geom, int number,
+static const ode_side *triangle_side(finder *f, const item *mesh, int number,
                                      const double corner[3][3])
 {
     triangle *t = SPRAG_TAKE(f->scratch, 1, triangle);
@@ -247,7 +302,7 @@ static const ode_side *triangle_side(finder *f, const ode_geom *geom, int number
     }
     memcpy(t->vertex, corner, sizeof t->vertex);
     t->polytope = sprag_triangle_make((const double(*)[3])t->vertex, t->normal);
-    set_side(&t->side, geom);
+    set_side(&t->side, &mesh->geom, mesh->id);
     t->side.triangle = number;
     t->side.shape = (sprag_shape){.kind = SPRAG_POLYTOPE, .polytope = &t->polytope};
     return &t->side;
@@ -268,7 +323,7 @@ static void add_pair(finder *f, const ode_side *a, const ode_side *b)
         p->pair = wider;
         p->room = room;
     }
-    p->pair[p->count++] = (ode_pair){{a, b}, NULL};
+    p->pair[p->count++] = (ode_pair){{a, b}, NULL, f->call, f->turned};
 }
 
 // A mesh, against a shape or against one triangle of another mesh.
@@ -283,7 +338,7 @@ typedef struct meeting {
 static void meet_triangle(void *data, int number, const double corner[3][3])
 {
     meeting *m = data;
-    const ode_side *side = triangle_side(m->f, &m->f->item[m->i].geom, number, corner);
+    const ode_side *side = triangle_side(m->f, &m->f->item[m->i], number, corner);
     if (side) {
         add_pair(m->f, m->swapped ? m->other : side, m->swapped ? side : m->other);
     }
@@ -303,16 +358,16 @@ static void reach_of(const finder *f, int mesh, int other, double reach[6])
 static void meet_mesh(void *data, int number, const double corner[3][3])
 {
     meeting *m = data;
-    const ode_geom *geom = &m->f->item[m->i].geom;
+    const item *mesh = &m->f->item[m->i];
     meeting inner = {.f = m->f, .i = m->j, .j = m->i, .swapped = true};
-    inner.other = triangle_side(m->f, geom, number, corner);
+    inner.other = triangle_side(m->f, mesh, number, corner);
     if (!inner.other) {
         return;
     }
     double own[6], reach[6];
     sprag_shape_bounds(&inner.other->shape, &inner.other->pose, own);
     for (int k = 0; k < 6; k++) { // as much wider as the whole mesh
-        own[k] += m->f->bounds[m->i][k] - geom->bounds[k];
+        own[k] += m->f->bounds[m->i][k] - mesh->geom.bounds[k];
     }
     reach_of(m->f, m->j, m->i, reach);
     for (int k = 0; k < 3; k++) {
@@ -322,13 +377,9 @@ static void meet_mesh(void *data, int number, const double corner[3][3])
     sprag_ode_triangles(&m->f->item[m->j].geom, reach, meet_triangle, &inner);
 }
 
-static void meet(void *data, int i, int j)
+static void add_pairs(finder *f, int i, int j)
 {
-    finder *f = data;
     const item *a = &f->item[i], *b = &f->item[j];
-    if (f->scratch->failed || !may_collide(f, a, b)) {
-        return;
-    }
     double reach[6];
     if (a->geom.kind == ODE_GEOM_SHAPE && b->geom.kind == ODE_GEOM_SHAPE) {
         add_pair(f, &a->side, &b->side);
@@ -345,12 +396,23 @@ static void meet(void *data, int i, int j)
     }
 }
 
+static void meet(void *data, int i, int j)
+{
+    finder *f = data;
+    if (!f->scratch->failed && may_collide(f, &f->item[i], &f->item[j])) {
+        add_pairs(f, i, j);
+    }
+}
+
 sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *calls, int count,
                                   ode_motion_fn *motion, void *data, double margin,
                                   sprag_scratch *scratch, ode_pairs *pairs)
 {
     *pairs = (ode_pairs){0};
     finder f = {geometry, calls, motion, data, scratch, pairs, .item = NULL};
+    if (count == 1 && !motion) {
+        look_around(&f, calls, margin);
+    }
     if (!flatten(&f, count)) {
         return SPRAG_NO_MEMORY;
     }
@@ -367,6 +429,34 @@ sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *c
         pairs->pair[i].memory = sprag_ode_pair_memory(geometry, &pairs->pair[i]);
     }
     return SPRAG_OK;
+}
+
+sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b, double margin,
+                                    sprag_scratch *scratch, ode_pairs *pairs)
+{
+    *pairs = (ode_pairs){0};
+    finder f = {.geometry = geometry, .scratch = scratch, .pairs = pairs, .items = 2};
+    f.item = SPRAG_TAKE(scratch, 2, item);
+    f.bounds = SPRAG_TAKE(scratch, 2, *f.bounds);
+    if (scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (!make_item(&f, i ? b : a, &f.item[i]) || f.failed) {
+            return f.failed ? SPRAG_NO_MEMORY : SPRAG_BAD_PROBLEM;
+        }
+        widen(&f, i, margin);
+    }
+    if (!has_collider(&f.item[0].geom, &f.item[1].geom)) {
+        return SPRAG_BAD_PROBLEM;
+    }
+    for (int k = 0; k < 3; k++) {
+        if (f.bounds[0][k] > f.bounds[1][k + 3] || f.bounds[1][k] > f.bounds[0][k + 3]) {
+            return SPRAG_OK;
+        }
+    }
+    add_pairs(&f, 0, 1);
+    return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
 }
 
 // ---- gaps

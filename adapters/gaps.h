@@ -50,6 +50,9 @@ typedef void ode_triangle_fn(void *data, int number, const double corner[3][3]);
 void sprag_ode_triangles(const ode_geom *mesh, const double bounds[6], ode_triangle_fn *found,
                          void *data);
 
+// As dSpaceGetGeom; NULL: it cannot be had.
+dGeomID sprag_ode_geom_in(dSpaceID space, int index);
+
 // ---- gaps.c: all of them
 
 // One call of the program: dSpaceCollide(a), then b is NULL, or dSpaceCollide2(a, b), which is also
@@ -74,11 +77,14 @@ typedef struct ode_side {
     int triangle; // of a mesh or heightfield, -1: none
     sprag_shape shape;
     sprag_pose pose;
+    dGeomID id; // as its space has it, and as callbacks get it
 } ode_side;
 
 typedef struct ode_pair {
     const ode_side *side[2];
     sprag_pair_memory *memory; // from the last time that this pair was found
+    int call;                 // which of the calls asks about it; of several, the last
+    bool turned;              // its callback gets the geom of side[1] first
 } ode_pair;
 
 typedef struct ode_pairs { // in scratch
@@ -94,6 +100,12 @@ typedef struct ode_pairs { // in scratch
 sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *calls, int count,
                                   ode_motion_fn *motion, void *data, double margin,
                                   sprag_scratch *scratch, ode_pairs *pairs);
+
+// The pairs of two geoms (one, unless there is a mesh) within `margin` of each other, whatever
+// their bits and bodies; side[0] is of `a`. No memories. SPRAG_BAD_PROBLEM: one of them has no
+// shape of ours, or ODE has no collider for the two.
+sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b, double margin,
+                                    sprag_scratch *scratch, ode_pairs *pairs);
 
 // sprag_gap_find for a pair. What is inside a mesh's triangle is pushed out of its front, if it
 // would else come out of its back.

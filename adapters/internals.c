@@ -80,6 +80,22 @@ REAL_SYMBOL(world_step_fn, world_step, "dWorldStep")
 REAL_SYMBOL(world_step_fn, quick_step, "dWorldQuickStep")
 REAL_SYMBOL(world_fn, world_destroy, "dWorldDestroy")
 
+typedef int collide_fn(dGeomID, dGeomID, int, dContactGeom *, int);
+typedef void space_collide_fn(dSpaceID, void *, dNearCallback *);
+typedef void space_collide2_fn(dGeomID, dGeomID, void *, dNearCallback *);
+typedef void geom_fn(dGeomID);
+typedef void space_fn(dSpaceID);
+typedef void body_fn(dBodyID);
+typedef void joint_fn(dJointID);
+
+REAL_SYMBOL(collide_fn, collide, "dCollide")
+REAL_SYMBOL(space_collide_fn, space_collide, "dSpaceCollide")
+REAL_SYMBOL(space_collide2_fn, space_collide2, "dSpaceCollide2")
+REAL_SYMBOL(geom_fn, geom_destroy, "dGeomDestroy")
+REAL_SYMBOL(space_fn, space_destroy, "dSpaceDestroy")
+REAL_SYMBOL(body_fn, body_destroy, "dBodyDestroy")
+REAL_SYMBOL(joint_fn, joint_destroy, "dJointDestroy")
+
 // For the world of the check at start, which other preloaded libraries need not see.
 typedef dWorldID world_create_fn(void);
 typedef dBodyID body_create_fn(dWorldID);
@@ -99,6 +115,41 @@ int sprag_ode_world_step(dWorldID world, dReal step, bool quick)
 void sprag_ode_world_destroy(dWorldID world)
 {
     real_world_destroy()(world);
+}
+
+int sprag_ode_collide(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip)
+{
+    return real_collide()(a, b, flags, contact, skip);
+}
+
+void sprag_ode_space_collide(dSpaceID space, void *data, dNearCallback *callback)
+{
+    real_space_collide()(space, data, callback);
+}
+
+void sprag_ode_space_collide2(dGeomID a, dGeomID b, void *data, dNearCallback *callback)
+{
+    real_space_collide2()(a, b, data, callback);
+}
+
+void sprag_ode_geom_destroy(dGeomID geom)
+{
+    real_geom_destroy()(geom);
+}
+
+void sprag_ode_space_destroy(dSpaceID space)
+{
+    real_space_destroy()(space);
+}
+
+void sprag_ode_body_destroy(dBodyID body)
+{
+    real_body_destroy()(body);
+}
+
+void sprag_ode_joint_destroy(dJointID joint)
+{
+    real_joint_destroy()(joint);
 }
 
 bool sprag_ode_process_islands(dWorldID world, const ode_islands *islands, dReal step,

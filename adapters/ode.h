@@ -50,6 +50,14 @@ void sprag_ode_world_destroy(dWorldID world);
 bool sprag_ode_process_islands(dWorldID world, const ode_islands *islands, dReal step,
                                void *stepper, void *max_calls);
 
+int sprag_ode_collide(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip);
+void sprag_ode_space_collide(dSpaceID space, void *data, dNearCallback *callback);
+void sprag_ode_space_collide2(dGeomID a, dGeomID b, void *data, dNearCallback *callback);
+void sprag_ode_geom_destroy(dGeomID geom);
+void sprag_ode_space_destroy(dSpaceID space);
+void sprag_ode_body_destroy(dBodyID body);
+void sprag_ode_joint_destroy(dJointID joint);
+
 // Is this what dWorldQuickStep hands to dxProcessIslands?
 bool sprag_ode_is_quick_stepper(void *stepper);
 
@@ -105,6 +113,15 @@ typedef struct ode_stiffness {
 // with the surface and what is done about it, for a message.
 const char *sprag_ode_pull_surface(sprag_contact *to, const dSurfaceParameters *surface,
                                    const ode_stiffness *of_world);
+
+// ---- surface_of.c: the rest of it, with the meaning that ODE gives it
+
+// All but the direction.
+void sprag_ode_read_surface(sprag_surface *to, const dSurfaceParameters *surface, dWorldID world);
+
+// Of a contact joint, for a pair whose side 0 is of the body `first` (NULL: static). The direction
+// is set wherever it makes a difference, to fdir1 or to what ODE would take.
+void sprag_ode_surface_of(sprag_surface *to, dJointID joint, dWorldID world, dBodyID first);
 
 // ---- pull.c, bodies.c, contacts.c, joints.c, push.c: one island
 

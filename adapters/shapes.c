@@ -592,6 +592,20 @@ bool sprag_ode_geom_of(ode_geometry *g, dGeomID id, ode_geom *geom)
     return true;
 }
 
+// ---- spaces
+
+extern dGeomID listed_geom(dSpaceID, int) __asm__("_ZN7dxSpace7getGeomEi") __attribute__((weak));
+
+// Quadtree spaces end the program when they are asked for a geom; the list that all spaces have
+// knows theirs too.
+dGeomID sprag_ode_geom_in(dSpaceID space, int index)
+{
+    if (dSpaceGetClass(space) != dQuadTreeSpaceClass) {
+        return dSpaceGetGeom(space, index);
+    }
+    return listed_geom ? listed_geom(space, index) : NULL;
+}
+
 // ---- memories of pairs
 
 static int slot_of(const table *t, const ode_pair *pair)

@@ -1,6 +1,6 @@
 // The ODE functions that we stand in for. LD_PRELOAD, or linking before -lode, makes the program's
 // calls arrive here; in the archive (SPRAG_WRAP) the linker's --wrap does.
-#include "plugin/plugin.h"
+#include "plugin/collide.h"
 
 #ifdef SPRAG_WRAP
 #define INTERPOSE(name) __wrap_##name
@@ -11,27 +11,34 @@
 SPRAG_API int INTERPOSE(dWorldStep)(dWorldID world, dReal step);
 SPRAG_API int INTERPOSE(dWorldQuickStep)(dWorldID world, dReal step);
 SPRAG_API void INTERPOSE(dWorldDestroy)(dWorldID world);
+SPRAG_API int INTERPOSE(dCollide)(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip);
+SPRAG_API void INTERPOSE(dSpaceCollide)(dSpaceID space, void *data, dNearCallback *callback);
+SPRAG_API void INTERPOSE(dSpaceCollide2)(dGeomID a, dGeomID b, void *data, dNearCallback *callback);
+SPRAG_API void INTERPOSE(dGeomDestroy)(dGeomID geom);
+SPRAG_API void INTERPOSE(dSpaceDestroy)(dSpaceID space);
+SPRAG_API void INTERPOSE(dBodyDestroy)(dBodyID body);
+SPRAG_API void INTERPOSE(dJointDestroy)(dJointID joint);
 
 // Stock's steppers call dxProcessIslands too: what arrives there from under one of our own calls is
 // stock's.
 static _Thread_local int depth;
 
-static int step_from(dWorldID world, dReal step, stock called)
+static int step_from(dWorldID world, dReal step, stock called, const void *frame)
 {
     depth++;
-    int done = step_world(world, step, called);
+    int done = step_world(world, step, called, frame);
     depth--;
     return done;
 }
 
 int INTERPOSE(dWorldStep)(dWorldID world, dReal step)
 {
-    return step_from(world, step, STOCK_STEP);
+    return step_from(world, step, STOCK_STEP, __builtin_frame_address(0));
 }
 
 int INTERPOSE(dWorldQuickStep)(dWorldID world, dReal step)
 {
-    return step_from(world, step, STOCK_QUICK);
+    return step_from(world, step, STOCK_QUICK, __builtin_frame_address(0));
 }
 
 void INTERPOSE(dWorldDestroy)(dWorldID world)
@@ -39,6 +46,45 @@ void INTERPOSE(dWorldDestroy)(dWorldID world)
     world_forget(world);
     sprag_ode_world_destroy(world);
 }
+
+// ---- collision
+
+int INTERPOSE(dCollide)(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip)
+{
+    return collide_geoms(a, b, flags, contact, skip);
+}
+
+void INTERPOSE(dSpaceCollide)(dSpaceID space, void *data, dNearCallback *callback)
+{
+    collide_space(space, data, callback);
+}
+
+void INTERPOSE(dSpaceCollide2)(dGeomID a, dGeomID b, void *data, dNearCallback *callback)
+{
+    collide_two(a, b, data, callback);
+}
+
+void INTERPOSE(dGeomDestroy)(dGeomID geom)
+{
+    collide_destroy_geom(geom);
+}
+
+void INTERPOSE(dSpaceDestroy)(dSpaceID space)
+{
+    collide_destroy_space(space);
+}
+
+void INTERPOSE(dBodyDestroy)(dBodyID body)
+{
+    collide_destroy_body(body);
+}
+
+void INTERPOSE(dJointDestroy)(dJointID joint)
+{
+    collide_destroy_joint(joint);
+}
+
+// ---- ODE's own handle
 
 #ifndef SPRAG_WRAP
 // Programs that took dWorldStep by dlsym from ODE's own handle, as Python's ctypes does, meet us
@@ -48,8 +94,8 @@ SPRAG_API bool process_islands(
     void *max_calls) __asm__("_Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfodPFvPK30"
                              "dxStepperProcessingCallContextEPFjjjE");
 
-bool process_islands(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
-                     void *max_calls)
+static bool process(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
+                    void *max_calls)
 {
     world_state *w = depth ? NULL : world_find_or_make(world);
     stock called = sprag_ode_is_quick_stepper(stepper) ? STOCK_QUICK : STOCK_STEP;
@@ -63,5 +109,17 @@ bool process_islands(dWorldID world, const ode_islands *islands, dReal step, voi
         return sprag_ode_process_islands(world, islands, step, stepper, max_calls);
     }
     return step_islands(w, islands, step, called);
+}
+
+bool process_islands(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
+                     void *max_calls)
+{
+    collide_step outer;
+    if (!collide_begin_step(&outer, __builtin_frame_address(0))) {
+        return false;
+    }
+    bool done = process(world, islands, step, stepper, max_calls);
+    collide_end_step(&outer, depth ? NULL : world);
+    return done;
 }
 #endif

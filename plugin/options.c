@@ -12,7 +12,7 @@
 
 #include "plugin/plugin.h"
 
-typedef enum kind { METHOD, REAL, INTEGER, SCHEME } kind;
+typedef enum kind { METHOD, REAL, INTEGER, WORD } kind;
 
 typedef struct option {
     const char *name;
@@ -21,43 +21,60 @@ typedef struct option {
     double least, most; // limits, both allowed
     const char *unit;
     const char *meaning;
+    const char *const *words; // WORD: its values, two of them, by their numbers
 } option;
 
 #define AT(field) offsetof(settings, field)
 
 // In the order of sprag_stribeck_scheme.
 static const char *const schemes[] = {"two-way", "one-way"};
+// In the order of callback_time.
+static const char *const callbacks[] = {"within", "before"};
 
-enum { SCHEMES = sizeof schemes / sizeof schemes[0] };
+enum { WORDS = 2 };
 
 static const option options[] = {
-    {"method", METHOD, AT(method), 0, 0, "", "what steps the world, from the list below"},
-    {"stribeck.scheme", SCHEME, AT(stribeck.scheme), 0, 0, "",
-     "two-way: normal forces and friction together; one-way: friction under known ones"},
+    {"method", METHOD, AT(method), 0, 0, "", "what steps the world, from the list below", NULL},
+    {"stribeck.scheme", WORD, AT(stribeck.scheme), 0, 0, "",
+     "two-way: normal forces and friction together; one-way: friction under known ones", schemes},
     {"stribeck.stiffness", REAL, AT(stiffness.stiffness), 0, 1e15, "N/m",
-     "of contacts without an ERP or CFM of their own, by Hunt and Crossley's law; 0: ODE's"},
-    {"stribeck.dissipation", REAL, AT(stiffness.dissipation), 0, 1e6, "s/m", "of that law"},
+     "of contacts without an ERP or CFM of their own, by Hunt and Crossley's law; 0: ODE's", NULL},
+    {"stribeck.dissipation", REAL, AT(stiffness.dissipation), 0, 1e6, "s/m", "of that law", NULL},
     {"stribeck.stiction_tolerance", REAL, AT(stribeck.stiction_tolerance), 0, 1, "m/s",
      "slip speed that counts as sticking, of contacts that slide; 0: 1/1000 of the change in a "
-     "step"},
+     "step", NULL},
     {"stribeck.stiction_at_rest", REAL, AT(stribeck.stiction_at_rest), 0, 1, "m/s",
-     "the same of contacts at rest; 0: 1e-8 of the change in a step"},
+     "the same of contacts at rest; 0: 1e-8 of the change in a step", NULL},
     {"stribeck.tolerance", REAL, AT(stribeck.tolerance), 1e-15, 0.1, "",
-     "of momentum, relative to the island's impulses"},
+     "of momentum, relative to the island's impulses", NULL},
     {"stribeck.softness", REAL, AT(stribeck.softness), 1e-15, 1, "",
-     "of contact normals, relative to the contact's inverse mass"},
+     "of contact normals, relative to the contact's inverse mass", NULL},
     {"stribeck.row_softness", REAL, AT(stribeck.row_softness), 1e-15, 1, "",
-     "of joint rows, likewise"},
+     "of joint rows, likewise", NULL},
     {"stribeck.max_iterations", INTEGER, AT(stribeck.max_iterations), 1, 10000, "",
-     "Newton iterations of phase A, direct"},
+     "Newton iterations of phase A, direct", NULL},
     {"stribeck.max_continuation", INTEGER, AT(stribeck.max_continuation), 0, 100000, "",
-     "Newton iterations of phase C, continuation, together"},
+     "Newton iterations of phase C, continuation, together", NULL},
     {"stribeck.sweeps", INTEGER, AT(stribeck.sweeps), 0, 1e6, "",
-     "Gauss-Seidel sweeps in phases B and E; in E up to ten times as many; 0: none"},
+     "Gauss-Seidel sweeps in phases B and E; in E up to ten times as many; 0: none", NULL},
     {"stribeck.lagged_passes", INTEGER, AT(stribeck.lagged_passes), 1, 10000, "",
-     "passes of phase D, lagged"},
+     "passes of phase D, lagged", NULL},
     {"stribeck.direct_work", REAL, AT(stribeck.direct_work), 0, 1e15, "",
-     "products of 6x6 blocks that a factorization may take; larger islands are swept (E); 0: all"},
+     "products of 6x6 blocks that a factorization may take; larger islands are swept (E); 0: all", NULL},
+    {"advance.epsilon", REAL, AT(advance.epsilon), 1e-12, 1, "m",
+     "gap at which bodies touch; contacts keep half of it", NULL},
+    {"advance.shortest", REAL, AT(advance.shortest), 1e-6, 1, "",
+     "part of the step that no sub-step is planned shorter than", NULL},
+    {"advance.substeps", INTEGER, AT(advance.substeps), 0, 10000, "",
+     "of a step, aimed at; 0: 200 / bodies that may meet, at least 4, at most 100", NULL},
+    {"advance.error", REAL, AT(advance.error), 0, 1, "m",
+     "by which a sub-step and its two halves may differ; 0: it is not asked", NULL},
+    {"advance.checks", INTEGER, AT(advance.checks), 0, 1, "",
+     "1: measures the least gap of all pairs, three times in a sub-step", NULL},
+    {"advance.callbacks", WORD, AT(callbacks), 0, 0, "",
+     "when the program's collision callback is asked about what will touch: within the step, or "
+     "before it",
+     callbacks},
 };
 
 enum {
@@ -264,17 +281,17 @@ static bool read_method(const method **to, slice value, char *message)
     return true;
 }
 
-static bool read_scheme(const option *o, int *to, slice value, char *message)
+static bool read_word(const option *o, int *to, slice value, char *message)
 {
-    for (int i = 0; i < SCHEMES; i++) {
-        if (is(value, schemes[i])) {
+    for (int i = 0; i < WORDS; i++) {
+        if (is(value, o->words[i])) {
             *to = i;
             return true;
         }
     }
     char text[NAME_MAX_LENGTH + 4];
-    snprintf(message, MESSAGE_MAX, "%s=%s is no scheme; there are %s and %s", o->name,
-             shown(value, text), schemes[0], schemes[1]);
+    snprintf(message, MESSAGE_MAX, "%s=%s is no %s; there are %s and %s", o->name, shown(value, text),
+             strchr(o->name, '.') + 1, o->words[0], o->words[1]);
     return false;
 }
 
@@ -284,8 +301,8 @@ static bool read_value(settings *s, const option *o, slice value, char *message)
     if (o->kind == METHOD) {
         return read_method(field, value, message);
     }
-    if (o->kind == SCHEME) {
-        return read_scheme(o, field, value, message);
+    if (o->kind == WORD) {
+        return read_word(o, field, value, message);
     }
     char text[NAME_MAX_LENGTH + 1] = "";
     double number;
@@ -346,7 +363,9 @@ settings settings_defaults(void)
     while (m->name && !m->ours) {
         m++;
     }
-    return (settings){.method = m->name ? m : methods, .stribeck = sprag_stribeck_defaults()};
+    return (settings){.method = m->name ? m : methods,
+                      .stribeck = sprag_stribeck_defaults(),
+                      .advance = sprag_advance_defaults()};
 }
 
 // ---- Help
@@ -364,15 +383,15 @@ static void print_default(const settings *s, const option *o, char text[CELL_MAX
     case INTEGER:
         snprintf(text, CELL_MAX, "%d", *(const int *)field);
         break;
-    case SCHEME:
-        snprintf(text, CELL_MAX, "%s", schemes[*(const int *)field]);
+    case WORD:
+        snprintf(text, CELL_MAX, "%s", o->words[*(const int *)field]);
         break;
     }
 }
 
 static void print_range(const option *o, char text[CELL_MAX])
 {
-    if (o->kind == METHOD || o->kind == SCHEME) {
+    if (o->kind == METHOD || o->kind == WORD) {
         text[0] = '\0';
         return;
     }
@@ -453,4 +472,22 @@ const settings *settings_of_environment(void)
         dError(0, "sprag cannot read SPRAG_OPTIONS: %s", environment.message);
     }
     return &environment.settings;
+}
+
+static bool asks_for_collisions;
+
+static void look_for_method(void)
+{
+    char message[MESSAGE_MAX];
+    const char *string = secure_getenv("SPRAG_OPTIONS");
+    settings s = settings_defaults();
+    asks_for_collisions =
+        (!string || settings_read(&s, string, message)) && method_answers_collisions(s.method);
+}
+
+bool environment_collides(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, look_for_method);
+    return asks_for_collisions;
 }

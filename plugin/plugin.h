@@ -10,6 +10,7 @@
 #include <uthash.h>
 
 #include "adapters/ode.h"
+#include "adapters/record.h"
 #include "plugin/sprag.h"
 #include "solvers/stribeck.h"
 
@@ -18,6 +19,7 @@ typedef enum stock { STOCK_STEP, STOCK_QUICK } stock;
 
 typedef struct settings settings;
 typedef struct world_state world_state;
+typedef struct advance_state advance_state;
 
 // ---- step.c
 
@@ -28,6 +30,7 @@ typedef struct method {
     bool ours;   // our solver; otherwise a stock stepper
     bool forced; // stock: `stock` whatever the program called
     stock stepper;
+    bool collides; // keeps bodies apart: the program's collision calls are ours to answer too
 } method;
 
 // The last one's name is NULL.
@@ -36,12 +39,20 @@ extern const method methods[];
 // NULL if there is none of that name, of which only the first length bytes count.
 const method *method_find(const char *name, size_t length);
 
+bool method_answers_collisions(const method *method);
+
 // ---- options.c
+
+// When the program is asked about what touches within a step: then, or never; then surfaces of what
+// comes within reach are asked for before it.
+typedef enum callback_time { CALLBACKS_WITHIN, CALLBACKS_BEFORE } callback_time;
 
 struct settings {
     const method *method;
     sprag_stribeck_options stribeck;
     ode_stiffness stiffness;
+    sprag_advance_options advance;
+    int callbacks; // callback_time
 };
 
 enum { MESSAGE_MAX = 256 };
@@ -63,6 +74,9 @@ void settings_help(FILE *to);
 // SPRAG_OPTIONS cannot be read: a run under other settings than asked for is worse than none.
 const settings *settings_of_environment(void);
 
+// Does the environment ask for a method that collides? Never ends the program.
+bool environment_collides(void);
+
 // ---- report.c
 
 // Appends a row to the file that SPRAG_STATS names; does nothing when it is unset. A new or empty
@@ -76,11 +90,14 @@ void report_once(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 struct world_state {
     dWorldID id;
-    int number; // 1 for the first world that the process stepped, and so on; names it in reports
+    int number; // 1 for the first world that the process stepped or collided for a method of ours,
+                // and so on; names it in reports
     settings settings;
     sprag_scratch scratch;
     bool warned;        // of an explicit stiffness
     ode_memory *memory; // contact forces of the last step
+    advance_state *advance; // of method=advance, NULL: not stepped by it yet
+    ode_record *record; // what the program asked since then; NULL until its method collides
     sprag_world_statistics statistics;
     UT_hash_handle hh;
 };
@@ -91,15 +108,49 @@ world_state *world_find_or_make(dWorldID id);
 world_state *world_find(dWorldID id);
 void world_forget(dWorldID id);
 
+// To be called when the method of a world may have changed. false: no memory.
+bool world_set_record(world_state *world);
+
+// Is there, or may there come, a world whose method collides? A load and a comparison.
+bool world_any_collides(void);
+
+// The state of such a world, found quickly when it is asked for again, and made for the first frame
+// if the environment asks for such a method; NULL: of other worlds, or if ODE or memory lack.
+world_state *world_that_collides(dWorldID id);
+
+// A geom, or a space, is about to be destroyed: no record may name it.
+void world_records_forget(dGeomID id);
+
 // ---- step.c
 
 double now_us(void); // microseconds of a clock that never jumps
 
-// Steps the world by its method in place of `called`. 1 or 0, as dWorldStep.
-int step_world(dWorldID id, dReal step, stock called);
+// Steps the world by its method in place of `called`. 1 or 0, as dWorldStep. frame: of the function
+// that the program called (__builtin_frame_address).
+int step_world(dWorldID id, dReal step, stock called, const void *frame);
 
 // The second half of that, when ODE has found the islands already.
 bool step_islands(world_state *world, const ode_islands *islands, dReal step, stock called);
+
+// What goes wrong is said for the first island of a world, and counted for all.
+void hold_bodies(world_state *w, dBodyID culprit, int bodies);
+void ignore_forces(world_state *w, dBodyID culprit, int bodies);
+
+// All islands by the implicit Stribeck method, those where it fails by stock; one by stock. false:
+// no memory.
+bool step_each_island(world_state *w, const ode_islands *islands, dReal step, stock called);
+bool step_by_stock_island(world_state *w, const ode_island *island, dReal step, stock called,
+                          sprag_result why);
+
+// ---- advance.c: method=advance
+
+// All islands of a world. false: no memory.
+bool advance_islands(world_state *w, const ode_islands *islands, dReal step, stock called);
+void advance_free(advance_state *advance);
+
+// How far apart two geoms are said to touch when the program collides them, m.
+double advance_reach(const world_state *w, dGeomID a, dGeomID b);
+double advance_farthest(const world_state *w); // any two
 
 // Does the running ODE have what a method of ours needs? If not, says once what it lacks.
 bool method_is_possible(void);

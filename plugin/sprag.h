@@ -32,6 +32,31 @@ SPRAG_API const char *sprag_error(void);
 // method=ode it is dWorldStep.
 SPRAG_API int sprag_world_step(dWorldID world, dReal step);
 
+// What happens within a step, under method=advance.
+typedef enum sprag_event_name {
+    SPRAG_EVENT_CONTACT_MADE,
+    SPRAG_EVENT_CONTACT_LOST,
+    SPRAG_EVENT_LIMIT_REACHED, // of a joint
+    SPRAG_EVENT_SLIP_BEGINS,
+    SPRAG_EVENT_SLIP_ENDS,
+    SPRAG_EVENT_STALLED, // no sub-step could be certified; the bodies around stood still for it
+    SPRAG_EVENT_KINDS
+} sprag_event_name;
+
+typedef struct sprag_world_event {
+    sprag_event_name kind;
+    dGeomID geom[2]; // NULL: none
+    dBodyID body[2];
+    double time;        // s, from the start of the step
+    double position[3]; // m
+    double normal[3];   // unit, into the first body
+    double speed;       // m/s, of approach, or of slip
+} sprag_world_event;
+
+// The events of the last step of a world, in their order in every group of bodies that may meet.
+// Fills in at most `room` of them and returns how many there were; 0 when there is nothing to tell.
+SPRAG_API int sprag_world_events(dWorldID world, sprag_world_event *events, int room);
+
 // What the steps of one world did. Sums and maxima run over the islands of the last step, except
 // for the time and the counters at the end, which run over the life of the world. A stock method
 // tells time, step, steps and solve_us only; its phase is '-' and the rest 0.
@@ -65,6 +90,18 @@ typedef struct sprag_world_statistics {
     long held;         // bodies left where they were because their state was not finite, so far
     long odd_surfaces; // contacts whose physical parameters contradict ODE's or are no numbers, so
                        // far
+    // method=advance, so far:
+    long substeps;         // of all groups of bodies
+    long limited;          // that something ended before the end of the step
+    long changes;          // of the number of contact points of a group
+    long overlaps;         // pairs that overlapped at the start of a step
+    long squeezed;         // pairs that came to overlap within one: between kinematic bodies
+    long asked;            // times that the program's callback was asked within a step
+    long without_geometry; // steps before which the program made no collision call
+    double least_gap;      // m, of pairs that are kept apart
+    double largest_gap;    // m, of a pair in contact: what pivots is lifted a little
+    double stalled;        // s, in which a group stood still
+    long events[SPRAG_EVENT_KINDS];
 } sprag_world_statistics;
 
 // Fills in *statistics. Returns 1, or 0 when sprag has not stepped this world (then all is zero).

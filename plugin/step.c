@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "plugin/plugin.h"
+#include "plugin/collide.h"
 
 _Static_assert((int)SPRAG_CONTACT_STIFFNESS == (int)ODE_SURFACE_STIFFNESS &&
                    (int)SPRAG_CONTACT_DISSIPATION == (int)ODE_SURFACE_DISSIPATION &&
@@ -19,10 +19,13 @@ _Static_assert((int)SPRAG_CONTACT_STIFFNESS == (int)ODE_SURFACE_STIFFNESS &&
 
 const method methods[] = {
     {"stribeck", "implicit Stribeck: compliant contact, true Coulomb cone, coupled solve", true,
-     false, STOCK_STEP},
-    {"ode", "the stock stepper that the program calls, untouched", false, false, STOCK_STEP},
-    {"ode-step", "stock dWorldStep, whatever the program calls", false, true, STOCK_STEP},
-    {"ode-quick", "stock dWorldQuickStep, whatever the program calls", false, true, STOCK_QUICK},
+     false, STOCK_STEP, false},
+    {"advance", "conservative advancement: certified sub-steps, nothing interpenetrates", true,
+     false, STOCK_STEP, .collides = true},
+    {"ode", "the stock stepper that the program calls, untouched", false, false, STOCK_STEP, false},
+    {"ode-step", "stock dWorldStep, whatever the program calls", false, true, STOCK_STEP, false},
+    {"ode-quick", "stock dWorldQuickStep, whatever the program calls", false, true, STOCK_QUICK,
+     false},
     {0},
 };
 
@@ -34,6 +37,11 @@ const method *method_find(const char *name, size_t length)
         }
     }
     return NULL;
+}
+
+bool method_answers_collisions(const method *method)
+{
+    return method->collides;
 }
 
 double now_us(void)
@@ -91,8 +99,8 @@ static void count_island(sprag_world_statistics *s, const ode_problem *pulled,
 // What goes wrong is said for the first island of a world, and counted for all.
 
 // Stock takes an island that we cannot solve.
-static bool fall_back(world_state *w, const ode_island *island, const ode_problem *pulled,
-                      dReal step, stock called, sprag_result result)
+bool step_by_stock_island(world_state *w, const ode_island *island, dReal step, stock called,
+                          sprag_result result)
 {
     if (w->statistics.fallbacks++ == 0) {
         report_once(
@@ -102,24 +110,27 @@ static bool fall_back(world_state *w, const ode_island *island, const ode_proble
             sprag_result_name(result));
     }
     w->statistics.phase = 'F';
-    sprag_ode_restore(pulled);
     return sprag_ode_step_island(w->id, island, step, called == STOCK_QUICK);
 }
 
-static void hold(world_state *w, const ode_island *island, dBodyID culprit)
+void hold_bodies(world_state *w, dBodyID culprit, int bodies)
 {
     if (w->statistics.held == 0) {
         report_once("sprag: world %d, at %g s: position or velocity of body %p (data %p) is not "
                     "finite; its island of %d bodies stays where it is. Further ones are only "
                     "counted.",
-                    w->number, w->statistics.time, (void *)culprit, dBodyGetData(culprit),
-                    island->bodies);
+                    w->number, w->statistics.time, (void *)culprit, dBodyGetData(culprit), bodies);
     }
-    w->statistics.held += island->bodies;
+    w->statistics.held += bodies;
+}
+
+static void hold(world_state *w, const ode_island *island, dBodyID culprit)
+{
+    hold_bodies(w, culprit, island->bodies);
     sprag_ode_hold(island);
 }
 
-static void ignore_forces(world_state *w, dBodyID culprit, int bodies)
+void ignore_forces(world_state *w, dBodyID culprit, int bodies)
 {
     w->statistics.bad_forces += bodies;
     if (w->statistics.bad_forces == bodies) {
@@ -177,7 +188,7 @@ static sprag_stribeck_options options_for(const world_state *w, stock called)
     return options;
 }
 
-static bool step_island(world_state *w, const ode_island *island, dReal step, stock called)
+bool step_island(world_state *w, const ode_island *island, dReal step, stock called)
 {
     sprag_world_statistics *s = &w->statistics;
     ode_problem pulled;
@@ -207,7 +218,8 @@ static bool step_island(world_state *w, const ode_island *island, dReal step, st
     s->solve_us += solve_end - pull_end;
     count_island(s, &pulled, &stats);
     if (result != SPRAG_OK) {
-        return fall_back(w, island, &pulled, step, called, result);
+        sprag_ode_restore(&pulled);
+        return step_by_stock_island(w, island, step, called, result);
     }
     if (called == STOCK_QUICK) {
         draw_as_quick_step(w->id, pulled.stock_rows);
@@ -219,6 +231,8 @@ static bool step_island(world_state *w, const ode_island *island, dReal step, st
 static void start_statistics(world_state *w, dReal step)
 {
     sprag_world_statistics *s = &w->statistics;
+    long events[SPRAG_EVENT_KINDS];
+    memcpy(events, s->events, sizeof events);
     *s = (sprag_world_statistics){.time = s->time + step,
                                   .step = step,
                                   .phase = '-',
@@ -226,15 +240,25 @@ static void start_statistics(world_state *w, dReal step)
                                   .fallbacks = s->fallbacks,
                                   .bad_forces = s->bad_forces,
                                   .held = s->held,
-                                  .odd_surfaces = s->odd_surfaces};
+                                  .odd_surfaces = s->odd_surfaces,
+                                  .substeps = s->substeps,
+                                  .limited = s->limited,
+                                  .changes = s->changes,
+                                  .overlaps = s->overlaps,
+                                  .squeezed = s->squeezed,
+                                  .asked = s->asked,
+                                  .without_geometry = s->without_geometry,
+                                  .least_gap = s->least_gap,
+                                  .largest_gap = s->largest_gap,
+                                  .stalled = s->stalled};
+    memcpy(s->events, events, sizeof events);
 }
 
-bool step_islands(world_state *w, const ode_islands *islands, dReal step, stock called)
+// One island after the other.
+bool step_each_island(world_state *w, const ode_islands *islands, dReal step, stock called)
 {
     bool done = true;
-    double start = now_us();
     ode_island island = {.body = islands->bodies, .joint = islands->joints};
-    start_statistics(w, step);
     w->statistics.islands = (int)islands->count;
     for (size_t i = 0; i < islands->count && done; i++) {
         island.bodies = (int)islands->sizes[2 * i];
@@ -249,6 +273,15 @@ bool step_islands(world_state *w, const ode_islands *islands, dReal step, stock 
         island.body += island.bodies;
         island.joint += island.joints;
     }
+    return done;
+}
+
+bool step_islands(world_state *w, const ode_islands *islands, dReal step, stock called)
+{
+    double start = now_us();
+    start_statistics(w, step);
+    bool done = w->settings.method->collides ? advance_islands(w, islands, step, called)
+                                             : step_each_island(w, islands, step, called);
     sprag_ode_memory_turn(w->memory);
     sprag_world_statistics *s = &w->statistics;
     s->push_us = now_us() - start - s->pull_us - s->solve_us; // and all else, free bodies included
@@ -284,7 +317,7 @@ bool method_is_possible(void)
     return !missing;
 }
 
-int step_world(dWorldID id, dReal step, stock called)
+static int step_by_method(dWorldID id, dReal step, stock called)
 {
     ode_islands islands;
     world_state *w = id && step > 0 ? world_find_or_make(id) : NULL;
@@ -299,6 +332,17 @@ int step_world(dWorldID id, dReal step, stock called)
     }
     return sprag_ode_find_islands(id, step, called == STOCK_QUICK, &islands) &&
            step_islands(w, &islands, step, called);
+}
+
+int step_world(dWorldID id, dReal step, stock called, const void *frame)
+{
+    collide_step outer;
+    if (!collide_begin_step(&outer, frame)) {
+        return 0;
+    }
+    int done = step_by_method(id, step, called);
+    collide_end_step(&outer, id);
+    return done;
 }
 
 // ---- the public calls
@@ -316,7 +360,14 @@ int sprag_world_configure(dWorldID world, const char *options)
                             : "no memory");
         return 0;
     }
-    return settings_read(&w->settings, options, error);
+    if (!settings_read(&w->settings, options, error)) {
+        return 0;
+    }
+    if (!world_set_record(w)) {
+        snprintf(error, sizeof error, "sprag_world_configure: no memory");
+        return 0;
+    }
+    return 1;
 }
 
 const char *sprag_error(void)
@@ -326,7 +377,7 @@ const char *sprag_error(void)
 
 int sprag_world_step(dWorldID world, dReal step)
 {
-    return step_world(world, step, STOCK_STEP);
+    return step_world(world, step, STOCK_STEP, __builtin_frame_address(0));
 }
 
 int sprag_world_stats(dWorldID world, sprag_world_statistics *statistics)

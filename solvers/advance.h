@@ -36,7 +36,7 @@ typedef struct sprag_surface {
     double bounce;        // restitution, 0 to 1
     double bounce_speed;  // m/s of approach, below which nothing bounces
     double compliance;    // m/s per N, as sprag_contact's
-    double drive;         // m/s, normal velocity that a contact is driven to at least
+    double velocity_normal; // m/s, of separation, that the contact drives to (ODE's motionN)
 } sprag_surface;
 
 typedef enum sprag_pair_state {
@@ -52,7 +52,8 @@ typedef struct sprag_pair_memory {
     double point[SPRAG_MANIFOLD_MAX][3]; // m, from the centre of the body of collider[0], world axes
     double force[SPRAG_MANIFOLD_MAX][3]; // N, on it
     int closed;                          // points that touched at the end of the last frame
-    bool slips, held;
+    bool slips, held;                    // held: the last solve had a force between them
+    double reach;                        // m, at which they were in contact
 } sprag_pair_memory;
 
 typedef struct sprag_advance_pair {
@@ -87,7 +88,7 @@ typedef struct sprag_event {
 typedef struct sprag_advance_calls {
     void *data;
     // A pair without a surface touches: fills in pair->surface and returns true, or declines.
-    bool (*touch)(void *data, int pair, double time);
+    bool (*touch)(void *data, int pair, double gap, double time);
     // Joint rows, of bodies where they are now; *row is the caller's, until the next call. Returns
     // how many, or -1: no memory. NULL: there are none.
     int (*rows)(void *data, const sprag_mover *body, double step, const sprag_row **row);
@@ -125,7 +126,7 @@ typedef struct sprag_advance_options {
     int substeps;           // of a frame, aimed at: where many bodies meet, sub-steps are so much
                             // longer; 0: 200 / bodies, 4 to 100
     double error;           // m: a sub-step and its two halves may differ by so much; 0: not asked
-    bool checks;            // least separation of all pairs, three times in a sub-step
+    int checks;             // 1: least separation of all pairs, three times in a sub-step
     sprag_stribeck_options solver;
 } sprag_advance_options;
 

@@ -143,7 +143,7 @@ static double bias_of(advance_run *run, const advance_point *point, const sprag_
         bias = fmax(bias, surface->bounce * approach);
         run->bounces = true;
     }
-    return surface->drive > 0 ? fmax(bias, surface->drive) : bias;
+    return surface->velocity_normal != 0 ? fmax(bias, surface->velocity_normal) : bias;
 }
 
 static void set_contact(advance_run *run, const advance_point *point, double step,

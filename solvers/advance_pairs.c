@@ -45,7 +45,8 @@ bool advance_accepts(advance_run *run, int pair)
     sprag_advance_pair *p = &run->frame->pair[pair];
     if (p->state == SPRAG_PAIR_UNKNOWN) {
         const sprag_advance_calls *calls = run->calls;
-        bool accepted = calls->touch && calls->touch(calls->data, pair, run->time);
+        bool accepted = calls->touch && calls->touch(calls->data, pair, run->near[pair].gap.distance,
+                                                     run->time);
         p->state = accepted ? SPRAG_PAIR_ACCEPTED : SPRAG_PAIR_DECLINED;
     }
     return p->state == SPRAG_PAIR_ACCEPTED;
@@ -142,6 +143,9 @@ static sprag_result scan_pair(advance_run *run, int pair, double reach)
 {
     advance_near *near = &run->near[pair];
     double touching = reach_of_contact(run, pair);
+    if (run->frame->pair[pair].memory) {
+        run->frame->pair[pair].memory->reach = touching;
+    }
     double most = 2 * closing(run, pair, reach) + touching;
     near->fresh = near->closed = false;
     near->points = 0;

@@ -129,14 +129,14 @@ static void read_side(dGeomID id, ode_side *side)
     if (!sprag_ode_geom_of(geometry, id, &geom)) {
         exit(EXIT_FAILURE);
     }
-    *side = (ode_side){id, NULL, -1, geom.shape, geom.pose};
+    *side = (ode_side){id, NULL, -1, geom.shape, geom.pose, id};
 }
 
 static ode_pair look(const dGeomID geom[2], ode_side side[2])
 {
     read_side(geom[0], &side[0]);
     read_side(geom[1], &side[1]);
-    return (ode_pair){{&side[0], &side[1]}, NULL};
+    return (ode_pair){.side = {&side[0], &side[1]}};
 }
 
 // Lets the first geom down until the gap is what is wanted: so that bodies meet as falling ones do.

@@ -20,7 +20,9 @@ same() {
 ours=$(sed -n 's/^SPRAG_API.*[ *]\(sprag_[a-z_]*\)(.*/\1/p' "$source/plugin/sprag.h")
 process=_Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfod
 process=${process}PFvPK30dxStepperProcessingCallContextEPFjjjE
-taken=$(printf '%s\n' dWorldStep dWorldQuickStep dWorldDestroy "$process")
+functions=(dWorldStep dWorldQuickStep dWorldDestroy dCollide dSpaceCollide dSpaceCollide2
+    dGeomDestroy dSpaceDestroy dBodyDestroy dJointDestroy)
+taken=$(printf '%s\n' "${functions[@]}" "$process")
 
 exported=$(nm -D --defined-only "$build/libsprag.so" | awk '{ print $3 }' | sort)
 same "libsprag.so exports" "$(printf '%s\n' "$ours" "$taken" | sort)" "$exported"
@@ -37,7 +39,7 @@ same "libsprag.so is called" libsprag.so.0 "$soname"
 
 defined=$(nm -g --defined-only "$build/libsprag.a" | awk 'NF == 3 { print $3 }' |
     grep -v '^__odr_asan' | sort)
-wrapped=$(printf '__wrap_%s\n' dWorldStep dWorldQuickStep dWorldDestroy)
+wrapped=$(printf '__wrap_%s\n' "${functions[@]}")
 same "libsprag.a defines" "$(printf '%s\n' "$ours" "$wrapped" | sort)" "$defined"
 
 # The general solver: what its installed headers declare, and that it can be found. Hidden objects

@@ -1,0 +1,242 @@
+// method=advance: the state that it keeps of a world, and one step.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adapters/advance.h"
+#include "plugin/collide.h"
+
+_Static_assert((int)SPRAG_EVENT_KINDS == (int)SPRAG_STALLED + 1 &&
+                   (int)SPRAG_EVENT_LIMIT_REACHED == (int)SPRAG_LIMIT_REACHED &&
+                   (int)SPRAG_EVENT_SLIP_ENDS == (int)SPRAG_SLIP_ENDS,
+               "the header and the solver name the same events");
+
+struct advance_state {
+    ode_geometry *geometry;
+    sprag_scratch scratch[4];
+    ode_set held;    // pairs that carry a force across more than epsilon
+    double farthest; // m, of those
+    sprag_world_event *event;
+    int events, room;
+};
+
+void advance_free(advance_state *a)
+{
+    if (a) {
+        sprag_ode_geometry_free(a->geometry);
+        for (int i = 0; i < 4; i++) {
+            sprag_scratch_free(&a->scratch[i]);
+        }
+        sprag_ode_set_free(&a->held);
+        free(a->event);
+        free(a);
+    }
+}
+
+static advance_state *state_of(world_state *w)
+{
+    if (!w->advance) {
+        advance_state *a = calloc(1, sizeof *a);
+        if (a) {
+            a->geometry = sprag_ode_geometry_make();
+        }
+        if (!a || !a->geometry) {
+            advance_free(a);
+            return NULL;
+        }
+        w->advance = a;
+    }
+    return w->advance;
+}
+
+// ---- how far apart is touching
+
+double advance_farthest(const world_state *w)
+{
+    return fmax(w->settings.advance.epsilon, w->advance ? w->advance->farthest : 0);
+}
+
+double advance_reach(const world_state *w, dGeomID a, dGeomID b)
+{
+    bool held = w->advance && sprag_ode_set_has(&w->advance->held, sprag_ode_pair_key(a, b, NULL));
+    return held ? w->advance->farthest : w->settings.advance.epsilon;
+}
+
+static void hold_pair(void *data, const ode_pair *pair, double reach)
+{
+    advance_state *a = ((world_state *)data)->advance;
+    const ode_side *const *side = pair->side;
+    sprag_ode_set_add(&a->held, sprag_ode_pair_key(side[0]->geom, side[1]->geom, NULL));
+    a->farthest = fmax(a->farthest, reach);
+}
+
+// ---- what the step asks and tells
+
+static bool was_offered(void *data, dGeomID a, dGeomID b)
+{
+    return sprag_ode_was_offered(collide_record(data), a, b);
+}
+
+static dJointID ask(void *data, const ode_pair *pair, double gap)
+{
+    world_state *w = data;
+    dJointID first = NULL;
+    w->statistics.asked++;
+    int joints = collide_ask(w, pair, gap, &first);
+    return joints > 0 ? first : NULL;
+}
+
+static void note(void *data, const ode_event *event)
+{
+    advance_state *a = ((world_state *)data)->advance;
+    if (a->events == a->room) {
+        int room = a->room ? 2 * a->room : 64;
+        sprag_world_event *wider = realloc(a->event, (size_t)room * sizeof *wider);
+        if (!wider) {
+            return; // counted all the same
+        }
+        a->event = wider;
+        a->room = room;
+    }
+    sprag_world_event *to = &a->event[a->events++];
+    *to = (sprag_world_event){.kind = (sprag_event_name)event->kind,
+                              .time = event->time,
+                              .speed = event->speed};
+    memcpy(to->geom, event->geom, sizeof to->geom);
+    memcpy(to->body, event->body, sizeof to->body);
+    memcpy(to->position, event->position, sizeof to->position);
+    memcpy(to->normal, event->normal, sizeof to->normal);
+}
+
+int sprag_world_events(dWorldID world, sprag_world_event *events, int room)
+{
+    const world_state *w = world_find(world);
+    int count = w && w->advance ? w->advance->events : 0, copied = count < room ? count : room;
+    if (events && copied > 0) {
+        memcpy(events, w->advance->event, (size_t)copied * sizeof *events);
+    }
+    return count;
+}
+
+// ---- what it took
+
+static void count(world_state *w, const ode_advance *step)
+{
+    sprag_world_statistics *s = &w->statistics;
+    const sprag_advance_stats *a = &step->stats;
+    s->bodies = step->bodies;
+    s->islands = step->groups;
+    s->contacts = step->contacts;
+    s->rows = step->rows;
+    s->phase = a->solve.phase ? a->solve.phase : '-';
+    s->iterations = a->solve.iterations;
+    s->factorizations = a->solve.factorizations;
+    s->sweeps = a->solve.sweeps;
+    s->residual = a->solve.residual;
+    s->penetration = step->penetration;
+    bool first = s->steps == 1;
+    s->substeps += a->substeps;
+    s->limited += a->limited;
+    s->changes += a->changes;
+    s->overlaps += a->overlaps;
+    s->squeezed += a->squeezed;
+    s->stalled += a->stalled;
+    s->least_gap = first ? a->least_gap : fmin(s->least_gap, a->least_gap);
+    s->largest_gap = fmax(s->largest_gap, a->largest_gap);
+    for (int i = 0; i < SPRAG_EVENT_KINDS; i++) {
+        s->events[i] += a->events[i];
+    }
+}
+
+static void warn(world_state *w, const ode_advance *step)
+{
+    if (step->held_bodies) {
+        hold_bodies(w, step->unusable, step->held_bodies);
+    }
+    if (step->bad_forces) {
+        ignore_forces(w, step->bad_force, step->bad_forces);
+    }
+    if (step->stats.stalled > 0 && w->statistics.stalled == step->stats.stalled) {
+        report_once("sprag: world %d, at %g s: no sub-step could be certified for %g s; the bodies "
+                    "around stood still. Further times are only counted.",
+                    w->number, w->statistics.time, step->stats.stalled);
+    }
+    if (step->stats.overlaps > 0 && w->statistics.overlaps == step->stats.overlaps) {
+        report_once("sprag: world %d, at %g s: %ld pairs of geoms overlap at the start of a step; "
+                    "they are pushed apart, and kept apart from then on. Further ones are only "
+                    "counted.",
+                    w->number, w->statistics.time, step->stats.overlaps);
+    }
+}
+
+// ---- the step
+
+// Without a collision call there is nothing to keep apart: contacts are what the program says.
+static bool step_without_geometry(world_state *w, const ode_islands *islands, dReal step,
+                                  stock called)
+{
+    if (w->statistics.without_geometry++ == 0) {
+        report_once("sprag: world %d, at %g s: the program has made no collision call before this "
+                    "step, so distances are unknown; method=advance takes the contacts that it is "
+                    "given, as method=stribeck does. Further steps are only counted.",
+                    w->number, w->statistics.time);
+    }
+    return step_each_island(w, islands, step, called);
+}
+
+static bool step_stock(world_state *w, const ode_advance *a, dReal step, stock called)
+{
+    ode_island island = {.body = a->islands->bodies, .joint = a->islands->joints};
+    bool done = true;
+    for (size_t i = 0; i < a->islands->count && done; i++) {
+        island.bodies = (int)a->islands->sizes[2 * i];
+        island.joints = (int)a->islands->sizes[2 * i + 1];
+        if (a->stock[i]) {
+            done = step_by_stock_island(w, &island, step, called, SPRAG_BAD_PROBLEM);
+        }
+        island.body += island.bodies;
+        island.joint += island.joints;
+    }
+    return done;
+}
+
+bool advance_islands(world_state *w, const ode_islands *islands, dReal step, stock called)
+{
+    advance_state *state = state_of(w);
+    int calls = 0;
+    ode_record *record = collide_record(w);
+    const ode_collision *call = record ? sprag_ode_recorded(record, &calls) : NULL;
+    if (!state || calls == 0) {
+        return step_without_geometry(w, islands, step, called);
+    }
+    double start = now_us();
+    for (int i = 0; i < 4; i++) {
+        sprag_scratch_reset(&state->scratch[i]);
+    }
+    state->events = 0;
+    sprag_ode_set_clear(&state->held);
+    state->farthest = 0;
+    ode_advance a = {.world = w->id,
+                     .step = step,
+                     .islands = islands,
+                     .geometry = state->geometry,
+                     .memory = w->memory,
+                     .calls = call,
+                     .call_count = calls,
+                     .data = w,
+                     .offered = was_offered,
+                     .reach = w->settings.advance.epsilon,
+                     .ask = ask,
+                     .event = note,
+                     .held = hold_pair,
+                     .options = w->settings.advance,
+                     .scratch = state->scratch};
+    sprag_result result = sprag_ode_advance(&a);
+    w->statistics.solve_us = now_us() - start;
+    if (result != SPRAG_OK) {
+        return step_each_island(w, islands, step, called);
+    }
+    count(w, &a);
+    warn(w, &a);
+    return step_stock(w, &a, step, called);
+}
