@@ -125,11 +125,11 @@ static const motion motions[] = {{"free flight, turn", free_open, free_turn_erro
                                  {"free flight, way", free_open, free_way_error},
                                  {"pendulum", pendulum_open, pendulum_error}};
 
-// Nothing collides.
+// Collision is asked for, and finds nothing.
 static double error_at(const motion *m, double step, const char *options)
 {
     advance_world w;
-    w.script = (sprag_script){.open = m->open};
+    w.script = (sprag_script){.contacts = 1, .open = m->open};
     w.model = (sprag_model){.name = m->name, .step = step, .script = &w.script};
     advance_world_open(&w, &w.model, 0, options);
     advance_world_run(&w, span);

@@ -91,10 +91,11 @@ static void look(advance_scene *s, const sprag_mover *body)
 
 // ---- what the solver calls
 
-static bool on_touch(void *data, int pair, double time)
+static bool on_touch(void *data, int pair, double time, double gap)
 {
     advance_scene *s = data;
     (void)time;
+    (void)gap;
     s->pair[pair].surface = (sprag_surface){
         .slide = {.coefficient = {s->friction, s->friction}},
     };

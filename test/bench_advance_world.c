@@ -8,11 +8,7 @@
 #include "plugin/sprag.h"
 #include "test/bench_advance.h"
 
-#ifdef BENCH_ADVANCE_READY
 const char *const advance_ours = "method=advance";
-#else
-const char *const advance_ours = "method=stribeck";
-#endif
 
 // A pair that overlapped at the start.
 typedef struct overlap {
@@ -183,14 +179,12 @@ advance_counts advance_world_counts(const advance_world *w)
     advance_counts c = {.least_gap = NAN, .stalled = NAN};
     if (sprag_world_stats(w->of.scene.world, &s)) {
         c.penetration = s.penetration;
-#ifdef BENCH_ADVANCE_READY
         c.substeps = s.substeps;
         c.limited = s.limited;
         c.changes = s.changes;
         c.overlaps = s.overlaps;
         c.least_gap = s.least_gap;
         c.stalled = s.stalled;
-#endif
     }
     return c;
 }
