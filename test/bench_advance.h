@@ -105,6 +105,7 @@ typedef struct advance_world {
     double initial;   // m, least gap at the start
     double least;     // m, later, of pairs that were apart then
     double deeper;    // m, by how much a pair that overlapped then did so more later, most
+    double still;     // m, gap of these now, 0 if none overlaps
     long overlapping; // pairs then
     struct overlap *overlap;
 } advance_world;

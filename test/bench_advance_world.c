@@ -64,7 +64,7 @@ static bool may_meet(dGeomID a, dGeomID b)
 static overlap *find_overlap(const advance_world *w, dGeomID a, dGeomID b)
 {
     overlap *o = w->overlap;
-    while (o && (o->geom[0] != a || o->geom[1] != b)) {
+    while (o && (o->geom[0] != a || o->geom[1] != b) && (o->geom[0] != b || o->geom[1] != a)) {
         o = o->next;
     }
     return o;
@@ -87,8 +87,9 @@ static void check_pair(advance_world *w, dGeomID a, dGeomID b, double gap, bool 
         }
         return;
     }
-    overlap *o = find_overlap(w, a, b);
+    overlap *o = find_overlap(w, a, b); // the space reorders its geoms
     if (o) {
+        w->still = fmin(w->still, gap);
         w->deeper = fmax(w->deeper, -gap - o->depth);
     } else {
         w->least = fmin(w->least, gap);
@@ -106,6 +107,7 @@ static bool near(const solid *a, const solid *b, double radii)
 
 static void check(advance_world *w, bool first)
 {
+    w->still = 0;
     int geoms = w->of.scene.model->script->contacts ? dSpaceGetNumGeoms(w->of.scene.space) : 0;
     solid *all = bench_allocate((size_t)geoms + 1, sizeof *all);
     double *radius = bench_allocate((size_t)geoms + 1, sizeof *radius);
@@ -209,6 +211,7 @@ void row_world(const advance_world *w)
     if (w->overlapping) {
         row_tell("pairs that began overlapped", (double)w->overlapping);
         row_at_most("of these, deeper by/m", w->deeper, 1e-9);
+        row_at_least("of these, gap in the end/m", w->still, 0);
     }
     row_tell("substeps/frame", (double)c.substeps / (double)w->of.scene.steps_done);
     row_at_most("stalled share", c.stalled / sprag_scene_time(&w->of.scene), 1e-3);
