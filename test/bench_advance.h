@@ -51,6 +51,7 @@ typedef struct chance {
 } chance;
 
 double chance_between(chance *c, double low, double high);
+void chance_turn_by(const double q[4], double R[9]);
 void chance_turn(chance *c, double R[9]); // quaternion in [-1,1]^4
 
 // ---- bench_advance_scene.c: boxes in sprag_advance alone

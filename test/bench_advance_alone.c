@@ -124,6 +124,19 @@ static void heap(advance_scene *s)
     }
 }
 
+// Flat on the floor in a moment, one corner after the other, each of them on its own event.
+static void landing(advance_scene *s)
+{
+    const double v[6] = {0.25300299041118712, -0.59314494027026488, -1.5574940877871546,
+                         6.67969632824357,    1.3644617683742266,   -0.82208896508439366};
+    const double q[4] = {0.63357605208282652, -0.01297716907050054, 0.012652866458828604,
+                         0.77346808872792572};
+    const double side[3] = {0.47858121285505489, 0.49249272526453242, 0.25155793735754933};
+    sprag_mover *body = advance_scene_box(s, side, 500, 0, 0, 0.13523659420001446);
+    chance_turn_by(q, body->pose.rotation);
+    memcpy(body->velocity, v, sizeof v);
+}
+
 static void thin_wall(advance_scene *s)
 {
     fix(advance_scene_box(s, (const double[3]){0.01, 10, 10}, 1, 2, 0, 6));
@@ -164,6 +177,7 @@ static const alone scenes[] = {
     {"crossed, one fixed", crossed_fixed, 4, 2.1, INFINITY},
     {"crossed, both free", crossed_free, 4, 2.1, INFINITY},
     {"vertex on vertex", corners, 4, 2, INFINITY},
+    {"landing by corners", landing, 0.1, 2, INFINITY},
     {"12 boxes, plane", heap, 5, 7, INFINITY},
     {"cube 200 m/s, wall 1 cm", shot, 1, 7, INFINITY},
     {"rod 229 rad/s, wall 1 cm", rod, 1, 7, INFINITY},

@@ -220,6 +220,18 @@ double chance_between(chance *c, double low, double high)
     return low + (high - low) * (double)((z ^ (z >> 31)) >> 11) / 9007199254740992.0;
 }
 
+void chance_turn_by(const double q[4], double R[9])
+{
+    const double w = q[0], x = q[1], y = q[2], z = q[3];
+    const double turn[9] = {
+        1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),
+        2 * (x * y + w * z),     1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+        2 * (x * z - w * y),     2 * (y * z + w * x),     1 - 2 * (x * x + y * y)};
+    for (int k = 0; k < 9; k++) {
+        R[k] = turn[k];
+    }
+}
+
 void chance_turn(chance *c, double R[9])
 {
     double q[4], length = 0;
@@ -230,12 +242,5 @@ void chance_turn(chance *c, double R[9])
     for (int k = 0; k < 4; k++) {
         q[k] /= sqrt(length);
     }
-    const double w = q[0], x = q[1], y = q[2], z = q[3];
-    const double turn[9] = {
-        1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),
-        2 * (x * y + w * z),     1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
-        2 * (x * z - w * y),     2 * (y * z + w * x),     1 - 2 * (x * x + y * y)};
-    for (int k = 0; k < 9; k++) {
-        R[k] = turn[k];
-    }
+    chance_turn_by(q, R);
 }

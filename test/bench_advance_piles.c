@@ -109,5 +109,6 @@ void part_piles(bool full)
     pile(12, true, FRAMES);
     pile(100, false, full ? FRAMES : FEWER);
     pile(100, true, full ? FRAMES : FEWER);
-    if (full) pile(300, true, FRAMES);
+    if (full)
+        pile(300, true, FRAMES);
 }
