@@ -103,6 +103,7 @@ typedef struct advance_world {
     sprag_script script;
     sprag_model model;
     double us;        // of the steps, all
+    long groups;      // that moved by themselves, sum over the steps
     double initial;   // m, least gap at the start
     double least;     // m, later, of pairs that were apart then
     double deeper;    // m, by how much a pair that overlapped then did so more later, most

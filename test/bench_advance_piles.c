@@ -93,7 +93,8 @@ static void pile(int count, bool walled, int frames)
     run(&w, advance_ours, frames, us);
     advance_counts c = advance_world_counts(&w);
     row_scene("%d boxes, %s", count, walled ? "bin" : "plane");
-    row_at_most("substeps/frame, target", (double)c.substeps / frames, 7);
+    row_at_most("substeps/frame of a group", (double)c.substeps / (double)w.groups, 7);
+    row_tell("groups", (double)w.groups / frames);
     row_changes(&w);
     row_world(&w);
     row_at_most("energy gained/J", w.of.scene.energy_gain, 1e-6 * fabs(w.of.scene.first_energy));

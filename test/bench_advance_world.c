@@ -136,6 +136,7 @@ void advance_world_open(advance_world *w, const sprag_model *model, double step,
 {
     w->initial = w->least = INFINITY;
     w->us = w->deeper = 0;
+    w->groups = 0;
     w->overlapping = 0;
     w->overlap = NULL;
     w->of = (bench_scene){0};
@@ -161,6 +162,8 @@ void advance_world_step(advance_world *w)
 {
     bench_step(&w->of);
     w->us += bench_stepper_us;
+    sprag_world_statistics told;
+    w->groups += sprag_world_stats(w->of.scene.world, &told) ? told.islands : 0;
     if (w->of.scene.nonfinite) {
         w->least = -INFINITY;
     } else {
