@@ -132,7 +132,9 @@ static void landing(advance_scene *s)
     const double q[4] = {0.63357605208282652, -0.01297716907050054, 0.012652866458828604,
                          0.77346808872792572};
     const double side[3] = {0.47858121285505489, 0.49249272526453242, 0.25155793735754933};
-    sprag_mover *body = advance_scene_box(s, side, 500, 0, 0, 0.13523659420001446);
+    sprag_mover *body =
+        advance_scene_box(s, side, 500, 2.2134426180387385, 1.069941157662694, 0.13523659420001446);
+    body->force[2] *= 9.81 / 9.8;
     chance_turn_by(q, body->pose.rotation);
     memcpy(body->velocity, v, sizeof v);
 }
