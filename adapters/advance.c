@@ -908,6 +908,9 @@ static bool run(step *s)
         return false;
     }
     for (int i = 0; i < ATTEMPTS && again; i++) {
+        if (i > 0) {
+            restore(s);
+        }
         again = false;
         s->a->stats = before;
         if (!find_pairs(s) || !advance_groups(s, &again)) {

@@ -311,6 +311,7 @@ static sprag_result end_at_event(advance_run *run, double longest)
             break;
         }
     }
+    advance_set_motion(run); // as certified
     return SPRAG_OK;
 }
 
