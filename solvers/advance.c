@@ -281,7 +281,7 @@ static void go(advance_run *run)
     run->left = clock >= run->left ? 0 : run->left - clock;
 }
 
-static sprag_result substep(advance_run *run, bool to_the_end)
+static sprag_result substep(advance_run *run, double longest, bool to_the_end)
 {
     const sprag_advance_calls *calls = run->calls;
     for (int i = 0; i < run->frame->bodies; i++) {
@@ -302,8 +302,8 @@ static sprag_result substep(advance_run *run, bool to_the_end)
     if (run->scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
-    sprag_result result = advance_scan(run, run->left);
-    return result == SPRAG_OK ? advance_plan(run, run->left, to_the_end) : result;
+    sprag_result result = advance_scan(run, longest);
+    return result == SPRAG_OK ? advance_plan(run, longest, to_the_end) : result;
 }
 
 static bool is_good(const sprag_frame *frame)
@@ -339,21 +339,26 @@ static int substeps_of(const advance_run *run)
     int aim = run->options->substeps;
     if (aim <= 0) {
         aim = run->frame->bodies > 0 ? 200 / run->frame->bodies : 100;
-        aim = aim < 4 ? 4 : aim > 100 ? 100 : aim;
+        aim = aim < 2 ? 2 : aim > 100 ? 100 : aim;
     }
     return aim;
 }
 
 static sprag_result run_frame(advance_run *run)
 {
-    enum { MORE = 200 }; // sub-steps than aimed at
+    enum { MORE = 200, // sub-steps than aimed at
+           FEW = 50 }; // bodies
     sprag_result result = SPRAG_OK;
     int most = substeps_of(run);
+    bool few = run->frame->bodies <= FEW;
+    double stride = INFINITY; // what has been too long is not tried again at once
     for (int i = 0; run->left > 0 && result == SPRAG_OK; i++) {
         double even = i < most ? run->left / (most - i) : run->left;
         run->floor = fmax(run->options->shortest * run->frame->step, 0.999 * even);
-        result = substep(run, i >= most);
+        result = substep(run, fmin(stride, run->left), i >= most);
         if (result == SPRAG_OK) {
+            bool shortened = fmin(run->safe, run->trial) < fmin(stride, run->left);
+            stride = few ? INFINITY : shortened ? fmin(run->safe, run->trial) : 2 * stride;
             go(run);
         }
         if (i > most + MORE && run->left > 0) {

@@ -228,11 +228,14 @@ static double certify_pair(advance_run *run, int pair, double horizon)
     return c->time;
 }
 
-void advance_certify(advance_run *run, double horizon)
+void advance_certify(advance_run *run, double horizon, bool blocked_only)
 {
     run->safe = horizon;
     run->blocking = -1;
     for (int i = 0; i < run->frame->pairs; i++) {
+        if (blocked_only && isinf(run->near[i].certificate.time)) {
+            continue;
+        }
         double time = certify_pair(run, i, horizon);
         if (time < run->safe) {
             run->safe = time;

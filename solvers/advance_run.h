@@ -76,8 +76,8 @@ typedef struct advance_run {
 sprag_result advance_scan(advance_run *run, double reach);
 
 // Sets safe and blocking, for the motion of the last solve, and the certificates of the pairs: for
-// how long, `horizon` at most.
-void advance_certify(advance_run *run, double horizon);
+// how long, `horizon` at most. blocked_only: of those that were blocked the last time.
+void advance_certify(advance_run *run, double horizon, bool blocked_only);
 
 // Would the motions keep these pairs apart for t?
 bool advance_safe(advance_run *run, const int *pair, int pairs, double t);
