@@ -5,6 +5,8 @@
 
 static const double still = 1e-12; // rad within the horizon: goes straight
 static const double absurd = 1e3;  // rad
+static const double spare = 1e-3;  // of the level: shapes end so much above it that rounding, when
+                                   // they are asked next, leaves them there, free to part
 
 enum { PLANES = 16, FACES = 6, EXPANSIONS = 24, DEEPER = 3, LOOKS = 4 };
 
@@ -311,45 +313,95 @@ static void sort_by_time(sprag_plane *plane[], int count)
     }
 }
 
-// The best plane there is; false: none separates them.
-static bool best_plane(sprag_approach *a, const double normal[3], sprag_plane *best)
+// Whether the shapes are too near soon after t: then no plane lasts longer.
+static bool closes_at(const sprag_approach *a, double t)
 {
-    candidates c;
-    sprag_plane crossing[SPRAG_CROSSINGS], *order[PLANES + SPRAG_CROSSINGS];
-    int count = 0;
+    static const double soon = 1e-3;
+    double after = fmin(t * (1 + soon) + 1e-6 * a->horizon, a->horizon);
+    const sprag_shape *const shape[2] = {a->side[0].shape, a->side[1].shape};
+    const sprag_gap_query query = {.reach = a->level};
+    sprag_approach then = *a;
+    sprag_pose pose[2];
+    sprag_gap gap;
+    sprag_approach_at(&then, after, 0);
+    for (int b = 0; b < 2; b++) {
+        const sprag_side *side = &then.side[b];
+        memcpy(pose[b].rotation, side->rotation, sizeof side->rotation);
+        mul33(side->rotation, side->origin, pose[b].position);
+        add_scaled(pose[b].position, 1, side->x, 3);
+    }
+    const sprag_pose *const where[2] = {&pose[0], &pose[1]};
+    return sprag_gap_find(shape, where, &query, NULL, &gap, NULL) == SPRAG_OK && !gap.beyond &&
+           gap.distance < a->level;
+}
+
+typedef struct ranking {
+    int count;
+    sprag_plane *plane[PLANES + SPRAG_CROSSINGS];
+} ranking;
+
+// true: it lasts.
+static bool try_plane(sprag_approach *a, sprag_plane *plane, ranking *r)
+{
+    r->plane[r->count++] = plane;
+    return first_look(a, plane, longest_of(a));
+}
+
+// Looks at the likeliest plane, then at the edges that the normal is across, then at what is left.
+// Returns the first that lasts, or that ends when the shapes meet; else the one that lasts longest;
+// NULL: none separates them.
+static const sprag_plane *best_of(sprag_approach *a, const double normal[3], candidates *c,
+                                  sprag_plane crossing[SPRAG_CROSSINGS])
+{
+    ranking r = {.count = 0};
     double longest = longest_of(a);
-    find_planes(a, normal, &c);
-    for (int i = 0; i < c.count; i++) {
-        order[count++] = &c.plane[i];
-        if (first_look(a, &c.plane[i], longest)) {
-            *best = c.plane[i];
-            return true;
-        }
+    int tried = 0, crossed = 0;
+    if (c->count > 0 && try_plane(a, &c->plane[tried++], &r)) {
+        return &c->plane[0];
     }
     sprag_approach_at(a, 0, longest);
     int crossings = sprag_crossings_find(a, normal, crossing);
-    for (int i = 0; i < crossings; i++) {
-        order[count++] = &crossing[i];
-        if (first_look(a, &crossing[i], longest)) {
-            *best = crossing[i];
-            return true;
+    if (crossings > 0 && dot3(crossing[0].normal, normal) > 1 - 1e-9 &&
+        try_plane(a, &crossing[crossed++], &r)) {
+        return &crossing[0];
+    }
+    sort_by_time(r.plane, r.count);
+    if (r.count > 0 && r.plane[0]->time > 0 && closes_at(a, r.plane[0]->time)) {
+        follow_on(a, r.plane[0], longest);
+        return r.plane[0];
+    }
+    while (tried < c->count) {
+        if (try_plane(a, &c->plane[tried++], &r)) {
+            return r.plane[r.count - 1];
         }
     }
-    sort_by_time(order, count);
-    int deeper = count < DEEPER ? count : DEEPER;
-    for (int i = 0; i < deeper && (order[i]->time > 0 || has_rim(a)); i++) {
-        follow_on(a, order[i], longest);
-        if (order[i]->time >= a->horizon) {
-            *best = *order[i];
-            return true;
+    while (crossed < crossings) {
+        if (try_plane(a, &crossing[crossed++], &r)) {
+            return r.plane[r.count - 1];
         }
     }
-    sort_by_time(order, deeper);
-    if (count == 0) {
-        return false;
+    sort_by_time(r.plane, r.count);
+    int deeper = r.count < DEEPER ? r.count : DEEPER;
+    for (int i = 0; i < deeper && (r.plane[i]->time > 0 || has_rim(a)); i++) {
+        follow_on(a, r.plane[i], longest);
+        if (r.plane[i]->time >= a->horizon) {
+            return r.plane[i];
+        }
     }
-    *best = *order[0];
-    return true;
+    sort_by_time(r.plane, deeper);
+    return r.count > 0 ? r.plane[0] : NULL;
+}
+
+static bool best_plane(sprag_approach *a, const double normal[3], sprag_plane *best)
+{
+    candidates c;
+    sprag_plane crossing[SPRAG_CROSSINGS];
+    find_planes(a, normal, &c);
+    const sprag_plane *found = best_of(a, normal, &c, crossing);
+    if (found) {
+        *best = *found;
+    }
+    return found;
 }
 
 // ---- far apart: a normal that stays, and how fast anything moves along it (Mirtich's)
@@ -519,7 +571,7 @@ static void look(const sprag_carried pair[2], const sprag_gap *gap, double level
     for (int b = 0; b < 2; b++) {
         make_side(&pair[b], gap->beyond ? NULL : gap->point[b], horizon, &a->side[b]);
     }
-    a->level = level;
+    a->level = level + fmin(spare * level, (gap->distance - level) / 2);
     a->horizon = horizon;
     a->angle = norm3(a->side[0].velocity + 3) + norm3(a->side[1].velocity + 3);
     a->begin = 0;
@@ -581,7 +633,7 @@ void sprag_certify(const sprag_carried pair[2], const sprag_gap *gap, double lev
         }
         passed += plane.time;
         certificate->time = passed;
-        if (plane.time < 0.02 * horizon || !go_on(pair, passed, motion, now, &seen) ||
+        if (!(plane.time > 1e-8 * horizon) || !go_on(pair, passed, motion, now, &seen) ||
             seen.distance < 1.5 * level) {
             break;
         }

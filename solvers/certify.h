@@ -15,11 +15,13 @@ typedef struct sprag_certificate {
     double point[3];  // m, where that point is at t = 0
     double normal[3]; // unit, of the plane at t = 0, into shape 0
     double height;    // m, of the point above the plane at t = 0
-    double lowest;    // m, of the point above the plane, least on [0, horizon]
+    double lowest;    // m, of the point above the plane, least on [0, horizon]; whole: some
+                      // lower bound, and the point is that of the gap
 } sprag_certificate;
 
 // gap: of the pair at t = 0, as sprag_gap_find left it. level: m; if the gap is below it, the time
-// is 0. horizon: s.
+// is 0; where it gets so far, it ends up to a thousandth above. horizon: s; numbers that are not
+// finite, or more than 1e3 rad within it: the time is 0.
 void sprag_certify(const sprag_carried pair[2], const sprag_gap *gap, double level, double horizon,
                    sprag_certificate *certificate);
 

@@ -63,7 +63,7 @@ static void dot_series(const sprag_series3 *f, const sprag_series3 *g, sprag_ser
 // the world at the start), e and r its own edge.
 static double keep_vertices(const sprag_approach *a, sprag_plane *plane, int b, const double r[3],
                             const double e[3], const sprag_series3 *other, double sign,
-                            double until)
+                            double spare, double until)
 {
     const sprag_side *side = &a->side[b];
     const sprag_shape *shape = side->shape;
@@ -81,7 +81,7 @@ static double keep_vertices(const sprag_approach *a, sprag_plane *plane, int b, 
     turned.rest = other->rest;
     mul33_transposed(side->rotation, r, local_r);
     double change = sprag_series_change(&turned), height = norm3(turned.c[0]);
-    double allowed = slack * side->reach * height;
+    double allowed = slack * side->reach * height + spare;
     for (int i = 0; i < vertices; i++) {
         if (i == plane->end[b][0] || i == plane->end[b][1]) {
             continue;
@@ -119,7 +119,9 @@ static void crossing_point(const double rA[3], const double eA[3], const double 
     add_scaled(point, along, eA, 3);
 }
 
-double sprag_crossing_follow(const sprag_approach *a, sprag_plane *plane)
+// spare: m, by which the edges must stay farther apart than the level, and of which the vertices of
+// either side may take a half. behind: vertices end it, not the edges.
+static double follow_edges(const sprag_approach *a, sprag_plane *plane, double spare, bool *behind)
 {
     const sprag_side *side = a->side;
     double rA[3], rB[3], eA[3], eB[3], k[3], d[3], v[3], w[2][3];
@@ -161,13 +163,20 @@ double sprag_crossing_follow(const sprag_approach *a, sprag_plane *plane)
         q.c[i] = (i == 0) - q.c[i];
     }
     double radii = radius_of(side[0].shape) + radius_of(side[1].shape);
+    double least = q.c[0] - q.rest, share = 0; // of |N|^2, and the vertices' half, times |N|
+    for (int i = 1; i < SPRAG_TERMS; i++) {
+        least -= fabs(q.c[i]);
+    }
+    if (least > 0) {
+        share = spare / 2 * sqrt(least);
+    }
     if (!sprag_series_root(&q, &root)) {
         if (radii > 0) {
             return 0;
         }
         root = (sprag_series){.c = {1}};
     }
-    sprag_series_add(&f, -a->level - radii, &root);
+    sprag_series_add(&f, -a->level - radii - spare, &root);
     double until = sprag_series_positive(&f, 1);
     if (until < 1) {
         plane->side = 0;
@@ -183,24 +192,102 @@ double sprag_crossing_follow(const sprag_approach *a, sprag_plane *plane)
             mul33_transposed(side[0].rotation, x, plane->point[0]);
         }
     }
+    double edges = until;
     if (until > 0) { // e x other is along N for either: eA x eB, and eB x eA on the other side
         sprag_turning_set(w[0], w[1], &back);
         sprag_turning_apply(&back, eA, &alpha);
-        until = keep_vertices(a, plane, 0, rA, eA, &beta, sign, until);
-        until = keep_vertices(a, plane, 1, rB, eB, &alpha, sign, until);
+        until = keep_vertices(a, plane, 0, rA, eA, &beta, sign, share, until);
+        until = keep_vertices(a, plane, 1, rB, eB, &alpha, sign, share, until);
+    }
+    *behind = until < edges;
+    return until;
+}
+
+// Where faces lie on each other, or nearly so, vertices may be a little behind the plane of those
+// edges that will be nearest.
+double sprag_crossing_follow(const sprag_approach *a, sprag_plane *plane)
+{
+    sprag_plane other = *plane;
+    bool behind = false;
+    double until = follow_edges(a, plane, 0, &behind);
+    if (!behind || !(plane->apart > a->level)) {
+        return until;
+    }
+    double later = follow_edges(a, &other, (plane->apart - a->level) / 2, &behind);
+    if (later > until) {
+        *plane = other;
+        return later;
     }
     return until;
 }
 
 // ---- which edges
 
-enum { EDGES = 4 };
+enum { EDGES = 6, LOWEST = 4 };
 
-// Edges near the vertex of the core that is farthest against the direction down (world).
+// Those of a box that lie lowest, with all of them: a face's four, or one and its neighbours.
+static int box_edges(const sprag_shape *shape, const double down[3], int edge[EDGES][2])
+{
+    double low[EDGES];
+    int count = 0;
+    for (int k = 0; k < 3; k++) {
+        for (int vertex = 0; vertex < 8; vertex++) {
+            if (vertex >> k & 1) {
+                continue;
+            }
+            double reaches = -fabs(down[k]) * shape->half[k];
+            for (int i = 0; i < 3; i++) {
+                reaches += i == k ? 0 : (vertex >> i & 1 ? 1 : -1) * down[i] * shape->half[i];
+            }
+            int at = count < EDGES ? count++ : EDGES;
+            for (; at > 0 && low[at - 1] < reaches; at--) {
+                if (at < EDGES) {
+                    low[at] = low[at - 1];
+                    memcpy(edge[at], edge[at - 1], sizeof edge[at]);
+                }
+            }
+            if (at < EDGES) {
+                low[at] = reaches;
+                edge[at][0] = vertex;
+                edge[at][1] = vertex | 1 << k;
+            }
+        }
+    }
+    return count;
+}
+
+// Between any two of the lowest vertices: one that is no edge fails by the others.
+static int polytope_edges(const sprag_polytope *p, const double down[3], int edge[EDGES][2])
+{
+    double low[LOWEST];
+    int vertex[LOWEST], count = 0, edges = 0;
+    for (int i = 0; i < p->vertices; i++) {
+        double reaches = dot3(p->vertex[i], down);
+        if (count == LOWEST && reaches <= low[LOWEST - 1]) {
+            continue;
+        }
+        int at = count < LOWEST ? count++ : LOWEST - 1;
+        for (; at > 0 && low[at - 1] < reaches; at--) {
+            low[at] = low[at - 1];
+            vertex[at] = vertex[at - 1];
+        }
+        low[at] = reaches;
+        vertex[at] = i;
+    }
+    for (int i = 0; i < count; i++) {
+        for (int j = 0; j < i; j++, edges++) {
+            edge[edges][0] = vertex[j];
+            edge[edges][1] = vertex[i];
+        }
+    }
+    return edges;
+}
+
+// Edges of the core that are farthest along the direction down (world).
 static int edges_near(const sprag_side *side, const double down[3], int edge[EDGES][2])
 {
     const sprag_shape *shape = side->shape;
-    double local[3], r[3];
+    double local[3];
     if (shape->kind == SPRAG_CYLINDER) {
         edge[0][0] = edge[0][1] = SPRAG_NO_VERTEX;
         return 1;
@@ -214,34 +301,39 @@ static int edges_near(const sprag_side *side, const double down[3], int edge[EDG
         return 0;
     }
     mul33_transposed(side->rotation, down, local);
-    int vertex = sprag_side_support(side, local, r);
     if (shape->kind == SPRAG_BOX) {
-        for (int k = 0; k < 3; k++) {
-            edge[k][0] = vertex;
-            edge[k][1] = vertex ^ 1 << k;
-        }
-        return 3;
+        return box_edges(shape, local, edge);
     }
-    const sprag_polytope *p = shape->polytope;
-    double lowest[EDGES];
-    int count = 0;
-    for (int i = 0; i < p->vertices; i++) {
-        double down_to = dot3(p->vertex[i], local);
-        if (i == vertex || (count == EDGES && down_to <= lowest[EDGES - 1])) {
-            continue;
-        }
-        int at = count < EDGES ? count++ : EDGES - 1;
-        for (; at > 0 && lowest[at - 1] < down_to; at--) {
-            lowest[at] = lowest[at - 1];
-            edge[at][1] = edge[at - 1][1];
-        }
-        lowest[at] = down_to;
-        edge[at][1] = i;
+    return polytope_edges(shape->polytope, local, edge);
+}
+
+typedef struct segment {
+    double r[3], e[3], length; // one end, r of the side; the direction; axes of the world
+    bool usable, endless;
+} segment;
+
+static segment segment_of(const sprag_side *side, const int end[2])
+{
+    segment s = {.endless = end[0] == SPRAG_NO_VERTEX};
+    s.usable = edge_of(side, end, s.r, s.e);
+    if (!s.endless) {
+        double from[3], to[3];
+        sprag_side_vertex(side, end[0], from);
+        sprag_side_vertex(side, end[1], to);
+        subtract3(to, from, to);
+        s.length = norm3(to);
     }
-    for (int i = 0; i < count; i++) {
-        edge[i][0] = vertex;
-    }
-    return count;
+    return s;
+}
+
+// Whether t is on both sides of s, or nearly so, as seen along n. between: from s to t.
+static bool reaches_across(const segment *s, const segment *t, const double between[3],
+                           const double n[3], double room)
+{
+    double across[3];
+    cross3(n, s->e, across);
+    double low = dot3(across, between), high = low + t->length * dot3(across, t->e);
+    return !(low > room && high > room) && !(low < -room && high < -room);
 }
 
 int sprag_crossings_find(const sprag_approach *a, const double normal[3],
@@ -250,26 +342,37 @@ int sprag_crossings_find(const sprag_approach *a, const double normal[3],
     const sprag_side *side = a->side;
     const double against[3] = {-normal[0], -normal[1], -normal[2]};
     int edge[2][EDGES][2], found = 0;
-    double width[SPRAG_CROSSINGS];
+    double width[SPRAG_CROSSINGS], drift = 0, radii = 0;
+    segment segments[2][EDGES];
     int count[2] = {edges_near(&side[0], against, edge[0]), edges_near(&side[1], normal, edge[1])};
-    bool radii = is_round(side[0].shape) || is_round(side[1].shape);
+    for (int b = 0; b < 2; b++) {
+        radii += radius_of(side[b].shape);
+        drift += norm3(side[b].velocity) + norm3(side[b].velocity + 3) * side[b].reach;
+        for (int i = 0; i < count[b]; i++) {
+            segments[b][i] = segment_of(&side[b], edge[b][i]);
+        }
+    }
+    drift = drift * a->length + 1e-9 * (side[0].reach + side[1].reach);
     for (int i = 0; i < count[0]; i++) {
         for (int j = 0; j < count[1]; j++) {
-            double rA[3], rB[3], eA[3], eB[3], n[3], across[3];
-            if (!edge_of(&side[0], edge[0][i], rA, eA) || !edge_of(&side[1], edge[1][j], rB, eB)) {
+            const segment *s = &segments[0][i], *t = &segments[1][j];
+            double n[3], between[3], back[3];
+            cross3(s->e, t->e, n);
+            double length = norm3(n), along = dot3(n, normal);
+            if (!s->usable || !t->usable || length < (radii > 0 ? 1e-2 : 1e-6) ||
+                fabs(along) < 0.1 * length) {
                 continue;
             }
-            cross3(eA, eB, across);
-            if (norm3(across) < (radii ? 1e-2 : 1e-6) || !sprag_across(eA, eB, n)) {
-                continue;
+            double sign = along > 0 ? 1 : -1;
+            for (int k = 0; k < 3; k++) {
+                n[k] *= sign / length;
+                between[k] = s->r[k] - t->r[k] + side[0].x[k] - side[1].x[k];
+                back[k] = -between[k];
             }
-            double along = dot3(n, normal), sign = along > 0 ? 1 : -1, between[3];
-            subtract3(rA, rB, between);
-            add_scaled(between, 1, side[0].x, 3);
-            add_scaled(between, -1, side[1].x, 3);
-            double apart =
-                sign * dot3(n, between) - radius_of(side[0].shape) - radius_of(side[1].shape);
-            if (fabs(along) < 0.1 || !(apart >= a->level)) {
+            double apart = dot3(n, between) - radii;
+            if (!(apart >= a->level) || (!s->endless && !t->endless &&
+                                         !(reaches_across(s, t, back, n, drift) &&
+                                           reaches_across(t, s, between, n, drift)))) {
                 continue;
             }
             int to = found < SPRAG_CROSSINGS ? found++ : SPRAG_CROSSINGS;
@@ -281,12 +384,11 @@ int sprag_crossings_find(const sprag_approach *a, const double normal[3],
             }
             if (to < SPRAG_CROSSINGS) {
                 width[to] = apart;
-                plane[to] = (sprag_plane){.crossing = true, .holder = -1, .sign = sign};
+                plane[to] =
+                    (sprag_plane){.crossing = true, .holder = -1, .sign = sign, .apart = apart};
                 memcpy(plane[to].end[0], edge[0][i], sizeof edge[0][i]);
                 memcpy(plane[to].end[1], edge[1][j], sizeof edge[1][j]);
-                for (int k = 0; k < 3; k++) {
-                    plane[to].normal[k] = sign * n[k];
-                }
+                memcpy(plane[to].normal, n, sizeof n);
             }
         }
     }

@@ -30,6 +30,7 @@ typedef struct sprag_plane {
     double support;   // m, of the holder: its farthest r along the plane, towards the other
     int end[2][2];    // crossing: vertices of the edges; SPRAG_NO_VERTEX: an axis
     double sign;      // crossing: of eA x eB, into shape 0
+    double apart;     // m, crossing: the edges at t = 0
     double time;      // s, certain
     int side;         // what blocks: a point of this side,
     double point[2][3]; // r, in the axes of the shapes: it, and one of the plane
@@ -58,8 +59,8 @@ int sprag_side_support(const sprag_side *side, const double direction[3], double
 double sprag_plane_follow(const sprag_approach *a, sprag_plane *plane);
 double sprag_crossing_follow(const sprag_approach *a, sprag_plane *plane);
 
-// Planes across edges near the normal, that separate at the start; the widest first.
-enum { SPRAG_CROSSINGS = 4 };
+// Planes across edges near the normal, that separate at the start; the nearest first.
+enum { SPRAG_CROSSINGS = 8 };
 int sprag_crossings_find(const sprag_approach *a, const double normal[3],
                          sprag_plane plane[SPRAG_CROSSINGS]);
 

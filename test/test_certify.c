@@ -13,6 +13,7 @@
 #define LEVEL 2e-8 // m
 #define TOUCH 5e-7 // m
 #define STEP 0.01  // s
+#define ENDS (LEVEL * 1.001)
 
 static chance dice;
 
@@ -358,16 +359,16 @@ START_TEST(what_falls_arrives_on_time)
     const double falls[6] = {1, 0, -5, 0, 0, 0}, spins[6] = {1, 0, -5, 3, 1, 7};
     body(&p, 1, ground, none, none, NULL);
     body(&p, 0, ball_of(0.5), (double[3]){0, 0, 1}, none, spins);
-    assert_ends_at(&p, 1, (0.5 - LEVEL) / 5);
+    assert_ends_at(&p, 1, (0.5 - ENDS) / 5);
     body(&p, 0, box_of(0.1, 0.2, 0.3), (double[3]){0, 0, 1}, none, falls);
-    assert_ends_at(&p, 1, (0.7 - LEVEL) / 5);
+    assert_ends_at(&p, 1, (0.7 - ENDS) / 5);
     body(&p, 0, long_of(SPRAG_CAPSULE, 0.1, 0.3), (double[3]){0, 0, 1}, none, falls);
-    assert_ends_at(&p, 1, (0.6 - LEVEL) / 5);
+    assert_ends_at(&p, 1, (0.6 - ENDS) / 5);
     body(&p, 0, long_of(SPRAG_CYLINDER, 0.1, 0.3), (double[3]){0, 0, 1}, none, falls);
-    assert_ends_at(&p, 1, (0.7 - LEVEL) / 5);
+    assert_ends_at(&p, 1, (0.7 - ENDS) / 5);
     body(&p, 1, ball_of(0.25), none, none, still);
     body(&p, 0, ball_of(0.5), (double[3]){0, 0, 1}, none, (double[6]){0, 0, -5, 2, 3, 4});
-    assert_ends_at(&p, 1, (0.25 - LEVEL) / 5);
+    assert_ends_at(&p, 1, (0.25 - ENDS) / 5);
 }
 END_TEST
 
@@ -376,7 +377,7 @@ START_TEST(what_swings_arrives_on_time)
 {
     pair p;
     double l = 0.6, H = 0.59, w = 3, first = 1;
-    double when = (first - acos((H - LEVEL) / l)) / w;
+    double when = (first - acos((H - ENDS) / l)) / w;
     body(&p, 1, ground, none, none, NULL);
     body(&p, 0, ball_of(0), (double[3]){0, 0, H}, (double[3]){0, -first, 0},
          (double[6]){0, 0, 0, 0, w, 0});
@@ -422,7 +423,7 @@ START_TEST(the_next_vertex_of_a_rolling_ball_is_awaited)
         sprag_certificate c = certify(&p, 0.2);
         double low = 0, high = 0.2;
         for (double t = 0; t < 0.2; t += 1e-4) { // by what is found from time to time
-            if (gap_at(&p, t, &gap) < LEVEL) {
+            if (gap_at(&p, t, &gap) < ENDS) {
                 high = t;
                 break;
             }
@@ -430,7 +431,7 @@ START_TEST(the_next_vertex_of_a_rolling_ball_is_awaited)
         }
         for (int i = 0; i < 45 && high < 0.2; i++) {
             double middle = (low + high) / 2;
-            *(gap_at(&p, middle, &gap) < LEVEL ? &high : &low) = middle;
+            *(gap_at(&p, middle, &gap) < ENDS ? &high : &low) = middle;
         }
         ended += high < 0.2;
         ck_assert_double_eq_tol(c.time, high, 1e-11);
@@ -570,7 +571,7 @@ START_TEST(crossed_edges_meet_on_time)
     pair p;
     cross_edges(&p, (double[6]){0.3, 0.2, -0.01, 0, 0, 0}, still);
     sprag_certificate c = certify(&p, STEP);
-    double expected = (TOUCH - LEVEL) / 0.01; // a gap of rounded poses
+    double expected = (TOUCH - ENDS) / 0.01; // a gap of rounded poses
     ck_assert_double_eq_tol(c.time, expected, 1e-9 * expected + 1e-13);
     ck_assert_double_eq_tol(c.height, TOUCH, 1e-14);
     ck_assert_double_eq_tol(c.lowest, TOUCH - 0.01 * STEP, 1e-12);
@@ -620,6 +621,43 @@ START_TEST(corners_pass_on_corners)
         }
     }
     ck_assert_int_eq(whole, 300);
+}
+END_TEST
+
+// Where time has ended, it can begin again: forward by ever less, back at once.
+START_TEST(what_has_met_can_part)
+{
+    int met = 0;
+    dice.state = 61;
+    for (int i = 0; i < 3000; i++) {
+        pair p;
+        sprag_gap gap;
+        random_pair(&p, 1e-5);
+        if (!p.carried[0].motion) {
+            continue;
+        }
+        for (int b = 0; b < 2; b++) {
+            memset(p.motion[b].velocity, 0, sizeof p.motion[b].velocity);
+        }
+        gap_at(&p, 0, &gap);
+        add_scaled(p.motion[0].velocity, -1, gap.normal, 3);
+        for (int again = 0; again < 4; again++) {
+            sprag_certificate c = certify(&p, STEP);
+            ck_assert(!c.whole && c.time > 0);
+            sprag_motion_at(&p.motion[0], c.time, &p.motion[0].pose);
+            if (p.carried[1].motion) {
+                sprag_motion_at(&p.motion[1], c.time, &p.motion[1].pose);
+            }
+            ck_assert_double_ge(gap_at(&p, 0, &gap), LEVEL);
+        }
+        ck_assert_double_lt(gap_at(&p, 0, &gap), 2 * LEVEL);
+        for (int k = 0; k < 3; k++) {
+            p.motion[0].velocity[k] = gap.normal[k];
+        }
+        assert_whole(&p, STEP);
+        met++;
+    }
+    ck_assert_int_gt(met, 1000);
 }
 END_TEST
 
@@ -831,6 +869,7 @@ int main(void)
     tcase_add_test(certificates, crossed_edges_keep_their_gap);
     tcase_add_test(certificates, crossed_edges_meet_on_time);
     tcase_add_test(certificates, corners_pass_on_corners);
+    tcase_add_test(certificates, what_has_met_can_part);
     tcase_add_test(certificates, what_blocks_can_be_corrected);
     tcase_add_test(certificates, nonsense_gets_no_time);
     suite_add_tcase(suite, certificates);
