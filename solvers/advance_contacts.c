@@ -133,7 +133,8 @@ static double bias_of(advance_run *run, const advance_point *point, const sprag_
                       double step)
 {
     const sprag_surface *surface = &run->frame->pair[point->pair].surface;
-    double bias = (run->target - point->gap + point->dip) / step;
+    double back = run->target - point->gap; // not in the instant that may be left of a frame
+    double bias = back / (back > 0 ? fmax(step, run->floor) : step) + point->dip / step;
     if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
         bias = 0; // what overlaps is pushed out without speed
     }
