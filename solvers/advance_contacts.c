@@ -128,9 +128,10 @@ static void recall(const advance_run *run, const advance_point *point, sprag_con
 
 // What the normal velocity is to be at least: the gap goes to the target within the sub-step, less
 // what the motion will curve; or the contact bounces, faster than what rests is pressed on by
-// forces within the shortest sub-steps.
+// forces within the shortest sub-steps. Forces act on while it leaves: without them every bounce
+// would gain what they take in a sub-step, and small ones never end.
 static double bias_of(advance_run *run, const advance_point *point, const sprag_contact *contact,
-                      double step)
+                      const sprag_body *body, double step)
 {
     const sprag_surface *surface = &run->frame->pair[point->pair].surface;
     double back = run->target - point->gap; // not in the instant that may be left of a frame
@@ -141,14 +142,20 @@ static double bias_of(advance_run *run, const advance_point *point, const sprag_
     double approach = -velocity_along(run, contact, 0, false);
     double least = fmax(surface->bounce_speed, 2 * run->acceleration * run->floor);
     if (surface->bounce > 0 && approach > least) {
-        bias = fmax(bias, surface->bounce * approach);
+        const double *v[2] = {NULL, NULL};
+        for (int side = 0; side < 2; side++) {
+            int b = contact->body[side];
+            v[side] = b == SPRAG_STATIC ? NULL : body[b].free_velocity;
+        }
+        double forced = speed_along(contact, contact->frame[0], v[0], v[1]) + approach;
+        bias = fmax(bias, surface->bounce * approach + fmin(forced, 0));
         run->bounces = true;
     }
     return surface->velocity_normal != 0 ? fmax(bias, surface->velocity_normal) : bias;
 }
 
-static void set_contact(advance_run *run, const advance_point *point, double step,
-                        sprag_contact *to)
+static void set_contact(advance_run *run, const advance_point *point, const sprag_body *body,
+                        double step, sprag_contact *to)
 {
     const sprag_surface *surface = &run->frame->pair[point->pair].surface;
     bool swapped = body_of(run, point->pair, 0) == SPRAG_STATIC;
@@ -173,7 +180,7 @@ static void set_contact(advance_run *run, const advance_point *point, double ste
     to->slide = surface->slide;
     to->roll = surface->roll;
     to->spin = surface->spin;
-    to->bias = bias_of(run, point, to, step);
+    to->bias = bias_of(run, point, to, body, step);
     recall(run, point, to);
 }
 
@@ -339,7 +346,7 @@ sprag_result advance_solve(advance_run *run, double step)
         memcpy(s.contact, run->frame->contact, (size_t)run->frame->contacts * sizeof *s.contact);
     }
     for (int i = 0; i < run->points; i++) {
-        set_contact(run, &run->point[i], step, &s.contact[run->frame->contacts + i]);
+        set_contact(run, &run->point[i], s.body, step, &s.contact[run->frame->contacts + i]);
     }
     sprag_result result = sprag_stribeck_solve(&s.problem, &run->options->solver, run->solving,
                                                &s.solution, &stats);
