@@ -277,6 +277,18 @@ static bool any_overlap(const advance_run *run)
     return false;
 }
 
+// Between bodies that do not give way there may be no way out but a long one: nothing goes much
+// faster than it is to be pushed.
+static double push_share(const advance_run *run, const solve *s, double fastest)
+{
+    const double most = 4 * fastest;
+    double speed = 0;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        speed = fmax(speed, norm3(s->solution.velocity[i]));
+    }
+    return speed > most ? most / speed : 1;
+}
+
 // A share of each overlap, as a displacement of its own: it does not become speed. What touches
 // besides is not pressed together.
 static sprag_result push_out(advance_run *run, solve *s, double step)
@@ -284,6 +296,7 @@ static sprag_result push_out(advance_run *run, solve *s, double step)
     sprag_frame *frame = run->frame;
     sprag_row *row = SPRAG_TAKE(run->solving, run->rows, sprag_row);
     sprag_stats stats = {.phase = '-'};
+    double fastest = 0;
     if (run->solving->failed) {
         return SPRAG_NO_MEMORY;
     }
@@ -304,6 +317,7 @@ static sprag_result push_out(advance_run *run, solve *s, double step)
         bool out = point && frame->pair[point->pair].overlapped && point->gap < run->target;
         double speed = out ? frame->recovery * (run->target - point->gap) / frame->step : 0;
         contact->bias = fmin(speed, frame->recovery_speed);
+        fastest = fmax(fastest, contact->bias);
         contact->compliance = 0;
         contact->guess[0] = -1;
         contact->stiffness = 0;
@@ -313,7 +327,12 @@ static sprag_result push_out(advance_run *run, solve *s, double step)
     sprag_result result = sprag_stribeck_solve(&s->problem, &run->options->solver, run->solving,
                                                &s->solution, &stats);
     if (result == SPRAG_OK) {
-        memcpy(run->pushed, s->solution.velocity, (size_t)frame->bodies * sizeof *run->pushed);
+        double share = push_share(run, s, fastest);
+        for (int i = 0; i < frame->bodies; i++) {
+            for (int k = 0; k < 6; k++) {
+                run->pushed[i][k] = share * s->solution.velocity[i][k];
+            }
+        }
         run->pushes = true;
     }
     return result == SPRAG_NO_MEMORY ? result : SPRAG_OK;
