@@ -428,7 +428,10 @@ static void set_surface(const step *s, sprag_advance_pair *pair, const ode_pair 
                         const ode_touch *touch)
 {
     if (touch->accepted && touch->joint) {
+        const int mode = sprag_ode_contact_of(touch->joint)->surface.mode;
         sprag_ode_surface_of(&pair->surface, touch->joint, s->a->world, of->side[0]->body);
+        pair->surface.compliance = 0; // what yields would interpenetrate
+        s->a->soft = mode & (dContactSoftCFM | dContactSoftERP) ? touch->joint : s->a->soft;
     }
 }
 

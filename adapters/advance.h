@@ -45,6 +45,7 @@ typedef struct ode_advance {
     double penetration;        // m, at the start
     int bad_forces, held_bodies;
     dBodyID bad_force, unusable;
+    dJointID soft; // a contact whose own ERP or CFM has no meaning here; NULL: there is none
     int failed; // groups that stock must step
     bool *stock; // of the islands: stock must step it
 } ode_advance;

@@ -156,6 +156,12 @@ static void warn(world_state *w, const ode_advance *step)
     if (step->bad_forces) {
         ignore_forces(w, step->bad_force, step->bad_forces);
     }
+    if (step->soft) {
+        report_once("sprag: world %d: contacts have a soft ERP or CFM of their own (first seen between "
+                    "bodies %p and %p); under method=advance all contacts are rigid.",
+                    w->number, (void *)dJointGetBody(step->soft, 0),
+                    (void *)dJointGetBody(step->soft, 1));
+    }
     if (step->stats.stalled > 0 && w->statistics.stalled == step->stats.stalled) {
         report_once("sprag: world %d, at %g s: no sub-step could be certified for %g s; the bodies "
                     "around stood still. Further times are only counted.",

@@ -97,16 +97,29 @@ static double velocity_along(const advance_run *run, const sprag_contact *contac
     return speed_along(contact, contact->frame[row], v[0], v[1]);
 }
 
-// Force that the last sub-step had nearest to there.
+// force: N, on shape 0.
+static void expect(sprag_contact *contact, const double force[3], bool swapped)
+{
+    for (int k = 0; k < 3; k++) {
+        contact->guess[k] = (swapped ? -1 : 1) * dot3(contact->frame[k], force);
+    }
+    contact->guess[0] = fmax(0, contact->guess[0]);
+}
+
+// Force that the last solve, or the last sub-step, had nearest to there.
 static void recall(const advance_run *run, const advance_point *point, sprag_contact *contact)
 {
     const sprag_pair_memory *memory = run->frame->pair[point->pair].memory;
+    int body = body_of(run, point->pair, 0), best = 0;
+    bool swapped = body == SPRAG_STATIC;
     contact->guess[0] = -1;
+    if (point->tried) {
+        expect(contact, point->force, swapped);
+        return;
+    }
     if (!memory || memory->count == 0) {
         return;
     }
-    int body = body_of(run, point->pair, 0), best = 0;
-    bool swapped = body == SPRAG_STATIC;
     double nearest = INFINITY, from[3];
     memcpy(from, point->at[0], sizeof from);
     if (!swapped) {
@@ -120,10 +133,7 @@ static void recall(const advance_run *run, const advance_point *point, sprag_con
             best = i;
         }
     }
-    for (int k = 0; k < 3; k++) {
-        contact->guess[k] = (swapped ? -1 : 1) * dot3(contact->frame[k], memory->force[best]);
-    }
-    contact->guess[0] = fmax(0, contact->guess[0]);
+    expect(contact, memory->force[best], swapped);
 }
 
 // What the normal velocity is to be at least: the gap goes to the target within the sub-step, less
@@ -257,6 +267,7 @@ static void keep(advance_run *run, const solve *s)
             add_scaled(point->force, sign * force[k], contact->frame[k], 3);
         }
         point->normal_force = force[0];
+        point->tried = !run->failed;
         point->approach = -velocity_along(run, contact, 0, false);
         for (int after = 0; after < 2; after++) {
             point->slip[after] = hypot(velocity_along(run, contact, 1, after),

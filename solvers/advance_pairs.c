@@ -110,11 +110,11 @@ static bool add_points(advance_run *run, int pair, const sprag_manifold *manifol
     return true;
 }
 
-// Half a level apart, and less: not to be had by rounding.
+// Far below the level: not to be had by rounding.
 static void judge_overlap(advance_run *run, int pair)
 {
     sprag_advance_pair *p = &run->frame->pair[pair];
-    bool overlaps = run->near[pair].gap.distance < 0.5 * run->level;
+    bool overlaps = run->near[pair].gap.distance < 0.1 * run->level;
     if (overlaps && !p->overlapped) {
         *(run->time > 0 ? &run->stats->squeezed : &run->stats->overlaps) += 1;
     }
@@ -199,7 +199,7 @@ sprag_result advance_scan(advance_run *run, double reach)
 // What the pair is certain not to fall below. It may start a little lower, by rounding.
 static double level_of(const advance_run *run, double gap)
 {
-    return gap < 1.1 * run->level ? fmax(0.5 * run->level, gap - 0.1 * run->level) : run->level;
+    return fmin(run->level, 0.9 * gap);
 }
 
 static double certify_pair(advance_run *run, int pair, double horizon)

@@ -7,9 +7,7 @@
 #include "solvers/linalg.h"
 
 enum {
-    CURVE_PASSES = 6,
     LENGTHS = 6,
-    CAPTURES = 12,
     BAND = 20, // epsilon; what blocks from so near is held off rather than waited for
 };
 
@@ -93,17 +91,20 @@ static double dip_of(const advance_run *run, const advance_near *near, const adv
     return fmax(0, fmax(end, 2 * (middle + run->level) - point->gap - run->target));
 }
 
+// The point that stands for what blocks a pair, if there is one: at the place, with the normal.
 static advance_point *blocking_point(advance_run *run, int pair)
 {
+    static const double aligned = 1 - 1e-4;
     const sprag_certificate *c = &run->near[pair].certificate;
-    double size = 1e-6 + 1e-3 * fmin(run->near[pair].radius[0], run->near[pair].radius[1]);
+    double size = 1e-6 + 1e-3 * fmax(run->near[pair].radius[0], run->near[pair].radius[1]);
     advance_point *best = NULL;
     double nearest = size * size;
     for (int i = 0; i < run->points; i++) {
         advance_point *point = &run->point[i];
         double d[3];
         subtract3(point->at[c->side], c->point, d);
-        if (point->pair == pair && dot3(d, d) < nearest) {
+        if (point->pair == pair && dot3(d, d) < nearest &&
+            dot3(point->normal, c->normal) > aligned) {
             nearest = dot3(d, d);
             best = point;
         }
@@ -178,19 +179,25 @@ static bool hold_off(advance_run *run, double height)
     return changed;
 }
 
-// Solves for a length, and tells for how long the velocities would do, `horizon` at most.
-static sprag_result attempt(advance_run *run, double length, double horizon)
+// Solves for a length, and tells for how long the velocities would do, `horizon` at most. What
+// blocks from no higher than this (m) is held off, in some passes, while that helps.
+static sprag_result attempt(advance_run *run, double length, double horizon, double height)
 {
-    sprag_result result = SPRAG_OK;
-    for (int pass = 0; pass < CURVE_PASSES; pass++) {
-        result = advance_solve(run, length);
+    enum { PASSES = 20, PATIENCE = 4 };
+    static const double progress = 1.1;
+    double before = 0;
+    for (int pass = 0, since = 0; pass < PASSES && since < PATIENCE; pass++, since++) {
+        sprag_result result = advance_solve(run, length);
         if (result != SPRAG_OK) {
             return result;
         }
         advance_certify(run, horizon);
-        bool blocked = run->safe < length && !run->failed;
-        if (!blocked || !hold_off(run, BAND * run->options->epsilon)) {
+        if (run->safe >= length || run->failed || !hold_off(run, height)) {
             break;
+        }
+        if (run->safe > progress * before) {
+            before = run->safe;
+            since = 0;
         }
     }
     run->at_limit = false;
@@ -202,7 +209,7 @@ static sprag_result attempt(advance_run *run, double length, double horizon)
             run->at_limit = true;
         }
     }
-    return result;
+    return SPRAG_OK;
 }
 
 // ---- a sub-step in which what comes is met beforehand
@@ -210,14 +217,11 @@ static sprag_result attempt(advance_run *run, double length, double horizon)
 // From where an attempt of that length has come.
 static sprag_result capture(advance_run *run)
 {
-    sprag_result result = SPRAG_OK;
-    for (int i = 0; i < CAPTURES && result == SPRAG_OK; i++) {
-        if (run->safe >= run->trial || run->failed || !hold_off(run, INFINITY)) {
-            break;
-        }
-        result = attempt(run, run->trial, run->trial);
+    if (run->safe >= run->trial || run->failed) {
+        return SPRAG_OK;
     }
-    return result;
+    hold_off(run, INFINITY);
+    return attempt(run, run->trial, run->trial, INFINITY);
 }
 
 // ---- a sub-step that an event ends
@@ -290,7 +294,7 @@ static sprag_result end_at_event(advance_run *run, double longest)
     double next = fmax(run->safe, run->floor);
     for (int i = 0; i < LENGTHS; i++) {
         begin(run, next);
-        sprag_result result = attempt(run, next, longest);
+        sprag_result result = attempt(run, next, longest, BAND * run->options->epsilon);
         if (result != SPRAG_OK || run->failed || arrives(run)) {
             return result;
         }
@@ -313,7 +317,7 @@ static sprag_result end_at_event(advance_run *run, double longest)
 sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
 {
     begin(run, longest);
-    sprag_result result = attempt(run, longest, longest);
+    sprag_result result = attempt(run, longest, longest, BAND * run->options->epsilon);
     if (result != SPRAG_OK || run->safe >= longest || run->failed) {
         return result;
     }

@@ -28,6 +28,7 @@ typedef struct advance_point {
     double gap;       // m
     double dip;       // m, by which its height is expected to fall short within the sub-step
     bool captured;    // not closed yet
+    bool tried;       // force is that of another attempt at this sub-step
     double force[3];  // N, on shape 0, world axes
     double normal_force; // N
     double approach;  // m/s, before
