@@ -244,7 +244,8 @@ END_TEST
 START_TEST(inner_spaces_count)
 {
     scene *s = open_scene("method=advance");
-    dSpaceID inner = dSimpleSpaceCreate(s->space), innermost = dHashSpaceCreate(inner);
+    dSpaceID inner = dSimpleSpaceCreate(s->space), other = dHashSpaceCreate(s->space),
+             innermost = dHashSpaceCreate(other);
     dCreatePlane(inner, 0, 0, 1, 0);
     dBodyID body = body_at(s, dCreateBox(innermost, 1, 1, 1), 0, 0, 0.8);
     dBodyID top = add_box(s, 0, 0, 2);
@@ -311,9 +312,9 @@ START_TEST(meshes_are_flat)
     dBodySetLinearVel(body, 2, 0.1, 0);
     for (int i = 0; i < 200; i++) {
         step(s);
-        ck_assert_double_eq_tol(dBodyGetLinearVel(body)[0], 2, 1e-6);
-        ck_assert_double_eq_tol(dBodyGetLinearVel(body)[1], 0.1, 1e-6);
-        ck_assert_double_eq_tol(height(body), 0.5 + REST, 2e-7);
+        ck_assert_double_eq_tol(dBodyGetLinearVel(body)[0], 2, 1e-4);
+        ck_assert_double_eq_tol(dBodyGetLinearVel(body)[1], 0.1, 1e-4);
+        ck_assert_double_eq_tol(height(body), 0.5 + REST, 1e-5);
     }
     ck_assert_double_eq_tol(dBodyGetPosition(body)[0], 1.8, 1e-3);
     ck_assert_int_le(stats_of(s).substeps - before, 210);
@@ -333,16 +334,16 @@ START_TEST(sleeps_and_is_woken)
 {
     scene *s = open_scene("method=advance");
     add_floor(s);
-    dBodyID box = add_box(s, 0, 0, 0.5 + REST);
-    dBodySetAutoDisableFlag(box, 1);
+    dBodyID box = add_box(s, 0, 0, 0.55);
     dBodySetAutoDisableTime(box, 0.2);
     dBodySetAutoDisableSteps(box, 0);
+    dBodySetAutoDisableFlag(box, 1);
     int awake = 0;
     for (; awake < 100 && dBodyIsEnabled(box); awake++) {
         step(s);
     }
-    ck_assert_int_ge(awake, 20);
-    ck_assert_int_le(awake, 23);
+    ck_assert_double_ge(awake * STEP, s->touched + 0.2);
+    ck_assert_double_le(awake * STEP, s->touched + 0.24);
     run(s, 5);
     ck_assert_int_eq(dBodyIsEnabled(box), 0);
     ck_assert_double_eq_tol(height(box), 0.5 + REST, 1e-7);
@@ -374,7 +375,7 @@ static dJointID hinge_at(scene *s, dBodyID body, double x, double y, double z)
 
 START_TEST(stop_is_met_in_time)
 {
-    static const double stops[] = {0.5, 0.512345, 1.2};
+    static const double stops[] = {0.507, 0.512345, 1.213};
     scene *s = open_scene("method=advance");
     dWorldSetGravity(s->world, 0, 0, 0);
     dBodyID wheel = add_box(s, 0, 0, 5);
@@ -629,6 +630,32 @@ START_TEST(events_tell_what_happened)
 }
 END_TEST
 
+// What is hit goes twice as fast as anybody thought: the step is made anew, and told once.
+START_TEST(events_are_told_once)
+{
+    scene *s = open_scene("method=advance");
+    dMass mass;
+    s->surface.mode |= dContactBounce;
+    s->surface.bounce = 1;
+    dWorldSetGravity(s->world, 0, 0, 0);
+    dBodyID heavy = add_ball(s, -0.501, 0, 0, 0.5), light = add_ball(s, 0.5, 0, 0, 0.5);
+    dMassSetSphereTotal(&mass, 200, 0.5);
+    dBodySetMass(heavy, &mass);
+    dBodySetLinearVel(heavy, 10, 0, 0);
+    step(s);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(light)[0], 20 * 200 / 202.0, 1e-3);
+    sprag_world_statistics stats = stats_of(s);
+    ck_assert_int_eq(stats.events[SPRAG_EVENT_CONTACT_MADE], 1);
+    int made = 0;
+    for (int i = 0; i < s->events; i++) {
+        made += s->event[i].kind == SPRAG_EVENT_CONTACT_MADE;
+    }
+    ck_assert_int_eq(made, 1);
+    ck_assert_int_eq(stats.asked, 1);
+    close_scene(s);
+}
+END_TEST
+
 START_TEST(statistics_add_up)
 {
     scene *s = open_scene("method=advance,advance.checks=1");
@@ -723,8 +750,8 @@ static void add_pile(scene *s, dBodyID body[PILE], double x)
     chance c = {11};
     for (int i = 0; i < PILE; i++) {
         dMatrix3 R;
-        body[i] = i % 3 == 2 ? add_ball(s, x + chance_between(&c, -0.3, 0.3), 0, 1 + 1.3 * i, 0.4)
-                             : add_box(s, x + chance_between(&c, -0.3, 0.3), 0, 1 + 1.3 * i);
+        body[i] = i % 3 == 2 ? add_ball(s, x + chance_between(&c, -0.3, 0.3), 0, 1.2 + 1.8 * i, 0.4)
+                             : add_box(s, x + chance_between(&c, -0.3, 0.3), 0, 1.2 + 1.8 * i);
         dRFromAxisAndAngle(R, 1, chance_between(&c, 0, 1), 0.3, chance_between(&c, 0, 3));
         dBodySetRotation(body[i], R);
     }
@@ -807,6 +834,7 @@ int main(void)
     tcase_add_test(steps, steps_do_what_stock_does);
     tcase_add_test(steps, forces_act_through_substeps);
     tcase_add_test(steps, events_tell_what_happened);
+    tcase_add_test(steps, events_are_told_once);
     tcase_add_test(steps, statistics_add_up);
     tcase_add_test(steps, no_geometry_is_said_once);
     tcase_add_test(steps, bodies_that_are_not_finite_stay);
