@@ -908,6 +908,9 @@ static bool run(step *s)
         return false;
     }
     for (int i = 0; i < ATTEMPTS && again; i++) {
+        if (i > 0) {
+            restore(s);
+        }
         again = false;
         s->a->stats = before;
         s->a->contacts = s->a->rows = s->a->given = s->a->failed = 0;

@@ -484,7 +484,7 @@ static void leave_by_front(const ode_pair *pair, int triangle, sprag_gap *gap,
     gap->error = 0;
     memcpy(gap->normal, normal, sizeof normal);
     // Where the body is deepest, and straight above it.
-    sprag_core core = {shape[!triangle], pose[!triangle]->rotation, {0, 0, 0}};
+    sprag_core core = {shape[!triangle], pose[!triangle]->rotation, {0, 0, 0}, NULL};
     memcpy(core.at, pose[!triangle]->position, sizeof core.at);
     const double back[3] = {-front[0], -front[1], -front[2]};
     sprag_core_support(&core, back, gap->point[!triangle]);

@@ -90,6 +90,7 @@ typedef struct hull {
     int faces; // room
     int *start;
     double (*normal)[3];
+    int *links;
     sprag_polytope polytope;
     UT_hash_handle hh;
 } hull;
@@ -136,6 +137,7 @@ static void free_hull(ode_geometry *g, hull *h)
     HASH_DEL(g->hulls, h);
     free(h->start);
     free(h->normal);
+    free(h->links);
     free(h);
 }
 
@@ -227,6 +229,11 @@ static const sprag_polytope *polytope_of(ode_geometry *g, dGeomID id)
     h->content = content;
     h->polytope =
         sprag_polytope_make(vertex, (int)c->point_count, c->polygons, faces, h->start, h->normal);
+    int *links = realloc(h->links, (size_t)sprag_polytope_links(&h->polytope) * sizeof *links);
+    h->links = links ? links : h->links;
+    if (links) {
+        sprag_polytope_link(&h->polytope, links);
+    }
     return &h->polytope;
 }
 

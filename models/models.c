@@ -38,6 +38,7 @@ const sprag_model sprag_models[] = {
     {"chain-hinge", "the same on hinges about y and z in turn", 0.01, 5, 0, 0, 0,
      &sprag_chain_hinge},
     {"car", "four sprung wheels, driven and steered", 0.01, 12, 1, 1, 0, &sprag_car},
+    {"legs", "quadruped that trots, feet of 1000 vertices", 0.01, 6, 2, 1, 0, &sprag_legs},
     {"pile", "spheres and boxes in a bin; pile:500 for another number", 0.01, 3, 2, 0, 100,
      &sprag_pile},
     {0},

@@ -24,10 +24,16 @@ struct sprag_script {
     int (*measure)(const sprag_scene *, sprag_measure *); // returns how many
 };
 
+// What ODE does not tell of a convex geom: the model keeps it as the data of the geom.
+typedef struct sprag_hull {
+    int points;
+    const dReal *point; // m, three each, in the axes of the geom
+} sprag_hull;
+
 extern const sprag_script sprag_slope, sprag_push, sprag_slide, sprag_gripper;
 extern const sprag_script sprag_stack, sprag_stack_geometric, sprag_stack_heavy_top, sprag_heavy;
 extern const sprag_script sprag_bounce, sprag_wall, sprag_rolling, sprag_rolling_xy;
-extern const sprag_script sprag_chain, sprag_chain_hinge, sprag_car, sprag_pile;
+extern const sprag_script sprag_chain, sprag_chain_hinge, sprag_car, sprag_legs, sprag_pile;
 
 // Bodies with one geom each, upright and at rest. On lack of memory the scene is marked as failed
 // and the body is as good as any.

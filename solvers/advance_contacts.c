@@ -349,7 +349,7 @@ static sprag_result push_out(advance_run *run, solve *s, double step)
     return result == SPRAG_NO_MEMORY ? result : SPRAG_OK;
 }
 
-static void set_motion(advance_run *run)
+void advance_set_motion(advance_run *run)
 {
     for (int i = 0; i < run->frame->bodies; i++) {
         run->motion[i].pose = run->frame->body[i].pose;
@@ -408,6 +408,6 @@ sprag_result advance_solve(advance_run *run, double step)
             return result;
         }
     }
-    set_motion(run);
+    advance_set_motion(run);
     return SPRAG_OK;
 }

@@ -114,7 +114,7 @@ static bool add_points(advance_run *run, int pair, const sprag_manifold *manifol
 static void judge_overlap(advance_run *run, int pair)
 {
     sprag_advance_pair *p = &run->frame->pair[pair];
-    bool overlaps = run->near[pair].gap.distance < 0.1 * run->level;
+    bool overlaps = run->near[pair].gap.distance < 0.25 * run->level;
     if (overlaps && !p->overlapped) {
         *(run->time > 0 ? &run->stats->squeezed : &run->stats->overlaps) += 1;
     }
@@ -199,7 +199,7 @@ sprag_result advance_scan(advance_run *run, double reach)
 // What the pair is certain not to fall below. It may start a little lower, by rounding.
 static double level_of(const advance_run *run, double gap)
 {
-    return fmin(run->level, 0.9 * gap);
+    return fmin(run->level, fmax(0.2 * run->level, gap - 0.001 * run->level));
 }
 
 static double certify_pair(advance_run *run, int pair, double horizon)

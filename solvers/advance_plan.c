@@ -253,17 +253,6 @@ static void go_between(advance_run *run, const trial *a, const trial *b, double 
     }
 }
 
-// The motion is again the one that was solved for and certified.
-static void go_as_solved(advance_run *run)
-{
-    for (int i = 0; i < run->frame->bodies; i++) {
-        for (int k = 0; k < 6; k++) {
-            run->motion[i].velocity[k] =
-                run->solved[i][k] + (run->pushes ? run->pushed[i][k] : 0);
-        }
-    }
-}
-
 // The longest length that is safe, of those between: low is, high is not.
 static double meet(advance_run *run, const trial *low, const trial *high, const int *pair,
                    int pairs)
@@ -322,7 +311,7 @@ static sprag_result end_at_event(advance_run *run, double longest)
             break;
         }
     }
-    go_as_solved(run);
+    advance_set_motion(run); // as certified
     return SPRAG_OK;
 }
 

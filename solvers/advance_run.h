@@ -98,6 +98,9 @@ bool advance_accepts(advance_run *run, int pair);
 // Velocities at the end of a sub-step of length t: solved, motion. NO_MEMORY, or OK, with failed.
 sprag_result advance_solve(advance_run *run, double t);
 
+// The motion that goes with the last solve.
+void advance_set_motion(advance_run *run);
+
 // ---- advance_plan.c
 
 // Chooses and solves the next sub-step, at most `longest`: trial, safe, motion. to_the_end: as

@@ -12,21 +12,6 @@ typedef struct frame {
     double at[3];            // centre of box 1 in box 0
 } frame;
 
-static void set_frame(const sprag_core core[2], frame *f)
-{
-    double d[3];
-    subtract3(core[1].at, core[0].at, d);
-    mul33_transposed(core[0].rotation, d, f->at);
-    const double *A = core[0].rotation, *B = core[1].rotation;
-    for (int i = 0; i < 3; i++) {
-        f->half[i > 0] = core[i > 0].shape->half;
-        for (int j = 0; j < 3; j++) {
-            f->C[i][j] = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
-            f->Q[i][j] = fabs(f->C[i][j]);
-        }
-    }
-}
-
 static void column(const double *rotation, int i, double sign, double v[3])
 {
     for (int k = 0; k < 3; k++) {
@@ -34,9 +19,14 @@ static void column(const double *rotation, int i, double sign, double v[3])
     }
 }
 
+static double clamp(double x, double most)
+{
+    return x < -most ? -most : x > most ? most : x;
+}
+
 // The nearest points of the two edges that face each other across a normal; false: they are not
 // where the edges are.
-static bool edge_points(const sprag_core core[2], int i, int j, sprag_boxes *found)
+static bool edge_points(const sprag_core core[2], int i, int j, double rounding, sprag_boxes *found)
 {
     const double *n = found->normal;
     double axis[2][3], middle[2][3], between[3];
@@ -49,18 +39,49 @@ static bool edge_points(const sprag_core core[2], int i, int j, sprag_boxes *fou
         bool at_top = vertex >> along[side] & 1;
         add_scaled(middle[side], at_top ? -half[along[side]] : half[along[side]], axis[side], 3);
     }
+    // Nearly parallel edges: where they cross is loose, but not that what is found on the one is
+    // across from the other.
     subtract3(middle[1], middle[0], between);
-    double b = dot3(axis[0], axis[1]), x = dot3(axis[0], between), y = dot3(axis[1], between);
-    double cross[3], t[2];
+    double cross[3], lever[3], t[2], off[3];
     cross3(axis[0], axis[1], cross);
-    double det = dot3(cross, cross);
-    t[0] = (x - b * y) / det;
-    t[1] = (b * x - y) / det;
+    cross3(between, axis[1], lever);
+    t[0] = clamp(dot3(lever, cross) / dot3(cross, cross), core[0].shape->half[i]);
+    add_scaled(between, -t[0], axis[0], 3);
+    t[1] = clamp(-dot3(axis[1], between), core[1].shape->half[j]);
     for (int side = 0; side < 2; side++) {
         memcpy(found->point[side], middle[side], sizeof middle[side]);
         add_scaled(found->point[side], t[side], axis[side], 3);
     }
-    return fabs(t[0]) <= core[0].shape->half[i] && fabs(t[1]) <= core[1].shape->half[j];
+    subtract3(found->point[0], found->point[1], off);
+    add_scaled(off, -found->bound, n, 3);
+    return norm3(off) <= 2 * rounding;
+}
+
+// Whether the face across an axis (3 to 5: of box 1) is parallel to one of the other box.
+static bool are_level(const frame *f, int best)
+{
+    double sum = 0, most = 0;
+    for (int k = 0; k < 3; k++) {
+        double q = best < 3 ? f->Q[best][k] : f->Q[k][best - 3];
+        sum += q;
+        most = q > most ? q : most;
+    }
+    return sum - most <= 8 * DBL_EPSILON;
+}
+
+// The foremost corner of the other box, if it is above the face of this side across axis i.
+static bool corner_points(const sprag_core core[2], int side, int i, sprag_boxes *found)
+{
+    const double *n = found->normal, *R = core[side].rotation, *half = core[side].shape->half;
+    const double back[3] = {-n[0], -n[1], -n[2]};
+    double *corner = found->point[!side], from[3], local[3];
+    sprag_core_support(&core[!side], side ? back : n, corner);
+    memcpy(found->point[side], corner, sizeof found->point[side]);
+    add_scaled(found->point[side], side ? -found->bound : found->bound, n, 3);
+    subtract3(corner, core[side].at, from);
+    mul33_transposed(R, from, local);
+    int j = i < 2 ? i + 1 : 0, k = j < 2 ? j + 1 : 0;
+    return fabs(local[j]) <= half[j] && fabs(local[k]) <= half[k];
 }
 
 // The separation along the crossing of edge i with edge j, evaluated by the corners, for which the
@@ -125,28 +146,86 @@ static int cross_edges(const sprag_core core[2], const frame *f, double rounding
     return best;
 }
 
+// By how far a point of a box is from the ends of its axes, but for one.
+static double inset(const sprag_core *core, const double point[3], int but)
+{
+    double from[3], local[3], least = INFINITY;
+    subtract3(point, core->at, from);
+    mul33_transposed(core->rotation, from, local);
+    for (int k = 0; k < 3; k++) {
+        double in = core->shape->half[k] - fabs(local[k]);
+        least = k != but && in < least ? in : least;
+    }
+    return least;
+}
+
+static int foremost_axis(const sprag_core *core, const double n[3])
+{
+    double local[3];
+    mul33_transposed(core->rotation, n, local);
+    double x = fabs(local[0]), y = fabs(local[1]), z = fabs(local[2]);
+    return x >= y && x >= z ? 0 : y >= z ? 1 : 2;
+}
+
+// Whether nothing but the nearest points comes within `rise` (m) more than they: away from them, as
+// far as faces and edges go, the boxes part faster than that.
+static bool is_alone(const sprag_core core[2], const frame *f, int best, double rise,
+                     const sprag_boxes *found)
+{
+    if (best < 6) { // along the edges that leave the corner
+        int side = best < 3 ? 0 : 1, axis = best % 3;
+        double far = inset(&core[side], found->point[side], axis), slope = INFINITY;
+        for (int k = 0; k < 3; k++) {
+            double q = side ? f->Q[k][axis] : f->Q[axis][k], length = 2 * f->half[!side][k];
+            slope = q < slope ? q : slope;
+            far = length < far ? length : far;
+        }
+        return slope * far > rise;
+    }
+    int i = (best - 6) / 3,
+        j = (best - 6) % 3; // along the edges that cross, above the other's face
+    int top[2] = {foremost_axis(&core[0], found->normal), foremost_axis(&core[1], found->normal)};
+    double rate[2] = {f->Q[i][top[1]], f->Q[top[0]][j]}, far = INFINITY;
+    for (int side = 0; side < 2; side++) {
+        double from[3], axis[3], on = f->half[side][side ? j : i];
+        subtract3(found->point[side], core[side].at, from);
+        column(core[side].rotation, side ? j : i, 1, axis);
+        on -= fabs(dot3(axis, from));
+        far = on < far ? on : far;
+        for (int k = 0; k < 3; k++) {
+            far = 2 * f->half[side][k] < far ? 2 * f->half[side][k] : far;
+        }
+    }
+    return fmin(rate[0], rate[1]) * far > rise;
+}
+
 void sprag_boxes_separate(const sprag_core core[2], double reach, double most, sprag_boxes *found,
                           sprag_manifold *manifold)
 {
     frame f;
-    set_frame(core, &f);
+    f.half[0] = core[0].shape->half;
+    f.half[1] = core[1].shape->half;
     const double *a = f.half[0], *b = f.half[1], *p = f.at;
-    double size = 0;
-    for (int k = 0; k < 3; k++) {
-        size += a[k] + b[k] + fabs(p[k]);
-    }
-    double rounding = 4 * DBL_EPSILON * size;
+    const double *A = core[0].rotation, *B = core[1].rotation;
+    double d[3], size = 0;
     int best = 0;
     found->bound = -INFINITY;
-    found->beyond = false;
-    for (int i = 0; i < 3; i++) {
+    subtract3(core[1].at, core[0].at, d);
+    mul33_transposed(A, d, f.at);
+    for (int i = 0; i < 3 && found->bound <= reach; i++) {
+        for (int j = 0; j < 3; j++) {
+            f.C[i][j] = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
+            f.Q[i][j] = fabs(f.C[i][j]);
+        }
         double s = fabs(p[i]) - a[i] - (b[0] * f.Q[i][0] + b[1] * f.Q[i][1] + b[2] * f.Q[i][2]);
         if (s > found->bound) {
             found->bound = s;
             best = i;
         }
+        size += a[i] + b[i] + fabs(p[i]);
     }
-    for (int j = 0; j < 3; j++) {
+    double rounding = 4 * DBL_EPSILON * size;
+    for (int j = 0; j < 3 && found->bound <= reach; j++) {
         double along = p[0] * f.C[0][j] + p[1] * f.C[1][j] + p[2] * f.C[2][j];
         double s = fabs(along) - b[j] - (a[0] * f.Q[0][j] + a[1] * f.Q[1][j] + a[2] * f.Q[2][j]);
         if (s > found->bound + rounding) {
@@ -168,20 +247,33 @@ void sprag_boxes_separate(const sprag_core core[2], double reach, double most, s
         memcpy(found->normal, normal, sizeof normal);
     }
     found->beyond = found->bound > reach;
-    manifold->count = 0;
     found->met = false;
     if (found->beyond) {
         return;
     }
-    double enough = found->bound + (found->bound > 0 ? rounding : 64 * rounding);
     if (best >= 6) {
-        found->met = edge_points(core, (best - 6) / 3, (best - 6) % 3, found);
+        found->met = edge_points(core, (best - 6) / 3, (best - 6) % 3, rounding, found);
+    } else {
+        found->met = corner_points(core, best < 3 ? 0 : 1, best % 3, found);
     }
-    sprag_manifold_clip(core, found->normal, fmax(most, enough), manifold);
-    for (int i = 0; i < manifold->count && !found->met; i++) {
-        if (manifold->gap[i] <= enough) {
-            found->met = true;
-            memcpy(found->point, manifold->point[i], sizeof found->point);
+    if (found->met && manifold && is_alone(core, &f, best, most - found->bound, found)) {
+        manifold->count = found->bound <= most;
+        memcpy(manifold->point[0], found->point, sizeof found->point);
+        manifold->gap[0] = found->bound;
+        return;
+    }
+    bool level = best < 6 && are_level(&f, best);
+    if (!manifold && (found->met || (found->bound > 0 && !level))) {
+        return;
+    }
+    // Edges in line with each other, or a face that is deep: where the faces are nearest.
+    sprag_manifold unwanted, *m = manifold ? manifold : &unwanted;
+    double enough = found->bound + (found->bound > 0 ? rounding : 64 * rounding);
+    sprag_manifold_clip(core, found->normal, fmax(most, enough), m);
+    for (int i = 0; i < m->count && !found->met; i++) {
+        if (m->gap[i] <= enough) {
+            found->met = found->bound <= 0 || level || m->count > 2;
+            memcpy(found->point, m->point[i], sizeof found->point);
         }
     }
 }

@@ -15,7 +15,7 @@ typedef struct sprag_boxes {
     double point[2][3];
 } sprag_boxes;
 
-// cores: boxes, about their own centres. manifold: all up to `most` (m) apart.
+// cores: boxes, about their own centres. manifold: all up to `most` (m) apart; NULL: not wanted.
 void sprag_boxes_separate(const sprag_core core[2], double reach, double most, sprag_boxes *found,
                           sprag_manifold *manifold);
 

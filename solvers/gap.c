@@ -151,6 +151,79 @@ static void from_sphere(const sprag_core core[2], int sphere, answer *a)
     }
 }
 
+// ---- cylinders, or one and a segment, with one direction
+
+static bool are_parallel(const sprag_core core[2])
+{
+    double axis[2][3], across[3];
+    for (int side = 0; side < 2; side++) {
+        sprag_shape_kind kind = core[side].shape->kind;
+        if (kind != SPRAG_CYLINDER && (kind != SPRAG_CAPSULE || !is_curved(core))) {
+            return false;
+        }
+        sprag_core_axis(&core[side], axis[side]);
+    }
+    cross3(axis[0], axis[1], across);
+    return norm3(across) <= 4 * DBL_EPSILON;
+}
+
+// The middle of what two intervals have in common, or of the hole between them: about 0 and about
+// `at`. Returns the hole's width, negative if they overlap.
+static double between_intervals(double half0, double half1, double at, double end[2])
+{
+    double far = fabs(at), lo = fmax(-half0, far - half1), hi = fmin(half0, far + half1);
+    end[0] = end[1] = copysign((lo + hi) / 2, at);
+    if (lo > hi) {
+        end[0] = copysign(hi, at);
+        end[1] = copysign(lo, at);
+    }
+    return far - half0 - half1;
+}
+
+// What is apart, along and across the axis, is exact by itself; what overlaps both ways goes the
+// shorter.
+static void from_parallel(const sprag_core core[2], answer *a)
+{
+    double axis[3], out[3], between[3], half[2], radius[2], end[2][2];
+    sprag_core_axis(&core[0], axis);
+    for (int side = 0; side < 2; side++) {
+        half[side] = core[side].shape->half[2];
+        radius[side] = core[side].shape->kind == SPRAG_CYLINDER ? core[side].shape->radius : 0;
+    }
+    subtract3(core[1].at, core[0].at, between);
+    double up = dot3(axis, between);
+    memcpy(out, between, sizeof out);
+    for (int i = 0; i < 2; i++) {
+        add_scaled(out, -dot3(axis, out), axis, 3);
+    }
+    double across = norm3(out);
+    if (!normalise3(out)) {
+        for (int k = 0; k < 3; k++) {
+            out[k] = core[0].rotation[3 * k];
+        }
+    }
+    double along_gap = between_intervals(half[0], half[1], up, end[0]);
+    double across_gap = between_intervals(radius[0], radius[1], across, end[1]);
+    bool along = along_gap > 0 || along_gap >= across_gap;
+    bool aside = across_gap > 0 || !along;
+    if (along && along_gap <= 0) { // through the caps, from one to the other
+        end[0][0] = copysign(half[0], up);
+        end[0][1] = up - copysign(half[1], up);
+    } else if (aside && across_gap <= 0) {
+        end[1][0] = radius[0];
+        end[1][1] = across - radius[1];
+    }
+    double z = along ? along_gap : 0, r = aside ? across_gap : 0, far = hypot(z, r);
+    a->distance = along && aside ? far : z + r;
+    for (int k = 0; k < 3; k++) {
+        double n = copysign(along ? fabs(z) : 0, -up) * axis[k] - (aside ? fabs(r) : 0) * out[k];
+        a->normal[k] = far > 0 ? n / far : along ? copysign(1, -up) * axis[k] : -out[k];
+        for (int side = 0; side < 2; side++) {
+            a->point[side][k] = core[0].at[k] + end[0][side] * axis[k] + end[1][side] * out[k];
+        }
+    }
+}
+
 // ---- any two
 
 // By how far the points are not `distance` apart along the normal.
@@ -162,15 +235,62 @@ static double missed(const answer *a)
     return norm3(off);
 }
 
+// What the points leave open: the shapes are not farther apart than those.
+static double beyond_bound(const answer *a)
+{
+    double between[3];
+    subtract3(a->point[0], a->point[1], between);
+    double off = norm3(between) - fabs(a->distance);
+    return off > 0 ? off : 0;
+}
+
+// So near that points which have nothing to do with it do not miss either.
+static bool is_touching(const sprag_core core[2], const answer *a)
+{
+    return sprag_core_margin(&core[0]) + sprag_core_margin(&core[1]) == 0 &&
+           fabs(a->distance) < 10 * tolerable * a->size;
+}
+
+// Caps that touch: the middle of what they have in common, seen along the normal.
+static void meet_by_caps(const sprag_core core[2], answer *a)
+{
+    double cap[2][3], axis[3], out[3], end[2];
+    for (int side = 0; side < 2; side++) {
+        sprag_core_axis(&core[side], axis);
+        double towards = side ? dot3(axis, a->normal) : -dot3(axis, a->normal);
+        if (core[side].shape->kind != SPRAG_CYLINDER || fabs(towards) < 0.9) {
+            return;
+        }
+        memcpy(cap[side], core[side].at, sizeof cap[side]);
+        add_scaled(cap[side], copysign(core[side].shape->half[2], towards), axis, 3);
+    }
+    subtract3(cap[1], cap[0], out);
+    add_scaled(out, -dot3(out, a->normal), a->normal, 3);
+    double far = norm3(out);
+    if (!normalise3(out)) {
+        return;
+    }
+    between_intervals(core[0].shape->radius, core[1].shape->radius, far, end);
+    memcpy(a->point[0], cap[0], sizeof cap[0]);
+    add_scaled(a->point[0], end[0], out, 3);
+    memcpy(a->point[1], a->point[0], sizeof cap[0]);
+    add_scaled(a->point[1], -a->distance, a->normal, 3);
+}
+
 // Points that are, from where the faces across the normal overlap, or where a corner is above a
 // cap.
 static void meet_by_faces(const sprag_core core[2], answer *a)
 {
     sprag_manifold m;
     answer best = *a;
-    double least = missed(a);
+    bool touching = is_touching(core, a);
+    double least = touching ? INFINITY : missed(a);
     sprag_manifold_clip(core, a->normal, a->distance + 1e-6 * a->size, &m);
-    for (int i = 0; i < m.count + 2; i++) {
+    if (touching && m.count == 0) {
+        meet_by_caps(core, a);
+        return;
+    }
+    for (int i = 0; i < m.count + (touching ? 0 : 2); i++) {
         if (i < m.count) {
             memcpy(best.point, m.point[i], sizeof best.point);
         } else {
@@ -211,25 +331,112 @@ static bool by_rims(const sprag_core core[2], const sprag_gjk *gjk, answer *a)
     memcpy(a->point, rims.point, sizeof a->point);
     if (a->error > exact * (a->size + a->distance)) {
         meet_by_faces(core, a);
-        a->error = missed(a);
+        a->error = beyond_bound(a);
+        double off = gjk->distance - a->distance;
+        if (a->error > exact * (a->size + a->distance) && off < a->error) {
+            a->error = off > 0 ? off : 0;
+            sprag_simplex_points(&gjk->simplex, a->point);
+        }
     }
     return true;
+}
+
+static void try_way(const sprag_core core[2], const double direction[3], sprag_epa *epa)
+{
+    for (int sign = -1; sign <= 1; sign += 2) {
+        double n[3] = {sign * direction[0], sign * direction[1], sign * direction[2]};
+        sprag_pair_vertex v;
+        double bound = normalise3(n) ? sprag_pair_support(core, n, &v) : -INFINITY;
+        if (bound > epa->bound) {
+            epa->error = fmax(0, epa->error - (bound - epa->bound));
+            epa->bound = bound;
+            memcpy(epa->normal, n, sizeof n);
+            memcpy(epa->point, v.point, sizeof v.point);
+        }
+    }
+}
+
+// By how much (rad) a cylinder is out of line with an axis of the other body; 1: it has none, or
+// the cylinder is not above its middle.
+static double out_of_line(const sprag_core *cylinder, const sprag_core *other)
+{
+    double axis[3], between[3], local[3], x[3], least = 1;
+    sprag_core_axis(cylinder, axis);
+    subtract3(cylinder->at, other->at, between);
+    mul33_transposed(other->rotation, between, local);
+    bool box = other->shape->kind == SPRAG_BOX;
+    for (int i = box ? 0 : 2; i < 3 && other->shape->kind != SPRAG_POLYTOPE; i++) {
+        double across[3];
+        for (int k = 0; k < 3; k++) {
+            x[k] = other->rotation[3 * k + i];
+        }
+        cross3(axis, x, across);
+        bool above = true;
+        for (int k = 0; k < 3 && box; k++) {
+            above &= k == i || fabs(local[k]) <= other->shape->half[k];
+        }
+        double sine = norm3(across);
+        least = above && sine < least ? sine : least;
+    }
+    return least;
+}
+
+// Ways out that a cylinder has when it is in line with what it is in: by caps, by the other's
+// faces, apart across the axes, of which coaxial ones have a whole circle. Out of line by an angle,
+// depths are by no more than that of the size.
+static void try_axes(const sprag_core core[2], double size, sprag_epa *epa)
+{
+    for (int side = 0; side < 2; side++) {
+        const sprag_core *c = &core[side], *other = &core[!side];
+        if (c->shape->kind != SPRAG_CYLINDER) {
+            continue;
+        }
+        double axis[3], out[3];
+        sprag_core_axis(c, axis);
+        try_way(core, axis, epa);
+        subtract3(other->at, c->at, out);
+        add_scaled(out, -dot3(axis, out), axis, 3);
+        if (norm3(out) > DBL_EPSILON * size) {
+            try_way(core, out, epa);
+        }
+        for (int i = 0; i < 3; i++) {
+            for (int k = 0; k < 3; k++) {
+                axis[k] = other->rotation[3 * k + i];
+            }
+            try_way(core, axis, epa);
+        }
+        epa->error = fmin(epa->error, 4 * out_of_line(c, other) * size);
+    }
 }
 
 static void by_epa(const sprag_core core[2], const sprag_gjk *gjk, answer *a)
 {
     sprag_epa epa;
     sprag_epa_find(core, &gjk->simplex, gjk->size, &epa);
+    if (epa.error > tolerable * a->size && is_curved(core)) {
+        try_axes(core, gjk->size, &epa);
+    }
     a->distance = epa.bound;
     a->error = epa.error;
     memcpy(a->normal, epa.normal, sizeof a->normal);
     memcpy(a->point, epa.point, sizeof a->point);
-    if (missed(a) > exact * a->size) { // facets cover but a part of a cap
+    if (missed(a) > exact * a->size || is_touching(core, a)) { // facets cover but a part of a cap
         meet_by_faces(core, a);
     }
     if (missed(a) > tolerable * a->size) { // the deepest point, and straight up from there
         const double against[3] = {-a->normal[0], -a->normal[1], -a->normal[2]};
-        sprag_core_support(&core[0], against, a->point[0]);
+        sprag_manifold m;
+        int deepest = 0;
+        sprag_manifold_clip(core, a->normal, INFINITY, &m);
+        for (int i = 1; i < m.count; i++) {
+            deepest = m.gap[i] < m.gap[deepest] ? i : deepest;
+        }
+        if (m.count) {
+            memcpy(a->point[0], m.point[deepest][0], sizeof a->point[0]);
+            add_scaled(a->point[0], sprag_core_margin(&core[0]), a->normal, 3);
+        } else {
+            sprag_core_support(&core[0], against, a->point[0]);
+        }
         memcpy(a->point[1], a->point[0], sizeof a->point[0]);
         add_scaled(a->point[1], -a->distance, a->normal, 3);
     }
@@ -250,6 +457,9 @@ static void by_search(const sprag_core core[2], double reach, sprag_gjk *gjk, an
     }
     double off = gjk->distance - gjk->bound;
     bool unsure = end == SPRAG_GJK_NEAR && off > exact * (gjk->size + gjk->distance);
+    if (unsure && !is_curved(core) && by_rims(core, gjk, a)) { // nearly parallel edges
+        return;
+    }
     if (end == SPRAG_GJK_INSIDE || (unsure && gjk->bound < 1e-6 * gjk->size)) {
         by_epa(core, gjk, a);
         return;
@@ -308,7 +518,7 @@ static void two_boxes(const sprag_core core[2], double reach, double margin, ans
     memcpy(a->point, boxes.point, sizeof a->point);
     a->distance = boxes.bound;
     a->beyond = boxes.beyond;
-    a->whole = boxes.met;
+    a->whole = boxes.met && manifold;
     if (!boxes.beyond && !boxes.met) {
         sprag_gjk gjk = {.simplex.count = 0};
         memcpy(gjk.normal, boxes.normal, sizeof gjk.normal);
@@ -326,8 +536,11 @@ static void complete(const answer *a, double radii, double margin, sprag_manifol
     for (int i = 0; i < m->count; i++) {
         if (m->gap[i] <= margin) {
             nearest = m->gap[i] < nearest ? m->gap[i] : nearest;
-            m->gap[left] = m->gap[i];
-            memmove(m->point[left++], m->point[i], sizeof m->point[0]);
+            if (left < i) {
+                m->gap[left] = m->gap[i];
+                memcpy(m->point[left], m->point[i], sizeof m->point[0]);
+            }
+            left++;
         }
     }
     m->count = left;
@@ -354,10 +567,22 @@ static bool cores_of(const sprag_shape *const shape[2], const sprag_pose *const 
         const double *R = pose[side]->rotation;
         core[side].shape = shape[side];
         core[side].rotation = R;
+        core[side].last = NULL;
         subtract3(pose[side]->position, pose[0]->position, core[side].at);
         sum[side] = (sum3(R) + sum3(R + 3)) + (sum3(R + 6) + sum3(core[side].at));
     }
     return isfinite(sum[0] + sum[1]);
+}
+
+// Where a search among the vertices may start; negative: anywhere.
+static int foremost_known(const sprag_core core[2], int side, const sprag_gap_memory *memory)
+{
+    bool known = memory && memory->count && core[side].shape->kind == SPRAG_POLYTOPE;
+    int vertex = known ? memory->vertex[0][side] : -1;
+    if (vertex < 0) {
+        return -1;
+    }
+    return vertex < sprag_core_vertices(&core[side]) ? vertex : -1;
 }
 
 sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
@@ -365,6 +590,7 @@ sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose 
                             sprag_manifold *manifold)
 {
     sprag_core core[2];
+    int last[2];
     sprag_manifold unwanted, *m = manifold ? manifold : &unwanted;
     answer a;
     a.distance = NAN;
@@ -375,17 +601,27 @@ sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose 
     if (!cores_of(shape, pose, core) || (plane[0] && plane[1])) {
         return SPRAG_BAD_PROBLEM;
     }
+    for (int side = 0; side < 2; side++) {
+        last[side] = foremost_known(core, side, memory);
+        core[side].last = &last[side];
+    }
     double margins[2] = {sprag_core_margin(&core[0]), sprag_core_margin(&core[1])};
     double radii = margins[0] + margins[1], reach = query->reach + radii;
     a.size = norm3(core[1].at) + radii;
     bool ball[2] = {shape[0]->kind == SPRAG_SPHERE, shape[1]->kind == SPRAG_SPHERE};
     if (plane[0] || plane[1]) {
         from_plane(core, plane[1], &a);
+        if (memory) {
+            memory->count = 1;
+            memcpy(memory->vertex[0], last, sizeof last);
+        }
     } else if ((ball[0] && shape[1]->kind != SPRAG_POLYTOPE) ||
                (ball[1] && shape[0]->kind != SPRAG_POLYTOPE)) {
         from_sphere(core, !ball[0], &a);
     } else if (shape[0]->kind == SPRAG_BOX && shape[1]->kind == SPRAG_BOX) {
-        two_boxes(core, reach, query->margin, &a, m);
+        two_boxes(core, reach, query->margin, &a, manifold);
+    } else if (are_parallel(core)) {
+        from_parallel(core, &a);
     } else {
         any_two(core, reach, memory, &a);
     }

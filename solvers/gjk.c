@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stddef.h>
 
 #include "solvers/linalg.h"
 
@@ -141,12 +142,20 @@ bool sprag_simplex_nearest(sprag_simplex *s, double at[3])
             return false;
         }
     }
-    sprag_simplex needed = {.count = best.count};
+    int left = 0;
+    bool needed[4] = {false, false, false, false};
     for (int i = 0; i < best.count; i++) {
-        needed.vertex[i] = s->vertex[best.pick[i]];
-        needed.weight[i] = best.weight[i];
+        needed[best.pick[i]] = true;
+        s->weight[best.pick[i]] = best.weight[i];
     }
-    *s = needed;
+    for (int i = 0; i < s->count; i++) {
+        if (needed[i] && left < i) {
+            s->vertex[left] = s->vertex[i];
+            s->weight[left] = s->weight[i];
+        }
+        left += needed[i];
+    }
+    s->count = left;
     memcpy(at, best.at, sizeof best.at);
     return true;
 }
@@ -166,7 +175,7 @@ void sprag_simplex_normal(const sprag_core core[2], const sprag_simplex *s, doub
     for (int i = 1; i < s->count && i < 3; i++) {
         memset(e[i - 1], 0, sizeof e[0]);
         for (int side = 0; side < 2; side++) {
-            const sprag_core centred = {core[side].shape, core[side].rotation, {0, 0, 0}};
+            const sprag_core centred = {core[side].shape, core[side].rotation, {0, 0, 0}, NULL};
             for (int end = 0; end < 2; end++) {
                 double point[3];
                 int id = s->vertex[end ? i : 0].id[side];
@@ -200,9 +209,12 @@ void sprag_simplex_normal(const sprag_core core[2], const sprag_simplex *s, doub
 
 static void meet(sprag_gjk *gjk, const sprag_pair_vertex *v)
 {
-    for (int k = 0; k < 3; k++) {
-        gjk->size = fmax(gjk->size, fmax(fabs(v->point[0][k]), fabs(v->point[1][k])));
+    double size = gjk->size;
+    for (int i = 0; i < 6; i++) {
+        double x = fabs(v->point[i / 3][i % 3]);
+        size = x > size ? x : size;
     }
+    gjk->size = size;
 }
 
 static void start(const sprag_core core[2], sprag_gjk *gjk)
@@ -256,11 +268,16 @@ sprag_gjk_end sprag_gjk_find(const sprag_core core[2], double reach, sprag_gjk *
     bool curved = core[0].shape->kind == SPRAG_CYLINDER || core[1].shape->kind == SPRAG_CYLINDER;
     int most = curved ? ITERATIONS_CURVED : ITERATIONS_MAX;
     int turns = 0;
+    sprag_simplex best = {.count = 0}; // of the normal, once lengths agree
     start(core, gjk);
     for (int i = 0; i < most; i++) {
         double at[3];
         sprag_pair_vertex v;
         if (!sprag_simplex_nearest(&gjk->simplex, at)) {
+            if (gjk->bound > 0) { // they are apart: four vertices that are flat to rounding
+                gjk->simplex.count--;
+                break;
+            }
             return SPRAG_GJK_INSIDE;
         }
         double distance = norm3(at);
@@ -274,8 +291,11 @@ sprag_gjk_end sprag_gjk_find(const sprag_core core[2], double reach, sprag_gjk *
         meet(gjk, &v);
         double rounding = 16 * DBL_EPSILON * gjk->size;
         if (bound > gjk->bound - rounding) { // of equal ones the last is the best direction
-            gjk->bound = fmax(gjk->bound, bound);
+            gjk->bound = bound > gjk->bound ? bound : gjk->bound;
             memcpy(gjk->normal, at, sizeof at);
+            if (distance - bound <= rounding) {
+                best = gjk->simplex;
+            }
         }
         if (gjk->bound > reach) {
             return SPRAG_GJK_BEYOND;
@@ -292,7 +312,11 @@ sprag_gjk_end sprag_gjk_find(const sprag_core core[2], double reach, sprag_gjk *
         if ((!closer && !turning) || has(&gjk->simplex, &v)) {
             break;
         }
+        gjk->simplex.weight[gjk->simplex.count] = 0;
         gjk->simplex.vertex[gjk->simplex.count++] = v;
+    }
+    if (best.count) { // rounding may have led on, to what is as near and not as good
+        gjk->simplex = best;
     }
     return SPRAG_GJK_NEAR;
 }

@@ -9,104 +9,138 @@ enum { CORNERS_MAX = 32, CLIPPED_MAX = 2 * CORNERS_MAX, RIM_POINTS = 8 };
 
 // What a body turns towards the other: a face, or where count < 3 an edge, a point.
 typedef struct face {
-    int count;
-    double point[CORNERS_MAX][3]; // in order round the face
-    double normal[3];             // unit; not set if count < 3
+    const sprag_core *core;
+    int count;                    // corners
+    double normal[3];             // unit; neither this nor what follows is set if count < 3
+    double origin[3], x[3], y[3]; // of coordinates in its plane; the axes unit, across
+    const int *outline;           // of a polytope: vertices, every so many
+    int every, axis;              // of a box: which the normal is
+    double half[2];               // m, of a box, along x and y
+    double point[2][3];           // if count < 3
 } face;
 
-typedef struct corner { // in the plane across the normal
+typedef struct corner { // in the plane of the face that clips
     double x, y;
-    double gap; // above the face that clips
+    double gap; // above it, along the normal
 } corner;
 
 // ---- faces
 
-static void box_face(const sprag_core *core, const double towards[3], face *f)
+static void box_face(const double towards[3], face *f)
 {
-    const double *half = core->shape->half, *R = core->rotation;
+    const double *half = f->core->shape->half, *R = f->core->rotation;
     double local[3];
     mul33_transposed(R, towards, local);
     double x = fabs(local[0]), y = fabs(local[1]), z = fabs(local[2]);
-    int i = x >= y && x >= z ? 0 : y >= z ? 1 : 2, j = (i + 1) % 3, k = (i + 2) % 3;
+    int i = x >= y && x >= z ? 0 : y >= z ? 1 : 2, j = i < 2 ? i + 1 : 0, k = j < 2 ? j + 1 : 0;
     double sign = local[i] > 0 ? 1 : -1;
     f->count = 4;
+    f->axis = i;
+    f->half[0] = half[j];
+    f->half[1] = half[k];
     for (int c = 0; c < 3; c++) {
         f->normal[c] = sign * R[3 * c + i];
-        double middle = core->at[c] + half[i] * f->normal[c];
-        double u = half[j] * R[3 * c + j], v = half[k] * R[3 * c + k];
-        f->point[0][c] = middle - u - v;
-        f->point[1][c] = middle + u - v;
-        f->point[2][c] = middle + u + v;
-        f->point[3][c] = middle - u + v;
+        f->origin[c] = f->core->at[c] + half[i] * f->normal[c];
+        f->x[c] = R[3 * c + j];
+        f->y[c] = R[3 * c + k];
     }
 }
 
-static void polytope_face(const sprag_core *core, const double towards[3], face *f)
+// With links, of the faces round the vertex that is foremost.
+static int foremost_face(const sprag_core *core, const double towards[3])
 {
     const sprag_polytope *p = core->shape->polytope;
-    double local[3], most = -INFINITY;
+    double local[3], most = -INFINITY, point[3];
     int best = 0;
     mul33_transposed(core->rotation, towards, local);
-    for (int i = 0; i < p->faces; i++) {
-        double along = dot3(p->normal[i], local);
+    const int *number = NULL;
+    int count = p->faces;
+    if (p->first) {
+        int vertex = sprag_core_support(core, towards, point);
+        number = p->side + p->first[vertex];
+        count = p->first[vertex + 1] - p->first[vertex];
+    }
+    for (int i = 0; i < count; i++) {
+        int n = number ? number[i] : i;
+        double along = dot3(p->normal[n], local);
         if (along > most) {
             most = along;
-            best = i;
+            best = n;
         }
     }
-    const unsigned *loop = p->loop + p->start[best];
-    unsigned count = *loop++, every = (count + CORNERS_MAX - 1) / CORNERS_MAX;
-    for (unsigned i = 0; i < count; i += every) {
-        sprag_core_vertex(core, (int)loop[i], f->point[f->count++]);
+    return best;
+}
+
+static void polytope_face(const double towards[3], face *f)
+{
+    const sprag_polytope *p = f->core->shape->polytope;
+    double along[3], local[3];
+    int best = foremost_face(f->core, towards);
+    const int *outline =
+        p->first ? p->rim + p->outline[best] : (const int *)(p->loop + p->start[best]);
+    int corners = *outline++;
+    f->outline = outline;
+    f->every = (corners + CORNERS_MAX - 1) / CORNERS_MAX;
+    f->count = (corners + f->every - 1) / f->every;
+    mul33(f->core->rotation, p->normal[best], f->normal);
+    sprag_core_vertex(f->core, outline[0], f->origin);
+    subtract3(p->vertex[outline[1]], p->vertex[outline[0]], local);
+    mul33(f->core->rotation, local, along);
+    for (int i = 0; i < 2; i++) {
+        add_scaled(along, -dot3(along, f->normal), f->normal, 3);
+        normalise3(along);
     }
-    mul33(core->rotation, p->normal[best], f->normal);
+    memcpy(f->x, along, sizeof along);
+    cross3(f->normal, f->x, f->y);
 }
 
 // A cap, as the polygon of some points on its rim, the foremost first; or the side, as the line
 // that is foremost.
-static void cylinder_face(const sprag_core *core, const double towards[3], face *f)
+static void cylinder_face(const double towards[3], face *f)
 {
-    double axis[3], p[3], q[3], radius = core->shape->radius, half = core->shape->half[2];
-    sprag_core_axis(core, axis);
-    double along = dot3(axis, towards);
-    memcpy(p, towards, sizeof p);
-    add_scaled(p, -along, axis, 3);
-    if (!(norm3(p) > 1e-9)) {
-        for (int k = 0; k < 3; k++) {
-            p[k] = core->rotation[3 * k];
-        }
-    }
-    normalise3(p);
-    cross3(axis, p, q);
-    bool cap = fabs(along) > M_SQRT1_2;
-    f->count = cap ? RIM_POINTS : 2;
-    for (int i = 0; i < f->count; i++) {
-        double turn = cap ? i * 2 * M_PI / RIM_POINTS : 0;
-        double z = cap ? copysign(half, along) : i ? half : -half;
-        memcpy(f->point[i], core->at, sizeof f->point[i]);
-        add_scaled(f->point[i], z, axis, 3);
-        add_scaled(f->point[i], radius * cos(turn), p, 3);
-        add_scaled(f->point[i], radius * sin(turn), q, 3);
-    }
+    const double *R = f->core->rotation;
+    double axis[3], local[3], p[3], radius = f->core->shape->radius;
+    double half = f->core->shape->half[2];
+    sprag_core_axis(f->core, axis);
+    mul33_transposed(R, towards, local);
+    double along = local[2], length = sqrt(local[0] * local[0] + local[1] * local[1]);
+    double c = length > 1e-9 ? local[0] / length : 1, s = length > 1e-9 ? local[1] / length : 0;
     for (int k = 0; k < 3; k++) {
-        f->normal[k] = copysign(1, along) * axis[k];
+        p[k] = c * R[3 * k] + s * R[3 * k + 1];
+    }
+    f->count = 2;
+    if (fabs(along) > M_SQRT1_2) {
+        f->count = RIM_POINTS;
+        for (int k = 0; k < 3; k++) {
+            f->normal[k] = copysign(1, along) * axis[k];
+            f->origin[k] = f->core->at[k] + half * f->normal[k];
+        }
+        memcpy(f->x, p, sizeof p);
+        cross3(axis, p, f->y);
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        memcpy(f->point[i], f->core->at, sizeof f->point[i]);
+        add_scaled(f->point[i], i ? half : -half, axis, 3);
+        add_scaled(f->point[i], radius, p, 3);
     }
 }
 
 static void face_towards(const sprag_core *core, const double towards[3], face *f)
 {
+    f->core = core;
     f->count = 0;
     switch (core->shape->kind) {
     case SPRAG_BOX:
-        box_face(core, towards, f);
+        box_face(towards, f);
         break;
     case SPRAG_POLYTOPE:
         if (core->shape->polytope->faces) {
-            polytope_face(core, towards, f);
+            polytope_face(towards, f);
         }
         break;
     case SPRAG_CYLINDER:
-        cylinder_face(core, towards, f);
+        cylinder_face(towards, f);
         break;
     case SPRAG_SPHERE:
     case SPRAG_CAPSULE:
@@ -119,6 +153,39 @@ static void face_towards(const sprag_core *core, const double towards[3], face *
     case SPRAG_PLANE:
     case SPRAG_SHAPE_KINDS:
         break;
+    }
+}
+
+// In order round the face.
+static void corners_of(const face *f, double point[CORNERS_MAX][3])
+{
+    static const double rim[RIM_POINTS][2] = {
+        {1, 0},  {M_SQRT1_2, M_SQRT1_2},   {0, 1},  {-M_SQRT1_2, M_SQRT1_2},
+        {-1, 0}, {-M_SQRT1_2, -M_SQRT1_2}, {0, -1}, {M_SQRT1_2, -M_SQRT1_2}};
+    const sprag_core *core = f->core;
+    if (f->count < 3) {
+        memcpy(point, f->point, sizeof f->point);
+    } else if (core->shape->kind == SPRAG_BOX) {
+        for (int k = 0; k < 3; k++) {
+            double u = f->half[0] * f->x[k], v = f->half[1] * f->y[k];
+            point[0][k] = f->origin[k] - u - v;
+            point[1][k] = f->origin[k] + u - v;
+            point[2][k] = f->origin[k] + u + v;
+            point[3][k] = f->origin[k] - u + v;
+        }
+    } else if (core->shape->kind == SPRAG_CYLINDER) {
+        double radius = core->shape->radius;
+        for (int i = 0; i < RIM_POINTS; i++) {
+            for (int k = 0; k < 3; k++) {
+                point[i][k] = f->origin[k] + radius * (rim[i][0] * f->x[k] + rim[i][1] * f->y[k]);
+            }
+        }
+    } else {
+        const double(*vertex)[3] = core->shape->polytope->vertex;
+        for (int i = 0; i < f->count; i++) {
+            mul33(core->rotation, vertex[f->outline[i * f->every]], point[i]);
+            add_scaled(point[i], 1, core->at, 3);
+        }
     }
 }
 
@@ -136,13 +203,15 @@ static void keep(sprag_manifold *m, double most, const double *on0, const double
 static void on_plane(const sprag_core *plane, const face *f, int side, const double n[3],
                      double most, sprag_manifold *m)
 {
+    double point[CORNERS_MAX][3];
+    corners_of(f, point);
     for (int i = 0; i < f->count; i++) {
         double on[3], from[3];
-        subtract3(f->point[i], plane->at, from);
+        subtract3(point[i], plane->at, from);
         double gap = side ? dot3(n, from) : -dot3(n, from);
-        memcpy(on, f->point[i], sizeof on);
+        memcpy(on, point[i], sizeof on);
         add_scaled(on, side ? -gap : gap, n, 3);
-        keep(m, most, side ? f->point[i] : on, side ? on : f->point[i], gap);
+        keep(m, most, side ? point[i] : on, side ? on : point[i], gap);
     }
 }
 
@@ -181,78 +250,218 @@ static void along_edges(const face f[2], const double n[3], double most, sprag_m
     }
 }
 
-static int project(const face *f, const double basis[2][3], corner *c)
+static double twice_area(const corner *p, const corner *q, const corner *r)
 {
-    for (int i = 0; i < f->count; i++) {
-        c[i] = (corner){dot3(basis[0], f->point[i]), dot3(basis[1], f->point[i]), 0};
-    }
-    return f->count;
+    return (q->x - p->x) * (r->y - p->y) - (q->y - p->y) * (r->x - p->x);
 }
 
-// Keeps what is left of the line from p to q (right: turn -1). Returns how many that are, in out,
-// or all of c if *whole.
-static int clip(const corner *c, int count, const corner *p, const corner *q, double turn,
-                corner *out, bool *whole)
-{
-    int left = 0;
-    double dx = turn * (q->x - p->x), dy = turn * (q->y - p->y), inside[CLIPPED_MAX];
-    *whole = true;
-    for (int i = 0; i < count; i++) {
-        inside[i] = dx * (c[i].y - p->y) - dy * (c[i].x - p->x);
-        *whole &= inside[i] >= 0;
-    }
-    if (*whole) {
-        return count;
-    }
-    for (int i = 0; i < count; i++) {
-        int j = i + 1 < count ? i + 1 : 0;
-        if (inside[i] >= 0 && left < CLIPPED_MAX) {
-            out[left++] = c[i];
-        }
-        bool crosses = (inside[i] < 0) != (inside[j] < 0) && (j || count > 2);
-        if (crosses && left < CLIPPED_MAX) {
-            double t = inside[i] / (inside[i] - inside[j]);
-            out[left++] = (corner){c[i].x + t * (c[j].x - c[i].x), c[i].y + t * (c[j].y - c[i].y),
-                                   c[i].gap + t * (c[j].gap - c[i].gap)};
-        }
-    }
-    return left;
-}
-
-static double twice_area(const corner *c, int count)
+// -1: clockwise.
+static double winding(const corner *c, int count)
 {
     double sum = 0;
     for (int i = 1; i + 1 < count; i++) {
-        sum +=
-            (c[i].x - c[0].x) * (c[i + 1].y - c[0].y) - (c[i].y - c[0].y) * (c[i + 1].x - c[0].x);
+        sum += twice_area(&c[0], &c[i], &c[i + 1]);
     }
-    return sum;
+    return sum < 0 ? -1 : 1;
+}
+
+// The corners of the face that clips, in its own plane.
+static void frame_corners(const face *f, corner *c)
+{
+    if (f->core->shape->kind == SPRAG_BOX) {
+        double u = f->half[0], v = f->half[1];
+        c[0] = (corner){-u, -v, 0}, c[1] = (corner){u, -v, 0};
+        c[2] = (corner){u, v, 0}, c[3] = (corner){-u, v, 0};
+        return;
+    }
+    double point[CORNERS_MAX][3], from[3];
+    corners_of(f, point);
+    for (int i = 0; i < f->count; i++) {
+        subtract3(point[i], f->origin, from);
+        c[i] = (corner){dot3(f->x, from), dot3(f->y, from), 0};
+    }
+}
+
+// Those of the other, along n to there. Returns the nearest one's gap.
+static double cast_corners(const face *f, const face *frame, const double n[3], double sign,
+                           corner *c)
+{
+    double point[CORNERS_MAX][3], from[3], nearest = INFINITY;
+    double nx = dot3(frame->x, n), ny = dot3(frame->y, n), per = 1 / dot3(frame->normal, n);
+    corners_of(f, point);
+    for (int i = 0; i < f->count; i++) {
+        subtract3(point[i], frame->origin, from);
+        double g = per * dot3(frame->normal, from);
+        c[i] = (corner){dot3(frame->x, from) - g * nx, dot3(frame->y, from) - g * ny, sign * g};
+        nearest = c[i].gap < nearest ? c[i].gap : nearest;
+    }
+    return nearest;
+}
+
+// A convex polygon (or a line, there and back) that is cut where its corners are, without a look at
+// the others.
+typedef struct ring {
+    int used, at; // corners that there ever were; one of those that are left
+    corner c[CLIPPED_MAX];
+    int next[CLIPPED_MAX], previous[CLIPPED_MAX];
+} ring;
+
+static void close_ring(ring *r, int count)
+{
+    for (int i = 0; i < count; i++) {
+        r->next[i] = i + 1;
+        r->previous[i] = i - 1;
+    }
+    r->next[count - 1] = 0;
+    r->previous[0] = count - 1;
+    r->used = count;
+    r->at = 0;
+}
+
+static corner between(const corner *p, double inside, const corner *q, double outside)
+{
+    double t = inside / (inside - outside);
+    return (corner){p->x + t * (q->x - p->x), p->y + t * (q->y - p->y),
+                    p->gap + t * (q->gap - p->gap)};
+}
+
+typedef struct line {
+    double dx, dy;
+    corner from;
+} line;
+
+static double inside(const line *l, const corner *c)
+{
+    return l->dx * (c->y - l->from.y) - l->dy * (c->x - l->from.x);
+}
+
+// Keeps what is left of the line from p to q (right: turn -1); false: nothing is. Lines come in
+// order round their polygon, so the corner that is farthest out is near the last one.
+static bool cut(ring *r, const corner *p, const corner *q, double turn)
+{
+    const line l = {turn * (q->x - p->x), turn * (q->y - p->y), *p};
+    int at = r->at, start = at; // corners may fall together: not lower is no reason to stop
+    double here = inside(&l, &r->c[at]), there;
+    while (there = inside(&l, &r->c[r->next[at]]), there <= here && r->next[at] != start) {
+        at = r->next[at];
+        here = there;
+    }
+    start = at;
+    while (there = inside(&l, &r->c[r->previous[at]]), there <= here && r->previous[at] != start) {
+        at = r->previous[at];
+        here = there;
+    }
+    r->at = at;
+    if (here >= 0) {
+        return true;
+    }
+    int low = at, high = at, before, after; // the first and the last that are outside
+    double low_inside = here, high_inside = here, before_inside, after_inside;
+    while (before = r->previous[low], (before_inside = inside(&l, &r->c[before])) < 0) {
+        if (before == at) {
+            return false;
+        }
+        low = before;
+        low_inside = before_inside;
+    }
+    while (after = r->next[high], (after_inside = inside(&l, &r->c[after])) < 0) {
+        high = after;
+        high_inside = after_inside;
+    }
+    corner c[2] = {between(&r->c[before], before_inside, &r->c[low], low_inside),
+                   between(&r->c[after], after_inside, &r->c[high], high_inside)};
+    int second = low != high ? high : r->used < CLIPPED_MAX ? r->used++ : low;
+    r->c[low] = c[0];
+    r->c[second] = c[1];
+    r->next[low] = second;
+    r->previous[second] = low;
+    r->next[second] = after;
+    r->previous[after] = second;
+    r->at = second;
+    return true;
+}
+
+// What is left, without corners that fall together and those that are too far.
+static int unroll(const ring *r, double most, double tiny, corner *c)
+{
+    int count = 0, i = r->at;
+    do {
+        const corner *new = &r->c[i];
+        i = r->next[i];
+        if (new->gap <= most) {
+            corner *last = count ? &c[count - 1] : NULL;
+            if (last && fabs(new->x - last->x) + fabs(new->y - last->y) <= tiny) {
+                *last = new->gap < last->gap ? *new : *last;
+            } else {
+                c[count++] = *new;
+            }
+        }
+    } while (i != r->at);
+    if (count > 1 && fabs(c[0].x - c[count - 1].x) + fabs(c[0].y - c[count - 1].y) <= tiny) {
+        c[0] = c[count - 1].gap < c[0].gap ? c[count - 1] : c[0];
+        count--;
+    }
+    return count;
+}
+
+// Four at a time, that none waits for the other.
+static int least_of(const double *value, int count)
+{
+    int place[4] = {0, 0, 0, 0}, i = 0;
+    double least[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
+    for (; i + 4 <= count; i += 4) {
+        for (int k = 0; k < 4; k++) {
+            place[k] = value[i + k] < least[k] ? i + k : place[k];
+            least[k] = value[i + k] < least[k] ? value[i + k] : least[k];
+        }
+    }
+    for (; i < count; i++) {
+        place[0] = value[i] < least[0] ? i : place[0];
+        least[0] = value[i] < least[0] ? value[i] : least[0];
+    }
+    for (int k = 1; k < 4; k++) {
+        place[0] = least[k] < least[0] ? place[k] : place[0];
+        least[0] = least[k] < least[0] ? least[k] : least[0];
+    }
+    return place[0];
 }
 
 // Drops corners, those first that the area misses least.
 static int thin_out(corner *c, int count)
 {
-    while (count > SPRAG_MANIFOLD_MAX) {
-        int gone = 0;
-        double least = INFINITY;
-        for (int i = 0; i < count; i++) {
-            const corner three[3] = {c[(i + count - 1) % count], c[i], c[(i + 1) % count]};
-            double area = fabs(twice_area(three, 3));
-            if (area < least) {
-                least = area;
-                gone = i;
-            }
-        }
-        count--;
-        memmove(c + gone, c + gone + 1, (size_t)(count - gone) * sizeof *c);
+    double area[CLIPPED_MAX];
+    int next[CLIPPED_MAX], previous[CLIPPED_MAX], left = 0;
+    if (count <= SPRAG_MANIFOLD_MAX) {
+        return count;
     }
-    return count;
+    for (int i = 0; i < count; i++) {
+        previous[i] = i ? i - 1 : count - 1;
+        next[i] = i + 1 < count ? i + 1 : 0;
+        area[i] = fabs(twice_area(&c[previous[i]], &c[i], &c[next[i]]));
+    }
+    for (int drops = count - SPRAG_MANIFOLD_MAX; drops; drops--) {
+        int gone = least_of(area, count), around[2] = {previous[gone], next[gone]};
+        area[gone] = INFINITY;
+        next[around[0]] = around[1];
+        previous[around[1]] = around[0];
+        for (int k = 0; k < 2; k++) {
+            int i = around[k];
+            area[i] = fabs(twice_area(&c[previous[i]], &c[i], &c[next[i]]));
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        if (area[i] < INFINITY) {
+            c[left++] = c[i];
+        }
+    }
+    return left;
 }
 
 void sprag_manifold_clip(const sprag_core core[2], const double normal[3], double most,
                          sprag_manifold *m)
 {
-    static const double upright = 0.02; // least cosine of a face that heights are taken from
+    static const double upright = 0.02;  // least cosine of a face that heights are taken from
+    static const double together = 1e-9; // of the width of a face: two corners are one
     const double against[3] = {-normal[0], -normal[1], -normal[2]};
     face f[2];
     m->count = 0;
@@ -273,48 +482,30 @@ void sprag_manifold_clip(const sprag_core core[2], const double normal[3], doubl
         }
         return;
     }
-    double basis[2][3];
-    subtract3(f[frame].point[1], f[frame].point[0], basis[0]);
-    add_scaled(basis[0], -dot3(basis[0], normal), normal, 3);
-    normalise3(basis[0]);
-    cross3(normal, basis[0], basis[1]);
-
-    corner by[CORNERS_MAX], c[2][CLIPPED_MAX], *all = c[0];
-    int edges = project(&f[frame], (const double(*)[3])basis, by);
-    int count = project(&f[!frame], (const double(*)[3])basis, all);
-    const double *on = f[frame].point[0], *tilt = f[frame].normal;
-    double up = dot3(tilt, normal), sign = frame ? 1 : -1, nearest = INFINITY;
-    for (int i = 0; i < count; i++) { // along the normal, to the plane of the frame
-        double from[3];
-        subtract3(f[!frame].point[i], on, from);
-        all[i].gap = sign * dot3(tilt, from) / up;
-        nearest = all[i].gap < nearest ? all[i].gap : nearest;
-    }
-    if (nearest > most) {
+    corner by[CORNERS_MAX], c[CLIPPED_MAX];
+    ring all;
+    const face *plane = &f[frame];
+    double sign = frame ? 1 : -1;
+    int edges = plane->count, count = f[!frame].count;
+    if (!(cast_corners(&f[!frame], plane, normal, sign, all.c) <= most)) {
         return;
     }
-    double turn = twice_area(by, 3) < 0 ? -1 : 1;
-    for (int i = 0; i < edges && count; i++) {
-        bool whole;
-        corner *out = all == c[0] ? c[1] : c[0];
-        count = clip(all, count, &by[i], &by[i + 1 < edges ? i + 1 : 0], turn, out, &whole);
-        all = whole ? all : out;
-    }
-    int kept = 0;
-    for (int i = 0; i < count; i++) {
-        if (all[i].gap <= most) {
-            all[kept++] = all[i];
+    frame_corners(plane, by);
+    close_ring(&all, count);
+    double turn = winding(by, edges);
+    for (int i = 0; i < edges; i++) {
+        if (!cut(&all, &by[i], &by[i + 1 < edges ? i + 1 : 0], turn)) {
+            return;
         }
     }
-    kept = thin_out(all, kept);
-    double gx = -dot3(tilt, basis[0]) / up, gy = -dot3(tilt, basis[1]) / up;
-    double height = dot3(normal, on);
-    for (int i = 0; i < kept; i++) {
-        double h = height + gx * (all[i].x - by[0].x) + gy * (all[i].y - by[0].y), at[2][3];
+    double wide = fabs(by[0].x - by[2].x) + fabs(by[0].y - by[2].y);
+    m->count = thin_out(c, unroll(&all, most, together * wide, c));
+    for (int i = 0; i < m->count; i++) {
+        double(*at)[3] = m->point[i];
         for (int k = 0; k < 3; k++) {
-            at[frame][k] = all[i].x * basis[0][k] + all[i].y * basis[1][k] + h * normal[k];
-            at[!frame][k] = at[frame][k] + sign * all[i].gap * normal[k];
+            at[frame][k] = plane->origin[k] + c[i].x * plane->x[k] + c[i].y * plane->y[k];
+            at[!frame][k] = at[frame][k] + sign * c[i].gap * normal[k];
         }
-        keep(m, most, at[0], at[1], all[i].gap);
+        m->gap[i] = c[i].gap;
     }
 }

@@ -11,6 +11,8 @@ enum {
     CHOICES_MAX = 256,
     NEWTON_MAX = 48,
     HALVINGS_MAX = 24,
+    STALLS_MAX = 6,
+    STALLS_INSIDE = 2, // EPA asks often, and for no more digits than it has itself
     RESTARTS_MAX = 2,
     CUTS_MAX = 32
 };
@@ -114,12 +116,12 @@ static void leave_axis(const hull hull[2], int side, const double c[3], double n
 }
 
 static bool maximise(const hull hull[2], const double c[3], const double *edge, double size,
-                     double n[3])
+                     int stalls, double n[3])
 {
     if (!onto(n, edge)) {
         return false;
     }
-    int trusted = 0;
+    int trusted = 0, stalled = 0;
     for (int i = 0; i < NEWTON_MAX; i++) {
         for (int side = 0; side < 2 && !edge; side++) {
             leave_axis(hull, side, c, n);
@@ -178,7 +180,8 @@ static bool maximise(const hull hull[2], const double c[3], const double *edge, 
             }
             double change = smooth_height(hull, c, moved) - before;
             bool tiny = part * length < 1e-6 && change >= -16 * DBL_EPSILON * size;
-            trusted += tiny;
+            trusted += tiny && halving == 0;
+            stalled += tiny && halving > 0;
             if (change > 0 || tiny) {
                 memcpy(n, moved, sizeof moved);
                 break;
@@ -187,7 +190,7 @@ static bool maximise(const hull hull[2], const double c[3], const double *edge, 
                 return false;
             }
         }
-        if (trusted == 2) {
+        if (trusted == 2 || stalled == stalls) {
             return true;
         }
     }
@@ -252,16 +255,17 @@ static void try_choice(const hull hull[2], const feature f[2], const double gues
     double edge[4][3], n[3] = {guess[0], guess[1], guess[2]}, c[3];
     int edges = edges_of(&hull[0], &f[0], edge);
     edges += edges_of(&hull[1], &f[1], edge + edges);
+    int stalls = all->cosine > 0 ? STALLS_INSIDE : STALLS_MAX;
     if (edges < 2) {
         subtract3(hull[0].at[f[0].pick[0]], hull[1].at[f[1].pick[0]], c);
         // Heights have a kink where a normal passes a cylinder's axis: who is caught there starts
         // again on the side that the other feature is on.
         bool rims = !edges && hull[0].radius > 0 && hull[1].radius > 0;
-        bool found = (edges || rims) && maximise(hull, c, edges ? edge[0] : NULL, size, n);
+        bool found = (edges || rims) && maximise(hull, c, edges ? edge[0] : NULL, size, stalls, n);
         consider(hull, f, n, size, all);
         for (int i = 0; !edges && !found && i < RESTARTS_MAX; i++) {
             approach(hull, c, n);
-            found = maximise(hull, c, NULL, size, n);
+            found = maximise(hull, c, NULL, size, stalls, n);
             consider(hull, f, n, size, all);
         }
     } else if (edges == 2 && sprag_across(edge[0], edge[1], n)) {
@@ -310,6 +314,21 @@ static void smooth_points(const hull hull[2], const choice *best, double point[2
         double over = u + v > 1 ? u + v : 1;
         t[0] = sign * u / over;
         t[1] = sign * v / over;
+    }
+    if (edges == 2 &&
+        first == 1) { // where nearly parallel edges cross is loose: from one to the other
+        double r[3], cross[3], lever[3];
+        cross3(edge[0], edge[1], cross);
+        cross3(rest, edge[1], lever);
+        double across = dot3(cross, cross);
+        t[0] = clamp(across > 0 ? dot3(lever, cross) / across : 0.5, 0, 1);
+        for (int i = 1; i < 4; i++) {
+            int to = i & 1;
+            memcpy(r, rest, sizeof r);
+            add_scaled(r, -t[!to], edge[!to], 3);
+            t[to] = dot3(r, edge[to]) / dot3(edge[to], edge[to]);
+            t[to] = to ? clamp(t[to], -1, 0) : clamp(t[to], 0, 1);
+        }
     }
     for (int i = 0; i < edges; i++) { // rest = sum of t edge on side 0, of -t edge on side 1
         bool one = i >= first;
@@ -498,7 +517,7 @@ static double best_choice(const hull hull[2], const double guess[3], const sprag
 
 static void add_vertex(const sprag_core *core, hull *h, int id, const double at[3])
 {
-    const sprag_core centred = {core->shape, core->rotation, {0, 0, 0}};
+    const sprag_core centred = {core->shape, core->rotation, {0, 0, 0}, NULL};
     sprag_core_vertex(&centred, id, h->about[h->count]);
     memcpy(h->at[h->count], at, sizeof h->at[0]);
     h->id[h->count++] = id;

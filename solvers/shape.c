@@ -11,11 +11,15 @@
 
 bool sprag_across(const double e[3], const double f[3], double normal[3])
 {
+    static const double wide = 0.5; // square of the sine
     cross3(e, f, normal);
     double ee = dot3(e, e), ff = dot3(f, f);
-    double least = 16 * DBL_EPSILON * DBL_EPSILON * ee * ff;
-    if (!(dot3(normal, normal) > least) || !normalise3(normal)) {
+    double nn = dot3(normal, normal), least = 16 * DBL_EPSILON * DBL_EPSILON * ee * ff;
+    if (!(nn > least) || !normalise3(normal)) {
         return false;
+    }
+    if (nn > wide * ee * ff) {
+        return true;
     }
     // The cross product of nearly parallel edges is as wrong as they are near; once more against
     // each of them leaves only an error that turns within the plane at right angles to both.
@@ -54,8 +58,8 @@ static bool is_outside(const double (*vertex)[3], int vertices, const double *on
         double from[3];
         subtract3(vertex[i], on, from);
         double height = dot3(normal, from);
-        above = fmax(above, height);
-        below = fmin(below, height);
+        above = height > above ? height : above;
+        below = height < below ? height : below;
     }
     if (above > tolerance && below < -tolerance) {
         return false;
@@ -109,7 +113,236 @@ sprag_polytope sprag_triangle_make(const double (*vertex)[3], double (*normal)[3
     for (int k = 0; k < 3; k++) {
         normal[1][k] = -normal[0][k];
     }
-    return (sprag_polytope){3, flat ? 2 : 0, vertex, loop, start, (const double(*)[3])normal};
+    return (sprag_polytope){.vertices = 3,
+                            .faces = flat ? 2 : 0,
+                            .vertex = vertex,
+                            .loop = loop,
+                            .start = start,
+                            .normal = (const double(*)[3])normal};
+}
+
+// ---- links, for polytopes with many vertices
+
+static int corners_of(const sprag_polytope *p)
+{
+    int corners = 0;
+    for (int f = 0; f < p->faces; f++) {
+        corners += (int)p->loop[p->start[f]];
+    }
+    return corners;
+}
+
+int sprag_polytope_links(const sprag_polytope *p)
+{
+    return p->vertices + 1 + 3 * corners_of(p) + 3 * p->faces;
+}
+
+// Where the edge from a to b is; -1: nowhere.
+static int edge_of(const int *first, const int *near, int a, int b)
+{
+    for (int i = first[a]; i < first[a + 1]; i++) {
+        if (near[i] == b) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+// Every edge from its start, left of it the face; loops that run the wrong way are turned.
+static void list_edges(const sprag_polytope *p, int *first, int *near, int *side)
+{
+    memset(first, 0, (size_t)(p->vertices + 1) * sizeof *first);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int f = 0; f < p->faces; f++) {
+            const unsigned *loop = p->loop + p->start[f], count = *loop++;
+            double n[3];
+            loop_normal(p->vertex, loop, count, n);
+            bool turned = dot3(n, p->normal[f]) < 0;
+            for (unsigned i = 0; i < count; i++) {
+                int a = (int)loop[i], b = (int)loop[i + 1 < count ? i + 1 : 0];
+                int from = turned ? b : a;
+                if (pass) { // filled from the back: first[from] ends where its edges start
+                    int at = --first[from];
+                    near[at] = turned ? a : b;
+                    side[at] = f;
+                } else {
+                    first[from]++;
+                }
+            }
+        }
+        for (int v = 0; v < p->vertices && !pass; v++) {
+            first[v + 1] += first[v];
+        }
+    }
+    first[p->vertices] = corners_of(p);
+}
+
+// Each edge has its other half, each vertex an edge; and no face rises above its neighbours' planes
+// by more than rounding.
+static bool climbs(const sprag_polytope *p, const int *first, const int *near, const int *side)
+{
+    double size = 0;
+    for (int v = 0; v < p->vertices; v++) {
+        for (int k = 0; k < 3; k++) {
+            size = fabs(p->vertex[v][k]) > size ? fabs(p->vertex[v][k]) : size;
+        }
+    }
+    for (int v = 0; v < p->vertices; v++) {
+        if (first[v] == first[v + 1]) {
+            return false;
+        }
+        for (int i = first[v]; i < first[v + 1]; i++) {
+            int other = edge_of(first, near, near[i], v);
+            if (other < 0 || near[i] == v) {
+                return false;
+            }
+            const unsigned *loop = p->loop + p->start[side[other]], count = *loop++;
+            for (unsigned c = 0; c < count; c++) {
+                double from[3];
+                subtract3(p->vertex[loop[c]], p->vertex[v], from);
+                if (dot3(p->normal[side[i]], from) > 64 * DBL_EPSILON * size) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+// The face on the left of the edge is in the plane, the one on its right is not.
+static bool is_border(const sprag_polytope *p, int from, int edge, const int *plane, int seed)
+{
+    int other = edge_of(p->first, p->near, p->near[edge], from);
+    return plane[p->side[edge]] == seed && plane[p->side[other]] != seed;
+}
+
+// Borders of a plane, from corner to corner: at each the next edge that is one, without those
+// corners that are none. Returns how many there are, or 0: they do not come back.
+static int walk(const sprag_polytope *p, const int *plane, int seed, int from, int edge, int *rim)
+{
+    int start = from, count = 0, most = p->first[p->vertices];
+    do {
+        rim[count++] = from;
+        int to = p->near[edge], next = -1;
+        for (int i = p->first[to]; i < p->first[to + 1] && next < 0; i++) {
+            next = is_border(p, to, i, plane, seed) ? i : -1;
+        }
+        if (next < 0 || count == most) {
+            return 0;
+        }
+        from = to;
+        edge = next;
+    } while (from != start);
+    int left = 0;
+    for (int i = 0; i < count; i++) {
+        double e[3], g[3], across[3];
+        subtract3(p->vertex[rim[i]], p->vertex[left ? rim[left - 1] : rim[count - 1]], e);
+        subtract3(p->vertex[rim[i + 1 < count ? i + 1 : 0]], p->vertex[rim[i]], g);
+        cross3(e, g, across);
+        if (dot3(across, across) > 1e-24 * dot3(e, e) * dot3(g, g) || count - i + left <= 3) {
+            rim[left++] = rim[i];
+        }
+    }
+    return left;
+}
+
+// Which faces lie in one plane with which: each has the number of the first of them.
+static void find_planes(const sprag_polytope *p, int *plane, int *stack)
+{
+    static const double flat = 1e-9; // rad
+    for (int f = 0; f < p->faces; f++) {
+        plane[f] = -1;
+    }
+    for (int seed = 0; seed < p->faces; seed++) {
+        int waiting = 0;
+        if (plane[seed] < 0) {
+            plane[seed] = seed;
+            stack[waiting++] = seed;
+        }
+        while (waiting) {
+            int f = stack[--waiting];
+            const unsigned *loop = p->loop + p->start[f], count = *loop++;
+            for (unsigned i = 0; i < count; i++) {
+                int a = (int)loop[i], b = (int)loop[i + 1 < count ? i + 1 : 0];
+                for (int turn = 0; turn < 2; turn++) {
+                    int n = p->side[edge_of(p->first, p->near, turn ? b : a, turn ? a : b)];
+                    double off[3];
+                    subtract3(p->normal[n], p->normal[seed], off);
+                    if (plane[n] < 0 && dot3(off, off) < flat * flat) {
+                        plane[n] = seed;
+                        stack[waiting++] = n;
+                    }
+                }
+            }
+        }
+    }
+}
+
+// Any edge of the face that is a border, from its start; -1: none.
+static int border_of(const sprag_polytope *p, int face, const int *plane, int *from)
+{
+    const unsigned *loop = p->loop + p->start[face], count = *loop++;
+    for (unsigned i = 0; i < count; i++) {
+        int a = (int)loop[i], b = (int)loop[i + 1 < count ? i + 1 : 0];
+        for (int turn = 0; turn < 2; turn++) {
+            *from = turn ? b : a;
+            int edge = edge_of(p->first, p->near, *from, turn ? a : b);
+            if (is_border(p, *from, edge, plane, plane[face])) {
+                return edge;
+            }
+        }
+    }
+    return -1;
+}
+
+static void find_outlines(const sprag_polytope *p, const int *plane, int *outline, int *rim)
+{
+    int used = 0;
+    for (int f = 0; f < p->faces; f++) {
+        outline[f] = -1;
+    }
+    for (int f = 0; f < p->faces; f++) {
+        int from, edge = outline[plane[f]] < 0 ? border_of(p, f, plane, &from) : -1;
+        if (edge >= 0) {
+            int count = walk(p, plane, plane[f], from, edge, rim + used + 1);
+            if (count > 2) {
+                rim[used] = count;
+                outline[plane[f]] = used;
+                used += count + 1;
+            }
+        }
+    }
+    for (int f = p->faces - 1; f >= 0; f--) { // each plane's first face last
+        const unsigned *loop = p->loop + p->start[f];
+        if (outline[plane[f]] >= 0) {
+            outline[f] = outline[plane[f]];
+        } else { // without a way round the plane, the face alone
+            outline[f] = used;
+            memcpy(rim + used, loop, (*loop + 1) * sizeof *rim);
+            used += (int)*loop + 1;
+        }
+    }
+}
+
+void sprag_polytope_link(sprag_polytope *p, int *room)
+{
+    int corners = corners_of(p), *first = room, *near = first + p->vertices + 1;
+    int *side = near + corners, *plane = side + corners, *outline = plane + p->faces;
+    int *rim = outline + p->faces;
+    p->first = NULL;
+    if (!p->faces) {
+        return;
+    }
+    list_edges(p, first, near, side);
+    if (climbs(p, first, near, side)) {
+        p->first = first;
+        p->near = near;
+        p->side = side;
+        p->outline = outline;
+        p->rim = rim;
+        find_planes(p, plane, rim);
+        find_outlines(p, plane, outline, rim);
+    }
 }
 
 // ---- cores
@@ -178,6 +411,36 @@ static int farthest(const double (*vertex)[3], int vertices, const double d[3])
     return found;
 }
 
+// From vertex to vertex, for as long as there is a neighbour that is farther.
+static int climb(const sprag_polytope *p, int from, const double d[3])
+{
+    double most = dot3(p->vertex[from], d);
+    for (int at = -1; at != from;) {
+        at = from;
+        for (int i = p->first[at]; i < p->first[at + 1]; i++) {
+            double along = dot3(p->vertex[p->near[i]], d);
+            if (along > most) {
+                most = along;
+                from = p->near[i];
+            }
+        }
+    }
+    return from;
+}
+
+static int farthest_vertex(const sprag_polytope *p, int *last, const double d[3])
+{
+    static const int few = 16, some = 128; // vertices: a look at each is faster
+    bool known = last && *last >= 0;
+    int found = !p->first || p->vertices <= few || (!known && p->vertices <= some)
+                    ? farthest(p->vertex, p->vertices, d)
+                    : climb(p, known ? *last : 0, d);
+    if (last) {
+        *last = found;
+    }
+    return found;
+}
+
 static void rim_support(const sprag_core *core, const double d[3], double point[3])
 {
     const sprag_shape *shape = core->shape;
@@ -209,7 +472,7 @@ int sprag_core_support(const sprag_core *core, const double direction[3], double
         break;
     case SPRAG_POLYTOPE:
         mul33_transposed(core->rotation, direction, local);
-        vertex = farthest(shape->polytope->vertex, shape->polytope->vertices, local);
+        vertex = farthest_vertex(shape->polytope, core->last, local);
         break;
     case SPRAG_CYLINDER:
         rim_support(core, direction, point);
@@ -223,6 +486,11 @@ int sprag_core_support(const sprag_core *core, const double direction[3], double
 }
 
 // ---- bounds
+
+static double farthest_along(const sprag_polytope *p, const double d[3])
+{
+    return dot3(p->vertex[farthest_vertex(p, NULL, d)], d);
+}
 
 // Below, each entry of a row of the rotation is the part that one local axis has in a world axis.
 void sprag_shape_bounds(const sprag_shape *shape, const sprag_pose *pose, double bounds[6])
@@ -249,13 +517,8 @@ void sprag_shape_bounds(const sprag_shape *shape, const sprag_pose *pose, double
             lo = -hi;
             break;
         case SPRAG_POLYTOPE:
-            lo = INFINITY;
-            hi = -INFINITY;
-            for (int i = 0; i < shape->polytope->vertices; i++) {
-                double along = dot3(row, shape->polytope->vertex[i]);
-                lo = fmin(lo, along);
-                hi = fmax(hi, along);
-            }
+            hi = farthest_along(shape->polytope, row);
+            lo = -farthest_along(shape->polytope, (double[]){-row[0], -row[1], -row[2]});
             break;
         case SPRAG_PLANE:
             lo = row[2] == -1 ? 0 : -INFINITY;

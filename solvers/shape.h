@@ -25,6 +25,11 @@ typedef struct sprag_polytope {
                                // from outside
     const int *start;          // of the faces, in loop
     const double (*normal)[3]; // of the faces, outwards
+    // Links (sprag_polytope_link); NULL: none, and everything is a look at all vertices and faces.
+    const int *first; // of the vertices and one more, in near and side: edges that start there
+    const int *near, *side;   // where an edge ends; the face on its left
+    const int *outline, *rim; // of the faces, in rim: how many vertices has the plane of which the
+                              // face is a part, and which, in order
 } sprag_polytope;
 
 typedef struct sprag_shape {
@@ -45,6 +50,13 @@ typedef struct sprag_pose {
 sprag_polytope sprag_polytope_make(const double (*vertex)[3], int vertices, const unsigned *loop,
                                    int faces, int *start, double (*normal)[3]);
 
+// For polytopes with many vertices, or with faces in pieces: who is next to whom, and which faces
+// lie in one plane. room: ints, sprag_polytope_links() of them. Without links if the faces do not
+// close or leave vertices out, or where it is not convex to rounding: then nobody may climb from
+// vertex to vertex.
+int sprag_polytope_links(const sprag_polytope *polytope);
+void sprag_polytope_link(sprag_polytope *polytope, int *room);
+
 // Both sides of three points; room for 2 normals.
 sprag_polytope sprag_triangle_make(const double (*vertex)[3], double (*normal)[3]);
 
@@ -57,6 +69,7 @@ typedef struct sprag_core {
     const sprag_shape *shape;
     const double *rotation;
     double at[3]; // m
+    int *last;    // vertex that supported last, where the next search starts; NULL, -1: anywhere
 } sprag_core;
 
 enum { SPRAG_NO_VERTEX = -1 };

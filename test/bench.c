@@ -8,6 +8,7 @@
 //   bench geometry: bench_geometry.c
 //   bench ess: bench_ess.c
 //   bench error [N...]: bench_error.c
+//   bench advance [PART...]: bench_advance.c, which does judge
 //   bench profile [N]: bench_profile.c
 //
 // Methods take one step each in turn, so that what else the machine does meets all of them; ratios
@@ -656,6 +657,7 @@ static int usage(FILE *to, int code)
     fputs("bench steps [--csv] [--budget=S] [MODEL...]\n"
           "bench error [--csv] [--budget=S] [--options=[NAME:]OPTIONS]... [N...]\n"
           "bench overhead | factor | general [--full] | geometry | ess [--csv]\n"
+          "bench advance [--csv] [--full] [PART...]\n"
           "bench profile [N]: of test/profile.sh\n",
           to);
     return code;
@@ -687,7 +689,7 @@ int main(int argc, char **argv)
         }
     }
     const char *what = optind < argc ? argv[optind++] : "";
-    int names = argc - optind;
+    int names = argc - optind, code = EXIT_SUCCESS;
     char **name = argv + optind;
     dInitODE2(0);
     dSetMessageHandler(on_message);
@@ -711,9 +713,11 @@ int main(int argc, char **argv)
         bench_geometry(line);
     } else if (!strcmp(what, "ess") && !names) {
         bench_ess(line);
+    } else if (!strcmp(what, "advance")) {
+        code = bench_advance(names, name, full, csv) ? EXIT_FAILURE : EXIT_SUCCESS;
     } else {
         return usage(stderr, EXIT_FAILURE);
     }
     dCloseODE();
-    return EXIT_SUCCESS;
+    return code;
 }

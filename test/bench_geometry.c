@@ -92,10 +92,53 @@ static void make_drum(void)
     }
 }
 
-typedef enum kind { BALLS, BOX, CAPSULE, CYLINDER, CUBE, DRUM, PLANE, KINDS } kind;
+// A globe of ROWS - 1 parallels with COLUMNS points each, and its poles: 994.
+enum { ROWS = 32, COLUMNS = 32, GLOBE = (ROWS - 1) * COLUMNS + 2 };
+static dReal globe_points[3 * GLOBE], globe_planes[4 * ROWS * COLUMNS];
+static unsigned globe_faces[5 * ROWS * COLUMNS];
+
+static void make_globe(void)
+{
+    int at = 0;
+    for (int v = 0; v < GLOBE; v++) {
+        int row = v == 0 ? 0 : v == GLOBE - 1 ? ROWS : 1 + (v - 1) / COLUMNS;
+        double polar = M_PI * row / ROWS, turn = 2 * M_PI * ((v - 1) % COLUMNS) / COLUMNS;
+        dReal *p = &globe_points[3 * v];
+        p[0] = 0.5 * sin(polar) * cos(turn);
+        p[1] = 0.5 * sin(polar) * sin(turn);
+        p[2] = 0.5 * cos(polar);
+    }
+    for (int f = 0; f < ROWS * COLUMNS; f++) {
+        int row = f / COLUMNS, here = f % COLUMNS, next = (here + 1) % COLUMNS;
+        int up = 1 + (row - 1) * COLUMNS, down = 1 + row * COLUMNS;
+        bool first = row == 0, last = row == ROWS - 1;
+        unsigned *corners = &globe_faces[at++];
+        globe_faces[at++] = (unsigned)(first ? 0 : up + here);
+        globe_faces[at++] = (unsigned)(last ? GLOBE - 1 : down + here);
+        if (!last) {
+            globe_faces[at++] = (unsigned)(down + next);
+        }
+        if (!first) {
+            globe_faces[at++] = (unsigned)(up + next);
+        }
+        *corners = (unsigned)(&globe_faces[at] - corners - 1);
+        const dReal *p[3];
+        double e[3], g[3], *plane = &globe_planes[4 * f];
+        for (int i = 0; i < 3; i++) {
+            p[i] = &globe_points[3 * corners[1 + i]];
+        }
+        subtract3(p[1], p[0], e);
+        subtract3(p[2], p[0], g);
+        cross3(e, g, plane);
+        normalise3(plane);
+        plane[3] = dot3(plane, p[0]);
+    }
+}
+
+typedef enum kind { BALLS, BOX, CAPSULE, CYLINDER, CUBE, DRUM, PLANE, GLOBES, KINDS } kind;
 
 static const char *const name[KINDS] = {"sphere", "box",      "capsule", "cylinder",
-                                        "convex", "convex60", "plane"};
+                                        "convex", "convex60", "plane",   "convex994"};
 
 static dGeomID make(kind k)
 {
@@ -112,6 +155,8 @@ static dGeomID make(kind k)
         return dCreateConvex(NULL, cube_planes, 6, cube_points, 8, cube_faces);
     case DRUM:
         return dCreateConvex(NULL, drum_planes, BALL / 2 + 2, drum_points, BALL, drum_faces);
+    case GLOBES:
+        return dCreateConvex(NULL, globe_planes, ROWS * COLUMNS, globe_points, GLOBE, globe_faces);
     case PLANE:
     case KINDS:
         break;
@@ -321,11 +366,12 @@ void bench_geometry(line_fn *line)
 {
     static scene s;
     make_drum();
+    make_globe();
     geometry = sprag_ode_geometry_make();
     line("pair|state| |points|dCollide/ns|points|ours/ns|/dCollide|warm/ns|/dCollide|gap/ns|"
          "/dCollide");
     for (int a = 0; a < PLANE; a++) {
-        for (int b = a; b < KINDS; b++) {
+        for (int b = a; b <= PLANE; b++) {
             const kind kinds[2] = {(kind)a, (kind)b};
             open_scene(&s, kinds, -1e-3, -1e-3, false, INFINITY);
             bench_pairs("overlap", kinds, &s, line);
@@ -342,6 +388,15 @@ void bench_geometry(line_fn *line)
             bench_pairs("apart", kinds, &s, line);
             close_scene(&s);
         }
+    }
+    static const kind large[][2] = {{GLOBES, BOX}, {GLOBES, GLOBES}, {GLOBES, PLANE}};
+    for (int i = 0; i < 3; i++) {
+        open_scene(&s, large[i], 1e-6, -1e-6, false, INFINITY);
+        bench_pairs("touch", large[i], &s, line);
+        close_scene(&s);
+        open_scene(&s, large[i], 0.1, 0.1, false, 0.01);
+        bench_pairs("apart", large[i], &s, line);
+        close_scene(&s);
     }
     line("space| | |pairs|ODE/ns|pairs|ours/ns|/ODE");
     for (int bodies = 10; bodies <= 10000; bodies *= 10) {

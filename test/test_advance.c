@@ -814,7 +814,7 @@ START_TEST(squeezed_bodies_are_let_through)
         ck_assert_double_lt(norm3(box->velocity), 100);
         ck_assert_double_eq(press->velocity[2], -1);
     }
-    ck_assert_int_ge(s->stats.squeezed, 1);
+    ck_assert_int_ge(s->stats.squeezed + s->stats.overlaps, 1); // within a frame, or at its end
     ck_assert_int_lt(s->stats.substeps, 70 * 300);
     close_scene(s);
 }

@@ -515,6 +515,20 @@ static sprag_result find(const thing t[2], sprag_gap_memory *memory, sprag_gap *
     return sprag_gap_find(shape, pose, &(sprag_gap_query){INFINITY, margin}, memory, gap, manifold);
 }
 
+// Of one kind of pair, what is worst: relative to distance and size, to the distance alone where
+// poses say it to 1e-13, to what is allowed; the normal, where poses hold it.
+typedef struct worst {
+    double sized, relative, share, normal, normal_share;
+    long relative_pairs, normal_pairs, misses;
+} worst;
+
+static worst worst_so_far;
+
+static void raise_worst(double *most, double value)
+{
+    *most = value > *most || isnan(value) ? value : *most;
+}
+
 static void expect(const thing t[2], const sprag_gap *gap, real distance, const real *normal,
                    real condition, const char *what)
 {
@@ -524,8 +538,21 @@ static void expect(const thing t[2], const sprag_gap *gap, real distance, const 
     widen(gap->normal, n);
     add(n, -1, normal);
     double turned = (double)length(n), may = 1e-12 + 64 * eps * (double)condition;
+    worst *w = &worst_so_far;
     pairs++;
+    raise_worst(&w->sized, off / (double)(fabsl(distance) + L));
+    raise_worst(&w->share, off / allowed);
+    raise_worst(&w->normal_share, turned / may);
+    if (eps * L < 1e-13 * (double)fabsl(distance)) {
+        w->relative_pairs++;
+        raise_worst(&w->relative, off / (double)fabsl(distance));
+    }
+    if (eps * (double)condition < 1e-14) {
+        w->normal_pairs++;
+        raise_worst(&w->normal, turned);
+    }
     if (!(off <= allowed) || !(turned <= may)) {
+        w->misses++;
         if (misses++ < SHOWN) {
             printf("%s: kinds %d %d, gap %.17Lg found %.17g error %.2g, normal off %.2g "
                    "(allowed %.2g, %.2g)\n",
@@ -608,15 +635,45 @@ static bool no_pair(int k0, int k1)
     return k0 == SPRAG_PLANE && k1 == SPRAG_PLANE;
 }
 
+// SPRAG_PAIRS=1000000 test_gaps: so many of each kind of pair, and what is worst of each.
+static bool is_long(void)
+{
+    return getenv("SPRAG_PAIRS") != NULL;
+}
+
+static long pairs_of_each(void)
+{
+    return is_long() ? strtol(getenv("SPRAG_PAIRS"), NULL, 10) : 20000;
+}
+
+static void print_worst(int k0, int k1, long each, long failed)
+{
+    static const char *const name[] = {"sphere", "capsule", "cylinder", "box", "convex", "plane"};
+    const worst *w = &worst_so_far;
+    if (!k0 && !k1) {
+        printf("gaps log-uniform, 1e-12 to 1e3 m; worst of each kind of pair. distance: error over "
+               "distance and size; over distance alone,\nwhere eps size < 1e-13 distance (pairs); "
+               "over 1e-12 distance + 4 eps size. normal: error, where poses hold it to\n1e-14 "
+               "(pairs); over what is allowed\n%-18s %8s %9s %9s %8s %6s %9s %8s %6s %6s %6s\n",
+               "pair", "pairs", "d/(d+L)", "d/d", "pairs", "share", "normal", "pairs", "share",
+               "missed", "failed");
+    }
+    printf("%-8s-%-9s %8ld %9.1e %9.1e %8ld %6.3f %9.1e %8ld %6.3f %6ld %6ld\n", name[k0], name[k1],
+           each, w->sized, w->relative, w->relative_pairs, w->share, w->normal, w->normal_pairs,
+           w->normal_share, w->misses, failed);
+    fflush(stdout);
+}
+
 START_TEST(distance_and_normal_are_those_that_the_pair_was_made_from)
 {
     static thing t[2];
-    enum { EACH = 20000 };
+    long each = pairs_of_each(), failed = 0;
     dice = 77;
-    long failed = 0;
     for (int k0 = 0; k0 < SPRAG_SHAPE_KINDS; k0++) {
         for (int k1 = 0; k1 < SPRAG_SHAPE_KINDS; k1++) {
-            for (int i = 0; i < EACH && !no_pair(k0, k1); i++) {
+            long failed_before = failed;
+            worst_so_far = (worst){0};
+            for (long i = 0; i < each && !no_pair(k0, k1); i++) {
                 feature f[2];
                 real distance, normal[3], condition;
                 sprag_gap gap;
@@ -627,6 +684,9 @@ START_TEST(distance_and_normal_are_those_that_the_pair_was_made_from)
                 char what[64];
                 snprintf(what, sizeof what, "made of %d %d", f[0].flat, f[1].flat);
                 expect(t, &gap, distance, normal, condition, what);
+            }
+            if (is_long() && !no_pair(k0, k1)) {
+                print_worst(k0, k1, each, failed - failed_before);
             }
         }
     }
@@ -1325,6 +1385,568 @@ START_TEST(manifold_points_are_on_the_shapes)
 }
 END_TEST
 
+// ---- rest: what lies, stands or leans on each other, a little out of line
+
+// The polygon that a solid turns up (sign 1) or down, if it turns one: corners within `level` (m)
+// of the foremost.
+static int turned_up(const skeleton *k, const thing *t, int sign, real level, real (*corner)[2])
+{
+    real most = -INFINITY;
+    int count = 0, best = -1;
+    for (int i = 0; i < k->vertices; i++) {
+        most = fmaxl(most, sign * k->vertex[i][2]);
+    }
+    const sprag_polytope *p = &t->s->polytope;
+    for (int f = 0; f < p->faces; f++) {
+        bool all = true;
+        for (unsigned i = 1; i <= p->loop[p->start[f]]; i++) {
+            all &= sign * k->vertex[p->loop[(unsigned)p->start[f] + i]][2] > most - level;
+        }
+        best = all && (best < 0 || sign * k->face[f][2] > sign * k->face[best][2]) ? f : best;
+    }
+    if (best < 0) {
+        return 0;
+    }
+    const int *outline =
+        p->first ? p->rim + p->outline[best] : (const int *)p->loop + p->start[best];
+    for (int i = 1; i <= *outline; i++, count++) {
+        corner[count][0] = k->vertex[outline[i]][0];
+        corner[count][1] = k->vertex[outline[i]][1];
+    }
+    return count;
+}
+
+static real left_of(const real *a, const real *b, const real *p)
+{
+    return (b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0]);
+}
+
+// By how far p is inside a polygon, either way round.
+static real within(const real (*c)[2], int count, const real *p)
+{
+    real least = INFINITY, area = 0;
+    for (int i = 1; i + 1 < count; i++) {
+        area += left_of(c[0], c[i], c[i + 1]);
+    }
+    for (int i = 0; i < count; i++) {
+        const real *a = c[i], *b = c[(i + 1) % count];
+        real side = left_of(a, b, p) / hypotl(b[0] - a[0], b[1] - a[1]);
+        least = fminl(least, area > 0 ? side : -side);
+    }
+    return least;
+}
+
+static bool is_met(const sprag_manifold *m, const real *at)
+{
+    for (int i = 0; i < m->count; i++) {
+        if (hypotl(m->point[i][1][0] - at[0], m->point[i][1][1] - at[1]) < 1e-6L) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Height of the plane through three corners of a face there.
+static real gap_at(const skeleton k[2], const thing t[2], const real *at)
+{
+    real height[2] = {INFINITY, -INFINITY};
+    for (int side = 0; side < 2; side++) {
+        const sprag_polytope *p = &t[side].s->polytope;
+        for (int f = 0; f < p->faces; f++) {
+            const real *n = k[side].face[f], *v = k[side].vertex[p->loop[p->start[f] + 1]];
+            if ((side ? n[2] : -n[2]) > 0.5L) {
+                real z = v[2] - (n[0] * (at[0] - v[0]) + n[1] * (at[1] - v[1])) / n[2];
+                height[side] = side ? fmaxl(z, height[1]) : fminl(z, height[0]);
+            }
+        }
+    }
+    return height[0] - height[1];
+}
+
+// Corners that both polygons have in common must be there, if they are within the margin for sure.
+static int count_lost(const skeleton k[2], const thing t[2], const sprag_manifold *m, double margin)
+{
+    real c[2][VERTICES_MAX][2], at[2];
+    int count[2], lost = 0;
+    for (int side = 0; side < 2; side++) {
+        count[side] = turned_up(&k[side], &t[side], side ? 1 : -1, 0.02L, c[side]);
+    }
+    if (count[0] < 3 || count[1] < 3) {
+        return 0;
+    }
+    for (int side = 0; side < 2; side++) {
+        for (int i = 0; i < count[side]; i++) {
+            const real *p = c[side][i];
+            bool in = within((const real(*)[2])c[!side], count[!side], p) > 2e-6L;
+            lost += in && gap_at(k, t, p) < 0.99L * margin && !is_met(m, p);
+        }
+    }
+    for (int i = 0; i < count[0]; i++) {
+        for (int j = 0; j < count[1]; j++) {
+            const real *a = c[0][i], *b = c[0][(i + 1) % count[0]];
+            const real *p = c[1][j], *q = c[1][(j + 1) % count[1]];
+            real x = left_of(p, q, a), y = left_of(p, q, b);
+            real e = hypotl(q[0] - p[0], q[1] - p[1]), f = hypotl(b[0] - a[0], b[1] - a[1]);
+            real thin = 1e-3L * e * f; // lines that are nearly parallel cross anywhere
+            if (x * y < 0 && left_of(a, b, p) * left_of(a, b, q) < 0 && fabsl(x - y) > thin) {
+                for (int d = 0; d < 2; d++) {
+                    at[d] = a[d] + (b[d] - a[d]) * x / (x - y);
+                }
+                lost += gap_at(k, t, at) < 0.99L * margin && !is_met(m, at);
+            }
+        }
+    }
+    return lost;
+}
+
+static void multiply(const real A[3][3], const real B[3][3], real C[3][3])
+{
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            C[i][j] = A[i][0] * B[0][j] + A[i][1] * B[1][j] + A[i][2] * B[2][j];
+        }
+    }
+}
+
+static void about(int axis, real angle, real R[3][3])
+{
+    int j = (axis + 1) % 3, k = (axis + 2) % 3;
+    memset(R, 0, 9 * sizeof(real));
+    R[axis][axis] = 1;
+    R[j][j] = R[k][k] = cosl(angle);
+    R[k][j] = sinl(angle);
+    R[j][k] = -sinl(angle);
+}
+
+// flat: 2 a face, 1 an edge, 0 a corner is turned up, or down.
+static void pose_feature(int flat, real yaw, real out, real R[3][3])
+{
+    static const real lean[3][2] = {{0.6L, 0.7L}, {0.6L, 0}, {0, 0}};
+    real A[3][3], B[3][3], C[3][3];
+    about(0, lean[flat][0], A);
+    about(1, lean[flat][1], B);
+    multiply((const real(*)[3])A, (const real(*)[3])B, C);
+    about(2, yaw, A);
+    multiply((const real(*)[3])A, (const real(*)[3])C, B);
+    real u[3], axis = pick(3); // out of line
+    random_unit(u);
+    about((int)axis, out * u[0], A);
+    multiply((const real(*)[3])A, (const real(*)[3])B, R);
+    about(((int)axis + 1) % 3, out * u[1], A);
+    multiply((const real(*)[3])A, (const real(*)[3])R, C);
+    memcpy(R, C, sizeof C);
+}
+
+// The middle of what is foremost.
+static void foremost(const skeleton *k, int sign, real *at)
+{
+    real most = -INFINITY, sum = 0, low[3] = {0, 0, -sign};
+    low[2] = sign;
+    most = farthest(k, low);
+    memset(at, 0, 3 * sizeof *at);
+    for (int i = 0; i < k->vertices; i++) {
+        if (sign * k->vertex[i][2] > most - k->rim - k->radius - 1e-4L) {
+            add(at, 1, k->vertex[i]);
+            sum++;
+        }
+    }
+    for (int c = 0; c < 2; c++) {
+        at[c] = sum > 0 ? at[c] / sum : 0;
+    }
+    at[2] = sign * most;
+}
+
+// Which kinds: box, cube of faces, cube of triangles, cylinder, plane, triangle.
+static solid cubes[2];
+static int cube_links[2][400];
+
+static void make_cubes(void)
+{
+    static const unsigned quads[] = {4, 0, 4, 6, 2, 4, 1, 3, 7, 5, 4, 0, 1, 5, 4,
+                                     4, 2, 6, 7, 3, 4, 0, 2, 3, 1, 4, 4, 5, 7, 6};
+    thing box = {.shape = {.kind = SPRAG_BOX, .half = {0.4, 0.5, 0.3}}};
+    make_box_solid(&box);
+    for (int i = 0; i < 2; i++) {
+        solid *s = &cubes[i];
+        memcpy(s->vertex, box.own.vertex, sizeof s->vertex);
+        int at = 0, faces = 0;
+        for (int f = 0; f < 30; f += 5) {
+            for (int half = 0; half < (i ? 2 : 1); half++) {
+                unsigned corners = i ? 3 : 4;
+                s->loop[at++] = corners;
+                for (unsigned c = 0; c < corners; c++) {
+                    s->loop[at++] = quads[(unsigned)f + 1 + (c + 2 * (unsigned)half) % 4];
+                }
+                faces++;
+            }
+        }
+        s->polytope = sprag_polytope_make((const double(*)[3])s->vertex, 8, s->loop, faces,
+                                          s->start, s->normal);
+        add_edges(s);
+        ck_assert_int_le(sprag_polytope_links(&s->polytope), 400);
+        sprag_polytope_link(&s->polytope, cube_links[i]);
+        ck_assert(s->polytope.first);
+    }
+}
+
+static void make_resting(thing *t, int which)
+{
+    *t = (thing){.s = NULL};
+    if (which == 0 || which == 3) {
+        make_thing(t, which ? SPRAG_CYLINDER : SPRAG_BOX);
+        if (pick(2)) { // as others are
+            for (int k = 0; k < 3; k++) {
+                t->shape.half[k] = 0.5;
+            }
+            t->shape.radius = which ? 0.5 : 0;
+        }
+        if (!which) {
+            make_box_solid(t);
+        }
+    } else if (which < 3) {
+        t->s = &cubes[which - 1];
+        t->shape = (sprag_shape){.kind = SPRAG_POLYTOPE, .polytope = &t->s->polytope};
+    } else if (which == 4) {
+        t->shape.kind = SPRAG_PLANE;
+    } else {
+        t->s = &solids[1 + 4 * pick(POOL / 4)]; // in the plane of three random points
+        t->shape = (sprag_shape){.kind = SPRAG_POLYTOPE, .polytope = &t->s->polytope};
+    }
+}
+
+static const int resting_pairs[][2] = {{0, 0}, {0, 1}, {1, 1}, {2, 0}, {2, 2}, {3, 0}, {0, 3},
+                                       {3, 3}, {3, 2}, {0, 4}, {2, 4}, {3, 4}, {0, 5}, {2, 5}};
+
+START_TEST(what_rests_a_little_out_of_line_has_all_its_points)
+{
+    static thing t[2];
+    static skeleton k[2];
+    const double margin = 1.5e-6;
+    long bad = 0, several = 0, loose = 0;
+    dice = 86 + (uint64_t)_i;
+    make_cubes();
+    for (int i = 0; i < 8000; i++) {
+        const int *which = resting_pairs[_i];
+        real R[3][3], at[2][3], yaw = pick(2) ? (real)M_PI_2 * pick(4) : between(0, 6.3);
+        real out = pick(4) ? power(-12, -3) : 0;
+        double wanted = power(-7.7, -6);
+        int flat[2] = {pick(3), pick(3)};
+        make_resting(&t[0], which[0]);
+        make_resting(&t[1], which[1]);
+        for (int side = 0; side < 2; side++) {
+            const real origin[3] = {0, 0, 0};
+            if (which[side] == 5) { // its face up
+                real n[3], up[3] = {0, 0, 1};
+                widen(t[side].s->polytope.normal[0], n);
+                set_rotation_taking(&t[side], n, up);
+            } else {
+                pose_feature(which[side] == 4 ? 2 : flat[side], side ? 0 : yaw, side ? 0 : out, R);
+                set_rotation(&t[side], (const real(*)[3])R);
+            }
+            set_position(&t[side], origin);
+            skeleton_of(&t[side], &k[side]);
+            foremost(&k[side], side ? 1 : -1, at[side]);
+            if (which[side] == 4) {
+                memset(at[side], 0, sizeof at[side]);
+            }
+        }
+        minus(at[1], at[0], at[0]);
+        at[0][2] += wanted;
+        for (int c = 0; c < 2 && pick(3); c++) { // or right above
+            at[0][c] += between(-0.2, 0.2);
+        }
+        set_position(&t[0], at[0]);
+        skeleton_of(&t[0], &k[0]);
+
+        sprag_gap gap;
+        sprag_manifold m;
+        sprag_result result = find(t, NULL, &gap, &m, margin);
+        const sprag_shape *shape[2] = {&t[0].shape, &t[1].shape};
+        const sprag_pose *pose[2] = {&t[0].pose, &t[1].pose};
+        double L = reach_of(t), along = sprag_gap_along(shape, pose, gap.normal), off = 0, nearest;
+        real n[3], a[3], b[3];
+        widen(gap.normal, n);
+        widen(gap.point[0], a);
+        widen(gap.point[1], b);
+        minus(a, b, a);
+        add(a, -gap.distance, n);
+        bool plane = which[1] == 4;
+        for (int side = 0; side < (plane ? 1 : 2); side++) {
+            off = fmax(off, (double)outside(&t[side], &k[side], gap.point[side]));
+        }
+        nearest = INFINITY;
+        for (int p = 0; p < m.count; p++) {
+            real x[3], y[3];
+            widen(m.point[p][0], x);
+            widen(m.point[p][1], y);
+            minus(x, y, x);
+            nearest = fmin(nearest, m.gap[p]);
+            off = fmax(off, fabs((double)dot(n, x) - m.gap[p]));
+            for (int side = 0; side < (plane ? 1 : 2); side++) {
+                off = fmax(off, (double)outside(&t[side], &k[side], m.point[p][side]));
+            }
+            off = m.gap[p] <= margin ? off : INFINITY;
+        }
+        int lost = t[0].s && t[1].s && result == SPRAG_OK ? count_lost(k, t, &m, margin) : 0;
+        several += m.count > 2;
+        bool near = gap.distance <= margin;
+        // Round things roll along the gap for less than can be told.
+        bool round = which[0] == 3 || which[1] == 3;
+        real astride = round ? gap.error + 1e-10L * L +
+                                   sqrtl(8 * (gap.error + 8 * eps * L) * fabsl(gap.distance))
+                             : 1e-12L * L;
+        // Rims and edges that nearly lie in each other may leave the distance open, and say so.
+        if (round && gap.error > 1e-10 * L && gap.error < 1e-8 * L) {
+            loose++;
+            result = SPRAG_OK;
+            gap.error = 0;
+            astride = INFINITY;
+            off = 0;
+        }
+        bool ok = result == SPRAG_OK && fabsl(length(n) - 1) <= 4 * eps &&
+                  along >= gap.distance - 1e-12 * L && length(a) <= astride &&
+                  off <= (round ? gap.error : 0) + 1e-12 * L && gap.error <= 1e-10 * L &&
+                  (m.count > 0) == near && !lost &&
+                  (!near || fabs(nearest - gap.distance) <= 1e-9 * L);
+        if (!ok && bad++ < SHOWN) {
+            printf(
+                "%d on %d, features %d %d yaw %Lg out %Lg: result %d distance %g (above %g) along "
+                "%g error %g, points miss %Lg, off %g, of %d %d lost, nearest %g\n",
+                which[0], which[1], flat[0], flat[1], yaw, out, (int)result, gap.distance, wanted,
+                along - gap.distance, gap.error, length(a), off, m.count, lost,
+                nearest - gap.distance);
+        }
+    }
+    ck_assert_int_eq(bad, 0);
+    ck_assert_int_le(loose, 8);
+    ck_assert_int_gt(several, 400);
+}
+END_TEST
+
+// A ball of a thousand corners, and a cube whose sides are fields of triangles: what the links find
+// is what a look at everything finds, and a field is one face.
+enum { BALL_ROWS = 32, BALL_COLUMNS = 32, BALL_VERTICES = (BALL_ROWS - 1) * BALL_COLUMNS + 2 };
+enum { FIELD = 13 }; // cells along a side
+
+typedef struct large {
+    double vertex[1200][3], normal[2100][3];
+    unsigned loop[9000];
+    int start[2100], links[40000];
+    sprag_polytope bare, linked;
+} large;
+
+static large ball, field;
+
+static void close_large(large *l, int vertices, int faces)
+{
+    l->bare = sprag_polytope_make((const double(*)[3])l->vertex, vertices, l->loop, faces, l->start,
+                                  l->normal);
+    ck_assert_int_eq(l->bare.faces, faces);
+    l->linked = l->bare;
+    ck_assert_int_le(sprag_polytope_links(&l->bare), 40000);
+    sprag_polytope_link(&l->linked, l->links);
+    ck_assert(l->linked.first);
+}
+
+static void make_ball(void)
+{
+    int at = 0, faces = 0;
+    for (int v = 0; v < BALL_VERTICES; v++) {
+        int row = v == 0 ? 0 : v == BALL_VERTICES - 1 ? BALL_ROWS : 1 + (v - 1) / BALL_COLUMNS;
+        double polar = M_PI * row / BALL_ROWS,
+               turn = 2 * M_PI * ((v - 1) % BALL_COLUMNS) / BALL_COLUMNS;
+        ball.vertex[v][0] = 0.5 * sin(polar) * cos(turn);
+        ball.vertex[v][1] = 0.5 * sin(polar) * sin(turn);
+        ball.vertex[v][2] = 0.5 * cos(polar);
+    }
+    for (int row = 0; row < BALL_ROWS; row++) {
+        for (int c = 0; c < BALL_COLUMNS; c++, faces++) {
+            unsigned next = (unsigned)((c + 1) % BALL_COLUMNS), here = (unsigned)c;
+            unsigned up = row ? 1 + (unsigned)((row - 1) * BALL_COLUMNS) : 0;
+            unsigned down = 1 + (unsigned)(row * BALL_COLUMNS);
+            bool last = row == BALL_ROWS - 1;
+            ball.loop[at++] = row == 0 || last ? 3 : 4;
+            ball.loop[at++] = row ? up + here : 0;
+            ball.loop[at++] = last ? BALL_VERTICES - 1 : down + here;
+            if (!last) {
+                ball.loop[at++] = down + next;
+            }
+            if (row) {
+                ball.loop[at++] = up + next;
+            }
+        }
+    }
+    close_large(&ball, BALL_VERTICES, faces);
+}
+
+static int field_vertex(const int at[3], int *vertices)
+{
+    for (int v = 0; v < *vertices; v++) {
+        bool same = true;
+        for (int k = 0; k < 3; k++) {
+            same &= lround((field.vertex[v][k] + 0.5) * FIELD) == at[k];
+        }
+        if (same) {
+            return v;
+        }
+    }
+    for (int k = 0; k < 3; k++) {
+        field.vertex[*vertices][k] = (double)at[k] / FIELD - 0.5;
+    }
+    return (*vertices)++;
+}
+
+static void make_field(void)
+{
+    int at = 0, faces = 0, vertices = 0;
+    for (int side = 0; side < 6; side++) {
+        int i = side / 2, j = (i + 1) % 3, k = (i + 2) % 3;
+        for (int cell = 0; cell < FIELD * FIELD; cell++) {
+            unsigned corner[4];
+            for (int c = 0; c < 4; c++) {
+                int x[3];
+                x[i] = side % 2 ? FIELD : 0;
+                x[j] = cell / FIELD + (c == 1 || c == 2);
+                x[k] = cell % FIELD + (c > 1);
+                corner[c] = (unsigned)field_vertex(x, &vertices);
+            }
+            static const int half[2][3] = {{0, 1, 2}, {0, 2, 3}};
+            for (int h = 0; h < 2; h++, faces++) {
+                field.loop[at++] = 3;
+                for (int c = 0; c < 3; c++) { // three sides the wrong way round
+                    field.loop[at++] = corner[half[h][c]];
+                }
+            }
+        }
+    }
+    close_large(&field, vertices, faces);
+    for (int f = 0; f < faces; f++) {
+        ck_assert_int_eq(field.linked.rim[field.linked.outline[f]], 4);
+    }
+}
+
+START_TEST(links_find_what_a_look_at_everything_does)
+{
+    static thing t[2];
+    make_ball();
+    make_field();
+    const sprag_polytope *p[2][2] = {{&ball.bare, &ball.linked}, {&field.bare, &field.linked}};
+    dice = 87;
+    for (int i = 0; i < 4000; i++) {
+        int first = pick(2), second = pick(3); // or a box
+        sprag_gap gap[3];
+        sprag_gap_memory memory = {0};
+        for (int side = 0; side < 2; side++) {
+            make_thing(&t[side], SPRAG_BOX);
+        }
+        put_near(t, 1);
+        for (int look = 0; look < 3; look++) { // at all; along links; with a memory of it
+            t[0].shape = (sprag_shape){.kind = SPRAG_POLYTOPE, .polytope = p[first][look > 0]};
+            if (second < 2) {
+                t[1].shape = (sprag_shape){.kind = SPRAG_POLYTOPE, .polytope = p[second][look > 0]};
+            }
+            ck_assert_int_ne(find(t, look ? &memory : NULL, &gap[look], NULL, 0),
+                             SPRAG_BAD_PROBLEM);
+            double off = fabs(gap[look].distance - gap[0].distance);
+            ck_assert_double_le(off, 1e-14 + gap[look].error + gap[0].error);
+        }
+    }
+    // One on the other: the whole side, though it is of many triangles.
+    const sprag_shape cube = {.kind = SPRAG_POLYTOPE, .polytope = &field.linked};
+    const sprag_shape box = {SPRAG_BOX, 0, {2, 2, 0.5}, 0}, plane = {.kind = SPRAG_PLANE};
+    for (int i = 0; i < 3; i++) {
+        const sprag_shape *shape[2] = {&cube, i == 0 ? &box : i == 1 ? &plane : &cube};
+        const sprag_pose pose[2] = {{{0, 0, 1 + 1e-6}, {1, 0, 0, 0, 1, 0, 0, 0, 1}},
+                                    {{0, 0, i == 1 ? 0.5 : 0}, {1, 0, 0, 0, 1, 0, 0, 0, 1}}};
+        const sprag_pose *poses[2] = {&pose[0], &pose[1]};
+        sprag_gap gap;
+        sprag_manifold m;
+        ck_assert_int_eq(
+            sprag_gap_find(shape, poses, &(sprag_gap_query){INFINITY, 1.5e-6}, NULL, &gap, &m),
+            SPRAG_OK);
+        ck_assert_double_eq_tol(gap.distance, 1e-6, 1e-15);
+        ck_assert_double_eq_tol(gap.normal[2], 1, 1e-15);
+        ck_assert_int_eq(m.count, 4);
+        ck_assert_double_eq_tol(area_of(&m, gap.normal), 1, 1e-14);
+    }
+    // A corner that no face has, a face that is missing, a dent: no links.
+    sprag_polytope open = field.bare;
+    open.faces--;
+    sprag_polytope_link(&open, field.links);
+    ck_assert(!open.first);
+    ball.vertex[40][2] *= 1 - 1e-9;
+    sprag_polytope_link(&ball.bare, ball.links);
+    ck_assert(!ball.bare.first);
+}
+END_TEST
+
+// One in the other, one on the other, side by side: cylinders with one axis or nearly, on each
+// other or on what is flat. Out of line by an angle, distances are by as much of the size.
+START_TEST(cylinders_in_line_come_apart)
+{
+    static thing t[2];
+    static skeleton k[2];
+    static const sprag_shape_kind kinds[] = {SPRAG_CYLINDER, SPRAG_CAPSULE, SPRAG_BOX};
+    long bad = 0;
+    dice = 101;
+    for (int i = 0; i < 12000; i++) {
+        sprag_shape_kind kind = kinds[i % 3];
+        make_thing(&t[0], SPRAG_CYLINDER);
+        make_thing(&t[1], kind);
+        double r0 = t[0].shape.radius, h0 = t[0].shape.half[2], h1 = t[1].shape.half[2];
+        double r1 = kind == SPRAG_BOX ? 0 : t[1].shape.radius;
+        double skin = kind == SPRAG_CAPSULE ? r1 : 0, out = pick(3) ? power(-16, -3) : 0;
+        real R[3][3], world[3][3], leaning[3][3], from[3], at[3] = {0, 0, 0}, u[3];
+        double up = pick(3) ? between(-1, 1) * (h0 + h1) : pick(2) ? h0 + h1 + skin : 0;
+        double aside = kind == SPRAG_BOX || pick(2) ? 0
+                       : pick(3)                    ? fraction() * (r0 + r1)
+                                                    : r0 + r1;
+        up *= kind == SPRAG_BOX && fabs(up) < 0.98 * (h0 + h1) ? (h0 + h1) * 0.98 / fabs(up) : 1;
+        up = isfinite(up) ? up : h0 + h1;
+        about(2, between(0, 6.3), R);
+        set_rotation(&t[0], (const real(*)[3])R);
+        random_unit(u);
+        about(0, out * u[0], world);
+        multiply((const real(*)[3])world, (const real(*)[3])R, leaning);
+        set_rotation(&t[1], (const real(*)[3])leaning);
+        set_position(&t[0], at);
+        from[0] = aside, from[1] = 0, from[2] = up;
+        set_position(&t[1], from);
+        double along = fabs(up) - h0 - h1 - skin, across = aside - r0 - r1;
+        if (kind == SPRAG_BOX) { // lies on it: the side is farther
+            across = -r0 - fmin(t[1].shape.half[0], t[1].shape.half[1]);
+        } else if (kind == SPRAG_CAPSULE && along + skin > 0 && aside > r0) {
+            continue; // past the rim
+        }
+        double expected = fmax(along, across), L = reach_of(t);
+        sprag_gap gap;
+        sprag_manifold m;
+        sprag_result result = find(t, NULL, &gap, &m, 0.01);
+        skeleton_of(&t[0], &k[0]);
+        skeleton_of(&t[1], &k[1]);
+        real n[3];
+        widen(gap.normal, n);
+        double held = (double)separation(k, n);
+        bool ok =
+            (result == SPRAG_OK || (result == SPRAG_NOT_CONVERGED && gap.error <= 8 * out * L)) &&
+            fabsl(length(n) - 1) <= 4 * eps && fabs(held - gap.distance) <= 1e-12 * L &&
+            fabs(gap.distance - expected) <= 3 * out * L + 1e-12 * L && m.count > 0;
+        for (int side = 0; side < 2; side++) {
+            ok &= outside(&t[side], &k[side], gap.point[side]) <= 3 * out * L + 1e-9 * L;
+        }
+        if (!ok && bad++ < SHOWN) {
+            printf(
+                "kind %d up %g aside %g out %g: result %d distance %g expected %g held %g error %g "
+                "normal %g %g %g, %d points, outside %Lg %Lg\n",
+                (int)kind, up, aside, out, (int)result, gap.distance, expected, held, gap.error,
+                gap.normal[0], gap.normal[1], gap.normal[2], m.count,
+                outside(&t[0], &k[0], gap.point[0]), outside(&t[1], &k[1], gap.point[1]));
+        }
+    }
+    ck_assert_int_eq(bad, 0);
+}
+END_TEST
+
 // ---- which boxes overlap
 
 static bool met[120][120];
@@ -1370,11 +1992,16 @@ END_TEST
 
 int main(void)
 {
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ); // tests that fail end their process
     Suite *suite = suite_create("gaps");
     TCase *exact = tcase_create("exact");
     tcase_add_unchecked_fixture(exact, make_pool, NULL);
-    tcase_set_timeout(exact, 120);
+    tcase_set_timeout(exact, is_long() ? 36000 : 120);
     tcase_add_test(exact, distance_and_normal_are_those_that_the_pair_was_made_from);
+    if (is_long()) {
+        suite_add_tcase(suite, exact);
+        return run_suite(suite);
+    }
     tcase_add_test(exact, depth_of_polytopes_is_the_least_over_all_facets);
     tcase_add_test(exact, depth_of_cylinders_is_the_least_that_a_search_finds);
     tcase_add_test(exact, normal_and_points_bear_the_distance_out);
@@ -1387,6 +2014,10 @@ int main(void)
                         sizeof rests / sizeof *rests);
     tcase_add_test(exact, round_sides_rest_on_two_points);
     tcase_add_test(exact, manifold_points_are_on_the_shapes);
+    tcase_add_loop_test(exact, what_rests_a_little_out_of_line_has_all_its_points, 0,
+                        sizeof resting_pairs / sizeof *resting_pairs);
+    tcase_add_test(exact, links_find_what_a_look_at_everything_does);
+    tcase_add_test(exact, cylinders_in_line_come_apart);
     tcase_add_test(exact, overlaps_are_all_there_are);
     suite_add_tcase(suite, exact);
     return run_suite(suite);

@@ -178,13 +178,16 @@ static const figure figures[] = {
     {"car", "off its track", 0, 1e-4},
     {"car", "joint error", 0, 1e-4},
     {"car", "penetration", 0, 1e-4},
+    {"legs", "walked for", 6, 0.005},
+    {"legs", "speed", 0.1 / 0.22, 0.2 * 0.1 / 0.22},
+    {"legs", "penetration", 0, 0.005},
 };
 
 enum { FIGURES = sizeof figures / sizeof figures[0] };
 
 static const char *const judged[] = {"slope",   "push",  "slide",           "gripper",
                                      "stack",   "heavy", "stack-geometric", "stack-heavy-top",
-                                     "rolling", "car",   "rolling-xy"};
+                                     "rolling", "car",   "rolling-xy",      "legs"};
 
 enum { JUDGED = sizeof judged / sizeof judged[0] };
 
