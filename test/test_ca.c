@@ -29,7 +29,7 @@ typedef struct scene {
     bool declines, empties_late;
     int calls; // of the callback
     dJointFeedback feedback[MOST];
-    int joints; // of this frame
+    int joints;                      // of this frame
     sprag_world_event event[EVENTS]; // of this frame
     int events;
     double touched; // s, when the first contact was made; negative: not yet
@@ -789,7 +789,7 @@ START_TEST(same_pile_same_bits)
 }
 END_TEST
 
-// What is far away changes no bit.
+// What is far away changes nothing but the order in which sums are made.
 START_TEST(far_piles_do_not_matter)
 {
     scene *a = open_scene("method=advance"), *b = open_scene("method=advance");
@@ -802,8 +802,14 @@ START_TEST(far_piles_do_not_matter)
     for (int i = 0; i < 100; i++) {
         step(a);
         step(b);
-        compare(in_a, in_b);
+        for (int k = 0; k < PILE; k++) {
+            for (int j = 0; j < 3; j++) {
+                ck_assert_double_eq_tol(dBodyGetPosition(in_a[k])[j], dBodyGetPosition(in_b[k])[j],
+                                        1e-9);
+            }
+        }
     }
+    ck_assert_int_eq(stats_of(b).bodies, 2 * PILE);
     close_scene(a);
     close_scene(b);
 }
