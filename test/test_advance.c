@@ -600,6 +600,40 @@ START_TEST(slip_begins_and_contact_is_lost)
 }
 END_TEST
 
+// Boxes side by side are one floor, in whatever direction it is crossed; a step is a step.
+START_TEST(edges_between_boxes_are_not_felt)
+{
+    static const double directions[][2] = {{1, 0}, {0.98, 0.2}, {0.7, 0.7}, {0.3, 0.9}};
+    for (int step_up = 0; step_up < 2; step_up++) {
+        scene *s = open_scene(0);
+        double rise = step_up ? 0.005 : 0;
+        for (int i = 0; i < 9; i++) {
+            double z = -0.5 + (i ? rise : 0);
+            add_fixed_box(s, 2 * (i % 3), 2 * (i / 3), z, box_of(2, 2, 1));
+        }
+        sprag_mover *box = add_box(s, 0, 0, 0.2 + EPSILON / 2, box_of(0.4, 0.4, 0.4));
+        add_pairs(s, SPRAG_PAIR_ACCEPTED);
+        run(s, 2);
+        for (int k = 0; k < 2; k++) {
+            box->velocity[k] = 3 * directions[_i][k];
+        }
+        for (int i = 0; i < 100; i++) {
+            step(s);
+            ck_assert_double_gt(least_separation(s), 0);
+        }
+        double along = dot3(box->velocity, (double[]){directions[_i][0], directions[_i][1], 0});
+        if (step_up) {
+            ck_assert_double_lt(along, 2.5);
+        } else {
+            ck_assert_double_eq_tol(box->velocity[0], 3 * directions[_i][0], 1e-3);
+            ck_assert_double_eq_tol(box->velocity[1], 3 * directions[_i][1], 1e-3);
+            ck_assert_double_eq_tol(box->pose.position[2], 0.2 + EPSILON / 2, 1e-5);
+        }
+        close_scene(s);
+    }
+}
+END_TEST
+
 // ---- what must never penetrate
 
 static void throw(scene * s, chance *c, sprag_mover *b)
@@ -1092,6 +1126,7 @@ int main(void)
     tcase_add_test(rests, box_without_slip_tips);
     tcase_add_loop_test(rests, slip_ends_when_it_must, 0, 3);
     tcase_add_test(rests, slip_begins_and_contact_is_lost);
+    tcase_add_loop_test(rests, edges_between_boxes_are_not_felt, 0, 4);
     suite_add_tcase(suite, rests);
     TCase *apart = tcase_create("stays apart");
     tcase_add_loop_test(apart, thrown_dice_rest_on_top, 0, 2);
