@@ -420,6 +420,58 @@ START_TEST(arm_rests_at_its_stop)
 }
 END_TEST
 
+// Of a joint too, the load; also of a frame that events divide.
+START_TEST(joints_tell_their_load)
+{
+    scene *s = open_scene("method=advance");
+    dJointFeedback load;
+    add_floor(s);
+    dBodyID box = add_box(s, 0, 0, 1.5);
+    dJointID joint = dJointCreateFixed(s->world, 0);
+    dJointAttach(joint, box, NULL);
+    dJointSetFixed(joint);
+    memset(&load, 0, sizeof load);
+    dJointSetFeedback(joint, &load);
+    dBodyID ball = add_ball(s, 0, 0, 2.6, 0.5);
+    for (int i = 0; i < 60; i++) {
+        step(s);
+        ck_assert_double_eq_tol(height(box), 1.5, 1e-6);
+        if (s->touched < 0) {
+            ck_assert_double_eq_tol(load.f1[2], 2 * G, 1e-4);
+        }
+    }
+    ck_assert_double_ge(s->touched, 0);
+    ck_assert_double_eq_tol(height(ball), 2.5 + REST, 2e-6);
+    ck_assert_double_eq_tol(load.f1[2], 4 * G, 1e-3);
+    close_scene(s);
+}
+END_TEST
+
+// Momentum: a ball stops on a held box, whose joint takes all of it within that one step.
+START_TEST(impacts_are_in_the_feedback)
+{
+    scene *s = open_scene("method=advance");
+    dJointFeedback load;
+    dWorldSetGravity(s->world, 0, 0, 0);
+    dBodyID box = add_box(s, 0, 0, 0);
+    dJointID joint = dJointCreateFixed(s->world, 0);
+    dJointAttach(joint, box, NULL);
+    dJointSetFixed(joint);
+    memset(&load, 0, sizeof load);
+    dJointSetFeedback(joint, &load);
+    dBodyID ball = add_ball(s, 0, 0, 1.123, 0.5);
+    dBodySetLinearVel(ball, 0, 0, -3);
+    double impulse = 0;
+    for (int i = 0; i < 20; i++) {
+        step(s);
+        impulse += load.f1[2] * STEP;
+    }
+    ck_assert_double_eq_tol(s->touched, 0.041, 1e-6);
+    ck_assert_double_eq_tol(impulse, 6, 1e-3);
+    close_scene(s);
+}
+END_TEST
+
 START_TEST(motor_drives)
 {
     scene *s = open_scene("method=advance");
@@ -830,6 +882,8 @@ int main(void)
     TCase *joints = tcase_create("joints and surfaces");
     tcase_add_loop_test(joints, stop_is_met_in_time, 0, 3);
     tcase_add_test(joints, arm_rests_at_its_stop);
+    tcase_add_test(joints, joints_tell_their_load);
+    tcase_add_test(joints, impacts_are_in_the_feedback);
     tcase_add_loop_test(joints, motor_drives, 0, 2);
     tcase_add_loop_test(joints, directions_have_their_friction, 0, 2);
     tcase_add_test(joints, conveyor_carries);
