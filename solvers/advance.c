@@ -401,14 +401,16 @@ sprag_result sprag_advance(sprag_frame *frame, const sprag_advance_options *opti
     if (!before || !take(&run)) {
         return SPRAG_NO_MEMORY;
     }
-    memcpy(before, frame->body, (size_t)frame->bodies * sizeof *before);
+    if (frame->bodies > 0) {
+        memcpy(before, frame->body, (size_t)frame->bodies * sizeof *before);
+    }
     for (int i = 0; i < frame->bodies; i++) {
         frame->body[i].path = frame->body[i].turn = 0;
     }
     set_pairs(&run);
     set_acceleration(&run);
     sprag_result result = run_frame(&run);
-    if (result != SPRAG_OK) {
+    if (result != SPRAG_OK && frame->bodies > 0) {
         memcpy(frame->body, before, (size_t)frame->bodies * sizeof *before);
     }
     stats->frames++;
