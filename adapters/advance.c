@@ -913,6 +913,11 @@ static bool run(step *s)
         }
         again = false;
         s->a->stats = before;
+        s->a->contacts = s->a->rows = s->a->given = s->a->failed = 0;
+        memset(s->a->stock, 0, s->a->islands->count * sizeof *s->a->stock);
+        if (i > 0 && s->a->anew) {
+            s->a->anew(s->a->data);
+        }
         if (!find_pairs(s) || !advance_groups(s, &again)) {
             return false;
         }

@@ -34,6 +34,9 @@ typedef struct ode_advance {
     // NULL. NULL: it must not be asked within a step; what touches anew slides without friction.
     dJointID (*ask)(void *data, const ode_pair *pair, double gap);
     void (*event)(void *data, const ode_event *event);
+    // The step begins anew, because a body went farther than was thought: nothing has happened yet.
+    // NULL: nobody wants to know.
+    void (*anew)(void *data);
     // A pair that a force acts between across a gap of more than that: it rolls or pivots. NULL: is not
     // wanted.
     void (*held)(void *data, const ode_pair *pair, double reach);

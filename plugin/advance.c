@@ -108,6 +108,11 @@ static void note(void *data, const ode_event *event)
     memcpy(to->normal, event->normal, sizeof to->normal);
 }
 
+static void forget_events(void *data)
+{
+    ((world_state *)data)->advance->events = 0;
+}
+
 int sprag_world_events(dWorldID world, sprag_world_event *events, int room)
 {
     const world_state *w = world_find(world);
@@ -234,6 +239,7 @@ bool advance_islands(world_state *w, const ode_islands *islands, dReal step, sto
                      .reach = w->settings.advance.epsilon,
                      .ask = ask,
                      .event = note,
+                     .anew = forget_events,
                      .held = hold_pair,
                      .options = w->settings.advance,
                      .scratch = state->scratch};

@@ -119,11 +119,19 @@ static double stiction_of(const advance_run *run)
     return fmax(1e-6, 2 * run->stats->solve.stiction);
 }
 
-// When a slip that shrinks to nothing within the sub-step, evenly, has done so.
+// When a slip that ends within the sub-step has done so. Full friction ends it before the sub-step
+// does, by the share of it that was used.
 static double end_of_slip(const advance_run *run, const advance_point *point)
 {
-    double lost = point->slip[0] - point->slip[1];
-    return lost > 0 ? run->trial * fmin(1, point->slip[0] / lost) : run->trial;
+    const sprag_friction *slide = &run->frame->pair[point->pair].surface.slide;
+    double mu = fmin(slide->coefficient[0], slide->coefficient[1]), along[3];
+    double most = mu * point->normal_force;
+    if (!(most > 0) || isinf(most) || slide->force[0] || slide->force[1]) {
+        return run->trial;
+    }
+    memcpy(along, point->force, sizeof along);
+    add_scaled(along, -dot3(along, point->normal), point->normal, 3);
+    return run->trial * fmin(1, norm3(along) / most);
 }
 
 // The point of the pair that carries most.
@@ -398,14 +406,16 @@ sprag_result sprag_advance(sprag_frame *frame, const sprag_advance_options *opti
     if (!before || !take(&run)) {
         return SPRAG_NO_MEMORY;
     }
-    memcpy(before, frame->body, (size_t)frame->bodies * sizeof *before);
+    if (frame->bodies > 0) {
+        memcpy(before, frame->body, (size_t)frame->bodies * sizeof *before);
+    }
     for (int i = 0; i < frame->bodies; i++) {
         frame->body[i].path = frame->body[i].turn = 0;
     }
     set_pairs(&run);
     set_acceleration(&run);
     sprag_result result = run_frame(&run);
-    if (result != SPRAG_OK) {
+    if (result != SPRAG_OK && frame->bodies > 0) {
         memcpy(frame->body, before, (size_t)frame->bodies * sizeof *before);
     }
     stats->frames++;
