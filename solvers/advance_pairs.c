@@ -11,6 +11,7 @@
 static double reach_of_contact(const advance_run *run, int pair)
 {
     const advance_near *near = &run->near[pair];
+    static const double most = 0.02; // of the larger one's radius
     double rise = 0;
     for (int side = 0; side < 2 && near->held; side++) {
         const sprag_motion *motion = near->carried[side].motion;
@@ -18,7 +19,9 @@ static double reach_of_contact(const advance_run *run, int pair)
             rise += dot3(motion->velocity + 3, motion->velocity + 3) * near->radius[side];
         }
     }
-    return fmax(run->options->epsilon, 2 * 0.5 * rise * run->left * run->left);
+    rise *= run->left * run->left; // twice that, to be sure of it
+    return fmax(run->options->epsilon,
+                fmin(rise, most * fmax(near->radius[0], near->radius[1])));
 }
 
 advance_point *advance_add_point(advance_run *run)
