@@ -263,14 +263,16 @@ static void check_gaps(advance_run *run, double distance)
 
 static void go(advance_run *run)
 {
+    enum { STALLS = 3 };
     double distance = fmin(run->safe, run->trial), clock = distance;
     bool stalls = distance < fmin(run->options->shortest * run->frame->step, run->left);
     compare(run);
     if (run->options->checks) {
         check_gaps(run, distance);
     }
-    if (stalls) {
-        clock = fmin(run->options->shortest * run->frame->step, run->left);
+    if (stalls) { // where nothing helps, not even time, the rest of the frame is left out
+        bool jammed = ++run->stalls > STALLS;
+        clock = jammed ? run->left : fmin(run->options->shortest * run->frame->step, run->left);
         run->stats->stalled += clock - distance;
         tell(run, SPRAG_STALLED, run->blocking, NULL, NULL, 0);
     }

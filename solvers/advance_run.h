@@ -43,6 +43,7 @@ typedef struct advance_run {
     sprag_advance_stats *stats;
     double level, target, floor; // m, m, s
     double time, left;           // s
+    int stalls;                  // of the frame so far
     double acceleration;         // m/s^2, largest by forces
     advance_near *near;          // pairs
     sprag_pose *pose;            // colliders, now
