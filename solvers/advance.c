@@ -79,6 +79,7 @@ static void set_pairs(advance_run *run)
             near->radius[side] = radius_of(c);
         }
         near->clear = -INFINITY;
+        pair->overlapped = false;
         near->was_closed = pair->memory && pair->memory->closed > 0;
         run->last_points += pair->memory ? pair->memory->closed : 0;
         near->slips = pair->memory && pair->memory->slips;
