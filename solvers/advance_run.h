@@ -1,5 +1,5 @@
 // One frame of conservative advancement, as its parts see it (advance.h): advance_pairs.c finds
-// what is near and for how long it stays apart, advance_contacts.c solves for velocities,
+// what is near and for how long it stays apart, advance_mesh.c what of a mesh, advance_contacts.c solves for velocities,
 // advance_plan.c chooses the sub-step, advance.c goes through the frame.
 #ifndef SPRAG_ADVANCE_RUN_H
 #define SPRAG_ADVANCE_RUN_H
@@ -92,6 +92,21 @@ advance_point *advance_add_point(advance_run *run);
 
 // Does the pair have a surface? Asks if nobody has yet.
 bool advance_accepts(advance_run *run, int pair);
+
+// ---- advance_mesh.c
+
+// Which side of the pair is a triangle of a mesh, -1: none, or both.
+int advance_triangle(const advance_run *run, int pair);
+
+// Two triangles of one mesh and one body.
+bool advance_same_mesh(const advance_run *run, int a, int b);
+
+// Is the normal at a point of the pair's triangle one that only a seam of its mesh has?
+bool advance_is_seam(const advance_run *run, int pair, const double at[3], const double normal[3]);
+
+// Has the mesh a point there already?
+bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
+                       const double normal[3]);
 
 // ---- advance_contacts.c
 
