@@ -1,6 +1,5 @@
 // method=advance: the state that it keeps of a world, and one step.
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,7 +122,6 @@ int sprag_world_events(dWorldID world, sprag_world_event *events, int room)
 
 static void count(world_state *w, const ode_advance *step)
 {
-    if (getenv("MDBG")) fprintf(stderr, "DBG %.3f sub %ld lim %ld stalled %g solves %ld failed %ld overl %ld squeezed %ld gap %g\n", w->statistics.time, step->stats.substeps, step->stats.limited, step->stats.stalled, step->stats.solves, step->stats.failed, step->stats.overlaps, step->stats.squeezed, step->stats.least_gap);
     sprag_world_statistics *s = &w->statistics;
     const sprag_advance_stats *a = &step->stats;
     s->bodies = step->bodies;

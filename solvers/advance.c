@@ -2,8 +2,6 @@
 #include "solvers/advance.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "solvers/advance_run.h"
@@ -259,16 +257,6 @@ static void go(advance_run *run)
 {
     double distance = fmin(run->safe, run->trial), clock = distance;
     bool stalls = distance < fmin(run->options->shortest * run->frame->step, run->left);
-    if (getenv("MDBG2")) {
-      int triangle = run->blocking >= 0 ? advance_triangle(run, run->blocking) : -9;
-      const sprag_certificate *c = run->blocking >= 0 ? &run->near[run->blocking].certificate : NULL;
-      fprintf(stderr, "GO t %.5f trial %g safe %g blocking %d tri %d closed %d h %g low %g n %g %g %g points %d/%d\n", run->time, run->trial, run->safe, run->blocking, triangle, c ? run->near[run->blocking].closed : 0,
-         c ? c->height : 0, c ? c->lowest : 0, c ? c->normal[0] : 0, c ? c->normal[1] : 0, c ? c->normal[2] : 0, run->closed_points, run->points);
-      for (int i = run->closed_points; i < run->points; i++) { const advance_point *q = &run->point[i]; const advance_near *m = &run->near[q->pair];
-         fprintf(stderr, "  CAP pair %d tri %d bodies %d %d kind %d gap %g clear %g pairgap %g closed %d pts %d n %g %g %g gn %g %g %g ov %d f %g\n", q->pair, advance_triangle(run, q->pair), run->frame->collider[run->frame->pair[q->pair].collider[0]].body, run->frame->collider[run->frame->pair[q->pair].collider[1]].body, (int)m->carried[0].shape->kind, q->gap, m->clear, m->gap.distance, m->closed, m->points, q->normal[0], q->normal[1], q->normal[2], m->gap.normal[0], m->gap.normal[1], m->gap.normal[2], run->frame->pair[q->pair].overlapped, q->normal_force); }
-      if (run->time == 0) for (int i = 0; i < run->frame->pairs; i++) if (run->frame->pair[i].overlapped && run->near[i].closed)
-         fprintf(stderr, "  OV pair %d tri %d bodies %d %d kind %d gap %g n %g %g %g points %d\n", i, advance_triangle(run, i), run->frame->collider[run->frame->pair[i].collider[0]].body, run->frame->collider[run->frame->pair[i].collider[1]].body, (int)run->near[i].carried[0].shape->kind, run->near[i].gap.distance, run->near[i].gap.normal[0], run->near[i].gap.normal[1], run->near[i].gap.normal[2], run->near[i].points);
-    }
     compare(run);
     if (run->options->checks) {
         check_gaps(run, distance);

@@ -12,9 +12,14 @@ static const sprag_collider *collider_of(const advance_run *run, int pair, int s
     return &run->frame->collider[run->frame->pair[pair].collider[side]];
 }
 
+static bool is_triangle(const sprag_collider *c)
+{
+    return c->mesh && c->shape.kind == SPRAG_POLYTOPE && c->shape.polytope->vertices == 3;
+}
+
 int advance_triangle(const advance_run *run, int pair)
 {
-    bool mesh[2] = {collider_of(run, pair, 0)->mesh, collider_of(run, pair, 1)->mesh};
+    bool mesh[2] = {is_triangle(collider_of(run, pair, 0)), is_triangle(collider_of(run, pair, 1))};
     return mesh[0] == mesh[1] ? -1 : mesh[1];
 }
 

@@ -101,8 +101,8 @@ static bool add_points(advance_run *run, int pair, const sprag_manifold *manifol
     near->closed = true;
     for (int i = 0; i < count; i++) {
         bool nearest = manifold->count == 0;
-        double(*at)[3] = nearest ? near->gap.point : manifold->point[i];
-        if (advance_has_point(run, pair, (const double(*)[3])at, near->gap.normal)) {
+        const double(*at)[3] = (const double(*)[3])(nearest ? near->gap.point : manifold->point[i]);
+        if (advance_has_point(run, pair, at, near->gap.normal)) {
             continue;
         }
         advance_point *point = advance_add_point(run);
