@@ -310,7 +310,7 @@ START_TEST(bodies_come_to_rest_on_hills)
     scene s = open_scene(0.8);
     dGeomID geom[BODIES];
     add_hills(&s);
-    s.rho = 0.02;
+    s.rho = 0.08;
     for (int i = 0; i < BODIES; i++) {
         geom[i] = i % 4 == 0   ? dCreateBox(s.space, 0.3, 0.4, 0.2)
                   : i % 4 == 1 ? dCreateCapsule(s.space, 0.12, 0.3)
