@@ -164,7 +164,8 @@ static void compare(advance_run *run)
     run->last_points = points > 0 ? points : run->last_points;
     for (int i = 0; i < run->frame->pairs; i++) {
         advance_near *near = &run->near[i];
-        const advance_point *point = near->closed ? strongest(run, i, &at) : NULL;
+        const advance_point *point = strongest(run, i, &at);
+        point = near->closed ? point : NULL;
         if (point && !near->was_closed) {
             tell(run, SPRAG_CONTACT_MADE, i, point->at[0], point->normal, point->approach);
         } else if (!near->closed && near->was_closed) {
@@ -182,7 +183,7 @@ static void remember(advance_run *run)
         sprag_pair_memory *memory = run->frame->pair[i].memory;
         if (memory) {
             memory->count = 0;
-            memory->closed = run->near[i].points;
+            memory->closed = run->near[i].closed ? run->near[i].points : 0;
             memory->slips = run->near[i].slips;
         }
         run->near[i].held = false;

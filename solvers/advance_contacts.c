@@ -273,10 +273,30 @@ static void keep(advance_run *run, const solve *s)
 
 // ---- overlaps
 
+// m/s, that a point goes apart with to take back a share of its overlap; 0: it has none.
+static double speed_out(const advance_run *run, const advance_point *point)
+{
+    const sprag_frame *frame = run->frame;
+    if (!frame->pair[point->pair].overlapped || point->gap >= run->target) {
+        return 0;
+    }
+    return fmin(frame->recovery * (run->target - point->gap) / frame->step, frame->recovery_speed);
+}
+
+double advance_push_speed(const advance_run *run)
+{
+    double most = 0;
+    for (int i = 0; i < run->points; i++) {
+        most = fmax(most, speed_out(run, &run->point[i]));
+    }
+    return most;
+}
+
 static bool any_overlap(const advance_run *run)
 {
     for (int i = 0; i < run->points; i++) {
-        if (run->frame->pair[run->point[i].pair].overlapped && run->point[i].gap < run->target) {
+        const advance_point *point = &run->point[i];
+        if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
             return true;
         }
     }
@@ -284,7 +304,7 @@ static bool any_overlap(const advance_run *run)
 }
 
 // A share of each overlap, as a displacement of its own: it does not become speed. What touches
-// besides is not pressed together.
+// besides, or is near, is not pressed together.
 static sprag_result push_out(advance_run *run, solve *s, double step)
 {
     sprag_frame *frame = run->frame;
@@ -307,9 +327,7 @@ static sprag_result push_out(advance_run *run, solve *s, double step)
     for (int i = 0; i < s->problem.contacts; i++) {
         sprag_contact *contact = &s->contact[i];
         const advance_point *point = i < frame->contacts ? NULL : &run->point[i - frame->contacts];
-        bool out = point && frame->pair[point->pair].overlapped && point->gap < run->target;
-        double speed = out ? frame->recovery * (run->target - point->gap) / frame->step : 0;
-        contact->bias = fmin(speed, frame->recovery_speed);
+        contact->bias = point ? speed_out(run, point) : 0;
         contact->compliance = 0;
         contact->guess[0] = -1;
         contact->stiffness = 0;

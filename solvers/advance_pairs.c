@@ -98,7 +98,6 @@ static bool add_points(advance_run *run, int pair, const sprag_manifold *manifol
 {
     advance_near *near = &run->near[pair];
     int count = manifold->count > 0 ? manifold->count : 1;
-    near->closed = true;
     for (int i = 0; i < count; i++) {
         bool nearest = manifold->count == 0;
         const double(*at)[3] = (const double(*)[3])(nearest ? near->gap.point : manifold->point[i]);
@@ -174,14 +173,17 @@ static sprag_result scan_pair(advance_run *run, int pair, double reach)
     if (run->frame->pair[pair].memory) {
         run->frame->pair[pair].memory->reach = touching;
     }
-    double most = 2 * closing(run, pair, reach) + touching;
+    // What is pushed out of an overlap should find in its way what is near, not run up against it.
+    bool accepted = run->frame->pair[pair].state == SPRAG_PAIR_ACCEPTED;
+    double band = accepted ? 2 * run->push_speed * run->left : 0;
+    double most = 2 * closing(run, pair, reach) + touching + band;
     near->fresh = near->closed = false;
     near->points = 0;
     if (near->clear > most) {
         return SPRAG_OK;
     }
     sprag_manifold manifold;
-    double margin = 1.5 * touching;
+    double margin = 1.5 * (touching + band);
     if (find_gap(run, pair, most, margin, &manifold) == SPRAG_BAD_PROBLEM) {
         return SPRAG_BAD_PROBLEM;
     }
@@ -189,8 +191,9 @@ static sprag_result scan_pair(advance_run *run, int pair, double reach)
         return SPRAG_OK;
     }
     touching = fmax(touching, approach(run, pair) * run->floor);
-    if (near->gap.distance <= touching && is_contact(run, pair, margin, &manifold) &&
+    if (near->gap.distance <= touching + band && is_contact(run, pair, margin, &manifold) &&
         advance_accepts(run, pair)) {
+        near->closed = near->gap.distance <= touching;
         judge_overlap(run, pair);
         return add_points(run, pair, &manifold) ? SPRAG_OK : SPRAG_NO_MEMORY;
     }
@@ -223,6 +226,8 @@ sprag_result advance_scan(advance_run *run, double reach)
         }
     }
     run->closed_points = run->points;
+    run->push_speed = advance_push_speed(run);
+    run->pushed_points = -1;
     return result;
 }
 

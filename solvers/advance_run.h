@@ -51,6 +51,8 @@ typedef struct advance_run {
     double (*solved)[6];         // bodies, velocity at the end of it
     double (*pushed)[6];         // bodies, what an overlap adds to the motion
     bool pushes;
+    double push_speed;           // m/s, of those at the last scan, at most
+    int pushed_points;           // that it was solved for, of this sub-step; -1: not yet
     bool bounces;
     advance_point *point;
     int points, point_room, closed_points; // closed ones first
@@ -113,6 +115,9 @@ bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
 
 // Velocities at the end of a sub-step of length t: solved, motion. NO_MEMORY, or OK, with failed.
 sprag_result advance_solve(advance_run *run, double t);
+
+// How fast overlaps are pushed apart, m/s; 0: there are none.
+double advance_push_speed(const advance_run *run);
 
 // The motion that goes with the last solve.
 void advance_set_motion(advance_run *run);
