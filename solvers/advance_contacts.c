@@ -305,7 +305,7 @@ static bool any_overlap(const advance_run *run)
 
 // A share of each overlap, as a displacement of its own: it does not become speed. What touches
 // besides, or is near, is not pressed together.
-static sprag_result push_out(advance_run *run, solve *s, double step)
+static sprag_result push_out(advance_run *run, solve *s)
 {
     sprag_frame *frame = run->frame;
     sprag_row *row = SPRAG_TAKE(run->solving, run->rows, sprag_row);
@@ -333,12 +333,12 @@ static sprag_result push_out(advance_run *run, solve *s, double step)
         contact->stiffness = 0;
         contact->slide = contact->roll = contact->spin = (sprag_friction){{0, 0}, .slip = {0, 0}};
     }
-    (void)step;
     sprag_result result = sprag_stribeck_solve(&s->problem, &run->options->solver, run->solving,
                                                &s->solution, &stats);
     if (result == SPRAG_OK) {
         memcpy(run->pushed, s->solution.velocity, (size_t)frame->bodies * sizeof *run->pushed);
-        run->pushes = true;
+    } else {
+        memset(run->pushed, 0, (size_t)frame->bodies * sizeof *run->pushed);
     }
     return result == SPRAG_NO_MEMORY ? result : SPRAG_OK;
 }
@@ -413,10 +413,14 @@ sprag_result advance_solve(advance_run *run, double step)
         run->calls->disturb(run->calls->data, run->frame->bodies, run->solved);
     }
     if (any_overlap(run)) {
-        result = push_out(run, &s, step);
+        // The way out depends on the points alone, but hardly on the length of the sub-step.
+        long points = run->points > run->closed_points ? run->added : 0;
+        result = run->pushed_for == points ? SPRAG_OK : push_out(run, &s);
         if (result != SPRAG_OK) {
             return result;
         }
+        run->pushed_for = points;
+        run->pushes = true;
     }
     advance_set_motion(run);
     return SPRAG_OK;

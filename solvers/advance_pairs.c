@@ -37,6 +37,7 @@ advance_point *advance_add_point(advance_run *run)
     }
     advance_point *p = &run->point[run->points++];
     memset(p, 0, sizeof *p);
+    run->added++;
     return p;
 }
 
@@ -227,7 +228,7 @@ sprag_result advance_scan(advance_run *run, double reach)
     }
     run->closed_points = run->points;
     run->push_speed = advance_push_speed(run);
-    run->pushed_points = -1;
+    run->pushed_for = -1;
     return result;
 }
 

@@ -52,7 +52,8 @@ typedef struct advance_run {
     double (*pushed)[6];         // bodies, what an overlap adds to the motion
     bool pushes;
     double push_speed;           // m/s, of those at the last scan, at most
-    int pushed_points;           // that it was solved for, of this sub-step; -1: not yet
+    long added, pushed_for;      // points, ever; at the last push of this sub-step, 0: with what is
+                                 // closed alone, -1: there was none yet
     bool bounces;
     advance_point *point;
     int points, point_room, closed_points; // closed ones first
