@@ -207,6 +207,7 @@ static void remember(advance_run *run)
             memcpy(pair->memory->force[n], point->force, sizeof point->force);
         }
     }
+    advance_share_held(run);
     for (int i = 0; i < run->frame->pairs; i++) {
         if (run->frame->pair[i].memory) {
             run->frame->pair[i].memory->held = run->near[i].held;

@@ -140,3 +140,104 @@ bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
     }
     return false;
 }
+
+// ---- many points on one plane
+
+enum { DIRECTIONS = 16 };
+
+// Points at the same height above the same plane: each holds off only what those around it do.
+static bool is_level(const advance_run *run, const advance_point *a, const advance_point *b)
+{
+    const double near = 1e-7; // m
+    int side = advance_triangle(run, a->pair);
+    if (side < 0 || fabs(a->gap - b->gap) > near || !advance_same_mesh(run, a->pair, b->pair) ||
+        side != advance_triangle(run, b->pair) || dot3(a->normal, b->normal) < 1 - 1e-12) {
+        return false;
+    }
+    double apart[3];
+    subtract3(a->at[side], b->at[side], apart);
+    return fabs(dot3(apart, a->normal)) <= near;
+}
+
+// Marks of these points the farthest along some directions of their plane.
+static void mark_outermost(const advance_run *run, const int *of, int count, bool *keeps)
+{
+    double along[3], across[3], least = INFINITY;
+    const double *n = run->point[of[0]].normal;
+    int axis = 0;
+    for (int k = 0; k < 3; k++) {
+        if (fabs(n[k]) < least) {
+            least = fabs(n[k]);
+            axis = k;
+        }
+    }
+    const double x[3] = {axis == 0, axis == 1, axis == 2};
+    cross3(n, x, along);
+    normalise3(along);
+    cross3(n, along, across);
+    for (int d = 0; d < DIRECTIONS; d++) {
+        double turn = (d + 0.3) * (2 * 3.14159265358979323846 / DIRECTIONS), most = -INFINITY;
+        int best = of[0];
+        for (int i = 0; i < count; i++) {
+            const double *at = run->point[of[i]].at[0];
+            double far = cos(turn) * dot3(along, at) + sin(turn) * dot3(across, at);
+            if (far > most) {
+                most = far;
+                best = of[i];
+            }
+        }
+        keeps[best] = true;
+    }
+}
+
+bool advance_thin_out(advance_run *run)
+{
+    if (run->points <= DIRECTIONS) {
+        return true;
+    }
+    bool *keeps = SPRAG_TAKE(run->solving, run->points, bool);
+    bool *seen = SPRAG_TAKE(run->solving, run->points, bool);
+    int *level = SPRAG_TAKE(run->solving, run->points, int), left = 0;
+    if (run->solving->failed) {
+        return false;
+    }
+    for (int i = 0; i < run->points; i++) {
+        int count = 0;
+        for (int j = i; j < run->points && !seen[i]; j++) {
+            if (!seen[j] && (j == i || is_level(run, &run->point[i], &run->point[j]))) {
+                level[count++] = j;
+            }
+        }
+        for (int k = 0; k < count; k++) {
+            seen[level[k]] = true;
+            keeps[level[k]] = count <= DIRECTIONS;
+        }
+        if (count > DIRECTIONS) {
+            mark_outermost(run, level, count, keeps);
+        }
+    }
+    for (int i = 0; i < run->points; i++) {
+        if (keeps[i]) {
+            run->point[left++] = run->point[i];
+        } else {
+            run->near[run->point[i].pair].points--;
+        }
+    }
+    run->points = left;
+    return true;
+}
+
+// A triangle whose points are another's, or are not needed, carries what its mesh does.
+void advance_share_held(advance_run *run)
+{
+    for (int first = 0, end; first < run->frame->pairs; first = end) {
+        bool held = run->near[first].held;
+        for (end = first + 1; end < run->frame->pairs && advance_same_mesh(run, first, end); end++) {
+            held |= run->near[end].held;
+        }
+        for (int i = first; i < end; i++) {
+            advance_near *near = &run->near[i];
+            near->held |= held && near->closed && near->points == 0;
+        }
+    }
+}

@@ -226,6 +226,10 @@ sprag_result advance_scan(advance_run *run, double reach)
             run->stats->largest_gap = fmax(run->stats->largest_gap, near->gap.distance);
         }
     }
+    sprag_scratch_reset(run->solving);
+    if (result == SPRAG_OK && !advance_thin_out(run)) {
+        result = SPRAG_NO_MEMORY;
+    }
     run->closed_points = run->points;
     run->push_speed = advance_push_speed(run);
     run->pushed_for = -1;

@@ -112,6 +112,12 @@ bool advance_is_seam(const advance_run *run, int pair, const double at[3], const
 bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
                        const double normal[3]);
 
+// Leaves of many points on one plane those around it. false: no memory.
+bool advance_thin_out(advance_run *run);
+
+// Once it is known which pairs are held.
+void advance_share_held(advance_run *run);
+
 // ---- advance_contacts.c
 
 // Velocities at the end of a sub-step of length t: solved, motion. NO_MEMORY, or OK, with failed.
