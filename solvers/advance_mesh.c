@@ -116,6 +116,50 @@ bool advance_is_seam(const advance_run *run, int pair, const double at[3], const
     return false;
 }
 
+// ---- walls
+
+static double height_over(const advance_run *run, int pair, const double at[3], double front[3])
+{
+    int c = run->frame->pair[pair].collider[advance_triangle(run, pair)];
+    double corner[3][3], from[3];
+    if (!sprag_gap_front(&run->frame->collider[c].shape, &run->pose[c], front)) {
+        return NAN;
+    }
+    corners_of(run, pair, corner);
+    subtract3(at, corner[0], from);
+    return dot3(front, from);
+}
+
+// The centre of the shape is behind the triangle, but just outside of one that faces the other
+// way: it came through that one, not through this.
+bool advance_is_far_side(const advance_run *run, int pair)
+{
+    int side = advance_triangle(run, pair);
+    double front[3], other[3], corner[3][3], foot[3];
+    if (side < 0) {
+        return false;
+    }
+    const double *centre = run->pose[run->frame->pair[pair].collider[!side]].position;
+    double depth = -height_over(run, pair, centre, front);
+    for (int way = -1; way <= 1 && depth > 0; way += 2) {
+        for (int i = pair + way; i >= 0 && i < run->frame->pairs; i += way) {
+            if (!advance_same_mesh(run, pair, i)) {
+                break;
+            }
+            double height = height_over(run, i, centre, other);
+            if (height >= 0 && height < depth && dot3(front, other) < -0.5) {
+                memcpy(foot, centre, sizeof foot);
+                add_scaled(foot, -height, other, 3);
+                corners_of(run, i, corner);
+                if (is_on((const double(*)[3])corner, foot, 0.1 * run->options->epsilon)) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
 // ---- points that the triangles have in common
 
 bool advance_has_point(const advance_run *run, int pair, const double at[2][3],

@@ -194,8 +194,11 @@ static sprag_result scan_pair(advance_run *run, int pair, double reach)
     touching = fmax(touching, approach(run, pair) * run->floor);
     if (near->gap.distance <= touching + band && is_contact(run, pair, margin, &manifold) &&
         advance_accepts(run, pair)) {
-        near->closed = near->gap.distance <= touching;
         judge_overlap(run, pair);
+        if (run->frame->pair[pair].overlapped && advance_is_far_side(run, pair)) {
+            return SPRAG_OK;
+        }
+        near->closed = near->gap.distance <= touching;
         return add_points(run, pair, &manifold) ? SPRAG_OK : SPRAG_NO_MEMORY;
     }
     return SPRAG_OK;

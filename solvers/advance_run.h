@@ -108,6 +108,9 @@ bool advance_same_mesh(const advance_run *run, int a, int b);
 // Is the normal at a point of the pair's triangle one that only a seam of its mesh has?
 bool advance_is_seam(const advance_run *run, int pair, const double at[3], const double normal[3]);
 
+// Is the pair's triangle the far side of a thin wall that the other shape is in from the near side?
+bool advance_is_far_side(const advance_run *run, int pair);
+
 // Has the mesh a point there already?
 bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
                        const double normal[3]);

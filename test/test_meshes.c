@@ -375,6 +375,51 @@ END_TEST
 
 // ---- walls
 
+// A closed wall of two sides: what is in it from the one is not held by the other.
+static dGeomID add_wall(scene *s, double thick)
+{
+    static const dTriIndex face[] = {0, 1, 3, 0, 3, 2, 4, 6, 7, 4, 7, 5, 0, 4, 5, 0, 5, 1,
+                                     2, 3, 7, 2, 7, 6, 0, 2, 6, 0, 6, 4, 1, 5, 7, 1, 7, 3};
+    s->vertex = calloc(24, sizeof *s->vertex);
+    s->index = calloc(36, sizeof *s->index);
+    ck_assert_ptr_nonnull(s->vertex);
+    ck_assert_ptr_nonnull(s->index);
+    for (int i = 0; i < 8; i++) { // 4 is x, 2 is y, 1 is z
+        s->vertex[3 * i] = (float)(i & 4 ? thick / 2 : -thick / 2);
+        s->vertex[3 * i + 1] = i & 2 ? 0.5F : -0.5F;
+        s->vertex[3 * i + 2] = i & 1 ? 0.5F : -0.5F;
+    }
+    memcpy(s->index, face, sizeof face);
+    s->data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildSingle(s->data, s->vertex, 3 * sizeof(float), 8, s->index, 36,
+                                3 * sizeof(dTriIndex));
+    return dCreateTriMesh(s->space, s->data, NULL, NULL, NULL);
+}
+
+START_TEST(what_is_in_a_wall_goes_back)
+{
+    scene s = open_scene(0.5);
+    dWorldSetGravity(s.world, 0, 0, 0);
+    add_wall(&s, 0.01);
+    double side = _i % 2 ? -1 : 1, radius = 0.1, at = 0.035;
+    dGeomID geom = _i < 2   ? dCreateSphere(s.space, radius)
+                   : _i < 4 ? dCreateBox(s.space, 2 * radius, 0.15, 0.17)
+                            : dCreateCylinder(s.space, 0.08, 2 * radius);
+    dBodyID body = add_body(&s, geom, side * at, 0.03, 0.07);
+    dMatrix3 R;
+    dRFromAxisAndAngle(R, 0, 1, 0, _i < 4 ? 0 : M_PI / 2);
+    dBodySetRotation(body, R);
+    for (int i = 0; i < 80; i++) {
+        double before = side * dBodyGetPosition(body)[0];
+        go(&s);
+        ck_assert_double_ge(side * dBodyGetPosition(body)[0], before - 1e-9);
+        ck_assert_double_lt(kinetic_energy(body), 1e-9);
+    }
+    ck_assert_double_eq_tol(side * dBodyGetPosition(body)[0], radius + 0.005, 25 * epsilon);
+    close_scene(&s);
+}
+END_TEST
+
 START_TEST(fast_balls_do_not_pass_a_wall)
 {
     static const double aim[][2] = {{0, 0}, {0.01, 0.02}, {0.1, 0.1}, {0.033, 0.05}};
@@ -408,6 +453,7 @@ static Suite *suite(void)
     tcase_add_test(all, bodies_come_to_rest_on_hills);
     tcase_add_loop_test(all, what_is_inside_leaves_by_the_front, 0, 6);
     tcase_add_loop_test(all, fast_balls_do_not_pass_a_wall, 0, 8);
+    tcase_add_loop_test(all, what_is_in_a_wall_goes_back, 0, 6);
     suite_add_tcase(s, all);
     return s;
 }
