@@ -280,7 +280,8 @@ static void go(advance_run *run)
     run->stats->limited += clock < run->left;
     run->stats->least_step = fmin(run->stats->least_step, clock);
     run->time += clock;
-    run->left = clock >= run->left ? 0 : run->left - clock;
+    run->left -= clock;
+    run->left = run->left > 1e-9 * run->frame->step ? run->left : 0;
 }
 
 static sprag_result substep(advance_run *run, bool to_the_end)

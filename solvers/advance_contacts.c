@@ -143,7 +143,10 @@ static double bias_of(advance_run *run, const advance_point *point, const sprag_
                       double step)
 {
     const sprag_surface *surface = &run->frame->pair[point->pair].surface;
-    double bias = (run->target - point->gap + point->dip) / step;
+    double missing = run->target - point->gap + point->dip;
+    // In what is left of a frame, however short, no gap is made up for with a jerk.
+    double time = missing > 0 ? fmax(step, run->options->shortest * run->frame->step) : step;
+    double bias = missing / time;
     if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
         bias = 0; // what overlaps is pushed out without speed
     }
