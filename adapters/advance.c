@@ -572,6 +572,7 @@ static void set_collider(sprag_collider *to, const step *s, const ode_side *side
 {
     rider *r = rider_of(s, side->body);
     to->shape = side->shape;
+    to->mesh = side->triangle >= 0 ? (const void *)side->id : NULL;
     if (!r) {
         to->body = SPRAG_STATIC;
         to->mount = side->pose;

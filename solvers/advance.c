@@ -173,7 +173,8 @@ static void compare(advance_run *run)
     run->last_points = points > 0 ? points : run->last_points;
     for (int i = 0; i < run->frame->pairs; i++) {
         advance_near *near = &run->near[i];
-        const advance_point *point = near->closed ? strongest(run, i, &at) : NULL;
+        const advance_point *point = strongest(run, i, &at);
+        point = near->closed ? point : NULL;
         if (point && !near->was_closed) {
             tell(run, SPRAG_CONTACT_MADE, i, point->at[0], point->normal, point->approach);
         } else if (!near->closed && near->was_closed) {
@@ -191,7 +192,7 @@ static void remember(advance_run *run)
         sprag_pair_memory *memory = run->frame->pair[i].memory;
         if (memory) {
             memory->count = 0;
-            memory->closed = run->near[i].points;
+            memory->closed = run->near[i].closed ? run->near[i].points : 0;
             memory->slips = run->near[i].slips;
         }
         run->near[i].held = false;
@@ -215,6 +216,7 @@ static void remember(advance_run *run)
             memcpy(pair->memory->force[n], point->force, sizeof point->force);
         }
     }
+    advance_share_held(run);
     for (int i = 0; i < run->frame->pairs; i++) {
         if (run->frame->pair[i].memory) {
             run->frame->pair[i].memory->held = run->near[i].held;
@@ -289,7 +291,8 @@ static void go(advance_run *run)
     run->stats->limited += clock < run->left;
     run->stats->least_step = fmin(run->stats->least_step, clock);
     run->time += clock;
-    run->left = clock >= run->left ? 0 : run->left - clock;
+    run->left -= clock;
+    run->left = run->left > 1e-9 * run->frame->step ? run->left : 0;
 }
 
 static sprag_result substep(advance_run *run, double longest, bool to_the_end)

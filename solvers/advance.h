@@ -27,6 +27,7 @@ typedef struct sprag_collider {
     int body; // of the movers, or SPRAG_STATIC
     sprag_shape shape;
     sprag_pose mount; // in the axes of the body; in the world if static
+    const void *mesh; // that it is a triangle of, with its first face outside; NULL: of none
 } sprag_collider;
 
 // What a pair's contacts are made of; each of them is a sprag_contact with these.

@@ -1,5 +1,5 @@
 // One frame of conservative advancement, as its parts see it (advance.h): advance_pairs.c finds
-// what is near and for how long it stays apart, advance_contacts.c solves for velocities,
+// what is near and for how long it stays apart, advance_mesh.c what of a mesh, advance_contacts.c solves for velocities,
 // advance_plan.c chooses the sub-step, advance.c goes through the frame.
 #ifndef SPRAG_ADVANCE_RUN_H
 #define SPRAG_ADVANCE_RUN_H
@@ -52,6 +52,9 @@ typedef struct advance_run {
     double (*solved)[6];         // bodies, velocity at the end of it
     double (*pushed)[6];         // bodies, what an overlap adds to the motion
     bool pushes;
+    double push_speed;           // m/s, of those at the last scan, at most
+    long added, pushed_for;      // points, ever; at the last push of this sub-step, 0: with what is
+                                 // closed alone, -1: there was none yet
     bool bounces;
     advance_point *point;
     int points, point_room, closed_points; // closed ones first
@@ -95,10 +98,37 @@ advance_point *advance_add_point(advance_run *run);
 // Does the pair have a surface? Asks if nobody has yet.
 bool advance_accepts(advance_run *run, int pair);
 
+// ---- advance_mesh.c
+
+// Which side of the pair is a triangle of a mesh, -1: none, or both.
+int advance_triangle(const advance_run *run, int pair);
+
+// Two triangles of one mesh and one body.
+bool advance_same_mesh(const advance_run *run, int a, int b);
+
+// Is the normal at a point of the pair's triangle one that only a seam of its mesh has?
+bool advance_is_seam(const advance_run *run, int pair, const double at[3], const double normal[3]);
+
+// Is the pair's triangle the far side of a thin wall that the other shape is in from the near side?
+bool advance_is_far_side(const advance_run *run, int pair);
+
+// Has the mesh a point there already?
+bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
+                       const double normal[3]);
+
+// Leaves of many points on one plane those around it. false: no memory.
+bool advance_thin_out(advance_run *run);
+
+// Once it is known which pairs are held.
+void advance_share_held(advance_run *run);
+
 // ---- advance_contacts.c
 
 // Velocities at the end of a sub-step of length t: solved, motion. NO_MEMORY, or OK, with failed.
 sprag_result advance_solve(advance_run *run, double t);
+
+// How fast overlaps are pushed apart, m/s; 0: there are none.
+double advance_push_speed(const advance_run *run);
 
 // The motion that goes with the last solve.
 void advance_set_motion(advance_run *run);

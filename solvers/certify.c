@@ -187,6 +187,8 @@ static bool add_faces(const sprag_approach *a, int b, const double normal[3], ca
     mul33_transposed(side->start_rotation, normal, local);
     bool axes = shape->kind == SPRAG_BOX || shape->kind == SPRAG_CYLINDER;
     int faces = axes ? 3 : shape->kind == SPRAG_POLYTOPE ? shape->polytope->faces : 0;
+    // What slides over a mesh comes to the next triangle from its side, but stays above its plane.
+    double least = !axes && faces == 2 ? -0.1 : 0.1;
     for (int i = shape->kind == SPRAG_CYLINDER ? 2 : 0; i < faces; i++) {
         double axis[3] = {i == 0, i == 1, i == 2}, along = axes ? sign * local[i] : 0;
         if (axes) {
@@ -196,7 +198,7 @@ static bool add_faces(const sprag_approach *a, int b, const double normal[3], ca
             memcpy(axis, shape->polytope->normal[i], sizeof axis);
             along = sign * dot3(axis, local);
         }
-        if (along < 0.1 || (count == FACES && along <= best[FACES - 1])) {
+        if (along < least || (count == FACES && along <= best[FACES - 1])) {
             continue;
         }
         int at = count < FACES ? count++ : FACES - 1;
