@@ -17,7 +17,7 @@ sprag_advance_options sprag_advance_defaults(void)
 
 // ---- the start
 
-static double radius_of(const sprag_collider *collider)
+double advance_radius(const sprag_collider *collider)
 {
     double bounds[6], corner[3];
     if (collider->body == SPRAG_STATIC) {
@@ -76,7 +76,7 @@ static void set_pairs(advance_run *run)
             const sprag_collider *c = &frame->collider[pair->collider[side]];
             near->carried[side] = (sprag_carried){
                 &c->shape, c->mount, c->body == SPRAG_STATIC ? NULL : &run->motion[c->body]};
-            near->radius[side] = radius_of(c);
+            near->radius[side] = advance_radius(c);
         }
         near->clear = -INFINITY;
         near->was_closed = pair->memory && pair->memory->closed > 0;
@@ -108,7 +108,9 @@ static void tell(advance_run *run, sprag_event_kind kind, int pair, const double
         memcpy(event.point, point, sizeof event.point);
         memcpy(event.normal, normal, sizeof event.normal);
     }
-    if (run->calls->event) {
+    if (run->told) {
+        run->told[run->tellings++] = event;
+    } else if (run->calls->event) {
         run->calls->event(run->calls->data, &event);
     }
 }
@@ -213,7 +215,7 @@ static void remember(advance_run *run)
     }
     run->frame->touching = run->points;
     run->frame->rows = run->rows;
-    if (run->calls->carried) {
+    if (run->calls->carried && !run->told) {
         run->calls->carried(run->calls->data, run->row_force,
                             (const double(*)[6])run->given_force, run->trial / run->frame->step);
     }
@@ -253,16 +255,17 @@ static void check_gaps(advance_run *run, double distance)
     }
 }
 
-static void go(advance_run *run)
+void advance_go(advance_run *run)
 {
     double distance = fmin(run->safe, run->trial), clock = distance;
-    bool stalls = distance < fmin(run->options->shortest * run->frame->step, run->left);
+    double least = fmin(run->options->shortest * run->frame->step, run->longest);
+    bool stalls = distance < least;
     compare(run);
     if (run->options->checks) {
         check_gaps(run, distance);
     }
     if (stalls) {
-        clock = fmin(run->options->shortest * run->frame->step, run->left);
+        clock = least;
         run->stats->stalled += clock - distance;
         tell(run, SPRAG_STALLED, run->blocking, NULL, NULL, 0);
     }
@@ -275,15 +278,16 @@ static void go(advance_run *run)
     advance_move_pairs(run, distance);
     move_bodies(run, distance, clock);
     run->stats->substeps++;
-    run->stats->limited += clock < run->left;
+    run->stats->limited += clock < run->longest;
     run->stats->least_step = fmin(run->stats->least_step, clock);
     run->time += clock;
     run->left = clock >= run->left ? 0 : run->left - clock;
 }
 
-static sprag_result substep(advance_run *run, bool to_the_end)
+sprag_result advance_substep(advance_run *run, double longest, bool to_the_end)
 {
     const sprag_advance_calls *calls = run->calls;
+    run->longest = longest;
     for (int i = 0; i < run->frame->bodies; i++) {
         run->motion[i].pose = run->frame->body[i].pose;
         memcpy(run->motion[i].velocity, run->frame->body[i].velocity,
@@ -302,8 +306,8 @@ static sprag_result substep(advance_run *run, bool to_the_end)
     if (run->scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
-    sprag_result result = advance_scan(run, run->left);
-    return result == SPRAG_OK ? advance_plan(run, run->left, to_the_end) : result;
+    sprag_result result = advance_scan(run, longest);
+    return result == SPRAG_OK ? advance_plan(run, longest, to_the_end) : result;
 }
 
 static bool is_good(const sprag_frame *frame)
@@ -349,14 +353,21 @@ static sprag_result run_frame(advance_run *run)
     enum { MORE = 200 }; // sub-steps than aimed at
     sprag_result result = SPRAG_OK;
     int most = substeps_of(run);
-    for (int i = 0; run->left > 0 && result == SPRAG_OK; i++) {
+    for (int i = 0; run->left > 0 && result == SPRAG_OK;) {
+        long limited = run->stats->limited;
         double even = i < most ? run->left / (most - i) : run->left;
         run->floor = fmax(run->options->shortest * run->frame->step, 0.999 * even);
-        result = substep(run, i >= most);
-        if (result == SPRAG_OK) {
-            go(run);
+        if (run->control) { // of those that it shortens there may be any number
+            result = advance_controlled(run, i >= most);
+            i += (int)(run->stats->limited - limited);
+        } else {
+            result = advance_substep(run, run->left, i >= most);
+            if (result == SPRAG_OK) {
+                advance_go(run);
+            }
+            i++;
         }
-        if (i > most + MORE && run->left > 0) {
+        if (i > most + MORE + 1 && run->left > 0) {
             run->stats->stalled += run->left;
             tell(run, SPRAG_STALLED, run->blocking, NULL, NULL, 0);
             run->left = 0;
@@ -390,7 +401,7 @@ sprag_result sprag_advance(sprag_frame *frame, const sprag_advance_options *opti
                        .target = options->epsilon / 2,
                        .left = frame->step};
     sprag_mover *before = SPRAG_TAKE(run.scratch, frame->bodies, sprag_mover);
-    if (!before || !take(&run)) {
+    if (!before || !take(&run) || (options->error > 0 && !advance_take_control(&run))) {
         return SPRAG_NO_MEMORY;
     }
     memcpy(before, frame->body, (size_t)frame->bodies * sizeof *before);

@@ -1,6 +1,7 @@
 // One frame of conservative advancement, as its parts see it (advance.h): advance_pairs.c finds
 // what is near and for how long it stays apart, advance_contacts.c solves for velocities,
-// advance_plan.c chooses the sub-step, advance.c goes through the frame.
+// advance_plan.c chooses the sub-step, advance.c goes through the frame, advance_error.c asks
+// whether the sub-step is short enough to be accurate.
 #ifndef SPRAG_ADVANCE_RUN_H
 #define SPRAG_ADVANCE_RUN_H
 
@@ -35,6 +36,8 @@ typedef struct advance_point {
     double slip[2];   // m/s, before and after
 } advance_point;
 
+typedef struct advance_control advance_control;
+
 typedef struct advance_run {
     sprag_frame *frame;
     const sprag_advance_options *options;
@@ -43,6 +46,10 @@ typedef struct advance_run {
     sprag_advance_stats *stats;
     double level, target, floor; // m, m, s
     double time, left;           // s
+    double longest;              // s, that the sub-step may be
+    sprag_event *told;           // events of a sub-step that may be taken back; NULL: nobody waits
+    int tellings;
+    advance_control *control; // NULL: errors are not asked for
     double acceleration;         // m/s^2, largest by forces
     advance_near *near;          // pairs
     sprag_pose *pose;            // colliders, now
@@ -68,6 +75,24 @@ typedef struct advance_run {
     int *blocked;                  // pairs
     bool failed;                   // the solve
 } advance_run;
+
+// ---- advance.c
+
+// m, about the centre of its body.
+double advance_radius(const sprag_collider *collider);
+
+// Plans a sub-step, at most `longest`.
+sprag_result advance_substep(advance_run *run, double longest, bool to_the_end);
+
+// Makes it.
+void advance_go(advance_run *run);
+
+// ---- advance_error.c
+
+bool advance_take_control(advance_run *run); // false: no memory
+
+// One or two sub-steps, made, as short as the error asks for.
+sprag_result advance_controlled(advance_run *run, bool to_the_end);
 
 // ---- advance_pairs.c
 
