@@ -280,6 +280,7 @@ void advance_go(advance_run *run)
     run->stats->substeps++;
     run->stats->limited += clock < run->longest;
     run->stats->least_step = fmin(run->stats->least_step, clock);
+    run->clock = clock;
     run->time += clock;
     run->left = clock >= run->left ? 0 : run->left - clock;
 }

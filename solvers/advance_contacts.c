@@ -143,7 +143,10 @@ static double bias_of(advance_run *run, const advance_point *point, const sprag_
                       double step)
 {
     const sprag_surface *surface = &run->frame->pair[point->pair].surface;
-    double bias = (run->target - point->gap + point->dip) / step;
+    double rise = run->target - point->gap, bias = (rise + point->dip) / step;
+    if (run->control && rise > 0) { // in sub-steps as short as those of error control it were a kick
+        bias = rise / run->frame->step + point->dip / step;
+    }
     if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
         bias = 0; // what overlaps is pushed out without speed
     }

@@ -145,7 +145,7 @@ static void restore(advance_run *run, const state *s)
 // A sub-step from where the bodies are to `to`, of which nobody hears.
 static sprag_result make(advance_run *run, double longest, bool to_the_end, state *to)
 {
-    double stalled = run->stats->stalled, left = run->left, floor = run->floor;
+    double stalled = run->stats->stalled, floor = run->floor;
     run->told = to->told;
     run->tellings = 0;
     run->floor = fmin(floor, longest); // what comes later is not to be met beforehand
@@ -154,7 +154,7 @@ static sprag_result make(advance_run *run, double longest, bool to_the_end, stat
         advance_go(run);
         result = save(run, to) ? SPRAG_OK : SPRAG_NO_MEMORY;
     }
-    to->clock = left - run->left;
+    to->clock = run->clock;
     to->acted = run->trial;
     to->usable = run->stats->stalled == stalled && !run->failed;
     to->tellings = run->tellings;

@@ -47,6 +47,7 @@ typedef struct advance_run {
     double level, target, floor; // m, m, s
     double time, left;           // s
     double longest;              // s, that the sub-step may be
+    double clock;                // s, that the last one has been
     sprag_event *told;           // events of a sub-step that may be taken back; NULL: nobody waits
     int tellings;
     advance_control *control; // NULL: errors are not asked for
