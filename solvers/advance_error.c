@@ -26,7 +26,7 @@ typedef struct state {
     double (*given_force)[6];
     int row_room;
     double clock, acted; // s, acted: that forces were taken to
-    bool usable;  // neither stalled nor without impulses
+    bool usable;         // neither stalled nor without impulses
     sprag_event *told;
     int tellings;
 } state;
@@ -287,7 +287,8 @@ sprag_result advance_controlled(advance_run *run, bool to_the_end)
         if (result != SPRAG_OK || !s[SECOND].usable) {
             return result == SPRAG_OK ? keep_whole(run) : result;
         }
-        double error = difference(run), share = (s[FIRST].clock + s[SECOND].clock) / run->frame->step;
+        double error = difference(run),
+               share = (s[FIRST].clock + s[SECOND].clock) / run->frame->step;
         if (error <= run->options->error * share || s[WHOLE].clock <= shortest) {
             control->suggested = error <= much * run->options->error * share ? 2 * length : length;
             return keep_halves(run, error);
