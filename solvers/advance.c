@@ -178,7 +178,7 @@ static void compare(advance_run *run)
     }
 }
 
-static void remember(advance_run *run)
+void advance_remember(advance_run *run)
 {
     for (int i = 0; i < run->frame->pairs; i++) {
         sprag_pair_memory *memory = run->frame->pair[i].memory;
@@ -274,7 +274,7 @@ void advance_go(advance_run *run)
         tell(run, SPRAG_LIMIT_REACHED, -1, NULL, NULL, 0);
         run->time -= clock;
     }
-    remember(run);
+    advance_remember(run);
     advance_move_pairs(run, distance);
     move_bodies(run, distance, clock);
     run->stats->substeps++;
@@ -285,7 +285,7 @@ void advance_go(advance_run *run)
     run->left = clock >= run->left ? 0 : run->left - clock;
 }
 
-sprag_result advance_substep(advance_run *run, double longest, bool to_the_end)
+sprag_result advance_look(advance_run *run, double longest)
 {
     const sprag_advance_calls *calls = run->calls;
     run->longest = longest;
@@ -307,7 +307,12 @@ sprag_result advance_substep(advance_run *run, double longest, bool to_the_end)
     if (run->scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
-    sprag_result result = advance_scan(run, longest);
+    return advance_scan(run, longest);
+}
+
+sprag_result advance_substep(advance_run *run, double longest, bool to_the_end)
+{
+    sprag_result result = advance_look(run, longest);
     return result == SPRAG_OK ? advance_plan(run, longest, to_the_end) : result;
 }
 
@@ -377,6 +382,40 @@ static sprag_result run_frame(advance_run *run)
     return result;
 }
 
+sprag_result advance_open(advance_run *run)
+{
+    sprag_frame *frame = run->frame;
+    sprag_advance_stats *stats = run->stats;
+    if (!is_good(frame)) {
+        return SPRAG_BAD_PROBLEM;
+    }
+    if (stats->frames == 0) {
+        stats->least_step = stats->least_gap = INFINITY;
+    }
+    run->left = frame->step;
+    run->before = SPRAG_TAKE(run->scratch, frame->bodies, sprag_mover);
+    if (!run->before || !take(run)) {
+        return SPRAG_NO_MEMORY;
+    }
+    memcpy(run->before, frame->body, (size_t)frame->bodies * sizeof *run->before);
+    for (int i = 0; i < frame->bodies; i++) {
+        frame->body[i].path = frame->body[i].turn = 0;
+    }
+    set_pairs(run);
+    set_acceleration(run);
+    return SPRAG_OK;
+}
+
+sprag_result advance_close(advance_run *run, sprag_result result)
+{
+    sprag_frame *frame = run->frame;
+    if (result != SPRAG_OK) {
+        memcpy(frame->body, run->before, (size_t)frame->bodies * sizeof *run->before);
+    }
+    run->stats->frames++;
+    return result;
+}
+
 sprag_result sprag_advance(sprag_frame *frame, const sprag_advance_options *options,
                            const sprag_advance_calls *calls, sprag_scratch scratch[2],
                            sprag_advance_stats *stats)
@@ -385,36 +424,20 @@ sprag_result sprag_advance(sprag_frame *frame, const sprag_advance_options *opti
     sprag_advance_options defaults = sprag_advance_defaults();
     sprag_advance_stats own = {0};
     options = options ? options : &defaults;
-    stats = stats ? stats : &own;
-    if (!is_good(frame)) {
-        return SPRAG_BAD_PROBLEM;
-    }
-    if (stats->frames == 0) {
-        stats->least_step = stats->least_gap = INFINITY;
-    }
     advance_run run = {.frame = frame,
                        .options = options,
                        .calls = calls ? calls : &none,
                        .scratch = &scratch[0],
                        .solving = &scratch[1],
-                       .stats = stats,
+                       .stats = stats ? stats : &own,
                        .level = options->epsilon / 50,
-                       .target = options->epsilon / 2,
-                       .left = frame->step};
-    sprag_mover *before = SPRAG_TAKE(run.scratch, frame->bodies, sprag_mover);
-    if (!before || !take(&run) || (options->error > 0 && !advance_take_control(&run))) {
-        return SPRAG_NO_MEMORY;
-    }
-    memcpy(before, frame->body, (size_t)frame->bodies * sizeof *before);
-    for (int i = 0; i < frame->bodies; i++) {
-        frame->body[i].path = frame->body[i].turn = 0;
-    }
-    set_pairs(&run);
-    set_acceleration(&run);
-    sprag_result result = run_frame(&run);
+                       .target = options->epsilon / 2};
+    sprag_result result = advance_open(&run);
     if (result != SPRAG_OK) {
-        memcpy(frame->body, before, (size_t)frame->bodies * sizeof *before);
+        return result;
     }
-    stats->frames++;
-    return result;
+    if (options->error > 0 && !advance_take_control(&run)) {
+        return advance_close(&run, SPRAG_NO_MEMORY);
+    }
+    return advance_close(&run, run_frame(&run));
 }

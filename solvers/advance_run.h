@@ -1,7 +1,7 @@
 // One frame of conservative advancement, as its parts see it (advance.h): advance_pairs.c finds
 // what is near and for how long it stays apart, advance_contacts.c solves for velocities,
 // advance_plan.c chooses the sub-step, advance.c goes through the frame, advance_error.c asks
-// whether the sub-step is short enough to be accurate.
+// whether the sub-step is short enough to be accurate; paper.c has sub-steps of its own.
 #ifndef SPRAG_ADVANCE_RUN_H
 #define SPRAG_ADVANCE_RUN_H
 
@@ -43,6 +43,7 @@ typedef struct advance_run {
     const sprag_advance_options *options;
     const sprag_advance_calls *calls;
     sprag_scratch *scratch, *solving;
+    sprag_mover *before; // bodies, at the start of the frame
     sprag_advance_stats *stats;
     double level, target, floor; // m, m, s
     double time, left;           // s
@@ -81,6 +82,19 @@ typedef struct advance_run {
 
 // m, about the centre of its body.
 double advance_radius(const sprag_collider *collider);
+
+// Sets what does not change in the frame; what is to be set before: frame, options, calls, scratch,
+// solving, stats, level, target.
+sprag_result advance_open(advance_run *run);
+
+// The end of the frame; the bodies are where they were, unless the result is OK.
+sprag_result advance_close(advance_run *run, sprag_result result);
+
+// Joint rows and points that touch, with the bodies where they are.
+sprag_result advance_look(advance_run *run, double longest);
+
+// Forces of the last solve: impulses of the pairs, memory, what the caller is told.
+void advance_remember(advance_run *run);
 
 // Plans a sub-step, at most `longest`.
 sprag_result advance_substep(advance_run *run, double longest, bool to_the_end);
