@@ -191,6 +191,9 @@ static void set_contact(advance_run *run, const advance_point *point, double ste
 
 // ---- the solve
 
+// Bodies from which sweeps get there sooner than factorisations, under contacts that come and go.
+enum { MANY = 20 };
+
 typedef struct solve {
     sprag_problem problem;
     sprag_solution solution;
@@ -354,14 +357,30 @@ sprag_result advance_solve(advance_run *run, double step)
     for (int i = 0; i < run->points; i++) {
         set_contact(run, &run->point[i], step, &s.contact[run->frame->contacts + i]);
     }
-    sprag_result result = sprag_stribeck_solve(&s.problem, &run->options->solver, run->solving,
-                                               &s.solution, &stats);
+    sprag_stribeck_options options = run->options->solver;
+    options.warm = run->tried;
+    if (run->tried) {
+        memcpy(s.solution.velocity, run->solved, (size_t)run->frame->bodies * sizeof *run->solved);
+    }
+    bool many = run->frame->bodies > MANY;
+    sprag_result result = SPRAG_NOT_CONVERGED;
+    if (many) { // what is not exact costs sub-steps, and nothing else
+        sprag_stribeck_options swept = options;
+        swept.direct_work = 0;
+        swept.lagged_passes = 0;
+        swept.sweeps = 30, swept.sweeps_least = 60;
+        result = sprag_stribeck_solve(&s.problem, &swept, run->solving, &s.solution, &stats);
+    }
+    if (result != SPRAG_OK && result != SPRAG_NO_MEMORY) {
+        result = sprag_stribeck_solve(&s.problem, &options, run->solving, &s.solution, &stats);
+    }
     run->stats->solves++;
     run->stats->solve = stats;
     if (result == SPRAG_NO_MEMORY) {
         return result;
     }
     run->failed = result != SPRAG_OK;
+    run->tried = !run->failed;
     if (run->failed) {
         run->stats->failed++;
         for (int i = 0; i < run->frame->bodies; i++) {

@@ -317,6 +317,7 @@ static sprag_result end_at_event(advance_run *run, double longest)
 
 sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
 {
+    run->tried = false;
     begin(run, longest);
     sprag_result result = attempt(run, longest, longest, BAND * run->options->epsilon);
     if (result != SPRAG_OK || run->safe >= longest || run->failed) {

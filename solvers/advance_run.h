@@ -76,6 +76,7 @@ typedef struct advance_run {
     double (*trial_velocity)[6];   // 2 bodies
     int *blocked;                  // pairs
     bool failed;                   // the solve
+    bool tried;                    // solved is that of another attempt at this sub-step
 } advance_run;
 
 // ---- advance.c

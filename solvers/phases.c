@@ -110,6 +110,17 @@ static void go_to_start(sprag_phases *w)
         sprag_system_place(system, w->v);
         w->stats.residual = sprag_system_residual(system, w->v, w->finest, NULL);
     }
+    if (w->guess) {
+        double before = w->stats.residual;
+        sprag_system_place(system, w->guess);
+        w->stats.residual = sprag_system_residual(system, w->guess, w->finest, NULL);
+        if (w->stats.residual < before) {
+            copy(w->v, w->guess, system->size);
+        } else {
+            sprag_system_place(system, w->v);
+            w->stats.residual = sprag_system_residual(system, w->v, w->finest, NULL);
+        }
+    }
 }
 
 static effort thorough(const sprag_phases *w, int iterations)
@@ -303,7 +314,7 @@ static sprag_result lagged_briefly(sprag_phases *w, int updates)
     static const double acceptable = 0.3; // of the bounds
     sprag_result result = SPRAG_OK;
     guess_bounds(w);
-    copy(w->v, w->system->free, w->system->size);
+    copy(w->v, w->guess ? w->guess : w->system->free, w->system->size);
     for (int pass = 0; pass < PASSES && result == SPRAG_OK; pass++) {
         if (pass > 0) {
             take_bounds(w, 1);
@@ -382,7 +393,7 @@ static reach choose_reach(const sprag_phases *w)
 {
     sprag_system *system = w->system;
     if (w->direct_work == 0) {
-        return (reach){.lagged = true};
+        return (reach){.lagged = w->lagged_passes > 0};
     }
     double work = system->space->work ? system->space->work(system) : 0;
     double bodies = system->size / 6.0, contacts = system->points;
@@ -401,7 +412,7 @@ static sprag_result run(sprag_phases *w)
     }
     sprag_result result = SPRAG_NOT_CONVERGED;
     reach reach = choose_reach(w);
-    if (reach.full || reach.brief > 0) {
+    if (reach.full || reach.brief > 0 || w->guess) {
         result = direct(w);
     }
     if (reach.full && goes_on(result)) {

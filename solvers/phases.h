@@ -34,6 +34,7 @@ typedef struct sprag_phases {
     int lagged_passes; // of D; 0: none
     sprag_system *system;
     double *v;                // the solution: size velocities
+    const double *guess;      // of it; NULL: none
     double *dv, *good, *last; // size
     double *bound;            // points
     double *coefficient;      // cones

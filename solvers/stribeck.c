@@ -126,6 +126,20 @@ static void write_solution(const sprag_phases *w, const sprag_problem *problem, 
     }
 }
 
+// false: no memory.
+static bool set_guess(sprag_phases *w, const sprag_problem *problem, const int *node_of,
+                      const sprag_solution *solution, sprag_scratch *scratch)
+{
+    double *guess = SPRAG_TAKE(scratch, w->system->size, double);
+    for (int b = 0; b < problem->bodies && guess; b++) {
+        if (node_of[b] != SPRAG_NOWHERE) {
+            memcpy(guess + 6 * node_of[b], solution->velocity[b], 6 * sizeof *guess);
+        }
+    }
+    w->guess = guess;
+    return guess != NULL;
+}
+
 static bool solution_is_finite(const sprag_phases *w)
 {
     double sum = 0;
@@ -155,7 +169,8 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     }
     give_stiction(&system, problem, &speeds);
     sprag_phases w = settings(&speeds, options);
-    if (sprag_phases_take(&w, &system, scratch) != SPRAG_OK) {
+    if (sprag_phases_take(&w, &system, scratch) != SPRAG_OK ||
+        (options->warm && !set_guess(&w, problem, node_of, solution, scratch))) {
         return SPRAG_NO_MEMORY;
     }
     if (problem->contacts || problem->rows) {
