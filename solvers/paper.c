@@ -54,7 +54,8 @@ static double step_of_pair(const paper *p, int pair)
                               .rest = rest,
                               .shortest = run->options->shortest * run->frame->step};
     memcpy(bound.plane.normal, gap->normal, sizeof gap->normal);
-    bound.plane.offset = 0.5 * (dot3(gap->normal, gap->point[0]) + dot3(gap->normal, gap->point[1]));
+    bound.plane.offset =
+        0.5 * (dot3(gap->normal, gap->point[0]) + dot3(gap->normal, gap->point[1]));
     bound.plane.touching = fmax(run->options->epsilon, -gap->distance);
     for (int side = 0; side < 2; side++) {
         const sprag_motion *motion = near->carried[side].motion;
@@ -145,11 +146,12 @@ static sprag_result accelerate(advance_run *run, double step)
 
 static sprag_result simulate(paper *p)
 {
+    enum { MOST = 1000000 };
     advance_run *run = &p->run;
     sprag_result result = look(run);
-    while (run->left > 0 && result == SPRAG_OK) {
+    for (int i = 0; run->left > 0 && result == SPRAG_OK; i++) {
         double step = fmin(step_of(p), run->left);
-        if (!(step > 0) || run->time + step == run->time) {
+        if (!(step > 0) || i == MOST) {
             return SPRAG_BAD_PROBLEM; // speeds beyond all bounds
         }
         move(run, step);

@@ -6,9 +6,10 @@
 //
 // Not for use: bodies come to interpenetrate. Equations 7 and 8 take it that what touches the
 // separating plane stays on it, while a vertex that turns about the centre of mass curves into it,
-// and nothing brings it out again: millimetres for a thrown die of 1 m, and stats.least_gap tells.
-// The paper's halving of steps until all velocities along the normal stay zero is not in it, as it
-// is not in the program that the paper was written with.
+// and nothing brings it out again: 0.2 mm in 50 thrown dice of 1 m, 0.07 mm in 50 ms of turning
+// about a corner at up to 10 rad/s per axis. stats.least_gap tells. The paper's halving of steps
+// until all velocities along the normal stay zero is not in it, as it is not in the program that
+// the paper was written with.
 #ifndef SPRAG_PAPER_H
 #define SPRAG_PAPER_H
 

@@ -57,6 +57,7 @@ void part_paper(bool full)
     sums paper = throw_dice(sprag_paper_simulate, 1e-4), ours = throw_dice(sprag_advance, 0);
     tell("paper's", &paper);
     tell("ours", &ours);
-    row_at_least("times fewer steps/s", (double)paper.steps * ours.time / ((double)ours.steps * paper.time), 50);
+    row_at_least("times fewer steps/s",
+                 (double)paper.steps * ours.time / ((double)ours.steps * paper.time), 50);
     row_at_least("least gap/m", ours.least, 0);
 }
