@@ -466,7 +466,7 @@ static bool touch(void *data, int i, double gap, double time)
     }
     if (!a->ask) {
         g->pair[i].surface = (sprag_surface){.bounce = 0};
-        return true;
+        return !a->offered(a->data, source->side[0]->geom, source->side[1]->geom);
     }
     for (int side = 0; side < 2; side++) {
         rider *r = rider_of(g->s, source->side[side]->body);
@@ -895,6 +895,8 @@ static void push(const step *s)
             sprag_ode_set_velocity(r->id, r->start.velocity);
         } else {
             push_rider(r);
+            double turning = norm3(r->mover.velocity + 3) * r->radius;
+            s->a->fastest = fmax(s->a->fastest, norm3(r->mover.velocity) + turning);
         }
     }
 }
@@ -913,6 +915,11 @@ static bool run(step *s)
         }
         again = false;
         s->a->stats = before;
+        s->a->contacts = s->a->rows = s->a->given = s->a->failed = 0;
+        memset(s->a->stock, 0, s->a->islands->count * sizeof *s->a->stock);
+        if (i > 0 && s->a->anew) {
+            s->a->anew(s->a->data);
+        }
         if (!find_pairs(s) || !advance_groups(s, &again)) {
             return false;
         }

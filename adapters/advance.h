@@ -31,9 +31,13 @@ typedef struct ode_advance {
     bool (*offered)(void *data, dGeomID a, dGeomID b);
     double reach; // m, at which pairs touched then
     // Asks it now, with both where they are, `gap` (m) apart. The contact joint that it made, or
-    // NULL. NULL: it must not be asked within a step; what touches anew slides without friction.
+    // NULL. NULL: it must not be asked within a step; what it has been offered and made no contact
+    // of is declined, and what it has not been offered slides without friction.
     dJointID (*ask)(void *data, const ode_pair *pair, double gap);
     void (*event)(void *data, const ode_event *event);
+    // The step begins anew, because a body went farther than was thought: nothing has happened yet.
+    // NULL: nobody wants to know.
+    void (*anew)(void *data);
     // A pair that a force acts between across a gap of more than that: it rolls or pivots. NULL: is not
     // wanted.
     void (*held)(void *data, const ode_pair *pair, double reach);
@@ -43,6 +47,7 @@ typedef struct ode_advance {
     sprag_advance_stats stats; // add up
     int bodies, groups, contacts, rows, given; // given: contacts without shapes
     double penetration;        // m, at the start
+    double fastest;            // m/s, of any point of a body, at the end
     int bad_forces, held_bodies;
     dBodyID bad_force, unusable;
     dJointID soft; // a contact whose own ERP or CFM has no meaning here; NULL: there is none

@@ -16,6 +16,7 @@ struct advance_state {
     sprag_scratch scratch[4];
     ode_set held;    // pairs that carry a force across more than epsilon
     double farthest; // m, of those
+    double fastest;  // m/s, at the end of the last step
     sprag_world_event *event;
     int events, room;
 };
@@ -51,15 +52,30 @@ static advance_state *state_of(world_state *w)
 
 // ---- how far apart is touching
 
+// advance.callbacks=before: what may meet in the next step, if it is as long as the last one, counts
+// as touching before it.
+static double ahead(const world_state *w)
+{
+    dVector3 gravity;
+    double h = w->statistics.step;
+    if (w->settings.callbacks != CALLBACKS_BEFORE || !w->advance) {
+        return 0;
+    }
+    dWorldGetGravity(w->id, gravity);
+    double fall = sqrt(dCalcVectorDot3(gravity, gravity)) * h;
+    return 2 * (1.5 * w->advance->fastest + 2 * fall) * h;
+}
+
 double advance_farthest(const world_state *w)
 {
-    return fmax(w->settings.advance.epsilon, w->advance ? w->advance->farthest : 0);
+    double held = w->advance ? w->advance->farthest : 0;
+    return fmax(w->settings.advance.epsilon, fmax(held, ahead(w)));
 }
 
 double advance_reach(const world_state *w, dGeomID a, dGeomID b)
 {
     bool held = w->advance && sprag_ode_set_has(&w->advance->held, sprag_ode_pair_key(a, b, NULL));
-    return held ? w->advance->farthest : w->settings.advance.epsilon;
+    return fmax(w->settings.advance.epsilon, held ? advance_farthest(w) : ahead(w));
 }
 
 static void hold_pair(void *data, const ode_pair *pair, double reach)
@@ -106,6 +122,11 @@ static void note(void *data, const ode_event *event)
     memcpy(to->body, event->body, sizeof to->body);
     memcpy(to->position, event->position, sizeof to->position);
     memcpy(to->normal, event->normal, sizeof to->normal);
+}
+
+static void forget_events(void *data)
+{
+    ((world_state *)data)->advance->events = 0;
 }
 
 int sprag_world_events(dWorldID world, sprag_world_event *events, int room)
@@ -232,8 +253,9 @@ bool advance_islands(world_state *w, const ode_islands *islands, dReal step, sto
                      .data = w,
                      .offered = was_offered,
                      .reach = w->settings.advance.epsilon,
-                     .ask = ask,
+                     .ask = w->settings.callbacks == CALLBACKS_WITHIN ? ask : NULL,
                      .event = note,
+                     .anew = forget_events,
                      .held = hold_pair,
                      .options = w->settings.advance,
                      .scratch = state->scratch};
@@ -242,6 +264,7 @@ bool advance_islands(world_state *w, const ode_islands *islands, dReal step, sto
     if (result != SPRAG_OK) {
         return step_each_island(w, islands, step, called);
     }
+    state->fastest = a.fastest;
     count(w, &a);
     warn(w, &a);
     return step_stock(w, &a, step, called);

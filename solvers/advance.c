@@ -121,11 +121,19 @@ static double stiction_of(const advance_run *run)
     return fmax(1e-6, 2 * run->stats->solve.stiction);
 }
 
-// When a slip that shrinks to nothing within the sub-step, evenly, has done so.
+// When a slip that ends within the sub-step has done so. Full friction ends it before the sub-step
+// does, by the share of it that was used.
 static double end_of_slip(const advance_run *run, const advance_point *point)
 {
-    double lost = point->slip[0] - point->slip[1];
-    return lost > 0 ? run->trial * fmin(1, point->slip[0] / lost) : run->trial;
+    const sprag_friction *slide = &run->frame->pair[point->pair].surface.slide;
+    double mu = fmin(slide->coefficient[0], slide->coefficient[1]), along[3];
+    double most = mu * point->normal_force;
+    if (!(most > 0) || isinf(most) || slide->force[0] || slide->force[1]) {
+        return run->trial;
+    }
+    memcpy(along, point->force, sizeof along);
+    add_scaled(along, -dot3(along, point->normal), point->normal, 3);
+    return run->trial * fmin(1, norm3(along) / most);
 }
 
 // The point of the pair that carries most.
@@ -288,7 +296,7 @@ void advance_go(advance_run *run)
 sprag_result advance_look(advance_run *run, double longest)
 {
     const sprag_advance_calls *calls = run->calls;
-    run->longest = longest;
+    run->longest = run->control ? longest : run->left;
     for (int i = 0; i < run->frame->bodies; i++) {
         run->motion[i].pose = run->frame->body[i].pose;
         memcpy(run->motion[i].velocity, run->frame->body[i].velocity,
@@ -349,26 +357,32 @@ static int substeps_of(const advance_run *run)
     int aim = run->options->substeps;
     if (aim <= 0) {
         aim = run->frame->bodies > 0 ? 200 / run->frame->bodies : 100;
-        aim = aim < 4 ? 4 : aim > 100 ? 100 : aim;
+        aim = aim < 2 ? 2 : aim > 100 ? 100 : aim;
     }
     return aim;
 }
 
 static sprag_result run_frame(advance_run *run)
 {
-    enum { MORE = 200 }; // sub-steps than aimed at
+    enum { MORE = 200, // sub-steps than aimed at
+           FEW = 50 }; // bodies
     sprag_result result = SPRAG_OK;
     int most = substeps_of(run);
+    bool few = run->frame->bodies <= FEW;
+    double stride = INFINITY; // what has been too long is not tried again at once
     for (int i = 0; run->left > 0 && result == SPRAG_OK;) {
-        long limited = run->stats->limited;
         double even = i < most ? run->left / (most - i) : run->left;
         run->floor = fmax(run->options->shortest * run->frame->step, 0.999 * even);
         if (run->control) { // of those that it shortens there may be any number
+            long limited = run->stats->limited;
             result = advance_controlled(run, i >= most);
             i += (int)(run->stats->limited - limited);
         } else {
-            result = advance_substep(run, run->left, i >= most);
+            double longest = fmin(stride, run->left);
+            result = advance_substep(run, longest, i >= most);
             if (result == SPRAG_OK) {
+                double safe = fmin(run->safe, run->trial);
+                stride = few ? INFINITY : safe < longest ? safe : 2 * stride;
                 advance_go(run);
             }
             i++;
@@ -397,7 +411,9 @@ sprag_result advance_open(advance_run *run)
     if (!run->before || !take(run)) {
         return SPRAG_NO_MEMORY;
     }
-    memcpy(run->before, frame->body, (size_t)frame->bodies * sizeof *run->before);
+    if (frame->bodies > 0) {
+        memcpy(run->before, frame->body, (size_t)frame->bodies * sizeof *run->before);
+    }
     for (int i = 0; i < frame->bodies; i++) {
         frame->body[i].path = frame->body[i].turn = 0;
     }
@@ -409,7 +425,7 @@ sprag_result advance_open(advance_run *run)
 sprag_result advance_close(advance_run *run, sprag_result result)
 {
     sprag_frame *frame = run->frame;
-    if (result != SPRAG_OK) {
+    if (result != SPRAG_OK && frame->bodies > 0) {
         memcpy(frame->body, run->before, (size_t)frame->bodies * sizeof *run->before);
     }
     run->stats->frames++;

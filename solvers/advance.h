@@ -124,7 +124,7 @@ typedef struct sprag_advance_options {
     double shortest;        // of the frame: no sub-step is planned shorter; what comes sooner is
                             // made a contact beforehand
     int substeps;           // of a frame, aimed at: where many bodies meet, sub-steps are so much
-                            // longer; 0: 200 / bodies, 4 to 100
+                            // longer; 0: 200 / bodies, 2 to 100
     double error;           // m, of a frame: a sub-step and its two halves, which are what is kept,
                             // may differ by its share; 0: not asked
     int checks;             // 1: least separation of all pairs, three times in a sub-step

@@ -138,29 +138,36 @@ static void recall(const advance_run *run, const advance_point *point, sprag_con
 
 // What the normal velocity is to be at least: the gap goes to the target within the sub-step, less
 // what the motion will curve; or the contact bounces, faster than what rests is pressed on by
-// forces within the shortest sub-steps.
+// forces within the shortest sub-steps. Forces act on while it leaves: without them every bounce
+// would gain what they take in a sub-step, and small ones never end.
 static double bias_of(advance_run *run, const advance_point *point, const sprag_contact *contact,
-                      double step)
+                      const sprag_body *body, double step)
 {
     const sprag_surface *surface = &run->frame->pair[point->pair].surface;
-    double rise = run->target - point->gap, bias = (rise + point->dip) / step;
-    if (run->control && rise > 0) { // in sub-steps as short as those of error control it were a kick
-        bias = rise / run->frame->step + point->dip / step;
-    }
+    // Not in the instant that may be left of a frame; sub-steps that the error shortens are all as
+    // short as that.
+    double back = run->target - point->gap, floor = run->control ? run->frame->step : run->floor;
+    double bias = back / (back > 0 ? fmax(step, floor) : step) + point->dip / step;
     if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
         bias = 0; // what overlaps is pushed out without speed
     }
     double approach = -velocity_along(run, contact, 0, false);
     double least = fmax(surface->bounce_speed, 2 * run->acceleration * run->floor);
     if (surface->bounce > 0 && approach > least) {
-        bias = fmax(bias, surface->bounce * approach);
+        const double *v[2] = {NULL, NULL};
+        for (int side = 0; side < 2; side++) {
+            int b = contact->body[side];
+            v[side] = b == SPRAG_STATIC ? NULL : body[b].free_velocity;
+        }
+        double forced = speed_along(contact, contact->frame[0], v[0], v[1]) + approach;
+        bias = fmax(bias, surface->bounce * approach + fmin(forced, 0));
         run->bounces = true;
     }
     return surface->velocity_normal != 0 ? fmax(bias, surface->velocity_normal) : bias;
 }
 
-static void set_contact(advance_run *run, const advance_point *point, double step,
-                        sprag_contact *to)
+static void set_contact(advance_run *run, const advance_point *point, const sprag_body *body,
+                        double step, sprag_contact *to)
 {
     const sprag_surface *surface = &run->frame->pair[point->pair].surface;
     bool swapped = body_of(run, point->pair, 0) == SPRAG_STATIC;
@@ -185,7 +192,7 @@ static void set_contact(advance_run *run, const advance_point *point, double ste
     to->slide = surface->slide;
     to->roll = surface->roll;
     to->spin = surface->spin;
-    to->bias = bias_of(run, point, to, step);
+    to->bias = bias_of(run, point, to, body, step);
     recall(run, point, to);
 }
 
@@ -286,6 +293,18 @@ static bool any_overlap(const advance_run *run)
     return false;
 }
 
+// Between bodies that do not give way there may be no way out but a long one: nothing goes much
+// faster than it is to be pushed.
+static double push_share(const advance_run *run, const solve *s, double fastest)
+{
+    const double most = 4 * fastest;
+    double speed = 0;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        speed = fmax(speed, norm3(s->solution.velocity[i]));
+    }
+    return speed > most ? most / speed : 1;
+}
+
 // A share of each overlap, as a displacement of its own: it does not become speed. What touches
 // besides is not pressed together.
 static sprag_result push_out(advance_run *run, solve *s, double step)
@@ -293,6 +312,7 @@ static sprag_result push_out(advance_run *run, solve *s, double step)
     sprag_frame *frame = run->frame;
     sprag_row *row = SPRAG_TAKE(run->solving, run->rows, sprag_row);
     sprag_stats stats = {.phase = '-'};
+    double fastest = 0;
     if (run->solving->failed) {
         return SPRAG_NO_MEMORY;
     }
@@ -313,6 +333,7 @@ static sprag_result push_out(advance_run *run, solve *s, double step)
         bool out = point && frame->pair[point->pair].overlapped && point->gap < run->target;
         double speed = out ? frame->recovery * (run->target - point->gap) / frame->step : 0;
         contact->bias = fmin(speed, frame->recovery_speed);
+        fastest = fmax(fastest, contact->bias);
         contact->compliance = 0;
         contact->guess[0] = -1;
         contact->stiffness = 0;
@@ -322,7 +343,12 @@ static sprag_result push_out(advance_run *run, solve *s, double step)
     sprag_result result = sprag_stribeck_solve(&s->problem, &run->options->solver, run->solving,
                                                &s->solution, &stats);
     if (result == SPRAG_OK) {
-        memcpy(run->pushed, s->solution.velocity, (size_t)frame->bodies * sizeof *run->pushed);
+        double share = push_share(run, s, fastest);
+        for (int i = 0; i < frame->bodies; i++) {
+            for (int k = 0; k < 6; k++) {
+                run->pushed[i][k] = share * s->solution.velocity[i][k];
+            }
+        }
         run->pushes = true;
     }
     return result == SPRAG_NO_MEMORY ? result : SPRAG_OK;
@@ -355,7 +381,7 @@ sprag_result advance_solve(advance_run *run, double step)
         memcpy(s.contact, run->frame->contact, (size_t)run->frame->contacts * sizeof *s.contact);
     }
     for (int i = 0; i < run->points; i++) {
-        set_contact(run, &run->point[i], step, &s.contact[run->frame->contacts + i]);
+        set_contact(run, &run->point[i], s.body, step, &s.contact[run->frame->contacts + i]);
     }
     sprag_stribeck_options options = run->options->solver;
     options.warm = run->tried;

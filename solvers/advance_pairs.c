@@ -11,6 +11,7 @@
 static double reach_of_contact(const advance_run *run, int pair)
 {
     const advance_near *near = &run->near[pair];
+    static const double most = 0.02; // of the larger one's radius
     double rise = 0;
     for (int side = 0; side < 2 && near->held; side++) {
         const sprag_motion *motion = near->carried[side].motion;
@@ -18,7 +19,9 @@ static double reach_of_contact(const advance_run *run, int pair)
             rise += dot3(motion->velocity + 3, motion->velocity + 3) * near->radius[side];
         }
     }
-    return fmax(run->options->epsilon, 2 * 0.5 * rise * run->left * run->left);
+    rise *= run->left * run->left; // twice that, to be sure of it
+    return fmax(run->options->epsilon,
+                fmin(rise, most * fmax(near->radius[0], near->radius[1])));
 }
 
 advance_point *advance_add_point(advance_run *run)
@@ -90,9 +93,78 @@ static sprag_result find_gap(advance_run *run, int pair, double reach, double ma
     return result;
 }
 
+// m/s, along a normal, of the points that are nearest now.
+static double approach_along(const advance_near *near, const double *normal)
+{
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        const sprag_motion *motion = near->carried[side].motion;
+        if (motion) {
+            double arm[3], turned[3];
+            subtract3(near->gap.point[side], motion->pose.position, arm);
+            cross3(motion->velocity + 3, arm, turned);
+            sum += (side ? 1 : -1) * (dot3(normal, motion->velocity) + dot3(normal, turned));
+        }
+    }
+    return sum;
+}
+
+// Outward normal of a face, in the axes of the shape. false: there are no more.
+static bool face_of(const sprag_shape *shape, int face, double normal[3])
+{
+    if (shape->kind == SPRAG_BOX && face < 6) {
+        memset(normal, 0, 3 * sizeof *normal);
+        normal[face / 2] = face % 2 ? -1 : 1;
+        return true;
+    }
+    if (shape->kind == SPRAG_POLYTOPE && face < shape->polytope->faces) {
+        memcpy(normal, shape->polytope->normal[face], 3 * sizeof *normal);
+        return true;
+    }
+    return false;
+}
+
+// What slides over the edge between two triangles, or two boxes, is nearest to that edge when it
+// gets there, and would run into it. As long as a face keeps them apart that they close in on more
+// slowly, it is that face that they touch. false: there is none.
+static bool face_between(const advance_run *run, int pair, double normal[3], double *gap)
+{
+    enum { FACES = 64 };
+    const sprag_advance_pair *p = &run->frame->pair[pair];
+    const advance_near *near = &run->near[pair];
+    const sprag_shape *shape[2] = {near->carried[0].shape, near->carried[1].shape};
+    const sprag_pose *pose[2] = {&run->pose[p->collider[0]], &run->pose[p->collider[1]]};
+    double least = approach_along(near, near->gap.normal);
+    double local[3], n[3];
+    bool found = false;
+    least -= 1e-3 * fabs(least);
+    for (int side = 0; side < 2; side++) {
+        for (int i = 0; i < FACES && face_of(shape[side], i, local); i++) {
+            mul33(pose[side]->rotation, local, n);
+            for (int k = 0; k < 3; k++) {
+                n[k] = side ? n[k] : -n[k];
+            }
+            if (dot3(n, near->gap.normal) <= 0 || !(approach_along(near, n) < least)) {
+                continue;
+            }
+            double apart = sprag_gap_along(shape, pose, n);
+            if (apart > run->level) {
+                least = approach_along(near, n);
+                memcpy(normal, n, sizeof n);
+                *gap = apart;
+                found = true;
+            }
+        }
+    }
+    return found;
+}
+
 static bool add_points(advance_run *run, int pair, const sprag_manifold *manifold)
 {
     advance_near *near = &run->near[pair];
+    double face[3], apart = 0;
+    bool on_face = near->gap.distance > run->level && approach_along(near, near->gap.normal) > 0 &&
+                   face_between(run, pair, face, &apart);
     int count = manifold->count > 0 ? manifold->count : 1;
     near->closed = true;
     near->points = count;
@@ -105,7 +177,8 @@ static bool add_points(advance_run *run, int pair, const sprag_manifold *manifol
         point->pair = pair;
         point->gap = nearest ? near->gap.distance : manifold->gap[i];
         memcpy(point->at, nearest ? near->gap.point : manifold->point[i], sizeof point->at);
-        memcpy(point->normal, near->gap.normal, sizeof point->normal);
+        memcpy(point->normal, on_face ? face : near->gap.normal, sizeof point->normal);
+        point->gap = on_face ? apart : point->gap;
     }
     return true;
 }
@@ -228,11 +301,14 @@ static double certify_pair(advance_run *run, int pair, double horizon)
     return c->time;
 }
 
-void advance_certify(advance_run *run, double horizon)
+void advance_certify(advance_run *run, double horizon, bool blocked_only)
 {
     run->safe = horizon;
     run->blocking = -1;
     for (int i = 0; i < run->frame->pairs; i++) {
+        if (blocked_only && isinf(run->near[i].certificate.time)) {
+            continue;
+        }
         double time = certify_pair(run, i, horizon);
         if (time < run->safe) {
             run->safe = time;

@@ -186,12 +186,17 @@ static sprag_result attempt(advance_run *run, double length, double horizon, dou
     enum { PASSES = 20, PATIENCE = 4 };
     static const double progress = 1.1;
     double before = 0;
+    bool some = false; // only pairs that were blocked before have been looked at
     for (int pass = 0, since = 0; pass < PASSES && since < PATIENCE; pass++, since++) {
         sprag_result result = advance_solve(run, length);
         if (result != SPRAG_OK) {
             return result;
         }
-        advance_certify(run, horizon);
+        some = pass > 0;
+        advance_certify(run, horizon, some);
+        if (some && run->safe >= length) {
+            advance_certify(run, horizon, some = false);
+        }
         if (run->safe >= length || run->failed || !hold_off(run, height)) {
             break;
         }
@@ -199,6 +204,9 @@ static sprag_result attempt(advance_run *run, double length, double horizon, dou
             before = run->safe;
             since = 0;
         }
+    }
+    if (some) {
+        advance_certify(run, horizon, false);
     }
     run->at_limit = false;
     if (run->calls->next_limit) {

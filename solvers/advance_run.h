@@ -47,7 +47,7 @@ typedef struct advance_run {
     sprag_advance_stats *stats;
     double level, target, floor; // m, m, s
     double time, left;           // s
-    double longest;              // s, that the sub-step may be
+    double longest;              // s, that the sub-step is to be, or the rest of the frame
     double clock;                // s, that the last one has been
     sprag_event *told;           // events of a sub-step that may be taken back; NULL: nobody waits
     int tellings;
@@ -116,8 +116,8 @@ sprag_result advance_controlled(advance_run *run, bool to_the_end);
 sprag_result advance_scan(advance_run *run, double reach);
 
 // Sets safe and blocking, for the motion of the last solve, and the certificates of the pairs: for
-// how long, `horizon` at most.
-void advance_certify(advance_run *run, double horizon);
+// how long, `horizon` at most. blocked_only: of those that were blocked the last time.
+void advance_certify(advance_run *run, double horizon, bool blocked_only);
 
 // Would the motions keep these pairs apart for t?
 bool advance_safe(advance_run *run, const int *pair, int pairs, double t);
