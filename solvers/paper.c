@@ -146,7 +146,7 @@ static sprag_result accelerate(advance_run *run, double step)
 
 static sprag_result simulate(paper *p)
 {
-    enum { MOST = 1000000 };
+    enum { MOST = 200000 };
     advance_run *run = &p->run;
     sprag_result result = look(run);
     for (int i = 0; run->left > 0 && result == SPRAG_OK; i++) {

@@ -185,7 +185,7 @@ START_TEST(what_it_cannot_do_is_refused)
     ck_assert_int_eq(run(&played, sprag_paper_simulate, 1), SPRAG_BAD_PROBLEM);
     end(&played);
     start(&played, 2);
-    played.body.velocity[4] = 1e14; // no more than a million steps
+    played.body.velocity[4] = 1e14; // no end of steps
     ck_assert_int_eq(run(&played, sprag_paper_simulate, 1), SPRAG_BAD_PROBLEM);
     ck_assert_double_eq(played.body.pose.position[2], 2);
     end(&played);
