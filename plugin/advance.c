@@ -155,14 +155,15 @@ static void count(world_state *w, const ode_advance *step)
     s->sweeps = a->solve.sweeps;
     s->residual = a->solve.residual;
     s->penetration = step->penetration;
-    bool first = s->steps == 1;
     s->substeps += a->substeps;
     s->limited += a->limited;
     s->changes += a->changes;
     s->overlaps += a->overlaps;
     s->squeezed += a->squeezed;
     s->stalled += a->stalled;
-    s->least_gap = first ? a->least_gap : fmin(s->least_gap, a->least_gap);
+    if (isfinite(a->least_gap)) {
+        s->least_gap = s->least_gap > 0 ? fmin(s->least_gap, a->least_gap) : a->least_gap;
+    }
     s->largest_gap = fmax(s->largest_gap, a->largest_gap);
     for (int i = 0; i < SPRAG_EVENT_KINDS; i++) {
         s->events[i] += a->events[i];

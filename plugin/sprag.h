@@ -94,11 +94,11 @@ typedef struct sprag_world_statistics {
     long substeps;         // of all groups of bodies
     long limited;          // that something ended before the end of the step
     long changes;          // of the number of contact points of a group
-    long overlaps;         // pairs that overlapped at the start of a step
+    long overlaps;         // pairs that overlapped, by more than epsilon, at the start of a step
     long squeezed;         // pairs that came to overlap within one: between kinematic bodies
     long asked;            // times that the program's callback was asked within a step
     long without_geometry; // steps before which the program made no collision call
-    double least_gap;      // m, of pairs that are kept apart
+    double least_gap;      // m, of pairs that are kept apart; 0: none has come near
     double largest_gap;    // m, of a pair in contact: what pivots is lifted a little
     double stalled;        // s, in which a group stood still
     long events[SPRAG_EVENT_KINDS];

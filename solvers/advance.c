@@ -79,6 +79,7 @@ static void set_pairs(advance_run *run)
             near->radius[side] = advance_radius(c);
         }
         near->clear = -INFINITY;
+        pair->overlapped = false;
         near->was_closed = pair->memory && pair->memory->closed > 0;
         run->last_points += pair->memory ? pair->memory->closed : 0;
         near->slips = pair->memory && pair->memory->slips;
@@ -265,6 +266,7 @@ static void check_gaps(advance_run *run, double distance)
 
 void advance_go(advance_run *run)
 {
+    enum { STALLS = 3 };
     double distance = fmin(run->safe, run->trial), clock = distance;
     double least = fmin(run->options->shortest * run->frame->step, run->longest);
     bool stalls = distance < least;
@@ -272,8 +274,9 @@ void advance_go(advance_run *run)
     if (run->options->checks) {
         check_gaps(run, distance);
     }
-    if (stalls) {
-        clock = least;
+    if (stalls) { // where nothing helps, not even time, the rest of the frame is left out
+        bool jammed = ++run->stalls > STALLS;
+        clock = jammed ? run->left : least;
         run->stats->stalled += clock - distance;
         tell(run, SPRAG_STALLED, run->blocking, NULL, NULL, 0);
     }

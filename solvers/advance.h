@@ -142,7 +142,7 @@ typedef struct sprag_advance_stats { // add up over frames
     double least_gap;    // m, certified pairs, at the start of sub-steps and, with checks, within
     double largest_gap;  // m, of a pair with contacts
     double stalled;      // s
-    long overlaps;       // pairs that overlapped at the start of a frame
+    long overlaps;       // pairs that overlapped, by more than epsilon, at the start of a frame
     long squeezed;       // pairs that came to overlap in a frame: between kinematic bodies
     long solves, failed; // of contacts; failed: bodies went on without impulses, as far as certain
     double energy_gain;  // J, that a solve without restitution, motors and given contacts added, most

@@ -21,7 +21,7 @@ typedef struct state {
     advance_near *near;
     sprag_advance_stats stats;
     double time, left, longest; // s
-    int last_points, touching, rows, blocking;
+    int last_points, touching, rows, blocking, stalls;
     // of the sub-step that led here:
     double (*velocity)[6]; // of the motion
     double *row_force;
@@ -100,6 +100,7 @@ static bool save(advance_run *run, state *s)
     s->touching = frame->touching;
     s->rows = run->rows;
     s->blocking = run->blocking;
+    s->stalls = run->stalls;
     if (run->rows > s->row_room) {
         s->row_force = SPRAG_TAKE(run->scratch, run->rows, double);
         s->row_room = run->rows;
@@ -140,6 +141,7 @@ static void restore(advance_run *run, const state *s)
     run->left = s->left;
     run->last_points = s->last_points;
     run->blocking = s->blocking;
+    run->stalls = s->stalls;
     frame->touching = s->touching;
     frame->rows = s->rows;
 }

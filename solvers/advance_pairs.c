@@ -183,13 +183,16 @@ static bool add_points(advance_run *run, int pair, const sprag_manifold *manifol
     return true;
 }
 
-// Far below the level: not to be had by rounding.
+// Far below the level: not to be had by rounding. What a program has put down flush is lifted like
+// what overlaps, but is not counted.
 static void judge_overlap(advance_run *run, int pair)
 {
     sprag_advance_pair *p = &run->frame->pair[pair];
-    bool overlaps = run->near[pair].gap.distance < 0.25 * run->level;
+    double gap = run->near[pair].gap.distance;
+    bool overlaps = gap < 0.25 * run->level, starts = run->time == 0;
     if (overlaps && !p->overlapped) {
-        *(run->time > 0 ? &run->stats->squeezed : &run->stats->overlaps) += 1;
+        run->stats->squeezed += !starts;
+        run->stats->overlaps += starts && gap < -run->options->epsilon;
     }
     p->overlapped = overlaps;
 }

@@ -183,7 +183,7 @@ static bool hold_off(advance_run *run, double height)
 // blocks from no higher than this (m) is held off, in some passes, while that helps.
 static sprag_result attempt(advance_run *run, double length, double horizon, double height)
 {
-    enum { PASSES = 20, PATIENCE = 4 };
+    enum { PASSES = 12, PATIENCE = 3 };
     static const double progress = 1.1;
     double before = 0;
     bool some = false; // only pairs that were blocked before have been looked at

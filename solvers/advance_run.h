@@ -47,6 +47,7 @@ typedef struct advance_run {
     sprag_advance_stats *stats;
     double level, target, floor; // m, m, s
     double time, left;           // s
+    int stalls;                  // of the frame so far
     double longest;              // s, that the sub-step is to be, or the rest of the frame
     double clock;                // s, that the last one has been
     sprag_event *told;           // events of a sub-step that may be taken back; NULL: nobody waits
