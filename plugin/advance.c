@@ -19,6 +19,7 @@ struct advance_state {
     double fastest;  // m/s, at the end of the last step
     sprag_world_event *event;
     int events, room;
+    bool said_soft;
 };
 
 void advance_free(advance_state *a)
@@ -178,7 +179,8 @@ static void warn(world_state *w, const ode_advance *step)
     if (step->bad_forces) {
         ignore_forces(w, step->bad_force, step->bad_forces);
     }
-    if (step->soft) {
+    if (step->soft && !w->advance->said_soft) {
+        w->advance->said_soft = true;
         report_once("sprag: world %d: contacts have a soft ERP or CFM of their own (first seen between "
                     "bodies %p and %p); under method=advance all contacts are rigid.",
                     w->number, (void *)dJointGetBody(step->soft, 0),

@@ -68,7 +68,7 @@ static const option options[] = {
     {"advance.substeps", INTEGER, AT(advance.substeps), 0, 10000, "",
      "of a step, aimed at; 0: 200 / bodies that may meet, at least 2, at most 100", NULL},
     {"advance.error", REAL, AT(advance.error), 0, 1, "m",
-     "by which a sub-step and its two halves may differ; 0: it is not asked", NULL},
+     "of a step: a sub-step and its halves, which are kept, differ by less than its share; 0: not asked", NULL},
     {"advance.checks", INTEGER, AT(advance.checks), 0, 1, "",
      "1: measures the least gap of all pairs, three times in a sub-step", NULL},
     {"advance.callbacks", WORD, AT(callbacks), 0, 0, "",

@@ -126,7 +126,8 @@ typedef struct sprag_advance_options {
                             // made a contact beforehand
     int substeps;           // of a frame, aimed at: where many bodies meet, sub-steps are so much
                             // longer; 0: 200 / bodies, 2 to 100
-    double error;           // m: a sub-step and its two halves may differ by so much; 0: not asked
+    double error;           // m, of a frame: a sub-step and its two halves, which are what is kept,
+                            // may differ by its share; 0: not asked
     int checks;             // 1: least separation of all pairs, three times in a sub-step
     sprag_stribeck_options solver;
 } sprag_advance_options;
@@ -146,7 +147,7 @@ typedef struct sprag_advance_stats { // add up over frames
     long squeezed;       // pairs that came to overlap in a frame: between kinematic bodies
     long solves, failed; // of contacts; failed: bodies went on without impulses, as far as certain
     double energy_gain;  // J, that a solve without restitution, motors and given contacts added, most
-    double error;        // m, largest of halving
+    double error;        // m, largest between a sub-step and its halves
     sprag_stats solve;   // of the last
 } sprag_advance_stats;
 

@@ -145,8 +145,10 @@ static double bias_of(advance_run *run, const advance_point *point, const sprag_
 {
     const sprag_surface *surface = &run->frame->pair[point->pair].surface;
     double missing = run->target - point->gap + point->dip;
-    // In what is left of a frame, however short, no gap is made up for with a jerk.
-    double time = missing > 0 ? fmax(step, run->options->shortest * run->frame->step) : step;
+    // In what is left of a frame, however short, no gap is made up for with a jerk; sub-steps that
+    // the error shortens are all as short as that.
+    double shortest = run->control ? 1 : run->options->shortest;
+    double time = missing > 0 ? fmax(step, shortest * run->frame->step) : step;
     double bias = missing / time;
     if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
         bias = 0; // what overlaps is pushed out without speed

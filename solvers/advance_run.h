@@ -1,6 +1,8 @@
 // One frame of conservative advancement, as its parts see it (advance.h): advance_pairs.c finds
-// what is near and for how long it stays apart, advance_mesh.c what of a mesh, advance_contacts.c solves for velocities,
-// advance_plan.c chooses the sub-step, advance.c goes through the frame.
+// what is near and for how long it stays apart, advance_mesh.c what of a mesh, advance_contacts.c
+// solves for velocities, advance_plan.c chooses the sub-step, advance.c goes through the frame,
+// advance_error.c asks whether the sub-step is short enough to be accurate; paper.c has sub-steps of
+// its own.
 #ifndef SPRAG_ADVANCE_RUN_H
 #define SPRAG_ADVANCE_RUN_H
 
@@ -35,15 +37,23 @@ typedef struct advance_point {
     double slip[2];   // m/s, before and after
 } advance_point;
 
+typedef struct advance_control advance_control;
+
 typedef struct advance_run {
     sprag_frame *frame;
     const sprag_advance_options *options;
     const sprag_advance_calls *calls;
     sprag_scratch *scratch, *solving;
+    sprag_mover *before; // bodies, at the start of the frame
     sprag_advance_stats *stats;
     double level, target, floor; // m, m, s
     double time, left;           // s
     int stalls;                  // of the frame so far
+    double longest;              // s, that the sub-step is to be, or the rest of the frame
+    double clock;                // s, that the last one has been
+    sprag_event *told;           // events of a sub-step that may be taken back; NULL: nobody waits
+    int tellings;
+    advance_control *control; // NULL: errors are not asked for
     double acceleration;         // m/s^2, largest by forces
     advance_near *near;          // pairs
     sprag_pose *pose;            // colliders, now
@@ -73,6 +83,37 @@ typedef struct advance_run {
     bool failed;                   // the solve
     bool tried;                    // solved is that of another attempt at this sub-step
 } advance_run;
+
+// ---- advance.c
+
+// m, about the centre of its body.
+double advance_radius(const sprag_collider *collider);
+
+// Sets what does not change in the frame; what is to be set before: frame, options, calls, scratch,
+// solving, stats, level, target.
+sprag_result advance_open(advance_run *run);
+
+// The end of the frame; the bodies are where they were, unless the result is OK.
+sprag_result advance_close(advance_run *run, sprag_result result);
+
+// Joint rows and points that touch, with the bodies where they are.
+sprag_result advance_look(advance_run *run, double longest);
+
+// Forces of the last solve: impulses of the pairs, memory, what the caller is told.
+void advance_remember(advance_run *run);
+
+// Plans a sub-step, at most `longest`.
+sprag_result advance_substep(advance_run *run, double longest, bool to_the_end);
+
+// Makes it.
+void advance_go(advance_run *run);
+
+// ---- advance_error.c
+
+bool advance_take_control(advance_run *run); // false: no memory
+
+// One or two sub-steps, made, as short as the error asks for.
+sprag_result advance_controlled(advance_run *run, bool to_the_end);
 
 // ---- advance_pairs.c
 
