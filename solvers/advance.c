@@ -388,7 +388,7 @@ static sprag_result run_frame(advance_run *run)
             result = advance_substep(run, longest, i >= most);
             if (result == SPRAG_OK) {
                 double safe = fmin(run->safe, run->trial);
-                stride = few ? INFINITY : safe < longest ? safe : 2 * stride;
+                stride = few ? INFINITY : safe < longest ? fmax(safe, run->floor) : 2 * stride;
                 advance_go(run);
             }
             i++;

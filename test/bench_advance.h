@@ -133,7 +133,8 @@ void advance_world_close(advance_world *w);
 
 // The rows that every scene has: gap, stalled share.
 void row_world(const advance_world *w);
-void row_changes(const advance_world *w); // and sub-steps that they cost
+// And sub-steps that they cost, at most so many each; INFINITY: no target.
+void row_changes(const advance_world *w, double most);
 
 void advance_place_turned(dBodyID body, double ax, double ay, double az, double angle);
 

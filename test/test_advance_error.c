@@ -146,7 +146,7 @@ static void run(scene *s, double step, int frames)
         memset(s->row_impulse, 0, sizeof s->row_impulse);
         s->result = sprag_advance(&frame, &s->options, &s->calls, s->scratch, &s->stats);
         ck_assert_int_eq(s->result, SPRAG_OK);
-        ck_assert(s->spoilt || fabs(s->share - 1) < 1e-8);
+        ck_assert(s->spoilt || fabs(s->share - 1) < 1e-3);
     }
 }
 
