@@ -280,7 +280,7 @@ static double meet(advance_run *run, const trial *low, const trial *high, const 
 static bool arrives(const advance_run *run)
 {
     if (run->safe < run->trial) {
-        return run->trial - run->safe <= 1e-3 * run->trial;
+        return run->trial - run->safe <= 1e-6 * run->trial;
     }
     if (run->blocking < 0) {
         return run->at_limit && run->safe - run->trial <= 1e-6 * run->trial;
