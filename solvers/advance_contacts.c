@@ -408,7 +408,7 @@ sprag_result advance_solve(advance_run *run, double step)
     if (run->tried) {
         memcpy(s.solution.velocity, run->solved, (size_t)run->frame->bodies * sizeof *run->solved);
     }
-    bool many = run->frame->bodies > MANY;
+    bool many = run->frame->bodies > MANY && !run->exactly;
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (many) { // what is not exact costs sub-steps, and nothing else
         sprag_stribeck_options swept = options;

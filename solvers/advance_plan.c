@@ -189,6 +189,7 @@ static sprag_result attempt(advance_run *run, double length, double horizon, dou
     double before = 0;
     bool some = false; // only pairs that were blocked before have been looked at
     for (int pass = 0, since = 0; pass < most && since < patience; pass++, since++) {
+        run->exactly = any_height && pass >= 3;
         sprag_result result = advance_solve(run, length);
         if (result != SPRAG_OK) {
             return result;

@@ -81,6 +81,7 @@ typedef struct advance_run {
     double (*trial_velocity)[6];   // 2 bodies
     int *blocked;                  // pairs
     bool failed;                   // the solve
+    bool exactly;                  // the next one, whatever it takes
     bool tried;                    // solved is that of another attempt at this sub-step
 } advance_run;
 
