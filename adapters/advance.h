@@ -38,21 +38,21 @@ typedef struct ode_advance {
     // The step begins anew, because a body went farther than was thought: nothing has happened yet.
     // NULL: nobody wants to know.
     void (*anew)(void *data);
-    // A pair that a force acts between across a gap of more than that: it rolls or pivots. NULL: is not
-    // wanted.
+    // A pair that a force acts between across a gap of more than that: it rolls or pivots. NULL: is
+    // not wanted.
     void (*held)(void *data, const ode_pair *pair, double reach);
     sprag_advance_options options;
     sprag_scratch *scratch; // [4]: of the step, of a group, of its frame, of its solves
     // set:
-    sprag_advance_stats stats; // add up
+    sprag_advance_stats stats;                 // add up
     int bodies, groups, contacts, rows, given; // given: contacts without shapes
-    double penetration;        // m, at the start
-    double fastest;            // m/s, of any point of a body, at the end
+    double penetration;                        // m, at the start
+    double fastest;                            // m/s, of any point of a body, at the end
     int bad_forces, held_bodies;
     dBodyID bad_force, unusable;
     dJointID soft; // a contact whose own ERP or CFM has no meaning here; NULL: there is none
-    int failed; // groups that stock must step
-    bool *stock; // of the islands: stock must step it
+    int failed;    // groups that stock must step
+    bool *stock;   // of the islands: stock must step it
 } ode_advance;
 
 // SPRAG_OK or SPRAG_NO_MEMORY; then nothing has moved.

@@ -53,8 +53,8 @@ static advance_state *state_of(world_state *w)
 
 // ---- how far apart is touching
 
-// advance.callbacks=before: what may meet in the next step, if it is as long as the last one, counts
-// as touching before it.
+// advance.callbacks=before: what may meet in the next step, if it is as long as the last one,
+// counts as touching before it.
 static double ahead(const world_state *w)
 {
     dVector3 gravity;
@@ -116,9 +116,8 @@ static void note(void *data, const ode_event *event)
         a->room = room;
     }
     sprag_world_event *to = &a->event[a->events++];
-    *to = (sprag_world_event){.kind = (sprag_event_name)event->kind,
-                              .time = event->time,
-                              .speed = event->speed};
+    *to = (sprag_world_event){
+        .kind = (sprag_event_name)event->kind, .time = event->time, .speed = event->speed};
     memcpy(to->geom, event->geom, sizeof to->geom);
     memcpy(to->body, event->body, sizeof to->body);
     memcpy(to->position, event->position, sizeof to->position);
@@ -181,10 +180,10 @@ static void warn(world_state *w, const ode_advance *step)
     }
     if (step->soft && !w->advance->said_soft) {
         w->advance->said_soft = true;
-        report_once("sprag: world %d: contacts have a soft ERP or CFM of their own (first seen between "
-                    "bodies %p and %p); under method=advance all contacts are rigid.",
-                    w->number, (void *)dJointGetBody(step->soft, 0),
-                    (void *)dJointGetBody(step->soft, 1));
+        report_once(
+            "sprag: world %d: contacts have a soft ERP or CFM of their own (first seen between "
+            "bodies %p and %p); under method=advance all contacts are rigid.",
+            w->number, (void *)dJointGetBody(step->soft, 0), (void *)dJointGetBody(step->soft, 1));
     }
     if (step->stats.stalled > 0 && w->statistics.stalled == step->stats.stalled) {
         report_once("sprag: world %d, at %g s: no sub-step could be certified for %g s; the bodies "

@@ -11,8 +11,7 @@ sprag_advance_options sprag_advance_defaults(void)
 {
     sprag_stribeck_options solver = sprag_stribeck_defaults();
     solver.softness = 1e-6;
-    return (sprag_advance_options){
-        .epsilon = 1e-6, .shortest = 0.01, .solver = solver};
+    return (sprag_advance_options){.epsilon = 1e-6, .shortest = 0.01, .solver = solver};
 }
 
 // ---- the start
@@ -38,7 +37,8 @@ static void turn_inertia(advance_run *run)
         double half[9];
         for (int r = 0; r < 3; r++) { // R I, then (R I) R'
             for (int c = 0; c < 3; c++) {
-                half[3 * r + c] = R[3 * r] * mover->inertia[c] + R[3 * r + 1] * mover->inertia[3 + c] +
+                half[3 * r + c] = R[3 * r] * mover->inertia[c] +
+                                  R[3 * r + 1] * mover->inertia[3 + c] +
                                   R[3 * r + 2] * mover->inertia[6 + c];
             }
         }
@@ -227,8 +227,8 @@ void advance_remember(advance_run *run)
     run->frame->touching = run->points;
     run->frame->rows = run->rows;
     if (run->calls->carried && !run->told) {
-        run->calls->carried(run->calls->data, run->row_force,
-                            (const double(*)[6])run->given_force, run->trial / run->frame->step);
+        run->calls->carried(run->calls->data, run->row_force, (const double(*)[6])run->given_force,
+                            run->trial / run->frame->step);
     }
 }
 
@@ -251,8 +251,8 @@ static void move_bodies(advance_run *run, double distance, double clock)
         mover->path += norm3(run->motion[i].velocity) * t;
         mover->turn += norm3(run->motion[i].velocity + 3) * t;
         bool stalls = distance < clock && !kinematic;
-        if (!stalls || kinetic_energy(run, i, run->solved[i]) <=
-                           kinetic_energy(run, i, mover->velocity)) {
+        if (!stalls ||
+            kinetic_energy(run, i, run->solved[i]) <= kinetic_energy(run, i, mover->velocity)) {
             memcpy(mover->velocity, run->solved[i], sizeof mover->velocity);
         }
     }
@@ -309,8 +309,8 @@ sprag_result advance_look(advance_run *run, double longest)
                sizeof run->motion[i].velocity);
     }
     turn_inertia(run);
-    run->rows = calls->rows ? calls->rows(calls->data, run->frame->body, run->frame->step, &run->row)
-                            : 0;
+    run->rows =
+        calls->rows ? calls->rows(calls->data, run->frame->body, run->frame->step, &run->row) : 0;
     if (run->rows < 0) {
         return SPRAG_NO_MEMORY;
     }
@@ -370,8 +370,10 @@ static int substeps_of(const advance_run *run)
 
 static sprag_result run_frame(advance_run *run)
 {
-    enum { MORE = 200, // sub-steps than aimed at
-           FEW = 50 }; // bodies
+    enum {
+        MORE = 200, // sub-steps than aimed at
+        FEW = 50
+    }; // bodies
     sprag_result result = SPRAG_OK;
     int most = substeps_of(run);
     bool few = run->frame->bodies <= FEW;

@@ -69,8 +69,8 @@ static void set_frame(double frame[3][3], const double *normal, const double *di
     cross3(normal, along, frame[2]);
 }
 
-static double speed_along(const sprag_contact *contact, const double *direction,
-                          const double *v0, const double *v1)
+static double speed_along(const sprag_contact *contact, const double *direction, const double *v0,
+                          const double *v1)
 {
     const double *v[2] = {v0, v1};
     double sum = 0;
@@ -221,8 +221,8 @@ static bool take(advance_run *run, double step, solve *s)
     s->solution.velocity = SPRAG_TAKE(scratch, frame->bodies, *s->solution.velocity);
     s->solution.contact_force = SPRAG_TAKE(scratch, contacts, *s->solution.contact_force);
     s->solution.row_force = SPRAG_TAKE(scratch, run->rows, double);
-    s->problem = (sprag_problem){step,    frame->bodies, contacts, run->rows,
-                                 s->body, s->contact,    run->row};
+    s->problem =
+        (sprag_problem){step, frame->bodies, contacts, run->rows, s->body, s->contact, run->row};
     return !scratch->failed;
 }
 
@@ -255,8 +255,7 @@ static bool must_not_gain(const advance_run *run, const solve *s)
 static void keep(advance_run *run, const solve *s)
 {
     int given = run->frame->contacts;
-    memcpy(run->solved, s->solution.velocity,
-           (size_t)run->frame->bodies * sizeof *run->solved);
+    memcpy(run->solved, s->solution.velocity, (size_t)run->frame->bodies * sizeof *run->solved);
     if (run->rows) {
         memcpy(run->row_force, s->solution.row_force, (size_t)run->rows * sizeof(double));
     }
@@ -436,7 +435,8 @@ sprag_result advance_solve(advance_run *run, double step)
         memset(s.solution.contact_force, 0,
                (size_t)s.problem.contacts * sizeof *s.solution.contact_force);
     } else if (must_not_gain(run, &s)) {
-        double gain = energy(&s.problem, true, s.solution.velocity) - energy(&s.problem, false, NULL);
+        double gain =
+            energy(&s.problem, true, s.solution.velocity) - energy(&s.problem, false, NULL);
         run->stats->energy_gain = fmax(run->stats->energy_gain, gain);
     }
     keep(run, &s);

@@ -276,7 +276,8 @@ void advance_share_held(advance_run *run)
 {
     for (int first = 0, end; first < run->frame->pairs; first = end) {
         bool held = run->near[first].held;
-        for (end = first + 1; end < run->frame->pairs && advance_same_mesh(run, first, end); end++) {
+        for (end = first + 1; end < run->frame->pairs && advance_same_mesh(run, first, end);
+             end++) {
             held |= run->near[end].held;
         }
         for (int i = first; i < end; i++) {

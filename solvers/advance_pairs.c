@@ -20,8 +20,7 @@ static double reach_of_contact(const advance_run *run, int pair)
         }
     }
     rise *= run->left * run->left; // twice that, to be sure of it
-    return fmax(run->options->epsilon,
-                fmin(rise, most * fmax(near->radius[0], near->radius[1])));
+    return fmax(run->options->epsilon, fmin(rise, most * fmax(near->radius[0], near->radius[1])));
 }
 
 advance_point *advance_add_point(advance_run *run)
@@ -49,8 +48,8 @@ bool advance_accepts(advance_run *run, int pair)
     sprag_advance_pair *p = &run->frame->pair[pair];
     if (p->state == SPRAG_PAIR_UNKNOWN) {
         const sprag_advance_calls *calls = run->calls;
-        bool accepted = calls->touch && calls->touch(calls->data, pair, run->near[pair].gap.distance,
-                                                     run->time);
+        bool accepted = calls->touch &&
+                        calls->touch(calls->data, pair, run->near[pair].gap.distance, run->time);
         p->state = accepted ? SPRAG_PAIR_ACCEPTED : SPRAG_PAIR_DECLINED;
     }
     return p->state == SPRAG_PAIR_ACCEPTED;
@@ -229,8 +228,7 @@ static bool is_contact(advance_run *run, int pair, double margin, sprag_manifold
 {
     advance_near *near = &run->near[pair];
     int triangle = advance_triangle(run, pair);
-    if (triangle < 0 ||
-        !advance_is_seam(run, pair, near->gap.point[triangle], near->gap.normal)) {
+    if (triangle < 0 || !advance_is_seam(run, pair, near->gap.point[triangle], near->gap.normal)) {
         return true;
     }
     if (near->gap.distance < 0.25 * run->level) {
@@ -288,8 +286,8 @@ sprag_result advance_scan(advance_run *run, double reach)
     run->points = 0;
     for (int i = 0; i < frame->colliders; i++) {
         const sprag_collider *c = &frame->collider[i];
-        const sprag_carried carried = {
-            &c->shape, c->mount, c->body == SPRAG_STATIC ? NULL : &run->motion[c->body]};
+        const sprag_carried carried = {&c->shape, c->mount,
+                                       c->body == SPRAG_STATIC ? NULL : &run->motion[c->body]};
         sprag_carried_at(&carried, 0, &run->pose[i]);
     }
     for (int i = 0; i < frame->pairs && result == SPRAG_OK; i++) {

@@ -1,8 +1,8 @@
 // One frame of conservative advancement, as its parts see it (advance.h): advance_pairs.c finds
 // what is near and for how long it stays apart, advance_mesh.c what of a mesh, advance_contacts.c
 // solves for velocities, advance_plan.c chooses the sub-step, advance.c goes through the frame,
-// advance_error.c asks whether the sub-step is short enough to be accurate; paper.c has sub-steps of
-// its own.
+// advance_error.c asks whether the sub-step is short enough to be accurate; paper.c has sub-steps
+// of its own.
 #ifndef SPRAG_ADVANCE_RUN_H
 #define SPRAG_ADVANCE_RUN_H
 
@@ -17,7 +17,7 @@ typedef struct advance_near {
     bool closed;      // has points
     int points;       // that it is closed at
     bool was_closed, slips;
-    bool held;        // the last solve had a force between them
+    bool held; // the last solve had a force between them
     sprag_gap gap;
     sprag_certificate certificate; // of the last solve; time INFINITY: none was needed
 } advance_near;
@@ -25,16 +25,16 @@ typedef struct advance_near {
 // Where two bodies touch, or are about to.
 typedef struct advance_point {
     int pair;
-    double at[2][3];  // m, on either shape
-    double normal[3]; // into shape 0
-    double gap;       // m
-    double dip;       // m, by which its height is expected to fall short within the sub-step
-    bool captured;    // not closed yet
-    bool tried;       // force is that of another attempt at this sub-step
-    double force[3];  // N, on shape 0, world axes
+    double at[2][3];     // m, on either shape
+    double normal[3];    // into shape 0
+    double gap;          // m
+    double dip;          // m, by which its height is expected to fall short within the sub-step
+    bool captured;       // not closed yet
+    bool tried;          // force is that of another attempt at this sub-step
+    double force[3];     // N, on shape 0, world axes
     double normal_force; // N
-    double approach;  // m/s, before
-    double slip[2];   // m/s, before and after
+    double approach;     // m/s, before
+    double slip[2];      // m/s, before and after
 } advance_point;
 
 typedef struct advance_control advance_control;
@@ -54,35 +54,35 @@ typedef struct advance_run {
     sprag_event *told;           // events of a sub-step that may be taken back; NULL: nobody waits
     int tellings;
     advance_control *control; // NULL: errors are not asked for
-    double acceleration;         // m/s^2, largest by forces
-    advance_near *near;          // pairs
-    sprag_pose *pose;            // colliders, now
-    sprag_motion *motion;        // bodies, of the sub-step that is planned
-    double (*inertia)[9];        // bodies, world axes
-    double (*solved)[6];         // bodies, velocity at the end of it
-    double (*pushed)[6];         // bodies, what an overlap adds to the motion
+    double acceleration;      // m/s^2, largest by forces
+    advance_near *near;       // pairs
+    sprag_pose *pose;         // colliders, now
+    sprag_motion *motion;     // bodies, of the sub-step that is planned
+    double (*inertia)[9];     // bodies, world axes
+    double (*solved)[6];      // bodies, velocity at the end of it
+    double (*pushed)[6];      // bodies, what an overlap adds to the motion
     bool pushes;
-    double push_speed;           // m/s, of those at the last scan, at most
-    long added, pushed_for;      // points, ever; at the last push of this sub-step, 0: with what is
-                                 // closed alone, -1: there was none yet
+    double push_speed;      // m/s, of those at the last scan, at most
+    long added, pushed_for; // points, ever; at the last push of this sub-step, 0: with what is
+                            // closed alone, -1: there was none yet
     bool bounces;
     advance_point *point;
     int points, point_room, closed_points; // closed ones first
     int last_points;                       // closed ones, of the last sub-step that had any
     const sprag_row *row;
     int rows;
-    double *row_force;             // N, of the last solve
-    double (*given_force)[6];      // N, likewise
+    double *row_force;        // N, of the last solve
+    double (*given_force)[6]; // N, likewise
     int row_room;
-    double trial;                  // s, that it has been solved for
-    double safe;                   // s, certain of that
-    int blocking;                  // pair, -1: none
-    bool at_limit;                 // of a joint, then
-    double (*trial_velocity)[6];   // 2 bodies
-    int *blocked;                  // pairs
-    bool failed;                   // the solve
-    bool exactly;                  // the next one, whatever it takes
-    bool tried;                    // solved is that of another attempt at this sub-step
+    double trial;                // s, that it has been solved for
+    double safe;                 // s, certain of that
+    int blocking;                // pair, -1: none
+    bool at_limit;               // of a joint, then
+    double (*trial_velocity)[6]; // 2 bodies
+    int *blocked;                // pairs
+    bool failed;                 // the solve
+    bool exactly;                // the next one, whatever it takes
+    bool tried;                  // solved is that of another attempt at this sub-step
 } advance_run;
 
 // ---- advance.c

@@ -47,7 +47,8 @@ void sprag_approach_at(sprag_approach *a, double begin, double length)
 void sprag_side_vertex(const sprag_side *side, int vertex, double r[3])
 {
     static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    sprag_core core = {side->shape, identity, {side->origin[0], side->origin[1], side->origin[2]}, NULL};
+    sprag_core core = {
+        side->shape, identity, {side->origin[0], side->origin[1], side->origin[2]}, NULL};
     if (vertex == SPRAG_NO_VERTEX) {
         memcpy(r, side->origin, sizeof side->origin);
         return;
@@ -58,7 +59,8 @@ void sprag_side_vertex(const sprag_side *side, int vertex, double r[3])
 int sprag_side_support(const sprag_side *side, const double direction[3], double r[3])
 {
     static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    sprag_core core = {side->shape, identity, {side->origin[0], side->origin[1], side->origin[2]}, NULL};
+    sprag_core core = {
+        side->shape, identity, {side->origin[0], side->origin[1], side->origin[2]}, NULL};
     if (side->shape->kind == SPRAG_PLANE) {
         memcpy(r, side->origin, 3 * sizeof *r);
         return SPRAG_NO_VERTEX;

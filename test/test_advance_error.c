@@ -120,8 +120,8 @@ static sprag_mover *box(scene *s, double x, double y, double z, double height)
 
 static void close_up(scene *s)
 {
-    s->collider[s->bodies] =
-        (sprag_collider){SPRAG_STATIC, {.kind = SPRAG_PLANE}, {{0}, {1, 0, 0, 0, 1, 0, 0, 0, 1}}, NULL};
+    s->collider[s->bodies] = (sprag_collider){
+        SPRAG_STATIC, {.kind = SPRAG_PLANE}, {{0}, {1, 0, 0, 0, 1, 0, 0, 0, 1}}, NULL};
     for (int i = 0; i < s->bodies; i++) {
         for (int k = i + 1; k <= s->bodies; k++) {
             s->pair[s->pairs] =
@@ -420,7 +420,8 @@ static void spoil(void *data, int bodies, double (*velocity)[6])
     }
 }
 
-// Whatever the solve returns, and whether or not it stalls: the frame ends, nothing interpenetrates.
+// Whatever the solve returns, and whether or not it stalls: the frame ends, nothing
+// interpenetrates.
 START_TEST(nothing_interpenetrates)
 {
     chance dice = {6};

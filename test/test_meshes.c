@@ -53,9 +53,12 @@ static void touch(void *data, dGeomID a, dGeomID b)
     memset(contact, 0, sizeof contact);
     int count = dCollide(a, b, 64, &contact[0].geom, sizeof contact[0]);
     for (int i = 0; i < count; i++) {
-        contact[i].surface = (dSurfaceParameters){
-            .mode = dContactApprox1 | (s->rho > 0 ? dContactRolling : 0), .mu = s->mu, .rho = s->rho,
-            .rho2 = s->rho, .rhoN = s->rho};
+        contact[i].surface =
+            (dSurfaceParameters){.mode = dContactApprox1 | (s->rho > 0 ? dContactRolling : 0),
+                                 .mu = s->mu,
+                                 .rho = s->rho,
+                                 .rho2 = s->rho,
+                                 .rhoN = s->rho};
         dJointAttach(dJointCreateContact(s->world, s->group, &contact[i]), dGeomGetBody(a),
                      dGeomGetBody(b));
     }
@@ -184,8 +187,8 @@ START_TEST(boxes_slide_over_seams)
     scene s = open_scene(mu);
     double cell = _i < 4 ? 0.1 : 0.025; // 200 triangles, or 3200
     add_floor(&s, (int)lround(2.5 / cell), (int)lround(0.4 / cell), -0.5, -0.2, cell);
-    dBodyID box = add_body(&s, dCreateBox(s.space, 0.2, 0.15, 0.1), -0.3, side[_i],
-                           0.05 + 0.5 * epsilon);
+    dBodyID box =
+        add_body(&s, dCreateBox(s.space, 0.2, 0.15, 0.1), -0.3, side[_i], 0.05 + 0.5 * epsilon);
     dMatrix3 R;
     dRFromAxisAndAngle(R, 0, 0, 1, turn[_i]);
     dBodySetRotation(box, R);
@@ -254,7 +257,8 @@ END_TEST
 
 // ---- hills
 
-// The height of the terrain, whose cells have a diagonal from (0, 1) to (1, 0): ODE's two triangles.
+// The height of the terrain, whose cells have a diagonal from (0, 1) to (1, 0): ODE's two
+// triangles.
 static double ground_at(double x, double y)
 {
     double cell = width / (SAMPLES - 1), u = (x + width / 2) / cell, v = (-y + width / 2) / cell;
@@ -343,7 +347,8 @@ END_TEST
 // A box that starts in the floor, upright or askew, comes up, slower than it would fall so far.
 START_TEST(what_is_inside_leaves_by_the_front)
 {
-    static const double turn[] = {0, 0, 0.5, 1.2, 0, 0.3}, depth[] = {0.05, 0.1, 0.1, 0.12, 0.15, 0.17};
+    static const double turn[] = {0, 0, 0.5, 1.2, 0, 0.3},
+                        depth[] = {0.05, 0.1, 0.1, 0.12, 0.15, 0.17};
     scene s = open_scene(0.5);
     dWorldSetERP(s.world, 0.2);
     add_floor(&s, 20, 20, -1, -1, 0.1);

@@ -35,7 +35,8 @@ static void start(scene *s, double height)
                             .force = {0, 0, -GRAVITY},
                             .gyroscopic = true};
     s->body.pose.position[2] = height;
-    s->collider[0] = (sprag_collider){0, {.kind = SPRAG_BOX, .half = {0.5, 0.5, 0.5}}, nowhere, NULL};
+    s->collider[0] =
+        (sprag_collider){0, {.kind = SPRAG_BOX, .half = {0.5, 0.5, 0.5}}, nowhere, NULL};
     s->collider[1] = (sprag_collider){SPRAG_STATIC, {.kind = SPRAG_PLANE}, nowhere, NULL};
     s->pair = (sprag_advance_pair){.collider = {0, 1}, .memory = &s->memory};
     s->options = sprag_advance_defaults();
