@@ -170,6 +170,21 @@ static void count(world_state *w, const ode_advance *step)
     }
 }
 
+static const sprag_world_event *find_stall(const advance_state *a)
+{
+    for (int i = 0; i < a->events; i++) {
+        if (a->event[i].kind == SPRAG_EVENT_STALLED) {
+            return &a->event[i];
+        }
+    }
+    return NULL;
+}
+
+static void *data_of(const sprag_world_event *event, int side)
+{
+    return event && event->body[side] ? dBodyGetData(event->body[side]) : NULL;
+}
+
 static void warn(world_state *w, const ode_advance *step)
 {
     if (step->held_bodies) {
@@ -186,9 +201,13 @@ static void warn(world_state *w, const ode_advance *step)
             w->number, (void *)dJointGetBody(step->soft, 0), (void *)dJointGetBody(step->soft, 1));
     }
     if (step->stats.stalled > 0 && w->statistics.stalled == step->stats.stalled) {
-        report_once("sprag: world %d, at %g s: no sub-step could be certified for %g s; the bodies "
-                    "around stood still. Further times are only counted.",
-                    w->number, w->statistics.time, step->stats.stalled);
+        const sprag_world_event *e = find_stall(w->advance);
+        report_once(
+            "sprag: world %d, at %g s: no sub-step could be certified for %g s, first between "
+            "bodies %p (data %p) and %p (data %p); what may meet them stood still. Further "
+            "times are only counted.",
+            w->number, w->statistics.time, step->stats.stalled, e ? (void *)e->body[0] : NULL,
+            data_of(e, 0), e ? (void *)e->body[1] : NULL, data_of(e, 1));
     }
     if (step->stats.overlaps > 0 && w->statistics.overlaps == step->stats.overlaps) {
         report_once("sprag: world %d, at %g s: %ld pairs of geoms overlap at the start of a step; "
