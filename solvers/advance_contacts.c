@@ -146,6 +146,9 @@ static double bias_of(advance_run *run, const advance_point *point, const sprag_
     const sprag_surface *surface = &run->frame->pair[point->pair].surface;
     double back = run->target - point->gap; // not in the instant that may be left of a frame
     double bias = back / (back > 0 ? fmax(step, run->floor) : step) + point->dip / step;
+    if (run->calm) {
+        bias = fmin(back, 0) / step;
+    }
     if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
         bias = 0; // what overlaps is pushed out without speed
     }
@@ -405,6 +408,10 @@ sprag_result advance_solve(advance_run *run, double step)
     }
     run->failed = result != SPRAG_OK;
     run->tried = !run->failed;
+    run->free_energy = run->energy = energy(&s.problem, false, NULL);
+    if (!run->failed) {
+        run->energy = energy(&s.problem, true, s.solution.velocity);
+    }
     if (run->failed) {
         run->stats->failed++;
         for (int i = 0; i < run->frame->bodies; i++) {
@@ -414,8 +421,7 @@ sprag_result advance_solve(advance_run *run, double step)
         memset(s.solution.contact_force, 0,
                (size_t)s.problem.contacts * sizeof *s.solution.contact_force);
     } else if (must_not_gain(run, &s)) {
-        double gain = energy(&s.problem, true, s.solution.velocity) - energy(&s.problem, false, NULL);
-        run->stats->energy_gain = fmax(run->stats->energy_gain, gain);
+        run->stats->energy_gain = fmax(run->stats->energy_gain, run->energy - run->free_energy);
     }
     keep(run, &s);
     if (run->calls->disturb) {

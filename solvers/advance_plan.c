@@ -179,6 +179,20 @@ static bool hold_off(advance_run *run, double height)
     return changed;
 }
 
+// No farther than to where a joint meets its stop.
+static void meet_limit(advance_run *run)
+{
+    run->at_limit = false;
+    if (run->calls->next_limit) {
+        double limit = run->calls->next_limit(run->calls->data, run->motion, run->safe);
+        if (limit < run->safe && run->floor < run->safe) {
+            run->safe = fmax(limit, run->floor); // a joint that is past its stop is pushed back
+            run->blocking = -1;
+            run->at_limit = true;
+        }
+    }
+}
+
 // Solves for a length, and tells for how long the velocities would do, `horizon` at most. What
 // blocks from no higher than this (m) is held off, in some passes, while that helps.
 static sprag_result attempt(advance_run *run, double length, double horizon, double height)
@@ -208,15 +222,7 @@ static sprag_result attempt(advance_run *run, double length, double horizon, dou
     if (some) {
         advance_certify(run, horizon, false);
     }
-    run->at_limit = false;
-    if (run->calls->next_limit) {
-        double limit = run->calls->next_limit(run->calls->data, run->motion, run->safe);
-        if (limit < run->safe && run->floor < run->safe) {
-            run->safe = fmax(limit, run->floor); // a joint that is past its stop is pushed back
-            run->blocking = -1;
-            run->at_limit = true;
-        }
-    }
+    meet_limit(run);
     return SPRAG_OK;
 }
 
@@ -323,7 +329,67 @@ static sprag_result end_at_event(advance_run *run, double longest)
     return SPRAG_OK;
 }
 
-sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
+// ---- energy
+
+static double energy_between(const advance_run *run, double (*a)[6], double (*b)[6])
+{
+    double sum = 0;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        double turned[3];
+        mul33(run->inertia[i], b[i] + 3, turned);
+        sum += 0.5 * (run->frame->body[i].mass * dot3(a[i], b[i]) + dot3(a[i] + 3, turned));
+    }
+    return sum;
+}
+
+// The share of `more` that `calm` can take and have no more energy than that.
+static double share_of(const advance_run *run, double (*calm)[6], double (*more)[6], double most)
+{
+    double own = energy_between(run, calm, calm), both = energy_between(run, calm, more);
+    double square = energy_between(run, more, more);
+    double left = most - own;
+    if (!(square > 0) || !(left > 0)) {
+        return 0;
+    }
+    double root = sqrt(both * both + square * left);
+    double share = both > 0 ? left / (both + root) : (root - both) / square;
+    return share < 1 ? share : 1;
+}
+
+// To make up for what a motion curves, contacts ask for speed. Together they must not add more
+// energy than is lost elsewhere in the frame: rather than that, the sub-step ends early.
+static sprag_result spare(advance_run *run)
+{
+    static const double slight = 1e-9;
+    double most = run->free_energy + run->credit, safe = run->safe;
+    if (run->failed || run->energy <= most + slight * run->free_energy) {
+        return SPRAG_OK;
+    }
+    int bodies = run->frame->bodies;
+    double(*more)[6] = run->trial_velocity, length = run->trial;
+    memcpy(more, run->solved, (size_t)bodies * sizeof *more);
+    run->calm = true;
+    sprag_result result = advance_solve(run, length);
+    run->calm = false;
+    if (result != SPRAG_OK) {
+        return result;
+    }
+    most = fmax(most, run->energy);
+    for (int i = 0; i < bodies; i++) {
+        add_scaled(more[i], -1, run->solved[i], 6);
+    }
+    double share = run->failed ? 0 : share_of(run, run->solved, more, most);
+    for (int i = 0; i < bodies; i++) {
+        add_scaled(run->solved[i], share, more[i], 6);
+    }
+    run->energy = energy_between(run, run->solved, run->solved);
+    advance_set_motion(run);
+    advance_certify(run, fmax(safe, length), false);
+    meet_limit(run);
+    return SPRAG_OK;
+}
+
+static sprag_result plan(advance_run *run, double longest, bool to_the_end)
 {
     run->tried = false;
     begin(run, longest);
@@ -332,4 +398,14 @@ sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
         return result;
     }
     return to_the_end || longest <= run->floor ? capture(run) : end_at_event(run, longest);
+}
+
+sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
+{
+    sprag_result result = plan(run, longest, to_the_end);
+    if (result == SPRAG_OK) {
+        result = spare(run);
+        run->credit = fmax(0, run->credit + run->free_energy - run->energy);
+    }
+    return result;
 }

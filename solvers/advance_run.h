@@ -67,6 +67,9 @@ typedef struct advance_run {
     double (*trial_velocity)[6];   // 2 bodies
     int *blocked;                  // pairs
     bool failed;                   // the solve
+    bool calm;                     // the solve asks for no speed to make up for curving
+    double free_energy, energy;    // J, of bodies, without contacts and as solved
+    double credit;                 // J, that sub-steps so far have lost
     bool tried;                    // solved is that of another attempt at this sub-step
 } advance_run;
 
