@@ -294,6 +294,23 @@ static bool arrives(const advance_run *run)
     return (run->safe - run->trial) * speed <= 0.5 * run->options->epsilon;
 }
 
+// Forces must not act for longer than bodies move: what was solved for a longer time than is safe is
+// solved for a shorter one.
+static sprag_result retreat(advance_run *run, double low, double longest)
+{
+    const double length[] = {fmax(run->safe, run->floor), fmax(low, run->floor), run->floor};
+    for (int i = 0; i < 3 && run->trial - run->safe > 1e-3 * run->trial; i++) {
+        if (length[i] < run->trial) {
+            begin(run, length[i]);
+            sprag_result result = attempt(run, length[i], longest, BAND * run->options->epsilon);
+            if (result != SPRAG_OK || run->failed) {
+                return result;
+            }
+        }
+    }
+    return run->trial <= run->floor ? capture(run) : SPRAG_OK;
+}
+
 static sprag_result end_at_event(advance_run *run, double longest)
 {
     double(*velocity)[6] = run->trial_velocity;
@@ -326,7 +343,7 @@ static sprag_result end_at_event(advance_run *run, double longest)
         }
     }
     advance_set_motion(run); // as certified
-    return SPRAG_OK;
+    return retreat(run, low.length, longest);
 }
 
 // ---- energy
