@@ -154,7 +154,8 @@ static double bias_of(advance_run *run, const advance_point *point, const sprag_
     }
     double approach = -velocity_along(run, contact, 0, false);
     double least = fmax(surface->bounce_speed, 2 * run->acceleration * run->floor);
-    if (surface->bounce > 0 && approach > least) {
+    bool meets = !point->captured || point->gap <= approach * step; // not in mid-air
+    if (surface->bounce > 0 && approach > least && meets) {
         const double *v[2] = {NULL, NULL};
         for (int side = 0; side < 2; side++) {
             int b = contact->body[side];

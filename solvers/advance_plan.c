@@ -170,6 +170,9 @@ static bool hold_off(advance_run *run, double height)
         if (near->closed && correct(run, i, &at)) {
             changed = true;
         } else if (near->certificate.height <= height) {
+            if (near->certificate.side < 0) {
+                continue; // it turns too fast to tell
+            }
             if (advance_accepts(run, i)) { // or it does not block any more
                 capture_point(run, i);
             }
