@@ -386,6 +386,11 @@ static sprag_result spare(advance_run *run)
         return SPRAG_OK;
     }
     int bodies = run->frame->bodies;
+    for (int i = 0; i < bodies; i++) {
+        if (!(run->frame->body[i].mass > 0)) {
+            return SPRAG_OK; // kinematic: what it does is work
+        }
+    }
     double(*more)[6] = run->trial_velocity, length = run->trial;
     memcpy(more, run->solved, (size_t)bodies * sizeof *more);
     run->calm = true;
