@@ -281,7 +281,8 @@ static bool find_pairs(step *s)
             return false;
         }
         lead_pairs(s);
-        if (!widen_reach(s)) {
+        // Reach is what the pairs were found with.
+        if (pass + 1 == PASSES || !widen_reach(s)) {
             break;
         }
     }
@@ -811,7 +812,46 @@ static void tell_held(const group *g)
     }
 }
 
-static void advance_group(step *s, const members *m, int leader, bool *again)
+// m, about its centre, of all its geoms; more than that is as good as all.
+static double radius_of(dBodyID body)
+{
+    const dReal *centre = dBodyGetPosition(body);
+    double radius = 0;
+    for (dGeomID geom = dBodyGetFirstGeom(body); geom; geom = dBodyGetNextGeom(geom)) {
+        dReal box[6];
+        double corner[3];
+        dGeomGetAABB(geom, box);
+        for (int k = 0; k < 3; k++) {
+            corner[k] = fmax(fabs(box[2 * k] - centre[k]), fabs(box[2 * k + 1] - centre[k]));
+        }
+        radius = fmax(radius, norm3(corner));
+    }
+    return radius;
+}
+
+// Has a body gone farther than pairs were looked for? Joints and impacts make it faster, also what
+// had nothing around.
+static bool outruns(rider *r, const sprag_mover *moved)
+{
+    double turned = fmin(moved->turn, 2) - fmin(r->turn, 2); // a point goes no farther than across
+    double gone = moved->path + (turned > 0 ? turned * radius_of(r->id) : 0);
+    if (gone > r->reach) {
+        r->reach = 2 * gone;
+        return true;
+    }
+    return false;
+}
+
+// Where reach cannot be foreseen, the group stands still.
+static void stand_still(group *g)
+{
+    for (int i = 0; i < g->frame.bodies; i++) {
+        g->rider[i]->mover = g->rider[i]->start;
+    }
+    g->s->a->stats.stalled += g->s->a->step;
+}
+
+static void advance_group(step *s, const members *m, int leader, bool last, bool *again)
 {
     group g;
     ode_advance *a = s->a;
@@ -831,21 +871,20 @@ static void advance_group(step *s, const members *m, int leader, bool *again)
         s->failed = true;
         return;
     }
+    bool outrun = false;
     for (int i = 0; i < g.frame.bodies; i++) {
-        rider *r = g.rider[i];
-        double gone = g.body[i].path + fmax(0, g.body[i].turn - r->turn) * r->radius;
-        if (gone > r->reach && !r->alone) {
-            r->reach = 2 * gone;
-            *again = true;
-        }
-        r->mover = g.body[i];
+        outrun |= outruns(g.rider[i], &g.body[i]);
+        g.rider[i]->mover = g.body[i];
     }
-    if (result != SPRAG_OK) {
+    *again |= outrun;
+    if (outrun && last) {
+        stand_still(&g);
+    } else if (result != SPRAG_OK) {
         a->failed++;
         for (int i = 0; i < (int)a->islands->count; i++) {
             a->stock[i] |= in_group(s, i, leader);
         }
-    } else if (!*again) {
+    } else if (last || !*again) {
         tell_held(&g);
         clear_contacts(&g, m, leader);
         write_feedback(&g);
@@ -857,7 +896,7 @@ static void advance_group(step *s, const members *m, int leader, bool *again)
     restore_forces(&g);
 }
 
-static bool advance_groups(step *s, bool *again)
+static bool advance_groups(step *s, bool last, bool *again)
 {
     members m;
     if (!sort_members(s, &m)) {
@@ -867,7 +906,7 @@ static bool advance_groups(step *s, bool *again)
     for (int i = 0; i < (int)s->a->islands->count && !s->failed; i++) {
         if (leader_of(s, i) == i && !s->rider[m.body[m.body_at[i]]].held) {
             s->a->groups++;
-            advance_group(s, &m, i, again);
+            advance_group(s, &m, i, last, again);
         }
     }
     return !s->failed;
@@ -920,7 +959,7 @@ static bool run(step *s)
         if (i > 0 && s->a->anew) {
             s->a->anew(s->a->data);
         }
-        if (!find_pairs(s) || !advance_groups(s, &again)) {
+        if (!find_pairs(s) || !advance_groups(s, i + 1 == ATTEMPTS, &again)) {
             return false;
         }
         again &= i + 1 < ATTEMPTS;

@@ -487,6 +487,24 @@ START_TEST(motor_drives)
 }
 END_TEST
 
+// Nothing is near at the start of the step, nor at the speed that the body has then.
+START_TEST(motor_flings_into_ground)
+{
+    scene *s = open_scene("method=advance");
+    dCreatePlane(s->space, 0, 0, 1, 0);
+    dBodyID box = add_box(s, 0, 0, 2);
+    dJointID slider = dJointCreateSlider(s->world, 0);
+    dJointAttach(slider, box, NULL);
+    dJointSetSliderAxis(slider, 0, 0, 1);
+    dJointSetSliderParam(slider, dParamVel, _i ? 500 : -500);
+    dJointSetSliderParam(slider, dParamFMax, 1e7);
+    step(s);
+    ck_assert_double_ge(height(box), 0);
+    ck_assert_double_ge(fabs(height(box) - 2), 1);
+    close_scene(s);
+}
+END_TEST
+
 // ---- surfaces
 
 // Across fdir1 it slides, along it it is held.
@@ -885,6 +903,7 @@ int main(void)
     tcase_add_test(joints, joints_tell_their_load);
     tcase_add_test(joints, impacts_are_in_the_feedback);
     tcase_add_loop_test(joints, motor_drives, 0, 2);
+    tcase_add_loop_test(joints, motor_flings_into_ground, 0, 2);
     tcase_add_loop_test(joints, directions_have_their_friction, 0, 2);
     tcase_add_test(joints, conveyor_carries);
     tcase_add_loop_test(joints, bounces, 0, 2);
