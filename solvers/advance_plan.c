@@ -229,7 +229,7 @@ static sprag_result attempt(advance_run *run, double length, double horizon, dou
     double before = 0;
     bool some = false; // only pairs that were blocked before have been looked at
     for (int pass = 0, since = 0; pass < most && since < patience; pass++, since++) {
-        run->exactly = any_height && pass >= 3;
+        run->exactly = any_height && pass == 3; // and from there again
         sprag_result result = advance_solve(run, length);
         if (result != SPRAG_OK) {
             return result;
@@ -452,9 +452,20 @@ static sprag_result plan(advance_run *run, double longest, bool to_the_end)
 
 sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
 {
-    sprag_result result = plan(run, longest, to_the_end);
+    enum { TRIES = 4 };
+    sprag_result result = SPRAG_OK;
+    for (int i = 0; i < TRIES && result == SPRAG_OK; i++) {
+        result = plan(run, longest, to_the_end);
+        if (result == SPRAG_OK) {
+            result = spare(run);
+        }
+        bool gone = run->trial - run->safe <= 1e-3 * run->trial;
+        if (gone || run->failed || run->trial <= run->floor) {
+            break;
+        }
+        longest = fmax(run->safe, run->floor); // forces act for no longer than bodies move
+    }
     if (result == SPRAG_OK) {
-        result = spare(run);
         run->credit = fmax(0, run->credit + run->free_energy - run->energy);
     }
     return result;
