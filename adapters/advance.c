@@ -449,6 +449,19 @@ static bool take_answer(step *s, sprag_advance_pair *pair, const ode_pair *of, d
     return touch->accepted;
 }
 
+// Were they so near each other (m) at the start of the step?
+static bool was_within(const ode_pair *pair, double reach)
+{
+    const ode_side *const *side = pair->side;
+    const sprag_shape *shape[2] = {&side[0]->shape, &side[1]->shape};
+    const sprag_pose *pose[2] = {&side[0]->pose, &side[1]->pose};
+    const sprag_gap_query query = {reach, 0};
+    sprag_gap gap;
+    return reach > 0 &&
+           sprag_gap_find(shape, pose, &query, NULL, &gap, NULL) != SPRAG_BAD_PROBLEM &&
+           !gap.beyond && gap.distance <= reach;
+}
+
 static bool touch(void *data, int i, double gap, double time)
 {
     group *g = data;
@@ -460,13 +473,13 @@ static bool touch(void *data, int i, double gap, double time)
         set_surface(g->s, &g->pair[i], source, known);
         return known->accepted && known->paired;
     }
-    if (time == 0 && gap <= a->reach &&
-        a->offered(a->data, source->side[0]->geom, source->side[1]->geom)) {
+    bool offered = a->offered(a->data, source->side[0]->id, source->side[1]->id);
+    if (offered && ((time == 0 && gap <= a->reach) || was_within(source, a->foreseen))) {
         return take_answer(g->s, &g->pair[i], source, NULL);
     }
     if (!a->ask) {
         g->pair[i].surface = (sprag_surface){.bounce = 0};
-        return !a->offered(a->data, source->side[0]->geom, source->side[1]->geom);
+        return true;
     }
     for (int side = 0; side < 2; side++) {
         rider *r = rider_of(g->s, source->side[side]->body);
@@ -637,12 +650,25 @@ static void set_bodies(group *g, const members *m, int leader)
     }
 }
 
+// The program was asked beforehand about two geoms that do not come near each other in this step.
+static bool is_out_of_reach(const step *s, dJointID joint, const dContact *contact)
+{
+    dGeomID a = contact->geom.g1, b = contact->geom.g2;
+    dBodyID first = dJointGetBody(joint, 0), second = dJointGetBody(joint, 1);
+    dBodyID of_a = dGeomGetBody(a), of_b = dGeomGetBody(b);
+    bool theirs = (first == of_a && second == of_b) || (first == of_b && second == of_a);
+    return theirs && !s->a->ask && s->a->offered(s->a->data, a, b) && !(contact->geom.depth > 0);
+}
+
 static bool is_given(const step *s, dJointID joint)
 {
     const dContact *contact = sprag_ode_contact_of(joint);
     const ode_touch *touch =
         joins_geoms(contact) ? sprag_ode_touch_of(&s->touches, contact->geom.g1, contact->geom.g2)
                              : NULL;
+    if (touch && !touch->paired && is_out_of_reach(s, joint, contact)) {
+        return false;
+    }
     return !touch || !touch->paired;
 }
 

@@ -29,10 +29,11 @@ typedef struct ode_advance {
     // Has the program been asked about these two since its last step? Where they touched then and
     // it made no contact, it wants none.
     bool (*offered)(void *data, dGeomID a, dGeomID b);
-    double reach; // m, at which pairs touched then
+    double reach;    // m, at which pairs touched then
+    double foreseen; // m, and at which they counted as touching all the same; 0: at none
     // Asks it now, with both where they are, `gap` (m) apart. The contact joint that it made, or
-    // NULL. NULL: it must not be asked within a step; what it has been offered and made no contact
-    // of is declined, and what it has not been offered slides without friction.
+    // NULL. NULL: it must not be asked within a step; what it has not been asked about before slides
+    // without friction.
     dJointID (*ask)(void *data, const ode_pair *pair, double gap);
     void (*event)(void *data, const ode_event *event);
     // The step begins anew, because a body went farther than was thought: nothing has happened yet.

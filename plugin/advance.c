@@ -16,7 +16,7 @@ struct advance_state {
     sprag_scratch scratch[4];
     ode_set held;    // pairs that carry a force across more than epsilon
     double farthest; // m, of those
-    double fastest;  // m/s, at the end of the last step
+    double ahead;    // m, that the last step has looked ahead
     sprag_world_event *event;
     int events, room;
     bool said_soft;
@@ -53,18 +53,23 @@ static advance_state *state_of(world_state *w)
 
 // ---- how far apart is touching
 
-// advance.callbacks=before: what may meet in the next step, if it is as long as the last one,
-// counts as touching before it.
-static double ahead(const world_state *w)
+// advance.callbacks=before: what may meet in the next step, if it is as long as the last one, counts
+// as touching before it.
+static double look_ahead(const world_state *w, double fastest)
 {
     dVector3 gravity;
     double h = w->statistics.step;
-    if (w->settings.callbacks != CALLBACKS_BEFORE || !w->advance) {
+    if (w->settings.callbacks != CALLBACKS_BEFORE) {
         return 0;
     }
     dWorldGetGravity(w->id, gravity);
     double fall = sqrt(dCalcVectorDot3(gravity, gravity)) * h;
-    return 2 * (1.5 * w->advance->fastest + 2 * fall) * h;
+    return 2 * (1.5 * fastest + 2 * fall) * h;
+}
+
+static double ahead(const world_state *w)
+{
+    return w->advance ? w->advance->ahead : 0;
 }
 
 double advance_farthest(const world_state *w)
@@ -274,6 +279,7 @@ bool advance_islands(world_state *w, const ode_islands *islands, dReal step, sto
                      .data = w,
                      .offered = was_offered,
                      .reach = w->settings.advance.epsilon,
+                     .foreseen = state->ahead,
                      .ask = w->settings.callbacks == CALLBACKS_WITHIN ? ask : NULL,
                      .event = note,
                      .anew = forget_events,
@@ -285,7 +291,7 @@ bool advance_islands(world_state *w, const ode_islands *islands, dReal step, sto
     if (result != SPRAG_OK) {
         return step_each_island(w, islands, step, called);
     }
-    state->fastest = a.fastest;
+    state->ahead = look_ahead(w, a.fastest);
     count(w, &a);
     warn(w, &a);
     return step_stock(w, &a, step, called);
