@@ -966,6 +966,46 @@ static void push(const step *s)
     }
 }
 
+// ---- what sleeps
+
+// The body that sleeps in a pair where the other one may reach it within the step, NULL: none.
+static dBodyID sleeper_of(const step *s, const ode_pair *pair)
+{
+    for (int side = 0; side < 2; side++) {
+        const rider *r = rider_of(s, pair->side[side]->body);
+        dBodyID other = pair->side[!side]->body;
+        if (!r || !other || dBodyIsEnabled(other) || dBodyIsKinematic(other) ||
+            dBodyGetWorld(other) != s->a->world) {
+            continue;
+        }
+        double h = s->a->step, mass = r->start.mass;
+        double fall = mass > 0 ? norm3(r->start.force) / mass * h : 0;
+        double turn = norm3(r->start.velocity + 3) * radius_of(r->id);
+        if (was_within(pair, (1.1 * (norm3(r->start.velocity) + turn) + 2 * fall) * h)) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+// ODE wakes a body when something touches it at the start of a step. What is to touch it within the
+// step would meet a wall, and lose its momentum to it.
+static bool find_sleepers(step *s)
+{
+    ode_advance *a = s->a;
+    a->sleeper = SPRAG_TAKE(s->scratch, s->pairs.count, dBodyID);
+    for (int i = 0; i < s->pairs.count && a->sleeper; i++) {
+        const ode_pair *pair = &s->pairs.pair[i];
+        const ode_touch *known =
+            sprag_ode_touch_of(&s->touches, pair->side[0]->geom, pair->side[1]->geom);
+        dBodyID sleeper = !known || known->accepted ? sleeper_of(s, pair) : NULL;
+        if (sleeper) {
+            a->sleeper[a->sleepers++] = sleeper;
+        }
+    }
+    return a->sleeper || s->pairs.count == 0;
+}
+
 static bool run(step *s)
 {
     enum { ATTEMPTS = 5 };
@@ -985,7 +1025,13 @@ static bool run(step *s)
         if (i > 0 && s->a->anew) {
             s->a->anew(s->a->data);
         }
-        if (!find_pairs(s) || !advance_groups(s, i + 1 == ATTEMPTS, &again)) {
+        if (!find_pairs(s) || (i == 0 && s->a->wakes && !find_sleepers(s))) {
+            return false;
+        }
+        if (s->a->sleepers > 0) {
+            return true;
+        }
+        if (!advance_groups(s, i + 1 == ATTEMPTS, &again)) {
             return false;
         }
         again &= i + 1 < ATTEMPTS;
@@ -1003,6 +1049,8 @@ sprag_result sprag_ode_advance(ode_advance *a)
         }
         return SPRAG_NO_MEMORY;
     }
-    push(&s);
+    if (a->sleepers == 0) {
+        push(&s);
+    }
     return SPRAG_OK;
 }

@@ -32,8 +32,8 @@ typedef struct ode_advance {
     double reach;    // m, at which pairs touched then
     double foreseen; // m, and at which they counted as touching all the same; 0: at none
     // Asks it now, with both where they are, `gap` (m) apart. The contact joint that it made, or
-    // NULL. NULL: it must not be asked within a step; what it has not been asked about before slides
-    // without friction.
+    // NULL. NULL: it must not be asked within a step; what it has not been asked about before
+    // slides without friction.
     dJointID (*ask)(void *data, const ode_pair *pair, double gap);
     void (*event)(void *data, const ode_event *event);
     // The step begins anew, because a body went farther than was thought: nothing has happened yet.
@@ -44,7 +44,10 @@ typedef struct ode_advance {
     void (*held)(void *data, const ode_pair *pair, double reach);
     sprag_advance_options options;
     sprag_scratch *scratch; // [4]: of the step, of a group, of its frame, of its solves
+    bool wakes; // bodies that sleep where something may hit them end the call: see `sleeper`
     // set:
+    dBodyID *sleeper; // to be enabled before the step is taken: it has not been
+    int sleepers;
     sprag_advance_stats stats;                 // add up
     int bodies, groups, contacts, rows, given; // given: contacts without shapes
     double penetration;                        // m, at the start

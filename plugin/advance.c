@@ -53,8 +53,8 @@ static advance_state *state_of(world_state *w)
 
 // ---- how far apart is touching
 
-// advance.callbacks=before: what may meet in the next step, if it is as long as the last one, counts
-// as touching before it.
+// advance.callbacks=before: what may meet in the next step, if it is as long as the last one,
+// counts as touching before it.
 static double look_ahead(const world_state *w, double fastest)
 {
     dVector3 gravity;
@@ -253,16 +253,9 @@ static bool step_stock(world_state *w, const ode_advance *a, dReal step, stock c
     return done;
 }
 
-bool advance_islands(world_state *w, const ode_islands *islands, dReal step, stock called)
+static ode_advance prepare(world_state *w, const ode_islands *islands, dReal step)
 {
-    advance_state *state = state_of(w);
-    int calls = 0;
-    ode_record *record = collide_record(w);
-    const ode_collision *call = record ? sprag_ode_recorded(record, &calls) : NULL;
-    if (!state || calls == 0) {
-        return step_without_geometry(w, islands, step, called);
-    }
-    double start = now_us();
+    advance_state *state = w->advance;
     for (int i = 0; i < 4; i++) {
         sprag_scratch_reset(&state->scratch[i]);
     }
@@ -274,8 +267,6 @@ bool advance_islands(world_state *w, const ode_islands *islands, dReal step, sto
                      .islands = islands,
                      .geometry = state->geometry,
                      .memory = w->memory,
-                     .calls = call,
-                     .call_count = calls,
                      .data = w,
                      .offered = was_offered,
                      .reach = w->settings.advance.epsilon,
@@ -286,12 +277,45 @@ bool advance_islands(world_state *w, const ode_islands *islands, dReal step, sto
                      .held = hold_pair,
                      .options = w->settings.advance,
                      .scratch = state->scratch};
-    sprag_result result = sprag_ode_advance(&a);
+    a.calls = sprag_ode_recorded(w->record, &a.call_count);
+    return a;
+}
+
+static int count_calls(const world_state *w)
+{
+    int calls = 0;
+    if (w->record) {
+        sprag_ode_recorded(w->record, &calls);
+    }
+    return calls;
+}
+
+bool advance_islands(world_state *w, const ode_islands *islands, dReal step, stock called)
+{
+    enum { WAKINGS = 3 };
+    if (!state_of(w) || count_calls(w) == 0) {
+        return step_without_geometry(w, islands, step, called);
+    }
+    double start = now_us();
+    ode_islands found = *islands;
+    ode_advance a = {.sleepers = 1};
+    sprag_result result = SPRAG_OK;
+    for (int i = 0; result == SPRAG_OK && a.sleepers > 0; i++) {
+        a = prepare(w, &found, step);
+        a.wakes = w->islands_are_ours && i < WAKINGS;
+        result = sprag_ode_advance(&a);
+        for (int k = 0; k < a.sleepers; k++) {
+            dBodyEnable(a.sleeper[k]);
+        }
+        if (a.sleepers > 0 && !sprag_ode_find_islands(w->id, step, called == STOCK_QUICK, &found)) {
+            return false;
+        }
+    }
     w->statistics.solve_us = now_us() - start;
     if (result != SPRAG_OK) {
-        return step_each_island(w, islands, step, called);
+        return step_each_island(w, &found, step, called);
     }
-    state->ahead = look_ahead(w, a.fastest);
+    w->advance->ahead = look_ahead(w, a.fastest);
     count(w, &a);
     warn(w, &a);
     return step_stock(w, &a, step, called);

@@ -94,6 +94,7 @@ struct world_state {
                 // and so on; names it in reports
     settings settings;
     sprag_scratch scratch;
+    bool islands_are_ours;  // they can be found anew in mid-step
     bool warned;            // of an explicit stiffness
     ode_memory *memory;     // contact forces of the last step
     advance_state *advance; // of method=advance, NULL: not stepped by it yet
