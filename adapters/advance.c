@@ -54,6 +54,7 @@ typedef struct group {
     int *row_joint; // which of the joints
     double *row_force;
     const sprag_motion *motion; // while limits are looked for
+    dJointID at_limit;          // the first found last
     bool lost;                  // no memory
 } group;
 
@@ -420,7 +421,7 @@ static double next_limit(void *data, const sprag_motion *motion, double horizon)
 {
     group *g = data;
     g->motion = motion;
-    return sprag_ode_next_limit(g->limited, g->limits, horizon, place_at, g);
+    return sprag_ode_next_limit(g->limited, g->limits, horizon, place_at, g, &g->at_limit);
 }
 
 // Takes the surface of the pair from the program's contact joint.
@@ -497,6 +498,11 @@ static void tell(void *data, const sprag_event *event)
     ode_event told = {.kind = event->kind, .time = event->time, .speed = event->speed};
     memcpy(told.position, event->point, sizeof told.position);
     memcpy(told.normal, event->normal, sizeof told.normal);
+    if (event->kind == SPRAG_LIMIT_REACHED) {
+        told.joint = g->at_limit;
+        told.body[0] = dJointGetBody(g->at_limit, 0);
+        told.body[1] = dJointGetBody(g->at_limit, 1);
+    }
     for (int side = 0; side < 2 && event->pair >= 0; side++) {
         told.geom[side] = g->source[event->pair]->side[side]->geom;
         told.body[side] = g->source[event->pair]->side[side]->body;

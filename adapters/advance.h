@@ -12,7 +12,8 @@ typedef struct ode_event {
     sprag_event_kind kind;
     dGeomID geom[2]; // the normal points into the body of the first
     dBodyID body[2];
-    double time; // s, from the start of the step
+    dJointID joint; // of a limit; NULL: none
+    double time;    // s, from the start of the step
     double position[3], normal[3];
     double speed; // m/s
 } ode_event;
@@ -67,8 +68,9 @@ sprag_result sprag_ode_advance(ode_advance *advance);
 // The earliest time at most `horizon` at which a joint goes past a stop that it has not reached;
 // bodies are put where `place` has them at a time. Leaves them there.
 typedef void ode_place_fn(void *data, dBodyID body, double time);
+// *which: the joint, if there is one.
 double sprag_ode_next_limit(const dJointID *joint, int joints, double horizon, ode_place_fn *place,
-                            void *data);
+                            void *data, dJointID *which);
 
 // Has the joint a stop?
 bool sprag_ode_has_limit(dJointID joint);

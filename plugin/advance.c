@@ -121,8 +121,10 @@ static void note(void *data, const ode_event *event)
         a->room = room;
     }
     sprag_world_event *to = &a->event[a->events++];
-    *to = (sprag_world_event){
-        .kind = (sprag_event_name)event->kind, .time = event->time, .speed = event->speed};
+    *to = (sprag_world_event){.kind = (sprag_event_name)event->kind,
+                              .joint = event->joint,
+                              .time = event->time,
+                              .speed = event->speed};
     memcpy(to->geom, event->geom, sizeof to->geom);
     memcpy(to->body, event->body, sizeof to->body);
     memcpy(to->position, event->position, sizeof to->position);
