@@ -8,7 +8,8 @@
 
 enum {
     LENGTHS = 6,
-    BAND = 20, // epsilon; what blocks from so near is held off rather than waited for
+    TOO_MANY = 200, // bodies to be solved for exactly
+    BAND = 20,      // epsilon; what blocks from so near is held off rather than waited for
 };
 
 // ---- what the motion curves
@@ -136,8 +137,8 @@ static bool correct(advance_run *run, int pair, int *at)
     return changed;
 }
 
-// More than that a motion does not curve by within the sub-step, by centripetal acceleration and that
-// of sliding along what turns: what is still missing is not to be had.
+// More than that a motion does not curve by within the sub-step, by centripetal acceleration and
+// that of sliding along what turns: what is still missing is not to be had.
 static double most_dip(const advance_run *run, int pair)
 {
     const advance_near *near = &run->near[pair];
@@ -229,7 +230,8 @@ static sprag_result attempt(advance_run *run, double length, double horizon, dou
     double before = 0;
     bool some = false; // only pairs that were blocked before have been looked at
     for (int pass = 0, since = 0; pass < most && since < patience; pass++, since++) {
-        run->exactly = any_height && pass == 3; // and from there again
+        run->exactly =
+            any_height && pass == 3 && run->frame->bodies <= TOO_MANY; // and on from there
         sprag_result result = advance_solve(run, length);
         if (result != SPRAG_OK) {
             return result;
