@@ -385,6 +385,9 @@ void advance_set_motion(advance_run *run)
         if (run->pushes) {
             add_scaled(run->motion[i].velocity, 1, run->pushed[i], 6);
         }
+        if (run->stands[i]) {
+            memset(run->motion[i].velocity, 0, sizeof run->motion[i].velocity);
+        }
     }
 }
 
@@ -392,6 +395,10 @@ sprag_result advance_solve(advance_run *run, double step)
 {
     solve s;
     sprag_stats stats = {.phase = '-'};
+    run->standing = 0;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        run->stands[i] = false;
+    }
     run->trial = step;
     run->pushes = run->bounces = false;
     if (!take(run, step, &s)) {

@@ -226,7 +226,8 @@ static sprag_result attempt(advance_run *run, double length, double horizon, dou
 {
     static const double progress = 1.1;
     bool any_height = isinf(height); // there is nothing else that helps
-    const int most = any_height ? 20 : 12, patience = any_height ? 6 : 3;
+    const int most = any_height && run->frame->bodies <= TOO_MANY ? 20 : 12;
+    const int patience = any_height && run->frame->bodies <= TOO_MANY ? 6 : 3;
     double before = 0;
     bool some = false; // only pairs that were blocked before have been looked at
     for (int pass = 0, since = 0; pass < most && since < patience; pass++, since++) {
@@ -452,6 +453,31 @@ static sprag_result plan(advance_run *run, double longest, bool to_the_end)
     return to_the_end || longest <= run->floor ? capture(run) : end_at_event(run, longest);
 }
 
+// Where nothing else helps what is in the way stands still, and the rest of the group goes on.
+static void let_stand(advance_run *run)
+{
+    enum { ROUNDS = 100 };
+    const sprag_frame *frame = run->frame;
+    run->stood = run->blocking;
+    for (int round = 0; round < ROUNDS && run->safe < run->trial; round++) {
+        int before = run->standing;
+        for (int i = 0; i < frame->pairs; i++) {
+            for (int side = 0; side < 2 && run->near[i].certificate.time < run->trial; side++) {
+                int body = frame->collider[frame->pair[i].collider[side]].body;
+                if (body != SPRAG_STATIC && frame->body[body].mass > 0 && !run->stands[body]) {
+                    run->stands[body] = true;
+                    run->standing++;
+                }
+            }
+        }
+        if (run->standing == before) {
+            return;
+        }
+        advance_set_motion(run);
+        advance_certify(run, run->trial, false);
+    }
+}
+
 sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
 {
     enum { TRIES = 4 };
@@ -466,6 +492,10 @@ sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
             break;
         }
         longest = fmax(run->safe, run->floor); // forces act for no longer than bodies move
+    }
+    double least = fmin(run->options->shortest * run->frame->step, run->trial);
+    if (result == SPRAG_OK && run->safe < least && !run->at_limit) {
+        let_stand(run);
     }
     if (result == SPRAG_OK) {
         run->credit = fmax(0, run->credit + run->free_energy - run->energy);
