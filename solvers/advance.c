@@ -368,7 +368,7 @@ static int substeps_of(const advance_run *run)
     int aim = run->options->substeps;
     if (aim <= 0) {
         aim = run->frame->bodies > 0 ? 200 / run->frame->bodies : 100;
-        aim = aim < 2 ? 2 : aim > 100 ? 100 : aim;
+        aim = aim < 1 && run->frame->bodies > 400 ? 1 : aim < 2 ? 2 : aim > 100 ? 100 : aim;
     }
     return aim;
 }

@@ -424,9 +424,9 @@ sprag_result advance_solve(advance_run *run, double step)
         sprag_stribeck_options swept = options;
         swept.direct_work = 0;
         swept.lagged_passes = 0;
-        swept.sweeps = run->frame->bodies > 10 * MANY ? 8 : 30;
+        swept.sweeps = run->frame->bodies > 20 * MANY ? 8 : 30;
         swept.sweeps_least = 2 * swept.sweeps;
-        swept.warm = options.warm && run->frame->bodies <= 10 * MANY; // a factor costs more there
+        swept.warm = options.warm && run->frame->bodies <= 20 * MANY; // a factor costs more there
         result = sprag_stribeck_solve(&s.problem, &swept, run->solving, &s.solution, &stats);
     }
     if (result != SPRAG_OK && result != SPRAG_NO_MEMORY) {

@@ -8,7 +8,7 @@
 
 enum {
     LENGTHS = 6,
-    TOO_MANY = 200, // bodies to be solved for exactly
+    TOO_MANY = 400, // bodies to be solved for exactly, or often
     BAND = 20,      // epsilon; what blocks from so near is held off rather than waited for
 };
 
@@ -226,8 +226,8 @@ static sprag_result attempt(advance_run *run, double length, double horizon, dou
 {
     static const double progress = 1.1;
     bool any_height = isinf(height); // there is nothing else that helps
-    const int most = any_height && run->frame->bodies <= TOO_MANY ? 20 : 12;
-    const int patience = any_height && run->frame->bodies <= TOO_MANY ? 6 : 3;
+    bool many = run->frame->bodies > TOO_MANY;
+    const int most = many ? 4 : any_height ? 20 : 12, patience = many ? 2 : any_height ? 6 : 3;
     double before = 0;
     bool some = false; // only pairs that were blocked before have been looked at
     for (int pass = 0, since = 0; pass < most && since < patience; pass++, since++) {
