@@ -170,6 +170,41 @@ static void count(world_state *w, const ode_advance *step)
     }
 }
 
+static void count_yielding(world_state *w, const ode_advance *step)
+{
+    sprag_world_statistics *s = &w->statistics;
+    const sprag_comply_stats *c = &step->comply_stats;
+    s->phase = c->rests ? c->solve.phase : '-';
+    s->iterations = c->solve.iterations;
+    s->factorizations = c->solve.factorizations;
+    s->sweeps = c->solve.sweeps;
+    s->residual = c->solve.residual;
+    s->penetration = fmax(s->penetration, c->penetration);
+    s->ess_steps += c->steps;
+    s->ess_events += c->events;
+    s->ess_projected += c->projected;
+    s->ess_left += c->left;
+    s->ess_switched += c->rests;
+    for (int i = 0; i < SPRAG_EVENT_KINDS; i++) {
+        s->events[i] += c->kinds[i];
+    }
+    for (int i = 0; i < SPRAG_COMPLY_REASONS; i++) {
+        if (c->because[i] && !(w->left_because & 1u << i)) {
+            w->left_because |= 1u << i;
+            report_once("sprag: world %d, at %g s: method=ess leaves (part of) a step to the implicit "
+                        "Stribeck step: %s. Further ones are only counted.",
+                        w->number, s->time,
+                        sprag_comply_reason_name((sprag_comply_reason)i));
+        }
+    }
+    if (step->without_distance) {
+        report_once("sprag: world %d: geom %p has no signed distance that is smooth (it is a mesh or "
+                    "a heightfield): under method=ess its contacts are those that the program "
+                    "reports.",
+                    w->number, (void *)step->without_distance);
+    }
+}
+
 static void warn(world_state *w, const ode_advance *step)
 {
     if (step->held_bodies) {
@@ -205,14 +240,15 @@ static bool step_without_geometry(world_state *w, const ode_islands *islands, dR
 {
     if (w->statistics.without_geometry++ == 0) {
         report_once("sprag: world %d, at %g s: the program has made no collision call before this "
-                    "step, so distances are unknown; method=advance takes the contacts that it is "
+                    "step, so distances are unknown; method=%s takes the contacts that it is "
                     "given, as method=stribeck does. Further steps are only counted.",
-                    w->number, w->statistics.time);
+                    w->number, w->statistics.time, w->settings.method->name);
     }
     return step_each_island(w, islands, step, called);
 }
 
-static bool step_stock(world_state *w, const ode_advance *a, dReal step, stock called)
+// Whoever takes what is left over: under method=ess the implicit step.
+static bool step_left(world_state *w, const ode_advance *a, dReal step, stock called)
 {
     ode_island island = {.body = a->islands->bodies, .joint = a->islands->joints};
     bool done = true;
@@ -220,7 +256,9 @@ static bool step_stock(world_state *w, const ode_advance *a, dReal step, stock c
         island.bodies = (int)a->islands->sizes[2 * i];
         island.joints = (int)a->islands->sizes[2 * i + 1];
         if (a->stock[i]) {
-            done = step_by_stock_island(w, &island, step, called, SPRAG_BAD_PROBLEM);
+            done = a->comply
+                       ? step_any_island(w, &island, step, called)
+                       : step_by_stock_island(w, &island, step, called, SPRAG_BAD_PROBLEM);
         }
         island.body += island.bodies;
         island.joint += island.joints;
@@ -244,6 +282,9 @@ bool advance_islands(world_state *w, const ode_islands *islands, dReal step, sto
     state->events = 0;
     sprag_ode_set_clear(&state->held);
     state->farthest = 0;
+    sprag_comply_options comply = w->settings.comply;
+    comply.solver = w->settings.stribeck;
+    comply.stiction = w->settings.stribeck.stiction_tolerance;
     ode_advance a = {.world = w->id,
                      .step = step,
                      .islands = islands,
@@ -259,6 +300,8 @@ bool advance_islands(world_state *w, const ode_islands *islands, dReal step, sto
                      .anew = forget_events,
                      .held = hold_pair,
                      .options = w->settings.advance,
+                     .comply = w->settings.method->yields ? &comply : NULL,
+                     .stiffness = &w->settings.stiffness,
                      .scratch = state->scratch};
     sprag_result result = sprag_ode_advance(&a);
     w->statistics.solve_us = now_us() - start;
@@ -267,6 +310,9 @@ bool advance_islands(world_state *w, const ode_islands *islands, dReal step, sto
     }
     state->fastest = a.fastest;
     count(w, &a);
+    if (a.comply) {
+        count_yielding(w, &a);
+    }
     warn(w, &a);
-    return step_stock(w, &a, step, called);
+    return step_left(w, &a, step, called);
 }

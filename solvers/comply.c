@@ -1,0 +1,413 @@
+// The frame: laws, what must not be integrated, the integration, events and impulses told.
+#include <math.h>
+#include <string.h>
+
+#include "solvers/comply_run.h"
+#include "solvers/linalg.h"
+
+sprag_comply_options sprag_comply_defaults(void)
+{
+    return (sprag_comply_options){
+        .tolerance = 1e-7, .steps = 200, .solver = sprag_stribeck_defaults()};
+}
+
+const char *sprag_comply_reason_name(sprag_comply_reason reason)
+{
+    switch (reason) {
+    case SPRAG_COMPLY_JOINTS:
+        return "joints";
+    case SPRAG_COMPLY_GIVEN:
+        return "contacts without a signed distance";
+    case SPRAG_COMPLY_RIGID:
+        return "contacts without a stiffness that the step can resolve";
+    case SPRAG_COMPLY_LAW:
+        return "rolling, spinning or unbounded friction";
+    case SPRAG_COMPLY_STIFF:
+        return "stiff forces or sticking friction";
+    case SPRAG_COMPLY_STEPS:
+        return "more steps than ess.steps";
+    case SPRAG_COMPLY_STOPPED:
+        return "the integrator stopped";
+    case SPRAG_COMPLY_REASONS:
+        break;
+    }
+    return "unknown";
+}
+
+// ---- what there is
+
+static bool moves(const sprag_frame *frame, int pair)
+{
+    for (int side = 0; side < 2; side++) {
+        int body = frame->collider[frame->pair[pair].collider[side]].body;
+        if (body != SPRAG_STATIC && frame->body[body].mass > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_good(const sprag_frame *frame)
+{
+    double sum = 0;
+    for (int i = 0; i < frame->bodies; i++) {
+        const sprag_mover *b = &frame->body[i];
+        for (int k = 0; k < 6; k++) {
+            sum += 0 * b->velocity[k] + 0 * b->force[k];
+        }
+        for (int k = 0; k < 9; k++) {
+            sum += 0 * b->pose.rotation[k] + 0 * b->inertia[k];
+        }
+        for (int k = 0; k < 3; k++) {
+            sum += 0 * b->pose.position[k];
+        }
+        if (!(b->mass >= 0) || !isfinite(b->mass)) {
+            return false;
+        }
+    }
+    return sum == 0 && frame->step > 0 && isfinite(frame->step);
+}
+
+static bool take(comply_run *run)
+{
+    sprag_scratch *s = run->scratch;
+    int bodies = run->frame->bodies, pairs = run->frame->pairs;
+    run->pair = SPRAG_TAKE(s, pairs, int);
+    run->law = SPRAG_TAKE(s, pairs, comply_law);
+    run->label = SPRAG_TAKE(s, pairs, double);
+    run->eps = SPRAG_TAKE(s, pairs, double);
+    run->two_way = SPRAG_TAKE(s, pairs, bool);
+    run->last = SPRAG_TAKE(s, pairs, bool);
+    run->memory = SPRAG_TAKE(s, pairs, sprag_pair_memory);
+    run->x = SPRAG_TAKE(s, (size_t)bodies * COMPLY_STATES, double);
+    run->scale = SPRAG_TAKE(s, (size_t)bodies * COMPLY_STATES, double);
+    run->inverse = SPRAG_TAKE(s, bodies, *run->inverse);
+    run->pose = SPRAG_TAKE(s, bodies, sprag_pose);
+    run->wrench = SPRAG_TAKE(s, bodies, *run->wrench);
+    return !s->failed;
+}
+
+// Speeds to measure errors by: of the fastest body, or what the frame changes.
+static void set_scale(comply_run *run)
+{
+    const sprag_frame *frame = run->frame;
+    double h = frame->step;
+    run->fastest = 1e-9;
+    for (int i = 0; i < frame->bodies; i++) {
+        const sprag_mover *b = &frame->body[i];
+        double change = b->mass > 0 ? norm3(b->force) / b->mass * h : 0;
+        run->fastest = fmax(run->fastest, norm3(b->velocity) + change);
+    }
+    for (int i = 0; i < frame->bodies; i++) {
+        const sprag_mover *b = &frame->body[i];
+        double *scale = run->scale + COMPLY_STATES * i, inertia = 0;
+        for (int k = 0; k < 3; k++) {
+            inertia = fmax(inertia, b->inertia[4 * k]);
+        }
+        double radius = b->mass > 0 ? sqrt(inertia / b->mass) : 1;
+        double spin = fmax(run->fastest / fmax(radius, 1e-9), norm3(b->velocity + 3));
+        for (int k = 0; k < 3; k++) {
+            scale[k] = run->fastest * h;
+            scale[COMPLY_VELOCITY + k] = run->fastest;
+            scale[COMPLY_SPIN + k] = spin;
+        }
+        for (int k = 0; k < 4; k++) {
+            scale[COMPLY_QUATERNION + k] = fmin(spin * h, 1);
+        }
+    }
+}
+
+// The program is asked what it wants of all that may meet, before anything moves: the field must not.
+static void find_guards(comply_run *run)
+{
+    sprag_frame *frame = run->frame;
+    for (int i = 0; i < frame->pairs; i++) {
+        sprag_advance_pair *pair = &frame->pair[i];
+        memset(pair->impulse, 0, sizeof pair->impulse);
+        if (pair->state == SPRAG_PAIR_DECLINED || !moves(frame, i)) {
+            continue;
+        }
+        int g = run->guards;
+        run->pair[g] = i;
+        run->memory[g] = pair->memory ? *pair->memory : (sprag_pair_memory){.count = 0};
+        if (pair->state == SPRAG_PAIR_UNKNOWN) {
+            comply_contact contact;
+            comply_touch(run, run->x, g, false, &contact);
+            bool wanted = isfinite(contact.gap.distance) && run->calls->touch &&
+                          run->calls->touch(run->calls->data, i, contact.gap.distance, 0);
+            if (!wanted) {
+                continue;
+            }
+        }
+        comply_set_law(run, g);
+        run->label[g] = NAN;
+        run->two_way[g] = true;
+        run->last[g] = run->law[g].rigid;
+        run->guards++;
+    }
+}
+
+static void set_inertias(comply_run *run)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        if (invert33(run->frame->body[i].inertia, run->inverse[i]) == 0) {
+            memset(run->inverse[i], 0, sizeof run->inverse[i]);
+        }
+    }
+}
+
+// ---- what cannot be integrated from here
+
+static bool must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
+{
+    double left = run->frame->step - run->time, fastest = 0;
+    comply_place(run, run->x);
+    for (int g = 0; g < run->guards; g++) {
+        comply_contact contact;
+        const comply_law *law = &run->law[g];
+        comply_touch(run, run->x, g, !law->rigid, &contact);
+        if (isnan(contact.gap.distance)) {
+            *why = SPRAG_COMPLY_STOPPED;
+            return true;
+        }
+        run->eps[g] = fmax(1e-12, 0.02 * run->fastest * left);
+        bool touching = isnan(run->label[g]) ? contact.gap.distance <= 0 : run->label[g] != 0;
+        if (touching && law->rigid) {
+            *why = law->why;
+            return true;
+        }
+        if (touching) {
+            fastest = fmax(fastest, contact.rate);
+            run->stats->stiffness = fmax(run->stats->stiffness, law->stiffness);
+        }
+    }
+    *rate = fastest;
+    *why = SPRAG_COMPLY_STIFF;
+    return fastest * left > 3 * run->options->steps; // explicit steps are stable up to 3 / rate
+}
+
+// ---- events and impulses
+
+typedef struct listener {
+    comply_run *run;
+    sprag_ess_event *event;
+    int room, told;
+    const sprag_ess_stats *stats;
+    double *x;
+} listener;
+
+static void tell(listener *l, const sprag_ess_event *event)
+{
+    comply_run *run = l->run;
+    comply_contact contact;
+    bool made = event->direction > 0;
+    run->stats->kinds[made ? SPRAG_CONTACT_MADE : SPRAG_CONTACT_LOST]++;
+    if (!run->calls->event) {
+        return;
+    }
+    comply_place(run, l->x);
+    comply_touch(run, l->x, event->guard, false, &contact);
+    sprag_event told = {.kind = made ? SPRAG_CONTACT_MADE : SPRAG_CONTACT_LOST,
+                        .pair = run->pair[event->guard],
+                        .time = event->time,
+                        .speed = fabs(event->rate)};
+    memcpy(told.point, contact.at[0], sizeof told.point);
+    memcpy(told.normal, contact.gap.normal, sizeof told.normal);
+    run->calls->event(run->calls->data, &told);
+}
+
+static void add_impulse(comply_run *run, int guard, const comply_contact *c, double time)
+{
+    sprag_advance_pair *pair = &run->frame->pair[run->pair[guard]];
+    int body = comply_body(run, guard, 0);
+    for (int i = 0; i < c->count; i++) {
+        double arm[3], torque[3];
+        memcpy(arm, c->at[i], sizeof arm);
+        if (body != SPRAG_STATIC) {
+            subtract3(c->at[i], run->frame->body[body].pose.position, arm); // at the start
+        }
+        cross3(arm, c->force[i], torque);
+        add_scaled(pair->impulse, time, c->force[i], 3);
+        add_scaled(pair->impulse + 3, time, torque, 3);
+    }
+}
+
+// Gauss's rule of three points.
+static void add_impulses(listener *l, double start, double end, const sprag_ess_piece *piece)
+{
+    static const double at[3] = {0.1127016653792583, 0.5, 0.8872983346207417},
+                        weight[3] = {5.0 / 18, 8.0 / 18, 5.0 / 18};
+    comply_run *run = l->run;
+    for (int k = 0; k < 3; k++) {
+        bool placed = false;
+        for (int g = 0; g < run->guards; g++) {
+            if (!run->frame->pair[run->pair[g]].asked || run->law[g].rigid) {
+                continue;
+            }
+            if (!placed) {
+                sprag_ess_piece_at(piece, start + at[k] * (end - start), l->x);
+                comply_place(run, l->x);
+                placed = true;
+            }
+            comply_contact contact;
+            comply_touch(run, l->x, g, true, &contact);
+            if (contact.gap.distance < 0) {
+                add_impulse(run, g, &contact, weight[k] * (end - start));
+            }
+        }
+    }
+}
+
+static void observe(void *user, double start, double end, const sprag_ess_piece *piece)
+{
+    listener *l = user;
+    add_impulses(l, start, end, piece);
+    for (; l->told < l->stats->events && l->told < l->room; l->told++) {
+        sprag_ess_piece_at(piece, fmin(l->event[l->told].time, end), l->x);
+        tell(l, &l->event[l->told]);
+    }
+}
+
+// ---- the integration
+
+static sprag_result integrate(comply_run *run, double rate, sprag_ess_stats *stats)
+{
+    sprag_scratch *scratch = run->solving;
+    double h = run->frame->step, left = h - run->time;
+    sprag_scratch_reset(scratch);
+    int room = 32 + 16 * run->guards;
+    listener l = {.run = run,
+                  .event = SPRAG_TAKE(scratch, room, sprag_ess_event),
+                  .room = room,
+                  .stats = stats,
+                  .x = SPRAG_TAKE(scratch, (size_t)run->frame->bodies * COMPLY_STATES, double)};
+    if (scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    sprag_ess_options options = sprag_ess_defaults(left);
+    options.adaptive = true;
+    options.first_step = rate * left > 1 ? 1 / rate : left;
+    options.relative_tolerance = 0;
+    options.absolute_tolerance = run->options->tolerance;
+    options.scale = run->scale;
+    options.max_steps = run->options->steps + 8L * run->guards;
+    sprag_ess_output output = {
+        .event = l.event, .event_room = room, .user = &l, .observe = observe};
+    sprag_ess_problem problem = comply_problem(run);
+    sprag_result result = sprag_ess_integrate(&problem, &options, run->time, h, run->x, run->label,
+                                              &output, scratch, stats, NULL, 0);
+    run->time = stats->time;
+    run->stats->steps += stats->steps;
+    run->stats->rejected += stats->rejected;
+    run->stats->fields += stats->field_values;
+    run->stats->events += stats->events;
+    run->stats->projected += stats->projected;
+    return result;
+}
+
+static sprag_result rest(comply_run *run, sprag_comply_reason why)
+{
+    run->stats->because[why]++;
+    run->stats->rests++;
+    comply_unpack(run);
+    return comply_rest(run);
+}
+
+static sprag_result go(comply_run *run, sprag_comply_reason *why)
+{
+    double rate = 0;
+    bool begun = false;
+    for (;;) {
+        if (must_rest(run, &rate, why)) {
+            if (begun) {
+                return rest(run, *why);
+            }
+            run->stats->left++;
+            run->stats->because[*why]++;
+            return SPRAG_NOT_CONVERGED;
+        }
+        sprag_ess_stats stats;
+        run->stats->frames += !begun;
+        begun = true;
+        sprag_result result = integrate(run, rate, &stats);
+        if (result == SPRAG_NO_MEMORY) {
+            return result;
+        }
+        if (result == SPRAG_OK) {
+            comply_unpack(run);
+            return SPRAG_OK;
+        }
+        if (stats.stop != SPRAG_ESS_LAST_EVENT || run->time >= run->frame->step) {
+            *why = stats.stop == SPRAG_ESS_MANY_STEPS ? SPRAG_COMPLY_STEPS : SPRAG_COMPLY_STOPPED;
+            return rest(run, *why);
+        }
+    }
+}
+
+// How far everything has gone, by its speeds at both ends; how deep it is.
+static void sum_up(comply_run *run, const sprag_mover *before)
+{
+    double h = run->frame->step;
+    comply_pack(run);
+    comply_place(run, run->x);
+    for (int i = 0; i < run->frame->bodies; i++) {
+        sprag_mover *b = &run->frame->body[i];
+        double apart[3];
+        subtract3(b->pose.position, before[i].pose.position, apart);
+        b->path = fmax(norm3(apart), h * fmax(norm3(b->velocity), norm3(before[i].velocity)));
+        b->turn = h * fmax(norm3(b->velocity + 3), norm3(before[i].velocity + 3));
+    }
+    run->frame->touching = run->frame->rows = 0;
+    for (int g = 0; g < run->guards; g++) {
+        comply_contact contact;
+        comply_touch(run, run->x, g, false, &contact);
+        run->frame->pair[run->pair[g]].gap = contact.gap.distance;
+        if (contact.gap.distance < 0) {
+            run->stats->penetration = fmax(run->stats->penetration, -contact.gap.distance);
+            run->frame->touching += contact.count;
+        }
+    }
+}
+
+sprag_result sprag_comply(sprag_frame *frame, const sprag_comply_options *options,
+                          const sprag_advance_calls *calls, sprag_scratch scratch[2],
+                          sprag_comply_stats *stats, sprag_comply_reason *why)
+{
+    static const sprag_advance_calls nobody;
+    sprag_comply_options own = options ? *options : sprag_comply_defaults();
+    sprag_comply_stats unwanted = {0};
+    sprag_comply_reason because;
+    comply_run run = {.frame = frame,
+                      .options = &own,
+                      .calls = calls ? calls : &nobody,
+                      .scratch = &scratch[0],
+                      .solving = &scratch[1],
+                      .stats = stats ? stats : &unwanted};
+    why = why ? why : &because;
+    if (!is_good(frame)) {
+        return SPRAG_BAD_PROBLEM;
+    }
+    if (run.calls->rows || frame->contacts > 0) {
+        *why = run.calls->rows ? SPRAG_COMPLY_JOINTS : SPRAG_COMPLY_GIVEN;
+        run.stats->left++;
+        run.stats->because[*why]++;
+        return SPRAG_NOT_CONVERGED;
+    }
+    sprag_mover *before = SPRAG_TAKE(run.scratch, frame->bodies, sprag_mover);
+    if (!take(&run) || !before) {
+        return SPRAG_NO_MEMORY;
+    }
+    memcpy(before, frame->body, (size_t)frame->bodies * sizeof *before);
+    set_inertias(&run);
+    set_scale(&run);
+    comply_pack(&run);
+    comply_place(&run, run.x);
+    find_guards(&run);
+    sprag_result result = go(&run, why);
+    if (result != SPRAG_OK) {
+        memcpy(frame->body, before, (size_t)frame->bodies * sizeof *before);
+        return result;
+    }
+    sum_up(&run, before);
+    return is_good(frame) ? SPRAG_OK : SPRAG_BAD_PROBLEM;
+}
