@@ -919,6 +919,17 @@ static void restore(const step *s)
     }
 }
 
+// To the bit: what has not been moved must not be put back, for ODE then makes its quaternion anew.
+static bool is_at(dBodyID id, const sprag_pose *pose)
+{
+    const dReal *R = dBodyGetRotation(id);
+    bool same = memcmp(dBodyGetPosition(id), pose->position, sizeof pose->position) == 0;
+    for (int i = 0; i < 3; i++) {
+        same &= memcmp(R + 4 * i, pose->rotation + 3 * i, 3 * sizeof *R) == 0;
+    }
+    return same;
+}
+
 static void push(const step *s)
 {
     for (int i = 0; i < s->riders; i++) {
@@ -926,7 +937,9 @@ static void push(const step *s)
         if (r->held) {
             sprag_ode_empty_accumulators(r->id);
         } else if (s->a->stock[r->island]) {
-            place(r->id, &r->start.pose);
+            if (!is_at(r->id, &r->start.pose)) {
+                place(r->id, &r->start.pose);
+            }
             sprag_ode_set_velocity(r->id, r->start.velocity);
         } else {
             push_rider(r);

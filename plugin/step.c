@@ -24,7 +24,7 @@ const method methods[] = {
      .ours = true, .collides = true},
     {"ess", "event-selected integrator: contact that yields, in continuous time", .ours = true,
      .collides = true, .yields = true},
-    {"ode", "the stock stepper that the program calls, untouched"},
+    {"ode", "the stock stepper that the program calls, untouched", .stepper = STOCK_STEP},
     {"ode-step", "stock dWorldStep, whatever the program calls", .forced = true},
     {"ode-quick", "stock dWorldQuickStep, whatever the program calls", .forced = true,
      .stepper = STOCK_QUICK},

@@ -8,7 +8,7 @@
 sprag_comply_options sprag_comply_defaults(void)
 {
     return (sprag_comply_options){
-        .tolerance = 1e-7, .steps = 200, .solver = sprag_stribeck_defaults()};
+        .tolerance = 1e-9, .steps = 200, .solver = sprag_stribeck_defaults()};
 }
 
 const char *sprag_comply_reason_name(sprag_comply_reason reason)
@@ -161,6 +161,7 @@ static void set_inertias(comply_run *run)
 static bool must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
 {
     double left = run->frame->step - run->time, fastest = 0;
+    double band = 0.5 * sqrt(run->options->tolerance); // from where a projection is good
     comply_place(run, run->x);
     for (int g = 0; g < run->guards; g++) {
         comply_contact contact;
@@ -170,7 +171,7 @@ static bool must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
             *why = SPRAG_COMPLY_STOPPED;
             return true;
         }
-        run->eps[g] = fmax(1e-12, 0.02 * run->fastest * left);
+        run->eps[g] = fmax(1e-12, band * run->fastest * left);
         bool touching = isnan(run->label[g]) ? contact.gap.distance <= 0 : run->label[g] != 0;
         if (touching && law->rigid) {
             *why = law->why;

@@ -26,7 +26,7 @@ typedef struct sprag_comply_options {
     sprag_stribeck_options solver;
 } sprag_comply_options;
 
-// Tolerance 1e-7, 200 steps.
+// Tolerance 1e-9, 200 steps.
 sprag_comply_options sprag_comply_defaults(void);
 
 // Why a frame, or what was left of it, was left to the implicit step.

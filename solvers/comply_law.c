@@ -7,17 +7,21 @@
 // A bounce without another stiffness takes this part of the frame.
 static const double bounce_time = 0.25;
 
-// Restitution of a spring and a damper that do not pull, of damping ratio z < 1 (Schwager, Poeschel:
+// Restitution of a spring and a damper that do not pull, of damping ratio z (Schwager, Poeschel:
 // Coefficient of restitution and linear-dashpot model revisited, Granular Matter 9, 2007).
 static double restitution(double z)
 {
+    if (z > 1) {
+        double s = sqrt(z * z - 1);
+        return exp(-z / s * 2 * log(z + s));
+    }
     double w = sqrt(1 - z * z), angle = atan2(2 * z * w, 2 * z * z - 1); // pi .. 0
-    return exp(-z / w * angle);
+    return w > 0 ? exp(-z / w * angle) : exp(-2);
 }
 
 static double ratio_for(double e)
 {
-    double lo = 0, hi = 1 - 1e-9;
+    double lo = 0, hi = 10; // 0.0025
     for (int i = 0; i < 60 && e < 1; i++) {
         double middle = (lo + hi) / 2;
         *(restitution(middle) > e ? &lo : &hi) = middle;

@@ -340,7 +340,7 @@ START_TEST(help_lists_the_defaults)
             found++;
         }
     }
-    ck_assert_int_eq(found, 20);
+    ck_assert_int_eq(found, 22);
     fclose(file);
     free(text);
 }
