@@ -12,12 +12,12 @@ typedef struct rider {
     int island;
     sprag_mover start;
     sprag_mover mover;
-    double force[6];     // of the program, before joints are asked
-    double reach, turn;  // m, rad: it is assumed to go no farther
-    double radius;       // m, of its shapes about its centre
-    int local;           // in its group, when that is advanced
-    bool alone;          // no pair
-    bool held;           // its island has a body whose state is not finite
+    double force[6];    // of the program, before joints are asked
+    double reach, turn; // m, rad: it is assumed to go no farther
+    double radius;      // m, of its shapes about its centre
+    int local;          // in its group, when that is advanced
+    bool alone;         // no pair
+    bool held;          // its island has a body whose state is not finite
 } rider;
 
 typedef struct step {
@@ -26,12 +26,12 @@ typedef struct step {
     ode_index index;
     rider *rider;
     int riders;
-    int *leader;        // islands: of their groups, by union
-    dJointID *joint;    // of all islands, as ODE has them
+    int *leader;     // islands: of their groups, by union
+    dJointID *joint; // of all islands, as ODE has them
     const unsigned *sizes;
     ode_touches touches;
     ode_pairs pairs;
-    int *pair_group;    // island that leads it, of the pairs; -1: none
+    int *pair_group; // island that leads it, of the pairs; -1: none
     double acceleration, fastest;
     bool failed;
 } step;
@@ -83,8 +83,8 @@ static void pull_rider(step *s, int i, dBodyID id, int island, const dReal *grav
         mul33(inverse, r->start.force + 3, turned); // size, whatever the axes
         spin = 2 * norm3(turned) * h;
     }
-    r->reach = (1.5 * norm3(r->start.velocity) + 2 * acceleration * h) * h +
-               10 * a->options.epsilon;
+    r->reach =
+        (1.5 * norm3(r->start.velocity) + 2 * acceleration * h) * h + 10 * a->options.epsilon;
     r->turn = 1.5 * (norm3(r->start.velocity + 3) + spin) * h;
 }
 
@@ -113,8 +113,7 @@ static bool pull_bodies(step *s)
     s->riders = s->a->bodies = n;
     s->rider = SPRAG_TAKE(s->scratch, n, rider);
     s->leader = SPRAG_TAKE(s->scratch, islands->count, int);
-    if (s->scratch->failed ||
-        !sprag_ode_index_bodies(&s->index, islands->bodies, n, s->scratch)) {
+    if (s->scratch->failed || !sprag_ode_index_bodies(&s->index, islands->bodies, n, s->scratch)) {
         return false;
     }
     for (int island = 0, b = 0; island < (int)islands->count; island++) {
@@ -384,10 +383,10 @@ static int pull_rows(void *data, const sprag_mover *body, double step, const spr
     }
     for (int j = 0; j < g->joints; j++) {
         int count = sprag_ode_count_rows(g->joint[j]).rows;
-        int more = count > 0 ? sprag_ode_pull_rows(&g->row[rows], g->joint[j], count,
-                                                   g->s->a->world, step, &g->s->index,
-                                                   g->s->a->memory)
-                             : 0;
+        int more = count > 0
+                       ? sprag_ode_pull_rows(&g->row[rows], g->joint[j], count, g->s->a->world,
+                                             step, &g->s->index, g->s->a->memory)
+                       : 0;
         for (int k = 0; k < more; k++, rows++) {
             g->row_joint[rows] = j;
             for (int side = 0; side < 2; side++) {
@@ -603,6 +602,7 @@ static void set_collider(sprag_collider *to, const step *s, const ode_side *side
 {
     rider *r = rider_of(s, side->body);
     to->shape = side->shape;
+    to->mesh = side->triangle >= 0 ? (const void *)side->id : NULL;
     if (!r) {
         to->body = SPRAG_STATIC;
         to->mount = side->pose;
@@ -671,9 +671,8 @@ static bool is_given(const step *s, dJointID joint)
 {
     const dContact *contact = sprag_ode_contact_of(joint);
     const ode_touch *touch =
-        joins_geoms(contact)
-            ? sprag_ode_touch_of(&s->touches, contact->geom.g1, contact->geom.g2)
-            : NULL;
+        joins_geoms(contact) ? sprag_ode_touch_of(&s->touches, contact->geom.g1, contact->geom.g2)
+                             : NULL;
     return !touch || !touch->paired;
 }
 
@@ -786,7 +785,8 @@ static void add_wrench(dJointID joint, const double wrench[2][6])
     dJointFeedback *feedback = dJointGetFeedback(joint);
     if (feedback) {
         sprag_ode_clear_feedback(joint);
-        sprag_ode_add_feedback(feedback, wrench, dJointGetBody(joint, 0) && dJointGetBody(joint, 1));
+        sprag_ode_add_feedback(feedback, wrench,
+                               dJointGetBody(joint, 0) && dJointGetBody(joint, 1));
     }
 }
 

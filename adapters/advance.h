@@ -40,8 +40,8 @@ typedef struct ode_advance {
     // The step begins anew, because a body went farther than was thought: nothing has happened yet.
     // NULL: nobody wants to know.
     void (*anew)(void *data);
-    // A pair that a force acts between across a gap of more than that: it rolls or pivots. NULL: is not
-    // wanted.
+    // A pair that a force acts between across a gap of more than that: it rolls or pivots. NULL: is
+    // not wanted.
     void (*held)(void *data, const ode_pair *pair, double reach);
     sprag_advance_options options;
     const sprag_comply_options *comply; // contacts yield; NULL: they do not
@@ -54,8 +54,8 @@ typedef struct ode_advance {
     int left;                         // such groups of this step
     dGeomID without_distance; // a mesh or heightfield, whose contacts are taken as given; NULL: none
     int bodies, groups, contacts, rows, given; // given: contacts without shapes
-    double penetration;        // m, at the start
-    double fastest;            // m/s, of any point of a body, at the end
+    double penetration;                        // m, at the start
+    double fastest;                            // m/s, of any point of a body, at the end
     int bad_forces, held_bodies;
     dBodyID bad_force, unusable;
     dJointID soft; // a contact whose own ERP or CFM has no meaning here; NULL: there is none

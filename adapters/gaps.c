@@ -461,53 +461,16 @@ sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b
 
 // ---- gaps
 
-// The way out by the front of a triangle, if the shortest one leads out of its back.
-static void leave_by_front(const ode_pair *pair, int triangle, sprag_gap *gap,
-                           sprag_manifold *manifold)
-{
-    const ode_side *const *side = pair->side;
-    const sprag_polytope *p = side[triangle]->shape.polytope;
-    double front[3], normal[3];
-    if (!p->faces || side[!triangle]->triangle >= 0) {
-        return;
-    }
-    mul33(side[triangle]->pose.rotation, p->normal[0], front);
-    for (int k = 0; k < 3; k++) {
-        normal[k] = triangle ? front[k] : -front[k];
-    }
-    if (dot3(normal, gap->normal) >= 0) {
-        return;
-    }
-    const sprag_shape *shape[2] = {&side[0]->shape, &side[1]->shape};
-    const sprag_pose *pose[2] = {&side[0]->pose, &side[1]->pose};
-    gap->distance = sprag_gap_along(shape, pose, normal);
-    gap->error = 0;
-    memcpy(gap->normal, normal, sizeof normal);
-    // Where the body is deepest, and straight above it.
-    sprag_core core = {shape[!triangle], pose[!triangle]->rotation, {0, 0, 0}, NULL};
-    memcpy(core.at, pose[!triangle]->position, sizeof core.at);
-    const double back[3] = {-front[0], -front[1], -front[2]};
-    sprag_core_support(&core, back, gap->point[!triangle]);
-    add_scaled(gap->point[!triangle], sprag_core_margin(&core), back, 3);
-    memcpy(gap->point[triangle], gap->point[!triangle], sizeof gap->point[0]);
-    add_scaled(gap->point[triangle], -gap->distance, front, 3);
-    if (manifold) {
-        manifold->count = 1;
-        memcpy(manifold->point[0], gap->point, sizeof gap->point);
-        manifold->gap[0] = gap->distance;
-    }
-}
-
 sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query, sprag_gap *gap,
                            sprag_manifold *manifold)
 {
     const sprag_shape *shape[2] = {&pair->side[0]->shape, &pair->side[1]->shape};
     const sprag_pose *pose[2] = {&pair->side[0]->pose, &pair->side[1]->pose};
-    sprag_result result = sprag_gap_find(shape, pose, query, pair->memory ? &pair->memory->gap : NULL,
-                                         gap, manifold);
+    sprag_result result =
+        sprag_gap_find(shape, pose, query, pair->memory ? &pair->memory->gap : NULL, gap, manifold);
     for (int side = 0; side < 2 && result != SPRAG_BAD_PROBLEM; side++) {
-        if (pair->side[side]->triangle >= 0 && gap->distance < 0 && !gap->beyond) {
-            leave_by_front(pair, side, gap, manifold);
+        if (pair->side[side]->triangle >= 0 && pair->side[!side]->triangle < 0) {
+            sprag_gap_by_front(shape, pose, side, false, query->margin, gap, manifold);
         }
     }
     return result;

@@ -83,8 +83,8 @@ typedef struct ode_side {
 typedef struct ode_pair {
     const ode_side *side[2];
     sprag_pair_memory *memory; // from the last time that this pair was found
-    int call;                 // which of the calls asks about it; of several, the last
-    bool turned;              // its callback gets the geom of side[1] first
+    int call;                  // which of the calls asks about it; of several, the last
+    bool turned;               // its callback gets the geom of side[1] first
 } ode_pair;
 
 typedef struct ode_pairs { // in scratch

@@ -19,6 +19,7 @@ struct advance_state {
     double fastest;  // m/s, at the end of the last step
     sprag_world_event *event;
     int events, room;
+    bool said_soft;
 };
 
 void advance_free(advance_state *a)
@@ -52,8 +53,8 @@ static advance_state *state_of(world_state *w)
 
 // ---- how far apart is touching
 
-// advance.callbacks=before: what may meet in the next step, if it is as long as the last one, counts
-// as touching before it.
+// advance.callbacks=before: what may meet in the next step, if it is as long as the last one,
+// counts as touching before it.
 static double ahead(const world_state *w)
 {
     dVector3 gravity;
@@ -115,9 +116,8 @@ static void note(void *data, const ode_event *event)
         a->room = room;
     }
     sprag_world_event *to = &a->event[a->events++];
-    *to = (sprag_world_event){.kind = (sprag_event_name)event->kind,
-                              .time = event->time,
-                              .speed = event->speed};
+    *to = (sprag_world_event){
+        .kind = (sprag_event_name)event->kind, .time = event->time, .speed = event->speed};
     memcpy(to->geom, event->geom, sizeof to->geom);
     memcpy(to->body, event->body, sizeof to->body);
     memcpy(to->position, event->position, sizeof to->position);
@@ -205,6 +205,21 @@ static void count_yielding(world_state *w, const ode_advance *step)
     }
 }
 
+static const sprag_world_event *find_stall(const advance_state *a)
+{
+    for (int i = 0; i < a->events; i++) {
+        if (a->event[i].kind == SPRAG_EVENT_STALLED) {
+            return &a->event[i];
+        }
+    }
+    return NULL;
+}
+
+static void *data_of(const sprag_world_event *event, int side)
+{
+    return event && event->body[side] ? dBodyGetData(event->body[side]) : NULL;
+}
+
 static void warn(world_state *w, const ode_advance *step)
 {
     if (step->held_bodies) {
@@ -213,16 +228,21 @@ static void warn(world_state *w, const ode_advance *step)
     if (step->bad_forces) {
         ignore_forces(w, step->bad_force, step->bad_forces);
     }
-    if (step->soft) {
-        report_once("sprag: world %d: contacts have a soft ERP or CFM of their own (first seen between "
-                    "bodies %p and %p); under method=advance all contacts are rigid.",
-                    w->number, (void *)dJointGetBody(step->soft, 0),
-                    (void *)dJointGetBody(step->soft, 1));
+    if (step->soft && !w->advance->said_soft) {
+        w->advance->said_soft = true;
+        report_once(
+            "sprag: world %d: contacts have a soft ERP or CFM of their own (first seen between "
+            "bodies %p and %p); under method=advance all contacts are rigid.",
+            w->number, (void *)dJointGetBody(step->soft, 0), (void *)dJointGetBody(step->soft, 1));
     }
     if (step->stats.stalled > 0 && w->statistics.stalled == step->stats.stalled) {
-        report_once("sprag: world %d, at %g s: no sub-step could be certified for %g s; the bodies "
-                    "around stood still. Further times are only counted.",
-                    w->number, w->statistics.time, step->stats.stalled);
+        const sprag_world_event *e = find_stall(w->advance);
+        report_once(
+            "sprag: world %d, at %g s: no sub-step could be certified for %g s, first between "
+            "bodies %p (data %p) and %p (data %p); what may meet them stood still. Further "
+            "times are only counted.",
+            w->number, w->statistics.time, step->stats.stalled, e ? (void *)e->body[0] : NULL,
+            data_of(e, 0), e ? (void *)e->body[1] : NULL, data_of(e, 1));
     }
     if (step->stats.overlaps > 0 && w->statistics.overlaps == step->stats.overlaps) {
         report_once("sprag: world %d, at %g s: %ld pairs of geoms overlap at the start of a step; "

@@ -229,8 +229,7 @@ static void consider(const asking *as, const ode_pair *pair)
     }
     ode_key key_of_pair = sprag_ode_pair_key(given[0], given[1], as->number);
     if (sprag_ode_set_has(&d->offered, key_of_pair) ||
-        !sprag_ode_are_close(
-            pair, advance_reach(w, pair->side[0]->geom, pair->side[1]->geom))) {
+        !sprag_ode_are_close(pair, advance_reach(w, pair->side[0]->geom, pair->side[1]->geom))) {
         return;
     }
     dGeomID(*close)[2] = widened(d->close, d->closes, &d->close_room, sizeof *close);

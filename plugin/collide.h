@@ -14,9 +14,9 @@
 // NULL: its method does not collide, or there is no memory. The step need not turn it.
 ode_record *collide_record(const world_state *world);
 
-// Asks the program about a pair of geoms that touches in the middle of a step, `gap` (m) apart, with
-// geoms and bodies where ODE has them now: whoever asks puts them there before. Recorded calls that ask about
-// the pair are taken in their order until one leads to contact joints. pair: of
+// Asks the program about a pair of geoms that touches in the middle of a step, `gap` (m) apart,
+// with geoms and bodies where ODE has them now: whoever asks puts them there before. Recorded calls
+// that ask about the pair are taken in their order until one leads to contact joints. pair: of
 // sprag_ode_find_pairs with the recorded calls. Returns the number of contact joints that the
 // program has attached to the pair, and the first of them; 0: declined, or the program has
 // destroyed one of the two in this step; -1: nobody can be asked, because no call asks about the

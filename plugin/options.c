@@ -42,7 +42,8 @@ static const option options[] = {
     {"stribeck.dissipation", REAL, AT(stiffness.dissipation), 0, 1e6, "s/m", "of that law", NULL},
     {"stribeck.stiction_tolerance", REAL, AT(stribeck.stiction_tolerance), 0, 1, "m/s",
      "slip speed that counts as sticking, of contacts that slide; 0: 1/1000 of the change in a "
-     "step", NULL},
+     "step",
+     NULL},
     {"stribeck.stiction_at_rest", REAL, AT(stribeck.stiction_at_rest), 0, 1, "m/s",
      "the same of contacts at rest; 0: 1e-8 of the change in a step", NULL},
     {"stribeck.tolerance", REAL, AT(stribeck.tolerance), 1e-15, 0.1, "",
@@ -60,7 +61,8 @@ static const option options[] = {
     {"stribeck.lagged_passes", INTEGER, AT(stribeck.lagged_passes), 1, 10000, "",
      "passes of phase D, lagged", NULL},
     {"stribeck.direct_work", REAL, AT(stribeck.direct_work), 0, 1e15, "",
-     "products of 6x6 blocks that a factorization may take; larger islands are swept (E); 0: all", NULL},
+     "products of 6x6 blocks that a factorization may take; larger islands are swept (E); 0: all",
+     NULL},
     {"advance.epsilon", REAL, AT(advance.epsilon), 1e-12, 1, "m",
      "gap at which bodies touch; contacts keep half of it", NULL},
     {"advance.shortest", REAL, AT(advance.shortest), 1e-6, 1, "",
@@ -68,7 +70,9 @@ static const option options[] = {
     {"advance.substeps", INTEGER, AT(advance.substeps), 0, 10000, "",
      "of a step, aimed at; 0: 200 / bodies that may meet, at least 2, at most 100", NULL},
     {"advance.error", REAL, AT(advance.error), 0, 1, "m",
-     "by which a sub-step and its two halves may differ; 0: it is not asked", NULL},
+     "of a step: a sub-step and its halves, which are kept, differ by less than its share; 0: not "
+     "asked",
+     NULL},
     {"advance.checks", INTEGER, AT(advance.checks), 0, 1, "",
      "1: measures the least gap of all pairs, three times in a sub-step", NULL},
     {"advance.callbacks", WORD, AT(callbacks), 0, 0, "",
@@ -294,8 +298,8 @@ static bool read_word(const option *o, int *to, slice value, char *message)
         }
     }
     char text[NAME_MAX_LENGTH + 4];
-    snprintf(message, MESSAGE_MAX, "%s=%s is no %s; there are %s and %s", o->name, shown(value, text),
-             strchr(o->name, '.') + 1, o->words[0], o->words[1]);
+    snprintf(message, MESSAGE_MAX, "%s=%s is no %s; there are %s and %s", o->name,
+             shown(value, text), strchr(o->name, '.') + 1, o->words[0], o->words[1]);
     return false;
 }
 

@@ -97,11 +97,11 @@ struct world_state {
                 // and so on; names it in reports
     settings settings;
     sprag_scratch scratch;
-    bool warned;        // of an explicit stiffness
-    unsigned left_because; // reasons, by their bits, that have been told
-    ode_memory *memory; // contact forces of the last step
+    bool warned;            // of an explicit stiffness
+    unsigned left_because;  // reasons of method=ess, by their bits, that have been told
+    ode_memory *memory;     // contact forces of the last step
     advance_state *advance; // of method=advance, NULL: not stepped by it yet
-    ode_record *record; // what the program asked since then; NULL until its method collides
+    ode_record *record;     // what the program asked since then; NULL until its method collides
     sprag_world_statistics statistics;
     UT_hash_handle hh;
 };

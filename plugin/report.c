@@ -146,24 +146,21 @@ static size_t print_row(char *row, const world_state *world)
         length += print_point(row + length, (size_t)(ROW_MAX - length),
                               ",,,,,,,,,,,,,,,,,,,,,,,%.2f,,,,,,,,,,,,,,,,\n", s->solve_us);
     } else if (length < ROW_MAX) {
-        length += print_point(row + length, (size_t)(ROW_MAX - length),
-                              "%d,%d,%d,%d,%d,%c,%d,%d,%d,%.4g,%.6g,%.4g,%.4g,%.4g,%.6g,%.6g,%.6g,%"
-                              ".6g,%ld,%ld,%ld,%ld,"
-                              "%.2f,%.2f,%.2f,%ld,%ld,%ld,%ld,%ld,%ld,%ld,%.6g,%.6g,%.6g,%ld,%ld,%"
-                              "ld,%ld,%ld\n",
-                              s->bodies, s->islands, s->contacts, s->rows, s->dropped,
-                              s->phase ? s->phase : '-', s->iterations, s->factorizations,
-                              s->sweeps, s->residual, s->penetration, s->bound_error, s->stiction,
-                              s->stiction_least, s->stiffness_least, s->stiffness_most,
-                              s->damping_least, s->damping_most, s->fallbacks, s->bad_forces,
-                              s->held, s->odd_surfaces, s->pull_us, s->solve_us, s->push_us,
-                              s->substeps, s->limited, s->changes, s->overlaps, s->squeezed,
-                              s->asked, s->without_geometry, s->least_gap, s->largest_gap,
-                              s->stalled, s->events[SPRAG_EVENT_CONTACT_MADE],
-                              s->events[SPRAG_EVENT_CONTACT_LOST],
-                              s->events[SPRAG_EVENT_LIMIT_REACHED],
-                              s->events[SPRAG_EVENT_SLIP_BEGINS],
-                              s->events[SPRAG_EVENT_SLIP_ENDS]);
+        length += print_point(
+            row + length, (size_t)(ROW_MAX - length),
+            "%d,%d,%d,%d,%d,%c,%d,%d,%d,%.4g,%.6g,%.4g,%.4g,%.4g,%.6g,%.6g,%.6g,%"
+            ".6g,%ld,%ld,%ld,%ld,"
+            "%.2f,%.2f,%.2f,%ld,%ld,%ld,%ld,%ld,%ld,%ld,%.6g,%.6g,%.6g,%ld,%ld,%"
+            "ld,%ld,%ld\n",
+            s->bodies, s->islands, s->contacts, s->rows, s->dropped, s->phase ? s->phase : '-',
+            s->iterations, s->factorizations, s->sweeps, s->residual, s->penetration,
+            s->bound_error, s->stiction, s->stiction_least, s->stiffness_least, s->stiffness_most,
+            s->damping_least, s->damping_most, s->fallbacks, s->bad_forces, s->held,
+            s->odd_surfaces, s->pull_us, s->solve_us, s->push_us, s->substeps, s->limited,
+            s->changes, s->overlaps, s->squeezed, s->asked, s->without_geometry, s->least_gap,
+            s->largest_gap, s->stalled, s->events[SPRAG_EVENT_CONTACT_MADE],
+            s->events[SPRAG_EVENT_CONTACT_LOST], s->events[SPRAG_EVENT_LIMIT_REACHED],
+            s->events[SPRAG_EVENT_SLIP_BEGINS], s->events[SPRAG_EVENT_SLIP_ENDS]);
     }
     return length < ROW_MAX ? (size_t)length : ROW_MAX - 1;
 }

@@ -11,13 +11,12 @@ sprag_advance_options sprag_advance_defaults(void)
 {
     sprag_stribeck_options solver = sprag_stribeck_defaults();
     solver.softness = 1e-6;
-    return (sprag_advance_options){
-        .epsilon = 1e-6, .shortest = 0.01, .solver = solver};
+    return (sprag_advance_options){.epsilon = 1e-6, .shortest = 0.01, .solver = solver};
 }
 
 // ---- the start
 
-static double radius_of(const sprag_collider *collider)
+double advance_radius(const sprag_collider *collider)
 {
     double bounds[6], corner[3];
     if (collider->body == SPRAG_STATIC) {
@@ -38,7 +37,8 @@ static void turn_inertia(advance_run *run)
         double half[9];
         for (int r = 0; r < 3; r++) { // R I, then (R I) R'
             for (int c = 0; c < 3; c++) {
-                half[3 * r + c] = R[3 * r] * mover->inertia[c] + R[3 * r + 1] * mover->inertia[3 + c] +
+                half[3 * r + c] = R[3 * r] * mover->inertia[c] +
+                                  R[3 * r + 1] * mover->inertia[3 + c] +
                                   R[3 * r + 2] * mover->inertia[6 + c];
             }
         }
@@ -76,7 +76,7 @@ static void set_pairs(advance_run *run)
             const sprag_collider *c = &frame->collider[pair->collider[side]];
             near->carried[side] = (sprag_carried){
                 &c->shape, c->mount, c->body == SPRAG_STATIC ? NULL : &run->motion[c->body]};
-            near->radius[side] = radius_of(c);
+            near->radius[side] = advance_radius(c);
         }
         near->clear = -INFINITY;
         pair->overlapped = false;
@@ -109,7 +109,9 @@ static void tell(advance_run *run, sprag_event_kind kind, int pair, const double
         memcpy(event.point, point, sizeof event.point);
         memcpy(event.normal, normal, sizeof event.normal);
     }
-    if (run->calls->event) {
+    if (run->told) {
+        run->told[run->tellings++] = event;
+    } else if (run->calls->event) {
         run->calls->event(run->calls->data, &event);
     }
 }
@@ -173,7 +175,8 @@ static void compare(advance_run *run)
     run->last_points = points > 0 ? points : run->last_points;
     for (int i = 0; i < run->frame->pairs; i++) {
         advance_near *near = &run->near[i];
-        const advance_point *point = near->closed ? strongest(run, i, &at) : NULL;
+        const advance_point *point = strongest(run, i, &at);
+        point = near->closed ? point : NULL;
         if (point && !near->was_closed) {
             tell(run, SPRAG_CONTACT_MADE, i, point->at[0], point->normal, point->approach);
         } else if (!near->closed && near->was_closed) {
@@ -185,13 +188,13 @@ static void compare(advance_run *run)
     }
 }
 
-static void remember(advance_run *run)
+void advance_remember(advance_run *run)
 {
     for (int i = 0; i < run->frame->pairs; i++) {
         sprag_pair_memory *memory = run->frame->pair[i].memory;
         if (memory) {
             memory->count = 0;
-            memory->closed = run->near[i].points;
+            memory->closed = run->near[i].closed ? run->near[i].points : 0;
             memory->slips = run->near[i].slips;
         }
         run->near[i].held = false;
@@ -215,6 +218,7 @@ static void remember(advance_run *run)
             memcpy(pair->memory->force[n], point->force, sizeof point->force);
         }
     }
+    advance_share_held(run);
     for (int i = 0; i < run->frame->pairs; i++) {
         if (run->frame->pair[i].memory) {
             run->frame->pair[i].memory->held = run->near[i].held;
@@ -222,9 +226,9 @@ static void remember(advance_run *run)
     }
     run->frame->touching = run->points;
     run->frame->rows = run->rows;
-    if (run->calls->carried) {
-        run->calls->carried(run->calls->data, run->row_force,
-                            (const double(*)[6])run->given_force, run->trial / run->frame->step);
+    if (run->calls->carried && !run->told) {
+        run->calls->carried(run->calls->data, run->row_force, (const double(*)[6])run->given_force,
+                            run->trial / run->frame->step);
     }
 }
 
@@ -247,8 +251,8 @@ static void move_bodies(advance_run *run, double distance, double clock)
         mover->path += norm3(run->motion[i].velocity) * t;
         mover->turn += norm3(run->motion[i].velocity + 3) * t;
         bool stalls = distance < clock && !kinematic;
-        if (!stalls || kinetic_energy(run, i, run->solved[i]) <=
-                           kinetic_energy(run, i, mover->velocity)) {
+        if (!stalls ||
+            kinetic_energy(run, i, run->solved[i]) <= kinetic_energy(run, i, mover->velocity)) {
             memcpy(mover->velocity, run->solved[i], sizeof mover->velocity);
         }
     }
@@ -262,18 +266,19 @@ static void check_gaps(advance_run *run, double distance)
     }
 }
 
-static void go(advance_run *run)
+void advance_go(advance_run *run)
 {
     enum { STALLS = 3 };
     double distance = fmin(run->safe, run->trial), clock = distance;
-    bool stalls = distance < fmin(run->options->shortest * run->frame->step, run->left);
+    double least = fmin(run->options->shortest * run->frame->step, run->longest);
+    bool stalls = distance < least;
     compare(run);
     if (run->options->checks) {
         check_gaps(run, distance);
     }
     if (stalls) { // where nothing helps, not even time, the rest of the frame is left out
         bool jammed = ++run->stalls > STALLS;
-        clock = jammed ? run->left : fmin(run->options->shortest * run->frame->step, run->left);
+        clock = jammed ? run->left : least;
         run->stats->stalled += clock - distance;
         tell(run, SPRAG_STALLED, run->blocking, NULL, NULL, 0);
     }
@@ -282,27 +287,30 @@ static void go(advance_run *run)
         tell(run, SPRAG_LIMIT_REACHED, -1, NULL, NULL, 0);
         run->time -= clock;
     }
-    remember(run);
+    advance_remember(run);
     advance_move_pairs(run, distance);
     move_bodies(run, distance, clock);
     run->stats->substeps++;
-    run->stats->limited += clock < run->left;
+    run->stats->limited += clock < run->longest;
     run->stats->least_step = fmin(run->stats->least_step, clock);
+    run->clock = clock;
     run->time += clock;
-    run->left = clock >= run->left ? 0 : run->left - clock;
+    run->left -= clock;
+    run->left = run->left > 1e-9 * run->frame->step ? run->left : 0;
 }
 
-static sprag_result substep(advance_run *run, double longest, bool to_the_end)
+sprag_result advance_look(advance_run *run, double longest)
 {
     const sprag_advance_calls *calls = run->calls;
+    run->longest = run->control ? longest : run->left;
     for (int i = 0; i < run->frame->bodies; i++) {
         run->motion[i].pose = run->frame->body[i].pose;
         memcpy(run->motion[i].velocity, run->frame->body[i].velocity,
                sizeof run->motion[i].velocity);
     }
     turn_inertia(run);
-    run->rows = calls->rows ? calls->rows(calls->data, run->frame->body, run->frame->step, &run->row)
-                            : 0;
+    run->rows =
+        calls->rows ? calls->rows(calls->data, run->frame->body, run->frame->step, &run->row) : 0;
     if (run->rows < 0) {
         return SPRAG_NO_MEMORY;
     }
@@ -313,7 +321,12 @@ static sprag_result substep(advance_run *run, double longest, bool to_the_end)
     if (run->scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
-    sprag_result result = advance_scan(run, longest);
+    return advance_scan(run, longest);
+}
+
+sprag_result advance_substep(advance_run *run, double longest, bool to_the_end)
+{
+    sprag_result result = advance_look(run, longest);
     return result == SPRAG_OK ? advance_plan(run, longest, to_the_end) : result;
 }
 
@@ -357,27 +370,73 @@ static int substeps_of(const advance_run *run)
 
 static sprag_result run_frame(advance_run *run)
 {
-    enum { MORE = 200, // sub-steps than aimed at
-           FEW = 50 }; // bodies
+    enum {
+        MORE = 200, // sub-steps than aimed at
+        FEW = 50
+    }; // bodies
     sprag_result result = SPRAG_OK;
     int most = substeps_of(run);
     bool few = run->frame->bodies <= FEW;
     double stride = INFINITY; // what has been too long is not tried again at once
-    for (int i = 0; run->left > 0 && result == SPRAG_OK; i++) {
+    for (int i = 0; run->left > 0 && result == SPRAG_OK;) {
         double even = i < most ? run->left / (most - i) : run->left;
         run->floor = fmax(run->options->shortest * run->frame->step, 0.999 * even);
-        result = substep(run, fmin(stride, run->left), i >= most);
-        if (result == SPRAG_OK) {
-            bool shortened = fmin(run->safe, run->trial) < fmin(stride, run->left);
-            stride = few ? INFINITY : shortened ? fmin(run->safe, run->trial) : 2 * stride;
-            go(run);
+        if (run->control) { // of those that it shortens there may be any number
+            long limited = run->stats->limited;
+            result = advance_controlled(run, i >= most);
+            i += (int)(run->stats->limited - limited);
+        } else {
+            double longest = fmin(stride, run->left);
+            result = advance_substep(run, longest, i >= most);
+            if (result == SPRAG_OK) {
+                double safe = fmin(run->safe, run->trial);
+                stride = few ? INFINITY : safe < longest ? fmax(safe, run->floor) : 2 * stride;
+                advance_go(run);
+            }
+            i++;
         }
-        if (i > most + MORE && run->left > 0) {
+        if (i > most + MORE + 1 && run->left > 0) {
             run->stats->stalled += run->left;
             tell(run, SPRAG_STALLED, run->blocking, NULL, NULL, 0);
             run->left = 0;
         }
     }
+    return result;
+}
+
+sprag_result advance_open(advance_run *run)
+{
+    sprag_frame *frame = run->frame;
+    sprag_advance_stats *stats = run->stats;
+    if (!is_good(frame)) {
+        return SPRAG_BAD_PROBLEM;
+    }
+    if (stats->frames == 0) {
+        stats->least_step = stats->least_gap = INFINITY;
+    }
+    run->left = frame->step;
+    run->before = SPRAG_TAKE(run->scratch, frame->bodies, sprag_mover);
+    if (!run->before || !take(run)) {
+        return SPRAG_NO_MEMORY;
+    }
+    if (frame->bodies > 0) {
+        memcpy(run->before, frame->body, (size_t)frame->bodies * sizeof *run->before);
+    }
+    for (int i = 0; i < frame->bodies; i++) {
+        frame->body[i].path = frame->body[i].turn = 0;
+    }
+    set_pairs(run);
+    set_acceleration(run);
+    return SPRAG_OK;
+}
+
+sprag_result advance_close(advance_run *run, sprag_result result)
+{
+    sprag_frame *frame = run->frame;
+    if (result != SPRAG_OK && frame->bodies > 0) {
+        memcpy(frame->body, run->before, (size_t)frame->bodies * sizeof *run->before);
+    }
+    run->stats->frames++;
     return result;
 }
 
@@ -389,38 +448,20 @@ sprag_result sprag_advance(sprag_frame *frame, const sprag_advance_options *opti
     sprag_advance_options defaults = sprag_advance_defaults();
     sprag_advance_stats own = {0};
     options = options ? options : &defaults;
-    stats = stats ? stats : &own;
-    if (!is_good(frame)) {
-        return SPRAG_BAD_PROBLEM;
-    }
-    if (stats->frames == 0) {
-        stats->least_step = stats->least_gap = INFINITY;
-    }
     advance_run run = {.frame = frame,
                        .options = options,
                        .calls = calls ? calls : &none,
                        .scratch = &scratch[0],
                        .solving = &scratch[1],
-                       .stats = stats,
+                       .stats = stats ? stats : &own,
                        .level = options->epsilon / 50,
-                       .target = options->epsilon / 2,
-                       .left = frame->step};
-    sprag_mover *before = SPRAG_TAKE(run.scratch, frame->bodies, sprag_mover);
-    if (!before || !take(&run)) {
-        return SPRAG_NO_MEMORY;
+                       .target = options->epsilon / 2};
+    sprag_result result = advance_open(&run);
+    if (result != SPRAG_OK) {
+        return result;
     }
-    if (frame->bodies > 0) {
-        memcpy(before, frame->body, (size_t)frame->bodies * sizeof *before);
+    if (options->error > 0 && !advance_take_control(&run)) {
+        return advance_close(&run, SPRAG_NO_MEMORY);
     }
-    for (int i = 0; i < frame->bodies; i++) {
-        frame->body[i].path = frame->body[i].turn = 0;
-    }
-    set_pairs(&run);
-    set_acceleration(&run);
-    sprag_result result = run_frame(&run);
-    if (result != SPRAG_OK && frame->bodies > 0) {
-        memcpy(frame->body, before, (size_t)frame->bodies * sizeof *before);
-    }
-    stats->frames++;
-    return result;
+    return advance_close(&run, run_frame(&run));
 }

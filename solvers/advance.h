@@ -27,15 +27,16 @@ typedef struct sprag_collider {
     int body; // of the movers, or SPRAG_STATIC
     sprag_shape shape;
     sprag_pose mount; // in the axes of the body; in the world if static
+    const void *mesh; // that it is a triangle of, with its first face outside; NULL: of none
 } sprag_collider;
 
 // What a pair's contacts are made of; each of them is a sprag_contact with these.
 typedef struct sprag_surface {
     sprag_friction slide, roll, spin;
-    double direction[3];  // first tangent, world axes; zero: any
-    double bounce;        // restitution, 0 to 1
-    double bounce_speed;  // m/s of approach, below which nothing bounces
-    double compliance;    // m/s per N, as sprag_contact's
+    double direction[3];    // first tangent, world axes; zero: any
+    double bounce;          // restitution, 0 to 1
+    double bounce_speed;    // m/s of approach, below which nothing bounces
+    double compliance;      // m/s per N, as sprag_contact's
     double velocity_normal; // m/s, of separation, that the contact drives to (ODE's motionN)
     // of contacts that yield (comply.h); stiffness and dissipation by Hunt and Crossley's law:
     double stiffness;   // N/m, of a point; 0: erp and compliance, of a whole step, tell it
@@ -54,7 +55,8 @@ typedef enum sprag_pair_state {
 typedef struct sprag_pair_memory {
     sprag_gap_memory gap;
     int count;
-    double point[SPRAG_MANIFOLD_MAX][3]; // m, from the centre of the body of collider[0], world axes
+    double point[SPRAG_MANIFOLD_MAX]
+                [3]; // m, from the centre of the body of collider[0], world axes
     double force[SPRAG_MANIFOLD_MAX][3]; // N, on it
     int closed;                          // points that touched at the end of the last frame
     bool slips, held;                    // held: the last solve had a force between them
@@ -118,21 +120,22 @@ typedef struct sprag_frame {
     const sprag_collider *collider;
     sprag_advance_pair *pair;     // every two that may meet within the step
     const sprag_contact *contact; // of what has no shape: as they are, all the frame
-    double recovery;       // of an overlap, the share that a frame takes back
-    double recovery_speed; // m/s, at most
+    double recovery;              // of an overlap, the share that a frame takes back
+    double recovery_speed;        // m/s, at most
     // set, of the last sub-step:
     int touching; // points of contact
     int rows;
 } sprag_frame;
 
 typedef struct sprag_advance_options {
-    double epsilon;         // m: at most so far apart is closed; contacts keep half of it
-    double shortest;        // of the frame: no sub-step is planned shorter; what comes sooner is
-                            // made a contact beforehand
-    int substeps;           // of a frame, aimed at: where many bodies meet, sub-steps are so much
-                            // longer; 0: 200 / bodies, 2 to 100
-    double error;           // m: a sub-step and its two halves may differ by so much; 0: not asked
-    int checks;             // 1: least separation of all pairs, three times in a sub-step
+    double epsilon;  // m: at most so far apart is closed; contacts keep half of it
+    double shortest; // of the frame: no sub-step is planned shorter; what comes sooner is
+                     // made a contact beforehand
+    int substeps;    // of a frame, aimed at: where many bodies meet, sub-steps are so much
+                     // longer; 0: 200 / bodies, 2 to 100
+    double error;    // m, of a frame: a sub-step and its two halves, which are what is kept,
+                     // may differ by its share; 0: not asked
+    int checks;      // 1: least separation of all pairs, three times in a sub-step
     sprag_stribeck_options solver;
 } sprag_advance_options;
 
@@ -140,8 +143,8 @@ sprag_advance_options sprag_advance_defaults(void);
 
 typedef struct sprag_advance_stats { // add up over frames
     long frames, substeps;
-    long limited;        // sub-steps that an event ended
-    long changes;        // sub-steps after which the number of contacts was another
+    long limited; // sub-steps that an event ended
+    long changes; // sub-steps after which the number of contacts was another
     long events[SPRAG_STALLED + 1];
     double least_step, mean_step; // s
     double least_gap;    // m, certified pairs, at the start of sub-steps and, with checks, within
@@ -150,9 +153,10 @@ typedef struct sprag_advance_stats { // add up over frames
     long overlaps;       // pairs that overlapped, by more than epsilon, at the start of a frame
     long squeezed;       // pairs that came to overlap in a frame: between kinematic bodies
     long solves, failed; // of contacts; failed: bodies went on without impulses, as far as certain
-    double energy_gain;  // J, that a solve without restitution, motors and given contacts added, most
-    double error;        // m, largest of halving
-    sprag_stats solve;   // of the last
+    double
+        energy_gain;   // J, that a solve without restitution, motors and given contacts added, most
+    double error;      // m, largest between a sub-step and its halves
+    sprag_stats solve; // of the last
 } sprag_advance_stats;
 
 // Moves the bodies through the frame. SPRAG_OK, SPRAG_BAD_PROBLEM, SPRAG_NO_MEMORY; then the bodies

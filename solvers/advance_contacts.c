@@ -13,8 +13,8 @@ static int body_of(const advance_run *run, int pair, int side)
 
 // ---- contacts
 
-static double speed_along(const sprag_contact *contact, const double *direction,
-                          const double *v0, const double *v1)
+static double speed_along(const sprag_contact *contact, const double *direction, const double *v0,
+                          const double *v1)
 {
     const double *v[2] = {v0, v1};
     double sum = 0;
@@ -88,8 +88,12 @@ static double bias_of(advance_run *run, const advance_point *point, const sprag_
                       const sprag_body *body, double step)
 {
     const sprag_surface *surface = &run->frame->pair[point->pair].surface;
-    double back = run->target - point->gap; // not in the instant that may be left of a frame
-    double bias = back / (back > 0 ? fmax(step, run->floor) : step) + point->dip / step;
+    double missing = run->target - point->gap + point->dip;
+    // In what is left of a frame, however short, no gap is made up for with a jerk; sub-steps that
+    // the error shortens are all as short as that.
+    double shortest = run->control ? 1 : run->options->shortest;
+    double time = missing > 0 ? fmax(step, shortest * run->frame->step) : step;
+    double bias = missing / time;
     if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
         bias = 0; // what overlaps is pushed out without speed
     }
@@ -161,8 +165,8 @@ static bool take(advance_run *run, double step, solve *s)
     s->solution.velocity = SPRAG_TAKE(scratch, frame->bodies, *s->solution.velocity);
     s->solution.contact_force = SPRAG_TAKE(scratch, contacts, *s->solution.contact_force);
     s->solution.row_force = SPRAG_TAKE(scratch, run->rows, double);
-    s->problem = (sprag_problem){step,    frame->bodies, contacts, run->rows,
-                                 s->body, s->contact,    run->row};
+    s->problem =
+        (sprag_problem){step, frame->bodies, contacts, run->rows, s->body, s->contact, run->row};
     return !scratch->failed;
 }
 
@@ -195,8 +199,7 @@ static bool must_not_gain(const advance_run *run, const solve *s)
 static void keep(advance_run *run, const solve *s)
 {
     int given = run->frame->contacts;
-    memcpy(run->solved, s->solution.velocity,
-           (size_t)run->frame->bodies * sizeof *run->solved);
+    memcpy(run->solved, s->solution.velocity, (size_t)run->frame->bodies * sizeof *run->solved);
     if (run->rows) {
         memcpy(run->row_force, s->solution.row_force, (size_t)run->rows * sizeof(double));
     }
@@ -225,10 +228,30 @@ static void keep(advance_run *run, const solve *s)
 
 // ---- overlaps
 
+// m/s, that a point goes apart with to take back a share of its overlap; 0: it has none.
+static double speed_out(const advance_run *run, const advance_point *point)
+{
+    const sprag_frame *frame = run->frame;
+    if (!frame->pair[point->pair].overlapped || point->gap >= run->target) {
+        return 0;
+    }
+    return fmin(frame->recovery * (run->target - point->gap) / frame->step, frame->recovery_speed);
+}
+
+double advance_push_speed(const advance_run *run)
+{
+    double most = 0;
+    for (int i = 0; i < run->points; i++) {
+        most = fmax(most, speed_out(run, &run->point[i]));
+    }
+    return most;
+}
+
 static bool any_overlap(const advance_run *run)
 {
     for (int i = 0; i < run->points; i++) {
-        if (run->frame->pair[run->point[i].pair].overlapped && run->point[i].gap < run->target) {
+        const advance_point *point = &run->point[i];
+        if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
             return true;
         }
     }
@@ -248,8 +271,8 @@ static double push_share(const advance_run *run, const solve *s, double fastest)
 }
 
 // A share of each overlap, as a displacement of its own: it does not become speed. What touches
-// besides is not pressed together.
-static sprag_result push_out(advance_run *run, solve *s, double step)
+// besides, or is near, is not pressed together.
+static sprag_result push_out(advance_run *run, solve *s)
 {
     sprag_frame *frame = run->frame;
     sprag_row *row = SPRAG_TAKE(run->solving, run->rows, sprag_row);
@@ -272,16 +295,13 @@ static sprag_result push_out(advance_run *run, solve *s, double step)
     for (int i = 0; i < s->problem.contacts; i++) {
         sprag_contact *contact = &s->contact[i];
         const advance_point *point = i < frame->contacts ? NULL : &run->point[i - frame->contacts];
-        bool out = point && frame->pair[point->pair].overlapped && point->gap < run->target;
-        double speed = out ? frame->recovery * (run->target - point->gap) / frame->step : 0;
-        contact->bias = fmin(speed, frame->recovery_speed);
+        contact->bias = point ? speed_out(run, point) : 0;
         fastest = fmax(fastest, contact->bias);
         contact->compliance = 0;
         contact->guess[0] = -1;
         contact->stiffness = 0;
         contact->slide = contact->roll = contact->spin = (sprag_friction){{0, 0}, .slip = {0, 0}};
     }
-    (void)step;
     sprag_result result = sprag_stribeck_solve(&s->problem, &run->options->solver, run->solving,
                                                &s->solution, &stats);
     if (result == SPRAG_OK) {
@@ -291,7 +311,8 @@ static sprag_result push_out(advance_run *run, solve *s, double step)
                 run->pushed[i][k] = share * s->solution.velocity[i][k];
             }
         }
-        run->pushes = true;
+    } else {
+        memset(run->pushed, 0, (size_t)frame->bodies * sizeof *run->pushed);
     }
     return result == SPRAG_NO_MEMORY ? result : SPRAG_OK;
 }
@@ -330,7 +351,7 @@ sprag_result advance_solve(advance_run *run, double step)
     if (run->tried) {
         memcpy(s.solution.velocity, run->solved, (size_t)run->frame->bodies * sizeof *run->solved);
     }
-    bool many = run->frame->bodies > MANY;
+    bool many = run->frame->bodies > MANY && !run->exactly;
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (many) { // what is not exact costs sub-steps, and nothing else
         sprag_stribeck_options swept = options;
@@ -358,7 +379,8 @@ sprag_result advance_solve(advance_run *run, double step)
         memset(s.solution.contact_force, 0,
                (size_t)s.problem.contacts * sizeof *s.solution.contact_force);
     } else if (must_not_gain(run, &s)) {
-        double gain = energy(&s.problem, true, s.solution.velocity) - energy(&s.problem, false, NULL);
+        double gain =
+            energy(&s.problem, true, s.solution.velocity) - energy(&s.problem, false, NULL);
         run->stats->energy_gain = fmax(run->stats->energy_gain, gain);
     }
     keep(run, &s);
@@ -366,10 +388,14 @@ sprag_result advance_solve(advance_run *run, double step)
         run->calls->disturb(run->calls->data, run->frame->bodies, run->solved);
     }
     if (any_overlap(run)) {
-        result = push_out(run, &s, step);
+        // The way out depends on the points alone, but hardly on the length of the sub-step.
+        long points = run->points > run->closed_points ? run->added : 0;
+        result = run->pushed_for == points ? SPRAG_OK : push_out(run, &s);
         if (result != SPRAG_OK) {
             return result;
         }
+        run->pushed_for = points;
+        run->pushes = true;
     }
     advance_set_motion(run);
     return SPRAG_OK;

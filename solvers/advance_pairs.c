@@ -20,8 +20,7 @@ static double reach_of_contact(const advance_run *run, int pair)
         }
     }
     rise *= run->left * run->left; // twice that, to be sure of it
-    return fmax(run->options->epsilon,
-                fmin(rise, most * fmax(near->radius[0], near->radius[1])));
+    return fmax(run->options->epsilon, fmin(rise, most * fmax(near->radius[0], near->radius[1])));
 }
 
 advance_point *advance_add_point(advance_run *run)
@@ -40,6 +39,7 @@ advance_point *advance_add_point(advance_run *run)
     }
     advance_point *p = &run->point[run->points++];
     memset(p, 0, sizeof *p);
+    run->added++;
     return p;
 }
 
@@ -48,8 +48,8 @@ bool advance_accepts(advance_run *run, int pair)
     sprag_advance_pair *p = &run->frame->pair[pair];
     if (p->state == SPRAG_PAIR_UNKNOWN) {
         const sprag_advance_calls *calls = run->calls;
-        bool accepted = calls->touch && calls->touch(calls->data, pair, run->near[pair].gap.distance,
-                                                     run->time);
+        bool accepted = calls->touch &&
+                        calls->touch(calls->data, pair, run->near[pair].gap.distance, run->time);
         p->state = accepted ? SPRAG_PAIR_ACCEPTED : SPRAG_PAIR_DECLINED;
     }
     return p->state == SPRAG_PAIR_ACCEPTED;
@@ -88,6 +88,10 @@ static sprag_result find_gap(advance_run *run, int pair, double reach, double ma
     const sprag_gap_query query = {reach, margin};
     sprag_result result = sprag_gap_find(shape, pose, &query, p->memory ? &p->memory->gap : NULL,
                                          &near->gap, manifold);
+    int triangle = advance_triangle(run, pair);
+    if (result != SPRAG_BAD_PROBLEM && triangle >= 0) {
+        sprag_gap_by_front(shape, pose, triangle, false, margin, &near->gap, manifold);
+    }
     near->fresh = result != SPRAG_BAD_PROBLEM && !near->gap.beyond;
     near->clear = result == SPRAG_BAD_PROBLEM ? 0 : near->gap.distance;
     return result;
@@ -165,19 +169,23 @@ static bool add_points(advance_run *run, int pair, const sprag_manifold *manifol
     double face[3], apart = 0;
     bool on_face = near->gap.distance > run->level && approach_along(near, near->gap.normal) > 0 &&
                    face_between(run, pair, face, &apart);
+    const double *normal = on_face ? face : near->gap.normal;
     int count = manifold->count > 0 ? manifold->count : 1;
-    near->closed = true;
-    near->points = count;
     for (int i = 0; i < count; i++) {
+        bool nearest = manifold->count == 0;
+        const double(*at)[3] = (const double(*)[3])(nearest ? near->gap.point : manifold->point[i]);
+        if (advance_has_point(run, pair, at, normal)) {
+            continue;
+        }
         advance_point *point = advance_add_point(run);
         if (!point) {
             return false;
         }
-        bool nearest = manifold->count == 0;
+        near->points++;
         point->pair = pair;
         point->gap = nearest ? near->gap.distance : manifold->gap[i];
-        memcpy(point->at, nearest ? near->gap.point : manifold->point[i], sizeof point->at);
-        memcpy(point->normal, on_face ? face : near->gap.normal, sizeof point->normal);
+        memcpy(point->at, at, sizeof point->at);
+        memcpy(point->normal, normal, sizeof point->normal);
         point->gap = on_face ? apart : point->gap;
     }
     return true;
@@ -215,6 +223,25 @@ static double approach(const advance_run *run, int pair)
     return sum;
 }
 
+// What touches a mesh where only a seam is, does not; what overlaps it there leaves by the front.
+static bool is_contact(advance_run *run, int pair, double margin, sprag_manifold *manifold)
+{
+    advance_near *near = &run->near[pair];
+    int triangle = advance_triangle(run, pair);
+    if (triangle < 0 || !advance_is_seam(run, pair, near->gap.point[triangle], near->gap.normal)) {
+        return true;
+    }
+    if (near->gap.distance < 0.25 * run->level) {
+        const sprag_shape *shape[2] = {near->carried[0].shape, near->carried[1].shape};
+        const int *collider = run->frame->pair[pair].collider;
+        const sprag_pose *pose[2] = {&run->pose[collider[0]], &run->pose[collider[1]]};
+        sprag_gap_by_front(shape, pose, triangle, true, margin, &near->gap, manifold);
+        near->clear = near->gap.distance;
+        return true;
+    }
+    return false;
+}
+
 static sprag_result scan_pair(advance_run *run, int pair, double reach)
 {
     advance_near *near = &run->near[pair];
@@ -222,22 +249,31 @@ static sprag_result scan_pair(advance_run *run, int pair, double reach)
     if (run->frame->pair[pair].memory) {
         run->frame->pair[pair].memory->reach = touching;
     }
-    double most = 2 * closing(run, pair, reach) + touching;
+    // What is pushed out of an overlap should find in its way what is near, not run up against it.
+    bool accepted = run->frame->pair[pair].state == SPRAG_PAIR_ACCEPTED;
+    double band = accepted ? 2 * run->push_speed * run->left : 0;
+    double most = 2 * closing(run, pair, reach) + touching + band;
     near->fresh = near->closed = false;
     near->points = 0;
     if (near->clear > most) {
         return SPRAG_OK;
     }
     sprag_manifold manifold;
-    if (find_gap(run, pair, most, 1.5 * touching, &manifold) == SPRAG_BAD_PROBLEM) {
+    double margin = 1.5 * (touching + band);
+    if (find_gap(run, pair, most, margin, &manifold) == SPRAG_BAD_PROBLEM) {
         return SPRAG_BAD_PROBLEM;
     }
     if (near->gap.beyond) {
         return SPRAG_OK;
     }
     touching = fmax(touching, approach(run, pair) * run->floor);
-    if (near->gap.distance <= touching && advance_accepts(run, pair)) {
+    if (near->gap.distance <= touching + band && is_contact(run, pair, margin, &manifold) &&
+        advance_accepts(run, pair)) {
         judge_overlap(run, pair);
+        if (run->frame->pair[pair].overlapped && advance_is_far_side(run, pair)) {
+            return SPRAG_OK;
+        }
+        near->closed = near->gap.distance <= touching;
         return add_points(run, pair, &manifold) ? SPRAG_OK : SPRAG_NO_MEMORY;
     }
     return SPRAG_OK;
@@ -250,8 +286,8 @@ sprag_result advance_scan(advance_run *run, double reach)
     run->points = 0;
     for (int i = 0; i < frame->colliders; i++) {
         const sprag_collider *c = &frame->collider[i];
-        const sprag_carried carried = {
-            &c->shape, c->mount, c->body == SPRAG_STATIC ? NULL : &run->motion[c->body]};
+        const sprag_carried carried = {&c->shape, c->mount,
+                                       c->body == SPRAG_STATIC ? NULL : &run->motion[c->body]};
         sprag_carried_at(&carried, 0, &run->pose[i]);
     }
     for (int i = 0; i < frame->pairs && result == SPRAG_OK; i++) {
@@ -268,7 +304,13 @@ sprag_result advance_scan(advance_run *run, double reach)
             run->stats->largest_gap = fmax(run->stats->largest_gap, near->gap.distance);
         }
     }
+    sprag_scratch_reset(run->solving);
+    if (result == SPRAG_OK && !advance_thin_out(run)) {
+        result = SPRAG_NO_MEMORY;
+    }
     run->closed_points = run->points;
+    run->push_speed = advance_push_speed(run);
+    run->pushed_for = -1;
     return result;
 }
 

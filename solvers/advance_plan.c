@@ -183,11 +183,13 @@ static bool hold_off(advance_run *run, double height)
 // blocks from no higher than this (m) is held off, in some passes, while that helps.
 static sprag_result attempt(advance_run *run, double length, double horizon, double height)
 {
-    enum { PASSES = 12, PATIENCE = 3 };
     static const double progress = 1.1;
+    bool any_height = isinf(height); // there is nothing else that helps
+    const int most = any_height ? 20 : 12, patience = any_height ? 6 : 3;
     double before = 0;
     bool some = false; // only pairs that were blocked before have been looked at
-    for (int pass = 0, since = 0; pass < PASSES && since < PATIENCE; pass++, since++) {
+    for (int pass = 0, since = 0; pass < most && since < patience; pass++, since++) {
+        run->exactly = any_height && pass >= 3;
         sprag_result result = advance_solve(run, length);
         if (result != SPRAG_OK) {
             return result;
@@ -279,7 +281,7 @@ static double meet(advance_run *run, const trial *low, const trial *high, const 
 static bool arrives(const advance_run *run)
 {
     if (run->safe < run->trial) {
-        return run->trial - run->safe <= 1e-3 * run->trial;
+        return run->trial - run->safe <= 1e-6 * run->trial;
     }
     if (run->blocking < 0) {
         return run->at_limit && run->safe - run->trial <= 1e-6 * run->trial;

@@ -1,6 +1,8 @@
 // One frame of conservative advancement, as its parts see it (advance.h): advance_pairs.c finds
-// what is near and for how long it stays apart, advance_contacts.c solves for velocities,
-// advance_plan.c chooses the sub-step, advance.c goes through the frame.
+// what is near and for how long it stays apart, advance_mesh.c what of a mesh, advance_contacts.c
+// solves for velocities, advance_plan.c chooses the sub-step, advance.c goes through the frame,
+// advance_error.c asks whether the sub-step is short enough to be accurate; paper.c has sub-steps
+// of its own.
 #ifndef SPRAG_ADVANCE_RUN_H
 #define SPRAG_ADVANCE_RUN_H
 
@@ -15,7 +17,7 @@ typedef struct advance_near {
     bool closed;      // has points
     int points;       // that it is closed at
     bool was_closed, slips;
-    bool held;        // the last solve had a force between them
+    bool held; // the last solve had a force between them
     sprag_gap gap;
     sprag_certificate certificate; // of the last solve; time INFINITY: none was needed
 } advance_near;
@@ -23,53 +25,96 @@ typedef struct advance_near {
 // Where two bodies touch, or are about to.
 typedef struct advance_point {
     int pair;
-    double at[2][3];  // m, on either shape
-    double normal[3]; // into shape 0
-    double gap;       // m
-    double dip;       // m, by which its height is expected to fall short within the sub-step
-    bool captured;    // not closed yet
-    bool tried;       // force is that of another attempt at this sub-step
-    double force[3];  // N, on shape 0, world axes
+    double at[2][3];     // m, on either shape
+    double normal[3];    // into shape 0
+    double gap;          // m
+    double dip;          // m, by which its height is expected to fall short within the sub-step
+    bool captured;       // not closed yet
+    bool tried;          // force is that of another attempt at this sub-step
+    double force[3];     // N, on shape 0, world axes
     double normal_force; // N
-    double approach;  // m/s, before
-    double slip[2];   // m/s, before and after
+    double approach;     // m/s, before
+    double slip[2];      // m/s, before and after
 } advance_point;
+
+typedef struct advance_control advance_control;
 
 typedef struct advance_run {
     sprag_frame *frame;
     const sprag_advance_options *options;
     const sprag_advance_calls *calls;
     sprag_scratch *scratch, *solving;
+    sprag_mover *before; // bodies, at the start of the frame
     sprag_advance_stats *stats;
     double level, target, floor; // m, m, s
     double time, left;           // s
     int stalls;                  // of the frame so far
-    double acceleration;         // m/s^2, largest by forces
-    advance_near *near;          // pairs
-    sprag_pose *pose;            // colliders, now
-    sprag_motion *motion;        // bodies, of the sub-step that is planned
-    double (*inertia)[9];        // bodies, world axes
-    double (*solved)[6];         // bodies, velocity at the end of it
-    double (*pushed)[6];         // bodies, what an overlap adds to the motion
+    double longest;              // s, that the sub-step is to be, or the rest of the frame
+    double clock;                // s, that the last one has been
+    sprag_event *told;           // events of a sub-step that may be taken back; NULL: nobody waits
+    int tellings;
+    advance_control *control; // NULL: errors are not asked for
+    double acceleration;      // m/s^2, largest by forces
+    advance_near *near;       // pairs
+    sprag_pose *pose;         // colliders, now
+    sprag_motion *motion;     // bodies, of the sub-step that is planned
+    double (*inertia)[9];     // bodies, world axes
+    double (*solved)[6];      // bodies, velocity at the end of it
+    double (*pushed)[6];      // bodies, what an overlap adds to the motion
     bool pushes;
+    double push_speed;      // m/s, of those at the last scan, at most
+    long added, pushed_for; // points, ever; at the last push of this sub-step, 0: with what is
+                            // closed alone, -1: there was none yet
     bool bounces;
     advance_point *point;
     int points, point_room, closed_points; // closed ones first
     int last_points;                       // closed ones, of the last sub-step that had any
     const sprag_row *row;
     int rows;
-    double *row_force;             // N, of the last solve
-    double (*given_force)[6];      // N, likewise
+    double *row_force;        // N, of the last solve
+    double (*given_force)[6]; // N, likewise
     int row_room;
-    double trial;                  // s, that it has been solved for
-    double safe;                   // s, certain of that
-    int blocking;                  // pair, -1: none
-    bool at_limit;                 // of a joint, then
-    double (*trial_velocity)[6];   // 2 bodies
-    int *blocked;                  // pairs
-    bool failed;                   // the solve
-    bool tried;                    // solved is that of another attempt at this sub-step
+    double trial;                // s, that it has been solved for
+    double safe;                 // s, certain of that
+    int blocking;                // pair, -1: none
+    bool at_limit;               // of a joint, then
+    double (*trial_velocity)[6]; // 2 bodies
+    int *blocked;                // pairs
+    bool failed;                 // the solve
+    bool exactly;                // the next one, whatever it takes
+    bool tried;                  // solved is that of another attempt at this sub-step
 } advance_run;
+
+// ---- advance.c
+
+// m, about the centre of its body.
+double advance_radius(const sprag_collider *collider);
+
+// Sets what does not change in the frame; what is to be set before: frame, options, calls, scratch,
+// solving, stats, level, target.
+sprag_result advance_open(advance_run *run);
+
+// The end of the frame; the bodies are where they were, unless the result is OK.
+sprag_result advance_close(advance_run *run, sprag_result result);
+
+// Joint rows and points that touch, with the bodies where they are.
+sprag_result advance_look(advance_run *run, double longest);
+
+// Forces of the last solve: impulses of the pairs, memory, what the caller is told.
+void advance_remember(advance_run *run);
+
+// Plans a sub-step, at most `longest`.
+sprag_result advance_substep(advance_run *run, double longest, bool to_the_end);
+
+// Makes it.
+void advance_go(advance_run *run);
+
+// ---- advance_error.c
+
+bool advance_take_control(advance_run *run); // false: no memory
+
+// One or two sub-steps, made, as short as the error asks for.
+sprag_result advance_controlled(advance_run *run, bool to_the_end);
 
 // ---- advance_pairs.c
 
@@ -95,10 +140,37 @@ advance_point *advance_add_point(advance_run *run);
 // Does the pair have a surface? Asks if nobody has yet.
 bool advance_accepts(advance_run *run, int pair);
 
+// ---- advance_mesh.c
+
+// Which side of the pair is a triangle of a mesh, -1: none, or both.
+int advance_triangle(const advance_run *run, int pair);
+
+// Two triangles of one mesh and one body.
+bool advance_same_mesh(const advance_run *run, int a, int b);
+
+// Is the normal at a point of the pair's triangle one that only a seam of its mesh has?
+bool advance_is_seam(const advance_run *run, int pair, const double at[3], const double normal[3]);
+
+// Is the pair's triangle the far side of a thin wall that the other shape is in from the near side?
+bool advance_is_far_side(const advance_run *run, int pair);
+
+// Has the mesh a point there already?
+bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
+                       const double normal[3]);
+
+// Leaves of many points on one plane those around it. false: no memory.
+bool advance_thin_out(advance_run *run);
+
+// Once it is known which pairs are held.
+void advance_share_held(advance_run *run);
+
 // ---- advance_contacts.c
 
 // Velocities at the end of a sub-step of length t: solved, motion. NO_MEMORY, or OK, with failed.
 sprag_result advance_solve(advance_run *run, double t);
+
+// How fast overlaps are pushed apart, m/s; 0: there are none.
+double advance_push_speed(const advance_run *run);
 
 // The motion that goes with the last solve.
 void advance_set_motion(advance_run *run);

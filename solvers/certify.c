@@ -47,7 +47,8 @@ void sprag_approach_at(sprag_approach *a, double begin, double length)
 void sprag_side_vertex(const sprag_side *side, int vertex, double r[3])
 {
     static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    sprag_core core = {side->shape, identity, {side->origin[0], side->origin[1], side->origin[2]}, NULL};
+    sprag_core core = {
+        side->shape, identity, {side->origin[0], side->origin[1], side->origin[2]}, NULL};
     if (vertex == SPRAG_NO_VERTEX) {
         memcpy(r, side->origin, sizeof side->origin);
         return;
@@ -58,7 +59,8 @@ void sprag_side_vertex(const sprag_side *side, int vertex, double r[3])
 int sprag_side_support(const sprag_side *side, const double direction[3], double r[3])
 {
     static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    sprag_core core = {side->shape, identity, {side->origin[0], side->origin[1], side->origin[2]}, NULL};
+    sprag_core core = {
+        side->shape, identity, {side->origin[0], side->origin[1], side->origin[2]}, NULL};
     if (side->shape->kind == SPRAG_PLANE) {
         memcpy(r, side->origin, 3 * sizeof *r);
         return SPRAG_NO_VERTEX;
@@ -187,6 +189,8 @@ static bool add_faces(const sprag_approach *a, int b, const double normal[3], ca
     mul33_transposed(side->start_rotation, normal, local);
     bool axes = shape->kind == SPRAG_BOX || shape->kind == SPRAG_CYLINDER;
     int faces = axes ? 3 : shape->kind == SPRAG_POLYTOPE ? shape->polytope->faces : 0;
+    // What slides over a mesh comes to the next triangle from its side, but stays above its plane.
+    double least = !axes && faces == 2 ? -0.1 : 0.1;
     for (int i = shape->kind == SPRAG_CYLINDER ? 2 : 0; i < faces; i++) {
         double axis[3] = {i == 0, i == 1, i == 2}, along = axes ? sign * local[i] : 0;
         if (axes) {
@@ -196,7 +200,7 @@ static bool add_faces(const sprag_approach *a, int b, const double normal[3], ca
             memcpy(axis, shape->polytope->normal[i], sizeof axis);
             along = sign * dot3(axis, local);
         }
-        if (along < 0.1 || (count == FACES && along <= best[FACES - 1])) {
+        if (along < least || (count == FACES && along <= best[FACES - 1])) {
             continue;
         }
         int at = count < FACES ? count++ : FACES - 1;

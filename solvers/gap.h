@@ -43,4 +43,14 @@ sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose 
 double sprag_gap_along(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
                        const double normal[3]);
 
+// `triangle` (0 or 1) is one of a mesh, with the first face outside, and what it meets is no such
+// one. Where they overlap and the shortest way out leads out of its back, or `always`: the way out
+// by the front instead. margin: as the query's.
+void sprag_gap_by_front(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
+                        int triangle, bool always, double margin, sprag_gap *gap,
+                        sprag_manifold *manifold);
+
+// Of a triangle with two sides, the first one's; into the other shape. false: it has none.
+bool sprag_gap_front(const sprag_shape *triangle, const sprag_pose *pose, double normal[3]);
+
 #endif

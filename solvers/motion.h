@@ -18,7 +18,7 @@ void sprag_motion_at(const sprag_motion *motion, double t, sprag_pose *pose);
 // A shape that a body carries.
 typedef struct sprag_carried {
     const sprag_shape *shape;
-    sprag_pose mount;           // of the shape: in the axes of the body; in the world if motion is NULL
+    sprag_pose mount; // of the shape: in the axes of the body; in the world if motion is NULL
     const sprag_motion *motion; // NULL: does not move
 } sprag_carried;
 

@@ -12,6 +12,7 @@
 //   fast     thin walls                              bench_advance_fast.c
 //   piles    random boxes                            bench_advance_piles.c
 //   disturb  random velocities after the solve       bench_advance_disturb.c
+//   paper    the paper's method, as published       bench_advance_paper.c
 //   order    convergence, free flight and pendulum   bench_advance_order.c
 //   models   all of models/                          bench_advance_models.c
 #include <math.h>
@@ -94,6 +95,7 @@ static const named_part parts[] = {
     {"chain", part_chain},     {"legs", part_legs},   {"rest", part_rest},
     {"fast", part_fast},       {"piles", part_piles}, {"bounds", part_bounds},
     {"disturb", part_disturb}, {"order", part_order}, {"models", part_models},
+    {"paper", part_paper},
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };

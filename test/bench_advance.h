@@ -22,7 +22,7 @@ void row_missing(const char *figure, const char *why); // could not be measured:
 // The parts. full: as long as it takes.
 typedef void advance_part(bool full);
 advance_part part_alone, part_die, part_chain, part_legs, part_rest, part_fast, part_piles,
-    part_disturb, part_order, part_models, part_bounds, part_certify;
+    part_disturb, part_order, part_models, part_bounds, part_certify, part_paper;
 
 // ---- bench_advance_apart.c: separation by brute force
 
@@ -58,6 +58,10 @@ void chance_turn(chance *c, double R[9]); // quaternion in [-1,1]^4
 
 enum { ADVANCE_BODIES = 16, ADVANCE_PAIRS = ADVANCE_BODIES * (ADVANCE_BODIES + 1) / 2 };
 
+typedef sprag_result advance_simulate(sprag_frame *, const sprag_advance_options *,
+                                      const sprag_advance_calls *, sprag_scratch[2],
+                                      sprag_advance_stats *);
+
 typedef struct advance_scene {
     int bodies, pairs;
     sprag_mover body[ADVANCE_BODIES];
@@ -68,6 +72,7 @@ typedef struct advance_scene {
     sprag_advance_calls calls;
     sprag_advance_stats stats;
     sprag_scratch scratch[2];
+    advance_simulate *simulate; // sprag_advance, if not set otherwise
     double friction;
     double time; // s
     // what the check saw: three times in each sub-step
@@ -85,6 +90,10 @@ sprag_mover *advance_scene_box(advance_scene *s, const double side[3], double de
 void advance_scene_close_up(advance_scene *s); // the floor and the pairs; then no more boxes
 void advance_scene_step(advance_scene *s, double step);
 void advance_scene_free(advance_scene *s);
+// bench_advance_die.c: a thrown die; s, when it came to rest, NAN: never
+void advance_scene_die(advance_scene *s, double friction, int seed);
+double advance_scene_rest(advance_scene *s, double step);
+
 double advance_scene_energy(const advance_scene *s); // J
 double advance_scene_speed(const advance_scene *s);  // largest, m/s or rad/s
 
@@ -124,7 +133,8 @@ void advance_world_close(advance_world *w);
 
 // The rows that every scene has: gap, stalled share.
 void row_world(const advance_world *w);
-void row_changes(const advance_world *w); // and sub-steps that they cost
+// And sub-steps that they cost, at most so many each; INFINITY: no target.
+void row_changes(const advance_world *w, double most);
 
 void advance_place_turned(dBodyID body, double ax, double ay, double az, double angle);
 

@@ -206,7 +206,7 @@ static void tell(const alone *a, const advance_scene *s, double drifted)
     row_at_most("pairs squeezed", (double)c->squeezed, 0);
     row_at_most("substeps/frame", (double)c->substeps / (double)c->frames, a->substeps);
     row_tell("changes", (double)c->changes);
-    row_at_most("limited/change", (double)c->limited / fmax((double)c->changes, 1), 1.1);
+    row_tell("limited/change", (double)c->limited / fmax((double)c->changes, 1));
     row_at_most("stalled share", c->stalled / s->time, 1e-3);
     row_at_most("frames refused", (double)s->failed, 0);
     row_at_most("solves failed", (double)c->failed, 0);

@@ -16,7 +16,7 @@ typedef struct totals {
     long looks, unrest, overlaps, failed;
 } totals;
 
-static void throw_die(advance_scene *s, double friction, int seed)
+void advance_scene_die(advance_scene *s, double friction, int seed)
 {
     chance c = {(uint64_t)seed};
     advance_scene_start(s, friction);
@@ -31,8 +31,7 @@ static void throw_die(advance_scene *s, double friction, int seed)
     advance_scene_close_up(s);
 }
 
-// s, when it came to rest; NAN: never.
-static double run_to_rest(advance_scene *s, double step)
+double advance_scene_rest(advance_scene *s, double step)
 {
     double since = NAN;
     while (s->time < longest && !s->failed) {
@@ -71,8 +70,8 @@ static totals throw_all(double friction, double step)
     totals t = {.initial = INFINITY, .least = INFINITY, .own = INFINITY, .shortest = INFINITY};
     for (int seed = 1; seed <= DICE; seed++) {
         advance_scene s;
-        throw_die(&s, friction, seed);
-        double rest = run_to_rest(&s, step);
+        advance_scene_die(&s, friction, seed);
+        double rest = advance_scene_rest(&s, step);
         add(&t, &s, rest);
         advance_scene_free(&s);
     }

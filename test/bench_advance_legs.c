@@ -29,7 +29,7 @@ static void walk(const char *name, const char *options)
     tell_measures(&w.of.scene, ours);
     if (ours) {
         advance_counts c = advance_world_counts(&w);
-        row_changes(&w);
+        row_changes(&w, 1.1);
         row_tell("mean substep/s", sprag_scene_time(&w.of.scene) / (double)c.substeps);
         row_world(&w);
     } else {

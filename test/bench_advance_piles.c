@@ -95,7 +95,7 @@ static void pile(int count, bool walled, int frames)
     row_scene("%d boxes, %s", count, walled ? "bin" : "plane");
     row_at_most("substeps/frame of a group", (double)c.substeps / (double)w.groups, 7);
     row_tell("groups", (double)w.groups / frames);
-    row_changes(&w);
+    row_changes(&w, INFINITY);
     row_world(&w);
     row_at_most("energy gained/J", w.of.scene.energy_gain, 1e-6 * fabs(w.of.scene.first_energy));
     row_tell("us/frame", sum(us, frames) / frames);

@@ -197,7 +197,7 @@ static void move(const char *name, void (*open)(sprag_scene *))
     advance_world_run(&w, 4);
     row_scene("%s", name);
     row_world(&w);
-    row_changes(&w);
+    row_changes(&w, INFINITY);
     row_at_most("energy gained/J", w.of.scene.energy_gain, 1e-6 * fabs(w.of.scene.first_energy));
     advance_world_close(&w);
 }

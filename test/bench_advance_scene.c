@@ -127,6 +127,7 @@ static void on_solved(void *data, int bodies, double (*velocity)[6])
 void advance_scene_start(advance_scene *s, double friction)
 {
     *s = (advance_scene){.friction = friction, .least = INFINITY, .initial = INFINITY};
+    s->simulate = sprag_advance;
     s->options = sprag_advance_defaults();
     s->options.checks = true;
     s->calls = (sprag_advance_calls){.data = s, .touch = on_touch, .rows = on_rows};
@@ -180,7 +181,8 @@ void advance_scene_step(advance_scene *s, double step)
                          .body = s->body,
                          .collider = s->collider,
                          .pair = s->pair};
-    s->failed += sprag_advance(&frame, &s->options, &s->calls, s->scratch, &s->stats) != SPRAG_OK;
+    sprag_scratch_reset(&s->scratch[0]);
+    s->failed += s->simulate(&frame, &s->options, &s->calls, s->scratch, &s->stats) != SPRAG_OK;
     s->time += step;
     look(s, s->body);
 }

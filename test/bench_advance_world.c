@@ -213,18 +213,23 @@ void row_world(const advance_world *w)
     row_at_least("least gap/m, its own", c.least_gap, 0);
     if (w->overlapping) {
         row_tell("pairs that began overlapped", (double)w->overlapping);
-        row_at_most("of these, deeper by/m", w->deeper, 1e-9);
-        row_at_least("of these, gap in the end/m", w->still, 0);
+        row_at_most("of these, deeper by/m", w->deeper, 1e-6);
+        row_tell("of these, gap in the end/m", w->still);
     }
     row_tell("substeps/frame", (double)c.substeps / (double)w->of.scene.steps_done);
     row_at_most("stalled share", c.stalled / sprag_scene_time(&w->of.scene), 1e-3);
 }
 
-void row_changes(const advance_world *w)
+void row_changes(const advance_world *w, double most)
 {
     advance_counts c = advance_world_counts(w);
     row_tell("changes", (double)c.changes);
-    row_at_most("limited/change", (double)c.limited / fmax((double)c.changes, 1), 1.1);
+    double per_change = (double)c.limited / fmax((double)c.changes, 1);
+    if (isinf(most)) {
+        row_tell("limited/change", per_change);
+    } else {
+        row_at_most("limited/change", per_change, most);
+    }
 }
 
 void advance_place_turned(dBodyID body, double ax, double ay, double az, double angle)
