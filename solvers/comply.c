@@ -117,7 +117,13 @@ static void set_scale(comply_run *run)
     }
 }
 
-// The program is asked what it wants of all that may meet, before anything moves: the field must not.
+static bool ask(comply_run *run, int guard, double gap)
+{
+    return run->calls->touch &&
+           run->calls->touch(run->calls->data, run->pair[guard], gap, run->time);
+}
+
+// What touches from the start is asked about now, the others when they touch.
 static void find_guards(comply_run *run)
 {
     sprag_frame *frame = run->frame;
@@ -130,19 +136,25 @@ static void find_guards(comply_run *run)
         int g = run->guards;
         run->pair[g] = i;
         run->memory[g] = pair->memory ? *pair->memory : (sprag_pair_memory){.count = 0};
-        if (pair->state == SPRAG_PAIR_UNKNOWN) {
+        bool unknown = pair->state == SPRAG_PAIR_UNKNOWN;
+        if (unknown) {
             comply_contact contact;
             comply_touch(run, run->x, g, false, &contact);
-            bool wanted = isfinite(contact.gap.distance) && run->calls->touch &&
-                          run->calls->touch(run->calls->data, i, contact.gap.distance, 0);
-            if (!wanted) {
-                continue;
+            if (contact.gap.distance <= 0) {
+                if (!ask(run, g, contact.gap.distance)) {
+                    continue;
+                }
+                unknown = false;
             }
         }
-        comply_set_law(run, g);
+        if (unknown) {
+            run->law[g] = (comply_law){.unknown = true};
+        } else {
+            comply_set_law(run, g);
+        }
         run->label[g] = NAN;
         run->two_way[g] = true;
-        run->last[g] = run->law[g].rigid;
+        run->last[g] = unknown || run->law[g].rigid;
         run->guards++;
     }
 }
@@ -166,7 +178,7 @@ static bool must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
     for (int g = 0; g < run->guards; g++) {
         comply_contact contact;
         const comply_law *law = &run->law[g];
-        comply_touch(run, run->x, g, !law->rigid, &contact);
+        comply_touch(run, run->x, g, comply_acts(law), &contact);
         if (isnan(contact.gap.distance)) {
             *why = SPRAG_COMPLY_STOPPED;
             return true;
@@ -177,7 +189,7 @@ static bool must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
             *why = law->why;
             return true;
         }
-        if (touching) {
+        if (touching && comply_acts(law)) {
             fastest = fmax(fastest, contact.rate);
             run->stats->stiffness = fmax(run->stats->stiffness, law->stiffness);
         }
@@ -197,17 +209,25 @@ typedef struct listener {
     double *x;
 } listener;
 
-static void tell(listener *l, const sprag_ess_event *event)
+static void tell(comply_run *run, const double *x, const sprag_ess_event *event)
 {
-    comply_run *run = l->run;
     comply_contact contact;
     bool made = event->direction > 0;
+    if (run->law[event->guard].unknown) { // told when it is known whether it counts
+        run->first = *event;
+        return;
+    }
+    if (run->law[event->guard].declined) {
+        return;
+    }
+    run->stats->events++;
+    run->stats->projected += event->projected;
     run->stats->kinds[made ? SPRAG_CONTACT_MADE : SPRAG_CONTACT_LOST]++;
     if (!run->calls->event) {
         return;
     }
-    comply_place(run, l->x);
-    comply_touch(run, l->x, event->guard, false, &contact);
+    comply_place(run, x);
+    comply_touch(run, x, event->guard, false, &contact);
     sprag_event told = {.kind = made ? SPRAG_CONTACT_MADE : SPRAG_CONTACT_LOST,
                         .pair = run->pair[event->guard],
                         .time = event->time,
@@ -242,7 +262,7 @@ static void add_impulses(listener *l, double start, double end, const sprag_ess_
     for (int k = 0; k < 3; k++) {
         bool placed = false;
         for (int g = 0; g < run->guards; g++) {
-            if (!run->frame->pair[run->pair[g]].asked || run->law[g].rigid) {
+            if (!run->frame->pair[run->pair[g]].asked || !comply_acts(&run->law[g])) {
                 continue;
             }
             if (!placed) {
@@ -265,7 +285,7 @@ static void observe(void *user, double start, double end, const sprag_ess_piece 
     add_impulses(l, start, end, piece);
     for (; l->told < l->stats->events && l->told < l->room; l->told++) {
         sprag_ess_piece_at(piece, fmin(l->event[l->told].time, end), l->x);
-        tell(l, &l->event[l->told]);
+        tell(l->run, l->x, &l->event[l->told]);
     }
 }
 
@@ -301,8 +321,6 @@ static sprag_result integrate(comply_run *run, double rate, sprag_ess_stats *sta
     run->stats->steps += stats->steps;
     run->stats->rejected += stats->rejected;
     run->stats->fields += stats->field_values;
-    run->stats->events += stats->events;
-    run->stats->projected += stats->projected;
     return result;
 }
 
@@ -314,11 +332,28 @@ static sprag_result rest(comply_run *run, sprag_comply_reason why)
     return comply_rest(run);
 }
 
+// A pair is touched that nobody has been asked about, or that cannot be integrated.
+static void meet(comply_run *run, int guard)
+{
+    comply_law *law = &run->law[guard];
+    if (!law->unknown) {
+        return;
+    }
+    comply_unpack(run);
+    if (ask(run, guard, 0)) {
+        comply_set_law(run, guard);
+        tell(run, run->x, &run->first);
+    } else {
+        *law = (comply_law){.declined = true};
+    }
+    run->last[guard] = law->rigid;
+}
+
 static sprag_result go(comply_run *run, sprag_comply_reason *why)
 {
     double rate = 0;
     bool begun = false;
-    for (;;) {
+    while (run->time < run->frame->step || !begun) {
         if (must_rest(run, &rate, why)) {
             if (begun) {
                 return rest(run, *why);
@@ -335,14 +370,17 @@ static sprag_result go(comply_run *run, sprag_comply_reason *why)
             return result;
         }
         if (result == SPRAG_OK) {
-            comply_unpack(run);
-            return SPRAG_OK;
+            break;
         }
-        if (stats.stop != SPRAG_ESS_LAST_EVENT || run->time >= run->frame->step) {
+        if (stats.stop == SPRAG_ESS_LAST_EVENT) {
+            meet(run, stats.stop_guard);
+        } else {
             *why = stats.stop == SPRAG_ESS_MANY_STEPS ? SPRAG_COMPLY_STEPS : SPRAG_COMPLY_STOPPED;
             return rest(run, *why);
         }
     }
+    comply_unpack(run);
+    return SPRAG_OK;
 }
 
 // How far everything has gone, by its speeds at both ends; how deep it is.

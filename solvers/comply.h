@@ -59,7 +59,7 @@ typedef struct sprag_comply_stats { // add up over frames
 } sprag_comply_stats;
 
 // Moves the bodies through the frame; its `recovery_speed` counts, and `recovery` of surfaces. Calls:
-// touch (before the frame, of pairs that may meet), event. SPRAG_OK; SPRAG_NOT_CONVERGED: the whole
+// touch, event. SPRAG_OK; SPRAG_NOT_CONVERGED: the whole
 // frame is for an implicit step by the caller, who knows its joints and contacts, *why tells for what
 // reason; SPRAG_BAD_PROBLEM, SPRAG_NO_MEMORY. Unless it is OK bodies are where they were.
 // scratch: [0] of the frame, [1] of the integration.

@@ -307,7 +307,7 @@ static void field(void *user, const double *x, const double *label, double *f)
         }
     }
     for (int g = 0; g < run->guards; g++) {
-        if (label[g] != 0 && !run->law[g].rigid) {
+        if (label[g] != 0 && comply_acts(&run->law[g])) {
             comply_contact contact;
             comply_touch(run, x, g, true, &contact);
             if (isnan(contact.gap.distance)) {
@@ -383,7 +383,7 @@ static void jump(void *user, const double *x, const double *label, int guard, do
     comply_contact contact;
     int n = COMPLY_STATES * run->frame->bodies;
     memset(change, 0, (size_t)n * sizeof *change);
-    if (run->law[guard].rigid) {
+    if (!comply_acts(&run->law[guard])) {
         return;
     }
     comply_place(run, x);

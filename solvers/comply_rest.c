@@ -102,6 +102,9 @@ static bool find_contacts(rest *r)
         return false;
     }
     for (int g = 0; g < run->guards; g++) {
+        if (run->law[g].unknown || run->law[g].declined) {
+            continue;
+        }
         comply_contact touch;
         comply_touch(run, run->x, g, false, &touch);
         for (int i = 0; i < touch.count && touch.gap.distance <= near; i++) {

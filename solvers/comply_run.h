@@ -14,7 +14,9 @@ typedef struct comply_law {
     double stiffness, dissipation, damping; // N/m, s/m, N s/m, of a point
     double compliance;                      // m/s per N, of a rigid one, in the implicit step
     bool hunt_crossley;
-    bool rigid; // of the implicit step only, for that reason:
+    bool unknown;  // nobody has been asked: the integration ends when it is touched
+    bool declined; // may overlap
+    bool rigid;    // of the implicit step only, for that reason:
     sprag_comply_reason why;
     double stiction;  // m/s
     double effective; // kg
@@ -36,11 +38,17 @@ typedef struct comply_run {
     double *x, *scale;    // state
     double (*inverse)[9]; // bodies, of the inertia, in their axes
     double fastest;       // m/s, in the frame
+    sprag_ess_event first; // the last time that one of unknown law was touched
     // of the state that was last placed:
     sprag_pose *pose;     // bodies
     double (*wrench)[6];  // bodies
     sprag_pair_memory *memory; // guards: of the start of the integration, read only
 } comply_run;
+
+static inline bool comply_acts(const comply_law *law)
+{
+    return !law->rigid && !law->unknown && !law->declined;
+}
 
 // comply_law.c
 void comply_set_law(comply_run *run, int guard);

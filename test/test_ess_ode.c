@@ -52,7 +52,7 @@ START_TEST(plate_on_springs_is_the_generic_system)
 {
     static const int count[] = {2, 10, 100};
     enum { STEPS = 500 };
-    springs s = {count[_i], 5000.0 / count[_i], 0.1};
+    springs s = {count[_i], 2e4 / count[_i], 0.1};
     double *state = calloc(6 * STEPS, sizeof *state), h = 0.002;
     ck_assert_ptr_nonnull(state);
     plate_reference(&s, h, STEPS, state);

@@ -189,7 +189,7 @@ static inline double exact_rebound(double speed, double dissipation)
 
 // ---- plate on a bed of springs: a box of 10 kg on tips (balls), along a line
 
-static const double plate_half = 0.1, tip_radius = 0.01; // m
+static const double plate_half = 0.5, tip_radius = 0.01; // m
 static const double plate_mass = 10, plate_inertia = 30; // kg, kg m^2
 
 typedef struct springs {
@@ -202,7 +202,7 @@ static inline double tip_at(const springs *s, int i)
     return -0.5 + (double)i / (s->count - 1);
 }
 
-static const double plate_start[6] = {0.02, 1.06, 0.05, 0.1, 0, 0}; // x, z, theta and rates
+static const double plate_start[6] = {0.01, 1.06, 0.03, 0, 0, 0}; // x, z, theta and rates
 
 static inline yielding *plate_open(const char *options, const springs *s, double step)
 {
