@@ -8,7 +8,7 @@
 sprag_comply_options sprag_comply_defaults(void)
 {
     return (sprag_comply_options){
-        .tolerance = 1e-9, .steps = 200, .solver = sprag_stribeck_defaults()};
+        .tolerance = 1e-9, .steps = 500, .solver = sprag_stribeck_defaults()};
 }
 
 const char *sprag_comply_reason_name(sprag_comply_reason reason)
@@ -96,6 +96,7 @@ static void set_scale(comply_run *run)
     for (int i = 0; i < frame->bodies; i++) {
         const sprag_mover *b = &frame->body[i];
         double change = b->mass > 0 ? norm3(b->force) / b->mass * h : 0;
+        run->change = fmax(run->change, change);
         run->fastest = fmax(run->fastest, norm3(b->velocity) + change);
     }
     for (int i = 0; i < frame->bodies; i++) {
@@ -170,9 +171,19 @@ static void set_inertias(comply_run *run)
 
 // ---- what cannot be integrated from here
 
+// Steps that a pair which touches may ask for: explicit ones are stable up to 3 / rate. Of a bounce
+// friction only lasts as long as that.
+static double steps_for(const comply_run *run, int guard, const comply_contact *c, double left)
+{
+    const comply_law *law = &run->law[guard];
+    bool bounces = fabs(c->approach) > 2 * run->change;
+    double bounce = acos(-1) * sqrt(law->effective / fmax(law->stiffness, 1e-300));
+    return (c->rate * left + c->slip_rate * (bounces ? fmin(left, bounce) : left)) / 3;
+}
+
 static bool must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
 {
-    double left = run->frame->step - run->time, fastest = 0;
+    double left = run->frame->step - run->time, fastest = 0, steps = 0;
     double band = 0.5 * sqrt(run->options->tolerance); // from where a projection is good
     comply_place(run, run->x);
     for (int g = 0; g < run->guards; g++) {
@@ -190,13 +201,14 @@ static bool must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
             return true;
         }
         if (touching && comply_acts(law)) {
-            fastest = fmax(fastest, contact.rate);
+            fastest = fmax(fastest, contact.rate + contact.slip_rate);
+            steps = fmax(steps, steps_for(run, g, &contact, left));
             run->stats->stiffness = fmax(run->stats->stiffness, law->stiffness);
         }
     }
     *rate = fastest;
     *why = SPRAG_COMPLY_STIFF;
-    return fastest * left > 3 * run->options->steps; // explicit steps are stable up to 3 / rate
+    return steps > run->options->steps;
 }
 
 // ---- events and impulses

@@ -22,11 +22,11 @@ typedef struct sprag_comply_options {
     double tolerance; // of a step of the integrator, relative to what moves in the frame
     int steps;        // of the integrator in a frame, at most, and 8 more for every pair; what needs
                       // more is stiff
-    double stiction;  // m/s, slip that counts as sticking; 0: 1/1000 of what the frame changes
+    double stiction;  // m/s, slip that counts as sticking; 0: 1/1000 of the fastest motion
     sprag_stribeck_options solver;
 } sprag_comply_options;
 
-// Tolerance 1e-9, 200 steps.
+// Tolerance 1e-9, 500 steps.
 sprag_comply_options sprag_comply_defaults(void);
 
 // Why a frame, or what was left of it, was left to the implicit step.

@@ -216,8 +216,8 @@ static void press(const comply_run *run, const double *x, int guard, int i, comp
     double w = inverse_mass(run, guard, c->at[i], n);
     double w_slip = fmax(inverse_mass(run, guard, c->at[i], frame[1]),
                          inverse_mass(run, guard, c->at[i], frame[2]));
-    c->rate += sqrt(law->stiffness * w) + (law->damping + spring * law->dissipation) * w +
-               steepness * w_slip;
+    c->rate += sqrt(law->stiffness * w) + (law->damping + spring * law->dissipation) * w;
+    c->slip_rate += steepness * w_slip;
 }
 
 void comply_touch(const comply_run *run, const double *x, int guard, bool touching,
@@ -225,7 +225,7 @@ void comply_touch(const comply_run *run, const double *x, int guard, bool touchi
 {
     sprag_manifold manifold = {0};
     c->count = 0;
-    c->rate = c->approach = 0;
+    c->rate = c->slip_rate = c->approach = 0;
     if (!find_gap(run, guard, &c->gap, &manifold)) {
         c->gap.distance = NAN;
         return;

@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "solvers/comply_run.h"
-#include "solvers/linalg.h"
 
 // A bounce without another stiffness takes this part of the frame.
 static const double bounce_time = 0.25;
@@ -110,11 +109,5 @@ void comply_set_law(comply_run *run, int guard)
         refuse(law, SPRAG_COMPLY_LAW);
     }
     double asked = surface->stiction > 0 ? surface->stiction : run->options->stiction;
-    double change = 0;
-    for (int i = 0; i < run->frame->bodies; i++) {
-        const sprag_mover *body = &run->frame->body[i];
-        change = body->mass > 0 ? fmax(change, norm3(body->force) / body->mass * h) : change;
-    }
-    law->stiction = asked > 0 ? asked : fmax(1e-3 * change, 1e-5 * run->fastest);
-    law->stiction = fmax(law->stiction, 1e-12);
+    law->stiction = asked > 0 ? asked : fmax(1e-3 * run->fastest, 1e-12);
 }

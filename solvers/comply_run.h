@@ -38,6 +38,7 @@ typedef struct comply_run {
     double *x, *scale;    // state
     double (*inverse)[9]; // bodies, of the inertia, in their axes
     double fastest;       // m/s, in the frame
+    double change;        // m/s, that forces make in it
     sprag_ess_event first; // the last time that one of unknown law was touched
     // of the state that was last placed:
     sprag_pose *pose;     // bodies
@@ -62,7 +63,7 @@ typedef struct comply_contact { // a pair where the bodies are
     double force[SPRAG_MANIFOLD_MAX][3];     // N, on shape 0
     double normal_force[SPRAG_MANIFOLD_MAX]; // N
     double approach;                         // m/s, of the first point
-    double rate;                             // 1/s, how fast f may change by it
+    double rate, slip_rate; // 1/s, how fast f may change by forces along the normal, by friction
 } comply_contact;
 
 void comply_pack(comply_run *run);                  // movers -> x
