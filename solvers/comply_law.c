@@ -109,5 +109,5 @@ void comply_set_law(comply_run *run, int guard)
         refuse(law, SPRAG_COMPLY_LAW);
     }
     double asked = surface->stiction > 0 ? surface->stiction : run->options->stiction;
-    law->stiction = asked > 0 ? asked : fmax(1e-3 * run->fastest, 1e-12);
+    law->stiction = asked > 0 ? asked : fmax(5e-3 * run->fastest, 1e-12);
 }

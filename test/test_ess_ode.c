@@ -124,6 +124,27 @@ START_TEST(restitution_is_as_asked_for)
 }
 END_TEST
 
+// Oblique, without gravity: what slides to the end loses mu times the impulse along the normal, what
+// sticks rolls; and neither is left to the implicit step.
+START_TEST(oblique_bounces_are_coulombs)
+{
+    double fast = _i ? 1 : 20, mu = 0.4, e = 0.7, down = 2;
+    yielding *y = yielding_open(ESS, (material){.friction = mu, .bounce = e}, 0.01);
+    dWorldSetGravity(y->world, 0, 0, 0);
+    dCreatePlane(y->space, 0, 0, 1, 0);
+    dBodyID ball = yielding_ball(y, 3, 0.1, 0, 0, 0.151);
+    dBodySetLinearVel(ball, fast, 0, -down);
+    run(y, 10);
+    const dReal *v = dBodyGetLinearVel(ball), *w = dBodyGetAngularVel(ball);
+    double lost = _i ? fast / 3.5 : mu * (1 + e) * down;
+    ck_assert_double_eq_tol(v[2], e * down, 1e-5);
+    ck_assert_double_eq_tol(v[0], fast - lost, 5e-3 * fast);
+    ck_assert_double_eq_tol(0.1 * w[1], 2.5 * lost, 0.02 * lost); // by the depth, its lever is shorter
+    ck_assert_int_eq(stats_of(y).ess_switched + stats_of(y).ess_left, 0);
+    yielding_close(y);
+}
+END_TEST
+
 // A box without dissipation tumbles on a floor: rotations, levers and inertia are right.
 START_TEST(tumbling_box_keeps_its_energy)
 {
@@ -340,6 +361,7 @@ static Suite *ess_suite(void)
     TCase *energy = tcase_create("energy");
     tcase_add_test(energy, elastic_balls_keep_their_energy);
     tcase_add_loop_test(energy, restitution_is_as_asked_for, 0, 4);
+    tcase_add_loop_test(energy, oblique_bounces_are_coulombs, 0, 2);
     tcase_add_test(energy, tumbling_box_keeps_its_energy);
     suite_add_tcase(suite, energy);
     TCase *told = tcase_create("told");
