@@ -54,6 +54,7 @@ typedef struct group {
     int *row_joint; // which of the joints
     double *row_force;
     const sprag_motion *motion; // while limits are looked for
+    dJointID at_limit;          // the first found last
     bool lost;                  // no memory
 } group;
 
@@ -296,7 +297,8 @@ static bool find_pairs(step *s)
             return false;
         }
         lead_pairs(s);
-        if (!widen_reach(s)) {
+        // Reach is what the pairs were found with.
+        if (pass + 1 == PASSES || !widen_reach(s)) {
             break;
         }
     }
@@ -434,7 +436,7 @@ static double next_limit(void *data, const sprag_motion *motion, double horizon)
 {
     group *g = data;
     g->motion = motion;
-    return sprag_ode_next_limit(g->limited, g->limits, horizon, place_at, g);
+    return sprag_ode_next_limit(g->limited, g->limits, horizon, place_at, g, &g->at_limit);
 }
 
 static void set_yield(const step *s, sprag_surface *to, const dSurfaceParameters *surface)
@@ -479,6 +481,19 @@ static bool take_answer(step *s, sprag_advance_pair *pair, const ode_pair *of, d
     return touch->accepted;
 }
 
+// Were they so near each other (m) at the start of the step?
+static bool was_within(const ode_pair *pair, double reach)
+{
+    const ode_side *const *side = pair->side;
+    const sprag_shape *shape[2] = {&side[0]->shape, &side[1]->shape};
+    const sprag_pose *pose[2] = {&side[0]->pose, &side[1]->pose};
+    const sprag_gap_query query = {reach, 0};
+    sprag_gap gap;
+    return reach > 0 &&
+           sprag_gap_find(shape, pose, &query, NULL, &gap, NULL) != SPRAG_BAD_PROBLEM &&
+           !gap.beyond && gap.distance <= reach;
+}
+
 static bool touch(void *data, int i, double gap, double time)
 {
     group *g = data;
@@ -490,13 +505,13 @@ static bool touch(void *data, int i, double gap, double time)
         set_surface(g->s, &g->pair[i], source, known);
         return known->accepted && known->paired;
     }
-    if (time == 0 && gap <= a->reach &&
-        a->offered(a->data, source->side[0]->geom, source->side[1]->geom)) {
+    bool offered = a->offered(a->data, source->side[0]->id, source->side[1]->id);
+    if (offered && ((time == 0 && gap <= a->reach) || was_within(source, a->foreseen))) {
         return take_answer(g->s, &g->pair[i], source, NULL);
     }
     if (!a->ask) {
         g->pair[i].surface = (sprag_surface){.bounce = 0};
-        return !a->offered(a->data, source->side[0]->geom, source->side[1]->geom);
+        return true;
     }
     for (int side = 0; side < 2; side++) {
         rider *r = rider_of(g->s, source->side[side]->body);
@@ -514,6 +529,11 @@ static void tell(void *data, const sprag_event *event)
     ode_event told = {.kind = event->kind, .time = event->time, .speed = event->speed};
     memcpy(told.position, event->point, sizeof told.position);
     memcpy(told.normal, event->normal, sizeof told.normal);
+    if (event->kind == SPRAG_LIMIT_REACHED) {
+        told.joint = g->at_limit;
+        told.body[0] = dJointGetBody(g->at_limit, 0);
+        told.body[1] = dJointGetBody(g->at_limit, 1);
+    }
     for (int side = 0; side < 2 && event->pair >= 0; side++) {
         told.geom[side] = g->source[event->pair]->side[side]->geom;
         told.body[side] = g->source[event->pair]->side[side]->body;
@@ -667,12 +687,25 @@ static void set_bodies(group *g, const members *m, int leader)
     }
 }
 
+// The program was asked beforehand about two geoms that do not come near each other in this step.
+static bool is_out_of_reach(const step *s, dJointID joint, const dContact *contact)
+{
+    dGeomID a = contact->geom.g1, b = contact->geom.g2;
+    dBodyID first = dJointGetBody(joint, 0), second = dJointGetBody(joint, 1);
+    dBodyID of_a = dGeomGetBody(a), of_b = dGeomGetBody(b);
+    bool theirs = (first == of_a && second == of_b) || (first == of_b && second == of_a);
+    return theirs && !s->a->ask && s->a->offered(s->a->data, a, b) && !(contact->geom.depth > 0);
+}
+
 static bool is_given(const step *s, dJointID joint)
 {
     const dContact *contact = sprag_ode_contact_of(joint);
     const ode_touch *touch =
         joins_geoms(contact) ? sprag_ode_touch_of(&s->touches, contact->geom.g1, contact->geom.g2)
                              : NULL;
+    if (touch && !touch->paired && is_out_of_reach(s, joint, contact)) {
+        return false;
+    }
     return !touch || !touch->paired;
 }
 
@@ -842,7 +875,46 @@ static void tell_held(const group *g)
     }
 }
 
-static void advance_group(step *s, const members *m, int leader, bool *again)
+// m, about its centre, of all its geoms; more than that is as good as all.
+static double radius_of(dBodyID body)
+{
+    const dReal *centre = dBodyGetPosition(body);
+    double radius = 0;
+    for (dGeomID geom = dBodyGetFirstGeom(body); geom; geom = dBodyGetNextGeom(geom)) {
+        dReal box[6];
+        double corner[3];
+        dGeomGetAABB(geom, box);
+        for (int k = 0; k < 3; k++) {
+            corner[k] = fmax(fabs(box[2 * k] - centre[k]), fabs(box[2 * k + 1] - centre[k]));
+        }
+        radius = fmax(radius, norm3(corner));
+    }
+    return radius;
+}
+
+// Has a body gone farther than pairs were looked for? Joints and impacts make it faster, also what
+// had nothing around.
+static bool outruns(rider *r, const sprag_mover *moved)
+{
+    double turned = fmin(moved->turn, 2) - fmin(r->turn, 2); // a point goes no farther than across
+    double gone = moved->path + (turned > 0 ? turned * radius_of(r->id) : 0);
+    if (gone > r->reach) {
+        r->reach = 2 * gone;
+        return true;
+    }
+    return false;
+}
+
+// Where reach cannot be foreseen, the group stands still.
+static void stand_still(group *g)
+{
+    for (int i = 0; i < g->frame.bodies; i++) {
+        g->rider[i]->mover = g->rider[i]->start;
+    }
+    g->s->a->stats.stalled += g->s->a->step;
+}
+
+static void advance_group(step *s, const members *m, int leader, bool last, bool *again)
 {
     group g;
     ode_advance *a = s->a;
@@ -865,22 +937,21 @@ static void advance_group(step *s, const members *m, int leader, bool *again)
         s->failed = true;
         return;
     }
+    bool outrun = false;
     for (int i = 0; i < g.frame.bodies; i++) {
-        rider *r = g.rider[i];
-        double gone = g.body[i].path + fmax(0, g.body[i].turn - r->turn) * r->radius;
-        if (gone > r->reach && !r->alone) {
-            r->reach = 2 * gone;
-            *again = true;
-        }
-        r->mover = g.body[i];
+        outrun |= outruns(g.rider[i], &g.body[i]);
+        g.rider[i]->mover = g.body[i];
     }
-    if (result != SPRAG_OK) {
+    *again |= outrun;
+    if (outrun && last) {
+        stand_still(&g);
+    } else if (result != SPRAG_OK) {
         a->failed++;
         a->left += a->comply && result == SPRAG_NOT_CONVERGED;
         for (int i = 0; i < (int)a->islands->count; i++) {
             a->stock[i] |= in_group(s, i, leader);
         }
-    } else if (!*again) {
+    } else if (last || !*again) {
         tell_held(&g);
         clear_contacts(&g, m, leader);
         write_feedback(&g);
@@ -892,7 +963,7 @@ static void advance_group(step *s, const members *m, int leader, bool *again)
     restore_forces(&g);
 }
 
-static bool advance_groups(step *s, bool *again)
+static bool advance_groups(step *s, bool last, bool *again)
 {
     members m;
     if (!sort_members(s, &m)) {
@@ -902,7 +973,7 @@ static bool advance_groups(step *s, bool *again)
     for (int i = 0; i < (int)s->a->islands->count && !s->failed; i++) {
         if (leader_of(s, i) == i && !s->rider[m.body[m.body_at[i]]].held) {
             s->a->groups++;
-            advance_group(s, &m, i, again);
+            advance_group(s, &m, i, last, again);
         }
     }
     return !s->failed;
@@ -949,6 +1020,46 @@ static void push(const step *s)
     }
 }
 
+// ---- what sleeps
+
+// The body that sleeps in a pair where the other one may reach it within the step, NULL: none.
+static dBodyID sleeper_of(const step *s, const ode_pair *pair)
+{
+    for (int side = 0; side < 2; side++) {
+        const rider *r = rider_of(s, pair->side[side]->body);
+        dBodyID other = pair->side[!side]->body;
+        if (!r || !other || dBodyIsEnabled(other) || dBodyIsKinematic(other) ||
+            dBodyGetWorld(other) != s->a->world) {
+            continue;
+        }
+        double h = s->a->step, mass = r->start.mass;
+        double fall = mass > 0 ? norm3(r->start.force) / mass * h : 0;
+        double turn = norm3(r->start.velocity + 3) * radius_of(r->id);
+        if (was_within(pair, (1.1 * (norm3(r->start.velocity) + turn) + 2 * fall) * h)) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+// ODE wakes a body when something touches it at the start of a step. What is to touch it within the
+// step would meet a wall, and lose its momentum to it.
+static bool find_sleepers(step *s)
+{
+    ode_advance *a = s->a;
+    a->sleeper = SPRAG_TAKE(s->scratch, s->pairs.count, dBodyID);
+    for (int i = 0; i < s->pairs.count && a->sleeper; i++) {
+        const ode_pair *pair = &s->pairs.pair[i];
+        const ode_touch *known =
+            sprag_ode_touch_of(&s->touches, pair->side[0]->geom, pair->side[1]->geom);
+        dBodyID sleeper = !known || known->accepted ? sleeper_of(s, pair) : NULL;
+        if (sleeper) {
+            a->sleeper[a->sleepers++] = sleeper;
+        }
+    }
+    return a->sleeper || s->pairs.count == 0;
+}
+
 static bool run(step *s)
 {
     enum { ATTEMPTS = 5 };
@@ -971,7 +1082,13 @@ static bool run(step *s)
         if (i > 0 && s->a->anew) {
             s->a->anew(s->a->data);
         }
-        if (!find_pairs(s) || !advance_groups(s, &again)) {
+        if (!find_pairs(s) || (i == 0 && s->a->wakes && !find_sleepers(s))) {
+            return false;
+        }
+        if (s->a->sleepers > 0) {
+            return true;
+        }
+        if (!advance_groups(s, i + 1 == ATTEMPTS, &again)) {
             return false;
         }
         again &= i + 1 < ATTEMPTS;
@@ -989,6 +1106,8 @@ sprag_result sprag_ode_advance(ode_advance *a)
         }
         return SPRAG_NO_MEMORY;
     }
-    push(&s);
+    if (a->sleepers == 0) {
+        push(&s);
+    }
     return SPRAG_OK;
 }

@@ -14,7 +14,8 @@ typedef struct ode_event {
     sprag_event_kind kind;
     dGeomID geom[2]; // the normal points into the body of the first
     dBodyID body[2];
-    double time; // s, from the start of the step
+    dJointID joint; // of a limit; NULL: none
+    double time;    // s, from the start of the step
     double position[3], normal[3];
     double speed; // m/s
 } ode_event;
@@ -31,10 +32,11 @@ typedef struct ode_advance {
     // Has the program been asked about these two since its last step? Where they touched then and
     // it made no contact, it wants none.
     bool (*offered)(void *data, dGeomID a, dGeomID b);
-    double reach; // m, at which pairs touched then
+    double reach;    // m, at which pairs touched then
+    double foreseen; // m, and at which they counted as touching all the same; 0: at none
     // Asks it now, with both where they are, `gap` (m) apart. The contact joint that it made, or
-    // NULL. NULL: it must not be asked within a step; what it has been offered and made no contact
-    // of is declined, and what it has not been offered slides without friction.
+    // NULL. NULL: it must not be asked within a step; what it has not been asked about before
+    // slides without friction.
     dJointID (*ask)(void *data, const ode_pair *pair, double gap);
     void (*event)(void *data, const ode_event *event);
     // The step begins anew, because a body went farther than was thought: nothing has happened yet.
@@ -47,7 +49,10 @@ typedef struct ode_advance {
     const sprag_comply_options *comply; // contacts yield; NULL: they do not
     const ode_stiffness *stiffness;     // theirs, where their surface has none
     sprag_scratch *scratch; // [4]: of the step, of a group, of its frame, of its solves
+    bool wakes; // bodies that sleep where something may hit them end the call: see `sleeper`
     // set:
+    dBodyID *sleeper; // to be enabled before the step is taken: it has not been
+    int sleepers;
     sprag_advance_stats stats; // add up
     sprag_comply_stats comply_stats; // likewise
     sprag_comply_reason left_because; // of the last group that was left to an implicit step
@@ -72,8 +77,9 @@ sprag_result sprag_ode_advance(ode_advance *advance);
 // The earliest time at most `horizon` at which a joint goes past a stop that it has not reached;
 // bodies are put where `place` has them at a time. Leaves them there.
 typedef void ode_place_fn(void *data, dBodyID body, double time);
+// *which: the joint, if there is one.
 double sprag_ode_next_limit(const dJointID *joint, int joints, double horizon, ode_place_fn *place,
-                            void *data);
+                            void *data, dJointID *which);
 
 // Has the joint a stop?
 bool sprag_ode_has_limit(dJointID joint);

@@ -107,7 +107,7 @@ static double time_of(const crossing *c, double start, double end, double horizo
 }
 
 double sprag_ode_next_limit(const dJointID *joint, int joints, double horizon, ode_place_fn *place,
-                            void *data)
+                            void *data, dJointID *which)
 {
     double first = horizon, stop[2];
     for (int j = 0; j < joints; j++) {
@@ -122,6 +122,7 @@ double sprag_ode_next_limit(const dJointID *joint, int joints, double horizon, o
                 double end = start > 0 ? inside(&crossing, first) : 0;
                 if (start > 0 && end < -1e-9 && (!c->angle || start - end < M_PI)) {
                     first = time_of(&crossing, start, end, first);
+                    *which = joint[j];
                 }
             }
         }

@@ -16,7 +16,7 @@ struct advance_state {
     sprag_scratch scratch[4];
     ode_set held;    // pairs that carry a force across more than epsilon
     double farthest; // m, of those
-    double fastest;  // m/s, at the end of the last step
+    double ahead;    // m, that the last step has looked ahead
     sprag_world_event *event;
     int events, room;
     bool said_soft;
@@ -55,16 +55,21 @@ static advance_state *state_of(world_state *w)
 
 // advance.callbacks=before: what may meet in the next step, if it is as long as the last one,
 // counts as touching before it.
-static double ahead(const world_state *w)
+static double look_ahead(const world_state *w, double fastest)
 {
     dVector3 gravity;
     double h = w->statistics.step;
-    if (w->settings.callbacks != CALLBACKS_BEFORE || !w->advance) {
+    if (w->settings.callbacks != CALLBACKS_BEFORE) {
         return 0;
     }
     dWorldGetGravity(w->id, gravity);
     double fall = sqrt(dCalcVectorDot3(gravity, gravity)) * h;
-    return 2 * (1.5 * w->advance->fastest + 2 * fall) * h;
+    return 2 * (1.5 * fastest + 2 * fall) * h;
+}
+
+static double ahead(const world_state *w)
+{
+    return w->advance ? w->advance->ahead : 0;
 }
 
 double advance_farthest(const world_state *w)
@@ -116,8 +121,10 @@ static void note(void *data, const ode_event *event)
         a->room = room;
     }
     sprag_world_event *to = &a->event[a->events++];
-    *to = (sprag_world_event){
-        .kind = (sprag_event_name)event->kind, .time = event->time, .speed = event->speed};
+    *to = (sprag_world_event){.kind = (sprag_event_name)event->kind,
+                              .joint = event->joint,
+                              .time = event->time,
+                              .speed = event->speed};
     memcpy(to->geom, event->geom, sizeof to->geom);
     memcpy(to->body, event->body, sizeof to->body);
     memcpy(to->position, event->position, sizeof to->position);
@@ -286,16 +293,9 @@ static bool step_left(world_state *w, const ode_advance *a, dReal step, stock ca
     return done;
 }
 
-bool advance_islands(world_state *w, const ode_islands *islands, dReal step, stock called)
+static ode_advance prepare(world_state *w, const ode_islands *islands, dReal step)
 {
-    advance_state *state = state_of(w);
-    int calls = 0;
-    ode_record *record = collide_record(w);
-    const ode_collision *call = record ? sprag_ode_recorded(record, &calls) : NULL;
-    if (!state || calls == 0) {
-        return step_without_geometry(w, islands, step, called);
-    }
-    double start = now_us();
+    advance_state *state = w->advance;
     for (int i = 0; i < 4; i++) {
         sprag_scratch_reset(&state->scratch[i]);
     }
@@ -310,11 +310,10 @@ bool advance_islands(world_state *w, const ode_islands *islands, dReal step, sto
                      .islands = islands,
                      .geometry = state->geometry,
                      .memory = w->memory,
-                     .calls = call,
-                     .call_count = calls,
                      .data = w,
                      .offered = was_offered,
                      .reach = w->settings.advance.epsilon,
+                     .foreseen = state->ahead,
                      .ask = w->settings.callbacks == CALLBACKS_WITHIN ? ask : NULL,
                      .event = note,
                      .anew = forget_events,
@@ -323,12 +322,45 @@ bool advance_islands(world_state *w, const ode_islands *islands, dReal step, sto
                      .comply = w->settings.method->yields ? &comply : NULL,
                      .stiffness = &w->settings.stiffness,
                      .scratch = state->scratch};
-    sprag_result result = sprag_ode_advance(&a);
+    a.calls = sprag_ode_recorded(w->record, &a.call_count);
+    return a;
+}
+
+static int count_calls(const world_state *w)
+{
+    int calls = 0;
+    if (w->record) {
+        sprag_ode_recorded(w->record, &calls);
+    }
+    return calls;
+}
+
+bool advance_islands(world_state *w, const ode_islands *islands, dReal step, stock called)
+{
+    enum { WAKINGS = 3 };
+    if (!state_of(w) || count_calls(w) == 0) {
+        return step_without_geometry(w, islands, step, called);
+    }
+    double start = now_us();
+    ode_islands found = *islands;
+    ode_advance a = {.sleepers = 1};
+    sprag_result result = SPRAG_OK;
+    for (int i = 0; result == SPRAG_OK && a.sleepers > 0; i++) {
+        a = prepare(w, &found, step);
+        a.wakes = w->islands_are_ours && i < WAKINGS;
+        result = sprag_ode_advance(&a);
+        for (int k = 0; k < a.sleepers; k++) {
+            dBodyEnable(a.sleeper[k]);
+        }
+        if (a.sleepers > 0 && !sprag_ode_find_islands(w->id, step, called == STOCK_QUICK, &found)) {
+            return false;
+        }
+    }
     w->statistics.solve_us = now_us() - start;
     if (result != SPRAG_OK) {
-        return step_each_island(w, islands, step, called);
+        return step_each_island(w, &found, step, called);
     }
-    state->fastest = a.fastest;
+    w->advance->ahead = look_ahead(w, a.fastest);
     count(w, &a);
     if (a.comply) {
         count_yielding(w, &a);

@@ -97,6 +97,7 @@ struct world_state {
                 // and so on; names it in reports
     settings settings;
     sprag_scratch scratch;
+    bool islands_are_ours;  // they can be found anew in mid-step
     bool warned;            // of an explicit stiffness
     unsigned left_because;  // reasons of method=ess, by their bits, that have been told
     ode_memory *memory;     // contact forces of the last step

@@ -47,6 +47,7 @@ typedef struct sprag_world_event {
     sprag_event_name kind;
     dGeomID geom[2]; // NULL: none
     dBodyID body[2];
+    dJointID joint;     // of a limit; NULL: none
     double time;        // s, from the start of the step
     double position[3]; // m
     double normal[3];   // unit, into the first body

@@ -343,8 +343,11 @@ static int step_by_method(dWorldID id, dReal step, stock called)
     if (!method_is_possible()) {
         return sprag_ode_world_step(id, step, called == STOCK_QUICK);
     }
-    return sprag_ode_find_islands(id, step, called == STOCK_QUICK, &islands) &&
-           step_islands(w, &islands, step, called);
+    w->islands_are_ours = true;
+    bool done = sprag_ode_find_islands(id, step, called == STOCK_QUICK, &islands) &&
+                step_islands(w, &islands, step, called);
+    w->islands_are_ours = false;
+    return done;
 }
 
 int step_world(dWorldID id, dReal step, stock called, const void *frame)

@@ -180,7 +180,7 @@ static void compare(advance_run *run)
         if (point && !near->was_closed) {
             tell(run, SPRAG_CONTACT_MADE, i, point->at[0], point->normal, point->approach);
         } else if (!near->closed && near->was_closed) {
-            tell(run, SPRAG_CONTACT_LOST, i, NULL, NULL, 0);
+            tell(run, SPRAG_CONTACT_LOST, i, near->gap.point[0], near->gap.normal, 0);
         }
         if (point) {
             compare_slip(run, i, point);

@@ -94,12 +94,16 @@ static double bias_of(advance_run *run, const advance_point *point, const sprag_
     double shortest = run->control ? 1 : run->options->shortest;
     double time = missing > 0 ? fmax(step, shortest * run->frame->step) : step;
     double bias = missing / time;
+    if (run->calm) {
+        bias = fmin(run->target - point->gap, 0) / step;
+    }
     if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
         bias = 0; // what overlaps is pushed out without speed
     }
     double approach = -velocity_along(run, contact, 0, false);
     double least = fmax(surface->bounce_speed, 2 * run->acceleration * run->floor);
-    if (surface->bounce > 0 && approach > least) {
+    bool meets = !point->captured || point->gap <= approach * step; // not in mid-air
+    if (surface->bounce > 0 && approach > least && meets) {
         const double *v[2] = {NULL, NULL};
         for (int side = 0; side < 2; side++) {
             int b = contact->body[side];
@@ -370,6 +374,10 @@ sprag_result advance_solve(advance_run *run, double step)
     }
     run->failed = result != SPRAG_OK;
     run->tried = !run->failed;
+    run->free_energy = run->energy = energy(&s.problem, false, NULL);
+    if (!run->failed) {
+        run->energy = energy(&s.problem, true, s.solution.velocity);
+    }
     if (run->failed) {
         run->stats->failed++;
         for (int i = 0; i < run->frame->bodies; i++) {
@@ -379,9 +387,7 @@ sprag_result advance_solve(advance_run *run, double step)
         memset(s.solution.contact_force, 0,
                (size_t)s.problem.contacts * sizeof *s.solution.contact_force);
     } else if (must_not_gain(run, &s)) {
-        double gain =
-            energy(&s.problem, true, s.solution.velocity) - energy(&s.problem, false, NULL);
-        run->stats->energy_gain = fmax(run->stats->energy_gain, gain);
+        run->stats->energy_gain = fmax(run->stats->energy_gain, run->energy - run->free_energy);
     }
     keep(run, &s);
     if (run->calls->disturb) {

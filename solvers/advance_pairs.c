@@ -300,7 +300,7 @@ sprag_result advance_scan(advance_run *run, double reach)
         if (certified) {
             run->stats->least_gap = fmin(run->stats->least_gap, near->gap.distance);
         }
-        if (certified && near->closed) {
+        if (certified && near->closed && near->held) {
             run->stats->largest_gap = fmax(run->stats->largest_gap, near->gap.distance);
         }
     }

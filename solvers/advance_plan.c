@@ -136,6 +136,28 @@ static bool correct(advance_run *run, int pair, int *at)
     return changed;
 }
 
+// More than that a motion does not curve by within the sub-step, by centripetal acceleration and that
+// of sliding along what turns: what is still missing is not to be had.
+static double most_dip(const advance_run *run, int pair)
+{
+    const advance_near *near = &run->near[pair];
+    double turn = 0, curve = 0, slide[3] = {0, 0, 0};
+    for (int side = 0; side < 2; side++) {
+        const sprag_motion *motion = near->carried[side].motion;
+        if (motion) {
+            double w = norm3(motion->velocity + 3);
+            turn += w;
+            curve += w * w * near->radius[side];
+            add_scaled(slide, side ? -1 : 1, motion->velocity, 3);
+        }
+    }
+    for (int side = 0; side < 2; side++) {
+        curve += near->carried[side].motion && turn > 0 ? turn * turn * near->radius[side] : 0;
+    }
+    return (curve + 2 * turn * norm3(slide)) * run->trial * run->trial +
+           BAND * run->options->epsilon;
+}
+
 // Makes a contact of what blocks, or asks more of it if it is one.
 static void capture_point(advance_run *run, int pair)
 {
@@ -143,7 +165,8 @@ static void capture_point(advance_run *run, int pair)
     advance_point *known = blocking_point(run, pair);
     advance_point *point = known ? known : advance_add_point(run);
     if (known) {
-        known->dip += fmax(run->target - c.lowest, 0);
+        double dip = known->dip + fmax(run->target - c.lowest, 0);
+        known->dip = fmin(dip, fmax(known->dip, most_dip(run, pair)));
     } else if (point) {
         point->pair = pair;
         point->captured = true;
@@ -170,6 +193,9 @@ static bool hold_off(advance_run *run, double height)
         if (near->closed && correct(run, i, &at)) {
             changed = true;
         } else if (near->certificate.height <= height) {
+            if (near->certificate.side < 0) {
+                continue; // it turns too fast to tell
+            }
             if (advance_accepts(run, i)) { // or it does not block any more
                 capture_point(run, i);
             }
@@ -177,6 +203,20 @@ static bool hold_off(advance_run *run, double height)
         }
     }
     return changed;
+}
+
+// No farther than to where a joint meets its stop.
+static void meet_limit(advance_run *run)
+{
+    run->at_limit = false;
+    if (run->calls->next_limit) {
+        double limit = run->calls->next_limit(run->calls->data, run->motion, run->safe);
+        if (limit < run->safe && run->floor < run->safe) {
+            run->safe = fmax(limit, run->floor); // a joint that is past its stop is pushed back
+            run->blocking = -1;
+            run->at_limit = true;
+        }
+    }
 }
 
 // Solves for a length, and tells for how long the velocities would do, `horizon` at most. What
@@ -189,7 +229,7 @@ static sprag_result attempt(advance_run *run, double length, double horizon, dou
     double before = 0;
     bool some = false; // only pairs that were blocked before have been looked at
     for (int pass = 0, since = 0; pass < most && since < patience; pass++, since++) {
-        run->exactly = any_height && pass >= 3;
+        run->exactly = any_height && pass == 3; // and from there again
         sprag_result result = advance_solve(run, length);
         if (result != SPRAG_OK) {
             return result;
@@ -210,15 +250,7 @@ static sprag_result attempt(advance_run *run, double length, double horizon, dou
     if (some) {
         advance_certify(run, horizon, false);
     }
-    run->at_limit = false;
-    if (run->calls->next_limit) {
-        double limit = run->calls->next_limit(run->calls->data, run->motion, run->safe);
-        if (limit < run->safe && run->floor < run->safe) {
-            run->safe = fmax(limit, run->floor); // a joint that is past its stop is pushed back
-            run->blocking = -1;
-            run->at_limit = true;
-        }
-    }
+    meet_limit(run);
     return SPRAG_OK;
 }
 
@@ -290,6 +322,23 @@ static bool arrives(const advance_run *run)
     return (run->safe - run->trial) * speed <= 0.5 * run->options->epsilon;
 }
 
+// Forces must not act for longer than bodies move: what was solved for a longer time than is safe
+// is solved for a shorter one.
+static sprag_result retreat(advance_run *run, double low, double longest)
+{
+    const double length[] = {fmax(run->safe, run->floor), fmax(low, run->floor), run->floor};
+    for (int i = 0; i < 3 && run->trial - run->safe > 1e-3 * run->trial; i++) {
+        if (length[i] < run->trial) {
+            begin(run, length[i]);
+            sprag_result result = attempt(run, length[i], longest, BAND * run->options->epsilon);
+            if (result != SPRAG_OK || run->failed) {
+                return result;
+            }
+        }
+    }
+    return run->trial <= run->floor ? capture(run) : SPRAG_OK;
+}
+
 static sprag_result end_at_event(advance_run *run, double longest)
 {
     double(*velocity)[6] = run->trial_velocity;
@@ -322,10 +371,75 @@ static sprag_result end_at_event(advance_run *run, double longest)
         }
     }
     advance_set_motion(run); // as certified
+    return retreat(run, low.length, longest);
+}
+
+// ---- energy
+
+static double energy_between(const advance_run *run, double (*a)[6], double (*b)[6])
+{
+    double sum = 0;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        double turned[3];
+        mul33(run->inertia[i], b[i] + 3, turned);
+        sum += 0.5 * (run->frame->body[i].mass * dot3(a[i], b[i]) + dot3(a[i] + 3, turned));
+    }
+    return sum;
+}
+
+// The share of `more` that `calm` can take and have no more energy than that.
+static double share_of(const advance_run *run, double (*calm)[6], double (*more)[6], double most)
+{
+    double own = energy_between(run, calm, calm), both = energy_between(run, calm, more);
+    double square = energy_between(run, more, more);
+    double left = most - own;
+    if (!(square > 0) || !(left > 0)) {
+        return 0;
+    }
+    double root = sqrt(both * both + square * left);
+    double share = both > 0 ? left / (both + root) : (root - both) / square;
+    return share < 1 ? share : 1;
+}
+
+// To make up for what a motion curves, contacts ask for speed. Together they must not add more
+// energy than is lost elsewhere in the frame: rather than that, the sub-step ends early.
+static sprag_result spare(advance_run *run)
+{
+    static const double slight = 1e-9;
+    double most = run->free_energy + run->credit, safe = run->safe;
+    if (run->failed || run->energy <= most + slight * run->free_energy) {
+        return SPRAG_OK;
+    }
+    int bodies = run->frame->bodies;
+    for (int i = 0; i < bodies; i++) {
+        if (!(run->frame->body[i].mass > 0)) {
+            return SPRAG_OK; // kinematic: what it does is work
+        }
+    }
+    double(*more)[6] = run->trial_velocity, length = run->trial;
+    memcpy(more, run->solved, (size_t)bodies * sizeof *more);
+    run->calm = true;
+    sprag_result result = advance_solve(run, length);
+    run->calm = false;
+    if (result != SPRAG_OK) {
+        return result;
+    }
+    most = fmax(most, run->energy);
+    for (int i = 0; i < bodies; i++) {
+        add_scaled(more[i], -1, run->solved[i], 6);
+    }
+    double share = run->failed ? 0 : share_of(run, run->solved, more, most);
+    for (int i = 0; i < bodies; i++) {
+        add_scaled(run->solved[i], share, more[i], 6);
+    }
+    run->energy = energy_between(run, run->solved, run->solved);
+    advance_set_motion(run);
+    advance_certify(run, fmax(safe, length), false);
+    meet_limit(run);
     return SPRAG_OK;
 }
 
-sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
+static sprag_result plan(advance_run *run, double longest, bool to_the_end)
 {
     run->tried = false;
     begin(run, longest);
@@ -334,4 +448,25 @@ sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
         return result;
     }
     return to_the_end || longest <= run->floor ? capture(run) : end_at_event(run, longest);
+}
+
+sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
+{
+    enum { TRIES = 4 };
+    sprag_result result = SPRAG_OK;
+    for (int i = 0; i < TRIES && result == SPRAG_OK; i++) {
+        result = plan(run, longest, to_the_end);
+        if (result == SPRAG_OK) {
+            result = spare(run);
+        }
+        bool gone = run->trial - run->safe <= 1e-3 * run->trial;
+        if (gone || run->failed || run->trial <= run->floor) {
+            break;
+        }
+        longest = fmax(run->safe, run->floor); // forces act for no longer than bodies move
+    }
+    if (result == SPRAG_OK) {
+        run->credit = fmax(0, run->credit + run->free_energy - run->energy);
+    }
+    return result;
 }

@@ -607,7 +607,7 @@ void sprag_certify(const sprag_carried pair[2], const sprag_gap *gap, double lev
 {
     sprag_approach a;
     sprag_plane plane;
-    *certificate = (sprag_certificate){.normal = {1}};
+    *certificate = (sprag_certificate){.side = -1, .normal = {1}};
     if (!makes_sense(pair, gap, level, horizon)) {
         return;
     }

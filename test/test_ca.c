@@ -330,6 +330,42 @@ END_TEST
 
 // ---- sleep
 
+// Two equal boxes in free space, one asleep: what one loses the other gains, in the step of the
+// hit.
+START_TEST(what_sleeps_is_hit_and_not_run_into)
+{
+    scene *s = open_scene("method=advance");
+    dWorldSetGravity(s->world, 0, 0, 0);
+    dBodyID asleep = add_box(s, 0, 0, 0), other = add_box(s, -2, 0, 0);
+    dBodyDisable(asleep);
+    dBodySetLinearVel(other, 7, 0, 0);
+    s->touched = -1;
+    for (int i = 0; i < 50 && s->touched < 0; i++) {
+        step(s);
+    }
+    ck_assert_double_ge(s->touched, 0);
+    run(s, 2);
+    ck_assert_int_eq(dBodyIsEnabled(asleep), 1);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(asleep)[0], 3.5, 1e-3);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(other)[0] + dBodyGetLinearVel(asleep)[0], 7, 1e-9);
+    close_scene(s);
+}
+END_TEST
+
+// What passes by at a distance wakes nobody.
+START_TEST(what_sleeps_is_not_woken_from_afar)
+{
+    scene *s = open_scene("method=advance");
+    dWorldSetGravity(s->world, 0, 0, 0);
+    dBodyID asleep = add_box(s, 0, 0, 0), other = add_box(s, -5, 2, 0);
+    dBodyDisable(asleep);
+    dBodySetLinearVel(other, 7, 0, 0);
+    run(s, 140);
+    ck_assert_int_eq(dBodyIsEnabled(asleep), 0);
+    close_scene(s);
+}
+END_TEST
+
 START_TEST(sleeps_and_is_woken)
 {
     scene *s = open_scene("method=advance");
@@ -483,6 +519,24 @@ START_TEST(motor_drives)
     double inertia = 2.0 / 6, w = _i ? 3 : 0.1 / inertia * 20 * STEP;
     ck_assert_double_eq_tol(fabs(dJointGetHingeAngleRate(hinge)), w, 1e-4);
     ck_assert_double_eq_tol(height(wheel), 5, 1e-6);
+    close_scene(s);
+}
+END_TEST
+
+// Nothing is near at the start of the step, nor at the speed that the body has then.
+START_TEST(motor_flings_into_ground)
+{
+    scene *s = open_scene("method=advance");
+    dCreatePlane(s->space, 0, 0, 1, 0);
+    dBodyID box = add_box(s, 0, 0, 2);
+    dJointID slider = dJointCreateSlider(s->world, 0);
+    dJointAttach(slider, box, NULL);
+    dJointSetSliderAxis(slider, 0, 0, 1);
+    dJointSetSliderParam(slider, dParamVel, _i ? 500 : -500);
+    dJointSetSliderParam(slider, dParamFMax, 1e7);
+    step(s);
+    ck_assert_double_ge(height(box), 0);
+    ck_assert_double_ge(fabs(height(box) - 2), 1);
     close_scene(s);
 }
 END_TEST
@@ -878,6 +932,8 @@ int main(void)
     tcase_add_test(rest, inner_spaces_count);
     tcase_add_loop_test(rest, meshes_are_flat, 0, 4);
     tcase_add_test(rest, sleeps_and_is_woken);
+    tcase_add_test(rest, what_sleeps_is_hit_and_not_run_into);
+    tcase_add_test(rest, what_sleeps_is_not_woken_from_afar);
     suite_add_tcase(suite, rest);
     TCase *joints = tcase_create("joints and surfaces");
     tcase_add_loop_test(joints, stop_is_met_in_time, 0, 3);
@@ -885,6 +941,7 @@ int main(void)
     tcase_add_test(joints, joints_tell_their_load);
     tcase_add_test(joints, impacts_are_in_the_feedback);
     tcase_add_loop_test(joints, motor_drives, 0, 2);
+    tcase_add_loop_test(joints, motor_flings_into_ground, 0, 2);
     tcase_add_loop_test(joints, directions_have_their_friction, 0, 2);
     tcase_add_test(joints, conveyor_carries);
     tcase_add_loop_test(joints, bounces, 0, 2);
