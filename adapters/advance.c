@@ -318,11 +318,24 @@ static void place(dBodyID id, const sprag_pose *pose)
     dBodySetRotation(id, R);
 }
 
+// To the bit: what has not been moved must not be put back, for ODE then makes its quaternion anew.
+static bool is_at(dBodyID id, const sprag_pose *pose)
+{
+    const dReal *R = dBodyGetRotation(id);
+    bool same = memcmp(dBodyGetPosition(id), pose->position, sizeof pose->position) == 0;
+    for (int i = 0; i < 3; i++) {
+        same &= memcmp(R + 4 * i, pose->rotation + 3 * i, 3 * sizeof *R) == 0;
+    }
+    return same;
+}
+
 // ODE sees the bodies where they are in the frame.
 static void show(const group *g)
 {
     for (int i = 0; i < g->frame.bodies; i++) {
-        place(g->rider[i]->id, &g->body[i].pose);
+        if (!is_at(g->rider[i]->id, &g->body[i].pose)) {
+            place(g->rider[i]->id, &g->body[i].pose);
+        }
         sprag_ode_set_velocity(g->rider[i]->id, g->body[i].velocity);
     }
 }
@@ -988,17 +1001,6 @@ static void restore(const step *s)
             sprag_ode_set_velocity(r->id, r->start.velocity);
         }
     }
-}
-
-// To the bit: what has not been moved must not be put back, for ODE then makes its quaternion anew.
-static bool is_at(dBodyID id, const sprag_pose *pose)
-{
-    const dReal *R = dBodyGetRotation(id);
-    bool same = memcmp(dBodyGetPosition(id), pose->position, sizeof pose->position) == 0;
-    for (int i = 0; i < 3; i++) {
-        same &= memcmp(R + 4 * i, pose->rotation + 3 * i, 3 * sizeof *R) == 0;
-    }
-    return same;
 }
 
 static void push(const step *s)

@@ -19,6 +19,7 @@ struct advance_state {
     double ahead;    // m, that the last step has looked ahead
     sprag_world_event *event;
     int events, room;
+    sprag_comply_options comply; // of the step under way
     bool said_soft;
 };
 
@@ -302,9 +303,9 @@ static ode_advance prepare(world_state *w, const ode_islands *islands, dReal ste
     state->events = 0;
     sprag_ode_set_clear(&state->held);
     state->farthest = 0;
-    sprag_comply_options comply = w->settings.comply;
-    comply.solver = w->settings.stribeck;
-    comply.stiction = w->settings.stribeck.stiction_tolerance;
+    state->comply = w->settings.comply;
+    state->comply.solver = w->settings.stribeck;
+    state->comply.stiction = w->settings.stribeck.stiction_tolerance;
     ode_advance a = {.world = w->id,
                      .step = step,
                      .islands = islands,
@@ -319,10 +320,10 @@ static ode_advance prepare(world_state *w, const ode_islands *islands, dReal ste
                      .anew = forget_events,
                      .held = hold_pair,
                      .options = w->settings.advance,
-                     .comply = w->settings.method->yields ? &comply : NULL,
+                     .comply = w->settings.method->yields ? &state->comply : NULL,
                      .stiffness = &w->settings.stiffness,
                      .scratch = state->scratch};
-    a.calls = sprag_ode_recorded(w->record, &a.call_count);
+    a.calls = w->record ? sprag_ode_recorded(w->record, &a.call_count) : NULL;
     return a;
 }
 
@@ -338,7 +339,8 @@ static int count_calls(const world_state *w)
 bool advance_islands(world_state *w, const ode_islands *islands, dReal step, stock called)
 {
     enum { WAKINGS = 3 };
-    if (!state_of(w) || count_calls(w) == 0) {
+    // Under method=ess contacts that no pair stands for are the implicit step's anyway.
+    if (!state_of(w) || (count_calls(w) == 0 && !w->settings.method->yields)) {
         return step_without_geometry(w, islands, step, called);
     }
     double start = now_us();

@@ -84,6 +84,8 @@ static bool take(comply_run *run)
     run->inverse = SPRAG_TAKE(s, bodies, *run->inverse);
     run->pose = SPRAG_TAKE(s, bodies, sprag_pose);
     run->wrench = SPRAG_TAKE(s, bodies, *run->wrench);
+    run->tell_room = run->calls->event ? 64 + 16 * pairs : 0;
+    run->told = SPRAG_TAKE(s, run->tell_room, sprag_event);
     return !s->failed;
 }
 
@@ -246,7 +248,9 @@ static void tell(comply_run *run, const double *x, const sprag_ess_event *event)
                         .speed = fabs(event->rate)};
     memcpy(told.point, contact.at[0], sizeof told.point);
     memcpy(told.normal, contact.gap.normal, sizeof told.normal);
-    run->calls->event(run->calls->data, &told);
+    if (run->tells < run->tell_room) {
+        run->told[run->tells++] = told;
+    }
 }
 
 static void add_impulse(comply_run *run, int guard, const comply_contact *c, double time)
@@ -257,7 +261,7 @@ static void add_impulse(comply_run *run, int guard, const comply_contact *c, dou
         double arm[3], torque[3];
         memcpy(arm, c->at[i], sizeof arm);
         if (body != SPRAG_STATIC) {
-            subtract3(c->at[i], run->frame->body[body].pose.position, arm); // at the start
+            subtract3(c->at[i], run->start[body].pose.position, arm);
         }
         cross3(arm, c->force[i], torque);
         add_scaled(pair->impulse, time, c->force[i], 3);
@@ -336,8 +340,19 @@ static sprag_result integrate(comply_run *run, double rate, sprag_ess_stats *sta
     return result;
 }
 
+static sprag_result leave(comply_run *run, sprag_comply_reason why)
+{
+    run->stats->left++;
+    run->stats->because[why]++;
+    return SPRAG_NOT_CONVERGED;
+}
+
+// Of joints only the caller knows all.
 static sprag_result rest(comply_run *run, sprag_comply_reason why)
 {
+    if (run->rows >= 0) {
+        return leave(run, why);
+    }
     run->stats->because[why]++;
     run->stats->rests++;
     comply_unpack(run);
@@ -370,9 +385,7 @@ static sprag_result go(comply_run *run, sprag_comply_reason *why)
             if (begun) {
                 return rest(run, *why);
             }
-            run->stats->left++;
-            run->stats->because[*why]++;
-            return SPRAG_NOT_CONVERGED;
+            return leave(run, *why);
         }
         sprag_ess_stats stats;
         run->stats->frames += !begun;
@@ -408,7 +421,8 @@ static void sum_up(comply_run *run, const sprag_mover *before)
         b->path = fmax(norm3(apart), h * fmax(norm3(b->velocity), norm3(before[i].velocity)));
         b->turn = h * fmax(norm3(b->velocity + 3), norm3(before[i].velocity + 3));
     }
-    run->frame->touching = run->frame->rows = 0;
+    run->frame->touching = 0;
+    run->frame->rows = run->rows > 0 ? run->rows : 0;
     for (int g = 0; g < run->guards; g++) {
         comply_contact contact;
         comply_touch(run, run->x, g, false, &contact);
@@ -418,6 +432,27 @@ static void sum_up(comply_run *run, const sprag_mover *before)
             run->frame->touching += contact.count;
         }
     }
+}
+
+// Forces of rows at the end of the frame.
+static sprag_result tell_rows(comply_run *run)
+{
+    double *f = SPRAG_TAKE(run->scratch, (size_t)run->frame->bodies * COMPLY_STATES, double);
+    if (!f) {
+        return SPRAG_NO_MEMORY;
+    }
+    comply_pack(run);
+    sprag_ess_problem problem = comply_problem(run);
+    problem.field(run, run->x, run->label, f);
+    if (!isfinite(f[0])) {
+        return SPRAG_NOT_CONVERGED;
+    }
+    comply_unpack(run);
+    run->frame->rows = run->rows;
+    if (run->calls->carried) {
+        run->calls->carried(run->calls->data, run->lambda, NULL, 1);
+    }
+    return SPRAG_OK;
 }
 
 sprag_result sprag_comply(sprag_frame *frame, const sprag_comply_options *options,
@@ -438,26 +473,38 @@ sprag_result sprag_comply(sprag_frame *frame, const sprag_comply_options *option
     if (!is_good(frame)) {
         return SPRAG_BAD_PROBLEM;
     }
-    if (run.calls->rows || frame->contacts > 0) {
-        *why = run.calls->rows ? SPRAG_COMPLY_JOINTS : SPRAG_COMPLY_GIVEN;
-        run.stats->left++;
-        run.stats->because[*why]++;
-        return SPRAG_NOT_CONVERGED;
+    if (frame->contacts > 0) {
+        *why = SPRAG_COMPLY_GIVEN;
+        return leave(&run, *why);
     }
     sprag_mover *before = SPRAG_TAKE(run.scratch, frame->bodies, sprag_mover);
     if (!take(&run) || !before) {
         return SPRAG_NO_MEMORY;
     }
     memcpy(before, frame->body, (size_t)frame->bodies * sizeof *before);
+    run.start = before;
+    run.rows = -1;
     set_inertias(&run);
     set_scale(&run);
     comply_pack(&run);
     comply_place(&run, run.x);
-    find_guards(&run);
-    sprag_result result = go(&run, why);
+    sprag_result result = SPRAG_NOT_CONVERGED;
+    if (run.calls->rows && !comply_take_rows(&run, why)) {
+        leave(&run, *why);
+    } else {
+        comply_place(&run, run.x);
+        find_guards(&run);
+        result = go(&run, why);
+    }
+    if (result == SPRAG_OK && run.rows >= 0) {
+        result = tell_rows(&run);
+    }
     if (result != SPRAG_OK) {
         memcpy(frame->body, before, (size_t)frame->bodies * sizeof *before);
-        return result;
+        return run.scratch->failed ? SPRAG_NO_MEMORY : result;
+    }
+    for (int i = 0; i < run.tells; i++) {
+        run.calls->event(run.calls->data, &run.told[i]);
     }
     sum_up(&run, before);
     return is_good(frame) ? SPRAG_OK : SPRAG_BAD_PROBLEM;

@@ -268,7 +268,7 @@ static void add_force(comply_run *run, int guard, const comply_contact *c)
 }
 
 // Of a force and torque.
-static void acceleration(const comply_run *run, int body, const double *wrench, double *a)
+void comply_accelerate(const comply_run *run, int body, const double *wrench, double *a)
 {
     double own[3], turned[3];
     const double *R = run->pose[body].rotation, mass = run->frame->body[body].mass;
@@ -326,7 +326,10 @@ static void field(void *user, const double *x, const double *label, double *f)
         for (int k = 0; k < 3; k++) {
             dq[1 + k] = (q[0] * w[k] + turned[k]) / 2;
         }
-        acceleration(run, i, run->wrench[i], to + COMPLY_VELOCITY);
+        comply_accelerate(run, i, run->wrench[i], to + COMPLY_VELOCITY);
+    }
+    if (run->rows >= 0 && !comply_constrain(run, x, f)) {
+        f[0] = NAN;
     }
 }
 
@@ -399,7 +402,7 @@ static void jump(void *user, const double *x, const double *label, int guard, do
         int body = comply_body(run, guard, side);
         if (body != SPRAG_STATIC) {
             double *a = change + COMPLY_STATES * body + COMPLY_VELOCITY;
-            acceleration(run, body, run->wrench[body], a);
+            comply_accelerate(run, body, run->wrench[body], a);
             for (int k = 0; k < 6; k++) {
                 a[k] *= label[guard] == 0 ? 1 : -1;
             }
@@ -417,7 +420,7 @@ sprag_ess_problem comply_problem(comply_run *run)
                                .guard = guard,
                                .row = row,
                                .row_entries = states < 14 ? states : 14,
-                               .jump = jump,
+                               .jump = run->rows >= 0 ? NULL : jump,
                                .eps = run->eps,
                                .two_way = run->two_way,
                                .last = run->last};

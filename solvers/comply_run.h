@@ -1,6 +1,6 @@
 // One frame of bodies with contacts that yield, as its parts see it (comply.h): comply_law.c what a
-// pair's surface means, comply_field.c forces, guards and their derivatives, comply_rest.c the implicit
-// step, comply.c the frame.
+// pair's surface means, comply_field.c forces, guards and their derivatives, comply_rows.c
+// joints, comply_rest.c the implicit step, comply.c the frame.
 #ifndef SPRAG_COMPLY_RUN_H
 #define SPRAG_COMPLY_RUN_H
 
@@ -40,6 +40,12 @@ typedef struct comply_run {
     double fastest;       // m/s, in the frame
     double change;        // m/s, that forces make in it
     sprag_ess_event first; // the last time that one of unknown law was touched
+    const sprag_mover *start; // bodies, at the start of the frame
+    sprag_event *told; // to be told if the frame comes to its end
+    int tells, tell_room;
+    int rows; // of joints; -1: there are no joints
+    double *matrix, *rate, *lambda;
+    double (*yielded)[2][6];
     // of the state that was last placed:
     sprag_pose *pose;     // bodies
     double (*wrench)[6];  // bodies
@@ -74,6 +80,13 @@ void comply_touch(const comply_run *run, const double *x, int guard, bool touchi
 int comply_body(const comply_run *run, int guard, int side);
 sprag_ess_problem comply_problem(comply_run *run);
 void comply_turn_inertia(const double rotation[9], const double inertia[9], double turned[9]);
+
+void comply_accelerate(const comply_run *run, int body, const double *wrench, double *a);
+
+// comply_rows.c: joints. false: they are none that can be integrated.
+bool comply_take_rows(comply_run *run, sprag_comply_reason *why);
+// Adds what joints do to f, where bodies have been placed. false: something changed about them.
+bool comply_constrain(comply_run *run, const double *x, double *f);
 
 // comply_rest.c: the rest of the frame, in one implicit step.
 sprag_result comply_rest(comply_run *run);

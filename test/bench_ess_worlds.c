@@ -28,6 +28,11 @@ static double hopper(void *data, const char *options)
     return hopper_error(options, *(double *)data, 2);
 }
 
+static double pendulum(void *data, const char *options)
+{
+    return pendulum_error(options, *(double *)data, 2);
+}
+
 typedef struct rebound {
     double step, dissipation;
 } rebound;
@@ -85,6 +90,11 @@ void bench_ess_worlds(line_fn *line)
         double h = step[i];
         snprintf(what, sizeof what, "hopper, 2 s at %g ms", 1e3 * h);
         compare(line, what, "m", hopper, &h);
+    }
+    for (int i = 0; i < 2; i++) {
+        double h = step[i];
+        snprintf(what, sizeof what, "pendulum, 2 s at %g ms", 1e3 * h);
+        compare(line, what, "m", pendulum, &h);
     }
     for (int i = 0; i < 2; i++) {
         rebound r = {step[i], 0.2};

@@ -64,6 +64,82 @@ START_TEST(plate_on_springs_is_the_generic_system)
 }
 END_TEST
 
+START_TEST(pendulum_is_exact)
+{
+    double h = _i ? 0.01 : 0.001, ours = pendulum_error(ESS, h, 2);
+    ck_assert_double_lt(ours, 1e-7);
+    ck_assert_double_lt(100 * ours, pendulum_error(STRIBECK, h, 2));
+    ck_assert_double_lt(100 * ours, pendulum_error(STOCK, h, 2));
+}
+END_TEST
+
+// Rods on ball joints and hinges, that swing in space and hit a soft floor: joints hold, energy stays.
+START_TEST(chain_keeps_its_energy)
+{
+    enum { LINKS = 4 };
+    yielding *y = yielding_open(ESS, (material){2e4, .bounce = -1}, 0.01);
+    dMass mass;
+    dMassSetBoxTotal(&mass, 1, 0.5, 0.1, 0.1);
+    dCreatePlane(y->space, 0, 0, 1, _i ? -0.9 : -9);
+    dJointID joint[LINKS];
+    for (int i = 0; i < LINKS; i++) {
+        dGeomID geom = i == LINKS - 1 ? dCreateSphere(y->space, 0.2) : NULL;
+        dBodyID link = yielding_body(y, &mass, geom, 0.25 + 0.5 * i, 0, 0);
+        joint[i] = i % 2 ? dJointCreateHinge(y->world, 0) : dJointCreateBall(y->world, 0);
+        dJointAttach(joint[i], link, i > 0 ? y->body[i - 1] : NULL);
+        if (i % 2) {
+            dJointSetHingeAnchor(joint[i], 0.5 * i, 0, 0);
+            dJointSetHingeAxis(joint[i], 0, 0.6, 0.8);
+        } else {
+            dJointSetBallAnchor(joint[i], 0.5 * i, 0, 0);
+        }
+        dBodySetAngularVel(link, 0.5, 0, 0);
+    }
+    run(y, 1); // ODE's joints look at their bodies then
+    double first = yielding_energy(y), error = 0, apart = 0;
+    for (int k = 0; k < 100; k++) {
+        yielding_step(y);
+        dVector3 a, b;
+        for (int i = 0; i < LINKS; i++) {
+            if (i % 2) {
+                dJointGetHingeAnchor(joint[i], a);
+                dJointGetHingeAnchor2(joint[i], b);
+            } else {
+                dJointGetBallAnchor(joint[i], a);
+                dJointGetBallAnchor2(joint[i], b);
+            }
+            apart = fmax(apart, dCalcPointsDistance3(a, b));
+        }
+        error = stats_of(y).contacts == 0 ? fmax(error, fabs(yielding_energy(y) - first)) : error;
+    }
+    sprag_world_statistics stats = stats_of(y);
+    ck_assert_int_eq(stats.ess_left + stats.ess_switched, 0);
+    ck_assert_int_eq(stats.ess_events > 0, _i);
+    ck_assert_double_lt(apart, 1e-6);
+    ck_assert_double_lt(error, _i ? 1e-3 : 1e-5);
+    yielding_close(y);
+}
+END_TEST
+
+START_TEST(joint_feedback_is_the_force)
+{
+    yielding *y = yielding_open(ESS, (material){.bounce = -1}, 0.01);
+    dBodyID ball = yielding_ball(y, 3, 0.1, 0, 0, 0);
+    dJointID joint = dJointCreateBall(y->world, 0);
+    dJointFeedback feedback;
+    dJointAttach(joint, ball, 0);
+    dJointSetBallAnchor(joint, 0, 0, 1);
+    dJointSetFeedback(joint, &feedback);
+    dBodyAddForce(ball, 0, 0, -5);
+    run(y, 1);
+    ck_assert_double_eq_tol(feedback.f1[2], 3 * ESS_G + 5, 1e-6);
+    run(y, 1);
+    ck_assert_double_eq_tol(feedback.f1[2], 3 * ESS_G, 1e-6);
+    ck_assert_int_eq(stats_of(y).ess_left, 0);
+    yielding_close(y);
+}
+END_TEST
+
 // A ball with spin and friction, through a bounce on another ball: there both methods have the contact
 // midway between the surfaces, stock's collision of a ball and a plane has it on the ball.
 static void thrown_ball(const char *options, double step, double x[6])
@@ -269,8 +345,8 @@ START_TEST(what_sticks_is_not_stepped_through)
 }
 END_TEST
 
-// With joints: the very step of method=stribeck.
-START_TEST(joints_are_the_implicit_steps)
+// With motors: the very step of method=stribeck.
+START_TEST(motors_are_the_implicit_steps)
 {
     double end[2][3];
     for (int i = 0; i < 2; i++) {
@@ -280,6 +356,8 @@ START_TEST(joints_are_the_implicit_steps)
         dJointAttach(hinge[0], a, 0);
         dJointSetHingeAnchor(hinge[0], 0, 0, 1);
         dJointSetHingeAxis(hinge[0], 0, 1, 0);
+        dJointSetHingeParam(hinge[0], dParamFMax, 0.5);
+        dJointSetHingeParam(hinge[0], dParamVel, 3);
         dJointAttach(hinge[1], a, b);
         dJointSetBallAnchor(hinge[1], 0.5, 0, 1);
         run(y, 100);
@@ -356,6 +434,7 @@ static Suite *ess_suite(void)
     tcase_add_loop_test(answers, hopper_is_exact, 0, 2);
     tcase_add_loop_test(answers, dissipation_is_as_given, 0, 3);
     tcase_add_loop_test(answers, plate_on_springs_is_the_generic_system, 0, 3);
+    tcase_add_loop_test(answers, pendulum_is_exact, 0, 2);
     tcase_add_test(answers, stribeck_tends_to_ess);
     suite_add_tcase(suite, answers);
     TCase *energy = tcase_create("energy");
@@ -363,15 +442,17 @@ static Suite *ess_suite(void)
     tcase_add_loop_test(energy, restitution_is_as_asked_for, 0, 4);
     tcase_add_loop_test(energy, oblique_bounces_are_coulombs, 0, 2);
     tcase_add_test(energy, tumbling_box_keeps_its_energy);
+    tcase_add_loop_test(energy, chain_keeps_its_energy, 0, 2);
     suite_add_tcase(suite, energy);
     TCase *told = tcase_create("told");
     tcase_add_test(told, events_are_told);
     tcase_add_test(told, feedback_is_the_impulse);
+    tcase_add_test(told, joint_feedback_is_the_force);
     suite_add_tcase(suite, told);
     TCase *left = tcase_create("left");
     tcase_add_test(left, rigid_contact_is_met_in_time_and_rests);
     tcase_add_test(left, what_sticks_is_not_stepped_through);
-    tcase_add_test(left, joints_are_the_implicit_steps);
+    tcase_add_test(left, motors_are_the_implicit_steps);
     tcase_add_test(left, meshes_have_the_programs_contacts);
     suite_add_tcase(suite, left);
     TCase *other = tcase_create("other");

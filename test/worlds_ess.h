@@ -335,6 +335,51 @@ static inline double hopper_error(const char *options, double step, double secon
     return error;
 }
 
+// ---- pendulum: a rod of 1 m on a hinge at its end, let go when it is level
+
+static const double rod_mass = 2, rod_inertia = 2.0 / 12; // kg, kg m^2
+
+static inline yielding *pendulum_open(const char *options, double step)
+{
+    yielding *y = yielding_open(options, (material){.bounce = -1}, step);
+    dMass mass;
+    dMassSetParameters(&mass, rod_mass, 0, 0, 0, 0.01, rod_inertia, rod_inertia, 0, 0, 0);
+    dBodyID rod = yielding_body(y, &mass, NULL, 0.5, 0, 0);
+    dJointID hinge = dJointCreateHinge(y->world, 0);
+    dJointAttach(hinge, rod, 0);
+    dJointSetHingeAnchor(hinge, 0, 0, 0);
+    dJointSetHingeAxis(hinge, 0, 1, 0);
+    return y;
+}
+
+// Of the rod's centre, against fine steps of Runge and Kutta's.
+static inline double pendulum_error(const char *options, double step, double seconds)
+{
+    yielding *y = pendulum_open(options, step);
+    double a = 0, w = 0, error = 0; // below the level
+    double pull = rod_mass * ESS_G * 0.5 / (rod_inertia + rod_mass * 0.25);
+    int steps = (int)lround(seconds / step), fine = (int)ceil(step / 1e-4);
+    for (int k = 0; k < steps; k++) {
+        yielding_step(y);
+        for (int i = 0; i < fine; i++) {
+            double h = step / fine, A[4], W[4], da = 0, dw = 0;
+            for (int s = 0; s < 4; s++) {
+                double part = s == 0 ? 0 : s == 3 ? h : h / 2;
+                A[s] = w + (s ? part * W[s - 1] : 0);
+                W[s] = pull * cos(a + (s ? part * A[s - 1] : 0));
+                da += h / 6 * (s == 0 || s == 3 ? 1 : 2) * A[s];
+                dw += h / 6 * (s == 0 || s == 3 ? 1 : 2) * W[s];
+            }
+            a += da;
+            w += dw;
+        }
+        const dReal *x = dBodyGetPosition(y->body[0]);
+        error = fmax(error, hypot(x[0] - 0.5 * cos(a), x[2] + 0.5 * sin(a)));
+    }
+    yielding_close(y);
+    return error;
+}
+
 // Of the speed of rebound, against the exact one.
 static inline double rebound_error(const char *options, double step, double stiffness,
                                    double dissipation, double speed)
