@@ -117,6 +117,8 @@ static void set_scale(comply_run *run)
         for (int k = 0; k < 4; k++) {
             scale[COMPLY_QUATERNION + k] = fmin(spin * h, 1);
         }
+        double turning = 4 * radius * norm3(b->velocity + 3); // of a point far out
+        run->reach = fmax(run->reach, 4 * h * (run->fastest + turning));
     }
 }
 
@@ -327,7 +329,7 @@ static sprag_result integrate(comply_run *run, double rate, sprag_ess_stats *sta
     options.relative_tolerance = 0;
     options.absolute_tolerance = run->options->tolerance;
     options.scale = run->scale;
-    options.max_steps = run->options->steps + 8L * run->guards;
+    options.max_steps = run->options->steps + (long)run->guards;
     sprag_ess_output output = {
         .event = l.event, .event_room = room, .user = &l, .observe = observe};
     sprag_ess_problem problem = comply_problem(run);

@@ -20,7 +20,7 @@
 
 typedef struct sprag_comply_options {
     double tolerance; // of a step of the integrator, relative to what moves in the frame
-    int steps;        // of the integrator in a frame, at most, and 8 more for every pair; what needs
+    int steps;        // of the integrator in a frame, at most, and one more for every pair; what needs
                       // more is stiff
     double stiction;  // m/s, slip that counts as sticking; 0: 1/200 of the fastest motion
     sprag_stribeck_options solver;

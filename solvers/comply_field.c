@@ -112,10 +112,11 @@ static void pose_of(const comply_run *run, int guard, int side, sprag_pose *pose
 }
 
 // false: there is no number. The memory is a copy: same state, same answer.
-static bool find_gap(const comply_run *run, int guard, sprag_gap *gap, sprag_manifold *manifold)
+static bool find_gap(const comply_run *run, int guard, double reach, sprag_gap *gap,
+                     sprag_manifold *manifold)
 {
     const sprag_advance_pair *pair = &run->frame->pair[run->pair[guard]];
-    const sprag_gap_query query = {INFINITY, 0};
+    const sprag_gap_query query = {reach, 0};
     sprag_gap_memory memory = run->memory[guard].gap;
     sprag_pose pose[2];
     const sprag_shape *shape[2];
@@ -226,7 +227,7 @@ void comply_touch(const comply_run *run, const double *x, int guard, bool touchi
     sprag_manifold manifold = {0};
     c->count = 0;
     c->rate = c->slip_rate = c->approach = 0;
-    if (!find_gap(run, guard, &c->gap, &manifold)) {
+    if (!find_gap(run, guard, INFINITY, &c->gap, &manifold)) {
         c->gap.distance = NAN;
         return;
     }
@@ -341,7 +342,8 @@ static void guard(void *user, const double *x, const int *which, int count, doub
     comply_place(run, x);
     for (int i = 0; i < count; i++) {
         sprag_gap gap;
-        h[i] = find_gap(run, which ? which[i] : i, &gap, NULL) ? -gap.distance : NAN;
+        bool found = find_gap(run, which ? which[i] : i, run->reach, &gap, NULL);
+        h[i] = !found ? NAN : gap.beyond ? -run->reach : -gap.distance;
     }
 }
 
@@ -353,7 +355,7 @@ static int row(void *user, const double *x, int guard, int *column, double *valu
     sprag_gap gap;
     int entries = 0;
     comply_place(run, x);
-    if (!find_gap(run, guard, &gap, NULL)) {
+    if (!find_gap(run, guard, INFINITY, &gap, NULL)) {
         return -1;
     }
     for (int side = 0; side < 2; side++) {
