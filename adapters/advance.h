@@ -48,25 +48,26 @@ typedef struct ode_advance {
     sprag_advance_options options;
     const sprag_comply_options *comply; // contacts yield; NULL: they do not
     const ode_stiffness *stiffness;     // theirs, where their surface has none
-    sprag_scratch *scratch; // [4]: of the step, of a group, of its frame, of its solves
+    sprag_scratch *scratch;             // [4]: of the step, of a group, of its frame, of its solves
     bool wakes; // bodies that sleep where something may hit them end the call: see `sleeper`
     // set:
     dBodyID *sleeper; // to be enabled before the step is taken: it has not been
     int sleepers;
-    sprag_advance_stats stats; // add up
-    sprag_comply_stats comply_stats; // likewise
+    sprag_advance_stats stats;        // add up
+    sprag_comply_stats comply_stats;  // likewise
     sprag_comply_reason left_because; // of the last group that was left to an implicit step
     int left;                         // such groups of this step
-    dGeomID without_distance; // a mesh or heightfield, whose contacts are taken as given; NULL: none
+    dGeomID
+        without_distance; // a mesh or heightfield, whose contacts are taken as given; NULL: none
     int bodies, groups, contacts, rows, given; // given: contacts without shapes
     double penetration;                        // m, at the start
     double fastest;                            // m/s, of any point of a body, at the end
     int bad_forces, held_bodies;
     dBodyID bad_force, unusable;
     dJointID soft; // a contact whose own ERP or CFM has no meaning here; NULL: there is none
-    int failed; // groups that stock must step
-    bool *stock; // of the islands: somebody else must step it: stock, or, where contacts yield,
-                 // the implicit step
+    int failed;    // groups that stock must step
+    bool *stock;   // of the islands: somebody else must step it: stock, or, where contacts yield,
+                   // the implicit step
 } ode_advance;
 
 // SPRAG_OK or SPRAG_NO_MEMORY; then nothing has moved.

@@ -199,17 +199,18 @@ static void count_yielding(world_state *w, const ode_advance *step)
     for (int i = 0; i < SPRAG_COMPLY_REASONS; i++) {
         if (c->because[i] && !(w->left_because & 1u << i)) {
             w->left_because |= 1u << i;
-            report_once("sprag: world %d, at %g s: method=ess leaves (part of) a step to the implicit "
-                        "Stribeck step: %s. Further ones are only counted.",
-                        w->number, s->time,
-                        sprag_comply_reason_name((sprag_comply_reason)i));
+            report_once(
+                "sprag: world %d, at %g s: method=ess leaves (part of) a step to the implicit "
+                "Stribeck step: %s. Further ones are only counted.",
+                w->number, s->time, sprag_comply_reason_name((sprag_comply_reason)i));
         }
     }
     if (step->without_distance) {
-        report_once("sprag: world %d: geom %p has no signed distance that is smooth (it is a mesh or "
-                    "a heightfield): under method=ess its contacts are those that the program "
-                    "reports.",
-                    w->number, (void *)step->without_distance);
+        report_once(
+            "sprag: world %d: geom %p has no signed distance that is smooth (it is a mesh or "
+            "a heightfield): under method=ess its contacts are those that the program "
+            "reports.",
+            w->number, (void *)step->without_distance);
     }
 }
 
@@ -284,9 +285,8 @@ static bool step_left(world_state *w, const ode_advance *a, dReal step, stock ca
         island.bodies = (int)a->islands->sizes[2 * i];
         island.joints = (int)a->islands->sizes[2 * i + 1];
         if (a->stock[i]) {
-            done = a->comply
-                       ? step_any_island(w, &island, step, called)
-                       : step_by_stock_island(w, &island, step, called, SPRAG_BAD_PROBLEM);
+            done = a->comply ? step_any_island(w, &island, step, called)
+                             : step_by_stock_island(w, &island, step, called, SPRAG_BAD_PROBLEM);
         }
         island.body += island.bodies;
         island.joint += island.joints;

@@ -55,7 +55,7 @@ struct settings {
     ode_stiffness stiffness;
     sprag_advance_options advance;
     sprag_comply_options comply; // its solver and stiction are those of stribeck
-    int callbacks; // callback_time
+    int callbacks;               // callback_time
 };
 
 enum { MESSAGE_MAX = 256 };

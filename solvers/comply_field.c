@@ -71,8 +71,7 @@ void comply_unpack(comply_run *run)
     for (int i = 0; i < run->frame->bodies; i++) {
         sprag_mover *body = &run->frame->body[i];
         body->pose = run->pose[i];
-        memcpy(body->velocity, run->x + COMPLY_STATES * i + COMPLY_VELOCITY,
-               sizeof body->velocity);
+        memcpy(body->velocity, run->x + COMPLY_STATES * i + COMPLY_VELOCITY, sizeof body->velocity);
     }
 }
 

@@ -168,8 +168,8 @@ sprag_result comply_rest(comply_run *run)
                              .contacts = r.contacts,
                              .body = r.body,
                              .contact = r.contact};
-    sprag_result result = sprag_stribeck_solve(&problem, &run->options->solver, run->solving,
-                                               &r.solution, &stats);
+    sprag_result result =
+        sprag_stribeck_solve(&problem, &run->options->solver, run->solving, &r.solution, &stats);
     run->stats->solve = stats;
     if (result != SPRAG_OK) {
         return result;

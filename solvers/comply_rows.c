@@ -6,8 +6,8 @@
 //
 //     (J W J' + CFM / h) lambda = (b - J v) / h - J' v - J a
 //
-// with W the inverse mass, a the accelerations without joints and J' the rate of J along the motion,
-// by a central difference.
+// with W the inverse mass, a the accelerations without joints and J' the rate of J along the
+// motion, by a central difference.
 #include <math.h>
 #include <string.h>
 

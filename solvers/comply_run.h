@@ -28,28 +28,28 @@ typedef struct comply_run {
     const sprag_advance_calls *calls;
     sprag_scratch *scratch, *solving;
     sprag_comply_stats *stats;
-    double time; // s, since the start of the frame
-    int guards;  // pairs that can touch
-    int *pair;   // of the guards
-    comply_law *law;      // of the guards
-    double *label;        // of the guards
-    double *eps;          // m
-    bool *two_way, *last; // of the guards
-    double *x, *scale;    // state
-    double (*inverse)[9]; // bodies, of the inertia, in their axes
-    double fastest;       // m/s, in the frame
-    double change;        // m/s, that forces make in it
-    double reach;         // m, that no gap closes by in a step of the integrator
-    sprag_ess_event first; // the last time that one of unknown law was touched
+    double time;              // s, since the start of the frame
+    int guards;               // pairs that can touch
+    int *pair;                // of the guards
+    comply_law *law;          // of the guards
+    double *label;            // of the guards
+    double *eps;              // m
+    bool *two_way, *last;     // of the guards
+    double *x, *scale;        // state
+    double (*inverse)[9];     // bodies, of the inertia, in their axes
+    double fastest;           // m/s, in the frame
+    double change;            // m/s, that forces make in it
+    double reach;             // m, that no gap closes by in a step of the integrator
+    sprag_ess_event first;    // the last time that one of unknown law was touched
     const sprag_mover *start; // bodies, at the start of the frame
-    sprag_event *told; // to be told if the frame comes to its end
+    sprag_event *told;        // to be told if the frame comes to its end
     int tells, tell_room;
     int rows; // of joints; -1: there are no joints
     double *matrix, *rate, *lambda;
     double (*yielded)[2][6];
     // of the state that was last placed:
-    sprag_pose *pose;     // bodies
-    double (*wrench)[6];  // bodies
+    sprag_pose *pose;          // bodies
+    double (*wrench)[6];       // bodies
     sprag_pair_memory *memory; // guards: of the start of the integration, read only
 } comply_run;
 
@@ -73,11 +73,11 @@ typedef struct comply_contact { // a pair where the bodies are
     double rate, slip_rate; // 1/s, how fast f may change by forces along the normal, by friction
 } comply_contact;
 
-void comply_pack(comply_run *run);                  // movers -> x
-void comply_unpack(comply_run *run);                // x -> movers
+void comply_pack(comply_run *run);                   // movers -> x
+void comply_unpack(comply_run *run);                 // x -> movers
 void comply_place(comply_run *run, const double *x); // poses
 void comply_touch(const comply_run *run, const double *x, int guard, bool touching,
-                  comply_contact *contact);          // bodies have been placed
+                  comply_contact *contact); // bodies have been placed
 int comply_body(const comply_run *run, int guard, int side);
 sprag_ess_problem comply_problem(comply_run *run);
 void comply_turn_inertia(const double rotation[9], const double inertia[9], double turned[9]);

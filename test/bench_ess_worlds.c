@@ -1,5 +1,5 @@
-// method=ess on ODE worlds beside stock and the implicit step, at the same steps: error against exact
-// or converged answers, energy, time. "times" is the other's error as a multiple of ours.
+// method=ess on ODE worlds beside stock and the implicit step, at the same steps: error against
+// exact or converged answers, energy, time. "times" is the other's error as a multiple of ours.
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,7 +11,8 @@ static const char *const way[WAYS] = {"method=ess", "method=stribeck", "method=o
 
 typedef double error_fn(void *data, const char *options);
 
-static void compare(line_fn *line, const char *what, const char *unit, error_fn *measure, void *data)
+static void compare(line_fn *line, const char *what, const char *unit, error_fn *measure,
+                    void *data)
 {
     double error[WAYS], ms[WAYS];
     for (int i = 0; i < WAYS; i++) {

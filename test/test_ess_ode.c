@@ -10,7 +10,7 @@
 #include "test/worlds_ess.h"
 
 static const char *const ESS = "method=ess", *const STRIBECK = "method=stribeck",
-                        *const STOCK = "method=ode-step";
+                         *const STOCK = "method=ode-step";
 
 static sprag_world_statistics stats_of(const yielding *y)
 {
@@ -73,7 +73,8 @@ START_TEST(pendulum_is_exact)
 }
 END_TEST
 
-// Rods on ball joints and hinges, that swing in space and hit a soft floor: joints hold, energy stays.
+// Rods on ball joints and hinges, that swing in space and hit a soft floor: joints hold, energy
+// stays.
 START_TEST(chain_keeps_its_energy)
 {
     enum { LINKS = 4 };
@@ -140,8 +141,8 @@ START_TEST(joint_feedback_is_the_force)
 }
 END_TEST
 
-// A ball with spin and friction, through a bounce on another ball: there both methods have the contact
-// midway between the surfaces, stock's collision of a ball and a plane has it on the ball.
+// A ball with spin and friction, through a bounce on another ball: there both methods have the
+// contact midway between the surfaces, stock's collision of a ball and a plane has it on the ball.
 static void thrown_ball(const char *options, double step, double x[6])
 {
     yielding *y = yielding_open(options, (material){1e4, 0.2, 0.3, 0.05, -1}, step);
@@ -200,8 +201,8 @@ START_TEST(restitution_is_as_asked_for)
 }
 END_TEST
 
-// Oblique, without gravity: what slides to the end loses mu times the impulse along the normal, what
-// sticks rolls; and neither is left to the implicit step.
+// Oblique, without gravity: what slides to the end loses mu times the impulse along the normal,
+// what sticks rolls; and neither is left to the implicit step.
 START_TEST(oblique_bounces_are_coulombs)
 {
     double fast = _i ? 1 : 20, mu = 0.4, e = 0.7, down = 2;
@@ -215,7 +216,8 @@ START_TEST(oblique_bounces_are_coulombs)
     double lost = _i ? fast / 3.5 : mu * (1 + e) * down;
     ck_assert_double_eq_tol(v[2], e * down, 1e-5);
     ck_assert_double_eq_tol(v[0], fast - lost, 5e-3 * fast);
-    ck_assert_double_eq_tol(0.1 * w[1], 2.5 * lost, 0.02 * lost); // by the depth, its lever is shorter
+    ck_assert_double_eq_tol(0.1 * w[1], 2.5 * lost,
+                            0.02 * lost); // by the depth, its lever is shorter
     ck_assert_int_eq(stats_of(y).ess_switched + stats_of(y).ess_left, 0);
     yielding_close(y);
 }
@@ -413,7 +415,8 @@ START_TEST(odd_numbers_do_no_harm)
     static const double k[] = {0, 1e-300, 1e-3, 1e15, 1e300, NAN, -1};
     yielding *y = yielding_open(ESS, (material){k[_i], 1e6, 0.5, 0, -1}, 0.01);
     dCreatePlane(y->space, 0, 0, 1, 0);
-    dBodyID ball = yielding_ball(y, 1e-6, 0.1, 1e4, 0, 0.15), heavy = yielding_ball(y, 1e6, 0.1, 0, 0, 0.05);
+    dBodyID ball = yielding_ball(y, 1e-6, 0.1, 1e4, 0, 0.15),
+            heavy = yielding_ball(y, 1e6, 0.1, 0, 0, 0.05);
     dBodySetAngularVel(ball, 1e3, 1e5, 0);
     run(y, 50);
     dBodySetLinearVel(heavy, 0, 0, NAN);

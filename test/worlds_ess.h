@@ -96,7 +96,8 @@ static inline void yielding_touch(void *data, dGeomID a, dGeomID b)
     int count = dCollide(a, b, MOST, geom, sizeof geom[0]);
     const material *m = &y->made_of;
     for (int i = 0; i < count; i++) {
-        dContact contact = {.geom = geom[i], .surface = {.mode = dContactApprox1, .mu = m->friction}};
+        dContact contact = {.geom = geom[i],
+                            .surface = {.mode = dContactApprox1, .mu = m->friction}};
         dSurfaceParameters *s = &contact.surface;
         if (m->bounce >= 0) {
             s->mode |= dContactBounce;
