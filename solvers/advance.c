@@ -62,6 +62,7 @@ static bool take(advance_run *run)
     run->pushed = SPRAG_TAKE(scratch, frame->bodies, *run->pushed);
     run->trial_velocity = SPRAG_TAKE(scratch, 2 * frame->bodies, *run->trial_velocity);
     run->blocked = SPRAG_TAKE(scratch, frame->pairs, int);
+    run->stands = SPRAG_TAKE(scratch, frame->bodies, bool);
     run->given_force = SPRAG_TAKE(scratch, frame->contacts, *run->given_force);
     return !scratch->failed;
 }
@@ -250,7 +251,7 @@ static void move_bodies(advance_run *run, double distance, double clock)
         sprag_motion_at(&run->motion[i], t, &mover->pose);
         mover->path += norm3(run->motion[i].velocity) * t;
         mover->turn += norm3(run->motion[i].velocity + 3) * t;
-        bool stalls = distance < clock && !kinematic;
+        bool stalls = (distance < clock || run->stands[i]) && !kinematic;
         if (!stalls ||
             kinetic_energy(run, i, run->solved[i]) <= kinetic_energy(run, i, mover->velocity)) {
             memcpy(mover->velocity, run->solved[i], sizeof mover->velocity);
@@ -281,6 +282,10 @@ void advance_go(advance_run *run)
         clock = jammed ? run->left : least;
         run->stats->stalled += clock - distance;
         tell(run, SPRAG_STALLED, run->blocking, NULL, NULL, 0);
+    }
+    if (run->standing > 0 && !stalls) {
+        run->stats->stalled += clock * run->standing / run->frame->bodies;
+        tell(run, SPRAG_STALLED, run->stood, NULL, NULL, 0);
     }
     if (run->at_limit && distance == run->safe) {
         run->time += clock;

@@ -329,6 +329,9 @@ void advance_set_motion(advance_run *run)
         if (run->pushes) {
             add_scaled(run->motion[i].velocity, 1, run->pushed[i], 6);
         }
+        if (run->stands[i]) {
+            memset(run->motion[i].velocity, 0, sizeof run->motion[i].velocity);
+        }
     }
 }
 
@@ -336,6 +339,10 @@ sprag_result advance_solve(advance_run *run, double step)
 {
     solve s;
     sprag_stats stats = {.phase = '-'};
+    run->standing = 0;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        run->stands[i] = false;
+    }
     run->trial = step;
     run->pushes = run->bounces = false;
     if (!take(run, step, &s)) {
@@ -361,7 +368,9 @@ sprag_result advance_solve(advance_run *run, double step)
         sprag_stribeck_options swept = options;
         swept.direct_work = 0;
         swept.lagged_passes = 0;
-        swept.sweeps = 30, swept.sweeps_least = 60;
+        swept.sweeps = run->frame->bodies > 10 * MANY ? 8 : 30;
+        swept.sweeps_least = 2 * swept.sweeps;
+        swept.warm = options.warm && run->frame->bodies <= 10 * MANY; // a factor costs more there
         result = sprag_stribeck_solve(&s.problem, &swept, run->solving, &s.solution, &stats);
     }
     if (result != SPRAG_OK && result != SPRAG_NO_MEMORY) {

@@ -8,7 +8,8 @@
 
 enum {
     LENGTHS = 6,
-    BAND = 20, // epsilon; what blocks from so near is held off rather than waited for
+    TOO_MANY = 200, // bodies to be solved for exactly
+    BAND = 20,      // epsilon; what blocks from so near is held off rather than waited for
 };
 
 // ---- what the motion curves
@@ -136,8 +137,8 @@ static bool correct(advance_run *run, int pair, int *at)
     return changed;
 }
 
-// More than that a motion does not curve by within the sub-step, by centripetal acceleration and that
-// of sliding along what turns: what is still missing is not to be had.
+// More than that a motion does not curve by within the sub-step, by centripetal acceleration and
+// that of sliding along what turns: what is still missing is not to be had.
 static double most_dip(const advance_run *run, int pair)
 {
     const advance_near *near = &run->near[pair];
@@ -225,11 +226,13 @@ static sprag_result attempt(advance_run *run, double length, double horizon, dou
 {
     static const double progress = 1.1;
     bool any_height = isinf(height); // there is nothing else that helps
-    const int most = any_height ? 20 : 12, patience = any_height ? 6 : 3;
+    const int most = any_height && run->frame->bodies <= TOO_MANY ? 20 : 12;
+    const int patience = any_height && run->frame->bodies <= TOO_MANY ? 6 : 3;
     double before = 0;
     bool some = false; // only pairs that were blocked before have been looked at
     for (int pass = 0, since = 0; pass < most && since < patience; pass++, since++) {
-        run->exactly = any_height && pass == 3; // and from there again
+        run->exactly =
+            any_height && pass == 3 && run->frame->bodies <= TOO_MANY; // and on from there
         sprag_result result = advance_solve(run, length);
         if (result != SPRAG_OK) {
             return result;
@@ -450,6 +453,31 @@ static sprag_result plan(advance_run *run, double longest, bool to_the_end)
     return to_the_end || longest <= run->floor ? capture(run) : end_at_event(run, longest);
 }
 
+// Where nothing else helps what is in the way stands still, and the rest of the group goes on.
+static void let_stand(advance_run *run)
+{
+    enum { ROUNDS = 100 };
+    const sprag_frame *frame = run->frame;
+    run->stood = run->blocking;
+    for (int round = 0; round < ROUNDS && run->safe < run->trial; round++) {
+        int before = run->standing;
+        for (int i = 0; i < frame->pairs; i++) {
+            for (int side = 0; side < 2 && run->near[i].certificate.time < run->trial; side++) {
+                int body = frame->collider[frame->pair[i].collider[side]].body;
+                if (body != SPRAG_STATIC && frame->body[body].mass > 0 && !run->stands[body]) {
+                    run->stands[body] = true;
+                    run->standing++;
+                }
+            }
+        }
+        if (run->standing == before) {
+            return;
+        }
+        advance_set_motion(run);
+        advance_certify(run, run->trial, false);
+    }
+}
+
 sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
 {
     enum { TRIES = 4 };
@@ -464,6 +492,10 @@ sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
             break;
         }
         longest = fmax(run->safe, run->floor); // forces act for no longer than bodies move
+    }
+    double least = fmin(run->options->shortest * run->frame->step, run->trial);
+    if (result == SPRAG_OK && run->safe < least && !run->at_limit) {
+        let_stand(run);
     }
     if (result == SPRAG_OK) {
         run->credit = fmax(0, run->credit + run->free_energy - run->energy);

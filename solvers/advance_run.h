@@ -80,6 +80,8 @@ typedef struct advance_run {
     bool at_limit;               // of a joint, then
     double (*trial_velocity)[6]; // 2 bodies
     int *blocked;                // pairs
+    bool *stands;                // bodies: in the way of a certificate, left where they are
+    int standing, stood;         // how many; a pair of them
     bool failed;                 // the solve
     bool exactly;                // the next one, whatever it takes
     bool tried;                  // solved is that of another attempt at this sub-step
