@@ -35,7 +35,7 @@ typedef enum sprag_comply_reason {
     SPRAG_COMPLY_GIVEN,   // contacts that no pair stands for
     SPRAG_COMPLY_RIGID,   // a contact without a stiffness that a frame can resolve
     SPRAG_COMPLY_LAW,     // rolling or unbounded friction
-    SPRAG_COMPLY_STIFF,   // rates of force or friction ask for more steps than allowed
+    SPRAG_COMPLY_STIFF,   // rates of force or friction ask for more steps than allowed, or a heap
     SPRAG_COMPLY_STEPS,   // so it turned out
     SPRAG_COMPLY_STOPPED, // the integrator ended for another reason: chatter, values not finite
     SPRAG_COMPLY_REASONS,

@@ -39,6 +39,7 @@ typedef struct comply_run {
     double (*inverse)[9];     // bodies, of the inertia, in their axes
     double fastest;           // m/s, in the frame
     double change;            // m/s, that forces make in it
+    long steps;               // of the integrator, that what touches leaves time for
     double reach;             // m, that no gap closes by in a step of the integrator
     sprag_ess_event first;    // the last time that one of unknown law was touched
     const sprag_mover *start; // bodies, at the start of the frame
