@@ -203,7 +203,7 @@ static double cost_of(const comply_run *run, int guard)
 // Heaps are integrated in fewer steps, or not at all: an implicit step is sooner there.
 static bool is_heap(comply_run *run, double field_cost, double guard_cost)
 {
-    enum { FIELDS = 7, PASSES = 3, FEWEST = 10 }; // of a step
+    enum { FIELDS = 7, PASSES = 3, FEWEST = 20 }; // of a step
     double most = run->options->steps + run->guards;
     double share = 4000.0 * run->options->steps / (FIELDS * field_cost + PASSES * guard_cost + 1);
     run->steps = (long)fmax(FEWEST, fmin(most, share));
