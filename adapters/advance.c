@@ -205,9 +205,24 @@ static bool is_between(dJointID joint, const ode_pair *pair)
     return (a == c && b == d) || (a == d && b == c);
 }
 
-// A program may put the contact of two geoms between other bodies than theirs: then it is theirs.
-static bool counts(const step *s, const ode_pair *pair)
+// Triangles have a front, and no distance that is smooth.
+static bool has_distance(step *s, const ode_pair *pair)
 {
+    for (int side = 0; side < 2 && s->a->comply; side++) {
+        if (pair->side[side]->triangle >= 0) {
+            s->a->without_distance = pair->side[side]->geom;
+            return false;
+        }
+    }
+    return true;
+}
+
+// A program may put the contact of two geoms between other bodies than theirs: then it is theirs.
+static bool counts(step *s, const ode_pair *pair)
+{
+    if (!has_distance(s, pair)) {
+        return false;
+    }
     ode_touch *touch = sprag_ode_touch_of(&s->touches, pair->side[0]->geom, pair->side[1]->geom);
     if (touch && (!touch->joint || is_between(touch->joint, pair))) {
         touch->paired = true;
@@ -303,11 +318,24 @@ static void place(dBodyID id, const sprag_pose *pose)
     dBodySetRotation(id, R);
 }
 
+// To the bit: what has not been moved must not be put back, for ODE then makes its quaternion anew.
+static bool is_at(dBodyID id, const sprag_pose *pose)
+{
+    const dReal *R = dBodyGetRotation(id);
+    bool same = memcmp(dBodyGetPosition(id), pose->position, sizeof pose->position) == 0;
+    for (int i = 0; i < 3; i++) {
+        same &= memcmp(R + 4 * i, pose->rotation + 3 * i, 3 * sizeof *R) == 0;
+    }
+    return same;
+}
+
 // ODE sees the bodies where they are in the frame.
 static void show(const group *g)
 {
     for (int i = 0; i < g->frame.bodies; i++) {
-        place(g->rider[i]->id, &g->body[i].pose);
+        if (!is_at(g->rider[i]->id, &g->body[i].pose)) {
+            place(g->rider[i]->id, &g->body[i].pose);
+        }
         sprag_ode_set_velocity(g->rider[i]->id, g->body[i].velocity);
     }
 }
@@ -424,6 +452,17 @@ static double next_limit(void *data, const sprag_motion *motion, double horizon)
     return sprag_ode_next_limit(g->limited, g->limits, horizon, place_at, g, &g->at_limit);
 }
 
+static void set_yield(const step *s, sprag_surface *to, const dSurfaceParameters *surface)
+{
+    sprag_contact contact = {.stiffness = 0};
+    double erp = surface->mode & dContactSoftERP ? surface->soft_erp : dWorldGetERP(s->a->world);
+    sprag_ode_pull_surface(&contact, surface, s->a->stiffness);
+    to->stiffness = contact.stiffness;
+    to->dissipation = contact.dissipation;
+    to->stiction = contact.stiction;
+    to->erp = erp > 0 && isfinite(erp) ? erp : 0;
+}
+
 // Takes the surface of the pair from the program's contact joint.
 static void set_surface(const step *s, sprag_advance_pair *pair, const ode_pair *of,
                         const ode_touch *touch)
@@ -431,6 +470,11 @@ static void set_surface(const step *s, sprag_advance_pair *pair, const ode_pair 
     if (touch->accepted && touch->joint) {
         const int mode = sprag_ode_contact_of(touch->joint)->surface.mode;
         sprag_ode_surface_of(&pair->surface, touch->joint, s->a->world, of->side[0]->body);
+        pair->asked = dJointGetFeedback(touch->joint) != NULL;
+        if (s->a->comply) {
+            set_yield(s, &pair->surface, &sprag_ode_contact_of(touch->joint)->surface);
+            return;
+        }
         pair->surface.compliance = 0; // what yields would interpenetrate
         s->a->soft = mode & (dContactSoftCFM | dContactSoftERP) ? touch->joint : s->a->soft;
     }
@@ -898,7 +942,10 @@ static void advance_group(step *s, const members *m, int leader, bool last, bool
                                        .event = a->event ? tell : NULL,
                                        .carried = carried};
     sprag_scratch_reset(a->scratch + 2);
-    sprag_result result = sprag_advance(&g.frame, &a->options, &calls, a->scratch + 2, &a->stats);
+    sprag_result result =
+        a->comply ? sprag_comply(&g.frame, a->comply, &calls, a->scratch + 2, &a->comply_stats,
+                                 &a->left_because)
+                  : sprag_advance(&g.frame, &a->options, &calls, a->scratch + 2, &a->stats);
     if (result == SPRAG_NO_MEMORY || s->failed) {
         s->failed = true;
         return;
@@ -913,6 +960,7 @@ static void advance_group(step *s, const members *m, int leader, bool last, bool
         stand_still(&g);
     } else if (result != SPRAG_OK) {
         a->failed++;
+        a->left += a->comply && result == SPRAG_NOT_CONVERGED;
         for (int i = 0; i < (int)a->islands->count; i++) {
             a->stock[i] |= in_group(s, i, leader);
         }
@@ -962,7 +1010,9 @@ static void push(const step *s)
         if (r->held) {
             sprag_ode_empty_accumulators(r->id);
         } else if (s->a->stock[r->island]) {
-            place(r->id, &r->start.pose);
+            if (!is_at(r->id, &r->start.pose)) {
+                place(r->id, &r->start.pose);
+            }
             sprag_ode_set_velocity(r->id, r->start.velocity);
         } else {
             push_rider(r);
@@ -1016,6 +1066,7 @@ static bool run(step *s)
 {
     enum { ATTEMPTS = 5 };
     sprag_advance_stats before = s->a->stats;
+    sprag_comply_stats comply_before = s->a->comply_stats;
     bool again = true;
     if (!pull_bodies(s) || !pull_touches(s)) {
         return false;
@@ -1026,6 +1077,8 @@ static bool run(step *s)
         }
         again = false;
         s->a->stats = before;
+        s->a->comply_stats = comply_before;
+        s->a->left = 0;
         s->a->contacts = s->a->rows = s->a->given = s->a->failed = 0;
         memset(s->a->stock, 0, s->a->islands->count * sizeof *s->a->stock);
         if (i > 0 && s->a->anew) {

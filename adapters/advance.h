@@ -1,11 +1,13 @@
 // One step of an ODE world by conservative advancement: its bodies in groups that may meet within
-// the step, each group through its frame (solvers/advance.h), and back into ODE.
+// the step, each group through its frame (solvers/advance.h; or solvers/comply.h, where contacts
+// yield), and back into ODE.
 #ifndef SPRAG_ODE_ADVANCE_H
 #define SPRAG_ODE_ADVANCE_H
 
 #include "adapters/gaps.h"
 #include "adapters/ode.h"
 #include "solvers/advance.h"
+#include "solvers/comply.h"
 
 // What happened, as a program can use it. Geoms and bodies: NULL, none.
 typedef struct ode_event {
@@ -44,12 +46,19 @@ typedef struct ode_advance {
     // not wanted.
     void (*held)(void *data, const ode_pair *pair, double reach);
     sprag_advance_options options;
-    sprag_scratch *scratch; // [4]: of the step, of a group, of its frame, of its solves
+    const sprag_comply_options *comply; // contacts yield; NULL: they do not
+    const ode_stiffness *stiffness;     // theirs, where their surface has none
+    sprag_scratch *scratch;             // [4]: of the step, of a group, of its frame, of its solves
     bool wakes; // bodies that sleep where something may hit them end the call: see `sleeper`
     // set:
     dBodyID *sleeper; // to be enabled before the step is taken: it has not been
     int sleepers;
-    sprag_advance_stats stats;                 // add up
+    sprag_advance_stats stats;        // add up
+    sprag_comply_stats comply_stats;  // likewise
+    sprag_comply_reason left_because; // of the last group that was left to an implicit step
+    int left;                         // such groups of this step
+    dGeomID
+        without_distance; // a mesh or heightfield, whose contacts are taken as given; NULL: none
     int bodies, groups, contacts, rows, given; // given: contacts without shapes
     double penetration;                        // m, at the start
     double fastest;                            // m/s, of any point of a body, at the end
@@ -57,7 +66,8 @@ typedef struct ode_advance {
     dBodyID bad_force, unusable;
     dJointID soft; // a contact whose own ERP or CFM has no meaning here; NULL: there is none
     int failed;    // groups that stock must step
-    bool *stock;   // of the islands: stock must step it
+    bool *stock;   // of the islands: somebody else must step it: stock, or, where contacts yield,
+                   // the implicit step
 } ode_advance;
 
 // SPRAG_OK or SPRAG_NO_MEMORY; then nothing has moved.

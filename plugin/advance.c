@@ -19,6 +19,7 @@ struct advance_state {
     double ahead;    // m, that the last step has looked ahead
     sprag_world_event *event;
     int events, room;
+    sprag_comply_options comply; // of the step under way
     bool said_soft;
 };
 
@@ -177,6 +178,42 @@ static void count(world_state *w, const ode_advance *step)
     }
 }
 
+static void count_yielding(world_state *w, const ode_advance *step)
+{
+    sprag_world_statistics *s = &w->statistics;
+    const sprag_comply_stats *c = &step->comply_stats;
+    s->phase = c->rests ? c->solve.phase : '-';
+    s->iterations = c->solve.iterations;
+    s->factorizations = c->solve.factorizations;
+    s->sweeps = c->solve.sweeps;
+    s->residual = c->solve.residual;
+    s->penetration = fmax(s->penetration, c->penetration);
+    s->ess_steps += c->steps;
+    s->ess_events += c->events;
+    s->ess_projected += c->projected;
+    s->ess_left += c->left;
+    s->ess_switched += c->rests;
+    for (int i = 0; i < SPRAG_EVENT_KINDS; i++) {
+        s->events[i] += c->kinds[i];
+    }
+    for (int i = 0; i < SPRAG_COMPLY_REASONS; i++) {
+        if (c->because[i] && !(w->left_because & 1u << i)) {
+            w->left_because |= 1u << i;
+            report_once(
+                "sprag: world %d, at %g s: method=ess leaves (part of) a step to the implicit "
+                "Stribeck step: %s. Further ones are only counted.",
+                w->number, s->time, sprag_comply_reason_name((sprag_comply_reason)i));
+        }
+    }
+    if (step->without_distance) {
+        report_once(
+            "sprag: world %d: geom %p has no signed distance that is smooth (it is a mesh or "
+            "a heightfield): under method=ess its contacts are those that the program "
+            "reports.",
+            w->number, (void *)step->without_distance);
+    }
+}
+
 static const sprag_world_event *find_stall(const advance_state *a)
 {
     for (int i = 0; i < a->events; i++) {
@@ -232,14 +269,15 @@ static bool step_without_geometry(world_state *w, const ode_islands *islands, dR
 {
     if (w->statistics.without_geometry++ == 0) {
         report_once("sprag: world %d, at %g s: the program has made no collision call before this "
-                    "step, so distances are unknown; method=advance takes the contacts that it is "
+                    "step, so distances are unknown; method=%s takes the contacts that it is "
                     "given, as method=stribeck does. Further steps are only counted.",
-                    w->number, w->statistics.time);
+                    w->number, w->statistics.time, w->settings.method->name);
     }
     return step_each_island(w, islands, step, called);
 }
 
-static bool step_stock(world_state *w, const ode_advance *a, dReal step, stock called)
+// Whoever takes what is left over: under method=ess the implicit step.
+static bool step_left(world_state *w, const ode_advance *a, dReal step, stock called)
 {
     ode_island island = {.body = a->islands->bodies, .joint = a->islands->joints};
     bool done = true;
@@ -247,7 +285,8 @@ static bool step_stock(world_state *w, const ode_advance *a, dReal step, stock c
         island.bodies = (int)a->islands->sizes[2 * i];
         island.joints = (int)a->islands->sizes[2 * i + 1];
         if (a->stock[i]) {
-            done = step_by_stock_island(w, &island, step, called, SPRAG_BAD_PROBLEM);
+            done = a->comply ? step_any_island(w, &island, step, called)
+                             : step_by_stock_island(w, &island, step, called, SPRAG_BAD_PROBLEM);
         }
         island.body += island.bodies;
         island.joint += island.joints;
@@ -264,6 +303,9 @@ static ode_advance prepare(world_state *w, const ode_islands *islands, dReal ste
     state->events = 0;
     sprag_ode_set_clear(&state->held);
     state->farthest = 0;
+    state->comply = w->settings.comply;
+    state->comply.solver = w->settings.stribeck;
+    state->comply.stiction = w->settings.stribeck.stiction_tolerance;
     ode_advance a = {.world = w->id,
                      .step = step,
                      .islands = islands,
@@ -278,8 +320,10 @@ static ode_advance prepare(world_state *w, const ode_islands *islands, dReal ste
                      .anew = forget_events,
                      .held = hold_pair,
                      .options = w->settings.advance,
+                     .comply = w->settings.method->yields ? &state->comply : NULL,
+                     .stiffness = &w->settings.stiffness,
                      .scratch = state->scratch};
-    a.calls = sprag_ode_recorded(w->record, &a.call_count);
+    a.calls = w->record ? sprag_ode_recorded(w->record, &a.call_count) : NULL;
     return a;
 }
 
@@ -295,7 +339,8 @@ static int count_calls(const world_state *w)
 bool advance_islands(world_state *w, const ode_islands *islands, dReal step, stock called)
 {
     enum { WAKINGS = 3 };
-    if (!state_of(w) || count_calls(w) == 0) {
+    // Under method=ess contacts that no pair stands for are the implicit step's anyway.
+    if (!state_of(w) || (count_calls(w) == 0 && !w->settings.method->yields)) {
         return step_without_geometry(w, islands, step, called);
     }
     double start = now_us();
@@ -319,6 +364,9 @@ bool advance_islands(world_state *w, const ode_islands *islands, dReal step, sto
     }
     w->advance->ahead = look_ahead(w, a.fastest);
     count(w, &a);
+    if (a.comply) {
+        count_yielding(w, &a);
+    }
     warn(w, &a);
-    return step_stock(w, &a, step, called);
+    return step_left(w, &a, step, called);
 }

@@ -79,6 +79,10 @@ static const option options[] = {
      "when the program's collision callback is asked about what will touch: within the step, or "
      "before it",
      callbacks},
+    {"ess.tolerance", REAL, AT(comply.tolerance), 1e-13, 0.1, "",
+     "of a step of the integrator, relative to the fastest motion", NULL},
+    {"ess.steps", INTEGER, AT(comply.steps), 1, 1e6, "",
+     "of the integrator in a step; what needs more goes by the implicit step", NULL},
 };
 
 enum {
@@ -369,7 +373,8 @@ settings settings_defaults(void)
     }
     return (settings){.method = m->name ? m : methods,
                       .stribeck = sprag_stribeck_defaults(),
-                      .advance = sprag_advance_defaults()};
+                      .advance = sprag_advance_defaults(),
+                      .comply = sprag_comply_defaults()};
 }
 
 // ---- Help

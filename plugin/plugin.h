@@ -12,6 +12,7 @@
 #include "adapters/ode.h"
 #include "adapters/record.h"
 #include "plugin/sprag.h"
+#include "solvers/comply.h"
 #include "solvers/stribeck.h"
 
 // The stock stepper that the program called.
@@ -30,7 +31,8 @@ typedef struct method {
     bool ours;   // our solver; otherwise a stock stepper
     bool forced; // stock: `stock` whatever the program called
     stock stepper;
-    bool collides; // keeps bodies apart: the program's collision calls are ours to answer too
+    bool collides; // looks ahead: the program's collision calls are ours to answer too
+    bool yields;   // collides, and contacts have a stiffness
 } method;
 
 // The last one's name is NULL.
@@ -52,7 +54,8 @@ struct settings {
     sprag_stribeck_options stribeck;
     ode_stiffness stiffness;
     sprag_advance_options advance;
-    int callbacks; // callback_time
+    sprag_comply_options comply; // its solver and stiction are those of stribeck
+    int callbacks;               // callback_time
 };
 
 enum { MESSAGE_MAX = 256 };
@@ -96,6 +99,7 @@ struct world_state {
     sprag_scratch scratch;
     bool islands_are_ours;  // they can be found anew in mid-step
     bool warned;            // of an explicit stiffness
+    unsigned left_because;  // reasons of method=ess, by their bits, that have been told
     ode_memory *memory;     // contact forces of the last step
     advance_state *advance; // of method=advance, NULL: not stepped by it yet
     ode_record *record;     // what the program asked since then; NULL until its method collides
@@ -143,7 +147,10 @@ bool step_each_island(world_state *w, const ode_islands *islands, dReal step, st
 bool step_by_stock_island(world_state *w, const ode_island *island, dReal step, stock called,
                           sprag_result why);
 
-// ---- advance.c: method=advance
+// One island, with joints or without, by the implicit Stribeck method. false: no memory.
+bool step_any_island(world_state *w, const ode_island *island, dReal step, stock called);
+
+// ---- advance.c: method=advance and method=ess
 
 // All islands of a world. false: no memory.
 bool advance_islands(world_state *w, const ode_islands *islands, dReal step, stock called);

@@ -27,7 +27,8 @@ static const char header[] =
     "least,"
     "stiffness_most,damping_least,damping_most,fallbacks,bad_forces,held,odd_surfaces,pull_us,"
     "solve_us,push_us,substeps,limited,changes,overlaps,squeezed,asked,without_geometry,least_gap,"
-    "largest_gap,stalled,contacts_made,contacts_lost,limits_reached,slips_begun,slips_ended\n";
+    "largest_gap,stalled,contacts_made,contacts_lost,limits_reached,slips_begun,slips_ended,"
+    "ess_steps,ess_events,ess_projected,ess_left,ess_switched\n";
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -144,14 +145,14 @@ static size_t print_row(char *row, const world_state *world)
                              world->settings.method->name, s->time, s->step);
     if (length < ROW_MAX && !world->settings.method->ours) {
         length += print_point(row + length, (size_t)(ROW_MAX - length),
-                              ",,,,,,,,,,,,,,,,,,,,,,,%.2f,,,,,,,,,,,,,,,,\n", s->solve_us);
+                              ",,,,,,,,,,,,,,,,,,,,,,,%.2f,,,,,,,,,,,,,,,,,,,,,\n", s->solve_us);
     } else if (length < ROW_MAX) {
         length += print_point(
             row + length, (size_t)(ROW_MAX - length),
             "%d,%d,%d,%d,%d,%c,%d,%d,%d,%.4g,%.6g,%.4g,%.4g,%.4g,%.6g,%.6g,%.6g,%"
             ".6g,%ld,%ld,%ld,%ld,"
             "%.2f,%.2f,%.2f,%ld,%ld,%ld,%ld,%ld,%ld,%ld,%.6g,%.6g,%.6g,%ld,%ld,%"
-            "ld,%ld,%ld\n",
+            "ld,%ld,%ld,%ld,%ld,%ld,%ld,%ld\n",
             s->bodies, s->islands, s->contacts, s->rows, s->dropped, s->phase ? s->phase : '-',
             s->iterations, s->factorizations, s->sweeps, s->residual, s->penetration,
             s->bound_error, s->stiction, s->stiction_least, s->stiffness_least, s->stiffness_most,
@@ -160,7 +161,8 @@ static size_t print_row(char *row, const world_state *world)
             s->changes, s->overlaps, s->squeezed, s->asked, s->without_geometry, s->least_gap,
             s->largest_gap, s->stalled, s->events[SPRAG_EVENT_CONTACT_MADE],
             s->events[SPRAG_EVENT_CONTACT_LOST], s->events[SPRAG_EVENT_LIMIT_REACHED],
-            s->events[SPRAG_EVENT_SLIP_BEGINS], s->events[SPRAG_EVENT_SLIP_ENDS]);
+            s->events[SPRAG_EVENT_SLIP_BEGINS], s->events[SPRAG_EVENT_SLIP_ENDS], s->ess_steps,
+            s->ess_events, s->ess_projected, s->ess_left, s->ess_switched);
     }
     return length < ROW_MAX ? (size_t)length : ROW_MAX - 1;
 }

@@ -32,7 +32,7 @@ SPRAG_API const char *sprag_error(void);
 // method=ode it is dWorldStep.
 SPRAG_API int sprag_world_step(dWorldID world, dReal step);
 
-// What happens within a step, under method=advance.
+// What happens within a step, under method=advance and method=ess.
 typedef enum sprag_event_name {
     SPRAG_EVENT_CONTACT_MADE,
     SPRAG_EVENT_CONTACT_LOST,
@@ -102,6 +102,12 @@ typedef struct sprag_world_statistics {
     double least_gap;      // m, of pairs that are kept apart; 0: none has come near
     double largest_gap;    // m, of a pair in contact: what pivots is lifted a little
     double stalled;        // s, in which a group stood still
+    // method=ess, so far:
+    long ess_steps;     // of the integrator, of all groups of bodies
+    long ess_events;    // contacts made and broken
+    long ess_projected; // of them, by projection; the others by location
+    long ess_left;      // groups and steps that were the implicit Stribeck step's from their start
+    long ess_switched;  // that became so on the way
     long events[SPRAG_EVENT_KINDS];
 } sprag_world_statistics;
 

@@ -18,14 +18,16 @@ _Static_assert((int)SPRAG_CONTACT_STIFFNESS == (int)ODE_SURFACE_STIFFNESS &&
                "the header and the adapter name the same bits");
 
 const method methods[] = {
-    {"stribeck", "implicit Stribeck: compliant contact, true Coulomb cone, coupled solve", true,
-     false, STOCK_STEP, false},
-    {"advance", "conservative advancement: certified sub-steps, nothing interpenetrates", true,
-     false, STOCK_STEP, .collides = true},
-    {"ode", "the stock stepper that the program calls, untouched", false, false, STOCK_STEP, false},
-    {"ode-step", "stock dWorldStep, whatever the program calls", false, true, STOCK_STEP, false},
-    {"ode-quick", "stock dWorldQuickStep, whatever the program calls", false, true, STOCK_QUICK,
-     false},
+    {"stribeck", "implicit Stribeck: compliant contact, true Coulomb cone, coupled solve",
+     .ours = true},
+    {"advance", "conservative advancement: certified sub-steps, nothing interpenetrates",
+     .ours = true, .collides = true},
+    {"ess", "event-selected integrator: contact that yields, in continuous time", .ours = true,
+     .collides = true, .yields = true},
+    {"ode", "the stock stepper that the program calls, untouched", .stepper = STOCK_STEP},
+    {"ode-step", "stock dWorldStep, whatever the program calls", .forced = true},
+    {"ode-quick", "stock dWorldQuickStep, whatever the program calls", .forced = true,
+     .stepper = STOCK_QUICK},
     {0},
 };
 
@@ -250,8 +252,24 @@ static void start_statistics(world_state *w, dReal step)
                                   .without_geometry = s->without_geometry,
                                   .least_gap = s->least_gap,
                                   .largest_gap = s->largest_gap,
-                                  .stalled = s->stalled};
+                                  .stalled = s->stalled,
+                                  .ess_steps = s->ess_steps,
+                                  .ess_events = s->ess_events,
+                                  .ess_projected = s->ess_projected,
+                                  .ess_left = s->ess_left,
+                                  .ess_switched = s->ess_switched};
     memcpy(s->events, events, sizeof events);
+}
+
+bool step_any_island(world_state *w, const ode_island *island, dReal step, stock called)
+{
+    if (island->joints == 0) {
+        step_free(w, island, step);
+        return true;
+    }
+    bool done = step_island(w, island, step, called);
+    sprag_scratch_reset(&w->scratch);
+    return done;
 }
 
 // One island after the other.
@@ -264,12 +282,7 @@ bool step_each_island(world_state *w, const ode_islands *islands, dReal step, st
         island.bodies = (int)islands->sizes[2 * i];
         island.joints = (int)islands->sizes[2 * i + 1];
         w->statistics.bodies += island.bodies;
-        if (island.joints == 0) {
-            step_free(w, &island, step);
-        } else {
-            done = step_island(w, &island, step, called);
-            sprag_scratch_reset(&w->scratch);
-        }
+        done = step_any_island(w, &island, step, called);
         island.body += island.bodies;
         island.joint += island.joints;
     }

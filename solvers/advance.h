@@ -38,6 +38,11 @@ typedef struct sprag_surface {
     double bounce_speed;    // m/s of approach, below which nothing bounces
     double compliance;      // m/s per N, as sprag_contact's
     double velocity_normal; // m/s, of separation, that the contact drives to (ODE's motionN)
+    // of contacts that yield (comply.h); stiffness and dissipation by Hunt and Crossley's law:
+    double stiffness;   // N/m, of a point; 0: erp and compliance, of a whole step, tell it
+    double dissipation; // s/m
+    double stiction;    // m/s, slip that counts as sticking; 0: as the options say
+    double erp;         // share of an overlap that a step takes back
 } sprag_surface;
 
 typedef enum sprag_pair_state {
@@ -66,6 +71,7 @@ typedef struct sprag_advance_pair {
     // set:
     double gap;        // m, at least that at the end
     bool overlapped;   // at the start of the frame, or was squeezed; pushed out, not certified
+    bool asked;        // not set: is the impulse wanted? advance.h tells it always
     double impulse[6]; // N s, N m s, of the frame, on the body of collider[0], about its centre
 } sprag_advance_pair;
 

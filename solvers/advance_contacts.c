@@ -4,70 +4,14 @@
 
 #include "solvers/advance_run.h"
 #include "solvers/linalg.h"
+#include "solvers/mover.h"
 
 static int body_of(const advance_run *run, int pair, int side)
 {
     return run->frame->collider[run->frame->pair[pair].collider[side]].body;
 }
 
-// ---- bodies
-
-// Without torque angular momentum stays: (I - h [L]x) w' = L, implicit in the turn of the axes
-// (Lacoursiere: Stabilizing Gyroscopic Forces in Rigid Multibody Simulations, 2006).
-static void spin_freely(const double *inertia, const double *w, double step, double *free)
-{
-    double L[3], T[9], inverse[9];
-    mul33(inertia, w, L);
-    memcpy(T, inertia, sizeof T);
-    T[1] += step * L[2], T[2] -= step * L[1];
-    T[3] -= step * L[2], T[5] += step * L[0];
-    T[6] += step * L[1], T[7] -= step * L[0];
-    if (invert33(T, inverse) == 0) {
-        memcpy(free, w, 3 * sizeof *w);
-        return;
-    }
-    mul33(inverse, L, free);
-}
-
-static void set_body(const advance_run *run, int i, double step, sprag_body *to)
-{
-    const sprag_mover *mover = &run->frame->body[i];
-    to->mass = mover->mass;
-    memcpy(to->inertia, run->inertia[i], sizeof to->inertia);
-    memcpy(to->velocity, mover->velocity, sizeof to->velocity);
-    memcpy(to->free_velocity, mover->velocity, sizeof to->free_velocity);
-    if (mover->mass > 0) {
-        double inverse[9], turned[3];
-        if (mover->gyroscopic) {
-            spin_freely(run->inertia[i], mover->velocity + 3, step, to->free_velocity + 3);
-        }
-        add_scaled(to->free_velocity, step / mover->mass, mover->force, 3);
-        if (invert33(run->inertia[i], inverse) != 0) {
-            mul33(inverse, mover->force + 3, turned);
-            add_scaled(to->free_velocity + 3, step, turned, 3);
-        }
-    }
-}
-
 // ---- contacts
-
-// Tangents: the first along the surface's direction, if it has one.
-static void set_frame(double frame[3][3], const double *normal, const double *direction)
-{
-    double along[3];
-    memcpy(frame[0], normal, sizeof frame[0]);
-    memcpy(along, direction, sizeof along);
-    add_scaled(along, -dot3(direction, normal), normal, 3);
-    if (!normalise3(along)) {
-        int least = fabs(normal[0]) < fabs(normal[1]) ? 0 : 1;
-        least = fabs(normal[2]) < fabs(normal[least]) ? 2 : least;
-        const double axis[3] = {least == 0, least == 1, least == 2};
-        cross3(axis, normal, along);
-        normalise3(along);
-    }
-    memcpy(frame[1], along, sizeof along);
-    cross3(normal, along, frame[2]);
-}
 
 static double speed_along(const sprag_contact *contact, const double *direction, const double *v0,
                           const double *v1)
@@ -191,7 +135,7 @@ static void set_contact(advance_run *run, const advance_point *point, const spra
             }
         }
     }
-    set_frame(to->frame, normal, surface->direction);
+    sprag_contact_frame(normal, surface->direction, to->frame);
     to->gap = fmax(point->gap, 0);
     to->softening = 1;
     to->compliance = surface->compliance;
@@ -405,7 +349,7 @@ sprag_result advance_solve(advance_run *run, double step)
         return SPRAG_NO_MEMORY;
     }
     for (int i = 0; i < run->frame->bodies; i++) {
-        set_body(run, i, step, &s.body[i]);
+        sprag_mover_body(&run->frame->body[i], run->inertia[i], step, &s.body[i]);
     }
     if (run->frame->contacts) {
         memcpy(s.contact, run->frame->contact, (size_t)run->frame->contacts * sizeof *s.contact);

@@ -39,6 +39,8 @@ const char *sprag_ess_stop_name(sprag_ess_stop stop)
         return "many steps";
     case SPRAG_ESS_BAD_VALUE:
         return "bad value";
+    case SPRAG_ESS_LAST_EVENT:
+        return "last event";
     }
     return "unknown stop";
 }

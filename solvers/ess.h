@@ -66,6 +66,8 @@ typedef struct sprag_ess_problem {
 
     const sprag_ess_reset *reset; // the reset matrix, by its entries
     int resets;
+
+    const bool *last; // m. Crossing one of these ends the integration, behind it. NULL: none does
 } sprag_ess_problem;
 
 typedef enum sprag_ess_mode {
@@ -150,6 +152,7 @@ typedef enum sprag_ess_stop {
     SPRAG_ESS_TINY_STEP,  // the tolerance cannot be had, or values are not finite
     SPRAG_ESS_MANY_STEPS, // max_steps
     SPRAG_ESS_BAD_VALUE,  // a callback gave what cannot be
+    SPRAG_ESS_LAST_EVENT, // a guard that ends the integration was crossed
 } sprag_ess_stop;
 
 const char *sprag_ess_stop_name(sprag_ess_stop stop); // "done", "sliding", ...

@@ -111,6 +111,11 @@ static double refine(sprag_ess_run *run, const sprag_ess_piece *piece, const spr
     return INFINITY;
 }
 
+static bool ends(const sprag_ess_run *run, int guard)
+{
+    return run->problem->last && run->problem->last[guard];
+}
+
 // Goes through at most `most` candidates: their order, times, kinks and labels; the point of the
 // last is left in y1. Returns how many.
 static int go_through(sprag_ess_run *run, sprag_ess_piece *piece, int most, bool projected)
@@ -133,7 +138,7 @@ static int go_through(sprag_ess_run *run, sprag_ess_piece *piece, int most, bool
         run->order[events] = i;
         c->time = INFINITY;
         // What a reset arms is no candidate yet.
-        last = g->reset_start[c->guard] < g->reset_start[c->guard + 1];
+        last = g->reset_start[c->guard] < g->reset_start[c->guard + 1] || ends(run, c->guard);
         if (most > 1) {
             double *change = run->error;
             run->problem->jump(run->problem->user, run->y1, g->label, c->guard, change);
@@ -324,6 +329,9 @@ bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
         sprag_ess_value(run, run->y, run->f);
     }
     sprag_ess_arrive(run, piece->length);
+    if (ends(run, last->guard)) {
+        sprag_ess_end(run, SPRAG_ESS_LAST_EVENT, last->guard, "guard %d is crossed", last->guard);
+    }
     if (before > 0 && sprag_ess_going(run)) {
         sprag_ess_end(run, SPRAG_ESS_SLIDING, last->guard,
                       "guard %d: f points at it from both sides, at rates %g and %g", last->guard,

@@ -6,7 +6,7 @@
 //   bench factor: bench_factor.c
 //   bench general: bench_general.c
 //   bench geometry: bench_geometry.c
-//   bench ess: bench_ess.c
+//   bench ess: bench_ess.c; ess worlds: bench_ess_worlds.c
 //   bench error [N...]: bench_error.c
 //   bench advance [PART...]: bench_advance.c, which does judge
 //   bench profile [N]: bench_profile.c
@@ -656,7 +656,7 @@ static int usage(FILE *to, int code)
 {
     fputs("bench steps [--csv] [--budget=S] [MODEL...]\n"
           "bench error [--csv] [--budget=S] [--options=[NAME:]OPTIONS]... [N...]\n"
-          "bench overhead | factor | general [--full] | geometry | ess [--csv]\n"
+          "bench overhead | factor | general [--full] | geometry | ess [worlds] [--csv]\n"
           "bench advance [--csv] [--full] [PART...]\n"
           "bench profile [N]: of test/profile.sh\n",
           to);
@@ -713,6 +713,8 @@ int main(int argc, char **argv)
         bench_geometry(line);
     } else if (!strcmp(what, "ess") && !names) {
         bench_ess(line);
+    } else if (!strcmp(what, "ess") && names == 1 && !strcmp(*name, "worlds")) {
+        bench_ess_worlds(line);
     } else if (!strcmp(what, "advance")) {
         code = bench_advance(names, name, full, csv) ? EXIT_FAILURE : EXIT_SUCCESS;
     } else {

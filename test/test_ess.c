@@ -1283,6 +1283,38 @@ START_TEST(same_problem_gives_the_same_bits)
 }
 END_TEST
 
+// The first of three guards to be crossed ends it, or one behind others does.
+START_TEST(last_event_ends_the_integration)
+{
+    static const double time[] = {0.209588078334635, 0.262364264467491, 0.369207153821750};
+    static const int guard[] = {1, 2, 0};
+    for (int mode = 0; mode < 3; mode++) {
+        bool last[3] = {false};
+        double x[3], label[3] = {NAN, NAN, NAN};
+        sprag_ess_problem p = order_problem;
+        sprag_ess_options options = sprag_ess_defaults(0.5);
+        sprag_ess_stats stats;
+        options.adaptive = true;
+        options.mode = (sprag_ess_mode)mode;
+        options.relative_tolerance = options.absolute_tolerance = 1e-9;
+        options.eps = 1e-4;
+        last[guard[_i]] = true;
+        p.last = last;
+        memcpy(x, order_start, sizeof x);
+        sprag_result result = sprag_ess_integrate(&p, &options, 0, 0.5, x, label, NULL, &scratch,
+                                                  &stats, NULL, 0);
+        ck_assert_int_eq(result, SPRAG_NOT_CONVERGED);
+        ck_assert_int_eq(stats.stop, SPRAG_ESS_LAST_EVENT);
+        ck_assert_str_eq(sprag_ess_stop_name(stats.stop), "last event");
+        ck_assert_int_eq(stats.stop_guard, guard[_i]);
+        ck_assert_int_eq(stats.events, _i + 1);
+        ck_assert_double_eq_tol(stats.time, time[_i], 1e-5);
+        ck_assert_double_eq(label[guard[_i]], 1);
+        sprag_scratch_reset(&scratch);
+    }
+}
+END_TEST
+
 START_TEST(steps_are_limited)
 {
     double x[3], label[3];
@@ -1353,6 +1385,7 @@ int main(void)
     tcase_add_loop_test(interface, dense_output_is_continuous, 0, MODES);
     tcase_add_loop_test(interface, same_problem_gives_the_same_bits, 0, MODES);
     tcase_add_test(interface, steps_are_limited);
+    tcase_add_loop_test(interface, last_event_ends_the_integration, 0, 3);
     suite_add_tcase(suite, interface);
     int code = run_suite(suite);
     sprag_scratch_free(&scratch);

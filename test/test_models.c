@@ -74,7 +74,7 @@ static const char *name_of(int model)
 }
 
 static const char *const all_methods[] = {"method=ode-step", "method=ode-quick", "method=stribeck",
-                                          "method=stribeck,stribeck.direct_work=0"};
+                                          "method=stribeck,stribeck.direct_work=0", "method=ess"};
 
 enum { ALL_METHODS = sizeof all_methods / sizeof all_methods[0] };
 

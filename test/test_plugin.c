@@ -340,7 +340,7 @@ START_TEST(help_lists_the_defaults)
             found++;
         }
     }
-    ck_assert_int_eq(found, 20);
+    ck_assert_int_eq(found, 22);
     fclose(file);
     free(text);
 }
@@ -1392,11 +1392,15 @@ END_TEST
 // From the system, while dWorldStep runs; after as many steps as it takes to meet the largest need.
 static const struct {
     const char *model, *options;
-} settling[] = {{"stack", "method=stribeck"},
-                {"pile:20", "method=stribeck"},
-                {"heavy", "method=stribeck"},
-                {"pile:20", "stribeck.sweeps=0,stribeck.max_iterations=3"},
-                {"stack", "stribeck.direct_work=0"}};
+} settling[] = {
+    {"stack", "method=stribeck"},
+    {"pile:20", "method=stribeck"},
+    {"heavy", "method=stribeck"},
+    {"pile:20", "stribeck.sweeps=0,stribeck.max_iterations=3"},
+    {"stack", "stribeck.direct_work=0"},
+    {"stack", "method=ess"},
+    {"bounce", "method=ess"},
+};
 
 enum { SETTLING = sizeof settling / sizeof settling[0] };
 

@@ -1,0 +1,540 @@
+// The frame: laws, what must not be integrated, the integration, events and impulses told.
+#include <math.h>
+#include <string.h>
+
+#include "solvers/comply_run.h"
+#include "solvers/linalg.h"
+
+sprag_comply_options sprag_comply_defaults(void)
+{
+    return (sprag_comply_options){
+        .tolerance = 1e-9, .steps = 500, .solver = sprag_stribeck_defaults()};
+}
+
+const char *sprag_comply_reason_name(sprag_comply_reason reason)
+{
+    switch (reason) {
+    case SPRAG_COMPLY_JOINTS:
+        return "joints";
+    case SPRAG_COMPLY_GIVEN:
+        return "contacts without a signed distance";
+    case SPRAG_COMPLY_RIGID:
+        return "contacts without a stiffness that the step can resolve";
+    case SPRAG_COMPLY_LAW:
+        return "rolling, spinning or unbounded friction";
+    case SPRAG_COMPLY_STIFF:
+        return "stiff forces, sticking friction or a large heap";
+    case SPRAG_COMPLY_STEPS:
+        return "more steps than ess.steps";
+    case SPRAG_COMPLY_STOPPED:
+        return "the integrator stopped";
+    case SPRAG_COMPLY_REASONS:
+        break;
+    }
+    return "unknown";
+}
+
+// ---- what there is
+
+static bool moves(const sprag_frame *frame, int pair)
+{
+    for (int side = 0; side < 2; side++) {
+        int body = frame->collider[frame->pair[pair].collider[side]].body;
+        if (body != SPRAG_STATIC && frame->body[body].mass > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_good(const sprag_frame *frame)
+{
+    double sum = 0;
+    for (int i = 0; i < frame->bodies; i++) {
+        const sprag_mover *b = &frame->body[i];
+        for (int k = 0; k < 6; k++) {
+            sum += 0 * b->velocity[k] + 0 * b->force[k];
+        }
+        for (int k = 0; k < 9; k++) {
+            sum += 0 * b->pose.rotation[k] + 0 * b->inertia[k];
+        }
+        for (int k = 0; k < 3; k++) {
+            sum += 0 * b->pose.position[k];
+        }
+        if (!(b->mass >= 0) || !isfinite(b->mass)) {
+            return false;
+        }
+    }
+    return sum == 0 && frame->step > 0 && isfinite(frame->step);
+}
+
+static bool take(comply_run *run)
+{
+    sprag_scratch *s = run->scratch;
+    int bodies = run->frame->bodies, pairs = run->frame->pairs;
+    run->pair = SPRAG_TAKE(s, pairs, int);
+    run->law = SPRAG_TAKE(s, pairs, comply_law);
+    run->label = SPRAG_TAKE(s, pairs, double);
+    run->eps = SPRAG_TAKE(s, pairs, double);
+    run->two_way = SPRAG_TAKE(s, pairs, bool);
+    run->last = SPRAG_TAKE(s, pairs, bool);
+    run->memory = SPRAG_TAKE(s, pairs, sprag_pair_memory);
+    run->x = SPRAG_TAKE(s, (size_t)bodies * COMPLY_STATES, double);
+    run->scale = SPRAG_TAKE(s, (size_t)bodies * COMPLY_STATES, double);
+    run->inverse = SPRAG_TAKE(s, bodies, *run->inverse);
+    run->pose = SPRAG_TAKE(s, bodies, sprag_pose);
+    run->wrench = SPRAG_TAKE(s, bodies, *run->wrench);
+    run->tell_room = run->calls->event ? 64 + 16 * pairs : 0;
+    run->told = SPRAG_TAKE(s, run->tell_room, sprag_event);
+    return !s->failed;
+}
+
+// Speeds to measure errors by: of the fastest body, or what the frame changes.
+static void set_scale(comply_run *run)
+{
+    const sprag_frame *frame = run->frame;
+    double h = frame->step;
+    run->fastest = 1e-9;
+    for (int i = 0; i < frame->bodies; i++) {
+        const sprag_mover *b = &frame->body[i];
+        double change = b->mass > 0 ? norm3(b->force) / b->mass * h : 0;
+        run->change = fmax(run->change, change);
+        run->fastest = fmax(run->fastest, norm3(b->velocity) + change);
+    }
+    for (int i = 0; i < frame->bodies; i++) {
+        const sprag_mover *b = &frame->body[i];
+        double *scale = run->scale + COMPLY_STATES * i, inertia = 0;
+        for (int k = 0; k < 3; k++) {
+            inertia = fmax(inertia, b->inertia[4 * k]);
+        }
+        double radius = b->mass > 0 ? sqrt(inertia / b->mass) : 1;
+        double spin = fmax(run->fastest / fmax(radius, 1e-9), norm3(b->velocity + 3));
+        for (int k = 0; k < 3; k++) {
+            scale[k] = run->fastest * h;
+            scale[COMPLY_VELOCITY + k] = run->fastest;
+            scale[COMPLY_SPIN + k] = spin;
+        }
+        for (int k = 0; k < 4; k++) {
+            scale[COMPLY_QUATERNION + k] = fmin(spin * h, 1);
+        }
+        double turning = 4 * radius * norm3(b->velocity + 3); // of a point far out
+        run->reach = fmax(run->reach, 4 * h * (run->fastest + turning));
+    }
+}
+
+static bool ask(comply_run *run, int guard, double gap)
+{
+    return run->calls->touch &&
+           run->calls->touch(run->calls->data, run->pair[guard], gap, run->time);
+}
+
+// What touches from the start is asked about now, the others when they touch.
+static void find_guards(comply_run *run)
+{
+    sprag_frame *frame = run->frame;
+    for (int i = 0; i < frame->pairs; i++) {
+        sprag_advance_pair *pair = &frame->pair[i];
+        memset(pair->impulse, 0, sizeof pair->impulse);
+        if (pair->state == SPRAG_PAIR_DECLINED || !moves(frame, i)) {
+            continue;
+        }
+        int g = run->guards;
+        run->pair[g] = i;
+        run->memory[g] = pair->memory ? *pair->memory : (sprag_pair_memory){.count = 0};
+        bool unknown = pair->state == SPRAG_PAIR_UNKNOWN;
+        if (unknown) {
+            comply_contact contact;
+            comply_touch(run, run->x, g, false, &contact);
+            if (contact.gap.distance <= 0) {
+                if (!ask(run, g, contact.gap.distance)) {
+                    continue;
+                }
+                unknown = false;
+            }
+        }
+        if (unknown) {
+            run->law[g] = (comply_law){.unknown = true};
+        } else {
+            comply_set_law(run, g);
+        }
+        run->label[g] = NAN;
+        run->two_way[g] = true;
+        run->last[g] = unknown || run->law[g].rigid;
+        run->guards++;
+    }
+}
+
+static void set_inertias(comply_run *run)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        if (invert33(run->frame->body[i].inertia, run->inverse[i]) == 0) {
+            memset(run->inverse[i], 0, sizeof run->inverse[i]);
+        }
+    }
+}
+
+// ---- what cannot be integrated from here
+
+// Steps that a pair which touches may ask for: explicit ones are stable up to 3 / rate. Of a bounce
+// friction only lasts as long as that.
+static double steps_for(const comply_run *run, int guard, const comply_contact *c, double left)
+{
+    const comply_law *law = &run->law[guard];
+    bool bounces = fabs(c->approach) > 2 * run->change;
+    double bounce = acos(-1) * sqrt(law->effective / fmax(law->stiffness, 1e-300));
+    return (c->rate * left + c->slip_rate * (bounces ? fmin(left, bounce) : left)) / 3;
+}
+
+// Of one look at a pair, in looks at two balls: hulls that overlap take long.
+static double cost_of(const comply_run *run, int guard)
+{
+    const sprag_frame *frame = run->frame;
+    const sprag_advance_pair *pair = &frame->pair[run->pair[guard]];
+    double cost = 1;
+    for (int side = 0; side < 2; side++) {
+        sprag_shape_kind kind = frame->collider[pair->collider[side]].shape.kind;
+        cost *= kind == SPRAG_POLYTOPE || kind == SPRAG_CYLINDER ? 7
+                : kind == SPRAG_BOX || kind == SPRAG_CAPSULE     ? 2
+                                                                 : 1;
+    }
+    return cost;
+}
+
+// Heaps are integrated in fewer steps, or not at all: an implicit step is sooner there.
+static bool is_heap(comply_run *run, double field_cost, double guard_cost)
+{
+    enum { FIELDS = 7, PASSES = 3, FEWEST = 20 }; // of a step
+    double most = run->options->steps + run->guards;
+    double share = 4000.0 * run->options->steps / (FIELDS * field_cost + PASSES * guard_cost + 1);
+    run->steps = (long)fmax(FEWEST, fmin(most, share));
+    return field_cost > 0 && share < FEWEST;
+}
+
+static bool must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
+{
+    double left = run->frame->step - run->time, fastest = 0, steps = 0, cost[2] = {0, 0};
+    double band = 0.5 * sqrt(run->options->tolerance); // from where a projection is good
+    comply_place(run, run->x);
+    for (int g = 0; g < run->guards; g++) {
+        comply_contact contact;
+        const comply_law *law = &run->law[g];
+        comply_touch(run, run->x, g, comply_acts(law), &contact);
+        if (isnan(contact.gap.distance)) {
+            *why = SPRAG_COMPLY_STOPPED;
+            return true;
+        }
+        cost[1] += cost_of(run, g);
+        run->eps[g] = fmax(1e-12, band * run->fastest * left);
+        bool touching = isnan(run->label[g]) ? contact.gap.distance <= 0 : run->label[g] != 0;
+        if (touching && law->rigid) {
+            *why = law->why;
+            return true;
+        }
+        if (touching && comply_acts(law)) {
+            cost[0] += cost_of(run, g);
+            fastest = fmax(fastest, contact.rate + contact.slip_rate);
+            steps = fmax(steps, steps_for(run, g, &contact, left));
+            run->stats->stiffness = fmax(run->stats->stiffness, law->stiffness);
+        }
+    }
+    *rate = fastest;
+    *why = SPRAG_COMPLY_STIFF;
+    return is_heap(run, cost[0], cost[1]) || steps > run->options->steps;
+}
+
+// ---- events and impulses
+
+typedef struct listener {
+    comply_run *run;
+    sprag_ess_event *event;
+    int room, told;
+    const sprag_ess_stats *stats;
+    double *x;
+} listener;
+
+static void tell(comply_run *run, const double *x, const sprag_ess_event *event)
+{
+    comply_contact contact;
+    bool made = event->direction > 0;
+    if (run->law[event->guard].unknown) { // told when it is known whether it counts
+        run->first = *event;
+        return;
+    }
+    if (run->law[event->guard].declined) {
+        return;
+    }
+    run->stats->events++;
+    run->stats->projected += event->projected;
+    run->stats->kinds[made ? SPRAG_CONTACT_MADE : SPRAG_CONTACT_LOST]++;
+    if (!run->calls->event) {
+        return;
+    }
+    comply_place(run, x);
+    comply_touch(run, x, event->guard, false, &contact);
+    sprag_event told = {.kind = made ? SPRAG_CONTACT_MADE : SPRAG_CONTACT_LOST,
+                        .pair = run->pair[event->guard],
+                        .time = event->time,
+                        .speed = fabs(event->rate)};
+    memcpy(told.point, contact.at[0], sizeof told.point);
+    memcpy(told.normal, contact.gap.normal, sizeof told.normal);
+    if (run->tells < run->tell_room) {
+        run->told[run->tells++] = told;
+    }
+}
+
+static void add_impulse(comply_run *run, int guard, const comply_contact *c, double time)
+{
+    sprag_advance_pair *pair = &run->frame->pair[run->pair[guard]];
+    int body = comply_body(run, guard, 0);
+    for (int i = 0; i < c->count; i++) {
+        double arm[3], torque[3];
+        memcpy(arm, c->at[i], sizeof arm);
+        if (body != SPRAG_STATIC) {
+            subtract3(c->at[i], run->start[body].pose.position, arm);
+        }
+        cross3(arm, c->force[i], torque);
+        add_scaled(pair->impulse, time, c->force[i], 3);
+        add_scaled(pair->impulse + 3, time, torque, 3);
+    }
+}
+
+// Gauss's rule of three points.
+static void add_impulses(listener *l, double start, double end, const sprag_ess_piece *piece)
+{
+    static const double at[3] = {0.1127016653792583, 0.5, 0.8872983346207417},
+                        weight[3] = {5.0 / 18, 8.0 / 18, 5.0 / 18};
+    comply_run *run = l->run;
+    for (int k = 0; k < 3; k++) {
+        bool placed = false;
+        for (int g = 0; g < run->guards; g++) {
+            if (!run->frame->pair[run->pair[g]].asked || !comply_acts(&run->law[g])) {
+                continue;
+            }
+            if (!placed) {
+                sprag_ess_piece_at(piece, start + at[k] * (end - start), l->x);
+                comply_place(run, l->x);
+                placed = true;
+            }
+            comply_contact contact;
+            comply_touch(run, l->x, g, true, &contact);
+            if (contact.gap.distance < 0) {
+                add_impulse(run, g, &contact, weight[k] * (end - start));
+            }
+        }
+    }
+}
+
+static void observe(void *user, double start, double end, const sprag_ess_piece *piece)
+{
+    listener *l = user;
+    add_impulses(l, start, end, piece);
+    for (; l->told < l->stats->events && l->told < l->room; l->told++) {
+        sprag_ess_piece_at(piece, fmin(l->event[l->told].time, end), l->x);
+        tell(l->run, l->x, &l->event[l->told]);
+    }
+}
+
+// ---- the integration
+
+static sprag_result integrate(comply_run *run, double rate, sprag_ess_stats *stats)
+{
+    sprag_scratch *scratch = run->solving;
+    double h = run->frame->step, left = h - run->time;
+    sprag_scratch_reset(scratch);
+    int room = 32 + 16 * run->guards;
+    listener l = {.run = run,
+                  .event = SPRAG_TAKE(scratch, room, sprag_ess_event),
+                  .room = room,
+                  .stats = stats,
+                  .x = SPRAG_TAKE(scratch, (size_t)run->frame->bodies * COMPLY_STATES, double)};
+    if (scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    sprag_ess_options options = sprag_ess_defaults(left);
+    options.adaptive = true;
+    options.first_step = rate * left > 1 ? 1 / rate : left;
+    options.relative_tolerance = 0;
+    options.absolute_tolerance = run->options->tolerance;
+    options.scale = run->scale;
+    options.max_steps = run->steps;
+    sprag_ess_output output = {
+        .event = l.event, .event_room = room, .user = &l, .observe = observe};
+    sprag_ess_problem problem = comply_problem(run);
+    sprag_result result = sprag_ess_integrate(&problem, &options, run->time, h, run->x, run->label,
+                                              &output, scratch, stats, NULL, 0);
+    run->time = stats->time;
+    run->stats->steps += stats->steps;
+    run->stats->rejected += stats->rejected;
+    run->stats->fields += stats->field_values;
+    return result;
+}
+
+static sprag_result leave(comply_run *run, sprag_comply_reason why)
+{
+    run->stats->left++;
+    run->stats->because[why]++;
+    return SPRAG_NOT_CONVERGED;
+}
+
+// Of joints only the caller knows all.
+static sprag_result rest(comply_run *run, sprag_comply_reason why)
+{
+    if (run->rows >= 0) {
+        return leave(run, why);
+    }
+    run->stats->because[why]++;
+    run->stats->rests++;
+    comply_unpack(run);
+    return comply_rest(run);
+}
+
+// A pair is touched that nobody has been asked about, or that cannot be integrated.
+static void meet(comply_run *run, int guard)
+{
+    comply_law *law = &run->law[guard];
+    if (!law->unknown) {
+        return;
+    }
+    comply_unpack(run);
+    if (ask(run, guard, 0)) {
+        comply_set_law(run, guard);
+        tell(run, run->x, &run->first);
+    } else {
+        *law = (comply_law){.declined = true};
+    }
+    run->last[guard] = law->rigid;
+}
+
+static sprag_result go(comply_run *run, sprag_comply_reason *why)
+{
+    double rate = 0;
+    bool begun = false;
+    while (run->time < run->frame->step || !begun) {
+        if (must_rest(run, &rate, why)) {
+            if (begun) {
+                return rest(run, *why);
+            }
+            return leave(run, *why);
+        }
+        sprag_ess_stats stats;
+        run->stats->frames += !begun;
+        begun = true;
+        sprag_result result = integrate(run, rate, &stats);
+        if (result == SPRAG_NO_MEMORY) {
+            return result;
+        }
+        if (result == SPRAG_OK) {
+            break;
+        }
+        if (stats.stop == SPRAG_ESS_LAST_EVENT) {
+            meet(run, stats.stop_guard);
+        } else {
+            *why = stats.stop == SPRAG_ESS_MANY_STEPS ? SPRAG_COMPLY_STEPS : SPRAG_COMPLY_STOPPED;
+            return rest(run, *why);
+        }
+    }
+    comply_unpack(run);
+    return SPRAG_OK;
+}
+
+// How far everything has gone, by its speeds at both ends; how deep it is.
+static void sum_up(comply_run *run, const sprag_mover *before)
+{
+    double h = run->frame->step;
+    comply_pack(run);
+    comply_place(run, run->x);
+    for (int i = 0; i < run->frame->bodies; i++) {
+        sprag_mover *b = &run->frame->body[i];
+        double apart[3];
+        subtract3(b->pose.position, before[i].pose.position, apart);
+        b->path = fmax(norm3(apart), h * fmax(norm3(b->velocity), norm3(before[i].velocity)));
+        b->turn = h * fmax(norm3(b->velocity + 3), norm3(before[i].velocity + 3));
+    }
+    run->frame->touching = 0;
+    run->frame->rows = run->rows > 0 ? run->rows : 0;
+    for (int g = 0; g < run->guards; g++) {
+        comply_contact contact;
+        comply_touch(run, run->x, g, false, &contact);
+        run->frame->pair[run->pair[g]].gap = contact.gap.distance;
+        if (contact.gap.distance < 0) {
+            run->stats->penetration = fmax(run->stats->penetration, -contact.gap.distance);
+            run->frame->touching += contact.count;
+        }
+    }
+}
+
+// Forces of rows at the end of the frame.
+static sprag_result tell_rows(comply_run *run)
+{
+    double *f = SPRAG_TAKE(run->scratch, (size_t)run->frame->bodies * COMPLY_STATES, double);
+    if (!f) {
+        return SPRAG_NO_MEMORY;
+    }
+    comply_pack(run);
+    sprag_ess_problem problem = comply_problem(run);
+    problem.field(run, run->x, run->label, f);
+    if (!isfinite(f[0])) {
+        return SPRAG_NOT_CONVERGED;
+    }
+    comply_unpack(run);
+    run->frame->rows = run->rows;
+    if (run->calls->carried) {
+        run->calls->carried(run->calls->data, run->lambda, NULL, 1);
+    }
+    return SPRAG_OK;
+}
+
+sprag_result sprag_comply(sprag_frame *frame, const sprag_comply_options *options,
+                          const sprag_advance_calls *calls, sprag_scratch scratch[2],
+                          sprag_comply_stats *stats, sprag_comply_reason *why)
+{
+    static const sprag_advance_calls nobody;
+    sprag_comply_options own = options ? *options : sprag_comply_defaults();
+    sprag_comply_stats unwanted = {0};
+    sprag_comply_reason because;
+    comply_run run = {.frame = frame,
+                      .options = &own,
+                      .calls = calls ? calls : &nobody,
+                      .scratch = &scratch[0],
+                      .solving = &scratch[1],
+                      .stats = stats ? stats : &unwanted};
+    why = why ? why : &because;
+    if (!is_good(frame)) {
+        return SPRAG_BAD_PROBLEM;
+    }
+    if (frame->contacts > 0) {
+        *why = SPRAG_COMPLY_GIVEN;
+        return leave(&run, *why);
+    }
+    sprag_mover *before = SPRAG_TAKE(run.scratch, frame->bodies, sprag_mover);
+    if (!take(&run) || !before) {
+        return SPRAG_NO_MEMORY;
+    }
+    memcpy(before, frame->body, (size_t)frame->bodies * sizeof *before);
+    run.start = before;
+    run.rows = -1;
+    set_inertias(&run);
+    set_scale(&run);
+    comply_pack(&run);
+    comply_place(&run, run.x);
+    sprag_result result = SPRAG_NOT_CONVERGED;
+    if (run.calls->rows && !comply_take_rows(&run, why)) {
+        leave(&run, *why);
+    } else {
+        comply_place(&run, run.x);
+        find_guards(&run);
+        result = go(&run, why);
+    }
+    if (result == SPRAG_OK && run.rows >= 0) {
+        result = tell_rows(&run);
+    }
+    if (result != SPRAG_OK) {
+        memcpy(frame->body, before, (size_t)frame->bodies * sizeof *before);
+        return run.scratch->failed ? SPRAG_NO_MEMORY : result;
+    }
+    for (int i = 0; i < run.tells; i++) {
+        run.calls->event(run.calls->data, &run.told[i]);
+    }
+    sum_up(&run, before);
+    return is_good(frame) ? SPRAG_OK : SPRAG_BAD_PROBLEM;
+}

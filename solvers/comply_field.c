@@ -1,0 +1,428 @@
+// The equations of motion, guards and rows of Dh, at a state.
+#include <math.h>
+#include <string.h>
+
+#include "solvers/comply_run.h"
+#include "solvers/laws.h"
+#include "solvers/linalg.h"
+#include "solvers/mover.h"
+
+int comply_body(const comply_run *run, int guard, int side)
+{
+    return run->frame->collider[run->frame->pair[run->pair[guard]].collider[side]].body;
+}
+
+// ---- states
+
+// Shepperd's: from the largest of the four.
+static void quaternion_of(const double R[9], double q[4])
+{
+    double trace = R[0] + R[4] + R[8];
+    const double size[4] = {trace, R[0], R[4], R[8]};
+    int k = 0;
+    for (int i = 1; i < 4; i++) {
+        k = size[i] > size[k] ? i : k;
+    }
+    if (k == 0) {
+        double s = 2 * sqrt(1 + trace);
+        q[0] = s / 4;
+        q[1] = (R[7] - R[5]) / s, q[2] = (R[2] - R[6]) / s, q[3] = (R[3] - R[1]) / s;
+        return;
+    }
+    int a = k - 1, b = (a + 1) % 3, c = (a + 2) % 3;
+    double s = 2 * sqrt(fmax(0, 1 + R[4 * a] - R[4 * b] - R[4 * c]));
+    q[0] = (R[3 * c + b] - R[3 * b + c]) / s;
+    q[1 + a] = s / 4;
+    q[1 + b] = (R[3 * b + a] + R[3 * a + b]) / s;
+    q[1 + c] = (R[3 * c + a] + R[3 * a + c]) / s;
+}
+
+static void rotation_of(const double q[4], double R[9])
+{
+    double n = q[0] * q[0] + dot3(q + 1, q + 1), s = n > 0 ? 2 / n : 0;
+    double w = q[0], x = q[1], y = q[2], z = q[3];
+    R[0] = 1 - s * (y * y + z * z), R[1] = s * (x * y - w * z), R[2] = s * (x * z + w * y);
+    R[3] = s * (x * y + w * z), R[4] = 1 - s * (x * x + z * z), R[5] = s * (y * z - w * x);
+    R[6] = s * (x * z - w * y), R[7] = s * (y * z + w * x), R[8] = 1 - s * (x * x + y * y);
+}
+
+void comply_pack(comply_run *run)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const sprag_mover *body = &run->frame->body[i];
+        double *x = run->x + COMPLY_STATES * i;
+        memcpy(x, body->pose.position, 3 * sizeof *x);
+        quaternion_of(body->pose.rotation, x + COMPLY_QUATERNION);
+        memcpy(x + COMPLY_VELOCITY, body->velocity, 6 * sizeof *x);
+    }
+}
+
+void comply_place(comply_run *run, const double *x)
+{
+    for (int i = 0; i < run->frame->bodies; i++, x += COMPLY_STATES) {
+        memcpy(run->pose[i].position, x, 3 * sizeof *x);
+        rotation_of(x + COMPLY_QUATERNION, run->pose[i].rotation);
+    }
+}
+
+void comply_unpack(comply_run *run)
+{
+    comply_place(run, run->x);
+    for (int i = 0; i < run->frame->bodies; i++) {
+        sprag_mover *body = &run->frame->body[i];
+        body->pose = run->pose[i];
+        memcpy(body->velocity, run->x + COMPLY_STATES * i + COMPLY_VELOCITY, sizeof body->velocity);
+    }
+}
+
+static void multiply(const double *A, const double *B, double *C)
+{
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
+        }
+    }
+}
+
+void comply_turn_inertia(const double R[9], const double inertia[9], double turned[9])
+{
+    double half[9];
+    multiply(R, inertia, half);
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            turned[3 * i + j] = dot3(half + 3 * i, R + 3 * j);
+        }
+    }
+}
+
+// ---- a pair
+
+static void pose_of(const comply_run *run, int guard, int side, sprag_pose *pose)
+{
+    const sprag_collider *collider =
+        &run->frame->collider[run->frame->pair[run->pair[guard]].collider[side]];
+    *pose = collider->mount;
+    if (collider->body != SPRAG_STATIC) {
+        const sprag_pose *body = &run->pose[collider->body];
+        mul33(body->rotation, collider->mount.position, pose->position);
+        add_scaled(pose->position, 1, body->position, 3);
+        multiply(body->rotation, collider->mount.rotation, pose->rotation);
+    }
+}
+
+// false: there is no number. The memory is a copy: same state, same answer.
+static bool find_gap(const comply_run *run, int guard, double reach, sprag_gap *gap,
+                     sprag_manifold *manifold)
+{
+    const sprag_advance_pair *pair = &run->frame->pair[run->pair[guard]];
+    const sprag_gap_query query = {reach, 0};
+    sprag_gap_memory memory = run->memory[guard].gap;
+    sprag_pose pose[2];
+    const sprag_shape *shape[2];
+    for (int side = 0; side < 2; side++) {
+        pose_of(run, guard, side, &pose[side]);
+        shape[side] = &run->frame->collider[pair->collider[side]].shape;
+    }
+    return sprag_gap_find(shape, (const sprag_pose *const[2]){&pose[0], &pose[1]}, &query, &memory,
+                          gap, manifold) != SPRAG_BAD_PROBLEM;
+}
+
+// Of a point, side 0 less side 1.
+static void relative_velocity(const comply_run *run, const double *x, int guard, const double *at,
+                              double u[3])
+{
+    memset(u, 0, 3 * sizeof *u);
+    for (int side = 0; side < 2; side++) {
+        int body = comply_body(run, guard, side);
+        if (body != SPRAG_STATIC) {
+            const double *state = x + COMPLY_STATES * body;
+            double arm[3], turned[3];
+            subtract3(at, run->pose[body].position, arm);
+            cross3(state + COMPLY_SPIN, arm, turned);
+            for (int k = 0; k < 3; k++) {
+                u[k] += (side ? -1 : 1) * (state[COMPLY_VELOCITY + k] + turned[k]);
+            }
+        }
+    }
+}
+
+// 1/kg, along a direction at a point.
+static double inverse_mass(const comply_run *run, int guard, const double *at, const double *along)
+{
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        int body = comply_body(run, guard, side);
+        if (body == SPRAG_STATIC || run->frame->body[body].mass == 0) {
+            continue;
+        }
+        double arm[3], lever[3], own[3], turned[3];
+        subtract3(at, run->pose[body].position, arm);
+        cross3(arm, along, lever);
+        mul33_transposed(run->pose[body].rotation, lever, own);
+        mul33(run->inverse[body], own, turned);
+        sum += 1 / run->frame->body[body].mass + dot3(own, turned);
+    }
+    return sum;
+}
+
+// On shape 0, along the tangents; returns how fast it changes with slip, N s/m.
+static double friction(const sprag_surface *surface, const comply_law *law, double normal_force,
+                       const double slip[2], double force[2])
+{
+    const sprag_friction *f = &surface->slide;
+    double bound[2], yield = law->stiction, square = 0, most = 0;
+    for (int k = 0; k < 2; k++) {
+        bound[k] = f->coefficient[k] * (f->force[k] ? 1 : normal_force);
+        yield = fmax(yield, f->slip[k] * bound[k]);
+        most = fmax(most, bound[k]);
+    }
+    if (!(most > 0)) {
+        force[0] = force[1] = 0;
+        return 0;
+    }
+    double u[2], shape[2];
+    for (int k = 0; k < 2; k++) {
+        shape[k] = bound[k] / most;
+        u[k] = shape[k] * slip[k];
+        square += u[k] * u[k];
+    }
+    double ratio = sprag_profile_ratio(square + yield * yield, 0);
+    for (int k = 0; k < 2; k++) {
+        force[k] = -most * ratio * shape[k] * u[k];
+    }
+    return most * ratio;
+}
+
+static void press(const comply_run *run, const double *x, int guard, int i, comply_contact *c)
+{
+    const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
+    const comply_law *law = &run->law[guard];
+    double u[3], frame[3][3], slip[2], along[2];
+    const double *n = c->gap.normal;
+    relative_velocity(run, x, guard, c->at[i], u);
+    double apart = dot3(n, u) - surface->velocity_normal, deep = fmax(0, c->depth[i]);
+    double spring = law->stiffness * deep, damped = fmax(0, 1 - law->dissipation * apart);
+    double N = fmax(0, spring * damped - law->damping * apart);
+    sprag_contact_frame(n, surface->direction, frame);
+    for (int k = 0; k < 2; k++) {
+        slip[k] = dot3(frame[1 + k], u) - surface->slide.velocity[k];
+    }
+    double steepness = friction(surface, law, N, slip, along);
+    for (int k = 0; k < 3; k++) {
+        c->force[i][k] = N * n[k] + along[0] * frame[1][k] + along[1] * frame[2][k];
+    }
+    c->normal_force[i] = N;
+    c->approach = i == 0 ? -apart : c->approach;
+    double w = inverse_mass(run, guard, c->at[i], n);
+    double w_slip = fmax(inverse_mass(run, guard, c->at[i], frame[1]),
+                         inverse_mass(run, guard, c->at[i], frame[2]));
+    c->rate += sqrt(law->stiffness * w) + (law->damping + spring * law->dissipation) * w;
+    c->slip_rate += steepness * w_slip;
+}
+
+void comply_touch(const comply_run *run, const double *x, int guard, bool touching,
+                  comply_contact *c)
+{
+    sprag_manifold manifold = {0};
+    c->count = 0;
+    c->rate = c->slip_rate = c->approach = 0;
+    if (!find_gap(run, guard, INFINITY, &c->gap, &manifold)) {
+        c->gap.distance = NAN;
+        return;
+    }
+    for (int i = 0; i < manifold.count; i++) {
+        if (manifold.gap[i] < 0) {
+            c->depth[c->count] = -manifold.gap[i];
+            for (int k = 0; k < 3; k++) {
+                c->at[c->count][k] = (manifold.point[i][0][k] + manifold.point[i][1][k]) / 2;
+            }
+            c->count++;
+        }
+    }
+    if (c->count == 0) {
+        c->count = 1;
+        c->depth[0] = -c->gap.distance;
+        for (int k = 0; k < 3; k++) {
+            c->at[0][k] = (c->gap.point[0][k] + c->gap.point[1][k]) / 2;
+        }
+    }
+    for (int i = 0; i < c->count && touching; i++) {
+        press(run, x, guard, i, c);
+    }
+}
+
+// ---- f
+
+static void add_force(comply_run *run, int guard, const comply_contact *c)
+{
+    for (int side = 0; side < 2; side++) {
+        int body = comply_body(run, guard, side);
+        for (int i = 0; i < c->count && body != SPRAG_STATIC; i++) {
+            double arm[3], torque[3], sign = side ? -1 : 1;
+            subtract3(c->at[i], run->pose[body].position, arm);
+            cross3(arm, c->force[i], torque);
+            add_scaled(run->wrench[body], sign, c->force[i], 3);
+            add_scaled(run->wrench[body] + 3, sign, torque, 3);
+        }
+    }
+}
+
+// Of a force and torque.
+void comply_accelerate(const comply_run *run, int body, const double *wrench, double *a)
+{
+    double own[3], turned[3];
+    const double *R = run->pose[body].rotation, mass = run->frame->body[body].mass;
+    if (mass == 0) {
+        memset(a, 0, 6 * sizeof *a);
+        return;
+    }
+    for (int k = 0; k < 3; k++) {
+        a[k] = wrench[k] / mass;
+    }
+    mul33_transposed(R, wrench + 3, own);
+    mul33(run->inverse[body], own, turned);
+    mul33(R, turned, a + 3);
+}
+
+static void add_gyroscopic(const comply_run *run, int body, const double *spin, double *wrench)
+{
+    const double *R = run->pose[body].rotation;
+    double own[3], turned[3], momentum[3], torque[3];
+    mul33_transposed(R, spin, own);
+    mul33(run->frame->body[body].inertia, own, turned);
+    mul33(R, turned, momentum);
+    cross3(spin, momentum, torque);
+    add_scaled(wrench + 3, -1, torque, 3);
+}
+
+static void field(void *user, const double *x, const double *label, double *f)
+{
+    comply_run *run = user;
+    comply_place(run, x);
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const sprag_mover *body = &run->frame->body[i];
+        memcpy(run->wrench[i], body->force, sizeof body->force);
+        if (body->gyroscopic && body->mass > 0) {
+            add_gyroscopic(run, i, x + COMPLY_STATES * i + COMPLY_SPIN, run->wrench[i]);
+        }
+    }
+    for (int g = 0; g < run->guards; g++) {
+        if (label[g] != 0 && comply_acts(&run->law[g])) {
+            comply_contact contact;
+            comply_touch(run, x, g, true, &contact);
+            if (isnan(contact.gap.distance)) {
+                f[0] = NAN;
+                return;
+            }
+            add_force(run, g, &contact);
+        }
+    }
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const double *s = x + COMPLY_STATES * i, *q = s + COMPLY_QUATERNION, *w = s + COMPLY_SPIN;
+        double *to = f + COMPLY_STATES * i, *dq = to + COMPLY_QUATERNION, turned[3];
+        memcpy(to, s + COMPLY_VELOCITY, 3 * sizeof *to);
+        cross3(w, q + 1, turned);
+        dq[0] = -dot3(w, q + 1) / 2;
+        for (int k = 0; k < 3; k++) {
+            dq[1 + k] = (q[0] * w[k] + turned[k]) / 2;
+        }
+        comply_accelerate(run, i, run->wrench[i], to + COMPLY_VELOCITY);
+    }
+    if (run->rows >= 0 && !comply_constrain(run, x, f)) {
+        f[0] = NAN;
+    }
+}
+
+// ---- guards
+
+static void guard(void *user, const double *x, const int *which, int count, double *h)
+{
+    comply_run *run = user;
+    comply_place(run, x);
+    for (int i = 0; i < count; i++) {
+        sprag_gap gap;
+        bool found = find_gap(run, which ? which[i] : i, run->reach, &gap, NULL);
+        h[i] = !found ? NAN : gap.beyond ? -run->reach : -gap.distance;
+    }
+}
+
+// The gap grows with the velocities of the nearest points along the normal; a change of q turns by
+// twice the vector part of dq conj(q) / |q|^2.
+static int row(void *user, const double *x, int guard, int *column, double *value)
+{
+    comply_run *run = user;
+    sprag_gap gap;
+    int entries = 0;
+    comply_place(run, x);
+    if (!find_gap(run, guard, INFINITY, &gap, NULL)) {
+        return -1;
+    }
+    for (int side = 0; side < 2; side++) {
+        int body = comply_body(run, guard, side);
+        if (body == SPRAG_STATIC) {
+            continue;
+        }
+        const double *q = x + COMPLY_STATES * body + COMPLY_QUATERNION;
+        double sign = side ? 1 : -1, arm[3], lever[3], across[3]; // h = -gap
+        subtract3(gap.point[side], run->pose[body].position, arm);
+        cross3(arm, gap.normal, lever);
+        cross3(q + 1, lever, across);
+        double scale = 2 * sign / (q[0] * q[0] + dot3(q + 1, q + 1));
+        for (int k = 0; k < 7; k++) {
+            column[entries + k] = COMPLY_STATES * body + k;
+        }
+        for (int k = 0; k < 3; k++) {
+            value[entries + k] = sign * gap.normal[k];
+            value[entries + 4 + k] = scale * (q[0] * lever[k] - across[k]);
+        }
+        value[entries + 3] = -scale * dot3(lever, q + 1);
+        entries += 7;
+    }
+    return entries;
+}
+
+static void jump(void *user, const double *x, const double *label, int guard, double *change)
+{
+    comply_run *run = user;
+    comply_contact contact;
+    int n = COMPLY_STATES * run->frame->bodies;
+    memset(change, 0, (size_t)n * sizeof *change);
+    if (!comply_acts(&run->law[guard])) {
+        return;
+    }
+    comply_place(run, x);
+    comply_touch(run, x, guard, true, &contact);
+    for (int side = 0; side < 2; side++) {
+        int body = comply_body(run, guard, side);
+        if (body != SPRAG_STATIC) {
+            memset(run->wrench[body], 0, sizeof run->wrench[body]);
+        }
+    }
+    add_force(run, guard, &contact);
+    for (int side = 0; side < 2; side++) {
+        int body = comply_body(run, guard, side);
+        if (body != SPRAG_STATIC) {
+            double *a = change + COMPLY_STATES * body + COMPLY_VELOCITY;
+            comply_accelerate(run, body, run->wrench[body], a);
+            for (int k = 0; k < 6; k++) {
+                a[k] *= label[guard] == 0 ? 1 : -1;
+            }
+        }
+    }
+}
+
+sprag_ess_problem comply_problem(comply_run *run)
+{
+    int states = COMPLY_STATES * run->frame->bodies;
+    return (sprag_ess_problem){.states = states,
+                               .guards = run->guards,
+                               .user = run,
+                               .field = field,
+                               .guard = guard,
+                               .row = row,
+                               .row_entries = states < 14 ? states : 14,
+                               .jump = run->rows >= 0 ? NULL : jump,
+                               .eps = run->eps,
+                               .two_way = run->two_way,
+                               .last = run->last};
+}

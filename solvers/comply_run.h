@@ -1,0 +1,96 @@
+// One frame of bodies with contacts that yield, as its parts see it (comply.h): comply_law.c what a
+// pair's surface means, comply_field.c forces, guards and their derivatives, comply_rows.c
+// joints, comply_rest.c the implicit step, comply.c the frame.
+#ifndef SPRAG_COMPLY_RUN_H
+#define SPRAG_COMPLY_RUN_H
+
+#include "solvers/comply.h"
+#include "solvers/ess.h"
+
+// Of a body: position, quaternion, velocity, angular velocity, world axes.
+enum { COMPLY_STATES = 13, COMPLY_QUATERNION = 3, COMPLY_VELOCITY = 7, COMPLY_SPIN = 10 };
+
+typedef struct comply_law {
+    double stiffness, dissipation, damping; // N/m, s/m, N s/m, of a point
+    double compliance;                      // m/s per N, of a rigid one, in the implicit step
+    bool hunt_crossley;
+    bool unknown;  // nobody has been asked: the integration ends when it is touched
+    bool declined; // may overlap
+    bool rigid;    // of the implicit step only, for that reason:
+    sprag_comply_reason why;
+    double stiction;  // m/s
+    double effective; // kg
+} comply_law;
+
+typedef struct comply_run {
+    sprag_frame *frame;
+    const sprag_comply_options *options;
+    const sprag_advance_calls *calls;
+    sprag_scratch *scratch, *solving;
+    sprag_comply_stats *stats;
+    double time;              // s, since the start of the frame
+    int guards;               // pairs that can touch
+    int *pair;                // of the guards
+    comply_law *law;          // of the guards
+    double *label;            // of the guards
+    double *eps;              // m
+    bool *two_way, *last;     // of the guards
+    double *x, *scale;        // state
+    double (*inverse)[9];     // bodies, of the inertia, in their axes
+    double fastest;           // m/s, in the frame
+    double change;            // m/s, that forces make in it
+    long steps;               // of the integrator, that what touches leaves time for
+    double reach;             // m, that no gap closes by in a step of the integrator
+    sprag_ess_event first;    // the last time that one of unknown law was touched
+    const sprag_mover *start; // bodies, at the start of the frame
+    sprag_event *told;        // to be told if the frame comes to its end
+    int tells, tell_room;
+    int rows; // of joints; -1: there are no joints
+    double *matrix, *rate, *lambda;
+    double (*yielded)[2][6];
+    // of the state that was last placed:
+    sprag_pose *pose;          // bodies
+    double (*wrench)[6];       // bodies
+    sprag_pair_memory *memory; // guards: of the start of the integration, read only
+} comply_run;
+
+static inline bool comply_acts(const comply_law *law)
+{
+    return !law->rigid && !law->unknown && !law->declined;
+}
+
+// comply_law.c
+void comply_set_law(comply_run *run, int guard);
+
+// comply_field.c
+typedef struct comply_contact { // a pair where the bodies are
+    sprag_gap gap;
+    int count;                               // points that overlap, or the nearest ones
+    double at[SPRAG_MANIFOLD_MAX][3];        // m
+    double depth[SPRAG_MANIFOLD_MAX];        // m
+    double force[SPRAG_MANIFOLD_MAX][3];     // N, on shape 0
+    double normal_force[SPRAG_MANIFOLD_MAX]; // N
+    double approach;                         // m/s, of the first point
+    double rate, slip_rate; // 1/s, how fast f may change by forces along the normal, by friction
+} comply_contact;
+
+void comply_pack(comply_run *run);                   // movers -> x
+void comply_unpack(comply_run *run);                 // x -> movers
+void comply_place(comply_run *run, const double *x); // poses
+void comply_touch(const comply_run *run, const double *x, int guard, bool touching,
+                  comply_contact *contact); // bodies have been placed
+int comply_body(const comply_run *run, int guard, int side);
+sprag_ess_problem comply_problem(comply_run *run);
+void comply_turn_inertia(const double rotation[9], const double inertia[9], double turned[9]);
+
+void comply_accelerate(const comply_run *run, int body, const double *wrench, double *a);
+
+// comply_rows.c: joints. false: they are none that can be integrated.
+bool comply_take_rows(comply_run *run, sprag_comply_reason *why);
+// Adds what joints do to f, where bodies have been placed. false: something changed about them.
+bool comply_constrain(comply_run *run, const double *x, double *f);
+
+// comply_rest.c: the rest of the frame, in one implicit step.
+sprag_result comply_rest(comply_run *run);
+
+#endif

@@ -1,0 +1,112 @@
+// method=ess on ODE worlds beside stock and the implicit step, at the same steps: error against
+// exact or converged answers, energy, time. "times" is the other's error as a multiple of ours.
+#include <math.h>
+#include <stdlib.h>
+
+#include "test/bench.h"
+#include "test/worlds_ess.h"
+
+enum { WAYS = 3 };
+static const char *const way[WAYS] = {"method=ess", "method=stribeck", "method=ode-step"};
+
+typedef double error_fn(void *data, const char *options);
+
+static void compare(line_fn *line, const char *what, const char *unit, error_fn *measure,
+                    void *data)
+{
+    double error[WAYS], ms[WAYS];
+    for (int i = 0; i < WAYS; i++) {
+        double start = bench_now_us();
+        error[i] = measure(data, way[i]);
+        ms[i] = 1e-3 * (bench_now_us() - start);
+    }
+    line("%s|%s|%.3g|%.3g|%.3g|%.3g|%.3g|%.1f|%.1f|%.1f", what, unit, error[0], error[1], error[2],
+         error[1] / error[0], error[2] / error[0], ms[0], ms[1], ms[2]);
+}
+
+static double hopper(void *data, const char *options)
+{
+    return hopper_error(options, *(double *)data, 2);
+}
+
+static double pendulum(void *data, const char *options)
+{
+    return pendulum_error(options, *(double *)data, 2);
+}
+
+typedef struct rebound {
+    double step, dissipation;
+} rebound;
+
+static double bounced(void *data, const char *options)
+{
+    const rebound *r = data;
+    return rebound_error(options, r->step, 2e4, r->dissipation, 3);
+}
+
+typedef struct plate {
+    springs springs;
+    double step, *state;
+    int steps;
+} plate;
+
+static double sprung(void *data, const char *options)
+{
+    plate *p = data;
+    return plate_error(options, &p->springs, p->step, p->steps, p->state);
+}
+
+static void bench_plates(line_fn *line, double step)
+{
+    static const int count[] = {2, 5, 10, 20, 50, 100};
+    for (size_t i = 0; i < sizeof count / sizeof *count; i++) {
+        plate p = {{count[i], 2e4 / count[i], 0.1}, step, .steps = (int)lround(2 / step)};
+        char what[64];
+        p.state = bench_allocate(6 * (size_t)p.steps, sizeof(double));
+        plate_reference(&p.springs, step, p.steps, p.state);
+        snprintf(what, sizeof what, "plate on %d springs, 2 s at %g ms", count[i], 1e3 * step);
+        compare(line, what, "m, rad", sprung, &p);
+        free(p.state);
+    }
+}
+
+typedef struct balls {
+    double step, seconds;
+    bool rms;
+} balls;
+
+static double elastic(void *data, const char *options)
+{
+    const balls *b = data;
+    energy_error e = elastic_balls_error(options, 6, b->step, b->seconds, options == way[0]);
+    return b->rms ? e.rms : e.largest;
+}
+
+void bench_ess_worlds(line_fn *line)
+{
+    static const double step[] = {1e-3, 1e-2};
+    char what[64];
+    line("method=ess|unit|ess|stribeck|ode-step|times|times|ms|ms|ms");
+    for (int i = 0; i < 2; i++) {
+        double h = step[i];
+        snprintf(what, sizeof what, "hopper, 2 s at %g ms", 1e3 * h);
+        compare(line, what, "m", hopper, &h);
+    }
+    for (int i = 0; i < 2; i++) {
+        double h = step[i];
+        snprintf(what, sizeof what, "pendulum, 2 s at %g ms", 1e3 * h);
+        compare(line, what, "m", pendulum, &h);
+    }
+    for (int i = 0; i < 2; i++) {
+        rebound r = {step[i], 0.2};
+        snprintf(what, sizeof what, "rebound, 0.2 s/m, at %g ms", 1e3 * step[i]);
+        compare(line, what, "m/s", bounced, &r);
+    }
+    bench_plates(line, 2e-3);
+    for (int i = 0; i < 4; i++) {
+        balls b = {step[i / 2], 2, i % 2};
+        snprintf(what, sizeof what, "216 elastic balls, energy, %s, 2 s at %g ms",
+                 b.rms ? "rms" : "largest", 1e3 * b.step);
+        compare(line, what, "J", elastic, &b);
+    }
+}

@@ -1,0 +1,473 @@
+// method=ess, as an ODE program sees it: exact and converged answers, events, what is left to the
+// implicit step, and that nothing is lost on the way into ODE and back.
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test/start.h"
+#include "test/suite.h"
+#include "test/worlds_ess.h"
+
+static const char *const ESS = "method=ess", *const STRIBECK = "method=stribeck",
+                         *const STOCK = "method=ode-step";
+
+static sprag_world_statistics stats_of(const yielding *y)
+{
+    sprag_world_statistics stats;
+    ck_assert_int_eq(sprag_world_stats(y->world, &stats), 1);
+    return stats;
+}
+
+static void run(yielding *y, int steps)
+{
+    for (int k = 0; k < steps; k++) {
+        yielding_step(y);
+    }
+}
+
+// ---- against exact and converged answers, and a hundred times nearer than others at the same step
+
+START_TEST(hopper_is_exact)
+{
+    double h = _i ? 0.01 : 0.002, ours = hopper_error(ESS, h, 2);
+    ck_assert_double_lt(ours, 1e-6);
+    ck_assert_double_lt(100 * ours, hopper_error(STRIBECK, h, 2));
+    ck_assert_double_lt(100 * ours, hopper_error(STOCK, h, 2));
+}
+END_TEST
+
+START_TEST(dissipation_is_as_given)
+{
+    static const double d[] = {0.02, 0.2, 1};
+    double ours = rebound_error(ESS, 0.005, 2e4, d[_i], 3);
+    ck_assert_double_lt(ours, 1e-5);
+    ck_assert_double_lt(100 * ours, rebound_error(STRIBECK, 0.005, 2e4, d[_i], 3));
+    ck_assert_double_lt(100 * ours, rebound_error(STOCK, 0.005, 2e4, d[_i], 3));
+}
+END_TEST
+
+// The world and the generic system share no line but the integrator's.
+START_TEST(plate_on_springs_is_the_generic_system)
+{
+    static const int count[] = {2, 10, 100};
+    enum { STEPS = 500 };
+    springs s = {count[_i], 2e4 / count[_i], 0.1};
+    double *state = calloc(6 * STEPS, sizeof *state), h = 0.002;
+    ck_assert_ptr_nonnull(state);
+    plate_reference(&s, h, STEPS, state);
+    double ours = plate_error(ESS, &s, h, STEPS, state);
+    ck_assert_double_lt(ours, 1e-6);
+    ck_assert_double_lt(100 * ours, plate_error(STRIBECK, &s, h, STEPS, state));
+    ck_assert_double_lt(100 * ours, plate_error(STOCK, &s, h, STEPS, state));
+    free(state);
+}
+END_TEST
+
+START_TEST(pendulum_is_exact)
+{
+    double h = _i ? 0.01 : 0.001, ours = pendulum_error(ESS, h, 2);
+    ck_assert_double_lt(ours, 1e-7);
+    ck_assert_double_lt(100 * ours, pendulum_error(STRIBECK, h, 2));
+    ck_assert_double_lt(100 * ours, pendulum_error(STOCK, h, 2));
+}
+END_TEST
+
+// Rods on ball joints and hinges, that swing in space and hit a soft floor: joints hold, energy
+// stays.
+START_TEST(chain_keeps_its_energy)
+{
+    enum { LINKS = 4 };
+    yielding *y = yielding_open(ESS, (material){2e4, .bounce = -1}, 0.01);
+    dMass mass;
+    dMassSetBoxTotal(&mass, 1, 0.5, 0.1, 0.1);
+    dCreatePlane(y->space, 0, 0, 1, _i ? -0.9 : -9);
+    dJointID joint[LINKS];
+    for (int i = 0; i < LINKS; i++) {
+        dGeomID geom = i == LINKS - 1 ? dCreateSphere(y->space, 0.2) : NULL;
+        dBodyID link = yielding_body(y, &mass, geom, 0.25 + 0.5 * i, 0, 0);
+        joint[i] = i % 2 ? dJointCreateHinge(y->world, 0) : dJointCreateBall(y->world, 0);
+        dJointAttach(joint[i], link, i > 0 ? y->body[i - 1] : NULL);
+        if (i % 2) {
+            dJointSetHingeAnchor(joint[i], 0.5 * i, 0, 0);
+            dJointSetHingeAxis(joint[i], 0, 0.6, 0.8);
+        } else {
+            dJointSetBallAnchor(joint[i], 0.5 * i, 0, 0);
+        }
+        dBodySetAngularVel(link, 0.5, 0, 0);
+    }
+    run(y, 1); // ODE's joints look at their bodies then
+    double first = yielding_energy(y), error = 0, apart = 0;
+    for (int k = 0; k < 100; k++) {
+        yielding_step(y);
+        dVector3 a, b;
+        for (int i = 0; i < LINKS; i++) {
+            if (i % 2) {
+                dJointGetHingeAnchor(joint[i], a);
+                dJointGetHingeAnchor2(joint[i], b);
+            } else {
+                dJointGetBallAnchor(joint[i], a);
+                dJointGetBallAnchor2(joint[i], b);
+            }
+            apart = fmax(apart, dCalcPointsDistance3(a, b));
+        }
+        error = stats_of(y).contacts == 0 ? fmax(error, fabs(yielding_energy(y) - first)) : error;
+    }
+    sprag_world_statistics stats = stats_of(y);
+    ck_assert_int_eq(stats.ess_left + stats.ess_switched, 0);
+    ck_assert_int_eq(stats.ess_events > 0, _i);
+    ck_assert_double_lt(apart, 1e-6);
+    ck_assert_double_lt(error, _i ? 1e-3 : 1e-5);
+    yielding_close(y);
+}
+END_TEST
+
+START_TEST(joint_feedback_is_the_force)
+{
+    yielding *y = yielding_open(ESS, (material){.bounce = -1}, 0.01);
+    dBodyID ball = yielding_ball(y, 3, 0.1, 0, 0, 0);
+    dJointID joint = dJointCreateBall(y->world, 0);
+    dJointFeedback feedback;
+    dJointAttach(joint, ball, 0);
+    dJointSetBallAnchor(joint, 0, 0, 1);
+    dJointSetFeedback(joint, &feedback);
+    dBodyAddForce(ball, 0, 0, -5);
+    run(y, 1);
+    ck_assert_double_eq_tol(feedback.f1[2], 3 * ESS_G + 5, 1e-6);
+    run(y, 1);
+    ck_assert_double_eq_tol(feedback.f1[2], 3 * ESS_G, 1e-6);
+    ck_assert_int_eq(stats_of(y).ess_left, 0);
+    yielding_close(y);
+}
+END_TEST
+
+// A ball with spin and friction, through a bounce on another ball: there both methods have the
+// contact midway between the surfaces, stock's collision of a ball and a plane has it on the ball.
+static void thrown_ball(const char *options, double step, double x[6])
+{
+    yielding *y = yielding_open(options, (material){1e4, 0.2, 0.3, 0.05, -1}, step);
+    dGeomSetPosition(dCreateSphere(y->space, 5), 0, 0, -5);
+    dBodyID ball = yielding_ball(y, 1, 0.1, 0, 0, 0.2);
+    dBodySetLinearVel(ball, 2, 0.5, -1);
+    dBodySetAngularVel(ball, 3, -4, 1);
+    run(y, (int)lround(0.16 / step));
+    memcpy(x, dBodyGetPosition(ball), 3 * sizeof *x);
+    memcpy(x + 3, dBodyGetAngularVel(ball), 3 * sizeof *x);
+    yielding_close(y);
+}
+
+// Two methods, one model: what the implicit step tends to is what ess gives.
+START_TEST(stribeck_tends_to_ess)
+{
+    enum { HALVINGS = 5 };
+    double exact[6], x[6], error[HALVINGS], step = 1e-3;
+    thrown_ball("method=ess,ess.tolerance=1e-10", 1e-3, exact);
+    for (int i = 0; i < HALVINGS; i++, step /= 2) {
+        thrown_ball(STRIBECK, step, x);
+        error[i] = 0;
+        for (int k = 0; k < 6; k++) {
+            error[i] = fmax(error[i], fabs(x[k] - exact[k]));
+        }
+    }
+    double order = log2(error[0] / error[HALVINGS - 1]) / (HALVINGS - 1);
+    ck_assert_double_eq_tol(order, 1, 0.25);
+    ck_assert_double_lt(error[HALVINGS - 1], 0.15 * error[0]);
+}
+END_TEST
+
+// ---- energy
+
+START_TEST(elastic_balls_keep_their_energy)
+{
+    energy_error ours = elastic_balls_error(ESS, 3, 1e-3, 1, true);
+    energy_error stock = elastic_balls_error(STOCK, 3, 1e-3, 1, false);
+    ck_assert_double_lt(ours.largest, 1e-3 * ours.first);
+    ck_assert_double_lt(10 * ours.largest, stock.largest);
+    ck_assert_double_lt(10 * ours.rms, stock.rms);
+}
+END_TEST
+
+START_TEST(restitution_is_as_asked_for)
+{
+    static const double e[] = {0.1, 0.5, 0.8, 1};
+    yielding *y = yielding_open(ESS, (material){.bounce = e[_i]}, 0.01);
+    dWorldSetGravity(y->world, 0, 0, 0);
+    dCreatePlane(y->space, 0, 0, 1, 0);
+    dBodyID ball = yielding_ball(y, 3, 0.1, 0, 0, 0.151);
+    dBodySetLinearVel(ball, 0, 0, -2);
+    run(y, 10);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(ball)[2], 2 * e[_i], 1e-5);
+    yielding_close(y);
+}
+END_TEST
+
+// Oblique, without gravity: what slides to the end loses mu times the impulse along the normal,
+// what sticks rolls; and neither is left to the implicit step.
+START_TEST(oblique_bounces_are_coulombs)
+{
+    double fast = _i ? 1 : 20, mu = 0.4, e = 0.7, down = 2;
+    yielding *y = yielding_open(ESS, (material){.friction = mu, .bounce = e}, 0.01);
+    dWorldSetGravity(y->world, 0, 0, 0);
+    dCreatePlane(y->space, 0, 0, 1, 0);
+    dBodyID ball = yielding_ball(y, 3, 0.1, 0, 0, 0.151);
+    dBodySetLinearVel(ball, fast, 0, -down);
+    run(y, 10);
+    const dReal *v = dBodyGetLinearVel(ball), *w = dBodyGetAngularVel(ball);
+    double lost = _i ? fast / 3.5 : mu * (1 + e) * down;
+    ck_assert_double_eq_tol(v[2], e * down, 1e-5);
+    ck_assert_double_eq_tol(v[0], fast - lost, 5e-3 * fast);
+    ck_assert_double_eq_tol(0.1 * w[1], 2.5 * lost,
+                            0.02 * lost); // by the depth, its lever is shorter
+    ck_assert_int_eq(stats_of(y).ess_switched + stats_of(y).ess_left, 0);
+    yielding_close(y);
+}
+END_TEST
+
+// A box without dissipation tumbles on a floor: rotations, levers and inertia are right.
+START_TEST(tumbling_box_keeps_its_energy)
+{
+    yielding *y = yielding_open(ESS, (material){2e4, .bounce = -1}, 0.005);
+    dMass mass;
+    dMassSetBoxTotal(&mass, 2, 0.5, 0.3, 0.2);
+    dCreatePlane(y->space, 0, 0, 1, 0);
+    dBodyID box = yielding_body(y, &mass, dCreateBox(y->space, 0.5, 0.3, 0.2), 0, 0, 0.8);
+    dBodySetAngularVel(box, 2, 3, -1);
+    double first = yielding_energy(y), error = 0;
+    long flying = 0;
+    for (int k = 0; k < 600; k++) {
+        yielding_step(y);
+        if (stats_of(y).contacts == 0) { // nothing is stored
+            error = fmax(error, fabs(yielding_energy(y) - first));
+            flying++;
+        }
+    }
+    sprag_world_statistics stats = stats_of(y);
+    ck_assert_int_gt(flying, 50);
+    ck_assert_int_gt(stats.ess_events, 10);
+    ck_assert_int_eq(stats.ess_left, 0);
+    ck_assert_int_eq(stats.ess_switched, 0);
+    ck_assert_double_lt(error, 1e-4 * first);
+    yielding_close(y);
+}
+END_TEST
+
+// ---- events
+
+START_TEST(events_are_told)
+{
+    double h = 0.01, fall = sqrt(2 * hopper_drop / ESS_G), v = ESS_G * fall;
+    yielding *y = hopper_open(ESS, h);
+    sprag_world_event event[4];
+    double made = -1, lost = -1;
+    for (int k = 0; k < 60; k++) {
+        yielding_step(y);
+        int count = sprag_world_events(y->world, event, 4);
+        for (int i = 0; i < count; i++) {
+            bool is_made = event[i].kind == SPRAG_EVENT_CONTACT_MADE;
+            ck_assert(is_made || event[i].kind == SPRAG_EVENT_CONTACT_LOST);
+            ck_assert_double_eq_tol(event[i].speed, v, 1e-5);
+            ck_assert_double_eq_tol(event[i].position[2], 0, 1e-7);
+            ck_assert_double_eq_tol(fabs(event[i].normal[2]), 1, 1e-12);
+            ck_assert(event[i].body[0] == y->body[0] || event[i].body[1] == y->body[0]);
+            *(is_made ? &made : &lost) = k * h + event[i].time;
+        }
+        if (lost > 0) {
+            break;
+        }
+    }
+    double w = sqrt(HOPPER_STIFFNESS), phase = atan2(v / w, ESS_G / HOPPER_STIFFNESS);
+    ck_assert_double_eq_tol(made, fall, 1e-7);
+    ck_assert_double_eq_tol(lost - made, (2 * acos(-1) - 2 * phase) / w, 1e-6);
+    sprag_world_statistics stats = stats_of(y);
+    ck_assert_int_eq(stats.ess_events, 2);
+    ck_assert_int_eq(stats.events[SPRAG_EVENT_CONTACT_MADE], 1);
+    ck_assert_int_eq(stats.events[SPRAG_EVENT_CONTACT_LOST], 1);
+    ck_assert_int_eq(stats.ess_left + stats.ess_switched + stats.fallbacks, 0);
+    yielding_close(y);
+}
+END_TEST
+
+// Feedback is the mean force of a step: over a bounce it gives what the velocity has changed.
+START_TEST(feedback_is_the_impulse)
+{
+    yielding *y = hopper_open(ESS, 0.01);
+    dJointFeedback feedback;
+    double sum = 0, h = 0.01;
+    y->feedback = &feedback;
+    for (int k = 0; k < 60; k++) {
+        memset(&feedback, 0, sizeof feedback);
+        yielding_step(y);
+        sum += h * feedback.f1[2];
+    }
+    double change = dBodyGetLinearVel(y->body[0])[2] + ESS_G * 60 * h;
+    ck_assert_double_gt(change, 1);
+    ck_assert_double_eq_tol(sum, change, 1e-5 * change);
+    yielding_close(y);
+}
+END_TEST
+
+// ---- what is left to the implicit step
+
+START_TEST(rigid_contact_is_met_in_time_and_rests)
+{
+    yielding *y = yielding_open(ESS, (material){.friction = 0.5, .bounce = -1}, 0.01);
+    dCreatePlane(y->space, 0, 0, 1, 0);
+    dBodyID ball = yielding_ball(y, 1, 0.1, 0, 0, 0.6);
+    run(y, 31); // falls for 0.319 s
+    ck_assert_int_eq(stats_of(y).ess_left + stats_of(y).ess_switched, 0);
+    yielding_step(y);
+    ck_assert_int_eq(stats_of(y).ess_switched, 1);
+    ck_assert_double_gt(dBodyGetPosition(ball)[2], 0.1 - 1e-5);
+    run(y, 100);
+    ck_assert_double_eq_tol(dBodyGetPosition(ball)[2], 0.1, 1e-5);
+    ck_assert_double_lt(fabs(dBodyGetLinearVel(ball)[2]), 1e-6);
+    ck_assert_int_gt(stats_of(y).ess_left, 90);
+    ck_assert_int_eq(stats_of(y).fallbacks, 0);
+    yielding_close(y);
+}
+END_TEST
+
+// Sticking friction on a soft contact: not thousands of steps.
+START_TEST(what_sticks_is_not_stepped_through)
+{
+    yielding *y = yielding_open(ESS, (material){1e4, 1, 0.5, 1e-6, -1}, 0.01);
+    dMass mass;
+    dMassSetBoxTotal(&mass, 1, 0.2, 0.2, 0.2);
+    dCreatePlane(y->space, 0, 0, 1, 0);
+    dBodyID box = yielding_body(y, &mass, dCreateBox(y->space, 0.2, 0.2, 0.2), 0, 0, 0.1);
+    dBodySetLinearVel(box, 0.3, 0, 0);
+    run(y, 300);
+    sprag_world_statistics stats = stats_of(y);
+    ck_assert_int_gt(stats.ess_left, 200);
+    ck_assert_int_lt(stats.ess_steps, 300 * 60);
+    ck_assert_int_eq(stats.fallbacks, 0);
+    ck_assert_double_eq_tol(dBodyGetPosition(box)[0], 0.3 * 0.3 / (2 * 0.5 * ESS_G), 1e-3);
+    ck_assert_double_lt(fabs(dBodyGetLinearVel(box)[0]), 1e-5);
+    yielding_close(y);
+}
+END_TEST
+
+// With motors: the very step of method=stribeck.
+START_TEST(motors_are_the_implicit_steps)
+{
+    double end[2][3];
+    for (int i = 0; i < 2; i++) {
+        yielding *y = yielding_open(i ? ESS : STRIBECK, (material){1e4, .bounce = -1}, 0.01);
+        dBodyID a = yielding_ball(y, 1, 0.1, 0.5, 0, 1), b = yielding_ball(y, 1, 0.1, 1, 0, 1);
+        dJointID hinge[2] = {dJointCreateHinge(y->world, 0), dJointCreateBall(y->world, 0)};
+        dJointAttach(hinge[0], a, 0);
+        dJointSetHingeAnchor(hinge[0], 0, 0, 1);
+        dJointSetHingeAxis(hinge[0], 0, 1, 0);
+        dJointSetHingeParam(hinge[0], dParamFMax, 0.5);
+        dJointSetHingeParam(hinge[0], dParamVel, 3);
+        dJointAttach(hinge[1], a, b);
+        dJointSetBallAnchor(hinge[1], 0.5, 0, 1);
+        run(y, 100);
+        memcpy(end[i], dBodyGetPosition(b), sizeof end[i]);
+        if (i) {
+            ck_assert_int_eq(stats_of(y).ess_left, 100);
+            ck_assert_int_eq(stats_of(y).ess_steps, 0);
+        }
+        yielding_close(y);
+    }
+    ck_assert_mem_eq(end[0], end[1], sizeof end[0]);
+}
+END_TEST
+
+START_TEST(meshes_have_the_programs_contacts)
+{
+    static const float vertex[] = {-5, -5, 0, 5, -5, 0, 5, 5, 0, -5, 5, 0};
+    static const dTriIndex index[] = {0, 1, 2, 0, 2, 3};
+    yielding *y = yielding_open(ESS, (material){1e4, 0.5, .bounce = -1}, 0.01);
+    dTriMeshDataID data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildSingle(data, vertex, 3 * sizeof(float), 4, index, 6,
+                                3 * sizeof(dTriIndex));
+    dGeomID mesh = dCreateTriMesh(y->space, data, NULL, NULL, NULL);
+    dBodyID ball = yielding_ball(y, 1, 0.1, 0.3, -0.4, 0.5);
+    run(y, 300);
+    ck_assert_double_eq_tol(dBodyGetPosition(ball)[2], 0.1 - ESS_G / 1e4, 1e-3);
+    ck_assert_int_gt(stats_of(y).ess_left, 10);
+    dGeomDestroy(mesh);
+    yielding_close(y);
+    dGeomTriMeshDataDestroy(data);
+}
+END_TEST
+
+// ---- anything else
+
+START_TEST(same_bits_twice)
+{
+    double end[2][6];
+    for (int i = 0; i < 2; i++) {
+        yielding *y = elastic_balls_open(ESS, 3, 0.002);
+        run(y, 300);
+        memcpy(end[i], dBodyGetPosition(y->body[5]), 3 * sizeof(double));
+        memcpy(end[i] + 3, dBodyGetLinearVel(y->body[20]), 3 * sizeof(double));
+        yielding_close(y);
+    }
+    ck_assert_mem_eq(end[0], end[1], sizeof end[0]);
+}
+END_TEST
+
+// The frame of reference far away, and numbers that are none.
+START_TEST(odd_numbers_do_no_harm)
+{
+    static const double k[] = {0, 1e-300, 1e-3, 1e15, 1e300, NAN, -1};
+    yielding *y = yielding_open(ESS, (material){k[_i], 1e6, 0.5, 0, -1}, 0.01);
+    dCreatePlane(y->space, 0, 0, 1, 0);
+    dBodyID ball = yielding_ball(y, 1e-6, 0.1, 1e4, 0, 0.15),
+            heavy = yielding_ball(y, 1e6, 0.1, 0, 0, 0.05);
+    dBodySetAngularVel(ball, 1e3, 1e5, 0);
+    run(y, 50);
+    dBodySetLinearVel(heavy, 0, 0, NAN);
+    run(y, 5);
+    double sum = 0;
+    for (int i = 0; i < 3; i++) {
+        sum += 0 * dBodyGetPosition(ball)[i] + 0 * dBodyGetPosition(heavy)[i];
+    }
+    ck_assert(sum == 0);
+    yielding_close(y);
+}
+END_TEST
+
+static Suite *ess_suite(void)
+{
+    Suite *suite = suite_create("ess_ode");
+    TCase *answers = tcase_create("answers");
+    tcase_add_loop_test(answers, hopper_is_exact, 0, 2);
+    tcase_add_loop_test(answers, dissipation_is_as_given, 0, 3);
+    tcase_add_loop_test(answers, plate_on_springs_is_the_generic_system, 0, 3);
+    tcase_add_loop_test(answers, pendulum_is_exact, 0, 2);
+    tcase_add_test(answers, stribeck_tends_to_ess);
+    suite_add_tcase(suite, answers);
+    TCase *energy = tcase_create("energy");
+    tcase_add_test(energy, elastic_balls_keep_their_energy);
+    tcase_add_loop_test(energy, restitution_is_as_asked_for, 0, 4);
+    tcase_add_loop_test(energy, oblique_bounces_are_coulombs, 0, 2);
+    tcase_add_test(energy, tumbling_box_keeps_its_energy);
+    tcase_add_loop_test(energy, chain_keeps_its_energy, 0, 2);
+    suite_add_tcase(suite, energy);
+    TCase *told = tcase_create("told");
+    tcase_add_test(told, events_are_told);
+    tcase_add_test(told, feedback_is_the_impulse);
+    tcase_add_test(told, joint_feedback_is_the_force);
+    suite_add_tcase(suite, told);
+    TCase *left = tcase_create("left");
+    tcase_add_test(left, rigid_contact_is_met_in_time_and_rests);
+    tcase_add_test(left, what_sticks_is_not_stepped_through);
+    tcase_add_test(left, motors_are_the_implicit_steps);
+    tcase_add_test(left, meshes_have_the_programs_contacts);
+    suite_add_tcase(suite, left);
+    TCase *other = tcase_create("other");
+    tcase_add_test(other, same_bits_twice);
+    tcase_add_loop_test(other, odd_numbers_do_no_harm, 0, 7);
+    suite_add_tcase(suite, other);
+    return suite;
+}
+
+int main(void)
+{
+    start_ode();
+    dSetMessageHandler(quiet);
+    return run_suite(ess_suite());
+}
