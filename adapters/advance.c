@@ -26,13 +26,10 @@ typedef struct step {
     ode_index index;
     rider *rider;
     int riders;
-    int *leader;     // islands: of their groups, by union
-    dJointID *joint; // of all islands, as ODE has them
-    const unsigned *sizes;
+    int *leader; // islands: of their groups, by union
     ode_touches touches;
     ode_pairs pairs;
     int *pair_group; // island that leads it, of the pairs; -1: none
-    double acceleration, fastest;
     bool failed;
 } step;
 
@@ -55,7 +52,6 @@ typedef struct group {
     double *row_force;
     const sprag_motion *motion; // while limits are looked for
     dJointID at_limit;          // the first found last
-    bool lost;                  // no memory
 } group;
 
 // ---- bodies

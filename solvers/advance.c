@@ -233,11 +233,16 @@ void advance_remember(advance_run *run)
     }
 }
 
-static double kinetic_energy(const advance_run *run, int i, const double *v)
+double advance_product(const advance_run *run, int i, const double *a, const double *b)
 {
     double turned[3];
-    mul33(run->inertia[i], v + 3, turned);
-    return run->frame->body[i].mass * dot3(v, v) + dot3(v + 3, turned);
+    mul33(run->inertia[i], b + 3, turned);
+    return run->frame->body[i].mass * dot3(a, b) + dot3(a + 3, turned);
+}
+
+static double kinetic_energy(const advance_run *run, int i, const double *v)
+{
+    return 0.5 * advance_product(run, i, v, v);
 }
 
 // Where a sub-step could not be certified to its end, bodies go only so far; forces of the time in

@@ -146,7 +146,7 @@ typedef struct sprag_advance_stats { // add up over frames
     long limited; // sub-steps that an event ended
     long changes; // sub-steps after which the number of contacts was another
     long events[SPRAG_STALLED + 1];
-    double least_step, mean_step; // s
+    double least_step;   // s
     double least_gap;    // m, certified pairs, at the start of sub-steps and, with checks, within
     double largest_gap;  // m, of a pair with contacts
     double stalled;      // s

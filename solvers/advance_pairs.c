@@ -97,20 +97,25 @@ static sprag_result find_gap(advance_run *run, int pair, double reach, double ma
     return result;
 }
 
-// m/s, along a normal, of the points that are nearest now.
-static double approach_along(const advance_near *near, const double *normal)
+double advance_rate(const advance_near *near, const double at[2][3], const double *normal)
 {
     double sum = 0;
     for (int side = 0; side < 2; side++) {
         const sprag_motion *motion = near->carried[side].motion;
         if (motion) {
             double arm[3], turned[3];
-            subtract3(near->gap.point[side], motion->pose.position, arm);
+            subtract3(at[side], motion->pose.position, arm);
             cross3(motion->velocity + 3, arm, turned);
-            sum += (side ? 1 : -1) * (dot3(normal, motion->velocity) + dot3(normal, turned));
+            sum += (side ? -1 : 1) * (dot3(normal, motion->velocity) + dot3(normal, turned));
         }
     }
     return sum;
+}
+
+// m/s, along a normal, of the points that are nearest now.
+static double approach_along(const advance_near *near, const double *normal)
+{
+    return -advance_rate(near, (const double(*)[3])near->gap.point, normal);
 }
 
 // Outward normal of a face, in the axes of the shape. false: there are no more.
@@ -191,36 +196,24 @@ static bool add_points(advance_run *run, int pair, const sprag_manifold *manifol
     return true;
 }
 
-// Far below the level: not to be had by rounding. What a program has put down flush is lifted like
+// Far below the level: not to be had by rounding.
+static bool overlaps_at(const advance_run *run, double gap)
+{
+    return gap < 0.25 * run->level;
+}
+
+// What a program has put down flush is lifted like
 // what overlaps, but is not counted.
 static void judge_overlap(advance_run *run, int pair)
 {
     sprag_advance_pair *p = &run->frame->pair[pair];
     double gap = run->near[pair].gap.distance;
-    bool overlaps = gap < 0.25 * run->level, starts = run->time == 0;
+    bool overlaps = overlaps_at(run, gap), starts = run->time == 0;
     if (overlaps && !p->overlapped) {
         run->stats->squeezed += !starts;
         run->stats->overlaps += starts && gap < -run->options->epsilon;
     }
     p->overlapped = overlaps;
-}
-
-// m/s, of the nearest points, as fast as forces may make it in the shortest sub-step.
-static double approach(const advance_run *run, int pair)
-{
-    const advance_near *near = &run->near[pair];
-    double sum = run->acceleration * run->floor;
-    for (int side = 0; side < 2; side++) {
-        const sprag_motion *motion = near->carried[side].motion;
-        if (motion) {
-            double arm[3], turned[3];
-            subtract3(near->gap.point[side], motion->pose.position, arm);
-            cross3(motion->velocity + 3, arm, turned);
-            sum += (side ? 1 : -1) *
-                   (dot3(near->gap.normal, motion->velocity) + dot3(near->gap.normal, turned));
-        }
-    }
-    return sum;
 }
 
 // What touches a mesh where only a seam is, does not; what overlaps it there leaves by the front.
@@ -231,7 +224,7 @@ static bool is_contact(advance_run *run, int pair, double margin, sprag_manifold
     if (triangle < 0 || !advance_is_seam(run, pair, near->gap.point[triangle], near->gap.normal)) {
         return true;
     }
-    if (near->gap.distance < 0.25 * run->level) {
+    if (overlaps_at(run, near->gap.distance)) {
         const sprag_shape *shape[2] = {near->carried[0].shape, near->carried[1].shape};
         const int *collider = run->frame->pair[pair].collider;
         const sprag_pose *pose[2] = {&run->pose[collider[0]], &run->pose[collider[1]]};
@@ -266,7 +259,9 @@ static sprag_result scan_pair(advance_run *run, int pair, double reach)
     if (near->gap.beyond) {
         return SPRAG_OK;
     }
-    touching = fmax(touching, approach(run, pair) * run->floor);
+    // As fast as forces may make it in the shortest sub-step.
+    double approach = approach_along(near, near->gap.normal) + run->acceleration * run->floor;
+    touching = fmax(touching, approach * run->floor);
     if (near->gap.distance <= touching + band && is_contact(run, pair, margin, &manifold) &&
         advance_accepts(run, pair)) {
         judge_overlap(run, pair);

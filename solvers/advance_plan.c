@@ -20,14 +20,13 @@ typedef struct arm {
     double at[3];
 } arm;
 
-static void arm_at(const arm *arm, const sprag_pose *pose, double t, double point[3])
+static void arm_at(const arm *arm, const sprag_pose *pose, double point[3])
 {
     if (!arm->motion) {
         memcpy(point, arm->at, sizeof arm->at);
         return;
     }
     double local[3], from[3];
-    (void)t;
     subtract3(arm->at, arm->motion->pose.position, from);
     mul33_transposed(arm->motion->pose.rotation, from, local);
     mul33(pose->rotation, local, point);
@@ -54,7 +53,7 @@ static double height_at(const advance_near *near, const advance_point *point, in
         if (motion) {
             sprag_motion_at(motion, t, &pose[side]);
         }
-        arm_at(&arm, &pose[side], t, at[side]);
+        arm_at(&arm, &pose[side], at[side]);
         sum += radius;
     }
     if (near->carried[carrier].motion) {
@@ -65,27 +64,10 @@ static double height_at(const advance_near *near, const advance_point *point, in
     return dot3(normal, turned) - sum;
 }
 
-// Rate of that height at t = 0.
-static double rate_of(const advance_near *near, const advance_point *point)
-{
-    double sum = 0;
-    for (int side = 0; side < 2; side++) {
-        const sprag_motion *motion = near->carried[side].motion;
-        if (motion) {
-            double arm[3], turned[3];
-            subtract3(point->at[side], motion->pose.position, arm);
-            cross3(motion->velocity + 3, arm, turned);
-            sum += (side ? -1 : 1) *
-                   (dot3(point->normal, motion->velocity) + dot3(point->normal, turned));
-        }
-    }
-    return sum;
-}
-
 // How much lower than straight on the height ends, and in the middle.
 static double dip_of(const advance_run *run, const advance_near *near, const advance_point *point)
 {
-    double t = run->trial, rate = rate_of(near, point);
+    double t = run->trial, rate = advance_rate(near, (const double(*)[3])point->at, point->normal);
     int carrier = !near->certificate.side;
     double end = point->gap + rate * t - height_at(near, point, carrier, t);
     double middle = point->gap + 0.5 * rate * t - height_at(near, point, carrier, 0.5 * t);
@@ -383,9 +365,7 @@ static double energy_between(const advance_run *run, double (*a)[6], double (*b)
 {
     double sum = 0;
     for (int i = 0; i < run->frame->bodies; i++) {
-        double turned[3];
-        mul33(run->inertia[i], b[i] + 3, turned);
-        sum += 0.5 * (run->frame->body[i].mass * dot3(a[i], b[i]) + dot3(a[i] + 3, turned));
+        sum += 0.5 * advance_product(run, i, a[i], b[i]);
     }
     return sum;
 }

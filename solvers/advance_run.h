@@ -92,6 +92,9 @@ typedef struct advance_run {
 
 // ---- advance.c
 
+// kg m^2/s^2: a' M b of a body's velocities, M where it is now.
+double advance_product(const advance_run *run, int i, const double *a, const double *b);
+
 // m, about the centre of its body.
 double advance_radius(const sprag_collider *collider);
 
@@ -129,6 +132,9 @@ sprag_result advance_scan(advance_run *run, double reach);
 // Sets safe and blocking, for the motion of the last solve, and the certificates of the pairs: for
 // how long, `horizon` at most. blocked_only: of those that were blocked the last time.
 void advance_certify(advance_run *run, double horizon, bool blocked_only);
+
+// m/s, along a normal into shape 0, of a point on each shape: positive apart.
+double advance_rate(const advance_near *near, const double at[2][3], const double *normal);
 
 // Would the motions keep these pairs apart for t?
 bool advance_safe(advance_run *run, const int *pair, int pairs, double t);

@@ -14,6 +14,7 @@
 
 #include "models/models.h"
 #include "plugin/plugin.h"
+#include "test/allocations.h"
 #include "test/start.h"
 #include "test/suite.h"
 #include "test/worlds.h"
@@ -35,45 +36,6 @@ static sprag_world_statistics statistics_of(dWorldID world)
     ck_assert(sprag_world_stats(world, &s));
     return s;
 }
-
-// ---- what is counted: allocations while `counting`
-
-#if !defined(__SANITIZE_ADDRESS__)
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED
-#endif
-#endif
-#else
-#define SANITIZED
-#endif
-
-static bool counting;
-static long allocations;
-
-#ifndef SANITIZED
-extern void *__libc_malloc(size_t);
-extern void *__libc_calloc(size_t, size_t);
-extern void *__libc_realloc(void *, size_t);
-
-void *malloc(size_t size)
-{
-    allocations += counting;
-    return __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-    allocations += counting;
-    return __libc_calloc(count, size);
-}
-
-void *realloc(void *old, size_t size)
-{
-    allocations += counting;
-    return __libc_realloc(old, size);
-}
-#endif
 
 // ---- a scene with something of everything: a heap of boxes and balls, a double pendulum, a flyer
 

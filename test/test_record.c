@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "plugin/collide.h"
+#include "test/allocations.h"
 #include "test/start.h"
 #include "test/suite.h"
 
@@ -21,43 +22,6 @@ static collide_fn *stock_collide;
 static const double gap = 5e-7; // m, at which things rest
 
 enum { MOST = 32 };
-
-// ---- allocations while `counting`
-
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED
-#endif
-#endif
-
-#ifndef SANITIZED
-static bool counting;
-static long allocations;
-
-extern void *__libc_malloc(size_t);
-extern void *__libc_calloc(size_t, size_t);
-extern void *__libc_realloc(void *, size_t);
-
-void *malloc(size_t size)
-{
-    allocations += counting;
-    return __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-    allocations += counting;
-    return __libc_calloc(count, size);
-}
-
-void *realloc(void *old, size_t size)
-{
-    allocations += counting;
-    return __libc_realloc(old, size);
-}
-#endif
 
 // ---- a world, and what its callback was given
 
