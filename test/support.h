@@ -1,0 +1,93 @@
+// The support table: for each feature of ODE a small world, what it must come to, and what each
+// method of ours makes of it. test_support holds every cell against stock's answer or the right
+// one, and README's table against the cells.
+#ifndef TEST_SUPPORT_H
+#define TEST_SUPPORT_H
+
+#include <stdbool.h>
+
+#include <ode/ode.h>
+
+enum { SUPPORT_METHODS = 3, SUPPORT_VALUES = 256 };
+
+// ---- a run of one row under one method
+
+typedef struct support_run {
+    const char *method; // "ode-step", "stribeck", ...
+    double value[SUPPORT_VALUES];
+    int values;
+    double error[SUPPORT_VALUES]; // of what is better the smaller it is
+    int errors;
+    char said[4096]; // on stderr
+} support_run;
+
+// A world under the method of the run, with more options ("ess.steps=100"; NULL: none). Gravity is
+// ODE's default, none.
+dWorldID support_world(const support_run *run, const char *options);
+
+// A 2 kg box of 0.2 x 0.3 x 0.4 m, no geom.
+dBodyID support_body(dWorldID world, double x, double y, double z);
+
+// A value that must come out, of any unit. All values of a row are compared relative to the
+// largest of them (to 1 if that is less): tell what is of one size.
+void support_tell(support_run *run, double value);
+void support_tell_vector(support_run *run, const dReal *value); // of 3
+void support_tell_body(support_run *run, dBodyID body);         // velocities, position, quaternion
+
+// An error (m, rad, ...) that must not be larger than stock's.
+void support_tell_error(support_run *run, double error);
+
+// ---- rows
+
+typedef enum support_kind {
+    SUPPORT_AS_STOCK,
+    SUPPORT_EXACT,
+    SUPPORT_NEAR,
+    SUPPORT_AS_STRIBECK,
+    SUPPORT_REFUSED,
+} support_kind;
+
+typedef struct support_cell {
+    support_kind kind;
+    double within;
+    const char *how;  // in the table
+    const char *says; // a piece of the message; NULL: nothing is said
+} support_cell;
+
+// Stock's values, to 1e-9.
+#define AS_STOCK                                                                                   \
+    {                                                                                              \
+        .kind = SUPPORT_AS_STOCK                                                                   \
+    }
+// The right values, to 1e-9; for rows that have them.
+#define EXACT                                                                                      \
+    {                                                                                              \
+        .kind = SUPPORT_EXACT                                                                      \
+    }
+// Within that of the right values, where a row has them, or of stock's.
+#define NEAR(to, words)                                                                            \
+    {                                                                                              \
+        .kind = SUPPORT_NEAR, .within = (to), .how = (words)                                       \
+    }
+// The implicit step's values to 1e-9, and a message with this piece.
+#define AS_STRIBECK(piece)                                                                         \
+    {                                                                                              \
+        .kind = SUPPORT_AS_STRIBECK, .says = (piece)                                               \
+    }
+// Left out, with a message.
+#define REFUSED(words, piece)                                                                      \
+    {                                                                                              \
+        .kind = SUPPORT_REFUSED, .how = (words), .says = (piece)                                   \
+    }
+
+typedef struct support_row {
+    const char *feature;                // of the table, NULL: the end
+    void (*run)(support_run *);         // builds, steps, tells, destroys
+    void (*right)(support_run *);       // tells the right values; NULL: stock's are right
+    support_cell cell[SUPPORT_METHODS]; // stribeck, ess, advance
+} support_row;
+
+extern const support_row support_joints[], support_surfaces[], support_bodies[], support_worlds[],
+    support_geoms[];
+
+#endif

@@ -1,0 +1,6 @@
+// Rows of joints.
+#include "test/support.h"
+
+const support_row support_joints[] = {
+    {0},
+};
