@@ -1,31 +1,545 @@
-// Rows of bodies: what moves them besides joints and contacts.
+// Rows of bodies: what moves them besides joints and contacts, and what sends them to sleep.
+#include <math.h>
+#include <stddef.h>
+
 #include "test/support.h"
 
-static void free_flight(support_run *run)
+static const dReal STEP = 0.01;    // s
+static const dReal GRAVITY = 9.81; // m/s^2
+
+static void steps(dWorldID world, int count)
+{
+    for (int i = 0; i < count; i++) {
+        dWorldStep(world, STEP);
+    }
+}
+
+// ---- flights: a body on its own, turned and tumbling, with something set
+
+enum { FLIGHT = 100 };
+
+typedef void flight_setting(dWorldID world, dBodyID body);
+
+static dBodyID start_flight(dWorldID world, flight_setting *set)
+{
+    dMatrix3 turn;
+    dBodyID body = support_body(world, 0, 0, 1);
+    dRFromEulerAngles(turn, 0.3, -0.7, 1.1);
+    dBodySetRotation(body, turn);
+    dBodySetLinearVel(body, 1, 2, 3);
+    dBodySetAngularVel(body, 0.8, -1.1, 0.6);
+    dWorldSetGravity(world, 0, 0, -GRAVITY);
+    if (set) {
+        set(world, body);
+    }
+    return body;
+}
+
+static void fly(support_run *run, flight_setting *set)
 {
     dWorldID world = support_world(run, NULL);
-    dBodyID body = support_body(world, 0, 0, 1);
-    dWorldSetGravity(world, 0, 0, -9.81);
-    dBodySetLinearVel(body, 1, 2, 3);
-    for (int i = 0; i < 100; i++) {
-        dWorldStep(world, 0.01);
-    }
+    dBodyID body = start_flight(world, set);
+    steps(world, FLIGHT);
     support_tell_body(run, body);
     dWorldDestroy(world);
 }
 
-static void free_flight_rightly(support_run *run)
+// d/dt of an attitude that is carried by w, rad/s.
+static void turning(const double q[4], const double w[3], double rate[4])
 {
-    const dReal z = 1 + 3 - 9.81 / 2, vz = 3 - 9.81;
-    const dReal v[3] = {1, 2, vz}, w[3] = {0}, x[3] = {1, 2, z};
+    rate[0] = 0.5 * (-w[0] * q[1] - w[1] * q[2] - w[2] * q[3]);
+    rate[1] = 0.5 * (w[0] * q[0] + w[1] * q[3] - w[2] * q[2]);
+    rate[2] = 0.5 * (-w[0] * q[3] + w[1] * q[0] + w[2] * q[1]);
+    rate[3] = 0.5 * (w[0] * q[2] - w[1] * q[1] + w[2] * q[0]);
+}
+
+// Angular velocity (rad/s) of `momentum` (kg m^2/s) at an attitude.
+static void spin_of(const dMass *mass, const double q[4], const double momentum[3], double w[3])
+{
+    dMatrix3 r;
+    double local[3];
+    dQtoR(q, r);
+    for (int i = 0; i < 3; i++) {
+        local[i] =
+            (r[i] * momentum[0] + r[4 + i] * momentum[1] + r[8 + i] * momentum[2]) / mass->I[5 * i];
+    }
+    for (int i = 0; i < 3; i++) {
+        w[i] = r[4 * i] * local[0] + r[4 * i + 1] * local[1] + r[4 * i + 2] * local[2];
+    }
+}
+
+// Motion of a body under gravity without torque, by Runge and Kutta's method in steps of 0.1 ms.
+static void fly_rightly(support_run *run, bool tumbles)
+{
+    enum { PARTS = 10000 };
+    support_run quiet_run = {.method = "ode-step"};
+    dWorldID world = support_world(&quiet_run, NULL);
+    dBodyID body = start_flight(world, NULL);
+    const double t = FLIGHT * STEP, h = t / PARTS;
+    double q[4], w[3], momentum[3];
+    dVector3 v = {1, 2, 3 - GRAVITY * t}, x = {1 * t, 2 * t, 1 + 3 * t - GRAVITY * t * t / 2};
+    dMass mass;
+    dMatrix3 r, inertia, turned;
+    dBodyGetMass(body, &mass);
+    dBodyCopyQuaternion(body, q);
+    dBodyCopyRotation(body, r);
+    dMultiply2_333(turned, mass.I, r);
+    dMultiply0_333(inertia, r, turned);
+    dMultiply0_331(momentum, inertia, dBodyGetAngularVel(body));
+    dCopyVector3(w, dBodyGetAngularVel(body));
+    for (int i = 0; i < PARTS; i++) {
+        static const double at[4] = {0, 0.5, 0.5, 1}, weight[4] = {1, 2, 2, 1};
+        double rate[4] = {0}, sum[4] = {0}, moved[4];
+        for (int stage = 0; stage < 4; stage++) {
+            for (int k = 0; k < 4; k++) {
+                moved[k] = q[k] + at[stage] * h * rate[k];
+            }
+            if (tumbles) {
+                spin_of(&mass, moved, momentum, w);
+            }
+            turning(moved, w, rate);
+            for (int k = 0; k < 4; k++) {
+                sum[k] += weight[stage] * rate[k];
+            }
+        }
+        for (int k = 0; k < 4; k++) {
+            q[k] += h / 6 * sum[k];
+        }
+    }
     support_tell_vector(run, v);
     support_tell_vector(run, w);
     support_tell_vector(run, x);
-    support_tell(run, 1);
-    support_tell_vector(run, w);
+    for (int i = 0; i < 4; i++) {
+        support_tell(run, q[i]);
+    }
+    dWorldDestroy(world);
+}
+
+static void tumbling(support_run *run)
+{
+    fly(run, NULL);
+}
+
+static void tumbling_rightly(support_run *run)
+{
+    fly_rightly(run, true);
+}
+
+static void without_torque(dWorldID world, dBodyID body)
+{
+    (void)world;
+    dBodySetGyroscopicMode(body, 0);
+}
+
+static void gyroscopic_mode(support_run *run)
+{
+    fly(run, without_torque);
+}
+
+static void gyroscopic_mode_rightly(support_run *run)
+{
+    fly_rightly(run, false);
+}
+
+static void turns_finitely(dWorldID world, dBodyID body)
+{
+    dBodySetGyroscopicMode(body, 0);
+    dBodySetFiniteRotationMode(body, 1);
+    (void)world;
+}
+
+static void finite_rotation(support_run *run)
+{
+    fly(run, turns_finitely);
+}
+
+static void turns_about_axis(dWorldID world, dBodyID body)
+{
+    turns_finitely(world, body);
+    dBodySetFiniteRotationAxis(body, 0, 1, 0);
+}
+
+static void finite_rotation_axis(support_run *run)
+{
+    fly(run, turns_about_axis);
+}
+
+static void weightless(dWorldID world, dBodyID body)
+{
+    without_torque(world, body);
+    dBodySetGravityMode(body, 0);
+    dBodySetAngularVel(body, 0, 0, 0);
+}
+
+static void gravity_mode(support_run *run)
+{
+    fly(run, weightless);
+}
+
+static void is_kinematic(dWorldID world, dBodyID body)
+{
+    (void)world;
+    dBodySetFiniteRotationMode(body, 1);
+    dBodySetKinematic(body);
+    dBodyAddForce(body, 100, 100, 100); // means nothing
+    dBodyAddTorque(body, 100, 100, 100);
+}
+
+static void kinematic(support_run *run)
+{
+    fly(run, is_kinematic);
+}
+
+static void spins_too_fast(dWorldID world, dBodyID body)
+{
+    without_torque(world, body);
+    dBodySetGravityMode(body, 0);
+    dBodySetFiniteRotationMode(body, 1);
+    dBodySetMaxAngularSpeed(body, 1);
+}
+
+static void max_angular_speed(support_run *run)
+{
+    fly(run, spins_too_fast);
+}
+
+static void is_damped(dWorldID world, dBodyID body)
+{
+    without_torque(world, body);
+    dBodySetGravityMode(body, 0);
+    dBodySetFiniteRotationMode(body, 1);
+    dBodySetDamping(body, 0.01, 0.02);
+    dBodySetLinearDampingThreshold(body, 2);
+    dBodySetAngularDampingThreshold(body, 0.5);
+}
+
+static void damping(support_run *run)
+{
+    fly(run, is_damped);
+}
+
+static void world_is_damped(dWorldID world, dBodyID body)
+{
+    is_damped(world, body);
+    dWorldSetDamping(world, 0.02, 0.01);
+    dWorldSetMaxAngularSpeed(world, 1.2);
+    dBodySetDampingDefaults(body);
+}
+
+static void damping_of_the_world(support_run *run)
+{
+    fly(run, world_is_damped);
+}
+
+// ---- forces
+
+static void push_everywhere(dBodyID body, int i)
+{
+    switch (i % 8) {
+    case 0:
+        dBodyAddForce(body, 1, -2, 3);
+        break;
+    case 1:
+        dBodyAddTorque(body, 0.01, 0.02, -0.03);
+        break;
+    case 2:
+        dBodyAddRelForce(body, 2, 0, 1);
+        break;
+    case 3:
+        dBodyAddRelTorque(body, 0.02, 0, 0.01);
+        break;
+    case 4:
+        dBodyAddForceAtPos(body, 1, 1, 1, 0.1, 0.2, 1);
+        break;
+    case 5:
+        dBodyAddForceAtRelPos(body, 0, 1, 0, 0.1, 0, 0);
+        break;
+    case 6:
+        dBodyAddRelForceAtPos(body, 1, 0, 0, 0, 0.1, 1);
+        break;
+    default:
+        dBodyAddRelForceAtRelPos(body, 0, 0, 1, 0, 0.1, 0);
+        break;
+    }
+}
+
+// Every way to add a force, what has added up, and that a step takes it.
+static void accumulators(support_run *run)
+{
+    dWorldID world = support_world(run, NULL);
+    dBodyID body = support_body(world, 0, 0, 1);
+    dBodySetGyroscopicMode(body, 0);
+    for (int i = 0; i < 16; i++) {
+        push_everywhere(body, i);
+        push_everywhere(body, i + 3);
+    }
+    support_tell_vector(run, dBodyGetForce(body));
+    support_tell_vector(run, dBodyGetTorque(body));
+    dWorldStep(world, STEP);
+    support_tell_vector(run, dBodyGetForce(body));
+    support_tell_vector(run, dBodyGetTorque(body));
+    support_tell_vector(run, dBodyGetLinearVel(body));
+    support_tell_vector(run, dBodyGetAngularVel(body));
+    dBodySetForce(body, 3, 2, 1);
+    dWorldStep(world, STEP);
+    support_tell_vector(run, dBodyGetLinearVel(body));
+    dWorldDestroy(world);
+}
+
+static void impulse_to_force(support_run *run)
+{
+    dVector3 force;
+    dWorldID world = support_world(run, NULL);
+    dBodyID body = support_body(world, 0, 0, 1);
+    dWorldImpulseToForce(world, STEP, 2, 4, -6, force);
+    dBodyAddForce(body, force[0], force[1], force[2]);
+    dWorldStep(world, STEP);
+    support_tell_vector(run, dBodyGetLinearVel(body));
+    dWorldDestroy(world);
+}
+
+static void change_of_mass(support_run *run)
+{
+    dMass mass;
+    dWorldID world = support_world(run, NULL);
+    dBodyID body = support_body(world, 0, 0, 1);
+    dMassSetParameters(&mass, 3, 0, 0, 0, 0.3, 0.4, 0.5, 0.02, -0.03, 0.01);
+    dBodySetGyroscopicMode(body, 0);
+    for (int i = 0; i < 20; i++) {
+        push_everywhere(body, i);
+        dWorldStep(world, 0.001);
+        if (i == 10) {
+            dBodySetMass(body, &mass);
+        }
+    }
+    support_tell_vector(run, dBodyGetLinearVel(body));
+    support_tell_vector(run, dBodyGetAngularVel(body));
+    dWorldDestroy(world);
+}
+
+static void put_elsewhere(support_run *run)
+{
+    dWorldID world = support_world(run, NULL);
+    dBodyID body = start_flight(world, without_torque);
+    dQuaternion q = {0.5, 0.5, 0.5, 0.5};
+    steps(world, 5);
+    dBodySetPosition(body, 5, 6, 7);
+    dBodySetQuaternion(body, q);
+    dBodySetLinearVel(body, 0, 0, 0);
+    dBodySetAngularVel(body, 0, 0, 0);
+    dBodySetGravityMode(body, 0);
+    steps(world, 5);
+    support_tell_body(run, body);
+    dWorldDestroy(world);
+}
+
+// ---- moved callbacks
+
+static int calls;
+static dVector3 seen;
+
+static void saw(dBodyID body)
+{
+    calls++;
+    dBodyCopyPosition(body, seen);
+}
+
+static void moved_callbacks(support_run *run)
+{
+    dWorldID world = support_world(run, NULL);
+    dBodyID body = support_body(world, 0, 0, 1), other = support_body(world, 3, 0, 1);
+    calls = 0;
+    dBodySetLinearVel(body, 1, 2, 3);
+    dBodySetMovedCallback(body, saw);
+    dBodySetMovedCallback(other, saw);
+    dBodySetKinematic(other);
+    steps(world, 3);
+    support_tell(run, calls);
+    dBodyDisable(other);
+    steps(world, 3);
+    support_tell(run, calls);
+    support_tell_vector(run, seen);
+    dWorldDestroy(world);
+}
+
+static void pushes(dBodyID body)
+{
+    calls++;
+    dBodyAddForce(body, 0, 0, 200);
+}
+
+// Stock's dWorldStep forgets forces that are added there.
+static void forces_in_callbacks(support_run *run)
+{
+    dWorldID world = support_world(run, NULL);
+    dBodyID body = support_body(world, 0, 0, 1), other = support_body(world, 0, 0, 2);
+    dJointID joint = dJointCreateBall(world, 0);
+    dJointAttach(joint, body, other);
+    dJointSetBallAnchor(joint, 0, 0, 1.5);
+    dBodySetMovedCallback(body, pushes);
+    steps(world, 10);
+    support_tell_vector(run, dBodyGetLinearVel(body));
+    support_tell_vector(run, dBodyGetForce(body));
+    support_tell_vector(run, dBodyGetLinearVel(other));
+    dWorldDestroy(world);
+}
+
+static dBodyID born;
+
+// Of the world's callbacks the first makes a body.
+static void creates(dBodyID body)
+{
+    dWorldID world = dBodyGetWorld(body);
+    if (calls++ == 0) {
+        born = support_body(world, 0, 9, 0);
+        dBodySetLinearVel(born, 0, 0, 1);
+    }
+}
+
+static void bodies_made_in_callbacks(support_run *run)
+{
+    dWorldID world = support_world(run, NULL);
+    dBodyID body = support_body(world, 0, 0, 1);
+    calls = 0;
+    dBodySetLinearVel(body, 1, 0, 0);
+    dBodySetMovedCallback(body, creates);
+    steps(world, 10);
+    support_tell_vector(run, dBodyGetPosition(body));
+    support_tell_vector(run, dBodyGetPosition(born));
+    dWorldDestroy(world);
+}
+
+// ---- sleep
+
+enum { SLEEPERS = 4 };
+
+// The step in which each body falls asleep.
+static void tell_sleep(support_run *run, dWorldID world, const dBodyID *body, int bodies,
+                       int frames)
+{
+    int asleep[SLEEPERS] = {0};
+    for (int i = 0; i < frames; i++) {
+        dWorldStep(world, STEP);
+        for (int k = 0; k < bodies; k++) {
+            asleep[k] = asleep[k] || dBodyIsEnabled(body[k]) ? asleep[k] : i + 1;
+        }
+    }
+    for (int k = 0; k < bodies; k++) {
+        support_tell(run, asleep[k]);
+        support_tell_vector(run, dBodyGetLinearVel(body[k]));
+    }
+}
+
+static void auto_disable(support_run *run)
+{
+    dBodyID body[SLEEPERS];
+    dWorldID world = support_world(run, NULL);
+    dWorldSetAutoDisableFlag(world, 1);
+    dWorldSetAutoDisableSteps(world, 7);
+    for (int k = 0; k < SLEEPERS; k++) {
+        body[k] = support_body(world, k, 0, 1);
+        dBodySetDamping(body[k], 0.05, 0.05);
+        dBodySetLinearVel(body[k], 0.05 * k, 0, 0);
+        dBodySetAngularVel(body[k], 0, 0, 0.02 * k);
+    }
+    dBodySetAutoDisableTime(body[1], 0.1);
+    dBodySetAutoDisableLinearThreshold(body[2], 0.03);
+    dBodySetAutoDisableAngularThreshold(body[2], 0.01);
+    dBodySetAutoDisableAverageSamplesCount(body[3], 10);
+    tell_sleep(run, world, body, SLEEPERS, 120);
+    dWorldDestroy(world);
+}
+
+// A pair on a joint, as an island; and one that may not sleep.
+static void auto_disable_of_islands(support_run *run)
+{
+    dBodyID body[SLEEPERS];
+    dWorldID world = support_world(run, NULL);
+    dWorldSetAutoDisableFlag(world, 1);
+    for (int k = 0; k < SLEEPERS; k++) {
+        body[k] = support_body(world, k, 0, 1);
+        dBodySetDamping(body[k], 0.05, 0.05);
+        dBodySetLinearVel(body[k], k < 2 ? 0.1 : 0.2, 0, 0);
+    }
+    dJointID joint = dJointCreateFixed(world, 0);
+    dJointAttach(joint, body[0], body[1]);
+    dJointSetFixed(joint);
+    dBodySetAutoDisableFlag(body[3], 0);
+    tell_sleep(run, world, body, SLEEPERS, 120);
+    dWorldDestroy(world);
+}
+
+static void wake_up(support_run *run)
+{
+    dWorldID world = support_world(run, NULL);
+    dBodyID asleep = support_body(world, 0, 0, 1), awake = support_body(world, 0, 0, 2);
+    dBodyID alone = support_body(world, 5, 0, 1);
+    dBodyDisable(asleep);
+    dBodyDisable(awake);
+    dBodyDisable(alone);
+    dBodyAddForce(alone, 1, 0, 0);
+    steps(world, 3);
+    support_tell(run, dBodyIsEnabled(asleep) + 2 * dBodyIsEnabled(alone));
+    support_tell_vector(run, dBodyGetForce(alone)); // waits
+    dJointID joint = dJointCreateBall(world, 0);
+    dJointAttach(joint, asleep, awake);
+    dJointSetBallAnchor(joint, 0, 0, 1.5);
+    dBodyEnable(awake);
+    dBodyEnable(alone);
+    dBodySetLinearVel(awake, 0, 0, 1);
+    steps(world, 3);
+    support_tell(run, dBodyIsEnabled(asleep) + 2 * dBodyIsEnabled(alone));
+    support_tell_vector(run, dBodyGetLinearVel(asleep));
+    support_tell_vector(run, dBodyGetLinearVel(alone));
+    dWorldDestroy(world);
 }
 
 const support_row support_bodies[] = {
-    {"free flight", free_flight, free_flight_rightly, {AS_STOCK, EXACT, AS_STOCK}},
+    {"free flight, gyroscopic torque", tumbling, tumbling_rightly, {AS_STOCK, EXACT, AS_STOCK}},
+    {"`dBodySetGyroscopicMode`",
+     gyroscopic_mode,
+     gyroscopic_mode_rightly,
+     {AS_STOCK, EXACT, AS_STOCK}},
+    {"`dBodySetFiniteRotationMode`",
+     finite_rotation,
+     gyroscopic_mode_rightly,
+     {AS_STOCK, EXACT, AS_STOCK}},
+    {"`dBodySetFiniteRotationAxis`",
+     finite_rotation_axis,
+     gyroscopic_mode_rightly,
+     {AS_STOCK, EXACT, AS_STOCK}},
+    {"`dBodySetGravityMode`", gravity_mode, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"kinematic bodies", kinematic, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"max angular speed", max_angular_speed, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"damping, thresholds", damping, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"damping, of the world", damping_of_the_world, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"force accumulators",
+     accumulators,
+     NULL,
+     {AS_STOCK, NEAR(1e-5, "torques act on what turns meanwhile"), AS_STOCK}},
+    {"`dWorldImpulseToForce`", impulse_to_force, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"`dBodySetMass`, any inertia",
+     change_of_mass,
+     NULL,
+     {AS_STOCK, NEAR(1e-6, "torques act on what turns meanwhile"), AS_STOCK}},
+    {"position and velocity set by the program",
+     put_elsewhere,
+     NULL,
+     {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"moved callbacks", moved_callbacks, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"forces added in moved callbacks", forces_in_callbacks, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"bodies created in moved callbacks",
+     bodies_made_in_callbacks,
+     NULL,
+     {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"auto-disable: steps, time, thresholds, samples",
+     auto_disable,
+     NULL,
+     {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"auto-disable of islands", auto_disable_of_islands, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"disabled bodies, wake-up",
+     wake_up,
+     NULL,
+     {AS_STOCK, NEAR(0.02, "what breaks a joint decays in steps"), AS_STOCK}},
     {0},
 };
