@@ -13,7 +13,7 @@ enum { SUPPORT_METHODS = 3, SUPPORT_VALUES = 256 };
 // ---- a run of one row under one method
 
 typedef struct support_run {
-    const char *method; // "ode-step", "stribeck", ...
+    const char *method; // "ode", "stribeck", ...
     double value[SUPPORT_VALUES];
     int values;
     double error[SUPPORT_VALUES]; // of what is better the smaller it is

@@ -29,6 +29,7 @@ static dBodyID start_flight(dWorldID world, flight_setting *set)
     dBodySetLinearVel(body, 1, 2, 3);
     dBodySetAngularVel(body, 0.8, -1.1, 0.6);
     dWorldSetGravity(world, 0, 0, -GRAVITY);
+    dJointAttach(dJointCreateNull(world, 0), body, support_body(world, 10, 0, 0)); // an island
     if (set) {
         set(world, body);
     }
@@ -72,7 +73,7 @@ static void spin_of(const dMass *mass, const double q[4], const double momentum[
 static void fly_rightly(support_run *run, bool tumbles)
 {
     enum { PARTS = 10000 };
-    support_run quiet_run = {.method = "ode-step"};
+    support_run quiet_run = {.method = "ode"};
     dWorldID world = support_world(&quiet_run, NULL);
     dBodyID body = start_flight(world, NULL);
     const double t = FLIGHT * STEP, h = t / PARTS;
@@ -510,7 +511,10 @@ const support_row support_bodies[] = {
      {AS_STOCK, EXACT, AS_STOCK}},
     {"`dBodySetGravityMode`", gravity_mode, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
     {"kinematic bodies", kinematic, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
-    {"max angular speed", max_angular_speed, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"max angular speed",
+     max_angular_speed,
+     NULL,
+     {AS_STOCK, NEAR(1e-3, "capped from the end of a step on"), AS_STOCK}},
     {"damping, thresholds", damping, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
     {"damping, of the world", damping_of_the_world, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
     {"force accumulators",
