@@ -19,6 +19,8 @@ struct advance_state {
     double ahead;    // m, that the last step has looked ahead
     sprag_world_event *event;
     int events, room;
+    int *stock_rows;             // of the islands of the step under way
+    size_t islands;              // that there is room for
     sprag_comply_options comply; // of the step under way
     bool said_soft;
 };
@@ -32,6 +34,7 @@ void advance_free(advance_state *a)
         }
         sprag_ode_set_free(&a->held);
         free(a->event);
+        free(a->stock_rows);
         free(a);
     }
 }
@@ -276,7 +279,29 @@ static bool step_without_geometry(world_state *w, const ode_islands *islands, dR
     return step_each_island(w, islands, step, called);
 }
 
-// Whoever takes what is left over: under method=ess the implicit step.
+// As stock will find them, that is before anything moves.
+static bool count_stock_rows(advance_state *state, const ode_islands *islands)
+{
+    if (islands->count > state->islands) {
+        int *rows = realloc(state->stock_rows, islands->count * sizeof *rows);
+        if (!rows) {
+            return false;
+        }
+        state->stock_rows = rows;
+        state->islands = islands->count;
+    }
+    dJointID const *joint = islands->joints;
+    for (size_t i = 0; i < islands->count; i++) {
+        state->stock_rows[i] = 0;
+        for (unsigned j = 0; j < islands->sizes[2 * i + 1]; j++) {
+            state->stock_rows[i] += sprag_ode_count_rows(*joint++).rows;
+        }
+    }
+    return true;
+}
+
+// What is left over goes by stock or, under method=ess, by the implicit step, which draw random
+// numbers themselves.
 static bool step_left(world_state *w, const ode_advance *a, dReal step, stock called)
 {
     ode_island island = {.body = a->islands->bodies, .joint = a->islands->joints};
@@ -287,6 +312,8 @@ static bool step_left(world_state *w, const ode_advance *a, dReal step, stock ca
         if (a->stock[i]) {
             done = a->comply ? step_any_island(w, &island, step, called)
                              : step_by_stock_island(w, &island, step, called, SPRAG_BAD_PROBLEM);
+        } else if (called == STOCK_QUICK) {
+            draw_as_quick_step(w->id, w->advance->stock_rows[i]);
         }
         island.body += island.bodies;
         island.joint += island.joints;
@@ -350,7 +377,9 @@ bool advance_islands(world_state *w, const ode_islands *islands, dReal step, sto
     for (int i = 0; result == SPRAG_OK && a.sleepers > 0; i++) {
         a = prepare(w, &found, step);
         a.wakes = w->islands_are_ours && i < WAKINGS;
-        result = sprag_ode_advance(&a);
+        result = called == STOCK_QUICK && !count_stock_rows(w->advance, &found)
+                     ? SPRAG_NO_MEMORY
+                     : sprag_ode_advance(&a);
         for (int k = 0; k < a.sleepers; k++) {
             dBodyEnable(a.sleeper[k]);
         }

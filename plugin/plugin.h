@@ -147,6 +147,10 @@ bool step_each_island(world_state *w, const ode_islands *islands, dReal step, st
 bool step_by_stock_island(world_state *w, const ode_island *island, dReal step, stock called,
                           sprag_result why);
 
+// Stock QuickStep shuffles its rows every eighth iteration. Programs that draw from ODE's generator
+// get the numbers that they would get without us.
+void draw_as_quick_step(dWorldID id, int rows);
+
 // One island, with joints or without, by the implicit Stribeck method. false: no memory.
 bool step_any_island(world_state *w, const ode_island *island, dReal step, stock called);
 

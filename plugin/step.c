@@ -53,9 +53,7 @@ double now_us(void)
     return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 
-// Stock QuickStep shuffles its rows every eighth iteration. Programs that draw from ODE's generator
-// get the numbers that they would get without us.
-static void draw_as_quick_step(dWorldID id, int rows)
+void draw_as_quick_step(dWorldID id, int rows)
 {
     enum { SHUFFLE_EVERY = 8 };
     int shuffles = (dWorldGetQuickStepNumIterations(id) - 1) / SHUFFLE_EVERY;
