@@ -1,0 +1,217 @@
+// What the solver asks of a group within its frame: joint rows and stops, and what a pair that
+// touches is made of; and what it tells.
+#include "adapters/advance_step.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "solvers/linalg.h"
+
+// ODE sees the bodies where they are in the frame.
+static void show(const group *g)
+{
+    for (int i = 0; i < g->frame.bodies; i++) {
+        step_put_back(g->rider[i]->id, &g->body[i].pose);
+        sprag_ode_set_velocity(g->rider[i]->id, g->body[i].velocity);
+    }
+}
+
+bool group_row_room(group *g, int rows)
+{
+    if (rows > g->row_room) {
+        int room = rows + 16;
+        sprag_row *row = SPRAG_TAKE(g->s->a->scratch + 1, room, sprag_row);
+        int *joint = SPRAG_TAKE(g->s->a->scratch + 1, room, int);
+        double *force = SPRAG_TAKE(g->s->a->scratch + 1, room, double);
+        if (g->s->a->scratch[1].failed) {
+            return false;
+        }
+        g->row = row;
+        g->row_joint = joint;
+        g->row_force = force;
+        g->row_room = room;
+    }
+    return true;
+}
+
+// Joints at their powered stops push bodies while they are asked.
+static void take_forces(group *g)
+{
+    for (int i = 0; i < g->frame.bodies; i++) {
+        rider *r = g->rider[i];
+        const dReal *f = dBodyGetForce(r->id), *t = dBodyGetTorque(r->id);
+        for (int k = 0; k < 3; k++) {
+            g->body[i].force[k] = r->start.force[k] + (f[k] - r->force[k]);
+            g->body[i].force[3 + k] = r->start.force[3 + k] + (t[k] - r->force[3 + k]);
+        }
+    }
+}
+
+void group_restore_forces(const group *g)
+{
+    for (int i = 0; i < g->frame.bodies; i++) {
+        const double *f = g->rider[i]->force;
+        dBodySetForce(g->rider[i]->id, f[0], f[1], f[2]);
+        dBodySetTorque(g->rider[i]->id, f[3], f[4], f[5]);
+    }
+}
+
+int group_pull_rows(void *data, const sprag_mover *body, double step, const sprag_row **row)
+{
+    group *g = data;
+    (void)body;
+    int rows = 0, most = 0;
+    if (g->joints == 0) {
+        return 0;
+    }
+    show(g);
+    group_restore_forces(g);
+    for (int j = 0; j < g->joints; j++) {
+        most += sprag_ode_count_rows(g->joint[j]).rows;
+    }
+    if (!group_row_room(g, most)) {
+        return -1;
+    }
+    for (int j = 0; j < g->joints; j++) {
+        int count = sprag_ode_count_rows(g->joint[j]).rows;
+        int more = count > 0
+                       ? sprag_ode_pull_rows(&g->row[rows], g->joint[j], count, g->s->a->world,
+                                             step, &g->s->index, g->s->a->memory)
+                       : 0;
+        for (int k = 0; k < more; k++, rows++) {
+            g->row_joint[rows] = j;
+            for (int side = 0; side < 2; side++) {
+                int *b = &g->row[rows].body[side];
+                *b = *b == SPRAG_STATIC ? *b : g->s->rider[*b].local;
+            }
+        }
+    }
+    take_forces(g);
+    *row = g->row;
+    return rows;
+}
+
+void group_carried(void *data, const double *row_force, const double (*contact_force)[6],
+                   double share)
+{
+    group *g = data;
+    for (int i = 0; i < g->frame.rows; i++) {
+        g->row_force[i] = row_force[i];
+        for (int side = 0; side < 2; side++) {
+            add_scaled(g->joint_wrench[g->row_joint[i]][side], share * row_force[i],
+                       g->row[i].jacobian[side], 6);
+        }
+    }
+    for (int i = 0; i < g->frame.contacts; i++) {
+        double wrench[2][6];
+        sprag_contact_wrench(&g->contact[i], contact_force[i], wrench);
+        add_scaled(g->contact_wrench[i][0], share, wrench[0], 6);
+        add_scaled(g->contact_wrench[i][1], share, wrench[1], 6);
+    }
+}
+
+static void place_at(void *data, dBodyID body, double t)
+{
+    const group *g = data;
+    const rider *r = step_rider_of(g->s, body);
+    if (r) {
+        sprag_pose pose;
+        sprag_motion_at(&g->motion[r->local], t, &pose);
+        step_place(body, &pose);
+    }
+}
+
+double group_next_limit(void *data, const sprag_motion *motion, double horizon)
+{
+    group *g = data;
+    g->motion = motion;
+    return sprag_ode_next_limit(g->limited, g->limits, horizon, place_at, g, &g->at_limit);
+}
+
+static void set_yield(const step *s, sprag_surface *to, const dSurfaceParameters *surface)
+{
+    sprag_contact contact = {.stiffness = 0};
+    double erp = surface->mode & dContactSoftERP ? surface->soft_erp : dWorldGetERP(s->a->world);
+    sprag_ode_pull_surface(&contact, surface, s->a->stiffness);
+    to->stiffness = contact.stiffness;
+    to->dissipation = contact.dissipation;
+    to->stiction = contact.stiction;
+    to->erp = erp > 0 && isfinite(erp) ? erp : 0;
+}
+
+void group_set_surface(const step *s, sprag_advance_pair *pair, const ode_pair *of,
+                       const ode_touch *touch)
+{
+    if (touch->accepted && touch->joint) {
+        const int mode = sprag_ode_contact_of(touch->joint)->surface.mode;
+        sprag_ode_surface_of(&pair->surface, touch->joint, s->a->world, of->side[0]->body);
+        pair->asked = dJointGetFeedback(touch->joint) != NULL;
+        if (s->a->comply) {
+            set_yield(s, &pair->surface, &sprag_ode_contact_of(touch->joint)->surface);
+            return;
+        }
+        pair->surface.compliance = 0; // what yields would interpenetrate
+        s->a->soft = mode & (dContactSoftCFM | dContactSoftERP) ? touch->joint : s->a->soft;
+    }
+}
+
+static bool take_answer(step *s, sprag_advance_pair *pair, const ode_pair *of, dJointID joint)
+{
+    ode_touch *touch = sprag_ode_touch_add(&s->touches, of->side[0]->geom, of->side[1]->geom);
+    if (!touch) {
+        s->failed = true;
+        return false;
+    }
+    touch->joint = joint;
+    touch->accepted = joint != NULL;
+    touch->paired = true;
+    group_set_surface(s, pair, of, touch);
+    return touch->accepted;
+}
+
+bool group_touch(void *data, int i, double gap, double time)
+{
+    group *g = data;
+    const ode_pair *source = g->source[i];
+    const ode_touch *known =
+        sprag_ode_touch_of(&g->s->touches, source->side[0]->geom, source->side[1]->geom);
+    ode_advance *a = g->s->a;
+    if (known) { // another triangle, or an earlier pass
+        group_set_surface(g->s, &g->pair[i], source, known);
+        return known->accepted && known->paired;
+    }
+    bool offered = a->offered(a->data, source->side[0]->id, source->side[1]->id);
+    if (offered && ((time == 0 && gap <= a->reach) || step_was_within(source, a->foreseen))) {
+        return take_answer(g->s, &g->pair[i], source, NULL);
+    }
+    if (!a->ask) {
+        g->pair[i].surface = (sprag_surface){.bounce = 0};
+        return true;
+    }
+    for (int side = 0; side < 2; side++) {
+        rider *r = step_rider_of(g->s, source->side[side]->body);
+        if (r) {
+            step_place(r->id, &g->body[r->local].pose);
+            sprag_ode_set_velocity(r->id, g->body[r->local].velocity);
+        }
+    }
+    return take_answer(g->s, &g->pair[i], source, a->ask(a->data, source, gap));
+}
+
+void group_tell(void *data, const sprag_event *event)
+{
+    const group *g = data;
+    ode_event told = {.kind = event->kind, .time = event->time, .speed = event->speed};
+    memcpy(told.position, event->point, sizeof told.position);
+    memcpy(told.normal, event->normal, sizeof told.normal);
+    if (event->kind == SPRAG_LIMIT_REACHED) {
+        told.joint = g->at_limit;
+        told.body[0] = dJointGetBody(g->at_limit, 0);
+        told.body[1] = dJointGetBody(g->at_limit, 1);
+    }
+    for (int side = 0; side < 2 && event->pair >= 0; side++) {
+        told.geom[side] = g->source[event->pair]->side[side]->geom;
+        told.body[side] = g->source[event->pair]->side[side]->body;
+    }
+    g->s->a->event(g->s->a->data, &told);
+}

@@ -1,0 +1,169 @@
+// The bodies of a step: out of ODE, and back.
+#include "adapters/advance_step.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "solvers/linalg.h"
+
+rider *step_rider_of(const step *s, dBodyID body)
+{
+    int i = sprag_ode_index_of(&s->index, body);
+    return i == SPRAG_STATIC || s->rider[i].held ? NULL : &s->rider[i];
+}
+
+static void pull_rider(step *s, int i, dBodyID id, int island, const dReal *gravity)
+{
+    rider *r = &s->rider[i];
+    ode_advance *a = s->a;
+    *r = (rider){.id = id, .island = island, .alone = true};
+    memcpy(r->force, dBodyGetForce(id), 3 * sizeof(dReal));
+    memcpy(r->force + 3, dBodyGetTorque(id), 3 * sizeof(dReal));
+    if (!sprag_ode_pull_mover(&r->start, id, gravity)) {
+        a->bad_force = a->bad_forces++ ? a->bad_force : id;
+        memset(r->force, 0, sizeof r->force);
+    }
+    double acceleration = r->start.mass > 0 ? norm3(r->start.force) / r->start.mass : 0;
+    double h = a->step, spin = 0, turned[3], inverse[9];
+    if (r->start.mass > 0 && invert33(r->start.inertia, inverse) != 0) {
+        mul33(inverse, r->start.force + 3, turned); // size, whatever the axes
+        spin = 2 * norm3(turned) * h;
+    }
+    r->reach =
+        (1.5 * norm3(r->start.velocity) + 2 * acceleration * h) * h + 10 * a->options.epsilon;
+    r->turn = 1.5 * (norm3(r->start.velocity + 3) + spin) * h;
+}
+
+// An island with a body whose state is not finite stays where it is.
+static bool is_usable(ode_advance *a, dBodyID const *body, int bodies)
+{
+    for (int i = 0; i < bodies; i++) {
+        if (!sprag_ode_body_is_usable(body[i])) {
+            a->unusable = a->held_bodies ? a->unusable : body[i];
+            a->held_bodies += bodies;
+            return false;
+        }
+    }
+    return true;
+}
+
+bool step_pull_bodies(step *s)
+{
+    const ode_islands *islands = s->a->islands;
+    dVector3 gravity;
+    dWorldGetGravity(s->a->world, gravity);
+    int n = 0;
+    for (size_t i = 0; i < islands->count; i++) {
+        n += (int)islands->sizes[2 * i];
+    }
+    s->riders = s->a->bodies = n;
+    s->rider = SPRAG_TAKE(s->scratch, n, rider);
+    s->leader = SPRAG_TAKE(s->scratch, islands->count, int);
+    if (s->scratch->failed || !sprag_ode_index_bodies(&s->index, islands->bodies, n, s->scratch)) {
+        return false;
+    }
+    for (int island = 0, b = 0; island < (int)islands->count; island++) {
+        int bodies = (int)islands->sizes[2 * island];
+        bool usable = is_usable(s->a, islands->bodies + b, bodies);
+        for (int k = 0; k < bodies; k++, b++) {
+            if (usable) {
+                pull_rider(s, b, islands->bodies[b], island, gravity);
+            } else {
+                s->rider[b] = (rider){.id = islands->bodies[b], .island = island, .held = true};
+            }
+        }
+    }
+    return true;
+}
+
+static bool is_at(dBodyID id, const sprag_pose *pose)
+{
+    const dReal *R = dBodyGetRotation(id);
+    bool same = memcmp(dBodyGetPosition(id), pose->position, sizeof pose->position) == 0;
+    for (int i = 0; i < 3; i++) {
+        same &= memcmp(R + 4 * i, pose->rotation + 3 * i, 3 * sizeof *R) == 0;
+    }
+    return same;
+}
+
+void step_place(dBodyID id, const sprag_pose *pose)
+{
+    dMatrix3 R;
+    for (int i = 0; i < 3; i++) {
+        memcpy(R + 4 * i, pose->rotation + 3 * i, 3 * sizeof *R);
+        R[4 * i + 3] = 0;
+    }
+    dBodySetPosition(id, pose->position[0], pose->position[1], pose->position[2]);
+    dBodySetRotation(id, R);
+}
+
+void step_put_back(dBodyID id, const sprag_pose *pose)
+{
+    if (!is_at(id, pose)) {
+        step_place(id, pose);
+    }
+}
+
+double rider_radius(dBodyID body)
+{
+    const dReal *centre = dBodyGetPosition(body);
+    double radius = 0;
+    for (dGeomID geom = dBodyGetFirstGeom(body); geom; geom = dBodyGetNextGeom(geom)) {
+        dReal box[6];
+        double corner[3];
+        dGeomGetAABB(geom, box);
+        for (int k = 0; k < 3; k++) {
+            corner[k] = fmax(fabs(box[2 * k] - centre[k]), fabs(box[2 * k + 1] - centre[k]));
+        }
+        radius = fmax(radius, norm3(corner));
+    }
+    return radius;
+}
+
+bool rider_outruns(rider *r, const sprag_mover *moved)
+{
+    double turned = fmin(moved->turn, 2) - fmin(r->turn, 2); // a point goes no farther than across
+    double gone = moved->path + (turned > 0 ? turned * rider_radius(r->id) : 0);
+    if (gone > r->reach) {
+        r->reach = 2 * gone;
+        return true;
+    }
+    return false;
+}
+
+void step_restore(const step *s)
+{
+    for (int i = 0; i < s->riders; i++) {
+        const rider *r = &s->rider[i];
+        if (!r->held) {
+            step_place(r->id, &r->start.pose);
+            sprag_ode_set_velocity(r->id, r->start.velocity);
+        }
+    }
+}
+
+// ODE's own dxStepBody, over no time: geoms, moved callback, damping.
+static void push_rider(const rider *r)
+{
+    step_place(r->id, &r->mover.pose);
+    sprag_ode_set_velocity(r->id, r->mover.velocity);
+    sprag_ode_step_body(r->id, 0);
+    sprag_ode_empty_accumulators(r->id);
+}
+
+void step_push(const step *s)
+{
+    for (int i = 0; i < s->riders; i++) {
+        const rider *r = &s->rider[i];
+        if (r->held) {
+            sprag_ode_empty_accumulators(r->id);
+        } else if (s->a->stock[r->island]) {
+            step_put_back(r->id, &r->start.pose);
+            sprag_ode_set_velocity(r->id, r->start.velocity);
+        } else {
+            push_rider(r);
+            double turning = norm3(r->mover.velocity + 3) * r->radius;
+            s->a->fastest = fmax(s->a->fastest, norm3(r->mover.velocity) + turning);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+// One step of an ODE world (advance.h) as its parts see it: advance_riders.c takes its bodies from
+// ODE and puts them back, advance_meet.c finds what may meet, advance_group.c makes the frame of a
+// group, advance_calls.c answers what the solver asks, advance_feedback.c writes forces back,
+// advance.c goes through the step.
+#ifndef SPRAG_ADVANCE_STEP_H
+#define SPRAG_ADVANCE_STEP_H
+
+#include "adapters/advance.h"
+
+// A body, in the step.
+typedef struct rider {
+    dBodyID id;
+    int island;
+    sprag_mover start;
+    sprag_mover mover;
+    double force[6];    // of the program, before joints are asked
+    double reach, turn; // m, rad: it is assumed to go no farther
+    double radius;      // m, of its shapes about its centre
+    int local;          // in its group, when that is advanced
+    bool alone;         // no pair
+    bool held;          // its island has a body whose state is not finite
+} rider;
+
+typedef struct step {
+    ode_advance *a;
+    sprag_scratch *scratch;
+    ode_index index;
+    rider *rider;
+    int riders;
+    int *leader; // islands: of their groups, by union
+    ode_touches touches;
+    ode_pairs pairs;
+    int *pair_group; // island that leads it, of the pairs; -1: none
+    bool failed;
+} step;
+
+// A group, in its frame.
+typedef struct group {
+    step *s;
+    sprag_frame frame;
+    sprag_mover *body;
+    rider **rider;
+    sprag_collider *collider;
+    sprag_advance_pair *pair;
+    const ode_pair **source;
+    sprag_contact *contact;
+    double (*contact_wrench)[2][6];
+    dJointID *contact_joint, *joint, *limited;
+    double (*joint_wrench)[2][6];
+    int joints, limits, row_room;
+    sprag_row *row;
+    int *row_joint; // which of the joints
+    double *row_force;
+    const sprag_motion *motion; // while limits are looked for
+    dJointID at_limit;          // the first found last
+} group;
+
+typedef struct counted {
+    int bodies, pairs, joints;
+} counted;
+
+// Bodies, pairs and joints of every group, one after the other, by counting.
+typedef struct members {
+    counted *of; // islands that lead
+    int *body, *pair, *joint;
+    int *body_at, *pair_at, *joint_at; // first of each
+} members;
+
+// ---- advance_riders.c
+
+bool step_pull_bodies(step *s); // false: no memory
+
+rider *step_rider_of(const step *s, dBodyID body); // NULL: does not move
+
+void step_place(dBodyID id, const sprag_pose *pose);
+
+// Leaves alone what is there to the bit: ODE would make its quaternion anew.
+void step_put_back(dBodyID id, const sprag_pose *pose);
+
+double rider_radius(dBodyID body); // m, about its centre, of all its geoms
+
+// Has a body gone farther than pairs were looked for? Joints and impacts make it faster, also what
+// had nothing around.
+bool rider_outruns(rider *r, const sprag_mover *moved);
+
+void step_restore(const step *s); // bodies to where they started
+void step_push(const step *s);    // and to where they have come
+
+// ---- advance_meet.c
+
+bool step_joins_geoms(const dContact *contact);
+
+bool step_pull_touches(step *s); // what the program said; false: no memory
+
+// Pairs, and the groups that they unite islands to. false: no memory.
+bool step_find_pairs(step *s);
+
+int step_leader_of(step *s, int island);
+
+// Were they so near each other (m) at the start of the step?
+bool step_was_within(const ode_pair *pair, double reach);
+
+// ODE wakes a body when something touches it at the start of a step. What is to touch it within the
+// step would meet a wall, and lose its momentum to it. false: no memory.
+bool step_find_sleepers(step *s);
+
+// ---- advance_group.c
+
+bool step_sort_members(step *s, members *m); // false: no memory
+bool group_make(group *g, step *s, const members *m, int leader);
+
+// ---- advance_calls.c
+
+bool group_row_room(group *g, int rows); // false: no memory
+
+// Takes the surface of the pair from the program's contact joint.
+void group_set_surface(const step *s, sprag_advance_pair *pair, const ode_pair *of,
+                       const ode_touch *touch);
+
+void group_restore_forces(const group *g);
+
+// sprag_advance_calls, of a group:
+int group_pull_rows(void *data, const sprag_mover *body, double step, const sprag_row **row);
+void group_carried(void *data, const double *row_force, const double (*contact_force)[6],
+                   double share);
+double group_next_limit(void *data, const sprag_motion *motion, double horizon);
+bool group_touch(void *data, int i, double gap, double time);
+void group_tell(void *data, const sprag_event *event);
+
+// ---- advance_feedback.c
+
+// Feedback, what is remembered of rows, and what pairs were held across a gap.
+void group_write_forces(const group *g, const members *m, int leader);
+
+#endif
