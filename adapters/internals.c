@@ -334,6 +334,8 @@ static const char *wrong_layout(void)
         wrong = "the known layout of dxJointContact";
     } else if (!islands_are_laid_out(world, body, joint)) {
         wrong = "the known layout of dxWorldProcessIslandsInfo";
+    } else {
+        sprag_ode_check_threads(world);
     }
     sprag_ode_world_destroy(world);
     return wrong;

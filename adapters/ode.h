@@ -44,6 +44,21 @@ bool sprag_ode_find_islands(dWorldID world, dReal step, bool quick, ode_islands 
 // Stock ODE steps this one island, and nothing else.
 bool sprag_ode_step_island(dWorldID world, const ode_island *island, dReal step, bool quick);
 
+// ---- pool.c: the program's own threads
+
+// Threads in which stock would step the islands of a world: those of the threading implementation
+// that the program has set, up to dWorldSetStepIslandsProcessingMaxThreadCount. 1: none is set.
+int sprag_ode_threads(dWorldID world);
+
+// Calls job(data, 0) to job(data, jobs - 1), in these threads, and waits for them. ODE must have
+// found the world's islands before. false: not all have been called.
+bool sprag_ode_run(dWorldID world, int jobs, void (*job)(void *data, int number), void *data);
+
+// Of the check at start: is a world laid out as we know it? Else it has one thread.
+void sprag_ode_check_threads(dWorldID world);
+
+// ---- internals.c
+
 // Stock's own functions, whoever stands in for them.
 int sprag_ode_world_step(dWorldID world, dReal step, bool quick);
 void sprag_ode_world_destroy(dWorldID world);
@@ -88,6 +103,11 @@ void sprag_ode_remember_contact(ode_memory *memory, dJointID joint, const sprag_
 double sprag_ode_recall_row(const ode_memory *memory, dJointID joint, int row);
 
 void sprag_ode_remember_row(ode_memory *memory, dJointID joint, int row, double force);
+
+// From here to the closing several threads may recall and remember, each for other islands, of so
+// many joints together. false: no memory, one thread only.
+bool sprag_ode_memory_open(ode_memory *memory, long joints);
+void sprag_ode_memory_close(ode_memory *memory);
 
 // What has been remembered since the last call becomes the last step.
 void sprag_ode_memory_turn(ode_memory *memory);
@@ -154,8 +174,13 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
                             sprag_scratch *scratch);
 
 // Velocities, joint feedback, ODE's own integration of the bodies (with geoms and moved callbacks),
-// and empty accumulators. Remembers the forces of contacts and rows.
+// and empty accumulators. Remembers the forces of contacts and rows. memory: NULL for none.
 void sprag_ode_push(const ode_problem *pulled, ode_memory *memory);
+
+// The two halves of that. Several threads may do the first at once, each for other islands; the
+// second tells spaces and the program which bodies have moved.
+void sprag_ode_push_velocities(const ode_problem *pulled, ode_memory *memory);
+void sprag_ode_move(const ode_island *island, dReal step);
 
 // Accumulators as they were before the pull, for stock to take the step.
 void sprag_ode_restore(const ode_problem *pulled);
@@ -173,6 +198,7 @@ void sprag_ode_set_velocity(dBodyID body, const double velocity[6]);
 void sprag_ode_empty_accumulators(dBodyID body);
 void sprag_ode_add_feedback(dJointFeedback *to, const double wrench[2][6], bool two);
 void sprag_ode_clear_feedback(dJointID joint);
+void sprag_ode_remember(ode_memory *memory, const ode_problem *pulled);
 
 bool sprag_ode_body_is_usable(dBodyID id);
 

@@ -146,6 +146,7 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
     pulled->rows_of = SPRAG_TAKE(scratch, island->joints, int);
     if (scratch->failed || !sprag_ode_index_bodies(&index, island->body, island->bodies, scratch) ||
         !take_memory(pulled, count_rows(pulled), scratch)) {
+        pulled->force = NULL; // nothing to restore
         return SPRAG_NO_MEMORY;
     }
     save_forces(pulled);

@@ -66,20 +66,6 @@ static void write_feedback(const ode_problem *pulled)
     }
 }
 
-static void remember_forces(const ode_problem *pulled, ode_memory *memory)
-{
-    const sprag_problem *problem = &pulled->problem;
-    for (int i = 0; i < problem->contacts; i++) {
-        sprag_ode_remember_contact(memory, pulled->contact_joint[i], &problem->contact[i],
-                                   pulled->solution.contact_force[i]);
-    }
-    for (int i = 0, row = 0; i < problem->rows; i++) {
-        bool first = i == 0 || pulled->row_joint[i] != pulled->row_joint[i - 1];
-        row = first ? 0 : row + 1;
-        sprag_ode_remember_row(memory, pulled->row_joint[i], row, pulled->solution.row_force[i]);
-    }
-}
-
 void sprag_ode_set_velocity(dBodyID body, const double v[6])
 {
     dBodySetLinearVel(body, v[0], v[1], v[2]);
@@ -93,19 +79,29 @@ static void integrate(dBodyID body, dReal step)
     sprag_ode_empty_accumulators(body);
 }
 
-void sprag_ode_push(const ode_problem *pulled, ode_memory *memory)
+void sprag_ode_push_velocities(const ode_problem *pulled, ode_memory *memory)
 {
     const ode_island *island = &pulled->island;
     write_feedback(pulled);
     if (memory) {
-        remember_forces(pulled, memory);
+        sprag_ode_remember(memory, pulled);
     }
     for (int i = 0; i < island->bodies; i++) {
         sprag_ode_set_velocity(island->body[i], pulled->solution.velocity[i]);
     }
+}
+
+void sprag_ode_move(const ode_island *island, dReal step)
+{
     for (int i = 0; i < island->bodies; i++) {
-        integrate(island->body[i], pulled->problem.step);
+        integrate(island->body[i], step);
     }
+}
+
+void sprag_ode_push(const ode_problem *pulled, ode_memory *memory)
+{
+    sprag_ode_push_velocities(pulled, memory);
+    sprag_ode_move(&pulled->island, pulled->problem.step);
 }
 
 bool sprag_ode_step_free(dBodyID id, dWorldID world, dReal step, bool *bad_force)

@@ -21,6 +21,7 @@ typedef enum stock { STOCK_STEP, STOCK_QUICK } stock;
 typedef struct settings settings;
 typedef struct world_state world_state;
 typedef struct advance_state advance_state;
+typedef struct crew crew;
 
 // ---- step.c
 
@@ -96,7 +97,7 @@ struct world_state {
     int number; // 1 for the first world that the process stepped or collided for a method of ours,
                 // and so on; names it in reports
     settings settings;
-    sprag_scratch scratch;
+    crew *crew;
     bool islands_are_ours;  // they can be found anew in mid-step
     bool warned;            // of an explicit stiffness
     unsigned left_because;  // reasons of method=ess, by their bits, that have been told
@@ -136,6 +137,13 @@ int step_world(dWorldID id, dReal step, stock called, const void *frame);
 
 // The second half of that, when ODE has found the islands already.
 bool step_islands(world_state *world, const ode_islands *islands, dReal step, stock called);
+
+// ---- islands.c
+
+// What the threads that step a world's islands work with. NULL: no memory.
+crew *crew_make(void);
+void crew_free(crew *crew);
+const sprag_scratch *crew_scratch(const crew *crew); // of the thread that calls for the step
 
 // What goes wrong is said for the first island of a world, and counted for all.
 void hold_bodies(world_state *w, dBodyID culprit, int bodies);

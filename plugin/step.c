@@ -2,11 +2,8 @@
 //
 // dWorldStep and dWorldQuickStep are two internal calls each: dxReallocateWorldProcessContext does
 // auto-disable, wake-up and islands, dxProcessIslands steps every island. A method of ours makes
-// the first call and replaces the second: pull, solve, push, island by island. Nothing is written
-// into ODE before a solve has succeeded, so stock can still take an island on which every phase
-// fails.
+// the first call and replaces the second (islands.c).
 #define _POSIX_C_SOURCE 200809L // clock_gettime
-#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -53,181 +50,6 @@ double now_us(void)
     return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 
-void draw_as_quick_step(dWorldID id, int rows)
-{
-    enum { SHUFFLE_EVERY = 8 };
-    int shuffles = (dWorldGetQuickStepNumIterations(id) - 1) / SHUFFLE_EVERY;
-    for (long i = 0, draws = (long)shuffles * (rows - 1); i < draws; i++) {
-        dRand();
-    }
-}
-
-// Least and most of the islands that have contacts.
-static void count_contacts(sprag_world_statistics *s, int contacts, const sprag_stats *stats)
-{
-    bool first = s->contacts == contacts;
-    if (contacts > 0) {
-        double least = stats->stiction_least;
-        s->stiction_least = first ? least : fmin(s->stiction_least, least);
-        s->stiffness_least =
-            first ? stats->stiffness[0] : fmin(s->stiffness_least, stats->stiffness[0]);
-        s->damping_least = first ? stats->damping[0] : fmin(s->damping_least, stats->damping[0]);
-        s->stiffness_most = fmax(s->stiffness_most, stats->stiffness[1]);
-        s->damping_most = fmax(s->damping_most, stats->damping[1]);
-    }
-}
-
-static void count_island(sprag_world_statistics *s, const ode_problem *pulled,
-                         const sprag_stats *stats)
-{
-    s->contacts += pulled->problem.contacts;
-    s->rows += pulled->problem.rows;
-    s->dropped += pulled->dropped;
-    s->penetration = fmax(s->penetration, pulled->penetration);
-    s->iterations += stats->iterations;
-    s->factorizations += stats->factorizations;
-    s->sweeps += stats->sweeps;
-    s->residual = fmax(s->residual, stats->residual);
-    s->bound_error = fmax(s->bound_error, stats->bound_error);
-    s->stiction = fmax(s->stiction, stats->stiction);
-    count_contacts(s, pulled->problem.contacts, stats);
-    if (stats->phase != '-' && stats->phase > s->phase) {
-        s->phase = stats->phase;
-    }
-}
-
-// What goes wrong is said for the first island of a world, and counted for all.
-
-// Stock takes an island that we cannot solve.
-bool step_by_stock_island(world_state *w, const ode_island *island, dReal step, stock called,
-                          sprag_result result)
-{
-    if (w->statistics.fallbacks++ == 0) {
-        report_once(
-            "sprag: world %d, at %g s: the island of body %p (%d bodies, %d joints) could not be "
-            "solved (%s); ODE's own stepper takes it. Further ones are only counted.",
-            w->number, w->statistics.time, (void *)island->body[0], island->bodies, island->joints,
-            sprag_result_name(result));
-    }
-    w->statistics.phase = 'F';
-    return sprag_ode_step_island(w->id, island, step, called == STOCK_QUICK);
-}
-
-void hold_bodies(world_state *w, dBodyID culprit, int bodies)
-{
-    if (w->statistics.held == 0) {
-        report_once("sprag: world %d, at %g s: position or velocity of body %p (data %p) is not "
-                    "finite; its island of %d bodies stays where it is. Further ones are only "
-                    "counted.",
-                    w->number, w->statistics.time, (void *)culprit, dBodyGetData(culprit), bodies);
-    }
-    w->statistics.held += bodies;
-}
-
-static void hold(world_state *w, const ode_island *island, dBodyID culprit)
-{
-    hold_bodies(w, culprit, island->bodies);
-    sprag_ode_hold(island);
-}
-
-void ignore_forces(world_state *w, dBodyID culprit, int bodies)
-{
-    w->statistics.bad_forces += bodies;
-    if (w->statistics.bad_forces == bodies) {
-        report_once("sprag: world %d, at %g s: the force or torque on body %p (data %p) is not "
-                    "finite, or too large; it is taken as zero. Further ones are only counted.",
-                    w->number, w->statistics.time, (void *)culprit, dBodyGetData(culprit));
-    }
-}
-
-static void warn_of_surface(world_state *w, const ode_problem *pulled)
-{
-    dBodyID body[2] = {dJointGetBody(pulled->odd_surface, 0),
-                       dJointGetBody(pulled->odd_surface, 1)};
-    if (w->statistics.odd_surfaces == 0) {
-        report_once("sprag: world %d, at %g s: the surface of the contact between bodies %p (data "
-                    "%p) and %p (data %p) %s. Further ones are only counted.",
-                    w->number, w->statistics.time, (void *)body[0],
-                    body[0] ? dBodyGetData(body[0]) : NULL, (void *)body[1],
-                    body[1] ? dBodyGetData(body[1]) : NULL, pulled->oddity);
-    }
-    w->statistics.odd_surfaces += pulled->odd_surfaces;
-}
-
-static void warn_of_stiffness(world_state *w, const ode_island *island, double stiff_step)
-{
-    if (stiff_step > 1 && !w->warned) {
-        w->warned = true;
-        report_once(
-            "sprag: world %d, at %g s: stribeck.scheme=one-way takes stiffness at the start "
-            "of the step, and gains energy at steps as long as this one (step^2 k / m = %g "
-            "in the island of body %p); shorter steps, less stiffness or two-way.",
-            w->number, w->statistics.time, stiff_step, (void *)island->body[0]);
-    }
-}
-
-// An island without joints is one body.
-static void step_free(world_state *w, const ode_island *island, dReal step)
-{
-    bool bad_force = false;
-    if (!sprag_ode_step_free(island->body[0], w->id, step, &bad_force)) {
-        hold(w, island, island->body[0]);
-    } else if (bad_force) {
-        ignore_forces(w, island->body[0], 1);
-    }
-}
-
-// dWorldQuickStep is called where a step must not take long. Its iterations count as sweeps.
-static sprag_stribeck_options options_for(const world_state *w, stock called)
-{
-    sprag_stribeck_options options = w->settings.stribeck;
-    if (called == STOCK_QUICK) {
-        int iterations = dWorldGetQuickStepNumIterations(w->id);
-        options.sweeps_least = iterations < 1 ? 1 : iterations;
-    }
-    return options;
-}
-
-bool step_island(world_state *w, const ode_island *island, dReal step, stock called)
-{
-    sprag_world_statistics *s = &w->statistics;
-    ode_problem pulled;
-    sprag_stats stats = {.phase = '-'};
-    double start = now_us();
-    sprag_result result = sprag_ode_pull(&pulled, w->id, island, step, &w->settings.stiffness,
-                                         w->memory, &w->scratch);
-    double pull_end = now_us();
-    s->pull_us += pull_end - start;
-    if (pulled.unusable) {
-        hold(w, island, pulled.unusable);
-        return true;
-    }
-    if (pulled.bad_forces) {
-        ignore_forces(w, pulled.bad_force, pulled.bad_forces);
-    }
-    if (pulled.odd_surfaces) {
-        warn_of_surface(w, &pulled);
-    }
-    if (result == SPRAG_OK) {
-        sprag_stribeck_options options = options_for(w, called);
-        result =
-            sprag_stribeck_solve(&pulled.problem, &options, &w->scratch, &pulled.solution, &stats);
-    }
-    warn_of_stiffness(w, island, stats.stiff_step);
-    double solve_end = now_us();
-    s->solve_us += solve_end - pull_end;
-    count_island(s, &pulled, &stats);
-    if (result != SPRAG_OK) {
-        sprag_ode_restore(&pulled);
-        return step_by_stock_island(w, island, step, called, result);
-    }
-    if (called == STOCK_QUICK) {
-        draw_as_quick_step(w->id, pulled.stock_rows);
-    }
-    sprag_ode_push(&pulled, w->memory);
-    return true;
-}
-
 static void start_statistics(world_state *w, dReal step)
 {
     sprag_world_statistics *s = &w->statistics;
@@ -257,34 +79,6 @@ static void start_statistics(world_state *w, dReal step)
                                   .ess_left = s->ess_left,
                                   .ess_switched = s->ess_switched};
     memcpy(s->events, events, sizeof events);
-}
-
-bool step_any_island(world_state *w, const ode_island *island, dReal step, stock called)
-{
-    if (island->joints == 0) {
-        step_free(w, island, step);
-        return true;
-    }
-    bool done = step_island(w, island, step, called);
-    sprag_scratch_reset(&w->scratch);
-    return done;
-}
-
-// One island after the other.
-bool step_each_island(world_state *w, const ode_islands *islands, dReal step, stock called)
-{
-    bool done = true;
-    ode_island island = {.body = islands->bodies, .joint = islands->joints};
-    w->statistics.islands = (int)islands->count;
-    for (size_t i = 0; i < islands->count && done; i++) {
-        island.bodies = (int)islands->sizes[2 * i];
-        island.joints = (int)islands->sizes[2 * i + 1];
-        w->statistics.bodies += island.bodies;
-        done = step_any_island(w, &island, step, called);
-        island.body += island.bodies;
-        island.joint += island.joints;
-    }
-    return done;
 }
 
 bool step_islands(world_state *w, const ode_islands *islands, dReal step, stock called)

@@ -51,7 +51,7 @@ static world_state *find(dWorldID id)
 
 static void destroy(world_state *w)
 {
-    sprag_scratch_free(&w->scratch);
+    crew_free(w->crew);
     sprag_ode_memory_free(w->memory);
     advance_free(w->advance);
     sprag_ode_record_free(w->record);
@@ -84,14 +84,16 @@ static bool set_record(world_state *w)
 static world_state *make(dWorldID id, const settings *settings)
 {
     world_state *w = calloc(1, sizeof *w);
-    ode_memory *memory = sprag_ode_memory_make();
-    if (!w || !memory) {
-        sprag_ode_memory_free(memory);
-        free(w);
+    if (!w) {
+        return NULL;
+    }
+    w->memory = sprag_ode_memory_make();
+    w->crew = crew_make();
+    if (!w->memory || !w->crew) {
+        destroy(w);
         return NULL;
     }
     w->id = id;
-    w->memory = memory;
     w->settings = *settings;
     w->number = ++numbered;
     HASH_ADD_PTR(worlds, id, w);

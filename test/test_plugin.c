@@ -1381,7 +1381,7 @@ START_TEST(a_settled_scene_allocates_nothing)
         counting = false;
         dJointGroupEmpty(s.contacts);
         if (i == 999) {
-            grown = state->scratch.allocations;
+            grown = crew_scratch(state->crew)->allocations;
             ck_assert_int_gt(grown, 0);
 #ifndef SANITIZED
             ck_assert_int_ge(allocations, grown);
@@ -1389,7 +1389,7 @@ START_TEST(a_settled_scene_allocates_nothing)
             allocations = 0;
         }
     }
-    ck_assert_int_eq(state->scratch.allocations, grown);
+    ck_assert_int_eq(crew_scratch(state->crew)->allocations, grown);
     ck_assert_int_eq(allocations, 0);
     ck_assert_int_gt(statistics_of(s.world).contacts, 0);
     sprag_scene_close(&model);

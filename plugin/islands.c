@@ -1,0 +1,476 @@
+// The islands of a step, in the program's own threads if it has given the world any.
+//
+// First all are solved, every thread with a scratch of its own: pull, solve, velocities. Then, one
+// after the other in ODE's order and in the calling thread, comes what is seen outside: messages,
+// statistics, random numbers, stock's steps, motion and moved callbacks. So a step is the same, bit
+// by bit, in any number of threads. Nothing is written into ODE before a solve has succeeded, so
+// stock can still take an island on which every phase fails.
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugin/plugin.h"
+
+// One island between its solve and its motion.
+typedef struct solved {
+    ode_problem pulled; // its arrays are gone
+    sprag_stats stats;
+    sprag_result result;
+    double pull_us, solve_us;
+} solved;
+
+// Islands that follow one another: what a thread takes at a time.
+typedef struct share {
+    size_t first, end;
+    ode_island at; // the first of them
+    solved *to;    // of the first that has joints
+} share;
+
+typedef struct lane {
+    sprag_scratch scratch;
+    char apart[128]; // from what other threads write
+} lane;
+
+struct crew {
+    lane *lane; // the first: of the calling thread
+    int lanes;
+    solved *solved;
+    size_t room;
+    share *share;
+    int shares, share_room;
+    // of the step under way:
+    world_state *world;
+    const ode_islands *islands;
+    dReal step;
+    stock called;
+    int heaviest;    // share
+    atomic_int next; // share, counted from the heaviest
+};
+
+void crew_free(crew *c)
+{
+    if (c) {
+        for (int i = 0; i < c->lanes; i++) {
+            sprag_scratch_free(&c->lane[i].scratch);
+        }
+        free(c->lane);
+        free(c->solved);
+        free(c->share);
+        free(c);
+    }
+}
+
+crew *crew_make(void)
+{
+    crew *c = calloc(1, sizeof *c);
+    lane *only = calloc(1, sizeof *only);
+    if (!c || !only) {
+        free(c);
+        free(only);
+        return NULL;
+    }
+    c->lane = only;
+    c->lanes = 1;
+    return c;
+}
+
+const sprag_scratch *crew_scratch(const crew *c)
+{
+    return &c->lane[0].scratch;
+}
+
+// ---- what an island did
+
+void draw_as_quick_step(dWorldID id, int rows)
+{
+    enum { SHUFFLE_EVERY = 8 };
+    int shuffles = (dWorldGetQuickStepNumIterations(id) - 1) / SHUFFLE_EVERY;
+    for (long i = 0, draws = (long)shuffles * (rows - 1); i < draws; i++) {
+        dRand();
+    }
+}
+
+// Least and most of the islands that have contacts.
+static void count_contacts(sprag_world_statistics *s, int contacts, const sprag_stats *stats)
+{
+    bool first = s->contacts == contacts;
+    if (contacts > 0) {
+        double least = stats->stiction_least;
+        s->stiction_least = first ? least : fmin(s->stiction_least, least);
+        s->stiffness_least =
+            first ? stats->stiffness[0] : fmin(s->stiffness_least, stats->stiffness[0]);
+        s->damping_least = first ? stats->damping[0] : fmin(s->damping_least, stats->damping[0]);
+        s->stiffness_most = fmax(s->stiffness_most, stats->stiffness[1]);
+        s->damping_most = fmax(s->damping_most, stats->damping[1]);
+    }
+}
+
+static void count_island(sprag_world_statistics *s, const ode_problem *pulled,
+                         const sprag_stats *stats)
+{
+    s->contacts += pulled->problem.contacts;
+    s->rows += pulled->problem.rows;
+    s->dropped += pulled->dropped;
+    s->penetration = fmax(s->penetration, pulled->penetration);
+    s->iterations += stats->iterations;
+    s->factorizations += stats->factorizations;
+    s->sweeps += stats->sweeps;
+    s->residual = fmax(s->residual, stats->residual);
+    s->bound_error = fmax(s->bound_error, stats->bound_error);
+    s->stiction = fmax(s->stiction, stats->stiction);
+    count_contacts(s, pulled->problem.contacts, stats);
+    if (stats->phase != '-' && stats->phase > s->phase) {
+        s->phase = stats->phase;
+    }
+}
+
+// ---- what is said of it
+
+// What goes wrong is said for the first island of a world, and counted for all.
+
+// Stock takes an island that we cannot solve.
+bool step_by_stock_island(world_state *w, const ode_island *island, dReal step, stock called,
+                          sprag_result result)
+{
+    if (w->statistics.fallbacks++ == 0) {
+        report_once(
+            "sprag: world %d, at %g s: the island of body %p (%d bodies, %d joints) could not be "
+            "solved (%s); ODE's own stepper takes it. Further ones are only counted.",
+            w->number, w->statistics.time, (void *)island->body[0], island->bodies, island->joints,
+            sprag_result_name(result));
+    }
+    w->statistics.phase = 'F';
+    return sprag_ode_step_island(w->id, island, step, called == STOCK_QUICK);
+}
+
+void hold_bodies(world_state *w, dBodyID culprit, int bodies)
+{
+    if (w->statistics.held == 0) {
+        report_once("sprag: world %d, at %g s: position or velocity of body %p (data %p) is not "
+                    "finite; its island of %d bodies stays where it is. Further ones are only "
+                    "counted.",
+                    w->number, w->statistics.time, (void *)culprit, dBodyGetData(culprit), bodies);
+    }
+    w->statistics.held += bodies;
+}
+
+static void hold(world_state *w, const ode_island *island, dBodyID culprit)
+{
+    hold_bodies(w, culprit, island->bodies);
+    sprag_ode_hold(island);
+}
+
+void ignore_forces(world_state *w, dBodyID culprit, int bodies)
+{
+    w->statistics.bad_forces += bodies;
+    if (w->statistics.bad_forces == bodies) {
+        report_once("sprag: world %d, at %g s: the force or torque on body %p (data %p) is not "
+                    "finite, or too large; it is taken as zero. Further ones are only counted.",
+                    w->number, w->statistics.time, (void *)culprit, dBodyGetData(culprit));
+    }
+}
+
+static void warn_of_surface(world_state *w, const ode_problem *pulled)
+{
+    dBodyID body[2] = {dJointGetBody(pulled->odd_surface, 0),
+                       dJointGetBody(pulled->odd_surface, 1)};
+    if (w->statistics.odd_surfaces == 0) {
+        report_once("sprag: world %d, at %g s: the surface of the contact between bodies %p (data "
+                    "%p) and %p (data %p) %s. Further ones are only counted.",
+                    w->number, w->statistics.time, (void *)body[0],
+                    body[0] ? dBodyGetData(body[0]) : NULL, (void *)body[1],
+                    body[1] ? dBodyGetData(body[1]) : NULL, pulled->oddity);
+    }
+    w->statistics.odd_surfaces += pulled->odd_surfaces;
+}
+
+static void warn_of_stiffness(world_state *w, const ode_island *island, double stiff_step)
+{
+    if (stiff_step > 1 && !w->warned) {
+        w->warned = true;
+        report_once(
+            "sprag: world %d, at %g s: stribeck.scheme=one-way takes stiffness at the start "
+            "of the step, and gains energy at steps as long as this one (step^2 k / m = %g "
+            "in the island of body %p); shorter steps, less stiffness or two-way.",
+            w->number, w->statistics.time, stiff_step, (void *)island->body[0]);
+    }
+}
+
+// An island without joints is one body.
+static void step_free(world_state *w, const ode_island *island, dReal step)
+{
+    bool bad_force = false;
+    if (!sprag_ode_step_free(island->body[0], w->id, step, &bad_force)) {
+        hold(w, island, island->body[0]);
+    } else if (bad_force) {
+        ignore_forces(w, island->body[0], 1);
+    }
+}
+
+// dWorldQuickStep is called where a step must not take long. Its iterations count as sweeps.
+static sprag_stribeck_options options_for(const world_state *w, stock called)
+{
+    sprag_stribeck_options options = w->settings.stribeck;
+    if (called == STOCK_QUICK) {
+        int iterations = dWorldGetQuickStepNumIterations(w->id);
+        options.sweeps_least = iterations < 1 ? 1 : iterations;
+    }
+    return options;
+}
+
+// ---- one island
+
+static void solve_island(world_state *w, const ode_island *island, dReal step, stock called,
+                         sprag_scratch *scratch, solved *to)
+{
+    double start = now_us();
+    to->stats = (sprag_stats){.phase = '-'};
+    to->result = sprag_ode_pull(&to->pulled, w->id, island, step, &w->settings.stiffness, w->memory,
+                                scratch);
+    double pulled = now_us();
+    to->pull_us = pulled - start;
+    if (to->result == SPRAG_OK) {
+        sprag_stribeck_options options = options_for(w, called);
+        to->result = sprag_stribeck_solve(&to->pulled.problem, &options, scratch,
+                                          &to->pulled.solution, &to->stats);
+    }
+    to->solve_us = now_us() - pulled;
+    if (to->result == SPRAG_OK) {
+        sprag_ode_push_velocities(&to->pulled, w->memory);
+    } else {
+        sprag_ode_restore(&to->pulled);
+    }
+    sprag_scratch_reset(scratch);
+}
+
+static bool finish_island(world_state *w, const solved *from, dReal step, stock called)
+{
+    const ode_problem *pulled = &from->pulled;
+    const ode_island *island = &pulled->island;
+    w->statistics.pull_us += from->pull_us;
+    if (pulled->unusable) {
+        hold(w, island, pulled->unusable);
+        return true;
+    }
+    if (pulled->bad_forces) {
+        ignore_forces(w, pulled->bad_force, pulled->bad_forces);
+    }
+    if (pulled->odd_surfaces) {
+        warn_of_surface(w, pulled);
+    }
+    warn_of_stiffness(w, island, from->stats.stiff_step);
+    w->statistics.solve_us += from->solve_us;
+    count_island(&w->statistics, pulled, &from->stats);
+    if (from->result != SPRAG_OK) {
+        return step_by_stock_island(w, island, step, called, from->result);
+    }
+    if (called == STOCK_QUICK) {
+        draw_as_quick_step(w->id, pulled->stock_rows);
+    }
+    sprag_ode_move(island, step);
+    return true;
+}
+
+bool step_any_island(world_state *w, const ode_island *island, dReal step, stock called)
+{
+    if (island->joints == 0) {
+        step_free(w, island, step);
+        return true;
+    }
+    solved one;
+    solve_island(w, island, step, called, &w->crew->lane[0].scratch, &one);
+    return finish_island(w, &one, step, called);
+}
+
+// ---- all of them
+
+static void set_sizes(ode_island *island, const ode_islands *islands, size_t i)
+{
+    island->bodies = (int)islands->sizes[2 * i];
+    island->joints = (int)islands->sizes[2 * i + 1];
+}
+
+static void pass(ode_island *island)
+{
+    island->body += island->bodies;
+    island->joint += island->joints;
+}
+
+static void solve_share(crew *c, const share *s, sprag_scratch *scratch)
+{
+    ode_island island = s->at;
+    solved *to = s->to;
+    for (size_t i = s->first; i < s->end; i++) {
+        set_sizes(&island, c->islands, i);
+        if (island.joints > 0) {
+            solve_island(c->world, &island, c->step, c->called, scratch, to++);
+        }
+        pass(&island);
+    }
+}
+
+static void solve_shares(void *data, int number)
+{
+    crew *c = data;
+    for (int i; (i = atomic_fetch_add(&c->next, 1)) < c->shares;) {
+        solve_share(c, &c->share[(i + c->heaviest) % c->shares], &c->lane[number].scratch);
+    }
+}
+
+// Room for every thread, in every scratch for the largest island that any of them has met: which
+// thread meets it is chance. false: no memory.
+static bool make_lanes(crew *c, int threads)
+{
+    size_t most = 0;
+    if (threads > c->lanes) {
+        lane *wider = realloc(c->lane, (size_t)threads * sizeof *wider);
+        if (!wider) {
+            return false;
+        }
+        memset(wider + c->lanes, 0, (size_t)(threads - c->lanes) * sizeof *wider);
+        c->lane = wider;
+        c->lanes = threads;
+    }
+    for (int i = 0; i < threads; i++) {
+        most = c->lane[i].scratch.peak > most ? c->lane[i].scratch.peak : most;
+    }
+    for (int i = 0; i < threads; i++) {
+        if (c->lane[i].scratch.room < most) {
+            sprag_scratch_take(&c->lane[i].scratch, most, 1);
+            sprag_scratch_reset(&c->lane[i].scratch);
+        }
+    }
+    return true;
+}
+
+typedef struct sizes {
+    size_t solved; // islands that have joints
+    long work;     // of these, bodies and joints
+    long joints;
+} sizes;
+
+static sizes measure(const ode_islands *islands)
+{
+    sizes all = {0};
+    ode_island island;
+    for (size_t i = 0; i < islands->count; i++) {
+        set_sizes(&island, islands, i);
+        if (island.joints > 0) {
+            all.solved++;
+            all.work += island.bodies + island.joints;
+            all.joints += island.joints;
+        }
+    }
+    return all;
+}
+
+static bool make_room(crew *c, size_t islands, int shares)
+{
+    if (islands > c->room) {
+        size_t room = islands + islands / 4;
+        solved *wider = realloc(c->solved, room * sizeof *wider);
+        if (!wider) {
+            return false;
+        }
+        c->solved = wider;
+        c->room = room;
+    }
+    if (shares > c->share_room) {
+        share *wider = realloc(c->share, (size_t)shares * sizeof *wider);
+        if (!wider) {
+            return false;
+        }
+        c->share = wider;
+        c->share_room = shares;
+    }
+    return true;
+}
+
+// Shares of so much work, or of one island that has more.
+static void divide(crew *c, const ode_islands *islands, long enough)
+{
+    ode_island island = {.body = islands->bodies, .joint = islands->joints};
+    long work = 0, heaviest = 0;
+    solved *to = c->solved;
+    share *s = NULL;
+    c->shares = c->heaviest = 0;
+    for (size_t i = 0; i < islands->count; i++) {
+        if (!s) {
+            s = &c->share[c->shares++];
+            *s = (share){.first = i, .at = island, .to = to};
+            work = 0;
+        }
+        set_sizes(&island, islands, i);
+        work += island.joints > 0 ? island.bodies + island.joints : 0;
+        to += island.joints > 0;
+        pass(&island);
+        s->end = i + 1;
+        if (work > heaviest) {
+            heaviest = work;
+            c->heaviest = c->shares - 1;
+        }
+        s = work < enough ? s : NULL;
+    }
+}
+
+enum {
+    SHARES_EACH = 8, // of a thread
+    WORK_LEAST = 64, // of a share: bodies and joints; less is done before a thread wakes
+};
+
+// false: no memory for all of them at once.
+static bool solve_islands(world_state *w, const ode_islands *islands, dReal step, stock called)
+{
+    crew *c = w->crew;
+    sizes all = measure(islands);
+    int threads = all.work < 2 * WORK_LEAST ? 1 : sprag_ode_threads(w->id);
+    long even = all.work / (SHARES_EACH * threads) + 1;
+    long enough = threads == 1 ? all.work + 1 : even > WORK_LEAST ? even : WORK_LEAST;
+    if (!make_room(c, all.solved, SHARES_EACH * threads + 1)) {
+        return false;
+    }
+    divide(c, islands, enough);
+    c->world = w;
+    c->islands = islands;
+    c->step = step;
+    c->called = called;
+    atomic_store(&c->next, 0);
+    if (c->shares > 1 && make_lanes(c, threads) && sprag_ode_memory_open(w->memory, all.joints)) {
+        sprag_ode_run(w->id, threads, solve_shares, c);
+    }
+    solve_shares(c, 0); // what is left, if nobody could be called
+    sprag_ode_memory_close(w->memory);
+    return true;
+}
+
+// Several threads take longer than the clock on the wall says.
+static void scale_times(sprag_world_statistics *s, double elapsed)
+{
+    double sum = s->pull_us + s->solve_us;
+    if (sum > elapsed) {
+        s->pull_us *= elapsed / sum;
+        s->solve_us *= elapsed / sum;
+    }
+}
+
+bool step_each_island(world_state *w, const ode_islands *islands, dReal step, stock called)
+{
+    double start = now_us();
+    bool at_once = solve_islands(w, islands, step, called), done = true;
+    double elapsed = now_us() - start;
+    ode_island island = {.body = islands->bodies, .joint = islands->joints};
+    const solved *from = w->crew->solved;
+    w->statistics.islands = (int)islands->count;
+    for (size_t i = 0; i < islands->count && done; i++) {
+        set_sizes(&island, islands, i);
+        w->statistics.bodies += island.bodies;
+        done = at_once && island.joints > 0 ? finish_island(w, from++, step, called)
+                                            : step_any_island(w, &island, step, called);
+        pass(&island);
+    }
+    if (at_once) {
+        scale_times(&w->statistics, elapsed);
+    }
+    return done;
+}
