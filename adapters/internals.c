@@ -231,12 +231,12 @@ bool sprag_ode_step_island(dWorldID world, const ode_island *island, dReal step,
     bool dense =
         !quick && step_memory(island->body, sizes[0], island->joint, sizes[1]) <= DENSE_MEMORY_MAX;
     if (dense) {
-        return sprag_ode_process_islands(world, &one, step, (void *)(intptr_t)step_island,
-                                         (void *)(intptr_t)step_calls);
+        return sprag_ode_process_one(world, &one, step, (void *)(intptr_t)step_island,
+                                     (void *)(intptr_t)step_calls);
     }
     unsigned long seed = dRandGetSeed();
-    bool done = sprag_ode_process_islands(world, &one, step, (void *)(intptr_t)quick_island,
-                                          (void *)(intptr_t)quick_calls);
+    bool done = sprag_ode_process_one(world, &one, step, (void *)(intptr_t)quick_island,
+                                      (void *)(intptr_t)quick_calls);
     if (!quick) { // dWorldStep draws no random numbers
         dRandSetSeed(seed);
     }

@@ -50,9 +50,15 @@ bool sprag_ode_step_island(dWorldID world, const ode_island *island, dReal step,
 // that the program has set, up to dWorldSetStepIslandsProcessingMaxThreadCount. 1: none is set.
 int sprag_ode_threads(dWorldID world);
 
-// Calls job(data, 0) to job(data, jobs - 1), in these threads, and waits for them. ODE must have
-// found the world's islands before. false: not all have been called.
+// Calls job(data, 0) here and job(data, 1) to job(data, jobs - 1) in these threads, and waits for
+// them. ODE must have found the world's islands before. false: none has been called.
 bool sprag_ode_run(dWorldID world, int jobs, void (*job)(void *data, int number), void *data);
+
+// As sprag_ode_process_islands, for one island, in one thread: QuickStep in several is not
+// reproducible. One after the other, where worlds have nothing but ODE's default in common.
+bool sprag_ode_process_one(dWorldID world, const ode_islands *one, dReal step, void *stepper,
+                           void *max_calls);
+void sprag_ode_hold_default(bool hold); // around a fork, before all other locks
 
 // Of the check at start: is a world laid out as we know it? Else it has one thread.
 void sprag_ode_check_threads(dWorldID world);

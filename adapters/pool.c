@@ -1,10 +1,9 @@
-// The program's own threads, those of the threading implementation that it gave to the world.
-//
-// ODE's dxProcessIslands posts, waits and limits as the program asked for; it knows nothing of what
-// a "stepper" does with an "island". So jobs are handed to it as empty islands.
+// The program's own threads, those of the threading implementation that it gave to the world: jobs
+// are posted as stock posts its own. The calling thread does not only wait, it does the first job.
+#define _GNU_SOURCE // a recursive mutex
 #include "adapters/ode.h"
 
-#include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -15,99 +14,124 @@ typedef struct world_head {
     const void *virtual_functions, *default_provider;
     const dThreadingFunctionsInfo *functions;
     dThreadingImplementationID implementation;
+    dCallWaitID wait; // for a world's steps; NULL: that of a world that shares its memory is used
 } world_head;
 
-// dxStepperProcessingCallContext
-typedef struct stepper_context {
-    dWorldID world;
-    dReal step;
-    const void *arena, *releasee;
-    dBodyID const *bodies;
-} stepper_context;
+static const world_head *head_of(dWorldID world)
+{
+    return (const world_head *)(const void *)world;
+}
 
 typedef struct run {
     void (*job)(void *data, int number);
     void *data;
-    atomic_int next;
 } run;
 
-static void call_job(const stepper_context *context)
+static int do_nothing(void *data, dcallindex_t number, dCallReleaseeID this)
 {
-    run *r = (run *)(uintptr_t)context->bodies;
-    r->job(r->data, atomic_fetch_add(&r->next, 1));
+    (void)data, (void)number, (void)this;
+    return 1;
 }
 
-static unsigned no_more_calls(unsigned active, unsigned allowed)
+static int do_job(void *data, dcallindex_t number, dCallReleaseeID this)
 {
-    (void)active, (void)allowed;
+    const run *r = data;
+    (void)this;
+    r->job(r->data, (int)number + 1);
     return 1;
 }
 
 bool sprag_ode_run(dWorldID world, int jobs, void (*job)(void *data, int number), void *data)
 {
-    static const unsigned nothing[2 * JOBS_MAX];
-    run r = {.job = job, .data = data};
-    ode_islands empty = {(size_t)jobs, nothing, (dBodyID const *)(const void *)&r, NULL};
-    return jobs <= JOBS_MAX &&
-           sprag_ode_process_islands(world, &empty, 1, (void *)(intptr_t)call_job,
-                                     (void *)(intptr_t)no_more_calls);
+    const world_head *head = head_of(world);
+    const dThreadingFunctionsInfo *f = head->functions;
+    dThreadingImplementationID threads = head->implementation;
+    ddependencycount_t others = (ddependencycount_t)jobs - 1;
+    if (jobs < 2 || !f->preallocate_resources_for_calls(threads, others + 1)) {
+        return false;
+    }
+    dCallWaitID wait = head->wait ? head->wait : f->alloc_call_wait(threads);
+    if (!wait) {
+        return false;
+    }
+    run r = {job, data};
+    dCallReleaseeID all;
+    f->post_call(threads, NULL, &all, others, NULL, wait, do_nothing, NULL, 0, "sprag islands");
+    for (dcallindex_t i = 0; i < others; i++) {
+        f->post_call(threads, NULL, NULL, 0, all, NULL, do_job, &r, i, "sprag islands, a job");
+    }
+    job(data, 0);
+    f->wait_call(threads, NULL, wait, NULL, "sprag islands, the end");
+    if (head->wait) {
+        f->reset_call_wait(threads, wait);
+    } else {
+        f->free_call_wait(threads, wait);
+    }
+    return true;
 }
 
 // ---- how many
 
 static atomic_bool known;
 
+// What ODE uses by default is one for all worlds, and fails when two threads step at once.
+static bool has_default(dWorldID world)
+{
+    return !atomic_load_explicit(&known, memory_order_relaxed) || !head_of(world)->functions;
+}
+
+static pthread_mutex_t of_default = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+void sprag_ode_hold_default(bool hold)
+{
+    if (hold) {
+        pthread_mutex_lock(&of_default);
+    } else {
+        pthread_mutex_unlock(&of_default);
+    }
+}
+
+bool sprag_ode_process_one(dWorldID world, const ode_islands *one, dReal step, void *stepper,
+                           void *max_calls)
+{
+    bool hold = has_default(world);
+    unsigned limit = dWorldGetStepIslandsProcessingMaxThreadCount(world);
+    if (hold) {
+        sprag_ode_hold_default(true);
+    }
+    dWorldSetStepIslandsProcessingMaxThreadCount(world, 1);
+    bool done = sprag_ode_process_islands(world, one, step, stepper, max_calls);
+    dWorldSetStepIslandsProcessingMaxThreadCount(world, limit);
+    if (hold) {
+        sprag_ode_hold_default(false);
+    }
+    return done;
+}
+
 int sprag_ode_threads(dWorldID world)
 {
-    const world_head *head = (const world_head *)(const void *)world;
-    // ODE's own default is one for all worlds, and not made for several threads: it is left alone.
-    if (!atomic_load_explicit(&known, memory_order_relaxed) || !head->functions) {
+    if (has_default(world)) {
         return 1;
     }
+    const world_head *head = head_of(world);
     unsigned limit = dWorldGetStepIslandsProcessingMaxThreadCount(world);
     unsigned threads = head->functions->retrieve_thread_count(head->implementation);
     threads = limit && limit < threads ? limit : threads;
     return threads < 1 ? 1 : threads < JOBS_MAX ? (int)threads : JOBS_MAX;
 }
 
-// ---- the check at start
-
-typedef struct probe {
-    dBodyID const *bodies;
-    int calls;
-} probe;
-
-static _Thread_local probe *probing; // in its only thread
-
-static void look_at_context(const stepper_context *context)
-{
-    probing->calls += context->bodies == probing->bodies;
-}
-
-static bool context_is_known(dWorldID world)
-{
-    const unsigned nothing[4] = {0};
-    dBodyID body = NULL;
-    probe p = {.bodies = &body};
-    ode_islands empty = {2, nothing, p.bodies, NULL};
-    probing = &p;
-    return sprag_ode_process_islands(world, &empty, 1, (void *)(intptr_t)look_at_context,
-                                     (void *)(intptr_t)no_more_calls) &&
-           p.calls == 2;
-}
-
 void sprag_ode_check_threads(dWorldID world)
 {
-    const world_head *head = (const world_head *)(const void *)world;
+    const world_head *head = head_of(world);
     dThreadingImplementationID alone = dThreadingAllocateSelfThreadedImplementation();
     const dThreadingFunctionsInfo *functions =
         alone ? dThreadingImplementationGetFunctions(alone) : NULL;
     bool none = !head->functions && !head->implementation;
     if (functions) {
-        dWorldSetStepThreadingImplementation(world, functions, alone);
         ode_islands found;
+        dWorldSetStepThreadingImplementation(world, functions, alone);
         known = none && head->functions == functions && head->implementation == alone &&
-                sprag_ode_find_islands(world, 1, true, &found) && context_is_known(world);
+                !head->wait && sprag_ode_find_islands(world, 1, true, &found) && head->wait;
         dWorldSetStepThreadingImplementation(world, NULL, NULL);
     }
     dThreadingFreeImplementation(alone);

@@ -414,19 +414,17 @@ static void divide(crew *c, const ode_islands *islands, long enough)
     }
 }
 
-enum {
-    SHARES_EACH = 8, // of a thread
-    WORK_LEAST = 64, // of a share: bodies and joints; less is done before a thread wakes
-};
+// Bodies and joints, at 0.4 us or more, that several threads are worth: one takes 30 us to wake.
+enum { SHARES_EACH = 8, WORK_OF_SHARE = 64, WORK_OF_THREADS = 1024 };
 
 // false: no memory for all of them at once.
 static bool solve_islands(world_state *w, const ode_islands *islands, dReal step, stock called)
 {
     crew *c = w->crew;
     sizes all = measure(islands);
-    int threads = all.work < 2 * WORK_LEAST ? 1 : sprag_ode_threads(w->id);
+    int threads = all.work < WORK_OF_THREADS ? 1 : sprag_ode_threads(w->id);
     long even = all.work / (SHARES_EACH * threads) + 1;
-    long enough = threads == 1 ? all.work + 1 : even > WORK_LEAST ? even : WORK_LEAST;
+    long enough = threads == 1 ? all.work + 1 : even > WORK_OF_SHARE ? even : WORK_OF_SHARE;
     if (!make_room(c, all.solved, SHARES_EACH * threads + 1)) {
         return false;
     }

@@ -27,6 +27,7 @@ static void hold_records(bool hold)
 
 static void lock_for_fork(void)
 {
+    sprag_ode_hold_default(true);
     pthread_mutex_lock(&lock);
     hold_records(true);
 }
@@ -35,6 +36,7 @@ static void unlock_after_fork(void)
 {
     hold_records(false);
     pthread_mutex_unlock(&lock);
+    sprag_ode_hold_default(false);
 }
 
 static void prepare_for_fork(void)

@@ -656,7 +656,8 @@ static int usage(FILE *to, int code)
 {
     fputs("bench steps [--csv] [--budget=S] [MODEL...]\n"
           "bench error [--csv] [--budget=S] [--options=[NAME:]OPTIONS]... [N...]\n"
-          "bench overhead | factor | general [--full] | geometry | ess [worlds] [--csv]\n"
+          "bench overhead | factor | general [--full] | geometry | threads [--csv]\n"
+          "bench ess [worlds] [--csv]\n"
           "bench advance [--csv] [--full] [PART...]\n"
           "bench profile [N]: of test/profile.sh\n",
           to);
@@ -711,6 +712,8 @@ int main(int argc, char **argv)
         bench_general(line, full);
     } else if (!strcmp(what, "geometry") && !names) {
         bench_geometry(line);
+    } else if (!strcmp(what, "threads") && !names) {
+        bench_threads(line);
     } else if (!strcmp(what, "ess") && !names) {
         bench_ess(line);
     } else if (!strcmp(what, "ess") && names == 1 && !strcmp(*name, "worlds")) {
