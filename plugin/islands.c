@@ -318,8 +318,17 @@ static void solve_shares(void *data, int number)
     }
 }
 
-// Room for every thread, in every scratch for the largest island that any of them has met: which
-// thread meets it is chance. false: no memory.
+static void widen(sprag_scratch *scratch, size_t room)
+{
+    long allocations = scratch->allocations;
+    sprag_scratch_free(scratch);
+    scratch->allocations = allocations;
+    sprag_scratch_take(scratch, room, 1);
+    sprag_scratch_reset(scratch);
+}
+
+// A scratch for every thread, each with the room of the largest: which thread meets the largest
+// island is chance. false: no memory.
 static bool make_lanes(crew *c, int threads)
 {
     size_t most = 0;
@@ -333,12 +342,11 @@ static bool make_lanes(crew *c, int threads)
         c->lanes = threads;
     }
     for (int i = 0; i < threads; i++) {
-        most = c->lane[i].scratch.peak > most ? c->lane[i].scratch.peak : most;
+        most = c->lane[i].scratch.room > most ? c->lane[i].scratch.room : most;
     }
     for (int i = 0; i < threads; i++) {
         if (c->lane[i].scratch.room < most) {
-            sprag_scratch_take(&c->lane[i].scratch, most, 1);
-            sprag_scratch_reset(&c->lane[i].scratch);
+            widen(&c->lane[i].scratch, most);
         }
     }
     return true;

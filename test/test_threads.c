@@ -322,8 +322,7 @@ static const struct {
 } pooled[] = {
     {"method=stribeck", TOWERS_MAX, 300, true},
     {"method=stribeck,stribeck.direct_work=0,stribeck.sweeps=5", TOWERS_MAX, 60, true},
-    {"method=stribeck,stribeck.scheme=one-way,stribeck.stiffness=1e5,stribeck.dissipation=10",
-     TOWERS_MAX, 60, true},
+    {"method=stribeck,stribeck.scheme=one-way", TOWERS_MAX, 60, true},
     {"method=advance", 6, 300, false},
     {"method=ess", 6, 300, false},
 };
@@ -449,23 +448,37 @@ START_TEST(a_pool_may_change_between_steps)
 }
 END_TEST
 
+// But when a scratch is too small for what happens for the first time, as in one thread.
 START_TEST(a_settled_pool_allocates_nothing)
 {
-    static field f;
+    static field f[2];
     crowd c;
-    open_field(&f, TOWERS_MAX, "method=stribeck");
-    give_threads(&c, f.world, 3, 0);
-    for (int n = 0; n < 400; n++) {
-        collide_field(&f);
-        allocations = 0;
-        counting = n >= 200;
-        dWorldStep(f.world, step);
-        counting = false;
-        dJointGroupEmpty(f.contacts);
-        ck_assert_msg(allocations == 0, "%ld in step %d", allocations, n);
+    int settled = 0;
+    for (int i = 0; i < 2; i++) {
+        open_field(&f[i], TOWERS_MAX, "method=stribeck");
     }
-    take_threads(&c, f.world);
-    close_field(&f);
+    give_threads(&c, f[0].world, 3, 0);
+    const crew *alone = world_find(f[1].world)->crew;
+    for (int n = 0, grew = 0; n < 400; n++) {
+        long before = crew_scratch(alone)->allocations;
+        for (int i = 1; i >= 0; i--) {
+            collide_field(&f[i]);
+            counting = i == 0;
+            allocations = 0;
+            dWorldStep(f[i].world, step);
+            counting = false;
+            dJointGroupEmpty(f[i].contacts);
+        }
+        grew = crew_scratch(alone)->allocations != before ? n : grew;
+        if (n > 100 && n > grew + 5) {
+            settled++;
+            ck_assert_msg(allocations == 0, "%ld in step %d", allocations, n);
+        }
+    }
+    ck_assert_int_ge(settled, 200);
+    take_threads(&c, f[0].world);
+    close_field(&f[0]);
+    close_field(&f[1]);
 }
 END_TEST
 
