@@ -6,7 +6,7 @@
 #define SPRAG_VECTORS_H
 
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && __GNUC__ >= 12 &&      \
-    !defined(__SANITIZE_ADDRESS__) // whose checks cannot run in what chooses: too early
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they cannot run that early
 #define SPRAG_VECTORS __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
 #define SPRAG_VECTORS

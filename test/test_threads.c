@@ -329,6 +329,12 @@ static const struct {
 
 enum { POOLED = sizeof pooled / sizeof pooled[0] };
 
+#ifdef SANITIZED // which takes its time
+enum { FEWER = 8 };
+#else
+enum { FEWER = 1 };
+#endif
+
 START_TEST(a_pool_changes_no_bit)
 {
     enum { KINDS = 5 };
@@ -337,7 +343,7 @@ START_TEST(a_pool_changes_no_bit)
         unsigned threads, limit;
     } kind[KINDS] = {{0, 0}, {0, 0}, {2, 0}, {5, 3}, {3, 1}}; // the first: none is set
     step_fn *stepper = _i / POOLED ? dWorldQuickStep : dWorldStep;
-    int which = _i % POOLED;
+    int which = _i % POOLED, steps = pooled[which].steps / FEWER;
     crowd c[KINDS];
     int posts[KINDS] = {0};
     dSetMessageHandler(listen);
@@ -347,7 +353,7 @@ START_TEST(a_pool_changes_no_bit)
             give_threads(&c[i], f[i].world, kind[i].threads, kind[i].limit);
         }
     }
-    for (int n = 0; n < pooled[which].steps; n++) {
+    for (int n = 0; n < steps; n++) {
         for (int i = 0; i < KINDS; i++) {
             collide_field(&f[i]);
             if (pooled[which].posts) {
@@ -361,16 +367,16 @@ START_TEST(a_pool_changes_no_bit)
     }
     sprag_world_statistics s;
     sprag_world_stats(f[0].world, &s);
-    if (pooled[which].posts) {
+    if (pooled[which].posts && steps > 50) {
         ck_assert_int_ge(s.fallbacks, 2);
         ck_assert_int_ge(s.bad_forces, 1);
         ck_assert_int_ge(s.odd_surfaces, 1);
-        ck_assert_int_eq(s.held, pooled[which].steps > 100 ? s.held : 0);
+        ck_assert(steps <= 100 || s.held > 0);
         ck_assert_ptr_nonnull(strstr(f[0].said, "could not be solved"));
     }
     for (int i = 0; i < KINDS; i++) {
         bool shall = pooled[which].posts && kind[i].threads > 1 && kind[i].limit != 1;
-        ck_assert_int_ge(posts[i], shall ? pooled[which].steps * 3 / 4 : 0);
+        ck_assert_int_ge(posts[i], shall ? steps / 2 : 0);
         ck_assert(shall || posts[i] == 0);
         if (i) {
             take_threads(&c[i], f[i].world);
@@ -459,7 +465,7 @@ START_TEST(a_settled_pool_allocates_nothing)
     }
     give_threads(&c, f[0].world, 3, 0);
     const crew *alone = world_find(f[1].world)->crew;
-    for (int n = 0, grew = 0; n < 400; n++) {
+    for (int n = 0, grew = 0; n < 400 / FEWER; n++) {
         long before = crew_scratch(alone)->allocations;
         for (int i = 1; i >= 0; i--) {
             collide_field(&f[i]);
@@ -475,7 +481,7 @@ START_TEST(a_settled_pool_allocates_nothing)
             ck_assert_msg(allocations == 0, "%ld in step %d", allocations, n);
         }
     }
-    ck_assert_int_ge(settled, 200);
+    ck_assert(FEWER > 1 || settled >= 200);
     take_threads(&c, f[0].world);
     close_field(&f[0]);
     close_field(&f[1]);
