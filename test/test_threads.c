@@ -343,7 +343,7 @@ START_TEST(a_pool_changes_no_bit)
         unsigned threads, limit;
     } kind[KINDS] = {{0, 0}, {0, 0}, {2, 0}, {5, 3}, {3, 1}}; // the first: none is set
     step_fn *stepper = _i / POOLED ? dWorldQuickStep : dWorldStep;
-    int which = _i % POOLED, steps = pooled[which].steps / FEWER;
+    int which = _i % POOLED, steps = FEWER > 1 ? 30 : pooled[which].steps;
     crowd c[KINDS];
     int posts[KINDS] = {0};
     dSetMessageHandler(listen);
