@@ -51,7 +51,7 @@ bool sprag_ode_step_island(dWorldID world, const ode_island *island, dReal step,
 int sprag_ode_threads(dWorldID world);
 
 // Calls job(data, 0) here and job(data, 1) to job(data, jobs - 1) in these threads, and waits for
-// them. ODE must have found the world's islands before. false: none has been called.
+// them. ODE must have found the world's islands before. false: not all have been called.
 bool sprag_ode_run(dWorldID world, int jobs, void (*job)(void *data, int number), void *data);
 
 // As sprag_ode_process_islands, for one island, in one thread: QuickStep in several is not

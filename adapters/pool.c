@@ -25,6 +25,7 @@ static const world_head *head_of(dWorldID world)
 typedef struct run {
     void (*job)(void *data, int number);
     void *data;
+    atomic_int done; // jobs; orders what they wrote, whatever the implementation does
 } run;
 
 static int do_nothing(void *data, dcallindex_t number, dCallReleaseeID this)
@@ -35,9 +36,10 @@ static int do_nothing(void *data, dcallindex_t number, dCallReleaseeID this)
 
 static int do_job(void *data, dcallindex_t number, dCallReleaseeID this)
 {
-    const run *r = data;
+    run *r = data;
     (void)this;
     r->job(r->data, (int)number + 1);
+    atomic_fetch_add(&r->done, 1);
     return 1;
 }
 
@@ -46,19 +48,21 @@ bool sprag_ode_run(dWorldID world, int jobs, void (*job)(void *data, int number)
     const world_head *head = head_of(world);
     const dThreadingFunctionsInfo *f = head->functions;
     dThreadingImplementationID threads = head->implementation;
-    ddependencycount_t others = (ddependencycount_t)jobs - 1;
-    if (jobs < 2 || !f->preallocate_resources_for_calls(threads, others + 1)) {
+    if (jobs < 2 || !f->preallocate_resources_for_calls(threads, (ddependencycount_t)jobs)) {
         return false;
     }
     dCallWaitID wait = head->wait ? head->wait : f->alloc_call_wait(threads);
     if (!wait) {
         return false;
     }
-    run r = {job, data};
+    run r = {.job = job, .data = data};
     dCallReleaseeID all;
-    f->post_call(threads, NULL, &all, others, NULL, wait, do_nothing, NULL, 0, "sprag islands");
-    for (dcallindex_t i = 0; i < others; i++) {
-        f->post_call(threads, NULL, NULL, 0, all, NULL, do_job, &r, i, "sprag islands, a job");
+    int others = jobs - 1;
+    f->post_call(threads, NULL, &all, (ddependencycount_t)others, NULL, wait, do_nothing, NULL, 0,
+                 "sprag islands");
+    for (int i = 0; i < others; i++) {
+        f->post_call(threads, NULL, NULL, 0, all, NULL, do_job, &r, (dcallindex_t)i,
+                     "sprag islands, a job");
     }
     job(data, 0);
     f->wait_call(threads, NULL, wait, NULL, "sprag islands, the end");
@@ -67,7 +71,7 @@ bool sprag_ode_run(dWorldID world, int jobs, void (*job)(void *data, int number)
     } else {
         f->free_call_wait(threads, wait);
     }
-    return true;
+    return atomic_load(&r.done) == others;
 }
 
 // ---- how many
