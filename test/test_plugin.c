@@ -533,30 +533,6 @@ START_TEST(a_wall_bears_a_beam)
 }
 END_TEST
 
-// A pool of the program's does not change a bit.
-START_TEST(pool_of_threads_changes_nothing)
-{
-    scene pooled = open_scene("method=stribeck"), alone = open_scene("method=stribeck");
-    dThreadingImplementationID threading = dThreadingAllocateMultiThreadedImplementation();
-    dThreadingThreadPoolID pool =
-        dThreadingAllocateThreadPool(4, 0, (unsigned)dAllocateMaskAll, NULL);
-    dThreadingThreadPoolServeMultiThreadedImplementation(pool, threading);
-    dWorldSetStepThreadingImplementation(
-        pooled.world, dThreadingImplementationGetFunctions(threading), threading);
-    for (int i = 0; i < 300; i++) {
-        step_scene(&pooled, i % 2 ? dWorldStep : dWorldQuickStep);
-        step_scene(&alone, i % 2 ? dWorldStep : dWorldQuickStep);
-        assert_same_scene(&pooled, &alone);
-    }
-    dThreadingImplementationShutdownProcessing(threading);
-    dThreadingFreeThreadPool(pool);
-    dWorldSetStepThreadingImplementation(pooled.world, NULL, NULL);
-    dThreadingFreeImplementation(threading);
-    close_scene(&pooled);
-    close_scene(&alone);
-}
-END_TEST
-
 static void *run_scene(void *data)
 {
     dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
@@ -1437,7 +1413,6 @@ int main(void)
     tcase_add_test(methods_, worlds_have_methods_of_their_own);
     tcase_add_test(methods_, method_can_change_between_steps);
     tcase_add_test(methods_, threads_step_worlds_at_once);
-    tcase_add_test(methods_, pool_of_threads_changes_nothing);
     tcase_add_loop_test(methods_, a_wall_bears_a_beam, 0, BEAMS);
     tcase_add_test(methods_, quick_step_iterations_are_sweeps);
     tcase_add_test(methods_, a_new_world_at_an_old_address_starts_afresh);
