@@ -2,6 +2,7 @@
 #include "adapters/advance_step.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "solvers/linalg.h"
@@ -86,15 +87,25 @@ static bool is_at(dBodyID id, const sprag_pose *pose)
     return same;
 }
 
+// Of the two quaternions of a rotation the one that goes on from where the body was, as stock's
+// does: programs interpolate between them.
 void step_place(dBodyID id, const sprag_pose *pose)
 {
     dMatrix3 R;
+    dQuaternion before;
+    memcpy(before, dBodyGetQuaternion(id), sizeof before);
     for (int i = 0; i < 3; i++) {
         memcpy(R + 4 * i, pose->rotation + 3 * i, 3 * sizeof *R);
         R[4 * i + 3] = 0;
     }
     dBodySetPosition(id, pose->position[0], pose->position[1], pose->position[2]);
     dBodySetRotation(id, R);
+    dReal *q = (dReal *)(uintptr_t)dBodyGetQuaternion(id); // in place: R keeps its bits
+    if (q[0] * before[0] + q[1] * before[1] + q[2] * before[2] + q[3] * before[3] < 0) {
+        for (int k = 0; k < 4; k++) {
+            q[k] = -q[k];
+        }
+    }
 }
 
 void step_put_back(dBodyID id, const sprag_pose *pose)

@@ -354,8 +354,7 @@ static bool refine(sprag_phases *w)
         return true;
     }
     copy(w->v, w->good, w->system->size);
-    sprag_system_place(w->system, w->v);
-    w->stats.residual = sprag_system_residual(w->system, w->v, w->stiction, NULL);
+    newton(w, w->stiction, w->tolerance, thorough(w, 3)); // where rounding has left it, coming back
     return false;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "solvers/island.h"
+#include "solvers/laws.h"
 #include "solvers/linalg.h"
 #include "solvers/oneway.h"
 #include "solvers/phases.h"
@@ -149,6 +150,67 @@ static bool solution_is_finite(const sprag_phases *w)
     return isfinite(sum) && isfinite(w->stats.residual);
 }
 
+// Are there none, or have rows reached or left their bounds in the last update?
+static bool factors_are_old(const sprag_phases *w)
+{
+    const sprag_system *system = w->system;
+    if (w->stats.factorizations == 0) {
+        return true;
+    }
+    for (int i = 0; i < system->equations; i++) {
+        const sprag_equation *equation = &system->equation[i];
+        double now = system->rate[i], then = now - system->moved * system->rate_change[i];
+        if (sprag_equation_yields(equation, then) != sprag_equation_yields(equation, now)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Rows yield more than their compliance, for rounding's sake: that is given back, at the impulses
+// found, and the update that follows takes the rounding along. Without contacts what is between the
+// bounds is linear, and the factors still good.
+static void sharpen(sprag_phases *w, const sprag_problem *problem, sprag_scratch *scratch)
+{
+    sprag_system *system = w->system;
+    size_t size = (size_t)system->size, rows = (size_t)system->equations;
+    double before = w->stats.residual;
+    double *given = SPRAG_TAKE(scratch, rows, double), *rate = SPRAG_TAKE(scratch, rows, double);
+    if (!given || !rate) {
+        return;
+    }
+    if (factors_are_old(w)) {
+        w->stats.factorizations++;
+        if (sprag_system_factor(system, w->finest, NULL) != SPRAG_OK) {
+            return;
+        }
+    }
+    memcpy(w->last, w->v, size * sizeof *w->v);
+    memcpy(rate, system->rate, rows * sizeof *rate);
+    for (size_t i = 0; i < rows; i++) {
+        sprag_equation *equation = &system->equation[i];
+        double excess = equation->yield - problem->row[i].compliance / system->step;
+        bool yields = isfinite(excess) && sprag_equation_yields(equation, rate[i]);
+        given[i] = yields ? excess * system->row_impulse[i] : 0;
+        equation->offset -= given[i];
+        system->rate[i] -= given[i];
+        system->row_impulse[i] = given[i] / equation->yield;
+    }
+    system->space->gather(system, system->work);
+    add_scaled(system->residual, -1, system->work, system->size);
+    sprag_system_update(system, NULL, w->dv);
+    sprag_system_move(system, w->v, 1, w->dv);
+    w->stats.residual = sprag_system_residual(system, w->v, w->finest, NULL);
+    if (!(w->stats.residual <= fmax(before, w->tolerance))) { // a row met its bound
+        memcpy(w->v, w->last, size * sizeof *w->v);
+        memcpy(system->rate, rate, rows * sizeof *rate);
+        for (size_t i = 0; i < rows; i++) {
+            system->equation[i].offset += given[i];
+        }
+        w->stats.residual = sprag_system_residual(system, w->v, w->finest, NULL);
+    }
+}
+
 sprag_result sprag_stribeck_solve(const sprag_problem *problem,
                                   const sprag_stribeck_options *options, sprag_scratch *scratch,
                                   sprag_solution *solution, sprag_stats *stats)
@@ -177,6 +239,9 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
         result = options->scheme == SPRAG_ONE_WAY ? sprag_oneway_run(&w) : sprag_phases_run(&w);
     } else {
         memcpy(w.v, system.free, (size_t)system.size * sizeof *w.v);
+    }
+    if (result == SPRAG_OK && problem->contacts == 0 && problem->rows && w.stats.phase == 'A') {
+        sharpen(&w, problem, scratch);
     }
     if (result == SPRAG_OK && !solution_is_finite(&w)) {
         result = SPRAG_NOT_CONVERGED;

@@ -38,6 +38,8 @@ enum {
     PAIR_STOPS = 8,   // at the stops
     PAIR_MOVED = 16,  // since the joint was set, so that there is an error to mend
     PAIR_SKEWED = 32, // bodies turned, before the joint was set
+    PAIR_AT_REST = 64,
+    PAIR_KINEMATIC = 128, // the first body is, and moves on
 };
 
 typedef struct pair {
@@ -153,8 +155,8 @@ static inline void place_joint(dJointID joint)
         break;
     case dJointTypeUniversal:
         dJointSetUniversalAnchor(joint, ax, ay, az);
-        dJointSetUniversalAxis1(joint, 0, 1, 0);
         dJointSetUniversalAxis2(joint, 0, 0, 1);
+        dJointSetUniversalAxis1(joint, 0, 1, 0);
         break;
     case dJointTypeHinge2:
         dJointSetHinge2Anchor(joint, ax, ay, az);
@@ -185,8 +187,8 @@ static inline void place_joint(dJointID joint)
         break;
     case dJointTypePU:
         dJointSetPUAnchor(joint, ax, ay, az);
-        dJointSetPUAxis1(joint, 0, 1, 0);
         dJointSetPUAxis2(joint, 0, 0, 1);
+        dJointSetPUAxis1(joint, 0, 1, 0);
         dJointSetPUAxis3(joint, 1, 0, 0);
         break;
     case dJointTypePiston:
@@ -250,18 +252,8 @@ static inline int kind_can_be(const joint_kind *kind, int like)
                                 kind->type == dJointTypeHinge2 || kind->type == dJointTypeNull));
 }
 
-static inline void open_pair(pair *p, const joint_kind *kind, int like)
+static inline void join_pair(pair *p, const joint_kind *kind, int like)
 {
-    int to_world = like & (PAIR_TO_WORLD | PAIR_REVERSED);
-    dMatrix3 turn;
-    *p = (pair){.world = dWorldCreate()};
-    dWorldSetGravity(p->world, 0, 0.5, -9.81);
-    p->body[0] = create_body(p->world, 1.5, 0, 0, 0);
-    p->body[1] = to_world ? NULL : create_body(p->world, 0.7, 0.4, 0.2, 0.1);
-    for (int i = 0; i < 2 && p->body[i] && like & PAIR_SKEWED; i++) {
-        dRFromAxisAndAngle(turn, 1, 2 - i, 3 * i - 1, 0.4 + i);
-        dBodySetRotation(p->body[i], turn);
-    }
     p->joint = create_joint(p->world, kind->type);
     if (like & PAIR_REVERSED) {
         dJointAttach(p->joint, NULL, p->body[0]);
@@ -270,21 +262,57 @@ static inline void open_pair(pair *p, const joint_kind *kind, int like)
     }
     place_joint(p->joint);
     drive(p->joint, kind, like);
+}
+
+static inline void move_pair(pair *p, int like)
+{
+    dMatrix3 turn, more, now;
     for (int i = 0; i < 2 && p->body[i]; i++) {
         if (like & PAIR_MOVED) {
             const dReal *x = dBodyGetPosition(p->body[i]), *R = dBodyGetRotation(p->body[i]);
-            dMatrix3 more, now;
             dBodySetPosition(p->body[i], x[0] + 2e-3 * i, x[1] - 1e-3, x[2] + 1e-3 * (2 - i));
             dRFromAxisAndAngle(turn, i, 1, 1, 4e-3);
             memcpy(now, R, sizeof now);
             dMultiply0_333(more, turn, now);
             dBodySetRotation(p->body[i], more);
         }
-        dBodySetLinearVel(p->body[i], 0.1 + i, -0.2, 0.3 * i);
-        dBodySetAngularVel(p->body[i], 0.5, 0.4 - i, 0.3 + i);
+        if (!(like & PAIR_AT_REST)) {
+            dBodySetLinearVel(p->body[i], 0.1 + i, -0.2, 0.3 * i);
+            dBodySetAngularVel(p->body[i], 0.5, 0.4 - i, 0.3 + i);
+        }
     }
+}
+
+static inline void load_pair(pair *p)
+{
     dBodyAddForce(p->body[0], 0.3, -0.4, 0.5);
     dBodyAddTorque(p->body[0], 0.01, 0.02, -0.03);
+}
+
+// In the world that it has.
+static inline void make_pair(pair *p, const joint_kind *kind, int like)
+{
+    int to_world = like & (PAIR_TO_WORLD | PAIR_REVERSED);
+    dMatrix3 turn;
+    dWorldSetGravity(p->world, 0, 0.5, -9.81);
+    p->body[0] = create_body(p->world, 1.5, 0, 0, 0);
+    p->body[1] = to_world ? NULL : create_body(p->world, 0.7, 0.4, 0.2, 0.1);
+    for (int i = 0; i < 2 && p->body[i] && like & PAIR_SKEWED; i++) {
+        dRFromAxisAndAngle(turn, 1, 2 - i, 3 * i - 1, 0.4 + i);
+        dBodySetRotation(p->body[i], turn);
+    }
+    if (like & PAIR_KINEMATIC) {
+        dBodySetKinematic(p->body[0]);
+    }
+    join_pair(p, kind, like);
+    move_pair(p, like);
+    load_pair(p);
+}
+
+static inline void open_pair(pair *p, const joint_kind *kind, int like)
+{
+    *p = (pair){.world = dWorldCreate()};
+    make_pair(p, kind, like);
 }
 
 // With feedback; the pair must stay where it is.
