@@ -87,7 +87,7 @@ typedef struct support_row {
     support_cell cell[SUPPORT_METHODS]; // stribeck, ess, advance
 } support_row;
 
-extern const support_row support_joints[], support_joint_axes[], support_surfaces[],
-    support_bodies[], support_worlds[], support_geoms[];
+extern const support_row support_joints[], support_joint_axes[], support_joint_uses[],
+    support_surfaces[], support_bodies[], support_worlds[], support_geoms[];
 
 #endif

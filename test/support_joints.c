@@ -64,7 +64,7 @@ void support_tell_limit(support_run *run, support_sampled *sampled)
 
 // ---- every type under load
 
-static void load_and_step(const support_scene *scene, pair *p, int steps, int pieces)
+void support_load_and_step(const support_scene *scene, pair *p, int steps, int pieces)
 {
     support_scene piece = *scene;
     piece.step /= pieces;
@@ -74,8 +74,7 @@ static void load_and_step(const support_scene *scene, pair *p, int steps, int pi
     }
 }
 
-// Not loaded yet.
-static void open_in(const support_scene *scene, pair *p, const joint_kind *kind, int like)
+void support_open_pair(const support_scene *scene, pair *p, const joint_kind *kind, int like)
 {
     *p = (pair){.world = scene->world};
     dSetMessageHandler(quiet); // stock complains of the axes that a PU has before it is set
@@ -92,7 +91,13 @@ static void open_in(const support_scene *scene, pair *p, const joint_kind *kind,
     }
 }
 
-static const joint_kind *kind_of(int type)
+bool support_pair_can_be(const joint_kind *kind, int like)
+{
+    bool runs_away = kind->type == dJointTypePR || kind->type == dJointTypePiston;
+    return kind_can_be(kind, like) && !(like & PAIR_REVERSED && runs_away);
+}
+
+const joint_kind *support_joint_kind(int type)
 {
     const joint_kind *kind = joint_kinds;
     while (kind->type != type) {
@@ -101,35 +106,32 @@ static const joint_kind *kind_of(int type)
     return kind;
 }
 
-static void tell_pair(support_run *run, const pair *p)
+void support_tell_pair(support_run *run, const pair *p)
 {
     for (int i = 0; i < 2 && p->body[i]; i++) {
         support_tell_body(run, p->body[i]);
     }
 }
 
-// Two bodies, turned, on the world from either side, and on a kinematic body. Stock's own rows of
-// PR and piston gain energy where the first body is the world.
+// Two bodies, turned, on the world from either side, and on a kinematic body.
 static void under_load(support_run *run, int type, int pieces)
 {
     enum { STEPS = 20 };
     static const int like[] = {PAIR_PLAIN, PAIR_SKEWED, PAIR_TO_WORLD | PAIR_SKEWED, PAIR_REVERSED,
                                PAIR_KINEMATIC};
     for (int i = 0; i < 5; i++) {
-        bool runs_away =
-            like[i] & PAIR_REVERSED && (type == dJointTypePR || type == dJointTypePiston);
-        if (!kind_can_be(kind_of(type), like[i]) || runs_away) {
+        if (!support_pair_can_be(support_joint_kind(type), like[i])) {
             continue;
         }
         support_scene scene = support_scene_open(run, 0.01);
         pair p;
         double error = 0;
-        open_in(&scene, &p, kind_of(type), like[i] | PAIR_AT_REST);
+        support_open_pair(&scene, &p, support_joint_kind(type), like[i] | PAIR_AT_REST);
         for (int k = 0; k < STEPS; k++) {
-            load_and_step(&scene, &p, 1, pieces);
+            support_load_and_step(&scene, &p, 1, pieces);
             error = fmax(error, joint_error(p.joint));
         }
-        tell_pair(run, &p);
+        support_tell_pair(run, &p);
         support_tell_error(run, error);
         support_scene_close(&scene);
     }

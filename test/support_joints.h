@@ -25,4 +25,16 @@ void support_scene_add(const support_scene *scene, dBodyID body);
 typedef void support_sampled(support_run *run, int pieces);
 void support_tell_limit(support_run *run, support_sampled *sampled);
 
+// ---- pairs (worlds.h) in a scene
+
+const joint_kind *support_joint_kind(int type);
+
+// But for PR and piston where the first body is the world: there stock's own rows gain energy.
+bool support_pair_can_be(const joint_kind *kind, int like);
+
+// Not loaded yet.
+void support_open_pair(const support_scene *scene, pair *p, const joint_kind *kind, int like);
+void support_load_and_step(const support_scene *scene, pair *p, int steps, int pieces);
+void support_tell_pair(support_run *run, const pair *p);
+
 #endif

@@ -20,6 +20,7 @@ static const struct {
     const support_row *rows;
 } groups[] = {{"Joints", support_joints},
               {"Motors and stops", support_joint_axes},
+              {"Joints in use", support_joint_uses},
               {"Contact surface", support_surfaces},
               {"Bodies", support_bodies},
               {"Worlds", support_worlds},
