@@ -59,6 +59,11 @@ typedef struct support_cell {
     {                                                                                              \
         .kind = SUPPORT_AS_STOCK                                                                   \
     }
+// The same, and a message with this piece.
+#define AS_STOCK_SAYING(piece)                                                                     \
+    {                                                                                              \
+        .kind = SUPPORT_AS_STOCK, .says = (piece)                                                  \
+    }
 // The right values, to 1e-9; for rows that have them.
 #define EXACT                                                                                      \
     {                                                                                              \
@@ -68,6 +73,10 @@ typedef struct support_cell {
 #define NEAR(to, words)                                                                            \
     {                                                                                              \
         .kind = SUPPORT_NEAR, .within = (to), .how = (words)                                       \
+    }
+#define NEAR_SAYING(to, words, piece)                                                              \
+    {                                                                                              \
+        .kind = SUPPORT_NEAR, .within = (to), .how = (words), .says = (piece)                      \
     }
 // The implicit step's values to 1e-9, and a message with this piece.
 #define AS_STRIBECK(piece)                                                                         \

@@ -85,11 +85,16 @@ static void carried_sampled(support_run *run, int pieces)
 }
 IN_TIME(carried)
 
-static void tell_mended(support_run *run, const support_scene *scene, pair *p, int pieces)
+static void tell_first(support_run *run, const support_scene *scene, pair *p, int pieces)
 {
     support_load_and_step(scene, p, 15, pieces);
     support_tell_vector(run, dBodyGetPosition(p->body[0]));
     support_tell_vector(run, dBodyGetLinearVel(p->body[0]));
+}
+
+static void tell_mended(support_run *run, const support_scene *scene, pair *p, int pieces)
+{
+    tell_first(run, scene, p, pieces);
     support_tell_error(run, joint_error(p->joint));
 }
 
@@ -102,7 +107,8 @@ static void errors_mended(support_run *run)
 static void tell_thrown(support_run *run, const support_scene *scene, pair *p, int pieces)
 {
     if (is_known(p)) {
-        tell_mended(run, scene, p, pieces);
+        tell_first(run, scene, p, pieces);
+        support_tell(run, joint_error(p->joint));
     }
 }
 
@@ -590,7 +596,7 @@ static void set_anew(dJointID joint)
 static void tell_set_anew(support_run *run, const support_scene *scene, pair *p, int pieces)
 {
     set_anew(p->joint);
-    tell_mended(run, scene, p, pieces);
+    tell_first(run, scene, p, pieces);
 }
 
 static void placed_anew(support_run *run)
@@ -708,6 +714,8 @@ static void shoulder(support_run *run)
 }
 
 #define LEFT AS_STRIBECK("joints")
+#define CONTINUOUS NEAR(1e-7, "in continuous time")
+#define OTHER_CURVE(to) NEAR(to, "errors decay in as many steps, along another curve")
 
 const support_row support_joint_uses[] = {
     {"motors and stops of swinging bodies", all_at_once, NULL, {AS_STOCK, LEFT, AS_STOCK}},
@@ -719,37 +727,53 @@ const support_row support_joint_uses[] = {
     {"hinge2's suspension, springing",
      suspension_springs,
      suspension_springs_rightly,
-     {AS_STOCK, NEAR(0.1, "ERP and CFM lag by a step"), AS_STOCK}},
+     {AS_STOCK, NEAR(0.03, "ERP and CFM lag by a step"), AS_STOCK}},
     {"transmission: gears, bevel gears, chain",
      transmission,
      transmission_rightly,
-     {EXACT, EXACT, EXACT}},
+     {EXACT,
+      NEAR_SAYING(0.006,
+                  "angles of the end of the step, not of its start; a chain is left to `stribeck` "
+                  "at times, said",
+                  "more steps than ess.steps"),
+      EXACT}},
     {"transmission, backlash", backlash, NULL, {AS_STOCK, LEFT, AS_STOCK}},
-    {"on a kinematic body that moves",
-     carried,
-     carried_in_time,
-     {AS_STOCK, NEAR(1e-7, "in continuous time"), AS_STOCK}},
-    {"to a disabled body", asleep, asleep_in_time, {AS_STOCK, EXACT, AS_STOCK}},
+    {"on a kinematic body that moves", carried, carried_in_time, {AS_STOCK, CONTINUOUS, AS_STOCK}},
+    {"to a disabled body", asleep, asleep_in_time, {AS_STOCK, CONTINUOUS, AS_STOCK}},
     {"four bars in a loop, more rows than needed",
      four_bars,
      four_bars_in_time,
      {AS_STOCK, EXACT, AS_STOCK}},
-    {"an arm that rests on a floor", arm_on_floor, arm_on_floor_rightly, {EXACT, EXACT, EXACT}},
+    {"an arm that rests on a floor",
+     arm_on_floor,
+     arm_on_floor_rightly,
+     {NEAR(1e-6, "the tolerance of a solve with contacts"),
+      AS_STRIBECK("contacts without a stiffness"),
+      NEAR(1e-6, "the tolerance of a solve with contacts")}},
     {"velocities that the joint does not allow",
      thrown,
      thrown_in_time,
-     {AS_STOCK, EXACT, AS_STOCK}},
-    {"errors at the start, mended", errors_mended, NULL, {AS_STOCK, EXACT, AS_STOCK}},
-    {"anchors and offsets set anew", placed_anew, NULL, {AS_STOCK, EXACT, AS_STOCK}},
+     {AS_STOCK, NEAR(0.003, "they fade over a step, not at once"), AS_STOCK}},
+    {"errors at the start, mended", errors_mended, NULL, {AS_STOCK, OTHER_CURVE(0.01), AS_STOCK}},
+    {"anchors and offsets set anew",
+     placed_anew,
+     NULL,
+     {AS_STOCK, OTHER_CURVE(0.02), NEAR(2e-3, "sub-steps mend a little less than a step")}},
     {"ERP and CFM of a joint", own_softness, own_softness_rightly, {EXACT, EXACT, EXACT}},
-    {"ERP and CFM of the world, changed", world_softness, NULL, {AS_STOCK, EXACT, AS_STOCK}},
+    {"ERP and CFM of the world, changed",
+     world_softness,
+     NULL,
+     {AS_STOCK, NEAR(0.005, "ERP and CFM lag by a step"), AS_STOCK}},
     {"feedback at rest", feedback_at_rest, feedback_at_rest_rightly, {EXACT, EXACT, EXACT}},
-    {"feedback in motion", feedback, feedback_in_time, {AS_STOCK, EXACT, AS_STOCK}},
-    {"feedback in motion and error", feedback_between, NULL, {AS_STOCK, EXACT, AS_STOCK}},
+    {"feedback in motion", feedback, feedback_in_time, {AS_STOCK, CONTINUOUS, AS_STOCK}},
+    {"feedback in motion and error",
+     feedback_between,
+     NULL,
+     {AS_STOCK, OTHER_CURVE(0.3), AS_STOCK}},
     {"feedback of motors and stops", feedback_of_motors, NULL, {AS_STOCK, LEFT, AS_STOCK}},
     {"broken by feedback", breaks, breaks_rightly, {EXACT, EXACT, EXACT}},
-    {"disabled and enabled", disabled, NULL, {AS_STOCK, EXACT, AS_STOCK}},
-    {"attached anew", reattached, NULL, {AS_STOCK, EXACT, AS_STOCK}},
+    {"disabled and enabled", disabled, NULL, {AS_STOCK, OTHER_CURVE(0.01), AS_STOCK}},
+    {"attached anew", reattached, NULL, {AS_STOCK, OTHER_CURVE(0.01), AS_STOCK}},
     {"destroyed in a moved callback", destroyed, destroyed_in_time, {AS_STOCK, EXACT, AS_STOCK}},
     {0},
 };

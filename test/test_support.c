@@ -116,6 +116,22 @@ static double difference(const support_run *a, const support_run *b)
     return most / size;
 }
 
+static int count(const char *text, const char *piece)
+{
+    int found = 0;
+    for (const char *at = strstr(text, piece); at; at = strstr(at + 1, piece)) {
+        found++;
+    }
+    return found;
+}
+
+// Rows without geoms make no collision call, which `advance` says; nothing but that.
+static bool is_silent(const char *said)
+{
+    return count(said, "sprag: ") == count(said, "has made no collision call") &&
+           count(said, "ODE Message") == count(said, "sprag: ");
+}
+
 static void cell_holds(const support_row *row, int method)
 {
     const support_cell *cell = &row->cell[method];
@@ -147,7 +163,7 @@ static void cell_holds(const support_row *row, int method)
                       "%s, %s: an error of %g, stock %g", row->feature, ours->method,
                       ours->error[i], stock->error[i]);
     }
-    bool speaks = cell->says ? strstr(ours->said, cell->says) != NULL : !ours->said[0];
+    bool speaks = cell->says ? strstr(ours->said, cell->says) != NULL : is_silent(ours->said);
     ck_assert_msg(speaks, "%s, %s: says '%s', expected '%s'", row->feature, ours->method,
                   ours->said, cell->says ? cell->says : "");
     free(runs);
