@@ -412,6 +412,22 @@ static void stops_lock_rightly(support_run *run)
     }
 }
 
+// Taken off where they hold. ODE's hinge goes on being held.
+static void stops_off(support_run *run)
+{
+    for (int i = 0; i < AXES; i++) {
+        if (axes[i].stops) {
+            rig r = rig_with_stops(run, &axes[i]);
+            rig_step(&r, 150, 1, NULL);
+            set(&r, dParamLoStop, -dInfinity);
+            set(&r, dParamHiStop, dInfinity);
+            rig_step(&r, 10, 1, NULL);
+            support_tell(run, speed(&r));
+            rig_close(&r);
+        }
+    }
+}
+
 // ---- motors at stops
 
 static rig rig_at_low_stop(const support_run *run, const axis *axis, double rate, double force)
@@ -456,6 +472,43 @@ static void motor_off_stop_rightly(support_run *run)
     for (int i = 0; i < AXES; i++) {
         if (axes[i].stops) {
             support_tell(run, 0.5 / inertia(&axes[i]) * STEP * (0.3 + 4));
+        }
+    }
+}
+
+// ---- a motor steered by what the program reads
+
+static const double GAIN = 8, TARGET = 0.3; // 1/s, m or rad
+
+static void servo(support_run *run)
+{
+    for (int i = 0; i < AXES; i++) {
+        if (axes[i].stops) {
+            rig r = rig_open(run, &axes[i], true);
+            set(&r, dParamFMax, 1000);
+            for (int k = 0; k < 40; k++) {
+                set(&r, dParamVel, GAIN * (TARGET - gone(&r)));
+                rig_step(&r, 1, 0.5, NULL);
+            }
+            support_tell(run, gone(&r));
+            support_tell(run, speed(&r));
+            rig_close(&r);
+        }
+    }
+}
+
+static void servo_rightly(support_run *run)
+{
+    for (int i = 0; i < AXES; i++) {
+        double at = 0, read = 0, rate = 0;
+        for (int k = 0; k < 40 && axes[i].stops; k++) {
+            rate = GAIN * (TARGET - read);
+            read = axes[i].euler ? at : at + STEP * rate; // of the start of the step
+            at += STEP * rate;
+        }
+        if (axes[i].stops) {
+            support_tell(run, read);
+            support_tell(run, rate);
         }
     }
 }
@@ -554,12 +607,14 @@ const support_row support_joint_axes[] = {
     {"stops, met under load", stops_hold, stops_hold_rightly, {EXACT, LEFT, EXACT}},
     {"stops, ERP and CFM", stops_yield, stops_yield_rightly, {EXACT, LEFT, EXACT}},
     {"stops, bounce", stops_bounce, stops_bounce_rightly, {EXACT, LEFT, EXACT}},
+    {"stops, taken off", stops_off, NULL, {AS_STOCK, LEFT, AS_STOCK}},
     {"stops, locked", stops_lock, stops_lock_rightly, {EXACT, LEFT, EXACT}},
     {"motors into a stop", motor_into_stop, stops_lock_rightly, {EXACT, LEFT, EXACT}},
     {"motors off a stop, fudge factor",
      motor_off_stop,
      motor_off_stop_rightly,
      {EXACT, LEFT, EXACT}},
+    {"motors, a servo by angles read", servo, servo_rightly, {EXACT, LEFT, EXACT}},
     {"angles, positions and rates read back",
      readings,
      readings_rightly,

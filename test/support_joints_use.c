@@ -691,6 +691,94 @@ static void arm_on_floor_rightly(support_run *run)
     support_tell_vector(run, still);
 }
 
+// Boxes that overlap where they are joined; the program makes no contact between them.
+static void unless_joined(void *data, dGeomID a, dGeomID b)
+{
+    dContact contact = {.surface.mu = 1};
+    dBodyID body[2] = {dGeomGetBody(a), dGeomGetBody(b)};
+    if (!dAreConnected(body[0], body[1]) && dCollide(a, b, 1, &contact.geom, sizeof contact) == 1) {
+        floor_contact *on = data;
+        dJointAttach(dJointCreateContact(on->world, on->group, &contact), body[0], body[1]);
+    }
+}
+
+static void overlapping_sampled(support_run *run, int pieces)
+{
+    floor_contact on = {.world = support_world(run, NULL), .group = dJointGroupCreate(0)};
+    dSpaceID space = dSimpleSpaceCreate(NULL);
+    dBodyID link[] = {support_body(on.world, 0, 0, 0), support_body(on.world, 0.15, 0, 0),
+                      support_body(on.world, 0.3, 0, 0.1)};
+    for (int i = 0; i < 3; i++) {
+        dGeomSetBody(dCreateBox(space, 0.2, 0.3, i < 2 ? 0.1 : 0.05), link[i]);
+        dBodySetFiniteRotationMode(link[i], 1);
+        hinge_at(on.world, link[i], i ? link[i - 1] : NULL, 0.15 * i - 0.05, 0);
+    }
+    dWorldSetGravity(on.world, 0, 0, -G);
+    for (int i = 0; i < 15 * pieces; i++) {
+        dSpaceCollide(space, &on, unless_joined);
+        dWorldStep(on.world, STEP / pieces);
+        dJointGroupEmpty(on.group);
+    }
+    for (int i = 0; i < 3; i++) {
+        support_tell_vector(run, dBodyGetPosition(link[i]));
+        support_tell_vector(run, dBodyGetLinearVel(link[i]));
+        support_tell_vector(run, dBodyGetAngularVel(link[i]));
+    }
+    dJointGroupDestroy(on.group);
+    dSpaceDestroy(space);
+    dWorldDestroy(on.world);
+}
+IN_TIME(overlapping)
+
+// The first two are kinematic and part; the third hangs on them.
+static void between_kinematic_sampled(support_run *run, int pieces)
+{
+    support_scene scene = support_scene_open(run, STEP / pieces);
+    dBodyID body[] = {held_body(&scene, 0, 0, 0), held_body(&scene, 1, 0, 0),
+                      held_body(&scene, 0.3, 0, 0)};
+    dBodySetKinematic(body[0]);
+    dBodySetKinematic(body[1]);
+    hinge_at(scene.world, body[0], body[1], 0.5, 0);
+    hinge_at(scene.world, body[0], NULL, 0, 0);
+    hinge_at(scene.world, body[2], body[0], 0, 0);
+    dBodySetLinearVel(body[1], 1, 2, 3);
+    dWorldSetGravity(scene.world, 0, 0, -G);
+    for (int i = 0; i < 20 * pieces; i++) {
+        support_scene_step(&scene);
+    }
+    for (int i = 0; i < 3; i++) {
+        support_tell_body(run, body[i]);
+    }
+    support_scene_close(&scene);
+}
+IN_TIME(between_kinematic)
+
+static void quickly(support_run *run)
+{
+    support_scene scene = support_scene_open(run, STEP);
+    dBodyID link[6];
+    dWorldSetGravity(scene.world, 0, 0, -G);
+    for (int i = 0; i < 6; i++) {
+        link[i] = held_body(&scene, 0.3 * i, 0, 0.1 * i);
+        hinge_at(scene.world, link[i], i ? link[i - 1] : NULL, 0.3 * i - 0.15, 0.1 * i);
+    }
+    for (int i = 0; i < 20; i++) {
+        dSpaceCollide(scene.space, NULL, unless_joined);
+        dWorldQuickStep(scene.world, STEP);
+    }
+    for (int i = 0; i < 6; i++) {
+        support_tell_body(run, link[i]);
+    }
+    support_scene_close(&scene);
+}
+
+// By dWorldStep.
+static void quickly_rightly(support_run *run)
+{
+    run->method = "ode-step";
+    quickly(run);
+}
+
 // A shoulder: a ball, and a motor in Euler's angles with speeds and stops.
 static void shoulder(support_run *run)
 {
@@ -739,11 +827,23 @@ const support_row support_joint_uses[] = {
       EXACT}},
     {"transmission, backlash", backlash, NULL, {AS_STOCK, LEFT, AS_STOCK}},
     {"on a kinematic body that moves", carried, carried_in_time, {AS_STOCK, CONTINUOUS, AS_STOCK}},
+    {"between kinematic bodies",
+     between_kinematic,
+     between_kinematic_in_time,
+     {AS_STOCK, EXACT, AS_STOCK}},
     {"to a disabled body", asleep, asleep_in_time, {AS_STOCK, CONTINUOUS, AS_STOCK}},
     {"four bars in a loop, more rows than needed",
      four_bars,
      four_bars_in_time,
      {AS_STOCK, EXACT, AS_STOCK}},
+    {"geoms that overlap where they are joined, without contact",
+     overlapping,
+     overlapping_in_time,
+     {AS_STOCK, CONTINUOUS, AS_STOCK}},
+    {"under `dWorldQuickStep`, as `dWorldStep`",
+     quickly,
+     quickly_rightly,
+     {EXACT, NEAR(0.01, "in continuous time"), EXACT}},
     {"an arm that rests on a floor",
      arm_on_floor,
      arm_on_floor_rightly,
