@@ -56,6 +56,20 @@ void group_restore_forces(const group *g)
     }
 }
 
+// What an integrator tries may be anything, and ODE's joints end the program where it is no number.
+static bool is_finite(const group *g)
+{
+    double sum = 0;
+    for (int i = 0; i < g->frame.bodies; i++) {
+        const sprag_mover *body = &g->body[i];
+        for (int k = 0; k < 9; k++) {
+            sum += 0 * body->pose.rotation[k] + 0 * body->pose.position[k % 3] +
+                   0 * body->velocity[k % 6];
+        }
+    }
+    return sum == 0;
+}
+
 int group_pull_rows(void *data, const sprag_mover *body, double step, const sprag_row **row)
 {
     group *g = data;
@@ -63,6 +77,9 @@ int group_pull_rows(void *data, const sprag_mover *body, double step, const spra
     int rows = 0, most = 0;
     if (g->joints == 0) {
         return 0;
+    }
+    if (!is_finite(g)) {
+        return -1;
     }
     show(g);
     group_restore_forces(g);

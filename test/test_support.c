@@ -19,7 +19,9 @@ static const struct {
     const char *name;
     const support_row *rows;
 } groups[] = {{"Joints", support_joints},
-              {"Motors and stops", support_joint_axes},
+              {"Motors and stops of hinge, slider, universal, hinge2, PR, PU, piston, AMotor "
+               "(user, Euler), LMotor, plane2D",
+               support_joint_axes},
               {"Joints in use", support_joint_uses},
               {"Contact surface", support_surfaces},
               {"Bodies", support_bodies},
