@@ -331,6 +331,28 @@ static void stops_hold_rightly(support_run *run)
     }
 }
 
+// How far a body at 1 m/s or rad/s goes beyond. AMotors have no stops but those that are noticed.
+static void stops_met_in_time(support_run *run)
+{
+    for (int i = 0; i < 2 * AXES; i++) {
+        if (axes[i / 2].stops && axes[i / 2].type != dJointTypeAMotor) {
+            rig r = rig_with_stops(run, &axes[i / 2]);
+            set_speed(&r, i % 2 ? 1 : -1);
+            support_tell(run, fmax(0, rig_step(&r, 8, 0, STOP)));
+            rig_close(&r);
+        }
+    }
+}
+
+static void stops_met_rightly(support_run *run)
+{
+    for (int i = 0; i < 2 * AXES; i++) {
+        if (axes[i / 2].stops && axes[i / 2].type != dJointTypeAMotor) {
+            support_tell(run, 0);
+        }
+    }
+}
+
 static const double SOFT_ERP = 0.4, SOFT_CFM = 0.005;
 
 static void stops_yield(support_run *run)
@@ -605,6 +627,10 @@ const support_row support_joint_axes[] = {
     {"motors, short of force", motor_saturates, motor_saturates_rightly, {EXACT, LEFT, EXACT}},
     {"motors, CFM", motor_yields, motor_yields_rightly, {EXACT, LEFT, EXACT}},
     {"stops, met under load", stops_hold, stops_hold_rightly, {EXACT, LEFT, EXACT}},
+    {"stops, how far beyond at 1 m/s or rad/s",
+     stops_met_in_time,
+     stops_met_rightly,
+     {NEAR(0.01, "what is left of the step"), LEFT, NEAR(2e-9, "met at their time")}},
     {"stops, ERP and CFM", stops_yield, stops_yield_rightly, {EXACT, LEFT, EXACT}},
     {"stops, bounce", stops_bounce, stops_bounce_rightly, {EXACT, LEFT, EXACT}},
     {"stops, taken off", stops_off, NULL, {AS_STOCK, LEFT, AS_STOCK}},
