@@ -70,6 +70,24 @@ static bool is_finite(const group *g)
     return sum == 0;
 }
 
+// A callback that was asked within the step may have let go of it, or attached it to others.
+static bool still_joins(const group *g, dJointID joint)
+{
+    for (int side = 0; side < 2; side++) {
+        dBodyID body = dJointGetBody(joint, side);
+        const rider *r = body ? step_rider_of(g->s, body) : NULL;
+        if (r && (r->local >= g->frame.bodies || g->rider[r->local] != r)) {
+            return false;
+        }
+    }
+    return sprag_ode_joint_acts(joint);
+}
+
+static int count_rows(const group *g, dJointID joint)
+{
+    return still_joins(g, joint) ? sprag_ode_count_rows(joint).rows : 0;
+}
+
 int group_pull_rows(void *data, const sprag_mover *body, double step, const sprag_row **row)
 {
     group *g = data;
@@ -84,13 +102,13 @@ int group_pull_rows(void *data, const sprag_mover *body, double step, const spra
     show(g);
     group_restore_forces(g);
     for (int j = 0; j < g->joints; j++) {
-        most += sprag_ode_count_rows(g->joint[j]).rows;
+        most += count_rows(g, g->joint[j]);
     }
     if (!group_row_room(g, most)) {
         return -1;
     }
     for (int j = 0; j < g->joints; j++) {
-        int count = sprag_ode_count_rows(g->joint[j]).rows;
+        int count = count_rows(g, g->joint[j]);
         int more = count > 0
                        ? sprag_ode_pull_rows(&g->row[rows], g->joint[j], count, g->s->a->world,
                                              step, &g->s->index, g->s->a->memory)

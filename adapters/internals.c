@@ -87,6 +87,7 @@ typedef void geom_fn(dGeomID);
 typedef void space_fn(dSpaceID);
 typedef void body_fn(dBodyID);
 typedef void joint_fn(dJointID);
+typedef void group_fn(dJointGroupID);
 
 REAL_SYMBOL(collide_fn, collide, "dCollide")
 REAL_SYMBOL(space_collide_fn, space_collide, "dSpaceCollide")
@@ -95,6 +96,8 @@ REAL_SYMBOL(geom_fn, geom_destroy, "dGeomDestroy")
 REAL_SYMBOL(space_fn, space_destroy, "dSpaceDestroy")
 REAL_SYMBOL(body_fn, body_destroy, "dBodyDestroy")
 REAL_SYMBOL(joint_fn, joint_destroy, "dJointDestroy")
+REAL_SYMBOL(group_fn, group_empty, "dJointGroupEmpty")
+REAL_SYMBOL(group_fn, group_destroy, "dJointGroupDestroy")
 
 // For the world of the check at start, which other preloaded libraries need not see.
 typedef dWorldID world_create_fn(void);
@@ -152,6 +155,16 @@ void sprag_ode_joint_destroy(dJointID joint)
     real_joint_destroy()(joint);
 }
 
+void sprag_ode_joint_group_empty(dJointGroupID group)
+{
+    real_group_empty()(group);
+}
+
+void sprag_ode_joint_group_destroy(dJointGroupID group)
+{
+    real_group_destroy()(group);
+}
+
 bool sprag_ode_process_islands(dWorldID world, const ode_islands *islands, dReal step,
                                void *stepper, void *max_calls)
 {
@@ -177,6 +190,11 @@ ode_row_count sprag_ode_count_rows(dJointID joint)
     ode_row_count count = {0, 0};
     ((count_fn *)(intptr_t)virtual_function(joint, GET_INFO1))(joint, &count);
     return count;
+}
+
+bool sprag_ode_joint_acts(dJointID joint)
+{
+    return dJointIsEnabled(joint) && (dJointGetBody(joint, 0) || dJointGetBody(joint, 1));
 }
 
 void sprag_ode_get_rows(dJointID joint, dReal rate, dReal erp, dReal *J1, dReal *J2, dReal *rhs_cfm,

@@ -78,9 +78,15 @@ void sprag_ode_geom_destroy(dGeomID geom);
 void sprag_ode_space_destroy(dSpaceID space);
 void sprag_ode_body_destroy(dBodyID body);
 void sprag_ode_joint_destroy(dJointID joint);
+void sprag_ode_joint_group_empty(dJointGroupID group);
+void sprag_ode_joint_group_destroy(dJointGroupID group);
 
 // Is this what dWorldQuickStep hands to dxProcessIslands?
 bool sprag_ode_is_quick_stepper(void *stepper);
+
+// Enabled and attached: what was so when ODE made the islands a callback within the step may have
+// let go of.
+bool sprag_ode_joint_acts(dJointID joint);
 
 void sprag_ode_step_body(dBodyID body, dReal step);
 ode_row_count sprag_ode_count_rows(dJointID joint); // getInfo1

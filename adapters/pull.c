@@ -67,7 +67,7 @@ static int count_rows(ode_problem *pulled)
     int rows = 0;
     for (int j = 0; j < pulled->island.joints; j++) {
         dJointID joint = pulled->island.joint[j];
-        pulled->rows_of[j] = sprag_ode_count_rows(joint).rows;
+        pulled->rows_of[j] = sprag_ode_joint_acts(joint) ? sprag_ode_count_rows(joint).rows : 0;
         pulled->stock_rows += pulled->rows_of[j];
         rows += dJointGetType(joint) == dJointTypeContact ? 0 : pulled->rows_of[j];
     }
@@ -90,6 +90,9 @@ static void pull_joints(ode_problem *pulled, dWorldID world, dReal step,
     const char *oddity;
     for (int j = 0; j < pulled->island.joints; j++) {
         dJointID joint = pulled->island.joint[j];
+        if (pulled->rows_of[j] == 0) { // dxJointNull's getInfo2 must never be called
+            continue;
+        }
         if (dJointGetType(joint) == dJointTypeContact) {
             sprag_contact *contact = &pulled->contact[problem->contacts];
             if (sprag_ode_pull_contact(contact, joint, world, step, stiffness, index, &oddity)) {
@@ -99,7 +102,7 @@ static void pull_joints(ode_problem *pulled, dWorldID world, dReal step,
             } else {
                 pulled->dropped++;
             }
-        } else if (pulled->rows_of[j] > 0) { // dxJointNull's getInfo2 must never be called
+        } else {
             int more = sprag_ode_pull_rows(&pulled->row[problem->rows], joint, pulled->rows_of[j],
                                            world, step, index, memory);
             for (int k = 0; k < more; k++) {

@@ -18,7 +18,7 @@
 
 // ---- what a thread works with
 
-typedef enum doomed_kind { BODY, GEOM, SPACE, JOINT } doomed_kind;
+typedef enum doomed_kind { BODY, GEOM, SPACE, JOINT, GROUP_EMPTY, GROUP } doomed_kind;
 
 typedef struct doomed {
     doomed_kind kind;
@@ -419,6 +419,12 @@ static void destroy(const doomed *d)
     case JOINT:
         sprag_ode_joint_destroy(d->what);
         break;
+    case GROUP_EMPTY:
+        sprag_ode_joint_group_empty(d->what);
+        break;
+    case GROUP:
+        sprag_ode_joint_group_destroy(d->what);
+        break;
     }
 }
 
@@ -491,6 +497,20 @@ void collide_destroy_joint(dJointID joint)
 {
     if (!put_off(JOINT, joint)) {
         sprag_ode_joint_destroy(joint);
+    }
+}
+
+void collide_empty_group(dJointGroupID group)
+{
+    if (!put_off(GROUP_EMPTY, group)) {
+        sprag_ode_joint_group_empty(group);
+    }
+}
+
+void collide_destroy_group(dJointGroupID group)
+{
+    if (!put_off(GROUP, group)) {
+        sprag_ode_joint_group_destroy(group);
     }
 }
 

@@ -22,9 +22,9 @@ ode_record *collide_record(const world_state *world);
 // destroyed one of the two in this step; -1: nobody can be asked, because no call asks about the
 // pair any more or what its callback was to be given is gone.
 //
-// While a callback runs: stepping is refused; dBodyDestroy, dGeomDestroy, dSpaceDestroy and
-// dJointDestroy wait for the end of the step; dSpaceCollide and dSpaceCollide2 on spaces that hold
-// the pair lead to the pair alone.
+// While a callback runs: stepping is refused; dBodyDestroy, dGeomDestroy, dSpaceDestroy,
+// dJointDestroy, dJointGroupEmpty and dJointGroupDestroy wait for the end of the step;
+// dSpaceCollide and dSpaceCollide2 on spaces that hold the pair lead to the pair alone.
 int collide_ask(world_state *world, const ode_pair *pair, double gap, dJointID *first);
 
 // Around every step: begin returns false if a callback is being asked, then there is no step.
@@ -46,5 +46,7 @@ void collide_destroy_geom(dGeomID geom);
 void collide_destroy_space(dSpaceID space);
 void collide_destroy_body(dBodyID body);
 void collide_destroy_joint(dJointID joint);
+void collide_empty_group(dJointGroupID group);
+void collide_destroy_group(dJointGroupID group);
 
 #endif

@@ -18,6 +18,8 @@ SPRAG_API void INTERPOSE(dGeomDestroy)(dGeomID geom);
 SPRAG_API void INTERPOSE(dSpaceDestroy)(dSpaceID space);
 SPRAG_API void INTERPOSE(dBodyDestroy)(dBodyID body);
 SPRAG_API void INTERPOSE(dJointDestroy)(dJointID joint);
+SPRAG_API void INTERPOSE(dJointGroupEmpty)(dJointGroupID group);
+SPRAG_API void INTERPOSE(dJointGroupDestroy)(dJointGroupID group);
 
 // Stock's steppers call dxProcessIslands too: what arrives there from under one of our own calls is
 // stock's.
@@ -82,6 +84,16 @@ void INTERPOSE(dBodyDestroy)(dBodyID body)
 void INTERPOSE(dJointDestroy)(dJointID joint)
 {
     collide_destroy_joint(joint);
+}
+
+void INTERPOSE(dJointGroupEmpty)(dJointGroupID group)
+{
+    collide_empty_group(group);
+}
+
+void INTERPOSE(dJointGroupDestroy)(dJointGroupID group)
+{
+    collide_destroy_group(group);
 }
 
 // ---- ODE's own handle
