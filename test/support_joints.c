@@ -1,8 +1,7 @@
 // Rows of joints: every type under load; the table of all of them.
-#include <string.h>
-
-#include "test/start.h"
+#define _POSIX_C_SOURCE 200112L // unsetenv
 #include "test/support_joints.h"
+#include "test/start.h"
 
 // ---- scenes
 

@@ -1,7 +1,5 @@
 // Rows of joints: feedback, softness, errors, transmissions, and what programs do to joints while
 // the world runs.
-#include <string.h>
-
 #include "test/support_joints.h"
 
 static const double STEP = 0.01, G = 9.81; // s, m/s^2
@@ -824,7 +822,7 @@ static void descents(support_run *run)
 {
     for (int i = 0; i < REACTIONS; i++) {
         support_scene scene = support_scene_open(run, STEP);
-        descent d = {i, scene.world, dJointGroupCreate(0), NULL};
+        descent d = {(reaction)i, scene.world, dJointGroupCreate(0), NULL};
         dBodyID slide = dBodyCreate(scene.world), body = held_body(&scene, 0, 0, 0.1049);
         dCreatePlane(scene.space, 0, 0, 1, 0);
         dBodySetKinematic(slide);
