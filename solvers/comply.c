@@ -210,15 +210,16 @@ static bool is_heap(comply_run *run, double field_cost, double guard_cost)
     return field_cost > 0 && share < FEWEST;
 }
 
-// Was it put there, deeper than twice what a bounce at any speed around goes? The spring of a
-// bounce is as stiff as it is for what comes, and would throw out what has never been outside.
-static bool is_inside(const comply_run *run, int guard, double depth)
+// Was it put there, deeper than what comes so fast, or rests, goes? The spring of a bounce is as
+// stiff as it is for that, and would throw out what has never been outside.
+static bool is_inside(const comply_run *run, int guard, const comply_contact *contact)
 {
     const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
     bool of_bounce = surface->stiffness == 0 && surface->bounce > 0;
-    double deepest =
-        comply_bounce_time * run->frame->step / acos(-1) * (run->fastest + run->change);
-    return of_bounce && run->time == 0 && !run->memory[guard].followed && depth > 2 * deepest;
+    double speed = fabs(contact->approach) + 2 * run->change;
+    double deepest = comply_bounce_time * run->frame->step / acos(-1) * speed;
+    return of_bounce && run->time == 0 && !run->memory[guard].followed &&
+           -contact->gap.distance > deepest;
 }
 
 static bool must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
@@ -237,7 +238,7 @@ static bool must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
         cost[1] += cost_of(run, g);
         run->eps[g] = fmax(1e-12, band * run->fastest * left);
         bool touching = isnan(run->label[g]) ? contact.gap.distance <= 0 : run->label[g] != 0;
-        if (touching && (law->rigid || is_inside(run, g, -contact.gap.distance))) {
+        if (touching && (law->rigid || is_inside(run, g, &contact))) {
             *why = law->rigid ? law->why : SPRAG_COMPLY_RIGID;
             return true;
         }

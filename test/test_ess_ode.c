@@ -406,13 +406,12 @@ END_TEST
 START_TEST(what_is_put_inside_is_not_thrown_out)
 {
     yielding *y = yielding_open(ESS, (material){.friction = 1, .bounce = 0.25}, 0.02);
-    double fastest = 0;
-    dWorldSetGravity(y->world, 0, 0, 0);
+    double fastest = 0; // beside the fall
     dWorldSetContactMaxCorrectingVel(y->world, 0.1);
     dBodyID one = yielding_ball(y, 1, 0.2, 0, 0, 1), other = yielding_ball(y, 1, 0.2, 0.1, 0, 1);
     for (int i = 0; i < 300; i++) {
         run(y, 1);
-        fastest = fmax(fastest, dCalcVectorLength3(dBodyGetLinearVel(one)));
+        fastest = fmax(fastest, fabs(dBodyGetLinearVel(one)[0]));
     }
     ck_assert_double_lt(fastest, 0.1);
     ck_assert_double_gt(dCalcPointsDistance3(dBodyGetPosition(one), dBodyGetPosition(other)),
