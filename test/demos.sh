@@ -7,7 +7,10 @@
 #   bad       states that were not finite
 #   fallback  islands that stock had to step; those that sprag gave no reason for are failures
 #   tests     that a self-checking demo passed, of those it made; `same`: the same bits as stock
-#   overlaps  pairs at the start of a step, so far (advance, ess)
+#             (five of demo_joints, `of_euler`, ask that a step moves things by h times the rate at
+#             its end, which is Euler's error and not a joint's: ess moves them by h a / 2 less)
+#   overlaps  pairs at the start of a step (advance); left: groups and steps that were the implicit
+#             step's, from their start and on the way (ess)
 #
 # The bridge of `feedback` has a row for dWorldStep too, and says at which step it first breaks: the
 # 20 iterations of its dWorldQuickStep are too few to see the load (5000 agree with dWorldStep).
@@ -18,6 +21,7 @@
 set -euo pipefail
 tools=$(cd "$1" && pwd) demos=$(cd "$2" && pwd) methods=${3:-stribeck,ess,advance,ode} pattern=${4:-.}
 library=${LIBRARY:-$(cd "$(dirname "$0")/.." && pwd)/build/libsprag.so}
+of_euler='221 321 421 731 742'
 export PROBE_TERM=1 LIMIT=${LIMIT:-900}
 if [ -n "${KEEP:-}" ]; then
     mkdir -p "$KEEP" && work=$(cd "$KEEP" && pwd)
@@ -81,7 +85,7 @@ judge() { # judge <scenario> <method> <rc> <bad> <fallbacks> <tests>
         fail "$1 $2: ends with $3, under stock with $stock"
     fi
     [ "$5" = 0 ] || messages "$1" "$2" | grep -q 'stock' || fail "$1 $2: $5 fallbacks without a reason"
-    [ "$6" = "$(tests "$1" stock)" ] || fail "$1 $2: $6 passed, under stock $(tests "$1" stock)"
+    [ "$6" = "$(tests "$1" stock)" ] || { [ "$1 $2" = 'joints ess' ] && [ -z "$(odd_joints)" ] && [ "${6#*/}" = 27 ]; } || fail "$1 $2: $6 passed, under stock $(tests "$1" stock)"
     if [ "$2" = ode ] && [ "$(field "$work/ode/$1.json" state_hash)" != \
         "$(field "$work/stock/$1.json" state_hash)" ]; then
         fail "$1 ode: other states than stock's"
@@ -90,6 +94,11 @@ judge() { # judge <scenario> <method> <rc> <bad> <fallbacks> <tests>
         awk -v a="$(breaks "$2")" -v b="$(breaks ode-step)" 'BEGIN { exit !(a > 0.9 * b && a < 1.1 * b) }' ||
             fail "feedback $2: breaks at step $(breaks "$2"), under dWorldStep at $(breaks ode-step)"
     fi
+}
+
+odd_joints() { # tests of demo_joints that fail under ess and should not
+    sed -n 's/^test \([0-9]*\): .*FAILED/\1/p' "$work/ess/joints.out" |
+        grep -v -x -F "$(printf '%s\n' $of_euler)" || true
 }
 
 tests() { # tests <scenario> <method>: passed/made
