@@ -1,5 +1,6 @@
 // method=advance: the state that it keeps of a world, and one step.
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,15 @@ static void hold_pair(void *data, const ode_pair *pair, double reach)
 }
 
 // ---- what the step asks and tells
+
+// What is said once in a process, not of each world: games make one for each life.
+enum { NO_GEOMETRY = SPRAG_COMPLY_REASONS, MESHES };
+
+static bool is_news(int what)
+{
+    static atomic_uint told;
+    return !(atomic_fetch_or(&told, 1u << what) & 1u << what);
+}
 
 static bool was_offered(void *data, dGeomID a, dGeomID b)
 {
@@ -200,15 +210,14 @@ static void count_yielding(world_state *w, const ode_advance *step)
         s->events[i] += c->kinds[i];
     }
     for (int i = 0; i < SPRAG_COMPLY_REASONS; i++) {
-        if (c->because[i] && !(w->left_because & 1u << i)) {
-            w->left_because |= 1u << i;
+        if (c->because[i] && is_news(i)) {
             report_once(
                 "sprag: world %d, at %g s: method=ess leaves (part of) a step to the implicit "
                 "Stribeck step: %s. Further ones are only counted.",
                 w->number, s->time, sprag_comply_reason_name((sprag_comply_reason)i));
         }
     }
-    if (step->without_distance) {
+    if (step->without_distance && is_news(MESHES)) {
         report_once(
             "sprag: world %d: geom %p has no signed distance that is smooth (it is a mesh or "
             "a heightfield): under method=ess its contacts are those that the program "
@@ -270,7 +279,7 @@ static void warn(world_state *w, const ode_advance *step)
 static bool step_without_geometry(world_state *w, const ode_islands *islands, dReal step,
                                   stock called)
 {
-    if (w->statistics.without_geometry++ == 0) {
+    if (w->statistics.without_geometry++ == 0 && is_news(NO_GEOMETRY)) {
         report_once("sprag: world %d, at %g s: the program has made no collision call before this "
                     "step, so distances are unknown; method=%s takes the contacts that it is "
                     "given, as method=stribeck does. Further steps are only counted.",

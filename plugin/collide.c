@@ -8,9 +8,10 @@
 // Calls are recorded per world, in every world that has a body in the geoms asked about. Worlds may
 // be collided and stepped in any order and thread, several by one call. What a call needs to work
 // with belongs to its thread.
-#define _GNU_SOURCE 1 // pthread_getattr_np
+#define _GNU_SOURCE 1 // dladdr, pthread_getattr_np
 #include "plugin/collide.h"
 
+#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -139,6 +140,41 @@ static world_state *world_of(dBodyID a, dBodyID b)
     return of_a || of_b ? world_that_collides(of_a ? of_a : of_b) : NULL;
 }
 
+// ---- what does not last until the step
+
+// Bindings give callbacks objects that live as long as the call: PyODE a tuple. So may functions
+// that a run time has made for the call, which are in no file.
+static bool is_of_bindings(dNearCallback *callback)
+{
+    static _Thread_local dNearCallback *known;
+    static _Thread_local bool is;
+    Dl_info in = {0};
+    if (callback == known) {
+        return is;
+    }
+    known = callback;
+    is = !dladdr((void *)(intptr_t)callback, &in) || !in.dli_fname;
+    if (!is) {
+        char init[128];
+        const char *slash = strrchr(in.dli_fname, '/'), *name = slash ? slash + 1 : in.dli_fname;
+        snprintf(init, sizeof init, "PyInit_%.*s", (int)strcspn(name, "."), name);
+        void *module = dlopen(in.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+        is = module && dlsym(module, init);
+        if (module) {
+            dlclose(module);
+        }
+    }
+    return is;
+}
+
+static void ask_before(world_state *w, const char *why)
+{
+    w->settings.callbacks = CALLBACKS_BEFORE;
+    report_once("sprag: world %d: %s: its callback cannot be asked about what touches within a "
+                "step, and is asked before it, as by advance.callbacks=before.",
+                w->number, why);
+}
+
 // ---- dSpaceCollide, dSpaceCollide2
 
 typedef struct asking {
@@ -167,6 +203,10 @@ static void list_body(listing *l, dBodyID body)
     if (w) {
         l->any = true;
         l->as->reach = fmax(l->as->reach, advance_farthest(w));
+        if (w->settings.callbacks == CALLBACKS_WITHIN && is_of_bindings(l->as->callback)) {
+            ask_before(w, "what a scripting language's bindings give to dSpaceCollide or "
+                          "dSpaceCollide2 may not outlive the call");
+        }
         if (!sprag_ode_record_call(w->record, l->as->call, l->as->data, l->as->callback)) {
             say_no_memory();
         }
@@ -365,6 +405,20 @@ static bool is_asked_about(dGeomID a, dGeomID b)
            (side[0]->geom == a && side[1]->geom == b) || (side[0]->geom == b && side[1]->geom == a);
 }
 
+// ODE calls transforms deprecated; programs have them.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+static bool is_mesh(dGeomID id)
+{
+    while (id && dGeomGetClass(id) == dGeomTransformClass) {
+        id = dGeomTransformGetGeom(id);
+    }
+    return id && (dGeomGetClass(id) == dTriMeshClass || dGeomGetClass(id) == dHeightfieldClass);
+}
+
+#pragma GCC diagnostic pop
+
 static int answer(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip)
 {
     bool askable = a && b && a != b && contact && (flags & 0xffff) &&
@@ -373,7 +427,9 @@ static int answer(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int sk
         return -1;
     }
     world_state *w = world_of(dGeomGetBody(a), dGeomGetBody(b));
-    desk *d = w ? desk_of_thread() : NULL;
+    // What is left to the implicit step has the contacts that this step has under any method.
+    bool left = w && w->settings.method->yields && (is_mesh(a) || is_mesh(b));
+    desk *d = w && !left ? desk_of_thread() : NULL;
     if (!d || d->busy) {
         return -1;
     }
@@ -655,10 +711,8 @@ int collide_ask(world_state *w, const ode_pair *pair, double gap, dJointID *firs
             }
             sprag_ode_recorded_callback(w->record, i, &data);
             if (is_gone(data)) {
-                report_once("sprag: the data that the program gave to dSpaceCollide or "
-                            "dSpaceCollide2 is a local variable of a function that has returned: "
-                            "its callback cannot be asked about what touches within a step. Data "
-                            "that outlives the step helps.");
+                ask_before(w, "the data that the program gave to dSpaceCollide or dSpaceCollide2 "
+                              "is a local variable of a function that has returned");
                 continue;
             }
             joints = ask(w, i, pair, given, first);

@@ -100,7 +100,6 @@ struct world_state {
     crew *crew;
     bool islands_are_ours;  // they can be found anew in mid-step
     bool warned;            // of an explicit stiffness
-    unsigned left_because;  // reasons of method=ess, by their bits, that have been told
     ode_memory *memory;     // contact forces of the last step
     advance_state *advance; // of method=advance, NULL: not stepped by it yet
     ode_record *record;     // what the program asked since then; NULL until its method collides

@@ -61,6 +61,7 @@ typedef struct sprag_pair_memory {
     int closed;                          // points that touched at the end of the last frame
     bool slips, held;                    // held: the last solve had a force between them
     double reach;                        // m, at which they were in contact
+    bool followed;                       // comply.h: how it overlaps, if it does, has been seen
 } sprag_pair_memory;
 
 typedef struct sprag_advance_pair {

@@ -210,6 +210,18 @@ static bool is_heap(comply_run *run, double field_cost, double guard_cost)
     return field_cost > 0 && share < FEWEST;
 }
 
+// Was it put there, deeper than what comes so fast, or rests, goes? The spring of a bounce is as
+// stiff as it is for that, and would throw out what has never been outside.
+static bool is_inside(const comply_run *run, int guard, const comply_contact *contact)
+{
+    const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
+    bool of_bounce = surface->stiffness == 0 && surface->bounce > 0;
+    double speed = fabs(contact->approach) + 2 * run->change;
+    double deepest = comply_bounce_time * run->frame->step / acos(-1) * speed;
+    return of_bounce && run->time == 0 && !run->memory[guard].followed &&
+           -contact->gap.distance > deepest;
+}
+
 static bool must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
 {
     double left = run->frame->step - run->time, fastest = 0, steps = 0, cost[2] = {0, 0};
@@ -226,8 +238,8 @@ static bool must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
         cost[1] += cost_of(run, g);
         run->eps[g] = fmax(1e-12, band * run->fastest * left);
         bool touching = isnan(run->label[g]) ? contact.gap.distance <= 0 : run->label[g] != 0;
-        if (touching && law->rigid) {
-            *why = law->why;
+        if (touching && (law->rigid || is_inside(run, g, &contact))) {
+            *why = law->rigid ? law->why : SPRAG_COMPLY_RIGID;
             return true;
         }
         if (touching && comply_acts(law)) {
@@ -373,6 +385,11 @@ static sprag_result leave(comply_run *run, sprag_comply_reason why)
 {
     run->stats->left++;
     run->stats->because[why]++;
+    for (int i = 0; i < run->frame->pairs; i++) {
+        if (run->frame->pair[i].memory) {
+            run->frame->pair[i].memory->followed = false;
+        }
+    }
     return SPRAG_NOT_CONVERGED;
 }
 
@@ -455,7 +472,11 @@ static void sum_up(comply_run *run, const sprag_mover *before)
     for (int g = 0; g < run->guards; g++) {
         comply_contact contact;
         comply_touch(run, run->x, g, false, &contact);
-        run->frame->pair[run->pair[g]].gap = contact.gap.distance;
+        sprag_advance_pair *pair = &run->frame->pair[run->pair[g]];
+        pair->gap = contact.gap.distance;
+        if (pair->memory) {
+            pair->memory->followed = true;
+        }
         if (contact.gap.distance < 0) {
             run->stats->penetration = fmax(run->stats->penetration, -contact.gap.distance);
             run->frame->touching += contact.count;

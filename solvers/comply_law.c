@@ -3,9 +3,6 @@
 
 #include "solvers/comply_run.h"
 
-// A bounce without another stiffness takes this part of the frame.
-static const double bounce_time = 0.25;
-
 // Restitution of a spring and a damper that do not pull, of damping ratio z (Schwager, Poeschel:
 // Coefficient of restitution and linear-dashpot model revisited, Granular Matter 9, 2007).
 static double restitution(double z)
@@ -95,7 +92,7 @@ void comply_set_law(comply_run *run, int guard)
             set_bounce(law, surface);
         }
     } else if (surface->bounce > 0) {
-        double rate = acos(-1) / (bounce_time * h);
+        double rate = acos(-1) / (comply_bounce_time * h);
         law->stiffness = law->effective * rate * rate;
         set_bounce(law, surface);
     } else {

@@ -8,6 +8,9 @@
 #include "solvers/ess.h"
 
 // Of a body: position, quaternion, velocity, angular velocity, world axes.
+// A bounce without another stiffness takes this part of the frame.
+static const double comply_bounce_time = 0.25;
+
 enum { COMPLY_STATES = 13, COMPLY_QUATERNION = 3, COMPLY_VELOCITY = 7, COMPLY_SPIN = 10 };
 
 typedef struct comply_law {

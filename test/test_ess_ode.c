@@ -387,9 +387,36 @@ START_TEST(meshes_have_the_programs_contacts)
     run(y, 300);
     ck_assert_double_eq_tol(dBodyGetPosition(ball)[2], 0.1 - ESS_G / 1e4, 1e-3);
     ck_assert_int_gt(stats_of(y).ess_left, 10);
+    dContactGeom ours[8], stocks[8];
+    dBodySetPosition(ball, 0.3, 0.3, 0.05); // over a seam
+    int count = dCollide(mesh, dBodyGetFirstGeom(ball), 8, ours, sizeof ours[0]);
+    ck_assert(sprag_world_configure(y->world, "method=ode"));
+    ck_assert_int_eq(dCollide(mesh, dBodyGetFirstGeom(ball), 8, stocks, sizeof stocks[0]), count);
+    for (int i = 0; i < count; i++) {
+        ck_assert_mem_eq(ours[i].normal, stocks[i].normal, 3 * sizeof(dReal));
+        ck_assert_double_eq(ours[i].depth, stocks[i].depth);
+    }
     dGeomDestroy(mesh);
     yielding_close(y);
     dGeomTriMeshDataDestroy(data);
+}
+END_TEST
+
+// The spring of a bounce is as stiff as what comes needs, not as what has been put there does.
+START_TEST(what_is_put_inside_is_not_thrown_out)
+{
+    yielding *y = yielding_open(ESS, (material){.friction = 1, .bounce = 0.25}, 0.02);
+    double fastest = 0; // beside the fall
+    dWorldSetContactMaxCorrectingVel(y->world, 0.1);
+    dBodyID one = yielding_ball(y, 1, 0.2, 0, 0, 1), other = yielding_ball(y, 1, 0.2, 0.1, 0, 1);
+    for (int i = 0; i < 300; i++) {
+        run(y, 1);
+        fastest = fmax(fastest, fabs(dBodyGetLinearVel(one)[0]));
+    }
+    ck_assert_double_lt(fastest, 0.1);
+    ck_assert_double_gt(dCalcPointsDistance3(dBodyGetPosition(one), dBodyGetPosition(other)),
+                        0.4 - 1e-3);
+    yielding_close(y);
 }
 END_TEST
 
@@ -457,6 +484,7 @@ static Suite *ess_suite(void)
     tcase_add_test(left, what_sticks_is_not_stepped_through);
     tcase_add_test(left, motors_are_the_implicit_steps);
     tcase_add_test(left, meshes_have_the_programs_contacts);
+    tcase_add_test(left, what_is_put_inside_is_not_thrown_out);
     suite_add_tcase(suite, left);
     TCase *other = tcase_create("other");
     tcase_add_test(other, same_bits_twice);

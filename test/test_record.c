@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "plugin/collide.h"
 #include "test/allocations.h"
@@ -1051,7 +1052,33 @@ START_TEST(data_that_is_gone_is_not_used)
     dSetMessageHandler(quiet);
     ck_assert_int_eq(ask(&s, pair, &first), -1);
     ck_assert_int_eq(s.calls, 0);
+    ck_assert_int_eq(world_find(s.world)->settings.callbacks, CALLBACKS_BEFORE);
     close_scene(&s);
+}
+END_TEST
+#endif
+
+#ifdef __x86_64__
+// A function that no file has, as bindings make them for a call, need not be there later.
+START_TEST(code_made_at_run_time_is_asked_before_the_step)
+{
+    scene s = open_scene("method=advance");
+    add_floor(s.space);
+    add_box(&s, s.space, 0, 0.01);
+    unsigned char *code =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(code, MAP_FAILED);
+    memcpy(code, "\x48\xb8........\xff\xe0", 12); // mov rax, touch; jmp rax
+    dNearCallback *to = touch;
+    memcpy(code + 2, &to, sizeof to);
+    dSetMessageHandler(quiet);
+    start_frame(&s);
+    dSpaceCollide(s.space, &s, touch);
+    ck_assert_int_eq(world_find(s.world)->settings.callbacks, CALLBACKS_WITHIN);
+    dSpaceCollide(s.space, &s, (dNearCallback *)(intptr_t)code);
+    ck_assert_int_eq(world_find(s.world)->settings.callbacks, CALLBACKS_BEFORE);
+    close_scene(&s);
+    munmap(code, 4096);
 }
 END_TEST
 #endif
@@ -1144,6 +1171,9 @@ static Suite *suite(void)
     tcase_add_test(asks, asking_may_be_left_by_a_jump);
 #ifndef __SANITIZE_ADDRESS__ // its stacks are others
     tcase_add_test(asks, data_that_is_gone_is_not_used);
+#endif
+#ifdef __x86_64__
+    tcase_add_test(asks, code_made_at_run_time_is_asked_before_the_step);
 #endif
     tcase_add_loop_test(asks, surfaces_turn_with_their_pair, 0, 2);
     suite_add_tcase(s, asks);
