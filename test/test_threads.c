@@ -223,6 +223,9 @@ static void listen(int number, const char *format, va_list arguments)
     (void)number;
     char text[1024], *to = speaking->said + strlen(speaking->said);
     vsnprintf(text, sizeof text, format, arguments);
+    if (strstr(text, "method=ess leaves")) { // once in a process, whatever the world
+        return;
+    }
     const char *from = strchr(text, ',');
     while (from && *from && to < speaking->said + sizeof speaking->said - 2) {
         if (!strncmp(from, "0x", 2) && strncmp(from - 5, "data ", 5)) {
