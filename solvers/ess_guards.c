@@ -4,6 +4,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "solvers/vectors.h"
+
+enum { BLOCK = 32 }; // of guards that are scanned at once
+
+int sprag_guards_room(int guards)
+{
+    return (guards + BLOCK - 1) / BLOCK * BLOCK;
+}
+
 // By which crossing: the entries of the reset matrix, counting sort.
 static void sort_resets(sprag_guards *g)
 {
@@ -26,16 +35,18 @@ static void sort_resets(sprag_guards *g)
 bool sprag_guards_take(sprag_guards *g, const sprag_ess_problem *problem, double *label,
                        const double *eps, sprag_ess_stats *stats, sprag_scratch *scratch)
 {
-    int m = problem->guards, entries = problem->row ? problem->row_entries : 0;
+    int m = problem->guards, blocks = sprag_guards_room(m),
+        entries = problem->row ? problem->row_entries : 0;
     *g = (sprag_guards){.problem = problem,
                         .count = m,
                         .label = label,
                         .eps = eps,
                         .armed = SPRAG_TAKE(scratch, m, bool),
                         .fresh = SPRAG_TAKE(scratch, m, bool),
-                        .sign = SPRAG_TAKE(scratch, m, double),
-                        .depth = SPRAG_TAKE(scratch, m, double),
+                        .sign = SPRAG_TAKE(scratch, blocks, double),
+                        .depth = SPRAG_TAKE(scratch, blocks, double),
                         .list = SPRAG_TAKE(scratch, m, int),
+                        .place = SPRAG_TAKE(scratch, m, int),
                         .reset = SPRAG_TAKE(scratch, problem->resets, int),
                         .reset_start = SPRAG_TAKE(scratch, (size_t)m + 1, int),
                         .final = SPRAG_TAKE(scratch, m, bool),
@@ -50,6 +61,9 @@ bool sprag_guards_take(sprag_guards *g, const sprag_ess_problem *problem, double
         return false;
     }
     sort_resets(g);
+    for (int k = m; k < blocks; k++) {
+        g->depth[k] = -INFINITY;
+    }
     for (int k = 0; k < m; k++) {
         g->final[k] = !problem->two_way || !problem->two_way[k];
     }
@@ -76,7 +90,7 @@ static void watch(sprag_guards *g, int guard)
 {
     bool on = g->armed[guard] && !g->fresh[guard];
     g->sign[guard] = on ? sprag_guards_side(g, guard) : 0;
-    g->depth[guard] = on ? g->eps[guard] * SPRAG_GUARDS_EDGE * SPRAG_GUARDS_EDGE : 0;
+    g->depth[guard] = on ? g->eps[guard] * SPRAG_GUARDS_EDGE * SPRAG_GUARDS_EDGE : -INFINITY;
 }
 
 void sprag_guards_arm_all(sprag_guards *g)
@@ -161,22 +175,22 @@ double sprag_guards_rate(sprag_guards *g, const double *x, int guard, const doub
 
 void sprag_guards_seen(sprag_guards *g, int guard)
 {
-    g->fresh[guard] = false;
-    watch(g, guard);
-    for (int i = 0; i < g->listed; i++) {
-        if (g->list[i] == guard) {
-            memmove(g->list + i, g->list + i + 1, (size_t)(--g->listed - i) * sizeof *g->list);
-            return;
-        }
+    if (g->fresh[guard]) {
+        int last = g->list[--g->listed];
+        g->list[g->place[guard]] = last;
+        g->place[last] = g->place[guard];
+        g->fresh[guard] = false;
     }
+    watch(g, guard);
 }
 
 void sprag_guards_unseen(sprag_guards *g, int guard)
 {
     if (!g->fresh[guard]) {
         g->fresh[guard] = true;
-        watch(g, guard);
+        g->place[guard] = g->listed;
         g->list[g->listed++] = guard;
+        watch(g, guard);
     }
 }
 
@@ -224,65 +238,62 @@ void sprag_guards_cross(sprag_guards *g, int guard)
 
 // ---- the scan: of all guards after every step, so written for the compiler to vectorise
 
-enum { BLOCK = 64 };
+// Guards of a block where `most`, NAN too, is not 0 or less.
+static inline int list_block(const double *most, int first, int *found)
+{
+    int count = 0;
+    for (int k = 0; k < BLOCK; k++) {
+        found[count] = first + k; // there is room for one more
+        count += !(most[k] <= 0);
+    }
+    return count;
+}
 
 // By how much h may get beyond the near edges of bands: its highest value, extended by a quarter of
-// the second difference, twice what a parabola reaches between; 0 if not, NAN where h is none.
-static void excess(const double *restrict sign, const double *restrict depth,
-                   const double *restrict start, const double *restrict middle,
-                   const double *restrict end, int count, double *restrict beyond)
+// the second difference, twice what a parabola reaches between.
+SPRAG_VECTORS
+static int scan(const double *restrict sign, const double *restrict depth,
+                const double *restrict start, const double *restrict middle,
+                const double *restrict end, int count, int *restrict found)
 {
-    for (int k = 0; k < count; k++) {
-        double s0 = sign[k] * start[k], s1 = sign[k] * middle[k], s2 = sign[k] * end[k];
-        double ends = s0 > s2 ? s0 : s2, bend = fabs(s0 - s1 - (s1 - s2));
-        double most = (ends > s1 ? ends : s1) + 0.25 * bend + depth[k];
-        beyond[k] = most + fabs(most);
+    int founds = 0;
+    for (int first = 0; first < count; first += BLOCK) {
+        double most[BLOCK];
+        long any = 0;
+        for (int i = 0; i < BLOCK; i++) {
+            int k = first + i;
+            double s0 = sign[k] * start[k], s1 = sign[k] * middle[k], s2 = sign[k] * end[k];
+            double ends = s0 > s2 ? s0 : s2, bend = fabs(start[k] + end[k] - 2 * middle[k]);
+            most[i] = (ends > s1 ? ends : s1) + 0.25 * bend + depth[k];
+            any |= !(most[i] <= 0);
+        }
+        founds += any ? list_block(most, first, found + founds) : 0;
     }
+    return founds;
 }
 
 // Of one point only.
-static void excess_there(const double *restrict sign, const double *restrict depth,
-                         const double *restrict h, int count, double *restrict beyond)
+SPRAG_VECTORS
+static int scan_point(const double *restrict sign, const double *restrict depth,
+                      const double *restrict h, int count, int *restrict found)
 {
-    for (int k = 0; k < count; k++) {
-        double most = sign[k] * h[k] + depth[k];
-        beyond[k] = most + fabs(most);
-    }
-}
-
-static bool any(const double *beyond)
-{
-    double sum[BLOCK / 2];
-    for (int k = 0; k < BLOCK / 2; k++) {
-        sum[k] = beyond[k] + beyond[k + BLOCK / 2];
-    }
-    for (int half = BLOCK / 4; half > 0; half /= 2) {
-        for (int k = 0; k < half; k++) {
-            sum[k] += sum[k + half];
+    int founds = 0;
+    for (int first = 0; first < count; first += BLOCK) {
+        double most[BLOCK];
+        long any = 0;
+        for (int i = 0; i < BLOCK; i++) {
+            int k = first + i;
+            most[i] = sign[k] * h[k] + depth[k];
+            any |= !(most[i] <= 0);
         }
+        founds += any ? list_block(most, first, found + founds) : 0;
     }
-    return sum[0] != 0;
+    return founds;
 }
 
 int sprag_guards_scan(const sprag_guards *g, const double *start, const double *middle,
                       const double *end, int *found)
 {
-    double beyond[BLOCK] = {0};
-    int count = 0;
-    for (int first = 0; first < g->count; first += BLOCK) {
-        int here = g->count - first < BLOCK ? g->count - first : BLOCK;
-        memset(beyond + here, 0, (size_t)(BLOCK - here) * sizeof *beyond);
-        if (start == end) {
-            excess_there(g->sign + first, g->depth + first, start + first, here, beyond);
-        } else {
-            excess(g->sign + first, g->depth + first, start + first, middle + first, end + first,
-                   here, beyond);
-        }
-        for (int k = 0, some = any(beyond); some && k < here; k++) {
-            if (beyond[k] != 0) {
-                found[count++] = first + k;
-            }
-        }
-    }
-    return count;
+    return start == end ? scan_point(g->sign, g->depth, start, g->count, found)
+                        : scan(g->sign, g->depth, start, middle, end, g->count, found);
 }

@@ -16,8 +16,8 @@ typedef struct sprag_guards {
     bool *armed;       // can be crossed
     bool *fresh;       // armed, but not yet seen before the guard
     double *sign;      // h is watched for growing beyond 0: 1, for falling: -1; not watched: 0
-    double *depth;     // eps of those watched, 0 of others
-    int *list;         // the fresh ones
+    double *depth;     // eps of those watched, of others -INFINITY
+    int *list, *place; // the fresh ones; where each is in it
     int listed;
     int *reset, *reset_start; // entries of problem->reset that crossing a guard brings about
     bool *final;              // one-way, and armed by no other: once crossed, it stays so
@@ -31,6 +31,9 @@ typedef struct sprag_guards {
 // false: no memory. label and eps are used where they are.
 bool sprag_guards_take(sprag_guards *guards, const sprag_ess_problem *problem, double *label,
                        const double *eps, sprag_ess_stats *stats, sprag_scratch *scratch);
+
+// How many values of h there must be room for: whole blocks of the scan.
+int sprag_guards_room(int guards);
 
 // Arms what labels say can be crossed.
 void sprag_guards_arm_all(sprag_guards *guards);

@@ -15,30 +15,34 @@ static void refuse(sprag_ess_run *run, sprag_ess_candidate *c, sprag_ess_refusal
     }
 }
 
-// Guards in their bands whose rates are worth a row of Dh, left in place of all that are near.
-// Where it may, the step that led here tells which are left or far away.
-static int sort_out(sprag_ess_run *run, double longest)
+// Puts guards that are in their bands and approached in line, by what the step that led here says
+// of their rates; where it may not, or there was none, all are as near as can be.
+static void line_up(sprag_ess_run *run, double longest)
 {
     const sprag_guards *g = &run->guards;
     const sprag_ess_options *o = run->options;
     bool any_rate = o->trust_eps || o->strict || run->step_before == 0;
-    int kept = 0, left = 0, far = 0;
+    int left = 0, far = 0;
+    run->aheads = 0;
     for (int i = 0; i < run->nears; i++) {
         int k = run->near[i];
         double side = g->sign[k], s = side * run->h[k], gain = s - side * run->h_before[k];
+        double t = -s * run->step_before / gain;
         if (side == 0 || s < -g->eps[k] * SPRAG_GUARDS_EDGE) {
             continue;
         }
-        bool leaves = !any_rate && gain <= 0;
-        bool is_far = !any_rate && !leaves && -s * run->step_before > 4 * longest * gain;
-        left += leaves;
-        far += is_far;
-        run->near[kept] = k;
-        kept += !leaves && !is_far;
+        if (any_rate) {
+            sprag_ess_push(run, k, 0);
+        } else if (gain <= 0) {
+            left++;
+        } else if (t > 4 * longest) {
+            far++;
+        } else {
+            sprag_ess_push(run, k, t);
+        }
     }
     run->stats->refused[SPRAG_ESS_RECEDING] += left;
     run->stats->refused[SPRAG_ESS_TOO_LONG] += far;
-    return kept;
 }
 
 static void look_at(sprag_ess_run *run, int guard, double longest)
@@ -93,35 +97,28 @@ static void correct(sprag_ess_run *run, sprag_ess_candidate *c, double length, d
     }
 }
 
-// Guards outside their bands that the way to the last candidate leads across: where they are, that
-// way is wrong.
-static bool jumps_over(sprag_ess_run *run, const sprag_ess_piece *piece)
+// The earliest become candidates, as many as can be resolved together. Where that is one, some are
+// looked at: what puts them in line is not exact.
+static void choose(sprag_ess_run *run, double longest)
 {
-    sprag_guards *g = &run->guards;
-    sprag_ess_path(piece, piece->length, run->middle);
-    sprag_guards_values(g, run->middle, run->h_end);
-    int count = sprag_guards_scan(g, run->h_end, run->h_end, run->h_end, run->found);
-    for (int i = 0; i < count; i++) {
-        int k = run->found[i];
-        bool beyond = g->sign[k] * run->h_end[k] > 0;
-        for (int c = 0; c < run->candidates && beyond; c++) {
-            beyond = run->candidate[c].guard != k;
+    enum { SOME = 4 };
+    int most = run->room_for > 1 ? run->group : SOME;
+    run->candidates = 0;
+    for (int looked = 0; run->aheads > 0 && sprag_ess_going(run); looked++) {
+        double t = run->ahead[0].time, first = looked ? run->candidate[0].time : 0;
+        if (t > 0 &&
+            (looked >= most || (run->room_for == 1 && run->candidates > 0 && t > 2 * first))) {
+            return;
         }
-        if (beyond) {
-            return true;
-        }
+        look_at(run, sprag_ess_pop(run), longest);
     }
-    return false;
 }
 
 bool sprag_ess_project(sprag_ess_run *run)
 {
     double longest = run->options->trust_eps ? INFINITY : run->step;
-    run->candidates = 0;
-    run->nears = sort_out(run, longest);
-    for (int i = 0; i < run->nears && sprag_ess_going(run); i++) {
-        look_at(run, run->near[i], longest);
-    }
+    line_up(run, longest);
+    choose(run, longest);
     if (run->candidates == 0 || !sprag_ess_going(run)) {
         return false;
     }
@@ -148,13 +145,5 @@ bool sprag_ess_project(sprag_ess_run *run)
     }
     sprag_ess_piece piece = sprag_ess_line(run, length);
     piece.bend = run->options->mode == SPRAG_ESS_FIRST ? NULL : run->bend;
-    if (jumps_over(run, &piece)) {
-        refuse(run, NULL, SPRAG_ESS_NOT_FIRST);
-        return false;
-    }
-    if (!sprag_ess_cross(run, &piece, true)) {
-        refuse(run, NULL, SPRAG_ESS_GRAZING);
-        return false;
-    }
-    return true;
+    return sprag_ess_cross(run, &piece, true);
 }

@@ -202,28 +202,48 @@ static void bad_value(sprag_ess_run *run, const char *what, const double *x, int
     }
 }
 
-void sprag_ess_arrive(sprag_ess_run *run, double since)
+void sprag_ess_look(sprag_ess_run *run, const double *y)
 {
-    // Too short a while says nothing about rates.
-    if (run->step_before == 0 || since > 0.1 * run->options->step) {
-        double *h = run->h_before;
-        run->h_before = run->h;
-        run->h = h;
-        run->step_before = 0;
-    }
-    run->step_before += since;
-    sprag_guards_values(&run->guards, run->y, run->h);
-    if (!sprag_ess_finite(run->f, run->size)) {
-        bad_value(run, "f", run->f, run->states);
-        bad_value(run, "D f v", run->f, run->size);
-    }
-    run->nears = sprag_guards_scan(&run->guards, run->h, run->h, run->h, run->near);
-    for (int i = 0; i < run->nears; i++) {
-        int k = run->near[i];
+    double *h = run->h_end;
+    sprag_guards_values(&run->guards, y, h);
+    run->founds = sprag_guards_scan(&run->guards, h, h, h, run->found);
+}
+
+// What was found, without guards that are not watched any more, is near.
+static void keep_near(sprag_ess_run *run)
+{
+    const double *sign = run->guards.sign;
+    int *found = run->found;
+    run->nears = 0;
+    for (int i = 0; i < run->founds; i++) {
+        int k = found[i];
+        found[run->nears] = k;
+        run->nears += sign[k] != 0;
         if (!isfinite(run->h[k])) {
             sprag_ess_end(run, SPRAG_ESS_BAD_VALUE, k, "h[%d] is %g", k, run->h[k]);
         }
     }
+    run->found = run->near;
+    run->near = found;
+}
+
+void sprag_ess_arrive(sprag_ess_run *run, double since)
+{
+    double *h = run->h;
+    run->h = run->h_end;
+    run->h_end = h;
+    // Too short a while says nothing about rates.
+    if (run->step_before == 0 || since > 0.1 * run->options->step) {
+        run->h_end = run->h_before;
+        run->h_before = h;
+        run->step_before = 0;
+    }
+    run->step_before += since;
+    if (!sprag_ess_finite(run->f, run->size)) {
+        bad_value(run, "f", run->f, run->states);
+        bad_value(run, "D f v", run->f, run->size);
+    }
+    keep_near(run);
 }
 
 static void check_rows(sprag_ess_run *run)
@@ -416,6 +436,7 @@ static void step(sprag_ess_run *run)
         sprag_ess_emit(run, &piece);
         memcpy(run->y, run->y1, (size_t)run->size * sizeof *run->y);
         sprag_ess_value(run, run->y, run->f);
+        sprag_ess_look(run, run->y);
         sprag_ess_arrive(run, piece.length);
     } else {
         accept_whole(run, &piece);
@@ -446,11 +467,34 @@ void sprag_ess_loop(sprag_ess_run *run)
 // ---- the start
 
 // Events to resolve together: as many as use, but of many states each takes its room.
-static int group_room(int states)
+static int group_room(const sprag_ess_problem *p)
 {
     enum { DOUBLES = 1 << 16, LEAST = 8 };
-    int room = DOUBLES / states;
-    return room > SPRAG_ESS_GROUP ? SPRAG_ESS_GROUP : room < LEAST ? LEAST : room;
+    int room = DOUBLES / p->states;
+    room = room > SPRAG_ESS_GROUP ? SPRAG_ESS_GROUP : room < LEAST ? LEAST : room;
+    return room > p->guards ? p->guards : room;
+}
+
+static void take_group(sprag_ess_run *run, sprag_scratch *scratch)
+{
+    const sprag_ess_problem *p = run->problem;
+    int room = p->jump && run->directions == 0 ? group_room(p) : 1;
+    run->row_room = (size_t)(p->row_entries ? p->row_entries : p->states);
+    run->group = 8;
+    run->room_for = room > 1 ? room : 1;
+    size_t group = (size_t)run->room_for, n = (size_t)run->states;
+    run->ahead = SPRAG_TAKE(scratch, p->guards, sprag_ess_ahead);
+    run->candidate = SPRAG_TAKE(scratch, group, sprag_ess_candidate);
+    run->line = SPRAG_TAKE(scratch, group, int);
+    run->active = SPRAG_TAKE(scratch, group, sprag_ess_moved);
+    run->crossed = SPRAG_TAKE(scratch, group, sprag_ess_moved);
+    run->kink_time = SPRAG_TAKE(scratch, group, double);
+    if (group > 1) {
+        run->column = SPRAG_TAKE(scratch, group * run->row_room, int);
+        run->value = SPRAG_TAKE(scratch, group * run->row_room, double);
+        run->steep = SPRAG_TAKE(scratch, n, double);
+        run->kink = SPRAG_TAKE(scratch, group * 2 * n, double);
+    }
 }
 
 bool sprag_ess_take(sprag_ess_run *run, double *label, sprag_scratch *scratch)
@@ -459,7 +503,6 @@ bool sprag_ess_take(sprag_ess_run *run, double *label, sprag_scratch *scratch)
     int m = p->guards;
     size_t size = (size_t)run->size;
     run->field = (sprag_field){run->size, run, value, tangent_of_all};
-    run->row_room = (size_t)(p->row_entries ? p->row_entries : p->states);
     double **vector[] = {&run->y,     &run->f,      &run->y1,   &run->f1,  &run->error,
                          &run->point, &run->middle, &run->bend, &run->full};
     for (size_t i = 0; i < sizeof vector / sizeof *vector; i++) {
@@ -467,26 +510,20 @@ bool sprag_ess_take(sprag_ess_run *run, double *label, sprag_scratch *scratch)
     }
     run->shifted = SPRAG_TAKE(scratch, 2 * (size_t)run->states, double);
     run->room = SPRAG_TAKE(scratch, run->smooth->room(run->size), double);
-    run->h = SPRAG_TAKE(scratch, m, double);
-    run->h_before = SPRAG_TAKE(scratch, m, double);
-    run->h_end = SPRAG_TAKE(scratch, m, double);
+    int blocks = sprag_guards_room(m);
+    run->h = SPRAG_TAKE(scratch, blocks, double);
+    run->h_before = SPRAG_TAKE(scratch, blocks, double);
+    run->h_end = SPRAG_TAKE(scratch, blocks, double);
     for (int i = 1; i <= run->options->samples; i++) {
-        run->h_sample[i] = SPRAG_TAKE(scratch, m, double);
+        run->h_sample[i] = SPRAG_TAKE(scratch, blocks, double);
     }
-    run->near = SPRAG_TAKE(scratch, 2 * (size_t)m, int);
-    run->found = SPRAG_TAKE(scratch, 2 * (size_t)m, int);
+    run->near = SPRAG_TAKE(scratch, 2 * (size_t)m + 1, int);
+    run->found = SPRAG_TAKE(scratch, 2 * (size_t)m + 1, int);
     run->marked = SPRAG_TAKE(scratch, m, bool);
     run->label = SPRAG_TAKE(scratch, m, double);
-    run->group = 8;
     run->zeno_since = SPRAG_TAKE(scratch, m, double);
     run->zeno_count = SPRAG_TAKE(scratch, m, int);
-    run->room_for = p->jump && run->directions == 0 ? group_room(p->states) : 1;
-    if (run->room_for > 1) {
-        size_t group = (size_t)run->room_for;
-        run->column = SPRAG_TAKE(scratch, group * run->row_room, int);
-        run->value = SPRAG_TAKE(scratch, group * run->row_room, double);
-        run->kink = SPRAG_TAKE(scratch, group * 2 * (size_t)run->states, double);
-    }
+    take_group(run, scratch);
     double *none = SPRAG_TAKE(scratch, m, double), *band = SPRAG_TAKE(scratch, m, double);
     if (scratch->failed) {
         return false;
@@ -499,7 +536,7 @@ bool sprag_ess_take(sprag_ess_run *run, double *label, sprag_scratch *scratch)
                              run->options->mode == SPRAG_ESS_LOCATE ? none : band, run->stats,
                              scratch) &&
            (run->directions == 0 ||
-            sprag_corner_take(&run->corner, &run->guards, SPRAG_ESS_GROUP, run->directions,
+            sprag_corner_take(&run->corner, &run->guards, SPRAG_ESS_CORNER, run->directions,
                               &run->stats->field_values, scratch));
 }
 
@@ -573,6 +610,7 @@ void sprag_ess_begin(sprag_ess_run *run, const double *x)
     choose_labels(run);
     sprag_guards_arm_all(&run->guards);
     sprag_ess_value(run, run->y, run->f);
+    sprag_ess_look(run, run->y);
     sprag_ess_arrive(run, 0);
     check_start(run);
     run->step = first_step(run);
