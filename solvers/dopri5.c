@@ -29,6 +29,19 @@ static size_t room(int size)
     return (size_t)(STAGES + DENSE) * (size_t)size;
 }
 
+// y1 = y + step sum_j weight_j k_j, for a number of stages that the compiler knows.
+static inline void go(int n, int stages, const double *weight, const double *restrict k,
+                      const double *restrict y, double step, double *restrict y1)
+{
+    for (int c = 0; c < n; c++) {
+        double sum = 0;
+        for (int j = 0; j < stages; j++) {
+            sum += weight[j] * k[j * n + c];
+        }
+        y1[c] = y[c] + step * sum;
+    }
+}
+
 static sprag_result take_step(const sprag_field *field, double *memory, double step,
                               const double *y, const double *f, double *y1, double *f1,
                               double *error)
@@ -41,14 +54,9 @@ static sprag_result take_step(const sprag_field *field, double *memory, double s
     for (int c = 0; c < n; c++) {
         k[0][c] = f[c];
     }
+#pragma GCC unroll 6
     for (int i = 0; i < STAGES - 1; i++) {
-        for (int c = 0; c < n; c++) {
-            double sum = 0;
-            for (int j = 0; j <= i; j++) {
-                sum += a[i][j] * k[j][c];
-            }
-            y1[c] = y[c] + step * sum;
-        }
+        go(n, i + 1, a[i], memory, y, step, y1);
         field->value(field->data, y1, k[i + 1]);
     }
     for (int c = 0; c < n; c++) {

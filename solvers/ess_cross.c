@@ -422,8 +422,8 @@ static bool jumped_over(sprag_ess_run *run)
     for (int i = 0; i < run->candidates; i++) {
         run->marked[run->candidate[i].guard] = true;
     }
-    for (int i = 0; i < run->founds; i++) {
-        int k = run->found[i];
+    for (int i = 0; i < run->next.nears; i++) {
+        int k = run->next.near[i];
         over |= !run->marked[k] && run->guards.sign[k] * run->h_end[k] > 0;
     }
     for (int i = 0; i < run->candidates; i++) {
@@ -468,7 +468,7 @@ bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
     memcpy(run->label, g->label, (size_t)g->count * sizeof *run->label);
     int events = largest_group(run, piece, projected);
     restore_labels(run);
-    sprag_ess_look(run, run->y1);
+    sprag_ess_look(run, run->y1, run->kink_time[events - 1]);
     if (projected && jumped_over(run)) {
         run->stats->refused[SPRAG_ESS_NOT_FIRST]++;
         return false;

@@ -238,62 +238,92 @@ void sprag_guards_cross(sprag_guards *g, int guard)
 
 // ---- the scan: of all guards after every step, so written for the compiler to vectorise
 
-// Guards of a block where `most`, NAN too, is not 0 or less.
-static inline int list_block(const double *most, int first, int *found)
+typedef double block[BLOCK];
+
+// Where a value, NAN too, is not 0 or less.
+static inline int list_block(const block value, int first, int *found)
 {
     int count = 0;
-    for (int k = 0; k < BLOCK; k++) {
-        found[count] = first + k; // there is room for one more
-        count += !(most[k] <= 0);
+    for (int i = 0; i < BLOCK; i++) {
+        found[count] = first + i; // there is room for one more
+        count += !(value[i] <= 0);
     }
     return count;
 }
 
-// By how much h may get beyond the near edges of bands: its highest value, extended by a quarter of
-// the second difference, twice what a parabola reaches between.
-SPRAG_VECTORS
-static int scan(const double *restrict sign, const double *restrict depth,
-                const double *restrict start, const double *restrict middle,
-                const double *restrict end, int count, int *restrict found)
+// Of a block: guards in their bands that are beyond, or will be in `soon` times what led from
+// `before` to here; the others are counted.
+static inline void list_near(const double *restrict sign, const double *restrict depth,
+                             const double *restrict before, const double *restrict here, int first,
+                             sprag_scan *scan)
 {
-    int founds = 0;
+    block near;
+    long receding = 0, far = 0;
+    double all = scan->soon < INFINITY ? 0 : INFINITY, soon = all > 0 ? 0 : scan->soon;
+    for (int i = 0; i < BLOCK; i++) {
+        double s = sign[i] * here[i], gain = s - sign[i] * before[i], ahead = soon * gain;
+        double in_band = s + depth[i], reach = s + (ahead > all ? ahead : all);
+        near[i] = in_band < reach ? in_band : reach;
+        long left = (in_band > 0) & (reach <= 0);
+        receding += left & (gain <= 0);
+        far += left;
+    }
+    scan->receding += receding;
+    scan->far += far - receding;
+    scan->nears += list_block(near, first, scan->near + scan->nears);
+}
+
+// By how much h may get beyond the guard on its way: its highest value, extended by a quarter of
+// the second difference, twice what a parabola reaches between. Then by how much beyond the near
+// edge of its band.
+SPRAG_VECTORS
+static void scan_way(const double *restrict sign, const double *restrict depth,
+                     const double *restrict start, const double *restrict middle,
+                     const double *restrict end, int count, sprag_scan *scan)
+{
     for (int first = 0; first < count; first += BLOCK) {
-        double most[BLOCK];
+        block most, beyond;
         long any = 0;
         for (int i = 0; i < BLOCK; i++) {
             int k = first + i;
             double s0 = sign[k] * start[k], s1 = sign[k] * middle[k], s2 = sign[k] * end[k];
             double ends = s0 > s2 ? s0 : s2, bend = fabs(start[k] + end[k] - 2 * middle[k]);
-            most[i] = (ends > s1 ? ends : s1) + 0.25 * bend + depth[k];
-            any |= !(most[i] <= 0);
+            most[i] = (ends > s1 ? ends : s1) + 0.25 * bend;
+            beyond[i] = most[i] + depth[k];
+            any |= !(beyond[i] <= 0);
         }
-        founds += any ? list_block(most, first, found + founds) : 0;
+        if (any) {
+            scan->reaches +=
+                list_block(scan->edges ? beyond : most, first, scan->reached + scan->reaches);
+            list_near(sign + first, depth + first, start + first, end + first, first, scan);
+        }
     }
-    return founds;
 }
 
-// Of one point only.
 SPRAG_VECTORS
-static int scan_point(const double *restrict sign, const double *restrict depth,
-                      const double *restrict h, int count, int *restrict found)
+static void scan_point(const double *restrict sign, const double *restrict depth,
+                       const double *restrict before, const double *restrict here, int count,
+                       sprag_scan *scan)
 {
-    int founds = 0;
     for (int first = 0; first < count; first += BLOCK) {
-        double most[BLOCK];
         long any = 0;
         for (int i = 0; i < BLOCK; i++) {
-            int k = first + i;
-            most[i] = sign[k] * h[k] + depth[k];
-            any |= !(most[i] <= 0);
+            any |= !(sign[first + i] * here[first + i] + depth[first + i] <= 0);
         }
-        founds += any ? list_block(most, first, found + founds) : 0;
+        if (any) {
+            list_near(sign + first, depth + first, before + first, here + first, first, scan);
+        }
     }
-    return founds;
 }
 
-int sprag_guards_scan(const sprag_guards *g, const double *start, const double *middle,
-                      const double *end, int *found)
+void sprag_guards_scan(const sprag_guards *g, const double *start, const double *middle,
+                       const double *end, sprag_scan *scan)
 {
-    return start == end ? scan_point(g->sign, g->depth, start, g->count, found)
-                        : scan(g->sign, g->depth, start, middle, end, g->count, found);
+    scan->nears = scan->reaches = 0;
+    scan->receding = scan->far = 0;
+    if (middle) {
+        scan_way(g->sign, g->depth, start, middle, end, g->count, scan);
+    } else {
+        scan_point(g->sign, g->depth, start, end, g->count, scan);
+    }
 }

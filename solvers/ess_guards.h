@@ -58,10 +58,18 @@ void sprag_guards_unseen(sprag_guards *guards, int guard);
 // Labels after a crossing; nothing is armed.
 void sprag_guards_relabel(const sprag_guards *guards, int guard, double *label);
 
-// Guards that are watched and may be crossed, touched or in their bands, when h goes through start,
-// middle and end, with some margin; values that are not finite are among them. Returns their
-// number.
-int sprag_guards_scan(const sprag_guards *guards, const double *start, const double *middle,
-                      const double *end, int *found);
+// Which guards that are watched are worth a look; those whose values are not finite are. Lists have
+// room for one more than there are guards.
+typedef struct sprag_scan {
+    double soon;           // so many times the way on which h is scanned; INFINITY: forever
+    bool edges;            // of bands are to be reached; else the guards themselves
+    int *near, nears;      // in their bands at the end, and crossed soon at the rate on that way
+    int *reached, reaches; // on the way, with some margin
+    long receding, far;    // others that are in their bands at the end
+} sprag_scan;
+
+// middle NULL: none are reached.
+void sprag_guards_scan(const sprag_guards *guards, const double *start, const double *middle,
+                       const double *end, sprag_scan *scan);
 
 #endif

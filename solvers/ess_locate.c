@@ -205,10 +205,12 @@ static bool look_at(sprag_ess_run *run, int guard, bracket *found)
 
 static void line_up(sprag_ess_run *run)
 {
+    const int *which = run->reached;
+    int count = run->reaches;
     bracket b;
     run->aheads = 0;
-    for (int i = 0; i < run->founds + run->guards.listed; i++) {
-        int guard = i < run->founds ? run->found[i] : run->guards.list[i - run->founds];
+    for (int i = 0; i < count + run->guards.listed; i++) {
+        int guard = i < count ? which[i] : run->guards.list[i - count];
         if (look_at(run, guard, &b)) {
             sprag_ess_push(run, guard, b.guess);
         }

@@ -15,34 +15,22 @@ static void refuse(sprag_ess_run *run, sprag_ess_candidate *c, sprag_ess_refusal
     }
 }
 
-// Puts guards that are in their bands and approached in line, by what the step that led here says
-// of their rates; where it may not, or there was none, all are as near as can be.
-static void line_up(sprag_ess_run *run, double longest)
+// Puts guards that are in their bands in line, by what the way that led here says of their rates;
+// where it says nothing, all are as near as can be.
+static void line_up(sprag_ess_run *run)
 {
     const sprag_guards *g = &run->guards;
-    const sprag_ess_options *o = run->options;
-    bool any_rate = o->trust_eps || o->strict || run->step_before == 0;
-    int left = 0, far = 0;
+    const sprag_scan *here = &run->here;
+    run->stats->refused[SPRAG_ESS_RECEDING] += here->receding;
+    run->stats->refused[SPRAG_ESS_TOO_LONG] += here->far;
     run->aheads = 0;
-    for (int i = 0; i < run->nears; i++) {
-        int k = run->near[i];
+    for (int i = 0; i < here->nears; i++) {
+        int k = here->near[i];
         double side = g->sign[k], s = side * run->h[k], gain = s - side * run->h_before[k];
-        double t = -s * run->step_before / gain;
-        if (side == 0 || s < -g->eps[k] * SPRAG_GUARDS_EDGE) {
-            continue;
-        }
-        if (any_rate) {
-            sprag_ess_push(run, k, 0);
-        } else if (gain <= 0) {
-            left++;
-        } else if (t > 4 * longest) {
-            far++;
-        } else {
-            sprag_ess_push(run, k, t);
+        if (side != 0 && s >= -g->eps[k] * SPRAG_GUARDS_EDGE) {
+            sprag_ess_push(run, k, here->soon < INFINITY ? -s * run->step_before / gain : 0);
         }
     }
-    run->stats->refused[SPRAG_ESS_RECEDING] += left;
-    run->stats->refused[SPRAG_ESS_TOO_LONG] += far;
 }
 
 static void look_at(sprag_ess_run *run, int guard, double longest)
@@ -117,7 +105,7 @@ static void choose(sprag_ess_run *run, double longest)
 bool sprag_ess_project(sprag_ess_run *run)
 {
     double longest = run->options->trust_eps ? INFINITY : run->step;
-    line_up(run, longest);
+    line_up(run);
     choose(run, longest);
     if (run->candidates == 0 || !sprag_ess_going(run)) {
         return false;

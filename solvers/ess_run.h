@@ -62,7 +62,8 @@ typedef struct sprag_ess_run {
     double last_error;      // of the last accepted step, for the controller
 
     double *y, *f, *h;  // at time
-    int *near, nears;   // guards that are in their bands then, or beyond, by sprag_guards_scan
+    sprag_scan here;    // what is near then
+    sprag_scan next;    // where the step or projection under way leads
     double *h_before;   // at the start of the step that led here
     double step_before; // 0: no step did
 
@@ -70,7 +71,7 @@ typedef struct sprag_ess_run {
     double *shifted;                         // twice the states
     double *h_sample[SPRAG_ESS_SAMPLES + 2]; // start, between, end of the step just taken
     double *h_end;
-    int *found, founds; // guards to look at in it
+    int *reached, reaches; // guards to look at in it
     bool *marked;
     const double *band; // eps of every guard, whatever the mode
 
@@ -111,8 +112,9 @@ sprag_ess_piece sprag_ess_line(const sprag_ess_run *run, double length); // y + 
 void sprag_ess_path(const sprag_ess_piece *piece, double t, double *y);
 void sprag_ess_emit(sprag_ess_run *run, sprag_ess_piece *piece);
 
-// At a point: h_end, and what is found near it. Then, where y and f are of there, to be there.
-void sprag_ess_look(sprag_ess_run *run, const double *y);
+// At a point, some time since the last: h_end, and what is near. Then, where y and f are of there,
+// to be there.
+void sprag_ess_look(sprag_ess_run *run, const double *y, double since);
 void sprag_ess_arrive(sprag_ess_run *run, double since);
 
 // queue.c
