@@ -2,11 +2,13 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "solvers/vectors.h"
 
-enum { BLOCK = 32 }; // of guards that are scanned at once
+enum { BLOCK = 16 };                      // of guards that are scanned at once
+static const double NOT_WATCHED = -1e300; // how far they are from their bands
 
 int sprag_guards_room(int guards)
 {
@@ -62,7 +64,7 @@ bool sprag_guards_take(sprag_guards *g, const sprag_ess_problem *problem, double
     }
     sort_resets(g);
     for (int k = m; k < blocks; k++) {
-        g->depth[k] = -INFINITY;
+        g->depth[k] = NOT_WATCHED;
     }
     for (int k = 0; k < m; k++) {
         g->final[k] = !problem->two_way || !problem->two_way[k];
@@ -90,7 +92,7 @@ static void watch(sprag_guards *g, int guard)
 {
     bool on = g->armed[guard] && !g->fresh[guard];
     g->sign[guard] = on ? sprag_guards_side(g, guard) : 0;
-    g->depth[guard] = on ? g->eps[guard] * SPRAG_GUARDS_EDGE * SPRAG_GUARDS_EDGE : -INFINITY;
+    g->depth[guard] = on ? g->eps[guard] * SPRAG_GUARDS_EDGE * SPRAG_GUARDS_EDGE : NOT_WATCHED;
 }
 
 void sprag_guards_arm_all(sprag_guards *g)
@@ -238,15 +240,33 @@ void sprag_guards_cross(sprag_guards *g, int guard)
 
 // ---- the scan: of all guards after every step, so written for the compiler to vectorise
 
-typedef double block[BLOCK];
+typedef union block {
+    double value[BLOCK];
+    uint64_t bits[BLOCK];
+} block;
 
-// Where a value, NAN too, is not 0 or less.
-static inline int list_block(const block value, int first, int *found)
+// 0, or what is more, or NAN.
+static inline double above(double value)
 {
-    int count = 0;
+    return value + fabs(value);
+}
+
+static inline bool any(const block *above)
+{
+    uint64_t bits = 0; // a sum would have to be in order
     for (int i = 0; i < BLOCK; i++) {
+        bits |= above->bits[i];
+    }
+    return bits != 0;
+}
+
+static inline int list_block(const block *above, int first, int *found)
+{
+    bool any_of = any(above);
+    int count = 0;
+    for (int i = 0; any_of && i < BLOCK; i++) {
         found[count] = first + i; // there is room for one more
-        count += !(value[i] <= 0);
+        count += above->bits[i] != 0;
     }
     return count;
 }
@@ -258,19 +278,19 @@ static inline void list_near(const double *restrict sign, const double *restrict
                              sprag_scan *scan)
 {
     block near;
-    long receding = 0, far = 0;
+    long receding = 0, left = 0;
     double all = scan->soon < INFINITY ? 0 : INFINITY, soon = all > 0 ? 0 : scan->soon;
     for (int i = 0; i < BLOCK; i++) {
         double s = sign[i] * here[i], gain = s - sign[i] * before[i], ahead = soon * gain;
-        double in_band = s + depth[i], reach = s + (ahead > all ? ahead : all);
-        near[i] = in_band < reach ? in_band : reach;
-        long left = (in_band > 0) & (reach <= 0);
-        receding += left & (gain <= 0);
-        far += left;
+        double in_band = above(s + depth[i]), reach = above(s + (ahead > all ? ahead : all));
+        near.value[i] = in_band < reach ? in_band : reach;
+        double out = reach > 0 ? 0 : in_band;
+        left += out > 0 ? 1L : 0L;
+        receding += (gain > 0 ? 0 : out) > 0 ? 1L : 0L;
     }
     scan->receding += receding;
-    scan->far += far - receding;
-    scan->nears += list_block(near, first, scan->near + scan->nears);
+    scan->far += left - receding;
+    scan->nears += list_block(&near, first, scan->near + scan->nears);
 }
 
 // By how much h may get beyond the guard on its way: its highest value, extended by a quarter of
@@ -282,19 +302,18 @@ static void scan_way(const double *restrict sign, const double *restrict depth,
                      const double *restrict end, int count, sprag_scan *scan)
 {
     for (int first = 0; first < count; first += BLOCK) {
-        block most, beyond;
-        long any = 0;
+        block reached, beyond;
         for (int i = 0; i < BLOCK; i++) {
             int k = first + i;
             double s0 = sign[k] * start[k], s1 = sign[k] * middle[k], s2 = sign[k] * end[k];
             double ends = s0 > s2 ? s0 : s2, bend = fabs(start[k] + end[k] - 2 * middle[k]);
-            most[i] = (ends > s1 ? ends : s1) + 0.25 * bend;
-            beyond[i] = most[i] + depth[k];
-            any |= !(beyond[i] <= 0);
+            double most = (ends > s1 ? ends : s1) + 0.25 * bend;
+            reached.value[i] = above(most);
+            beyond.value[i] = above(most + depth[k]);
         }
-        if (any) {
+        if (any(&beyond)) {
             scan->reaches +=
-                list_block(scan->edges ? beyond : most, first, scan->reached + scan->reaches);
+                list_block(scan->edges ? &beyond : &reached, first, scan->reached + scan->reaches);
             list_near(sign + first, depth + first, start + first, end + first, first, scan);
         }
     }
@@ -306,11 +325,11 @@ static void scan_point(const double *restrict sign, const double *restrict depth
                        sprag_scan *scan)
 {
     for (int first = 0; first < count; first += BLOCK) {
-        long any = 0;
+        block beyond;
         for (int i = 0; i < BLOCK; i++) {
-            any |= !(sign[first + i] * here[first + i] + depth[first + i] <= 0);
+            beyond.value[i] = above(sign[first + i] * here[first + i] + depth[first + i]);
         }
-        if (any) {
+        if (any(&beyond)) {
             list_near(sign + first, depth + first, before + first, here + first, first, scan);
         }
     }

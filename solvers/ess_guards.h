@@ -16,7 +16,7 @@ typedef struct sprag_guards {
     bool *armed;       // can be crossed
     bool *fresh;       // armed, but not yet seen before the guard
     double *sign;      // h is watched for growing beyond 0: 1, for falling: -1; not watched: 0
-    double *depth;     // eps of those watched, of others -INFINITY
+    double *depth;     // eps of those watched; of others, no h is beyond it
     int *list, *place; // the fresh ones; where each is in it
     int listed;
     int *reset, *reset_start; // entries of problem->reset that crossing a guard brings about

@@ -330,7 +330,7 @@ static double step_factor(const sprag_ess_run *run, double error)
 {
     double memory = 0.04, power = 1.0 / run->smooth->order - 0.75 * memory;
     double last = fmax(run->last_error, 1e-4);
-    double factor = 0.9 * pow(last, memory) / pow(fmax(error, 1e-10), power);
+    double factor = 0.9 * exp(memory * log(last) - power * log(fmax(error, 1e-10)));
     return fmin(fmax(factor, 0.2), 10);
 }
 
