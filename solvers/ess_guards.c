@@ -271,25 +271,36 @@ static inline int list_block(const block *above, int first, int *found)
     return count;
 }
 
+// Guards that are left out, lane by lane: as numbers, which any processor has vectors of.
+typedef struct tally {
+    double left[BLOCK], receding[BLOCK];
+} tally;
+
+static void add_up(const tally *t, sprag_scan *scan)
+{
+    for (int i = 0; i < BLOCK; i++) {
+        scan->receding += (long)t->receding[i];
+        scan->far += (long)(t->left[i] - t->receding[i]);
+    }
+}
+
 // Of a block: guards in their bands that are beyond, or will be in `soon` times what led from
 // `before` to here; the others are counted.
 static inline void list_near(const double *restrict sign, const double *restrict depth,
                              const double *restrict before, const double *restrict here, int first,
-                             sprag_scan *scan)
+                             sprag_scan *scan, tally *restrict t)
 {
     block near;
-    long receding = 0, left = 0;
     double all = scan->soon < INFINITY ? 0 : INFINITY, soon = all > 0 ? 0 : scan->soon;
     for (int i = 0; i < BLOCK; i++) {
         double s = sign[i] * here[i], gain = s - sign[i] * before[i], ahead = soon * gain;
         double in_band = above(s + depth[i]), reach = above(s + (ahead > all ? ahead : all));
         near.value[i] = in_band < reach ? in_band : reach;
-        double out = reach > 0 ? 0 : in_band;
-        left += out > 0 ? 1L : 0L;
-        receding += (gain > 0 ? 0 : out) > 0 ? 1L : 0L;
+        double left = in_band > 0 ? 1 : 0, recedes = gain > 0 ? 0 : 1;
+        left = reach > 0 ? 0 : left;
+        t->left[i] += left;
+        t->receding[i] += left * recedes;
     }
-    scan->receding += receding;
-    scan->far += left - receding;
     scan->nears += list_block(&near, first, scan->near + scan->nears);
 }
 
@@ -301,6 +312,7 @@ static void scan_way(const double *restrict sign, const double *restrict depth,
                      const double *restrict start, const double *restrict middle,
                      const double *restrict end, int count, sprag_scan *scan)
 {
+    tally t = {0};
     for (int first = 0; first < count; first += BLOCK) {
         block reached, beyond;
         for (int i = 0; i < BLOCK; i++) {
@@ -314,9 +326,10 @@ static void scan_way(const double *restrict sign, const double *restrict depth,
         if (any(&beyond)) {
             scan->reaches +=
                 list_block(scan->edges ? &beyond : &reached, first, scan->reached + scan->reaches);
-            list_near(sign + first, depth + first, start + first, end + first, first, scan);
+            list_near(sign + first, depth + first, start + first, end + first, first, scan, &t);
         }
     }
+    add_up(&t, scan);
 }
 
 SPRAG_VECTORS
@@ -324,15 +337,17 @@ static void scan_point(const double *restrict sign, const double *restrict depth
                        const double *restrict before, const double *restrict here, int count,
                        sprag_scan *scan)
 {
+    tally t = {0};
     for (int first = 0; first < count; first += BLOCK) {
         block beyond;
         for (int i = 0; i < BLOCK; i++) {
             beyond.value[i] = above(sign[first + i] * here[first + i] + depth[first + i]);
         }
         if (any(&beyond)) {
-            list_near(sign + first, depth + first, before + first, here + first, first, scan);
+            list_near(sign + first, depth + first, before + first, here + first, first, scan, &t);
         }
     }
+    add_up(&t, scan);
 }
 
 void sprag_guards_scan(const sprag_guards *g, const double *start, const double *middle,

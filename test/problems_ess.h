@@ -210,6 +210,7 @@ typedef struct bed {
     void (*sums)(const double *at, const double *label, int springs, double base, double slope,
                  double sum[2]);
     void (*gaps)(const double *at, int springs, double base, double slope, double *h);
+    double angle, slope; // its tangent, lest it be taken anew at every guard
 } bed;
 
 static const double bed_mass = 10, bed_inertia = 30, bed_gravity = 9.81, bed_length = 1;
@@ -235,13 +236,15 @@ static const double bed_mass = 10, bed_inertia = 30, bed_gravity = 9.81, bed_len
         double a[LANES], b[LANES];                                                                 \
         memcpy(a, S0, sizeof a);                                                                   \
         memcpy(b, S1, sizeof b);                                                                   \
-        sum[0] = ((a[0] + a[2]) + (a[4] + a[6])) + ((a[1] + a[3]) + (a[5] + a[7]));                \
-        sum[1] = ((b[0] + b[2]) + (b[4] + b[6])) + ((b[1] + b[3]) + (b[5] + b[7]));                \
+        double s0 = ((a[0] + a[2]) + (a[4] + a[6])) + ((a[1] + a[3]) + (a[5] + a[7]));             \
+        double s1 = ((b[0] + b[2]) + (b[4] + b[6])) + ((b[1] + b[3]) + (b[5] + b[7]));             \
         for (; i < springs; i++) {                                                                 \
             double force = label[i] * (base + slope * at[i]);                                      \
-            sum[0] += force;                                                                       \
-            sum[1] += force * at[i];                                                               \
+            s0 += force;                                                                           \
+            s1 += force * at[i];                                                                   \
         }                                                                                          \
+        sum[0] = s0;                                                                               \
+        sum[1] = s1;                                                                               \
     }
 
 #define BED_GAPS(name, target)                                                                     \
@@ -305,10 +308,20 @@ static inline void bed_free(bed *b)
     free(b->two_way);
 }
 
+static inline double bed_slope(bed *b, double angle)
+{
+    if (angle != b->angle) {
+        b->angle = angle;
+        b->slope = tan(angle);
+    }
+    return b->slope;
+}
+
 static inline void bed_field(void *user, const double *x, const double *label, double *f)
 {
-    const bed *b = user;
-    double slope = tan(x[2]), sec2 = 1 + slope * slope, k = b->stiffness, c = b->damping, S[2];
+    bed *b = user;
+    double slope = bed_slope(b, x[2]), sec2 = 1 + slope * slope, k = b->stiffness, c = b->damping,
+           S[2];
     double h = bed_length + slope * x[0] - x[1];            // at xs = 0
     double rate = slope * x[3] - x[4] + sec2 * x[5] * x[0]; // there
     b->sums(b->at, label, b->springs, k * h + c * rate, -k * slope - c * sec2 * x[5], S);
@@ -323,8 +336,8 @@ static inline void bed_field(void *user, const double *x, const double *label, d
 static inline void bed_jump(void *user, const double *x, const double *label, int guard,
                             double *change)
 {
-    const bed *b = user;
-    double slope = tan(x[2]), sec2 = 1 + slope * slope, arm = x[0] - b->at[guard];
+    bed *b = user;
+    double slope = bed_slope(b, x[2]), sec2 = 1 + slope * slope, arm = x[0] - b->at[guard];
     double h = bed_length + slope * arm - x[1];
     double rate = slope * x[3] - x[4] + sec2 * x[5] * arm;
     double force = (label[guard] == 0 ? 1 : -1) * (b->stiffness * h + b->damping * rate);
@@ -336,8 +349,8 @@ static inline void bed_jump(void *user, const double *x, const double *label, in
 
 static inline void bed_guard(void *user, const double *x, const int *which, int count, double *h)
 {
-    const bed *b = user;
-    double slope = tan(x[2]), base = bed_length + slope * x[0] - x[1];
+    bed *b = user;
+    double slope = bed_slope(b, x[2]), base = bed_length + slope * x[0] - x[1];
     if (!which) {
         b->gaps(b->at, count, base, -slope, h);
         return;
@@ -349,8 +362,8 @@ static inline void bed_guard(void *user, const double *x, const int *which, int 
 
 static inline int bed_row(void *user, const double *x, int guard, int *column, double *value)
 {
-    const bed *b = user;
-    double slope = tan(x[2]);
+    bed *b = user;
+    double slope = bed_slope(b, x[2]);
     for (int i = 0; i < 3; i++) {
         column[i] = i;
     }
