@@ -101,8 +101,9 @@ static void enter(sprag_ess_run *run, queue *q, int place)
     run->active[q->actives++] = (sprag_ess_moved){place, c->time, c->rate};
 }
 
-static queue line_up(sprag_ess_run *run, int most)
+static queue line_up(sprag_ess_run *run)
 {
+    enum { FEW = 12 };
     queue q = {0};
     double sum = 0;
     int left = 0;
@@ -112,11 +113,11 @@ static queue line_up(sprag_ess_run *run, int most)
             run->line[left++] = i;
         }
     }
-    // Slow ones are moved far.
+    // Slow ones are moved far; few are quickly moved.
     q.rate = sum / (4 * left);
     for (int i = 0; i < left; i++) {
         int place = run->line[i];
-        if (run->candidate[place].rate >= q.rate && most > 1) {
+        if (run->candidate[place].rate >= q.rate && left > FEW) {
             run->line[q.count++] = place;
         } else {
             enter(run, &q, place);
@@ -250,7 +251,7 @@ static int go_through(sprag_ess_run *run, sprag_ess_piece *piece, int most, bool
     const double *kinks = NULL;
     double since = 0;
     int events = 0;
-    queue q = line_up(run, most);
+    queue q = line_up(run);
     sprag_ess_moved next;
     piece->kinks = 0;
     while (!last && events < most && next_one(run, &q, since, run->y1, kinks, &next)) {

@@ -278,10 +278,13 @@ typedef struct tally {
 
 static void add_up(const tally *t, sprag_scan *scan)
 {
+    double left = 0, receding = 0;
     for (int i = 0; i < BLOCK; i++) {
-        scan->receding += (long)t->receding[i];
-        scan->far += (long)(t->left[i] - t->receding[i]);
+        left += t->left[i];
+        receding += t->receding[i];
     }
+    scan->receding = (long)receding;
+    scan->far = (long)(left - receding);
 }
 
 // Of a block: guards in their bands that are beyond, or will be in `soon` times what led from
@@ -354,7 +357,6 @@ void sprag_guards_scan(const sprag_guards *g, const double *start, const double 
                        const double *end, sprag_scan *scan)
 {
     scan->nears = scan->reaches = 0;
-    scan->receding = scan->far = 0;
     if (middle) {
         scan_way(g->sign, g->depth, start, middle, end, g->count, scan);
     } else {

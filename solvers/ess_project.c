@@ -68,12 +68,14 @@ static double latest(const sprag_ess_run *run)
 static void correct(sprag_ess_run *run, sprag_ess_candidate *c, double length, double error)
 {
     double t = c->time, part = length > 0 ? t / length : 0;
+    if (!run->options->trust_eps && error * part * part > 1) {
+        refuse(run, c, SPRAG_ESS_INACCURATE);
+        return;
+    }
     double rate = sprag_guards_side(&run->guards, c->guard) *
                   sprag_guards_rate(&run->guards, run->middle, c->guard, run->y1);
     if (!(fabs(rate - c->rate) * part <= c->rate / 8)) { // half that a parabola's top has
         refuse(run, c, SPRAG_ESS_GRAZING);
-    } else if (!run->options->trust_eps && error * part * part > 1) {
-        refuse(run, c, SPRAG_ESS_INACCURATE);
     } else if (run->options->mode == SPRAG_ESS_MIDPOINT && length > 0) {
         double bend = 2 * (rate - c->rate) / length, r = c->rate;
         t = -2 * c->reach / (r + sqrt(fmax(0, r * r - 2 * bend * c->reach)));
@@ -90,12 +92,13 @@ static void correct(sprag_ess_run *run, sprag_ess_candidate *c, double length, d
 static void choose(sprag_ess_run *run, double longest)
 {
     enum { SOME = 4 };
-    int most = run->room_for > 1 ? run->group : SOME;
+    bool many = run->room_for > 1;
+    int most = many ? run->group : SOME;
     run->candidates = 0;
     for (int looked = 0; run->aheads > 0 && sprag_ess_going(run); looked++) {
-        double t = run->ahead[0].time, first = looked ? run->candidate[0].time : 0;
-        if (t > 0 &&
-            (looked >= most || (run->room_for == 1 && run->candidates > 0 && t > 2 * first))) {
+        double t = run->ahead[0].time;
+        double far = !many && run->candidates > 0 ? 2 * run->candidate[0].time : INFINITY;
+        if (t > 0 && (looked >= most || t > far)) {
             return;
         }
         look_at(run, sprag_ess_pop(run), longest);
