@@ -19,12 +19,7 @@ static double probe_at(const probe *p, double part)
     return p->side * sprag_guards_value(&run->guards, run->point, p->guard) - p->level;
 }
 
-typedef struct bracket { // where a guard is first reached
-    int guard;
-    bool edge;  // of its band; else the guard itself
-    bool touch; // found between samples
-    double low, at_low, high, at_high, guess, slope;
-} bracket;
+typedef sprag_ess_bracket bracket;
 
 // Root in a bracket: secants from the guess with its slope, bisection where they leave it. May be
 // on either side of the guard.
@@ -212,7 +207,11 @@ static void line_up(sprag_ess_run *run)
     for (int i = 0; i < count + run->guards.listed; i++) {
         int guard = i < count ? which[i] : run->guards.list[i - count];
         if (look_at(run, guard, &b)) {
-            sprag_ess_push(run, guard, b.guess);
+            int place = run->aheads;
+            if (place < run->room_for) {
+                run->bracket[place] = b;
+            }
+            sprag_ess_push(run, (sprag_ess_ahead){b.guess, guard, place});
         }
     }
 }
@@ -223,11 +222,16 @@ static void line_up(sprag_ess_run *run)
 #define ROUGH 1e-4
 
 // The root of one that is ahead, and its rate there. edge: it is that of its band.
-static double solve(sprag_ess_run *run, int guard, double tolerance, double *slope, bool *edge)
+static double solve(sprag_ess_run *run, int guard, int place, double tolerance, double *slope,
+                    bool *edge)
 {
     const sprag_guards *g = &run->guards;
     bracket b;
-    look_at(run, guard, &b);
+    if (place < run->room_for) {
+        b = run->bracket[place];
+    } else {
+        look_at(run, guard, &b);
+    }
     probe p = {run, guard, sprag_guards_side(g, guard), b.edge ? -g->eps[guard] : 0};
     double part = root(&p, &b, b.edge ? EXACT : tolerance);
     run->stats->touches += b.touch;
@@ -257,7 +261,7 @@ static void solve_first(sprag_ess_run *run, double step)
             return;
         }
         bool edge;
-        first->time = step * solve(run, first->guard, EXACT, &first->rate, &edge);
+        first->time = step * solve(run, first->guard, run->room_for, EXACT, &first->rate, &edge);
         first->rate /= step;
         first->exact = true;
     }
@@ -276,12 +280,14 @@ double sprag_ess_locate(sprag_ess_run *run, double step)
         if (guess >= entry || (!many && guess >= first + 0.01)) {
             break;
         }
-        int guard = sprag_ess_pop(run);
-        double part = solve(run, guard, many ? ROUGH : EXACT, &slope, &edge);
+        sprag_ess_ahead next = sprag_ess_pop(run);
+        bool exact = !many || looked == 0;
+        double part = solve(run, next.guard, next.place, exact ? EXACT : ROUGH, &slope, &edge);
         if (edge) {
             entry = fmin(entry, part);
         } else {
-            offer(run, guard, part * step, slope / step);
+            offer(run, next.guard, part * step, slope / step);
+            run->candidate[run->candidates - 1].exact = exact;
             first = fmin(first, part);
         }
     }
@@ -290,7 +296,6 @@ double sprag_ess_locate(sprag_ess_run *run, double step)
         sprag_ess_candidate *c = &run->candidate[i];
         kept += c->time < entry * step;
         c->time = c->time < entry * step ? c->time : INFINITY;
-        c->exact = !many;
     }
     if (kept == 0) {
         run->candidates = 0;

@@ -28,7 +28,8 @@ static void line_up(sprag_ess_run *run)
         int k = here->near[i];
         double side = g->sign[k], s = side * run->h[k], gain = s - side * run->h_before[k];
         if (side != 0 && s >= -g->eps[k] * SPRAG_GUARDS_EDGE) {
-            sprag_ess_push(run, k, here->soon < INFINITY ? -s * run->step_before / gain : 0);
+            double t = here->soon < INFINITY ? -s * run->step_before / gain : 0;
+            sprag_ess_push(run, (sprag_ess_ahead){t, k, 0});
         }
     }
 }
@@ -101,7 +102,7 @@ static void choose(sprag_ess_run *run, double longest)
         if (t > 0 && (looked >= most || t > far)) {
             return;
         }
-        look_at(run, sprag_ess_pop(run), longest);
+        look_at(run, sprag_ess_pop(run).guard, longest);
     }
 }
 

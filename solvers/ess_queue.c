@@ -7,9 +7,9 @@ static bool sooner(const sprag_ess_ahead *a, const sprag_ess_ahead *b)
     return a->time < b->time || (a->time == b->time && a->guard < b->guard);
 }
 
-void sprag_ess_push(sprag_ess_run *run, int guard, double time)
+void sprag_ess_push(sprag_ess_run *run, sprag_ess_ahead new)
 {
-    sprag_ess_ahead new = {time, guard}, *heap = run->ahead;
+    sprag_ess_ahead *heap = run->ahead;
     int at = run->aheads++;
     for (; at > 0 && sooner(&new, &heap[(at - 1) / 2]); at = (at - 1) / 2) {
         heap[at] = heap[(at - 1) / 2];
@@ -17,10 +17,10 @@ void sprag_ess_push(sprag_ess_run *run, int guard, double time)
     heap[at] = new;
 }
 
-int sprag_ess_pop(sprag_ess_run *run)
+sprag_ess_ahead sprag_ess_pop(sprag_ess_run *run)
 {
-    sprag_ess_ahead *heap = run->ahead, last = heap[--run->aheads];
-    int first = heap[0].guard, at = 0;
+    sprag_ess_ahead *heap = run->ahead, first = heap[0], last = heap[--run->aheads];
+    int at = 0;
     for (int child = 1; child < run->aheads; child = 2 * at + 1) {
         child += child + 1 < run->aheads && sooner(&heap[child + 1], &heap[child]);
         if (!sooner(&heap[child], &last)) {

@@ -505,6 +505,7 @@ static void take_group(sprag_ess_run *run, sprag_scratch *scratch)
     run->room_for = room > 1 ? room : 1;
     size_t group = (size_t)run->room_for, n = (size_t)run->states;
     run->ahead = SPRAG_TAKE(scratch, p->guards, sprag_ess_ahead);
+    run->bracket = SPRAG_TAKE(scratch, group, sprag_ess_bracket);
     run->candidate = SPRAG_TAKE(scratch, group, sprag_ess_candidate);
     run->line = SPRAG_TAKE(scratch, group, int);
     run->active = SPRAG_TAKE(scratch, group, sprag_ess_moved);

@@ -43,8 +43,15 @@ typedef struct sprag_ess_moved {
 // A guard that may be reached.
 typedef struct sprag_ess_ahead {
     double time;
-    int guard;
+    int guard, place; // of its bracket
 } sprag_ess_ahead;
+
+typedef struct sprag_ess_bracket { // where a guard is first reached, in parts of a step
+    int guard;
+    bool edge;  // of its band; else the guard itself
+    bool touch; // found between samples
+    double low, at_low, high, at_high, guess, slope;
+} sprag_ess_bracket;
 
 typedef struct sprag_ess_run {
     const sprag_ess_problem *problem;
@@ -77,7 +84,8 @@ typedef struct sprag_ess_run {
 
     int aheads; // not yet candidates
     sprag_ess_ahead *ahead;
-    int candidates, room_for; // the earliest room_for are kept
+    sprag_ess_bracket *bracket; // of the first room_for
+    int candidates, room_for;   // the earliest room_for are kept
     sprag_ess_candidate *candidate;
     size_t row_room;
     int *column; // room_for rows of Dh, row_room each
@@ -118,8 +126,8 @@ void sprag_ess_look(sprag_ess_run *run, const double *y, double since);
 void sprag_ess_arrive(sprag_ess_run *run, double since);
 
 // queue.c
-void sprag_ess_push(sprag_ess_run *run, int guard, double time);
-int sprag_ess_pop(sprag_ess_run *run);
+void sprag_ess_push(sprag_ess_run *run, sprag_ess_ahead new);
+sprag_ess_ahead sprag_ess_pop(sprag_ess_run *run);
 
 // cross.c: keeps a candidate, with the guards' last row, if it is one of the earliest.
 void sprag_ess_offer(sprag_ess_run *run, int guard, double time, double rate, double reach);

@@ -263,7 +263,7 @@ BED_GAPS(bed_gaps, )
 BED_SUMS(bed_sums_avx2, 32, __attribute__((target("avx2"))))
 BED_GAPS(bed_gaps_avx2, __attribute__((target("avx2"))))
 BED_SUMS(bed_sums_avx512, 64, __attribute__((target("avx512f,avx512vl"))))
-BED_GAPS(bed_gaps_avx512, __attribute__((target("avx512f,avx512vl,prefer-vector-width=512"))))
+BED_GAPS(bed_gaps_avx512, __attribute__((target("avx512f,avx512vl"))))
 #endif
 
 // The versions for this processor.
