@@ -1,6 +1,8 @@
 // Dormand and Prince's explicit Runge-Kutta method of order 5(4), with its dense output of order 4
 // (Hairer, Norsett, Wanner: Solving Ordinary Differential Equations I, 2nd ed., table II.5.2 and
 // section II.6). The last stage is the first of the next step.
+#include <string.h>
+
 #include "solvers/smooth.h"
 
 enum { STAGES = 7, DENSE = 5 };
@@ -29,53 +31,65 @@ static size_t room(int size)
     return (size_t)(STAGES + DENSE) * (size_t)size;
 }
 
+// y1 = y + step sum_j weight_j k_j, for a number of stages that the compiler knows.
+static inline void go(int n, int stages, const double *weight, const double *restrict k,
+                      const double *restrict y, double step, double *restrict y1)
+{
+    for (int c = 0; c < n; c++) {
+        double sum = 0;
+        for (int j = 0; j < stages; j++) {
+            sum += weight[j] * k[j * n + c];
+        }
+        y1[c] = y[c] + step * sum;
+    }
+}
+
+// The error, and coefficients r_j of the dense output: y = r0 + s (r1 + (1 - s) (r2 + s (r3 + (1 -
+// s) r4))).
+static void finish(int n, const double *restrict k, double step, const double *restrict y,
+                   const double *restrict y1, double *restrict dense, double *restrict error)
+{
+    const double *f = k, *f1 = k + (STAGES - 1) * (size_t)n;
+    for (int c = 0; c < n; c++) {
+        double wrong = 0, bend = 0;
+        for (int j = 0; j < STAGES; j++) {
+            wrong += e[j] * k[j * n + c];
+            bend += d[j] * k[j * n + c];
+        }
+        error[c] = step * wrong;
+        double change = y1[c] - y[c], left = step * f[c] - change;
+        dense[c] = y[c];
+        dense[n + c] = change;
+        dense[2 * n + c] = left;
+        dense[3 * n + c] = change - step * f1[c] - left;
+        dense[4 * n + c] = step * bend;
+    }
+}
+
 static sprag_result take_step(const sprag_field *field, double *memory, double step,
                               const double *y, const double *f, double *y1, double *f1,
                               double *error)
 {
     int n = field->size;
-    double *k[STAGES], *dense = memory + (size_t)STAGES * (size_t)n;
-    for (int i = 0; i < STAGES; i++) {
-        k[i] = memory + (size_t)i * (size_t)n;
-    }
-    for (int c = 0; c < n; c++) {
-        k[0][c] = f[c];
-    }
+    double *k = memory;
+    memcpy(k, f, (size_t)n * sizeof *k);
+#pragma GCC unroll 6
     for (int i = 0; i < STAGES - 1; i++) {
-        for (int c = 0; c < n; c++) {
-            double sum = 0;
-            for (int j = 0; j <= i; j++) {
-                sum += a[i][j] * k[j][c];
-            }
-            y1[c] = y[c] + step * sum;
-        }
-        field->value(field->data, y1, k[i + 1]);
+        go(n, i + 1, a[i], k, y, step, y1);
+        field->value(field->data, y1, k + (i + 1) * n);
     }
-    for (int c = 0; c < n; c++) {
-        double wrong = 0, bend = 0;
-        for (int j = 0; j < STAGES; j++) {
-            wrong += e[j] * k[j][c];
-            bend += d[j] * k[j][c];
-        }
-        f1[c] = k[STAGES - 1][c];
-        error[c] = step * wrong;
-        double *r = dense + (size_t)DENSE * (size_t)c;
-        r[0] = y[c];
-        r[1] = y1[c] - y[c];
-        r[2] = step * f[c] - r[1];
-        r[3] = r[1] - step * f1[c] - r[2];
-        r[4] = step * bend;
-    }
+    finish(n, k, step, y, y1, memory + STAGES * n, error);
+    memcpy(f1, k + (STAGES - 1) * n, (size_t)n * sizeof *k);
     return SPRAG_OK;
 }
 
-static void between(const double *memory, int size, double part, double *y)
+static void between(const double *restrict memory, int n, double part, double *restrict y)
 {
-    const double *dense = memory + (size_t)STAGES * (size_t)size;
-    for (int c = 0; c < size; c++) {
-        const double *r = dense + (size_t)DENSE * (size_t)c;
-        double rest = 1 - part;
-        y[c] = r[0] + part * (r[1] + rest * (r[2] + part * (r[3] + rest * r[4])));
+    const double *r = memory + STAGES * n;
+    double rest = 1 - part;
+    for (int c = 0; c < n; c++) {
+        y[c] = r[c] + part * (r[n + c] +
+                              rest * (r[2 * n + c] + part * (r[3 * n + c] + rest * r[4 * n + c])));
     }
 }
 

@@ -53,9 +53,9 @@ typedef struct sprag_ess_problem {
     // Df (n) = D_x f(x, label) v. For directions and for stiff methods. NULL: differences of f.
     void (*tangent)(void *user, const double *x, const double *label, const double *v, double *Df);
 
-    // change (n) = f(x, label with `guard` crossed) - f(x, label). NULL: two values of f. Where it
-    // costs much less than f, give it: all events of a step are then resolved together, and the
-    // cost of a step is linear in m.
+    // change (n) = f(x, label with `guard` crossed) - f(x, label). Where it costs much less than f,
+    // give it: all events of a step are then resolved together, within the tolerance, and the cost
+    // of a step is linear in m. NULL: events are resolved one by one.
     void (*jump)(void *user, const double *x, const double *label, int guard, double *change);
 
     const double *eps; // m, in units of h, depth of the band before each guard; NULL: options' eps

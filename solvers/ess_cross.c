@@ -25,7 +25,7 @@ void sprag_ess_offer(sprag_ess_run *run, int guard, double time, double rate, do
         run->candidates++;
     }
     double side = sprag_guards_side(&run->guards, guard);
-    run->candidate[place] = (sprag_ess_candidate){guard, entries, side, time, rate, reach};
+    run->candidate[place] = (sprag_ess_candidate){guard, entries, side, time, rate, reach, false};
     if (run->room_for > 1) {
         size_t at = (size_t)place * run->row_room, count = (size_t)entries;
         memcpy(run->column + at, run->guards.column, count * sizeof *run->column);
@@ -51,60 +51,186 @@ static void add_kink(sprag_ess_run *run, sprag_ess_piece *piece, double t, const
     piece->kinks++;
 }
 
-// How fast a change of f turns a candidate towards its guard.
-static double turn(sprag_ess_run *run, int i, const double *x, const double *change)
+// Dh v of a candidate, in the direction of its crossing.
+static double along(sprag_ess_run *run, int place, const double *x, const double *v)
 {
-    const sprag_ess_candidate *c = &run->trial[i];
+    const sprag_ess_candidate *c = &run->candidate[place];
     if (!run->problem->row) {
-        return c->side * sprag_guards_rate(&run->guards, x, c->guard, change);
+        return c->side * sprag_guards_rate(&run->guards, x, c->guard, v);
     }
-    const int *column = run->column + (size_t)i * run->row_room;
-    const double *value = run->value + (size_t)i * run->row_room;
+    const int *column = run->column + (size_t)place * run->row_room;
+    const double *value = run->value + (size_t)place * run->row_room;
     double rate = 0;
     for (int e = 0; e < c->entries; e++) {
-        rate += value[e] * change[column[e]];
+        rate += value[e] * v[column[e]];
     }
     return c->side * rate;
 }
 
-// The candidate that comes first, by index where several do; -1: none is left. Before that all are
-// turned by a change of f (NULL: none) at x and time t.
-static int next_one(sprag_ess_run *run, double t, const double *x, const double *change)
+// ---- the candidate that comes next. Kinks move all of them, but none by much: those that are too
+// late to be next by the most that any can have moved wait, in the order that they began with.
+
+typedef struct queue {
+    int waits, count, actives; // of run->line; of run->active
+    double rate;               // least of those that wait
+    double reach, growth;      // of the way that kinks made any h go: now, and per second
+} queue;
+
+static bool comes_before(const sprag_ess_candidate *a, const sprag_ess_candidate *b)
 {
-    int best = -1;
-    for (int i = 0; i < run->candidates; i++) {
-        sprag_ess_candidate *c = &run->trial[i];
-        if (c->time == INFINITY) {
-            continue;
-        }
-        if (change) {
-            double rate = c->rate + turn(run, i, x, change), left = c->time - t;
-            c->time = !(rate > 0) ? INFINITY : left > 0 ? t + left * c->rate / rate : t;
-            c->rate = rate;
-        }
-        const sprag_ess_candidate *b = &run->trial[best < 0 ? i : best];
-        if (c->time < b->time || (c->time == b->time && c->guard <= b->guard)) {
-            best = c->time < INFINITY ? i : best;
+    return a->time < b->time || (a->time == b->time && a->guard < b->guard);
+}
+
+static void sort(const sprag_ess_candidate *candidate, int *line, int count)
+{
+    for (int gap = count / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11) { // Shell's
+        for (int i = gap; i < count; i++) {
+            int place = line[i], at = i;
+            for (; at >= gap && comes_before(&candidate[place], &candidate[line[at - gap]]);
+                 at -= gap) {
+                line[at] = line[at - gap];
+            }
+            line[at] = place;
         }
     }
-    return best;
+}
+
+static void enter(sprag_ess_run *run, queue *q, int place)
+{
+    const sprag_ess_candidate *c = &run->candidate[place];
+    run->active[q->actives++] = (sprag_ess_moved){place, c->time, c->rate};
+}
+
+static queue line_up(sprag_ess_run *run)
+{
+    enum { FEW = 12 };
+    queue q = {0};
+    double sum = 0;
+    int left = 0;
+    for (int i = 0; i < run->candidates; i++) {
+        if (run->candidate[i].time < INFINITY) {
+            sum += run->candidate[i].rate;
+            run->line[left++] = i;
+        }
+    }
+    // Slow ones are moved far; few are quickly moved.
+    q.rate = sum / (4 * left);
+    for (int i = 0; i < left; i++) {
+        int place = run->line[i];
+        if (run->candidate[place].rate >= q.rate && left > FEW) {
+            run->line[q.count++] = place;
+        } else {
+            enter(run, &q, place);
+        }
+    }
+    sort(run->candidate, run->line, q.count);
+    if (run->problem->row && q.count > 1) {
+        memset(run->steep, 0, (size_t)run->states * sizeof *run->steep);
+        for (int i = 0; i < q.count; i++) {
+            size_t at = (size_t)run->line[i] * run->row_room;
+            for (int e = 0; e < run->candidate[run->line[i]].entries; e++) {
+                double *steep = &run->steep[run->column[at + (size_t)e]];
+                *steep = fmax(*steep, fabs(run->value[at + (size_t)e]));
+            }
+        }
+    }
+    return q;
+}
+
+// How a change of f at x and time t turns one.
+static void turn(sprag_ess_run *run, sprag_ess_moved *a, double t, const double *x,
+                 const double *change)
+{
+    double rate = a->rate + along(run, a->place, x, change), left = a->time - t;
+    a->time = !(rate > 0) || a->time == INFINITY ? INFINITY
+              : left > 0                         ? t + left * a->rate / rate
+                                                 : t;
+    a->rate = rate;
+}
+
+static void turn_all(sprag_ess_run *run, queue *q, double t, const double *x, const double *change,
+                     const double *kinks)
+{
+    for (int i = 0; i < q->actives; i++) {
+        turn(run, &run->active[i], t, x, change);
+    }
+    if (q->waits == q->count) {
+        return;
+    }
+    q->reach = q->growth = run->problem->row ? 0 : INFINITY;
+    for (int i = 0; i < run->states && run->problem->row; i++) {
+        q->reach += run->steep[i] * fabs(t * kinks[i] - kinks[run->states + i]);
+        q->growth += run->steep[i] * fabs(kinks[i]);
+    }
+}
+
+// One that waited, moved by all kinks (NULL: none) up to time t at x.
+static void wake(sprag_ess_run *run, queue *q, double t, const double *x, const double *kinks)
+{
+    enter(run, q, run->line[q->waits++]);
+    sprag_ess_moved *a = &run->active[q->actives - 1];
+    if (kinks) {
+        double rate = a->rate + along(run, a->place, x, kinks);
+        double left = a->rate * (a->time - t) + along(run, a->place, x, kinks + run->states) -
+                      t * (rate - a->rate);
+        a->time = !(rate > 0) ? INFINITY : left > 0 ? t + left / rate : t;
+        a->rate = rate;
+    }
+}
+
+static bool is_sooner(const sprag_ess_run *run, const sprag_ess_moved *a, const sprag_ess_moved *b)
+{
+    return a->time < b->time ||
+           (a->time == b->time && run->candidate[a->place].guard < run->candidate[b->place].guard);
+}
+
+// Takes it out. false: none is left.
+static bool next_one(sprag_ess_run *run, queue *q, double t, const double *x, const double *kinks,
+                     sprag_ess_moved *next)
+{
+    sprag_ess_moved *active = run->active;
+    int best = -1, i = 0;
+    for (;;) {
+        if (i == q->actives && q->waits < q->count) {
+            double time = run->candidate[run->line[q->waits]].time;
+            double moved = (q->reach + q->growth * fmax(0, time - t)) / q->rate;
+            if (best >= 0 && time - moved > active[best].time) {
+                break;
+            }
+            wake(run, q, t, x, kinks);
+        } else if (i == q->actives) {
+            break;
+        } else if (active[i].time == INFINITY) { // turned away
+            active[i] = active[--q->actives];
+        } else {
+            best = best < 0 || is_sooner(run, &active[i], &active[best]) ? i : best;
+            i++;
+        }
+    }
+    if (best < 0) {
+        return false;
+    }
+    *next = active[best];
+    active[best] = active[--q->actives];
+    return true;
 }
 
 // Newton on the piece as it is by now; predictions are of a piece without its last kinks. INFINITY:
 // it does not converge.
-static double refine(sprag_ess_run *run, const sprag_ess_piece *piece, const sprag_ess_candidate *c,
+static double refine(sprag_ess_run *run, const sprag_ess_piece *piece, const sprag_ess_moved *a,
                      double since)
 {
     enum { ROUNDS = 4 };
-    double t = c->time;
+    const sprag_ess_candidate *c = &run->candidate[a->place];
+    double t = a->time;
     for (int round = 0; round < ROUNDS; round++) {
         sprag_ess_path(piece, t, run->point);
-        double change = -c->side * sprag_guards_value(&run->guards, run->point, c->guard) / c->rate;
+        double change = -c->side * sprag_guards_value(&run->guards, run->point, c->guard) / a->rate;
         if (!isfinite(change)) {
             return INFINITY;
         }
         t = fmax(since, t + change);
-        if (fabs(change) <= 1e-8 * piece->length || t == since) { // converges quadratically
+        if (fabs(change) <= 1e-6 * piece->length || t == since) { // converges quadratically
             return t;
         }
     }
@@ -122,31 +248,34 @@ static int go_through(sprag_ess_run *run, sprag_ess_piece *piece, int most, bool
 {
     sprag_guards *g = &run->guards;
     bool straight = projected && run->options->mode == SPRAG_ESS_FIRST, last = false;
+    const double *kinks = NULL;
+    double since = 0;
     int events = 0;
-    memcpy(run->trial, run->candidate, (size_t)run->candidates * sizeof *run->trial);
+    queue q = line_up(run);
+    sprag_ess_moved next;
     piece->kinks = 0;
-    int i = next_one(run, 0, NULL, NULL);
-    for (; !last && events < most && i >= 0; events++) {
-        sprag_ess_candidate *c = &run->trial[i];
-        double since = events > 0 ? run->kink_time[events - 1] : 0, t = fmax(since, c->time);
-        t = events > 0 && !straight ? refine(run, piece, c, since) : t;
+    while (!last && events < most && next_one(run, &q, since, run->y1, kinks, &next)) {
+        double t = fmax(since, next.time);
+        t = events > 0 && !straight ? refine(run, piece, &next, since) : t;
         if (events > 0 && !(t <= piece->length)) {
             break;
         }
         sprag_ess_path(piece, t, run->y1);
-        run->kink_time[events] = t;
-        run->order[events] = i;
-        c->time = INFINITY;
+        int guard = run->candidate[next.place].guard;
+        run->kink_time[events] = since = t;
+        run->crossed[events] = next;
         // What a reset arms is no candidate yet.
-        last = g->reset_start[c->guard] < g->reset_start[c->guard + 1] || ends(run, c->guard);
+        last = g->reset_start[guard] < g->reset_start[guard + 1] || ends(run, guard);
         if (most > 1) {
             double *change = run->error;
-            run->problem->jump(run->problem->user, run->y1, g->label, c->guard, change);
+            run->problem->jump(run->problem->user, run->y1, g->label, guard, change);
             add_kink(run, piece, t, change);
-            last |= c->rate + turn(run, i, run->y1, change) < 0; // may be sliding
-            i = next_one(run, t, run->y1, change);
+            kinks = kink(run, events);
+            last |= next.rate + along(run, next.place, run->y1, change) < 0; // may be sliding
+            turn_all(run, &q, t, run->y1, change, kinks);
         }
-        sprag_guards_relabel(g, c->guard, g->label);
+        sprag_guards_relabel(g, guard, g->label);
+        events++;
     }
     return events;
 }
@@ -179,6 +308,11 @@ static bool group_is_good(sprag_ess_run *run, const sprag_ess_piece *piece, int 
     return sprag_ess_norm(run, run->error) <= 1;
 }
 
+static const sprag_ess_candidate *crossed(const sprag_ess_run *run, int event)
+{
+    return &run->candidate[run->crossed[event].place];
+}
+
 static void restore_labels(sprag_ess_run *run)
 {
     memcpy(run->guards.label, run->label, (size_t)run->guards.count * sizeof *run->label);
@@ -189,10 +323,10 @@ static void restore_labels(sprag_ess_run *run)
 // both sides, and there is nowhere to go but along it.
 static double rate_before(sprag_ess_run *run, int events, double side)
 {
-    int guard = run->trial[run->order[events - 1]].guard;
+    int guard = crossed(run, events - 1)->guard;
     restore_labels(run);
     for (int e = 0; e < events - 1; e++) {
-        sprag_guards_relabel(&run->guards, run->trial[run->order[e]].guard, run->guards.label);
+        sprag_guards_relabel(&run->guards, crossed(run, e)->guard, run->guards.label);
     }
     sprag_ess_value(run, run->y1, run->error);
     return fmax(0, side * sprag_guards_rate(&run->guards, run->y1, guard, run->error));
@@ -201,23 +335,22 @@ static double rate_before(sprag_ess_run *run, int events, double side)
 // Of an event: the candidate's, or, where it was located, by a difference along the piece.
 static double rate_at(sprag_ess_run *run, const sprag_ess_piece *piece, int e, double side)
 {
-    const sprag_ess_candidate *c = &run->trial[run->order[e]];
     if (!piece->smooth) {
-        return c->rate;
+        return run->crossed[e].rate;
     }
     sprag_ess_piece before = *piece;
     before.kinks = e < piece->kinks ? e : piece->kinks;
     double span = 1e-5 * piece->step, h[2];
     for (int s = 0; s < 2; s++) {
         sprag_ess_path(&before, run->kink_time[e] + (s ? span : -span), run->point);
-        h[s] = side * sprag_guards_value(&run->guards, run->point, c->guard);
+        h[s] = side * sprag_guards_value(&run->guards, run->point, crossed(run, e)->guard);
     }
     return (h[1] - h[0]) / (2 * span);
 }
 
 static void record(sprag_ess_run *run, const sprag_ess_piece *piece, int e, bool projected)
 {
-    const sprag_ess_candidate *c = &run->trial[run->order[e]];
+    const sprag_ess_candidate *c = crossed(run, e);
     sprag_ess_stats *stats = run->stats;
     sprag_ess_output *out = run->output;
     double time = piece->start + run->kink_time[e], window = run->options->zeno_time;
@@ -283,42 +416,41 @@ static void turn_directions(sprag_ess_run *run, int guard, double time)
     }
 }
 
-bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
+// Has the flow gone across a guard at h_end that is no candidate? Then it went the wrong way.
+static bool jumped_over(sprag_ess_run *run)
 {
-    sprag_guards *g = &run->guards;
-    int most = run->candidates, events;
-    memcpy(run->label, g->label, (size_t)g->count * sizeof *run->label);
-    for (;;) {
-        events = go_through(run, piece, most, projected);
+    bool over = false;
+    for (int i = 0; i < run->candidates; i++) {
+        run->marked[run->candidate[i].guard] = true;
+    }
+    for (int i = 0; i < run->next.nears; i++) {
+        int k = run->next.near[i];
+        over |= !run->marked[k] && run->guards.sign[k] * run->h_end[k] > 0;
+    }
+    for (int i = 0; i < run->candidates; i++) {
+        run->marked[run->candidate[i].guard] = false;
+    }
+    return over;
+}
+
+static int largest_group(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
+{
+    for (int most = run->candidates;;) {
+        int events = go_through(run, piece, most, projected);
         sprag_ess_value(run, run->y1, run->f1);
         if (group_is_good(run, piece, events)) {
-            run->group = events == run->group ? 2 * run->group : run->group;
-            break;
+            int more = events == run->group ? 2 * run->group : run->group;
+            run->group = more > run->room_for ? run->room_for : more < 2 ? 2 : more;
+            return events;
         }
         most = run->group = (events + 1) / 2;
         restore_labels(run);
     }
-    run->group = run->group < 2 ? 2 : run->group > run->room_for ? run->room_for : run->group;
-    const sprag_ess_candidate *last = &run->trial[run->order[events - 1]];
-    restore_labels(run);
-    double side = sprag_guards_side(g, last->guard), before = 0;
-    double after = side * sprag_guards_rate(g, run->y1, last->guard, run->f1);
-    if (after < 0) {
-        before = rate_before(run, events, side);
-        restore_labels(run);
-        if (before == 0 && projected) {
-            return false;
-        }
-    }
-    piece->length = run->kink_time[events - 1];
-    for (int e = 0; e < events; e++) {
-        int guard = run->trial[run->order[e]].guard;
-        record(run, piece, e, projected);
-        turn_directions(run, guard, piece->start + piece->length);
-        sprag_guards_cross(g, guard);
-    }
-    sprag_ess_stats *stats = run->stats;
-    stats->largest_group = events > stats->largest_group ? events : stats->largest_group;
+}
+
+// y1 and f1 are the point behind the events.
+static void move_on(sprag_ess_run *run, sprag_ess_piece *piece)
+{
     sprag_ess_emit(run, piece);
     double *y = run->y, *f = run->f;
     run->y = run->y1;
@@ -329,13 +461,47 @@ bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
         sprag_ess_value(run, run->y, run->f);
     }
     sprag_ess_arrive(run, piece->length);
-    if (ends(run, last->guard)) {
-        sprag_ess_end(run, SPRAG_ESS_LAST_EVENT, last->guard, "guard %d is crossed", last->guard);
+}
+
+bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
+{
+    sprag_guards *g = &run->guards;
+    memcpy(run->label, g->label, (size_t)g->count * sizeof *run->label);
+    int events = largest_group(run, piece, projected);
+    restore_labels(run);
+    sprag_ess_look(run, run->y1, run->kink_time[events - 1]);
+    if (projected && jumped_over(run)) {
+        run->stats->refused[SPRAG_ESS_NOT_FIRST]++;
+        return false;
+    }
+    int last = crossed(run, events - 1)->guard;
+    double side = sprag_guards_side(g, last), before = 0;
+    double after = side * sprag_guards_rate(g, run->y1, last, run->f1);
+    if (after < 0) {
+        before = rate_before(run, events, side);
+        restore_labels(run);
+        if (before == 0 && projected) {
+            run->stats->refused[SPRAG_ESS_GRAZING]++;
+            return false;
+        }
+    }
+    piece->length = run->kink_time[events - 1];
+    for (int e = 0; e < events; e++) {
+        int guard = crossed(run, e)->guard;
+        record(run, piece, e, projected);
+        turn_directions(run, guard, piece->start + piece->length);
+        sprag_guards_cross(g, guard);
+    }
+    sprag_ess_stats *stats = run->stats;
+    stats->largest_group = events > stats->largest_group ? events : stats->largest_group;
+    move_on(run, piece);
+    if (ends(run, last)) {
+        sprag_ess_end(run, SPRAG_ESS_LAST_EVENT, last, "guard %d is crossed", last);
     }
     if (before > 0 && sprag_ess_going(run)) {
-        sprag_ess_end(run, SPRAG_ESS_SLIDING, last->guard,
-                      "guard %d: f points at it from both sides, at rates %g and %g", last->guard,
-                      before, after);
+        sprag_ess_end(run, SPRAG_ESS_SLIDING, last,
+                      "guard %d: f points at it from both sides, at rates %g and %g", last, before,
+                      after);
     }
     return true;
 }

@@ -2,7 +2,18 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
+
+#include "solvers/vectors.h"
+
+enum { BLOCK = 16 };                      // of guards that are scanned at once
+static const double NOT_WATCHED = -1e300; // how far they are from their bands
+
+int sprag_guards_room(int guards)
+{
+    return (guards + BLOCK - 1) / BLOCK * BLOCK;
+}
 
 // By which crossing: the entries of the reset matrix, counting sort.
 static void sort_resets(sprag_guards *g)
@@ -26,16 +37,18 @@ static void sort_resets(sprag_guards *g)
 bool sprag_guards_take(sprag_guards *g, const sprag_ess_problem *problem, double *label,
                        const double *eps, sprag_ess_stats *stats, sprag_scratch *scratch)
 {
-    int m = problem->guards, entries = problem->row ? problem->row_entries : 0;
+    int m = problem->guards, blocks = sprag_guards_room(m),
+        entries = problem->row ? problem->row_entries : 0;
     *g = (sprag_guards){.problem = problem,
                         .count = m,
                         .label = label,
                         .eps = eps,
                         .armed = SPRAG_TAKE(scratch, m, bool),
                         .fresh = SPRAG_TAKE(scratch, m, bool),
-                        .sign = SPRAG_TAKE(scratch, m, double),
-                        .depth = SPRAG_TAKE(scratch, m, double),
+                        .sign = SPRAG_TAKE(scratch, blocks, double),
+                        .depth = SPRAG_TAKE(scratch, blocks, double),
                         .list = SPRAG_TAKE(scratch, m, int),
+                        .place = SPRAG_TAKE(scratch, m, int),
                         .reset = SPRAG_TAKE(scratch, problem->resets, int),
                         .reset_start = SPRAG_TAKE(scratch, (size_t)m + 1, int),
                         .final = SPRAG_TAKE(scratch, m, bool),
@@ -50,6 +63,9 @@ bool sprag_guards_take(sprag_guards *g, const sprag_ess_problem *problem, double
         return false;
     }
     sort_resets(g);
+    for (int k = m; k < blocks; k++) {
+        g->depth[k] = NOT_WATCHED;
+    }
     for (int k = 0; k < m; k++) {
         g->final[k] = !problem->two_way || !problem->two_way[k];
     }
@@ -76,7 +92,7 @@ static void watch(sprag_guards *g, int guard)
 {
     bool on = g->armed[guard] && !g->fresh[guard];
     g->sign[guard] = on ? sprag_guards_side(g, guard) : 0;
-    g->depth[guard] = on ? g->eps[guard] * SPRAG_GUARDS_EDGE * SPRAG_GUARDS_EDGE : 0;
+    g->depth[guard] = on ? g->eps[guard] * SPRAG_GUARDS_EDGE * SPRAG_GUARDS_EDGE : NOT_WATCHED;
 }
 
 void sprag_guards_arm_all(sprag_guards *g)
@@ -161,22 +177,22 @@ double sprag_guards_rate(sprag_guards *g, const double *x, int guard, const doub
 
 void sprag_guards_seen(sprag_guards *g, int guard)
 {
-    g->fresh[guard] = false;
-    watch(g, guard);
-    for (int i = 0; i < g->listed; i++) {
-        if (g->list[i] == guard) {
-            memmove(g->list + i, g->list + i + 1, (size_t)(--g->listed - i) * sizeof *g->list);
-            return;
-        }
+    if (g->fresh[guard]) {
+        int last = g->list[--g->listed];
+        g->list[g->place[guard]] = last;
+        g->place[last] = g->place[guard];
+        g->fresh[guard] = false;
     }
+    watch(g, guard);
 }
 
 void sprag_guards_unseen(sprag_guards *g, int guard)
 {
     if (!g->fresh[guard]) {
         g->fresh[guard] = true;
-        watch(g, guard);
+        g->place[guard] = g->listed;
         g->list[g->listed++] = guard;
+        watch(g, guard);
     }
 }
 
@@ -224,65 +240,126 @@ void sprag_guards_cross(sprag_guards *g, int guard)
 
 // ---- the scan: of all guards after every step, so written for the compiler to vectorise
 
-enum { BLOCK = 64 };
+typedef union block {
+    double value[BLOCK];
+    uint64_t bits[BLOCK];
+} block;
 
-// By how much h may get beyond the near edges of bands: its highest value, extended by a quarter of
-// the second difference, twice what a parabola reaches between; 0 if not, NAN where h is none.
-static void excess(const double *restrict sign, const double *restrict depth,
-                   const double *restrict start, const double *restrict middle,
-                   const double *restrict end, int count, double *restrict beyond)
+// 0, or what is more, or NAN.
+static inline double above(double value)
 {
-    for (int k = 0; k < count; k++) {
-        double s0 = sign[k] * start[k], s1 = sign[k] * middle[k], s2 = sign[k] * end[k];
-        double ends = s0 > s2 ? s0 : s2, bend = fabs(s0 - s1 - (s1 - s2));
-        double most = (ends > s1 ? ends : s1) + 0.25 * bend + depth[k];
-        beyond[k] = most + fabs(most);
-    }
+    return value + fabs(value);
 }
 
-// Of one point only.
-static void excess_there(const double *restrict sign, const double *restrict depth,
-                         const double *restrict h, int count, double *restrict beyond)
+static inline bool any(const block *above)
 {
-    for (int k = 0; k < count; k++) {
-        double most = sign[k] * h[k] + depth[k];
-        beyond[k] = most + fabs(most);
+    uint64_t bits = 0; // a sum would have to be in order
+    for (int i = 0; i < BLOCK; i++) {
+        bits |= above->bits[i];
     }
+    return bits != 0;
 }
 
-static bool any(const double *beyond)
+static inline int list_block(const block *above, int first, int *found)
 {
-    double sum[BLOCK / 2];
-    for (int k = 0; k < BLOCK / 2; k++) {
-        sum[k] = beyond[k] + beyond[k + BLOCK / 2];
-    }
-    for (int half = BLOCK / 4; half > 0; half /= 2) {
-        for (int k = 0; k < half; k++) {
-            sum[k] += sum[k + half];
-        }
-    }
-    return sum[0] != 0;
-}
-
-int sprag_guards_scan(const sprag_guards *g, const double *start, const double *middle,
-                      const double *end, int *found)
-{
-    double beyond[BLOCK] = {0};
+    bool any_of = any(above);
     int count = 0;
-    for (int first = 0; first < g->count; first += BLOCK) {
-        int here = g->count - first < BLOCK ? g->count - first : BLOCK;
-        memset(beyond + here, 0, (size_t)(BLOCK - here) * sizeof *beyond);
-        if (start == end) {
-            excess_there(g->sign + first, g->depth + first, start + first, here, beyond);
-        } else {
-            excess(g->sign + first, g->depth + first, start + first, middle + first, end + first,
-                   here, beyond);
-        }
-        for (int k = 0, some = any(beyond); some && k < here; k++) {
-            if (beyond[k] != 0) {
-                found[count++] = first + k;
-            }
-        }
+    for (int i = 0; any_of && i < BLOCK; i++) {
+        found[count] = first + i; // there is room for one more
+        count += above->bits[i] != 0;
     }
     return count;
+}
+
+// Guards that are left out, lane by lane: as numbers, which any processor has vectors of.
+typedef struct tally {
+    double left[BLOCK], receding[BLOCK];
+} tally;
+
+static void add_up(const tally *t, sprag_scan *scan)
+{
+    double left = 0, receding = 0;
+    for (int i = 0; i < BLOCK; i++) {
+        left += t->left[i];
+        receding += t->receding[i];
+    }
+    scan->receding = (long)receding;
+    scan->far = (long)(left - receding);
+}
+
+// Of a block: guards in their bands that are beyond, or will be in `soon` times what led from
+// `before` to here; the others are counted.
+static inline void list_near(const double *restrict sign, const double *restrict depth,
+                             const double *restrict before, const double *restrict here, int first,
+                             sprag_scan *scan, tally *restrict t)
+{
+    block near;
+    double all = scan->soon < INFINITY ? 0 : INFINITY, soon = all > 0 ? 0 : scan->soon;
+    for (int i = 0; i < BLOCK; i++) {
+        double s = sign[i] * here[i], gain = s - sign[i] * before[i], ahead = soon * gain;
+        double in_band = above(s + depth[i]), reach = above(s + (ahead > all ? ahead : all));
+        near.value[i] = in_band < reach ? in_band : reach;
+        double left = in_band > 0 ? 1 : 0, recedes = gain > 0 ? 0 : 1;
+        left = reach > 0 ? 0 : left;
+        t->left[i] += left;
+        t->receding[i] += left * recedes;
+    }
+    scan->nears += list_block(&near, first, scan->near + scan->nears);
+}
+
+// By how much h may get beyond the guard on its way: its highest value, extended by a quarter of
+// the second difference, twice what a parabola reaches between. Then by how much beyond the near
+// edge of its band.
+SPRAG_VECTORS
+static void scan_way(const double *restrict sign, const double *restrict depth,
+                     const double *restrict start, const double *restrict middle,
+                     const double *restrict end, int count, sprag_scan *scan)
+{
+    tally t = {0};
+    for (int first = 0; first < count; first += BLOCK) {
+        block reached, beyond;
+        for (int i = 0; i < BLOCK; i++) {
+            int k = first + i;
+            double s0 = sign[k] * start[k], s1 = sign[k] * middle[k], s2 = sign[k] * end[k];
+            double ends = s0 > s2 ? s0 : s2, bend = fabs(start[k] + end[k] - 2 * middle[k]);
+            double most = (ends > s1 ? ends : s1) + 0.25 * bend;
+            reached.value[i] = above(most);
+            beyond.value[i] = above(most + depth[k]);
+        }
+        if (any(&beyond)) {
+            scan->reaches +=
+                list_block(scan->edges ? &beyond : &reached, first, scan->reached + scan->reaches);
+            list_near(sign + first, depth + first, start + first, end + first, first, scan, &t);
+        }
+    }
+    add_up(&t, scan);
+}
+
+SPRAG_VECTORS
+static void scan_point(const double *restrict sign, const double *restrict depth,
+                       const double *restrict before, const double *restrict here, int count,
+                       sprag_scan *scan)
+{
+    tally t = {0};
+    for (int first = 0; first < count; first += BLOCK) {
+        block beyond;
+        for (int i = 0; i < BLOCK; i++) {
+            beyond.value[i] = above(sign[first + i] * here[first + i] + depth[first + i]);
+        }
+        if (any(&beyond)) {
+            list_near(sign + first, depth + first, before + first, here + first, first, scan, &t);
+        }
+    }
+    add_up(&t, scan);
+}
+
+void sprag_guards_scan(const sprag_guards *g, const double *start, const double *middle,
+                       const double *end, sprag_scan *scan)
+{
+    scan->nears = scan->reaches = 0;
+    if (middle) {
+        scan_way(g->sign, g->depth, start, middle, end, g->count, scan);
+    } else {
+        scan_point(g->sign, g->depth, start, end, g->count, scan);
+    }
 }

@@ -16,8 +16,8 @@ typedef struct sprag_guards {
     bool *armed;       // can be crossed
     bool *fresh;       // armed, but not yet seen before the guard
     double *sign;      // h is watched for growing beyond 0: 1, for falling: -1; not watched: 0
-    double *depth;     // eps of those watched, 0 of others
-    int *list;         // the fresh ones
+    double *depth;     // eps of those watched; of others, no h is beyond it
+    int *list, *place; // the fresh ones; where each is in it
     int listed;
     int *reset, *reset_start; // entries of problem->reset that crossing a guard brings about
     bool *final;              // one-way, and armed by no other: once crossed, it stays so
@@ -31,6 +31,9 @@ typedef struct sprag_guards {
 // false: no memory. label and eps are used where they are.
 bool sprag_guards_take(sprag_guards *guards, const sprag_ess_problem *problem, double *label,
                        const double *eps, sprag_ess_stats *stats, sprag_scratch *scratch);
+
+// How many values of h there must be room for: whole blocks of the scan.
+int sprag_guards_room(int guards);
 
 // Arms what labels say can be crossed.
 void sprag_guards_arm_all(sprag_guards *guards);
@@ -55,10 +58,18 @@ void sprag_guards_unseen(sprag_guards *guards, int guard);
 // Labels after a crossing; nothing is armed.
 void sprag_guards_relabel(const sprag_guards *guards, int guard, double *label);
 
-// Guards that are watched and may be crossed, touched or in their bands, when h goes through start,
-// middle and end, with some margin; values that are not finite are among them. Returns their
-// number.
-int sprag_guards_scan(const sprag_guards *guards, const double *start, const double *middle,
-                      const double *end, int *found);
+// Which guards that are watched are worth a look; those whose values are not finite are. Lists have
+// room for one more than there are guards.
+typedef struct sprag_scan {
+    double soon;           // so many times the way on which h is scanned; INFINITY: forever
+    bool edges;            // of bands are to be reached; else the guards themselves
+    int *near, nears;      // in their bands at the end, and crossed soon at the rate on that way
+    int *reached, reaches; // on the way, with some margin
+    long receding, far;    // others that are in their bands at the end
+} sprag_scan;
+
+// middle NULL: none are reached.
+void sprag_guards_scan(const sprag_guards *guards, const double *start, const double *middle,
+                       const double *end, sprag_scan *scan);
 
 #endif

@@ -19,15 +19,11 @@ static double probe_at(const probe *p, double part)
     return p->side * sprag_guards_value(&run->guards, run->point, p->guard) - p->level;
 }
 
-typedef struct bracket { // where a guard is first reached
-    int guard;
-    bool edge; // of its band; else the guard itself
-    double low, at_low, high, at_high, guess, slope;
-} bracket;
+typedef sprag_ess_bracket bracket;
 
 // Root in a bracket: secants from the guess with its slope, bisection where they leave it. May be
 // on either side of the guard.
-static double root(const probe *p, const bracket *b)
+static double root(const probe *p, bracket *b, double tolerance)
 {
     enum { SECANTS = 12, ROUNDS = 100 };
     double low = b->low, high = b->high, part = b->guess, slope = b->slope, last = 0, at_last = 0;
@@ -49,10 +45,11 @@ static double root(const probe *p, const bracket *b)
         at_last = s;
         double change = slope > 0 ? -s / slope : INFINITY;
         part += change;
-        if (fabs(change) <= 1e-9) { // and converges faster than linearly
+        if (fabs(change) <= tolerance) { // and converges faster than linearly
             break;
         }
     }
+    b->slope = slope > 0 ? slope : b->slope;
     return fmin(fmax(part, low), high);
 }
 
@@ -162,7 +159,7 @@ static bool find_bracket(const probe *p, const double *s, int last, bracket *fou
         double bend = fabs(s[i] - 2 * s[i - 1] + s[i - 2]);
         bool inside = fabs(s[i] - s[i - 2]) < 3 * bend; // the top of a parabola, or near
         if (inside && most + bend / 4 > 0 && touch(p, part[0], part[2], found)) {
-            p->run->stats->touches++;
+            found->touch = true;
             return true;
         }
     }
@@ -201,73 +198,109 @@ static bool look_at(sprag_ess_run *run, int guard, bracket *found)
     return any;
 }
 
-// Keeps the earliest ones in order, `room` of them; `until` is where the first one left out is.
-typedef struct queue {
-    int count, room;
-    double until;
-    bracket b[SPRAG_ESS_GROUP];
-} queue;
-
-static void enter(queue *q, const bracket *b)
+static void line_up(sprag_ess_run *run)
 {
-    int at = q->count < q->room ? q->count++ : q->room;
-    for (; at > 0 && b->guess < q->b[at - 1].guess; at--) {
-        if (at < q->room) {
-            q->b[at] = q->b[at - 1];
-        } else {
-            q->until = fmin(q->until, q->b[at - 1].guess);
+    const int *which = run->reached;
+    int count = run->reaches;
+    bracket b;
+    run->aheads = 0;
+    for (int i = 0; i < count + run->guards.listed; i++) {
+        int guard = i < count ? which[i] : run->guards.list[i - count];
+        if (look_at(run, guard, &b)) {
+            int place = run->aheads;
+            if (place < run->room_for) {
+                run->bracket[place] = b;
+            }
+            sprag_ess_push(run, (sprag_ess_ahead){b.guess, guard, place});
         }
-    }
-    if (at < q->room) {
-        q->b[at] = *b;
-    } else {
-        q->until = fmin(q->until, b->guess);
     }
 }
 
-static double solve(sprag_ess_run *run, const bracket *b)
+// Tolerances of roots, parts of a step: they converge quadratically. Crossing many finds them
+// again, all but the first.
+#define EXACT 1e-9
+#define ROUGH 1e-4
+
+// The root of one that is ahead, and its rate there. edge: it is that of its band.
+static double solve(sprag_ess_run *run, int guard, int place, double tolerance, double *slope,
+                    bool *edge)
 {
     const sprag_guards *g = &run->guards;
-    probe p = {run, b->guard, sprag_guards_side(g, b->guard), b->edge ? -g->eps[b->guard] : 0};
-    return root(&p, b);
+    bracket b;
+    if (place < run->room_for) {
+        b = run->bracket[place];
+    } else {
+        look_at(run, guard, &b);
+    }
+    probe p = {run, guard, sprag_guards_side(g, guard), b.edge ? -g->eps[guard] : 0};
+    double part = root(&p, &b, b.edge ? EXACT : tolerance);
+    run->stats->touches += b.touch;
+    *slope = b.slope;
+    *edge = b.edge;
+    return part;
+}
+
+static void offer(sprag_ess_run *run, int guard, double time, double rate)
+{
+    run->guards.entries = 0;
+    if (run->room_for > 1) {
+        sprag_guards_row(&run->guards, run->point, guard);
+    }
+    sprag_ess_offer(run, guard, time, rate, 0);
+}
+
+// The earliest of many, which were solved roughly.
+static void solve_first(sprag_ess_run *run, double step)
+{
+    for (;;) {
+        sprag_ess_candidate *first = run->candidate;
+        for (int i = 1; i < run->candidates; i++) {
+            first = run->candidate[i].time < first->time ? &run->candidate[i] : first;
+        }
+        if (first->exact) {
+            return;
+        }
+        bool edge;
+        first->time = step * solve(run, first->guard, run->room_for, EXACT, &first->rate, &edge);
+        first->rate /= step;
+        first->exact = true;
+    }
 }
 
 double sprag_ess_locate(sprag_ess_run *run, double step)
 {
-    queue q; // its brackets are many and need no zeros
-    q.count = 0;
-    q.room = run->room_for > 1 ? run->group : 4;
-    q.until = 1;
-    bracket b = {0};
-    double entry = 1, until = 1;
+    enum { SOME = 4 }; // where one is wanted: guesses are not exact
+    bool many = run->room_for > 1, edge;
+    int most = many ? run->group : SOME, looked = 0;
+    double entry = 1, first = 1, slope;
+    line_up(run);
     run->candidates = 0;
-    for (int i = 0; i < run->founds + run->guards.listed; i++) {
-        int guard = i < run->founds ? run->found[i] : run->guards.list[i - run->founds];
-        if (look_at(run, guard, &b)) {
-            enter(&q, &b);
+    for (; run->aheads > 0 && looked < most; looked++) {
+        double guess = run->ahead[0].time;
+        if (guess >= entry || (!many && guess >= first + 0.01)) {
+            break;
         }
-    }
-    // One at a time: the earliest of those whose guesses are near to each other.
-    for (int i = 0; i < q.count && q.b[i].guess < until + 0.01; i++) {
-        double part = solve(run, &q.b[i]);
-        if (q.b[i].edge) {
+        sprag_ess_ahead next = sprag_ess_pop(run);
+        bool exact = !many || looked == 0;
+        double part = solve(run, next.guard, next.place, exact ? EXACT : ROUGH, &slope, &edge);
+        if (edge) {
             entry = fmin(entry, part);
         } else {
-            run->guards.entries = 0;
-            if (run->room_for > 1) {
-                run->smooth->between(run->room, run->size, part, run->point);
-                sprag_guards_row(&run->guards, run->point, q.b[i].guard);
-            }
-            sprag_ess_offer(run, q.b[i].guard, part * step, q.b[i].slope / step, 0);
+            offer(run, next.guard, part * step, slope / step);
+            run->candidate[run->candidates - 1].exact = exact;
+            first = fmin(first, part);
         }
-        until = run->room_for > 1 ? 1 : fmin(until, part);
     }
-    bool any = false;
+    int kept = 0;
     for (int i = 0; i < run->candidates; i++) {
         sprag_ess_candidate *c = &run->candidate[i];
-        c->time = entry < 1 && c->time >= entry * step ? INFINITY : c->time;
-        any |= c->time < INFINITY;
+        kept += c->time < entry * step;
+        c->time = c->time < entry * step ? c->time : INFINITY;
     }
-    run->candidates = any ? run->candidates : 0;
-    return fmin(entry, run->candidates > 0 ? q.until : 1);
+    if (kept == 0) {
+        run->candidates = 0;
+        return entry;
+    }
+    solve_first(run, step);
+    return fmin(entry, looked == most && run->aheads > 0 ? run->ahead[0].time : 1);
 }

@@ -15,30 +15,23 @@ static void refuse(sprag_ess_run *run, sprag_ess_candidate *c, sprag_ess_refusal
     }
 }
 
-// Guards in their bands whose rates are worth a row of Dh, left in place of all that are near.
-// Where it may, the step that led here tells which are left or far away.
-static int sort_out(sprag_ess_run *run, double longest)
+// Puts guards that are in their bands in line, by what the way that led here says of their rates;
+// where it says nothing, all are as near as can be.
+static void line_up(sprag_ess_run *run)
 {
     const sprag_guards *g = &run->guards;
-    const sprag_ess_options *o = run->options;
-    bool any_rate = o->trust_eps || o->strict || run->step_before == 0;
-    int kept = 0, left = 0, far = 0;
-    for (int i = 0; i < run->nears; i++) {
-        int k = run->near[i];
+    const sprag_scan *here = &run->here;
+    run->stats->refused[SPRAG_ESS_RECEDING] += here->receding;
+    run->stats->refused[SPRAG_ESS_TOO_LONG] += here->far;
+    run->aheads = 0;
+    for (int i = 0; i < here->nears; i++) {
+        int k = here->near[i];
         double side = g->sign[k], s = side * run->h[k], gain = s - side * run->h_before[k];
-        if (side == 0 || s < -g->eps[k] * SPRAG_GUARDS_EDGE) {
-            continue;
+        if (side != 0 && s >= -g->eps[k] * SPRAG_GUARDS_EDGE) {
+            double t = here->soon < INFINITY ? -s * run->step_before / gain : 0;
+            sprag_ess_push(run, (sprag_ess_ahead){t, k, 0});
         }
-        bool leaves = !any_rate && gain <= 0;
-        bool is_far = !any_rate && !leaves && -s * run->step_before > 4 * longest * gain;
-        left += leaves;
-        far += is_far;
-        run->near[kept] = k;
-        kept += !leaves && !is_far;
     }
-    run->stats->refused[SPRAG_ESS_RECEDING] += left;
-    run->stats->refused[SPRAG_ESS_TOO_LONG] += far;
-    return kept;
 }
 
 static void look_at(sprag_ess_run *run, int guard, double longest)
@@ -76,12 +69,14 @@ static double latest(const sprag_ess_run *run)
 static void correct(sprag_ess_run *run, sprag_ess_candidate *c, double length, double error)
 {
     double t = c->time, part = length > 0 ? t / length : 0;
+    if (!run->options->trust_eps && error * part * part > 1) {
+        refuse(run, c, SPRAG_ESS_INACCURATE);
+        return;
+    }
     double rate = sprag_guards_side(&run->guards, c->guard) *
                   sprag_guards_rate(&run->guards, run->middle, c->guard, run->y1);
     if (!(fabs(rate - c->rate) * part <= c->rate / 8)) { // half that a parabola's top has
         refuse(run, c, SPRAG_ESS_GRAZING);
-    } else if (!run->options->trust_eps && error * part * part > 1) {
-        refuse(run, c, SPRAG_ESS_INACCURATE);
     } else if (run->options->mode == SPRAG_ESS_MIDPOINT && length > 0) {
         double bend = 2 * (rate - c->rate) / length, r = c->rate;
         t = -2 * c->reach / (r + sqrt(fmax(0, r * r - 2 * bend * c->reach)));
@@ -93,35 +88,29 @@ static void correct(sprag_ess_run *run, sprag_ess_candidate *c, double length, d
     }
 }
 
-// Guards outside their bands that the way to the last candidate leads across: where they are, that
-// way is wrong.
-static bool jumps_over(sprag_ess_run *run, const sprag_ess_piece *piece)
+// The earliest become candidates, as many as can be resolved together. Where that is one, some are
+// looked at: what puts them in line is not exact.
+static void choose(sprag_ess_run *run, double longest)
 {
-    sprag_guards *g = &run->guards;
-    sprag_ess_path(piece, piece->length, run->middle);
-    sprag_guards_values(g, run->middle, run->h_end);
-    int count = sprag_guards_scan(g, run->h_end, run->h_end, run->h_end, run->found);
-    for (int i = 0; i < count; i++) {
-        int k = run->found[i];
-        bool beyond = g->sign[k] * run->h_end[k] > 0;
-        for (int c = 0; c < run->candidates && beyond; c++) {
-            beyond = run->candidate[c].guard != k;
+    enum { SOME = 4 };
+    bool many = run->room_for > 1;
+    int most = many ? run->group : SOME;
+    run->candidates = 0;
+    for (int looked = 0; run->aheads > 0 && sprag_ess_going(run); looked++) {
+        double t = run->ahead[0].time;
+        double far = !many && run->candidates > 0 ? 2 * run->candidate[0].time : INFINITY;
+        if (t > 0 && (looked >= most || t > far)) {
+            return;
         }
-        if (beyond) {
-            return true;
-        }
+        look_at(run, sprag_ess_pop(run).guard, longest);
     }
-    return false;
 }
 
 bool sprag_ess_project(sprag_ess_run *run)
 {
     double longest = run->options->trust_eps ? INFINITY : run->step;
-    run->candidates = 0;
-    run->nears = sort_out(run, longest);
-    for (int i = 0; i < run->nears && sprag_ess_going(run); i++) {
-        look_at(run, run->near[i], longest);
-    }
+    line_up(run);
+    choose(run, longest);
     if (run->candidates == 0 || !sprag_ess_going(run)) {
         return false;
     }
@@ -148,13 +137,5 @@ bool sprag_ess_project(sprag_ess_run *run)
     }
     sprag_ess_piece piece = sprag_ess_line(run, length);
     piece.bend = run->options->mode == SPRAG_ESS_FIRST ? NULL : run->bend;
-    if (jumps_over(run, &piece)) {
-        refuse(run, NULL, SPRAG_ESS_NOT_FIRST);
-        return false;
-    }
-    if (!sprag_ess_cross(run, &piece, true)) {
-        refuse(run, NULL, SPRAG_ESS_GRAZING);
-        return false;
-    }
-    return true;
+    return sprag_ess_cross(run, &piece, true);
 }

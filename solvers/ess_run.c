@@ -202,28 +202,62 @@ static void bad_value(sprag_ess_run *run, const char *what, const double *x, int
     }
 }
 
-void sprag_ess_arrive(sprag_ess_run *run, double since)
+// Too short a while says nothing about rates.
+static bool is_short(const sprag_ess_run *run, double since)
 {
-    // Too short a while says nothing about rates.
-    if (run->step_before == 0 || since > 0.1 * run->options->step) {
-        double *h = run->h_before;
-        run->h_before = run->h;
-        run->h = h;
-        run->step_before = 0;
-    }
-    run->step_before += since;
-    sprag_guards_values(&run->guards, run->y, run->h);
-    if (!sprag_ess_finite(run->f, run->size)) {
-        bad_value(run, "f", run->f, run->states);
-        bad_value(run, "D f v", run->f, run->size);
-    }
-    run->nears = sprag_guards_scan(&run->guards, run->h, run->h, run->h, run->near);
-    for (int i = 0; i < run->nears; i++) {
-        int k = run->near[i];
+    return run->step_before > 0 && since <= 0.1 * run->options->step;
+}
+
+// So many times the way just gone is what a projection may reach; of rates that the way does not
+// say enough of, forever.
+static double soon(const sprag_ess_run *run, double way)
+{
+    const sprag_ess_options *o = run->options;
+    return o->trust_eps || o->strict || way == 0 ? INFINITY : 4 * run->step / way;
+}
+
+void sprag_ess_look(sprag_ess_run *run, const double *y, double since)
+{
+    bool more = is_short(run, since);
+    const double *before = more ? run->h_before : run->h;
+    run->next.soon = soon(run, more ? run->step_before + since : since);
+    sprag_guards_values(&run->guards, y, run->h_end);
+    sprag_guards_scan(&run->guards, before, NULL, run->h_end, &run->next);
+}
+
+// What is next is here, without guards that are not watched any more.
+static void turn_to_next(sprag_ess_run *run)
+{
+    sprag_scan here = run->next;
+    run->next = run->here;
+    run->here = here;
+    run->here.nears = 0;
+    for (int i = 0; i < here.nears; i++) {
+        int k = here.near[i];
+        here.near[run->here.nears] = k;
+        run->here.nears += run->guards.sign[k] != 0;
         if (!isfinite(run->h[k])) {
             sprag_ess_end(run, SPRAG_ESS_BAD_VALUE, k, "h[%d] is %g", k, run->h[k]);
         }
     }
+}
+
+void sprag_ess_arrive(sprag_ess_run *run, double since)
+{
+    double *h = run->h;
+    run->h = run->h_end;
+    run->h_end = h;
+    if (!is_short(run, since)) {
+        run->h_end = run->h_before;
+        run->h_before = h;
+        run->step_before = 0;
+    }
+    run->step_before += since;
+    if (!sprag_ess_finite(run->f, run->size)) {
+        bad_value(run, "f", run->f, run->states);
+        bad_value(run, "D f v", run->f, run->size);
+    }
+    turn_to_next(run);
 }
 
 static void check_rows(sprag_ess_run *run)
@@ -254,8 +288,8 @@ static void find_overdue(sprag_ess_run *run)
 {
     sprag_guards *g = &run->guards;
     run->candidates = 0;
-    for (int i = 0; i < run->nears; i++) {
-        int k = run->near[i];
+    for (int i = 0; i < run->here.nears; i++) {
+        int k = run->here.near[i];
         if (g->sign[k] * run->h[k] > 0) {
             sprag_guards_unseen(g, k);
         }
@@ -296,7 +330,7 @@ static double step_factor(const sprag_ess_run *run, double error)
 {
     double memory = 0.04, power = 1.0 / run->smooth->order - 0.75 * memory;
     double last = fmax(run->last_error, 1e-4);
-    double factor = 0.9 * pow(last, memory) / pow(fmax(error, 1e-10), power);
+    double factor = 0.9 * exp(memory * log(last) - power * log(fmax(error, 1e-10)));
     return fmin(fmax(factor, 0.2), 10);
 }
 
@@ -339,33 +373,41 @@ static double take_step(sprag_ess_run *run)
     }
 }
 
-// h at the ends and between, and the guards to look at.
-static void sample(sprag_ess_run *run)
+// Guards that are reached in several pairs of intervals, once. Returns how many all are.
+static int join(sprag_ess_run *run, int all, int more)
 {
-    int last = run->options->samples + 1;
-    run->founds = 0;
-    for (int i = 1; i <= last && run->guards.count > 0; i++) {
-        if (i < last) {
-            run->smooth->between(run->room, run->size, (double)i / last, run->middle);
+    for (int i = all, end = all + more; i < end; i++) {
+        int k = run->reached[i];
+        if (!run->marked[k]) {
+            run->marked[k] = true;
+            run->reached[all++] = k;
         }
-        sprag_guards_values(&run->guards, i < last ? run->middle : run->y1, run->h_sample[i]);
     }
+    return all;
+}
+
+// h at the ends and between, and the guards to look at.
+static void sample(sprag_ess_run *run, double length)
+{
+    double **h = run->h_sample;
+    sprag_scan *next = &run->next;
+    int last = run->options->samples + 1, all = 0;
+    for (int i = 1; i < last && run->guards.count > 0; i++) {
+        run->smooth->between(run->room, run->size, (double)i / last, run->middle);
+        sprag_guards_values(&run->guards, run->middle, h[i]);
+    }
+    sprag_guards_values(&run->guards, run->y1, h[last]);
+    next->soon = soon(run, 2 * length / last);
+    next->edges = run->options->trust_eps;
     for (int i = 2; i <= last; i++) {
-        int *more = run->found + run->founds;
-        int count = sprag_guards_scan(&run->guards, run->h_sample[i - 2], run->h_sample[i - 1],
-                                      run->h_sample[i], more),
-            kept = 0;
-        for (int j = 0; j < count; j++) {
-            if (!run->marked[more[j]]) {
-                run->marked[more[j]] = true;
-                more[kept++] = more[j];
-            }
-        }
-        run->founds += kept;
+        next->reached = run->reached + all;
+        sprag_guards_scan(&run->guards, h[i - 2], h[i - 1], h[i], next);
+        all = last > 2 ? join(run, all, next->reaches) : next->reaches;
     }
-    for (int i = 0; i < run->founds; i++) {
-        run->marked[run->found[i]] = false;
+    for (int i = 0; i < all && last > 2; i++) {
+        run->marked[run->reached[i]] = false;
     }
+    run->reaches = all;
 }
 
 static void accept_whole(sprag_ess_run *run, sprag_ess_piece *piece)
@@ -374,7 +416,7 @@ static void accept_whole(sprag_ess_run *run, sprag_ess_piece *piece)
     sprag_ess_emit(run, piece);
     run->time = last ? run->end : run->time;
     double *y = run->y, *f = run->f, *h = run->h_before;
-    int *near = run->near;
+    sprag_scan here = run->here;
     run->y = run->y1;
     run->y1 = y;
     run->f = run->f1;
@@ -382,9 +424,8 @@ static void accept_whole(sprag_ess_run *run, sprag_ess_piece *piece)
     run->h_before = run->h;
     run->h = run->h_end;
     run->h_end = h;
-    run->near = run->found;
-    run->nears = run->founds;
-    run->found = near;
+    run->here = run->next;
+    run->next = here;
     run->step_before = piece->length;
 }
 
@@ -397,7 +438,7 @@ static void step(sprag_ess_run *run)
     run->stats->steps++;
     run->h_sample[0] = run->h;
     run->h_sample[run->options->samples + 1] = run->h_end;
-    sample(run);
+    sample(run, length);
     double entry = sprag_ess_locate(run, length);
     sprag_ess_piece piece = sprag_ess_line(run, entry * length);
     piece.smooth = run->smooth;
@@ -416,6 +457,7 @@ static void step(sprag_ess_run *run)
         sprag_ess_emit(run, &piece);
         memcpy(run->y, run->y1, (size_t)run->size * sizeof *run->y);
         sprag_ess_value(run, run->y, run->f);
+        sprag_ess_look(run, run->y, piece.length);
         sprag_ess_arrive(run, piece.length);
     } else {
         accept_whole(run, &piece);
@@ -446,11 +488,35 @@ void sprag_ess_loop(sprag_ess_run *run)
 // ---- the start
 
 // Events to resolve together: as many as use, but of many states each takes its room.
-static int group_room(int states)
+static int group_room(const sprag_ess_problem *p)
 {
     enum { DOUBLES = 1 << 16, LEAST = 8 };
-    int room = DOUBLES / states;
-    return room > SPRAG_ESS_GROUP ? SPRAG_ESS_GROUP : room < LEAST ? LEAST : room;
+    int room = DOUBLES / p->states;
+    room = room > SPRAG_ESS_GROUP ? SPRAG_ESS_GROUP : room < LEAST ? LEAST : room;
+    return room > p->guards ? p->guards : room;
+}
+
+static void take_group(sprag_ess_run *run, sprag_scratch *scratch)
+{
+    const sprag_ess_problem *p = run->problem;
+    int room = p->jump && run->directions == 0 ? group_room(p) : 1;
+    run->row_room = (size_t)(p->row_entries ? p->row_entries : p->states);
+    run->group = 8;
+    run->room_for = room > 1 ? room : 1;
+    size_t group = (size_t)run->room_for, n = (size_t)run->states;
+    run->ahead = SPRAG_TAKE(scratch, p->guards, sprag_ess_ahead);
+    run->bracket = SPRAG_TAKE(scratch, group, sprag_ess_bracket);
+    run->candidate = SPRAG_TAKE(scratch, group, sprag_ess_candidate);
+    run->line = SPRAG_TAKE(scratch, group, int);
+    run->active = SPRAG_TAKE(scratch, group, sprag_ess_moved);
+    run->crossed = SPRAG_TAKE(scratch, group, sprag_ess_moved);
+    run->kink_time = SPRAG_TAKE(scratch, group, double);
+    if (group > 1) {
+        run->column = SPRAG_TAKE(scratch, group * run->row_room, int);
+        run->value = SPRAG_TAKE(scratch, group * run->row_room, double);
+        run->steep = SPRAG_TAKE(scratch, n, double);
+        run->kink = SPRAG_TAKE(scratch, group * 2 * n, double);
+    }
 }
 
 bool sprag_ess_take(sprag_ess_run *run, double *label, sprag_scratch *scratch)
@@ -459,7 +525,6 @@ bool sprag_ess_take(sprag_ess_run *run, double *label, sprag_scratch *scratch)
     int m = p->guards;
     size_t size = (size_t)run->size;
     run->field = (sprag_field){run->size, run, value, tangent_of_all};
-    run->row_room = (size_t)(p->row_entries ? p->row_entries : p->states);
     double **vector[] = {&run->y,     &run->f,      &run->y1,   &run->f1,  &run->error,
                          &run->point, &run->middle, &run->bend, &run->full};
     for (size_t i = 0; i < sizeof vector / sizeof *vector; i++) {
@@ -467,26 +532,21 @@ bool sprag_ess_take(sprag_ess_run *run, double *label, sprag_scratch *scratch)
     }
     run->shifted = SPRAG_TAKE(scratch, 2 * (size_t)run->states, double);
     run->room = SPRAG_TAKE(scratch, run->smooth->room(run->size), double);
-    run->h = SPRAG_TAKE(scratch, m, double);
-    run->h_before = SPRAG_TAKE(scratch, m, double);
-    run->h_end = SPRAG_TAKE(scratch, m, double);
+    int blocks = sprag_guards_room(m);
+    run->h = SPRAG_TAKE(scratch, blocks, double);
+    run->h_before = SPRAG_TAKE(scratch, blocks, double);
+    run->h_end = SPRAG_TAKE(scratch, blocks, double);
     for (int i = 1; i <= run->options->samples; i++) {
-        run->h_sample[i] = SPRAG_TAKE(scratch, m, double);
+        run->h_sample[i] = SPRAG_TAKE(scratch, blocks, double);
     }
-    run->near = SPRAG_TAKE(scratch, 2 * (size_t)m, int);
-    run->found = SPRAG_TAKE(scratch, 2 * (size_t)m, int);
+    run->here.near = SPRAG_TAKE(scratch, (size_t)m + 1, int);
+    run->next.near = SPRAG_TAKE(scratch, (size_t)m + 1, int);
+    run->reached = SPRAG_TAKE(scratch, 2 * (size_t)m + 1, int);
     run->marked = SPRAG_TAKE(scratch, m, bool);
     run->label = SPRAG_TAKE(scratch, m, double);
-    run->group = 8;
     run->zeno_since = SPRAG_TAKE(scratch, m, double);
     run->zeno_count = SPRAG_TAKE(scratch, m, int);
-    run->room_for = p->jump && run->directions == 0 ? group_room(p->states) : 1;
-    if (run->room_for > 1) {
-        size_t group = (size_t)run->room_for;
-        run->column = SPRAG_TAKE(scratch, group * run->row_room, int);
-        run->value = SPRAG_TAKE(scratch, group * run->row_room, double);
-        run->kink = SPRAG_TAKE(scratch, group * 2 * (size_t)run->states, double);
-    }
+    take_group(run, scratch);
     double *none = SPRAG_TAKE(scratch, m, double), *band = SPRAG_TAKE(scratch, m, double);
     if (scratch->failed) {
         return false;
@@ -499,7 +559,7 @@ bool sprag_ess_take(sprag_ess_run *run, double *label, sprag_scratch *scratch)
                              run->options->mode == SPRAG_ESS_LOCATE ? none : band, run->stats,
                              scratch) &&
            (run->directions == 0 ||
-            sprag_corner_take(&run->corner, &run->guards, SPRAG_ESS_GROUP, run->directions,
+            sprag_corner_take(&run->corner, &run->guards, SPRAG_ESS_CORNER, run->directions,
                               &run->stats->field_values, scratch));
 }
 
@@ -507,7 +567,7 @@ bool sprag_ess_take(sprag_ess_run *run, double *label, sprag_scratch *scratch)
 static void choose_labels(sprag_ess_run *run)
 {
     sprag_guards *g = &run->guards;
-    int undecided = 0;
+    int undecided = 0, *on_it = run->reached;
     double far = 1; // without rows, h is thought to change as fast as x
     for (int i = 0; i < run->states; i++) {
         far = fmax(far, fabs(run->y[i]));
@@ -525,17 +585,17 @@ static void choose_labels(sprag_ess_run *run)
         bool on = fabs(run->h[k]) <= rounding;
         g->label[k] = !on && run->h[k] > 0 ? 1 : 0;
         if (on) {
-            run->found[undecided++] = k;
+            on_it[undecided++] = k;
         }
     }
     if (undecided > 0) {
         sprag_ess_value(run, run->y, run->f);
     }
     for (int i = 0; i < undecided; i++) {
-        run->marked[i] = sprag_guards_rate(g, run->y, run->found[i], run->f) >= 0;
+        run->marked[i] = sprag_guards_rate(g, run->y, on_it[i], run->f) >= 0;
     }
     for (int i = 0; i < undecided; i++) {
-        g->label[run->found[i]] = run->marked[i] ? 1 : 0;
+        g->label[on_it[i]] = run->marked[i] ? 1 : 0;
         run->marked[i] = false;
     }
 }
@@ -573,6 +633,7 @@ void sprag_ess_begin(sprag_ess_run *run, const double *x)
     choose_labels(run);
     sprag_guards_arm_all(&run->guards);
     sprag_ess_value(run, run->y, run->f);
+    sprag_ess_look(run, run->y, 0);
     sprag_ess_arrive(run, 0);
     check_start(run);
     run->step = first_step(run);

@@ -1,14 +1,14 @@
 // What the parts of the integrator of event-selected systems share: one integration under way. A
 // part each: ess.c the interface, ess_run.c the loop, project.c projections, locate.c roots inside
-// a step, cross.c the crossing itself, corner.c what it does to directions, guards.c labels and
-// rates.
+// a step, queue.c which of them come first, cross.c the crossing itself, corner.c what it does to
+// directions, guards.c labels and rates.
 #ifndef SPRAG_ESS_RUN_H
 #define SPRAG_ESS_RUN_H
 
 #include "solvers/ess_corner.h"
 #include "solvers/ess_guards.h"
 
-enum { SPRAG_ESS_GROUP = 128, SPRAG_ESS_SAMPLES = 8 };
+enum { SPRAG_ESS_GROUP = 1024, SPRAG_ESS_CORNER = 128, SPRAG_ESS_SAMPLES = 8 };
 
 // y(t), t since start: y + t f + t^2 bend, or the dense output of a step; then, behind each event
 // that it went through, (t - t_j) J_j of all so far: t sum J_j - sum t_j J_j.
@@ -31,7 +31,27 @@ typedef struct sprag_ess_candidate {
     double time;        // since the start of the piece; INFINITY: not any more
     double rate;        // of h in the direction of crossing, then
     double reach;       // of projections: h where the piece starts
+    bool exact;         // of those located: the time
 } sprag_ess_candidate;
+
+// One as kinks have moved it since.
+typedef struct sprag_ess_moved {
+    int place; // among the candidates
+    double time, rate;
+} sprag_ess_moved;
+
+// A guard that may be reached.
+typedef struct sprag_ess_ahead {
+    double time;
+    int guard, place; // of its bracket
+} sprag_ess_ahead;
+
+typedef struct sprag_ess_bracket { // where a guard is first reached, in parts of a step
+    int guard;
+    bool edge;  // of its band; else the guard itself
+    bool touch; // found between samples
+    double low, at_low, high, at_high, guess, slope;
+} sprag_ess_bracket;
 
 typedef struct sprag_ess_run {
     const sprag_ess_problem *problem;
@@ -49,7 +69,8 @@ typedef struct sprag_ess_run {
     double last_error;      // of the last accepted step, for the controller
 
     double *y, *f, *h;  // at time
-    int *near, nears;   // guards that are in their bands then, or beyond, by sprag_guards_scan
+    sprag_scan here;    // what is near then
+    sprag_scan next;    // where the step or projection under way leads
     double *h_before;   // at the start of the step that led here
     double step_before; // 0: no step did
 
@@ -57,17 +78,23 @@ typedef struct sprag_ess_run {
     double *shifted;                         // twice the states
     double *h_sample[SPRAG_ESS_SAMPLES + 2]; // start, between, end of the step just taken
     double *h_end;
-    int *found, founds; // guards to look at in it
+    int *reached, reaches; // guards to look at in it
     bool *marked;
     const double *band; // eps of every guard, whatever the mode
 
-    int candidates, room_for; // the earliest room_for are kept
-    sprag_ess_candidate candidate[SPRAG_ESS_GROUP], trial[SPRAG_ESS_GROUP];
+    int aheads; // not yet candidates
+    sprag_ess_ahead *ahead;
+    sprag_ess_bracket *bracket; // of the first room_for
+    int candidates, room_for;   // the earliest room_for are kept
+    sprag_ess_candidate *candidate;
     size_t row_room;
     int *column; // room_for rows of Dh, row_room each
     double *value;
-    double kink_time[SPRAG_ESS_GROUP], *kink;
-    int order[SPRAG_ESS_GROUP]; // places of candidates as they were crossed
+    double *steep;            // n: the largest of each column
+    int *line;                // places of candidates by time
+    sprag_ess_moved *active;  // those of them that may be next
+    sprag_ess_moved *crossed; // as they were
+    double *kink_time, *kink;
     double last_event;
     double *label; // before
     int group;     // how many events to try at once
@@ -92,12 +119,20 @@ void sprag_ess_value(sprag_ess_run *run, const double *y, double *f);
 sprag_ess_piece sprag_ess_line(const sprag_ess_run *run, double length); // y + t f, from here on
 void sprag_ess_path(const sprag_ess_piece *piece, double t, double *y);
 void sprag_ess_emit(sprag_ess_run *run, sprag_ess_piece *piece);
-void sprag_ess_arrive(sprag_ess_run *run, double since); // y, f at time are known: h, what is near
+
+// At a point, some time since the last: h_end, and what is near. Then, where y and f are of there,
+// to be there.
+void sprag_ess_look(sprag_ess_run *run, const double *y, double since);
+void sprag_ess_arrive(sprag_ess_run *run, double since);
+
+// queue.c
+void sprag_ess_push(sprag_ess_run *run, sprag_ess_ahead new);
+sprag_ess_ahead sprag_ess_pop(sprag_ess_run *run);
 
 // cross.c: keeps a candidate, with the guards' last row, if it is one of the earliest.
 void sprag_ess_offer(sprag_ess_run *run, int guard, double time, double rate, double reach);
 // Goes along the piece through its candidates, one or, where the problem knows jumps, many. false:
-// a projection that did not reach its guard, nothing was done.
+// a projection that did not reach its guard, or another first; nothing was done.
 bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected);
 
 // project.c: true if time went on.

@@ -5,8 +5,9 @@
 #ifndef SPRAG_VECTORS_H
 #define SPRAG_VECTORS_H
 
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && __GNUC__ >= 12 &&      \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they cannot run that early
+#if !defined(SPRAG_PLAIN) && defined(__x86_64__) && defined(__gnu_linux__) &&                      \
+    !defined(__clang__) && __GNUC__ >= 12 && !defined(__SANITIZE_ADDRESS__) &&                     \
+    !defined(__SANITIZE_THREAD__) // which cannot run that early
 #define SPRAG_VECTORS __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
 #define SPRAG_VECTORS

@@ -207,9 +207,80 @@ typedef struct bed {
     double *at;                // xs, m
     double stiffness, damping; // per spring, N/m, N s/m
     bool *two_way;
+    void (*sums)(const double *at, const double *label, int springs, double base, double slope,
+                 double sum[2]);
+    void (*gaps)(const double *at, int springs, double base, double slope, double *h);
+    double angle, slope; // its tangent, lest it be taken anew at every guard
 } bed;
 
 static const double bed_mass = 10, bed_inertia = 30, bed_gravity = 9.81, bed_length = 1;
+
+// Sums of base + slope xs and of its moment, of springs whose label is 1: in eight lanes, so that
+// all versions give the same bits.
+#define BED_SUMS(name, bytes, target)                                                              \
+    target static inline void name(const double *at, const double *label, int springs,             \
+                                   double base, double slope, double sum[2])                       \
+    {                                                                                              \
+        typedef double part __attribute__((vector_size(bytes), aligned(8), may_alias));            \
+        enum { LANES = 8, WIDE = bytes / 8, PARTS = LANES / WIDE };                                \
+        part S0[PARTS] = {0}, S1[PARTS] = {0};                                                     \
+        int i = 0;                                                                                 \
+        for (; i + LANES <= springs; i += LANES) {                                                 \
+            for (int j = 0; j < PARTS; j++) {                                                      \
+                part xs = *(const part *)(at + i + WIDE * j);                                      \
+                part force = *(const part *)(label + i + WIDE * j) * (base + slope * xs);          \
+                S0[j] += force;                                                                    \
+                S1[j] += force * xs;                                                               \
+            }                                                                                      \
+        }                                                                                          \
+        double a[LANES], b[LANES];                                                                 \
+        memcpy(a, S0, sizeof a);                                                                   \
+        memcpy(b, S1, sizeof b);                                                                   \
+        double s0 = ((a[0] + a[2]) + (a[4] + a[6])) + ((a[1] + a[3]) + (a[5] + a[7]));             \
+        double s1 = ((b[0] + b[2]) + (b[4] + b[6])) + ((b[1] + b[3]) + (b[5] + b[7]));             \
+        for (; i < springs; i++) {                                                                 \
+            double force = label[i] * (base + slope * at[i]);                                      \
+            s0 += force;                                                                           \
+            s1 += force * at[i];                                                                   \
+        }                                                                                          \
+        sum[0] = s0;                                                                               \
+        sum[1] = s1;                                                                               \
+    }
+
+#define BED_GAPS(name, target)                                                                     \
+    target static inline void name(const double *restrict at, int springs, double base,            \
+                                   double slope, double *restrict h)                               \
+    {                                                                                              \
+        for (int i = 0; i < springs; i++) {                                                        \
+            h[i] = base + slope * at[i];                                                           \
+        }                                                                                          \
+    }
+
+BED_SUMS(bed_sums, 16, )
+BED_GAPS(bed_gaps, )
+
+#ifdef __x86_64__
+BED_SUMS(bed_sums_avx2, 32, __attribute__((target("avx2"))))
+BED_GAPS(bed_gaps_avx2, __attribute__((target("avx2"))))
+BED_SUMS(bed_sums_avx512, 64, __attribute__((target("avx512f,avx512vl"))))
+BED_GAPS(bed_gaps_avx512, __attribute__((target("avx512f,avx512vl"))))
+#endif
+
+// The versions for this processor.
+static inline void bed_widen(bed *b)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512vl")) {
+        b->sums = bed_sums_avx512;
+        b->gaps = bed_gaps_avx512;
+    } else if (__builtin_cpu_supports("avx2")) {
+        b->sums = bed_sums_avx2;
+        b->gaps = bed_gaps_avx2;
+    }
+#else
+    (void)b;
+#endif
+}
 
 static inline bed bed_make(int springs)
 {
@@ -218,7 +289,9 @@ static inline bed bed_make(int springs)
              .at = calloc((size_t)springs, sizeof(double)),
              .two_way = calloc((size_t)springs, sizeof(bool)),
              .stiffness = 500 * share,
-             .damping = 5 * share};
+             .damping = 5 * share,
+             .sums = bed_sums,
+             .gaps = bed_gaps};
     if (!b.at || !b.two_way) {
         abort();
     }
@@ -235,40 +308,23 @@ static inline void bed_free(bed *b)
     free(b->two_way);
 }
 
-typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
-
-// Sums of base + slope xs and of its moment, of springs whose label is 1.
-static inline void bed_sums(const double *at, const double *label, int springs, double base,
-                            double slope, double sum[2])
+static inline double bed_slope(bed *b, double angle)
 {
-    enum { PAIRS = 4 };
-    pair S0[PAIRS] = {0}, S1[PAIRS] = {0};
-    int i = 0;
-    for (; i + 2 * PAIRS <= springs; i += 2 * PAIRS) {
-        for (int j = 0; j < PAIRS; j++) {
-            pair xs = *(const pair *)(at + i + 2 * j);
-            pair force = *(const pair *)(label + i + 2 * j) * (base + slope * xs);
-            S0[j] += force;
-            S1[j] += force * xs;
-        }
+    if (angle != b->angle) {
+        b->angle = angle;
+        b->slope = tan(angle);
     }
-    pair total0 = (S0[0] + S0[1]) + (S0[2] + S0[3]), total1 = (S1[0] + S1[1]) + (S1[2] + S1[3]);
-    sum[0] = total0[0] + total0[1];
-    sum[1] = total1[0] + total1[1];
-    for (; i < springs; i++) {
-        double force = label[i] * (base + slope * at[i]);
-        sum[0] += force;
-        sum[1] += force * at[i];
-    }
+    return b->slope;
 }
 
 static inline void bed_field(void *user, const double *x, const double *label, double *f)
 {
-    const bed *b = user;
-    double slope = tan(x[2]), sec2 = 1 + slope * slope, k = b->stiffness, c = b->damping, S[2];
+    bed *b = user;
+    double slope = bed_slope(b, x[2]), sec2 = 1 + slope * slope, k = b->stiffness, c = b->damping,
+           S[2];
     double h = bed_length + slope * x[0] - x[1];            // at xs = 0
     double rate = slope * x[3] - x[4] + sec2 * x[5] * x[0]; // there
-    bed_sums(b->at, label, b->springs, k * h + c * rate, -k * slope - c * sec2 * x[5], S);
+    b->sums(b->at, label, b->springs, k * h + c * rate, -k * slope - c * sec2 * x[5], S);
     f[0] = x[3];
     f[1] = x[4];
     f[2] = x[5];
@@ -280,8 +336,8 @@ static inline void bed_field(void *user, const double *x, const double *label, d
 static inline void bed_jump(void *user, const double *x, const double *label, int guard,
                             double *change)
 {
-    const bed *b = user;
-    double slope = tan(x[2]), sec2 = 1 + slope * slope, arm = x[0] - b->at[guard];
+    bed *b = user;
+    double slope = bed_slope(b, x[2]), sec2 = 1 + slope * slope, arm = x[0] - b->at[guard];
     double h = bed_length + slope * arm - x[1];
     double rate = slope * x[3] - x[4] + sec2 * x[5] * arm;
     double force = (label[guard] == 0 ? 1 : -1) * (b->stiffness * h + b->damping * rate);
@@ -291,20 +347,12 @@ static inline void bed_jump(void *user, const double *x, const double *label, in
     change[5] = -sec2 * arm * force / bed_inertia;
 }
 
-static inline void bed_gaps(const double *restrict at, int springs, double base, double slope,
-                            double *restrict h)
-{
-    for (int i = 0; i < springs; i++) {
-        h[i] = base + slope * at[i];
-    }
-}
-
 static inline void bed_guard(void *user, const double *x, const int *which, int count, double *h)
 {
-    const bed *b = user;
-    double slope = tan(x[2]), base = bed_length + slope * x[0] - x[1];
+    bed *b = user;
+    double slope = bed_slope(b, x[2]), base = bed_length + slope * x[0] - x[1];
     if (!which) {
-        bed_gaps(b->at, count, base, -slope, h);
+        b->gaps(b->at, count, base, -slope, h);
         return;
     }
     for (int i = 0; i < count; i++) {
@@ -314,8 +362,8 @@ static inline void bed_guard(void *user, const double *x, const int *which, int 
 
 static inline int bed_row(void *user, const double *x, int guard, int *column, double *value)
 {
-    const bed *b = user;
-    double slope = tan(x[2]);
+    bed *b = user;
+    double slope = bed_slope(b, x[2]);
     for (int i = 0; i < 3; i++) {
         column[i] = i;
     }
