@@ -28,6 +28,7 @@ static void advance_group(step *s, const members *m, int leader, bool last, bool
     const sprag_advance_calls calls = {.data = &g,
                                        .touch = group_touch,
                                        .rows = g.joints ? group_pull_rows : NULL,
+                                       .coordinates = g.joints ? group_pull_coordinates : NULL,
                                        .next_limit = g.limits ? group_next_limit : NULL,
                                        .event = a->event ? group_tell : NULL,
                                        .carried = group_carried};

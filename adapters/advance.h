@@ -23,6 +23,7 @@ typedef struct ode_event {
 typedef struct ode_advance {
     dWorldID world;
     dReal step;
+    long number; // of the step, from 1
     const ode_islands *islands;
     ode_geometry *geometry;
     ode_memory *memory;         // of rows
@@ -57,6 +58,7 @@ typedef struct ode_advance {
     sprag_comply_stats comply_stats;  // likewise
     sprag_comply_reason left_because; // of the last group that was left to an implicit step
     int left;                         // such groups of this step
+    dJointID untold; // a joint for whole steps only, so that its group was left; NULL: none
     dGeomID
         without_distance; // a mesh or heightfield, whose contacts are taken as given; NULL: none
     int bodies, groups, contacts, rows, given; // given: contacts without shapes
@@ -84,6 +86,13 @@ double sprag_ode_next_limit(const dJointID *joint, int joints, double horizon, o
 
 // Has the joint a stop?
 bool sprag_ode_has_limit(dJointID joint);
+
+// Rows (6 at most) and stops (6 at most; `row` is of those rows) of a joint as solvers/comply.h
+// wants them: without the rows of stops, but with one for every coordinate that has some. -1: ODE
+// does not give them.
+int sprag_ode_pull_coordinates(sprag_row *to, sprag_stop *stop, int *stops, dJointID joint,
+                               dWorldID world, dReal step, const ode_index *index,
+                               const ode_memory *memory);
 
 // ---- touches.c: what is known of pairs of geoms
 

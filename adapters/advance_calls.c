@@ -83,47 +83,77 @@ static bool still_joins(const group *g, dJointID joint)
     return sprag_ode_joint_acts(joint);
 }
 
-static int count_rows(const group *g, dJointID joint)
+// Its rows, behind `rows` others; stops NULL: with those of stops that it is at. -1: it is for
+// whole steps only.
+static int pull_joint(group *g, int j, int rows, double h, int *stops)
 {
-    return still_joins(g, joint) ? sprag_ode_count_rows(joint).rows : 0;
+    step *s = g->s;
+    dJointID joint = g->joint[j];
+    int before = stops ? *stops : 0, more = 0, count = 0;
+    if (!still_joins(g, joint)) {
+        return 0;
+    }
+    if (stops) {
+        count = sprag_ode_pull_coordinates(&g->row[rows], g->stop + before, &more, joint,
+                                           s->a->world, h, &s->index, s->a->memory);
+        *stops += more;
+    } else {
+        count = sprag_ode_count_rows(joint).rows;
+        count = count > 0 ? sprag_ode_pull_rows(&g->row[rows], joint, count, s->a->world, h,
+                                                &s->index, s->a->memory)
+                          : 0;
+    }
+    for (int i = before; i < before + more; i++) {
+        g->stop[i].row += rows;
+        g->stop_joint[i] = joint;
+    }
+    for (int k = rows; k < rows + count; k++) {
+        g->row_joint[k] = j;
+        for (int side = 0; side < 2; side++) {
+            int *b = &g->row[k].body[side];
+            *b = *b == SPRAG_STATIC ? *b : s->rider[*b].local;
+        }
+    }
+    return count;
 }
 
-int group_pull_rows(void *data, const sprag_mover *body, double step, const sprag_row **row)
+static int pull_joints(group *g, double step, const sprag_row **row, int *stops)
 {
-    group *g = data;
-    (void)body;
-    int rows = 0, most = 0;
+    int rows = 0;
     if (g->joints == 0) {
         return 0;
     }
-    if (!is_finite(g)) {
+    if (!is_finite(g) || !group_row_room(g, 6 * g->joints)) {
         return -1;
     }
     show(g);
     group_restore_forces(g);
-    for (int j = 0; j < g->joints; j++) {
-        most += count_rows(g, g->joint[j]);
-    }
-    if (!group_row_room(g, most)) {
-        return -1;
-    }
-    for (int j = 0; j < g->joints; j++) {
-        int count = count_rows(g, g->joint[j]);
-        int more = count > 0
-                       ? sprag_ode_pull_rows(&g->row[rows], g->joint[j], count, g->s->a->world,
-                                             step, &g->s->index, g->s->a->memory)
-                       : 0;
-        for (int k = 0; k < more; k++, rows++) {
-            g->row_joint[rows] = j;
-            for (int side = 0; side < 2; side++) {
-                int *b = &g->row[rows].body[side];
-                *b = *b == SPRAG_STATIC ? *b : g->s->rider[*b].local;
-            }
+    for (int j = 0; j < g->joints && rows >= 0; j++) {
+        int more = pull_joint(g, j, rows, step, stops);
+        if (more < 0) {
+            g->s->a->untold = g->joint[j];
         }
+        rows = more < 0 ? -1 : rows + more;
     }
     take_forces(g);
     *row = g->row;
     return rows;
+}
+
+int group_pull_rows(void *data, const sprag_mover *body, double step, const sprag_row **row)
+{
+    (void)body;
+    return pull_joints(data, step, row, NULL);
+}
+
+int group_pull_coordinates(void *data, const sprag_mover *body, double step, const sprag_row **row,
+                           const sprag_stop **stop, int *stops)
+{
+    group *g = data;
+    (void)body;
+    *stops = 0;
+    *stop = g->stop;
+    return pull_joints(g, step, row, stops);
 }
 
 void group_carried(void *data, const double *row_force, const double (*contact_force)[6],
@@ -240,9 +270,9 @@ void group_tell(void *data, const sprag_event *event)
     memcpy(told.position, event->point, sizeof told.position);
     memcpy(told.normal, event->normal, sizeof told.normal);
     if (event->kind == SPRAG_LIMIT_REACHED) {
-        told.joint = g->at_limit;
-        told.body[0] = dJointGetBody(g->at_limit, 0);
-        told.body[1] = dJointGetBody(g->at_limit, 1);
+        told.joint = g->s->a->comply ? g->stop_joint[event->stop] : g->at_limit;
+        told.body[0] = dJointGetBody(told.joint, 0);
+        told.body[1] = dJointGetBody(told.joint, 1);
     }
     for (int side = 0; side < 2 && event->pair >= 0; side++) {
         told.geom[side] = g->source[event->pair]->side[side]->geom;

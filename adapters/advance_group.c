@@ -202,6 +202,8 @@ bool group_make(group *g, step *s, const members *m, int leader)
     g->contact_joint = SPRAG_TAKE(scratch, of->joints, dJointID);
     g->joint = SPRAG_TAKE(scratch, of->joints, dJointID);
     g->limited = SPRAG_TAKE(scratch, of->joints, dJointID);
+    g->stop = SPRAG_TAKE(scratch, 6 * of->joints, sprag_stop);
+    g->stop_joint = SPRAG_TAKE(scratch, 6 * of->joints, dJointID);
     if (scratch->failed || !group_row_room(g, 6 * of->joints)) {
         return false;
     }
@@ -211,6 +213,7 @@ bool group_make(group *g, step *s, const members *m, int leader)
         set_pair(g, i, &s->pairs.pair[m->pair[m->pair_at[leader] + i]]);
     }
     g->frame = (sprag_frame){.step = s->a->step,
+                             .number = s->a->number,
                              .bodies = of->bodies,
                              .colliders = 2 * of->pairs,
                              .pairs = of->pairs,

@@ -51,6 +51,8 @@ typedef struct group {
     sprag_row *row;
     int *row_joint; // which of the joints
     double *row_force;
+    sprag_stop *stop;           // room for 6 of each joint
+    dJointID *stop_joint;       // of the stops
     const sprag_motion *motion; // while limits are looked for
     dJointID at_limit;          // the first found last
 } group;
@@ -121,6 +123,8 @@ void group_restore_forces(const group *g);
 
 // sprag_advance_calls, of a group:
 int group_pull_rows(void *data, const sprag_mover *body, double step, const sprag_row **row);
+int group_pull_coordinates(void *data, const sprag_mover *body, double step, const sprag_row **row,
+                           const sprag_stop **stop, int *stops);
 void group_carried(void *data, const double *row_force, const double (*contact_force)[6],
                    double share);
 double group_next_limit(void *data, const sprag_motion *motion, double horizon);

@@ -6,35 +6,43 @@
 
 typedef dReal value_fn(dJointID joint);
 typedef dReal param_fn(dJointID joint, int parameter);
+typedef void set_fn(dJointID joint, int parameter, dReal value);
 
 // One coordinate of a joint type that has stops.
 typedef struct coordinate {
     int type; // dJointType
     value_fn *value;
     param_fn *param;
+    set_fn *set;
     int low, high; // parameters
     bool angle;
 } coordinate;
 
 static const coordinate coordinates[] = {
-    {dJointTypeHinge, dJointGetHingeAngle, dJointGetHingeParam, dParamLoStop, dParamHiStop, true},
-    {dJointTypeSlider, dJointGetSliderPosition, dJointGetSliderParam, dParamLoStop, dParamHiStop,
-     false},
-    {dJointTypeHinge2, dJointGetHinge2Angle1, dJointGetHinge2Param, dParamLoStop, dParamHiStop,
-     true},
-    {dJointTypeUniversal, dJointGetUniversalAngle1, dJointGetUniversalParam, dParamLoStop,
+    {dJointTypeHinge, dJointGetHingeAngle, dJointGetHingeParam, dJointSetHingeParam, dParamLoStop,
      dParamHiStop, true},
-    {dJointTypeUniversal, dJointGetUniversalAngle2, dJointGetUniversalParam, dParamLoStop2,
+    {dJointTypeSlider, dJointGetSliderPosition, dJointGetSliderParam, dJointSetSliderParam,
+     dParamLoStop, dParamHiStop, false},
+    {dJointTypeHinge2, dJointGetHinge2Angle1, dJointGetHinge2Param, dJointSetHinge2Param,
+     dParamLoStop, dParamHiStop, true},
+    {dJointTypeUniversal, dJointGetUniversalAngle1, dJointGetUniversalParam,
+     dJointSetUniversalParam, dParamLoStop, dParamHiStop, true},
+    {dJointTypeUniversal, dJointGetUniversalAngle2, dJointGetUniversalParam,
+     dJointSetUniversalParam, dParamLoStop2, dParamHiStop2, true},
+    {dJointTypePR, dJointGetPRPosition, dJointGetPRParam, dJointSetPRParam, dParamLoStop,
+     dParamHiStop, false},
+    {dJointTypePR, dJointGetPRAngle, dJointGetPRParam, dJointSetPRParam, dParamLoStop2,
      dParamHiStop2, true},
-    {dJointTypePR, dJointGetPRPosition, dJointGetPRParam, dParamLoStop, dParamHiStop, false},
-    {dJointTypePR, dJointGetPRAngle, dJointGetPRParam, dParamLoStop2, dParamHiStop2, true},
-    {dJointTypePU, dJointGetPUAngle1, dJointGetPUParam, dParamLoStop1, dParamHiStop1, true},
-    {dJointTypePU, dJointGetPUAngle2, dJointGetPUParam, dParamLoStop2, dParamHiStop2, true},
-    {dJointTypePU, dJointGetPUPosition, dJointGetPUParam, dParamLoStop3, dParamHiStop3, false},
-    {dJointTypePiston, dJointGetPistonPosition, dJointGetPistonParam, dParamLoStop1, dParamHiStop1,
-     false},
-    {dJointTypePiston, dJointGetPistonAngle, dJointGetPistonParam, dParamLoStop2, dParamHiStop2,
-     true},
+    {dJointTypePU, dJointGetPUAngle1, dJointGetPUParam, dJointSetPUParam, dParamLoStop1,
+     dParamHiStop1, true},
+    {dJointTypePU, dJointGetPUAngle2, dJointGetPUParam, dJointSetPUParam, dParamLoStop2,
+     dParamHiStop2, true},
+    {dJointTypePU, dJointGetPUPosition, dJointGetPUParam, dJointSetPUParam, dParamLoStop3,
+     dParamHiStop3, false},
+    {dJointTypePiston, dJointGetPistonPosition, dJointGetPistonParam, dJointSetPistonParam,
+     dParamLoStop1, dParamHiStop1, false},
+    {dJointTypePiston, dJointGetPistonAngle, dJointGetPistonParam, dJointSetPistonParam,
+     dParamLoStop2, dParamHiStop2, true},
 };
 
 enum { COORDINATES = sizeof coordinates / sizeof coordinates[0] };
@@ -128,4 +136,124 @@ double sprag_ode_next_limit(const dJointID *joint, int joints, double horizon, o
         }
     }
     return first;
+}
+
+// ---- stops for who tells by himself when they act (comply.h)
+
+enum { MOST_COORDINATES = 3 };
+
+typedef struct held {
+    const coordinate *of;
+    double stop[2], erp, compliance, mark;
+} held;
+
+// Another parameter of the coordinate that has the lower stop `low`.
+static int beside(const coordinate *c, int parameter)
+{
+    return c->low + (parameter - (int)dParamLoStop);
+}
+
+// With both stops at 0 ODE gives the row of the coordinate wherever it is, and neither its motor's
+// nor forces; the bias, of ERP 1, is how far the coordinate is from 0, and the CFM is a mark.
+static void hold(held *h, const coordinate *c, dJointID joint, int which)
+{
+    *h = (held){.of = c,
+                .stop = {c->param(joint, c->low), c->param(joint, c->high)},
+                .erp = c->param(joint, beside(c, dParamStopERP)),
+                .compliance = c->param(joint, beside(c, dParamStopCFM)),
+                .mark = 1e-90 * (which + 1)};
+    c->set(joint, c->low, 0);
+    c->set(joint, c->high, 0);
+    c->set(joint, beside(c, dParamStopERP), 1);
+    c->set(joint, beside(c, dParamStopCFM), h->mark);
+}
+
+static void let_go(const held *h, dJointID joint)
+{
+    h->of->set(joint, h->of->low, h->stop[0]);
+    h->of->set(joint, h->of->high, h->stop[1]);
+    h->of->set(joint, beside(h->of, dParamStopERP), h->erp);
+    h->of->set(joint, beside(h->of, dParamStopCFM), h->compliance);
+}
+
+// Makes the row that of the motor, and tells the stops. Returns how many.
+static int set_stops(const held *h, dJointID joint, sprag_row *row, double step, sprag_stop *stop)
+{
+    const coordinate *c = h->of;
+    double place = -row->bias * step, limit[2], force = c->param(joint, beside(c, dParamFMax));
+    int stops = 0;
+    stops_of(c, joint, limit);
+    row->bias = c->param(joint, beside(c, dParamVel));
+    row->compliance = c->param(joint, beside(c, dParamCFM));
+    row->lo = -force;
+    row->hi = force;
+    for (int side = 0; side < 2; side++) {
+        if (isfinite(limit[side])) {
+            double sign = side ? -1 : 1;
+            stop[stops++] = (sprag_stop){.sign = sign,
+                                         .inside = sign * (place - limit[side]),
+                                         .erp = h->erp,
+                                         .compliance = h->compliance,
+                                         .bounce = c->param(joint, beside(c, dParamBounce))};
+        }
+    }
+    return stops;
+}
+
+// Two stops in one place are an equation, which ODE gives as such.
+static int hold_all(held *hold_of, dJointID joint)
+{
+    int count = 0;
+    for (int i = 0; i < COORDINATES; i++) {
+        const coordinate *c = &coordinates[i];
+        double stop[2];
+        if (c->type == (int)dJointGetType(joint) && stops_of(c, joint, stop) && stop[0] < stop[1]) {
+            hold(&hold_of[count], c, joint, count);
+            count++;
+        }
+    }
+    return count;
+}
+
+// A transmission keeps count of its turns, and ends the program where it is bent too far. An
+// angular motor's angles are ODE's own, or the program's; their rates are not those of the rows.
+static bool is_for_whole_steps(dJointID joint)
+{
+    bool limited = dJointGetType(joint) == dJointTypeTransmission;
+    for (int i = 0; i < 3 && dJointGetType(joint) == dJointTypeAMotor; i++) {
+        int low = dParamLoStop + i * dParamGroup, high = dParamHiStop + i * dParamGroup;
+        limited |=
+            dJointGetAMotorParam(joint, low) > -M_PI || dJointGetAMotorParam(joint, high) < M_PI;
+    }
+    return limited;
+}
+
+int sprag_ode_pull_coordinates(sprag_row *to, sprag_stop *stop, int *stops, dJointID joint,
+                               dWorldID world, dReal step, const ode_index *index,
+                               const ode_memory *memory)
+{
+    held held[MOST_COORDINATES];
+    *stops = 0;
+    if (is_for_whole_steps(joint)) {
+        return -1;
+    }
+    int coordinate_count = hold_all(held, joint), found = 0;
+    int rows = sprag_ode_count_rows(joint).rows;
+    rows = rows > 0 ? sprag_ode_pull_rows(to, joint, rows, world, step, index, memory) : 0;
+    for (int i = 0; i < coordinate_count; i++) {
+        let_go(&held[i], joint);
+    }
+    for (int k = 0; k < rows; k++) {
+        for (int i = 0; i < coordinate_count; i++) {
+            if (to[k].compliance == held[i].mark) {
+                int more = set_stops(&held[i], joint, &to[k], step, stop + *stops);
+                for (int end = *stops + more; *stops < end; ++*stops) {
+                    stop[*stops].row = k;
+                }
+                found++;
+                break;
+            }
+        }
+    }
+    return found == coordinate_count ? rows : -1;
 }

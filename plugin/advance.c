@@ -18,6 +18,7 @@ struct advance_state {
     ode_set held;    // pairs that carry a force across more than epsilon
     double farthest; // m, of those
     double ahead;    // m, that the last step has looked ahead
+    long steps;
     sprag_world_event *event;
     int events, room;
     int *stock_rows;             // of the islands of the step under way
@@ -217,6 +218,13 @@ static void count_yielding(world_state *w, const ode_advance *step)
                 w->number, s->time, sprag_comply_reason_name((sprag_comply_reason)i));
         }
     }
+    if (step->untold) {
+        report_once("sprag: world %d: joint %p, between bodies %p and %p, is a transmission or an "
+                    "angular motor with stops, which cannot be asked within a step; under "
+                    "method=ess bodies that hang together by it go by the implicit step.",
+                    w->number, (void *)step->untold, (void *)dJointGetBody(step->untold, 0),
+                    (void *)dJointGetBody(step->untold, 1));
+    }
     if (step->without_distance && is_news(MESHES)) {
         report_once(
             "sprag: world %d: geom %p has no signed distance that is smooth (it is a mesh or "
@@ -344,6 +352,7 @@ static ode_advance prepare(world_state *w, const ode_islands *islands, dReal ste
     state->comply.stiction = w->settings.stribeck.stiction_tolerance;
     ode_advance a = {.world = w->id,
                      .step = step,
+                     .number = state->steps,
                      .islands = islands,
                      .geometry = state->geometry,
                      .memory = w->memory,
@@ -379,6 +388,7 @@ bool advance_islands(world_state *w, const ode_islands *islands, dReal step, sto
     if (!state_of(w) || (count_calls(w) == 0 && !w->settings.method->yields)) {
         return step_without_geometry(w, islands, step, called);
     }
+    w->advance->steps++;
     double start = now_us();
     ode_islands found = *islands;
     ode_advance a = {.sleepers = 1};

@@ -61,7 +61,11 @@ typedef struct sprag_pair_memory {
     int closed;                          // points that touched at the end of the last frame
     bool slips, held;                    // held: the last solve had a force between them
     double reach;                        // m, at which they were in contact
-    bool followed;                       // comply.h: how it overlaps, if it does, has been seen
+    // of comply.h:
+    long frame;       // number of the last one that this is of
+    int touched;      // points at the end of the one before, where it was integrated; -1: unknown
+    int wait, waited; // frames that are for the implicit step yet, and were last time
+    bool deep;        // overlapped more than its motion tells
 } sprag_pair_memory;
 
 typedef struct sprag_advance_pair {
@@ -88,11 +92,22 @@ typedef enum sprag_event_kind {
 typedef struct sprag_event {
     sprag_event_kind kind;
     int pair;         // -1: none
+    int stop;         // of the stops that `coordinates` tells, where it is asked
     double time;      // s, from the start of the frame
     double point[3];  // m
     double normal[3]; // unit, into the body of collider[0]
     double speed;     // m/s, of approach along the normal, or of slip; rad/s or m/s of a limit
 } sprag_event;
+
+// A stop of a joint's coordinate (an angle, a distance), which has a row.
+typedef struct sprag_stop {
+    int row;
+    double sign;       // 1: a lower stop, the rate of `inside` is J v; -1: an upper one, -J v
+    double inside;     // rad or m, how far from the stop the coordinate is; negative: past it
+    double erp;        // share of what is past it that a step takes back
+    double compliance; // as a row's
+    double bounce;     // restitution
+} sprag_stop;
 
 typedef struct sprag_advance_calls {
     void *data;
@@ -101,6 +116,11 @@ typedef struct sprag_advance_calls {
     // Joint rows, of bodies where they are now; *row is the caller's, until the next call. Returns
     // how many, or -1: no memory. NULL: there are none.
     int (*rows)(void *data, const sprag_mover *body, double step, const sprag_row **row);
+    // As rows, for who tells by himself when stops act (comply.h): of stops there are no rows, but
+    // every coordinate with stops has one, of its motor or without any force, and its stops are in
+    // *stop; both in the same order whenever it is asked. -1 also: there are others. NULL: as rows.
+    int (*coordinates)(void *data, const sprag_mover *body, double step, const sprag_row **row,
+                       const sprag_stop **stop, int *stops);
     // The earliest time (s, at most `horizon`) at which a joint meets a stop that it is not at.
     // NULL: no joint has one.
     double (*next_limit)(void *data, const sprag_motion *motion, double horizon);
@@ -116,6 +136,7 @@ typedef struct sprag_advance_calls {
 
 typedef struct sprag_frame {
     double step; // s
+    long number; // from 1, one more every time; the same if a frame is tried again
     int bodies, colliders, pairs, contacts;
     sprag_mover *body; // moved
     const sprag_collider *collider;

@@ -15,7 +15,7 @@ const char *sprag_comply_reason_name(sprag_comply_reason reason)
 {
     switch (reason) {
     case SPRAG_COMPLY_JOINTS:
-        return "joints";
+        return "very many joints, or one that is for whole steps only";
     case SPRAG_COMPLY_GIVEN:
         return "contacts without a signed distance";
     case SPRAG_COMPLY_RIGID:
@@ -24,6 +24,10 @@ const char *sprag_comply_reason_name(sprag_comply_reason reason)
         return "rolling, spinning or unbounded friction";
     case SPRAG_COMPLY_STIFF:
         return "stiff forces, sticking friction or a large heap";
+    case SPRAG_COMPLY_DEEP:
+        return "an overlap from the start, without a stiffness of its own";
+    case SPRAG_COMPLY_RESTING:
+        return "bodies at rest";
     case SPRAG_COMPLY_STEPS:
         return "more steps than ess.steps";
     case SPRAG_COMPLY_STOPPED:
@@ -71,20 +75,32 @@ static bool is_good(const sprag_frame *frame)
 static bool take(comply_run *run)
 {
     sprag_scratch *s = run->scratch;
-    int bodies = run->frame->bodies, pairs = run->frame->pairs;
-    run->pair = SPRAG_TAKE(s, pairs, int);
-    run->law = SPRAG_TAKE(s, pairs, comply_law);
-    run->label = SPRAG_TAKE(s, pairs, double);
-    run->eps = SPRAG_TAKE(s, pairs, double);
-    run->two_way = SPRAG_TAKE(s, pairs, bool);
-    run->last = SPRAG_TAKE(s, pairs, bool);
-    run->memory = SPRAG_TAKE(s, pairs, sprag_pair_memory);
+    int bodies = run->frame->bodies;
     run->x = SPRAG_TAKE(s, (size_t)bodies * COMPLY_STATES, double);
     run->scale = SPRAG_TAKE(s, (size_t)bodies * COMPLY_STATES, double);
+    run->marked = SPRAG_TAKE(s, (size_t)bodies * COMPLY_STATES, double);
+    run->f = SPRAG_TAKE(s, (size_t)bodies * COMPLY_STATES, double);
+    run->radius = SPRAG_TAKE(s, bodies, double);
     run->inverse = SPRAG_TAKE(s, bodies, *run->inverse);
     run->pose = SPRAG_TAKE(s, bodies, sprag_pose);
     run->wrench = SPRAG_TAKE(s, bodies, *run->wrench);
-    run->tell_room = run->calls->event ? 64 + 16 * pairs : 0;
+    return !s->failed;
+}
+
+static bool take_guards(comply_run *run)
+{
+    sprag_scratch *s = run->scratch;
+    int pairs = run->frame->pairs, most = pairs + run->stops;
+    run->pair = SPRAG_TAKE(s, pairs, int);
+    run->law = SPRAG_TAKE(s, pairs, comply_law);
+    run->memory = SPRAG_TAKE(s, pairs, sprag_pair_memory);
+    run->seen = SPRAG_TAKE(s, pairs, double);
+    run->label = SPRAG_TAKE(s, most, double);
+    run->side = SPRAG_TAKE(s, most, double);
+    run->eps = SPRAG_TAKE(s, most, double);
+    run->two_way = SPRAG_TAKE(s, most, bool);
+    run->last = SPRAG_TAKE(s, most, bool);
+    run->tell_room = run->calls->event ? 64 + 16 * most : 0;
     run->told = SPRAG_TAKE(s, run->tell_room, sprag_event);
     return !s->failed;
 }
@@ -128,39 +144,141 @@ static bool ask(comply_run *run, int guard, double gap)
            run->calls->touch(run->calls->data, run->pair[guard], gap, run->time);
 }
 
+static void set_radii(comply_run *run)
+{
+    const sprag_frame *frame = run->frame;
+    for (int i = 0; i < frame->colliders; i++) {
+        const sprag_collider *collider = &frame->collider[i];
+        double bounds[6], corner[3];
+        if (collider->body == SPRAG_STATIC) {
+            continue;
+        }
+        sprag_shape_bounds(&collider->shape, &collider->mount, bounds);
+        for (int k = 0; k < 3; k++) {
+            corner[k] = fmax(fabs(bounds[k]), fabs(bounds[k + 3]));
+        }
+        run->radius[collider->body] = fmax(run->radius[collider->body], norm3(corner));
+    }
+}
+
+static bool counts(const sprag_frame *frame, int pair)
+{
+    return frame->pair[pair].state != SPRAG_PAIR_DECLINED && moves(frame, pair);
+}
+
+// Makes pair i guard g, for now.
+static void try_guard(comply_run *run, int g, int i)
+{
+    const sprag_advance_pair *pair = &run->frame->pair[i];
+    run->pair[g] = i;
+    run->memory[g] = pair->memory ? *pair->memory : (sprag_pair_memory){.count = 0};
+}
+
+// Does it overlap since an implicit step, or by more than a pair that has just been found can by
+// its motion? By a stiffness that is made up for a frame it would be thrown out, many times faster
+// than ODE takes an overlap back.
+static bool is_deep(const comply_run *run, int guard, double gap)
+{
+    const double odd = 1.5;
+    const comply_law *law = &run->law[guard];
+    sprag_pair_memory *memory = run->frame->pair[run->pair[guard]].memory;
+    double rate = sqrt(law->stiffness / law->effective), thrown = -gap * rate;
+    double sags = run->change / (rate * run->frame->step); // of its weight, as a speed
+    if (!memory || law->rigid || law->hunt_crossley || memory->touched > 0) {
+        return false;
+    }
+    bool found = memory->touched < 0 && !memory->deep && -gap < run->fastest * run->frame->step;
+    memory->deep = !found && thrown > odd * (run->fastest + sags);
+    return memory->deep;
+}
+
+// Does something that is for the implicit step only touch from the start, by what is known? Then
+// nothing else need be looked at.
+static bool starts_rigid(comply_run *run, sprag_comply_reason *why)
+{
+    const sprag_frame *frame = run->frame;
+    for (int i = 0; i < frame->pairs; i++) {
+        if (!counts(frame, i) || frame->pair[i].state != SPRAG_PAIR_ACCEPTED) {
+            continue;
+        }
+        try_guard(run, 0, i);
+        comply_set_law(run, 0);
+        bool waits = run->memory[0].wait > 0, rigid = run->law[0].rigid;
+        if (rigid || waits || (run->memory[0].touched <= 0 && !run->law[0].hunt_crossley)) {
+            comply_contact contact;
+            comply_touch(run, run->x, 0, COMPLY_GAP, &contact);
+            double gap = contact.gap.distance;
+            *why = rigid ? run->law[0].why : waits ? SPRAG_COMPLY_STEPS : SPRAG_COMPLY_DEEP;
+            if (((rigid || waits) && gap <= 0) || is_deep(run, 0, gap)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+// What could not be integrated in one frame is not tried again in the next ones, in twice as many
+// every time.
+static void wait_longer(comply_run *run, bool done)
+{
+    enum { LONGEST = 64 };
+    for (int g = 0; g < run->guards; g++) {
+        sprag_pair_memory *memory = run->frame->pair[run->pair[g]].memory;
+        if (!memory || !(run->label[g] != 0) || !comply_acts(&run->law[g])) {
+            continue;
+        }
+        int longer = memory->waited ? 2 * memory->waited : 1;
+        memory->waited = done ? memory->waited / 2 : longer < LONGEST ? longer : LONGEST;
+        memory->wait = done ? 0 : memory->waited + 1;
+    }
+}
+
+// Once, however often a frame is tried.
+static void pass_time(sprag_frame *frame)
+{
+    for (int i = 0; i < frame->pairs; i++) {
+        sprag_pair_memory *memory = frame->pair[i].memory;
+        if (memory && memory->frame != frame->number) {
+            memory->touched = memory->frame + 1 == frame->number ? memory->closed : -1;
+            memory->closed = 0;
+            memory->wait -= memory->wait > 0;
+            memory->frame = frame->number;
+        }
+    }
+}
+
 // What touches from the start is asked about now, the others when they touch.
 static void find_guards(comply_run *run)
 {
     sprag_frame *frame = run->frame;
+    comply_mark(run);
     for (int i = 0; i < frame->pairs; i++) {
         sprag_advance_pair *pair = &frame->pair[i];
         memset(pair->impulse, 0, sizeof pair->impulse);
-        if (pair->state == SPRAG_PAIR_DECLINED || !moves(frame, i)) {
+        if (!counts(frame, i)) {
             continue;
         }
         int g = run->guards;
-        run->pair[g] = i;
-        run->memory[g] = pair->memory ? *pair->memory : (sprag_pair_memory){.count = 0};
-        bool unknown = pair->state == SPRAG_PAIR_UNKNOWN;
-        if (unknown) {
-            comply_contact contact;
-            comply_touch(run, run->x, g, false, &contact);
-            if (contact.gap.distance <= 0) {
-                if (!ask(run, g, contact.gap.distance)) {
-                    continue;
-                }
-                unknown = false;
-            }
+        comply_contact contact;
+        try_guard(run, g, i);
+        comply_look_at(run, g, COMPLY_GAP, &contact);
+        bool unknown = pair->state == SPRAG_PAIR_UNKNOWN, touching = run->seen[g] <= 0;
+        if (unknown && touching && !ask(run, g, run->seen[g])) {
+            continue;
         }
-        if (unknown) {
+        if (unknown && !touching) {
             run->law[g] = (comply_law){.unknown = true};
         } else {
             comply_set_law(run, g);
         }
         run->label[g] = NAN;
         run->two_way[g] = true;
-        run->last[g] = unknown || run->law[g].rigid;
+        run->last[g] = run->law[g].unknown || run->law[g].rigid;
         run->guards++;
+    }
+    for (int i = 0; i < run->stops; i++) {
+        run->label[run->guards + i] = NAN;
+        run->two_way[run->guards + i] = true;
     }
 }
 
@@ -201,48 +319,85 @@ static double cost_of(const comply_run *run, int guard)
 }
 
 // Heaps are integrated in fewer steps, or not at all: an implicit step is sooner there.
-static bool is_heap(comply_run *run, double field_cost, double guard_cost)
+static bool is_heap(comply_run *run, double field_cost, double guard_cost, double steps)
 {
     enum { FIELDS = 7, PASSES = 3, FEWEST = 20 }; // of a step
     double most = run->options->steps + run->guards;
-    double share = 4000.0 * run->options->steps / (FIELDS * field_cost + PASSES * guard_cost + 1);
+    double share = 1000.0 * run->options->steps / (FIELDS * field_cost + PASSES * guard_cost + 1);
     run->steps = (long)fmax(FEWEST, fmin(most, share));
-    return field_cost > 0 && share < FEWEST;
+    return field_cost > 0 && (share < FEWEST || steps > fmin(share, run->options->steps));
 }
 
-// Was it put there, deeper than what comes so fast, or rests, goes? The spring of a bounce is as
-// stiff as it is for that, and would throw out what has never been outside.
-static bool is_inside(const comply_run *run, int guard, const comply_contact *contact)
+static double fastest_point(const comply_run *run, const double *rates, int body)
 {
-    const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
-    bool of_bounce = surface->stiffness == 0 && surface->bounce > 0;
-    double speed = fabs(contact->approach) + 2 * run->change;
-    double deepest = comply_bounce_time * run->frame->step / acos(-1) * speed;
-    return of_bounce && run->time == 0 && !run->memory[guard].followed &&
-           -contact->gap.distance > deepest;
+    const double *at = rates + COMPLY_STATES * body;
+    return norm3(at + COMPLY_VELOCITY) + run->radius[body] * norm3(at + COMPLY_SPIN);
+}
+
+// Nothing moves, and by its forces nothing will, against what gravity makes of a frame. What an
+// explicit method needs many steps for, an implicit one has in one.
+static bool is_resting(comply_run *run, double steps)
+{
+    const double still = 0.01 * run->change, few = 5, left = run->frame->step - run->time;
+    bool rests = steps > few && run->stops == 0;
+    for (int i = 0; i < run->frame->bodies && rests; i++) {
+        rests = fastest_point(run, run->x, i) <= still;
+    }
+    if (rests) {
+        for (int g = 0; g < run->guards; g++) {
+            run->side[g] = isnan(run->label[g]) ? run->seen[g] <= 0 : run->label[g];
+        }
+        comply_problem(run).field(run, run->x, run->side, run->f);
+        rests = isfinite(run->f[0]);
+    }
+    for (int i = 0; i < run->frame->bodies && rests; i++) {
+        rests = left * fastest_point(run, run->f, i) <= still;
+    }
+    return rests;
+}
+
+// What may have come near since the last look, and how far everything is at least.
+static void look_again(comply_run *run)
+{
+    for (int g = 0; g < run->guards; g++) {
+        comply_contact contact;
+        run->seen[g] = comply_least_gap(run, run->x, g);
+        if (!(run->seen[g] > 2 * run->eps[g])) {
+            comply_look_at(run, g, COMPLY_GAP, &contact);
+        }
+    }
+    comply_mark(run);
 }
 
 static bool must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
 {
+    const double glance = 0.1; // at a pair that is still far enough apart
     double left = run->frame->step - run->time, fastest = 0, steps = 0, cost[2] = {0, 0};
     double band = 0.5 * sqrt(run->options->tolerance); // from where a projection is good
     comply_place(run, run->x);
+    if (run->time > 0) {
+        look_again(run);
+    }
     for (int g = 0; g < run->guards; g++) {
-        comply_contact contact;
         const comply_law *law = &run->law[g];
-        comply_touch(run, run->x, g, comply_acts(law), &contact);
-        if (isnan(contact.gap.distance)) {
+        if (run->time == 0 && is_deep(run, g, run->seen[g])) {
+            *why = SPRAG_COMPLY_DEEP;
+            return true;
+        }
+        if (isnan(run->seen[g])) {
             *why = SPRAG_COMPLY_STOPPED;
             return true;
         }
-        cost[1] += cost_of(run, g);
         run->eps[g] = fmax(1e-12, band * run->fastest * left);
-        bool touching = isnan(run->label[g]) ? contact.gap.distance <= 0 : run->label[g] != 0;
-        if (touching && (law->rigid || is_inside(run, g, &contact))) {
-            *why = law->rigid ? law->why : SPRAG_COMPLY_RIGID;
+        bool touching = isnan(run->label[g]) ? run->seen[g] <= 0 : run->label[g] != 0;
+        cost[1] += run->seen[g] > run->fastest * left ? glance : cost_of(run, g);
+        if (touching && law->rigid) {
+            *why = law->why;
             return true;
         }
         if (touching && comply_acts(law)) {
+            comply_contact contact;
+            comply_touch(run, run->x, g, COMPLY_RATES, &contact);
             cost[0] += cost_of(run, g);
             fastest = fmax(fastest, contact.rate + contact.slip_rate);
             steps = fmax(steps, steps_for(run, g, &contact, left));
@@ -250,8 +405,14 @@ static bool must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
         }
     }
     *rate = fastest;
+    run->expected = steps;
+    *why = SPRAG_COMPLY_RESTING;
+    if (is_resting(run, steps)) {
+        return true;
+    }
+    comply_set_band(run, band * left);
     *why = SPRAG_COMPLY_STIFF;
-    return is_heap(run, cost[0], cost[1]) || steps > run->options->steps;
+    return is_heap(run, cost[0], cost[1], steps);
 }
 
 // ---- events and impulses
@@ -264,8 +425,33 @@ typedef struct listener {
     double *x;
 } listener;
 
+static void keep(comply_run *run, const sprag_event *event)
+{
+    if (run->tells < run->tell_room) {
+        run->told[run->tells++] = *event;
+    }
+}
+
+static void tell_stop(comply_run *run, const sprag_ess_event *event)
+{
+    run->stats->events++;
+    run->stats->projected += event->projected;
+    if (event->direction > 0) {
+        run->stats->kinds[SPRAG_LIMIT_REACHED]++;
+        keep(run, &(sprag_event){.kind = SPRAG_LIMIT_REACHED,
+                                 .pair = -1,
+                                 .stop = event->guard - run->guards,
+                                 .time = event->time,
+                                 .speed = fabs(event->rate)});
+    }
+}
+
 static void tell(comply_run *run, const double *x, const sprag_ess_event *event)
 {
+    if (event->guard >= run->guards) {
+        tell_stop(run, event);
+        return;
+    }
     comply_contact contact;
     bool made = event->direction > 0;
     if (run->law[event->guard].unknown) { // told when it is known whether it counts
@@ -282,16 +468,14 @@ static void tell(comply_run *run, const double *x, const sprag_ess_event *event)
         return;
     }
     comply_place(run, x);
-    comply_touch(run, x, event->guard, false, &contact);
+    comply_touch(run, x, event->guard, COMPLY_POINTS, &contact);
     sprag_event told = {.kind = made ? SPRAG_CONTACT_MADE : SPRAG_CONTACT_LOST,
                         .pair = run->pair[event->guard],
                         .time = event->time,
                         .speed = fabs(event->rate)};
     memcpy(told.point, contact.at[0], sizeof told.point);
     memcpy(told.normal, contact.gap.normal, sizeof told.normal);
-    if (run->tells < run->tell_room) {
-        run->told[run->tells++] = told;
-    }
+    keep(run, &told);
 }
 
 static void add_impulse(comply_run *run, int guard, const comply_contact *c, double time)
@@ -328,7 +512,7 @@ static void add_impulses(listener *l, double start, double end, const sprag_ess_
                 placed = true;
             }
             comply_contact contact;
-            comply_touch(run, l->x, g, true, &contact);
+            comply_touch(run, l->x, g, COMPLY_FORCES, &contact);
             if (contact.gap.distance < 0) {
                 add_impulse(run, g, &contact, weight[k] * (end - start));
             }
@@ -348,12 +532,23 @@ static void observe(void *user, double start, double end, const sprag_ess_piece 
 
 // ---- the integration
 
+// What takes more than is to be expected meets forces that jump, again and again.
+static long enough_steps(const comply_run *run)
+{
+    double turn = 0;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        turn = fmax(turn, norm3(run->x + COMPLY_STATES * i + COMPLY_SPIN));
+    }
+    return (long)fmin(1e6, run->options->steps / 2 + 4 * run->expected + 4 * run->guards +
+                               40 * run->stops + 10 * turn * run->frame->step);
+}
+
 static sprag_result integrate(comply_run *run, double rate, sprag_ess_stats *stats)
 {
     sprag_scratch *scratch = run->solving;
     double h = run->frame->step, left = h - run->time;
     sprag_scratch_reset(scratch);
-    int room = 32 + 16 * run->guards;
+    int room = 32 + 16 * (run->guards + run->stops);
     listener l = {.run = run,
                   .event = SPRAG_TAKE(scratch, room, sprag_ess_event),
                   .room = room,
@@ -368,7 +563,7 @@ static sprag_result integrate(comply_run *run, double rate, sprag_ess_stats *sta
     options.relative_tolerance = 0;
     options.absolute_tolerance = run->options->tolerance;
     options.scale = run->scale;
-    options.max_steps = run->steps;
+    options.max_steps = run->steps < enough_steps(run) ? run->steps : enough_steps(run);
     sprag_ess_output output = {
         .event = l.event, .event_room = room, .user = &l, .observe = observe};
     sprag_ess_problem problem = comply_problem(run);
@@ -385,22 +580,14 @@ static sprag_result leave(comply_run *run, sprag_comply_reason why)
 {
     run->stats->left++;
     run->stats->because[why]++;
-    for (int i = 0; i < run->frame->pairs; i++) {
-        if (run->frame->pair[i].memory) {
-            run->frame->pair[i].memory->followed = false;
-        }
-    }
     return SPRAG_NOT_CONVERGED;
 }
 
-// Of joints only the caller knows all.
 static sprag_result rest(comply_run *run, sprag_comply_reason why)
 {
-    if (run->rows >= 0) {
-        return leave(run, why);
-    }
     run->stats->because[why]++;
     run->stats->rests++;
+    run->rested = true;
     comply_unpack(run);
     return comply_rest(run);
 }
@@ -446,10 +633,14 @@ static sprag_result go(comply_run *run, sprag_comply_reason *why)
         if (stats.stop == SPRAG_ESS_LAST_EVENT) {
             meet(run, stats.stop_guard);
         } else {
+            wait_longer(run, false);
             *why = stats.stop == SPRAG_ESS_MANY_STEPS ? SPRAG_COMPLY_STEPS : SPRAG_COMPLY_STOPPED;
-            return rest(run, *why);
+            // Joints that contradict one another make speeds without end: then none of it counts.
+            bool good = stats.stop == SPRAG_ESS_MANY_STEPS && run->rows < 0;
+            return good ? rest(run, *why) : leave(run, *why);
         }
     }
+    wait_longer(run, true);
     comply_unpack(run);
     return SPRAG_OK;
 }
@@ -468,14 +659,20 @@ static void sum_up(comply_run *run, const sprag_mover *before)
         b->turn = h * fmax(norm3(b->velocity + 3), norm3(before[i].velocity + 3));
     }
     run->frame->touching = 0;
-    run->frame->rows = run->rows > 0 ? run->rows : 0;
     for (int g = 0; g < run->guards; g++) {
         comply_contact contact;
-        comply_touch(run, run->x, g, false, &contact);
         sprag_advance_pair *pair = &run->frame->pair[run->pair[g]];
+        if (pair->memory) {
+            pair->memory->gap = run->memory[g].gap;
+        }
+        pair->gap = comply_least_gap(run, run->x, g);
+        if (pair->gap > 0) {
+            continue;
+        }
+        comply_touch(run, run->x, g, COMPLY_POINTS, &contact);
         pair->gap = contact.gap.distance;
         if (pair->memory) {
-            pair->memory->followed = true;
+            pair->memory->closed = contact.count;
         }
         if (contact.gap.distance < 0) {
             run->stats->penetration = fmax(run->stats->penetration, -contact.gap.distance);
@@ -487,20 +684,15 @@ static void sum_up(comply_run *run, const sprag_mover *before)
 // Forces of rows at the end of the frame.
 static sprag_result tell_rows(comply_run *run)
 {
-    double *f = SPRAG_TAKE(run->scratch, (size_t)run->frame->bodies * COMPLY_STATES, double);
-    if (!f) {
-        return SPRAG_NO_MEMORY;
-    }
     comply_pack(run);
-    sprag_ess_problem problem = comply_problem(run);
-    problem.field(run, run->x, run->label, f);
-    if (!isfinite(f[0])) {
+    comply_problem(run).field(run, run->x, run->label, run->f);
+    if (!isfinite(run->f[0])) {
         return SPRAG_NOT_CONVERGED;
     }
     comply_unpack(run);
     run->frame->rows = run->rows;
     if (run->calls->carried) {
-        run->calls->carried(run->calls->data, run->lambda, NULL, 1);
+        run->calls->carried(run->calls->data, comply_row_forces(run), NULL, 1);
     }
     return SPRAG_OK;
 }
@@ -523,6 +715,7 @@ sprag_result sprag_comply(sprag_frame *frame, const sprag_comply_options *option
     if (!is_good(frame)) {
         return SPRAG_BAD_PROBLEM;
     }
+    pass_time(frame);
     if (frame->contacts > 0) {
         *why = SPRAG_COMPLY_GIVEN;
         return leave(&run, *why);
@@ -532,24 +725,34 @@ sprag_result sprag_comply(sprag_frame *frame, const sprag_comply_options *option
         return SPRAG_NO_MEMORY;
     }
     memcpy(before, frame->body, (size_t)frame->bodies * sizeof *before);
+    const sprag_comply_stats events = *run.stats; // so far
     run.start = before;
     run.rows = -1;
+    frame->rows = 0;
     set_inertias(&run);
+    set_radii(&run);
     set_scale(&run);
     comply_pack(&run);
     comply_place(&run, run.x);
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (run.calls->rows && !comply_take_rows(&run, why)) {
         leave(&run, *why);
+    } else if (!take_guards(&run)) {
+        result = SPRAG_NO_MEMORY;
+    } else if (starts_rigid(&run, why)) {
+        leave(&run, *why);
     } else {
         comply_place(&run, run.x);
         find_guards(&run);
         result = go(&run, why);
     }
-    if (result == SPRAG_OK && run.rows >= 0) {
+    if (result == SPRAG_OK && run.rows >= 0 && !run.rested) {
         result = tell_rows(&run);
     }
     if (result != SPRAG_OK) {
+        run.stats->events = events.events;
+        run.stats->projected = events.projected;
+        memcpy(run.stats->kinds, events.kinds, sizeof events.kinds);
         memcpy(frame->body, before, (size_t)frame->bodies * sizeof *before);
         return run.scratch->failed ? SPRAG_NO_MEMORY : result;
     }

@@ -31,11 +31,13 @@ sprag_comply_options sprag_comply_defaults(void);
 
 // Why a frame, or what was left of it, was left to the implicit step.
 typedef enum sprag_comply_reason {
-    SPRAG_COMPLY_JOINTS,  // rows
+    SPRAG_COMPLY_JOINTS,  // more than 512 rows, or stops that nobody tells
     SPRAG_COMPLY_GIVEN,   // contacts that no pair stands for
     SPRAG_COMPLY_RIGID,   // a contact without a stiffness that a frame can resolve
     SPRAG_COMPLY_LAW,     // rolling or unbounded friction
     SPRAG_COMPLY_STIFF,   // rates of force or friction ask for more steps than allowed, or a heap
+    SPRAG_COMPLY_DEEP,    // an overlap from the start that stiffness would throw out
+    SPRAG_COMPLY_RESTING, // nothing moves
     SPRAG_COMPLY_STEPS,   // so it turned out
     SPRAG_COMPLY_STOPPED, // the integrator ended for another reason: chatter, values not finite
     SPRAG_COMPLY_REASONS,

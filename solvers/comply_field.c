@@ -110,9 +110,39 @@ static void pose_of(const comply_run *run, int guard, int side, sprag_pose *pose
     }
 }
 
-// false: there is no number. The memory is a copy: same state, same answer.
-static bool find_gap(const comply_run *run, int guard, double reach, sprag_gap *gap,
-                     sprag_manifold *manifold)
+// ---- how far a pair must still be apart, after what its bodies have moved since they were looked
+// at
+
+void comply_mark(comply_run *run)
+{
+    memcpy(run->marked, run->x, (size_t)run->frame->bodies * COMPLY_STATES * sizeof *run->marked);
+}
+
+// Of a chord between unit quaternions the turn is at most twice as long.
+static double gone(const comply_run *run, const double *x, int body)
+{
+    const double *from = run->marked + COMPLY_STATES * body, *to = x + COMPLY_STATES * body;
+    double apart[3], square = 0;
+    subtract3(to, from, apart);
+    for (int k = COMPLY_QUATERNION; k < COMPLY_VELOCITY; k++) {
+        square += (to[k] - from[k]) * (to[k] - from[k]);
+    }
+    return norm3(apart) + (square > 0 ? 2.1 * run->radius[body] * sqrt(square) : 0);
+}
+
+double comply_least_gap(const comply_run *run, const double *x, int guard)
+{
+    double least = run->seen[guard];
+    for (int side = 0; side < 2; side++) {
+        int body = comply_body(run, guard, side);
+        least -= body != SPRAG_STATIC ? gone(run, x, body) : 0;
+    }
+    return least;
+}
+
+// false: there is no number. memory NULL: a copy, so that the same state has the same answer.
+static bool find_gap(const comply_run *run, int guard, double reach, sprag_gap_memory *kept,
+                     sprag_gap *gap, sprag_manifold *manifold)
 {
     const sprag_advance_pair *pair = &run->frame->pair[run->pair[guard]];
     const sprag_gap_query query = {reach, 0};
@@ -123,8 +153,8 @@ static bool find_gap(const comply_run *run, int guard, double reach, sprag_gap *
         pose_of(run, guard, side, &pose[side]);
         shape[side] = &run->frame->collider[pair->collider[side]].shape;
     }
-    return sprag_gap_find(shape, (const sprag_pose *const[2]){&pose[0], &pose[1]}, &query, &memory,
-                          gap, manifold) != SPRAG_BAD_PROBLEM;
+    return sprag_gap_find(shape, (const sprag_pose *const[2]){&pose[0], &pose[1]}, &query,
+                          kept ? kept : &memory, gap, manifold) != SPRAG_BAD_PROBLEM;
 }
 
 // Of a point, side 0 less side 1.
@@ -193,62 +223,171 @@ static double friction(const sprag_surface *surface, const comply_law *law, doub
     return most * ratio;
 }
 
-static void press(const comply_run *run, const double *x, int guard, int i, comply_contact *c)
+// The same in all directions, and at rest.
+static bool is_plain(const sprag_friction *f)
+{
+    return f->coefficient[0] == f->coefficient[1] && f->slip[0] == f->slip[1] &&
+           f->force[0] == f->force[1] && f->velocity[0] == 0 && f->velocity[1] == 0;
+}
+
+// Adds friction to the force of a point; returns its steepness. u: of the point.
+static double rub(const comply_run *run, int guard, const double *normal, double normal_force,
+                  const double *u, double *force)
+{
+    const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
+    double frame[3][3], slip[2], along[2], steepness;
+    if (is_plain(&surface->slide)) {
+        double sliding[3];
+        memcpy(sliding, u, sizeof sliding);
+        add_scaled(sliding, -dot3(u, normal), normal, 3);
+        slip[0] = norm3(sliding);
+        slip[1] = 0;
+        steepness = friction(surface, &run->law[guard], normal_force, slip, along);
+        add_scaled(force, -steepness, sliding, 3);
+        return steepness;
+    }
+    sprag_contact_frame(normal, surface->direction, frame);
+    for (int k = 0; k < 2; k++) {
+        slip[k] = dot3(frame[1 + k], u) - surface->slide.velocity[k];
+    }
+    steepness = friction(surface, &run->law[guard], normal_force, slip, along);
+    add_scaled(force, along[0], frame[1], 3);
+    add_scaled(force, along[1], frame[2], 3);
+    return steepness;
+}
+
+// How fast forces at a point make velocities change.
+static void add_rates(const comply_run *run, int guard, const double *at, double spring,
+                      double steepness, comply_contact *c)
 {
     const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
     const comply_law *law = &run->law[guard];
-    double u[3], frame[3][3], slip[2], along[2];
+    double frame[3][3], w[3];
+    sprag_contact_frame(c->gap.normal, surface->direction, frame);
+    for (int k = 0; k < 3; k++) {
+        w[k] = inverse_mass(run, guard, at, frame[k]);
+    }
+    c->rate += sqrt(law->stiffness * w[0]) + (law->damping + spring * law->dissipation) * w[0];
+    c->slip_rate += steepness * fmax(w[1], w[2]);
+}
+
+// A damper makes a force as soon as its point touches. Beside points that are deeper its point
+// would come and go at any time, so there it acts in full only where that is this share as deep as
+// the deepest: forces within a contact are continuous.
+static const double full = 0.1;
+
+static void press(const comply_run *run, const double *x, int guard, int i, bool rates,
+                  comply_contact *c)
+{
+    const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
+    const comply_law *law = &run->law[guard];
+    double u[3];
     const double *n = c->gap.normal;
     relative_velocity(run, x, guard, c->at[i], u);
     double apart = dot3(n, u) - surface->velocity_normal, deep = fmax(0, c->depth[i]);
     double spring = law->stiffness * deep, damped = fmax(0, 1 - law->dissipation * apart);
-    double N = fmax(0, spring * damped - law->damping * apart);
-    sprag_contact_frame(n, surface->direction, frame);
-    for (int k = 0; k < 2; k++) {
-        slip[k] = dot3(frame[1 + k], u) - surface->slide.velocity[k];
-    }
-    double steepness = friction(surface, law, N, slip, along);
+    double damping = law->damping * fmin(1, deep / (full * c->deepest));
+    double N = fmax(0, spring * damped - damping * apart);
     for (int k = 0; k < 3; k++) {
-        c->force[i][k] = N * n[k] + along[0] * frame[1][k] + along[1] * frame[2][k];
+        c->force[i][k] = N * n[k];
     }
-    c->normal_force[i] = N;
+    double steepness = rub(run, guard, n, N, u, c->force[i]);
     c->approach = i == 0 ? -apart : c->approach;
-    double w = inverse_mass(run, guard, c->at[i], n);
-    double w_slip = fmax(inverse_mass(run, guard, c->at[i], frame[1]),
-                         inverse_mass(run, guard, c->at[i], frame[2]));
-    c->rate += sqrt(law->stiffness * w) + (law->damping + spring * law->dissipation) * w;
-    c->slip_rate += steepness * w_slip;
+    if (rates) {
+        add_rates(run, guard, c->at[i], spring, steepness, c);
+    }
 }
 
-void comply_touch(const comply_run *run, const double *x, int guard, bool touching,
-                  comply_contact *c)
+static void set_point(comply_contact *c, const double apart[2][3], double depth)
 {
-    sprag_manifold manifold = {0};
+    c->depth[c->count] = depth;
+    for (int k = 0; k < 3; k++) {
+        c->at[c->count][k] = (apart[0][k] + apart[1][k]) / 2;
+    }
+    c->count++;
+}
+
+// Of a polytope on a plane all vertices below count, not those of one face: rolling from one to the
+// next does not make a force jump. At most as many as there is room for.
+static void set_below(const comply_run *run, int guard, int side, comply_contact *c)
+{
+    const sprag_polytope *p =
+        run->frame->collider[run->frame->pair[run->pair[guard]].collider[side]].shape.polytope;
+    sprag_pose pose;
+    double up = side ? -1 : 1;
+    pose_of(run, guard, side, &pose);
+    for (int i = 0; i < p->vertices && c->count < SPRAG_MANIFOLD_MAX; i++) {
+        double at[2][3], above[3];
+        mul33(pose.rotation, p->vertex[i], at[side]);
+        add_scaled(at[side], 1, pose.position, 3);
+        subtract3(at[side], c->gap.point[!side], above);
+        double gap = up * dot3(above, c->gap.normal);
+        if (gap < 0) {
+            memcpy(at[!side], at[side], sizeof at[side]);
+            add_scaled(at[!side], -up * gap, c->gap.normal, 3);
+            set_point(c, (const double(*)[3])at, -gap);
+        }
+    }
+}
+
+static sprag_shape_kind kind_of(const comply_run *run, int guard, int side)
+{
+    return run->frame->collider[run->frame->pair[run->pair[guard]].collider[side]].shape.kind;
+}
+
+static void set_points(const comply_run *run, int guard, const sprag_manifold *manifold,
+                       comply_contact *c)
+{
+    for (int side = 0; side < 2; side++) {
+        if (c->gap.distance < 0 && kind_of(run, guard, side) == SPRAG_POLYTOPE &&
+            kind_of(run, guard, !side) == SPRAG_PLANE) {
+            set_below(run, guard, side, c);
+            return;
+        }
+    }
+    for (int i = 0; i < manifold->count; i++) {
+        if (manifold->gap[i] < 0) {
+            set_point(c, (const double(*)[3])manifold->point[i], -manifold->gap[i]);
+        }
+    }
+}
+
+static void touch(const comply_run *run, const double *x, int guard, comply_look look,
+                  sprag_gap_memory *kept, comply_contact *c)
+{
+    sprag_manifold manifold;
+    manifold.count = 0;
     c->count = 0;
     c->rate = c->slip_rate = c->approach = 0;
-    if (!find_gap(run, guard, INFINITY, &c->gap, &manifold)) {
+    if (!find_gap(run, guard, INFINITY, kept, &c->gap, look == COMPLY_GAP ? NULL : &manifold)) {
         c->gap.distance = NAN;
         return;
     }
-    for (int i = 0; i < manifold.count; i++) {
-        if (manifold.gap[i] < 0) {
-            c->depth[c->count] = -manifold.gap[i];
-            for (int k = 0; k < 3; k++) {
-                c->at[c->count][k] = (manifold.point[i][0][k] + manifold.point[i][1][k]) / 2;
-            }
-            c->count++;
-        }
+    if (look != COMPLY_GAP) {
+        set_points(run, guard, &manifold, c);
     }
     if (c->count == 0) {
-        c->count = 1;
-        c->depth[0] = -c->gap.distance;
-        for (int k = 0; k < 3; k++) {
-            c->at[0][k] = (c->gap.point[0][k] + c->gap.point[1][k]) / 2;
-        }
+        set_point(c, (const double(*)[3])c->gap.point, -c->gap.distance);
     }
-    for (int i = 0; i < c->count && touching; i++) {
-        press(run, x, guard, i, c);
+    c->deepest = 1e-300;
+    for (int i = 0; i < c->count; i++) {
+        c->deepest = fmax(c->deepest, c->depth[i]);
     }
+    for (int i = 0; i < c->count && look >= COMPLY_FORCES; i++) {
+        press(run, x, guard, i, look == COMPLY_RATES, c);
+    }
+}
+
+void comply_touch(const comply_run *run, const double *x, int guard, comply_look look,
+                  comply_contact *c)
+{
+    touch(run, x, guard, look, NULL, c);
+}
+
+void comply_look_at(comply_run *run, int guard, comply_look look, comply_contact *c)
+{
+    touch(run, run->x, guard, look, &run->memory[guard].gap, c);
+    run->seen[guard] = c->gap.distance;
 }
 
 // ---- f
@@ -299,6 +438,10 @@ static void field(void *user, const double *x, const double *label, double *f)
 {
     comply_run *run = user;
     comply_place(run, x);
+    if (run->rows >= 0 && !comply_ask_rows(run, x)) {
+        f[0] = NAN;
+        return;
+    }
     for (int i = 0; i < run->frame->bodies; i++) {
         const sprag_mover *body = &run->frame->body[i];
         memcpy(run->wrench[i], body->force, sizeof body->force);
@@ -309,7 +452,7 @@ static void field(void *user, const double *x, const double *label, double *f)
     for (int g = 0; g < run->guards; g++) {
         if (label[g] != 0 && comply_acts(&run->law[g])) {
             comply_contact contact;
-            comply_touch(run, x, g, true, &contact);
+            comply_touch(run, x, g, COMPLY_FORCES, &contact);
             if (isnan(contact.gap.distance)) {
                 f[0] = NAN;
                 return;
@@ -328,21 +471,51 @@ static void field(void *user, const double *x, const double *label, double *f)
         }
         comply_accelerate(run, i, run->wrench[i], to + COMPLY_VELOCITY);
     }
-    if (run->rows >= 0 && !comply_constrain(run, x, f)) {
+    if (run->rows >= 0 && !comply_constrain(run, x, label + run->guards, f)) {
         f[0] = NAN;
     }
 }
 
 // ---- guards
 
+// Of all guards at once a lower bound of the gap will do, where that is outside of the band.
+static double past(const comply_run *run, const double *x, int guard, bool exact)
+{
+    sprag_gap gap;
+    double least = exact ? 0 : comply_least_gap(run, x, guard);
+    if (least > 2 * run->eps[guard]) {
+        return -least;
+    }
+    bool found = find_gap(run, guard, run->reach, NULL, &gap, NULL);
+    return !found ? NAN : gap.beyond ? -run->reach : -gap.distance;
+}
+
 static void guard(void *user, const double *x, const int *which, int count, double *h)
 {
     comply_run *run = user;
+    int first = which ? 0 : run->guards; // of the stops
     comply_place(run, x);
     for (int i = 0; i < count; i++) {
-        sprag_gap gap;
-        bool found = find_gap(run, which ? which[i] : i, run->reach, &gap, NULL);
-        h[i] = !found ? NAN : gap.beyond ? -run->reach : -gap.distance;
+        int g = which ? which[i] : i, stop = g - run->guards;
+        if (stop >= 0 && which) {
+            h[i] = NAN;
+            comply_past_stops(run, x, &stop, 1, &h[i]);
+        } else if (stop < 0) {
+            h[i] = past(run, x, g, which != NULL);
+        }
+    }
+    if (!which && run->stops > 0 && !comply_past_stops(run, x, NULL, run->stops, h + first)) {
+        h[first] = NAN;
+    }
+}
+
+void comply_turn_row(const double *q, const double *lever, double sign, double value[4])
+{
+    double across[3], scale = 2 * sign / (q[0] * q[0] + dot3(q + 1, q + 1));
+    cross3(q + 1, lever, across);
+    value[0] = -scale * dot3(lever, q + 1);
+    for (int k = 0; k < 3; k++) {
+        value[1 + k] = scale * (q[0] * lever[k] - across[k]);
     }
 }
 
@@ -354,7 +527,10 @@ static int row(void *user, const double *x, int guard, int *column, double *valu
     sprag_gap gap;
     int entries = 0;
     comply_place(run, x);
-    if (!find_gap(run, guard, INFINITY, &gap, NULL)) {
+    if (guard >= run->guards) {
+        return comply_stop_row(run, x, guard - run->guards, column, value);
+    }
+    if (!find_gap(run, guard, INFINITY, NULL, &gap, NULL)) {
         return -1;
     }
     for (int side = 0; side < 2; side++) {
@@ -363,19 +539,16 @@ static int row(void *user, const double *x, int guard, int *column, double *valu
             continue;
         }
         const double *q = x + COMPLY_STATES * body + COMPLY_QUATERNION;
-        double sign = side ? 1 : -1, arm[3], lever[3], across[3]; // h = -gap
+        double sign = side ? 1 : -1, arm[3], lever[3]; // h = -gap
         subtract3(gap.point[side], run->pose[body].position, arm);
         cross3(arm, gap.normal, lever);
-        cross3(q + 1, lever, across);
-        double scale = 2 * sign / (q[0] * q[0] + dot3(q + 1, q + 1));
         for (int k = 0; k < 7; k++) {
             column[entries + k] = COMPLY_STATES * body + k;
         }
         for (int k = 0; k < 3; k++) {
             value[entries + k] = sign * gap.normal[k];
-            value[entries + 4 + k] = scale * (q[0] * lever[k] - across[k]);
         }
-        value[entries + 3] = -scale * dot3(lever, q + 1);
+        comply_turn_row(q, lever, sign, value + entries + 3);
         entries += 7;
     }
     return entries;
@@ -391,7 +564,7 @@ static void jump(void *user, const double *x, const double *label, int guard, do
         return;
     }
     comply_place(run, x);
-    comply_touch(run, x, guard, true, &contact);
+    comply_touch(run, x, guard, COMPLY_FORCES, &contact);
     for (int side = 0; side < 2; side++) {
         int body = comply_body(run, guard, side);
         if (body != SPRAG_STATIC) {
@@ -415,7 +588,7 @@ sprag_ess_problem comply_problem(comply_run *run)
 {
     int states = COMPLY_STATES * run->frame->bodies;
     return (sprag_ess_problem){.states = states,
-                               .guards = run->guards,
+                               .guards = run->guards + run->stops,
                                .user = run,
                                .field = field,
                                .guard = guard,

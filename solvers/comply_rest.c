@@ -12,7 +12,8 @@ typedef struct rest {
     sprag_body *body;
     sprag_contact *contact;
     int *guard; // of the contacts
-    int contacts;
+    int contacts, rows;
+    const sprag_row *row;
     sprag_solution solution;
 } rest;
 
@@ -106,7 +107,10 @@ static bool find_contacts(rest *r)
             continue;
         }
         comply_contact touch;
-        comply_touch(run, run->x, g, false, &touch);
+        if (comply_least_gap(run, run->x, g) > near) {
+            continue;
+        }
+        comply_touch(run, run->x, g, COMPLY_POINTS, &touch);
         for (int i = 0; i < touch.count && touch.gap.distance <= near; i++) {
             set_contact(r, g, &touch, i);
         }
@@ -124,7 +128,7 @@ static bool take(rest *r)
         return false;
     }
     r->solution.contact_force = SPRAG_TAKE(scratch, r->contacts, *r->solution.contact_force);
-    r->solution.row_force = SPRAG_TAKE(scratch, 1, double);
+    r->solution.row_force = SPRAG_TAKE(scratch, r->rows, double);
     return !scratch->failed;
 }
 
@@ -155,7 +159,11 @@ sprag_result comply_rest(comply_run *run)
         return SPRAG_OK;
     }
     sprag_scratch_reset(run->solving);
-    if (!take(&r)) {
+    const sprag_advance_calls *calls = run->calls;
+    if (run->rows >= 0) {
+        r.rows = calls->rows(calls->data, frame->body, frame->step, &r.row);
+    }
+    if (r.rows < 0 || !take(&r)) {
         return SPRAG_NO_MEMORY;
     }
     for (int i = 0; i < frame->bodies; i++) {
@@ -166,8 +174,10 @@ sprag_result comply_rest(comply_run *run)
     sprag_problem problem = {.step = r.step,
                              .bodies = frame->bodies,
                              .contacts = r.contacts,
+                             .rows = r.rows,
                              .body = r.body,
-                             .contact = r.contact};
+                             .contact = r.contact,
+                             .row = r.row};
     sprag_result result =
         sprag_stribeck_solve(&problem, &run->options->solver, run->solving, &r.solution, &stats);
     run->stats->solve = stats;
@@ -176,6 +186,10 @@ sprag_result comply_rest(comply_run *run)
     }
     for (int i = 0; i < r.contacts; i++) {
         add_impulse(&r, i);
+    }
+    frame->rows = r.rows;
+    if (r.rows > 0 && calls->carried) {
+        calls->carried(calls->data, r.solution.row_force, NULL, 1);
     }
     for (int i = 0; i < frame->bodies; i++) {
         sprag_mover *body = &frame->body[i];

@@ -1,4 +1,5 @@
-// Joint rows in continuous time. ODE's row J v + CFM lambda = b, at the end of a step, is what
+// Joint rows and stops in continuous time. ODE's row J v + CFM lambda = b, at the end of a step, is
+// what
 //
 //     d(J v)/dt = (b - CFM lambda - J v) / h        b = ERP / h times the error, and what drives it
 //
@@ -7,19 +8,49 @@
 //     (J W J' + CFM / h) lambda = (b - J v) / h - J' v - J a
 //
 // with W the inverse mass, a the accelerations without joints and J' the rate of J along the
-// motion, by a central difference.
+// motion, by a central difference. A motor is such a row with lambda between its bounds, a stop
+// that has been met one that only pushes: the solution between bounds is unique and continuous in
+// the state. A stop with bounce pushes by a spring and a damper instead, as a contact with bounce
+// does. The matrix is kept and factorised within its envelope: rows of chains are narrow.
 #include <math.h>
 #include <string.h>
 
 #include "solvers/comply_run.h"
 #include "solvers/linalg.h"
 
-enum { MOST_ROWS = 128 }; // the matrix is dense
+enum { MOST_ROWS = 512 };
+
+typedef enum bound { FREE, AT_LOWER, AT_UPPER } bound;
+
+// A row of the matrix: one that was asked for, or a stop on it.
+typedef struct line {
+    int row;
+    double sign, bias, compliance, lo, hi;
+    bound at;
+} line;
+
+struct comply_joints {
+    const sprag_row *row; // as last asked
+    const sprag_stop *stop;
+    double *rate; // rows, J' v
+    double (*yielded)[2][6];
+    double *force; // rows
+    int lines, room;
+    line *line;
+    int *first;        // lines, first column of the envelope
+    size_t *start;     // lines, of theirs
+    int *body_line;    // bodies, first line of each
+    double *A, *L, *b; // b: right side, then lambda
+    double *right;
+};
 
 // Puts the movers where the state is, t (s) later along its velocities, and asks for rows there.
-static int ask(comply_run *run, const double *x, double t, const sprag_row **row)
+static bool ask(comply_run *run, const double *x, double t)
 {
     sprag_frame *frame = run->frame;
+    const sprag_advance_calls *calls = run->calls;
+    comply_joints *j = run->joints;
+    int stops = 0, rows;
     for (int i = 0; i < frame->bodies; i++) {
         sprag_mover *body = &frame->body[i];
         sprag_motion motion = {.pose = run->pose[i]};
@@ -30,41 +61,41 @@ static int ask(comply_run *run, const double *x, double t, const sprag_row **row
             sprag_motion_at(&motion, t, &body->pose);
         }
     }
-    return run->calls->rows(run->calls->data, frame->body, frame->step, row);
+    rows = calls->coordinates ? calls->coordinates(calls->data, frame->body, frame->step, &j->row,
+                                                   &j->stop, &stops)
+                              : calls->rows(calls->data, frame->body, frame->step, &j->row);
+    return rows == run->rows && stops == run->stops;
 }
 
-static double along(const sprag_row *row, const double *x, int first, int states)
+// J of a row times the velocities in a state, or the accelerations in its rate.
+static double along(const sprag_row *row, const double *x)
 {
     double sum = 0;
     for (int side = 0; side < 2; side++) {
         if (row->body[side] != SPRAG_STATIC) {
-            sum += dot6(row->jacobian[side], x + states * row->body[side] + first);
+            sum += dot6(row->jacobian[side], x + COMPLY_STATES * row->body[side] + COMPLY_VELOCITY);
         }
     }
     return sum;
 }
 
-bool comply_take_rows(comply_run *run, sprag_comply_reason *why)
+bool comply_ask_rows(comply_run *run, const double *x)
 {
-    const sprag_row *row;
-    int rows = run->calls->rows(run->calls->data, run->frame->body, run->frame->step, &row);
-    *why = SPRAG_COMPLY_JOINTS;
-    if (rows < 0 || rows > MOST_ROWS || run->calls->next_limit) {
-        return false;
-    }
-    for (int i = 0; i < rows; i++) {
-        if (isfinite(row[i].lo) || isfinite(row[i].hi)) {
+    comply_joints *j = run->joints;
+    double span = 2e-4 * run->frame->step;
+    for (int sign = 1; sign >= -1 && run->rows > 0; sign -= 2) {
+        if (!ask(run, x, sign * span)) {
             return false;
         }
+        for (int i = 0; i < run->rows; i++) {
+            double speed = along(&j->row[i], x);
+            j->rate[i] = sign > 0 ? speed : (j->rate[i] - speed) / (2 * span);
+        }
     }
-    size_t n = (size_t)rows;
-    run->rows = rows;
-    run->matrix = SPRAG_TAKE(run->scratch, n * n, double);
-    run->rate = SPRAG_TAKE(run->scratch, n, double);
-    run->lambda = SPRAG_TAKE(run->scratch, n, double);
-    run->yielded = SPRAG_TAKE(run->scratch, n, *run->yielded);
-    return !run->scratch->failed;
+    return ask(run, x, 0);
 }
+
+// ---- the matrix
 
 // W J' of a row: accelerations of its bodies.
 static void yield_of(const comply_run *run, const sprag_row *row, double yielded[2][6])
@@ -77,102 +108,410 @@ static void yield_of(const comply_run *run, const sprag_row *row, double yielded
     }
 }
 
-// Of the lower half. false: there is a row that is not independent, and has no CFM.
-static bool factor(double *A, int n)
+static void push_along(const comply_joints *j, int row, double force, double *f)
 {
-    for (int j = 0; j < n; j++) {
-        double *row = A + (size_t)j * (size_t)n, own = row[j];
-        for (int k = 0; k < j; k++) {
-            const double *other = A + (size_t)k * (size_t)n;
-            double sum = row[k];
-            for (int l = 0; l < k; l++) {
+    for (int side = 0; side < 2; side++) {
+        int body = j->row[row].body[side];
+        if (body != SPRAG_STATIC) {
+            add_scaled(f + COMPLY_STATES * body + COMPLY_VELOCITY, force, j->yielded[row][side], 6);
+        }
+    }
+}
+
+static void add_line(comply_joints *j, line added)
+{
+    const sprag_row *row = &j->row[added.row];
+    int i = j->lines++;
+    j->first[i] = i;
+    for (int side = 0; side < 2; side++) {
+        int body = row->body[side];
+        if (body != SPRAG_STATIC) {
+            j->body_line[body] = j->body_line[body] < 0 ? i : j->body_line[body];
+            j->first[i] = j->body_line[body] < j->first[i] ? j->body_line[body] : j->first[i];
+        }
+    }
+    j->line[i] = added;
+    j->start[i] = i == 0 ? 0 : j->start[i - 1] + (size_t)(i - 1 - j->first[i - 1] + 1);
+}
+
+static void add_row(comply_joints *j, int row)
+{
+    const sprag_row *r = &j->row[row];
+    add_line(j, (line){row, 1, r->bias, r->compliance, r->lo, r->hi, FREE});
+}
+
+// label NULL: no stop acts.
+static void set_lines(comply_run *run, const double *label)
+{
+    comply_joints *j = run->joints;
+    double h = run->frame->step;
+    int s = 0;
+    j->lines = 0;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        j->body_line[i] = -1;
+    }
+    for (int i = 0; i < run->rows; i++) {
+        if (j->row[i].lo != 0 || j->row[i].hi != 0) {
+            add_row(j, i);
+        }
+        for (; s < run->stops && j->stop[s].row == i; s++) {
+            const sprag_stop *stop = &j->stop[s];
+            if (label && label[s] != 0 && !run->stop[s].bounces) {
+                double bias = -fmin(stop->erp, 1) / h * stop->inside;
+                add_line(j, (line){i, stop->sign, bias, stop->compliance, 0, INFINITY, FREE});
+            }
+        }
+    }
+}
+
+static double *entry(const comply_joints *j, double *A, int i, int k)
+{
+    return A + j->start[i] + (k - j->first[i]);
+}
+
+// Bounded rows always yield a little: a motor that drives into its stop has the same row.
+static void set_matrix(comply_run *run)
+{
+    comply_joints *j = run->joints;
+    double h = run->frame->step;
+    for (int i = 0; i < run->rows; i++) {
+        yield_of(run, &j->row[i], j->yielded[i]);
+    }
+    for (int i = 0; i < j->lines; i++) {
+        const line *own = &j->line[i];
+        const sprag_row *row = &j->row[own->row];
+        for (int k = j->first[i]; k <= i; k++) {
+            const line *with = &j->line[k];
+            const sprag_row *other = &j->row[with->row];
+            double sum = 0;
+            for (int a = 0; a < 2; a++) {
+                for (int b = 0; b < 2; b++) {
+                    if (row->body[a] != SPRAG_STATIC && row->body[a] == other->body[b]) {
+                        sum += dot6(row->jacobian[a], j->yielded[with->row][b]);
+                    }
+                }
+            }
+            *entry(j, j->A, i, k) = own->sign * with->sign * sum;
+        }
+        double *diagonal = entry(j, j->A, i, i), least = isfinite(own->lo) || isfinite(own->hi);
+        *diagonal += fmax(own->compliance / h, 1e-10 * least * *diagonal);
+    }
+}
+
+// L L' = A of the free lines; the others have a row of the identity. false: there is a row that is
+// not independent, and has no CFM.
+static bool factor(comply_joints *j)
+{
+    for (int i = 0; i < j->lines; i++) {
+        double *row = entry(j, j->L, i, j->first[i]) - j->first[i];
+        const double *from = entry(j, j->A, i, j->first[i]) - j->first[i];
+        bool held = j->line[i].at != FREE;
+        double own = held ? 1 : from[i], pivot = own;
+        for (int k = j->first[i]; k < i; k++) {
+            const double *other = entry(j, j->L, k, j->first[k]) - j->first[k];
+            double sum = held || j->line[k].at != FREE ? 0 : from[k];
+            int start = j->first[i] > j->first[k] ? j->first[i] : j->first[k];
+            for (int l = start; l < k; l++) {
                 sum -= row[l] * other[l];
             }
             row[k] = sum / other[k];
-            row[j] -= row[k] * row[k];
+            pivot -= row[k] * row[k];
         }
-        if (!(row[j] > 1e-13 * own)) {
+        if (!(pivot > 1e-13 * own)) {
             return false;
         }
-        row[j] = sqrt(row[j]);
+        row[i] = sqrt(pivot);
     }
     return true;
 }
 
-static void solve(const double *A, int n, double *b)
+static void solve(comply_joints *j, double *b)
 {
-    for (int i = 0; i < n; i++) {
-        const double *row = A + (size_t)i * (size_t)n;
-        for (int k = 0; k < i; k++) {
+    for (int i = 0; i < j->lines; i++) {
+        const double *row = entry(j, j->L, i, j->first[i]) - j->first[i];
+        for (int k = j->first[i]; k < i; k++) {
             b[i] -= row[k] * b[k];
         }
         b[i] /= row[i];
     }
-    for (int i = n; i-- > 0;) {
-        for (int k = i + 1; k < n; k++) {
-            b[i] -= A[(size_t)k * (size_t)n + (size_t)i] * b[k];
-        }
-        b[i] /= A[(size_t)i * (size_t)n + (size_t)i];
-    }
-}
-
-static void set_matrix(comply_run *run, const sprag_row *row)
-{
-    int n = run->rows;
-    for (int i = 0; i < n; i++) {
-        yield_of(run, &row[i], run->yielded[i]);
-    }
-    for (int i = 0; i < n; i++) {
-        for (int j = 0; j <= i; j++) {
-            double sum = i == j ? row[i].compliance / run->frame->step : 0;
-            for (int a = 0; a < 2; a++) {
-                for (int b = 0; b < 2; b++) {
-                    if (row[i].body[a] != SPRAG_STATIC && row[i].body[a] == row[j].body[b]) {
-                        sum += dot6(row[i].jacobian[a], run->yielded[j][b]);
-                    }
-                }
-            }
-            run->matrix[(size_t)i * (size_t)n + (size_t)j] = sum;
+    for (int i = j->lines; i-- > 0;) {
+        const double *row = entry(j, j->L, i, j->first[i]) - j->first[i];
+        b[i] /= row[i];
+        for (int k = j->first[i]; k < i; k++) {
+            b[k] -= row[k] * b[i];
         }
     }
 }
 
-bool comply_constrain(comply_run *run, const double *x, double *f)
+// ---- between bounds
+
+// What those at bounds do to the others' right sides; b of those at bounds is their force.
+static void set_sides(comply_joints *j)
 {
-    double h = run->frame->step, span = 2e-4 * h;
-    const sprag_row *row;
-    for (int sign = 1; sign >= -1 && run->rows > 0; sign -= 2) {
-        if (ask(run, x, sign * span, &row) != run->rows) {
-            return false;
-        }
-        for (int i = 0; i < run->rows; i++) {
-            double speed = along(&row[i], x, COMPLY_VELOCITY, COMPLY_STATES);
-            run->rate[i] = sign > 0 ? speed : (run->rate[i] - speed) / (2 * span);
-        }
+    for (int i = 0; i < j->lines; i++) {
+        const line *l = &j->line[i];
+        j->b[i] = l->at == FREE ? j->right[i] : l->at == AT_LOWER ? l->lo : l->hi;
     }
-    if (ask(run, x, 0, &row) != run->rows) {
-        return false;
-    }
-    set_matrix(run, row);
-    for (int i = 0; i < run->rows; i++) {
-        if (isfinite(row[i].lo) || isfinite(row[i].hi)) {
-            return false;
-        }
-        double error = row[i].bias - along(&row[i], x, COMPLY_VELOCITY, COMPLY_STATES);
-        run->lambda[i] =
-            error / h - run->rate[i] - along(&row[i], f, COMPLY_VELOCITY, COMPLY_STATES);
-    }
-    if (!factor(run->matrix, run->rows)) {
-        return false;
-    }
-    solve(run->matrix, run->rows, run->lambda);
-    for (int i = 0; i < run->rows; i++) {
-        for (int side = 0; side < 2; side++) {
-            if (row[i].body[side] != SPRAG_STATIC) {
-                add_scaled(f + COMPLY_STATES * row[i].body[side] + COMPLY_VELOCITY, run->lambda[i],
-                           run->yielded[i][side], 6);
+    for (int i = 0; i < j->lines; i++) {
+        for (int k = j->first[i]; k < i; k++) {
+            bool held[2] = {j->line[i].at != FREE, j->line[k].at != FREE};
+            if (held[0] != held[1]) {
+                int to = held[0] ? k : i, from = held[0] ? i : k;
+                const line *l = &j->line[from];
+                j->b[to] -= *entry(j, j->A, i, k) * (l->at == AT_LOWER ? l->lo : l->hi);
             }
         }
+    }
+}
+
+// A lambda - right, of all lines.
+static void excess(comply_joints *j, double *w)
+{
+    for (int i = 0; i < j->lines; i++) {
+        w[i] = -j->right[i];
+    }
+    for (int i = 0; i < j->lines; i++) {
+        for (int k = j->first[i]; k <= i; k++) {
+            double a = *entry(j, j->A, i, k);
+            w[i] += a * j->b[k];
+            w[k] += k < i ? a * j->b[i] : 0;
+        }
+    }
+}
+
+// Where a line belongs, by its force or by its excess.
+static bound belongs(const comply_joints *j, const double *w, int i)
+{
+    const line *l = &j->line[i];
+    switch (l->at) {
+    case FREE:
+        return j->b[i] < l->lo ? AT_LOWER : j->b[i] > l->hi ? AT_UPPER : FREE;
+    case AT_LOWER:
+        return w[i] < 0 ? FREE : AT_LOWER;
+    case AT_UPPER:
+        return w[i] > 0 ? FREE : AT_UPPER;
+    }
+    return FREE;
+}
+
+// Principal pivoting: all that are on the wrong side at once, and where that does not get nearer,
+// the last of them alone, which ends (Judice, Pires: A block principal pivoting algorithm for large
+// scale strictly monotone linear complementarity problems, 1994). L holds no factor afterwards.
+static bool solve_bounded(comply_joints *j)
+{
+    enum { TRIES = 3 };
+    int fewest = j->lines + 1, tries = TRIES;
+    for (int pass = 0; pass < 50 + 4 * j->lines; pass++) {
+        int wrong = 0, last = -1;
+        if (!factor(j)) {
+            return false;
+        }
+        set_sides(j);
+        solve(j, j->b);
+        double *w = j->L;
+        bool bounded = false;
+        for (int i = 0; i < j->lines; i++) {
+            bounded |= isfinite(j->line[i].lo) || isfinite(j->line[i].hi);
+        }
+        if (!bounded) {
+            return true;
+        }
+        excess(j, w);
+        for (int i = 0; i < j->lines; i++) {
+            if (belongs(j, w, i) != j->line[i].at) {
+                wrong++;
+                last = i;
+            }
+        }
+        if (wrong == 0) {
+            return true;
+        }
+        tries = wrong < fewest ? TRIES : tries - 1;
+        fewest = wrong < fewest ? wrong : fewest;
+        for (int i = tries > 0 ? 0 : last; i <= last; i++) {
+            j->line[i].at = belongs(j, w, i);
+        }
+    }
+    return false;
+}
+
+// ---- what they do
+
+static void push_from_stops(comply_run *run, const double *x, const double *label, double *f)
+{
+    comply_joints *j = run->joints;
+    for (int s = 0; s < run->stops; s++) {
+        const sprag_stop *stop = &j->stop[s];
+        const comply_stop *law = &run->stop[s];
+        if (label[s] != 0 && law->bounces) {
+            double apart = stop->sign * along(&j->row[stop->row], x);
+            double force = fmax(0, law->stiffness * fmax(0, -stop->inside) - law->damping * apart);
+            j->force[stop->row] += stop->sign * force;
+            push_along(j, stop->row, stop->sign * force, f);
+        }
+    }
+}
+
+bool comply_constrain(comply_run *run, const double *x, const double *label, double *f)
+{
+    comply_joints *j = run->joints;
+    double h = run->frame->step;
+    set_lines(run, label);
+    set_matrix(run);
+    memset(j->force, 0, (size_t)run->rows * sizeof *j->force);
+    push_from_stops(run, x, label, f);
+    for (int i = 0; i < j->lines; i++) {
+        const line *l = &j->line[i];
+        const sprag_row *row = &j->row[l->row];
+        j->right[i] =
+            (l->bias - l->sign * along(row, x)) / h - l->sign * (j->rate[l->row] + along(row, f));
+    }
+    if (!solve_bounded(j)) {
+        return false;
+    }
+    for (int i = 0; i < j->lines; i++) {
+        double force = j->line[i].sign * j->b[i];
+        j->force[j->line[i].row] += force;
+        push_along(j, j->line[i].row, force, f);
     }
     return true;
+}
+
+const double *comply_row_forces(const comply_run *run)
+{
+    return run->joints->force;
+}
+
+// ---- stops as guards
+
+bool comply_past_stops(comply_run *run, const double *x, const int *stop, int count, double *h)
+{
+    if (!ask(run, x, 0)) {
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
+        h[i] = -run->joints->stop[stop ? stop[i] : i].inside;
+    }
+    return true;
+}
+
+int comply_stop_row(comply_run *run, const double *x, int which, int *column, double *value)
+{
+    int entries = 0;
+    if (!ask(run, x, 0)) {
+        return -1;
+    }
+    const sprag_stop *stop = &run->joints->stop[which];
+    const sprag_row *row = &run->joints->row[stop->row];
+    for (int side = 0; side < 2; side++) {
+        int body = row->body[side];
+        if (body == SPRAG_STATIC) {
+            continue;
+        }
+        const double *q = x + COMPLY_STATES * body + COMPLY_QUATERNION;
+        for (int k = 0; k < 7; k++) {
+            column[entries + k] = COMPLY_STATES * body + k;
+        }
+        for (int k = 0; k < 3; k++) {
+            value[entries + k] = -stop->sign * row->jacobian[side][k];
+        }
+        comply_turn_row(q, row->jacobian[side] + 3, -stop->sign, value + entries + 3);
+        entries += 7;
+    }
+    return entries;
+}
+
+void comply_set_band(comply_run *run, double time)
+{
+    comply_joints *j = run->joints;
+    for (int s = 0; s < run->stops; s++) {
+        const sprag_row *row = &j->row[j->stop[s].row];
+        double speed = 0;
+        for (int side = 0; side < 2; side++) {
+            if (row->body[side] != SPRAG_STATIC) {
+                const double *scale = run->scale + COMPLY_STATES * row->body[side];
+                speed += norm3(row->jacobian[side]) * scale[COMPLY_VELOCITY] +
+                         norm3(row->jacobian[side] + 3) * scale[COMPLY_SPIN];
+            }
+        }
+        run->eps[run->guards + s] = fmax(1e-12, time * speed);
+    }
+}
+
+// ---- at the start of a frame
+
+// Of a stop, with the joints that hold: 1 / (what it yields to a force of 1).
+static double effective_mass(comply_run *run, int stop)
+{
+    comply_joints *j = run->joints;
+    const sprag_stop *s = &j->stop[stop];
+    for (int i = 0; i < run->frame->bodies; i++) {
+        j->body_line[i] = -1;
+    }
+    j->lines = 0;
+    for (int i = 0; i < run->rows; i++) {
+        if (isinf(j->row[i].lo) && isinf(j->row[i].hi)) {
+            add_row(j, i);
+        }
+    }
+    add_line(j, (line){s->row, s->sign, 0, s->compliance, 0, INFINITY, FREE});
+    set_matrix(run);
+    memset(j->b, 0, (size_t)j->lines * sizeof *j->b);
+    j->b[j->lines - 1] = 1;
+    if (!factor(j)) {
+        return 0;
+    }
+    solve(j, j->b);
+    return j->b[j->lines - 1];
+}
+
+// As of a contact that bounces, it takes a quarter of the frame.
+static void set_stop(comply_run *run, int s)
+{
+    double bounce = fmin(run->joints->stop[s].bounce, 1),
+           mass = bounce > 0 ? effective_mass(run, s) : 0;
+    double rate = acos(-1) / (comply_bounce_time * run->frame->step);
+    run->stop[s] = (comply_stop){.bounces = mass > 0, .stiffness = mass * rate * rate};
+    run->stop[s].damping = 2 * comply_damping_ratio(bounce) * mass * rate;
+}
+
+static bool take(comply_run *run)
+{
+    sprag_scratch *s = run->scratch;
+    comply_joints *j = run->joints;
+    size_t room = (size_t)run->rows + (size_t)run->stops, most = room * (room + 1) / 2;
+    j->rate = SPRAG_TAKE(s, run->rows, double);
+    j->yielded = SPRAG_TAKE(s, run->rows, *j->yielded);
+    j->force = SPRAG_TAKE(s, run->rows, double);
+    j->line = SPRAG_TAKE(s, room, line);
+    j->first = SPRAG_TAKE(s, room, int);
+    j->start = SPRAG_TAKE(s, room, size_t);
+    j->body_line = SPRAG_TAKE(s, run->frame->bodies, int);
+    j->A = SPRAG_TAKE(s, most + room, double);
+    j->L = SPRAG_TAKE(s, most + room, double);
+    j->b = SPRAG_TAKE(s, room, double);
+    j->right = SPRAG_TAKE(s, room, double);
+    run->stop = SPRAG_TAKE(s, run->stops, comply_stop);
+    return !s->failed;
+}
+
+bool comply_take_rows(comply_run *run, sprag_comply_reason *why)
+{
+    const sprag_advance_calls *calls = run->calls;
+    comply_joints *j = run->joints = SPRAG_TAKE(run->scratch, 1, comply_joints);
+    *why = SPRAG_COMPLY_JOINTS;
+    if (!j || (calls->next_limit && !calls->coordinates)) {
+        return false;
+    }
+    run->rows = calls->coordinates
+                    ? calls->coordinates(calls->data, run->frame->body, run->frame->step, &j->row,
+                                         &j->stop, &run->stops)
+                    : calls->rows(calls->data, run->frame->body, run->frame->step, &j->row);
+    if (run->rows < 0 || run->rows + run->stops > MOST_ROWS || !take(run)) {
+        return false;
+    }
+    for (int s = 0; s < run->stops; s++) {
+        set_stop(run, s);
+    }
+    return !run->scratch->failed;
 }

@@ -25,6 +25,14 @@ typedef struct comply_law {
     double effective; // kg
 } comply_law;
 
+// A stop with bounce is a spring and a damper; another one is a row that only pushes.
+typedef struct comply_stop {
+    bool bounces;
+    double stiffness, damping; // per rad or m
+} comply_stop;
+
+typedef struct comply_joints comply_joints; // of comply_rows.c
+
 typedef struct comply_run {
     sprag_frame *frame;
     const sprag_comply_options *options;
@@ -35,22 +43,28 @@ typedef struct comply_run {
     int guards;               // pairs that can touch
     int *pair;                // of the guards
     comply_law *law;          // of the guards
-    double *label;            // of the guards
+    double *label, *side;     // of the guards; side: label, work
     double *eps;              // m
     bool *two_way, *last;     // of the guards
-    double *x, *scale;        // state
+    double *x, *f, *scale;    // state; its rate
     double (*inverse)[9];     // bodies, of the inertia, in their axes
     double fastest;           // m/s, in the frame
     double change;            // m/s, that forces make in it
     long steps;               // of the integrator, that what touches leaves time for
+    double expected;          // steps, by rates
+    double *marked;           // state at which all pairs were looked at last
+    double *radius;           // m, of bodies, of their shapes about their centres
+    double *seen;             // m, guards, gaps then
     double reach;             // m, that no gap closes by in a step of the integrator
     sprag_ess_event first;    // the last time that one of unknown law was touched
     const sprag_mover *start; // bodies, at the start of the frame
     sprag_event *told;        // to be told if the frame comes to its end
     int tells, tell_room;
     int rows; // of joints; -1: there are no joints
-    double *matrix, *rate, *lambda;
-    double (*yielded)[2][6];
+    int stops;
+    comply_stop *stop; // guards behind those of pairs
+    comply_joints *joints;
+    bool rested; // the rest of the frame went by the implicit step
     // of the state that was last placed:
     sprag_pose *pose;          // bodies
     double (*wrench)[6];       // bodies
@@ -64,34 +78,59 @@ static inline bool comply_acts(const comply_law *law)
 
 // comply_law.c
 void comply_set_law(comply_run *run, int guard);
+// Of a spring and a damper that do not pull.
+double comply_damping_ratio(double restitution);
 
 // comply_field.c
+typedef enum comply_look {
+    COMPLY_GAP,    // one point
+    COMPLY_POINTS, // all that overlap
+    COMPLY_FORCES,
+    COMPLY_RATES,
+} comply_look;
+
 typedef struct comply_contact { // a pair where the bodies are
     sprag_gap gap;
-    int count;                               // points that overlap, or the nearest ones
-    double at[SPRAG_MANIFOLD_MAX][3];        // m
-    double depth[SPRAG_MANIFOLD_MAX];        // m
-    double force[SPRAG_MANIFOLD_MAX][3];     // N, on shape 0
-    double normal_force[SPRAG_MANIFOLD_MAX]; // N
-    double approach;                         // m/s, of the first point
+    int count;                           // points that overlap, or the nearest ones
+    double at[SPRAG_MANIFOLD_MAX][3];    // m
+    double depth[SPRAG_MANIFOLD_MAX];    // m
+    double force[SPRAG_MANIFOLD_MAX][3]; // N, on shape 0
+    double deepest;                      // m, of the points
+    double approach;                     // m/s, of the first point
     double rate, slip_rate; // 1/s, how fast f may change by forces along the normal, by friction
 } comply_contact;
 
 void comply_pack(comply_run *run);                   // movers -> x
 void comply_unpack(comply_run *run);                 // x -> movers
 void comply_place(comply_run *run, const double *x); // poses
-void comply_touch(const comply_run *run, const double *x, int guard, bool touching,
-                  comply_contact *contact); // bodies have been placed
+// Bodies have been placed.
+void comply_touch(const comply_run *run, const double *x, int guard, comply_look look,
+                  comply_contact *contact);
+// Where the movers are, and remembers the gap and where to look for it next.
+void comply_look_at(comply_run *run, int guard, comply_look look, comply_contact *contact);
+void comply_mark(comply_run *run); // all pairs are looked at here
+// m; a lower bound by what bodies have moved since then.
+double comply_least_gap(const comply_run *run, const double *x, int guard);
 int comply_body(const comply_run *run, int guard, int side);
 sprag_ess_problem comply_problem(comply_run *run);
 void comply_turn_inertia(const double rotation[9], const double inertia[9], double turned[9]);
 
+// Entries of a row of Dh for a quaternion; lever: what is measured changes by, per rad/s.
+void comply_turn_row(const double *q, const double *lever, double sign, double value[4]);
 void comply_accelerate(const comply_run *run, int body, const double *wrench, double *a);
 
 // comply_rows.c: joints. false: they are none that can be integrated.
 bool comply_take_rows(comply_run *run, sprag_comply_reason *why);
-// Adds what joints do to f, where bodies have been placed. false: something changed about them.
-bool comply_constrain(comply_run *run, const double *x, double *f);
+// Asks for rows where bodies have been placed, which may also push them. false: something changed
+// about them.
+bool comply_ask_rows(comply_run *run, const double *x);
+// Adds what those do to f. label: of the stops. false: rows depend on one another.
+bool comply_constrain(comply_run *run, const double *x, const double *label, double *f);
+// Where bodies have been placed: how far past the stops (h of a guard), and the row of Dh.
+bool comply_past_stops(comply_run *run, const double *x, const int *stop, int count, double *h);
+int comply_stop_row(comply_run *run, const double *x, int stop, int *column, double *value);
+void comply_set_band(comply_run *run, double time); // s, before a stop
+const double *comply_row_forces(const comply_run *run);
 
 // comply_rest.c: the rest of the frame, in one implicit step.
 sprag_result comply_rest(comply_run *run);

@@ -717,7 +717,7 @@ int main(int argc, char **argv)
     } else if (!strcmp(what, "ess") && !names) {
         bench_ess(line);
     } else if (!strcmp(what, "ess") && names == 1 && !strcmp(*name, "worlds")) {
-        bench_ess_worlds(line);
+        code = bench_ess_worlds(line) ? EXIT_SUCCESS : EXIT_FAILURE;
     } else if (!strcmp(what, "advance")) {
         code = bench_advance(names, name, full, csv) ? EXIT_FAILURE : EXIT_SUCCESS;
     } else {

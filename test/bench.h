@@ -9,12 +9,12 @@
 
 typedef void line_fn(const char *format, ...); // a row of cells, separated by '|'
 
-void bench_factor(line_fn *line);                               // bench_factor.c
-void bench_general(line_fn *line, bool full);                   // bench_general.c
-void bench_geometry(line_fn *line);                             // bench_geometry.c
-void bench_ess(line_fn *line);                                  // bench_ess.c
-void bench_ess_worlds(line_fn *line); // bench_ess_worlds.c
-void bench_threads(line_fn *line);    // bench_threads.c
+void bench_factor(line_fn *line);             // bench_factor.c
+void bench_general(line_fn *line, bool full); // bench_general.c
+void bench_geometry(line_fn *line);           // bench_geometry.c
+void bench_ess(line_fn *line);                // bench_ess.c
+bool bench_ess_worlds(line_fn *line);         // bench_ess_worlds.c; are all targets met?
+void bench_threads(line_fn *line);            // bench_threads.c
 int bench_advance(int names, char **name, bool full, bool csv); // bench_advance.c; 0: all is well
 void bench_profile(long size);                                  // bench_profile.c
 

@@ -1,6 +1,8 @@
 // method=ess on ODE worlds beside stock and the implicit step, at the same steps: error against
-// exact or converged answers, energy, time. "times" is the other's error as a multiple of ours.
+// exact or converged answers, energy, time of the processor. The targets are those of the issue:
+// how many times the others' least error is ours, at least. 2 s each.
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "test/bench.h"
@@ -11,17 +13,23 @@ static const char *const way[WAYS] = {"method=ess", "method=stribeck", "method=o
 
 typedef double error_fn(void *data, const char *options);
 
-static void compare(line_fn *line, const char *what, const char *unit, error_fn *measure,
-                    void *data)
+static int rows, good;
+
+static void compare(line_fn *line, double target, const char *what, const char *unit,
+                    error_fn *measure, void *data)
 {
     double error[WAYS], ms[WAYS];
     for (int i = 0; i < WAYS; i++) {
-        double start = bench_now_us();
+        double start = bench_work_us();
         error[i] = measure(data, way[i]);
-        ms[i] = 1e-3 * (bench_now_us() - start);
+        ms[i] = 1e-3 * (bench_work_us() - start);
     }
-    line("%s|%s|%.3g|%.3g|%.3g|%.3g|%.3g|%.1f|%.1f|%.1f", what, unit, error[0], error[1], error[2],
-         error[1] / error[0], error[2] / error[0], ms[0], ms[1], ms[2]);
+    double times = fmin(error[1], error[2]) / error[0];
+    bool met = times >= target;
+    line("%s|%s|%.3g|%.3g|%.3g|%.3g|%g|%s|%.1f|%.1f|%.1f", what, unit, error[0], error[1], error[2],
+         times, target, met ? "met" : "NOT MET", ms[0], ms[1], ms[2]);
+    rows++;
+    good += met;
 }
 
 static double hopper(void *data, const char *options)
@@ -64,8 +72,8 @@ static void bench_plates(line_fn *line, double step)
         char what[64];
         p.state = bench_allocate(6 * (size_t)p.steps, sizeof(double));
         plate_reference(&p.springs, step, p.steps, p.state);
-        snprintf(what, sizeof what, "plate on %d springs, 2 s at %g ms", count[i], 1e3 * step);
-        compare(line, what, "m, rad", sprung, &p);
+        snprintf(what, sizeof what, "%d springs", count[i]);
+        compare(line, 100, what, "m, rad", sprung, &p);
         free(p.state);
     }
 }
@@ -82,31 +90,27 @@ static double elastic(void *data, const char *options)
     return b->rms ? e.rms : e.largest;
 }
 
-void bench_ess_worlds(line_fn *line)
+bool bench_ess_worlds(line_fn *line)
 {
     static const double step[] = {1e-3, 1e-2};
     char what[64];
-    line("method=ess|unit|ess|stribeck|ode-step|times|times|ms|ms|ms");
+    line("method=ess|unit|ess|stribeck|ode-step|times|target||ms|ms|ms");
     for (int i = 0; i < 2; i++) {
         double h = step[i];
-        snprintf(what, sizeof what, "hopper, 2 s at %g ms", 1e3 * h);
-        compare(line, what, "m", hopper, &h);
-    }
-    for (int i = 0; i < 2; i++) {
-        double h = step[i];
-        snprintf(what, sizeof what, "pendulum, 2 s at %g ms", 1e3 * h);
-        compare(line, what, "m", pendulum, &h);
-    }
-    for (int i = 0; i < 2; i++) {
-        rebound r = {step[i], 0.2};
-        snprintf(what, sizeof what, "rebound, 0.2 s/m, at %g ms", 1e3 * step[i]);
-        compare(line, what, "m/s", bounced, &r);
+        rebound r = {h, 0.2};
+        snprintf(what, sizeof what, "hopper %g ms", 1e3 * h);
+        compare(line, 100, what, "m", hopper, &h);
+        snprintf(what, sizeof what, "pendulum %g ms", 1e3 * h);
+        compare(line, 100, what, "m", pendulum, &h);
+        snprintf(what, sizeof what, "rebound %g ms", 1e3 * h);
+        compare(line, 100, what, "m/s", bounced, &r);
     }
     bench_plates(line, 2e-3);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++) { // SimBenchmark's 666
         balls b = {step[i / 2], 2, i % 2};
-        snprintf(what, sizeof what, "216 elastic balls, energy, %s, 2 s at %g ms",
-                 b.rms ? "rms" : "largest", 1e3 * b.step);
-        compare(line, what, "J", elastic, &b);
+        snprintf(what, sizeof what, "balls%s %g ms", b.rms ? " rms" : "", 1e3 * b.step);
+        compare(line, 10, what, "J", elastic, &b);
     }
+    printf("# %d of %d targets met\n", good, rows);
+    return good == rows;
 }
