@@ -62,7 +62,8 @@ static bool take(advance_run *run)
     run->pushed = SPRAG_TAKE(scratch, frame->bodies, *run->pushed);
     run->trial_velocity = SPRAG_TAKE(scratch, 2 * frame->bodies, *run->trial_velocity);
     run->blocked = SPRAG_TAKE(scratch, frame->pairs, int);
-    run->stands = SPRAG_TAKE(scratch, frame->bodies, bool);
+    run->share = SPRAG_TAKE(scratch, frame->bodies, double);
+    run->slowed = SPRAG_TAKE(scratch, frame->bodies, bool);
     run->given_force = SPRAG_TAKE(scratch, frame->contacts, *run->given_force);
     return !scratch->failed;
 }
@@ -256,10 +257,14 @@ static void move_bodies(advance_run *run, double distance, double clock)
         sprag_motion_at(&run->motion[i], t, &mover->pose);
         mover->path += norm3(run->motion[i].velocity) * t;
         mover->turn += norm3(run->motion[i].velocity + 3) * t;
-        bool stalls = (distance < clock || run->stands[i]) && !kinematic;
-        if (!stalls ||
-            kinetic_energy(run, i, run->solved[i]) <= kinetic_energy(run, i, mover->velocity)) {
-            memcpy(mover->velocity, run->solved[i], sizeof mover->velocity);
+        double share = distance < clock ? 0 : run->share[i];
+        bool loses =
+            kinetic_energy(run, i, run->solved[i]) <= kinetic_energy(run, i, mover->velocity);
+        for (int k = 0; k < 6; k++) {
+            double change = run->solved[i][k] - mover->velocity[k];
+            mover->velocity[k] = kinematic || loses || share == 1
+                                     ? run->solved[i][k]
+                                     : mover->velocity[k] + share * change;
         }
     }
 }
@@ -288,8 +293,12 @@ void advance_go(advance_run *run)
         run->stats->stalled += clock - distance;
         tell(run, SPRAG_STALLED, run->blocking, NULL, NULL, 0);
     }
-    if (run->standing > 0 && !stalls) {
-        run->stats->stalled += clock * run->standing / run->frame->bodies;
+    double missed = 0; // bodies
+    for (int i = 0; i < run->frame->bodies && run->stood >= 0; i++) {
+        missed += 1 - run->share[i];
+    }
+    if (missed > 0 && !stalls) {
+        run->stats->stalled += clock * missed / run->frame->bodies;
         tell(run, SPRAG_STALLED, run->stood, NULL, NULL, 0);
     }
     if (run->at_limit && distance == run->safe) {
@@ -373,21 +382,16 @@ static int substeps_of(const advance_run *run)
     int aim = run->options->substeps;
     if (aim <= 0) {
         aim = run->frame->bodies > 0 ? 200 / run->frame->bodies : 100;
-        aim = aim < 1 && run->frame->bodies > 400 ? 1 : aim < 2 ? 2 : aim > 100 ? 100 : aim;
+        aim = aim > 100 ? 100 : advance_is_heap(run) ? 1 : aim;
     }
     return aim;
 }
 
 static sprag_result run_frame(advance_run *run)
 {
-    enum {
-        MORE = 200, // sub-steps than aimed at
-        FEW = 50
-    }; // bodies
+    enum { MORE = 200 }; // sub-steps than aimed at
     sprag_result result = SPRAG_OK;
     int most = substeps_of(run);
-    bool few = run->frame->bodies <= FEW;
-    double stride = INFINITY; // what has been too long is not tried again at once
     for (int i = 0; run->left > 0 && result == SPRAG_OK;) {
         double even = i < most ? run->left / (most - i) : run->left;
         run->floor = fmax(run->options->shortest * run->frame->step, 0.999 * even);
@@ -396,11 +400,9 @@ static sprag_result run_frame(advance_run *run)
             result = advance_controlled(run, i >= most);
             i += (int)(run->stats->limited - limited);
         } else {
-            double longest = fmin(stride, run->left);
+            double longest = advance_is_heap(run) ? fmin(run->left, even) : run->left;
             result = advance_substep(run, longest, i >= most);
             if (result == SPRAG_OK) {
-                double safe = fmin(run->safe, run->trial);
-                stride = few ? INFINITY : safe < longest ? fmax(safe, run->floor) : 2 * stride;
                 advance_go(run);
             }
             i++;

@@ -37,6 +37,8 @@ typedef struct advance_point {
     double slip[2];      // m/s, before and after
 } advance_point;
 
+enum { ADVANCE_BAND = 20 }; // epsilon; what blocks from so near is held off, not waited for
+
 typedef struct advance_control advance_control;
 
 typedef struct advance_run {
@@ -80,8 +82,9 @@ typedef struct advance_run {
     bool at_limit;               // of a joint, then
     double (*trial_velocity)[6]; // 2 bodies
     int *blocked;                // pairs
-    bool *stands;                // bodies: in the way of a certificate, left where they are
-    int standing, stood;         // how many; a pair of them
+    double *share;               // bodies: of its path, that it goes; less than 1 where in the way
+    bool *slowed;                // bodies
+    int stood;                   // pair that made one go slower, -1: none
     bool failed;                 // the solve
     bool exactly;                // the next one, whatever it takes
     bool tried;                  // solved is that of another attempt at this sub-step
@@ -129,9 +132,12 @@ sprag_result advance_controlled(advance_run *run, bool to_the_end);
 // Gaps and points of what may meet within `reach` s; asks about what touches for the first time.
 sprag_result advance_scan(advance_run *run, double reach);
 
-// Sets safe and blocking, for the motion of the last solve, and the certificates of the pairs: for
-// how long, `horizon` at most. blocked_only: of those that were blocked the last time.
-void advance_certify(advance_run *run, double horizon, bool blocked_only);
+// Sets safe and blocking, and the certificates of the pairs: for how long, `horizon` at most, the
+// motion may go on. moved: of which bodies it has changed since; NULL: of all.
+void advance_certify(advance_run *run, double horizon, const bool *moved);
+
+// The same, but only of pairs that were blocked.
+void advance_certify_blocked(advance_run *run, double horizon);
 
 // m/s, along a normal into shape 0, of a point on each shape: positive apart.
 double advance_rate(const advance_near *near, const double at[2][3], const double *normal);
@@ -191,5 +197,31 @@ void advance_set_motion(advance_run *run);
 // Chooses and solves the next sub-step, at most `longest`: trial, safe, motion. to_the_end: as
 // long as that, whatever is met.
 sprag_result advance_plan(advance_run *run, double longest, bool to_the_end);
+
+// ---- advance_hold.c
+
+// What touches, and what it will curve at about the speed that it has.
+void advance_begin(advance_run *run, double length);
+
+// Asks more of a pair's contacts, from *at on, where their own curving blocks it. false: it does
+// not.
+bool advance_correct(advance_run *run, int pair, int *at);
+
+// Makes a contact of what blocks, or asks more of it if it is one. Returns the point, -1: no
+// memory.
+int advance_capture(advance_run *run, int pair);
+
+// ---- advance_heap.c
+
+enum { ADVANCE_MANY = 20 }; // more bodies are swept
+
+bool advance_is_heap(const advance_run *run);
+
+// Solves, and sets motion, so that as much as possible is safe.
+sprag_result advance_settle(advance_run *run, double longest);
+
+// ---- advance_slow.c
+
+void advance_slow(advance_run *run);
 
 #endif
