@@ -35,9 +35,12 @@ typedef struct heap {
     double (*inverse)[9];
     int *queue, head, waiting;
     long left; // links that may still be relaxed
-    double tolerance;
+    double tolerance, more;
 } heap;
 
+#include <stdlib.h>
+#include <stdio.h>
+static double h_extra(void) { return getenv("EXTRA") ? atof(getenv("EXTRA")) : 10; }
 bool advance_is_heap(const advance_run *run)
 {
     return run->frame->bodies > ADVANCE_MANY && !run->control;
@@ -60,7 +63,7 @@ static bool is_wrong(const heap *h, const link *l)
 {
     double above = rate_of(h, l) - l->wanted;
     return (above < -h->tolerance && l->force < l->hi) ||
-           (above > h->tolerance && l->force > l->lo);
+           (above > h->tolerance + 2 * h->more && l->force > l->lo);
 }
 
 static void ask(heap *h, int i)
@@ -83,7 +86,8 @@ static void ask_all(heap *h, int body)
 
 static void relax(heap *h, link *l)
 {
-    double force = l->force + (l->wanted - rate_of(h, l)) / l->self;
+    double more = l->lo == 0 && l->force >= 0 ? h->more : 0;
+    double force = l->force + (l->wanted + more - rate_of(h, l)) / l->self;
     force = fmin(fmax(force, l->lo), l->hi);
     double change = force - l->force;
     l->force = force;
@@ -196,6 +200,19 @@ static void ask_point(heap *h, int i)
     }
 }
 
+// As much as it ends too low.
+static void ask_more(heap *h, int i, double lowest)
+{
+    advance_point *point = &h->run->point[i];
+    double step = h->run->trial, target = h->run->target;
+    link *l = h->of_point[i] < 0 ? NULL : &h->link[h->of_point[i]];
+    if (l) {
+        l->wanted = fmax(l->wanted, rate_of(h, l) + fmax(target - lowest, 0) / step);
+        point->dip = fmax(0, l->wanted * step - target + point->gap);
+        ask(h, h->of_point[i]);
+    }
+}
+
 // ---- what else must stay as it was solved
 
 static void add_given(heap *h, const sprag_contact *contact)
@@ -231,7 +248,7 @@ static bool open(heap *h, advance_run *run)
     enum { EFFORT = 60 }; // times that a link is relaxed, on the average
     const sprag_frame *frame = run->frame;
     sprag_scratch *scratch = run->solving;
-    *h = (heap){.run = run, .tolerance = 0.5 * run->target / run->trial};
+    *h = (heap){.run = run, .tolerance = 0.5 * run->target / run->trial, .more = h_extra() * run->options->epsilon / run->trial};
     int points = 2 * run->points + 256;
     h->room = points + frame->contacts + run->rows;
     h->link = SPRAG_TAKE(scratch, h->room, link);
@@ -256,7 +273,7 @@ static bool open(heap *h, advance_run *run)
     for (; h->points < run->points; h->points++) {
         add_point(h, h->points);
     }
-    h->left = (long)EFFORT * h->links;
+    h->left = (long)EFFORT * h->links + 10000;
     for (int i = 0; i < h->links; i++) {
         ask(h, i);
     }
@@ -289,7 +306,7 @@ static bool hold(heap *h)
                 add_point(h, h->points);
             }
             if (point >= 0) {
-                ask_point(h, point);
+                ask_more(h, point, near->certificate.lowest);
             }
         }
         changed = true;
@@ -299,7 +316,7 @@ static bool hold(heap *h)
 
 sprag_result advance_settle(advance_run *run, double longest)
 {
-    enum { SOLVES = 2, ROUNDS = 12 };
+    enum { SOLVES = 4, ROUNDS = 12 };
     run->tried = false;
     advance_begin(run, longest);
     for (int pass = 0; pass < SOLVES; pass++) {
@@ -311,15 +328,18 @@ sprag_result advance_settle(advance_run *run, double longest)
         if (result != SPRAG_OK || !open(&h, run)) {
             return SPRAG_NO_MEMORY;
         }
-        for (int round = 0; round < ROUNDS; round++) {
-            relax_all(&h);
+        for (int round = 0; round < (pass == 0 ? 1 : ROUNDS); round++) {
+            long l0 = h.left; int w0 = h.waiting;
+            if (pass > 0) relax_all(&h);
             advance_certify(run, longest, round == 0 ? NULL : h.moved);
             memset(h.moved, 0, (size_t)run->frame->bodies * sizeof *h.moved);
+            int blocked=0, bside=0; for(int q=0;q<run->frame->pairs;q++){ blocked += run->near[q].certificate.time<run->trial; bside += run->near[q].certificate.time<run->trial && run->near[q].certificate.side<0;}
+            if(getenv("DBGS")&&run->frame->bodies>20)fprintf(stderr,"pass %d round %d: wait %d relaxed %ld left %ld links %d blocked %d (%d) pairs %d points %d res %g sweeps %d\n",pass,round,w0,l0-h.left,h.left,h.links,blocked,bside,run->frame->pairs,run->points,run->stats->solve.residual,run->stats->solve.sweeps);
             if (run->safe >= longest || !hold(&h)) {
                 break;
             }
         }
-        if (run->points == points) {
+        if (pass > 0 && (run->safe >= longest || run->points == points)) {
             break;
         }
     }

@@ -381,17 +381,15 @@ void advance_certify_blocked(advance_run *run, double horizon)
     }
 }
 
-bool advance_safe(advance_run *run, const int *pair, int pairs, double t)
+double advance_safe(const advance_run *run, const int *pair, int pairs, double horizon)
 {
     for (int i = 0; i < pairs; i++) {
         const advance_near *near = &run->near[pair[i]];
         sprag_certificate c;
-        sprag_certify(near->carried, &near->gap, level_of(run, near->gap.distance), t, &c);
-        if (!c.whole) {
-            return false;
-        }
+        sprag_certify(near->carried, &near->gap, level_of(run, near->gap.distance), horizon, &c);
+        horizon = c.whole ? horizon : fmin(horizon, c.time);
     }
-    return true;
+    return horizon;
 }
 
 void advance_move_pairs(advance_run *run, double t)

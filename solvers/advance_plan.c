@@ -128,16 +128,27 @@ static void go_between(advance_run *run, const trial *a, const trial *b, double 
     }
 }
 
-// The longest length that is safe, of those between: low is, high is not.
+// The longest length that is safe, of those between: low is, high is not. By regula falsi on what
+// each is safe for beyond its length, after Illinois.
 static double meet(advance_run *run, const trial *low, const trial *high, const int *pair,
                    int pairs)
 {
-    enum { HALVINGS = 40 };
-    double a = low->length, b = high->length;
-    for (int i = 0; i < HALVINGS && b - a > 1e-9 * b; i++) {
-        double middle = 0.5 * (a + b);
-        go_between(run, low, high, middle);
-        *(advance_safe(run, pair, pairs, middle) ? &a : &b) = middle;
+    enum { TRIES = 40 };
+    static const double close = 1e-9;
+    double a = low->length, b = high->length, fa = low->safe - a, fb = high->safe - b;
+    for (int i = 0, before = 0; i < TRIES && b - a > close * b; i++) {
+        double between = fa > 0 && fb < 0 ? (a * fb - b * fa) / (fb - fa) : 0.5 * (a + b);
+        double length = fmin(fmax(between, a + 0.1 * close * b), b - 0.1 * close * b);
+        go_between(run, low, high, length);
+        double f = advance_safe(run, pair, pairs, high->length) - length;
+        int side = f >= 0 ? 1 : -1;
+        *(side > 0 ? &a : &b) = length;
+        *(side > 0 ? &fa : &fb) = f;
+        *(side > 0 ? &fb : &fa) *= side == before ? 0.5 : 1;
+        before = side;
+        if (side > 0 && f <= close * b) {
+            break;
+        }
     }
     return a;
 }

@@ -142,8 +142,8 @@ void advance_certify_blocked(advance_run *run, double horizon);
 // m/s, along a normal into shape 0, of a point on each shape: positive apart.
 double advance_rate(const advance_near *near, const double at[2][3], const double *normal);
 
-// Would the motions keep these pairs apart for t?
-bool advance_safe(advance_run *run, const int *pair, int pairs, double t);
+// For how long the motions keep these pairs apart, `horizon` at most.
+double advance_safe(const advance_run *run, const int *pair, int pairs, double horizon);
 
 // All pairs have moved by t.
 void advance_move_pairs(advance_run *run, double t);

@@ -6,6 +6,8 @@
 
 #include "solvers/advance_run.h"
 #include "solvers/linalg.h"
+#include <stdio.h>
+#include <stdlib.h>
 
 static void scale(advance_run *run, int body, double part, bool *moved)
 {
@@ -36,10 +38,11 @@ static double approach_of(const advance_near *near, int side, const double *at,
 // What each must slow down to, that only what the gap allows is left.
 static void parts_of(const advance_run *run, const advance_near *near, double part[2])
 {
-    static const double nearly = 0.9, half = 0.5;
+    static const double nearly = 0.9;
     const sprag_certificate *c = &near->certificate;
     double allowed = nearly * fmax(0, c->height - run->level) / run->trial, a[2];
-    part[0] = part[1] = half;
+    double both = 0.999 * c->time / run->trial; // certain, as far as others go
+    part[0] = part[1] = both;
     if (c->side < 0) {
         return;
     }
@@ -48,16 +51,15 @@ static void parts_of(const advance_run *run, const advance_near *near, double pa
     }
     for (int side = 0; side < 2; side++) {
         if (a[side] <= 0) {
-            part[side] = a[!side] > 0 ? 1 : half;
+            part[side] = 1;
         } else if (a[!side] > 0) {
             part[side] = allowed / (a[0] + a[1]);
         } else {
             part[side] = (allowed - a[!side]) / a[side];
         }
-        part[side] = part[side] < 1 ? fmin(part[side], nearly) : 1;
     }
-    if (part[0] == 1 && part[1] == 1) { // it curves
-        part[0] = part[1] = half;
+    if (!(part[0] < 1 || part[1] < 1) || fmax(part[0], part[1]) < both) { // it curves
+        part[0] = part[1] = both;
     }
 }
 
@@ -93,9 +95,12 @@ void advance_slow(advance_run *run)
                 slower |= slow_pair(run, i, round >= GENTLE, moved);
             }
         }
+        if(getenv("DBGS")&&round==0&&run->frame->bodies>20)for(int i=0,n=0;i<run->frame->pairs&&n<4;i++)if(run->near[i].certificate.time<run->trial){const sprag_certificate*c=&run->near[i].certificate;n++;fprintf(stderr,"   pair %d closed %d points %d overl %d side %d time %g height %g lowest %g\n",i,run->near[i].closed,run->near[i].points,run->frame->pair[i].overlapped,c->side,c->time,c->height,c->lowest);}
         if (!slower) {
             return;
         }
+        int nm=0; double ms=0; for(int q=0;q<run->frame->bodies;q++){nm+=moved[q];ms+=1-run->share[q];}
+        if(getenv("DBGS")&&run->frame->bodies>20&&(round<5||round%20==0))fprintf(stderr,"  slow round %d moved %d missed %g\n",round,nm,ms);
         advance_certify(run, run->trial, moved);
     }
 }
