@@ -362,8 +362,8 @@ sprag_result advance_solve(advance_run *run, double step)
         sprag_stribeck_options swept = options;
         swept.direct_work = 0;
         swept.lagged_passes = 0;
-        swept.sweeps = 30;
-        swept.sweeps_least = 2 * swept.sweeps;
+        swept.sweeps = 6;
+        swept.sweeps_least = 60;
         swept.warm = false;
         result = sprag_stribeck_solve(&s.problem, &swept, run->solving, &s.solution, &stats);
     }

@@ -36,11 +36,9 @@ typedef struct heap {
     int *queue, head, waiting;
     long left; // links that may still be relaxed
     double tolerance, more;
+    double *before, *push; // bodies, links
 } heap;
 
-#include <stdlib.h>
-#include <stdio.h>
-static double h_extra(void) { return getenv("EXTRA") ? atof(getenv("EXTRA")) : 10; }
 bool advance_is_heap(const advance_run *run)
 {
     return run->frame->bodies > ADVANCE_MANY && !run->control;
@@ -84,7 +82,8 @@ static void ask_all(heap *h, int body)
     }
 }
 
-static void relax(heap *h, link *l)
+// Returns the square of what changed, in the metric of energy.
+static double relax(heap *h, link *l)
 {
     double more = l->lo == 0 && l->force >= 0 ? h->more : 0;
     double force = l->force + (l->wanted + more - rate_of(h, l)) / l->self;
@@ -98,15 +97,73 @@ static void relax(heap *h, link *l)
             h->moved[body] = true;
         }
     }
-    for (int side = 0; side < 2 && change != 0; side++) {
-        if (l->body[side] != SPRAG_STATIC) {
-            ask_all(h, l->body[side]);
+    return l->self * change * change;
+}
+
+static void accelerate(heap *h, double part)
+{
+    double *before = h->before, *push = h->push;
+    for (int i = 0; i < h->run->frame->bodies; i++, before += 6, push += 6) {
+        double *v = h->run->motion[i].velocity;
+        for (int k = 0; k < 6; k++) {
+            push[k] = part * (push[k] + v[k] - before[k]);
+            v[k] += push[k];
+            before[k] = v[k];
+            h->moved[i] |= push[k] != 0;
         }
+    }
+    for (int i = 0; i < h->links; i++, before++, push++) {
+        *push = part * (*push + h->link[i].force - *before);
+        h->link[i].force += *push;
+        *before = h->link[i].force;
+    }
+}
+
+static int count_wrong(const heap *h)
+{
+    int wrong = 0;
+    for (int i = 0; i < h->links; i++) {
+        wrong += h->link[i].self > 0 && is_wrong(h, &h->link[i]);
+    }
+    return wrong;
+}
+
+// Where much is wrong: all of them, in turn, with Nesterov's momentum (sweeps.h).
+static void sweep_all(heap *h)
+{
+    enum { SWEEPS = 400, EACH = 8, FEW = 10 };
+    double last = INFINITY;
+    if (h->waiting < FEW) {
+        return;
+    }
+    accelerate(h, 0);
+    for (int it = 1, since = 1; it <= SWEEPS; it++, since++) {
+        double change = 0;
+        for (int i = 0; i < h->links; i++) {
+            link *l = &h->link[i];
+            bool idle = l->force == l->lo && rate_of(h, l) >= l->wanted - h->tolerance;
+            change += idle || !(l->self > 0) ? 0 : relax(h, l);
+        }
+        if (it % EACH == 0 && count_wrong(h) < FEW) {
+            break;
+        }
+        since = change > last ? 1 : since;
+        last = change;
+        accelerate(h, (since - 1.0) / (since + 2.0));
+    }
+    for (; h->waiting > 0; h->waiting--) {
+        h->link[h->queue[h->head]].waits = false;
+        h->head = (h->head + 1) % h->room;
+    }
+    for (int i = 0; i < h->links; i++) {
+        h->link[i].force = fmin(fmax(h->link[i].force, h->link[i].lo), h->link[i].hi);
+        ask(h, i);
     }
 }
 
 static void relax_all(heap *h)
 {
+    sweep_all(h);
     for (; h->waiting > 0; h->waiting--) {
         link *l = &h->link[h->queue[h->head]];
         h->head = (h->head + 1) % h->room;
@@ -114,7 +171,12 @@ static void relax_all(heap *h)
         if (h->left > 0) {
             h->left--;
             h->waiting--;
-            relax(h, l);
+            bool changes = relax(h, l) > 0;
+            for (int side = 0; side < 2 && changes; side++) {
+                if (l->body[side] != SPRAG_STATIC) {
+                    ask_all(h, l->body[side]);
+                }
+            }
             h->waiting++;
         }
     }
@@ -161,9 +223,8 @@ static double wanted_of(const heap *h, const advance_point *point, double rate)
     return (run->target - point->gap + point->dip) / run->trial;
 }
 
-static void set_normal(heap *h, link *l, int side, const double normal[3], const double arm[3])
+static void set_normal(link *l, int side, const double normal[3], const double arm[3])
 {
-    (void)h;
     for (int k = 0; k < 3; k++) {
         l->jacobian[side][k] = side ? -normal[k] : normal[k];
     }
@@ -182,7 +243,7 @@ static void add_point(heap *h, int i)
         if (l->body[side] != SPRAG_STATIC) {
             double arm[3];
             subtract3(point->at[side], run->frame->body[l->body[side]].pose.position, arm);
-            set_normal(h, l, side, point->normal, arm);
+            set_normal(l, side, point->normal, arm);
         }
     }
     if (l) {
@@ -220,7 +281,7 @@ static void add_given(heap *h, const sprag_contact *contact)
     link *l = new_link(h, contact->body[0], contact->body[1]);
     for (int side = 0; side < 2 && l; side++) {
         if (l->body[side] != SPRAG_STATIC) {
-            set_normal(h, l, side, contact->frame[0], contact->arm[side]);
+            set_normal(l, side, contact->frame[0], contact->arm[side]);
         }
     }
     if (l) {
@@ -245,10 +306,16 @@ static void add_row(heap *h, const sprag_row *row)
 
 static bool open(heap *h, advance_run *run)
 {
-    enum { EFFORT = 60 }; // times that a link is relaxed, on the average
+    enum {
+        MORE = 10,    // epsilon
+        EFFORT = 60,  // times that a link is relaxed, on the average,
+        LEAST = 10000 // or in all
+    };
     const sprag_frame *frame = run->frame;
     sprag_scratch *scratch = run->solving;
-    *h = (heap){.run = run, .tolerance = 0.5 * run->target / run->trial, .more = h_extra() * run->options->epsilon / run->trial};
+    *h = (heap){.run = run,
+                .tolerance = 0.5 * run->target / run->trial,
+                .more = MORE * run->options->epsilon / run->trial};
     int points = 2 * run->points + 256;
     h->room = points + frame->contacts + run->rows;
     h->link = SPRAG_TAKE(scratch, h->room, link);
@@ -257,6 +324,8 @@ static bool open(heap *h, advance_run *run)
     h->first = SPRAG_TAKE(scratch, frame->bodies, int);
     h->moved = SPRAG_TAKE(scratch, frame->bodies, bool);
     h->inverse = SPRAG_TAKE(scratch, frame->bodies, *h->inverse);
+    h->before = SPRAG_TAKE(scratch, 6 * frame->bodies + h->room, double);
+    h->push = SPRAG_TAKE(scratch, 6 * frame->bodies + h->room, double);
     if (scratch->failed) {
         return false;
     }
@@ -273,18 +342,29 @@ static bool open(heap *h, advance_run *run)
     for (; h->points < run->points; h->points++) {
         add_point(h, h->points);
     }
-    h->left = (long)EFFORT * h->links + 10000;
+    h->left = (long)EFFORT * h->links + LEAST;
     for (int i = 0; i < h->links; i++) {
         ask(h, i);
     }
     return true;
 }
 
-// What blocks becomes a point, or is asked more of. false: nothing does, or there is no more room.
+static void hold_point(heap *h, int pair)
+{
+    int point = advance_capture(h->run, pair);
+    for (; h->points < h->run->points; h->points++) {
+        add_point(h, h->points);
+    }
+    if (point >= 0) {
+        ask_more(h, point, h->run->near[pair].certificate.lowest);
+    }
+}
+
+// What blocks becomes a point, or is asked more of. false: that asks for nothing more.
 static bool hold(heap *h)
 {
     advance_run *run = h->run;
-    bool changed = false;
+    bool declined = false;
     for (int i = 0, at = 0; i < run->frame->pairs; i++) {
         const advance_near *near = &run->near[i];
         while (at < run->closed_points && run->point[at].pair < i) {
@@ -293,25 +373,18 @@ static bool hold(heap *h)
         if (!(near->certificate.time < run->trial)) {
             continue;
         }
-        int first = at;
-        if (near->closed && advance_correct(run, i, &at)) {
-            for (int k = first; k < at; k++) {
-                ask_point(h, k);
-            }
-        } else if (near->certificate.side < 0 || !advance_accepts(run, i)) {
-            continue;
-        } else if (h->links < h->room) {
-            int point = advance_capture(run, i);
-            for (; h->points < run->points; h->points++) {
-                add_point(h, h->points);
-            }
-            if (point >= 0) {
-                ask_more(h, point, near->certificate.lowest);
-            }
+        int first = at, waiting = h->waiting;
+        for (bool curves = near->closed && advance_correct(run, i, &at); curves && first < at;) {
+            ask_point(h, first++);
         }
-        changed = true;
+        if (!advance_accepts(run, i)) {
+            run->near[i].certificate.time = INFINITY;
+            declined = true;
+        } else if (h->waiting == waiting && near->certificate.side >= 0 && h->links < h->room) {
+            hold_point(h, i);
+        }
     }
-    return changed && h->waiting > 0;
+    return h->waiting > 0 || declined;
 }
 
 sprag_result advance_settle(advance_run *run, double longest)
@@ -329,13 +402,12 @@ sprag_result advance_settle(advance_run *run, double longest)
             return SPRAG_NO_MEMORY;
         }
         for (int round = 0; round < (pass == 0 ? 1 : ROUNDS); round++) {
-            long l0 = h.left; int w0 = h.waiting;
-            if (pass > 0) relax_all(&h);
+            if (pass > 0) { // the first one only looks for points
+                relax_all(&h);
+            }
             advance_certify(run, longest, round == 0 ? NULL : h.moved);
             memset(h.moved, 0, (size_t)run->frame->bodies * sizeof *h.moved);
-            int blocked=0, bside=0; for(int q=0;q<run->frame->pairs;q++){ blocked += run->near[q].certificate.time<run->trial; bside += run->near[q].certificate.time<run->trial && run->near[q].certificate.side<0;}
-            if(getenv("DBGS")&&run->frame->bodies>20)fprintf(stderr,"pass %d round %d: wait %d relaxed %ld left %ld links %d blocked %d (%d) pairs %d points %d res %g sweeps %d\n",pass,round,w0,l0-h.left,h.left,h.links,blocked,bside,run->frame->pairs,run->points,run->stats->solve.residual,run->stats->solve.sweeps);
-            if (run->safe >= longest || !hold(&h)) {
+            if (run->safe >= longest || h.left <= 0 || !hold(&h)) {
                 break;
             }
         }

@@ -6,8 +6,6 @@
 
 #include "solvers/advance_run.h"
 #include "solvers/linalg.h"
-#include <stdio.h>
-#include <stdlib.h>
 
 static void scale(advance_run *run, int body, double part, bool *moved)
 {
@@ -95,12 +93,9 @@ void advance_slow(advance_run *run)
                 slower |= slow_pair(run, i, round >= GENTLE, moved);
             }
         }
-        if(getenv("DBGS")&&round==0&&run->frame->bodies>20)for(int i=0,n=0;i<run->frame->pairs&&n<4;i++)if(run->near[i].certificate.time<run->trial){const sprag_certificate*c=&run->near[i].certificate;n++;fprintf(stderr,"   pair %d closed %d points %d overl %d side %d time %g height %g lowest %g\n",i,run->near[i].closed,run->near[i].points,run->frame->pair[i].overlapped,c->side,c->time,c->height,c->lowest);}
         if (!slower) {
             return;
         }
-        int nm=0; double ms=0; for(int q=0;q<run->frame->bodies;q++){nm+=moved[q];ms+=1-run->share[q];}
-        if(getenv("DBGS")&&run->frame->bodies>20&&(round<5||round%20==0))fprintf(stderr,"  slow round %d moved %d missed %g\n",round,nm,ms);
         advance_certify(run, run->trial, moved);
     }
 }
