@@ -152,18 +152,47 @@ static const advance_point *strongest(const advance_run *run, int pair, int *fro
     return best;
 }
 
-static void compare_slip(advance_run *run, int pair, const advance_point *point)
+static void tell_slip(advance_run *run, const advance_point *point, bool slips)
 {
-    advance_near *near = &run->near[pair];
-    bool slips = point->slip[1] > stiction_of(run);
-    if (near->was_closed && slips != near->slips && point->normal_force > 0) {
-        double start = run->time;
-        run->time += slips ? 0 : end_of_slip(run, point);
-        tell(run, slips ? SPRAG_SLIP_BEGINS : SPRAG_SLIP_ENDS, pair, point->at[0], point->normal,
-             point->slip[slips]);
-        run->time = start;
+    double start = run->time;
+    run->time += slips ? 0 : end_of_slip(run, point);
+    tell(run, slips ? SPRAG_SLIP_BEGINS : SPRAG_SLIP_ENDS, point->pair, point->at[0], point->normal,
+         point->slip[slips]);
+    run->time = start;
+}
+
+// Pairs from first to end are one, or triangles of one mesh.
+static void compare_contact(advance_run *run, int first, int end, int *at)
+{
+    const advance_point *best = NULL;
+    bool was = false, is = false, slipped = false;
+    int gone = first;
+    for (int i = first; i < end; i++) {
+        const advance_near *near = &run->near[i];
+        const advance_point *point = strongest(run, i, at);
+        if (near->closed && point && (!best || point->normal_force > best->normal_force)) {
+            best = point;
+        }
+        is |= near->closed;
+        was |= near->was_closed;
+        slipped |= near->slips;
+        gone = near->was_closed ? i : gone;
     }
-    near->slips = slips;
+    if (best && !was) {
+        tell(run, SPRAG_CONTACT_MADE, best->pair, best->at[0], best->normal, best->approach);
+    } else if (!is && was) {
+        const sprag_gap *gap = &run->near[gone].gap;
+        tell(run, SPRAG_CONTACT_LOST, gone, gap->point[0], gap->normal, 0);
+    }
+    if (best) {
+        bool slips = best->slip[1] > stiction_of(run);
+        if (was && slips != slipped && best->normal_force > 0) {
+            tell_slip(run, best, slips);
+        }
+        for (int i = first; i < end; i++) {
+            run->near[i].slips = slips;
+        }
+    }
 }
 
 // Contacts made and lost, slip that begins and ends: what this sub-step was solved for, against the
@@ -175,18 +204,9 @@ static void compare(advance_run *run)
         run->stats->changes++;
     }
     run->last_points = points > 0 ? points : run->last_points;
-    for (int i = 0; i < run->frame->pairs; i++) {
-        advance_near *near = &run->near[i];
-        const advance_point *point = strongest(run, i, &at);
-        point = near->closed ? point : NULL;
-        if (point && !near->was_closed) {
-            tell(run, SPRAG_CONTACT_MADE, i, point->at[0], point->normal, point->approach);
-        } else if (!near->closed && near->was_closed) {
-            tell(run, SPRAG_CONTACT_LOST, i, near->gap.point[0], near->gap.normal, 0);
-        }
-        if (point) {
-            compare_slip(run, i, point);
-        }
+    for (int first = 0, end; first < run->frame->pairs; first = end) {
+        end = advance_mesh_end(run, first);
+        compare_contact(run, first, end, &at);
     }
 }
 

@@ -165,6 +165,9 @@ int advance_triangle(const advance_run *run, int pair);
 // Two triangles of one mesh and one body.
 bool advance_same_mesh(const advance_run *run, int a, int b);
 
+// Behind the last of the pairs, from this one on, that are triangles of one mesh.
+int advance_mesh_end(const advance_run *run, int pair);
+
 // Is the normal at a point of the pair's triangle one that only a seam of its mesh has?
 bool advance_is_seam(const advance_run *run, int pair, const double at[3], const double normal[3]);
 
