@@ -41,7 +41,8 @@ typedef struct heap {
 
 bool advance_is_heap(const advance_run *run)
 {
-    return run->frame->bodies > ADVANCE_MANY && !run->control;
+    bool jammed = run->push_speed > 0; // what overlaps has no event to wait for
+    return (run->frame->bodies > ADVANCE_MANY || jammed) && !run->control;
 }
 
 // ---- links
