@@ -1,8 +1,9 @@
 // One frame of conservative advancement, as its parts see it (advance.h): advance_pairs.c finds
 // what is near and for how long it stays apart, advance_mesh.c what of a mesh, advance_contacts.c
-// solves for velocities, advance_plan.c chooses the sub-step, advance.c goes through the frame,
-// advance_error.c asks whether the sub-step is short enough to be accurate; paper.c has sub-steps
-// of its own.
+// solves for velocities, advance_plan.c chooses the sub-step, advance_hold.c makes contacts of what
+// is in its way, advance_heap.c does both for many bodies, advance_slow.c lets bodies go only a
+// part of their way where nothing else helps, advance.c goes through the frame, advance_error.c
+// asks whether the sub-step is short enough to be accurate; paper.c has sub-steps of its own.
 #ifndef SPRAG_ADVANCE_RUN_H
 #define SPRAG_ADVANCE_RUN_H
 
@@ -84,7 +85,7 @@ typedef struct advance_run {
     int *blocked;                // pairs
     double *share;               // bodies: of its path, that it goes; less than 1 where in the way
     bool *slowed;                // bodies
-    int stood;                   // pair that made one go slower, -1: none
+    int stood;                   // pair that made one of them go slower, -1: none
     bool failed;                 // the solve
     bool exactly;                // the next one, whatever it takes
     bool tried;                  // solved is that of another attempt at this sub-step
