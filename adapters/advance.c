@@ -92,6 +92,7 @@ static bool run(step *s)
     for (int i = 0; i < ATTEMPTS && again; i++) {
         if (i > 0) {
             step_restore(s);
+            sprag_ode_take_back_pairs(s->a->geometry);
         }
         again = false;
         s->a->stats = before;

@@ -114,8 +114,12 @@ sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query, s
 
 // ---- between the two
 
-// The memory of a pair, fresh if it has not been found the last time. Good until the next turn.
-sprag_pair_memory *sprag_ode_pair_memory(ode_geometry *geometry, const ode_pair *pair);
+// The memory of a pair, fresh if it has not been found the last time. Good until the next turn. A
+// pair that had its sides the other way round then gets them so again.
+sprag_pair_memory *sprag_ode_pair_memory(ode_geometry *geometry, ode_pair *pair);
+
+// What has been found since the last turn is forgotten at the next one, which goes on from before.
+void sprag_ode_take_back_pairs(ode_geometry *geometry);
 
 // What has been found since the last turn becomes the last time; room for `pairs` next.
 bool sprag_ode_turn_pairs(ode_geometry *geometry, int pairs);

@@ -684,9 +684,32 @@ bool sprag_ode_turn_pairs(ode_geometry *g, int pairs)
     return g->now.slots;
 }
 
-sprag_pair_memory *sprag_ode_pair_memory(ode_geometry *g, const ode_pair *pair)
+void sprag_ode_take_back_pairs(ode_geometry *g)
 {
-    known *now = look_up(&g->now, pair), *last = look_up(&g->last, pair);
+    table now = g->now;
+    g->now = g->last;
+    g->last = now;
+}
+
+static void swap_sides(ode_pair *pair)
+{
+    const ode_side *first = pair->side[0];
+    pair->side[0] = pair->side[1];
+    pair->side[1] = first;
+    pair->turned = !pair->turned;
+}
+
+sprag_pair_memory *sprag_ode_pair_memory(ode_geometry *g, ode_pair *pair)
+{
+    known *last = look_up(&g->last, pair);
+    if (last && !last->geom[0]) { // spaces reorder their geoms
+        swap_sides(pair);
+        last = look_up(&g->last, pair);
+        if (!last->geom[0]) {
+            swap_sides(pair);
+        }
+    }
+    known *now = look_up(&g->now, pair);
     if (!now->geom[0]) {
         for (int i = 0; i < 2; i++) {
             now->geom[i] = pair->side[i]->geom;

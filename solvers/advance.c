@@ -62,7 +62,8 @@ static bool take(advance_run *run)
     run->pushed = SPRAG_TAKE(scratch, frame->bodies, *run->pushed);
     run->trial_velocity = SPRAG_TAKE(scratch, 2 * frame->bodies, *run->trial_velocity);
     run->blocked = SPRAG_TAKE(scratch, frame->pairs, int);
-    run->stands = SPRAG_TAKE(scratch, frame->bodies, bool);
+    run->share = SPRAG_TAKE(scratch, frame->bodies, double);
+    run->slowed = SPRAG_TAKE(scratch, frame->bodies, bool);
     run->given_force = SPRAG_TAKE(scratch, frame->contacts, *run->given_force);
     return !scratch->failed;
 }
@@ -151,18 +152,47 @@ static const advance_point *strongest(const advance_run *run, int pair, int *fro
     return best;
 }
 
-static void compare_slip(advance_run *run, int pair, const advance_point *point)
+static void tell_slip(advance_run *run, const advance_point *point, bool slips)
 {
-    advance_near *near = &run->near[pair];
-    bool slips = point->slip[1] > stiction_of(run);
-    if (near->was_closed && slips != near->slips && point->normal_force > 0) {
-        double start = run->time;
-        run->time += slips ? 0 : end_of_slip(run, point);
-        tell(run, slips ? SPRAG_SLIP_BEGINS : SPRAG_SLIP_ENDS, pair, point->at[0], point->normal,
-             point->slip[slips]);
-        run->time = start;
+    double start = run->time;
+    run->time += slips ? 0 : end_of_slip(run, point);
+    tell(run, slips ? SPRAG_SLIP_BEGINS : SPRAG_SLIP_ENDS, point->pair, point->at[0], point->normal,
+         point->slip[slips]);
+    run->time = start;
+}
+
+// Pairs from first to end are one, or triangles of one mesh.
+static void compare_contact(advance_run *run, int first, int end, int *at)
+{
+    const advance_point *best = NULL;
+    bool was = false, is = false, slipped = false;
+    int gone = first;
+    for (int i = first; i < end; i++) {
+        const advance_near *near = &run->near[i];
+        const advance_point *point = strongest(run, i, at);
+        if (near->closed && point && (!best || point->normal_force > best->normal_force)) {
+            best = point;
+        }
+        is |= near->closed;
+        was |= near->was_closed;
+        slipped |= near->slips;
+        gone = near->was_closed ? i : gone;
     }
-    near->slips = slips;
+    if (best && !was) {
+        tell(run, SPRAG_CONTACT_MADE, best->pair, best->at[0], best->normal, best->approach);
+    } else if (!is && was) {
+        const sprag_gap *gap = &run->near[gone].gap;
+        tell(run, SPRAG_CONTACT_LOST, gone, gap->point[0], gap->normal, 0);
+    }
+    if (best) {
+        bool slips = best->slip[1] > stiction_of(run);
+        if (was && slips != slipped && best->normal_force > 0) {
+            tell_slip(run, best, slips);
+        }
+        for (int i = first; i < end; i++) {
+            run->near[i].slips = slips;
+        }
+    }
 }
 
 // Contacts made and lost, slip that begins and ends: what this sub-step was solved for, against the
@@ -174,18 +204,9 @@ static void compare(advance_run *run)
         run->stats->changes++;
     }
     run->last_points = points > 0 ? points : run->last_points;
-    for (int i = 0; i < run->frame->pairs; i++) {
-        advance_near *near = &run->near[i];
-        const advance_point *point = strongest(run, i, &at);
-        point = near->closed ? point : NULL;
-        if (point && !near->was_closed) {
-            tell(run, SPRAG_CONTACT_MADE, i, point->at[0], point->normal, point->approach);
-        } else if (!near->closed && near->was_closed) {
-            tell(run, SPRAG_CONTACT_LOST, i, near->gap.point[0], near->gap.normal, 0);
-        }
-        if (point) {
-            compare_slip(run, i, point);
-        }
+    for (int first = 0, end; first < run->frame->pairs; first = end) {
+        end = advance_mesh_end(run, first);
+        compare_contact(run, first, end, &at);
     }
 }
 
@@ -256,10 +277,14 @@ static void move_bodies(advance_run *run, double distance, double clock)
         sprag_motion_at(&run->motion[i], t, &mover->pose);
         mover->path += norm3(run->motion[i].velocity) * t;
         mover->turn += norm3(run->motion[i].velocity + 3) * t;
-        bool stalls = (distance < clock || run->stands[i]) && !kinematic;
-        if (!stalls ||
-            kinetic_energy(run, i, run->solved[i]) <= kinetic_energy(run, i, mover->velocity)) {
-            memcpy(mover->velocity, run->solved[i], sizeof mover->velocity);
+        double share = distance < clock ? 0 : run->share[i];
+        bool loses =
+            kinetic_energy(run, i, run->solved[i]) <= kinetic_energy(run, i, mover->velocity);
+        for (int k = 0; k < 6; k++) {
+            double change = run->solved[i][k] - mover->velocity[k];
+            mover->velocity[k] = kinematic || loses || share == 1
+                                     ? run->solved[i][k]
+                                     : mover->velocity[k] + share * change;
         }
     }
 }
@@ -288,8 +313,12 @@ void advance_go(advance_run *run)
         run->stats->stalled += clock - distance;
         tell(run, SPRAG_STALLED, run->blocking, NULL, NULL, 0);
     }
-    if (run->standing > 0 && !stalls) {
-        run->stats->stalled += clock * run->standing / run->frame->bodies;
+    double missed = 0; // bodies
+    for (int i = 0; i < run->frame->bodies && run->stood >= 0; i++) {
+        missed += 1 - run->share[i];
+    }
+    if (missed > 0 && !stalls) {
+        run->stats->stalled += clock * missed / run->frame->bodies;
         tell(run, SPRAG_STALLED, run->stood, NULL, NULL, 0);
     }
     if (run->at_limit && distance == run->safe) {
@@ -373,21 +402,16 @@ static int substeps_of(const advance_run *run)
     int aim = run->options->substeps;
     if (aim <= 0) {
         aim = run->frame->bodies > 0 ? 200 / run->frame->bodies : 100;
-        aim = aim < 1 && run->frame->bodies > 400 ? 1 : aim < 2 ? 2 : aim > 100 ? 100 : aim;
+        aim = aim > 100 ? 100 : advance_is_heap(run) ? 1 : aim;
     }
     return aim;
 }
 
 static sprag_result run_frame(advance_run *run)
 {
-    enum {
-        MORE = 200, // sub-steps than aimed at
-        FEW = 50
-    }; // bodies
+    enum { MORE = 200 }; // sub-steps than aimed at
     sprag_result result = SPRAG_OK;
     int most = substeps_of(run);
-    bool few = run->frame->bodies <= FEW;
-    double stride = INFINITY; // what has been too long is not tried again at once
     for (int i = 0; run->left > 0 && result == SPRAG_OK;) {
         double even = i < most ? run->left / (most - i) : run->left;
         run->floor = fmax(run->options->shortest * run->frame->step, 0.999 * even);
@@ -396,11 +420,9 @@ static sprag_result run_frame(advance_run *run)
             result = advance_controlled(run, i >= most);
             i += (int)(run->stats->limited - limited);
         } else {
-            double longest = fmin(stride, run->left);
+            double longest = advance_is_heap(run) ? fmin(run->left, even) : run->left;
             result = advance_substep(run, longest, i >= most);
             if (result == SPRAG_OK) {
-                double safe = fmin(run->safe, run->trial);
-                stride = few ? INFINITY : safe < longest ? fmax(safe, run->floor) : 2 * stride;
                 advance_go(run);
             }
             i++;

@@ -2,7 +2,9 @@
 // that end before anything changes that the sub-step was solved for. Each sub-step: the contacts
 // that are closed and the joint rows give the velocity at its end (stribeck.h, hardly yielding);
 // a certificate (certify.h) tells how long moving on at that velocity keeps every pair apart; no
-// body moves farther than that. Whatever the contact solve returns, nothing interpenetrates.
+// body moves farther than that. Whatever the contact solve returns, nothing interpenetrates. Of
+// many bodies, and of what is jammed, no event is waited for: what comes in the sub-step is met by
+// contacts made beforehand, and what the solve leaves is taken out of the motion (advance_heap.c).
 //
 // Drumwright: True Rigidity: Interpenetration-free Multi-Body Simulation with Polytopic Contact.
 #ifndef SPRAG_ADVANCE_H
@@ -154,7 +156,7 @@ typedef struct sprag_advance_options {
     double shortest; // of the frame: no sub-step is planned shorter; what comes sooner is
                      // made a contact beforehand
     int substeps;    // of a frame, aimed at: where many bodies meet, sub-steps are so much
-                     // longer; 0: 200 / bodies, 2 to 100
+                     // longer; 0: 200 / bodies, at most 100; of more than 20 bodies 1
     double error;    // m, of a frame: a sub-step and its two halves, which are what is kept,
                      // may differ by its share; 0: not asked
     int checks;      // 1: least separation of all pairs, three times in a sub-step

@@ -148,9 +148,6 @@ static void set_contact(advance_run *run, const advance_point *point, const spra
 
 // ---- the solve
 
-// Bodies from which sweeps get there sooner than factorisations, under contacts that come and go.
-enum { MANY = 20 };
-
 typedef struct solve {
     sprag_problem problem;
     sprag_solution solution;
@@ -329,9 +326,6 @@ void advance_set_motion(advance_run *run)
         if (run->pushes) {
             add_scaled(run->motion[i].velocity, 1, run->pushed[i], 6);
         }
-        if (run->stands[i]) {
-            memset(run->motion[i].velocity, 0, sizeof run->motion[i].velocity);
-        }
     }
 }
 
@@ -339,9 +333,9 @@ sprag_result advance_solve(advance_run *run, double step)
 {
     solve s;
     sprag_stats stats = {.phase = '-'};
-    run->standing = 0;
+    run->stood = -1;
     for (int i = 0; i < run->frame->bodies; i++) {
-        run->stands[i] = false;
+        run->share[i] = 1;
     }
     run->trial = step;
     run->pushes = run->bounces = false;
@@ -362,15 +356,15 @@ sprag_result advance_solve(advance_run *run, double step)
     if (run->tried) {
         memcpy(s.solution.velocity, run->solved, (size_t)run->frame->bodies * sizeof *run->solved);
     }
-    bool many = run->frame->bodies > MANY && !run->exactly;
+    bool many = run->frame->bodies > ADVANCE_MANY && !run->exactly;
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (many) { // what is not exact costs sub-steps, and nothing else
         sprag_stribeck_options swept = options;
         swept.direct_work = 0;
         swept.lagged_passes = 0;
-        swept.sweeps = run->frame->bodies > 20 * MANY ? 8 : 30;
-        swept.sweeps_least = 2 * swept.sweeps;
-        swept.warm = options.warm && run->frame->bodies <= 20 * MANY; // a factor costs more there
+        swept.sweeps = 6;
+        swept.sweeps_least = 60;
+        swept.warm = false;
         result = sprag_stribeck_solve(&s.problem, &swept, run->solving, &s.solution, &stats);
     }
     if (result != SPRAG_OK && result != SPRAG_NO_MEMORY) {

@@ -32,6 +32,15 @@ bool advance_same_mesh(const advance_run *run, int a, int b)
            collider_of(run, a, !side[0])->body == collider_of(run, b, !side[1])->body;
 }
 
+int advance_mesh_end(const advance_run *run, int pair)
+{
+    int end = pair + 1;
+    while (end < run->frame->pairs && advance_same_mesh(run, pair, end)) {
+        end++;
+    }
+    return end;
+}
+
 // ---- the other triangles around
 
 static void corners_of(const advance_run *run, int pair, double corner[3][3])
@@ -275,10 +284,10 @@ bool advance_thin_out(advance_run *run)
 void advance_share_held(advance_run *run)
 {
     for (int first = 0, end; first < run->frame->pairs; first = end) {
-        bool held = run->near[first].held;
-        for (end = first + 1; end < run->frame->pairs && advance_same_mesh(run, first, end);
-             end++) {
-            held |= run->near[end].held;
+        bool held = false;
+        end = advance_mesh_end(run, first);
+        for (int i = first; i < end; i++) {
+            held |= run->near[i].held;
         }
         for (int i = first; i < end; i++) {
             advance_near *near = &run->near[i];

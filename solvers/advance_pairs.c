@@ -315,22 +315,23 @@ static double level_of(const advance_run *run, double gap)
     return fmin(run->level, fmax(0.2 * run->level, gap - 0.001 * run->level));
 }
 
-static double certify_pair(advance_run *run, int pair, double horizon)
+static void certify_pair(advance_run *run, int pair, double horizon)
 {
     advance_near *near = &run->near[pair];
     const sprag_advance_pair *p = &run->frame->pair[pair];
     near->certificate.time = INFINITY;
     if (p->state == SPRAG_PAIR_DECLINED || p->overlapped) {
-        return INFINITY;
+        return;
     }
     double most = closing(run, pair, horizon);
     if (near->clear - most > run->level) {
-        return INFINITY;
+        return;
     }
     if (!near->fresh) {
         find_gap(run, pair, 2 * most + run->options->epsilon, 0, NULL);
         if (!near->fresh) {
-            return near->gap.beyond ? INFINITY : 0;
+            near->certificate.time = near->gap.beyond ? INFINITY : 0;
+            return;
         }
     }
     sprag_certificate *c = &near->certificate;
@@ -338,36 +339,57 @@ static double certify_pair(advance_run *run, int pair, double horizon)
     if (c->whole) {
         c->time = INFINITY;
     }
-    return c->time;
 }
 
-void advance_certify(advance_run *run, double horizon, bool blocked_only)
+static void take_certificate(advance_run *run, int pair)
+{
+    double time = run->near[pair].certificate.time;
+    if (time < run->safe) {
+        run->safe = time;
+        run->blocking = pair;
+    }
+}
+
+static bool has_moved(const advance_run *run, int pair, const bool *moved)
+{
+    const int *collider = run->frame->pair[pair].collider;
+    int a = run->frame->collider[collider[0]].body, b = run->frame->collider[collider[1]].body;
+    return (a != SPRAG_STATIC && moved[a]) || (b != SPRAG_STATIC && moved[b]);
+}
+
+void advance_certify(advance_run *run, double horizon, const bool *moved)
 {
     run->safe = horizon;
     run->blocking = -1;
     for (int i = 0; i < run->frame->pairs; i++) {
-        if (blocked_only && isinf(run->near[i].certificate.time)) {
-            continue;
+        if (!moved || has_moved(run, i, moved)) {
+            certify_pair(run, i, horizon);
         }
-        double time = certify_pair(run, i, horizon);
-        if (time < run->safe) {
-            run->safe = time;
-            run->blocking = i;
+        take_certificate(run, i);
+    }
+}
+
+void advance_certify_blocked(advance_run *run, double horizon)
+{
+    run->safe = horizon;
+    run->blocking = -1;
+    for (int i = 0; i < run->frame->pairs; i++) {
+        if (!isinf(run->near[i].certificate.time)) {
+            certify_pair(run, i, horizon);
+            take_certificate(run, i);
         }
     }
 }
 
-bool advance_safe(advance_run *run, const int *pair, int pairs, double t)
+double advance_safe(const advance_run *run, const int *pair, int pairs, double horizon)
 {
     for (int i = 0; i < pairs; i++) {
         const advance_near *near = &run->near[pair[i]];
         sprag_certificate c;
-        sprag_certify(near->carried, &near->gap, level_of(run, near->gap.distance), t, &c);
-        if (!c.whole) {
-            return false;
-        }
+        sprag_certify(near->carried, &near->gap, level_of(run, near->gap.distance), horizon, &c);
+        horizon = c.whole ? horizon : fmin(horizon, c.time);
     }
-    return true;
+    return horizon;
 }
 
 void advance_move_pairs(advance_run *run, double t)

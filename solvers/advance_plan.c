@@ -6,160 +6,7 @@
 #include "solvers/advance_run.h"
 #include "solvers/linalg.h"
 
-enum {
-    LENGTHS = 6,
-    TOO_MANY = 400, // bodies to be solved for exactly, or often
-    BAND = 20,      // epsilon; what blocks from so near is held off rather than waited for
-};
-
-// ---- what the motion curves
-
-// From the centre of the body, in its axes at t = 0, to world axes at t.
-typedef struct arm {
-    const sprag_motion *motion; // NULL: static
-    double at[3];
-} arm;
-
-static void arm_at(const arm *arm, const sprag_pose *pose, double point[3])
-{
-    if (!arm->motion) {
-        memcpy(point, arm->at, sizeof arm->at);
-        return;
-    }
-    double local[3], from[3];
-    subtract3(arm->at, arm->motion->pose.position, from);
-    mul33_transposed(arm->motion->pose.rotation, from, local);
-    mul33(pose->rotation, local, point);
-    add_scaled(point, 1, pose->position, 3);
-}
-
-// Height of point 0 above point 1 at t, along the normal that `carrier` turns with. A round side
-// touches with another point at every moment: its core is followed instead.
-static double height_at(const advance_near *near, const advance_point *point, int carrier, double t)
-{
-    sprag_pose pose[2];
-    double at[2][3], normal[3], turned[3], sum = 0;
-    memcpy(normal, point->normal, sizeof normal);
-    for (int side = 0; side < 2; side++) {
-        const sprag_motion *motion = near->carried[side].motion;
-        double radius = 0;
-        sprag_shape_kind kind = near->carried[side].shape->kind;
-        if (kind == SPRAG_SPHERE || kind == SPRAG_CAPSULE) {
-            radius = near->carried[side].shape->radius;
-        }
-        arm arm = {motion, {0}};
-        memcpy(arm.at, point->at[side], sizeof arm.at);
-        add_scaled(arm.at, side ? -radius : radius, point->normal, 3);
-        if (motion) {
-            sprag_motion_at(motion, t, &pose[side]);
-        }
-        arm_at(&arm, &pose[side], at[side]);
-        sum += radius;
-    }
-    if (near->carried[carrier].motion) {
-        mul33_transposed(near->carried[carrier].motion->pose.rotation, point->normal, turned);
-        mul33(pose[carrier].rotation, turned, normal);
-    }
-    subtract3(at[0], at[1], turned);
-    return dot3(normal, turned) - sum;
-}
-
-// How much lower than straight on the height ends, and in the middle.
-static double dip_of(const advance_run *run, const advance_near *near, const advance_point *point)
-{
-    double t = run->trial, rate = advance_rate(near, (const double(*)[3])point->at, point->normal);
-    int carrier = !near->certificate.side;
-    double end = point->gap + rate * t - height_at(near, point, carrier, t);
-    double middle = point->gap + 0.5 * rate * t - height_at(near, point, carrier, 0.5 * t);
-    return fmax(0, fmax(end, 2 * (middle + run->level) - point->gap - run->target));
-}
-
-// The point that stands for what blocks a pair, if there is one: at the place, with the normal.
-static advance_point *blocking_point(advance_run *run, int pair)
-{
-    static const double aligned = 1 - 1e-4;
-    const sprag_certificate *c = &run->near[pair].certificate;
-    double size = 1e-6 + 1e-3 * fmax(run->near[pair].radius[0], run->near[pair].radius[1]);
-    advance_point *best = NULL;
-    double nearest = size * size;
-    for (int i = 0; i < run->points; i++) {
-        advance_point *point = &run->point[i];
-        double d[3];
-        subtract3(point->at[c->side], c->point, d);
-        if (point->pair == pair && dot3(d, d) < nearest &&
-            dot3(point->normal, c->normal) > aligned) {
-            nearest = dot3(d, d);
-            best = point;
-        }
-    }
-    return best;
-}
-
-// What touches, and what it will curve at about the speed that it has.
-static void begin(advance_run *run, double length)
-{
-    run->points = run->closed_points;
-    run->trial = length;
-    for (int i = 0; i < run->points; i++) {
-        run->point[i].dip = dip_of(run, &run->near[run->point[i].pair], &run->point[i]);
-    }
-}
-
-// Asks more of a pair's contacts where their own curving blocks it. false: it does not.
-static bool correct(advance_run *run, int pair, int *at)
-{
-    bool changed = false;
-    double small = 0.1 * run->options->epsilon;
-    for (; *at < run->closed_points && run->point[*at].pair == pair; ++*at) {
-        advance_point *point = &run->point[*at];
-        double dip = dip_of(run, &run->near[pair], point);
-        changed |= dip > point->dip + small;
-        point->dip = fmax(point->dip, dip);
-    }
-    return changed;
-}
-
-// More than that a motion does not curve by within the sub-step, by centripetal acceleration and
-// that of sliding along what turns: what is still missing is not to be had.
-static double most_dip(const advance_run *run, int pair)
-{
-    const advance_near *near = &run->near[pair];
-    double turn = 0, curve = 0, slide[3] = {0, 0, 0};
-    for (int side = 0; side < 2; side++) {
-        const sprag_motion *motion = near->carried[side].motion;
-        if (motion) {
-            double w = norm3(motion->velocity + 3);
-            turn += w;
-            curve += w * w * near->radius[side];
-            add_scaled(slide, side ? -1 : 1, motion->velocity, 3);
-        }
-    }
-    for (int side = 0; side < 2; side++) {
-        curve += near->carried[side].motion && turn > 0 ? turn * turn * near->radius[side] : 0;
-    }
-    return (curve + 2 * turn * norm3(slide)) * run->trial * run->trial +
-           BAND * run->options->epsilon;
-}
-
-// Makes a contact of what blocks, or asks more of it if it is one.
-static void capture_point(advance_run *run, int pair)
-{
-    const sprag_certificate c = run->near[pair].certificate;
-    advance_point *known = blocking_point(run, pair);
-    advance_point *point = known ? known : advance_add_point(run);
-    if (known) {
-        double dip = known->dip + fmax(run->target - c.lowest, 0);
-        known->dip = fmin(dip, fmax(known->dip, most_dip(run, pair)));
-    } else if (point) {
-        point->pair = pair;
-        point->captured = true;
-        point->gap = c.height;
-        memcpy(point->normal, c.normal, sizeof point->normal);
-        memcpy(point->at[c.side], c.point, sizeof c.point);
-        memcpy(point->at[!c.side], c.point, sizeof c.point);
-        add_scaled(point->at[!c.side], c.side ? c.height : -c.height, c.normal, 3);
-    }
-}
+enum { LENGTHS = 6 };
 
 // Holds off all that blocks from no higher than this (m). false: nothing does.
 static bool hold_off(advance_run *run, double height)
@@ -173,14 +20,14 @@ static bool hold_off(advance_run *run, double height)
         if (!(near->certificate.time < run->trial)) {
             continue;
         }
-        if (near->closed && correct(run, i, &at)) {
+        if (near->closed && advance_correct(run, i, &at)) {
             changed = true;
         } else if (near->certificate.height <= height) {
             if (near->certificate.side < 0) {
                 continue; // it turns too fast to tell
             }
             if (advance_accepts(run, i)) { // or it does not block any more
-                capture_point(run, i);
+                advance_capture(run, i);
             }
             changed = true;
         }
@@ -208,21 +55,22 @@ static sprag_result attempt(advance_run *run, double length, double horizon, dou
 {
     static const double progress = 1.1;
     bool any_height = isinf(height); // there is nothing else that helps
-    bool many = run->frame->bodies > TOO_MANY;
-    const int most = many ? 4 : any_height ? 20 : 12, patience = many ? 2 : any_height ? 6 : 3;
+    const int most = any_height ? 20 : 12, patience = any_height ? 6 : 3;
     double before = 0;
     bool some = false; // only pairs that were blocked before have been looked at
     for (int pass = 0, since = 0; pass < most && since < patience; pass++, since++) {
-        run->exactly =
-            any_height && pass == 3 && run->frame->bodies <= TOO_MANY; // and on from there
+        run->exactly = any_height && pass == 3; // and on from there
         sprag_result result = advance_solve(run, length);
         if (result != SPRAG_OK) {
             return result;
         }
         some = pass > 0;
-        advance_certify(run, horizon, some);
-        if (some && run->safe >= length) {
-            advance_certify(run, horizon, some = false);
+        if (some) {
+            advance_certify_blocked(run, horizon);
+        }
+        if (!some || run->safe >= length) {
+            advance_certify(run, horizon, NULL);
+            some = false;
         }
         if (run->safe >= length || run->failed || !hold_off(run, height)) {
             break;
@@ -233,7 +81,7 @@ static sprag_result attempt(advance_run *run, double length, double horizon, dou
         }
     }
     if (some) {
-        advance_certify(run, horizon, false);
+        advance_certify(run, horizon, NULL);
     }
     meet_limit(run);
     return SPRAG_OK;
@@ -280,16 +128,27 @@ static void go_between(advance_run *run, const trial *a, const trial *b, double 
     }
 }
 
-// The longest length that is safe, of those between: low is, high is not.
+// The longest length that is safe, of those between: low is, high is not. By regula falsi on what
+// each is safe for beyond its length, after Illinois.
 static double meet(advance_run *run, const trial *low, const trial *high, const int *pair,
                    int pairs)
 {
-    enum { HALVINGS = 40 };
-    double a = low->length, b = high->length;
-    for (int i = 0; i < HALVINGS && b - a > 1e-9 * b; i++) {
-        double middle = 0.5 * (a + b);
-        go_between(run, low, high, middle);
-        *(advance_safe(run, pair, pairs, middle) ? &a : &b) = middle;
+    enum { TRIES = 40 };
+    static const double close = 1e-9;
+    double a = low->length, b = high->length, fa = low->safe - a, fb = high->safe - b;
+    for (int i = 0, before = 0; i < TRIES && b - a > close * b; i++) {
+        double between = fa > 0 && fb < 0 ? (a * fb - b * fa) / (fb - fa) : 0.5 * (a + b);
+        double length = fmin(fmax(between, a + 0.1 * close * b), b - 0.1 * close * b);
+        go_between(run, low, high, length);
+        double f = advance_safe(run, pair, pairs, high->length) - length;
+        int side = f >= 0 ? 1 : -1;
+        *(side > 0 ? &a : &b) = length;
+        *(side > 0 ? &fa : &fb) = f;
+        *(side > 0 ? &fb : &fa) *= side == before ? 0.5 : 1;
+        before = side;
+        if (side > 0 && f <= close * b) {
+            break;
+        }
     }
     return a;
 }
@@ -314,8 +173,9 @@ static sprag_result retreat(advance_run *run, double low, double longest)
     const double length[] = {fmax(run->safe, run->floor), fmax(low, run->floor), run->floor};
     for (int i = 0; i < 3 && run->trial - run->safe > 1e-3 * run->trial; i++) {
         if (length[i] < run->trial) {
-            begin(run, length[i]);
-            sprag_result result = attempt(run, length[i], longest, BAND * run->options->epsilon);
+            advance_begin(run, length[i]);
+            sprag_result result =
+                attempt(run, length[i], longest, ADVANCE_BAND * run->options->epsilon);
             if (result != SPRAG_OK || run->failed) {
                 return result;
             }
@@ -337,8 +197,8 @@ static sprag_result end_at_event(advance_run *run, double longest)
     note(run, &high);
     double next = fmax(run->safe, run->floor);
     for (int i = 0; i < LENGTHS; i++) {
-        begin(run, next);
-        sprag_result result = attempt(run, next, longest, BAND * run->options->epsilon);
+        advance_begin(run, next);
+        sprag_result result = attempt(run, next, longest, ADVANCE_BAND * run->options->epsilon);
         if (result != SPRAG_OK || run->failed || arrives(run)) {
             return result;
         }
@@ -417,7 +277,7 @@ static sprag_result spare(advance_run *run)
     }
     run->energy = energy_between(run, run->solved, run->solved);
     advance_set_motion(run);
-    advance_certify(run, fmax(safe, length), false);
+    advance_certify(run, fmax(safe, length), NULL);
     meet_limit(run);
     return SPRAG_OK;
 }
@@ -425,43 +285,42 @@ static sprag_result spare(advance_run *run)
 static sprag_result plan(advance_run *run, double longest, bool to_the_end)
 {
     run->tried = false;
-    begin(run, longest);
-    sprag_result result = attempt(run, longest, longest, BAND * run->options->epsilon);
+    advance_begin(run, longest);
+    sprag_result result = attempt(run, longest, longest, ADVANCE_BAND * run->options->epsilon);
     if (result != SPRAG_OK || run->safe >= longest || run->failed) {
         return result;
     }
     return to_the_end || longest <= run->floor ? capture(run) : end_at_event(run, longest);
 }
 
-// Where nothing else helps what is in the way stands still, and the rest of the group goes on.
-static void let_stand(advance_run *run)
+static sprag_result plan_heap(advance_run *run, double longest)
 {
-    enum { ROUNDS = 100 };
-    const sprag_frame *frame = run->frame;
-    run->stood = run->blocking;
-    for (int round = 0; round < ROUNDS && run->safe < run->trial; round++) {
-        int before = run->standing;
-        for (int i = 0; i < frame->pairs; i++) {
-            for (int side = 0; side < 2 && run->near[i].certificate.time < run->trial; side++) {
-                int body = frame->collider[frame->pair[i].collider[side]].body;
-                if (body != SPRAG_STATIC && frame->body[body].mass > 0 && !run->stands[body]) {
-                    run->stands[body] = true;
-                    run->standing++;
-                }
-            }
+    enum { TRIES = 4 };
+    for (int i = 0; i < TRIES; i++) {
+        sprag_result result = advance_settle(run, longest);
+        if (result != SPRAG_OK) {
+            return result;
         }
-        if (run->standing == before) {
-            return;
+        if (run->safe < run->trial) {
+            advance_slow(run);
         }
-        advance_set_motion(run);
-        advance_certify(run, run->trial, false);
+        meet_limit(run);
+        if (!run->at_limit || run->trial - run->safe <= 1e-3 * run->trial ||
+            run->trial <= run->floor) {
+            break;
+        }
+        longest = fmax(run->safe, run->floor); // forces act for no longer than bodies move
     }
+    return SPRAG_OK;
 }
 
 sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
 {
     enum { TRIES = 4 };
     sprag_result result = SPRAG_OK;
+    if (advance_is_heap(run)) {
+        return plan_heap(run, longest);
+    }
     for (int i = 0; i < TRIES && result == SPRAG_OK; i++) {
         result = plan(run, longest, to_the_end);
         if (result == SPRAG_OK) {
@@ -475,7 +334,7 @@ sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
     }
     double least = fmin(run->options->shortest * run->frame->step, run->trial);
     if (result == SPRAG_OK && run->safe < least && !run->at_limit) {
-        let_stand(run);
+        advance_slow(run);
     }
     if (result == SPRAG_OK) {
         run->credit = fmax(0, run->credit + run->free_energy - run->energy);

@@ -1,8 +1,9 @@
 // One frame of conservative advancement, as its parts see it (advance.h): advance_pairs.c finds
 // what is near and for how long it stays apart, advance_mesh.c what of a mesh, advance_contacts.c
-// solves for velocities, advance_plan.c chooses the sub-step, advance.c goes through the frame,
-// advance_error.c asks whether the sub-step is short enough to be accurate; paper.c has sub-steps
-// of its own.
+// solves for velocities, advance_plan.c chooses the sub-step, advance_hold.c makes contacts of what
+// is in its way, advance_heap.c does both for many bodies, advance_slow.c lets bodies go only a
+// part of their way where nothing else helps, advance.c goes through the frame, advance_error.c
+// asks whether the sub-step is short enough to be accurate; paper.c has sub-steps of its own.
 #ifndef SPRAG_ADVANCE_RUN_H
 #define SPRAG_ADVANCE_RUN_H
 
@@ -36,6 +37,8 @@ typedef struct advance_point {
     double approach;     // m/s, before
     double slip[2];      // m/s, before and after
 } advance_point;
+
+enum { ADVANCE_BAND = 20 }; // epsilon; what blocks from so near is held off, not waited for
 
 typedef struct advance_control advance_control;
 
@@ -80,8 +83,9 @@ typedef struct advance_run {
     bool at_limit;               // of a joint, then
     double (*trial_velocity)[6]; // 2 bodies
     int *blocked;                // pairs
-    bool *stands;                // bodies: in the way of a certificate, left where they are
-    int standing, stood;         // how many; a pair of them
+    double *share;               // bodies: of its path, that it goes; less than 1 where in the way
+    bool *slowed;                // bodies
+    int stood;                   // pair that made one of them go slower, -1: none
     bool failed;                 // the solve
     bool exactly;                // the next one, whatever it takes
     bool tried;                  // solved is that of another attempt at this sub-step
@@ -129,15 +133,18 @@ sprag_result advance_controlled(advance_run *run, bool to_the_end);
 // Gaps and points of what may meet within `reach` s; asks about what touches for the first time.
 sprag_result advance_scan(advance_run *run, double reach);
 
-// Sets safe and blocking, for the motion of the last solve, and the certificates of the pairs: for
-// how long, `horizon` at most. blocked_only: of those that were blocked the last time.
-void advance_certify(advance_run *run, double horizon, bool blocked_only);
+// Sets safe and blocking, and the certificates of the pairs: for how long, `horizon` at most, the
+// motion may go on. moved: of which bodies it has changed since; NULL: of all.
+void advance_certify(advance_run *run, double horizon, const bool *moved);
+
+// The same, but only of pairs that were blocked.
+void advance_certify_blocked(advance_run *run, double horizon);
 
 // m/s, along a normal into shape 0, of a point on each shape: positive apart.
 double advance_rate(const advance_near *near, const double at[2][3], const double *normal);
 
-// Would the motions keep these pairs apart for t?
-bool advance_safe(advance_run *run, const int *pair, int pairs, double t);
+// For how long the motions keep these pairs apart, `horizon` at most.
+double advance_safe(const advance_run *run, const int *pair, int pairs, double horizon);
 
 // All pairs have moved by t.
 void advance_move_pairs(advance_run *run, double t);
@@ -158,6 +165,9 @@ int advance_triangle(const advance_run *run, int pair);
 
 // Two triangles of one mesh and one body.
 bool advance_same_mesh(const advance_run *run, int a, int b);
+
+// Behind the last of the pairs, from this one on, that are triangles of one mesh.
+int advance_mesh_end(const advance_run *run, int pair);
 
 // Is the normal at a point of the pair's triangle one that only a seam of its mesh has?
 bool advance_is_seam(const advance_run *run, int pair, const double at[3], const double normal[3]);
@@ -191,5 +201,31 @@ void advance_set_motion(advance_run *run);
 // Chooses and solves the next sub-step, at most `longest`: trial, safe, motion. to_the_end: as
 // long as that, whatever is met.
 sprag_result advance_plan(advance_run *run, double longest, bool to_the_end);
+
+// ---- advance_hold.c
+
+// What touches, and what it will curve at about the speed that it has.
+void advance_begin(advance_run *run, double length);
+
+// Asks more of a pair's contacts, from *at on, where their own curving blocks it. false: it does
+// not.
+bool advance_correct(advance_run *run, int pair, int *at);
+
+// Makes a contact of what blocks, or asks more of it if it is one. Returns the point, -1: no
+// memory.
+int advance_capture(advance_run *run, int pair);
+
+// ---- advance_heap.c
+
+enum { ADVANCE_MANY = 20 }; // more bodies are swept
+
+bool advance_is_heap(const advance_run *run);
+
+// Solves, and sets motion, so that as much as possible is safe.
+sprag_result advance_settle(advance_run *run, double longest);
+
+// ---- advance_slow.c
+
+void advance_slow(advance_run *run);
 
 #endif
