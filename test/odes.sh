@@ -272,7 +272,6 @@ variant vtable-turned 'virtual functions' $small \
 variant vtable-longer 'virtual functions' $small \
     -a 's/^( *)virtual void getInfo1\(.*/\1virtual void more() {}\n&/' $joint
 variant rows-longer 'Info1' $small -a 's/^( *)uint8 m, nub;/\1uint8 more[2]; uint8 m, nub;/' $joint
-variant rows-wider 'getInfo2' $small -a 's/^( *)GI2_RHS,$/\1GI2_MORE,\n\1GI2_RHS,/' $joint
 variant islands-longer 'dxWorldProcessIslandsInfo' $small \
     -a 's/^( *)sizeint +m_IslandCount;/\1sizeint more;\n&/' $util
 variant islands-turned 'dxWorldProcessIslandsInfo' $small \
