@@ -33,6 +33,10 @@ typedef struct ode_row_count { // dxJoint::Info1
     unsigned char rows, unbounded;
 } ode_row_count;
 
+// To be called before any other of ODE's functions, wherever a program calls us: finds the ODE that
+// the caller (an address in its code) would have called.
+void sprag_ode_meet(const void *caller);
+
 // NULL when the running ODE has all that we need, in the layout that we know; otherwise what is
 // missing. Looked at once per process, at the first step, in a world of its own.
 const char *sprag_ode_unsupported(void);
@@ -93,6 +97,13 @@ ode_row_count sprag_ode_count_rows(dJointID joint); // getInfo1
 void sprag_ode_get_rows(dJointID joint, dReal rate, dReal erp, dReal *J1, dReal *J2, dReal *rhs_cfm,
                         dReal *lo_hi, int *findex); // getInfo2: 6 and 2 reals a row
 const dContact *sprag_ode_contact_of(dJointID joint);
+
+// Of the list that all spaces have; NULL if ODE does not tell.
+dGeomID sprag_ode_listed_geom(dSpaceID space, int index);
+
+// Of a heightfield's samples, scaled, if ODE tells.
+bool sprag_ode_has_heights(void);
+dReal sprag_ode_height(dHeightfieldDataID data, int x, int z);
 
 // The bodies of a joint as ODE stores them: [0] is never NULL. reversed: attached as (0, body).
 void sprag_ode_joint_bodies(dJointID joint, dBodyID body[2], bool *reversed);

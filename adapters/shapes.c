@@ -3,6 +3,7 @@
 // what they are made of: that is read from its own structs, whose layout is looked at once, with
 // geoms of known content; if it is another, such geoms are of an unknown shape.
 #include "adapters/gaps.h"
+#include "adapters/ode.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -13,6 +14,9 @@
 
 #include "solvers/linalg.h"
 #include "solvers/tree.h"
+
+// An ODE without triangle meshes has no such function either.
+#pragma weak dGeomTriMeshGetTriangle
 
 // ---- ODE's own structs
 
@@ -29,9 +33,6 @@ typedef struct dx_heights { // dxHeightfieldData
     dReal half_width, half_depth, min, max, thickness, scale, offset;
     int width_samples, depth_samples, copied, wrapped, mode;
 } dx_heights;
-
-extern dReal height_of(dHeightfieldDataID, int, int) __asm__("_ZN17dxHeightfieldData9GetHeightEii")
-    __attribute__((weak));
 
 static const dx_convex *convex_of(dGeomID id)
 {
@@ -73,11 +74,11 @@ static void look_at_layouts(void)
     dHeightfieldDataID data = dGeomHeightfieldDataCreate();
     dGeomHeightfieldDataBuildDouble(data, heights, 0, 4, 10, 3, 2, 2, 0.5, 0.25, 1);
     const dx_heights *h = heights_of(data);
-    heights_known = flags && height_of && h->width == 4 && h->depth == 10 && h->sample_width == 2 &&
-                    h->sample_depth == 10 && h->half_width == 2 && h->half_depth == 5 &&
-                    h->thickness == 0.25 && h->scale == 2 && h->offset == 0.5 &&
-                    h->width_samples == 3 && h->depth_samples == 2 && h->wrapped == 1 &&
-                    height_of(data, 1, 0) == 4.5;
+    heights_known = flags && sprag_ode_has_heights() && h->width == 4 && h->depth == 10 &&
+                    h->sample_width == 2 && h->sample_depth == 10 && h->half_width == 2 &&
+                    h->half_depth == 5 && h->thickness == 0.25 && h->scale == 2 &&
+                    h->offset == 0.5 && h->width_samples == 3 && h->depth_samples == 2 &&
+                    h->wrapped == 1 && sprag_ode_height(data, 1, 0) == 4.5;
     dGeomHeightfieldDataDestroy(data);
 }
 
@@ -380,7 +381,7 @@ static void field_triangles(const ode_geom *field, const double local[6], ode_tr
             double at[4][3]; // a b on this side, c d on the next
             for (int i = 0; i < 4; i++) {
                 at[i][0] = (x + (i & 1)) * h->sample_width - h->half_width;
-                at[i][1] = height_of(id, x + (i & 1), z + (i >> 1));
+                at[i][1] = sprag_ode_height(id, x + (i & 1), z + (i >> 1));
                 at[i][2] = (z + (i >> 1)) * h->sample_depth - h->half_depth;
             }
             static const int upper[2][3] = {{0, 2, 1}, {3, 1, 2}};
@@ -601,8 +602,6 @@ bool sprag_ode_geom_of(ode_geometry *g, dGeomID id, ode_geom *geom)
 
 // ---- spaces
 
-extern dGeomID listed_geom(dSpaceID, int) __asm__("_ZN7dxSpace7getGeomEi") __attribute__((weak));
-
 // Quadtree spaces end the program when they are asked for a geom; the list that all spaces have
 // knows theirs too.
 dGeomID sprag_ode_geom_in(dSpaceID space, int index)
@@ -610,7 +609,7 @@ dGeomID sprag_ode_geom_in(dSpaceID space, int index)
     if (dSpaceGetClass(space) != dQuadTreeSpaceClass) {
         return dSpaceGetGeom(space, index);
     }
-    return listed_geom ? listed_geom(space, index) : NULL;
+    return sprag_ode_listed_geom(space, index);
 }
 
 // ---- memories of pairs

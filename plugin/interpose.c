@@ -21,6 +21,8 @@ SPRAG_API void INTERPOSE(dJointDestroy)(dJointID joint);
 SPRAG_API void INTERPOSE(dJointGroupEmpty)(dJointGroupID group);
 SPRAG_API void INTERPOSE(dJointGroupDestroy)(dJointGroupID group);
 
+#define MEET() sprag_ode_meet(__builtin_return_address(0))
+
 // Stock's steppers call dxProcessIslands too: what arrives there from under one of our own calls is
 // stock's.
 static _Thread_local int depth;
@@ -35,16 +37,19 @@ static int step_from(dWorldID world, dReal step, stock called, const void *frame
 
 int INTERPOSE(dWorldStep)(dWorldID world, dReal step)
 {
+    MEET();
     return step_from(world, step, STOCK_STEP, __builtin_frame_address(0));
 }
 
 int INTERPOSE(dWorldQuickStep)(dWorldID world, dReal step)
 {
+    MEET();
     return step_from(world, step, STOCK_QUICK, __builtin_frame_address(0));
 }
 
 void INTERPOSE(dWorldDestroy)(dWorldID world)
 {
+    MEET();
     world_forget(world);
     sprag_ode_world_destroy(world);
 }
@@ -53,46 +58,55 @@ void INTERPOSE(dWorldDestroy)(dWorldID world)
 
 int INTERPOSE(dCollide)(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip)
 {
+    MEET();
     return collide_geoms(a, b, flags, contact, skip);
 }
 
 void INTERPOSE(dSpaceCollide)(dSpaceID space, void *data, dNearCallback *callback)
 {
+    MEET();
     collide_space(space, data, callback);
 }
 
 void INTERPOSE(dSpaceCollide2)(dGeomID a, dGeomID b, void *data, dNearCallback *callback)
 {
+    MEET();
     collide_two(a, b, data, callback);
 }
 
 void INTERPOSE(dGeomDestroy)(dGeomID geom)
 {
+    MEET();
     collide_destroy_geom(geom);
 }
 
 void INTERPOSE(dSpaceDestroy)(dSpaceID space)
 {
+    MEET();
     collide_destroy_space(space);
 }
 
 void INTERPOSE(dBodyDestroy)(dBodyID body)
 {
+    MEET();
     collide_destroy_body(body);
 }
 
 void INTERPOSE(dJointDestroy)(dJointID joint)
 {
+    MEET();
     collide_destroy_joint(joint);
 }
 
 void INTERPOSE(dJointGroupEmpty)(dJointGroupID group)
 {
+    MEET();
     collide_empty_group(group);
 }
 
 void INTERPOSE(dJointGroupDestroy)(dJointGroupID group)
 {
+    MEET();
     collide_destroy_group(group);
 }
 
@@ -101,10 +115,15 @@ void INTERPOSE(dJointGroupDestroy)(dJointGroupID group)
 #ifndef SPRAG_WRAP
 // Programs that took dWorldStep by dlsym from ODE's own handle, as Python's ctypes does, meet us
 // only here: ODE has found the islands already.
-SPRAG_API bool process_islands(
-    dWorldID world, const ode_islands *islands, dReal step, void *stepper,
-    void *max_calls) __asm__("_Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfodPFvPK30"
-                             "dxStepperProcessingCallContextEPFjjjE");
+#define PROCESS_ISLANDS                                                                            \
+    "_Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfodPFvPK30"                           \
+    "dxStepperProcessingCallContextEPFj"
+
+SPRAG_API bool process_islands(dWorldID world, const ode_islands *islands, dReal step,
+                               void *stepper, void *max_calls) __asm__(PROCESS_ISLANDS "jjE");
+// As 0.16.6 calls it.
+SPRAG_API bool process_islands_3(dWorldID world, const ode_islands *islands, dReal step,
+                                 void *stepper, void *max_calls) __asm__(PROCESS_ISLANDS "jjjE");
 
 static bool process(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
                     void *max_calls)
@@ -123,15 +142,29 @@ static bool process(dWorldID world, const ode_islands *islands, dReal step, void
     return step_islands(w, islands, step, called);
 }
 
-bool process_islands(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
-                     void *max_calls)
+static bool process_from(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
+                         void *max_calls, const void *frame)
 {
     collide_step outer;
-    if (!collide_begin_step(&outer, __builtin_frame_address(0))) {
+    if (!collide_begin_step(&outer, frame)) {
         return false;
     }
     bool done = process(world, islands, step, stepper, max_calls);
     collide_end_step(&outer, depth ? NULL : world);
     return done;
+}
+
+bool process_islands(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
+                     void *max_calls)
+{
+    MEET();
+    return process_from(world, islands, step, stepper, max_calls, __builtin_frame_address(0));
+}
+
+bool process_islands_3(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
+                       void *max_calls)
+{
+    MEET();
+    return process_from(world, islands, step, stepper, max_calls, __builtin_frame_address(0));
 }
 #endif

@@ -33,6 +33,8 @@ static const char header[] =
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+static bool wanted; // SPRAG_STATS is set; of start()
+
 // Everything below is read and written under the lock.
 static struct {
     const char *pattern; // of SPRAG_STATS, NULL if there is nothing to write
@@ -61,6 +63,7 @@ static void start(void)
     // Not of a setuid program: whoever starts it shall not choose what it writes to.
     const char *pattern = secure_getenv("SPRAG_STATS");
     file.pattern = pattern && *pattern ? strdup(pattern) : NULL;
+    wanted = file.pattern;
     // A child must not inherit the lock of a thread that it does not have.
     pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork);
 }
@@ -172,6 +175,9 @@ void report_step(const world_state *world)
     char row[ROW_MAX];
     int failure = 0;
     pthread_once(&once, start);
+    if (!wanted) {
+        return;
+    }
     pthread_mutex_lock(&lock);
     if (file.pattern) {
         size_t length = print_row(row, world);

@@ -159,6 +159,7 @@ static _Thread_local char error[MESSAGE_MAX];
 
 int sprag_world_configure(dWorldID world, const char *options)
 {
+    sprag_ode_meet(__builtin_return_address(0));
     error[0] = '\0';
     world_state *w = world ? world_find_or_make(world) : NULL;
     if (!w || !options) {
@@ -185,6 +186,7 @@ const char *sprag_error(void)
 
 int sprag_world_step(dWorldID world, dReal step)
 {
+    sprag_ode_meet(__builtin_return_address(0));
     return step_world(world, step, STOCK_STEP, __builtin_frame_address(0));
 }
 

@@ -2,7 +2,7 @@
 // machine's name, as text or (--csv) as comma separated values.
 //
 //   bench steps [MODEL...]: the stepper alone, without collision, method against method
-//   bench overhead: method=ode against stock that nobody stands in for
+//   bench overhead [PART...]: bench_overhead.c, which does judge
 //   bench factor: bench_factor.c
 //   bench general: bench_general.c
 //   bench geometry: bench_geometry.c
@@ -17,8 +17,7 @@
 // all scenes are put into the state of ours, again from model->settled on. A stock method that is
 // over its budget (s) is stopped in the first and left out of most steps, evenly chosen, in the
 // second: the column "steps" tells how many it took.
-#define _GNU_SOURCE 1 // clock_gettime, dlmopen
-#include <dlfcn.h>
+#define _GNU_SOURCE 1 // clock_gettime
 #include <getopt.h>
 #include <math.h>
 #include <stdarg.h>
@@ -133,6 +132,7 @@ double bench_median(double *value, long count)
 // allocations
 
 double bench_stepper_us, bench_stepper_work_us;
+int (*bench_stepper)(dWorldID world, dReal step);
 static bench_scene *stepping;
 static long allocations;
 
@@ -153,10 +153,15 @@ int __wrap_dWorldStep(dWorldID world, dReal step)
     }
     double work_start = bench_work_us();
     double start = bench_now_us();
-    int done = __real_dWorldStep(world, step);
+    int done = (bench_stepper ? bench_stepper : __real_dWorldStep)(world, step);
     bench_stepper_us = bench_now_us() - start;
     bench_stepper_work_us = bench_work_us() - work_start;
     return done;
+}
+
+int bench_world_step(dWorldID world, dReal step)
+{
+    return __real_dWorldStep(world, step);
 }
 
 void *__wrap_malloc(size_t size)
@@ -548,115 +553,14 @@ static void bench_steps(int names, char **name, double budget_us)
     }
 }
 
-// ---- overhead
-
-typedef int step_fn(dWorldID, dReal);
-
-// The few functions of a copy of ODE that the overhead needs.
-typedef struct ode_copy {
-    dWorldID (*create)(void);
-    dBodyID (*body)(dWorldID);
-    step_fn *step;
-} ode_copy;
-
-static void *symbol(void *library, const char *name)
-{
-    void *found = dlsym(library, name);
-    if (!found) {
-        fprintf(stderr, "bench: %s\n", dlerror());
-        exit(EXIT_FAILURE);
-    }
-    return found;
-}
-
-// A second ODE that binds to nobody's functions but its own; else the one that we are linked to.
-static ode_copy untouched_ode(bool *alone)
-{
-    void *library = dlmopen(LM_ID_NEWLM, "libode.so.8", RTLD_NOW | RTLD_LOCAL);
-    *alone = library != NULL;
-    if (!library) {
-        library = dlopen("libode.so.8", RTLD_NOW);
-    }
-    ((int (*)(unsigned))(intptr_t)symbol(library, "dInitODE2"))(0);
-    return (ode_copy){(dWorldID(*)(void))(intptr_t)symbol(library, "dWorldCreate"),
-                      (dBodyID(*)(dWorldID))(intptr_t)symbol(library, "dBodyCreate"),
-                      (step_fn *)(intptr_t)symbol(library, "dWorldStep")};
-}
-
-static dWorldID free_world(const ode_copy *ode, int bodies)
-{
-    dWorldID world = ode->create();
-    for (int i = 0; i < bodies; i++) {
-        ode->body(world);
-    }
-    return world;
-}
-
-static void bench_overhead(void)
-{
-    enum { KINDS = 4, BATCHES = 1001 };
-    static const char *const kind[KINDS] = {"untouched", "by pointer", "method=ode", "stribeck"};
-    bool alone;
-    ode_copy stock = untouched_ode(&alone), here = {dWorldCreate, dBodyCreate, __real_dWorldStep};
-    void *library = dlopen("libode.so.8", RTLD_NOW);
-    step_fn *pointer = (step_fn *)(intptr_t)symbol(library, "dWorldStep");
-    if (!alone) {
-        puts("# no second copy of ODE: \"untouched\" is \"by pointer\"");
-    }
-    puts("# untouched: a second copy of ODE. by pointer: dWorldStep by dlsym, method=ode; its "
-         "islands");
-    puts("# pass through us. method=ode: dWorldStep as a program calls it. Medians; paired "
-         "differences.");
-    line("bodies|unit|call|median|extra|batch");
-    for (int bodies = 0; bodies <= 1000; bodies = bodies ? 10 * bodies : 1) {
-        int batch = 2000 / (1 + bodies) + 1;
-        samples ns[KINDS];
-        dWorldID world[KINDS];
-        for (int i = 0; i < KINDS; i++) {
-            ns[i] = samples_make(BATCHES);
-            world[i] = free_world(i ? &here : &stock, bodies);
-            if (i || !alone) {
-                configure(world[i], i < 3 ? "method=ode" : "method=stribeck");
-            }
-        }
-        for (int k = 0; k < BATCHES; k++) {
-            for (int turn = 0; turn < KINDS; turn++) {
-                int i = (turn + k) % KINDS;
-                step_fn *step = i == 0 ? stock.step : i == 1 ? pointer : __real_dWorldStep;
-                double start = bench_now_us();
-                for (int j = 0; j < batch; j++) {
-                    step(world[i], 0.01);
-                }
-                ns[i].value[k] = 1e3 * (bench_now_us() - start) / batch;
-            }
-        }
-        double median[KINDS];
-        for (int i = 0; i < KINDS; i++) {
-            median[i] = samples_median(&ns[i], NULL);
-        }
-        for (int i = KINDS - 1; i >= 0; i--) {
-            for (int k = 0; k < BATCHES; k++) {
-                ns[i].value[k] -= ns[0].value[k];
-            }
-        }
-        for (int i = 0; i < KINDS; i++) {
-            line("%d|ns/step|%s|%.1f|%.1f|%d", bodies, kind[i], median[i],
-                 samples_median(&ns[i], NULL), batch);
-            samples_free(&ns[i]);
-            if (i) {
-                dWorldDestroy(world[i]);
-            }
-        }
-    }
-}
-
 // ---- command line
 
 static int usage(FILE *to, int code)
 {
     fputs("bench steps [--csv] [--budget=S] [MODEL...]\n"
           "bench error [--csv] [--budget=S] [--options=[NAME:]OPTIONS]... [N...]\n"
-          "bench overhead | factor | general [--full] | geometry | threads [--csv]\n"
+          "bench overhead [PART...]\n"
+          "bench factor | general [--full] | geometry | threads [--csv]\n"
           "bench ess [worlds] [--csv]\n"
           "bench advance [--csv] [--full] [PART...]\n"
           "bench profile [N]: of test/profile.sh\n",
@@ -704,8 +608,8 @@ int main(int argc, char **argv)
                     &(error_request){name, names, given, many, 1e6 * (budget > 0 ? budget : 100)});
     } else if (!strcmp(what, "profile") && names < 2) {
         bench_profile(names ? strtol(*name, NULL, 10) : 100);
-    } else if (!strcmp(what, "overhead") && !names) {
-        bench_overhead();
+    } else if (!strcmp(what, "overhead")) {
+        code = bench_overhead(line, names, name) ? EXIT_FAILURE : EXIT_SUCCESS;
     } else if (!strcmp(what, "factor") && !names) {
         bench_factor(line);
     } else if (!strcmp(what, "general") && !names) {

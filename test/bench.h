@@ -9,12 +9,13 @@
 
 typedef void line_fn(const char *format, ...); // a row of cells, separated by '|'
 
-void bench_factor(line_fn *line);             // bench_factor.c
-void bench_general(line_fn *line, bool full); // bench_general.c
-void bench_geometry(line_fn *line);           // bench_geometry.c
-void bench_ess(line_fn *line);                // bench_ess.c
-bool bench_ess_worlds(line_fn *line);         // bench_ess_worlds.c; are all targets met?
-void bench_threads(line_fn *line);            // bench_threads.c
+void bench_factor(line_fn *line);                          // bench_factor.c
+void bench_general(line_fn *line, bool full);              // bench_general.c
+void bench_geometry(line_fn *line);                        // bench_geometry.c
+void bench_ess(line_fn *line);                             // bench_ess.c
+bool bench_ess_worlds(line_fn *line);                      // bench_ess_worlds.c; are targets met?
+void bench_threads(line_fn *line);                         // bench_threads.c
+int bench_overhead(line_fn *line, int names, char **name); // bench_overhead.c; 0: targets are met
 int bench_advance(int names, char **name, bool full, bool csv); // bench_advance.c; 0: all is well
 void bench_profile(long size);                                  // bench_profile.c
 
@@ -28,6 +29,9 @@ double bench_median(double *value, long count);  // sorts them; NAN of none
 
 // Of the last step, without collision: by the clock on the wall, and of processors, all together.
 extern double bench_stepper_us, bench_stepper_work_us;
+
+extern int (*bench_stepper)(dWorldID world, dReal step); // of scenes; NULL: dWorldStep
+int bench_world_step(dWorldID world, dReal step);        // dWorldStep, not timed
 
 // A scene under options, with a sequence of ODE's random numbers of its own.
 typedef struct bench_scene {

@@ -7,6 +7,7 @@
 //   idle       steps nothing; threads and open files before main did anything
 //   chain      the chain alone: the number of equations stays the same
 //   random     the seed of ODE's random numbers afterwards
+//   places     where the bodies are, to 1e-6 m
 //   callbacks  moved callbacks, and joints whose feedback was written
 //   dlsym      the stepper taken from ODE's own handle, as Python's ctypes does
 //   threads    two worlds in two threads, a hash each
@@ -143,11 +144,11 @@ static uint64_t hash_scene(const scene *s)
         if (!s->body[i]) {
             continue;
         }
-        double state[13];
-        memcpy(state, dBodyGetPosition(s->body[i]), 3 * sizeof(double));
-        memcpy(state + 3, dBodyGetQuaternion(s->body[i]), 4 * sizeof(double));
-        memcpy(state + 7, dBodyGetLinearVel(s->body[i]), 3 * sizeof(double));
-        memcpy(state + 10, dBodyGetAngularVel(s->body[i]), 3 * sizeof(double));
+        dReal state[13];
+        memcpy(state, dBodyGetPosition(s->body[i]), 3 * sizeof *state);
+        memcpy(state + 3, dBodyGetQuaternion(s->body[i]), 4 * sizeof *state);
+        memcpy(state + 7, dBodyGetLinearVel(s->body[i]), 3 * sizeof *state);
+        memcpy(state + 10, dBodyGetAngularVel(s->body[i]), 3 * sizeof *state);
         const unsigned char *byte = (const unsigned char *)state;
         for (size_t k = 0; k < sizeof state; k++) {
             hash = (hash ^ byte[k]) * 1099511628211u;
@@ -159,6 +160,14 @@ static uint64_t hash_scene(const scene *s)
 static void print_hash(const scene *s)
 {
     printf("hash %016llx\n", (unsigned long long)hash_scene(s));
+}
+
+static void print_places(const scene *s)
+{
+    for (int i = 0; i < BODIES; i++) {
+        const dReal *x = dBodyGetPosition(s->body[i]);
+        printf("%.6f %.6f %.6f\n", (double)x[0], (double)x[1], (double)x[2]);
+    }
 }
 
 static uint64_t whole_run(void)
@@ -262,7 +271,11 @@ int main(int argc, char **argv)
 
     open_scene(&last);
     run_scene(&last);
-    print_hash(&last);
+    if (strcmp(mode, "places") == 0) {
+        print_places(&last);
+    } else {
+        print_hash(&last);
+    }
     if (strcmp(mode, "random") == 0 || chain_only) {
         printf("seed %lu\n", dRandGetSeed());
     }
