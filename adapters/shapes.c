@@ -714,12 +714,8 @@ sprag_pair_memory *sprag_ode_pair_memory(ode_geometry *g, ode_pair *pair)
             now->geom[i] = pair->side[i]->geom;
             now->triangle[i] = pair->side[i]->triangle;
         }
-        const ode_pair turned = {.side = {pair->side[1], pair->side[0]}};
-        const known *other = look_up(&g->last, &turned); // spaces change their order
         if (last && last->geom[0]) {
             now->memory = last->memory;
-        } else if (other) {
-            now->memory.followed = other->memory.followed;
         }
     }
     return &now->memory;
