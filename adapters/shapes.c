@@ -697,7 +697,12 @@ sprag_pair_memory *sprag_ode_pair_memory(ode_geometry *g, const ode_pair *pair)
         if (last && last->geom[0]) {
             now->memory = last->memory;
         } else if (other) {
-            now->memory.followed = other->memory.followed;
+            now->memory.frame = other->memory.frame;
+            now->memory.closed = other->memory.closed;
+            now->memory.touched = other->memory.touched;
+            now->memory.wait = other->memory.wait;
+            now->memory.waited = other->memory.waited;
+            now->memory.deep = other->memory.deep;
         }
     }
     return &now->memory;
