@@ -177,18 +177,22 @@ static void try_guard(comply_run *run, int g, int i)
 // Does it overlap since an implicit step, or by more than a pair that has just been found can by
 // its motion? By a stiffness that is made up for a frame it would be thrown out, many times faster
 // than ODE takes an overlap back.
-static bool is_deep(const comply_run *run, int guard, double gap)
+static bool is_deep(const comply_run *run, int guard)
 {
     const double odd = 1.5;
     const comply_law *law = &run->law[guard];
     sprag_pair_memory *memory = run->frame->pair[run->pair[guard]].memory;
-    double rate = sqrt(law->stiffness / law->effective), thrown = -gap * rate;
-    double sags = run->change / (rate * run->frame->step); // of its weight, as a speed
+    comply_contact contact;
     if (!memory || law->rigid || law->hunt_crossley || memory->touched > 0) {
         return false;
     }
-    bool found = memory->touched < 0 && !memory->deep && -gap < run->fastest * run->frame->step;
-    memory->deep = !found && thrown > odd * (run->fastest + sags);
+    comply_touch(run, run->x, guard, COMPLY_FORCES, &contact);
+    double h = run->frame->step, depth = -contact.gap.distance;
+    double rate = sqrt(law->stiffness / law->effective);
+    double sags = run->change / (rate * h); // of its weight, as a speed
+    double speed = fabs(contact.approach) + 2 * run->change;
+    bool found = memory->touched < 0 && !memory->deep && depth < speed * h;
+    memory->deep = !found && depth * rate > odd * (speed + sags);
     return memory->deep;
 }
 
@@ -209,7 +213,7 @@ static bool starts_rigid(comply_run *run, sprag_comply_reason *why)
             comply_touch(run, run->x, 0, COMPLY_GAP, &contact);
             double gap = contact.gap.distance;
             *why = rigid ? run->law[0].why : waits ? SPRAG_COMPLY_STEPS : SPRAG_COMPLY_DEEP;
-            if (((rigid || waits) && gap <= 0) || is_deep(run, 0, gap)) {
+            if (gap <= 0 && (rigid || waits || is_deep(run, 0))) {
                 return true;
             }
         }
@@ -380,7 +384,7 @@ static bool must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
     }
     for (int g = 0; g < run->guards; g++) {
         const comply_law *law = &run->law[g];
-        if (run->time == 0 && is_deep(run, g, run->seen[g])) {
+        if (run->time == 0 && run->seen[g] <= 0 && is_deep(run, g)) {
             *why = SPRAG_COMPLY_DEEP;
             return true;
         }
