@@ -144,7 +144,7 @@ static void find_guards(comply_run *run)
         bool unknown = pair->state == SPRAG_PAIR_UNKNOWN;
         if (unknown) {
             comply_contact contact;
-            comply_touch(run, run->x, g, false, &contact);
+            comply_touch(run, run->x, g, false, 0, &contact);
             if (contact.gap.distance <= 0) {
                 if (!ask(run, g, contact.gap.distance)) {
                     continue;
@@ -230,7 +230,7 @@ static bool must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
     for (int g = 0; g < run->guards; g++) {
         comply_contact contact;
         const comply_law *law = &run->law[g];
-        comply_touch(run, run->x, g, comply_acts(law), &contact);
+        comply_touch(run, run->x, g, comply_acts(law), 0, &contact);
         if (isnan(contact.gap.distance)) {
             *why = SPRAG_COMPLY_STOPPED;
             return true;
@@ -282,7 +282,7 @@ static void tell(comply_run *run, const double *x, const sprag_ess_event *event)
         return;
     }
     comply_place(run, x);
-    comply_touch(run, x, event->guard, false, &contact);
+    comply_touch(run, x, event->guard, false, 0, &contact);
     sprag_event told = {.kind = made ? SPRAG_CONTACT_MADE : SPRAG_CONTACT_LOST,
                         .pair = run->pair[event->guard],
                         .time = event->time,
@@ -328,7 +328,7 @@ static void add_impulses(listener *l, double start, double end, const sprag_ess_
                 placed = true;
             }
             comply_contact contact;
-            comply_touch(run, l->x, g, true, &contact);
+            comply_touch(run, l->x, g, true, 0, &contact);
             if (contact.gap.distance < 0) {
                 add_impulse(run, g, &contact, weight[k] * (end - start));
             }
@@ -471,7 +471,7 @@ static void sum_up(comply_run *run, const sprag_mover *before)
     run->frame->rows = run->rows > 0 ? run->rows : 0;
     for (int g = 0; g < run->guards; g++) {
         comply_contact contact;
-        comply_touch(run, run->x, g, false, &contact);
+        comply_touch(run, run->x, g, false, 0, &contact);
         sprag_advance_pair *pair = &run->frame->pair[run->pair[g]];
         pair->gap = contact.gap.distance;
         if (pair->memory) {

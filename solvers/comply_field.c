@@ -111,11 +111,11 @@ static void pose_of(const comply_run *run, int guard, int side, sprag_pose *pose
 }
 
 // false: there is no number. The memory is a copy: same state, same answer.
-static bool find_gap(const comply_run *run, int guard, double reach, sprag_gap *gap,
+static bool find_gap(const comply_run *run, int guard, double reach, double margin, sprag_gap *gap,
                      sprag_manifold *manifold)
 {
     const sprag_advance_pair *pair = &run->frame->pair[run->pair[guard]];
-    const sprag_gap_query query = {reach, 0};
+    const sprag_gap_query query = {reach, margin};
     sprag_gap_memory memory = run->memory[guard].gap;
     sprag_pose pose[2];
     const sprag_shape *shape[2];
@@ -221,17 +221,17 @@ static void press(const comply_run *run, const double *x, int guard, int i, comp
 }
 
 void comply_touch(const comply_run *run, const double *x, int guard, bool touching,
-                  comply_contact *c)
+                  double margin, comply_contact *c)
 {
     sprag_manifold manifold = {0};
     c->count = 0;
     c->rate = c->slip_rate = c->approach = 0;
-    if (!find_gap(run, guard, INFINITY, &c->gap, &manifold)) {
+    if (!find_gap(run, guard, INFINITY, margin, &c->gap, &manifold)) {
         c->gap.distance = NAN;
         return;
     }
     for (int i = 0; i < manifold.count; i++) {
-        if (manifold.gap[i] < 0) {
+        if (manifold.gap[i] < margin) {
             c->depth[c->count] = -manifold.gap[i];
             for (int k = 0; k < 3; k++) {
                 c->at[c->count][k] = (manifold.point[i][0][k] + manifold.point[i][1][k]) / 2;
@@ -309,7 +309,7 @@ static void field(void *user, const double *x, const double *label, double *f)
     for (int g = 0; g < run->guards; g++) {
         if (label[g] != 0 && comply_acts(&run->law[g])) {
             comply_contact contact;
-            comply_touch(run, x, g, true, &contact);
+            comply_touch(run, x, g, true, 0, &contact);
             if (isnan(contact.gap.distance)) {
                 f[0] = NAN;
                 return;
@@ -341,7 +341,7 @@ static void guard(void *user, const double *x, const int *which, int count, doub
     comply_place(run, x);
     for (int i = 0; i < count; i++) {
         sprag_gap gap;
-        bool found = find_gap(run, which ? which[i] : i, run->reach, &gap, NULL);
+        bool found = find_gap(run, which ? which[i] : i, run->reach, 0, &gap, NULL);
         h[i] = !found ? NAN : gap.beyond ? -run->reach : -gap.distance;
     }
 }
@@ -354,7 +354,7 @@ static int row(void *user, const double *x, int guard, int *column, double *valu
     sprag_gap gap;
     int entries = 0;
     comply_place(run, x);
-    if (!find_gap(run, guard, INFINITY, &gap, NULL)) {
+    if (!find_gap(run, guard, INFINITY, 0, &gap, NULL)) {
         return -1;
     }
     for (int side = 0; side < 2; side++) {
@@ -391,7 +391,7 @@ static void jump(void *user, const double *x, const double *label, int guard, do
         return;
     }
     comply_place(run, x);
-    comply_touch(run, x, guard, true, &contact);
+    comply_touch(run, x, guard, true, 0, &contact);
     for (int side = 0; side < 2; side++) {
         int body = comply_body(run, guard, side);
         if (body != SPRAG_STATIC) {

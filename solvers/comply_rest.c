@@ -106,7 +106,7 @@ static bool find_contacts(rest *r)
             continue;
         }
         comply_contact touch;
-        comply_touch(run, run->x, g, false, &touch);
+        comply_touch(run, run->x, g, false, near, &touch);
         for (int i = 0; i < touch.count && touch.gap.distance <= near; i++) {
             set_contact(r, g, &touch, i);
         }

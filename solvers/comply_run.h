@@ -80,8 +80,9 @@ typedef struct comply_contact { // a pair where the bodies are
 void comply_pack(comply_run *run);                   // movers -> x
 void comply_unpack(comply_run *run);                 // x -> movers
 void comply_place(comply_run *run, const double *x); // poses
-void comply_touch(const comply_run *run, const double *x, int guard, bool touching,
-                  comply_contact *contact); // bodies have been placed
+// Bodies have been placed. touching: with forces. margin: points up to so far (m) apart count too.
+void comply_touch(const comply_run *run, const double *x, int guard, bool touching, double margin,
+                  comply_contact *contact);
 int comply_body(const comply_run *run, int guard, int side);
 sprag_ess_problem comply_problem(comply_run *run);
 void comply_turn_inertia(const double rotation[9], const double inertia[9], double turned[9]);
