@@ -94,6 +94,9 @@ bool comply_take_rows(comply_run *run, sprag_comply_reason *why);
 // Adds what joints do to f, where bodies have been placed. false: something changed about them.
 bool comply_constrain(comply_run *run, const double *x, double *f);
 
+// comply.c: asks about a pair that touches, or is about to. false: it is let through.
+bool comply_meet(comply_run *run, int guard, double gap, const sprag_ess_event *event);
+
 // comply_rest.c: the rest of the frame, in one implicit step.
 sprag_result comply_rest(comply_run *run);
 
