@@ -389,7 +389,7 @@ static void collide_two(support_run *run)
             step_two(s, i < 2 ? (dGeomID)s->space : geom, i < 1 ? (dGeomID)other : ground);
         }
         support_tell(run, dBodyGetPosition(block)[2]);
-        support_tell(run, dBodyGetPosition(upper)[2]);
+        support_tell(run, dBodyGetLinearVel(upper)[2]);
         scene_close(s);
         dSpaceDestroy(other);
     }
@@ -397,9 +397,10 @@ static void collide_two(support_run *run)
 
 static void collide_two_rightly(support_run *run)
 {
+    const double falls = -G * 50 * H;
     for (int i = 0; i < 3; i++) {
         support_tell(run, 0.1);
-        support_tell(run, i < 2 ? 0.1 : 0.3 + 0.0005 - G * H * H * 50 * 51 / 2);
+        support_tell(run, i < 2 ? 0 : falls);
     }
 }
 
@@ -417,7 +418,7 @@ static void collide_geoms(support_run *run)
             scene_empty(s);
             int count = dCollide(geom, i ? (dGeomID)other : ground, 16, contact, sizeof *contact);
             for (int k = 0; k < count; k++) {
-                scene_join(s, &contact[k]);
+                scene_join(s, &contact[k], block, NULL);
             }
             dWorldStep(s->world, s->step);
         }
@@ -441,14 +442,11 @@ static void let_through(support_run *run)
         scene *s = scene_open(run, NULL);
         dGeomID geom = i == 3 ? dCreateSphere(s->space, 0) : box(s);
         dBodyID block = scene_body(s, geom, 0, 0, 0.1 + 0.0005);
-        plane_ground(s);
+        dGeomID ground = dCreatePlane(s->space, 0, 0, 1, 0);
         dGeomSetCategoryBits(geom, 2);
         dGeomSetCollideBits(geom, i == 1 ? 2 : 4);
-        dGeomSetCategoryBits(dSpaceGetGeom(s->space, 0), 4);
-        dGeomSetCollideBits(dSpaceGetGeom(s->space, 0), 0);
-        dGeomSetCategoryBits(geom, 2);
-        dGeomSetCollideBits(geom, i == 1 ? 2 : 4);
-        s->flags = 16;
+        dGeomSetCategoryBits(ground, 4);
+        dGeomSetCollideBits(ground, 0);
         if (i == 2) {
             dGeomDisable(geom);
         }
@@ -457,16 +455,449 @@ static void let_through(support_run *run)
             dSpaceCollide(s->space, s, i == 4 ? scene_ignore : scene_near);
             dWorldStep(s->world, s->step);
         }
-        support_tell(run, dBodyGetPosition(block)[2]);
+        support_tell(run, dBodyGetLinearVel(block)[2]);
         scene_close(s);
     }
 }
 
 static void let_through_rightly(support_run *run)
 {
-    support_tell(run, 0.1);
+    support_tell(run, 0);
     for (int i = 1; i < 5; i++) {
-        support_tell(run, 0.1 + 0.0005 - G * H * H * 20 * 21 / 2);
+        support_tell(run, -G * 20 * H);
+    }
+}
+
+// ---- what dCollide is asked for
+
+// One point only, and any points: under a block that does not turn, and one that may.
+static void few_contacts(support_run *run)
+{
+    static const int flags[] = {1, 16 | (int)CONTACTS_UNIMPORTANT, 2};
+    for (int i = 0; i < 3; i++) {
+        scene *s = scene_open(run, NULL);
+        dBodyID block = scene_block_on_plane(s);
+        s->flags = flags[i];
+        s->contact.surface.mu = 0.5;
+        dBodySetLinearVel(block, 1, 0, 0);
+        scene_run(s, 10);
+        support_tell(run, dBodyGetLinearVel(block)[0]);
+        support_tell(run, dBodyGetPosition(block)[2]);
+        scene_close(s);
+    }
+}
+
+static void few_contacts_rightly(support_run *run)
+{
+    for (int i = 0; i < 3; i++) {
+        support_tell(run, 1 - 0.5 * G * 10 * H);
+        support_tell(run, 0.1);
+    }
+}
+
+static void one_contact(support_run *run)
+{
+    scene *s = scene_open(run, NULL);
+    plane_ground(s);
+    s->flags = 1;
+    tell_rest(run, s, put(s, &movers[BOX], 0.1), 0);
+    scene_close(s);
+}
+
+static void one_contact_rightly(support_run *run)
+{
+    support_tell(run, 0.1);
+    support_tell(run, 0);
+}
+
+// ---- rays
+
+// A car on four rays, that the program turns into contacts of springs: h F CFM / ERP deep.
+static void near_wheel(void *data, dGeomID a, dGeomID b)
+{
+    scene *s = data;
+    dContactGeom geom;
+    if (dGeomGetClass(a) != dRayClass || dGeomGetClass(b) == dRayClass) {
+        return;
+    }
+    if (dCollide(a, b, 1, &geom, sizeof geom) == 1) {
+        dBodyID car = dGeomGetBody(a);
+        geom.depth = dGeomRayGetLength(a) - geom.depth;
+        for (int k = 0; k < 3; k++) {
+            geom.normal[k] = k == 2;
+        }
+        scene_join(s, &geom, car, NULL);
+    }
+}
+
+static void wheel_rays(support_run *run)
+{
+    scene *s = scene_open(run, NULL);
+    plane_ground(s);
+    dBodyID car = scene_free_body(s, dCreateBox(s->space, 1, 0.5, 0.1), 0, 0, 0.5);
+    for (int i = 0; i < 4; i++) {
+        dGeomID ray = dCreateRay(s->space, 0.5);
+        dMatrix3 R;
+        dRFromAxisAndAngle(R, 1, 0, 0, acos(-1));
+        dGeomSetBody(ray, car);
+        dGeomSetOffsetPosition(ray, i & 1 ? 0.4 : -0.4, i & 2 ? 0.2 : -0.2, 0);
+        dGeomSetOffsetRotation(ray, R);
+    }
+    s->contact.surface.mode |= dContactSoftERP | dContactSoftCFM;
+    s->contact.surface.soft_erp = 0.2;
+    s->contact.surface.soft_cfm = 0.01;
+    s->contact.surface.mu = 1;
+    for (int n = 0; n < 300; n++) {
+        scene_empty(s);
+        dSpaceCollide(s->space, s, near_wheel);
+        dWorldStep(s->world, s->step);
+    }
+    support_tell(run, dBodyGetPosition(car)[2]);
+    support_tell_vector(run, dBodyGetLinearVel(car));
+    scene_close(s);
+}
+
+static void wheel_rays_rightly(support_run *run)
+{
+    dVector3 rest = {0};
+    support_tell(run, 0.5 - H * MASS * G / 4 * 0.01 / 0.2);
+    support_tell_vector(run, rest);
+}
+
+// ---- classes and colliders of the program
+
+static int column_class;
+
+// A class of its own, a point, that only knows planes.
+static int collide_column(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip)
+{
+    dVector4 plane;
+    const dReal *at = dGeomGetPosition(a);
+    (void)flags;
+    (void)skip;
+    dGeomPlaneGetParams(b, plane);
+    double depth = plane[3] - (plane[0] * at[0] + plane[1] * at[1] + plane[2] * at[2]) + 0.1;
+    if (depth < 0) {
+        return 0;
+    }
+    *contact = (dContactGeom){.depth = depth, .g1 = a, .g2 = b, .side1 = -1, .side2 = -1};
+    for (int k = 0; k < 3; k++) {
+        contact->normal[k] = plane[k];
+        contact->pos[k] = at[k] - 0.1 * plane[k];
+    }
+    return 1;
+}
+
+static dColliderFn *collider_of(int class)
+{
+    return class == dPlaneClass ? collide_column : NULL;
+}
+
+static void bounds_of(dGeomID geom, dReal box[6])
+{
+    for (int k = 0; k < 6; k++) {
+        box[k] = dGeomGetPosition(geom)[k / 2] + (k % 2 ? 0.1 : -0.1);
+    }
+}
+
+static void own_class(support_run *run)
+{
+    static const dGeomClass class = {.collider = collider_of, .aabb = bounds_of};
+    scene *s = scene_open(run, NULL);
+    if (!column_class) {
+        column_class = dCreateGeomClass(&class);
+    }
+    dGeomID geom = dCreateGeom(column_class);
+    dSpaceAdd(s->space, geom);
+    plane_ground(s);
+    tell_rest(run, s, scene_body(s, geom, 0, 0, 0.1), 0.0005);
+    scene_close(s);
+}
+
+static void one_rightly(support_run *run)
+{
+    support_tell(run, 0.1);
+    support_tell(run, 0);
+}
+
+// The program says that boxes sink into planes until 0.1 m from their middle.
+static void collider_override(support_run *run)
+{
+    scene *s = scene_open(run, NULL);
+    plane_ground(s);
+    dSetColliderOverride(dBoxClass, dPlaneClass, collide_column);
+    tell_rest(run, s, scene_body(s, dCreateBox(s->space, 0.4, 0.4, 0.4), 0, 0, 0.1), 0.0005);
+    scene_close(s);
+}
+
+// ---- geoms that come, go, grow and change their owner
+
+static void changing_geoms(support_run *run)
+{
+    scene *s = scene_open(run, NULL);
+    plane_ground(s);
+    dGeomID ground = dCreateBox(s->space, 3, 3, 0.2), geom = dCreateSphere(s->space, 0.1);
+    dBodyID body = scene_body(s, geom, 0, 0, 0.2 - 1e-8);
+    dGeomSetPosition(ground, 0, 0, 0);
+    scene_run(s, 20);
+    support_tell(run, dBodyGetPosition(body)[2]); // on the box
+    dGeomSphereSetRadius(geom, 0.05);
+    scene_run(s, 30);
+    support_tell(run, dBodyGetPosition(body)[2]); // smaller
+    dGeomDestroy(ground);
+    scene_run(s, 40);
+    support_tell(run, dBodyGetPosition(body)[2]); // on the plane
+    dGeomDestroy(geom);
+    scene_run(s, 10);
+    support_tell(run, dBodyGetLinearVel(body)[2] / 10);
+    geom = dCreateBox(s->space, 0.4, 0.4, 0.2);
+    dGeomSetBody(geom, body);
+    dBodySetPosition(body, 0, 0, 0.1);
+    dBodySetLinearVel(body, 0, 0, 0);
+    scene_run(s, 10);
+    support_tell(run, dBodyGetPosition(body)[2]); // as a box
+    dGeomSetBody(geom, NULL);
+    scene_run(s, 10);
+    support_tell(run, dBodyGetLinearVel(body)[2] / 10);
+    scene_close(s);
+}
+
+static void changing_geoms_rightly(support_run *run)
+{
+    const double z[] = {0.2, 0.15, 0.05, -G * 0.1 / 10, 0.1, -G * 0.1 / 10};
+    for (int i = 0; i < 6; i++) {
+        support_tell(run, z[i]);
+    }
+}
+
+// The program moves a geom without body, and a plane: what stands on it is lifted at 0.1 m/s, or
+// let down; how fast, and where it stands after a rest.
+static void moved_geoms(support_run *run)
+{
+    for (int i = 0; i < 2; i++) {
+        scene *s = scene_open(run, NULL);
+        dGeomID ground = i ? dCreatePlane(s->space, 0, 0, 1, 0) : dCreateBox(s->space, 3, 3, 1);
+        dBodyID block = scene_block(s, 0, 0);
+        for (int n = 0; n < 150; n++) {
+            double z = 0.001 * (n < 50 ? n : 50);
+            if (i) {
+                dGeomPlaneSetParams(ground, 0, 0, 1, z);
+            } else {
+                dGeomSetPosition(ground, 0, 0, z - 0.5);
+            }
+            if (n == 40) {
+                support_tell(run, dBodyGetPosition(block)[2]);
+            }
+            scene_step(s);
+        }
+        support_tell(run, dBodyGetPosition(block)[2]);
+        scene_close(s);
+    }
+}
+
+static void moved_geoms_rightly(support_run *run)
+{
+    for (int i = 0; i < 2; i++) {
+        support_tell(run, 0.139);
+        support_tell(run, 0.15);
+    }
+}
+
+// Geoms of bodies of two worlds in one space.
+static void two_worlds(support_run *run)
+{
+    scene *s = scene_open(run, NULL), *t = scene_open(run, NULL);
+    plane_ground(s);
+    dBodyID block = scene_block(s, 0, 0), other;
+    other = scene_body(t, dCreateBox(s->space, 0.4, 0.4, 0.2), 1, 0, 0.1);
+    for (int n = 0; n < 50; n++) {
+        scene_empty(s);
+        dSpaceCollide(s->space, s, scene_near);
+        dWorldStep(s->world, H);
+        dWorldStep(t->world, H);
+    }
+    support_tell(run, dBodyGetPosition(block)[2]);
+    support_tell(run, dBodyGetPosition(other)[2]);
+    dJointGroupEmpty(s->group);
+    scene_close(t);
+    scene_close(s);
+}
+
+static void two_rightly(support_run *run)
+{
+    support_tell(run, 0.1);
+    support_tell(run, 0.1);
+}
+
+// The callback puts the contact of a feeler's geom on the body that carries the feeler.
+static void near_feeler(void *data, dGeomID a, dGeomID b)
+{
+    scene *s = data;
+    dContactGeom geom[4];
+    int count = dCollide(a, b, 4, geom, sizeof *geom);
+    for (int i = 0; i < count; i++) {
+        bool first = dGeomGetClass(geom[i].g1) == dSphereClass;
+        scene_join(s, &geom[i], first ? s->data : NULL, first ? NULL : s->data);
+    }
+}
+
+static void other_bodies(support_run *run)
+{
+    scene *s = scene_open(run, NULL);
+    plane_ground(s);
+    dGeomID feeler = dCreateSphere(s->space, 0.1);
+    dBodyID body = scene_body(s, NULL, 0, 0, 1);
+    s->data = body;
+    for (int n = 0; n < 100; n++) {
+        const dReal *at = dBodyGetPosition(body);
+        dGeomSetPosition(feeler, at[0], at[1], at[2] - 0.9);
+        scene_empty(s);
+        dSpaceCollide(s->space, s, near_feeler);
+        dWorldStep(s->world, H);
+    }
+    support_tell(run, dBodyGetPosition(body)[2]);
+    scene_close(s);
+}
+
+static void other_bodies_rightly(support_run *run)
+{
+    support_tell(run, 1);
+}
+
+// ---- meshes
+
+static int refuse(dGeomID mesh, dGeomID other, int triangle)
+{
+    (void)mesh;
+    (void)other;
+    return triangle == 0;
+}
+
+// A ball on the triangle that counts, and one on the triangle that the callback refuses.
+static void triangle_callback(support_run *run)
+{
+    for (int i = 0; i < 4; i++) {
+        scene *s = scene_open(run, NULL);
+        mesh_ground(s);
+        dGeomTriMeshSetCallback(dSpaceGetGeom(s->space, 0), refuse);
+        double x = i & 1 ? 1 : -1;
+        dGeomID geom = i & 2 ? dCreateBox(s->space, 0.2, 0.2, 0.2) : dCreateSphere(s->space, 0.1);
+        dBodyID body = scene_body(s, geom, x, -x, 0.1 - 1e-8);
+        scene_run(s, 20);
+        support_tell(run, dBodyGetLinearVel(body)[2]);
+        scene_close(s);
+    }
+}
+
+static void triangle_callback_rightly(support_run *run)
+{
+    for (int i = 0; i < 4; i++) {
+        support_tell(run, i & 1 ? 0 : -G * 20 * H);
+    }
+}
+
+// The program moves the points of a mesh and says so.
+static void deformed_mesh(support_run *run)
+{
+    dReal points[] = {-2, -2, 0, 2, -2, 0, -2, 2, 0, 2, 2, 0};
+    static const dTriIndex index[] = {0, 1, 3, 0, 3, 2};
+    scene *s = scene_open(run, NULL);
+    mesh_of(s, points, 4, index, 6);
+    dBodyID body = scene_body(s, dCreateSphere(s->space, 0.1), 0.3, -0.2, 0.1 - 1e-8);
+    for (int n = 0; n < 100; n++) {
+        for (int i = 0; i < 4; i++) {
+            points[3 * i + 2] = -0.001 * (n < 50 ? n : 50);
+        }
+        dGeomTriMeshDataUpdate(s->mesh);
+        dGeomSetPosition(dSpaceGetGeom(s->space, 1), 0, 0, 0);
+        scene_step(s);
+    }
+    support_tell(run, dBodyGetPosition(body)[2]);
+    scene_close(s);
+}
+
+static void deformed_mesh_rightly(support_run *run)
+{
+    support_tell(run, 0.05);
+}
+
+// As demos do: the pose of a step before, for mesh on mesh.
+static void last_transform(support_run *run)
+{
+    scene *s = scene_open(run, NULL);
+    mesh_ground(s);
+    dTriMeshDataID ground = s->mesh;
+    dGeomID geom = mesh(s);
+    dBodyID body = scene_free_body(s, geom, 0.05, 0.03, 0.1 + 0.0005);
+    for (int n = 0; n < 100; n++) {
+        dMatrix4 last = {0};
+        const dReal *at = dGeomGetPosition(geom), *R = dGeomGetRotation(geom);
+        for (int i = 0; i < 3; i++) {
+            memcpy(last + 4 * i, R + 4 * i, 3 * sizeof *R);
+            last[4 * i + 3] = at[i];
+        }
+        last[15] = 1;
+        scene_step(s);
+        dGeomTriMeshSetLastTransform(geom, last);
+    }
+    support_tell(run, dBodyGetPosition(body)[2]);
+    support_tell(run, hypot(dBodyGetPosition(body)[0] - 0.05, dBodyGetPosition(body)[1] - 0.03));
+    scene_close(s);
+    dGeomTriMeshDataDestroy(ground);
+}
+
+// ---- heightfields
+
+static dReal field_height(void *data, int x, int z)
+{
+    (void)data;
+    (void)x;
+    (void)z;
+    return 3;
+}
+
+// Built in every way, of height 3 x 0.5 + 0.25; wrapped, far out; not placeable, y up.
+static void field_kinds(support_run *run)
+{
+    static const unsigned char byte[9] = {3, 3, 3, 3, 3, 3, 3, 3, 3};
+    static const short integer[9] = {3, 3, 3, 3, 3, 3, 3, 3, 3};
+    static const float single[9] = {3, 3, 3, 3, 3, 3, 3, 3, 3};
+    static const double real[9] = {3, 3, 3, 3, 3, 3, 3, 3, 3};
+    for (int i = 0; i < 7; i++) {
+        scene *s = scene_open(run, NULL);
+        dHeightfieldDataID data = s->field = dGeomHeightfieldDataCreate();
+        int wrap = i == 5;
+        if (i == 0) {
+            dGeomHeightfieldDataBuildByte(data, byte, 0, 4, 4, 3, 3, 0.5, 0.25, 1, 0);
+        } else if (i == 1) {
+            dGeomHeightfieldDataBuildShort(data, integer, 1, 4, 4, 3, 3, 0.5, 0.25, 1, 0);
+        } else if (i == 2) {
+            dGeomHeightfieldDataBuildSingle(data, single, 0, 4, 4, 3, 3, 0.5, 0.25, 1, 0);
+        } else if (i == 3) {
+            dGeomHeightfieldDataBuildCallback(data, NULL, field_height, 4, 4, 3, 3, 0.5, 0.25, 1, 0);
+            dGeomHeightfieldDataSetBounds(data, 2, 4);
+        } else {
+            dGeomHeightfieldDataBuildDouble(data, real, 1, 4, 4, 3, 3, 0.5, 0.25, 1, wrap);
+        }
+        dBodyID body = scene_body(s, dCreateSphere(s->space, 0.1), 0, 0, 0);
+        if (i == 6) {
+            dCreateHeightfield(s->space, data, 0);
+            dWorldSetGravity(s->world, 0, -G, 0);
+            dBodySetPosition(body, 0.3, 1.85 - 1e-8, 0.2);
+        } else {
+            field_of(s, data);
+            dBodySetPosition(body, 0.3 + 20 * wrap, 0.2, 1.85 - 1e-8);
+        }
+        scene_run(s, 50);
+        support_tell(run, dBodyGetPosition(body)[i == 6 ? 1 : 2]);
+        scene_close(s);
+    }
+}
+
+static void field_kinds_rightly(support_run *run)
+{
+    for (int i = 0; i < 7; i++) {
+        support_tell(run, 1.85);
     }
 }
 
@@ -485,5 +916,18 @@ const support_row support_geoms[] = {
     {"collide_two", collide_two, collide_two_rightly, {EXACT,EXACT,EXACT}},
     {"collide_geoms", collide_geoms, collide_geoms_rightly, {EXACT,EXACT,EXACT}},
     {"let_through", let_through, let_through_rightly, {EXACT,EXACT,EXACT}},
+    {"few_contacts", few_contacts, few_contacts_rightly, {EXACT,EXACT,EXACT}},
+    {"one_contact", one_contact, one_contact_rightly, {EXACT,EXACT,EXACT}},
+    {"wheel_rays", wheel_rays, wheel_rays_rightly, {EXACT,EXACT,EXACT}},
+    {"own_class", own_class, one_rightly, {EXACT,EXACT,EXACT}},
+    {"collider_override", collider_override, one_rightly, {EXACT,EXACT,EXACT}},
+    {"changing_geoms", changing_geoms, changing_geoms_rightly, {EXACT,EXACT,EXACT}},
+    {"moved_geoms", moved_geoms, moved_geoms_rightly, {EXACT,EXACT,EXACT}},
+    {"two_worlds", two_worlds, two_rightly, {EXACT,EXACT,EXACT}},
+    {"other_bodies", other_bodies, other_bodies_rightly, {EXACT,EXACT,EXACT}},
+    {"triangle_callback", triangle_callback, triangle_callback_rightly, {EXACT,EXACT,EXACT}},
+    {"deformed_mesh", deformed_mesh, deformed_mesh_rightly, {EXACT,EXACT,EXACT}},
+    {"last_transform", last_transform, one_rightly, {EXACT,EXACT,EXACT}},
+    {"field_kinds", field_kinds, field_kinds_rightly, {EXACT,EXACT,EXACT}},
     {0},
 };

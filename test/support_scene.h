@@ -62,11 +62,10 @@ static inline void scene_close(scene *s)
     free(s);
 }
 
-static inline void scene_join(scene *s, const dContactGeom *geom)
+static inline void scene_join(scene *s, const dContactGeom *geom, dBodyID a, dBodyID b)
 {
     dContact contact = s->contact;
     contact.geom = *geom;
-    dBodyID a = dGeomGetBody(geom->g1), b = dGeomGetBody(geom->g2);
     if (s->turned) {
         for (int k = 0; k < 3; k++) {
             contact.geom.normal[k] = -geom->normal[k];
@@ -78,7 +77,8 @@ static inline void scene_join(scene *s, const dContactGeom *geom)
         s->alter(s, &contact);
     }
     ck_assert_int_lt(s->joints, SCENE_CONTACTS);
-    dJointID joint = dJointCreateContact(s->world, s->group, &contact);
+    dBodyID of = a ? a : b;
+    dJointID joint = dJointCreateContact(of ? dBodyGetWorld(of) : s->world, s->group, &contact);
     dJointAttach(joint, s->turned ? b : a, s->turned ? a : b);
     dJointSetFeedback(joint, &s->feedback[s->joints]);
     s->joint[s->joints++] = joint;
@@ -98,7 +98,7 @@ static inline void scene_near(void *data, dGeomID a, dGeomID b)
     s->offered++;
     int count = dCollide(a, b, s->flags, geom, sizeof *geom);
     for (int i = 0; i < count * s->times; i++) {
-        scene_join(s, &geom[i / s->times]);
+        scene_join(s, &geom[i / s->times], dGeomGetBody(a), dGeomGetBody(b));
     }
 }
 
