@@ -64,10 +64,18 @@ typedef struct ode_advance {
     double fastest;                            // m/s, of any point of a body, at the end
     int bad_forces, held_bodies;
     dBodyID bad_force, unusable;
-    dJointID soft; // a contact whose own ERP or CFM has no meaning here; NULL: there is none
-    int failed;    // groups that stock must step
-    bool *stock;   // of the islands: somebody else must step it: stock, or, where contacts yield,
-                   // the implicit step
+    dBodyID left_body[SPRAG_COMPLY_REASONS]; // of the first group left for each reason
+    dGeomID overlap[2];                      // the first two that overlap at the start
+    // The first contact of each kind, NULL: there is none
+    dJointID soft;      // its own ERP, CFM or stiffness has no meaning here
+    dJointID mixed;     // its surface is not that of the first contact of its geoms, which counts
+    dJointID odd;       // its physical parameters cannot be taken as they are
+    const char *oddity; // and what is wrong with them
+    dJointID bad;       // no usable normal, point or depth
+    int bads;
+    int failed;  // groups that stock must step
+    bool *stock; // of the islands: somebody else must step it: stock, or, where contacts yield,
+                 // the implicit step
 } ode_advance;
 
 // SPRAG_OK or SPRAG_NO_MEMORY; then nothing has moved.

@@ -156,11 +156,35 @@ static bool is_given(const step *s, dJointID joint)
     return !touch || !touch->paired;
 }
 
+static void add_given(group *g, dJointID joint)
+{
+    step *s = g->s;
+    const char *oddity;
+    sprag_contact *contact = &g->contact[g->frame.contacts];
+    if (sprag_ode_count_rows(joint).rows == 0) {
+        return;
+    }
+    if (!sprag_ode_pull_contact(contact, joint, s->a->world, s->a->step, NULL, &s->index,
+                                &oddity)) {
+        s->a->bad = s->a->bads++ ? s->a->bad : joint;
+        return;
+    }
+    if (oddity) {
+        s->a->odd = joint;
+        s->a->oddity = oddity;
+    }
+    for (int side = 0; side < 2; side++) {
+        int *b = &contact->body[side];
+        *b = *b == SPRAG_STATIC ? *b : s->rider[*b].local;
+    }
+    g->contact_joint[g->frame.contacts++] = joint;
+    s->a->penetration = fmax(s->a->penetration, -contact->gap);
+}
+
 // Contacts that no pair of ours stands for are taken as they are; the other joints are rows.
 static void set_joints(group *g, const members *m, int leader)
 {
     step *s = g->s;
-    const char *oddity;
     for (int i = 0; i < m->of[leader].joints; i++) {
         int j = m->joint[m->joint_at[leader] + i];
         dJointID joint = s->a->islands->joints[j];
@@ -170,17 +194,7 @@ static void set_joints(group *g, const members *m, int leader)
                 g->limited[g->limits++] = joint;
             }
         } else if (is_given(s, joint)) {
-            sprag_contact *contact = &g->contact[g->frame.contacts];
-            if (sprag_ode_count_rows(joint).rows > 0 &&
-                sprag_ode_pull_contact(contact, joint, s->a->world, s->a->step, NULL, &s->index,
-                                       &oddity)) {
-                for (int side = 0; side < 2; side++) {
-                    int *b = &contact->body[side];
-                    *b = *b == SPRAG_STATIC ? *b : s->rider[*b].local;
-                }
-                g->contact_joint[g->frame.contacts++] = joint;
-                s->a->penetration = fmax(s->a->penetration, -contact->gap);
-            }
+            add_given(g, joint);
         }
     }
 }

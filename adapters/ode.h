@@ -175,6 +175,7 @@ typedef struct ode_problem {
     double (*force)[6];      // accumulators of the bodies before the pull
     double penetration;      // m, largest
     int dropped;             // contacts without a usable normal, point or depth
+    dJointID bad_contact;    // the first of them
     int odd_surfaces;        // contacts whose physical parameters cannot be taken as they are
     dJointID odd_surface;    // the first of them
     const char *oddity;      // and what is wrong with it

@@ -220,8 +220,8 @@ static void press(const comply_run *run, const double *x, int guard, int i, comp
     c->slip_rate += steepness * w_slip;
 }
 
-void comply_touch(const comply_run *run, const double *x, int guard, bool touching,
-                  double margin, comply_contact *c)
+void comply_touch(const comply_run *run, const double *x, int guard, bool touching, double margin,
+                  comply_contact *c)
 {
     sprag_manifold manifold = {0};
     c->count = 0;

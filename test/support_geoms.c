@@ -5,14 +5,15 @@
 
 static dReal cube_points[24] = {-0.1, -0.1, -0.1, 0.1, -0.1, -0.1, -0.1, 0.1, -0.1, 0.1, 0.1, -0.1,
                                 -0.1, -0.1, 0.1,  0.1, -0.1, 0.1,  -0.1, 0.1, 0.1,  0.1, 0.1, 0.1};
-static dReal cube_planes[24] = {1, 0,  0, 0.1, -1, 0, 0,  0.1, 0, 1, 0, 0.1,
-                                0, -1, 0, 0.1, 0,  0, 1,  0.1, 0, 0, -1, 0.1};
+static dReal cube_planes[24] = {1, 0,  0, 0.1, -1, 0, 0, 0.1, 0, 1, 0,  0.1,
+                                0, -1, 0, 0.1, 0,  0, 1, 0.1, 0, 0, -1, 0.1};
 static unsigned cube_faces[30] = {4, 1, 3, 7, 5, 4, 2, 0, 4, 6, 4, 3, 2, 6, 7,
                                   4, 0, 1, 5, 4, 4, 4, 5, 7, 6, 4, 2, 3, 1, 0};
 static const dTriIndex cube_triangles[36] = {1, 3, 7, 1, 7, 5, 2, 0, 4, 2, 4, 6, 3, 2, 6, 3, 6, 7,
                                              0, 1, 5, 0, 5, 4, 4, 5, 7, 4, 7, 6, 2, 3, 1, 2, 1, 0};
 
-static dGeomID mesh_of(scene *s, const dReal *points, int count, const dTriIndex *index, int indices)
+static dGeomID mesh_of(scene *s, const dReal *points, int count, const dTriIndex *index,
+                       int indices)
 {
     dTriMeshDataID data = dGeomTriMeshDataCreate();
     dGeomTriMeshDataBuildDouble(data, points, 3 * sizeof *points, count, index, indices,
@@ -59,7 +60,7 @@ typedef struct mover {
     double height;
 } mover;
 
-static const mover movers[] = {{ball, false, 0.1},     {box, false, 0.1},    {capsule, true, 0.1},
+static const mover movers[] = {{ball, false, 0.1},     {box, false, 0.1},      {capsule, true, 0.1},
                                {cylinder, false, 0.1}, {cylinder, true, 0.15}, {convex, false, 0.1},
                                {mesh, false, 0.1}};
 
@@ -186,7 +187,6 @@ static void all_rightly(support_run *run)
     rest_rightly(run, all, MOVERS);
 }
 
-
 // In the groove between two that lie side by side.
 static void in_groove(support_run *run)
 {
@@ -197,7 +197,8 @@ static void in_groove(support_run *run)
             dMatrix3 R;
             dRFromAxisAndAngle(R, 0, 1, 0, acos(0));
             for (int side = -1; side <= 1; side += 2) {
-                dGeomID bar = k ? dCreateCylinder(s->space, 0.1, 2) : dCreateCapsule(s->space, 0.1, 2);
+                dGeomID bar =
+                    k ? dCreateCylinder(s->space, 0.1, 2) : dCreateCapsule(s->space, 0.1, 2);
                 dGeomSetPosition(bar, 0, 0.03 + side * 0.12, 0);
                 dGeomSetRotation(bar, R);
             }
@@ -277,7 +278,8 @@ static void several_geoms(support_run *run)
     plane_ground(s);
     dBodyID table = scene_free_body(s, slab, 0, 0, 0.5);
     for (int i = 0; i < 4; i++) {
-        dGeomID leg = i % 2 ? dCreateCapsule(s->space, 0.05, 0.35) : dCreateBox(s->space, 0.1, 0.1, 0.45);
+        dGeomID leg =
+            i % 2 ? dCreateCapsule(s->space, 0.05, 0.35) : dCreateBox(s->space, 0.1, 0.1, 0.45);
         dGeomSetBody(leg, table);
         dGeomSetOffsetPosition(leg, i & 1 ? 0.4 : -0.4, i & 2 ? 0.4 : -0.4, -0.275);
     }
@@ -434,8 +436,8 @@ static void collide_geoms_rightly(support_run *run)
     support_tell(run, 0.1);
 }
 
-// Bits that match, bits that do not, a geom that is disabled, one without size, and a pair for which
-// the callback makes no contact: one block rests, the others fall.
+// Bits that match, bits that do not, a geom that is disabled, one without size, and a pair for
+// which the callback makes no contact: one block rests, the others fall.
 static void let_through(support_run *run)
 {
     for (int i = 0; i < 5; i++) {
@@ -874,7 +876,8 @@ static void field_kinds(support_run *run)
         } else if (i == 2) {
             dGeomHeightfieldDataBuildSingle(data, single, 0, 4, 4, 3, 3, 0.5, 0.25, 1, 0);
         } else if (i == 3) {
-            dGeomHeightfieldDataBuildCallback(data, NULL, field_height, 4, 4, 3, 3, 0.5, 0.25, 1, 0);
+            dGeomHeightfieldDataBuildCallback(data, NULL, field_height, 4, 4, 3, 3, 0.5, 0.25, 1,
+                                              0);
             dGeomHeightfieldDataSetBounds(data, 2, 4);
         } else {
             dGeomHeightfieldDataBuildDouble(data, real, 1, 4, 4, 3, 3, 0.5, 0.25, 1, wrap);
@@ -902,32 +905,32 @@ static void field_kinds_rightly(support_run *run)
 }
 
 const support_row support_geoms[] = {
-    {"on_plane", on_plane, all_rightly, {EXACT,EXACT,EXACT}},
-    {"on_box", on_box, all_rightly, {EXACT,EXACT,EXACT}},
-    {"on_cylinder", on_cylinder, all_rightly, {EXACT,EXACT,EXACT}},
-    {"on_mesh", on_mesh, on_mesh_rightly, {EXACT,EXACT,EXACT}},
-    {"on_field", on_field, all_rightly, {EXACT,EXACT,EXACT}},
-    {"in_groove", in_groove, in_groove_rightly, {EXACT,EXACT,EXACT}},
-    {"offsets", offsets, offsets_rightly, {EXACT,EXACT,EXACT}},
-    {"several_geoms", several_geoms, several_geoms_rightly, {EXACT,EXACT,EXACT}},
-    {"transforms", transforms, transforms_rightly, {EXACT,EXACT,EXACT}},
-    {"inner_spaces", inner_spaces, four_blocks_rightly, {EXACT,EXACT,EXACT}},
-    {"outer_spaces", outer_spaces, four_blocks_rightly, {EXACT,EXACT,EXACT}},
-    {"collide_two", collide_two, collide_two_rightly, {EXACT,EXACT,EXACT}},
-    {"collide_geoms", collide_geoms, collide_geoms_rightly, {EXACT,EXACT,EXACT}},
-    {"let_through", let_through, let_through_rightly, {EXACT,EXACT,EXACT}},
-    {"few_contacts", few_contacts, few_contacts_rightly, {EXACT,EXACT,EXACT}},
-    {"one_contact", one_contact, one_contact_rightly, {EXACT,EXACT,EXACT}},
-    {"wheel_rays", wheel_rays, wheel_rays_rightly, {EXACT,EXACT,EXACT}},
-    {"own_class", own_class, one_rightly, {EXACT,EXACT,EXACT}},
-    {"collider_override", collider_override, one_rightly, {EXACT,EXACT,EXACT}},
-    {"changing_geoms", changing_geoms, changing_geoms_rightly, {EXACT,EXACT,EXACT}},
-    {"moved_geoms", moved_geoms, moved_geoms_rightly, {EXACT,EXACT,EXACT}},
-    {"two_worlds", two_worlds, two_rightly, {EXACT,EXACT,EXACT}},
-    {"other_bodies", other_bodies, other_bodies_rightly, {EXACT,EXACT,EXACT}},
-    {"triangle_callback", triangle_callback, triangle_callback_rightly, {EXACT,EXACT,EXACT}},
-    {"deformed_mesh", deformed_mesh, deformed_mesh_rightly, {EXACT,EXACT,EXACT}},
-    {"last_transform", last_transform, one_rightly, {EXACT,EXACT,EXACT}},
-    {"field_kinds", field_kinds, field_kinds_rightly, {EXACT,EXACT,EXACT}},
+    {"on_plane", on_plane, all_rightly, {EXACT, EXACT, EXACT}},
+    {"on_box", on_box, all_rightly, {EXACT, EXACT, EXACT}},
+    {"on_cylinder", on_cylinder, all_rightly, {EXACT, EXACT, EXACT}},
+    {"on_mesh", on_mesh, on_mesh_rightly, {EXACT, EXACT, EXACT}},
+    {"on_field", on_field, all_rightly, {EXACT, EXACT, EXACT}},
+    {"in_groove", in_groove, in_groove_rightly, {EXACT, EXACT, EXACT}},
+    {"offsets", offsets, offsets_rightly, {EXACT, EXACT, EXACT}},
+    {"several_geoms", several_geoms, several_geoms_rightly, {EXACT, EXACT, EXACT}},
+    {"transforms", transforms, transforms_rightly, {EXACT, EXACT, EXACT}},
+    {"inner_spaces", inner_spaces, four_blocks_rightly, {EXACT, EXACT, EXACT}},
+    {"outer_spaces", outer_spaces, four_blocks_rightly, {EXACT, EXACT, EXACT}},
+    {"collide_two", collide_two, collide_two_rightly, {EXACT, EXACT, EXACT}},
+    {"collide_geoms", collide_geoms, collide_geoms_rightly, {EXACT, EXACT, EXACT}},
+    {"let_through", let_through, let_through_rightly, {EXACT, EXACT, EXACT}},
+    {"few_contacts", few_contacts, few_contacts_rightly, {EXACT, EXACT, EXACT}},
+    {"one_contact", one_contact, one_contact_rightly, {EXACT, EXACT, EXACT}},
+    {"wheel_rays", wheel_rays, wheel_rays_rightly, {EXACT, EXACT, EXACT}},
+    {"own_class", own_class, one_rightly, {EXACT, EXACT, EXACT}},
+    {"collider_override", collider_override, one_rightly, {EXACT, EXACT, EXACT}},
+    {"changing_geoms", changing_geoms, changing_geoms_rightly, {EXACT, EXACT, EXACT}},
+    {"moved_geoms", moved_geoms, moved_geoms_rightly, {EXACT, EXACT, EXACT}},
+    {"two_worlds", two_worlds, two_rightly, {EXACT, EXACT, EXACT}},
+    {"other_bodies", other_bodies, other_bodies_rightly, {EXACT, EXACT, EXACT}},
+    {"triangle_callback", triangle_callback, triangle_callback_rightly, {EXACT, EXACT, EXACT}},
+    {"deformed_mesh", deformed_mesh, deformed_mesh_rightly, {EXACT, EXACT, EXACT}},
+    {"last_transform", last_transform, one_rightly, {EXACT, EXACT, EXACT}},
+    {"field_kinds", field_kinds, field_kinds_rightly, {EXACT, EXACT, EXACT}},
     {0},
 };

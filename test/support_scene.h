@@ -174,8 +174,8 @@ static inline dBodyID scene_free_body(scene *s, dGeomID geom, double x, double y
     return body;
 }
 
-// A block of 0.4 x 0.4 x 0.2 m that stands on the plane z = 0 and does not turn; a little in it, for
-// stock to find all its corners.
+// A block of 0.4 x 0.4 x 0.2 m that stands on the plane z = 0 and does not turn; a little in it,
+// for stock to find all its corners.
 static inline dBodyID scene_block(scene *s, double x, double y)
 {
     return scene_body(s, dCreateBox(s->space, 0.4, 0.4, 0.2), x, y, 0.1 - 1e-8);

@@ -543,10 +543,9 @@ static dBodyID turning_block(scene *s, int axis)
 
 static void rolling_friction(support_run *run)
 {
-    static const int mode[] = {dContactApprox1 | dContactRolling,
-                               dContactApprox1 | dContactRolling | dContactAxisDep,
-                               dContactRolling | dContactAxisDep,
-                               dContactApprox1_N | dContactRolling};
+    static const int mode[] = {
+        dContactApprox1 | dContactRolling, dContactApprox1 | dContactRolling | dContactAxisDep,
+        dContactRolling | dContactAxisDep, dContactApprox1_N | dContactRolling};
     for (int i = 0; i < 4; i++) {
         for (int axis = 0; axis < 3; axis++) {
             scene *s = scene_open(run, NULL);
@@ -702,7 +701,8 @@ static void tell_feedback(support_run *run, const scene *s)
     }
 }
 
-// Sums over the contacts: of a block on a plane, attached either way, and pushed; of one on another.
+// Sums over the contacts: of a block on a plane, attached either way, and pushed; of one on
+// another.
 static void feedback(support_run *run)
 {
     for (int turned = 0; turned < 2; turned++) {
@@ -1018,43 +1018,58 @@ static void odd_stiffness_rightly(support_run *run)
 }
 
 const support_row support_surfaces[] = {
-    {"mu: a block under less and more than the friction", friction_cone, friction_cone_rightly, {EXACT,EXACT,EXACT}},
-    {"mu: slows down and stops", sliding_stop, sliding_stop_rightly, {EXACT,EXACT,EXACT}},
-    {"mu on soft contacts", soft_sliding, soft_sliding_rightly, {EXACT,EXACT,EXACT}},
-    {"mu: 0 and negative", no_friction, no_friction_rightly, {EXACT,EXACT,EXACT}},
-    {"mu = dInfinity", infinite_friction, rest_rightly, {EXACT,EXACT,EXACT}},
-    {"dContactMu2 (dContactAxisDep), mu2", two_coefficients, two_coefficients_rightly, {EXACT,EXACT,EXACT}},
-    {"dContactFDir1", first_direction, two_coefficients_rightly, {EXACT,EXACT,EXACT}},
-    {"fdir1 not of unit length, not in the plane, zero", odd_direction, odd_direction_rightly, {EXACT,EXACT,EXACT}},
-    {"dContactApprox1", approximations, approximations_rightly, {EXACT,EXACT,EXACT}},
-    {"dContactBounce", bouncing, bouncing_rightly, {EXACT,EXACT,EXACT}},
-    {"bounce_vel", bounce_threshold, bounce_threshold_rightly, {EXACT,EXACT,EXACT}},
-    {"dContactSoftERP, dContactSoftCFM: depth under load", soft_contact, soft_contact_rightly, {EXACT,EXACT,EXACT}},
-    {"world ERP and CFM: depth under load", soft_world, soft_contact_rightly, {EXACT,EXACT,EXACT}},
-    {"layer", surface_layer, surface_layer_rightly, {EXACT,EXACT,EXACT}},
-    {"ERP: recovery", recovery, recovery_rightly, {EXACT,EXACT,EXACT}},
-    {"MaxCorrectingVel", correcting_speed, correcting_speed_rightly, {EXACT,EXACT,EXACT}},
-    {"motion12", moving_surface, moving_surface_rightly, {EXACT,EXACT,EXACT}},
-    {"motionN", moving_normal, moving_normal_rightly, {EXACT,EXACT,EXACT}},
-    {"slip", force_dependent_slip, force_dependent_slip_rightly, {EXACT,EXACT,EXACT}},
-    {"rolling", rolling_friction, rolling_friction_rightly, {EXACT,EXACT,EXACT}},
-    {"rollingstop", rolling_stop, rolling_stop_rightly, {EXACT,EXACT,EXACT}},
-    {"own", own_stiffness, own_stiffness_rightly, {EXACT,EXACT,EXACT}},
-    {"infnone", infinite_and_none, infinite_and_none_rightly, {EXACT,EXACT,EXACT}},
-    {"cars", slip_of_cars, slip_of_cars_rightly, {EXACT,EXACT,EXACT}},
-    {"rho inf", infinite_rolling, rest_rightly, {EXACT,EXACT,EXACT}},
-    {"softall", soft_friction, soft_friction_rightly, {EXACT,EXACT,EXACT}},
-    {"kinematic", kinematic, kinematic_rightly, {EXACT,EXACT,EXACT}},
-    {"twobodies", two_bodies, NULL, {EXACT,EXACT,EXACT}},
-    {"withoutgeoms", without_geoms, by_hand_rightly, {EXACT,EXACT,EXACT}},
-    {"besidegeoms", beside_geoms, by_hand_rightly, {EXACT,EXACT,EXACT}},
-    {"kept", kept, kept_rightly, {EXACT,EXACT,EXACT}},
-    {"disabled", disabled, disabled_rightly, {EXACT,EXACT,EXACT}},
-    {"redundant", redundant, kept_rightly, {EXACT,EXACT,EXACT}},
-    {"several", several_surfaces, several_surfaces_rightly, {EXACT,EXACT,EXACT}},
-    {"ownnormal", own_normal, own_normal_rightly, {EXACT,EXACT,EXACT}},
-    {"bad", bad_contacts, bad_contacts_rightly, {EXACT,EXACT,EXACT}},
-    {"oddstiff", odd_stiffness, odd_stiffness_rightly, {EXACT,EXACT,EXACT}},
-    {"feedback", feedback, feedback_rightly, {EXACT,EXACT,EXACT}},
+    {"mu: a block under less and more than the friction",
+     friction_cone,
+     friction_cone_rightly,
+     {EXACT, EXACT, EXACT}},
+    {"mu: slows down and stops", sliding_stop, sliding_stop_rightly, {EXACT, EXACT, EXACT}},
+    {"mu on soft contacts", soft_sliding, soft_sliding_rightly, {EXACT, EXACT, EXACT}},
+    {"mu: 0 and negative", no_friction, no_friction_rightly, {EXACT, EXACT, EXACT}},
+    {"mu = dInfinity", infinite_friction, rest_rightly, {EXACT, EXACT, EXACT}},
+    {"dContactMu2 (dContactAxisDep), mu2",
+     two_coefficients,
+     two_coefficients_rightly,
+     {EXACT, EXACT, EXACT}},
+    {"dContactFDir1", first_direction, two_coefficients_rightly, {EXACT, EXACT, EXACT}},
+    {"fdir1 not of unit length, not in the plane, zero",
+     odd_direction,
+     odd_direction_rightly,
+     {EXACT, EXACT, EXACT}},
+    {"dContactApprox1", approximations, approximations_rightly, {EXACT, EXACT, EXACT}},
+    {"dContactBounce", bouncing, bouncing_rightly, {EXACT, EXACT, EXACT}},
+    {"bounce_vel", bounce_threshold, bounce_threshold_rightly, {EXACT, EXACT, EXACT}},
+    {"dContactSoftERP, dContactSoftCFM: depth under load",
+     soft_contact,
+     soft_contact_rightly,
+     {EXACT, EXACT, EXACT}},
+    {"world ERP and CFM: depth under load",
+     soft_world,
+     soft_contact_rightly,
+     {EXACT, EXACT, EXACT}},
+    {"layer", surface_layer, surface_layer_rightly, {EXACT, EXACT, EXACT}},
+    {"ERP: recovery", recovery, recovery_rightly, {EXACT, EXACT, EXACT}},
+    {"MaxCorrectingVel", correcting_speed, correcting_speed_rightly, {EXACT, EXACT, EXACT}},
+    {"motion12", moving_surface, moving_surface_rightly, {EXACT, EXACT, EXACT}},
+    {"motionN", moving_normal, moving_normal_rightly, {EXACT, EXACT, EXACT}},
+    {"slip", force_dependent_slip, force_dependent_slip_rightly, {EXACT, EXACT, EXACT}},
+    {"rolling", rolling_friction, rolling_friction_rightly, {EXACT, EXACT, EXACT}},
+    {"rollingstop", rolling_stop, rolling_stop_rightly, {EXACT, EXACT, EXACT}},
+    {"own", own_stiffness, own_stiffness_rightly, {EXACT, EXACT, EXACT}},
+    {"infnone", infinite_and_none, infinite_and_none_rightly, {EXACT, EXACT, EXACT}},
+    {"cars", slip_of_cars, slip_of_cars_rightly, {EXACT, EXACT, EXACT}},
+    {"rho inf", infinite_rolling, rest_rightly, {EXACT, EXACT, EXACT}},
+    {"softall", soft_friction, soft_friction_rightly, {EXACT, EXACT, EXACT}},
+    {"kinematic", kinematic, kinematic_rightly, {EXACT, EXACT, EXACT}},
+    {"twobodies", two_bodies, NULL, {EXACT, EXACT, EXACT}},
+    {"withoutgeoms", without_geoms, by_hand_rightly, {EXACT, EXACT, EXACT}},
+    {"besidegeoms", beside_geoms, by_hand_rightly, {EXACT, EXACT, EXACT}},
+    {"kept", kept, kept_rightly, {EXACT, EXACT, EXACT}},
+    {"disabled", disabled, disabled_rightly, {EXACT, EXACT, EXACT}},
+    {"redundant", redundant, kept_rightly, {EXACT, EXACT, EXACT}},
+    {"several", several_surfaces, several_surfaces_rightly, {EXACT, EXACT, EXACT}},
+    {"ownnormal", own_normal, own_normal_rightly, {EXACT, EXACT, EXACT}},
+    {"bad", bad_contacts, bad_contacts_rightly, {EXACT, EXACT, EXACT}},
+    {"oddstiff", odd_stiffness, odd_stiffness_rightly, {EXACT, EXACT, EXACT}},
+    {"feedback", feedback, feedback_rightly, {EXACT, EXACT, EXACT}},
     {0},
 };
