@@ -49,7 +49,8 @@ typedef struct ode_advance {
     const sprag_comply_options *comply; // contacts yield; NULL: they do not
     const ode_stiffness *stiffness;     // theirs, where their surface has none
     sprag_scratch *scratch;             // [4]: of the step, of a group, of its frame, of its solves
-    bool wakes; // bodies that sleep where something may hit them end the call: see `sleeper`
+    bool compares; // the normals of the program's contacts with those of the geoms
+    bool wakes;    // bodies that sleep where something may hit them end the call: see `sleeper`
     // set:
     dBodyID *sleeper; // to be enabled before the step is taken: it has not been
     int sleepers;
@@ -69,6 +70,7 @@ typedef struct ode_advance {
     // The first contact of each kind, NULL: there is none
     dJointID soft;      // its own ERP, CFM or stiffness has no meaning here
     dJointID mixed;     // its surface is not that of the first contact of its geoms, which counts
+    dJointID turned;    // its normal is not that of the geoms, which counts
     dJointID odd;       // its physical parameters cannot be taken as they are
     const char *oddity; // and what is wrong with them
     dJointID bad;       // no usable normal, point or depth

@@ -267,6 +267,12 @@ static void warn_of_contacts(world_state *w, const ode_advance *step)
                     "method=%s that of the first one counts for all.",
                     w->number, (void *)geom->g1, (void *)geom->g2, method);
     }
+    if (step->turned && is_first(w, SAID_TURNED)) {
+        const dContactGeom *geom = &sprag_ode_contact_of(step->turned)->geom;
+        report_once("sprag: world %d: the contact of geoms %p and %p has another normal than the "
+                    "geoms; under method=%s the geoms count.",
+                    w->number, (void *)geom->g1, (void *)geom->g2, method);
+    }
     if (step->odd) {
         warn_of_surface(w, step->odd, step->oddity, 1);
     }
@@ -417,7 +423,7 @@ static int count_calls(const world_state *w)
 
 bool advance_islands(world_state *w, const ode_islands *islands, dReal step, stock called)
 {
-    enum { WAKINGS = 3 };
+    enum { WAKINGS = 3, COMPARED = 64 };
     // Under method=ess contacts that no pair stands for are the implicit step's anyway.
     if (!state_of(w) || (count_calls(w) == 0 && !w->settings.method->yields)) {
         return step_without_geometry(w, islands, step, called);
@@ -428,6 +434,7 @@ bool advance_islands(world_state *w, const ode_islands *islands, dReal step, sto
     sprag_result result = SPRAG_OK;
     for (int i = 0; result == SPRAG_OK && a.sleepers > 0; i++) {
         a = prepare(w, &found, step);
+        a.compares = w->statistics.steps % COMPARED == 1;
         a.wakes = w->islands_are_ours && i < WAKINGS;
         result = called == STOCK_QUICK && !count_stock_rows(w->advance, &found)
                      ? SPRAG_NO_MEMORY

@@ -93,7 +93,7 @@ void report_once(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // ---- world.c
 
 // What has been told of a world.
-enum said_bit { SAID_DROPPED = 1, SAID_MIXED = 2, SAID_SOFT = 4, SAID_RIGID = 8 };
+enum said_bit { SAID_DROPPED = 1, SAID_MIXED = 2, SAID_SOFT = 4, SAID_RIGID = 8, SAID_TURNED = 16 };
 
 struct world_state {
     dWorldID id;
