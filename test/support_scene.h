@@ -110,11 +110,11 @@ static inline void scene_near(void *data, dGeomID a, dGeomID b)
         dSpaceCollide2(a, b, data, scene_near);
         return;
     }
-    dContactGeom geom[16];
+    dContact contact[16];
     s->offered++;
-    int count = dCollide(a, b, s->flags, geom, sizeof *geom);
+    int count = dCollide(a, b, s->flags, &contact[0].geom, sizeof *contact);
     for (int i = 0; i < count * s->times; i++) {
-        scene_join(s, &geom[i / s->times], dGeomGetBody(a), dGeomGetBody(b));
+        scene_join(s, &contact[i / s->times].geom, dGeomGetBody(a), dGeomGetBody(b));
     }
 }
 

@@ -355,6 +355,25 @@ static void surface_layer_rightly(support_run *run)
     support_tell(run, 0.01);
 }
 
+static void soft_layer(support_run *run)
+{
+    for (int i = 0; i < 2; i++) {
+        scene *s = scene_open(run, NULL);
+        dWorldSetContactSurfaceLayer(s->world, 0.01);
+        s->contact.surface.mode |= dContactSoftERP | dContactSoftCFM;
+        s->contact.surface.soft_erp = softness[i][0];
+        s->contact.surface.soft_cfm = softness[i][1];
+        support_tell(run, sunk(s) * 1e3);
+    }
+}
+
+static void soft_layer_rightly(support_run *run)
+{
+    for (int i = 0; i < 2; i++) {
+        support_tell(run, 10 + MASS * G * H * softness[i][1] / softness[i][0] * 1e3);
+    }
+}
+
 // How fast a block goes out that is 1 cm in the plane.
 static double pushed_out(const support_run *run, double erp, double most, int steps)
 {
@@ -451,31 +470,37 @@ static void moving_normal_rightly(support_run *run)
     support_tell_vector(run, fast);
 }
 
-// Under a force it creeps, at slip times the force on each contact.
+static const double share[] = {0.2, 0.8}; // of the friction
+
+// Under a force it creeps, at slip times the force on the contact.
 static void force_dependent_slip(support_run *run)
 {
-    for (int axis = 0; axis < 2; axis++) {
+    for (int i = 0; i < 4; i++) {
+        int axis = i & 1;
         scene *s = scene_open(run, NULL);
-        dBodyID block = scene_block_on_plane(s);
+        dBodyID ball = scene_body(s, dCreateSphere(s->space, 0.1), 0, 0, 0.1);
+        dCreatePlane(s->space, 0, 0, 1, 0);
         s->contact.surface.mode |= dContactFDir1 | dContactSlip1 | dContactSlip2;
         s->contact.surface.mu = 1;
-        s->contact.surface.slip1 = 0.2;
-        s->contact.surface.slip2 = 0.4;
+        s->contact.surface.slip1 = 0.05;
+        s->contact.surface.slip2 = 0.1;
         s->contact.fdir1[0] = 1;
         for (int n = 0; n < 10 * STEPS; n++) {
-            push(block, 4, axis * acos(0));
+            push(ball, share[i / 2] * MASS * G, axis * acos(0));
             scene_step(s);
         }
-        support_tell_vector(run, dBodyGetLinearVel(block));
+        support_tell_vector(run, dBodyGetLinearVel(ball));
         scene_close(s);
     }
 }
 
 static void force_dependent_slip_rightly(support_run *run)
 {
-    dVector3 first = {0.2 * 4 / 4, 0, 0}, second = {0, 0.4 * 4 / 4, 0};
-    support_tell_vector(run, first);
-    support_tell_vector(run, second);
+    for (int i = 0; i < 4; i++) {
+        dVector3 v = {0};
+        v[i & 1] = (i & 1 ? 0.1 : 0.05) * share[i / 2] * MASS * G;
+        support_tell_vector(run, v);
+    }
 }
 
 // As rails and sledges have it: held along one axis, free along the other.
@@ -930,6 +955,19 @@ static void several_surfaces(support_run *run)
     scene_close(s);
 }
 
+static void several_soft_surfaces(support_run *run)
+{
+    scene *s = scene_open(run, NULL);
+    dBodyID block = scene_block_on_plane(s);
+    soften(s);
+    s->alter = ice;
+    dBodySetPosition(block, 0, 0, 0.1 - MASS * G / 4e5);
+    dBodySetLinearVel(block, 1, 0, 0);
+    scene_run(s, 10);
+    support_tell_vector(run, dBodyGetLinearVel(block));
+    scene_close(s);
+}
+
 static void several_surfaces_rightly(support_run *run)
 {
     dVector3 v = {1 - MU / 2 * G * 10 * H, 0, 0};
@@ -1036,7 +1074,10 @@ const support_row support_surfaces[] = {
      soft_sliding,
      soft_sliding_rightly,
      {NEAR(0.007, "first order in the step"), NEAR(3e-5, SMOOTH),
-      NEAR_SAYING(0.007, "rigid; first order in the step", SOFT)}},
+      NEAR_SAYING(0.007,
+                  "rigid; first order in the step"
+                  ", said",
+                  SOFT)}},
     {"`mu` 0 and negative", no_friction, no_friction_rightly, {EXACT, LEFT, EXACT}},
     {"`mu = dInfinity`",
      infinite_friction,
@@ -1070,7 +1111,11 @@ const support_row support_surfaces[] = {
      bounce_threshold,
      bounce_threshold_rightly,
      {NEAR(0.1, "as stock, ERP pushes out what was found too deep"),
-      NEAR_SAYING(0.73, "what touches bounces, however slowly", RIGID), NEAR(2e-4, FLOOR)}},
+      NEAR_SAYING(0.73,
+                  "what touches bounces, however slowly"
+                  ", said",
+                  RIGID),
+      NEAR(2e-4, FLOOR)}},
     {"`dContactSoftERP`, `dContactSoftCFM`: depth under load",
      soft_contact,
      soft_contact_rightly,
@@ -1083,14 +1128,20 @@ const support_row support_surfaces[] = {
      surface_layer,
      surface_layer_rightly,
      {NEAR(5e-5, FLOOR), LEFT, REFUSED("rigid", WORLD)}},
+    {"the same under soft contacts",
+     soft_layer,
+     soft_layer_rightly,
+     {NEAR(1e-6, FLOOR), REFUSED("from where geoms touch", WORLD), REFUSED("rigid", SOFT)}},
     {"ERP: what overlaps comes out",
      recovery,
      recovery_rightly,
-     {NEAR(1e-4, FLOOR), NEAR_SAYING(1e-4, FLOOR, RIGID), NEAR_SAYING(1e-4, APART, OVERLAP)}},
+     {NEAR(1e-4, FLOOR), NEAR_SAYING(1e-4, FLOOR ", said", RIGID),
+      NEAR_SAYING(1e-4, APART ", said", OVERLAP)}},
     {"`dWorldSetContactMaxCorrectingVel`",
      correcting_speed,
      correcting_speed_rightly,
-     {NEAR(5e-6, FLOOR), NEAR_SAYING(5e-6, FLOOR, RIGID), NEAR_SAYING(5e-8, APART, OVERLAP)}},
+     {NEAR(5e-6, FLOOR), NEAR_SAYING(5e-6, FLOOR ", said", RIGID),
+      NEAR_SAYING(5e-8, APART ", said", OVERLAP)}},
     {"`dContactMotion1`, `dContactMotion2`, attached either way",
      moving_surface,
      moving_surface_rightly,
@@ -1099,10 +1150,10 @@ const support_row support_surfaces[] = {
      moving_normal,
      moving_normal_rightly,
      {NEAR(2e-4, FLOOR), LEFT, NEAR(5e-7, APART)}},
-    {"`dContactSlip1`, `dContactSlip2`, at a fifth of the friction",
+    {"`dContactSlip1`, `dContactSlip2`, at a fifth and at four fifths of the friction",
      force_dependent_slip,
      force_dependent_slip_rightly,
-     {NEAR(0.01, SLIP), LEFT, NEAR(0.01, SLIP)}},
+     {NEAR(0.67, SLIP), LEFT, NEAR(0.67, SLIP)}},
     {"Slip under `mu = dInfinity`",
      slip_of_cars,
      slip_of_cars_rightly,
@@ -1114,12 +1165,12 @@ const support_row support_surfaces[] = {
     {"`rho`: a ball that rolls slows down",
      rolling_stop,
      rolling_stop_rightly,
-     {NEAR(1e-8, SMOOTH), NEAR_SAYING(1e-5, SMOOTH, RIGID), NEAR(2e-6, SMOOTH)}},
+     {NEAR(1e-8, SMOOTH), NEAR_SAYING(1e-5, SMOOTH ", said", RIGID), NEAR(2e-6, SMOOTH)}},
     {"`rho = dInfinity`", infinite_rolling, rest_rightly, {EXACT, LEFT, EXACT}},
     {"`mu`, `mu2`, motion, slip, `dContactApprox1` bits on soft contacts",
      soft_friction,
      soft_friction_rightly,
-     {NEAR(1e-3, SLIP), NEAR(1e-3, SLIP), NEAR_SAYING(1e-3, "rigid; " SLIP, SOFT)}},
+     {NEAR(1e-3, SLIP), NEAR(1e-3, SLIP), NEAR_SAYING(1e-3, "rigid; " SLIP ", said", SOFT)}},
     {"Joint feedback: sums over the contacts, attached either way",
      feedback,
      feedback_rightly,
@@ -1144,7 +1195,10 @@ const support_row support_surfaces[] = {
      kept,
      kept_rightly,
      {NEAR(5e-5, FLOOR), LEFT,
-      NEAR_SAYING(5e-5, "as they are, without a collision call", NO_CALL)}},
+      NEAR_SAYING(5e-5,
+                  "as they are, without a collision call"
+                  ", said",
+                  NO_CALL)}},
     {"Contact joints that are disabled", disabled, disabled_rightly, {EXACT, EXACT, EXACT}},
     {"Every contact 2 or 8 times",
      redundant,
@@ -1154,6 +1208,11 @@ const support_row support_surfaces[] = {
      several_surfaces,
      several_surfaces_rightly,
      {NEAR(5e-6, SMOOTH), LEFT, REFUSED("the first one counts", "have different surfaces")}},
+    {"the same where contacts are soft",
+     several_soft_surfaces,
+     several_surfaces_rightly,
+     {NEAR(5e-6, SMOOTH), REFUSED("the first one counts", "have different surfaces"),
+      REFUSED("the first one counts", "have different surfaces")}},
     {"Contacts with a normal of the program's",
      own_normal,
      own_normal_rightly,
@@ -1161,8 +1220,11 @@ const support_row support_surfaces[] = {
     {"Contacts without a normal, or with numbers that are none, beside good ones",
      bad_contacts,
      bad_contacts_rightly,
-     {NEAR_SAYING(1e-6, "left out", "no usable normal, point or depth"), LEFT,
-      NEAR(5e-8, "the geoms count")}},
+     {NEAR_SAYING(1e-6,
+                  "left out"
+                  ", said",
+                  "no usable normal, point or depth"),
+      LEFT, NEAR(5e-8, "the geoms count")}},
     {"sprag's stiffness, dissipation",
      own_stiffness,
      own_stiffness_rightly,
@@ -1170,7 +1232,7 @@ const support_row support_surfaces[] = {
     {"sprag's stiffness beside ODE's softness, which counts, and below 0",
      odd_stiffness,
      odd_stiffness_rightly,
-     {NEAR_SAYING(0.005, FLOOR, "ODE's parameters count"),
-      NEAR_SAYING(0.005, FLOOR, "ODE's parameters count"), REFUSED("rigid", SOFT)}},
+     {NEAR_SAYING(0.005, FLOOR ", said", "ODE's parameters count"),
+      NEAR_SAYING(0.005, FLOOR ", said", "ODE's parameters count"), REFUSED("rigid", SOFT)}},
     {0},
 };
