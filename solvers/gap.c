@@ -714,15 +714,18 @@ void sprag_gap_by_front(const sprag_shape *const shape[2], const sprag_pose *con
     for (int k = 0; k < 3; k++) {
         normal[k] = triangle ? front[k] : -front[k];
     }
-    // Over an edge is not out of the back: by the front of that triangle it may be a long way.
-    const double back = -0.5;
     double along = dot3(normal, gap->normal);
-    if (along > 1 - 1e-12 || (along >= back && !always)) {
+    if (along > 1 - 1e-12 || (along >= 0 && !always)) {
         return;
     }
     double distance = sprag_gap_along(shape, pose, normal);
     if (!isfinite(distance)) {
         return; // of a half-space
+    }
+    // What is over an edge is not behind it, if by the front would be a long way.
+    const double back = -0.5, longer = 10;
+    if (along >= back && !always && distance < longer * gap->distance) {
+        return;
     }
     gap->distance = distance;
     gap->error = 0;
