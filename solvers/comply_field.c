@@ -170,10 +170,10 @@ static double friction(const sprag_surface *surface, const comply_law *law, doub
                        const double slip[2], double force[2])
 {
     const sprag_friction *f = &surface->slide;
-    double bound[2], yield = law->stiction, square = 0, most = 0;
+    double bound[2], creep = 0, square = 0, most = 0;
     for (int k = 0; k < 2; k++) {
         bound[k] = f->coefficient[k] * (f->force[k] ? 1 : normal_force);
-        yield = fmax(yield, f->slip[k] * bound[k]);
+        creep = fmax(creep, f->slip[k] * bound[k]);
         most = fmax(most, bound[k]);
     }
     if (!(most > 0)) {
@@ -186,7 +186,9 @@ static double friction(const sprag_surface *surface, const comply_law *law, doub
         u[k] = shape[k] * slip[k];
         square += u[k] * u[k];
     }
-    double ratio = sprag_profile_ratio(square + yield * yield, 0);
+    double ratio = creep > law->stiction
+                       ? sprag_profile_ratio(square, -creep)
+                       : sprag_profile_ratio(square + law->stiction * law->stiction, 0);
     for (int k = 0; k < 2; k++) {
         force[k] = -most * ratio * shape[k] * u[k];
     }
