@@ -33,10 +33,8 @@ typedef struct scene {
     bool turned;      // contacts are attached the other way round, and their normals turned
     bool disabled;    // so are contact joints
     dJointFeedback feedback[SCENE_CONTACTS];
-    dJointID joint[SCENE_CONTACTS]; // of the last collision calls
-    int joints;
-    int times;   // that every contact is made
-    int offered; // pairs, by the last collision calls
+    int joints; // of the last collision calls
+    int times;  // that every contact is made
     void (*alter)(struct scene *, dContact *);
     void *data;
     dTriMeshDataID mesh;      // to be destroyed
@@ -96,8 +94,7 @@ static inline void scene_join(scene *s, const dContactGeom *geom, dBodyID a, dBo
     dBodyID of = a ? a : b;
     dJointID joint = dJointCreateContact(of ? dBodyGetWorld(of) : s->world, s->group, &contact);
     dJointAttach(joint, s->turned ? b : a, s->turned ? a : b);
-    dJointSetFeedback(joint, &s->feedback[s->joints]);
-    s->joint[s->joints++] = joint;
+    dJointSetFeedback(joint, &s->feedback[s->joints++]);
     if (s->disabled) {
         dJointDisable(joint);
     }
@@ -111,7 +108,6 @@ static inline void scene_near(void *data, dGeomID a, dGeomID b)
         return;
     }
     dContact contact[16];
-    s->offered++;
     int count = dCollide(a, b, s->flags, &contact[0].geom, sizeof *contact);
     for (int i = 0; i < count * s->times; i++) {
         scene_join(s, &contact[i / s->times].geom, dGeomGetBody(a), dGeomGetBody(b));
@@ -128,7 +124,7 @@ static inline void scene_ignore(void *data, dGeomID a, dGeomID b)
 static inline void scene_empty(scene *s)
 {
     dJointGroupEmpty(s->group);
-    s->joints = s->offered = 0;
+    s->joints = 0;
 }
 
 static inline void scene_step(scene *s)
