@@ -282,11 +282,12 @@ static void warn_of_contacts(world_state *w, const ode_advance *step)
 }
 
 // Others have a CFM of 1e-5 all the time; it is ODE's own in single precision.
-static void warn_of_world(world_state *w)
+static void warn_of_world(world_state *w, const ode_advance *step)
 {
     double layer = dWorldGetContactSurfaceLayer(w->id);
     double cfm = w->settings.method->yields ? 0 : dWorldGetCFM(w->id);
-    if ((layer > 0 || cfm > 1e-5) && is_first(w, SAID_RIGID)) {
+    bool any = step->contacts > step->given;
+    if (any && (layer > 0 || cfm > 1e-5) && is_first(w, SAID_RIGID)) {
         report_once("sprag: world %d has a contact surface layer of %g m and a CFM of %g: under "
                     "method=%s contacts of geoms that it keeps apart%s do not sink in by them.",
                     w->number, layer, dWorldGetCFM(w->id), w->settings.method->name,
@@ -296,7 +297,7 @@ static void warn_of_world(world_state *w)
 
 static void warn(world_state *w, const ode_advance *step)
 {
-    warn_of_world(w);
+    warn_of_world(w, step);
     if (step->held_bodies) {
         hold_bodies(w, step->unusable, step->held_bodies);
     }
