@@ -17,6 +17,22 @@ static void stand_still(group *g)
     g->s->a->stats.stalled += g->s->a->step;
 }
 
+// Who is concerned, for what is told.
+static void note(const group *g, const sprag_comply_stats *before)
+{
+    ode_advance *a = g->s->a;
+    for (int i = 0; i < SPRAG_COMPLY_REASONS; i++) {
+        if (a->comply_stats.because[i] > before->because[i] && !a->left_body[i]) {
+            a->left_body[i] = g->rider[0]->id;
+        }
+    }
+    for (int i = 0; i < g->frame.pairs && !a->overlap[0]; i++) {
+        for (int side = 0; side < 2 && g->pair[i].overlapped; side++) {
+            a->overlap[side] = g->source[i]->side[side]->geom;
+        }
+    }
+}
+
 static void advance_group(step *s, const members *m, int leader, bool last, bool *again)
 {
     group g;
@@ -32,6 +48,7 @@ static void advance_group(step *s, const members *m, int leader, bool last, bool
                                        .next_limit = g.limits ? group_next_limit : NULL,
                                        .event = a->event ? group_tell : NULL,
                                        .carried = group_carried};
+    const sprag_comply_stats before = a->comply_stats;
     sprag_scratch_reset(a->scratch + 2);
     sprag_result result =
         a->comply ? sprag_comply(&g.frame, a->comply, &calls, a->scratch + 2, &a->comply_stats,
@@ -41,6 +58,7 @@ static void advance_group(step *s, const members *m, int leader, bool last, bool
         s->failed = true;
         return;
     }
+    note(&g, &before);
     bool outrun = false;
     for (int i = 0; i < g.frame.bodies; i++) {
         outrun |= rider_outruns(g.rider[i], &g.body[i]);
@@ -98,7 +116,7 @@ static bool run(step *s)
         s->a->stats = before;
         s->a->comply_stats = comply_before;
         s->a->left = 0;
-        s->a->contacts = s->a->rows = s->a->given = s->a->failed = 0;
+        s->a->contacts = s->a->rows = s->a->given = s->a->failed = s->a->bads = 0;
         memset(s->a->stock, 0, s->a->islands->count * sizeof *s->a->stock);
         if (i > 0 && s->a->anew) {
             s->a->anew(s->a->data);

@@ -50,7 +50,8 @@ typedef struct ode_advance {
     const sprag_comply_options *comply; // contacts yield; NULL: they do not
     const ode_stiffness *stiffness;     // theirs, where their surface has none
     sprag_scratch *scratch;             // [4]: of the step, of a group, of its frame, of its solves
-    bool wakes; // bodies that sleep where something may hit them end the call: see `sleeper`
+    bool compares; // the normals of the program's contacts with those of the geoms
+    bool wakes;    // bodies that sleep where something may hit them end the call: see `sleeper`
     // set:
     dBodyID *sleeper; // to be enabled before the step is taken: it has not been
     int sleepers;
@@ -66,10 +67,19 @@ typedef struct ode_advance {
     double fastest;                            // m/s, of any point of a body, at the end
     int bad_forces, held_bodies;
     dBodyID bad_force, unusable;
-    dJointID soft; // a contact whose own ERP or CFM has no meaning here; NULL: there is none
-    int failed;    // groups that stock must step
-    bool *stock;   // of the islands: somebody else must step it: stock, or, where contacts yield,
-                   // the implicit step
+    dBodyID left_body[SPRAG_COMPLY_REASONS]; // of the first group left for each reason
+    dGeomID overlap[2];                      // the first two that overlap at the start
+    // The first contact of each kind, NULL: there is none
+    dJointID soft;      // its own ERP, CFM or stiffness has no meaning here
+    dJointID mixed;     // its surface is not that of the first contact of its geoms, which counts
+    dJointID turned;    // its normal is not that of the geoms, which counts
+    dJointID odd;       // its physical parameters cannot be taken as they are
+    const char *oddity; // and what is wrong with them
+    dJointID bad;       // no usable normal, point or depth
+    int bads;
+    int failed;  // groups that stock must step
+    bool *stock; // of the islands: somebody else must step it: stock, or, where contacts yield,
+                 // the implicit step
 } ode_advance;
 
 // SPRAG_OK or SPRAG_NO_MEMORY; then nothing has moved.

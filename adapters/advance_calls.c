@@ -193,11 +193,16 @@ double group_next_limit(void *data, const sprag_motion *motion, double horizon)
     return sprag_ode_next_limit(g->limited, g->limits, horizon, place_at, g, &g->at_limit);
 }
 
-static void set_yield(const step *s, sprag_surface *to, const dSurfaceParameters *surface)
+static void set_yield(const step *s, sprag_surface *to, dJointID joint)
 {
     sprag_contact contact = {.stiffness = 0};
+    const dSurfaceParameters *surface = &sprag_ode_contact_of(joint)->surface;
     double erp = surface->mode & dContactSoftERP ? surface->soft_erp : dWorldGetERP(s->a->world);
-    sprag_ode_pull_surface(&contact, surface, s->a->stiffness);
+    const char *oddity = sprag_ode_pull_surface(&contact, surface, s->a->stiffness);
+    if (oddity) {
+        s->a->odd = joint;
+        s->a->oddity = oddity;
+    }
     to->stiffness = contact.stiffness;
     to->dissipation = contact.dissipation;
     to->stiction = contact.stiction;
@@ -212,11 +217,12 @@ void group_set_surface(const step *s, sprag_advance_pair *pair, const ode_pair *
         sprag_ode_surface_of(&pair->surface, touch->joint, s->a->world, of->side[0]->body);
         pair->asked = dJointGetFeedback(touch->joint) != NULL;
         if (s->a->comply) {
-            set_yield(s, &pair->surface, &sprag_ode_contact_of(touch->joint)->surface);
+            set_yield(s, &pair->surface, touch->joint);
             return;
         }
         pair->surface.compliance = 0; // what yields would interpenetrate
-        s->a->soft = mode & (dContactSoftCFM | dContactSoftERP) ? touch->joint : s->a->soft;
+        const int soft = dContactSoftCFM | dContactSoftERP | ODE_SURFACE_STIFFNESS;
+        s->a->soft = mode & soft ? touch->joint : s->a->soft;
     }
 }
 

@@ -103,6 +103,23 @@ static void widen_radius(const step *s, const sprag_collider *collider, dBodyID 
     }
 }
 
+// Has the program given its contact another normal than the geoms have? Triangles have several.
+static bool is_turned(const step *s, const ode_pair *pair, dJointID joint)
+{
+    const dContactGeom *given = &sprag_ode_contact_of(joint)->geom;
+    const double reach = 10 * s->a->reach, alike = 0.995; // m, 6 degrees
+    ode_pair fresh = *pair;
+    fresh.memory = NULL;
+    const sprag_gap_query query = {reach, 0};
+    sprag_gap gap;
+    if (pair->side[0]->triangle >= 0 || pair->side[1]->triangle >= 0 ||
+        sprag_ode_gap(&fresh, &query, &gap, NULL) != SPRAG_OK || gap.beyond) {
+        return false;
+    }
+    double along = dot3(gap.normal, given->normal) / norm3(given->normal);
+    return (given->g1 == pair->side[0]->geom ? along : -along) < alike;
+}
+
 static void set_pair(group *g, int i, const ode_pair *source)
 {
     sprag_advance_pair *pair = &g->pair[i];
@@ -118,6 +135,10 @@ static void set_pair(group *g, int i, const ode_pair *source)
     if (known) {
         pair->state = known->accepted && known->paired ? SPRAG_PAIR_ACCEPTED : SPRAG_PAIR_DECLINED;
         group_set_surface(s, pair, source, known);
+        if (s->a->compares && !s->a->turned && known->joint && known->paired &&
+            is_turned(s, source, known->joint)) {
+            s->a->turned = known->joint;
+        }
     }
 }
 
@@ -156,11 +177,35 @@ static bool is_given(const step *s, dJointID joint)
     return !touch || !touch->paired;
 }
 
+static void add_given(group *g, dJointID joint)
+{
+    step *s = g->s;
+    const char *oddity;
+    sprag_contact *contact = &g->contact[g->frame.contacts];
+    if (sprag_ode_count_rows(joint).rows == 0) {
+        return;
+    }
+    if (!sprag_ode_pull_contact(contact, joint, s->a->world, s->a->step, NULL, &s->index,
+                                &oddity)) {
+        s->a->bad = s->a->bads++ ? s->a->bad : joint;
+        return;
+    }
+    if (oddity) {
+        s->a->odd = joint;
+        s->a->oddity = oddity;
+    }
+    for (int side = 0; side < 2; side++) {
+        int *b = &contact->body[side];
+        *b = *b == SPRAG_STATIC ? *b : s->rider[*b].local;
+    }
+    g->contact_joint[g->frame.contacts++] = joint;
+    s->a->penetration = fmax(s->a->penetration, -contact->gap);
+}
+
 // Contacts that no pair of ours stands for are taken as they are; the other joints are rows.
 static void set_joints(group *g, const members *m, int leader)
 {
     step *s = g->s;
-    const char *oddity;
     for (int i = 0; i < m->of[leader].joints; i++) {
         int j = m->joint[m->joint_at[leader] + i];
         dJointID joint = s->a->islands->joints[j];
@@ -170,17 +215,7 @@ static void set_joints(group *g, const members *m, int leader)
                 g->limited[g->limits++] = joint;
             }
         } else if (is_given(s, joint)) {
-            sprag_contact *contact = &g->contact[g->frame.contacts];
-            if (sprag_ode_count_rows(joint).rows > 0 &&
-                sprag_ode_pull_contact(contact, joint, s->a->world, s->a->step, NULL, &s->index,
-                                       &oddity)) {
-                for (int side = 0; side < 2; side++) {
-                    int *b = &contact->body[side];
-                    *b = *b == SPRAG_STATIC ? *b : s->rider[*b].local;
-                }
-                g->contact_joint[g->frame.contacts++] = joint;
-                s->a->penetration = fmax(s->a->penetration, -contact->gap);
-            }
+            add_given(g, joint);
         }
     }
 }

@@ -3,12 +3,40 @@
 #include "adapters/advance_step.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "solvers/linalg.h"
 
 bool step_joins_geoms(const dContact *contact)
 {
     return contact->geom.g1 && contact->geom.g2;
+}
+
+static bool are_same(const sprag_friction *a, const sprag_friction *b)
+{
+    bool same = true;
+    for (int k = 0; k < 2; k++) {
+        same &= a->coefficient[k] == b->coefficient[k] && a->force[k] == b->force[k] &&
+                a->velocity[k] == b->velocity[k] && a->slip[k] == b->slip[k];
+    }
+    return same;
+}
+
+// What is not set of two surfaces may be anything.
+static bool surfaces_differ(const step *s, dJointID a, dJointID b)
+{
+    const dSurfaceParameters *first = &sprag_ode_contact_of(a)->surface;
+    const dSurfaceParameters *second = &sprag_ode_contact_of(b)->surface;
+    if (memcmp(first, second, sizeof *first) == 0) {
+        return false;
+    }
+    sprag_surface p, q;
+    sprag_ode_read_surface(&p, first, s->a->world);
+    sprag_ode_read_surface(&q, second, s->a->world);
+    return !are_same(&p.slide, &q.slide) || !are_same(&p.roll, &q.roll) ||
+           !are_same(&p.spin, &q.spin) || p.bounce != q.bounce ||
+           p.bounce_speed != q.bounce_speed || p.compliance != q.compliance ||
+           p.velocity_normal != q.velocity_normal;
 }
 
 bool step_pull_touches(step *s)
@@ -38,6 +66,8 @@ bool step_pull_touches(step *s)
             touch->joint = joint;
             touch->paired = false;
             touch->accepted = true;
+        } else if (!s->a->mixed && surfaces_differ(s, touch->joint, joint)) {
+            s->a->mixed = joint;
         }
     }
     return true;

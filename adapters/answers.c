@@ -146,6 +146,28 @@ static void put(const answer *from, const ode_pair *pair, dContactGeom *to)
     memcpy(to->normal, from->normal, sizeof from->normal);
 }
 
+// The program's callback for all triangles at once, which ODE has for all but meshes.
+static bool list_triangles(const ode_pairs *pairs, sprag_scratch *scratch)
+{
+    const ode_pair *first = pairs->count > 0 ? &pairs->pair[0] : NULL;
+    int side = first && first->side[1]->triangle >= 0;
+    dGeomID mesh = first ? first->side[side]->geom : NULL;
+    bool one = mesh && first->side[side]->triangle >= 0 && first->side[!side]->triangle < 0;
+    dTriArrayCallback *callback =
+        one && dGeomGetClass(mesh) == dTriMeshClass ? dGeomTriMeshGetArrayCallback(mesh) : NULL;
+    if (callback) {
+        int *number = SPRAG_TAKE(scratch, pairs->count, int);
+        if (!number) {
+            return false;
+        }
+        for (int i = 0; i < pairs->count; i++) {
+            number[i] = pairs->pair[i].side[side]->triangle;
+        }
+        callback(mesh, first->side[!side]->geom, number, pairs->count);
+    }
+    return true;
+}
+
 int sprag_ode_answer(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
                      double reach, int flags, dContactGeom *contact, int skip)
 {
@@ -153,7 +175,8 @@ int sprag_ode_answer(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, 
     answers all = {.scratch = scratch};
     int most = flags & CONTACTS_MASK;
     bool any = (unsigned)flags & CONTACTS_UNIMPORTANT;
-    if (sprag_ode_pairs_of_two(geometry, a, b, 2 * reach, scratch, &pairs) != SPRAG_OK) {
+    if (sprag_ode_pairs_of_two(geometry, a, b, 2 * reach, scratch, &pairs) != SPRAG_OK ||
+        !list_triangles(&pairs, scratch)) {
         return -1;
     }
     for (int i = 0; i < pairs.count && !(any && all.count >= most); i++) {

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "adapters/ode.h"
 #include "solvers/linalg.h"
 #include "solvers/tree.h"
 
@@ -252,7 +253,8 @@ static bool has_collider(const ode_geom *a, const ode_geom *b)
                      dGeomGetClass(b->geom) == dHeightfieldClass};
     flat[0] &= a->kind == ODE_GEOM_SHAPE;
     flat[1] &= b->kind == ODE_GEOM_SHAPE;
-    return !((flat[0] || field[0]) && (flat[1] || field[1]));
+    return !((flat[0] || field[0]) && (flat[1] || field[1])) &&
+           !sprag_ode_is_overridden(a->geom, b->geom);
 }
 
 static bool may_collide(finder *f, const item *a, const item *b)
@@ -335,9 +337,23 @@ typedef struct meeting {
     double bounds[6];
 } meeting;
 
+// Asks the program's callback for triangles, which ODE has for all but meshes.
+static bool counts(const meeting *m, int number)
+{
+    dGeomID mesh = m->f->item[m->i].geom.geom, other = m->f->item[m->j].geom.geom;
+    dTriCallback *callback =
+        dGeomGetClass(mesh) == dTriMeshClass && dGeomGetClass(other) != dTriMeshClass
+            ? dGeomTriMeshGetCallback(mesh)
+            : NULL;
+    return !callback || callback(mesh, other, number);
+}
+
 static void meet_triangle(void *data, int number, const double corner[3][3])
 {
     meeting *m = data;
+    if (!counts(m, number)) {
+        return;
+    }
     const ode_side *side = triangle_side(m->f, &m->f->item[m->i], number, corner);
     if (side) {
         add_pair(m->f, m->swapped ? m->other : side, m->swapped ? side : m->other);

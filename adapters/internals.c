@@ -140,6 +140,7 @@ REAL_SYMBOL(world_fn, world_destroy, "dWorldDestroy")
 typedef int collide_fn(dGeomID, dGeomID, int, dContactGeom *, int);
 typedef void space_collide_fn(dSpaceID, void *, dNearCallback *);
 typedef void space_collide2_fn(dGeomID, dGeomID, void *, dNearCallback *);
+typedef void override_fn(int, int, dColliderFn *);
 typedef void geom_fn(dGeomID);
 typedef void space_fn(dSpaceID);
 typedef void body_fn(dBodyID);
@@ -149,6 +150,7 @@ typedef void group_fn(dJointGroupID);
 REAL_SYMBOL(collide_fn, collide, "dCollide")
 REAL_SYMBOL(space_collide_fn, space_collide, "dSpaceCollide")
 REAL_SYMBOL(space_collide2_fn, space_collide2, "dSpaceCollide2")
+REAL_SYMBOL(override_fn, override, "dSetColliderOverride")
 REAL_SYMBOL(geom_fn, geom_destroy, "dGeomDestroy")
 REAL_SYMBOL(space_fn, space_destroy, "dSpaceDestroy")
 REAL_SYMBOL(body_fn, body_destroy, "dBodyDestroy")
@@ -190,6 +192,24 @@ void sprag_ode_space_collide(dSpaceID space, void *data, dNearCallback *callback
 void sprag_ode_space_collide2(dGeomID a, dGeomID b, void *data, dNearCallback *callback)
 {
     real_space_collide2()(a, b, data, callback);
+}
+
+// Pairs of classes, by bits.
+static _Atomic uint32_t overridden[dGeomNumClasses];
+_Static_assert(dGeomNumClasses <= 32, "a bit for every class");
+
+void sprag_ode_override_collider(int i, int j, dColliderFn *collider)
+{
+    if (i >= 0 && i < dGeomNumClasses && j >= 0 && j < dGeomNumClasses) {
+        overridden[i] |= 1u << j;
+        overridden[j] |= 1u << i;
+    }
+    real_override()(i, j, collider);
+}
+
+bool sprag_ode_is_overridden(dGeomID a, dGeomID b)
+{
+    return overridden[dGeomGetClass(a)] & 1u << dGeomGetClass(b);
 }
 
 void sprag_ode_geom_destroy(dGeomID geom)

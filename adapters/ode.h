@@ -78,12 +78,16 @@ bool sprag_ode_process_islands(dWorldID world, const ode_islands *islands, dReal
 int sprag_ode_collide(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip);
 void sprag_ode_space_collide(dSpaceID space, void *data, dNearCallback *callback);
 void sprag_ode_space_collide2(dGeomID a, dGeomID b, void *data, dNearCallback *callback);
+void sprag_ode_override_collider(int i, int j, dColliderFn *collider);
 void sprag_ode_geom_destroy(dGeomID geom);
 void sprag_ode_space_destroy(dSpaceID space);
 void sprag_ode_body_destroy(dBodyID body);
 void sprag_ode_joint_destroy(dJointID joint);
 void sprag_ode_joint_group_empty(dJointGroupID group);
 void sprag_ode_joint_group_destroy(dJointGroupID group);
+
+// Has the program said how geoms of these classes collide?
+bool sprag_ode_is_overridden(dGeomID a, dGeomID b);
 
 // Is this what dWorldQuickStep hands to dxProcessIslands?
 bool sprag_ode_is_quick_stepper(void *stepper);
@@ -182,6 +186,7 @@ typedef struct ode_problem {
     double (*force)[6];      // accumulators of the bodies before the pull
     double penetration;      // m, largest
     int dropped;             // contacts without a usable normal, point or depth
+    dJointID bad_contact;    // the first of them
     int odd_surfaces;        // contacts whose physical parameters cannot be taken as they are
     dJointID odd_surface;    // the first of them
     const char *oddity;      // and what is wrong with it

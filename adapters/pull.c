@@ -100,7 +100,7 @@ static void pull_joints(ode_problem *pulled, dWorldID world, dReal step,
                 pulled->penetration = fmax(pulled->penetration, -contact->gap);
                 pulled->contact_joint[problem->contacts++] = joint;
             } else {
-                pulled->dropped++;
+                pulled->bad_contact = pulled->dropped++ ? pulled->bad_contact : joint;
             }
         } else {
             int more = sprag_ode_pull_rows(&pulled->row[problem->rows], joint, pulled->rows_of[j],

@@ -24,7 +24,6 @@ struct advance_state {
     int *stock_rows;             // of the islands of the step under way
     size_t islands;              // that there is room for
     sprag_comply_options comply; // of the step under way
-    bool said_soft;
 };
 
 void advance_free(advance_state *a)
@@ -171,6 +170,7 @@ static void count(world_state *w, const ode_advance *step)
     s->islands = step->groups;
     s->contacts = step->contacts;
     s->rows = step->rows;
+    s->dropped = step->bads;
     s->phase = a->solve.phase ? a->solve.phase : '-';
     s->iterations = a->solve.iterations;
     s->factorizations = a->solve.factorizations;
@@ -212,10 +212,12 @@ static void count_yielding(world_state *w, const ode_advance *step)
     }
     for (int i = 0; i < SPRAG_COMPLY_REASONS; i++) {
         if (c->because[i] && is_news(i)) {
+            dBodyID body = step->left_body[i];
             report_once(
                 "sprag: world %d, at %g s: method=ess leaves (part of) a step to the implicit "
-                "Stribeck step: %s. Further ones are only counted.",
-                w->number, s->time, sprag_comply_reason_name((sprag_comply_reason)i));
+                "Stribeck step: %s; first around body %p (data %p). Further ones are only counted.",
+                w->number, s->time, sprag_comply_reason_name((sprag_comply_reason)i), (void *)body,
+                body ? dBodyGetData(body) : NULL);
         }
     }
     if (step->untold) {
@@ -249,21 +251,68 @@ static void *data_of(const sprag_world_event *event, int side)
     return event && event->body[side] ? dBodyGetData(event->body[side]) : NULL;
 }
 
+static bool is_first(world_state *w, enum said_bit what)
+{
+    bool first = !(w->said & what);
+    w->said |= what;
+    return first;
+}
+
+// What contacts are asked for and do not get.
+static void warn_of_contacts(world_state *w, const ode_advance *step)
+{
+    const char *method = w->settings.method->name;
+    if (step->soft && is_first(w, SAID_SOFT)) {
+        report_once(
+            "sprag: world %d: contacts have an ERP, CFM or stiffness of their own (first seen "
+            "between bodies %p and %p); under method=%s all contacts are rigid.",
+            w->number, (void *)dJointGetBody(step->soft, 0), (void *)dJointGetBody(step->soft, 1),
+            method);
+    }
+    if (step->mixed && is_first(w, SAID_MIXED)) {
+        const dContactGeom *geom = &sprag_ode_contact_of(step->mixed)->geom;
+        report_once("sprag: world %d: contacts of geoms %p and %p have different surfaces; under "
+                    "method=%s that of the first one counts for all.",
+                    w->number, (void *)geom->g1, (void *)geom->g2, method);
+    }
+    if (step->turned && is_first(w, SAID_TURNED)) {
+        const dContactGeom *geom = &sprag_ode_contact_of(step->turned)->geom;
+        report_once("sprag: world %d: the contact of geoms %p and %p has another normal than the "
+                    "geoms; under method=%s the geoms count.",
+                    w->number, (void *)geom->g1, (void *)geom->g2, method);
+    }
+    if (step->odd) {
+        warn_of_surface(w, step->odd, step->oddity, 1);
+    }
+    if (step->bad) {
+        warn_of_dropped(w, step->bad);
+    }
+}
+
+// Others have a CFM of 1e-5 all the time; it is ODE's own in single precision.
+static void warn_of_world(world_state *w, const ode_advance *step)
+{
+    double layer = dWorldGetContactSurfaceLayer(w->id);
+    double cfm = w->settings.method->yields ? 0 : dWorldGetCFM(w->id);
+    bool any = step->contacts > step->given;
+    if (any && (layer > 0 || cfm > 1e-5) && is_first(w, SAID_RIGID)) {
+        report_once("sprag: world %d has a contact surface layer of %g m and a CFM of %g: under "
+                    "method=%s contacts of geoms that it keeps apart%s do not sink in by them.",
+                    w->number, layer, dWorldGetCFM(w->id), w->settings.method->name,
+                    w->settings.method->yields ? " by a stiffness" : "");
+    }
+}
+
 static void warn(world_state *w, const ode_advance *step)
 {
+    warn_of_world(w, step);
     if (step->held_bodies) {
         hold_bodies(w, step->unusable, step->held_bodies);
     }
     if (step->bad_forces) {
         ignore_forces(w, step->bad_force, step->bad_forces);
     }
-    if (step->soft && !w->advance->said_soft) {
-        w->advance->said_soft = true;
-        report_once(
-            "sprag: world %d: contacts have a soft ERP or CFM of their own (first seen between "
-            "bodies %p and %p); under method=advance all contacts are rigid.",
-            w->number, (void *)dJointGetBody(step->soft, 0), (void *)dJointGetBody(step->soft, 1));
-    }
+    warn_of_contacts(w, step);
     if (step->stats.stalled > 0 && w->statistics.stalled == step->stats.stalled) {
         const sprag_world_event *e = find_stall(w->advance);
         report_once(
@@ -274,10 +323,11 @@ static void warn(world_state *w, const ode_advance *step)
             data_of(e, 0), e ? (void *)e->body[1] : NULL, data_of(e, 1));
     }
     if (step->stats.overlaps > 0 && w->statistics.overlaps == step->stats.overlaps) {
-        report_once("sprag: world %d, at %g s: %ld pairs of geoms overlap at the start of a step; "
-                    "they are pushed apart, and kept apart from then on. Further ones are only "
-                    "counted.",
-                    w->number, w->statistics.time, step->stats.overlaps);
+        report_once("sprag: world %d, at %g s: %ld pairs of geoms overlap at the start of a step "
+                    "(first geoms %p and %p); they are pushed apart, and kept apart from then on. "
+                    "Further ones are only counted.",
+                    w->number, w->statistics.time, step->stats.overlaps, (void *)step->overlap[0],
+                    (void *)step->overlap[1]);
     }
 }
 
@@ -383,7 +433,7 @@ static int count_calls(const world_state *w)
 
 bool advance_islands(world_state *w, const ode_islands *islands, dReal step, stock called)
 {
-    enum { WAKINGS = 3 };
+    enum { WAKINGS = 3, COMPARED = 64 };
     // Under method=ess contacts that no pair stands for are the implicit step's anyway.
     if (!state_of(w) || (count_calls(w) == 0 && !w->settings.method->yields)) {
         return step_without_geometry(w, islands, step, called);
@@ -395,6 +445,7 @@ bool advance_islands(world_state *w, const ode_islands *islands, dReal step, sto
     sprag_result result = SPRAG_OK;
     for (int i = 0; result == SPRAG_OK && a.sleepers > 0; i++) {
         a = prepare(w, &found, step);
+        a.compares = w->statistics.steps % COMPARED == 1;
         a.wakes = w->islands_are_ours && i < WAKINGS;
         result = called == STOCK_QUICK && !count_stock_rows(w->advance, &found)
                      ? SPRAG_NO_MEMORY

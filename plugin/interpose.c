@@ -14,6 +14,7 @@ SPRAG_API void INTERPOSE(dWorldDestroy)(dWorldID world);
 SPRAG_API int INTERPOSE(dCollide)(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip);
 SPRAG_API void INTERPOSE(dSpaceCollide)(dSpaceID space, void *data, dNearCallback *callback);
 SPRAG_API void INTERPOSE(dSpaceCollide2)(dGeomID a, dGeomID b, void *data, dNearCallback *callback);
+SPRAG_API void INTERPOSE(dSetColliderOverride)(int i, int j, dColliderFn *collider);
 SPRAG_API void INTERPOSE(dGeomDestroy)(dGeomID geom);
 SPRAG_API void INTERPOSE(dSpaceDestroy)(dSpaceID space);
 SPRAG_API void INTERPOSE(dBodyDestroy)(dBodyID body);
@@ -72,6 +73,12 @@ void INTERPOSE(dSpaceCollide2)(dGeomID a, dGeomID b, void *data, dNearCallback *
 {
     MEET();
     collide_two(a, b, data, callback);
+}
+
+void INTERPOSE(dSetColliderOverride)(int i, int j, dColliderFn *collider)
+{
+    MEET();
+    sprag_ode_override_collider(i, j, collider);
 }
 
 void INTERPOSE(dGeomDestroy)(dGeomID geom)

@@ -171,18 +171,29 @@ void ignore_forces(world_state *w, dBodyID culprit, int bodies)
     }
 }
 
-static void warn_of_surface(world_state *w, const ode_problem *pulled)
+static void report_contact(const world_state *w, dJointID contact, const char *what)
 {
-    dBodyID body[2] = {dJointGetBody(pulled->odd_surface, 0),
-                       dJointGetBody(pulled->odd_surface, 1)};
+    dBodyID a = dJointGetBody(contact, 0), b = dJointGetBody(contact, 1);
+    report_once("sprag: world %d, at %g s: the contact between bodies %p (data %p) and %p (data "
+                "%p) %s. Further ones are only counted.",
+                w->number, w->statistics.time, (void *)a, a ? dBodyGetData(a) : NULL, (void *)b,
+                b ? dBodyGetData(b) : NULL, what);
+}
+
+void warn_of_surface(world_state *w, dJointID contact, const char *oddity, int contacts)
+{
     if (w->statistics.odd_surfaces == 0) {
-        report_once("sprag: world %d, at %g s: the surface of the contact between bodies %p (data "
-                    "%p) and %p (data %p) %s. Further ones are only counted.",
-                    w->number, w->statistics.time, (void *)body[0],
-                    body[0] ? dBodyGetData(body[0]) : NULL, (void *)body[1],
-                    body[1] ? dBodyGetData(body[1]) : NULL, pulled->oddity);
+        report_contact(w, contact, oddity);
     }
-    w->statistics.odd_surfaces += pulled->odd_surfaces;
+    w->statistics.odd_surfaces += contacts;
+}
+
+void warn_of_dropped(world_state *w, dJointID contact)
+{
+    if (!(w->said & SAID_DROPPED)) {
+        w->said |= SAID_DROPPED;
+        report_contact(w, contact, "has no usable normal, point or depth: it is left out");
+    }
 }
 
 static void warn_of_stiffness(world_state *w, const ode_island *island, double stiff_step)
@@ -257,7 +268,10 @@ static bool finish_island(world_state *w, const solved *from, dReal step, stock 
         ignore_forces(w, pulled->bad_force, pulled->bad_forces);
     }
     if (pulled->odd_surfaces) {
-        warn_of_surface(w, pulled);
+        warn_of_surface(w, pulled->odd_surface, pulled->oddity, pulled->odd_surfaces);
+    }
+    if (pulled->dropped) {
+        warn_of_dropped(w, pulled->bad_contact);
     }
     warn_of_stiffness(w, island, from->stats.stiff_step);
     w->statistics.solve_us += from->solve_us;

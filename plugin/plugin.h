@@ -92,6 +92,9 @@ void report_once(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 // ---- world.c
 
+// What has been told of a world.
+enum said_bit { SAID_DROPPED = 1, SAID_MIXED = 2, SAID_SOFT = 4, SAID_RIGID = 8, SAID_TURNED = 16 };
+
 struct world_state {
     dWorldID id;
     int number; // 1 for the first world that the process stepped or collided for a method of ours,
@@ -100,6 +103,7 @@ struct world_state {
     crew *crew;
     bool islands_are_ours;  // they can be found anew in mid-step
     bool warned;            // of an explicit stiffness
+    unsigned said;          // said_bit
     ode_memory *memory;     // contact forces of the last step
     advance_state *advance; // of method=advance, NULL: not stepped by it yet
     ode_record *record;     // what the program asked since then; NULL until its method collides
@@ -147,6 +151,8 @@ const sprag_scratch *crew_scratch(const crew *crew); // of the thread that calls
 // What goes wrong is said for the first island of a world, and counted for all.
 void hold_bodies(world_state *w, dBodyID culprit, int bodies);
 void ignore_forces(world_state *w, dBodyID culprit, int bodies);
+void warn_of_surface(world_state *w, dJointID contact, const char *oddity, int contacts);
+void warn_of_dropped(world_state *w, dJointID contact);
 
 // All islands by the implicit Stribeck method, those where it fails by stock; one by stock. false:
 // no memory.

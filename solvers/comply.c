@@ -596,21 +596,27 @@ static sprag_result rest(comply_run *run, sprag_comply_reason why)
     return comply_rest(run);
 }
 
-// A pair is touched that nobody has been asked about, or that cannot be integrated.
-static void meet(comply_run *run, int guard)
+bool comply_meet(comply_run *run, int guard, double gap, const sprag_ess_event *event)
 {
     comply_law *law = &run->law[guard];
-    if (!law->unknown) {
-        return;
-    }
-    comply_unpack(run);
-    if (ask(run, guard, 0)) {
+    bool wanted = ask(run, guard, gap);
+    if (wanted) {
         comply_set_law(run, guard);
-        tell(run, run->x, &run->first);
+        tell(run, run->x, event);
     } else {
         *law = (comply_law){.declined = true};
     }
     run->last[guard] = law->rigid;
+    return wanted;
+}
+
+// A pair is touched that nobody has been asked about, or that cannot be integrated.
+static void meet(comply_run *run, int guard)
+{
+    if (run->law[guard].unknown) {
+        comply_unpack(run);
+        comply_meet(run, guard, 0, &run->first);
+    }
 }
 
 static sprag_result go(comply_run *run, sprag_comply_reason *why)

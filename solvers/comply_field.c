@@ -141,11 +141,11 @@ double comply_least_gap(const comply_run *run, const double *x, int guard)
 }
 
 // false: there is no number. memory NULL: a copy, so that the same state has the same answer.
-static bool find_gap(const comply_run *run, int guard, double reach, sprag_gap_memory *kept,
-                     sprag_gap *gap, sprag_manifold *manifold)
+static bool find_gap(const comply_run *run, int guard, double reach, double margin,
+                     sprag_gap_memory *kept, sprag_gap *gap, sprag_manifold *manifold)
 {
     const sprag_advance_pair *pair = &run->frame->pair[run->pair[guard]];
-    const sprag_gap_query query = {reach, 0};
+    const sprag_gap_query query = {reach, margin};
     sprag_gap_memory memory = run->memory[guard].gap;
     sprag_pose pose[2];
     const sprag_shape *shape[2];
@@ -200,10 +200,10 @@ static double friction(const sprag_surface *surface, const comply_law *law, doub
                        const double slip[2], double force[2])
 {
     const sprag_friction *f = &surface->slide;
-    double bound[2], yield = law->stiction, square = 0, most = 0;
+    double bound[2], creep = 0, square = 0, most = 0;
     for (int k = 0; k < 2; k++) {
         bound[k] = f->coefficient[k] * (f->force[k] ? 1 : normal_force);
-        yield = fmax(yield, f->slip[k] * bound[k]);
+        creep = fmax(creep, f->slip[k] * bound[k]);
         most = fmax(most, bound[k]);
     }
     if (!(most > 0)) {
@@ -216,7 +216,9 @@ static double friction(const sprag_surface *surface, const comply_law *law, doub
         u[k] = shape[k] * slip[k];
         square += u[k] * u[k];
     }
-    double ratio = sprag_profile_ratio(square + yield * yield, 0);
+    double ratio = creep > law->stiction
+                       ? sprag_profile_ratio(square, -creep)
+                       : sprag_profile_ratio(square + law->stiction * law->stiction, 0);
     for (int k = 0; k < 2; k++) {
         force[k] = -most * ratio * shape[k] * u[k];
     }
@@ -336,9 +338,9 @@ static sprag_shape_kind kind_of(const comply_run *run, int guard, int side)
 }
 
 static void set_points(const comply_run *run, int guard, const sprag_manifold *manifold,
-                       comply_contact *c)
+                       double margin, comply_contact *c)
 {
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < 2 && margin == 0; side++) {
         if (c->gap.distance < 0 && kind_of(run, guard, side) == SPRAG_POLYTOPE &&
             kind_of(run, guard, !side) == SPRAG_PLANE) {
             set_below(run, guard, side, c);
@@ -346,25 +348,26 @@ static void set_points(const comply_run *run, int guard, const sprag_manifold *m
         }
     }
     for (int i = 0; i < manifold->count; i++) {
-        if (manifold->gap[i] < 0) {
+        if (manifold->gap[i] < margin) {
             set_point(c, (const double(*)[3])manifold->point[i], -manifold->gap[i]);
         }
     }
 }
 
 static void touch(const comply_run *run, const double *x, int guard, comply_look look,
-                  sprag_gap_memory *kept, comply_contact *c)
+                  double margin, sprag_gap_memory *kept, comply_contact *c)
 {
     sprag_manifold manifold;
     manifold.count = 0;
     c->count = 0;
     c->rate = c->slip_rate = c->approach = 0;
-    if (!find_gap(run, guard, INFINITY, kept, &c->gap, look == COMPLY_GAP ? NULL : &manifold)) {
+    if (!find_gap(run, guard, INFINITY, margin, kept, &c->gap,
+                  look == COMPLY_GAP ? NULL : &manifold)) {
         c->gap.distance = NAN;
         return;
     }
     if (look != COMPLY_GAP) {
-        set_points(run, guard, &manifold, c);
+        set_points(run, guard, &manifold, margin, c);
     }
     if (c->count == 0) {
         set_point(c, (const double(*)[3])c->gap.point, -c->gap.distance);
@@ -381,12 +384,18 @@ static void touch(const comply_run *run, const double *x, int guard, comply_look
 void comply_touch(const comply_run *run, const double *x, int guard, comply_look look,
                   comply_contact *c)
 {
-    touch(run, x, guard, look, NULL, c);
+    touch(run, x, guard, look, 0, NULL, c);
+}
+
+void comply_touch_near(const comply_run *run, const double *x, int guard, double margin,
+                       comply_contact *c)
+{
+    touch(run, x, guard, COMPLY_POINTS, margin, NULL, c);
 }
 
 void comply_look_at(comply_run *run, int guard, comply_look look, comply_contact *c)
 {
-    touch(run, run->x, guard, look, &run->memory[guard].gap, c);
+    touch(run, run->x, guard, look, 0, &run->memory[guard].gap, c);
     run->seen[guard] = c->gap.distance;
 }
 
@@ -486,7 +495,7 @@ static double past(const comply_run *run, const double *x, int guard, bool exact
     if (least > 2 * run->eps[guard]) {
         return -least;
     }
-    bool found = find_gap(run, guard, run->reach, NULL, &gap, NULL);
+    bool found = find_gap(run, guard, run->reach, 0, NULL, &gap, NULL);
     return !found ? NAN : gap.beyond ? -run->reach : -gap.distance;
 }
 
@@ -530,7 +539,7 @@ static int row(void *user, const double *x, int guard, int *column, double *valu
     if (guard >= run->guards) {
         return comply_stop_row(run, x, guard - run->guards, column, value);
     }
-    if (!find_gap(run, guard, INFINITY, NULL, &gap, NULL)) {
+    if (!find_gap(run, guard, INFINITY, 0, NULL, &gap, NULL)) {
         return -1;
     }
     for (int side = 0; side < 2; side++) {

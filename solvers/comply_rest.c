@@ -58,6 +58,34 @@ static void set_spring(const rest *r, const comply_law *law, const sprag_surface
     to->bias += surface->velocity_normal;
 }
 
+static void set_bodies(const comply_run *run, int guard, const double at[3], bool swapped,
+                       sprag_contact *to)
+{
+    for (int side = 0; side < 2; side++) {
+        int body = to->body[side] = comply_body(run, guard, swapped ? !side : side);
+        if (body != SPRAG_STATIC) {
+            subtract3(at, run->frame->body[body].pose.position, to->arm[side]);
+        }
+    }
+}
+
+// Will two that nobody has been asked about touch, as they go now? Legs of a table land at once.
+static bool meets(const rest *r, int guard, const comply_contact *touch)
+{
+    sprag_contact contact = {.gap = 0};
+    memcpy(contact.frame[0], touch->gap.normal, sizeof contact.frame[0]);
+    for (int i = 0; i < touch->count; i++) {
+        set_bodies(r->run, guard, touch->at[i], false, &contact);
+        double speed = approach(r->run, &contact);
+        const sprag_ess_event event = {
+            .guard = guard, .time = r->run->time, .direction = 1, .rate = speed};
+        if (-touch->depth[i] < speed * r->step) {
+            return comply_meet(r->run, guard, touch->gap.distance, &event);
+        }
+    }
+    return false;
+}
+
 static void set_contact(rest *r, int guard, const comply_contact *touch, int i)
 {
     comply_run *run = r->run;
@@ -70,12 +98,7 @@ static void set_contact(rest *r, int guard, const comply_contact *touch, int i)
     for (int k = 0; k < 3; k++) {
         normal[k] = (swapped ? -1 : 1) * touch->gap.normal[k];
     }
-    for (int side = 0; side < 2; side++) {
-        int body = to->body[side] = comply_body(run, guard, swapped ? !side : side);
-        if (body != SPRAG_STATIC) {
-            subtract3(touch->at[i], run->frame->body[body].pose.position, to->arm[side]);
-        }
-    }
+    set_bodies(run, guard, touch->at[i], swapped, to);
     sprag_contact_frame(normal, surface->direction, to->frame);
     to->slide = surface->slide;
     to->roll = surface->roll;
@@ -103,14 +126,17 @@ static bool find_contacts(rest *r)
         return false;
     }
     for (int g = 0; g < run->guards; g++) {
-        if (run->law[g].unknown || run->law[g].declined) {
+        if (run->law[g].declined) {
             continue;
         }
         comply_contact touch;
         if (comply_least_gap(run, run->x, g) > near) {
             continue;
         }
-        comply_touch(run, run->x, g, COMPLY_POINTS, &touch);
+        comply_touch_near(run, run->x, g, near, &touch);
+        if (run->law[g].unknown && !meets(r, g, &touch)) {
+            continue;
+        }
         for (int i = 0; i < touch.count && touch.gap.distance <= near; i++) {
             set_contact(r, g, &touch, i);
         }

@@ -106,6 +106,9 @@ void comply_place(comply_run *run, const double *x); // poses
 // Bodies have been placed.
 void comply_touch(const comply_run *run, const double *x, int guard, comply_look look,
                   comply_contact *contact);
+// The points that are less than `margin` (m) apart count too; without forces.
+void comply_touch_near(const comply_run *run, const double *x, int guard, double margin,
+                       comply_contact *contact);
 // Where the movers are, and remembers the gap and where to look for it next.
 void comply_look_at(comply_run *run, int guard, comply_look look, comply_contact *contact);
 void comply_mark(comply_run *run); // all pairs are looked at here
@@ -131,6 +134,9 @@ bool comply_past_stops(comply_run *run, const double *x, const int *stop, int co
 int comply_stop_row(comply_run *run, const double *x, int stop, int *column, double *value);
 void comply_set_band(comply_run *run, double time); // s, before a stop
 const double *comply_row_forces(const comply_run *run);
+
+// comply.c: asks about a pair that touches, or is about to. false: it is let through.
+bool comply_meet(comply_run *run, int guard, double gap, const sprag_ess_event *event);
 
 // comply_rest.c: the rest of the frame, in one implicit step.
 sprag_result comply_rest(comply_run *run);

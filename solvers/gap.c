@@ -722,6 +722,11 @@ void sprag_gap_by_front(const sprag_shape *const shape[2], const sprag_pose *con
     if (!isfinite(distance)) {
         return; // of a half-space
     }
+    // What is over an edge is not behind it, if by the front would be a long way.
+    const double back = -0.5, longer = 10;
+    if (along >= back && !always && distance < longer * gap->distance) {
+        return;
+    }
     gap->distance = distance;
     gap->error = 0;
     memcpy(gap->normal, normal, sizeof normal);

@@ -45,7 +45,7 @@ double sprag_gap_along(const sprag_shape *const shape[2], const sprag_pose *cons
 
 // `triangle` (0 or 1) is one of a mesh, with the first face outside, and what it meets is no such
 // one. Where they overlap and the shortest way out leads out of its back, or `always`: the way out
-// by the front instead. margin: as the query's.
+// by the front instead, but for what is a little over an edge. margin: as the query's.
 void sprag_gap_by_front(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
                         int triangle, bool always, double margin, sprag_gap *gap,
                         sprag_manifold *manifold);

@@ -12,7 +12,16 @@ static double profile_fall(double square, double knee, double ratio)
     if (rho < knee) {
         return rho > 0 ? 1 / (knee * knee * rho) : 0;
     }
-    return ratio * ratio * ratio;
+    return rho < -knee ? 0 : ratio * ratio * ratio;
+}
+
+// The share of the impulse that changes with the bound, where slip is in proportion to it.
+static double bound_share(const sprag_profile *profile, double square, double ratio)
+{
+    if (profile->knee < 0) {
+        return sqrt(square) < -profile->knee ? 0 : 1;
+    }
+    return profile->slips ? 1 - profile->least * ratio * ratio : 1;
 }
 
 // Impulse of one cone under a given bound (normal impulse, or the step if `force`), and, if asked
@@ -41,7 +50,7 @@ static inline void cone_law(const sprag_cone *cone, int axes, const double *slip
     }
     if (slope) {
         double fall = profile_fall(square, profile.knee, ratio);
-        double ease = profile.slips ? 1 - profile.least * ratio * ratio : 1;
+        double ease = bound_share(&profile, square, ratio);
         for (int i = 0; i < axes; i++) {
             by_bound[i] = -cone->coefficient * ease * ratio * cone->shape[i] * u[i];
             for (int j = 0; j < axes; j++) {

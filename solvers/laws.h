@@ -29,8 +29,9 @@ static inline double sprag_cone_tolerance(const sprag_cone *cone, double stictio
 typedef struct sprag_profile {
     double largest; // N s
     double least;   // m^2/s^2: the smooth profile's tolerance, or the quadratic one's softening
-    double knee;    // m/s, from where the quadratic one is flat; 0: smooth
-    bool slips;     // the cone's slip yield, not the stiction tolerance, makes the tolerance
+    double knee; // m/s, from where the quadratic one is flat; 0: smooth; negative: a straight line
+                 // up to there
+    bool slips;  // the cone's slip yield, not the stiction tolerance, makes the tolerance
 } sprag_profile;
 
 // bound: N s, or the step if the cone is a `force`.
@@ -43,6 +44,9 @@ static inline sprag_profile sprag_cone_profile(const sprag_cone *cone, double st
     if (slips) { // creep in proportion to the force, in series with stiction
         tolerance = cone->slip_yield * largest;
     }
+    if (slips && cone->creeps) {
+        return (sprag_profile){.largest = largest, .knee = -tolerance, .slips = true};
+    }
     double least = cone->quadratic ? cone->softening * tolerance : tolerance;
     return (sprag_profile){.largest = largest,
                            .least = least * least,
@@ -53,7 +57,7 @@ static inline sprag_profile sprag_cone_profile(const sprag_cone *cone, double st
 // m(rho) / rho. No branches: for vectors of them.
 static inline double sprag_profile_ratio(double square, double knee)
 {
-    double rho = sqrt(square), inverse = 1 / (rho > knee ? rho : knee);
+    double rho = sqrt(square), flat = fabs(knee), inverse = 1 / (rho > flat ? rho : flat);
     double inside = (2 - rho * inverse) * inverse; // s (2 - s) / rho
     return rho < knee ? inside : inverse;
 }

@@ -24,6 +24,7 @@ typedef struct sprag_cone {
     double coefficient; // of the normal impulse; of the step (s) if `force`
     double shape[2];    // coefficients of the axes, relative to the larger
     double slip_yield;  // m/s per N s
+    bool creeps;        // somebody asked for that: up to the bound the impulse is in proportion
     double per_length;  // 1 or 1/m: makes a speed (stiction tolerance) one of rolling
     double stiction;    // m/s, the least tolerance that this cone takes
     bool force;         // the normal impulse does not bound it

@@ -21,7 +21,8 @@ ours=$(sed -n 's/^SPRAG_API.*[ *]\(sprag_[a-z_]*\)(.*/\1/p' "$source/plugin/spra
 process=_Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfod
 process=${process}PFvPK30dxStepperProcessingCallContextEPFj
 functions=(dWorldStep dWorldQuickStep dWorldDestroy dCollide dSpaceCollide dSpaceCollide2
-    dGeomDestroy dSpaceDestroy dBodyDestroy dJointDestroy dJointGroupEmpty dJointGroupDestroy)
+    dGeomDestroy dSpaceDestroy dBodyDestroy dJointDestroy dJointGroupEmpty dJointGroupDestroy
+    dSetColliderOverride)
 taken=$(printf '%s\n' "${functions[@]}" "$process"jjE "$process"jjjE)
 
 exported=$(nm -D --defined-only "$build/libsprag.so" | awk '{ print $3 }' | sort)
