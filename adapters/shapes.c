@@ -719,7 +719,13 @@ sprag_pair_memory *sprag_ode_pair_memory(ode_geometry *g, ode_pair *pair)
         if (last && last->geom[0]) {
             now->memory = last->memory;
         } else if (other) {
-            now->memory.followed = other->memory.followed;
+            const sprag_pair_memory *m = &other->memory; // what has no sides
+            now->memory = (sprag_pair_memory){.frame = m->frame,
+                                              .touched = m->touched,
+                                              .closed = m->closed,
+                                              .deep = m->deep,
+                                              .wait = m->wait,
+                                              .waited = m->waited};
         }
     }
     return &now->memory;
