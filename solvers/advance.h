@@ -65,7 +65,8 @@ typedef struct sprag_pair_memory {
     double reach;                        // m, at which they were in contact
     // of comply.h:
     long frame;       // number of the last one that this is of
-    int touched;      // points at the end of the one before, where it was integrated; -1: unknown
+    int ended;        // points that overlapped at its end; 0 if it was not integrated
+    int touched;      // that of the one before; -1: unknown
     int wait, waited; // frames that are for the implicit step yet, and were last time
     bool deep;        // overlapped more than its motion tells
 } sprag_pair_memory;

@@ -243,8 +243,8 @@ static void pass_time(sprag_frame *frame)
     for (int i = 0; i < frame->pairs; i++) {
         sprag_pair_memory *memory = frame->pair[i].memory;
         if (memory && memory->frame != frame->number) {
-            memory->touched = memory->frame + 1 == frame->number ? memory->closed : -1;
-            memory->closed = 0;
+            memory->touched = memory->frame + 1 == frame->number ? memory->ended : -1;
+            memory->ended = 0;
             memory->wait -= memory->wait > 0;
             memory->frame = frame->number;
         }
@@ -682,7 +682,7 @@ static void sum_up(comply_run *run, const sprag_mover *before)
         comply_touch(run, run->x, g, COMPLY_POINTS, &contact);
         pair->gap = contact.gap.distance;
         if (pair->memory) {
-            pair->memory->closed = contact.count;
+            pair->memory->ended = contact.count;
         }
         if (contact.gap.distance < 0) {
             run->stats->penetration = fmax(run->stats->penetration, -contact.gap.distance);
