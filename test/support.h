@@ -28,6 +28,12 @@ dWorldID support_world(const support_run *run, const char *options);
 // A 2 kg box of 0.2 x 0.3 x 0.4 m, no geom.
 dBodyID support_body(dWorldID world, double x, double y, double z);
 
+// The same with a ball of 1 cm, whose contacts no callback makes, and a step of such bodies after a
+// collision call. (Without one `advance` steps as `stribeck` does.)
+dBodyID support_solid(dWorldID world, double x, double y, double z);
+void support_look(void); // the call
+void support_step(dWorldID world, dReal step);
+
 // A value that must come out, of any unit. All values of a row are compared relative to the
 // largest of them (to 1 if that is less): tell what is of one size.
 void support_tell(support_run *run, double value);

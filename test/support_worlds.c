@@ -314,7 +314,7 @@ static void thread_count(support_run *run)
 static dBodyID open_pair(const support_run *run, dWorldID *world)
 {
     *world = support_world(run, NULL);
-    dBodyID a = support_body(*world, 0, 0, 0), b = support_body(*world, 0, 0, 1);
+    dBodyID a = support_solid(*world, 0, 0, 0), b = support_solid(*world, 0, 0, 1);
     dJointID joint = dJointCreateFixed(*world, 0);
     dJointAttach(joint, a, b);
     dJointSetFixed(joint);
@@ -331,6 +331,7 @@ static void quick_step(support_run *run)
     dWorldSetQuickStepNumIterations(world, 50);
     dWorldSetQuickStepW(world, 1.1);
     for (int i = 0; i < 50; i++) {
+        support_look();
         support_tell(run, dWorldQuickStep(world, STEP));
     }
     support_tell_vector(run, dBodyGetLinearVel(body));
@@ -342,7 +343,7 @@ static void changing_step(support_run *run)
     dWorldID world;
     dBodyID body = open_pair(run, &world);
     for (int i = 0; i < 50; i++) {
-        dWorldStep(world, STEP / (1 + i % 7));
+        support_step(world, STEP / (1 + i % 7));
     }
     support_tell_vector(run, dBodyGetLinearVel(body));
     dWorldDestroy(world);
@@ -372,7 +373,7 @@ static void gravity_changes(support_run *run)
     dBodyID body = open_pair(run, &world);
     for (int i = 0; i < 50; i++) {
         dWorldSetGravity(world, 0.1 * i, -0.2 * i, 3);
-        dWorldStep(world, STEP);
+        support_step(world, STEP);
     }
     support_tell_vector(run, dBodyGetLinearVel(body));
     dWorldDestroy(world);

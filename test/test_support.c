@@ -57,6 +57,33 @@ dBodyID support_body(dWorldID world, double x, double y, double z)
     return body;
 }
 
+static void nothing_near(void *data, dGeomID a, dGeomID b)
+{
+    (void)data;
+    (void)a;
+    (void)b;
+}
+
+static dSpaceID solids;
+
+dBodyID support_solid(dWorldID world, double x, double y, double z)
+{
+    dBodyID body = support_body(world, x, y, z);
+    dGeomSetBody(dCreateSphere(solids, 0.01), body);
+    return body;
+}
+
+void support_look(void)
+{
+    dSpaceCollide(solids, NULL, nothing_near);
+}
+
+void support_step(dWorldID world, dReal step)
+{
+    support_look();
+    dWorldStep(world, step);
+}
+
 void support_tell(support_run *run, double value)
 {
     ck_assert_int_lt(run->values, SUPPORT_VALUES);
@@ -130,8 +157,7 @@ static int count(const char *text, const char *piece)
 // Rows without geoms make no collision call, which `advance` says; nothing but that.
 static bool is_silent(const char *said)
 {
-    return count(said, "sprag: ") == count(said, "has made no collision call") &&
-           count(said, "ODE Message") == count(said, "sprag: ");
+    return !count(said, "sprag: ") && count(said, "ODE Message") == count(said, "sprag: ");
 }
 
 static void cell_holds(const support_row *row, int method)
@@ -140,6 +166,7 @@ static void cell_holds(const support_row *row, int method)
     support_run *runs = calloc(3, sizeof *runs), *ours = runs, *reference = runs + 1;
     support_run *stock = runs + 2;
     ck_assert_ptr_nonnull(runs);
+    solids = dSimpleSpaceCreate(0);
     run_row(row, "ode", stock);
     run_row(row, methods[method], ours);
     *reference = *stock;
@@ -168,6 +195,7 @@ static void cell_holds(const support_row *row, int method)
     bool speaks = cell->says ? strstr(ours->said, cell->says) != NULL : is_silent(ours->said);
     ck_assert_msg(speaks, "%s, %s: says '%s', expected '%s'", row->feature, ours->method,
                   ours->said, cell->says ? cell->says : "");
+    dSpaceDestroy(solids);
     free(runs);
 }
 
