@@ -36,6 +36,11 @@ void sprag_ode_meet(const void *caller)
 {
     (void)caller;
 }
+
+static bool is_bound_too_early(void)
+{
+    return false;
+}
 #else // preloaded or linked before ODE: the next one in the order of look-up
 static void *own_ode; // of the program's modules, where the program itself has none
 
@@ -69,6 +74,13 @@ void sprag_ode_meet(const void *caller)
     }
     met = true;
     pthread_mutex_unlock(&lock);
+}
+
+// Names that nothing defined yet when LD_BIND_NOW asked for them stay undefined.
+static bool is_bound_too_early(void)
+{
+    const char *now = getenv("LD_BIND_NOW");
+    return own_ode && now && *now;
 }
 
 static void *next_symbol(const char *symbol)
@@ -146,7 +158,9 @@ typedef void space_fn(dSpaceID);
 typedef void body_fn(dBodyID);
 typedef void joint_fn(dJointID);
 typedef void group_fn(dJointGroupID);
+typedef void message_fn(int, const char *, ...);
 
+REAL_SYMBOL(message_fn, message, "dMessage")
 REAL_SYMBOL(collide_fn, collide, "dCollide")
 REAL_SYMBOL(space_collide_fn, space_collide, "dSpaceCollide")
 REAL_SYMBOL(space_collide2_fn, space_collide2, "dSpaceCollide2")
@@ -177,6 +191,11 @@ int sprag_ode_world_step(dWorldID world, dReal step, bool quick)
 void sprag_ode_world_destroy(dWorldID world)
 {
     real_world_destroy()(world);
+}
+
+void sprag_ode_message(const char *text)
+{
+    real_message()(0, "%s", text);
 }
 
 int sprag_ode_collide(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip)
@@ -570,8 +589,10 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void check(void)
 {
-    unsupported =
-        !dCheckConfiguration("ODE_double_precision") ? "double precision" : missing_symbol();
+    unsupported = is_bound_too_early()
+                      ? "names in sight at the program's start (LD_BIND_NOW is set)"
+                  : !dCheckConfiguration("ODE_double_precision") ? "double precision"
+                                                                 : missing_symbol();
     if (!unsupported) {
         unsupported = wrong_layout();
     }

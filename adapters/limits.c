@@ -8,6 +8,43 @@ typedef dReal value_fn(dJointID joint);
 typedef dReal param_fn(dJointID joint, int parameter);
 typedef void set_fn(dJointID joint, int parameter, dReal value);
 
+// Called by name: where a program's modules alone see ODE, the address of a function is not there
+// yet when sprag is loaded.
+#define VALUE(name)                                                                                \
+    static dReal value_##name(dJointID joint)                                                      \
+    {                                                                                              \
+        return dJointGet##name(joint);                                                             \
+    }
+#define PARAMETERS(type)                                                                           \
+    static dReal param_##type(dJointID joint, int parameter)                                       \
+    {                                                                                              \
+        return dJointGet##type##Param(joint, parameter);                                           \
+    }                                                                                              \
+    static void set_##type(dJointID joint, int parameter, dReal value)                             \
+    {                                                                                              \
+        dJointSet##type##Param(joint, parameter, value);                                           \
+    }
+
+VALUE(HingeAngle)
+VALUE(SliderPosition)
+VALUE(Hinge2Angle1)
+VALUE(UniversalAngle1)
+VALUE(UniversalAngle2)
+VALUE(PRPosition)
+VALUE(PRAngle)
+VALUE(PUAngle1)
+VALUE(PUAngle2)
+VALUE(PUPosition)
+VALUE(PistonPosition)
+VALUE(PistonAngle)
+PARAMETERS(Hinge)
+PARAMETERS(Slider)
+PARAMETERS(Hinge2)
+PARAMETERS(Universal)
+PARAMETERS(PR)
+PARAMETERS(PU)
+PARAMETERS(Piston)
+
 // One coordinate of a joint type that has stops.
 typedef struct coordinate {
     int type; // dJointType
@@ -19,30 +56,24 @@ typedef struct coordinate {
 } coordinate;
 
 static const coordinate coordinates[] = {
-    {dJointTypeHinge, dJointGetHingeAngle, dJointGetHingeParam, dJointSetHingeParam, dParamLoStop,
+    {dJointTypeHinge, value_HingeAngle, param_Hinge, set_Hinge, dParamLoStop, dParamHiStop, true},
+    {dJointTypeSlider, value_SliderPosition, param_Slider, set_Slider, dParamLoStop, dParamHiStop,
+     false},
+    {dJointTypeHinge2, value_Hinge2Angle1, param_Hinge2, set_Hinge2, dParamLoStop, dParamHiStop,
+     true},
+    {dJointTypeUniversal, value_UniversalAngle1, param_Universal, set_Universal, dParamLoStop,
      dParamHiStop, true},
-    {dJointTypeSlider, dJointGetSliderPosition, dJointGetSliderParam, dJointSetSliderParam,
-     dParamLoStop, dParamHiStop, false},
-    {dJointTypeHinge2, dJointGetHinge2Angle1, dJointGetHinge2Param, dJointSetHinge2Param,
-     dParamLoStop, dParamHiStop, true},
-    {dJointTypeUniversal, dJointGetUniversalAngle1, dJointGetUniversalParam,
-     dJointSetUniversalParam, dParamLoStop, dParamHiStop, true},
-    {dJointTypeUniversal, dJointGetUniversalAngle2, dJointGetUniversalParam,
-     dJointSetUniversalParam, dParamLoStop2, dParamHiStop2, true},
-    {dJointTypePR, dJointGetPRPosition, dJointGetPRParam, dJointSetPRParam, dParamLoStop,
-     dParamHiStop, false},
-    {dJointTypePR, dJointGetPRAngle, dJointGetPRParam, dJointSetPRParam, dParamLoStop2,
+    {dJointTypeUniversal, value_UniversalAngle2, param_Universal, set_Universal, dParamLoStop2,
      dParamHiStop2, true},
-    {dJointTypePU, dJointGetPUAngle1, dJointGetPUParam, dJointSetPUParam, dParamLoStop1,
-     dParamHiStop1, true},
-    {dJointTypePU, dJointGetPUAngle2, dJointGetPUParam, dJointSetPUParam, dParamLoStop2,
-     dParamHiStop2, true},
-    {dJointTypePU, dJointGetPUPosition, dJointGetPUParam, dJointSetPUParam, dParamLoStop3,
-     dParamHiStop3, false},
-    {dJointTypePiston, dJointGetPistonPosition, dJointGetPistonParam, dJointSetPistonParam,
-     dParamLoStop1, dParamHiStop1, false},
-    {dJointTypePiston, dJointGetPistonAngle, dJointGetPistonParam, dJointSetPistonParam,
-     dParamLoStop2, dParamHiStop2, true},
+    {dJointTypePR, value_PRPosition, param_PR, set_PR, dParamLoStop, dParamHiStop, false},
+    {dJointTypePR, value_PRAngle, param_PR, set_PR, dParamLoStop2, dParamHiStop2, true},
+    {dJointTypePU, value_PUAngle1, param_PU, set_PU, dParamLoStop1, dParamHiStop1, true},
+    {dJointTypePU, value_PUAngle2, param_PU, set_PU, dParamLoStop2, dParamHiStop2, true},
+    {dJointTypePU, value_PUPosition, param_PU, set_PU, dParamLoStop3, dParamHiStop3, false},
+    {dJointTypePiston, value_PistonPosition, param_Piston, set_Piston, dParamLoStop1, dParamHiStop1,
+     false},
+    {dJointTypePiston, value_PistonAngle, param_Piston, set_Piston, dParamLoStop2, dParamHiStop2,
+     true},
 };
 
 enum { COORDINATES = sizeof coordinates / sizeof coordinates[0] };

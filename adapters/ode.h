@@ -72,6 +72,7 @@ void sprag_ode_check_threads(dWorldID world);
 // Stock's own functions, whoever stands in for them.
 int sprag_ode_world_step(dWorldID world, dReal step, bool quick);
 void sprag_ode_world_destroy(dWorldID world);
+void sprag_ode_message(const char *text); // to the program's handler, or stderr
 bool sprag_ode_process_islands(dWorldID world, const ode_islands *islands, dReal step,
                                void *stepper, void *max_calls);
 

@@ -232,6 +232,9 @@ void report_once(const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (is_new(text, &last)) {
-        dMessage(0, "%s%s", text, last ? " (no more messages follow)" : "");
+        if (last) {
+            strncat(text, " (no more messages follow)", sizeof text - strlen(text) - 1);
+        }
+        sprag_ode_message(text);
     }
 }

@@ -156,7 +156,7 @@ bool world_any_collides(void)
     if (atomic_load_explicit(&colliding, memory_order_relaxed) < 0) {
         look_at_environment();
     }
-    return atomic_load_explicit(&colliding, memory_order_relaxed) > 0;
+    return atomic_load_explicit(&colliding, memory_order_relaxed) > 0 && method_is_possible();
 }
 
 world_state *world_that_collides(dWorldID id)

@@ -35,6 +35,9 @@ needed=$(readelf -d "$build/libsprag.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/
     grep -v -e '^ld-linux' -e '^libasan' -e '^libubsan' | sort)
 same "libsprag.so needs" "$(printf '%s\n' libamd libc libm)" "$needed"
 
+addresses=$(readelf -rW "$build/libsprag.so" | awk '$5 ~ /^d[A-Z]/ && $3 !~ /JUMP_SLO/ { print $5 }')
+same "libsprag.so takes addresses in an ODE that may be seen later only" "" "$addresses"
+
 soname=$(readelf -d "$build/libsprag.so" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
 same "libsprag.so is called" libsprag.so.0 "$soname"
 
