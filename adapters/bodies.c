@@ -141,15 +141,6 @@ bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal
     return good;
 }
 
-// As dxStepBody does before it turns a body.
-static void cap_spin(dBodyID id, double spin[3])
-{
-    double most = dBodyGetMaxAngularSpeed(id), speed = norm3(spin);
-    for (int k = 0; k < 3 && speed > most; k++) {
-        spin[k] *= most / speed;
-    }
-}
-
 bool sprag_ode_pull_mover(sprag_mover *to, dBodyID id, const dReal *gravity)
 {
     dMass mass;
@@ -160,7 +151,6 @@ bool sprag_ode_pull_mover(sprag_mover *to, dBodyID id, const dReal *gravity)
     memcpy(to->pose.position, dBodyGetPosition(id), sizeof to->pose.position);
     memcpy(to->velocity, dBodyGetLinearVel(id), 3 * sizeof(dReal));
     memcpy(to->velocity + 3, dBodyGetAngularVel(id), 3 * sizeof(dReal));
-    cap_spin(id, to->velocity + 3);
     if (dBodyIsKinematic(id)) {
         return true;
     }
