@@ -225,7 +225,8 @@ static int set_stops(const held *h, dJointID joint, sprag_row *row, double step,
                                          .inside = sign * (place - limit[side]),
                                          .erp = h->erp,
                                          .compliance = h->compliance,
-                                         .bounce = c->param(joint, beside(c, dParamBounce))};
+                                         .bounce = c->param(joint, beside(c, dParamBounce)),
+                                         .fudge = c->param(joint, beside(c, dParamFudgeFactor))};
         }
     }
     return stops;

@@ -110,6 +110,7 @@ typedef struct sprag_stop {
     double erp;        // share of what is past it that a step takes back
     double compliance; // as a row's
     double bounce;     // restitution
+    double fudge;      // share of its force that a motor has which drives away from it
 } sprag_stop;
 
 typedef struct sprag_advance_calls {

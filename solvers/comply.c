@@ -105,25 +105,36 @@ static bool take_guards(comply_run *run)
     return !s->failed;
 }
 
+double comply_gyration(const comply_run *run, int body)
+{
+    const sprag_mover *b = &run->frame->body[body];
+    double inertia = fmax(b->inertia[0], fmax(b->inertia[4], b->inertia[8]));
+    return b->mass > 0 ? sqrt(inertia / b->mass) : 1;
+}
+
+// m/s, what a torque changes in the frame, about the axis that it is easiest to turn about.
+static double spun(const comply_run *run, const sprag_mover *b)
+{
+    double inertia = fmin(b->inertia[0], fmin(b->inertia[4], b->inertia[8]));
+    double radius = sqrt(inertia / fmax(b->mass, 1e-300));
+    return inertia > 0 ? radius * norm3(b->force + 3) / inertia * run->frame->step : 0;
+}
+
 // Speeds to measure errors by: of the fastest body, or what the frame changes.
 static void set_scale(comply_run *run)
 {
     const sprag_frame *frame = run->frame;
     double h = frame->step;
-    run->fastest = 1e-9;
+    run->fastest = fmax(1e-9, run->rows > 0 ? comply_row_speed(run) : 0);
     for (int i = 0; i < frame->bodies; i++) {
         const sprag_mover *b = &frame->body[i];
         double change = b->mass > 0 ? norm3(b->force) / b->mass * h : 0;
         run->change = fmax(run->change, change);
-        run->fastest = fmax(run->fastest, norm3(b->velocity) + change);
+        run->fastest = fmax(run->fastest, norm3(b->velocity) + fmax(change, spun(run, b)));
     }
     for (int i = 0; i < frame->bodies; i++) {
         const sprag_mover *b = &frame->body[i];
-        double *scale = run->scale + COMPLY_STATES * i, inertia = 0;
-        for (int k = 0; k < 3; k++) {
-            inertia = fmax(inertia, b->inertia[4 * k]);
-        }
-        double radius = b->mass > 0 ? sqrt(inertia / b->mass) : 1;
+        double *scale = run->scale + COMPLY_STATES * i, radius = comply_gyration(run, i);
         double spin = fmax(run->fastest / fmax(radius, 1e-9), norm3(b->velocity + 3));
         for (int k = 0; k < 3; k++) {
             scale[k] = run->fastest * h;
@@ -283,6 +294,7 @@ static void find_guards(comply_run *run)
     for (int i = 0; i < run->stops; i++) {
         run->label[run->guards + i] = NAN;
         run->two_way[run->guards + i] = true;
+        run->last[run->guards + i] = true;
     }
 }
 
@@ -610,13 +622,48 @@ bool comply_meet(comply_run *run, int guard, double gap, const sprag_ess_event *
     return wanted;
 }
 
-// A pair is touched that nobody has been asked about, or that cannot be integrated.
-static void meet(comply_run *run, int guard)
+// Its impulses are told as forces over the frame.
+static bool meet_stop(comply_run *run, int stop, const double *label)
 {
+    enum { OFTEN = 100 };
+    double share = 1 / run->frame->step;
+    if (run->met[stop] > OFTEN || !comply_meet_stop(run, stop, label)) {
+        return false;
+    }
+    run->frame->rows = run->rows;
+    if (run->calls->carried) {
+        run->calls->carried(run->calls->data, comply_row_forces(run), NULL, share);
+    }
+    return true;
+}
+
+// A pair is touched that nobody has been asked about, or that cannot be integrated; or a stop.
+static bool meet(comply_run *run, int guard)
+{
+    if (guard >= run->guards) {
+        const double *label = run->label + run->guards;
+        int stop = guard - run->guards;
+        return label[stop] == 0 || meet_stop(run, stop, label);
+    }
     if (run->law[guard].unknown) {
         comply_unpack(run);
         comply_meet(run, guard, 0, &run->first);
     }
+    return true;
+}
+
+// Those that bodies are at and still move on against: met at the very end of the last frame.
+static bool meet_first(comply_run *run)
+{
+    double *label = run->side + run->guards;
+    bool good = comply_past_stops(run, run->x, NULL, run->stops, label);
+    for (int s = 0; s < run->stops; s++) {
+        label[s] = label[s] >= 0;
+    }
+    for (int s = 0; s < run->stops && good; s++) {
+        good = !comply_at_stop(run, s) || meet_stop(run, s, label);
+    }
+    return good;
 }
 
 static sprag_result go(comply_run *run, sprag_comply_reason *why)
@@ -631,6 +678,10 @@ static sprag_result go(comply_run *run, sprag_comply_reason *why)
             return leave(run, *why);
         }
         sprag_ess_stats stats;
+        if (!begun && run->stops > 0 && !meet_first(run)) {
+            *why = SPRAG_COMPLY_STOPPED;
+            return leave(run, *why);
+        }
         run->stats->frames += !begun;
         begun = true;
         sprag_result result = integrate(run, rate, &stats);
@@ -640,9 +691,8 @@ static sprag_result go(comply_run *run, sprag_comply_reason *why)
         if (result == SPRAG_OK) {
             break;
         }
-        if (stats.stop == SPRAG_ESS_LAST_EVENT) {
-            meet(run, stats.stop_guard);
-        } else {
+        bool met = stats.stop == SPRAG_ESS_LAST_EVENT && meet(run, stats.stop_guard);
+        if (!met) {
             wait_longer(run, false);
             *why = stats.stop == SPRAG_ESS_MANY_STEPS ? SPRAG_COMPLY_STEPS : SPRAG_COMPLY_STOPPED;
             // Joints that contradict one another make speeds without end: then none of it counts.
@@ -741,11 +791,12 @@ sprag_result sprag_comply(sprag_frame *frame, const sprag_comply_options *option
     frame->rows = 0;
     set_inertias(&run);
     set_radii(&run);
-    set_scale(&run);
     comply_pack(&run);
     comply_place(&run, run.x);
     sprag_result result = SPRAG_NOT_CONVERGED;
-    if (run.calls->rows && !comply_take_rows(&run, why)) {
+    bool taken = !run.calls->rows || comply_take_rows(&run, why);
+    set_scale(&run);
+    if (!taken) {
         leave(&run, *why);
     } else if (!take_guards(&run)) {
         result = SPRAG_NO_MEMORY;

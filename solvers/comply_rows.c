@@ -10,8 +10,12 @@
 // with W the inverse mass, a the accelerations without joints and J' the rate of J along the
 // motion, by a central difference. A motor is such a row with lambda between its bounds, a stop
 // that has been met one that only pushes: the solution between bounds is unique and continuous in
-// the state. A stop with bounce pushes by a spring and a damper instead, as a contact with bounce
-// does. The matrix is kept and factorised within its envelope: rows of chains are narrow.
+// the state. When a stop is met velocities jump, by impulses p of its row and of those that hold:
+//
+//     (J W J' + CFM / h) p = -J v of stops, times 1 + restitution of the one that is met; 0 of rows
+//
+// which is what a step of ODE takes away there. The matrix is kept and factorised within its
+// envelope: rows of chains are narrow.
 #include <math.h>
 #include <string.h>
 
@@ -24,7 +28,7 @@ typedef enum bound { FREE, AT_LOWER, AT_UPPER } bound;
 
 // A row of the matrix: one that was asked for, or a stop on it.
 typedef struct line {
-    int row;
+    int row, stop; // -1: none
     double sign, bias, compliance, lo, hi;
     bound at;
 } line;
@@ -134,31 +138,45 @@ static void add_line(comply_joints *j, line added)
     j->start[i] = i == 0 ? 0 : j->start[i - 1] + (size_t)(i - 1 - j->first[i - 1] + 1);
 }
 
-static void add_row(comply_joints *j, int row)
-{
-    const sprag_row *r = &j->row[row];
-    add_line(j, (line){row, 1, r->bias, r->compliance, r->lo, r->hi, FREE});
-}
-
-// label NULL: no stop acts.
-static void set_lines(comply_run *run, const double *label)
+static void add_stop(const comply_run *run, int which)
 {
     comply_joints *j = run->joints;
-    double h = run->frame->step;
-    int s = 0;
+    const sprag_stop *s = &j->stop[which];
+    double bias = -fmin(s->erp, 1) / run->frame->step * s->inside;
+    add_line(j, (line){s->row, which, s->sign, bias, s->compliance, 0, INFINITY, FREE});
+}
+
+// A motor that drives away from a stop has a share of its force there.
+static double share_of(const sprag_row *row, const sprag_stop *stop)
+{
+    return stop->sign * row->bias > 0 ? stop->fudge : 1;
+}
+
+typedef enum lines_of { OF_FORCES, OF_IMPULSES } lines_of;
+
+// label: of the stops. Of what is bounded there are no impulses.
+static void set_lines(comply_run *run, const double *label, lines_of of)
+{
+    comply_joints *j = run->joints;
     j->lines = 0;
     for (int i = 0; i < run->frame->bodies; i++) {
         j->body_line[i] = -1;
     }
-    for (int i = 0; i < run->rows; i++) {
-        if (j->row[i].lo != 0 || j->row[i].hi != 0) {
-            add_row(j, i);
-        }
+    for (int i = 0, s = 0; i < run->rows; i++) {
+        const sprag_row *row = &j->row[i];
+        int first = s;
+        double share = 1;
         for (; s < run->stops && j->stop[s].row == i; s++) {
-            const sprag_stop *stop = &j->stop[s];
-            if (label && label[s] != 0 && !run->stop[s].bounces) {
-                double bias = -fmin(stop->erp, 1) / h * stop->inside;
-                add_line(j, (line){i, stop->sign, bias, stop->compliance, 0, INFINITY, FREE});
+            share = label[s] != 0 ? fmin(share, share_of(row, &j->stop[s])) : share;
+        }
+        bool bounded = isfinite(row->lo) && isfinite(row->hi);
+        if (of == OF_FORCES ? row->lo != 0 || row->hi != 0 : !bounded) {
+            add_line(j, (line){i, -1, 1, row->bias, row->compliance, share * row->lo,
+                               share * row->hi, FREE});
+        }
+        for (int k = first; k < s; k++) {
+            if (label[k] != 0) {
+                add_stop(run, k);
             }
         }
     }
@@ -337,35 +355,11 @@ static bool solve_bounded(comply_joints *j)
 
 // ---- what they do
 
-static void push_from_stops(comply_run *run, const double *x, const double *label, double *f)
+// By forces, of the rates f; or by impulses, of the state.
+static bool push(comply_run *run, double *f)
 {
     comply_joints *j = run->joints;
-    for (int s = 0; s < run->stops; s++) {
-        const sprag_stop *stop = &j->stop[s];
-        const comply_stop *law = &run->stop[s];
-        if (label[s] != 0 && law->bounces) {
-            double apart = stop->sign * along(&j->row[stop->row], x);
-            double force = fmax(0, law->stiffness * fmax(0, -stop->inside) - law->damping * apart);
-            j->force[stop->row] += stop->sign * force;
-            push_along(j, stop->row, stop->sign * force, f);
-        }
-    }
-}
-
-bool comply_constrain(comply_run *run, const double *x, const double *label, double *f)
-{
-    comply_joints *j = run->joints;
-    double h = run->frame->step;
-    set_lines(run, label);
-    set_matrix(run);
     memset(j->force, 0, (size_t)run->rows * sizeof *j->force);
-    push_from_stops(run, x, label, f);
-    for (int i = 0; i < j->lines; i++) {
-        const line *l = &j->line[i];
-        const sprag_row *row = &j->row[l->row];
-        j->right[i] =
-            (l->bias - l->sign * along(row, x)) / h - l->sign * (j->rate[l->row] + along(row, f));
-    }
     if (!solve_bounded(j)) {
         return false;
     }
@@ -375,6 +369,21 @@ bool comply_constrain(comply_run *run, const double *x, const double *label, dou
         push_along(j, j->line[i].row, force, f);
     }
     return true;
+}
+
+bool comply_constrain(comply_run *run, const double *x, const double *label, double *f)
+{
+    comply_joints *j = run->joints;
+    double h = run->frame->step;
+    set_lines(run, label, OF_FORCES);
+    set_matrix(run);
+    for (int i = 0; i < j->lines; i++) {
+        const line *l = &j->line[i];
+        const sprag_row *row = &j->row[l->row];
+        j->right[i] =
+            (l->bias - l->sign * along(row, x)) / h - l->sign * (j->rate[l->row] + along(row, f));
+    }
+    return push(run, f);
 }
 
 const double *comply_row_forces(const comply_run *run)
@@ -438,42 +447,37 @@ void comply_set_band(comply_run *run, double time)
     }
 }
 
-// ---- at the start of a frame
+// ---- impacts
 
-// Of a stop, with the joints that hold: 1 / (what it yields to a force of 1).
-static double effective_mass(comply_run *run, int stop)
+bool comply_meet_stop(comply_run *run, int which, const double *label)
+{
+    enum { BOUNCES = 20 }; // of a stop in a frame; then it stays
+    comply_joints *j = run->joints;
+    comply_place(run, run->x);
+    if (!ask(run, run->x, 0)) {
+        return false;
+    }
+    set_lines(run, label, OF_IMPULSES);
+    set_matrix(run);
+    double bounce = run->met[which]++ < BOUNCES ? fmin(fmax(j->stop[which].bounce, 0), 1) : 0;
+    for (int i = 0; i < j->lines; i++) {
+        const line *l = &j->line[i];
+        double more = l->stop == which ? 1 + bounce : l->stop >= 0;
+        j->right[i] = -more * l->sign * along(&j->row[l->row], run->x);
+        j->right[i] = more > 0 ? j->right[i] : 0;
+    }
+    return push(run, run->x);
+}
+
+bool comply_at_stop(comply_run *run, int which)
 {
     comply_joints *j = run->joints;
-    const sprag_stop *s = &j->stop[stop];
-    for (int i = 0; i < run->frame->bodies; i++) {
-        j->body_line[i] = -1;
-    }
-    j->lines = 0;
-    for (int i = 0; i < run->rows; i++) {
-        if (isinf(j->row[i].lo) && isinf(j->row[i].hi)) {
-            add_row(j, i);
-        }
-    }
-    add_line(j, (line){s->row, s->sign, 0, s->compliance, 0, INFINITY, FREE});
-    set_matrix(run);
-    memset(j->b, 0, (size_t)j->lines * sizeof *j->b);
-    j->b[j->lines - 1] = 1;
-    if (!factor(j)) {
-        return 0;
-    }
-    solve(j, j->b);
-    return j->b[j->lines - 1];
+    const sprag_stop *stop = &j->stop[which];
+    return stop->inside <= 0 && -stop->inside <= run->eps[run->guards + which] &&
+           stop->sign * along(&j->row[stop->row], run->x) < 0;
 }
 
-// As of a contact that bounces, it takes a quarter of the frame.
-static void set_stop(comply_run *run, int s)
-{
-    double bounce = fmin(run->joints->stop[s].bounce, 1),
-           mass = bounce > 0 ? effective_mass(run, s) : 0;
-    double rate = acos(-1) / (comply_bounce_time * run->frame->step);
-    run->stop[s] = (comply_stop){.bounces = mass > 0, .stiffness = mass * rate * rate};
-    run->stop[s].damping = 2 * comply_damping_ratio(bounce) * mass * rate;
-}
+// ---- at the start of a frame
 
 static bool take(comply_run *run)
 {
@@ -491,7 +495,7 @@ static bool take(comply_run *run)
     j->L = SPRAG_TAKE(s, most + room, double);
     j->b = SPRAG_TAKE(s, room, double);
     j->right = SPRAG_TAKE(s, room, double);
-    run->stop = SPRAG_TAKE(s, run->stops, comply_stop);
+    run->met = SPRAG_TAKE(s, run->stops, int);
     return !s->failed;
 }
 
@@ -507,11 +511,28 @@ bool comply_take_rows(comply_run *run, sprag_comply_reason *why)
                     ? calls->coordinates(calls->data, run->frame->body, run->frame->step, &j->row,
                                          &j->stop, &run->stops)
                     : calls->rows(calls->data, run->frame->body, run->frame->step, &j->row);
-    if (run->rows < 0 || run->rows + run->stops > MOST_ROWS || !take(run)) {
-        return false;
+    return run->rows >= 0 && run->rows + run->stops <= MOST_ROWS && take(run);
+}
+
+double comply_row_speed(comply_run *run)
+{
+    comply_joints *j = run->joints;
+    double fastest = 0;
+    for (int i = 0; i < run->rows; i++) {
+        const sprag_row *row = &j->row[i];
+        double yielded[2][6], sum = 0, wanted = fabs(row->bias - along(row, run->x));
+        double force = fmax(fabs(row->lo), fabs(row->hi));
+        yield_of(run, row, yielded);
+        for (int side = 0; side < 2; side++) {
+            sum += dot6(row->jacobian[side], yielded[side]);
+        }
+        wanted = sum > 0 ? fmin(wanted, force * sum * run->frame->step) : 0;
+        for (int side = 0; side < 2 && wanted > 0; side++) {
+            double turned = row->body[side] == SPRAG_STATIC
+                                ? 0
+                                : comply_gyration(run, row->body[side]) * norm3(yielded[side] + 3);
+            fastest = fmax(fastest, wanted / sum * (norm3(yielded[side]) + turned));
+        }
     }
-    for (int s = 0; s < run->stops; s++) {
-        set_stop(run, s);
-    }
-    return !run->scratch->failed;
+    return fastest;
 }

@@ -25,12 +25,6 @@ typedef struct comply_law {
     double effective; // kg
 } comply_law;
 
-// A stop with bounce is a spring and a damper; another one is a row that only pushes.
-typedef struct comply_stop {
-    bool bounces;
-    double stiffness, damping; // per rad or m
-} comply_stop;
-
 typedef struct comply_joints comply_joints; // of comply_rows.c
 
 typedef struct comply_run {
@@ -62,7 +56,7 @@ typedef struct comply_run {
     int tells, tell_room;
     int rows; // of joints; -1: there are no joints
     int stops;
-    comply_stop *stop; // guards behind those of pairs
+    int *met; // stops, which are guards behind those of pairs: how often
     comply_joints *joints;
     bool rested; // the rest of the frame went by the implicit step
     // of the state that was last placed:
@@ -134,8 +128,15 @@ bool comply_past_stops(comply_run *run, const double *x, const int *stop, int co
 int comply_stop_row(comply_run *run, const double *x, int stop, int *column, double *value);
 void comply_set_band(comply_run *run, double time); // s, before a stop
 const double *comply_row_forces(const comply_run *run);
+double comply_row_speed(comply_run *run); // m/s, that rows want of bodies at rest, at most
+// Met at the state; label: of the stops. Row forces are impulses (N s) then.
+bool comply_meet_stop(comply_run *run, int stop, const double *label);
+// Has it only just been reached, as rows were asked last, and goes on?
+bool comply_at_stop(comply_run *run, int stop);
 
-// comply.c: asks about a pair that touches, or is about to. false: it is let through.
+// comply.c: m.
+double comply_gyration(const comply_run *run, int body);
+// Asks about a pair that touches, or is about to. false: it is let through.
 bool comply_meet(comply_run *run, int guard, double gap, const sprag_ess_event *event);
 
 // comply_rest.c: the rest of the frame, in one implicit step.

@@ -498,6 +498,20 @@ static void motor_off_stop_rightly(support_run *run)
     }
 }
 
+// Against a load that a fraction of the motor's force does not move, all of it does.
+static void motor_kept_at_stop(support_run *run)
+{
+    for (int i = 0; i < AXES; i++) {
+        if (axes[i].stops) {
+            rig r = rig_at_low_stop(run, &axes[i], 10, 0.5);
+            rig_step(&r, 20, -0.3, NULL);
+            support_tell(run, gone(&r));
+            support_tell(run, speed(&r));
+            rig_close(&r);
+        }
+    }
+}
+
 // ---- a motor steered by what the program reads
 
 static const double GAIN = 8, TARGET = 0.3; // 1/s, m or rad
@@ -639,6 +653,10 @@ const support_row support_joint_axes[] = {
     {"motors off a stop, fudge factor",
      motor_off_stop,
      motor_off_stop_rightly,
+     {EXACT, LEFT, EXACT}},
+    {"motors kept at a stop, fudge factor",
+     motor_kept_at_stop,
+     stops_lock_rightly,
      {EXACT, LEFT, EXACT}},
     {"motors, a servo by angles read", servo, servo_rightly, {EXACT, LEFT, EXACT}},
     {"angles, positions and rates read back",
