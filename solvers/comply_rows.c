@@ -146,15 +146,22 @@ static void add_stop(const comply_run *run, int which)
     add_line(j, (line){s->row, which, s->sign, bias, s->compliance, 0, INFINITY, FREE});
 }
 
-// A motor that drives away from a stop has a share of its force there.
-static double share_of(const sprag_row *row, const sprag_stop *stop)
-{
-    return stop->sign * row->bias > 0 ? stop->fudge : 1;
-}
-
 typedef enum lines_of { OF_FORCES, OF_IMPULSES } lines_of;
 
-// label: of the stops. Of what is bounded there are no impulses.
+// A motor that drives away from a stop has a share of its force there; one of unbounded force that
+// drives into it would have no force that is right. Of bounded forces there are no impulses.
+static void add_row(comply_joints *j, int row, const sprag_stop *at, lines_of of)
+{
+    const sprag_row *r = &j->row[row];
+    bool bounded = isfinite(r->lo) && isfinite(r->hi), away = at && at->sign * r->bias > 0;
+    double share = away ? at->fudge : 1;
+    bool counts = of == OF_IMPULSES ? !bounded && !at : bounded || !at || away;
+    if (counts && share > 0 && (r->lo != 0 || r->hi != 0)) {
+        add_line(j, (line){row, -1, 1, r->bias, r->compliance, share * r->lo, share * r->hi, FREE});
+    }
+}
+
+// label: of the stops.
 static void set_lines(comply_run *run, const double *label, lines_of of)
 {
     comply_joints *j = run->joints;
@@ -163,17 +170,12 @@ static void set_lines(comply_run *run, const double *label, lines_of of)
         j->body_line[i] = -1;
     }
     for (int i = 0, s = 0; i < run->rows; i++) {
-        const sprag_row *row = &j->row[i];
+        const sprag_stop *at = NULL;
         int first = s;
-        double share = 1;
         for (; s < run->stops && j->stop[s].row == i; s++) {
-            share = label[s] != 0 ? fmin(share, share_of(row, &j->stop[s])) : share;
+            at = label[s] != 0 ? &j->stop[s] : at;
         }
-        bool bounded = isfinite(row->lo) && isfinite(row->hi);
-        if (of == OF_FORCES ? row->lo != 0 || row->hi != 0 : !bounded) {
-            add_line(j, (line){i, -1, 1, row->bias, row->compliance, share * row->lo,
-                               share * row->hi, FREE});
-        }
+        add_row(j, i, at, of);
         for (int k = first; k < s; k++) {
             if (label[k] != 0) {
                 add_stop(run, k);

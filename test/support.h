@@ -75,6 +75,10 @@ typedef struct support_cell {
     {                                                                                              \
         .kind = SUPPORT_EXACT                                                                      \
     }
+#define EXACT_SAYING(words, piece)                                                                 \
+    {                                                                                              \
+        .kind = SUPPORT_EXACT, .how = (words), .says = (piece)                                     \
+    }
 // Within that of the right values, where a row has them, or of stock's.
 #define NEAR(to, words)                                                                            \
     {                                                                                              \
