@@ -31,6 +31,7 @@ typedef struct line {
     int row, stop; // -1: none
     double sign, bias, compliance, lo, hi;
     bound at;
+    bool soft; // yields twice as much as by its bodies
 } line;
 
 struct comply_joints {
@@ -143,21 +144,29 @@ static void add_stop(const comply_run *run, int which)
     comply_joints *j = run->joints;
     const sprag_stop *s = &j->stop[which];
     double bias = -fmin(s->erp, 1) / run->frame->step * s->inside;
-    add_line(j, (line){s->row, which, s->sign, bias, s->compliance, 0, INFINITY, FREE});
+    add_line(j, (line){s->row, which, s->sign, bias, s->compliance, 0, INFINITY, FREE, false});
 }
 
 typedef enum lines_of { OF_FORCES, OF_IMPULSES } lines_of;
 
 // A motor that drives away from a stop has a share of its force there; one of unbounded force that
-// drives into it would have no force that is right. Of bounded forces there are no impulses.
+// drives into it yields as its bodies do. Of bounded forces there are no impulses.
 static void add_row(comply_joints *j, int row, const sprag_stop *at, lines_of of)
 {
     const sprag_row *r = &j->row[row];
     bool bounded = isfinite(r->lo) && isfinite(r->hi), away = at && at->sign * r->bias > 0;
     double share = away ? at->fudge : 1;
-    bool counts = of == OF_IMPULSES ? !bounded && !at : bounded || !at || away;
-    if (counts && share > 0 && (r->lo != 0 || r->hi != 0)) {
-        add_line(j, (line){row, -1, 1, r->bias, r->compliance, share * r->lo, share * r->hi, FREE});
+    if (share > 0 && (r->lo != 0 || r->hi != 0) && (of == OF_FORCES || (!bounded && !at))) {
+        line added = {row,
+                      -1,
+                      1,
+                      r->bias,
+                      r->compliance,
+                      share * r->lo,
+                      share * r->hi,
+                      FREE,
+                      at && !away && !bounded};
+        add_line(j, added);
     }
 }
 
@@ -214,6 +223,7 @@ static void set_matrix(comply_run *run)
             *entry(j, j->A, i, k) = own->sign * with->sign * sum;
         }
         double *diagonal = entry(j, j->A, i, i), least = isfinite(own->lo) || isfinite(own->hi);
+        *diagonal *= own->soft ? 2 : 1;
         *diagonal += fmax(own->compliance / h, 1e-10 * least * *diagonal);
     }
 }
