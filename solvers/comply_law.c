@@ -15,7 +15,7 @@ static double restitution(double z)
     return w > 0 ? exp(-z / w * angle) : exp(-2);
 }
 
-double comply_damping_ratio(double e)
+static double damping_ratio(double e)
 {
     double lo = 0, hi = 10; // 0.0025
     for (int i = 0; i < 60 && e < 1; i++) {
@@ -45,8 +45,7 @@ static double reduced_mass(const comply_run *run, int guard)
 static void set_bounce(comply_law *law, const sprag_surface *surface)
 {
     law->dissipation = 0;
-    law->damping =
-        2 * comply_damping_ratio(surface->bounce) * sqrt(law->stiffness * law->effective);
+    law->damping = 2 * damping_ratio(surface->bounce) * sqrt(law->stiffness * law->effective);
 }
 
 static void set_soft(comply_law *law, const sprag_surface *surface, double step)

@@ -72,8 +72,6 @@ static inline bool comply_acts(const comply_law *law)
 
 // comply_law.c
 void comply_set_law(comply_run *run, int guard);
-// Of a spring and a damper that do not pull.
-double comply_damping_ratio(double restitution);
 
 // comply_field.c
 typedef enum comply_look {
