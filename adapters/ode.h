@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <ode/ode.h>
 
@@ -120,9 +121,22 @@ typedef struct ode_memory ode_memory;
 ode_memory *sprag_ode_memory_make(void); // NULL: no memory
 void sprag_ode_memory_free(ode_memory *memory);
 
-// Sets the guesses of the contacts of an island, whose frames are known.
-void sprag_ode_recall_contacts(ode_memory *memory, const dJointID *joint, sprag_contact *contact,
-                               int contacts);
+// What a contact is known by from step to step.
+typedef struct ode_claim {
+    uintptr_t key[3];
+    double position[3]; // m
+    double sign;        // of the pair: 1, -1
+    int run;            // what is remembered of the pair
+} ode_claim;
+
+// Of every contact of an island in turn, when its frame is known. before: of the one before it,
+// NULL for none.
+void sprag_ode_claim_force(ode_memory *memory, ode_claim *claim, const ode_claim *before,
+                           dJointID joint, const sprag_contact *contact);
+
+// Sets the guesses of the contacts of an island, when all have claimed.
+void sprag_ode_recall_contacts(const ode_memory *memory, const ode_claim *claim,
+                               const dJointID *joint, sprag_contact *contact, int contacts);
 
 void sprag_ode_remember_contact(ode_memory *memory, dJointID joint, const sprag_contact *contact,
                                 const double force[6]);
@@ -181,9 +195,11 @@ typedef struct ode_problem {
     sprag_contact *contact;
     sprag_row *row;
     dJointID *contact_joint; // of the contacts
+    ode_claim *claim;        // likewise
     dJointID *row_joint;     // of the rows; a joint's rows follow one another
     int *rows_of;            // of the island's joints: rows that stock would have solved
     int stock_rows;          // their sum
+    bool wants_feedback;     // a joint that has rows
     double (*force)[6];      // accumulators of the bodies before the pull
     double penetration;      // m, largest
     int dropped;             // contacts without a usable normal, point or depth

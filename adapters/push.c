@@ -82,7 +82,9 @@ static void integrate(dBodyID body, dReal step)
 void sprag_ode_push_velocities(const ode_problem *pulled, ode_memory *memory)
 {
     const ode_island *island = &pulled->island;
-    write_feedback(pulled);
+    if (pulled->wants_feedback) {
+        write_feedback(pulled);
+    }
     if (memory) {
         sprag_ode_remember(memory, pulled);
     }
