@@ -76,7 +76,7 @@ static bool is_same_key(const uintptr_t a[3], const uintptr_t b[3])
 
 // Programs name the two geoms of a pair in either order: the sign turns a force on body[0] into one
 // on the first of the pair.
-static void set_key(ode_claim *claim, dJointID joint, const sprag_contact *contact)
+void sprag_ode_claim_force(ode_claim *claim, dJointID joint, const sprag_contact *contact)
 {
     const dContactGeom *geom = &sprag_ode_contact_of(joint)->geom;
     uintptr_t body[2] = {(uintptr_t)dJointGetBody(joint, 0), (uintptr_t)dJointGetBody(joint, 1)};
@@ -192,32 +192,42 @@ static double squared_distance(const double *a, const double *b)
     return dot3(d, d);
 }
 
-// Every force goes to the contact that is nearest now, so that the force of a pair stays the same
-// when its contacts come, go and double.
-void sprag_ode_claim_force(ode_memory *memory, ode_claim *claim, const ode_claim *before,
-                           dJointID joint, const sprag_contact *contact)
+// What is remembered of the pairs, asked for at once: it has left the caches since the last step.
+static void find_pairs(const table *last, ode_claim *claim, int contacts)
 {
-    set_key(claim, joint, contact);
-    claim->run = -1;
-    if (!memory) {
-        return;
-    }
-    const table *last = &memory->last;
-    claim->run =
-        before && is_same_key(before->key, claim->key) ? before->run : newest_run(last, claim->key);
-    walk w = walk_from(claim->run);
-    for (remembered *e; (e = next_of(last, &w));) {
-        double distance = squared_distance(e->position, claim->position);
-        if (distance < e->nearest) {
-            e->nearest = distance;
-            e->heir = joint;
+    for (int i = 0; i < contacts; i++) {
+        if (i > 0 && is_same_key(claim[i].key, claim[i - 1].key)) {
+            claim[i].run = claim[i - 1].run;
+            continue;
+        }
+        claim[i].run = newest_run(last, claim[i].key);
+        for (int k = 0; claim[i].run >= 0 && k < last->run[claim[i].run].count; k++) {
+            __builtin_prefetch(&last->entry[claim[i].run + k], 1);
         }
     }
 }
 
-void sprag_ode_recall_contacts(const ode_memory *memory, const ode_claim *claim,
-                               const dJointID *joint, sprag_contact *contact, int contacts)
+// Every force goes to the contact that is nearest now, so that the force of a pair stays the same
+// when its contacts come, go and double.
+static void find_heirs(table *last, const ode_claim *claim, const dJointID *joint, int contacts)
 {
+    for (int i = 0; i < contacts; i++) {
+        walk w = walk_from(claim[i].run);
+        for (remembered *e; (e = next_of(last, &w));) {
+            double distance = squared_distance(e->position, claim[i].position);
+            if (distance < e->nearest) {
+                e->nearest = distance;
+                e->heir = joint[i];
+            }
+        }
+    }
+}
+
+void sprag_ode_recall_contacts(ode_memory *memory, ode_claim *claim, const dJointID *joint,
+                               sprag_contact *contact, int contacts)
+{
+    find_pairs(&memory->last, claim, contacts);
+    find_heirs(&memory->last, claim, joint, contacts);
     for (int i = 0; i < contacts; i++) {
         double force[3] = {0, 0, 0};
         walk w = walk_from(claim[i].run);
@@ -267,7 +277,7 @@ void sprag_ode_remember_contact(ode_memory *memory, dJointID joint, const sprag_
     ode_claim claim;
     int i = reserve(memory, 1), first = -1;
     if (i >= 0) {
-        set_key(&claim, joint, contact);
+        sprag_ode_claim_force(&claim, joint, contact);
         note_contact(&memory->now, i, &first, &claim, contact, force);
     }
 }

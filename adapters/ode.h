@@ -129,14 +129,12 @@ typedef struct ode_claim {
     int run;            // what is remembered of the pair
 } ode_claim;
 
-// Of every contact of an island in turn, when its frame is known. before: of the one before it,
-// NULL for none.
-void sprag_ode_claim_force(ode_memory *memory, ode_claim *claim, const ode_claim *before,
-                           dJointID joint, const sprag_contact *contact);
+// Of a contact whose frame is known; all but the run.
+void sprag_ode_claim_force(ode_claim *claim, dJointID joint, const sprag_contact *contact);
 
-// Sets the guesses of the contacts of an island, when all have claimed.
-void sprag_ode_recall_contacts(const ode_memory *memory, const ode_claim *claim,
-                               const dJointID *joint, sprag_contact *contact, int contacts);
+// Sets the guesses of the contacts of an island.
+void sprag_ode_recall_contacts(ode_memory *memory, ode_claim *claim, const dJointID *joint,
+                               sprag_contact *contact, int contacts);
 
 void sprag_ode_remember_contact(ode_memory *memory, dJointID joint, const sprag_contact *contact,
                                 const double force[6]);
@@ -244,6 +242,17 @@ void sprag_ode_empty_accumulators(dBodyID body);
 void sprag_ode_add_feedback(dJointFeedback *to, const double wrench[2][6], bool two);
 void sprag_ode_clear_feedback(dJointID joint);
 void sprag_ode_remember(ode_memory *memory, const ode_problem *pulled);
+
+// ODE's objects lie far apart: asks for one that will be read soon.
+static inline void sprag_ode_fetch(const void *object, int bytes)
+{
+    enum { LINE = 64 };
+    for (int i = 0; i < bytes; i += LINE) {
+        __builtin_prefetch((const char *)object + i);
+    }
+}
+
+enum { ODE_AHEAD = 4, ODE_BODY_SIZE = 640, ODE_JOINT_SIZE = 448 }; // what is read of them, bytes
 
 bool sprag_ode_body_is_usable(dBodyID id);
 

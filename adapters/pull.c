@@ -110,8 +110,7 @@ static void pull_contact(ode_problem *pulled, dJointID joint, const asking *as)
     note_oddity(pulled, joint, oddity);
     pulled->penetration = fmax(pulled->penetration, -contact->gap);
     pulled->contact_joint[i] = joint;
-    ode_claim *claim = &pulled->claim[i];
-    sprag_ode_claim_force(as->memory, claim, i > 0 ? claim - 1 : NULL, joint, contact);
+    sprag_ode_claim_force(&pulled->claim[i], joint, contact);
     pulled->problem.contacts++;
 }
 
@@ -125,11 +124,19 @@ static void pull_rows(ode_problem *pulled, dJointID joint, int rows, const askin
     }
 }
 
+static void fetch_ahead(void *const *object, int i, int count, int bytes)
+{
+    if (i + ODE_AHEAD < count) {
+        sprag_ode_fetch(object[i + ODE_AHEAD], bytes);
+    }
+}
+
 // All that is asked of a contact at once: they are many, and far apart in memory.
 static void pull_joints(ode_problem *pulled, const asking *as)
 {
     for (int j = 0; j < pulled->island.joints; j++) {
         dJointID joint = pulled->island.joint[j];
+        fetch_ahead((void *const *)pulled->island.joint, j, pulled->island.joints, ODE_JOINT_SIZE);
         bool touches = dJointGetType(joint) == dJointTypeContact;
         if (touches) {
             ask_joint(pulled, j);
@@ -161,6 +168,7 @@ static void pull_bodies(ode_problem *pulled, dWorldID world, dReal step)
     dWorldGetGravity(world, gravity);
     for (int i = 0; i < pulled->island.bodies; i++) {
         dBodyID body = pulled->island.body[i];
+        fetch_ahead((void *const *)pulled->island.body, i, pulled->island.bodies, ODE_BODY_SIZE);
         if (!sprag_ode_pull_body(&pulled->body[i], body, gravity, step)) {
             pulled->bad_force = pulled->bad_forces++ ? pulled->bad_force : body;
             memset(pulled->force[i], 0, sizeof pulled->force[i]); // nor shall stock meet it
@@ -174,6 +182,7 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
 {
     *pulled = (ode_problem){.island = *island, .problem = {.step = step, .bodies = island->bodies}};
     for (int i = 0; i < island->bodies; i++) {
+        fetch_ahead((void *const *)island->body, i, island->bodies, ODE_BODY_SIZE);
         if (!sprag_ode_body_is_usable(island->body[i])) {
             pulled->unusable = island->body[i];
             return SPRAG_BAD_PROBLEM;

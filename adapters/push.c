@@ -96,6 +96,9 @@ void sprag_ode_push_velocities(const ode_problem *pulled, ode_memory *memory)
 void sprag_ode_move(const ode_island *island, dReal step)
 {
     for (int i = 0; i < island->bodies; i++) {
+        if (i + ODE_AHEAD < island->bodies) {
+            sprag_ode_fetch(island->body[i + ODE_AHEAD], ODE_BODY_SIZE);
+        }
         integrate(island->body[i], step);
     }
 }

@@ -1009,7 +1009,7 @@ static void recall_contacts(ode_memory *memory, const dJointID *joint, sprag_con
     ode_claim *claim = calloc((size_t)contacts, sizeof *claim);
     ck_assert_ptr_nonnull(claim);
     for (int i = 0; i < contacts; i++) {
-        sprag_ode_claim_force(memory, &claim[i], i ? &claim[i - 1] : NULL, joint[i], &contact[i]);
+        sprag_ode_claim_force(&claim[i], joint[i], &contact[i]);
     }
     sprag_ode_recall_contacts(memory, claim, joint, contact, contacts);
     free(claim);
