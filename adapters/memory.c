@@ -196,11 +196,17 @@ static double squared_distance(const double *a, const double *b)
 static void find_pairs(const table *last, ode_claim *claim, int contacts)
 {
     for (int i = 0; i < contacts; i++) {
+        claim[i].run = last->count ? last->slot[slot_of(last, claim[i].key)] : -1;
+        if (claim[i].run >= 0) {
+            __builtin_prefetch(&last->run[claim[i].run]);
+        }
+    }
+    for (int i = 0; i < contacts; i++) {
         if (i > 0 && is_same_key(claim[i].key, claim[i - 1].key)) {
             claim[i].run = claim[i - 1].run;
             continue;
         }
-        claim[i].run = newest_run(last, claim[i].key);
+        claim[i].run = find_run(last, claim[i].run, claim[i].key);
         for (int k = 0; claim[i].run >= 0 && k < last->run[claim[i].run].count; k++) {
             __builtin_prefetch(&last->entry[claim[i].run + k], 1);
         }

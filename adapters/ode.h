@@ -277,8 +277,8 @@ bool sprag_ode_index_bodies(ode_index *index, dBodyID const *body, int bodies,
 // SPRAG_STATIC also for a body that is not in it.
 int sprag_ode_index_of(const ode_index *index, dBodyID body);
 
-// Fills in one contact; false if it is to be dropped. *oddity: NULL, or what is wrong with its
-// surface.
+// Fills in one contact that is all zero; false, and it stays so, if it is to be dropped. *oddity:
+// NULL, or what is wrong with its surface.
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, dWorldID world, dReal step,
                             const ode_stiffness *stiffness, const ode_index *index,
                             const char **oddity);
