@@ -114,7 +114,7 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, dWorldID world, d
     dBodyID body[2];
     bool reversed;
     sprag_ode_joint_bodies(joint, body, &reversed);
-    *to = (sprag_contact){.gap = -contact->geom.depth};
+    to->gap = -contact->geom.depth;
     *oddity = NULL;
     for (int side = 0; side < 2; side++) {
         to->body[side] = sprag_ode_index_of(index, body[side]);
@@ -125,6 +125,7 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, dWorldID world, d
     }
     if (!set_frame(to, contact, reversed) || !isfinite(to->gap) ||
         !isfinite(dot3(contact->geom.pos, contact->geom.pos))) {
+        *to = (sprag_contact){0};
         return false;
     }
     *oddity = sprag_ode_pull_surface(to, &contact->surface, stiffness);

@@ -21,18 +21,24 @@ enum { NEAREST_OF = 64 };
 enum { ROWS_MAX = 6 }; // of a joint
 
 typedef struct remembered {
-    uintptr_t key[3]; // two geoms and the lower body, which is in one island only; joint, row, 0
     double position[3];
     double force[3]; // on the first of the pair, world axes; of a row: its own, first
     double nearest;  // squared distance of heir, the contact that takes the force over
     dJointID heir;
-    int next; // of the same slot, -1: last
 } remembered;
+
+// Entries of one key that follow one another.
+typedef struct run {
+    uintptr_t key[3]; // two geoms and the lower body, which is in one island only; joint, row, 0
+    int count;
+    int next; // of the same slot, older, -1: last
+} run;
 
 typedef struct table {
     remembered *entry;
+    run *run; // by its first entry
     int count, room;
-    int *slot; // first entry
+    int *slot; // newest run
     int slots; // power of two, 0: none
 } table;
 
@@ -50,6 +56,7 @@ ode_memory *sprag_ode_memory_make(void)
 static void free_table(table *t)
 {
     free(t->entry);
+    free(t->run);
     free(t->slot);
 }
 
@@ -62,20 +69,26 @@ void sprag_ode_memory_free(ode_memory *memory)
     }
 }
 
-// Programs name the two geoms of a pair in either order. Returns the sign that turns a force on
-// body[0] into one on the first of the pair.
-static double key_of_contact(dJointID joint, const sprag_contact *contact, uintptr_t key[3])
+static bool is_same_key(const uintptr_t a[3], const uintptr_t b[3])
+{
+    return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
+}
+
+// Programs name the two geoms of a pair in either order: the sign turns a force on body[0] into one
+// on the first of the pair.
+void sprag_ode_claim_force(ode_claim *claim, dJointID joint, const sprag_contact *contact)
 {
     const dContactGeom *geom = &sprag_ode_contact_of(joint)->geom;
     uintptr_t body[2] = {(uintptr_t)dJointGetBody(joint, 0), (uintptr_t)dJointGetBody(joint, 1)};
     uintptr_t first = geom->g1 ? (uintptr_t)geom->g1 : body[0];
     uintptr_t second = geom->g2 ? (uintptr_t)geom->g2 : body[1];
     bool swapped = first > second;
-    key[0] = swapped ? second : first;
-    key[1] = swapped ? first : second;
-    key[2] = !body[1] || (body[0] && body[0] < body[1]) ? body[0] : body[1];
+    claim->key[0] = swapped ? second : first;
+    claim->key[1] = swapped ? first : second;
+    claim->key[2] = !body[1] || (body[0] && body[0] < body[1]) ? body[0] : body[1];
     bool reversed = dot3(geom->normal, contact->frame[0]) < 0; // it points into body[0]
-    return swapped == reversed ? 1 : -1;
+    claim->sign = swapped == reversed ? 1 : -1;
+    memcpy(claim->position, geom->pos, sizeof claim->position);
 }
 
 static int slot_of(const table *t, const uintptr_t key[3])
@@ -85,19 +98,42 @@ static int slot_of(const table *t, const uintptr_t key[3])
     return (int)((hash >> 32) & (uint64_t)(t->slots - 1));
 }
 
-// The entries of a key, one after the other; NULL: no more, or, with *left < 0, too many. *left:
-// NEAREST_OF at first.
-static remembered *next_of(const table *last, const uintptr_t key[3], const remembered *e,
-                           int *left)
+// The first run of a key among i and those after it; -1: none.
+static int find_run(const table *t, int i, const uintptr_t key[3])
 {
-    int i = e ? e->next : last->count ? last->slot[slot_of(last, key)] : -1;
-    for (; i >= 0; i = last->entry[i].next) {
-        remembered *found = &last->entry[i];
-        if (!memcmp(found->key, key, sizeof found->key)) {
-            return (*left)-- > 0 ? found : NULL;
-        }
+    while (i >= 0 && !is_same_key(t->run[i].key, key)) {
+        i = t->run[i].next;
     }
-    return NULL;
+    return i;
+}
+
+static int newest_run(const table *t, const uintptr_t key[3])
+{
+    return t->count ? find_run(t, t->slot[slot_of(t, key)], key) : -1;
+}
+
+// Where one is among the entries of a key.
+typedef struct walk {
+    int run, seen; // of its entries
+    int left;      // that are still looked at; -1: there are more
+} walk;
+
+static walk walk_from(int run)
+{
+    return (walk){.run = run, .left = NEAREST_OF};
+}
+
+// The entries of a key, newest first; NULL: no more, or too many.
+static remembered *next_of(const table *t, walk *w)
+{
+    if (w->run >= 0 && w->seen == t->run[w->run].count) {
+        w->run = find_run(t, t->run[w->run].next, t->run[w->run].key);
+        w->seen = 0;
+    }
+    if (w->run < 0 || w->left-- <= 0) {
+        return NULL;
+    }
+    return &t->entry[w->run + t->run[w->run].count - ++w->seen];
 }
 
 static bool make_room(table *now, long entries)
@@ -106,30 +142,33 @@ static bool make_room(table *now, long entries)
     if (wanted > now->room) {
         long twice = 2L * now->room, room = wanted > twice ? wanted : twice;
         room = room > 64 ? room : 64;
-        remembered *bigger =
-            room <= INT_MAX ? realloc(now->entry, (size_t)room * sizeof *bigger) : NULL;
-        if (!bigger) {
+        if (room > INT_MAX) {
             return false;
         }
-        now->entry = bigger;
+        remembered *entry = realloc(now->entry, (size_t)room * sizeof *entry);
+        now->entry = entry ? entry : now->entry;
+        run *runs = entry ? realloc(now->run, (size_t)room * sizeof *runs) : NULL;
+        if (!runs) {
+            return false;
+        }
+        now->run = runs;
         now->room = (int)room;
     }
     return true;
 }
 
-// So many entries; NULL: no memory, guesses less.
-static remembered *remember(ode_memory *memory, int entries)
+// The first of so many entries; -1: no memory, guesses less.
+static int reserve(ode_memory *memory, int entries)
 {
     table *now = &memory->now;
     if (memory->open) {
-        int first = atomic_fetch_add_explicit(&memory->end, entries, memory_order_relaxed);
-        return &now->entry[first];
+        return atomic_fetch_add_explicit(&memory->end, entries, memory_order_relaxed);
     }
     if (!make_room(now, entries)) {
-        return NULL;
+        return -1;
     }
     now->count += entries;
-    return &now->entry[now->count - entries];
+    return now->count - entries;
 }
 
 bool sprag_ode_memory_open(ode_memory *memory, long joints)
@@ -153,97 +192,131 @@ static double squared_distance(const double *a, const double *b)
     return dot3(d, d);
 }
 
+// What is remembered of the pairs, asked for at once: it has left the caches since the last step.
+static void find_pairs(const table *last, ode_claim *claim, int contacts)
+{
+    for (int i = 0; i < contacts; i++) {
+        claim[i].run = last->count ? last->slot[slot_of(last, claim[i].key)] : -1;
+        if (claim[i].run >= 0) {
+            __builtin_prefetch(&last->run[claim[i].run]);
+        }
+    }
+    for (int i = 0; i < contacts; i++) {
+        if (i > 0 && is_same_key(claim[i].key, claim[i - 1].key)) {
+            claim[i].run = claim[i - 1].run;
+            continue;
+        }
+        claim[i].run = find_run(last, claim[i].run, claim[i].key);
+        for (int k = 0; claim[i].run >= 0 && k < last->run[claim[i].run].count; k++) {
+            __builtin_prefetch(&last->entry[claim[i].run + k], 1);
+        }
+    }
+}
+
 // Every force goes to the contact that is nearest now, so that the force of a pair stays the same
 // when its contacts come, go and double.
-void sprag_ode_recall_contacts(ode_memory *memory, const dJointID *joint, sprag_contact *contact,
-                               int contacts)
+static void find_heirs(table *last, const ode_claim *claim, const dJointID *joint, int contacts)
 {
-    table *last = &memory->last;
-    uintptr_t key[3];
     for (int i = 0; i < contacts; i++) {
-        int left = NEAREST_OF;
-        const double *position = sprag_ode_contact_of(joint[i])->geom.pos;
-        key_of_contact(joint[i], &contact[i], key);
-        for (remembered *e = next_of(last, key, NULL, &left); e; e = next_of(last, key, e, &left)) {
-            double distance = squared_distance(e->position, position);
+        walk w = walk_from(claim[i].run);
+        for (remembered *e; (e = next_of(last, &w));) {
+            double distance = squared_distance(e->position, claim[i].position);
             if (distance < e->nearest) {
                 e->nearest = distance;
                 e->heir = joint[i];
             }
         }
     }
+}
+
+void sprag_ode_recall_contacts(ode_memory *memory, ode_claim *claim, const dJointID *joint,
+                               sprag_contact *contact, int contacts)
+{
+    find_pairs(&memory->last, claim, contacts);
+    find_heirs(&memory->last, claim, joint, contacts);
     for (int i = 0; i < contacts; i++) {
-        int left = NEAREST_OF;
         double force[3] = {0, 0, 0};
-        bool known = false;
-        double sign = key_of_contact(joint[i], &contact[i], key);
-        for (remembered *e = next_of(last, key, NULL, &left); e; e = next_of(last, key, e, &left)) {
+        walk w = walk_from(claim[i].run);
+        for (const remembered *e; (e = next_of(&memory->last, &w));) {
             add_scaled(force, e->heir == joint[i], e->force, 3);
-            known = true;
         }
         for (int k = 0; k < 3; k++) {
-            contact[i].guess[k] = sign * dot3(contact[i].frame[k], force);
+            contact[i].guess[k] = claim[i].sign * dot3(contact[i].frame[k], force);
         }
-        bool all = left >= 0;
-        contact[i].guess[0] = known && all ? fmax(0, contact[i].guess[0]) : -1;
+        bool known = claim[i].run >= 0 && w.left >= 0;
+        contact[i].guess[0] = known ? fmax(0, contact[i].guess[0]) : -1;
     }
 }
 
-static void note_contact(remembered *e, dJointID joint, const sprag_contact *contact,
-                         const double force[6])
+// Entry i, of the same run as the one before it if the key is.
+static void note(table *now, int i, int *first, const uintptr_t key[3], const remembered *what)
 {
-    double sign = key_of_contact(joint, contact, e->key);
-    memcpy(e->position, sprag_ode_contact_of(joint)->geom.pos, sizeof e->position);
-    e->nearest = dInfinity;
-    e->heir = NULL;
-    memset(e->force, 0, sizeof e->force);
+    now->entry[i] = *what;
+    if (*first >= 0 && is_same_key(now->run[*first].key, key)) {
+        now->run[*first].count++;
+        return;
+    }
+    *first = i;
+    now->run[i] = (run){.key = {key[0], key[1], key[2]}, .count = 1};
+}
+
+static void note_contact(table *now, int i, int *first, const ode_claim *claim,
+                         const sprag_contact *contact, const double force[6])
+{
+    remembered e = {.nearest = dInfinity};
+    memcpy(e.position, claim->position, sizeof e.position);
     for (int k = 0; k < 3; k++) {
-        add_scaled(e->force, sign * force[k], contact->frame[k], 3);
+        add_scaled(e.force, claim->sign * force[k], contact->frame[k], 3);
     }
+    note(now, i, first, claim->key, &e);
 }
 
-static void note_row(remembered *e, dJointID joint, int row, double force)
+static void note_row(table *now, int i, int *first, dJointID joint, int row, double force)
 {
-    *e = (remembered){.key = {(uintptr_t)joint, (uintptr_t)row}, .force = {force}};
+    const uintptr_t key[3] = {(uintptr_t)joint, (uintptr_t)row};
+    note(now, i, first, key, &(remembered){.force = {force}});
 }
 
 void sprag_ode_remember_contact(ode_memory *memory, dJointID joint, const sprag_contact *contact,
                                 const double force[6])
 {
-    remembered *e = remember(memory, 1);
-    if (e) {
-        note_contact(e, joint, contact, force);
+    ode_claim claim;
+    int i = reserve(memory, 1), first = -1;
+    if (i >= 0) {
+        sprag_ode_claim_force(&claim, joint, contact);
+        note_contact(&memory->now, i, &first, &claim, contact, force);
     }
 }
 
 double sprag_ode_recall_row(const ode_memory *memory, dJointID joint, int row)
 {
-    int left = NEAREST_OF;
     const uintptr_t key[3] = {(uintptr_t)joint, (uintptr_t)row};
-    const remembered *e = next_of(&memory->last, key, NULL, &left);
+    walk w = walk_from(newest_run(&memory->last, key));
+    const remembered *e = next_of(&memory->last, &w);
     return e ? e->force[0] : 0;
 }
 
 void sprag_ode_remember_row(ode_memory *memory, dJointID joint, int row, double force)
 {
-    remembered *e = remember(memory, 1);
-    if (e) {
-        note_row(e, joint, row, force);
+    int i = reserve(memory, 1), first = -1;
+    if (i >= 0) {
+        note_row(&memory->now, i, &first, joint, row, force);
     }
 }
 
 void sprag_ode_remember(ode_memory *memory, const ode_problem *pulled)
 {
     const sprag_problem *problem = &pulled->problem;
-    remembered *e = remember(memory, problem->contacts + problem->rows);
-    for (int i = 0; e && i < problem->contacts; i++) {
-        note_contact(e++, pulled->contact_joint[i], &problem->contact[i],
+    int at = reserve(memory, problem->contacts + problem->rows), first = -1;
+    for (int i = 0; at >= 0 && i < problem->contacts; i++) {
+        note_contact(&memory->now, at++, &first, &pulled->claim[i], &problem->contact[i],
                      pulled->solution.contact_force[i]);
     }
-    for (int i = 0, row = 0; e && i < problem->rows; i++) {
-        bool first = i == 0 || pulled->row_joint[i] != pulled->row_joint[i - 1];
-        row = first ? 0 : row + 1;
-        note_row(e++, pulled->row_joint[i], row, pulled->solution.row_force[i]);
+    for (int i = 0, row = 0; at >= 0 && i < problem->rows; i++) {
+        bool same = i > 0 && pulled->row_joint[i] == pulled->row_joint[i - 1];
+        row = same ? row + 1 : 0;
+        note_row(&memory->now, at++, &first, pulled->row_joint[i], row,
+                 pulled->solution.row_force[i]);
     }
 }
 
@@ -265,9 +338,9 @@ static void index_entries(table *t)
     for (int i = 0; i < t->slots; i++) {
         t->slot[i] = -1;
     }
-    for (int i = 0; i < t->count; i++) {
-        int *slot = &t->slot[slot_of(t, t->entry[i].key)];
-        t->entry[i].next = *slot;
+    for (int i = 0; i < t->count; i += t->run[i].count) {
+        int *slot = &t->slot[slot_of(t, t->run[i].key)];
+        t->run[i].next = *slot;
         *slot = i;
     }
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <ode/ode.h>
 
@@ -120,9 +121,20 @@ typedef struct ode_memory ode_memory;
 ode_memory *sprag_ode_memory_make(void); // NULL: no memory
 void sprag_ode_memory_free(ode_memory *memory);
 
-// Sets the guesses of the contacts of an island, whose frames are known.
-void sprag_ode_recall_contacts(ode_memory *memory, const dJointID *joint, sprag_contact *contact,
-                               int contacts);
+// What a contact is known by from step to step.
+typedef struct ode_claim {
+    uintptr_t key[3];
+    double position[3]; // m
+    double sign;        // of the pair: 1, -1
+    int run;            // what is remembered of the pair
+} ode_claim;
+
+// Of a contact whose frame is known; all but the run.
+void sprag_ode_claim_force(ode_claim *claim, dJointID joint, const sprag_contact *contact);
+
+// Sets the guesses of the contacts of an island.
+void sprag_ode_recall_contacts(ode_memory *memory, ode_claim *claim, const dJointID *joint,
+                               sprag_contact *contact, int contacts);
 
 void sprag_ode_remember_contact(ode_memory *memory, dJointID joint, const sprag_contact *contact,
                                 const double force[6]);
@@ -181,9 +193,11 @@ typedef struct ode_problem {
     sprag_contact *contact;
     sprag_row *row;
     dJointID *contact_joint; // of the contacts
+    ode_claim *claim;        // likewise
     dJointID *row_joint;     // of the rows; a joint's rows follow one another
     int *rows_of;            // of the island's joints: rows that stock would have solved
     int stock_rows;          // their sum
+    bool wants_feedback;     // a joint that has rows
     double (*force)[6];      // accumulators of the bodies before the pull
     double penetration;      // m, largest
     int dropped;             // contacts without a usable normal, point or depth
@@ -229,6 +243,17 @@ void sprag_ode_add_feedback(dJointFeedback *to, const double wrench[2][6], bool 
 void sprag_ode_clear_feedback(dJointID joint);
 void sprag_ode_remember(ode_memory *memory, const ode_problem *pulled);
 
+// ODE's objects lie far apart: asks for one that will be read soon.
+static inline void sprag_ode_fetch(const void *object, int bytes)
+{
+    enum { LINE = 64 };
+    for (int i = 0; i < bytes; i += LINE) {
+        __builtin_prefetch((const char *)object + i);
+    }
+}
+
+enum { ODE_AHEAD = 4, ODE_BODY_SIZE = 640, ODE_JOINT_SIZE = 448 }; // what is read of them, bytes
+
 bool sprag_ode_body_is_usable(dBodyID id);
 
 // What pushes a body, gravity included, and what it weighs, in its own axes; 0, a kinematic one.
@@ -252,8 +277,8 @@ bool sprag_ode_index_bodies(ode_index *index, dBodyID const *body, int bodies,
 // SPRAG_STATIC also for a body that is not in it.
 int sprag_ode_index_of(const ode_index *index, dBodyID body);
 
-// Fills in one contact; false if it is to be dropped. *oddity: NULL, or what is wrong with its
-// surface.
+// Fills in one contact that is all zero; false, and it stays so, if it is to be dropped. *oddity:
+// NULL, or what is wrong with its surface.
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, dWorldID world, dReal step,
                             const ode_stiffness *stiffness, const ode_index *index,
                             const char **oddity);

@@ -53,6 +53,7 @@ static bool take_memory(ode_problem *pulled, int rows, sprag_scratch *scratch)
     pulled->contact = SPRAG_TAKE(scratch, island->joints, sprag_contact);
     pulled->row = SPRAG_TAKE(scratch, rows, sprag_row);
     pulled->contact_joint = SPRAG_TAKE(scratch, island->joints, dJointID);
+    pulled->claim = SPRAG_TAKE(scratch, island->joints, ode_claim);
     pulled->row_joint = SPRAG_TAKE(scratch, rows, dJointID);
     pulled->force = SPRAG_TAKE(scratch, island->bodies, double[6]);
     pulled->solution.velocity = SPRAG_TAKE(scratch, island->bodies, double[6]);
@@ -61,17 +62,22 @@ static bool take_memory(ode_problem *pulled, int rows, sprag_scratch *scratch)
     return !scratch->failed;
 }
 
-// Asks every joint for its number of rows. Returns that of the rows that are no contacts'.
+static void ask_joint(ode_problem *pulled, int j)
+{
+    dJointID joint = pulled->island.joint[j];
+    pulled->rows_of[j] = sprag_ode_joint_acts(joint) ? sprag_ode_count_rows(joint).rows : 0;
+    pulled->stock_rows += pulled->rows_of[j];
+}
+
+// Asks every joint that is no contact for its number of rows. Returns their sum.
 static int count_rows(ode_problem *pulled)
 {
-    int rows = 0;
     for (int j = 0; j < pulled->island.joints; j++) {
-        dJointID joint = pulled->island.joint[j];
-        pulled->rows_of[j] = sprag_ode_joint_acts(joint) ? sprag_ode_count_rows(joint).rows : 0;
-        pulled->stock_rows += pulled->rows_of[j];
-        rows += dJointGetType(joint) == dJointTypeContact ? 0 : pulled->rows_of[j];
+        if (dJointGetType(pulled->island.joint[j]) != dJointTypeContact) {
+            ask_joint(pulled, j);
+        }
     }
-    return rows;
+    return pulled->stock_rows;
 }
 
 static void note_oddity(ode_problem *pulled, dJointID joint, const char *oddity)
@@ -82,32 +88,67 @@ static void note_oddity(ode_problem *pulled, dJointID joint, const char *oddity)
     }
 }
 
-static void pull_joints(ode_problem *pulled, dWorldID world, dReal step,
-                        const ode_stiffness *stiffness, const ode_index *index,
-                        const ode_memory *memory)
+// What is told to every joint of an island.
+typedef struct asking {
+    dWorldID world;
+    dReal step;
+    const ode_stiffness *stiffness;
+    ode_index index;
+    ode_memory *memory;
+} asking;
+
+static void pull_contact(ode_problem *pulled, dJointID joint, const asking *as)
+{
+    const char *oddity;
+    int i = pulled->problem.contacts;
+    sprag_contact *contact = &pulled->contact[i];
+    if (!sprag_ode_pull_contact(contact, joint, as->world, as->step, as->stiffness, &as->index,
+                                &oddity)) {
+        pulled->bad_contact = pulled->dropped++ ? pulled->bad_contact : joint;
+        return;
+    }
+    note_oddity(pulled, joint, oddity);
+    pulled->penetration = fmax(pulled->penetration, -contact->gap);
+    pulled->contact_joint[i] = joint;
+    sprag_ode_claim_force(&pulled->claim[i], joint, contact);
+    pulled->problem.contacts++;
+}
+
+static void pull_rows(ode_problem *pulled, dJointID joint, int rows, const asking *as)
 {
     sprag_problem *problem = &pulled->problem;
-    const char *oddity;
+    int more = sprag_ode_pull_rows(&pulled->row[problem->rows], joint, rows, as->world, as->step,
+                                   &as->index, as->memory);
+    for (int k = 0; k < more; k++) {
+        pulled->row_joint[problem->rows++] = joint;
+    }
+}
+
+static void fetch_ahead(void *const *object, int i, int count, int bytes)
+{
+    if (i + ODE_AHEAD < count) {
+        sprag_ode_fetch(object[i + ODE_AHEAD], bytes);
+    }
+}
+
+// All that is asked of a contact at once: they are many, and far apart in memory.
+static void pull_joints(ode_problem *pulled, const asking *as)
+{
     for (int j = 0; j < pulled->island.joints; j++) {
         dJointID joint = pulled->island.joint[j];
+        fetch_ahead((void *const *)pulled->island.joint, j, pulled->island.joints, ODE_JOINT_SIZE);
+        bool touches = dJointGetType(joint) == dJointTypeContact;
+        if (touches) {
+            ask_joint(pulled, j);
+        }
         if (pulled->rows_of[j] == 0) { // dxJointNull's getInfo2 must never be called
             continue;
         }
-        if (dJointGetType(joint) == dJointTypeContact) {
-            sprag_contact *contact = &pulled->contact[problem->contacts];
-            if (sprag_ode_pull_contact(contact, joint, world, step, stiffness, index, &oddity)) {
-                note_oddity(pulled, joint, oddity);
-                pulled->penetration = fmax(pulled->penetration, -contact->gap);
-                pulled->contact_joint[problem->contacts++] = joint;
-            } else {
-                pulled->bad_contact = pulled->dropped++ ? pulled->bad_contact : joint;
-            }
+        pulled->wants_feedback |= dJointGetFeedback(joint) != NULL;
+        if (touches) {
+            pull_contact(pulled, joint, as);
         } else {
-            int more = sprag_ode_pull_rows(&pulled->row[problem->rows], joint, pulled->rows_of[j],
-                                           world, step, index, memory);
-            for (int k = 0; k < more; k++) {
-                pulled->row_joint[problem->rows++] = joint;
-            }
+            pull_rows(pulled, joint, pulled->rows_of[j], as);
         }
     }
 }
@@ -127,6 +168,7 @@ static void pull_bodies(ode_problem *pulled, dWorldID world, dReal step)
     dWorldGetGravity(world, gravity);
     for (int i = 0; i < pulled->island.bodies; i++) {
         dBodyID body = pulled->island.body[i];
+        fetch_ahead((void *const *)pulled->island.body, i, pulled->island.bodies, ODE_BODY_SIZE);
         if (!sprag_ode_pull_body(&pulled->body[i], body, gravity, step)) {
             pulled->bad_force = pulled->bad_forces++ ? pulled->bad_force : body;
             memset(pulled->force[i], 0, sizeof pulled->force[i]); // nor shall stock meet it
@@ -140,22 +182,24 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
 {
     *pulled = (ode_problem){.island = *island, .problem = {.step = step, .bodies = island->bodies}};
     for (int i = 0; i < island->bodies; i++) {
+        fetch_ahead((void *const *)island->body, i, island->bodies, ODE_BODY_SIZE);
         if (!sprag_ode_body_is_usable(island->body[i])) {
             pulled->unusable = island->body[i];
             return SPRAG_BAD_PROBLEM;
         }
     }
-    ode_index index;
+    asking as = {.world = world, .step = step, .stiffness = stiffness, .memory = memory};
     pulled->rows_of = SPRAG_TAKE(scratch, island->joints, int);
-    if (scratch->failed || !sprag_ode_index_bodies(&index, island->body, island->bodies, scratch) ||
+    if (scratch->failed ||
+        !sprag_ode_index_bodies(&as.index, island->body, island->bodies, scratch) ||
         !take_memory(pulled, count_rows(pulled), scratch)) {
         pulled->force = NULL; // nothing to restore
         return SPRAG_NO_MEMORY;
     }
     save_forces(pulled);
-    pull_joints(pulled, world, step, stiffness, &index, memory);
+    pull_joints(pulled, &as);
     if (memory) {
-        sprag_ode_recall_contacts(memory, pulled->contact_joint, pulled->contact,
+        sprag_ode_recall_contacts(memory, pulled->claim, pulled->contact_joint, pulled->contact,
                                   pulled->problem.contacts);
     }
     pull_bodies(pulled, world, step); // last: a powered motor at its stop adds to the accumulators

@@ -82,7 +82,9 @@ static void integrate(dBodyID body, dReal step)
 void sprag_ode_push_velocities(const ode_problem *pulled, ode_memory *memory)
 {
     const ode_island *island = &pulled->island;
-    write_feedback(pulled);
+    if (pulled->wants_feedback) {
+        write_feedback(pulled);
+    }
     if (memory) {
         sprag_ode_remember(memory, pulled);
     }
@@ -93,7 +95,14 @@ void sprag_ode_push_velocities(const ode_problem *pulled, ode_memory *memory)
 
 void sprag_ode_move(const ode_island *island, dReal step)
 {
+    enum { GEOM_AHEAD = 2, GEOM_SIZE = 192 };
     for (int i = 0; i < island->bodies; i++) {
+        if (i + ODE_AHEAD < island->bodies) {
+            sprag_ode_fetch(island->body[i + ODE_AHEAD], ODE_BODY_SIZE);
+        }
+        if (i + GEOM_AHEAD < island->bodies) {
+            sprag_ode_fetch(dBodyGetFirstGeom(island->body[i + GEOM_AHEAD]), GEOM_SIZE);
+        }
         integrate(island->body[i], step);
     }
 }

@@ -1003,6 +1003,18 @@ START_TEST(feedback_is_stock)
 END_TEST
 
 // The wrench of the contact force, about each body's centre; the second body's is its reaction.
+static void recall_contacts(ode_memory *memory, const dJointID *joint, sprag_contact *contact,
+                            int contacts)
+{
+    ode_claim *claim = calloc((size_t)contacts, sizeof *claim);
+    ck_assert_ptr_nonnull(claim);
+    for (int i = 0; i < contacts; i++) {
+        sprag_ode_claim_force(&claim[i], joint[i], &contact[i]);
+    }
+    sprag_ode_recall_contacts(memory, claim, joint, contact, contacts);
+    free(claim);
+}
+
 START_TEST(contact_feedback_is_the_force)
 {
     touching t = open_touching();
@@ -1032,7 +1044,7 @@ START_TEST(contact_feedback_is_the_force)
     assert_vectors(feedback.t2, turn, 3, 1e-14);
     sprag_ode_memory_turn(memory);
     sprag_contact again = *pulled;
-    sprag_ode_recall_contacts(memory, &joint, &again, 1);
+    recall_contacts(memory, &joint, &again, 1);
     assert_vectors(again.guess, local, 3, 1e-14);
     release(&p);
     sprag_ode_memory_free(memory);
@@ -1075,7 +1087,7 @@ static void remember(ode_memory *memory, dJointID joint, double normal)
 static double recall(ode_memory *memory, dJointID joint)
 {
     sprag_contact contact = framed(joint);
-    sprag_ode_recall_contacts(memory, &joint, &contact, 1);
+    recall_contacts(memory, &joint, &contact, 1);
     if (contact.guess[0] > 0) {
         ck_assert_double_eq_tol(contact.guess[1], -2 * contact.guess[0], 1e-12);
     }
@@ -1133,7 +1145,7 @@ START_TEST(forces_of_a_pair_go_to_the_nearest)
         joint[i] = contact_at(&t, a, b, is[i]);
         contact[i] = framed(joint[i]);
     }
-    sprag_ode_recall_contacts(memory, joint, contact, 3);
+    recall_contacts(memory, joint, contact, 3);
     for (int i = 0; i < 3; i++) {
         ck_assert_double_eq_tol(contact[i].guess[0], expected[i], 1e-12);
     }
@@ -1187,7 +1199,7 @@ START_TEST(remembers_many)
         for (int i = 0; i < MANY; i++) {
             contact[i] = framed(joint[i]);
         }
-        sprag_ode_recall_contacts(memory, joint, contact, MANY);
+        recall_contacts(memory, joint, contact, MANY);
         for (int i = 0; i < MANY; i++) {
             ck_assert_double_eq_tol(contact[i].guess[0], i + round + 1, 1e-9);
         }
