@@ -18,7 +18,7 @@ static dGeomID mesh_of(scene *s, const dReal *points, int count, const dTriIndex
     dTriMeshDataID data = dGeomTriMeshDataCreate();
     dGeomTriMeshDataBuildDouble(data, points, 3 * sizeof *points, count, index, indices,
                                 3 * sizeof *index);
-    s->mesh = data;
+    s->mesh[s->meshes++] = data;
     return dCreateTriMesh(s->space, data, NULL, NULL, NULL);
 }
 
@@ -819,7 +819,7 @@ static void deformed_mesh(support_run *run)
         for (int i = 0; i < 4; i++) {
             points[3 * i + 2] = -0.001 * (n < 50 ? n : 50);
         }
-        dGeomTriMeshDataUpdate(s->mesh);
+        dGeomTriMeshDataUpdate(s->mesh[0]);
         dGeomSetPosition(dSpaceGetGeom(s->space, 1), 0, 0, 0);
         scene_step(s);
     }
@@ -837,7 +837,6 @@ static void last_transform(support_run *run)
 {
     scene *s = scene_open(run, NULL);
     mesh_ground(s);
-    dTriMeshDataID ground = s->mesh;
     dGeomID geom = mesh(s);
     dBodyID body = scene_free_body(s, geom, 0.05, 0.03, 0.1 + 0.0005);
     for (int n = 0; n < 100; n++) {
@@ -854,7 +853,6 @@ static void last_transform(support_run *run)
     support_tell(run, dBodyGetPosition(body)[2]);
     support_tell(run, hypot(dBodyGetPosition(body)[0] - 0.05, dBodyGetPosition(body)[1] - 0.03));
     scene_close(s);
-    dGeomTriMeshDataDestroy(ground);
 }
 
 // ---- heightfields

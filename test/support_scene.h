@@ -37,7 +37,8 @@ typedef struct scene {
     int times;  // that every contact is made
     void (*alter)(struct scene *, dContact *);
     void *data;
-    dTriMeshDataID mesh;      // to be destroyed
+    dTriMeshDataID mesh[2]; // to be destroyed
+    int meshes;
     dHeightfieldDataID field; // likewise
 } scene;
 
@@ -67,8 +68,8 @@ static inline void scene_close(scene *s)
     dJointGroupDestroy(s->group);
     dSpaceDestroy(s->space);
     dWorldDestroy(s->world);
-    if (s->mesh) {
-        dGeomTriMeshDataDestroy(s->mesh);
+    for (int i = 0; i < s->meshes; i++) {
+        dGeomTriMeshDataDestroy(s->mesh[i]);
     }
     if (s->field) {
         dGeomHeightfieldDataDestroy(s->field);
