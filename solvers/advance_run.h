@@ -90,8 +90,9 @@ typedef struct advance_run {
     bool exactly;                // the next one, whatever it takes
     bool tried;                  // solved is that of another attempt at this sub-step
     bool calm;                   // the solve asks for no speed to make up for curving
-    double free_energy, energy;  // J, of bodies, without contacts and as solved
-    double credit;               // J, that sub-steps so far have lost
+    double free_energy,
+        energy;    // J, of bodies, with what joint rows do but without contacts, and as solved
+    double credit; // J, that sub-steps so far have lost
 } advance_run;
 
 // ---- advance.c
