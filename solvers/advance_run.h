@@ -52,6 +52,7 @@ typedef struct advance_run {
     double level, target, floor; // m, m, s
     double time, left;           // s
     int stalls;                  // of the frame so far
+    bool hurries;                // it has cost enough: the rest is gone through as a heap
     double longest;              // s, that the sub-step is to be, or the rest of the frame
     double clock;                // s, that the last one has been
     sprag_event *told;           // events of a sub-step that may be taken back; NULL: nobody waits
