@@ -25,6 +25,21 @@ static void arm_at(const arm *arm, const sprag_pose *pose, double point[3])
     add_scaled(point, 1, pose->position, 3);
 }
 
+static bool is_round(const sprag_carried *carried)
+{
+    return carried->shape->kind == SPRAG_SPHERE || carried->shape->kind == SPRAG_CAPSULE;
+}
+
+// Whose plane stands for the pair, or would: nothing round has one that turns with it. -1: neither.
+static int carrier_of(const advance_near *near)
+{
+    int carrier = !near->certificate.side;
+    if (is_round(&near->carried[carrier])) {
+        carrier = is_round(&near->carried[!carrier]) ? -1 : !carrier;
+    }
+    return carrier;
+}
+
 // Height of point 0 above point 1 at t, along the normal that `carrier` turns with. A round side
 // touches with another point at every moment: its core is followed instead.
 static double height_at(const advance_near *near, const advance_point *point, int carrier, double t)
@@ -34,11 +49,7 @@ static double height_at(const advance_near *near, const advance_point *point, in
     memcpy(normal, point->normal, sizeof normal);
     for (int side = 0; side < 2; side++) {
         const sprag_motion *motion = near->carried[side].motion;
-        double radius = 0;
-        sprag_shape_kind kind = near->carried[side].shape->kind;
-        if (kind == SPRAG_SPHERE || kind == SPRAG_CAPSULE) {
-            radius = near->carried[side].shape->radius;
-        }
+        double radius = is_round(&near->carried[side]) ? near->carried[side].shape->radius : 0;
         arm arm = {motion, {0}};
         memcpy(arm.at, point->at[side], sizeof arm.at);
         add_scaled(arm.at, side ? -radius : radius, point->normal, 3);
@@ -48,7 +59,7 @@ static double height_at(const advance_near *near, const advance_point *point, in
         arm_at(&arm, &pose[side], at[side]);
         sum += radius;
     }
-    if (near->carried[carrier].motion) {
+    if (carrier >= 0 && near->carried[carrier].motion) {
         mul33_transposed(near->carried[carrier].motion->pose.rotation, point->normal, turned);
         mul33(pose[carrier].rotation, turned, normal);
     }
@@ -60,7 +71,7 @@ static double height_at(const advance_near *near, const advance_point *point, in
 static double dip_of(const advance_run *run, const advance_near *near, const advance_point *point)
 {
     double t = run->trial, rate = advance_rate(near, (const double(*)[3])point->at, point->normal);
-    int carrier = !near->certificate.side;
+    int carrier = carrier_of(near);
     double end = point->gap + rate * t - height_at(near, point, carrier, t);
     double middle = point->gap + 0.5 * rate * t - height_at(near, point, carrier, 0.5 * t);
     return fmax(0, fmax(end, 2 * (middle + run->level) - point->gap - run->target));
