@@ -411,7 +411,7 @@ static sprag_result run_frame(advance_run *run)
 {
     enum {
         MORE = 200, // sub-steps than aimed at
-        EACH = 2    // solves, of those aimed at: that many are enough
+        EACH = 1    // solves, of those aimed at: that many are enough
     };
     sprag_result result = SPRAG_OK;
     int most = substeps_of(run);
