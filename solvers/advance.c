@@ -409,10 +409,16 @@ static int substeps_of(const advance_run *run)
 
 static sprag_result run_frame(advance_run *run)
 {
-    enum { MORE = 200 }; // sub-steps than aimed at
+    enum {
+        MORE = 200, // sub-steps than aimed at
+        EACH = 1    // solves, of those aimed at: that many are enough
+    };
     sprag_result result = SPRAG_OK;
     int most = substeps_of(run);
+    long enough = run->stats->solves + EACH * most;
     for (int i = 0; run->left > 0 && result == SPRAG_OK;) {
+        run->hurries = run->stats->solves > enough;
+        most = run->hurries && most > i ? i + 1 : most;
         double even = i < most ? run->left / (most - i) : run->left;
         run->floor = fmax(run->options->shortest * run->frame->step, 0.999 * even);
         if (run->control) { // of those that it shortens there may be any number

@@ -184,6 +184,24 @@ static double energy(const sprag_problem *problem, bool after, double (*velocity
     return sum;
 }
 
+// J, of joint rows, motors among them.
+static double work_of_rows(const solve *s)
+{
+    double sum = 0;
+    for (int i = 0; i < s->problem.rows; i++) {
+        const sprag_row *row = &s->problem.row[i];
+        for (int side = 0; side < 2; side++) {
+            int b = row->body[side];
+            if (b != SPRAG_STATIC) {
+                sum += s->solution.row_force[i] *
+                       (dot6(row->jacobian[side], s->body[b].free_velocity) +
+                        dot6(row->jacobian[side], s->solution.velocity[b]));
+            }
+        }
+    }
+    return 0.5 * s->problem.step * sum;
+}
+
 // Nothing but contacts at rest acts: no solve may add energy.
 static bool must_not_gain(const advance_run *run, const solve *s)
 {
@@ -380,6 +398,7 @@ sprag_result advance_solve(advance_run *run, double step)
     run->free_energy = run->energy = energy(&s.problem, false, NULL);
     if (!run->failed) {
         run->energy = energy(&s.problem, true, s.solution.velocity);
+        run->free_energy += fmax(0, work_of_rows(&s));
     }
     if (run->failed) {
         run->stats->failed++;

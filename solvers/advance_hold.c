@@ -25,8 +25,13 @@ static void arm_at(const arm *arm, const sprag_pose *pose, double point[3])
     add_scaled(point, 1, pose->position, 3);
 }
 
-// Height of point 0 above point 1 at t, along the normal that `carrier` turns with. A round side
-// touches with another point at every moment: its core is followed instead.
+static bool is_round(const sprag_carried *carried)
+{
+    return carried->shape->kind == SPRAG_SPHERE || carried->shape->kind == SPRAG_CAPSULE;
+}
+
+// Height of point 0 above point 1 at t, along the normal that `carrier` turns with, -1: none. A
+// round side touches with another point at every moment: its core is followed instead.
 static double height_at(const advance_near *near, const advance_point *point, int carrier, double t)
 {
     sprag_pose pose[2];
@@ -34,11 +39,7 @@ static double height_at(const advance_near *near, const advance_point *point, in
     memcpy(normal, point->normal, sizeof normal);
     for (int side = 0; side < 2; side++) {
         const sprag_motion *motion = near->carried[side].motion;
-        double radius = 0;
-        sprag_shape_kind kind = near->carried[side].shape->kind;
-        if (kind == SPRAG_SPHERE || kind == SPRAG_CAPSULE) {
-            radius = near->carried[side].shape->radius;
-        }
+        double radius = is_round(&near->carried[side]) ? near->carried[side].shape->radius : 0;
         arm arm = {motion, {0}};
         memcpy(arm.at, point->at[side], sizeof arm.at);
         add_scaled(arm.at, side ? -radius : radius, point->normal, 3);
@@ -48,7 +49,7 @@ static double height_at(const advance_near *near, const advance_point *point, in
         arm_at(&arm, &pose[side], at[side]);
         sum += radius;
     }
-    if (near->carried[carrier].motion) {
+    if (carrier >= 0 && near->carried[carrier].motion) {
         mul33_transposed(near->carried[carrier].motion->pose.rotation, point->normal, turned);
         mul33(pose[carrier].rotation, turned, normal);
     }
@@ -57,13 +58,29 @@ static double height_at(const advance_near *near, const advance_point *point, in
 }
 
 // How much lower than straight on the height ends, and in the middle.
-static double dip_of(const advance_run *run, const advance_near *near, const advance_point *point)
+static double dip_along(const advance_run *run, const advance_near *near,
+                        const advance_point *point, int carrier)
 {
     double t = run->trial, rate = advance_rate(near, (const double(*)[3])point->at, point->normal);
-    int carrier = !near->certificate.side;
     double end = point->gap + rate * t - height_at(near, point, carrier, t);
     double middle = point->gap + 0.5 * rate * t - height_at(near, point, carrier, 0.5 * t);
     return fmax(0, fmax(end, 2 * (middle + run->level) - point->gap - run->target));
+}
+
+// Of the plane that the pair was blocked by; else of the better one. What is round has none that
+// turns with it.
+static double dip_of(const advance_run *run, const advance_near *near, const advance_point *point)
+{
+    const sprag_certificate *c = &near->certificate;
+    bool blocked =
+        c->time > 0 && c->time < INFINITY && c->side >= 0 && !is_round(&near->carried[!c->side]);
+    double least = INFINITY;
+    for (int carrier = 0; carrier < 2; carrier++) {
+        if (!is_round(&near->carried[carrier]) && (!blocked || carrier != c->side)) {
+            least = fmin(least, dip_along(run, near, point, carrier));
+        }
+    }
+    return least < INFINITY ? least : dip_along(run, near, point, -1);
 }
 
 // The point that stands for what blocks a pair, if there is one: at the place, with the normal.

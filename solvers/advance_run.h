@@ -52,6 +52,7 @@ typedef struct advance_run {
     double level, target, floor; // m, m, s
     double time, left;           // s
     int stalls;                  // of the frame so far
+    bool hurries;                // it has cost enough: the rest is gone through as a heap
     double longest;              // s, that the sub-step is to be, or the rest of the frame
     double clock;                // s, that the last one has been
     sprag_event *told;           // events of a sub-step that may be taken back; NULL: nobody waits
@@ -90,8 +91,9 @@ typedef struct advance_run {
     bool exactly;                // the next one, whatever it takes
     bool tried;                  // solved is that of another attempt at this sub-step
     bool calm;                   // the solve asks for no speed to make up for curving
-    double free_energy, energy;  // J, of bodies, without contacts and as solved
-    double credit;               // J, that sub-steps so far have lost
+    double free_energy,
+        energy;    // J, of bodies, with what joint rows do but without contacts, and as solved
+    double credit; // J, that sub-steps so far have lost
 } advance_run;
 
 // ---- advance.c

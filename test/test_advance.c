@@ -531,6 +531,65 @@ START_TEST(ball_rolls_without_slip)
 }
 END_TEST
 
+// Whichever the pair names first, and on whatever.
+START_TEST(what_spins_on_the_spot_is_not_lifted)
+{
+    static const sprag_shape_kind kinds[] = {SPRAG_SPHERE, SPRAG_CAPSULE, SPRAG_CYLINDER};
+    const sprag_shape shape = {.kind = kinds[_i / 4], .radius = 0.1, .half = {0, 0, 0.1}};
+    scene *s = open_scene(0);
+    for (int i = 0; i < 2; i++) {
+        if (i == _i % 2) {
+            sprag_mover *wheel =
+                add_body(s, 1, (double[]){0.01, 0.01, 0.01}, 0, 0, 0.1 + EPSILON / 2, shape);
+            memcpy(wheel->pose.rotation, (double[]){1, 0, 0, 0, 0, -1, 0, 1, 0},
+                   sizeof wheel->pose.rotation);
+            wheel->velocity[4] = 20;
+        } else if (_i % 4 < 2) {
+            add_floor(s);
+        } else {
+            add_fixed_box(s, 0, 0, -0.5, box_of(4, 4, 1));
+        }
+    }
+    add_pairs(s, SPRAG_PAIR_ACCEPTED);
+    for (int i = 0; i < 50; i++) {
+        step(s);
+        ck_assert_double_eq_tol(s->body[0].pose.position[2], 0.1, EPSILON);
+    }
+    ck_assert_double_eq_tol(s->body[0].velocity[4], 20, 1e-9);
+    close_scene(s);
+}
+END_TEST
+
+static int motor_row(void *data, const sprag_mover *body, double length, const sprag_row **row)
+{
+    static sprag_row motor = {.body = {0, SPRAG_STATIC},
+                              .jacobian = {{0, 0, 0, 0, 1, 0}},
+                              .bias = 4, // rad/s
+                              .lo = -100,
+                              .hi = 100}; // N m
+    (void)data, (void)body, (void)length;
+    *row = &motor;
+    return 1;
+}
+
+// Edge after edge comes down on what a motor does: energy, but not of the contacts.
+START_TEST(driven_box_rolls_over_its_edges)
+{
+    scene *s = open_scene(INFINITY);
+    add_floor(s);
+    sprag_mover *box = add_box(s, 0, 0, 0.1 + EPSILON / 2, box_of(0.2, 1, 0.2));
+    s->calls.rows = motor_row;
+    add_pairs(s, SPRAG_PAIR_ACCEPTED);
+    run(s, 200);
+    ck_assert_double_eq_tol(box->velocity[4], 4, 1e-6);
+    ck_assert_double_gt(box->pose.position[0], 0.9);
+    ck_assert_int_lt((int)s->stats.solves, 260);
+    ck_assert_double_eq(s->stats.stalled, 0);
+    ck_assert_double_gt(least_separation(s), 0);
+    close_scene(s);
+}
+END_TEST
+
 // A box that nothing slips under falls over its edge where a sliding one stays on its face.
 START_TEST(box_without_slip_tips)
 {
@@ -1154,6 +1213,8 @@ int main(void)
     tcase_add_test(rests, settled_frames_allocate_nothing);
     tcase_add_loop_test(rests, box_on_a_slope, 0, 4);
     tcase_add_loop_test(rests, ball_rolls_without_slip, 0, 3);
+    tcase_add_loop_test(rests, what_spins_on_the_spot_is_not_lifted, 0, 12);
+    tcase_add_test(rests, driven_box_rolls_over_its_edges);
     tcase_add_test(rests, box_without_slip_tips);
     tcase_add_loop_test(rests, slip_ends_when_it_must, 0, 3);
     tcase_add_test(rests, slip_begins_and_contact_is_lost);
