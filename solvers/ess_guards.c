@@ -78,11 +78,6 @@ static bool two_way(const sprag_ess_problem *problem, int guard)
     return problem->two_way && problem->two_way[guard];
 }
 
-double sprag_guards_side(const sprag_guards *g, int guard)
-{
-    return two_way(g->problem, guard) && g->label[guard] != 0 ? -1 : 1;
-}
-
 static void watch(sprag_guards *g, int guard)
 {
     bool on = g->armed[guard] && !g->fresh[guard];

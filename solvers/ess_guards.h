@@ -41,7 +41,11 @@ int sprag_guards_room(int guards);
 void sprag_guards_arm_all(sprag_guards *guards);
 
 // 1 or -1: the sign of h that is before the guard is the opposite.
-double sprag_guards_side(const sprag_guards *guards, int guard);
+static inline double sprag_guards_side(const sprag_guards *guards, int guard)
+{
+    const bool *two_way = guards->problem->two_way;
+    return two_way && two_way[guard] && guards->label[guard] != 0 ? -1 : 1;
+}
 
 void sprag_guards_values(sprag_guards *guards, const double *x, double *h);
 double sprag_guards_value(sprag_guards *guards, const double *x, int guard);

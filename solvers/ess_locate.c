@@ -157,7 +157,8 @@ static bool find_bracket(const probe *p, const double *s, int last, bracket *fou
         double most = fmax(s[i], fmax(s[i - 1], s[i - 2]));
         double bend = fabs(s[i] - 2 * s[i - 1] + s[i - 2]);
         bool inside = fabs(s[i] - s[i - 2]) < 3 * bend; // the top of a parabola, or near
-        if (inside && most + bend / 4 > 0 && touch(p, (double)first / last, (first + 2.0) / last, found)) {
+        if (inside && most + bend / 4 > 0 &&
+            touch(p, (double)first / last, (first + 2.0) / last, found)) {
             found->touch = true;
             return true;
         }

@@ -27,7 +27,7 @@ static inline int list(uint32_t bits, int first, int *found)
 
 #ifndef SPRAG_PLAIN
 #define LANES 4
-#define TARGET __attribute__((target("avx2")))
+#define TARGET __attribute__((target("avx2,popcnt")))
 #define NAME(of) of##_avx2
 #define MAX(a, b) ((wide_avx2)_mm256_max_pd((__m256d)(a), (__m256d)(b)))
 #define ABOVE(a)                                                                                   \
@@ -35,7 +35,7 @@ static inline int list(uint32_t bits, int first, int *found)
 #include "solvers/ess_scan_wide.h"
 
 #define LANES 8
-#define TARGET __attribute__((target("avx512f")))
+#define TARGET __attribute__((target("avx512f,popcnt")))
 #define NAME(of) of##_avx512
 #define MAX(a, b) ((wide_avx512)_mm512_max_pd((__m512d)(a), (__m512d)(b)))
 #define ABOVE(a) ((uint32_t)_mm512_cmp_pd_mask((__m512d)(a), _mm512_setzero_pd(), _CMP_NLE_UQ))

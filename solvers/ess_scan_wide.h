@@ -34,8 +34,11 @@ TARGET static inline void NAME(list_near)(const sprag_guards *g, const double *b
         grows |= ABOVE(gain) << i;
     }
     scan->nears += list(in_band & reach, first, scan->near + scan->nears);
-    scan->receding += __builtin_popcount(in_band & ~reach & ~grows);
-    scan->far += __builtin_popcount(in_band & ~reach & grows);
+    uint32_t left = in_band & ~reach;
+    if (left) {
+        scan->receding += __builtin_popcount(left & ~grows);
+        scan->far += __builtin_popcount(left & grows);
+    }
 }
 
 // By how much h may get beyond the guard on its way: its highest value, extended by a quarter of
