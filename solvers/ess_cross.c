@@ -130,7 +130,7 @@ static queue line_up(sprag_ess_run *run)
             size_t at = (size_t)run->line[i] * run->row_room;
             for (int e = 0; e < run->candidate[run->line[i]].entries; e++) {
                 double *steep = &run->steep[run->column[at + (size_t)e]];
-                *steep = fmax(*steep, fabs(run->value[at + (size_t)e]));
+                *steep = sprag_ess_larger(*steep, fabs(run->value[at + (size_t)e]));
             }
         }
     }
@@ -193,7 +193,7 @@ static bool next_one(sprag_ess_run *run, queue *q, double t, const double *x, co
     for (;;) {
         if (i == q->actives && q->waits < q->count) {
             double time = run->candidate[run->line[q->waits]].time;
-            double moved = (q->reach + q->growth * fmax(0, time - t)) / q->rate;
+            double moved = (q->reach + q->growth * sprag_ess_larger(0, time - t)) / q->rate;
             if (best >= 0 && time - moved > active[best].time) {
                 break;
             }
@@ -229,7 +229,7 @@ static double refine(sprag_ess_run *run, const sprag_ess_piece *piece, const spr
         if (!isfinite(change)) {
             return INFINITY;
         }
-        t = fmax(since, t + change);
+        t = sprag_ess_larger(since, t + change);
         if (fabs(change) <= 1e-6 * piece->length) { // converges quadratically
             return t;
         }
@@ -259,7 +259,7 @@ static int go_through(sprag_ess_run *run, sprag_ess_piece *piece, int most, bool
     sprag_ess_moved next;
     piece->kinks = 0;
     while (!last && events < most && next_one(run, &q, since, x, kinks, &next)) {
-        double t = fmax(since, next.time);
+        double t = sprag_ess_larger(since, next.time);
         bool refined = events > 0 && !straight;
         t = refined ? refine(run, piece, &next, since) : t;
         if (events > 0 && !(t <= piece->length)) {

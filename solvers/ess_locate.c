@@ -40,12 +40,15 @@ static double root(const probe *p, bracket *b, double tolerance)
         } else {
             low = part;
         }
+        double moved = round > 0 ? fabs(part - last) : INFINITY;
         slope = round > 0 && s != at_last ? (s - at_last) / (part - last) : slope;
         last = part;
         at_last = s;
         double change = slope > 0 ? -s / slope : INFINITY;
         part += change;
-        if (fabs(change) <= tolerance) { // and converges faster than linearly
+        // A secant's next change is about this one times the last; here with some margin.
+        bool settled = fabs(change) <= 0.01 * moved && 10 * moved * fabs(change) <= tolerance;
+        if (settled || fabs(change) <= tolerance) {
             break;
         }
     }
@@ -107,8 +110,9 @@ static bool touch(const probe *p, double from, double to, bracket *found)
 static bracket guess_between(const double s[3], int first, int low, int last)
 {
     double left = s[1] - s[0], right = s[2] - s[1], bend = (right - left) / 2; // in samples
-    double slope = (low == 0 ? left : right) - bend;                 // at the lower sample
-    double there = sqrt(fmax(0, slope * slope - 4 * bend * s[low])); // slope at the root
+    double slope = (low == 0 ? left : right) - bend; // at the lower sample
+    double there =
+        sqrt(sprag_ess_larger(0, slope * slope - 4 * bend * s[low])); // slope at the root
     // The root where s grows; just behind another crossing s falls first.
     double ahead = slope > 0 ? -2 * s[low] / (slope + there) : (there - slope) / (2 * bend);
     double width = 1.0 / last, part = (first + low) * width, next = (first + low + 1) * width;

@@ -213,7 +213,7 @@ static bool is_short(const sprag_ess_run *run, double since)
 static double soon(const sprag_ess_run *run, double way)
 {
     const sprag_ess_options *o = run->options;
-    return o->trust_eps || o->strict || way == 0 ? INFINITY : 1.5 * run->step / way;
+    return o->trust_eps || o->strict || way == 0 ? INFINITY : 1.25 * run->step / way;
 }
 
 void sprag_ess_look(sprag_ess_run *run, const double *y, double since)

@@ -106,6 +106,12 @@ typedef struct sprag_ess_run {
     int directions;
 } sprag_ess_run;
 
+// fmax of numbers, which is a call.
+static inline double sprag_ess_larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 // ess_run.c
 bool sprag_ess_take(sprag_ess_run *run, double *label, sprag_scratch *scratch);
 void sprag_ess_begin(sprag_ess_run *run, const double *x);
