@@ -120,10 +120,12 @@ int sprag_guards_row(sprag_guards *g, const double *x, int guard)
     int entries = p->row(p->user, x, guard, g->column, g->value);
     ++*g->rows;
     bool good = entries >= 0 && entries <= most;
-    for (int i = 0; good && i < entries; i++) {
-        good = g->column[i] >= 0 && g->column[i] < p->states && isfinite(g->value[i]);
+    double sum = 0; // of zeros, or NAN
+    for (int i = 0; i < entries && good; i++) {
+        good = (unsigned)g->column[i] < (unsigned)p->states;
+        sum += g->value[i] - g->value[i];
     }
-    if (!good) {
+    if (!good || sum != 0) {
         g->bad_row = guard;
         return 0;
     }
