@@ -130,7 +130,7 @@ static queue line_up(sprag_ess_run *run)
             size_t at = (size_t)run->line[i] * run->row_room;
             for (int e = 0; e < run->candidate[run->line[i]].entries; e++) {
                 double *steep = &run->steep[run->column[at + (size_t)e]];
-                *steep = fmax(*steep, fabs(run->value[at + (size_t)e]));
+                *steep = sprag_ess_larger(*steep, fabs(run->value[at + (size_t)e]));
             }
         }
     }
@@ -193,7 +193,7 @@ static bool next_one(sprag_ess_run *run, queue *q, double t, const double *x, co
     for (;;) {
         if (i == q->actives && q->waits < q->count) {
             double time = run->candidate[run->line[q->waits]].time;
-            double moved = (q->reach + q->growth * fmax(0, time - t)) / q->rate;
+            double moved = (q->reach + q->growth * sprag_ess_larger(0, time - t)) / q->rate;
             if (best >= 0 && time - moved > active[best].time) {
                 break;
             }
@@ -215,8 +215,8 @@ static bool next_one(sprag_ess_run *run, queue *q, double t, const double *x, co
     return true;
 }
 
-// Newton on the piece as it is by now; predictions are of a piece without its last kinks. INFINITY:
-// it does not converge.
+// Newton on the piece as it is by now; predictions are of a piece without its last kinks. The point
+// is where it is found, within rounding of a step. INFINITY: it does not converge.
 static double refine(sprag_ess_run *run, const sprag_ess_piece *piece, const sprag_ess_moved *a,
                      double since)
 {
@@ -229,8 +229,12 @@ static double refine(sprag_ess_run *run, const sprag_ess_piece *piece, const spr
         if (!isfinite(change)) {
             return INFINITY;
         }
-        t = fmax(since, t + change);
-        if (fabs(change) <= 1e-6 * piece->length || t == since) { // converges quadratically
+        t = sprag_ess_larger(since, t + change);
+        if (fabs(change) <= 1e-6 * piece->length) { // converges quadratically
+            return t;
+        }
+        if (t == since) {
+            sprag_ess_path(piece, t, run->point);
             return t;
         }
     }
@@ -248,19 +252,23 @@ static int go_through(sprag_ess_run *run, sprag_ess_piece *piece, int most, bool
 {
     sprag_guards *g = &run->guards;
     bool straight = projected && run->options->mode == SPRAG_ESS_FIRST, last = false;
-    const double *kinks = NULL;
+    const double *kinks = NULL, *x = run->y1;
     double since = 0;
     int events = 0;
     queue q = line_up(run);
     sprag_ess_moved next;
     piece->kinks = 0;
-    while (!last && events < most && next_one(run, &q, since, run->y1, kinks, &next)) {
-        double t = fmax(since, next.time);
-        t = events > 0 && !straight ? refine(run, piece, &next, since) : t;
+    while (!last && events < most && next_one(run, &q, since, x, kinks, &next)) {
+        double t = sprag_ess_larger(since, next.time);
+        bool refined = events > 0 && !straight;
+        t = refined ? refine(run, piece, &next, since) : t;
         if (events > 0 && !(t <= piece->length)) {
             break;
         }
-        sprag_ess_path(piece, t, run->y1);
+        x = refined ? run->point : run->y1;
+        if (!refined) {
+            sprag_ess_path(piece, t, run->y1);
+        }
         int guard = run->candidate[next.place].guard;
         run->kink_time[events] = since = t;
         run->crossed[events] = next;
@@ -268,14 +276,17 @@ static int go_through(sprag_ess_run *run, sprag_ess_piece *piece, int most, bool
         last = g->reset_start[guard] < g->reset_start[guard + 1] || ends(run, guard);
         if (most > 1) {
             double *change = run->error;
-            run->problem->jump(run->problem->user, run->y1, g->label, guard, change);
+            run->problem->jump(run->problem->user, x, g->label, guard, change);
             add_kink(run, piece, t, change);
             kinks = kink(run, events);
-            last |= next.rate + along(run, next.place, run->y1, change) < 0; // may be sliding
-            turn_all(run, &q, t, run->y1, change, kinks);
+            last |= next.rate + along(run, next.place, x, change) < 0; // may be sliding
+            turn_all(run, &q, t, x, change, kinks);
         }
         sprag_guards_relabel(g, guard, g->label);
         events++;
+    }
+    if (x == run->point) {
+        sprag_ess_path(piece, since, run->y1);
     }
     return events;
 }

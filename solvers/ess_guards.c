@@ -2,17 +2,12 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdint.h>
-#include <string.h>
 
-#include "solvers/vectors.h"
-
-enum { BLOCK = 16 };                      // of guards that are scanned at once
 static const double NOT_WATCHED = -1e300; // how far they are from their bands
 
 int sprag_guards_room(int guards)
 {
-    return (guards + BLOCK - 1) / BLOCK * BLOCK;
+    return (guards + SPRAG_SCAN_BLOCK - 1) / SPRAG_SCAN_BLOCK * SPRAG_SCAN_BLOCK;
 }
 
 // By which crossing: the entries of the reset matrix, counting sort.
@@ -83,11 +78,6 @@ static bool two_way(const sprag_ess_problem *problem, int guard)
     return problem->two_way && problem->two_way[guard];
 }
 
-double sprag_guards_side(const sprag_guards *g, int guard)
-{
-    return two_way(g->problem, guard) && g->label[guard] != 0 ? -1 : 1;
-}
-
 static void watch(sprag_guards *g, int guard)
 {
     bool on = g->armed[guard] && !g->fresh[guard];
@@ -130,10 +120,12 @@ int sprag_guards_row(sprag_guards *g, const double *x, int guard)
     int entries = p->row(p->user, x, guard, g->column, g->value);
     ++*g->rows;
     bool good = entries >= 0 && entries <= most;
-    for (int i = 0; good && i < entries; i++) {
-        good = g->column[i] >= 0 && g->column[i] < p->states && isfinite(g->value[i]);
+    double sum = 0; // of zeros, or NAN
+    for (int i = 0; i < entries && good; i++) {
+        good = (unsigned)g->column[i] < (unsigned)p->states;
+        sum += g->value[i] - g->value[i];
     }
-    if (!good) {
+    if (!good || sum != 0) {
         g->bad_row = guard;
         return 0;
     }
@@ -235,131 +227,5 @@ void sprag_guards_cross(sprag_guards *g, int guard)
         } else {
             disarm(g, reset->guard);
         }
-    }
-}
-
-// ---- the scan: of all guards after every step, so written for the compiler to vectorise
-
-typedef union block {
-    double value[BLOCK];
-    uint64_t bits[BLOCK];
-} block;
-
-// 0, or what is more, or NAN.
-static inline double above(double value)
-{
-    return value + fabs(value);
-}
-
-static inline bool any(const block *above)
-{
-    uint64_t bits = 0; // a sum would have to be in order
-    for (int i = 0; i < BLOCK; i++) {
-        bits |= above->bits[i];
-    }
-    return bits != 0;
-}
-
-static inline int list_block(const block *above, int first, int *found)
-{
-    bool any_of = any(above);
-    int count = 0;
-    for (int i = 0; any_of && i < BLOCK; i++) {
-        found[count] = first + i; // there is room for one more
-        count += above->bits[i] != 0;
-    }
-    return count;
-}
-
-// Guards that are left out, lane by lane: as numbers, which any processor has vectors of.
-typedef struct tally {
-    double left[BLOCK], receding[BLOCK];
-} tally;
-
-static void add_up(const tally *t, sprag_scan *scan)
-{
-    double left = 0, receding = 0;
-    for (int i = 0; i < BLOCK; i++) {
-        left += t->left[i];
-        receding += t->receding[i];
-    }
-    scan->receding = (long)receding;
-    scan->far = (long)(left - receding);
-}
-
-// Of a block: guards in their bands that are beyond, or will be in `soon` times what led from
-// `before` to here; the others are counted.
-static inline void list_near(const double *restrict sign, const double *restrict depth,
-                             const double *restrict before, const double *restrict here, int first,
-                             sprag_scan *scan, tally *restrict t)
-{
-    block near;
-    double all = scan->soon < INFINITY ? 0 : INFINITY, soon = all > 0 ? 0 : scan->soon;
-    for (int i = 0; i < BLOCK; i++) {
-        double s = sign[i] * here[i], gain = s - sign[i] * before[i], ahead = soon * gain;
-        double in_band = above(s + depth[i]), reach = above(s + (ahead > all ? ahead : all));
-        near.value[i] = in_band < reach ? in_band : reach;
-        double left = in_band > 0 ? 1 : 0, recedes = gain > 0 ? 0 : 1;
-        left = reach > 0 ? 0 : left;
-        t->left[i] += left;
-        t->receding[i] += left * recedes;
-    }
-    scan->nears += list_block(&near, first, scan->near + scan->nears);
-}
-
-// By how much h may get beyond the guard on its way: its highest value, extended by a quarter of
-// the second difference, twice what a parabola reaches between. Then by how much beyond the near
-// edge of its band.
-SPRAG_VECTORS
-static void scan_way(const double *restrict sign, const double *restrict depth,
-                     const double *restrict start, const double *restrict middle,
-                     const double *restrict end, int count, sprag_scan *scan)
-{
-    tally t = {0};
-    for (int first = 0; first < count; first += BLOCK) {
-        block reached, beyond;
-        for (int i = 0; i < BLOCK; i++) {
-            int k = first + i;
-            double s0 = sign[k] * start[k], s1 = sign[k] * middle[k], s2 = sign[k] * end[k];
-            double ends = s0 > s2 ? s0 : s2, bend = fabs(start[k] + end[k] - 2 * middle[k]);
-            double most = (ends > s1 ? ends : s1) + 0.25 * bend;
-            reached.value[i] = above(most);
-            beyond.value[i] = above(most + depth[k]);
-        }
-        if (any(&beyond)) {
-            scan->reaches +=
-                list_block(scan->edges ? &beyond : &reached, first, scan->reached + scan->reaches);
-            list_near(sign + first, depth + first, start + first, end + first, first, scan, &t);
-        }
-    }
-    add_up(&t, scan);
-}
-
-SPRAG_VECTORS
-static void scan_point(const double *restrict sign, const double *restrict depth,
-                       const double *restrict before, const double *restrict here, int count,
-                       sprag_scan *scan)
-{
-    tally t = {0};
-    for (int first = 0; first < count; first += BLOCK) {
-        block beyond;
-        for (int i = 0; i < BLOCK; i++) {
-            beyond.value[i] = above(sign[first + i] * here[first + i] + depth[first + i]);
-        }
-        if (any(&beyond)) {
-            list_near(sign + first, depth + first, before + first, here + first, first, scan, &t);
-        }
-    }
-    add_up(&t, scan);
-}
-
-void sprag_guards_scan(const sprag_guards *g, const double *start, const double *middle,
-                       const double *end, sprag_scan *scan)
-{
-    scan->nears = scan->reaches = 0;
-    if (middle) {
-        scan_way(g->sign, g->depth, start, middle, end, g->count, scan);
-    } else {
-        scan_point(g->sign, g->depth, start, end, g->count, scan);
     }
 }

@@ -32,6 +32,8 @@ typedef struct sprag_guards {
 bool sprag_guards_take(sprag_guards *guards, const sprag_ess_problem *problem, double *label,
                        const double *eps, sprag_ess_stats *stats, sprag_scratch *scratch);
 
+enum { SPRAG_SCAN_BLOCK = 16 }; // of guards that are scanned at once
+
 // How many values of h there must be room for: whole blocks of the scan.
 int sprag_guards_room(int guards);
 
@@ -39,7 +41,11 @@ int sprag_guards_room(int guards);
 void sprag_guards_arm_all(sprag_guards *guards);
 
 // 1 or -1: the sign of h that is before the guard is the opposite.
-double sprag_guards_side(const sprag_guards *guards, int guard);
+static inline double sprag_guards_side(const sprag_guards *guards, int guard)
+{
+    const bool *two_way = guards->problem->two_way;
+    return two_way && two_way[guard] && guards->label[guard] != 0 ? -1 : 1;
+}
 
 void sprag_guards_values(sprag_guards *guards, const double *x, double *h);
 double sprag_guards_value(sprag_guards *guards, const double *x, int guard);
@@ -68,7 +74,7 @@ typedef struct sprag_scan {
     long receding, far;    // others that are in their bands at the end
 } sprag_scan;
 
-// middle NULL: none are reached.
+// ess_scan.c. middle NULL: none are reached.
 void sprag_guards_scan(const sprag_guards *guards, const double *start, const double *middle,
                        const double *end, sprag_scan *scan);
 

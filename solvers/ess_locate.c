@@ -40,12 +40,15 @@ static double root(const probe *p, bracket *b, double tolerance)
         } else {
             low = part;
         }
+        double moved = round > 0 ? fabs(part - last) : INFINITY;
         slope = round > 0 && s != at_last ? (s - at_last) / (part - last) : slope;
         last = part;
         at_last = s;
         double change = slope > 0 ? -s / slope : INFINITY;
         part += change;
-        if (fabs(change) <= tolerance) { // and converges faster than linearly
+        // A secant's next change is about this one times the last; here with some margin.
+        bool settled = fabs(change) <= 0.01 * moved && 10 * moved * fabs(change) <= tolerance;
+        if (settled || fabs(change) <= tolerance) {
             break;
         }
     }
@@ -102,22 +105,23 @@ static bool touch(const probe *p, double from, double to, bracket *found)
     return false;
 }
 
-// Between two points; a third one makes the guess a parabola's.
-static bracket guess_between(const double part[3], const double s[3], int low)
+// Between samples `low` and the next of three, the first of which is number `first` of last + 1:
+// by the parabola through them.
+static bracket guess_between(const double s[3], int first, int low, int last)
 {
-    double left = (s[1] - s[0]) / (part[1] - part[0]);
-    double right = (s[2] - s[1]) / (part[2] - part[1]);
-    double bend = (right - left) / (part[2] - part[0]), width = part[low + 1] - part[low];
-    double slope = (low == 0 ? left : right) - bend * width;         // at the lower point
-    double there = sqrt(fmax(0, slope * slope - 4 * bend * s[low])); // slope at the root
+    double left = s[1] - s[0], right = s[2] - s[1], bend = (right - left) / 2; // in samples
+    double slope = (low == 0 ? left : right) - bend; // at the lower sample
+    double there =
+        sqrt(sprag_ess_larger(0, slope * slope - 4 * bend * s[low])); // slope at the root
     // The root where s grows; just behind another crossing s falls first.
     double ahead = slope > 0 ? -2 * s[low] / (slope + there) : (there - slope) / (2 * bend);
-    return (bracket){.low = part[low],
+    double width = 1.0 / last, part = (first + low) * width, next = (first + low + 1) * width;
+    return (bracket){.low = part,
                      .at_low = s[low],
-                     .high = part[low + 1],
+                     .high = next,
                      .at_high = s[low + 1],
-                     .slope = there,
-                     .guess = isfinite(ahead) ? part[low] + ahead : part[low + 1]};
+                     .slope = there * last,
+                     .guess = isfinite(ahead) ? part + ahead * width : next};
 }
 
 // A fresh guard that no sample sees from before: it leads there at first, perhaps not for long.
@@ -147,9 +151,8 @@ static bool find_bracket(const probe *p, const double *s, int last, bracket *fou
     }
     for (int start = i++; i <= last; i++) {
         int first = i < 2 ? 0 : i - 2;
-        double part[3] = {(double)first / last, (first + 1.0) / last, (first + 2.0) / last};
         if (s[i] > 0) {
-            *found = guess_between(part, s + first, i - 1 - first);
+            *found = guess_between(s + first, first, i - 1 - first, last);
             return true;
         }
         if (i - start < 2) {
@@ -158,7 +161,8 @@ static bool find_bracket(const probe *p, const double *s, int last, bracket *fou
         double most = fmax(s[i], fmax(s[i - 1], s[i - 2]));
         double bend = fabs(s[i] - 2 * s[i - 1] + s[i - 2]);
         bool inside = fabs(s[i] - s[i - 2]) < 3 * bend; // the top of a parabola, or near
-        if (inside && most + bend / 4 > 0 && touch(p, part[0], part[2], found)) {
+        if (inside && most + bend / 4 > 0 &&
+            touch(p, (double)first / last, (first + 2.0) / last, found)) {
             found->touch = true;
             return true;
         }
@@ -202,16 +206,13 @@ static void line_up(sprag_ess_run *run)
 {
     const int *which = run->reached;
     int count = run->reaches;
-    bracket b;
+    bracket extra;
     run->aheads = 0;
     for (int i = 0; i < count + run->guards.listed; i++) {
-        int guard = i < count ? which[i] : run->guards.list[i - count];
-        if (look_at(run, guard, &b)) {
-            int place = run->aheads;
-            if (place < run->room_for) {
-                run->bracket[place] = b;
-            }
-            sprag_ess_push(run, (sprag_ess_ahead){b.guess, guard, place});
+        int guard = i < count ? which[i] : run->guards.list[i - count], place = run->aheads;
+        bracket *b = place < run->room_for ? &run->bracket[place] : &extra;
+        if (look_at(run, guard, b)) {
+            sprag_ess_push(run, (sprag_ess_ahead){b->guess, guard, place});
         }
     }
 }
@@ -226,17 +227,15 @@ static double solve(sprag_ess_run *run, int guard, int place, double tolerance, 
                     bool *edge)
 {
     const sprag_guards *g = &run->guards;
-    bracket b;
-    if (place < run->room_for) {
-        b = run->bracket[place];
-    } else {
-        look_at(run, guard, &b);
+    bracket again, *b = place < run->room_for ? &run->bracket[place] : &again;
+    if (b == &again) {
+        look_at(run, guard, b);
     }
-    probe p = {run, guard, sprag_guards_side(g, guard), b.edge ? -g->eps[guard] : 0};
-    double part = root(&p, &b, b.edge ? EXACT : tolerance);
-    run->stats->touches += b.touch;
-    *slope = b.slope;
-    *edge = b.edge;
+    probe p = {run, guard, sprag_guards_side(g, guard), b->edge ? -g->eps[guard] : 0};
+    double part = root(&p, b, b->edge ? EXACT : tolerance);
+    run->stats->touches += b->touch;
+    *slope = b->slope;
+    *edge = b->edge;
     return part;
 }
 

@@ -51,7 +51,7 @@ static void look_at(sprag_ess_run *run, int guard, double longest)
     } else if (t > run->end - run->time) {
         refuse(run, NULL, SPRAG_ESS_PAST_END);
     } else {
-        sprag_ess_offer(run, guard, fmax(0, t), rate, s);
+        sprag_ess_offer(run, guard, sprag_ess_larger(0, t), rate, s);
     }
 }
 
@@ -60,7 +60,7 @@ static double latest(const sprag_ess_run *run)
     double t = -INFINITY;
     for (int i = 0; i < run->candidates; i++) {
         double ti = run->candidate[i].time;
-        t = ti < INFINITY ? fmax(t, ti) : t;
+        t = ti < INFINITY ? sprag_ess_larger(t, ti) : t;
     }
     return t;
 }
@@ -79,7 +79,7 @@ static void correct(sprag_ess_run *run, sprag_ess_candidate *c, double length, d
         refuse(run, c, SPRAG_ESS_GRAZING);
     } else if (run->options->mode == SPRAG_ESS_MIDPOINT && length > 0) {
         double bend = 2 * (rate - c->rate) / length, r = c->rate;
-        t = -2 * c->reach / (r + sqrt(fmax(0, r * r - 2 * bend * c->reach)));
+        t = -2 * c->reach / (r + sqrt(sprag_ess_larger(0, r * r - 2 * bend * c->reach)));
         c->time = t;
         c->rate = r + bend * t;
         if (t > run->end - run->time) {

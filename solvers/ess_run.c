@@ -47,11 +47,13 @@ double sprag_ess_norm(const sprag_ess_run *run, const double *error)
 {
     const sprag_ess_options *o = run->options;
     double sum = 0;
-    for (int i = 0; i < run->size; i++) {
-        double scale = o->scale ? o->scale[i % run->states] : 1;
-        double e =
-            error[i] / (o->absolute_tolerance * scale + o->relative_tolerance * fabs(run->y[i]));
-        sum += e * e;
+    for (int first = 0; first < run->size; first += run->states) {
+        for (int i = 0; i < run->states; i++) {
+            double scale = o->scale ? o->scale[i] : 1, y = fabs(run->y[first + i]);
+            double e =
+                error[first + i] / (o->absolute_tolerance * scale + o->relative_tolerance * y);
+            sum += e * e;
+        }
     }
     return sqrt(sum / run->size);
 }
@@ -213,7 +215,7 @@ static bool is_short(const sprag_ess_run *run, double since)
 static double soon(const sprag_ess_run *run, double way)
 {
     const sprag_ess_options *o = run->options;
-    return o->trust_eps || o->strict || way == 0 ? INFINITY : 4 * run->step / way;
+    return o->trust_eps || o->strict || way == 0 ? INFINITY : 1.25 * run->step / way;
 }
 
 void sprag_ess_look(sprag_ess_run *run, const double *y, double since)

@@ -1,7 +1,7 @@
 // What the parts of the integrator of event-selected systems share: one integration under way. A
 // part each: ess.c the interface, ess_run.c the loop, project.c projections, locate.c roots inside
 // a step, queue.c which of them come first, cross.c the crossing itself, corner.c what it does to
-// directions, guards.c labels and rates.
+// directions, guards.c labels and rates, scan.c which guards a step may reach.
 #ifndef SPRAG_ESS_RUN_H
 #define SPRAG_ESS_RUN_H
 
@@ -105,6 +105,12 @@ typedef struct sprag_ess_run {
     sprag_corner corner; // of the directions
     int directions;
 } sprag_ess_run;
+
+// fmax of numbers, which is a call.
+static inline double sprag_ess_larger(double a, double b)
+{
+    return a > b ? a : b;
+}
 
 // ess_run.c
 bool sprag_ess_take(sprag_ess_run *run, double *label, sprag_scratch *scratch);
