@@ -210,6 +210,9 @@ static void line_up(sprag_ess_run *run)
     run->aheads = 0;
     for (int i = 0; i < count + run->guards.listed; i++) {
         int guard = i < count ? which[i] : run->guards.list[i - count], place = run->aheads;
+        if (i < count && run->guards.fresh[guard]) {
+            continue; // it is in the list, too
+        }
         bracket *b = place < run->room_for ? &run->bracket[place] : &extra;
         if (look_at(run, guard, b)) {
             sprag_ess_push(run, (sprag_ess_ahead){b->guess, guard, place});
