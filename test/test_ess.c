@@ -1475,6 +1475,33 @@ START_TEST(dense_output_is_continuous)
 }
 END_TEST
 
+// In long steps guards that have just been crossed are ahead as well: once each.
+START_TEST(long_steps_cross_many_guards)
+{
+    static const double tolerance[] = {1e-4, 5e-5, 2e-5, 1e-5};
+    table t = table_read("bed_ref");
+    bed b = bed_make(100);
+    for (int r = 0; r < t.rows; r++) {
+        if ((int)t.row[r][0] != b.springs) {
+            continue;
+        }
+        sprag_ess_problem p = bed_problem(&b);
+        sprag_ess_options o = sprag_ess_defaults(2);
+        double x[6] = {0, t.row[r][2], t.row[r][3]}, label[100];
+        ask_for_labels(label, b.springs);
+        o.adaptive = true;
+        o.mode = SPRAG_ESS_MIDPOINT;
+        o.eps = 0.02;
+        o.relative_tolerance = o.absolute_tolerance = tolerance[_i];
+        o.max_steps = 5000;
+        OK(integrate(&p, &o, 0, 2, x, label, NULL));
+        ck_assert_int_lt(stats.steps, 1000);
+    }
+    bed_free(&b);
+    table_free(&t);
+}
+END_TEST
+
 START_TEST(same_problem_gives_the_same_bits)
 {
     bed b = bed_make(60);
@@ -1590,6 +1617,7 @@ int main(void)
     tcase_add_test(exact, events_are_where_they_should_be);
     tcase_add_loop_test(exact, hopper_hops, 0, 2);
     tcase_add_loop_test(exact, plate_bounces_on_its_bed, 0, 5);
+    tcase_add_loop_test(exact, long_steps_cross_many_guards, 0, 4);
     suite_add_tcase(suite, exact);
     TCase *derivative = tcase_create("B-derivative");
     tcase_set_timeout(derivative, 60);
