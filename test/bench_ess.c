@@ -652,6 +652,7 @@ static const program programs[] = {
      BY(ours, .mode = SPRAG_ESS_LOCATE, .tolerance = 1e-6)},
     {"midpoint", "1e-3", OURS, ADAPTIVE(SPRAG_ESS_MIDPOINT, 1e-3)},
     {"midpoint", "5e-4", OURS, ADAPTIVE(SPRAG_ESS_MIDPOINT, 5e-4)},
+    {"midpoint", "3e-4", OURS, ADAPTIVE(SPRAG_ESS_MIDPOINT, 3e-4)},
     {"midpoint", "2e-4", OURS, ADAPTIVE(SPRAG_ESS_MIDPOINT, 2e-4)},
     {"midpoint", "1e-4", OURS, ADAPTIVE(SPRAG_ESS_MIDPOINT, 1e-4)},
     {"midpoint", "5e-5", OURS, ADAPTIVE(SPRAG_ESS_MIDPOINT, 5e-5)},
@@ -670,6 +671,7 @@ static const program programs[] = {
 #ifdef BENCH_SUNDIALS
     {"ARKODE", "1e-3, roots", ROOTS, BY(sundials, .tolerance = 1e-3)},
     {"ARKODE", "5e-4, roots", ROOTS, BY(sundials, .tolerance = 5e-4)},
+    {"ARKODE", "3e-4, roots", ROOTS, BY(sundials, .tolerance = 3e-4)},
     {"ARKODE", "2e-4, roots", ROOTS, BY(sundials, .tolerance = 2e-4)},
     {"ARKODE", "1e-4, roots", ROOTS, BY(sundials, .tolerance = 1e-4)},
     {"ARKODE", "5e-5, roots", ROOTS, BY(sundials, .tolerance = 5e-5)},
