@@ -251,31 +251,24 @@ static void *data_of(const sprag_world_event *event, int side)
     return event && event->body[side] ? dBodyGetData(event->body[side]) : NULL;
 }
 
-static bool is_first(world_state *w, enum said_bit what)
-{
-    bool first = !(w->said & what);
-    w->said |= what;
-    return first;
-}
-
 // What contacts are asked for and do not get.
 static void warn_of_contacts(world_state *w, const ode_advance *step)
 {
     const char *method = w->settings.method->name;
-    if (step->soft && is_first(w, SAID_SOFT)) {
+    if (step->soft && say_first(w, SAID_SOFT)) {
         report_once(
             "sprag: world %d: contacts have an ERP, CFM or stiffness of their own (first seen "
             "between bodies %p and %p); under method=%s all contacts are rigid.",
             w->number, (void *)dJointGetBody(step->soft, 0), (void *)dJointGetBody(step->soft, 1),
             method);
     }
-    if (step->mixed && is_first(w, SAID_MIXED)) {
+    if (step->mixed && say_first(w, SAID_MIXED)) {
         const dContactGeom *geom = &sprag_ode_contact_of(step->mixed)->geom;
         report_once("sprag: world %d: contacts of geoms %p and %p have different surfaces; under "
                     "method=%s that of the first one counts for all.",
                     w->number, (void *)geom->g1, (void *)geom->g2, method);
     }
-    if (step->turned && is_first(w, SAID_TURNED)) {
+    if (step->turned && say_first(w, SAID_TURNED)) {
         const dContactGeom *geom = &sprag_ode_contact_of(step->turned)->geom;
         report_once("sprag: world %d: the contact of geoms %p and %p has another normal than the "
                     "geoms; under method=%s the geoms count.",
@@ -295,7 +288,7 @@ static void warn_of_world(world_state *w, const ode_advance *step)
     double layer = dWorldGetContactSurfaceLayer(w->id);
     double cfm = w->settings.method->yields ? 0 : dWorldGetCFM(w->id);
     bool any = step->contacts > step->given;
-    if (any && (layer > 0 || cfm > 1e-5) && is_first(w, SAID_RIGID)) {
+    if (any && (layer > 0 || cfm > 1e-5) && say_first(w, SAID_RIGID)) {
         report_once("sprag: world %d has a contact surface layer of %g m and a CFM of %g: under "
                     "method=%s contacts of geoms that it keeps apart%s do not sink in by them.",
                     w->number, layer, dWorldGetCFM(w->id), w->settings.method->name,

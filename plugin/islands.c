@@ -171,6 +171,13 @@ void ignore_forces(world_state *w, dBodyID culprit, int bodies)
     }
 }
 
+bool say_first(world_state *w, enum said_bit what)
+{
+    bool first = !(w->said & what);
+    w->said |= what;
+    return first;
+}
+
 static void report_contact(const world_state *w, dJointID contact, const char *what)
 {
     dBodyID a = dJointGetBody(contact, 0), b = dJointGetBody(contact, 1);
@@ -190,16 +197,14 @@ void warn_of_surface(world_state *w, dJointID contact, const char *oddity, int c
 
 void warn_of_dropped(world_state *w, dJointID contact)
 {
-    if (!(w->said & SAID_DROPPED)) {
-        w->said |= SAID_DROPPED;
+    if (say_first(w, SAID_DROPPED)) {
         report_contact(w, contact, "has no usable normal, point or depth: it is left out");
     }
 }
 
 static void warn_of_stiffness(world_state *w, const ode_island *island, double stiff_step)
 {
-    if (stiff_step > 1 && !w->warned) {
-        w->warned = true;
+    if (stiff_step > 1 && say_first(w, SAID_EXPLICIT)) {
         report_once(
             "sprag: world %d, at %g s: stribeck.scheme=one-way takes stiffness at the start "
             "of the step, and gains energy at steps as long as this one (step^2 k / m = %g "

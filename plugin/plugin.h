@@ -93,7 +93,14 @@ void report_once(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // ---- world.c
 
 // What has been told of a world.
-enum said_bit { SAID_DROPPED = 1, SAID_MIXED = 2, SAID_SOFT = 4, SAID_RIGID = 8, SAID_TURNED = 16 };
+enum said_bit {
+    SAID_DROPPED = 1,
+    SAID_MIXED = 2,
+    SAID_SOFT = 4,
+    SAID_RIGID = 8,
+    SAID_TURNED = 16,
+    SAID_EXPLICIT = 32
+};
 
 struct world_state {
     dWorldID id;
@@ -102,7 +109,6 @@ struct world_state {
     settings settings;
     crew *crew;
     bool islands_are_ours;  // they can be found anew in mid-step
-    bool warned;            // of an explicit stiffness
     unsigned said;          // said_bit
     ode_memory *memory;     // contact forces of the last step
     advance_state *advance; // of method=advance, NULL: not stepped by it yet
@@ -153,6 +159,9 @@ void hold_bodies(world_state *w, dBodyID culprit, int bodies);
 void ignore_forces(world_state *w, dBodyID culprit, int bodies);
 void warn_of_surface(world_state *w, dJointID contact, const char *oddity, int contacts);
 void warn_of_dropped(world_state *w, dJointID contact);
+
+// Notes that it is said now. Returns whether that is for the first time.
+bool say_first(world_state *w, enum said_bit what);
 
 // All islands by the implicit Stribeck method, those where it fails by stock; one by stock. false:
 // no memory.

@@ -23,7 +23,8 @@ int advance_triangle(const advance_run *run, int pair)
     return mesh[0] == mesh[1] ? -1 : mesh[1];
 }
 
-bool advance_same_mesh(const advance_run *run, int a, int b)
+// Two triangles of one mesh and one body.
+static bool same_mesh(const advance_run *run, int a, int b)
 {
     int side[2] = {advance_triangle(run, a), advance_triangle(run, b)};
     return side[0] >= 0 && side[1] >= 0 &&
@@ -35,7 +36,7 @@ bool advance_same_mesh(const advance_run *run, int a, int b)
 int advance_mesh_end(const advance_run *run, int pair)
 {
     int end = pair + 1;
-    while (end < run->frame->pairs && advance_same_mesh(run, pair, end)) {
+    while (end < run->frame->pairs && same_mesh(run, pair, end)) {
         end++;
     }
     return end;
@@ -112,7 +113,7 @@ bool advance_is_seam(const advance_run *run, int pair, const double at[3], const
     }
     for (int way = -1; way <= 1; way += 2) {
         for (int i = pair + way; i >= 0 && i < run->frame->pairs; i += way) {
-            if (!advance_same_mesh(run, pair, i)) {
+            if (!same_mesh(run, pair, i)) {
                 break; // they are one after the other
             }
             corners_of(run, i, corner);
@@ -152,7 +153,7 @@ bool advance_is_far_side(const advance_run *run, int pair)
     double depth = -height_over(run, pair, centre, front);
     for (int way = -1; way <= 1 && depth > 0; way += 2) {
         for (int i = pair + way; i >= 0 && i < run->frame->pairs; i += way) {
-            if (!advance_same_mesh(run, pair, i)) {
+            if (!same_mesh(run, pair, i)) {
                 break;
             }
             double height = height_over(run, i, centre, other);
@@ -178,7 +179,7 @@ bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
     int side = advance_triangle(run, pair);
     for (int i = run->points - 1; i >= 0 && side >= 0; i--) {
         const advance_point *point = &run->point[i];
-        if (point->pair != pair && !advance_same_mesh(run, pair, point->pair)) {
+        if (point->pair != pair && !same_mesh(run, pair, point->pair)) {
             break;
         }
         int other = advance_triangle(run, point->pair);
@@ -203,7 +204,7 @@ static bool is_level(const advance_run *run, const advance_point *a, const advan
 {
     const double near = 1e-7; // m
     int side = advance_triangle(run, a->pair);
-    if (side < 0 || fabs(a->gap - b->gap) > near || !advance_same_mesh(run, a->pair, b->pair) ||
+    if (side < 0 || fabs(a->gap - b->gap) > near || !same_mesh(run, a->pair, b->pair) ||
         side != advance_triangle(run, b->pair) || dot3(a->normal, b->normal) < 1 - 1e-12) {
         return false;
     }

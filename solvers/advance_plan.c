@@ -14,9 +14,7 @@ static bool hold_off(advance_run *run, double height)
     bool changed = false;
     for (int i = 0, at = 0; i < run->frame->pairs; i++) {
         const advance_near *near = &run->near[i];
-        while (at < run->closed_points && run->point[at].pair < i) {
-            at++;
-        }
+        advance_skip_points(run, i, &at);
         if (!(near->certificate.time < run->trial)) {
             continue;
         }

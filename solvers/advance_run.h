@@ -165,9 +165,6 @@ bool advance_accepts(advance_run *run, int pair);
 // Which side of the pair is a triangle of a mesh, -1: none, or both.
 int advance_triangle(const advance_run *run, int pair);
 
-// Two triangles of one mesh and one body.
-bool advance_same_mesh(const advance_run *run, int a, int b);
-
 // Behind the last of the pairs, from this one on, that are triangles of one mesh.
 int advance_mesh_end(const advance_run *run, int pair);
 
@@ -208,6 +205,14 @@ sprag_result advance_plan(advance_run *run, double longest, bool to_the_end);
 
 // What touches, and what it will curve at about the speed that it has.
 void advance_begin(advance_run *run, double length);
+
+// The closed points follow the pairs' order: on to the first of a pair's.
+static inline void advance_skip_points(const advance_run *run, int pair, int *at)
+{
+    while (*at < run->closed_points && run->point[*at].pair < pair) {
+        ++*at;
+    }
+}
 
 // Asks more of a pair's contacts, from *at on, where their own curving blocks it. false: it does
 // not.
