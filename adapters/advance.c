@@ -140,7 +140,7 @@ sprag_result sprag_ode_advance(ode_advance *a)
     step s = {.a = a, .scratch = &a->scratch[0]};
     a->stock = SPRAG_TAKE(s.scratch, a->islands->count, bool);
     if (!a->stock || !run(&s)) {
-        if (s.rider && s.index.body) {
+        if (s.rider && s.index.slot) {
             step_restore(&s);
         }
         return SPRAG_NO_MEMORY;

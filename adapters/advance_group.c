@@ -185,8 +185,8 @@ static void add_given(group *g, dJointID joint)
     if (sprag_ode_count_rows(joint).rows == 0) {
         return;
     }
-    if (!sprag_ode_pull_contact(contact, joint, s->a->world, s->a->step, NULL, &s->index,
-                                &oddity)) {
+    ode_setting setting = sprag_ode_setting(s->a->world, s->a->step);
+    if (!sprag_ode_pull_contact(contact, joint, &setting, NULL, &s->index, &oddity)) {
         s->a->bad = s->a->bads++ ? s->a->bad : joint;
         return;
     }

@@ -31,8 +31,8 @@ static bool surfaces_differ(const step *s, dJointID a, dJointID b)
         return false;
     }
     sprag_surface p, q;
-    sprag_ode_read_surface(&p, first, s->a->world);
-    sprag_ode_read_surface(&q, second, s->a->world);
+    sprag_ode_read_surface(&p, first, dWorldGetCFM(s->a->world));
+    sprag_ode_read_surface(&q, second, dWorldGetCFM(s->a->world));
     return !are_same(&p.slide, &q.slide) || !are_same(&p.roll, &q.roll) ||
            !are_same(&p.spin, &q.spin) || p.bounce != q.bounce ||
            p.bounce_speed != q.bounce_speed || p.compliance != q.compliance ||

@@ -30,33 +30,34 @@ static void turn(const dReal *R, const dReal *A, dReal *turned)
     dMultiply0_333(turned, R, half);
 }
 
+static void multiply(double to[3], const double A[9], const double x[3])
+{
+    for (int i = 0; i < 3; i++) {
+        to[i] = dot3(A + 3 * i, x);
+    }
+}
+
 // Gyroscopic torque, implicitly (Lacoursiere: Stabilizing Gyroscopic Forces in Rigid Multibody
 // Simulations, 2006): (I T^-1 - 1) L / h with T = I - h [L]x.
-static void add_gyroscopic_torque(const dReal *inertia, const dReal *w, dReal step, dReal *torque)
+static void add_gyroscopic_torque(const double I[9], const dReal *w, dReal step, dReal *torque)
 {
-    dVector3 L, tau;
-    dMatrix3 T = {0};
-    double packed[9], inverse[9];
-    dMultiply0_331(L, inertia, w);
-    dSetCrossMatrixMinus(T, L, 4);
-    for (int i = 0; i < 12; i++) {
-        T[i] = T[i] * step + inertia[i];
-    }
-    pack(T, packed);
-    if (invert33(packed, inverse) == 0) {
+    double L[3], inverse[9], ratio[9], tau[3];
+    multiply(L, I, w);
+    double T[9] = {I[0], I[1] + step * L[2], I[2] - step * L[1], I[3] - step * L[2],
+                   I[4], I[5] + step * L[0], I[6] + step * L[1], I[7] - step * L[0],
+                   I[8]};
+    if (invert33(T, inverse) == 0) {
         return;
     }
-    dMatrix3 ratio;
-    unpack(inverse, T);
-    dMultiply0_333(ratio, inertia, T);
+    for (int i = 0; i < 9; i++) {
+        const double *row = I + i / 3 * 3, *column = inverse + i % 3;
+        ratio[i] = row[0] * column[0] + row[1] * column[3] + row[2] * column[6] - (i % 4 == 0);
+    }
     for (int i = 0; i < 3; i++) {
-        ratio[5 * i] -= 1;
         L[i] *= 1 / step;
     }
-    dMultiply0_331(tau, ratio, L);
-    for (int i = 0; i < 3; i++) {
-        torque[i] += tau[i];
-    }
+    multiply(tau, ratio, L);
+    add_scaled(torque, 1, tau, 3);
 }
 
 static bool is_finite(const dReal *x, int n)
@@ -126,7 +127,7 @@ bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal
     to->mass = mass.mass;
     pack(inertia, to->inertia);
     if (dBodyGetGyroscopicMode(id)) {
-        add_gyroscopic_torque(inertia, w, step, torque);
+        add_gyroscopic_torque(to->inertia, w, step, torque);
     }
     double push = step * (1 / mass.mass);
     for (int k = 0; k < 3; k++) {

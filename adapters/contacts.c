@@ -57,17 +57,26 @@ static double positive(double x)
     return x > 0 ? x : 0;
 }
 
+ode_setting sprag_ode_setting(dWorldID world, dReal step)
+{
+    return (ode_setting){.step = step,
+                         .erp = dWorldGetERP(world),
+                         .cfm = dWorldGetCFM(world),
+                         .surface_layer = dWorldGetContactSurfaceLayer(world),
+                         .correcting_velocity = dWorldGetContactMaxCorrectingVel(world)};
+}
+
 static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
-                           const sprag_surface *read, dWorldID world, dReal step, double separating)
+                           const sprag_surface *read, const ode_setting *setting, double separating)
 {
     int mode = surface->mode;
-    double erp = positive(mode & dContactSoftERP ? surface->soft_erp : dWorldGetERP(world));
+    double erp = positive(mode & dContactSoftERP ? surface->soft_erp : setting->erp);
     to->erp = isfinite(erp) ? erp : 0;
     // The sinking that softness brings is lifted by ERP; 0.2 is ODE's own.
     to->softening = fmin(erp / 0.2, 1);
-    double depth = positive(-to->gap - dWorldGetContactSurfaceLayer(world));
+    double depth = positive(-to->gap - setting->surface_layer);
     double motion = read->velocity_normal;
-    to->bias = fmin(erp / step * depth + motion, dWorldGetContactMaxCorrectingVel(world));
+    to->bias = fmin(erp / setting->step * depth + motion, setting->correcting_velocity);
     to->compliance = read->compliance;
     if (mode & dContactBounce && surface->bounce_vel >= 0) {
         double approach = motion - separating;
@@ -86,13 +95,16 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
 
 // Is it deeper than a tenth of the bodies, and pushed apart at the greatest speed that the world
 // allows?
-static bool is_crushed(const sprag_contact *to, dWorldID world)
+static bool is_crushed(const sprag_contact *to, const ode_setting *setting)
 {
+    if (to->bias < setting->correcting_velocity) {
+        return false;
+    }
     double reach = norm3(to->arm[0]);
     if (to->body[1] != SPRAG_STATIC) {
         reach = fmax(reach, norm3(to->arm[1]));
     }
-    return -to->gap > reach / 10 && to->bias >= dWorldGetContactMaxCorrectingVel(world);
+    return -to->gap > reach / 10;
 }
 
 // Bodies that were made inside one another would be held there for ever by infinite friction.
@@ -106,7 +118,7 @@ static void let_go(sprag_friction *slide)
     }
 }
 
-bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, dWorldID world, dReal step,
+bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting *setting,
                             const ode_stiffness *stiffness, const ode_index *index,
                             const char **oddity)
 {
@@ -130,12 +142,12 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, dWorldID world, d
     }
     *oddity = sprag_ode_pull_surface(to, &contact->surface, stiffness);
     sprag_surface read;
-    sprag_ode_read_surface(&read, &contact->surface, world);
-    set_normal_law(to, &contact->surface, &read, world, step, separation(to, body));
+    sprag_ode_read_surface(&read, &contact->surface, setting->cfm);
+    set_normal_law(to, &contact->surface, &read, setting, separation(to, body));
     to->slide = read.slide;
     to->roll = read.roll;
     to->spin = read.spin;
-    if (is_crushed(to, world)) {
+    if (is_crushed(to, setting)) {
         let_go(&to->slide);
     }
     to->guess[0] = -1;

@@ -177,7 +177,8 @@ const char *sprag_ode_pull_surface(sprag_contact *to, const dSurfaceParameters *
 // ---- surface_of.c: the rest of it, with the meaning that ODE gives it
 
 // All but the direction.
-void sprag_ode_read_surface(sprag_surface *to, const dSurfaceParameters *surface, dWorldID world);
+void sprag_ode_read_surface(sprag_surface *to, const dSurfaceParameters *surface,
+                            dReal cfm_of_world);
 
 // Of a contact joint, for a pair whose side 0 is of the body `first` (NULL: static). The direction
 // is set wherever it makes a difference, to fdir1 or to what ODE would take.
@@ -252,7 +253,14 @@ static inline void sprag_ode_fetch(const void *object, int bytes)
     }
 }
 
-enum { ODE_AHEAD = 4, ODE_BODY_SIZE = 640, ODE_JOINT_SIZE = 448 }; // what is read of them, bytes
+enum { ODE_AHEAD = 8, ODE_BODY_SIZE = 640, ODE_JOINT_SIZE = 448 }; // what is read of them, bytes
+
+static inline void sprag_ode_fetch_ahead(void *const *object, int i, int count, int bytes)
+{
+    if (i + ODE_AHEAD < count) {
+        sprag_ode_fetch(object[i + ODE_AHEAD], bytes);
+    }
+}
 
 bool sprag_ode_body_is_usable(dBodyID id);
 
@@ -264,22 +272,47 @@ bool sprag_ode_pull_mover(sprag_mover *to, dBodyID id, const dReal *gravity);
 bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal step);
 
 // Index of a body in its island, SPRAG_STATIC for NULL.
+typedef struct ode_slot {
+    dBodyID body; // NULL: free
+    int index;
+} ode_slot;
+
 typedef struct ode_index {
-    int mask;
-    dBodyID *body;
-    int *index;
+    int mask; // slots less 1, a power of two less 1
+    ode_slot *slot;
 } ode_index;
+
+static inline ode_slot *sprag_ode_slot_of(const ode_index *index, dBodyID body)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)body * 0x9e3779b97f4a7c15u;
+    int i = (int)((hash >> 32) & (uint64_t)index->mask);
+    while (index->slot[i].body && index->slot[i].body != body) {
+        i = (i + 1) & index->mask;
+    }
+    return &index->slot[i];
+}
 
 // false: no memory.
 bool sprag_ode_index_bodies(ode_index *index, dBodyID const *body, int bodies,
                             sprag_scratch *scratch);
 
 // SPRAG_STATIC also for a body that is not in it.
-int sprag_ode_index_of(const ode_index *index, dBodyID body);
+static inline int sprag_ode_index_of(const ode_index *index, dBodyID body)
+{
+    const ode_slot *slot = body ? sprag_ode_slot_of(index, body) : NULL;
+    return slot && slot->body ? slot->index : SPRAG_STATIC;
+}
+
+// What a world says to all its contacts in a step.
+typedef struct ode_setting {
+    dReal step, erp, cfm, surface_layer, correcting_velocity; // s, 1, m/s per N, m, m/s
+} ode_setting;
+
+ode_setting sprag_ode_setting(dWorldID world, dReal step);
 
 // Fills in one contact that is all zero; false, and it stays so, if it is to be dropped. *oddity:
 // NULL, or what is wrong with its surface.
-bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, dWorldID world, dReal step,
+bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting *setting,
                             const ode_stiffness *stiffness, const ode_index *index,
                             const char **oddity);
 

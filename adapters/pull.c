@@ -7,22 +7,6 @@
 
 // ---- bodies by address
 
-static int slot_of(const ode_index *index, dBodyID body)
-{
-    uint64_t hash = (uint64_t)(uintptr_t)body * 0x9e3779b97f4a7c15u;
-    int slot = (int)((hash >> 32) & (uint64_t)index->mask);
-    while (index->body[slot] && index->body[slot] != body) {
-        slot = (slot + 1) & index->mask;
-    }
-    return slot;
-}
-
-int sprag_ode_index_of(const ode_index *index, dBodyID body)
-{
-    int slot = body ? slot_of(index, body) : -1;
-    return slot >= 0 && index->body[slot] == body ? index->index[slot] : SPRAG_STATIC;
-}
-
 bool sprag_ode_index_bodies(ode_index *index, dBodyID const *body, int bodies,
                             sprag_scratch *scratch)
 {
@@ -31,15 +15,12 @@ bool sprag_ode_index_bodies(ode_index *index, dBodyID const *body, int bodies,
         slots *= 2;
     }
     index->mask = slots - 1;
-    index->body = SPRAG_TAKE(scratch, slots, dBodyID);
-    index->index = SPRAG_TAKE(scratch, slots, int);
+    index->slot = SPRAG_TAKE(scratch, slots, ode_slot);
     if (scratch->failed) {
         return false;
     }
     for (int i = 0; i < bodies; i++) {
-        int slot = slot_of(index, body[i]);
-        index->body[slot] = body[i];
-        index->index[slot] = i;
+        *sprag_ode_slot_of(index, body[i]) = (ode_slot){body[i], i};
     }
     return true;
 }
@@ -69,11 +50,15 @@ static void ask_joint(ode_problem *pulled, int j)
     pulled->stock_rows += pulled->rows_of[j];
 }
 
+enum { TOUCHES = -1 }; // in place of the rows of a contact that has not been asked yet
+
 // Asks every joint that is no contact for its number of rows. Returns their sum.
 static int count_rows(ode_problem *pulled)
 {
     for (int j = 0; j < pulled->island.joints; j++) {
-        if (dJointGetType(pulled->island.joint[j]) != dJointTypeContact) {
+        if (dJointGetType(pulled->island.joint[j]) == dJointTypeContact) {
+            pulled->rows_of[j] = TOUCHES;
+        } else {
             ask_joint(pulled, j);
         }
     }
@@ -91,7 +76,7 @@ static void note_oddity(ode_problem *pulled, dJointID joint, const char *oddity)
 // What is told to every joint of an island.
 typedef struct asking {
     dWorldID world;
-    dReal step;
+    ode_setting setting;
     const ode_stiffness *stiffness;
     ode_index index;
     ode_memory *memory;
@@ -101,9 +86,11 @@ static void pull_contact(ode_problem *pulled, dJointID joint, const asking *as)
 {
     const char *oddity;
     int i = pulled->problem.contacts;
+    if (i + ODE_AHEAD / 2 < pulled->island.joints) {
+        sprag_ode_fetch(&pulled->contact[i + ODE_AHEAD / 2], sizeof(sprag_contact));
+    }
     sprag_contact *contact = &pulled->contact[i];
-    if (!sprag_ode_pull_contact(contact, joint, as->world, as->step, as->stiffness, &as->index,
-                                &oddity)) {
+    if (!sprag_ode_pull_contact(contact, joint, &as->setting, as->stiffness, &as->index, &oddity)) {
         pulled->bad_contact = pulled->dropped++ ? pulled->bad_contact : joint;
         return;
     }
@@ -117,17 +104,10 @@ static void pull_contact(ode_problem *pulled, dJointID joint, const asking *as)
 static void pull_rows(ode_problem *pulled, dJointID joint, int rows, const asking *as)
 {
     sprag_problem *problem = &pulled->problem;
-    int more = sprag_ode_pull_rows(&pulled->row[problem->rows], joint, rows, as->world, as->step,
-                                   &as->index, as->memory);
+    int more = sprag_ode_pull_rows(&pulled->row[problem->rows], joint, rows, as->world,
+                                   as->setting.step, &as->index, as->memory);
     for (int k = 0; k < more; k++) {
         pulled->row_joint[problem->rows++] = joint;
-    }
-}
-
-static void fetch_ahead(void *const *object, int i, int count, int bytes)
-{
-    if (i + ODE_AHEAD < count) {
-        sprag_ode_fetch(object[i + ODE_AHEAD], bytes);
     }
 }
 
@@ -136,8 +116,9 @@ static void pull_joints(ode_problem *pulled, const asking *as)
 {
     for (int j = 0; j < pulled->island.joints; j++) {
         dJointID joint = pulled->island.joint[j];
-        fetch_ahead((void *const *)pulled->island.joint, j, pulled->island.joints, ODE_JOINT_SIZE);
-        bool touches = dJointGetType(joint) == dJointTypeContact;
+        sprag_ode_fetch_ahead((void *const *)pulled->island.joint, j, pulled->island.joints,
+                              ODE_JOINT_SIZE);
+        bool touches = pulled->rows_of[j] == TOUCHES;
         if (touches) {
             ask_joint(pulled, j);
         }
@@ -153,25 +134,47 @@ static void pull_joints(ode_problem *pulled, const asking *as)
     }
 }
 
-static void save_forces(ode_problem *pulled)
+static void save_force(ode_problem *pulled, int i)
 {
-    for (int i = 0; i < pulled->island.bodies; i++) {
-        dBodyID body = pulled->island.body[i];
-        memcpy(pulled->force[i], dBodyGetForce(body), 3 * sizeof(dReal));
-        memcpy(pulled->force[i] + 3, dBodyGetTorque(body), 3 * sizeof(dReal));
+    dBodyID body = pulled->island.body[i];
+    memcpy(pulled->force[i], dBodyGetForce(body), 3 * sizeof(dReal));
+    memcpy(pulled->force[i] + 3, dBodyGetTorque(body), 3 * sizeof(dReal));
+}
+
+static void pull_body(ode_problem *pulled, int i, const dReal *gravity)
+{
+    dBodyID body = pulled->island.body[i];
+    if (!sprag_ode_pull_body(&pulled->body[i], body, gravity, pulled->problem.step)) {
+        pulled->bad_force = pulled->bad_forces++ ? pulled->bad_force : body;
+        memset(pulled->force[i], 0, sizeof pulled->force[i]); // nor shall stock meet it
+        sprag_ode_empty_accumulators(body);
     }
 }
 
-static void pull_bodies(ode_problem *pulled, dWorldID world, dReal step)
+// All that is asked of a body at once, as of contacts. false: one is unusable.
+static bool pull_bodies(ode_problem *pulled, const dReal *gravity)
 {
-    dVector3 gravity;
-    dWorldGetGravity(world, gravity);
+    const ode_island *island = &pulled->island;
+    for (int i = 0; i < island->bodies; i++) {
+        sprag_ode_fetch_ahead((void *const *)island->body, i, island->bodies, ODE_BODY_SIZE);
+        if (!sprag_ode_body_is_usable(island->body[i])) {
+            pulled->unusable = island->body[i];
+            return false;
+        }
+        save_force(pulled, i);
+        pull_body(pulled, i, gravity);
+    }
+    return true;
+}
+
+// A powered motor at its stop has added to the accumulators.
+static void pull_pushed_bodies(ode_problem *pulled, const dReal *gravity)
+{
     for (int i = 0; i < pulled->island.bodies; i++) {
         dBodyID body = pulled->island.body[i];
-        fetch_ahead((void *const *)pulled->island.body, i, pulled->island.bodies, ODE_BODY_SIZE);
-        if (!sprag_ode_pull_body(&pulled->body[i], body, gravity, step)) {
-            pulled->bad_force = pulled->bad_forces++ ? pulled->bad_force : body;
-            memset(pulled->force[i], 0, sizeof pulled->force[i]); // nor shall stock meet it
+        if (memcmp(pulled->force[i], dBodyGetForce(body), 3 * sizeof(dReal)) ||
+            memcmp(pulled->force[i] + 3, dBodyGetTorque(body), 3 * sizeof(dReal))) {
+            pull_body(pulled, i, gravity);
         }
     }
 }
@@ -181,14 +184,12 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
                             sprag_scratch *scratch)
 {
     *pulled = (ode_problem){.island = *island, .problem = {.step = step, .bodies = island->bodies}};
-    for (int i = 0; i < island->bodies; i++) {
-        fetch_ahead((void *const *)island->body, i, island->bodies, ODE_BODY_SIZE);
-        if (!sprag_ode_body_is_usable(island->body[i])) {
-            pulled->unusable = island->body[i];
-            return SPRAG_BAD_PROBLEM;
-        }
-    }
-    asking as = {.world = world, .step = step, .stiffness = stiffness, .memory = memory};
+    asking as = {.world = world,
+                 .setting = sprag_ode_setting(world, step),
+                 .stiffness = stiffness,
+                 .memory = memory};
+    dVector3 gravity;
+    dWorldGetGravity(world, gravity);
     pulled->rows_of = SPRAG_TAKE(scratch, island->joints, int);
     if (scratch->failed ||
         !sprag_ode_index_bodies(&as.index, island->body, island->bodies, scratch) ||
@@ -196,13 +197,18 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
         pulled->force = NULL; // nothing to restore
         return SPRAG_NO_MEMORY;
     }
-    save_forces(pulled);
+    if (!pull_bodies(pulled, gravity)) {
+        pulled->force = NULL;
+        return SPRAG_BAD_PROBLEM;
+    }
     pull_joints(pulled, &as);
     if (memory) {
         sprag_ode_recall_contacts(memory, pulled->claim, pulled->contact_joint, pulled->contact,
                                   pulled->problem.contacts);
     }
-    pull_bodies(pulled, world, step); // last: a powered motor at its stop adds to the accumulators
+    if (pulled->problem.rows > 0) {
+        pull_pushed_bodies(pulled, gravity);
+    }
     pulled->problem.body = pulled->body;
     pulled->problem.contact = pulled->contact;
     pulled->problem.row = pulled->row;

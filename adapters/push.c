@@ -97,9 +97,7 @@ void sprag_ode_move(const ode_island *island, dReal step)
 {
     enum { GEOM_AHEAD = 2, GEOM_SIZE = 192 };
     for (int i = 0; i < island->bodies; i++) {
-        if (i + ODE_AHEAD < island->bodies) {
-            sprag_ode_fetch(island->body[i + ODE_AHEAD], ODE_BODY_SIZE);
-        }
+        sprag_ode_fetch_ahead((void *const *)island->body, i, island->bodies, ODE_BODY_SIZE);
         if (i + GEOM_AHEAD < island->bodies) {
             sprag_ode_fetch(dBodyGetFirstGeom(island->body[i + GEOM_AHEAD]), GEOM_SIZE);
         }

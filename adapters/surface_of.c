@@ -25,7 +25,8 @@ static void set_axis(sprag_friction *f, int axis, double coefficient, int mode, 
     f->force[axis] = !(mode & bit);
 }
 
-void sprag_ode_read_surface(sprag_surface *to, const dSurfaceParameters *surface, dWorldID world)
+void sprag_ode_read_surface(sprag_surface *to, const dSurfaceParameters *surface,
+                            dReal cfm_of_world)
 {
     int mode = surface->mode;
     bool by_axis = mode & dContactAxisDep;
@@ -43,7 +44,7 @@ void sprag_ode_read_surface(sprag_surface *to, const dSurfaceParameters *surface
         set_axis(&to->spin, 0, by_axis ? surface->rhoN : rho, mode, dContactApprox1_N);
     }
     to->compliance =
-        positive(mode & dContactSoftCFM ? finite_or_zero(surface->soft_cfm) : dWorldGetCFM(world));
+        positive(mode & dContactSoftCFM ? finite_or_zero(surface->soft_cfm) : cfm_of_world);
     to->velocity_normal = mode & dContactMotionN ? finite_or_zero(surface->motionN) : 0;
     if (mode & dContactBounce && surface->bounce_vel >= 0) {
         to->bounce = fmin(positive(surface->bounce), 1);
@@ -78,7 +79,7 @@ void sprag_ode_surface_of(sprag_surface *to, dJointID joint, dWorldID world, dBo
     dBodyID body[2];
     bool reversed;
     sprag_ode_joint_bodies(joint, body, &reversed);
-    sprag_ode_read_surface(to, &contact->surface, world);
+    sprag_ode_read_surface(to, &contact->surface, dWorldGetCFM(world));
     double n[3], length = norm3(contact->geom.normal);
     if (!(differ(&to->slide) || differ(&to->roll)) || !(length > 1e-6) || !isfinite(length)) {
         return;
