@@ -553,6 +553,21 @@ static bool rows_are_laid_out(const trial *t)
     return good;
 }
 
+// The contact's normal pushes only; its friction is 0.3125 either way.
+static bool bounds_are_laid_out(const trial *t)
+{
+    static const dReal known[6] = {0, dInfinity, -0.3125, 0.3125, -0.3125, 0.3125};
+    dReal J[2][64], rhs_cfm[64], lo_hi[64] = {0};
+    int findex[64];
+    sprag_ode_get_rows(t->contact, 100, 0.5, J[0], J[1], rhs_cfm, lo_hi, findex);
+    for (int i = 0; i < 6; i++) {
+        if (lo_hi[i] != known[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool bodies_are_stepped(const trial *t)
 {
     dBodySetLinearVel(t->body[1], 2, 0, 0);
@@ -573,7 +588,7 @@ static const char *wrong_layout(void)
         wrong = "the known layout of dxWorldProcessIslandsInfo";
     } else if (!counts_are_laid_out(&t)) {
         wrong = "the known layout of dxJoint::Info1";
-    } else if (!rows_are_laid_out(&t)) {
+    } else if (!rows_are_laid_out(&t) || !bounds_are_laid_out(&t)) {
         wrong = "the known rows of getInfo2";
     } else if (!bodies_are_stepped(&t)) {
         wrong = "the known dxStepBody";
