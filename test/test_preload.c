@@ -3,6 +3,7 @@
 // leaves behind tell whose step ran, the hash that it prints tells whether ODE's own did.
 #define _GNU_SOURCE 1
 #include <check.h>
+#include <ctype.h>
 #include <dirent.h>
 #include <elf.h>
 #include <math.h>
@@ -497,12 +498,23 @@ END_TEST
 // A copy of ODE in which one text is another, in a directory of its own.
 #define OTHER_ODE "LD_LIBRARY_PATH=../other "
 
+#define ODE_FILE "$(ldd " PROGRAM_HOST " | sed -n 's/.*libode.*=> \\([^ ]*\\).*/\\1/p')"
+
 static void edit_ode(const char *from, const char *to)
 {
-    run r = sh("mkdir -p ../other; "
-               "ode=$(ldd " PROGRAM_HOST " | sed -n 's/.*libode.*=> \\([^ ]*\\).*/\\1/p'); "
-               "LC_ALL=C sed 's/%s/%s/g' \"$ode\" >../other/libode.so.8",
+    run r = sh("mkdir -p ../other; LC_ALL=C sed 's/%s/%s/g' " ODE_FILE " >../other/libode.so.8",
                from, to);
+    ck_assert_fine(r);
+}
+
+// A module with an ODE of its own, which goes by another name: ../other/<letter>.so
+static void make_module(char letter, const char *precision)
+{
+    run r = sh("mkdir -p ../other; export LC_ALL=C; name=s/libode[.]so[.]8/libod%c.so.8/g; "
+               "sed $name " PROGRAM_HOST_MODULE " >../other/%c.so; "
+               "sed \"$name; s/ODE_double_precision/ODE_%s_precision/g\" " ODE_FILE
+               " >../other/libod%c.so.8",
+               letter, letter, precision, letter);
     ck_assert_fine(r);
 }
 
@@ -657,6 +669,58 @@ START_TEST(steps_an_ode_bound_symbolically)
 }
 END_TEST
 
+// A program that closes its ODE and opens it again, or has two: the one that calls first is served,
+// whatever is made by the other one is left to it, and that is said. Where the first is in sight of
+// all, the dynamic linker itself lets it do the second one's work.
+static run run_modules(const char *modules, const char *stepper, const char *environment)
+{
+    char arguments[COMMAND_MAX / 4] = "";
+    for (size_t used = 0; *modules; modules++, used = strlen(arguments)) {
+        snprintf(arguments + used, sizeof arguments - used,
+                 *modules == '|'     ? "-- "
+                 : islower(*modules) ? "../other/%c.so %s %d callbacks "
+                                     : "-%c ",
+                 tolower(*modules), stepper, STEPS);
+    }
+    return sh("%s" OTHER_ODE PRELOAD STATS PROGRAM_LOAD_MODULE " %s", environment, arguments);
+}
+
+START_TEST(serves_the_first_of_two_odes)
+{
+    static const struct {
+        const char *modules; // C: closed when it has run; G: in sight of all
+        const char *stepped; // s: by sprag, o: by ODE
+        int lines;
+    } program[] = {
+        {"Ca|Ca", "ss", 0}, {"GCa|Ca|a", "sss", 0}, {"Ga|Gb", "ss", 0},   {"Ga|b", "ss", 0},
+        {"a|b", "so", 1},   {"Ca|Cb|Ca", "sos", 1}, {"b|Ca|b", "sos", 1}, {"a|Gb|a", "sos", 1},
+        {"x", "o", 1},      {"x|a", "oo", 2},       {"Cx|Ga", "oo", 2},   {"a|x|a", "sos", 1},
+    };
+    make_module('a', "double");
+    make_module('b', "double");
+    make_module('x', "single"); // so it says
+    run stock = sh(PROGRAM_HOST " %s %d callbacks", steppers[_i], STEPS);
+    run ours = sh(PRELOAD PROGRAM_HOST " %s %d callbacks", steppers[_i], STEPS);
+    for (size_t i = 0; i < 2 * sizeof program / sizeof *program; i++) {
+        const char *m = program[i / 2].modules;
+        run r = run_modules(m, steppers[_i], i % 2 ? "LD_BIND_NOW=1 " : "");
+        char expected[OUTPUT_MAX] = "";
+        int stepped = 0;
+        for (const char *by = program[i / 2].stepped; *by; by++) {
+            strcat(expected, *by == 's' ? ours.out : stock.out);
+            stepped += *by == 's';
+        }
+        ck_assert_msg(r.status == 0, "%s: status %d, %s", m, r.status, r.err);
+        ck_assert_msg(strcmp(r.out, expected) == 0, "%s: %s, not %s", m, r.out, expected);
+        ck_assert_msg(lines(r.err) == 2 * program[i / 2].lines, "%s: %s", m, r.err);
+        if (stepped) {
+            assert_ours(stepped * STEPS);
+        }
+        ck_assert(stepped || !exists("stats"));
+    }
+}
+END_TEST
+
 static void remove_directory(void)
 {
     char command[COMMAND_MAX];
@@ -697,6 +761,7 @@ int main(void)
         passes_on_another_layout,
         steps_a_layout_that_is_not_altered,
         steps_an_ode_bound_symbolically,
+        serves_the_first_of_two_odes,
     };
     for (size_t i = 0; i < sizeof with_each / sizeof with_each[0]; i++) {
         tcase_add_loop_test(each, with_each[i], 0, 2);
