@@ -552,6 +552,7 @@ START_TEST(passes_on_what_it_does_not_know)
         {"dxJointContact8getInfo2", "dxJointContact8gesjnfo2", "dxJointContact::getInfo2"},
         {"dxJointBall8getInfo1", "dxJointBall8gesjnfo1", "dxJointBall::getInfo1"},
         {"dxJointBall8getInfo2", "dxJointBall8gesjnfo2", "dxJointBall::getInfo2"},
+        {"dCheckConfiguration", "dChecjdonfiguration", "dCheckConfiguration"},
     };
     run stock = sh(PROGRAM_HOST " %s %d random", steppers[_i], STEPS);
     for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
@@ -562,6 +563,16 @@ START_TEST(passes_on_what_it_does_not_know)
         run r = sh(OTHER_ODE PRELOAD STATS PROGRAM_HOST " %s %d random", steppers[_i], STEPS);
         assert_passed_on(&r, &stock, renamed[i].name);
     }
+}
+END_TEST
+
+START_TEST(passes_on_an_archive_that_it_does_not_know)
+{
+#ifdef PROGRAM_HOST_LACKING
+    run stock = sh(PROGRAM_HOST " %s %d callbacks", steppers[_i], STEPS);
+    run r = sh(STATS PROGRAM_HOST_LACKING " %s %d callbacks", steppers[_i], STEPS);
+    assert_passed_on(&r, &stock, "dxStepBody");
+#endif
 }
 END_TEST
 
@@ -757,6 +768,7 @@ int main(void)
         ends_on_options_that_it_cannot_read,
         prints_the_options_and_ends,
         passes_on_what_it_does_not_know,
+        passes_on_an_archive_that_it_does_not_know,
         passes_on_single_precision,
         passes_on_another_layout,
         steps_a_layout_that_is_not_altered,
