@@ -339,7 +339,7 @@ static const char *missing_symbol(void)
             return needed[i].name;
         }
     }
-    return NULL;
+    return sprag_ode_missing_call();
 }
 
 // A world of two bodies, a contact and a ball joint between them.

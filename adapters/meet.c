@@ -10,6 +10,11 @@ void *sprag_ode_meet(const void *object, const void *caller, const char *name)
     (void)object, (void)caller, (void)name;
     return NULL;
 }
+
+const char *sprag_ode_missing_call(void) // the linker would have said
+{
+    return NULL;
+}
 #else
 #include <ctype.h>
 #include <dlfcn.h>
@@ -59,37 +64,66 @@ void *sprag_ode_symbol(const char *name)
     return dlsym(own.handle ? own.handle : RTLD_NEXT, name);
 }
 
-// What the dynamic linker does at each first call of a function, if it sees one by that name; or
-// did at start, when it saw none.
-static void bind_calls(void *ode)
+// The functions of ODE's that we call by name, and where the dynamic linker keeps their addresses:
+// when they are called first or, under LD_BIND_NOW, as they were at start.
+typedef struct calls {
+    char *base; // of our own module
+    const ElfW(Sym) * symbol;
+    const ElfW(Rela) * call;
+    const char *text;
+    size_t count;
+} calls;
+
+static calls find_calls(void)
 {
     Dl_info at;
     struct link_map *map;
-    const ElfW(Sym) *symbol = NULL;
-    const ElfW(Rela) *call = NULL;
-    const char *text = NULL;
-    size_t size = 0;
+    calls c = {0};
     if (!dladdr1(&own, &at, (void **)&map, RTLD_DL_LINKMAP)) {
-        return;
+        return c;
     }
+    c.base = (char *)map->l_addr;
     for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
         uintptr_t at_load = d->d_un.d_ptr < map->l_addr ? map->l_addr : 0; // where it is kept so
         const void *address = (const void *)(at_load + d->d_un.d_ptr);
-        symbol = d->d_tag == DT_SYMTAB ? address : symbol;
-        text = d->d_tag == DT_STRTAB ? address : text;
-        call = d->d_tag == DT_JMPREL ? address : call;
-        size = d->d_tag == DT_PLTRELSZ ? d->d_un.d_val : size;
+        c.symbol = d->d_tag == DT_SYMTAB ? address : c.symbol;
+        c.text = d->d_tag == DT_STRTAB ? address : c.text;
+        c.call = d->d_tag == DT_JMPREL ? address : c.call;
+        c.count = d->d_tag == DT_PLTRELSZ ? d->d_un.d_val / sizeof *c.call : c.count;
     }
-    for (size_t i = 0; call && i < size / sizeof *call; i++) {
-        const ElfW(Sym) *called = symbol + ELF64_R_SYM(call[i].r_info);
-        const char *name = text + called->st_name;
-        void *found = called->st_shndx == SHN_UNDEF && name[0] == 'd' && isupper(name[1])
-                          ? dlsym(ode, name)
-                          : NULL;
+    return c;
+}
+
+// NULL: not one of ODE's.
+static const char *name_of_call(const calls *c, size_t i)
+{
+    const ElfW(Sym) *called = c->symbol + ELF64_R_SYM(c->call[i].r_info);
+    const char *name = c->text + called->st_name;
+    return called->st_shndx == SHN_UNDEF && name[0] == 'd' && isupper(name[1]) ? name : NULL;
+}
+
+static void bind_calls(void *ode)
+{
+    const calls c = find_calls();
+    for (size_t i = 0; i < c.count; i++) {
+        const char *name = name_of_call(&c, i);
+        void *found = name ? dlsym(ode, name) : NULL;
         if (found) {
-            *(void **)(map->l_addr + call[i].r_offset) = found;
+            *(void **)(c.base + c.call[i].r_offset) = found;
         }
     }
+}
+
+const char *sprag_ode_missing_call(void)
+{
+    const calls c = find_calls();
+    for (size_t i = 0; i < c.count; i++) {
+        const char *name = name_of_call(&c, i);
+        if (name && !dlsym(own.handle ? own.handle : RTLD_DEFAULT, name)) {
+            return name;
+        }
+    }
+    return NULL;
 }
 
 static void own_ode(void *ode) // which is never unloaded

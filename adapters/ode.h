@@ -22,6 +22,9 @@ void *sprag_ode_meet(const void *object, const void *caller, const char *name);
 
 void *sprag_ode_symbol(const char *name); // not in the archive
 
+// A function that we call by its name and this ODE lacks; NULL: none.
+const char *sprag_ode_missing_call(void);
+
 // ---- internals.c: the functions of ODE 0.16 that are no public API, and the real ones behind
 // those that we stand in for
 

@@ -552,6 +552,7 @@ START_TEST(passes_on_what_it_does_not_know)
         {"dxJointContact8getInfo2", "dxJointContact8gesjnfo2", "dxJointContact::getInfo2"},
         {"dxJointBall8getInfo1", "dxJointBall8gesjnfo1", "dxJointBall::getInfo1"},
         {"dxJointBall8getInfo2", "dxJointBall8gesjnfo2", "dxJointBall::getInfo2"},
+        {"dBodyGetGyroscopicMode", "dBodxhetGyroscopicMode", "dBodyGetGyroscopicMode"},
         {"dCheckConfiguration", "dChecjdonfiguration", "dCheckConfiguration"},
     };
     run stock = sh(PROGRAM_HOST " %s %d random", steppers[_i], STEPS);
