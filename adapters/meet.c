@@ -197,19 +197,28 @@ static void *function_of_other(const void *object, const void *caller, const cha
     return function;
 }
 
+static _Atomic(bool) met;
+
+static bool is_own(const void *object)
+{
+    return !own.handle || (uintptr_t)functions_of(object) - own.start < own.size;
+}
+
+static __attribute__((noinline)) void *meet_rarely(const void *object, const void *caller,
+                                                   const char *name)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (!met) {
+        meet(object, caller);
+    }
+    met = true;
+    pthread_mutex_unlock(&lock);
+    return is_own(object) ? NULL : function_of_other(object, caller, name);
+}
+
 void *sprag_ode_meet(const void *object, const void *caller, const char *name)
 {
-    static _Atomic(bool) met;
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    if (!met) {
-        pthread_mutex_lock(&lock);
-        if (!met) {
-            meet(object, caller);
-        }
-        met = true;
-        pthread_mutex_unlock(&lock);
-    }
-    bool is_own = !own.handle || (uintptr_t)functions_of(object) - own.start < own.size;
-    return is_own ? NULL : function_of_other(object, caller, name);
+    return met && is_own(object) ? NULL : meet_rarely(object, caller, name);
 }
 #endif
