@@ -1,10 +1,8 @@
 // The exported internals of ODE 0.16, by their mangled names, and the check that they are what we
 // know. None need be there: another ODE is passed through untouched, instead of failing to load.
 // One step is two calls of them: find the islands, step the islands.
-#define _GNU_SOURCE
 #include "adapters/ode.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
@@ -31,70 +29,13 @@ typedef dReal height_fn(dHeightfieldDataID, int, int);
     {                                                                                              \
         return wrapped_##name ? wrapped_##name : plain_##name;                                     \
     }
-
-void sprag_ode_meet(const void *caller)
-{
-    (void)caller;
-}
-
-static bool is_bound_too_early(void)
-{
-    return false;
-}
-#else // preloaded or linked before ODE: the next one in the order of look-up
-static void *own_ode; // of the program's modules, where the program itself has none
-
-// A library that was loaded with local scope, as Python does, is seen by who loaded it. We call its
-// functions by their names, so it has to be seen by all.
-static void *widen_scope(const void *caller)
-{
-    Dl_info at;
-    void *module =
-        dladdr(caller, &at) && at.dli_fname ? dlopen(at.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-    void *inside = module ? dlsym(module, "dBodyCreate") : NULL;
-    void *found = inside && dladdr(inside, &at) && at.dli_fname
-                      ? dlopen(at.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL)
-                      : NULL;
-    if (module) {
-        dlclose(module);
-    }
-    return found ? found : dlopen("libode.so.8", RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
-}
-
-void sprag_ode_meet(const void *caller)
-{
-    static _Atomic(bool) met;
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    if (met) {
-        return;
-    }
-    pthread_mutex_lock(&lock);
-    if (!met && !dlsym(RTLD_NEXT, "dBodyCreate")) {
-        own_ode = widen_scope(caller); // and is never unloaded
-    }
-    met = true;
-    pthread_mutex_unlock(&lock);
-}
-
-// Names that nothing defined yet when LD_BIND_NOW asked for them stay undefined.
-static bool is_bound_too_early(void)
-{
-    const char *now = getenv("LD_BIND_NOW");
-    return own_ode && now && *now;
-}
-
-static void *next_symbol(const char *symbol)
-{
-    void *found = dlsym(RTLD_NEXT, symbol);
-    return found || !own_ode ? found : dlsym(own_ode, symbol);
-}
-
+#else // preloaded or linked before ODE
 #define REAL_SYMBOL(type, name, symbol)                                                            \
     static type *real_##name(void)                                                                 \
     {                                                                                              \
         static _Atomic(void *) found;                                                              \
         if (!found) {                                                                              \
-            found = next_symbol(symbol);                                                           \
+            found = sprag_ode_symbol(symbol);                                                      \
         }                                                                                          \
         return (type *)(intptr_t)found;                                                            \
     }
@@ -159,8 +100,10 @@ typedef void body_fn(dBodyID);
 typedef void joint_fn(dJointID);
 typedef void group_fn(dJointGroupID);
 typedef void message_fn(int, const char *, ...);
+typedef int configuration_fn(const char *);
 
 REAL_SYMBOL(message_fn, message, "dMessage")
+REAL_SYMBOL(configuration_fn, is_configured, "dCheckConfiguration")
 REAL_SYMBOL(collide_fn, collide, "dCollide")
 REAL_SYMBOL(space_collide_fn, space_collide, "dSpaceCollide")
 REAL_SYMBOL(space_collide2_fn, space_collide2, "dSpaceCollide2")
@@ -396,7 +339,7 @@ static const char *missing_symbol(void)
             return needed[i].name;
         }
     }
-    return NULL;
+    return sprag_ode_missing_call();
 }
 
 // A world of two bodies, a contact and a ball joint between them.
@@ -553,6 +496,22 @@ static bool rows_are_laid_out(const trial *t)
     return good;
 }
 
+// The contact's normal pushes only; its friction is 0.3125 either way.
+static bool bounds_are_laid_out(const trial *t)
+{
+    static const dReal known[6] = {0, dInfinity, -0.3125, 0.3125, -0.3125, 0.3125};
+    dReal J[2][64], rhs_cfm[64], lo_hi[64] = {0};
+    int findex[64];
+    sprag_ode_count_rows(t->contact); // which getInfo2 goes by
+    sprag_ode_get_rows(t->contact, 100, 0.5, J[0], J[1], rhs_cfm, lo_hi, findex);
+    for (int i = 0; i < 6; i++) {
+        if (lo_hi[i] != known[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool bodies_are_stepped(const trial *t)
 {
     dBodySetLinearVel(t->body[1], 2, 0, 0);
@@ -573,7 +532,7 @@ static const char *wrong_layout(void)
         wrong = "the known layout of dxWorldProcessIslandsInfo";
     } else if (!counts_are_laid_out(&t)) {
         wrong = "the known layout of dxJoint::Info1";
-    } else if (!rows_are_laid_out(&t)) {
+    } else if (!rows_are_laid_out(&t) || !bounds_are_laid_out(&t)) {
         wrong = "the known rows of getInfo2";
     } else if (!bodies_are_stepped(&t)) {
         wrong = "the known dxStepBody";
@@ -589,10 +548,9 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void check(void)
 {
-    unsupported = is_bound_too_early()
-                      ? "names in sight at the program's start (LD_BIND_NOW is set)"
-                  : !dCheckConfiguration("ODE_double_precision") ? "double precision"
-                                                                 : missing_symbol();
+    unsupported = !real_is_configured()                           ? "dCheckConfiguration"
+                  : !real_is_configured()("ODE_double_precision") ? "double precision"
+                                                                  : missing_symbol();
     if (!unsupported) {
         unsupported = wrong_layout();
     }

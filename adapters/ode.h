@@ -13,6 +13,18 @@
 #include "solvers/problem.h"
 #include "solvers/scratch.h"
 
+// ---- meet.c: the ODE that we serve
+
+// To be called before any other of ODE's functions, wherever a program calls us, with an object of
+// ODE's (NULL: none at hand) and an address in the caller's code. NULL: go on; otherwise the
+// function `name` of another ODE, which the call is meant for.
+void *sprag_ode_meet(const void *object, const void *caller, const char *name);
+
+void *sprag_ode_symbol(const char *name); // not in the archive
+
+// A function that we call by its name and this ODE lacks; NULL: none.
+const char *sprag_ode_missing_call(void);
+
 // ---- internals.c: the functions of ODE 0.16 that are no public API, and the real ones behind
 // those that we stand in for
 
@@ -33,10 +45,6 @@ typedef struct ode_island {
 typedef struct ode_row_count { // dxJoint::Info1
     unsigned char rows, unbounded;
 } ode_row_count;
-
-// To be called before any other of ODE's functions, wherever a program calls us: finds the ODE that
-// the caller (an address in its code) would have called.
-void sprag_ode_meet(const void *caller);
 
 // NULL when the running ODE has all that we need, in the layout that we know; otherwise what is
 // missing. Looked at once per process, at the first step, in a world of its own.

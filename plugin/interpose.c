@@ -22,7 +22,21 @@ SPRAG_API void INTERPOSE(dJointDestroy)(dJointID joint);
 SPRAG_API void INTERPOSE(dJointGroupEmpty)(dJointGroupID group);
 SPRAG_API void INTERPOSE(dJointGroupDestroy)(dJointGroupID group);
 
-#define MEET() sprag_ode_meet(__builtin_return_address(0))
+// A call that is meant for another ODE than the one that we serve goes there.
+#define MEET(object, function, symbol, arguments)                                                  \
+    do {                                                                                           \
+        void *other = sprag_ode_meet(object, __builtin_return_address(0), symbol);                 \
+        if (other) {                                                                               \
+            return ((__typeof__(&function))(intptr_t)say_other(other))arguments;                   \
+        }                                                                                          \
+    } while (0)
+#define MEET_IN(object, function, ...) MEET(object, function, #function, (__VA_ARGS__))
+
+static void *say_other(void *function)
+{
+    report_once("sprag: the program has two ODEs; the one that came second is left to itself.");
+    return function;
+}
 
 // Stock's steppers call dxProcessIslands too: what arrives there from under one of our own calls is
 // stock's.
@@ -38,19 +52,19 @@ static int step_from(dWorldID world, dReal step, stock called, const void *frame
 
 int INTERPOSE(dWorldStep)(dWorldID world, dReal step)
 {
-    MEET();
+    MEET_IN(world, dWorldStep, world, step);
     return step_from(world, step, STOCK_STEP, __builtin_frame_address(0));
 }
 
 int INTERPOSE(dWorldQuickStep)(dWorldID world, dReal step)
 {
-    MEET();
+    MEET_IN(world, dWorldQuickStep, world, step);
     return step_from(world, step, STOCK_QUICK, __builtin_frame_address(0));
 }
 
 void INTERPOSE(dWorldDestroy)(dWorldID world)
 {
-    MEET();
+    MEET_IN(world, dWorldDestroy, world);
     world_forget(world);
     sprag_ode_world_destroy(world);
 }
@@ -59,61 +73,61 @@ void INTERPOSE(dWorldDestroy)(dWorldID world)
 
 int INTERPOSE(dCollide)(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip)
 {
-    MEET();
+    MEET_IN(a, dCollide, a, b, flags, contact, skip);
     return collide_geoms(a, b, flags, contact, skip);
 }
 
 void INTERPOSE(dSpaceCollide)(dSpaceID space, void *data, dNearCallback *callback)
 {
-    MEET();
+    MEET_IN(space, dSpaceCollide, space, data, callback);
     collide_space(space, data, callback);
 }
 
 void INTERPOSE(dSpaceCollide2)(dGeomID a, dGeomID b, void *data, dNearCallback *callback)
 {
-    MEET();
+    MEET_IN(a, dSpaceCollide2, a, b, data, callback);
     collide_two(a, b, data, callback);
 }
 
 void INTERPOSE(dSetColliderOverride)(int i, int j, dColliderFn *collider)
 {
-    MEET();
+    MEET_IN(NULL, dSetColliderOverride, i, j, collider);
     sprag_ode_override_collider(i, j, collider);
 }
 
 void INTERPOSE(dGeomDestroy)(dGeomID geom)
 {
-    MEET();
+    MEET_IN(geom, dGeomDestroy, geom);
     collide_destroy_geom(geom);
 }
 
 void INTERPOSE(dSpaceDestroy)(dSpaceID space)
 {
-    MEET();
+    MEET_IN(space, dSpaceDestroy, space);
     collide_destroy_space(space);
 }
 
 void INTERPOSE(dBodyDestroy)(dBodyID body)
 {
-    MEET();
+    MEET_IN(body, dBodyDestroy, body);
     collide_destroy_body(body);
 }
 
 void INTERPOSE(dJointDestroy)(dJointID joint)
 {
-    MEET();
+    MEET_IN(joint, dJointDestroy, joint);
     collide_destroy_joint(joint);
 }
 
 void INTERPOSE(dJointGroupEmpty)(dJointGroupID group)
 {
-    MEET();
+    MEET_IN(NULL, dJointGroupEmpty, group);
     collide_empty_group(group);
 }
 
 void INTERPOSE(dJointGroupDestroy)(dJointGroupID group)
 {
-    MEET();
+    MEET_IN(NULL, dJointGroupDestroy, group);
     collide_destroy_group(group);
 }
 
@@ -164,14 +178,15 @@ static bool process_from(dWorldID world, const ode_islands *islands, dReal step,
 bool process_islands(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
                      void *max_calls)
 {
-    MEET();
+    MEET(world, process_islands, PROCESS_ISLANDS "jjE", (world, islands, step, stepper, max_calls));
     return process_from(world, islands, step, stepper, max_calls, __builtin_frame_address(0));
 }
 
 bool process_islands_3(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
                        void *max_calls)
 {
-    MEET();
+    MEET(world, process_islands_3, PROCESS_ISLANDS "jjjE",
+         (world, islands, step, stepper, max_calls));
     return process_from(world, islands, step, stepper, max_calls, __builtin_frame_address(0));
 }
 #endif

@@ -159,12 +159,13 @@ static _Thread_local char error[MESSAGE_MAX];
 
 int sprag_world_configure(dWorldID world, const char *options)
 {
-    sprag_ode_meet(__builtin_return_address(0));
+    bool of_other = sprag_ode_meet(world, __builtin_return_address(0), "dWorldStep");
     error[0] = '\0';
-    world_state *w = world ? world_find_or_make(world) : NULL;
+    world_state *w = world && !of_other ? world_find_or_make(world) : NULL;
     if (!w || !options) {
         snprintf(error, sizeof error, "sprag_world_configure: %s",
                  !world     ? "no world"
+                 : of_other ? "a world of another ODE"
                  : !options ? "no options"
                             : "no memory");
         return 0;
@@ -186,7 +187,10 @@ const char *sprag_error(void)
 
 int sprag_world_step(dWorldID world, dReal step)
 {
-    sprag_ode_meet(__builtin_return_address(0));
+    void *other = sprag_ode_meet(world, __builtin_return_address(0), "dWorldStep");
+    if (other) {
+        return ((__typeof__(&dWorldStep))(intptr_t)other)(world, step);
+    }
     return step_world(world, step, STOCK_STEP, __builtin_frame_address(0));
 }
 

@@ -228,6 +228,7 @@ int main(int argc, char **argv)
         return 0;
     }
     steps = atoi(argv[2]);
+    moved = 0; // of a module's last time
     step_world = strcmp(argv[1], "quick") == 0 ? dWorldQuickStep : dWorldStep;
     if (strcmp(mode, "dlsym") == 0) {
         void *ode = dlopen("libode.so.8", RTLD_NOW);

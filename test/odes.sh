@@ -272,11 +272,19 @@ variant vtable-turned 'virtual functions' $small \
 variant vtable-longer 'virtual functions' $small \
     -a 's/^( *)virtual void getInfo1\(.*/\1virtual void more() {}\n&/' $joint
 variant rows-longer 'Info1' $small -a 's/^( *)uint8 m, nub;/\1uint8 more[2]; uint8 m, nub;/' $joint
+variant rows-turned 'rows of getInfo2' $small \
+    -a '/^ *GI2_CFM,$/d; s/^( *)GI2_RHS,$/\1GI2_CFM,\n&/' $joint \
+    -a 's/PBX_B = /PBX_X = /; s/^( *)PBX_X,/\1PBX_B,/' ode/src/lcp.h
+variant bounds-turned 'rows of getInfo2' $small \
+    -a '/^ *GI2_HI,$/d; s/^( *)GI2_LO,$/\1GI2_HI,\n&/' $joint \
+    -a 's/PLH_LO = /PLH_HI = /; s/^( *)PLH_HI,/\1PLH_LO,/' ode/src/lcp.h
 variant islands-longer 'dxWorldProcessIslandsInfo' $small \
     -a 's/^( *)sizeint +m_IslandCount;/\1sizeint more;\n&/' $util
 variant islands-turned 'dxWorldProcessIslandsInfo' $small \
     -a '/^ *unsigned int const +\*m_pIslandSizes;/d; s/^( *)dxJoint \*const +\*m_pJoints;/&\n\1unsigned int const *m_pIslandSizes;/' $util
-# And such that it does not look into.
+# And such that it does without: threads of the program's, bodies, the rest of a world.
+variant threads-turned steps $small \
+    -a '/^ *dThreadingImplementationID +m_threading_impl;/d; s/^( *)const dxThreadingFunctionsInfo +\*m_functions_info;/\1dThreadingImplementationID m_threading_impl;\n&/' ode/src/threading_base.h
 variant body-longer steps $small -a 's/^( *)dReal invMass;/\1double more[3];\n&/' $objects
 variant world-longer steps $small -a 's/^( *)dVector3 gravity;/\1double more[3];\n&/' $objects
 exit $failed

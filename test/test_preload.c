@@ -3,7 +3,9 @@
 // leaves behind tell whose step ran, the hash that it prints tells whether ODE's own did.
 #define _GNU_SOURCE 1
 #include <check.h>
+#include <ctype.h>
 #include <dirent.h>
+#include <elf.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -491,45 +493,243 @@ START_TEST(prints_the_options_and_ends)
 }
 END_TEST
 
-// Renames a symbol in a copy of ODE. The new name has the hash of the old one (33 a + b), so that
-// ODE still finds it, and has as many letters.
-#define RENAMED_ODE(from, to)                                                                      \
-    "ode=$(ldd " PROGRAM_HOST " | sed -n 's/.*libode.*=> \\([^ ]*\\).*/\\1/p'); mkdir ode; "       \
-    "LC_ALL=C sed 's/" from "/" to "/g' \"$ode\" >ode/libode.so.8; LD_LIBRARY_PATH=$PWD/ode "
+// ---- other ODEs
 
-// An ODE that lacks what we call: everything goes to stock, and that is said once.
+// A copy of ODE in which one text is another, in a directory of its own.
+#define OTHER_ODE "LD_LIBRARY_PATH=../other "
+
+#define ODE_FILE "$(ldd " PROGRAM_HOST " | sed -n 's/.*libode.*=> \\([^ ]*\\).*/\\1/p')"
+
+static void edit_ode(const char *from, const char *to)
+{
+    run r = sh("mkdir -p ../other; LC_ALL=C sed 's/%s/%s/g' " ODE_FILE " >../other/libode.so.8",
+               from, to);
+    ck_assert_fine(r);
+}
+
+// A module with an ODE of its own, which goes by another name: ../other/<letter>.so
+static void make_module(char letter, const char *precision)
+{
+    run r = sh("mkdir -p ../other; export LC_ALL=C; name=s/libode[.]so[.]8/libod%c.so.8/g; "
+               "sed $name " PROGRAM_HOST_MODULE " >../other/%c.so; "
+               "sed \"$name; s/ODE_double_precision/ODE_%s_precision/g\" " ODE_FILE
+               " >../other/libod%c.so.8",
+               letter, letter, precision, letter);
+    ck_assert_fine(r);
+}
+
+// Everything went to stock, and one line says why.
+static void assert_passed_on(const run *r, const run *stock, const char *reason)
+{
+    const char *text = r->err + strspn(r->err, "\n");
+    ck_assert_int_eq(r->status, 0);
+    ck_assert_str_eq(r->out, stock->out);
+    ck_assert_msg(lines(text) == 1, "%s: %s", reason, r->err);
+    ck_assert_msg(strstr(text, "sprag: this ODE lacks ") && strstr(text, reason), "%s: %s", reason,
+                  text);
+    ck_assert(!exists("stats"));
+}
+
+// An ODE that lacks what we call. The new name has the hash of the old one (33 a + b), so that ODE
+// still finds it, and has as many letters.
 START_TEST(passes_on_what_it_does_not_know)
 {
+    static const struct {
+        const char *from, *to, *name;
+    } renamed[] = {
+        {"6dxProcessIslandsP", "6dxProcessIslandrq", "dxProcessIslands"},
+        {"WorldProcessContextP7", "WorldProcessContexsq7", "dxReallocateWorldProcessContext"},
+        {"dxStepBodyP", "dxStepBodxq", "dxStepBody"},
+        {"2dxStepIslandP", "2dxStepIslancq", "dxStepIsland"},
+        {"dxQuickStepIslandP", "dxQuickStepIslancq", "dxQuickStepIsland"},
+        {"eStepMemoryRequirementsP", "eStepMemoryRequirementrq",
+         "dxEstimateStepMemoryRequirements"},
+        {"QuickStepMemoryRequirementsP", "QuickStepMemoryRequirementrq",
+         "dxEstimateQuickStepMemoryRequirements"},
+        {"eStepMaxC", "eStepMawd", "dxEstimateStepMaxCallCount"},
+        {"QuickStepMaxC", "QuickStepMawd", "dxEstimateQuickStepMaxCallCount"},
+        {"dxJointContact8getInfo1", "dxJointContact8gesjnfo1", "dxJointContact::getInfo1"},
+        {"dxJointContact8getInfo2", "dxJointContact8gesjnfo2", "dxJointContact::getInfo2"},
+        {"dxJointBall8getInfo1", "dxJointBall8gesjnfo1", "dxJointBall::getInfo1"},
+        {"dxJointBall8getInfo2", "dxJointBall8gesjnfo2", "dxJointBall::getInfo2"},
+        {"dBodyGetGyroscopicMode", "dBodxhetGyroscopicMode", "dBodyGetGyroscopicMode"},
+        {"dCheckConfiguration", "dChecjdonfiguration", "dCheckConfiguration"},
+    };
     run stock = sh(PROGRAM_HOST " %s %d random", steppers[_i], STEPS);
-    run renamed =
-        sh(RENAMED_ODE("dxStepBodyP6dxBodyd", "dxStepBodxq6dxBodyd") PROGRAM_HOST " %s %d random",
-           steppers[_i], STEPS);
-    ck_assert_fine(renamed);
-    ck_assert_str_eq(renamed.out, stock.out);
-    run r = sh(RENAMED_ODE("dxStepBodyP6dxBodyd", "dxStepBodxq6dxBodyd") PRELOAD PROGRAM_HOST
-               " %s %d random",
-               steppers[_i], STEPS);
-    const char *text = r.err + strspn(r.err, "\n");
-    ck_assert_int_eq(r.status, 0);
-    ck_assert_str_eq(r.out, stock.out);
-    ck_assert_int_eq(lines(text), 1);
-    ck_assert_msg(strstr(text, "sprag") && strstr(text, "dxStepBody"), "%s", text);
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
+        edit_ode(renamed[i].from, renamed[i].to);
+        run alone = sh(OTHER_ODE PROGRAM_HOST " %s %d random", steppers[_i], STEPS);
+        ck_assert_fine(alone);
+        ck_assert_str_eq(alone.out, stock.out);
+        run r = sh(OTHER_ODE PRELOAD STATS PROGRAM_HOST " %s %d random", steppers[_i], STEPS);
+        assert_passed_on(&r, &stock, renamed[i].name);
+    }
+}
+END_TEST
+
+START_TEST(passes_on_an_archive_that_it_does_not_know)
+{
+#ifdef PROGRAM_HOST_LACKING
+    run stock = sh(PROGRAM_HOST " %s %d callbacks", steppers[_i], STEPS);
+    run r = sh(STATS PROGRAM_HOST_LACKING " %s %d callbacks", steppers[_i], STEPS);
+    assert_passed_on(&r, &stock, "dxStepBody");
+#endif
 }
 END_TEST
 
 // One that says it was built in single precision.
 START_TEST(passes_on_single_precision)
 {
+    edit_ode("ODE_double_precision", "ODE_single_precision");
     run stock = sh(PROGRAM_HOST " %s %d random", steppers[_i], STEPS);
-    run r = sh(RENAMED_ODE("ODE_double_precision", "ODE_single_precision")
-                   PRELOAD STATS PROGRAM_HOST " %s %d random",
-               steppers[_i], STEPS);
-    const char *text = r.err + strspn(r.err, "\n");
-    ck_assert_int_eq(r.status, 0);
+    run r = sh(OTHER_ODE PRELOAD STATS PROGRAM_HOST " %s %d random", steppers[_i], STEPS);
+    assert_passed_on(&r, &stock, "double precision");
+}
+END_TEST
+
+#define ALTERED_ODE "ALTERED='%s' LD_PRELOAD='" PROGRAM_ALTERED "' "
+#define PRELOAD_BEFORE_ALTERED                                                                     \
+    "ALTERED='%s' LD_PRELOAD='" PROGRAM_SPRAG_LIBRARY " " PROGRAM_ALTERED "' " STATS
+
+// One whose private structs and functions are not those that we know: altered.c, which steps as
+// stock does whatever of it is altered.
+START_TEST(passes_on_another_layout)
+{
+    static const struct {
+        const char *altered, *reason;
+    } ode[] = {
+        {"virtual functions", "the known virtual functions of dxJoint"},
+        {"contact", "the known layout of dxJointContact"},
+        {"islands", "the known layout of dxWorldProcessIslandsInfo"},
+        {"counts", "the known layout of dxJoint::Info1"},
+        {"right hand sides", "the known rows of getInfo2"},
+        {"jacobians", "the known rows of getInfo2"},
+        {"bounds", "the known rows of getInfo2"},
+        {"dxStepBody", "the known dxStepBody"},
+    };
+    static const char *const modes[] = {"random", "callbacks", "again", "dlsym"};
+    static const char *const methods[] = {"stribeck", "advance", "ess"};
+    for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
+        run stock = sh(PROGRAM_HOST " %s %d %s", steppers[_i], STEPS, modes[m]);
+        for (size_t i = 0; i < sizeof ode / sizeof *ode; i++) {
+            run alone = sh(ALTERED_ODE PROGRAM_HOST " %s %d %s", ode[i].altered, steppers[_i],
+                           STEPS, modes[m]);
+            ck_assert_fine(alone);
+            ck_assert_str_eq(alone.out, stock.out);
+            for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
+                run r =
+                    sh(PRELOAD_BEFORE_ALTERED "SPRAG_OPTIONS=method=%s " PROGRAM_HOST " %s %d %s",
+                       ode[i].altered, methods[k], steppers[_i], STEPS, modes[m]);
+                assert_passed_on(&r, &stock, ode[i].reason);
+            }
+        }
+    }
+}
+END_TEST
+
+START_TEST(steps_a_layout_that_is_not_altered)
+{
+    run plain = sh(PRELOAD PROGRAM_HOST " %s %d callbacks", steppers[_i], STEPS);
+    run r = sh(PRELOAD_BEFORE_ALTERED PROGRAM_HOST " %s %d callbacks", "", steppers[_i], STEPS);
+    ck_assert_fine(r);
+    ck_assert_str_eq(r.out, plain.out);
+    assert_ours(STEPS);
+}
+END_TEST
+
+// What the linker's -Bsymbolic leaves in a library: a mark that it looks into itself first.
+static void mark_symbolic(const char *name)
+{
+    FILE *file = fopen(name, "r+b");
+    Elf64_Ehdr head;
+    Elf64_Phdr part = {0};
+    Elf64_Dyn entry[2];
+    ck_assert(file && fread(&head, sizeof head, 1, file) == 1);
+    for (int i = 0; i < head.e_phnum && part.p_type != PT_DYNAMIC; i++) {
+        fseek(file, (long)(head.e_phoff + (size_t)i * sizeof part), SEEK_SET);
+        ck_assert_uint_eq(fread(&part, sizeof part, 1, file), 1);
+    }
+    ck_assert_uint_eq(part.p_type, PT_DYNAMIC);
+    long at = (long)part.p_offset - (long)sizeof *entry;
+    do { // to the end; there is room for one more
+        at += (long)sizeof *entry;
+        fseek(file, at, SEEK_SET);
+        ck_assert_uint_eq(fread(entry, sizeof entry, 1, file), 1);
+    } while (entry[0].d_tag != DT_NULL);
+    ck_assert_int_eq(entry[1].d_tag, DT_NULL);
+    entry[0].d_tag = DT_SYMBOLIC;
+    fseek(file, at, SEEK_SET);
+    ck_assert_uint_eq(fwrite(entry, sizeof *entry, 1, file), 1);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+// Its own calls do not come by us. What a program calls through ODE's own handle neither.
+START_TEST(steps_an_ode_bound_symbolically)
+{
+    edit_ode("^$", "");
+    mark_symbolic("../other/libode.so.8");
+    run plain = sh(PRELOAD PROGRAM_HOST " %s %d callbacks", steppers[_i], STEPS);
+    run r = sh(OTHER_ODE PRELOAD STATS PROGRAM_HOST " %s %d callbacks", steppers[_i], STEPS);
+    ck_assert_fine(r);
+    ck_assert_str_eq(r.out, plain.out);
+    assert_ours(STEPS);
+    run stock = sh(PROGRAM_HOST " %s %d dlsym", steppers[_i], STEPS);
+    r = sh(OTHER_ODE PRELOAD STATS PROGRAM_HOST " %s %d dlsym", steppers[_i], STEPS);
+    ck_assert_fine(r);
     ck_assert_str_eq(r.out, stock.out);
-    ck_assert_int_eq(lines(text), 1);
-    ck_assert_msg(strstr(text, "sprag") && strstr(text, "double precision"), "%s", text);
     ck_assert(!exists("stats"));
+}
+END_TEST
+
+// A program that closes its ODE and opens it again, or has two: the one that calls first is served,
+// whatever is made by the other one is left to it, and that is said. Where the first is in sight of
+// all, the dynamic linker itself lets it do the second one's work.
+static run run_modules(const char *modules, const char *stepper, const char *environment)
+{
+    char arguments[COMMAND_MAX / 4] = "";
+    for (size_t used = 0; *modules; modules++, used = strlen(arguments)) {
+        snprintf(arguments + used, sizeof arguments - used,
+                 *modules == '|'     ? "-- "
+                 : islower(*modules) ? "../other/%c.so %s %d callbacks "
+                                     : "-%c ",
+                 tolower(*modules), stepper, STEPS);
+    }
+    return sh("%s" OTHER_ODE PRELOAD STATS PROGRAM_LOAD_MODULE " %s", environment, arguments);
+}
+
+START_TEST(serves_the_first_of_two_odes)
+{
+    static const struct {
+        const char *modules; // C: closed when it has run; G: in sight of all
+        const char *stepped; // s: by sprag, o: by ODE
+        int lines;
+    } program[] = {
+        {"Ca|Ca", "ss", 0}, {"GCa|Ca|a", "sss", 0}, {"Ga|Gb", "ss", 0},   {"Ga|b", "ss", 0},
+        {"a|b", "so", 1},   {"Ca|Cb|Ca", "sos", 1}, {"b|Ca|b", "sos", 1}, {"a|Gb|a", "sos", 1},
+        {"x", "o", 1},      {"x|a", "oo", 2},       {"Cx|Ga", "oo", 2},   {"a|x|a", "sos", 1},
+    };
+    make_module('a', "double");
+    make_module('b', "double");
+    make_module('x', "single"); // so it says
+    run stock = sh(PROGRAM_HOST " %s %d callbacks", steppers[_i], STEPS);
+    run ours = sh(PRELOAD PROGRAM_HOST " %s %d callbacks", steppers[_i], STEPS);
+    for (size_t i = 0; i < 2 * sizeof program / sizeof *program; i++) {
+        const char *m = program[i / 2].modules;
+        run r = run_modules(m, steppers[_i], i % 2 ? "LD_BIND_NOW=1 " : "");
+        char expected[OUTPUT_MAX] = "";
+        int stepped = 0;
+        for (const char *by = program[i / 2].stepped; *by; by++) {
+            strcat(expected, *by == 's' ? ours.out : stock.out);
+            stepped += *by == 's';
+        }
+        ck_assert_msg(r.status == 0, "%s: status %d, %s", m, r.status, r.err);
+        ck_assert_msg(strcmp(r.out, expected) == 0, "%s: %s, not %s", m, r.out, expected);
+        ck_assert_msg(lines(r.err) == 2 * program[i / 2].lines, "%s: %s", m, r.err);
+        if (stepped) {
+            assert_ours(stepped * STEPS);
+        }
+        ck_assert(stepped || !exists("stats"));
+    }
 }
 END_TEST
 
@@ -569,7 +769,12 @@ int main(void)
         ends_on_options_that_it_cannot_read,
         prints_the_options_and_ends,
         passes_on_what_it_does_not_know,
+        passes_on_an_archive_that_it_does_not_know,
         passes_on_single_precision,
+        passes_on_another_layout,
+        steps_a_layout_that_is_not_altered,
+        steps_an_ode_bound_symbolically,
+        serves_the_first_of_two_odes,
     };
     for (size_t i = 0; i < sizeof with_each / sizeof with_each[0]; i++) {
         tcase_add_loop_test(each, with_each[i], 0, 2);
