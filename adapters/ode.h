@@ -247,6 +247,7 @@ void sprag_ode_hold(const ode_island *island);
 
 void sprag_ode_set_velocity(dBodyID body, const double velocity[6]);
 void sprag_ode_empty_accumulators(dBodyID body);
+void sprag_ode_integrate(dBodyID body, dReal step); // with geoms and moved callback; empties them
 void sprag_ode_add_feedback(dJointFeedback *to, const double wrench[2][6], bool two);
 void sprag_ode_clear_feedback(dJointID joint);
 void sprag_ode_remember(ode_memory *memory, const ode_problem *pulled);

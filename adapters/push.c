@@ -90,9 +90,24 @@ void sprag_ode_set_velocity(dBodyID body, const double v[6])
     dBodySetAngularVel(body, v[3], v[4], v[5]);
 }
 
-// Forces that a moved callback adds are lost, as in stock.
-static void integrate(dBodyID body, dReal step)
+// As stock does, before a moved callback may ask.
+static void add_weight(dBodyID body)
 {
+    if (dBodyGetGravityMode(body)) {
+        dMass mass;
+        dVector3 gravity;
+        dBodyGetMass(body, &mass);
+        dWorldGetGravity(dBodyGetWorld(body), gravity);
+        dBodyAddForce(body, mass.mass * gravity[0], mass.mass * gravity[1], mass.mass * gravity[2]);
+    }
+}
+
+// Forces that a moved callback adds are lost, as in stock.
+void sprag_ode_integrate(dBodyID body, dReal step)
+{
+    if (sprag_ode_calls_back(body)) {
+        add_weight(body);
+    }
     sprag_ode_step_body(body, step);
     sprag_ode_empty_accumulators(body);
 }
@@ -119,7 +134,7 @@ void sprag_ode_move(const ode_island *island, dReal step)
         if (i + GEOM_AHEAD < island->bodies) {
             sprag_ode_fetch(dBodyGetFirstGeom(island->body[i + GEOM_AHEAD]), GEOM_SIZE);
         }
-        integrate(island->body[i], step);
+        sprag_ode_integrate(island->body[i], step);
     }
 }
 
@@ -133,7 +148,7 @@ bool sprag_ode_step_free(dBodyID id, dWorldID world, dReal step, bool *bad_force
     dWorldGetGravity(world, gravity);
     *bad_force = !sprag_ode_pull_body(&body, id, gravity, step);
     sprag_ode_set_velocity(id, body.free_velocity);
-    integrate(id, step);
+    sprag_ode_integrate(id, step);
     return true;
 }
 
