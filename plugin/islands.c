@@ -42,9 +42,10 @@ struct crew {
     solved *solved;
     size_t room;
     ode_feedback *feedback;
-    long feedback_room;
+    size_t feedback_room;
     share *share;
-    int shares, share_room;
+    size_t share_room;
+    int shares;
     // of the step under way:
     world_state *world;
     const ode_islands *islands;
@@ -302,18 +303,20 @@ static bool finish_island(const crew *c, const solved *from)
     return true;
 }
 
+// Of so many and a quarter more; as it was, if there is no memory.
+static void *with_room(void *array, size_t *room, size_t wanted, size_t size)
+{
+    size_t more = wanted + wanted / 4;
+    void *wider = wanted > *room ? realloc(array, more * size) : NULL;
+    *room = wider ? more : *room;
+    return wider ? wider : array;
+}
+
 static bool make_feedback_room(crew *c, long joints)
 {
-    if (joints > c->feedback_room) {
-        long room = joints + joints / 4;
-        ode_feedback *wider = realloc(c->feedback, (size_t)room * sizeof *wider);
-        if (!wider) {
-            return false;
-        }
-        c->feedback = wider;
-        c->feedback_room = room;
-    }
-    return true;
+    size_t wanted = (size_t)joints;
+    c->feedback = with_room(c->feedback, &c->feedback_room, wanted, sizeof *c->feedback);
+    return wanted <= c->feedback_room;
 }
 
 static void start_step(world_state *w, dReal step, stock called)
@@ -459,26 +462,11 @@ static sizes go_on(share *run, ode_island *next, const ode_islands *islands)
     return all;
 }
 
-static bool make_room(crew *c, size_t islands, int shares)
+static bool make_room(crew *c, size_t islands, size_t shares)
 {
-    if (islands > c->room) {
-        size_t room = islands + islands / 4;
-        solved *wider = realloc(c->solved, room * sizeof *wider);
-        if (!wider) {
-            return false;
-        }
-        c->solved = wider;
-        c->room = room;
-    }
-    if (shares > c->share_room) {
-        share *wider = realloc(c->share, (size_t)shares * sizeof *wider);
-        if (!wider) {
-            return false;
-        }
-        c->share = wider;
-        c->share_room = shares;
-    }
-    return true;
+    c->solved = with_room(c->solved, &c->room, islands, sizeof *c->solved);
+    c->share = with_room(c->share, &c->share_room, shares, sizeof *c->share);
+    return islands <= c->room && shares <= c->share_room;
 }
 
 // Shares of so much work, or of one island that has more.
@@ -530,7 +518,7 @@ static bool solve_ahead(crew *c, const share *run, const sizes *all, int threads
     double start = now_us();
     long even = all->work / (SHARES_EACH * threads) + 1;
     if (all->work < WORK_OF_THREADS || !make_lanes(c, threads) ||
-        !make_room(c, all->solved, SHARES_EACH * threads + 1) ||
+        !make_room(c, all->solved, (size_t)(SHARES_EACH * threads) + 1) ||
         !sprag_ode_memory_open(c->world->memory, all->joints)) {
         return false;
     }

@@ -165,6 +165,20 @@ static void close_field(field *f)
     dWorldDestroy(f->world);
 }
 
+static void open_fields(field *f, int count)
+{
+    for (int i = 0; i < count; i++) {
+        open_field(&f[i], TOWERS_MAX, "method=stribeck");
+    }
+}
+
+static void close_fields(field *f, int count)
+{
+    for (int i = 0; i < count; i++) {
+        close_field(&f[i]);
+    }
+}
+
 static void touch(void *data, dGeomID a, dGeomID b)
 {
     field *f = data;
@@ -439,9 +453,7 @@ START_TEST(calls_that_are_refused_change_nothing)
 {
     static field f[2];
     crowd c;
-    for (int i = 0; i < 2; i++) {
-        open_field(&f[i], TOWERS_MAX, "method=stribeck");
-    }
+    open_fields(f, 2);
     give_threads(&c, f[0].world, 2, 0);
     for (int n = 0; n < 60; n++) {
         refusing = n % 3 == 1;
@@ -454,8 +466,7 @@ START_TEST(calls_that_are_refused_change_nothing)
         assert_same_field(&f[0], &f[1], n);
     }
     take_threads(&c, f[0].world);
-    close_field(&f[0]);
-    close_field(&f[1]);
+    close_fields(f, 2);
 }
 END_TEST
 
@@ -464,9 +475,7 @@ START_TEST(a_pool_may_change_between_steps)
 {
     static field f[2];
     crowd c;
-    for (int i = 0; i < 2; i++) {
-        open_field(&f[i], TOWERS_MAX, "method=stribeck");
-    }
+    open_fields(f, 2);
     for (int n = 0; n < 60; n++) {
         if (n % 10 == 0) {
             give_threads(&c, f[0].world, 1 + (unsigned)n / 10 % 4, 0);
@@ -480,8 +489,7 @@ START_TEST(a_pool_may_change_between_steps)
             take_threads(&c, f[0].world);
         }
     }
-    close_field(&f[0]);
-    close_field(&f[1]);
+    close_fields(f, 2);
 }
 END_TEST
 
@@ -491,9 +499,7 @@ START_TEST(a_settled_pool_allocates_nothing)
     static field f[2];
     crowd c;
     int settled = 0;
-    for (int i = 0; i < 2; i++) {
-        open_field(&f[i], TOWERS_MAX, "method=stribeck");
-    }
+    open_fields(f, 2);
     give_threads(&c, f[0].world, 3, 0);
     const crew *alone = world_find(f[1].world)->crew;
     for (int n = 0, grew = 0; n < 400 / FEWER; n++) {
@@ -514,8 +520,7 @@ START_TEST(a_settled_pool_allocates_nothing)
     }
     ck_assert(FEWER > 1 || settled >= 200);
     take_threads(&c, f[0].world);
-    close_field(&f[0]);
-    close_field(&f[1]);
+    close_fields(f, 2);
 }
 END_TEST
 
@@ -707,11 +712,9 @@ START_TEST(worlds_with_pools_in_threads)
     static field f[WORLDS + 1];
     crowd c[WORLDS];
     pthread_t thread[WORLDS];
-    for (int i = 0; i <= WORLDS; i++) {
-        open_field(&f[i], TOWERS_MAX, "method=stribeck");
-        if (i < WORLDS) {
-            give_threads(&c[i], f[i].world, 2, 0);
-        }
+    open_fields(f, WORLDS + 1);
+    for (int i = 0; i < WORLDS; i++) {
+        give_threads(&c[i], f[i].world, 2, 0);
     }
     for (int i = 0; i < WORLDS; i++) {
         ck_assert_int_eq(pthread_create(&thread[i], NULL, step_with_pool, &f[i]), 0);
@@ -723,12 +726,10 @@ START_TEST(worlds_with_pools_in_threads)
     for (int i = 0; i <= WORLDS; i++) {
         assert_same_field(&f[i], &f[WORLDS], 40);
     }
-    for (int i = 0; i <= WORLDS; i++) {
-        if (i < WORLDS) {
-            take_threads(&c[i], f[i].world);
-        }
-        close_field(&f[i]);
+    for (int i = 0; i < WORLDS; i++) {
+        take_threads(&c[i], f[i].world);
     }
+    close_fields(f, WORLDS + 1);
 }
 END_TEST
 
@@ -738,9 +739,7 @@ START_TEST(worlds_may_share_working_memory)
 {
     static field f[4]; // the last two share
     crowd c[2];
-    for (int i = 0; i < 4; i++) {
-        open_field(&f[i], TOWERS_MAX, "method=stribeck");
-    }
+    open_fields(f, 4);
     ck_assert_int_eq(dWorldUseSharedWorkingMemory(f[3].world, f[2].world), 1);
     for (int i = 0; _i && i < 2; i++) {
         give_threads(&c[i], f[2 + i].world, 2, 0);
@@ -762,9 +761,7 @@ START_TEST(worlds_may_share_working_memory)
     for (int i = 0; _i && i < 2; i++) {
         take_threads(&c[i], f[2 + i].world);
     }
-    for (int i = 0; i < 4; i++) {
-        close_field(&f[i]);
-    }
+    close_fields(f, 4);
 }
 END_TEST
 
@@ -804,9 +801,7 @@ START_TEST(the_memory_manager_is_the_programs)
     static field f[2];
     crowd c;
     const dWorldStepReserveInfo reserve = {sizeof reserve, 1.5f, RESERVE};
-    for (int i = 0; i < 2; i++) {
-        open_field(&f[i], TOWERS_MAX, "method=stribeck");
-    }
+    open_fields(f, 2);
     ck_assert_int_eq(dWorldSetStepMemoryManager(f[0].world, &manager), 1);
     ck_assert_int_eq(dWorldSetStepMemoryReservationPolicy(f[0].world, &reserve), 1);
     if (_i) {
@@ -837,8 +832,7 @@ START_TEST(the_memory_manager_is_the_programs)
     if (_i) {
         take_threads(&c, f[0].world);
     }
-    close_field(&f[0]);
-    close_field(&f[1]);
+    close_fields(f, 2);
     ck_assert_int_eq(blocks, 0);
 }
 END_TEST
