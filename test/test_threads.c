@@ -179,21 +179,28 @@ static void close_fields(field *f, int count)
     }
 }
 
-static void touch(void *data, dGeomID a, dGeomID b)
+// feedback: of contacts with what stands still
+static void join(dWorldID world, dJointGroupID group, dGeomID a, dGeomID b, int mode,
+                 dJointFeedback *feedback)
 {
-    field *f = data;
     dContact contact[CONTACTS_MAX];
     memset(contact, 0, sizeof contact);
     int count = dCollide(a, b, CONTACTS_MAX, &contact[0].geom, sizeof contact[0]);
     for (int i = 0; i < count; i++) {
-        contact[i].surface.mode = dContactApprox1;
+        contact[i].surface.mode = mode;
         contact[i].surface.mu = 0.5;
-        dJointID joint = dJointCreateContact(f->world, f->contacts, &contact[i]);
+        dJointID joint = dJointCreateContact(world, group, &contact[i]);
         dJointAttach(joint, dGeomGetBody(a), dGeomGetBody(b));
         if (!dGeomGetBody(a) || !dGeomGetBody(b)) {
-            dJointSetFeedback(joint, &f->shared);
+            dJointSetFeedback(joint, feedback);
         }
     }
+}
+
+static void touch(void *data, dGeomID a, dGeomID b)
+{
+    field *f = data;
+    join(f->world, f->contacts, a, b, dContactApprox1, &f->shared);
 }
 
 static void collide_field(field *f)
@@ -203,22 +210,6 @@ static void collide_field(field *f)
     }
 }
 
-// A surface of its own for one of the odd bodies.
-static void add_odd_contact(field *f, int i, dSurfaceParameters surface)
-{
-    dContact c;
-    memset(&c, 0, sizeof c);
-    c.surface = surface;
-    c.geom.normal[2] = 1;
-    c.geom.depth = 1e-3;
-    memcpy(c.geom.pos, dBodyGetPosition(f->body[f->odd + i]), 3 * sizeof(dReal));
-    dJointAttach(dJointCreateContact(f->world, f->contacts, &c), f->body[f->odd + i], 0);
-}
-
-// A surface that moves at 1e200 m/s.
-static const dSurfaceParameters fast = {
-    .mu = dInfinity, .mode = dContactMotionN | dContactMotion1, .motionN = 1e200, .motion1 = 1e200};
-
 static void go_wrong(field *f, int n)
 {
     for (int i = 0; i < 2; i++) {
@@ -227,20 +218,20 @@ static void go_wrong(field *f, int n)
         dBodySetLinearVel(body, 0, 0, 0);
         dBodySetAngularVel(body, 0, 0, 0);
         if (n % 50 == 20) { // nobody can solve it
-            add_odd_contact(f, i, fast);
+            touch_impossibly(f->world, f->contacts, body);
         }
     }
     if (n % 50 == 30) {
         dSurfaceParameters both = {.mu = 1};
         sprag_surface_set_stiffness(&both, 1e4);
         both.mode |= dContactSoftCFM;
-        add_odd_contact(f, 2, both);
+        touch_at_body(f->world, f->contacts, f->body[f->odd + 2], both);
         dBodyAddForce(f->body[f->odd + 2], NAN, 0, 0);
     }
     if (n == 100) {
         dSurfaceParameters plain = {.mu = 1};
         dBodySetLinearVel(f->body[f->odd + 3], NAN, 0, 0);
-        add_odd_contact(f, 3, plain);
+        touch_at_body(f->world, f->contacts, f->body[f->odd + 3], plain);
     }
 }
 
@@ -544,14 +535,7 @@ typedef struct heap {
 static void touch_heap(void *data, dGeomID a, dGeomID b)
 {
     heap *h = data;
-    dContact contact[CONTACTS_MAX];
-    memset(contact, 0, sizeof contact);
-    int count = dCollide(a, b, CONTACTS_MAX, &contact[0].geom, sizeof contact[0]);
-    for (int i = 0; i < count; i++) {
-        contact[i].surface.mu = 0.5;
-        dJointAttach(dJointCreateContact(h->world, h->contacts, &contact[i]), dGeomGetBody(a),
-                     dGeomGetBody(b));
-    }
+    join(h->world, h->contacts, a, b, 0, NULL);
 }
 
 // One world from its making to its end. falls: it has a contact that falls to stock.
@@ -578,13 +562,7 @@ static void live(const char *options, bool falls, body_state end[4])
     for (int n = 0; n < STEPS; n++) {
         dSpaceCollide(h.space, &h, touch_heap);
         if (falls && n % 5 == 4) {
-            dContact c;
-            memset(&c, 0, sizeof c);
-            c.surface = fast;
-            memcpy(c.geom.pos, dBodyGetPosition(h.body[3]), 3 * sizeof(dReal));
-            c.geom.normal[2] = 1;
-            c.geom.depth = 1e-3;
-            dJointAttach(dJointCreateContact(h.world, h.contacts, &c), h.body[3], 0);
+            touch_impossibly(h.world, h.contacts, h.body[3]);
         }
         ck_assert_int_eq((n % 2 ? dWorldStep : dWorldQuickStep)(h.world, step), 1);
         dJointGroupEmpty(h.contacts);
