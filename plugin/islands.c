@@ -512,21 +512,22 @@ static void scale_times(solved *of, size_t count, double elapsed)
 // Bodies and joints, at 0.4 us or more, that several threads are worth: one takes 30 us to wake.
 enum { SHARES_EACH = 8, WORK_OF_SHARE = 64, WORK_OF_THREADS = 1024 };
 
-// false: none of them is, they are too few or there is no memory.
+// false: none of them is; there are too few, or there is no memory.
 static bool solve_ahead(crew *c, const share *run, const sizes *all, int threads)
 {
     double start = now_us();
     long even = all->work / (SHARES_EACH * threads) + 1;
-    if (all->work < WORK_OF_THREADS || !make_lanes(c, threads) ||
-        !make_room(c, all->solved, (size_t)(SHARES_EACH * threads) + 1) ||
-        !sprag_ode_memory_open(c->world->memory, all->joints)) {
+    if (all->work < WORK_OF_THREADS ||
+        !make_room(c, all->solved, (size_t)(SHARES_EACH * threads) + 1)) {
         return false;
     }
     divide(c, run, even > WORK_OF_SHARE ? even : WORK_OF_SHARE);
-    atomic_store(&c->next, 0);
-    if (c->shares > 1) {
-        sprag_ode_run(c->world->id, threads, solve_shares, c);
+    if (c->shares == 1 || !make_lanes(c, threads) ||
+        !sprag_ode_memory_open(c->world->memory, all->joints)) {
+        return false;
     }
+    atomic_store(&c->next, 0);
+    sprag_ode_run(c->world->id, threads, solve_shares, c);
     solve_shares(c, 0); // what is left, if nobody could be called
     sprag_ode_memory_close(c->world->memory);
     scale_times(c->solved, all->solved, now_us() - start);
