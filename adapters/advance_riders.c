@@ -153,37 +153,26 @@ void step_restore(const step *s)
     }
 }
 
-// ODE's own dxStepBody, over no time: geoms, moved callback, damping.
+// ODE's own dxStepBody, over no time: geoms, moved callback, damping. What the callbacks of others
+// have added comes too late for this step: the next one has it.
 static void push_rider(const rider *r)
 {
+    const dReal *now[2] = {dBodyGetForce(r->id), dBodyGetTorque(r->id)};
+    double added[6];
+    for (int k = 0; k < 6; k++) {
+        added[k] = now[k / 3][k % 3] - r->force[k];
+    }
     step_place(r->id, &r->mover.pose);
     sprag_ode_set_velocity(r->id, r->mover.velocity);
     sprag_ode_integrate(r->id, 0);
-    dBodySetForce(r->id, r->added[0], r->added[1], r->added[2]);
-    dBodySetTorque(r->id, r->added[3], r->added[4], r->added[5]);
+    dBodySetForce(r->id, added[0], added[1], added[2]);
+    dBodySetTorque(r->id, added[3], added[4], added[5]);
 }
 
-// What moved callbacks of other islands have added comes too late for this step: the next one has
-// it. All of an island, before its own callbacks, whose forces are lost, as in stock.
-static void keep_added(step *s, int first)
-{
-    for (int i = first; i < s->riders && s->rider[i].island == s->rider[first].island; i++) {
-        rider *r = &s->rider[i];
-        const dReal *now[2] = {dBodyGetForce(r->id), dBodyGetTorque(r->id)};
-        for (int k = 0; k < 6; k++) {
-            double added = now[k / 3][k % 3] - r->force[k];
-            r->added[k] = isfinite(added) ? added : 0;
-        }
-    }
-}
-
-void step_push(step *s)
+void step_push(const step *s)
 {
     for (int i = 0; i < s->riders; i++) {
         const rider *r = &s->rider[i];
-        if (i == 0 || r->island != s->rider[i - 1].island) {
-            keep_added(s, i);
-        }
         if (r->held) {
             sprag_ode_empty_accumulators(r->id);
         } else if (s->a->stock[r->island]) {

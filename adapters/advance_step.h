@@ -14,7 +14,6 @@ typedef struct rider {
     sprag_mover start;
     sprag_mover mover;
     double force[6];    // of the program, before joints are asked
-    double added[6];    // likewise, by moved callbacks since then
     double reach, turn; // m, rad: it is assumed to go no farther
     double radius;      // m, of its shapes about its centre
     int local;          // in its group, when that is advanced
@@ -87,7 +86,7 @@ double rider_radius(dBodyID body); // m, about its centre, of all its geoms
 bool rider_outruns(rider *r, const sprag_mover *moved);
 
 void step_restore(const step *s); // bodies to where they started
-void step_push(step *s);          // and to where they have come
+void step_push(const step *s);    // and to where they have come
 
 // ---- advance_meet.c
 

@@ -227,11 +227,12 @@ typedef struct ode_feedback {
 // islands: velocities, and what is remembered of forces (memory: NULL for nothing). feedback: room
 // for one of each joint; returns how many are told, for the second: joints of several islands may
 // share a dJointFeedback, the last island's is left in it, as by stock. The third is ODE's own
-// integration, with geoms and moved callbacks, and empties the accumulators.
+// integration, with geoms and moved callbacks, and empties the accumulators; force: room for one of
+// each body, if what a callback adds to those moved later is to act, NULL: it is lost.
 int sprag_ode_push_velocities(const ode_problem *pulled, ode_memory *memory,
                               ode_feedback *feedback);
 void sprag_ode_push_feedback(const ode_feedback *feedback, int count);
-void sprag_ode_move(const ode_island *island, dReal step);
+void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6]);
 
 // Accumulators as they were before the pull, for stock to take the step.
 void sprag_ode_restore(const ode_problem *pulled);

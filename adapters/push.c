@@ -10,6 +10,12 @@ void sprag_ode_empty_accumulators(dBodyID body)
     dBodySetTorque(body, 0, 0, 0);
 }
 
+static void set_accumulators(dBodyID body, const double f[6])
+{
+    dBodySetForce(body, f[0], f[1], f[2]);
+    dBodySetTorque(body, f[3], f[4], f[5]);
+}
+
 void sprag_ode_add_feedback(dJointFeedback *to, const double wrench[2][6], bool two)
 {
     for (int k = 0; k < 3; k++) {
@@ -102,7 +108,7 @@ static void add_weight(dBodyID body)
     }
 }
 
-// Forces that a moved callback adds are lost, as in stock.
+// Forces that the moved callback adds are lost, as in stock.
 void sprag_ode_integrate(dBodyID body, dReal step)
 {
     if (sprag_ode_calls_back(body)) {
@@ -124,15 +130,46 @@ int sprag_ode_push_velocities(const ode_problem *pulled, ode_memory *memory, ode
     return pulled->wants_feedback ? gather_feedback(pulled, feedback) : 0;
 }
 
-void sprag_ode_move(const ode_island *island, dReal step)
+// What has been added to the accumulators since then acts on the body alone, as in dWorldStep.
+static void act_at_once(dBodyID body, const double before[6], dReal step)
+{
+    const dReal *now[2] = {dBodyGetForce(body), dBodyGetTorque(body)};
+    double with[6], added[6];
+    bool any = false;
+    for (int k = 0; k < 6; k++) {
+        with[k] = now[k / 3][k % 3];
+        added[k] = with[k] - before[k];
+        any |= added[k] != 0;
+    }
+    if (any) {
+        const dVector3 no_gravity = {0};
+        const int gyroscopic = dBodyGetGyroscopicMode(body);
+        sprag_body pushed;
+        set_accumulators(body, added);
+        dBodySetGyroscopicMode(body, 0);
+        sprag_ode_pull_body(&pushed, body, no_gravity, step);
+        sprag_ode_set_velocity(body, pushed.free_velocity);
+        dBodySetGyroscopicMode(body, gyroscopic);
+        set_accumulators(body, with);
+    }
+}
+
+void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6])
 {
     enum { GEOM_AHEAD = 2, GEOM_SIZE = 192 };
+    for (int i = 0; force && i < island->bodies; i++) {
+        memcpy(force[i], dBodyGetForce(island->body[i]), 3 * sizeof(dReal));
+        memcpy(force[i] + 3, dBodyGetTorque(island->body[i]), 3 * sizeof(dReal));
+    }
     for (int i = 0; i < island->bodies; i++) {
         if (i + ODE_AHEAD < island->bodies) {
             sprag_ode_fetch(island->body[i + ODE_AHEAD], ODE_BODY_SIZE);
         }
         if (i + GEOM_AHEAD < island->bodies) {
             sprag_ode_fetch(dBodyGetFirstGeom(island->body[i + GEOM_AHEAD]), GEOM_SIZE);
+        }
+        if (force) {
+            act_at_once(island->body[i], force[i], step);
         }
         sprag_ode_integrate(island->body[i], step);
     }
@@ -155,9 +192,7 @@ bool sprag_ode_step_free(dBodyID id, dWorldID world, dReal step, bool *bad_force
 void sprag_ode_restore(const ode_problem *pulled)
 {
     for (int i = 0; pulled->force && i < pulled->island.bodies; i++) {
-        const double *f = pulled->force[i];
-        dBodySetForce(pulled->island.body[i], f[0], f[1], f[2]);
-        dBodySetTorque(pulled->island.body[i], f[3], f[4], f[5]);
+        set_accumulators(pulled->island.body[i], pulled->force[i]);
     }
 }
 

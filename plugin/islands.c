@@ -43,6 +43,8 @@ struct crew {
     size_t room;
     ode_feedback *feedback;
     size_t feedback_room;
+    double (*force)[6]; // of an island that calls the program back
+    size_t force_room;
     share *share;
     size_t share_room;
     int shares;
@@ -64,6 +66,7 @@ void crew_free(crew *c)
         free(c->lane);
         free(c->solved);
         free(c->feedback);
+        free(c->force);
         free(c->share);
         free(c);
     }
@@ -270,7 +273,37 @@ static void solve_island(const crew *c, const ode_island *island, sprag_scratch 
     sprag_scratch_reset(scratch);
 }
 
-static bool finish_island(const crew *c, const solved *from)
+// Of so many and a quarter more; as it was, if there is no memory.
+static void *with_room(void *array, size_t *room, size_t wanted, size_t size)
+{
+    size_t more = wanted + wanted / 4;
+    void *wider = wanted > *room ? realloc(array, more * size) : NULL;
+    *room = wider ? more : *room;
+    return wider ? wider : array;
+}
+
+static bool calls_back(const ode_island *island)
+{
+    bool any = false;
+    for (int i = 0; i < island->bodies && !any; i++) {
+        any = sprag_ode_calls_back(island->body[i]);
+    }
+    return any;
+}
+
+// What a callback adds to a body of its own island that is moved later acts in dWorldStep, and is
+// lost in dWorldQuickStep.
+static double (*force_room(crew *c, const ode_island *island))[6]
+{
+    size_t wanted = (size_t)island->bodies;
+    if (c->called == STOCK_QUICK || !calls_back(island)) {
+        return NULL;
+    }
+    c->force = with_room(c->force, &c->force_room, wanted, sizeof *c->force);
+    return wanted <= c->force_room ? c->force : NULL;
+}
+
+static bool finish_island(crew *c, const solved *from)
 {
     world_state *w = c->world;
     const ode_problem *pulled = &from->pulled;
@@ -299,17 +332,8 @@ static bool finish_island(const crew *c, const solved *from)
         draw_as_quick_step(w->id, pulled->stock_rows);
     }
     sprag_ode_push_feedback(from->feedback, from->feedbacks);
-    sprag_ode_move(island, c->step);
+    sprag_ode_move(island, c->step, force_room(c, island));
     return true;
-}
-
-// Of so many and a quarter more; as it was, if there is no memory.
-static void *with_room(void *array, size_t *room, size_t wanted, size_t size)
-{
-    size_t more = wanted + wanted / 4;
-    void *wider = wanted > *room ? realloc(array, more * size) : NULL;
-    *room = wider ? more : *room;
-    return wider ? wider : array;
 }
 
 static bool make_feedback_room(crew *c, long joints)
@@ -436,15 +460,6 @@ static sizes measure(const ode_islands *islands)
         add_size(&all, &island);
     }
     return all;
-}
-
-static bool calls_back(const ode_island *island)
-{
-    bool any = false;
-    for (int i = 0; i < island->bodies && !any; i++) {
-        any = sprag_ode_calls_back(island->body[i]);
-    }
-    return any;
 }
 
 // From where `run` ends to the first island that calls the program back.

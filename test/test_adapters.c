@@ -823,7 +823,7 @@ static void push(const pull *p, ode_memory *memory)
     ode_feedback *feedback = calloc((size_t)p->ode.island.joints + 1, sizeof *feedback);
     ck_assert_ptr_nonnull(feedback);
     sprag_ode_push_feedback(feedback, sprag_ode_push_velocities(&p->ode, memory, feedback));
-    sprag_ode_move(&p->ode.island, p->ode.problem.step);
+    sprag_ode_move(&p->ode.island, p->ode.problem.step, NULL);
     free(feedback);
 }
 
