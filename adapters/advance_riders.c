@@ -153,13 +153,20 @@ void step_restore(const step *s)
     }
 }
 
-// ODE's own dxStepBody, over no time: geoms, moved callback, damping.
+// ODE's own dxStepBody, over no time: geoms, moved callback, damping. What the callbacks of others
+// have added comes too late for this step: the next one has it.
 static void push_rider(const rider *r)
 {
+    const dReal *now[2] = {dBodyGetForce(r->id), dBodyGetTorque(r->id)};
+    double added[6];
+    for (int k = 0; k < 6; k++) {
+        added[k] = now[k / 3][k % 3] - r->force[k];
+    }
     step_place(r->id, &r->mover.pose);
     sprag_ode_set_velocity(r->id, r->mover.velocity);
-    sprag_ode_step_body(r->id, 0);
-    sprag_ode_empty_accumulators(r->id);
+    sprag_ode_integrate(r->id, 0);
+    dBodySetForce(r->id, added[0], added[1], added[2]);
+    dBodySetTorque(r->id, added[3], added[4], added[5]);
 }
 
 void step_push(const step *s)

@@ -277,17 +277,6 @@ static void note_row(table *now, int i, int *first, dJointID joint, int row, dou
     note(now, i, first, key, &(remembered){.force = {force}});
 }
 
-void sprag_ode_remember_contact(ode_memory *memory, dJointID joint, const sprag_contact *contact,
-                                const double force[6])
-{
-    ode_claim claim;
-    int i = reserve(memory, 1), first = -1;
-    if (i >= 0) {
-        sprag_ode_claim_force(&claim, joint, contact);
-        note_contact(&memory->now, i, &first, &claim, contact, force);
-    }
-}
-
 double sprag_ode_recall_row(const ode_memory *memory, dJointID joint, int row)
 {
     const uintptr_t key[3] = {(uintptr_t)joint, (uintptr_t)row};

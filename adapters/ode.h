@@ -73,7 +73,10 @@ bool sprag_ode_process_one(dWorldID world, const ode_islands *one, dReal step, v
                            void *max_calls);
 void sprag_ode_hold_default(bool hold); // around a fork, before all other locks
 
-// Of the check at start: is a world laid out as we know it? Else it has one thread.
+// Is the program called when this body has moved? So we say where ODE does not tell.
+bool sprag_ode_calls_back(dBodyID body);
+
+// Of the check at start: are worlds and bodies laid out as we know them? Else there is one thread.
 void sprag_ode_check_threads(dWorldID world);
 
 // ---- internals.c
@@ -143,9 +146,6 @@ void sprag_ode_claim_force(ode_claim *claim, dJointID joint, const sprag_contact
 // Sets the guesses of the contacts of an island.
 void sprag_ode_recall_contacts(ode_memory *memory, ode_claim *claim, const dJointID *joint,
                                sprag_contact *contact, int contacts);
-
-void sprag_ode_remember_contact(ode_memory *memory, dJointID joint, const sprag_contact *contact,
-                                const double force[6]);
 
 // N or N m; 0 if unknown. row: from 0.
 double sprag_ode_recall_row(const ode_memory *memory, dJointID joint, int row);
@@ -225,14 +225,23 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
                             dReal step, const ode_stiffness *stiffness, ode_memory *memory,
                             sprag_scratch *scratch);
 
-// Velocities, joint feedback, ODE's own integration of the bodies (with geoms and moved callbacks),
-// and empty accumulators. Remembers the forces of contacts and rows. memory: NULL for none.
-void sprag_ode_push(const ode_problem *pulled, ode_memory *memory);
+// What a joint's feedback is to hold.
+typedef struct ode_feedback {
+    dJointFeedback *to;
+    bool two;            // bodies
+    double wrench[2][6]; // N, N m: on each
+} ode_feedback;
 
-// The two halves of that. Several threads may do the first at once, each for other islands; the
-// second tells spaces and the program which bodies have moved.
-void sprag_ode_push_velocities(const ode_problem *pulled, ode_memory *memory);
-void sprag_ode_move(const ode_island *island, dReal step);
+// A step of an island, in this order. Several threads may do the first at once, each for other
+// islands: velocities, and what is remembered of forces (memory: NULL for nothing). feedback: room
+// for one of each joint; returns how many are told, for the second: joints of several islands may
+// share a dJointFeedback, the last island's is left in it, as by stock. The third is ODE's own
+// integration, with geoms and moved callbacks, and empties the accumulators; force: room for one of
+// each body, if what a callback adds to those moved later is to act, NULL: it is lost.
+int sprag_ode_push_velocities(const ode_problem *pulled, ode_memory *memory,
+                              ode_feedback *feedback);
+void sprag_ode_push_feedback(const ode_feedback *feedback, int count);
+void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6]);
 
 // Accumulators as they were before the pull, for stock to take the step.
 void sprag_ode_restore(const ode_problem *pulled);
@@ -248,6 +257,7 @@ void sprag_ode_hold(const ode_island *island);
 
 void sprag_ode_set_velocity(dBodyID body, const double velocity[6]);
 void sprag_ode_empty_accumulators(dBodyID body);
+void sprag_ode_integrate(dBodyID body, dReal step); // with geoms and moved callback; empties them
 void sprag_ode_add_feedback(dJointFeedback *to, const double wrench[2][6], bool two);
 void sprag_ode_clear_feedback(dJointID joint);
 void sprag_ode_remember(ode_memory *memory, const ode_problem *pulled);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { JOBS_MAX = 64 };
 
@@ -124,8 +125,42 @@ int sprag_ode_threads(dWorldID world)
     return threads < 1 ? 1 : threads < JOBS_MAX ? (int)threads : JOBS_MAX;
 }
 
+// ---- moved callbacks
+
+typedef void moved_fn(dBodyID);
+
+static atomic_bool callback_known;
+
+static moved_fn *moved_callback_of(dBodyID body)
+{
+    enum { MOVED_CALLBACK = 704 }; // in dxBody
+    moved_fn *callback;
+    memcpy(&callback, (const char *)(const void *)body + MOVED_CALLBACK, sizeof callback);
+    return callback;
+}
+
+bool sprag_ode_calls_back(dBodyID body)
+{
+    return !atomic_load_explicit(&callback_known, memory_order_relaxed) || moved_callback_of(body);
+}
+
+static void ignore_move(dBodyID body)
+{
+    (void)body;
+}
+
+static void check_callback(dWorldID world)
+{
+    dBodyID body = dBodyCreate(world);
+    bool none = !moved_callback_of(body);
+    dBodySetMovedCallback(body, ignore_move);
+    callback_known = none && moved_callback_of(body) == ignore_move;
+    sprag_ode_body_destroy(body);
+}
+
 void sprag_ode_check_threads(dWorldID world)
 {
+    check_callback(world);
     const world_head *head = head_of(world);
     dThreadingImplementationID alone = dThreadingAllocateSelfThreadedImplementation();
     const dThreadingFunctionsInfo *functions =

@@ -2,11 +2,18 @@
 #include <string.h>
 
 #include "adapters/ode.h"
+#include "solvers/linalg.h"
 
 void sprag_ode_empty_accumulators(dBodyID body)
 {
     dBodySetForce(body, 0, 0, 0);
     dBodySetTorque(body, 0, 0, 0);
+}
+
+static void set_accumulators(dBodyID body, const double f[6])
+{
+    dBodySetForce(body, f[0], f[1], f[2]);
+    dBodySetTorque(body, f[3], f[4], f[5]);
 }
 
 void sprag_ode_add_feedback(dJointFeedback *to, const double wrench[2][6], bool two)
@@ -22,47 +29,64 @@ void sprag_ode_add_feedback(dJointFeedback *to, const double wrench[2][6], bool 
 }
 
 // The second body's only if there is one, as stock does.
+static void clear_feedback(dJointFeedback *feedback, bool two)
+{
+    memset(feedback->f1, 0, sizeof feedback->f1);
+    memset(feedback->t1, 0, sizeof feedback->t1);
+    if (two) {
+        memset(feedback->f2, 0, sizeof feedback->f2);
+        memset(feedback->t2, 0, sizeof feedback->t2);
+    }
+}
+
+static bool has_two_bodies(dJointID joint)
+{
+    return dJointGetBody(joint, 0) && dJointGetBody(joint, 1);
+}
+
 void sprag_ode_clear_feedback(dJointID joint)
 {
     dJointFeedback *feedback = dJointGetFeedback(joint);
     if (feedback) {
-        memset(feedback->f1, 0, sizeof feedback->f1);
-        memset(feedback->t1, 0, sizeof feedback->t1);
-        if (dJointGetBody(joint, 0) && dJointGetBody(joint, 1)) {
-            memset(feedback->f2, 0, sizeof feedback->f2);
-            memset(feedback->t2, 0, sizeof feedback->t2);
-        }
+        clear_feedback(feedback, has_two_bodies(joint));
     }
 }
 
-static void write_feedback(const ode_problem *pulled)
+// Of every joint that has rows; contacts and rows come in the order of the joints.
+static int gather_feedback(const ode_problem *pulled, ode_feedback *to)
 {
     const sprag_problem *problem = &pulled->problem;
-    for (int j = 0; j < pulled->island.joints; j++) { // of every joint that has rows
-        if (pulled->rows_of[j]) {
-            sprag_ode_clear_feedback(pulled->island.joint[j]);
+    const sprag_solution *solution = &pulled->solution;
+    int count = 0, contact = 0, row = 0;
+    for (int j = 0; j < pulled->island.joints; j++) {
+        dJointID joint = pulled->island.joint[j];
+        ode_feedback f = {.to = pulled->rows_of[j] ? dJointGetFeedback(joint) : NULL,
+                          .two = has_two_bodies(joint)};
+        if (contact < problem->contacts && pulled->contact_joint[contact] == joint) {
+            sprag_contact_wrench(&problem->contact[contact], solution->contact_force[contact],
+                                 f.wrench);
+            contact++;
         }
-    }
-    for (int i = 0; i < problem->contacts; i++) {
-        dJointFeedback *feedback = dJointGetFeedback(pulled->contact_joint[i]);
-        if (feedback) {
-            const sprag_contact *contact = &problem->contact[i];
-            double wrench[2][6];
-            sprag_contact_wrench(contact, pulled->solution.contact_force[i], wrench);
-            sprag_ode_add_feedback(feedback, wrench, contact->body[1] != SPRAG_STATIC);
-        }
-    }
-    for (int i = 0; i < problem->rows; i++) {
-        dJointFeedback *feedback = dJointGetFeedback(pulled->row_joint[i]);
-        if (feedback) {
-            const sprag_row *row = &problem->row[i];
-            double wrench[2][6];
-            for (int k = 0; k < 6; k++) {
-                wrench[0][k] = row->jacobian[0][k] * pulled->solution.row_force[i];
-                wrench[1][k] = row->jacobian[1][k] * pulled->solution.row_force[i];
+        for (; row < problem->rows && pulled->row_joint[row] == joint; row++) {
+            for (int side = 0; side < 2; side++) {
+                add_scaled(f.wrench[side], solution->row_force[row],
+                           problem->row[row].jacobian[side], 6);
             }
-            sprag_ode_add_feedback(feedback, wrench, row->body[1] != SPRAG_STATIC);
         }
+        if (f.to) {
+            to[count++] = f;
+        }
+    }
+    return count;
+}
+
+void sprag_ode_push_feedback(const ode_feedback *feedback, int count)
+{
+    for (int i = 0; i < count; i++) {
+        clear_feedback(feedback[i].to, feedback[i].two);
+    }
+    for (int i = 0; i < count; i++) {
+        sprag_ode_add_feedback(feedback[i].to, feedback[i].wrench, feedback[i].two);
     }
 }
 
@@ -72,43 +96,81 @@ void sprag_ode_set_velocity(dBodyID body, const double v[6])
     dBodySetAngularVel(body, v[3], v[4], v[5]);
 }
 
-// Forces that a moved callback adds are lost, as in stock.
-static void integrate(dBodyID body, dReal step)
+// As stock does, before a moved callback may ask.
+static void add_weight(dBodyID body)
 {
+    if (dBodyGetGravityMode(body)) {
+        dMass mass;
+        dVector3 gravity;
+        dBodyGetMass(body, &mass);
+        dWorldGetGravity(dBodyGetWorld(body), gravity);
+        dBodyAddForce(body, mass.mass * gravity[0], mass.mass * gravity[1], mass.mass * gravity[2]);
+    }
+}
+
+// Forces that the moved callback adds are lost, as in stock.
+void sprag_ode_integrate(dBodyID body, dReal step)
+{
+    if (sprag_ode_calls_back(body)) {
+        add_weight(body);
+    }
     sprag_ode_step_body(body, step);
     sprag_ode_empty_accumulators(body);
 }
 
-void sprag_ode_push_velocities(const ode_problem *pulled, ode_memory *memory)
+int sprag_ode_push_velocities(const ode_problem *pulled, ode_memory *memory, ode_feedback *feedback)
 {
     const ode_island *island = &pulled->island;
-    if (pulled->wants_feedback) {
-        write_feedback(pulled);
-    }
     if (memory) {
         sprag_ode_remember(memory, pulled);
     }
     for (int i = 0; i < island->bodies; i++) {
         sprag_ode_set_velocity(island->body[i], pulled->solution.velocity[i]);
     }
+    return pulled->wants_feedback ? gather_feedback(pulled, feedback) : 0;
 }
 
-void sprag_ode_move(const ode_island *island, dReal step)
+// What has been added to the accumulators since then acts on the body alone, as in dWorldStep.
+static void act_at_once(dBodyID body, const double before[6], dReal step)
+{
+    const dReal *now[2] = {dBodyGetForce(body), dBodyGetTorque(body)};
+    double with[6], added[6];
+    bool any = false;
+    for (int k = 0; k < 6; k++) {
+        with[k] = now[k / 3][k % 3];
+        added[k] = with[k] - before[k];
+        any |= added[k] != 0;
+    }
+    if (any) {
+        const dVector3 no_gravity = {0};
+        const int gyroscopic = dBodyGetGyroscopicMode(body);
+        sprag_body pushed;
+        set_accumulators(body, added);
+        dBodySetGyroscopicMode(body, 0);
+        sprag_ode_pull_body(&pushed, body, no_gravity, step);
+        sprag_ode_set_velocity(body, pushed.free_velocity);
+        dBodySetGyroscopicMode(body, gyroscopic);
+        set_accumulators(body, with);
+    }
+}
+
+void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6])
 {
     enum { GEOM_AHEAD = 2, GEOM_SIZE = 192 };
+    for (int i = 0; force && i < island->bodies; i++) {
+        memcpy(force[i], dBodyGetForce(island->body[i]), 3 * sizeof(dReal));
+        memcpy(force[i] + 3, dBodyGetTorque(island->body[i]), 3 * sizeof(dReal));
+    }
     for (int i = 0; i < island->bodies; i++) {
         sprag_ode_fetch_ahead((void *const *)island->body, i, island->bodies, ODE_BODY_SIZE);
         if (i + GEOM_AHEAD < island->bodies) {
             sprag_ode_fetch(dBodyGetFirstGeom(island->body[i + GEOM_AHEAD]), GEOM_SIZE);
         }
-        integrate(island->body[i], step);
+        if (force) {
+            act_at_once(island->body[i], force[i], step);
+        }
+        sprag_ode_integrate(island->body[i], step);
     }
-}
-
-void sprag_ode_push(const ode_problem *pulled, ode_memory *memory)
-{
-    sprag_ode_push_velocities(pulled, memory);
-    sprag_ode_move(&pulled->island, pulled->problem.step);
 }
 
 bool sprag_ode_step_free(dBodyID id, dWorldID world, dReal step, bool *bad_force)
@@ -121,16 +183,14 @@ bool sprag_ode_step_free(dBodyID id, dWorldID world, dReal step, bool *bad_force
     dWorldGetGravity(world, gravity);
     *bad_force = !sprag_ode_pull_body(&body, id, gravity, step);
     sprag_ode_set_velocity(id, body.free_velocity);
-    integrate(id, step);
+    sprag_ode_integrate(id, step);
     return true;
 }
 
 void sprag_ode_restore(const ode_problem *pulled)
 {
     for (int i = 0; pulled->force && i < pulled->island.bodies; i++) {
-        const double *f = pulled->force[i];
-        dBodySetForce(pulled->island.body[i], f[0], f[1], f[2]);
-        dBodySetTorque(pulled->island.body[i], f[3], f[4], f[5]);
+        set_accumulators(pulled->island.body[i], pulled->force[i]);
     }
 }
 

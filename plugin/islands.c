@@ -1,10 +1,12 @@
 // The islands of a step, in the program's own threads if it has given the world any.
 //
-// First all are solved, every thread with a scratch of its own: pull, solve, velocities. Then, one
-// after the other in ODE's order and in the calling thread, comes what is seen outside: messages,
-// statistics, random numbers, stock's steps, motion and moved callbacks. So a step is the same, bit
-// by bit, in any number of threads. Nothing is written into ODE before a solve has succeeded, so
-// stock can still take an island on which every phase fails.
+// In one thread islands are stepped one after the other, in ODE's order. Several solve ahead what
+// no code of the program comes between, that is up to the next island of which a body has a moved
+// callback, every thread with a scratch of its own: pull, solve, velocities. Then, in ODE's order
+// and in the calling thread, comes what is seen outside: messages, statistics, random numbers,
+// feedback, stock's steps, motion and moved callbacks. So a step is the same, bit by bit, in any
+// number of threads. Nothing is written into ODE before a solve has succeeded, so stock can still
+// take an island on which every phase fails.
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -18,6 +20,8 @@ typedef struct solved {
     sprag_stats stats;
     sprag_result result;
     double pull_us, solve_us;
+    ode_feedback *feedback; // room for one of each joint
+    int feedbacks;
 } solved;
 
 // Islands that follow one another: what a thread takes at a time.
@@ -37,8 +41,13 @@ struct crew {
     int lanes;
     solved *solved;
     size_t room;
+    ode_feedback *feedback;
+    size_t feedback_room;
+    double (*force)[6]; // of an island that calls the program back
+    size_t force_room;
     share *share;
-    int shares, share_room;
+    size_t share_room;
+    int shares;
     // of the step under way:
     world_state *world;
     const ode_islands *islands;
@@ -56,6 +65,8 @@ void crew_free(crew *c)
         }
         free(c->lane);
         free(c->solved);
+        free(c->feedback);
+        free(c->force);
         free(c->share);
         free(c);
     }
@@ -237,31 +248,64 @@ static sprag_stribeck_options options_for(const world_state *w, stock called)
 
 // ---- one island
 
-static void solve_island(world_state *w, const ode_island *island, dReal step, stock called,
-                         sprag_scratch *scratch, solved *to)
+// to: of it the feedback's room is set.
+static void solve_island(const crew *c, const ode_island *island, sprag_scratch *scratch,
+                         solved *to)
 {
+    const world_state *w = c->world;
     double start = now_us();
     to->stats = (sprag_stats){.phase = '-'};
-    to->result = sprag_ode_pull(&to->pulled, w->id, island, step, &w->settings.stiffness, w->memory,
-                                scratch);
+    to->result = sprag_ode_pull(&to->pulled, w->id, island, c->step, &w->settings.stiffness,
+                                w->memory, scratch);
     double pulled = now_us();
     to->pull_us = pulled - start;
     if (to->result == SPRAG_OK) {
-        sprag_stribeck_options options = options_for(w, called);
+        sprag_stribeck_options options = options_for(w, c->called);
         to->result = sprag_stribeck_solve(&to->pulled.problem, &options, scratch,
                                           &to->pulled.solution, &to->stats);
     }
     to->solve_us = now_us() - pulled;
     if (to->result == SPRAG_OK) {
-        sprag_ode_push_velocities(&to->pulled, w->memory);
+        to->feedbacks = sprag_ode_push_velocities(&to->pulled, w->memory, to->feedback);
     } else {
         sprag_ode_restore(&to->pulled);
     }
     sprag_scratch_reset(scratch);
 }
 
-static bool finish_island(world_state *w, const solved *from, dReal step, stock called)
+// Of so many and a quarter more; as it was, if there is no memory.
+static void *with_room(void *array, size_t *room, size_t wanted, size_t size)
 {
+    size_t more = wanted + wanted / 4;
+    void *wider = wanted > *room ? realloc(array, more * size) : NULL;
+    *room = wider ? more : *room;
+    return wider ? wider : array;
+}
+
+static bool calls_back(const ode_island *island)
+{
+    bool any = false;
+    for (int i = 0; i < island->bodies && !any; i++) {
+        any = sprag_ode_calls_back(island->body[i]);
+    }
+    return any;
+}
+
+// What a callback adds to a body of its own island that is moved later acts in dWorldStep, and is
+// lost in dWorldQuickStep.
+static double (*force_room(crew *c, const ode_island *island))[6]
+{
+    size_t wanted = (size_t)island->bodies;
+    if (c->called == STOCK_QUICK || !calls_back(island)) {
+        return NULL;
+    }
+    c->force = with_room(c->force, &c->force_room, wanted, sizeof *c->force);
+    return wanted <= c->force_room ? c->force : NULL;
+}
+
+static bool finish_island(crew *c, const solved *from)
+{
+    world_state *w = c->world;
     const ode_problem *pulled = &from->pulled;
     const ode_island *island = &pulled->island;
     w->statistics.pull_us += from->pull_us;
@@ -282,13 +326,28 @@ static bool finish_island(world_state *w, const solved *from, dReal step, stock 
     w->statistics.solve_us += from->solve_us;
     count_island(&w->statistics, pulled, &from->stats);
     if (from->result != SPRAG_OK) {
-        return step_by_stock_island(w, island, step, called, from->result);
+        return step_by_stock_island(w, island, c->step, c->called, from->result);
     }
-    if (called == STOCK_QUICK) {
+    if (c->called == STOCK_QUICK) {
         draw_as_quick_step(w->id, pulled->stock_rows);
     }
-    sprag_ode_move(island, step);
+    sprag_ode_push_feedback(from->feedback, from->feedbacks);
+    sprag_ode_move(island, c->step, force_room(c, island));
     return true;
+}
+
+static bool make_feedback_room(crew *c, long joints)
+{
+    size_t wanted = (size_t)joints;
+    c->feedback = with_room(c->feedback, &c->feedback_room, wanted, sizeof *c->feedback);
+    return wanted <= c->feedback_room;
+}
+
+static void start_step(world_state *w, dReal step, stock called)
+{
+    w->crew->world = w;
+    w->crew->step = step;
+    w->crew->called = called;
 }
 
 bool step_any_island(world_state *w, const ode_island *island, dReal step, stock called)
@@ -297,9 +356,14 @@ bool step_any_island(world_state *w, const ode_island *island, dReal step, stock
         step_free(w, island, step);
         return true;
     }
-    solved one;
-    solve_island(w, island, step, called, &w->crew->lane[0].scratch, &one);
-    return finish_island(w, &one, step, called);
+    crew *c = w->crew;
+    if (!make_feedback_room(c, island->joints)) {
+        return false;
+    }
+    solved one = {.feedback = c->feedback};
+    start_step(w, step, called);
+    solve_island(c, island, &c->lane[0].scratch, &one);
+    return finish_island(c, &one);
 }
 
 // ---- all of them
@@ -323,7 +387,8 @@ static void solve_share(crew *c, const share *s, sprag_scratch *scratch)
     for (size_t i = s->first; i < s->end; i++) {
         set_sizes(&island, c->islands, i);
         if (island.joints > 0) {
-            solve_island(c->world, &island, c->step, c->called, scratch, to++);
+            to->feedback = c->feedback + (island.joint - c->islands->joints);
+            solve_island(c, &island, scratch, to++);
         }
         pass(&island);
     }
@@ -377,58 +442,63 @@ typedef struct sizes {
     long joints;
 } sizes;
 
+static void add_size(sizes *all, const ode_island *island)
+{
+    if (island->joints > 0) {
+        all->solved++;
+        all->work += island->bodies + island->joints;
+        all->joints += island->joints;
+    }
+}
+
 static sizes measure(const ode_islands *islands)
 {
     sizes all = {0};
     ode_island island;
     for (size_t i = 0; i < islands->count; i++) {
         set_sizes(&island, islands, i);
-        if (island.joints > 0) {
-            all.solved++;
-            all.work += island.bodies + island.joints;
-            all.joints += island.joints;
-        }
+        add_size(&all, &island);
     }
     return all;
 }
 
-static bool make_room(crew *c, size_t islands, int shares)
+// From where `run` ends to the first island that calls the program back.
+static sizes go_on(share *run, ode_island *next, const ode_islands *islands)
 {
-    if (islands > c->room) {
-        size_t room = islands + islands / 4;
-        solved *wider = realloc(c->solved, room * sizeof *wider);
-        if (!wider) {
-            return false;
-        }
-        c->solved = wider;
-        c->room = room;
+    sizes all = {0};
+    bool last = false;
+    *run = (share){.first = run->end, .end = run->end, .at = *next};
+    while (run->end < islands->count && !last) {
+        set_sizes(next, islands, run->end++);
+        add_size(&all, next);
+        last = calls_back(next);
+        pass(next);
     }
-    if (shares > c->share_room) {
-        share *wider = realloc(c->share, (size_t)shares * sizeof *wider);
-        if (!wider) {
-            return false;
-        }
-        c->share = wider;
-        c->share_room = shares;
-    }
-    return true;
+    return all;
+}
+
+static bool make_room(crew *c, size_t islands, size_t shares)
+{
+    c->solved = with_room(c->solved, &c->room, islands, sizeof *c->solved);
+    c->share = with_room(c->share, &c->share_room, shares, sizeof *c->share);
+    return islands <= c->room && shares <= c->share_room;
 }
 
 // Shares of so much work, or of one island that has more.
-static void divide(crew *c, const ode_islands *islands, long enough)
+static void divide(crew *c, const share *run, long enough)
 {
-    ode_island island = {.body = islands->bodies, .joint = islands->joints};
+    ode_island island = run->at;
     long work = 0, heaviest = 0;
     solved *to = c->solved;
     share *s = NULL;
     c->shares = c->heaviest = 0;
-    for (size_t i = 0; i < islands->count; i++) {
+    for (size_t i = run->first; i < run->end; i++) {
         if (!s) {
             s = &c->share[c->shares++];
             *s = (share){.first = i, .at = island, .to = to};
             work = 0;
         }
-        set_sizes(&island, islands, i);
+        set_sizes(&island, c->islands, i);
         work += island.joints > 0 ? island.bodies + island.joints : 0;
         to += island.joints > 0;
         pass(&island);
@@ -441,61 +511,78 @@ static void divide(crew *c, const ode_islands *islands, long enough)
     }
 }
 
+// Several threads take longer than the clock on the wall says.
+static void scale_times(solved *of, size_t count, double elapsed)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += of[i].pull_us + of[i].solve_us;
+    }
+    for (size_t i = 0; i < count && sum > elapsed; i++) {
+        of[i].pull_us *= elapsed / sum;
+        of[i].solve_us *= elapsed / sum;
+    }
+}
+
 // Bodies and joints, at 0.4 us or more, that several threads are worth: one takes 30 us to wake.
 enum { SHARES_EACH = 8, WORK_OF_SHARE = 64, WORK_OF_THREADS = 1024 };
 
-// false: no memory for all of them at once.
-static bool solve_islands(world_state *w, const ode_islands *islands, dReal step, stock called)
+// false: none of them is; there are too few, or there is no memory.
+static bool solve_ahead(crew *c, const share *run, const sizes *all, int threads)
 {
-    crew *c = w->crew;
-    sizes all = measure(islands);
-    int threads = all.work < WORK_OF_THREADS ? 1 : sprag_ode_threads(w->id);
-    long even = all.work / (SHARES_EACH * threads) + 1;
-    long enough = threads == 1 ? all.work + 1 : even > WORK_OF_SHARE ? even : WORK_OF_SHARE;
-    if (!make_room(c, all.solved, SHARES_EACH * threads + 1)) {
+    double start = now_us();
+    long even = all->work / (SHARES_EACH * threads) + 1;
+    if (all->work < WORK_OF_THREADS ||
+        !make_room(c, all->solved, (size_t)(SHARES_EACH * threads) + 1)) {
         return false;
     }
-    divide(c, islands, enough);
-    c->world = w;
-    c->islands = islands;
-    c->step = step;
-    c->called = called;
-    atomic_store(&c->next, 0);
-    if (c->shares > 1 && make_lanes(c, threads) && sprag_ode_memory_open(w->memory, all.joints)) {
-        sprag_ode_run(w->id, threads, solve_shares, c);
+    divide(c, run, even > WORK_OF_SHARE ? even : WORK_OF_SHARE);
+    if (c->shares == 1 || !make_lanes(c, threads) ||
+        !sprag_ode_memory_open(c->world->memory, all->joints)) {
+        return false;
     }
+    atomic_store(&c->next, 0);
+    sprag_ode_run(c->world->id, threads, solve_shares, c);
     solve_shares(c, 0); // what is left, if nobody could be called
-    sprag_ode_memory_close(w->memory);
+    sprag_ode_memory_close(c->world->memory);
+    scale_times(c->solved, all->solved, now_us() - start);
     return true;
 }
 
-// Several threads take longer than the clock on the wall says.
-static void scale_times(sprag_world_statistics *s, double elapsed)
+static bool step_run(crew *c, const share *run, bool ahead)
 {
-    double sum = s->pull_us + s->solve_us;
-    if (sum > elapsed) {
-        s->pull_us *= elapsed / sum;
-        s->solve_us *= elapsed / sum;
+    ode_island island = run->at;
+    const solved *from = c->solved;
+    bool done = true;
+    for (size_t i = run->first; i < run->end && done; i++) {
+        set_sizes(&island, c->islands, i);
+        done = ahead && island.joints > 0 ? finish_island(c, from++)
+                                          : step_any_island(c->world, &island, c->step, c->called);
+        pass(&island);
     }
+    return done;
 }
 
 bool step_each_island(world_state *w, const ode_islands *islands, dReal step, stock called)
 {
-    double start = now_us();
-    bool at_once = solve_islands(w, islands, step, called), done = true;
-    double elapsed = now_us() - start;
-    ode_island island = {.body = islands->bodies, .joint = islands->joints};
-    const solved *from = w->crew->solved;
+    crew *c = w->crew;
+    sizes all = measure(islands);
+    ode_island next = {.body = islands->bodies, .joint = islands->joints};
+    share run = {.end = islands->count, .at = next};
+    bool done = true;
+    start_step(w, step, called);
+    c->islands = islands;
     w->statistics.islands = (int)islands->count;
-    for (size_t i = 0; i < islands->count && done; i++) {
-        set_sizes(&island, islands, i);
-        w->statistics.bodies += island.bodies;
-        done = at_once && island.joints > 0 ? finish_island(w, from++, step, called)
-                                            : step_any_island(w, &island, step, called);
-        pass(&island);
+    for (size_t i = 0; i < islands->count; i++) {
+        w->statistics.bodies += (int)islands->sizes[2 * i];
     }
-    if (at_once) {
-        scale_times(&w->statistics, elapsed);
+    int threads = all.work < WORK_OF_THREADS ? 1 : sprag_ode_threads(w->id);
+    if (threads == 1 || !make_feedback_room(c, all.joints)) {
+        return step_run(c, &run, false);
+    }
+    for (run.end = 0; run.end < islands->count && done;) {
+        all = go_on(&run, &next, islands);
+        done = step_run(c, &run, solve_ahead(c, &run, &all, threads));
     }
     return done;
 }

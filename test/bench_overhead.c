@@ -289,7 +289,12 @@ static bool own_island(dWorldID world, const ode_island *island, dReal step)
         return false;
     }
     start = bench_work_us();
-    sprag_ode_push(&pulled, own.memory);
+    ode_feedback *feedback = SPRAG_TAKE(&own.scratch, island->joints, ode_feedback);
+    if (!feedback) {
+        return false;
+    }
+    sprag_ode_push_feedback(feedback, sprag_ode_push_velocities(&pulled, own.memory, feedback));
+    sprag_ode_move(island, step, NULL);
     own.push_us += since(start);
     sprag_scratch_reset(&own.scratch);
     return true;

@@ -39,8 +39,9 @@ rows --inclusive=yes | awk -v steps="$steps" '
         row("dWorldStep", "step")
         row("sprag_ode_pull", "  pull")
         row("sprag_stribeck_solve", "  solve")
-        row("sprag_ode_push", "  push")
-        n["rest"] = all - n["sprag_ode_pull"] - n["sprag_stribeck_solve"] - n["sprag_ode_push"]
+        n["push"] = n["sprag_ode_push_velocities"] + n["sprag_ode_push_feedback"] + n["sprag_ode_move"]
+        row("push", "  push")
+        n["rest"] = all - n["sprag_ode_pull"] - n["sprag_stribeck_solve"] - n["push"]
         row("rest", "  rest")
         row("sprag_system_factor", "of solve: assemble, factor")
         row("sprag_system_residual", "of solve: residual")

@@ -1,6 +1,7 @@
 // Rows of bodies: what moves them besides joints and contacts, and what sends them to sleep.
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "test/support.h"
 
@@ -382,6 +383,98 @@ static void forces_in_callbacks(support_run *run)
     dWorldDestroy(world);
 }
 
+// ---- islands of two bodies each, on joints
+
+enum { PAIRS = 3, IN_PAIRS = 2 * PAIRS };
+
+static struct {
+    dBodyID body[IN_PAIRS];
+    dVector3 force[IN_PAIRS]; // seen in its callback
+    int calls;
+} pairs;
+
+static int number_in_pairs(dBodyID body)
+{
+    int i = 0;
+    while (pairs.body[i] != body) {
+        i++;
+    }
+    return i;
+}
+
+static dWorldID open_pairs(const support_run *run, void (*callback)(dBodyID))
+{
+    dWorldID world = support_world(run, NULL);
+    dWorldSetGravity(world, 0, 0, -9.81);
+    for (int i = 0; i < IN_PAIRS; i++) {
+        pairs.body[i] = support_solid(world, 5 * (i / 2), 0, i % 2);
+        dBodySetMovedCallback(pairs.body[i], callback);
+        if (i % 2) {
+            dJointID joint = dJointCreateBall(world, 0);
+            dJointAttach(joint, pairs.body[i - 1], pairs.body[i]);
+            dJointSetBallAnchor(joint, 5 * (i / 2), 0, 0.5);
+        }
+    }
+    pairs.calls = 0;
+    return world;
+}
+
+// Each of the second pair in turn pushes the other and the pairs stepped before and after.
+static void pushes_others(dBodyID body)
+{
+    int pusher = number_in_pairs(body);
+    if (pusher / 2 == 1 && pairs.calls++ % 5 == 0) {
+        for (int i = 0; i < IN_PAIRS; i++) {
+            if (i != pusher) {
+                dBodyAddForce(pairs.body[i], 10 * (i + 1), 0, 20);
+                dBodyAddTorque(pairs.body[i], 0, 0.2, 0.1 * i);
+            }
+        }
+    }
+}
+
+// QuickStep, which iterates, tells the bodies at rest only, and what waits for the next step.
+static void forces_on_others(support_run *run)
+{
+    dWorldID world = open_pairs(run, pushes_others);
+    for (int n = 0; n < 5; n++) {
+        support_step(world, STEP);
+        for (int i = 0; i < IN_PAIRS; i++) {
+            support_tell_vector(run, dBodyGetLinearVel(pairs.body[i]));
+        }
+    }
+    dWorldDestroy(world);
+    world = open_pairs(run, pushes_others);
+    dWorldSetGravity(world, 0, 0, 0);
+    support_look();
+    dWorldQuickStep(world, STEP);
+    for (int i = 0; i < IN_PAIRS; i++) {
+        support_tell(run, dBodyGetForce(pairs.body[i])[0] / 1000); // kN
+        support_tell(run, i / 2 == 1 ? dBodyGetLinearVel(pairs.body[i])[0] : 0);
+    }
+    dWorldDestroy(world);
+}
+
+static void sees_force(dBodyID body)
+{
+    memcpy(pairs.force[number_in_pairs(body)], dBodyGetForce(body), 3 * sizeof(dReal));
+}
+
+static void forces_seen(support_run *run)
+{
+    dWorldID world = open_pairs(run, sees_force);
+    dBodySetGravityMode(pairs.body[1], 0);
+    dBodySetKinematic(pairs.body[3]);
+    for (int i = 0; i < IN_PAIRS; i++) {
+        dBodyAddForce(pairs.body[i], i, 2 * i, 3);
+    }
+    support_step(world, STEP);
+    for (int i = 0; i < IN_PAIRS; i++) {
+        support_tell_vector(run, pairs.force[i]);
+    }
+    dWorldDestroy(world);
+}
+
 static dBodyID born;
 
 // Of the world's callbacks the first makes a body.
@@ -533,6 +626,12 @@ const support_row support_bodies[] = {
      {AS_STOCK, AS_STOCK, AS_STOCK}},
     {"moved callbacks", moved_callbacks, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
     {"forces added in moved callbacks", forces_in_callbacks, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"forces added there to other bodies",
+     forces_on_others,
+     NULL,
+     {AS_STOCK, NEAR(0.16, "bodies moved later feel them a step later"),
+      NEAR(0.16, "bodies moved later feel them a step later")}},
+    {"`dBodyGetForce` in moved callbacks", forces_seen, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
     {"bodies created in moved callbacks",
      bodies_made_in_callbacks,
      NULL,

@@ -98,11 +98,18 @@ static void rest_on(support_run *run, void (*ground)(scene *), const int *which,
     }
 }
 
+static void tell_pairs(support_run *run, int count, double first, double second)
+{
+    for (int i = 0; i < count; i++) {
+        support_tell(run, first);
+        support_tell(run, second);
+    }
+}
+
 static void rest_rightly(support_run *run, const int *which, int count)
 {
     for (int i = 0; i < count; i++) {
-        support_tell(run, movers[which[i]].height);
-        support_tell(run, 0);
+        tell_pairs(run, 1, movers[which[i]].height, 0);
     }
 }
 
@@ -213,10 +220,7 @@ static void in_groove_rightly(support_run *run)
 {
     for (int i = 0; i < 3; i++) {
         double radius = i < 2 ? 0.2 : 0.25;
-        for (int k = 0; k < 2; k++) {
-            support_tell(run, sqrt(radius * radius - 0.12 * 0.12));
-            support_tell(run, 0);
-        }
+        tell_pairs(run, 2, sqrt(radius * radius - 0.12 * 0.12), 0);
     }
 }
 
@@ -264,10 +268,8 @@ static void offsets(support_run *run)
 
 static void offsets_rightly(support_run *run)
 {
-    for (int how = 0; how < 4; how++) {
-        support_tell(run, how < 3 ? 0.15 : 0.1);
-        support_tell(run, 0);
-    }
+    tell_pairs(run, 3, 0.15, 0);
+    tell_pairs(run, 1, 0.1, 0);
 }
 
 // A table: a slab with four legs, of every other one class.
@@ -289,8 +291,7 @@ static void several_geoms(support_run *run)
 
 static void several_geoms_rightly(support_run *run)
 {
-    support_tell(run, 0.5);
-    support_tell(run, 0);
+    tell_pairs(run, 1, 0.5, 0);
 }
 
 #pragma GCC diagnostic push
@@ -318,10 +319,7 @@ static void transforms(support_run *run)
 
 static void transforms_rightly(support_run *run)
 {
-    for (int mode = 0; mode < 4; mode++) {
-        support_tell(run, 0.05);
-        support_tell(run, 0);
-    }
+    tell_pairs(run, 4, 0.05, 0);
 }
 
 // ---- spaces and who meets whom
@@ -335,12 +333,18 @@ static dSpaceID space_of_kind(dSpaceID parent, int kind)
                        : dSweepAndPruneSpaceCreate(parent, dSAP_AXES_XYZ);
 }
 
-// The body is in a space of the kind, in a space of the scene.
-static void inner_spaces(support_run *run)
+// The body is in a space of the kind: in a space of the scene, or the outermost.
+static void spaces(support_run *run, bool outermost)
 {
     for (int kind = 0; kind < 4; kind++) {
         scene *s = scene_open(run, NULL);
-        dSpaceID inner = space_of_kind(s->space, kind);
+        dSpaceID inner;
+        if (outermost) {
+            dSpaceDestroy(s->space);
+            s->space = inner = space_of_kind(NULL, kind);
+        } else {
+            inner = space_of_kind(s->space, kind);
+        }
         dGeomID geom = dCreateBox(inner, 0.4, 0.4, 0.2);
         box_ground(s);
         tell_rest(run, s, scene_body(s, geom, 0.05, 0.03, 0.1), 0.0005);
@@ -348,26 +352,19 @@ static void inner_spaces(support_run *run)
     }
 }
 
-static void four_blocks_rightly(support_run *run)
+static void inner_spaces(support_run *run)
 {
-    for (int i = 0; i < 4; i++) {
-        support_tell(run, 0.1);
-        support_tell(run, 0);
-    }
+    spaces(run, false);
 }
 
-// The outermost is.
 static void outer_spaces(support_run *run)
 {
-    for (int kind = 0; kind < 4; kind++) {
-        scene *s = scene_open(run, NULL);
-        dSpaceDestroy(s->space);
-        s->space = space_of_kind(NULL, kind);
-        dGeomID geom = box(s);
-        box_ground(s);
-        tell_rest(run, s, scene_body(s, geom, 0.05, 0.03, 0.1), 0.0005);
-        scene_close(s);
-    }
+    spaces(run, true);
+}
+
+static void four_blocks_rightly(support_run *run)
+{
+    tell_pairs(run, 4, 0.1, 0);
 }
 
 static void step_two(scene *s, dGeomID a, dGeomID b)
@@ -399,11 +396,8 @@ static void collide_two(support_run *run)
 
 static void collide_two_rightly(support_run *run)
 {
-    const double falls = -G * 50 * H;
-    for (int i = 0; i < 3; i++) {
-        support_tell(run, 0.1);
-        support_tell(run, i < 2 ? 0 : falls);
-    }
+    tell_pairs(run, 2, 0.1, 0);
+    tell_pairs(run, 1, 0.1, -G * 50 * H);
 }
 
 // Every two geoms by dCollide, without a call on a space; dCollide of a geom and a space.
@@ -430,10 +424,9 @@ static void collide_geoms(support_run *run)
     }
 }
 
-static void collide_geoms_rightly(support_run *run)
+static void two_rightly(support_run *run)
 {
-    support_tell(run, 0.1);
-    support_tell(run, 0.1);
+    tell_pairs(run, 1, 0.1, 0.1);
 }
 
 // Bits that match, bits that do not, a geom that is disabled, one without size, and a pair for
@@ -491,10 +484,7 @@ static void few_contacts(support_run *run)
 
 static void few_contacts_rightly(support_run *run)
 {
-    for (int i = 0; i < 3; i++) {
-        support_tell(run, 1 - 0.5 * G * 10 * H);
-        support_tell(run, 0.1);
-    }
+    tell_pairs(run, 3, 1 - 0.5 * G * 10 * H, 0.1);
 }
 
 static void one_contact(support_run *run)
@@ -612,8 +602,7 @@ static void own_class(support_run *run)
 
 static void one_rightly(support_run *run)
 {
-    support_tell(run, 0.1);
-    support_tell(run, 0);
+    tell_pairs(run, 1, 0.1, 0);
 }
 
 // The program says that boxes sink into planes until 0.1 m from their middle.
@@ -693,10 +682,7 @@ static void moved_geoms(support_run *run)
 
 static void moved_geoms_rightly(support_run *run)
 {
-    for (int i = 0; i < 2; i++) {
-        support_tell(run, 0.139);
-        support_tell(run, 0.15);
-    }
+    tell_pairs(run, 2, 0.139, 0.15);
 }
 
 // Geoms of bodies of two worlds in one space.
@@ -717,12 +703,6 @@ static void two_worlds(support_run *run)
     dJointGroupEmpty(s->group);
     scene_close(t);
     scene_close(s);
-}
-
-static void two_rightly(support_run *run)
-{
-    support_tell(run, 0.1);
-    support_tell(run, 0.1);
 }
 
 // The callback puts the contact of a feeler's geom on the body that carries the feeler.
@@ -801,9 +781,9 @@ static void triangle_callback(support_run *run)
 
 static void triangle_callback_rightly(support_run *run)
 {
-    for (int i = 0; i < 4; i++) {
-        support_tell(run, i & 1 ? 0 : -G * 20 * H);
-        support_tell(run, 1);
+    for (int i = 0; i < 2; i++) {
+        tell_pairs(run, 1, -G * 20 * H, 1);
+        tell_pairs(run, 1, 0, 1);
     }
 }
 
@@ -970,7 +950,7 @@ const support_row support_geoms[] = {
       NEAR(1e-6, APART)}},
     {"`dCollide` alone, of geoms and of a space",
      collide_geoms,
-     collide_geoms_rightly,
+     two_rightly,
      {NEAR(5e-6, FLOOR), AS_STRIBECK(GIVEN), AS_STRIBECK(NO_CALL)}},
     {"Category and collide bits, `dGeomDisable`, size 0, a callback that declines",
      let_through,

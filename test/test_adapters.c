@@ -818,6 +818,15 @@ END_TEST
 
 // ---- push
 
+static void push(const pull *p, ode_memory *memory)
+{
+    ode_feedback *feedback = calloc((size_t)p->ode.island.joints + 1, sizeof *feedback);
+    ck_assert_ptr_nonnull(feedback);
+    sprag_ode_push_feedback(feedback, sprag_ode_push_velocities(&p->ode, memory, feedback));
+    sprag_ode_move(&p->ode.island, p->ode.problem.step, NULL);
+    free(feedback);
+}
+
 typedef struct moves {
     int count;
     dBodyID last;
@@ -866,7 +875,7 @@ START_TEST(push_moves_bodies_as_stock)
     pull p = pull_world(world[0]);
     memcpy(p.ode.solution.velocity[0], v, sizeof v);
     moved = (moves){0};
-    sprag_ode_push(&p.ode, NULL);
+    push(&p, NULL);
     ck_assert_int_eq(moved.count, 1);
     ck_assert_ptr_eq(moved.last, body[0]);
 
@@ -975,7 +984,7 @@ START_TEST(feedback_is_stock)
         memset(&other.feedback, 0x40, sizeof other.feedback);
         pull p = pull_world(one.world);
         solve_rows(&p.ode);
-        sprag_ode_push(&p.ode, NULL);
+        push(&p, NULL);
         dWorldStep(other.world, step);
         const dReal *ours[4] = {one.feedback.f1, one.feedback.t1, one.feedback.f2, one.feedback.t2};
         const dReal *stock[4] = {other.feedback.f1, other.feedback.t1, other.feedback.f2,
@@ -1032,7 +1041,7 @@ START_TEST(contact_feedback_is_the_force)
     for (int i = 0; i < 9; i++) {
         force[i % 3] += local[i / 3] * pulled->frame[i / 3][i % 3];
     }
-    sprag_ode_push(&p.ode, memory);
+    push(&p, memory);
     assert_vectors(feedback.f1, force, 3, 1e-14);
     dCalcVectorCross3(turn, pulled->arm[0], force);
     assert_vectors(feedback.t1, turn, 3, 1e-14);
@@ -1080,7 +1089,13 @@ static sprag_contact framed(dJointID joint)
 static void remember(ode_memory *memory, dJointID joint, double normal)
 {
     sprag_contact contact = framed(joint);
-    sprag_ode_remember_contact(memory, joint, &contact, (double[6]){normal, -2 * normal, 3});
+    double force[1][6] = {{normal, -2 * normal, 3}};
+    ode_claim claim;
+    sprag_ode_claim_force(&claim, joint, &contact);
+    const ode_problem one = {.problem = {.contacts = 1, .contact = &contact},
+                             .solution = {.contact_force = force},
+                             .claim = &claim};
+    sprag_ode_remember(memory, &one);
 }
 
 // The normal force that one contact is given, -1: none known; along the tangents what goes with it.

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Installs into a folder of its own and builds a program against that, in each way README offers.
+# Installs into a folder of its own and builds a program against that, in each way README offers; and
+# installs what a build without tests and bench has.
 #
 #     test_install.sh <build>
 set -eu
@@ -150,3 +151,17 @@ cmake -S general_consumer -B general_consumer/build -DCMAKE_PREFIX_PATH="$prefix
 cmake --build general_consumer/build >>cmake.log
 solved "general, find_package" general_consumer/build/by_general
 solved "general archive, find_package" general_consumer/build/by_general_archive
+
+# ---- what is installed needs no test and no bench
+
+cmake -S "$source" -B product/build -DBUILD_TESTING=OFF -DCMAKE_BUILD_TYPE=Debug \
+    -DCMAKE_C_COMPILER="$cc" >cmake.log
+targets=$(cmake --build product/build --target help)
+[[ $targets == *sprag_library* && $targets != *bench* && $targets != *test_* ]]
+cmake --build product/build -j2 --target sprag_product >>cmake.log
+cmake --install product/build --prefix "$folder/product/usr" >product.log
+# installed <prefix>: what is there, whatever the build type
+installed() {
+    find "$1" ! -type d -printf '%P\n' | sed 's/-[a-z]*\.cmake$/.cmake/' | sort
+}
+diff <(installed "$prefix") <(installed "$folder/product/usr")

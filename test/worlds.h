@@ -226,6 +226,29 @@ static inline dBodyID create_body(dWorldID world, double mass, double x, double 
     return body;
 }
 
+// A point of the body touches what stands still.
+static inline void touch_at_body(dWorldID world, dJointGroupID group, dBodyID body,
+                                 dSurfaceParameters surface)
+{
+    dContact c;
+    memset(&c, 0, sizeof c);
+    c.surface = surface;
+    c.geom.normal[2] = 1;
+    c.geom.depth = 1e-3;
+    dBodyCopyPosition(body, c.geom.pos);
+    dJointAttach(dJointCreateContact(world, group, &c), body, 0);
+}
+
+// A surface that moves at 1e200 m/s: no solver of ours takes it.
+static inline void touch_impossibly(dWorldID world, dJointGroupID group, dBodyID body)
+{
+    const dSurfaceParameters fast = {.mu = dInfinity,
+                                     .mode = dContactMotionN | dContactMotion1,
+                                     .motionN = 1e200,
+                                     .motion1 = 1e200};
+    touch_at_body(world, group, body, fast);
+}
+
 static inline void drive(dJointID joint, const joint_kind *kind, int like)
 {
     for (int k = 0; k < kind->motors; k++) {
