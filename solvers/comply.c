@@ -76,10 +76,11 @@ static bool take(comply_run *run)
 {
     sprag_scratch *s = run->scratch;
     int bodies = run->frame->bodies;
-    run->x = SPRAG_TAKE(s, (size_t)bodies * COMPLY_STATES, double);
-    run->scale = SPRAG_TAKE(s, (size_t)bodies * COMPLY_STATES, double);
-    run->marked = SPRAG_TAKE(s, (size_t)bodies * COMPLY_STATES, double);
-    run->f = SPRAG_TAKE(s, (size_t)bodies * COMPLY_STATES, double);
+    size_t states = (size_t)bodies * COMPLY_STATES + 1;
+    run->x = SPRAG_TAKE(s, states, double);
+    run->scale = SPRAG_TAKE(s, states, double);
+    run->marked = SPRAG_TAKE(s, states, double);
+    run->f = SPRAG_TAKE(s, states, double);
     run->radius = SPRAG_TAKE(s, bodies, double);
     run->inverse = SPRAG_TAKE(s, bodies, *run->inverse);
     run->pose = SPRAG_TAKE(s, bodies, sprag_pose);
@@ -125,6 +126,7 @@ static void set_scale(comply_run *run)
 {
     const sprag_frame *frame = run->frame;
     double h = frame->step;
+    run->scale[COMPLY_STATES * frame->bodies] = h;
     run->fastest = fmax(1e-9, run->rows > 0 ? comply_row_speed(run) : 0);
     for (int i = 0; i < frame->bodies; i++) {
         const sprag_mover *b = &frame->body[i];
@@ -350,6 +352,13 @@ static double fastest_point(const comply_run *run, const double *rates, int body
     return norm3(at + COMPLY_VELOCITY) + run->radius[body] * norm3(at + COMPLY_SPIN);
 }
 
+static void set_sides(comply_run *run)
+{
+    for (int g = 0; g < run->guards; g++) {
+        run->side[g] = isnan(run->label[g]) ? run->seen[g] <= 0 : run->label[g];
+    }
+}
+
 // Nothing moves, and by its forces nothing will, against what gravity makes of a frame. What an
 // explicit method needs many steps for, an implicit one has in one.
 static bool is_resting(comply_run *run, double steps)
@@ -360,9 +369,7 @@ static bool is_resting(comply_run *run, double steps)
         rests = fastest_point(run, run->x, i) <= still;
     }
     if (rests) {
-        for (int g = 0; g < run->guards; g++) {
-            run->side[g] = isnan(run->label[g]) ? run->seen[g] <= 0 : run->label[g];
-        }
+        set_sides(run);
         comply_problem(run).field(run, run->x, run->side, run->f);
         rests = isfinite(run->f[0]);
     }
@@ -569,7 +576,7 @@ static sprag_result integrate(comply_run *run, double rate, sprag_ess_stats *sta
                   .event = SPRAG_TAKE(scratch, room, sprag_ess_event),
                   .room = room,
                   .stats = stats,
-                  .x = SPRAG_TAKE(scratch, (size_t)run->frame->bodies * COMPLY_STATES, double)};
+                  .x = SPRAG_TAKE(scratch, (size_t)run->frame->bodies * COMPLY_STATES + 1, double)};
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
@@ -622,19 +629,10 @@ bool comply_meet(comply_run *run, int guard, double gap, const sprag_ess_event *
     return wanted;
 }
 
-// Its impulses are told as forces over the frame.
 static bool meet_stop(comply_run *run, int stop, const double *label)
 {
     enum { OFTEN = 100 };
-    double share = 1 / run->frame->step;
-    if (run->met[stop] > OFTEN || !comply_meet_stop(run, stop, label)) {
-        return false;
-    }
-    run->frame->rows = run->rows;
-    if (run->calls->carried) {
-        run->calls->carried(run->calls->data, comply_row_forces(run), NULL, share);
-    }
-    return true;
+    return run->met[stop] <= OFTEN && comply_meet_stop(run, stop, label);
 }
 
 // A pair is touched that nobody has been asked about, or that cannot be integrated; or a stop.
@@ -652,18 +650,20 @@ static bool meet(comply_run *run, int guard)
     return true;
 }
 
-// Those that bodies are at and still move on against: met at the very end of the last frame.
-static bool meet_first(comply_run *run)
+// Stops that bodies are at and still move on against: met at the very end of the last frame.
+static bool start_rows(comply_run *run)
 {
     double *label = run->side + run->guards;
     bool good = comply_past_stops(run, run->x, NULL, run->stops, label);
+    set_sides(run);
     for (int s = 0; s < run->stops; s++) {
-        label[s] = label[s] >= 0;
+        label[s] = comply_is_at(run, s);
+        run->label[run->guards + s] = label[s] ? NAN : 0; // as near as may be, it is yet to be met
     }
     for (int s = 0; s < run->stops && good; s++) {
-        good = !comply_at_stop(run, s) || meet_stop(run, s, label);
+        good = !comply_goes_on(run, s) || meet_stop(run, s, label);
     }
-    return good;
+    return good && comply_start_rows(run, run->side);
 }
 
 static sprag_result go(comply_run *run, sprag_comply_reason *why)
@@ -678,7 +678,7 @@ static sprag_result go(comply_run *run, sprag_comply_reason *why)
             return leave(run, *why);
         }
         sprag_ess_stats stats;
-        if (!begun && run->stops > 0 && !meet_first(run)) {
+        if (!begun && run->rows > 0 && !start_rows(run)) {
             *why = SPRAG_COMPLY_STOPPED;
             return leave(run, *why);
         }

@@ -55,6 +55,7 @@ void comply_pack(comply_run *run)
         quaternion_of(body->pose.rotation, x + COMPLY_QUATERNION);
         memcpy(x + COMPLY_VELOCITY, body->velocity, 6 * sizeof *x);
     }
+    run->x[COMPLY_STATES * run->frame->bodies] = run->time;
 }
 
 void comply_place(comply_run *run, const double *x)
@@ -480,8 +481,9 @@ static void field(void *user, const double *x, const double *label, double *f)
         }
         comply_accelerate(run, i, run->wrench[i], to + COMPLY_VELOCITY);
     }
-    if (run->rows >= 0 && !comply_constrain(run, x, label + run->guards, f)) {
-        f[0] = NAN;
+    if (run->rows >= 0) {
+        f[COMPLY_STATES * run->frame->bodies] = 1;
+        f[0] = comply_constrain(run, x, label + run->guards, f) ? f[0] : NAN;
     }
 }
 
@@ -595,7 +597,7 @@ static void jump(void *user, const double *x, const double *label, int guard, do
 
 sprag_ess_problem comply_problem(comply_run *run)
 {
-    int states = COMPLY_STATES * run->frame->bodies;
+    int states = COMPLY_STATES * run->frame->bodies + (run->rows >= 0);
     return (sprag_ess_problem){.states = states,
                                .guards = run->guards + run->stops,
                                .user = run,

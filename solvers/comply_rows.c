@@ -8,23 +8,36 @@
 //     (J W J' + CFM / h) lambda = (b - J v) / h - J' v - J a
 //
 // with W the inverse mass, a the accelerations without joints and J' the rate of J along the
-// motion, by a central difference. A motor is such a row with lambda between its bounds, a stop
-// that has been met one that only pushes: the solution between bounds is unique and continuous in
-// the state. When a stop is met velocities jump, by impulses p of its row and of those that hold:
+// motion, by a central difference. A stop that has been met is such a row that only pushes. When a
+// stop is met velocities jump, by impulses p of its row and of those that hold:
 //
 //     (J W J' + CFM / h) p = -J v of stops, times 1 + restitution of the one that is met; 0 of rows
 //
-// which is what a step of ODE takes away there. The matrix is kept and factorised within its
-// envelope: rows of chains are narrow.
+// which is what a step of ODE takes away there. So do they at the start of the frame, for rows that
+// hardly yield: to b - CFM lambda, which then is that of the start, and which they keep.
+//
+// A row that yields as fast as a frame resolves is the spring and damper that ODE's steps tend to,
+// lambda = (b - h b' - J v) / CFM (by ERP the error of the end of a step has (1 - ERP) J v). A
+// motor is a row with lambda between its bounds: the solution between them is unique and continuous
+// in the state. From v0, at the start of the frame and after an impact, it wants the acceleration
+// that brings it to its speed in a step,
+//
+//     d(J v)/dt = s + (v0 + s t - J v) 3 / h       s = (b - CFM lambda - v0) / h
+//
+// where the second part is for what it has been pushed off that line by more than its bounds (3 is
+// what a single step of the integrator bears).
+//
+// The matrix is kept and factorised within its envelope: rows of chains are narrow.
 #include <math.h>
 #include <string.h>
 
 #include "solvers/comply_run.h"
 #include "solvers/linalg.h"
 
-enum { MOST_ROWS = 512 };
+enum { MOST_ROWS = 512, CATCH_UP = 3 };
 
 typedef enum bound { FREE, AT_LOWER, AT_UPPER } bound;
+typedef enum rule { SOFT, HARD, SPRING, MOTOR } rule;
 
 // A row of the matrix: one that was asked for, or a stop on it.
 typedef struct line {
@@ -37,7 +50,12 @@ typedef struct line {
 struct comply_joints {
     const sprag_row *row; // as last asked
     const sprag_stop *stop;
-    double *rate; // rows, J' v
+    double *drift; // rows, b'
+    double *rate;  // rows, J' v
+    rule *rule;    // rows
+    double *goal;  // rows: the speed that is kept, or wanted at the start of the frame
+    double *gain;  // rows: its rate
+    double *speed; // rows: m/s, work
     double (*yielded)[2][6];
     double *force; // rows
     int lines, room;
@@ -95,6 +113,8 @@ bool comply_ask_rows(comply_run *run, const double *x)
         for (int i = 0; i < run->rows; i++) {
             double speed = along(&j->row[i], x);
             j->rate[i] = sign > 0 ? speed : (j->rate[i] - speed) / (2 * span);
+            double bias = j->row[i].bias;
+            j->drift[i] = sign > 0 ? bias : (j->drift[i] - bias) / (2 * span);
         }
     }
     return ask(run, x, 0);
@@ -111,6 +131,23 @@ static void yield_of(const comply_run *run, const sprag_row *row, double yielded
             comply_accelerate(run, row->body[side], row->jacobian[side], yielded[side]);
         }
     }
+}
+
+// 1/kg, or 1 / (kg m^2).
+static double inverse_mass(const comply_run *run, const sprag_row *row)
+{
+    double yielded[2][6], sum = 0;
+    yield_of(run, row, yielded);
+    for (int side = 0; side < 2; side++) {
+        sum += dot6(row->jacobian[side], yielded[side]);
+    }
+    return sum;
+}
+
+// Against the mass: such rows are constraints, the others springs.
+static bool hardly_yields(const comply_run *run, const sprag_row *row, double compliance)
+{
+    return compliance <= 1e-3 * run->frame->step * inverse_mass(run, row);
 }
 
 static void push_along(const comply_joints *j, int row, double force, double *f)
@@ -147,16 +184,30 @@ static void add_stop(const comply_run *run, int which)
     add_line(j, (line){s->row, which, s->sign, bias, s->compliance, 0, INFINITY, FREE, false});
 }
 
-typedef enum lines_of { OF_FORCES, OF_IMPULSES } lines_of;
+static bool stop_hardly_yields(const comply_run *run, int which)
+{
+    const sprag_stop *stop = &run->joints->stop[which];
+    return hardly_yields(run, &run->joints->row[stop->row], stop->compliance);
+}
+
+typedef enum lines_of { OF_FORCES, OF_IMPACT, OF_START } lines_of;
+
+static bool is_line(const comply_joints *j, int row, const sprag_stop *at, lines_of of)
+{
+    const sprag_row *r = &j->row[row];
+    bool acts = j->rule[row] == HARD || (j->rule[row] == SOFT && of != OF_START) ||
+                (j->rule[row] == MOTOR && of == OF_FORCES);
+    return acts && (r->lo != 0 || r->hi != 0) && (of == OF_FORCES || !at);
+}
 
 // A motor that drives away from a stop has a share of its force there; one of unbounded force that
 // drives into it yields as its bodies do. Of bounded forces there are no impulses.
 static void add_row(comply_joints *j, int row, const sprag_stop *at, lines_of of)
 {
     const sprag_row *r = &j->row[row];
-    bool bounded = isfinite(r->lo) && isfinite(r->hi), away = at && at->sign * r->bias > 0;
+    bool bounded = j->rule[row] == MOTOR, away = at && at->sign * r->bias > 0;
     double share = away ? at->fudge : 1;
-    if (share > 0 && (r->lo != 0 || r->hi != 0) && (of == OF_FORCES || (!bounded && !at))) {
+    if (share > 0 && is_line(j, row, at, of)) {
         line added = {row,
                       -1,
                       1,
@@ -186,7 +237,7 @@ static void set_lines(comply_run *run, const double *label, lines_of of)
         }
         add_row(j, i, at, of);
         for (int k = first; k < s; k++) {
-            if (label[k] != 0) {
+            if (label[k] != 0 && (of != OF_START || stop_hardly_yields(run, k))) {
                 add_stop(run, k);
             }
         }
@@ -198,8 +249,9 @@ static double *entry(const comply_joints *j, double *A, int i, int k)
     return A + j->start[i] + (k - j->first[i]);
 }
 
-// Bounded rows always yield a little: a motor that drives into its stop has the same row.
-static void set_matrix(comply_run *run)
+// Bounded rows always yield a little: a motor that drives into its stop has the same row. time: s,
+// in the frame.
+static void set_matrix(comply_run *run, double time)
 {
     comply_joints *j = run->joints;
     double h = run->frame->step;
@@ -223,8 +275,10 @@ static void set_matrix(comply_run *run)
             *entry(j, j->A, i, k) = own->sign * with->sign * sum;
         }
         double *diagonal = entry(j, j->A, i, i), least = isfinite(own->lo) || isfinite(own->hi);
+        bool drives = own->stop < 0 && j->rule[own->row] == MOTOR;
+        double yield = own->compliance / h * (drives ? 1 + CATCH_UP * time / h : 1);
         *diagonal *= own->soft ? 2 : 1;
-        *diagonal += fmax(own->compliance / h, 1e-10 * least * *diagonal);
+        *diagonal += fmax(yield, 1e-10 * least * *diagonal);
     }
 }
 
@@ -368,10 +422,8 @@ static bool solve_bounded(comply_joints *j)
 // ---- what they do
 
 // By forces, of the rates f; or by impulses, of the state.
-static bool push(comply_run *run, double *f)
+static bool push(comply_joints *j, double *f)
 {
-    comply_joints *j = run->joints;
-    memset(j->force, 0, (size_t)run->rows * sizeof *j->force);
     if (!solve_bounded(j)) {
         return false;
     }
@@ -383,19 +435,52 @@ static bool push(comply_run *run, double *f)
     return true;
 }
 
+// The acceleration that it wants, CFM apart.
+static double wanted(const comply_run *run, const line *l, const double *x, double time)
+{
+    const comply_joints *j = run->joints;
+    double h = run->frame->step, speed = l->sign * along(&j->row[l->row], x);
+    switch (l->stop >= 0 ? SOFT : j->rule[l->row]) {
+    case SOFT:
+        return (l->bias - speed) / h;
+    case HARD:
+        return (j->goal[l->row] - speed) / h;
+    case SPRING: // no line
+    case MOTOR:
+        break;
+    }
+    double gain = j->gain[l->row];
+    return gain + CATCH_UP * (j->goal[l->row] + gain * time - speed) / h;
+}
+
+static void set_springs(comply_run *run, const double *x, double *f)
+{
+    comply_joints *j = run->joints;
+    for (int i = 0; i < run->rows; i++) {
+        const sprag_row *row = &j->row[i];
+        j->force[i] = 0;
+        if (j->rule[i] == SPRING) {
+            double drive = row->bias - run->frame->step * j->drift[i] - along(row, x);
+            double force = drive / row->compliance;
+            j->force[i] = fmin(fmax(force, row->lo), row->hi);
+            push_along(j, i, j->force[i], f);
+        }
+    }
+}
+
 bool comply_constrain(comply_run *run, const double *x, const double *label, double *f)
 {
     comply_joints *j = run->joints;
-    double h = run->frame->step;
+    double time = x[COMPLY_STATES * run->frame->bodies];
     set_lines(run, label, OF_FORCES);
-    set_matrix(run);
+    set_matrix(run, time);
+    set_springs(run, x, f);
     for (int i = 0; i < j->lines; i++) {
         const line *l = &j->line[i];
-        const sprag_row *row = &j->row[l->row];
         j->right[i] =
-            (l->bias - l->sign * along(row, x)) / h - l->sign * (j->rate[l->row] + along(row, f));
+            wanted(run, l, x, time) - l->sign * (j->rate[l->row] + along(&j->row[l->row], f));
     }
-    return push(run, f);
+    return push(j, f);
 }
 
 const double *comply_row_forces(const comply_run *run)
@@ -461,6 +546,34 @@ void comply_set_band(comply_run *run, double time)
 
 // ---- impacts
 
+// Motors go on from the speeds that they have now.
+static void set_motors(comply_run *run)
+{
+    comply_joints *j = run->joints;
+    for (int i = 0; i < run->rows; i++) {
+        if (j->rule[i] == MOTOR) {
+            double speed = along(&j->row[i], run->x);
+            j->gain[i] = (j->row[i].bias - speed) / run->frame->step;
+            j->goal[i] = speed - j->gain[i] * run->time;
+        }
+    }
+}
+
+// What they make of velocities; told as forces over the frame.
+static bool strike(comply_run *run)
+{
+    memset(run->joints->force, 0, (size_t)run->rows * sizeof *run->joints->force);
+    if (!push(run->joints, run->x)) {
+        return false;
+    }
+    set_motors(run);
+    run->frame->rows = run->rows;
+    if (run->calls->carried) {
+        run->calls->carried(run->calls->data, run->joints->force, NULL, 1 / run->frame->step);
+    }
+    return true;
+}
+
 bool comply_meet_stop(comply_run *run, int which, const double *label)
 {
     enum { BOUNCES = 20 }; // of a stop in a frame; then it stays
@@ -469,8 +582,8 @@ bool comply_meet_stop(comply_run *run, int which, const double *label)
     if (!ask(run, run->x, 0)) {
         return false;
     }
-    set_lines(run, label, OF_IMPULSES);
-    set_matrix(run);
+    set_lines(run, label, OF_IMPACT);
+    set_matrix(run, 0);
     double bounce = run->met[which]++ < BOUNCES ? fmin(fmax(j->stop[which].bounce, 0), 1) : 0;
     for (int i = 0; i < j->lines; i++) {
         const line *l = &j->line[i];
@@ -478,18 +591,77 @@ bool comply_meet_stop(comply_run *run, int which, const double *label)
         j->right[i] = -more * l->sign * along(&j->row[l->row], run->x);
         j->right[i] = more > 0 ? j->right[i] : 0;
     }
-    return push(run, run->x);
+    return strike(run);
 }
 
-bool comply_at_stop(comply_run *run, int which)
+bool comply_is_at(const comply_run *run, int which)
 {
-    comply_joints *j = run->joints;
-    const sprag_stop *stop = &j->stop[which];
-    return stop->inside <= 0 && -stop->inside <= run->eps[run->guards + which] &&
-           stop->sign * along(&j->row[stop->row], run->x) < 0;
+    return run->joints->stop[which].inside <= 0;
+}
+
+bool comply_goes_on(const comply_run *run, int which)
+{
+    const sprag_stop *stop = &run->joints->stop[which];
+    return comply_is_at(run, which) && -stop->inside <= run->eps[run->guards + which] &&
+           stop->sign * along(&run->joints->row[stop->row], run->x) < 0;
 }
 
 // ---- at the start of a frame
+
+// Speeds that rows which hardly yield have too much, and stops; yielded: m/s, by CFM, of their
+// rows.
+static bool correct(comply_run *run, const double *label, const double *yielded)
+{
+    comply_joints *j = run->joints;
+    set_lines(run, label, OF_START);
+    set_matrix(run, 0);
+    for (int i = 0; i < j->lines; i++) {
+        const line *l = &j->line[i];
+        double goal = l->stop >= 0 ? 0 : j->goal[l->row] - (yielded ? yielded[l->row] : 0);
+        j->right[i] = goal - l->sign * along(&j->row[l->row], run->x);
+    }
+    return j->lines == 0 || strike(run);
+}
+
+bool comply_start_rows(comply_run *run, const double *label)
+{
+    comply_joints *j = run->joints;
+    double yield = 0;
+    comply_place(run, run->x);
+    if (!ask(run, run->x, 0) || !correct(run, label + run->guards, NULL)) {
+        return false;
+    }
+    for (int i = 0; i < run->rows; i++) {
+        yield = j->rule[i] == HARD ? fmax(yield, j->row[i].compliance) : yield;
+    }
+    if (yield > 0) {
+        comply_problem(run).field(run, run->x, label, run->f);
+        if (!isfinite(run->f[0])) {
+            return false;
+        }
+        for (int i = 0; i < run->rows; i++) {
+            j->speed[i] = j->row[i].compliance * j->force[i];
+        }
+        return correct(run, label + run->guards, j->speed);
+    }
+    return true;
+}
+
+static void set_rules(comply_run *run)
+{
+    comply_joints *j = run->joints;
+    for (int i = 0; i < run->rows; i++) {
+        const sprag_row *row = &j->row[i];
+        bool lower = isfinite(row->lo), upper = isfinite(row->hi);
+        double yield = row->compliance / run->frame->step, own = inverse_mass(run, row);
+        j->rule[i] = lower && upper                                                ? MOTOR
+                     : CATCH_UP * yield > own                                      ? SPRING
+                     : lower || upper || !hardly_yields(run, row, row->compliance) ? SOFT
+                                                                                   : HARD;
+        j->goal[i] = row->bias;
+    }
+    set_motors(run);
+}
 
 static bool take(comply_run *run)
 {
@@ -497,6 +669,11 @@ static bool take(comply_run *run)
     comply_joints *j = run->joints;
     size_t room = (size_t)run->rows + (size_t)run->stops, most = room * (room + 1) / 2;
     j->rate = SPRAG_TAKE(s, run->rows, double);
+    j->drift = SPRAG_TAKE(s, run->rows, double);
+    j->rule = SPRAG_TAKE(s, run->rows, rule);
+    j->goal = SPRAG_TAKE(s, run->rows, double);
+    j->gain = SPRAG_TAKE(s, run->rows, double);
+    j->speed = SPRAG_TAKE(s, run->rows, double);
     j->yielded = SPRAG_TAKE(s, run->rows, *j->yielded);
     j->force = SPRAG_TAKE(s, run->rows, double);
     j->line = SPRAG_TAKE(s, room, line);
@@ -523,7 +700,11 @@ bool comply_take_rows(comply_run *run, sprag_comply_reason *why)
                     ? calls->coordinates(calls->data, run->frame->body, run->frame->step, &j->row,
                                          &j->stop, &run->stops)
                     : calls->rows(calls->data, run->frame->body, run->frame->step, &j->row);
-    return run->rows >= 0 && run->rows + run->stops <= MOST_ROWS && take(run);
+    if (run->rows < 0 || run->rows + run->stops > MOST_ROWS || !take(run)) {
+        return false;
+    }
+    set_rules(run);
+    return true;
 }
 
 double comply_row_speed(comply_run *run)
@@ -532,12 +713,10 @@ double comply_row_speed(comply_run *run)
     double fastest = 0;
     for (int i = 0; i < run->rows; i++) {
         const sprag_row *row = &j->row[i];
-        double yielded[2][6], sum = 0, wanted = fabs(row->bias - along(row, run->x));
+        double yielded[2][6], sum = inverse_mass(run, row);
+        double wanted = fabs(row->bias - along(row, run->x));
         double force = fmax(fabs(row->lo), fabs(row->hi));
         yield_of(run, row, yielded);
-        for (int side = 0; side < 2; side++) {
-            sum += dot6(row->jacobian[side], yielded[side]);
-        }
         wanted = sum > 0 ? fmin(wanted, force * sum * run->frame->step) : 0;
         for (int side = 0; side < 2 && wanted > 0; side++) {
             double turned = row->body[side] == SPRAG_STATIC

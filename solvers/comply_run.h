@@ -11,6 +11,7 @@
 // A bounce without another stiffness takes this part of the frame.
 static const double comply_bounce_time = 0.25;
 
+// Behind all of them, where there are joints: the time, which motors go by.
 enum { COMPLY_STATES = 13, COMPLY_QUATERNION = 3, COMPLY_VELOCITY = 7, COMPLY_SPIN = 10 };
 
 typedef struct comply_law {
@@ -125,12 +126,16 @@ bool comply_constrain(comply_run *run, const double *x, const double *label, dou
 bool comply_past_stops(comply_run *run, const double *x, const int *stop, int count, double *h);
 int comply_stop_row(comply_run *run, const double *x, int stop, int *column, double *value);
 void comply_set_band(comply_run *run, double time); // s, before a stop
+// At the start of a frame: velocities that joints do not allow, and those that mend their errors,
+// by impulses. label: of all guards.
+bool comply_start_rows(comply_run *run, const double *label);
 const double *comply_row_forces(const comply_run *run);
 double comply_row_speed(comply_run *run); // m/s, that rows want of bodies at rest, at most
 // Met at the state; label: of the stops. Row forces are impulses (N s) then.
 bool comply_meet_stop(comply_run *run, int stop, const double *label);
-// Has it only just been reached, as rows were asked last, and goes on?
-bool comply_at_stop(comply_run *run, int stop);
+// As rows were asked last: at or past the stop; only just, and going on.
+bool comply_is_at(const comply_run *run, int stop);
+bool comply_goes_on(const comply_run *run, int stop);
 
 // comply.c: m.
 double comply_gyration(const comply_run *run, int body);

@@ -542,9 +542,6 @@ const support_row support_bodies[] = {
      NULL,
      {AS_STOCK, AS_STOCK, AS_STOCK}},
     {"auto-disable of islands", auto_disable_of_islands, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
-    {"disabled bodies, wake-up",
-     wake_up,
-     NULL,
-     {AS_STOCK, NEAR(0.02, "what breaks a joint decays in steps"), AS_STOCK}},
+    {"disabled bodies, wake-up", wake_up, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
     {0},
 };
