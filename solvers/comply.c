@@ -641,7 +641,11 @@ static bool meet(comply_run *run, int guard)
     if (guard >= run->guards) {
         const double *label = run->label + run->guards;
         int stop = guard - run->guards;
-        return label[stop] == 0 || meet_stop(run, stop, label);
+        if (label[stop] == 0) {
+            comply_leave_stop(run, stop);
+            return true;
+        }
+        return meet_stop(run, stop, label);
     }
     if (run->law[guard].unknown) {
         comply_unpack(run);
@@ -658,10 +662,14 @@ static bool start_rows(comply_run *run)
     set_sides(run);
     for (int s = 0; s < run->stops; s++) {
         label[s] = comply_is_at(run, s);
-        run->label[run->guards + s] = label[s] ? NAN : 0; // as near as may be, it is yet to be met
     }
     for (int s = 0; s < run->stops && good; s++) {
-        good = !comply_goes_on(run, s) || meet_stop(run, s, label);
+        double speed = comply_goes_on(run, s);
+        if (speed > 0 && !comply_is_past(run, s)) { // not told yet
+            tell_stop(run,
+                      &(sprag_ess_event){.guard = run->guards + s, .direction = 1, .rate = speed});
+        }
+        good = speed == 0 || meet_stop(run, s, label);
     }
     return good && comply_start_rows(run, run->side);
 }

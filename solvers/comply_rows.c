@@ -36,6 +36,9 @@
 
 enum { MOST_ROWS = 512, CATCH_UP = 3 };
 
+// m or rad: a stop that bodies rest on counts as so much nearer, lest rounding take them off it.
+static const double NEARER = 1e-11;
+
 typedef enum bound { FREE, AT_LOWER, AT_UPPER } bound;
 typedef enum rule { SOFT, HARD, SPRING, MOTOR } rule;
 
@@ -50,12 +53,13 @@ typedef struct line {
 struct comply_joints {
     const sprag_row *row; // as last asked
     const sprag_stop *stop;
-    double *drift; // rows, b'
-    double *rate;  // rows, J' v
-    rule *rule;    // rows
-    double *goal;  // rows: the speed that is kept, or wanted at the start of the frame
-    double *gain;  // rows: its rate
-    double *speed; // rows: m/s, work
+    double *nearer; // stops, m or rad
+    double *drift;  // rows, b'
+    double *rate;   // rows, J' v
+    rule *rule;     // rows
+    double *goal;   // rows: the speed that is kept, or wanted at the start of the frame
+    double *gain;   // rows: its rate
+    double *yield;  // rows: m/s, by CFM
     double (*yielded)[2][6];
     double *force; // rows
     int lines, room;
@@ -496,7 +500,8 @@ bool comply_past_stops(comply_run *run, const double *x, const int *stop, int co
         return false;
     }
     for (int i = 0; i < count; i++) {
-        h[i] = -run->joints->stop[stop ? stop[i] : i].inside;
+        int which = stop ? stop[i] : i;
+        h[i] = run->joints->nearer[which] - run->joints->stop[which].inside;
     }
     return true;
 }
@@ -591,60 +596,70 @@ bool comply_meet_stop(comply_run *run, int which, const double *label)
         j->right[i] = -more * l->sign * along(&j->row[l->row], run->x);
         j->right[i] = more > 0 ? j->right[i] : 0;
     }
+    j->nearer[which] = bounce > 0 ? 0 : NEARER;
     return strike(run);
+}
+
+void comply_leave_stop(comply_run *run, int which)
+{
+    run->joints->nearer[which] = 0;
 }
 
 bool comply_is_at(const comply_run *run, int which)
 {
-    return run->joints->stop[which].inside <= 0;
+    return run->joints->stop[which].inside <= 0.01 * run->eps[run->guards + which];
 }
 
-bool comply_goes_on(const comply_run *run, int which)
+double comply_goes_on(const comply_run *run, int which)
 {
     const sprag_stop *stop = &run->joints->stop[which];
-    return comply_is_at(run, which) && -stop->inside <= run->eps[run->guards + which] &&
-           stop->sign * along(&run->joints->row[stop->row], run->x) < 0;
+    double speed = -stop->sign * along(&run->joints->row[stop->row], run->x);
+    bool near = comply_is_at(run, which) && -stop->inside <= run->eps[run->guards + which];
+    return near && speed > 1e-9 * run->fastest ? speed : 0;
+}
+
+bool comply_is_past(const comply_run *run, int which)
+{
+    return run->joints->stop[which].inside <= 0;
 }
 
 // ---- at the start of a frame
 
-// Speeds that rows which hardly yield have too much, and stops; yielded: m/s, by CFM, of their
-// rows.
-static bool correct(comply_run *run, const double *label, const double *yielded)
+// What CFM lets rows go on at, by their forces now. false: there are none.
+static bool set_yields(comply_run *run, const double *label)
 {
     comply_joints *j = run->joints;
-    set_lines(run, label, OF_START);
-    set_matrix(run, 0);
-    for (int i = 0; i < j->lines; i++) {
-        const line *l = &j->line[i];
-        double goal = l->stop >= 0 ? 0 : j->goal[l->row] - (yielded ? yielded[l->row] : 0);
-        j->right[i] = goal - l->sign * along(&j->row[l->row], run->x);
+    double most = 0;
+    for (int i = 0; i < run->rows; i++) {
+        most = j->rule[i] == HARD ? fmax(most, j->row[i].compliance) : most;
     }
-    return j->lines == 0 || strike(run);
+    if (most > 0) {
+        comply_problem(run).field(run, run->x, label, run->f);
+        for (int i = 0; i < run->rows; i++) {
+            j->yield[i] = j->row[i].compliance * j->force[i];
+        }
+    }
+    return most == 0 || isfinite(run->f[0]);
 }
 
 bool comply_start_rows(comply_run *run, const double *label)
 {
     comply_joints *j = run->joints;
-    double yield = 0;
+    for (int s = 0; s < run->stops; s++) {
+        j->nearer[s] = j->stop[s].inside < NEARER ? NEARER : 0;
+    }
     comply_place(run, run->x);
-    if (!ask(run, run->x, 0) || !correct(run, label + run->guards, NULL)) {
+    if (!set_yields(run, label) || !ask(run, run->x, 0)) {
         return false;
     }
-    for (int i = 0; i < run->rows; i++) {
-        yield = j->rule[i] == HARD ? fmax(yield, j->row[i].compliance) : yield;
+    set_lines(run, label + run->guards, OF_START);
+    set_matrix(run, 0);
+    for (int i = 0; i < j->lines; i++) {
+        const line *l = &j->line[i];
+        double goal = l->stop >= 0 ? 0 : j->goal[l->row] - j->yield[l->row];
+        j->right[i] = goal - l->sign * along(&j->row[l->row], run->x);
     }
-    if (yield > 0) {
-        comply_problem(run).field(run, run->x, label, run->f);
-        if (!isfinite(run->f[0])) {
-            return false;
-        }
-        for (int i = 0; i < run->rows; i++) {
-            j->speed[i] = j->row[i].compliance * j->force[i];
-        }
-        return correct(run, label + run->guards, j->speed);
-    }
-    return true;
+    return strike(run);
 }
 
 static void set_rules(comply_run *run)
@@ -670,10 +685,11 @@ static bool take(comply_run *run)
     size_t room = (size_t)run->rows + (size_t)run->stops, most = room * (room + 1) / 2;
     j->rate = SPRAG_TAKE(s, run->rows, double);
     j->drift = SPRAG_TAKE(s, run->rows, double);
+    j->nearer = SPRAG_TAKE(s, run->stops, double);
     j->rule = SPRAG_TAKE(s, run->rows, rule);
     j->goal = SPRAG_TAKE(s, run->rows, double);
     j->gain = SPRAG_TAKE(s, run->rows, double);
-    j->speed = SPRAG_TAKE(s, run->rows, double);
+    j->yield = SPRAG_TAKE(s, run->rows, double);
     j->yielded = SPRAG_TAKE(s, run->rows, *j->yielded);
     j->force = SPRAG_TAKE(s, run->rows, double);
     j->line = SPRAG_TAKE(s, room, line);

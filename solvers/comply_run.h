@@ -133,9 +133,12 @@ const double *comply_row_forces(const comply_run *run);
 double comply_row_speed(comply_run *run); // m/s, that rows want of bodies at rest, at most
 // Met at the state; label: of the stops. Row forces are impulses (N s) then.
 bool comply_meet_stop(comply_run *run, int stop, const double *label);
-// As rows were asked last: at or past the stop; only just, and going on.
+void comply_leave_stop(comply_run *run, int stop);
+// As rows were asked last: at or past the stop, past it; the speed (of the row) of what has only
+// just reached it and goes on, else 0.
 bool comply_is_at(const comply_run *run, int stop);
-bool comply_goes_on(const comply_run *run, int stop);
+bool comply_is_past(const comply_run *run, int stop);
+double comply_goes_on(const comply_run *run, int stop);
 
 // comply.c: m.
 double comply_gyration(const comply_run *run, int body);
