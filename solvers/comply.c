@@ -219,7 +219,7 @@ static bool starts_rigid(comply_run *run, sprag_comply_reason *why)
             continue;
         }
         try_guard(run, 0, i);
-        comply_set_law(run, 0);
+        comply_set_law(run, 0, comply_bounces(run, 0, true));
         bool waits = run->memory[0].wait > 0, rigid = run->law[0].rigid;
         if (rigid || waits || (run->memory[0].touched <= 0 && !run->law[0].hunt_crossley)) {
             comply_contact contact;
@@ -264,6 +264,13 @@ static void pass_time(sprag_frame *frame)
     }
 }
 
+static void set_last(comply_run *run, int guard)
+{
+    const comply_law *law = &run->law[guard];
+    run->last[guard] =
+        law->unknown || law->rigid || (!law->declined && comply_may_bounce(run, guard));
+}
+
 // What touches from the start is asked about now, the others when they touch.
 static void find_guards(comply_run *run)
 {
@@ -286,11 +293,11 @@ static void find_guards(comply_run *run)
         if (unknown && !touching) {
             run->law[g] = (comply_law){.unknown = true};
         } else {
-            comply_set_law(run, g);
+            comply_set_law(run, g, comply_bounces(run, g, true));
         }
         run->label[g] = NAN;
         run->two_way[g] = true;
-        run->last[g] = run->law[g].unknown || run->law[g].rigid;
+        set_last(run, g);
         run->guards++;
     }
     for (int i = 0; i < run->stops; i++) {
@@ -620,12 +627,12 @@ bool comply_meet(comply_run *run, int guard, double gap, const sprag_ess_event *
     comply_law *law = &run->law[guard];
     bool wanted = ask(run, guard, gap);
     if (wanted) {
-        comply_set_law(run, guard);
+        comply_set_law(run, guard, comply_bounces(run, guard, false));
         tell(run, run->x, event);
     } else {
         *law = (comply_law){.declined = true};
     }
-    run->last[guard] = law->rigid;
+    set_last(run, guard);
     return wanted;
 }
 
@@ -650,6 +657,9 @@ static bool meet(comply_run *run, int guard)
     if (run->law[guard].unknown) {
         comply_unpack(run);
         comply_meet(run, guard, 0, &run->first);
+    } else if (comply_may_bounce(run, guard)) {
+        comply_place(run, run->x);
+        comply_set_law(run, guard, run->label[guard] == 0 || comply_bounces(run, guard, false));
     }
     return true;
 }
@@ -741,6 +751,7 @@ static void sum_up(comply_run *run, const sprag_mover *before)
         pair->gap = contact.gap.distance;
         if (pair->memory) {
             pair->memory->ended = contact.count;
+            pair->memory->bounces = run->law[g].bounces;
         }
         if (contact.gap.distance < 0) {
             run->stats->penetration = fmax(run->stats->penetration, -contact.gap.distance);

@@ -238,6 +238,36 @@ START_TEST(restitution_is_as_asked_for)
 }
 END_TEST
 
+// Dropped, it rebounds until it comes down slower than bounce_vel; then it rests as what does not
+// bounce.
+START_TEST(slow_ones_do_not_bounce)
+{
+    double least = 0.5, e = 0.7, stiffness = _i ? 2e4 : 0;
+    yielding *y = yielding_open(ESS, (material){stiffness, 1, .bounce = e}, 0.01);
+    y->bounce_speed = least;
+    dCreatePlane(y->space, 0, 0, 1, 0);
+    dBodyID ball = yielding_ball(y, 3, 0.1, 0, 0, 0.5);
+    double speed = sqrt(2 * ESS_G * 0.4);
+    int bounces = 0, expected = 1 + (int)floor(log(least / speed) / log(e));
+    for (int k = 0; k < 300; k++) {
+        sprag_world_event event[16];
+        yielding_step(y);
+        int count = sprag_world_events(y->world, event, 16);
+        for (int i = 0; i < count; i++) {
+            bool made = event[i].kind == SPRAG_EVENT_CONTACT_MADE;
+            bounces += made && event[i].speed > least;
+            ck_assert(!made || event[i].speed > least || bounces == expected);
+        }
+    }
+    ck_assert_int_eq(bounces, expected);
+    ck_assert_double_lt(fabs(dBodyGetLinearVel(ball)[2]), _i ? 1e-3 : 1e-6);
+    ck_assert_double_eq_tol(dBodyGetPosition(ball)[2], _i ? 0.1 - 3 * ESS_G / stiffness : 0.1,
+                            1e-5);
+    ck_assert_int_eq(stats_of(y).fallbacks, 0);
+    yielding_close(y);
+}
+END_TEST
+
 // Oblique, without gravity: what slides to the end loses mu times the impulse along the normal,
 // what sticks rolls; and neither is left to the implicit step.
 START_TEST(oblique_bounces_are_coulombs)
@@ -937,6 +967,7 @@ static Suite *ess_suite(void)
     TCase *energy = tcase_create("energy");
     tcase_add_test(energy, elastic_balls_keep_their_energy);
     tcase_add_loop_test(energy, restitution_is_as_asked_for, 0, 4);
+    tcase_add_loop_test(energy, slow_ones_do_not_bounce, 0, 2);
     tcase_add_loop_test(energy, oblique_bounces_are_coulombs, 0, 2);
     tcase_add_test(energy, tumbling_box_keeps_its_energy);
     tcase_add_test(energy, tumbling_hull_keeps_its_energy);
