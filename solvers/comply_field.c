@@ -444,6 +444,14 @@ static void add_gyroscopic(const comply_run *run, int body, const double *spin, 
     add_scaled(wrench + 3, -1, torque, 3);
 }
 
+void comply_cap_spin(const comply_run *run, int body, double *spin)
+{
+    double most = run->frame->body[body].most_spin, speed = most > 0 ? norm3(spin) : 0;
+    for (int k = 0; k < 3 && speed > most; k++) {
+        spin[k] *= most / speed;
+    }
+}
+
 static void field(void *user, const double *x, const double *label, double *f)
 {
     comply_run *run = user;
@@ -471,8 +479,10 @@ static void field(void *user, const double *x, const double *label, double *f)
         }
     }
     for (int i = 0; i < run->frame->bodies; i++) {
-        const double *s = x + COMPLY_STATES * i, *q = s + COMPLY_QUATERNION, *w = s + COMPLY_SPIN;
-        double *to = f + COMPLY_STATES * i, *dq = to + COMPLY_QUATERNION, turned[3];
+        const double *s = x + COMPLY_STATES * i, *q = s + COMPLY_QUATERNION;
+        double *to = f + COMPLY_STATES * i, *dq = to + COMPLY_QUATERNION, w[3], turned[3];
+        memcpy(w, s + COMPLY_SPIN, sizeof w);
+        comply_cap_spin(run, i, w);
         memcpy(to, s + COMPLY_VELOCITY, 3 * sizeof *to);
         cross3(w, q + 1, turned);
         dq[0] = -dot3(w, q + 1) / 2;

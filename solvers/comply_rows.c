@@ -85,6 +85,7 @@ static bool ask(comply_run *run, const double *x, double t)
         memcpy(body->velocity, motion.velocity, sizeof body->velocity);
         body->pose = run->pose[i];
         if (t != 0) {
+            comply_cap_spin(run, i, motion.velocity + 3);
             sprag_motion_at(&motion, t, &body->pose);
         }
     }

@@ -81,6 +81,8 @@ bool comply_bounces(const comply_run *run, int guard, bool since_last);
 bool comply_may_bounce(const comply_run *run, int guard);
 
 // comply_field.c
+// Of an angular velocity, what the body turns at.
+void comply_cap_spin(const comply_run *run, int body, double *spin);
 typedef enum comply_look {
     COMPLY_GAP,    // one point
     COMPLY_POINTS, // all that overlap

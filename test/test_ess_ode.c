@@ -600,6 +600,26 @@ START_TEST(joints_take_velocities_at_once)
 }
 END_TEST
 
+// A motor turns a body faster than the body may: it turns at the most, in each step.
+START_TEST(most_angular_speed_holds)
+{
+    coordinate c = open_coordinate(false, _i, 0.01);
+    double most = 3;
+    set(&c, dParamVel, 5);
+    set(&c, dParamFMax, 1000);
+    dBodySetMaxAngularSpeed(c.body, most);
+    dBodySetAngularVel(c.body, 0, 4, 0);
+    dBodySetLinearVel(c.body, 0, 0, -4 * 0.4);
+    for (int k = 1; k <= 20; k++) {
+        yielding_step(c.y);
+        ck_assert_double_eq_tol(dBodyGetAngularVel(c.body)[1], most, 1e-12);
+        ck_assert_double_eq_tol(place_of(&c), most * 0.01 * k, 1e-9);
+    }
+    ck_assert_int_eq(stats_of(c.y).ess_left + stats_of(c.y).ess_switched, 0);
+    yielding_close(c.y);
+}
+END_TEST
+
 // Driven into a stop by its own motor: met at the exact time, and held there.
 START_TEST(motor_rests_on_its_stop)
 {
@@ -990,6 +1010,7 @@ static Suite *ess_suite(void)
     tcase_add_loop_test(joints, motors_are_bounded, 0, 4);
     tcase_add_loop_test(joints, motor_is_there_at_the_end, 0, 4);
     tcase_add_test(joints, brake_holds_on);
+    tcase_add_loop_test(joints, most_angular_speed_holds, 0, 2);
     tcase_add_test(joints, joints_take_velocities_at_once);
     tcase_add_loop_test(joints, motor_rests_on_its_stop, 0, 4);
     tcase_add_loop_test(joints, stops_bounce_as_asked_for, 0, 12);
