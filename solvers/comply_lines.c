@@ -89,7 +89,7 @@ static void add_row(comply_joints *j, int row, const sprag_stop *at, comply_line
 {
     const sprag_row *r = &j->row[row];
     bool bounded = j->rule[row] == COMPLY_MOTOR, away = at && at->sign * r->bias > 0;
-    double share = away ? at->fudge : 1;
+    double share = away ? at->fudge : j->share[row];
     if (share > 0 && is_line(j, row, at, of)) {
         comply_line added = {row,
                              -1,

@@ -162,6 +162,7 @@ static void set_rules(comply_run *run)
                          ? COMPLY_SOFT
                          : COMPLY_HARD;
         j->goal[i] = row->bias;
+        j->share[i] = 1;
     }
     comply_set_motors(run);
 }
@@ -177,6 +178,7 @@ static bool take(comply_run *run)
     j->rule = SPRAG_TAKE(s, run->rows, comply_rule);
     j->goal = SPRAG_TAKE(s, run->rows, double);
     j->gain = SPRAG_TAKE(s, run->rows, double);
+    j->share = SPRAG_TAKE(s, run->rows, double);
     j->yield = SPRAG_TAKE(s, run->rows, double);
     j->yielded = SPRAG_TAKE(s, run->rows, *j->yielded);
     j->force = SPRAG_TAKE(s, run->rows, double);

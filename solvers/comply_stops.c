@@ -153,7 +153,11 @@ bool comply_start_rows(comply_run *run, const double *label)
 {
     comply_joints *j = run->joints;
     for (int s = 0; s < run->stops; s++) {
-        j->nearer[s] = j->stop[s].inside < NEARER ? NEARER : 0;
+        const sprag_stop *stop = &j->stop[s];
+        j->nearer[s] = stop->inside < NEARER ? NEARER : 0;
+        if (label[run->guards + s] != 0 && stop->sign * j->row[stop->row].bias > 0) {
+            j->share[stop->row] = stop->fudge; // of a motor that starts there, all the frame
+        }
     }
     comply_place(run, run->x);
     if (!set_yields(run, label) || !comply_ask(run, run->x, 0)) {
