@@ -1,6 +1,7 @@
 // One body: ODE -> mass, velocity and what it would be at the end of the step if nothing but the
 // accumulated forces, gravity and gyroscopic torque acted, as stock computes it and in stock's
 // order.
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -152,6 +153,8 @@ bool sprag_ode_pull_mover(sprag_mover *to, dBodyID id, const dReal *gravity)
     memcpy(to->pose.position, dBodyGetPosition(id), sizeof to->pose.position);
     memcpy(to->velocity, dBodyGetLinearVel(id), 3 * sizeof(dReal));
     memcpy(to->velocity + 3, dBodyGetAngularVel(id), 3 * sizeof(dReal));
+    double most = dBodyGetMaxAngularSpeed(id);
+    to->most_spin = isfinite(most) ? fmax(most, DBL_MIN) : 0;
     if (dBodyIsKinematic(id)) {
         return true;
     }

@@ -22,7 +22,9 @@ typedef struct sprag_mover {
     double velocity[6]; // m/s, rad/s, world axes
     double force[6];    // N, N m, world axes, the same for the whole frame
     bool gyroscopic;    // its angular momentum, not its angular velocity, stays without torque
-    double path, turn;  // m, rad, set: how far it has gone in the frame
+    double
+        most_spin; // rad/s, that it turns at, however fast its angular velocity (comply.h); 0: any
+    double path, turn; // m, rad, set: how far it has gone in the frame
 } sprag_mover;
 
 typedef struct sprag_collider {
@@ -69,6 +71,7 @@ typedef struct sprag_pair_memory {
     int touched;      // that of the one before; -1: unknown
     int wait, waited; // frames that are for the implicit step yet, and were last time
     bool deep;        // overlapped more than its motion tells
+    bool bounces;     // did, at the end of the last one
 } sprag_pair_memory;
 
 typedef struct sprag_advance_pair {

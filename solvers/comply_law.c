@@ -75,12 +75,33 @@ static bool is_stiff(const comply_run *run, const comply_law *law)
     return !(rate * h < run->options->steps);
 }
 
-void comply_set_law(comply_run *run, int guard)
+bool comply_may_bounce(const comply_run *run, int guard)
+{
+    const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
+    return surface->bounce > 0 && surface->bounce_speed > 0;
+}
+
+bool comply_bounces(const comply_run *run, int guard, bool since_last)
+{
+    const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
+    comply_contact contact;
+    if (!comply_may_bounce(run, guard)) {
+        return surface->bounce > 0;
+    }
+    if (since_last && run->memory[guard].touched > 0) {
+        return run->memory[guard].bounces;
+    }
+    comply_touch(run, run->x, guard, COMPLY_FORCES, &contact);
+    double speed = contact.approach - surface->velocity_normal;
+    return (since_last && contact.gap.distance > 0) || speed > surface->bounce_speed;
+}
+
+void comply_set_law(comply_run *run, int guard, bool bounces)
 {
     const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
     comply_law *law = &run->law[guard];
     double h = run->frame->step;
-    *law = (comply_law){.effective = reduced_mass(run, guard)};
+    *law = (comply_law){.effective = reduced_mass(run, guard), .bounces = bounces};
     if (!(law->effective > 0)) { // of two that nothing moves
         law->effective = 1;
     }
@@ -88,10 +109,10 @@ void comply_set_law(comply_run *run, int guard)
         law->stiffness = surface->stiffness;
         law->dissipation = surface->dissipation;
         law->hunt_crossley = true;
-        if (surface->bounce > 0) {
+        if (bounces) {
             set_bounce(law, surface);
         }
-    } else if (surface->bounce > 0) {
+    } else if (bounces) {
         double rate = acos(-1) / (comply_bounce_time * h);
         law->stiffness = law->effective * rate * rate;
         set_bounce(law, surface);

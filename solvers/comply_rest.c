@@ -222,6 +222,7 @@ sprag_result comply_rest(comply_run *run)
         sprag_motion motion = {.pose = body->pose};
         memcpy(motion.velocity, r.solution.velocity[i], sizeof motion.velocity);
         memcpy(body->velocity, motion.velocity, sizeof body->velocity);
+        comply_cap_spin(run, i, motion.velocity + 3);
         sprag_motion_at(&motion, r.step, &body->pose);
     }
     return SPRAG_OK;

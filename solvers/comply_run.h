@@ -1,6 +1,9 @@
-// One frame of bodies with contacts that yield, as its parts see it (comply.h): comply_law.c what a
-// pair's surface means, comply_field.c forces, guards and their derivatives, comply_rows.c
-// joints, comply_rest.c the implicit step, comply.c the frame.
+// One frame of bodies with contacts that yield, as its parts see it (comply.h): comply_state.c
+// bodies, comply_scale.c what they are measured by, comply_law.c what a pair's surface means,
+// comply_contact.c what that makes of a pair, comply_guards.c which pairs there are, comply_field.c
+// forces, guards and their derivatives, comply_rows.h joints, comply_stiff.c what must not be
+// integrated, comply_integrate.c the integration, comply_rest.c the implicit step, comply.c the
+// frame.
 #ifndef SPRAG_COMPLY_RUN_H
 #define SPRAG_COMPLY_RUN_H
 
@@ -11,6 +14,7 @@
 // A bounce without another stiffness takes this part of the frame.
 static const double comply_bounce_time = 0.25;
 
+// Behind all of them, where there are joints: the time, which motors go by.
 enum { COMPLY_STATES = 13, COMPLY_QUATERNION = 3, COMPLY_VELOCITY = 7, COMPLY_SPIN = 10 };
 
 typedef struct comply_law {
@@ -19,6 +23,7 @@ typedef struct comply_law {
     bool hunt_crossley;
     bool unknown;  // nobody has been asked: the integration ends when it is touched
     bool declined; // may overlap
+    bool bounces;  // has restitution
     bool rigid;    // of the implicit step only, for that reason:
     sprag_comply_reason why;
     double stiction;  // m/s
@@ -70,10 +75,34 @@ static inline bool comply_acts(const comply_law *law)
     return !law->rigid && !law->unknown && !law->declined;
 }
 
-// comply_law.c
-void comply_set_law(comply_run *run, int guard);
+// comply_state.c
+void comply_pack(comply_run *run);                   // movers -> x
+void comply_unpack(comply_run *run);                 // x -> movers
+void comply_place(comply_run *run, const double *x); // poses
+void comply_multiply(const double *A, const double *B, double *C);
+void comply_turn_inertia(const double rotation[9], const double inertia[9], double turned[9]);
+// Of a force and torque.
+void comply_accelerate(const comply_run *run, int body, const double *wrench, double *a);
+// Of an angular velocity, what the body turns at.
+void comply_cap_spin(const comply_run *run, int body, double *spin);
+// Entries of a row of Dh for a quaternion; lever: what is measured changes by, per rad/s.
+void comply_turn_row(const double *q, const double *lever, double sign, double value[4]);
 
-// comply_field.c
+// comply_scale.c
+void comply_set_inertias(comply_run *run);
+void comply_set_radii(comply_run *run);
+void comply_set_scale(comply_run *run);                  // speeds to measure errors by
+double comply_gyration(const comply_run *run, int body); // m
+
+// comply_law.c
+void comply_set_law(comply_run *run, int guard, bool bounces);
+// Bodies have been placed at run->x. Does what touches bounce, by its speed, or as it did when it
+// was made? Before a touch: what might.
+bool comply_bounces(const comply_run *run, int guard, bool since_last);
+// Is that a matter of speed?
+bool comply_may_bounce(const comply_run *run, int guard);
+
+// comply_contact.c
 typedef enum comply_look {
     COMPLY_GAP,    // one point
     COMPLY_POINTS, // all that overlap
@@ -88,31 +117,54 @@ typedef struct comply_contact { // a pair where the bodies are
     double depth[SPRAG_MANIFOLD_MAX];    // m
     double force[SPRAG_MANIFOLD_MAX][3]; // N, on shape 0
     double deepest;                      // m, of the points
-    double approach;                     // m/s, of the first point
+    double approach;                     // m/s, of the first point, less what the surface drives to
     double rate, slip_rate; // 1/s, how fast f may change by forces along the normal, by friction
 } comply_contact;
 
-void comply_pack(comply_run *run);                   // movers -> x
-void comply_unpack(comply_run *run);                 // x -> movers
-void comply_place(comply_run *run, const double *x); // poses
+int comply_body(const comply_run *run, int guard, int side);
 // Bodies have been placed.
 void comply_touch(const comply_run *run, const double *x, int guard, comply_look look,
                   comply_contact *contact);
 // The points that are less than `margin` (m) apart count too; without forces.
 void comply_touch_near(const comply_run *run, const double *x, int guard, double margin,
                        comply_contact *contact);
+// false: there is no number. kept NULL: a copy, so that the same state has the same answer.
+bool comply_find_gap(const comply_run *run, int guard, double reach, double margin,
+                     sprag_gap_memory *kept, sprag_gap *gap, sprag_manifold *manifold);
 // Where the movers are, and remembers the gap and where to look for it next.
 void comply_look_at(comply_run *run, int guard, comply_look look, comply_contact *contact);
 void comply_mark(comply_run *run); // all pairs are looked at here
 // m; a lower bound by what bodies have moved since then.
 double comply_least_gap(const comply_run *run, const double *x, int guard);
-int comply_body(const comply_run *run, int guard, int side);
-sprag_ess_problem comply_problem(comply_run *run);
-void comply_turn_inertia(const double rotation[9], const double inertia[9], double turned[9]);
 
-// Entries of a row of Dh for a quaternion; lever: what is measured changes by, per rad/s.
-void comply_turn_row(const double *q, const double *lever, double sign, double value[4]);
-void comply_accelerate(const comply_run *run, int body, const double *wrench, double *a);
+// comply_guards.c
+void comply_pass_time(sprag_frame *frame); // once a frame, however often it is tried
+bool comply_take_guards(comply_run *run);
+// Does something that is for the implicit step only touch from the start, by what is known? Then
+// nothing else need be looked at.
+bool comply_starts_rigid(comply_run *run, sprag_comply_reason *why);
+void comply_find_guards(comply_run *run);
+bool comply_is_deep(const comply_run *run, int guard);
+// What may have come near since the last look, and how far everything is at least.
+void comply_look_again(comply_run *run);
+// Asks about a pair that touches, or is about to. false: it is let through.
+bool comply_meet(comply_run *run, int guard, double gap, const sprag_ess_event *event);
+// What could not be integrated in one frame is not tried again in the next ones, in twice as many
+// every time.
+void comply_wait_longer(comply_run *run, bool done);
+
+// comply_field.c
+sprag_ess_problem comply_problem(comply_run *run);
+
+// comply_stiff.c
+void comply_set_sides(comply_run *run); // of pairs: run->side
+// *rate: 1/s, of what is left to be integrated.
+bool comply_must_rest(comply_run *run, double *rate, sprag_comply_reason *why);
+
+// comply_integrate.c
+void comply_tell(comply_run *run, const double *x, const sprag_ess_event *event);
+void comply_tell_stop(comply_run *run, const sprag_ess_event *event);
+sprag_result comply_integrate(comply_run *run, double rate, sprag_ess_stats *stats);
 
 // comply_rows.c: joints. false: they are none that can be integrated.
 bool comply_take_rows(comply_run *run, sprag_comply_reason *why);
@@ -121,21 +173,25 @@ bool comply_take_rows(comply_run *run, sprag_comply_reason *why);
 bool comply_ask_rows(comply_run *run, const double *x);
 // Adds what those do to f. label: of the stops. false: rows depend on one another.
 bool comply_constrain(comply_run *run, const double *x, const double *label, double *f);
+const double *comply_row_forces(const comply_run *run);
+double comply_row_speed(comply_run *run); // m/s, that rows want of bodies at rest, at most
+
+// comply_stops.c
 // Where bodies have been placed: how far past the stops (h of a guard), and the row of Dh.
 bool comply_past_stops(comply_run *run, const double *x, const int *stop, int count, double *h);
 int comply_stop_row(comply_run *run, const double *x, int stop, int *column, double *value);
 void comply_set_band(comply_run *run, double time); // s, before a stop
-const double *comply_row_forces(const comply_run *run);
-double comply_row_speed(comply_run *run); // m/s, that rows want of bodies at rest, at most
 // Met at the state; label: of the stops. Row forces are impulses (N s) then.
 bool comply_meet_stop(comply_run *run, int stop, const double *label);
-// Has it only just been reached, as rows were asked last, and goes on?
-bool comply_at_stop(comply_run *run, int stop);
-
-// comply.c: m.
-double comply_gyration(const comply_run *run, int body);
-// Asks about a pair that touches, or is about to. false: it is let through.
-bool comply_meet(comply_run *run, int guard, double gap, const sprag_ess_event *event);
+void comply_leave_stop(comply_run *run, int stop);
+// As rows were asked last: at or past the stop, past it; the speed (of the row) of what has only
+// just reached it and goes on, else 0.
+bool comply_is_at(const comply_run *run, int stop);
+bool comply_is_past(const comply_run *run, int stop);
+double comply_goes_on(const comply_run *run, int stop);
+// At the start of a frame: velocities that joints do not allow, and those that mend their errors,
+// by impulses. label: of all guards.
+bool comply_start_rows(comply_run *run, const double *label);
 
 // comply_rest.c: the rest of the frame, in one implicit step.
 sprag_result comply_rest(comply_run *run);

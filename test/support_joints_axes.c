@@ -670,14 +670,13 @@ static void pushes_rightly(support_run *run)
     }
 }
 
-#define LAG "motors lag by a step"
 #define BUT_AMOTORS EXACT_SAYING("AMotors as `stribeck`, said", "joints")
 
 const support_row support_joint_axes[] = {
     {"motors, reaching their speed under load",
      motor_reaches,
      motor_reaches_rightly,
-     {EXACT, NEAR(1e-8, LAG), EXACT}},
+     {EXACT, EXACT, EXACT}},
     {"motors, short of force", motor_saturates, motor_saturates_rightly, {EXACT, EXACT, EXACT}},
     {"motors, CFM", motor_yields, motor_yields_rightly, {EXACT, EXACT, EXACT}},
     {"stops, met under load", stops_hold, stops_hold_rightly, {EXACT, BUT_AMOTORS, EXACT}},
@@ -700,13 +699,15 @@ const support_row support_joint_axes[] = {
     {"motors off a stop, fudge factor",
      motor_off_stop,
      motor_off_stop_rightly,
-     {EXACT, NEAR_SAYING(0.08, "a fraction until it is off the stop, not for a step", "joints"),
-      EXACT}},
+     {EXACT, BUT_AMOTORS, EXACT}},
     {"motors kept at a stop, fudge factor",
      motor_kept_at_stop,
      stops_lock_rightly,
      {EXACT, BUT_AMOTORS, EXACT}},
-    {"motors, a servo by angles read", servo, servo_rightly, {EXACT, NEAR(0.05, LAG), EXACT}},
+    {"motors, a servo by angles read",
+     servo,
+     servo_rightly,
+     {EXACT, NEAR(0.01, "a speed is there at the end of a step, not all through it"), EXACT}},
     {"angles, positions and rates read back",
      readings,
      readings_rightly,

@@ -27,7 +27,7 @@ typedef struct yielding {
     dJointGroupID group;
     material made_of;
     bool stock;
-    double step; // s
+    double step, bounce_speed; // s, m/s
     dBodyID *body;
     int bodies;
     dJointFeedback *feedback; // of the first contact of a step, NULL: not wanted
@@ -102,6 +102,7 @@ static inline void yielding_touch(void *data, dGeomID a, dGeomID b)
         if (m->bounce >= 0) {
             s->mode |= dContactBounce;
             s->bounce = m->bounce;
+            s->bounce_vel = y->bounce_speed;
         }
         if (y->stock && m->stiffness > 0 && m->bounce < 0) {
             s->mode |= dContactSoftERP | dContactSoftCFM;

@@ -1,0 +1,119 @@
+// What cannot be integrated from here, or had better not be.
+#include <math.h>
+
+#include "solvers/comply_run.h"
+#include "solvers/linalg.h"
+
+// Steps that a pair which touches may ask for: explicit ones are stable up to 3 / rate. Of a bounce
+// friction only lasts as long as that.
+static double steps_for(const comply_run *run, int guard, const comply_contact *c, double left)
+{
+    const comply_law *law = &run->law[guard];
+    bool bounces = fabs(c->approach) > 2 * run->change;
+    double bounce = acos(-1) * sqrt(law->effective / fmax(law->stiffness, 1e-300));
+    return (c->rate * left + c->slip_rate * (bounces ? fmin(left, bounce) : left)) / 3;
+}
+
+// Of one look at a pair, in looks at two balls: hulls that overlap take long.
+static double cost_of(const comply_run *run, int guard)
+{
+    const sprag_frame *frame = run->frame;
+    const sprag_advance_pair *pair = &frame->pair[run->pair[guard]];
+    double cost = 1;
+    for (int side = 0; side < 2; side++) {
+        sprag_shape_kind kind = frame->collider[pair->collider[side]].shape.kind;
+        cost *= kind == SPRAG_POLYTOPE || kind == SPRAG_CYLINDER ? 7
+                : kind == SPRAG_BOX || kind == SPRAG_CAPSULE     ? 2
+                                                                 : 1;
+    }
+    return cost;
+}
+
+// Heaps are integrated in fewer steps, or not at all: an implicit step is sooner there.
+static bool is_heap(comply_run *run, double field_cost, double guard_cost, double steps)
+{
+    enum { FIELDS = 7, PASSES = 3, FEWEST = 20 }; // of a step
+    double most = run->options->steps + run->guards;
+    double share = 1000.0 * run->options->steps / (FIELDS * field_cost + PASSES * guard_cost + 1);
+    run->steps = (long)fmax(FEWEST, fmin(most, share));
+    return field_cost > 0 && (share < FEWEST || steps > fmin(share, run->options->steps));
+}
+
+static double fastest_point(const comply_run *run, const double *rates, int body)
+{
+    const double *at = rates + COMPLY_STATES * body;
+    return norm3(at + COMPLY_VELOCITY) + run->radius[body] * norm3(at + COMPLY_SPIN);
+}
+
+void comply_set_sides(comply_run *run)
+{
+    for (int g = 0; g < run->guards; g++) {
+        run->side[g] = isnan(run->label[g]) ? run->seen[g] <= 0 : run->label[g];
+    }
+}
+
+// Nothing moves, and by its forces nothing will, against what gravity makes of a frame. What an
+// explicit method needs many steps for, an implicit one has in one.
+static bool is_resting(comply_run *run, double steps)
+{
+    const double still = 0.01 * run->change, few = 5, left = run->frame->step - run->time;
+    bool rests = steps > few && run->stops == 0;
+    for (int i = 0; i < run->frame->bodies && rests; i++) {
+        rests = fastest_point(run, run->x, i) <= still;
+    }
+    if (rests) {
+        comply_set_sides(run);
+        comply_problem(run).field(run, run->x, run->side, run->f);
+        rests = isfinite(run->f[0]);
+    }
+    for (int i = 0; i < run->frame->bodies && rests; i++) {
+        rests = left * fastest_point(run, run->f, i) <= still;
+    }
+    return rests;
+}
+
+bool comply_must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
+{
+    const double glance = 0.1; // at a pair that is still far enough apart
+    double left = run->frame->step - run->time, fastest = 0, steps = 0, cost[2] = {0, 0};
+    double band = 0.5 * sqrt(run->options->tolerance); // from where a projection is good
+    comply_place(run, run->x);
+    if (run->time > 0) {
+        comply_look_again(run);
+    }
+    for (int g = 0; g < run->guards; g++) {
+        const comply_law *law = &run->law[g];
+        if (run->time == 0 && run->seen[g] <= 0 && comply_is_deep(run, g)) {
+            *why = SPRAG_COMPLY_DEEP;
+            return true;
+        }
+        if (isnan(run->seen[g])) {
+            *why = SPRAG_COMPLY_STOPPED;
+            return true;
+        }
+        run->eps[g] = fmax(1e-12, band * run->fastest * left);
+        bool touching = isnan(run->label[g]) ? run->seen[g] <= 0 : run->label[g] != 0;
+        cost[1] += run->seen[g] > run->fastest * left ? glance : cost_of(run, g);
+        if (touching && law->rigid) {
+            *why = law->why;
+            return true;
+        }
+        if (touching && comply_acts(law)) {
+            comply_contact contact;
+            comply_touch(run, run->x, g, COMPLY_RATES, &contact);
+            cost[0] += cost_of(run, g);
+            fastest = fmax(fastest, contact.rate + contact.slip_rate);
+            steps = fmax(steps, steps_for(run, g, &contact, left));
+            run->stats->stiffness = fmax(run->stats->stiffness, law->stiffness);
+        }
+    }
+    *rate = fastest;
+    run->expected = steps;
+    *why = SPRAG_COMPLY_RESTING;
+    if (is_resting(run, steps)) {
+        return true;
+    }
+    comply_set_band(run, band * left);
+    *why = SPRAG_COMPLY_STIFF;
+    return is_heap(run, cost[0], cost[1], steps);
+}

@@ -1,0 +1,174 @@
+// Stops of joints as guards, and impacts. A stop that has been met is a row that only pushes. When
+// it is met velocities jump, by impulses p of its row and of those that hold:
+//
+//     (J W J' + CFM / h) p = -J v of stops, times 1 + restitution of the one that is met; 0 of rows
+//
+// which is what a step of ODE takes away there. So do they at the start of a frame, where rows that
+// hardly yield take the speed b - CFM lambda, lambda being that of then.
+#include <math.h>
+#include <string.h>
+
+#include "solvers/comply_rows.h"
+#include "solvers/linalg.h"
+
+// m or rad: a stop that bodies rest on counts as so much nearer, lest rounding take them off it.
+static const double NEARER = 1e-11;
+
+// ---- guards
+
+bool comply_past_stops(comply_run *run, const double *x, const int *stop, int count, double *h)
+{
+    if (!comply_ask(run, x, 0)) {
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
+        int which = stop ? stop[i] : i;
+        h[i] = run->joints->nearer[which] - run->joints->stop[which].inside;
+    }
+    return true;
+}
+
+int comply_stop_row(comply_run *run, const double *x, int which, int *column, double *value)
+{
+    int entries = 0;
+    if (!comply_ask(run, x, 0)) {
+        return -1;
+    }
+    const sprag_stop *stop = &run->joints->stop[which];
+    const sprag_row *row = &run->joints->row[stop->row];
+    for (int side = 0; side < 2; side++) {
+        int body = row->body[side];
+        if (body == SPRAG_STATIC) {
+            continue;
+        }
+        const double *q = x + COMPLY_STATES * body + COMPLY_QUATERNION;
+        for (int k = 0; k < 7; k++) {
+            column[entries + k] = COMPLY_STATES * body + k;
+        }
+        for (int k = 0; k < 3; k++) {
+            value[entries + k] = -stop->sign * row->jacobian[side][k];
+        }
+        comply_turn_row(q, row->jacobian[side] + 3, -stop->sign, value + entries + 3);
+        entries += 7;
+    }
+    return entries;
+}
+
+void comply_set_band(comply_run *run, double time)
+{
+    comply_joints *j = run->joints;
+    for (int s = 0; s < run->stops; s++) {
+        const sprag_row *row = &j->row[j->stop[s].row];
+        double speed = 0;
+        for (int side = 0; side < 2; side++) {
+            if (row->body[side] != SPRAG_STATIC) {
+                const double *scale = run->scale + COMPLY_STATES * row->body[side];
+                speed += norm3(row->jacobian[side]) * scale[COMPLY_VELOCITY] +
+                         norm3(row->jacobian[side] + 3) * scale[COMPLY_SPIN];
+            }
+        }
+        run->eps[run->guards + s] = fmax(1e-12, time * speed);
+    }
+}
+
+void comply_leave_stop(comply_run *run, int which)
+{
+    run->joints->nearer[which] = 0;
+}
+
+bool comply_is_at(const comply_run *run, int which)
+{
+    return run->joints->stop[which].inside <= 0.01 * run->eps[run->guards + which];
+}
+
+bool comply_is_past(const comply_run *run, int which)
+{
+    return run->joints->stop[which].inside <= 0;
+}
+
+double comply_goes_on(const comply_run *run, int which)
+{
+    const sprag_stop *stop = &run->joints->stop[which];
+    double speed = -stop->sign * comply_along(&run->joints->row[stop->row], run->x);
+    bool near = comply_is_at(run, which) && -stop->inside <= run->eps[run->guards + which];
+    return near && speed > 1e-9 * run->fastest ? speed : 0;
+}
+
+// ---- impacts
+
+// What they make of velocities; told as forces over the frame.
+static bool strike(comply_run *run)
+{
+    memset(run->joints->force, 0, (size_t)run->rows * sizeof *run->joints->force);
+    if (!comply_push(run->joints, run->x)) {
+        return false;
+    }
+    comply_set_motors(run);
+    run->frame->rows = run->rows;
+    if (run->calls->carried) {
+        run->calls->carried(run->calls->data, run->joints->force, NULL, 1 / run->frame->step);
+    }
+    return true;
+}
+
+bool comply_meet_stop(comply_run *run, int which, const double *label)
+{
+    enum { BOUNCES = 20 }; // of a stop in a frame; then it stays
+    comply_joints *j = run->joints;
+    comply_place(run, run->x);
+    if (!comply_ask(run, run->x, 0)) {
+        return false;
+    }
+    comply_set_lines(run, label, COMPLY_OF_IMPACT);
+    comply_set_matrix(run, 0);
+    double bounce = run->met[which]++ < BOUNCES ? fmin(fmax(j->stop[which].bounce, 0), 1) : 0;
+    for (int i = 0; i < j->lines; i++) {
+        const comply_line *l = &j->line[i];
+        double more = l->stop == which ? 1 + bounce : l->stop >= 0;
+        j->right[i] = -more * l->sign * comply_along(&j->row[l->row], run->x);
+        j->right[i] = more > 0 ? j->right[i] : 0;
+    }
+    j->nearer[which] = bounce > 0 ? 0 : NEARER;
+    return strike(run);
+}
+
+// What CFM lets rows go on at, by their forces now. false: there are none.
+static bool set_yields(comply_run *run, const double *label)
+{
+    comply_joints *j = run->joints;
+    double most = 0;
+    for (int i = 0; i < run->rows; i++) {
+        most = j->rule[i] == COMPLY_HARD ? fmax(most, j->row[i].compliance) : most;
+    }
+    if (most > 0) {
+        comply_problem(run).field(run, run->x, label, run->f);
+        for (int i = 0; i < run->rows; i++) {
+            j->yield[i] = j->row[i].compliance * j->force[i];
+        }
+    }
+    return most == 0 || isfinite(run->f[0]);
+}
+
+bool comply_start_rows(comply_run *run, const double *label)
+{
+    comply_joints *j = run->joints;
+    for (int s = 0; s < run->stops; s++) {
+        const sprag_stop *stop = &j->stop[s];
+        j->nearer[s] = stop->inside < NEARER ? NEARER : 0;
+        if (label[run->guards + s] != 0 && stop->sign * j->row[stop->row].bias > 0) {
+            j->share[stop->row] = stop->fudge; // of a motor that starts there, all the frame
+        }
+    }
+    comply_place(run, run->x);
+    if (!set_yields(run, label) || !comply_ask(run, run->x, 0)) {
+        return false;
+    }
+    comply_set_lines(run, label + run->guards, COMPLY_OF_START);
+    comply_set_matrix(run, 0);
+    for (int i = 0; i < j->lines; i++) {
+        const comply_line *l = &j->line[i];
+        double goal = l->stop >= 0 ? 0 : j->goal[l->row] - j->yield[l->row];
+        j->right[i] = goal - l->sign * comply_along(&j->row[l->row], run->x);
+    }
+    return strike(run);
+}
