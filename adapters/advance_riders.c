@@ -153,9 +153,13 @@ void step_restore(const step *s)
     }
 }
 
-// ODE's own dxStepBody, over no time: geoms, moved callback, damping.
+// ODE's own dxStepBody, over no time: geoms, moved callback, damping. What is pushed out of an
+// overlap has no speed by that; it does not rest.
 static void push_rider(const rider *r)
 {
+    if (r->mover.pushed && dBodyGetAutoDisableFlag(r->id)) {
+        dBodyEnable(r->id);
+    }
     step_place(r->id, &r->mover.pose);
     sprag_ode_set_velocity(r->id, r->mover.velocity);
     sprag_ode_step_body(r->id, 0);
