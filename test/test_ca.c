@@ -585,6 +585,48 @@ END_TEST
 // ---- surfaces
 
 // Across fdir1 it slides, along it it is held.
+// Slip and motors at the bound of friction: a car drives off as far as under method=stribeck.
+static double drive_off(const char *options)
+{
+    scene *s = open_scene(options);
+    add_floor(s);
+    s->surface = (dSurfaceParameters){.mode = dContactApprox1 | dContactSlip1 | dContactSlip2,
+                                      .mu = 1,
+                                      .slip1 = 0.01,
+                                      .slip2 = 0.01};
+    dMass mass;
+    dBodyID car = dBodyCreate(s->world);
+    dMassSetBoxTotal(&mass, 200, 2, 1, 0.4);
+    dBodySetMass(car, &mass);
+    dBodySetPosition(car, 0, 0, 0.7);
+    dJointID axle[4];
+    for (int i = 0; i < 4; i++) {
+        double x = i < 2 ? 0.9 : -0.9, y = i % 2 ? 0.7 : -0.7;
+        dBodyID wheel = add_ball(s, x, y, 0.35, 0.35);
+        dMassSetSphereTotal(&mass, 10, 0.35);
+        dBodySetMass(wheel, &mass);
+        axle[i] = hinge_at(s, wheel, x, y, 0.35);
+        dJointAttach(axle[i], car, wheel);
+        dJointSetHingeAnchor(axle[i], x, y, 0.35);
+        dJointSetHingeAxis(axle[i], 0, 1, 0);
+        dJointSetHingeParam(axle[i], dParamFMax, 150);
+        dJointSetHingeParam(axle[i], dParamVel, 15);
+    }
+    run(s, 200);
+    double gone = -dBodyGetPosition(car)[0];
+    ck_assert_double_lt(norm3(dBodyGetAngularVel(car)), 1e-3);
+    close_scene(s);
+    return gone;
+}
+
+START_TEST(car_slips_as_it_must)
+{
+    double rigid = drive_off("method=advance"), yielding = drive_off("method=stribeck");
+    ck_assert_double_gt(yielding, 4);
+    ck_assert_double_eq_tol(rigid, yielding, 1e-3);
+}
+END_TEST
+
 START_TEST(directions_have_their_friction)
 {
     bool across = _i;
@@ -1016,6 +1058,7 @@ int main(void)
     tcase_add_test(joints, impacts_are_in_the_feedback);
     tcase_add_loop_test(joints, motor_drives, 0, 2);
     tcase_add_loop_test(joints, motor_flings_into_ground, 0, 2);
+    tcase_add_test(joints, car_slips_as_it_must);
     tcase_add_loop_test(joints, directions_have_their_friction, 0, 2);
     tcase_add_test(joints, conveyor_carries);
     tcase_add_loop_test(joints, bounces, 0, 2);
