@@ -107,7 +107,6 @@ static void begin_item(dGeomID id, item *begun)
     begun->members = -1;
     begun->made = false;
     begun->geom.body = dGeomGetBody(id);
-    bounds_of(id, begun->geom.bounds);
 }
 
 static item *item_of(finder *f, dGeomID id)
@@ -123,17 +122,20 @@ static item *item_of(finder *f, dGeomID id)
     if (f->items == f->item_room) {
         return NULL;
     }
-    begin_item(id, &f->item[f->items]);
+    item *begun = &f->item[f->items];
+    begin_item(id, begun);
     // To see whether a mesh is still the same takes longer than all else about it.
     bool is_mesh = dGeomGetClass(id) == dTriMeshClass, waits = f->wanted || is_mesh;
     if (is_mesh) {
         sprag_ode_keep_mesh(f->geometry, id);
     }
-    if (!waits && !make_item(f, id, &f->item[f->items])) {
+    if (waits) {
+        bounds_of(id, begun->geom.bounds);
+    } else if (!make_item(f, id, begun)) {
         return NULL;
     }
-    f->slot[at] = f->items + 1;
-    return &f->item[f->items++];
+    f->slot[at] = ++f->items;
+    return begun;
 }
 
 static bool is_near(const finder *f, dGeomID id)
