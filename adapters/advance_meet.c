@@ -159,8 +159,9 @@ static void lead_pairs(step *s)
     }
 }
 
-// What is hit may become as fast as what hits it. false: nobody reaches farther than before.
-static bool widen_reach(step *s)
+// What is hit may become as fast as what hits it, and what hangs on a joint as fast as the rest.
+// all: also what has no pair yet. false: nobody reaches farther than before.
+static bool widen_reach(step *s, bool all)
 {
     double *fastest = SPRAG_TAKE(s->scratch, s->a->islands->count, double);
     int *bodies = SPRAG_TAKE(s->scratch, s->a->islands->count, int);
@@ -173,13 +174,14 @@ static bool widen_reach(step *s)
         int group = step_leader_of(s, r->island);
         double speed = r->reach / s->a->step;
         fastest[group] = fmax(fastest[group], speed);
-        bodies[group] += !r->alone;
+        bodies[group] += all || !r->alone;
     }
     for (int i = 0; i < s->riders; i++) {
         rider *r = &s->rider[i];
         int group = step_leader_of(s, r->island);
         double reach = fastest[group] * s->a->step;
-        if (!r->alone && bodies[group] > 1 && r->start.mass > 0 && reach > 1.01 * r->reach) {
+        bool counts = all || !r->alone;
+        if (counts && bodies[group] > 1 && r->start.mass > 0 && reach > 1.01 * r->reach) {
             r->reach = reach;
             wider = true;
         }
@@ -190,6 +192,10 @@ static bool widen_reach(step *s)
 bool step_find_pairs(step *s)
 {
     enum { PASSES = 3 };
+    for (int i = 0; i < (int)s->a->islands->count; i++) {
+        s->leader[i] = i;
+    }
+    widen_reach(s, true); // what joints alone unite need not be found out
     for (int pass = 0; pass < PASSES; pass++) {
         sprag_result result =
             sprag_ode_find_pairs(s->a->geometry, s->a->calls, s->a->call_count, reach_of, s,
@@ -200,7 +206,7 @@ bool step_find_pairs(step *s)
         }
         lead_pairs(s);
         // Reach is what the pairs were found with.
-        if (pass + 1 == PASSES || !widen_reach(s)) {
+        if (pass + 1 == PASSES || !widen_reach(s, false)) {
             break;
         }
     }

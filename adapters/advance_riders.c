@@ -154,13 +154,17 @@ void step_restore(const step *s)
 }
 
 // ODE's own dxStepBody, over no time: geoms, moved callback, damping. What the callbacks of others
-// have added comes too late for this step: the next one has it.
+// have added comes too late for this step: the next one has it. What is pushed out of an overlap
+// has no speed by that; it does not rest.
 static void push_rider(const rider *r)
 {
     const dReal *now[2] = {dBodyGetForce(r->id), dBodyGetTorque(r->id)};
     double added[6];
     for (int k = 0; k < 6; k++) {
         added[k] = now[k / 3][k % 3] - r->force[k];
+    }
+    if (r->mover.pushed && dBodyGetAutoDisableFlag(r->id)) {
+        dBodyEnable(r->id);
     }
     step_place(r->id, &r->mover.pose);
     sprag_ode_set_velocity(r->id, r->mover.velocity);

@@ -1,7 +1,6 @@
 // One body: ODE -> mass, velocity and what it would be at the end of the step if nothing but the
 // accumulated forces, gravity and gyroscopic torque acted, as stock computes it and in stock's
 // order.
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -143,6 +142,15 @@ bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal
     return good;
 }
 
+static void cap_turn(sprag_mover *mover)
+{
+    double turn = norm3(mover->velocity + 3);
+    double share = mover->capped && turn > mover->cap ? mover->cap / turn : 1;
+    for (int k = 3; k < 6; k++) {
+        mover->velocity[k] *= share;
+    }
+}
+
 bool sprag_ode_pull_mover(sprag_mover *to, dBodyID id, const dReal *gravity)
 {
     dMass mass;
@@ -153,9 +161,10 @@ bool sprag_ode_pull_mover(sprag_mover *to, dBodyID id, const dReal *gravity)
     memcpy(to->pose.position, dBodyGetPosition(id), sizeof to->pose.position);
     memcpy(to->velocity, dBodyGetLinearVel(id), 3 * sizeof(dReal));
     memcpy(to->velocity + 3, dBodyGetAngularVel(id), 3 * sizeof(dReal));
-    double most = dBodyGetMaxAngularSpeed(id);
-    to->most_spin = isfinite(most) ? fmax(most, DBL_MIN) : 0;
+    to->cap = fabs(dBodyGetMaxAngularSpeed(id)); // ODE squares it
+    to->capped = to->cap < dInfinity;
     if (dBodyIsKinematic(id)) {
+        cap_turn(to);
         return true;
     }
     dBodyGetMass(id, &mass);

@@ -24,12 +24,14 @@ typedef struct item {
     ode_side side; // of what is one shape
     unsigned long category, collide;
     int members; // the first, -1: none
+    bool made;   // geom and side are known; else only the body, and ODE's bounds
 } item;
 
 typedef struct finder {
     ode_geometry *geometry;
     const ode_collision *calls;
     ode_motion_fn *motion;
+    ode_wanted_fn *wanted; // NULL: all are, and all items are made at once
     void *data;
     sprag_scratch *scratch;
     ode_pairs *pairs;
@@ -83,12 +85,28 @@ static bool make_item(finder *f, dGeomID id, item *made)
     if (made->geom.kind != ODE_GEOM_SHAPE && made->geom.kind != ODE_GEOM_MESH) {
         return false;
     }
-    made->id = id;
     set_side(&made->side, &made->geom, id);
-    made->category = dGeomGetCategoryBits(id);
-    made->collide = dGeomGetCollideBits(id);
-    made->members = -1;
-    return true;
+    return made->made = true;
+}
+
+static void bounds_of(dGeomID id, double bounds[6])
+{
+    dReal box[6]; // lo and hi of x, y, z
+    dGeomGetAABB(id, box);
+    for (int k = 0; k < 3; k++) {
+        bounds[k] = box[2 * k];
+        bounds[k + 3] = box[2 * k + 1];
+    }
+}
+
+static void begin_item(dGeomID id, item *begun)
+{
+    begun->id = id;
+    begun->category = dGeomGetCategoryBits(id);
+    begun->collide = dGeomGetCollideBits(id);
+    begun->members = -1;
+    begun->made = false;
+    begun->geom.body = dGeomGetBody(id);
 }
 
 static item *item_of(finder *f, dGeomID id)
@@ -104,21 +122,20 @@ static item *item_of(finder *f, dGeomID id)
     if (f->items == f->item_room) {
         return NULL;
     }
-    if (!make_item(f, id, &f->item[f->items])) {
+    item *begun = &f->item[f->items];
+    begin_item(id, begun);
+    // To see whether a mesh is still the same takes longer than all else about it.
+    bool is_mesh = dGeomGetClass(id) == dTriMeshClass, waits = f->wanted || is_mesh;
+    if (is_mesh) {
+        sprag_ode_keep_mesh(f->geometry, id);
+    }
+    if (waits) {
+        bounds_of(id, begun->geom.bounds);
+    } else if (!make_item(f, id, begun)) {
         return NULL;
     }
-    f->slot[at] = f->items + 1;
-    return &f->item[f->items++];
-}
-
-static void bounds_of(dGeomID id, double bounds[6])
-{
-    dReal box[6]; // lo and hi of x, y, z
-    dGeomGetAABB(id, box);
-    for (int k = 0; k < 3; k++) {
-        bounds[k] = box[2 * k];
-        bounds[k + 3] = box[2 * k + 1];
-    }
+    f->slot[at] = ++f->items;
+    return begun;
 }
 
 static bool is_near(const finder *f, dGeomID id)
@@ -257,11 +274,21 @@ static bool has_collider(const ode_geom *a, const ode_geom *b)
            !sprag_ode_is_overridden(a->geom, b->geom);
 }
 
-static bool may_collide(finder *f, const item *a, const item *b)
+static bool is_wanted(const finder *f, const item *a, const item *b)
+{
+    return !f->wanted || f->wanted(f->data, f->turned ? b->id : a->id, f->turned ? a->id : b->id);
+}
+
+static bool is_made(finder *f, item *i)
+{
+    return i->made || make_item(f, i->id, i);
+}
+
+static bool may_collide(finder *f, item *a, item *b)
 {
     return a->geom.body != b->geom.body && // both static, or of one body
-           bits_match(a->category, a->collide, b->category, b->collide) &&
-           has_collider(&a->geom, &b->geom) && are_asked(f, a, b);
+           bits_match(a->category, a->collide, b->category, b->collide) && are_asked(f, a, b) &&
+           is_wanted(f, a, b) && is_made(f, a) && is_made(f, b) && has_collider(&a->geom, &b->geom);
 }
 
 // ---- motion
@@ -420,31 +447,61 @@ static void meet(void *data, int i, int j)
     }
 }
 
+static sprag_result find(finder *f, int count, double margin)
+{
+    ode_pairs *pairs = f->pairs;
+    *pairs = (ode_pairs){0};
+    if (count == 1 && !f->motion) {
+        look_around(f, f->calls, margin);
+    }
+    if (!flatten(f, count)) {
+        return SPRAG_NO_MEMORY;
+    }
+    f->bounds = SPRAG_TAKE(f->scratch, f->items, *f->bounds);
+    for (int i = 0; i < f->items && f->bounds; i++) {
+        widen(f, i, margin);
+    }
+    if (f->scratch->failed ||
+        !sprag_overlaps((const double(*)[6])f->bounds, f->items, meet, f, f->scratch) ||
+        f->scratch->failed || f->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    if (f->wanted && pairs->count == 0) {
+        return SPRAG_OK; // what is remembered is of pairs that may be wanted again
+    }
+    if (!sprag_ode_turn_pairs(f->geometry, pairs->count)) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int i = 0; i < pairs->count; i++) {
+        pairs->pair[i].memory = sprag_ode_pair_memory(f->geometry, &pairs->pair[i]);
+    }
+    return SPRAG_OK;
+}
+
 sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *calls, int count,
                                   ode_motion_fn *motion, void *data, double margin,
                                   sprag_scratch *scratch, ode_pairs *pairs)
 {
-    *pairs = (ode_pairs){0};
-    finder f = {geometry, calls, motion, data, scratch, pairs, .item = NULL};
-    if (count == 1 && !motion) {
-        look_around(&f, calls, margin);
-    }
-    if (!flatten(&f, count)) {
-        return SPRAG_NO_MEMORY;
-    }
-    f.bounds = SPRAG_TAKE(scratch, f.items, *f.bounds);
-    for (int i = 0; i < f.items && f.bounds; i++) {
-        widen(&f, i, margin);
-    }
-    if (scratch->failed ||
-        !sprag_overlaps((const double(*)[6])f.bounds, f.items, meet, &f, scratch) ||
-        scratch->failed || !sprag_ode_turn_pairs(geometry, pairs->count)) {
-        return SPRAG_NO_MEMORY;
-    }
-    for (int i = 0; i < pairs->count; i++) {
-        pairs->pair[i].memory = sprag_ode_pair_memory(geometry, &pairs->pair[i]);
-    }
-    return SPRAG_OK;
+    finder f = {.geometry = geometry,
+                .calls = calls,
+                .motion = motion,
+                .data = data,
+                .scratch = scratch,
+                .pairs = pairs};
+    return find(&f, count, margin);
+}
+
+sprag_result sprag_ode_find_wanted(ode_geometry *geometry, const ode_collision *call, double margin,
+                                   ode_wanted_fn *wanted, void *data, sprag_scratch *scratch,
+                                   ode_pairs *pairs)
+{
+    finder f = {.geometry = geometry,
+                .calls = call,
+                .wanted = wanted,
+                .data = data,
+                .scratch = scratch,
+                .pairs = pairs};
+    return find(&f, 1, margin);
 }
 
 sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b, double margin,
@@ -458,6 +515,7 @@ sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b
         return SPRAG_NO_MEMORY;
     }
     for (int i = 0; i < 2; i++) {
+        begin_item(i ? b : a, &f.item[i]);
         if (!make_item(&f, i ? b : a, &f.item[i]) || f.failed) {
             return f.failed ? SPRAG_NO_MEMORY : SPRAG_BAD_PROBLEM;
         }

@@ -43,6 +43,9 @@ typedef struct ode_geom {
 // false: no memory.
 bool sprag_ode_geom_of(ode_geometry *geometry, dGeomID id, ode_geom *geom);
 
+// A mesh of class dTriMeshClass that is not looked at this time is not to be forgotten.
+void sprag_ode_keep_mesh(ode_geometry *geometry, dGeomID id);
+
 typedef void ode_triangle_fn(void *data, int number, const double corner[3][3]);
 
 // Calls back for the triangles of a mesh that may be within the bounds (of the world); corners in
@@ -100,6 +103,15 @@ typedef struct ode_pairs { // in scratch
 sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *calls, int count,
                                   ode_motion_fn *motion, void *data, double margin,
                                   sprag_scratch *scratch, ode_pairs *pairs);
+
+// The same for one call, of what does not move, and of two geoms (first and second as the callback
+// of the call would get them) only if they are wanted: nothing is done about others but to look at
+// the boxes that ODE has of them.
+typedef bool ode_wanted_fn(void *data, dGeomID first, dGeomID second);
+
+sprag_result sprag_ode_find_wanted(ode_geometry *geometry, const ode_collision *call, double margin,
+                                   ode_wanted_fn *wanted, void *data, sprag_scratch *scratch,
+                                   ode_pairs *pairs);
 
 // The pairs of two geoms (one, unless there is a mesh) within `margin` of each other, whatever
 // their bits and bodies; side[0] is of `a`. No memories. SPRAG_BAD_PROBLEM: one of them has no

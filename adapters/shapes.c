@@ -117,6 +117,7 @@ typedef struct known {
 typedef struct table {
     known *slot;
     int slots; // power of two, 0: none
+    int room;
 } table;
 
 enum { KEPT_TURNS = 1000 }; // what has not been used for so long is gone
@@ -306,6 +307,15 @@ static void read_mesh(mesh *m, dGeomID id, int count)
     }
     m->tree.count = count;
     sprag_tree_build(&m->tree, (const double(*)[6])m->box);
+}
+
+void sprag_ode_keep_mesh(ode_geometry *g, dGeomID id)
+{
+    mesh *m;
+    HASH_FIND_PTR(g->meshes, &id, m);
+    if (m) {
+        m->used = g->turn;
+    }
 }
 
 static const mesh *mesh_of(ode_geometry *g, dGeomID id)
@@ -671,11 +681,12 @@ bool sprag_ode_turn_pairs(ode_geometry *g, int pairs)
     while (slots < 2 * pairs) {
         slots *= 2;
     }
-    if (spare.slots < slots) {
+    if (spare.room < slots) {
         free(spare.slot);
         spare.slot = malloc((size_t)slots * sizeof *spare.slot);
-        spare.slots = spare.slot ? slots : 0;
+        spare.room = spare.slot ? slots : 0;
     }
+    spare.slots = spare.slot ? slots : 0;
     g->now = spare;
     if (g->now.slots) {
         memset(g->now.slot, 0, (size_t)g->now.slots * sizeof *g->now.slot);

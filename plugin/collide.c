@@ -283,16 +283,25 @@ static void consider(const asking *as, const ode_pair *pair)
     d->close[d->closes++][1] = given[1];
 }
 
+static bool is_new(void *data, dGeomID first, dGeomID second)
+{
+    const asking *as = data;
+    dGeomID given[2];
+    return sprag_ode_given(&as->call, first, second, given) &&
+           !sprag_ode_set_has(&as->desk->offered,
+                              sprag_ode_pair_key(given[0], given[1], as->number));
+}
+
 // All are found before the first is offered: callbacks move things, and collide.
-static void offer_close(const asking *as)
+static void offer_close(asking *as)
 {
     desk *d = as->desk;
     ode_pairs pairs;
     int first = d->closes;
     d->busy = true;
     sprag_scratch_reset(&d->scratch);
-    if (sprag_ode_find_pairs(d->geometry, &as->call, 1, NULL, NULL, 2 * as->reach, &d->scratch,
-                             &pairs) == SPRAG_OK) {
+    if (sprag_ode_find_wanted(d->geometry, &as->call, 2 * as->reach, is_new, as, &d->scratch,
+                              &pairs) == SPRAG_OK) {
         for (int i = 0; i < pairs.count; i++) {
             consider(as, &pairs.pair[i]);
         }

@@ -266,6 +266,13 @@ static double kinetic_energy(const advance_run *run, int i, const double *v)
     return 0.5 * advance_product(run, i, v, v);
 }
 
+// Far enough to be worth going on with the frame after.
+static bool is_pushed(const advance_run *run, int i, double t)
+{
+    const double *v = run->pushed[i], least = 0.01 * run->options->epsilon; // m, rad
+    return run->pushes && fmax(norm3(v), norm3(v + 3)) * t > least;
+}
+
 // Where a sub-step could not be certified to its end, bodies go only so far; forces of the time in
 // which they stand still must not become speed.
 static void move_bodies(advance_run *run, double distance, double clock)
@@ -277,6 +284,7 @@ static void move_bodies(advance_run *run, double distance, double clock)
         sprag_motion_at(&run->motion[i], t, &mover->pose);
         mover->path += norm3(run->motion[i].velocity) * t;
         mover->turn += norm3(run->motion[i].velocity + 3) * t;
+        mover->pushed |= is_pushed(run, i, t);
         double share = distance < clock ? 0 : run->share[i];
         bool loses =
             kinetic_energy(run, i, run->solved[i]) <= kinetic_energy(run, i, mover->velocity);
@@ -462,6 +470,7 @@ sprag_result advance_open(advance_run *run)
     }
     for (int i = 0; i < frame->bodies; i++) {
         frame->body[i].path = frame->body[i].turn = 0;
+        frame->body[i].pushed = false;
     }
     set_pairs(run);
     set_acceleration(run);

@@ -22,9 +22,10 @@ typedef struct sprag_mover {
     double velocity[6]; // m/s, rad/s, world axes
     double force[6];    // N, N m, world axes, the same for the whole frame
     bool gyroscopic;    // its angular momentum, not its angular velocity, stays without torque
-    double
-        most_spin; // rad/s, that it turns at, however fast its angular velocity (comply.h); 0: any
-    double path, turn; // m, rad, set: how far it has gone in the frame
+    bool capped;        // turns no faster than that, however fast its angular velocity:
+    double cap;         // rad/s
+    double path, turn;  // m, rad, set: how far it has gone in the frame
+    bool pushed;        // set: out of an overlap, in the frame
 } sprag_mover;
 
 typedef struct sprag_collider {

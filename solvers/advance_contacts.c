@@ -153,22 +153,40 @@ typedef struct solve {
     sprag_solution solution;
     sprag_body *body;
     sprag_contact *contact;
+    sprag_row *row; // the run's, and room for more; NULL: there are no more
 } solve;
+
+enum { CAPS = 3 }; // rows that a body may get so as not to turn too fast
 
 static bool take(advance_run *run, double step, solve *s)
 {
     const sprag_frame *frame = run->frame;
-    int contacts = frame->contacts + run->points;
+    int contacts = frame->contacts + run->points, rows = run->rows;
     sprag_scratch *scratch = run->solving;
+    for (int i = 0; i < frame->bodies; i++) {
+        rows += frame->body[i].capped ? CAPS : 0;
+    }
     sprag_scratch_reset(scratch);
     s->body = SPRAG_TAKE(scratch, frame->bodies, sprag_body);
     s->contact = SPRAG_TAKE(scratch, contacts, sprag_contact);
     s->solution.velocity = SPRAG_TAKE(scratch, frame->bodies, *s->solution.velocity);
     s->solution.contact_force = SPRAG_TAKE(scratch, contacts, *s->solution.contact_force);
-    s->solution.row_force = SPRAG_TAKE(scratch, run->rows, double);
-    s->problem =
-        (sprag_problem){step, frame->bodies, contacts, run->rows, s->body, s->contact, run->row};
-    return !scratch->failed;
+    s->solution.row_force = SPRAG_TAKE(scratch, rows, double);
+    s->row = rows > run->rows ? SPRAG_TAKE(scratch, rows, sprag_row) : NULL;
+    if (scratch->failed) {
+        return false;
+    }
+    if (s->row && run->rows) {
+        memcpy(s->row, run->row, (size_t)run->rows * sizeof *s->row);
+    }
+    s->problem = (sprag_problem){.step = step,
+                                 .bodies = frame->bodies,
+                                 .contacts = contacts,
+                                 .rows = run->rows,
+                                 .body = s->body,
+                                 .contact = s->contact,
+                                 .row = s->row ? s->row : run->row};
+    return true;
 }
 
 static double energy(const sprag_problem *problem, bool after, double (*velocity)[6])
@@ -347,10 +365,114 @@ void advance_set_motion(advance_run *run)
     }
 }
 
+// What the solution has turn too fast is slowed down: first by as much, as if nothing held it
+// (which is right where nothing does), then by a row about that axis. false: nothing turns too
+// fast.
+static bool cap_turns(const advance_run *run, solve *s, bool by_rows)
+{
+    static const double slight = 1e-9;
+    bool any = false;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const sprag_mover *mover = &run->frame->body[i];
+        const double *w = s->solution.velocity[i] + 3;
+        double turn = norm3(w);
+        if (!mover->capped || !(mover->mass > 0) || turn <= mover->cap * (1 + slight)) {
+            continue;
+        }
+        any = true;
+        if (by_rows) {
+            sprag_row *row = &s->row[s->problem.rows++];
+            *row = (sprag_row){.body = {i, SPRAG_STATIC}, .bias = mover->cap, .lo = -INFINITY};
+            add_scaled(row->jacobian[0] + 3, 1 / turn, w, 3);
+        } else {
+            add_scaled(s->body[i].free_velocity + 3, mover->cap / turn - 1, w, 3);
+        }
+    }
+    return any;
+}
+
+// What is left of it.
+static void scale_turns(const advance_run *run, double (*velocity)[6])
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const sprag_mover *mover = &run->frame->body[i];
+        double turn = norm3(velocity[i] + 3);
+        if (mover->capped && mover->mass > 0 && turn > mover->cap) {
+            for (int k = 3; k < 6; k++) {
+                velocity[i][k] *= mover->cap / turn;
+            }
+        }
+    }
+}
+
+// Velocities of the solution, by sweeps or as exactly as they come.
+static sprag_result solve_once(advance_run *run, solve *s, sprag_stats *stats)
+{
+    sprag_stribeck_options options = run->options->solver;
+    options.warm = run->tried;
+    if (run->tried) {
+        memcpy(s->solution.velocity, run->solved, (size_t)run->frame->bodies * sizeof *run->solved);
+    }
+    bool many = run->frame->bodies > ADVANCE_MANY && !run->exactly;
+    sprag_result result = SPRAG_NOT_CONVERGED;
+    if (many) { // what is not exact costs sub-steps, and nothing else
+        sprag_stribeck_options swept = options;
+        swept.direct_work = 0;
+        swept.lagged_passes = 0;
+        swept.sweeps = 6;
+        swept.sweeps_least = 60;
+        swept.warm = false;
+        result = sprag_stribeck_solve(&s->problem, &swept, run->solving, &s->solution, stats);
+    }
+    if (result != SPRAG_OK && result != SPRAG_NO_MEMORY) {
+        result = sprag_stribeck_solve(&s->problem, &options, run->solving, &s->solution, stats);
+    }
+    run->stats->solves++;
+    return result;
+}
+
+static sprag_result solve_capped(advance_run *run, solve *s)
+{
+    sprag_stats stats = {.phase = '-'};
+    sprag_result result = solve_once(run, s, &stats);
+    for (int i = 0; i <= CAPS && s->row && result == SPRAG_OK && cap_turns(run, s, i > 0); i++) {
+        result = solve_once(run, s, &stats);
+    }
+    s->problem.row = run->row;
+    s->problem.rows = run->rows;
+    if (result == SPRAG_OK && s->row) {
+        scale_turns(run, s->solution.velocity);
+    }
+    run->stats->solve = stats;
+    return result;
+}
+
+// Energies; where there is no solution, bodies go on as they did.
+static void judge(advance_run *run, solve *s, sprag_result result)
+{
+    run->failed = result != SPRAG_OK;
+    run->tried = !run->failed;
+    run->free_energy = run->energy = energy(&s->problem, false, NULL);
+    if (!run->failed) {
+        run->energy = energy(&s->problem, true, s->solution.velocity);
+        run->free_energy += fmax(0, work_of_rows(s));
+        if (must_not_gain(run, s)) {
+            run->stats->energy_gain = fmax(run->stats->energy_gain, run->energy - run->free_energy);
+        }
+        return;
+    }
+    run->stats->failed++;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        memcpy(s->solution.velocity[i], s->body[i].velocity, sizeof s->body[i].velocity);
+    }
+    memset(s->solution.row_force, 0, (size_t)run->rows * sizeof(double));
+    memset(s->solution.contact_force, 0,
+           (size_t)s->problem.contacts * sizeof *s->solution.contact_force);
+}
+
 sprag_result advance_solve(advance_run *run, double step)
 {
     solve s;
-    sprag_stats stats = {.phase = '-'};
     run->stood = -1;
     for (int i = 0; i < run->frame->bodies; i++) {
         run->share[i] = 1;
@@ -369,48 +491,11 @@ sprag_result advance_solve(advance_run *run, double step)
     for (int i = 0; i < run->points; i++) {
         set_contact(run, &run->point[i], s.body, step, &s.contact[run->frame->contacts + i]);
     }
-    sprag_stribeck_options options = run->options->solver;
-    options.warm = run->tried;
-    if (run->tried) {
-        memcpy(s.solution.velocity, run->solved, (size_t)run->frame->bodies * sizeof *run->solved);
-    }
-    bool many = run->frame->bodies > ADVANCE_MANY && !run->exactly;
-    sprag_result result = SPRAG_NOT_CONVERGED;
-    if (many) { // what is not exact costs sub-steps, and nothing else
-        sprag_stribeck_options swept = options;
-        swept.direct_work = 0;
-        swept.lagged_passes = 0;
-        swept.sweeps = 6;
-        swept.sweeps_least = 60;
-        swept.warm = false;
-        result = sprag_stribeck_solve(&s.problem, &swept, run->solving, &s.solution, &stats);
-    }
-    if (result != SPRAG_OK && result != SPRAG_NO_MEMORY) {
-        result = sprag_stribeck_solve(&s.problem, &options, run->solving, &s.solution, &stats);
-    }
-    run->stats->solves++;
-    run->stats->solve = stats;
+    sprag_result result = solve_capped(run, &s);
     if (result == SPRAG_NO_MEMORY) {
         return result;
     }
-    run->failed = result != SPRAG_OK;
-    run->tried = !run->failed;
-    run->free_energy = run->energy = energy(&s.problem, false, NULL);
-    if (!run->failed) {
-        run->energy = energy(&s.problem, true, s.solution.velocity);
-        run->free_energy += fmax(0, work_of_rows(&s));
-    }
-    if (run->failed) {
-        run->stats->failed++;
-        for (int i = 0; i < run->frame->bodies; i++) {
-            memcpy(s.solution.velocity[i], s.body[i].velocity, sizeof s.body[i].velocity);
-        }
-        memset(s.solution.row_force, 0, (size_t)run->rows * sizeof(double));
-        memset(s.solution.contact_force, 0,
-               (size_t)s.problem.contacts * sizeof *s.solution.contact_force);
-    } else if (must_not_gain(run, &s)) {
-        run->stats->energy_gain = fmax(run->stats->energy_gain, run->energy - run->free_energy);
-    }
+    judge(run, &s, result);
     keep(run, &s);
     if (run->calls->disturb) {
         run->calls->disturb(run->calls->data, run->frame->bodies, run->solved);

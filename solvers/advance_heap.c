@@ -397,8 +397,11 @@ sprag_result advance_settle(advance_run *run, double longest)
         run->calm = true;
         sprag_result result = advance_solve(run, longest);
         run->calm = false;
-        if (result != SPRAG_OK || !open(&h, run)) {
-            return SPRAG_NO_MEMORY;
+        if (result == SPRAG_OK && !open(&h, run)) {
+            result = SPRAG_NO_MEMORY;
+        }
+        if (result != SPRAG_OK) {
+            return result;
         }
         for (int round = 0; round < (pass == 0 ? 1 : ROUNDS); round++) {
             if (pass > 0) { // the first one only looks for points

@@ -105,9 +105,10 @@ void comply_accelerate(const comply_run *run, int body, const double *wrench, do
 
 void comply_cap_spin(const comply_run *run, int body, double *spin)
 {
-    double most = run->frame->body[body].most_spin, speed = most > 0 ? norm3(spin) : 0;
-    for (int k = 0; k < 3 && speed > most; k++) {
-        spin[k] *= most / speed;
+    const sprag_mover *mover = &run->frame->body[body];
+    double speed = mover->capped ? norm3(spin) : 0;
+    for (int k = 0; k < 3 && speed > mover->cap; k++) {
+        spin[k] *= mover->cap / speed;
     }
 }
 

@@ -399,6 +399,47 @@ START_TEST(sleeps_and_is_woken)
 }
 END_TEST
 
+// What overlaps at the start is out before it sleeps: the push has no speed that ODE could see.
+START_TEST(overlaps_end_before_sleep)
+{
+    scene *s = open_scene("method=advance");
+    add_floor(s);
+    dWorldSetERP(s->world, 0.05);
+    dBodyID box[2] = {add_box(s, 0, 0, 0.49), add_box(s, 0.1, 0, 1.475)};
+    for (int i = 0; i < 2; i++) {
+        dBodySetAutoDisableSteps(box[i], 5);
+        dBodySetAutoDisableFlag(box[i], 1);
+        dBodyEnable(box[i]); // sets its clock
+    }
+    run(s, 300);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(dBodyIsEnabled(box[i]), 0);
+        ck_assert_double_eq_tol(height(box[i]), 0.5 + i + (2 * i + 1) * REST, 1e-6);
+        ck_assert_double_gt(height(box[i]), 0.5 + i);
+    }
+    close_scene(s);
+}
+END_TEST
+
+// One that cannot come out sleeps where it is.
+START_TEST(what_is_wedged_sleeps)
+{
+    scene *s = open_scene("method=advance");
+    for (int side = -1; side <= 1; side += 2) {
+        dGeomSetPosition(dCreateBox(s->space, 1, 4, 4), 0.99 * side, 0, 0);
+    }
+    dBodyID box = add_box(s, 0, 0, 0);
+    dWorldSetGravity(s->world, 0, 0, 0);
+    dBodySetAutoDisableSteps(box, 5);
+    dBodySetAutoDisableFlag(box, 1);
+    dBodyEnable(box);
+    run(s, 20);
+    ck_assert_int_eq(dBodyIsEnabled(box), 0);
+    ck_assert_double_eq_tol(dBodyGetPosition(box)[0], 0, 1e-6);
+    close_scene(s);
+}
+END_TEST
+
 // ---- joints
 
 static dJointID hinge_at(scene *s, dBodyID body, double x, double y, double z)
@@ -544,6 +585,48 @@ END_TEST
 // ---- surfaces
 
 // Across fdir1 it slides, along it it is held.
+// Slip and motors at the bound of friction: a car drives off as far as under method=stribeck.
+static double drive_off(const char *options)
+{
+    scene *s = open_scene(options);
+    add_floor(s);
+    s->surface = (dSurfaceParameters){.mode = dContactApprox1 | dContactSlip1 | dContactSlip2,
+                                      .mu = 1,
+                                      .slip1 = 0.01,
+                                      .slip2 = 0.01};
+    dMass mass;
+    dBodyID car = dBodyCreate(s->world);
+    dMassSetBoxTotal(&mass, 200, 2, 1, 0.4);
+    dBodySetMass(car, &mass);
+    dBodySetPosition(car, 0, 0, 0.7);
+    dJointID axle[4];
+    for (int i = 0; i < 4; i++) {
+        double x = i < 2 ? 0.9 : -0.9, y = i % 2 ? 0.7 : -0.7;
+        dBodyID wheel = add_ball(s, x, y, 0.35, 0.35);
+        dMassSetSphereTotal(&mass, 10, 0.35);
+        dBodySetMass(wheel, &mass);
+        axle[i] = hinge_at(s, wheel, x, y, 0.35);
+        dJointAttach(axle[i], car, wheel);
+        dJointSetHingeAnchor(axle[i], x, y, 0.35);
+        dJointSetHingeAxis(axle[i], 0, 1, 0);
+        dJointSetHingeParam(axle[i], dParamFMax, 150);
+        dJointSetHingeParam(axle[i], dParamVel, 15);
+    }
+    run(s, 200);
+    double gone = -dBodyGetPosition(car)[0];
+    ck_assert_double_lt(norm3(dBodyGetAngularVel(car)), 1e-3);
+    close_scene(s);
+    return gone;
+}
+
+START_TEST(car_slips_as_it_must)
+{
+    double rigid = drive_off("method=advance"), yielding = drive_off("method=stribeck");
+    ck_assert_double_gt(yielding, 4);
+    ck_assert_double_eq_tol(rigid, yielding, 1e-3);
+}
+END_TEST
+
 START_TEST(directions_have_their_friction)
 {
     bool across = _i;
@@ -676,6 +759,37 @@ START_TEST(steps_do_what_stock_does)
         ck_assert_double_eq_tol(state[0].x[k % 3], state[1].x[k % 3], 1e-9);
     }
     ck_assert_double_gt(fabs(state[0].v[4]), 1);
+}
+END_TEST
+
+// A ball that may turn no faster than 5 rad/s slides until it is no faster than that rolls, and a
+// box tumbles over its edges: none turns faster within a step either, and nothing goes in.
+START_TEST(turns_are_capped_in_contact)
+{
+    scene *s = open_scene("method=advance");
+    add_floor(s);
+    dBodyID ball = add_ball(s, 0, 0, 0.5 + REST, 0.5), box = add_box(s, 0, 5, 3);
+    dBodySetLinearVel(ball, 8, 0, 0);
+    dBodySetLinearVel(box, 6, 1, 0);
+    dBodySetAngularVel(box, 3, 7, 5);
+    dBodySetMaxAngularSpeed(ball, 5);
+    dBodySetMaxAngularSpeed(box, 5);
+    double x = 0;
+    for (int i = 0; i < 200; i++) {
+        double v = fmax(8 - 0.5 * G * (i + 1) * STEP, 2.5);
+        step(s);
+        x += v * STEP;
+        ck_assert_double_le(norm3(dBodyGetAngularVel(ball)), 5 * (1 + 1e-9));
+        ck_assert_double_le(norm3(dBodyGetAngularVel(box)), 5 * (1 + 1e-9));
+        ck_assert_double_gt(height(ball), 0.5);
+        ck_assert_double_eq_tol(dBodyGetLinearVel(ball)[0], v, 1e-4);
+    }
+    ck_assert_double_eq_tol(dBodyGetPosition(ball)[0], x, 1e-3);
+    sprag_world_statistics stats = stats_of(s);
+    ck_assert_double_gt(stats.least_gap, 0);
+    ck_assert_double_eq(stats.stalled, 0);
+    ck_assert_int_eq(stats.overlaps, 0);
+    close_scene(s);
 }
 END_TEST
 
@@ -932,6 +1046,8 @@ int main(void)
     tcase_add_test(rest, inner_spaces_count);
     tcase_add_loop_test(rest, meshes_are_flat, 0, 4);
     tcase_add_test(rest, sleeps_and_is_woken);
+    tcase_add_test(rest, overlaps_end_before_sleep);
+    tcase_add_test(rest, what_is_wedged_sleeps);
     tcase_add_test(rest, what_sleeps_is_hit_and_not_run_into);
     tcase_add_test(rest, what_sleeps_is_not_woken_from_afar);
     suite_add_tcase(suite, rest);
@@ -942,6 +1058,7 @@ int main(void)
     tcase_add_test(joints, impacts_are_in_the_feedback);
     tcase_add_loop_test(joints, motor_drives, 0, 2);
     tcase_add_loop_test(joints, motor_flings_into_ground, 0, 2);
+    tcase_add_test(joints, car_slips_as_it_must);
     tcase_add_loop_test(joints, directions_have_their_friction, 0, 2);
     tcase_add_test(joints, conveyor_carries);
     tcase_add_loop_test(joints, bounces, 0, 2);
@@ -950,6 +1067,7 @@ int main(void)
     suite_add_tcase(suite, joints);
     TCase *steps = tcase_create("steps");
     tcase_add_test(steps, steps_do_what_stock_does);
+    tcase_add_test(steps, turns_are_capped_in_contact);
     tcase_add_test(steps, forces_act_through_substeps);
     tcase_add_test(steps, events_tell_what_happened);
     tcase_add_test(steps, events_are_told_once);

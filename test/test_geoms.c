@@ -2,6 +2,7 @@
 // and gaps beside its depths and beside what can be told by hand.
 #include <check.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,6 +219,46 @@ START_TEST(pairs_are_those_that_ode_collides)
         dSpaceDestroy(space);
         space = dHashSpaceCreate(NULL);
     }
+}
+END_TEST
+
+static bool is_even(void *data, dGeomID first, dGeomID second)
+{
+    int *asked = data;
+    ++*asked;
+    return ((uintptr_t)dGeomGetData(first) + (uintptr_t)dGeomGetData(second)) % 2 == 0;
+}
+
+// Those that are wanted, and no others, are found as they would all be.
+START_TEST(pairs_are_those_that_are_wanted)
+{
+    dice = 7;
+    for (int i = 0; i < 60; i++) {
+        dGeomID geom = i ? any_geom(space) : mesh_cube(space);
+        on_body(geom, between(-1, 1), between(-1, 1), between(-1, 1));
+        turn_anyhow(geom);
+        dGeomSetData(geom, (void *)(intptr_t)i);
+    }
+    find(0.1);
+    int wanted = 0, asked = 0, all = pairs.count;
+    for (int i = 0; i < all; i++) {
+        const ode_side *const *side = pairs.pair[i].side;
+        int before = 0;
+        wanted += is_even(&before, side[0]->id, side[1]->id);
+    }
+    const ode_collision call = {(dGeomID)space, NULL};
+    sprag_scratch_reset(&scratch);
+    ck_assert_int_eq(sprag_ode_find_wanted(geometry, &call, 0.1, is_even, &asked, &scratch, &pairs),
+                     SPRAG_OK);
+    ck_assert_int_eq(pairs.count, wanted);
+    ck_assert_int_gt(wanted, 20);
+    ck_assert_int_gt(all, wanted + 20);
+    ck_assert_int_ge(asked, 40);
+    for (int i = 0; i < pairs.count; i++) {
+        const ode_side *const *side = pairs.pair[i].side;
+        ck_assert(is_even(&asked, side[0]->id, side[1]->id));
+    }
+    dGeomTriMeshDataDestroy(cube_data);
 }
 END_TEST
 
@@ -584,6 +625,7 @@ int main(void)
     tcase_add_checked_fixture(all, open_world, close_world);
     tcase_set_timeout(all, 60);
     tcase_add_test(all, pairs_are_those_that_ode_collides);
+    tcase_add_test(all, pairs_are_those_that_are_wanted);
     tcase_add_test(all, geoms_of_one_body_are_no_pair);
     tcase_add_test(all, two_spaces_meet_across_and_not_within);
     tcase_add_test(all, motion_reaches_what_it_may_meet);
