@@ -7,7 +7,7 @@
 #     test/odes.sh [-o <directory>] [-s <source>]... [<build> [<name>...]]
 #
 # -s: an unpacked source of ODE, once per release; without, apt-get fetches what Debian has. The
-# ODEs stay in <directory> (<build>/odes) for the next time. All take half an hour, most of it the
+# ODEs stay in <directory> (<build>/odes) for the next time. All take an hour, most of it the
 # compiler's. Needs g++, clang and libccd-dev besides README's packages.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
