@@ -620,6 +620,23 @@ START_TEST(most_angular_speed_holds)
 }
 END_TEST
 
+// Who wants a force gives a motor a speed without end.
+START_TEST(motor_without_end_is_a_force)
+{
+    coordinate c = open_coordinate(_i % 2, _i / 2, 0.01);
+    double force = 3;
+    set(&c, dParamFMax, force);
+    set(&c, dParamVel, -dInfinity);
+    set(&c, dParamLoStop, -3);
+    for (int k = 1; k <= 20; k++) {
+        yielding_step(c.y);
+        ck_assert_double_eq_tol(rate_of(&c), -force / c.inertia * 0.01 * k, 1e-8);
+    }
+    ck_assert_int_eq(stats_of(c.y).ess_left + stats_of(c.y).ess_switched, 0);
+    yielding_close(c.y);
+}
+END_TEST
+
 // Driven into a stop by its own motor: met at the exact time, and held there.
 START_TEST(motor_rests_on_its_stop)
 {
@@ -1009,6 +1026,7 @@ static Suite *ess_suite(void)
     TCase *joints = tcase_create("joints");
     tcase_add_loop_test(joints, motors_are_bounded, 0, 4);
     tcase_add_loop_test(joints, motor_is_there_at_the_end, 0, 4);
+    tcase_add_loop_test(joints, motor_without_end_is_a_force, 0, 4);
     tcase_add_test(joints, brake_holds_on);
     tcase_add_loop_test(joints, most_angular_speed_holds, 0, 2);
     tcase_add_test(joints, joints_take_velocities_at_once);
