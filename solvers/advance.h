@@ -72,7 +72,6 @@ typedef struct sprag_pair_memory {
     int touched;      // that of the one before; -1: unknown
     int wait, waited; // frames that are for the implicit step yet, and were last time
     bool deep;        // overlapped more than its motion tells
-    bool bounces;     // did, at the end of the last one
 } sprag_pair_memory;
 
 typedef struct sprag_advance_pair {

@@ -114,9 +114,6 @@ static bool meet(comply_run *run, int guard)
     if (run->law[guard].unknown) {
         comply_unpack(run);
         comply_meet(run, guard, 0, &run->first);
-    } else if (comply_may_bounce(run, guard)) {
-        comply_place(run, run->x);
-        comply_set_law(run, guard, run->label[guard] == 0 || comply_bounces(run, guard, false));
     }
     return true;
 }
@@ -210,7 +207,6 @@ static void sum_up(comply_run *run, const sprag_mover *before)
         pair->gap = contact.gap.distance;
         if (pair->memory) {
             pair->memory->ended = contact.count;
-            pair->memory->bounces = run->law[g].bounces;
         }
         if (contact.gap.distance < 0) {
             run->stats->penetration = fmax(run->stats->penetration, -contact.gap.distance);

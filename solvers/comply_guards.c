@@ -110,7 +110,7 @@ bool comply_starts_rigid(comply_run *run, sprag_comply_reason *why)
             continue;
         }
         try_guard(run, 0, i);
-        comply_set_law(run, 0, comply_bounces(run, 0, true));
+        comply_set_law(run, 0);
         bool waits = run->memory[0].wait > 0, rigid = run->law[0].rigid;
         if (rigid || waits || (run->memory[0].touched <= 0 && !run->law[0].hunt_crossley)) {
             comply_contact contact;
@@ -123,13 +123,6 @@ bool comply_starts_rigid(comply_run *run, sprag_comply_reason *why)
         }
     }
     return false;
-}
-
-static void set_last(comply_run *run, int guard)
-{
-    const comply_law *law = &run->law[guard];
-    run->last[guard] =
-        law->unknown || law->rigid || (!law->declined && comply_may_bounce(run, guard));
 }
 
 // What touches from the start is asked about now, the others when they touch.
@@ -154,11 +147,11 @@ void comply_find_guards(comply_run *run)
         if (unknown && !touching) {
             run->law[g] = (comply_law){.unknown = true};
         } else {
-            comply_set_law(run, g, comply_bounces(run, g, true));
+            comply_set_law(run, g);
         }
         run->label[g] = NAN;
         run->two_way[g] = true;
-        set_last(run, g);
+        run->last[g] = run->law[g].unknown || run->law[g].rigid;
         run->guards++;
     }
     for (int i = 0; i < run->stops; i++) {
@@ -185,11 +178,11 @@ bool comply_meet(comply_run *run, int guard, double gap, const sprag_ess_event *
     comply_law *law = &run->law[guard];
     bool wanted = ask(run, guard, gap);
     if (wanted) {
-        comply_set_law(run, guard, comply_bounces(run, guard, false));
+        comply_set_law(run, guard);
         comply_tell(run, run->x, event);
     } else {
         *law = (comply_law){.declined = true};
     }
-    set_last(run, guard);
+    run->last[guard] = law->rigid;
     return wanted;
 }

@@ -75,33 +75,12 @@ static bool is_stiff(const comply_run *run, const comply_law *law)
     return !(rate * h < run->options->steps);
 }
 
-bool comply_may_bounce(const comply_run *run, int guard)
-{
-    const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
-    return surface->bounce > 0 && surface->bounce_speed > 0;
-}
-
-bool comply_bounces(const comply_run *run, int guard, bool since_last)
-{
-    const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
-    comply_contact contact;
-    if (!comply_may_bounce(run, guard)) {
-        return surface->bounce > 0;
-    }
-    if (since_last && run->memory[guard].touched > 0) {
-        return run->memory[guard].bounces;
-    }
-    comply_touch(run, run->x, guard, COMPLY_FORCES, &contact);
-    double speed = contact.approach - surface->velocity_normal;
-    return (since_last && contact.gap.distance > 0) || speed > surface->bounce_speed;
-}
-
-void comply_set_law(comply_run *run, int guard, bool bounces)
+void comply_set_law(comply_run *run, int guard)
 {
     const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
     comply_law *law = &run->law[guard];
     double h = run->frame->step;
-    *law = (comply_law){.effective = reduced_mass(run, guard), .bounces = bounces};
+    *law = (comply_law){.effective = reduced_mass(run, guard)};
     if (!(law->effective > 0)) { // of two that nothing moves
         law->effective = 1;
     }
@@ -109,10 +88,10 @@ void comply_set_law(comply_run *run, int guard, bool bounces)
         law->stiffness = surface->stiffness;
         law->dissipation = surface->dissipation;
         law->hunt_crossley = true;
-        if (bounces) {
+        if (surface->bounce > 0) {
             set_bounce(law, surface);
         }
-    } else if (bounces) {
+    } else if (surface->bounce > 0) {
         double rate = acos(-1) / (comply_bounce_time * h);
         law->stiffness = law->effective * rate * rate;
         set_bounce(law, surface);

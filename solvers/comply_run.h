@@ -23,7 +23,6 @@ typedef struct comply_law {
     bool hunt_crossley;
     bool unknown;  // nobody has been asked: the integration ends when it is touched
     bool declined; // may overlap
-    bool bounces;  // has restitution
     bool rigid;    // of the implicit step only, for that reason:
     sprag_comply_reason why;
     double stiction;  // m/s
@@ -95,12 +94,7 @@ void comply_set_scale(comply_run *run);                  // speeds to measure er
 double comply_gyration(const comply_run *run, int body); // m
 
 // comply_law.c
-void comply_set_law(comply_run *run, int guard, bool bounces);
-// Bodies have been placed at run->x. Does what touches bounce, by its speed, or as it did when it
-// was made? Before a touch: what might.
-bool comply_bounces(const comply_run *run, int guard, bool since_last);
-// Is that a matter of speed?
-bool comply_may_bounce(const comply_run *run, int guard);
+void comply_set_law(comply_run *run, int guard);
 
 // comply_contact.c
 typedef enum comply_look {
@@ -117,7 +111,7 @@ typedef struct comply_contact { // a pair where the bodies are
     double depth[SPRAG_MANIFOLD_MAX];    // m
     double force[SPRAG_MANIFOLD_MAX][3]; // N, on shape 0
     double deepest;                      // m, of the points
-    double approach;                     // m/s, of the first point, less what the surface drives to
+    double approach;                     // m/s, of the first point
     double rate, slip_rate; // 1/s, how fast f may change by forces along the normal, by friction
 } comply_contact;
 

@@ -1110,7 +1110,7 @@ const support_row support_surfaces[] = {
      bounce_threshold,
      bounce_threshold_rightly,
      {NEAR(0.1, "as stock, ERP pushes out what was found too deep"),
-      NEAR_SAYING(1e-4, "what does not bounce is as `stribeck`, said", RIGID), NEAR(2e-4, FLOOR)}},
+      NEAR_SAYING(0.73, "what touches bounces, however slowly, said", RIGID), NEAR(2e-4, FLOOR)}},
     {"`dContactSoftERP`, `dContactSoftCFM`: depth under load",
      soft_contact,
      soft_contact_rightly,
