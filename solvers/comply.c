@@ -281,7 +281,7 @@ static void find_guards(comply_run *run)
         if (unknown && touching && !ask(run, g, run->seen[g])) {
             continue;
         }
-        if (unknown && !touching) {
+        if ((unknown || comply_is_bounded(&pair->surface)) && !touching) {
             run->law[g] = (comply_law){.unknown = true};
         } else {
             comply_set_law(run, g);
@@ -611,7 +611,8 @@ static sprag_result rest(comply_run *run, sprag_comply_reason why)
 bool comply_meet(comply_run *run, int guard, double gap, const sprag_ess_event *event)
 {
     comply_law *law = &run->law[guard];
-    bool wanted = ask(run, guard, gap);
+    bool known = run->frame->pair[run->pair[guard]].state == SPRAG_PAIR_ACCEPTED;
+    bool wanted = known || ask(run, guard, gap);
     if (wanted) {
         comply_set_law(run, guard);
         tell(run, run->x, event);

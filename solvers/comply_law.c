@@ -42,6 +42,22 @@ static double reduced_mass(const comply_run *run, int guard)
     return sum > 0 ? 1 / sum : 0;
 }
 
+// Was it met fast enough? What touches since the last frame was judged when it met.
+static bool bounces(const comply_run *run, int guard)
+{
+    const sprag_advance_pair *pair = &run->frame->pair[run->pair[guard]];
+    sprag_pair_memory *memory = pair->memory;
+    if (!comply_is_bounded(&pair->surface) || !memory) {
+        return pair->surface.bounce > 0;
+    }
+    if (memory->touched <= 0) {
+        comply_contact contact;
+        comply_touch(run, run->x, guard, COMPLY_FORCES, &contact);
+        memory->gentle = !(contact.approach > pair->surface.bounce_speed);
+    }
+    return !memory->gentle;
+}
+
 static void set_bounce(comply_law *law, const sprag_surface *surface)
 {
     law->dissipation = 0;
@@ -84,14 +100,15 @@ void comply_set_law(comply_run *run, int guard)
     if (!(law->effective > 0)) { // of two that nothing moves
         law->effective = 1;
     }
+    bool bouncing = bounces(run, guard);
     if (surface->stiffness > 0) {
         law->stiffness = surface->stiffness;
         law->dissipation = surface->dissipation;
         law->hunt_crossley = true;
-        if (surface->bounce > 0) {
+        if (bouncing) {
             set_bounce(law, surface);
         }
-    } else if (surface->bounce > 0) {
+    } else if (bouncing) {
         double rate = acos(-1) / (comply_bounce_time * h);
         law->stiffness = law->effective * rate * rate;
         set_bounce(law, surface);

@@ -69,6 +69,16 @@ static void set_bodies(const comply_run *run, int guard, const double at[3], boo
     }
 }
 
+// Of one that is known, and not touched yet.
+static bool settle(comply_run *run, int guard)
+{
+    bool known = run->frame->pair[run->pair[guard]].state == SPRAG_PAIR_ACCEPTED;
+    if (known) {
+        comply_set_law(run, guard);
+    }
+    return known;
+}
+
 // Will two that nobody has been asked about touch, as they go now? Legs of a table land at once.
 static bool meets(const rest *r, int guard, const comply_contact *touch)
 {
@@ -134,7 +144,7 @@ static bool find_contacts(rest *r)
             continue;
         }
         comply_touch_near(run, run->x, g, near, &touch);
-        if (run->law[g].unknown && !meets(r, g, &touch)) {
+        if (run->law[g].unknown && !settle(run, g) && !meets(r, g, &touch)) {
             continue;
         }
         for (int i = 0; i < touch.count && touch.gap.distance <= near; i++) {

@@ -17,7 +17,7 @@ typedef struct comply_law {
     double stiffness, dissipation, damping; // N/m, s/m, N s/m, of a point
     double compliance;                      // m/s per N, of a rigid one, in the implicit step
     bool hunt_crossley;
-    bool unknown;  // nobody has been asked: the integration ends when it is touched
+    bool unknown;  // until it is touched, where the integration ends
     bool declined; // may overlap
     bool rigid;    // of the implicit step only, for that reason:
     sprag_comply_reason why;
@@ -70,7 +70,13 @@ static inline bool comply_acts(const comply_law *law)
     return !law->rigid && !law->unknown && !law->declined;
 }
 
-// comply_law.c
+// Does it bounce above a speed only? Then its law is known when it is met.
+static inline bool comply_is_bounded(const sprag_surface *surface)
+{
+    return surface->bounce > 0 && surface->bounce_speed > 0;
+}
+
+// comply_law.c: bodies have been placed.
 void comply_set_law(comply_run *run, int guard);
 
 // comply_field.c
