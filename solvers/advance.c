@@ -234,6 +234,7 @@ void advance_remember(advance_run *run)
         cross3(arm, point->force, moment);
         add_scaled(pair->impulse, run->trial, point->force, 3);
         add_scaled(pair->impulse + 3, run->trial, moment, 3);
+        add_scaled(pair->impulse + 3, run->trial, point->torque, 3);
         if (pair->memory && pair->memory->count < SPRAG_MANIFOLD_MAX) {
             int n = pair->memory->count++;
             memcpy(pair->memory->point[n], arm, sizeof arm);

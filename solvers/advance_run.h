@@ -33,6 +33,7 @@ typedef struct advance_point {
     bool captured;       // not closed yet
     bool tried;          // force is that of another attempt at this sub-step
     double force[3];     // N, on shape 0, world axes
+    double torque[3];    // N m, likewise, of rolling and spinning friction
     double normal_force; // N
     double approach;     // m/s, before
     double slip[2];      // m/s, before and after

@@ -21,7 +21,7 @@ const char *sprag_comply_reason_name(sprag_comply_reason reason)
     case SPRAG_COMPLY_RIGID:
         return "contacts without a stiffness that the step can resolve";
     case SPRAG_COMPLY_LAW:
-        return "rolling, spinning or unbounded friction";
+        return "rolling, spinning or unbounded friction, or a bounce with motionN";
     case SPRAG_COMPLY_STIFF:
         return "stiff forces, sticking friction or a large heap";
     case SPRAG_COMPLY_DEEP:
@@ -281,7 +281,7 @@ static void find_guards(comply_run *run)
         if (unknown && touching && !ask(run, g, run->seen[g])) {
             continue;
         }
-        if ((unknown || comply_is_bounded(&pair->surface)) && !touching) {
+        if ((unknown || comply_needs_speed(&pair->surface)) && !touching) {
             run->law[g] = (comply_law){.unknown = true};
         } else {
             comply_set_law(run, g);
@@ -732,10 +732,10 @@ static void sum_up(comply_run *run, const sprag_mover *before)
         }
         comply_touch(run, run->x, g, COMPLY_POINTS, &contact);
         pair->gap = contact.gap.distance;
-        if (pair->memory) {
-            pair->memory->ended = contact.count;
-        }
         if (contact.gap.distance < 0) {
+            if (pair->memory) {
+                pair->memory->ended = contact.count;
+            }
             run->stats->penetration = fmax(run->stats->penetration, -contact.gap.distance);
             run->frame->touching += contact.count;
         }

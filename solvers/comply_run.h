@@ -70,10 +70,10 @@ static inline bool comply_acts(const comply_law *law)
     return !law->rigid && !law->unknown && !law->declined;
 }
 
-// Does it bounce above a speed only? Then its law is known when it is met.
-static inline bool comply_is_bounded(const sprag_surface *surface)
+// Then its law is not known until it is met.
+static inline bool comply_needs_speed(const sprag_surface *surface)
 {
-    return surface->bounce > 0 && surface->bounce_speed > 0;
+    return surface->bounce > 0 && (surface->bounce_speed > 0 || surface->bounce < 1);
 }
 
 // comply_law.c: bodies have been placed.
