@@ -199,6 +199,9 @@ static void set_yield(const step *s, sprag_surface *to, dJointID joint)
     const dSurfaceParameters *surface = &sprag_ode_contact_of(joint)->surface;
     double erp = surface->mode & dContactSoftERP ? surface->soft_erp : dWorldGetERP(s->a->world);
     const char *oddity = sprag_ode_pull_surface(&contact, surface, s->a->stiffness);
+    if (!oddity && to->bounce > 1) {
+        oddity = "has a bounce above 1: under method=ess it bounces as with 1";
+    }
     if (oddity) {
         s->a->odd = joint;
         s->a->oddity = oddity;
@@ -240,6 +243,29 @@ static bool take_answer(step *s, sprag_advance_pair *pair, const ode_pair *of, d
     return touch->accepted;
 }
 
+// Asks the program, which sees both bodies where they touch.
+static dJointID ask_there(const group *g, const ode_pair *source, double gap)
+{
+    rider_state before[2];
+    rider *r[2];
+    for (int side = 0; side < 2; side++) {
+        r[side] = step_rider_of(g->s, source->side[side]->body);
+        if (r[side]) {
+            const sprag_mover *body = &g->body[r[side]->local];
+            step_place(r[side]->id, &body->pose);
+            sprag_ode_set_velocity(r[side]->id, body->velocity);
+            rider_look(r[side], &before[side]);
+        }
+    }
+    dJointID joint = g->s->a->ask(g->s->a->data, source, gap);
+    for (int side = 0; side < 2; side++) {
+        if (r[side]) {
+            rider_note(r[side], &before[side]);
+        }
+    }
+    return joint;
+}
+
 bool group_touch(void *data, int i, double gap, double time)
 {
     group *g = data;
@@ -259,14 +285,7 @@ bool group_touch(void *data, int i, double gap, double time)
         g->pair[i].surface = (sprag_surface){.bounce = 0};
         return true;
     }
-    for (int side = 0; side < 2; side++) {
-        rider *r = step_rider_of(g->s, source->side[side]->body);
-        if (r) {
-            step_place(r->id, &g->body[r->local].pose);
-            sprag_ode_set_velocity(r->id, g->body[r->local].velocity);
-        }
-    }
-    return take_answer(g->s, &g->pair[i], source, a->ask(a->data, source, gap));
+    return take_answer(g->s, &g->pair[i], source, ask_there(g, source, gap));
 }
 
 void group_tell(void *data, const sprag_event *event)

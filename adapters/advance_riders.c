@@ -153,6 +153,55 @@ void step_restore(const step *s)
     }
 }
 
+// ---- what callbacks do to bodies within the step
+
+void rider_look(const rider *r, rider_state *to)
+{
+    memcpy(to->force, dBodyGetForce(r->id), 3 * sizeof(dReal));
+    memcpy(to->force + 3, dBodyGetTorque(r->id), 3 * sizeof(dReal));
+    memcpy(to->velocity, dBodyGetLinearVel(r->id), 3 * sizeof(dReal));
+    memcpy(to->velocity + 3, dBodyGetAngularVel(r->id), 3 * sizeof(dReal));
+    memcpy(to->position, dBodyGetPosition(r->id), sizeof to->position);
+    memcpy(to->quaternion, dBodyGetQuaternion(r->id), sizeof to->quaternion);
+}
+
+void rider_note(rider *r, const rider_state *before)
+{
+    rider_state now;
+    rider_look(r, &now);
+    for (int k = 0; k < 6; k++) {
+        double more = now.force[k] - before->force[k];
+        r->given.force[k] += more;
+        r->pushed |= more != 0;
+    }
+    if (memcmp(now.velocity, before->velocity, sizeof now.velocity) != 0) {
+        memcpy(r->given.velocity, now.velocity, sizeof now.velocity);
+        r->driven = true;
+    }
+    if (memcmp(now.position, before->position, sizeof now.position) != 0 ||
+        memcmp(now.quaternion, before->quaternion, sizeof now.quaternion) != 0) {
+        memcpy(r->given.position, now.position, sizeof now.position);
+        memcpy(r->given.quaternion, now.quaternion, sizeof now.quaternion);
+        r->moved = true;
+    }
+}
+
+static void give(const rider *r)
+{
+    const double *f = r->given.force, *x = r->given.position;
+    if (r->pushed) {
+        dBodyAddForce(r->id, f[0], f[1], f[2]);
+        dBodyAddTorque(r->id, f[3], f[4], f[5]);
+    }
+    if (r->driven) {
+        sprag_ode_set_velocity(r->id, r->given.velocity);
+    }
+    if (r->moved) {
+        dBodySetPosition(r->id, x[0], x[1], x[2]);
+        dBodySetQuaternion(r->id, r->given.quaternion);
+    }
+}
+
 // ODE's own dxStepBody, over no time: geoms, moved callback, damping.
 static void push_rider(const rider *r)
 {
@@ -176,5 +225,6 @@ void step_push(const step *s)
             double turning = norm3(r->mover.velocity + 3) * r->radius;
             s->a->fastest = fmax(s->a->fastest, norm3(r->mover.velocity) + turning);
         }
+        give(r);
     }
 }

@@ -8,6 +8,11 @@
 #include "adapters/advance.h"
 
 // A body, in the step.
+// Of a body, in ODE.
+typedef struct rider_state {
+    double force[6], velocity[6], position[3], quaternion[4];
+} rider_state;
+
 typedef struct rider {
     dBodyID id;
     int island;
@@ -19,6 +24,9 @@ typedef struct rider {
     int local;          // in its group, when that is advanced
     bool alone;         // no pair
     bool held;          // its island has a body whose state is not finite
+    // What a callback has done to it within the step holds from the end of the step on:
+    rider_state given; // force: what was added
+    bool pushed, driven, moved;
 } rider;
 
 typedef struct step {
@@ -78,6 +86,10 @@ void step_place(dBodyID id, const sprag_pose *pose);
 
 // Leaves alone what is there to the bit: ODE would make its quaternion anew.
 void step_put_back(dBodyID id, const sprag_pose *pose);
+
+// Before a callback of the program is called, and after it.
+void rider_look(const rider *r, rider_state *to);
+void rider_note(rider *r, const rider_state *before);
 
 double rider_radius(dBodyID body); // m, about its centre, of all its geoms
 

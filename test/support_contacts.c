@@ -5,6 +5,8 @@
 
 static const double MU = 0.5;
 
+static const char SOFT[] = "have an ERP, CFM or stiffness of their own";
+
 // ---- surfaces as programs fill them in
 
 // Everything but mode and mu, as a program leaves it that never cleared its dContact.
@@ -31,7 +33,6 @@ static void fields_without_bits(support_run *run)
         leave_unset(s, unset[i]);
         s->contact.surface.mu = MU;
         dBodySetLinearVel(block, 2, 1, 0);
-        dBodySetAngularVel(block, 0, 0, 0.1);
         scene_run(s, 20);
         support_tell_vector(run, dBodyGetLinearVel(block));
         scene_close(s);
@@ -314,7 +315,7 @@ static void feedback_of_two_rightly(support_run *run)
 static void feedback_of_friction(support_run *run)
 {
     scene *s = scene_open(run, NULL);
-    dBodyID ball = scene_body(s, dCreateSphere(s->space, 0.1), 0, 0, 0.1);
+    dBodyID ball = scene_body(s, dCreateSphere(s->space, 0.1), 0, 0, 0.1 - 1e-8);
     dCreatePlane(s->space, 0, 0, 1, 0);
     s->contact.surface.mode |= dContactRolling;
     s->contact.surface.mu = MU;
@@ -401,7 +402,7 @@ static void two_that_move(support_run *run)
 static void driven_wheel(support_run *run)
 {
     scene *s = scene_open(run, NULL);
-    dBodyID wheel = scene_free_body(s, dCreateSphere(s->space, 0.1), 0, 0, 0.1);
+    dBodyID wheel = scene_free_body(s, dCreateSphere(s->space, 0.1), 0, 0, 0.1 - 1e-8);
     dBodyID car = scene_body(s, NULL, 0, 0.2, 0.3);
     dJointID hinge = dJointCreateHinge(s->world, NULL);
     dCreatePlane(s->space, 0, 0, 1, 0);
@@ -510,7 +511,7 @@ static void is_woken(support_run *run)
         scene_step(s);
         woken = woken || !dBodyIsEnabled(sleeper) ? woken : n;
     }
-    support_tell(run, woken);
+    support_tell(run, woken * H);
     support_tell(run, dBodyIsEnabled(other));
     support_tell_vector(run, dBodyGetLinearVel(sleeper));
     support_tell_vector(run, dBodyGetLinearVel(ball));
@@ -520,13 +521,12 @@ static void is_woken(support_run *run)
 
 // ---- near callbacks that do other things
 
-typedef enum deed { SHOT, SPAWN, PUSH, CATCH, FREEZE, DEEDS } deed;
+typedef enum deed { DESTROY, SPAWN, PUSH, CATCH, FREEZE, DEEDS } deed;
 
 typedef struct stage {
     scene *scene;
     deed deed;
-    dBodyID ball, made;
-    dGeomID geom;
+    dBodyID ball, other, made;
     bool done;
 } stage;
 
@@ -540,10 +540,8 @@ static void act(void *data, dGeomID a, dGeomID b)
     }
     t->done = true;
     switch (t->deed) {
-    case SHOT:
-        dGeomDestroy(t->geom);
-        dBodyDestroy(t->ball);
-        t->ball = NULL;
+    case DESTROY:
+        dBodyDestroy(t->other); // has no geom: stock does not let go of those in a space here
         break;
     case SPAWN:
         t->made = dBodyCreate(dBodyGetWorld(t->ball));
@@ -568,18 +566,18 @@ static void deeds(support_run *run)
         stage t = {.scene = s, .deed = (deed)i};
         dBodyID witness = scene_body(s, dCreateSphere(s->space, 0.1), 9, 0, 5);
         dCreatePlane(s->space, 0, 0, 1, 0);
-        t.geom = dCreateSphere(s->space, 0.1);
-        t.ball = scene_body(s, t.geom, 0, 0, 0.1249);
+        t.ball = scene_body(s, dCreateSphere(s->space, 0.1), 0, 0, 0.1249);
+        t.other = scene_body(s, NULL, 0, 0, 3);
+        dJointAttach(dJointCreateBall(s->world, NULL), t.other, NULL);
         dWorldSetGravity(s->world, 0, 0, 0);
         dBodySetLinearVel(t.ball, 0, 0, -1);
         for (int n = 0; n < 8; n++) {
             dSpaceCollide(s->space, &t, act);
             dWorldStep(s->world, H);
         }
-        dBodyID told = t.ball ? t.ball : witness;
         support_tell(run, t.done);
-        support_tell_vector(run, dBodyGetLinearVel(told));
-        support_tell_vector(run, dBodyGetForce(told));
+        support_tell_vector(run, dBodyGetLinearVel(t.ball));
+        support_tell_vector(run, dBodyGetForce(t.ball));
         support_tell_vector(run, dBodyGetLinearVel(t.made ? t.made : witness));
         scene_close(s);
     }
@@ -589,7 +587,7 @@ static void deeds_rightly(support_run *run)
 {
     const dVector3 rest = {0}, falling = {0, 0, -1}, pushed = {200 / MASS * H, 0, -1};
     const dVector3 set = {0, 1, 0}, made = {1, 0, 0};
-    const dReal *ball[DEEDS] = {rest, falling, pushed, falling, set};
+    const dReal *ball[DEEDS] = {falling, falling, pushed, falling, set};
     for (int i = 0; i < DEEDS; i++) {
         support_tell(run, 1);
         support_tell_vector(run, ball[i]);
@@ -604,67 +602,71 @@ const support_row support_contacts[] = {
     {"Fields without their bit: not numbers, or any",
      fields_without_bits,
      fields_without_bits_rightly,
-     {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-7, SMOOTH)}},
+     {NEAR(5e-7, SMOOTH), LEFT, NEAR(2e-8, SMOOTH)}},
     {"the same of rolling friction: `rho` alone counts",
      rolling_without_bits,
      rolling_without_bits_rightly,
-     {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-7, SMOOTH)}},
+     {NEAR(2e-7, SMOOTH), LEFT, NEAR(5e-7, SMOOTH)}},
     {"Negative `mu`, `mu2`, `rho`: none",
      negative_fields,
      negative_fields_rightly,
-     {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-7, SMOOTH)}},
+     {NEAR(5e-7, SMOOTH), LEFT, NEAR(2e-8, SMOOTH)}},
     {"Directions without `fdir1`, on walls and slopes",
      own_directions,
      NULL,
-     {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-7, SMOOTH)}},
+     {NEAR(5e-5, SMOOTH), LEFT, NEAR(5e-9, SMOOTH)}},
     {"Bounces of two that move, off a kinematic body, with `motionN`",
      bounces_of_two,
      bounces_of_two_rightly,
-     {NEAR(5e-6, FLOOR), NEAR(5e-6, "by a spring"), NEAR(5e-6, FLOOR)}},
+     {NEAR(5e-6, FLOOR),
+      NEAR_SAYING(5e-6, "by a spring; with `motionN` as `stribeck`, said", "bounce with motionN"),
+      NEAR(5e-6, FLOOR)}},
     {"A bounce of what turns",
      bounce_of_an_arm,
      bounce_of_an_arm_rightly,
-     {NEAR(5e-6, FLOOR), NEAR(5e-6, "by a spring"), NEAR(5e-6, FLOOR)}},
+     {NEAR(5e-6, FLOOR), NEAR_SAYING(5e-4, "by a spring: it turns meanwhile", "ess.steps"),
+      NEAR(5e-6, FLOOR)}},
     {"`bounce` above 1",
      bounce_above_one,
      bounce_above_one_rightly,
-     {NEAR(5e-6, FLOOR), NEAR(5e-6, "by a spring"), NEAR(5e-6, FLOOR)}},
+     {NEAR(5e-6, FLOOR), REFUSED("as 1", "has a bounce above 1"), NEAR(5e-6, FLOOR)}},
     {"`dContactBounce` and sprag's stiffness: the spring below `bounce_vel`",
      bounce_and_stiffness,
      bounce_and_stiffness_rightly,
-     {NEAR(5e-6, FLOOR), NEAR(5e-6, "by a spring"), NEAR(5e-6, FLOOR)}},
+     {NEAR(0.02, "first order in the step"), NEAR(1e-7, "integrated"), REFUSED("rigid", SOFT)}},
     {"Feedback of both bodies: forces and torques, attached either way",
      feedback_of_two,
      feedback_of_two_rightly,
-     {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-7, SMOOTH)}},
-    {"Feedback of sliding and spinning friction",
+     {NEAR(5e-6, SMOOTH), LEFT, NEAR(5e-7, SMOOTH)}},
+    {"Feedback of sliding, rolling and spinning friction",
      feedback_of_friction,
      feedback_of_friction_rightly,
-     {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-7, SMOOTH)}},
+     {NEAR(1e-4, SMOOTH), NEAR_SAYING(1e-4, SMOOTH ", said", RIGID), NEAR(5e-7, SMOOTH)}},
     {"Contact joints of no group, destroyed one by one, or never attached",
      without_a_group,
      sliding_rightly,
-     {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-7, SMOOTH)}},
+     {NEAR(5e-7, SMOOTH), LEFT, NEAR(2e-8, SMOOTH)}},
     {"`mu2`, motion2 and slip between two that move, attached either way",
      two_that_move,
      NULL,
-     {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-7, SMOOTH)}},
+     {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-8, SMOOTH)}},
     {"A wheel driven by a hinge's motor",
      driven_wheel,
      driven_wheel_rightly,
-     {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-7, SMOOTH)}},
+     {NEAR(5e-7, SMOOTH), NEAR_SAYING(1e-4, SMOOTH ", said", RIGID), NEAR(1e-5, SMOOTH)}},
     {"Contacts under `dWorldQuickStep`",
      quickly,
      quickly_rightly,
-     {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-7, SMOOTH)}},
+     {NEAR(2e-4, FLOOR), LEFT, NEAR(2e-4, SMOOTH)}},
     {"Auto-disable of what rests on others, and of what slides first",
      falls_asleep,
      NULL,
-     {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-7, SMOOTH)}},
+     {AS_STOCK, LEFT, AS_STOCK}},
     {"A disabled body that is fallen on",
      is_woken,
      NULL,
-     {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-7, SMOOTH)}},
+     {NEAR(1e-5, FLOOR), NEAR_SAYING(0.01, "as stock, said", RIGID),
+      NEAR(0.011, "woken in the step in which it may be met")}},
     {"Near callbacks that destroy, create, push, set or hold bodies",
      deeds,
      deeds_rightly,

@@ -242,12 +242,13 @@ static void approximations_rightly(support_run *run)
 
 // ---- bounce
 
-static double rebound(const support_run *run, double bounce, double least, double speed)
+static double rebound(const support_run *run, bool flat, double bounce, double least, double speed)
 {
     scene *s = scene_open(run, NULL);
     dWorldSetGravity(s->world, 0, 0, 0);
     dCreatePlane(s->space, 0, 0, 1, 0);
-    dBodyID ball = scene_body(s, dCreateSphere(s->space, 0.1), 0, 0, 0.15);
+    dGeomID geom = flat ? dCreateBox(s->space, 0.4, 0.4, 0.2) : dCreateSphere(s->space, 0.1);
+    dBodyID ball = scene_body(s, geom, 0, 0, 0.15);
     s->contact.surface.mode |= dContactBounce;
     s->contact.surface.bounce = bounce;
     s->contact.surface.bounce_vel = least;
@@ -258,28 +259,31 @@ static double rebound(const support_run *run, double bounce, double least, doubl
     return out;
 }
 
-static const double restitution[] = {0.3, 0.8, 1};
+static const double restitution[] = {0.2, 0.3, 0.8, 1};
 
+enum { RESTITUTIONS = sizeof restitution / sizeof restitution[0] };
+
+// A ball, and a block on four corners.
 static void bouncing(support_run *run)
 {
-    for (int i = 0; i < 3; i++) {
-        support_tell(run, rebound(run, restitution[i], 0.1, 2));
+    for (int i = 0; i < 2 * RESTITUTIONS; i++) {
+        support_tell(run, rebound(run, i & 1, restitution[i / 2], 0.1, 2));
     }
 }
 
 static void bouncing_rightly(support_run *run)
 {
-    for (int i = 0; i < 3; i++) {
-        support_tell(run, restitution[i] * 2);
+    for (int i = 0; i < 2 * RESTITUTIONS; i++) {
+        support_tell(run, restitution[i / 2] * 2);
     }
 }
 
 // Slower than bounce_vel, and with a bounce_vel below 0, that ODE takes for none.
 static void bounce_threshold(support_run *run)
 {
-    support_tell(run, rebound(run, 0.8, 1, 1.1));
-    support_tell(run, rebound(run, 0.8, 1, 0.9));
-    support_tell(run, rebound(run, 0.8, -1, 0.9));
+    support_tell(run, rebound(run, false, 0.8, 1, 1.1));
+    support_tell(run, rebound(run, false, 0.8, 1, 0.9));
+    support_tell(run, rebound(run, false, 0.8, -1, 0.9));
 }
 
 static void bounce_threshold_rightly(support_run *run)
@@ -420,10 +424,13 @@ static void correcting_speed_rightly(support_run *run)
 
 static void moving_surface(support_run *run)
 {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 8; i++) {
         int axis = i & 1;
         scene *s = scene_open(run, NULL);
-        dBodyID block = scene_block_on_plane(s);
+        dBodyID block = i & 4 ? scene_block(s, 0, 0) : scene_block_on_plane(s);
+        if (i & 4) {
+            dCreatePlane(s->space, 0, 0, 1, 0);
+        }
         s->turned = i & 2;
         s->contact.surface.mode |= dContactFDir1 | (axis ? dContactMotion2 : dContactMotion1);
         s->contact.surface.mu = MU;
@@ -439,7 +446,7 @@ static void moving_surface(support_run *run)
 
 static void moving_surface_rightly(support_run *run)
 {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 8; i++) {
         dVector3 start = {0}, end = {0};
         start[i & 1] = MU * G * 10 * H;
         end[i & 1] = 1;
