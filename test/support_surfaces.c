@@ -198,13 +198,22 @@ static void first_direction(support_run *run)
 // Zero, too long, out of the plane: friction that is the same along both axes knows no direction.
 static void odd_direction(support_run *run)
 {
-    static const dVector3 odd[] = {{0, 0, 0}, {3, 4, 0}, {0.8, 0.6, 5}, {0, 0, 1}};
+    static const dVector3 odd[] = {{0, 0, 0}, {3, 4, 0}, {0, 0, 1}, {0.8, 0.6, 5}};
     for (int i = 0; i < 4; i++) {
         scene *s = scene_open(run, NULL);
         s->contact.surface.mode |= dContactFDir1;
         s->contact.surface.mu = MU;
         memcpy(s->contact.fdir1, odd[i], sizeof odd[i]);
         support_tell(run, slowed(s, 0.8, 0.6));
+        if (i % 2) { // along it
+            double along = i == 1 ? 0.6 : 0.8, across = 1.4 - along;
+            s = scene_open(run, NULL);
+            s->contact.surface.mode |= dContactFDir1 | dContactMu2;
+            s->contact.surface.mu = 0.2;
+            s->contact.surface.mu2 = 0.6;
+            memcpy(s->contact.fdir1, odd[i], sizeof odd[i]);
+            support_tell(run, slowed(s, along, across));
+        }
     }
 }
 
@@ -212,6 +221,9 @@ static void odd_direction_rightly(support_run *run)
 {
     for (int i = 0; i < 4; i++) {
         support_tell(run, MU * G);
+        if (i % 2) {
+            support_tell(run, 0.2 * G);
+        }
     }
 }
 
@@ -1019,7 +1031,8 @@ static void spoil(scene *s, dContact *contact)
         contact->geom.depth = INFINITY;
         break;
     default:
-        break;
+        contact->surface.mode |= s->data ? dContactFDir1 : 0;
+        contact->fdir1[0] = s->joints % 8 ? INFINITY : NAN;
     }
 }
 

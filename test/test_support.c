@@ -23,6 +23,7 @@ static const struct {
                "(user, Euler), LMotor, plane2D",
                support_joint_axes},
               {"Joints in use", support_joint_uses},
+              {"Joint parameters", support_joint_parameters},
               {"Contact surface", support_surfaces},
               {"Contacts in use", support_contacts},
               {"Bodies", support_bodies},
