@@ -119,6 +119,37 @@ static void negative_fields_rightly(support_run *run)
     }
 }
 
+// Under bits that are set. Stock, which ends by some of them, is spared all.
+static void odd_fields(support_run *run)
+{
+    static const double odd[] = {NAN, -INFINITY, -3};
+    for (int i = 0; i < 3; i++) {
+        scene *s = scene_open(run, NULL);
+        dBodyID block = scene_block_on_plane(s);
+        if (!is_stock(run)) {
+            leave_unset(s, odd[i]);
+            s->contact.surface.mode |= dContactBounce | dContactSlip1 | dContactSlip2 |
+                                       dContactRolling | dContactFDir1 | dContactSoftCFM;
+            s->contact.surface.mode |=
+                odd[i] == -3 ? 0 : dContactMotion1 | dContactMotion2 | dContactMotionN;
+            s->contact.surface.bounce_vel = odd[i];
+        }
+        s->contact.surface.mu = MU;
+        dBodySetLinearVel(block, 2, 0, 0);
+        scene_run(s, 20);
+        support_tell_vector(run, dBodyGetLinearVel(block));
+        scene_close(s);
+    }
+}
+
+static void odd_fields_rightly(support_run *run)
+{
+    for (int i = 0; i < 3; i++) {
+        dVector3 v = {2 - MU * G * 20 * H, 0, 0};
+        support_tell_vector(run, v);
+    }
+}
+
 // Walls: motion, slip and two coefficients without fdir1, in the directions that ODE chooses.
 static void own_directions(support_run *run)
 {
@@ -621,6 +652,10 @@ const support_row support_contacts[] = {
      negative_fields,
      negative_fields_rightly,
      {NEAR(5e-7, SMOOTH), LEFT, NEAR(2e-8, SMOOTH)}},
+    {"Slip, bounce, CFM and `rho` below 0, fields that are not numbers: none",
+     odd_fields,
+     odd_fields_rightly,
+     {NEAR(5e-7, SMOOTH), LEFT, NEAR_SAYING(2e-8, SMOOTH "; rigid, said", SOFT)}},
     {"Directions without `fdir1`, on walls and slopes",
      own_directions,
      NULL,
