@@ -7,7 +7,7 @@
 // e v0, whatever its mass and however many they are: v dv / (1 + d v) = -k x dx / m.
 static double dissipation_number(double e)
 {
-    const double most = 50;
+    const double most = 400;
     double lo = 0, hi = fmin(most, 1 / e);
     for (int i = 0; i < 60 && e < 1; i++) {
         double middle = (lo + hi) / 2, left = 1 - e * middle;
