@@ -161,8 +161,6 @@ void rider_look(const rider *r, rider_state *to)
     memcpy(to->force + 3, dBodyGetTorque(r->id), 3 * sizeof(dReal));
     memcpy(to->velocity, dBodyGetLinearVel(r->id), 3 * sizeof(dReal));
     memcpy(to->velocity + 3, dBodyGetAngularVel(r->id), 3 * sizeof(dReal));
-    memcpy(to->position, dBodyGetPosition(r->id), sizeof to->position);
-    memcpy(to->quaternion, dBodyGetQuaternion(r->id), sizeof to->quaternion);
 }
 
 void rider_note(rider *r, const rider_state *before)
@@ -178,27 +176,17 @@ void rider_note(rider *r, const rider_state *before)
         memcpy(r->given.velocity, now.velocity, sizeof now.velocity);
         r->driven = true;
     }
-    if (memcmp(now.position, before->position, sizeof now.position) != 0 ||
-        memcmp(now.quaternion, before->quaternion, sizeof now.quaternion) != 0) {
-        memcpy(r->given.position, now.position, sizeof now.position);
-        memcpy(r->given.quaternion, now.quaternion, sizeof now.quaternion);
-        r->moved = true;
-    }
 }
 
 static void give(const rider *r)
 {
-    const double *f = r->given.force, *x = r->given.position;
+    const double *f = r->given.force;
     if (r->pushed) {
         dBodyAddForce(r->id, f[0], f[1], f[2]);
         dBodyAddTorque(r->id, f[3], f[4], f[5]);
     }
     if (r->driven) {
         sprag_ode_set_velocity(r->id, r->given.velocity);
-    }
-    if (r->moved) {
-        dBodySetPosition(r->id, x[0], x[1], x[2]);
-        dBodySetQuaternion(r->id, r->given.quaternion);
     }
 }
 

@@ -10,7 +10,7 @@
 // A body, in the step.
 // Of a body, in ODE.
 typedef struct rider_state {
-    double force[6], velocity[6], position[3], quaternion[4];
+    double force[6], velocity[6];
 } rider_state;
 
 typedef struct rider {
@@ -24,9 +24,10 @@ typedef struct rider {
     int local;          // in its group, when that is advanced
     bool alone;         // no pair
     bool held;          // its island has a body whose state is not finite
-    // What a callback has done to it within the step holds from the end of the step on:
+    // What a callback has done to it within the step holds from the end of the step on. (It cannot
+    // move it: ODE's spaces are locked.)
     rider_state given; // force: what was added
-    bool pushed, driven, moved;
+    bool pushed, driven;
 } rider;
 
 typedef struct step {

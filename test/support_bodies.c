@@ -211,6 +211,21 @@ static void is_damped(dWorldID world, dBodyID body)
     dBodySetAngularDampingThreshold(body, 0.5);
 }
 
+// They go on from one step to the next: programs interpolate between them.
+static void quaternions_go_on(support_run *run)
+{
+    dWorldID world = support_world(run, NULL);
+    dBodyID body = start_flight(world, turns_finitely);
+    dBodySetAngularVel(body, 12, -9, 15);
+    for (int i = 0; i < 60; i++) {
+        support_step(world, STEP);
+        for (int k = 0; k < 4; k++) {
+            support_tell(run, dBodyGetQuaternion(body)[k]);
+        }
+    }
+    dWorldDestroy(world);
+}
+
 static void damping(support_run *run)
 {
     fly(run, is_damped);
@@ -737,6 +752,7 @@ const support_row support_bodies[] = {
      finite_rotation_axis,
      gyroscopic_mode_rightly,
      {AS_STOCK, EXACT, EXACT}},
+    {"quaternions, turn after turn", quaternions_go_on, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
     {"`dBodySetGravityMode`", gravity_mode, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
     {"kinematic bodies", kinematic, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
     {"max angular speed",

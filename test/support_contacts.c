@@ -562,7 +562,7 @@ static void is_woken(support_run *run)
 
 // ---- near callbacks that do other things
 
-typedef enum deed { DESTROY, SPAWN, PUSH, CATCH, FREEZE, DEEDS } deed;
+typedef enum deed { DESTROY, SPAWN, PUSH, CATCH, TURN_BACK, DEEDS } deed;
 
 typedef struct stage {
     scene *scene;
@@ -596,7 +596,7 @@ static void act(void *data, dGeomID a, dGeomID b)
         dBodySetKinematic(t->ball);
         break;
     default:
-        dBodySetLinearVel(t->ball, 0, 1, 0);
+        dBodySetLinearVel(t->ball, 0, 0, 1);
     }
 }
 
@@ -627,7 +627,7 @@ static void deeds(support_run *run)
 static void deeds_rightly(support_run *run)
 {
     const dVector3 rest = {0}, falling = {0, 0, -1}, pushed = {200 / MASS * H, 0, -1};
-    const dVector3 set = {0, 1, 0}, made = {1, 0, 0};
+    const dVector3 set = {0, 0, 1}, made = {1, 0, 0};
     const dReal *ball[DEEDS] = {falling, falling, pushed, falling, set};
     for (int i = 0; i < DEEDS; i++) {
         support_tell(run, 1);
