@@ -79,7 +79,6 @@ static void advance_group(step *s, const members *m, int leader, bool last, bool
         a->rows += g.frame.rows;
         a->given += g.frame.contacts;
     }
-    group_restore_forces(&g);
 }
 
 static bool advance_groups(step *s, bool last, bool *again)

@@ -35,24 +35,23 @@ bool group_row_room(group *g, int rows)
 }
 
 // Joints at their powered stops push bodies while they are asked.
+static void note_forces(group *g)
+{
+    for (int i = 0; i < g->frame.bodies; i++) {
+        sprag_ode_read_accumulators(g->rider[i]->id, g->rider[i]->asked);
+    }
+}
+
 static void take_forces(group *g)
 {
     for (int i = 0; i < g->frame.bodies; i++) {
         rider *r = g->rider[i];
-        const dReal *f = dBodyGetForce(r->id), *t = dBodyGetTorque(r->id);
-        for (int k = 0; k < 3; k++) {
-            g->body[i].force[k] = r->start.force[k] + (f[k] - r->force[k]);
-            g->body[i].force[3 + k] = r->start.force[3 + k] + (t[k] - r->force[3 + k]);
+        double now[6];
+        sprag_ode_read_accumulators(r->id, now);
+        for (int k = 0; k < 6; k++) {
+            g->body[i].force[k] = r->start.force[k] + (now[k] - r->asked[k]);
         }
-    }
-}
-
-void group_restore_forces(const group *g)
-{
-    for (int i = 0; i < g->frame.bodies; i++) {
-        const double *f = g->rider[i]->force;
-        dBodySetForce(g->rider[i]->id, f[0], f[1], f[2]);
-        dBodySetTorque(g->rider[i]->id, f[3], f[4], f[5]);
+        sprag_ode_set_accumulators(r->id, r->asked);
     }
 }
 
@@ -127,7 +126,7 @@ static int pull_joints(group *g, double step, const sprag_row **row, int *stops)
         return -1;
     }
     show(g);
-    group_restore_forces(g);
+    note_forces(g);
     for (int j = 0; j < g->joints && rows >= 0; j++) {
         int more = pull_joint(g, j, rows, step, stops);
         if (more < 0) {
@@ -199,6 +198,9 @@ static void set_yield(const step *s, sprag_surface *to, dJointID joint)
     const dSurfaceParameters *surface = &sprag_ode_contact_of(joint)->surface;
     double erp = surface->mode & dContactSoftERP ? surface->soft_erp : dWorldGetERP(s->a->world);
     const char *oddity = sprag_ode_pull_surface(&contact, surface, s->a->stiffness);
+    if (!oddity && to->bounce > 1) {
+        oddity = "has a bounce above 1: under method=ess it bounces as with 1";
+    }
     if (oddity) {
         s->a->odd = joint;
         s->a->oddity = oddity;
@@ -240,6 +242,25 @@ static bool take_answer(step *s, sprag_advance_pair *pair, const ode_pair *of, d
     return touch->accepted;
 }
 
+// Asks the program, which sees both bodies where they touch.
+static dJointID ask_there(const group *g, const ode_pair *source, double gap)
+{
+    rider *r[2];
+    for (int side = 0; side < 2; side++) {
+        r[side] = step_rider_of(g->s, source->side[side]->body);
+        if (r[side]) {
+            rider_show(r[side], &g->body[r[side]->local]);
+        }
+    }
+    dJointID joint = g->s->a->ask(g->s->a->data, source, gap);
+    for (int side = 0; side < 2; side++) {
+        if (r[side]) {
+            rider_note(r[side], &g->body[r[side]->local]);
+        }
+    }
+    return joint;
+}
+
 bool group_touch(void *data, int i, double gap, double time)
 {
     group *g = data;
@@ -259,14 +280,7 @@ bool group_touch(void *data, int i, double gap, double time)
         g->pair[i].surface = (sprag_surface){.bounce = 0};
         return true;
     }
-    for (int side = 0; side < 2; side++) {
-        rider *r = step_rider_of(g->s, source->side[side]->body);
-        if (r) {
-            step_place(r->id, &g->body[r->local].pose);
-            sprag_ode_set_velocity(r->id, g->body[r->local].velocity);
-        }
-    }
-    return take_answer(g->s, &g->pair[i], source, a->ask(a->data, source, gap));
+    return take_answer(g->s, &g->pair[i], source, ask_there(g, source, gap));
 }
 
 void group_tell(void *data, const sprag_event *event)

@@ -18,12 +18,11 @@ static void pull_rider(step *s, int i, dBodyID id, int island, const dReal *grav
     rider *r = &s->rider[i];
     ode_advance *a = s->a;
     *r = (rider){.id = id, .island = island, .alone = true};
-    memcpy(r->force, dBodyGetForce(id), 3 * sizeof(dReal));
-    memcpy(r->force + 3, dBodyGetTorque(id), 3 * sizeof(dReal));
     if (!sprag_ode_pull_mover(&r->start, id, gravity)) {
         a->bad_force = a->bad_forces++ ? a->bad_force : id;
-        memset(r->force, 0, sizeof r->force);
+        sprag_ode_empty_accumulators(id);
     }
+    sprag_ode_read_accumulators(id, r->force);
     double acceleration = r->start.mass > 0 ? norm3(r->start.force) / r->start.mass : 0;
     double h = a->step, spin = 0, turned[3], inverse[9];
     if (r->start.mass > 0 && invert33(r->start.inertia, inverse) != 0) {
@@ -153,24 +152,43 @@ void step_restore(const step *s)
     }
 }
 
+static void read_velocity(const rider *r, double v[6])
+{
+    memcpy(v, dBodyGetLinearVel(r->id), 3 * sizeof(dReal));
+    memcpy(v + 3, dBodyGetAngularVel(r->id), 3 * sizeof(dReal));
+}
+
+void rider_show(const rider *r, const sprag_mover *as)
+{
+    step_place(r->id, &as->pose);
+    sprag_ode_set_velocity(r->id, as->velocity);
+}
+
+void rider_note(rider *r, const sprag_mover *shown)
+{
+    double now[6];
+    read_velocity(r, now);
+    if (memcmp(now, shown->velocity, sizeof now) != 0) {
+        memcpy(r->given, now, sizeof now);
+        r->driven = true;
+    }
+}
+
 // ODE's own dxStepBody, over no time: geoms, moved callback, damping. What the callbacks of others
 // have added comes too late for this step: the next one has it. What is pushed out of an overlap
 // has no speed by that; it does not rest.
 static void push_rider(const rider *r)
 {
-    const dReal *now[2] = {dBodyGetForce(r->id), dBodyGetTorque(r->id)};
     double added[6];
-    for (int k = 0; k < 6; k++) {
-        added[k] = now[k / 3][k % 3] - r->force[k];
-    }
+    sprag_ode_read_accumulators(r->id, added);
+    add_scaled(added, -1, r->force, 6);
     if (r->mover.pushed && dBodyGetAutoDisableFlag(r->id)) {
         dBodyEnable(r->id);
     }
     step_place(r->id, &r->mover.pose);
     sprag_ode_set_velocity(r->id, r->mover.velocity);
     sprag_ode_integrate(r->id, 0);
-    dBodySetForce(r->id, added[0], added[1], added[2]);
-    dBodySetTorque(r->id, added[3], added[4], added[5]);
+    sprag_ode_set_accumulators(r->id, added);
 }
 
 void step_push(const step *s)
@@ -186,6 +204,9 @@ void step_push(const step *s)
             push_rider(r);
             double turning = norm3(r->mover.velocity + 3) * r->radius;
             s->a->fastest = fmax(s->a->fastest, norm3(r->mover.velocity) + turning);
+        }
+        if (r->driven) {
+            sprag_ode_set_velocity(r->id, r->given);
         }
     }
 }

@@ -13,12 +13,17 @@ typedef struct rider {
     int island;
     sprag_mover start;
     sprag_mover mover;
-    double force[6];    // of the program, before joints are asked
+    double force[6];    // N, N m, accumulators at the start of the step
+    double asked[6];    // before joints are asked
     double reach, turn; // m, rad: it is assumed to go no farther
     double radius;      // m, of its shapes about its centre
     int local;          // in its group, when that is advanced
     bool alone;         // no pair
     bool held;          // its island has a body whose state is not finite
+    // A velocity that a callback has given it within the step holds from the end of the step on.
+    // (It cannot move it: ODE's spaces are locked.)
+    double given[6];
+    bool driven;
 } rider;
 
 typedef struct step {
@@ -79,6 +84,10 @@ void step_place(dBodyID id, const sprag_pose *pose);
 // Leaves alone what is there to the bit: ODE would make its quaternion anew.
 void step_put_back(dBodyID id, const sprag_pose *pose);
 
+// Before a callback of the program is called, and after it.
+void rider_show(const rider *r, const sprag_mover *as);
+void rider_note(rider *r, const sprag_mover *shown);
+
 double rider_radius(dBodyID body); // m, about its centre, of all its geoms
 
 // Has a body gone farther than pairs were looked for? Joints and impacts make it faster, also what
@@ -118,8 +127,6 @@ bool group_row_room(group *g, int rows); // false: no memory
 // Takes the surface of the pair from the program's contact joint.
 void group_set_surface(const step *s, sprag_advance_pair *pair, const ode_pair *of,
                        const ode_touch *touch);
-
-void group_restore_forces(const group *g);
 
 // sprag_advance_calls, of a group:
 int group_pull_rows(void *data, const sprag_mover *body, double step, const sprag_row **row);

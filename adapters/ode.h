@@ -256,6 +256,8 @@ void sprag_ode_hold(const ode_island *island);
 // ---- between pull.c, push.c and their parts
 
 void sprag_ode_set_velocity(dBodyID body, const double velocity[6]);
+void sprag_ode_read_accumulators(dBodyID body, double force[6]);
+void sprag_ode_set_accumulators(dBodyID body, const double force[6]);
 void sprag_ode_empty_accumulators(dBodyID body);
 void sprag_ode_integrate(dBodyID body, dReal step); // with geoms and moved callback; empties them
 void sprag_ode_add_feedback(dJointFeedback *to, const double wrench[2][6], bool two);

@@ -134,13 +134,6 @@ static void pull_joints(ode_problem *pulled, const asking *as)
     }
 }
 
-static void save_force(ode_problem *pulled, int i)
-{
-    dBodyID body = pulled->island.body[i];
-    memcpy(pulled->force[i], dBodyGetForce(body), 3 * sizeof(dReal));
-    memcpy(pulled->force[i] + 3, dBodyGetTorque(body), 3 * sizeof(dReal));
-}
-
 static void pull_body(ode_problem *pulled, int i, const dReal *gravity)
 {
     dBodyID body = pulled->island.body[i];
@@ -161,7 +154,7 @@ static bool pull_bodies(ode_problem *pulled, const dReal *gravity)
             pulled->unusable = island->body[i];
             return false;
         }
-        save_force(pulled, i);
+        sprag_ode_read_accumulators(island->body[i], pulled->force[i]);
         pull_body(pulled, i, gravity);
     }
     return true;

@@ -4,13 +4,19 @@
 #include "adapters/ode.h"
 #include "solvers/linalg.h"
 
+void sprag_ode_read_accumulators(dBodyID body, double force[6])
+{
+    memcpy(force, dBodyGetForce(body), 3 * sizeof(dReal));
+    memcpy(force + 3, dBodyGetTorque(body), 3 * sizeof(dReal));
+}
+
 void sprag_ode_empty_accumulators(dBodyID body)
 {
     dBodySetForce(body, 0, 0, 0);
     dBodySetTorque(body, 0, 0, 0);
 }
 
-static void set_accumulators(dBodyID body, const double f[6])
+void sprag_ode_set_accumulators(dBodyID body, const double f[6])
 {
     dBodySetForce(body, f[0], f[1], f[2]);
     dBodySetTorque(body, f[3], f[4], f[5]);
@@ -133,11 +139,10 @@ int sprag_ode_push_velocities(const ode_problem *pulled, ode_memory *memory, ode
 // What has been added to the accumulators since then acts on the body alone, as in dWorldStep.
 static void act_at_once(dBodyID body, const double before[6], dReal step)
 {
-    const dReal *now[2] = {dBodyGetForce(body), dBodyGetTorque(body)};
     double with[6], added[6];
     bool any = false;
+    sprag_ode_read_accumulators(body, with);
     for (int k = 0; k < 6; k++) {
-        with[k] = now[k / 3][k % 3];
         added[k] = with[k] - before[k];
         any |= added[k] != 0;
     }
@@ -145,12 +150,12 @@ static void act_at_once(dBodyID body, const double before[6], dReal step)
         const dVector3 no_gravity = {0};
         const int gyroscopic = dBodyGetGyroscopicMode(body);
         sprag_body pushed;
-        set_accumulators(body, added);
+        sprag_ode_set_accumulators(body, added);
         dBodySetGyroscopicMode(body, 0);
         sprag_ode_pull_body(&pushed, body, no_gravity, step);
         sprag_ode_set_velocity(body, pushed.free_velocity);
         dBodySetGyroscopicMode(body, gyroscopic);
-        set_accumulators(body, with);
+        sprag_ode_set_accumulators(body, with);
     }
 }
 
@@ -158,8 +163,7 @@ void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6])
 {
     enum { GEOM_AHEAD = 2, GEOM_SIZE = 192 };
     for (int i = 0; force && i < island->bodies; i++) {
-        memcpy(force[i], dBodyGetForce(island->body[i]), 3 * sizeof(dReal));
-        memcpy(force[i] + 3, dBodyGetTorque(island->body[i]), 3 * sizeof(dReal));
+        sprag_ode_read_accumulators(island->body[i], force[i]);
     }
     for (int i = 0; i < island->bodies; i++) {
         sprag_ode_fetch_ahead((void *const *)island->body, i, island->bodies, ODE_BODY_SIZE);
@@ -190,7 +194,7 @@ bool sprag_ode_step_free(dBodyID id, dWorldID world, dReal step, bool *bad_force
 void sprag_ode_restore(const ode_problem *pulled)
 {
     for (int i = 0; pulled->force && i < pulled->island.bodies; i++) {
-        set_accumulators(pulled->island.body[i], pulled->force[i]);
+        sprag_ode_set_accumulators(pulled->island.body[i], pulled->force[i]);
     }
 }
 

@@ -47,7 +47,7 @@ void sprag_ode_read_surface(sprag_surface *to, const dSurfaceParameters *surface
         positive(mode & dContactSoftCFM ? finite_or_zero(surface->soft_cfm) : cfm_of_world);
     to->velocity_normal = mode & dContactMotionN ? finite_or_zero(surface->motionN) : 0;
     if (mode & dContactBounce && surface->bounce_vel >= 0) {
-        to->bounce = fmin(positive(surface->bounce), 1);
+        to->bounce = positive(finite_or_zero(surface->bounce));
         to->bounce_speed = surface->bounce_vel;
     }
 }

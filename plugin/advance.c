@@ -330,7 +330,8 @@ static void warn(world_state *w, const ode_advance *step)
 static bool step_without_geometry(world_state *w, const ode_islands *islands, dReal step,
                                   stock called)
 {
-    if (w->statistics.without_geometry++ == 0 && is_news(NO_GEOMETRY)) {
+    bool any = islands->count > 0;
+    if (any && w->statistics.without_geometry++ == 0 && is_news(NO_GEOMETRY)) {
         report_once("sprag: world %d, at %g s: the program has made no collision call before this "
                     "step, so distances are unknown; method=%s takes the contacts that it is "
                     "given, as method=stribeck does. Further steps are only counted.",

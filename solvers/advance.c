@@ -234,6 +234,7 @@ void advance_remember(advance_run *run)
         cross3(arm, point->force, moment);
         add_scaled(pair->impulse, run->trial, point->force, 3);
         add_scaled(pair->impulse + 3, run->trial, moment, 3);
+        add_scaled(pair->impulse + 3, run->trial, point->torque, 3);
         if (pair->memory && pair->memory->count < SPRAG_MANIFOLD_MAX) {
             int n = pair->memory->count++;
             memcpy(pair->memory->point[n], arm, sizeof arm);
@@ -266,11 +267,13 @@ static double kinetic_energy(const advance_run *run, int i, const double *v)
     return 0.5 * advance_product(run, i, v, v);
 }
 
-// Far enough to be worth going on with the frame after.
+// Out of an overlap that is more than being put down flush, and far enough to be worth going on
+// with the frame after.
 static bool is_pushed(const advance_run *run, int i, double t)
 {
-    const double *v = run->pushed[i], least = 0.01 * run->options->epsilon; // m, rad
-    return run->pushes && fmax(norm3(v), norm3(v + 3)) * t > least;
+    const double *v = run->pushed[i], epsilon = run->options->epsilon; // m, rad
+    return run->pushes && run->deepest > 0.25 * epsilon &&
+           fmax(norm3(v), norm3(v + 3)) * t > 0.01 * epsilon;
 }
 
 // Where a sub-step could not be certified to its end, bodies go only so far; forces of the time in

@@ -72,6 +72,7 @@ typedef struct sprag_pair_memory {
     int touched;      // that of the one before; -1: unknown
     int wait, waited; // frames that are for the implicit step yet, and were last time
     bool deep;        // overlapped more than its motion tells
+    double met;       // m/s, speed at which it was
 } sprag_pair_memory;
 
 typedef struct sprag_advance_pair {

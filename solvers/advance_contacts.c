@@ -100,7 +100,8 @@ static double bias_of(advance_run *run, const advance_point *point, const sprag_
     if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
         bias = 0; // what overlaps is pushed out without speed
     }
-    double approach = -velocity_along(run, contact, 0, false);
+    double motion = surface->velocity_normal;
+    double approach = motion - velocity_along(run, contact, 0, false);
     double least = fmax(surface->bounce_speed, 2 * run->acceleration * run->floor);
     bool meets = !point->captured || point->gap <= approach * step; // not in mid-air
     if (surface->bounce > 0 && approach > least && meets) {
@@ -109,11 +110,11 @@ static double bias_of(advance_run *run, const advance_point *point, const sprag_
             int b = contact->body[side];
             v[side] = b == SPRAG_STATIC ? NULL : body[b].free_velocity;
         }
-        double forced = speed_along(contact, contact->frame[0], v[0], v[1]) + approach;
-        bias = fmax(bias, surface->bounce * approach + fmin(forced, 0));
+        double forced = speed_along(contact, contact->frame[0], v[0], v[1]) + approach - motion;
+        bias = fmax(bias, surface->bounce * approach + motion + fmin(forced, 0));
         run->bounces = true;
     }
-    return surface->velocity_normal != 0 ? fmax(bias, surface->velocity_normal) : bias;
+    return motion != 0 ? fmax(bias, motion) : bias;
 }
 
 static void set_contact(advance_run *run, const advance_point *point, const sprag_body *body,
@@ -140,6 +141,7 @@ static void set_contact(advance_run *run, const advance_point *point, const spra
     to->softening = 1;
     to->compliance = surface->compliance;
     to->slide = surface->slide;
+    to->slide.velocity[0] *= swapped ? -1 : 1;
     to->roll = surface->roll;
     to->spin = surface->spin;
     to->bias = bias_of(run, point, to, body, step);
@@ -253,6 +255,10 @@ static void keep(advance_run *run, const solve *s)
         for (int k = 0; k < 3; k++) {
             add_scaled(point->force, sign * force[k], contact->frame[k], 3);
         }
+        sprag_contact_torque(contact, force, point->torque);
+        for (int k = 0; k < 3; k++) {
+            point->torque[k] *= sign;
+        }
         point->normal_force = force[0];
         point->tried = !run->failed;
         point->approach = -velocity_along(run, contact, 0, false);
@@ -322,6 +328,7 @@ static sprag_result push_out(advance_run *run, solve *s)
         memset(s->body[i].velocity, 0, sizeof s->body[i].velocity);
         memset(s->body[i].free_velocity, 0, sizeof s->body[i].free_velocity);
     }
+    run->deepest = 0;
     for (int i = 0; i < run->rows; i++) {
         row[i] = run->row[i];
         row[i].bias = row[i].guess = 0;
@@ -333,6 +340,7 @@ static sprag_result push_out(advance_run *run, solve *s)
         sprag_contact *contact = &s->contact[i];
         const advance_point *point = i < frame->contacts ? NULL : &run->point[i - frame->contacts];
         contact->bias = point ? speed_out(run, point) : 0;
+        run->deepest = contact->bias > 0 ? fmax(run->deepest, -point->gap) : run->deepest;
         fastest = fmax(fastest, contact->bias);
         contact->compliance = 0;
         contact->guess[0] = -1;

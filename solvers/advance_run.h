@@ -33,6 +33,7 @@ typedef struct advance_point {
     bool captured;       // not closed yet
     bool tried;          // force is that of another attempt at this sub-step
     double force[3];     // N, on shape 0, world axes
+    double torque[3];    // N m, likewise, of rolling and spinning friction
     double normal_force; // N
     double approach;     // m/s, before
     double slip[2];      // m/s, before and after
@@ -65,6 +66,7 @@ typedef struct advance_run {
     double (*inertia)[9];     // bodies, world axes
     double (*solved)[6];      // bodies, velocity at the end of it
     double (*pushed)[6];      // bodies, what an overlap adds to the motion
+    double deepest;           // m, of the overlaps that are pushed out
     bool pushes;
     double push_speed;      // m/s, of those at the last scan, at most
     long added, pushed_for; // points, ever; at the last push of this sub-step, 0: with what is

@@ -21,7 +21,7 @@ const char *sprag_comply_reason_name(sprag_comply_reason reason)
     case SPRAG_COMPLY_RIGID:
         return "contacts without a stiffness that the step can resolve";
     case SPRAG_COMPLY_LAW:
-        return "rolling, spinning or unbounded friction";
+        return "rolling, spinning or unbounded friction, or a bounce with motionN";
     case SPRAG_COMPLY_STIFF:
         return "stiff forces, sticking friction or a large heap";
     case SPRAG_COMPLY_DEEP:
@@ -114,6 +114,9 @@ static bool meet(comply_run *run, int guard)
     if (run->law[guard].unknown) {
         comply_unpack(run);
         comply_meet(run, guard, 0, &run->first);
+    } else if (run->label[guard] != 0) { // once more, at another speed
+        comply_place(run, run->x);
+        comply_set_law(run, guard, true);
     }
     return true;
 }
@@ -205,10 +208,10 @@ static void sum_up(comply_run *run, const sprag_mover *before)
         }
         comply_touch(run, run->x, g, COMPLY_POINTS, &contact);
         pair->gap = contact.gap.distance;
-        if (pair->memory) {
-            pair->memory->ended = contact.count;
-        }
         if (contact.gap.distance < 0) {
+            if (pair->memory) {
+                pair->memory->ended = contact.count;
+            }
             run->stats->penetration = fmax(run->stats->penetration, -contact.gap.distance);
             run->frame->touching += contact.count;
         }

@@ -110,7 +110,7 @@ bool comply_starts_rigid(comply_run *run, sprag_comply_reason *why)
             continue;
         }
         try_guard(run, 0, i);
-        comply_set_law(run, 0);
+        comply_set_law(run, 0, false);
         bool waits = run->memory[0].wait > 0, rigid = run->law[0].rigid;
         if (rigid || waits || (run->memory[0].touched <= 0 && !run->law[0].hunt_crossley)) {
             comply_contact contact;
@@ -123,6 +123,15 @@ bool comply_starts_rigid(comply_run *run, sprag_comply_reason *why)
         }
     }
     return false;
+}
+
+// Guards at which the integration ends, to look at what is there.
+static void set_last(comply_run *run, int guard)
+{
+    const comply_law *law = &run->law[guard];
+    bool known = !law->unknown && !law->declined;
+    run->last[guard] = law->unknown || law->rigid ||
+                       (known && comply_needs_speed(&run->frame->pair[run->pair[guard]].surface));
 }
 
 // What touches from the start is asked about now, the others when they touch.
@@ -144,14 +153,14 @@ void comply_find_guards(comply_run *run)
         if (unknown && touching && !ask(run, g, run->seen[g])) {
             continue;
         }
-        if (unknown && !touching) {
+        if ((unknown || comply_needs_speed(&pair->surface)) && !touching) {
             run->law[g] = (comply_law){.unknown = true};
         } else {
-            comply_set_law(run, g);
+            comply_set_law(run, g, false);
         }
         run->label[g] = NAN;
         run->two_way[g] = true;
-        run->last[g] = run->law[g].unknown || run->law[g].rigid;
+        set_last(run, g);
         run->guards++;
     }
     for (int i = 0; i < run->stops; i++) {
@@ -176,13 +185,14 @@ void comply_look_again(comply_run *run)
 bool comply_meet(comply_run *run, int guard, double gap, const sprag_ess_event *event)
 {
     comply_law *law = &run->law[guard];
-    bool wanted = ask(run, guard, gap);
+    bool known = run->frame->pair[run->pair[guard]].state == SPRAG_PAIR_ACCEPTED;
+    bool wanted = known || ask(run, guard, gap);
     if (wanted) {
-        comply_set_law(run, guard);
+        comply_set_law(run, guard, true);
         comply_tell(run, run->x, event);
     } else {
         *law = (comply_law){.declined = true};
     }
-    run->last[guard] = law->rigid;
+    set_last(run, guard);
     return wanted;
 }

@@ -3,24 +3,15 @@
 
 #include "solvers/comply_run.h"
 
-// Restitution of a spring and a damper that do not pull, of damping ratio z (Schwager, Poeschel:
-// Coefficient of restitution and linear-dashpot model revisited, Granular Matter 9, 2007).
-static double restitution(double z)
+// d v0 of springs k x (1 + d v), at the speed v of approach, from which what comes at v0 leaves at
+// e v0, whatever its mass and however many they are: v dv / (1 + d v) = -k x dx / m.
+static double dissipation_number(double e)
 {
-    if (z > 1) {
-        double s = sqrt(z * z - 1);
-        return exp(-z / s * 2 * log(z + s));
-    }
-    double w = sqrt(1 - z * z), angle = atan2(2 * z * w, 2 * z * z - 1); // pi .. 0
-    return w > 0 ? exp(-z / w * angle) : exp(-2);
-}
-
-static double damping_ratio(double e)
-{
-    double lo = 0, hi = 10; // 0.0025
+    const double most = 400;
+    double lo = 0, hi = fmin(most, 1 / e);
     for (int i = 0; i < 60 && e < 1; i++) {
-        double middle = (lo + hi) / 2;
-        *(restitution(middle) > e ? &lo : &hi) = middle;
+        double middle = (lo + hi) / 2, left = 1 - e * middle;
+        *(log((1 + middle) / left) < middle * (1 + e) ? &lo : &hi) = middle;
     }
     return e < 1 ? lo : 0;
 }
@@ -42,10 +33,26 @@ static double reduced_mass(const comply_run *run, int guard)
     return sum > 0 ? 1 / sum : 0;
 }
 
-static void set_bounce(comply_law *law, const sprag_surface *surface)
+// m/s, how fast it was met; what touches since the last frame was so then.
+static double speed_met(const comply_run *run, int guard, bool now)
 {
-    law->dissipation = 0;
-    law->damping = 2 * damping_ratio(surface->bounce) * sqrt(law->stiffness * law->effective);
+    sprag_pair_memory *memory = run->frame->pair[run->pair[guard]].memory;
+    if (memory && memory->touched > 0 && !now) {
+        return memory->met;
+    }
+    comply_contact contact;
+    comply_touch(run, run->x, guard, COMPLY_FORCES, &contact);
+    if (memory) {
+        memory->met = contact.approach;
+    }
+    return contact.approach;
+}
+
+// What rests takes what forces do in a frame for its speed.
+static void set_bounce(const comply_run *run, comply_law *law, double bounce, double speed)
+{
+    speed = fmax(speed, fmax(run->change, 1e-9 * run->fastest));
+    law->dissipation = dissipation_number(bounce) / speed;
 }
 
 static void set_soft(comply_law *law, const sprag_surface *surface, double step)
@@ -75,7 +82,7 @@ static bool is_stiff(const comply_run *run, const comply_law *law)
     return !(rate * h < run->options->steps);
 }
 
-void comply_set_law(comply_run *run, int guard)
+void comply_set_law(comply_run *run, int guard, bool met_now)
 {
     const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
     comply_law *law = &run->law[guard];
@@ -84,25 +91,28 @@ void comply_set_law(comply_run *run, int guard)
     if (!(law->effective > 0)) { // of two that nothing moves
         law->effective = 1;
     }
+    double met = comply_needs_speed(surface) ? speed_met(run, guard, met_now) : INFINITY;
+    bool bouncing = surface->bounce > 0 && met > surface->bounce_speed;
     if (surface->stiffness > 0) {
         law->stiffness = surface->stiffness;
         law->dissipation = surface->dissipation;
         law->hunt_crossley = true;
-        if (surface->bounce > 0) {
-            set_bounce(law, surface);
+        if (bouncing) {
+            set_bounce(run, law, surface->bounce, met);
         }
-    } else if (surface->bounce > 0) {
+    } else if (bouncing) {
         double rate = acos(-1) / (comply_bounce_time * h);
         law->stiffness = law->effective * rate * rate;
-        set_bounce(law, surface);
+        set_bounce(run, law, surface->bounce, met);
     } else {
         set_soft(law, surface, h);
     }
     if (!law->rigid && is_stiff(run, law)) {
         refuse(law, surface->stiffness > 0 ? SPRAG_COMPLY_STIFF : SPRAG_COMPLY_RIGID);
     }
+    bool driven = bouncing && surface->velocity_normal != 0;
     if (is_any(&surface->roll) || is_any(&surface->spin) || isinf(surface->slide.coefficient[0]) ||
-        isinf(surface->slide.coefficient[1])) {
+        isinf(surface->slide.coefficient[1]) || driven) {
         refuse(law, SPRAG_COMPLY_LAW);
     }
     double asked = surface->stiction > 0 ? surface->stiction : run->options->stiction;

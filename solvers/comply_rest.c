@@ -49,11 +49,13 @@ static void set_spring(const rest *r, const comply_law *law, const sprag_surface
     if (to->gap > 0) {
         to->bias = -to->gap / left;
     }
-    double speed = approach(r->run, to), rebound = surface->bounce * speed;
-    if (law->rigid && surface->bounce > 0 && speed > surface->bounce_speed && rebound > to->bias &&
+    double speed = approach(r->run, to) + surface->velocity_normal;
+    double rebound = surface->bounce * speed;
+    if (surface->bounce > 0 && speed > surface->bounce_speed && rebound > to->bias &&
         to->gap < speed * left) {
         to->bias = rebound;
         to->softening = 0;
+        to->compliance = law->compliance;
     }
     to->bias += surface->velocity_normal;
 }
@@ -67,6 +69,16 @@ static void set_bodies(const comply_run *run, int guard, const double at[3], boo
             subtract3(at, run->frame->body[body].pose.position, to->arm[side]);
         }
     }
+}
+
+// Of one that is known, and not touched yet.
+static bool settle(comply_run *run, int guard)
+{
+    bool known = run->frame->pair[run->pair[guard]].state == SPRAG_PAIR_ACCEPTED;
+    if (known) {
+        comply_set_law(run, guard, true);
+    }
+    return known;
 }
 
 // Will two that nobody has been asked about touch, as they go now? Legs of a table land at once.
@@ -134,7 +146,7 @@ static bool find_contacts(rest *r)
             continue;
         }
         comply_touch_near(run, run->x, g, near, &touch);
-        if (run->law[g].unknown && !meets(r, g, &touch)) {
+        if (run->law[g].unknown && !settle(run, g) && !meets(r, g, &touch)) {
             continue;
         }
         for (int i = 0; i < touch.count && touch.gap.distance <= near; i++) {
@@ -165,13 +177,15 @@ static void add_impulse(const rest *r, int i)
     const double *force = r->solution.contact_force[i];
     sprag_advance_pair *pair = &run->frame->pair[run->pair[r->guard[i]]];
     int body = comply_body(run, r->guard[i], 0), which = contact->body[0];
-    double sign = body == SPRAG_STATIC ? -1 : 1, at[3], impulse[3] = {0, 0, 0}, torque[3];
+    double sign = body == SPRAG_STATIC ? -1 : 1, at[3], impulse[3] = {0, 0, 0}, torque[3], own[3];
     const double *centre = run->frame->body[which].pose.position;
     for (int k = 0; k < 3; k++) {
         at[k] = contact->arm[0][k] + (body == SPRAG_STATIC ? centre[k] : 0);
         add_scaled(impulse, sign * r->step * force[k], contact->frame[k], 3);
     }
     cross3(at, impulse, torque);
+    sprag_contact_torque(contact, force, own);
+    add_scaled(torque, sign * r->step, own, 3);
     add_scaled(pair->impulse, 1, impulse, 3);
     add_scaled(pair->impulse + 3, 1, torque, 3);
 }

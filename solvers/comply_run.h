@@ -21,7 +21,7 @@ typedef struct comply_law {
     double stiffness, dissipation, damping; // N/m, s/m, N s/m, of a point
     double compliance;                      // m/s per N, of a rigid one, in the implicit step
     bool hunt_crossley;
-    bool unknown;  // nobody has been asked: the integration ends when it is touched
+    bool unknown;  // until it is touched, where the integration ends
     bool declined; // may overlap
     bool rigid;    // of the implicit step only, for that reason:
     sprag_comply_reason why;
@@ -74,6 +74,12 @@ static inline bool comply_acts(const comply_law *law)
     return !law->rigid && !law->unknown && !law->declined;
 }
 
+// Then its law is not known until it is met.
+static inline bool comply_needs_speed(const sprag_surface *surface)
+{
+    return surface->bounce > 0 && (surface->bounce_speed > 0 || surface->bounce < 1);
+}
+
 // comply_state.c
 void comply_pack(comply_run *run);                   // movers -> x
 void comply_unpack(comply_run *run);                 // x -> movers
@@ -93,8 +99,8 @@ void comply_set_radii(comply_run *run);
 void comply_set_scale(comply_run *run);                  // speeds to measure errors by
 double comply_gyration(const comply_run *run, int body); // m
 
-// comply_law.c
-void comply_set_law(comply_run *run, int guard);
+// comply_law.c: bodies have been placed.
+void comply_set_law(comply_run *run, int guard, bool met_now);
 
 // comply_contact.c
 typedef enum comply_look {

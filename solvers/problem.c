@@ -3,6 +3,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "solvers/linalg.h"
 
@@ -145,14 +146,22 @@ sprag_result sprag_problem_check(const sprag_problem *problem, char *message, in
     return SPRAG_OK;
 }
 
+void sprag_contact_torque(const sprag_contact *contact, const double force[6], double torque[3])
+{
+    static const int axis[3] = {2, 0, 1}; // frame row i turns with component 3 + axis[i]
+    memset(torque, 0, 3 * sizeof *torque);
+    for (int i = 0; i < 3; i++) {
+        add_scaled(torque, force[3 + axis[i]], contact->frame[i], 3);
+    }
+}
+
 void sprag_contact_wrench(const sprag_contact *contact, const double force[6], double wrench[2][6])
 {
-    double linear[3] = {0}, angular[3] = {0};
-    static const int axis[3] = {2, 0, 1}; // frame row i turns with component 3 + axis[i]
+    double linear[3] = {0}, angular[3];
     for (int i = 0; i < 3; i++) {
         add_scaled(linear, force[i], contact->frame[i], 3);
-        add_scaled(angular, force[3 + axis[i]], contact->frame[i], 3);
     }
+    sprag_contact_torque(contact, force, angular);
     for (int side = 0; side < 2; side++) {
         double sign = side ? -1 : 1;
         double moment[3];

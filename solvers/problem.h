@@ -79,4 +79,7 @@ sprag_result sprag_problem_check(const sprag_problem *problem, char *message, in
 // The force of a contact on body[0] and body[1], as (force, torque) about their centres.
 void sprag_contact_wrench(const sprag_contact *contact, const double force[6], double wrench[2][6]);
 
+// What of it is rolling and spinning friction: a torque on body[0], wherever it acts.
+void sprag_contact_torque(const sprag_contact *contact, const double force[6], double torque[3]);
+
 #endif

@@ -107,6 +107,7 @@ typedef struct support_row {
 } support_row;
 
 extern const support_row support_joints[], support_joint_axes[], support_joint_uses[],
-    support_surfaces[], support_bodies[], support_worlds[], support_geoms[];
+    support_joint_parameters[], support_surfaces[], support_contacts[], support_bodies[],
+    support_worlds[], support_geoms[];
 
 #endif

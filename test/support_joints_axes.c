@@ -690,7 +690,7 @@ const support_row support_joint_axes[] = {
      stops_feed_back,
      stops_feed_back_rightly,
      {EXACT,
-      NEAR_SAYING(5e-8, "impulse over step; other forces of its end; AMotors as `stribeck`, said",
+      NEAR_SAYING(1e-8, "impulse over step; other forces of its end; AMotors as `stribeck`, said",
                   "joints"),
       EXACT}},
     {"stops, taken off", stops_off, NULL, {AS_STOCK, AS_STOCK_SAYING("joints"), AS_STOCK}},

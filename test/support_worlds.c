@@ -379,6 +379,28 @@ static void gravity_changes(support_run *run)
     dWorldDestroy(world);
 }
 
+// Without bodies, with sleepers only, with kinematic ones only.
+static void idle_worlds(support_run *run)
+{
+    for (int i = 0; i < 3; i++) {
+        dWorldID world = support_world(run, NULL);
+        dBodyID body = i ? support_solid(world, 0, 0, 1) : NULL;
+        dWorldSetGravity(world, 0, 0, -9.81);
+        if (body) {
+            dBodySetLinearVel(body, 1, 0, 0);
+            (i == 1 ? dBodyDisable : dBodySetKinematic)(body);
+        }
+        for (int k = 0; k < 3; k++) {
+            support_look();
+            support_tell(run, dWorldStep(world, STEP));
+            support_look();
+            support_tell(run, dWorldQuickStep(world, STEP));
+        }
+        support_tell(run, body ? dBodyGetPosition(body)[0] : 0);
+        dWorldDestroy(world);
+    }
+}
+
 static void data_and_restart(support_run *run)
 {
     scene s;
@@ -420,6 +442,7 @@ const support_row support_worlds[] = {
     {"steps of changing length", changing_step, NULL, SAME_IN_ALL},
     {"ODE's random numbers", random_numbers, NULL, SAME_IN_ALL},
     {"gravity that changes", gravity_changes, NULL, SAME_IN_ALL},
+    {"worlds without bodies, with disabled or kinematic ones only", idle_worlds, NULL, SAME_IN_ALL},
     {"data of a world; `dCloseODE`, `dInitODE` again", data_and_restart, NULL, SAME_AT_REST},
     {0},
 };
