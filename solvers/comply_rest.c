@@ -190,6 +190,18 @@ static void add_impulse(const rest *r, int i)
     add_scaled(pair->impulse + 3, 1, torque, 3);
 }
 
+// Of the whole frame rows are told the mean force: that of now is taken for what has been so far.
+static bool tell_rows_so_far(comply_run *run, double share)
+{
+    comply_set_sides(run);
+    comply_problem(run).field(run, run->x, run->side, run->f);
+    if (!isfinite(run->f[0])) {
+        return false;
+    }
+    run->calls->carried(run->calls->data, comply_row_forces(run), NULL, share);
+    return true;
+}
+
 sprag_result comply_rest(comply_run *run)
 {
     sprag_frame *frame = run->frame;
@@ -197,6 +209,10 @@ sprag_result comply_rest(comply_run *run)
     sprag_stats stats = {.phase = '-'};
     if (!(r.step > 0)) {
         return SPRAG_OK;
+    }
+    double share = r.step / frame->step;
+    if (run->rows > 0 && share < 1 && run->calls->carried && !tell_rows_so_far(run, 1 - share)) {
+        return SPRAG_NOT_CONVERGED;
     }
     sprag_scratch_reset(run->solving);
     const sprag_advance_calls *calls = run->calls;
@@ -229,7 +245,7 @@ sprag_result comply_rest(comply_run *run)
     }
     frame->rows = r.rows;
     if (r.rows > 0 && calls->carried) {
-        calls->carried(calls->data, r.solution.row_force, NULL, 1);
+        calls->carried(calls->data, r.solution.row_force, NULL, share);
     }
     for (int i = 0; i < frame->bodies; i++) {
         sprag_mover *body = &frame->body[i];

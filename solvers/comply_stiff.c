@@ -4,14 +4,27 @@
 #include "solvers/comply_run.h"
 #include "solvers/linalg.h"
 
-// Steps that a pair which touches may ask for: explicit ones are stable up to 3 / rate. Of a bounce
-// friction only lasts as long as that.
-static double steps_for(const comply_run *run, int guard, const comply_contact *c, double left)
+// Steps that pairs which touch may ask for: explicit ones are stable up to 3 / rate.
+typedef struct demand {
+    double steps;
+    double bounce; // more, by friction in a rebound: it is short, and an implicit step would end it
+} demand;
+
+// Of an impact friction only lasts as long as that. Where it turns back, all its speed is in the
+// spring.
+static void add_demand(demand *to, const comply_run *run, int guard, const comply_contact *c)
 {
     const comply_law *law = &run->law[guard];
-    bool bounces = fabs(c->approach) > 2 * run->change;
-    double bounce = acos(-1) * sqrt(law->effective / fmax(law->stiffness, 1e-300));
-    return (c->rate * left + c->slip_rate * (bounces ? fmin(left, bounce) : left)) / 3;
+    bool rebounds = run->frame->pair[run->pair[guard]].surface.bounce > 0;
+    double left = run->frame->step - run->time;
+    double frequency = sqrt(fmax(law->stiffness, 1e-300) / law->effective);
+    double speed = rebounds ? hypot(c->approach, frequency * c->deepest) : fabs(c->approach);
+    bool strikes = speed > 2 * run->change;
+    double lasts = strikes ? fmin(left, acos(-1) / frequency) : left;
+    double normal = c->rate * left / 3, friction = c->slip_rate * lasts / 3;
+    bool short_lived = rebounds && strikes;
+    to->steps = fmax(to->steps, normal + (short_lived ? 0 : friction));
+    to->bounce = fmax(to->bounce, short_lived ? friction : 0);
 }
 
 // Of one look at a pair, in looks at two balls: hulls that overlap take long.
@@ -30,13 +43,15 @@ static double cost_of(const comply_run *run, int guard)
 }
 
 // Heaps are integrated in fewer steps, or not at all: an implicit step is sooner there.
-static bool is_heap(comply_run *run, double field_cost, double guard_cost, double steps)
+static bool is_heap(comply_run *run, double field_cost, double guard_cost, const demand *of)
 {
     enum { FIELDS = 7, PASSES = 3, FEWEST = 20 }; // of a step
-    double most = run->options->steps + run->guards;
+    const double longest = 20;                    // bounce, times ess.steps
+    double most =
+        run->options->steps + run->guards + fmin(of->bounce, longest * run->options->steps);
     double share = 1000.0 * run->options->steps / (FIELDS * field_cost + PASSES * guard_cost + 1);
     run->steps = (long)fmax(FEWEST, fmin(most, share));
-    return field_cost > 0 && (share < FEWEST || steps > fmin(share, run->options->steps));
+    return field_cost > 0 && (share < FEWEST || of->steps > fmin(share, run->options->steps));
 }
 
 static double fastest_point(const comply_run *run, const double *rates, int body)
@@ -75,7 +90,8 @@ static bool is_resting(comply_run *run, double steps)
 bool comply_must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
 {
     const double glance = 0.1; // at a pair that is still far enough apart
-    double left = run->frame->step - run->time, fastest = 0, steps = 0, cost[2] = {0, 0};
+    double left = run->frame->step - run->time, fastest = 0, cost[2] = {0, 0};
+    demand of = {0, 0};
     double band = 0.5 * sqrt(run->options->tolerance); // from where a projection is good
     comply_place(run, run->x);
     if (run->time > 0) {
@@ -103,17 +119,17 @@ bool comply_must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
             comply_touch(run, run->x, g, COMPLY_RATES, &contact);
             cost[0] += cost_of(run, g);
             fastest = fmax(fastest, contact.rate + contact.slip_rate);
-            steps = fmax(steps, steps_for(run, g, &contact, left));
+            add_demand(&of, run, g, &contact);
             run->stats->stiffness = fmax(run->stats->stiffness, law->stiffness);
         }
     }
     *rate = fastest;
-    run->expected = steps;
+    run->expected = of.steps + of.bounce;
     *why = SPRAG_COMPLY_RESTING;
-    if (is_resting(run, steps)) {
+    if (is_resting(run, of.steps)) {
         return true;
     }
     comply_set_band(run, band * left);
     *why = SPRAG_COMPLY_STIFF;
-    return is_heap(run, cost[0], cost[1], steps);
+    return is_heap(run, cost[0], cost[1], &of);
 }

@@ -141,6 +141,30 @@ START_TEST(joint_feedback_is_the_force)
 }
 END_TEST
 
+// Whatever is left of the step when a load lands on what is held.
+START_TEST(feedback_of_a_landing_is_impulse_over_step)
+{
+    for (int phase = 0; phase < 10; phase++) {
+        yielding *y = yielding_open(ESS, (material){.bounce = -1}, 0.01);
+        dBodyID held = yielding_ball(y, 3, 0.1, 0, 0, 0);
+        dJointID joint = dJointCreateFixed(y->world, 0);
+        dJointFeedback feedback;
+        double v = 1.5 + 0.01 * phase, most = 0;
+        dJointAttach(joint, held, 0);
+        dJointSetFixed(joint);
+        dJointSetFeedback(joint, &feedback);
+        dWorldSetGravity(y->world, 0, 0, 0);
+        dBodySetLinearVel(yielding_ball(y, 2, 0.1, 0, 0, 0.29), 0, 0, -v);
+        for (int k = 0; k < 10; k++) {
+            run(y, 1);
+            most = fmax(most, fabs(feedback.f1[2]));
+        }
+        ck_assert_double_eq_tol(most, 2 * v / 0.01, 0.01 * 2 * v / 0.01);
+        yielding_close(y);
+    }
+}
+END_TEST
+
 // A ball with spin and friction, through a bounce on another ball: there both methods have the
 // contact midway between the surfaces, stock's collision of a ball and a plane has it on the ball.
 static void thrown_ball(const char *options, double step, double x[6])
@@ -235,6 +259,28 @@ START_TEST(restitution_is_as_asked_for)
     run(y, 10);
     ck_assert_double_eq_tol(dBodyGetLinearVel(ball)[2], 2 * e[_i], 1e-5);
     yielding_close(y);
+}
+END_TEST
+
+// At any time of a step: friction that sticks makes a bounce stiff, not implicit.
+START_TEST(friction_does_not_end_bounces)
+{
+    const double e = 0.8, friction[] = {0.1, 0.5, 1, 2};
+    for (int k = 0; k < 20; k++) {
+        yielding *y = yielding_open(ESS, (material){.friction = friction[_i], .bounce = e}, 0.01);
+        double height = 0.5 + 0.09 * k, top = 0;
+        dCreatePlane(y->space, 0, 0, 1, 0);
+        dBodyID ball = yielding_ball(y, 1, 0.25, 0, 0, 0.25 + height);
+        while (dBodyGetLinearVel(ball)[2] <= 0) {
+            yielding_step(y);
+        }
+        for (; dBodyGetLinearVel(ball)[2] > -0.1; yielding_step(y)) {
+            top = fmax(top, dBodyGetPosition(ball)[2] - 0.25);
+        }
+        ck_assert_double_eq_tol(top, e * e * height, 0.02 * height);
+        ck_assert_int_eq(stats_of(y).ess_left, 0);
+        yielding_close(y);
+    }
 }
 END_TEST
 
@@ -1005,6 +1051,7 @@ static Suite *ess_suite(void)
     tcase_add_test(energy, elastic_balls_keep_their_energy);
     tcase_add_loop_test(energy, restitution_is_as_asked_for, 0, 4);
     tcase_add_loop_test(energy, slow_ones_do_not_bounce, 0, 2);
+    tcase_add_loop_test(energy, friction_does_not_end_bounces, 0, 4);
     tcase_add_loop_test(energy, oblique_bounces_are_coulombs, 0, 2);
     tcase_add_test(energy, tumbling_box_keeps_its_energy);
     tcase_add_test(energy, tumbling_hull_keeps_its_energy);
@@ -1014,6 +1061,7 @@ static Suite *ess_suite(void)
     tcase_add_test(told, events_are_told);
     tcase_add_test(told, feedback_is_the_impulse);
     tcase_add_test(told, joint_feedback_is_the_force);
+    tcase_add_test(told, feedback_of_a_landing_is_impulse_over_step);
     suite_add_tcase(suite, told);
     TCase *left = tcase_create("left");
     tcase_add_test(left, rigid_contact_is_met_in_time_and_rests);
