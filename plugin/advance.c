@@ -433,6 +433,7 @@ bool advance_islands(world_state *w, const ode_islands *islands, dReal step, sto
         return step_without_geometry(w, islands, step, called);
     }
     w->advance->steps++;
+    collide_look_at_data(w);
     double start = now_us();
     ode_islands found = *islands;
     ode_advance a = {.sleepers = 1};

@@ -636,6 +636,25 @@ static bool is_gone(const void *data)
            (const char *)data < (const char *)now.frame;
 }
 
+static void ask_before_as_gone(world_state *w)
+{
+    ask_before(w, "the data that the program gave to dSpaceCollide or dSpaceCollide2 is a local "
+                  "variable of a function that has returned");
+}
+
+void collide_look_at_data(world_state *w)
+{
+    int calls = 0;
+    const ode_collision *call = w->record ? sprag_ode_recorded(w->record, &calls) : NULL;
+    for (int i = 0; call && i < calls && w->settings.callbacks == CALLBACKS_WITHIN; i++) {
+        void *data;
+        sprag_ode_recorded_callback(w->record, i, &data);
+        if (is_gone(data)) {
+            ask_before_as_gone(w);
+        }
+    }
+}
+
 static bool is_contact_of(dJointID joint, const ode_pair *pair)
 {
     if (dJointGetType(joint) != dJointTypeContact) {
@@ -720,8 +739,7 @@ int collide_ask(world_state *w, const ode_pair *pair, double gap, dJointID *firs
             }
             sprag_ode_recorded_callback(w->record, i, &data);
             if (is_gone(data)) {
-                ask_before(w, "the data that the program gave to dSpaceCollide or dSpaceCollide2 "
-                              "is a local variable of a function that has returned");
+                ask_before_as_gone(w);
                 continue;
             }
             joints = ask(w, i, pair, given, first);

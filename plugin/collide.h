@@ -27,6 +27,10 @@ ode_record *collide_record(const world_state *world);
 // dSpaceCollide and dSpaceCollide2 on spaces that hold the pair lead to the pair alone.
 int collide_ask(world_state *world, const ode_pair *pair, double gap, dJointID *first);
 
+// At the start of a step: can callbacks be asked within it? Before the first touch, for what
+// touches then is let through.
+void collide_look_at_data(world_state *world);
+
 // Around every step: begin returns false if a callback is being asked, then there is no step.
 // frame: of the function of ours that the program has called. end also turns the world's record
 // (world: NULL for none).

@@ -1056,6 +1056,39 @@ START_TEST(data_that_is_gone_is_not_used)
     close_scene(&s);
 }
 END_TEST
+
+static void touch_by(void *data, dGeomID a, dGeomID b)
+{
+    touch(*(scene **)data, a, b);
+}
+
+__attribute__((noinline)) static void collide_by_a_local(scene *s)
+{
+    scene *volatile local = s;
+    dSpaceCollide(s->space, (void *)(uintptr_t)&local, touch_by);
+}
+
+// That is seen before anything touches: nothing is let through.
+START_TEST(data_that_is_gone_is_seen_in_time)
+{
+    scene s = open_scene("method=advance");
+    add_floor(s.space);
+    dBodyID body = dGeomGetBody(add_box(&s, s.space, 0, 0.2));
+    double least = dInfinity;
+    dWorldSetGravity(s.world, 0, 0, -9.81);
+    dSetMessageHandler(quiet);
+    for (int n = 0; n < 60; n++) {
+        collide_by_a_local(&s);
+        ck_assert_int_eq(dWorldStep(s.world, 0.01), 1);
+        dJointGroupEmpty(s.group);
+        least = fmin(least, dBodyGetPosition(body)[2] - 0.5);
+    }
+    ck_assert_int_eq(world_find(s.world)->settings.callbacks, CALLBACKS_BEFORE);
+    ck_assert_double_gt(least, 0);
+    ck_assert_double_lt(least, 1e-5);
+    close_scene(&s);
+}
+END_TEST
 #endif
 
 #ifdef __x86_64__
@@ -1171,6 +1204,7 @@ static Suite *suite(void)
     tcase_add_test(asks, asking_may_be_left_by_a_jump);
 #ifndef __SANITIZE_ADDRESS__ // its stacks are others
     tcase_add_test(asks, data_that_is_gone_is_not_used);
+    tcase_add_test(asks, data_that_is_gone_is_seen_in_time);
 #endif
 #ifdef __x86_64__
     tcase_add_test(asks, code_made_at_run_time_is_asked_before_the_step);
