@@ -316,11 +316,13 @@ static void warn(world_state *w, const ode_advance *step)
             data_of(e, 0), e ? (void *)e->body[1] : NULL, data_of(e, 1));
     }
     if (step->stats.overlaps > 0 && w->statistics.overlaps == step->stats.overlaps) {
-        report_once("sprag: world %d, at %g s: %ld pairs of geoms overlap at the start of a step "
-                    "(first geoms %p and %p); they are pushed apart, and kept apart from then on. "
-                    "Further ones are only counted.",
-                    w->number, w->statistics.time, step->stats.overlaps, (void *)step->overlap[0],
-                    (void *)step->overlap[1]);
+        report_once(
+            "sprag: world %d, at %g s: %ld pairs of geoms overlap at the start of a step "
+            "(first geoms %p and %p); they are pushed apart, and kept apart from then on. "
+            "(What comes to touch has depth 0: a callback that makes no contact of it lets it "
+            "through.) Further ones are only counted.",
+            w->number, w->statistics.time, step->stats.overlaps, (void *)step->overlap[0],
+            (void *)step->overlap[1]);
     }
 }
 

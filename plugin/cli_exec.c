@@ -316,7 +316,7 @@ static int start(char **arguments, const char *method_name, const char *options,
         return cli_fail(code, "\"%s\" is not found", arguments[0]);
     }
     if (code != 0) {
-        return cli_fail(code, "\"%s\" cannot be executed", arguments[0]);
+        return cli_fail(code, "\"%s\" cannot be executed: %s", arguments[0], strerror(EACCES));
     }
     if (!find_library(library)) {
         return cli_fail(EXIT_FAILURE, "libsprag.so is neither beside this command nor in %s",

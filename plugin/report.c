@@ -188,7 +188,8 @@ void report_step(const world_state *world)
     }
     pthread_mutex_unlock(&lock);
     if (failure) {
-        report_once("sprag: cannot write statistics to %s: %s", file.name, strerror(failure));
+        report_once("sprag: cannot write statistics to %s: %s. The program goes on without.",
+                    file.name, strerror(failure));
     }
 }
 

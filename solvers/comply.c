@@ -23,7 +23,8 @@ const char *sprag_comply_reason_name(sprag_comply_reason reason)
     case SPRAG_COMPLY_LAW:
         return "rolling, spinning or unbounded friction, or a bounce with motionN";
     case SPRAG_COMPLY_STIFF:
-        return "stiff forces, sticking friction or a large heap";
+        return "stiff forces or sticking friction, which ess.steps steps do not resolve, or a "
+               "large heap";
     case SPRAG_COMPLY_DEEP:
         return "an overlap from the start, without a stiffness of its own";
     case SPRAG_COMPLY_RESTING:
