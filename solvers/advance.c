@@ -418,6 +418,21 @@ static int substeps_of(const advance_run *run)
     return aim;
 }
 
+// Not much faster than what forces make of a frame.
+static bool stands(const advance_run *run)
+{
+    const double slow = 10 * run->acceleration * run->frame->step;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const sprag_mover *mover = &run->frame->body[i];
+        const double *v = mover->velocity, *I = mover->inertia;
+        double spin = dot3(v + 3, v + 3) * fmax(I[0], fmax(I[4], I[8]));
+        if (mover->mass > 0 && mover->mass * dot3(v, v) + spin > mover->mass * slow * slow) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static sprag_result run_frame(advance_run *run)
 {
     enum {
@@ -425,6 +440,7 @@ static sprag_result run_frame(advance_run *run)
         EACH = 1    // solves, of those aimed at: that many are enough
     };
     sprag_result result = SPRAG_OK;
+    run->stands = stands(run);
     int most = substeps_of(run);
     long enough = run->stats->solves + EACH * most;
     for (int i = 0; run->left > 0 && result == SPRAG_OK;) {

@@ -421,7 +421,7 @@ static sprag_result solve_once(advance_run *run, solve *s, sprag_stats *stats)
     if (run->tried) {
         memcpy(s->solution.velocity, run->solved, (size_t)run->frame->bodies * sizeof *run->solved);
     }
-    bool many = run->frame->bodies > ADVANCE_MANY && !run->exactly;
+    bool many = advance_are_many(run) && !run->exactly;
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (many) { // what is not exact costs sub-steps, and nothing else
         sprag_stribeck_options swept = options;

@@ -42,7 +42,7 @@ typedef struct heap {
 bool advance_is_heap(const advance_run *run)
 {
     bool jammed = run->push_speed > 0; // what overlaps has no event to wait for
-    return (run->frame->bodies > ADVANCE_MANY || jammed || run->hurries) && !run->control;
+    return (advance_are_many(run) || jammed || run->hurries) && !run->control;
 }
 
 // ---- links
