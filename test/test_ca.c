@@ -813,6 +813,33 @@ START_TEST(forces_act_through_substeps)
 }
 END_TEST
 
+// Impacts make it roll all the same.
+static void slow_and_touch(void *data, dGeomID a, dGeomID b)
+{
+    dBodyID ball = dGeomGetBody(a) ? dGeomGetBody(a) : dGeomGetBody(b);
+    dContactGeom at;
+    touch(data, a, b);
+    if (dCollide(a, b, 1, &at, sizeof at) > 0) {
+        dBodySetLinearVel(ball, 1, 0, 0);
+    }
+}
+
+START_TEST(velocity_is_set_without_spin)
+{
+    scene *s = open_scene("method=advance");
+    s->surface.mu = 1;
+    add_floor(s);
+    dBodyID ball = add_ball(s, 0, 0, 0.505, 0.5);
+    dBodySetLinearVel(ball, 1, 0, -2);
+    dSpaceCollide(s->space, s, slow_and_touch);
+    dWorldStep(s->world, 0.01);
+    ck_assert_double_eq(dBodyGetLinearVel(ball)[0], 1);
+    ck_assert_double_eq(dBodyGetLinearVel(ball)[2], 0);
+    ck_assert_double_gt(dBodyGetAngularVel(ball)[1], 1);
+    close_scene(s);
+}
+END_TEST
+
 // ---- what the program is told
 
 START_TEST(events_tell_what_happened)
@@ -1069,6 +1096,7 @@ int main(void)
     tcase_add_test(steps, steps_do_what_stock_does);
     tcase_add_test(steps, turns_are_capped_in_contact);
     tcase_add_test(steps, forces_act_through_substeps);
+    tcase_add_test(steps, velocity_is_set_without_spin);
     tcase_add_test(steps, events_tell_what_happened);
     tcase_add_test(steps, events_are_told_once);
     tcase_add_test(steps, statistics_add_up);
