@@ -18,6 +18,15 @@ static bool row_is_good(const sprag_row *row)
            isfinite(row->compliance) && row->lo <= row->hi;
 }
 
+// What wants to be infinitely fast is a force.
+static void set_endless(sprag_row *row)
+{
+    if (isinf(row->bias) && isfinite(row->lo) && isfinite(row->hi)) {
+        row->lo = row->hi = row->bias > 0 ? row->hi : row->lo;
+        row->bias = 0;
+    }
+}
+
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,
                         const ode_index *index, const ode_memory *memory)
 {
@@ -50,6 +59,7 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
         if (body[1]) {
             memcpy(row->jacobian[1], J[1] + 6 * k, sizeof row->jacobian[1]);
         }
+        set_endless(row);
         good += row_is_good(row);
     }
     return good;
