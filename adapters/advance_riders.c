@@ -205,8 +205,8 @@ static void push_rider(const rider *r)
 {
     double added[6];
     read_added(r, added);
-    if (r->mover.pushed && dBodyGetAutoDisableFlag(r->id)) {
-        dBodyEnable(r->id);
+    if (r->mover.pushed && dBodyGetAutoDisableFlag(r->id) && dBodyIsEnabled(r->id)) {
+        dBodyEnable(r->id); // counts anew
     }
     step_place(r->id, &r->mover.pose);
     sprag_ode_set_velocity(r->id, r->mover.velocity);

@@ -421,6 +421,30 @@ START_TEST(overlaps_end_before_sleep)
 }
 END_TEST
 
+static dBodyID put_to_bed[2];
+
+static void puts_other_to_bed(dBodyID body)
+{
+    dBodyDisable(put_to_bed[body == put_to_bed[0]]);
+}
+
+// By the moved callback of another one, while it is pushed out of the floor.
+START_TEST(overlap_does_not_wake)
+{
+    scene *s = open_scene("method=advance");
+    add_floor(s);
+    for (int i = 0; i < 2; i++) {
+        put_to_bed[i] = add_ball(s, 3 * i, 0, 0.45, 0.5);
+        dBodySetAutoDisableFlag(put_to_bed[i], 1);
+        dBodySetMovedCallback(put_to_bed[i], puts_other_to_bed);
+    }
+    step(s);
+    ck_assert_int_eq(stats_of(s).overlaps, 2);
+    ck_assert(!dBodyIsEnabled(put_to_bed[0]) && !dBodyIsEnabled(put_to_bed[1]));
+    close_scene(s);
+}
+END_TEST
+
 // One that cannot come out sleeps where it is.
 START_TEST(what_is_wedged_sleeps)
 {
@@ -1075,6 +1099,7 @@ int main(void)
     tcase_add_test(rest, sleeps_and_is_woken);
     tcase_add_test(rest, overlaps_end_before_sleep);
     tcase_add_test(rest, what_is_wedged_sleeps);
+    tcase_add_test(rest, overlap_does_not_wake);
     tcase_add_test(rest, what_sleeps_is_hit_and_not_run_into);
     tcase_add_test(rest, what_sleeps_is_not_woken_from_afar);
     suite_add_tcase(suite, rest);
