@@ -103,15 +103,19 @@ static void turns_over_rightly(support_run *run)
     support_tell(run, 15);
 }
 
+static const double endless[] = {INFINITY, DBL_MAX, 1e60, 1e20};
+
+enum { ENDLESS = sizeof endless / sizeof endless[0] };
+
 // Without an end of its speed, up and down, against a load of 10; far from stops.
 static void endless_motors(support_run *run)
 {
     for (int k = 0; k < AXES; k++) {
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 4 * ENDLESS; i++) {
             held h = open_held(run, axes[k]);
-            set_parameter(h.joint, dParamVel, i % 2 ? dInfinity : -dInfinity);
+            set_parameter(h.joint, dParamVel, (i % 2 ? 1 : -1) * endless[i / 4]);
             set_parameter(h.joint, dParamFMax, 15 * inertia_of(&h));
-            if (i / 2) {
+            if (i / 2 % 2) {
                 set_parameter(h.joint, dParamLoStop, -2);
                 set_parameter(h.joint, dParamHiStop, 2);
             }
@@ -155,7 +159,7 @@ static void odd_motors_rightly(support_run *run)
             support_tell(run, i < 2 ? 0.3 : k % 2 ? 0 : -0.3);
         }
     }
-    for (int i = 0; i < 4 * AXES; i++) {
+    for (int i = 0; i < 4 * ENDLESS * AXES; i++) {
         support_tell(run, (i % 2 ? 5 : -25) * 10 * STEP);
     }
 }
