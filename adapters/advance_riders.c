@@ -168,9 +168,33 @@ void rider_note(rider *r, const sprag_mover *shown)
 {
     double now[6];
     read_velocity(r, now);
-    if (memcmp(now, shown->velocity, sizeof now) != 0) {
-        memcpy(r->given, now, sizeof now);
-        r->driven = true;
+    for (int part = 0; part < 2; part++) {
+        size_t size = 3 * sizeof *now;
+        if (memcmp(now + 3 * part, shown->velocity + 3 * part, size) != 0) {
+            memcpy(r->given + 3 * part, now + 3 * part, size);
+            r->driven[part] = true;
+        }
+    }
+}
+
+static void drive(const rider *r)
+{
+    double v[6];
+    read_velocity(r, v);
+    for (int part = 0; part < 2; part++) {
+        memcpy(v + 3 * part, (r->driven[part] ? r->given : v) + 3 * part, 3 * sizeof *v);
+    }
+    sprag_ode_set_velocity(r->id, v);
+}
+
+// To what it was at the start of the step; a callback that has emptied it wants nothing of that.
+static void read_added(const rider *r, double added[6])
+{
+    sprag_ode_read_accumulators(r->id, added);
+    for (int part = 0; part < 6; part += 3) {
+        if (dot3(added + part, added + part) != 0) {
+            add_scaled(added + part, -1, r->force + part, 3);
+        }
     }
 }
 
@@ -180,10 +204,9 @@ void rider_note(rider *r, const sprag_mover *shown)
 static void push_rider(const rider *r)
 {
     double added[6];
-    sprag_ode_read_accumulators(r->id, added);
-    add_scaled(added, -1, r->force, 6);
-    if (r->mover.pushed && dBodyGetAutoDisableFlag(r->id)) {
-        dBodyEnable(r->id);
+    read_added(r, added);
+    if (r->mover.pushed && dBodyGetAutoDisableFlag(r->id) && dBodyIsEnabled(r->id)) {
+        dBodyEnable(r->id); // counts anew
     }
     step_place(r->id, &r->mover.pose);
     sprag_ode_set_velocity(r->id, r->mover.velocity);
@@ -205,8 +228,8 @@ void step_push(const step *s)
             double turning = norm3(r->mover.velocity + 3) * r->radius;
             s->a->fastest = fmax(s->a->fastest, norm3(r->mover.velocity) + turning);
         }
-        if (r->driven) {
-            sprag_ode_set_velocity(r->id, r->given);
+        if (r->driven[0] || r->driven[1]) {
+            drive(r);
         }
     }
 }

@@ -23,7 +23,7 @@ typedef struct rider {
     // A velocity that a callback has given it within the step holds from the end of the step on.
     // (It cannot move it: ODE's spaces are locked.)
     double given[6];
-    bool driven;
+    bool driven[2]; // its velocity, its angular velocity
 } rider;
 
 typedef struct step {

@@ -7,6 +7,9 @@
 
 enum { ROWS_MAX = 6 };
 
+// Far beyond any scene.
+static const double ENDLESS = 1e100;
+
 static bool row_is_good(const sprag_row *row)
 {
     double square = 0;
@@ -14,8 +17,17 @@ static bool row_is_good(const sprag_row *row)
         square += row->jacobian[0][k] * row->jacobian[0][k];
         square += row->jacobian[1][k] * row->jacobian[1][k];
     }
-    return square > 0 && isfinite(square) && isfinite(row->bias) && row->compliance >= 0 &&
+    return square > 0 && isfinite(square) && fabs(row->bias) <= ENDLESS && row->compliance >= 0 &&
            isfinite(row->compliance) && row->lo <= row->hi;
+}
+
+// What wants to be that fast is a force.
+static void set_endless(sprag_row *row)
+{
+    if (fabs(row->bias) > ENDLESS && isfinite(row->lo) && isfinite(row->hi)) {
+        row->lo = row->hi = row->bias > 0 ? row->hi : row->lo;
+        row->bias = 0;
+    }
 }
 
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,
@@ -50,6 +62,7 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
         if (body[1]) {
             memcpy(row->jacobian[1], J[1] + 6 * k, sizeof row->jacobian[1]);
         }
+        set_endless(row);
         good += row_is_good(row);
     }
     return good;

@@ -102,7 +102,7 @@ void sprag_ode_set_velocity(dBodyID body, const double v[6])
     dBodySetAngularVel(body, v[3], v[4], v[5]);
 }
 
-// As stock does, before a moved callback may ask.
+// As stock does, before a moved callback may ask, or empty it.
 static void add_weight(dBodyID body)
 {
     if (dBodyGetGravityMode(body)) {
@@ -115,13 +115,18 @@ static void add_weight(dBodyID body)
 }
 
 // Forces that the moved callback adds are lost, as in stock.
+static void integrate(dBodyID body, dReal step)
+{
+    sprag_ode_step_body(body, step);
+    sprag_ode_empty_accumulators(body);
+}
+
 void sprag_ode_integrate(dBodyID body, dReal step)
 {
     if (sprag_ode_calls_back(body)) {
         add_weight(body);
     }
-    sprag_ode_step_body(body, step);
-    sprag_ode_empty_accumulators(body);
+    integrate(body, step);
 }
 
 int sprag_ode_push_velocities(const ode_problem *pulled, ode_memory *memory, ode_feedback *feedback)
@@ -163,6 +168,7 @@ void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6])
 {
     enum { GEOM_AHEAD = 2, GEOM_SIZE = 192 };
     for (int i = 0; force && i < island->bodies; i++) {
+        add_weight(island->body[i]);
         sprag_ode_read_accumulators(island->body[i], force[i]);
     }
     for (int i = 0; i < island->bodies; i++) {
@@ -172,8 +178,10 @@ void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6])
         }
         if (force) {
             act_at_once(island->body[i], force[i], step);
+            integrate(island->body[i], step);
+        } else {
+            sprag_ode_integrate(island->body[i], step);
         }
-        sprag_ode_integrate(island->body[i], step);
     }
 }
 

@@ -88,7 +88,7 @@ void comply_set_motors(comply_run *run)
     for (int i = 0; i < run->rows; i++) {
         if (j->rule[i] == COMPLY_MOTOR) {
             double speed = comply_along(&j->row[i], run->x), wanted = j->row[i].bias;
-            wanted = isinf(wanted) ? copysign(1e100, wanted) : wanted;
+            wanted = fabs(wanted) > 1e100 ? copysign(1e100, wanted) : wanted;
             j->gain[i] = (wanted - speed) / run->frame->step;
             j->goal[i] = speed - j->gain[i] * run->time;
         }

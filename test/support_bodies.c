@@ -634,6 +634,32 @@ static void pushes_others(dBodyID body)
     }
 }
 
+// The second pair wants no force on any.
+static void empties_all(dBodyID body)
+{
+    for (int i = 0; i < IN_PAIRS && number_in_pairs(body) / 2 == 1; i++) {
+        dBodySetForce(pairs.body[i], 0, 0, 0);
+        dBodySetTorque(pairs.body[i], 0, 0, 0);
+    }
+}
+
+// Which acts at once on what is moved later, its weight too, and is not made up for afterwards.
+static void empty_forces(support_run *run)
+{
+    dWorldID world = open_pairs(run, empties_all);
+    for (int i = 0; i < IN_PAIRS; i++) {
+        dBodyAddForce(pairs.body[i], 10, 0, 2 * i);
+        dBodyAddTorque(pairs.body[i], 0, 0.2, 0.1);
+    }
+    support_step(world, STEP);
+    for (int i = 0; i < IN_PAIRS; i++) {
+        support_tell_vector(run, dBodyGetForce(pairs.body[i]));
+        support_tell_vector(run, dBodyGetTorque(pairs.body[i]));
+        support_tell_vector(run, dBodyGetLinearVel(pairs.body[i]));
+    }
+    dWorldDestroy(world);
+}
+
 // QuickStep, which iterates, tells the bodies at rest only, and what waits for the next step.
 static void forces_on_others(support_run *run)
 {
@@ -654,6 +680,7 @@ static void forces_on_others(support_run *run)
         support_tell(run, i / 2 == 1 ? dBodyGetLinearVel(pairs.body[i])[0] : 0);
     }
     dWorldDestroy(world);
+    empty_forces(run);
 }
 
 static void sees_force(dBodyID body)

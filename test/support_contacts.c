@@ -600,6 +600,45 @@ static void act(void *data, dGeomID a, dGeomID b)
     }
 }
 
+// No longer pushed, and turned round; it goes on to be spun.
+static void lets_go(void *data, dGeomID a, dGeomID b)
+{
+    stage *t = data;
+    dContactGeom at[4];
+    if (!t->done && dCollide(a, b, 4, at, sizeof at[0]) > 0) {
+        t->done = true;
+        dBodySetForce(t->ball, 0, 0, 0);
+        dBodySetLinearVel(t->ball, 0, 0, 1);
+    }
+}
+
+static void let_go_of_forces(support_run *run)
+{
+    scene *s = scene_open(run, NULL);
+    stage t = {.scene = s};
+    dCreatePlane(s->space, 0, 0, 1, 0);
+    t.ball = scene_body(s, dCreateSphere(s->space, 0.1), 0, 0, 0.1249);
+    dWorldSetGravity(s->world, 0, 0, 0);
+    dBodySetLinearVel(t.ball, 0, 0, -1);
+    dMass mass;
+    dBodyGetMass(t.ball, &mass);
+    int n = 0;
+    for (; n < 20 && !t.done; n++) {
+        dBodyAddForce(t.ball, 200, 0, 0);
+        dBodyAddTorque(t.ball, 0, 0, 0.1);
+        dSpaceCollide(s->space, &t, lets_go);
+        dWorldStep(s->world, H);
+    }
+    support_tell(run, dBodyGetAngularVel(t.ball)[2] - n * H * 0.1 / mass.I[10]);
+    support_tell_vector(run, dBodyGetLinearVel(t.ball));
+    support_tell_vector(run, dBodyGetForce(t.ball));
+    support_tell_vector(run, dBodyGetTorque(t.ball));
+    dSpaceCollide(s->space, &t, lets_go);
+    dWorldStep(s->world, H);
+    support_tell_vector(run, dBodyGetLinearVel(t.ball));
+    scene_close(s);
+}
+
 static void deeds(support_run *run)
 {
     for (int i = 0; i < DEEDS; i++) {
@@ -622,6 +661,7 @@ static void deeds(support_run *run)
         support_tell_vector(run, dBodyGetLinearVel(t.made ? t.made : witness));
         scene_close(s);
     }
+    let_go_of_forces(run);
 }
 
 static void deeds_rightly(support_run *run)
@@ -635,6 +675,11 @@ static void deeds_rightly(support_run *run)
         support_tell_vector(run, rest);
         support_tell_vector(run, i == SPAWN ? made : rest);
     }
+    support_tell(run, 0);
+    support_tell_vector(run, set);
+    support_tell_vector(run, rest);
+    support_tell_vector(run, rest);
+    support_tell_vector(run, set);
 }
 
 #define SMOOTH "friction is smooth"

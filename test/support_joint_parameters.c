@@ -103,6 +103,29 @@ static void turns_over_rightly(support_run *run)
     support_tell(run, 15);
 }
 
+static const double endless[] = {INFINITY, DBL_MAX, 1e60, 1e20};
+
+enum { ENDLESS = sizeof endless / sizeof endless[0] };
+
+// Without an end of its speed, up and down, against a load of 10; far from stops.
+static void endless_motors(support_run *run)
+{
+    for (int k = 0; k < AXES; k++) {
+        for (int i = 0; i < 4 * ENDLESS; i++) {
+            held h = open_held(run, axes[k]);
+            set_parameter(h.joint, dParamVel, (i % 2 ? 1 : -1) * endless[i / 4]);
+            set_parameter(h.joint, dParamFMax, 15 * inertia_of(&h));
+            if (i / 2 % 2) {
+                set_parameter(h.joint, dParamLoStop, -2);
+                set_parameter(h.joint, dParamHiStop, 2);
+            }
+            load_and_step(&h, -10 * inertia_of(&h), 10);
+            support_tell(run, speed_of(&h));
+            support_scene_close(&h.scene);
+        }
+    }
+}
+
 // Between stops that are far away: unbounded, with a CFM, off, of a negative bound.
 static void odd_motors(support_run *run)
 {
@@ -125,6 +148,7 @@ static void odd_motors(support_run *run)
             }
         }
     }
+    endless_motors(run);
 }
 
 // One that is off is not there, and the stops, 2 away, are come to.
@@ -134,6 +158,9 @@ static void odd_motors_rightly(support_run *run)
         for (int k = 0; k < 2 * AXES; k++) {
             support_tell(run, i < 2 ? 0.3 : k % 2 ? 0 : -0.3);
         }
+    }
+    for (int i = 0; i < 4 * ENDLESS * AXES; i++) {
+        support_tell(run, (i % 2 ? 5 : -25) * 10 * STEP);
     }
 }
 

@@ -421,6 +421,30 @@ START_TEST(overlaps_end_before_sleep)
 }
 END_TEST
 
+static dBodyID put_to_bed[2];
+
+static void puts_other_to_bed(dBodyID body)
+{
+    dBodyDisable(put_to_bed[body == put_to_bed[0]]);
+}
+
+// By the moved callback of another one, while it is pushed out of the floor.
+START_TEST(overlap_does_not_wake)
+{
+    scene *s = open_scene("method=advance");
+    add_floor(s);
+    for (int i = 0; i < 2; i++) {
+        put_to_bed[i] = add_ball(s, 3 * i, 0, 0.45, 0.5);
+        dBodySetAutoDisableFlag(put_to_bed[i], 1);
+        dBodySetMovedCallback(put_to_bed[i], puts_other_to_bed);
+    }
+    step(s);
+    ck_assert_int_eq(stats_of(s).overlaps, 2);
+    ck_assert(!dBodyIsEnabled(put_to_bed[0]) && !dBodyIsEnabled(put_to_bed[1]));
+    close_scene(s);
+}
+END_TEST
+
 // One that cannot come out sleeps where it is.
 START_TEST(what_is_wedged_sleeps)
 {
@@ -813,6 +837,33 @@ START_TEST(forces_act_through_substeps)
 }
 END_TEST
 
+// Impacts make it roll all the same.
+static void slow_and_touch(void *data, dGeomID a, dGeomID b)
+{
+    dBodyID ball = dGeomGetBody(a) ? dGeomGetBody(a) : dGeomGetBody(b);
+    dContactGeom at;
+    touch(data, a, b);
+    if (dCollide(a, b, 1, &at, sizeof at) > 0) {
+        dBodySetLinearVel(ball, 1, 0, 0);
+    }
+}
+
+START_TEST(velocity_is_set_without_spin)
+{
+    scene *s = open_scene("method=advance");
+    s->surface.mu = 1;
+    add_floor(s);
+    dBodyID ball = add_ball(s, 0, 0, 0.505, 0.5);
+    dBodySetLinearVel(ball, 1, 0, -2);
+    dSpaceCollide(s->space, s, slow_and_touch);
+    dWorldStep(s->world, 0.01);
+    ck_assert_double_eq(dBodyGetLinearVel(ball)[0], 1);
+    ck_assert_double_eq(dBodyGetLinearVel(ball)[2], 0);
+    ck_assert_double_gt(dBodyGetAngularVel(ball)[1], 1);
+    close_scene(s);
+}
+END_TEST
+
 // ---- what the program is told
 
 START_TEST(events_tell_what_happened)
@@ -1048,6 +1099,7 @@ int main(void)
     tcase_add_test(rest, sleeps_and_is_woken);
     tcase_add_test(rest, overlaps_end_before_sleep);
     tcase_add_test(rest, what_is_wedged_sleeps);
+    tcase_add_test(rest, overlap_does_not_wake);
     tcase_add_test(rest, what_sleeps_is_hit_and_not_run_into);
     tcase_add_test(rest, what_sleeps_is_not_woken_from_afar);
     suite_add_tcase(suite, rest);
@@ -1069,6 +1121,7 @@ int main(void)
     tcase_add_test(steps, steps_do_what_stock_does);
     tcase_add_test(steps, turns_are_capped_in_contact);
     tcase_add_test(steps, forces_act_through_substeps);
+    tcase_add_test(steps, velocity_is_set_without_spin);
     tcase_add_test(steps, events_tell_what_happened);
     tcase_add_test(steps, events_are_told_once);
     tcase_add_test(steps, statistics_add_up);

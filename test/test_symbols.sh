@@ -38,6 +38,9 @@ same "libsprag.so needs" "$(printf '%s\n' libamd libc libm)" "$needed"
 addresses=$(readelf -rW "$build/libsprag.so" | awk '$5 ~ /^d[A-Z]/ && $3 !~ /JUMP_SLO/ { print $5 }')
 same "libsprag.so takes addresses in an ODE that may be seen later only" "" "$addresses"
 
+now=$(readelf -dW "$build/libsprag.so" | grep -o -w -e BIND_NOW -e 'Flags: NOW' || true)
+same "libsprag.so can be given its ODE later" "" "$now"
+
 soname=$(readelf -d "$build/libsprag.so" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
 same "libsprag.so is called" libsprag.so.0 "$soname"
 
