@@ -373,9 +373,20 @@ void advance_set_motion(advance_run *run)
     }
 }
 
+static bool has_rows(const advance_run *run, int body)
+{
+    for (int i = 0; i < run->rows; i++) {
+        if (run->row[i].body[0] == body || run->row[i].body[1] == body) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // What the solution has turn too fast is slowed down: first by as much, as if nothing held it
-// (which is right where nothing does), then by a row about that axis. false: nothing turns too
-// fast.
+// (which is right where nothing does), then by a row about that axis. What joints hold is slowed
+// down afterwards only, as by ODE: against a joint that is to turn it, the row would throw both.
+// false: nothing turns too fast.
 static bool cap_turns(const advance_run *run, solve *s, bool by_rows)
 {
     static const double slight = 1e-9;
@@ -384,7 +395,8 @@ static bool cap_turns(const advance_run *run, solve *s, bool by_rows)
         const sprag_mover *mover = &run->frame->body[i];
         const double *w = s->solution.velocity[i] + 3;
         double turn = norm3(w);
-        if (!mover->capped || !(mover->mass > 0) || turn <= mover->cap * (1 + slight)) {
+        if (!mover->capped || !(mover->mass > 0) || turn <= mover->cap * (1 + slight) ||
+            has_rows(run, i)) {
             continue;
         }
         any = true;
