@@ -120,10 +120,12 @@ typedef dWorldID world_create_fn(void);
 typedef dBodyID body_create_fn(dWorldID);
 typedef dJointID contact_create_fn(dWorldID, dJointGroupID, const dContact *);
 typedef dJointID joint_create_fn(dWorldID, dJointGroupID);
+typedef void moved_fn(dBodyID, void (*)(dBodyID));
 
 REAL_SYMBOL(world_create_fn, world_create, "dWorldCreate")
 REAL_SYMBOL(body_create_fn, body_create, "dBodyCreate")
 REAL_SYMBOL(contact_create_fn, contact_create, "dJointCreateContact")
+REAL_SYMBOL(moved_fn, set_moved_callback, "dBodySetMovedCallback")
 REAL_SYMBOL(joint_create_fn, ball_create, "dJointCreateBall")
 
 int sprag_ode_world_step(dWorldID world, dReal step, bool quick)
@@ -538,6 +540,7 @@ static const char *wrong_layout(void)
         wrong = "the known dxStepBody";
     } else {
         sprag_ode_check_threads(t.world);
+        sprag_ode_check_callback(t.body[0], real_set_moved_callback());
     }
     sprag_ode_world_destroy(t.world);
     return wrong;

@@ -79,6 +79,10 @@ bool sprag_ode_calls_back(dBodyID body);
 // Of the check at start: are worlds and bodies laid out as we know them? Else there is one thread.
 void sprag_ode_check_threads(dWorldID world);
 
+// Likewise, of a body: is its moved callback where we know it? set: dBodySetMovedCallback, the real
+// one, for other preloaded libraries need not see the body.
+void sprag_ode_check_callback(dBodyID body, void set(dBodyID, void (*)(dBodyID)));
+
 // ---- internals.c
 
 // Stock's own functions, whoever stands in for them.

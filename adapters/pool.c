@@ -149,18 +149,16 @@ static void ignore_move(dBodyID body)
     (void)body;
 }
 
-static void check_callback(dWorldID world)
+void sprag_ode_check_callback(dBodyID body, void set(dBodyID, void (*)(dBodyID)))
 {
-    dBodyID body = dBodyCreate(world);
     bool none = !moved_callback_of(body);
-    dBodySetMovedCallback(body, ignore_move);
+    set(body, ignore_move);
     callback_known = none && moved_callback_of(body) == ignore_move;
-    sprag_ode_body_destroy(body);
+    set(body, NULL);
 }
 
 void sprag_ode_check_threads(dWorldID world)
 {
-    check_callback(world);
     const world_head *head = head_of(world);
     dThreadingImplementationID alone = dThreadingAllocateSelfThreadedImplementation();
     const dThreadingFunctionsInfo *functions =

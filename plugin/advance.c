@@ -248,7 +248,7 @@ static const sprag_world_event *find_stall(const advance_state *a)
 
 static void *data_of(const sprag_world_event *event, int side)
 {
-    return event && event->body[side] ? dBodyGetData(event->body[side]) : NULL;
+    return event->body[side] ? dBodyGetData(event->body[side]) : NULL;
 }
 
 // What contacts are asked for and do not get.
@@ -296,6 +296,24 @@ static void warn_of_world(world_state *w, const ode_advance *step)
     }
 }
 
+static void warn_of_stall(world_state *w, double stalled)
+{
+    const sprag_world_event *e = find_stall(w->advance);
+    if (e && e->body[0]) {
+        report_once("sprag: world %d, at %g s: no sub-step could be certified for %g s, first "
+                    "between bodies %p (data %p) and %p (data %p); what may meet them stood still. "
+                    "Further times are only counted.",
+                    w->number, w->statistics.time, stalled, (void *)e->body[0], data_of(e, 0),
+                    (void *)e->body[1], data_of(e, 1));
+    } else {
+        report_once(
+            "sprag: world %d, at %g s: no sub-step could be made for %g s, with no geoms in "
+            "the way: joints contradict one another or their stops; what they join stood "
+            "still. Further times are only counted.",
+            w->number, w->statistics.time, stalled);
+    }
+}
+
 static void warn(world_state *w, const ode_advance *step)
 {
     warn_of_world(w, step);
@@ -307,13 +325,7 @@ static void warn(world_state *w, const ode_advance *step)
     }
     warn_of_contacts(w, step);
     if (step->stats.stalled > 0 && w->statistics.stalled == step->stats.stalled) {
-        const sprag_world_event *e = find_stall(w->advance);
-        report_once(
-            "sprag: world %d, at %g s: no sub-step could be certified for %g s, first between "
-            "bodies %p (data %p) and %p (data %p); what may meet them stood still. Further "
-            "times are only counted.",
-            w->number, w->statistics.time, step->stats.stalled, e ? (void *)e->body[0] : NULL,
-            data_of(e, 0), e ? (void *)e->body[1] : NULL, data_of(e, 1));
+        warn_of_stall(w, step->stats.stalled);
     }
     if (step->stats.overlaps > 0 && w->statistics.overlaps == step->stats.overlaps) {
         report_once(
