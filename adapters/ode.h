@@ -268,12 +268,12 @@ void sprag_ode_add_feedback(dJointFeedback *to, const double wrench[2][6], bool 
 void sprag_ode_clear_feedback(dJointID joint);
 void sprag_ode_remember(ode_memory *memory, const ode_problem *pulled);
 
-// ODE's objects lie far apart: asks for one that will be read soon.
+// ODE's objects lie far apart: asks for one, if there is one, that will be read soon.
 static inline void sprag_ode_fetch(const void *object, int bytes)
 {
     enum { LINE = 64 };
     for (int i = 0; i < bytes; i += LINE) {
-        __builtin_prefetch((const char *)object + i);
+        __builtin_prefetch((const void *)((uintptr_t)object + (uintptr_t)i));
     }
 }
 

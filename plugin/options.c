@@ -68,7 +68,8 @@ static const option options[] = {
     {"advance.shortest", REAL, AT(advance.shortest), 1e-6, 1, "",
      "part of the step that no sub-step is planned shorter than", NULL},
     {"advance.substeps", INTEGER, AT(advance.substeps), 0, 10000, "",
-     "of a step, aimed at; 0: 200 / bodies that may meet, at most 100; of more than 20 bodies 1", NULL},
+     "of a step, aimed at; 0: 200 / bodies that may meet, at most 100; of more than 20 bodies 1",
+     NULL},
     {"advance.error", REAL, AT(advance.error), 0, 1, "m",
      "of a step: a sub-step and its halves, which are kept, differ by less than its share; 0: not "
      "asked",

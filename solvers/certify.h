@@ -12,7 +12,7 @@ typedef struct sprag_certificate {
     double time; // s; the gap is at least `level` on [0, time]
     bool whole;  // time is the horizon
     int side;    // what blocks: a point of this shape, that comes down to a plane of the other; -1:
-              // that is not known, nothing has been looked at
+                 // that is not known, nothing has been looked at
     double point[3];  // m, where that point is at t = 0
     double normal[3]; // unit, of the plane at t = 0, into shape 0
     double height;    // m, of the point above the plane at t = 0

@@ -76,7 +76,8 @@ static sprag_result run(scene *s, simulate *by, int frames)
         sprag_scratch_reset(&s->scratch[0]);
         s->share = 0;
         result = by(&frame, &s->options, &calls, s->scratch, &s->stats);
-        ck_assert_msg(result != SPRAG_OK || fabs(s->share - 1) < 1e-4, "share %.17g frame %d", s->share, i);
+        ck_assert_msg(result != SPRAG_OK || fabs(s->share - 1) < 1e-4, "share %.17g frame %d",
+                      s->share, i);
     }
     return result;
 }

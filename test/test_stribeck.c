@@ -761,8 +761,8 @@ static double inverse_mass(const sprag_row *row)
     return sum;
 }
 
-// The exact solution of M v - J' p = M v*, J v + CFM / h p = bias, dense and in one piece: what rows
-// yield for rounding's sake is given back.
+// The exact solution of M v - J' p = M v*, J v + CFM / h p = bias, dense and in one piece: what
+// rows yield for rounding's sake is given back.
 START_TEST(rows_agree_with_a_dense_kkt_solution)
 {
     enum { MAX = 6 * 12 + 40 };
