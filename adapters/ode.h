@@ -279,6 +279,13 @@ static inline void sprag_ode_fetch(const void *object, int bytes)
 
 enum { ODE_AHEAD = 8, ODE_BODY_SIZE = 640, ODE_JOINT_SIZE = 448 }; // what is read of them, bytes
 
+static inline void sprag_ode_fetch_first(void *const *object, int count, int bytes)
+{
+    for (int i = 0; i < count && i < ODE_AHEAD; i++) {
+        sprag_ode_fetch(object[i], bytes);
+    }
+}
+
 static inline void sprag_ode_fetch_ahead(void *const *object, int i, int count, int bytes)
 {
     if (i + ODE_AHEAD < count) {

@@ -183,6 +183,8 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
                  .memory = memory};
     dVector3 gravity;
     dWorldGetGravity(world, gravity);
+    sprag_ode_fetch_first((void *const *)island->body, island->bodies, ODE_BODY_SIZE);
+    sprag_ode_fetch_first((void *const *)island->joint, island->joints, ODE_JOINT_SIZE);
     pulled->rows_of = SPRAG_TAKE(scratch, island->joints, int);
     if (scratch->failed ||
         !sprag_ode_index_bodies(&as.index, island->body, island->bodies, scratch) ||
