@@ -6,6 +6,7 @@
 
 #include "adapters/ode.h"
 #include "solvers/linalg.h"
+#include "solvers/mover.h"
 
 static void pack(const dReal *rows_of_4, double *rows_of_3)
 {
@@ -142,15 +143,6 @@ bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal
     return good;
 }
 
-static void cap_turn(sprag_mover *mover)
-{
-    double turn = norm3(mover->velocity + 3);
-    double share = mover->capped && turn > mover->cap ? mover->cap / turn : 1;
-    for (int k = 3; k < 6; k++) {
-        mover->velocity[k] *= share;
-    }
-}
-
 bool sprag_ode_pull_mover(sprag_mover *to, dBodyID id, const dReal *gravity)
 {
     dMass mass;
@@ -164,7 +156,7 @@ bool sprag_ode_pull_mover(sprag_mover *to, dBodyID id, const dReal *gravity)
     to->cap = fabs(dBodyGetMaxAngularSpeed(id)); // ODE squares it
     to->capped = to->cap < dInfinity;
     if (dBodyIsKinematic(id)) {
-        cap_turn(to);
+        sprag_mover_cap(to, to->velocity + 3);
         return true;
     }
     dBodyGetMass(id, &mass);

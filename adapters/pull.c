@@ -165,8 +165,9 @@ static void pull_pushed_bodies(ode_problem *pulled, const dReal *gravity)
 {
     for (int i = 0; i < pulled->island.bodies; i++) {
         dBodyID body = pulled->island.body[i];
-        if (memcmp(pulled->force[i], dBodyGetForce(body), 3 * sizeof(dReal)) ||
-            memcmp(pulled->force[i] + 3, dBodyGetTorque(body), 3 * sizeof(dReal))) {
+        double now[6];
+        sprag_ode_read_accumulators(body, now);
+        if (memcmp(pulled->force[i], now, sizeof now) != 0) {
             pull_body(pulled, i, gravity);
         }
     }

@@ -415,12 +415,8 @@ static bool cap_turns(const advance_run *run, solve *s, bool by_rows)
 static void scale_turns(const advance_run *run, double (*velocity)[6])
 {
     for (int i = 0; i < run->frame->bodies; i++) {
-        const sprag_mover *mover = &run->frame->body[i];
-        double turn = norm3(velocity[i] + 3);
-        if (mover->capped && mover->mass > 0 && turn > mover->cap) {
-            for (int k = 3; k < 6; k++) {
-                velocity[i][k] *= mover->cap / turn;
-            }
+        if (run->frame->body[i].mass > 0) {
+            sprag_mover_cap(&run->frame->body[i], velocity[i] + 3);
         }
     }
 }

@@ -223,15 +223,10 @@ static void sum_up(comply_run *run, const sprag_mover *before)
 static sprag_result tell_rows(comply_run *run)
 {
     comply_pack(run);
-    comply_problem(run).field(run, run->x, run->label, run->f);
-    if (!isfinite(run->f[0])) {
+    if (!comply_tell_rows(run, run->label, 1)) {
         return SPRAG_NOT_CONVERGED;
     }
     comply_unpack(run);
-    run->frame->rows = run->rows;
-    if (run->calls->carried) {
-        run->calls->carried(run->calls->data, comply_row_forces(run), NULL, 1);
-    }
     return SPRAG_OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include "solvers/comply_run.h"
 #include "solvers/linalg.h"
+#include "solvers/mover.h"
 
 // ---- f
 
@@ -62,7 +63,7 @@ static void field(void *user, const double *x, const double *label, double *f)
         const double *s = x + COMPLY_STATES * i, *q = s + COMPLY_QUATERNION;
         double *to = f + COMPLY_STATES * i, *dq = to + COMPLY_QUATERNION, w[3], turned[3];
         memcpy(w, s + COMPLY_SPIN, sizeof w);
-        comply_cap_spin(run, i, w);
+        sprag_mover_cap(&run->frame->body[i], w);
         memcpy(to, s + COMPLY_VELOCITY, 3 * sizeof *to);
         cross3(w, q + 1, turned);
         dq[0] = -dot3(w, q + 1) / 2;

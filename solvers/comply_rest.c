@@ -190,18 +190,6 @@ static void add_impulse(const rest *r, int i)
     add_scaled(pair->impulse + 3, 1, torque, 3);
 }
 
-// Of the whole frame rows are told the mean force: that of now is taken for what has been so far.
-static bool tell_rows_so_far(comply_run *run, double share)
-{
-    comply_set_sides(run);
-    comply_problem(run).field(run, run->x, run->side, run->f);
-    if (!isfinite(run->f[0])) {
-        return false;
-    }
-    run->calls->carried(run->calls->data, comply_row_forces(run), NULL, share);
-    return true;
-}
-
 sprag_result comply_rest(comply_run *run)
 {
     sprag_frame *frame = run->frame;
@@ -211,8 +199,11 @@ sprag_result comply_rest(comply_run *run)
         return SPRAG_OK;
     }
     double share = r.step / frame->step;
-    if (run->rows > 0 && share < 1 && run->calls->carried && !tell_rows_so_far(run, 1 - share)) {
-        return SPRAG_NOT_CONVERGED;
+    if (run->rows > 0 && share < 1) { // rows are told their mean force, this one for all until now
+        comply_set_sides(run);
+        if (!comply_tell_rows(run, run->side, 1 - share)) {
+            return SPRAG_NOT_CONVERGED;
+        }
     }
     sprag_scratch_reset(run->solving);
     const sprag_advance_calls *calls = run->calls;
@@ -252,7 +243,7 @@ sprag_result comply_rest(comply_run *run)
         sprag_motion motion = {.pose = body->pose};
         memcpy(motion.velocity, r.solution.velocity[i], sizeof motion.velocity);
         memcpy(body->velocity, motion.velocity, sizeof body->velocity);
-        comply_cap_spin(run, i, motion.velocity + 3);
+        sprag_mover_cap(body, motion.velocity + 3);
         sprag_motion_at(&motion, r.step, &body->pose);
     }
     return SPRAG_OK;

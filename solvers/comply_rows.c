@@ -25,6 +25,7 @@
 
 #include "solvers/comply_rows.h"
 #include "solvers/linalg.h"
+#include "solvers/mover.h"
 
 enum { MOST_ROWS = 512 };
 
@@ -41,7 +42,7 @@ bool comply_ask(comply_run *run, const double *x, double t)
         memcpy(body->velocity, motion.velocity, sizeof body->velocity);
         body->pose = run->pose[i];
         if (t != 0) {
-            comply_cap_spin(run, i, motion.velocity + 3);
+            sprag_mover_cap(&run->frame->body[i], motion.velocity + 3);
             sprag_motion_at(&motion, t, &body->pose);
         }
     }
@@ -143,9 +144,17 @@ bool comply_constrain(comply_run *run, const double *x, const double *label, dou
     return comply_push(j, f);
 }
 
-const double *comply_row_forces(const comply_run *run)
+bool comply_tell_rows(comply_run *run, const double *side, double share)
 {
-    return run->joints->force;
+    comply_problem(run).field(run, run->x, side, run->f);
+    if (!isfinite(run->f[0])) {
+        return false;
+    }
+    run->frame->rows = run->rows;
+    if (run->calls->carried) {
+        run->calls->carried(run->calls->data, run->joints->force, NULL, share);
+    }
+    return true;
 }
 
 // ---- at the start of a frame

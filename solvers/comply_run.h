@@ -88,8 +88,6 @@ void comply_multiply(const double *A, const double *B, double *C);
 void comply_turn_inertia(const double rotation[9], const double inertia[9], double turned[9]);
 // Of a force and torque.
 void comply_accelerate(const comply_run *run, int body, const double *wrench, double *a);
-// Of an angular velocity, what the body turns at.
-void comply_cap_spin(const comply_run *run, int body, double *spin);
 // Entries of a row of Dh for a quaternion; lever: what is measured changes by, per rad/s.
 void comply_turn_row(const double *q, const double *lever, double sign, double value[4]);
 
@@ -173,7 +171,9 @@ bool comply_take_rows(comply_run *run, sprag_comply_reason *why);
 bool comply_ask_rows(comply_run *run, const double *x);
 // Adds what those do to f. label: of the stops. false: rows depend on one another.
 bool comply_constrain(comply_run *run, const double *x, const double *label, double *f);
-const double *comply_row_forces(const comply_run *run);
+// Tells the forces of rows at run->x, as a share of the frame's. side: of guards and stops. false:
+// they are none.
+bool comply_tell_rows(comply_run *run, const double *side, double share);
 double comply_row_speed(comply_run *run); // m/s, that rows want of bodies at rest, at most
 
 // comply_stops.c

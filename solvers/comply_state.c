@@ -103,15 +103,6 @@ void comply_accelerate(const comply_run *run, int body, const double *wrench, do
     mul33(R, turned, a + 3);
 }
 
-void comply_cap_spin(const comply_run *run, int body, double *spin)
-{
-    const sprag_mover *mover = &run->frame->body[body];
-    double speed = mover->capped ? norm3(spin) : 0;
-    for (int k = 0; k < 3 && speed > mover->cap; k++) {
-        spin[k] *= mover->cap / speed;
-    }
-}
-
 void comply_turn_row(const double *q, const double *lever, double sign, double value[4])
 {
     double across[3], scale = 2 * sign / (q[0] * q[0] + dot3(q + 1, q + 1));

@@ -58,3 +58,11 @@ void sprag_contact_frame(const double normal[3], const double direction[3], doub
     memcpy(frame[1], along, sizeof along);
     cross3(normal, along, frame[2]);
 }
+
+void sprag_mover_cap(const sprag_mover *mover, double turning[3])
+{
+    double speed = mover->capped ? norm3(turning) : 0;
+    for (int k = 0; k < 3 && speed > mover->cap; k++) {
+        turning[k] *= mover->cap / speed;
+    }
+}
