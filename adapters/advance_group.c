@@ -186,7 +186,8 @@ static void add_given(group *g, dJointID joint)
         return;
     }
     ode_setting setting = sprag_ode_setting(s->a->world, s->a->step);
-    if (!sprag_ode_pull_contact(contact, joint, &setting, NULL, &s->index, &oddity)) {
+    if (!sprag_ode_pull_contact(contact, joint, &setting, NULL, &s->index, s->a->scratch + 1,
+                                &oddity)) {
         s->a->bad = s->a->bads++ ? s->a->bad : joint;
         return;
     }
@@ -259,5 +260,5 @@ bool group_make(group *g, step *s, const members *m, int leader)
                              .contact = g->contact,
                              .recovery = dWorldGetERP(s->a->world),
                              .recovery_speed = dWorldGetContactMaxCorrectingVel(s->a->world)};
-    return true;
+    return !scratch->failed;
 }

@@ -33,8 +33,8 @@ static bool surfaces_differ(const step *s, dJointID a, dJointID b)
     sprag_surface p, q;
     sprag_ode_read_surface(&p, first, dWorldGetCFM(s->a->world));
     sprag_ode_read_surface(&q, second, dWorldGetCFM(s->a->world));
-    return !are_same(&p.slide, &q.slide) || !are_same(&p.roll, &q.roll) ||
-           !are_same(&p.spin, &q.spin) || p.bounce != q.bounce ||
+    return !are_same(&p.slide, &q.slide) || !are_same(&p.turning.roll, &q.turning.roll) ||
+           !are_same(&p.turning.spin, &q.turning.spin) || p.bounce != q.bounce ||
            p.bounce_speed != q.bounce_speed || p.compliance != q.compliance ||
            p.velocity_normal != q.velocity_normal;
 }

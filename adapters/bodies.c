@@ -98,6 +98,13 @@ static bool force_on(dBodyID id, const dMass *mass, const dReal *gravity, dReal 
     return good;
 }
 
+void sprag_ode_read_state(ode_state *to, dBodyID body)
+{
+    memcpy(to->position, dBodyGetPosition(body), sizeof to->position);
+    memcpy(to->velocity, dBodyGetLinearVel(body), 3 * sizeof(dReal));
+    memcpy(to->velocity + 3, dBodyGetAngularVel(body), 3 * sizeof(dReal));
+}
+
 bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal step)
 {
     dMass mass;

@@ -39,13 +39,13 @@ static bool set_frame(sprag_contact *to, const dContact *contact, bool reversed)
 }
 
 // Velocity of separation before the step.
-static double separation(const sprag_contact *to, const dBodyID body[2])
+static double separation(const sprag_contact *to, const ode_state *const state[2])
 {
     double sum = 0;
-    for (int side = 0; side < 2 && body[side]; side++) {
+    for (int side = 0; side < 2 && state[side]; side++) {
         double turning[3];
-        cross3(dBodyGetAngularVel(body[side]), to->arm[side], turning);
-        double v = dot3(to->frame[0], dBodyGetLinearVel(body[side])) + dot3(to->frame[0], turning);
+        cross3(state[side]->velocity + 3, to->arm[side], turning);
+        double v = dot3(to->frame[0], state[side]->velocity) + dot3(to->frame[0], turning);
         sum += side ? -v : v;
     }
     return sum;
@@ -118,21 +118,44 @@ static void let_go(sprag_friction *slide)
     }
 }
 
+static const sprag_turning *keep(const sprag_turning *turning, sprag_scratch *scratch)
+{
+    sprag_turning *kept = SPRAG_TAKE(scratch, 1, sprag_turning);
+    if (kept) {
+        *kept = *turning;
+    }
+    return kept;
+}
+
+// NULL: of nothing.
+static const ode_state *state_of(const ode_index *index, int i, dBodyID body, ode_state *own)
+{
+    if (index->state && i != SPRAG_STATIC) {
+        return &index->state[i];
+    }
+    if (body) {
+        sprag_ode_read_state(own, body);
+    }
+    return body ? own : NULL;
+}
+
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting *setting,
                             const ode_stiffness *stiffness, const ode_index *index,
-                            const char **oddity)
+                            sprag_scratch *scratch, const char **oddity)
 {
     const dContact *contact = sprag_ode_contact_of(joint);
     dBodyID body[2];
+    const ode_state *state[2];
+    ode_state own[2];
     bool reversed;
     sprag_ode_joint_bodies(joint, body, &reversed);
     to->gap = -contact->geom.depth;
     *oddity = NULL;
     for (int side = 0; side < 2; side++) {
         to->body[side] = sprag_ode_index_of(index, body[side]);
-        const dReal *centre = body[side] ? dBodyGetPosition(body[side]) : NULL;
-        for (int k = 0; centre && k < 3; k++) {
-            to->arm[side][k] = contact->geom.pos[k] - centre[k];
+        state[side] = state_of(index, to->body[side], body[side], &own[side]);
+        for (int k = 0; state[side] && k < 3; k++) {
+            to->arm[side][k] = contact->geom.pos[k] - state[side]->position[k];
         }
     }
     if (!set_frame(to, contact, reversed) || !isfinite(to->gap) ||
@@ -143,10 +166,11 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
     *oddity = sprag_ode_pull_surface(to, &contact->surface, stiffness);
     sprag_surface read;
     sprag_ode_read_surface(&read, &contact->surface, setting->cfm);
-    set_normal_law(to, &contact->surface, &read, setting, separation(to, body));
+    set_normal_law(to, &contact->surface, &read, setting, separation(to, state));
     to->slide = read.slide;
-    to->roll = read.roll;
-    to->spin = read.spin;
+    if (contact->surface.mode & dContactRolling) {
+        to->turning = keep(&read.turning, scratch);
+    }
     if (is_crushed(to, setting)) {
         let_go(&to->slide);
     }

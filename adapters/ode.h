@@ -268,28 +268,24 @@ void sprag_ode_add_feedback(dJointFeedback *to, const double wrench[2][6], bool 
 void sprag_ode_clear_feedback(dJointID joint);
 void sprag_ode_remember(ode_memory *memory, const ode_problem *pulled);
 
-// ODE's objects lie far apart: asks for one, if there is one, that will be read soon.
-static inline void sprag_ode_fetch(const void *object, int bytes)
+// What lies far apart in memory is read a block at a time before it is used: so the processor waits
+// for all of its lines at once. It drops most requests that only ask for lines.
+enum { ODE_BLOCK = 16 };
+
+static inline void sprag_ode_fetch(const void *from, const void *end)
 {
-    enum { LINE = 64 };
-    for (int i = 0; i < bytes; i += LINE) {
-        __builtin_prefetch((const void *)((uintptr_t)object + (uintptr_t)i));
+    enum { LINE = 64 }; // bytes
+    for (const volatile char *p = from; p < (const volatile char *)end; p += LINE) {
+        (void)*p;
     }
+    (void)((const volatile char *)end)[-1];
 }
 
-enum { ODE_AHEAD = 8, ODE_BODY_SIZE = 640, ODE_JOINT_SIZE = 448 }; // what is read of them, bytes
-
-static inline void sprag_ode_fetch_first(void *const *object, int count, int bytes)
+// Up to the accumulators, if a block starts at i.
+static inline void sprag_ode_fetch_bodies(dBodyID const *body, int i, int count)
 {
-    for (int i = 0; i < count && i < ODE_AHEAD; i++) {
-        sprag_ode_fetch(object[i], bytes);
-    }
-}
-
-static inline void sprag_ode_fetch_ahead(void *const *object, int i, int count, int bytes)
-{
-    if (i + ODE_AHEAD < count) {
-        sprag_ode_fetch(object[i + ODE_AHEAD], bytes);
+    for (int k = i; i % ODE_BLOCK == 0 && k < count && k < i + ODE_BLOCK; k++) {
+        sprag_ode_fetch(body[k], dBodyGetTorque(body[k]) + 3);
     }
 }
 
@@ -308,10 +304,19 @@ typedef struct ode_slot {
     int index;
 } ode_slot;
 
+// Where a body is and how it moves, for the many contacts that ask.
+typedef struct ode_state {
+    double position[3]; // m
+    double velocity[6]; // m/s, rad/s
+} ode_state;
+
 typedef struct ode_index {
     int mask; // slots less 1, a power of two less 1
     ode_slot *slot;
+    ode_state *state; // of the bodies; NULL: ODE tells
 } ode_index;
+
+void sprag_ode_read_state(ode_state *to, dBodyID body);
 
 static inline ode_slot *sprag_ode_slot_of(const ode_index *index, dBodyID body)
 {
@@ -342,10 +347,10 @@ typedef struct ode_setting {
 ode_setting sprag_ode_setting(dWorldID world, dReal step);
 
 // Fills in one contact that is all zero; false, and it stays so, if it is to be dropped. *oddity:
-// NULL, or what is wrong with its surface.
+// NULL, or what is wrong with its surface. Rolling friction is put into the scratch.
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting *setting,
                             const ode_stiffness *stiffness, const ode_index *index,
-                            const char **oddity);
+                            sprag_scratch *scratch, const char **oddity);
 
 // Appends the rows of one joint; returns their number.
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,

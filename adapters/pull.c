@@ -80,17 +80,16 @@ typedef struct asking {
     const ode_stiffness *stiffness;
     ode_index index;
     ode_memory *memory;
+    sprag_scratch *scratch;
 } asking;
 
 static void pull_contact(ode_problem *pulled, dJointID joint, const asking *as)
 {
     const char *oddity;
     int i = pulled->problem.contacts;
-    if (i + ODE_AHEAD / 2 < pulled->island.joints) {
-        sprag_ode_fetch(&pulled->contact[i + ODE_AHEAD / 2], sizeof(sprag_contact));
-    }
     sprag_contact *contact = &pulled->contact[i];
-    if (!sprag_ode_pull_contact(contact, joint, &as->setting, as->stiffness, &as->index, &oddity)) {
+    if (!sprag_ode_pull_contact(contact, joint, &as->setting, as->stiffness, &as->index,
+                                as->scratch, &oddity)) {
         pulled->bad_contact = pulled->dropped++ ? pulled->bad_contact : joint;
         return;
     }
@@ -111,13 +110,28 @@ static void pull_rows(ode_problem *pulled, dJointID joint, int rows, const askin
     }
 }
 
+// From the joints of a block, and where they go to.
+static void fetch_contacts(const ode_problem *pulled, int j)
+{
+    int end = j + ODE_BLOCK < pulled->island.joints ? j + ODE_BLOCK : pulled->island.joints;
+    sprag_contact *to = &pulled->contact[pulled->problem.contacts];
+    sprag_ode_fetch(to, to + (end - j));
+    for (; j < end; j++) {
+        dJointID joint = pulled->island.joint[j];
+        if (pulled->rows_of[j] == TOUCHES) {
+            sprag_ode_fetch(joint, sprag_ode_contact_of(joint)->fdir1);
+        }
+    }
+}
+
 // All that is asked of a contact at once: they are many, and far apart in memory.
 static void pull_joints(ode_problem *pulled, const asking *as)
 {
     for (int j = 0; j < pulled->island.joints; j++) {
         dJointID joint = pulled->island.joint[j];
-        sprag_ode_fetch_ahead((void *const *)pulled->island.joint, j, pulled->island.joints,
-                              ODE_JOINT_SIZE);
+        if (j % ODE_BLOCK == 0) {
+            fetch_contacts(pulled, j);
+        }
         bool touches = pulled->rows_of[j] == TOUCHES;
         if (touches) {
             ask_joint(pulled, j);
@@ -145,17 +159,18 @@ static void pull_body(ode_problem *pulled, int i, const dReal *gravity)
 }
 
 // All that is asked of a body at once, as of contacts. false: one is unusable.
-static bool pull_bodies(ode_problem *pulled, const dReal *gravity)
+static bool pull_bodies(ode_problem *pulled, const dReal *gravity, ode_state *state)
 {
     const ode_island *island = &pulled->island;
     for (int i = 0; i < island->bodies; i++) {
-        sprag_ode_fetch_ahead((void *const *)island->body, i, island->bodies, ODE_BODY_SIZE);
+        sprag_ode_fetch_bodies(island->body, i, island->bodies);
         if (!sprag_ode_body_is_usable(island->body[i])) {
             pulled->unusable = island->body[i];
             return false;
         }
         sprag_ode_read_accumulators(island->body[i], pulled->force[i]);
         pull_body(pulled, i, gravity);
+        sprag_ode_read_state(&state[i], island->body[i]);
     }
     return true;
 }
@@ -181,23 +196,26 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
     asking as = {.world = world,
                  .setting = sprag_ode_setting(world, step),
                  .stiffness = stiffness,
-                 .memory = memory};
+                 .memory = memory,
+                 .scratch = scratch};
     dVector3 gravity;
     dWorldGetGravity(world, gravity);
-    sprag_ode_fetch_first((void *const *)island->body, island->bodies, ODE_BODY_SIZE);
-    sprag_ode_fetch_first((void *const *)island->joint, island->joints, ODE_JOINT_SIZE);
     pulled->rows_of = SPRAG_TAKE(scratch, island->joints, int);
+    as.index.state = SPRAG_TAKE(scratch, island->bodies, ode_state);
     if (scratch->failed ||
         !sprag_ode_index_bodies(&as.index, island->body, island->bodies, scratch) ||
         !take_memory(pulled, count_rows(pulled), scratch)) {
         pulled->force = NULL; // nothing to restore
         return SPRAG_NO_MEMORY;
     }
-    if (!pull_bodies(pulled, gravity)) {
+    if (!pull_bodies(pulled, gravity, as.index.state)) {
         pulled->force = NULL;
         return SPRAG_BAD_PROBLEM;
     }
     pull_joints(pulled, &as);
+    if (scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
     if (memory) {
         sprag_ode_recall_contacts(memory, pulled->claim, pulled->contact_joint, pulled->contact,
                                   pulled->problem.contacts);

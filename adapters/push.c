@@ -164,17 +164,28 @@ static void act_at_once(dBodyID body, const double before[6], dReal step)
     }
 }
 
+// What a body tells that it has moved.
+static void fetch_geoms(const ode_island *island, int i)
+{
+    enum { READ = 96 }; // bytes
+    for (int k = i; k < island->bodies && k < i + ODE_BLOCK; k++) {
+        const char *geom = (const char *)dBodyGetFirstGeom(island->body[k]);
+        if (geom) {
+            sprag_ode_fetch(geom, geom + READ);
+        }
+    }
+}
+
 void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6])
 {
-    enum { GEOM_AHEAD = 2, GEOM_SIZE = 192 };
     for (int i = 0; force && i < island->bodies; i++) {
         add_weight(island->body[i]);
         sprag_ode_read_accumulators(island->body[i], force[i]);
     }
     for (int i = 0; i < island->bodies; i++) {
-        sprag_ode_fetch_ahead((void *const *)island->body, i, island->bodies, ODE_BODY_SIZE);
-        if (i + GEOM_AHEAD < island->bodies) {
-            sprag_ode_fetch(dBodyGetFirstGeom(island->body[i + GEOM_AHEAD]), GEOM_SIZE);
+        if (i % ODE_BLOCK == 0) {
+            sprag_ode_fetch_bodies(island->body, i, island->bodies);
+            fetch_geoms(island, i);
         }
         if (force) {
             act_at_once(island->body[i], force[i], step);

@@ -39,9 +39,9 @@ void sprag_ode_read_surface(sprag_surface *to, const dSurfaceParameters *surface
     to->slide.slip[1] = mode & dContactSlip2 ? positive(finite_or_zero(surface->slip2)) : 0;
     if (mode & dContactRolling) {
         double rho = surface->rho;
-        set_axis(&to->roll, 0, rho, mode, dContactApprox1_1);
-        set_axis(&to->roll, 1, by_axis ? surface->rho2 : rho, mode, dContactApprox1_2);
-        set_axis(&to->spin, 0, by_axis ? surface->rhoN : rho, mode, dContactApprox1_N);
+        set_axis(&to->turning.roll, 0, rho, mode, dContactApprox1_1);
+        set_axis(&to->turning.roll, 1, by_axis ? surface->rho2 : rho, mode, dContactApprox1_2);
+        set_axis(&to->turning.spin, 0, by_axis ? surface->rhoN : rho, mode, dContactApprox1_N);
     }
     to->compliance =
         positive(mode & dContactSoftCFM ? finite_or_zero(surface->soft_cfm) : cfm_of_world);
@@ -81,7 +81,8 @@ void sprag_ode_surface_of(sprag_surface *to, dJointID joint, dWorldID world, dBo
     sprag_ode_joint_bodies(joint, body, &reversed);
     sprag_ode_read_surface(to, &contact->surface, dWorldGetCFM(world));
     double n[3], length = norm3(contact->geom.normal);
-    if (!(differ(&to->slide) || differ(&to->roll)) || !(length > 1e-6) || !isfinite(length)) {
+    if (!(differ(&to->slide) || differ(&to->turning.roll)) || !(length > 1e-6) ||
+        !isfinite(length)) {
         return;
     }
     for (int k = 0; k < 3; k++) {

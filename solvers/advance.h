@@ -37,7 +37,8 @@ typedef struct sprag_collider {
 
 // What a pair's contacts are made of; each of them is a sprag_contact with these.
 typedef struct sprag_surface {
-    sprag_friction slide, roll, spin;
+    sprag_friction slide;
+    sprag_turning turning;
     double direction[3];    // first tangent, world axes; zero: any
     double bounce;          // restitution, 0 to 1
     double bounce_speed;    // m/s of approach, below which nothing bounces

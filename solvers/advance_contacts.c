@@ -142,8 +142,7 @@ static void set_contact(advance_run *run, const advance_point *point, const spra
     to->compliance = surface->compliance;
     to->slide = surface->slide;
     to->slide.velocity[0] *= swapped ? -1 : 1;
-    to->roll = surface->roll;
-    to->spin = surface->spin;
+    to->turning = &surface->turning;
     to->bias = bias_of(run, point, to, body, step);
     recall(run, point, to);
 }
@@ -345,7 +344,8 @@ static sprag_result push_out(advance_run *run, solve *s)
         contact->compliance = 0;
         contact->guess[0] = -1;
         contact->stiffness = 0;
-        contact->slide = contact->roll = contact->spin = (sprag_friction){{0, 0}, .slip = {0, 0}};
+        contact->slide = (sprag_friction){{0, 0}, .slip = {0, 0}};
+        contact->turning = NULL;
     }
     sprag_result result = sprag_stribeck_solve(&s->problem, &run->options->solver, run->solving,
                                                &s->solution, &stats);

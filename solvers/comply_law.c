@@ -111,8 +111,8 @@ void comply_set_law(comply_run *run, int guard, bool met_now)
         refuse(law, surface->stiffness > 0 ? SPRAG_COMPLY_STIFF : SPRAG_COMPLY_RIGID);
     }
     bool driven = bouncing && surface->velocity_normal != 0;
-    if (is_any(&surface->roll) || is_any(&surface->spin) || isinf(surface->slide.coefficient[0]) ||
-        isinf(surface->slide.coefficient[1]) || driven) {
+    if (is_any(&surface->turning.roll) || is_any(&surface->turning.spin) ||
+        isinf(surface->slide.coefficient[0]) || isinf(surface->slide.coefficient[1]) || driven) {
         refuse(law, SPRAG_COMPLY_LAW);
     }
     double asked = surface->stiction > 0 ? surface->stiction : run->options->stiction;

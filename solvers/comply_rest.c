@@ -113,8 +113,7 @@ static void set_contact(rest *r, int guard, const comply_contact *touch, int i)
     set_bodies(run, guard, touch->at[i], swapped, to);
     sprag_contact_frame(normal, surface->direction, to->frame);
     to->slide = surface->slide;
-    to->roll = surface->roll;
-    to->spin = surface->spin;
+    to->turning = &surface->turning;
     to->slide.velocity[0] *= swapped ? -1 : 1;
     to->stiction = surface->stiction;
     if (law->hunt_crossley && law->damping == 0) {

@@ -20,6 +20,11 @@ static int count_cones(const sprag_friction *f)
     return (f->coefficient[0] > 0) + (f->coefficient[1] > 0);
 }
 
+static int count_turning(const sprag_turning *turning)
+{
+    return turning ? count_cones(&turning->roll) + (turning->spin.coefficient[0] > 0) : 0;
+}
+
 static void add_cone(sprag_system *system, sprag_point *point, const sprag_friction *f, int first,
                      int axis, int axes, double per_length)
 {
@@ -60,6 +65,15 @@ static void add_cones(sprag_system *system, sprag_point *point, const sprag_fric
         if (f->coefficient[axis] > 0) {
             add_cone(system, point, f, first, axis, 1, per_length);
         }
+    }
+}
+
+static void add_turning(sprag_system *system, sprag_point *point, const sprag_turning *turning,
+                        double per_length)
+{
+    add_cones(system, point, &turning->roll, SPRAG_ROLL, per_length);
+    if (turning->spin.coefficient[0] > 0) {
+        add_cone(system, point, &turning->spin, SPRAG_SPIN, 0, 1, per_length);
     }
 }
 
@@ -155,7 +169,7 @@ static void prepare_point(sprag_system *system, const island *island, int i, int
     const sprag_contact *contact = &island->problem->contact[i];
     sprag_point *point = &system->point[i];
     sprag_stencil *stencil = &island->space->point[i];
-    bool turns = count_cones(&contact->roll) || contact->spin.coefficient[0] > 0;
+    bool turns = count_turning(contact->turning) > 0;
     *point = (sprag_point){.dim = turns ? 6 : 3, .cone = cone, .offset = {-contact->bias}};
     set_jacobian(stencil, turns, contact);
     set_nodes(island, contact->body, stencil->node, stencil->jacobian[0][0],
@@ -163,9 +177,8 @@ static void prepare_point(sprag_system *system, const island *island, int i, int
     double lever = fmax(norm3(contact->arm[0]), norm3(contact->arm[1]));
     double per_length = lever > 0 ? 1 / lever : 1;
     add_cones(system, point, &contact->slide, SPRAG_SLIDE, 1);
-    add_cones(system, point, &contact->roll, SPRAG_ROLL, per_length);
-    if (contact->spin.coefficient[0] > 0) {
-        add_cone(system, point, &contact->spin, SPRAG_SPIN, 0, 1, per_length);
+    if (turns) {
+        add_turning(system, point, contact->turning, per_length);
     }
     prepare_cones(system, island, point, stencil);
     double w = inverse_mass_of(island, stencil->node, stencil->jacobian[0][SPRAG_NORMAL],
@@ -230,8 +243,7 @@ static int count_all_cones(const sprag_problem *problem)
     int cones = 0;
     for (int i = 0; i < problem->contacts; i++) {
         const sprag_contact *contact = &problem->contact[i];
-        cones += count_cones(&contact->slide) + count_cones(&contact->roll) +
-                 (contact->spin.coefficient[0] > 0);
+        cones += count_cones(&contact->slide) + count_turning(contact->turning);
     }
     return cones;
 }

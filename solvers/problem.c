@@ -92,8 +92,9 @@ static const char *contact_fault(const sprag_contact *contact, int bodies)
     if (!is_size(contact->stiction)) {
         return "its stiction tolerance is not a finite number >= 0";
     }
-    if (!friction_is_good(&contact->slide) || !friction_is_good(&contact->roll) ||
-        !friction_is_good(&contact->spin)) {
+    const sprag_turning *turning = contact->turning;
+    if (!friction_is_good(&contact->slide) ||
+        (turning && (!friction_is_good(&turning->roll) || !friction_is_good(&turning->spin)))) {
         return "its friction has a negative or non-finite entry";
     }
     return NULL;

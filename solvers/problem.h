@@ -26,6 +26,13 @@ typedef struct sprag_friction {
     bool force[2];         // coefficient is a force (N, N m) that the normal force does not bound
 } sprag_friction;
 
+// Friction against turning.
+typedef struct sprag_turning {
+    sprag_friction roll; // about the tangents
+    sprag_friction spin; // about the normal: entry 0
+} sprag_turning;
+
+// Problems have many: what few of them have is kept apart.
 typedef struct sprag_contact {
     int body[2];          // [0] a body, [1] a body or SPRAG_STATIC; the normal points into body[0]
     double arm[2][3];     // m, centre of body to contact point
@@ -42,10 +49,9 @@ typedef struct sprag_contact {
     double dissipation;   // s/m, d of that law
     double stiction;      // m/s, slip that counts as sticking; 0: the solver's choice
     sprag_friction slide; // along the tangents
-    sprag_friction roll;  // about the tangents
-    sprag_friction spin;  // about the normal: entry 0
-    double guess[3];      // N, force expected along the frame, from the last step; normal
-                          // negative: unknown
+    const sprag_turning *turning; // NULL: turns freely
+    double guess[3];              // N, force expected along the frame, from the last step; normal
+                                  // negative: unknown
 } sprag_contact;
 
 // lambda = clamp((bias - J v) / compliance, lo, hi)

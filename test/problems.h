@@ -22,6 +22,7 @@ typedef struct scene {
     sprag_stats stats;
     sprag_body body[BODIES_MAX];
     sprag_contact contact[CONTACTS_MAX];
+    sprag_turning turning[CONTACTS_MAX]; // of the contacts that have been given some
     sprag_row row[ROWS_MAX];
     double velocity[BODIES_MAX][6], contact_force[CONTACTS_MAX][6], row_force[ROWS_MAX];
 } scene;
@@ -125,6 +126,13 @@ static inline sprag_contact *add_ground(scene *s, int body, double mu)
     sprag_contact *contact = add_contact(s, body, SPRAG_STATIC, (double[]){0, 0, 1});
     contact->slide.coefficient[0] = contact->slide.coefficient[1] = mu;
     return contact;
+}
+
+static inline sprag_turning *turning_of(scene *s, sprag_contact *contact)
+{
+    sprag_turning *turning = &s->turning[contact - s->contact];
+    contact->turning = turning;
+    return turning;
 }
 
 // A cube stands on another, or on the ground, with its four corners.

@@ -366,8 +366,10 @@ static const char *difference(const sprag_contact *c, const oracle *o, int mode)
             row++;
         }
     }
+    static const sprag_turning free_to_turn;
+    const sprag_turning *turning = c->turning ? c->turning : &free_to_turn;
     for (int i = 0; i < 3; i++) {
-        const sprag_friction *f = i < 2 ? &c->roll : &c->spin;
+        const sprag_friction *f = i < 2 ? &turning->roll : &turning->spin;
         if (f->coefficient[i % 2] > 0) {
             if (row >= o->rows || !is_roll(c, c->frame[(i + 1) % 3], o, row)) {
                 return "rolling axis";

@@ -21,6 +21,9 @@ static void good_scene(void)
     add_cube(&s, 0);
     add_ground(&s, 0, 0.5);
     add_contact(&s, 1, 0, (double[]){0.6, 0, 0.8});
+    for (int i = 0; i < 2; i++) {
+        turning_of(&s, &s.contact[i]);
+    }
     add_axis_row(&s, 1, 2);
     add_row(&s, 0, 2)->jacobian[1][5] = 1;
     fall(&s);
@@ -125,12 +128,12 @@ static const fault faults[] = {
     {"contact 0: " FRICTION, AT(contact[0].slide.velocity[1]), INFINITY},
     {"contact 1: " FRICTION, AT(contact[1].slide.slip[0]), -1},
     {"contact 1: " FRICTION, AT(contact[1].slide.slip[1]), INFINITY},
-    {"contact 1: " FRICTION, AT(contact[1].roll.coefficient[1]), -1},
-    {"contact 1: " FRICTION, AT(contact[1].roll.velocity[0]), NAN},
-    {"contact 1: " FRICTION, AT(contact[1].roll.slip[1]), NAN},
-    {"contact 0: " FRICTION, AT(contact[0].spin.coefficient[0]), NAN},
-    {"contact 0: " FRICTION, AT(contact[0].spin.velocity[0]), NAN},
-    {"contact 0: " FRICTION, AT(contact[0].spin.slip[0]), -1},
+    {"contact 1: " FRICTION, AT(turning[1].roll.coefficient[1]), -1},
+    {"contact 1: " FRICTION, AT(turning[1].roll.velocity[0]), NAN},
+    {"contact 1: " FRICTION, AT(turning[1].roll.slip[1]), NAN},
+    {"contact 0: " FRICTION, AT(turning[0].spin.coefficient[0]), NAN},
+    {"contact 0: " FRICTION, AT(turning[0].spin.velocity[0]), NAN},
+    {"contact 0: " FRICTION, AT(turning[0].spin.slip[0]), -1},
     {"row 0: " JACOBIAN, AT(row[0].jacobian[0][2]), NAN},
     {"row 1: " JACOBIAN, AT(row[1].jacobian[1][5]), INFINITY},
     {"row 1: " JACOBIAN, AT(row[1].bias), NAN},
@@ -194,7 +197,7 @@ static const fault limits[] = {
     {"sticky", AT(contact[0].stiction), 1},
     {"lifted at once", AT(contact[0].erp), 1},
     {"never slips", AT(contact[0].slide.coefficient[0]), INFINITY},
-    {"never rolls", AT(contact[0].roll.coefficient[1]), INFINITY},
+    {"never rolls", AT(turning[0].roll.coefficient[1]), INFINITY},
     {"frame as a float has it", AT(contact[1].frame[0][0]), (double)0.6f},
     {"one-sided", AT(row[0].lo), 0},
     {"one-sided", AT(row[0].hi), -3},

@@ -1140,8 +1140,9 @@ START_TEST(surfaces_turn_with_their_pair)
     for (int i = 0; i < 2; i++) {
         ck_assert(as[i].slide.coefficient[0] == 0.5 && as[i].slide.coefficient[1] == 3);
         ck_assert(!as[i].slide.force[0] && as[i].slide.force[1]);
-        ck_assert(as[i].roll.coefficient[0] == 0.1 && as[i].roll.coefficient[1] == 0.2);
-        ck_assert(as[i].spin.coefficient[0] == 0.3);
+        ck_assert(as[i].turning.roll.coefficient[0] == 0.1 &&
+                  as[i].turning.roll.coefficient[1] == 0.2);
+        ck_assert(as[i].turning.spin.coefficient[0] == 0.3);
         ck_assert(as[i].bounce == 0.6 && as[i].bounce_speed == 0.2);
         ck_assert(as[i].compliance == 1e-4 && as[i].velocity_normal == 0.9);
         ck_assert(as[i].direction[0] == 0 && as[i].direction[1] == 1 && as[i].direction[2] == 0);

@@ -454,7 +454,7 @@ static sprag_contact *ball(void)
 START_TEST(spinning_friction_brakes_the_spin)
 {
     sprag_contact *contact = ball();
-    contact->spin.coefficient[0] = 0.02;
+    turning_of(&s, contact)->spin.coefficient[0] = 0.02;
     s.body[0].velocity[5] = _i ? -10 : 10;
     fall(&s);
     solve(&s);
@@ -468,7 +468,8 @@ START_TEST(rolling_friction_brakes_the_rolling)
 {
     double angle = 0.3 + 0.7854 * _i;
     sprag_contact *contact = ball();
-    contact->roll.coefficient[0] = contact->roll.coefficient[1] = 0.02;
+    sprag_turning *turning = turning_of(&s, contact);
+    turning->roll.coefficient[0] = turning->roll.coefficient[1] = 0.02;
     s.body[0].velocity[3] = 10 * cos(angle);
     s.body[0].velocity[4] = 10 * sin(angle);
     fall(&s);
@@ -489,7 +490,8 @@ START_TEST(torque_is_held_up_to_its_bound)
     int axis = _i / 4;
     double ratio = torques[_i % 4], bound = 0.02 * PUCK_WEIGHT, torque[3] = {0};
     sprag_contact *contact = ball();
-    sprag_friction *friction = axis == 2 ? &contact->spin : &contact->roll;
+    sprag_turning *turning = turning_of(&s, contact);
+    sprag_friction *friction = axis == 2 ? &turning->spin : &turning->roll;
     friction->coefficient[axis % 2] = 0.02;
     torque[axis] = ratio * bound;
     turn(&s, 0, torque[0], torque[1], torque[2]);
@@ -606,7 +608,8 @@ START_TEST(bodies_that_keep_their_velocity_feel_no_force)
         s.body[kinematic].velocity[2] = -1;
         sprag_contact *contact = add_ground(&s, kinematic, i ? INFINITY : MU);
         contact->bias = 0.5;
-        contact->roll.coefficient[0] = contact->spin.coefficient[0] = INFINITY;
+        sprag_turning *turning = turning_of(&s, contact);
+        turning->roll.coefficient[0] = turning->spin.coefficient[0] = INFINITY;
         add_axis_row(&s, kinematic, 2)->bias = 1;
     }
     add_contact(&s, 1, 2, (double[]){1, 0, 0})->bias = 1;
@@ -1010,8 +1013,9 @@ START_TEST(collision_conserves_momentum)
     add_cube(&s, 5);
     sprag_contact *contact = add_contact(&s, 0, 1, n);
     contact->slide.coefficient[0] = contact->slide.coefficient[1] = 0.7;
-    contact->roll.coefficient[0] = contact->roll.coefficient[1] = 0.1;
-    contact->spin.coefficient[0] = 0.1;
+    sprag_turning *turning = turning_of(&s, contact);
+    turning->roll.coefficient[0] = turning->roll.coefficient[1] = 0.1;
+    turning->spin.coefficient[0] = 0.1;
     for (int b = 0; b < 2; b++) {
         for (int k = 0; k < 3; k++) {
             contact->arm[b][k] = -at[b][k];
@@ -1437,7 +1441,8 @@ END_TEST
 // Every kind of friction on a leaning box that slides, spins and rolls: swept as by Newton.
 static void set_kind(sprag_contact *contact, int kind)
 {
-    sprag_friction *slide = &contact->slide, *roll = &contact->roll;
+    sprag_turning *turning = turning_of(&s, contact);
+    sprag_friction *slide = &contact->slide, *roll = &turning->roll, *spin = &turning->spin;
     switch (kind) {
     case 1: // an ellipse
         slide->coefficient[1] = 0.1;
@@ -1463,10 +1468,10 @@ static void set_kind(sprag_contact *contact, int kind)
         slide->coefficient[0] = INFINITY;
         break;
     case 8:
-        roll->coefficient[0] = roll->coefficient[1] = contact->spin.coefficient[0] = 0.1;
+        roll->coefficient[0] = roll->coefficient[1] = spin->coefficient[0] = 0.1;
         break;
     case 9: // bonds of all kinds
-        roll->coefficient[0] = roll->coefficient[1] = contact->spin.coefficient[0] = INFINITY;
+        roll->coefficient[0] = roll->coefficient[1] = spin->coefficient[0] = INFINITY;
         break;
     case 10: // one axis by a force, one by the normal force
         slide->force[0] = true;
@@ -1734,6 +1739,7 @@ static void open_system(uint64_t seed)
     s.body[1].mass = 0;
     for (int i = 0; i < s.problem.contacts; i++) {
         sprag_contact *contact = &s.contact[i];
+        sprag_turning *turning = turning_of(&s, contact);
         if (i % 4 == 1) {
             contact->stiffness = uniform(&c, 1e2, 1e4);
             contact->dissipation = uniform(&c, 0, 2);
@@ -1741,8 +1747,8 @@ static void open_system(uint64_t seed)
         }
         switch (i % 6) {
         case 0:
-            contact->roll.coefficient[0] = contact->roll.coefficient[1] = 0.1;
-            contact->spin.coefficient[0] = 0.05;
+            turning->roll.coefficient[0] = turning->roll.coefficient[1] = 0.1;
+            turning->spin.coefficient[0] = 0.05;
             break;
         case 1:
             contact->slide.coefficient[1] *= 0.3;
@@ -1761,8 +1767,8 @@ static void open_system(uint64_t seed)
             break;
         case 5:
             contact->compliance = 1e-3;
-            contact->roll.coefficient[1] = 0.2;
-            contact->roll.velocity[1] = 0.3;
+            turning->roll.coefficient[1] = 0.2;
+            turning->roll.velocity[1] = 0.3;
             break;
         }
     }
