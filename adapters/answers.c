@@ -32,10 +32,26 @@ static bool is_same(const answer *a, const answer *b)
     return dot3(apart, apart) <= alike * alike;
 }
 
-static bool add(answers *all, const answer *new)
+// The program's number for a point of two triangles.
+static void merge(answer *kept, const answer *new, const ode_pair *pair)
+{
+    for (int i = 0; i < 2; i++) {
+        dGeomID mesh = pair->side[i]->geom;
+        dTriTriMergeCallback *callback =
+            kept->triangle[i] != new->triangle[i] && dGeomGetClass(mesh) == dTriMeshClass
+                ? dGeomTriMeshGetTriMergeCallback(mesh)
+                : NULL;
+        if (callback) {
+            kept->triangle[i] = callback(mesh, kept->triangle[i], new->triangle[i]);
+        }
+    }
+}
+
+static bool add(answers *all, const answer *new, const ode_pair *pair)
 {
     for (int i = 0; i < all->count; i++) {
         if (is_same(&all->answer[i], new)) {
+            merge(&all->answer[i], new, pair);
             return true;
         }
     }
@@ -94,7 +110,7 @@ static bool add_points(answers *all, const ode_pair *pair, double reach)
         for (int side = 0; side < 2; side++) {
             new.triangle[side] = named_triangle(pair->side[side]);
         }
-        if (finite == 0 && new.gap <= reach && !add(all, &new)) {
+        if (finite == 0 && new.gap <= reach && !add(all, &new, pair)) {
             return false;
         }
     }

@@ -108,6 +108,6 @@ typedef struct support_row {
 
 extern const support_row support_joints[], support_joint_axes[], support_joint_uses[],
     support_joint_parameters[], support_surfaces[], support_contacts[], support_bodies[],
-    support_worlds[], support_geoms[];
+    support_worlds[], support_geoms[], support_shapes[];
 
 #endif

@@ -12,16 +12,6 @@ static unsigned cube_faces[30] = {4, 1, 3, 7, 5, 4, 2, 0, 4, 6, 4, 3, 2, 6, 7,
 static const dTriIndex cube_triangles[36] = {1, 3, 7, 1, 7, 5, 2, 0, 4, 2, 4, 6, 3, 2, 6, 3, 6, 7,
                                              0, 1, 5, 0, 5, 4, 4, 5, 7, 4, 7, 6, 2, 3, 1, 2, 1, 0};
 
-static dGeomID mesh_of(scene *s, const dReal *points, int count, const dTriIndex *index,
-                       int indices)
-{
-    dTriMeshDataID data = dGeomTriMeshDataCreate();
-    dGeomTriMeshDataBuildDouble(data, points, 3 * sizeof *points, count, index, indices,
-                                3 * sizeof *index);
-    s->mesh[s->meshes++] = data;
-    return dCreateTriMesh(s->space, data, NULL, NULL, NULL);
-}
-
 // ---- what rests, and on what
 
 static dGeomID ball(scene *s)
@@ -51,7 +41,7 @@ static dGeomID convex(scene *s)
 
 static dGeomID mesh(scene *s)
 {
-    return mesh_of(s, cube_points, 8, cube_triangles, 36);
+    return scene_mesh(s, cube_points, 8, cube_triangles, 36);
 }
 
 typedef struct mover {
@@ -75,41 +65,21 @@ static dBodyID put(scene *s, const mover *m, double z)
     return body;
 }
 
-static void tell_rest(support_run *run, scene *s, dBodyID body, double drop)
-{
-    dVector3 start;
-    dBodyCopyPosition(body, start);
-    dBodySetPosition(body, start[0], start[1], start[2] + drop);
-    s->contact.surface.mu = 0.5;
-    scene_run(s, 100);
-    const dReal *at = dBodyGetPosition(body);
-    support_tell(run, at[2]);
-    support_tell(run, hypot(at[0] - start[0], at[1] - start[1]));
-}
-
 static void rest_on(support_run *run, void (*ground)(scene *), const int *which, int count)
 {
     for (int i = 0; i < count; i++) {
         scene *s = scene_open(run, NULL);
         const mover *m = &movers[which[i]];
         ground(s);
-        tell_rest(run, s, put(s, m, m->height), 0.0005);
+        scene_tell_rest(run, s, put(s, m, m->height), 0.0005);
         scene_close(s);
-    }
-}
-
-static void tell_pairs(support_run *run, int count, double first, double second)
-{
-    for (int i = 0; i < count; i++) {
-        support_tell(run, first);
-        support_tell(run, second);
     }
 }
 
 static void rest_rightly(support_run *run, const int *which, int count)
 {
     for (int i = 0; i < count; i++) {
-        tell_pairs(run, 1, movers[which[i]].height, 0);
+        support_tell_pairs(run, 1, movers[which[i]].height, 0);
     }
 }
 
@@ -132,7 +102,7 @@ static void mesh_ground(scene *s)
 {
     static const dReal points[] = {-2, -2, 0, 2, -2, 0, -2, 2, 0, 2, 2, 0};
     static const dTriIndex index[] = {0, 1, 3, 0, 3, 2};
-    mesh_of(s, points, 4, index, 6);
+    scene_mesh(s, points, 4, index, 6);
 }
 
 static const double flat[9] = {0};
@@ -210,7 +180,8 @@ static void in_groove(support_run *run)
                 dGeomSetRotation(bar, R);
             }
             double radius = movers[which[i]].height + 0.1;
-            tell_rest(run, s, put(s, &movers[which[i]], sqrt(radius * radius - 0.12 * 0.12)), 0);
+            scene_tell_rest(run, s, put(s, &movers[which[i]], sqrt(radius * radius - 0.12 * 0.12)),
+                            0);
             scene_close(s);
         }
     }
@@ -220,7 +191,7 @@ static void in_groove_rightly(support_run *run)
 {
     for (int i = 0; i < 3; i++) {
         double radius = i < 2 ? 0.2 : 0.25;
-        tell_pairs(run, 2, sqrt(radius * radius - 0.12 * 0.12), 0);
+        support_tell_pairs(run, 2, sqrt(radius * radius - 0.12 * 0.12), 0);
     }
 }
 
@@ -246,6 +217,10 @@ static void set_offset(dGeomID geom, int how)
         dGeomSetOffsetWorldRotation(geom, R);
         dGeomSetOffsetWorldPosition(geom, 0.1, 0, 0.15 + 0.05);
         break;
+    case 3:
+        dGeomSetOffsetWorldQuaternion(geom, q);
+        dGeomSetOffsetWorldPosition(geom, 0.1, 0, 0.15 + 0.05);
+        break;
     default:
         dGeomSetOffsetPosition(geom, 1, 2, 3);
         dGeomClearOffset(geom);
@@ -255,21 +230,21 @@ static void set_offset(dGeomID geom, int how)
 
 static void offsets(support_run *run)
 {
-    for (int how = 0; how < 4; how++) {
+    for (int how = 0; how < 5; how++) {
         scene *s = scene_open(run, NULL);
         dGeomID geom = box(s);
         plane_ground(s);
-        dBodyID body = scene_body(s, geom, 0, 0, how < 3 ? 0.15 : 0.1);
+        dBodyID body = scene_body(s, geom, 0, 0, how < 4 ? 0.15 : 0.1);
         set_offset(geom, how);
-        tell_rest(run, s, body, 0.0005);
+        scene_tell_rest(run, s, body, 0.0005);
         scene_close(s);
     }
 }
 
 static void offsets_rightly(support_run *run)
 {
-    tell_pairs(run, 3, 0.15, 0);
-    tell_pairs(run, 1, 0.1, 0);
+    support_tell_pairs(run, 4, 0.15, 0);
+    support_tell_pairs(run, 1, 0.1, 0);
 }
 
 // A table: a slab with four legs, of every other one class.
@@ -285,13 +260,13 @@ static void several_geoms(support_run *run)
         dGeomSetBody(leg, table);
         dGeomSetOffsetPosition(leg, i & 1 ? 0.4 : -0.4, i & 2 ? 0.4 : -0.4, -0.275);
     }
-    tell_rest(run, s, table, 0.0005);
+    scene_tell_rest(run, s, table, 0.0005);
     scene_close(s);
 }
 
 static void several_geoms_rightly(support_run *run)
 {
-    tell_pairs(run, 1, 0.5, 0);
+    support_tell_pairs(run, 1, 0.5, 0);
 }
 
 #pragma GCC diagnostic push
@@ -307,7 +282,7 @@ static void transforms(support_run *run)
         dGeomTransformSetInfo(transform, mode >> 1);
         dGeomTransformSetGeom(transform, inner);
         dGeomSetPosition(inner, 0.1, 0, 0.05);
-        tell_rest(run, s, scene_body(s, transform, 0, 0, 0.05), 0.0005);
+        scene_tell_rest(run, s, scene_body(s, transform, 0, 0, 0.05), 0.0005);
         scene_close(s);
         if (!(mode & 1)) {
             dGeomDestroy(inner);
@@ -319,7 +294,7 @@ static void transforms(support_run *run)
 
 static void transforms_rightly(support_run *run)
 {
-    tell_pairs(run, 4, 0.05, 0);
+    support_tell_pairs(run, 4, 0.05, 0);
 }
 
 // ---- spaces and who meets whom
@@ -347,7 +322,7 @@ static void spaces(support_run *run, bool outermost)
         }
         dGeomID geom = dCreateBox(inner, 0.4, 0.4, 0.2);
         box_ground(s);
-        tell_rest(run, s, scene_body(s, geom, 0.05, 0.03, 0.1), 0.0005);
+        scene_tell_rest(run, s, scene_body(s, geom, 0.05, 0.03, 0.1), 0.0005);
         scene_close(s);
     }
 }
@@ -364,7 +339,7 @@ static void outer_spaces(support_run *run)
 
 static void four_blocks_rightly(support_run *run)
 {
-    tell_pairs(run, 4, 0.1, 0);
+    support_tell_pairs(run, 4, 0.1, 0);
 }
 
 static void step_two(scene *s, dGeomID a, dGeomID b)
@@ -396,8 +371,8 @@ static void collide_two(support_run *run)
 
 static void collide_two_rightly(support_run *run)
 {
-    tell_pairs(run, 2, 0.1, 0);
-    tell_pairs(run, 1, 0.1, -G * 50 * H);
+    support_tell_pairs(run, 2, 0.1, 0);
+    support_tell_pairs(run, 1, 0.1, -G * 50 * H);
 }
 
 // Every two geoms by dCollide, without a call on a space; dCollide of a geom and a space.
@@ -426,7 +401,7 @@ static void collide_geoms(support_run *run)
 
 static void two_rightly(support_run *run)
 {
-    tell_pairs(run, 1, 0.1, 0.1);
+    support_tell_pairs(run, 1, 0.1, 0.1);
 }
 
 // Bits that match, bits that do not, a geom that is disabled, one without size, and a pair for
@@ -484,7 +459,7 @@ static void few_contacts(support_run *run)
 
 static void few_contacts_rightly(support_run *run)
 {
-    tell_pairs(run, 3, 1 - 0.5 * G * 10 * H, 0.1);
+    support_tell_pairs(run, 3, 1 - 0.5 * G * 10 * H, 0.1);
 }
 
 static void one_contact(support_run *run)
@@ -492,62 +467,8 @@ static void one_contact(support_run *run)
     scene *s = scene_open(run, NULL);
     plane_ground(s);
     s->flags = 1;
-    tell_rest(run, s, put(s, &movers[BOX], 0.1), 0);
+    scene_tell_rest(run, s, put(s, &movers[BOX], 0.1), 0);
     scene_close(s);
-}
-
-// ---- rays
-
-// A car on four rays, that the program turns into contacts of springs: h F CFM / ERP deep.
-static void near_wheel(void *data, dGeomID a, dGeomID b)
-{
-    scene *s = data;
-    dContactGeom geom;
-    if (dGeomGetClass(a) != dRayClass || dGeomGetClass(b) == dRayClass) {
-        return;
-    }
-    if (dCollide(a, b, 1, &geom, sizeof geom) == 1) {
-        dBodyID car = dGeomGetBody(a);
-        geom.depth = dGeomRayGetLength(a) - geom.depth;
-        for (int k = 0; k < 3; k++) {
-            geom.normal[k] = k == 2;
-        }
-        scene_join(s, &geom, car, NULL);
-    }
-}
-
-static void wheel_rays(support_run *run)
-{
-    scene *s = scene_open(run, NULL);
-    plane_ground(s);
-    dBodyID car = scene_free_body(s, dCreateBox(s->space, 1, 0.5, 0.1), 0, 0, 0.5);
-    for (int i = 0; i < 4; i++) {
-        dGeomID ray = dCreateRay(s->space, 0.5);
-        dMatrix3 R;
-        dRFromAxisAndAngle(R, 1, 0, 0, acos(-1));
-        dGeomSetBody(ray, car);
-        dGeomSetOffsetPosition(ray, i & 1 ? 0.4 : -0.4, i & 2 ? 0.2 : -0.2, 0);
-        dGeomSetOffsetRotation(ray, R);
-    }
-    s->contact.surface.mode |= dContactSoftERP | dContactSoftCFM;
-    s->contact.surface.soft_erp = 0.2;
-    s->contact.surface.soft_cfm = 0.01;
-    s->contact.surface.mu = 1;
-    for (int n = 0; n < 300; n++) {
-        scene_empty(s);
-        dSpaceCollide(s->space, s, near_wheel);
-        dWorldStep(s->world, s->step);
-    }
-    support_tell(run, dBodyGetPosition(car)[2]);
-    support_tell_vector(run, dBodyGetLinearVel(car));
-    scene_close(s);
-}
-
-static void wheel_rays_rightly(support_run *run)
-{
-    dVector3 rest = {0};
-    support_tell(run, 0.5 - H * MASS * G / 4 * 0.01 / 0.2);
-    support_tell_vector(run, rest);
 }
 
 // ---- classes and colliders of the program
@@ -596,13 +517,13 @@ static void own_class(support_run *run)
     dGeomID geom = dCreateGeom(column_class);
     dSpaceAdd(s->space, geom);
     plane_ground(s);
-    tell_rest(run, s, scene_body(s, geom, 0, 0, 0.1), 0.0005);
+    scene_tell_rest(run, s, scene_body(s, geom, 0, 0, 0.1), 0.0005);
     scene_close(s);
 }
 
 static void one_rightly(support_run *run)
 {
-    tell_pairs(run, 1, 0.1, 0);
+    support_tell_pairs(run, 1, 0.1, 0);
 }
 
 // The program says that boxes sink into planes until 0.1 m from their middle.
@@ -611,7 +532,7 @@ static void collider_override(support_run *run)
     scene *s = scene_open(run, NULL);
     plane_ground(s);
     dSetColliderOverride(dBoxClass, dPlaneClass, collide_column);
-    tell_rest(run, s, scene_body(s, dCreateBox(s->space, 0.4, 0.4, 0.4), 0, 0, 0.1), 0.0005);
+    scene_tell_rest(run, s, scene_body(s, dCreateBox(s->space, 0.4, 0.4, 0.4), 0, 0, 0.1), 0.0005);
     scene_close(s);
 }
 
@@ -682,7 +603,7 @@ static void moved_geoms(support_run *run)
 
 static void moved_geoms_rightly(support_run *run)
 {
-    tell_pairs(run, 2, 0.139, 0.15);
+    support_tell_pairs(run, 2, 0.139, 0.15);
 }
 
 // Geoms of bodies of two worlds in one space.
@@ -782,8 +703,8 @@ static void triangle_callback(support_run *run)
 static void triangle_callback_rightly(support_run *run)
 {
     for (int i = 0; i < 2; i++) {
-        tell_pairs(run, 1, -G * 20 * H, 1);
-        tell_pairs(run, 1, 0, 1);
+        support_tell_pairs(run, 1, -G * 20 * H, 1);
+        support_tell_pairs(run, 1, 0, 1);
     }
 }
 
@@ -793,7 +714,7 @@ static void deformed_mesh(support_run *run)
     dReal points[] = {-2, -2, 0, 2, -2, 0, -2, 2, 0, 2, 2, 0};
     static const dTriIndex index[] = {0, 1, 3, 0, 3, 2};
     scene *s = scene_open(run, NULL);
-    mesh_of(s, points, 4, index, 6);
+    scene_mesh(s, points, 4, index, 6);
     dBodyID body = scene_body(s, dCreateSphere(s->space, 0.1), 0.3, -0.2, 0.1 - 1e-8);
     for (int n = 0; n < 100; n++) {
         for (int i = 0; i < 4; i++) {
@@ -966,10 +887,6 @@ const support_row support_geoms[] = {
      {NEAR(0.01, "it tilts, as under stock"),
       NEAR_SAYING(0.01, "it tilts, as under stock, said", RIGID),
       NEAR(1e-6, "on all its corners")}},
-    {"Rays that the program makes wheels of",
-     wheel_rays,
-     wheel_rays_rightly,
-     {NEAR(5e-8, FLOOR), AS_STRIBECK(GIVEN), NEAR(5e-8, "the program's contacts")}},
     {"`dCreateGeomClass`",
      own_class,
      one_rightly,

@@ -200,4 +200,35 @@ static inline dBodyID scene_block_on_plane(scene *s)
     return scene_block(s, 0, 0);
 }
 
+static inline dGeomID scene_mesh(scene *s, const dReal *points, int count, const dTriIndex *index,
+                                 int indices)
+{
+    dTriMeshDataID data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildDouble(data, points, 3 * sizeof *points, count, index, indices,
+                                3 * sizeof *index);
+    s->mesh[s->meshes++] = data;
+    return dCreateTriMesh(s->space, data, NULL, NULL, NULL);
+}
+
+// Dropped, and left alone for a second: how high and how far away it rests.
+static inline void scene_tell_rest(support_run *run, scene *s, dBodyID body, double drop)
+{
+    dVector3 start;
+    dBodyCopyPosition(body, start);
+    dBodySetPosition(body, start[0], start[1], start[2] + drop);
+    s->contact.surface.mu = 0.5;
+    scene_run(s, 100);
+    const dReal *at = dBodyGetPosition(body);
+    support_tell(run, at[2]);
+    support_tell(run, hypot(at[0] - start[0], at[1] - start[1]));
+}
+
+static inline void support_tell_pairs(support_run *run, int count, double first, double second)
+{
+    for (int i = 0; i < count; i++) {
+        support_tell(run, first);
+        support_tell(run, second);
+    }
+}
+
 #endif

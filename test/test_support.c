@@ -28,7 +28,8 @@ static const struct {
               {"Contacts in use", support_contacts},
               {"Bodies", support_bodies},
               {"Worlds", support_worlds},
-              {"Geoms", support_geoms}};
+              {"Geoms", support_geoms},
+              {"Spaces, rays, and shapes in use", support_shapes}};
 
 enum { GROUPS = sizeof groups / sizeof groups[0] };
 
