@@ -682,6 +682,91 @@ static void deeds_rightly(support_run *run)
     support_tell_vector(run, set);
 }
 
+// ---- what is met within a step
+
+// 6 mm above ground that is there already, or comes later; the fourth step of four ends below it.
+static dBodyID above(scene *s, dGeomID (*make)(scene *), bool ground_first)
+{
+    if (ground_first) {
+        dCreatePlane(s->space, 0, 0, 1, 0);
+    }
+    dGeomID geom = make(s);
+    if (!ground_first) {
+        dCreatePlane(s->space, 0, 0, 1, 0);
+    }
+    return scene_free_body(s, geom, 0, 0, 0.106);
+}
+
+static dGeomID make_box(scene *s)
+{
+    return dCreateBox(s->space, 0.4, 0.4, 0.2);
+}
+
+static dGeomID make_ball(scene *s)
+{
+    return dCreateSphere(s->space, 0.1);
+}
+
+// A belt that takes a block along from the start.
+static void landing_on_belts(support_run *run)
+{
+    for (int i = 0; i < 8; i++) {
+        scene *s = scene_open(run, NULL);
+        dBodyID block = above(s, make_box, i & 1);
+        s->turned = i & 2;
+        s->contact.surface.mode |= dContactFDir1 | (i & 4 ? dContactMotion2 : dContactMotion1);
+        s->contact.surface.motion1 = s->contact.surface.motion2 = 0.1;
+        s->contact.surface.mu = 1;
+        s->contact.fdir1[0] = 1;
+        scene_run(s, 5);
+        support_tell(run, dBodyGetLinearVel(block)[0]);
+        support_tell(run, dBodyGetLinearVel(block)[1]);
+        scene_close(s);
+    }
+}
+
+static void landing_on_belts_rightly(support_run *run)
+{
+    support_tell_pairs(run, 4, 0.1, 0);
+    support_tell_pairs(run, 4, 0, 0.1);
+}
+
+// What an impact and the feedback after it add up to: momentum and spin of a ball, less what weight
+// has done.
+static void landing_feedback(support_run *run)
+{
+    for (int i = 0; i < 2; i++) {
+        scene *s = scene_open(run, NULL);
+        dBodyID ball = above(s, make_ball, i);
+        double spin = 0.4 * MASS * 0.1 * 0.1, p[3] = {0, 0, -MASS * G * 6 * H}, L[3] = {0};
+        s->contact.surface.mode |= dContactRolling | dContactFDir1;
+        s->contact.surface.mu = 0.3;
+        s->contact.surface.rho = s->contact.surface.rho2 = s->contact.surface.rhoN = 0.02;
+        s->contact.fdir1[0] = 1;
+        dBodySetAngularVel(ball, 20, 10, 5);
+        for (int n = 0; n < 6; n++) {
+            memset(s->feedback, 0, sizeof s->feedback);
+            scene_step(s);
+            dJointFeedback sum = sum_of(s);
+            for (int k = 0; k < 3; k++) {
+                p[k] += H * sum.f1[k];
+                L[k] += H * sum.t1[k];
+            }
+        }
+        const double w[3] = {20, 10, 5};
+        for (int k = 0; k < 3; k++) {
+            support_tell(run, p[k] - MASS * dBodyGetLinearVel(ball)[k]);
+            support_tell(run, L[k] - spin * (dBodyGetAngularVel(ball)[k] - w[k]));
+        }
+        scene_close(s);
+    }
+}
+
+static void landing_feedback_rightly(support_run *run)
+{
+    support_tell_pairs(run, 6, 0, 0);
+}
+
 #define SMOOTH "friction is smooth"
 
 const support_row support_contacts[] = {
@@ -732,6 +817,10 @@ const support_row support_contacts[] = {
      feedback_of_friction,
      feedback_of_friction_rightly,
      {NEAR(1e-4, SMOOTH), NEAR_SAYING(1e-4, SMOOTH ", said", RIGID), NEAR(5e-7, SMOOTH)}},
+    {"Feedback of what is met within a step: sums of sliding, rolling and spinning friction",
+     landing_feedback,
+     landing_feedback_rightly,
+     {EXACT, EXACT_SAYING("said", RIGID), EXACT}},
     {"Contact joints of no group, destroyed one by one, or never attached",
      without_a_group,
      sliding_rightly,
@@ -748,6 +837,10 @@ const support_row support_contacts[] = {
      quickly,
      quickly_rightly,
      {NEAR(2e-4, FLOOR), LEFT, NEAR(2e-4, SMOOTH)}},
+    {"Motion1 and motion2 of belts that are met within a step, attached either way",
+     landing_on_belts,
+     landing_on_belts_rightly,
+     {NEAR(1e-4, SMOOTH), NEAR_SAYING(1e-5, SMOOTH ", said", RIGID), NEAR(5e-8, SMOOTH)}},
     {"Auto-disable of what rests on others, and of what slides first",
      falls_asleep,
      NULL,

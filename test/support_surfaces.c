@@ -1075,6 +1075,28 @@ static void odd_stiffness_rightly(support_run *run)
     support_tell(run, 0);
 }
 
+// The contact's own and the world's; the surface moves up, which dissipation takes for approach.
+static void motion_on_stiffness(support_run *run)
+{
+    for (int of_world = 0; of_world < 2; of_world++) {
+        scene *s =
+            scene_open(run, of_world ? "stribeck.stiffness=4e3,stribeck.dissipation=10" : NULL);
+        if (!of_world) {
+            sprag_surface_set_stiffness(&s->contact.surface, 4e3);
+            sprag_surface_set_dissipation(&s->contact.surface, 10);
+        }
+        s->contact.surface.mode |= dContactMotionN;
+        s->contact.surface.motionN = 0.02;
+        support_tell(run, sunk(s) * 1e3);
+    }
+}
+
+static void motion_on_stiffness_rightly(support_run *run)
+{
+    double x = MASS * G / 4e3 / (1 + 10 * 0.02);
+    support_tell_pairs(run, 1, x * 1e3, x * 1e3);
+}
+
 static const char SOFT[] = "have an ERP, CFM or stiffness of their own (first seen between bodies",
                   WORLD[] = "has a contact surface layer of";
 
@@ -1243,5 +1265,9 @@ const support_row support_surfaces[] = {
      odd_stiffness_rightly,
      {NEAR_SAYING(0.005, FLOOR ", said", "ODE's parameters count"),
       NEAR_SAYING(0.005, FLOOR ", said", "ODE's parameters count"), REFUSED("rigid", SOFT)}},
+    {"`dContactMotionN` on sprag's stiffness",
+     motion_on_stiffness,
+     motion_on_stiffness_rightly,
+     {NEAR(0.06, "first order in the step"), EXACT, REFUSED("rigid", SOFT)}},
     {0},
 };
