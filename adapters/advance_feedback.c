@@ -14,24 +14,18 @@ static void write_pair_feedback(const group *g)
         if (!feedback) {
             continue;
         }
-        // impulse: on the body of side 0, about its centre; ODE's first body is that of the joint
-        const double *p = g->pair[i].impulse;
+        // ODE's first body is that of the joint
+        const sprag_advance_pair *pair = &g->pair[i];
         dBodyID body[2];
         bool reversed;
         sprag_ode_joint_bodies(touch->joint, body, &reversed);
-        double wrench[2][6] = {{0}}, arm[3] = {0, 0, 0}, turned[3];
+        double wrench[2][6] = {{0}};
         bool swapped = body[0] != source->side[0]->body;
-        rider *r[2] = {step_rider_of(g->s, source->side[0]->body),
-                       step_rider_of(g->s, source->side[1]->body)};
-        const double *c0 = r[0] ? r[0]->start.pose.position : (const double[3]){0, 0, 0};
-        const double *c1 = r[1] ? r[1]->start.pose.position : c0;
-        subtract3(c0, c1, arm);
-        cross3(arm, p, turned);
         for (int k = 0; k < 3; k++) {
-            wrench[swapped][k] = p[k] * rate;
-            wrench[swapped][3 + k] = p[3 + k] * rate;
-            wrench[!swapped][k] = -p[k] * rate;
-            wrench[!swapped][3 + k] = -(p[3 + k] + turned[k]) * rate;
+            wrench[swapped][k] = pair->impulse[k] * rate;
+            wrench[!swapped][k] = -pair->impulse[k] * rate;
+            wrench[swapped][3 + k] = pair->moment[0][k] * rate;
+            wrench[!swapped][3 + k] = pair->moment[1][k] * rate;
         }
         sprag_ode_add_feedback(feedback, wrench, body[1] != NULL);
     }

@@ -87,6 +87,7 @@ static void set_pairs(advance_run *run)
         near->slips = pair->memory && pair->memory->slips;
         near->held = pair->memory && pair->memory->held;
         memset(pair->impulse, 0, sizeof pair->impulse);
+        memset(pair->moment, 0, sizeof pair->moment);
     }
 }
 
@@ -210,6 +211,39 @@ static void compare(advance_run *run)
     }
 }
 
+void sprag_advance_add_impulse(sprag_advance_pair *pair, const double at[3],
+                               const double *const centre[2], const double impulse[3],
+                               const double turning[3])
+{
+    add_scaled(pair->impulse, 1, impulse, 3);
+    for (int side = 0; side < 2; side++) {
+        double arm[3], moment[3], sign = side ? -1 : 1;
+        if (centre[side]) {
+            subtract3(at, centre[side], arm);
+            cross3(arm, impulse, moment);
+            add_scaled(pair->moment[side], sign, moment, 3);
+            add_scaled(pair->moment[side], sign, turning, 3);
+        }
+    }
+}
+
+static void add_impulse(advance_run *run, const advance_point *point)
+{
+    sprag_advance_pair *pair = &run->frame->pair[point->pair];
+    double at[3], impulse[3], turning[3];
+    const double *centre[2];
+    for (int side = 0; side < 2; side++) {
+        int body = run->frame->collider[pair->collider[side]].body;
+        centre[side] = body == SPRAG_STATIC ? NULL : run->frame->body[body].pose.position;
+    }
+    for (int k = 0; k < 3; k++) {
+        at[k] = 0.5 * (point->at[0][k] + point->at[1][k]);
+        impulse[k] = run->trial * point->force[k];
+        turning[k] = run->trial * point->torque[k];
+    }
+    sprag_advance_add_impulse(pair, at, centre, impulse, turning);
+}
+
 void advance_remember(advance_run *run)
 {
     for (int i = 0; i < run->frame->pairs; i++) {
@@ -225,16 +259,13 @@ void advance_remember(advance_run *run)
         const advance_point *point = &run->point[i];
         sprag_advance_pair *pair = &run->frame->pair[point->pair];
         int body = run->frame->collider[pair->collider[0]].body;
-        double arm[3], from[3] = {0, 0, 0}, moment[3];
+        double arm[3], from[3] = {0, 0, 0};
         if (body != SPRAG_STATIC) {
             memcpy(from, run->frame->body[body].pose.position, sizeof from);
         }
         run->near[point->pair].held |= point->normal_force > 0;
         subtract3(point->at[0], from, arm);
-        cross3(arm, point->force, moment);
-        add_scaled(pair->impulse, run->trial, point->force, 3);
-        add_scaled(pair->impulse + 3, run->trial, moment, 3);
-        add_scaled(pair->impulse + 3, run->trial, point->torque, 3);
+        add_impulse(run, point);
         if (pair->memory && pair->memory->count < SPRAG_MANIFOLD_MAX) {
             int n = pair->memory->count++;
             memcpy(pair->memory->point[n], arm, sizeof arm);

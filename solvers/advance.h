@@ -82,10 +82,11 @@ typedef struct sprag_advance_pair {
     sprag_pair_state state;
     sprag_surface surface; // ACCEPTED
     // set:
-    double gap;        // m, at least that at the end
-    bool overlapped;   // at the start of the frame, or was squeezed; pushed out, not certified
-    bool asked;        // not set: is the impulse wanted? advance.h tells it always
-    double impulse[6]; // N s, N m s, of the frame, on the body of collider[0], about its centre
+    double gap;          // m, at least that at the end
+    bool overlapped;     // at the start of the frame, or was squeezed; pushed out, not certified
+    bool asked;          // not set: is the impulse wanted? advance.h tells it always
+    double impulse[3];   // N s, of the frame, on the body of collider[0]
+    double moment[2][3]; // N m s, on both, each about its own centre
 } sprag_advance_pair;
 
 typedef enum sprag_event_kind {
@@ -171,6 +172,11 @@ typedef struct sprag_advance_options {
 } sprag_advance_options;
 
 sprag_advance_options sprag_advance_defaults(void);
+
+// Adds what acts at a point on collider[0]; centre: of the bodies, NULL: static.
+void sprag_advance_add_impulse(sprag_advance_pair *pair, const double at[3],
+                               const double *const centre[2], const double impulse[3],
+                               const double turning[3]);
 
 typedef struct sprag_advance_stats { // add up over frames
     long frames, substeps;

@@ -283,7 +283,6 @@ sprag_result sprag_comply(sprag_frame *frame, const sprag_comply_options *option
     }
     memcpy(before, frame->body, (size_t)frame->bodies * sizeof *before);
     const sprag_comply_stats events = *run.stats; // so far
-    run.start = before;
     run.rows = -1;
     frame->rows = 0;
     sprag_result result = pass(&run, why);

@@ -142,6 +142,7 @@ void comply_find_guards(comply_run *run)
     for (int i = 0; i < frame->pairs; i++) {
         sprag_advance_pair *pair = &frame->pair[i];
         memset(pair->impulse, 0, sizeof pair->impulse);
+        memset(pair->moment, 0, sizeof pair->moment);
         if (!counts(frame, i)) {
             continue;
         }

@@ -69,16 +69,16 @@ void comply_tell(comply_run *run, const double *x, const sprag_ess_event *event)
 static void add_impulse(comply_run *run, int guard, const comply_contact *c, double time)
 {
     sprag_advance_pair *pair = &run->frame->pair[run->pair[guard]];
-    int body = comply_body(run, guard, 0);
+    static const double none[3];
+    const double *centre[2];
+    for (int side = 0; side < 2; side++) {
+        int body = comply_body(run, guard, side);
+        centre[side] = body == SPRAG_STATIC ? NULL : run->pose[body].position;
+    }
     for (int i = 0; i < c->count; i++) {
-        double arm[3], torque[3];
-        memcpy(arm, c->at[i], sizeof arm);
-        if (body != SPRAG_STATIC) {
-            subtract3(c->at[i], run->start[body].pose.position, arm);
-        }
-        cross3(arm, c->force[i], torque);
-        add_scaled(pair->impulse, time, c->force[i], 3);
-        add_scaled(pair->impulse + 3, time, torque, 3);
+        double impulse[3] = {0, 0, 0};
+        add_scaled(impulse, time, c->force[i], 3);
+        sprag_advance_add_impulse(pair, c->at[i], centre, impulse, none);
     }
 }
 

@@ -175,18 +175,21 @@ static void add_impulse(const rest *r, int i)
     const sprag_contact *contact = &r->contact[i];
     const double *force = r->solution.contact_force[i];
     sprag_advance_pair *pair = &run->frame->pair[run->pair[r->guard[i]]];
-    int body = comply_body(run, r->guard[i], 0), which = contact->body[0];
-    double sign = body == SPRAG_STATIC ? -1 : 1, at[3], impulse[3] = {0, 0, 0}, torque[3], own[3];
-    const double *centre = run->frame->body[which].pose.position;
-    for (int k = 0; k < 3; k++) {
-        at[k] = contact->arm[0][k] + (body == SPRAG_STATIC ? centre[k] : 0);
-        add_scaled(impulse, sign * r->step * force[k], contact->frame[k], 3);
+    bool swapped = comply_body(run, r->guard[i], 0) == SPRAG_STATIC;
+    double during = swapped ? -r->step : r->step, at[3], impulse[3] = {0, 0, 0}, own[3];
+    double turning[3] = {0, 0, 0};
+    const double *centre[2];
+    for (int side = 0; side < 2; side++) {
+        int body = contact->body[swapped ? !side : side];
+        centre[side] = body == SPRAG_STATIC ? NULL : run->frame->body[body].pose.position;
     }
-    cross3(at, impulse, torque);
+    for (int k = 0; k < 3; k++) {
+        at[k] = contact->arm[0][k] + centre[swapped][k];
+        add_scaled(impulse, during * force[k], contact->frame[k], 3);
+    }
     sprag_contact_torque(contact, force, own);
-    add_scaled(torque, sign * r->step, own, 3);
-    add_scaled(pair->impulse, 1, impulse, 3);
-    add_scaled(pair->impulse + 3, 1, torque, 3);
+    add_scaled(turning, during, own, 3);
+    sprag_advance_add_impulse(pair, at, centre, impulse, turning);
 }
 
 sprag_result comply_rest(comply_run *run)

@@ -37,26 +37,25 @@ typedef struct comply_run {
     const sprag_advance_calls *calls;
     sprag_scratch *scratch, *solving;
     sprag_comply_stats *stats;
-    double time;              // s, since the start of the frame
-    int guards;               // pairs that can touch
-    int *pair;                // of the guards
-    comply_law *law;          // of the guards
-    double *label, *side;     // of the guards; side: label, work
-    double *eps;              // m
-    bool *two_way, *last;     // of the guards
-    double *x, *f, *scale;    // state; its rate
-    double (*inverse)[9];     // bodies, of the inertia, in their axes
-    double fastest;           // m/s, in the frame
-    double change;            // m/s, that forces make in it
-    long steps;               // of the integrator, that what touches leaves time for
-    double expected;          // steps, by rates
-    double *marked;           // state at which all pairs were looked at last
-    double *radius;           // m, of bodies, of their shapes about their centres
-    double *seen;             // m, guards, gaps then
-    double reach;             // m, that no gap closes by in a step of the integrator
-    sprag_ess_event first;    // the last time that one of unknown law was touched
-    const sprag_mover *start; // bodies, at the start of the frame
-    sprag_event *told;        // to be told if the frame comes to its end
+    double time;           // s, since the start of the frame
+    int guards;            // pairs that can touch
+    int *pair;             // of the guards
+    comply_law *law;       // of the guards
+    double *label, *side;  // of the guards; side: label, work
+    double *eps;           // m
+    bool *two_way, *last;  // of the guards
+    double *x, *f, *scale; // state; its rate
+    double (*inverse)[9];  // bodies, of the inertia, in their axes
+    double fastest;        // m/s, in the frame
+    double change;         // m/s, that forces make in it
+    long steps;            // of the integrator, that what touches leaves time for
+    double expected;       // steps, by rates
+    double *marked;        // state at which all pairs were looked at last
+    double *radius;        // m, of bodies, of their shapes about their centres
+    double *seen;          // m, guards, gaps then
+    double reach;          // m, that no gap closes by in a step of the integrator
+    sprag_ess_event first; // the last time that one of unknown law was touched
+    sprag_event *told;     // to be told if the frame comes to its end
     int tells, tell_room;
     int rows; // of joints; -1: there are no joints
     int stops;
