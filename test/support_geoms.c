@@ -405,10 +405,11 @@ static void two_rightly(support_run *run)
 }
 
 // Bits that match, bits that do not, a geom that is disabled, one without size, and a pair for
-// which the callback makes no contact: one block rests, the others fall.
+// which the callback makes no contact: one block rests, the others fall; the last one's geom is
+// enabled again.
 static void let_through(support_run *run)
 {
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         scene *s = scene_open(run, NULL);
         dGeomID geom = i == 3 ? dCreateSphere(s->space, 0) : box(s);
         dBodyID block = scene_body(s, geom, 0, 0, 0.1 + 0.0005);
@@ -417,8 +418,11 @@ static void let_through(support_run *run)
         dGeomSetCollideBits(geom, i == 1 ? 2 : 4);
         dGeomSetCategoryBits(ground, 4);
         dGeomSetCollideBits(ground, 0);
-        if (i == 2) {
+        if (i == 2 || i == 5) {
             dGeomDisable(geom);
+        }
+        if (i == 5) {
+            dGeomEnable(geom);
         }
         for (int n = 0; n < 20; n++) {
             scene_empty(s);
@@ -436,6 +440,7 @@ static void let_through_rightly(support_run *run)
     for (int i = 1; i < 5; i++) {
         support_tell(run, -G * 20 * H);
     }
+    support_tell(run, 0);
 }
 
 // ---- what dCollide is asked for
@@ -873,7 +878,7 @@ const support_row support_geoms[] = {
      collide_geoms,
      two_rightly,
      {NEAR(5e-6, FLOOR), AS_STRIBECK(GIVEN), AS_STRIBECK(NO_CALL)}},
-    {"Category and collide bits, `dGeomDisable`, size 0, a callback that declines",
+    {"Category and collide bits, `dGeomDisable`, `dGeomEnable`, size 0, a callback that declines",
      let_through,
      let_through_rightly,
      {NEAR(1e-4, "found late, as by stock"), NEAR_SAYING(1e-6, FLOOR ", said", RIGID), EXACT}},

@@ -557,6 +557,9 @@ static void destroyed_sampled(support_run *run, int pieces)
 }
 IN_TIME(destroyed)
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 static void set_anew(dJointID joint)
 {
     const dReal d = 2e-3;
@@ -577,11 +580,14 @@ static void set_anew(dJointID joint)
         break;
     case dJointTypeHinge2:
         dJointSetHinge2Anchor(joint, 0.2, 0.1 + d, 0.05);
+        dJointSetHinge2Axis1(joint, 0, 0.6, 0.8);
+        dJointSetHinge2Axis2(joint, 0.8, 0.6, 0);
         break;
     case dJointTypePU:
-        dJointSetPUAnchorOffset(joint, 0.2, 0.1, 0.05, d, d, 0);
+        dJointSetPUAnchorDelta(joint, 0.2, 0.1, 0.05, d, d, 0);
         break;
     case dJointTypePiston:
+        dJointSetPistonAxisDelta(joint, 0.6, 0, 0.8, d, 0, 0);
         dJointSetPistonAnchorOffset(joint, 0.2, 0.1, 0.05, d, 0, d);
         break;
     case dJointTypeDBall:
@@ -591,6 +597,8 @@ static void set_anew(dJointID joint)
         place_joint(joint);
     }
 }
+
+#pragma GCC diagnostic pop
 
 static void tell_set_anew(support_run *run, const support_scene *scene, pair *p, int pieces)
 {
@@ -695,7 +703,9 @@ static void unless_joined(void *data, dGeomID a, dGeomID b)
 {
     dContact contact = {.surface.mu = 1};
     dBodyID body[2] = {dGeomGetBody(a), dGeomGetBody(b)};
-    if (!dAreConnected(body[0], body[1]) && dCollide(a, b, 1, &contact.geom, sizeof contact) == 1) {
+    bool joined = dAreConnected(body[0], body[1]) &&
+                  dAreConnectedExcluding(body[0], body[1], dJointTypeContact);
+    if (!joined && dCollide(a, b, 1, &contact.geom, sizeof contact) == 1) {
         floor_contact *on = data;
         dJointAttach(dJointCreateContact(on->world, on->group, &contact), body[0], body[1]);
     }

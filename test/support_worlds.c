@@ -1,6 +1,7 @@
 // Rows of worlds: what a program may do with worlds and their memory, threads and steppers, and
 // that the motion does not depend on it. Each plays a scene of its own twice, with the feature and
 // plainly, and tells the difference.
+#include <check.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -297,6 +298,65 @@ static void thread_pool(support_run *run)
     with_implementation(run, multi_threaded, 4);
 }
 
+typedef struct servants {
+    dThreadingImplementationID implementation;
+    pthread_barrier_t ready;
+} servants;
+
+static void is_ready(void *data)
+{
+    servants *all = data;
+    pthread_barrier_wait(&all->ready);
+}
+
+static void *serve(void *data)
+{
+    servants *all = data;
+    dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
+    dExternalThreadingServeMultiThreadedImplementation(all->implementation, is_ready, all);
+    dCleanupODEAllDataForThread();
+    return NULL;
+}
+
+static void play_served(support_run *run, dThreadingImplementationID implementation)
+{
+    scene s;
+    open_scene(&s, run);
+    dWorldSetStepThreadingImplementation(
+        s.world, dThreadingImplementationGetFunctions(implementation), implementation);
+    play(&s);
+    tell_difference(run, &s);
+    dWorldSetStepThreadingImplementation(s.world, NULL, NULL);
+    close_scene(&s);
+    dThreadingImplementationShutdownProcessing(implementation);
+}
+
+// By threads that the program has made, and then by a pool.
+static void own_threads(support_run *run)
+{
+    enum { THREADS = 3 };
+    servants all = {.implementation = dThreadingAllocateMultiThreadedImplementation()};
+    pthread_t thread[THREADS];
+    ck_assert_int_eq(pthread_barrier_init(&all.ready, NULL, THREADS + 1), 0);
+    for (int i = 0; i < THREADS; i++) {
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, serve, &all), 0);
+    }
+    pthread_barrier_wait(&all.ready);
+    play_served(run, all.implementation);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+    }
+    pthread_barrier_destroy(&all.ready);
+    dThreadingImplementationCleanupForRestart(all.implementation);
+    dThreadingThreadPoolID pool =
+        dThreadingAllocateThreadPool(2, 0, (unsigned)dAllocateMaskAll, NULL);
+    dThreadingThreadPoolServeMultiThreadedImplementation(pool, all.implementation);
+    play_served(run, all.implementation);
+    dThreadingThreadPoolWaitIdleState(pool);
+    dThreadingFreeThreadPool(pool);
+    dThreadingFreeImplementation(all.implementation);
+}
+
 static void thread_count(support_run *run)
 {
     scene s;
@@ -437,6 +497,7 @@ const support_row support_worlds[] = {
     {"step memory manager, reservation policy", memory_manager, NULL, SAME_AT_REST},
     {"threading implementation, self-threaded and one thread", threading, NULL, SAME_AT_REST},
     {"thread pool: the same bits", thread_pool, NULL, SAME_AT_REST},
+    {"threads of the program's own that serve it, and a restart", own_threads, NULL, SAME_AT_REST},
     {"`dWorldSetStepIslandsProcessingMaxThreadCount`", thread_count, NULL, SAME_AT_REST},
     {"`dWorldQuickStep`, its iterations and W", quick_step, NULL, SAME_IN_ALL},
     {"steps of changing length", changing_step, NULL, SAME_IN_ALL},
