@@ -170,6 +170,77 @@ bool advance_is_far_side(const advance_run *run, int pair)
     return false;
 }
 
+// ---- meshes in meshes
+
+// Pairs of triangles of the same two meshes.
+static bool same_meshes(const advance_run *run, int a, int b)
+{
+    bool same[2] = {true, true}; // sides in the same order, in the other one
+    for (int turned = 0; turned < 2; turned++) {
+        for (int side = 0; side < 2; side++) {
+            const sprag_collider *p = collider_of(run, a, side);
+            const sprag_collider *q = collider_of(run, b, side ^ turned);
+            same[turned] &= p->mesh && p->mesh == q->mesh && p->body == q->body;
+        }
+    }
+    return same[0] || same[1];
+}
+
+static bool cross(const advance_run *run, int pair)
+{
+    const int *collider = run->frame->pair[pair].collider;
+    const sprag_shape *shape[2] = {&run->frame->collider[collider[0]].shape,
+                                   &run->frame->collider[collider[1]].shape};
+    const sprag_pose *pose[2] = {&run->pose[collider[0]], &run->pose[collider[1]]};
+    const sprag_gap_query query = {run->options->epsilon, 0};
+    sprag_gap gap;
+    return sprag_gap_find(shape, pose, &query, NULL, &gap, NULL) != SPRAG_BAD_PROBLEM &&
+           !gap.beyond && gap.distance < 0;
+}
+
+// Do the two meshes of a pair cross now? Their pairs are one after the other.
+static bool meshes_cross(advance_run *run, int pair)
+{
+    int *looked = run->looked_at;
+    if (pair >= looked[0] && pair < looked[1]) {
+        return run->crossed;
+    }
+    looked[0] = pair;
+    looked[1] = pair + 1;
+    while (looked[0] > 0 && same_meshes(run, pair, looked[0] - 1)) {
+        looked[0]--;
+    }
+    while (looked[1] < run->frame->pairs && same_meshes(run, pair, looked[1])) {
+        looked[1]++;
+    }
+    run->crossed = false;
+    for (int i = looked[0]; i < looked[1] && !run->crossed; i++) {
+        run->crossed = cross(run, i);
+    }
+    return run->crossed;
+}
+
+// Two triangles that are near and behind each other, of meshes that cross, have gone through: they
+// would be held there, for they have two sides.
+bool advance_is_through(advance_run *run, int pair)
+{
+    static const double facing = 0.9;
+    const sprag_gap *gap = &run->near[pair].gap;
+    if (gap->beyond || !(gap->distance >= 0) || gap->distance > 2 * run->options->epsilon) {
+        return false;
+    }
+    for (int side = 0; side < 2; side++) {
+        const sprag_collider *c = collider_of(run, pair, side);
+        const sprag_pose *pose = &run->pose[run->frame->pair[pair].collider[side]];
+        double front[3];
+        if (!is_triangle(c) || !sprag_gap_front(&c->shape, pose, front) ||
+            (side ? -1 : 1) * dot3(front, gap->normal) < facing) {
+            return false;
+        }
+    }
+    return meshes_cross(run, pair);
+}
+
 // ---- points that the triangles have in common
 
 bool advance_has_point(const advance_run *run, int pair, const double at[2][3],

@@ -92,6 +92,10 @@ static sprag_result find_gap(advance_run *run, int pair, double reach, double ma
     if (result != SPRAG_BAD_PROBLEM && triangle >= 0) {
         sprag_gap_by_front(shape, pose, triangle, false, margin, &near->gap, manifold);
     }
+    if (result != SPRAG_BAD_PROBLEM && advance_is_through(run, pair)) {
+        near->gap.distance = -near->gap.distance;
+        sprag_gap_by_front(shape, pose, 1, true, margin, &near->gap, manifold);
+    }
     near->fresh = result != SPRAG_BAD_PROBLEM && !near->gap.beyond;
     near->clear = result == SPRAG_BAD_PROBLEM ? 0 : near->gap.distance;
     return result;
@@ -279,6 +283,7 @@ sprag_result advance_scan(advance_run *run, double reach)
     const sprag_frame *frame = run->frame;
     sprag_result result = SPRAG_OK;
     run->points = 0;
+    run->looked_at[0] = run->looked_at[1] = 0;
     for (int i = 0; i < frame->colliders; i++) {
         const sprag_collider *c = &frame->collider[i];
         const sprag_carried carried = {&c->shape, c->mount,

@@ -63,6 +63,8 @@ typedef struct advance_run {
     double acceleration;      // m/s^2, largest by forces
     advance_near *near;       // pairs
     sprag_pose *pose;         // colliders, now
+    int looked_at[2];         // the first and the one behind the last pair of two meshes,
+    bool crossed;             // which cross now
     sprag_motion *motion;     // bodies, of the sub-step that is planned
     double (*inertia)[9];     // bodies, world axes
     double (*solved)[6];      // bodies, velocity at the end of it
@@ -176,6 +178,9 @@ bool advance_is_seam(const advance_run *run, int pair, const double at[3], const
 
 // Is the pair's triangle the far side of a thin wall that the other shape is in from the near side?
 bool advance_is_far_side(const advance_run *run, int pair);
+
+// Has the pair's triangle of one mesh gone through that of the other, by little?
+bool advance_is_through(advance_run *run, int pair);
 
 // Has the mesh a point there already?
 bool advance_has_point(const advance_run *run, int pair, const double at[2][3],

@@ -616,6 +616,34 @@ static void mesh_builds_rightly(support_run *run)
     support_tell_pairs(run, BUILDS, 0.1, 0.1);
 }
 
+// Put into one another, by rounding or by a program that is not exact; they come out, and may be
+// thrown away.
+static void mesh_in_mesh(support_run *run)
+{
+    static const double deep[] = {1e-9, 1e-7, 1e-4, 1e-3}; // m
+    set_brick(&bricks[0], 0.1);
+    for (int i = 0; i < 4; i++) {
+        scene *s = scene_open(run, NULL);
+        dQuaternion q;
+        sheet(s, 0);
+        dGeomID cube = scene_mesh(s, bricks[0].point, 8, brick_triangles, 36);
+        dBodyID body = scene_body(s, cube, 0.73, 0.41, 0.1 - deep[i]);
+        dQFromAxisAndAngle(q, 0, 0, 1, 0.3);
+        dBodySetQuaternion(body, q);
+        scene_run(s, 100);
+        support_tell(run, dBodyGetPosition(body)[2]);
+        dBodySetLinearVel(body, 0, 0, 1);
+        scene_run(s, 5);
+        support_tell(run, dBodyGetLinearVel(body)[2]);
+        scene_close(s);
+    }
+}
+
+static void mesh_in_mesh_rightly(support_run *run)
+{
+    support_tell_pairs(run, 4, 0.1, 1 - G * 5 * H);
+}
+
 // ---- meshes: what they keep, and what they merge
 
 static dGeomID grid(scene *s)
@@ -817,6 +845,10 @@ const support_row support_shapes[] = {
      mesh_builds,
      mesh_builds_rightly,
      {NEAR(5e-6, FLOOR), MESHES, NEAR(1e-6, APART)}},
+    {"Meshes put into meshes, and thrown out",
+     mesh_in_mesh,
+     mesh_in_mesh_rightly,
+     {NEAR(5e-6, FLOOR), MESHES, NEAR_SAYING(1e-6, APART ", said", "overlap at the start")}},
     {"`dGeomTriMeshEnableTC`, `dGeomTriMeshClearTCCache`",
      coherence,
      coherence_rightly,
