@@ -1,6 +1,7 @@
 // Rows of contacts in use: what programs leave unset, bounces between what moves, feedback of both
 // bodies, sleep, and what near callbacks do besides making contacts.
 #include "plugin/sprag.h"
+#include "solvers/linalg.h"
 #include "test/support_scene.h"
 
 static const double MU = 0.5;
@@ -770,6 +771,62 @@ static void landing_feedback_rightly(support_run *run)
     support_tell_pairs(run, 6, 0, 0);
 }
 
+static void add_feedback(dBodyID body, double sum[6])
+{
+    for (int i = 0; i < dBodyGetNumJoints(body); i++) {
+        dJointID joint = dBodyGetJoint(body, i);
+        const dJointFeedback *f = dJointGetFeedback(joint);
+        bool first = dJointGetBody(joint, 0) == body;
+        add_scaled(sum, H, first ? f->f1 : f->f2, 3);
+        add_scaled(sum + 3, H, first ? f->t1 : f->t2, 3);
+    }
+}
+
+// Of two balls that spin and graze each other, rigid and soft, attached either way.
+static void collision_feedback(support_run *run)
+{
+    static const double v[2] = {0, -1}, w[2][3] = {{5, 10, 3}, {0, -4, 7}};
+    for (int i = 0; i < 4; i++) {
+        scene *s = scene_open(run, NULL);
+        dBodyID ball[2];
+        double sum[2][6] = {{0}}, inertia = 0.4 * MASS * 0.1 * 0.1;
+        dWorldSetGravity(s->world, 0, 0, 0);
+        s->turned = i & 1;
+        s->contact.surface.mu = 0.3;
+        if (i & 2) {
+            sprag_surface_set_stiffness(&s->contact.surface, 1e4);
+            sprag_surface_set_dissipation(&s->contact.surface, 0.2);
+        }
+        for (int k = 0; k < 2; k++) {
+            dGeomID geom = dCreateSphere(s->space, 0.1);
+            ball[k] = scene_free_body(s, geom, k * 0.215, k * 0.05, k * 0.02);
+            dBodySetLinearVel(ball[k], v[k], 0, 0);
+            dBodySetAngularVel(ball[k], w[k][0], w[k][1], w[k][2]);
+        }
+        for (int n = 0; n < 15; n++) {
+            memset(s->feedback, 0, sizeof s->feedback);
+            scene_step(s);
+            add_feedback(ball[0], sum[0]);
+            add_feedback(ball[1], sum[1]);
+        }
+        for (int k = 0; k < 2; k++) {
+            for (int axis = 0; axis < 3; axis++) {
+                double start = axis == 0 ? v[k] : 0;
+                const dReal *end = dBodyGetLinearVel(ball[k]);
+                support_tell(run, sum[k][axis] - MASS * (end[axis] - start));
+                end = dBodyGetAngularVel(ball[k]);
+                support_tell(run, sum[k][3 + axis] - inertia * (end[axis] - w[k][axis]));
+            }
+        }
+        scene_close(s);
+    }
+}
+
+static void collision_feedback_rightly(support_run *run)
+{
+    support_tell_pairs(run, 24, 0, 0);
+}
+
 #define SMOOTH "friction is smooth"
 
 const support_row support_contacts[] = {
@@ -825,6 +882,11 @@ const support_row support_contacts[] = {
      landing_feedback_rightly,
      {EXACT, NEAR_SAYING(1e-7, "momentum of a solve, said", RIGID),
       NEAR(1e-7, "momentum of a solve")}},
+    {"of two that collide, rigid and with sprag's stiffness",
+     collision_feedback,
+     collision_feedback_rightly,
+     {NEAR(1e-7, "momentum of a solve"), NEAR_SAYING(5e-7, "momentum of a solve, said", RIGID),
+      EXACT_SAYING("rigid, said", SOFT)}},
     {"Contact joints of no group, destroyed one by one, or never attached",
      without_a_group,
      sliding_rightly,
