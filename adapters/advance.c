@@ -141,11 +141,14 @@ sprag_result sprag_ode_advance(ode_advance *a)
     if (!a->stock || !run(&s)) {
         if (s.rider && s.index.slot) {
             step_restore(&s);
+            step_give_back(&s);
         }
         return SPRAG_NO_MEMORY;
     }
     if (a->sleepers == 0) {
         step_push(&s);
+    } else {
+        step_give_back(&s);
     }
     return SPRAG_OK;
 }

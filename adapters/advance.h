@@ -23,6 +23,7 @@ typedef struct ode_event {
 typedef struct ode_advance {
     dWorldID world;
     dReal step;
+    bool quick;  // forces that a moved callback adds within an island are lost, as in QuickStep
     long number; // of the step, from 1
     const ode_islands *islands;
     ode_geometry *geometry;

@@ -13,16 +13,22 @@ rider *step_rider_of(const step *s, dBodyID body)
     return i == SPRAG_STATIC || s->rider[i].held ? NULL : &s->rider[i];
 }
 
+static void note_bad_force(ode_advance *a, dBodyID id)
+{
+    a->bad_force = a->bad_forces++ ? a->bad_force : id;
+}
+
 static void pull_rider(step *s, int i, dBodyID id, int island, const dReal *gravity)
 {
     rider *r = &s->rider[i];
     ode_advance *a = s->a;
     *r = (rider){.id = id, .island = island, .alone = true};
     if (!sprag_ode_pull_mover(&r->start, id, gravity)) {
-        a->bad_force = a->bad_forces++ ? a->bad_force : id;
+        note_bad_force(a, id);
         sprag_ode_empty_accumulators(id);
     }
     sprag_ode_read_accumulators(id, r->force);
+    sprag_ode_empty_accumulators(id); // what the callbacks of the step add is for the next one
     double acceleration = r->start.mass > 0 ? norm3(r->start.force) / r->start.mass : 0;
     double h = a->step, spin = 0, turned[3], inverse[9];
     if (r->start.mass > 0 && invert33(r->start.inertia, inverse) != 0) {
@@ -152,6 +158,23 @@ void step_restore(const step *s)
     }
 }
 
+static void give_back(const rider *r)
+{
+    double force[6];
+    sprag_ode_read_accumulators(r->id, force);
+    add_scaled(force, 1, r->force, 6);
+    sprag_ode_set_accumulators(r->id, force);
+}
+
+void step_give_back(const step *s)
+{
+    for (int i = 0; i < s->riders; i++) {
+        if (!s->rider[i].held) {
+            give_back(&s->rider[i]);
+        }
+    }
+}
+
 static void read_velocity(const rider *r, double v[6])
 {
     memcpy(v, dBodyGetLinearVel(r->id), 3 * sizeof(dReal));
@@ -180,6 +203,9 @@ void rider_note(rider *r, const sprag_mover *shown)
 static void drive(const rider *r)
 {
     double v[6];
+    if (!r->driven[0] && !r->driven[1]) {
+        return;
+    }
     read_velocity(r, v);
     for (int part = 0; part < 2; part++) {
         memcpy(v + 3 * part, (r->driven[part] ? r->given : v) + 3 * part, 3 * sizeof *v);
@@ -187,49 +213,115 @@ static void drive(const rider *r)
     sprag_ode_set_velocity(r->id, v);
 }
 
-// To what it was at the start of the step; a callback that has emptied it wants nothing of that.
-static void read_added(const rider *r, double added[6])
+// In place of what is kept for the next step, those of this one.
+static void show_forces(const step *s, rider *r)
 {
-    sprag_ode_read_accumulators(r->id, added);
-    for (int part = 0; part < 6; part += 3) {
-        if (dot3(added + part, added + part) != 0) {
-            add_scaled(added + part, -1, r->force + part, 3);
-        }
+    if (s->a->stock[r->island] && !r->held) {
+        give_back(r);
+        return;
+    }
+    sprag_ode_read_accumulators(r->id, r->kept);
+    memcpy(r->shown, r->force, sizeof r->shown);
+    sprag_ode_set_accumulators(r->id, r->shown);
+}
+
+// As stock does for all of an island, before any of its moved callbacks.
+static void show_weight(const step *s, rider *r)
+{
+    dVector3 gravity;
+    dMass mass;
+    dWorldGetGravity(s->a->world, gravity);
+    dBodyGetMass(r->id, &mass);
+    for (int k = 0; k < 3 && dBodyGetGravityMode(r->id); k++) {
+        r->shown[k] += mass.mass * gravity[k];
+    }
+    sprag_ode_set_accumulators(r->id, r->shown);
+}
+
+// What moved callbacks of others have made of its accumulators since they were shown. The motion of
+// the step has been, so it changes the velocity alone.
+static void act_at_once(const step *s, rider *r)
+{
+    double now[6], force[6], torque[3], turned[3], inverse[9], v[6];
+    bool good = true;
+    const sprag_mover *start = &r->start;
+    sprag_ode_read_accumulators(r->id, now);
+    if (memcmp(now, r->shown, sizeof now) == 0 || start->mass == 0 ||
+        invert33(start->inertia, inverse) == 0) {
+        return;
+    }
+    for (int k = 0; k < 6; k++) {
+        force[k] = now[k] - r->shown[k];
+    }
+    memcpy(v, r->mover.velocity, sizeof v);
+    add_scaled(v, s->a->step / start->mass, force, 3);
+    mul33_transposed(start->pose.rotation, force + 3, torque);
+    mul33(inverse, torque, turned);
+    mul33(start->pose.rotation, turned, torque);
+    add_scaled(v + 3, s->a->step, torque, 3);
+    for (int k = 0; k < 6; k++) {
+        good &= fabs(v[k]) < 1e150; // as in sprag_ode_pull_mover
+    }
+    if (good) {
+        memcpy(r->mover.velocity, v, sizeof v);
+    } else {
+        note_bad_force(s->a, r->id);
     }
 }
 
-// ODE's own dxStepBody, over no time: geoms, moved callback, damping. What the callbacks of others
-// have added comes too late for this step: the next one has it. What is pushed out of an overlap
-// has no speed by that; it does not rest.
-static void push_rider(const rider *r)
+// ODE's own dxStepBody, over no time: geoms, moved callback, damping. What is pushed out of an
+// overlap has no speed by that; it does not rest.
+static void push_rider(const step *s, rider *r)
 {
-    double added[6];
-    read_added(r, added);
     if (r->mover.pushed && dBodyGetAutoDisableFlag(r->id) && dBodyIsEnabled(r->id)) {
         dBodyEnable(r->id); // counts anew
     }
     step_place(r->id, &r->mover.pose);
     sprag_ode_set_velocity(r->id, r->mover.velocity);
-    sprag_ode_integrate(r->id, 0);
-    sprag_ode_set_accumulators(r->id, added);
+    sprag_ode_step_body(r->id, 0);
+    sprag_ode_set_accumulators(r->id, r->kept); // as in stock without what its own callback adds
+    drive(r);
+    double turning = norm3(r->mover.velocity + 3) * r->radius;
+    s->a->fastest = fmax(s->a->fastest, norm3(r->mover.velocity) + turning);
+}
+
+// As in stock: with the weight of all of them before the first of their callbacks.
+static void push_island(const step *s, rider *first, int bodies)
+{
+    for (rider *r = first; r < first + bodies; r++) {
+        act_at_once(s, r);
+        show_weight(s, r);
+    }
+    for (rider *r = first; r < first + bodies; r++) {
+        if (!s->a->quick) {
+            act_at_once(s, r);
+        }
+        push_rider(s, r);
+    }
+}
+
+// For whoever steps it now.
+static void leave_island(const rider *first, int bodies)
+{
+    for (const rider *r = first; r < first + bodies; r++) {
+        step_put_back(r->id, &r->start.pose);
+        sprag_ode_set_velocity(r->id, r->start.velocity);
+        drive(r);
+    }
 }
 
 void step_push(const step *s)
 {
     for (int i = 0; i < s->riders; i++) {
-        const rider *r = &s->rider[i];
-        if (r->held) {
-            sprag_ode_empty_accumulators(r->id);
-        } else if (s->a->stock[r->island]) {
-            step_put_back(r->id, &r->start.pose);
-            sprag_ode_set_velocity(r->id, r->start.velocity);
-        } else {
-            push_rider(r);
-            double turning = norm3(r->mover.velocity + 3) * r->radius;
-            s->a->fastest = fmax(s->a->fastest, norm3(r->mover.velocity) + turning);
-        }
-        if (r->driven[0] || r->driven[1]) {
-            drive(r);
+        show_forces(s, &s->rider[i]);
+    }
+    for (int i = 0, bodies; i < s->riders; i += bodies) {
+        rider *first = &s->rider[i];
+        bodies = (int)s->a->islands->sizes[2 * first->island];
+        if (s->a->stock[first->island]) {
+            leave_island(first, bodies);
+        } else if (!first->held) {
+            push_island(s, first, bodies);
         }
     }
 }

@@ -13,8 +13,10 @@ typedef struct rider {
     int island;
     sprag_mover start;
     sprag_mover mover;
-    double force[6];    // N, N m, accumulators at the start of the step
+    double force[6];    // N, N m, accumulators at the start of the step; they are emptied
     double asked[6];    // before joints are asked
+    double kept[6];     // at its end, for the next one
+    double shown[6];    // then, to moved callbacks
     double reach, turn; // m, rad: it is assumed to go no farther
     double radius;      // m, of its shapes about its centre
     int local;          // in its group, when that is advanced
@@ -94,8 +96,9 @@ double rider_radius(dBodyID body); // m, about its centre, of all its geoms
 // had nothing around.
 bool rider_outruns(rider *r, const sprag_mover *moved);
 
-void step_restore(const step *s); // bodies to where they started
-void step_push(const step *s);    // and to where they have come
+void step_restore(const step *s);   // bodies to where they started
+void step_give_back(const step *s); // their forces, if there has been no step
+void step_push(const step *s);      // and to where they have come
 
 // ---- advance_meet.c
 

@@ -396,7 +396,7 @@ static bool step_left(world_state *w, const ode_advance *a, dReal step, stock ca
     return done;
 }
 
-static ode_advance prepare(world_state *w, const ode_islands *islands, dReal step)
+static ode_advance prepare(world_state *w, const ode_islands *islands, dReal step, stock called)
 {
     advance_state *state = w->advance;
     for (int i = 0; i < 4; i++) {
@@ -410,6 +410,7 @@ static ode_advance prepare(world_state *w, const ode_islands *islands, dReal ste
     state->comply.stiction = w->settings.stribeck.stiction_tolerance;
     ode_advance a = {.world = w->id,
                      .step = step,
+                     .quick = called == STOCK_QUICK,
                      .number = state->steps,
                      .islands = islands,
                      .geometry = state->geometry,
@@ -453,7 +454,7 @@ bool advance_islands(world_state *w, const ode_islands *islands, dReal step, sto
     ode_advance a = {.sleepers = 1};
     sprag_result result = SPRAG_OK;
     for (int i = 0; result == SPRAG_OK && a.sleepers > 0; i++) {
-        a = prepare(w, &found, step);
+        a = prepare(w, &found, step, called);
         a.compares = w->statistics.steps % COMPARED == 1;
         a.wakes = w->islands_are_ours && i < WAKINGS;
         result = called == STOCK_QUICK && !count_stock_rows(w->advance, &found)
