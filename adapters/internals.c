@@ -3,7 +3,6 @@
 // One step is two calls of them: find the islands, step the islands.
 #include "adapters/ode.h"
 
-#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -34,8 +33,10 @@ typedef dReal height_fn(dHeightfieldDataID, int, int);
     static type *real_##name(void)                                                                 \
     {                                                                                              \
         static _Atomic(void *) found;                                                              \
-        if (!found) {                                                                              \
+        static _Atomic(unsigned) of;                                                               \
+        if (of != sprag_ode_number()) {                                                            \
             found = sprag_ode_symbol(symbol);                                                      \
+            of = sprag_ode_number();                                                               \
         }                                                                                          \
         return (type *)(intptr_t)found;                                                            \
     }
@@ -162,8 +163,18 @@ void sprag_ode_space_collide2(dGeomID a, dGeomID b, void *data, dNearCallback *c
 static _Atomic uint32_t overridden[dGeomNumClasses];
 _Static_assert(dGeomNumClasses <= 32, "a bit for every class");
 
+static ode_once none_yet;
+
+static void forget_overrides(void)
+{
+    for (int i = 0; i < dGeomNumClasses; i++) {
+        overridden[i] = 0;
+    }
+}
+
 void sprag_ode_override_collider(int i, int j, dColliderFn *collider)
 {
+    sprag_ode_once(&none_yet, forget_overrides);
     if (i >= 0 && i < dGeomNumClasses && j >= 0 && j < dGeomNumClasses) {
         overridden[i] |= 1u << j;
         overridden[j] |= 1u << i;
@@ -173,6 +184,7 @@ void sprag_ode_override_collider(int i, int j, dColliderFn *collider)
 
 bool sprag_ode_is_overridden(dGeomID a, dGeomID b)
 {
+    sprag_ode_once(&none_yet, forget_overrides);
     return overridden[dGeomGetClass(a)] & 1u << dGeomGetClass(b);
 }
 
@@ -547,7 +559,6 @@ static const char *wrong_layout(void)
 }
 
 static const char *unsupported;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void check(void)
 {
@@ -561,7 +572,8 @@ static void check(void)
 
 const char *sprag_ode_unsupported(void)
 {
-    pthread_once(&once, check);
+    static ode_once once;
+    sprag_ode_once(&once, check);
     return unsupported;
 }
 

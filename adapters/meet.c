@@ -1,8 +1,25 @@
-// The ODE that we serve: the one that all of the program sees or, where none is in sight of all (as
-// in Python's modules), the first that calls us. We call its functions by their names, so we look
-// these up there ourselves, and the program's modules see each other no more than without us.
+// The ODE that we serve: the one that the program has started with or, where it opens one later (as
+// Python's modules do), the first that calls us, until it is closed. We call its functions by their
+// names. Of what is opened later we look these up ourselves: the dynamic linker would keep open,
+// and in sight of all, what it has found for us, and the program's modules see each other no more
+// than without us.
 #define _GNU_SOURCE
 #include "adapters/ode.h"
+
+#include <pthread.h>
+
+void sprag_ode_once(ode_once *once, void look(void))
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    if (once->looked_at != sprag_ode_number()) {
+        pthread_mutex_lock(&lock);
+        if (once->looked_at != sprag_ode_number()) {
+            look();
+            once->looked_at = sprag_ode_number();
+        }
+        pthread_mutex_unlock(&lock);
+    }
+}
 
 #ifdef SPRAG_WRAP // linked in: the one that there is
 void *sprag_ode_meet(const void *object, const void *caller, const char *name)
@@ -15,18 +32,36 @@ const char *sprag_ode_missing_call(void) // the linker would have said
 {
     return NULL;
 }
+
+unsigned sprag_ode_number(void)
+{
+    return 1;
+}
 #else
 #include <ctype.h>
 #include <dlfcn.h>
 #include <link.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 static struct {
-    void *handle; // NULL: the one that all see
+    void *handle; // NULL: the one that the program has started with
     uintptr_t start, size;
 } own;
+
+static bool from_start; // there is such a one
+static _Atomic(bool) met;
+static _Atomic(unsigned) number = 1;
+
+__attribute__((constructor)) static void look(void)
+{
+    from_start = dlsym(RTLD_NEXT, "dBodyCreate");
+}
+
+unsigned sprag_ode_number(void)
+{
+    return number;
+}
 
 // The module that an address lies in, held until dlclose. NULL: none.
 static void *module_of(const void *address)
@@ -54,9 +89,11 @@ static const void *functions_of(const void *object)
     return object ? *(void *const *)object : NULL;
 }
 
+// What all see comes before what a module has brought along.
 static void *find_ode(const void *object, const void *caller)
 {
     void *ode = ode_of(functions_of(object));
+    ode = ode ? ode : module_of(dlsym(RTLD_NEXT, "dBodyCreate"));
     return ode ? ode : ode_of(caller);
 }
 
@@ -128,29 +165,70 @@ const char *sprag_ode_missing_call(void)
     return NULL;
 }
 
-static void own_ode(void *ode) // which is never unloaded
+typedef int at_exit_fn(void (*)(void *), void *, void *);
+extern at_exit_fn at_exit_of __asm__("__cxa_atexit");
+
+static void gone(void *which)
+{
+    if ((uintptr_t)which == number) {
+        number++;
+        met = false;
+    }
+}
+
+// What a library has registered to be done when it is closed goes by the address of a word of its
+// own that holds its own address. false: there is none, or too many.
+static bool ask_when_gone(char *base, const ElfW(Phdr) * part)
+{
+    enum { WORDS_MAX = 16 };
+    void **end = (void **)(base + part->p_vaddr + part->p_filesz), *found[WORDS_MAX];
+    int count = 0;
+    for (void **word = (void **)(base + part->p_vaddr); word + 1 <= end && count < WORDS_MAX;
+         word++) {
+        found[count] = *word;
+        count += *word == word;
+    }
+    for (int i = 0; i < count && count < WORDS_MAX; i++) {
+        if (at_exit_of(gone, (void *)(uintptr_t)number, found[i]) != 0) {
+            return false;
+        }
+    }
+    return count > 0 && count < WORDS_MAX;
+}
+
+static void own_ode(void *ode)
 {
     struct link_map *map;
-    Dl_info at;
-    if (dlinfo(ode, RTLD_DI_LINKMAP, &map) != 0 || !dladdr(map->l_ld, &at)) {
+    Dl_info at, ours;
+    bool told = false;
+    if (dlinfo(ode, RTLD_DI_LINKMAP, &map) != 0 || !dladdr(map->l_ld, &at) ||
+        !dladdr(&own, &ours)) {
         return;
     }
+    char *base = at.dli_fbase;
     const ElfW(Ehdr) *head = at.dli_fbase;
-    const ElfW(Phdr) *part = (const void *)((const char *)at.dli_fbase + head->e_phoff);
+    const ElfW(Phdr) *part = (const void *)(base + head->e_phoff);
     for (int i = 0; i < head->e_phnum; i++) {
         uintptr_t end = part[i].p_vaddr + part[i].p_memsz;
         own.size = part[i].p_type == PT_LOAD && end > own.size ? end : own.size;
+        told |=
+            part[i].p_type == PT_LOAD && part[i].p_flags & PF_W && ask_when_gone(base, &part[i]);
     }
-    own.start = (uintptr_t)at.dli_fbase;
+    own.start = (uintptr_t)base;
     own.handle = ode;
+    if (told) { // it must find us then; otherwise it stays open
+        dlopen(ours.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+        dlclose(ode);
+    }
 }
 
 static void meet(const void *object, const void *caller)
 {
-    void *ode = NULL;
-    if (!dlsym(RTLD_NEXT, "dBodyCreate")) {
-        ode = find_ode(object, caller);
-        ode = ode ? ode : dlopen("libode.so.8", RTLD_LAZY | RTLD_NOLOAD);
+    void *ode = from_start ? NULL : find_ode(object, caller);
+    own.handle = NULL;
+    own.start = own.size = 0;
+    if (!from_start && !ode) {
+        ode = dlopen("libode.so.8", RTLD_LAZY | RTLD_NOLOAD);
     }
     if (ode) {
         own_ode(ode);
@@ -196,8 +274,6 @@ static void *function_of_other(const void *object, const void *caller, const cha
     }
     return function;
 }
-
-static _Atomic(bool) met;
 
 static bool is_own(const void *object)
 {

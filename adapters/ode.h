@@ -22,6 +22,17 @@ void *sprag_ode_meet(const void *object, const void *caller, const char *name);
 
 void *sprag_ode_symbol(const char *name); // not in the archive
 
+// Of the ODE that we serve: another one when that has been closed. What is known of an ODE is of
+// one number.
+unsigned sprag_ode_number(void);
+
+typedef struct ode_once {
+    _Atomic(unsigned) looked_at; // its number
+} ode_once;
+
+// Looks at it once; `look` may not call this.
+void sprag_ode_once(ode_once *once, void look(void));
+
 // A function that we call by its name and this ODE lacks; NULL: none.
 const char *sprag_ode_missing_call(void);
 

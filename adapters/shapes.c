@@ -6,7 +6,6 @@
 #include "adapters/ode.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +51,6 @@ static bool is_placeable(dGeomID id)
 }
 
 static bool convex_known, heights_known;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void look_at_layouts(void)
 {
@@ -577,7 +575,8 @@ static dGeomID inside_transform(dGeomID id, bool *names_itself)
 bool sprag_ode_geom_of(ode_geometry *g, dGeomID id, ode_geom *geom)
 {
     static const sprag_pose still = {{0, 0, 0}, {1, 0, 0, 0, 1, 0, 0, 0, 1}};
-    pthread_once(&once, look_at_layouts);
+    static ode_once once;
+    sprag_ode_once(&once, look_at_layouts);
     *geom = (ode_geom){.geom = id, .named = id, .body = dGeomGetBody(id), .pose = still};
     if (!dGeomIsEnabled(id)) {
         return true;

@@ -681,9 +681,10 @@ START_TEST(steps_an_ode_bound_symbolically)
 }
 END_TEST
 
-// A program that closes its ODE and opens it again, or has two: the one that calls first is served,
-// whatever is made by the other one is left to it, and that is said. Where the first is in sight of
-// all, the dynamic linker itself lets it do the second one's work.
+// A program that closes its ODE and opens it again, or has two: the one that calls first is served
+// until it is closed, whatever is made by the other one meanwhile is left to it, and that is said.
+// Where the first is in sight of all, the dynamic linker itself lets it do the second one's work.
+// What is closed is out of sight of what comes later.
 static run run_modules(const char *modules, const char *stepper, const char *environment)
 {
     char arguments[COMMAND_MAX / 4] = "";
@@ -704,9 +705,10 @@ START_TEST(serves_the_first_of_two_odes)
         const char *stepped; // s: by sprag, o: by ODE
         int lines;
     } program[] = {
-        {"Ca|Ca", "ss", 0}, {"GCa|Ca|a", "sss", 0}, {"Ga|Gb", "ss", 0},   {"Ga|b", "ss", 0},
-        {"a|b", "so", 1},   {"Ca|Cb|Ca", "sos", 1}, {"b|Ca|b", "sos", 1}, {"a|Gb|a", "sos", 1},
-        {"x", "o", 1},      {"x|a", "oo", 2},       {"Cx|Ga", "oo", 2},   {"a|x|a", "sos", 1},
+        {"Ca|Ca", "ss", 0}, {"GCa|Ca|a", "sss", 0}, {"Ga|Gb", "ss", 0},     {"Ga|b", "ss", 0},
+        {"a|b", "so", 1},   {"Ca|Cb|Ca", "sss", 0}, {"b|Ca|b", "sos", 1},   {"a|Gb|a", "sos", 1},
+        {"x", "o", 1},      {"x|a", "oo", 2},       {"Cx|Ga", "os", 1},     {"a|x|a", "sos", 1},
+        {"GCa|x", "so", 1}, {"GCx|Ca|a", "oss", 1}, {"Ca|GCb|x", "sso", 1}, {"Ca|GCa|x", "sso", 1},
     };
     make_module('a', "double");
     make_module('b', "double");
