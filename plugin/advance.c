@@ -365,11 +365,12 @@ static bool count_stock_rows(advance_state *state, const ode_islands *islands)
         state->stock_rows = rows;
         state->islands = islands->count;
     }
-    dJointID const *joint = islands->joints;
-    for (size_t i = 0; i < islands->count; i++) {
-        state->stock_rows[i] = 0;
-        for (unsigned j = 0; j < islands->sizes[2 * i + 1]; j++) {
-            state->stock_rows[i] += sprag_ode_count_rows(*joint++).rows;
+    island_walk walk = {.islands = islands};
+    while (walk_on(&walk)) {
+        int *rows = &state->stock_rows[walk.next - 1];
+        *rows = 0;
+        for (int j = 0; j < walk.island.joints; j++) {
+            *rows += sprag_ode_count_rows(walk.island.joint[j]).rows;
         }
     }
     return true;
@@ -379,19 +380,16 @@ static bool count_stock_rows(advance_state *state, const ode_islands *islands)
 // numbers themselves.
 static bool step_left(world_state *w, const ode_advance *a, dReal step, stock called)
 {
-    ode_island island = {.body = a->islands->bodies, .joint = a->islands->joints};
+    island_walk walk = {.islands = a->islands};
     bool done = true;
-    for (size_t i = 0; i < a->islands->count && done; i++) {
-        island.bodies = (int)a->islands->sizes[2 * i];
-        island.joints = (int)a->islands->sizes[2 * i + 1];
-        if (a->stock[i]) {
-            done = a->comply ? step_any_island(w, &island, step, called)
-                             : step_by_stock_island(w, &island, step, called, SPRAG_BAD_PROBLEM);
+    while (done && walk_on(&walk)) {
+        const ode_island *island = &walk.island;
+        if (a->stock[walk.next - 1]) {
+            done = a->comply ? step_any_island(w, island, step, called)
+                             : step_by_stock_island(w, island, step, called, SPRAG_BAD_PROBLEM);
         } else if (called == STOCK_QUICK) {
-            draw_as_quick_step(w->id, w->advance->stock_rows[i]);
+            draw_as_quick_step(w->id, w->advance->stock_rows[walk.next - 1]);
         }
-        island.body += island.bodies;
-        island.joint += island.joints;
     }
     return done;
 }

@@ -26,9 +26,9 @@ typedef struct solved {
 
 // Islands that follow one another: what a thread takes at a time.
 typedef struct share {
-    size_t first, end;
-    ode_island at; // the first of them
-    solved *to;    // of the first that has joints
+    island_walk from; // the first of them is the next
+    size_t end;
+    solved *to; // of the first that has joints
 } share;
 
 typedef struct lane {
@@ -136,92 +136,21 @@ static void count_island(sprag_world_statistics *s, const ode_problem *pulled,
     }
 }
 
-// ---- what is said of it
-
-// What goes wrong is said for the first island of a world, and counted for all.
+// ---- one island
 
 // Stock takes an island that we cannot solve.
 bool step_by_stock_island(world_state *w, const ode_island *island, dReal step, stock called,
                           sprag_result result)
 {
-    if (w->statistics.fallbacks++ == 0) {
-        report_once(
-            "sprag: world %d, at %g s: the island of body %p (%d bodies, %d joints) could not be "
-            "solved (%s); ODE's own stepper takes it. Further ones are only counted.",
-            w->number, w->statistics.time, (void *)island->body[0], island->bodies, island->joints,
-            sprag_result_name(result));
-    }
+    warn_of_fallback(w, island, result);
     w->statistics.phase = 'F';
     return sprag_ode_step_island(w->id, island, step, called == STOCK_QUICK);
-}
-
-void hold_bodies(world_state *w, dBodyID culprit, int bodies)
-{
-    if (w->statistics.held == 0) {
-        report_once("sprag: world %d, at %g s: position or velocity of body %p (data %p) is not "
-                    "finite; its island of %d bodies stays where it is. Further ones are only "
-                    "counted.",
-                    w->number, w->statistics.time, (void *)culprit, dBodyGetData(culprit), bodies);
-    }
-    w->statistics.held += bodies;
 }
 
 static void hold(world_state *w, const ode_island *island, dBodyID culprit)
 {
     hold_bodies(w, culprit, island->bodies);
     sprag_ode_hold(island);
-}
-
-void ignore_forces(world_state *w, dBodyID culprit, int bodies)
-{
-    w->statistics.bad_forces += bodies;
-    if (w->statistics.bad_forces == bodies) {
-        report_once("sprag: world %d, at %g s: the force or torque on body %p (data %p) is not "
-                    "finite, or too large; it is taken as zero. Further ones are only counted.",
-                    w->number, w->statistics.time, (void *)culprit, dBodyGetData(culprit));
-    }
-}
-
-bool say_first(world_state *w, enum said_bit what)
-{
-    bool first = !(w->said & what);
-    w->said |= what;
-    return first;
-}
-
-static void report_contact(const world_state *w, dJointID contact, const char *what)
-{
-    dBodyID a = dJointGetBody(contact, 0), b = dJointGetBody(contact, 1);
-    report_once("sprag: world %d, at %g s: the contact between bodies %p (data %p) and %p (data "
-                "%p) %s. Further ones are only counted.",
-                w->number, w->statistics.time, (void *)a, a ? dBodyGetData(a) : NULL, (void *)b,
-                b ? dBodyGetData(b) : NULL, what);
-}
-
-void warn_of_surface(world_state *w, dJointID contact, const char *oddity, int contacts)
-{
-    if (w->statistics.odd_surfaces == 0) {
-        report_contact(w, contact, oddity);
-    }
-    w->statistics.odd_surfaces += contacts;
-}
-
-void warn_of_dropped(world_state *w, dJointID contact)
-{
-    if (say_first(w, SAID_DROPPED)) {
-        report_contact(w, contact, "has no usable normal, point or depth: it is left out");
-    }
-}
-
-static void warn_of_stiffness(world_state *w, const ode_island *island, double stiff_step)
-{
-    if (stiff_step > 1 && say_first(w, SAID_EXPLICIT)) {
-        report_once(
-            "sprag: world %d, at %g s: stribeck.scheme=one-way takes stiffness at the start "
-            "of the step, and gains energy at steps as long as this one (step^2 k / m = %g "
-            "in the island of body %p); shorter steps, less stiffness or two-way.",
-            w->number, w->statistics.time, stiff_step, (void *)island->body[0]);
-    }
 }
 
 // An island without joints is one body.
@@ -245,8 +174,6 @@ static sprag_stribeck_options options_for(const world_state *w, stock called)
     }
     return options;
 }
-
-// ---- one island
 
 // to: of it the feedback's room is set.
 static void solve_island(const crew *c, const ode_island *island, sprag_scratch *scratch,
@@ -368,29 +295,30 @@ bool step_any_island(world_state *w, const ode_island *island, dReal step, stock
 
 // ---- all of them
 
-static void set_sizes(ode_island *island, const ode_islands *islands, size_t i)
+bool walk_on(island_walk *walk)
 {
-    island->bodies = (int)islands->sizes[2 * i];
-    island->joints = (int)islands->sizes[2 * i + 1];
-}
-
-static void pass(ode_island *island)
-{
-    island->body += island->bodies;
-    island->joint += island->joints;
+    const ode_islands *is = walk->islands;
+    ode_island *at = &walk->island;
+    if (walk->next == is->count) {
+        return false;
+    }
+    at->body = walk->next ? at->body + at->bodies : is->bodies;
+    at->joint = walk->next ? at->joint + at->joints : is->joints;
+    at->bodies = (int)is->sizes[2 * walk->next];
+    at->joints = (int)is->sizes[2 * walk->next + 1];
+    walk->next++;
+    return true;
 }
 
 static void solve_share(crew *c, const share *s, sprag_scratch *scratch)
 {
-    ode_island island = s->at;
+    island_walk walk = s->from;
     solved *to = s->to;
-    for (size_t i = s->first; i < s->end; i++) {
-        set_sizes(&island, c->islands, i);
-        if (island.joints > 0) {
-            to->feedback = c->feedback + (island.joint - c->islands->joints);
-            solve_island(c, &island, scratch, to++);
+    while (walk.next < s->end && walk_on(&walk)) {
+        if (walk.island.joints > 0) {
+            to->feedback = c->feedback + (walk.island.joint - c->islands->joints);
+            solve_island(c, &walk.island, scratch, to++);
         }
-        pass(&island);
     }
 }
 
@@ -440,10 +368,12 @@ typedef struct sizes {
     size_t solved; // islands that have joints
     long work;     // of these, bodies and joints
     long joints;
+    int bodies; // of all
 } sizes;
 
 static void add_size(sizes *all, const ode_island *island)
 {
+    all->bodies += island->bodies;
     if (island->joints > 0) {
         all->solved++;
         all->work += island->bodies + island->joints;
@@ -454,26 +384,23 @@ static void add_size(sizes *all, const ode_island *island)
 static sizes measure(const ode_islands *islands)
 {
     sizes all = {0};
-    ode_island island;
-    for (size_t i = 0; i < islands->count; i++) {
-        set_sizes(&island, islands, i);
-        add_size(&all, &island);
+    island_walk walk = {.islands = islands};
+    while (walk_on(&walk)) {
+        add_size(&all, &walk.island);
     }
     return all;
 }
 
-// From where `run` ends to the first island that calls the program back.
-static sizes go_on(share *run, ode_island *next, const ode_islands *islands)
+// From where `run` ends, at `walk`, to the first island that calls the program back.
+static sizes go_on(share *run, island_walk *walk)
 {
     sizes all = {0};
-    bool last = false;
-    *run = (share){.first = run->end, .end = run->end, .at = *next};
-    while (run->end < islands->count && !last) {
-        set_sizes(next, islands, run->end++);
-        add_size(&all, next);
-        last = calls_back(next);
-        pass(next);
+    run->from = *walk;
+    for (bool last = false; !last && walk_on(walk);) {
+        add_size(&all, &walk->island);
+        last = calls_back(&walk->island);
     }
+    run->end = walk->next;
     return all;
 }
 
@@ -487,22 +414,21 @@ static bool make_room(crew *c, size_t islands, size_t shares)
 // Shares of so much work, or of one island that has more.
 static void divide(crew *c, const share *run, long enough)
 {
-    ode_island island = run->at;
+    island_walk walk = run->from;
     long work = 0, heaviest = 0;
     solved *to = c->solved;
     share *s = NULL;
     c->shares = c->heaviest = 0;
-    for (size_t i = run->first; i < run->end; i++) {
+    while (walk.next < run->end) {
         if (!s) {
             s = &c->share[c->shares++];
-            *s = (share){.first = i, .at = island, .to = to};
+            *s = (share){.from = walk, .to = to};
             work = 0;
         }
-        set_sizes(&island, c->islands, i);
-        work += island.joints > 0 ? island.bodies + island.joints : 0;
-        to += island.joints > 0;
-        pass(&island);
-        s->end = i + 1;
+        walk_on(&walk);
+        work += walk.island.joints > 0 ? walk.island.bodies + walk.island.joints : 0;
+        to += walk.island.joints > 0;
+        s->end = walk.next;
         if (work > heaviest) {
             heaviest = work;
             c->heaviest = c->shares - 1;
@@ -551,14 +477,13 @@ static bool solve_ahead(crew *c, const share *run, const sizes *all, int threads
 
 static bool step_run(crew *c, const share *run, bool ahead)
 {
-    ode_island island = run->at;
+    island_walk walk = run->from;
     const solved *from = c->solved;
     bool done = true;
-    for (size_t i = run->first; i < run->end && done; i++) {
-        set_sizes(&island, c->islands, i);
-        done = ahead && island.joints > 0 ? finish_island(c, from++)
-                                          : step_any_island(c->world, &island, c->step, c->called);
-        pass(&island);
+    while (done && walk.next < run->end && walk_on(&walk)) {
+        done = ahead && walk.island.joints > 0
+                   ? finish_island(c, from++)
+                   : step_any_island(c->world, &walk.island, c->step, c->called);
     }
     return done;
 }
@@ -567,21 +492,19 @@ bool step_each_island(world_state *w, const ode_islands *islands, dReal step, st
 {
     crew *c = w->crew;
     sizes all = measure(islands);
-    ode_island next = {.body = islands->bodies, .joint = islands->joints};
-    share run = {.end = islands->count, .at = next};
+    island_walk next = {.islands = islands};
+    share run = {.from = next, .end = islands->count};
     bool done = true;
     start_step(w, step, called);
     c->islands = islands;
     w->statistics.islands = (int)islands->count;
-    for (size_t i = 0; i < islands->count; i++) {
-        w->statistics.bodies += (int)islands->sizes[2 * i];
-    }
+    w->statistics.bodies += all.bodies;
     int threads = all.work < WORK_OF_THREADS ? 1 : sprag_ode_threads(w->id);
     if (threads == 1 || !make_feedback_room(c, all.joints)) {
         return step_run(c, &run, false);
     }
-    for (run.end = 0; run.end < islands->count && done;) {
-        all = go_on(&run, &next, islands);
+    while (next.next < islands->count && done) {
+        all = go_on(&run, &next);
         done = step_run(c, &run, solve_ahead(c, &run, &all, threads));
     }
     return done;

@@ -154,14 +154,14 @@ crew *crew_make(void);
 void crew_free(crew *crew);
 const sprag_scratch *crew_scratch(const crew *crew); // of the thread that calls for the step
 
-// What goes wrong is said for the first island of a world, and counted for all.
-void hold_bodies(world_state *w, dBodyID culprit, int bodies);
-void ignore_forces(world_state *w, dBodyID culprit, int bodies);
-void warn_of_surface(world_state *w, dJointID contact, const char *oddity, int contacts);
-void warn_of_dropped(world_state *w, dJointID contact);
+// The islands of a step one after the other, from {.islands = ...} on.
+typedef struct island_walk {
+    const ode_islands *islands;
+    size_t next; // of them
+    ode_island island;
+} island_walk;
 
-// Notes that it is said now. Returns whether that is for the first time.
-bool say_first(world_state *w, enum said_bit what);
+bool walk_on(island_walk *walk); // to the next one; false: there is none
 
 // All islands by the implicit Stribeck method, those where it fails by stock; one by stock. false:
 // no memory.
@@ -175,6 +175,18 @@ void draw_as_quick_step(dWorldID id, int rows);
 
 // One island, with joints or without, by the implicit Stribeck method. false: no memory.
 bool step_any_island(world_state *w, const ode_island *island, dReal step, stock called);
+
+// ---- warn.c: what goes wrong is said for the first island of a world, and counted for all
+
+// Notes that it is said now. Returns whether that is for the first time.
+bool say_first(world_state *w, enum said_bit what);
+
+void hold_bodies(world_state *w, dBodyID culprit, int bodies);
+void ignore_forces(world_state *w, dBodyID culprit, int bodies);
+void warn_of_fallback(world_state *w, const ode_island *island, sprag_result result);
+void warn_of_surface(world_state *w, dJointID contact, const char *oddity, int contacts);
+void warn_of_dropped(world_state *w, dJointID contact);
+void warn_of_stiffness(world_state *w, const ode_island *island, double stiff_step);
 
 // ---- advance.c: method=advance and method=ess
 
