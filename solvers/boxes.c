@@ -199,50 +199,84 @@ static bool is_alone(const sprag_core core[2], const frame *f, int best, double 
     return fmin(rate[0], rate[1]) * far > rise;
 }
 
-void sprag_boxes_separate(const sprag_core core[2], double reach, double most, sprag_boxes *found,
-                          sprag_manifold *manifold)
+static void set_frame(const sprag_core core[2], frame *f)
 {
-    frame f;
-    f.half[0] = core[0].shape->half;
-    f.half[1] = core[1].shape->half;
-    const double *a = f.half[0], *b = f.half[1], *p = f.at;
+    double d[3];
+    for (int side = 0; side < 2; side++) {
+        f->half[side] = core[side].shape->half;
+    }
+    subtract3(core[1].at, core[0].at, d);
+    mul33_transposed(core[0].rotation, d, f->at);
+}
+
+// m, of the centre of box 1, along its own axis.
+static double along_second(const frame *f, int j)
+{
+    return f->at[0] * f->C[0][j] + f->at[1] * f->C[1][j] + f->at[2] * f->C[2][j];
+}
+
+// The axes of the faces, of which C and Q are made on the way. Returns the best, 3 to 5 of box 1;
+// rounding: m, of the heights.
+static int cross_faces(const sprag_core core[2], double reach, frame *f, sprag_boxes *found,
+                       double *rounding)
+{
+    const double *a = f->half[0], *b = f->half[1], *p = f->at;
     const double *A = core[0].rotation, *B = core[1].rotation;
-    double d[3], size = 0;
+    double size = 0;
     int best = 0;
     found->bound = -INFINITY;
-    subtract3(core[1].at, core[0].at, d);
-    mul33_transposed(A, d, f.at);
     for (int i = 0; i < 3 && found->bound <= reach; i++) {
         for (int j = 0; j < 3; j++) {
-            f.C[i][j] = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
-            f.Q[i][j] = fabs(f.C[i][j]);
+            f->C[i][j] = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
+            f->Q[i][j] = fabs(f->C[i][j]);
         }
-        double s = fabs(p[i]) - a[i] - (b[0] * f.Q[i][0] + b[1] * f.Q[i][1] + b[2] * f.Q[i][2]);
+        double s = fabs(p[i]) - a[i] - (b[0] * f->Q[i][0] + b[1] * f->Q[i][1] + b[2] * f->Q[i][2]);
         if (s > found->bound) {
             found->bound = s;
             best = i;
         }
         size += a[i] + b[i] + fabs(p[i]);
     }
-    double rounding = 4 * DBL_EPSILON * size;
+    *rounding = 4 * DBL_EPSILON * size;
     for (int j = 0; j < 3 && found->bound <= reach; j++) {
-        double along = p[0] * f.C[0][j] + p[1] * f.C[1][j] + p[2] * f.C[2][j];
-        double s = fabs(along) - b[j] - (a[0] * f.Q[0][j] + a[1] * f.Q[1][j] + a[2] * f.Q[2][j]);
-        if (s > found->bound + rounding) {
+        double s = fabs(along_second(f, j)) - b[j] -
+                   (a[0] * f->Q[0][j] + a[1] * f->Q[1][j] + a[2] * f->Q[2][j]);
+        if (s > found->bound + *rounding) {
             found->bound = s;
             best = 3 + j;
         }
     }
-    double normal[3] = {0};
+    return best;
+}
+
+// Edges in line with each other, or a face that is deep: where the faces are nearest.
+static void clip_faces(const sprag_core core[2], double rounding, double most, bool level,
+                       sprag_boxes *found, sprag_manifold *m)
+{
+    double enough = found->bound + (found->bound > 0 ? rounding : 64 * rounding);
+    sprag_manifold_clip(core, found->normal, fmax(most, enough), m);
+    for (int i = 0; i < m->count && !found->met; i++) {
+        if (m->gap[i] <= enough) {
+            found->met = found->bound <= 0 || level || m->count > 2;
+            memcpy(found->point, m->point[i], sizeof found->point);
+        }
+    }
+}
+
+void sprag_boxes_separate(const sprag_core core[2], double reach, double most, sprag_boxes *found,
+                          sprag_manifold *manifold)
+{
+    frame f;
+    double rounding, normal[3] = {0};
+    set_frame(core, &f);
+    int best = cross_faces(core, reach, &f, found, &rounding);
     if (found->bound <= reach) {
         best = cross_edges(core, &f, rounding, best, found, normal);
     }
     if (best < 3) {
-        column(core[0].rotation, best, p[best] > 0 ? -1 : 1, found->normal);
+        column(core[0].rotation, best, f.at[best] > 0 ? -1 : 1, found->normal);
     } else if (best < 6) {
-        int j = best - 3;
-        double along = p[0] * f.C[0][j] + p[1] * f.C[1][j] + p[2] * f.C[2][j];
-        column(core[1].rotation, j, along > 0 ? -1 : 1, found->normal);
+        column(core[1].rotation, best - 3, along_second(&f, best - 3) > 0 ? -1 : 1, found->normal);
     } else {
         memcpy(found->normal, normal, sizeof normal);
     }
@@ -263,17 +297,8 @@ void sprag_boxes_separate(const sprag_core core[2], double reach, double most, s
         return;
     }
     bool level = best < 6 && are_level(&f, best);
-    if (!manifold && (found->met || (found->bound > 0 && !level))) {
-        return;
-    }
-    // Edges in line with each other, or a face that is deep: where the faces are nearest.
-    sprag_manifold unwanted, *m = manifold ? manifold : &unwanted;
-    double enough = found->bound + (found->bound > 0 ? rounding : 64 * rounding);
-    sprag_manifold_clip(core, found->normal, fmax(most, enough), m);
-    for (int i = 0; i < m->count && !found->met; i++) {
-        if (m->gap[i] <= enough) {
-            found->met = found->bound <= 0 || level || m->count > 2;
-            memcpy(found->point, m->point[i], sizeof found->point);
-        }
+    sprag_manifold unwanted;
+    if (manifold || !(found->met || (found->bound > 0 && !level))) {
+        clip_faces(core, rounding, most, level, found, manifold ? manifold : &unwanted);
     }
 }

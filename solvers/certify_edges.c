@@ -119,57 +119,110 @@ static void crossing_point(const double rA[3], const double eA[3], const double 
     add_scaled(point, along, eA, 3);
 }
 
+// The two edges of a plane, at the start.
+typedef struct crossing {
+    double r[2][3], e[2][3]; // of each: m, a point, from the centre of its shape; direction
+    double w[2][3];          // rad, that the shapes turn by
+    sprag_turning turning;   // of the second shape, as the first sees it
+    sprag_series3 other;     // direction of the second edge so
+} crossing;
+
+static bool set_crossing(const sprag_approach *a, const sprag_plane *plane, crossing *c)
+{
+    const sprag_side *side = a->side;
+    for (int b = 0; b < 2; b++) {
+        if (!edge_of(&side[b], plane->end[b], c->r[b], c->e[b])) {
+            return false;
+        }
+        for (int k = 0; k < 3; k++) {
+            c->w[b][k] = a->length * side[b].velocity[3 + k];
+        }
+    }
+    sprag_turning_set(c->w[1], c->w[0], &c->turning);
+    sprag_turning_apply(&c->turning, c->e[1], &c->other);
+    return true;
+}
+
+// How far apart the edges are, m, times the length of N.
+static void separation(const sprag_approach *a, const crossing *c, double sign, sprag_series *f)
+{
+    const sprag_side *side = a->side;
+    double k[3], d[3], v[3];
+    for (int i = 0; i < 3; i++) {
+        d[i] = side[1].x[i] - side[0].x[i] - c->r[0][i];
+        v[i] = a->length * (side[1].velocity[i] - side[0].velocity[i]);
+    }
+    // y - rA: y turns with shape 0, rA stands still in it.
+    sprag_series3 line, kappa, crossed;
+    const double to[3] = {d[0] + c->r[0][0], d[1] + c->r[0][1], d[2] + c->r[0][2]};
+    sprag_series_line(to, v, c->w[0], &line);
+    memcpy(line.c[0], d, sizeof d);
+    cross3(c->e[1], c->r[1], k);
+    sprag_turning_apply(&c->turning, k, &kappa);
+    for (int i = 0; i < SPRAG_TERMS; i++) {
+        cross3(line.c[i], c->e[0], crossed.c[i]);
+    }
+    crossed.rest = line.rest;
+    dot_series(&c->other, &crossed, f);
+    sprag_series_dot(f, 1, c->e[0], &kappa);
+    for (int i = 0; i < SPRAG_TERMS; i++) {
+        f->c[i] *= -sign;
+    }
+}
+
+// |N|^2
+static void square_normal(const crossing *c, sprag_series *q)
+{
+    sprag_series z = {.rest = 0};
+    sprag_series_dot(&z, 1, c->e[0], &c->other);
+    sprag_series_multiply(&z, &z, q);
+    for (int i = 0; i < SPRAG_TERMS; i++) {
+        q->c[i] = (i == 0) - q->c[i];
+    }
+}
+
+// Of |N|, by its square.
+static double least_normal(const sprag_series *q)
+{
+    double least = q->c[0] - q->rest;
+    for (int i = 1; i < SPRAG_TERMS; i++) {
+        least -= fabs(q->c[i]);
+    }
+    return least > 0 ? sqrt(least) : 0;
+}
+
+static void mark_crossing(const sprag_approach *a, const crossing *c, sprag_plane *plane)
+{
+    const sprag_side *side = a->side;
+    plane->side = 0;
+    if (plane->end[0][0] != SPRAG_NO_VERTEX) {
+        double from[3], length[3], x[3], end[3];
+        sprag_side_vertex(&side[0], plane->end[0][0], from);
+        sprag_side_vertex(&side[0], plane->end[0][1], length);
+        subtract3(length, from, length);
+        subtract3(side[1].x, side[0].x, end);
+        add_scaled(end, 1, c->r[1], 3);
+        crossing_point(c->r[0], c->e[0], end, c->e[1], norm3(length), x);
+        mul33_transposed(side[0].rotation, x, plane->point[0]);
+    }
+}
+
 // spare: m, by which the edges must stay farther apart than the level, and of which the vertices of
 // either side may take a half. behind: vertices end it, not the edges.
 static double follow_edges(const sprag_approach *a, sprag_plane *plane, double spare, bool *behind)
 {
     const sprag_side *side = a->side;
-    double rA[3], rB[3], eA[3], eB[3], k[3], d[3], v[3], w[2][3];
-    if (!edge_of(&side[0], plane->end[0], rA, eA) || !edge_of(&side[1], plane->end[1], rB, eB)) {
+    crossing c;
+    sprag_series f, q, root;
+    if (!set_crossing(a, plane, &c)) {
         return 0;
     }
-    for (int i = 0; i < 3; i++) {
-        d[i] = side[1].x[i] - side[0].x[i] - rA[i];
-        v[i] = a->length * (side[1].velocity[i] - side[0].velocity[i]);
-        w[0][i] = a->length * side[0].velocity[3 + i];
-        w[1][i] = a->length * side[1].velocity[3 + i];
-    }
-    // y - rA: y turns with shape 0, rA stands still in it.
-    sprag_series3 line, beta, kappa, alpha, crossed;
-    sprag_turning turning, back;
-    const double to[3] = {d[0] + rA[0], d[1] + rA[1], d[2] + rA[2]};
-    sprag_series_line(to, v, w[0], &line);
-    memcpy(line.c[0], d, sizeof d);
-    sprag_turning_set(w[1], w[0], &turning);
-    sprag_turning_apply(&turning, eB, &beta);
-    cross3(eB, rB, k);
-    sprag_turning_apply(&turning, k, &kappa);
-    for (int i = 0; i < SPRAG_TERMS; i++) {
-        cross3(line.c[i], eA, crossed.c[i]);
-    }
-    crossed.rest = line.rest;
-    sprag_series f, z = {.rest = 0}, q, root;
-    dot_series(&beta, &crossed, &f);
-    sprag_series_dot(&f, 1, eA, &kappa);
-    mul33_transposed(side[0].rotation, rA, plane->point[0]);
-    mul33_transposed(side[1].rotation, rB, plane->point[1]);
-    double sign = plane->sign;
-    for (int i = 0; i < SPRAG_TERMS; i++) {
-        f.c[i] *= -sign;
-    }
-    sprag_series_dot(&z, 1, eA, &beta);
-    sprag_series_multiply(&z, &z, &q);
-    for (int i = 0; i < SPRAG_TERMS; i++) {
-        q.c[i] = (i == 0) - q.c[i];
+    separation(a, &c, plane->sign, &f);
+    square_normal(&c, &q);
+    for (int b = 0; b < 2; b++) {
+        mul33_transposed(side[b].rotation, c.r[b], plane->point[b]);
     }
     double radii = radius_of(side[0].shape) + radius_of(side[1].shape);
-    double least = q.c[0] - q.rest, share = 0; // of |N|^2, and the vertices' half, times |N|
-    for (int i = 1; i < SPRAG_TERMS; i++) {
-        least -= fabs(q.c[i]);
-    }
-    if (least > 0) {
-        share = spare / 2 * sqrt(least);
-    }
     if (!sprag_series_root(&q, &root)) {
         if (radii > 0) {
             return 0;
@@ -177,27 +230,18 @@ static double follow_edges(const sprag_approach *a, sprag_plane *plane, double s
         root = (sprag_series){.c = {1}};
     }
     sprag_series_add(&f, -a->level - radii - spare, &root);
-    double until = sprag_series_positive(&f, 1);
+    double until = sprag_series_positive(&f, 1), edges = until;
     if (until < 1) {
-        plane->side = 0;
-        if (plane->end[0][0] != SPRAG_NO_VERTEX) {
-            double from[3], length[3];
-            sprag_side_vertex(&side[0], plane->end[0][0], from);
-            sprag_side_vertex(&side[0], plane->end[0][1], length);
-            subtract3(length, from, length);
-            double x[3], end[3];
-            subtract3(side[1].x, side[0].x, end);
-            add_scaled(end, 1, rB, 3);
-            crossing_point(rA, eA, end, eB, norm3(length), x);
-            mul33_transposed(side[0].rotation, x, plane->point[0]);
-        }
+        mark_crossing(a, &c, plane);
     }
-    double edges = until;
     if (until > 0) { // e x other is along N for either: eA x eB, and eB x eA on the other side
-        sprag_turning_set(w[0], w[1], &back);
-        sprag_turning_apply(&back, eA, &alpha);
-        until = keep_vertices(a, plane, 0, rA, eA, &beta, sign, share, until);
-        until = keep_vertices(a, plane, 1, rB, eB, &alpha, sign, share, until);
+        const double share = spare / 2 * least_normal(&q);
+        sprag_turning back;
+        sprag_series3 alpha;
+        sprag_turning_set(c.w[0], c.w[1], &back);
+        sprag_turning_apply(&back, c.e[0], &alpha);
+        until = keep_vertices(a, plane, 0, c.r[0], c.e[0], &c.other, plane->sign, share, until);
+        until = keep_vertices(a, plane, 1, c.r[1], c.e[1], &alpha, plane->sign, share, until);
     }
     *behind = until < edges;
     return until;
@@ -336,13 +380,25 @@ static bool reaches_across(const segment *s, const segment *t, const double betw
     return !(low > room && high > room) && !(low < -room && high < -room);
 }
 
+// Among so many planes, nearest the level first. NULL: it comes behind all that there is room for.
+static sprag_plane *make_place(sprag_plane plane[SPRAG_CROSSINGS], int *found, double apart)
+{
+    int to = *found < SPRAG_CROSSINGS ? (*found)++ : SPRAG_CROSSINGS;
+    for (; to > 0 && plane[to - 1].apart > apart; to--) {
+        if (to < SPRAG_CROSSINGS) {
+            plane[to] = plane[to - 1];
+        }
+    }
+    return to < SPRAG_CROSSINGS ? &plane[to] : NULL;
+}
+
 int sprag_crossings_find(const sprag_approach *a, const double normal[3],
                          sprag_plane plane[SPRAG_CROSSINGS])
 {
     const sprag_side *side = a->side;
     const double against[3] = {-normal[0], -normal[1], -normal[2]};
     int edge[2][EDGES][2], found = 0;
-    double width[SPRAG_CROSSINGS], drift = 0, radii = 0;
+    double drift = 0, radii = 0;
     segment segments[2][EDGES];
     int count[2] = {edges_near(&side[0], against, edge[0]), edges_near(&side[1], normal, edge[1])};
     for (int b = 0; b < 2; b++) {
@@ -375,20 +431,12 @@ int sprag_crossings_find(const sprag_approach *a, const double normal[3],
                                            reaches_across(t, s, between, n, drift)))) {
                 continue;
             }
-            int to = found < SPRAG_CROSSINGS ? found++ : SPRAG_CROSSINGS;
-            for (; to > 0 && width[to - 1] > apart; to--) { // nearest the level first
-                if (to < SPRAG_CROSSINGS) {
-                    width[to] = width[to - 1];
-                    plane[to] = plane[to - 1];
-                }
-            }
-            if (to < SPRAG_CROSSINGS) {
-                width[to] = apart;
-                plane[to] =
-                    (sprag_plane){.crossing = true, .holder = -1, .sign = sign, .apart = apart};
-                memcpy(plane[to].end[0], edge[0][i], sizeof edge[0][i]);
-                memcpy(plane[to].end[1], edge[1][j], sizeof edge[1][j]);
-                memcpy(plane[to].normal, n, sizeof n);
+            sprag_plane *to = make_place(plane, &found, apart);
+            if (to) {
+                *to = (sprag_plane){.crossing = true, .holder = -1, .sign = sign, .apart = apart};
+                memcpy(to->end[0], edge[0][i], sizeof edge[0][i]);
+                memcpy(to->end[1], edge[1][j], sizeof edge[1][j]);
+                memcpy(to->normal, n, sizeof n);
             }
         }
     }

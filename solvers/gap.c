@@ -585,46 +585,74 @@ static int foremost_known(const sprag_core core[2], int side, const sprag_gap_me
     return vertex < sprag_core_vertices(&core[side]) ? vertex : -1;
 }
 
+// Of the cores. last: foremost vertices.
+static void measure(const sprag_core core[2], double reach, double margin, const int last[2],
+                    sprag_gap_memory *memory, answer *a, sprag_manifold *manifold)
+{
+    const sprag_shape_kind kind[2] = {core[0].shape->kind, core[1].shape->kind};
+    if (kind[0] == SPRAG_PLANE || kind[1] == SPRAG_PLANE) {
+        from_plane(core, kind[1] == SPRAG_PLANE, a);
+        if (memory) {
+            memory->count = 1;
+            memcpy(memory->vertex[0], last, sizeof memory->vertex[0]);
+        }
+    } else if ((kind[0] == SPRAG_SPHERE && kind[1] != SPRAG_POLYTOPE) ||
+               (kind[1] == SPRAG_SPHERE && kind[0] != SPRAG_POLYTOPE)) {
+        from_sphere(core, kind[0] != SPRAG_SPHERE, a);
+    } else if (kind[0] == SPRAG_BOX && kind[1] == SPRAG_BOX) {
+        two_boxes(core, reach, margin, a, manifold);
+    } else if (are_parallel(core)) {
+        from_parallel(core, a);
+    } else {
+        any_two(core, reach, memory, a);
+    }
+}
+
+// From the surfaces, in the world.
+static void tell(const sprag_core core[2], const sprag_pose *pose, const sprag_gap_query *query,
+                 answer *a, sprag_gap *gap, sprag_manifold *manifold)
+{
+    double margins[2] = {sprag_core_margin(&core[0]), sprag_core_margin(&core[1])};
+    bool ball = core[0].shape->kind == SPRAG_SPHERE || core[1].shape->kind == SPRAG_SPHERE;
+    add_scaled(a->point[0], -margins[0], a->normal, 3);
+    add_scaled(a->point[1], margins[1], a->normal, 3);
+    if (manifold) {
+        if (!a->whole && !ball) {
+            sprag_manifold_clip(core, a->normal, query->margin, manifold);
+        }
+        complete(a, margins[0] + margins[1], query->margin, manifold);
+    }
+    for (int side = 0; side < 2; side++) {
+        memcpy(gap->point[side], a->point[side], sizeof a->point[0]);
+        add_scaled(gap->point[side], 1, pose->position, 3);
+        for (int i = 0; manifold && i < manifold->count; i++) {
+            add_scaled(manifold->point[i][side], 1, pose->position, 3);
+        }
+    }
+}
+
 sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
                             const sprag_gap_query *query, sprag_gap_memory *memory, sprag_gap *gap,
                             sprag_manifold *manifold)
 {
     sprag_core core[2];
-    int last[2];
-    sprag_manifold unwanted, *m = manifold ? manifold : &unwanted;
+    int last[2], none, *count = manifold ? &manifold->count : &none;
     answer a;
     a.distance = NAN;
     a.error = 0;
     a.beyond = a.whole = false;
-    bool plane[2] = {shape[0]->kind == SPRAG_PLANE, shape[1]->kind == SPRAG_PLANE};
-    m->count = 0;
-    if (!cores_of(shape, pose, core) || (plane[0] && plane[1])) {
+    *count = 0;
+    if (!cores_of(shape, pose, core) ||
+        (shape[0]->kind == SPRAG_PLANE && shape[1]->kind == SPRAG_PLANE)) {
         return SPRAG_BAD_PROBLEM;
     }
     for (int side = 0; side < 2; side++) {
         last[side] = foremost_known(core, side, memory);
         core[side].last = &last[side];
     }
-    double margins[2] = {sprag_core_margin(&core[0]), sprag_core_margin(&core[1])};
-    double radii = margins[0] + margins[1], reach = query->reach + radii;
+    double radii = sprag_core_margin(&core[0]) + sprag_core_margin(&core[1]);
     a.size = norm3(core[1].at) + radii;
-    bool ball[2] = {shape[0]->kind == SPRAG_SPHERE, shape[1]->kind == SPRAG_SPHERE};
-    if (plane[0] || plane[1]) {
-        from_plane(core, plane[1], &a);
-        if (memory) {
-            memory->count = 1;
-            memcpy(memory->vertex[0], last, sizeof last);
-        }
-    } else if ((ball[0] && shape[1]->kind != SPRAG_POLYTOPE) ||
-               (ball[1] && shape[0]->kind != SPRAG_POLYTOPE)) {
-        from_sphere(core, !ball[0], &a);
-    } else if (shape[0]->kind == SPRAG_BOX && shape[1]->kind == SPRAG_BOX) {
-        two_boxes(core, reach, query->margin, &a, manifold);
-    } else if (are_parallel(core)) {
-        from_parallel(core, &a);
-    } else {
-        any_two(core, reach, memory, &a);
-    }
+    measure(core, query->reach + radii, query->margin, last, memory, &a, manifold);
     if (!isfinite(a.distance)) {
         return SPRAG_BAD_PROBLEM;
     }
@@ -633,24 +661,10 @@ sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose 
     gap->beyond = a.beyond || gap->distance > query->reach;
     memcpy(gap->normal, a.normal, sizeof gap->normal);
     if (gap->beyond) {
-        m->count = 0;
+        *count = 0;
         return SPRAG_OK;
     }
-    add_scaled(a.point[0], -margins[0], a.normal, 3);
-    add_scaled(a.point[1], margins[1], a.normal, 3);
-    if (manifold) {
-        if (!a.whole && !ball[0] && !ball[1]) {
-            sprag_manifold_clip(core, a.normal, query->margin, m);
-        }
-        complete(&a, radii, query->margin, m);
-    }
-    for (int side = 0; side < 2; side++) {
-        memcpy(gap->point[side], a.point[side], sizeof a.point[0]);
-        add_scaled(gap->point[side], 1, pose[0]->position, 3);
-        for (int i = 0; manifold && i < m->count; i++) {
-            add_scaled(m->point[i][side], 1, pose[0]->position, 3);
-        }
-    }
+    tell(core, pose[0], query, &a, gap, manifold);
     return gap->error > tolerable * (a.size + fabs(a.distance)) ? SPRAG_NOT_CONVERGED : SPRAG_OK;
 }
 

@@ -114,82 +114,119 @@ static void leave_axis(const hull hull[2], int side, const double c[3], double n
         }
     }
 }
+// The height about a normal, to second order.
+typedef struct slopes {
+    double t[2][3]; // tangents; on an edge there is but one
+    double s;       // height
+    double b[2];    // its slopes
+    double M[3];    // 00, 01, 11: of the rims; the Hessian on the sphere is -(M + s)
+} slopes;
+
+static void set_tangents(const double n[3], const double *edge, double t[2][3])
+{
+    int least = fabs(n[0]) < fabs(n[1]) ? (fabs(n[0]) < fabs(n[2]) ? 0 : 2)
+                                        : (fabs(n[1]) < fabs(n[2]) ? 1 : 2);
+    double other[3] = {least == 0, least == 1, least == 2};
+    cross3(edge ? edge : other, n, t[0]);
+    normalise3(t[0]);
+    memset(t[1], 0, sizeof t[1]);
+    if (!edge) {
+        cross3(n, t[0], t[1]);
+    }
+}
+
+// false: the normal is along an axis, that is a cap.
+static bool set_slopes(const hull hull[2], const double c[3], const double *edge, const double n[3],
+                       slopes *at)
+{
+    double g[3] = {c[0], c[1], c[2]};
+    set_tangents(n, edge, at->t);
+    memset(at->M, 0, sizeof at->M);
+    for (int side = 0; side < 2; side++) {
+        if (hull[side].radius > 0) {
+            double p[3], q[3], length = radial(&hull[side], n, p);
+            if (!(length > 1e-12)) {
+                return false;
+            }
+            cross3(hull[side].axis, p, q);
+            add_scaled(g, -hull[side].radius, p, 3);
+            double stiff = hull[side].radius / length;
+            double q0 = dot3(q, at->t[0]), q1 = dot3(q, at->t[1]);
+            at->M[0] += stiff * q0 * q0;
+            at->M[1] += stiff * q0 * q1;
+            at->M[2] += stiff * q1 * q1;
+        }
+    }
+    at->s = dot3(g, n);
+    for (int k = 0; k < 2; k++) {
+        at->b[k] = dot3(g, at->t[k]);
+    }
+    return true;
+}
+
+// Newton's; where the Hessian is not negative, only uphill. Returns its length.
+static double newton_step(const slopes *at, bool on_edge, double step[2])
+{
+    const double *M = at->M, *b = at->b, s = at->s;
+    double d0 = M[0] + s, d1 = M[2] + s;
+    bool definite = d0 > 0 && (on_edge || d0 * d1 - M[1] * M[1] > 0);
+    if (!definite) {
+        d0 = M[0] + fabs(s) + DBL_MIN;
+        d1 = M[2] + fabs(s) + DBL_MIN;
+    }
+    double det = on_edge ? d0 : d0 * d1 - M[1] * M[1];
+    step[0] = on_edge ? b[0] / d0 : (d1 * b[0] - M[1] * b[1]) / det;
+    step[1] = on_edge ? 0 : (d0 * b[1] - M[1] * b[0]) / det;
+    return hypot(step[0], step[1]);
+}
+
+typedef enum climb { UPHILL, TRUSTED, STALLED, LOST } climb;
+
+// Uphill, until steps are so short that heights cannot tell: then they are taken on trust, or,
+// where they had to be halved for it, it stalls.
+static climb go_uphill(const hull hull[2], const double c[3], const double *edge, double size,
+                       const slopes *at, double n[3])
+{
+    double step[2], length = newton_step(at, edge, step), moved[3];
+    if (!isfinite(length)) {
+        return LOST;
+    }
+    double part = length > 1 ? 1 / length : 1, before = smooth_height(hull, c, n);
+    for (int halving = 0; halving <= HALVINGS_MAX; halving++, part /= 2) {
+        memcpy(moved, n, sizeof moved);
+        add_scaled(moved, part * step[0], at->t[0], 3);
+        add_scaled(moved, part * step[1], at->t[1], 3);
+        if (!onto(moved, edge)) {
+            return LOST;
+        }
+        double change = smooth_height(hull, c, moved) - before;
+        bool tiny = part * length < 1e-6 && change >= -16 * DBL_EPSILON * size;
+        if (change > 0 || tiny) {
+            memcpy(n, moved, sizeof moved);
+            return !tiny ? UPHILL : halving == 0 ? TRUSTED : STALLED;
+        }
+    }
+    return LOST;
+}
 
 static bool maximise(const hull hull[2], const double c[3], const double *edge, double size,
                      int stalls, double n[3])
 {
-    if (!onto(n, edge)) {
-        return false;
-    }
+    slopes at;
     int trusted = 0, stalled = 0;
-    for (int i = 0; i < NEWTON_MAX; i++) {
+    bool good = onto(n, edge);
+    for (int i = 0; i < NEWTON_MAX && good; i++) {
         for (int side = 0; side < 2 && !edge; side++) {
             leave_axis(hull, side, c, n);
         }
-        double g[3] = {c[0], c[1], c[2]}, t[2][3] = {{0}, {0}};
-        double M[3] = {0, 0, 0}; // of the tangents: 00, 01, 11
-        int least = fabs(n[0]) < fabs(n[1]) ? (fabs(n[0]) < fabs(n[2]) ? 0 : 2)
-                                            : (fabs(n[1]) < fabs(n[2]) ? 1 : 2);
-        double other[3] = {least == 0, least == 1, least == 2};
-        cross3(edge ? edge : other, n, t[0]);
-        normalise3(t[0]);
-        if (!edge) {
-            cross3(n, t[0], t[1]);
-        }
-        for (int side = 0; side < 2; side++) {
-            if (hull[side].radius > 0) {
-                double p[3], q[3], length = radial(&hull[side], n, p);
-                if (!(length > 1e-12)) {
-                    return false; // along the axis: that is a cap
-                }
-                cross3(hull[side].axis, p, q);
-                add_scaled(g, -hull[side].radius, p, 3);
-                double stiff = hull[side].radius / length;
-                double q0 = dot3(q, t[0]), q1 = dot3(q, t[1]);
-                M[0] += stiff * q0 * q0;
-                M[1] += stiff * q0 * q1;
-                M[2] += stiff * q1 * q1;
-            }
-        }
-        double s = dot3(g, n), b[2] = {dot3(g, t[0]), dot3(g, t[1])};
-        if (hypot(b[0], b[1]) <= DBL_EPSILON * size) {
+        good = set_slopes(hull, c, edge, n, &at);
+        if (good && hypot(at.b[0], at.b[1]) <= DBL_EPSILON * size) {
             return true;
         }
-        // The Hessian on the sphere is -(M + s); where that is not negative, only uphill.
-        double d0 = M[0] + s, d1 = M[2] + s;
-        bool definite = d0 > 0 && (edge || d0 * d1 - M[1] * M[1] > 0);
-        if (!definite) {
-            d0 = M[0] + fabs(s) + DBL_MIN;
-            d1 = M[2] + fabs(s) + DBL_MIN;
-        }
-        double det = edge ? d0 : d0 * d1 - M[1] * M[1];
-        double step[2] = {edge ? b[0] / d0 : (d1 * b[0] - M[1] * b[1]) / det,
-                          edge ? 0 : (d0 * b[1] - M[1] * b[0]) / det};
-        double length = hypot(step[0], step[1]);
-        if (!isfinite(length)) {
-            return false;
-        }
-        // Uphill, until steps are so short that heights cannot tell: then two are taken on trust.
-        double part = length > 1 ? 1 / length : 1, before = smooth_height(hull, c, n), moved[3];
-        for (int halving = 0;; halving++, part /= 2) {
-            memcpy(moved, n, sizeof moved);
-            add_scaled(moved, part * step[0], t[0], 3);
-            add_scaled(moved, part * step[1], t[1], 3);
-            if (!onto(moved, edge)) {
-                return false;
-            }
-            double change = smooth_height(hull, c, moved) - before;
-            bool tiny = part * length < 1e-6 && change >= -16 * DBL_EPSILON * size;
-            trusted += tiny && halving == 0;
-            stalled += tiny && halving > 0;
-            if (change > 0 || tiny) {
-                memcpy(n, moved, sizeof moved);
-                break;
-            }
-            if (halving == HALVINGS_MAX) {
-                return false;
-            }
-        }
+        climb went = good ? go_uphill(hull, c, edge, size, &at, n) : LOST;
+        trusted += went == TRUSTED;
+        stalled += went == STALLED;
+        good = went != LOST;
         if (trusted == 2 || stalled == stalls) {
             return true;
         }
