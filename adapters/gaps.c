@@ -450,7 +450,6 @@ static void meet(void *data, int i, int j)
 static sprag_result find(finder *f, int count, double margin)
 {
     ode_pairs *pairs = f->pairs;
-    *pairs = (ode_pairs){0};
     if (count == 1 && !f->motion) {
         look_around(f, f->calls, margin);
     }
@@ -478,16 +477,20 @@ static sprag_result find(finder *f, int count, double margin)
     return SPRAG_OK;
 }
 
+static finder find_in(ode_geometry *geometry, const ode_collision *calls, void *data,
+                      sprag_scratch *scratch, ode_pairs *pairs)
+{
+    *pairs = (ode_pairs){0};
+    return (finder){
+        .geometry = geometry, .calls = calls, .data = data, .scratch = scratch, .pairs = pairs};
+}
+
 sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *calls, int count,
                                   ode_motion_fn *motion, void *data, double margin,
                                   sprag_scratch *scratch, ode_pairs *pairs)
 {
-    finder f = {.geometry = geometry,
-                .calls = calls,
-                .motion = motion,
-                .data = data,
-                .scratch = scratch,
-                .pairs = pairs};
+    finder f = find_in(geometry, calls, data, scratch, pairs);
+    f.motion = motion;
     return find(&f, count, margin);
 }
 
@@ -495,20 +498,16 @@ sprag_result sprag_ode_find_wanted(ode_geometry *geometry, const ode_collision *
                                    ode_wanted_fn *wanted, void *data, sprag_scratch *scratch,
                                    ode_pairs *pairs)
 {
-    finder f = {.geometry = geometry,
-                .calls = call,
-                .wanted = wanted,
-                .data = data,
-                .scratch = scratch,
-                .pairs = pairs};
+    finder f = find_in(geometry, call, data, scratch, pairs);
+    f.wanted = wanted;
     return find(&f, 1, margin);
 }
 
 sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b, double margin,
                                     sprag_scratch *scratch, ode_pairs *pairs)
 {
-    *pairs = (ode_pairs){0};
-    finder f = {.geometry = geometry, .scratch = scratch, .pairs = pairs, .items = 2};
+    finder f = find_in(geometry, NULL, NULL, scratch, pairs);
+    f.items = 2;
     f.item = SPRAG_TAKE(scratch, 2, item);
     f.bounds = SPRAG_TAKE(scratch, 2, *f.bounds);
     if (scratch->failed) {

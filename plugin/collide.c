@@ -19,8 +19,6 @@
 
 // ---- what a thread works with
 
-typedef enum doomed_kind { BODY, GEOM, SPACE, JOINT, GROUP_EMPTY, GROUP } doomed_kind;
-
 typedef struct doomed {
     doomed_kind kind;
     void *what;
@@ -469,30 +467,6 @@ int collide_geoms(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int sk
 
 // ---- what goes
 
-static void destroy(const doomed *d)
-{
-    switch (d->kind) {
-    case BODY:
-        sprag_ode_body_destroy(d->what);
-        break;
-    case GEOM:
-        sprag_ode_geom_destroy(d->what);
-        break;
-    case SPACE:
-        sprag_ode_space_destroy(d->what);
-        break;
-    case JOINT:
-        sprag_ode_joint_destroy(d->what);
-        break;
-    case GROUP_EMPTY:
-        sprag_ode_joint_group_empty(d->what);
-        break;
-    case GROUP:
-        sprag_ode_joint_group_destroy(d->what);
-        break;
-    }
-}
-
 static bool is_doomed(const void *what)
 {
     for (int i = 0; what && own_desk && i < own_desk->dooms; i++) {
@@ -535,47 +509,37 @@ static void forget(dGeomID id)
     }
 }
 
-void collide_destroy_geom(dGeomID geom)
+static void destroy(const doomed *d)
 {
-    if (!put_off(GEOM, geom)) {
-        forget(geom);
-        sprag_ode_geom_destroy(geom);
+    if (d->kind == DOOMED_GEOM || d->kind == DOOMED_SPACE) {
+        forget(d->what);
+    }
+    switch (d->kind) {
+    case DOOMED_BODY:
+        sprag_ode_body_destroy(d->what);
+        break;
+    case DOOMED_GEOM:
+        sprag_ode_geom_destroy(d->what);
+        break;
+    case DOOMED_SPACE:
+        sprag_ode_space_destroy(d->what);
+        break;
+    case DOOMED_JOINT:
+        sprag_ode_joint_destroy(d->what);
+        break;
+    case DOOMED_GROUP_EMPTY:
+        sprag_ode_joint_group_empty(d->what);
+        break;
+    case DOOMED_GROUP:
+        sprag_ode_joint_group_destroy(d->what);
+        break;
     }
 }
 
-void collide_destroy_space(dSpaceID space)
+void collide_destroy(doomed_kind kind, void *what)
 {
-    if (!put_off(SPACE, space)) {
-        forget((dGeomID)space);
-        sprag_ode_space_destroy(space);
-    }
-}
-
-void collide_destroy_body(dBodyID body)
-{
-    if (!put_off(BODY, body)) {
-        sprag_ode_body_destroy(body);
-    }
-}
-
-void collide_destroy_joint(dJointID joint)
-{
-    if (!put_off(JOINT, joint)) {
-        sprag_ode_joint_destroy(joint);
-    }
-}
-
-void collide_empty_group(dJointGroupID group)
-{
-    if (!put_off(GROUP_EMPTY, group)) {
-        sprag_ode_joint_group_empty(group);
-    }
-}
-
-void collide_destroy_group(dJointGroupID group)
-{
-    if (!put_off(GROUP, group)) {
-        sprag_ode_joint_group_destroy(group);
+    if (!put_off(kind, what)) {
+        destroy(&(doomed){kind, what});
     }
 }
 
@@ -603,9 +567,6 @@ void collide_end_step(const collide_step *outer, dWorldID world)
     desk *d = now.frame ? NULL : own_desk;
     for (int i = 0; d && i < d->dooms; i++) {
         doomed one = d->doomed[i];
-        if (one.kind == GEOM || one.kind == SPACE) {
-            forget(one.what);
-        }
         destroy(&one);
     }
     if (d) {

@@ -46,11 +46,16 @@ void collide_end_step(const collide_step *outer, dWorldID world);
 int collide_geoms(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip);
 void collide_space(dSpaceID space, void *data, dNearCallback *callback);
 void collide_two(dGeomID a, dGeomID b, void *data, dNearCallback *callback);
-void collide_destroy_geom(dGeomID geom);
-void collide_destroy_space(dSpaceID space);
-void collide_destroy_body(dBodyID body);
-void collide_destroy_joint(dJointID joint);
-void collide_empty_group(dJointGroupID group);
-void collide_destroy_group(dJointGroupID group);
+
+typedef enum doomed_kind {
+    DOOMED_BODY,
+    DOOMED_GEOM,
+    DOOMED_SPACE,
+    DOOMED_JOINT,
+    DOOMED_GROUP_EMPTY, // what is in it
+    DOOMED_GROUP
+} doomed_kind;
+
+void collide_destroy(doomed_kind kind, void *what);
 
 #endif

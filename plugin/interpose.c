@@ -98,37 +98,37 @@ void INTERPOSE(dSetColliderOverride)(int i, int j, dColliderFn *collider)
 void INTERPOSE(dGeomDestroy)(dGeomID geom)
 {
     MEET_IN(geom, dGeomDestroy, geom);
-    collide_destroy_geom(geom);
+    collide_destroy(DOOMED_GEOM, geom);
 }
 
 void INTERPOSE(dSpaceDestroy)(dSpaceID space)
 {
     MEET_IN(space, dSpaceDestroy, space);
-    collide_destroy_space(space);
+    collide_destroy(DOOMED_SPACE, space);
 }
 
 void INTERPOSE(dBodyDestroy)(dBodyID body)
 {
     MEET_IN(body, dBodyDestroy, body);
-    collide_destroy_body(body);
+    collide_destroy(DOOMED_BODY, body);
 }
 
 void INTERPOSE(dJointDestroy)(dJointID joint)
 {
     MEET_IN(joint, dJointDestroy, joint);
-    collide_destroy_joint(joint);
+    collide_destroy(DOOMED_JOINT, joint);
 }
 
 void INTERPOSE(dJointGroupEmpty)(dJointGroupID group)
 {
     MEET_IN(NULL, dJointGroupEmpty, group);
-    collide_empty_group(group);
+    collide_destroy(DOOMED_GROUP_EMPTY, group);
 }
 
 void INTERPOSE(dJointGroupDestroy)(dJointGroupID group)
 {
     MEET_IN(NULL, dJointGroupDestroy, group);
-    collide_destroy_group(group);
+    collide_destroy(DOOMED_GROUP, group);
 }
 
 // ---- ODE's own handle

@@ -78,29 +78,35 @@ bool advance_take_control(advance_run *run)
 
 // ---- there and back
 
-static bool save(advance_run *run, state *s)
+// What is kept as it is.
+static void copy_course(advance_run *run, state *s, bool back)
 {
-    const sprag_frame *frame = run->frame;
-    for (int i = 0; i < frame->bodies; i++) {
-        s->body[i] = frame->body[i];
-        memcpy(s->velocity[i], run->motion[i].velocity, sizeof s->velocity[i]);
-    }
-    for (int i = 0; i < frame->pairs; i++) {
-        s->pair[i] = frame->pair[i];
-        s->near[i] = run->near[i];
-        if (frame->pair[i].memory) {
-            s->memory[i] = *frame->pair[i].memory;
+    const struct {
+        void *ours, *kept;
+        size_t size;
+    } part[] = {
+        {&run->time, &s->time, sizeof s->time},
+        {&run->left, &s->left, sizeof s->left},
+        {&run->last_points, &s->last_points, sizeof s->last_points},
+        {&run->blocking, &s->blocking, sizeof s->blocking},
+        {&run->stalls, &s->stalls, sizeof s->stalls},
+        {&run->frame->touching, &s->touching, sizeof s->touching},
+        {run->frame->body, s->body, (size_t)run->frame->bodies * sizeof *s->body},
+        {run->near, s->near, (size_t)run->frame->pairs * sizeof *s->near},
+        {run->stats, &s->stats, sizeof s->stats},
+    };
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        if (part[i].size > 0) {
+            memcpy(back ? part[i].ours : part[i].kept, back ? part[i].kept : part[i].ours,
+                   part[i].size);
         }
     }
-    s->stats = *run->stats;
-    s->time = run->time;
-    s->left = run->left;
-    s->longest = run->longest;
-    s->last_points = run->last_points;
-    s->touching = frame->touching;
+}
+
+static bool save_forces(advance_run *run, state *s)
+{
+    const sprag_frame *frame = run->frame;
     s->rows = run->rows;
-    s->blocking = run->blocking;
-    s->stalls = run->stalls;
     if (run->rows > s->row_room) {
         s->row_force = SPRAG_TAKE(run->scratch, run->rows, double);
         s->row_room = run->rows;
@@ -117,16 +123,30 @@ static bool save(advance_run *run, state *s)
     return true;
 }
 
-static void restore(advance_run *run, const state *s)
+static bool save(advance_run *run, state *s)
+{
+    const sprag_frame *frame = run->frame;
+    copy_course(run, s, false);
+    for (int i = 0; i < frame->bodies; i++) {
+        memcpy(s->velocity[i], run->motion[i].velocity, sizeof s->velocity[i]);
+    }
+    for (int i = 0; i < frame->pairs; i++) {
+        s->pair[i] = frame->pair[i];
+        if (frame->pair[i].memory) {
+            s->memory[i] = *frame->pair[i].memory;
+        }
+    }
+    s->longest = run->longest;
+    return save_forces(run, s);
+}
+
+static void restore(advance_run *run, state *s)
 {
     sprag_frame *frame = run->frame;
     long solves = run->stats->solves, failed = run->stats->failed;
-    if (frame->bodies > 0) {
-        memcpy(frame->body, s->body, (size_t)frame->bodies * sizeof *s->body);
-    }
+    copy_course(run, s, true);
     for (int i = 0; i < frame->pairs; i++) {
         sprag_advance_pair *pair = &frame->pair[i];
-        run->near[i] = s->near[i];
         pair->gap = s->pair[i].gap;
         pair->overlapped = s->pair[i].overlapped;
         memcpy(pair->impulse, s->pair[i].impulse, sizeof pair->impulse);
@@ -135,15 +155,8 @@ static void restore(advance_run *run, const state *s)
             *pair->memory = s->memory[i];
         }
     }
-    *run->stats = s->stats;
     run->stats->solves = solves;
     run->stats->failed = failed;
-    run->time = s->time;
-    run->left = s->left;
-    run->last_points = s->last_points;
-    run->blocking = s->blocking;
-    run->stalls = s->stalls;
-    frame->touching = s->touching;
     frame->rows = s->rows;
 }
 
@@ -203,7 +216,7 @@ static void tell_events(const advance_run *run, const state *s)
 
 static sprag_result keep_whole(advance_run *run)
 {
-    const state *s = run->control->state;
+    state *s = run->control->state;
     tell_events(run, &s[WHOLE]);
     sprag_result result = tell_forces(run, &s[START], &s[WHOLE]);
     restore(run, &s[WHOLE]);
@@ -212,7 +225,7 @@ static sprag_result keep_whole(advance_run *run)
 
 static sprag_result keep_halves(advance_run *run, double error)
 {
-    const state *s = run->control->state;
+    state *s = run->control->state;
     tell_events(run, &s[FIRST]);
     tell_events(run, &s[SECOND]);
     sprag_result result = tell_forces(run, &s[START], &s[FIRST]);
