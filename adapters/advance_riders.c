@@ -82,14 +82,20 @@ bool step_pull_bodies(step *s)
     return true;
 }
 
-static bool is_at(dBodyID id, const sprag_pose *pose)
+static void read_pose(dBodyID id, sprag_pose *pose)
 {
     const dReal *R = dBodyGetRotation(id);
-    bool same = memcmp(dBodyGetPosition(id), pose->position, sizeof pose->position) == 0;
+    memcpy(pose->position, dBodyGetPosition(id), sizeof pose->position);
     for (int i = 0; i < 3; i++) {
-        same &= memcmp(R + 4 * i, pose->rotation + 3 * i, 3 * sizeof *R) == 0;
+        memcpy(pose->rotation + 3 * i, R + 4 * i, 3 * sizeof *R);
     }
-    return same;
+}
+
+static bool is_at(dBodyID id, const sprag_pose *pose)
+{
+    sprag_pose now;
+    read_pose(id, &now);
+    return memcmp(&now, pose, sizeof now) == 0;
 }
 
 // Of the two quaternions of a rotation the one that goes on from where the body was, as stock's
@@ -213,6 +219,20 @@ static void drive(const rider *r)
     sprag_ode_set_velocity(r->id, v);
 }
 
+static void show_velocity(rider *r, const double v[6])
+{
+    memcpy(r->seen, v, sizeof r->seen);
+    sprag_ode_set_velocity(r->id, v);
+}
+
+// What it was before the step, for who steps it otherwise and for moved callbacks of others.
+static void show_start(rider *r)
+{
+    step_put_back(r->id, &r->start.pose);
+    read_pose(r->id, &r->at); // ODE may have rounded it
+    show_velocity(r, r->start.velocity);
+}
+
 // In place of what is kept for the next step, those of this one.
 static void show_forces(const step *s, rider *r)
 {
@@ -236,6 +256,17 @@ static void show_weight(const step *s, rider *r)
         r->shown[k] += mass.mass * gravity[k];
     }
     sprag_ode_set_accumulators(r->id, r->shown);
+}
+
+// A velocity that moved callbacks of others have given it takes the place of the one it had.
+static void take_velocity(rider *r)
+{
+    double now[6];
+    read_velocity(r, now);
+    for (int k = 0; k < 6; k++) {
+        r->mover.velocity[k] += now[k] - r->seen[k];
+    }
+    memcpy(r->seen, now, sizeof now);
 }
 
 // What moved callbacks of others have made of its accumulators since they were shown. The motion of
@@ -269,59 +300,76 @@ static void act_at_once(const step *s, rider *r)
     }
 }
 
-// ODE's own dxStepBody, over no time: geoms, moved callback, damping. What is pushed out of an
-// overlap has no speed by that; it does not rest.
-static void push_rider(const step *s, rider *r)
+// ODE's own dxStepBody, over no time: geoms, moved callback, damping. What a moved callback has put
+// elsewhere goes on from there. What is pushed out of an overlap has no speed by that; it does not
+// rest.
+static void push_rider(const step *s, rider *r, bool called)
 {
+    bool elsewhere = called && !is_at(r->id, &r->at);
     if (r->mover.pushed && dBodyGetAutoDisableFlag(r->id) && dBodyIsEnabled(r->id)) {
         dBodyEnable(r->id); // counts anew
     }
-    step_place(r->id, &r->mover.pose);
+    if (!elsewhere) {
+        step_place(r->id, &r->mover.pose);
+    }
     sprag_ode_set_velocity(r->id, r->mover.velocity);
-    sprag_ode_step_body(r->id, 0);
+    sprag_ode_step_body(r->id, elsewhere ? s->a->step : 0);
     sprag_ode_set_accumulators(r->id, r->kept); // as in stock without what its own callback adds
     drive(r);
     double turning = norm3(r->mover.velocity + 3) * r->radius;
     s->a->fastest = fmax(s->a->fastest, norm3(r->mover.velocity) + turning);
 }
 
-// As in stock: with the weight of all of them before the first of their callbacks.
-static void push_island(const step *s, rider *first, int bodies)
+// As in stock: before the first of their callbacks all have their weight and, under QuickStep,
+// their new velocity; what a callback adds there to forces within the island is lost.
+static void push_island(const step *s, rider *first, int bodies, bool called)
 {
-    for (rider *r = first; r < first + bodies; r++) {
+    for (rider *r = first; r < first + bodies && called; r++) {
+        take_velocity(r);
         act_at_once(s, r);
         show_weight(s, r);
+        if (s->a->quick) {
+            show_velocity(r, r->mover.velocity);
+        }
     }
     for (rider *r = first; r < first + bodies; r++) {
-        if (!s->a->quick) {
+        if (called) {
+            take_velocity(r);
+        }
+        if (called && !s->a->quick) {
             act_at_once(s, r);
         }
-        push_rider(s, r);
+        push_rider(s, r, called);
     }
 }
 
-// For whoever steps it now.
-static void leave_island(const rider *first, int bodies)
+static bool any_calls_back(const step *s)
 {
-    for (const rider *r = first; r < first + bodies; r++) {
-        step_put_back(r->id, &r->start.pose);
-        sprag_ode_set_velocity(r->id, r->start.velocity);
-        drive(r);
+    bool any = false;
+    for (int i = 0; i < s->riders && !any; i++) {
+        any = sprag_ode_calls_back(s->rider[i].id);
     }
+    return any;
 }
 
 void step_push(const step *s)
 {
+    const bool called = any_calls_back(s);
     for (int i = 0; i < s->riders; i++) {
-        show_forces(s, &s->rider[i]);
+        rider *r = &s->rider[i];
+        if (!r->held && (called || s->a->stock[r->island])) {
+            show_start(r);
+        }
+        show_forces(s, r);
     }
     for (int i = 0, bodies; i < s->riders; i += bodies) {
         rider *first = &s->rider[i];
         bodies = (int)s->a->islands->sizes[2 * first->island];
-        if (s->a->stock[first->island]) {
-            leave_island(first, bodies);
-        } else if (!first->held) {
-            push_island(s, first, bodies);
+        for (int k = 0; k < bodies && s->a->stock[first->island]; k++) {
+            drive(&first[k]);
+        }
+        if (!first->held && !s->a->stock[first->island]) {
+            push_island(s, first, bodies, called);
         }
     }
 }

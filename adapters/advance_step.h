@@ -17,6 +17,8 @@ typedef struct rider {
     double asked[6];    // before joints are asked
     double kept[6];     // at its end, for the next one
     double shown[6];    // then, to moved callbacks
+    double seen[6];     // m/s, rad/s, its velocity, by these
+    sprag_pose at;      // and where they see it
     double reach, turn; // m, rad: it is assumed to go no farther
     double radius;      // m, of its shapes about its centre
     int local;          // in its group, when that is advanced

@@ -1,5 +1,5 @@
-// Forces that a program gives to bodies in callbacks under a step: in moved callbacks as under
-// stock, in near callbacks that are called in mid-step as under stock before the next step.
+// What a program does to bodies in callbacks under a step: in moved callbacks as under stock, in
+// near callbacks that are called in mid-step as under stock before the next step.
 #include <check.h>
 #include <math.h>
 #include <string.h>
@@ -64,20 +64,49 @@ static const char *const methods_[METHODS] = {"method=stribeck", "method=ess", "
 static struct {
     dBodyID body[BODIES];
     int pusher;
+    void (*does)(int);
+    bool done;
     double force; // N
+    double seen[BODIES];
 } moved;
 
-// That of one gives all of them another force; once.
-static void sets_forces(dBodyID body)
+static void sets_force(int i)
 {
-    for (int i = 0; i < BODIES && body == moved.body[moved.pusher] && moved.force != 0; i++) {
-        push(moved.body[i], moved.force + i, 0.1 * i + 0.2);
+    push(moved.body[i], moved.force + i, 0.1 * i + 0.2);
+}
+
+// By what it was, and what others see of it.
+static void sets_velocity(int i)
+{
+    const dReal *v = dBodyGetLinearVel(moved.body[i]);
+    moved.seen[i] = v[2];
+    dBodySetLinearVel(moved.body[i], v[0] + 5, i, -3);
+    dBodySetAngularVel(moved.body[i], 0, 2, 1);
+}
+
+static void sets_place(int i)
+{
+    moved.seen[i] = dBodyGetPosition(moved.body[i])[0];
+    dBodySetPosition(moved.body[i], 10 * i, 3, 5);
+    dBodySetLinearVel(moved.body[i], 0, 0, 1);
+}
+
+// That of one does it to all the others; once.
+static void does_once(dBodyID body)
+{
+    if (body == moved.body[moved.pusher] && !moved.done) {
+        moved.done = true;
+        for (int i = 0; i < BODIES; i++) {
+            if (i != moved.pusher || moved.does == sets_force) {
+                moved.does(i);
+            }
+        }
     }
-    moved.force = body == moved.body[moved.pusher] ? 0 : moved.force;
 }
 
 typedef struct pushed {
-    dVector3 force[BODIES], torque[BODIES], velocity[BODIES], spin[BODIES];
+    dVector3 force[BODIES], torque[BODIES], velocity[BODIES], spin[BODIES], place[BODIES];
+    double seen[BODIES];
 } pushed;
 
 static void nothing(void *data, dGeomID a, dGeomID b)
@@ -86,15 +115,18 @@ static void nothing(void *data, dGeomID a, dGeomID b)
 }
 
 // Two alone and two that a joint without rows makes an island of.
-static void run_pushed(const char *options, int pusher, bool quick, pushed seen[2])
+static void run_pushed(const char *options, void does(int), int pusher, bool quick, pushed seen[2])
 {
     scene s = open_scene(options);
     dWorldSetGravity(s.world, 0, 0, -9.81);
     moved.pusher = pusher;
+    moved.does = does;
+    moved.done = false;
     moved.force = 7;
+    memset(moved.seen, 0, sizeof moved.seen);
     for (int i = 0; i < BODIES; i++) {
         moved.body[i] = add_ball(&s, i, 0);
-        dBodySetMovedCallback(moved.body[i], sets_forces);
+        dBodySetMovedCallback(moved.body[i], does_once);
         push(moved.body[i], 3 - i, 0.1);
     }
     dJointAttach(dJointCreateAMotor(s.world, 0), moved.body[1], moved.body[2]);
@@ -106,6 +138,8 @@ static void run_pushed(const char *options, int pusher, bool quick, pushed seen[
             memcpy(seen[n].torque[i], dBodyGetTorque(moved.body[i]), sizeof(dReal[3]));
             memcpy(seen[n].velocity[i], dBodyGetLinearVel(moved.body[i]), sizeof(dReal[3]));
             memcpy(seen[n].spin[i], dBodyGetAngularVel(moved.body[i]), sizeof(dReal[3]));
+            memcpy(seen[n].place[i], dBodyGetPosition(moved.body[i]), sizeof(dReal[3]));
+            seen[n].seen[i] = moved.seen[i];
         }
     }
     close_scene(&s);
@@ -116,8 +150,8 @@ START_TEST(forces_set_in_moved_callbacks_act_as_in_stock)
     const char *method = methods_[_i / BODIES % METHODS];
     const bool quick = _i / BODIES / METHODS;
     pushed ours[2] = {0}, stock[2] = {0};
-    run_pushed(method, _i % BODIES, quick, ours);
-    run_pushed("method=ode", _i % BODIES, quick, stock);
+    run_pushed(method, sets_force, _i % BODIES, quick, ours);
+    run_pushed("method=ode", sets_force, _i % BODIES, quick, stock);
     for (int n = 0; n < 2; n++) {
         for (int i = 0; i < BODIES; i++) {
             assert_near(ours[n].force[i], stock[n].force[i], "force", i);
@@ -129,15 +163,37 @@ START_TEST(forces_set_in_moved_callbacks_act_as_in_stock)
 }
 END_TEST
 
+// What is moved later and has been given a velocity alone has it from the end of the step on.
+START_TEST(what_moved_callbacks_set_counts_as_in_stock)
+{
+    const char *method = methods_[1 + _i / BODIES % 2];
+    const bool quick = _i / BODIES / 2 % 2, places = _i / BODIES / 4;
+    pushed ours[2] = {0}, stock[2] = {0};
+    run_pushed(method, places ? sets_place : sets_velocity, _i % BODIES, quick, ours);
+    run_pushed("method=ode", places ? sets_place : sets_velocity, _i % BODIES, quick, stock);
+    for (int i = 0; i < BODIES; i++) {
+        ck_assert_double_eq_tol(ours[0].seen[i], stock[0].seen[i], places ? 1e-4 : 1e-12);
+        assert_near(ours[0].velocity[i], stock[0].velocity[i], "velocity", i);
+        assert_near(ours[0].spin[i], stock[0].spin[i], "angular velocity", i);
+        if (places && i != _i % BODIES) {
+            ck_assert_double_eq_tol(ours[0].place[i][0], stock[0].place[i][0], 1e-12);
+            ck_assert_double_eq_tol(ours[0].place[i][2], stock[0].place[i][2], 1e-12);
+        }
+    }
+}
+END_TEST
+
 START_TEST(a_force_that_is_not_finite_is_left_out)
 {
     scene s = open_scene(methods_[_i]);
     sprag_world_statistics told;
     moved.pusher = 0;
+    moved.does = sets_force;
+    moved.done = false;
     moved.force = INFINITY;
     for (int i = 0; i < BODIES; i++) {
         moved.body[i] = add_ball(&s, i, 0);
-        dBodySetMovedCallback(moved.body[i], sets_forces);
+        dBodySetMovedCallback(moved.body[i], does_once);
     }
     for (int n = 0; n < 2; n++) {
         dSpaceCollide(s.space, NULL, nothing);
@@ -239,6 +295,8 @@ int main(void)
     tcase_add_checked_fixture(forces, setup, teardown);
     tcase_add_loop_test(forces, forces_set_in_moved_callbacks_act_as_in_stock, 0,
                         BODIES * METHODS * STEPPERS);
+    tcase_add_loop_test(forces, what_moved_callbacks_set_counts_as_in_stock, 0,
+                        BODIES * 2 * STEPPERS * 2);
     tcase_add_loop_test(forces, a_force_that_is_not_finite_is_left_out, 0, METHODS);
     tcase_add_loop_test(forces, forces_set_in_mid_step_are_the_next_steps, 0, 4);
     tcase_add_loop_test(forces, forces_outlast_a_waking, 0, METHODS - 1);
