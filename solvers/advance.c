@@ -6,6 +6,7 @@
 
 #include "solvers/advance_run.h"
 #include "solvers/linalg.h"
+#include "solvers/mover.h"
 
 sprag_advance_options sprag_advance_defaults(void)
 {
@@ -388,6 +389,7 @@ sprag_result advance_look(advance_run *run, double longest)
         run->motion[i].pose = run->frame->body[i].pose;
         memcpy(run->motion[i].velocity, run->frame->body[i].velocity,
                sizeof run->motion[i].velocity);
+        sprag_mover_cap(&run->frame->body[i], run->motion[i].velocity + 3);
     }
     turn_inertia(run);
     run->rows =

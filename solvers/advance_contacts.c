@@ -97,14 +97,16 @@ static double bias_of(advance_run *run, const advance_point *point, const sprag_
     if (run->calm) {
         bias = fmin(run->target - point->gap, 0) / step;
     }
-    if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
+    bool overlaps = run->frame->pair[point->pair].overlapped && point->gap < run->target;
+    if (overlaps) {
         bias = 0; // what overlaps is pushed out without speed
     }
     double motion = surface->velocity_normal;
     double approach = motion - velocity_along(run, contact, 0, false);
     double least = fmax(surface->bounce_speed, 2 * run->acceleration * run->floor);
-    bool meets = !point->captured || point->gap <= approach * step; // not in mid-air
-    if (surface->bounce > 0 && approach > least && meets) {
+    bool meets = !point->captured || point->gap <= approach * step;    // not in mid-air
+    bool sunk = overlaps && -point->gap > approach * run->frame->step; // not by this approach
+    if (surface->bounce > 0 && approach > least && meets && !sunk) {
         const double *v[2] = {NULL, NULL};
         for (int side = 0; side < 2; side++) {
             int b = contact->body[side];

@@ -786,6 +786,46 @@ START_TEST(steps_do_what_stock_does)
 }
 END_TEST
 
+// What turns no faster than that anyway meets nothing by it.
+START_TEST(turns_are_capped_before_anything_is_met)
+{
+    for (int sign = -1; sign <= 1; sign += 2) {
+        dMatrix3 tilted;
+        scene *s = open_scene("method=advance");
+        s->surface.mode |= dContactBounce;
+        s->surface.bounce = 0.8;
+        add_floor(s);
+        dBodyID box = add_box(s, 0, 0, 0.8);
+        dRFromAxisAndAngle(tilted, 1, 0, 0, 0.3);
+        dBodySetRotation(box, tilted);
+        dBodySetMaxAngularSpeed(box, 1);
+        dBodySetAngularVel(box, sign * 30000, 0, 0);
+        step(s);
+        ck_assert_double_eq_tol(dBodyGetAngularVel(box)[0], sign, 1e-9);
+        ck_assert_double_eq_tol(dBodyGetLinearVel(box)[2], -G * STEP, 1e-9);
+        close_scene(s);
+    }
+}
+END_TEST
+
+// A ball that is put down deep in the floor is pushed out of it; one that has just come in bounces.
+START_TEST(what_has_sunk_in_does_not_bounce)
+{
+    scene *s = open_scene("method=advance");
+    s->surface.mode |= dContactBounce;
+    s->surface.bounce = 0.8;
+    add_floor(s);
+    dBodyID deep = add_ball(s, 0, 0, 0.2, 0.5), late = add_ball(s, 3, 0, 0.49, 0.5);
+    dBodySetLinearVel(deep, 0, 0, -3);
+    dBodySetLinearVel(late, 0, 0, -3);
+    step(s);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(deep)[2], 0, 1e-5);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(late)[2], 2.4, 0.2);
+    ck_assert_double_gt(height(deep), 0.2);
+    close_scene(s);
+}
+END_TEST
+
 // A ball that may turn no faster than 5 rad/s slides until it is no faster than that rolls, and a
 // box tumbles over its edges: none turns faster within a step either, and nothing goes in.
 START_TEST(turns_are_capped_in_contact)
@@ -1150,7 +1190,9 @@ int main(void)
     suite_add_tcase(suite, joints);
     TCase *steps = tcase_create("steps");
     tcase_add_test(steps, steps_do_what_stock_does);
+    tcase_add_test(steps, turns_are_capped_before_anything_is_met);
     tcase_add_test(steps, turns_are_capped_in_contact);
+    tcase_add_test(steps, what_has_sunk_in_does_not_bounce);
     tcase_add_test(steps, joined_turns_are_capped_as_by_stock);
     tcase_add_test(steps, forces_act_through_substeps);
     tcase_add_test(steps, velocity_is_set_without_spin);
