@@ -94,7 +94,7 @@ static sprag_result rest(comply_run *run, sprag_comply_reason why)
     return comply_rest(run);
 }
 
-static bool meet_stop(comply_run *run, int stop, const double *label)
+static bool meet_stop(comply_run *run, int stop, double *label)
 {
     enum { OFTEN = 100 };
     return run->met[stop] <= OFTEN && comply_meet_stop(run, stop, label);
@@ -104,7 +104,7 @@ static bool meet_stop(comply_run *run, int stop, const double *label)
 static bool meet(comply_run *run, int guard)
 {
     if (guard >= run->guards) {
-        const double *label = run->label + run->guards;
+        double *label = run->label + run->guards;
         int stop = guard - run->guards;
         if (label[stop] == 0) {
             comply_leave_stop(run, stop);

@@ -59,19 +59,24 @@ static void add_line(comply_joints *j, comply_line added)
     j->start[i] = i == 0 ? 0 : j->start[i - 1] + (size_t)(i - 1 - j->first[i - 1] + 1);
 }
 
-static void add_stop(const comply_run *run, int which)
+double comply_stop_bias(const comply_run *run, const sprag_stop *stop)
 {
-    comply_joints *j = run->joints;
-    const sprag_stop *s = &j->stop[which];
-    double bias = -fmin(s->erp, 1) / run->frame->step * s->inside;
-    add_line(j, (comply_line){s->row, which, s->sign, bias, s->compliance, 0, INFINITY, COMPLY_FREE,
-                              false});
+    return -fmin(stop->erp, 1) / run->frame->step * stop->inside;
 }
 
 static bool stop_hardly_yields(const comply_run *run, int which)
 {
     const sprag_stop *stop = &run->joints->stop[which];
     return comply_hardly_yields(run, &run->joints->row[stop->row], stop->compliance);
+}
+
+static void add_stop(const comply_run *run, int which)
+{
+    comply_joints *j = run->joints;
+    const sprag_stop *s = &j->stop[which];
+    double bias = stop_hardly_yields(run, which) ? j->parting[which] : comply_stop_bias(run, s);
+    add_line(j, (comply_line){s->row, which, s->sign, bias, s->compliance, 0, INFINITY, COMPLY_FREE,
+                              false});
 }
 
 static bool is_line(const comply_joints *j, int row, const sprag_stop *at, comply_lines_of of)

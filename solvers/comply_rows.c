@@ -185,6 +185,7 @@ static bool take(comply_run *run)
     j->rate = SPRAG_TAKE(s, run->rows, double);
     j->drift = SPRAG_TAKE(s, run->rows, double);
     j->nearer = SPRAG_TAKE(s, run->stops, double);
+    j->parting = SPRAG_TAKE(s, run->stops, double);
     j->rule = SPRAG_TAKE(s, run->rows, comply_rule);
     j->goal = SPRAG_TAKE(s, run->rows, double);
     j->gain = SPRAG_TAKE(s, run->rows, double);
@@ -223,23 +224,34 @@ bool comply_take_rows(comply_run *run, sprag_comply_reason *why)
     return true;
 }
 
+// Of the bodies of a row that is made so much faster.
+static double body_speed(const comply_run *run, const sprag_row *row, double speed)
+{
+    double yielded[2][6], sum = comply_row_inverse_mass(run, row), fastest = 0;
+    comply_yield_of(run, row, yielded);
+    for (int side = 0; side < 2 && speed > 0 && sum > 0; side++) {
+        double turned = row->body[side] == SPRAG_STATIC
+                            ? 0
+                            : comply_gyration(run, row->body[side]) * norm3(yielded[side] + 3);
+        fastest = fmax(fastest, speed / sum * (norm3(yielded[side]) + turned));
+    }
+    return fastest;
+}
+
 double comply_row_speed(comply_run *run)
 {
     comply_joints *j = run->joints;
     double fastest = 0;
     for (int i = 0; i < run->rows; i++) {
         const sprag_row *row = &j->row[i];
-        double yielded[2][6], sum = comply_row_inverse_mass(run, row);
         double wanted = fabs(row->bias - comply_along(row, run->x));
         double force = fmax(fabs(row->lo), fabs(row->hi));
-        comply_yield_of(run, row, yielded);
-        wanted = sum > 0 ? fmin(wanted, force * sum * run->frame->step) : 0;
-        for (int side = 0; side < 2 && wanted > 0; side++) {
-            double turned = row->body[side] == SPRAG_STATIC
-                                ? 0
-                                : comply_gyration(run, row->body[side]) * norm3(yielded[side] + 3);
-            fastest = fmax(fastest, wanted / sum * (norm3(yielded[side]) + turned));
-        }
+        double most = force * comply_row_inverse_mass(run, row) * run->frame->step;
+        fastest = fmax(fastest, body_speed(run, row, fmin(wanted, most)));
+    }
+    for (int s = 0; s < run->stops; s++) {
+        const sprag_row *row = &j->row[j->stop[s].row];
+        fastest = fmax(fastest, body_speed(run, row, comply_stop_bias(run, &j->stop[s])));
     }
     return fastest;
 }

@@ -23,6 +23,7 @@ struct comply_joints {
     const sprag_row *row; // as last asked
     const sprag_stop *stop;
     double *nearer;    // stops, m or rad
+    double *parting;   // stops that hardly yield: speed that they push to
     double *drift;     // rows, b'
     double *rate;      // rows, J' v
     comply_rule *rule; // rows
@@ -55,6 +56,7 @@ void comply_set_motors(comply_run *run); // which go on from the speeds that the
 void comply_yield_of(const comply_run *run, const sprag_row *row, double yielded[2][6]);
 double comply_row_inverse_mass(const comply_run *run, const sprag_row *row); // 1/kg, 1/(kg m^2)
 // Against the mass: such rows are constraints, the others springs.
+double comply_stop_bias(const comply_run *run, const sprag_stop *stop); // by how far it is past
 bool comply_hardly_yields(const comply_run *run, const sprag_row *row, double compliance);
 void comply_push_along(const comply_joints *j, int row, double force, double *f);
 

@@ -180,8 +180,9 @@ double comply_row_speed(comply_run *run); // m/s, that rows want of bodies at re
 bool comply_past_stops(comply_run *run, const double *x, const int *stop, int count, double *h);
 int comply_stop_row(comply_run *run, const double *x, int stop, int *column, double *value);
 void comply_set_band(comply_run *run, double time); // s, before a stop
-// Met at the state; label: of the stops. Row forces are impulses (N s) then.
-bool comply_meet_stop(comply_run *run, int stop, const double *label);
+// Met at the state; label: of the stops, 0 afterwards of those that it parts. Row forces are
+// impulses (N s) then.
+bool comply_meet_stop(comply_run *run, int stop, double *label);
 void comply_leave_stop(comply_run *run, int stop);
 // As rows were asked last: at or past the stop, past it; the speed (of the row) of what has only
 // just reached it and goes on, else 0.

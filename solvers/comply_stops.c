@@ -3,18 +3,42 @@
 //
 //     (J W J' + CFM / h) p = -J v of stops, times 1 + restitution of the one that is met; 0 of rows
 //
-// which is what a step of ODE takes away there. So do they at the start of a frame, where rows that
-// hardly yield take the speed b - CFM lambda, lambda being that of then.
+// which is what a step of ODE takes away there. Stops that then part are left at once: held until
+// they are measurably off, they would be met again faster than they were left, and two that take
+// turns would do so without end. What parts too slowly to get off measurably stays. At the start of
+// a frame rows and stops that hardly yield take the speed b - CFM lambda, lambda being that of
+// then.
 #include <math.h>
 #include <string.h>
 
 #include "solvers/comply_rows.h"
 #include "solvers/linalg.h"
 
-// m or rad: a stop that bodies rest on counts as so much nearer, lest rounding take them off it.
-static const double NEARER = 1e-11;
-
 // ---- guards
+
+// m/s or rad/s, to measure the coordinate's by.
+static double speed_scale(const comply_run *run, int which)
+{
+    const comply_joints *j = run->joints;
+    const sprag_row *row = &j->row[j->stop[which].row];
+    double speed = 0;
+    for (int side = 0; side < 2; side++) {
+        if (row->body[side] != SPRAG_STATIC) {
+            const double *scale = run->scale + COMPLY_STATES * row->body[side];
+            speed += norm3(row->jacobian[side]) * scale[COMPLY_VELOCITY] +
+                     norm3(row->jacobian[side] + 3) * scale[COMPLY_SPIN];
+        }
+    }
+    return speed;
+}
+
+// m or rad: a stop that bodies rest on counts as so much nearer, lest errors of the integration
+// take them off it.
+static double nearer(const comply_run *run, int which)
+{
+    double error = run->options->tolerance * run->frame->step * speed_scale(run, which);
+    return fmax(1e-11, 10 * error);
+}
 
 bool comply_past_stops(comply_run *run, const double *x, const int *stop, int count, double *h)
 {
@@ -56,24 +80,15 @@ int comply_stop_row(comply_run *run, const double *x, int which, int *column, do
 
 void comply_set_band(comply_run *run, double time)
 {
-    comply_joints *j = run->joints;
     for (int s = 0; s < run->stops; s++) {
-        const sprag_row *row = &j->row[j->stop[s].row];
-        double speed = 0;
-        for (int side = 0; side < 2; side++) {
-            if (row->body[side] != SPRAG_STATIC) {
-                const double *scale = run->scale + COMPLY_STATES * row->body[side];
-                speed += norm3(row->jacobian[side]) * scale[COMPLY_VELOCITY] +
-                         norm3(row->jacobian[side] + 3) * scale[COMPLY_SPIN];
-            }
-        }
-        run->eps[run->guards + s] = fmax(1e-12, time * speed);
+        run->eps[run->guards + s] = fmax(1e-12, time * speed_scale(run, s));
     }
 }
 
 void comply_leave_stop(comply_run *run, int which)
 {
     run->joints->nearer[which] = 0;
+    run->joints->parting[which] = 0;
 }
 
 bool comply_is_at(const comply_run *run, int which)
@@ -86,10 +101,16 @@ bool comply_is_past(const comply_run *run, int which)
     return run->joints->stop[which].inside <= 0;
 }
 
+static double parting_speed(const comply_run *run, int which)
+{
+    const sprag_stop *stop = &run->joints->stop[which];
+    return stop->sign * comply_along(&run->joints->row[stop->row], run->x);
+}
+
 double comply_goes_on(const comply_run *run, int which)
 {
     const sprag_stop *stop = &run->joints->stop[which];
-    double speed = -stop->sign * comply_along(&run->joints->row[stop->row], run->x);
+    double speed = -parting_speed(run, which);
     bool near = comply_is_at(run, which) && -stop->inside <= run->eps[run->guards + which];
     return near && speed > 1e-9 * run->fastest ? speed : 0;
 }
@@ -111,7 +132,45 @@ static bool strike(comply_run *run)
     return true;
 }
 
-bool comply_meet_stop(comply_run *run, int which, const double *label)
+// Leaves the stops that part, and tells whether others part by a little.
+static bool leave_parted(comply_run *run, double *label)
+{
+    const double flight = 1e-4; // of what counts as nearer: so high is none
+    const comply_joints *j = run->joints;
+    bool creeps = false;
+    for (int s = 0; s < run->stops; s++) {
+        double speed = parting_speed(run, s), scale = speed_scale(run, s);
+        if (label[s] == 0 || !(speed > 0) ||
+            fabs(j->stop[s].inside) > 0.5 * run->eps[run->guards + s]) {
+            continue;
+        }
+        if (speed > sqrt(2 * flight * nearer(run, s) * scale / run->frame->step)) {
+            label[s] = 0;
+            comply_leave_stop(run, s);
+        } else {
+            creeps = true;
+        }
+    }
+    return creeps;
+}
+
+// Takes away what stops part by.
+static bool hold(comply_run *run, const double *label)
+{
+    comply_joints *j = run->joints;
+    comply_set_lines(run, label, COMPLY_OF_IMPACT);
+    comply_set_matrix(run, 0);
+    for (int i = 0; i < j->lines; i++) {
+        comply_line *l = &j->line[i];
+        bool at =
+            l->stop >= 0 && fabs(j->stop[l->stop].inside) <= 0.5 * run->eps[run->guards + l->stop];
+        l->lo = at ? -INFINITY : l->lo;
+        j->right[i] = at ? -parting_speed(run, l->stop) : 0;
+    }
+    return strike(run);
+}
+
+bool comply_meet_stop(comply_run *run, int which, double *label)
 {
     enum { BOUNCES = 20 }; // of a stop in a frame; then it stays
     comply_joints *j = run->joints;
@@ -128,8 +187,9 @@ bool comply_meet_stop(comply_run *run, int which, const double *label)
         j->right[i] = -more * l->sign * comply_along(&j->row[l->row], run->x);
         j->right[i] = more > 0 ? j->right[i] : 0;
     }
-    j->nearer[which] = bounce > 0 ? 0 : NEARER;
-    return strike(run);
+    j->nearer[which] = nearer(run, which);
+    j->parting[which] = 0;
+    return strike(run) && (!leave_parted(run, label) || hold(run, label));
 }
 
 // What CFM lets rows go on at, by their forces now. false: there are none.
@@ -149,12 +209,21 @@ static bool set_yields(comply_run *run, const double *label)
     return most == 0 || isfinite(run->f[0]);
 }
 
+// What is past a stop goes back as by a step of ODE, all the frame.
+static double parting(const comply_run *run, int which)
+{
+    const sprag_stop *stop = &run->joints->stop[which];
+    double rebound = -fmin(fmax(stop->bounce, 0), 1) * parting_speed(run, which);
+    return fmax(comply_stop_bias(run, stop), rebound);
+}
+
 bool comply_start_rows(comply_run *run, const double *label)
 {
     comply_joints *j = run->joints;
     for (int s = 0; s < run->stops; s++) {
         const sprag_stop *stop = &j->stop[s];
-        j->nearer[s] = stop->inside < NEARER ? NEARER : 0;
+        j->nearer[s] = stop->inside < nearer(run, s) ? nearer(run, s) : 0;
+        j->parting[s] = label[run->guards + s] != 0 ? parting(run, s) : 0;
         if (label[run->guards + s] != 0 && stop->sign * j->row[stop->row].bias > 0) {
             j->share[stop->row] = stop->fudge; // of a motor that starts there, all the frame
         }
@@ -167,7 +236,7 @@ bool comply_start_rows(comply_run *run, const double *label)
     comply_set_matrix(run, 0);
     for (int i = 0; i < j->lines; i++) {
         const comply_line *l = &j->line[i];
-        double goal = l->stop >= 0 ? 0 : j->goal[l->row] - j->yield[l->row];
+        double goal = l->stop >= 0 ? l->bias : j->goal[l->row] - j->yield[l->row];
         j->right[i] = goal - l->sign * comply_along(&j->row[l->row], run->x);
     }
     return strike(run);

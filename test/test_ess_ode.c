@@ -820,6 +820,74 @@ START_TEST(stop_comes_to_rest)
 }
 END_TEST
 
+// What is past a stop goes back by ERP, as stock's; or rebounds, where it comes in faster.
+START_TEST(violated_stops_part_as_stocks)
+{
+    static const double erp[] = {0.2, 1, 0.2}, bounce[] = {0, 0, 0.5}, in[] = {0, 0, -8};
+    double h = 0.01, past = 0.1, rate[2], place[2];
+    for (int i = 0; i < 2; i++) {
+        coordinate c = open_coordinate(_i % 2, _i / 2 % 2, h);
+        ck_assert(sprag_world_configure(c.y->world, i ? ESS : STOCK));
+        set(&c, dParamLoStop, past);
+        set(&c, dParamStopERP, erp[_i / 4]);
+        set(&c, dParamBounce, bounce[_i / 4]);
+        double speed = in[_i / 4] * (_i % 4 == 3 ? -1 : 1); // a reversed slider counts against it
+        dBodySetLinearVel(c.body, 0, _i % 2 ? speed : 0, _i % 2 ? 0 : -0.4 * speed);
+        dBodySetAngularVel(c.body, 0, _i % 2 ? 0 : speed, 0);
+        yielding_step(c.y);
+        rate[i] = rate_of(&c);
+        place[i] = place_of(&c);
+        if (i) {
+            ck_assert_int_eq(stats_of(c.y).ess_left + stats_of(c.y).fallbacks, 0);
+        }
+        yielding_close(c.y);
+    }
+    double expected = fmax(erp[_i / 4] * past / h, -bounce[_i / 4] * in[_i / 4]);
+    ck_assert_double_eq_tol(rate[0], expected, 1e-6);
+    ck_assert_double_eq_tol(rate[1], expected, 1e-6);
+    ck_assert_double_eq_tol(place[1], expected * h, 1e-7);
+    ck_assert_double_eq_tol(place[1], place[0], 2e-3 * expected * h);
+}
+END_TEST
+
+// A snake of links, whose stops part and are met in turns, ever less: they come to rest in the
+// frame, and do not chatter.
+START_TEST(stops_that_take_turns_come_to_rest)
+{
+    enum { LINKS = 7 };
+    yielding *y = yielding_open(ESS, (material){.bounce = -1}, 0.05);
+    dMass mass;
+    long steps = 0, most = 0;
+    dWorldSetGravity(y->world, 0, 0, 0);
+    dMassSetBox(&mass, 1, 1, 1, 1);
+    for (int i = 0; i < LINKS; i++) {
+        dBodyID link = yielding_body(y, &mass, NULL, 1.2 * i, 0, 0);
+        dJointID hinge = i > 0 ? dJointCreateHinge(y->world, 0) : NULL;
+        if (hinge) {
+            dJointAttach(hinge, y->body[i - 1], link);
+            dJointSetHingeAnchor(hinge, 1.2 * i - 0.6, 0, 0);
+            dJointSetHingeAxis(hinge, 0, 0, 1);
+            dJointSetHingeParam(hinge, dParamLoStop, -1);
+            dJointSetHingeParam(hinge, dParamHiStop, 1);
+        }
+    }
+    dRandSetSeed(2);
+    for (int k = 0; k < 400; k++) {
+        double x = 60 * (dRandReal() - 0.5), z = 60 * (dRandReal() - 0.5);
+        dBodyAddForce(y->body[0], x, z, 0);
+        dBodyAddTorque(y->body[0], 0, 0, 20 * (dRandReal() - 0.5));
+        yielding_step(y);
+        sprag_world_statistics stats = stats_of(y);
+        most = stats.ess_steps - steps > most ? stats.ess_steps - steps : most;
+        steps = stats.ess_steps;
+        ck_assert_int_eq(stats.ess_left, 0);
+    }
+    ck_assert_int_gt(stats_of(y).events[SPRAG_EVENT_LIMIT_REACHED], 150);
+    ck_assert_int_lt(most, 60);
+    yielding_close(y);
+}
+END_TEST
+
 // A motor without a bound is held by its stop, and comes off it.
 START_TEST(unbounded_motor_stops)
 {
@@ -1107,6 +1175,8 @@ static Suite *ess_suite(void)
     tcase_add_loop_test(joints, stops_bounce_as_asked_for, 0, 12);
     tcase_add_loop_test(joints, stops_bounce_often, 0, 4);
     tcase_add_loop_test(joints, stop_comes_to_rest, 0, 4);
+    tcase_add_loop_test(joints, violated_stops_part_as_stocks, 0, 12);
+    tcase_add_test(joints, stops_that_take_turns_come_to_rest);
     tcase_add_loop_test(joints, unbounded_motor_stops, 0, 4);
     tcase_add_loop_test(joints, coupled_motors_are_bounded, 0, 2);
     tcase_add_test(joints, untold_stops_are_the_implicit_steps);
