@@ -70,6 +70,7 @@ static bool take(comply_run *run)
     run->marked = SPRAG_TAKE(s, states, double);
     run->f = SPRAG_TAKE(s, states, double);
     run->radius = SPRAG_TAKE(s, bodies, double);
+    run->gone = SPRAG_TAKE(s, bodies, double);
     run->inverse = SPRAG_TAKE(s, bodies, *run->inverse);
     run->pose = SPRAG_TAKE(s, bodies, sprag_pose);
     run->wrench = SPRAG_TAKE(s, bodies, *run->wrench);
@@ -189,6 +190,7 @@ static void sum_up(comply_run *run, const sprag_mover *before)
     double h = run->frame->step;
     comply_pack(run);
     comply_place(run, run->x);
+    comply_measure(run, run->x);
     for (int i = 0; i < run->frame->bodies; i++) {
         sprag_mover *b = &run->frame->body[i];
         double apart[3];
@@ -201,9 +203,9 @@ static void sum_up(comply_run *run, const sprag_mover *before)
         comply_contact contact;
         sprag_advance_pair *pair = &run->frame->pair[run->pair[g]];
         if (pair->memory) {
-            pair->memory->gap = run->memory[g].gap;
+            pair->memory->gap = run->memory[g];
         }
-        pair->gap = comply_least_gap(run, run->x, g);
+        pair->gap = comply_least_gap(run, g);
         if (pair->gap > 0) {
             continue;
         }

@@ -12,17 +12,33 @@ int comply_body(const comply_run *run, int guard, int side)
     return run->frame->collider[run->frame->pair[run->pair[guard]].collider[side]].body;
 }
 
-static void pose_of(const comply_run *run, int guard, int side, sprag_pose *pose)
+void comply_place_pair(comply_run *run, const double *x, int guard)
 {
+    for (int side = 0; side < 2; side++) {
+        int body = comply_body(run, guard, side);
+        if (body != SPRAG_STATIC) {
+            comply_place_body(run, x, body);
+        }
+    }
+}
+
+// room: for one that is not there already.
+static const sprag_pose *pose_of(const comply_run *run, int guard, int side, sprag_pose *room)
+{
+    static const sprag_pose centred = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     const sprag_collider *collider =
         &run->frame->collider[run->frame->pair[run->pair[guard]].collider[side]];
-    *pose = collider->mount;
-    if (collider->body != SPRAG_STATIC) {
-        const sprag_pose *body = &run->pose[collider->body];
-        mul33(body->rotation, collider->mount.position, pose->position);
-        add_scaled(pose->position, 1, body->position, 3);
-        comply_multiply(body->rotation, collider->mount.rotation, pose->rotation);
+    if (collider->body == SPRAG_STATIC) {
+        return &collider->mount;
     }
+    const sprag_pose *body = &run->pose[collider->body];
+    if (memcmp(&collider->mount, &centred, sizeof centred) == 0) {
+        return body;
+    }
+    mul33(body->rotation, collider->mount.position, room->position);
+    add_scaled(room->position, 1, body->position, 3);
+    comply_multiply(body->rotation, collider->mount.rotation, room->rotation);
+    return room;
 }
 
 bool comply_find_gap(const comply_run *run, int guard, double reach, double margin,
@@ -30,15 +46,16 @@ bool comply_find_gap(const comply_run *run, int guard, double reach, double marg
 {
     const sprag_advance_pair *pair = &run->frame->pair[run->pair[guard]];
     const sprag_gap_query query = {reach, margin};
-    sprag_gap_memory memory = run->memory[guard].gap;
-    sprag_pose pose[2];
+    sprag_gap_memory memory = run->memory[guard];
+    sprag_pose room[2];
+    const sprag_pose *pose[2];
     const sprag_shape *shape[2];
     for (int side = 0; side < 2; side++) {
-        pose_of(run, guard, side, &pose[side]);
+        pose[side] = pose_of(run, guard, side, &room[side]);
         shape[side] = &run->frame->collider[pair->collider[side]].shape;
     }
-    return sprag_gap_find(shape, (const sprag_pose *const[2]){&pose[0], &pose[1]}, &query,
-                          kept ? kept : &memory, gap, manifold) != SPRAG_BAD_PROBLEM;
+    return sprag_gap_find(shape, pose, &query, kept ? kept : &memory, gap, manifold) !=
+           SPRAG_BAD_PROBLEM;
 }
 
 // ---- how far a pair must still be apart, after what its bodies have moved since they were looked
@@ -61,12 +78,19 @@ static double gone(const comply_run *run, const double *x, int body)
     return norm3(apart) + (square > 0 ? 2.1 * run->radius[body] * sqrt(square) : 0);
 }
 
-double comply_least_gap(const comply_run *run, const double *x, int guard)
+void comply_measure(comply_run *run, const double *x)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        run->gone[i] = gone(run, x, i);
+    }
+}
+
+double comply_least_gap(const comply_run *run, int guard)
 {
     double least = run->seen[guard];
     for (int side = 0; side < 2; side++) {
         int body = comply_body(run, guard, side);
-        least -= body != SPRAG_STATIC ? gone(run, x, body) : 0;
+        least -= body != SPRAG_STATIC ? run->gone[body] : 0;
     }
     return least;
 }
@@ -233,13 +257,13 @@ static void set_below(const comply_run *run, int guard, int side, comply_contact
 {
     const sprag_polytope *p =
         run->frame->collider[run->frame->pair[run->pair[guard]].collider[side]].shape.polytope;
-    sprag_pose pose;
+    sprag_pose room;
     double up = side ? -1 : 1;
-    pose_of(run, guard, side, &pose);
+    const sprag_pose *pose = pose_of(run, guard, side, &room);
     for (int i = 0; i < p->vertices && c->count < SPRAG_MANIFOLD_MAX; i++) {
         double at[2][3], above[3];
-        mul33(pose.rotation, p->vertex[i], at[side]);
-        add_scaled(at[side], 1, pose.position, 3);
+        mul33(pose->rotation, p->vertex[i], at[side]);
+        add_scaled(at[side], 1, pose->position, 3);
         subtract3(at[side], c->gap.point[!side], above);
         double gap = up * dot3(above, c->gap.normal);
         if (gap < 0) {
@@ -313,6 +337,6 @@ void comply_touch_near(const comply_run *run, const double *x, int guard, double
 
 void comply_look_at(comply_run *run, int guard, comply_look look, comply_contact *c)
 {
-    touch(run, run->x, guard, look, 0, &run->memory[guard].gap, c);
+    touch(run, run->x, guard, look, 0, &run->memory[guard], c);
     run->seen[guard] = c->gap.distance;
 }

@@ -36,6 +36,7 @@ static void add_gyroscopic(const comply_run *run, int body, const double *spin, 
 static void field(void *user, const double *x, const double *label, double *f)
 {
     comply_run *run = user;
+    run->work += run->frame->bodies;
     comply_place(run, x);
     if (run->rows >= 0 && !comply_ask_rows(run, x)) {
         f[0] = NAN;
@@ -51,6 +52,7 @@ static void field(void *user, const double *x, const double *label, double *f)
     for (int g = 0; g < run->guards; g++) {
         if (label[g] != 0 && comply_acts(&run->law[g])) {
             comply_contact contact;
+            run->work += run->cost[g];
             comply_touch(run, x, g, COMPLY_FORCES, &contact);
             if (isnan(contact.gap.distance)) {
                 f[0] = NAN;
@@ -81,13 +83,17 @@ static void field(void *user, const double *x, const double *label, double *f)
 // ---- guards
 
 // Of all guards at once a lower bound of the gap will do, where that is outside of the band.
-static double past(const comply_run *run, const double *x, int guard, bool exact)
+static double past(comply_run *run, const double *x, int guard, bool exact)
 {
+    const double glance = 0.05; // at a lower bound
     sprag_gap gap;
-    double least = exact ? 0 : comply_least_gap(run, x, guard);
+    run->work += glance;
+    double least = exact ? 0 : comply_least_gap(run, guard);
     if (least > 2 * run->eps[guard]) {
         return -least;
     }
+    run->work += run->cost[guard];
+    comply_place_pair(run, x, guard);
     bool found = comply_find_gap(run, guard, run->reach, 0, NULL, &gap, NULL);
     return !found ? NAN : gap.beyond ? -run->reach : -gap.distance;
 }
@@ -96,7 +102,12 @@ static void guard(void *user, const double *x, const int *which, int count, doub
 {
     comply_run *run = user;
     int first = which ? 0 : run->guards; // of the stops
-    comply_place(run, x);
+    if (!which) {
+        comply_measure(run, x);
+    }
+    if (run->stops > 0) {
+        comply_place(run, x);
+    }
     for (int i = 0; i < count; i++) {
         int g = which ? which[i] : i, stop = g - run->guards;
         if (stop >= 0 && which) {
@@ -118,10 +129,11 @@ static int row(void *user, const double *x, int guard, int *column, double *valu
     comply_run *run = user;
     sprag_gap gap;
     int entries = 0;
-    comply_place(run, x);
     if (guard >= run->guards) {
+        comply_place(run, x);
         return comply_stop_row(run, x, guard - run->guards, column, value);
     }
+    comply_place_pair(run, x, guard);
     if (!comply_find_gap(run, guard, INFINITY, 0, NULL, &gap, NULL)) {
         return -1;
     }
@@ -155,7 +167,7 @@ static void jump(void *user, const double *x, const double *label, int guard, do
     if (!comply_acts(&run->law[guard])) {
         return;
     }
-    comply_place(run, x);
+    comply_place_pair(run, x, guard);
     comply_touch(run, x, guard, COMPLY_FORCES, &contact);
     for (int side = 0; side < 2; side++) {
         int body = comply_body(run, guard, side);
@@ -189,5 +201,6 @@ sprag_ess_problem comply_problem(comply_run *run)
                                .jump = run->rows >= 0 ? NULL : jump,
                                .eps = run->eps,
                                .two_way = run->two_way,
-                               .last = run->last};
+                               .last = run->last,
+                               .enough = comply_is_enough};
 }

@@ -11,11 +11,12 @@ bool comply_take_guards(comply_run *run)
     int pairs = run->frame->pairs, most = pairs + run->stops;
     run->pair = SPRAG_TAKE(s, pairs, int);
     run->law = SPRAG_TAKE(s, pairs, comply_law);
-    run->memory = SPRAG_TAKE(s, pairs, sprag_pair_memory);
+    run->memory = SPRAG_TAKE(s, pairs, sprag_gap_memory);
     run->seen = SPRAG_TAKE(s, pairs, double);
     run->label = SPRAG_TAKE(s, most, double);
     run->side = SPRAG_TAKE(s, most, double);
     run->eps = SPRAG_TAKE(s, most, double);
+    run->cost = SPRAG_TAKE(s, pairs, double);
     run->two_way = SPRAG_TAKE(s, most, bool);
     run->last = SPRAG_TAKE(s, most, bool);
     run->tell_room = run->calls->event ? 64 + 16 * most : 0;
@@ -50,7 +51,8 @@ static void try_guard(comply_run *run, int g, int i)
 {
     const sprag_advance_pair *pair = &run->frame->pair[i];
     run->pair[g] = i;
-    run->memory[g] = pair->memory ? *pair->memory : (sprag_pair_memory){.count = 0};
+    run->cost[g] = comply_cost(run, g);
+    run->memory[g] = pair->memory ? pair->memory->gap : (sprag_gap_memory){.count = 0};
 }
 
 void comply_pass_time(sprag_frame *frame)
@@ -111,8 +113,10 @@ bool comply_starts_rigid(comply_run *run, sprag_comply_reason *why)
         }
         try_guard(run, 0, i);
         comply_set_law(run, 0, false);
-        bool waits = run->memory[0].wait > 0, rigid = run->law[0].rigid;
-        if (rigid || waits || (run->memory[0].touched <= 0 && !run->law[0].hunt_crossley)) {
+        const sprag_pair_memory *memory = frame->pair[i].memory;
+        bool waits = memory && memory->wait > 0, rigid = run->law[0].rigid;
+        bool fresh = !memory || memory->touched <= 0;
+        if (rigid || waits || (fresh && !run->law[0].hunt_crossley)) {
             comply_contact contact;
             comply_touch(run, run->x, 0, COMPLY_GAP, &contact);
             double gap = contact.gap.distance;
@@ -173,9 +177,10 @@ void comply_find_guards(comply_run *run)
 
 void comply_look_again(comply_run *run)
 {
+    comply_measure(run, run->x);
     for (int g = 0; g < run->guards; g++) {
         comply_contact contact;
-        run->seen[g] = comply_least_gap(run, run->x, g);
+        run->seen[g] = comply_least_gap(run, g);
         if (!(run->seen[g] > 2 * run->eps[g])) {
             comply_look_at(run, g, COMPLY_GAP, &contact);
         }

@@ -149,7 +149,8 @@ sprag_result comply_integrate(comply_run *run, double rate, sprag_ess_stats *sta
     options.relative_tolerance = 0;
     options.absolute_tolerance = run->options->tolerance;
     options.scale = run->scale;
-    options.max_steps = run->steps < enough_steps(run) ? run->steps : enough_steps(run);
+    long most = run->steps < enough_steps(run) ? run->steps : enough_steps(run);
+    options.max_steps = most > run->stepped ? most - run->stepped : 1;
     sprag_ess_output output = {
         .event = l.event, .event_room = room, .user = &l, .observe = observe};
     sprag_ess_problem problem = comply_problem(run);
@@ -157,6 +158,7 @@ sprag_result comply_integrate(comply_run *run, double rate, sprag_ess_stats *sta
                                               &output, scratch, stats, NULL, 0);
     run->time = stats->time;
     run->stats->steps += stats->steps;
+    run->stepped += stats->steps;
     run->stats->rejected += stats->rejected;
     run->stats->fields += stats->field_values;
     return result;

@@ -136,6 +136,7 @@ void comply_set_lines(comply_run *run, const double *label, comply_lines_of of)
 // Bounded rows always yield a little: a motor that drives into its stop has the same row.
 void comply_set_matrix(comply_run *run, double time)
 {
+    const double cost = 0.05; // of an entry, in looks at two balls
     comply_joints *j = run->joints;
     double h = run->frame->step;
     for (int i = 0; i < run->rows; i++) {
@@ -144,6 +145,7 @@ void comply_set_matrix(comply_run *run, double time)
     for (int i = 0; i < j->lines; i++) {
         const comply_line *own = &j->line[i];
         const sprag_row *row = &j->row[own->row];
+        run->work += cost * (i - j->first[i] + 1);
         for (int k = j->first[i]; k <= i; k++) {
             const comply_line *with = &j->line[k];
             const sprag_row *other = &j->row[with->row];

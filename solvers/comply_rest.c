@@ -136,12 +136,13 @@ static bool find_contacts(rest *r)
     if (run->solving->failed) {
         return false;
     }
+    comply_measure(run, run->x);
     for (int g = 0; g < run->guards; g++) {
         if (run->law[g].declined) {
             continue;
         }
         comply_contact touch;
-        if (comply_least_gap(run, run->x, g) > near) {
+        if (comply_least_gap(run, g) > near) {
             continue;
         }
         comply_touch_near(run, run->x, g, near, &touch);

@@ -33,8 +33,10 @@ bool comply_ask(comply_run *run, const double *x, double t)
 {
     sprag_frame *frame = run->frame;
     const sprag_advance_calls *calls = run->calls;
+    const double cost = 1; // of a row, in looks at two balls
     comply_joints *j = run->joints;
     int stops = 0, rows;
+    run->work += cost * run->rows;
     for (int i = 0; i < frame->bodies; i++) {
         sprag_mover *body = &frame->body[i];
         sprag_motion motion = {.pose = run->pose[i]};

@@ -43,16 +43,19 @@ typedef struct comply_run {
     comply_law *law;       // of the guards
     double *label, *side;  // of the guards; side: label, work
     double *eps;           // m
+    double *cost;          // of the guards, of a look at a pair, in looks at two balls
     bool *two_way, *last;  // of the guards
     double *x, *f, *scale; // state; its rate
     double (*inverse)[9];  // bodies, of the inertia, in their axes
     double fastest;        // m/s, in the frame
     double change;         // m/s, that forces make in it
-    long steps;            // of the integrator, that what touches leaves time for
+    double work;           // in looks at two balls, until now
+    long steps, stepped;   // of the integrator in the frame: most, until now
     double expected;       // steps, by rates
     double *marked;        // state at which all pairs were looked at last
     double *radius;        // m, of bodies, of their shapes about their centres
     double *seen;          // m, guards, gaps then
+    double *gone;          // m, bodies, since then, at most
     double reach;          // m, that no gap closes by in a step of the integrator
     sprag_ess_event first; // the last time that one of unknown law was touched
     sprag_event *told;     // to be told if the frame comes to its end
@@ -63,9 +66,9 @@ typedef struct comply_run {
     comply_joints *joints;
     bool rested; // the rest of the frame went by the implicit step
     // of the state that was last placed:
-    sprag_pose *pose;          // bodies
-    double (*wrench)[6];       // bodies
-    sprag_pair_memory *memory; // guards: of the start of the integration, read only
+    sprag_pose *pose;         // bodies
+    double (*wrench)[6];      // bodies
+    sprag_gap_memory *memory; // guards: of the start of the integration, read only
 } comply_run;
 
 static inline bool comply_acts(const comply_law *law)
@@ -83,6 +86,7 @@ static inline bool comply_needs_speed(const sprag_surface *surface)
 void comply_pack(comply_run *run);                   // movers -> x
 void comply_unpack(comply_run *run);                 // x -> movers
 void comply_place(comply_run *run, const double *x); // poses
+void comply_place_body(comply_run *run, const double *x, int body);
 void comply_multiply(const double *A, const double *B, double *C);
 void comply_turn_inertia(const double rotation[9], const double inertia[9], double turned[9]);
 // Of a force and torque.
@@ -130,9 +134,10 @@ bool comply_find_gap(const comply_run *run, int guard, double reach, double marg
                      sprag_gap_memory *kept, sprag_gap *gap, sprag_manifold *manifold);
 // Where the movers are, and remembers the gap and where to look for it next.
 void comply_look_at(comply_run *run, int guard, comply_look look, comply_contact *contact);
-void comply_mark(comply_run *run); // all pairs are looked at here
-// m; a lower bound by what bodies have moved since then.
-double comply_least_gap(const comply_run *run, const double *x, int guard);
+void comply_mark(comply_run *run);                         // all pairs are looked at here
+void comply_measure(comply_run *run, const double *x);     // how far bodies have moved since then
+double comply_least_gap(const comply_run *run, int guard); // m; a lower bound by that
+void comply_place_pair(comply_run *run, const double *x, int guard);
 
 // comply_guards.c
 void comply_pass_time(sprag_frame *frame); // once a frame, however often it is tried
@@ -154,7 +159,9 @@ void comply_wait_longer(comply_run *run, bool done);
 sprag_ess_problem comply_problem(comply_run *run);
 
 // comply_stiff.c
-void comply_set_sides(comply_run *run); // of pairs: run->side
+double comply_cost(const comply_run *run, int guard);
+bool comply_is_enough(void *run, double time); // it takes too much work, or is about to
+void comply_set_sides(comply_run *run);        // of pairs: run->side
 // *rate: 1/s, of what is left to be integrated.
 bool comply_must_rest(comply_run *run, double *rate, sprag_comply_reason *why);
 

@@ -49,11 +49,17 @@ void comply_pack(comply_run *run)
     run->x[COMPLY_STATES * run->frame->bodies] = run->time;
 }
 
+void comply_place_body(comply_run *run, const double *x, int body)
+{
+    const double *at = x + COMPLY_STATES * body;
+    memcpy(run->pose[body].position, at, 3 * sizeof *at);
+    rotation_of(at + COMPLY_QUATERNION, run->pose[body].rotation);
+}
+
 void comply_place(comply_run *run, const double *x)
 {
-    for (int i = 0; i < run->frame->bodies; i++, x += COMPLY_STATES) {
-        memcpy(run->pose[i].position, x, 3 * sizeof *x);
-        rotation_of(x + COMPLY_QUATERNION, run->pose[i].rotation);
+    for (int i = 0; i < run->frame->bodies; i++) {
+        comply_place_body(run, x, i);
     }
 }
 

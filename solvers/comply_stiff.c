@@ -27,8 +27,8 @@ static void add_demand(demand *to, const comply_run *run, int guard, const compl
     to->bounce = fmax(to->bounce, short_lived ? friction : 0);
 }
 
-// Of one look at a pair, in looks at two balls: hulls that overlap take long.
-static double cost_of(const comply_run *run, int guard)
+// Hulls that overlap take long.
+double comply_cost(const comply_run *run, int guard)
 {
     const sprag_frame *frame = run->frame;
     const sprag_advance_pair *pair = &frame->pair[run->pair[guard]];
@@ -42,6 +42,22 @@ static double cost_of(const comply_run *run, int guard)
     return cost;
 }
 
+// Of a frame, in looks at two balls.
+static double most_work(const comply_run *run)
+{
+    return 1000.0 * run->options->steps;
+}
+
+// Work is counted, not timed: the same frame ends at the same place. What gets on by less than a
+// quarter of what it would have to is given up before all is spent.
+bool comply_is_enough(void *user, double time)
+{
+    const double early = 0.125, slow = 0.25;
+    const comply_run *run = user;
+    double spent = run->work / most_work(run);
+    return spent > 1 || (spent > early && time < slow * spent * run->frame->step);
+}
+
 // Heaps are integrated in fewer steps, or not at all: an implicit step is sooner there.
 static bool is_heap(comply_run *run, double field_cost, double guard_cost, const demand *of)
 {
@@ -49,8 +65,8 @@ static bool is_heap(comply_run *run, double field_cost, double guard_cost, const
     const double longest = 20;                    // bounce, times ess.steps
     double most =
         run->options->steps + run->guards + fmin(of->bounce, longest * run->options->steps);
-    double share = 1000.0 * run->options->steps / (FIELDS * field_cost + PASSES * guard_cost + 1);
-    run->steps = (long)fmax(FEWEST, fmin(most, share));
+    double share = most_work(run) / (FIELDS * field_cost + PASSES * guard_cost + 1);
+    run->steps = (long)fmax((double)run->steps, fmax(FEWEST, fmin(most, share)));
     return field_cost > 0 && (share < FEWEST || of->steps > fmin(share, run->options->steps));
 }
 
@@ -109,7 +125,7 @@ bool comply_must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
         }
         run->eps[g] = fmax(1e-12, band * run->fastest * left);
         bool touching = isnan(run->label[g]) ? run->seen[g] <= 0 : run->label[g] != 0;
-        cost[1] += run->seen[g] > run->fastest * left ? glance : cost_of(run, g);
+        cost[1] += run->seen[g] > run->fastest * left ? glance : run->cost[g];
         if (touching && law->rigid) {
             *why = law->why;
             return true;
@@ -117,7 +133,7 @@ bool comply_must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
         if (touching && comply_acts(law)) {
             comply_contact contact;
             comply_touch(run, run->x, g, COMPLY_RATES, &contact);
-            cost[0] += cost_of(run, g);
+            cost[0] += run->cost[g];
             fastest = fmax(fastest, contact.rate + contact.slip_rate);
             add_demand(&of, run, g, &contact);
             run->stats->stiffness = fmax(run->stats->stiffness, law->stiffness);

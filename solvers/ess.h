@@ -68,6 +68,10 @@ typedef struct sprag_ess_problem {
     int resets;
 
     const bool *last; // m. Crossing one of these ends the integration, behind it. NULL: none does
+
+    // Asked before every step, rejected ones too: true ends the integration as max_steps does.
+    // NULL: never.
+    bool (*enough)(void *user, double time);
 } sprag_ess_problem;
 
 typedef enum sprag_ess_mode {
@@ -150,7 +154,7 @@ typedef enum sprag_ess_stop {
     SPRAG_ESS_MISMATCH,   // below a guard that counts as crossed, or above one that does not
     SPRAG_ESS_NOT_LIVE,   // a guard recedes, and options are strict
     SPRAG_ESS_TINY_STEP,  // the tolerance cannot be had, or values are not finite
-    SPRAG_ESS_MANY_STEPS, // max_steps
+    SPRAG_ESS_MANY_STEPS, // max_steps, or `enough`
     SPRAG_ESS_BAD_VALUE,  // a callback gave what cannot be
     SPRAG_ESS_LAST_EVENT, // a guard that ends the integration was crossed
 } sprag_ess_stop;

@@ -336,6 +336,15 @@ static double step_factor(const sprag_ess_run *run, double error)
     return fmin(fmax(factor, 0.2), 10);
 }
 
+static bool is_enough(sprag_ess_run *run)
+{
+    const sprag_ess_problem *p = run->problem;
+    if (p->enough && p->enough(p->user, run->time)) {
+        sprag_ess_end(run, SPRAG_ESS_MANY_STEPS, SPRAG_ESS_NO_GUARD, "it is enough");
+    }
+    return !sprag_ess_going(run);
+}
+
 // To y1, f1, with the error allowed; returns the length of the step, 0: none could be taken.
 static double take_step(sprag_ess_run *run)
 {
@@ -372,6 +381,9 @@ static double take_step(sprag_ess_run *run)
         }
         run->step = step * fmin(factor, 0.9);
         run->stats->rejected++;
+        if (is_enough(run)) {
+            return 0;
+        }
     }
 }
 
@@ -472,6 +484,9 @@ void sprag_ess_loop(sprag_ess_run *run)
     while (sprag_ess_going(run) && run->time < run->end) {
         if (turns++ == run->options->max_steps) {
             sprag_ess_end(run, SPRAG_ESS_MANY_STEPS, SPRAG_ESS_NO_GUARD, "%ld steps", turns - 1);
+            return;
+        }
+        if (is_enough(run)) {
             return;
         }
         check_labels(run);

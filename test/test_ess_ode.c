@@ -1129,6 +1129,56 @@ START_TEST(odd_numbers_do_no_harm)
 }
 END_TEST
 
+// However many times the integration ends at an event and goes on: a fast arm, on a slider that
+// knocks about between its stops.
+START_TEST(steps_of_a_frame_are_bounded)
+{
+    coordinate c = open_coordinate(true, false, 0.01);
+    set(&c, dParamLoStop, -5e-4);
+    set(&c, dParamHiStop, 5e-4);
+    set(&c, dParamBounce, 1);
+    dBodySetLinearVel(c.body, 0, 6, 0);
+    dMass mass;
+    dMassSetBoxTotal(&mass, 0.01, 0.3, 0.2, 0.1);
+    dBodyID arm = yielding_body(c.y, &mass, NULL, 0.5, 0, 0);
+    dJointID hinge = dJointCreateHinge(c.y->world, 0);
+    dJointAttach(hinge, c.body, arm);
+    dJointSetHingeAnchor(hinge, 0.4, 0, 0);
+    dJointSetHingeAxis(hinge, 0, 0, 1);
+    dBodySetAngularVel(arm, 0, 0, 1e4);
+    dBodySetLinearVel(arm, 0, 6 + 1e3, 0);
+    yielding_step(c.y);
+    sprag_world_statistics stats = stats_of(c.y);
+    ck_assert_int_eq(stats.ess_left, 1);
+    ck_assert_int_le(stats.ess_steps, 500);
+    yielding_close(c.y);
+}
+END_TEST
+
+// Steps count by what they cost: a long chain, for which a few are as much work as many of a
+// pendulum, is handed over before all are taken.
+START_TEST(work_of_a_frame_is_bounded)
+{
+    const int links = _i ? 80 : 1;
+    yielding *y = yielding_open("method=ess,ess.steps=20", (material){.bounce = -1}, 0.005);
+    dMass mass;
+    dMassSetBoxTotal(&mass, 0.1, 0.1, 0.02, 0.02);
+    for (int i = 0; i < links; i++) {
+        dBodyID link = yielding_body(y, &mass, NULL, 0.05 + 0.1 * i, 0, 0);
+        dJointID joint = dJointCreateBall(y->world, 0);
+        dJointAttach(joint, link, i > 0 ? y->body[i - 1] : NULL);
+        dJointSetBallAnchor(joint, 0.1 * i, 0, 0);
+        dBodySetLinearVel(link, 0, 0, -2 * (0.05 + 0.1 * i)); // they swing as one
+        dBodySetAngularVel(link, 0, 2, 0);
+    }
+    run(y, 5);
+    sprag_world_statistics stats = stats_of(y);
+    ck_assert_int_eq(stats.ess_left, _i ? 5 : 0);
+    ck_assert_int_lt(stats.ess_steps, 5 * 20);
+    yielding_close(y);
+}
+END_TEST
+
 static Suite *ess_suite(void)
 {
     Suite *suite = suite_create("ess_ode");
@@ -1162,6 +1212,8 @@ static Suite *ess_suite(void)
     tcase_add_test(left, joints_rest_with_the_others);
     tcase_add_test(left, what_fails_is_not_tried_again);
     tcase_add_test(left, meshes_have_the_programs_contacts);
+    tcase_add_test(left, steps_of_a_frame_are_bounded);
+    tcase_add_loop_test(left, work_of_a_frame_is_bounded, 0, 2);
     suite_add_tcase(suite, left);
     TCase *joints = tcase_create("joints");
     tcase_add_loop_test(joints, motors_are_bounded, 0, 4);
