@@ -27,6 +27,8 @@ const char *sprag_comply_reason_name(sprag_comply_reason reason)
                "large heap";
     case SPRAG_COMPLY_DEEP:
         return "an overlap from the start, without a stiffness of its own";
+    case SPRAG_COMPLY_APART:
+        return "a joint that is far apart";
     case SPRAG_COMPLY_RESTING:
         return "bodies at rest";
     case SPRAG_COMPLY_STEPS:
@@ -155,6 +157,10 @@ static sprag_result go(comply_run *run, sprag_comply_reason *why)
             return leave(run, *why);
         }
         sprag_ess_stats stats;
+        if (!begun && run->rows > 0 && comply_is_apart(run)) {
+            *why = SPRAG_COMPLY_APART;
+            return leave(run, *why);
+        }
         if (!begun && run->rows > 0 && !start_rows(run)) {
             *why = SPRAG_COMPLY_STOPPED;
             return leave(run, *why);

@@ -37,6 +37,7 @@ typedef enum sprag_comply_reason {
     SPRAG_COMPLY_LAW,     // rolling or unbounded friction
     SPRAG_COMPLY_STIFF,   // rates of force or friction ask for more steps than allowed, or a heap
     SPRAG_COMPLY_DEEP,    // an overlap from the start that stiffness would throw out
+    SPRAG_COMPLY_APART,   // so is a joint, which turns into another one on its way back
     SPRAG_COMPLY_RESTING, // nothing moves
     SPRAG_COMPLY_STEPS,   // so it turned out
     SPRAG_COMPLY_STOPPED, // the integrator ended for another reason: chatter, values not finite

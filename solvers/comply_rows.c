@@ -257,3 +257,50 @@ double comply_row_speed(comply_run *run)
     }
     return fastest;
 }
+
+// Is it another one where its bodies get to in the frame, once they have the speed that it wants?
+static bool turns_away(comply_run *run, int which)
+{
+    const double same = 0.9;
+    comply_joints *j = run->joints;
+    const sprag_row row = j->row[which];
+    double added[2][6], *x = run->f, sum = comply_row_inverse_mass(run, &row);
+    double change = row.bias - comply_along(&row, run->x);
+    bool turns = false;
+    memcpy(x, run->x, (size_t)run->frame->bodies * COMPLY_STATES * sizeof *x);
+    comply_yield_of(run, &row, added);
+    for (int side = 0; side < 2; side++) {
+        if (row.body[side] != SPRAG_STATIC) {
+            add_scaled(x + COMPLY_STATES * row.body[side] + COMPLY_VELOCITY, change / sum,
+                       added[side], 6);
+        }
+    }
+    for (int k = 2; k >= 0 && !turns; k--) { // ends where it is
+        double yield = 0;
+        turns = !comply_ask(run, x, k * run->frame->step / 2);
+        for (int side = 0; side < 2 && !turns; side++) {
+            yield += dot6(j->row[which].jacobian[side], added[side]);
+        }
+        turns = turns || yield < same * sum || yield > sum / same;
+    }
+    return turns;
+}
+
+// Held to a speed meanwhile, it would drive its bodies on and on.
+bool comply_is_apart(comply_run *run)
+{
+    const double little = 0.02; // rad, in the frame
+    comply_joints *j = run->joints;
+    for (int i = 0; i < run->rows; i++) {
+        const sprag_row *row = &j->row[i];
+        double yielded[2][6], sum = comply_row_inverse_mass(run, row);
+        comply_yield_of(run, row, yielded);
+        double turn =
+            fabs(row->bias) * run->frame->step * fmax(norm3(yielded[0] + 3), norm3(yielded[1] + 3));
+        bool holds = j->rule[i] == COMPLY_HARD || j->rule[i] == COMPLY_SOFT;
+        if (holds && turn > little * sum && turns_away(run, i)) {
+            return true;
+        }
+    }
+    return false;
+}

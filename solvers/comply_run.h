@@ -180,6 +180,7 @@ bool comply_constrain(comply_run *run, const double *x, const double *label, dou
 // Tells the forces of rows at run->x, as a share of the frame's. side: of guards and stops. false:
 // they are none.
 bool comply_tell_rows(comply_run *run, const double *side, double share);
+bool comply_is_apart(comply_run *run);    // a row, too far for it to be the same all the way back
 double comply_row_speed(comply_run *run); // m/s, that rows want of bodies at rest, at most
 
 // comply_stops.c

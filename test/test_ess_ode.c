@@ -820,6 +820,62 @@ START_TEST(stop_comes_to_rest)
 }
 END_TEST
 
+static dJointID join(dWorldID world, int kind, dBodyID a, dBodyID b)
+{
+    dJointID joint = kind == 0   ? dJointCreateDHinge(world, 0)
+                     : kind == 1 ? dJointCreateDBall(world, 0)
+                     : kind == 2 ? dJointCreateHinge(world, 0)
+                                 : dJointCreateBall(world, 0);
+    dJointAttach(joint, a, b);
+    if (kind == 0) {
+        dJointSetDHingeAxis(joint, 0.36, 0.8, 0.48);
+        dJointSetDHingeAnchor1(joint, 0.3, 0.1, 1.7);
+        dJointSetDHingeAnchor2(joint, -0.1, 0.2, 0.3);
+    } else if (kind == 1) {
+        dJointSetDBallAnchor1(joint, 0.3, 0.1, 1.7);
+        dJointSetDBallAnchor2(joint, -0.1, 0.2, 0.3);
+    } else if (kind == 2) {
+        dJointSetHingeAxis(joint, 0.36, 0.8, 0.48);
+        dJointSetHingeAnchor(joint, 0.3, 0.1, 1);
+    } else {
+        dJointSetBallAnchor(joint, 0.3, 0.1, 1);
+    }
+    return joint;
+}
+
+// Put 1 m apart, they come back as by stock's steps: held to that speed while their bodies turn
+// they would get several times its energy.
+START_TEST(joints_far_apart_come_back)
+{
+    double most[2] = {0, 0};
+    for (int i = 0; i < 2; i++) {
+        yielding *y = yielding_open(i ? ESS : STOCK, (material){.bounce = -1}, 0.01);
+        dMass mass;
+        dWorldSetGravity(y->world, 0, 0, 0);
+        dWorldSetERP(y->world, 0.7);
+        for (int k = 0; k < 2; k++) {
+            dMassSetBoxTotal(&mass, k ? 5 : 1, 0.4, 0.3, 0.2);
+            dBodyID body = yielding_body(y, &mass, NULL, 0, 0, k ? 0 : 2);
+            dBodySetAngularVel(body, k ? -9 : 7, 4, k ? 12 : -5);
+        }
+        join(y->world, _i, y->body[0], y->body[1]);
+        dBodySetPosition(y->body[0], -0.6, 0.7, 2.39);
+        for (int k = 0; k < 60; k++) {
+            yielding_step(y);
+            most[i] =
+                fmax(most[i], yielding_energy(y) - ESS_G * (dBodyGetPosition(y->body[0])[2] +
+                                                            5 * dBodyGetPosition(y->body[1])[2]));
+        }
+        if (i) {
+            ck_assert_int_ge(stats_of(y).ess_left, 1);
+            ck_assert_int_lt(stats_of(y).ess_left, 20);
+        }
+        yielding_close(y);
+    }
+    ck_assert_double_lt(most[1], 2 * most[0]);
+}
+END_TEST
+
 // What is past a stop goes back by ERP, as stock's; or rebounds, where it comes in faster.
 START_TEST(violated_stops_part_as_stocks)
 {
@@ -1227,6 +1283,7 @@ static Suite *ess_suite(void)
     tcase_add_loop_test(joints, stops_bounce_as_asked_for, 0, 12);
     tcase_add_loop_test(joints, stops_bounce_often, 0, 4);
     tcase_add_loop_test(joints, stop_comes_to_rest, 0, 4);
+    tcase_add_loop_test(joints, joints_far_apart_come_back, 0, 4);
     tcase_add_loop_test(joints, violated_stops_part_as_stocks, 0, 12);
     tcase_add_test(joints, stops_that_take_turns_come_to_rest);
     tcase_add_loop_test(joints, unbounded_motor_stops, 0, 4);
