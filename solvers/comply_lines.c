@@ -28,7 +28,7 @@ double comply_row_inverse_mass(const comply_run *run, const sprag_row *row)
 
 bool comply_hardly_yields(const comply_run *run, const sprag_row *row, double compliance)
 {
-    return compliance <= 1e-3 * run->frame->step * comply_row_inverse_mass(run, row);
+    return COMPLY_CATCH_UP * compliance <= run->frame->step * comply_row_inverse_mass(run, row);
 }
 
 void comply_push_along(const comply_joints *j, int row, double force, double *f)

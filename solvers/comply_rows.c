@@ -167,12 +167,10 @@ static void set_rules(comply_run *run)
     for (int i = 0; i < run->rows; i++) {
         const sprag_row *row = &j->row[i];
         bool lower = isfinite(row->lo), upper = isfinite(row->hi);
-        double yield = row->compliance / run->frame->step, own = comply_row_inverse_mass(run, row);
-        j->rule[i] = lower && upper                  ? COMPLY_MOTOR
-                     : COMPLY_CATCH_UP * yield > own ? COMPLY_SPRING
-                     : lower || upper || !comply_hardly_yields(run, row, row->compliance)
-                         ? COMPLY_SOFT
-                         : COMPLY_HARD;
+        j->rule[i] = lower && upper                                     ? COMPLY_MOTOR
+                     : !comply_hardly_yields(run, row, row->compliance) ? COMPLY_SPRING
+                     : lower || upper                                   ? COMPLY_SOFT
+                                                                        : COMPLY_HARD;
         j->goal[i] = row->bias;
         j->share[i] = 1;
     }
@@ -192,7 +190,7 @@ static bool take(comply_run *run)
     j->goal = SPRAG_TAKE(s, run->rows, double);
     j->gain = SPRAG_TAKE(s, run->rows, double);
     j->share = SPRAG_TAKE(s, run->rows, double);
-    j->yield = SPRAG_TAKE(s, run->rows, double);
+    j->yield = SPRAG_TAKE(s, room, double);
     j->yielded = SPRAG_TAKE(s, run->rows, *j->yielded);
     j->force = SPRAG_TAKE(s, run->rows, double);
     j->line = SPRAG_TAKE(s, room, comply_line);

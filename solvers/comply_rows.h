@@ -29,7 +29,7 @@ struct comply_joints {
     comply_rule *rule; // rows
     double *goal;      // rows: the speed that is kept, or wanted at the start of the frame
     double *gain;      // rows: its rate
-    double *yield;     // rows: m/s, by CFM
+    double *yield;     // rows, then stops: m/s, by CFM
     double *share;     // rows, of the force of a motor in this frame
     double (*yielded)[2][6];
     double *force; // rows

@@ -192,21 +192,45 @@ bool comply_meet_stop(comply_run *run, int which, double *label)
     return strike(run) && (!leave_parted(run, label) || hold(run, label));
 }
 
-// What CFM lets rows go on at, by their forces now. false: there are none.
-static bool set_yields(comply_run *run, const double *label)
+// By forces for goals that are where they are, and what they gave way by last. Returns by how much
+// that is another now, m/s or rad/s, at most.
+static double yield_again(comply_run *run, const double *label)
 {
     comply_joints *j = run->joints;
     double most = 0;
     for (int i = 0; i < run->rows; i++) {
-        most = j->rule[i] == COMPLY_HARD ? fmax(most, j->row[i].compliance) : most;
+        bool hard = j->rule[i] == COMPLY_HARD;
+        j->goal[i] = hard ? comply_along(&j->row[i], run->x) + j->yield[i] : j->goal[i];
     }
-    if (most > 0) {
-        comply_problem(run).field(run, run->x, label, run->f);
-        for (int i = 0; i < run->rows; i++) {
-            j->yield[i] = j->row[i].compliance * j->force[i];
-        }
+    for (int s = 0; s < run->stops; s++) {
+        j->parting[s] = parting_speed(run, s) + j->yield[run->rows + s];
     }
-    return most == 0 || isfinite(run->f[0]);
+    comply_problem(run).field(run, run->x, label, run->f);
+    for (int i = 0; i < j->lines; i++) {
+        const comply_line *l = &j->line[i];
+        double *yield = &j->yield[l->stop >= 0 ? run->rows + l->stop : l->row];
+        double now = l->compliance * j->b[i];
+        bool hard = l->stop >= 0 || j->rule[l->row] == COMPLY_HARD;
+        most = hard ? fmax(most, fabs(now - *yield)) : most;
+        *yield = now;
+    }
+    return isfinite(run->f[0]) ? most : NAN;
+}
+
+// What CFM lets rows and stops give way by, against the forces that hold them as they go now.
+// false: there are none.
+static bool set_yields(comply_run *run, const double *label)
+{
+    enum { PASSES = 5 };
+    const double little = 1e-8; // of the fastest motion
+    comply_joints *j = run->joints;
+    double change = INFINITY;
+    memset(j->yield, 0, (size_t)(run->rows + run->stops) * sizeof *j->yield);
+    j->lines = 0;
+    for (int k = 0; k < PASSES && change > little * run->fastest; k++) {
+        change = yield_again(run, label);
+    }
+    return !isnan(change);
 }
 
 // What is past a stop goes back as by a step of ODE, all the frame.
@@ -217,27 +241,50 @@ static double parting(const comply_run *run, int which)
     return fmax(comply_stop_bias(run, stop), rebound);
 }
 
+static bool set_goals(comply_run *run, const double *label)
+{
+    comply_joints *j = run->joints;
+    comply_place(run, run->x);
+    if (!comply_ask(run, run->x, 0) || !set_yields(run, label) || !comply_ask(run, run->x, 0)) {
+        return false;
+    }
+    for (int i = 0; i < run->rows; i++) {
+        j->goal[i] = j->rule[i] == COMPLY_HARD ? j->row[i].bias : j->goal[i];
+    }
+    for (int s = 0; s < run->stops; s++) {
+        j->parting[s] = label[run->guards + s] != 0 ? parting(run, s) : 0;
+    }
+    return true;
+}
+
 bool comply_start_rows(comply_run *run, const double *label)
 {
     comply_joints *j = run->joints;
     for (int s = 0; s < run->stops; s++) {
         const sprag_stop *stop = &j->stop[s];
         j->nearer[s] = stop->inside < nearer(run, s) ? nearer(run, s) : 0;
-        j->parting[s] = label[run->guards + s] != 0 ? parting(run, s) : 0;
         if (label[run->guards + s] != 0 && stop->sign * j->row[stop->row].bias > 0) {
             j->share[stop->row] = stop->fudge; // of a motor that starts there, all the frame
         }
     }
-    comply_place(run, run->x);
-    if (!set_yields(run, label) || !comply_ask(run, run->x, 0)) {
+    if (!set_goals(run, label)) {
         return false;
     }
     comply_set_lines(run, label + run->guards, COMPLY_OF_START);
     comply_set_matrix(run, 0);
     for (int i = 0; i < j->lines; i++) {
         const comply_line *l = &j->line[i];
-        double goal = l->stop >= 0 ? l->bias : j->goal[l->row] - j->yield[l->row];
+        double goal = l->stop >= 0 ? l->bias - j->yield[run->rows + l->stop]
+                                   : j->goal[l->row] - j->yield[l->row];
         j->right[i] = goal - l->sign * comply_along(&j->row[l->row], run->x);
     }
-    return strike(run);
+    if (!strike(run)) {
+        return false;
+    }
+    for (int i = 0; i < j->lines; i++) { // which is where they go on
+        const comply_line *l = &j->line[i];
+        double *goal = l->stop >= 0 ? &j->parting[l->stop] : &j->goal[l->row];
+        *goal -= l->compliance * j->b[i] / run->frame->step;
+    }
+    return true;
 }
