@@ -162,7 +162,10 @@ void comply_set_matrix(comply_run *run, double time)
         double *diagonal = comply_entry(j, j->A, i, i),
                least = isfinite(own->lo) || isfinite(own->hi);
         bool drives = own->stop < 0 && j->rule[own->row] == COMPLY_MOTOR;
+        bool hard =
+            own->stop < 0 ? j->rule[own->row] == COMPLY_HARD : stop_hardly_yields(run, own->stop);
         double yield = own->compliance / h * (drives ? 1 + COMPLY_CATCH_UP * time / h : 1);
+        yield = j->holding && hard ? fmin(yield, 1e-9 * *diagonal) : yield;
         *diagonal *= own->soft ? 2 : 1;
         *diagonal += fmax(yield, 1e-10 * least * *diagonal);
     }

@@ -33,6 +33,7 @@ struct comply_joints {
     double *share;     // rows, of the force of a motor in this frame
     double (*yielded)[2][6];
     double *force; // rows
+    bool holding;  // as if nothing that is hard yielded
     int lines, room;
     comply_line *line;
     int *first;        // lines, first column of the envelope

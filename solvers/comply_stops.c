@@ -192,45 +192,28 @@ bool comply_meet_stop(comply_run *run, int which, double *label)
     return strike(run) && (!leave_parted(run, label) || hold(run, label));
 }
 
-// By forces for goals that are where they are, and what they gave way by last. Returns by how much
-// that is another now, m/s or rad/s, at most.
-static double yield_again(comply_run *run, const double *label)
-{
-    comply_joints *j = run->joints;
-    double most = 0;
-    for (int i = 0; i < run->rows; i++) {
-        bool hard = j->rule[i] == COMPLY_HARD;
-        j->goal[i] = hard ? comply_along(&j->row[i], run->x) + j->yield[i] : j->goal[i];
-    }
-    for (int s = 0; s < run->stops; s++) {
-        j->parting[s] = parting_speed(run, s) + j->yield[run->rows + s];
-    }
-    comply_problem(run).field(run, run->x, label, run->f);
-    for (int i = 0; i < j->lines; i++) {
-        const comply_line *l = &j->line[i];
-        double *yield = &j->yield[l->stop >= 0 ? run->rows + l->stop : l->row];
-        double now = l->compliance * j->b[i];
-        bool hard = l->stop >= 0 || j->rule[l->row] == COMPLY_HARD;
-        most = hard ? fmax(most, fabs(now - *yield)) : most;
-        *yield = now;
-    }
-    return isfinite(run->f[0]) ? most : NAN;
-}
-
 // What CFM lets rows and stops give way by, against the forces that hold them as they go now.
 // false: there are none.
 static bool set_yields(comply_run *run, const double *label)
 {
-    enum { PASSES = 5 };
-    const double little = 1e-8; // of the fastest motion
     comply_joints *j = run->joints;
-    double change = INFINITY;
-    memset(j->yield, 0, (size_t)(run->rows + run->stops) * sizeof *j->yield);
-    j->lines = 0;
-    for (int k = 0; k < PASSES && change > little * run->fastest; k++) {
-        change = yield_again(run, label);
+    for (int i = 0; i < run->rows; i++) {
+        bool hard = j->rule[i] == COMPLY_HARD;
+        j->goal[i] = hard ? comply_along(&j->row[i], run->x) : j->goal[i];
     }
-    return !isnan(change);
+    for (int s = 0; s < run->stops; s++) {
+        j->parting[s] = parting_speed(run, s);
+    }
+    j->lines = 0;
+    j->holding = true;
+    comply_problem(run).field(run, run->x, label, run->f);
+    j->holding = false;
+    memset(j->yield, 0, (size_t)(run->rows + run->stops) * sizeof *j->yield);
+    for (int i = 0; i < j->lines; i++) {
+        const comply_line *l = &j->line[i];
+        j->yield[l->stop >= 0 ? run->rows + l->stop : l->row] = l->compliance * j->b[i];
+    }
+    return isfinite(run->f[0]);
 }
 
 // What is past a stop goes back as by a step of ODE, all the frame.
