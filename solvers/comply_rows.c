@@ -257,13 +257,13 @@ double comply_row_speed(comply_run *run)
 }
 
 // Is it another one where its bodies get to in the frame, once they have the speed that it wants?
-static bool turns_away(comply_run *run, int which)
+static bool turns_away(comply_run *run, int which, double bias)
 {
     const double same = 0.9;
     comply_joints *j = run->joints;
     const sprag_row row = j->row[which];
     double added[2][6], *x = run->f, sum = comply_row_inverse_mass(run, &row);
-    double change = row.bias - comply_along(&row, run->x);
+    double change = bias - comply_along(&row, run->x);
     bool turns = false;
     memcpy(x, run->x, (size_t)run->frame->bodies * COMPLY_STATES * sizeof *x);
     comply_yield_of(run, &row, added);
@@ -285,18 +285,30 @@ static bool turns_away(comply_run *run, int which)
 }
 
 // Held to a speed meanwhile, it would drive its bodies on and on.
-bool comply_is_apart(comply_run *run)
+static bool is_apart(comply_run *run, int which, double bias, double much)
 {
     const double little = 0.02; // rad, in the frame
+    const sprag_row *row = &run->joints->row[which];
+    double yielded[2][6], sum = comply_row_inverse_mass(run, row);
+    comply_yield_of(run, row, yielded);
+    double turn =
+        fabs(bias) * run->frame->step * fmax(norm3(yielded[0] + 3), norm3(yielded[1] + 3));
+    return turn > much * sum || (turn > little * sum && turns_away(run, which, bias));
+}
+
+bool comply_is_apart(comply_run *run)
+{
+    const double far = 0.3; // rad: an angle that has gone once around, from one stop past the other
     comply_joints *j = run->joints;
     for (int i = 0; i < run->rows; i++) {
-        const sprag_row *row = &j->row[i];
-        double yielded[2][6], sum = comply_row_inverse_mass(run, row);
-        comply_yield_of(run, row, yielded);
-        double turn =
-            fabs(row->bias) * run->frame->step * fmax(norm3(yielded[0] + 3), norm3(yielded[1] + 3));
         bool holds = j->rule[i] == COMPLY_HARD || j->rule[i] == COMPLY_SOFT;
-        if (holds && turn > little * sum && turns_away(run, i)) {
+        if (holds && is_apart(run, i, j->row[i].bias, INFINITY)) {
+            return true;
+        }
+    }
+    for (int s = 0; s < run->stops; s++) {
+        double bias = comply_stop_bias(run, &j->stop[s]);
+        if (bias > 0 && is_apart(run, j->stop[s].row, j->stop[s].sign * bias, far)) {
             return true;
         }
     }

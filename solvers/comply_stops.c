@@ -192,11 +192,11 @@ bool comply_meet_stop(comply_run *run, int which, double *label)
     return strike(run) && (!leave_parted(run, label) || hold(run, label));
 }
 
-// What CFM lets rows and stops give way by, against the forces that hold them as they go now.
-// false: there are none.
-static bool set_yields(comply_run *run, const double *label)
+// By the forces that hold rows as they go now. Returns the largest, m/s or rad/s, of a hard one.
+static double yield_by(comply_run *run, const double *label, bool holding)
 {
     comply_joints *j = run->joints;
+    double most = 0;
     for (int i = 0; i < run->rows; i++) {
         bool hard = j->rule[i] == COMPLY_HARD;
         j->goal[i] = hard ? comply_along(&j->row[i], run->x) : j->goal[i];
@@ -205,15 +205,27 @@ static bool set_yields(comply_run *run, const double *label)
         j->parting[s] = parting_speed(run, s);
     }
     j->lines = 0;
-    j->holding = true;
+    j->holding = holding;
     comply_problem(run).field(run, run->x, label, run->f);
     j->holding = false;
     memset(j->yield, 0, (size_t)(run->rows + run->stops) * sizeof *j->yield);
     for (int i = 0; i < j->lines; i++) {
         const comply_line *l = &j->line[i];
-        j->yield[l->stop >= 0 ? run->rows + l->stop : l->row] = l->compliance * j->b[i];
+        double yield = l->compliance * j->b[i];
+        j->yield[l->stop >= 0 ? run->rows + l->stop : l->row] = yield;
+        most = l->stop >= 0 || j->rule[l->row] == COMPLY_HARD ? fmax(most, fabs(yield)) : most;
     }
-    return isfinite(run->f[0]);
+    return isfinite(run->f[0]) ? most : NAN;
+}
+
+// What CFM lets rows and stops give way by. Rows that contradict one another are only held by CFM.
+// false: there are no forces.
+static bool set_yields(comply_run *run, const double *label)
+{
+    const double little = 1e-10 * run->fastest, many = 3;
+    double first = yield_by(run, label, false);
+    double all = first > little ? yield_by(run, label, true) : first;
+    return (all <= many * first || yield_by(run, label, false) >= 0) && first >= 0;
 }
 
 // What is past a stop goes back as by a step of ODE, all the frame.
