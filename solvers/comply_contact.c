@@ -116,8 +116,7 @@ static void relative_velocity(const comply_run *run, const double *x, int guard,
     }
 }
 
-// 1/kg, along a direction at a point.
-static double inverse_mass(const comply_run *run, int guard, const double *at, const double *along)
+double comply_inverse_mass(const comply_run *run, int guard, const double *at, const double *along)
 {
     double sum = 0;
     for (int side = 0; side < 2; side++) {
@@ -207,7 +206,7 @@ static void add_rates(const comply_run *run, int guard, const double *at, double
     double frame[3][3], w[3];
     sprag_contact_frame(c->gap.normal, surface->direction, frame);
     for (int k = 0; k < 3; k++) {
-        w[k] = inverse_mass(run, guard, at, frame[k]);
+        w[k] = comply_inverse_mass(run, guard, at, frame[k]);
     }
     c->rate += sqrt(law->stiffness * w[0]) + (law->damping + spring * law->dissipation) * w[0];
     c->slip_rate += steepness * fmax(w[1], w[2]);

@@ -112,7 +112,9 @@ bool comply_starts_rigid(comply_run *run, sprag_comply_reason *why)
             continue;
         }
         try_guard(run, 0, i);
+        run->glancing = true;
         comply_set_law(run, 0, false);
+        run->glancing = false;
         const sprag_pair_memory *memory = frame->pair[i].memory;
         bool waits = memory && memory->wait > 0, rigid = run->law[0].rigid;
         bool fresh = !memory || memory->touched <= 0;

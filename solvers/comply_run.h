@@ -64,7 +64,8 @@ typedef struct comply_run {
     int stops;
     int *met; // stops, which are guards behind those of pairs: how often
     comply_joints *joints;
-    bool rested; // the rest of the frame went by the implicit step
+    bool glancing; // at what laws are about
+    bool rested;   // the rest of the frame went by the implicit step
     // of the state that was last placed:
     sprag_pose *pose;         // bodies
     double (*wrench)[6];      // bodies
@@ -129,6 +130,8 @@ void comply_touch(const comply_run *run, const double *x, int guard, comply_look
 // The points that are less than `margin` (m) apart count too; without forces.
 void comply_touch_near(const comply_run *run, const double *x, int guard, double margin,
                        comply_contact *contact);
+// 1/kg, along a direction at a point.
+double comply_inverse_mass(const comply_run *run, int guard, const double *at, const double *along);
 // false: there is no number. kept NULL: a copy, so that the same state has the same answer.
 bool comply_find_gap(const comply_run *run, int guard, double reach, double margin,
                      sprag_gap_memory *kept, sprag_gap *gap, sprag_manifold *manifold);

@@ -262,6 +262,28 @@ START_TEST(restitution_is_as_asked_for)
 }
 END_TEST
 
+// Of a ball, and of a box that lands flat: what their weight takes meanwhile is given back.
+START_TEST(weight_takes_nothing_of_a_rebound)
+{
+    static const double e[] = {0.3, 0.7, 0.9}, height[] = {0.4, 0.05};
+    yielding *y = yielding_open(ESS, (material){.bounce = e[_i % 3]}, 0.01);
+    dMass mass;
+    dMassSetBoxTotal(&mass, 1, 0.4, 0.4, 0.4);
+    dGeomID geom = _i / 3 % 2 ? dCreateBox(y->space, 0.4, 0.4, 0.4) : dCreateSphere(y->space, 0.2);
+    dCreatePlane(y->space, 0, 0, 1, 0);
+    dBodyID body = yielding_body(y, &mass, geom, 0, 0, 0.2 + height[_i / 6]);
+    double square = 0;
+    for (int k = 0; k < 100 && !(square > 0); k++) {
+        yielding_step(y);
+        double v = dBodyGetLinearVel(body)[2], z = dBodyGetPosition(body)[2] - 0.2;
+        square = v > 0 && z > 0 ? v * v + 2 * ESS_G * z : 0;
+    }
+    double speed = sqrt(2 * ESS_G * height[_i / 6]);
+    ck_assert_double_eq_tol(sqrt(square) / speed, e[_i % 3], _i / 6 ? 2e-4 : 3e-5);
+    yielding_close(y);
+}
+END_TEST
+
 // At any time of a step: friction that sticks makes a bounce stiff, not implicit.
 START_TEST(friction_does_not_end_bounces)
 {
@@ -561,8 +583,8 @@ static double place_of(const coordinate *c)
                                                        : atan2(R[2], R[10]);
 }
 
-// Under a constant force things go by the mean of their rates: h a / 2 less than five tests of ODE's
-// demo_joints (221, 321, 421, 731, 742) ask for, h times the rate at the end.
+// Under a constant force things go by the mean of their rates: h a / 2 less than five tests of
+// ODE's demo_joints (221, 321, 421, 731, 742) ask for, h times the rate at the end.
 START_TEST(joints_go_by_the_mean_of_their_rates)
 {
     double h = 0.05, force = 0.1, rate = 0, place = 0;
@@ -1279,6 +1301,7 @@ static Suite *ess_suite(void)
     TCase *energy = tcase_create("energy");
     tcase_add_test(energy, elastic_balls_keep_their_energy);
     tcase_add_loop_test(energy, restitution_is_as_asked_for, 0, 4);
+    tcase_add_loop_test(energy, weight_takes_nothing_of_a_rebound, 0, 12);
     tcase_add_loop_test(energy, slow_ones_do_not_bounce, 0, 2);
     tcase_add_loop_test(energy, friction_does_not_end_bounces, 0, 4);
     tcase_add_loop_test(energy, oblique_bounces_are_coulombs, 0, 2);
