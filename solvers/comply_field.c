@@ -85,14 +85,14 @@ static void field(void *user, const double *x, const double *label, double *f)
 // Of all guards at once a lower bound of the gap will do, where that is outside of the band.
 static double past(comply_run *run, const double *x, int guard, bool exact)
 {
-    const double glance = 0.05; // at a lower bound
+    const double glance = 0.05, alone = 0.5; // at a lower bound; without forces
     sprag_gap gap;
     run->work += glance;
     double least = exact ? 0 : comply_least_gap(run, guard);
     if (least > 2 * run->eps[guard]) {
         return -least;
     }
-    run->work += run->cost[guard];
+    run->work += alone * run->cost[guard];
     comply_place_pair(run, x, guard);
     bool found = comply_find_gap(run, guard, run->reach, 0, NULL, &gap, NULL);
     return !found ? NAN : gap.beyond ? -run->reach : -gap.distance;

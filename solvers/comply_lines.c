@@ -136,7 +136,7 @@ void comply_set_lines(comply_run *run, const double *label, comply_lines_of of)
 // Bounded rows always yield a little: a motor that drives into its stop has the same row.
 void comply_set_matrix(comply_run *run, double time)
 {
-    const double cost = 0.05; // of an entry, in looks at two balls
+    const double cost = 0.1; // of an entry, in looks at two balls
     comply_joints *j = run->joints;
     double h = run->frame->step;
     for (int i = 0; i < run->rows; i++) {

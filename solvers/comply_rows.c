@@ -33,7 +33,7 @@ bool comply_ask(comply_run *run, const double *x, double t)
 {
     sprag_frame *frame = run->frame;
     const sprag_advance_calls *calls = run->calls;
-    const double cost = 1; // of a row, in looks at two balls
+    const double cost = 2; // of a row, in looks at two balls
     comply_joints *j = run->joints;
     int stops = 0, rows;
     run->work += cost * run->rows;

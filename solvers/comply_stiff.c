@@ -35,8 +35,8 @@ double comply_cost(const comply_run *run, int guard)
     double cost = 1;
     for (int side = 0; side < 2; side++) {
         sprag_shape_kind kind = frame->collider[pair->collider[side]].shape.kind;
-        cost *= kind == SPRAG_POLYTOPE || kind == SPRAG_CYLINDER ? 7
-                : kind == SPRAG_BOX || kind == SPRAG_CAPSULE     ? 2
+        cost *= kind == SPRAG_POLYTOPE || kind == SPRAG_CYLINDER ? 10
+                : kind == SPRAG_BOX || kind == SPRAG_CAPSULE     ? 3
                                                                  : 1;
     }
     return cost;
@@ -45,7 +45,7 @@ double comply_cost(const comply_run *run, int guard)
 // Of a frame, in looks at two balls.
 static double most_work(const comply_run *run)
 {
-    return 1000.0 * run->options->steps;
+    return 2000.0 * run->options->steps;
 }
 
 // Work is counted, not timed: the same frame ends at the same place. What gets on by less than a
