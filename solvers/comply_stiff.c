@@ -45,14 +45,14 @@ double comply_cost(const comply_run *run, int guard)
 // Of a frame, in looks at two balls.
 static double most_work(const comply_run *run)
 {
-    return 2000.0 * run->options->steps;
+    return 4000.0 * run->options->steps;
 }
 
 // Work is counted, not timed: the same frame ends at the same place. What gets on by less than a
 // quarter of what it would have to is given up before all is spent.
 bool comply_is_enough(void *user, double time)
 {
-    const double early = 0.125, slow = 0.25;
+    const double early = 0.1, slow = 0.25;
     const comply_run *run = user;
     double spent = run->work / most_work(run);
     return spent > 1 || (spent > early && time < slow * spent * run->frame->step);
@@ -65,7 +65,7 @@ static bool is_heap(comply_run *run, double field_cost, double guard_cost, const
     const double longest = 20;                    // bounce, times ess.steps
     double most =
         run->options->steps + run->guards + fmin(of->bounce, longest * run->options->steps);
-    double share = most_work(run) / (FIELDS * field_cost + PASSES * guard_cost + 1);
+    double share = 0.5 * most_work(run) / (FIELDS * field_cost + PASSES * guard_cost + 1);
     run->steps = (long)fmax((double)run->steps, fmax(FEWEST, fmin(most, share)));
     return field_cost > 0 && (share < FEWEST || of->steps > fmin(share, run->options->steps));
 }
