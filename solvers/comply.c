@@ -99,7 +99,7 @@ static sprag_result rest(comply_run *run, sprag_comply_reason why)
 
 static bool meet_stop(comply_run *run, int stop, double *label)
 {
-    enum { OFTEN = 100 };
+    enum { OFTEN = 40 };
     return run->met[stop] <= OFTEN && comply_meet_stop(run, stop, label);
 }
 
