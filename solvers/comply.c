@@ -32,7 +32,7 @@ const char *sprag_comply_reason_name(sprag_comply_reason reason)
     case SPRAG_COMPLY_RESTING:
         return "bodies at rest";
     case SPRAG_COMPLY_STEPS:
-        return "more steps than ess.steps";
+        return "more steps, or more work, than by ess.steps";
     case SPRAG_COMPLY_STOPPED:
         return "the integrator stopped";
     case SPRAG_COMPLY_REASONS:

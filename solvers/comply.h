@@ -21,7 +21,7 @@
 typedef struct sprag_comply_options {
     double tolerance; // of a step of the integrator, relative to what moves in the frame
     int steps; // of the integrator in a frame, at most, and one more for every pair; what needs
-               // more is stiff
+               // more is stiff. Also of its work, in looks at pairs and rows: 4000 for every step
     double stiction; // m/s, slip that counts as sticking; 0: 1/200 of the fastest motion
     sprag_stribeck_options solver;
 } sprag_comply_options;

@@ -8,8 +8,9 @@
 //
 // with W the inverse mass, a the accelerations without joints and J' the rate of J along the
 // motion, by a central difference. A row that hardly yields has the b of the start of the frame all
-// through it (comply_stops.c gives it that speed then): its error decays as it does by ODE's steps.
-// A row that yields as fast as a frame resolves is the spring and damper that ODE's steps tend to,
+// through it, less CFM p / h, where p is the impulse by which comply_stops.c gives it the speed of
+// ODE's step then: its error decays as it does by ODE's steps. A row that yields as fast as a frame
+// resolves is the spring and damper that ODE's steps tend to,
 // lambda = (b - h b' - J v) / CFM, where b - h b' is of the error and (1 - ERP) J v.
 //
 // A motor is a row with lambda between its bounds: the solution between them is unique and

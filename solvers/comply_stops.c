@@ -6,8 +6,8 @@
 // which is what a step of ODE takes away there. Stops that then part are left at once: held until
 // they are measurably off, they would be met again faster than they were left, and two that take
 // turns would do so without end. What parts too slowly to get off measurably stays. At the start of
-// a frame rows and stops that hardly yield take the speed b - CFM lambda, lambda being that of
-// then.
+// a frame rows and stops that hardly yield take the speed b - CFM (lambda + p / h), with lambda
+// what holds them as they go then.
 #include <math.h>
 #include <string.h>
 
