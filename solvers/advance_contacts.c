@@ -95,7 +95,8 @@ static double bias_of(advance_run *run, const advance_point *point, const sprag_
     double time = missing > 0 ? fmax(step, shortest * run->frame->step) : step;
     double bias = missing / time;
     if (run->calm) {
-        bias = fmin(run->target - point->gap, 0) / step;
+        double most = advance_are_many(run) && run->settles ? INFINITY : 0;
+        bias = fmin((run->target - point->gap) / time, most);
     }
     bool overlaps = run->frame->pair[point->pair].overlapped && point->gap < run->target;
     if (overlaps) {
@@ -190,6 +191,21 @@ static bool take(advance_run *run, double step, solve *s)
                                  .contact = s->contact,
                                  .row = s->row ? s->row : run->row};
     return true;
+}
+
+// Of many bodies: exactly where they settle and that costs little more than sweeps; by sweeps
+// elsewhere.
+static sprag_stribeck_options many_options(const advance_run *run)
+{
+    static const double cheap = 10; // products of blocks, by contact
+    sprag_stribeck_options options = run->options->solver;
+    options.central = run->settles ? 30 : 0;
+    options.central_work = cheap;
+    options.direct_work = 0;
+    options.lagged_passes = 0;
+    options.sweeps = 6;
+    options.sweeps_least = 60;
+    return options;
 }
 
 static double energy(const sprag_problem *problem, bool after, double (*velocity)[6])
@@ -321,6 +337,7 @@ static sprag_result push_out(advance_run *run, solve *s)
     sprag_frame *frame = run->frame;
     sprag_row *row = SPRAG_TAKE(run->solving, run->rows, sprag_row);
     sprag_stats stats = {.phase = '-'};
+    bool exact = run->stats->solve.phase == 'I';
     double fastest = 0;
     if (run->solving->failed) {
         return SPRAG_NO_MEMORY;
@@ -344,13 +361,14 @@ static sprag_result push_out(advance_run *run, solve *s)
         run->deepest = contact->bias > 0 ? fmax(run->deepest, -point->gap) : run->deepest;
         fastest = fmax(fastest, contact->bias);
         contact->compliance = 0;
-        contact->guess[0] = -1;
+        contact->guess[0] = 0; // and no friction
         contact->stiffness = 0;
         contact->slide = (sprag_friction){{0, 0}, .slip = {0, 0}};
         contact->turning = NULL;
     }
-    sprag_result result = sprag_stribeck_solve(&s->problem, &run->options->solver, run->solving,
-                                               &s->solution, &stats);
+    sprag_stribeck_options options = exact ? many_options(run) : run->options->solver;
+    sprag_result result =
+        sprag_stribeck_solve(&s->problem, &options, run->solving, &s->solution, &stats);
     if (result == SPRAG_OK) {
         double share = push_share(run, s, fastest);
         for (int i = 0; i < frame->bodies; i++) {
@@ -434,12 +452,7 @@ static sprag_result solve_once(advance_run *run, solve *s, sprag_stats *stats)
     bool many = advance_are_many(run) && !run->exactly;
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (many) { // what is not exact costs sub-steps, and nothing else
-        sprag_stribeck_options swept = options;
-        swept.direct_work = 0;
-        swept.lagged_passes = 0;
-        swept.sweeps = 6;
-        swept.sweeps_least = 60;
-        swept.warm = false;
+        sprag_stribeck_options swept = many_options(run);
         result = sprag_stribeck_solve(&s->problem, &swept, run->solving, &s->solution, stats);
     }
     if (result != SPRAG_OK && result != SPRAG_NO_MEMORY) {

@@ -1,4 +1,4 @@
-// A sub-step of many bodies. An exact solve of their contacts would cost more than all else, and
+// A sub-step of many bodies. Where an exact solve of their contacts would cost more than all else,
 // sweeps leave velocities that still approach here and there: less than what anything moves by, but
 // more than the contacts' gaps allow. What is left is taken out of the motion, not of the
 // velocities: as the least change, in the metric of the masses, by which all points stay apart. It
@@ -307,16 +307,19 @@ static void add_row(heap *h, const sprag_row *row)
 
 static bool open(heap *h, advance_run *run)
 {
+    // By how much more than it must a point is taken apart (epsilon), so that it is not asked again
+    // after every neighbour. Nothing sticks meanwhile: what rests would slide by that, every time.
+    static const double roughly = 10, exactly = 0.5;
     enum {
-        MORE = 10,    // epsilon
         EFFORT = 60,  // times that a link is relaxed, on the average,
         LEAST = 10000 // or in all
     };
     const sprag_frame *frame = run->frame;
     sprag_scratch *scratch = run->solving;
+    bool exact = run->stats->solve.phase == 'I';
     *h = (heap){.run = run,
                 .tolerance = 0.5 * run->target / run->trial,
-                .more = MORE * run->options->epsilon / run->trial};
+                .more = (exact ? exactly : roughly) * run->options->epsilon / run->trial};
     int points = 2 * run->points + 256;
     h->room = points + frame->contacts + run->rows;
     h->link = SPRAG_TAKE(scratch, h->room, link);
@@ -413,7 +416,8 @@ sprag_result advance_settle(advance_run *run, double longest)
                 break;
             }
         }
-        if (pass > 0 && (run->safe >= longest || run->points == points)) {
+        bool done = run->safe >= longest && h.waiting == 0;
+        if (done || (pass > 0 && (run->safe >= longest || run->points == points))) {
             break;
         }
     }

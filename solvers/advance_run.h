@@ -54,7 +54,7 @@ typedef struct advance_run {
     double time, left;           // s
     int stalls;                  // of the frame so far
     bool hurries;                // it has cost enough: the rest is gone through as a heap
-    bool stands;                 // hardly moves at the start of the frame
+    bool settles;                // is slow enough, at the start of the frame, to be solved exactly
     double longest;              // s, that the sub-step is to be, or the rest of the frame
     double clock;                // s, that the last one has been
     sprag_event *told;           // events of a sub-step that may be taken back; NULL: nobody waits
@@ -232,12 +232,11 @@ int advance_capture(advance_run *run, int pair);
 
 // ---- advance_heap.c
 
-// Are there more bodies than are solved exactly? What stands has to stand, however many they are:
-// sweeps let it creep.
+enum { ADVANCE_MANY = 20 }; // more bodies go through a frame as a heap
+
 static inline bool advance_are_many(const advance_run *run)
 {
-    enum { MANY = 20, MANY_STANDING = 1000 };
-    return run->frame->bodies > (run->stands ? MANY_STANDING : MANY);
+    return run->frame->bodies > ADVANCE_MANY;
 }
 
 bool advance_is_heap(const advance_run *run);

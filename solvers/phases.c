@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "solvers/central.h"
 #include "solvers/convex.h"
 #include "solvers/limiter.h"
 #include "solvers/linalg.h"
@@ -378,6 +379,41 @@ static bool goes_on(sprag_result result)
     return result != SPRAG_OK && result != SPRAG_NO_MEMORY;
 }
 
+// I: under the bounds of friction that are expected, or that a few sweeps tell.
+static sprag_result central(sprag_phases *w)
+{
+    enum { SWEEPS = 20 };
+    sprag_system *system = w->system;
+    sprag_sweep_limits limits = {.tolerance = w->sweeps_tolerance, .most = SWEEPS};
+    sprag_result result = SPRAG_OK;
+    bool known = true;
+    for (int i = 0; i < system->points; i++) {
+        w->bound[i] = system->point[i].guess[0];
+        known &= w->bound[i] >= 0;
+    }
+    if (!known) {
+        result = system->space->sweep(system, &limits, w->finest, w->v, &w->stats);
+    }
+    for (int i = 0; i < system->points; i++) {
+        w->bound[i] = w->bound[i] < 0 ? system->point[i].guess[0] : w->bound[i];
+    }
+    if (result == SPRAG_OK) {
+        result = sprag_central_run(system, w->bound, w->finest, w->central, w->v, w->dv, &w->stats);
+    }
+    w->stats.bound_error = result == SPRAG_OK ? bound_error(w) : 0;
+    return result;
+}
+
+static bool is_central(const sprag_phases *w)
+{
+    sprag_system *system = w->system;
+    if (w->central <= 0 || !sweeps(w) || !system->space->work) {
+        return false;
+    }
+    double work = system->space->work(system);
+    return work >= 0 && work <= w->central_work * (system->points + system->equations);
+}
+
 // What the factorisation of an island allows.
 typedef struct reach {
     bool full;   // A to D
@@ -410,6 +446,15 @@ static sprag_result run(sprag_phases *w)
         return SPRAG_OK;
     }
     sprag_result result = SPRAG_NOT_CONVERGED;
+    if (is_central(w)) {
+        w->stats.phase = 'I';
+        result = central(w);
+        if (!goes_on(result)) {
+            return result;
+        }
+        w->stats.phase = 'A';
+        go_to_start(w);
+    }
     reach reach = choose_reach(w);
     if (reach.full || reach.brief > 0 || w->guess) {
         result = direct(w);

@@ -6,7 +6,9 @@
 // Islands whose factorisation takes long go through A and D in brief, which is enough for what
 // rests, and then to
 //   E  sweeps alone; and D at length, where they fail.
-// A to C end at a root of the coupled equations, D and E near one.
+// Before all others, if asked for, and where a factorisation takes about as long as a few sweeps:
+//   I  interior point, under the bounds of friction that are expected (central.h)
+// A to C end at a root of the coupled equations, D, E and I near one.
 #ifndef SPRAG_PHASES_H
 #define SPRAG_PHASES_H
 
@@ -31,7 +33,9 @@ typedef struct sprag_phases {
     int sweeps;           // of B, and of E ten times as many where it is not good; 0: none
     int sweeps_least;     // of E, which ends at a worse residual then; 0: as above
     double sweeps_tolerance;
-    int lagged_passes; // of D; 0: none
+    int lagged_passes;   // of D; 0: none
+    int central;         // updates of I; 0: none
+    double central_work; // most products of blocks that a factorisation may take for it, by contact
     sprag_system *system;
     double *v;                // the solution: size velocities
     const double *guess;      // of it; NULL: none

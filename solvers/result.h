@@ -34,7 +34,7 @@ typedef struct sprag_stats {
     sprag_iteration *history; // of the caller, for the first history_room updates; NULL: none
     int history_room;
     char phase;     // of the implicit Stribeck method: '-' nothing to solve, 'A' direct, 'B'
-                    // polished, 'C' continued, 'D' lagged, 'E' swept
+                    // polished, 'C' continued, 'D' lagged, 'E' swept, 'I' interior point
     int iterations; // Newton updates
     int sweeps;
     int factorizations;

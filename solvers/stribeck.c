@@ -105,6 +105,8 @@ static sprag_phases settings(const speeds *speeds, const sprag_stribeck_options 
                           .sweeps_tolerance = 1e-5,
                           .sweeps_least = options->sweeps_least,
                           .lagged_passes = options->lagged_passes,
+                          .central = options->central,
+                          .central_work = options->central_work,
                           .stats = {.phase = '-', .stiction = speeds->moving}};
 }
 

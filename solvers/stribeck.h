@@ -32,7 +32,10 @@ typedef struct sprag_stribeck_options {
     int sweeps_least;          // phase E in a hurry: no more than these where they are acceptable,
                                // though not good; 0: in none
     int lagged_passes;         // phase D
-    bool warm;                 // the solution's velocity is a guess to start from, on entry
+    int central;               // updates of phase I; 0: none
+    double central_work; // most products of 6x6 blocks that a factorisation may take for it, by
+                         // contact and row
+    bool warm;           // the solution's velocity is a guess to start from, on entry
     double direct_work; // most products of 6x6 blocks that a factorisation may take for phases A to
                         // D at length; larger islands, but for chains and trees, are swept. 0: all
 } sprag_stribeck_options;

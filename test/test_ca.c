@@ -464,6 +464,77 @@ START_TEST(what_is_wedged_sleeps)
 }
 END_TEST
 
+// A house of cards, as in ODE's demo_cards: pairs that lean on one another, others that lie on
+// them.
+enum { LEVELS = 8, CARDS = (3 * LEVELS * LEVELS + LEVELS) / 2 };
+
+static dBodyID add_card(scene *s, double y, double z, double angle)
+{
+    static const double side[3] = {0.5, 0.02, 1}; // m
+    dMass mass;
+    dMatrix3 R;
+    dGeomID geom = dCreateBox(s->space, side[0], side[1], side[2]);
+    dBodyID body = dBodyCreate(s->world);
+    dMassSetBox(&mass, 1, side[0], side[1], side[2]);
+    dBodySetMass(body, &mass);
+    dGeomSetBody(geom, body);
+    dBodySetPosition(body, 0, y, z);
+    dRFromAxisAndAngle(R, 1, 0, 0, angle * M_PI / 180);
+    dBodySetRotation(body, R);
+    return body;
+}
+
+static void add_house(scene *s, dBodyID *card)
+{
+    static const double angle = 20, gap = 0.05; // degrees, m
+    double rise = cos(angle * M_PI / 180) + gap, pitch = sin(angle * M_PI / 180) + gap;
+    for (int level = 0; level < LEVELS; level++) {
+        int pairs = LEVELS - level;
+        double z = (level + 0.5) * rise;
+        for (int i = 0; i < 2 * pairs; i++) {
+            *card++ = add_card(s, (i - pairs) * pitch, z, i % 2 ? angle : -angle);
+        }
+        for (int i = 0; i < pairs - 1; i++) {
+            double y = (2 * i - (pairs - 1 - (1 - pitch) / 2)) * pitch;
+            *card++ = add_card(s, y, z + rise / 2, 91);
+        }
+    }
+}
+
+static double mean_height(dBodyID *card)
+{
+    double sum = 0;
+    for (int i = 0; i < CARDS; i++) {
+        sum += height(card[i]);
+    }
+    return sum / CARDS;
+}
+
+// It comes down by its gaps, some centimetres, and stands: nothing slides while it does so.
+START_TEST(house_of_cards_stands)
+{
+    scene *s = open_scene("method=advance");
+    dBodyID card[CARDS];
+    dWorldSetGravity(s->world, 0, 0, -0.5);
+    s->surface.mu = 5;
+    add_floor(s);
+    add_house(s, card);
+    double first = mean_height(card), fallen[2];
+    run(s, 300);
+    fallen[0] = first - mean_height(card);
+    run(s, 100);
+    fallen[1] = first - mean_height(card);
+    ck_assert_double_lt(fallen[0], 0.05); // stock: 0.040
+    ck_assert_double_lt(fallen[1] - fallen[0], 1e-4);
+    for (int i = 0; i < CARDS; i++) {
+        ck_assert_double_lt(speed(card[i]), 1e-3);
+        ck_assert_double_lt(fabs(dBodyGetPosition(card[i])[0]), 0.05);
+    }
+    ck_assert_double_gt(stats_of(s).least_gap, 0);
+    close_scene(s);
+}
+END_TEST
+
 // ---- joints
 
 static dJointID hinge_at(scene *s, dBodyID body, double x, double y, double z)
@@ -1166,6 +1237,7 @@ int main(void)
     tcase_add_loop_test(rest, shapes_rest, 0, 4 * SHAPES);
     tcase_add_test(rest, bodies_with_moved_geoms_rest);
     tcase_add_test(rest, inner_spaces_count);
+    tcase_add_test(rest, house_of_cards_stands);
     tcase_add_loop_test(rest, meshes_are_flat, 0, 4);
     tcase_add_test(rest, sleeps_and_is_woken);
     tcase_add_test(rest, overlaps_end_before_sleep);
