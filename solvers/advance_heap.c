@@ -37,6 +37,8 @@ typedef struct heap {
     long left; // links that may still be relaxed
     double tolerance, more;
     double *before, *push; // bodies, links
+    double (*solved)[6];   // bodies: velocities
+    double *farthest;      // bodies: m/s, that their motion may differ from it
 } heap;
 
 bool advance_is_heap(const advance_run *run)
@@ -303,6 +305,52 @@ static void add_row(heap *h, const sprag_row *row)
     }
 }
 
+// ---- no farther than anything moves
+
+// m/s, of a body that had the same energy without turning.
+static double speed_of(const advance_run *run, int body, const double v[6])
+{
+    double momentum[3], mass = run->frame->body[body].mass;
+    mul33(run->inertia[body], v + 3, momentum);
+    return sqrt(dot3(v, v) + (mass > 0 ? dot3(momentum, v + 3) / mass : 0));
+}
+
+// Where points cannot all stay apart, sweeps go on for ever: what is taken apart goes no farther
+// than it, and what it touches, would have gone.
+static void set_farthest(heap *h)
+{
+    const advance_run *run = h->run;
+    double *speed = h->before;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        memcpy(h->solved[i], run->motion[i].velocity, sizeof h->solved[i]);
+        speed[i] = speed_of(run, i, h->solved[i]);
+        h->farthest[i] = speed[i] + 4 * (h->tolerance + h->more);
+    }
+    for (int i = 0; i < h->links; i++) {
+        const int *body = h->link[i].body;
+        for (int side = 0; side < 2 && body[!side] != SPRAG_STATIC; side++) {
+            if (body[side] != SPRAG_STATIC) {
+                h->farthest[body[side]] = fmax(h->farthest[body[side]], speed[body[!side]]);
+            }
+        }
+    }
+}
+
+static void restrain(heap *h)
+{
+    for (int i = 0; i < h->run->frame->bodies; i++) {
+        double *v = h->run->motion[i].velocity, change[6];
+        for (int k = 0; k < 6; k++) {
+            change[k] = v[k] - h->solved[i][k];
+        }
+        double most = h->farthest[i], size = speed_of(h->run, i, change);
+        for (int k = 0; size > most && k < 6; k++) {
+            v[k] = h->solved[i][k] + most / size * change[k];
+        }
+        h->moved[i] |= size > most;
+    }
+}
+
 // ---- one after the other
 
 static bool open(heap *h, advance_run *run)
@@ -330,6 +378,8 @@ static bool open(heap *h, advance_run *run)
     h->inverse = SPRAG_TAKE(scratch, frame->bodies, *h->inverse);
     h->before = SPRAG_TAKE(scratch, 6 * frame->bodies + h->room, double);
     h->push = SPRAG_TAKE(scratch, 6 * frame->bodies + h->room, double);
+    h->solved = SPRAG_TAKE(scratch, frame->bodies, *h->solved);
+    h->farthest = SPRAG_TAKE(scratch, frame->bodies, double);
     if (scratch->failed) {
         return false;
     }
@@ -346,6 +396,7 @@ static bool open(heap *h, advance_run *run)
     for (; h->points < run->points; h->points++) {
         add_point(h, h->points);
     }
+    set_farthest(h);
     h->left = (long)EFFORT * h->links + LEAST;
     for (int i = 0; i < h->links; i++) {
         ask(h, i);
@@ -409,6 +460,7 @@ sprag_result advance_settle(advance_run *run, double longest)
         for (int round = 0; round < (pass == 0 ? 1 : ROUNDS); round++) {
             if (pass > 0) { // the first one only looks for points
                 relax_all(&h);
+                restrain(&h);
             }
             advance_certify(run, longest, round == 0 ? NULL : h.moved);
             memset(h.moved, 0, (size_t)run->frame->bodies * sizeof *h.moved);
