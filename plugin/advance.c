@@ -255,6 +255,12 @@ static void *data_of(const sprag_world_event *event, int side)
 static void warn_of_contacts(world_state *w, const ode_advance *step)
 {
     const char *method = w->settings.method->name;
+    double stiffness = w->settings.method->yields ? 0 : w->settings.stiffness.stiffness;
+    if (stiffness > 0 && step->contacts > 0 && say_first(w, SAID_STIFF)) {
+        report_once("sprag: world %d has stribeck.stiffness=%g: under method=%s all contacts are "
+                    "rigid.",
+                    w->number, stiffness, method);
+    }
     if (step->soft && say_first(w, SAID_SOFT)) {
         report_once(
             "sprag: world %d: contacts have an ERP, CFM or stiffness of their own (first seen "

@@ -99,7 +99,8 @@ enum said_bit {
     SAID_SOFT = 4,
     SAID_RIGID = 8,
     SAID_TURNED = 16,
-    SAID_EXPLICIT = 32
+    SAID_EXPLICIT = 32,
+    SAID_STIFF = 64
 };
 
 struct world_state {

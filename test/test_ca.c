@@ -535,8 +535,8 @@ START_TEST(house_of_cards_stands)
 }
 END_TEST
 
-// Balls and boxes, in half of the heaps every fifth heavier, that fall on one another: not always is
-// there a motion that keeps them all apart.
+// Balls and boxes, in half of the heaps every fifth heavier, that fall on one another: not always
+// is there a motion that keeps them all apart.
 START_TEST(heaps_go_no_farther_than_they_move)
 {
     enum { HEAP = 40 };
@@ -1142,6 +1142,22 @@ static void count_message(int number, const char *format, va_list arguments)
     messages++;
 }
 
+START_TEST(stiffness_of_the_world_is_refused_once)
+{
+    for (int stiff = 0; stiff < 2; stiff++) {
+        scene *s = open_scene(stiff ? "method=advance,stribeck.stiffness=1e5" : "method=advance");
+        add_floor(s);
+        add_ball(s, 0, 0, 0.51, 0.5);
+        messages = 0;
+        dSetMessageHandler(count_message);
+        run(s, 20);
+        dSetMessageHandler(quiet);
+        ck_assert_int_eq(messages, stiff);
+        close_scene(s);
+    }
+}
+END_TEST
+
 START_TEST(no_geometry_is_said_once)
 {
     scene *s = open_scene("method=advance");
@@ -1309,6 +1325,7 @@ int main(void)
     tcase_add_test(steps, events_tell_what_happened);
     tcase_add_test(steps, events_are_told_once);
     tcase_add_test(steps, statistics_add_up);
+    tcase_add_test(steps, stiffness_of_the_world_is_refused_once);
     tcase_add_test(steps, no_geometry_is_said_once);
     tcase_add_test(steps, bodies_that_are_not_finite_stay);
     tcase_add_test(steps, forces_that_are_not_finite_do_nothing);
