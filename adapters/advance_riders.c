@@ -82,19 +82,10 @@ bool step_pull_bodies(step *s)
     return true;
 }
 
-static void read_pose(dBodyID id, sprag_pose *pose)
-{
-    const dReal *R = dBodyGetRotation(id);
-    memcpy(pose->position, dBodyGetPosition(id), sizeof pose->position);
-    for (int i = 0; i < 3; i++) {
-        memcpy(pose->rotation + 3 * i, R + 4 * i, 3 * sizeof *R);
-    }
-}
-
 static bool is_at(dBodyID id, const sprag_pose *pose)
 {
     sprag_pose now;
-    read_pose(id, &now);
+    sprag_ode_read_pose(id, &now);
     return memcmp(&now, pose, sizeof now) == 0;
 }
 
@@ -181,12 +172,6 @@ void step_give_back(const step *s)
     }
 }
 
-static void read_velocity(const rider *r, double v[6])
-{
-    memcpy(v, dBodyGetLinearVel(r->id), 3 * sizeof(dReal));
-    memcpy(v + 3, dBodyGetAngularVel(r->id), 3 * sizeof(dReal));
-}
-
 void rider_show(const rider *r, const sprag_mover *as)
 {
     step_place(r->id, &as->pose);
@@ -196,7 +181,7 @@ void rider_show(const rider *r, const sprag_mover *as)
 void rider_note(rider *r, const sprag_mover *shown)
 {
     double now[6];
-    read_velocity(r, now);
+    sprag_ode_read_velocity(r->id, now);
     for (int part = 0; part < 2; part++) {
         size_t size = 3 * sizeof *now;
         if (memcmp(now + 3 * part, shown->velocity + 3 * part, size) != 0) {
@@ -212,7 +197,7 @@ static void drive(const rider *r)
     if (!r->driven[0] && !r->driven[1]) {
         return;
     }
-    read_velocity(r, v);
+    sprag_ode_read_velocity(r->id, v);
     for (int part = 0; part < 2; part++) {
         memcpy(v + 3 * part, (r->driven[part] ? r->given : v) + 3 * part, 3 * sizeof *v);
     }
@@ -229,7 +214,7 @@ static void show_velocity(rider *r, const double v[6])
 static void show_start(rider *r)
 {
     step_put_back(r->id, &r->start.pose);
-    read_pose(r->id, &r->at); // ODE may have rounded it
+    sprag_ode_read_pose(r->id, &r->at); // ODE may have rounded it
     show_velocity(r, r->start.velocity);
 }
 
@@ -246,23 +231,18 @@ static void show_forces(const step *s, rider *r)
 }
 
 // As stock does for all of an island, before any of its moved callbacks.
-static void show_weight(const step *s, rider *r)
+static void show_weight(rider *r)
 {
-    dVector3 gravity;
-    dMass mass;
-    dWorldGetGravity(s->a->world, gravity);
-    dBodyGetMass(r->id, &mass);
-    for (int k = 0; k < 3 && dBodyGetGravityMode(r->id); k++) {
-        r->shown[k] += mass.mass * gravity[k];
-    }
     sprag_ode_set_accumulators(r->id, r->shown);
+    sprag_ode_add_weight(r->id);
+    sprag_ode_read_accumulators(r->id, r->shown);
 }
 
 // A velocity that moved callbacks of others have given it takes the place of the one it had.
 static void take_velocity(rider *r)
 {
     double now[6];
-    read_velocity(r, now);
+    sprag_ode_read_velocity(r->id, now);
     for (int k = 0; k < 6; k++) {
         r->mover.velocity[k] += now[k] - r->seen[k];
     }
@@ -274,7 +254,6 @@ static void take_velocity(rider *r)
 static void act_at_once(const step *s, rider *r)
 {
     double now[6], force[6], torque[3], turned[3], inverse[9], v[6];
-    bool good = true;
     const sprag_mover *start = &r->start;
     sprag_ode_read_accumulators(r->id, now);
     if (memcmp(now, r->shown, sizeof now) == 0 || start->mass == 0 ||
@@ -290,10 +269,7 @@ static void act_at_once(const step *s, rider *r)
     mul33(inverse, torque, turned);
     mul33(start->pose.rotation, turned, torque);
     add_scaled(v + 3, s->a->step, torque, 3);
-    for (int k = 0; k < 6; k++) {
-        good &= fabs(v[k]) < 1e150; // as in sprag_ode_pull_mover
-    }
-    if (good) {
+    if (sprag_ode_is_moderate(v, 6)) {
         memcpy(r->mover.velocity, v, sizeof v);
     } else {
         note_bad_force(s->a, r->id);
@@ -327,7 +303,7 @@ static void push_island(const step *s, rider *first, int bodies, bool called)
     for (rider *r = first; r < first + bodies && called; r++) {
         take_velocity(r);
         act_at_once(s, r);
-        show_weight(s, r);
+        show_weight(r);
         if (s->a->quick) {
             show_velocity(r, r->mover.velocity);
         }

@@ -71,7 +71,7 @@ static bool is_finite(const dReal *x, int n)
 }
 
 // Far beyond any scene, and small enough to be squared.
-static bool is_moderate(const dReal *x, int n)
+bool sprag_ode_is_moderate(const dReal *x, int n)
 {
     for (int i = 0; i < n; i++) {
         if (!(fabs(x[i]) < 1e150)) {
@@ -98,21 +98,29 @@ static bool force_on(dBodyID id, const dMass *mass, const dReal *gravity, dReal 
     return good;
 }
 
+void sprag_ode_read_velocity(dBodyID body, double v[6])
+{
+    memcpy(v, dBodyGetLinearVel(body), 3 * sizeof *v);
+    memcpy(v + 3, dBodyGetAngularVel(body), 3 * sizeof *v);
+}
+
+void sprag_ode_read_pose(dBodyID body, sprag_pose *pose)
+{
+    sprag_ode_set_pose(pose, dBodyGetPosition(body), dBodyGetRotation(body));
+}
+
 void sprag_ode_read_state(ode_state *to, dBodyID body)
 {
     memcpy(to->position, dBodyGetPosition(body), sizeof to->position);
-    memcpy(to->velocity, dBodyGetLinearVel(body), 3 * sizeof(dReal));
-    memcpy(to->velocity + 3, dBodyGetAngularVel(body), 3 * sizeof(dReal));
+    sprag_ode_read_velocity(body, to->velocity);
 }
 
 bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal step)
 {
     dMass mass;
     dVector3 force, torque;
-    const dReal *R = dBodyGetRotation(id), *v = dBodyGetLinearVel(id);
-    const dReal *w = dBodyGetAngularVel(id);
-    memcpy(to->velocity, v, 3 * sizeof *v);
-    memcpy(to->velocity + 3, w, 3 * sizeof *w);
+    const dReal *R = dBodyGetRotation(id);
+    sprag_ode_read_velocity(id, to->velocity);
     memcpy(to->free_velocity, to->velocity, sizeof to->velocity);
     if (dBodyIsKinematic(id)) {
         to->mass = 0;
@@ -135,7 +143,7 @@ bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal
     to->mass = mass.mass;
     pack(inertia, to->inertia);
     if (dBodyGetGyroscopicMode(id)) {
-        add_gyroscopic_torque(to->inertia, w, step, torque);
+        add_gyroscopic_torque(to->inertia, to->velocity + 3, step, torque);
     }
     double push = step * (1 / mass.mass);
     for (int k = 0; k < 3; k++) {
@@ -143,7 +151,7 @@ bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal
         torque[k] *= step;
     }
     dMultiplyAdd0_331(to->free_velocity + 3, inverse, torque);
-    if (!is_moderate(to->free_velocity, 6)) { // a force too large for the numbers
+    if (!sprag_ode_is_moderate(to->free_velocity, 6)) { // a force too large for the numbers
         memcpy(to->free_velocity, to->velocity, sizeof to->velocity);
         good = false;
     }
@@ -156,10 +164,8 @@ bool sprag_ode_pull_mover(sprag_mover *to, dBodyID id, const dReal *gravity)
     dVector3 force, torque;
     double inverse[9];
     memset(to, 0, sizeof *to);
-    pack(dBodyGetRotation(id), to->pose.rotation);
-    memcpy(to->pose.position, dBodyGetPosition(id), sizeof to->pose.position);
-    memcpy(to->velocity, dBodyGetLinearVel(id), 3 * sizeof(dReal));
-    memcpy(to->velocity + 3, dBodyGetAngularVel(id), 3 * sizeof(dReal));
+    sprag_ode_read_pose(id, &to->pose);
+    sprag_ode_read_velocity(id, to->velocity);
     to->cap = fabs(dBodyGetMaxAngularSpeed(id)); // ODE squares it
     to->capped = to->cap < dInfinity;
     if (dBodyIsKinematic(id)) {
@@ -174,7 +180,7 @@ bool sprag_ode_pull_mover(sprag_mover *to, dBodyID id, const dReal *gravity)
         memset(to->inertia, 0, sizeof to->inertia);
         to->inertia[0] = to->inertia[4] = to->inertia[8] = 1;
     }
-    if (!is_moderate(force, 3) || !is_moderate(torque, 3)) {
+    if (!sprag_ode_is_moderate(force, 3) || !sprag_ode_is_moderate(torque, 3)) {
         memset(force, 0, sizeof force);
         memset(torque, 0, sizeof torque);
         good = false;

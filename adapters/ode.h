@@ -271,9 +271,13 @@ void sprag_ode_hold(const ode_island *island);
 // ---- between pull.c, push.c and their parts
 
 void sprag_ode_set_velocity(dBodyID body, const double velocity[6]);
+void sprag_ode_read_velocity(dBodyID body, double velocity[6]);
+void sprag_ode_read_pose(dBodyID body, sprag_pose *pose);
+void sprag_ode_set_pose(sprag_pose *pose, const dReal *at, const dReal *R);
 void sprag_ode_read_accumulators(dBodyID body, double force[6]);
 void sprag_ode_set_accumulators(dBodyID body, const double force[6]);
 void sprag_ode_empty_accumulators(dBodyID body);
+void sprag_ode_add_weight(dBodyID body); // as stock does, before a moved callback may ask
 void sprag_ode_integrate(dBodyID body, dReal step); // with geoms and moved callback; empties them
 void sprag_ode_add_feedback(dJointFeedback *to, const double wrench[2][6], bool two);
 void sprag_ode_clear_feedback(dJointID joint);
@@ -292,15 +296,16 @@ static inline void sprag_ode_fetch(const void *from, const void *end)
     (void)((const volatile char *)end)[-1];
 }
 
-// Up to the accumulators, if a block starts at i.
+// Those of the block that starts at i, up to the accumulators.
 static inline void sprag_ode_fetch_bodies(dBodyID const *body, int i, int count)
 {
-    for (int k = i; i % ODE_BLOCK == 0 && k < count && k < i + ODE_BLOCK; k++) {
+    for (int k = i; k < count && k < i + ODE_BLOCK; k++) {
         sprag_ode_fetch(body[k], dBodyGetTorque(body[k]) + 3);
     }
 }
 
 bool sprag_ode_body_is_usable(dBodyID id);
+bool sprag_ode_is_moderate(const dReal *x, int n);
 
 // What pushes a body, gravity included, and what it weighs, in its own axes; 0, a kinematic one.
 // false: its accumulated force was not finite.

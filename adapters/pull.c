@@ -163,7 +163,9 @@ static bool pull_bodies(ode_problem *pulled, const dReal *gravity, ode_state *st
 {
     const ode_island *island = &pulled->island;
     for (int i = 0; i < island->bodies; i++) {
-        sprag_ode_fetch_bodies(island->body, i, island->bodies);
+        if (i % ODE_BLOCK == 0) {
+            sprag_ode_fetch_bodies(island->body, i, island->bodies);
+        }
         if (!sprag_ode_body_is_usable(island->body[i])) {
             pulled->unusable = island->body[i];
             return false;

@@ -102,8 +102,7 @@ void sprag_ode_set_velocity(dBodyID body, const double v[6])
     dBodySetAngularVel(body, v[3], v[4], v[5]);
 }
 
-// As stock does, before a moved callback may ask, or empty it.
-static void add_weight(dBodyID body)
+void sprag_ode_add_weight(dBodyID body)
 {
     if (dBodyGetGravityMode(body)) {
         dMass mass;
@@ -124,7 +123,7 @@ static void integrate(dBodyID body, dReal step)
 void sprag_ode_integrate(dBodyID body, dReal step)
 {
     if (sprag_ode_calls_back(body)) {
-        add_weight(body);
+        sprag_ode_add_weight(body);
     }
     integrate(body, step);
 }
@@ -179,7 +178,7 @@ static void fetch_geoms(const ode_island *island, int i)
 void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6])
 {
     for (int i = 0; force && i < island->bodies; i++) {
-        add_weight(island->body[i]);
+        sprag_ode_add_weight(island->body[i]);
         sprag_ode_read_accumulators(island->body[i], force[i]);
     }
     for (int i = 0; i < island->bodies; i++) {

@@ -435,7 +435,7 @@ void sprag_ode_triangles(const ode_geom *geom, const double bounds[6], ode_trian
 
 // ---- any geom
 
-static void set_pose(sprag_pose *pose, const dReal *at, const dReal *R)
+void sprag_ode_set_pose(sprag_pose *pose, const dReal *at, const dReal *R)
 {
     for (int i = 0; i < 3; i++) {
         pose->position[i] = at[i];
@@ -584,7 +584,7 @@ bool sprag_ode_geom_of(ode_geometry *g, dGeomID id, ode_geom *geom)
     sprag_pose outer = still;
     while (dGeomGetClass(geom->geom) == dGeomTransformClass) {
         sprag_pose pose;
-        set_pose(&pose, dGeomGetPosition(geom->geom), dGeomGetRotation(geom->geom));
+        sprag_ode_set_pose(&pose, dGeomGetPosition(geom->geom), dGeomGetRotation(geom->geom));
         inside(&outer, &pose);
         outer = pose;
         bool names_itself;
@@ -597,7 +597,7 @@ bool sprag_ode_geom_of(ode_geometry *g, dGeomID id, ode_geom *geom)
     int class = dGeomGetClass(geom->geom);
     bool placed = class != dPlaneClass && (class != dHeightfieldClass || is_placeable(geom->geom));
     if (placed) {
-        set_pose(&geom->pose, dGeomGetPosition(geom->geom), dGeomGetRotation(geom->geom));
+        sprag_ode_set_pose(&geom->pose, dGeomGetPosition(geom->geom), dGeomGetRotation(geom->geom));
         inside(&outer, &geom->pose);
     }
     if (!set_shape(g, geom->geom, geom)) {

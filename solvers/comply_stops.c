@@ -132,16 +132,19 @@ static bool strike(comply_run *run)
     return true;
 }
 
+static bool lies_at(const comply_run *run, int which)
+{
+    return fabs(run->joints->stop[which].inside) <= 0.5 * run->eps[run->guards + which];
+}
+
 // Leaves the stops that part, and tells whether others part by a little.
 static bool leave_parted(comply_run *run, double *label)
 {
     const double flight = 1e-4; // of what counts as nearer: so high is none
-    const comply_joints *j = run->joints;
     bool creeps = false;
     for (int s = 0; s < run->stops; s++) {
         double speed = parting_speed(run, s), scale = speed_scale(run, s);
-        if (label[s] == 0 || !(speed > 0) ||
-            fabs(j->stop[s].inside) > 0.5 * run->eps[run->guards + s]) {
+        if (label[s] == 0 || !(speed > 0) || !lies_at(run, s)) {
             continue;
         }
         if (speed > sqrt(2 * flight * nearer(run, s) * scale / run->frame->step)) {
@@ -162,8 +165,7 @@ static bool hold(comply_run *run, const double *label)
     comply_set_matrix(run, 0);
     for (int i = 0; i < j->lines; i++) {
         comply_line *l = &j->line[i];
-        bool at =
-            l->stop >= 0 && fabs(j->stop[l->stop].inside) <= 0.5 * run->eps[run->guards + l->stop];
+        bool at = l->stop >= 0 && lies_at(run, l->stop);
         l->lo = at ? -INFINITY : l->lo;
         j->right[i] = at ? -parting_speed(run, l->stop) : 0;
     }

@@ -1150,18 +1150,25 @@ START_TEST(tumbling_hull_keeps_its_energy)
 }
 END_TEST
 
+// Of a chain along x, on balls; the first hangs on the world.
+static dBodyID add_link(yielding *y, int i)
+{
+    dMass mass;
+    dMassSetBoxTotal(&mass, 0.1, 0.1, 0.02, 0.02);
+    dBodyID link = yielding_body(y, &mass, NULL, 0.05 + 0.1 * i, 0, 0);
+    dJointID joint = dJointCreateBall(y->world, 0);
+    dJointAttach(joint, link, i > 0 ? y->body[i - 1] : NULL);
+    dJointSetBallAnchor(joint, 0.1 * i, 0, 0);
+    return link;
+}
+
 // More rows than a dense matrix would take.
 START_TEST(long_chain_keeps_its_energy)
 {
     enum { LINKS = 60 };
     yielding *y = yielding_open(ESS, (material){.bounce = -1}, 0.01);
-    dMass mass;
-    dMassSetBoxTotal(&mass, 0.1, 0.1, 0.02, 0.02);
     for (int i = 0; i < LINKS; i++) {
-        dBodyID link = yielding_body(y, &mass, NULL, 0.05 + 0.1 * i, 0, 0);
-        dJointID joint = dJointCreateBall(y->world, 0);
-        dJointAttach(joint, link, i > 0 ? y->body[i - 1] : NULL);
-        dJointSetBallAnchor(joint, 0.1 * i, 0, 0);
+        add_link(y, i);
     }
     double first = yielding_energy(y);
     run(y, 10);
@@ -1270,13 +1277,8 @@ START_TEST(work_of_a_frame_is_bounded)
 {
     const int links = _i ? 80 : 1;
     yielding *y = yielding_open("method=ess,ess.steps=20", (material){.bounce = -1}, 0.005);
-    dMass mass;
-    dMassSetBoxTotal(&mass, 0.1, 0.1, 0.02, 0.02);
     for (int i = 0; i < links; i++) {
-        dBodyID link = yielding_body(y, &mass, NULL, 0.05 + 0.1 * i, 0, 0);
-        dJointID joint = dJointCreateBall(y->world, 0);
-        dJointAttach(joint, link, i > 0 ? y->body[i - 1] : NULL);
-        dJointSetBallAnchor(joint, 0.1 * i, 0, 0);
+        dBodyID link = add_link(y, i);
         dBodySetLinearVel(link, 0, 0, -2 * (0.05 + 0.1 * i)); // they swing as one
         dBodySetAngularVel(link, 0, 2, 0);
     }
