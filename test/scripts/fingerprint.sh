@@ -31,7 +31,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 cc -O2 -shared -fPIC "$top/test/demos/probe.c" -o "$work/probe.so" -lode -ldl -lm
-cc -O2 -D_GNU_SOURCE -I"$top/models" "$here/scene.c" "$top"/models/*.c -o "$work/scene" -lode -lm
+cc -O2 -D_GNU_SOURCE -I"$top/models" "$top/test/programs/scene.c" "$top"/models/*.c -o "$work/scene" -lode -lm
 
 # Frames of the scenarios that take longest, where the first ones say as much.
 cat >"$work/frames" <<'EOF'

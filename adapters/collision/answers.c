@@ -1,0 +1,226 @@
+// dCollide, answered by our own kernel: geoms that are close, though they do not overlap, have
+// contacts of depth 0.
+#include <math.h>
+#include <string.h>
+
+#include "record.h"
+#include "linalg.h"
+
+enum { CONTACTS_MASK = 0xffff };
+
+typedef struct answer {
+    double at[3], normal[3], gap;
+    int triangle[2];
+} answer;
+
+typedef struct answers {
+    sprag_scratch *scratch;
+    answer *answer;
+    int count, room;
+} answers;
+
+static bool is_same(const answer *a, const answer *b)
+{
+    const double near = 1e-7, alike = 1e-3; // m, 1
+    for (int k = 0; k < 3; k++) {
+        if (!(fabs(a->at[k] - b->at[k]) <= near)) {
+            return false;
+        }
+    }
+    double apart[3] = {a->normal[0] - b->normal[0], a->normal[1] - b->normal[1],
+                       a->normal[2] - b->normal[2]};
+    return dot3(apart, apart) <= alike * alike;
+}
+
+// The program's number for a point of two triangles.
+static void merge(answer *kept, const answer *new, const ode_pair *pair)
+{
+    for (int i = 0; i < 2; i++) {
+        dGeomID mesh = pair->side[i]->geom;
+        dTriTriMergeCallback *callback =
+            kept->triangle[i] != new->triangle[i] && dGeomGetClass(mesh) == dTriMeshClass
+                ? dGeomTriMeshGetTriMergeCallback(mesh)
+                : NULL;
+        if (callback) {
+            kept->triangle[i] = callback(mesh, kept->triangle[i], new->triangle[i]);
+        }
+    }
+}
+
+static bool add(answers *all, const answer *new, const ode_pair *pair)
+{
+    for (int i = 0; i < all->count; i++) {
+        if (is_same(&all->answer[i], new)) {
+            merge(&all->answer[i], new, pair);
+            return true;
+        }
+    }
+    if (all->count == all->room) {
+        int room = all->room ? 2 * all->room : SPRAG_MANIFOLD_MAX;
+        answer *wider = SPRAG_TAKE(all->scratch, room, answer);
+        if (!wider) {
+            return false;
+        }
+        if (all->count) {
+            memcpy(wider, all->answer, (size_t)all->count * sizeof *wider);
+        }
+        all->answer = wider;
+        all->room = room;
+    }
+    all->answer[all->count++] = *new;
+    return true;
+}
+
+static int named_triangle(const ode_side *side)
+{
+    return side->triangle >= 0 && dGeomGetClass(side->geom) != dHeightfieldClass ? side->triangle
+                                                                                 : -1;
+}
+
+// The points of one pair of shapes; no memory of the last time, so that the answer depends on the
+// geoms alone. false: the kernel has none.
+static bool add_points(answers *all, const ode_pair *pair, double reach)
+{
+    ode_pair fresh = *pair;
+    fresh.memory = NULL;
+    const sprag_gap_query query = {reach, reach};
+    sprag_gap gap;
+    sprag_manifold manifold = {0};
+    sprag_result result = sprag_ode_gap(&fresh, &query, &gap, &manifold);
+    bool usable = result == SPRAG_OK || (result == SPRAG_NOT_CONVERGED && gap.error < reach / 10);
+    if (!usable) {
+        return false;
+    }
+    if (gap.beyond || !(gap.distance <= reach)) {
+        return true;
+    }
+    if (manifold.count == 0) {
+        manifold.count = 1;
+        memcpy(manifold.point[0], gap.point, sizeof gap.point);
+        manifold.gap[0] = gap.distance;
+    }
+    for (int i = 0; i < manifold.count; i++) {
+        answer new = {.gap = manifold.gap[i]};
+        double finite = 0 * new.gap;
+        for (int k = 0; k < 3; k++) {
+            new.at[k] = (manifold.point[i][0][k] + manifold.point[i][1][k]) / 2;
+            new.normal[k] = gap.normal[k];
+            finite += 0 * new.at[k] + 0 * new.normal[k];
+        }
+        for (int side = 0; side < 2; side++) {
+            new.triangle[side] = named_triangle(pair->side[side]);
+        }
+        if (finite == 0 && new.gap <= reach && !add(all, &new, pair)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static double distance_squared(const answer *a, const answer *b)
+{
+    double d[3] = {a->at[0] - b->at[0], a->at[1] - b->at[1], a->at[2] - b->at[2]};
+    return dot3(d, d);
+}
+
+static void swap(answer *a, answer *b)
+{
+    answer kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+// Brings the ones to keep to the front: the deepest, then always the one that is farthest from
+// those that are kept.
+static void choose(answers *all, int most)
+{
+    for (int kept = 0; kept < most; kept++) {
+        int best = kept;
+        double farthest = -1;
+        for (int i = kept; i < all->count; i++) {
+            double far = kept ? INFINITY : -all->answer[i].gap;
+            for (int j = 0; j < kept; j++) {
+                far = fmin(far, distance_squared(&all->answer[i], &all->answer[j]));
+            }
+            if (i == kept || far > farthest) {
+                farthest = far;
+                best = i;
+            }
+        }
+        swap(&all->answer[kept], &all->answer[best]);
+    }
+}
+
+static void put(const answer *from, const ode_pair *pair, dContactGeom *to)
+{
+    *to = (dContactGeom){.depth = fmax(0, -from->gap),
+                         .g1 = pair->side[0]->geom,
+                         .g2 = pair->side[1]->geom,
+                         .side1 = from->triangle[0],
+                         .side2 = from->triangle[1]};
+    memcpy(to->pos, from->at, sizeof from->at);
+    memcpy(to->normal, from->normal, sizeof from->normal);
+}
+
+// The program's callback for all triangles at once, which ODE has for all but meshes.
+static bool list_triangles(const ode_pairs *pairs, sprag_scratch *scratch)
+{
+    const ode_pair *first = pairs->count > 0 ? &pairs->pair[0] : NULL;
+    int side = first && first->side[1]->triangle >= 0;
+    dGeomID mesh = first ? first->side[side]->geom : NULL;
+    bool one = mesh && first->side[side]->triangle >= 0 && first->side[!side]->triangle < 0;
+    dTriArrayCallback *callback =
+        one && dGeomGetClass(mesh) == dTriMeshClass ? dGeomTriMeshGetArrayCallback(mesh) : NULL;
+    if (callback) {
+        int *number = SPRAG_TAKE(scratch, pairs->count, int);
+        if (!number) {
+            return false;
+        }
+        for (int i = 0; i < pairs->count; i++) {
+            number[i] = pairs->pair[i].side[side]->triangle;
+        }
+        callback(mesh, first->side[!side]->geom, number, pairs->count);
+    }
+    return true;
+}
+
+int sprag_ode_answer(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
+                     double reach, int flags, dContactGeom *contact, int skip)
+{
+    ode_pairs pairs;
+    answers all = {.scratch = scratch};
+    int most = flags & CONTACTS_MASK;
+    bool any = (unsigned)flags & CONTACTS_UNIMPORTANT;
+    if (sprag_ode_pairs_of_two(geometry, a, b, 2 * reach, scratch, &pairs) != SPRAG_OK ||
+        !list_triangles(&pairs, scratch)) {
+        return -1;
+    }
+    for (int i = 0; i < pairs.count && !(any && all.count >= most); i++) {
+        const ode_pair *pair = &pairs.pair[i];
+        bool mesh = pair->side[0]->triangle >= 0 || pair->side[1]->triangle >= 0;
+        if (!add_points(&all, pair, reach) && (!mesh || scratch->failed)) {
+            return -1; // but a bad triangle is none
+        }
+    }
+    if (all.count > most) {
+        if (!any) {
+            choose(&all, most);
+        }
+        all.count = most;
+    }
+    for (int i = 0; i < all.count; i++) {
+        put(&all.answer[i], &pairs.pair[0],
+            (dContactGeom *)(void *)((char *)contact + (size_t)i * (size_t)skip));
+    }
+    return all.count;
+}
+
+bool sprag_ode_are_close(const ode_pair *pair, double reach)
+{
+    ode_pair fresh = *pair;
+    fresh.memory = NULL;
+    const sprag_gap_query query = {reach, reach};
+    sprag_gap gap;
+    sprag_result result = sprag_ode_gap(&fresh, &query, &gap, NULL);
+    return result != SPRAG_BAD_PROBLEM && !gap.beyond && gap.distance <= reach;
+}

@@ -1,0 +1,550 @@
+// Spaces and geoms, flattened; one tree of all; the triangles of meshes near what they meet.
+#include "gaps.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "ode.h"
+#include "linalg.h"
+#include "tree.h"
+
+// That a geom takes part in a collision: in which part of it, and through which geom of the space
+// that was asked (a space in it, or itself).
+typedef struct member {
+    int collision;
+    int part; // dSpaceCollide2: side 0 or 1; dSpaceCollide: which of the space's geoms
+    unsigned long category, collide; // of the geom that was asked
+    int next;                        // of the same item, -1: last
+} member;
+
+typedef struct item {
+    dGeomID id; // as the space has it
+    ode_geom geom;
+    ode_side side; // of what is one shape
+    unsigned long category, collide;
+    int members; // the first, -1: none
+    bool made;   // geom and side are known; else only the body, and ODE's bounds
+} item;
+
+typedef struct finder {
+    ode_geometry *geometry;
+    const ode_collision *calls;
+    ode_motion_fn *motion;
+    ode_wanted_fn *wanted; // NULL: all are, and all items are made at once
+    void *data;
+    sprag_scratch *scratch;
+    ode_pairs *pairs;
+    item *item;
+    int items, item_room;
+    member *member;
+    int members, member_room;
+    int *slot; // of the items, by geom
+    int slots;
+    double (*bounds)[6]; // of the items, widened
+    int call;            // of the pair that is being added
+    bool turned;
+    bool failed;
+    bool narrow;    // only what is near `only`
+    double only[6]; // m
+} finder;
+
+static void set_side(ode_side *side, const ode_geom *geom, dGeomID id)
+{
+    side->id = id;
+    side->geom = geom->named;
+    side->body = geom->body;
+    side->triangle = -1;
+    side->shape = geom->shape;
+    side->pose = geom->pose;
+}
+
+// ---- flattening
+
+static int geoms_in(dGeomID id)
+{
+    if (!dGeomIsSpace(id)) {
+        return 1;
+    }
+    int sum = 0;
+    for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
+        dGeomID child = sprag_ode_geom_in((dSpaceID)id, i);
+        sum += child ? geoms_in(child) : 0;
+    }
+    return sum;
+}
+
+// false: there is nothing that could be near anything.
+static bool make_item(finder *f, dGeomID id, item *made)
+{
+    f->failed |= !sprag_ode_geom_of(f->geometry, id, &made->geom);
+    if (made->geom.kind == ODE_GEOM_UNKNOWN) {
+        f->pairs->unknown++;
+        f->pairs->unknown_geom = id;
+    }
+    if (made->geom.kind != ODE_GEOM_SHAPE && made->geom.kind != ODE_GEOM_MESH) {
+        return false;
+    }
+    set_side(&made->side, &made->geom, id);
+    return made->made = true;
+}
+
+static void bounds_of(dGeomID id, double bounds[6])
+{
+    dReal box[6]; // lo and hi of x, y, z
+    dGeomGetAABB(id, box);
+    for (int k = 0; k < 3; k++) {
+        bounds[k] = box[2 * k];
+        bounds[k + 3] = box[2 * k + 1];
+    }
+}
+
+static void begin_item(dGeomID id, item *begun)
+{
+    begun->id = id;
+    begun->category = dGeomGetCategoryBits(id);
+    begun->collide = dGeomGetCollideBits(id);
+    begun->members = -1;
+    begun->made = false;
+    begun->geom.body = dGeomGetBody(id);
+}
+
+static item *item_of(finder *f, dGeomID id)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)id * 0x9e3779b97f4a7c15u;
+    int at = (int)(hash >> 33) & (f->slots - 1);
+    for (; f->slot[at]; at = (at + 1) & (f->slots - 1)) {
+        item *known = &f->item[f->slot[at] - 1];
+        if (known->id == id) {
+            return known;
+        }
+    }
+    if (f->items == f->item_room) {
+        return NULL;
+    }
+    item *begun = &f->item[f->items];
+    begin_item(id, begun);
+    // To see whether a mesh is still the same takes longer than all else about it.
+    bool is_mesh = dGeomGetClass(id) == dTriMeshClass, waits = f->wanted || is_mesh;
+    if (is_mesh) {
+        sprag_ode_keep_mesh(f->geometry, id);
+    }
+    if (waits) {
+        bounds_of(id, begun->geom.bounds);
+    } else if (!make_item(f, id, begun)) {
+        return NULL;
+    }
+    f->slot[at] = ++f->items;
+    return begun;
+}
+
+static bool is_near(const finder *f, dGeomID id)
+{
+    double bounds[6];
+    bounds_of(id, bounds);
+    return sprag_boxes_overlap(bounds, f->only);
+}
+
+// Nothing moves, and one geom is asked about alone: most of a large space need not be looked at.
+static void look_around(finder *f, const ode_collision *call, double margin)
+{
+    dGeomID alone = dGeomIsSpace(call->a) ? call->b : call->a;
+    f->narrow = alone && !dGeomIsSpace(alone) && dGeomIsEnabled(alone);
+    if (f->narrow) {
+        bounds_of(alone, f->only);
+        for (int k = 0; k < 3; k++) {
+            f->only[k] -= margin;
+            f->only[k + 3] += margin;
+        }
+    }
+}
+
+static void add_members(finder *f, dGeomID id, member as)
+{
+    if (!id || !dGeomIsEnabled(id)) {
+        return;
+    }
+    if (dGeomIsSpace(id)) {
+        for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
+            add_members(f, sprag_ode_geom_in((dSpaceID)id, i), as);
+        }
+        return;
+    }
+    if (f->narrow && !is_near(f, id)) {
+        return;
+    }
+    item *of = item_of(f, id);
+    if (of && f->members < f->member_room) {
+        as.next = of->members;
+        of->members = f->members;
+        f->member[f->members++] = as;
+    }
+}
+
+static member asked(dGeomID id, int collision, int part)
+{
+    return (member){collision, part, dGeomGetCategoryBits(id), dGeomGetCollideBits(id), -1};
+}
+
+static bool in_its_own(const ode_collision *call)
+{
+    return !call->b || (call->a == call->b && dGeomIsSpace(call->a));
+}
+
+// Every geom of a dSpaceCollide2's side on its own, as its space is asked about each.
+static void add_side(finder *f, dGeomID id, int collision, int part)
+{
+    if (!dGeomIsSpace(id)) {
+        add_members(f, id, asked(id, collision, part));
+        return;
+    }
+    for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
+        dGeomID child = sprag_ode_geom_in((dSpaceID)id, i);
+        if (child) {
+            add_members(f, child, asked(child, collision, part));
+        }
+    }
+}
+
+static bool flatten(finder *f, int count)
+{
+    int geoms = 0;
+    for (int c = 0; c < count; c++) {
+        geoms += geoms_in(f->calls[c].a) + (in_its_own(&f->calls[c]) ? 0 : geoms_in(f->calls[c].b));
+    }
+    for (f->slots = 16; f->slots < 2 * geoms; f->slots *= 2) {
+    }
+    f->item_room = f->member_room = geoms;
+    f->item = SPRAG_TAKE(f->scratch, geoms, item);
+    f->member = SPRAG_TAKE(f->scratch, geoms, member);
+    f->slot = SPRAG_TAKE(f->scratch, f->slots, int);
+    if (f->scratch->failed) {
+        return false;
+    }
+    for (int c = 0; c < count; c++) {
+        const ode_collision *call = &f->calls[c];
+        if (!in_its_own(call)) {
+            add_side(f, call->a, c, 0);
+            add_side(f, call->b, c, 1);
+            continue;
+        }
+        for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)call->a); i++) {
+            dGeomID child = sprag_ode_geom_in((dSpaceID)call->a, i);
+            if (child) {
+                add_members(f, child, asked(child, c, i));
+            }
+        }
+    }
+    return !f->failed;
+}
+
+// ---- ODE's rules
+
+static bool bits_match(unsigned long category0, unsigned long collide0, unsigned long category1,
+                       unsigned long collide1)
+{
+    return (category0 & collide1) || (category1 & collide0);
+}
+
+// By which call, and in which order? Members are linked the last one first.
+static bool are_asked(finder *f, const item *a, const item *b)
+{
+    for (int i = a->members; i >= 0; i = f->member[i].next) {
+        for (int j = b->members; j >= 0; j = f->member[j].next) {
+            const member *m = &f->member[i], *n = &f->member[j];
+            if (m->collision == n->collision && m->part != n->part &&
+                bits_match(m->category, m->collide, n->category, n->collide)) {
+                f->call = m->collision;
+                f->turned = m->part > n->part;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool has_collider(const ode_geom *a, const ode_geom *b)
+{
+    bool flat[2] = {a->shape.kind == SPRAG_PLANE, b->shape.kind == SPRAG_PLANE};
+    bool field[2] = {dGeomGetClass(a->geom) == dHeightfieldClass,
+                     dGeomGetClass(b->geom) == dHeightfieldClass};
+    flat[0] &= a->kind == ODE_GEOM_SHAPE;
+    flat[1] &= b->kind == ODE_GEOM_SHAPE;
+    return !((flat[0] || field[0]) && (flat[1] || field[1])) &&
+           !sprag_ode_is_overridden(a->geom, b->geom);
+}
+
+static bool is_wanted(const finder *f, const item *a, const item *b)
+{
+    return !f->wanted || f->wanted(f->data, f->turned ? b->id : a->id, f->turned ? a->id : b->id);
+}
+
+static bool is_made(finder *f, item *i)
+{
+    return i->made || make_item(f, i->id, i);
+}
+
+static bool may_collide(finder *f, item *a, item *b)
+{
+    return a->geom.body != b->geom.body && // both static, or of one body
+           bits_match(a->category, a->collide, b->category, b->collide) && are_asked(f, a, b) &&
+           is_wanted(f, a, b) && is_made(f, a) && is_made(f, b) && has_collider(&a->geom, &b->geom);
+}
+
+// ---- motion
+
+static void widen(const finder *f, int i, double margin)
+{
+    const ode_geom *geom = &f->item[i].geom;
+    double *b = f->bounds[i], any = margin / 2;
+    memcpy(b, geom->bounds, 6 * sizeof *b);
+    ode_motion motion = {{0, 0, 0}, 0, 0};
+    if (geom->body && f->motion) {
+        f->motion(f->data, geom->body, &motion);
+        const dReal *centre = dBodyGetPosition(geom->body);
+        double corner[3];
+        for (int k = 0; k < 3; k++) {
+            corner[k] = fmax(fabs(b[k] - centre[k]), fabs(b[k + 3] - centre[k]));
+        }
+        any += motion.slack + fmin(motion.turn, 2) * norm3(corner);
+    }
+    for (int k = 0; k < 3; k++) {
+        b[k] += fmin(motion.shift[k], 0) - any;
+        b[k + 3] += fmax(motion.shift[k], 0) + any;
+    }
+}
+
+// ---- pairs
+
+typedef struct triangle {
+    ode_side side;
+    double vertex[3][3], normal[2][3];
+    sprag_polytope polytope;
+} triangle;
+
+static const ode_side *triangle_side(finder *f, const item *mesh, int number,
+                                     const double corner[3][3])
+{
+    triangle *t = SPRAG_TAKE(f->scratch, 1, triangle);
+    if (!t) {
+        return NULL;
+    }
+    memcpy(t->vertex, corner, sizeof t->vertex);
+    t->polytope = sprag_triangle_make((const double(*)[3])t->vertex, t->normal);
+    set_side(&t->side, &mesh->geom, mesh->id);
+    t->side.triangle = number;
+    t->side.shape = (sprag_shape){.kind = SPRAG_POLYTOPE, .polytope = &t->polytope};
+    return &t->side;
+}
+
+static void add_pair(finder *f, const ode_side *a, const ode_side *b)
+{
+    ode_pairs *p = f->pairs;
+    if (p->count == p->room) {
+        int room = p->room ? 2 * p->room : 64;
+        ode_pair *wider = SPRAG_TAKE(f->scratch, room, ode_pair);
+        if (!wider) {
+            return;
+        }
+        if (p->count) {
+            memcpy(wider, p->pair, (size_t)p->count * sizeof *wider);
+        }
+        p->pair = wider;
+        p->room = room;
+    }
+    p->pair[p->count++] = (ode_pair){{a, b}, NULL, f->call, f->turned};
+}
+
+// A mesh, against a shape or against one triangle of another mesh.
+typedef struct meeting {
+    finder *f;
+    int i, j; // items; i is the mesh whose triangles are looked at
+    bool swapped;
+    const ode_side *other;
+    double bounds[6];
+} meeting;
+
+// Asks the program's callback for triangles, which ODE has for all but meshes.
+static bool counts(const meeting *m, int number)
+{
+    dGeomID mesh = m->f->item[m->i].geom.geom, other = m->f->item[m->j].geom.geom;
+    dTriCallback *callback =
+        dGeomGetClass(mesh) == dTriMeshClass && dGeomGetClass(other) != dTriMeshClass
+            ? dGeomTriMeshGetCallback(mesh)
+            : NULL;
+    return !callback || callback(mesh, other, number);
+}
+
+static void meet_triangle(void *data, int number, const double corner[3][3])
+{
+    meeting *m = data;
+    if (!counts(m, number)) {
+        return;
+    }
+    const ode_side *side = triangle_side(m->f, &m->f->item[m->i], number, corner);
+    if (side) {
+        add_pair(m->f, m->swapped ? m->other : side, m->swapped ? side : m->other);
+    }
+}
+
+// What the other one may reach within the step, as the mesh stood at its start.
+static void reach_of(const finder *f, int mesh, int other, double reach[6])
+{
+    for (int k = 0; k < 3; k++) {
+        const double *still = f->item[mesh].geom.bounds, *moved = f->bounds[mesh];
+        reach[k] = f->bounds[other][k] - fmax(0, moved[k + 3] - still[k + 3]);
+        reach[k + 3] = f->bounds[other][k + 3] + fmax(0, still[k] - moved[k]);
+    }
+}
+
+// A triangle of the first mesh, against those of the second.
+static void meet_mesh(void *data, int number, const double corner[3][3])
+{
+    meeting *m = data;
+    const item *mesh = &m->f->item[m->i];
+    meeting inner = {.f = m->f, .i = m->j, .j = m->i, .swapped = true};
+    inner.other = triangle_side(m->f, mesh, number, corner);
+    if (!inner.other) {
+        return;
+    }
+    double own[6], reach[6];
+    sprag_shape_bounds(&inner.other->shape, &inner.other->pose, own);
+    for (int k = 0; k < 6; k++) { // as much wider as the whole mesh
+        own[k] += m->f->bounds[m->i][k] - mesh->geom.bounds[k];
+    }
+    reach_of(m->f, m->j, m->i, reach);
+    for (int k = 0; k < 3; k++) {
+        reach[k] = own[k] + (reach[k] - m->f->bounds[m->i][k]);
+        reach[k + 3] = own[k + 3] + (reach[k + 3] - m->f->bounds[m->i][k + 3]);
+    }
+    sprag_ode_triangles(&m->f->item[m->j].geom, reach, meet_triangle, &inner);
+}
+
+static void add_pairs(finder *f, int i, int j)
+{
+    const item *a = &f->item[i], *b = &f->item[j];
+    double reach[6];
+    if (a->geom.kind == ODE_GEOM_SHAPE && b->geom.kind == ODE_GEOM_SHAPE) {
+        add_pair(f, &a->side, &b->side);
+    } else if (a->geom.kind == ODE_GEOM_MESH && b->geom.kind == ODE_GEOM_MESH) {
+        meeting m = {.f = f, .i = i, .j = j};
+        reach_of(f, i, j, reach);
+        sprag_ode_triangles(&a->geom, reach, meet_mesh, &m);
+    } else {
+        bool swapped = b->geom.kind == ODE_GEOM_MESH;
+        meeting m = {.f = f, .i = swapped ? j : i, .j = swapped ? i : j, .swapped = swapped};
+        m.other = &f->item[m.j].side;
+        reach_of(f, m.i, m.j, reach);
+        sprag_ode_triangles(&f->item[m.i].geom, reach, meet_triangle, &m);
+    }
+}
+
+static void meet(void *data, int i, int j)
+{
+    finder *f = data;
+    if (!f->scratch->failed && may_collide(f, &f->item[i], &f->item[j])) {
+        add_pairs(f, i, j);
+    }
+}
+
+static sprag_result find(finder *f, int count, double margin)
+{
+    ode_pairs *pairs = f->pairs;
+    if (count == 1 && !f->motion) {
+        look_around(f, f->calls, margin);
+    }
+    if (!flatten(f, count)) {
+        return SPRAG_NO_MEMORY;
+    }
+    f->bounds = SPRAG_TAKE(f->scratch, f->items, *f->bounds);
+    for (int i = 0; i < f->items && f->bounds; i++) {
+        widen(f, i, margin);
+    }
+    if (f->scratch->failed ||
+        !sprag_overlaps((const double(*)[6])f->bounds, f->items, meet, f, f->scratch) ||
+        f->scratch->failed || f->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    if (f->wanted && pairs->count == 0) {
+        return SPRAG_OK; // what is remembered is of pairs that may be wanted again
+    }
+    if (!sprag_ode_turn_pairs(f->geometry, pairs->count)) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int i = 0; i < pairs->count; i++) {
+        pairs->pair[i].memory = sprag_ode_pair_memory(f->geometry, &pairs->pair[i]);
+    }
+    return SPRAG_OK;
+}
+
+static finder find_in(ode_geometry *geometry, const ode_collision *calls, void *data,
+                      sprag_scratch *scratch, ode_pairs *pairs)
+{
+    *pairs = (ode_pairs){0};
+    return (finder){
+        .geometry = geometry, .calls = calls, .data = data, .scratch = scratch, .pairs = pairs};
+}
+
+sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *calls, int count,
+                                  ode_motion_fn *motion, void *data, double margin,
+                                  sprag_scratch *scratch, ode_pairs *pairs)
+{
+    finder f = find_in(geometry, calls, data, scratch, pairs);
+    f.motion = motion;
+    return find(&f, count, margin);
+}
+
+sprag_result sprag_ode_find_wanted(ode_geometry *geometry, const ode_collision *call, double margin,
+                                   ode_wanted_fn *wanted, void *data, sprag_scratch *scratch,
+                                   ode_pairs *pairs)
+{
+    finder f = find_in(geometry, call, data, scratch, pairs);
+    f.wanted = wanted;
+    return find(&f, 1, margin);
+}
+
+sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b, double margin,
+                                    sprag_scratch *scratch, ode_pairs *pairs)
+{
+    finder f = find_in(geometry, NULL, NULL, scratch, pairs);
+    f.items = 2;
+    f.item = SPRAG_TAKE(scratch, 2, item);
+    f.bounds = SPRAG_TAKE(scratch, 2, *f.bounds);
+    if (scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int i = 0; i < 2; i++) {
+        begin_item(i ? b : a, &f.item[i]);
+        if (!make_item(&f, i ? b : a, &f.item[i]) || f.failed) {
+            return f.failed ? SPRAG_NO_MEMORY : SPRAG_BAD_PROBLEM;
+        }
+        widen(&f, i, margin);
+    }
+    if (!has_collider(&f.item[0].geom, &f.item[1].geom)) {
+        return SPRAG_BAD_PROBLEM;
+    }
+    for (int k = 0; k < 3; k++) {
+        if (f.bounds[0][k] > f.bounds[1][k + 3] || f.bounds[1][k] > f.bounds[0][k + 3]) {
+            return SPRAG_OK;
+        }
+    }
+    add_pairs(&f, 0, 1);
+    return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
+}
+
+// ---- gaps
+
+sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query, sprag_gap *gap,
+                           sprag_manifold *manifold)
+{
+    const sprag_shape *shape[2] = {&pair->side[0]->shape, &pair->side[1]->shape};
+    const sprag_pose *pose[2] = {&pair->side[0]->pose, &pair->side[1]->pose};
+    sprag_result result =
+        sprag_gap_find(shape, pose, query, pair->memory ? &pair->memory->gap : NULL, gap, manifold);
+    for (int side = 0; side < 2 && result != SPRAG_BAD_PROBLEM; side++) {
+        if (pair->side[side]->triangle >= 0 && pair->side[!side]->triangle < 0) {
+            sprag_gap_by_front(shape, pose, side, false, query->margin, gap, manifold);
+        }
+    }
+    return result;
+}

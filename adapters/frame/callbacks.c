@@ -1,0 +1,302 @@
+// What the solver asks of a group within its frame: joint rows and stops, and what a pair that
+// touches is made of; and what it tells.
+#include "frame_run.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "linalg.h"
+
+// ODE sees the bodies where they are in the frame.
+static void show(const group *g)
+{
+    for (int i = 0; i < g->frame.bodies; i++) {
+        step_put_back(g->rider[i]->id, &g->body[i].pose);
+        sprag_ode_set_velocity(g->rider[i]->id, g->body[i].velocity);
+    }
+}
+
+bool group_row_room(group *g, int rows)
+{
+    if (rows > g->row_room) {
+        int room = rows + 16;
+        sprag_row *row = SPRAG_TAKE(g->s->a->scratch + 1, room, sprag_row);
+        int *joint = SPRAG_TAKE(g->s->a->scratch + 1, room, int);
+        double *force = SPRAG_TAKE(g->s->a->scratch + 1, room, double);
+        if (g->s->a->scratch[1].failed) {
+            return false;
+        }
+        g->row = row;
+        g->row_joint = joint;
+        g->row_force = force;
+        g->row_room = room;
+    }
+    return true;
+}
+
+// Joints at their powered stops push bodies while they are asked.
+static void note_forces(group *g)
+{
+    for (int i = 0; i < g->frame.bodies; i++) {
+        sprag_ode_read_accumulators(g->rider[i]->id, g->rider[i]->asked);
+    }
+}
+
+static void take_forces(group *g)
+{
+    for (int i = 0; i < g->frame.bodies; i++) {
+        rider *r = g->rider[i];
+        double now[6];
+        sprag_ode_read_accumulators(r->id, now);
+        for (int k = 0; k < 6; k++) {
+            g->body[i].force[k] = r->start.force[k] + (now[k] - r->asked[k]);
+        }
+        sprag_ode_set_accumulators(r->id, r->asked);
+    }
+}
+
+// What an integrator tries may be anything, and ODE's joints end the program where it is no number.
+static bool is_finite(const group *g)
+{
+    double sum = 0;
+    for (int i = 0; i < g->frame.bodies; i++) {
+        const sprag_mover *body = &g->body[i];
+        for (int k = 0; k < 9; k++) {
+            sum += 0 * body->pose.rotation[k] + 0 * body->pose.position[k % 3] +
+                   0 * body->velocity[k % 6];
+        }
+    }
+    return sum == 0;
+}
+
+// A callback that was asked within the step may have let go of it, or attached it to others.
+static bool still_joins(const group *g, dJointID joint)
+{
+    for (int side = 0; side < 2; side++) {
+        dBodyID body = dJointGetBody(joint, side);
+        const rider *r = body ? step_rider_of(g->s, body) : NULL;
+        if (r && (r->local >= g->frame.bodies || g->rider[r->local] != r)) {
+            return false;
+        }
+    }
+    return sprag_ode_joint_acts(joint);
+}
+
+// Its rows, behind `rows` others; stops NULL: with those of stops that it is at. -1: it is for
+// whole steps only.
+static int pull_joint(group *g, int j, int rows, double h, int *stops)
+{
+    step *s = g->s;
+    dJointID joint = g->joint[j];
+    int before = stops ? *stops : 0, more = 0, count = 0;
+    if (!still_joins(g, joint)) {
+        return 0;
+    }
+    if (stops) {
+        count = sprag_ode_pull_coordinates(&g->row[rows], g->stop + before, &more, joint,
+                                           s->a->world, h, &s->index, s->a->memory);
+        *stops += more;
+    } else {
+        count = sprag_ode_count_rows(joint).rows;
+        count = count > 0 ? sprag_ode_pull_rows(&g->row[rows], joint, count, s->a->world, h,
+                                                &s->index, s->a->memory)
+                          : 0;
+    }
+    for (int i = before; i < before + more; i++) {
+        g->stop[i].row += rows;
+        g->stop_joint[i] = joint;
+    }
+    for (int k = rows; k < rows + count; k++) {
+        g->row_joint[k] = j;
+        for (int side = 0; side < 2; side++) {
+            int *b = &g->row[k].body[side];
+            *b = *b == SPRAG_STATIC ? *b : s->rider[*b].local;
+        }
+    }
+    return count;
+}
+
+static int pull_joints(group *g, double step, const sprag_row **row, int *stops)
+{
+    int rows = 0;
+    if (g->joints == 0) {
+        return 0;
+    }
+    if (!is_finite(g) || !group_row_room(g, 6 * g->joints)) {
+        return -1;
+    }
+    show(g);
+    note_forces(g);
+    for (int j = 0; j < g->joints && rows >= 0; j++) {
+        int more = pull_joint(g, j, rows, step, stops);
+        if (more < 0) {
+            g->s->a->untold = g->joint[j];
+        }
+        rows = more < 0 ? -1 : rows + more;
+    }
+    take_forces(g);
+    *row = g->row;
+    return rows;
+}
+
+int group_pull_rows(void *data, const sprag_mover *body, double step, const sprag_row **row)
+{
+    (void)body;
+    return pull_joints(data, step, row, NULL);
+}
+
+int group_pull_coordinates(void *data, const sprag_mover *body, double step, const sprag_row **row,
+                           const sprag_stop **stop, int *stops)
+{
+    group *g = data;
+    (void)body;
+    *stops = 0;
+    *stop = g->stop;
+    return pull_joints(g, step, row, stops);
+}
+
+void group_carried(void *data, const double *row_force, const double (*contact_force)[6],
+                   double share)
+{
+    group *g = data;
+    for (int i = 0; i < g->frame.rows; i++) {
+        g->row_force[i] = row_force[i];
+        for (int side = 0; side < 2; side++) {
+            add_scaled(g->joint_wrench[g->row_joint[i]][side], share * row_force[i],
+                       g->row[i].jacobian[side], 6);
+        }
+    }
+    for (int i = 0; i < g->frame.contacts; i++) {
+        double wrench[2][6];
+        sprag_contact_wrench(&g->contact[i], contact_force[i], wrench);
+        add_scaled(g->contact_wrench[i][0], share, wrench[0], 6);
+        add_scaled(g->contact_wrench[i][1], share, wrench[1], 6);
+    }
+}
+
+static void place_at(void *data, dBodyID body, double t)
+{
+    const group *g = data;
+    const rider *r = step_rider_of(g->s, body);
+    if (r) {
+        sprag_pose pose;
+        sprag_motion_at(&g->motion[r->local], t, &pose);
+        step_place(body, &pose);
+    }
+}
+
+double group_next_limit(void *data, const sprag_motion *motion, double horizon)
+{
+    group *g = data;
+    g->motion = motion;
+    return sprag_ode_next_limit(g->limited, g->limits, horizon, place_at, g, &g->at_limit);
+}
+
+static void set_yield(const step *s, sprag_surface *to, dJointID joint)
+{
+    sprag_contact contact = {.stiffness = 0};
+    const dSurfaceParameters *surface = &sprag_ode_contact_of(joint)->surface;
+    double erp = surface->mode & dContactSoftERP ? surface->soft_erp : dWorldGetERP(s->a->world);
+    const char *oddity = sprag_ode_pull_surface(&contact, surface, s->a->stiffness);
+    if (!oddity && to->bounce > 1) {
+        oddity = "has a bounce above 1: under method=ess it bounces as with 1";
+    }
+    if (oddity) {
+        s->a->odd = joint;
+        s->a->oddity = oddity;
+    }
+    to->stiffness = contact.stiffness;
+    to->dissipation = contact.dissipation;
+    to->stiction = contact.stiction;
+    to->erp = erp > 0 && isfinite(erp) ? erp : 0;
+}
+
+void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of,
+                       const ode_touch *touch)
+{
+    if (touch->accepted && touch->joint) {
+        const int mode = sprag_ode_contact_of(touch->joint)->surface.mode;
+        sprag_ode_surface_of(&pair->surface, touch->joint, s->a->world, of->side[0]->body);
+        pair->asked = dJointGetFeedback(touch->joint) != NULL;
+        if (s->a->comply) {
+            set_yield(s, &pair->surface, touch->joint);
+            return;
+        }
+        pair->surface.compliance = 0; // what yields would interpenetrate
+        const int soft = dContactSoftCFM | dContactSoftERP | ODE_SURFACE_STIFFNESS;
+        s->a->soft = mode & soft ? touch->joint : s->a->soft;
+    }
+}
+
+static bool take_answer(step *s, sprag_pair *pair, const ode_pair *of, dJointID joint)
+{
+    ode_touch *touch = sprag_ode_touch_add(&s->touches, of->side[0]->geom, of->side[1]->geom);
+    if (!touch) {
+        s->failed = true;
+        return false;
+    }
+    touch->joint = joint;
+    touch->accepted = joint != NULL;
+    touch->paired = true;
+    group_set_surface(s, pair, of, touch);
+    return touch->accepted;
+}
+
+// Asks the program, which sees both bodies where they touch.
+static dJointID ask_there(const group *g, const ode_pair *source, double gap)
+{
+    rider *r[2];
+    for (int side = 0; side < 2; side++) {
+        r[side] = step_rider_of(g->s, source->side[side]->body);
+        if (r[side]) {
+            rider_show(r[side], &g->body[r[side]->local]);
+        }
+    }
+    dJointID joint = g->s->a->ask(g->s->a->data, source, gap);
+    for (int side = 0; side < 2; side++) {
+        if (r[side]) {
+            rider_note(r[side], &g->body[r[side]->local]);
+        }
+    }
+    return joint;
+}
+
+bool group_touch(void *data, int i, double gap, double time)
+{
+    group *g = data;
+    const ode_pair *source = g->source[i];
+    const ode_touch *known =
+        sprag_ode_touch_of(&g->s->touches, source->side[0]->geom, source->side[1]->geom);
+    ode_advance *a = g->s->a;
+    if (known) { // another triangle, or an earlier pass
+        group_set_surface(g->s, &g->pair[i], source, known);
+        return known->accepted && known->paired;
+    }
+    bool offered = a->offered(a->data, source->side[0]->id, source->side[1]->id);
+    if (offered && ((time == 0 && gap <= a->reach) || step_was_within(source, a->foreseen))) {
+        return take_answer(g->s, &g->pair[i], source, NULL);
+    }
+    if (!a->ask) {
+        g->pair[i].surface = (sprag_surface){.bounce = 0};
+        return true;
+    }
+    return take_answer(g->s, &g->pair[i], source, ask_there(g, source, gap));
+}
+
+void group_tell(void *data, const sprag_event *event)
+{
+    const group *g = data;
+    ode_event told = {.kind = event->kind, .time = event->time, .speed = event->speed};
+    memcpy(told.position, event->point, sizeof told.position);
+    memcpy(told.normal, event->normal, sizeof told.normal);
+    if (event->kind == SPRAG_LIMIT_REACHED) {
+        told.joint = g->s->a->comply ? g->stop_joint[event->stop] : g->at_limit;
+        told.body[0] = dJointGetBody(told.joint, 0);
+        told.body[1] = dJointGetBody(told.joint, 1);
+    }
+    for (int side = 0; side < 2 && event->pair >= 0; side++) {
+        told.geom[side] = g->source[event->pair]->side[side]->geom;
+        told.body[side] = g->source[event->pair]->side[side]->body;
+    }
+    g->s->a->event(g->s->a->data, &told);
+}

@@ -1,0 +1,91 @@
+// Forces of a group -> joint feedback, and what is remembered of them.
+#include "frame_run.h"
+
+#include "linalg.h"
+
+static void write_pair_feedback(const group *g)
+{
+    double rate = 1 / g->s->a->step;
+    for (int i = 0; i < g->frame.pairs; i++) {
+        const ode_pair *source = g->source[i];
+        const ode_touch *touch =
+            sprag_ode_touch_of(&g->s->touches, source->side[0]->geom, source->side[1]->geom);
+        dJointFeedback *feedback = touch && touch->joint ? dJointGetFeedback(touch->joint) : NULL;
+        if (!feedback) {
+            continue;
+        }
+        // ODE's first body is that of the joint
+        const sprag_pair *pair = &g->pair[i];
+        dBodyID body[2];
+        bool reversed;
+        sprag_ode_joint_bodies(touch->joint, body, &reversed);
+        double wrench[2][6] = {{0}};
+        bool swapped = body[0] != source->side[0]->body;
+        for (int k = 0; k < 3; k++) {
+            wrench[swapped][k] = pair->impulse[k] * rate;
+            wrench[!swapped][k] = -pair->impulse[k] * rate;
+            wrench[swapped][3 + k] = pair->moment[0][k] * rate;
+            wrench[!swapped][3 + k] = pair->moment[1][k] * rate;
+        }
+        sprag_ode_add_feedback(feedback, wrench, body[1] != NULL);
+    }
+}
+
+static void add_wrench(dJointID joint, const double wrench[2][6])
+{
+    dJointFeedback *feedback = dJointGetFeedback(joint);
+    if (feedback) {
+        sprag_ode_clear_feedback(joint);
+        sprag_ode_add_feedback(feedback, wrench,
+                               dJointGetBody(joint, 0) && dJointGetBody(joint, 1));
+    }
+}
+
+// All other contact joints of the group had their force told as their pair's first one's.
+static void clear_contacts(const group *g, const members *m, int leader)
+{
+    for (int i = 0; i < m->of[leader].joints; i++) {
+        dJointID joint = g->s->a->islands->joints[m->joint[m->joint_at[leader] + i]];
+        if (dJointGetType(joint) == dJointTypeContact) {
+            sprag_ode_clear_feedback(joint);
+        }
+    }
+}
+
+static void write_feedback(const group *g)
+{
+    for (int j = 0; j < g->joints; j++) {
+        add_wrench(g->joint[j], (const double(*)[6])g->joint_wrench[j]);
+    }
+    for (int i = 0; i < g->frame.contacts; i++) {
+        add_wrench(g->contact_joint[i], (const double(*)[6])g->contact_wrench[i]);
+    }
+    write_pair_feedback(g);
+}
+
+static void remember_rows(const group *g)
+{
+    for (int i = 0, row = 0; i < g->frame.rows; i++) {
+        row = i == 0 || g->row_joint[i] != g->row_joint[i - 1] ? 0 : row + 1;
+        sprag_ode_remember_row(g->s->a->memory, g->joint[g->row_joint[i]], row, g->row_force[i]);
+    }
+}
+
+static void tell_held(const group *g)
+{
+    const ode_advance *a = g->s->a;
+    for (int i = 0; i < g->frame.pairs && a->held; i++) {
+        const sprag_pair_memory *memory = g->pair[i].memory;
+        if (memory->held && memory->reach > a->reach) {
+            a->held(a->data, g->source[i], memory->reach);
+        }
+    }
+}
+
+void group_write_forces(const group *g, const members *m, int leader)
+{
+    tell_held(g);
+    clear_contacts(g, m, leader);
+    write_feedback(g);
+    remember_rows(g);
+}

@@ -1,0 +1,154 @@
+// The step: pull bodies, find what may meet, advance group by group, write back.
+#include "frame_run.h"
+
+#include <string.h>
+
+static bool in_group(step *s, int island, int group)
+{
+    return step_leader_of(s, island) == group;
+}
+
+// Where reach cannot be foreseen, the group stands still.
+static void stand_still(group *g)
+{
+    for (int i = 0; i < g->frame.bodies; i++) {
+        g->rider[i]->mover = g->rider[i]->start;
+    }
+    g->s->a->stats.stalled += g->s->a->step;
+}
+
+// Who is concerned, for what is told.
+static void note(const group *g, const sprag_comply_stats *before)
+{
+    ode_advance *a = g->s->a;
+    for (int i = 0; i < SPRAG_COMPLY_REASONS; i++) {
+        if (a->comply_stats.because[i] > before->because[i] && !a->left_body[i]) {
+            a->left_body[i] = g->rider[0]->id;
+        }
+    }
+    for (int i = 0; i < g->frame.pairs && !a->overlap[0]; i++) {
+        for (int side = 0; side < 2 && g->pair[i].overlapped; side++) {
+            a->overlap[side] = g->source[i]->side[side]->geom;
+        }
+    }
+}
+
+static void advance_group(step *s, const members *m, int leader, bool last, bool *again)
+{
+    group g;
+    ode_advance *a = s->a;
+    if (!group_make(&g, s, m, leader)) {
+        s->failed = true;
+        return;
+    }
+    const sprag_frame_calls calls = {.data = &g,
+                                       .touch = group_touch,
+                                       .rows = g.joints ? group_pull_rows : NULL,
+                                       .coordinates = g.joints ? group_pull_coordinates : NULL,
+                                       .next_limit = g.limits ? group_next_limit : NULL,
+                                       .event = a->event ? group_tell : NULL,
+                                       .carried = group_carried};
+    const sprag_comply_stats before = a->comply_stats;
+    sprag_scratch_reset(a->scratch + 2);
+    sprag_result result =
+        a->comply ? sprag_comply(&g.frame, a->comply, &calls, a->scratch + 2, &a->comply_stats,
+                                 &a->left_because)
+                  : sprag_advance(&g.frame, &a->options, &calls, a->scratch + 2, &a->stats);
+    if (result == SPRAG_NO_MEMORY || s->failed) {
+        s->failed = true;
+        return;
+    }
+    note(&g, &before);
+    bool outrun = false;
+    for (int i = 0; i < g.frame.bodies; i++) {
+        outrun |= rider_outruns(g.rider[i], &g.body[i]);
+        g.rider[i]->mover = g.body[i];
+    }
+    *again |= outrun;
+    if (outrun && last) {
+        stand_still(&g);
+    } else if (result != SPRAG_OK) {
+        a->failed++;
+        a->left += a->comply && result == SPRAG_NOT_CONVERGED;
+        for (int i = 0; i < (int)a->islands->count; i++) {
+            a->stock[i] |= in_group(s, i, leader);
+        }
+    } else if (last || !*again) {
+        group_write_forces(&g, m, leader);
+        a->contacts += g.frame.touching + g.frame.contacts;
+        a->rows += g.frame.rows;
+        a->given += g.frame.contacts;
+    }
+}
+
+static bool advance_groups(step *s, bool last, bool *again)
+{
+    members m;
+    if (!step_sort_members(s, &m)) {
+        return false;
+    }
+    s->a->groups = 0;
+    for (int i = 0; i < (int)s->a->islands->count && !s->failed; i++) {
+        if (step_leader_of(s, i) == i && !s->rider[m.body[m.body_at[i]]].held) {
+            s->a->groups++;
+            advance_group(s, &m, i, last, again);
+        }
+    }
+    return !s->failed;
+}
+
+static bool run(step *s)
+{
+    enum { ATTEMPTS = 5 };
+    sprag_advance_stats before = s->a->stats;
+    sprag_comply_stats comply_before = s->a->comply_stats;
+    bool again = true;
+    if (!step_pull_bodies(s) || !step_pull_touches(s)) {
+        return false;
+    }
+    for (int i = 0; i < ATTEMPTS && again; i++) {
+        if (i > 0) {
+            step_restore(s);
+            sprag_ode_take_back_pairs(s->a->geometry);
+        }
+        again = false;
+        s->a->stats = before;
+        s->a->comply_stats = comply_before;
+        s->a->left = 0;
+        s->a->contacts = s->a->rows = s->a->given = s->a->failed = s->a->bads = 0;
+        memset(s->a->stock, 0, s->a->islands->count * sizeof *s->a->stock);
+        if (i > 0 && s->a->anew) {
+            s->a->anew(s->a->data);
+        }
+        if (!step_find_pairs(s) || (i == 0 && s->a->wakes && !step_find_sleepers(s))) {
+            return false;
+        }
+        if (s->a->sleepers > 0) {
+            return true;
+        }
+        if (!advance_groups(s, i + 1 == ATTEMPTS, &again)) {
+            return false;
+        }
+        again &= i + 1 < ATTEMPTS;
+    }
+    return true;
+}
+
+sprag_result sprag_ode_advance(ode_advance *a)
+{
+    step s = {.a = a, .scratch = &a->scratch[0]};
+    a->stock = SPRAG_TAKE(s.scratch, a->islands->count, bool);
+    if (!a->stock || !run(&s)) {
+        if (s.rider && s.index.slot) {
+            step_restore(&s);
+            step_give_back(&s);
+        }
+        return SPRAG_NO_MEMORY;
+    }
+    if (a->sleepers == 0) {
+        step_push(&s);
+    } else {
+        step_give_back(&s);
+    }
+    return SPRAG_OK;
+}

@@ -1,0 +1,264 @@
+// A group of islands -> the frame of the solver.
+#include "frame_run.h"
+
+#include <math.h>
+
+#include "linalg.h"
+
+static int start_at(int *at, const counted *of, int islands, int which)
+{
+    int sum = 0;
+    for (int i = 0; i < islands; i++) {
+        at[i] = sum;
+        sum += which == 0 ? of[i].bodies : which == 1 ? of[i].pairs : of[i].joints;
+    }
+    return sum;
+}
+
+bool step_sort_members(step *s, members *m)
+{
+    const ode_islands *islands = s->a->islands;
+    int n = (int)islands->count;
+    m->of = SPRAG_TAKE(s->scratch, n, counted);
+    m->body_at = SPRAG_TAKE(s->scratch, n, int);
+    m->pair_at = SPRAG_TAKE(s->scratch, n, int);
+    m->joint_at = SPRAG_TAKE(s->scratch, n, int);
+    if (s->scratch->failed) {
+        return false;
+    }
+    for (int i = 0; i < n; i++) {
+        counted *c = &m->of[step_leader_of(s, i)];
+        c->bodies += (int)islands->sizes[2 * i];
+        c->joints += (int)islands->sizes[2 * i + 1];
+    }
+    for (int i = 0; i < s->pairs.count; i++) {
+        if (s->pair_group[i] >= 0) {
+            m->of[s->pair_group[i]].pairs++;
+        }
+    }
+    m->body = SPRAG_TAKE(s->scratch, start_at(m->body_at, m->of, n, 0), int);
+    m->pair = SPRAG_TAKE(s->scratch, start_at(m->pair_at, m->of, n, 1), int);
+    m->joint = SPRAG_TAKE(s->scratch, start_at(m->joint_at, m->of, n, 2), int);
+    if (s->scratch->failed) {
+        return false;
+    }
+    for (int i = 0, b = 0, j = 0; i < n; i++) {
+        int group = step_leader_of(s, i);
+        for (unsigned k = 0; k < islands->sizes[2 * i]; k++) {
+            m->body[m->body_at[group]++] = b++;
+        }
+        for (unsigned k = 0; k < islands->sizes[2 * i + 1]; k++) {
+            m->joint[m->joint_at[group]++] = j++;
+        }
+    }
+    for (int i = 0; i < s->pairs.count; i++) {
+        if (s->pair_group[i] >= 0) {
+            m->pair[m->pair_at[s->pair_group[i]]++] = i;
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        m->body_at[i] -= m->of[i].bodies;
+        m->pair_at[i] -= m->of[i].pairs;
+        m->joint_at[i] -= m->of[i].joints;
+    }
+    return true;
+}
+
+static void set_collider(sprag_collider *to, const step *s, const ode_side *side)
+{
+    rider *r = step_rider_of(s, side->body);
+    to->shape = side->shape;
+    to->mesh = side->triangle >= 0 ? (const void *)side->id : NULL;
+    if (!r) {
+        to->body = SPRAG_STATIC;
+        to->mount = side->pose;
+        return;
+    }
+    const sprag_pose *body = &r->start.pose;
+    double from[3];
+    to->body = r->local;
+    subtract3(side->pose.position, body->position, from);
+    mul33_transposed(body->rotation, from, to->mount.position);
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            double sum = 0;
+            for (int k = 0; k < 3; k++) {
+                sum += body->rotation[3 * k + i] * side->pose.rotation[3 * k + j];
+            }
+            to->mount.rotation[3 * i + j] = sum;
+        }
+    }
+}
+
+static void widen_radius(const step *s, const sprag_collider *collider, dBodyID body)
+{
+    rider *r = step_rider_of(s, body);
+    double bounds[6], corner[3];
+    if (r) {
+        sprag_shape_bounds(&collider->shape, &collider->mount, bounds);
+        for (int k = 0; k < 3; k++) {
+            corner[k] = fmax(fabs(bounds[k]), fabs(bounds[k + 3]));
+        }
+        r->radius = fmax(r->radius, norm3(corner));
+    }
+}
+
+// Has the program given its contact another normal than the geoms have? Triangles have several.
+static bool is_turned(const step *s, const ode_pair *pair, dJointID joint)
+{
+    const dContactGeom *given = &sprag_ode_contact_of(joint)->geom;
+    const double reach = 10 * s->a->reach, alike = 0.995; // m, 6 degrees
+    ode_pair fresh = *pair;
+    fresh.memory = NULL;
+    const sprag_gap_query query = {reach, 0};
+    sprag_gap gap;
+    if (pair->side[0]->triangle >= 0 || pair->side[1]->triangle >= 0 ||
+        sprag_ode_gap(&fresh, &query, &gap, NULL) != SPRAG_OK || gap.beyond) {
+        return false;
+    }
+    double along = dot3(gap.normal, given->normal) / norm3(given->normal);
+    return (given->g1 == pair->side[0]->geom ? along : -along) < alike;
+}
+
+static void set_pair(group *g, int i, const ode_pair *source)
+{
+    sprag_pair *pair = &g->pair[i];
+    step *s = g->s;
+    g->source[i] = source;
+    *pair = (sprag_pair){.collider = {2 * i, 2 * i + 1}, .memory = source->memory};
+    for (int side = 0; side < 2; side++) {
+        set_collider(&g->collider[2 * i + side], s, source->side[side]);
+        widen_radius(s, &g->collider[2 * i + side], source->side[side]->body);
+    }
+    dGeomID geom[2] = {source->side[0]->geom, source->side[1]->geom};
+    const ode_touch *known = sprag_ode_touch_of(&s->touches, geom[0], geom[1]);
+    if (known) {
+        pair->state = known->accepted && known->paired ? SPRAG_PAIR_ACCEPTED : SPRAG_PAIR_DECLINED;
+        group_set_surface(s, pair, source, known);
+        if (s->a->compares && !s->a->turned && known->joint && known->paired &&
+            is_turned(s, source, known->joint)) {
+            s->a->turned = known->joint;
+        }
+    }
+}
+
+static void set_bodies(group *g, const members *m, int leader)
+{
+    step *s = g->s;
+    g->frame.bodies = m->of[leader].bodies;
+    for (int i = 0; i < g->frame.bodies; i++) {
+        rider *r = &s->rider[m->body[m->body_at[leader] + i]];
+        r->local = i;
+        g->rider[i] = r;
+        g->body[i] = r->start;
+    }
+}
+
+// The program was asked beforehand about two geoms that do not come near each other in this step.
+static bool is_out_of_reach(const step *s, dJointID joint, const dContact *contact)
+{
+    dGeomID a = contact->geom.g1, b = contact->geom.g2;
+    dBodyID first = dJointGetBody(joint, 0), second = dJointGetBody(joint, 1);
+    dBodyID of_a = dGeomGetBody(a), of_b = dGeomGetBody(b);
+    bool theirs = (first == of_a && second == of_b) || (first == of_b && second == of_a);
+    return theirs && !s->a->ask && s->a->offered(s->a->data, a, b) && !(contact->geom.depth > 0);
+}
+
+static bool is_given(const step *s, dJointID joint)
+{
+    const dContact *contact = sprag_ode_contact_of(joint);
+    const ode_touch *touch =
+        step_joins_geoms(contact)
+            ? sprag_ode_touch_of(&s->touches, contact->geom.g1, contact->geom.g2)
+            : NULL;
+    if (touch && !touch->paired && is_out_of_reach(s, joint, contact)) {
+        return false;
+    }
+    return !touch || !touch->paired;
+}
+
+static void add_given(group *g, dJointID joint)
+{
+    step *s = g->s;
+    const char *oddity;
+    sprag_contact *contact = &g->contact[g->frame.contacts];
+    if (sprag_ode_count_rows(joint).rows == 0) {
+        return;
+    }
+    ode_setting setting = sprag_ode_setting(s->a->world, s->a->step);
+    if (!sprag_ode_pull_contact(contact, joint, &setting, NULL, &s->index, s->a->scratch + 1,
+                                &oddity)) {
+        s->a->bad = s->a->bads++ ? s->a->bad : joint;
+        return;
+    }
+    if (oddity) {
+        s->a->odd = joint;
+        s->a->oddity = oddity;
+    }
+    for (int side = 0; side < 2; side++) {
+        int *b = &contact->body[side];
+        *b = *b == SPRAG_STATIC ? *b : s->rider[*b].local;
+    }
+    g->contact_joint[g->frame.contacts++] = joint;
+    s->a->penetration = fmax(s->a->penetration, -contact->gap);
+}
+
+// Contacts that no pair of ours stands for are taken as they are; the other joints are rows.
+static void set_joints(group *g, const members *m, int leader)
+{
+    step *s = g->s;
+    for (int i = 0; i < m->of[leader].joints; i++) {
+        int j = m->joint[m->joint_at[leader] + i];
+        dJointID joint = s->a->islands->joints[j];
+        if (dJointGetType(joint) != dJointTypeContact) {
+            g->joint[g->joints++] = joint;
+            if (sprag_ode_has_limit(joint)) {
+                g->limited[g->limits++] = joint;
+            }
+        } else if (is_given(s, joint)) {
+            add_given(g, joint);
+        }
+    }
+}
+
+bool group_make(group *g, step *s, const members *m, int leader)
+{
+    const counted *of = &m->of[leader];
+    sprag_scratch *scratch = s->a->scratch + 1;
+    sprag_scratch_reset(scratch);
+    *g = (group){.s = s};
+    g->body = SPRAG_TAKE(scratch, of->bodies, sprag_mover);
+    g->rider = SPRAG_TAKE(scratch, of->bodies, rider *);
+    g->pair = SPRAG_TAKE(scratch, of->pairs, sprag_pair);
+    g->source = SPRAG_TAKE(scratch, of->pairs, const ode_pair *);
+    g->collider = SPRAG_TAKE(scratch, 2 * of->pairs, sprag_collider);
+    g->contact = SPRAG_TAKE(scratch, of->joints, sprag_contact);
+    g->contact_wrench = SPRAG_TAKE(scratch, of->joints, *g->contact_wrench);
+    g->joint_wrench = SPRAG_TAKE(scratch, of->joints, *g->joint_wrench);
+    g->contact_joint = SPRAG_TAKE(scratch, of->joints, dJointID);
+    g->joint = SPRAG_TAKE(scratch, of->joints, dJointID);
+    g->limited = SPRAG_TAKE(scratch, of->joints, dJointID);
+    g->stop = SPRAG_TAKE(scratch, 6 * of->joints, sprag_stop);
+    g->stop_joint = SPRAG_TAKE(scratch, 6 * of->joints, dJointID);
+    if (scratch->failed || !group_row_room(g, 6 * of->joints)) {
+        return false;
+    }
+    set_bodies(g, m, leader);
+    set_joints(g, m, leader);
+    for (int i = 0; i < of->pairs; i++) {
+        set_pair(g, i, &s->pairs.pair[m->pair[m->pair_at[leader] + i]]);
+    }
+    g->frame = (sprag_frame){.step = s->a->step,
+                             .number = s->a->number,
+                             .bodies = of->bodies,
+                             .colliders = 2 * of->pairs,
+                             .pairs = of->pairs,
+                             .contacts = g->frame.contacts,
+                             .body = g->body,
+                             .collider = g->collider,
+                             .pair = g->pair,
+                             .contact = g->contact,
+                             .recovery = dWorldGetERP(s->a->world),
+                             .recovery_speed = dWorldGetContactMaxCorrectingVel(s->a->world)};
+    return !scratch->failed;
+}

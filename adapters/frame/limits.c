@@ -1,0 +1,291 @@
+// When joints reach their stops. ODE notices that a stop is passed when it is next asked for the
+// joint's rows: the time that is found here is a little later than that of the stop.
+#include <math.h>
+
+#include "frame_step.h"
+
+typedef dReal value_fn(dJointID joint);
+typedef dReal param_fn(dJointID joint, int parameter);
+typedef void set_fn(dJointID joint, int parameter, dReal value);
+
+// Called by name: where a program's modules alone see ODE, the address of a function is not there
+// yet when sprag is loaded.
+#define VALUE(name)                                                                                \
+    static dReal value_##name(dJointID joint)                                                      \
+    {                                                                                              \
+        return dJointGet##name(joint);                                                             \
+    }
+#define PARAMETERS(type)                                                                           \
+    static dReal param_##type(dJointID joint, int parameter)                                       \
+    {                                                                                              \
+        return dJointGet##type##Param(joint, parameter);                                           \
+    }                                                                                              \
+    static void set_##type(dJointID joint, int parameter, dReal value)                             \
+    {                                                                                              \
+        dJointSet##type##Param(joint, parameter, value);                                           \
+    }
+
+VALUE(HingeAngle)
+VALUE(SliderPosition)
+VALUE(Hinge2Angle1)
+VALUE(UniversalAngle1)
+VALUE(UniversalAngle2)
+VALUE(PRPosition)
+VALUE(PRAngle)
+VALUE(PUAngle1)
+VALUE(PUAngle2)
+VALUE(PUPosition)
+VALUE(PistonPosition)
+VALUE(PistonAngle)
+PARAMETERS(Hinge)
+PARAMETERS(Slider)
+PARAMETERS(Hinge2)
+PARAMETERS(Universal)
+PARAMETERS(PR)
+PARAMETERS(PU)
+PARAMETERS(Piston)
+
+// One coordinate of a joint type that has stops.
+typedef struct coordinate {
+    int type; // dJointType
+    value_fn *value;
+    param_fn *param;
+    set_fn *set;
+    int low, high; // parameters
+    bool angle;
+} coordinate;
+
+static const coordinate coordinates[] = {
+    {dJointTypeHinge, value_HingeAngle, param_Hinge, set_Hinge, dParamLoStop, dParamHiStop, true},
+    {dJointTypeSlider, value_SliderPosition, param_Slider, set_Slider, dParamLoStop, dParamHiStop,
+     false},
+    {dJointTypeHinge2, value_Hinge2Angle1, param_Hinge2, set_Hinge2, dParamLoStop, dParamHiStop,
+     true},
+    {dJointTypeUniversal, value_UniversalAngle1, param_Universal, set_Universal, dParamLoStop,
+     dParamHiStop, true},
+    {dJointTypeUniversal, value_UniversalAngle2, param_Universal, set_Universal, dParamLoStop2,
+     dParamHiStop2, true},
+    {dJointTypePR, value_PRPosition, param_PR, set_PR, dParamLoStop, dParamHiStop, false},
+    {dJointTypePR, value_PRAngle, param_PR, set_PR, dParamLoStop2, dParamHiStop2, true},
+    {dJointTypePU, value_PUAngle1, param_PU, set_PU, dParamLoStop1, dParamHiStop1, true},
+    {dJointTypePU, value_PUAngle2, param_PU, set_PU, dParamLoStop2, dParamHiStop2, true},
+    {dJointTypePU, value_PUPosition, param_PU, set_PU, dParamLoStop3, dParamHiStop3, false},
+    {dJointTypePiston, value_PistonPosition, param_Piston, set_Piston, dParamLoStop1, dParamHiStop1,
+     false},
+    {dJointTypePiston, value_PistonAngle, param_Piston, set_Piston, dParamLoStop2, dParamHiStop2,
+     true},
+};
+
+enum { COORDINATES = sizeof coordinates / sizeof coordinates[0] };
+
+// Stops as ODE takes them: there is none at infinity, of an angle none at pi and beyond, and none
+// at all where the lower one is above the upper.
+static bool stops_of(const coordinate *c, dJointID joint, double stop[2])
+{
+    stop[0] = c->param(joint, c->low);
+    stop[1] = c->param(joint, c->high);
+    double most = c->angle ? M_PI : dInfinity;
+    bool low = stop[0] > -most, high = stop[1] < most;
+    stop[0] = low ? stop[0] : -dInfinity;
+    stop[1] = high ? stop[1] : dInfinity;
+    return (low || high) && stop[0] <= stop[1];
+}
+
+bool sprag_ode_has_limit(dJointID joint)
+{
+    double stop[2];
+    for (int i = 0; i < COORDINATES; i++) {
+        if (coordinates[i].type == (int)dJointGetType(joint) &&
+            stops_of(&coordinates[i], joint, stop)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+typedef struct crossing {
+    const coordinate *of;
+    dJointID joint;
+    ode_place_fn *place;
+    void *data;
+    double stop, sign; // sign: of the coordinate inside, relative to the stop
+} crossing;
+
+// How far inside the stop, at t.
+static double inside(const crossing *c, double t)
+{
+    for (int side = 0; side < 2; side++) {
+        dBodyID body = dJointGetBody(c->joint, side);
+        if (body) {
+            c->place(c->data, body, t);
+        }
+    }
+    return c->sign * (c->of->value(c->joint) - c->stop);
+}
+
+static double time_of(const crossing *c, double start, double end, double horizon)
+{
+    enum { SECANTS = 30 };
+    static const double past = 1e-9; // rad or m
+    double low = 0, high = horizon, at_low = start + past, at_high = end + past;
+    for (int i = 0; i < SECANTS && high - low > 1e-12 * horizon; i++) {
+        double t = low + (high - low) * fmin(0.95, fmax(0.05, at_low / (at_low - at_high)));
+        double here = inside(c, t) + past;
+        if (here > 0) {
+            low = t;
+            at_low = here;
+        } else {
+            high = t;
+            at_high = here;
+        }
+        if (here <= 0 && here > -past) {
+            break;
+        }
+    }
+    return high;
+}
+
+double sprag_ode_next_limit(const dJointID *joint, int joints, double horizon, ode_place_fn *place,
+                            void *data, dJointID *which)
+{
+    double first = horizon, stop[2];
+    for (int j = 0; j < joints; j++) {
+        for (int i = 0; i < COORDINATES; i++) {
+            const coordinate *c = &coordinates[i];
+            if (c->type != (int)dJointGetType(joint[j]) || !stops_of(c, joint[j], stop)) {
+                continue;
+            }
+            for (int side = 0; side < 2; side++) {
+                crossing crossing = {c, joint[j], place, data, stop[side], side ? -1 : 1};
+                double start = isinf(stop[side]) ? 0 : inside(&crossing, 0);
+                double end = start > 0 ? inside(&crossing, first) : 0;
+                if (start > 0 && end < -1e-9 && (!c->angle || start - end < M_PI)) {
+                    first = time_of(&crossing, start, end, first);
+                    *which = joint[j];
+                }
+            }
+        }
+    }
+    return first;
+}
+
+// ---- stops for who tells by himself when they act (compliant.h)
+
+enum { MOST_COORDINATES = 3 };
+
+typedef struct held {
+    const coordinate *of;
+    double stop[2], erp, compliance, mark;
+} held;
+
+// Another parameter of the coordinate that has the lower stop `low`.
+static int beside(const coordinate *c, int parameter)
+{
+    return c->low + (parameter - (int)dParamLoStop);
+}
+
+// With both stops at 0 ODE gives the row of the coordinate wherever it is, and neither its motor's
+// nor forces; the bias, of ERP 1, is how far the coordinate is from 0, and the CFM is a mark.
+static void hold(held *h, const coordinate *c, dJointID joint, int which)
+{
+    *h = (held){.of = c,
+                .stop = {c->param(joint, c->low), c->param(joint, c->high)},
+                .erp = c->param(joint, beside(c, dParamStopERP)),
+                .compliance = c->param(joint, beside(c, dParamStopCFM)),
+                .mark = 1e-90 * (which + 1)};
+    c->set(joint, c->low, 0);
+    c->set(joint, c->high, 0);
+    c->set(joint, beside(c, dParamStopERP), 1);
+    c->set(joint, beside(c, dParamStopCFM), h->mark);
+}
+
+static void let_go(const held *h, dJointID joint)
+{
+    h->of->set(joint, h->of->low, h->stop[0]);
+    h->of->set(joint, h->of->high, h->stop[1]);
+    h->of->set(joint, beside(h->of, dParamStopERP), h->erp);
+    h->of->set(joint, beside(h->of, dParamStopCFM), h->compliance);
+}
+
+// Makes the row that of the motor, and tells the stops. Returns how many.
+static int set_stops(const held *h, dJointID joint, sprag_row *row, double step, sprag_stop *stop)
+{
+    const coordinate *c = h->of;
+    double place = -row->bias * step, limit[2], force = c->param(joint, beside(c, dParamFMax));
+    int stops = 0;
+    stops_of(c, joint, limit);
+    row->bias = c->param(joint, beside(c, dParamVel));
+    row->compliance = c->param(joint, beside(c, dParamCFM));
+    row->lo = -force;
+    row->hi = force;
+    for (int side = 0; side < 2; side++) {
+        if (isfinite(limit[side])) {
+            double sign = side ? -1 : 1;
+            stop[stops++] = (sprag_stop){.sign = sign,
+                                         .inside = sign * (place - limit[side]),
+                                         .erp = h->erp,
+                                         .compliance = h->compliance,
+                                         .bounce = c->param(joint, beside(c, dParamBounce)),
+                                         .fudge = c->param(joint, beside(c, dParamFudgeFactor))};
+        }
+    }
+    return stops;
+}
+
+// Two stops in one place are an equation, which ODE gives as such.
+static int hold_all(held *hold_of, dJointID joint)
+{
+    int count = 0;
+    for (int i = 0; i < COORDINATES; i++) {
+        const coordinate *c = &coordinates[i];
+        double stop[2];
+        if (c->type == (int)dJointGetType(joint) && stops_of(c, joint, stop) && stop[0] < stop[1]) {
+            hold(&hold_of[count], c, joint, count);
+            count++;
+        }
+    }
+    return count;
+}
+
+// A transmission keeps count of its turns, and ends the program where it is bent too far. An
+// angular motor's angles are ODE's own, or the program's; their rates are not those of the rows.
+static bool is_for_whole_steps(dJointID joint)
+{
+    bool limited = dJointGetType(joint) == dJointTypeTransmission;
+    for (int i = 0; i < 3 && dJointGetType(joint) == dJointTypeAMotor; i++) {
+        int low = dParamLoStop + i * dParamGroup, high = dParamHiStop + i * dParamGroup;
+        limited |=
+            dJointGetAMotorParam(joint, low) > -M_PI || dJointGetAMotorParam(joint, high) < M_PI;
+    }
+    return limited;
+}
+
+int sprag_ode_pull_coordinates(sprag_row *to, sprag_stop *stop, int *stops, dJointID joint,
+                               dWorldID world, dReal step, const ode_index *index,
+                               const ode_memory *memory)
+{
+    held held[MOST_COORDINATES];
+    *stops = 0;
+    if (is_for_whole_steps(joint)) {
+        return -1;
+    }
+    int coordinate_count = hold_all(held, joint), found = 0;
+    int rows = sprag_ode_count_rows(joint).rows;
+    rows = rows > 0 ? sprag_ode_pull_rows(to, joint, rows, world, step, index, memory) : 0;
+    for (int i = 0; i < coordinate_count; i++) {
+        let_go(&held[i], joint);
+    }
+    for (int k = 0; k < rows; k++) {
+        for (int i = 0; i < coordinate_count; i++) {
+            if (to[k].compliance == held[i].mark) {
+                int more = set_stops(&held[i], joint, &to[k], step, stop + *stops);
+                for (int end = *stops + more; *stops < end; ++*stops) {
+                    stop[*stops].row = k;
+                }
+                found++;
+                break;
+            }
+        }
+    }
+    return found == coordinate_count ? rows : -1;
+}

@@ -1,0 +1,262 @@
+// What may meet within a step: what the program said of it, the pairs, the groups of islands that
+// they make, and what they wake.
+#include "frame_run.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "linalg.h"
+
+bool step_joins_geoms(const dContact *contact)
+{
+    return contact->geom.g1 && contact->geom.g2;
+}
+
+static bool are_same(const sprag_friction *a, const sprag_friction *b)
+{
+    bool same = true;
+    for (int k = 0; k < 2; k++) {
+        same &= a->coefficient[k] == b->coefficient[k] && a->force[k] == b->force[k] &&
+                a->velocity[k] == b->velocity[k] && a->slip[k] == b->slip[k];
+    }
+    return same;
+}
+
+// What is not set of two surfaces may be anything.
+static bool surfaces_differ(const step *s, dJointID a, dJointID b)
+{
+    const dSurfaceParameters *first = &sprag_ode_contact_of(a)->surface;
+    const dSurfaceParameters *second = &sprag_ode_contact_of(b)->surface;
+    if (memcmp(first, second, sizeof *first) == 0) {
+        return false;
+    }
+    sprag_surface p, q;
+    sprag_ode_read_surface(&p, first, dWorldGetCFM(s->a->world));
+    sprag_ode_read_surface(&q, second, dWorldGetCFM(s->a->world));
+    return !are_same(&p.slide, &q.slide) || !are_same(&p.turning.roll, &q.turning.roll) ||
+           !are_same(&p.turning.spin, &q.turning.spin) || p.bounce != q.bounce ||
+           p.bounce_speed != q.bounce_speed || p.compliance != q.compliance ||
+           p.velocity_normal != q.velocity_normal;
+}
+
+bool step_pull_touches(step *s)
+{
+    const ode_islands *islands = s->a->islands;
+    int joints = 0;
+    for (size_t i = 0; i < islands->count; i++) {
+        joints += (int)islands->sizes[2 * i + 1];
+    }
+    if (!sprag_ode_touches_make(&s->touches, joints, s->scratch)) {
+        return false;
+    }
+    for (int j = 0; j < joints; j++) {
+        dJointID joint = islands->joints[j];
+        if (dJointGetType(joint) != dJointTypeContact) {
+            continue;
+        }
+        const dContact *contact = sprag_ode_contact_of(joint);
+        if (!step_joins_geoms(contact)) {
+            continue;
+        }
+        ode_touch *touch = sprag_ode_touch_add(&s->touches, contact->geom.g1, contact->geom.g2);
+        if (!touch) {
+            return false;
+        }
+        if (!touch->joint) {
+            touch->joint = joint;
+            touch->paired = false;
+            touch->accepted = true;
+        } else if (!s->a->mixed && surfaces_differ(s, touch->joint, joint)) {
+            s->a->mixed = joint;
+        }
+    }
+    return true;
+}
+
+static void reach_of(void *data, dBodyID body, ode_motion *motion)
+{
+    const step *s = data;
+    const rider *r = step_rider_of(s, body);
+    if (r) {
+        motion->slack = r->reach;
+        motion->turn = r->turn;
+    }
+}
+
+int step_leader_of(step *s, int island)
+{
+    while (s->leader[island] != island) {
+        s->leader[island] = s->leader[s->leader[island]];
+        island = s->leader[island];
+    }
+    return island;
+}
+
+static void unite(step *s, int a, int b)
+{
+    a = step_leader_of(s, a);
+    b = step_leader_of(s, b);
+    s->leader[a > b ? a : b] = a < b ? a : b; // the first one leads
+}
+
+static bool is_between(dJointID joint, const ode_pair *pair)
+{
+    dBodyID a = dJointGetBody(joint, 0), b = dJointGetBody(joint, 1);
+    dBodyID c = pair->side[0]->body, d = pair->side[1]->body;
+    return (a == c && b == d) || (a == d && b == c);
+}
+
+// Triangles have a front, and no distance that is smooth.
+static bool has_distance(step *s, const ode_pair *pair)
+{
+    for (int side = 0; side < 2 && s->a->comply; side++) {
+        if (pair->side[side]->triangle >= 0) {
+            s->a->without_distance = pair->side[side]->geom;
+            return false;
+        }
+    }
+    return true;
+}
+
+// A program may put the contact of two geoms between other bodies than theirs: then it is theirs.
+static bool counts(step *s, const ode_pair *pair)
+{
+    if (!has_distance(s, pair)) {
+        return false;
+    }
+    ode_touch *touch = sprag_ode_touch_of(&s->touches, pair->side[0]->geom, pair->side[1]->geom);
+    if (touch && (!touch->joint || is_between(touch->joint, pair))) {
+        touch->paired = true;
+    }
+    return !touch || (touch->accepted && touch->paired);
+}
+
+static void lead_pairs(step *s)
+{
+    for (int i = 0; i < (int)s->a->islands->count; i++) {
+        s->leader[i] = i;
+    }
+    for (int i = 0; i < s->pairs.count; i++) {
+        const ode_pair *pair = &s->pairs.pair[i];
+        rider *r[2] = {step_rider_of(s, pair->side[0]->body),
+                       step_rider_of(s, pair->side[1]->body)};
+        s->pair_group[i] = -1;
+        if (!counts(s, pair) || (!r[0] && !r[1])) {
+            continue;
+        }
+        for (int side = 0; side < 2; side++) {
+            if (r[side]) {
+                r[side]->alone = false;
+                s->pair_group[i] = r[side]->island;
+            }
+        }
+        if (r[0] && r[1]) {
+            unite(s, r[0]->island, r[1]->island);
+        }
+    }
+    for (int i = 0; i < s->pairs.count; i++) {
+        s->pair_group[i] = s->pair_group[i] < 0 ? -1 : step_leader_of(s, s->pair_group[i]);
+    }
+}
+
+// What is hit may become as fast as what hits it, and what hangs on a joint as fast as the rest.
+// all: also what has no pair yet. false: nobody reaches farther than before.
+static bool widen_reach(step *s, bool all)
+{
+    double *fastest = SPRAG_TAKE(s->scratch, s->a->islands->count, double);
+    int *bodies = SPRAG_TAKE(s->scratch, s->a->islands->count, int);
+    bool wider = false;
+    if (s->scratch->failed) {
+        return false;
+    }
+    for (int i = 0; i < s->riders; i++) {
+        const rider *r = &s->rider[i];
+        int group = step_leader_of(s, r->island);
+        double speed = r->reach / s->a->step;
+        fastest[group] = fmax(fastest[group], speed);
+        bodies[group] += all || !r->alone;
+    }
+    for (int i = 0; i < s->riders; i++) {
+        rider *r = &s->rider[i];
+        int group = step_leader_of(s, r->island);
+        double reach = fastest[group] * s->a->step;
+        bool counts = all || !r->alone;
+        if (counts && bodies[group] > 1 && r->start.mass > 0 && reach > 1.01 * r->reach) {
+            r->reach = reach;
+            wider = true;
+        }
+    }
+    return wider;
+}
+
+bool step_find_pairs(step *s)
+{
+    enum { PASSES = 3 };
+    for (int i = 0; i < (int)s->a->islands->count; i++) {
+        s->leader[i] = i;
+    }
+    widen_reach(s, true); // what joints alone unite need not be found out
+    for (int pass = 0; pass < PASSES; pass++) {
+        sprag_result result =
+            sprag_ode_find_pairs(s->a->geometry, s->a->calls, s->a->call_count, reach_of, s,
+                                 4 * s->a->options.epsilon, s->scratch, &s->pairs);
+        s->pair_group = SPRAG_TAKE(s->scratch, s->pairs.count, int);
+        if (result != SPRAG_OK || s->scratch->failed) {
+            return false;
+        }
+        lead_pairs(s);
+        // Reach is what the pairs were found with.
+        if (pass + 1 == PASSES || !widen_reach(s, false)) {
+            break;
+        }
+    }
+    return !s->scratch->failed;
+}
+
+bool step_was_within(const ode_pair *pair, double reach)
+{
+    const ode_side *const *side = pair->side;
+    const sprag_shape *shape[2] = {&side[0]->shape, &side[1]->shape};
+    const sprag_pose *pose[2] = {&side[0]->pose, &side[1]->pose};
+    const sprag_gap_query query = {reach, 0};
+    sprag_gap gap;
+    return reach > 0 &&
+           sprag_gap_find(shape, pose, &query, NULL, &gap, NULL) != SPRAG_BAD_PROBLEM &&
+           !gap.beyond && gap.distance <= reach;
+}
+
+// The body that sleeps in a pair where the other one may reach it within the step, NULL: none.
+static dBodyID sleeper_of(const step *s, const ode_pair *pair)
+{
+    for (int side = 0; side < 2; side++) {
+        const rider *r = step_rider_of(s, pair->side[side]->body);
+        dBodyID other = pair->side[!side]->body;
+        if (!r || !other || dBodyIsEnabled(other) || dBodyIsKinematic(other) ||
+            dBodyGetWorld(other) != s->a->world) {
+            continue;
+        }
+        double h = s->a->step, mass = r->start.mass;
+        double fall = mass > 0 ? norm3(r->start.force) / mass * h : 0;
+        double turn = norm3(r->start.velocity + 3) * rider_radius(r->id);
+        if (step_was_within(pair, (1.1 * (norm3(r->start.velocity) + turn) + 2 * fall) * h)) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+bool step_find_sleepers(step *s)
+{
+    ode_advance *a = s->a;
+    a->sleeper = SPRAG_TAKE(s->scratch, s->pairs.count, dBodyID);
+    for (int i = 0; i < s->pairs.count && a->sleeper; i++) {
+        const ode_pair *pair = &s->pairs.pair[i];
+        const ode_touch *known =
+            sprag_ode_touch_of(&s->touches, pair->side[0]->geom, pair->side[1]->geom);
+        dBodyID sleeper = !known || known->accepted ? sleeper_of(s, pair) : NULL;
+        if (sleeper) {
+            a->sleeper[a->sleepers++] = sleeper;
+        }
+    }
+    return a->sleeper || s->pairs.count == 0;
+}

@@ -1,0 +1,193 @@
+// One body: ODE -> mass, velocity and what it would be at the end of the step if nothing but the
+// accumulated forces, gravity and gyroscopic torque acted, as stock computes it and in stock's
+// order.
+#include <math.h>
+#include <string.h>
+
+#include "island.h"
+#include "linalg.h"
+#include "mover.h"
+
+static void pack(const dReal *rows_of_4, double *rows_of_3)
+{
+    for (int i = 0; i < 3; i++) {
+        memcpy(rows_of_3 + 3 * i, rows_of_4 + 4 * i, 3 * sizeof *rows_of_3);
+    }
+}
+
+static void unpack(const double *rows_of_3, dReal *rows_of_4)
+{
+    for (int i = 0; i < 3; i++) {
+        memcpy(rows_of_4 + 4 * i, rows_of_3 + 3 * i, 3 * sizeof *rows_of_3);
+        rows_of_4[4 * i + 3] = 0;
+    }
+}
+
+// R A R'
+static void turn(const dReal *R, const dReal *A, dReal *turned)
+{
+    dMatrix3 half;
+    dMultiply2_333(half, A, R);
+    dMultiply0_333(turned, R, half);
+}
+
+static void multiply(double to[3], const double A[9], const double x[3])
+{
+    for (int i = 0; i < 3; i++) {
+        to[i] = dot3(A + 3 * i, x);
+    }
+}
+
+// Gyroscopic torque, implicitly (Lacoursiere: Stabilizing Gyroscopic Forces in Rigid Multibody
+// Simulations, 2006): (I T^-1 - 1) L / h with T = I - h [L]x.
+static void add_gyroscopic_torque(const double I[9], const dReal *w, dReal step, dReal *torque)
+{
+    double L[3], inverse[9], ratio[9], tau[3];
+    multiply(L, I, w);
+    double T[9] = {I[0], I[1] + step * L[2], I[2] - step * L[1], I[3] - step * L[2],
+                   I[4], I[5] + step * L[0], I[6] + step * L[1], I[7] - step * L[0],
+                   I[8]};
+    if (invert33(T, inverse) == 0) {
+        return;
+    }
+    for (int i = 0; i < 9; i++) {
+        const double *row = I + i / 3 * 3, *column = inverse + i % 3;
+        ratio[i] = row[0] * column[0] + row[1] * column[3] + row[2] * column[6] - (i % 4 == 0);
+    }
+    for (int i = 0; i < 3; i++) {
+        L[i] *= 1 / step;
+    }
+    multiply(tau, ratio, L);
+    add_scaled(torque, 1, tau, 3);
+}
+
+static bool is_finite(const dReal *x, int n)
+{
+    dReal sum = 0;
+    for (int i = 0; i < n; i++) {
+        sum += x[i] * 0; // 0, or not a number
+    }
+    return sum == 0;
+}
+
+// Far beyond any scene, and small enough to be squared.
+bool sprag_ode_is_moderate(const dReal *x, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (!(fabs(x[i]) < 1e150)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Accumulators and gravity; false if that is not finite.
+static bool force_on(dBodyID id, const dMass *mass, const dReal *gravity, dReal *force,
+                     dReal *torque)
+{
+    memcpy(force, dBodyGetForce(id), 3 * sizeof *force);
+    memcpy(torque, dBodyGetTorque(id), 3 * sizeof *torque);
+    bool good = is_finite(force, 3) && is_finite(torque, 3);
+    for (int k = 0; k < 3; k++) {
+        force[k] = good ? force[k] : 0;
+        torque[k] = good ? torque[k] : 0;
+        if (gravity[k] != 0 && dBodyGetGravityMode(id)) {
+            force[k] += mass->mass * gravity[k];
+        }
+    }
+    return good;
+}
+
+void sprag_ode_read_velocity(dBodyID body, double v[6])
+{
+    memcpy(v, dBodyGetLinearVel(body), 3 * sizeof *v);
+    memcpy(v + 3, dBodyGetAngularVel(body), 3 * sizeof *v);
+}
+
+void sprag_ode_read_state(ode_state *to, dBodyID body)
+{
+    memcpy(to->position, dBodyGetPosition(body), sizeof to->position);
+    sprag_ode_read_velocity(body, to->velocity);
+}
+
+bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal step)
+{
+    dMass mass;
+    dVector3 force, torque;
+    const dReal *R = dBodyGetRotation(id);
+    sprag_ode_read_velocity(id, to->velocity);
+    memcpy(to->free_velocity, to->velocity, sizeof to->velocity);
+    if (dBodyIsKinematic(id)) {
+        to->mass = 0;
+        return true;
+    }
+    dBodyGetMass(id, &mass);
+    bool good = force_on(id, &mass, gravity, force, torque);
+    dMatrix3 inertia, body_inverse, inverse;
+    double packed[9], packed_inverse[9];
+    pack(mass.I, packed);
+    if (invert33(packed, packed_inverse) == 0) { // as dBodySetMass does
+        memset(packed_inverse, 0, sizeof packed_inverse);
+        packed_inverse[0] = packed_inverse[4] = packed_inverse[8] = 1;
+        dMatrix3 identity = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
+        memcpy(mass.I, identity, sizeof identity);
+    }
+    unpack(packed_inverse, body_inverse);
+    turn(R, body_inverse, inverse);
+    turn(R, mass.I, inertia);
+    to->mass = mass.mass;
+    pack(inertia, to->inertia);
+    if (dBodyGetGyroscopicMode(id)) {
+        add_gyroscopic_torque(to->inertia, to->velocity + 3, step, torque);
+    }
+    double push = step * (1 / mass.mass);
+    for (int k = 0; k < 3; k++) {
+        to->free_velocity[k] += push * force[k];
+        torque[k] *= step;
+    }
+    dMultiplyAdd0_331(to->free_velocity + 3, inverse, torque);
+    if (!sprag_ode_is_moderate(to->free_velocity, 6)) { // a force too large for the numbers
+        memcpy(to->free_velocity, to->velocity, sizeof to->velocity);
+        good = false;
+    }
+    return good;
+}
+
+bool sprag_ode_pull_mover(sprag_mover *to, dBodyID id, const dReal *gravity)
+{
+    dMass mass;
+    dVector3 force, torque;
+    double inverse[9];
+    memset(to, 0, sizeof *to);
+    sprag_ode_read_pose(id, &to->pose);
+    sprag_ode_read_velocity(id, to->velocity);
+    to->cap = fabs(dBodyGetMaxAngularSpeed(id)); // ODE squares it
+    to->capped = to->cap < dInfinity;
+    if (dBodyIsKinematic(id)) {
+        sprag_mover_cap(to, to->velocity + 3);
+        return true;
+    }
+    dBodyGetMass(id, &mass);
+    bool good = force_on(id, &mass, gravity, force, torque);
+    to->mass = mass.mass;
+    pack(mass.I, to->inertia);
+    if (invert33(to->inertia, inverse) == 0) { // as dBodySetMass does
+        memset(to->inertia, 0, sizeof to->inertia);
+        to->inertia[0] = to->inertia[4] = to->inertia[8] = 1;
+    }
+    if (!sprag_ode_is_moderate(force, 3) || !sprag_ode_is_moderate(torque, 3)) {
+        memset(force, 0, sizeof force);
+        memset(torque, 0, sizeof torque);
+        good = false;
+    }
+    memcpy(to->force, force, 3 * sizeof *force);
+    memcpy(to->force + 3, torque, 3 * sizeof *torque);
+    to->gyroscopic = dBodyGetGyroscopicMode(id);
+    return good;
+}
+
+bool sprag_ode_body_is_usable(dBodyID id)
+{
+    return is_finite(dBodyGetPosition(id), 3) && is_finite(dBodyGetQuaternion(id), 4) &&
+           is_finite(dBodyGetLinearVel(id), 3) && is_finite(dBodyGetAngularVel(id), 3);
+}

@@ -1,0 +1,179 @@
+// Contact joints -> contacts, with the meaning that dxJointContact::getInfo2 gives to every surface
+// parameter; only the friction bound is a cone (an ellipse) where ODE has a pyramid.
+#include <math.h>
+#include <string.h>
+
+#include "island.h"
+#include "linalg.h"
+
+// false: there is no usable normal. ODE's own normals are of unit length; a program's may be less
+// exact.
+static bool set_frame(sprag_contact *to, const dContact *contact, bool reversed)
+{
+    double *n = to->frame[0], *t = to->frame[1], *s = to->frame[2];
+    double length = norm3(contact->geom.normal);
+    if (!(length > 1e-6) || !isfinite(length)) {
+        return false;
+    }
+    for (int k = 0; k < 3; k++) {
+        n[k] = (reversed ? -1 : 1) * contact->geom.normal[k] / length;
+    }
+    double along = 0;
+    if (contact->surface.mode & dContactFDir1) {
+        memcpy(t, contact->fdir1, 3 * sizeof *t);
+        add_scaled(t, -dot3(t, n), n, 3);
+        along = norm3(t);
+    }
+    if (along > 1e-6 && isfinite(along)) {
+        for (int k = 0; k < 3; k++) {
+            t[k] /= along;
+        }
+        cross3(n, t, s);
+    } else {
+        dVector3 normal = {n[0], n[1], n[2]}, p, q;
+        dPlaneSpace(normal, p, q);
+        memcpy(t, p, 3 * sizeof *t);
+        memcpy(s, q, 3 * sizeof *s);
+    }
+    return true;
+}
+
+// Velocity of separation before the step.
+static double separation(const sprag_contact *to, const ode_state *const state[2])
+{
+    double sum = 0;
+    for (int side = 0; side < 2 && state[side]; side++) {
+        double turning[3];
+        cross3(state[side]->velocity + 3, to->arm[side], turning);
+        double v = dot3(to->frame[0], state[side]->velocity) + dot3(to->frame[0], turning);
+        sum += side ? -v : v;
+    }
+    return sum;
+}
+
+// A parameter that must not be negative; ODE takes a negative mu as 0 as well.
+static double positive(double x)
+{
+    return x > 0 ? x : 0;
+}
+
+ode_setting sprag_ode_setting(dWorldID world, dReal step)
+{
+    return (ode_setting){.step = step,
+                         .erp = dWorldGetERP(world),
+                         .cfm = dWorldGetCFM(world),
+                         .surface_layer = dWorldGetContactSurfaceLayer(world),
+                         .correcting_velocity = dWorldGetContactMaxCorrectingVel(world)};
+}
+
+static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
+                           const sprag_surface *read, const ode_setting *setting, double separating)
+{
+    int mode = surface->mode;
+    double erp = positive(mode & dContactSoftERP ? surface->soft_erp : setting->erp);
+    to->erp = isfinite(erp) ? erp : 0;
+    // The sinking that softness brings is lifted by ERP; 0.2 is ODE's own.
+    to->softening = fmin(erp / 0.2, 1);
+    double depth = positive(-to->gap - setting->surface_layer);
+    double motion = read->velocity_normal;
+    to->bias = fmin(erp / setting->step * depth + motion, setting->correcting_velocity);
+    to->compliance = read->compliance;
+    if (mode & dContactBounce && surface->bounce_vel >= 0) {
+        double approach = motion - separating;
+        double rebound = surface->bounce * approach + motion;
+        if (approach > surface->bounce_vel && rebound > to->bias) {
+            to->bias = rebound;
+            to->softening = 0; // a rebound falls short by as much
+            to->stiffness = 0; // and is ODE's, whatever the stiffness
+        }
+    }
+    if (to->stiffness > 0) {
+        to->bias = motion;
+    }
+    to->bias = isfinite(to->bias) ? to->bias : 0;
+}
+
+// Is it deeper than a tenth of the bodies, and pushed apart at the greatest speed that the world
+// allows?
+static bool is_crushed(const sprag_contact *to, const ode_setting *setting)
+{
+    if (to->bias < setting->correcting_velocity) {
+        return false;
+    }
+    double reach = norm3(to->arm[0]);
+    if (to->body[1] != SPRAG_STATIC) {
+        reach = fmax(reach, norm3(to->arm[1]));
+    }
+    return -to->gap > reach / 10;
+}
+
+// Bodies that were made inside one another would be held there for ever by infinite friction.
+static void let_go(sprag_friction *slide)
+{
+    for (int axis = 0; axis < 2; axis++) {
+        if (isinf(slide->coefficient[axis])) {
+            slide->coefficient[axis] = 0.3;
+            slide->force[axis] = false;
+        }
+    }
+}
+
+static const sprag_turning *keep(const sprag_turning *turning, sprag_scratch *scratch)
+{
+    sprag_turning *kept = SPRAG_TAKE(scratch, 1, sprag_turning);
+    if (kept) {
+        *kept = *turning;
+    }
+    return kept;
+}
+
+// NULL: of nothing.
+static const ode_state *state_of(const ode_index *index, int i, dBodyID body, ode_state *own)
+{
+    if (index->state && i != SPRAG_STATIC) {
+        return &index->state[i];
+    }
+    if (body) {
+        sprag_ode_read_state(own, body);
+    }
+    return body ? own : NULL;
+}
+
+bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting *setting,
+                            const ode_stiffness *stiffness, const ode_index *index,
+                            sprag_scratch *scratch, const char **oddity)
+{
+    const dContact *contact = sprag_ode_contact_of(joint);
+    dBodyID body[2];
+    const ode_state *state[2];
+    ode_state own[2];
+    bool reversed;
+    sprag_ode_joint_bodies(joint, body, &reversed);
+    to->gap = -contact->geom.depth;
+    *oddity = NULL;
+    for (int side = 0; side < 2; side++) {
+        to->body[side] = sprag_ode_index_of(index, body[side]);
+        state[side] = state_of(index, to->body[side], body[side], &own[side]);
+        for (int k = 0; state[side] && k < 3; k++) {
+            to->arm[side][k] = contact->geom.pos[k] - state[side]->position[k];
+        }
+    }
+    if (!set_frame(to, contact, reversed) || !isfinite(to->gap) ||
+        !isfinite(dot3(contact->geom.pos, contact->geom.pos))) {
+        *to = (sprag_contact){0};
+        return false;
+    }
+    *oddity = sprag_ode_pull_surface(to, &contact->surface, stiffness);
+    sprag_surface read;
+    sprag_ode_read_surface(&read, &contact->surface, setting->cfm);
+    set_normal_law(to, &contact->surface, &read, setting, separation(to, state));
+    to->slide = read.slide;
+    if (contact->surface.mode & dContactRolling) {
+        to->turning = keep(&read.turning, scratch);
+    }
+    if (is_crushed(to, setting)) {
+        let_go(&to->slide);
+    }
+    to->guess[0] = -1;
+    return true;
+}

@@ -1,0 +1,69 @@
+// All other joints -> rows, asked of ODE itself: getInfo2 gives J v = c - cfm lambda, lo <= lambda
+// <= hi.
+#include <math.h>
+#include <string.h>
+
+#include "island.h"
+
+enum { ROWS_MAX = 6 };
+
+// Far beyond any scene.
+static const double ENDLESS = 1e100;
+
+static bool row_is_good(const sprag_row *row)
+{
+    double square = 0;
+    for (int k = 0; k < 6; k++) {
+        square += row->jacobian[0][k] * row->jacobian[0][k];
+        square += row->jacobian[1][k] * row->jacobian[1][k];
+    }
+    return square > 0 && isfinite(square) && fabs(row->bias) <= ENDLESS && row->compliance >= 0 &&
+           isfinite(row->compliance) && row->lo <= row->hi;
+}
+
+// What wants to be that fast is a force.
+static void set_endless(sprag_row *row)
+{
+    if (fabs(row->bias) > ENDLESS && isfinite(row->lo) && isfinite(row->hi)) {
+        row->lo = row->hi = row->bias > 0 ? row->hi : row->lo;
+        row->bias = 0;
+    }
+}
+
+int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,
+                        const ode_index *index, const ode_memory *memory)
+{
+    dReal J[2][6 * ROWS_MAX] = {{0}}, rhs_cfm[2 * ROWS_MAX], lo_hi[2 * ROWS_MAX];
+    int findex[ROWS_MAX];
+    dReal cfm = dWorldGetCFM(world);
+    for (int k = 0; k < ROWS_MAX; k++) {
+        rhs_cfm[2 * k] = 0;
+        rhs_cfm[2 * k + 1] = cfm;
+        lo_hi[2 * k] = -dInfinity;
+        lo_hi[2 * k + 1] = dInfinity;
+        findex[k] = -1; // only contacts set it
+    }
+    sprag_ode_get_rows(joint, 1 / step, dWorldGetERP(world), J[0], J[1], rhs_cfm, lo_hi, findex);
+    dBodyID body[2];
+    bool reversed;
+    sprag_ode_joint_bodies(joint, body,
+                           &reversed); // the rows are already those of the stored order
+    int good = 0;
+    for (int k = 0; k < rows; k++) {
+        sprag_row *row = &to[good];
+        *row = (sprag_row){
+            .body = {sprag_ode_index_of(index, body[0]), sprag_ode_index_of(index, body[1])},
+            .bias = rhs_cfm[2 * k],
+            .compliance = rhs_cfm[2 * k + 1],
+            .lo = lo_hi[2 * k],
+            .hi = lo_hi[2 * k + 1],
+            .guess = memory ? sprag_ode_recall_row(memory, joint, good) : 0};
+        memcpy(row->jacobian[0], J[0] + 6 * k, sizeof row->jacobian[0]);
+        if (body[1]) {
+            memcpy(row->jacobian[1], J[1] + 6 * k, sizeof row->jacobian[1]);
+        }
+        set_endless(row);
+        good += row_is_good(row);
+    }
+    return good;
+}

@@ -1,0 +1,232 @@
+// One island: bodies, contacts and rows of its joints, asked in stock's order.
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "island.h"
+
+// ---- bodies by address
+
+bool sprag_ode_index_bodies(ode_index *index, dBodyID const *body, int bodies,
+                            sprag_scratch *scratch)
+{
+    int slots = 2;
+    while (slots < 2 * bodies) {
+        slots *= 2;
+    }
+    index->mask = slots - 1;
+    index->slot = SPRAG_TAKE(scratch, slots, ode_slot);
+    if (scratch->failed) {
+        return false;
+    }
+    for (int i = 0; i < bodies; i++) {
+        *sprag_ode_slot_of(index, body[i]) = (ode_slot){body[i], i};
+    }
+    return true;
+}
+
+// ---- the island
+
+static bool take_memory(ode_problem *pulled, int rows, sprag_scratch *scratch)
+{
+    const ode_island *island = &pulled->island;
+    pulled->body = SPRAG_TAKE(scratch, island->bodies, sprag_body);
+    pulled->contact = SPRAG_TAKE(scratch, island->joints, sprag_contact);
+    pulled->row = SPRAG_TAKE(scratch, rows, sprag_row);
+    pulled->contact_joint = SPRAG_TAKE(scratch, island->joints, dJointID);
+    pulled->claim = SPRAG_TAKE(scratch, island->joints, ode_claim);
+    pulled->row_joint = SPRAG_TAKE(scratch, rows, dJointID);
+    pulled->force = SPRAG_TAKE(scratch, island->bodies, double[6]);
+    pulled->solution.velocity = SPRAG_TAKE(scratch, island->bodies, double[6]);
+    pulled->solution.contact_force = SPRAG_TAKE(scratch, island->joints, double[6]);
+    pulled->solution.row_force = SPRAG_TAKE(scratch, rows, double);
+    return !scratch->failed;
+}
+
+static void ask_joint(ode_problem *pulled, int j)
+{
+    dJointID joint = pulled->island.joint[j];
+    pulled->rows_of[j] = sprag_ode_joint_acts(joint) ? sprag_ode_count_rows(joint).rows : 0;
+    pulled->stock_rows += pulled->rows_of[j];
+}
+
+enum { TOUCHES = -1 }; // in place of the rows of a contact that has not been asked yet
+
+// Asks every joint that is no contact for its number of rows. Returns their sum.
+static int count_rows(ode_problem *pulled)
+{
+    for (int j = 0; j < pulled->island.joints; j++) {
+        if (dJointGetType(pulled->island.joint[j]) == dJointTypeContact) {
+            pulled->rows_of[j] = TOUCHES;
+        } else {
+            ask_joint(pulled, j);
+        }
+    }
+    return pulled->stock_rows;
+}
+
+static void note_oddity(ode_problem *pulled, dJointID joint, const char *oddity)
+{
+    if (oddity && pulled->odd_surfaces++ == 0) {
+        pulled->odd_surface = joint;
+        pulled->oddity = oddity;
+    }
+}
+
+// What is told to every joint of an island.
+typedef struct asking {
+    dWorldID world;
+    ode_setting setting;
+    const ode_stiffness *stiffness;
+    ode_index index;
+    ode_memory *memory;
+    sprag_scratch *scratch;
+} asking;
+
+static void pull_contact(ode_problem *pulled, dJointID joint, const asking *as)
+{
+    const char *oddity;
+    int i = pulled->problem.contacts;
+    sprag_contact *contact = &pulled->contact[i];
+    if (!sprag_ode_pull_contact(contact, joint, &as->setting, as->stiffness, &as->index,
+                                as->scratch, &oddity)) {
+        pulled->bad_contact = pulled->dropped++ ? pulled->bad_contact : joint;
+        return;
+    }
+    note_oddity(pulled, joint, oddity);
+    pulled->penetration = fmax(pulled->penetration, -contact->gap);
+    pulled->contact_joint[i] = joint;
+    sprag_ode_claim_force(&pulled->claim[i], joint, contact);
+    pulled->problem.contacts++;
+}
+
+static void pull_rows(ode_problem *pulled, dJointID joint, int rows, const asking *as)
+{
+    sprag_problem *problem = &pulled->problem;
+    int more = sprag_ode_pull_rows(&pulled->row[problem->rows], joint, rows, as->world,
+                                   as->setting.step, &as->index, as->memory);
+    for (int k = 0; k < more; k++) {
+        pulled->row_joint[problem->rows++] = joint;
+    }
+}
+
+// From the joints of a block, and where they go to.
+static void fetch_contacts(const ode_problem *pulled, int j)
+{
+    int end = j + ODE_BLOCK < pulled->island.joints ? j + ODE_BLOCK : pulled->island.joints;
+    sprag_contact *to = &pulled->contact[pulled->problem.contacts];
+    sprag_ode_fetch(to, to + (end - j));
+    for (; j < end; j++) {
+        dJointID joint = pulled->island.joint[j];
+        if (pulled->rows_of[j] == TOUCHES) {
+            sprag_ode_fetch(joint, sprag_ode_contact_of(joint)->fdir1);
+        }
+    }
+}
+
+// All that is asked of a contact at once: they are many, and far apart in memory.
+static void pull_joints(ode_problem *pulled, const asking *as)
+{
+    for (int j = 0; j < pulled->island.joints; j++) {
+        dJointID joint = pulled->island.joint[j];
+        if (j % ODE_BLOCK == 0) {
+            fetch_contacts(pulled, j);
+        }
+        bool touches = pulled->rows_of[j] == TOUCHES;
+        if (touches) {
+            ask_joint(pulled, j);
+        }
+        if (pulled->rows_of[j] == 0) { // dxJointNull's getInfo2 must never be called
+            continue;
+        }
+        pulled->wants_feedback |= dJointGetFeedback(joint) != NULL;
+        if (touches) {
+            pull_contact(pulled, joint, as);
+        } else {
+            pull_rows(pulled, joint, pulled->rows_of[j], as);
+        }
+    }
+}
+
+static void pull_body(ode_problem *pulled, int i, const dReal *gravity)
+{
+    dBodyID body = pulled->island.body[i];
+    if (!sprag_ode_pull_body(&pulled->body[i], body, gravity, pulled->problem.step)) {
+        pulled->bad_force = pulled->bad_forces++ ? pulled->bad_force : body;
+        memset(pulled->force[i], 0, sizeof pulled->force[i]); // nor shall stock meet it
+        sprag_ode_empty_accumulators(body);
+    }
+}
+
+// All that is asked of a body at once, as of contacts. false: one is unusable.
+static bool pull_bodies(ode_problem *pulled, const dReal *gravity, ode_state *state)
+{
+    const ode_island *island = &pulled->island;
+    for (int i = 0; i < island->bodies; i++) {
+        if (i % ODE_BLOCK == 0) {
+            sprag_ode_fetch_bodies(island->body, i, island->bodies);
+        }
+        if (!sprag_ode_body_is_usable(island->body[i])) {
+            pulled->unusable = island->body[i];
+            return false;
+        }
+        sprag_ode_read_accumulators(island->body[i], pulled->force[i]);
+        pull_body(pulled, i, gravity);
+        sprag_ode_read_state(&state[i], island->body[i]);
+    }
+    return true;
+}
+
+// A powered motor at its stop has added to the accumulators.
+static void pull_pushed_bodies(ode_problem *pulled, const dReal *gravity)
+{
+    for (int i = 0; i < pulled->island.bodies; i++) {
+        dBodyID body = pulled->island.body[i];
+        double now[6];
+        sprag_ode_read_accumulators(body, now);
+        if (memcmp(pulled->force[i], now, sizeof now) != 0) {
+            pull_body(pulled, i, gravity);
+        }
+    }
+}
+
+sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_island *island,
+                            dReal step, const ode_stiffness *stiffness, ode_memory *memory,
+                            sprag_scratch *scratch)
+{
+    *pulled = (ode_problem){.island = *island, .problem = {.step = step, .bodies = island->bodies}};
+    asking as = {.world = world,
+                 .setting = sprag_ode_setting(world, step),
+                 .stiffness = stiffness,
+                 .memory = memory,
+                 .scratch = scratch};
+    dVector3 gravity;
+    dWorldGetGravity(world, gravity);
+    pulled->rows_of = SPRAG_TAKE(scratch, island->joints, int);
+    as.index.state = SPRAG_TAKE(scratch, island->bodies, ode_state);
+    if (scratch->failed ||
+        !sprag_ode_index_bodies(&as.index, island->body, island->bodies, scratch) ||
+        !take_memory(pulled, count_rows(pulled), scratch)) {
+        pulled->force = NULL; // nothing to restore
+        return SPRAG_NO_MEMORY;
+    }
+    if (!pull_bodies(pulled, gravity, as.index.state)) {
+        pulled->force = NULL;
+        return SPRAG_BAD_PROBLEM;
+    }
+    pull_joints(pulled, &as);
+    if (scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    if (memory) {
+        sprag_ode_recall_contacts(memory, pulled->claim, pulled->contact_joint, pulled->contact,
+                                  pulled->problem.contacts);
+    }
+    if (pulled->problem.rows > 0) {
+        pull_pushed_bodies(pulled, gravity);
+    }
+    pulled->problem.body = pulled->body;
+    pulled->problem.contact = pulled->contact;
+    pulled->problem.row = pulled->row;
+    return SPRAG_OK;
+}

@@ -1,0 +1,224 @@
+// Solution -> velocities, joint feedback, poses by ODE's own dxStepBody, empty accumulators.
+#include <string.h>
+
+#include "island.h"
+#include "linalg.h"
+
+void sprag_ode_read_accumulators(dBodyID body, double force[6])
+{
+    memcpy(force, dBodyGetForce(body), 3 * sizeof(dReal));
+    memcpy(force + 3, dBodyGetTorque(body), 3 * sizeof(dReal));
+}
+
+void sprag_ode_empty_accumulators(dBodyID body)
+{
+    dBodySetForce(body, 0, 0, 0);
+    dBodySetTorque(body, 0, 0, 0);
+}
+
+void sprag_ode_set_accumulators(dBodyID body, const double f[6])
+{
+    dBodySetForce(body, f[0], f[1], f[2]);
+    dBodySetTorque(body, f[3], f[4], f[5]);
+}
+
+void sprag_ode_add_feedback(dJointFeedback *to, const double wrench[2][6], bool two)
+{
+    for (int k = 0; k < 3; k++) {
+        to->f1[k] += wrench[0][k];
+        to->t1[k] += wrench[0][3 + k];
+        if (two) {
+            to->f2[k] += wrench[1][k];
+            to->t2[k] += wrench[1][3 + k];
+        }
+    }
+}
+
+// The second body's only if there is one, as stock does.
+static void clear_feedback(dJointFeedback *feedback, bool two)
+{
+    memset(feedback->f1, 0, sizeof feedback->f1);
+    memset(feedback->t1, 0, sizeof feedback->t1);
+    if (two) {
+        memset(feedback->f2, 0, sizeof feedback->f2);
+        memset(feedback->t2, 0, sizeof feedback->t2);
+    }
+}
+
+static bool has_two_bodies(dJointID joint)
+{
+    return dJointGetBody(joint, 0) && dJointGetBody(joint, 1);
+}
+
+void sprag_ode_clear_feedback(dJointID joint)
+{
+    dJointFeedback *feedback = dJointGetFeedback(joint);
+    if (feedback) {
+        clear_feedback(feedback, has_two_bodies(joint));
+    }
+}
+
+// Of every joint that has rows; contacts and rows come in the order of the joints.
+static int gather_feedback(const ode_problem *pulled, ode_feedback *to)
+{
+    const sprag_problem *problem = &pulled->problem;
+    const sprag_solution *solution = &pulled->solution;
+    int count = 0, contact = 0, row = 0;
+    for (int j = 0; j < pulled->island.joints; j++) {
+        dJointID joint = pulled->island.joint[j];
+        ode_feedback f = {.to = pulled->rows_of[j] ? dJointGetFeedback(joint) : NULL,
+                          .two = has_two_bodies(joint)};
+        if (contact < problem->contacts && pulled->contact_joint[contact] == joint) {
+            sprag_contact_wrench(&problem->contact[contact], solution->contact_force[contact],
+                                 f.wrench);
+            contact++;
+        }
+        for (; row < problem->rows && pulled->row_joint[row] == joint; row++) {
+            for (int side = 0; side < 2; side++) {
+                add_scaled(f.wrench[side], solution->row_force[row],
+                           problem->row[row].jacobian[side], 6);
+            }
+        }
+        if (f.to) {
+            to[count++] = f;
+        }
+    }
+    return count;
+}
+
+void sprag_ode_push_feedback(const ode_feedback *feedback, int count)
+{
+    for (int i = 0; i < count; i++) {
+        clear_feedback(feedback[i].to, feedback[i].two);
+    }
+    for (int i = 0; i < count; i++) {
+        sprag_ode_add_feedback(feedback[i].to, feedback[i].wrench, feedback[i].two);
+    }
+}
+
+void sprag_ode_set_velocity(dBodyID body, const double v[6])
+{
+    dBodySetLinearVel(body, v[0], v[1], v[2]);
+    dBodySetAngularVel(body, v[3], v[4], v[5]);
+}
+
+void sprag_ode_add_weight(dBodyID body)
+{
+    if (dBodyGetGravityMode(body)) {
+        dMass mass;
+        dVector3 gravity;
+        dBodyGetMass(body, &mass);
+        dWorldGetGravity(dBodyGetWorld(body), gravity);
+        dBodyAddForce(body, mass.mass * gravity[0], mass.mass * gravity[1], mass.mass * gravity[2]);
+    }
+}
+
+// Forces that the moved callback adds are lost, as in stock.
+static void integrate(dBodyID body, dReal step)
+{
+    sprag_ode_step_body(body, step);
+    sprag_ode_empty_accumulators(body);
+}
+
+void sprag_ode_integrate(dBodyID body, dReal step)
+{
+    if (sprag_ode_calls_back(body)) {
+        sprag_ode_add_weight(body);
+    }
+    integrate(body, step);
+}
+
+int sprag_ode_push_velocities(const ode_problem *pulled, ode_memory *memory, ode_feedback *feedback)
+{
+    const ode_island *island = &pulled->island;
+    if (memory) {
+        sprag_ode_remember(memory, pulled);
+    }
+    for (int i = 0; i < island->bodies; i++) {
+        sprag_ode_set_velocity(island->body[i], pulled->solution.velocity[i]);
+    }
+    return pulled->wants_feedback ? gather_feedback(pulled, feedback) : 0;
+}
+
+// What has been added to the accumulators since then acts on the body alone, as in dWorldStep.
+static void act_at_once(dBodyID body, const double before[6], dReal step)
+{
+    double with[6], added[6];
+    bool any = false;
+    sprag_ode_read_accumulators(body, with);
+    for (int k = 0; k < 6; k++) {
+        added[k] = with[k] - before[k];
+        any |= added[k] != 0;
+    }
+    if (any) {
+        const dVector3 no_gravity = {0};
+        const int gyroscopic = dBodyGetGyroscopicMode(body);
+        sprag_body pushed;
+        sprag_ode_set_accumulators(body, added);
+        dBodySetGyroscopicMode(body, 0);
+        sprag_ode_pull_body(&pushed, body, no_gravity, step);
+        sprag_ode_set_velocity(body, pushed.free_velocity);
+        dBodySetGyroscopicMode(body, gyroscopic);
+        sprag_ode_set_accumulators(body, with);
+    }
+}
+
+// What a body tells that it has moved.
+static void fetch_geoms(const ode_island *island, int i)
+{
+    enum { READ = 96 }; // bytes
+    for (int k = i; k < island->bodies && k < i + ODE_BLOCK; k++) {
+        const char *geom = (const char *)dBodyGetFirstGeom(island->body[k]);
+        if (geom) {
+            sprag_ode_fetch(geom, geom + READ);
+        }
+    }
+}
+
+void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6])
+{
+    for (int i = 0; force && i < island->bodies; i++) {
+        sprag_ode_add_weight(island->body[i]);
+        sprag_ode_read_accumulators(island->body[i], force[i]);
+    }
+    for (int i = 0; i < island->bodies; i++) {
+        if (i % ODE_BLOCK == 0) {
+            sprag_ode_fetch_bodies(island->body, i, island->bodies);
+            fetch_geoms(island, i);
+        }
+        if (force) {
+            act_at_once(island->body[i], force[i], step);
+            integrate(island->body[i], step);
+        } else {
+            sprag_ode_integrate(island->body[i], step);
+        }
+    }
+}
+
+bool sprag_ode_step_free(dBodyID id, dWorldID world, dReal step, bool *bad_force)
+{
+    if (!sprag_ode_body_is_usable(id)) {
+        return false;
+    }
+    sprag_body body;
+    dVector3 gravity;
+    dWorldGetGravity(world, gravity);
+    *bad_force = !sprag_ode_pull_body(&body, id, gravity, step);
+    sprag_ode_set_velocity(id, body.free_velocity);
+    sprag_ode_integrate(id, step);
+    return true;
+}
+
+void sprag_ode_restore(const ode_problem *pulled)
+{
+    for (int i = 0; pulled->force && i < pulled->island.bodies; i++) {
+        sprag_ode_set_accumulators(pulled->island.body[i], pulled->force[i]);
+    }
+}
+
+void sprag_ode_hold(const ode_island *island)
+{
+    for (int i = 0; i < island->bodies; i++) {
+        sprag_ode_empty_accumulators(island->body[i]);
+    }
+}

@@ -1,0 +1,70 @@
+// Physical parameters of a contact: stiffness, dissipation, stiction tolerance. They live in the
+// surface of the contact joint, so that nothing can go stale: ODE copies the surface whole, ignores
+// our bits, and reads the fields under bits of its own only.
+//
+// Where a surface has our bit and ODE's, ODE's was set later, for our setters clear it: ODE's
+// parameter counts.
+#include <math.h>
+
+#include "island.h"
+
+typedef struct parameter {
+    int ours, odes; // bits
+    const char *both, *bad;
+} parameter;
+
+static const parameter stiffness = {
+    ODE_SURFACE_STIFFNESS, dContactSoftERP | dContactSoftCFM,
+    "has a stiffness, and dContactSoftERP or dContactSoftCFM: ODE's parameters count",
+    "has a stiffness that is negative or not finite: it counts as not set"};
+
+static const parameter dissipation = {
+    ODE_SURFACE_DISSIPATION, dContactSoftERP | dContactSoftCFM,
+    "has a dissipation, and dContactSoftERP or dContactSoftCFM: ODE's parameters count",
+    "has a dissipation that is negative or not finite: it counts as not set"};
+
+static const parameter stiction = {
+    ODE_SURFACE_STICTION, dContactMotionN,
+    "has a stiction tolerance, and dContactMotionN: the motion counts",
+    "has a stiction tolerance that is negative or not finite: it counts as not set"};
+
+// What the field says, or else `otherwise`.
+static double value_of(const parameter *p, int mode, double field, double otherwise,
+                       const char **oddity)
+{
+    if (!(mode & p->ours)) {
+        return otherwise;
+    }
+    if (mode & p->odes) {
+        *oddity = p->both;
+        return otherwise;
+    }
+    if (!(field >= 0) || !isfinite(field)) {
+        *oddity = p->bad;
+        return otherwise;
+    }
+    return field;
+}
+
+const char *sprag_ode_pull_surface(sprag_contact *to, const dSurfaceParameters *surface,
+                                   const ode_stiffness *of_world)
+{
+    static const ode_stiffness none;
+    int mode = surface->mode;
+    const char *oddity = NULL;
+    if (!(mode & (ODE_SURFACE_STIFFNESS | ODE_SURFACE_DISSIPATION | ODE_SURFACE_STICTION)) &&
+        !(of_world && of_world->stiffness > 0)) {
+        return NULL; // as most are
+    }
+    if (!of_world || mode & (dContactSoftERP | dContactSoftCFM)) {
+        of_world = &none;
+    }
+    to->stiction = value_of(&stiction, mode, surface->motionN, 0, &oddity);
+    to->dissipation =
+        value_of(&dissipation, mode, surface->soft_erp, of_world->dissipation, &oddity);
+    to->stiffness = value_of(&stiffness, mode, surface->soft_cfm, of_world->stiffness, &oddity);
+    if (!oddity && to->stiffness == 0 && mode & ODE_SURFACE_DISSIPATION && to->dissipation > 0) {
+        oddity = "has a dissipation without a stiffness: it means nothing";
+    }
+    return oddity;
+}

@@ -1,0 +1,102 @@
+// What a contact's surface says of friction, softness and restitution, with the meaning that
+// dxJointContact::getInfo2 gives to every parameter; for one contact of a joint, and for all the
+// contacts of a pair of geoms.
+#include <math.h>
+#include <string.h>
+
+#include "island.h"
+#include "linalg.h"
+
+// A parameter that must not be negative; ODE takes a negative mu as 0 as well.
+static double positive(double x)
+{
+    return x > 0 ? x : 0;
+}
+
+static double finite_or_zero(double x)
+{
+    return isfinite(x) ? x : 0;
+}
+
+// One axis of friction. bit: of dContactApprox1, whether the normal force bounds it.
+static void set_axis(sprag_friction *f, int axis, double coefficient, int mode, int bit)
+{
+    f->coefficient[axis] = positive(coefficient);
+    f->force[axis] = !(mode & bit);
+}
+
+void sprag_ode_read_surface(sprag_surface *to, const dSurfaceParameters *surface,
+                            dReal cfm_of_world)
+{
+    int mode = surface->mode;
+    bool by_axis = mode & dContactAxisDep;
+    *to = (sprag_surface){.compliance = 0};
+    set_axis(&to->slide, 0, surface->mu, mode, dContactApprox1_1);
+    set_axis(&to->slide, 1, by_axis ? surface->mu2 : surface->mu, mode, dContactApprox1_2);
+    to->slide.velocity[0] = mode & dContactMotion1 ? finite_or_zero(surface->motion1) : 0;
+    to->slide.velocity[1] = mode & dContactMotion2 ? finite_or_zero(surface->motion2) : 0;
+    to->slide.slip[0] = mode & dContactSlip1 ? positive(finite_or_zero(surface->slip1)) : 0;
+    to->slide.slip[1] = mode & dContactSlip2 ? positive(finite_or_zero(surface->slip2)) : 0;
+    if (mode & dContactRolling) {
+        double rho = surface->rho;
+        set_axis(&to->turning.roll, 0, rho, mode, dContactApprox1_1);
+        set_axis(&to->turning.roll, 1, by_axis ? surface->rho2 : rho, mode, dContactApprox1_2);
+        set_axis(&to->turning.spin, 0, by_axis ? surface->rhoN : rho, mode, dContactApprox1_N);
+    }
+    to->compliance =
+        positive(mode & dContactSoftCFM ? finite_or_zero(surface->soft_cfm) : cfm_of_world);
+    to->velocity_normal = mode & dContactMotionN ? finite_or_zero(surface->motionN) : 0;
+    if (mode & dContactBounce && surface->bounce_vel >= 0) {
+        to->bounce = positive(finite_or_zero(surface->bounce));
+        to->bounce_speed = surface->bounce_vel;
+    }
+}
+
+static bool differ(const sprag_friction *f)
+{
+    return f->coefficient[0] != f->coefficient[1] || f->force[0] != f->force[1] ||
+           f->velocity[0] != f->velocity[1] || f->slip[0] != f->slip[1] || f->velocity[0] != 0;
+}
+
+// false: what there is is no direction.
+static bool set_direction(double t[3], const dReal *along, const double n[3])
+{
+    memcpy(t, along, 3 * sizeof *t);
+    add_scaled(t, -dot3(t, n), n, 3);
+    double length = norm3(t);
+    if (!(length > 1e-6) || !isfinite(length)) {
+        return false;
+    }
+    for (int k = 0; k < 3; k++) {
+        t[k] /= length;
+    }
+    return true;
+}
+
+void sprag_ode_surface_of(sprag_surface *to, dJointID joint, dWorldID world, dBodyID first)
+{
+    const dContact *contact = sprag_ode_contact_of(joint);
+    dBodyID body[2];
+    bool reversed;
+    sprag_ode_joint_bodies(joint, body, &reversed);
+    sprag_ode_read_surface(to, &contact->surface, dWorldGetCFM(world));
+    double n[3], length = norm3(contact->geom.normal);
+    if (!(differ(&to->slide) || differ(&to->turning.roll)) || !(length > 1e-6) ||
+        !isfinite(length)) {
+        return;
+    }
+    for (int k = 0; k < 3; k++) {
+        n[k] = (reversed ? -1 : 1) * contact->geom.normal[k] / length;
+    }
+    if (!(contact->surface.mode & dContactFDir1) ||
+        !set_direction(to->direction, contact->fdir1, n)) {
+        dVector3 normal = {n[0], n[1], n[2]}, p, q;
+        dPlaneSpace(normal, p, q);
+        memcpy(to->direction, p, sizeof to->direction);
+    }
+    // Seen from the other body, slip and normal change sign; the first tangent stays, so that the
+    // second (normal x first) changes too.
+    if (body[0] != first) {
+        to->slide.velocity[0] = -to->slide.velocity[0];
+    }
+}

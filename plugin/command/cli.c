@@ -1,0 +1,192 @@
+// The `sprag` command: what its subcommands are, and what they share.
+#define _POSIX_C_SOURCE 200809L // unsetenv
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+typedef struct subcommand {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+} subcommand;
+
+static int list(int argc, char **argv);
+static int print_options(int argc, char **argv);
+
+static const subcommand subcommands[] = {
+    {"exec", cli_exec, "starts a program with its ODE steps taken over"},
+    {"compare", cli_compare, "runs models under several methods, side by side"},
+    {"run", cli_run, "runs a model under one method"},
+    {"list", list, "names the models and the methods"},
+    {"options", print_options, "names the options, their defaults and meaning"},
+    {0},
+};
+
+static void print_help(FILE *to)
+{
+    fputs("Usage: sprag COMMAND [ARGUMENTS...]\n"
+          "\n"
+          "A better contact step for programs that use the Open Dynamics Engine.\n"
+          "\n",
+          to);
+    for (const subcommand *s = subcommands; s->name; s++) {
+        fprintf(to, "  %-9s %s\n", s->name, s->summary);
+    }
+    fputs("\n"
+          "  --version    prints the version\n"
+          "  -h, --help   prints this text; behind a command, that command's\n"
+          "\n"
+          "Exit code: 0 done, 1 failed, 2 not understood; behind exec, that of the program.\n"
+          "\n"
+          "Examples: sprag compare slope\n"
+          "          sprag exec ./simulation --its-own-options\n",
+          to);
+}
+
+int cli_fail(int code, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("sprag: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return code;
+}
+
+int cli_bad_option(int found, char *const *argv)
+{
+    const char *last = argv[optind - 1];
+    bool is_long = last[0] == '-' && last[1] == '-';
+    if (found == ':') {
+        return cli_fail(EXIT_USAGE, "%s needs a value; see sprag %s --help", last, argv[0]);
+    }
+    if (is_long || !optopt) {
+        return cli_fail(EXIT_USAGE, "%s is no option of %s; see sprag %s --help", last, argv[0],
+                        argv[0]);
+    }
+    return cli_fail(EXIT_USAGE, "-%c is no option of %s; see sprag %s --help", optopt, argv[0],
+                    argv[0]);
+}
+
+static bool read_over(settings *s, const char *options, const char *where)
+{
+    char message[MESSAGE_MAX];
+    if (options && strcmp(options, "help") == 0) {
+        settings_help(stdout);
+        exit(EXIT_SUCCESS);
+    }
+    if (options && !settings_read(s, options, message)) {
+        cli_fail(0, "%s: %s", where, message);
+        return false;
+    }
+    return true;
+}
+
+bool cli_read_settings(settings *s, const char *options)
+{
+    *s = settings_defaults();
+    return read_over(s, getenv("SPRAG_OPTIONS"), "SPRAG_OPTIONS") && read_over(s, options, "-o");
+}
+
+// Subcommands without arguments. Returns -1, or the exit code when there is nothing more to do.
+static int read_nothing(int argc, char **argv, const char *help)
+{
+    static const struct option long_options[] = {{"help", no_argument, NULL, 'h'}, {0}};
+    int found = getopt_long(argc, argv, ":h", long_options, NULL);
+    if (found == 'h') {
+        fputs(help, stdout);
+        return EXIT_SUCCESS;
+    }
+    if (found != -1) {
+        return cli_bad_option(found, argv);
+    }
+    return optind == argc ? -1 : cli_fail(EXIT_USAGE, "%s takes no arguments", argv[0]);
+}
+
+static int list(int argc, char **argv)
+{
+    int code = read_nothing(argc, argv,
+                            "Usage: sprag list\n\n"
+                            "Names the models, their step, length and content; and the methods.\n");
+    if (code >= 0) {
+        return code;
+    }
+    int width = 8;
+    for (const sprag_model *m = sprag_models; m->name; m++) {
+        int length = (int)strlen(m->name);
+        width = length > width ? length : width;
+    }
+    printf("  %-*s  %6s  %6s  content\n", width, "model", "step/s", "time/s");
+    for (const sprag_model *m = sprag_models; m->name; m++) {
+        printf("  %-*s  %6g  %6g  %s\n", width, m->name, m->step, m->seconds, m->summary);
+    }
+    printf("\n  %-*s  summary\n", width, "method");
+    for (const method *m = methods; m->name; m++) {
+        printf("  %-*s  %s\n", width, m->name, m->summary);
+    }
+    return EXIT_SUCCESS;
+}
+
+static int print_options(int argc, char **argv)
+{
+    int code = read_nothing(argc, argv,
+                            "Usage: sprag options\n\n"
+                            "Names the options that -o, SPRAG_OPTIONS and sprag_world_configure() "
+                            "take.\n");
+    if (code < 0) {
+        settings_help(stdout);
+        code = EXIT_SUCCESS;
+    }
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    const char *name = argv[1];
+    for (const subcommand *s = subcommands; s->name; s++) {
+        if (strcmp(s->name, name) == 0) {
+            return s->run(argc - 1, argv + 1);
+        }
+    }
+    if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
+        printf("sprag %s\n", sprag_version());
+        return EXIT_SUCCESS;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        print_help(stdout);
+        return EXIT_SUCCESS;
+    }
+    return cli_fail(EXIT_USAGE, "\"%s\" is no command; see sprag --help", name);
+}
+
+// A preloaded sprag would stand between the command's own and ODE: its "stock" would be sprag.
+static void start_without_preload(char **argv)
+{
+    const char *preload = getenv("LD_PRELOAD");
+    bool steps = argv[1] && strcmp(argv[1], "exec") != 0;
+    if (steps && preload && strstr(preload, "libsprag.so")) {
+        unsetenv("LD_PRELOAD");
+        execv("/proc/self/exe", argv);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    start_without_preload(argv);
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    opterr = 0;
+    dInitODE();
+    int code = run(argc, argv);
+    dCloseODE();
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        code = code ? code : cli_fail(EXIT_FAILURE, "cannot write what there is to print");
+    }
+    return code;
+}

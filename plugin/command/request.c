@@ -1,0 +1,196 @@
+// What run and compare are asked for: models, methods, options, lengths, checked before anything
+// runs.
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const long most_iterations = 100000;         // of QuickStep
+static const double shortest = 1e-7, longest = 1e6; // s, of a time that makes sense
+
+// A list of names as they stand in a table, ", " between them.
+#define SAY_NAMES(table)                                                                           \
+    for (int i_ = 0; (table)[i_].name; i_++) {                                                     \
+        fprintf(stderr, "%s%s", i_ ? ", " : "", (table)[i_].name);                                 \
+    }                                                                                              \
+    fputc('\n', stderr)
+
+static bool read_time(double *time, const char *name, const char *text)
+{
+    char *end;
+    *time = strtod(text, &end);
+    if (end == text || *end || !(*time >= shortest && *time <= longest)) {
+        cli_fail(0, "%s: \"%s\" is no time; seconds are wanted, %g to %g", name, text, shortest,
+                 longest);
+        return false;
+    }
+    return true;
+}
+
+static bool add_model(request *r, const char *name)
+{
+    const sprag_model *model = sprag_model_find(name);
+    if (!model && strncmp(name, "pile:", 5) == 0) {
+        cli_fail(0, "\"%s\": a pile has 1 to 100000 bodies, as in pile:500", name);
+        return false;
+    }
+    if (!model) {
+        fprintf(stderr, "sprag: no model is called \"%s\"; there are ", name);
+        SAY_NAMES(sprag_models);
+        return false;
+    }
+    r->model[r->models++] = model;
+    return true;
+}
+
+const method *cli_find_method(const char *name, size_t length)
+{
+    const method *m = method_find(name, length);
+    if (!m) {
+        fprintf(stderr, "sprag: no method is called \"%.*s\"; there are ", (int)length, name);
+        SAY_NAMES(methods);
+    }
+    return m;
+}
+
+// What is behind the colon of "ode-quick:100".
+static bool read_iterations(choice *c, const char *text)
+{
+    char *end;
+    long iterations = strtol(text, &end, 10);
+    if (!c->method->forced || c->method->stepper != STOCK_QUICK || !isdigit((unsigned char)*text) ||
+        *end || iterations < 1 || iterations > most_iterations) {
+        cli_fail(0,
+                 "\"%s\": only ode-quick takes a number, of 1 to %ld iterations, as in "
+                 "ode-quick:100",
+                 c->name, most_iterations);
+        return false;
+    }
+    c->iterations = (int)iterations;
+    return true;
+}
+
+static bool add_method(request *r, const char *name, size_t length)
+{
+    size_t plain = strcspn(name, ":,");
+    const method *m = cli_find_method(name, plain < length ? plain : length);
+    if (m && r->methods == METHODS_MAX) {
+        cli_fail(0, "too many methods; at most %d fit side by side", METHODS_MAX);
+        return false;
+    }
+    if (!m) {
+        return false;
+    }
+    choice *c = &r->method[r->methods++];
+    c->method = m;
+    snprintf(c->name, sizeof c->name, "%.*s", (int)length, name);
+    return plain >= length || read_iterations(c, c->name + plain + 1);
+}
+
+static bool add_methods(request *r, const char *names)
+{
+    for (const char *at = names; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (!add_method(r, at, strcspn(at, ","))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// The methods of a comparison are its columns; one in the options would go unheeded.
+static bool choose_methods(request *r, const char *names, const char *default_methods)
+{
+    settings s;
+    char message[MESSAGE_MAX];
+    if (!cli_read_settings(&s, r->options)) {
+        return false;
+    }
+    if (names || default_methods) {
+        settings without = {.stribeck = s.stribeck};
+        if (!settings_read(&without, r->options, message) || without.method) {
+            cli_fail(0, "a method in -o does not go with methods of -m; give it to -m");
+            return false;
+        }
+        return add_methods(r, names ? names : default_methods);
+    }
+    return add_method(r, s.method->name, strlen(s.method->name));
+}
+
+static bool choose_models(request *r, int argc, char **argv, bool all)
+{
+    int known = 0;
+    while (sprag_models[known].name) {
+        known++;
+    }
+    r->model = calloc((size_t)(known + argc), sizeof *r->model);
+    if (!r->model) {
+        cli_fail(0, "no memory");
+        return false;
+    }
+    for (int i = 0; all && i < known; i++) {
+        r->model[r->models++] = &sprag_models[i];
+    }
+    for (int i = 0; i < argc; i++) {
+        if (!add_model(r, argv[i])) {
+            return false;
+        }
+    }
+    if (!r->models) {
+        fprintf(stderr, "sprag: a model is wanted: ");
+        SAY_NAMES(sprag_models);
+    }
+    return r->models > 0;
+}
+
+int request_read(request *r, int argc, char **argv, const char *help, const char *default_methods)
+{
+    static const struct option long_options[] = {
+        {"help", no_argument, NULL, 'h'},          {"method", required_argument, NULL, 'm'},
+        {"options", required_argument, NULL, 'o'}, {"step", required_argument, NULL, 's'},
+        {"seconds", required_argument, NULL, 't'}, {"json", no_argument, NULL, 'j'},
+        {"all", no_argument, NULL, 'a'},           {0},
+    };
+    const char *names = NULL;
+    bool all = false, fine = true;
+    int found;
+    *r = (request){.options = ""};
+    while (fine && (found = getopt_long(argc, argv, ":hm:o:", long_options, NULL)) != -1) {
+        switch (found) {
+        case 'h':
+            fputs(help, stdout);
+            return EXIT_SUCCESS;
+        case 'm':
+            names = optarg;
+            break;
+        case 'o':
+            r->options = optarg;
+            break;
+        case 's':
+            fine = read_time(&r->step, "--step", optarg);
+            break;
+        case 't':
+            fine = read_time(&r->seconds, "--seconds", optarg);
+            break;
+        case 'j':
+            r->json = true;
+            break;
+        case 'a':
+            all = true;
+            break;
+        default:
+            return cli_bad_option(found, argv);
+        }
+    }
+    fine = fine && choose_models(r, argc - optind, argv + optind, all) &&
+           choose_methods(r, names, default_methods);
+    return fine ? -1 : EXIT_USAGE;
+}
+
+void request_free(request *r)
+{
+    free(r->model);
+    *r = (request){0};
+}

@@ -1,0 +1,169 @@
+// What blocks a pair becomes a contact, and contacts are asked for what the motion curves: it is
+// straight where the velocities are, a sub-step is not.
+#include <math.h>
+#include <string.h>
+
+#include "advance_run.h"
+#include "linalg.h"
+
+// From the centre of the body, in its axes at t = 0, to world axes at t.
+typedef struct arm {
+    const sprag_motion *motion; // NULL: static
+    double at[3];
+} arm;
+
+static void arm_at(const arm *arm, const sprag_pose *pose, double point[3])
+{
+    if (!arm->motion) {
+        memcpy(point, arm->at, sizeof arm->at);
+        return;
+    }
+    double local[3], from[3];
+    subtract3(arm->at, arm->motion->pose.position, from);
+    mul33_transposed(arm->motion->pose.rotation, from, local);
+    mul33(pose->rotation, local, point);
+    add_scaled(point, 1, pose->position, 3);
+}
+
+static bool is_round(const sprag_carried *carried)
+{
+    return carried->shape->kind == SPRAG_SPHERE || carried->shape->kind == SPRAG_CAPSULE;
+}
+
+// Height of point 0 above point 1 at t, along the normal that `carrier` turns with, -1: none. A
+// round side touches with another point at every moment: its core is followed instead.
+static double height_at(const advance_near *near, const advance_point *point, int carrier, double t)
+{
+    sprag_pose pose[2];
+    double at[2][3], normal[3], turned[3], sum = 0;
+    memcpy(normal, point->normal, sizeof normal);
+    for (int side = 0; side < 2; side++) {
+        const sprag_motion *motion = near->carried[side].motion;
+        double radius = is_round(&near->carried[side]) ? near->carried[side].shape->radius : 0;
+        arm arm = {motion, {0}};
+        memcpy(arm.at, point->at[side], sizeof arm.at);
+        add_scaled(arm.at, side ? -radius : radius, point->normal, 3);
+        if (motion) {
+            sprag_motion_at(motion, t, &pose[side]);
+        }
+        arm_at(&arm, &pose[side], at[side]);
+        sum += radius;
+    }
+    if (carrier >= 0 && near->carried[carrier].motion) {
+        mul33_transposed(near->carried[carrier].motion->pose.rotation, point->normal, turned);
+        mul33(pose[carrier].rotation, turned, normal);
+    }
+    subtract3(at[0], at[1], turned);
+    return dot3(normal, turned) - sum;
+}
+
+// How much lower than straight on the height ends, and in the middle.
+static double dip_along(const advance_run *run, const advance_near *near,
+                        const advance_point *point, int carrier)
+{
+    double t = run->trial, rate = advance_rate(near, (const double(*)[3])point->at, point->normal);
+    double end = point->gap + rate * t - height_at(near, point, carrier, t);
+    double middle = point->gap + 0.5 * rate * t - height_at(near, point, carrier, 0.5 * t);
+    return fmax(0, fmax(end, 2 * (middle + run->level) - point->gap - run->target));
+}
+
+// Of the plane that the pair was blocked by; else of the better one. What is round has none that
+// turns with it.
+static double dip_of(const advance_run *run, const advance_near *near, const advance_point *point)
+{
+    const sprag_certificate *c = &near->certificate;
+    bool blocked =
+        c->time > 0 && c->time < INFINITY && c->side >= 0 && !is_round(&near->carried[!c->side]);
+    double least = INFINITY;
+    for (int carrier = 0; carrier < 2; carrier++) {
+        if (!is_round(&near->carried[carrier]) && (!blocked || carrier != c->side)) {
+            least = fmin(least, dip_along(run, near, point, carrier));
+        }
+    }
+    return least < INFINITY ? least : dip_along(run, near, point, -1);
+}
+
+// The point that stands for what blocks a pair, if there is one: at the place, with the normal.
+static advance_point *blocking_point(advance_run *run, int pair)
+{
+    static const double aligned = 1 - 1e-4;
+    const sprag_certificate *c = &run->near[pair].certificate;
+    double size = 1e-6 + 1e-3 * fmax(run->near[pair].radius[0], run->near[pair].radius[1]);
+    advance_point *best = NULL;
+    double nearest = size * size;
+    for (int i = 0; i < run->points; i++) {
+        advance_point *point = &run->point[i];
+        double d[3];
+        subtract3(point->at[c->side], c->point, d);
+        if (point->pair == pair && dot3(d, d) < nearest &&
+            dot3(point->normal, c->normal) > aligned) {
+            nearest = dot3(d, d);
+            best = point;
+        }
+    }
+    return best;
+}
+
+void advance_begin(advance_run *run, double length)
+{
+    run->points = run->closed_points;
+    run->trial = length;
+    for (int i = 0; i < run->points; i++) {
+        run->point[i].dip = dip_of(run, &run->near[run->point[i].pair], &run->point[i]);
+    }
+}
+
+bool advance_correct(advance_run *run, int pair, int *at)
+{
+    bool changed = false;
+    double small = 0.1 * run->options->epsilon;
+    for (; *at < run->closed_points && run->point[*at].pair == pair; ++*at) {
+        advance_point *point = &run->point[*at];
+        double dip = dip_of(run, &run->near[pair], point);
+        changed |= dip > point->dip + small;
+        point->dip = fmax(point->dip, dip);
+    }
+    return changed;
+}
+
+// More than that a motion does not curve by within the sub-step, by centripetal acceleration and
+// that of sliding along what turns: what is still missing is not to be had.
+static double most_dip(const advance_run *run, int pair)
+{
+    const advance_near *near = &run->near[pair];
+    double turn = 0, curve = 0, slide[3] = {0, 0, 0};
+    for (int side = 0; side < 2; side++) {
+        const sprag_motion *motion = near->carried[side].motion;
+        if (motion) {
+            double w = norm3(motion->velocity + 3);
+            turn += w;
+            curve += w * w * near->radius[side];
+            add_scaled(slide, side ? -1 : 1, motion->velocity, 3);
+        }
+    }
+    for (int side = 0; side < 2; side++) {
+        curve += near->carried[side].motion && turn > 0 ? turn * turn * near->radius[side] : 0;
+    }
+    return (curve + 2 * turn * norm3(slide)) * run->trial * run->trial +
+           ADVANCE_BAND * run->options->epsilon;
+}
+
+int advance_capture(advance_run *run, int pair)
+{
+    const sprag_certificate c = run->near[pair].certificate;
+    advance_point *known = blocking_point(run, pair);
+    advance_point *point = known ? known : advance_add_point(run);
+    if (known) {
+        double dip = known->dip + fmax(run->target - c.lowest, 0);
+        known->dip = fmin(dip, fmax(known->dip, most_dip(run, pair)));
+    } else if (point) {
+        point->pair = pair;
+        point->captured = true;
+        point->gap = c.height;
+        memcpy(point->normal, c.normal, sizeof point->normal);
+        memcpy(point->at[c.side], c.point, sizeof c.point);
+        memcpy(point->at[!c.side], c.point, sizeof c.point);
+        add_scaled(point->at[!c.side], c.side ? c.height : -c.height, c.normal, 3);
+    }
+    return point ? (int)(point - run->point) : -1;
+}

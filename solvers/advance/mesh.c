@@ -1,0 +1,369 @@
+// Triangles of one mesh under one body. Those next to each other have an edge in common, which is
+// none of the mesh where they lie in one plane or meet in a valley: what slides or rolls over it
+// must not catch there. Contacts are left out for that, never certificates.
+#include <math.h>
+#include <string.h>
+
+#include "advance_run.h"
+#include "linalg.h"
+
+static const sprag_collider *collider_of(const advance_run *run, int pair, int side)
+{
+    return &run->frame->collider[run->frame->pair[pair].collider[side]];
+}
+
+static bool is_triangle(const sprag_collider *c)
+{
+    return c->mesh && c->shape.kind == SPRAG_POLYTOPE && c->shape.polytope->vertices == 3;
+}
+
+int advance_triangle(const advance_run *run, int pair)
+{
+    bool mesh[2] = {is_triangle(collider_of(run, pair, 0)), is_triangle(collider_of(run, pair, 1))};
+    return mesh[0] == mesh[1] ? -1 : mesh[1];
+}
+
+// Two triangles of one mesh and one body.
+static bool same_mesh(const advance_run *run, int a, int b)
+{
+    int side[2] = {advance_triangle(run, a), advance_triangle(run, b)};
+    return side[0] >= 0 && side[1] >= 0 &&
+           collider_of(run, a, side[0])->mesh == collider_of(run, b, side[1])->mesh &&
+           collider_of(run, a, side[0])->body == collider_of(run, b, side[1])->body &&
+           collider_of(run, a, !side[0])->body == collider_of(run, b, !side[1])->body;
+}
+
+int advance_mesh_end(const advance_run *run, int pair)
+{
+    int end = pair + 1;
+    while (end < run->frame->pairs && same_mesh(run, pair, end)) {
+        end++;
+    }
+    return end;
+}
+
+// ---- the other triangles around
+
+static void corners_of(const advance_run *run, int pair, double corner[3][3])
+{
+    int c = run->frame->pair[pair].collider[advance_triangle(run, pair)];
+    const sprag_pose *pose = &run->pose[c];
+    const sprag_polytope *p = run->frame->collider[c].shape.polytope;
+    for (int i = 0; i < 3; i++) {
+        mul33(pose->rotation, p->vertex[i], corner[i]);
+        add_scaled(corner[i], 1, pose->position, 3);
+    }
+}
+
+// Is the point on the triangle, or no farther from it than this?
+static bool is_on(const double corner[3][3], const double at[3], double near)
+{
+    double e[3], f[3], n[3], from[3], edge[3], across[3];
+    subtract3(corner[1], corner[0], e);
+    subtract3(corner[2], corner[0], f);
+    subtract3(at, corner[0], from);
+    cross3(e, f, n);
+    if (!normalise3(n) || fabs(dot3(n, from)) > near) {
+        return false;
+    }
+    for (int i = 0; i < 3; i++) {
+        subtract3(corner[(i + 1) % 3], corner[i], edge);
+        subtract3(at, corner[i], from);
+        cross3(edge, n, across);
+        if (!normalise3(across) || dot3(across, from) > near) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Does it rise above the plane through the point?
+static bool rises(const double corner[3][3], const double at[3], const double normal[3],
+                  double near)
+{
+    static const double slope = 1e-6;
+    for (int i = 0; i < 3; i++) {
+        double d[3];
+        subtract3(corner[i], at, d);
+        if (dot3(normal, d) > near + slope * norm3(d)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// A triangle that begins where another one is touched and rises towards what touches it is nearer
+// to that.
+bool advance_is_seam(const advance_run *run, int pair, const double at[3], const double normal[3])
+{
+    int side = advance_triangle(run, pair);
+    double front[3], up[3], corner[3][3], near = 0.1 * run->options->epsilon;
+    if (side < 0) {
+        return false;
+    }
+    int c = run->frame->pair[pair].collider[side];
+    if (!sprag_gap_front(&run->frame->collider[c].shape, &run->pose[c], front)) {
+        return false;
+    }
+    for (int k = 0; k < 3; k++) {
+        up[k] = side ? normal[k] : -normal[k];
+    }
+    if (dot3(up, front) > 1 - 1e-12) {
+        return false;
+    }
+    for (int way = -1; way <= 1; way += 2) {
+        for (int i = pair + way; i >= 0 && i < run->frame->pairs; i += way) {
+            if (!same_mesh(run, pair, i)) {
+                break; // they are one after the other
+            }
+            corners_of(run, i, corner);
+            if (rises((const double(*)[3])corner, at, up, near) &&
+                is_on((const double(*)[3])corner, at, near)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+// ---- walls
+
+static double height_over(const advance_run *run, int pair, const double at[3], double front[3])
+{
+    int c = run->frame->pair[pair].collider[advance_triangle(run, pair)];
+    double corner[3][3], from[3];
+    if (!sprag_gap_front(&run->frame->collider[c].shape, &run->pose[c], front)) {
+        return NAN;
+    }
+    corners_of(run, pair, corner);
+    subtract3(at, corner[0], from);
+    return dot3(front, from);
+}
+
+// The centre of the shape is behind the triangle, but just outside of one that faces the other
+// way: it came through that one, not through this.
+bool advance_is_far_side(const advance_run *run, int pair)
+{
+    int side = advance_triangle(run, pair);
+    double front[3], other[3], corner[3][3], foot[3];
+    if (side < 0) {
+        return false;
+    }
+    const double *centre = run->pose[run->frame->pair[pair].collider[!side]].position;
+    double depth = -height_over(run, pair, centre, front);
+    for (int way = -1; way <= 1 && depth > 0; way += 2) {
+        for (int i = pair + way; i >= 0 && i < run->frame->pairs; i += way) {
+            if (!same_mesh(run, pair, i)) {
+                break;
+            }
+            double height = height_over(run, i, centre, other);
+            if (height >= 0 && height < depth && dot3(front, other) < -0.5) {
+                memcpy(foot, centre, sizeof foot);
+                add_scaled(foot, -height, other, 3);
+                corners_of(run, i, corner);
+                if (is_on((const double(*)[3])corner, foot, 0.1 * run->options->epsilon)) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+// ---- meshes in meshes
+
+// Pairs of triangles of the same two meshes.
+static bool same_meshes(const advance_run *run, int a, int b)
+{
+    bool same[2] = {true, true}; // sides in the same order, in the other one
+    for (int turned = 0; turned < 2; turned++) {
+        for (int side = 0; side < 2; side++) {
+            const sprag_collider *p = collider_of(run, a, side);
+            const sprag_collider *q = collider_of(run, b, side ^ turned);
+            same[turned] &= p->mesh && p->mesh == q->mesh && p->body == q->body;
+        }
+    }
+    return same[0] || same[1];
+}
+
+static bool cross(const advance_run *run, int pair)
+{
+    const int *collider = run->frame->pair[pair].collider;
+    const sprag_shape *shape[2] = {&run->frame->collider[collider[0]].shape,
+                                   &run->frame->collider[collider[1]].shape};
+    const sprag_pose *pose[2] = {&run->pose[collider[0]], &run->pose[collider[1]]};
+    const sprag_gap_query query = {run->options->epsilon, 0};
+    sprag_gap gap;
+    return sprag_gap_find(shape, pose, &query, NULL, &gap, NULL) != SPRAG_BAD_PROBLEM &&
+           !gap.beyond && gap.distance < 0;
+}
+
+// Do the two meshes of a pair cross now? Their pairs are one after the other.
+static bool meshes_cross(advance_run *run, int pair)
+{
+    int *looked = run->looked_at;
+    if (pair >= looked[0] && pair < looked[1]) {
+        return run->crossed;
+    }
+    looked[0] = pair;
+    looked[1] = pair + 1;
+    while (looked[0] > 0 && same_meshes(run, pair, looked[0] - 1)) {
+        looked[0]--;
+    }
+    while (looked[1] < run->frame->pairs && same_meshes(run, pair, looked[1])) {
+        looked[1]++;
+    }
+    run->crossed = false;
+    for (int i = looked[0]; i < looked[1] && !run->crossed; i++) {
+        run->crossed = cross(run, i);
+    }
+    return run->crossed;
+}
+
+// Two triangles that are near and behind each other, of meshes that cross, have gone through: they
+// would be held there, for they have two sides.
+bool advance_is_through(advance_run *run, int pair)
+{
+    static const double facing = 0.9;
+    const sprag_gap *gap = &run->near[pair].gap;
+    if (gap->beyond || !(gap->distance >= 0) || gap->distance > 2 * run->options->epsilon) {
+        return false;
+    }
+    for (int side = 0; side < 2; side++) {
+        const sprag_collider *c = collider_of(run, pair, side);
+        const sprag_pose *pose = &run->pose[run->frame->pair[pair].collider[side]];
+        double front[3];
+        if (!is_triangle(c) || !sprag_gap_front(&c->shape, pose, front) ||
+            (side ? -1 : 1) * dot3(front, gap->normal) < facing) {
+            return false;
+        }
+    }
+    return meshes_cross(run, pair);
+}
+
+// ---- points that the triangles have in common
+
+bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
+                       const double normal[3])
+{
+    const double near = 1e-7, alike = 1e-6; // m, 1
+    int side = advance_triangle(run, pair);
+    for (int i = run->points - 1; i >= 0 && side >= 0; i--) {
+        const advance_point *point = &run->point[i];
+        if (point->pair != pair && !same_mesh(run, pair, point->pair)) {
+            break;
+        }
+        int other = advance_triangle(run, point->pair);
+        double apart[3], turned[3], sign = side == other ? 1 : -1;
+        subtract3(point->at[!other], at[!side], apart);
+        for (int k = 0; k < 3; k++) {
+            turned[k] = point->normal[k] - sign * normal[k];
+        }
+        if (dot3(apart, apart) <= near * near && dot3(turned, turned) <= alike * alike) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// ---- many points on one plane
+
+enum { DIRECTIONS = 16 };
+
+// Points at the same height above the same plane: each holds off only what those around it do.
+static bool is_level(const advance_run *run, const advance_point *a, const advance_point *b)
+{
+    const double near = 1e-7; // m
+    int side = advance_triangle(run, a->pair);
+    if (side < 0 || fabs(a->gap - b->gap) > near || !same_mesh(run, a->pair, b->pair) ||
+        side != advance_triangle(run, b->pair) || dot3(a->normal, b->normal) < 1 - 1e-12) {
+        return false;
+    }
+    double apart[3];
+    subtract3(a->at[side], b->at[side], apart);
+    return fabs(dot3(apart, a->normal)) <= near;
+}
+
+// Marks of these points the farthest along some directions of their plane.
+static void mark_outermost(const advance_run *run, const int *of, int count, bool *keeps)
+{
+    double along[3], across[3], least = INFINITY;
+    const double *n = run->point[of[0]].normal;
+    int axis = 0;
+    for (int k = 0; k < 3; k++) {
+        if (fabs(n[k]) < least) {
+            least = fabs(n[k]);
+            axis = k;
+        }
+    }
+    const double x[3] = {axis == 0, axis == 1, axis == 2};
+    cross3(n, x, along);
+    normalise3(along);
+    cross3(n, along, across);
+    for (int d = 0; d < DIRECTIONS; d++) {
+        double turn = (d + 0.3) * (2 * 3.14159265358979323846 / DIRECTIONS), most = -INFINITY;
+        int best = of[0];
+        for (int i = 0; i < count; i++) {
+            const double *at = run->point[of[i]].at[0];
+            double far = cos(turn) * dot3(along, at) + sin(turn) * dot3(across, at);
+            if (far > most) {
+                most = far;
+                best = of[i];
+            }
+        }
+        keeps[best] = true;
+    }
+}
+
+bool advance_thin_out(advance_run *run)
+{
+    if (run->points <= DIRECTIONS) {
+        return true;
+    }
+    bool *keeps = SPRAG_TAKE(run->solving, run->points, bool);
+    bool *seen = SPRAG_TAKE(run->solving, run->points, bool);
+    int *level = SPRAG_TAKE(run->solving, run->points, int), left = 0;
+    if (run->solving->failed) {
+        return false;
+    }
+    for (int i = 0; i < run->points; i++) {
+        int count = 0;
+        for (int j = i; j < run->points && !seen[i]; j++) {
+            if (!seen[j] && (j == i || is_level(run, &run->point[i], &run->point[j]))) {
+                level[count++] = j;
+            }
+        }
+        for (int k = 0; k < count; k++) {
+            seen[level[k]] = true;
+            keeps[level[k]] = count <= DIRECTIONS;
+        }
+        if (count > DIRECTIONS) {
+            mark_outermost(run, level, count, keeps);
+        }
+    }
+    for (int i = 0; i < run->points; i++) {
+        if (keeps[i]) {
+            run->point[left++] = run->point[i];
+        } else {
+            run->near[run->point[i].pair].points--;
+        }
+    }
+    run->points = left;
+    return true;
+}
+
+// A triangle whose points are another's, or are not needed, carries what its mesh does.
+void advance_share_held(advance_run *run)
+{
+    for (int first = 0, end; first < run->frame->pairs; first = end) {
+        bool held = false;
+        end = advance_mesh_end(run, first);
+        for (int i = first; i < end; i++) {
+            held |= run->near[i].held;
+        }
+        for (int i = first; i < end; i++) {
+            advance_near *near = &run->near[i];
+            near->held |= held && near->closed && near->points == 0;
+        }
+    }
+}

@@ -1,0 +1,431 @@
+// What is near, what touches, and how long the rest stays apart.
+#include <math.h>
+#include <string.h>
+
+#include "advance_run.h"
+#include "linalg.h"
+
+// How far apart points of contact may be. What has just carried a force is still in contact when
+// the straight path of the centre has lifted its turning point off: by w^2 r t^2 / 2 in a sub-step.
+// It would else fall back, land and be lifted again, an event each time.
+static double reach_of_contact(const advance_run *run, int pair)
+{
+    const advance_near *near = &run->near[pair];
+    static const double most = 0.02; // of the larger one's radius
+    double rise = 0;
+    for (int side = 0; side < 2 && near->held; side++) {
+        const sprag_motion *motion = near->carried[side].motion;
+        if (motion) {
+            rise += dot3(motion->velocity + 3, motion->velocity + 3) * near->radius[side];
+        }
+    }
+    rise *= run->left * run->left; // twice that, to be sure of it
+    return fmax(run->options->epsilon, fmin(rise, most * fmax(near->radius[0], near->radius[1])));
+}
+
+advance_point *advance_add_point(advance_run *run)
+{
+    if (run->points == run->point_room) {
+        int room = run->point_room ? 2 * run->point_room : 64;
+        advance_point *wider = SPRAG_TAKE(run->scratch, room, advance_point);
+        if (!wider) {
+            return NULL;
+        }
+        if (run->points) {
+            memcpy(wider, run->point, (size_t)run->points * sizeof *wider);
+        }
+        run->point = wider;
+        run->point_room = room;
+    }
+    advance_point *p = &run->point[run->points++];
+    memset(p, 0, sizeof *p);
+    run->added++;
+    return p;
+}
+
+bool advance_accepts(advance_run *run, int pair)
+{
+    sprag_pair *p = &run->frame->pair[pair];
+    if (p->state == SPRAG_PAIR_UNKNOWN) {
+        const sprag_frame_calls *calls = run->calls;
+        bool accepted = calls->touch &&
+                        calls->touch(calls->data, pair, run->near[pair].gap.distance, run->time);
+        p->state = accepted ? SPRAG_PAIR_ACCEPTED : SPRAG_PAIR_DECLINED;
+    }
+    return p->state == SPRAG_PAIR_ACCEPTED;
+}
+
+static const double *velocity_of(const advance_run *run, const sprag_collider *collider)
+{
+    static const double still[6];
+    return collider->body == SPRAG_STATIC ? still : run->motion[collider->body].velocity;
+}
+
+// By how much the gap of a pair can close in t, at the velocities of the motions (Eq. 4's
+// denominator, whatever the direction).
+static double closing(const advance_run *run, int pair, double t)
+{
+    const sprag_pair *p = &run->frame->pair[pair];
+    const double *v[2] = {velocity_of(run, &run->frame->collider[p->collider[0]]),
+                          velocity_of(run, &run->frame->collider[p->collider[1]])};
+    const double *radius = run->near[pair].radius;
+    double difference[3], speed = 0;
+    subtract3(v[0], v[1], difference);
+    for (int side = 0; side < 2; side++) {
+        double turn = norm3(v[side] + 3);
+        speed += turn > 0 ? turn * radius[side] : 0;
+    }
+    return (norm3(difference) + speed) * t;
+}
+
+static sprag_result find_gap(advance_run *run, int pair, double reach, double margin,
+                             sprag_manifold *manifold)
+{
+    const sprag_pair *p = &run->frame->pair[pair];
+    advance_near *near = &run->near[pair];
+    const sprag_shape *shape[2] = {near->carried[0].shape, near->carried[1].shape};
+    const sprag_pose *pose[2] = {&run->pose[p->collider[0]], &run->pose[p->collider[1]]};
+    const sprag_gap_query query = {reach, margin};
+    sprag_result result = sprag_gap_find(shape, pose, &query, p->memory ? &p->memory->gap : NULL,
+                                         &near->gap, manifold);
+    int triangle = advance_triangle(run, pair);
+    if (result != SPRAG_BAD_PROBLEM && triangle >= 0) {
+        sprag_gap_by_front(shape, pose, triangle, false, margin, &near->gap, manifold);
+    }
+    if (result != SPRAG_BAD_PROBLEM && advance_is_through(run, pair)) {
+        near->gap.distance = -near->gap.distance;
+        sprag_gap_by_front(shape, pose, 1, true, margin, &near->gap, manifold);
+    }
+    near->fresh = result != SPRAG_BAD_PROBLEM && !near->gap.beyond;
+    near->clear = result == SPRAG_BAD_PROBLEM ? 0 : near->gap.distance;
+    return result;
+}
+
+double advance_rate(const advance_near *near, const double at[2][3], const double *normal)
+{
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        const sprag_motion *motion = near->carried[side].motion;
+        if (motion) {
+            double arm[3], turned[3];
+            subtract3(at[side], motion->pose.position, arm);
+            cross3(motion->velocity + 3, arm, turned);
+            sum += (side ? -1 : 1) * (dot3(normal, motion->velocity) + dot3(normal, turned));
+        }
+    }
+    return sum;
+}
+
+// m/s, along a normal, of the points that are nearest now.
+static double approach_along(const advance_near *near, const double *normal)
+{
+    return -advance_rate(near, (const double(*)[3])near->gap.point, normal);
+}
+
+// Outward normal of a face, in the axes of the shape. false: there are no more.
+static bool face_of(const sprag_shape *shape, int face, double normal[3])
+{
+    if (shape->kind == SPRAG_BOX && face < 6) {
+        memset(normal, 0, 3 * sizeof *normal);
+        normal[face / 2] = face % 2 ? -1 : 1;
+        return true;
+    }
+    if (shape->kind == SPRAG_POLYTOPE && face < shape->polytope->faces) {
+        memcpy(normal, shape->polytope->normal[face], 3 * sizeof *normal);
+        return true;
+    }
+    return false;
+}
+
+// What slides over the edge between two triangles, or two boxes, is nearest to that edge when it
+// gets there, and would run into it. As long as a face keeps them apart that they close in on more
+// slowly, it is that face that they touch. false: there is none.
+static bool face_between(const advance_run *run, int pair, double normal[3], double *gap)
+{
+    enum { FACES = 64 };
+    const sprag_pair *p = &run->frame->pair[pair];
+    const advance_near *near = &run->near[pair];
+    const sprag_shape *shape[2] = {near->carried[0].shape, near->carried[1].shape};
+    const sprag_pose *pose[2] = {&run->pose[p->collider[0]], &run->pose[p->collider[1]]};
+    double least = approach_along(near, near->gap.normal);
+    double local[3], n[3];
+    bool found = false;
+    least -= 1e-3 * fabs(least);
+    for (int side = 0; side < 2; side++) {
+        for (int i = 0; i < FACES && face_of(shape[side], i, local); i++) {
+            mul33(pose[side]->rotation, local, n);
+            for (int k = 0; k < 3; k++) {
+                n[k] = side ? n[k] : -n[k];
+            }
+            if (dot3(n, near->gap.normal) <= 0 || !(approach_along(near, n) < least)) {
+                continue;
+            }
+            double apart = sprag_gap_along(shape, pose, n);
+            if (apart > run->level) {
+                least = approach_along(near, n);
+                memcpy(normal, n, sizeof n);
+                *gap = apart;
+                found = true;
+            }
+        }
+    }
+    return found;
+}
+
+static bool add_points(advance_run *run, int pair, const sprag_manifold *manifold)
+{
+    advance_near *near = &run->near[pair];
+    double face[3], apart = 0;
+    bool on_face = near->gap.distance > run->level && approach_along(near, near->gap.normal) > 0 &&
+                   face_between(run, pair, face, &apart);
+    const double *normal = on_face ? face : near->gap.normal;
+    int count = manifold->count > 0 ? manifold->count : 1;
+    for (int i = 0; i < count; i++) {
+        bool nearest = manifold->count == 0;
+        const double(*at)[3] = (const double(*)[3])(nearest ? near->gap.point : manifold->point[i]);
+        if (advance_has_point(run, pair, at, normal)) {
+            continue;
+        }
+        advance_point *point = advance_add_point(run);
+        if (!point) {
+            return false;
+        }
+        near->points++;
+        point->pair = pair;
+        point->gap = nearest ? near->gap.distance : manifold->gap[i];
+        memcpy(point->at, at, sizeof point->at);
+        memcpy(point->normal, normal, sizeof point->normal);
+        point->gap = on_face ? apart : point->gap;
+    }
+    return true;
+}
+
+// Far below the level: not to be had by rounding.
+static bool overlaps_at(const advance_run *run, double gap)
+{
+    return gap < 0.25 * run->level;
+}
+
+// What a program has put down flush is lifted like
+// what overlaps, but is not counted.
+static void judge_overlap(advance_run *run, int pair)
+{
+    sprag_pair *p = &run->frame->pair[pair];
+    double gap = run->near[pair].gap.distance;
+    bool overlaps = overlaps_at(run, gap), starts = run->time == 0;
+    if (overlaps && !p->overlapped) {
+        run->stats->squeezed += !starts;
+        run->stats->overlaps += starts && gap < -run->options->epsilon;
+    }
+    p->overlapped = overlaps;
+}
+
+// What touches a mesh where only a seam is, does not; what overlaps it there leaves by the front.
+static bool is_contact(advance_run *run, int pair, double margin, sprag_manifold *manifold)
+{
+    advance_near *near = &run->near[pair];
+    int triangle = advance_triangle(run, pair);
+    if (triangle < 0 || !advance_is_seam(run, pair, near->gap.point[triangle], near->gap.normal)) {
+        return true;
+    }
+    if (overlaps_at(run, near->gap.distance)) {
+        const sprag_shape *shape[2] = {near->carried[0].shape, near->carried[1].shape};
+        const int *collider = run->frame->pair[pair].collider;
+        const sprag_pose *pose[2] = {&run->pose[collider[0]], &run->pose[collider[1]]};
+        sprag_gap_by_front(shape, pose, triangle, true, margin, &near->gap, manifold);
+        near->clear = near->gap.distance;
+        return true;
+    }
+    return false;
+}
+
+static sprag_result scan_pair(advance_run *run, int pair, double reach)
+{
+    advance_near *near = &run->near[pair];
+    double touching = reach_of_contact(run, pair);
+    if (run->frame->pair[pair].memory) {
+        run->frame->pair[pair].memory->reach = touching;
+    }
+    // What is pushed out of an overlap should find in its way what is near, not run up against it.
+    bool accepted = run->frame->pair[pair].state == SPRAG_PAIR_ACCEPTED;
+    double band = accepted ? 2 * run->push_speed * run->left : 0;
+    double most = 2 * closing(run, pair, reach) + touching + band;
+    near->fresh = near->closed = false;
+    near->points = 0;
+    if (near->clear > most) {
+        return SPRAG_OK;
+    }
+    sprag_manifold manifold;
+    double margin = 1.5 * (touching + band);
+    if (find_gap(run, pair, most, margin, &manifold) == SPRAG_BAD_PROBLEM) {
+        return SPRAG_BAD_PROBLEM;
+    }
+    if (near->gap.beyond) {
+        return SPRAG_OK;
+    }
+    // As fast as forces may make it in the shortest sub-step.
+    double approach = approach_along(near, near->gap.normal) + run->acceleration * run->floor;
+    touching = fmax(touching, approach * run->floor);
+    if (near->gap.distance <= touching + band && is_contact(run, pair, margin, &manifold) &&
+        advance_accepts(run, pair)) {
+        judge_overlap(run, pair);
+        if (run->frame->pair[pair].overlapped && advance_is_far_side(run, pair)) {
+            return SPRAG_OK;
+        }
+        near->closed = near->gap.distance <= touching;
+        return add_points(run, pair, &manifold) ? SPRAG_OK : SPRAG_NO_MEMORY;
+    }
+    return SPRAG_OK;
+}
+
+sprag_result advance_scan(advance_run *run, double reach)
+{
+    const sprag_frame *frame = run->frame;
+    sprag_result result = SPRAG_OK;
+    run->points = 0;
+    run->looked_at[0] = run->looked_at[1] = 0;
+    for (int i = 0; i < frame->colliders; i++) {
+        const sprag_collider *c = &frame->collider[i];
+        const sprag_carried carried = {&c->shape, c->mount,
+                                       c->body == SPRAG_STATIC ? NULL : &run->motion[c->body]};
+        sprag_carried_at(&carried, 0, &run->pose[i]);
+    }
+    for (int i = 0; i < frame->pairs && result == SPRAG_OK; i++) {
+        if (frame->pair[i].state != SPRAG_PAIR_DECLINED) {
+            result = scan_pair(run, i, reach);
+        }
+        const advance_near *near = &run->near[i];
+        bool certified = near->fresh && !frame->pair[i].overlapped &&
+                         frame->pair[i].state != SPRAG_PAIR_DECLINED;
+        if (certified) {
+            run->stats->least_gap = fmin(run->stats->least_gap, near->gap.distance);
+        }
+        if (certified && near->closed && near->held) {
+            run->stats->largest_gap = fmax(run->stats->largest_gap, near->gap.distance);
+        }
+    }
+    sprag_scratch_reset(run->solving);
+    if (result == SPRAG_OK && !advance_thin_out(run)) {
+        result = SPRAG_NO_MEMORY;
+    }
+    run->closed_points = run->points;
+    run->push_speed = advance_push_speed(run);
+    run->pushed_for = -1;
+    return result;
+}
+
+// What the pair is certain not to fall below. It may start a little lower, by rounding.
+static double level_of(const advance_run *run, double gap)
+{
+    return fmin(run->level, fmax(0.2 * run->level, gap - 0.001 * run->level));
+}
+
+static void certify_pair(advance_run *run, int pair, double horizon)
+{
+    advance_near *near = &run->near[pair];
+    const sprag_pair *p = &run->frame->pair[pair];
+    near->certificate.time = INFINITY;
+    if (p->state == SPRAG_PAIR_DECLINED || p->overlapped) {
+        return;
+    }
+    double most = closing(run, pair, horizon);
+    if (near->clear - most > run->level) {
+        return;
+    }
+    if (!near->fresh) {
+        find_gap(run, pair, 2 * most + run->options->epsilon, 0, NULL);
+        if (!near->fresh) {
+            near->certificate.time = near->gap.beyond ? INFINITY : 0;
+            return;
+        }
+    }
+    sprag_certificate *c = &near->certificate;
+    sprag_certify(near->carried, &near->gap, level_of(run, near->gap.distance), horizon, c);
+    if (c->whole) {
+        c->time = INFINITY;
+    }
+}
+
+static void take_certificate(advance_run *run, int pair)
+{
+    double time = run->near[pair].certificate.time;
+    if (time < run->safe) {
+        run->safe = time;
+        run->blocking = pair;
+    }
+}
+
+static bool has_moved(const advance_run *run, int pair, const bool *moved)
+{
+    const int *collider = run->frame->pair[pair].collider;
+    int a = run->frame->collider[collider[0]].body, b = run->frame->collider[collider[1]].body;
+    return (a != SPRAG_STATIC && moved[a]) || (b != SPRAG_STATIC && moved[b]);
+}
+
+void advance_certify(advance_run *run, double horizon, const bool *moved)
+{
+    run->safe = horizon;
+    run->blocking = -1;
+    for (int i = 0; i < run->frame->pairs; i++) {
+        if (!moved || has_moved(run, i, moved)) {
+            certify_pair(run, i, horizon);
+        }
+        take_certificate(run, i);
+    }
+}
+
+void advance_certify_blocked(advance_run *run, double horizon)
+{
+    run->safe = horizon;
+    run->blocking = -1;
+    for (int i = 0; i < run->frame->pairs; i++) {
+        if (!isinf(run->near[i].certificate.time)) {
+            certify_pair(run, i, horizon);
+            take_certificate(run, i);
+        }
+    }
+}
+
+double advance_safe(const advance_run *run, const int *pair, int pairs, double horizon)
+{
+    for (int i = 0; i < pairs; i++) {
+        const advance_near *near = &run->near[pair[i]];
+        sprag_certificate c;
+        sprag_certify(near->carried, &near->gap, level_of(run, near->gap.distance), horizon, &c);
+        horizon = c.whole ? horizon : fmin(horizon, c.time);
+    }
+    return horizon;
+}
+
+void advance_move_pairs(advance_run *run, double t)
+{
+    for (int i = 0; i < run->frame->pairs; i++) {
+        advance_near *near = &run->near[i];
+        near->clear -= closing(run, i, t);
+        near->was_closed = near->closed;
+        run->frame->pair[i].gap = fmax(near->clear, run->frame->pair[i].overlapped ? -INFINITY : 0);
+    }
+}
+
+double advance_least_gap(const advance_run *run, double t)
+{
+    double least = INFINITY;
+    for (int i = 0; i < run->frame->pairs; i++) {
+        const advance_near *near = &run->near[i];
+        const sprag_pair *p = &run->frame->pair[i];
+        if (p->state != SPRAG_PAIR_DECLINED && !p->overlapped) {
+            sprag_pose pose[2];
+            sprag_gap gap;
+            const sprag_gap_query query = {run->options->epsilon, 0};
+            for (int side = 0; side < 2; side++) {
+                sprag_carried_at(&near->carried[side], t, &pose[side]);
+            }
+            const sprag_shape *shape[2] = {near->carried[0].shape, near->carried[1].shape};
+            const sprag_pose *at[2] = {&pose[0], &pose[1]};
+            if (sprag_gap_find(shape, at, &query, NULL, &gap, NULL) != SPRAG_BAD_PROBLEM) {
+                least = fmin(least, gap.distance);
+            }
+        }
+    }
+    return least;
+}

@@ -1,0 +1,175 @@
+// The check of a problem, entry by entry, and what follows from its geometry alone.
+#include "problem.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "linalg.h"
+
+static bool finite_all(const double *x, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (!isfinite(x[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_size(double x)
+{
+    return x >= 0 && x <= DBL_MAX;
+}
+
+static bool bodies_exist(const int body[2], int bodies)
+{
+    return body[0] >= 0 && body[0] < bodies && body[1] >= SPRAG_STATIC && body[1] < bodies &&
+           body[0] != body[1];
+}
+
+static const char *body_fault(const sprag_body *body)
+{
+    const double *I = body->inertia;
+    if (!finite_all(body->velocity, 6) || !finite_all(body->free_velocity, 6)) {
+        return "its velocity is not finite";
+    }
+    if (!(body->mass >= 0) || !isfinite(body->mass)) {
+        return "its mass is not a finite number >= 0";
+    }
+    if (body->mass > 0) {
+        // Sylvester: the leading minors of a positive definite matrix are positive
+        double minor = I[0] * I[4] - I[1] * I[3];
+        double det =
+            I[2] * (I[3] * I[7] - I[4] * I[6]) - I[5] * (I[0] * I[7] - I[1] * I[6]) + I[8] * minor;
+        if (!finite_all(I, 9) || !(I[0] > 0) || !(minor > 0) || !(det > 0)) {
+            return "its inertia is not positive definite";
+        }
+    }
+    return NULL;
+}
+
+static bool friction_is_good(const sprag_friction *f)
+{
+    for (int i = 0; i < 2; i++) {
+        if (!(f->coefficient[i] >= 0) || !isfinite(f->velocity[i]) || !(f->slip[i] >= 0) ||
+            !isfinite(f->slip[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const char *contact_fault(const sprag_contact *contact, int bodies)
+{
+    if (!bodies_exist(contact->body, bodies)) {
+        return "its bodies do not exist or are one";
+    }
+    if (!finite_all(contact->arm[0], 6) || !finite_all(contact->frame[0], 9)) {
+        return "its arms or its frame are not finite";
+    }
+    for (int i = 0; i < 3; i++) {
+        if (!(fabs(dot3(contact->frame[i], contact->frame[i]) - 1) < 1e-6)) {
+            return "its frame does not consist of unit vectors";
+        }
+    }
+    if (!isfinite(contact->gap) || !isfinite(contact->bias) ||
+        !isfinite(dot3(contact->guess, contact->guess))) {
+        return "its gap, bias or force guess is not finite";
+    }
+    if (!(contact->compliance >= 0) || !isfinite(contact->compliance)) {
+        return "its compliance is not a finite number >= 0";
+    }
+    if (!(contact->softening >= 0) || !(contact->softening <= 1)) {
+        return "its softening is not between 0 and 1";
+    }
+    if (!is_size(contact->erp)) {
+        return "its erp is not a finite number >= 0";
+    }
+    if (!is_size(contact->stiffness) || !is_size(contact->dissipation)) {
+        return "its stiffness or dissipation is not a finite number >= 0";
+    }
+    if (!is_size(contact->stiction)) {
+        return "its stiction tolerance is not a finite number >= 0";
+    }
+    const sprag_turning *turning = contact->turning;
+    if (!friction_is_good(&contact->slide) ||
+        (turning && (!friction_is_good(&turning->roll) || !friction_is_good(&turning->spin)))) {
+        return "its friction has a negative or non-finite entry";
+    }
+    return NULL;
+}
+
+static const char *row_fault(const sprag_row *row, int bodies)
+{
+    if (!bodies_exist(row->body, bodies)) {
+        return "its bodies do not exist or are one";
+    }
+    if (!finite_all(row->jacobian[0], 12) || !isfinite(row->bias)) {
+        return "its jacobian or bias is not finite";
+    }
+    if (!(row->compliance >= 0) || !isfinite(row->compliance)) {
+        return "its compliance is not a finite number >= 0";
+    }
+    if (!isfinite(row->guess)) {
+        return "its force guess is not finite";
+    }
+    if (!(row->lo <= row->hi)) {
+        return "its bounds are not in order";
+    }
+    return NULL;
+}
+
+sprag_result sprag_problem_check(const sprag_problem *problem, char *message, int size)
+{
+    if (!(problem->step > 0) || !isfinite(problem->step)) {
+        return sprag_bad_problem(message, size, "step is %g s, it must be positive", problem->step);
+    }
+    if (problem->bodies < 0 || problem->contacts < 0 || problem->rows < 0) {
+        return sprag_bad_problem(message, size, "negative number of bodies, contacts or rows");
+    }
+    const char *fault = NULL;
+    for (int i = 0; i < problem->bodies; i++) {
+        if ((fault = body_fault(&problem->body[i]))) {
+            return sprag_bad_problem(message, size, "body %d: %s", i, fault);
+        }
+    }
+    for (int i = 0; i < problem->contacts; i++) {
+        if ((fault = contact_fault(&problem->contact[i], problem->bodies))) {
+            return sprag_bad_problem(message, size, "contact %d: %s", i, fault);
+        }
+    }
+    for (int i = 0; i < problem->rows; i++) {
+        if ((fault = row_fault(&problem->row[i], problem->bodies))) {
+            return sprag_bad_problem(message, size, "row %d: %s", i, fault);
+        }
+    }
+    return SPRAG_OK;
+}
+
+void sprag_contact_torque(const sprag_contact *contact, const double force[6], double torque[3])
+{
+    static const int axis[3] = {2, 0, 1}; // frame row i turns with component 3 + axis[i]
+    memset(torque, 0, 3 * sizeof *torque);
+    for (int i = 0; i < 3; i++) {
+        add_scaled(torque, force[3 + axis[i]], contact->frame[i], 3);
+    }
+}
+
+void sprag_contact_wrench(const sprag_contact *contact, const double force[6], double wrench[2][6])
+{
+    double linear[3] = {0}, angular[3];
+    for (int i = 0; i < 3; i++) {
+        add_scaled(linear, force[i], contact->frame[i], 3);
+    }
+    sprag_contact_torque(contact, force, angular);
+    for (int side = 0; side < 2; side++) {
+        double sign = side ? -1 : 1;
+        double moment[3];
+        cross3(contact->arm[side], linear, moment);
+        for (int k = 0; k < 3; k++) {
+            wrench[side][k] = sign * linear[k];
+            wrench[side][3 + k] = sign * (moment[k] + angular[k]);
+        }
+    }
+}

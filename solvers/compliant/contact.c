@@ -1,0 +1,341 @@
+// A pair where the bodies are: its gap, and the points that overlap with their forces.
+#include <math.h>
+#include <string.h>
+
+#include "compliant_run.h"
+#include "laws.h"
+#include "linalg.h"
+#include "mover.h"
+
+int comply_body(const comply_run *run, int guard, int side)
+{
+    return run->frame->collider[run->frame->pair[run->pair[guard]].collider[side]].body;
+}
+
+void comply_place_pair(comply_run *run, const double *x, int guard)
+{
+    for (int side = 0; side < 2; side++) {
+        int body = comply_body(run, guard, side);
+        if (body != SPRAG_STATIC) {
+            comply_place_body(run, x, body);
+        }
+    }
+}
+
+// room: for one that is not there already.
+static const sprag_pose *pose_of(const comply_run *run, int guard, int side, sprag_pose *room)
+{
+    static const sprag_pose centred = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    const sprag_collider *collider =
+        &run->frame->collider[run->frame->pair[run->pair[guard]].collider[side]];
+    if (collider->body == SPRAG_STATIC) {
+        return &collider->mount;
+    }
+    const sprag_pose *body = &run->pose[collider->body];
+    if (memcmp(&collider->mount, &centred, sizeof centred) == 0) {
+        return body;
+    }
+    mul33(body->rotation, collider->mount.position, room->position);
+    add_scaled(room->position, 1, body->position, 3);
+    comply_multiply(body->rotation, collider->mount.rotation, room->rotation);
+    return room;
+}
+
+bool comply_find_gap(const comply_run *run, int guard, double reach, double margin,
+                     sprag_gap_memory *kept, sprag_gap *gap, sprag_manifold *manifold)
+{
+    const sprag_pair *pair = &run->frame->pair[run->pair[guard]];
+    const sprag_gap_query query = {reach, margin};
+    sprag_gap_memory memory = run->memory[guard];
+    sprag_pose room[2];
+    const sprag_pose *pose[2];
+    const sprag_shape *shape[2];
+    for (int side = 0; side < 2; side++) {
+        pose[side] = pose_of(run, guard, side, &room[side]);
+        shape[side] = &run->frame->collider[pair->collider[side]].shape;
+    }
+    return sprag_gap_find(shape, pose, &query, kept ? kept : &memory, gap, manifold) !=
+           SPRAG_BAD_PROBLEM;
+}
+
+// ---- how far a pair must still be apart, after what its bodies have moved since they were looked
+// at
+
+void comply_mark(comply_run *run)
+{
+    memcpy(run->marked, run->x, (size_t)run->frame->bodies * COMPLY_STATES * sizeof *run->marked);
+}
+
+// Of a chord between unit quaternions the turn is at most twice as long.
+static double gone(const comply_run *run, const double *x, int body)
+{
+    const double *from = run->marked + COMPLY_STATES * body, *to = x + COMPLY_STATES * body;
+    double apart[3], square = 0;
+    subtract3(to, from, apart);
+    for (int k = COMPLY_QUATERNION; k < COMPLY_VELOCITY; k++) {
+        square += (to[k] - from[k]) * (to[k] - from[k]);
+    }
+    return norm3(apart) + (square > 0 ? 2.1 * run->radius[body] * sqrt(square) : 0);
+}
+
+void comply_measure(comply_run *run, const double *x)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        run->gone[i] = gone(run, x, i);
+    }
+}
+
+double comply_least_gap(const comply_run *run, int guard)
+{
+    double least = run->seen[guard];
+    for (int side = 0; side < 2; side++) {
+        int body = comply_body(run, guard, side);
+        least -= body != SPRAG_STATIC ? run->gone[body] : 0;
+    }
+    return least;
+}
+
+// ---- forces
+
+// Of a point, side 0 less side 1.
+static void relative_velocity(const comply_run *run, const double *x, int guard, const double *at,
+                              double u[3])
+{
+    memset(u, 0, 3 * sizeof *u);
+    for (int side = 0; side < 2; side++) {
+        int body = comply_body(run, guard, side);
+        if (body != SPRAG_STATIC) {
+            const double *state = x + COMPLY_STATES * body;
+            double arm[3], turned[3];
+            subtract3(at, run->pose[body].position, arm);
+            cross3(state + COMPLY_SPIN, arm, turned);
+            for (int k = 0; k < 3; k++) {
+                u[k] += (side ? -1 : 1) * (state[COMPLY_VELOCITY + k] + turned[k]);
+            }
+        }
+    }
+}
+
+double comply_inverse_mass(const comply_run *run, int guard, const double *at, const double *along)
+{
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        int body = comply_body(run, guard, side);
+        if (body == SPRAG_STATIC || run->frame->body[body].mass == 0) {
+            continue;
+        }
+        double arm[3], lever[3], own[3], turned[3];
+        subtract3(at, run->pose[body].position, arm);
+        cross3(arm, along, lever);
+        mul33_transposed(run->pose[body].rotation, lever, own);
+        mul33(run->inverse[body], own, turned);
+        sum += 1 / run->frame->body[body].mass + dot3(own, turned);
+    }
+    return sum;
+}
+
+// On shape 0, along the tangents; returns how fast it changes with slip, N s/m.
+static double friction(const sprag_surface *surface, const comply_law *law, double normal_force,
+                       const double slip[2], double force[2])
+{
+    const sprag_friction *f = &surface->slide;
+    double bound[2], creep = 0, square = 0, most = 0;
+    for (int k = 0; k < 2; k++) {
+        bound[k] = f->coefficient[k] * (f->force[k] ? 1 : normal_force);
+        creep = fmax(creep, f->slip[k] * bound[k]);
+        most = fmax(most, bound[k]);
+    }
+    if (!(most > 0)) {
+        force[0] = force[1] = 0;
+        return 0;
+    }
+    double u[2], shape[2];
+    for (int k = 0; k < 2; k++) {
+        shape[k] = bound[k] / most;
+        u[k] = shape[k] * slip[k];
+        square += u[k] * u[k];
+    }
+    double ratio = creep > law->stiction
+                       ? sprag_profile_ratio(square, -creep)
+                       : sprag_profile_ratio(square + law->stiction * law->stiction, 0);
+    for (int k = 0; k < 2; k++) {
+        force[k] = -most * ratio * shape[k] * u[k];
+    }
+    return most * ratio;
+}
+
+// The same in all directions, and at rest.
+static bool is_plain(const sprag_friction *f)
+{
+    return f->coefficient[0] == f->coefficient[1] && f->slip[0] == f->slip[1] &&
+           f->force[0] == f->force[1] && f->velocity[0] == 0 && f->velocity[1] == 0;
+}
+
+// Adds friction to the force of a point; returns its steepness. u: of the point.
+static double rub(const comply_run *run, int guard, const double *normal, double normal_force,
+                  const double *u, double *force)
+{
+    const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
+    double frame[3][3], slip[2], along[2], steepness;
+    if (is_plain(&surface->slide)) {
+        double sliding[3];
+        memcpy(sliding, u, sizeof sliding);
+        add_scaled(sliding, -dot3(u, normal), normal, 3);
+        slip[0] = norm3(sliding);
+        slip[1] = 0;
+        steepness = friction(surface, &run->law[guard], normal_force, slip, along);
+        add_scaled(force, -steepness, sliding, 3);
+        return steepness;
+    }
+    sprag_contact_frame(normal, surface->direction, frame);
+    for (int k = 0; k < 2; k++) {
+        slip[k] = dot3(frame[1 + k], u) - surface->slide.velocity[k];
+    }
+    steepness = friction(surface, &run->law[guard], normal_force, slip, along);
+    add_scaled(force, along[0], frame[1], 3);
+    add_scaled(force, along[1], frame[2], 3);
+    return steepness;
+}
+
+// How fast forces at a point make velocities change.
+static void add_rates(const comply_run *run, int guard, const double *at, double spring,
+                      double steepness, comply_contact *c)
+{
+    const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
+    const comply_law *law = &run->law[guard];
+    double frame[3][3], w[3];
+    sprag_contact_frame(c->gap.normal, surface->direction, frame);
+    for (int k = 0; k < 3; k++) {
+        w[k] = comply_inverse_mass(run, guard, at, frame[k]);
+    }
+    c->rate += sqrt(law->stiffness * w[0]) + (law->damping + spring * law->dissipation) * w[0];
+    c->slip_rate += steepness * fmax(w[1], w[2]);
+}
+
+// A damper makes a force as soon as its point touches. Beside points that are deeper its point
+// would come and go at any time, so there it acts in full only where that is this share as deep as
+// the deepest: forces within a contact are continuous.
+static const double full = 0.1;
+
+static void press(const comply_run *run, const double *x, int guard, int i, bool rates,
+                  comply_contact *c)
+{
+    const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
+    const comply_law *law = &run->law[guard];
+    double u[3];
+    const double *n = c->gap.normal;
+    relative_velocity(run, x, guard, c->at[i], u);
+    double apart = dot3(n, u) - surface->velocity_normal, deep = fmax(0, c->depth[i]);
+    double spring = law->stiffness * deep, damped = fmax(0, 1 - law->dissipation * apart);
+    double damping = law->damping * fmin(1, deep / (full * c->deepest));
+    double N = fmax(0, spring * damped - damping * apart);
+    for (int k = 0; k < 3; k++) {
+        c->force[i][k] = N * n[k];
+    }
+    double steepness = rub(run, guard, n, N, u, c->force[i]);
+    c->approach = i == 0 ? -apart : c->approach;
+    if (rates) {
+        add_rates(run, guard, c->at[i], spring, steepness, c);
+    }
+}
+
+// ---- points
+
+static void set_point(comply_contact *c, const double apart[2][3], double depth)
+{
+    c->depth[c->count] = depth;
+    for (int k = 0; k < 3; k++) {
+        c->at[c->count][k] = (apart[0][k] + apart[1][k]) / 2;
+    }
+    c->count++;
+}
+
+// Of a polytope on a plane all vertices below count, not those of one face: rolling from one to the
+// next does not make a force jump. At most as many as there is room for.
+static void set_below(const comply_run *run, int guard, int side, comply_contact *c)
+{
+    const sprag_polytope *p =
+        run->frame->collider[run->frame->pair[run->pair[guard]].collider[side]].shape.polytope;
+    sprag_pose room;
+    double up = side ? -1 : 1;
+    const sprag_pose *pose = pose_of(run, guard, side, &room);
+    for (int i = 0; i < p->vertices && c->count < SPRAG_MANIFOLD_MAX; i++) {
+        double at[2][3], above[3];
+        mul33(pose->rotation, p->vertex[i], at[side]);
+        add_scaled(at[side], 1, pose->position, 3);
+        subtract3(at[side], c->gap.point[!side], above);
+        double gap = up * dot3(above, c->gap.normal);
+        if (gap < 0) {
+            memcpy(at[!side], at[side], sizeof at[side]);
+            add_scaled(at[!side], -up * gap, c->gap.normal, 3);
+            set_point(c, (const double(*)[3])at, -gap);
+        }
+    }
+}
+
+static sprag_shape_kind kind_of(const comply_run *run, int guard, int side)
+{
+    return run->frame->collider[run->frame->pair[run->pair[guard]].collider[side]].shape.kind;
+}
+
+static void set_points(const comply_run *run, int guard, const sprag_manifold *manifold,
+                       double margin, comply_contact *c)
+{
+    for (int side = 0; side < 2 && margin == 0; side++) {
+        if (c->gap.distance < 0 && kind_of(run, guard, side) == SPRAG_POLYTOPE &&
+            kind_of(run, guard, !side) == SPRAG_PLANE) {
+            set_below(run, guard, side, c);
+            return;
+        }
+    }
+    for (int i = 0; i < manifold->count; i++) {
+        if (manifold->gap[i] < margin) {
+            set_point(c, (const double(*)[3])manifold->point[i], -manifold->gap[i]);
+        }
+    }
+}
+
+static void touch(const comply_run *run, const double *x, int guard, comply_look look,
+                  double margin, sprag_gap_memory *kept, comply_contact *c)
+{
+    sprag_manifold manifold;
+    manifold.count = 0;
+    c->count = 0;
+    c->rate = c->slip_rate = c->approach = 0;
+    if (!comply_find_gap(run, guard, INFINITY, margin, kept, &c->gap,
+                         look == COMPLY_GAP ? NULL : &manifold)) {
+        c->gap.distance = NAN;
+        return;
+    }
+    if (look != COMPLY_GAP) {
+        set_points(run, guard, &manifold, margin, c);
+    }
+    if (c->count == 0) {
+        set_point(c, (const double(*)[3])c->gap.point, -c->gap.distance);
+    }
+    c->deepest = 1e-300;
+    for (int i = 0; i < c->count; i++) {
+        c->deepest = fmax(c->deepest, c->depth[i]);
+    }
+    for (int i = 0; i < c->count && look >= COMPLY_FORCES; i++) {
+        press(run, x, guard, i, look == COMPLY_RATES, c);
+    }
+}
+
+void comply_touch(const comply_run *run, const double *x, int guard, comply_look look,
+                  comply_contact *c)
+{
+    touch(run, x, guard, look, 0, NULL, c);
+}
+
+void comply_touch_near(const comply_run *run, const double *x, int guard, double margin,
+                       comply_contact *c)
+{
+    touch(run, x, guard, COMPLY_POINTS, margin, NULL, c);
+}
+
+void comply_look_at(comply_run *run, int guard, comply_look look, comply_contact *c)
+{
+    touch(run, run->x, guard, look, 0, &run->memory[guard], c);
+    run->seen[guard] = c->gap.distance;
+}

@@ -1,0 +1,206 @@
+// Pairs as guards of a frame: which there are, what is known of them from frames before, and who is
+// asked about them.
+#include <math.h>
+#include <string.h>
+
+#include "compliant_run.h"
+
+bool comply_take_guards(comply_run *run)
+{
+    sprag_scratch *s = run->scratch;
+    int pairs = run->frame->pairs, most = pairs + run->stops;
+    run->pair = SPRAG_TAKE(s, pairs, int);
+    run->law = SPRAG_TAKE(s, pairs, comply_law);
+    run->memory = SPRAG_TAKE(s, pairs, sprag_gap_memory);
+    run->seen = SPRAG_TAKE(s, pairs, double);
+    run->label = SPRAG_TAKE(s, most, double);
+    run->side = SPRAG_TAKE(s, most, double);
+    run->eps = SPRAG_TAKE(s, most, double);
+    run->cost = SPRAG_TAKE(s, pairs, double);
+    run->two_way = SPRAG_TAKE(s, most, bool);
+    run->last = SPRAG_TAKE(s, most, bool);
+    run->tell_room = run->calls->event ? 64 + 16 * most : 0;
+    run->told = SPRAG_TAKE(s, run->tell_room, sprag_event);
+    return !s->failed;
+}
+
+static bool ask(comply_run *run, int guard, double gap)
+{
+    return run->calls->touch &&
+           run->calls->touch(run->calls->data, run->pair[guard], gap, run->time);
+}
+
+static bool moves(const sprag_frame *frame, int pair)
+{
+    for (int side = 0; side < 2; side++) {
+        int body = frame->collider[frame->pair[pair].collider[side]].body;
+        if (body != SPRAG_STATIC && frame->body[body].mass > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool counts(const sprag_frame *frame, int pair)
+{
+    return frame->pair[pair].state != SPRAG_PAIR_DECLINED && moves(frame, pair);
+}
+
+// Makes pair i guard g, for now.
+static void try_guard(comply_run *run, int g, int i)
+{
+    const sprag_pair *pair = &run->frame->pair[i];
+    run->pair[g] = i;
+    run->cost[g] = comply_cost(run, g);
+    run->memory[g] = pair->memory ? pair->memory->gap : (sprag_gap_memory){.count = 0};
+}
+
+void comply_pass_time(sprag_frame *frame)
+{
+    for (int i = 0; i < frame->pairs; i++) {
+        sprag_pair_memory *memory = frame->pair[i].memory;
+        if (memory && memory->frame != frame->number) {
+            memory->touched = memory->frame + 1 == frame->number ? memory->ended : -1;
+            memory->ended = 0;
+            memory->wait -= memory->wait > 0;
+            memory->frame = frame->number;
+        }
+    }
+}
+
+void comply_wait_longer(comply_run *run, bool done)
+{
+    enum { LONGEST = 64 };
+    for (int g = 0; g < run->guards; g++) {
+        sprag_pair_memory *memory = run->frame->pair[run->pair[g]].memory;
+        if (!memory || !(run->label[g] != 0) || !comply_acts(&run->law[g])) {
+            continue;
+        }
+        int longer = memory->waited ? 2 * memory->waited : 1;
+        memory->waited = done ? memory->waited / 2 : longer < LONGEST ? longer : LONGEST;
+        memory->wait = done ? 0 : memory->waited + 1;
+    }
+}
+
+// Does it overlap since an implicit step, or by more than a pair that has just been found can by
+// its motion? By a stiffness that is made up for a frame it would be thrown out, many times faster
+// than ODE takes an overlap back.
+bool comply_is_deep(const comply_run *run, int guard)
+{
+    const double odd = 1.5;
+    const comply_law *law = &run->law[guard];
+    sprag_pair_memory *memory = run->frame->pair[run->pair[guard]].memory;
+    comply_contact contact;
+    if (!memory || law->rigid || law->hunt_crossley || memory->touched > 0) {
+        return false;
+    }
+    comply_touch(run, run->x, guard, COMPLY_FORCES, &contact);
+    double h = run->frame->step, depth = -contact.gap.distance;
+    double rate = sqrt(law->stiffness / law->effective);
+    double sags = run->change / (rate * h); // of its weight, as a speed
+    double speed = fabs(contact.approach) + 2 * run->change;
+    bool found = memory->touched < 0 && !memory->deep && depth < speed * h;
+    memory->deep = !found && depth * rate > odd * (speed + sags);
+    return memory->deep;
+}
+
+bool comply_starts_rigid(comply_run *run, sprag_comply_reason *why)
+{
+    const sprag_frame *frame = run->frame;
+    for (int i = 0; i < frame->pairs; i++) {
+        if (!counts(frame, i) || frame->pair[i].state != SPRAG_PAIR_ACCEPTED) {
+            continue;
+        }
+        try_guard(run, 0, i);
+        run->glancing = true;
+        comply_set_law(run, 0, false);
+        run->glancing = false;
+        const sprag_pair_memory *memory = frame->pair[i].memory;
+        bool waits = memory && memory->wait > 0, rigid = run->law[0].rigid;
+        bool fresh = !memory || memory->touched <= 0;
+        if (rigid || waits || (fresh && !run->law[0].hunt_crossley)) {
+            comply_contact contact;
+            comply_touch(run, run->x, 0, COMPLY_GAP, &contact);
+            double gap = contact.gap.distance;
+            *why = rigid ? run->law[0].why : waits ? SPRAG_COMPLY_STEPS : SPRAG_COMPLY_DEEP;
+            if (gap <= 0 && (rigid || waits || comply_is_deep(run, 0))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+// Guards at which the integration ends, to look at what is there.
+static void set_last(comply_run *run, int guard)
+{
+    const comply_law *law = &run->law[guard];
+    bool known = !law->unknown && !law->declined;
+    run->last[guard] = law->unknown || law->rigid ||
+                       (known && comply_needs_speed(&run->frame->pair[run->pair[guard]].surface));
+}
+
+// What touches from the start is asked about now, the others when they touch.
+void comply_find_guards(comply_run *run)
+{
+    sprag_frame *frame = run->frame;
+    comply_mark(run);
+    for (int i = 0; i < frame->pairs; i++) {
+        sprag_pair *pair = &frame->pair[i];
+        memset(pair->impulse, 0, sizeof pair->impulse);
+        memset(pair->moment, 0, sizeof pair->moment);
+        if (!counts(frame, i)) {
+            continue;
+        }
+        int g = run->guards;
+        comply_contact contact;
+        try_guard(run, g, i);
+        comply_look_at(run, g, COMPLY_GAP, &contact);
+        bool unknown = pair->state == SPRAG_PAIR_UNKNOWN, touching = run->seen[g] <= 0;
+        if (unknown && touching && !ask(run, g, run->seen[g])) {
+            continue;
+        }
+        if ((unknown || comply_needs_speed(&pair->surface)) && !touching) {
+            run->law[g] = (comply_law){.unknown = true};
+        } else {
+            comply_set_law(run, g, false);
+        }
+        run->label[g] = NAN;
+        run->two_way[g] = true;
+        set_last(run, g);
+        run->guards++;
+    }
+    for (int i = 0; i < run->stops; i++) {
+        run->label[run->guards + i] = NAN;
+        run->two_way[run->guards + i] = true;
+        run->last[run->guards + i] = true;
+    }
+}
+
+void comply_look_again(comply_run *run)
+{
+    comply_measure(run, run->x);
+    for (int g = 0; g < run->guards; g++) {
+        comply_contact contact;
+        run->seen[g] = comply_least_gap(run, g);
+        if (!(run->seen[g] > 2 * run->eps[g])) {
+            comply_look_at(run, g, COMPLY_GAP, &contact);
+        }
+    }
+    comply_mark(run);
+}
+
+bool comply_meet(comply_run *run, int guard, double gap, const sprag_ess_event *event)
+{
+    comply_law *law = &run->law[guard];
+    bool known = run->frame->pair[run->pair[guard]].state == SPRAG_PAIR_ACCEPTED;
+    bool wanted = known || ask(run, guard, gap);
+    if (wanted) {
+        comply_set_law(run, guard, true);
+        comply_tell(run, run->x, event);
+    } else {
+        *law = (comply_law){.declined = true};
+    }
+    set_last(run, guard);
+    return wanted;
+}

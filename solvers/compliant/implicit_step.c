@@ -1,0 +1,253 @@
+// What is left of a frame, in one implicit Stribeck step of the same laws.
+#include <math.h>
+#include <string.h>
+
+#include "compliant_run.h"
+#include "linalg.h"
+#include "mover.h"
+
+typedef struct rest {
+    comply_run *run;
+    double step; // s
+    sprag_body *body;
+    sprag_contact *contact;
+    int *guard; // of the contacts
+    int contacts, rows;
+    const sprag_row *row;
+    sprag_solution solution;
+} rest;
+
+static double approach(const comply_run *run, const sprag_contact *contact)
+{
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        if (contact->body[side] != SPRAG_STATIC) {
+            const double *v = run->frame->body[contact->body[side]].velocity;
+            double turned[3];
+            cross3(v + 3, contact->arm[side], turned);
+            sum -= (side ? -1 : 1) * (dot3(contact->frame[0], v) + dot3(contact->frame[0], turned));
+        }
+    }
+    return sum;
+}
+
+// Where no law of Hunt and Crossley's holds: spring and damper, N = k (x - h u) - c u.
+static void set_spring(const rest *r, const comply_law *law, const sprag_surface *surface,
+                       sprag_contact *to)
+{
+    double h = r->run->frame->step, depth = fmax(0, -to->gap), left = r->step;
+    double yield = law->damping + law->stiffness * left;
+    if (yield > 0) {
+        to->compliance = 1 / yield;
+        to->bias = law->stiffness * depth / yield;
+    } else {
+        to->compliance = law->compliance;
+        to->bias = fmin(surface->erp, 1) * depth / h;
+    }
+    to->bias = fmin(to->bias, r->run->frame->recovery_speed);
+    to->erp = fmin(surface->erp, 1);
+    if (to->gap > 0) {
+        to->bias = -to->gap / left;
+    }
+    double speed = approach(r->run, to) + surface->velocity_normal;
+    double rebound = surface->bounce * speed;
+    if (surface->bounce > 0 && speed > surface->bounce_speed && rebound > to->bias &&
+        to->gap < speed * left) {
+        to->bias = rebound;
+        to->softening = 0;
+        to->compliance = law->compliance;
+    }
+    to->bias += surface->velocity_normal;
+}
+
+static void set_bodies(const comply_run *run, int guard, const double at[3], bool swapped,
+                       sprag_contact *to)
+{
+    for (int side = 0; side < 2; side++) {
+        int body = to->body[side] = comply_body(run, guard, swapped ? !side : side);
+        if (body != SPRAG_STATIC) {
+            subtract3(at, run->frame->body[body].pose.position, to->arm[side]);
+        }
+    }
+}
+
+// Of one that is known, and not touched yet.
+static bool settle(comply_run *run, int guard)
+{
+    bool known = run->frame->pair[run->pair[guard]].state == SPRAG_PAIR_ACCEPTED;
+    if (known) {
+        comply_set_law(run, guard, true);
+    }
+    return known;
+}
+
+// Will two that nobody has been asked about touch, as they go now? Legs of a table land at once.
+static bool meets(const rest *r, int guard, const comply_contact *touch)
+{
+    sprag_contact contact = {.gap = 0};
+    memcpy(contact.frame[0], touch->gap.normal, sizeof contact.frame[0]);
+    for (int i = 0; i < touch->count; i++) {
+        set_bodies(r->run, guard, touch->at[i], false, &contact);
+        double speed = approach(r->run, &contact);
+        const sprag_ess_event event = {
+            .guard = guard, .time = r->run->time, .direction = 1, .rate = speed};
+        if (-touch->depth[i] < speed * r->step) {
+            return comply_meet(r->run, guard, touch->gap.distance, &event);
+        }
+    }
+    return false;
+}
+
+static void set_contact(rest *r, int guard, const comply_contact *touch, int i)
+{
+    comply_run *run = r->run;
+    const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
+    const comply_law *law = &run->law[guard];
+    bool swapped = comply_body(run, guard, 0) == SPRAG_STATIC;
+    sprag_contact *to = &r->contact[r->contacts];
+    double normal[3];
+    *to = (sprag_contact){.gap = -touch->depth[i], .softening = 1, .guess = {-1}};
+    for (int k = 0; k < 3; k++) {
+        normal[k] = (swapped ? -1 : 1) * touch->gap.normal[k];
+    }
+    set_bodies(run, guard, touch->at[i], swapped, to);
+    sprag_contact_frame(normal, surface->direction, to->frame);
+    to->slide = surface->slide;
+    to->turning = &surface->turning;
+    to->slide.velocity[0] *= swapped ? -1 : 1;
+    to->stiction = surface->stiction;
+    if (law->hunt_crossley && law->damping == 0) {
+        to->stiffness = law->stiffness;
+        to->dissipation = law->dissipation;
+        to->bias = surface->velocity_normal;
+    } else {
+        set_spring(r, law, surface, to);
+    }
+    r->guard[r->contacts++] = guard;
+}
+
+static bool find_contacts(rest *r)
+{
+    comply_run *run = r->run;
+    double near = 2 * run->fastest * r->step;
+    int room = run->guards * SPRAG_MANIFOLD_MAX;
+    r->contact = SPRAG_TAKE(run->solving, room, sprag_contact);
+    r->guard = SPRAG_TAKE(run->solving, room, int);
+    if (run->solving->failed) {
+        return false;
+    }
+    comply_measure(run, run->x);
+    for (int g = 0; g < run->guards; g++) {
+        if (run->law[g].declined) {
+            continue;
+        }
+        comply_contact touch;
+        if (comply_least_gap(run, g) > near) {
+            continue;
+        }
+        comply_touch_near(run, run->x, g, near, &touch);
+        if (run->law[g].unknown && !settle(run, g) && !meets(r, g, &touch)) {
+            continue;
+        }
+        for (int i = 0; i < touch.count && touch.gap.distance <= near; i++) {
+            set_contact(r, g, &touch, i);
+        }
+    }
+    return true;
+}
+
+static bool take(rest *r)
+{
+    sprag_scratch *scratch = r->run->solving;
+    int bodies = r->run->frame->bodies;
+    r->body = SPRAG_TAKE(scratch, bodies, sprag_body);
+    r->solution.velocity = SPRAG_TAKE(scratch, bodies, *r->solution.velocity);
+    if (scratch->failed || !find_contacts(r)) {
+        return false;
+    }
+    r->solution.contact_force = SPRAG_TAKE(scratch, r->contacts, *r->solution.contact_force);
+    r->solution.row_force = SPRAG_TAKE(scratch, r->rows, double);
+    return !scratch->failed;
+}
+
+static void add_impulse(const rest *r, int i)
+{
+    comply_run *run = r->run;
+    const sprag_contact *contact = &r->contact[i];
+    const double *force = r->solution.contact_force[i];
+    sprag_pair *pair = &run->frame->pair[run->pair[r->guard[i]]];
+    bool swapped = comply_body(run, r->guard[i], 0) == SPRAG_STATIC;
+    double during = swapped ? -r->step : r->step, at[3], impulse[3] = {0, 0, 0}, own[3];
+    double turning[3] = {0, 0, 0};
+    const double *centre[2];
+    for (int side = 0; side < 2; side++) {
+        int body = contact->body[swapped ? !side : side];
+        centre[side] = body == SPRAG_STATIC ? NULL : run->frame->body[body].pose.position;
+    }
+    for (int k = 0; k < 3; k++) {
+        at[k] = contact->arm[0][k] + centre[swapped][k];
+        add_scaled(impulse, during * force[k], contact->frame[k], 3);
+    }
+    sprag_contact_torque(contact, force, own);
+    add_scaled(turning, during, own, 3);
+    sprag_pair_add_impulse(pair, at, centre, impulse, turning);
+}
+
+sprag_result comply_rest(comply_run *run)
+{
+    sprag_frame *frame = run->frame;
+    rest r = {.run = run, .step = frame->step - run->time};
+    sprag_stats stats = {.phase = '-'};
+    if (!(r.step > 0)) {
+        return SPRAG_OK;
+    }
+    double share = r.step / frame->step;
+    if (run->rows > 0 && share < 1) { // rows are told their mean force, this one for all until now
+        comply_set_sides(run);
+        if (!comply_tell_rows(run, run->side, 1 - share)) {
+            return SPRAG_NOT_CONVERGED;
+        }
+    }
+    sprag_scratch_reset(run->solving);
+    const sprag_frame_calls *calls = run->calls;
+    if (run->rows >= 0) {
+        r.rows = calls->rows(calls->data, frame->body, frame->step, &r.row);
+    }
+    if (r.rows < 0 || !take(&r)) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int i = 0; i < frame->bodies; i++) {
+        double inertia[9];
+        comply_turn_inertia(frame->body[i].pose.rotation, frame->body[i].inertia, inertia);
+        sprag_mover_body(&frame->body[i], inertia, r.step, &r.body[i]);
+    }
+    sprag_problem problem = {.step = r.step,
+                             .bodies = frame->bodies,
+                             .contacts = r.contacts,
+                             .rows = r.rows,
+                             .body = r.body,
+                             .contact = r.contact,
+                             .row = r.row};
+    sprag_result result =
+        sprag_stribeck_solve(&problem, &run->options->solver, run->solving, &r.solution, &stats);
+    run->stats->solve = stats;
+    if (result != SPRAG_OK) {
+        return result;
+    }
+    for (int i = 0; i < r.contacts; i++) {
+        add_impulse(&r, i);
+    }
+    frame->rows = r.rows;
+    if (r.rows > 0 && calls->carried) {
+        calls->carried(calls->data, r.solution.row_force, NULL, share);
+    }
+    for (int i = 0; i < frame->bodies; i++) {
+        sprag_mover *body = &frame->body[i];
+        sprag_motion motion = {.pose = body->pose};
+        memcpy(motion.velocity, r.solution.velocity[i], sizeof motion.velocity);
+        memcpy(body->velocity, motion.velocity, sizeof body->velocity);
+        sprag_mover_cap(body, motion.velocity + 3);
+        sprag_motion_at(&motion, r.step, &body->pose);
+    }
+    return SPRAG_OK;
+}

@@ -1,0 +1,120 @@
+// Bodies as a state and back; how forces move them.
+#include <math.h>
+#include <string.h>
+
+#include "compliant_run.h"
+#include "linalg.h"
+
+// Shepperd's: from the largest of the four.
+static void quaternion_of(const double R[9], double q[4])
+{
+    double trace = R[0] + R[4] + R[8];
+    const double size[4] = {trace, R[0], R[4], R[8]};
+    int k = 0;
+    for (int i = 1; i < 4; i++) {
+        k = size[i] > size[k] ? i : k;
+    }
+    if (k == 0) {
+        double s = 2 * sqrt(1 + trace);
+        q[0] = s / 4;
+        q[1] = (R[7] - R[5]) / s, q[2] = (R[2] - R[6]) / s, q[3] = (R[3] - R[1]) / s;
+        return;
+    }
+    int a = k - 1, b = (a + 1) % 3, c = (a + 2) % 3;
+    double s = 2 * sqrt(fmax(0, 1 + R[4 * a] - R[4 * b] - R[4 * c]));
+    q[0] = (R[3 * c + b] - R[3 * b + c]) / s;
+    q[1 + a] = s / 4;
+    q[1 + b] = (R[3 * b + a] + R[3 * a + b]) / s;
+    q[1 + c] = (R[3 * c + a] + R[3 * a + c]) / s;
+}
+
+static void rotation_of(const double q[4], double R[9])
+{
+    double n = q[0] * q[0] + dot3(q + 1, q + 1), s = n > 0 ? 2 / n : 0;
+    double w = q[0], x = q[1], y = q[2], z = q[3];
+    R[0] = 1 - s * (y * y + z * z), R[1] = s * (x * y - w * z), R[2] = s * (x * z + w * y);
+    R[3] = s * (x * y + w * z), R[4] = 1 - s * (x * x + z * z), R[5] = s * (y * z - w * x);
+    R[6] = s * (x * z - w * y), R[7] = s * (y * z + w * x), R[8] = 1 - s * (x * x + y * y);
+}
+
+void comply_pack(comply_run *run)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const sprag_mover *body = &run->frame->body[i];
+        double *x = run->x + COMPLY_STATES * i;
+        memcpy(x, body->pose.position, 3 * sizeof *x);
+        quaternion_of(body->pose.rotation, x + COMPLY_QUATERNION);
+        memcpy(x + COMPLY_VELOCITY, body->velocity, 6 * sizeof *x);
+    }
+    run->x[COMPLY_STATES * run->frame->bodies] = run->time;
+}
+
+void comply_place_body(comply_run *run, const double *x, int body)
+{
+    const double *at = x + COMPLY_STATES * body;
+    memcpy(run->pose[body].position, at, 3 * sizeof *at);
+    rotation_of(at + COMPLY_QUATERNION, run->pose[body].rotation);
+}
+
+void comply_place(comply_run *run, const double *x)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        comply_place_body(run, x, i);
+    }
+}
+
+void comply_unpack(comply_run *run)
+{
+    comply_place(run, run->x);
+    for (int i = 0; i < run->frame->bodies; i++) {
+        sprag_mover *body = &run->frame->body[i];
+        body->pose = run->pose[i];
+        memcpy(body->velocity, run->x + COMPLY_STATES * i + COMPLY_VELOCITY, sizeof body->velocity);
+    }
+}
+
+void comply_multiply(const double *A, const double *B, double *C)
+{
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
+        }
+    }
+}
+
+void comply_turn_inertia(const double R[9], const double inertia[9], double turned[9])
+{
+    double half[9];
+    comply_multiply(R, inertia, half);
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            turned[3 * i + j] = dot3(half + 3 * i, R + 3 * j);
+        }
+    }
+}
+
+void comply_accelerate(const comply_run *run, int body, const double *wrench, double *a)
+{
+    double own[3], turned[3];
+    const double *R = run->pose[body].rotation, mass = run->frame->body[body].mass;
+    if (mass == 0) {
+        memset(a, 0, 6 * sizeof *a);
+        return;
+    }
+    for (int k = 0; k < 3; k++) {
+        a[k] = wrench[k] / mass;
+    }
+    mul33_transposed(R, wrench + 3, own);
+    mul33(run->inverse[body], own, turned);
+    mul33(R, turned, a + 3);
+}
+
+void comply_turn_row(const double *q, const double *lever, double sign, double value[4])
+{
+    double across[3], scale = 2 * sign / (q[0] * q[0] + dot3(q + 1, q + 1));
+    cross3(q + 1, lever, across);
+    value[0] = -scale * dot3(lever, q + 1);
+    for (int k = 0; k < 3; k++) {
+        value[1 + k] = scale * (q[0] * lever[k] - across[k]);
+    }
+}

@@ -1,0 +1,97 @@
+// Dormand and Prince's explicit Runge-Kutta method of order 5(4), with its dense output of order 4
+// (Hairer, Norsett, Wanner: Solving Ordinary Differential Equations I, 2nd ed., table II.5.2 and
+// section II.6). The last stage is the first of the next step.
+#include <string.h>
+
+#include "smooth.h"
+
+enum { STAGES = 7, DENSE = 5 };
+
+// y1 = y + step sum_j a[i][j] k_j is where stage i + 1 is taken; the last row is the solution.
+static const double a[STAGES - 1][STAGES - 1] = {
+    {1.0 / 5},
+    {3.0 / 40, 9.0 / 40},
+    {44.0 / 45, -56.0 / 15, 32.0 / 9},
+    {19372.0 / 6561, -25360.0 / 2187, 64448.0 / 6561, -212.0 / 729},
+    {9017.0 / 3168, -355.0 / 33, 46732.0 / 5247, 49.0 / 176, -5103.0 / 18656},
+    {35.0 / 384, 0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84},
+};
+
+// Solution of order 5 minus the one of order 4.
+static const double e[STAGES] = {71.0 / 57600,      0,          -71.0 / 16695, 71.0 / 1920,
+                                 -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
+
+static const double d[STAGES] = {-12715105075.0 / 11282082432,  0,
+                                 87487479700.0 / 32700410799,   -10690763975.0 / 1880347072,
+                                 701980252875.0 / 199316789632, -1453857185.0 / 822651844,
+                                 69997945.0 / 29380423};
+
+static size_t room(int size)
+{
+    return (size_t)(STAGES + DENSE) * (size_t)size;
+}
+
+// y1 = y + step sum_j weight_j k_j, for a number of stages that the compiler knows.
+static inline void go(int n, int stages, const double *weight, const double *restrict k,
+                      const double *restrict y, double step, double *restrict y1)
+{
+    for (int c = 0; c < n; c++) {
+        double sum = 0;
+        for (int j = 0; j < stages; j++) {
+            sum += weight[j] * k[j * n + c];
+        }
+        y1[c] = y[c] + step * sum;
+    }
+}
+
+// The error, and coefficients r_j of the dense output: y = r0 + s (r1 + (1 - s) (r2 + s (r3 + (1 -
+// s) r4))).
+static void finish(int n, const double *restrict k, double step, const double *restrict y,
+                   const double *restrict y1, double *restrict dense, double *restrict error)
+{
+    const double *f = k, *f1 = k + (STAGES - 1) * (size_t)n;
+    for (int c = 0; c < n; c++) {
+        double wrong = 0, bend = 0;
+        for (int j = 0; j < STAGES; j++) {
+            wrong += e[j] * k[j * n + c];
+            bend += d[j] * k[j * n + c];
+        }
+        error[c] = step * wrong;
+        double change = y1[c] - y[c], left = step * f[c] - change;
+        dense[c] = y[c];
+        dense[n + c] = change;
+        dense[2 * n + c] = left;
+        dense[3 * n + c] = change - step * f1[c] - left;
+        dense[4 * n + c] = step * bend;
+    }
+}
+
+static sprag_result take_step(const sprag_field *field, double *memory, double step,
+                              const double *y, const double *f, double *y1, double *f1,
+                              double *error)
+{
+    int n = field->size;
+    double *k = memory;
+    memcpy(k, f, (size_t)n * sizeof *k);
+#pragma GCC unroll 6
+    for (int i = 0; i < STAGES - 1; i++) {
+        go(n, i + 1, a[i], k, y, step, y1);
+        field->value(field->data, y1, k + (i + 1) * n);
+    }
+    finish(n, k, step, y, y1, memory + STAGES * n, error);
+    memcpy(f1, k + (STAGES - 1) * n, (size_t)n * sizeof *k);
+    return SPRAG_OK;
+}
+
+static void between(const double *restrict memory, int n, double part, double *restrict y)
+{
+    const double *r = memory + STAGES * n;
+    double rest = 1 - part;
+    for (int c = 0; c < n; c++) {
+        y[c] = r[c] + part * (r[n + c] +
+                              rest * (r[2 * n + c] + part * (r[3 * n + c] + rest * r[4 * n + c])));
+    }
+}
+
+const sprag_smooth sprag_dopri5 = {
+    .name = "dopri5", .order = 5, .room = room, .step = take_step, .between = between};

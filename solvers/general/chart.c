@@ -1,0 +1,371 @@
+#include "chart.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "block6.h"
+#include "dense.h"
+#include "space6.h"
+#include "vectors.h"
+
+static bool touches(const sprag_general_problem *p, int contact, int velocity)
+{
+    size_t nv = (size_t)p->velocities, at = (size_t)velocity, c = (size_t)contact;
+    return p->normal_jacobian[c * nv + at] != 0 || p->tangent_jacobian[2 * c * nv + at] != 0 ||
+           p->tangent_jacobian[(2 * c + 1) * nv + at] != 0;
+}
+
+// The nodes that a contact touches. false if there are more than two.
+static bool touch(const sprag_general_problem *p, const sprag_chart *chart, int contact,
+                  int node[2])
+{
+    node[0] = node[1] = SPRAG_NOWHERE;
+    for (int i = 0; i < p->velocities; i++) {
+        int here = chart->place[i] / 6;
+        if (here == node[0] || here == node[1] || !touches(p, contact, i)) {
+            continue;
+        }
+        if (node[0] == SPRAG_NOWHERE) {
+            node[0] = here;
+        } else if (node[1] == SPRAG_NOWHERE) {
+            node[1] = here;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool touch_all(const sprag_general_problem *p, sprag_chart *chart)
+{
+    for (int c = 0; c < p->contacts; c++) {
+        if (!touch(p, chart, c, chart->node[c])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+SPRAG_VECTORS
+static bool has_entry(const double *x, int count)
+{
+    int entries = 0;
+    for (int i = 0; i < count; i++) {
+        entries |= x[i] != 0;
+    }
+    return entries;
+}
+
+// Six velocities a body, one body after the other, as most write them.
+static bool take_in_order(const sprag_general_problem *p, sprag_chart *chart)
+{
+    int nv = p->velocities;
+    for (int i = 0; i < nv; i++) {
+        const double *row = p->mass + (size_t)i * (size_t)nv;
+        if (i >= 6 && has_entry(row, i - i % 6)) {
+            return false;
+        }
+        chart->place[i] = i;
+    }
+    chart->nodes = (nv + 5) / 6;
+    for (int c = 0; c < p->contacts; c++) {
+        const double *n = p->normal_jacobian + (size_t)c * (size_t)nv;
+        const double *s = p->tangent_jacobian + 2 * (size_t)c * (size_t)nv, *t = s + nv;
+        int touched = 0, *node = chart->node[c];
+        node[0] = node[1] = SPRAG_NOWHERE;
+        for (int i = 0; i < chart->nodes; i++) {
+            int any = 0;
+            for (int k = 6 * i; k < 6 * i + 6 && k < nv; k++) {
+                any |= (n[k] != 0) | (s[k] != 0) | (t[k] != 0);
+            }
+            if (any && touched == 2) {
+                return false;
+            }
+            if (any) {
+                node[touched++] = i;
+            }
+        }
+    }
+    return true;
+}
+
+static int root_of(int *parent, int i)
+{
+    while (parent[i] != i) {
+        parent[i] = parent[parent[i]];
+        i = parent[i];
+    }
+    return i;
+}
+
+// What a velocity touches, as a number: a sum over contacts. Two velocities that differ may have
+// the same by mischance; touch_all finds that.
+static uint64_t mark_of(int contact)
+{
+    uint64_t x = (uint64_t)contact + 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+typedef struct cluster { // velocities that the mass matrix couples
+    uint64_t mark;       // of the contacts that they touch
+    int size, node;      // velocities; -1: none yet
+    int seen;            // the last contact that was added to the mark
+} cluster;
+
+static void find_clusters(const sprag_general_problem *p, int *parent, cluster *cluster)
+{
+    int nv = p->velocities;
+    for (int i = 0; i < nv; i++) {
+        parent[i] = i;
+        for (int j = 0; j < i; j++) {
+            if (p->mass[(size_t)i * (size_t)nv + (size_t)j] != 0) {
+                parent[root_of(parent, i)] = root_of(parent, j);
+            }
+        }
+    }
+    for (int i = 0; i < nv; i++) {
+        cluster[root_of(parent, i)].size++;
+    }
+}
+
+static void mark_clusters(const sprag_general_problem *p, int *parent, cluster *cluster)
+{
+    for (int i = 0; i < p->velocities; i++) {
+        cluster[i].seen = -1;
+    }
+    for (int c = 0; c < p->contacts; c++) {
+        for (int i = 0; i < p->velocities; i++) {
+            int root = root_of(parent, i);
+            if (cluster[root].seen != c && touches(p, c, i)) {
+                cluster[root].seen = c;
+                cluster[root].mark += mark_of(c);
+            }
+        }
+    }
+}
+
+// Clusters of one mark share nodes. false if a cluster has more than six velocities.
+static bool assign_nodes(const sprag_general_problem *p, sprag_chart *chart, int *parent,
+                         cluster *cluster, int *filled, int *first)
+{
+    chart->nodes = 0;
+    for (int i = 0; i < p->velocities; i++) {
+        cluster[i].node = -1;
+    }
+    for (int i = 0; i < p->velocities; i++) {
+        struct cluster *mine = &cluster[root_of(parent, i)];
+        for (int n = 0; mine->node < 0 && n < chart->nodes; n++) {
+            if (cluster[first[n]].mark == mine->mark && filled[n] + mine->size <= 6) {
+                mine->node = n;
+                filled[n] += mine->size;
+            }
+        }
+        if (mine->size > 6) {
+            return false;
+        }
+        if (mine->node < 0) {
+            first[chart->nodes] = (int)(mine - cluster);
+            filled[chart->nodes] = mine->size;
+            mine->node = chart->nodes++;
+        }
+    }
+    return true;
+}
+
+// In any other order: velocities that the mass matrix couples go together, and so do others that
+// touch the same contacts. work: 3 nv.
+static bool take_by_touch(const sprag_general_problem *p, sprag_chart *chart, cluster *cluster,
+                          int *work)
+{
+    int nv = p->velocities, *parent = work, *filled = work + nv, *first = work + 2 * nv;
+    find_clusters(p, parent, cluster);
+    mark_clusters(p, parent, cluster);
+    if (!assign_nodes(p, chart, parent, cluster, filled, first)) {
+        return false;
+    }
+    memset(filled, 0, (size_t)nv * sizeof *filled);
+    for (int i = 0; i < nv; i++) {
+        int node = cluster[root_of(parent, i)].node;
+        chart->place[i] = 6 * node + filled[node]++;
+    }
+    return touch_all(p, chart);
+}
+
+bool sprag_chart_choose(const sprag_general_problem *p, sprag_chart *chart, sprag_scratch *scratch)
+{
+    int nv = p->velocities;
+    chart->place = SPRAG_TAKE(scratch, nv, int);
+    chart->node = SPRAG_TAKE(scratch, p->contacts, int[2]);
+    if (scratch->failed) {
+        return false;
+    }
+    chart->in_order = take_in_order(p, chart);
+    if (chart->in_order) {
+        return true;
+    }
+    int *work = SPRAG_TAKE(scratch, 3 * (size_t)nv, int);
+    cluster *clusters = SPRAG_TAKE(scratch, nv, cluster);
+    if (scratch->failed) {
+        return false;
+    }
+    if (!take_by_touch(p, chart, clusters, work)) {
+        for (int i = 0; i < nv; i++) {
+            chart->place[i] = i;
+        }
+        chart->nodes = 0;
+    }
+    return true;
+}
+
+// The blocks and rows of bodies, one after the other: as they are.
+static void copy_in_order(const sprag_general_problem *p, const sprag_chart *chart,
+                          sprag_space6 *space)
+{
+    size_t nv = (size_t)p->velocities, size = sizeof *p->mass;
+    for (int node = 0; node < chart->nodes; node++) {
+        size_t first = 6 * (size_t)node, count = nv - first < 6 ? nv - first : 6;
+        for (size_t i = 0; i < count; i++) {
+            memcpy(space->mass[node] + 6 * i, p->mass + (first + i) * nv + first, count * size);
+        }
+        for (size_t i = count; i < 6; i++) {
+            space->mass[node][7 * i] = 1; // of places that no velocity takes
+        }
+    }
+    for (int c = 0; c < p->contacts; c++) {
+        sprag_stencil *stencil = &space->point[c];
+        for (int side = 0; side < 2; side++) {
+            int node = stencil->node[side] = chart->node[c][side];
+            size_t first = 6 * (size_t)node;
+            for (int k = 0; node != SPRAG_NOWHERE && k < 3; k++) {
+                const double *row = sprag_jacobian_row(p, c, k) + first;
+                if (nv - first >= 6) {
+                    memcpy(stencil->jacobian[side][k], row, 6 * size);
+                } else {
+                    memcpy(stencil->jacobian[side][k], row, (nv - first) * size);
+                }
+            }
+        }
+    }
+}
+
+// velocity: place -> velocity + 1, 0: none.
+static void copy_by_place(const sprag_general_problem *p, const sprag_chart *chart,
+                          const int *velocity, sprag_space6 *space)
+{
+    size_t nv = (size_t)p->velocities;
+    for (int node = 0; node < chart->nodes; node++) {
+        const int *at = velocity + 6 * node;
+        for (int i = 0; i < 6; i++) {
+            const double *row = at[i] ? p->mass + (size_t)(at[i] - 1) * nv : NULL;
+            for (int k = 0; row && k < 6; k++) {
+                space->mass[node][6 * i + k] = at[k] ? row[at[k] - 1] : 0;
+            }
+            space->mass[node][7 * i] += !row;
+        }
+    }
+    for (int c = 0; c < p->contacts; c++) {
+        sprag_stencil *stencil = &space->point[c];
+        for (int side = 0; side < 2; side++) {
+            int node = stencil->node[side] = chart->node[c][side];
+            for (int k = 0; node != SPRAG_NOWHERE && k < 3; k++) {
+                const int *at = velocity + 6 * node;
+                const double *row = sprag_jacobian_row(p, c, k);
+                for (int i = 0; i < 6; i++) {
+                    stencil->jacobian[side][k][i] = at[i] ? row[at[i] - 1] : 0;
+                }
+            }
+        }
+    }
+}
+
+static sprag_result take_bodies(const sprag_general_problem *p, const sprag_chart *chart,
+                                sprag_system *system, sprag_scratch *scratch)
+{
+    sprag_space6 *space = SPRAG_TAKE(scratch, 1, sprag_space6);
+    if (!space || sprag_space6_take(space, system, chart->nodes, scratch) != SPRAG_OK) {
+        return SPRAG_NO_MEMORY;
+    }
+    if (chart->in_order) {
+        copy_in_order(p, chart, space);
+        return SPRAG_OK;
+    }
+    int *velocity = SPRAG_TAKE(scratch, 6 * (size_t)chart->nodes, int);
+    if (!velocity) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int i = 0; i < p->velocities; i++) {
+        velocity[chart->place[i]] = i + 1;
+    }
+    copy_by_place(p, chart, velocity, space);
+    return SPRAG_OK;
+}
+
+static sprag_result take_dense(const sprag_general_problem *p, sprag_system *system,
+                               sprag_scratch *scratch)
+{
+    size_t nv = (size_t)p->velocities;
+    sprag_dense *dense = SPRAG_TAKE(scratch, 1, sprag_dense);
+    double *jacobian = SPRAG_TAKE(scratch, 3 * (size_t)p->contacts * nv, double);
+    if (scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int c = 0; c < p->contacts; c++) {
+        for (int k = 0; k < 3; k++) {
+            memcpy(jacobian + (3 * (size_t)c + (size_t)k) * nv, sprag_jacobian_row(p, c, k),
+                   nv * sizeof *jacobian);
+        }
+    }
+    system->size = p->velocities;
+    return sprag_dense_take(dense, system, p->mass, jacobian, scratch);
+}
+
+sprag_result sprag_chart_take(const sprag_general_problem *p, const sprag_chart *chart,
+                              sprag_system *system, sprag_scratch *scratch)
+{
+    return chart->nodes ? take_bodies(p, chart, system, scratch) : take_dense(p, system, scratch);
+}
+
+// x = M^-1 x. false if M is not positive definite.
+static bool divide_by_block(const double *M, double *x)
+{
+    bool diagonal = true;
+    for (int i = 0; i < 6; i++) { // symmetric, as has been checked
+        for (int j = 0; j < i; j++) {
+            diagonal &= M[6 * i + j] == 0;
+        }
+    }
+    if (diagonal) { // and positive
+        for (int i = 0; i < 6; i++) {
+            x[i] /= M[7 * i];
+        }
+        return true;
+    }
+    double L[36];
+    memcpy(L, M, sizeof L);
+    if (!cholesky(L)) {
+        return false;
+    }
+    forward_cholesky(L, x);
+    backward_cholesky(L, x);
+    return true;
+}
+
+sprag_result sprag_chart_free_velocity(const sprag_general_problem *p, const sprag_chart *chart,
+                                       sprag_system *system)
+{
+    for (int i = 0; i < p->velocities; i++) {
+        system->free[chart->place[i]] = p->momentum[i];
+    }
+    if (chart->nodes == 0) {
+        return sprag_dense_divide_by_mass(system, system->free);
+    }
+    const sprag_space6 *space = system->chart;
+    for (int node = 0; node < chart->nodes; node++) {
+        if (!divide_by_block(space->mass[node], system->free + 6 * node)) {
+            return SPRAG_SINGULAR;
+        }
+    }
+    return SPRAG_OK;
+}

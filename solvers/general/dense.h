@@ -1,0 +1,24 @@
+// The space of generalized coordinates: any mass matrix and any jacobians, as dense matrices,
+// factorised by LAPACK.
+#ifndef SPRAG_DENSE_H
+#define SPRAG_DENSE_H
+
+#include "system.h"
+
+typedef struct sprag_dense {
+    const double *mass;     // size x size
+    const double *jacobian; // 3 points x size: normal, tangent, tangent of every point
+    double *matrix;         // size x size, by columns
+    double *weighed;        // 3 points x size: G J
+    int *pivot;             // size
+} sprag_dense;
+
+// Makes it the space of a system whose size and count of points (3 components each, no equations)
+// are known.
+sprag_result sprag_dense_take(sprag_dense *dense, sprag_system *system, const double *mass,
+                              const double *jacobian, sprag_scratch *scratch);
+
+// x = M^-1 x. SPRAG_SINGULAR if the mass is not positive definite.
+sprag_result sprag_dense_divide_by_mass(sprag_system *system, double *x);
+
+#endif

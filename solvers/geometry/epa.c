@@ -1,0 +1,347 @@
+// The growing polytope: facets, horizons. Facets converge but slowly to the curved surface that a
+// cylinder gives the difference; so one that is near it is settled by a polish (cylinders.h) of its
+// normal, to the local optimum there.
+#include "epa.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "linalg.h"
+#include "cylinders.h"
+
+enum { VERTICES_MAX = 256, FACETS_MAX = 2 * VERTICES_MAX, HORIZON_MAX = FACETS_MAX };
+
+typedef struct facet {
+    int vertex[3]; // counter-clockwise seen from outside
+    double normal[3];
+    double distance; // m, of its plane from the origin; INFINITY: without area, only a seam
+    bool settled;    // the surface behind it is known
+} facet;
+
+typedef struct hull {
+    int vertices, facets;
+    sprag_pair_vertex vertex[VERTICES_MAX];
+    facet facet[FACETS_MAX];
+} hull;
+
+typedef struct corners {
+    int from, to;
+} corners;
+
+static void add_facet(hull *h, int i, int j, int k)
+{
+    facet *f = &h->facet[h->facets++];
+    double e[3], g[3], direction[3];
+    const double *p = h->vertex[i].at;
+    subtract3(h->vertex[j].at, p, e);
+    subtract3(h->vertex[k].at, p, g);
+    cross3(e, g, direction);
+    *f = (facet){.vertex = {i, j, k}, .distance = INFINITY};
+    if (sprag_across(e, g, f->normal)) {
+        f->distance = fmin(dot3(f->normal, p), fmin(dot3(f->normal, h->vertex[j].at),
+                                                    dot3(f->normal, h->vertex[k].at)));
+    }
+}
+
+// ---- the first tetrahedron
+
+static double far_from(const hull *h, const sprag_pair_vertex *v)
+{
+    double e[3], f[3], g[3], n[3];
+    subtract3(v->at, h->vertex[0].at, g);
+    if (h->vertices == 1) {
+        return norm3(g);
+    }
+    subtract3(h->vertex[1].at, h->vertex[0].at, e);
+    if (h->vertices == 2) {
+        add_scaled(g, -dot3(g, e) / dot3(e, e), e, 3);
+        return norm3(g);
+    }
+    subtract3(h->vertex[2].at, h->vertex[0].at, f);
+    return sprag_across(e, f, n) ? fabs(dot3(n, g)) : 0;
+}
+
+// Adds the support vertex that is farthest from what there is, along +-direction; false: none is.
+static bool widen(const sprag_core core[2], const double (*direction)[3], int directions,
+                  double size, hull *h)
+{
+    double farthest = 64 * DBL_EPSILON * size;
+    bool found = false;
+    for (int i = 0; i < 2 * directions; i++) {
+        double d[3] = {0};
+        sprag_pair_vertex v;
+        add_scaled(d, i & 1 ? -1 : 1, direction[i / 2], 3);
+        sprag_pair_support(core, d, &v);
+        double far = far_from(h, &v);
+        if (far > farthest) {
+            farthest = far;
+            h->vertex[h->vertices] = v;
+            found = true;
+        }
+    }
+    h->vertices += found;
+    return found;
+}
+
+static void any_across(const double a[3], double p[3], double q[3])
+{
+    int least = fabs(a[0]) < fabs(a[1]) ? (fabs(a[0]) < fabs(a[2]) ? 0 : 2)
+                                        : (fabs(a[1]) < fabs(a[2]) ? 1 : 2);
+    cross3((double[]){least == 0, least == 1, least == 2}, a, p);
+    normalise3(p);
+    cross3(a, p, q);
+    normalise3(q);
+}
+
+// Four vertices that span a volume; false: the difference has none, and `flat` is a direction
+// across it.
+static bool span(const sprag_core core[2], const sprag_simplex *simplex, double size, hull *h,
+                 double flat[3])
+{
+    const double axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    double e[3], f[3], d[4][3];
+    h->vertices = h->facets = 0;
+    for (int i = 0; i < simplex->count; i++) {
+        if (!i || far_from(h, &simplex->vertex[i]) > 64 * DBL_EPSILON * size) {
+            h->vertex[h->vertices++] = simplex->vertex[i];
+        }
+    }
+    memcpy(flat, axes[2], sizeof axes[2]);
+    if (!h->vertices) {
+        sprag_pair_support(core, flat, &h->vertex[h->vertices++]);
+    }
+    if (h->vertices == 1 && !widen(core, axes, 3, size, h)) {
+        return false;
+    }
+    subtract3(h->vertex[1].at, h->vertex[0].at, e);
+    any_across(e, d[0], d[1]);
+    for (int k = 0; k < 3; k++) {
+        d[2][k] = d[0][k] + d[1][k];
+        d[3][k] = d[0][k] - d[1][k];
+    }
+    memcpy(flat, d[0], sizeof d[0]);
+    if (h->vertices == 2 && !widen(core, (const double(*)[3])d, 4, size, h)) {
+        return false;
+    }
+    subtract3(h->vertex[2].at, h->vertex[0].at, f);
+    sprag_across(e, f, d[0]);
+    memcpy(flat, d[0], sizeof d[0]);
+    return h->vertices > 3 || widen(core, (const double(*)[3])d, 1, size, h);
+}
+
+static void close_tetrahedron(hull *h)
+{
+    double e[3], f[3], g[3], n[3];
+    subtract3(h->vertex[1].at, h->vertex[0].at, e);
+    subtract3(h->vertex[2].at, h->vertex[0].at, f);
+    subtract3(h->vertex[3].at, h->vertex[0].at, g);
+    cross3(e, f, n);
+    if (dot3(n, g) > 0) { // the fourth is to be below the first three
+        sprag_pair_vertex swapped = h->vertex[1];
+        h->vertex[1] = h->vertex[2];
+        h->vertex[2] = swapped;
+    }
+    add_facet(h, 0, 1, 2);
+    add_facet(h, 0, 3, 1);
+    add_facet(h, 1, 3, 2);
+    add_facet(h, 2, 3, 0);
+}
+
+// ---- growth
+
+static void add_edge(corners *horizon, int *count, int from, int to)
+{
+    for (int i = 0; i < *count; i++) {
+        if (horizon[i].from == to && horizon[i].to == from) {
+            horizon[i] = horizon[--*count];
+            return;
+        }
+    }
+    if (*count < HORIZON_MAX) {
+        horizon[(*count)++] = (corners){from, to};
+    }
+}
+
+static bool share_an_edge(const facet *f, const facet *g)
+{
+    int shared = 0;
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 3; k++) {
+            shared += f->vertex[i] == g->vertex[k];
+        }
+    }
+    return shared > 1;
+}
+
+// The facets that see the vertex, and next to those what has it in its plane or is but a seam: what
+// is left open must be one hole. Returns how many.
+static int facets_that_see(const hull *h, const sprag_pair_vertex *v, double tolerance, bool *sees)
+{
+    int flat[FACETS_MAX], flats = 0, seen[FACETS_MAX], count = 0;
+    for (int i = 0; i < h->facets; i++) {
+        const facet *f = &h->facet[i];
+        double above = f->distance < INFINITY ? dot3(f->normal, v->at) - f->distance : 0;
+        sees[i] = above > tolerance;
+        if (sees[i]) {
+            seen[count++] = i;
+        } else if (above > -tolerance) {
+            flat[flats++] = i;
+        }
+    }
+    for (int k = 0; k < count; k++) { // seen grows as it is gone through
+        for (int m = 0; m < flats; m++) {
+            if (!sees[flat[m]] && share_an_edge(&h->facet[seen[k]], &h->facet[flat[m]])) {
+                sees[flat[m]] = true;
+                seen[count++] = flat[m];
+            }
+        }
+    }
+    return count;
+}
+
+// Takes away the facets that see the vertex, and closes the hole from there. false: no room, or no
+// facet does.
+static bool grow(hull *h, const sprag_pair_vertex *v, double tolerance)
+{
+    static const int after[3] = {1, 2, 0};
+    corners horizon[HORIZON_MAX];
+    bool sees[FACETS_MAX];
+    int edges = 0, left = 0;
+    if (h->vertices == VERTICES_MAX || !facets_that_see(h, v, tolerance, sees)) {
+        return false;
+    }
+    for (int i = 0; i < h->facets; i++) {
+        const facet *f = &h->facet[i];
+        if (sees[i]) {
+            for (int k = 0; k < 3; k++) {
+                add_edge(horizon, &edges, f->vertex[k], f->vertex[after[k]]);
+            }
+        } else {
+            h->facet[left++] = *f;
+        }
+    }
+    if (left + edges > FACETS_MAX) {
+        return false;
+    }
+    h->facets = left;
+    h->vertex[h->vertices] = *v;
+    for (int i = 0; i < edges; i++) {
+        add_facet(h, horizon[i].from, horizon[i].to, h->vertices);
+    }
+    h->vertices++;
+    return true;
+}
+
+static facet *nearest_facet(hull *h)
+{
+    facet *found = NULL;
+    for (int i = 0; i < h->facets; i++) {
+        facet *f = &h->facet[i];
+        if (f->distance < INFINITY && !f->settled && (!found || f->distance < found->distance)) {
+            found = f;
+        }
+    }
+    return found;
+}
+
+// ---- the search
+
+// Where the origin's foot on a facet is; returns by how far it misses the facet.
+static double facet_points(const hull *h, const facet *f, double point[2][3])
+{
+    sprag_simplex s = {.count = 3};
+    double at[3];
+    for (int k = 0; k < 3; k++) {
+        s.vertex[k] = h->vertex[f->vertex[k]];
+        double height = dot3(f->normal, s.vertex[k].at);
+        add_scaled(s.vertex[k].at, -height, f->normal, 3);
+    }
+    sprag_simplex_nearest(&s, at);
+    sprag_simplex_points(&s, point);
+    return norm3(at);
+}
+
+// Of facets in one plane, one has the foot.
+static void foot_points(const hull *h, double distance, double point[2][3])
+{
+    double least = INFINITY;
+    for (int i = 0; i < h->facets && least > 0; i++) {
+        double on[2][3];
+        if (h->facet[i].distance <= distance) {
+            double off = facet_points(h, &h->facet[i], on);
+            if (off < least) {
+                least = off;
+                memcpy(point, on, sizeof on);
+            }
+        }
+    }
+}
+
+static const double near = 1e-3;   // of the size: a facet so near to the surface is polished
+static const double around = 0.97; // cosine to the normals that are looked at then
+
+static bool polish(const sprag_core core[2], const hull *h, const facet *f, double size,
+                   sprag_rims *rims)
+{
+    sprag_pair_vertex corner[3];
+    for (int k = 0; k < 3; k++) {
+        corner[k] = h->vertex[f->vertex[k]];
+        rims->normal[k] = rims->near[k] = -f->normal[k];
+    }
+    rims->cosine = around;
+    sprag_rims_polish(core, corner, 3, size, rims);
+    return rims->closed;
+}
+
+void sprag_epa_find(const sprag_core core[2], const sprag_simplex *simplex, double size,
+                    sprag_epa *epa)
+{
+    bool curved = core[0].shape->kind == SPRAG_CYLINDER || core[1].shape->kind == SPRAG_CYLINDER;
+    bool polished = false;
+    double rounding = 16 * DBL_EPSILON * size;
+    hull h;
+    sprag_pair_vertex v;
+    sprag_rims rims;
+    epa->error = 0;
+    if (!span(core, simplex, size, &h, epa->normal)) {
+        epa->bound = sprag_pair_support(core, epa->normal, &v);
+        sprag_simplex touching = *simplex;
+        double at[3];
+        if (touching.count && sprag_simplex_nearest(&touching, at)) {
+            sprag_simplex_points(&touching, epa->point);
+        } else {
+            memcpy(epa->point, v.point, sizeof v.point);
+        }
+        return;
+    }
+    close_tetrahedron(&h);
+    epa->bound = -INFINITY;
+    for (facet *f; (f = nearest_facet(&h));) {
+        const double inwards[3] = {-f->normal[0], -f->normal[1], -f->normal[2]};
+        double bound = sprag_pair_support(core, inwards, &v), off = -bound - f->distance;
+        if (bound > epa->bound) {
+            epa->bound = bound;
+            memcpy(epa->normal, inwards, sizeof inwards);
+            polished = false;
+        }
+        epa->error = fmax(0, -epa->bound - f->distance);
+        if (epa->error <= rounding) {
+            break;
+        }
+        if (curved && off < near * size && polish(core, &h, f, size, &rims)) {
+            f->settled = true;
+            if (rims.bound >= epa->bound) {
+                epa->bound = rims.bound;
+                memcpy(epa->normal, rims.normal, sizeof rims.normal);
+                memcpy(epa->point, rims.point, sizeof rims.point);
+                polished = true;
+            }
+            epa->error = rims.error;
+        } else if (off <= rounding || !grow(&h, &v, 4 * rounding)) {
+            break;
+        }
+    }
+    if (!polished) {
+        foot_points(&h, rounding - epa->bound, epa->point);
+    }
+}

@@ -1,0 +1,511 @@
+// Faces, clipping in the plane across the normal, and back.
+#include "manifold.h"
+
+#include <math.h>
+
+#include "linalg.h"
+
+enum { CORNERS_MAX = 32, CLIPPED_MAX = 2 * CORNERS_MAX, RIM_POINTS = 8 };
+
+// What a body turns towards the other: a face, or where count < 3 an edge, a point.
+typedef struct face {
+    const sprag_core *core;
+    int count;                    // corners
+    double normal[3];             // unit; neither this nor what follows is set if count < 3
+    double origin[3], x[3], y[3]; // of coordinates in its plane; the axes unit, across
+    const int *outline;           // of a polytope: vertices, every so many
+    int every, axis;              // of a box: which the normal is
+    double half[2];               // m, of a box, along x and y
+    double point[2][3];           // if count < 3
+} face;
+
+typedef struct corner { // in the plane of the face that clips
+    double x, y;
+    double gap; // above it, along the normal
+} corner;
+
+// ---- faces
+
+static void box_face(const double towards[3], face *f)
+{
+    const double *half = f->core->shape->half, *R = f->core->rotation;
+    double local[3];
+    mul33_transposed(R, towards, local);
+    double x = fabs(local[0]), y = fabs(local[1]), z = fabs(local[2]);
+    int i = x >= y && x >= z ? 0 : y >= z ? 1 : 2, j = i < 2 ? i + 1 : 0, k = j < 2 ? j + 1 : 0;
+    double sign = local[i] > 0 ? 1 : -1;
+    f->count = 4;
+    f->axis = i;
+    f->half[0] = half[j];
+    f->half[1] = half[k];
+    for (int c = 0; c < 3; c++) {
+        f->normal[c] = sign * R[3 * c + i];
+        f->origin[c] = f->core->at[c] + half[i] * f->normal[c];
+        f->x[c] = R[3 * c + j];
+        f->y[c] = R[3 * c + k];
+    }
+}
+
+// With links, of the faces round the vertex that is foremost.
+static int foremost_face(const sprag_core *core, const double towards[3])
+{
+    const sprag_polytope *p = core->shape->polytope;
+    double local[3], most = -INFINITY, point[3];
+    int best = 0;
+    mul33_transposed(core->rotation, towards, local);
+    const int *number = NULL;
+    int count = p->faces;
+    if (p->first) {
+        int vertex = sprag_core_support(core, towards, point);
+        number = p->side + p->first[vertex];
+        count = p->first[vertex + 1] - p->first[vertex];
+    }
+    for (int i = 0; i < count; i++) {
+        int n = number ? number[i] : i;
+        double along = dot3(p->normal[n], local);
+        if (along > most) {
+            most = along;
+            best = n;
+        }
+    }
+    return best;
+}
+
+static void polytope_face(const double towards[3], face *f)
+{
+    const sprag_polytope *p = f->core->shape->polytope;
+    double along[3], local[3];
+    int best = foremost_face(f->core, towards);
+    const int *outline =
+        p->first ? p->rim + p->outline[best] : (const int *)(p->loop + p->start[best]);
+    int corners = *outline++;
+    f->outline = outline;
+    f->every = (corners + CORNERS_MAX - 1) / CORNERS_MAX;
+    f->count = (corners + f->every - 1) / f->every;
+    mul33(f->core->rotation, p->normal[best], f->normal);
+    sprag_core_vertex(f->core, outline[0], f->origin);
+    subtract3(p->vertex[outline[1]], p->vertex[outline[0]], local);
+    mul33(f->core->rotation, local, along);
+    for (int i = 0; i < 2; i++) {
+        add_scaled(along, -dot3(along, f->normal), f->normal, 3);
+        normalise3(along);
+    }
+    memcpy(f->x, along, sizeof along);
+    cross3(f->normal, f->x, f->y);
+}
+
+// A cap, as the polygon of some points on its rim, the foremost first; or the side, as the line
+// that is foremost.
+static void cylinder_face(const double towards[3], face *f)
+{
+    const double *R = f->core->rotation;
+    double axis[3], local[3], p[3], radius = f->core->shape->radius;
+    double half = f->core->shape->half[2];
+    sprag_core_axis(f->core, axis);
+    mul33_transposed(R, towards, local);
+    double along = local[2], length = sqrt(local[0] * local[0] + local[1] * local[1]);
+    double c = length > 1e-9 ? local[0] / length : 1, s = length > 1e-9 ? local[1] / length : 0;
+    for (int k = 0; k < 3; k++) {
+        p[k] = c * R[3 * k] + s * R[3 * k + 1];
+    }
+    f->count = 2;
+    if (fabs(along) > M_SQRT1_2) {
+        f->count = RIM_POINTS;
+        for (int k = 0; k < 3; k++) {
+            f->normal[k] = copysign(1, along) * axis[k];
+            f->origin[k] = f->core->at[k] + half * f->normal[k];
+        }
+        memcpy(f->x, p, sizeof p);
+        cross3(axis, p, f->y);
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        memcpy(f->point[i], f->core->at, sizeof f->point[i]);
+        add_scaled(f->point[i], i ? half : -half, axis, 3);
+        add_scaled(f->point[i], radius, p, 3);
+    }
+}
+
+static void face_towards(const sprag_core *core, const double towards[3], face *f)
+{
+    f->core = core;
+    f->count = 0;
+    switch (core->shape->kind) {
+    case SPRAG_BOX:
+        box_face(towards, f);
+        break;
+    case SPRAG_POLYTOPE:
+        if (core->shape->polytope->faces) {
+            polytope_face(towards, f);
+        }
+        break;
+    case SPRAG_CYLINDER:
+        cylinder_face(towards, f);
+        break;
+    case SPRAG_SPHERE:
+    case SPRAG_CAPSULE:
+        f->count = sprag_core_vertices(core);
+        for (int i = 0; i < f->count; i++) {
+            sprag_core_vertex(core, i, f->point[i]);
+            add_scaled(f->point[i], core->shape->radius, towards, 3);
+        }
+        break;
+    case SPRAG_PLANE:
+    case SPRAG_SHAPE_KINDS:
+        break;
+    }
+}
+
+// In order round the face.
+static void corners_of(const face *f, double point[CORNERS_MAX][3])
+{
+    static const double rim[RIM_POINTS][2] = {
+        {1, 0},  {M_SQRT1_2, M_SQRT1_2},   {0, 1},  {-M_SQRT1_2, M_SQRT1_2},
+        {-1, 0}, {-M_SQRT1_2, -M_SQRT1_2}, {0, -1}, {M_SQRT1_2, -M_SQRT1_2}};
+    const sprag_core *core = f->core;
+    if (f->count < 3) {
+        memcpy(point, f->point, sizeof f->point);
+    } else if (core->shape->kind == SPRAG_BOX) {
+        for (int k = 0; k < 3; k++) {
+            double u = f->half[0] * f->x[k], v = f->half[1] * f->y[k];
+            point[0][k] = f->origin[k] - u - v;
+            point[1][k] = f->origin[k] + u - v;
+            point[2][k] = f->origin[k] + u + v;
+            point[3][k] = f->origin[k] - u + v;
+        }
+    } else if (core->shape->kind == SPRAG_CYLINDER) {
+        double radius = core->shape->radius;
+        for (int i = 0; i < RIM_POINTS; i++) {
+            for (int k = 0; k < 3; k++) {
+                point[i][k] = f->origin[k] + radius * (rim[i][0] * f->x[k] + rim[i][1] * f->y[k]);
+            }
+        }
+    } else {
+        const double(*vertex)[3] = core->shape->polytope->vertex;
+        for (int i = 0; i < f->count; i++) {
+            mul33(core->rotation, vertex[f->outline[i * f->every]], point[i]);
+            add_scaled(point[i], 1, core->at, 3);
+        }
+    }
+}
+
+// ---- pairs of points
+
+static void keep(sprag_manifold *m, double most, const double *on0, const double *on1, double gap)
+{
+    if (gap <= most && m->count < SPRAG_MANIFOLD_MAX) {
+        memcpy(m->point[m->count][0], on0, sizeof m->point[0][0]);
+        memcpy(m->point[m->count][1], on1, sizeof m->point[0][1]);
+        m->gap[m->count++] = gap;
+    }
+}
+
+static void on_plane(const sprag_core *plane, const face *f, int side, const double n[3],
+                     double most, sprag_manifold *m)
+{
+    double point[CORNERS_MAX][3];
+    corners_of(f, point);
+    for (int i = 0; i < f->count; i++) {
+        double on[3], from[3];
+        subtract3(point[i], plane->at, from);
+        double gap = side ? dot3(n, from) : -dot3(n, from);
+        memcpy(on, point[i], sizeof on);
+        add_scaled(on, side ? -gap : gap, n, 3);
+        keep(m, most, side ? point[i] : on, side ? on : point[i], gap);
+    }
+}
+
+// Two edges: what they have in common, if they run side by side.
+static void along_edges(const face f[2], const double n[3], double most, sprag_manifold *m)
+{
+    static const double parallel = 0.05; // rad
+    double e[2][3], length[2], across[3], range[2] = {0, 1};
+    for (int side = 0; side < 2; side++) {
+        subtract3(f[side].point[1], f[side].point[0], e[side]);
+        add_scaled(e[side], -dot3(n, e[side]), n, 3);
+        length[side] = norm3(e[side]);
+    }
+    cross3(e[0], e[1], across);
+    if (!(norm3(across) < parallel * length[0] * length[1])) {
+        return;
+    }
+    subtract3(f[1].point[1], f[1].point[0], e[1]);
+    subtract3(f[0].point[1], f[0].point[0], e[0]);
+    double ee = dot3(e[0], e[0]), t[2];
+    for (int i = 0; i < 2; i++) {
+        double from[3];
+        subtract3(f[1].point[i], f[0].point[0], from);
+        t[i] = dot3(from, e[0]) / ee;
+    }
+    range[0] = fmax(0, fmin(t[0], t[1]));
+    range[1] = fmin(1, fmax(t[0], t[1]));
+    for (int i = 0; i < 2 && range[0] <= range[1]; i++) {
+        double on[2][3], between[3];
+        memcpy(on[0], f[0].point[0], sizeof on[0]);
+        memcpy(on[1], f[1].point[0], sizeof on[1]);
+        add_scaled(on[0], range[i], e[0], 3);
+        add_scaled(on[1], fmin(1, fmax(0, (range[i] - t[0]) / (t[1] - t[0]))), e[1], 3);
+        subtract3(on[0], on[1], between);
+        keep(m, most, on[0], on[1], dot3(n, between));
+    }
+}
+
+static double twice_area(const corner *p, const corner *q, const corner *r)
+{
+    return (q->x - p->x) * (r->y - p->y) - (q->y - p->y) * (r->x - p->x);
+}
+
+// -1: clockwise.
+static double winding(const corner *c, int count)
+{
+    double sum = 0;
+    for (int i = 1; i + 1 < count; i++) {
+        sum += twice_area(&c[0], &c[i], &c[i + 1]);
+    }
+    return sum < 0 ? -1 : 1;
+}
+
+// The corners of the face that clips, in its own plane.
+static void frame_corners(const face *f, corner *c)
+{
+    if (f->core->shape->kind == SPRAG_BOX) {
+        double u = f->half[0], v = f->half[1];
+        c[0] = (corner){-u, -v, 0}, c[1] = (corner){u, -v, 0};
+        c[2] = (corner){u, v, 0}, c[3] = (corner){-u, v, 0};
+        return;
+    }
+    double point[CORNERS_MAX][3], from[3];
+    corners_of(f, point);
+    for (int i = 0; i < f->count; i++) {
+        subtract3(point[i], f->origin, from);
+        c[i] = (corner){dot3(f->x, from), dot3(f->y, from), 0};
+    }
+}
+
+// Those of the other, along n to there. Returns the nearest one's gap.
+static double cast_corners(const face *f, const face *frame, const double n[3], double sign,
+                           corner *c)
+{
+    double point[CORNERS_MAX][3], from[3], nearest = INFINITY;
+    double nx = dot3(frame->x, n), ny = dot3(frame->y, n), per = 1 / dot3(frame->normal, n);
+    corners_of(f, point);
+    for (int i = 0; i < f->count; i++) {
+        subtract3(point[i], frame->origin, from);
+        double g = per * dot3(frame->normal, from);
+        c[i] = (corner){dot3(frame->x, from) - g * nx, dot3(frame->y, from) - g * ny, sign * g};
+        nearest = c[i].gap < nearest ? c[i].gap : nearest;
+    }
+    return nearest;
+}
+
+// A convex polygon (or a line, there and back) that is cut where its corners are, without a look at
+// the others.
+typedef struct ring {
+    int used, at; // corners that there ever were; one of those that are left
+    corner c[CLIPPED_MAX];
+    int next[CLIPPED_MAX], previous[CLIPPED_MAX];
+} ring;
+
+static void close_ring(ring *r, int count)
+{
+    for (int i = 0; i < count; i++) {
+        r->next[i] = i + 1;
+        r->previous[i] = i - 1;
+    }
+    r->next[count - 1] = 0;
+    r->previous[0] = count - 1;
+    r->used = count;
+    r->at = 0;
+}
+
+static corner between(const corner *p, double inside, const corner *q, double outside)
+{
+    double t = inside / (inside - outside);
+    return (corner){p->x + t * (q->x - p->x), p->y + t * (q->y - p->y),
+                    p->gap + t * (q->gap - p->gap)};
+}
+
+typedef struct line {
+    double dx, dy;
+    corner from;
+} line;
+
+static double inside(const line *l, const corner *c)
+{
+    return l->dx * (c->y - l->from.y) - l->dy * (c->x - l->from.x);
+}
+
+// Keeps what is left of the line from p to q (right: turn -1); false: nothing is. Lines come in
+// order round their polygon, so the corner that is farthest out is near the last one.
+static bool cut(ring *r, const corner *p, const corner *q, double turn)
+{
+    const line l = {turn * (q->x - p->x), turn * (q->y - p->y), *p};
+    int at = r->at, start = at; // corners may fall together: not lower is no reason to stop
+    double here = inside(&l, &r->c[at]), there;
+    while (there = inside(&l, &r->c[r->next[at]]), there <= here && r->next[at] != start) {
+        at = r->next[at];
+        here = there;
+    }
+    start = at;
+    while (there = inside(&l, &r->c[r->previous[at]]), there <= here && r->previous[at] != start) {
+        at = r->previous[at];
+        here = there;
+    }
+    r->at = at;
+    if (here >= 0) {
+        return true;
+    }
+    int low = at, high = at, before, after; // the first and the last that are outside
+    double low_inside = here, high_inside = here, before_inside, after_inside;
+    while (before = r->previous[low], (before_inside = inside(&l, &r->c[before])) < 0) {
+        if (before == at) {
+            return false;
+        }
+        low = before;
+        low_inside = before_inside;
+    }
+    while (after = r->next[high], (after_inside = inside(&l, &r->c[after])) < 0) {
+        high = after;
+        high_inside = after_inside;
+    }
+    corner c[2] = {between(&r->c[before], before_inside, &r->c[low], low_inside),
+                   between(&r->c[after], after_inside, &r->c[high], high_inside)};
+    int second = low != high ? high : r->used < CLIPPED_MAX ? r->used++ : low;
+    r->c[low] = c[0];
+    r->c[second] = c[1];
+    r->next[low] = second;
+    r->previous[second] = low;
+    r->next[second] = after;
+    r->previous[after] = second;
+    r->at = second;
+    return true;
+}
+
+// What is left, without corners that fall together and those that are too far.
+static int unroll(const ring *r, double most, double tiny, corner *c)
+{
+    int count = 0, i = r->at;
+    do {
+        const corner *new = &r->c[i];
+        i = r->next[i];
+        if (new->gap <= most) {
+            corner *last = count ? &c[count - 1] : NULL;
+            if (last && fabs(new->x - last->x) + fabs(new->y - last->y) <= tiny) {
+                *last = new->gap < last->gap ? *new : *last;
+            } else {
+                c[count++] = *new;
+            }
+        }
+    } while (i != r->at);
+    if (count > 1 && fabs(c[0].x - c[count - 1].x) + fabs(c[0].y - c[count - 1].y) <= tiny) {
+        c[0] = c[count - 1].gap < c[0].gap ? c[count - 1] : c[0];
+        count--;
+    }
+    return count;
+}
+
+// Four at a time, that none waits for the other.
+static int least_of(const double *value, int count)
+{
+    int place[4] = {0, 0, 0, 0}, i = 0;
+    double least[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
+    for (; i + 4 <= count; i += 4) {
+        for (int k = 0; k < 4; k++) {
+            place[k] = value[i + k] < least[k] ? i + k : place[k];
+            least[k] = value[i + k] < least[k] ? value[i + k] : least[k];
+        }
+    }
+    for (; i < count; i++) {
+        place[0] = value[i] < least[0] ? i : place[0];
+        least[0] = value[i] < least[0] ? value[i] : least[0];
+    }
+    for (int k = 1; k < 4; k++) {
+        place[0] = least[k] < least[0] ? place[k] : place[0];
+        least[0] = least[k] < least[0] ? least[k] : least[0];
+    }
+    return place[0];
+}
+
+// Drops corners, those first that the area misses least.
+static int thin_out(corner *c, int count)
+{
+    double area[CLIPPED_MAX];
+    int next[CLIPPED_MAX], previous[CLIPPED_MAX], left = 0;
+    if (count <= SPRAG_MANIFOLD_MAX) {
+        return count;
+    }
+    for (int i = 0; i < count; i++) {
+        previous[i] = i ? i - 1 : count - 1;
+        next[i] = i + 1 < count ? i + 1 : 0;
+        area[i] = fabs(twice_area(&c[previous[i]], &c[i], &c[next[i]]));
+    }
+    for (int drops = count - SPRAG_MANIFOLD_MAX; drops; drops--) {
+        int gone = least_of(area, count), around[2] = {previous[gone], next[gone]};
+        area[gone] = INFINITY;
+        next[around[0]] = around[1];
+        previous[around[1]] = around[0];
+        for (int k = 0; k < 2; k++) {
+            int i = around[k];
+            area[i] = fabs(twice_area(&c[previous[i]], &c[i], &c[next[i]]));
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        if (area[i] < INFINITY) {
+            c[left++] = c[i];
+        }
+    }
+    return left;
+}
+
+void sprag_manifold_clip(const sprag_core core[2], const double normal[3], double most,
+                         sprag_manifold *m)
+{
+    static const double upright = 0.02;  // least cosine of a face that heights are taken from
+    static const double together = 1e-9; // of the width of a face: two corners are one
+    const double against[3] = {-normal[0], -normal[1], -normal[2]};
+    face f[2];
+    m->count = 0;
+    face_towards(&core[0], against, &f[0]);
+    face_towards(&core[1], normal, &f[1]);
+    for (int side = 0; side < 2; side++) {
+        if (core[!side].shape->kind == SPRAG_PLANE) {
+            on_plane(&core[!side], &f[side], !side, normal, most, m);
+            return;
+        }
+    }
+    double cosine[2] = {f[0].count > 2 ? -dot3(f[0].normal, normal) : 0,
+                        f[1].count > 2 ? dot3(f[1].normal, normal) : 0};
+    int frame = cosine[1] > cosine[0]; // the other is clipped by it
+    if (!(cosine[frame] > upright)) {
+        if (f[0].count == 2 && f[1].count == 2) {
+            along_edges(f, normal, most, m);
+        }
+        return;
+    }
+    corner by[CORNERS_MAX], c[CLIPPED_MAX];
+    ring all;
+    const face *plane = &f[frame];
+    double sign = frame ? 1 : -1;
+    int edges = plane->count, count = f[!frame].count;
+    if (!(cast_corners(&f[!frame], plane, normal, sign, all.c) <= most)) {
+        return;
+    }
+    frame_corners(plane, by);
+    close_ring(&all, count);
+    double turn = winding(by, edges);
+    for (int i = 0; i < edges; i++) {
+        if (!cut(&all, &by[i], &by[i + 1 < edges ? i + 1 : 0], turn)) {
+            return;
+        }
+    }
+    double wide = fabs(by[0].x - by[2].x) + fabs(by[0].y - by[2].y);
+    m->count = thin_out(c, unroll(&all, most, together * wide, c));
+    for (int i = 0; i < m->count; i++) {
+        double(*at)[3] = m->point[i];
+        for (int k = 0; k < 3; k++) {
+            at[frame][k] = plane->origin[k] + c[i].x * plane->x[k] + c[i].y * plane->y[k];
+            at[!frame][k] = at[frame][k] + sign * c[i].gap * normal[k];
+        }
+        m->gap[i] = c[i].gap;
+    }
+}

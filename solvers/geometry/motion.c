@@ -1,0 +1,73 @@
+// The exponential of a constant twist (Rodrigues), and the way back to orthonormal: one step of
+// Newton's for the polar factor, so that what was orthonormal to rounding stays so for ever.
+#include "motion.h"
+
+#include "linalg.h"
+
+// R = exp([w]); sin(x)/x and (1 - cos(x))/x^2 lose nothing at any x but 0.
+static void exponential(const double w[3], double R[9])
+{
+    double angle = norm3(w), a = 1, b = 0.5;
+    if (angle > 0) {
+        double half = sin(angle / 2) / angle;
+        a = sin(angle) / angle;
+        b = 2 * half * half;
+    }
+    double x = w[0], y = w[1], z = w[2];
+    R[0] = 1 - b * (y * y + z * z);
+    R[4] = 1 - b * (x * x + z * z);
+    R[8] = 1 - b * (x * x + y * y);
+    R[1] = b * x * y - a * z, R[3] = b * x * y + a * z;
+    R[2] = b * x * z + a * y, R[6] = b * x * z - a * y;
+    R[5] = b * y * z - a * x, R[7] = b * y * z + a * x;
+}
+
+static void multiply(const double *A, const double *B, double *C)
+{
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
+        }
+    }
+}
+
+// R <- R (3 - R' R) / 2
+static void straighten(double R[9])
+{
+    double S[9], out[9];
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            double rr = R[i] * R[j] + R[3 + i] * R[3 + j] + R[6 + i] * R[6 + j];
+            S[3 * i + j] = ((i == j ? 3 : 0) - rr) / 2;
+        }
+    }
+    multiply(R, S, out);
+    memcpy(R, out, sizeof out);
+}
+
+void sprag_motion_at(const sprag_motion *motion, double t, sprag_pose *pose)
+{
+    const double *v = motion->velocity;
+    const double turn[3] = {t * v[3], t * v[4], t * v[5]};
+    double R[9], turned[9];
+    for (int k = 0; k < 3; k++) {
+        pose->position[k] = motion->pose.position[k] + t * v[k];
+    }
+    exponential(turn, R);
+    multiply(R, motion->pose.rotation, turned);
+    straighten(turned);
+    memcpy(pose->rotation, turned, sizeof turned);
+}
+
+void sprag_carried_at(const sprag_carried *carried, double t, sprag_pose *pose)
+{
+    if (!carried->motion) {
+        *pose = carried->mount;
+        return;
+    }
+    sprag_pose body;
+    sprag_motion_at(carried->motion, t, &body);
+    multiply(body.rotation, carried->mount.rotation, pose->rotation);
+    mul33(body.rotation, carried->mount.position, pose->position);
+    add_scaled(pose->position, 1, body.position, 3);
+}

@@ -1,0 +1,27 @@
+// The motion of a rigid body within a sub-step, at constant twist: the centre of mass goes
+// straight, the axes turn about a direction that stays.
+//
+//     x(t) = x(0) + t v,   R(t) = exp(t [w]) R(0)
+#ifndef SPRAG_MOTION_H
+#define SPRAG_MOTION_H
+
+#include "shape.h"
+
+typedef struct sprag_motion {
+    sprag_pose pose;    // of the centre of mass, at t = 0
+    double velocity[6]; // m/s, rad/s, world axes
+} sprag_motion;
+
+// Where the body is at t (s).
+void sprag_motion_at(const sprag_motion *motion, double t, sprag_pose *pose);
+
+// A shape that a body carries.
+typedef struct sprag_carried {
+    const sprag_shape *shape;
+    sprag_pose mount; // of the shape: in the axes of the body; in the world if motion is NULL
+    const sprag_motion *motion; // NULL: does not move
+} sprag_carried;
+
+void sprag_carried_at(const sprag_carried *carried, double t, sprag_pose *pose);
+
+#endif

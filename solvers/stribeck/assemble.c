@@ -1,0 +1,326 @@
+// From a problem to the form that is iterated on: nodes, jacobians, yields, cones.
+#include "assemble.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "linalg.h"
+
+typedef struct island {
+    const sprag_problem *problem;
+    sprag_space6 *space;
+    int *node_of;    // body -> node
+    double heaviest; // kg
+    double change;   // m/s, of what a step changes
+    double softness, row_softness;
+} island;
+
+static int count_cones(const sprag_friction *f)
+{
+    return (f->coefficient[0] > 0) + (f->coefficient[1] > 0);
+}
+
+static int count_turning(const sprag_turning *turning)
+{
+    return turning ? count_cones(&turning->roll) + (turning->spin.coefficient[0] > 0) : 0;
+}
+
+static void add_cone(sprag_system *system, sprag_point *point, const sprag_friction *f, int first,
+                     int axis, int axes, double per_length)
+{
+    sprag_cone *cone = &system->cone[point->cone + point->cones++];
+    double largest = f->coefficient[axis];
+    if (axes == 2) {
+        largest = fmax(largest, f->coefficient[1]);
+    }
+    if (isfinite(largest)) {
+        largest = fmin(largest, 1e100); // programs write DBL_MAX: leave room for the products
+    }
+    system->convex &= f->force[axis] || isinf(largest);
+    *cone = (sprag_cone){.first = first + axis,
+                         .axes = axes,
+                         .coefficient = largest,
+                         .slip_yield = f->slip[axis] / system->step,
+                         .creeps = f->slip[axis] > 0,
+                         .per_length = per_length,
+                         .force = f->force[axis]};
+    for (int k = 0; k < axes; k++) {
+        cone->shape[k] = isinf(largest) ? 1 : fmin(1, f->coefficient[axis + k] / largest);
+        point->offset[first + axis + k] -= f->velocity[axis + k];
+    }
+}
+
+// Axes that share everything but the coefficient make one elliptic cone; axes that do not are
+// bounded one by one, as ODE does.
+static void add_cones(sprag_system *system, sprag_point *point, const sprag_friction *f, int first,
+                      double per_length)
+{
+    bool infinite = isinf(f->coefficient[0]) || isinf(f->coefficient[1]);
+    bool alike = f->slip[0] == f->slip[1] && f->force[0] == f->force[1];
+    if (count_cones(f) == 2 && alike && !infinite) {
+        add_cone(system, point, f, first, 0, 2, per_length);
+        return;
+    }
+    for (int axis = 0; axis < 2; axis++) {
+        if (f->coefficient[axis] > 0) {
+            add_cone(system, point, f, first, axis, 1, per_length);
+        }
+    }
+}
+
+static void add_turning(sprag_system *system, sprag_point *point, const sprag_turning *turning,
+                        double per_length)
+{
+    add_cones(system, point, &turning->roll, SPRAG_ROLL, per_length);
+    if (turning->spin.coefficient[0] > 0) {
+        add_cone(system, point, &turning->spin, SPRAG_SPIN, 0, 1, per_length);
+    }
+}
+
+static void set_jacobian(sprag_stencil *stencil, bool turns, const sprag_contact *contact)
+{
+    static const int component[3] = {SPRAG_SPIN, SPRAG_ROLL,
+                                     SPRAG_ROLL + 1}; // about normal, tangent, tangent
+    for (int side = 0; side < 2; side++) {
+        double sign = side ? -1 : 1;
+        for (int i = 0; i < 3; i++) {
+            double *row = stencil->jacobian[side][i];
+            cross3(contact->arm[side], contact->frame[i], row + 3);
+            for (int k = 0; k < 3; k++) {
+                row[k] = sign * contact->frame[i][k];
+                row[3 + k] *= sign;
+            }
+            if (turns) {
+                for (int k = 0; k < 3; k++) {
+                    stencil->jacobian[side][component[i]][3 + k] = sign * contact->frame[i][k];
+                }
+            }
+        }
+    }
+}
+
+// J M^-1 J' of one row
+static double inverse_mass_of(const island *island, const int node[2], const double *row0,
+                              const double *row1)
+{
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        if (node[side] != SPRAG_NOWHERE) {
+            const double *row = side ? row1 : row0;
+            double turned[3];
+            mul33(island->space->inverse_inertia[node[side]], row + 3, turned);
+            sum += dot3(row, row) / island->space->mass[node[side]][0] + dot3(row + 3, turned);
+        }
+    }
+    return sum;
+}
+
+static void set_nodes(const island *island, const int body[2], int node[2], const double *row0,
+                      const double *row1, int rows, double *offset)
+{
+    for (int side = 0; side < 2; side++) {
+        int b = body[side];
+        node[side] = b == SPRAG_STATIC ? SPRAG_NOWHERE : island->node_of[b];
+        if (b != SPRAG_STATIC && node[side] == SPRAG_NOWHERE) { // kinematic
+            for (int i = 0; i < rows; i++) {
+                const double *row = (side ? row1 : row0) + 6 * i;
+                offset[i] += dot6(row, island->problem->body[b].velocity);
+            }
+        }
+    }
+}
+
+// Between bodies that nothing moves a contact or row carries nothing, whatever its law.
+static double yield_of(double compliance, double soft, double inverse_mass)
+{
+    return inverse_mass > 0 ? fmax(compliance, soft) : INFINITY;
+}
+
+// No friction is stiffer than a joint row; under an infinite coefficient it is a bond just as
+// stiff.
+static void prepare_cones(sprag_system *system, const island *island, const sprag_point *point,
+                          const sprag_stencil *stencil)
+{
+    for (int c = point->cone; c < point->cone + point->cones; c++) {
+        sprag_cone *cone = &system->cone[c];
+        double w = inverse_mass_of(island, stencil->node, stencil->jacobian[0][cone->first],
+                                   stencil->jacobian[1][cone->first]);
+        double soft = island->row_softness * w;
+        bool bond = isinf(cone->coefficient);
+        cone->slip_yield =
+            bond ? yield_of(cone->slip_yield, soft, w) : fmax(cone->slip_yield, soft);
+    }
+}
+
+// Hunt and Crossley's law, no stiffer than rounding lets it be.
+static void set_stiffness(sprag_point *point, const sprag_contact *contact, double step,
+                          double soft)
+{
+    double stiffest = soft > 0 ? 1 / (step * step * soft) : 0; // 0: nothing can move
+    point->law = SPRAG_HUNT_CROSSLEY;
+    point->stiffness = fmin(contact->stiffness, stiffest);
+    point->dissipation = contact->dissipation;
+    point->penetration = -contact->gap;
+}
+
+static void prepare_point(sprag_system *system, const island *island, int i, int cone)
+{
+    static const double least = 1e-6;
+    const sprag_contact *contact = &island->problem->contact[i];
+    sprag_point *point = &system->point[i];
+    sprag_stencil *stencil = &island->space->point[i];
+    bool turns = count_turning(contact->turning) > 0;
+    *point = (sprag_point){.dim = turns ? 6 : 3, .cone = cone, .offset = {-contact->bias}};
+    set_jacobian(stencil, turns, contact);
+    set_nodes(island, contact->body, stencil->node, stencil->jacobian[0][0],
+              stencil->jacobian[1][0], point->dim, point->offset);
+    double lever = fmax(norm3(contact->arm[0]), norm3(contact->arm[1]));
+    double per_length = lever > 0 ? 1 / lever : 1;
+    add_cones(system, point, &contact->slide, SPRAG_SLIDE, 1);
+    if (turns) {
+        add_turning(system, point, contact->turning, per_length);
+    }
+    prepare_cones(system, island, point, stencil);
+    double w = inverse_mass_of(island, stencil->node, stencil->jacobian[0][SPRAG_NORMAL],
+                               stencil->jacobian[1][SPRAG_NORMAL]);
+    // Sinking grows with the load and with the square of the step: the heaviest body of the island
+    // bounds it, and what a body falls in a step, relative to its size.
+    double unit = fmin(w, 4 / island->heaviest), share = contact->softening;
+    double fall = island->change * system->step;
+    if (lever > 0 && fall > 0.01 * lever) {
+        share *= 0.01 * lever / fall;
+    }
+    double soft = fmax(island->softness * share, least) * unit;
+    point->yield = yield_of(contact->compliance / system->step, soft, w);
+    if (contact->stiffness > 0) {
+        set_stiffness(point, contact, system->step, least * unit);
+        system->curved = true;
+    }
+    for (int k = 0; k < 3; k++) {
+        point->guess[k] = contact->guess[k] * system->step;
+    }
+    point->inverse_mass = w;
+}
+
+static void prepare_equation(sprag_system *system, const island *island, int i)
+{
+    const sprag_row *row = &island->problem->row[i];
+    double step = system->step;
+    sprag_equation *equation = &system->equation[i];
+    sprag_row_stencil *stencil = &island->space->equation[i];
+    *equation = (sprag_equation){.offset = -row->bias,
+                                 .lo = row->lo * step,
+                                 .hi = row->hi * step,
+                                 .guess = row->guess * step};
+    memcpy(stencil->jacobian, row->jacobian, sizeof stencil->jacobian);
+    set_nodes(island, row->body, stencil->node, row->jacobian[0], row->jacobian[1], 1,
+              &equation->offset);
+    double w = inverse_mass_of(island, stencil->node, row->jacobian[0], row->jacobian[1]);
+    equation->inverse_mass = w;
+    equation->yield = yield_of(row->compliance / step, island->row_softness * w, w);
+    system->bounded |= isfinite(row->lo) || isfinite(row->hi);
+}
+
+static void prepare_node(sprag_system *system, const island *island, int node, int b,
+                         double *mass_diagonal)
+{
+    const sprag_body *body = &island->problem->body[b];
+    double *mass = island->space->mass[node];
+    for (int i = 0; i < 3; i++) {
+        mass[7 * i] = body->mass;
+        memcpy(mass + 6 * (3 + i) + 3, body->inertia + 3 * i, 3 * sizeof *mass);
+    }
+    for (int i = 0; i < 6; i++) {
+        mass_diagonal[6 * node + i] = mass[7 * i];
+        system->start[6 * node + i] = body->velocity[i];
+        system->free[6 * node + i] = body->free_velocity[i];
+    }
+    invert33(body->inertia, island->space->inverse_inertia[node]);
+}
+
+static int count_all_cones(const sprag_problem *problem)
+{
+    int cones = 0;
+    for (int i = 0; i < problem->contacts; i++) {
+        const sprag_contact *contact = &problem->contact[i];
+        cones += count_cones(&contact->slide) + count_turning(contact->turning);
+    }
+    return cones;
+}
+
+sprag_result sprag_island_prepare(sprag_system *system, const sprag_problem *problem, double change,
+                                  double softness, double row_softness, sprag_scratch *scratch,
+                                  int **node_of)
+{
+    *system = (sprag_system){.step = problem->step,
+                             .points = problem->contacts,
+                             .cones = count_all_cones(problem),
+                             .equations = problem->rows,
+                             .convex = true};
+    island island = {
+        .problem = problem, .change = change, .softness = softness, .row_softness = row_softness};
+    island.node_of = SPRAG_TAKE(scratch, problem->bodies, int);
+    island.space = SPRAG_TAKE(scratch, 1, sprag_space6);
+    if (scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    int nodes = 0;
+    for (int b = 0; b < problem->bodies; b++) {
+        island.node_of[b] = problem->body[b].mass > 0 ? nodes++ : SPRAG_NOWHERE;
+        island.heaviest = fmax(island.heaviest, problem->body[b].mass);
+    }
+    double *mass_diagonal = SPRAG_TAKE(scratch, 6 * nodes, double);
+    if (scratch->failed || sprag_space6_take(island.space, system, nodes, scratch) != SPRAG_OK ||
+        sprag_system_take(system, scratch) != SPRAG_OK) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int b = 0; b < problem->bodies; b++) {
+        if (island.node_of[b] != SPRAG_NOWHERE) {
+            prepare_node(system, &island, island.node_of[b], b, mass_diagonal);
+        }
+    }
+    sprag_system_weigh(system, mass_diagonal, system->start);
+    for (int i = 0; i < system->equations; i++) {
+        prepare_equation(system, &island, i);
+    }
+    int cones = 0;
+    for (int i = 0; i < system->points; i++) {
+        prepare_point(system, &island, i, cones);
+        cones += system->point[i].cones;
+    }
+    *node_of = island.node_of;
+    return SPRAG_OK;
+}
+
+static void widen(double range[2], double x)
+{
+    range[0] = x < range[0] ? x : range[0];
+    range[1] = x > range[1] ? x : range[1];
+}
+
+// A spring that takes back erp x0 / step, x0 the overlap before the step and x after it:
+//     f = (erp x0 / step - vn) / (step yield),  x0 = x + step vn
+//       = erp / (step^2 yield) x - (1 - erp) / (step yield) vn
+void sprag_island_effective(const sprag_system *system, const sprag_problem *problem,
+                            double stiffness[2], double damping[2])
+{
+    double rate = 1 / system->step;
+    stiffness[0] = damping[0] = INFINITY;
+    stiffness[1] = damping[1] = 0;
+    for (int i = 0; i < system->points; i++) {
+        const sprag_point *point = &system->point[i];
+        const sprag_contact *contact = &problem->contact[i];
+        if (contact->stiffness > 0 && point->inverse_mass > 0) {
+            double overlap = contact->gap < 0 ? -contact->gap : 0;
+            widen(stiffness, point->stiffness);
+            widen(damping, point->stiffness * contact->dissipation * overlap);
+        } else if (point->inverse_mass > 0) {
+            double hard = rate / point->yield;
+            widen(stiffness, contact->erp * rate * hard);
+            widen(damping, contact->erp < 1 ? (1 - contact->erp) * hard : 0);
+        }
+    }
+    if (isinf(stiffness[0])) {
+        stiffness[0] = damping[0] = 0;
+    }
+}

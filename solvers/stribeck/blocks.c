@@ -1,0 +1,353 @@
+// Left-looking block factorisation, column by column of the elimination order (George and Liu,
+// Computer Solution of Large Sparse Positive Definite Systems, ch. 5; Davis, Direct Methods, ch.
+// 4).
+#include "blocks.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+#include <suitesparse/amd.h>
+
+#include "block6.h"
+#include "vectors.h"
+
+// ---- pattern
+
+// Neighbours of every node, each once, ascending not needed. Returns their number.
+static int gather_neighbours(int n, int edges, const int (*edge)[2], int *start, int *neighbour,
+                             int *seen)
+{
+    int *end = seen; // first the fill marks, then the marks of what was seen
+    for (int e = 0; e < edges; e++) {
+        if (edge[e][0] != edge[e][1]) {
+            start[edge[e][0] + 1]++;
+            start[edge[e][1] + 1]++;
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        start[i + 1] += start[i];
+        end[i] = start[i];
+    }
+    for (int e = 0; e < edges; e++) {
+        int a = edge[e][0], b = edge[e][1];
+        if (a != b) {
+            neighbour[end[a]++] = b;
+            neighbour[end[b]++] = a;
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        seen[i] = -1;
+    }
+    int count = 0;
+    for (int i = 0, from = 0; i < n; i++) {
+        int to = start[i + 1];
+        start[i] = count;
+        for (int p = from; p < to; p++) {
+            if (seen[neighbour[p]] != i) {
+                seen[neighbour[p]] = i;
+                neighbour[count++] = neighbour[p];
+            }
+        }
+        from = to;
+    }
+    start[n] = count;
+    return count;
+}
+
+// AMD without its wrapper, which would allocate: amd_2 takes its workspace from us.
+static void order(sprag_blocks *blocks, const int *start, const int *neighbour, int count,
+                  sprag_scratch *scratch)
+{
+    int n = blocks->n;
+    if (n <= 2) { // no order has fill
+        for (int k = 0; k < n; k++) {
+            blocks->body[k] = blocks->rank[k] = k;
+        }
+        return;
+    }
+    int room = count + count / 5 + 7 * n + 1;
+    int *work = SPRAG_TAKE(scratch, 8 * (size_t)n + (size_t)room, int);
+    if (!work) {
+        return;
+    }
+    int *pe = work, *len = pe + n, *nv = len + n, *next = nv + n, *last = next + n;
+    int *head = last + n, *elen = head + n, *degree = elen + n, *iw = degree + n;
+    int *w = blocks->place; // free until the factorisation
+    for (int i = 0; i < n; i++) {
+        pe[i] = start[i];
+        len[i] = start[i + 1] - start[i];
+    }
+    memcpy(iw, neighbour, (size_t)count * sizeof *iw);
+    double control[AMD_CONTROL], info[AMD_INFO];
+    amd_defaults(control);
+    amd_2(n, pe, iw, len, room, count, nv, next, last, head, elen, degree, w, control, info);
+    for (int k = 0; k < n; k++) { // amd_2 leaves the permutation in `last`
+        blocks->body[k] = last[k];
+        blocks->rank[last[k]] = k;
+    }
+}
+
+static int parent_of(const sprag_blocks *blocks, int k)
+{
+    return blocks->start[k] < blocks->start[k + 1] ? blocks->row[blocks->start[k]] : -1;
+}
+
+// Column k of the factor holds its own neighbours behind k and, but for k itself, all that its
+// children hold. Columns are appended in order, each sorted by insertion of few entries.
+static bool fill(sprag_blocks *blocks, const int *start, const int *neighbour, int count,
+                 sprag_scratch *scratch)
+{
+    int n = blocks->n;
+    int *first_child = SPRAG_TAKE(scratch, n, int);
+    int *next_child = SPRAG_TAKE(scratch, n, int);
+    int *seen = blocks->place;
+    int room = 4 * n + 2 * count;
+    blocks->row = SPRAG_TAKE(scratch, room, int);
+    if (scratch->failed) {
+        return false;
+    }
+    for (int k = 0; k < n; k++) {
+        seen[k] = first_child[k] = -1;
+    }
+    int end = 0;
+    for (int k = 0; k < n; k++) {
+        if (room - end < n - k) { // the most that a column can take
+            room = 2 * room + n;
+            int *bigger = SPRAG_TAKE(scratch, room, int);
+            if (!bigger) {
+                return false;
+            }
+            memcpy(bigger, blocks->row, (size_t)end * sizeof *bigger);
+            blocks->row = bigger;
+        }
+        int begin = end;
+        seen[k] = k;
+        for (int p = start[blocks->body[k]]; p < start[blocks->body[k] + 1]; p++) {
+            int i = blocks->rank[neighbour[p]];
+            if (i > k && seen[i] != k) {
+                seen[i] = k;
+                blocks->row[end++] = i;
+            }
+        }
+        for (int c = first_child[k]; c >= 0; c = next_child[c]) {
+            for (int p = blocks->start[c]; p < blocks->start[c + 1]; p++) {
+                int i = blocks->row[p];
+                if (seen[i] != k) {
+                    seen[i] = k;
+                    blocks->row[end++] = i;
+                }
+            }
+        }
+        for (int p = begin + 1; p < end; p++) {
+            int i = blocks->row[p], q = p;
+            for (; q > begin && blocks->row[q - 1] > i; q--) {
+                blocks->row[q] = blocks->row[q - 1];
+            }
+            blocks->row[q] = i;
+        }
+        blocks->start[k + 1] = end;
+        int parent = parent_of(blocks, k);
+        if (parent >= 0) {
+            next_child[k] = first_child[parent];
+            first_child[parent] = k;
+        }
+    }
+    return true;
+}
+
+static void list_by_rows(sprag_blocks *blocks)
+{
+    int n = blocks->n, count = blocks->start[n], *end = blocks->place;
+    for (int p = 0; p < count; p++) {
+        blocks->left_start[blocks->row[p] + 1]++;
+    }
+    for (int i = 0; i < n; i++) {
+        blocks->left_start[i + 1] += blocks->left_start[i];
+        end[i] = blocks->left_start[i];
+    }
+    for (int k = 0; k < n; k++) {
+        for (int p = blocks->start[k]; p < blocks->start[k + 1]; p++) {
+            int at = end[blocks->row[p]]++;
+            blocks->left_column[at] = k;
+            blocks->left_block[at] = p;
+        }
+    }
+}
+
+sprag_result sprag_blocks_analyse(sprag_blocks *blocks, int n, int edges, const int (*edge)[2],
+                                  sprag_scratch *scratch)
+{
+    *blocks = (sprag_blocks){.n = n};
+    blocks->rank = SPRAG_TAKE(scratch, n, int);
+    blocks->body = SPRAG_TAKE(scratch, n, int);
+    blocks->start = SPRAG_TAKE(scratch, n + 1, int);
+    blocks->place = SPRAG_TAKE(scratch, n + 1, int);
+    int *start = SPRAG_TAKE(scratch, n + 1, int);
+    int *neighbour = SPRAG_TAKE(scratch, 2 * (size_t)edges, int);
+    if (scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    int count = gather_neighbours(n, edges, edge, start, neighbour, blocks->place);
+    order(blocks, start, neighbour, count, scratch);
+    if (scratch->failed || !fill(blocks, start, neighbour, count, scratch)) {
+        return SPRAG_NO_MEMORY;
+    }
+    return SPRAG_OK;
+}
+
+sprag_result sprag_blocks_take(sprag_blocks *blocks, sprag_scratch *scratch)
+{
+    int n = blocks->n, off = blocks->start[n];
+    blocks->left_start = SPRAG_TAKE(scratch, n + 1, int);
+    blocks->left_column = SPRAG_TAKE(scratch, off, int);
+    blocks->left_block = SPRAG_TAKE(scratch, off, int);
+    blocks->work = SPRAG_TAKE(scratch, 6 * (size_t)n, double);
+    blocks->pivot = SPRAG_TAKE(scratch, n, int[6]);
+    blocks->diagonal = SPRAG_TAKE(scratch, n, double[36]);
+    blocks->lower = SPRAG_TAKE(scratch, off, double[36]);
+    blocks->upper = SPRAG_TAKE(scratch, off, double[36]);
+    if (scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    list_by_rows(blocks);
+    return SPRAG_OK;
+}
+
+double sprag_blocks_work(const sprag_blocks *blocks)
+{
+    double work = 0;
+    for (int k = 0; k < blocks->n; k++) {
+        double off = blocks->start[k + 1] - blocks->start[k];
+        work += off * (off + 1) / 2;
+    }
+    return work;
+}
+
+void sprag_blocks_clear(sprag_blocks *blocks, bool symmetric)
+{
+    size_t off = (size_t)blocks->start[blocks->n];
+    memset(blocks->diagonal, 0, (size_t)blocks->n * sizeof *blocks->diagonal);
+    memset(blocks->lower, 0, off * sizeof *blocks->lower);
+    if (!symmetric) {
+        memset(blocks->upper, 0, off * sizeof *blocks->upper);
+    }
+}
+
+int sprag_blocks_find(const sprag_blocks *blocks, int i, int j)
+{
+    int a = blocks->rank[i], b = blocks->rank[j];
+    int column = a < b ? a : b, row = a < b ? b : a;
+    int low = blocks->start[column], high = blocks->start[column + 1];
+    while (high - low > 1) {
+        int middle = low + (high - low) / 2;
+        if (blocks->row[middle] <= row) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    assert(low < high && blocks->row[low] == row);
+    return low;
+}
+
+// ---- numbers
+
+SPRAG_VECTORS
+static sprag_result factor_symmetric(sprag_blocks *blocks)
+{
+    int *place = blocks->place; // row -> its block in the column at hand
+    for (int j = 0; j < blocks->n; j++) {
+        for (int p = blocks->start[j]; p < blocks->start[j + 1]; p++) {
+            place[blocks->row[p]] = p;
+        }
+        for (int q = blocks->left_start[j]; q < blocks->left_start[j + 1]; q++) {
+            int k = blocks->left_column[q], at = blocks->left_block[q];
+            double turned[36];
+            transpose(blocks->lower[at], turned);
+            subtract_product(blocks->diagonal[j], blocks->lower[at], turned);
+            for (int p = at + 1; p < blocks->start[k + 1]; p++) {
+                subtract_product(blocks->lower[place[blocks->row[p]]], blocks->lower[p], turned);
+            }
+        }
+        if (!cholesky(blocks->diagonal[j])) {
+            return SPRAG_SINGULAR;
+        }
+        for (int p = blocks->start[j]; p < blocks->start[j + 1]; p++) {
+            divide_cholesky(blocks->lower[p], blocks->diagonal[j]);
+        }
+    }
+    return SPRAG_OK;
+}
+
+// The lower blocks are divided by the pivot blocks, the upper ones are left as they are.
+SPRAG_VECTORS
+static sprag_result factor_general(sprag_blocks *blocks)
+{
+    int *place = blocks->place;
+    for (int j = 0; j < blocks->n; j++) {
+        for (int p = blocks->start[j]; p < blocks->start[j + 1]; p++) {
+            place[blocks->row[p]] = p;
+        }
+        for (int q = blocks->left_start[j]; q < blocks->left_start[j + 1]; q++) {
+            int k = blocks->left_column[q], at = blocks->left_block[q];
+            subtract_product(blocks->diagonal[j], blocks->lower[at], blocks->upper[at]);
+            for (int p = at + 1; p < blocks->start[k + 1]; p++) {
+                int to = place[blocks->row[p]];
+                subtract_product(blocks->lower[to], blocks->lower[p], blocks->upper[at]);
+                subtract_product(blocks->upper[to], blocks->lower[at], blocks->upper[p]);
+            }
+        }
+        if (!lu(blocks->diagonal[j], blocks->pivot[j])) {
+            return SPRAG_SINGULAR;
+        }
+        for (int p = blocks->start[j]; p < blocks->start[j + 1]; p++) {
+            divide_lu(blocks->lower[p], blocks->diagonal[j], blocks->pivot[j]);
+        }
+    }
+    return SPRAG_OK;
+}
+
+sprag_result sprag_blocks_factor(sprag_blocks *blocks, bool symmetric)
+{
+    return symmetric ? factor_symmetric(blocks) : factor_general(blocks);
+}
+
+SPRAG_VECTORS
+static void solve(sprag_blocks *blocks, bool symmetric, double *x)
+{
+    int n = blocks->n;
+    double *y = blocks->work;
+    for (int k = 0; k < n; k++) {
+        memcpy(y + 6 * k, x + 6 * blocks->body[k], 6 * sizeof *y);
+    }
+    for (int k = 0; k < n; k++) {
+        if (symmetric) {
+            forward_cholesky(blocks->diagonal[k], y + 6 * k);
+        }
+        for (int p = blocks->start[k]; p < blocks->start[k + 1]; p++) {
+            subtract_apply(y + 6 * blocks->row[p], blocks->lower[p], y + 6 * k);
+        }
+    }
+    for (int k = n - 1; k >= 0; k--) {
+        for (int p = blocks->start[k]; p < blocks->start[k + 1]; p++) {
+            if (symmetric) {
+                subtract_apply_transposed(y + 6 * k, blocks->lower[p], y + 6 * blocks->row[p]);
+            } else {
+                subtract_apply(y + 6 * k, blocks->upper[p], y + 6 * blocks->row[p]);
+            }
+        }
+        if (symmetric) {
+            backward_cholesky(blocks->diagonal[k], y + 6 * k);
+        } else {
+            solve_lu(blocks->diagonal[k], blocks->pivot[k], y + 6 * k);
+        }
+    }
+    for (int k = 0; k < n; k++) {
+        memcpy(x + 6 * blocks->body[k], y + 6 * k, 6 * sizeof *y);
+    }
+}
+
+void sprag_blocks_solve(sprag_blocks *blocks, bool symmetric, double *x)
+{
+    solve(blocks, symmetric, x);
+}

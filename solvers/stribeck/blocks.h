@@ -1,0 +1,57 @@
+// A sparse square matrix of 6x6 blocks, one block row per body, with a symmetric pattern, and its
+// factorisation in an order that keeps the fill low (AMD). Symmetric positive definite: L L'.
+// General: L U with pivoting inside the diagonal blocks only, which suffices for mass-dominated
+// matrices. One step's cost and memory follow the fill, never the square of the number of bodies.
+#ifndef SPRAG_BLOCKS_H
+#define SPRAG_BLOCKS_H
+
+#include <stdbool.h>
+
+#include "result.h"
+#include "scratch.h"
+
+typedef struct sprag_blocks {
+    int n;     // block rows
+    int *rank; // block row -> place in the order of elimination
+    int *body; // and back
+    // Off-diagonal blocks of the factor, column by column: column k (places) holds the blocks
+    // start[k] .. start[k + 1] at rows row[] > k, ascending.
+    int *start, *row;
+    // The same by rows: row i has the blocks at block[] of columns column[], for
+    // left_start[i] .. left_start[i + 1].
+    int *left_start, *left_column, *left_block;
+    double (*diagonal)[36]; // n
+    double (*lower)[36];    // block (row, k)
+    double (*upper)[36];    // block (k, row); only a general matrix has these
+    int (*pivot)[6];        // of the diagonal blocks; general only
+    int *place;             // work of the factorisation
+    double *work;           // 6 n
+} sprag_blocks;
+
+// Orders and analyses the pattern with the given edges (pairs of block rows; repeated and in any
+// order; pairs of equal ones are ignored). All memory comes from scratch.
+sprag_result sprag_blocks_analyse(sprag_blocks *blocks, int n, int edges, const int (*edge)[2],
+                                  sprag_scratch *scratch);
+
+// Memory for the numbers of an analysed pattern.
+sprag_result sprag_blocks_take(sprag_blocks *blocks, sprag_scratch *scratch);
+
+// Products of blocks that a symmetric factorisation takes.
+double sprag_blocks_work(const sprag_blocks *blocks);
+
+// All blocks zero.
+void sprag_blocks_clear(sprag_blocks *blocks, bool symmetric);
+
+// Where the blocks (i, j) and (j, i), i != j in the caller's numbering, are: the one whose row is
+// eliminated later (higher rank) is lower[found], the other upper[found]. The pattern must have
+// them.
+int sprag_blocks_find(const sprag_blocks *blocks, int i, int j);
+
+// Factorises in place. SPRAG_SINGULAR if a pivot is zero, not finite or, if symmetric, not
+// positive.
+sprag_result sprag_blocks_factor(sprag_blocks *blocks, bool symmetric);
+
+// x (6 n, caller's numbering): right-hand side on entry, solution on return.
+void sprag_blocks_solve(sprag_blocks *blocks, bool symmetric, double *x);
+
+#endif

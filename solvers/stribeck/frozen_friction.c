@@ -1,0 +1,53 @@
+#include "frozen_friction.h"
+
+#include <math.h>
+
+enum { STALL = 3 }; // updates too small to matter before rounding is blamed
+
+sprag_result sprag_convex_solve(sprag_system *system, const double *bound, double stiction,
+                                double tolerance, int iterations, double *v, double *dv,
+                                sprag_stats *stats)
+{
+    int stalled = 0;
+    sprag_system_place(system, v);
+    stats->residual = sprag_system_residual(system, v, stiction, bound);
+    for (int it = 0; it < iterations && stalled < STALL; it++) {
+        if (stats->residual <= tolerance) {
+            return SPRAG_OK;
+        }
+        sprag_result result = sprag_system_factor(system, stiction, bound);
+        stats->factorizations++;
+        if (result != SPRAG_OK) {
+            return result;
+        }
+        sprag_system_update(system, bound, dv);
+        double alpha = sprag_system_search(system, v, dv, stiction, bound);
+        sprag_system_move(system, v, alpha, dv);
+        double before = stats->residual;
+        stats->residual = sprag_system_residual(system, v, stiction, bound);
+        sprag_system_log(system, stiction, stats);
+        if (!isfinite(stats->residual)) {
+            return SPRAG_SINGULAR;
+        }
+        // a full step that does not lower the residual has met the rounding of stiff rows
+        stalled = alpha == 1 && stats->residual >= before ? stalled + 1 : 0;
+    }
+    return stats->residual <= tolerance ? SPRAG_OK : SPRAG_NOT_CONVERGED;
+}
+
+sprag_result sprag_convex_solve_staged(sprag_system *system, const double *bound, double soft,
+                                       double stiction, double tolerance, double *v, double *dv,
+                                       sprag_stats *stats)
+{
+    static const double factor = 0.2, stage_tolerance = 0.1;
+    for (double stage = soft; stage > 2 * stiction; stage *= factor) {
+        sprag_result result =
+            sprag_convex_solve(system, bound, stage, fmax(stage_tolerance, tolerance),
+                               SPRAG_CONVEX_ITERATIONS, v, dv, stats);
+        if (result == SPRAG_SINGULAR || result == SPRAG_NO_MEMORY) {
+            return result;
+        }
+    }
+    return sprag_convex_solve(system, bound, stiction, tolerance, SPRAG_CONVEX_ITERATIONS, v, dv,
+                              stats);
+}

@@ -1,0 +1,212 @@
+#include "laws.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "vectors.h"
+
+// d ratio / d u = -fall u
+static double profile_fall(double square, double knee, double ratio)
+{
+    double rho = sqrt(square);
+    if (rho < knee) {
+        return rho > 0 ? 1 / (knee * knee * rho) : 0;
+    }
+    return rho < -knee ? 0 : ratio * ratio * ratio;
+}
+
+// The share of the impulse that changes with the bound, where slip is in proportion to it.
+static double bound_share(const sprag_profile *profile, double square, double ratio)
+{
+    if (profile->knee < 0) {
+        return sqrt(square) < -profile->knee ? 0 : 1;
+    }
+    return profile->slips ? 1 - profile->least * ratio * ratio : 1;
+}
+
+// Impulse of one cone under a given bound (normal impulse, or the step if `force`), and, if asked
+// for, its derivatives: slope[i][j] = -d impulse_i / d slip_j, by_bound[i] = d impulse_i / d bound.
+static inline void cone_law(const sprag_cone *cone, int axes, const double *slip, double stiction,
+                            double bound, double *impulse, double slope[2][2], double by_bound[2])
+{
+    double u[2] = {0, 0};
+    for (int k = 0; k < axes; k++) {
+        u[k] = cone->shape[k] * slip[k];
+    }
+    if (isinf(cone->coefficient)) {
+        impulse[0] = -u[0] / cone->slip_yield;
+        if (slope) {
+            slope[0][0] = 1 / cone->slip_yield;
+            by_bound[0] = 0;
+        }
+        return;
+    }
+    // ratio = m(rho) / rho falls by `fall` u with u
+    sprag_profile profile = sprag_cone_profile(cone, stiction, bound);
+    double square = u[0] * u[0] + u[1] * u[1] + profile.least, largest = profile.largest;
+    double ratio = sprag_profile_ratio(square, profile.knee);
+    for (int i = 0; i < axes; i++) {
+        impulse[i] = -largest * ratio * cone->shape[i] * u[i];
+    }
+    if (slope) {
+        double fall = profile_fall(square, profile.knee, ratio);
+        double ease = bound_share(&profile, square, ratio);
+        for (int i = 0; i < axes; i++) {
+            by_bound[i] = -cone->coefficient * ease * ratio * cone->shape[i] * u[i];
+            for (int j = 0; j < axes; j++) {
+                slope[i][j] = largest * cone->shape[i] * cone->shape[j] *
+                              ((i == j) * ratio - fall * u[i] * u[j]);
+            }
+        }
+    }
+}
+
+static inline double positive(double x)
+{
+    return x > 0 ? x : 0;
+}
+
+static inline double normal_law(const sprag_system *system, const sprag_point *point,
+                                double normal_velocity, double *slope)
+{
+    double impulse = point->given, steepness = 0; // SPRAG_GIVEN
+    if (point->law == SPRAG_SPRING) {
+        double wanted = -normal_velocity / point->yield;
+        impulse = positive(wanted);
+        steepness = wanted > 0 ? 1 / point->yield : 0;
+    } else if (point->law == SPRAG_HUNT_CROSSLEY) {
+        double step = system->step, k = step * point->stiffness;
+        double x = positive(point->penetration - step * normal_velocity);
+        double damping = positive(1 - point->dissipation * normal_velocity);
+        impulse = k * damping * x;
+        steepness =
+            (damping > 0 ? k * point->dissipation * x : 0) + (x > 0 ? k * step * damping : 0);
+    }
+    if (slope) {
+        *slope = steepness;
+    }
+    return impulse;
+}
+
+// Hunt and Crossley's is k (a - d w g)(b - h w g) = g, the smaller root, while a and b are
+// positive.
+static double hunt_crossley_balance(const sprag_point *point, double step, double free_velocity,
+                                    double inverse_mass)
+{
+    double a = 1 - point->dissipation * free_velocity;
+    double b = point->penetration - step * free_velocity;
+    if (a <= 0 || b <= 0) {
+        return 0;
+    }
+    double k = step * point->stiffness, by_d = point->dissipation * inverse_mass;
+    double by_x = step * inverse_mass, A = k * by_d * by_x, B = 1 + k * (by_d * b + by_x * a);
+    return 2 * k * a * b / (B + sqrt(fmax(0, B * B - 4 * A * k * a * b)));
+}
+
+double sprag_normal_balance(const sprag_system *system, const sprag_point *point,
+                            double free_velocity, double inverse_mass)
+{
+    switch (point->law) {
+    case SPRAG_SPRING:
+        return fmax(0, -free_velocity / (point->yield + inverse_mass));
+    case SPRAG_GIVEN:
+        return point->given;
+    case SPRAG_HUNT_CROSSLEY:
+        return hunt_crossley_balance(point, system->step, free_velocity, inverse_mass);
+    }
+    return 0;
+}
+
+double sprag_normal_impulse(const sprag_system *system, const sprag_point *point,
+                            double normal_velocity, double *slope)
+{
+    return normal_law(system, point, normal_velocity, slope);
+}
+
+// One cone of two axes or one, both the caller's to make known to the compiler.
+static inline void add_cone_law(const sprag_system *system, const sprag_cone *cone, int first,
+                                int axes, const double *slip, double stiction, double bound,
+                                double normal_slope, bool coupled, double *impulse, double G[6][6])
+{
+    double slope[2][2], by_bound[2];
+    cone_law(cone, axes, slip + first, stiction, cone->force ? system->step : bound,
+             impulse + first, G ? slope : NULL, by_bound);
+    for (int a = 0; G && a < axes; a++) {
+        for (int b = 0; b < axes; b++) {
+            G[first + a][first + b] = slope[a][b];
+        }
+        if (coupled && !cone->force) {
+            G[first + a][SPRAG_NORMAL] = by_bound[a] * normal_slope;
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void point_law(const sprag_system *system, int i,
+                                                            const double *slip, double stiction,
+                                                            const double *bound, double impulse[6],
+                                                            double G[6][6])
+{
+    const sprag_point *point = &system->point[i];
+    double normal_slope, normal = normal_law(system, point, slip[SPRAG_NORMAL], &normal_slope);
+    memset(impulse, 0, 6 * sizeof *impulse);
+    impulse[SPRAG_NORMAL] = normal;
+    if (G && point->dim == 3) {
+        for (int a = 0; a < 3; a++) {
+            G[a][0] = G[a][1] = G[a][2] = 0;
+        }
+    } else if (G) {
+        memset(G, 0, 6 * sizeof *G);
+    }
+    if (G) {
+        G[SPRAG_NORMAL][SPRAG_NORMAL] = normal_slope;
+    }
+    for (int c = point->cone; c < point->cone + point->cones; c++) {
+        const sprag_cone *cone = &system->cone[c];
+        double limit = bound ? bound[i] : normal;
+        if (cone->axes == 2 && cone->first == SPRAG_SLIDE) { // what most are
+            add_cone_law(system, cone, SPRAG_SLIDE, 2, slip, stiction, limit, normal_slope, !bound,
+                         impulse, G);
+        } else {
+            add_cone_law(system, cone, cone->first, cone->axes, slip, stiction, limit, normal_slope,
+                         !bound, impulse, G);
+        }
+    }
+}
+
+SPRAG_VECTORS
+static void one_point(const sprag_system *system, int i, const double *slip, double stiction,
+                      const double *bound, double impulse[6], double G[6][6])
+{
+    point_law(system, i, slip, stiction, bound, impulse, G);
+}
+
+void sprag_point_law(const sprag_system *system, int i, const double *slip, double stiction,
+                     const double *bound, double impulse[6], double G[6][6])
+{
+    one_point(system, i, slip, stiction, bound, impulse, G);
+}
+
+SPRAG_VECTORS
+static void all_points(sprag_system *system, double stiction, const double *bound)
+{
+    for (int i = 0; i < system->points; i++) {
+        point_law(system, i, system->slip[i], stiction, bound, system->impulse[i], NULL);
+    }
+}
+
+void sprag_point_impulses(sprag_system *system, double stiction, const double *bound)
+{
+    all_points(system, stiction, bound);
+}
+
+double sprag_equation_impulse(const sprag_equation *equation, double rate)
+{
+    double wanted = -rate / equation->yield;
+    return fmin(fmax(wanted, equation->lo), equation->hi);
+}
+
+bool sprag_equation_yields(const sprag_equation *equation, double rate)
+{
+    double wanted = -rate / equation->yield;
+    return wanted >= equation->lo && wanted <= equation->hi && equation->lo < equation->hi;
+}

@@ -1,0 +1,101 @@
+#include "oneway.h"
+
+#include <math.h>
+
+static bool is_bounded_by_normal(const sprag_cone *cone)
+{
+    return !cone->force && !isinf(cone->coefficient);
+}
+
+// Explicit forces. Returns whether these are all. *stiff_step: the largest step^2 stiffness / mass.
+static bool give_by_stiffness(sprag_system *system, double *stiff_step)
+{
+    bool all = true;
+    sprag_system_place(system, system->start);
+    for (int i = 0; i < system->points; i++) {
+        sprag_point *point = &system->point[i];
+        if (point->law == SPRAG_HUNT_CROSSLEY) {
+            double damping = fmax(0, 1 - point->dissipation * system->slip[i][SPRAG_NORMAL]);
+            point->law = SPRAG_GIVEN;
+            point->given = system->step * point->stiffness * damping * fmax(0, point->penetration);
+            double ratio = system->step * system->step * point->stiffness * point->inverse_mass;
+            *stiff_step = fmax(*stiff_step, ratio);
+        }
+        all &= point->law == SPRAG_GIVEN;
+    }
+    return all;
+}
+
+// The step without the friction that normal forces bound. mu: coefficients, of all cones.
+static sprag_result solve_without_friction(sprag_phases *w, const double *mu)
+{
+    for (int c = 0; c < w->system->cones; c++) {
+        sprag_cone *cone = &w->system->cone[c];
+        cone->coefficient = is_bounded_by_normal(cone) ? 0 : cone->coefficient;
+    }
+    sprag_result result = sprag_phases_run(w);
+    for (int c = 0; c < w->system->cones; c++) {
+        w->system->cone[c].coefficient = mu[c];
+    }
+    return result;
+}
+
+// Friction bounded by normal impulses becomes friction bounded by a force. normal: of the points.
+static void bound_friction(sprag_system *system, double *normal)
+{
+    for (int i = 0; i < system->points; i++) {
+        const sprag_point *point = &system->point[i];
+        normal[i] = point->law == SPRAG_GIVEN ? point->given : system->impulse[i][SPRAG_NORMAL];
+        for (int c = point->cone; c < point->cone + point->cones; c++) {
+            sprag_cone *cone = &system->cone[c];
+            if (is_bounded_by_normal(cone)) {
+                cone->coefficient *= normal[i] / system->step;
+                cone->force = true;
+            }
+        }
+    }
+}
+
+// Largest |bound - mu fn| / largest of these, as that of a lagged phase. mu: coefficients of the
+// cones, 0 of those that a normal force does not bound.
+static double bound_error(const sprag_system *system, const double *normal, const double *mu)
+{
+    double error = 0, largest = 0;
+    for (int i = 0; i < system->points; i++) {
+        const sprag_point *point = &system->point[i];
+        for (int c = point->cone; c < point->cone + point->cones; c++) {
+            double now = system->impulse[i][SPRAG_NORMAL];
+            error = fmax(error, mu[c] * fabs(now - normal[i]));
+            largest = fmax(largest, mu[c] * fmax(now, normal[i]));
+        }
+    }
+    return largest > 0 ? error / largest : 0;
+}
+
+sprag_result sprag_oneway_run(sprag_phases *w)
+{
+    sprag_system *system = w->system;
+    double *mu = SPRAG_TAKE(system->scratch, system->cones, double);
+    double *normal = SPRAG_TAKE(system->scratch, system->points, double);
+    if (system->scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int c = 0; c < system->cones; c++) {
+        mu[c] = system->cone[c].coefficient;
+    }
+    bool known = give_by_stiffness(system, &w->stats.stiff_step);
+    system->convex = true;
+    sprag_result result = known ? SPRAG_OK : solve_without_friction(w, mu);
+    if (result != SPRAG_OK) {
+        return result;
+    }
+    for (int c = 0; c < system->cones; c++) {
+        mu[c] = is_bounded_by_normal(&system->cone[c]) ? mu[c] : 0;
+    }
+    char phase = w->stats.phase;
+    bound_friction(system, normal);
+    result = sprag_phases_run(w);
+    w->stats.phase = phase > w->stats.phase ? phase : w->stats.phase; // '-' comes before all
+    w->stats.bound_error = bound_error(system, normal, mu);
+    return result;
+}

@@ -1,0 +1,37 @@
+// The space of bodies: six velocities a node, a mass block each, contacts and rows that touch one
+// node or two. Its matrix is block-sparse (blocks.h).
+#ifndef SPRAG_SPACE6_H
+#define SPRAG_SPACE6_H
+
+#include "blocks.h"
+#include "system.h"
+
+enum { SPRAG_NOWHERE = -1 }; // the node of what nothing moves
+
+typedef struct sprag_stencil {
+    int node[2];
+    int block;                // off-diagonal block of the two nodes
+    double jacobian[2][6][6]; // the point's dim rows
+} sprag_stencil;
+
+typedef struct sprag_row_stencil {
+    int node[2];
+    int block;
+    double jacobian[2][1][6];
+} sprag_row_stencil;
+
+typedef struct sprag_space6 {
+    int nodes;
+    double (*mass)[36];
+    double (*inverse_inertia)[9]; // world axes
+    sprag_stencil *point;
+    sprag_row_stencil *equation;
+    sprag_blocks blocks;
+    bool analysed;
+} sprag_space6;
+
+// Makes it the space of a system whose counts of points and equations are known; arrays are zero.
+sprag_result sprag_space6_take(sprag_space6 *space, sprag_system *system, int nodes,
+                               sprag_scratch *scratch);
+
+#endif

@@ -1,0 +1,259 @@
+#include "stribeck.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "assemble.h"
+#include "laws.h"
+#include "linalg.h"
+#include "oneway.h"
+#include "strategy.h"
+
+sprag_stribeck_options sprag_stribeck_defaults(void)
+{
+    return (sprag_stribeck_options){.tolerance = 1e-6,
+                                    .softness = 1e-3,
+                                    .row_softness = 1e-8,
+                                    .max_iterations = 25,
+                                    .max_continuation = 150,
+                                    .sweeps = 100,
+                                    .lagged_passes = 3,
+                                    .direct_work = 400};
+}
+
+// The speeds that stiction is measured by. All that is absolute here follows from the problem, so
+// that a change of units changes nothing.
+typedef struct speeds {
+    double scale;   // what a step changes, or a hundredth of the fastest motion
+    double moving;  // stiction tolerance of what slides
+    double at_rest; // and of what has come to rest
+} speeds;
+
+static speeds choose_speeds(const sprag_problem *problem, const sprag_stribeck_options *options)
+{
+    double fastest = 0, change = 0;
+    for (int i = 0; i < problem->bodies; i++) {
+        const sprag_body *body = &problem->body[i];
+        double gain[3];
+        for (int k = 0; k < 3; k++) {
+            gain[k] = body->free_velocity[k] - body->velocity[k];
+        }
+        fastest = fmax(fastest, norm3(body->velocity));
+        change = fmax(change, body->mass > 0 ? norm3(gain) : 0);
+    }
+    double scale = fmax(change, 1e-2 * fastest);
+    scale = scale > 0 ? scale : 1;
+    double moving = options->stiction_tolerance, at_rest = options->stiction_at_rest;
+    moving = moving > 0 ? moving : 1e-3 * scale;
+    at_rest = at_rest > 0 ? at_rest : 1e-8 * scale;
+    return (speeds){scale, moving, fmin(at_rest, moving)};
+}
+
+// |slip| of a cone, m/s, in the metric of its shape, where the system is placed.
+static double slip_of(const sprag_system *system, int point, const sprag_cone *cone)
+{
+    double sum = 0;
+    for (int k = 0; k < cone->axes; k++) {
+        double u = cone->shape[k] * system->slip[point][cone->first + k] / cone->per_length;
+        sum += u * u;
+    }
+    return sqrt(sum);
+}
+
+// A thousandth of its own slip before the step, within bounds: a contact at rest creeps by the
+// lower one, also where bodies move together, and one that slides costs no more than the upper.
+// What a contact asks for it gets.
+static void give_stiction(sprag_system *system, const sprag_problem *problem, speeds *speeds)
+{
+    double fastest = 0;
+    sprag_system_place(system, system->start);
+    for (int i = 0; i < system->points; i++) {
+        const sprag_point *point = &system->point[i];
+        for (int c = point->cone; c < point->cone + point->cones; c++) {
+            system->cone[c].stiction = slip_of(system, i, &system->cone[c]);
+            fastest = fmax(fastest, system->cone[c].stiction);
+        }
+    }
+    double least = fmax(speeds->at_rest, 1e-6 * fastest);
+    for (int i = 0; i < system->points; i++) {
+        const sprag_point *point = &system->point[i];
+        double asked = problem->contact[i].stiction;
+        for (int c = point->cone; c < point->cone + point->cones; c++) {
+            double own = 1e-3 * system->cone[c].stiction;
+            system->cone[c].stiction = asked > 0 ? asked : fmin(fmax(own, least), speeds->moving);
+        }
+        speeds->at_rest = asked > 0 ? fmin(speeds->at_rest, asked) : speeds->at_rest;
+    }
+}
+
+static sprag_phases settings(const speeds *speeds, const sprag_stribeck_options *options)
+{
+    static const double pi = 3.14159265358979323846;
+    return (sprag_phases){.stiction = speeds->moving,
+                          .finest = speeds->at_rest,
+                          .tolerance = options->tolerance,
+                          .small = 1e-2,
+                          .theta = pi / 3,
+                          .direct_work = options->direct_work,
+                          .max_iterations = options->max_iterations,
+                          .patience = 25,
+                          .max_continuation = options->max_continuation,
+                          .paths = 1,
+                          .softest = speeds->scale,
+                          .stride = 1.0 / 3,
+                          .sweeps = options->sweeps,
+                          .sweeps_tolerance = 1e-5,
+                          .sweeps_least = options->sweeps_least,
+                          .lagged_passes = options->lagged_passes,
+                          .central = options->central,
+                          .central_work = options->central_work,
+                          .stats = {.phase = '-', .stiction = speeds->moving}};
+}
+
+static void write_solution(const sprag_phases *w, const sprag_problem *problem, const int *node_of,
+                           sprag_solution *solution)
+{
+    const sprag_system *system = w->system;
+    for (int b = 0; b < problem->bodies; b++) {
+        const double *v = node_of[b] == SPRAG_NOWHERE ? problem->body[b].velocity // kinematic
+                                                      : w->v + 6 * node_of[b];
+        memcpy(solution->velocity[b], v, 6 * sizeof *v);
+    }
+    for (int i = 0; i < system->points; i++) {
+        for (int k = 0; k < 6; k++) {
+            solution->contact_force[i][k] = system->impulse[i][k] / problem->step;
+        }
+    }
+    for (int i = 0; i < system->equations; i++) {
+        solution->row_force[i] = system->row_impulse[i] / problem->step;
+    }
+}
+
+// false: no memory.
+static bool set_guess(sprag_phases *w, const sprag_problem *problem, const int *node_of,
+                      const sprag_solution *solution, sprag_scratch *scratch)
+{
+    double *guess = SPRAG_TAKE(scratch, w->system->size, double);
+    for (int b = 0; b < problem->bodies && guess; b++) {
+        if (node_of[b] != SPRAG_NOWHERE) {
+            memcpy(guess + 6 * node_of[b], solution->velocity[b], 6 * sizeof *guess);
+        }
+    }
+    w->guess = guess;
+    return guess != NULL;
+}
+
+static bool solution_is_finite(const sprag_phases *w)
+{
+    double sum = 0;
+    for (int i = 0; i < w->system->size; i++) {
+        sum += w->v[i];
+    }
+    return isfinite(sum) && isfinite(w->stats.residual);
+}
+
+// Are there none, or have rows reached or left their bounds in the last update?
+static bool factors_are_old(const sprag_phases *w)
+{
+    const sprag_system *system = w->system;
+    if (w->stats.factorizations == 0) {
+        return true;
+    }
+    for (int i = 0; i < system->equations; i++) {
+        const sprag_equation *equation = &system->equation[i];
+        double now = system->rate[i], then = now - system->moved * system->rate_change[i];
+        if (sprag_equation_yields(equation, then) != sprag_equation_yields(equation, now)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Rows yield more than their compliance, for rounding's sake: that is given back, at the impulses
+// found, and the update that follows takes the rounding along. Without contacts what is between the
+// bounds is linear, and the factors still good.
+static void sharpen(sprag_phases *w, const sprag_problem *problem, sprag_scratch *scratch)
+{
+    sprag_system *system = w->system;
+    size_t size = (size_t)system->size, rows = (size_t)system->equations;
+    double before = w->stats.residual;
+    double *given = SPRAG_TAKE(scratch, rows, double), *rate = SPRAG_TAKE(scratch, rows, double);
+    if (!given || !rate) {
+        return;
+    }
+    if (factors_are_old(w)) {
+        w->stats.factorizations++;
+        if (sprag_system_factor(system, w->finest, NULL) != SPRAG_OK) {
+            return;
+        }
+    }
+    memcpy(w->last, w->v, size * sizeof *w->v);
+    memcpy(rate, system->rate, rows * sizeof *rate);
+    for (size_t i = 0; i < rows; i++) {
+        sprag_equation *equation = &system->equation[i];
+        double excess = equation->yield - problem->row[i].compliance / system->step;
+        bool yields = isfinite(excess) && sprag_equation_yields(equation, rate[i]);
+        given[i] = yields ? excess * system->row_impulse[i] : 0;
+        equation->offset -= given[i];
+        system->rate[i] -= given[i];
+        system->row_impulse[i] = given[i] / equation->yield;
+    }
+    system->space->gather(system, system->work);
+    add_scaled(system->residual, -1, system->work, system->size);
+    sprag_system_update(system, NULL, w->dv);
+    sprag_system_move(system, w->v, 1, w->dv);
+    w->stats.residual = sprag_system_residual(system, w->v, w->finest, NULL);
+    if (!(w->stats.residual <= fmax(before, w->tolerance))) { // a row met its bound
+        memcpy(w->v, w->last, size * sizeof *w->v);
+        memcpy(system->rate, rate, rows * sizeof *rate);
+        for (size_t i = 0; i < rows; i++) {
+            system->equation[i].offset += given[i];
+        }
+        w->stats.residual = sprag_system_residual(system, w->v, w->finest, NULL);
+    }
+}
+
+sprag_result sprag_stribeck_solve(const sprag_problem *problem,
+                                  const sprag_stribeck_options *options, sprag_scratch *scratch,
+                                  sprag_solution *solution, sprag_stats *stats)
+{
+    sprag_stribeck_options defaults = sprag_stribeck_defaults();
+    sprag_result result = sprag_problem_check(problem, NULL, 0);
+    if (result != SPRAG_OK) {
+        return result;
+    }
+    options = options ? options : &defaults;
+    speeds speeds = choose_speeds(problem, options);
+    sprag_system system;
+    int *node_of;
+    result = sprag_island_prepare(&system, problem, speeds.scale, options->softness,
+                                  options->row_softness, scratch, &node_of);
+    if (result != SPRAG_OK) {
+        return result;
+    }
+    give_stiction(&system, problem, &speeds);
+    sprag_phases w = settings(&speeds, options);
+    if (sprag_phases_take(&w, &system, scratch) != SPRAG_OK ||
+        (options->warm && !set_guess(&w, problem, node_of, solution, scratch))) {
+        return SPRAG_NO_MEMORY;
+    }
+    if (problem->contacts || problem->rows) {
+        result = options->scheme == SPRAG_ONE_WAY ? sprag_oneway_run(&w) : sprag_phases_run(&w);
+    } else {
+        memcpy(w.v, system.free, (size_t)system.size * sizeof *w.v);
+    }
+    if (result == SPRAG_OK && problem->contacts == 0 && problem->rows && w.stats.phase == 'A') {
+        sharpen(&w, problem, scratch);
+    }
+    if (result == SPRAG_OK && !solution_is_finite(&w)) {
+        result = SPRAG_NOT_CONVERGED;
+    }
+    if (result == SPRAG_OK) {
+        write_solution(&w, problem, node_of, solution);
+    }
+    if (stats) {
+        sprag_island_effective(&system, problem, w.stats.stiffness, w.stats.damping);
+        *stats = w.stats;
+    }
+    return result;
+}

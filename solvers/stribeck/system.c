@@ -1,0 +1,259 @@
+// The momentum balance at a velocity and its derivative, in any space.
+#include "system.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "laws.h"
+#include "linalg.h"
+
+sprag_result sprag_system_take(sprag_system *system, sprag_scratch *scratch)
+{
+    int n = system->size;
+    system->scratch = scratch;
+    system->start = SPRAG_TAKE(scratch, n, double);
+    system->free = SPRAG_TAKE(scratch, n, double);
+    system->weight = SPRAG_TAKE(scratch, n, double);
+    system->residual = SPRAG_TAKE(scratch, n, double);
+    system->work = SPRAG_TAKE(scratch, n, double);
+    system->momentum_change = SPRAG_TAKE(scratch, n, double);
+    system->point = SPRAG_TAKE(scratch, system->points, sprag_point);
+    system->cone = SPRAG_TAKE(scratch, system->cones, sprag_cone);
+    system->equation = SPRAG_TAKE(scratch, system->equations, sprag_equation);
+    system->slip = SPRAG_TAKE(scratch, system->points, double[6]);
+    system->slip_change = SPRAG_TAKE(scratch, system->points, double[6]);
+    system->impulse = SPRAG_TAKE(scratch, system->points, double[6]);
+    system->rate = SPRAG_TAKE(scratch, system->equations, double);
+    system->rate_change = SPRAG_TAKE(scratch, system->equations, double);
+    system->row_impulse = SPRAG_TAKE(scratch, system->equations, double);
+    system->line = SPRAG_TAKE(
+        scratch, sprag_search_room(system->points, system->cones, system->equations), double);
+    return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
+}
+
+double sprag_system_weighed(const sprag_system *system, const double *x)
+{
+    double sum = 0;
+    for (int i = 0; i < system->size; i++) {
+        double e = system->weight[i] * x[i];
+        sum += e * e;
+    }
+    return sqrt(sum);
+}
+
+void sprag_system_weigh(sprag_system *system, const double *mass_diagonal, const double *before)
+{
+    for (int i = 0; i < system->size; i++) {
+        system->weight[i] = 1 / sqrt(mass_diagonal[i]);
+        system->residual[i] = system->free[i] - (before ? before[i] : 0);
+    }
+    system->space->momentum(system, system->residual, system->work);
+    double change = sprag_system_weighed(system, system->work);
+    if (before) {
+        system->space->momentum(system, system->free, system->work);
+    }
+    system->momentum =
+        fmax(change, 1e-6 * sprag_system_weighed(system, system->work)); // room for rounding
+}
+
+// ---- evaluation
+
+void sprag_system_place(sprag_system *system, const double *v)
+{
+    for (int i = 0; i < system->points; i++) {
+        memcpy(system->slip[i], system->point[i].offset, sizeof system->slip[i]);
+    }
+    for (int i = 0; i < system->equations; i++) {
+        system->rate[i] = system->equation[i].offset;
+    }
+    system->space->velocities(system, v, system->slip, system->rate);
+    system->moved = 1;
+}
+
+void sprag_system_move(sprag_system *system, double *v, double alpha, const double *dv)
+{
+    add_scaled(v, alpha, dv, system->size);
+    add_scaled(system->slip[0], alpha, system->slip_change[0], 6 * system->points);
+    add_scaled(system->rate, alpha, system->rate_change, system->equations);
+    system->moved = alpha;
+}
+
+// The root of the sum of squares of all impulses, each in the metric of |D x|: what they are before
+// they cancel.
+static double gross_impulse(const sprag_system *system)
+{
+    double sum = 0;
+    for (int i = 0; i < system->points; i++) {
+        double normal = system->impulse[i][SPRAG_NORMAL];
+        sum += normal * normal * system->point[i].inverse_mass;
+    }
+    for (int i = 0; i < system->equations; i++) {
+        double impulse = system->row_impulse[i];
+        sum += impulse * impulse * system->equation[i].inverse_mass;
+    }
+    return sqrt(sum);
+}
+
+double sprag_system_residual(sprag_system *system, const double *v, double stiction,
+                             const double *bound)
+{
+    sprag_point_impulses(system, stiction, bound);
+    for (int i = 0; i < system->equations; i++) {
+        system->row_impulse[i] = sprag_equation_impulse(&system->equation[i], system->rate[i]);
+    }
+    double *r = system->residual, *change = system->work;
+    system->space->gather(system, r);
+    double scale = fmax(system->momentum, sprag_system_weighed(system, r));
+    for (int i = 0; i < system->size; i++) {
+        change[i] = v[i] - system->free[i];
+    }
+    system->space->momentum(system, change, system->momentum_change);
+    for (int i = 0; i < system->size; i++) {
+        r[i] = system->momentum_change[i] - r[i];
+    }
+    // Opposed rows may carry any load; what they balance to has the rounding of that.
+    scale = fmax(fmax(scale, 1e-8 * gross_impulse(system)), DBL_MIN);
+    return isfinite(scale) ? sprag_system_weighed(system, r) / scale : INFINITY;
+}
+
+// ---- matrix
+
+// A search that stops at once has met the kink of a stiff law, and Newton steps may go back and
+// forth across it for ever; so may a row that jumps from one of its bounds to the other. Then the
+// mean slope over the last move counts, if it is steeper than that where the move ended.
+static double steepened(double slope, double moved, double impulse_now, double impulse_before)
+{
+    return moved == 0 ? slope : fmax(slope, (impulse_before - impulse_now) / moved);
+}
+
+static bool stopped_at_once(const sprag_system *system)
+{
+    return system->moved < 0.01;
+}
+
+// slope: where it is now.
+static double normal_slope(const sprag_system *system, int i, double slope)
+{
+    const sprag_point *point = &system->point[i];
+    double now = system->slip[i][SPRAG_NORMAL];
+    double moved = system->moved * system->slip_change[i][SPRAG_NORMAL];
+    return stopped_at_once(system)
+               ? steepened(slope, moved, sprag_normal_impulse(system, point, now, NULL),
+                           sprag_normal_impulse(system, point, now - moved, NULL))
+               : slope;
+}
+
+static double equation_slope(const sprag_system *system, int i)
+{
+    const sprag_equation *equation = &system->equation[i];
+    double now = system->rate[i], moved = system->moved * system->rate_change[i];
+    double impulse = sprag_equation_impulse(equation, now);
+    double before = sprag_equation_impulse(equation, now - moved);
+    bool yields = sprag_equation_yields(equation, now);
+    bool jumped = !yields && impulse != before && !sprag_equation_yields(equation, now - moved);
+    double slope = yields ? 1 / equation->yield : 0;
+    return stopped_at_once(system) || jumped ? steepened(slope, moved, impulse, before) : slope;
+}
+
+sprag_result sprag_system_factor(sprag_system *system, double stiction, const double *bound)
+{
+    bool symmetric = bound != NULL;
+    sprag_result result = system->space->begin(system, symmetric);
+    if (result != SPRAG_OK) {
+        return result;
+    }
+    for (int i = 0; i < system->points; i++) {
+        double impulse[6], G[6][6], *slope = &G[SPRAG_NORMAL][SPRAG_NORMAL];
+        sprag_point_law(system, i, system->slip[i], stiction, bound, impulse, G);
+        *slope = normal_slope(system, i, *slope);
+        if (*slope > 0 || system->point[i].cones > 0) {
+            system->space->add_point(system, i, (const double(*)[6])G, symmetric);
+        }
+    }
+    for (int i = 0; i < system->equations; i++) {
+        double slope = equation_slope(system, i);
+        if (slope > 0) { // not at its bound
+            system->space->add_equation(system, i, slope, symmetric);
+        }
+    }
+    return system->space->factor(system, symmetric);
+}
+
+void sprag_system_update(sprag_system *system, const double *bound, double *dv)
+{
+    for (int i = 0; i < system->size; i++) {
+        dv[i] = -system->residual[i];
+    }
+    system->space->solve(system, bound != NULL, dv);
+    memset(system->slip_change, 0, (size_t)system->points * sizeof *system->slip_change);
+    memset(system->rate_change, 0, (size_t)system->equations * sizeof *system->rate_change);
+    system->space->velocities(system, dv, system->slip_change, system->rate_change);
+}
+
+// |Jt dv|, over all contacts
+static double slip_change(const sprag_system *system)
+{
+    double sum = 0;
+    for (int i = 0; i < system->points; i++) {
+        const double *change = system->slip_change[i] + SPRAG_SLIDE;
+        sum += change[0] * change[0] + change[1] * change[1];
+    }
+    return sqrt(sum);
+}
+
+void sprag_system_log(const sprag_system *system, double stiction, sprag_stats *stats)
+{
+    if (stats->iterations < stats->history_room && stats->history) {
+        stats->history[stats->iterations] = (sprag_iteration){.phase = stats->phase,
+                                                              .stiction = stiction,
+                                                              .length = system->moved,
+                                                              .slip = slip_change(system),
+                                                              .residual = stats->residual};
+    }
+    stats->iterations++;
+}
+
+// ---- along an update
+
+bool sprag_system_meets_bound(const sprag_system *system)
+{
+    for (int i = 0; i < system->equations; i++) {
+        const sprag_equation *equation = &system->equation[i];
+        double now = system->rate[i], end = now + system->rate_change[i];
+        bool yields = sprag_equation_yields(equation, now);
+        bool crosses =
+            sprag_equation_impulse(equation, now) != sprag_equation_impulse(equation, end);
+        if (yields != sprag_equation_yields(equation, end) || (!yields && crosses)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sprag_system_cone_slip(const sprag_system *system, int i, int c, double stiction,
+                            double slip[2], double change[2], double *tolerance)
+{
+    const sprag_point *point = &system->point[i];
+    const sprag_cone *cone = &system->cone[c];
+    double end = system->slip[i][SPRAG_NORMAL] + system->slip_change[i][SPRAG_NORMAL];
+    double bound = system->step;
+    if (!cone->force) {
+        double before = system->impulse[i][SPRAG_NORMAL];
+        double after = sprag_normal_impulse(system, point, end, NULL);
+        bound = before > after ? before : after;
+    }
+    if (isinf(cone->coefficient) || cone->coefficient == 0 || bound == 0) {
+        return false;
+    }
+    double slips = cone->slip_yield * cone->coefficient * bound;
+    double sticks = sprag_cone_tolerance(cone, stiction);
+    *tolerance = slips > sticks ? slips : sticks;
+    slip[1] = change[1] = 0;
+    for (int k = 0; k < cone->axes; k++) {
+        int at = cone->first + k;
+        slip[k] = cone->shape[k] * system->slip[i][at];
+        change[k] = cone->shape[k] * system->slip_change[i][at];
+    }
+    return true;
+}

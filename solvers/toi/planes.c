@@ -1,0 +1,282 @@
+// One plane whose normal n turns at a constant rate. As seen from side b it is a unit vector m_b(t)
+// that starts at n and turns by what the spins differ by; so the separation along it is
+//
+//     n.(x0 - x1) + min over r of side 0 of r.m_0(t) - max over r of side 1 of r.m_1(t)
+//
+// where m_b stands still for the side that carries the plane. Both parts have Taylor series with
+// bounded rests; each vertex is a polynomial, and the few that can get down to the level within the
+// expansion are followed.
+//
+// Round shapes: core points, with the level raised by the radius. A cylinder's caps reach
+// half |m_z| + radius |m_xy| down, of which the second is a root: bounded from above by a tangent.
+#include "toi_pair.h"
+
+static const double side_sign[2] = {1, -1};
+
+// Of one expansion: m in the axes of the shape, downwards as the side sees it.
+static void see(const sprag_approach *a, const sprag_plane *plane, const double n[3], int b,
+                sprag_series3 *m)
+{
+    const sprag_side *side = &a->side[b];
+    double of[3], from[3];
+    for (int k = 0; k < 3; k++) {
+        of[k] = a->length * plane->spin[k];
+        from[k] = a->length * side->velocity[3 + k];
+    }
+    sprag_turning turning;
+    sprag_series3 world;
+    sprag_turning_set(of, from, &turning);
+    sprag_turning_apply(&turning, n, &world);
+    int terms = turning.still ? 1 : SPRAG_TERMS;
+    memset(m, 0, sizeof *m);
+    for (int k = 0; k < terms; k++) {
+        mul33_transposed(side->rotation, world.c[k], m->c[k]);
+        for (int i = 0; i < 3; i++) {
+            m->c[k][i] *= side_sign[b];
+        }
+    }
+    m->rest = world.rest;
+}
+
+static double at(const double *c, double u)
+{
+    return c[0] + u * (c[1] + u * (c[2] + u * (c[3] + u * c[4])));
+}
+
+// ---- round sides: up to two features, each with a height of its own
+
+typedef struct feature {
+    sprag_series height;
+    double r[3]; // axes of the shape; of a rim: its centre
+} feature;
+
+static sprag_series component(const sprag_series3 *m, int i)
+{
+    sprag_series f = {.rest = m->rest};
+    for (int k = 0; k < SPRAG_TERMS; k++) {
+        f.c[k] = m->c[k][i];
+    }
+    return f;
+}
+
+static void across_square(const sprag_series3 *m, sprag_series *q)
+{
+    sprag_series x = component(m, 0), y = component(m, 1);
+    sprag_series_multiply(&x, &x, q);
+    sprag_series_multiply(&y, &y, &x);
+    sprag_series_add(q, 1, &x);
+}
+
+// Where the axis is nearly in the plane, 1 - z^2 stays as it is however fast the body spins.
+static bool rim_root(const sprag_series3 *m, sprag_series *root)
+{
+    sprag_series q, z = component(m, 2);
+    if (fabs(z.c[0]) < 0.8) {
+        sprag_series_multiply(&z, &z, &q);
+        for (int k = 0; k < SPRAG_TERMS; k++) {
+            q.c[k] = (k == 0) - q.c[k];
+        }
+    } else {
+        across_square(m, &q);
+    }
+    return sprag_series_root(&q, root);
+}
+
+static int round_features(const sprag_side *side, const sprag_series3 *m, feature f[2])
+{
+    const sprag_shape *shape = side->shape;
+    int count = shape->kind == SPRAG_SPHERE ? 1 : 2;
+    for (int i = 0; i < count; i++) {
+        memset(&f[i].height, 0, sizeof f[i].height);
+        memcpy(f[i].r, side->origin, sizeof f[i].r);
+        f[i].r[2] += count == 1 ? 0 : i ? shape->half[2] : -shape->half[2];
+        sprag_series_dot(&f[i].height, 1, f[i].r, m);
+    }
+    return count;
+}
+
+// ---- what blocks
+
+static void lowest_of_rim(const sprag_shape *shape, const sprag_series3 *m, double u, double r[3])
+{
+    double x = 0, y = 0;
+    for (int k = SPRAG_TERMS - 1; k >= 0; k--) {
+        x = x * u + m->c[k][0];
+        y = y * u + m->c[k][1];
+    }
+    double length = sqrt(x * x + y * y);
+    if (length > 0) {
+        r[0] -= shape->radius * x / length;
+        r[1] -= shape->radius * y / length;
+    }
+}
+
+static void note_feature(const sprag_side *side, const feature *f, const sprag_series3 *m, double u,
+                         double point[3])
+{
+    memcpy(point, f->r, sizeof f->r);
+    if (side->shape->kind == SPRAG_CYLINDER) {
+        lowest_of_rim(side->shape, m, u, point);
+    }
+}
+
+// ---- one side carries, the other is round, and its rim's root is near 0: height times root
+//
+//     2 s (h - level) - radius (s^2 + q) >= 0,   s > 0 any
+static double follow_flat_rim(const sprag_side *side, const sprag_series3 *m,
+                              const sprag_series *height, double until)
+{
+    sprag_series q, s = {.rest = 0}, f, ss;
+    double radius = side->shape->radius;
+    across_square(m, &q);
+    double first = sqrt(fmax(q.c[0], 0)), last = sqrt(fmax(at(q.c, until), 0));
+    double room = height->c[0] > 0 && radius > 0 ? height->c[0] / radius : 0; // costs half of s(0)
+    double least = 1e-9 * room;
+    s.c[0] = fmax(first, fmin(1e-2 * last, 0.1 * room)) + least;
+    s.c[1] = until > 0 ? (last + least - s.c[0]) / until : 0;
+    if (!(s.c[0] > 0) || !(s.c[0] + until * s.c[1] > 0)) { // stands flat and stays so
+        return q.c[0] == 0 && last == 0 && q.rest == 0 ? sprag_series_positive(height, until) : 0;
+    }
+    double scale = fmax(s.c[0], s.c[0] + until * s.c[1]);
+    sprag_series_multiply(&s, height, &f);
+    sprag_series_multiply(&s, &s, &ss);
+    sprag_series_add(&ss, 1, &q);
+    for (int k = 0; k < SPRAG_TERMS; k++) {
+        f.c[k] = (2 * f.c[k] - radius * ss.c[k]) / scale;
+    }
+    f.rest = (2 * f.rest + radius * ss.rest) / scale;
+    return sprag_series_positive(&f, until);
+}
+
+static double follow_round(const sprag_approach *a, sprag_plane *plane, const sprag_series3 m[2],
+                           const sprag_series *base)
+{
+    feature f[2][2];
+    sprag_series root[2];
+    int count[2] = {1, 1};
+    bool rooted[2] = {true, true};
+    for (int b = 0; b < 2; b++) {
+        if (b == plane->holder) {
+            memset(&f[b][0], 0, sizeof f[b][0]);
+            continue;
+        }
+        count[b] = round_features(&a->side[b], &m[b], f[b]);
+        if (a->side[b].shape->kind == SPRAG_CYLINDER) {
+            rooted[b] = rim_root(&m[b], &root[b]);
+        }
+        if (!rooted[b] && plane->holder < 0) {
+            return 0;
+        }
+    }
+    double until = 1;
+    for (int i = 0; i < count[0]; i++) {
+        for (int j = 0; j < count[1]; j++) {
+            sprag_series height = *base;
+            double before = until;
+            int flat = -1;
+            sprag_series_add(&height, 1, &f[0][i].height);
+            sprag_series_add(&height, 1, &f[1][j].height);
+            for (int b = 0; b < 2; b++) {
+                if (b == plane->holder || a->side[b].shape->kind != SPRAG_CYLINDER) {
+                    continue;
+                }
+                if (rooted[b]) {
+                    sprag_series_add(&height, -a->side[b].shape->radius, &root[b]);
+                } else {
+                    flat = b;
+                }
+            }
+            until = flat < 0 ? sprag_series_positive(&height, until)
+                             : follow_flat_rim(&a->side[flat], &m[flat], &height, until);
+            if (until < before) {
+                plane->side = plane->holder < 0 ? 0 : !plane->holder;
+                for (int b = 0; b < 2; b++) {
+                    if (b != plane->holder) {
+                        note_feature(&a->side[b], &f[b][b ? j : i], &m[b], until, plane->point[b]);
+                    }
+                }
+            }
+        }
+    }
+    return until;
+}
+
+// ---- vertices
+
+static double follow_vertices(const sprag_approach *a, sprag_plane *plane, const sprag_series3 *m,
+                              const sprag_series *base)
+{
+    const sprag_side *side = &a->side[plane->side];
+    const sprag_shape *shape = side->shape;
+    bool box = shape->kind == SPRAG_BOX;
+    int vertices = box ? 8 : shape->polytope->vertices;
+    sprag_series origin = *base;
+    sprag_series_dot(&origin, 1, side->origin, m);
+    double drop = base->rest, second = 0, until = 1;
+    for (int k = 2; k < SPRAG_TERMS; k++) {
+        drop -= fmin(base->c[k], 0);
+        second += norm3(m->c[k]);
+    }
+    drop += side->reach * (second + m->rest);
+    double c1 = base->c[1] + dot3(side->origin, m->c[1]);
+    for (int i = 0; i < vertices; i++) {
+        double corner[3];
+        const double *v = corner;
+        if (box) {
+            for (int k = 0; k < 3; k++) {
+                corner[k] = i >> k & 1 ? shape->half[k] : -shape->half[k];
+            }
+        } else {
+            v = shape->polytope->vertex[i];
+        }
+        double h = origin.c[0] + dot3(v, m->c[0]), rate = c1 + dot3(v, m->c[1]);
+        if (h + fmin(rate, 0) > drop) {
+            continue;
+        }
+        sprag_series height = {.c = {h, rate}};
+        double r[3] = {side->origin[0] + v[0], side->origin[1] + v[1], side->origin[2] + v[2]};
+        for (int k = 2; k < SPRAG_TERMS; k++) {
+            height.c[k] = base->c[k] + dot3(r, m->c[k]);
+        }
+        height.rest = base->rest + norm3(r) * m->rest;
+        double before = until;
+        until = sprag_series_positive(&height, until);
+        if (until < before) {
+            memcpy(plane->point[plane->side], r, sizeof r);
+            if (until <= 0) {
+                break;
+            }
+        }
+    }
+    return until;
+}
+
+double sprag_plane_follow(const sprag_approach *a, sprag_plane *plane)
+{
+    const sprag_side *side = a->side;
+    double n[3], d[3], v[3], spin[3];
+    sprag_series3 line, m[2];
+    sprag_series base = {.rest = 0};
+    sprag_turned(plane->spin, a->begin, plane->normal, n);
+    for (int k = 0; k < 3; k++) {
+        d[k] = side[0].x[k] - side[1].x[k];
+        v[k] = a->length * (side[0].velocity[k] - side[1].velocity[k]);
+        spin[k] = a->length * plane->spin[k];
+    }
+    sprag_series_line(d, v, spin, &line);
+    sprag_series_dot(&base, 1, n, &line);
+    base.c[0] -= a->level + side[0].margin + side[1].margin;
+    for (int b = 0; b < 2; b++) {
+        if (b == plane->holder) {
+            base.c[0] -= plane->support;
+        } else {
+            see(a, plane, n, b, &m[b]);
+        }
+    }
+    sprag_shape_kind kind = side[plane->holder == 0].shape->kind;
+    if (kind == SPRAG_BOX || kind == SPRAG_POLYTOPE) {
+        plane->side = plane->holder == 0;
+        return follow_vertices(a, plane, &m[plane->side], &base);
+    }
+    return follow_round(a, plane, m, &base);
+}

@@ -1,0 +1,231 @@
+// Taylor coefficients of turning vectors; first zeros by Bernstein coefficients.
+#include "series.h"
+
+void sprag_turning_set(const double of[3], const double seen_from[3], sprag_turning *turning)
+{
+    memcpy(turning->of, of, sizeof turning->of);
+    subtract3(of, seen_from, turning->rate[0]);
+    turning->length[0] = norm3(turning->rate[0]);
+    turning->still = turning->length[0] == 0;
+    for (int k = 1; k < SPRAG_TERMS && !turning->still; k++) {
+        cross3(turning->rate[k - 1], seen_from, turning->rate[k]);
+        for (int i = 0; i < 3; i++) {
+            turning->rate[k][i] /= k;
+        }
+        turning->length[k] = norm3(turning->rate[k]);
+    }
+}
+
+// Of the coefficient after the last, at any time. The first is |O x a(t)|, of which a(t) x w_a
+// keeps its length: nearly nothing if both turn about a.
+static double rest_of(const sprag_turning *turning, const double a[3])
+{
+    double bound[SPRAG_TERMS + 1] = {norm3(a)}, across[3];
+    const double *length = turning->length;
+    cross3(turning->of, a, across);
+    double first = length[0] * norm3(across);
+    cross3(turning->rate[0], a, across);
+    first += norm3(across);
+    bound[1] = fmin(first, length[0] * bound[0]);
+    for (int k = 1; k < SPRAG_TERMS; k++) {
+        double sum = 0;
+        for (int j = 0; j <= k; j++) {
+            sum += length[j] * bound[k - j];
+        }
+        bound[k + 1] = sum / (k + 1);
+    }
+    return bound[SPRAG_TERMS];
+}
+
+void sprag_turning_apply(const sprag_turning *turning, const double a[3], sprag_series3 *m)
+{
+    memset(m, 0, sizeof *m);
+    memcpy(m->c[0], a, sizeof m->c[0]);
+    if (turning->still) {
+        return;
+    }
+    for (int k = 0; k + 1 < SPRAG_TERMS; k++) {
+        for (int j = 0; j <= k; j++) {
+            double part[3];
+            if (turning->length[j] > 0) {
+                cross3(turning->rate[j], m->c[k - j], part);
+                add_scaled(m->c[k + 1], 1.0 / (k + 1), part, 3);
+            }
+        }
+    }
+    m->rest = rest_of(turning, a);
+}
+
+// y^(k) = W^k (d + u v) + k W^(k-1) v with W = -w x
+void sprag_series_line(const double d[3], const double v[3], const double w[3], sprag_series3 *y)
+{
+    double past_d[3], past_v[3], next[3], angle = norm3(w);
+    memset(y, 0, sizeof *y);
+    memcpy(y->c[0], d, sizeof y->c[0]);
+    memcpy(y->c[1], v, sizeof y->c[1]);
+    if (angle == 0) {
+        return;
+    }
+    memcpy(past_d, d, sizeof past_d);
+    memcpy(past_v, v, sizeof past_v);
+    cross3(past_d, w, next);
+    double across_d = norm3(next);
+    cross3(past_v, w, next);
+    double across_v = norm3(next);
+    for (int k = 1; k < SPRAG_TERMS; k++) { // past: W^(k-1) / (k-1)!
+        if (k > 1) {
+            add_scaled(y->c[k], 1, past_v, 3);
+        }
+        cross3(past_d, w, next);
+        for (int i = 0; i < 3; i++) {
+            past_d[i] = next[i] / k;
+        }
+        cross3(past_v, w, next);
+        for (int i = 0; i < 3; i++) {
+            past_v[i] = next[i] / k;
+        }
+        add_scaled(y->c[k], 1, past_d, 3);
+    }
+    double cube = angle * angle * angle;
+    y->rest = cube * angle / 120 * (across_d + across_v) + cube / 24 * across_v;
+}
+
+void sprag_series_multiply(const sprag_series *f, const sprag_series *g, sprag_series *fg)
+{
+    double sum_f = 0, sum_g = 0, beyond = 0;
+    sprag_series product = {.rest = 0};
+    for (int i = 0; i < SPRAG_TERMS; i++) {
+        for (int j = 0; j < SPRAG_TERMS; j++) {
+            if (i + j < SPRAG_TERMS) {
+                product.c[i + j] += f->c[i] * g->c[j];
+            } else {
+                beyond += fabs(f->c[i] * g->c[j]);
+            }
+        }
+        sum_f += fabs(f->c[i]);
+        sum_g += fabs(g->c[i]);
+    }
+    product.rest = beyond + f->rest * (sum_g + g->rest) + g->rest * sum_f;
+    *fg = product;
+}
+
+// Of any positive s: sqrt(q) <= s + (q - s^2) / (2 s). The coefficients of s are those of the root;
+// then q - s^2 is nothing but rest, and rounding.
+bool sprag_series_root(const sprag_series *q, sprag_series *root)
+{
+    if (!(q->c[0] > 0)) {
+        return false;
+    }
+    sprag_series s = {.c = {sqrt(q->c[0])}}, square;
+    double least = s.c[0];
+    for (int k = 1; k < SPRAG_TERMS; k++) {
+        double sum = q->c[k];
+        for (int j = 1; j < k; j++) {
+            sum -= s.c[j] * s.c[k - j];
+        }
+        s.c[k] = sum / (2 * s.c[0]);
+        least -= fabs(s.c[k]);
+    }
+    if (!(least > 0.25 * s.c[0])) {
+        return false;
+    }
+    sprag_series_multiply(&s, &s, &square);
+    s.rest = (q->rest + square.rest) / (2 * least);
+    *root = s;
+    return true;
+}
+
+// ---- zeros
+
+enum { DEGREE = SPRAG_TERMS };
+
+// Control points of the parts left and right of x (de Casteljau).
+static void split(const double b[DEGREE + 1], double x, double left[DEGREE + 1],
+                  double right[DEGREE + 1])
+{
+    memcpy(right, b, (DEGREE + 1) * sizeof *b);
+    left[0] = right[0];
+    for (int k = 1; k <= DEGREE; k++) {
+        for (int i = 0; i <= DEGREE - k; i++) {
+            right[i] += x * (right[i + 1] - right[i]);
+        }
+        left[k] = right[0];
+    }
+}
+
+// Where the convex hull of the control points goes below 0 first, and where last: the curve is
+// positive up to the one, and negative from the other on if it ends so.
+static void hull_crosses(const double b[DEGREE + 1], double *first, double *last)
+{
+    *first = 1;
+    *last = 0;
+    for (int i = 0; i < DEGREE; i++) {
+        for (int j = i + 1; j <= DEGREE && b[i] >= 0; j++) {
+            if (b[j] < 0) {
+                double x = (i + (j - i) * (b[i] / (b[i] - b[j]))) / DEGREE;
+                *first = x < *first ? x : *first;
+                *last = x > *last ? x : *last;
+            }
+        }
+    }
+}
+
+static double positive(const double b[DEGREE + 1], double from, double to, int depth)
+{
+    static const double finest = 1e-15;
+    double least = b[0], x, last, left[DEGREE + 1], right[DEGREE + 1];
+    for (int i = 1; i <= DEGREE; i++) {
+        least = b[i] < least ? b[i] : least;
+    }
+    if (least >= 0) {
+        return to;
+    }
+    hull_crosses(b, &x, &last);
+    double reached = from + x * (to - from);
+    if (!(b[0] > 0) || depth == 0 || to - from < finest + 1e-13 * from) {
+        return b[0] > 0 ? reached : from;
+    }
+    if (b[DEGREE] < 0 && last - x < 0.5) { // the first zero is between
+        split(b, x, left, right);
+        if (last < 1) {
+            split(right, (last - x) / (1 - x), left, right);
+            memcpy(right, left, sizeof left);
+        }
+        return positive(right, reached, from + last * (to - from), depth - 1);
+    }
+    if (x > 0.5) {
+        split(b, x, left, right);
+        return positive(right, reached, to, depth - 1);
+    }
+    double middle = from + (to - from) / 2;
+    split(b, 0.5, left, right);
+    reached = positive(left, from, middle, depth - 1);
+    return reached < middle ? reached : positive(right, middle, to, depth - 1);
+}
+
+double sprag_series_positive(const sprag_series *f, double until)
+{
+    static const double over_binomial[DEGREE + 1] = {1, 0.2, 0.1, 0.1, 0.2, 1}; // 1 / C(5, k)
+    double a[DEGREE + 1], sum = f->c[0], scale = 1;
+    a[0] = f->c[0];
+    for (int k = 1; k <= DEGREE; k++) {
+        scale *= until;
+        a[k] = scale * (k < SPRAG_TERMS ? f->c[k] : -f->rest);
+        sum += fmin(a[k], 0);
+        a[k] *= over_binomial[k];
+    }
+    if (sum >= 0) {
+        return until;
+    }
+    if (!(a[0] > 0) || !isfinite(sum)) {
+        return 0;
+    }
+    // b_j = sum over k of C(j, k) a_k: sums of sums.
+    for (int k = 1; k <= DEGREE; k++) {
+        for (int i = DEGREE; i >= k; i--) {
+            a[i] += a[i - 1];
+        }
+    }
+    // Control points may be wrong by a few units in the last place of the largest term.
+    return positive(a, 0, until, 60);
+}

@@ -1,0 +1,209 @@
+// Algorithm 1, step after step until the frame is over. What is near, what touches and the solve
+// are ours (pairs.c, contacts.c); how far a step goes is the paper's.
+#include "paper.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "advance_run.h"
+#include "bounds.h"
+#include "linalg.h"
+
+typedef struct paper {
+    advance_run run;
+    double (*vertex[2])[3]; // m, room for those of any two shapes
+} paper;
+
+// ---- r(q, v)
+
+static int vertices_of(const sprag_shape *shape)
+{
+    sprag_core core = {.shape = shape};
+    return sprag_core_vertices(&core);
+}
+
+static bool is_polytopic(const sprag_shape *shape)
+{
+    return shape->kind == SPRAG_BOX || shape->kind == SPRAG_POLYTOPE || shape->kind == SPRAG_PLANE;
+}
+
+static void set_vertices(const paper *p, const advance_near *near, sprag_bound_plane *plane)
+{
+    for (int side = 0; side < 2; side++) {
+        sprag_pose pose;
+        sprag_core core = {.shape = near->carried[side].shape, .rotation = pose.rotation};
+        sprag_carried_at(&near->carried[side], 0, &pose);
+        memcpy(core.at, pose.position, sizeof core.at);
+        plane->vertices[side] = vertices_of(core.shape);
+        plane->vertex[side] = (const double(*)[3])p->vertex[side];
+        for (int i = 0; i < plane->vertices[side]; i++) {
+            sprag_core_vertex(&core, i, p->vertex[side][i]);
+        }
+    }
+}
+
+// The plane is halfway between the nearest points. Of bodies that have come to overlap, what is
+// deeper than that is on it as well.
+static double step_of_pair(const paper *p, int pair)
+{
+    static const double rest = 1e-6; // m/s
+    const advance_run *run = &p->run;
+    const advance_near *near = &run->near[pair];
+    const sprag_gap *gap = &near->gap;
+    sprag_bound_pair bound = {.distance = gap->distance,
+                              .rest = rest,
+                              .shortest = run->options->shortest * run->frame->step};
+    memcpy(bound.plane.normal, gap->normal, sizeof gap->normal);
+    bound.plane.offset =
+        0.5 * (dot3(gap->normal, gap->point[0]) + dot3(gap->normal, gap->point[1]));
+    bound.plane.touching = fmax(run->options->epsilon, -gap->distance);
+    for (int side = 0; side < 2; side++) {
+        const sprag_motion *motion = near->carried[side].motion;
+        bound.radius[side] = near->radius[side];
+        if (motion) {
+            memcpy(bound.centre[side], motion->pose.position, sizeof bound.centre[side]);
+            memcpy(bound.velocity[side], motion->velocity, sizeof bound.velocity[side]);
+        }
+    }
+    set_vertices(p, near, &bound.plane);
+    return sprag_bound_step(&bound);
+}
+
+static double step_of(const paper *p)
+{
+    double least = INFINITY;
+    for (int i = 0; i < p->run.frame->pairs; i++) {
+        bool counts = p->run.frame->pair[i].state != SPRAG_PAIR_DECLINED;
+        if (counts && p->run.near[i].fresh) { // or out of reach
+            least = fmin(least, step_of_pair(p, i));
+        }
+    }
+    return least;
+}
+
+// ---- a step
+
+// What overlaps is left as it is, as there: nothing is pushed out, nor counted.
+static sprag_result leave_overlaps(advance_run *run, sprag_result result)
+{
+    run->stats->overlaps = run->stats->squeezed = 0;
+    for (int i = 0; i < run->frame->pairs; i++) {
+        sprag_pair *pair = &run->frame->pair[i];
+        pair->overlapped = false;
+        run->near[i].held = false;
+        if (run->near[i].fresh && pair->state != SPRAG_PAIR_DECLINED) {
+            run->stats->least_gap = fmin(run->stats->least_gap, run->near[i].gap.distance);
+        }
+    }
+    return result;
+}
+
+static sprag_result look(advance_run *run)
+{
+    return leave_overlaps(run, advance_look(run, run->left));
+}
+
+static void move(advance_run *run, double step)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        sprag_mover *body = &run->frame->body[i];
+        sprag_motion_at(&run->motion[i], step, &body->pose);
+        body->path += norm3(body->velocity) * step;
+        body->turn += norm3(body->velocity + 3) * step;
+    }
+    advance_move_pairs(run, step);
+    run->stats->substeps++;
+    run->stats->limited += step < run->left;
+    run->stats->least_step = fmin(run->stats->least_step, step);
+    run->time += step;
+    run->left = step >= run->left ? 0 : run->left - step;
+}
+
+static void count_changes(advance_run *run)
+{
+    if (run->points != run->last_points && run->points > 0) {
+        run->stats->changes++;
+    }
+    run->last_points = run->points > 0 ? run->points : run->last_points;
+}
+
+// Forces, and impulses that stop what touches: no more than that, whatever the gap.
+static sprag_result accelerate(advance_run *run, double step)
+{
+    for (int i = 0; i < run->points; i++) {
+        run->point[i].dip = run->point[i].gap - run->target;
+    }
+    sprag_result result = advance_solve(run, step);
+    if (result == SPRAG_OK) {
+        count_changes(run);
+        for (int i = 0; i < run->frame->bodies; i++) {
+            memcpy(run->frame->body[i].velocity, run->solved[i], sizeof run->solved[i]);
+        }
+        advance_remember(run);
+    }
+    return result;
+}
+
+static sprag_result simulate(paper *p)
+{
+    enum { MOST = 200000 };
+    advance_run *run = &p->run;
+    sprag_result result = look(run);
+    for (int i = 0; run->left > 0 && result == SPRAG_OK; i++) {
+        double step = fmin(step_of(p), run->left);
+        if (!(step > 0) || i == MOST) {
+            return SPRAG_BAD_PROBLEM; // speeds beyond all bounds
+        }
+        move(run, step);
+        result = look(run);
+        if (result == SPRAG_OK) {
+            result = accelerate(run, step);
+        }
+        if (result == SPRAG_OK) {
+            result = leave_overlaps(run, advance_scan(run, run->left));
+        }
+    }
+    return result;
+}
+
+static sprag_result take_vertices(paper *p)
+{
+    const sprag_frame *frame = p->run.frame;
+    int most = 0;
+    for (int i = 0; i < frame->pairs; i++) {
+        for (int side = 0; side < 2 && frame->pair[i].state != SPRAG_PAIR_DECLINED; side++) {
+            const sprag_shape *shape = &frame->collider[frame->pair[i].collider[side]].shape;
+            if (!is_polytopic(shape)) {
+                return SPRAG_BAD_PROBLEM;
+            }
+            most = vertices_of(shape) > most ? vertices_of(shape) : most;
+        }
+    }
+    for (int side = 0; side < 2; side++) {
+        p->vertex[side] = SPRAG_TAKE(p->run.scratch, most, *p->vertex[side]);
+    }
+    return p->run.scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
+}
+
+sprag_result sprag_paper_simulate(sprag_frame *frame, const sprag_advance_options *options,
+                                  const sprag_frame_calls *calls, sprag_scratch scratch[2],
+                                  sprag_advance_stats *stats)
+{
+    static const sprag_frame_calls none;
+    sprag_advance_options defaults = sprag_advance_defaults();
+    sprag_advance_stats own = {0};
+    options = options ? options : &defaults;
+    paper p = {.run = {.frame = frame,
+                       .options = options,
+                       .calls = calls ? calls : &none,
+                       .scratch = &scratch[0],
+                       .solving = &scratch[1],
+                       .stats = stats ? stats : &own,
+                       .target = options->epsilon / 2}};
+    sprag_result result = advance_open(&p.run);
+    if (result != SPRAG_OK) {
+        return result;
+    }
+    result = take_vertices(&p);
+    return advance_close(&p.run, result == SPRAG_OK ? simulate(&p) : result);
+}

@@ -1,0 +1,10 @@
+// A stiff method for the smooth parts of an event-selected system. With LAPACK, so it is no part of
+// what users preload.
+#ifndef SPRAG_RODAS_H
+#define SPRAG_RODAS_H
+
+#include "smooth.h"
+
+extern const sprag_smooth sprag_rodas; // linearly implicit, L-stable, order 4(3)
+
+#endif

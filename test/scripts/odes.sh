@@ -1,0 +1,290 @@
+#!/bin/bash
+# sprag on other ODEs: builds ODE from its source with other flags, options and releases, with a
+# private struct or function altered, and as an archive; then steps test/programs/host.c on each with sprag
+# and without. Each is either stepped by sprag or passed through untouched, with one line that says
+# why. Prints a row per ODE; ends with 1 if one is not as expected.
+#
+#     test/scripts/odes.sh [-o <directory>] [-s <source>]... [<build> [<name>...]]
+#
+# -s: an unpacked source of ODE, once per release; without, apt-get fetches what Debian has. The
+# ODEs stay in <directory> (<build>/odes) for the next time. All take an hour, most of it the
+# compiler's. Needs g++, clang and libccd-dev besides README's packages.
+set -eu
+here=$(cd "$(dirname "$0")/../.." && pwd)
+out='' sources=()
+while getopts o:s: option; do
+    case $option in
+    o) out=$OPTARG ;;
+    s) sources+=("$OPTARG") ;;
+    *) exit 2 ;;
+    esac
+done
+shift $((OPTIND - 1))
+build=$(cd "${1:-$here/build}" && pwd)
+shift $(($# > 0))
+wanted=" $* "
+out=${out:-$build/odes}
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+export LC_ALL=C SPRAG_OPTIONS= SPRAG_STATS=
+unset SPRAG_OPTIONS SPRAG_STATS LD_PRELOAD LD_LIBRARY_PATH
+failed=0
+
+# ---- sources: <directory>/source-<release>, pristine but for the header that would win over the
+# one that the build makes
+
+release_of() {
+    sed -n 's/^AC_INIT(\[ODE\], *\[\([0-9.]*\)\].*/\1/p' "$1/configure.ac"
+}
+
+fetch() { # <suite>
+    local at="$out/fetch-$1" release
+    mkdir -p "$at/lists/partial" "$at/cache/archives/partial" "$at/parts"
+    echo "deb-src http://deb.debian.org/debian $1 main" >"$at/parts/source.list"
+    (
+        cd "$at"
+        options="-qq -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts=$at/parts
+            -o Dir::State::lists=$at/lists -o Dir::Cache=$at/cache -o APT::Sandbox::User=root"
+        # shellcheck disable=SC2086
+        apt-get $options update
+        # shellcheck disable=SC2086
+        apt-get $options --download-only --only-source source ode
+        mkdir -p unpacked
+        tar -xzf ode_*.orig.tar.gz -C unpacked --strip-components=1
+    ) >"$at/log" 2>&1 || {
+        echo "# no source of ODE in Debian's $1: $at/log"
+        return 0
+    }
+    sources+=("$at/unpacked")
+}
+
+prepare_sources() {
+    if [ ${#sources[@]} -eq 0 ]; then
+        fetch bookworm
+        fetch trixie
+    fi
+    for source in "${sources[@]}"; do
+        local to
+        to=$out/source-$(release_of "$source")
+        if [ ! -d "$to" ]; then
+            cp -r "$source" "$to.new"
+            rm -f "$to.new/include/ode/precision.h" "$to.new/include/ode/version.h"
+            mv "$to.new" "$to"
+        fi
+    done
+}
+
+# ---- one ODE
+
+# Options of variant: release, compiler, what is altered in the source, CMake's own.
+variant() { # <name> <expected> [-r release] [-c compiler] [-a 'sed-script file']... [-D...]
+    local name=$1 expected=$2 release=0.16.2 compiler=g++ alter=() options=() source
+    shift 2
+    while [ $# -gt 0 ]; do
+        case $1 in
+        -r) release=$2 && shift 2 ;;
+        -c) compiler=$2 && shift 2 ;;
+        -a) alter+=("$2" "$3") && shift 3 ;;
+        *) options+=("$1") && shift ;;
+        esac
+    done
+    case $wanted in "  " | *" $name "*) ;; *) return 0 ;; esac
+    source=$out/source-$release
+    if [ ! -d "$source" ]; then
+        echo "# $name: no source of ODE $release"
+        return 0
+    fi
+    at=$out/$name
+    if [ ! -e "$at/done" ]; then
+        make_ode "$source" "$compiler" || {
+            printf '%-18s %s\n' "$name" "DOES NOT BUILD: $at/log"
+            failed=1
+            return 0
+        }
+    fi
+    try "$name" "$expected"
+}
+
+make_ode() { # <source> <compiler>
+    rm -rf "$at"
+    mkdir -p "$at"
+    local source=$1
+    if [ ${#alter[@]} -gt 0 ]; then
+        cp -r "$1" "$at/source"
+        source=$at/source
+        for ((i = 0; i < ${#alter[@]}; i += 2)); do
+            sed -i -E "${alter[i]}" "$source/${alter[i + 1]}"
+            if cmp -s "$source/${alter[i + 1]}" "$1/${alter[i + 1]}"; then
+                echo "nothing altered in ${alter[i + 1]}" >"$at/log"
+                return 1
+            fi
+        done
+    fi
+    cmake -S "$source" -B "$at/build" -DCMAKE_CXX_COMPILER="$2" -DODE_WITH_DEMOS=OFF \
+        -DODE_WITH_TESTS=OFF -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O1 \
+        -DCMAKE_INSTALL_PREFIX="$at" -DCMAKE_POLICY_VERSION_MINIMUM=3.5 "${options[@]}" \
+        >"$at/log" 2>&1 &&
+        cmake --build "$at/build" -j2 >>"$at/log" 2>&1 &&
+        cmake --install "$at/build" >>"$at/log" 2>&1 &&
+        rm -rf "$at/build" "$at/source" && touch "$at/done"
+}
+
+# A program as its user would build it: by this ODE's own headers and flags.
+make_host() {
+    local flags
+    flags=$(PKG_CONFIG_PATH=$at/lib/pkgconfig pkg-config --cflags ode)
+    if [ -e "$at/lib/libode.a" ]; then
+        # shellcheck disable=SC2086
+        gcc -o "$at/host" $flags "$here/test/programs/host.c" $wrap "$build/libsprag.a" "$at/lib/libode.a" \
+            -lccd -lstdc++ -lamd -lm -lpthread -ldl
+    else
+        # shellcheck disable=SC2086
+        gcc -o "$at/host" $flags "$here/test/programs/host.c" -L"$at/lib" -lode -Wl,-rpath,"$at/lib" -lm \
+            -lpthread -ldl
+    fi
+}
+wrap=$(sed -n 's/^wrap=//p' "$build/sprag.pc")
+
+run() { # [NAME=value...] -- <arguments of host>: into $at/run.out, run.err
+    local environment=()
+    while [ "$1" != -- ]; do
+        environment+=("$1")
+        shift
+    done
+    shift
+    (cd "$at" && env "${environment[@]}" ./host "$@" >run.out 2>run.err)
+}
+
+# Where everything is, to 1e-6 m: of Debian's ODE under sprag, to compare with.
+places_of_debian() { # <stepper>
+    LD_PRELOAD=$build/libsprag.so "$build/host" "$1" 40 places
+}
+
+differs() {
+    verdict="$1"
+    failed=1
+}
+
+try() { # <name> <expected>: steps, or a part of the reason why not
+    local preload='' verdict='' stepped='' stepper mode
+    make_host >"$at/host.log" 2>&1 || {
+        printf '%-18s %s\n' "$1" "NO HOST: $at/host.log"
+        failed=1
+        return 0
+    }
+    [ -e "$at/lib/libode.a" ] || preload=LD_PRELOAD=$build/libsprag.so
+    for stepper in step quick; do
+        for mode in random callbacks again places; do
+            # In an archive sprag cannot be left away; method=ode is stock, by the tests.
+            if [ -n "$preload" ]; then
+                run -- "$stepper" 40 "$mode" || differs "stock fails in $stepper $mode"
+            else
+                run SPRAG_OPTIONS=method=ode -- "$stepper" 40 "$mode"
+            fi
+            mv "$at/run.out" "$at/stock.out"
+            run $preload SPRAG_OPTIONS=method=ode -- "$stepper" 40 "$mode" ||
+                differs "method=ode fails in $stepper $mode"
+            cmp -s "$at/run.out" "$at/stock.out" || differs "method=ode is not stock in $mode"
+            grep -q sprag: "$at/run.err" && differs "method=ode says $(tail -1 "$at/run.err")"
+            for method in stribeck advance ess; do
+                try_method "$2" || break 3
+            done
+        done
+    done
+    printf '%-18s %s\n' "$1" "${verdict:-$stepped}"
+}
+
+try_method() { # <expected>
+    rm -f "$at/stats"
+    run $preload SPRAG_OPTIONS=method=$method SPRAG_STATS="$at/stats" -- "$stepper" 40 "$mode" || {
+        differs "$method fails in $stepper $mode: $(tail -1 "$at/run.err")"
+        return 1
+    }
+    local said
+    said=$(grep -c sprag: "$at/run.err" || true)
+    if [ "$1" = steps ]; then
+        if grep -q 'this ODE' "$at/run.err" || [ ! -s "$at/stats" ]; then
+            differs "not stepped by $method: $(tail -1 "$at/run.err")"
+            return 1
+        fi
+        if [ $method = stribeck ] && [ "$mode" = places ] &&
+            ! diff <(places_of_debian "$stepper") "$at/run.out" >"$at/diff"; then
+            differs "stepped, otherwise than with Debian's: $at/diff"
+        fi
+        stepped='stepped, as with Debian'\''s'
+    elif [ "$said" -ne 1 ] || ! grep -q "sprag: .*$1" "$at/run.err"; then
+        differs "$method: $said lines: $(tail -1 "$at/run.err")"
+    elif ! cmp -s "$at/run.out" "$at/stock.out" || [ -e "$at/stats" ]; then
+        differs "said that it passes on, but is not stock in $stepper $mode"
+    else
+        stepped="passed on: $(sed -n 's/.*sprag: this ODE \(.*\); all stepping.*/\1/p' "$at/run.err")"
+    fi
+}
+
+# ---- the ODEs
+
+prepare_sources
+flags=-DCMAKE_CXX_FLAGS
+release=-DCMAKE_CXX_FLAGS_RELEASE
+linker=-DCMAKE_SHARED_LINKER_FLAGS
+small='-DODE_WITH_OPCODE=OFF'
+static=-DBUILD_SHARED_LIBS=OFF
+joint=ode/src/joints/joint.h objects=ode/src/objects.h util=ode/src/util.h
+
+# As people build it.
+variant O2 steps $release='-O2 -DNDEBUG'
+variant O0 steps $small $release=-O0
+variant O3-native steps $small $release='-O3 -march=native -ffp-contract=off'
+variant assertions steps $small -DCMAKE_BUILD_TYPE=Debug
+variant clang steps $small -c clang++ $release=-O2
+variant lto steps $small $release='-O2 -flto'
+variant symbolic steps $small $linker=-Wl,-Bsymbolic
+variant symbolic-functions steps $small $linker=-Wl,-Bsymbolic-functions
+variant gc-sections steps $small $flags='-ffunction-sections -fdata-sections' \
+    $linker='-Wl,--gc-sections,-O1,-z,now,--as-needed'
+variant ccd steps $small -DODE_WITH_LIBCCD=ON
+variant gimpact steps -DODE_WITH_GIMPACT=ON -DODE_WITH_OPCODE=OFF
+variant ou steps $small -DODE_WITH_OU=ON
+variant no-threads steps $small -DODE_NO_BUILTIN_THREADING_IMPL=ON
+variant no-interface steps $small -DODE_NO_THREADING_INTF=ON -DODE_NO_BUILTIN_THREADING_IMPL=ON
+variant indices16 steps -DODE_16BIT_INDICES=ON
+variant archive steps $small $static
+variant archive-lto steps $small $static $release='-O2 -flto'
+variant newest steps $small -r 0.16.6
+variant newest-archive steps $small -r 0.16.6 $static
+
+# Others.
+variant single 'double precision' $small -DODE_DOUBLE_PRECISION=OFF
+variant single-archive 'double precision' $small $static -DODE_DOUBLE_PRECISION=OFF
+variant newest-single 'double precision' $small -r 0.16.6 -DODE_DOUBLE_PRECISION=OFF
+echo '{ global: d*; _Z*; local: _Z10dxStepBodyP6dxBodyd; };' >"$out/hide"
+variant hidden 'dxStepBody' $small $linker="-Wl,--version-script=$out/hide"
+echo '{ global: d*; local: *; };' >"$out/public"
+variant public-only 'dxProcessIslands' $small $linker="-Wl,--version-script=$out/public"
+variant renamed 'dxReallocateWorldProcessContext' $small \
+    $flags=-DdxReallocateWorldProcessContext=dxReallocateWorld
+
+# Private structs that sprag knows.
+variant joint-longer 'dxJointContact' $small \
+    -a 's/^( *)unsigned flags; .*dJOINT_xxx.*/&\n\1double more[2];/' $joint
+variant vtable-turned 'virtual functions' $small \
+    -a '/virtual void getInfo1\(/d; s/^( *)virtual void getSureMaxInfo\(.*/&\n\1virtual void getInfo1( Info1* info ) = 0;/' $joint
+variant vtable-longer 'virtual functions' $small \
+    -a 's/^( *)virtual void getInfo1\(.*/\1virtual void more() {}\n&/' $joint
+variant rows-longer 'Info1' $small -a 's/^( *)uint8 m, nub;/\1uint8 more[2]; uint8 m, nub;/' $joint
+variant rows-turned 'rows of getInfo2' $small \
+    -a '/^ *GI2_CFM,$/d; s/^( *)GI2_RHS,$/\1GI2_CFM,\n&/' $joint \
+    -a 's/PBX_B = /PBX_X = /; s/^( *)PBX_X,/\1PBX_B,/' ode/src/lcp.h
+variant bounds-turned 'rows of getInfo2' $small \
+    -a '/^ *GI2_HI,$/d; s/^( *)GI2_LO,$/\1GI2_HI,\n&/' $joint \
+    -a 's/PLH_LO = /PLH_HI = /; s/^( *)PLH_HI,/\1PLH_LO,/' ode/src/lcp.h
+variant islands-longer 'dxWorldProcessIslandsInfo' $small \
+    -a 's/^( *)sizeint +m_IslandCount;/\1sizeint more;\n&/' $util
+variant islands-turned 'dxWorldProcessIslandsInfo' $small \
+    -a '/^ *unsigned int const +\*m_pIslandSizes;/d; s/^( *)dxJoint \*const +\*m_pJoints;/&\n\1unsigned int const *m_pIslandSizes;/' $util
+# And such that it does without: threads of the program's, bodies, the rest of a world.
+variant threads-turned steps $small \
+    -a '/^ *dThreadingImplementationID +m_threading_impl;/d; s/^( *)const dxThreadingFunctionsInfo +\*m_functions_info;/\1dThreadingImplementationID m_threading_impl;\n&/' ode/src/threading_base.h
+variant body-longer steps $small -a 's/^( *)dReal invMass;/\1double more[3];\n&/' $objects
+variant world-longer steps $small -a 's/^( *)dVector3 gravity;/\1double more[3];\n&/' $objects
+exit $failed

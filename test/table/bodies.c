@@ -1,0 +1,936 @@
+// Rows of bodies: what moves them besides joints and contacts, and what sends them to sleep.
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "support.h"
+
+static const dReal STEP = 0.01;    // s
+static const dReal GRAVITY = 9.81; // m/s^2
+
+static void steps(dWorldID world, int count)
+{
+    for (int i = 0; i < count; i++) {
+        support_step(world, STEP);
+    }
+}
+
+// ---- flights: a body on its own, turned and tumbling, with something set
+
+enum { FLIGHT = 100 };
+
+typedef void flight_setting(dWorldID world, dBodyID body);
+
+static dBodyID start_flight(dWorldID world, flight_setting *set)
+{
+    dMatrix3 turn;
+    dBodyID body = support_solid(world, 0, 0, 1);
+    dRFromEulerAngles(turn, 0.3, -0.7, 1.1);
+    dBodySetRotation(body, turn);
+    dBodySetLinearVel(body, 1, 2, 3);
+    dBodySetAngularVel(body, 0.8, -1.1, 0.6);
+    dWorldSetGravity(world, 0, 0, -GRAVITY);
+    dJointAttach(dJointCreateNull(world, 0), body, support_solid(world, 10, 0, 0)); // an island
+    if (set) {
+        set(world, body);
+    }
+    return body;
+}
+
+static void fly(support_run *run, flight_setting *set)
+{
+    dWorldID world = support_world(run, NULL);
+    dBodyID body = start_flight(world, set);
+    steps(world, FLIGHT);
+    support_tell_body(run, body);
+    dWorldDestroy(world);
+}
+
+// d/dt of an attitude that is carried by w, rad/s.
+static void turning(const double q[4], const double w[3], double rate[4])
+{
+    rate[0] = 0.5 * (-w[0] * q[1] - w[1] * q[2] - w[2] * q[3]);
+    rate[1] = 0.5 * (w[0] * q[0] + w[1] * q[3] - w[2] * q[2]);
+    rate[2] = 0.5 * (-w[0] * q[3] + w[1] * q[0] + w[2] * q[1]);
+    rate[3] = 0.5 * (w[0] * q[2] - w[1] * q[1] + w[2] * q[0]);
+}
+
+// Angular velocity (rad/s) of `momentum` (kg m^2/s) at an attitude.
+static void spin_of(const dMass *mass, const double q[4], const double momentum[3], double w[3])
+{
+    dMatrix3 r;
+    double local[3];
+    dQtoR(q, r);
+    for (int i = 0; i < 3; i++) {
+        local[i] =
+            (r[i] * momentum[0] + r[4 + i] * momentum[1] + r[8 + i] * momentum[2]) / mass->I[5 * i];
+    }
+    for (int i = 0; i < 3; i++) {
+        w[i] = r[4 * i] * local[0] + r[4 * i + 1] * local[1] + r[4 * i + 2] * local[2];
+    }
+}
+
+// Motion of a body under gravity without torque, by Runge and Kutta's method in steps of 0.1 ms.
+static void fly_rightly(support_run *run, bool tumbles, double gravity)
+{
+    enum { PARTS = 10000 };
+    support_run quiet_run = {.method = "ode"};
+    dWorldID world = support_world(&quiet_run, NULL);
+    dBodyID body = start_flight(world, NULL);
+    const double t = FLIGHT * STEP, h = t / PARTS;
+    double q[4], w[3], momentum[3];
+    dVector3 v = {1, 2, 3 - gravity * t}, x = {1 * t, 2 * t, 1 + 3 * t - gravity * t * t / 2};
+    dMass mass;
+    dMatrix3 r, inertia, turned;
+    dBodyGetMass(body, &mass);
+    dBodyCopyQuaternion(body, q);
+    dBodyCopyRotation(body, r);
+    dMultiply2_333(turned, mass.I, r);
+    dMultiply0_333(inertia, r, turned);
+    dMultiply0_331(momentum, inertia, dBodyGetAngularVel(body));
+    dCopyVector3(w, dBodyGetAngularVel(body));
+    for (int i = 0; i < PARTS; i++) {
+        static const double at[4] = {0, 0.5, 0.5, 1}, weight[4] = {1, 2, 2, 1};
+        double rate[4] = {0}, sum[4] = {0}, moved[4];
+        for (int stage = 0; stage < 4; stage++) {
+            for (int k = 0; k < 4; k++) {
+                moved[k] = q[k] + at[stage] * h * rate[k];
+            }
+            if (tumbles) {
+                spin_of(&mass, moved, momentum, w);
+            }
+            turning(moved, w, rate);
+            for (int k = 0; k < 4; k++) {
+                sum[k] += weight[stage] * rate[k];
+            }
+        }
+        for (int k = 0; k < 4; k++) {
+            q[k] += h / 6 * sum[k];
+        }
+    }
+    support_tell_vector(run, v);
+    support_tell_vector(run, w);
+    support_tell_vector(run, x);
+    for (int i = 0; i < 4; i++) {
+        support_tell(run, q[i]);
+    }
+    dWorldDestroy(world);
+}
+
+static void tumbling(support_run *run)
+{
+    fly(run, NULL);
+}
+
+static void tumbling_rightly(support_run *run)
+{
+    fly_rightly(run, true, GRAVITY);
+}
+
+static void without_torque(dWorldID world, dBodyID body)
+{
+    dWorldSetGravity(world, 0, 0, 0);
+    dBodySetGyroscopicMode(body, 0);
+}
+
+static void gyroscopic_mode(support_run *run)
+{
+    fly(run, without_torque);
+}
+
+static void gyroscopic_mode_rightly(support_run *run)
+{
+    fly_rightly(run, false, 0);
+}
+
+static void turns_finitely(dWorldID world, dBodyID body)
+{
+    without_torque(world, body);
+    dBodySetFiniteRotationMode(body, 1);
+}
+
+static void finite_rotation(support_run *run)
+{
+    fly(run, turns_finitely);
+}
+
+static void turns_about_axis(dWorldID world, dBodyID body)
+{
+    turns_finitely(world, body);
+    dBodySetFiniteRotationAxis(body, 0, 1, 0);
+}
+
+static void finite_rotation_axis(support_run *run)
+{
+    fly(run, turns_about_axis);
+}
+
+static void weightless(dWorldID world, dBodyID body)
+{
+    (void)world;
+    dBodySetGravityMode(body, 0);
+    dBodySetAngularVel(body, 0, 0, 0);
+}
+
+static void gravity_mode(support_run *run)
+{
+    fly(run, weightless);
+}
+
+static void is_kinematic(dWorldID world, dBodyID body)
+{
+    (void)world;
+    dBodySetFiniteRotationMode(body, 1);
+    dBodySetKinematic(body);
+    dBodyAddForce(body, 100, 100, 100); // means nothing
+    dBodyAddTorque(body, 100, 100, 100);
+}
+
+static void kinematic(support_run *run)
+{
+    fly(run, is_kinematic);
+}
+
+static void spins_too_fast(dWorldID world, dBodyID body)
+{
+    without_torque(world, body);
+    dBodySetFiniteRotationMode(body, 1);
+    dBodySetMaxAngularSpeed(body, 1);
+}
+
+static void max_angular_speed(support_run *run)
+{
+    fly(run, spins_too_fast);
+}
+
+static void is_damped(dWorldID world, dBodyID body)
+{
+    without_torque(world, body);
+    dBodySetFiniteRotationMode(body, 1);
+    dBodySetDamping(body, 0.01, 0.02);
+    dBodySetLinearDampingThreshold(body, 2);
+    dBodySetAngularDampingThreshold(body, 0.5);
+}
+
+// They go on from one step to the next: programs interpolate between them.
+static void quaternions_go_on(support_run *run)
+{
+    dWorldID world = support_world(run, NULL);
+    dBodyID body = start_flight(world, turns_finitely);
+    dBodySetAngularVel(body, 12, -9, 15);
+    for (int i = 0; i < 60; i++) {
+        support_step(world, STEP);
+        for (int k = 0; k < 4; k++) {
+            support_tell(run, dBodyGetQuaternion(body)[k]);
+        }
+    }
+    dWorldDestroy(world);
+}
+
+static void damping(support_run *run)
+{
+    fly(run, is_damped);
+}
+
+// By each setter, of the world for a body that is made after, and of the body.
+static void damping_by_each(support_run *run)
+{
+    dWorldID world = support_world(run, NULL);
+    dWorldSetLinearDamping(world, 0.03);
+    dWorldSetAngularDamping(world, 0.02);
+    dWorldSetLinearDampingThreshold(world, 0.3);
+    dWorldSetAngularDampingThreshold(world, 0.2);
+    dBodyID body[] = {support_solid(world, 0, 0, 1), support_solid(world, 3, 0, 1)};
+    dBodySetLinearDamping(body[1], 0.01);
+    dBodySetAngularDamping(body[1], 0.04);
+    for (int k = 0; k < 2; k++) {
+        dBodySetGyroscopicMode(body[k], 0);
+        dBodySetFiniteRotationMode(body[k], 1);
+        dBodySetLinearVel(body[k], 1, 0, 0);
+        dBodySetAngularVel(body[k], 0, 0.7, 0);
+    }
+    steps(world, 100);
+    for (int k = 0; k < 2; k++) {
+        support_tell_body(run, body[k]);
+    }
+    dWorldDestroy(world);
+}
+
+static void world_is_damped(dWorldID world, dBodyID body)
+{
+    is_damped(world, body);
+    dWorldSetDamping(world, 0.02, 0.01);
+    dWorldSetMaxAngularSpeed(world, 1.2);
+    dBodySetDampingDefaults(body);
+}
+
+static void damping_of_the_world(support_run *run)
+{
+    fly(run, world_is_damped);
+}
+
+// ---- forces
+
+static void push_everywhere(dBodyID body, int i)
+{
+    switch (i % 8) {
+    case 0:
+        dBodyAddForce(body, 1, -2, 3);
+        break;
+    case 1:
+        dBodyAddTorque(body, 0.01, 0.02, -0.03);
+        break;
+    case 2:
+        dBodyAddRelForce(body, 2, 0, 1);
+        break;
+    case 3:
+        dBodyAddRelTorque(body, 0.02, 0, 0.01);
+        break;
+    case 4:
+        dBodyAddForceAtPos(body, 1, 1, 1, 0.1, 0.2, 1);
+        break;
+    case 5:
+        dBodyAddForceAtRelPos(body, 0, 1, 0, 0.1, 0, 0);
+        break;
+    case 6:
+        dBodyAddRelForceAtPos(body, 1, 0, 0, 0, 0.1, 1);
+        break;
+    default:
+        dBodyAddRelForceAtRelPos(body, 0, 0, 1, 0, 0.1, 0);
+        break;
+    }
+}
+
+// Every way to add a force, what has added up, and that a step takes it.
+static void accumulators(support_run *run)
+{
+    dWorldID world = support_world(run, NULL);
+    dBodyID body = support_solid(world, 0, 0, 1);
+    dBodySetGyroscopicMode(body, 0);
+    for (int i = 0; i < 16; i++) {
+        push_everywhere(body, i);
+        push_everywhere(body, i + 3);
+    }
+    support_tell_vector(run, dBodyGetForce(body));
+    support_tell_vector(run, dBodyGetTorque(body));
+    support_step(world, STEP);
+    support_tell_vector(run, dBodyGetForce(body));
+    support_tell_vector(run, dBodyGetTorque(body));
+    support_tell_vector(run, dBodyGetLinearVel(body));
+    support_tell_vector(run, dBodyGetAngularVel(body));
+    dBodySetForce(body, 3, 2, 1);
+    support_step(world, STEP);
+    support_tell_vector(run, dBodyGetLinearVel(body));
+    dWorldDestroy(world);
+}
+
+static void impulse_to_force(support_run *run)
+{
+    dVector3 force;
+    dWorldID world = support_world(run, NULL);
+    dBodyID body = support_solid(world, 0, 0, 1);
+    dWorldImpulseToForce(world, STEP, 2, 4, -6, force);
+    dBodyAddForce(body, force[0], force[1], force[2]);
+    support_step(world, STEP);
+    support_tell_vector(run, dBodyGetLinearVel(body));
+    dWorldDestroy(world);
+}
+
+static void change_of_mass(support_run *run)
+{
+    dMass mass;
+    dWorldID world = support_world(run, NULL);
+    dBodyID body = support_solid(world, 0, 0, 1);
+    dMassSetParameters(&mass, 3, 0, 0, 0, 0.3, 0.4, 0.5, 0.02, -0.03, 0.01);
+    dBodySetGyroscopicMode(body, 0);
+    for (int i = 0; i < 20; i++) {
+        push_everywhere(body, i);
+        support_step(world, 0.001);
+        if (i == 10) {
+            dBodySetMass(body, &mass);
+        }
+    }
+    support_tell_vector(run, dBodyGetLinearVel(body));
+    support_tell_vector(run, dBodyGetAngularVel(body));
+    dWorldDestroy(world);
+}
+
+// Kept by what is asleep, taken from what is kinematic.
+static void forces_without_effect(support_run *run)
+{
+    dWorldID world = support_world(run, NULL);
+    dBodyID asleep = support_solid(world, 0, 0, 1), carried = support_solid(world, 3, 0, 1);
+    dBodyDisable(asleep);
+    dBodySetKinematic(carried);
+    for (int i = 0; i < 3; i++) {
+        push_everywhere(asleep, 0);
+        push_everywhere(asleep, 1);
+        push_everywhere(carried, 0);
+        push_everywhere(carried, 1);
+        support_step(world, STEP);
+        support_tell_vector(run, dBodyGetForce(asleep));
+        support_tell_vector(run, dBodyGetTorque(asleep));
+        support_tell_vector(run, dBodyGetForce(carried));
+        support_tell_vector(run, dBodyGetTorque(carried));
+    }
+    dBodySetDynamic(carried);
+    dBodyEnable(asleep);
+    support_step(world, STEP);
+    support_tell_vector(run, dBodyGetLinearVel(asleep));
+    support_tell_vector(run, dBodyGetLinearVel(carried));
+    dWorldDestroy(world);
+}
+
+// Kinematic for a while, in flight: forces mean something again afterwards.
+static void kinematic_for_a_while(support_run *run)
+{
+    dWorldID world = support_world(run, NULL);
+    dBodyID body = start_flight(world, turns_finitely);
+    for (int i = 0; i < 15; i++) {
+        if (i == 5) {
+            dBodySetKinematic(body);
+        } else if (i == 10) {
+            dBodySetDynamic(body);
+        }
+        dBodyAddForce(body, 3, 2, 1);
+        support_step(world, STEP);
+        support_tell(run, dBodyIsKinematic(body));
+        support_tell_vector(run, dBodyGetLinearVel(body));
+    }
+    support_tell_vector(run, dBodyGetPosition(body));
+    dWorldDestroy(world);
+}
+
+static void kinematic_for_a_while_rightly(support_run *run)
+{
+    static const double a[] = {1.5, 1, 0.5}; // m/s^2
+    double v[3] = {1, 2, 3}, x[3] = {0, 0, 1};
+    for (int i = 0; i < 15; i++) {
+        bool carried = i >= 5 && i < 10;
+        for (int k = 0; k < 3; k++) {
+            double more = carried ? 0 : a[k] * STEP;
+            x[k] += (v[k] + more / 2) * STEP;
+            v[k] += more;
+        }
+        support_tell(run, carried);
+        support_tell_vector(run, v);
+    }
+    support_tell_vector(run, x);
+}
+
+// The middle one of three on joints.
+static void destroyed_between_steps(support_run *run)
+{
+    dBodyID body[3];
+    dWorldID world = support_world(run, NULL);
+    dWorldSetGravity(world, 0, 0, -GRAVITY);
+    for (int k = 0; k < 3; k++) {
+        body[k] = support_solid(world, 0, 0, 3 - k);
+        dBodySetGyroscopicMode(body[k], 0);
+        dJointID joint = dJointCreateFixed(world, 0);
+        dJointAttach(joint, body[k], k ? body[k - 1] : NULL);
+        dJointSetFixed(joint);
+    }
+    steps(world, 3);
+    dBodyDestroy(body[1]);
+    steps(world, 10);
+    support_tell_vector(run, dBodyGetLinearVel(body[0]));
+    support_tell_vector(run, dBodyGetLinearVel(body[2]));
+    support_tell(run, dBodyGetNumJoints(body[0]) + 10 * dBodyGetNumJoints(body[2]));
+    dWorldDestroy(world);
+}
+
+static void put_elsewhere(support_run *run)
+{
+    dWorldID world = support_world(run, NULL);
+    dBodyID body = start_flight(world, without_torque);
+    dQuaternion q = {0.5, 0.5, 0.5, 0.5};
+    steps(world, 5);
+    dBodySetPosition(body, 5, 6, 7);
+    dBodySetQuaternion(body, q);
+    dBodySetLinearVel(body, 0, 0, 0);
+    dBodySetAngularVel(body, 0, 0, 0);
+    dBodySetGravityMode(body, 0);
+    steps(world, 5);
+    support_tell_body(run, body);
+    dWorldDestroy(world);
+}
+
+// ---- moved callbacks
+
+static int calls;
+static dVector3 seen;
+
+static void saw(dBodyID body)
+{
+    calls++;
+    dBodyCopyPosition(body, seen);
+}
+
+static void moved_callbacks(support_run *run)
+{
+    dWorldID world = support_world(run, NULL);
+    dBodyID body = support_solid(world, 0, 0, 1), other = support_solid(world, 3, 0, 1);
+    calls = 0;
+    dBodySetLinearVel(body, 1, 2, 3);
+    dBodySetMovedCallback(body, saw);
+    dBodySetMovedCallback(other, saw);
+    dBodySetKinematic(other);
+    steps(world, 3);
+    support_tell(run, calls);
+    dBodyDisable(other);
+    steps(world, 3);
+    support_tell(run, calls);
+    support_tell_vector(run, seen);
+    dWorldDestroy(world);
+}
+
+enum { MOVERS = 4 };
+
+static dBodyID mover[MOVERS];
+static int order[8 * MOVERS];
+
+// Which one it is; the second one's is taken off when it has been called twice.
+static void writes_down(dBodyID body)
+{
+    static int seconds;
+    seconds = calls == 0 ? 0 : seconds;
+    for (int k = 0; k < MOVERS; k++) {
+        if (mover[k] == body) {
+            order[calls++] = k;
+            seconds += k == 1;
+        }
+    }
+    if (body == mover[1] && seconds == 2) {
+        dBodySetMovedCallback(body, NULL);
+    }
+}
+
+// Two on a joint, two alone.
+static void order_of_callbacks(support_run *run)
+{
+    dWorldID world = support_world(run, NULL);
+    calls = 0;
+    for (int k = 0; k < MOVERS; k++) {
+        mover[k] = support_solid(world, 0, 0, k);
+        dBodySetMovedCallback(mover[k], writes_down);
+        dBodySetLinearVel(mover[k], 1, 0, 0);
+    }
+    dJointID joint = dJointCreateFixed(world, 0);
+    dJointAttach(joint, mover[0], mover[2]);
+    dJointSetFixed(joint);
+    steps(world, 5);
+    support_tell(run, calls);
+    for (int i = 0; i < calls; i++) {
+        support_tell(run, order[i]);
+    }
+    dWorldDestroy(world);
+}
+
+static dGeomID follower;
+static dReal bounds[6];
+
+static void looks_at_geom(dBodyID body)
+{
+    (void)body;
+    dCopyVector3(seen, dGeomGetPosition(follower));
+    dGeomGetAABB(follower, bounds);
+}
+
+// In a moved callback and after the step.
+static void geoms_follow(support_run *run)
+{
+    dWorldID world = support_world(run, NULL);
+    dBodyID body = start_flight(world, turns_finitely);
+    follower = dCreateBox(0, 0.2, 0.3, 0.4);
+    dGeomSetBody(follower, body);
+    dGeomSetOffsetPosition(follower, 0.1, 0.2, 0.3);
+    dBodySetMovedCallback(body, looks_at_geom);
+    for (int i = 0; i < 5; i++) {
+        dReal after[6];
+        support_step(world, STEP);
+        support_tell_vector(run, seen);
+        support_tell_vector(run, bounds);
+        support_tell_vector(run, bounds + 3);
+        dGeomGetAABB(follower, after);
+        support_tell_vector(run, after);
+        support_tell_vector(run, after + 3);
+        support_tell_vector(run, dGeomGetPosition(follower));
+        support_tell_vector(run, dGeomGetRotation(follower));
+    }
+    dGeomDestroy(follower);
+    dWorldDestroy(world);
+}
+
+static void pushes(dBodyID body)
+{
+    calls++;
+    dBodyAddForce(body, 0, 0, 200);
+}
+
+// Stock's dWorldStep forgets forces that are added there.
+static void forces_in_callbacks(support_run *run)
+{
+    dWorldID world = support_world(run, NULL);
+    dBodyID body = support_solid(world, 0, 0, 1), other = support_solid(world, 0, 0, 2);
+    dJointID joint = dJointCreateBall(world, 0);
+    dJointAttach(joint, body, other);
+    dJointSetBallAnchor(joint, 0, 0, 1.5);
+    dBodySetMovedCallback(body, pushes);
+    steps(world, 10);
+    support_tell_vector(run, dBodyGetLinearVel(body));
+    support_tell_vector(run, dBodyGetForce(body));
+    support_tell_vector(run, dBodyGetLinearVel(other));
+    dWorldDestroy(world);
+}
+
+// ---- islands of two bodies each, on joints
+
+enum { PAIRS = 3, IN_PAIRS = 2 * PAIRS };
+
+static struct {
+    dBodyID body[IN_PAIRS];
+    dVector3 force[IN_PAIRS]; // seen in its callback
+    int calls;
+} pairs;
+
+static int number_in_pairs(dBodyID body)
+{
+    int i = 0;
+    while (pairs.body[i] != body) {
+        i++;
+    }
+    return i;
+}
+
+static dWorldID open_pairs(const support_run *run, void (*callback)(dBodyID))
+{
+    dWorldID world = support_world(run, NULL);
+    dWorldSetGravity(world, 0, 0, -9.81);
+    for (int i = 0; i < IN_PAIRS; i++) {
+        pairs.body[i] = support_solid(world, 5 * (i / 2), 0, i % 2);
+        dBodySetMovedCallback(pairs.body[i], callback);
+        if (i % 2) {
+            dJointID joint = dJointCreateBall(world, 0);
+            dJointAttach(joint, pairs.body[i - 1], pairs.body[i]);
+            dJointSetBallAnchor(joint, 5 * (i / 2), 0, 0.5);
+        }
+    }
+    pairs.calls = 0;
+    return world;
+}
+
+// Each of the second pair in turn pushes the other and the pairs stepped before and after.
+static void pushes_others(dBodyID body)
+{
+    int pusher = number_in_pairs(body);
+    if (pusher / 2 == 1 && pairs.calls++ % 5 == 0) {
+        for (int i = 0; i < IN_PAIRS; i++) {
+            if (i != pusher) {
+                dBodyAddForce(pairs.body[i], 10 * (i + 1), 0, 20);
+                dBodyAddTorque(pairs.body[i], 0, 0.2, 0.1 * i);
+            }
+        }
+    }
+}
+
+// The second pair wants no force on any.
+static void empties_all(dBodyID body)
+{
+    for (int i = 0; i < IN_PAIRS && number_in_pairs(body) / 2 == 1; i++) {
+        dBodySetForce(pairs.body[i], 0, 0, 0);
+        dBodySetTorque(pairs.body[i], 0, 0, 0);
+    }
+}
+
+// Which acts at once on what is moved later, its weight too, and is not made up for afterwards.
+static void empty_forces(support_run *run)
+{
+    dWorldID world = open_pairs(run, empties_all);
+    for (int i = 0; i < IN_PAIRS; i++) {
+        dBodyAddForce(pairs.body[i], 10, 0, 2 * i);
+        dBodyAddTorque(pairs.body[i], 0, 0.2, 0.1);
+    }
+    support_step(world, STEP);
+    for (int i = 0; i < IN_PAIRS; i++) {
+        support_tell_vector(run, dBodyGetForce(pairs.body[i]));
+        support_tell_vector(run, dBodyGetTorque(pairs.body[i]));
+        support_tell_vector(run, dBodyGetLinearVel(pairs.body[i]));
+    }
+    dWorldDestroy(world);
+}
+
+// QuickStep, which iterates, tells the bodies at rest only, and what waits for the next step.
+static void forces_on_others(support_run *run)
+{
+    dWorldID world = open_pairs(run, pushes_others);
+    for (int n = 0; n < 5; n++) {
+        support_step(world, STEP);
+        for (int i = 0; i < IN_PAIRS; i++) {
+            support_tell_vector(run, dBodyGetLinearVel(pairs.body[i]));
+        }
+    }
+    dWorldDestroy(world);
+    world = open_pairs(run, pushes_others);
+    dWorldSetGravity(world, 0, 0, 0);
+    support_look();
+    dWorldQuickStep(world, STEP);
+    for (int i = 0; i < IN_PAIRS; i++) {
+        support_tell(run, dBodyGetForce(pairs.body[i])[0] / 1000); // kN
+        support_tell(run, i / 2 == 1 ? dBodyGetLinearVel(pairs.body[i])[0] : 0);
+    }
+    dWorldDestroy(world);
+    empty_forces(run);
+}
+
+static void sees_force(dBodyID body)
+{
+    memcpy(pairs.force[number_in_pairs(body)], dBodyGetForce(body), 3 * sizeof(dReal));
+}
+
+static void forces_seen(support_run *run)
+{
+    dWorldID world = open_pairs(run, sees_force);
+    dBodySetGravityMode(pairs.body[1], 0);
+    dBodySetKinematic(pairs.body[3]);
+    for (int i = 0; i < IN_PAIRS; i++) {
+        dBodyAddForce(pairs.body[i], i, 2 * i, 3);
+    }
+    support_step(world, STEP);
+    for (int i = 0; i < IN_PAIRS; i++) {
+        support_tell_vector(run, pairs.force[i]);
+    }
+    dWorldDestroy(world);
+}
+
+static dBodyID born;
+
+// Of the world's callbacks the first makes a body.
+static void creates(dBodyID body)
+{
+    dWorldID world = dBodyGetWorld(body);
+    if (calls++ == 0) {
+        born = support_solid(world, 0, 9, 0);
+        dBodySetLinearVel(born, 0, 0, 1);
+    }
+}
+
+static void bodies_made_in_callbacks(support_run *run)
+{
+    dWorldID world = support_world(run, NULL);
+    dBodyID body = support_solid(world, 0, 0, 1);
+    calls = 0;
+    dBodySetLinearVel(body, 1, 0, 0);
+    dBodySetMovedCallback(body, creates);
+    steps(world, 10);
+    support_tell_vector(run, dBodyGetPosition(body));
+    support_tell_vector(run, dBodyGetPosition(born));
+    dWorldDestroy(world);
+}
+
+// ---- sleep
+
+enum { SLEEPERS = 4 };
+
+// The step in which each body falls asleep.
+static void tell_sleep(support_run *run, dWorldID world, const dBodyID *body, int bodies,
+                       int frames)
+{
+    int asleep[SLEEPERS] = {0};
+    for (int i = 0; i < frames; i++) {
+        support_step(world, STEP);
+        for (int k = 0; k < bodies; k++) {
+            asleep[k] = asleep[k] || dBodyIsEnabled(body[k]) ? asleep[k] : i + 1;
+        }
+    }
+    for (int k = 0; k < bodies; k++) {
+        support_tell(run, asleep[k]);
+        support_tell_vector(run, dBodyGetLinearVel(body[k]));
+    }
+}
+
+static void auto_disable(support_run *run)
+{
+    dBodyID body[SLEEPERS];
+    dWorldID world = support_world(run, NULL);
+    dWorldSetAutoDisableFlag(world, 1);
+    dWorldSetAutoDisableSteps(world, 7);
+    for (int k = 0; k < SLEEPERS; k++) {
+        body[k] = support_solid(world, k, 0, 1);
+        dBodySetDamping(body[k], 0.05, 0.05);
+        dBodySetLinearVel(body[k], 0.05 * k, 0, 0);
+        dBodySetAngularVel(body[k], 0, 0, 0.02 * k);
+    }
+    dBodySetAutoDisableTime(body[1], 0.1);
+    dBodySetAutoDisableLinearThreshold(body[2], 0.03);
+    dBodySetAutoDisableAngularThreshold(body[2], 0.01);
+    dBodySetAutoDisableAverageSamplesCount(body[3], 10);
+    tell_sleep(run, world, body, SLEEPERS, 120);
+    dWorldDestroy(world);
+}
+
+// Of the world, for one that was made before, one that takes them, and one that is made after.
+static void auto_disable_of_the_world(support_run *run)
+{
+    dBodyID body[SLEEPERS];
+    dWorldID world = support_world(run, NULL);
+    for (int k = 0; k < SLEEPERS; k++) {
+        if (k == 2) {
+            dWorldSetAutoDisableFlag(world, 1);
+            dWorldSetAutoDisableSteps(world, 4);
+            dWorldSetAutoDisableTime(world, 0.15);
+            dWorldSetAutoDisableLinearThreshold(world, 0.05);
+            dWorldSetAutoDisableAngularThreshold(world, 0.04);
+            dWorldSetAutoDisableAverageSamplesCount(world, 3);
+            dBodySetAutoDisableDefaults(body[1]);
+        }
+        body[k] = support_solid(world, k, 0, 1);
+        dBodySetDamping(body[k], 0.05, 0.05);
+        dBodySetLinearVel(body[k], 0.1 + 0.05 * k, 0, 0);
+        dBodySetAngularVel(body[k], 0, 0, 0.1);
+    }
+    dBodySetAutoDisableSteps(body[3], 40);
+    tell_sleep(run, world, body, SLEEPERS, 120);
+    dWorldDestroy(world);
+}
+
+// Enabled again and again it stays awake; then it counts from the beginning.
+static void counters_begin_anew(support_run *run)
+{
+    dWorldID world = support_world(run, NULL);
+    dBodyID body = support_solid(world, 0, 0, 1);
+    dBodySetAutoDisableFlag(body, 1);
+    dBodySetAutoDisableSteps(body, 6);
+    for (int i = 0; i < 40; i++) {
+        if (i < 20 && i % 4 == 0) {
+            dBodyEnable(body);
+        }
+        support_step(world, STEP);
+        support_tell(run, dBodyIsEnabled(body));
+    }
+    dWorldDestroy(world);
+}
+
+// A pair on a joint, as an island; and one that may not sleep.
+static void auto_disable_of_islands(support_run *run)
+{
+    dBodyID body[SLEEPERS];
+    dWorldID world = support_world(run, NULL);
+    dWorldSetAutoDisableFlag(world, 1);
+    for (int k = 0; k < SLEEPERS; k++) {
+        body[k] = support_solid(world, k, 0, 1);
+        dBodySetDamping(body[k], 0.05, 0.05);
+        dBodySetLinearVel(body[k], k < 2 ? 0.1 : 0.2, 0, 0);
+    }
+    dJointID joint = dJointCreateFixed(world, 0);
+    dJointAttach(joint, body[0], body[1]);
+    dJointSetFixed(joint);
+    dBodySetAutoDisableFlag(body[3], 0);
+    tell_sleep(run, world, body, SLEEPERS, 120);
+    dWorldDestroy(world);
+}
+
+static void wake_up(support_run *run)
+{
+    dWorldID world = support_world(run, NULL);
+    dBodyID asleep = support_solid(world, 0, 0, 1), awake = support_solid(world, 0, 0, 2);
+    dBodyID alone = support_solid(world, 5, 0, 1);
+    dBodyDisable(asleep);
+    dBodyDisable(awake);
+    dBodyDisable(alone);
+    dBodyAddForce(alone, 1, 0, 0);
+    steps(world, 3);
+    support_tell(run, dBodyIsEnabled(asleep) + 2 * dBodyIsEnabled(alone));
+    support_tell_vector(run, dBodyGetForce(alone)); // waits
+    dJointID joint = dJointCreateBall(world, 0);
+    dJointAttach(joint, asleep, awake);
+    dJointSetBallAnchor(joint, 0, 0, 1.5);
+    dBodyEnable(awake);
+    dBodyEnable(alone);
+    dBodySetLinearVel(awake, 0, 0, 1);
+    steps(world, 3);
+    support_tell(run, dBodyIsEnabled(asleep) + 2 * dBodyIsEnabled(alone));
+    support_tell_vector(run, dBodyGetLinearVel(asleep));
+    support_tell_vector(run, dBodyGetLinearVel(alone));
+    dWorldDestroy(world);
+}
+
+const support_row support_bodies[] = {
+    {"free flight, gyroscopic torque",
+     tumbling,
+     tumbling_rightly,
+     {AS_STOCK, EXACT, NEAR(0.01, "order 1, as stock, with finite rotations")}},
+    {"`dBodySetGyroscopicMode`",
+     gyroscopic_mode,
+     gyroscopic_mode_rightly,
+     {AS_STOCK, EXACT, EXACT}},
+    {"`dBodySetFiniteRotationMode`",
+     finite_rotation,
+     gyroscopic_mode_rightly,
+     {AS_STOCK, EXACT, EXACT}},
+    {"`dBodySetFiniteRotationAxis`",
+     finite_rotation_axis,
+     gyroscopic_mode_rightly,
+     {AS_STOCK, EXACT, EXACT}},
+    {"quaternions, turn after turn", quaternions_go_on, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"`dBodySetGravityMode`", gravity_mode, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"kinematic bodies", kinematic, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"max angular speed", max_angular_speed, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"damping, thresholds", damping, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"damping, by each setter", damping_by_each, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"damping, of the world", damping_of_the_world, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"force accumulators",
+     accumulators,
+     NULL,
+     {AS_STOCK, NEAR(1e-5, "torques act on what turns meanwhile"), AS_STOCK}},
+    {"forces on disabled and on kinematic bodies",
+     forces_without_effect,
+     NULL,
+     {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"`dBodySetKinematic`, `dBodySetDynamic` in flight",
+     kinematic_for_a_while,
+     kinematic_for_a_while_rightly,
+     {AS_STOCK, EXACT, NEAR(5e-4, "positions of order 1, as stock's")}},
+    {"destroyed between steps, with its joints",
+     destroyed_between_steps,
+     NULL,
+     {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"`dWorldImpulseToForce`", impulse_to_force, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"`dBodySetMass`, any inertia",
+     change_of_mass,
+     NULL,
+     {AS_STOCK, NEAR(2e-7, "torques act on what turns meanwhile"), AS_STOCK}},
+    {"position and velocity set by the program",
+     put_elsewhere,
+     NULL,
+     {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"moved callbacks", moved_callbacks, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"their order, and one taken off", order_of_callbacks, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"geoms of a body in them and after the step: place, turn, AABB",
+     geoms_follow,
+     NULL,
+     {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"forces added in moved callbacks", forces_in_callbacks, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"forces added there to other bodies",
+     forces_on_others,
+     NULL,
+     {AS_STOCK, NEAR(0.011, "joints of islands moved later answer a step later"),
+      NEAR(0.011, "joints of islands moved later answer a step later")}},
+    {"`dBodyGetForce` in moved callbacks", forces_seen, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"bodies created in moved callbacks",
+     bodies_made_in_callbacks,
+     NULL,
+     {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"auto-disable: steps, time, thresholds, samples",
+     auto_disable,
+     NULL,
+     {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"auto-disable by the world's parameters, `dBodySetAutoDisableDefaults`",
+     auto_disable_of_the_world,
+     NULL,
+     {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"`dBodyEnable` meanwhile", counters_begin_anew, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"auto-disable of islands", auto_disable_of_islands, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"disabled bodies, wake-up", wake_up, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {0},
+};

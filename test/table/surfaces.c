@@ -1,0 +1,1273 @@
+// Rows of contact surfaces, in the order of contact.h and of what the world says of contacts.
+#include "sprag.h"
+#include "support_scene.h"
+
+enum { STEPS = 50 }; // of H: half a second
+
+// ---- mu
+
+static const double MU = 0.5, load[] = {0.5, 0.95, 1.05, 2}, angle[] = {0, 0.3, 0.785398163397448};
+
+enum { LOADS = 4, ANGLES = 3 };
+
+static void push(dBodyID body, double force, double at)
+{
+    dBodyAddForce(body, force * cos(at), force * sin(at), 0);
+}
+
+static void friction_cone(support_run *run)
+{
+    for (int i = 0; i < LOADS; i++) {
+        for (int k = 0; k < ANGLES; k++) {
+            scene *s = scene_open(run, NULL);
+            dBodyID block = scene_block_on_plane(s);
+            s->contact.surface.mu = MU;
+            for (int n = 0; n < STEPS; n++) {
+                push(block, load[i] * MU * MASS * G, angle[k]);
+                scene_step(s);
+            }
+            support_tell_vector(run, dBodyGetLinearVel(block));
+            scene_close(s);
+        }
+    }
+}
+
+static void friction_cone_rightly(support_run *run)
+{
+    for (int i = 0; i < LOADS; i++) {
+        for (int k = 0; k < ANGLES; k++) {
+            double speed = fmax(0, load[i] - 1) * MU * G * STEPS * H;
+            dVector3 v = {speed * cos(angle[k]), speed * sin(angle[k]), 0};
+            support_tell_vector(run, v);
+        }
+    }
+}
+
+// From 2 m/s at several angles: speed after a quarter of a second, and where it has stopped.
+static void sliding_stop(support_run *run)
+{
+    for (int k = 0; k < ANGLES; k++) {
+        scene *s = scene_open(run, NULL);
+        dBodyID block = scene_block_on_plane(s);
+        s->contact.surface.mu = MU;
+        dBodySetLinearVel(block, 2 * cos(angle[k]), 2 * sin(angle[k]), 0);
+        scene_run(s, 25);
+        support_tell_vector(run, dBodyGetLinearVel(block));
+        scene_run(s, 25);
+        support_tell(run, hypot(dBodyGetPosition(block)[0], dBodyGetPosition(block)[1]));
+        support_tell_vector(run, dBodyGetLinearVel(block));
+        scene_close(s);
+    }
+}
+
+static void sliding_stop_rightly(support_run *run)
+{
+    for (int k = 0; k < ANGLES; k++) {
+        double speed = 2 - MU * G * 0.25;
+        dVector3 v = {speed * cos(angle[k]), speed * sin(angle[k]), 0}, rest = {0};
+        support_tell_vector(run, v);
+        support_tell(run, 2 * 2 / (2 * MU * G));
+        support_tell_vector(run, rest);
+    }
+}
+
+// Contacts of 1e5 N/m; the block sinks to where they bear it, and stays level.
+static void soften(scene *s)
+{
+    s->contact.surface.mode |= dContactSoftERP | dContactSoftCFM;
+    s->contact.surface.soft_erp = 0.5;
+    s->contact.surface.soft_cfm = 0.5 / (H * 1e5);
+}
+
+static void soft_sliding(support_run *run)
+{
+    for (int k = 0; k < ANGLES; k++) {
+        scene *s = scene_open(run, NULL);
+        dBodyID block = scene_block_on_plane(s);
+        soften(s);
+        s->contact.surface.mu = MU;
+        dBodySetPosition(block, 0, 0, 0.1 - MASS * G / 4e5);
+        dBodySetLinearVel(block, 2 * cos(angle[k]), 2 * sin(angle[k]), 0);
+        scene_run(s, 25);
+        support_tell_vector(run, dBodyGetLinearVel(block));
+        support_tell(run, hypot(dBodyGetPosition(block)[0], dBodyGetPosition(block)[1]));
+        scene_close(s);
+    }
+}
+
+static void soft_sliding_rightly(support_run *run)
+{
+    for (int k = 0; k < ANGLES; k++) {
+        double speed = 2 - MU * G * 0.25;
+        dVector3 v = {speed * cos(angle[k]), speed * sin(angle[k]), 0};
+        support_tell_vector(run, v);
+        support_tell(run, 2 * 0.25 - MU * G * 0.25 * 0.25 / 2);
+    }
+}
+
+static void no_friction(support_run *run)
+{
+    static const double mu[] = {0, -1};
+    for (int i = 0; i < 2; i++) {
+        scene *s = scene_open(run, NULL);
+        dBodyID block = scene_block_on_plane(s);
+        s->contact.surface.mu = mu[i];
+        dBodySetLinearVel(block, 1, 2, 0);
+        scene_run(s, STEPS);
+        support_tell_vector(run, dBodyGetLinearVel(block));
+        scene_close(s);
+    }
+}
+
+static void no_friction_rightly(support_run *run)
+{
+    for (int i = 0; i < 2; i++) {
+        dVector3 v = {1, 2, 0};
+        support_tell_vector(run, v);
+    }
+}
+
+static void infinite_friction(support_run *run)
+{
+    for (int k = 0; k < ANGLES; k++) {
+        scene *s = scene_open(run, NULL);
+        dBodyID block = scene_block_on_plane(s);
+        s->contact.surface.mu = dInfinity;
+        for (int n = 0; n < STEPS; n++) {
+            push(block, 20 * MASS * G, angle[k]);
+            scene_step(s);
+        }
+        support_tell_vector(run, dBodyGetLinearVel(block));
+        scene_close(s);
+    }
+}
+
+static void rest_rightly(support_run *run)
+{
+    for (int k = 0; k < ANGLES; k++) {
+        dVector3 rest = {0};
+        support_tell_vector(run, rest);
+    }
+}
+
+// ---- mu2, fdir1, dContactApprox1: how fast it slows down along each of two directions
+
+static double slowed(scene *s, double x, double y)
+{
+    dBodyID block = scene_block_on_plane(s);
+    dBodySetLinearVel(block, 4 * x, 4 * y, 0);
+    scene_run(s, 20);
+    const dReal *v = dBodyGetLinearVel(block);
+    double rate = (4 - (v[0] * x + v[1] * y)) / (20 * H);
+    scene_close(s);
+    return rate;
+}
+
+// Without fdir1 the first direction is dPlaneSpace's, for this plane -y.
+static void two_coefficients(support_run *run)
+{
+    for (int axis = 0; axis < 2; axis++) {
+        scene *s = scene_open(run, NULL);
+        s->contact.surface.mode |= dContactMu2;
+        s->contact.surface.mu = 0.2;
+        s->contact.surface.mu2 = 0.6;
+        support_tell(run, slowed(s, axis, !axis));
+    }
+}
+
+static void two_coefficients_rightly(support_run *run)
+{
+    support_tell(run, 0.2 * G);
+    support_tell(run, 0.6 * G);
+}
+
+static void first_direction(support_run *run)
+{
+    static const double c = 0.8, d = 0.6;
+    for (int axis = 0; axis < 2; axis++) {
+        scene *s = scene_open(run, NULL);
+        s->contact.surface.mode |= dContactMu2 | dContactFDir1;
+        s->contact.surface.mu = 0.2;
+        s->contact.surface.mu2 = 0.6;
+        s->contact.fdir1[0] = c;
+        s->contact.fdir1[1] = d;
+        support_tell(run, axis ? slowed(s, -d, c) : slowed(s, c, d));
+    }
+}
+
+// Zero, too long, out of the plane: friction that is the same along both axes knows no direction.
+static void odd_direction(support_run *run)
+{
+    static const dVector3 odd[] = {{0, 0, 0}, {3, 4, 0}, {0, 0, 1}, {0.8, 0.6, 5}};
+    for (int i = 0; i < 4; i++) {
+        scene *s = scene_open(run, NULL);
+        s->contact.surface.mode |= dContactFDir1;
+        s->contact.surface.mu = MU;
+        memcpy(s->contact.fdir1, odd[i], sizeof odd[i]);
+        support_tell(run, slowed(s, 0.8, 0.6));
+        if (i % 2) { // along it
+            double along = i == 1 ? 0.6 : 0.8, across = 1.4 - along;
+            s = scene_open(run, NULL);
+            s->contact.surface.mode |= dContactFDir1 | dContactMu2;
+            s->contact.surface.mu = 0.2;
+            s->contact.surface.mu2 = 0.6;
+            memcpy(s->contact.fdir1, odd[i], sizeof odd[i]);
+            support_tell(run, slowed(s, along, across));
+        }
+    }
+}
+
+static void odd_direction_rightly(support_run *run)
+{
+    for (int i = 0; i < 4; i++) {
+        support_tell(run, MU * G);
+        if (i % 2) {
+            support_tell(run, 0.2 * G);
+        }
+    }
+}
+
+// Along an axis without its bit mu is a force, of each contact.
+static void approximations(support_run *run)
+{
+    static const int mode[] = {dContactApprox1, dContactApprox1_1, dContactApprox1_2,
+                               dContactApprox0};
+    for (int i = 0; i < 4; i++) {
+        for (int axis = 0; axis < 2; axis++) {
+            scene *s = scene_open(run, NULL);
+            s->contact.surface.mode = mode[i] | dContactFDir1;
+            s->contact.surface.mu = MU;
+            s->contact.fdir1[0] = 1;
+            support_tell(run, slowed(s, !axis, axis));
+        }
+    }
+}
+
+static void approximations_rightly(support_run *run)
+{
+    const double share = MU * G, force = 4 * MU / MASS;
+    const double rate[] = {share, share, share, force, force, share, force, force};
+    for (int i = 0; i < 8; i++) {
+        support_tell(run, rate[i]);
+    }
+}
+
+// ---- bounce
+
+static double rebound(const support_run *run, bool flat, double bounce, double least, double speed)
+{
+    scene *s = scene_open(run, NULL);
+    dWorldSetGravity(s->world, 0, 0, 0);
+    dCreatePlane(s->space, 0, 0, 1, 0);
+    dGeomID geom = flat ? dCreateBox(s->space, 0.4, 0.4, 0.2) : dCreateSphere(s->space, 0.1);
+    dBodyID ball = scene_body(s, geom, 0, 0, 0.15);
+    s->contact.surface.mode |= dContactBounce;
+    s->contact.surface.bounce = bounce;
+    s->contact.surface.bounce_vel = least;
+    dBodySetLinearVel(ball, 0.5, 0, -speed);
+    scene_run(s, 20);
+    double out = dBodyGetLinearVel(ball)[2];
+    scene_close(s);
+    return out;
+}
+
+static const double restitution[] = {0.2, 0.3, 0.8, 1};
+
+enum { RESTITUTIONS = sizeof restitution / sizeof restitution[0] };
+
+// A ball, and a block on four corners.
+static void bouncing(support_run *run)
+{
+    for (int i = 0; i < 2 * RESTITUTIONS; i++) {
+        support_tell(run, rebound(run, i & 1, restitution[i / 2], 0.1, 2));
+    }
+}
+
+static void bouncing_rightly(support_run *run)
+{
+    for (int i = 0; i < 2 * RESTITUTIONS; i++) {
+        support_tell(run, restitution[i / 2] * 2);
+    }
+}
+
+// Slower than bounce_vel, and with a bounce_vel below 0, that ODE takes for none.
+static void bounce_threshold(support_run *run)
+{
+    support_tell(run, rebound(run, false, 0.8, 1, 1.1));
+    support_tell(run, rebound(run, false, 0.8, 1, 0.9));
+    support_tell(run, rebound(run, false, 0.8, -1, 0.9));
+}
+
+static void bounce_threshold_rightly(support_run *run)
+{
+    support_tell(run, 0.8 * 1.1);
+    support_tell(run, 0);
+    support_tell(run, 0);
+}
+
+// ---- the normal: ERP, CFM, layer, correcting speed
+
+// m, below the plane, when it no longer moves; a ball has one contact.
+static double sunk(scene *s)
+{
+    dCreatePlane(s->space, 0, 0, 1, 0);
+    dBodyID ball = scene_body(s, dCreateSphere(s->space, 0.1), 0, 0, 0.1);
+    scene_run(s, 300);
+    double depth = 0.1 - dBodyGetPosition(ball)[2];
+    scene_close(s);
+    return depth;
+}
+
+static const double softness[][2] = {{0.2, 1e-3}, {0.8, 1e-2}, {0.5, 1e-4}}; // ERP, CFM
+
+static void soft_contact(support_run *run)
+{
+    for (int i = 0; i < 3; i++) {
+        scene *s = scene_open(run, NULL);
+        s->contact.surface.mode |= dContactSoftERP | dContactSoftCFM;
+        s->contact.surface.soft_erp = softness[i][0];
+        s->contact.surface.soft_cfm = softness[i][1];
+        support_tell(run, sunk(s) * 1e3);
+    }
+}
+
+// h F CFM / ERP, in mm
+static void soft_contact_rightly(support_run *run)
+{
+    for (int i = 0; i < 3; i++) {
+        support_tell(run, MASS * G * H * softness[i][1] / softness[i][0] * 1e3);
+    }
+}
+
+static void soft_world(support_run *run)
+{
+    for (int i = 0; i < 3; i++) {
+        scene *s = scene_open(run, NULL);
+        dWorldSetERP(s->world, softness[i][0]);
+        dWorldSetCFM(s->world, softness[i][1]);
+        support_tell(run, sunk(s) * 1e3);
+    }
+}
+
+static void surface_layer(support_run *run)
+{
+    static const double depth[] = {0.005, 0.01, 0.02};
+    for (int i = 0; i < 3; i++) {
+        scene *s = scene_open(run, NULL);
+        dBodyID block = scene_block_on_plane(s);
+        dWorldSetContactSurfaceLayer(s->world, 0.01);
+        dBodySetPosition(block, 0, 0, 0.1 - depth[i]);
+        scene_run(s, 100);
+        support_tell(run, 0.1 - dBodyGetPosition(block)[2]);
+        scene_close(s);
+    }
+}
+
+// What is in the layer is left there, what is deeper comes up to it.
+static void surface_layer_rightly(support_run *run)
+{
+    support_tell(run, 0.005);
+    support_tell(run, 0.01);
+    support_tell(run, 0.01);
+}
+
+static void soft_layer(support_run *run)
+{
+    for (int i = 0; i < 2; i++) {
+        scene *s = scene_open(run, NULL);
+        dWorldSetContactSurfaceLayer(s->world, 0.01);
+        s->contact.surface.mode |= dContactSoftERP | dContactSoftCFM;
+        s->contact.surface.soft_erp = softness[i][0];
+        s->contact.surface.soft_cfm = softness[i][1];
+        support_tell(run, sunk(s) * 1e3);
+    }
+}
+
+static void soft_layer_rightly(support_run *run)
+{
+    for (int i = 0; i < 2; i++) {
+        support_tell(run, 10 + MASS * G * H * softness[i][1] / softness[i][0] * 1e3);
+    }
+}
+
+// How fast a block goes out that is 1 cm in the plane.
+static double pushed_out(const support_run *run, double erp, double most, int steps)
+{
+    scene *s = scene_open(run, NULL);
+    dWorldSetGravity(s->world, 0, 0, 0);
+    dWorldSetERP(s->world, erp);
+    dWorldSetContactMaxCorrectingVel(s->world, most);
+    dBodyID block = scene_block_on_plane(s);
+    dBodySetPosition(block, 0, 0, 0.09);
+    scene_run(s, steps);
+    double speed = (dBodyGetPosition(block)[2] - 0.09) / (steps * H);
+    scene_close(s);
+    return speed;
+}
+
+static void recovery(support_run *run)
+{
+    static const double erp[] = {0.1, 0.2, 0.8};
+    for (int i = 0; i < 3; i++) {
+        support_tell(run, pushed_out(run, erp[i], dInfinity, 1));
+    }
+}
+
+static void recovery_rightly(support_run *run)
+{
+    support_tell(run, 0.1);
+    support_tell(run, 0.2);
+    support_tell(run, 0.8);
+}
+
+static void correcting_speed(support_run *run)
+{
+    support_tell(run, pushed_out(run, 0.5, 0.05, 1));
+    support_tell(run, pushed_out(run, 0.5, 0.05, 10));
+}
+
+static void correcting_speed_rightly(support_run *run)
+{
+    support_tell(run, 0.05);
+    support_tell(run, 0.05);
+}
+
+// ---- moving surfaces, slip
+
+static void moving_surface(support_run *run)
+{
+    for (int i = 0; i < 8; i++) {
+        int axis = i & 1;
+        scene *s = scene_open(run, NULL);
+        dBodyID block = i & 4 ? scene_block(s, 0, 0) : scene_block_on_plane(s);
+        if (i & 4) {
+            dCreatePlane(s->space, 0, 0, 1, 0);
+        }
+        s->turned = i & 2;
+        s->contact.surface.mode |= dContactFDir1 | (axis ? dContactMotion2 : dContactMotion1);
+        s->contact.surface.mu = MU;
+        s->contact.surface.motion1 = s->contact.surface.motion2 = 1;
+        s->contact.fdir1[0] = 1;
+        scene_run(s, 10);
+        support_tell_vector(run, dBodyGetLinearVel(block));
+        scene_run(s, 40);
+        support_tell_vector(run, dBodyGetLinearVel(block));
+        scene_close(s);
+    }
+}
+
+static void moving_surface_rightly(support_run *run)
+{
+    for (int i = 0; i < 8; i++) {
+        dVector3 start = {0}, end = {0};
+        start[i & 1] = MU * G * 10 * H;
+        end[i & 1] = 1;
+        support_tell_vector(run, start);
+        support_tell_vector(run, end);
+    }
+}
+
+// Its normal speed, while it touches.
+static void moving_normal(support_run *run)
+{
+    static const double speed[] = {0.05, 0.5};
+    for (int i = 0; i < 2; i++) {
+        scene *s = scene_open(run, NULL);
+        dBodyID block = scene_block_on_plane(s);
+        s->contact.surface.mode |= dContactMotionN;
+        s->contact.surface.motionN = speed[i];
+        scene_step(s);
+        support_tell_vector(run, dBodyGetLinearVel(block));
+        scene_close(s);
+    }
+}
+
+static void moving_normal_rightly(support_run *run)
+{
+    dVector3 slow = {0, 0, 0.05}, fast = {0, 0, 0.5};
+    support_tell_vector(run, slow);
+    support_tell_vector(run, fast);
+}
+
+static const double share[] = {0.2, 0.8}; // of the friction
+
+// Under a force it creeps, at slip times the force on the contact.
+static void force_dependent_slip(support_run *run)
+{
+    for (int i = 0; i < 4; i++) {
+        int axis = i & 1;
+        scene *s = scene_open(run, NULL);
+        dBodyID ball = scene_body(s, dCreateSphere(s->space, 0.1), 0, 0, 0.1);
+        dCreatePlane(s->space, 0, 0, 1, 0);
+        s->contact.surface.mode |= dContactFDir1 | dContactSlip1 | dContactSlip2;
+        s->contact.surface.mu = 1;
+        s->contact.surface.slip1 = 0.05;
+        s->contact.surface.slip2 = 0.1;
+        s->contact.fdir1[0] = 1;
+        for (int n = 0; n < 10 * STEPS; n++) {
+            push(ball, share[i / 2] * MASS * G, axis * acos(0));
+            scene_step(s);
+        }
+        support_tell_vector(run, dBodyGetLinearVel(ball));
+        scene_close(s);
+    }
+}
+
+static void force_dependent_slip_rightly(support_run *run)
+{
+    for (int i = 0; i < 4; i++) {
+        dVector3 v = {0};
+        v[i & 1] = (i & 1 ? 0.1 : 0.05) * share[i / 2] * MASS * G;
+        support_tell_vector(run, v);
+    }
+}
+
+// As rails and sledges have it: held along one axis, free along the other.
+static void infinite_and_none(support_run *run)
+{
+    for (int axis = 0; axis < 2; axis++) {
+        scene *s = scene_open(run, NULL);
+        dBodyID block = scene_block_on_plane(s);
+        s->contact.surface.mode |= dContactFDir1 | dContactMu2;
+        s->contact.surface.mu = axis ? 0 : dInfinity;
+        s->contact.surface.mu2 = axis ? dInfinity : 0;
+        s->contact.fdir1[0] = 1;
+        for (int n = 0; n < STEPS; n++) {
+            push(block, 4, 0.3);
+            scene_step(s);
+        }
+        support_tell_vector(run, dBodyGetLinearVel(block));
+        scene_close(s);
+    }
+}
+
+static void infinite_and_none_rightly(support_run *run)
+{
+    dVector3 first = {0, 4 * sin(0.3) / MASS * STEPS * H, 0};
+    dVector3 second = {4 * cos(0.3) / MASS * STEPS * H, 0, 0};
+    support_tell_vector(run, first);
+    support_tell_vector(run, second);
+}
+
+// As cars have it: slip under unbounded friction.
+static void slip_of_cars(support_run *run)
+{
+    scene *s = scene_open(run, NULL);
+    dBodyID block = scene_block_on_plane(s);
+    s->contact.surface.mode |= dContactSlip1 | dContactSlip2;
+    s->contact.surface.mu = dInfinity;
+    s->contact.surface.slip1 = s->contact.surface.slip2 = 0.1;
+    for (int n = 0; n < 10 * STEPS; n++) {
+        push(block, 30, 0.3);
+        scene_step(s);
+    }
+    support_tell_vector(run, dBodyGetLinearVel(block));
+    scene_close(s);
+}
+
+static void slip_of_cars_rightly(support_run *run)
+{
+    const double speed = 0.1 * 30 / 4;
+    dVector3 v = {speed * cos(0.3), speed * sin(0.3), 0};
+    support_tell_vector(run, v);
+}
+
+// ---- rolling and spinning friction: rates of what turns on the spot, without sliding friction
+
+static dBodyID turning_block(scene *s, int axis)
+{
+    dMass mass;
+    dBodyID ball = scene_body(s, dCreateSphere(s->space, 0.1), 0, 0, 0.1);
+    dCreatePlane(s->space, 0, 0, 1, 0);
+    dMassSetParameters(&mass, MASS, 0, 0, 0, 0.1, 0.1, 0.1, 0, 0, 0);
+    dBodySetMass(ball, &mass);
+    dBodySetAngularVel(ball, 4 * (axis == 0), 4 * (axis == 1), 4 * (axis == 2));
+    return ball;
+}
+
+static void rolling_friction(support_run *run)
+{
+    static const int mode[] = {
+        dContactApprox1 | dContactRolling, dContactApprox1 | dContactRolling | dContactAxisDep,
+        dContactRolling | dContactAxisDep, dContactApprox1_N | dContactRolling};
+    for (int i = 0; i < 4; i++) {
+        for (int axis = 0; axis < 3; axis++) {
+            scene *s = scene_open(run, NULL);
+            dBodyID ball = turning_block(s, axis);
+            s->contact.surface.mode = mode[i] | dContactFDir1;
+            s->contact.surface.rho = 0.01;
+            s->contact.surface.rho2 = 0.02;
+            s->contact.surface.rhoN = 0.03;
+            s->contact.fdir1[0] = 1;
+            scene_run(s, 20);
+            support_tell_vector(run, dBodyGetAngularVel(ball));
+            scene_close(s);
+        }
+    }
+}
+
+static void rolling_friction_rightly(support_run *run)
+{
+    const double N = MASS * G;
+    const double torque[][3] = {{0.01 * N, 0.01 * N, 0.01 * N},
+                                {0.01 * N, 0.02 * N, 0.03 * N},
+                                {0.01, 0.02, 0.03},
+                                {0.01, 0.01, 0.01 * N}};
+    for (int i = 0; i < 4; i++) {
+        for (int axis = 0; axis < 3; axis++) {
+            dVector3 w = {0};
+            w[axis] = 4 - torque[i][axis] / 0.1 * 20 * H;
+            support_tell_vector(run, w);
+        }
+    }
+}
+
+// A ball that rolls comes to rest.
+static void rolling_stop(support_run *run)
+{
+    scene *s = scene_open(run, NULL);
+    dCreatePlane(s->space, 0, 0, 1, 0);
+    dBodyID ball = scene_free_body(s, dCreateSphere(s->space, 0.1), 0, 0, 0.1);
+    s->contact.surface.mode |= dContactRolling;
+    s->contact.surface.mu = 1;
+    s->contact.surface.rho = 0.002;
+    dBodySetLinearVel(ball, 1, 0, 0);
+    dBodySetAngularVel(ball, 0, 10, 0);
+    scene_run(s, STEPS);
+    support_tell_vector(run, dBodyGetLinearVel(ball));
+    scene_close(s);
+}
+
+static void rolling_stop_rightly(support_run *run)
+{
+    dVector3 v = {1 - 0.02 * G / 1.4 * STEPS * H, 0, 0};
+    support_tell_vector(run, v);
+}
+
+static void infinite_rolling(support_run *run)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        scene *s = scene_open(run, NULL);
+        dBodyID ball = turning_block(s, axis);
+        s->contact.surface.mode |= dContactRolling;
+        s->contact.surface.rho = dInfinity;
+        scene_run(s, 20);
+        support_tell_vector(run, dBodyGetAngularVel(ball));
+        scene_close(s);
+    }
+}
+
+// ---- all of friction again, where contacts are soft
+
+static void soft_friction(support_run *run)
+{
+    for (int i = 0; i < 5; i++) {
+        scene *s = scene_open(run, NULL);
+        dBodyID block = scene_block_on_plane(s);
+        soften(s);
+        s->contact.surface.mode |= dContactFDir1 | dContactMu2;
+        s->contact.surface.mu = s->contact.surface.mu2 = 0.6;
+        s->contact.surface.motion1 = s->contact.surface.motion2 = 1;
+        s->contact.surface.slip1 = s->contact.surface.slip2 = 0.2;
+        s->contact.fdir1[0] = 1;
+        dBodySetPosition(block, 0, 0, 0.1 - MASS * G / 4e5);
+        if (i == 0) {
+            s->contact.surface.mu = 0.3;
+            dBodySetLinearVel(block, 3, 0, 0);
+        } else if (i == 1) {
+            s->contact.surface.mode |= dContactMotion1;
+        } else if (i == 2) {
+            s->contact.surface.mode |= dContactMotion2;
+            s->turned = true;
+        } else if (i == 3) {
+            s->contact.surface.mode &= ~dContactApprox1_1;
+            dBodySetLinearVel(block, 3, 0, 0);
+        } else {
+            s->contact.surface.mode |= dContactSlip1 | dContactSlip2;
+        }
+        for (int n = 0; n < (i < 4 ? 10 : 500); n++) {
+            push(block, i < 4 ? 0 : 2, 0);
+            scene_step(s);
+        }
+        support_tell_vector(run, dBodyGetLinearVel(block));
+        scene_close(s);
+    }
+}
+
+static void soft_friction_rightly(support_run *run)
+{
+    const double t = 10 * H;
+    const dVector3 v[] = {{3 - 0.3 * G * t, 0, 0},
+                          {0.6 * G * t, 0, 0},
+                          {0, 0.6 * G * t, 0},
+                          {3 - 4 * 0.6 / MASS * t, 0, 0},
+                          {0.2 * 2 / 4, 0, 0}};
+    for (int i = 0; i < 5; i++) {
+        support_tell_vector(run, v[i]);
+    }
+}
+
+// ---- sprag's own parameters
+
+static void own_stiffness(support_run *run)
+{
+    static const double stiffness[] = {1e4, 1e6};
+    for (int i = 0; i < 2; i++) {
+        scene *s = scene_open(run, NULL);
+        sprag_surface_set_stiffness(&s->contact.surface, stiffness[i]);
+        sprag_surface_set_dissipation(&s->contact.surface, 10);
+        support_tell(run, sunk(s) * 1e3);
+    }
+}
+
+static void own_stiffness_rightly(support_run *run)
+{
+    support_tell(run, MASS * G / 1e4 * 1e3);
+    support_tell(run, MASS * G / 1e6 * 1e3);
+}
+
+// ---- feedback
+
+static void tell_feedback(support_run *run, const scene *s)
+{
+    double sum[4][3] = {{0}};
+    for (int i = 0; i < s->joints; i++) {
+        const dJointFeedback *f = &s->feedback[i];
+        const dReal *of[] = {f->f1, f->t1, f->f2, f->t2};
+        for (int k = 0; k < 4; k++) {
+            for (int axis = 0; axis < 3; axis++) {
+                sum[k][axis] += of[k][axis];
+            }
+        }
+    }
+    for (int k = 0; k < 4; k++) {
+        support_tell_vector(run, sum[k]);
+    }
+}
+
+// Sums over the contacts: of a block on a plane, attached either way, and pushed; of one on
+// another.
+static void feedback(support_run *run)
+{
+    for (int turned = 0; turned < 2; turned++) {
+        scene *s = scene_open(run, NULL);
+        dGeomID box = dCreateBox(s->space, 0.4, 0.4, 0.2);
+        dBodyID block = scene_free_body(s, box, 0, 0, 0.1 - 1e-8);
+        dCreatePlane(s->space, 0, 0, 1, 0);
+        s->turned = turned;
+        s->contact.surface.mu = MU;
+        for (int n = 0; n < STEPS; n++) {
+            push(block, 5, angle[1]);
+            scene_step(s);
+        }
+        tell_feedback(run, s);
+        scene_close(s);
+    }
+}
+
+static void feedback_rightly(support_run *run)
+{
+    const double x = 5 * cos(angle[1]), y = 5 * sin(angle[1]);
+    for (int turned = 0; turned < 2; turned++) {
+        dVector3 f = {-x, -y, MASS * G}, none = {0};
+        support_tell_vector(run, f);
+        for (int k = 0; k < 3; k++) {
+            support_tell_vector(run, none);
+        }
+    }
+}
+
+// ---- between which bodies
+
+// On a body that the program moves, up and along; attached either way.
+static void kinematic(support_run *run)
+{
+    for (int turned = 0; turned < 2; turned++) {
+        scene *s = scene_open(run, NULL);
+        dGeomID box = dCreateBox(s->space, 4, 4, 0.2);
+        dBodyID block = scene_block(s, 0, 0), belt = dBodyCreate(s->world);
+        dBodySetKinematic(belt);
+        dGeomSetBody(box, belt);
+        dBodySetPosition(belt, 0, 0, -0.1);
+        dBodySetLinearVel(belt, 1, 0, 0.3);
+        dBodySetLinearVel(block, 0, 0, 0.3);
+        s->turned = turned;
+        s->contact.surface.mu = MU;
+        scene_run(s, 10);
+        support_tell_vector(run, dBodyGetLinearVel(block));
+        scene_run(s, 40);
+        support_tell_vector(run, dBodyGetLinearVel(block));
+        support_tell(run, dBodyGetPosition(block)[2]);
+        scene_close(s);
+    }
+}
+
+static void kinematic_rightly(support_run *run)
+{
+    for (int turned = 0; turned < 2; turned++) {
+        dVector3 start = {MU * G * 10 * H, 0, 0.3}, end = {1, 0, 0.3};
+        support_tell_vector(run, start);
+        support_tell_vector(run, end);
+        support_tell(run, 0.1 + 0.3 * 0.5);
+    }
+}
+
+// One block slides over another, which slides over the ground; motion1 between them.
+static void two_bodies(support_run *run)
+{
+    for (int i = 0; i < 4; i++) {
+        scene *s = scene_open(run, NULL);
+        dBodyID lower = scene_block_on_plane(s), upper = scene_block(s, 0, 0);
+        dBodySetPosition(upper, 0, 0, 0.3 - 2e-8);
+        dWorldSetGravity(s->world, 0, 0, 0);
+        s->turned = i & 1;
+        s->contact.surface.mode |= dContactFDir1 | (i & 2 ? dContactMotion1 : 0);
+        s->contact.surface.mu = MU;
+        s->contact.surface.motion1 = 0.5;
+        s->contact.fdir1[0] = 1;
+        dBodySetLinearVel(upper, i & 2 ? 0 : 2, 0, 0);
+        for (int n = 0; n < 20; n++) {
+            dBodyAddForce(upper, 0, 0, -MASS * G);
+            dBodyAddForce(lower, 0, 0, -MASS * G);
+            scene_step(s);
+        }
+        support_tell_vector(run, dBodyGetLinearVel(upper));
+        support_tell_vector(run, dBodyGetLinearVel(lower));
+        scene_close(s);
+    }
+}
+
+// ---- contacts that the program makes by hand
+
+static void put_contacts(scene *s, dBodyID block, double depth)
+{
+    const dReal *at = dBodyGetPosition(block);
+    for (int i = 0; i < 4; i++) {
+        dContact contact = s->contact;
+        contact.geom = (dContactGeom){.normal = {0, 0, 1}, .depth = depth};
+        contact.geom.pos[0] = at[0] + (i & 1 ? 0.2 : -0.2);
+        contact.geom.pos[1] = at[1] + (i & 2 ? 0.2 : -0.2);
+        dJointID joint = dJointCreateContact(s->world, s->group, &contact);
+        dJointAttach(joint, block, NULL);
+    }
+}
+
+// With geoms elsewhere, that the program collides, or without any.
+static void by_hand(support_run *run, bool geoms)
+{
+    static const double depth[] = {0, -0.01, 1e-8};
+    for (int i = 0; i < 3; i++) {
+        scene *s = scene_open(run, NULL);
+        dBodyID block = scene_body(s, NULL, 0, 0, 0.1);
+        s->contact.surface.mu = MU;
+        if (geoms) {
+            scene_body(s, dCreateSphere(s->space, 0.1), 0, 0, 10);
+            dCreatePlane(s->space, 0, 0, 1, 5);
+        }
+        dBodySetLinearVel(block, 2, 0, 0);
+        for (int n = 0; n < 20; n++) {
+            scene_empty(s);
+            if (geoms) {
+                dSpaceCollide(s->space, s, scene_near);
+            }
+            put_contacts(s, block, depth[i]);
+            dWorldStep(s->world, H);
+        }
+        support_tell_vector(run, dBodyGetLinearVel(block));
+        scene_close(s);
+    }
+}
+
+static void by_hand_rightly(support_run *run)
+{
+    for (int i = 0; i < 3; i++) {
+        dVector3 v = {2 - MU * G * 20 * H, 0, 0};
+        support_tell_vector(run, v);
+    }
+}
+
+static void without_geoms(support_run *run)
+{
+    by_hand(run, false);
+}
+
+static void beside_geoms(support_run *run)
+{
+    by_hand(run, true);
+}
+
+// The group is not emptied, the contacts of the first step stay.
+static void kept(support_run *run)
+{
+    for (int collide = 0; collide < 2; collide++) {
+        scene *s = scene_open(run, NULL);
+        dBodyID block = scene_block_on_plane(s);
+        s->contact.surface.mu = MU;
+        dBodySetLinearVel(block, 2, 0, 0);
+        scene_step(s);
+        for (int n = 1; n < 20; n++) {
+            if (collide) {
+                dSpaceCollide(s->space, s, scene_ignore);
+            }
+            dWorldStep(s->world, H);
+        }
+        support_tell_vector(run, dBodyGetLinearVel(block));
+        scene_close(s);
+    }
+}
+
+static void kept_rightly(support_run *run)
+{
+    for (int i = 0; i < 2; i++) {
+        dVector3 v = {2 - MU * G * 20 * H, 0, 0};
+        support_tell_vector(run, v);
+    }
+}
+
+static void disabled(support_run *run)
+{
+    scene *s = scene_open(run, NULL);
+    dBodyID block = scene_block_on_plane(s);
+    s->disabled = true;
+    scene_run(s, 20);
+    support_tell_vector(run, dBodyGetLinearVel(block));
+    scene_close(s);
+}
+
+static void disabled_rightly(support_run *run)
+{
+    dVector3 v = {0, 0, -G * 20 * H};
+    support_tell_vector(run, v);
+}
+
+// Every contact several times.
+static void redundant(support_run *run)
+{
+    static const int times[] = {2, 8};
+    for (int i = 0; i < 2; i++) {
+        scene *s = scene_open(run, NULL);
+        dBodyID block = scene_block_on_plane(s);
+        s->contact.surface.mu = MU;
+        s->times = is_stock(run) ? 1 : times[i];
+        dBodySetLinearVel(block, 2, 0, 0);
+        scene_run(s, 20);
+        support_tell_vector(run, dBodyGetLinearVel(block));
+        scene_close(s);
+    }
+}
+
+// Half of the corners on ice.
+static void ice(scene *s, dContact *contact)
+{
+    (void)s;
+    contact->surface.mu = contact->geom.pos[0] * contact->geom.pos[1] > 0 ? 0 : MU;
+}
+
+static void several_surfaces(support_run *run)
+{
+    scene *s = scene_open(run, NULL);
+    dBodyID block = scene_block_on_plane(s);
+    s->alter = ice;
+    dBodySetLinearVel(block, 1, 0, 0);
+    scene_run(s, 10);
+    support_tell_vector(run, dBodyGetLinearVel(block));
+    scene_close(s);
+}
+
+static void several_soft_surfaces(support_run *run)
+{
+    scene *s = scene_open(run, NULL);
+    dBodyID block = scene_block_on_plane(s);
+    soften(s);
+    s->alter = ice;
+    dBodySetPosition(block, 0, 0, 0.1 - MASS * G / 4e5);
+    dBodySetLinearVel(block, 1, 0, 0);
+    scene_run(s, 10);
+    support_tell_vector(run, dBodyGetLinearVel(block));
+    scene_close(s);
+}
+
+static void several_surfaces_rightly(support_run *run)
+{
+    dVector3 v = {1 - MU / 2 * G * 10 * H, 0, 0};
+    support_tell_vector(run, v);
+}
+
+// A plane that acts as a slope of 3 in 4, without friction.
+static void tilt(scene *s, dContact *contact)
+{
+    (void)s;
+    contact->geom.normal[0] = -0.6;
+    contact->geom.normal[2] = 0.8;
+}
+
+static void own_normal(support_run *run)
+{
+    scene *s = scene_open(run, NULL);
+    dBodyID block = scene_block_on_plane(s);
+    s->alter = tilt;
+    scene_step(s);
+    support_tell_vector(run, dBodyGetLinearVel(block));
+    scene_close(s);
+}
+
+static void own_normal_rightly(support_run *run)
+{
+    dVector3 v = {-G * H * 0.6 * 0.8, 0, -G * H * 0.6 * 0.6};
+    support_tell_vector(run, v);
+}
+
+// No normal, or no numbers: the good ones beside them hold. Stock, which such end, is spared them.
+static void spoil(scene *s, dContact *contact)
+{
+    switch (s->data ? s->joints % 4 : 0) {
+    case 1:
+        memset(contact->geom.normal, 0, sizeof contact->geom.normal);
+        break;
+    case 2:
+        contact->geom.normal[s->joints % 3] = NAN;
+        break;
+    case 3:
+        contact->geom.depth = INFINITY;
+        break;
+    default:
+        contact->surface.mode |= s->data ? dContactFDir1 : 0;
+        contact->fdir1[0] = s->joints % 8 ? INFINITY : NAN;
+    }
+}
+
+static void bad_contacts(support_run *run)
+{
+    scene *s = scene_open(run, NULL);
+    dBodyID block = scene_block_on_plane(s);
+    s->alter = spoil;
+    s->times = is_stock(run) ? 1 : 4;
+    s->data = is_stock(run) ? NULL : s;
+    s->contact.surface.mu = MU;
+    dBodySetLinearVel(block, 2, 0, 0);
+    scene_run(s, 20);
+    support_tell_vector(run, dBodyGetLinearVel(block));
+    scene_close(s);
+}
+
+static void bad_contacts_rightly(support_run *run)
+{
+    dVector3 v = {2 - MU * G * 20 * H, 0, 0};
+    support_tell_vector(run, v);
+}
+
+// sprag's stiffness and ODE's at once: ODE's counts; stiffness that is no number: does not count.
+static void odd_stiffness(support_run *run)
+{
+    for (int i = 0; i < 2; i++) {
+        scene *s = scene_open(run, NULL);
+        s->contact.surface.soft_erp = 0.5;
+        sprag_surface_set_stiffness(&s->contact.surface, i ? -1 : 1e4);
+        s->contact.surface.mode |= i ? 0 : dContactSoftCFM;
+        s->contact.surface.soft_cfm = i ? -1 : 1e-3;
+        support_tell(run, sunk(s) * 1e3);
+    }
+}
+
+static void odd_stiffness_rightly(support_run *run)
+{
+    support_tell(run, MASS * G * H * 1e-3 / 0.2 * 1e3);
+    support_tell(run, 0);
+}
+
+// The contact's own and the world's; the surface moves up, which dissipation takes for approach.
+static void motion_on_stiffness(support_run *run)
+{
+    for (int of_world = 0; of_world < 2; of_world++) {
+        scene *s =
+            scene_open(run, of_world ? "stribeck.stiffness=4e3,stribeck.dissipation=10" : NULL);
+        if (!of_world) {
+            sprag_surface_set_stiffness(&s->contact.surface, 4e3);
+            sprag_surface_set_dissipation(&s->contact.surface, 10);
+        }
+        s->contact.surface.mode |= dContactMotionN;
+        s->contact.surface.motionN = 0.02;
+        support_tell(run, sunk(s) * 1e3);
+    }
+}
+
+static void motion_on_stiffness_rightly(support_run *run)
+{
+    double x = MASS * G / 4e3 / (1 + 10 * 0.02);
+    support_tell_pairs(run, 1, x * 1e3, x * 1e3);
+}
+
+static const char SOFT[] = "have an ERP, CFM or stiffness of their own (first seen between bodies",
+                  WORLD[] = "has a contact surface layer of";
+
+#define SMOOTH "friction is smooth"
+
+#define AT_REST                                                                                    \
+    NEAR_SAYING(5e-7, "integrated until it rests, then as `stribeck`, said", "bodies at rest")
+
+const support_row support_surfaces[] = {
+    {"`mu`: a block under less force than friction, and more, in several directions",
+     friction_cone,
+     friction_cone_rightly,
+     {NEAR(1e-6, SMOOTH), LEFT, NEAR(1e-6, SMOOTH)}},
+    {"`mu`: speed of what slides, and where it stops",
+     sliding_stop,
+     sliding_stop_rightly,
+     {NEAR(0.011, "first order in the step"), LEFT, NEAR(0.011, "first order in the step")}},
+    {"`mu` on soft contacts",
+     soft_sliding,
+     soft_sliding_rightly,
+     {NEAR(0.007, "first order in the step"), NEAR(3e-5, SMOOTH),
+      NEAR_SAYING(0.007, "rigid; first order in the step, said", SOFT)}},
+    {"`mu` 0 and negative", no_friction, no_friction_rightly, {EXACT, LEFT, EXACT}},
+    {"`mu = dInfinity`",
+     infinite_friction,
+     rest_rightly,
+     {NEAR(1e-8, SMOOTH), LEFT, NEAR(1e-8, SMOOTH)}},
+    {"`dInfinity` along one axis, 0 along the other",
+     infinite_and_none,
+     infinite_and_none_rightly,
+     {EXACT, LEFT, EXACT}},
+    {"`dContactMu2` (`dContactAxisDep`), `mu2`",
+     two_coefficients,
+     two_coefficients_rightly,
+     {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-9, SMOOTH)}},
+    {"`dContactFDir1`, `fdir1`",
+     first_direction,
+     two_coefficients_rightly,
+     {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-9, SMOOTH)}},
+    {"`fdir1` of any length, not perpendicular, or zero: its direction counts, if any",
+     odd_direction,
+     odd_direction_rightly,
+     {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-9, SMOOTH)}},
+    {"`dContactApprox0`, `dContactApprox1_1`, `_2`, `dContactApprox1`",
+     approximations,
+     approximations_rightly,
+     {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-9, SMOOTH)}},
+    {"`dContactBounce`, `bounce`",
+     bouncing,
+     bouncing_rightly,
+     {NEAR(5e-6, FLOOR), NEAR(5e-7, "by a spring"), NEAR(5e-6, FLOOR)}},
+    {"`bounce_vel`",
+     bounce_threshold,
+     bounce_threshold_rightly,
+     {NEAR(0.1, "as stock, ERP pushes out what was found too deep"),
+      NEAR_SAYING(2e-4, "by a spring; " FLOOR ", said", RIGID), NEAR(2e-4, FLOOR)}},
+    {"`dContactSoftERP`, `dContactSoftCFM`: depth under load",
+     soft_contact,
+     soft_contact_rightly,
+     {NEAR(5e-7, FLOOR), AT_REST, REFUSED("rigid", SOFT)}},
+    {"World's ERP and CFM: depth under load",
+     soft_world,
+     soft_contact_rightly,
+     {NEAR(5e-7, FLOOR), AT_REST, REFUSED("rigid", WORLD)}},
+    {"`dWorldSetContactSurfaceLayer`",
+     surface_layer,
+     surface_layer_rightly,
+     {NEAR(5e-5, FLOOR), LEFT, REFUSED("rigid", WORLD)}},
+    {"the same under soft contacts",
+     soft_layer,
+     soft_layer_rightly,
+     {NEAR(2e-7, FLOOR), REFUSED("from where geoms touch", WORLD), REFUSED("rigid", SOFT)}},
+    {"ERP: what overlaps comes out",
+     recovery,
+     recovery_rightly,
+     {NEAR(1e-4, FLOOR), NEAR_SAYING(1e-4, FLOOR ", said", RIGID),
+      NEAR_SAYING(1e-4, APART ", said", OVERLAP)}},
+    {"`dWorldSetContactMaxCorrectingVel`",
+     correcting_speed,
+     correcting_speed_rightly,
+     {NEAR(5e-6, FLOOR), NEAR_SAYING(5e-6, FLOOR ", said", RIGID),
+      NEAR_SAYING(5e-8, APART ", said", OVERLAP)}},
+    {"`dContactMotion1`, `dContactMotion2`, attached either way",
+     moving_surface,
+     moving_surface_rightly,
+     {NEAR(5e-6, SMOOTH), LEFT, NEAR(2e-7, SMOOTH)}},
+    {"`dContactMotionN`",
+     moving_normal,
+     moving_normal_rightly,
+     {NEAR(2e-4, FLOOR), LEFT, NEAR(5e-7, APART)}},
+    {"`dContactSlip1`, `dContactSlip2`, at a fifth and at four fifths of the friction",
+     force_dependent_slip,
+     force_dependent_slip_rightly,
+     {NEAR(2e-6, SMOOTH), LEFT, NEAR(2e-6, SMOOTH)}},
+    {"Slip under `mu = dInfinity`",
+     slip_of_cars,
+     slip_of_cars_rightly,
+     {NEAR(5e-9, SMOOTH), LEFT, EXACT}},
+    {"`dContactRolling`, `rho`, `rho2`, `rhoN`, `dContactApprox1_N`",
+     rolling_friction,
+     rolling_friction_rightly,
+     {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-8, SMOOTH)}},
+    {"`rho`: a ball that rolls slows down",
+     rolling_stop,
+     rolling_stop_rightly,
+     {NEAR(1e-8, SMOOTH), NEAR_SAYING(1e-5, SMOOTH ", said", RIGID), NEAR(2e-6, SMOOTH)}},
+    {"`rho = dInfinity`", infinite_rolling, rest_rightly, {EXACT, LEFT, EXACT}},
+    {"`mu`, `mu2`, motion, slip, `dContactApprox1` bits on soft contacts",
+     soft_friction,
+     soft_friction_rightly,
+     {NEAR(1e-6, SMOOTH), NEAR(3e-5, SMOOTH), NEAR_SAYING(2e-8, "rigid, said", SOFT)}},
+    {"Joint feedback: sums over the contacts, attached either way",
+     feedback,
+     feedback_rightly,
+     {NEAR(1e-8, SMOOTH), LEFT, NEAR(2e-6, "the pair's is its first contact's")}},
+    {"Two bodies, attached either way, with motion",
+     two_bodies,
+     NULL,
+     {NEAR(2e-4, SMOOTH), LEFT, NEAR(2e-6, SMOOTH)}},
+    {"A kinematic body carries up and along",
+     kinematic,
+     kinematic_rightly,
+     {NEAR(5e-6, SMOOTH), LEFT, NEAR(1e-6, APART)}},
+    {"Contacts made by hand, no geoms, depth 0, negative and positive",
+     without_geoms,
+     by_hand_rightly,
+     {NEAR(5e-5, FLOOR), AS_STRIBECK(GIVEN), AS_STRIBECK(NO_CALL)}},
+    {"Contacts made by hand beside those of geoms",
+     beside_geoms,
+     by_hand_rightly,
+     {NEAR(5e-5, FLOOR), AS_STRIBECK(GIVEN), NEAR(5e-7, SMOOTH)}},
+    {"Contacts kept for several steps",
+     kept,
+     kept_rightly,
+     {NEAR(5e-5, FLOOR), LEFT,
+      NEAR_SAYING(5e-5, "as they are, without a collision call, said", NO_CALL)}},
+    {"Contact joints that are disabled", disabled, disabled_rightly, {EXACT, EXACT, EXACT}},
+    {"Every contact 2 or 8 times",
+     redundant,
+     kept_rightly,
+     {NEAR(5e-7, SMOOTH), LEFT, NEAR(2e-8, SMOOTH)}},
+    {"Contacts of two geoms with different surfaces",
+     several_surfaces,
+     several_surfaces_rightly,
+     {NEAR(5e-6, SMOOTH), LEFT, REFUSED("the first one counts", "have different surfaces")}},
+    {"the same where contacts are soft",
+     several_soft_surfaces,
+     several_surfaces_rightly,
+     {NEAR(5e-9, SMOOTH), REFUSED("the first one counts", "have different surfaces"),
+      REFUSED("the first one counts", "have different surfaces")}},
+    {"Contacts with a normal of the program's",
+     own_normal,
+     own_normal_rightly,
+     {NEAR(5e-5, FLOOR), LEFT, REFUSED("the geoms count", "another normal than the geoms")}},
+    {"Contacts without a normal, or with numbers that are none, beside good ones",
+     bad_contacts,
+     bad_contacts_rightly,
+     {NEAR_SAYING(1e-6, "left out, said", "no usable normal, point or depth"), LEFT,
+      NEAR(2e-8, "the geoms count")}},
+    {"sprag's stiffness, dissipation",
+     own_stiffness,
+     own_stiffness_rightly,
+     {NEAR(1e-6, "first order in the step"), EXACT, REFUSED("rigid", SOFT)}},
+    {"sprag's stiffness beside ODE's softness, which counts, and below 0",
+     odd_stiffness,
+     odd_stiffness_rightly,
+     {NEAR_SAYING(0.005, FLOOR ", said", "ODE's parameters count"),
+      NEAR_SAYING(0.005, FLOOR ", said", "ODE's parameters count"), REFUSED("rigid", SOFT)}},
+    {"`dContactMotionN` on sprag's stiffness",
+     motion_on_stiffness,
+     motion_on_stiffness_rightly,
+     {NEAR(0.06, "first order in the step"), EXACT, REFUSED("rigid", SOFT)}},
+    {0},
+};

@@ -1,0 +1,646 @@
+// ODE's geoms as the kernel sees them: which pairs are found beside those that ODE itself finds,
+// and gaps beside its depths and beside what can be told by hand.
+#include <check.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gaps.h"
+#include "linalg.h"
+#include "suite.h"
+
+static dWorldID world;
+static dSpaceID space;
+static ode_geometry *geometry;
+static sprag_scratch scratch;
+static ode_pairs pairs;
+
+static void open_world(void)
+{
+    dInitODE2(0);
+    world = dWorldCreate();
+    space = dHashSpaceCreate(NULL);
+    geometry = sprag_ode_geometry_make();
+    ck_assert_ptr_nonnull(geometry);
+}
+
+static void close_world(void)
+{
+    sprag_ode_geometry_free(geometry);
+    sprag_scratch_free(&scratch);
+    dSpaceDestroy(space);
+    dWorldDestroy(world);
+    dCloseODE();
+}
+
+static dGeomID on_body(dGeomID geom, double x, double y, double z)
+{
+    dGeomSetBody(geom, dBodyCreate(world));
+    dGeomSetPosition(geom, x, y, z);
+    return geom;
+}
+
+static void find_in(const ode_collision *calls, int count, ode_motion_fn *motion, double margin)
+{
+    sprag_scratch_reset(&scratch);
+    ck_assert_int_eq(
+        sprag_ode_find_pairs(geometry, calls, count, motion, NULL, margin, &scratch, &pairs),
+        SPRAG_OK);
+}
+
+static void find(double margin)
+{
+    const ode_collision all = {(dGeomID)space, NULL};
+    find_in(&all, 1, NULL, margin);
+}
+
+static int found(dGeomID a, dGeomID b)
+{
+    int count = 0;
+    for (int i = 0; i < pairs.count; i++) {
+        dGeomID g0 = pairs.pair[i].side[0]->geom, g1 = pairs.pair[i].side[1]->geom;
+        count += (g0 == a && g1 == b) || (g0 == b && g1 == a);
+    }
+    return count;
+}
+
+// The least gap of all pairs that were found.
+static sprag_gap least_gap(void)
+{
+    const sprag_gap_query query = {INFINITY, 0.01};
+    sprag_gap least = {.distance = INFINITY};
+    for (int i = 0; i < pairs.count; i++) {
+        sprag_gap gap;
+        ck_assert_int_eq(sprag_ode_gap(&pairs.pair[i], &query, &gap, NULL), SPRAG_OK);
+        if (gap.distance < least.distance) {
+            least = gap;
+        }
+    }
+    return least;
+}
+
+// ---- chance
+
+static unsigned long dice;
+
+static double between(double low, double high)
+{
+    dice = dice * 6364136223846793005u + 1442695040888963407u;
+    return low + (high - low) * (double)(dice >> 11) / 9007199254740992.0;
+}
+
+static int pick(int count)
+{
+    return (int)between(0, count);
+}
+
+// ---- shapes
+
+static const dReal cube_points[24] = {-0.5, -0.5, -0.5, 0.5,  -0.5, -0.5, -0.5, 0.5,
+                                      -0.5, 0.5,  0.5,  -0.5, -0.5, -0.5, 0.5,  0.5,
+                                      -0.5, 0.5,  -0.5, 0.5,  0.5,  0.5,  0.5,  0.5};
+static const dReal cube_planes[24] = {-1, 0, 0, 0.5, 1, 0, 0,  0.5, 0, -1, 0, 0.5,
+                                      0,  1, 0, 0.5, 0, 0, -1, 0.5, 0, 0,  1, 0.5};
+static const unsigned cube_faces[30] = {4, 0, 4, 6, 2, 4, 1, 3, 7, 5, 4, 0, 1, 5, 4,
+                                        4, 2, 6, 7, 3, 4, 0, 2, 3, 1, 4, 4, 5, 7, 6};
+static const dTriIndex cube_triangles[36] = {0, 4, 6, 0, 6, 2, 1, 3, 7, 1, 7, 5, 0, 1, 5, 0, 5, 4,
+                                             2, 6, 7, 2, 7, 3, 0, 2, 3, 0, 3, 1, 4, 5, 7, 4, 7, 6};
+
+static dTriMeshDataID cube_data;
+
+static dGeomID mesh_cube(dSpaceID in)
+{
+    cube_data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildDouble(cube_data, cube_points, 3 * sizeof(dReal), 8, cube_triangles, 36,
+                                3 * sizeof(dTriIndex));
+    return dCreateTriMesh(in, cube_data, NULL, NULL, NULL);
+}
+
+static dGeomID convex_cube(dSpaceID in)
+{
+    return dCreateConvex(in, cube_planes, 6, cube_points, 8, cube_faces);
+}
+
+static dGeomID any_geom(dSpaceID in)
+{
+    switch (pick(5)) {
+    case 0:
+        return dCreateSphere(in, between(0.1, 0.6));
+    case 1:
+        return dCreateBox(in, between(0.1, 1), between(0.1, 1), between(0.1, 1));
+    case 2:
+        return dCreateCapsule(in, between(0.1, 0.3), between(0, 1));
+    case 3:
+        return dCreateCylinder(in, between(0.1, 0.5), between(0.1, 1));
+    default:
+        return convex_cube(in);
+    }
+}
+
+static void turn_anyhow(dGeomID geom)
+{
+    dQuaternion q;
+    for (int k = 0; k < 4; k++) {
+        q[k] = between(-1, 1);
+    }
+    dNormalize4(q);
+    dGeomSetQuaternion(geom, q);
+}
+
+// ---- which pairs
+
+enum { MET_MAX = 20000 };
+static dGeomID met[MET_MAX][2];
+static int met_count;
+
+static void near(void *data, dGeomID a, dGeomID b)
+{
+    dContactGeom contact[1];
+    if (dGeomIsSpace(a) || dGeomIsSpace(b)) {
+        dSpaceCollide2(a, b, data, near);
+    } else if (dGeomIsEnabled(a) &&
+               dGeomIsEnabled(b) && // dSpaceCollide2 forgets to ask one of them
+               (dGeomGetBody(a) || dGeomGetBody(b)) &&
+               dCollide(a, b, 1, contact, sizeof *contact)) {
+        ck_assert_int_lt(met_count, MET_MAX);
+        met[met_count][0] = a;
+        met[met_count++][1] = b;
+    }
+}
+
+static dSpaceID top_of(dGeomID geom)
+{
+    dSpaceID in = dGeomGetSpace(geom);
+    return in == space ? NULL : in;
+}
+
+// Whatever ODE finds to touch is found, at the same depth or about; nothing is found that ODE's
+// rules forbid.
+START_TEST(pairs_are_those_that_ode_collides)
+{
+    dice = 5;
+    for (int round = 0; round < 8; round++) {
+        dSpaceID inner[3] = {dSimpleSpaceCreate(space), dHashSpaceCreate(space),
+                             dSweepAndPruneSpaceCreate(space, dSAP_AXES_XYZ)};
+        dGeomSetCategoryBits((dGeomID)inner[2], 2);
+        dGeomSetCollideBits((dGeomID)inner[2], 2);
+        dCreatePlane(space, 0, 0, 1, 0);
+        for (int i = 0; i < 150; i++) {
+            int where = pick(6);
+            dGeomID geom = any_geom(where < 3 ? inner[where] : space);
+            if (pick(5)) {
+                dGeomSetBody(geom, dBodyCreate(world));
+            }
+            dGeomSetPosition(geom, between(-3, 3), between(-3, 3), between(0, 3));
+            turn_anyhow(geom);
+            dGeomSetCategoryBits(geom, 1ul << pick(3));
+            dGeomSetCollideBits(geom, (unsigned long)pick(8));
+            if (!pick(10)) {
+                dGeomDisable(geom);
+            }
+        }
+        met_count = 0;
+        dSpaceCollide(space, NULL, near);
+        find(0);
+        ck_assert_int_gt(met_count, 50);
+        ck_assert_int_eq(pairs.unknown, 0);
+        for (int i = 0; i < met_count; i++) {
+            ck_assert_int_eq(found(met[i][0], met[i][1]), 1);
+        }
+        for (int i = 0; i < pairs.count; i++) {
+            dGeomID a = pairs.pair[i].side[0]->geom, b = pairs.pair[i].side[1]->geom;
+            ck_assert(dGeomIsEnabled(a) && dGeomIsEnabled(b));
+            ck_assert(dGeomGetBody(a) || dGeomGetBody(b));
+            ck_assert((dGeomGetCategoryBits(a) & dGeomGetCollideBits(b)) ||
+                      (dGeomGetCategoryBits(b) & dGeomGetCollideBits(a)));
+            ck_assert(!top_of(a) || top_of(a) != top_of(b));
+        }
+        dSpaceDestroy(space);
+        space = dHashSpaceCreate(NULL);
+    }
+}
+END_TEST
+
+static bool is_even(void *data, dGeomID first, dGeomID second)
+{
+    int *asked = data;
+    ++*asked;
+    return ((uintptr_t)dGeomGetData(first) + (uintptr_t)dGeomGetData(second)) % 2 == 0;
+}
+
+// Those that are wanted, and no others, are found as they would all be.
+START_TEST(pairs_are_those_that_are_wanted)
+{
+    dice = 7;
+    for (int i = 0; i < 60; i++) {
+        dGeomID geom = i ? any_geom(space) : mesh_cube(space);
+        on_body(geom, between(-1, 1), between(-1, 1), between(-1, 1));
+        turn_anyhow(geom);
+        dGeomSetData(geom, (void *)(intptr_t)i);
+    }
+    find(0.1);
+    int wanted = 0, asked = 0, all = pairs.count;
+    for (int i = 0; i < all; i++) {
+        const ode_side *const *side = pairs.pair[i].side;
+        int before = 0;
+        wanted += is_even(&before, side[0]->id, side[1]->id);
+    }
+    const ode_collision call = {(dGeomID)space, NULL};
+    sprag_scratch_reset(&scratch);
+    ck_assert_int_eq(sprag_ode_find_wanted(geometry, &call, 0.1, is_even, &asked, &scratch, &pairs),
+                     SPRAG_OK);
+    ck_assert_int_eq(pairs.count, wanted);
+    ck_assert_int_gt(wanted, 20);
+    ck_assert_int_gt(all, wanted + 20);
+    ck_assert_int_ge(asked, 40);
+    for (int i = 0; i < pairs.count; i++) {
+        const ode_side *const *side = pairs.pair[i].side;
+        ck_assert(is_even(&asked, side[0]->id, side[1]->id));
+    }
+    dGeomTriMeshDataDestroy(cube_data);
+}
+END_TEST
+
+START_TEST(geoms_of_one_body_are_no_pair)
+{
+    dGeomID a = on_body(dCreateSphere(space, 1), 0, 0, 0), b = dCreateSphere(space, 1);
+    dGeomSetBody(b, dGeomGetBody(a));
+    find(0);
+    ck_assert_int_eq(pairs.count, 0);
+}
+END_TEST
+
+START_TEST(two_spaces_meet_across_and_not_within)
+{
+    dSpaceID other = dSimpleSpaceCreate(NULL);
+    dGeomID a = on_body(dCreateSphere(space, 1), 0, 0, 0);
+    dGeomID b = on_body(dCreateSphere(space, 1), 1, 0, 0);
+    dGeomID c = on_body(dCreateSphere(other, 1), 0, 1, 0);
+    const ode_collision across = {(dGeomID)space, (dGeomID)other}, lone = {a, b};
+    find_in(&across, 1, NULL, 0);
+    ck_assert_int_eq(pairs.count, 2);
+    ck_assert_int_eq(found(a, c) + found(b, c), 2);
+    find_in(&lone, 1, NULL, 0);
+    ck_assert_int_eq(pairs.count, 1);
+    const ode_collision both[3] = {across, lone, {(dGeomID)space, NULL}};
+    find_in(both, 3, NULL, 0);
+    ck_assert_int_eq(pairs.count, 3); // each once
+    dSpaceDestroy(other);
+}
+END_TEST
+
+static void fast(void *data, dBodyID body, ode_motion *motion)
+{
+    (void)data;
+    memcpy(motion->shift, dBodyGetLinearVel(body), 3 * sizeof(double));
+    motion->turn = norm3(dBodyGetAngularVel(body));
+}
+
+START_TEST(motion_reaches_what_it_may_meet)
+{
+    dGeomID ball = on_body(dCreateSphere(space, 0.1), 0, 0, 0);
+    dGeomID wall = dCreateBox(space, 0.1, 4, 4);
+    dGeomID rod = on_body(dCreateBox(space, 4, 0.1, 0.1), 0, 0, 10);
+    dGeomID post = dCreateSphere(space, 0.1);
+    dGeomSetPosition(wall, 10, 0, 0);
+    dGeomSetPosition(post, 0, 1.9, 10);
+    const ode_collision all = {(dGeomID)space, NULL};
+    find_in(&all, 1, fast, 0);
+    ck_assert_int_eq(pairs.count, 0);
+    dBodySetLinearVel(dGeomGetBody(ball), 10, 0, 0);
+    dBodySetAngularVel(dGeomGetBody(rod), 0, 0, 2);
+    find_in(&all, 1, fast, 0);
+    ck_assert_int_eq(pairs.count, 2);
+    ck_assert_int_eq(found(ball, wall) + found(rod, post), 2);
+    dBodySetLinearVel(dGeomGetBody(ball), -10, 0, 0);
+    find_in(&all, 1, fast, 0);
+    ck_assert_int_eq(found(ball, wall), 0);
+}
+END_TEST
+
+// ---- geoms as shapes
+
+START_TEST(transforms_and_offsets_place_the_shape)
+{
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    dGeomID inside = dCreateBox(NULL, 1, 1, 1), outer = dCreateGeomTransform(space);
+    dGeomSetPosition(inside, 0, 0, 2);
+    dGeomTransformSetGeom(outer, inside);
+    dGeomTransformSetCleanup(outer, 1);
+    dGeomTransformSetInfo(outer, 1);
+#pragma GCC diagnostic pop
+    on_body(outer, 0, 0, 0);
+    dMatrix3 R;
+    dRFromAxisAndAngle(R, 1, 0, 0, M_PI / 2); // the box is now at y = -2
+    dGeomSetRotation(outer, R);
+    dGeomID ball = on_body(dCreateSphere(space, 0.5), 0, -4, 0);
+    find(10);
+    ck_assert_int_eq(found(outer, ball), 1);
+    ck_assert_double_eq_tol(least_gap().distance, 1, 1e-15);
+
+    dGeomDestroy(outer);
+    dGeomID box = dCreateBox(space, 1, 1, 1);
+    dGeomSetBody(box, dBodyCreate(world));
+    dGeomSetOffsetPosition(box, 0, -2, 0);
+    find(10);
+    ck_assert_double_eq_tol(least_gap().distance, 1, 1e-15);
+}
+END_TEST
+
+START_TEST(depths_are_those_of_ode_where_it_is_exact)
+{
+    dContactGeom contact[8];
+    dice = 6;
+    for (int i = 0; i < 3000; i++) {
+        dGeomID a = i % 3 == 0 ? dCreateSphere(space, 0.5) : dCreateBox(space, 0.5, 1, 2);
+        dGeomID b = i % 3 == 2 ? dCreatePlane(space, 0, 0.6, 0.8, 0.1) : dCreateBox(space, 1, 1, 1);
+        on_body(a, between(-1, 1), between(-1, 1), between(-1, 1));
+        turn_anyhow(a);
+        int count = dCollide(a, b, 8, contact, sizeof *contact);
+        double deepest = 0;
+        for (int k = 0; k < count; k++) {
+            deepest = fmax(deepest, contact[k].depth);
+        }
+        find(0);
+        sprag_gap gap = least_gap();
+        if (count) {
+            // ODE prefers faces to edges by a factor of 1.05
+            ck_assert_double_le(-gap.distance, 1.06 * deepest + 1e-9);
+            ck_assert_double_ge(-gap.distance, deepest / 1.06 - 1e-9);
+        } else {
+            ck_assert_double_ge(gap.distance, -1e-12);
+        }
+        dBodyDestroy(dGeomGetBody(a));
+        dGeomDestroy(a);
+        dGeomDestroy(b);
+    }
+}
+END_TEST
+
+// The same cube as a box, as a convex geom and as a mesh of triangles.
+START_TEST(box_convex_and_mesh_are_the_same_cube)
+{
+    dGeomID cube[3] = {dCreateBox(space, 1, 1, 1), convex_cube(space), mesh_cube(space)};
+    dGeomID ball = NULL;
+    dice = 7;
+    for (int i = 0; i < 300; i++) {
+        double x = between(-2, 2), y = between(-2, 2), z = between(-2, 2), distance[3];
+        dQuaternion q = {between(-1, 1), between(-1, 1), between(-1, 1), between(-1, 1)};
+        dNormalize4(q);
+        ball = on_body(any_geom(space), between(-0.1, 0.1), between(-0.1, 0.1), 0);
+        turn_anyhow(ball);
+        for (int k = 0; k < 3; k++) {
+            for (int other = 0; other < 3; other++) {
+                (other == k ? dGeomEnable : dGeomDisable)(cube[other]);
+            }
+            dGeomSetPosition(cube[k], x, y, z);
+            dGeomSetQuaternion(cube[k], q);
+            find(20);
+            ck_assert_int_eq(found(ball, cube[k]), k == 2 ? 12 : 1);
+            distance[k] = least_gap().distance;
+        }
+        ck_assert_double_eq_tol(distance[1], distance[0], 1e-12);
+        if (distance[0] > 0) { // a mesh has no inside
+            ck_assert_double_eq_tol(distance[2], distance[0], 1e-12);
+        }
+        dBodyDestroy(dGeomGetBody(ball));
+        dGeomDestroy(ball);
+    }
+    dGeomDestroy(cube[2]);
+    dGeomTriMeshDataDestroy(cube_data);
+}
+END_TEST
+
+START_TEST(two_meshes_meet_by_their_triangles)
+{
+    dGeomID a = mesh_cube(space);
+    dTriMeshDataID data = cube_data;
+    dGeomID b = mesh_cube(space);
+    on_body(a, 0, 0, 0);
+    on_body(b, 1.25, 0.1, 0.2);
+    find(1);
+    ck_assert_double_eq_tol(least_gap().distance, 0.25, 1e-15);
+    ck_assert_int_lt(pairs.count, 144);
+    find(0);
+    ck_assert_int_eq(pairs.count, 0);
+    dGeomDestroy(a);
+    dGeomDestroy(b);
+    dGeomTriMeshDataDestroy(data);
+    dGeomTriMeshDataDestroy(cube_data);
+}
+END_TEST
+
+// A thin wall of a mesh: what is half through it is pushed back to its front.
+START_TEST(meshes_push_out_of_their_front)
+{
+    dGeomID cube = mesh_cube(space);
+    dGeomSetPosition(cube, 0, 0, -0.5); // its top is z = 0
+    dGeomID ball = on_body(dCreateSphere(space, 0.25), 0.2, 0.1, -0.1);
+    find(0);
+    const sprag_gap_query query = {INFINITY, 0.01};
+    int up = 0;
+    for (int i = 0; i < pairs.count; i++) {
+        sprag_gap gap;
+        ck_assert_int_eq(sprag_ode_gap(&pairs.pair[i], &query, &gap, NULL), SPRAG_OK);
+        if (gap.distance < 0) {
+            bool first = pairs.pair[i].side[0]->geom == ball;
+            ck_assert_double_eq_tol(gap.normal[2], first ? 1 : -1, 1e-15);
+            ck_assert_double_eq_tol(gap.distance, -0.35, 1e-15);
+            up++;
+        }
+    }
+    ck_assert_int_ge(up, 1);
+    dGeomDestroy(cube);
+    dGeomTriMeshDataDestroy(cube_data);
+}
+END_TEST
+
+static dReal hill(void *data, int x, int z)
+{
+    (void)data;
+    return x == 2 && z == 2 ? 1 : 0;
+}
+
+START_TEST(heightfields_are_two_triangles_a_cell)
+{
+    dHeightfieldDataID data = dGeomHeightfieldDataCreate();
+    dGeomHeightfieldDataBuildCallback(data, NULL, hill, 4, 4, 5, 5, 1, 0, 0.1, 0);
+    dGeomHeightfieldDataSetBounds(data, 0, 1);
+    dGeomID field = dCreateHeightfield(space, data, 1);
+    dGeomID ball = on_body(dCreateSphere(space, 0.25), -1.5, 1, -1.4);
+    find(2);
+    ck_assert_double_eq_tol(least_gap().distance, 0.75, 1e-15); // over the flat
+    dGeomSetPosition(ball, 0, 2, 0);
+    find(2);
+    ck_assert_double_eq_tol(least_gap().distance, 0.75, 1e-15); // over the top
+    dGeomSetPosition(ball, -0.3, 0.6, -0.3);
+    find(2);
+    sprag_gap gap = least_gap(); // the cell that falls from (0,0) to x = -1 and z = -1 alike
+    ck_assert_double_gt(gap.distance, -0.25);
+    dGeomSetPosition(ball, -1.5, 0.1, -1.4);
+    find(0);
+    gap = least_gap();
+    ck_assert_double_eq_tol(gap.distance, -0.15, 1e-15);
+    ck_assert_double_eq_tol(fabs(gap.normal[1]), 1, 1e-15);
+    find(0);
+    ck_assert_int_le(pairs.count, 4); // only the cells near it
+    dGeomDestroy(field);
+    dGeomHeightfieldDataDestroy(data);
+}
+END_TEST
+
+// ODE's y-up field on its side, as programs with z up have it.
+START_TEST(heightfields_turn)
+{
+    static const double heights[9] = {0};
+    dHeightfieldDataID data = dGeomHeightfieldDataCreate();
+    dGeomHeightfieldDataBuildDouble(data, heights, 0, 2, 2, 3, 3, 1, 0.5, 0.1, 0);
+    dGeomID field = dCreateHeightfield(space, data, 1);
+    dMatrix3 R;
+    dRFromAxisAndAngle(R, 1, 0, 0, M_PI / 2);
+    dGeomSetRotation(field, R);
+    on_body(dCreateBox(space, 0.5, 0.5, 0.5), 0.1, 0.2, 1);
+    find(1);
+    ck_assert_double_eq_tol(least_gap().distance, 0.25, 1e-15);
+    dGeomDestroy(field);
+    dGeomHeightfieldDataDestroy(data);
+}
+END_TEST
+
+static dColliderFn *no_collider(int class)
+{
+    (void)class;
+    return NULL;
+}
+
+START_TEST(what_has_no_shape_is_counted)
+{
+    static const dGeomClass strange = {0, no_collider, dInfiniteAABB, NULL, NULL};
+    int class = dCreateGeomClass(&strange);
+    dGeomID geom = dCreateGeom(class);
+    dSpaceAdd(space, geom);
+    dCreateRay(space, 1);
+    on_body(dCreateSphere(space, 1), 0, 0, 0);
+    find(0);
+    ck_assert_int_eq(pairs.count, 0);
+    ck_assert_int_eq(pairs.unknown, 1);
+    ck_assert_ptr_eq(pairs.unknown_geom, geom);
+}
+END_TEST
+
+// A convex geom whose points a program moves where they are.
+START_TEST(changed_convex_geoms_are_read_again)
+{
+    dReal points[24];
+    memcpy(points, cube_points, sizeof points);
+    dGeomID cube = dCreateConvex(space, cube_planes, 6, points, 8, cube_faces);
+    on_body(dCreateSphere(space, 0.5), 0, 0, 2);
+    sprag_manifold manifold;
+    sprag_gap gap;
+    const sprag_gap_query query = {INFINITY, 10};
+    find(10);
+    ck_assert_double_eq_tol(least_gap().distance, 1, 1e-15);
+    for (int i = 0; i < 24; i++) {
+        points[i] *= 2;
+    }
+    find(10);
+    ck_assert_int_eq(sprag_ode_gap(&pairs.pair[0], &query, &gap, &manifold), SPRAG_OK);
+    ck_assert_double_eq_tol(gap.distance, 0.5, 1e-15);
+    ck_assert_int_eq(manifold.count, 1);
+    dGeomDestroy(cube);
+}
+END_TEST
+
+// ---- what it takes
+
+START_TEST(settled_steps_allocate_nothing)
+{
+    dice = 8;
+    dCreatePlane(space, 0, 0, 1, 0);
+    for (int i = 0; i < 300; i++) {
+        on_body(any_geom(space), between(-3, 3), between(-3, 3), between(0, 3));
+    }
+    find(0.01);
+    find(0.01);
+    find(0.01);
+    long before = scratch.allocations;
+    int count = pairs.count;
+    sprag_gap first = least_gap();
+    for (int i = 0; i < 5; i++) {
+        find(0.01);
+        sprag_gap again = least_gap();
+        ck_assert_int_eq(pairs.count, count);
+        ck_assert_double_eq_tol(again.distance, first.distance, 1e-13);
+    }
+    ck_assert_int_eq(scratch.allocations, before);
+}
+END_TEST
+
+START_TEST(geoms_may_go)
+{
+    on_body(dCreateSphere(space, 0.5), 0, 0, 2);
+    for (int i = 0; i < 2500; i++) {
+        dGeomID cube = i < 100 || i > 2400 ? i % 2 ? convex_cube(space) : mesh_cube(space) : NULL;
+        find(1);
+        ck_assert_int_eq(pairs.count > 0, cube != NULL);
+        if (cube) {
+            ck_assert_double_eq_tol(least_gap().distance, 1, 1e-15);
+            dGeomDestroy(cube);
+        }
+        if (cube && i % 2 == 0) {
+            dGeomTriMeshDataDestroy(cube_data);
+        }
+    }
+}
+END_TEST
+
+// Memories of pairs are theirs, wherever the pair is in the list.
+START_TEST(pairs_are_remembered)
+{
+    dGeomID a = on_body(convex_cube(space), 0, 0, 0), b = on_body(convex_cube(space), 0, 0, 1.01);
+    find(1);
+    least_gap();
+    sprag_gap_memory before = pairs.pair[0].memory->gap;
+    ck_assert_int_gt(before.count, 0);
+    on_body(dCreateSphere(space, 1), -1, 0, 0);
+    find(1);
+    for (int i = 0; i < pairs.count; i++) {
+        ode_pair *p = &pairs.pair[i];
+        if ((p->side[0]->geom == a && p->side[1]->geom == b) ||
+            (p->side[0]->geom == b && p->side[1]->geom == a)) {
+            ck_assert_mem_eq(&p->memory->gap, &before, sizeof before);
+        } else {
+            ck_assert_int_eq(p->memory->gap.count, 0);
+        }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("geoms");
+    TCase *all = tcase_create("all");
+    tcase_add_checked_fixture(all, open_world, close_world);
+    tcase_set_timeout(all, 60);
+    tcase_add_test(all, pairs_are_those_that_ode_collides);
+    tcase_add_test(all, pairs_are_those_that_are_wanted);
+    tcase_add_test(all, geoms_of_one_body_are_no_pair);
+    tcase_add_test(all, two_spaces_meet_across_and_not_within);
+    tcase_add_test(all, motion_reaches_what_it_may_meet);
+    tcase_add_test(all, transforms_and_offsets_place_the_shape);
+    tcase_add_test(all, depths_are_those_of_ode_where_it_is_exact);
+    tcase_add_test(all, box_convex_and_mesh_are_the_same_cube);
+    tcase_add_test(all, two_meshes_meet_by_their_triangles);
+    tcase_add_test(all, meshes_push_out_of_their_front);
+    tcase_add_test(all, heightfields_are_two_triangles_a_cell);
+    tcase_add_test(all, heightfields_turn);
+    tcase_add_test(all, what_has_no_shape_is_counted);
+    tcase_add_test(all, changed_convex_geoms_are_read_again);
+    tcase_add_test(all, settled_steps_allocate_nothing);
+    tcase_add_test(all, geoms_may_go);
+    tcase_add_test(all, pairs_are_remembered);
+    suite_add_tcase(suite, all);
+    return run_suite(suite);
+}

@@ -1,0 +1,304 @@
+// What a program does to bodies in callbacks under a step: in moved callbacks as under stock, in
+// near callbacks that are called in mid-step as under stock before the next step.
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "plugin.h"
+#include "start.h"
+#include "suite.h"
+
+static const dReal step = 0.01; // s
+
+typedef struct scene {
+    dWorldID world;
+    dSpaceID space;
+    dJointGroupID contacts;
+} scene;
+
+static scene open_scene(const char *options)
+{
+    scene s = {dWorldCreate(), dSimpleSpaceCreate(0), dJointGroupCreate(0)};
+    ck_assert_msg(sprag_world_configure(s.world, options), "%s", sprag_error());
+    return s;
+}
+
+static void close_scene(scene *s)
+{
+    dJointGroupDestroy(s->contacts);
+    dSpaceDestroy(s->space);
+    dWorldDestroy(s->world);
+}
+
+static dBodyID add_ball(scene *s, double x, double z)
+{
+    dMass mass;
+    dBodyID body = dBodyCreate(s->world);
+    dMassSetSphereTotal(&mass, 2, 0.1);
+    dBodySetMass(body, &mass);
+    dBodySetPosition(body, x, 0, z);
+    dGeomSetBody(dCreateSphere(s->space, 0.1), body);
+    return body;
+}
+
+static void push(dBodyID body, double force, double torque)
+{
+    dBodySetForce(body, force, 0, 2 * force);
+    dBodySetTorque(body, 0, torque, 0);
+}
+
+static void assert_near(const dReal *a, const dReal *b, const char *what, int i)
+{
+    for (int k = 0; k < 3; k++) {
+        ck_assert_msg(fabs(a[k] - b[k]) <= 1e-12, "%s of body %d [%d]: %.15g, stock %.15g", what, i,
+                      k, a[k], b[k]);
+    }
+}
+
+// ---- moved callbacks
+
+enum { BODIES = 4, METHODS = 3, STEPPERS = 2 };
+
+static const char *const methods_[METHODS] = {"method=stribeck", "method=ess", "method=advance"};
+
+static struct {
+    dBodyID body[BODIES];
+    int pusher;
+    void (*does)(int);
+    bool done;
+    double force; // N
+    double seen[BODIES];
+} moved;
+
+static void sets_force(int i)
+{
+    push(moved.body[i], moved.force + i, 0.1 * i + 0.2);
+}
+
+// By what it was, and what others see of it.
+static void sets_velocity(int i)
+{
+    const dReal *v = dBodyGetLinearVel(moved.body[i]);
+    moved.seen[i] = v[2];
+    dBodySetLinearVel(moved.body[i], v[0] + 5, i, -3);
+    dBodySetAngularVel(moved.body[i], 0, 2, 1);
+}
+
+static void sets_place(int i)
+{
+    moved.seen[i] = dBodyGetPosition(moved.body[i])[0];
+    dBodySetPosition(moved.body[i], 10 * i, 3, 5);
+    dBodySetLinearVel(moved.body[i], 0, 0, 1);
+}
+
+// That of one does it to all the others; once.
+static void does_once(dBodyID body)
+{
+    if (body == moved.body[moved.pusher] && !moved.done) {
+        moved.done = true;
+        for (int i = 0; i < BODIES; i++) {
+            if (i != moved.pusher || moved.does == sets_force) {
+                moved.does(i);
+            }
+        }
+    }
+}
+
+typedef struct pushed {
+    dVector3 force[BODIES], torque[BODIES], velocity[BODIES], spin[BODIES], place[BODIES];
+    double seen[BODIES];
+} pushed;
+
+static void nothing(void *data, dGeomID a, dGeomID b)
+{
+    (void)data, (void)a, (void)b;
+}
+
+// Two alone and two that a joint without rows makes an island of.
+static void run_pushed(const char *options, void does(int), int pusher, bool quick, pushed seen[2])
+{
+    scene s = open_scene(options);
+    dWorldSetGravity(s.world, 0, 0, -9.81);
+    moved.pusher = pusher;
+    moved.does = does;
+    moved.done = false;
+    moved.force = 7;
+    memset(moved.seen, 0, sizeof moved.seen);
+    for (int i = 0; i < BODIES; i++) {
+        moved.body[i] = add_ball(&s, i, 0);
+        dBodySetMovedCallback(moved.body[i], does_once);
+        push(moved.body[i], 3 - i, 0.1);
+    }
+    dJointAttach(dJointCreateAMotor(s.world, 0), moved.body[1], moved.body[2]);
+    for (int n = 0; n < 2; n++) {
+        dSpaceCollide(s.space, NULL, nothing);
+        ck_assert(quick ? dWorldQuickStep(s.world, step) : dWorldStep(s.world, step));
+        for (int i = 0; i < BODIES; i++) {
+            memcpy(seen[n].force[i], dBodyGetForce(moved.body[i]), sizeof(dReal[3]));
+            memcpy(seen[n].torque[i], dBodyGetTorque(moved.body[i]), sizeof(dReal[3]));
+            memcpy(seen[n].velocity[i], dBodyGetLinearVel(moved.body[i]), sizeof(dReal[3]));
+            memcpy(seen[n].spin[i], dBodyGetAngularVel(moved.body[i]), sizeof(dReal[3]));
+            memcpy(seen[n].place[i], dBodyGetPosition(moved.body[i]), sizeof(dReal[3]));
+            seen[n].seen[i] = moved.seen[i];
+        }
+    }
+    close_scene(&s);
+}
+
+START_TEST(forces_set_in_moved_callbacks_act_as_in_stock)
+{
+    const char *method = methods_[_i / BODIES % METHODS];
+    const bool quick = _i / BODIES / METHODS;
+    pushed ours[2] = {0}, stock[2] = {0};
+    run_pushed(method, sets_force, _i % BODIES, quick, ours);
+    run_pushed("method=ode", sets_force, _i % BODIES, quick, stock);
+    for (int n = 0; n < 2; n++) {
+        for (int i = 0; i < BODIES; i++) {
+            assert_near(ours[n].force[i], stock[n].force[i], "force", i);
+            assert_near(ours[n].torque[i], stock[n].torque[i], "torque", i);
+            assert_near(ours[n].velocity[i], stock[n].velocity[i], "velocity", i);
+            assert_near(ours[n].spin[i], stock[n].spin[i], "angular velocity", i);
+        }
+    }
+}
+END_TEST
+
+// What is moved later and has been given a velocity alone has it from the end of the step on.
+START_TEST(what_moved_callbacks_set_counts_as_in_stock)
+{
+    const char *method = methods_[1 + _i / BODIES % 2];
+    const bool quick = _i / BODIES / 2 % 2, places = _i / BODIES / 4;
+    pushed ours[2] = {0}, stock[2] = {0};
+    run_pushed(method, places ? sets_place : sets_velocity, _i % BODIES, quick, ours);
+    run_pushed("method=ode", places ? sets_place : sets_velocity, _i % BODIES, quick, stock);
+    for (int i = 0; i < BODIES; i++) {
+        ck_assert_double_eq_tol(ours[0].seen[i], stock[0].seen[i], places ? 1e-4 : 1e-12);
+        assert_near(ours[0].velocity[i], stock[0].velocity[i], "velocity", i);
+        assert_near(ours[0].spin[i], stock[0].spin[i], "angular velocity", i);
+        if (places && i != _i % BODIES) {
+            ck_assert_double_eq_tol(ours[0].place[i][0], stock[0].place[i][0], 1e-12);
+            ck_assert_double_eq_tol(ours[0].place[i][2], stock[0].place[i][2], 1e-12);
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_force_that_is_not_finite_is_left_out)
+{
+    scene s = open_scene(methods_[_i]);
+    sprag_world_statistics told;
+    moved.pusher = 0;
+    moved.does = sets_force;
+    moved.done = false;
+    moved.force = INFINITY;
+    for (int i = 0; i < BODIES; i++) {
+        moved.body[i] = add_ball(&s, i, 0);
+        dBodySetMovedCallback(moved.body[i], does_once);
+    }
+    for (int n = 0; n < 2; n++) {
+        dSpaceCollide(s.space, NULL, nothing);
+        ck_assert(dWorldStep(s.world, step));
+    }
+    ck_assert(sprag_world_stats(s.world, &told));
+    ck_assert_int_eq(told.bad_forces, BODIES - 1);
+    for (int i = 0; i < BODIES; i++) {
+        ck_assert_double_eq(dBodyGetLinearVel(moved.body[i])[0], 0);
+    }
+    close_scene(&s);
+}
+END_TEST
+
+// ---- near callbacks
+
+typedef struct landing {
+    scene scene;
+    dBodyID ball, other;
+    dVector3 seen;
+    double force; // N; in the step it is set to that
+    bool stepping, asked;
+} landing;
+
+static void sets_while_landing(void *data, dGeomID a, dGeomID b)
+{
+    landing *l = data;
+    dContact contact = {.surface.mu = 0};
+    if (dCollide(a, b, 1, &contact.geom, sizeof contact)) {
+        dJointAttach(dJointCreateContact(l->scene.world, l->scene.contacts, &contact),
+                     dGeomGetBody(a), dGeomGetBody(b));
+        l->asked = l->stepping;
+        memcpy(l->seen, dBodyGetForce(l->ball), sizeof(dReal[3]));
+        push(l->ball, l->force, 0.3);
+        push(l->other, l->force, 0.3);
+    }
+}
+
+// Stock calls between steps, when accumulators are empty: what is set there is the force of the
+// next step, whatever that of the step under way is.
+START_TEST(forces_set_in_mid_step_are_the_next_steps)
+{
+    landing l = {.scene = open_scene(methods_[1 + _i / 2]), .force = _i % 2 ? 5 : 0};
+    dCreatePlane(l.scene.space, 0, 0, 1, 0);
+    l.ball = add_ball(&l.scene, 0, 0.105);
+    l.other = add_ball(&l.scene, 3, 2);
+    dBodySetLinearVel(l.ball, 0, 0, -1);
+    push(l.ball, 3, 0);
+    push(l.other, 3, 0.1);
+    dSpaceCollide(l.scene.space, &l, sets_while_landing);
+    l.stepping = true;
+    ck_assert(dWorldStep(l.scene.world, step));
+    ck_assert(l.asked);
+    ck_assert_double_eq(l.seen[0], 0);
+    ck_assert_double_eq(dBodyGetForce(l.ball)[0], l.force);
+    ck_assert_double_eq(dBodyGetTorque(l.other)[1], 0.3);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(l.other)[0], step * 3 / 2, 1e-12);
+    dSpaceCollide(l.scene.space, NULL, nothing);
+    ck_assert(dWorldStep(l.scene.world, step));
+    ck_assert_double_eq_tol(dBodyGetLinearVel(l.other)[0], step * (3 + l.force) / 2, 1e-12);
+    ck_assert_double_eq(dBodyGetForce(l.ball)[0], 0);
+    close_scene(&l.scene);
+}
+END_TEST
+
+// What may hit a body that sleeps wakes it, and the step is taken from its start again.
+START_TEST(forces_outlast_a_waking)
+{
+    scene s = open_scene(methods_[1 + _i]);
+    dBodyID flyer = add_ball(&s, 0, 0), sleeper = add_ball(&s, 0.2105, 0);
+    dBodyDisable(sleeper);
+    dBodySetLinearVel(flyer, 1, 0, 0);
+    push(flyer, 3, 0.1);
+    dSpaceCollide(s.space, NULL, nothing);
+    ck_assert(dWorldStep(s.world, step));
+    ck_assert(dBodyIsEnabled(sleeper));
+    ck_assert_double_eq_tol(dBodyGetLinearVel(flyer)[0], 1 + step * 3 / 2, 1e-12);
+    ck_assert_double_gt(dBodyGetAngularVel(flyer)[1], 0);
+    close_scene(&s);
+}
+END_TEST
+
+static void setup(void)
+{
+    start_ode();
+    dSetMessageHandler(quiet);
+}
+
+static void teardown(void)
+{
+    dCloseODE();
+}
+
+int main(void)
+{
+    TCase *forces = tcase_create("forces");
+    Suite *suite = suite_create("callbacks");
+    suite_add_tcase(suite, forces);
+    tcase_add_checked_fixture(forces, setup, teardown);
+    tcase_add_loop_test(forces, forces_set_in_moved_callbacks_act_as_in_stock, 0,
+                        BODIES * METHODS * STEPPERS);
+    tcase_add_loop_test(forces, what_moved_callbacks_set_counts_as_in_stock, 0,
+                        BODIES * 2 * STEPPERS * 2);
+    tcase_add_loop_test(forces, a_force_that_is_not_finite_is_left_out, 0, METHODS);
+    tcase_add_loop_test(forces, forces_set_in_mid_step_are_the_next_steps, 0, 4);
+    tcase_add_loop_test(forces, forces_outlast_a_waking, 0, METHODS - 1);
+    return run_suite(suite);
+}

@@ -1,0 +1,372 @@
+// Every model under every method: states stay finite and the same bits come twice. Under our own
+// method the models are physically right; the figures of what they measure are each model's own.
+#include <check.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models.h"
+#include "plugin.h"
+#include "start.h"
+#include "suite.h"
+
+enum { STEPS_ALL = 100000, STEPS_SLOW = 60, STEPS_TWICE = 300, LARGE = 50 };
+
+typedef struct run {
+    sprag_scene scene;
+    sprag_world_statistics statistics;
+    sprag_measure measure[SPRAG_MEASURES_MAX];
+    int measures;
+    uint64_t hash; // of all states, after each step
+} run;
+
+// FNV-1a
+static void hash_in(uint64_t *hash, const void *data, size_t size)
+{
+    for (const unsigned char *at = data; size--; at++) {
+        *hash = (*hash ^ *at) * 1099511628211u;
+    }
+}
+
+static void hash_scene(run *r)
+{
+    for (int i = 0; i < r->scene.bodies; i++) {
+        dBodyID body = r->scene.body[i];
+        hash_in(&r->hash, dBodyGetPosition(body), sizeof(dReal[3]));
+        hash_in(&r->hash, dBodyGetQuaternion(body), sizeof(dReal[4]));
+        hash_in(&r->hash, dBodyGetLinearVel(body), sizeof(dReal[3]));
+        hash_in(&r->hash, dBodyGetAngularVel(body), sizeof(dReal[3]));
+    }
+}
+
+// steps: 0 for as many as the model takes by itself.
+static run run_model(const char *name, const char *options, long steps)
+{
+    run r = {.hash = 14695981039346656037u};
+    const sprag_model *model = sprag_model_find(name);
+    ck_assert_msg(model != NULL, "no model %s", name);
+    dRandSetSeed(0);
+    ck_assert(sprag_scene_open(&r.scene, model, 0));
+    ck_assert_msg(sprag_world_configure(r.scene.world, options), "%s", sprag_error());
+    if (steps == 0) {
+        steps = lround(model->seconds / model->step);
+    }
+    for (long i = 0; i < steps; i++) {
+        sprag_scene_step(&r.scene);
+        hash_scene(&r);
+    }
+    r.measures = sprag_scene_measure(&r.scene, r.measure);
+    ck_assert(sprag_world_stats(r.scene.world, &r.statistics));
+    ck_assert_int_eq(r.statistics.steps, steps);
+    return r;
+}
+
+static void end_run(run *r)
+{
+    sprag_scene_close(&r->scene);
+}
+
+static const char *name_of(int model)
+{
+    return sprag_models[model].name;
+}
+
+static const char *const all_methods[] = {"method=ode-step", "method=ode-quick", "method=stribeck",
+                                          "method=stribeck,stribeck.direct_work=0", "method=ess"};
+
+enum { ALL_METHODS = sizeof all_methods / sizeof all_methods[0] };
+
+static long steps_for(const sprag_model *model, const char *options, long steps)
+{
+    long own = lround(model->seconds / model->step);
+    bool slow = model->size >= LARGE && !strstr(options, "quick"); // as the cube of its contacts
+    steps = slow ? STEPS_SLOW : steps;
+    return steps < own ? steps : own;
+}
+
+// ---- every model, every method
+
+START_TEST(stays_finite)
+{
+    for (int i = 0; i < ALL_METHODS; i++) {
+        const sprag_model *model = &sprag_models[_i];
+        long steps = steps_for(model, all_methods[i], STEPS_ALL);
+        run r = run_model(model->name, all_methods[i], steps);
+        ck_assert_msg(r.scene.nonfinite == 0, "%s under %s", model->name, all_methods[i]);
+        ck_assert_int_eq(r.scene.steps_done, steps);
+        ck_assert_int_gt(r.measures, 0);
+        end_run(&r);
+    }
+}
+END_TEST
+
+START_TEST(gives_the_same_bits_twice)
+{
+    for (int i = 0; i < ALL_METHODS; i++) {
+        const sprag_model *model = &sprag_models[_i];
+        long steps = steps_for(model, all_methods[i], STEPS_TWICE);
+        run one = run_model(model->name, all_methods[i], steps);
+        run two = run_model(model->name, all_methods[i], steps);
+        ck_assert_msg(one.hash == two.hash, "%s under %s", model->name, all_methods[i]);
+        end_run(&one);
+        end_run(&two);
+    }
+}
+END_TEST
+
+// ---- ours
+
+// Over the model's own length: no island is handed to ODE, no body held; nothing but a motor adds
+// energy.
+START_TEST(solves_it_all_and_makes_no_energy)
+{
+    run r = run_model(name_of(_i), "method=stribeck", 0);
+    ck_assert_int_eq(r.scene.nonfinite, 0);
+    ck_assert_int_eq(r.statistics.fallbacks, 0);
+    ck_assert_int_eq(r.statistics.held, 0);
+    ck_assert_int_eq(r.statistics.dropped, 0);
+    const sprag_measure *last = &r.measure[r.measures - 1];
+    if (!r.scene.model->driven) {
+        ck_assert_str_eq(last->name, "energy growth");
+        ck_assert_double_le(last->value, last->good);
+    }
+    end_run(&r);
+}
+END_TEST
+
+typedef struct figure {
+    const char *model, *measure;
+    double exact; // NAN: the less the better
+    double good;
+} figure;
+
+// What nobody would see is 0.1 mm; coefficients and speeds are to one percent.
+static const figure figures[] = {
+    {"slope", "drift from 1 s on", 0, 1e-4},
+    {"slope", "penetration", 0, 1e-4},
+    {"push", "friction at 0 deg", 0.5, 0.005},
+    {"push", "friction at 15 deg", 0.5, 0.005},
+    {"push", "friction at 30 deg", 0.5, 0.005},
+    {"push", "friction at 45 deg", 0.5, 0.005},
+    {"push", "penetration", 0, 1e-4},
+    {"slide", "stopping distance", 1 / (2 * 0.3 * 9.81) * 4, 0.0101},
+    {"slide", "the same, of Euler's", NAN, 1e-4},
+    {"slide", "penetration", 0, 1e-4},
+    {"gripper", "slip from 1 s on", 0, 1e-4},
+    {"gripper", "held for", 30, 0.005},
+    {"gripper", "penetration", 0, 1e-4},
+    {"stack", "stood for", 10, 0.005},
+    {"stack", "creep from 1 s on", 0, 1e-4},
+    {"stack", "penetration", 0, 1e-4},
+    {"stack-geometric", "stood for", 10, 0.005},
+    {"stack-geometric", "creep from 1 s on", 0, 1e-4},
+    {"stack-geometric", "penetration", 0, 0.005},
+    {"stack-heavy-top", "stood for", 10, 0.005},
+    {"stack-heavy-top", "creep from 1 s on", 0, 1e-4},
+    {"stack-heavy-top", "penetration", 0, 0.005},
+    {"heavy", "stood for", 10, 0.005},
+    {"heavy", "creep from 1 s on", 0, 1e-4},
+    {"heavy", "sink", 0, 1e-4},
+    {"heavy", "penetration", 0, 1e-4},
+    {"rolling", "velocity error", 0, 1e-4},
+    {"rolling", "penetration", 0, 1e-4},
+    {"rolling-xy", "velocity error", 0, 1e-4},
+    {"rolling-xy", "penetration", 0, 1e-4},
+    {"car", "speed", 4, 0.04},
+    {"car", "off its track", 0, 1e-4},
+    {"car", "joint error", 0, 1e-4},
+    {"car", "penetration", 0, 1e-4},
+    {"legs", "walked for", 6, 0.005},
+    {"legs", "speed", 0.1 / 0.22, 0.2 * 0.1 / 0.22},
+    {"legs", "penetration", 0, 0.005},
+};
+
+enum { FIGURES = sizeof figures / sizeof figures[0] };
+
+static const char *const judged[] = {"slope",   "push",  "slide",           "gripper",
+                                     "stack",   "heavy", "stack-geometric", "stack-heavy-top",
+                                     "rolling", "car",   "rolling-xy",      "legs"};
+
+enum { JUDGED = sizeof judged / sizeof judged[0] };
+
+static const figure *figure_of(const char *model, const char *measure)
+{
+    for (int i = 0; i < FIGURES; i++) {
+        if (!strcmp(figures[i].model, model) && !strcmp(figures[i].measure, measure)) {
+            return &figures[i];
+        }
+    }
+    return NULL;
+}
+
+// Every measure that can be good, of every figure listed, over the model's own length.
+START_TEST(measures_are_good)
+{
+    run r = run_model(judged[_i], "method=stribeck", 0);
+    int found = 0, listed = 0;
+    for (int i = 0; i < r.measures; i++) {
+        const sprag_measure *m = &r.measure[i];
+        const figure *f = figure_of(judged[_i], m->name);
+        if (isnan(m->good)) {
+            continue;
+        }
+        double error = fabs(m->value - (isnan(m->exact) ? 0 : m->exact));
+        ck_assert_msg(error <= m->good, "%s of %s: %g, good up to %g", m->name, judged[_i], error,
+                      m->good);
+        found += f != NULL;
+        if (f) {
+            ck_assert_double_eq_tol(m->good, f->good, 1e-15);
+            if (!isnan(f->exact)) {
+                ck_assert_double_eq_tol(m->value, f->exact, f->good);
+            }
+        }
+    }
+    for (int i = 0; i < FIGURES; i++) {
+        listed += !strcmp(figures[i].model, judged[_i]);
+    }
+    ck_assert_int_gt(listed, 0);
+    ck_assert_int_eq(found, listed);
+    end_run(&r);
+}
+END_TEST
+
+static const figure minute[] = {
+    {"slope", "drift from 1 s on", 0, 1e-6}, // 73 % of the cone
+    {"gripper", "slip from 1 s on", 0, 1e-6},
+    {"stack-geometric", "penetration", 0, 1e-5},
+    {"stack-heavy-top", "penetration", 0, 1e-5},
+    {"stack-geometric", "creep from 1 s on", 0, 1e-6},
+    {"stack-heavy-top", "creep from 1 s on", 0, 1e-6},
+};
+
+// What is at rest for as long as anyone watches, at 10 ms.
+START_TEST(rests_for_a_minute)
+{
+    const figure *f = &minute[_i];
+    run r = run_model(f->model, "method=stribeck", 6000);
+    int found = 0;
+    ck_assert_double_eq(r.scene.step, 0.01);
+    for (int i = 0; i < r.measures; i++) {
+        if (!strcmp(r.measure[i].name, f->measure)) {
+            ck_assert_double_eq_tol(r.measure[i].value, f->exact, f->good);
+            found++;
+        }
+    }
+    ck_assert_int_eq(found, 1);
+    ck_assert_int_eq(r.statistics.fallbacks, 0);
+    end_run(&r);
+}
+END_TEST
+
+// Where friction does not change normal forces much, one way is as good as two.
+START_TEST(one_way_is_good_too)
+{
+    static const char *const name[] = {"slope", "push", "slide", "gripper", "stack", "heavy"};
+    run r = run_model(name[_i], "method=stribeck,stribeck.scheme=one-way", 0);
+    for (int i = 0; i < r.measures; i++) {
+        const sprag_measure *m = &r.measure[i];
+        if (!isnan(m->good)) {
+            ck_assert_double_eq_tol(m->value, isnan(m->exact) ? 0 : m->exact, m->good);
+        }
+    }
+    ck_assert_int_eq(r.statistics.fallbacks, 0);
+    end_run(&r);
+}
+END_TEST
+
+// The stacks come to rest, in the plane: their bodies do not turn or move sideways.
+START_TEST(stacks_stay_upright)
+{
+    static const char *const name[] = {"stack", "stack-geometric", "stack-heavy-top", "heavy"};
+    run r = run_model(name[_i], "method=stribeck", 0);
+    for (int i = 0; i < r.scene.bodies; i++) {
+        const dReal *v = dBodyGetLinearVel(r.scene.body[i]), *x = dBodyGetPosition(r.scene.body[i]);
+        ck_assert_double_eq_tol(sqrt(dCalcVectorLengthSquare3(v)), 0, 1e-6);
+        ck_assert_double_eq_tol(x[0], 0, 1e-6);
+        ck_assert_double_eq_tol(x[1], 0, 1e-6);
+        ck_assert_double_eq_tol(dBodyGetRotation(r.scene.body[i])[10], 1, 1e-9);
+    }
+    end_run(&r);
+}
+END_TEST
+
+// The push at 45 degrees moves its box as far along x as along y: the friction cone is round.
+START_TEST(push_at_45_degrees_is_its_own_mirror_image)
+{
+    run r = run_model("push", "method=stribeck", 0);
+    dBodyID body = r.scene.body[r.scene.bodies - 1];
+    const dReal *x = dBodyGetPosition(body);
+    double beside = 2 * (r.scene.bodies - 1); // m, where it began
+    ck_assert_double_gt(x[0], 0.001);
+    ck_assert_double_eq_tol(x[1] - beside, x[0], 1e-6 * x[0]);
+    end_run(&r);
+}
+END_TEST
+
+// ---- finding
+
+START_TEST(finds_models_by_name)
+{
+    for (int i = 0; sprag_models[i].name; i++) {
+        ck_assert_ptr_eq(sprag_model_find(sprag_models[i].name), &sprag_models[i]);
+    }
+    const sprag_model *pile = sprag_model_find("pile:17");
+    ck_assert_ptr_nonnull(pile);
+    ck_assert_str_eq(pile->name, "pile:17");
+    ck_assert_int_eq(pile->size, 17);
+    ck_assert_ptr_eq(sprag_model_find("pile:17"), pile);
+    ck_assert_ptr_ne(sprag_model_find("pile:18"), pile);
+    run r = run_model("pile:17", "method=stribeck", 2);
+    ck_assert_int_eq(r.scene.bodies, 17);
+    end_run(&r);
+}
+END_TEST
+
+START_TEST(finds_no_other_names)
+{
+    static const char *const bad[] = {
+        "",        "slop",         "slopes", "SLOPE",   " slope",  "slope ",
+        "slope:3", "pile:",        "pile:0", "pile:-1", "pile:1x", "pile:1.5",
+        "pile:x",  "pile:1000000", ":",      ":5",      "stack:2", "pile:99999999999999999999"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ck_assert_msg(sprag_model_find(bad[i]) == NULL, "found \"%s\"", bad[i]);
+    }
+}
+END_TEST
+
+static void setup(void)
+{
+    start_ode();
+    dSetMessageHandler(quiet); // stock: "LCP internal error, s <= 0"
+}
+
+int main(void)
+{
+    TCase *every = tcase_create("every model"), *ours = tcase_create("ours");
+    TCase *names = tcase_create("names");
+    TCase *const cases[] = {every, ours, names};
+    Suite *suite = suite_create("models");
+    int models = 0;
+    while (sprag_models[models].name) {
+        models++;
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        suite_add_tcase(suite, cases[i]);
+        tcase_add_checked_fixture(cases[i], setup, dCloseODE);
+        tcase_set_timeout(cases[i], 120);
+    }
+    tcase_add_loop_test(every, stays_finite, 0, models);
+    tcase_add_loop_test(every, gives_the_same_bits_twice, 0, models);
+    tcase_add_loop_test(ours, solves_it_all_and_makes_no_energy, 0, models);
+    tcase_add_loop_test(ours, measures_are_good, 0, JUDGED);
+    tcase_add_loop_test(ours, rests_for_a_minute, 0, (int)(sizeof minute / sizeof minute[0]));
+    tcase_add_loop_test(ours, one_way_is_good_too, 0, 6);
+    tcase_add_loop_test(ours, stacks_stay_upright, 0, 4);
+    tcase_add_test(ours, push_at_45_degrees_is_its_own_mirror_image);
+    tcase_add_test(names, finds_models_by_name);
+    tcase_add_test(names, finds_no_other_names);
+
+    return run_suite(suite);
+}

@@ -1,0 +1,167 @@
+#!/bin/bash
+# Installs into a folder of its own and builds a program against that, in each way README offers; and
+# installs what a build without tests and bench has.
+#
+#     test_install.sh <build>
+set -eu
+build=$1
+steps=10
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+prefix=$folder/usr
+cd "$folder"
+unset SPRAG_OPTIONS SPRAG_STATS LD_PRELOAD
+cc=$(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
+flags=()
+if grep -q '^SPRAG_SANITIZE:BOOL=ON' "$build/CMakeCache.txt"; then
+    flags=("-fsanitize=address,undefined")
+fi
+
+cmake --install "$build" --prefix "$prefix" >install.log
+libraries=$(dirname "$(find "$prefix" -name libsprag.so)")
+version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
+export PKG_CONFIG_PATH=$libraries/pkgconfig
+export LD_LIBRARY_PATH=$libraries
+
+cat >consumer.c <<'end'
+#include <sprag.h>
+#include <stdio.h>
+
+int main(void)
+{
+    dInitODE2(0);
+    dWorldID world = dWorldCreate();
+    dBodyID body = dBodyCreate(world);
+    dJointID joint = dJointCreateBall(world, NULL);
+    dWorldSetGravity(world, 0, 0, -9.81);
+    dJointAttach(joint, body, NULL);
+    dJointSetBallAnchor(joint, 1, 0, 0);
+    sprag_world_statistics statistics = {0};
+    if (!sprag_world_configure(world, "method=stribeck")) {
+        puts(sprag_error());
+    }
+    for (int i = 0; i < STEPS; i++) {
+        dWorldStep(world, 0.01);
+    }
+    sprag_world_stats(world, &statistics);
+    printf("%s: %ld steps, %d rows\n", sprag_version(), statistics.steps, statistics.rows);
+    dWorldDestroy(world);
+    dCloseODE();
+    return 0;
+}
+end
+
+# ran <what> <command...>: the program must have been stepped by sprag
+ran() {
+    local what=$1 output
+    shift
+    output=$("$@" 2>&1) || true
+    echo "$what: $output"
+    [ "$output" = "$version: $steps steps, 3 rows" ]
+}
+
+[ "$(pkg-config --modversion sprag)" = "$version" ]
+read -r -a arguments <<<"$(pkg-config --cflags --libs sprag)"
+"$cc" "${flags[@]}" -DSTEPS=$steps consumer.c -o by_pkg_config "${arguments[@]}"
+ran pkg-config ./by_pkg_config
+
+# With ODE linked in. Its archive needs libccd and libstdc++; their development packages may be
+# missing.
+archive=$(pkg-config --variable=libdir ode)/libode.a
+ccd=$("$cc" -print-file-name=libccd.so.2)
+cxx=$("$cc" -print-file-name=libstdc++.so.6)
+static=()
+if [ -e "$archive" ] && [ -e "$ccd" ] && [ -e "$cxx" ]; then
+    static=("$archive" "$ccd" "$cxx")
+    read -r -a arguments <<<"$(pkg-config --cflags sprag) $(pkg-config --variable=wrap sprag)"
+    "$cc" "${flags[@]}" -DSTEPS=$steps consumer.c -o archive_by_pkg_config "${arguments[@]}" \
+        "$libraries/libsprag.a" "${static[@]}" -lamd -lm -lpthread
+    ran "archive, pkg-config" ./archive_by_pkg_config
+fi
+
+mkdir consumer
+cat >consumer/CMakeLists.txt <<'end'
+cmake_minimum_required(VERSION 3.18)
+project(consumer LANGUAGES C)
+find_package(sprag 0.1 REQUIRED)
+add_executable(by_cmake ../consumer.c)
+target_link_libraries(by_cmake PRIVATE sprag::sprag)
+if(STATIC)
+    add_executable(archive_by_cmake ../consumer.c)
+    target_link_libraries(archive_by_cmake PRIVATE sprag::archive ${STATIC})
+endif()
+end
+cmake -S consumer -B consumer/build -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_C_FLAGS="${flags[*]} -DSTEPS=$steps" \
+    -DSTATIC="$(IFS=';' && echo "${static[*]}")" >cmake.log
+cmake --build consumer/build >>cmake.log
+ran find_package consumer/build/by_cmake
+if [ -n "${static[*]}" ]; then
+    ran "archive, find_package" consumer/build/archive_by_cmake
+fi
+
+if [ -x "$prefix/bin/sprag" ]; then
+    [ "$("$build/host" step $steps)" != "$("$prefix/bin/sprag" exec "$build/host" step $steps)" ]
+fi
+
+# ---- the general solver, for programs without ODE
+
+source=$(sed -n 's/^CMAKE_HOME_DIRECTORY:[A-Z]*=//p' "$build/CMakeCache.txt")
+expected='3 N m: friction -2.9638 N m, turns at 3.62e-05 rad/s
+6 N m: friction -5.0000 N m, turns at 1.00e-03 rad/s'
+
+# solved <what> <program>: it must print what is expected, and have no ODE
+solved() {
+    echo "$1:"
+    "$2" | tee general.out
+    [ "$(cat general.out)" = "$expected" ]
+    [ -z "$(ldd "$2" | grep libode)" ]
+}
+
+read -r -a arguments <<<"$(pkg-config --cflags --libs sprag_general)"
+"$cc" "${flags[@]}" "$source/test/programs/example_general.c" -o general "${arguments[@]}" -lm
+solved "general, pkg-config" ./general
+ldd general | grep -q libsprag_general.so
+
+read -r -a arguments <<<"$(pkg-config --static --libs sprag_general)"
+"$cc" "${flags[@]}" -I"$prefix/include" "$source/test/programs/example_general.c" -o general_archive \
+    "${arguments[@]/-lsprag_general/-l:libsprag_general.a}"
+solved "general, archive" ./general_archive
+[ -z "$(ldd general_archive | grep libsprag)" ]
+
+if cxx=$(command -v c++) && [ ${#flags[@]} -eq 0 ]; then # what a C++ program includes
+    printf '#include <sprag/general.h>\nint main() { return sprag_general_defaults().max_iterations != 100; }\n' >general.cc
+    read -r -a arguments <<<"$(pkg-config --cflags --libs sprag_general)"
+    "$cxx" general.cc -o general_cxx "${arguments[@]}" && ./general_cxx
+fi
+
+mkdir general_consumer
+cat >general_consumer/CMakeLists.txt <<'end'
+cmake_minimum_required(VERSION 3.18)
+project(general_consumer LANGUAGES C)
+find_package(sprag_general 0.1 REQUIRED)
+foreach(library general general_archive)
+    add_executable(by_${library} ${EXAMPLE})
+    target_link_libraries(by_${library} PRIVATE sprag::${library} m)
+endforeach()
+end
+cmake -S general_consumer -B general_consumer/build -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_C_COMPILER="$cc" -DCMAKE_C_FLAGS="${flags[*]}" \
+    -DEXAMPLE="$source/test/programs/example_general.c" >cmake.log
+cmake --build general_consumer/build >>cmake.log
+solved "general, find_package" general_consumer/build/by_general
+solved "general archive, find_package" general_consumer/build/by_general_archive
+
+# ---- what is installed needs no test and no bench
+
+cmake -S "$source" -B product/build -DBUILD_TESTING=OFF -DCMAKE_BUILD_TYPE=Debug \
+    -DCMAKE_C_COMPILER="$cc" >cmake.log
+targets=$(cmake --build product/build --target help)
+[[ $targets == *sprag_library* && $targets != *bench* && $targets != *test_* ]]
+cmake --build product/build -j2 --target sprag_product >>cmake.log
+cmake --install product/build --prefix "$folder/product/usr" >product.log
+# installed <prefix>: what is there, whatever the build type
+installed() {
+    find "$1" ! -type d -printf '%P\n' | sed 's/-[a-z]*\.cmake$/.cmake/' | sort
+}
+diff <(installed "$prefix") <(installed "$folder/product/usr")

@@ -1,0 +1,470 @@
+// Bodies on triangle meshes and heightfields under method=advance: seams are not felt, nothing
+// sinks in or passes, and what starts inside leaves by the front without speed.
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collide.h"
+#include "start.h"
+#include "suite.h"
+
+static const double gravity = 9.81, step = 0.01, epsilon = 1e-6;
+
+typedef struct scene {
+    dWorldID world;
+    dSpaceID space;
+    dJointGroupID group;
+    double mu, rho;
+    dTriMeshDataID data;
+    dHeightfieldDataID heights;
+    float *vertex;
+    dTriIndex *index;
+} scene;
+
+static scene open_scene(double mu)
+{
+    scene s = {.world = dWorldCreate(), .space = dHashSpaceCreate(NULL), .mu = mu};
+    s.group = dJointGroupCreate(0);
+    dWorldSetGravity(s.world, 0, 0, -gravity);
+    ck_assert_msg(sprag_world_configure(s.world, "method=advance"), "%s", sprag_error());
+    return s;
+}
+
+static void close_scene(scene *s)
+{
+    dJointGroupDestroy(s->group);
+    dSpaceDestroy(s->space);
+    dWorldDestroy(s->world);
+    if (s->data) {
+        dGeomTriMeshDataDestroy(s->data);
+    }
+    if (s->heights) {
+        dGeomHeightfieldDataDestroy(s->heights);
+    }
+    free(s->vertex);
+    free(s->index);
+}
+
+static void touch(void *data, dGeomID a, dGeomID b)
+{
+    scene *s = data;
+    dContact contact[64];
+    memset(contact, 0, sizeof contact);
+    int count = dCollide(a, b, 64, &contact[0].geom, sizeof contact[0]);
+    for (int i = 0; i < count; i++) {
+        contact[i].surface =
+            (dSurfaceParameters){.mode = dContactApprox1 | (s->rho > 0 ? dContactRolling : 0),
+                                 .mu = s->mu,
+                                 .rho = s->rho,
+                                 .rho2 = s->rho,
+                                 .rhoN = s->rho};
+        dJointAttach(dJointCreateContact(s->world, s->group, &contact[i]), dGeomGetBody(a),
+                     dGeomGetBody(b));
+    }
+}
+
+static void go(scene *s)
+{
+    dSpaceCollide(s->space, s, touch);
+    ck_assert_int_eq(dWorldStep(s->world, step), 1);
+    dJointGroupEmpty(s->group);
+}
+
+static sprag_world_statistics stats_of(const scene *s)
+{
+    return world_find(s->world)->statistics;
+}
+
+// ---- grounds
+
+// Cells of that size, two triangles each, the diagonals this way and that; z = 0, up is outside.
+static dGeomID add_floor(scene *s, int cells_x, int cells_y, double x0, double y0, double cell)
+{
+    int n = (cells_x + 1) * (cells_y + 1), faces = 0;
+    s->vertex = calloc((size_t)n * 3, sizeof *s->vertex);
+    s->index = calloc((size_t)(cells_x * cells_y) * 6, sizeof *s->index);
+    ck_assert_ptr_nonnull(s->vertex);
+    ck_assert_ptr_nonnull(s->index);
+    for (int i = 0; i < n; i++) {
+        s->vertex[3 * i] = (float)(x0 + cell * (i % (cells_x + 1)));
+        s->vertex[3 * i + 1] = (float)(y0 + cell * (i / (cells_x + 1)));
+    }
+    for (int y = 0; y < cells_y; y++) {
+        for (int x = 0; x < cells_x; x++) {
+            dTriIndex a = (dTriIndex)(y * (cells_x + 1) + x), b = a + 1,
+                      c = a + (dTriIndex)cells_x + 1, d = c + 1;
+            const dTriIndex one[] = {a, b, d, a, d, c}, other[] = {a, b, c, b, d, c};
+            memcpy(s->index + 3 * faces, (x + y) % 2 ? one : other, sizeof one);
+            faces += 2;
+        }
+    }
+    s->data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildSingle(s->data, s->vertex, 3 * sizeof(float), n, s->index, 3 * faces,
+                                3 * sizeof(dTriIndex));
+    return dCreateTriMesh(s->space, s->data, NULL, NULL, NULL);
+}
+
+enum { SAMPLES = 33 };
+static const double width = 8; // m
+
+static double height_at(double x, double y)
+{
+    return 0.25 * sin(1.3 * x) * cos(1.1 * y);
+}
+
+static dReal sample(void *data, int x, int z)
+{
+    (void)data; // its z is -y, once it is turned upright
+    return height_at((x / (SAMPLES - 1.0) - 0.5) * width, -(z / (SAMPLES - 1.0) - 0.5) * width);
+}
+
+static dGeomID add_hills(scene *s)
+{
+    s->heights = dGeomHeightfieldDataCreate();
+    dGeomHeightfieldDataBuildCallback(s->heights, NULL, sample, width, width, SAMPLES, SAMPLES, 1,
+                                      0, 1, 0);
+    dGeomHeightfieldDataSetBounds(s->heights, -0.3, 0.3);
+    dGeomID field = dCreateHeightfield(s->space, s->heights, 1);
+    dMatrix3 R;
+    dRFromAxisAndAngle(R, 1, 0, 0, M_PI / 2);
+    dGeomSetRotation(field, R);
+    return field;
+}
+
+// ---- bodies
+
+static dBodyID add_body(scene *s, dGeomID geom, double x, double y, double z)
+{
+    dMass mass;
+    dBodyID body = dBodyCreate(s->world);
+    dVector3 side;
+    dReal r, l;
+    switch (dGeomGetClass(geom)) {
+    case dBoxClass:
+        dGeomBoxGetLengths(geom, side);
+        dMassSetBoxTotal(&mass, 1, side[0], side[1], side[2]);
+        break;
+    case dCapsuleClass:
+        dGeomCapsuleGetParams(geom, &r, &l);
+        dMassSetCapsuleTotal(&mass, 1, 3, r, l);
+        break;
+    case dCylinderClass:
+        dGeomCylinderGetParams(geom, &r, &l);
+        dMassSetCylinderTotal(&mass, 1, 3, r, l);
+        break;
+    default:
+        dMassSetSphereTotal(&mass, 1, dGeomSphereGetRadius(geom));
+        break;
+    }
+    dBodySetMass(body, &mass);
+    dGeomSetBody(geom, body);
+    dBodySetPosition(body, x, y, z);
+    return body;
+}
+
+static double kinetic_energy(dBodyID body)
+{
+    const dReal *v = dBodyGetLinearVel(body), *w = dBodyGetAngularVel(body);
+    dVector3 local;
+    dMass mass;
+    dBodyGetMass(body, &mass);
+    dBodyVectorFromWorld(body, w[0], w[1], w[2], local);
+    double sum = mass.mass * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    for (int k = 0; k < 3; k++) {
+        sum += mass.I[5 * k] * local[k] * local[k];
+    }
+    return 0.5 * sum;
+}
+
+// ---- seams
+
+// A box slides on a plane and on a mesh alike, along the rows of cells and askew to them.
+START_TEST(boxes_slide_over_seams)
+{
+    static const double turn[] = {0, 0, 0.3, 0.7, 0, 0.4}, side[] = {0, 0.013, 0, 0.02, 0, 0.003};
+    const double speed = 3.5, mu = 0.3;
+    scene s = open_scene(mu);
+    double cell = _i < 4 ? 0.1 : 0.025; // 200 triangles, or 3200
+    add_floor(&s, (int)lround(2.5 / cell), (int)lround(0.4 / cell), -0.5, -0.2, cell);
+    dBodyID box =
+        add_body(&s, dCreateBox(s.space, 0.2, 0.15, 0.1), -0.3, side[_i], 0.05 + 0.5 * epsilon);
+    dMatrix3 R;
+    dRFromAxisAndAngle(R, 0, 0, 1, turn[_i]);
+    dBodySetRotation(box, R);
+    dBodySetLinearVel(box, speed, 0, 0);
+    double braked = speed;
+    for (int i = 1; braked > 0; i++) {
+        go(&s);
+        braked = fmax(0, speed - mu * gravity * step * i);
+        const dReal *v = dBodyGetLinearVel(box), *w = dBodyGetAngularVel(box);
+        ck_assert_double_eq_tol(v[0], braked, 1e-3);
+        ck_assert_double_eq_tol(v[1], 0, 1e-3);
+        ck_assert_double_eq_tol(w[2], 0, 1e-3);
+    }
+    for (int i = 0; i < 20; i++) {
+        go(&s);
+    }
+    const dReal *at = dBodyGetPosition(box);
+    double way = 0, v = speed;
+    for (; v > 0; v -= mu * gravity * step) {
+        way += step * fmax(0, v - mu * gravity * step);
+    }
+    ck_assert_double_ge(way, 2);
+    ck_assert_double_eq_tol(at[0], -0.3 + way, 2e-3);
+    ck_assert_double_eq_tol(at[1], side[_i], 2e-3);
+    ck_assert_double_eq_tol(at[2], 0.05, epsilon);
+    ck_assert_double_eq_tol(dBodyGetRotation(box)[10], 1, 1e-9);
+    ck_assert_double_lt(kinetic_energy(box), 1e-9);
+    ck_assert_double_eq(stats_of(&s).stalled, 0);
+    ck_assert_int_eq(stats_of(&s).overlaps, 0);
+    ck_assert_int_le(stats_of(&s).substeps, stats_of(&s).steps + 5);
+    ck_assert_int_eq(stats_of(&s).contacts, 4); // whatever the triangles
+    close_scene(&s);
+}
+END_TEST
+
+// Straight on, along a row of seams, across corners, over diagonals.
+START_TEST(balls_and_capsules_roll_over_seams)
+{
+    static const double side[] = {0, 0.031, 0.05}, radius = 0.1, speed = 2;
+    for (int capsule = 0; capsule < 2; capsule++) {
+        scene s = open_scene(0.8);
+        add_floor(&s, 25, 4, -0.5, -0.2, 0.1);
+        dGeomID geom =
+            capsule ? dCreateCapsule(s.space, radius, 0.1) : dCreateSphere(s.space, radius);
+        dBodyID body = add_body(&s, geom, -0.4, side[_i], radius + 0.5 * epsilon);
+        dMatrix3 R;
+        dRFromAxisAndAngle(R, 1, 0, 0, M_PI / 2); // its axis is y
+        dBodySetRotation(body, R);
+        dBodySetLinearVel(body, speed, 0, 0);
+        dBodySetAngularVel(body, 0, speed / radius, 0);
+        for (int i = 0; i < 100; i++) {
+            go(&s);
+            const dReal *v = dBodyGetLinearVel(body), *at = dBodyGetPosition(body);
+            ck_assert_double_eq_tol(v[0], speed, 1e-5);
+            ck_assert_double_eq_tol(v[1], 0, 1e-5);
+            ck_assert_double_eq_tol(v[2], 0, 1e-4);
+            ck_assert_double_eq_tol(at[2], radius, 2 * epsilon);
+        }
+        ck_assert_double_eq_tol(dBodyGetPosition(body)[1], side[_i], 1e-6);
+        ck_assert_double_eq(stats_of(&s).stalled, 0);
+        ck_assert_int_le(stats_of(&s).substeps, 110);
+        close_scene(&s);
+    }
+}
+END_TEST
+
+// ---- hills
+
+// The height of the terrain, whose cells have a diagonal from (0, 1) to (1, 0): ODE's two
+// triangles.
+static double ground_at(double x, double y)
+{
+    double cell = width / (SAMPLES - 1), u = (x + width / 2) / cell, v = (-y + width / 2) / cell;
+    int i = (int)floor(u), j = (int)floor(v);
+    double a = sample(NULL, i, j), b = sample(NULL, i + 1, j), c = sample(NULL, i, j + 1),
+           d = sample(NULL, i + 1, j + 1);
+    u -= i;
+    v -= j;
+    return u + v < 1 ? a + u * (b - a) + v * (c - a) : d + (1 - u) * (c - d) + (1 - v) * (b - d);
+}
+
+// Least height of the surface of the geom above the ground, of many of its points.
+static double clearance(dGeomID geom)
+{
+    enum { AROUND = 24, ALONG = 12 };
+    double least = INFINITY;
+    dVector3 side = {0, 0, 0}, at;
+    dReal r = 0, l = 0;
+    int class = dGeomGetClass(geom);
+    if (class == dBoxClass) {
+        dGeomBoxGetLengths(geom, side);
+    } else if (class == dCapsuleClass) {
+        dGeomCapsuleGetParams(geom, &r, &l);
+    } else if (class == dCylinderClass) {
+        dGeomCylinderGetParams(geom, &r, &l);
+    } else {
+        r = dGeomSphereGetRadius(geom);
+    }
+    for (int i = 0; i < AROUND; i++) {
+        for (int j = 0; j <= ALONG; j++) {
+            double turn = 2 * M_PI * i / AROUND, up = 2.0 * j / ALONG - 1, p[3];
+            if (class == dBoxClass) {
+                double u = i % 5 / 2.0 - 1, v = j % 5 / 2.0 - 1;
+                int axis = i % 3;
+                p[axis] = 0.5 * side[axis] * (i % 2 ? 1 : -1);
+                p[(axis + 1) % 3] = 0.5 * side[(axis + 1) % 3] * u;
+                p[(axis + 2) % 3] = 0.5 * side[(axis + 2) % 3] * v;
+            } else {
+                double round = class == dCylinderClass ? 1 : sqrt(1 - up * up);
+                p[0] = r * round * cos(turn);
+                p[1] = r * round * sin(turn);
+                p[2] = class == dCylinderClass ? 0.5 * l * up : r * up + copysign(0.5 * l, up);
+            }
+            dBodyGetRelPointPos(dGeomGetBody(geom), p[0], p[1], p[2], at);
+            least = fmin(least, at[2] - ground_at(at[0], at[1]));
+        }
+    }
+    return least;
+}
+
+START_TEST(bodies_come_to_rest_on_hills)
+{
+    enum { BODIES = 8 };
+    scene s = open_scene(0.8);
+    dGeomID geom[BODIES];
+    add_hills(&s);
+    s.rho = 0.08;
+    for (int i = 0; i < BODIES; i++) {
+        geom[i] = i % 4 == 0   ? dCreateBox(s.space, 0.3, 0.4, 0.2)
+                  : i % 4 == 1 ? dCreateCapsule(s.space, 0.12, 0.3)
+                  : i % 4 == 2 ? dCreateCylinder(s.space, 0.15, 0.3)
+                               : dCreateSphere(s.space, 0.15);
+        dBodyID body = add_body(&s, geom[i], i % 4 - 1.4, i < 4 ? -0.9 : 0.9, 0.7 + 0.02 * i);
+        dMatrix3 R;
+        dRFromAxisAndAngle(R, 1, 0.3 * i, 0.5, 0.4 * i);
+        dBodySetRotation(body, R);
+    }
+    for (int i = 0; i < 300; i++) {
+        go(&s);
+        for (int k = 0; k < BODIES; k++) {
+            ck_assert_double_ge(clearance(geom[k]), -1e-9);
+        }
+    }
+    for (int k = 0; k < BODIES; k++) {
+        ck_assert_double_lt(kinetic_energy(dGeomGetBody(geom[k])), 1e-6);
+        ck_assert_double_lt(clearance(geom[k]), 5e-3); // of the points that it looks at
+    }
+    ck_assert_int_eq(stats_of(&s).overlaps, 0);
+    ck_assert_double_le(stats_of(&s).stalled, 0.01);
+    close_scene(&s);
+}
+END_TEST
+
+// ---- inside
+
+// A box that starts in the floor, upright or askew, comes up, slower than it would fall so far.
+START_TEST(what_is_inside_leaves_by_the_front)
+{
+    static const double turn[] = {0, 0, 0.5, 1.2, 0, 0.3},
+                        depth[] = {0.05, 0.1, 0.1, 0.12, 0.15, 0.17};
+    scene s = open_scene(0.5);
+    dWorldSetERP(s.world, 0.2);
+    add_floor(&s, 20, 20, -1, -1, 0.1);
+    dGeomID geom = dCreateBox(s.space, 0.3, 0.25, 0.2);
+    dBodyID box = add_body(&s, geom, 0.03, 0.02, 0.1 - depth[_i]);
+    dMatrix3 R;
+    dRFromAxisAndAngle(R, 1, 0.4, 0.2, turn[_i]);
+    dBodySetRotation(box, R);
+    double lowest = dBodyGetPosition(box)[2], most = lowest;
+    for (int i = 0; i < 200; i++) {
+        go(&s);
+        double z = dBodyGetPosition(box)[2];
+        ck_assert_double_ge(z, lowest - 1e-3);
+        most = fmax(most, z);
+        if (turn[_i] == 0) { // the whole of it, a share of what is left each time
+            ck_assert_double_eq_tol(0.1 - z, depth[_i] * pow(1 - 0.2, i + 1), 1e-5);
+        }
+        // What it has fallen since it was highest is all the speed that it has.
+        ck_assert_double_le(kinetic_energy(box), gravity * (most - z) + 1e-3);
+    }
+    dReal bounds[6];
+    dGeomGetAABB(geom, bounds);
+    ck_assert_double_ge(bounds[4], -1e-4);
+    ck_assert_double_le(bounds[4], 1e-3);
+    ck_assert_double_lt(kinetic_energy(box), 1e-3);
+    close_scene(&s);
+}
+END_TEST
+
+// ---- walls
+
+// A closed wall of two sides: what is in it from the one is not held by the other.
+static dGeomID add_wall(scene *s, double thick)
+{
+    static const dTriIndex face[] = {0, 1, 3, 0, 3, 2, 4, 6, 7, 4, 7, 5, 0, 4, 5, 0, 5, 1,
+                                     2, 3, 7, 2, 7, 6, 0, 2, 6, 0, 6, 4, 1, 5, 7, 1, 7, 3};
+    s->vertex = calloc(24, sizeof *s->vertex);
+    s->index = calloc(36, sizeof *s->index);
+    ck_assert_ptr_nonnull(s->vertex);
+    ck_assert_ptr_nonnull(s->index);
+    for (int i = 0; i < 8; i++) { // 4 is x, 2 is y, 1 is z
+        s->vertex[3 * i] = (float)(i & 4 ? thick / 2 : -thick / 2);
+        s->vertex[3 * i + 1] = i & 2 ? 0.5F : -0.5F;
+        s->vertex[3 * i + 2] = i & 1 ? 0.5F : -0.5F;
+    }
+    memcpy(s->index, face, sizeof face);
+    s->data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildSingle(s->data, s->vertex, 3 * sizeof(float), 8, s->index, 36,
+                                3 * sizeof(dTriIndex));
+    return dCreateTriMesh(s->space, s->data, NULL, NULL, NULL);
+}
+
+START_TEST(what_is_in_a_wall_goes_back)
+{
+    scene s = open_scene(0.5);
+    dWorldSetGravity(s.world, 0, 0, 0);
+    add_wall(&s, 0.01);
+    double side = _i % 2 ? -1 : 1, radius = 0.1, at = 0.035;
+    dGeomID geom = _i < 2   ? dCreateSphere(s.space, radius)
+                   : _i < 4 ? dCreateBox(s.space, 2 * radius, 0.15, 0.17)
+                            : dCreateCylinder(s.space, 0.08, 2 * radius);
+    dBodyID body = add_body(&s, geom, side * at, 0.03, 0.07);
+    dMatrix3 R;
+    dRFromAxisAndAngle(R, 0, 1, 0, _i < 4 ? 0 : M_PI / 2);
+    dBodySetRotation(body, R);
+    for (int i = 0; i < 80; i++) {
+        double before = side * dBodyGetPosition(body)[0];
+        go(&s);
+        ck_assert_double_ge(side * dBodyGetPosition(body)[0], before - 1e-9);
+        ck_assert_double_lt(kinetic_energy(body), 1e-9);
+    }
+    ck_assert_double_eq_tol(side * dBodyGetPosition(body)[0], radius + 0.005, 25 * epsilon);
+    close_scene(&s);
+}
+END_TEST
+
+START_TEST(fast_balls_do_not_pass_a_wall)
+{
+    static const double aim[][2] = {{0, 0}, {0.01, 0.02}, {0.1, 0.1}, {0.033, 0.05}};
+    scene s = open_scene(0.5);
+    dGeomID wall = add_floor(&s, 10, 10, -0.5, -0.5, 0.1);
+    dWorldSetGravity(s.world, 0, 0, 0);
+    dMatrix3 R;
+    dRFromAxisAndAngle(R, 0, 1, 0, M_PI / 2); // faces x
+    dGeomSetRotation(wall, R);
+    bool back = _i >= 4; // from there no less
+    dBodyID ball = add_body(&s, dCreateSphere(s.space, 0.02), back ? -1.234 : 1.234, aim[_i % 4][0],
+                            aim[_i % 4][1]);
+    dBodySetLinearVel(ball, back ? 100 : -100, 0, 0);
+    for (int i = 0; i < 20; i++) {
+        go(&s);
+        double x = dBodyGetPosition(ball)[0];
+        ck_assert_double_ge(back ? -x : x, 0.02);
+    }
+    ck_assert_double_le(fabs(dBodyGetPosition(ball)[0]), 0.02 + 25 * epsilon);
+    close_scene(&s);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("meshes");
+    TCase *all = tcase_create("all");
+    tcase_set_timeout(all, 60);
+    tcase_add_loop_test(all, boxes_slide_over_seams, 0, 6);
+    tcase_add_loop_test(all, balls_and_capsules_roll_over_seams, 0, 3);
+    tcase_add_test(all, bodies_come_to_rest_on_hills);
+    tcase_add_loop_test(all, what_is_inside_leaves_by_the_front, 0, 6);
+    tcase_add_loop_test(all, fast_balls_do_not_pass_a_wall, 0, 8);
+    tcase_add_loop_test(all, what_is_in_a_wall_goes_back, 0, 6);
+    suite_add_tcase(s, all);
+    return s;
+}
+
+int main(void)
+{
+    start_ode();
+    return run_suite(suite());
+}

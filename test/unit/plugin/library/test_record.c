@@ -1,0 +1,1220 @@
+// Collision calls under a method that keeps bodies apart: what touches without overlapping is
+// offered and has contacts; all else is stock's to the bit. What was asked is on record, whatever
+// is destroyed; and the program can be asked again in the middle of a step. dCollide and the others
+// are ours here; stock's are what libode's own handle gives.
+#define _GNU_SOURCE 1
+#include <check.h>
+#include <dlfcn.h>
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "collide.h"
+#include "allocations.h"
+#include "start.h"
+#include "suite.h"
+
+typedef int collide_fn(dGeomID, dGeomID, int, dContactGeom *, int);
+
+static collide_fn *stock_collide;
+static const double gap = 5e-7; // m, at which things rest
+
+enum { MOST = 32 };
+
+// ---- a world, and what its callback was given
+
+typedef struct scene {
+    dWorldID world;
+    dSpaceID space;
+    dJointGroupID group;
+    dGeomID given[MOST][2];
+    int calls;    // of the callback
+    int contacts; // of all that it was given
+    bool stays;   // does not go down into spaces
+    bool declines;
+    dContactGeom contact[MOST];
+} scene;
+
+static scene open_scene(const char *options)
+{
+    scene s = {.world = dWorldCreate(), .space = dHashSpaceCreate(NULL)};
+    s.group = dJointGroupCreate(0);
+    ck_assert_msg(sprag_world_configure(s.world, options), "%s", sprag_error());
+    return s;
+}
+
+static void close_scene(scene *s)
+{
+    dJointGroupDestroy(s->group);
+    dSpaceDestroy(s->space);
+    dWorldDestroy(s->world);
+}
+
+static void touch(void *data, dGeomID a, dGeomID b)
+{
+    scene *s = data;
+    if (s->calls < MOST) { // (a check would allocate)
+        s->given[s->calls][0] = a;
+        s->given[s->calls][1] = b;
+    }
+    s->calls++;
+    if (dGeomIsSpace(a) || dGeomIsSpace(b)) {
+        if (!s->stays) {
+            dSpaceCollide2(a, b, data, touch);
+        }
+        return;
+    }
+    int count = dCollide(a, b, MOST, s->contact, sizeof s->contact[0]);
+    s->contacts += count;
+    for (int i = 0; i < count && !s->declines; i++) {
+        dContact contact = {.geom = s->contact[i], .surface = {.mu = 0.5}};
+        dJointAttach(dJointCreateContact(s->world, s->group, &contact), dGeomGetBody(a),
+                     dGeomGetBody(b));
+    }
+}
+
+static int queries;
+
+static void query(void *data, dGeomID a, dGeomID b)
+{
+    (void)data, (void)a, (void)b;
+    queries++;
+}
+
+static void start_frame(scene *s)
+{
+    dJointGroupEmpty(s->group);
+    s->calls = s->contacts = 0;
+}
+
+static void collide(scene *s)
+{
+    start_frame(s);
+    dSpaceCollide(s->space, s, touch);
+}
+
+static dGeomID on_body(scene *s, dGeomID geom, double x, double y, double z)
+{
+    dMass mass;
+    dBodyID body = dBodyCreate(s->world);
+    dMassSetSphere(&mass, 1, 0.5);
+    dBodySetMass(body, &mass);
+    dGeomSetBody(geom, body);
+    dBodySetPosition(body, x, y, z);
+    return geom;
+}
+
+static dGeomID add_box(scene *s, dSpaceID space, double x, double height)
+{
+    return on_body(s, dCreateBox(space, 1, 1, 1), x, 0, 0.5 + height);
+}
+
+static dGeomID add_floor(dSpaceID space)
+{
+    return dCreatePlane(space, 0, 0, 1, 0);
+}
+
+static int times_given(const scene *s, dGeomID a, dGeomID b)
+{
+    int count = 0;
+    ck_assert_int_le(s->calls, MOST);
+    for (int i = 0; i < s->calls; i++) {
+        count += (s->given[i][0] == a && s->given[i][1] == b) ||
+                 (s->given[i][0] == b && s->given[i][1] == a);
+    }
+    return count;
+}
+
+static ode_record *record_of(const scene *s)
+{
+    return collide_record(world_find(s->world));
+}
+
+static int recorded(const scene *s)
+{
+    int count = 0;
+    if (record_of(s)) {
+        sprag_ode_recorded(record_of(s), &count);
+    }
+    return count;
+}
+
+// ---- what rests
+
+static const struct {
+    const char *options;
+    double height; // m
+    bool touches;
+} rests[] = {
+    {"method=advance", 5e-7, true},   {"method=advance", 0.98e-6, true},
+    {"method=advance", 1e-9, true},   {"method=advance", 1.1e-6, false},
+    {"method=stribeck", 5e-7, false}, {"method=ode", 5e-7, false},
+};
+
+START_TEST(what_rests_is_offered_and_answered)
+{
+    scene s = open_scene(rests[_i].options);
+    dGeomID floor = add_floor(s.space), box = add_box(&s, s.space, 0, rests[_i].height);
+    collide(&s);
+    ck_assert_int_eq(times_given(&s, box, floor), rests[_i].touches);
+    ck_assert_int_eq(s.contacts, rests[_i].touches ? 4 : 0);
+    for (int i = 0; i < s.contacts; i++) {
+        double up = s.contact[i].g1 == box ? 1 : -1;
+        ck_assert(s.contact[i].depth == 0);
+        ck_assert_double_eq_tol(s.contact[i].normal[2], up, 1e-12);
+        ck_assert_double_eq_tol(fabs(s.contact[i].pos[0]), 0.5, 1e-12);
+        ck_assert_double_eq_tol(s.contact[i].pos[2], rests[_i].height / 2, 1e-12);
+        ck_assert_int_eq(s.contact[i].side1, -1);
+    }
+    ck_assert_int_eq(dWorldStep(s.world, 0.01), 1);
+    close_scene(&s);
+}
+END_TEST
+
+// Two geoms in a dSpaceCollide2 of their own, in the order of the call.
+START_TEST(two_geoms_keep_their_order)
+{
+    scene s = open_scene("method=advance");
+    dGeomID g[2] = {add_floor(NULL), add_box(&s, NULL, 0, gap)};
+    start_frame(&s);
+    dSpaceCollide2(g[_i], g[!_i], &s, touch);
+    ck_assert_int_eq(s.calls, 1);
+    ck_assert_ptr_eq(s.given[0][0], g[_i]);
+    ck_assert_ptr_eq(s.given[0][1], g[!_i]);
+    ck_assert_int_eq(s.contacts, 4);
+    for (int i = 0; i < 4; i++) {
+        ck_assert_ptr_eq(s.contact[i].g1, g[_i]);
+        ck_assert_ptr_eq(s.contact[i].g2, g[!_i]);
+        ck_assert_double_eq_tol(s.contact[i].normal[2], _i ? 1 : -1, 1e-12);
+    }
+    dGeomDestroy(g[0]);
+    dGeomDestroy(g[1]);
+    close_scene(&s);
+}
+END_TEST
+
+// ---- chance
+
+static unsigned long dice;
+
+static double between(double low, double high)
+{
+    dice = dice * 6364136223846793005u + 1442695040888963407u;
+    return low + (high - low) * (double)(dice >> 11) / 9007199254740992.0;
+}
+
+enum { KINDS = 6 };
+
+static dGeomID random_geom(scene *s, int kind)
+{
+    dGeomID made = kind == 0   ? dCreateSphere(NULL, between(0.2, 0.8))
+                   : kind == 1 ? dCreateBox(NULL, between(0.3, 1), between(0.3, 1), 0.7)
+                   : kind == 2 ? dCreateCapsule(NULL, between(0.2, 0.5), between(0.3, 1))
+                   : kind == 3 ? dCreateCylinder(NULL, between(0.2, 0.5), between(0.3, 1))
+                   : kind == 4 ? dCreateRay(NULL, between(0.5, 2))
+                               : add_floor(NULL);
+    if (kind != 5) {
+        on_body(s, made, between(-0.6, 0.6), between(-0.6, 0.6), between(-0.6, 0.6));
+        dQuaternion q = {between(-1, 1), between(-1, 1), between(-1, 1), between(-1, 1)};
+        dSafeNormalize4(q);
+        dGeomSetQuaternion(made, q);
+    }
+    return made;
+}
+
+static const char *const stocks[] = {"method=stribeck", "method=ode", "method=ode-quick"};
+
+// Under other methods, while another world has ours, dCollide is stock's to the bit.
+START_TEST(other_methods_get_stocks_bits)
+{
+    scene s = open_scene(stocks[_i]), other = open_scene("method=advance");
+    int touching = 0;
+    dice = 7 + (unsigned long)_i;
+    for (int n = 0; n < 2000; n++) {
+        dGeomID a = random_geom(&s, n % KINDS), b = random_geom(&s, n / KINDS % KINDS);
+        dContactGeom ours[MOST], stocks_own[MOST];
+        memset(ours, 0x55, sizeof ours);
+        memset(stocks_own, 0x55, sizeof stocks_own);
+        int flags = 1 + n % MOST;
+        int count = dCollide(a, b, flags, ours, sizeof ours[0]);
+        ck_assert_int_eq(count, stock_collide(a, b, flags, stocks_own, sizeof stocks_own[0]));
+        ck_assert_int_eq(memcmp(ours, stocks_own, sizeof ours), 0);
+        touching += count > 0;
+        dGeomDestroy(a);
+        dGeomDestroy(b);
+    }
+    ck_assert_int_gt(touching, 500);
+    close_scene(&other);
+    close_scene(&s);
+}
+END_TEST
+
+// Overlapping, our answer has stock's normal and depth wherever that is the shortest way out.
+START_TEST(overlaps_agree_with_stock)
+{
+    scene s = open_scene("method=advance");
+    int compared = 0;
+    dice = 3;
+    for (int n = 0; n < 400; n++) {
+        int kind = n % 4;
+        dGeomID a = random_geom(&s, kind), b = n % 2 ? add_floor(NULL) : random_geom(&s, 0);
+        dGeomID first = n % 3 ? a : b, second = n % 3 ? b : a;
+        dContactGeom ours[MOST], stocks_own[MOST];
+        int count = dCollide(first, second, MOST, ours, sizeof ours[0]);
+        int known = stock_collide(first, second, MOST, stocks_own, sizeof stocks_own[0]);
+        double depth = 0, deepest = 0;
+        for (int i = 0; i < known; i++) {
+            deepest = fmax(deepest, stocks_own[i].depth);
+        }
+        for (int i = 0; i < count; i++) {
+            ck_assert_ptr_eq(ours[i].g1, first);
+            ck_assert_ptr_eq(ours[i].g2, second);
+            depth = fmax(depth, ours[i].depth);
+        }
+        bool easy = kind == 0 || n % 2; // others' depths are not the shortest way out
+        if (easy && known && deepest > 1e-3) {
+            ck_assert_int_gt(count, 0);
+            ck_assert_double_eq_tol(depth, deepest, 1e-9);
+            double along = 0;
+            for (int k = 0; k < 3; k++) {
+                along += ours[0].normal[k] * stocks_own[0].normal[k];
+            }
+            ck_assert_double_gt(along, 1 - 1e-9);
+            compared++;
+        }
+        dGeomDestroy(a);
+        dGeomDestroy(b);
+    }
+    ck_assert_int_gt(compared, 100);
+    close_scene(&s);
+}
+END_TEST
+
+// ---- how many
+
+typedef struct roomy {
+    dContactGeom geom;
+    char mine[24];
+} roomy;
+
+START_TEST(no_more_than_asked_for)
+{
+    scene s = open_scene("method=advance");
+    dGeomID floor = add_floor(NULL), box = add_box(&s, NULL, 0, -0.1);
+    dQuaternion tilt = {1, 0.02, 0.05, 0};
+    dSafeNormalize4(tilt);
+    dGeomSetQuaternion(box, tilt);
+    roomy all[MOST], few[MOST];
+    memset(few, 0x33, sizeof few);
+    int count = dCollide(box, floor, MOST, &all[0].geom, sizeof all[0]);
+    int got = dCollide(box, floor, _i, &few[0].geom, sizeof few[0]);
+    ck_assert_int_eq(count, 4);
+    ck_assert_int_eq(got, _i < 4 ? _i : 4);
+    double deepest = 0;
+    for (int i = 0; i < count; i++) {
+        deepest = fmax(deepest, all[i].geom.depth);
+    }
+    ck_assert(_i >= 4 || few[0].geom.depth == deepest);
+    ck_assert_double_gt(deepest, 0.1);
+    for (size_t i = 0; i < MOST; i++) {
+        for (size_t k = 0; k < sizeof few[i].mine; k++) {
+            ck_assert_int_eq(few[i].mine[k], 0x33);
+        }
+        ck_assert((int)i < got || ((char *)&few[i].geom)[0] == 0x33);
+    }
+    if (_i == 2) { // the farthest from it is across the face
+        double dx = few[0].geom.pos[0] - few[1].geom.pos[0];
+        double dy = few[0].geom.pos[1] - few[1].geom.pos[1];
+        ck_assert_double_gt(hypot(dx, dy), 1.3);
+    }
+    int any = dCollide(box, floor, (int)(CONTACTS_UNIMPORTANT | (unsigned)_i), &few[0].geom,
+                       sizeof few[0]);
+    ck_assert_int_eq(any, got);
+    dGeomDestroy(box);
+    dGeomDestroy(floor);
+    close_scene(&s);
+}
+END_TEST
+
+// ---- spaces in spaces
+
+// The box alone in an inner space, whose bounding box misses the floor.
+START_TEST(inner_spaces_are_offered_whole)
+{
+    scene s = open_scene("method=advance");
+    dSpaceID inner = dSimpleSpaceCreate(s.space);
+    dGeomID floor = add_floor(s.space), box = add_box(&s, inner, 0, gap);
+    add_box(&s, inner, 3, 0.5);
+    s.stays = _i == 1;
+    collide(&s);
+    ck_assert_int_eq(times_given(&s, (dGeomID)inner, floor), 1);
+    ck_assert_int_eq(times_given(&s, box, floor), !s.stays);
+    ck_assert_int_eq(s.contacts, s.stays ? 0 : 4);
+    ck_assert_int_eq(s.calls, s.stays ? 1 : 2);
+    ck_assert_int_eq(recorded(&s), s.stays ? 1 : 2);
+    ck_assert_int_eq(sprag_ode_was_offered(record_of(&s), floor, box), !s.stays);
+    ck_assert_int_eq(dWorldStep(s.world, 0.01), 1);
+    close_scene(&s);
+}
+END_TEST
+
+// Stock offers the inner space for the sake of another geom: what it left out is offered by the
+// program's own dSpaceCollide2, and by that alone.
+START_TEST(nothing_is_offered_twice)
+{
+    scene s = open_scene("method=advance");
+    dSpaceID inner = dHashSpaceCreate(s.space);
+    dGeomID floor = add_floor(s.space), box = add_box(&s, inner, 0, gap);
+    dGeomID deep = add_box(&s, inner, 3, -0.1), beside = add_box(&s, s.space, 1 + gap, gap);
+    collide(&s);
+    ck_assert_int_eq(times_given(&s, (dGeomID)inner, floor), 1);
+    ck_assert_int_eq(times_given(&s, box, floor), 1);
+    ck_assert_int_eq(times_given(&s, deep, floor), 1);
+    ck_assert_int_eq(times_given(&s, beside, floor), 1);
+    ck_assert_int_eq(times_given(&s, beside, box), 1);
+    ck_assert_int_eq(s.contacts, 16);
+    collide(&s); // a second call of the same frame offers all of it again, and is on record once
+    ck_assert_int_eq(times_given(&s, box, floor), 1);
+    ck_assert_int_eq(s.contacts, 16);
+    ck_assert_int_eq(recorded(&s), 3);
+    close_scene(&s);
+}
+END_TEST
+
+// Two spaces on different levels: stock opens the one above, and hands on the other.
+START_TEST(levels_of_spaces_are_kept)
+{
+    scene s = open_scene("method=advance");
+    dSpaceID above = dSimpleSpaceCreate(NULL), below = dSimpleSpaceCreate(NULL);
+    dSpaceSetSublevel(above, 2);
+    dGeomID slab = on_body(&s, dCreateBox(below, 4, 4, 1), 0, 0, -0.5);
+    dGeomID box = add_box(&s, above, 0, gap);
+    start_frame(&s);
+    dSpaceCollide2((dGeomID)below, (dGeomID)above, &s, touch);
+    ck_assert_int_eq(s.calls, 2);
+    ck_assert_ptr_eq(s.given[0][0], (dGeomID)below);
+    ck_assert_ptr_eq(s.given[0][1], box);
+    ck_assert_ptr_eq(s.given[1][0], slab);
+    ck_assert_ptr_eq(s.given[1][1], box);
+    ck_assert_int_eq(s.contacts, 4);
+    dSpaceDestroy(above);
+    dSpaceDestroy(below);
+    close_scene(&s);
+}
+END_TEST
+
+static dSpaceID space_of_kind(int kind)
+{
+    const dVector3 middle = {0, 0, 0}, size = {10, 10, 10};
+    return kind == 0   ? dSimpleSpaceCreate(NULL)
+           : kind == 1 ? dHashSpaceCreate(NULL)
+           : kind == 2 ? dQuadTreeSpaceCreate(NULL, middle, size, 4)
+                       : dSweepAndPruneSpaceCreate(NULL, dSAP_AXES_XYZ);
+}
+
+START_TEST(every_kind_of_space_does)
+{
+    scene s = open_scene("method=advance");
+    dSpaceDestroy(s.space);
+    s.space = space_of_kind(_i);
+    dGeomID floor = add_floor(s.space), box[3];
+    for (int i = 0; i < 3; i++) {
+        box[i] = add_box(&s, s.space, 3 * i - 3, gap);
+    }
+    dGeomID on_top = on_body(&s, dCreateBox(s.space, 1, 1, 1), 0.3, 0.2, 1.5 + 2 * gap);
+    collide(&s);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(times_given(&s, box[i], floor), 1);
+    }
+    ck_assert_int_eq(times_given(&s, box[1], on_top), 1);
+    // Sweep and prune offers a plane with everything.
+    ck_assert_int_eq(s.calls, 4 + times_given(&s, floor, on_top));
+    ck_assert_int_eq(times_given(&s, floor, on_top), _i == 3);
+    ck_assert_int_eq(s.contacts, 16);
+    ck_assert_int_eq(dWorldStep(s.world, 0.01), 1);
+    close_scene(&s);
+}
+END_TEST
+
+START_TEST(bits_are_obeyed)
+{
+    scene s = open_scene("method=advance");
+    dGeomID floor = add_floor(s.space), box = add_box(&s, s.space, 0, gap);
+    dGeomSetCategoryBits(box, 2);
+    dGeomSetCollideBits(box, 4);
+    dGeomSetCollideBits(floor, _i ? 2 : 8);
+    dGeomSetCategoryBits(floor, 8);
+    collide(&s);
+    ck_assert_int_eq(times_given(&s, box, floor), _i);
+    close_scene(&s);
+}
+END_TEST
+
+// ---- other geoms
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+START_TEST(transforms_are_named_as_by_stock)
+{
+    scene s = open_scene("method=advance");
+    dGeomID floor = add_floor(s.space), outer = dCreateGeomTransform(s.space);
+    dGeomID inner = dCreateBox(NULL, 1, 1, 1);
+    dGeomSetPosition(inner, 0, 0, 0.5);
+    dGeomTransformSetGeom(outer, inner);
+    dGeomTransformSetInfo(outer, _i);
+    dGeomTransformSetCleanup(outer, 1);
+    on_body(&s, outer, 0, 0, -1e-3);
+    dContactGeom known[MOST], ours[MOST];
+    ck_assert_int_gt(stock_collide(floor, outer, MOST, known, sizeof known[0]), 0);
+    dBodySetPosition(dGeomGetBody(outer), 0, 0, gap);
+    collide(&s);
+    ck_assert_int_eq(times_given(&s, outer, floor), 1);
+    ck_assert_int_eq(s.contacts, 4);
+    ck_assert(sprag_ode_was_offered(record_of(&s), outer, floor));
+    ck_assert_int_eq(dCollide(floor, outer, MOST, ours, sizeof ours[0]), 4);
+    ck_assert_ptr_eq(ours[0].g1, known[0].g1);
+    ck_assert_ptr_eq(ours[0].g2, known[0].g2);
+    ck_assert_ptr_eq(ours[0].g2, _i ? outer : inner);
+    ck_assert_double_eq_tol(ours[0].normal[2], -1, 1e-12);
+    close_scene(&s);
+}
+END_TEST
+
+#pragma GCC diagnostic pop
+
+static const dReal square[12] = {-2, -2, 0, 2, -2, 0, 2, 2, 0, -2, 2, 0};
+static const dTriIndex halves[6] = {0, 1, 2, 0, 2, 3};
+
+START_TEST(meshes_have_merged_contacts)
+{
+    scene s = open_scene("method=advance");
+    dTriMeshDataID data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildDouble(data, square, 3 * sizeof(dReal), 4, halves, 6,
+                                3 * sizeof(dTriIndex));
+    dGeomID mesh = dCreateTriMesh(s.space, data, NULL, NULL, NULL);
+    dGeomID round = on_body(&s, dCreateSphere(s.space, 0.5), 1.2, 1.2, 0.5 + gap);
+    collide(&s);
+    ck_assert_int_eq(s.calls, 1);
+    ck_assert_int_eq(s.contacts, 1); // on the edge of both
+    ck_assert_double_eq_tol(s.contact[0].pos[0], 1.2, 1e-9);
+    dGeomDestroy(round);
+    dGeomID box = add_box(&s, s.space, 0.3, gap);
+    collide(&s);
+    ck_assert_int_eq(times_given(&s, box, mesh), 1);
+    ck_assert_int_ge(s.contacts, 4);
+    int corners = 0;
+    for (int i = 0; i < s.contacts; i++) {
+        const dContactGeom *c = &s.contact[i];
+        int side = c->g1 == mesh ? c->side1 : c->side2;
+        ck_assert(side == 0 || side == 1);
+        ck_assert_int_eq(c->g1 == mesh ? c->side2 : c->side1, -1);
+        ck_assert_double_eq_tol(c->normal[2], c->g1 == mesh ? -1 : 1, 1e-9);
+        corners += fabs(fabs(c->pos[0] - 0.3) - 0.5) < 1e-9 && fabs(fabs(c->pos[1]) - 0.5) < 1e-9;
+        for (int j = 0; j < i; j++) {
+            ck_assert_double_gt(fabs(c->pos[0] - s.contact[j].pos[0]) +
+                                    fabs(c->pos[1] - s.contact[j].pos[1]),
+                                1e-7);
+        }
+    }
+    ck_assert_int_eq(corners, 4);
+    dContactGeom four[4];
+    ck_assert_int_eq(dCollide(mesh, box, 4, four, sizeof four[0]), 4);
+    ck_assert_ptr_eq(four[0].g1, mesh);
+    ck_assert_double_eq_tol(four[0].normal[2], -1, 1e-9);
+    close_scene(&s);
+    dGeomTriMeshDataDestroy(data);
+}
+END_TEST
+
+// Rays, what is disabled, what is of one body or of none: stock's.
+START_TEST(stock_answers_the_rest)
+{
+    scene s = open_scene("method=advance");
+    dGeomID floor = add_floor(NULL), ray = dCreateRay(NULL, 2);
+    dGeomID box = add_box(&s, NULL, 0, gap), off = add_box(&s, NULL, 0, -0.1);
+    dGeomID same = dCreateBox(NULL, 1, 1, 1), still = dCreateBox(NULL, 1, 1, 1);
+    dGeomSetBody(ray, dBodyCreate(s.world));
+    dGeomRaySet(ray, 0.1, 0.1, 1, 0, 0, -1);
+    dGeomSetBody(same, dGeomGetBody(box));
+    dGeomDisable(off);
+    dGeomSetPosition(still, 0, 0, 0.5 + gap);
+    const dGeomID pair[][2] = {{ray, floor}, {box, same}, {box, box}, {off, floor}, {still, floor}};
+    const int expected[] = {1, 0, 0, 4, 0};
+    for (int i = 0; i < 5; i++) {
+        dContactGeom ours[MOST], known[MOST];
+        memset(ours, 0, sizeof ours);
+        memset(known, 0, sizeof known);
+        int count = dCollide(pair[i][0], pair[i][1], MOST, ours, sizeof ours[0]);
+        ck_assert_int_eq(count, stock_collide(pair[i][0], pair[i][1], MOST, known, sizeof *known));
+        ck_assert_int_eq(count, expected[i]);
+        ck_assert_int_eq(memcmp(ours, known, sizeof ours), 0);
+    }
+    const dGeomID all[] = {floor, ray, box, off, same, still};
+    for (int i = 0; i < 6; i++) {
+        dGeomDestroy(all[i]);
+    }
+    close_scene(&s);
+}
+END_TEST
+
+// ---- records
+
+START_TEST(worlds_have_records_of_their_own)
+{
+    scene a = open_scene("method=advance"), b = open_scene("method=advance");
+    add_floor(a.space), add_floor(b.space);
+    add_box(&a, a.space, 0, gap), add_box(&b, b.space, 0, gap);
+    for (int frame = 0; frame < 3; frame++) { // each in turn
+        collide(&a);
+        ck_assert_int_eq(recorded(&a), 1);
+        ck_assert_int_eq(dWorldStep(a.world, 1e-9), 1);
+        ck_assert_int_eq(recorded(&a), 0);
+        collide(&b);
+        ck_assert_int_eq(recorded(&a), 0);
+        ck_assert_int_eq(recorded(&b), 1);
+        ck_assert_int_eq(dWorldQuickStep(b.world, 1e-9), 1);
+        ck_assert_int_eq(recorded(&b), 0);
+    }
+    collide(&a), collide(&b); // first all calls, then all steps
+    ck_assert_int_eq(recorded(&a), 1);
+    ck_assert_int_eq(dWorldStep(a.world, 1e-9), 1);
+    ck_assert_int_eq(recorded(&b), 1);
+    int count;
+    ck_assert_ptr_eq(sprag_ode_recorded(record_of(&b), &count)->a, (dGeomID)b.space);
+    ck_assert_int_eq(dWorldStep(b.world, 1e-9), 1);
+    dGeomID visitor = add_box(&b, a.space, 5, gap); // one space for both
+    a.declines = true;
+    collide(&a);
+    ck_assert_int_eq(recorded(&a), 1);
+    ck_assert_int_eq(recorded(&b), 1);
+    ck_assert_int_eq(dWorldStep(a.world, 1e-9), 1);
+    ck_assert_int_eq(recorded(&b), 1);
+    dGeomDestroy(visitor);
+    close_scene(&a);
+    close_scene(&b);
+}
+END_TEST
+
+START_TEST(what_was_offered_is_known_until_the_step)
+{
+    scene s = open_scene("method=advance");
+    dGeomID floor = add_floor(s.space), rests = add_box(&s, s.space, 0, gap);
+    dGeomID deep = add_box(&s, s.space, 3, -0.1), far = add_box(&s, s.space, 6, 1);
+    collide(&s);
+    const ode_record *r = record_of(&s);
+    ck_assert(sprag_ode_was_offered(r, floor, rests));
+    ck_assert(sprag_ode_was_offered(r, deep, floor));
+    ck_assert(!sprag_ode_was_offered(r, floor, far));
+    ck_assert(!sprag_ode_was_offered(r, deep, rests));
+    ck_assert_int_eq(dWorldStep(s.world, 0.01), 1);
+    ck_assert(!sprag_ode_was_offered(r, floor, rests));
+    close_scene(&s);
+}
+END_TEST
+
+START_TEST(what_is_destroyed_is_forgotten)
+{
+    scene s = open_scene("method=advance");
+    dSpaceID inner = dHashSpaceCreate(s.space);
+    dSpaceSetCleanup(inner, _i);
+    dGeomID floor = add_floor(s.space), box[40];
+    for (int i = 0; i < 40; i++) {
+        box[i] = add_box(&s, i % 2 ? inner : s.space, 2 * i, gap);
+    }
+    s.declines = true;
+    for (int i = 0; i < 40; i++) {
+        start_frame(&s);
+        dSpaceCollide2(box[i], floor, &s, touch);
+    }
+    ck_assert_int_eq(recorded(&s), 40);
+    dGeomDestroy(box[8]);
+    ck_assert_int_eq(recorded(&s), 39);
+    ck_assert(!sprag_ode_was_offered(record_of(&s), box[8], floor));
+    ck_assert(sprag_ode_was_offered(record_of(&s), box[9], floor));
+    dSpaceDestroy(inner);
+    ck_assert_int_eq(recorded(&s), 19);
+    ck_assert(!sprag_ode_was_offered(record_of(&s), box[9], floor));
+    int count;
+    const ode_collision *call = sprag_ode_recorded(record_of(&s), &count);
+    for (int i = 0; i < count; i++) {
+        void *data;
+        ck_assert_ptr_eq(call[i].a, box[2 * i + (i >= 4 ? 2 : 0)]);
+        ck_assert(sprag_ode_recorded_callback(record_of(&s), i, &data) == touch && data == &s);
+        ck_assert(sprag_ode_was_offered(record_of(&s), floor, call[i].a));
+    }
+    dGeomDestroy(floor);
+    ck_assert_int_eq(recorded(&s), 0);
+    ck_assert_int_eq(dWorldStep(s.world, 0.01), 1);
+    for (int i = 1; i < 40 && !_i; i += 2) {
+        dGeomDestroy(box[i]);
+    }
+    close_scene(&s);
+}
+END_TEST
+
+START_TEST(methods_may_change)
+{
+    scene s = open_scene("method=ode");
+    dGeomID floor = add_floor(s.space), box = add_box(&s, s.space, 0, gap);
+    for (int i = 0; i < 4; i++) {
+        ck_assert(sprag_world_configure(s.world, i % 2 ? "method=advance" : "method=stribeck"));
+        collide(&s);
+        ck_assert_int_eq(times_given(&s, box, floor), i % 2);
+        ck_assert_int_eq(recorded(&s), i % 2);
+        ck_assert_int_eq(dWorldStep(s.world, 1e-9), 1);
+        ck_assert_int_eq(recorded(&s), 0);
+    }
+    close_scene(&s);
+}
+END_TEST
+
+// The environment's method holds before the first step has made the world known.
+START_TEST(the_first_frame_counts)
+{
+    setenv("SPRAG_OPTIONS", _i ? "method=advance" : "method=ode", 1);
+    scene s = {.world = dWorldCreate(), .space = dSimpleSpaceCreate(NULL)};
+    s.group = dJointGroupCreate(0);
+    dGeomID floor = add_floor(s.space), box = add_box(&s, s.space, 0, gap);
+    collide(&s);
+    ck_assert_int_eq(times_given(&s, box, floor), _i);
+    ck_assert_int_eq(s.contacts, 4 * _i);
+    ck_assert_int_eq(dWorldStep(s.world, 0.01), 1);
+    close_scene(&s);
+}
+END_TEST
+
+// A program that is paused collides on, with new data every time; the record does not grow for
+// ever.
+START_TEST(collisions_without_steps_end)
+{
+    scene s = open_scene("method=advance");
+    add_floor(s.space);
+    add_box(&s, s.space, 0, gap);
+    for (int i = 0; i < 10 * ODE_RECORD_DATA; i++) {
+        queries = 0;
+        dSpaceCollide(s.space, (void *)(uintptr_t)i, query);
+        ck_assert_int_eq(queries, 1);
+        ck_assert_int_le(recorded(&s), ODE_RECORD_DATA);
+        void *data;
+        sprag_ode_recorded_callback(record_of(&s), recorded(&s) - 1, &data);
+        ck_assert_ptr_eq(data, (void *)(uintptr_t)i);
+    }
+    close_scene(&s);
+}
+END_TEST
+
+START_TEST(a_settled_scene_allocates_nothing)
+{
+    scene s = open_scene("method=advance");
+    dSpaceDestroy(s.space);
+    s.space = dSimpleSpaceCreate(NULL); // ODE's hash spaces allocate
+    dSpaceID inner = dSimpleSpaceCreate(s.space);
+    add_floor(s.space);
+    for (int i = 0; i < 3; i++) {
+        add_box(&s, i ? s.space : inner, 2 * i, gap);
+    }
+    s.declines = true; // ODE's joints are none of ours
+    for (int frame = 0; frame < 10; frame++) {
+        counting = frame > 3;
+        collide(&s);
+        counting = false;
+        ck_assert_int_eq(s.contacts, 12);
+        sprag_ode_record_turn(record_of(&s));
+    }
+    ck_assert_int_eq(allocations, 0);
+    close_scene(&s);
+}
+END_TEST
+
+static jmp_buf out;
+
+static void jump(void *data, dGeomID a, dGeomID b)
+{
+    (void)data, (void)a, (void)b;
+    longjmp(out, 1);
+}
+
+// Programs leave callbacks by exceptions.
+START_TEST(callbacks_may_be_left_by_a_jump)
+{
+    scene s = open_scene("method=advance");
+    dSpaceID space = dSimpleSpaceCreate(NULL);
+    add_floor(space);
+    dGeomID box = add_box(&s, space, 0, gap);
+    for (int i = 0; i < 100; i++) {
+        if (!setjmp(out)) {
+            dSpaceCollide(space, NULL, jump);
+            ck_abort_msg("the callback is not called");
+        }
+    }
+    for (int i = 0; i < 2000; i++) { // nothing is left of them
+        start_frame(&s);
+        s.declines = true;
+        counting = i > 10;
+        dSpaceCollide(space, &s, touch);
+        counting = false;
+        ck_assert_int_eq(allocations, 0);
+        ck_assert_int_eq(s.calls, 1);
+        ck_assert_int_eq(s.contacts, 4);
+    }
+    ck_assert_int_eq(dWorldStep(s.world, 0.01), 1);
+    dGeomDestroy(box);
+    dSpaceDestroy(space);
+    close_scene(&s);
+}
+END_TEST
+
+// Worlds in threads of their own, and one geom after the other that comes and goes.
+static void *collide_alone(void *data)
+{
+    long wrong = 0;
+    dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
+    scene *s = data;
+    dGeomID floor = add_floor(s->space);
+    for (int frame = 0; frame < 200; frame++) {
+        dGeomID box = add_box(s, s->space, 0, gap);
+        dBodyID body = dGeomGetBody(box);
+        collide(s);
+        wrong += s->calls != 1 || s->contacts != 4 || recorded(s) != 1 ||
+                 !sprag_ode_was_offered(record_of(s), box, floor) || !dWorldStep(s->world, 1e-9);
+        dJointGroupEmpty(s->group);
+        dGeomDestroy(box);
+        dBodyDestroy(body);
+    }
+    return (void *)wrong;
+}
+
+START_TEST(threads_do_not_meet)
+{
+    scene s[3];
+    pthread_t thread[3];
+    for (int i = 0; i < 3; i++) {
+        s[i] = open_scene("method=advance");
+    }
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, collide_alone, &s[i]), 0);
+    }
+    for (int i = 0; i < 3; i++) {
+        void *wrong;
+        pthread_join(thread[i], &wrong);
+        ck_assert_ptr_null(wrong);
+        close_scene(&s[i]);
+    }
+}
+END_TEST
+
+// ---- asking in mid-step
+
+static ode_geometry *geometry;
+static sprag_scratch scratch;
+static ode_pairs pairs;
+
+// As a step does: the pairs that may meet, by the recorded calls.
+static const ode_pair *find(const scene *s, dGeomID a, dGeomID b)
+{
+    int count;
+    const ode_collision *call = sprag_ode_recorded(record_of(s), &count);
+    sprag_scratch_reset(&scratch);
+    ck_assert_int_eq(sprag_ode_find_pairs(geometry, call, count, NULL, NULL, 0.1, &scratch, &pairs),
+                     SPRAG_OK);
+    for (int i = 0; i < pairs.count; i++) {
+        dGeomID x = pairs.pair[i].side[0]->id, y = pairs.pair[i].side[1]->id;
+        if ((x == a && y == b) || (x == b && y == a)) {
+            return &pairs.pair[i];
+        }
+    }
+    return NULL;
+}
+
+static void open_asking(void)
+{
+    geometry = sprag_ode_geometry_make();
+    ck_assert_ptr_nonnull(geometry);
+}
+
+static void close_asking(void)
+{
+    sprag_ode_geometry_free(geometry);
+    sprag_scratch_free(&scratch);
+}
+
+// A step that our caller calls begins; it is the frame of a function that counts.
+__attribute__((noinline)) static void begin(collide_step *outer)
+{
+    ck_assert(collide_begin_step(outer, __builtin_frame_address(0)));
+}
+
+// Asks as if from inside such a step.
+static int ask(scene *s, const ode_pair *pair, dJointID *first)
+{
+    collide_step outer;
+    begin(&outer);
+    int joints = collide_ask(world_find(s->world), pair, 0, first);
+    collide_end_step(&outer, s->world);
+    return joints;
+}
+
+START_TEST(asks_about_what_comes_to_touch)
+{
+    scene s = open_scene("method=advance");
+    dSpaceID inner = _i & 1 ? dSimpleSpaceCreate(s.space) : s.space;
+    dGeomID floor = add_floor(s.space), box = add_box(&s, inner, 0, 0.01);
+    dGeomID other = add_box(&s, _i & 4 ? s.space : inner, 3, gap); // touches already
+    dJointID first;
+    s.declines = _i & 2;
+    collide(&s);
+    ck_assert_int_eq(times_given(&s, box, floor), 0);
+    const ode_pair *pair = find(&s, box, floor);
+    ck_assert_ptr_nonnull(pair);
+    start_frame(&s);
+    ck_assert_int_eq(dBodyGetNumJoints(dGeomGetBody(box)), 0);
+    dBodySetPosition(dGeomGetBody(box), 0, 0, 0.5 + gap);
+    int joints = ask(&s, pair, &first);
+    ck_assert_int_eq(times_given(&s, box, floor), 1);
+    ck_assert_int_eq(times_given(&s, other, floor), 0);
+    ck_assert_int_eq(joints, s.declines ? 0 : 4);
+    if (s.declines) {
+        ck_assert_ptr_null(first);
+    } else {
+        const dContact *c = sprag_ode_contact_of(first);
+        ck_assert(c->surface.mu == 0.5);
+        ck_assert(c->geom.g1 == box || c->geom.g2 == box);
+        ck_assert_ptr_eq(first, dBodyGetJoint(dGeomGetBody(box), 3)); // the newest is 0
+    }
+    close_scene(&s);
+}
+END_TEST
+
+START_TEST(asks_in_the_order_of_the_call)
+{
+    scene s = open_scene("method=advance");
+    dGeomID g[2] = {add_floor(NULL), add_box(&s, NULL, 0, 0.01)};
+    dJointID first;
+    start_frame(&s);
+    dSpaceCollide2(g[_i], g[!_i], &s, touch);
+    ck_assert_int_eq(s.calls, 0);
+    const ode_pair *pair = find(&s, g[0], g[1]);
+    ck_assert_ptr_nonnull(pair);
+    dBodySetPosition(dGeomGetBody(g[1]), 0, 0, 0.5 + gap);
+    ck_assert_int_eq(ask(&s, pair, &first), 4);
+    ck_assert_ptr_eq(s.given[0][0], g[_i]);
+    ck_assert_ptr_eq(s.given[0][1], g[!_i]);
+    dGeomDestroy(g[0]);
+    dGeomDestroy(g[1]);
+    close_scene(&s);
+}
+END_TEST
+
+// A program may look at the same space for reasons of its own, before or after.
+START_TEST(asks_until_somebody_wants_it)
+{
+    scene s = open_scene("method=advance");
+    dGeomID floor = add_floor(s.space), box = add_box(&s, s.space, 0, 0.01);
+    dJointID first;
+    queries = 0;
+    start_frame(&s);
+    if (_i) {
+        dSpaceCollide(s.space, NULL, query);
+    }
+    dSpaceCollide(s.space, &s, touch);
+    dSpaceCollide(s.space, NULL, query);
+    ck_assert_int_eq(queries, 0);
+    const ode_pair *pair = find(&s, box, floor);
+    ck_assert_ptr_nonnull(pair);
+    dBodySetPosition(dGeomGetBody(box), 0, 0, 0.5 + gap);
+    ck_assert_int_eq(ask(&s, pair, &first), 4);
+    ck_assert_int_eq(queries, _i);
+    close_scene(&s);
+}
+END_TEST
+
+typedef struct vandal {
+    scene *scene;
+    int stepped;
+} vandal;
+
+static void spoil(void *data, dGeomID a, dGeomID b)
+{
+    vandal *v = data;
+    v->stepped += dWorldStep(v->scene->world, 0.01) + dWorldQuickStep(v->scene->world, 0.01) +
+                  sprag_world_step(v->scene->world, 0.01);
+    touch(v->scene, a, b);
+    dGeomID box = dGeomGetBody(a) ? a : b;
+    dBodyDestroy(dGeomGetBody(box));
+    dGeomDestroy(box);
+    dBodyDestroy(dGeomGetBody(box)); // still there, for this step
+}
+
+// A step in a step is refused, and what the step has in hand lives until its end.
+START_TEST(survives_what_callbacks_destroy)
+{
+    scene s = open_scene("method=advance");
+    vandal v = {&s, 0};
+    dGeomID floor = add_floor(s.space), box = add_box(&s, s.space, 0, 0.01);
+    dBodyID body = dGeomGetBody(box);
+    dJointID first;
+    start_frame(&s);
+    dSpaceCollide(s.space, &v, spoil);
+    const ode_pair *pair = find(&s, box, floor);
+    ck_assert_ptr_nonnull(pair);
+    dBodySetPosition(body, 0, 0, 0.5 + gap);
+    dMessageFunction *before = dGetMessageHandler();
+    dSetMessageHandler(quiet);
+    collide_step outer;
+    begin(&outer);
+    ck_assert_int_eq(collide_ask(world_find(s.world), pair, 0, &first), 0);
+    ck_assert_int_eq(s.calls, 1);
+    ck_assert_int_eq(v.stepped, 0);
+    ck_assert_ptr_eq(dGeomGetBody(box), body); // both live
+    ck_assert_double_eq_tol(dBodyGetPosition(body)[2], 0.5 + gap, 1e-15);
+    ck_assert_int_eq(collide_ask(world_find(s.world), pair, 0, &first), 0);
+    ck_assert_int_eq(s.calls, 1); // nobody is asked about them again
+    collide_end_step(&outer, s.world);
+    dSetMessageHandler(before);
+    ck_assert_int_eq(dSpaceGetNumGeoms(s.space), 1);
+    ck_assert_int_eq(dWorldStep(s.world, 0.01), 1);
+    close_scene(&s);
+}
+END_TEST
+
+static bool jumps;
+
+static void jump_or_touch(void *data, dGeomID a, dGeomID b)
+{
+    if (jumps) {
+        longjmp(out, 1);
+    }
+    touch(data, a, b);
+}
+
+// A callback that is left by a jump, in a step, does not stay in force.
+START_TEST(asking_may_be_left_by_a_jump)
+{
+    scene s = open_scene("method=advance");
+    dGeomID floor = add_floor(s.space), box = add_box(&s, s.space, 0, 0.01);
+    dBodyID spare = dBodyCreate(s.world), body = dGeomGetBody(box);
+    dJointID first;
+    for (int i = 0; i < 3; i++) {
+        dBodySetPosition(body, 0, 0, 0.51);
+        jumps = false;
+        start_frame(&s);
+        dSpaceCollide(s.space, &s, jump_or_touch);
+        const ode_pair *pair = find(&s, box, floor);
+        ck_assert_ptr_nonnull(pair);
+        dBodySetPosition(body, 0, 0, 0.5 + gap);
+        jumps = true;
+        if (!setjmp(out)) {
+            ask(&s, pair, &first);
+            ck_abort_msg("nobody is asked");
+        }
+        jumps = false;
+        start_frame(&s);
+        dSpaceCollide(s.space, &s, jump_or_touch);
+        ck_assert_int_eq(s.contacts, 4);
+        ck_assert_int_eq(dWorldStep(s.world, 1e-9), 1);
+    }
+    dGeomID more = add_box(&s, s.space, 9, 0);
+    dGeomDestroy(more);
+    ck_assert_int_eq(dSpaceGetNumGeoms(s.space), 2);
+    dBodyDestroy(spare);
+    close_scene(&s);
+}
+END_TEST
+
+#ifndef __SANITIZE_ADDRESS__
+__attribute__((noinline)) static void collide_for_a_local(scene *s)
+{
+    volatile vandal gone = {s, 0};
+    dSpaceCollide(s->space, (void *)(uintptr_t)&gone, spoil);
+}
+
+// Data on a stack frame that is no more must not be given to anybody.
+START_TEST(data_that_is_gone_is_not_used)
+{
+    scene s = open_scene("method=advance");
+    dGeomID floor = add_floor(s.space), box = add_box(&s, s.space, 0, 0.01);
+    dJointID first;
+    start_frame(&s);
+    collide_for_a_local(&s);
+    const ode_pair *pair = find(&s, box, floor);
+    ck_assert_ptr_nonnull(pair);
+    dBodySetPosition(dGeomGetBody(box), 0, 0, 0.5 + gap);
+    dSetMessageHandler(quiet);
+    ck_assert_int_eq(ask(&s, pair, &first), -1);
+    ck_assert_int_eq(s.calls, 0);
+    ck_assert_int_eq(world_find(s.world)->settings.callbacks, CALLBACKS_BEFORE);
+    close_scene(&s);
+}
+END_TEST
+
+static void touch_by(void *data, dGeomID a, dGeomID b)
+{
+    touch(*(scene **)data, a, b);
+}
+
+__attribute__((noinline)) static void collide_by_a_local(scene *s)
+{
+    scene *volatile local = s;
+    dSpaceCollide(s->space, (void *)(uintptr_t)&local, touch_by);
+}
+
+// That is seen before anything touches: nothing is let through.
+START_TEST(data_that_is_gone_is_seen_in_time)
+{
+    scene s = open_scene("method=advance");
+    add_floor(s.space);
+    dBodyID body = dGeomGetBody(add_box(&s, s.space, 0, 0.2));
+    double least = dInfinity;
+    dWorldSetGravity(s.world, 0, 0, -9.81);
+    dSetMessageHandler(quiet);
+    for (int n = 0; n < 60; n++) {
+        collide_by_a_local(&s);
+        ck_assert_int_eq(dWorldStep(s.world, 0.01), 1);
+        dJointGroupEmpty(s.group);
+        least = fmin(least, dBodyGetPosition(body)[2] - 0.5);
+    }
+    ck_assert_int_eq(world_find(s.world)->settings.callbacks, CALLBACKS_BEFORE);
+    ck_assert_double_gt(least, 0);
+    ck_assert_double_lt(least, 1e-5);
+    close_scene(&s);
+}
+END_TEST
+#endif
+
+#ifdef __x86_64__
+// A function that no file has, as bindings make them for a call, need not be there later.
+START_TEST(code_made_at_run_time_is_asked_before_the_step)
+{
+    scene s = open_scene("method=advance");
+    add_floor(s.space);
+    add_box(&s, s.space, 0, 0.01);
+    unsigned char *code =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(code, MAP_FAILED);
+    memcpy(code, "\x48\xb8........\xff\xe0", 12); // mov rax, touch; jmp rax
+    dNearCallback *to = touch;
+    memcpy(code + 2, &to, sizeof to);
+    dSetMessageHandler(quiet);
+    start_frame(&s);
+    dSpaceCollide(s.space, &s, touch);
+    ck_assert_int_eq(world_find(s.world)->settings.callbacks, CALLBACKS_WITHIN);
+    dSpaceCollide(s.space, &s, (dNearCallback *)(intptr_t)code);
+    ck_assert_int_eq(world_find(s.world)->settings.callbacks, CALLBACKS_BEFORE);
+    close_scene(&s);
+    munmap(code, 4096);
+}
+END_TEST
+#endif
+
+// ---- surfaces
+
+START_TEST(surfaces_turn_with_their_pair)
+{
+    scene s = open_scene("method=advance");
+    dBodyID body[2] = {dBodyCreate(s.world), dBodyCreate(s.world)};
+    dContact contact = {.surface = {.mode = dContactAxisDep | dContactFDir1 | dContactMotion1 |
+                                            dContactMotion2 | dContactMotionN | dContactApprox1_1 |
+                                            dContactBounce | dContactSoftCFM | dContactRolling,
+                                    .mu = 0.5,
+                                    .mu2 = 3,
+                                    .rho = 0.1,
+                                    .rho2 = 0.2,
+                                    .rhoN = 0.3,
+                                    .bounce = 0.6,
+                                    .bounce_vel = 0.2,
+                                    .soft_cfm = 1e-4,
+                                    .motion1 = 0.7,
+                                    .motion2 = 0.8,
+                                    .motionN = 0.9},
+                        .geom = {.normal = {0, 0, 1}},
+                        .fdir1 = {0, 2, 1}};
+    dJointID joint = dJointCreateContact(s.world, s.group, &contact);
+    dJointAttach(joint, body[0], _i ? NULL : body[1]);
+    sprag_surface as[2];
+    sprag_ode_surface_of(&as[0], joint, s.world, body[0]);
+    sprag_ode_surface_of(&as[1], joint, s.world, _i ? NULL : body[1]);
+    for (int i = 0; i < 2; i++) {
+        ck_assert(as[i].slide.coefficient[0] == 0.5 && as[i].slide.coefficient[1] == 3);
+        ck_assert(!as[i].slide.force[0] && as[i].slide.force[1]);
+        ck_assert(as[i].turning.roll.coefficient[0] == 0.1 &&
+                  as[i].turning.roll.coefficient[1] == 0.2);
+        ck_assert(as[i].turning.spin.coefficient[0] == 0.3);
+        ck_assert(as[i].bounce == 0.6 && as[i].bounce_speed == 0.2);
+        ck_assert(as[i].compliance == 1e-4 && as[i].velocity_normal == 0.9);
+        ck_assert(as[i].direction[0] == 0 && as[i].direction[1] == 1 && as[i].direction[2] == 0);
+        ck_assert(as[i].slide.velocity[0] == (i ? -0.7 : 0.7));
+        ck_assert(as[i].slide.velocity[1] == 0.8); // about an axis that has turned itself
+    }
+    contact.surface.mode = dContactApprox1;
+    joint = dJointCreateContact(s.world, s.group, &contact);
+    dJointAttach(joint, body[0], NULL);
+    sprag_ode_surface_of(&as[0], joint, s.world, body[0]);
+    ck_assert(as[0].direction[0] == 0 && as[0].direction[1] == 0 && as[0].direction[2] == 0);
+    ck_assert(as[0].bounce == 0 && as[0].slide.coefficient[1] == 0.5);
+    close_scene(&s);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("record");
+    TCase *answers = tcase_create("answers"), *records = tcase_create("records");
+    TCase *asks = tcase_create("asks");
+    tcase_add_loop_test(answers, what_rests_is_offered_and_answered, 0,
+                        (int)(sizeof rests / sizeof rests[0]));
+    tcase_add_loop_test(answers, two_geoms_keep_their_order, 0, 2);
+    tcase_add_loop_test(answers, other_methods_get_stocks_bits, 0, 3);
+    tcase_add_test(answers, overlaps_agree_with_stock);
+    tcase_add_loop_test(answers, no_more_than_asked_for, 1, 7);
+    tcase_add_loop_test(answers, inner_spaces_are_offered_whole, 0, 2);
+    tcase_add_test(answers, nothing_is_offered_twice);
+    tcase_add_test(answers, levels_of_spaces_are_kept);
+    tcase_add_loop_test(answers, every_kind_of_space_does, 0, 4);
+    tcase_add_loop_test(answers, bits_are_obeyed, 0, 2);
+    tcase_add_loop_test(answers, transforms_are_named_as_by_stock, 0, 2);
+    tcase_add_test(answers, meshes_have_merged_contacts);
+    tcase_add_test(answers, stock_answers_the_rest);
+    suite_add_tcase(s, answers);
+    tcase_add_test(records, worlds_have_records_of_their_own);
+    tcase_add_test(records, what_was_offered_is_known_until_the_step);
+    tcase_add_loop_test(records, what_is_destroyed_is_forgotten, 0, 2);
+    tcase_add_test(records, methods_may_change);
+    tcase_add_loop_test(records, the_first_frame_counts, 0, 2);
+    tcase_add_test(records, a_settled_scene_allocates_nothing);
+    tcase_add_test(records, collisions_without_steps_end);
+    tcase_add_test(records, callbacks_may_be_left_by_a_jump);
+    tcase_add_test(records, threads_do_not_meet);
+    suite_add_tcase(s, records);
+    tcase_add_checked_fixture(asks, open_asking, close_asking);
+    tcase_add_loop_test(asks, asks_about_what_comes_to_touch, 0, 8);
+    tcase_add_loop_test(asks, asks_in_the_order_of_the_call, 0, 2);
+    tcase_add_loop_test(asks, asks_until_somebody_wants_it, 0, 2);
+    tcase_add_test(asks, survives_what_callbacks_destroy);
+    tcase_add_test(asks, asking_may_be_left_by_a_jump);
+#ifndef __SANITIZE_ADDRESS__ // its stacks are others
+    tcase_add_test(asks, data_that_is_gone_is_not_used);
+    tcase_add_test(asks, data_that_is_gone_is_seen_in_time);
+#endif
+#ifdef __x86_64__
+    tcase_add_test(asks, code_made_at_run_time_is_asked_before_the_step);
+#endif
+    tcase_add_loop_test(asks, surfaces_turn_with_their_pair, 0, 2);
+    suite_add_tcase(s, asks);
+    return s;
+}
+
+int main(void)
+{
+    start_ode();
+    void *ode = dlopen("libode.so.8", RTLD_LAZY | RTLD_NOLOAD);
+    stock_collide = ode ? (collide_fn *)(intptr_t)dlsym(ode, "dCollide") : NULL;
+    if (!stock_collide || stock_collide == dCollide) {
+        fprintf(stderr, "no dCollide of ODE's own\n");
+        return EXIT_FAILURE;
+    }
+    return run_suite(suite());
+}

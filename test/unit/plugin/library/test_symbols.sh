@@ -1,0 +1,71 @@
+#!/bin/bash
+# Checks the symbols that libsprag and libsprag_general define and the libraries that they need.
+#
+#     test_symbols.sh <source> <build>
+set -eu
+source=$1
+build=$2
+export LC_ALL=C
+failed=0
+
+# same <what> <expected> <found>
+same() {
+    if [ "$2" != "$3" ]; then
+        printf '%s: < expected, > found\n' "$1"
+        diff <(printf '%s\n' "$2") <(printf '%s\n' "$3") || failed=1
+    fi
+}
+
+# What the public header declares, and what we stand in for.
+ours=$(sed -n 's/^SPRAG_API.*[ *]\(sprag_[a-z_]*\)(.*/\1/p' "$source/plugin/library/sprag.h")
+process=_Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfod
+process=${process}PFvPK30dxStepperProcessingCallContextEPFj
+functions=(dWorldStep dWorldQuickStep dWorldDestroy dCollide dSpaceCollide dSpaceCollide2
+    dGeomDestroy dSpaceDestroy dBodyDestroy dJointDestroy dJointGroupEmpty dJointGroupDestroy
+    dSetColliderOverride)
+taken=$(printf '%s\n' "${functions[@]}" "$process"jjE "$process"jjjE)
+
+exported=$(nm -D --defined-only "$build/libsprag.so" | awk '{ print $3 }' | sort)
+same "libsprag.so exports" "$(printf '%s\n' "$ours" "$taken" | sort)" "$exported"
+
+versioned=$(readelf -W --dyn-syms "$build/libsprag.so" | grep -c 'dWorldStep@' || true)
+same "libsprag.so gives versions to its symbols" 0 "$versioned"
+
+needed=$(readelf -d "$build/libsprag.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' |
+    grep -v -e '^ld-linux' -e '^libasan' -e '^libubsan' | sort)
+same "libsprag.so needs" "$(printf '%s\n' libamd libc libm)" "$needed"
+
+addresses=$(readelf -rW "$build/libsprag.so" | awk '$5 ~ /^d[A-Z]/ && $3 !~ /JUMP_SLO/ { print $5 }')
+same "libsprag.so takes addresses in an ODE that may be seen later only" "" "$addresses"
+
+now=$(readelf -dW "$build/libsprag.so" | grep -o -w -e BIND_NOW -e 'Flags: NOW' || true)
+same "libsprag.so can be given its ODE later" "" "$now"
+
+soname=$(readelf -d "$build/libsprag.so" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
+same "libsprag.so is called" libsprag.so.0 "$soname"
+
+defined=$(nm -g --defined-only "$build/libsprag.a" | awk 'NF == 3 { print $3 }' |
+    grep -v '^__odr_asan' | sort)
+wrapped=$(printf '__wrap_%s\n' "${functions[@]}")
+same "libsprag.a defines" "$(printf '%s\n' "$ours" "$wrapped" | sort)" "$defined"
+
+# The general solver: what its installed headers declare, and that it can be found. Hidden objects
+# would make an empty library without a word.
+general=$(sed -n 's/^SPRAG_GENERAL_API.*[ *]\(sprag_[a-z_]*\)(.*/\1/p' \
+    "$source"/solvers/{general/general,base/result,base/scratch}.h | sort)
+[ "$(echo "$general" | grep -c -e sprag_general_solve -e sprag_general_defaults)" = 2 ] || failed=1
+exported=$(nm -D --defined-only "$build/libsprag_general.so" | awk '{ print $3 }' | sort)
+same "libsprag_general.so exports" "$general" "$exported"
+
+needed=$(readelf -d "$build/libsprag_general.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' |
+    grep -v -e '^ld-linux' -e '^libasan' -e '^libubsan' | sort)
+same "libsprag_general.so needs" "$(printf '%s\n' libamd libc libm libopenblas)" "$needed"
+
+soname=$(readelf -d "$build/libsprag_general.so" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
+same "libsprag_general.so is called" libsprag_general.so.0 "$soname"
+
+defined=$(nm -g --defined-only "$build/libsprag_general.a" | awk 'NF == 3 { print $3 }' |
+    grep -v '^__odr_asan' | sort)
+same "libsprag_general.a defines" "$general" "$defined"
+
+exit $failed
