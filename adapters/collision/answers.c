@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "record.h"
 #include "linalg.h"
+#include "record.h"
 
 enum { CONTACTS_MASK = 0xffff };
 

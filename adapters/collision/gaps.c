@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "ode.h"
 #include "linalg.h"
+#include "ode.h"
 #include "tree.h"
 
 // That a geom takes part in a collision: in which part of it, and through which geom of the space

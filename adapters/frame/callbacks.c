@@ -211,14 +211,13 @@ static void set_yield(const step *s, sprag_surface *to, dJointID joint)
     to->erp = erp > 0 && isfinite(erp) ? erp : 0;
 }
 
-void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of,
-                       const ode_touch *touch)
+void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of, const ode_touch *touch)
 {
     if (touch->accepted && touch->joint) {
         const int mode = sprag_ode_contact_of(touch->joint)->surface.mode;
         sprag_ode_surface_of(&pair->surface, touch->joint, s->a->world, of->side[0]->body);
         pair->asked = dJointGetFeedback(touch->joint) != NULL;
-        if (s->a->comply) {
+        if (s->a->compliant) {
             set_yield(s, &pair->surface, touch->joint);
             return;
         }
@@ -290,7 +289,7 @@ void group_tell(void *data, const sprag_event *event)
     memcpy(told.position, event->point, sizeof told.position);
     memcpy(told.normal, event->normal, sizeof told.normal);
     if (event->kind == SPRAG_LIMIT_REACHED) {
-        told.joint = g->s->a->comply ? g->stop_joint[event->stop] : g->at_limit;
+        told.joint = g->s->a->compliant ? g->stop_joint[event->stop] : g->at_limit;
         told.body[0] = dJointGetBody(told.joint, 0);
         told.body[1] = dJointGetBody(told.joint, 1);
     }

@@ -130,8 +130,7 @@ bool group_make(group *g, step *s, const members *m, int leader);
 bool group_row_room(group *g, int rows); // false: no memory
 
 // Takes the surface of the pair from the program's contact joint.
-void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of,
-                       const ode_touch *touch);
+void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of, const ode_touch *touch);
 
 // sprag_frame_calls, of a group:
 int group_pull_rows(void *data, const sprag_mover *body, double step, const sprag_row **row);

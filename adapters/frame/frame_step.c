@@ -18,11 +18,11 @@ static void stand_still(group *g)
 }
 
 // Who is concerned, for what is told.
-static void note(const group *g, const sprag_comply_stats *before)
+static void note(const group *g, const sprag_compliant_stats *before)
 {
     ode_advance *a = g->s->a;
-    for (int i = 0; i < SPRAG_COMPLY_REASONS; i++) {
-        if (a->comply_stats.because[i] > before->because[i] && !a->left_body[i]) {
+    for (int i = 0; i < SPRAG_COMPLIANT_REASONS; i++) {
+        if (a->compliant_stats.because[i] > before->because[i] && !a->left_body[i]) {
             a->left_body[i] = g->rider[0]->id;
         }
     }
@@ -42,18 +42,18 @@ static void advance_group(step *s, const members *m, int leader, bool last, bool
         return;
     }
     const sprag_frame_calls calls = {.data = &g,
-                                       .touch = group_touch,
-                                       .rows = g.joints ? group_pull_rows : NULL,
-                                       .coordinates = g.joints ? group_pull_coordinates : NULL,
-                                       .next_limit = g.limits ? group_next_limit : NULL,
-                                       .event = a->event ? group_tell : NULL,
-                                       .carried = group_carried};
-    const sprag_comply_stats before = a->comply_stats;
+                                     .touch = group_touch,
+                                     .rows = g.joints ? group_pull_rows : NULL,
+                                     .coordinates = g.joints ? group_pull_coordinates : NULL,
+                                     .next_limit = g.limits ? group_next_limit : NULL,
+                                     .event = a->event ? group_tell : NULL,
+                                     .carried = group_carried};
+    const sprag_compliant_stats before = a->compliant_stats;
     sprag_scratch_reset(a->scratch + 2);
     sprag_result result =
-        a->comply ? sprag_comply(&g.frame, a->comply, &calls, a->scratch + 2, &a->comply_stats,
-                                 &a->left_because)
-                  : sprag_advance(&g.frame, &a->options, &calls, a->scratch + 2, &a->stats);
+        a->compliant ? sprag_compliant(&g.frame, a->compliant, &calls, a->scratch + 2,
+                                       &a->compliant_stats, &a->left_because)
+                     : sprag_advance(&g.frame, &a->options, &calls, a->scratch + 2, &a->stats);
     if (result == SPRAG_NO_MEMORY || s->failed) {
         s->failed = true;
         return;
@@ -69,7 +69,7 @@ static void advance_group(step *s, const members *m, int leader, bool last, bool
         stand_still(&g);
     } else if (result != SPRAG_OK) {
         a->failed++;
-        a->left += a->comply && result == SPRAG_NOT_CONVERGED;
+        a->left += a->compliant && result == SPRAG_NOT_CONVERGED;
         for (int i = 0; i < (int)a->islands->count; i++) {
             a->stock[i] |= in_group(s, i, leader);
         }
@@ -101,7 +101,7 @@ static bool run(step *s)
 {
     enum { ATTEMPTS = 5 };
     sprag_advance_stats before = s->a->stats;
-    sprag_comply_stats comply_before = s->a->comply_stats;
+    sprag_compliant_stats compliant_before = s->a->compliant_stats;
     bool again = true;
     if (!step_pull_bodies(s) || !step_pull_touches(s)) {
         return false;
@@ -113,7 +113,7 @@ static bool run(step *s)
         }
         again = false;
         s->a->stats = before;
-        s->a->comply_stats = comply_before;
+        s->a->compliant_stats = compliant_before;
         s->a->left = 0;
         s->a->contacts = s->a->rows = s->a->given = s->a->failed = s->a->bads = 0;
         memset(s->a->stock, 0, s->a->islands->count * sizeof *s->a->stock);

@@ -1,14 +1,14 @@
 // One step of an ODE world by conservative advancement: its bodies in groups that may meet within
-// the step, each group through its frame (solvers/advance/advance.h; or solvers/compliant/compliant.h, where contacts
-// yield), and back into ODE.
+// the step, each group through its frame (solvers/advance/advance.h; or
+// solvers/compliant/compliant.h, where contacts yield), and back into ODE.
 #ifndef SPRAG_FRAME_STEP_H
 #define SPRAG_FRAME_STEP_H
 
+#include "advance.h"
+#include "compliant.h"
 #include "gaps.h"
 #include "island.h"
 #include "touches.h"
-#include "advance.h"
-#include "compliant.h"
 
 // What happened, as a program can use it. Geoms and bodies: NULL, none.
 typedef struct ode_event {
@@ -49,18 +49,18 @@ typedef struct ode_advance {
     // not wanted.
     void (*held)(void *data, const ode_pair *pair, double reach);
     sprag_advance_options options;
-    const sprag_comply_options *comply; // contacts yield; NULL: they do not
-    const ode_stiffness *stiffness;     // theirs, where their surface has none
-    sprag_scratch *scratch;             // [4]: of the step, of a group, of its frame, of its solves
-    bool compares; // the normals of the program's contacts with those of the geoms
-    bool wakes;    // bodies that sleep where something may hit them end the call: see `sleeper`
+    const sprag_compliant_options *compliant; // contacts yield; NULL: they do not
+    const ode_stiffness *stiffness;           // theirs, where their surface has none
+    sprag_scratch *scratch; // [4]: of the step, of a group, of its frame, of its solves
+    bool compares;          // the normals of the program's contacts with those of the geoms
+    bool wakes; // bodies that sleep where something may hit them end the call: see `sleeper`
     // set:
     dBodyID *sleeper; // to be enabled before the step is taken: it has not been
     int sleepers;
-    sprag_advance_stats stats;        // add up
-    sprag_comply_stats comply_stats;  // likewise
-    sprag_comply_reason left_because; // of the last group that was left to an implicit step
-    int left;                         // such groups of this step
+    sprag_advance_stats stats;             // add up
+    sprag_compliant_stats compliant_stats; // likewise
+    sprag_compliant_reason left_because;   // of the last group that was left to an implicit step
+    int left;                              // such groups of this step
     dJointID untold; // a joint for whole steps only, so that its group was left; NULL: none
     dGeomID
         without_distance; // a mesh or heightfield, whose contacts are taken as given; NULL: none
@@ -69,8 +69,8 @@ typedef struct ode_advance {
     double fastest;                            // m/s, of any point of a body, at the end
     int bad_forces, held_bodies;
     dBodyID bad_force, unusable;
-    dBodyID left_body[SPRAG_COMPLY_REASONS]; // of the first group left for each reason
-    dGeomID overlap[2];                      // the first two that overlap at the start
+    dBodyID left_body[SPRAG_COMPLIANT_REASONS]; // of the first group left for each reason
+    dGeomID overlap[2];                         // the first two that overlap at the start
     // The first contact of each kind, NULL: there is none
     dJointID soft;      // its own ERP, CFM or stiffness has no meaning here
     dJointID mixed;     // its surface is not that of the first contact of its geoms, which counts
@@ -99,9 +99,9 @@ double sprag_ode_next_limit(const dJointID *joint, int joints, double horizon, o
 // Has the joint a stop?
 bool sprag_ode_has_limit(dJointID joint);
 
-// Rows (6 at most) and stops (6 at most; `row` is of those rows) of a joint as solvers/compliant/compliant.h
-// wants them: without the rows of stops, but with one for every coordinate that has some. -1: ODE
-// does not give them.
+// Rows (6 at most) and stops (6 at most; `row` is of those rows) of a joint as
+// solvers/compliant/compliant.h wants them: without the rows of stops, but with one for every
+// coordinate that has some. -1: ODE does not give them.
 int sprag_ode_pull_coordinates(sprag_row *to, sprag_stop *stop, int *stops, dJointID joint,
                                dWorldID world, dReal step, const ode_index *index,
                                const ode_memory *memory);

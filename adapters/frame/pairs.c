@@ -109,7 +109,7 @@ static bool is_between(dJointID joint, const ode_pair *pair)
 // Triangles have a front, and no distance that is smooth.
 static bool has_distance(step *s, const ode_pair *pair)
 {
-    for (int side = 0; side < 2 && s->a->comply; side++) {
+    for (int side = 0; side < 2 && s->a->compliant; side++) {
         if (pair->side[side]->triangle >= 0) {
             s->a->without_distance = pair->side[side]->geom;
             return false;

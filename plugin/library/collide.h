@@ -5,8 +5,8 @@
 #ifndef SPRAG_COLLIDE_H
 #define SPRAG_COLLIDE_H
 
-#include "record.h"
 #include "plugin.h"
+#include "record.h"
 
 // ---- for the step
 

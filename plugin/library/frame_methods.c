@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frame_step.h"
 #include "collide.h"
+#include "frame_step.h"
 
 _Static_assert((int)SPRAG_EVENT_KINDS == (int)SPRAG_STALLED + 1 &&
                    (int)SPRAG_EVENT_LIMIT_REACHED == (int)SPRAG_LIMIT_REACHED &&
@@ -21,9 +21,9 @@ struct advance_state {
     long steps;
     sprag_world_event *event;
     int events, room;
-    int *stock_rows;             // of the islands of the step under way
-    size_t islands;              // that there is room for
-    sprag_comply_options comply; // of the step under way
+    int *stock_rows;                   // of the islands of the step under way
+    size_t islands;                    // that there is room for
+    sprag_compliant_options compliant; // of the step under way
 };
 
 void advance_free(advance_state *a)
@@ -100,7 +100,7 @@ static void hold_pair(void *data, const ode_pair *pair, double reach)
 // ---- what the step asks and tells
 
 // What is said once in a process, not of each world: games make one for each life.
-enum { NO_GEOMETRY = SPRAG_COMPLY_REASONS, MESHES };
+enum { NO_GEOMETRY = SPRAG_COMPLIANT_REASONS, MESHES };
 
 static bool is_news(int what)
 {
@@ -195,7 +195,7 @@ static void count(world_state *w, const ode_advance *step)
 static void count_yielding(world_state *w, const ode_advance *step)
 {
     sprag_world_statistics *s = &w->statistics;
-    const sprag_comply_stats *c = &step->comply_stats;
+    const sprag_compliant_stats *c = &step->compliant_stats;
     s->phase = c->rests ? c->solve.phase : '-';
     s->iterations = c->solve.iterations;
     s->factorizations = c->solve.factorizations;
@@ -210,14 +210,14 @@ static void count_yielding(world_state *w, const ode_advance *step)
     for (int i = 0; i < SPRAG_EVENT_KINDS; i++) {
         s->events[i] += c->kinds[i];
     }
-    for (int i = 0; i < SPRAG_COMPLY_REASONS; i++) {
+    for (int i = 0; i < SPRAG_COMPLIANT_REASONS; i++) {
         if (c->because[i] && is_news(i)) {
             dBodyID body = step->left_body[i];
             report_once(
                 "sprag: world %d, at %g s: method=ess leaves (part of) a step to the implicit "
                 "Stribeck step: %s; first around body %p (data %p). Further ones are only counted.",
-                w->number, s->time, sprag_comply_reason_name((sprag_comply_reason)i), (void *)body,
-                body ? dBodyGetData(body) : NULL);
+                w->number, s->time, sprag_compliant_reason_name((sprag_compliant_reason)i),
+                (void *)body, body ? dBodyGetData(body) : NULL);
         }
     }
     if (step->untold) {
@@ -391,8 +391,8 @@ static bool step_left(world_state *w, const ode_advance *a, dReal step, stock ca
     while (done && walk_on(&walk)) {
         const ode_island *island = &walk.island;
         if (a->stock[walk.next - 1]) {
-            done = a->comply ? step_any_island(w, island, step, called)
-                             : step_by_stock_island(w, island, step, called, SPRAG_BAD_PROBLEM);
+            done = a->compliant ? step_any_island(w, island, step, called)
+                                : step_by_stock_island(w, island, step, called, SPRAG_BAD_PROBLEM);
         } else if (called == STOCK_QUICK) {
             draw_as_quick_step(w->id, w->advance->stock_rows[walk.next - 1]);
         }
@@ -409,9 +409,9 @@ static ode_advance prepare(world_state *w, const ode_islands *islands, dReal ste
     state->events = 0;
     sprag_ode_set_clear(&state->held);
     state->farthest = 0;
-    state->comply = w->settings.comply;
-    state->comply.solver = w->settings.stribeck;
-    state->comply.stiction = w->settings.stribeck.stiction_tolerance;
+    state->compliant = w->settings.compliant;
+    state->compliant.solver = w->settings.stribeck;
+    state->compliant.stiction = w->settings.stribeck.stiction_tolerance;
     ode_advance a = {.world = w->id,
                      .step = step,
                      .quick = called == STOCK_QUICK,
@@ -428,7 +428,7 @@ static ode_advance prepare(world_state *w, const ode_islands *islands, dReal ste
                      .anew = forget_events,
                      .held = hold_pair,
                      .options = w->settings.advance,
-                     .comply = w->settings.method->yields ? &state->comply : NULL,
+                     .compliant = w->settings.method->yields ? &state->compliant : NULL,
                      .stiffness = &w->settings.stiffness,
                      .scratch = state->scratch};
     a.calls = w->record ? sprag_ode_recorded(w->record, &a.call_count) : NULL;
@@ -477,7 +477,7 @@ bool advance_islands(world_state *w, const ode_islands *islands, dReal step, sto
     }
     w->advance->ahead = look_ahead(w, a.fastest);
     count(w, &a);
-    if (a.comply) {
+    if (a.compliant) {
         count_yielding(w, &a);
     }
     warn(w, &a);

@@ -80,9 +80,9 @@ static const option options[] = {
      "when the program's collision callback is asked about what will touch: within the step, or "
      "before it",
      callbacks},
-    {"ess.tolerance", REAL, AT(comply.tolerance), 1e-13, 0.1, "",
+    {"ess.tolerance", REAL, AT(compliant.tolerance), 1e-13, 0.1, "",
      "of a step of the integrator, relative to the fastest motion", NULL},
-    {"ess.steps", INTEGER, AT(comply.steps), 1, 1e6, "",
+    {"ess.steps", INTEGER, AT(compliant.steps), 1, 1e6, "",
      "of the integrator in a step; what needs more goes by the implicit step", NULL},
 };
 
@@ -375,7 +375,7 @@ settings settings_defaults(void)
     return (settings){.method = m->name ? m : methods,
                       .stribeck = sprag_stribeck_defaults(),
                       .advance = sprag_advance_defaults(),
-                      .comply = sprag_comply_defaults()};
+                      .compliant = sprag_compliant_defaults()};
 }
 
 // ---- Help

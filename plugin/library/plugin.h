@@ -9,11 +9,11 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-#include "island.h"
 #include "advance.h"
+#include "compliant.h"
+#include "island.h"
 #include "record.h"
 #include "sprag.h"
-#include "compliant.h"
 #include "stribeck.h"
 
 // The stock stepper that the program called.
@@ -56,8 +56,8 @@ struct settings {
     sprag_stribeck_options stribeck;
     ode_stiffness stiffness;
     sprag_advance_options advance;
-    sprag_comply_options comply; // its solver and stiction are those of stribeck
-    int callbacks;               // callback_time
+    sprag_compliant_options compliant; // its solver and stiction are those of stribeck
+    int callbacks;                     // callback_time
 };
 
 enum { MESSAGE_MAX = 256 };

@@ -1,8 +1,8 @@
 // Conservative advancement: a frame (one step of the caller) of a group of bodies, in sub-steps
 // that end before anything changes that the sub-step was solved for. Each sub-step: the contacts
 // that are closed and the joint rows give the velocity at its end (stribeck.h, hardly yielding);
-// a certificate (certificate.h) tells how long moving on at that velocity keeps every pair apart; no
-// body moves farther than that. Whatever the contact solve returns, nothing interpenetrates. Of
+// a certificate (certificate.h) tells how long moving on at that velocity keeps every pair apart;
+// no body moves farther than that. Whatever the contact solve returns, nothing interpenetrates. Of
 // many bodies, and of what is jammed, no event is waited for: what comes in the sub-step is met by
 // contacts made beforehand, and what the solve leaves is taken out of the motion (large_groups.c).
 //

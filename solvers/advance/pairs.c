@@ -340,7 +340,7 @@ static void certify_pair(advance_run *run, int pair, double horizon)
         }
     }
     sprag_certificate *c = &near->certificate;
-    sprag_certify(near->carried, &near->gap, level_of(run, near->gap.distance), horizon, c);
+    sprag_time_of_impact(near->carried, &near->gap, level_of(run, near->gap.distance), horizon, c);
     if (c->whole) {
         c->time = INFINITY;
     }
@@ -391,7 +391,8 @@ double advance_safe(const advance_run *run, const int *pair, int pairs, double h
     for (int i = 0; i < pairs; i++) {
         const advance_near *near = &run->near[pair[i]];
         sprag_certificate c;
-        sprag_certify(near->carried, &near->gap, level_of(run, near->gap.distance), horizon, &c);
+        sprag_time_of_impact(near->carried, &near->gap, level_of(run, near->gap.distance), horizon,
+                             &c);
         horizon = c.whole ? horizon : fmin(horizon, c.time);
     }
     return horizon;

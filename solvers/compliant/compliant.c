@@ -5,37 +5,37 @@
 #include "compliant_run.h"
 #include "linalg.h"
 
-sprag_comply_options sprag_comply_defaults(void)
+sprag_compliant_options sprag_compliant_defaults(void)
 {
-    return (sprag_comply_options){
+    return (sprag_compliant_options){
         .tolerance = 1e-9, .steps = 500, .solver = sprag_stribeck_defaults()};
 }
 
-const char *sprag_comply_reason_name(sprag_comply_reason reason)
+const char *sprag_compliant_reason_name(sprag_compliant_reason reason)
 {
     switch (reason) {
-    case SPRAG_COMPLY_JOINTS:
+    case SPRAG_COMPLIANT_JOINTS:
         return "very many joints, or one that is for whole steps only";
-    case SPRAG_COMPLY_GIVEN:
+    case SPRAG_COMPLIANT_GIVEN:
         return "contacts without a signed distance";
-    case SPRAG_COMPLY_RIGID:
+    case SPRAG_COMPLIANT_RIGID:
         return "contacts without a stiffness that the step can resolve";
-    case SPRAG_COMPLY_LAW:
+    case SPRAG_COMPLIANT_LAW:
         return "rolling, spinning or unbounded friction, or a bounce with motionN";
-    case SPRAG_COMPLY_STIFF:
+    case SPRAG_COMPLIANT_STIFF:
         return "stiff forces or sticking friction, which ess.steps steps do not resolve, or a "
                "large heap";
-    case SPRAG_COMPLY_DEEP:
+    case SPRAG_COMPLIANT_DEEP:
         return "an overlap from the start, without a stiffness of its own";
-    case SPRAG_COMPLY_APART:
+    case SPRAG_COMPLIANT_APART:
         return "a joint that is far apart";
-    case SPRAG_COMPLY_RESTING:
+    case SPRAG_COMPLIANT_RESTING:
         return "bodies at rest";
-    case SPRAG_COMPLY_STEPS:
+    case SPRAG_COMPLIANT_STEPS:
         return "more steps, or more work, than by ess.steps";
-    case SPRAG_COMPLY_STOPPED:
+    case SPRAG_COMPLIANT_STOPPED:
         return "the integrator stopped";
-    case SPRAG_COMPLY_REASONS:
+    case SPRAG_COMPLIANT_REASONS:
         break;
     }
     return "unknown";
@@ -62,11 +62,11 @@ static bool is_good(const sprag_frame *frame)
     return sum == 0 && frame->step > 0 && isfinite(frame->step);
 }
 
-static bool take(comply_run *run)
+static bool take(compliant_run *run)
 {
     sprag_scratch *s = run->scratch;
     int bodies = run->frame->bodies;
-    size_t states = (size_t)bodies * COMPLY_STATES + 1;
+    size_t states = (size_t)bodies * COMPLIANT_STATES + 1;
     run->x = SPRAG_TAKE(s, states, double);
     run->scale = SPRAG_TAKE(s, states, double);
     run->marked = SPRAG_TAKE(s, states, double);
@@ -81,93 +81,93 @@ static bool take(comply_run *run)
 
 // ---- from event to event
 
-static sprag_result leave(comply_run *run, sprag_comply_reason why)
+static sprag_result leave(compliant_run *run, sprag_compliant_reason why)
 {
     run->stats->left++;
     run->stats->because[why]++;
     return SPRAG_NOT_CONVERGED;
 }
 
-static sprag_result rest(comply_run *run, sprag_comply_reason why)
+static sprag_result rest(compliant_run *run, sprag_compliant_reason why)
 {
     run->stats->because[why]++;
     run->stats->rests++;
     run->rested = true;
-    comply_unpack(run);
-    return comply_rest(run);
+    compliant_unpack(run);
+    return compliant_rest(run);
 }
 
-static bool meet_stop(comply_run *run, int stop, double *label)
+static bool meet_stop(compliant_run *run, int stop, double *label)
 {
     enum { OFTEN = 40 };
-    return run->met[stop] <= OFTEN && comply_meet_stop(run, stop, label);
+    return run->met[stop] <= OFTEN && compliant_meet_stop(run, stop, label);
 }
 
 // A pair is touched that nobody has been asked about, or that cannot be integrated; or a stop.
-static bool meet(comply_run *run, int guard)
+static bool meet(compliant_run *run, int guard)
 {
     if (guard >= run->guards) {
         double *label = run->label + run->guards;
         int stop = guard - run->guards;
         if (label[stop] == 0) {
-            comply_leave_stop(run, stop);
+            compliant_leave_stop(run, stop);
             return true;
         }
         return meet_stop(run, stop, label);
     }
     if (run->law[guard].unknown) {
-        comply_unpack(run);
-        comply_meet(run, guard, 0, &run->first);
+        compliant_unpack(run);
+        compliant_meet(run, guard, 0, &run->first);
     } else if (run->label[guard] != 0) { // once more, at another speed
-        comply_place(run, run->x);
-        comply_set_law(run, guard, true);
+        compliant_place(run, run->x);
+        compliant_set_law(run, guard, true);
     }
     return true;
 }
 
 // Stops that bodies are at and still move on against: met at the very end of the last frame.
-static bool start_rows(comply_run *run)
+static bool start_rows(compliant_run *run)
 {
     double *label = run->side + run->guards;
-    bool good = comply_past_stops(run, run->x, NULL, run->stops, label);
-    comply_set_sides(run);
+    bool good = compliant_past_stops(run, run->x, NULL, run->stops, label);
+    compliant_set_sides(run);
     for (int s = 0; s < run->stops; s++) {
-        label[s] = comply_is_at(run, s);
+        label[s] = compliant_is_at(run, s);
     }
     for (int s = 0; s < run->stops && good; s++) {
-        double speed = comply_goes_on(run, s);
-        if (speed > 0 && !comply_is_past(run, s)) { // not told yet
-            comply_tell_stop(
+        double speed = compliant_goes_on(run, s);
+        if (speed > 0 && !compliant_is_past(run, s)) { // not told yet
+            compliant_tell_stop(
                 run, &(sprag_ess_event){.guard = run->guards + s, .direction = 1, .rate = speed});
         }
         good = speed == 0 || meet_stop(run, s, label);
     }
-    return good && comply_start_rows(run, run->side);
+    return good && compliant_start_rows(run, run->side);
 }
 
-static sprag_result go(comply_run *run, sprag_comply_reason *why)
+static sprag_result go(compliant_run *run, sprag_compliant_reason *why)
 {
     double rate = 0;
     bool begun = false;
     while (run->time < run->frame->step || !begun) {
-        if (comply_must_rest(run, &rate, why)) {
+        if (compliant_must_rest(run, &rate, why)) {
             if (begun) {
                 return rest(run, *why);
             }
             return leave(run, *why);
         }
         sprag_ess_stats stats;
-        if (!begun && run->rows > 0 && comply_is_apart(run)) {
-            *why = SPRAG_COMPLY_APART;
+        if (!begun && run->rows > 0 && compliant_is_apart(run)) {
+            *why = SPRAG_COMPLIANT_APART;
             return leave(run, *why);
         }
         if (!begun && run->rows > 0 && !start_rows(run)) {
-            *why = SPRAG_COMPLY_STOPPED;
+            *why = SPRAG_COMPLIANT_STOPPED;
             return leave(run, *why);
         }
         run->stats->frames += !begun;
         begun = true;
-        sprag_result result = comply_integrate(run, rate, &stats);
+        sprag_result result = compliant_integrate(run, rate, &stats);
         if (result == SPRAG_NO_MEMORY) {
             return result;
         }
@@ -176,27 +176,28 @@ static sprag_result go(comply_run *run, sprag_comply_reason *why)
         }
         bool met = stats.stop == SPRAG_ESS_LAST_EVENT && meet(run, stats.stop_guard);
         if (!met) {
-            comply_wait_longer(run, false);
-            *why = stats.stop == SPRAG_ESS_MANY_STEPS ? SPRAG_COMPLY_STEPS : SPRAG_COMPLY_STOPPED;
+            compliant_wait_longer(run, false);
+            *why = stats.stop == SPRAG_ESS_MANY_STEPS ? SPRAG_COMPLIANT_STEPS
+                                                      : SPRAG_COMPLIANT_STOPPED;
             // Joints that contradict one another make speeds without end: then none of it counts.
             bool good = stats.stop == SPRAG_ESS_MANY_STEPS && run->rows < 0;
             return good ? rest(run, *why) : leave(run, *why);
         }
     }
-    comply_wait_longer(run, true);
-    comply_unpack(run);
+    compliant_wait_longer(run, true);
+    compliant_unpack(run);
     return SPRAG_OK;
 }
 
 // ---- at the end
 
 // How far everything has gone, by its speeds at both ends; how deep it is.
-static void sum_up(comply_run *run, const sprag_mover *before)
+static void sum_up(compliant_run *run, const sprag_mover *before)
 {
     double h = run->frame->step;
-    comply_pack(run);
-    comply_place(run, run->x);
-    comply_measure(run, run->x);
+    compliant_pack(run);
+    compliant_place(run, run->x);
+    compliant_measure(run, run->x);
     for (int i = 0; i < run->frame->bodies; i++) {
         sprag_mover *b = &run->frame->body[i];
         double apart[3];
@@ -206,16 +207,16 @@ static void sum_up(comply_run *run, const sprag_mover *before)
     }
     run->frame->touching = 0;
     for (int g = 0; g < run->guards; g++) {
-        comply_contact contact;
+        compliant_contact contact;
         sprag_pair *pair = &run->frame->pair[run->pair[g]];
         if (pair->memory) {
             pair->memory->gap = run->memory[g];
         }
-        pair->gap = comply_least_gap(run, g);
+        pair->gap = compliant_least_gap(run, g);
         if (pair->gap > 0) {
             continue;
         }
-        comply_touch(run, run->x, g, COMPLY_POINTS, &contact);
+        compliant_touch(run, run->x, g, COMPLIANT_POINTS, &contact);
         pair->gap = contact.gap.distance;
         if (contact.gap.distance < 0) {
             if (pair->memory) {
@@ -228,61 +229,61 @@ static void sum_up(comply_run *run, const sprag_mover *before)
 }
 
 // Forces of rows at the end of the frame.
-static sprag_result tell_rows(comply_run *run)
+static sprag_result tell_rows(compliant_run *run)
 {
-    comply_pack(run);
-    if (!comply_tell_rows(run, run->label, 1)) {
+    compliant_pack(run);
+    if (!compliant_tell_rows(run, run->label, 1)) {
         return SPRAG_NOT_CONVERGED;
     }
-    comply_unpack(run);
+    compliant_unpack(run);
     return SPRAG_OK;
 }
 
 // Everything but what is told and undone.
-static sprag_result pass(comply_run *run, sprag_comply_reason *why)
+static sprag_result pass(compliant_run *run, sprag_compliant_reason *why)
 {
-    comply_set_inertias(run);
-    comply_set_radii(run);
-    comply_pack(run);
-    comply_place(run, run->x);
-    bool taken = !run->calls->rows || comply_take_rows(run, why);
-    comply_set_scale(run);
+    compliant_set_inertias(run);
+    compliant_set_radii(run);
+    compliant_pack(run);
+    compliant_place(run, run->x);
+    bool taken = !run->calls->rows || compliant_take_rows(run, why);
+    compliant_set_scale(run);
     if (!taken) {
         return leave(run, *why);
     }
-    if (!comply_take_guards(run)) {
+    if (!compliant_take_guards(run)) {
         return SPRAG_NO_MEMORY;
     }
-    if (comply_starts_rigid(run, why)) {
+    if (compliant_starts_rigid(run, why)) {
         return leave(run, *why);
     }
-    comply_place(run, run->x);
-    comply_find_guards(run);
+    compliant_place(run, run->x);
+    compliant_find_guards(run);
     sprag_result result = go(run, why);
     return result == SPRAG_OK && run->rows >= 0 && !run->rested ? tell_rows(run) : result;
 }
 
-sprag_result sprag_comply(sprag_frame *frame, const sprag_comply_options *options,
-                          const sprag_frame_calls *calls, sprag_scratch scratch[2],
-                          sprag_comply_stats *stats, sprag_comply_reason *why)
+sprag_result sprag_compliant(sprag_frame *frame, const sprag_compliant_options *options,
+                             const sprag_frame_calls *calls, sprag_scratch scratch[2],
+                             sprag_compliant_stats *stats, sprag_compliant_reason *why)
 {
     static const sprag_frame_calls nobody;
-    sprag_comply_options own = options ? *options : sprag_comply_defaults();
-    sprag_comply_stats unwanted = {0};
-    sprag_comply_reason because;
-    comply_run run = {.frame = frame,
-                      .options = &own,
-                      .calls = calls ? calls : &nobody,
-                      .scratch = &scratch[0],
-                      .solving = &scratch[1],
-                      .stats = stats ? stats : &unwanted};
+    sprag_compliant_options own = options ? *options : sprag_compliant_defaults();
+    sprag_compliant_stats unwanted = {0};
+    sprag_compliant_reason because;
+    compliant_run run = {.frame = frame,
+                         .options = &own,
+                         .calls = calls ? calls : &nobody,
+                         .scratch = &scratch[0],
+                         .solving = &scratch[1],
+                         .stats = stats ? stats : &unwanted};
     why = why ? why : &because;
     if (!is_good(frame)) {
         return SPRAG_BAD_PROBLEM;
     }
-    comply_pass_time(frame);
+    compliant_pass_time(frame);
     if (frame->contacts > 0) {
-        *why = SPRAG_COMPLY_GIVEN;
+        *why = SPRAG_COMPLIANT_GIVEN;
         return leave(&run, *why);
     }
     sprag_mover *before = SPRAG_TAKE(run.scratch, frame->bodies, sprag_mover);
@@ -290,7 +291,7 @@ sprag_result sprag_comply(sprag_frame *frame, const sprag_comply_options *option
         return SPRAG_NO_MEMORY;
     }
     memcpy(before, frame->body, (size_t)frame->bodies * sizeof *before);
-    const sprag_comply_stats events = *run.stats; // so far
+    const sprag_compliant_stats events = *run.stats; // so far
     run.rows = -1;
     frame->rows = 0;
     sprag_result result = pass(&run, why);

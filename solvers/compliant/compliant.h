@@ -20,56 +20,56 @@
 #include "scratch.h"
 #include "stribeck.h"
 
-typedef struct sprag_comply_options {
+typedef struct sprag_compliant_options {
     double tolerance; // of a step of the integrator, relative to what moves in the frame
     int steps; // of the integrator in a frame, at most, and one more for every pair; what needs
                // more is stiff. Also of its work, in looks at pairs and rows: 4000 for every step
     double stiction; // m/s, slip that counts as sticking; 0: 1/200 of the fastest motion
     sprag_stribeck_options solver;
-} sprag_comply_options;
+} sprag_compliant_options;
 
 // Tolerance 1e-9, 500 steps.
-sprag_comply_options sprag_comply_defaults(void);
+sprag_compliant_options sprag_compliant_defaults(void);
 
 // Why a frame, or what was left of it, was left to the implicit step.
-typedef enum sprag_comply_reason {
-    SPRAG_COMPLY_JOINTS,  // more than 512 rows, or stops that nobody tells
-    SPRAG_COMPLY_GIVEN,   // contacts that no pair stands for
-    SPRAG_COMPLY_RIGID,   // a contact without a stiffness that a frame can resolve
-    SPRAG_COMPLY_LAW,     // rolling or unbounded friction
-    SPRAG_COMPLY_STIFF,   // rates of force or friction ask for more steps than allowed, or a heap
-    SPRAG_COMPLY_DEEP,    // an overlap from the start that stiffness would throw out
-    SPRAG_COMPLY_APART,   // so is a joint, which turns into another one on its way back
-    SPRAG_COMPLY_RESTING, // nothing moves
-    SPRAG_COMPLY_STEPS,   // so it turned out
-    SPRAG_COMPLY_STOPPED, // the integrator ended for another reason: chatter, values not finite
-    SPRAG_COMPLY_REASONS,
-} sprag_comply_reason;
+typedef enum sprag_compliant_reason {
+    SPRAG_COMPLIANT_JOINTS, // more than 512 rows, or stops that nobody tells
+    SPRAG_COMPLIANT_GIVEN,  // contacts that no pair stands for
+    SPRAG_COMPLIANT_RIGID,  // a contact without a stiffness that a frame can resolve
+    SPRAG_COMPLIANT_LAW,    // rolling or unbounded friction
+    SPRAG_COMPLIANT_STIFF,  // rates of force or friction ask for more steps than allowed, or a heap
+    SPRAG_COMPLIANT_DEEP,   // an overlap from the start that stiffness would throw out
+    SPRAG_COMPLIANT_APART,  // so is a joint, which turns into another one on its way back
+    SPRAG_COMPLIANT_RESTING, // nothing moves
+    SPRAG_COMPLIANT_STEPS,   // so it turned out
+    SPRAG_COMPLIANT_STOPPED, // the integrator ended for another reason: chatter, values not finite
+    SPRAG_COMPLIANT_REASONS,
+} sprag_compliant_reason;
 
-const char *sprag_comply_reason_name(sprag_comply_reason reason);
+const char *sprag_compliant_reason_name(sprag_compliant_reason reason);
 
-typedef struct sprag_comply_stats { // add up over frames
-    long frames;                    // that were integrated, at least in part
-    long steps, rejected;           // of the integrator
-    long fields;                    // values of f
-    long events;                    // made and broken contacts
-    long projected;                 // of them, by projection
-    long left;                      // frames that were left to the caller from their start
-    long rests;                     // frames whose rest was solved here
-    long because[SPRAG_COMPLY_REASONS];
+typedef struct sprag_compliant_stats { // add up over frames
+    long frames;                       // that were integrated, at least in part
+    long steps, rejected;              // of the integrator
+    long fields;                       // values of f
+    long events;                       // made and broken contacts
+    long projected;                    // of them, by projection
+    long left;                         // frames that were left to the caller from their start
+    long rests;                        // frames whose rest was solved here
+    long because[SPRAG_COMPLIANT_REASONS];
     long kinds[SPRAG_STALLED + 1]; // events, as advance.h counts them
     double penetration;            // m, at events and ends of frames, largest
     double stiffness;              // N/m, of a pair that was integrated, largest
     sprag_stats solve;             // of the last rest
-} sprag_comply_stats;
+} sprag_compliant_stats;
 
 // Moves the bodies through the frame; its `recovery_speed` counts, and `recovery` of surfaces.
 // Calls: touch, event. SPRAG_OK; SPRAG_NOT_CONVERGED: the whole frame is for an implicit step by
 // the caller, who knows its joints and contacts, *why tells for what reason; SPRAG_BAD_PROBLEM,
 // SPRAG_NO_MEMORY. Unless it is OK bodies are where they were. scratch: [0] of the frame, [1] of
 // the integration.
-sprag_result sprag_comply(sprag_frame *frame, const sprag_comply_options *options,
-                          const sprag_frame_calls *calls, sprag_scratch scratch[2],
-                          sprag_comply_stats *stats, sprag_comply_reason *why);
+sprag_result sprag_compliant(sprag_frame *frame, const sprag_compliant_options *options,
+                             const sprag_frame_calls *calls, sprag_scratch scratch[2],
+                             sprag_compliant_stats *stats, sprag_compliant_reason *why);
 
 #endif

@@ -7,23 +7,23 @@
 #include "linalg.h"
 #include "mover.h"
 
-int comply_body(const comply_run *run, int guard, int side)
+int compliant_body(const compliant_run *run, int guard, int side)
 {
     return run->frame->collider[run->frame->pair[run->pair[guard]].collider[side]].body;
 }
 
-void comply_place_pair(comply_run *run, const double *x, int guard)
+void compliant_place_pair(compliant_run *run, const double *x, int guard)
 {
     for (int side = 0; side < 2; side++) {
-        int body = comply_body(run, guard, side);
+        int body = compliant_body(run, guard, side);
         if (body != SPRAG_STATIC) {
-            comply_place_body(run, x, body);
+            compliant_place_body(run, x, body);
         }
     }
 }
 
 // room: for one that is not there already.
-static const sprag_pose *pose_of(const comply_run *run, int guard, int side, sprag_pose *room)
+static const sprag_pose *pose_of(const compliant_run *run, int guard, int side, sprag_pose *room)
 {
     static const sprag_pose centred = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     const sprag_collider *collider =
@@ -37,12 +37,12 @@ static const sprag_pose *pose_of(const comply_run *run, int guard, int side, spr
     }
     mul33(body->rotation, collider->mount.position, room->position);
     add_scaled(room->position, 1, body->position, 3);
-    comply_multiply(body->rotation, collider->mount.rotation, room->rotation);
+    compliant_multiply(body->rotation, collider->mount.rotation, room->rotation);
     return room;
 }
 
-bool comply_find_gap(const comply_run *run, int guard, double reach, double margin,
-                     sprag_gap_memory *kept, sprag_gap *gap, sprag_manifold *manifold)
+bool compliant_find_gap(const compliant_run *run, int guard, double reach, double margin,
+                        sprag_gap_memory *kept, sprag_gap *gap, sprag_manifold *manifold)
 {
     const sprag_pair *pair = &run->frame->pair[run->pair[guard]];
     const sprag_gap_query query = {reach, margin};
@@ -61,35 +61,36 @@ bool comply_find_gap(const comply_run *run, int guard, double reach, double marg
 // ---- how far a pair must still be apart, after what its bodies have moved since they were looked
 // at
 
-void comply_mark(comply_run *run)
+void compliant_mark(compliant_run *run)
 {
-    memcpy(run->marked, run->x, (size_t)run->frame->bodies * COMPLY_STATES * sizeof *run->marked);
+    memcpy(run->marked, run->x,
+           (size_t)run->frame->bodies * COMPLIANT_STATES * sizeof *run->marked);
 }
 
 // Of a chord between unit quaternions the turn is at most twice as long.
-static double gone(const comply_run *run, const double *x, int body)
+static double gone(const compliant_run *run, const double *x, int body)
 {
-    const double *from = run->marked + COMPLY_STATES * body, *to = x + COMPLY_STATES * body;
+    const double *from = run->marked + COMPLIANT_STATES * body, *to = x + COMPLIANT_STATES * body;
     double apart[3], square = 0;
     subtract3(to, from, apart);
-    for (int k = COMPLY_QUATERNION; k < COMPLY_VELOCITY; k++) {
+    for (int k = COMPLIANT_QUATERNION; k < COMPLIANT_VELOCITY; k++) {
         square += (to[k] - from[k]) * (to[k] - from[k]);
     }
     return norm3(apart) + (square > 0 ? 2.1 * run->radius[body] * sqrt(square) : 0);
 }
 
-void comply_measure(comply_run *run, const double *x)
+void compliant_measure(compliant_run *run, const double *x)
 {
     for (int i = 0; i < run->frame->bodies; i++) {
         run->gone[i] = gone(run, x, i);
     }
 }
 
-double comply_least_gap(const comply_run *run, int guard)
+double compliant_least_gap(const compliant_run *run, int guard)
 {
     double least = run->seen[guard];
     for (int side = 0; side < 2; side++) {
-        int body = comply_body(run, guard, side);
+        int body = compliant_body(run, guard, side);
         least -= body != SPRAG_STATIC ? run->gone[body] : 0;
     }
     return least;
@@ -98,29 +99,30 @@ double comply_least_gap(const comply_run *run, int guard)
 // ---- forces
 
 // Of a point, side 0 less side 1.
-static void relative_velocity(const comply_run *run, const double *x, int guard, const double *at,
-                              double u[3])
+static void relative_velocity(const compliant_run *run, const double *x, int guard,
+                              const double *at, double u[3])
 {
     memset(u, 0, 3 * sizeof *u);
     for (int side = 0; side < 2; side++) {
-        int body = comply_body(run, guard, side);
+        int body = compliant_body(run, guard, side);
         if (body != SPRAG_STATIC) {
-            const double *state = x + COMPLY_STATES * body;
+            const double *state = x + COMPLIANT_STATES * body;
             double arm[3], turned[3];
             subtract3(at, run->pose[body].position, arm);
-            cross3(state + COMPLY_SPIN, arm, turned);
+            cross3(state + COMPLIANT_SPIN, arm, turned);
             for (int k = 0; k < 3; k++) {
-                u[k] += (side ? -1 : 1) * (state[COMPLY_VELOCITY + k] + turned[k]);
+                u[k] += (side ? -1 : 1) * (state[COMPLIANT_VELOCITY + k] + turned[k]);
             }
         }
     }
 }
 
-double comply_inverse_mass(const comply_run *run, int guard, const double *at, const double *along)
+double compliant_inverse_mass(const compliant_run *run, int guard, const double *at,
+                              const double *along)
 {
     double sum = 0;
     for (int side = 0; side < 2; side++) {
-        int body = comply_body(run, guard, side);
+        int body = compliant_body(run, guard, side);
         if (body == SPRAG_STATIC || run->frame->body[body].mass == 0) {
             continue;
         }
@@ -135,7 +137,7 @@ double comply_inverse_mass(const comply_run *run, int guard, const double *at, c
 }
 
 // On shape 0, along the tangents; returns how fast it changes with slip, N s/m.
-static double friction(const sprag_surface *surface, const comply_law *law, double normal_force,
+static double friction(const sprag_surface *surface, const compliant_law *law, double normal_force,
                        const double slip[2], double force[2])
 {
     const sprag_friction *f = &surface->slide;
@@ -172,7 +174,7 @@ static bool is_plain(const sprag_friction *f)
 }
 
 // Adds friction to the force of a point; returns its steepness. u: of the point.
-static double rub(const comply_run *run, int guard, const double *normal, double normal_force,
+static double rub(const compliant_run *run, int guard, const double *normal, double normal_force,
                   const double *u, double *force)
 {
     const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
@@ -198,15 +200,15 @@ static double rub(const comply_run *run, int guard, const double *normal, double
 }
 
 // How fast forces at a point make velocities change.
-static void add_rates(const comply_run *run, int guard, const double *at, double spring,
-                      double steepness, comply_contact *c)
+static void add_rates(const compliant_run *run, int guard, const double *at, double spring,
+                      double steepness, compliant_contact *c)
 {
     const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
-    const comply_law *law = &run->law[guard];
+    const compliant_law *law = &run->law[guard];
     double frame[3][3], w[3];
     sprag_contact_frame(c->gap.normal, surface->direction, frame);
     for (int k = 0; k < 3; k++) {
-        w[k] = comply_inverse_mass(run, guard, at, frame[k]);
+        w[k] = compliant_inverse_mass(run, guard, at, frame[k]);
     }
     c->rate += sqrt(law->stiffness * w[0]) + (law->damping + spring * law->dissipation) * w[0];
     c->slip_rate += steepness * fmax(w[1], w[2]);
@@ -217,11 +219,11 @@ static void add_rates(const comply_run *run, int guard, const double *at, double
 // the deepest: forces within a contact are continuous.
 static const double full = 0.1;
 
-static void press(const comply_run *run, const double *x, int guard, int i, bool rates,
-                  comply_contact *c)
+static void press(const compliant_run *run, const double *x, int guard, int i, bool rates,
+                  compliant_contact *c)
 {
     const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
-    const comply_law *law = &run->law[guard];
+    const compliant_law *law = &run->law[guard];
     double u[3];
     const double *n = c->gap.normal;
     relative_velocity(run, x, guard, c->at[i], u);
@@ -241,7 +243,7 @@ static void press(const comply_run *run, const double *x, int guard, int i, bool
 
 // ---- points
 
-static void set_point(comply_contact *c, const double apart[2][3], double depth)
+static void set_point(compliant_contact *c, const double apart[2][3], double depth)
 {
     c->depth[c->count] = depth;
     for (int k = 0; k < 3; k++) {
@@ -252,7 +254,7 @@ static void set_point(comply_contact *c, const double apart[2][3], double depth)
 
 // Of a polytope on a plane all vertices below count, not those of one face: rolling from one to the
 // next does not make a force jump. At most as many as there is room for.
-static void set_below(const comply_run *run, int guard, int side, comply_contact *c)
+static void set_below(const compliant_run *run, int guard, int side, compliant_contact *c)
 {
     const sprag_polytope *p =
         run->frame->collider[run->frame->pair[run->pair[guard]].collider[side]].shape.polytope;
@@ -273,13 +275,13 @@ static void set_below(const comply_run *run, int guard, int side, comply_contact
     }
 }
 
-static sprag_shape_kind kind_of(const comply_run *run, int guard, int side)
+static sprag_shape_kind kind_of(const compliant_run *run, int guard, int side)
 {
     return run->frame->collider[run->frame->pair[run->pair[guard]].collider[side]].shape.kind;
 }
 
-static void set_points(const comply_run *run, int guard, const sprag_manifold *manifold,
-                       double margin, comply_contact *c)
+static void set_points(const compliant_run *run, int guard, const sprag_manifold *manifold,
+                       double margin, compliant_contact *c)
 {
     for (int side = 0; side < 2 && margin == 0; side++) {
         if (c->gap.distance < 0 && kind_of(run, guard, side) == SPRAG_POLYTOPE &&
@@ -295,19 +297,19 @@ static void set_points(const comply_run *run, int guard, const sprag_manifold *m
     }
 }
 
-static void touch(const comply_run *run, const double *x, int guard, comply_look look,
-                  double margin, sprag_gap_memory *kept, comply_contact *c)
+static void touch(const compliant_run *run, const double *x, int guard, compliant_look look,
+                  double margin, sprag_gap_memory *kept, compliant_contact *c)
 {
     sprag_manifold manifold;
     manifold.count = 0;
     c->count = 0;
     c->rate = c->slip_rate = c->approach = 0;
-    if (!comply_find_gap(run, guard, INFINITY, margin, kept, &c->gap,
-                         look == COMPLY_GAP ? NULL : &manifold)) {
+    if (!compliant_find_gap(run, guard, INFINITY, margin, kept, &c->gap,
+                            look == COMPLIANT_GAP ? NULL : &manifold)) {
         c->gap.distance = NAN;
         return;
     }
-    if (look != COMPLY_GAP) {
+    if (look != COMPLIANT_GAP) {
         set_points(run, guard, &manifold, margin, c);
     }
     if (c->count == 0) {
@@ -317,24 +319,24 @@ static void touch(const comply_run *run, const double *x, int guard, comply_look
     for (int i = 0; i < c->count; i++) {
         c->deepest = fmax(c->deepest, c->depth[i]);
     }
-    for (int i = 0; i < c->count && look >= COMPLY_FORCES; i++) {
-        press(run, x, guard, i, look == COMPLY_RATES, c);
+    for (int i = 0; i < c->count && look >= COMPLIANT_FORCES; i++) {
+        press(run, x, guard, i, look == COMPLIANT_RATES, c);
     }
 }
 
-void comply_touch(const comply_run *run, const double *x, int guard, comply_look look,
-                  comply_contact *c)
+void compliant_touch(const compliant_run *run, const double *x, int guard, compliant_look look,
+                     compliant_contact *c)
 {
     touch(run, x, guard, look, 0, NULL, c);
 }
 
-void comply_touch_near(const comply_run *run, const double *x, int guard, double margin,
-                       comply_contact *c)
+void compliant_touch_near(const compliant_run *run, const double *x, int guard, double margin,
+                          compliant_contact *c)
 {
-    touch(run, x, guard, COMPLY_POINTS, margin, NULL, c);
+    touch(run, x, guard, COMPLIANT_POINTS, margin, NULL, c);
 }
 
-void comply_look_at(comply_run *run, int guard, comply_look look, comply_contact *c)
+void compliant_look_at(compliant_run *run, int guard, compliant_look look, compliant_contact *c)
 {
     touch(run, run->x, guard, look, 0, &run->memory[guard], c);
     run->seen[guard] = c->gap.distance;

@@ -8,10 +8,10 @@
 
 // ---- f
 
-static void add_force(comply_run *run, int guard, const comply_contact *c)
+static void add_force(compliant_run *run, int guard, const compliant_contact *c)
 {
     for (int side = 0; side < 2; side++) {
-        int body = comply_body(run, guard, side);
+        int body = compliant_body(run, guard, side);
         for (int i = 0; i < c->count && body != SPRAG_STATIC; i++) {
             double arm[3], torque[3], sign = side ? -1 : 1;
             subtract3(c->at[i], run->pose[body].position, arm);
@@ -22,7 +22,7 @@ static void add_force(comply_run *run, int guard, const comply_contact *c)
     }
 }
 
-static void add_gyroscopic(const comply_run *run, int body, const double *spin, double *wrench)
+static void add_gyroscopic(const compliant_run *run, int body, const double *spin, double *wrench)
 {
     const double *R = run->pose[body].rotation;
     double own[3], turned[3], momentum[3], torque[3];
@@ -35,10 +35,10 @@ static void add_gyroscopic(const comply_run *run, int body, const double *spin, 
 
 static void field(void *user, const double *x, const double *label, double *f)
 {
-    comply_run *run = user;
+    compliant_run *run = user;
     run->work += run->frame->bodies;
-    comply_place(run, x);
-    if (run->rows >= 0 && !comply_ask_rows(run, x)) {
+    compliant_place(run, x);
+    if (run->rows >= 0 && !compliant_ask_rows(run, x)) {
         f[0] = NAN;
         return;
     }
@@ -46,14 +46,14 @@ static void field(void *user, const double *x, const double *label, double *f)
         const sprag_mover *body = &run->frame->body[i];
         memcpy(run->wrench[i], body->force, sizeof body->force);
         if (body->gyroscopic && body->mass > 0) {
-            add_gyroscopic(run, i, x + COMPLY_STATES * i + COMPLY_SPIN, run->wrench[i]);
+            add_gyroscopic(run, i, x + COMPLIANT_STATES * i + COMPLIANT_SPIN, run->wrench[i]);
         }
     }
     for (int g = 0; g < run->guards; g++) {
-        if (label[g] != 0 && comply_acts(&run->law[g])) {
-            comply_contact contact;
+        if (label[g] != 0 && compliant_acts(&run->law[g])) {
+            compliant_contact contact;
             run->work += run->cost[g];
-            comply_touch(run, x, g, COMPLY_FORCES, &contact);
+            compliant_touch(run, x, g, COMPLIANT_FORCES, &contact);
             if (isnan(contact.gap.distance)) {
                 f[0] = NAN;
                 return;
@@ -62,62 +62,62 @@ static void field(void *user, const double *x, const double *label, double *f)
         }
     }
     for (int i = 0; i < run->frame->bodies; i++) {
-        const double *s = x + COMPLY_STATES * i, *q = s + COMPLY_QUATERNION;
-        double *to = f + COMPLY_STATES * i, *dq = to + COMPLY_QUATERNION, w[3], turned[3];
-        memcpy(w, s + COMPLY_SPIN, sizeof w);
+        const double *s = x + COMPLIANT_STATES * i, *q = s + COMPLIANT_QUATERNION;
+        double *to = f + COMPLIANT_STATES * i, *dq = to + COMPLIANT_QUATERNION, w[3], turned[3];
+        memcpy(w, s + COMPLIANT_SPIN, sizeof w);
         sprag_mover_cap(&run->frame->body[i], w);
-        memcpy(to, s + COMPLY_VELOCITY, 3 * sizeof *to);
+        memcpy(to, s + COMPLIANT_VELOCITY, 3 * sizeof *to);
         cross3(w, q + 1, turned);
         dq[0] = -dot3(w, q + 1) / 2;
         for (int k = 0; k < 3; k++) {
             dq[1 + k] = (q[0] * w[k] + turned[k]) / 2;
         }
-        comply_accelerate(run, i, run->wrench[i], to + COMPLY_VELOCITY);
+        compliant_accelerate(run, i, run->wrench[i], to + COMPLIANT_VELOCITY);
     }
     if (run->rows >= 0) {
-        f[COMPLY_STATES * run->frame->bodies] = 1;
-        f[0] = comply_constrain(run, x, label + run->guards, f) ? f[0] : NAN;
+        f[COMPLIANT_STATES * run->frame->bodies] = 1;
+        f[0] = compliant_constrain(run, x, label + run->guards, f) ? f[0] : NAN;
     }
 }
 
 // ---- guards
 
 // Of all guards at once a lower bound of the gap will do, where that is outside of the band.
-static double past(comply_run *run, const double *x, int guard, bool exact)
+static double past(compliant_run *run, const double *x, int guard, bool exact)
 {
     const double glance = 0.05, alone = 0.5; // at a lower bound; without forces
     sprag_gap gap;
     run->work += glance;
-    double least = exact ? 0 : comply_least_gap(run, guard);
+    double least = exact ? 0 : compliant_least_gap(run, guard);
     if (least > 2 * run->eps[guard]) {
         return -least;
     }
     run->work += alone * run->cost[guard];
-    comply_place_pair(run, x, guard);
-    bool found = comply_find_gap(run, guard, run->reach, 0, NULL, &gap, NULL);
+    compliant_place_pair(run, x, guard);
+    bool found = compliant_find_gap(run, guard, run->reach, 0, NULL, &gap, NULL);
     return !found ? NAN : gap.beyond ? -run->reach : -gap.distance;
 }
 
 static void guard(void *user, const double *x, const int *which, int count, double *h)
 {
-    comply_run *run = user;
+    compliant_run *run = user;
     int first = which ? 0 : run->guards; // of the stops
     if (!which) {
-        comply_measure(run, x);
+        compliant_measure(run, x);
     }
     if (run->stops > 0) {
-        comply_place(run, x);
+        compliant_place(run, x);
     }
     for (int i = 0; i < count; i++) {
         int g = which ? which[i] : i, stop = g - run->guards;
         if (stop >= 0 && which) {
             h[i] = NAN;
-            comply_past_stops(run, x, &stop, 1, &h[i]);
+            compliant_past_stops(run, x, &stop, 1, &h[i]);
         } else if (stop < 0) {
             h[i] = past(run, x, g, which != NULL);
         }
     }
-    if (!which && run->stops > 0 && !comply_past_stops(run, x, NULL, run->stops, h + first)) {
+    if (!which && run->stops > 0 && !compliant_past_stops(run, x, NULL, run->stops, h + first)) {
         h[first] = NAN;
     }
 }
@@ -126,33 +126,33 @@ static void guard(void *user, const double *x, const int *which, int count, doub
 // twice the vector part of dq conj(q) / |q|^2.
 static int row(void *user, const double *x, int guard, int *column, double *value)
 {
-    comply_run *run = user;
+    compliant_run *run = user;
     sprag_gap gap;
     int entries = 0;
     if (guard >= run->guards) {
-        comply_place(run, x);
-        return comply_stop_row(run, x, guard - run->guards, column, value);
+        compliant_place(run, x);
+        return compliant_stop_row(run, x, guard - run->guards, column, value);
     }
-    comply_place_pair(run, x, guard);
-    if (!comply_find_gap(run, guard, INFINITY, 0, NULL, &gap, NULL)) {
+    compliant_place_pair(run, x, guard);
+    if (!compliant_find_gap(run, guard, INFINITY, 0, NULL, &gap, NULL)) {
         return -1;
     }
     for (int side = 0; side < 2; side++) {
-        int body = comply_body(run, guard, side);
+        int body = compliant_body(run, guard, side);
         if (body == SPRAG_STATIC) {
             continue;
         }
-        const double *q = x + COMPLY_STATES * body + COMPLY_QUATERNION;
+        const double *q = x + COMPLIANT_STATES * body + COMPLIANT_QUATERNION;
         double sign = side ? 1 : -1, arm[3], lever[3]; // h = -gap
         subtract3(gap.point[side], run->pose[body].position, arm);
         cross3(arm, gap.normal, lever);
         for (int k = 0; k < 7; k++) {
-            column[entries + k] = COMPLY_STATES * body + k;
+            column[entries + k] = COMPLIANT_STATES * body + k;
         }
         for (int k = 0; k < 3; k++) {
             value[entries + k] = sign * gap.normal[k];
         }
-        comply_turn_row(q, lever, sign, value + entries + 3);
+        compliant_turn_row(q, lever, sign, value + entries + 3);
         entries += 7;
     }
     return entries;
@@ -160,27 +160,27 @@ static int row(void *user, const double *x, int guard, int *column, double *valu
 
 static void jump(void *user, const double *x, const double *label, int guard, double *change)
 {
-    comply_run *run = user;
-    comply_contact contact;
-    int n = COMPLY_STATES * run->frame->bodies;
+    compliant_run *run = user;
+    compliant_contact contact;
+    int n = COMPLIANT_STATES * run->frame->bodies;
     memset(change, 0, (size_t)n * sizeof *change);
-    if (!comply_acts(&run->law[guard])) {
+    if (!compliant_acts(&run->law[guard])) {
         return;
     }
-    comply_place_pair(run, x, guard);
-    comply_touch(run, x, guard, COMPLY_FORCES, &contact);
+    compliant_place_pair(run, x, guard);
+    compliant_touch(run, x, guard, COMPLIANT_FORCES, &contact);
     for (int side = 0; side < 2; side++) {
-        int body = comply_body(run, guard, side);
+        int body = compliant_body(run, guard, side);
         if (body != SPRAG_STATIC) {
             memset(run->wrench[body], 0, sizeof run->wrench[body]);
         }
     }
     add_force(run, guard, &contact);
     for (int side = 0; side < 2; side++) {
-        int body = comply_body(run, guard, side);
+        int body = compliant_body(run, guard, side);
         if (body != SPRAG_STATIC) {
-            double *a = change + COMPLY_STATES * body + COMPLY_VELOCITY;
-            comply_accelerate(run, body, run->wrench[body], a);
+            double *a = change + COMPLIANT_STATES * body + COMPLIANT_VELOCITY;
+            compliant_accelerate(run, body, run->wrench[body], a);
             for (int k = 0; k < 6; k++) {
                 a[k] *= label[guard] == 0 ? 1 : -1;
             }
@@ -188,9 +188,9 @@ static void jump(void *user, const double *x, const double *label, int guard, do
     }
 }
 
-sprag_ess_problem comply_problem(comply_run *run)
+sprag_ess_problem compliant_problem(compliant_run *run)
 {
-    int states = COMPLY_STATES * run->frame->bodies + (run->rows >= 0);
+    int states = COMPLIANT_STATES * run->frame->bodies + (run->rows >= 0);
     return (sprag_ess_problem){.states = states,
                                .guards = run->guards + run->stops,
                                .user = run,
@@ -202,5 +202,5 @@ sprag_ess_problem comply_problem(comply_run *run)
                                .eps = run->eps,
                                .two_way = run->two_way,
                                .last = run->last,
-                               .enough = comply_is_enough};
+                               .enough = compliant_is_enough};
 }

@@ -5,12 +5,12 @@
 
 #include "compliant_run.h"
 
-bool comply_take_guards(comply_run *run)
+bool compliant_take_guards(compliant_run *run)
 {
     sprag_scratch *s = run->scratch;
     int pairs = run->frame->pairs, most = pairs + run->stops;
     run->pair = SPRAG_TAKE(s, pairs, int);
-    run->law = SPRAG_TAKE(s, pairs, comply_law);
+    run->law = SPRAG_TAKE(s, pairs, compliant_law);
     run->memory = SPRAG_TAKE(s, pairs, sprag_gap_memory);
     run->seen = SPRAG_TAKE(s, pairs, double);
     run->label = SPRAG_TAKE(s, most, double);
@@ -24,7 +24,7 @@ bool comply_take_guards(comply_run *run)
     return !s->failed;
 }
 
-static bool ask(comply_run *run, int guard, double gap)
+static bool ask(compliant_run *run, int guard, double gap)
 {
     return run->calls->touch &&
            run->calls->touch(run->calls->data, run->pair[guard], gap, run->time);
@@ -47,15 +47,15 @@ static bool counts(const sprag_frame *frame, int pair)
 }
 
 // Makes pair i guard g, for now.
-static void try_guard(comply_run *run, int g, int i)
+static void try_guard(compliant_run *run, int g, int i)
 {
     const sprag_pair *pair = &run->frame->pair[i];
     run->pair[g] = i;
-    run->cost[g] = comply_cost(run, g);
+    run->cost[g] = compliant_cost(run, g);
     run->memory[g] = pair->memory ? pair->memory->gap : (sprag_gap_memory){.count = 0};
 }
 
-void comply_pass_time(sprag_frame *frame)
+void compliant_pass_time(sprag_frame *frame)
 {
     for (int i = 0; i < frame->pairs; i++) {
         sprag_pair_memory *memory = frame->pair[i].memory;
@@ -68,12 +68,12 @@ void comply_pass_time(sprag_frame *frame)
     }
 }
 
-void comply_wait_longer(comply_run *run, bool done)
+void compliant_wait_longer(compliant_run *run, bool done)
 {
     enum { LONGEST = 64 };
     for (int g = 0; g < run->guards; g++) {
         sprag_pair_memory *memory = run->frame->pair[run->pair[g]].memory;
-        if (!memory || !(run->label[g] != 0) || !comply_acts(&run->law[g])) {
+        if (!memory || !(run->label[g] != 0) || !compliant_acts(&run->law[g])) {
             continue;
         }
         int longer = memory->waited ? 2 * memory->waited : 1;
@@ -85,16 +85,16 @@ void comply_wait_longer(comply_run *run, bool done)
 // Does it overlap since an implicit step, or by more than a pair that has just been found can by
 // its motion? By a stiffness that is made up for a frame it would be thrown out, many times faster
 // than ODE takes an overlap back.
-bool comply_is_deep(const comply_run *run, int guard)
+bool compliant_is_deep(const compliant_run *run, int guard)
 {
     const double odd = 1.5;
-    const comply_law *law = &run->law[guard];
+    const compliant_law *law = &run->law[guard];
     sprag_pair_memory *memory = run->frame->pair[run->pair[guard]].memory;
-    comply_contact contact;
+    compliant_contact contact;
     if (!memory || law->rigid || law->hunt_crossley || memory->touched > 0) {
         return false;
     }
-    comply_touch(run, run->x, guard, COMPLY_FORCES, &contact);
+    compliant_touch(run, run->x, guard, COMPLIANT_FORCES, &contact);
     double h = run->frame->step, depth = -contact.gap.distance;
     double rate = sqrt(law->stiffness / law->effective);
     double sags = run->change / (rate * h); // of its weight, as a speed
@@ -104,7 +104,7 @@ bool comply_is_deep(const comply_run *run, int guard)
     return memory->deep;
 }
 
-bool comply_starts_rigid(comply_run *run, sprag_comply_reason *why)
+bool compliant_starts_rigid(compliant_run *run, sprag_compliant_reason *why)
 {
     const sprag_frame *frame = run->frame;
     for (int i = 0; i < frame->pairs; i++) {
@@ -113,17 +113,17 @@ bool comply_starts_rigid(comply_run *run, sprag_comply_reason *why)
         }
         try_guard(run, 0, i);
         run->glancing = true;
-        comply_set_law(run, 0, false);
+        compliant_set_law(run, 0, false);
         run->glancing = false;
         const sprag_pair_memory *memory = frame->pair[i].memory;
         bool waits = memory && memory->wait > 0, rigid = run->law[0].rigid;
         bool fresh = !memory || memory->touched <= 0;
         if (rigid || waits || (fresh && !run->law[0].hunt_crossley)) {
-            comply_contact contact;
-            comply_touch(run, run->x, 0, COMPLY_GAP, &contact);
+            compliant_contact contact;
+            compliant_touch(run, run->x, 0, COMPLIANT_GAP, &contact);
             double gap = contact.gap.distance;
-            *why = rigid ? run->law[0].why : waits ? SPRAG_COMPLY_STEPS : SPRAG_COMPLY_DEEP;
-            if (gap <= 0 && (rigid || waits || comply_is_deep(run, 0))) {
+            *why = rigid ? run->law[0].why : waits ? SPRAG_COMPLIANT_STEPS : SPRAG_COMPLIANT_DEEP;
+            if (gap <= 0 && (rigid || waits || compliant_is_deep(run, 0))) {
                 return true;
             }
         }
@@ -132,19 +132,20 @@ bool comply_starts_rigid(comply_run *run, sprag_comply_reason *why)
 }
 
 // Guards at which the integration ends, to look at what is there.
-static void set_last(comply_run *run, int guard)
+static void set_last(compliant_run *run, int guard)
 {
-    const comply_law *law = &run->law[guard];
+    const compliant_law *law = &run->law[guard];
     bool known = !law->unknown && !law->declined;
-    run->last[guard] = law->unknown || law->rigid ||
-                       (known && comply_needs_speed(&run->frame->pair[run->pair[guard]].surface));
+    run->last[guard] =
+        law->unknown || law->rigid ||
+        (known && compliant_needs_speed(&run->frame->pair[run->pair[guard]].surface));
 }
 
 // What touches from the start is asked about now, the others when they touch.
-void comply_find_guards(comply_run *run)
+void compliant_find_guards(compliant_run *run)
 {
     sprag_frame *frame = run->frame;
-    comply_mark(run);
+    compliant_mark(run);
     for (int i = 0; i < frame->pairs; i++) {
         sprag_pair *pair = &frame->pair[i];
         memset(pair->impulse, 0, sizeof pair->impulse);
@@ -153,17 +154,17 @@ void comply_find_guards(comply_run *run)
             continue;
         }
         int g = run->guards;
-        comply_contact contact;
+        compliant_contact contact;
         try_guard(run, g, i);
-        comply_look_at(run, g, COMPLY_GAP, &contact);
+        compliant_look_at(run, g, COMPLIANT_GAP, &contact);
         bool unknown = pair->state == SPRAG_PAIR_UNKNOWN, touching = run->seen[g] <= 0;
         if (unknown && touching && !ask(run, g, run->seen[g])) {
             continue;
         }
-        if ((unknown || comply_needs_speed(&pair->surface)) && !touching) {
-            run->law[g] = (comply_law){.unknown = true};
+        if ((unknown || compliant_needs_speed(&pair->surface)) && !touching) {
+            run->law[g] = (compliant_law){.unknown = true};
         } else {
-            comply_set_law(run, g, false);
+            compliant_set_law(run, g, false);
         }
         run->label[g] = NAN;
         run->two_way[g] = true;
@@ -177,29 +178,29 @@ void comply_find_guards(comply_run *run)
     }
 }
 
-void comply_look_again(comply_run *run)
+void compliant_look_again(compliant_run *run)
 {
-    comply_measure(run, run->x);
+    compliant_measure(run, run->x);
     for (int g = 0; g < run->guards; g++) {
-        comply_contact contact;
-        run->seen[g] = comply_least_gap(run, g);
+        compliant_contact contact;
+        run->seen[g] = compliant_least_gap(run, g);
         if (!(run->seen[g] > 2 * run->eps[g])) {
-            comply_look_at(run, g, COMPLY_GAP, &contact);
+            compliant_look_at(run, g, COMPLIANT_GAP, &contact);
         }
     }
-    comply_mark(run);
+    compliant_mark(run);
 }
 
-bool comply_meet(comply_run *run, int guard, double gap, const sprag_ess_event *event)
+bool compliant_meet(compliant_run *run, int guard, double gap, const sprag_ess_event *event)
 {
-    comply_law *law = &run->law[guard];
+    compliant_law *law = &run->law[guard];
     bool known = run->frame->pair[run->pair[guard]].state == SPRAG_PAIR_ACCEPTED;
     bool wanted = known || ask(run, guard, gap);
     if (wanted) {
-        comply_set_law(run, guard, true);
-        comply_tell(run, run->x, event);
+        compliant_set_law(run, guard, true);
+        compliant_tell(run, run->x, event);
     } else {
-        *law = (comply_law){.declined = true};
+        *law = (compliant_law){.declined = true};
     }
     set_last(run, guard);
     return wanted;

@@ -7,7 +7,7 @@
 #include "mover.h"
 
 typedef struct rest {
-    comply_run *run;
+    compliant_run *run;
     double step; // s
     sprag_body *body;
     sprag_contact *contact;
@@ -17,7 +17,7 @@ typedef struct rest {
     sprag_solution solution;
 } rest;
 
-static double approach(const comply_run *run, const sprag_contact *contact)
+static double approach(const compliant_run *run, const sprag_contact *contact)
 {
     double sum = 0;
     for (int side = 0; side < 2; side++) {
@@ -32,7 +32,7 @@ static double approach(const comply_run *run, const sprag_contact *contact)
 }
 
 // Where no law of Hunt and Crossley's holds: spring and damper, N = k (x - h u) - c u.
-static void set_spring(const rest *r, const comply_law *law, const sprag_surface *surface,
+static void set_spring(const rest *r, const compliant_law *law, const sprag_surface *surface,
                        sprag_contact *to)
 {
     double h = r->run->frame->step, depth = fmax(0, -to->gap), left = r->step;
@@ -60,11 +60,11 @@ static void set_spring(const rest *r, const comply_law *law, const sprag_surface
     to->bias += surface->velocity_normal;
 }
 
-static void set_bodies(const comply_run *run, int guard, const double at[3], bool swapped,
+static void set_bodies(const compliant_run *run, int guard, const double at[3], bool swapped,
                        sprag_contact *to)
 {
     for (int side = 0; side < 2; side++) {
-        int body = to->body[side] = comply_body(run, guard, swapped ? !side : side);
+        int body = to->body[side] = compliant_body(run, guard, swapped ? !side : side);
         if (body != SPRAG_STATIC) {
             subtract3(at, run->frame->body[body].pose.position, to->arm[side]);
         }
@@ -72,17 +72,17 @@ static void set_bodies(const comply_run *run, int guard, const double at[3], boo
 }
 
 // Of one that is known, and not touched yet.
-static bool settle(comply_run *run, int guard)
+static bool settle(compliant_run *run, int guard)
 {
     bool known = run->frame->pair[run->pair[guard]].state == SPRAG_PAIR_ACCEPTED;
     if (known) {
-        comply_set_law(run, guard, true);
+        compliant_set_law(run, guard, true);
     }
     return known;
 }
 
 // Will two that nobody has been asked about touch, as they go now? Legs of a table land at once.
-static bool meets(const rest *r, int guard, const comply_contact *touch)
+static bool meets(const rest *r, int guard, const compliant_contact *touch)
 {
     sprag_contact contact = {.gap = 0};
     memcpy(contact.frame[0], touch->gap.normal, sizeof contact.frame[0]);
@@ -92,18 +92,18 @@ static bool meets(const rest *r, int guard, const comply_contact *touch)
         const sprag_ess_event event = {
             .guard = guard, .time = r->run->time, .direction = 1, .rate = speed};
         if (-touch->depth[i] < speed * r->step) {
-            return comply_meet(r->run, guard, touch->gap.distance, &event);
+            return compliant_meet(r->run, guard, touch->gap.distance, &event);
         }
     }
     return false;
 }
 
-static void set_contact(rest *r, int guard, const comply_contact *touch, int i)
+static void set_contact(rest *r, int guard, const compliant_contact *touch, int i)
 {
-    comply_run *run = r->run;
+    compliant_run *run = r->run;
     const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
-    const comply_law *law = &run->law[guard];
-    bool swapped = comply_body(run, guard, 0) == SPRAG_STATIC;
+    const compliant_law *law = &run->law[guard];
+    bool swapped = compliant_body(run, guard, 0) == SPRAG_STATIC;
     sprag_contact *to = &r->contact[r->contacts];
     double normal[3];
     *to = (sprag_contact){.gap = -touch->depth[i], .softening = 1, .guess = {-1}};
@@ -128,7 +128,7 @@ static void set_contact(rest *r, int guard, const comply_contact *touch, int i)
 
 static bool find_contacts(rest *r)
 {
-    comply_run *run = r->run;
+    compliant_run *run = r->run;
     double near = 2 * run->fastest * r->step;
     int room = run->guards * SPRAG_MANIFOLD_MAX;
     r->contact = SPRAG_TAKE(run->solving, room, sprag_contact);
@@ -136,16 +136,16 @@ static bool find_contacts(rest *r)
     if (run->solving->failed) {
         return false;
     }
-    comply_measure(run, run->x);
+    compliant_measure(run, run->x);
     for (int g = 0; g < run->guards; g++) {
         if (run->law[g].declined) {
             continue;
         }
-        comply_contact touch;
-        if (comply_least_gap(run, g) > near) {
+        compliant_contact touch;
+        if (compliant_least_gap(run, g) > near) {
             continue;
         }
-        comply_touch_near(run, run->x, g, near, &touch);
+        compliant_touch_near(run, run->x, g, near, &touch);
         if (run->law[g].unknown && !settle(run, g) && !meets(r, g, &touch)) {
             continue;
         }
@@ -172,11 +172,11 @@ static bool take(rest *r)
 
 static void add_impulse(const rest *r, int i)
 {
-    comply_run *run = r->run;
+    compliant_run *run = r->run;
     const sprag_contact *contact = &r->contact[i];
     const double *force = r->solution.contact_force[i];
     sprag_pair *pair = &run->frame->pair[run->pair[r->guard[i]]];
-    bool swapped = comply_body(run, r->guard[i], 0) == SPRAG_STATIC;
+    bool swapped = compliant_body(run, r->guard[i], 0) == SPRAG_STATIC;
     double during = swapped ? -r->step : r->step, at[3], impulse[3] = {0, 0, 0}, own[3];
     double turning[3] = {0, 0, 0};
     const double *centre[2];
@@ -193,7 +193,7 @@ static void add_impulse(const rest *r, int i)
     sprag_pair_add_impulse(pair, at, centre, impulse, turning);
 }
 
-sprag_result comply_rest(comply_run *run)
+sprag_result compliant_rest(compliant_run *run)
 {
     sprag_frame *frame = run->frame;
     rest r = {.run = run, .step = frame->step - run->time};
@@ -203,8 +203,8 @@ sprag_result comply_rest(comply_run *run)
     }
     double share = r.step / frame->step;
     if (run->rows > 0 && share < 1) { // rows are told their mean force, this one for all until now
-        comply_set_sides(run);
-        if (!comply_tell_rows(run, run->side, 1 - share)) {
+        compliant_set_sides(run);
+        if (!compliant_tell_rows(run, run->side, 1 - share)) {
             return SPRAG_NOT_CONVERGED;
         }
     }
@@ -218,7 +218,7 @@ sprag_result comply_rest(comply_run *run)
     }
     for (int i = 0; i < frame->bodies; i++) {
         double inertia[9];
-        comply_turn_inertia(frame->body[i].pose.rotation, frame->body[i].inertia, inertia);
+        compliant_turn_inertia(frame->body[i].pose.rotation, frame->body[i].inertia, inertia);
         sprag_mover_body(&frame->body[i], inertia, r.step, &r.body[i]);
     }
     sprag_problem problem = {.step = r.step,

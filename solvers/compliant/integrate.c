@@ -6,21 +6,21 @@
 #include "linalg.h"
 
 typedef struct listener {
-    comply_run *run;
+    compliant_run *run;
     sprag_ess_event *event;
     int room, told;
     const sprag_ess_stats *stats;
     double *x;
 } listener;
 
-static void keep(comply_run *run, const sprag_event *event)
+static void keep(compliant_run *run, const sprag_event *event)
 {
     if (run->tells < run->tell_room) {
         run->told[run->tells++] = *event;
     }
 }
 
-void comply_tell_stop(comply_run *run, const sprag_ess_event *event)
+void compliant_tell_stop(compliant_run *run, const sprag_ess_event *event)
 {
     run->stats->events++;
     run->stats->projected += event->projected;
@@ -34,13 +34,13 @@ void comply_tell_stop(comply_run *run, const sprag_ess_event *event)
     }
 }
 
-void comply_tell(comply_run *run, const double *x, const sprag_ess_event *event)
+void compliant_tell(compliant_run *run, const double *x, const sprag_ess_event *event)
 {
     if (event->guard >= run->guards) {
-        comply_tell_stop(run, event);
+        compliant_tell_stop(run, event);
         return;
     }
-    comply_contact contact;
+    compliant_contact contact;
     bool made = event->direction > 0;
     if (run->law[event->guard].unknown) { // told when it is known whether it counts
         run->first = *event;
@@ -55,8 +55,8 @@ void comply_tell(comply_run *run, const double *x, const sprag_ess_event *event)
     if (!run->calls->event) {
         return;
     }
-    comply_place(run, x);
-    comply_touch(run, x, event->guard, COMPLY_POINTS, &contact);
+    compliant_place(run, x);
+    compliant_touch(run, x, event->guard, COMPLIANT_POINTS, &contact);
     sprag_event told = {.kind = made ? SPRAG_CONTACT_MADE : SPRAG_CONTACT_LOST,
                         .pair = run->pair[event->guard],
                         .time = event->time,
@@ -66,13 +66,13 @@ void comply_tell(comply_run *run, const double *x, const sprag_ess_event *event)
     keep(run, &told);
 }
 
-static void add_impulse(comply_run *run, int guard, const comply_contact *c, double time)
+static void add_impulse(compliant_run *run, int guard, const compliant_contact *c, double time)
 {
     sprag_pair *pair = &run->frame->pair[run->pair[guard]];
     static const double none[3];
     const double *centre[2];
     for (int side = 0; side < 2; side++) {
-        int body = comply_body(run, guard, side);
+        int body = compliant_body(run, guard, side);
         centre[side] = body == SPRAG_STATIC ? NULL : run->pose[body].position;
     }
     for (int i = 0; i < c->count; i++) {
@@ -87,20 +87,20 @@ static void add_impulses(listener *l, double start, double end, const sprag_ess_
 {
     static const double at[3] = {0.1127016653792583, 0.5, 0.8872983346207417},
                         weight[3] = {5.0 / 18, 8.0 / 18, 5.0 / 18};
-    comply_run *run = l->run;
+    compliant_run *run = l->run;
     for (int k = 0; k < 3; k++) {
         bool placed = false;
         for (int g = 0; g < run->guards; g++) {
-            if (!run->frame->pair[run->pair[g]].asked || !comply_acts(&run->law[g])) {
+            if (!run->frame->pair[run->pair[g]].asked || !compliant_acts(&run->law[g])) {
                 continue;
             }
             if (!placed) {
                 sprag_ess_piece_at(piece, start + at[k] * (end - start), l->x);
-                comply_place(run, l->x);
+                compliant_place(run, l->x);
                 placed = true;
             }
-            comply_contact contact;
-            comply_touch(run, l->x, g, COMPLY_FORCES, &contact);
+            compliant_contact contact;
+            compliant_touch(run, l->x, g, COMPLIANT_FORCES, &contact);
             if (contact.gap.distance < 0) {
                 add_impulse(run, g, &contact, weight[k] * (end - start));
             }
@@ -114,32 +114,33 @@ static void observe(void *user, double start, double end, const sprag_ess_piece 
     add_impulses(l, start, end, piece);
     for (; l->told < l->stats->events && l->told < l->room; l->told++) {
         sprag_ess_piece_at(piece, fmin(l->event[l->told].time, end), l->x);
-        comply_tell(l->run, l->x, &l->event[l->told]);
+        compliant_tell(l->run, l->x, &l->event[l->told]);
     }
 }
 
 // What takes more than is to be expected meets forces that jump, again and again.
-static long enough_steps(const comply_run *run)
+static long enough_steps(const compliant_run *run)
 {
     double turn = 0;
     for (int i = 0; i < run->frame->bodies; i++) {
-        turn = fmax(turn, norm3(run->x + COMPLY_STATES * i + COMPLY_SPIN));
+        turn = fmax(turn, norm3(run->x + COMPLIANT_STATES * i + COMPLIANT_SPIN));
     }
     return (long)fmin(1e6, run->options->steps / 2 + 4 * run->expected + 4 * run->guards +
                                40 * run->stops + 10 * turn * run->frame->step);
 }
 
-sprag_result comply_integrate(comply_run *run, double rate, sprag_ess_stats *stats)
+sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stats *stats)
 {
     sprag_scratch *scratch = run->solving;
     double h = run->frame->step, left = h - run->time;
     sprag_scratch_reset(scratch);
     int room = 32 + 16 * (run->guards + run->stops);
-    listener l = {.run = run,
-                  .event = SPRAG_TAKE(scratch, room, sprag_ess_event),
-                  .room = room,
-                  .stats = stats,
-                  .x = SPRAG_TAKE(scratch, (size_t)run->frame->bodies * COMPLY_STATES + 1, double)};
+    listener l = {
+        .run = run,
+        .event = SPRAG_TAKE(scratch, room, sprag_ess_event),
+        .room = room,
+        .stats = stats,
+        .x = SPRAG_TAKE(scratch, (size_t)run->frame->bodies * COMPLIANT_STATES + 1, double)};
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
@@ -153,7 +154,7 @@ sprag_result comply_integrate(comply_run *run, double rate, sprag_ess_stats *sta
     options.max_steps = most > run->stepped ? most - run->stepped : 1;
     sprag_ess_output output = {
         .event = l.event, .event_room = room, .user = &l, .observe = observe};
-    sprag_ess_problem problem = comply_problem(run);
+    sprag_ess_problem problem = compliant_problem(run);
     sprag_result result = sprag_ess_integrate(&problem, &options, run->time, h, run->x, run->label,
                                               &output, scratch, stats, NULL, 0);
     run->time = stats->time;

@@ -61,11 +61,11 @@ static bool is_any(const sprag_friction *f)
 }
 
 // Reduced, along the line of centres.
-static double reduced_mass(const comply_run *run, int guard)
+static double reduced_mass(const compliant_run *run, int guard)
 {
     double sum = 0;
     for (int side = 0; side < 2; side++) {
-        int body = comply_body(run, guard, side);
+        int body = compliant_body(run, guard, side);
         double mass = body == SPRAG_STATIC ? 0 : run->frame->body[body].mass;
         sum += mass > 0 ? 1 / mass : 0;
     }
@@ -73,14 +73,14 @@ static double reduced_mass(const comply_run *run, int guard)
 }
 
 // m/s, how fast it was met; what touches since the last frame was so then.
-static double speed_met(const comply_run *run, int guard, bool now)
+static double speed_met(const compliant_run *run, int guard, bool now)
 {
     sprag_pair_memory *memory = run->frame->pair[run->pair[guard]].memory;
     if (memory && memory->touched > 0 && !now) {
         return memory->met;
     }
-    comply_contact contact;
-    comply_touch(run, run->x, guard, COMPLY_FORCES, &contact);
+    compliant_contact contact;
+    compliant_touch(run, run->x, guard, COMPLIANT_FORCES, &contact);
     if (memory) {
         memory->met = contact.approach;
     }
@@ -88,11 +88,11 @@ static double speed_met(const comply_run *run, int guard, bool now)
 }
 
 // m/s^2, by which forces on its bodies push them together.
-static double pushed_by(const comply_run *run, int guard, const double *normal)
+static double pushed_by(const compliant_run *run, int guard, const double *normal)
 {
     double sum = 0;
     for (int side = 0; side < 2; side++) {
-        int body = comply_body(run, guard, side);
+        int body = compliant_body(run, guard, side);
         double mass = body == SPRAG_STATIC ? 0 : run->frame->body[body].mass;
         sum -= mass > 0 ? (side ? -1 : 1) * dot3(normal, run->frame->body[body].force) / mass : 0;
     }
@@ -100,26 +100,26 @@ static double pushed_by(const comply_run *run, int guard, const double *normal)
 }
 
 // What rests takes what forces do in a frame for its speed.
-static void set_bounce(const comply_run *run, int guard, double bounce, double speed)
+static void set_bounce(const compliant_run *run, int guard, double bounce, double speed)
 {
     const double same = 0.02; // of how deep it goes: points that near touch together
-    comply_law *law = &run->law[guard];
-    comply_contact contact;
+    compliant_law *law = &run->law[guard];
+    compliant_contact contact;
     speed = fmax(speed, fmax(run->change, 1e-9 * run->fastest));
     if (run->glancing || bounce >= 1) {
         law->dissipation = dissipation_number(bounce) / speed;
         return;
     }
     double deep = speed / sqrt(law->stiffness / law->effective);
-    comply_touch_near(run, run->x, guard, same * deep, &contact);
-    double one = comply_inverse_mass(run, guard, contact.at[0], contact.gap.normal);
+    compliant_touch_near(run, run->x, guard, same * deep, &contact);
+    double one = compliant_inverse_mass(run, guard, contact.at[0], contact.gap.normal);
     double weight = contact.count > 1 ? contact.count / law->effective : one;
     double rate = sqrt(law->stiffness * weight);
     double push = pushed_by(run, guard, contact.gap.normal) / (rate * speed);
     law->dissipation = pushed_number(bounce, isfinite(push) ? push : 0) / speed;
 }
 
-static void set_soft(comply_law *law, const sprag_surface *surface, double step)
+static void set_soft(compliant_law *law, const sprag_surface *surface, double step)
 {
     double erp = fmin(surface->erp, 1), cfm = surface->compliance;
     law->compliance = cfm;
@@ -128,34 +128,34 @@ static void set_soft(comply_law *law, const sprag_surface *surface, double step)
         law->damping = (1 - erp) / cfm;
     } else {
         law->rigid = true;
-        law->why = SPRAG_COMPLY_RIGID;
+        law->why = SPRAG_COMPLIANT_RIGID;
     }
 }
 
-static void refuse(comply_law *law, sprag_comply_reason why)
+static void refuse(compliant_law *law, sprag_compliant_reason why)
 {
     law->why = law->rigid ? law->why : why;
     law->rigid = true;
 }
 
 // More than the steps that there may be?
-static bool is_stiff(const comply_run *run, const comply_law *law)
+static bool is_stiff(const compliant_run *run, const compliant_law *law)
 {
     double h = run->frame->step, m = law->effective;
     double rate = sqrt(law->stiffness / m) + law->damping / m;
     return !(rate * h < run->options->steps);
 }
 
-void comply_set_law(comply_run *run, int guard, bool met_now)
+void compliant_set_law(compliant_run *run, int guard, bool met_now)
 {
     const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
-    comply_law *law = &run->law[guard];
+    compliant_law *law = &run->law[guard];
     double h = run->frame->step;
-    *law = (comply_law){.effective = reduced_mass(run, guard)};
+    *law = (compliant_law){.effective = reduced_mass(run, guard)};
     if (!(law->effective > 0)) { // of two that nothing moves
         law->effective = 1;
     }
-    double met = comply_needs_speed(surface) ? speed_met(run, guard, met_now) : INFINITY;
+    double met = compliant_needs_speed(surface) ? speed_met(run, guard, met_now) : INFINITY;
     bool bouncing = surface->bounce > 0 && met > surface->bounce_speed;
     if (surface->stiffness > 0) {
         law->stiffness = surface->stiffness;
@@ -165,19 +165,19 @@ void comply_set_law(comply_run *run, int guard, bool met_now)
             set_bounce(run, guard, surface->bounce, met);
         }
     } else if (bouncing) {
-        double rate = acos(-1) / (comply_bounce_time * h);
+        double rate = acos(-1) / (compliant_bounce_time * h);
         law->stiffness = law->effective * rate * rate;
         set_bounce(run, guard, surface->bounce, met);
     } else {
         set_soft(law, surface, h);
     }
     if (!law->rigid && is_stiff(run, law)) {
-        refuse(law, surface->stiffness > 0 ? SPRAG_COMPLY_STIFF : SPRAG_COMPLY_RIGID);
+        refuse(law, surface->stiffness > 0 ? SPRAG_COMPLIANT_STIFF : SPRAG_COMPLIANT_RIGID);
     }
     bool driven = bouncing && surface->velocity_normal != 0;
     if (is_any(&surface->turning.roll) || is_any(&surface->turning.spin) ||
         isinf(surface->slide.coefficient[0]) || isinf(surface->slide.coefficient[1]) || driven) {
-        refuse(law, SPRAG_COMPLY_LAW);
+        refuse(law, SPRAG_COMPLIANT_LAW);
     }
     double asked = surface->stiction > 0 ? surface->stiction : run->options->stiction;
     law->stiction = asked > 0 ? asked : fmax(5e-3 * run->fastest, 1e-12);

@@ -5,16 +5,16 @@
 
 // L L' = A of the free lines; the others have a row of the identity. false: there is a row that is
 // not independent, and has no CFM.
-static bool factor(comply_joints *j)
+static bool factor(compliant_joints *j)
 {
     for (int i = 0; i < j->lines; i++) {
-        double *row = comply_entry(j, j->L, i, j->first[i]) - j->first[i];
-        const double *from = comply_entry(j, j->A, i, j->first[i]) - j->first[i];
-        bool held = j->line[i].at != COMPLY_FREE;
+        double *row = compliant_entry(j, j->L, i, j->first[i]) - j->first[i];
+        const double *from = compliant_entry(j, j->A, i, j->first[i]) - j->first[i];
+        bool held = j->line[i].at != COMPLIANT_FREE;
         double own = held ? 1 : from[i], pivot = own;
         for (int k = j->first[i]; k < i; k++) {
-            const double *other = comply_entry(j, j->L, k, j->first[k]) - j->first[k];
-            double sum = held || j->line[k].at != COMPLY_FREE ? 0 : from[k];
+            const double *other = compliant_entry(j, j->L, k, j->first[k]) - j->first[k];
+            double sum = held || j->line[k].at != COMPLIANT_FREE ? 0 : from[k];
             int start = j->first[i] > j->first[k] ? j->first[i] : j->first[k];
             for (int l = start; l < k; l++) {
                 sum -= row[l] * other[l];
@@ -30,17 +30,17 @@ static bool factor(comply_joints *j)
     return true;
 }
 
-static void solve(comply_joints *j, double *b)
+static void solve(compliant_joints *j, double *b)
 {
     for (int i = 0; i < j->lines; i++) {
-        const double *row = comply_entry(j, j->L, i, j->first[i]) - j->first[i];
+        const double *row = compliant_entry(j, j->L, i, j->first[i]) - j->first[i];
         for (int k = j->first[i]; k < i; k++) {
             b[i] -= row[k] * b[k];
         }
         b[i] /= row[i];
     }
     for (int i = j->lines; i-- > 0;) {
-        const double *row = comply_entry(j, j->L, i, j->first[i]) - j->first[i];
+        const double *row = compliant_entry(j, j->L, i, j->first[i]) - j->first[i];
         b[i] /= row[i];
         for (int k = j->first[i]; k < i; k++) {
             b[k] -= row[k] * b[i];
@@ -49,34 +49,36 @@ static void solve(comply_joints *j, double *b)
 }
 
 // What those at bounds do to the others' right sides; b of those at bounds is their force.
-static void set_sides(comply_joints *j)
+static void set_sides(compliant_joints *j)
 {
     for (int i = 0; i < j->lines; i++) {
-        const comply_line *l = &j->line[i];
-        j->b[i] = l->at == COMPLY_FREE ? j->right[i] : l->at == COMPLY_AT_LOWER ? l->lo : l->hi;
+        const compliant_line *l = &j->line[i];
+        j->b[i] = l->at == COMPLIANT_FREE       ? j->right[i]
+                  : l->at == COMPLIANT_AT_LOWER ? l->lo
+                                                : l->hi;
     }
     for (int i = 0; i < j->lines; i++) {
         for (int k = j->first[i]; k < i; k++) {
-            bool held[2] = {j->line[i].at != COMPLY_FREE, j->line[k].at != COMPLY_FREE};
+            bool held[2] = {j->line[i].at != COMPLIANT_FREE, j->line[k].at != COMPLIANT_FREE};
             if (held[0] != held[1]) {
                 int to = held[0] ? k : i, from = held[0] ? i : k;
-                const comply_line *l = &j->line[from];
+                const compliant_line *l = &j->line[from];
                 j->b[to] -=
-                    *comply_entry(j, j->A, i, k) * (l->at == COMPLY_AT_LOWER ? l->lo : l->hi);
+                    *compliant_entry(j, j->A, i, k) * (l->at == COMPLIANT_AT_LOWER ? l->lo : l->hi);
             }
         }
     }
 }
 
 // A lambda - right, of all lines.
-static void excess(comply_joints *j, double *w)
+static void excess(compliant_joints *j, double *w)
 {
     for (int i = 0; i < j->lines; i++) {
         w[i] = -j->right[i];
     }
     for (int i = 0; i < j->lines; i++) {
         for (int k = j->first[i]; k <= i; k++) {
-            double a = *comply_entry(j, j->A, i, k);
+            double a = *compliant_entry(j, j->A, i, k);
             w[i] += a * j->b[k];
             w[k] += k < i ? a * j->b[i] : 0;
         }
@@ -84,24 +86,26 @@ static void excess(comply_joints *j, double *w)
 }
 
 // Where a line belongs, by its force or by its excess.
-static comply_bound belongs(const comply_joints *j, const double *w, int i)
+static compliant_bound belongs(const compliant_joints *j, const double *w, int i)
 {
-    const comply_line *l = &j->line[i];
+    const compliant_line *l = &j->line[i];
     switch (l->at) {
-    case COMPLY_FREE:
-        return j->b[i] < l->lo ? COMPLY_AT_LOWER : j->b[i] > l->hi ? COMPLY_AT_UPPER : COMPLY_FREE;
-    case COMPLY_AT_LOWER:
-        return w[i] < 0 ? COMPLY_FREE : COMPLY_AT_LOWER;
-    case COMPLY_AT_UPPER:
-        return w[i] > 0 ? COMPLY_FREE : COMPLY_AT_UPPER;
+    case COMPLIANT_FREE:
+        return j->b[i] < l->lo   ? COMPLIANT_AT_LOWER
+               : j->b[i] > l->hi ? COMPLIANT_AT_UPPER
+                                 : COMPLIANT_FREE;
+    case COMPLIANT_AT_LOWER:
+        return w[i] < 0 ? COMPLIANT_FREE : COMPLIANT_AT_LOWER;
+    case COMPLIANT_AT_UPPER:
+        return w[i] > 0 ? COMPLIANT_FREE : COMPLIANT_AT_UPPER;
     }
-    return COMPLY_FREE;
+    return COMPLIANT_FREE;
 }
 
 // Principal pivoting: all that are on the wrong side at once, and where that does not get nearer,
 // the last of them alone, which ends (Judice, Pires: A block principal pivoting algorithm for large
 // scale strictly monotone linear complementarity problems, 1994). L holds no factor afterwards.
-static bool solve_bounded(comply_joints *j)
+static bool solve_bounded(compliant_joints *j)
 {
     enum { TRIES = 3 };
     int fewest = j->lines + 1, tries = TRIES;
@@ -139,7 +143,7 @@ static bool solve_bounded(comply_joints *j)
     return false;
 }
 
-bool comply_push(comply_joints *j, double *f)
+bool compliant_push(compliant_joints *j, double *f)
 {
     if (!solve_bounded(j)) {
         return false;
@@ -147,7 +151,7 @@ bool comply_push(comply_joints *j, double *f)
     for (int i = 0; i < j->lines; i++) {
         double force = j->line[i].sign * j->b[i];
         j->force[j->line[i].row] += force;
-        comply_push_along(j, j->line[i].row, force, f);
+        compliant_push_along(j, j->line[i].row, force, f);
     }
     return true;
 }

@@ -30,18 +30,19 @@
 
 enum { MOST_ROWS = 512 };
 
-bool comply_ask(comply_run *run, const double *x, double t)
+bool compliant_ask(compliant_run *run, const double *x, double t)
 {
     sprag_frame *frame = run->frame;
     const sprag_frame_calls *calls = run->calls;
     const double cost = 2; // of a row, in looks at two balls
-    comply_joints *j = run->joints;
+    compliant_joints *j = run->joints;
     int stops = 0, rows;
     run->work += cost * run->rows;
     for (int i = 0; i < frame->bodies; i++) {
         sprag_mover *body = &frame->body[i];
         sprag_motion motion = {.pose = run->pose[i]};
-        memcpy(motion.velocity, x + COMPLY_STATES * i + COMPLY_VELOCITY, sizeof motion.velocity);
+        memcpy(motion.velocity, x + COMPLIANT_STATES * i + COMPLIANT_VELOCITY,
+               sizeof motion.velocity);
         memcpy(body->velocity, motion.velocity, sizeof body->velocity);
         body->pose = run->pose[i];
         if (t != 0) {
@@ -55,43 +56,44 @@ bool comply_ask(comply_run *run, const double *x, double t)
     return rows == run->rows && stops == run->stops;
 }
 
-double comply_along(const sprag_row *row, const double *x)
+double compliant_along(const sprag_row *row, const double *x)
 {
     double sum = 0;
     for (int side = 0; side < 2; side++) {
         if (row->body[side] != SPRAG_STATIC) {
-            sum += dot6(row->jacobian[side], x + COMPLY_STATES * row->body[side] + COMPLY_VELOCITY);
+            sum += dot6(row->jacobian[side],
+                        x + COMPLIANT_STATES * row->body[side] + COMPLIANT_VELOCITY);
         }
     }
     return sum;
 }
 
-bool comply_ask_rows(comply_run *run, const double *x)
+bool compliant_ask_rows(compliant_run *run, const double *x)
 {
-    comply_joints *j = run->joints;
+    compliant_joints *j = run->joints;
     double span = 2e-4 * run->frame->step;
     for (int sign = 1; sign >= -1 && run->rows > 0; sign -= 2) {
-        if (!comply_ask(run, x, sign * span)) {
+        if (!compliant_ask(run, x, sign * span)) {
             return false;
         }
         for (int i = 0; i < run->rows; i++) {
-            double speed = comply_along(&j->row[i], x);
+            double speed = compliant_along(&j->row[i], x);
             j->rate[i] = sign > 0 ? speed : (j->rate[i] - speed) / (2 * span);
             double bias = j->row[i].bias;
             j->drift[i] = sign > 0 ? bias : (j->drift[i] - bias) / (2 * span);
         }
     }
-    return comply_ask(run, x, 0);
+    return compliant_ask(run, x, 0);
 }
 
 // ---- what they want
 
-void comply_set_motors(comply_run *run)
+void compliant_set_motors(compliant_run *run)
 {
-    comply_joints *j = run->joints;
+    compliant_joints *j = run->joints;
     for (int i = 0; i < run->rows; i++) {
-        if (j->rule[i] == COMPLY_MOTOR) {
-            double speed = comply_along(&j->row[i], run->x), wanted = j->row[i].bias;
+        if (j->rule[i] == COMPLIANT_MOTOR) {
+            double speed = compliant_along(&j->row[i], run->x), wanted = j->row[i].bias;
             wanted = fabs(wanted) > 1e100 ? copysign(1e100, wanted) : wanted;
             j->gain[i] = (wanted - speed) / run->frame->step;
             j->goal[i] = speed - j->gain[i] * run->time;
@@ -100,56 +102,57 @@ void comply_set_motors(comply_run *run)
 }
 
 // The acceleration that it wants, CFM apart.
-static double wanted(const comply_run *run, const comply_line *l, const double *x, double time)
+static double wanted(const compliant_run *run, const compliant_line *l, const double *x,
+                     double time)
 {
-    const comply_joints *j = run->joints;
-    double h = run->frame->step, speed = l->sign * comply_along(&j->row[l->row], x);
-    switch (l->stop >= 0 ? COMPLY_SOFT : j->rule[l->row]) {
-    case COMPLY_SOFT:
+    const compliant_joints *j = run->joints;
+    double h = run->frame->step, speed = l->sign * compliant_along(&j->row[l->row], x);
+    switch (l->stop >= 0 ? COMPLIANT_SOFT : j->rule[l->row]) {
+    case COMPLIANT_SOFT:
         return (l->bias - speed) / h;
-    case COMPLY_HARD:
+    case COMPLIANT_HARD:
         return (j->goal[l->row] - speed) / h;
-    case COMPLY_SPRING: // no line
-    case COMPLY_MOTOR:
+    case COMPLIANT_SPRING: // no line
+    case COMPLIANT_MOTOR:
         break;
     }
     double gain = j->gain[l->row];
-    return gain + COMPLY_CATCH_UP * (j->goal[l->row] + gain * time - speed) / h;
+    return gain + COMPLIANT_CATCH_UP * (j->goal[l->row] + gain * time - speed) / h;
 }
 
-static void set_springs(comply_run *run, const double *x, double *f)
+static void set_springs(compliant_run *run, const double *x, double *f)
 {
-    comply_joints *j = run->joints;
+    compliant_joints *j = run->joints;
     for (int i = 0; i < run->rows; i++) {
         const sprag_row *row = &j->row[i];
         j->force[i] = 0;
-        if (j->rule[i] == COMPLY_SPRING) {
-            double drive = row->bias - run->frame->step * j->drift[i] - comply_along(row, x);
+        if (j->rule[i] == COMPLIANT_SPRING) {
+            double drive = row->bias - run->frame->step * j->drift[i] - compliant_along(row, x);
             double force = drive / row->compliance;
             j->force[i] = fmin(fmax(force, row->lo), row->hi);
-            comply_push_along(j, i, j->force[i], f);
+            compliant_push_along(j, i, j->force[i], f);
         }
     }
 }
 
-bool comply_constrain(comply_run *run, const double *x, const double *label, double *f)
+bool compliant_constrain(compliant_run *run, const double *x, const double *label, double *f)
 {
-    comply_joints *j = run->joints;
-    double time = x[COMPLY_STATES * run->frame->bodies];
-    comply_set_lines(run, label, COMPLY_OF_FORCES);
-    comply_set_matrix(run, time);
+    compliant_joints *j = run->joints;
+    double time = x[COMPLIANT_STATES * run->frame->bodies];
+    compliant_set_lines(run, label, COMPLIANT_OF_FORCES);
+    compliant_set_matrix(run, time);
     set_springs(run, x, f);
     for (int i = 0; i < j->lines; i++) {
-        const comply_line *l = &j->line[i];
+        const compliant_line *l = &j->line[i];
         j->right[i] = wanted(run, l, x, time) -
-                      l->sign * (j->rate[l->row] + comply_along(&j->row[l->row], f));
+                      l->sign * (j->rate[l->row] + compliant_along(&j->row[l->row], f));
     }
-    return comply_push(j, f);
+    return compliant_push(j, f);
 }
 
-bool comply_tell_rows(comply_run *run, const double *side, double share)
+bool compliant_tell_rows(compliant_run *run, const double *side, double share)
 {
-    comply_problem(run).field(run, run->x, side, run->f);
+    compliant_problem(run).field(run, run->x, side, run->f);
     if (!isfinite(run->f[0])) {
         return false;
     }
@@ -162,39 +165,39 @@ bool comply_tell_rows(comply_run *run, const double *side, double share)
 
 // ---- at the start of a frame
 
-static void set_rules(comply_run *run)
+static void set_rules(compliant_run *run)
 {
-    comply_joints *j = run->joints;
+    compliant_joints *j = run->joints;
     for (int i = 0; i < run->rows; i++) {
         const sprag_row *row = &j->row[i];
         bool lower = isfinite(row->lo), upper = isfinite(row->hi);
-        j->rule[i] = lower && upper                                     ? COMPLY_MOTOR
-                     : !comply_hardly_yields(run, row, row->compliance) ? COMPLY_SPRING
-                     : lower || upper                                   ? COMPLY_SOFT
-                                                                        : COMPLY_HARD;
+        j->rule[i] = lower && upper                                        ? COMPLIANT_MOTOR
+                     : !compliant_hardly_yields(run, row, row->compliance) ? COMPLIANT_SPRING
+                     : lower || upper                                      ? COMPLIANT_SOFT
+                                                                           : COMPLIANT_HARD;
         j->goal[i] = row->bias;
         j->share[i] = 1;
     }
-    comply_set_motors(run);
+    compliant_set_motors(run);
 }
 
-static bool take(comply_run *run)
+static bool take(compliant_run *run)
 {
     sprag_scratch *s = run->scratch;
-    comply_joints *j = run->joints;
+    compliant_joints *j = run->joints;
     size_t room = (size_t)run->rows + (size_t)run->stops, most = room * (room + 1) / 2;
     j->rate = SPRAG_TAKE(s, run->rows, double);
     j->drift = SPRAG_TAKE(s, run->rows, double);
     j->nearer = SPRAG_TAKE(s, run->stops, double);
     j->parting = SPRAG_TAKE(s, run->stops, double);
-    j->rule = SPRAG_TAKE(s, run->rows, comply_rule);
+    j->rule = SPRAG_TAKE(s, run->rows, compliant_rule);
     j->goal = SPRAG_TAKE(s, run->rows, double);
     j->gain = SPRAG_TAKE(s, run->rows, double);
     j->share = SPRAG_TAKE(s, run->rows, double);
     j->yield = SPRAG_TAKE(s, room, double);
     j->yielded = SPRAG_TAKE(s, run->rows, *j->yielded);
     j->force = SPRAG_TAKE(s, run->rows, double);
-    j->line = SPRAG_TAKE(s, room, comply_line);
+    j->line = SPRAG_TAKE(s, room, compliant_line);
     j->first = SPRAG_TAKE(s, room, int);
     j->start = SPRAG_TAKE(s, room, size_t);
     j->body_line = SPRAG_TAKE(s, run->frame->bodies, int);
@@ -206,11 +209,11 @@ static bool take(comply_run *run)
     return !s->failed;
 }
 
-bool comply_take_rows(comply_run *run, sprag_comply_reason *why)
+bool compliant_take_rows(compliant_run *run, sprag_compliant_reason *why)
 {
     const sprag_frame_calls *calls = run->calls;
-    comply_joints *j = run->joints = SPRAG_TAKE(run->scratch, 1, comply_joints);
-    *why = SPRAG_COMPLY_JOINTS;
+    compliant_joints *j = run->joints = SPRAG_TAKE(run->scratch, 1, compliant_joints);
+    *why = SPRAG_COMPLIANT_JOINTS;
     if (!j || (calls->next_limit && !calls->coordinates)) {
         return false;
     }
@@ -226,57 +229,57 @@ bool comply_take_rows(comply_run *run, sprag_comply_reason *why)
 }
 
 // Of the bodies of a row that is made so much faster.
-static double body_speed(const comply_run *run, const sprag_row *row, double speed)
+static double body_speed(const compliant_run *run, const sprag_row *row, double speed)
 {
-    double yielded[2][6], sum = comply_row_inverse_mass(run, row), fastest = 0;
-    comply_yield_of(run, row, yielded);
+    double yielded[2][6], sum = compliant_row_inverse_mass(run, row), fastest = 0;
+    compliant_yield_of(run, row, yielded);
     for (int side = 0; side < 2 && speed > 0 && sum > 0; side++) {
         double turned = row->body[side] == SPRAG_STATIC
                             ? 0
-                            : comply_gyration(run, row->body[side]) * norm3(yielded[side] + 3);
+                            : compliant_gyration(run, row->body[side]) * norm3(yielded[side] + 3);
         fastest = fmax(fastest, speed / sum * (norm3(yielded[side]) + turned));
     }
     return fastest;
 }
 
-double comply_row_speed(comply_run *run)
+double compliant_row_speed(compliant_run *run)
 {
-    comply_joints *j = run->joints;
+    compliant_joints *j = run->joints;
     double fastest = 0;
     for (int i = 0; i < run->rows; i++) {
         const sprag_row *row = &j->row[i];
-        double wanted = fabs(row->bias - comply_along(row, run->x));
+        double wanted = fabs(row->bias - compliant_along(row, run->x));
         double force = fmax(fabs(row->lo), fabs(row->hi));
-        double most = force * comply_row_inverse_mass(run, row) * run->frame->step;
+        double most = force * compliant_row_inverse_mass(run, row) * run->frame->step;
         fastest = fmax(fastest, body_speed(run, row, fmin(wanted, most)));
     }
     for (int s = 0; s < run->stops; s++) {
         const sprag_row *row = &j->row[j->stop[s].row];
-        fastest = fmax(fastest, body_speed(run, row, comply_stop_bias(run, &j->stop[s])));
+        fastest = fmax(fastest, body_speed(run, row, compliant_stop_bias(run, &j->stop[s])));
     }
     return fastest;
 }
 
 // Is it another one where its bodies get to in the frame, once they have the speed that it wants?
-static bool turns_away(comply_run *run, int which, double bias)
+static bool turns_away(compliant_run *run, int which, double bias)
 {
     const double same = 0.9;
-    comply_joints *j = run->joints;
+    compliant_joints *j = run->joints;
     const sprag_row row = j->row[which];
-    double added[2][6], *x = run->f, sum = comply_row_inverse_mass(run, &row);
-    double change = bias - comply_along(&row, run->x);
+    double added[2][6], *x = run->f, sum = compliant_row_inverse_mass(run, &row);
+    double change = bias - compliant_along(&row, run->x);
     bool turns = false;
-    memcpy(x, run->x, (size_t)run->frame->bodies * COMPLY_STATES * sizeof *x);
-    comply_yield_of(run, &row, added);
+    memcpy(x, run->x, (size_t)run->frame->bodies * COMPLIANT_STATES * sizeof *x);
+    compliant_yield_of(run, &row, added);
     for (int side = 0; side < 2; side++) {
         if (row.body[side] != SPRAG_STATIC) {
-            add_scaled(x + COMPLY_STATES * row.body[side] + COMPLY_VELOCITY, change / sum,
+            add_scaled(x + COMPLIANT_STATES * row.body[side] + COMPLIANT_VELOCITY, change / sum,
                        added[side], 6);
         }
     }
     for (int k = 2; k >= 0 && !turns; k--) { // ends where it is
         double yield = 0;
-        turns = !comply_ask(run, x, k * run->frame->step / 2);
+        turns = !compliant_ask(run, x, k * run->frame->step / 2);
         for (int side = 0; side < 2 && !turns; side++) {
             yield += dot6(j->row[which].jacobian[side], added[side]);
         }
@@ -286,29 +289,29 @@ static bool turns_away(comply_run *run, int which, double bias)
 }
 
 // Held to a speed meanwhile, it would drive its bodies on and on.
-static bool is_apart(comply_run *run, int which, double bias, double much)
+static bool is_apart(compliant_run *run, int which, double bias, double much)
 {
     const double little = 0.02; // rad, in the frame
     const sprag_row *row = &run->joints->row[which];
-    double yielded[2][6], sum = comply_row_inverse_mass(run, row);
-    comply_yield_of(run, row, yielded);
+    double yielded[2][6], sum = compliant_row_inverse_mass(run, row);
+    compliant_yield_of(run, row, yielded);
     double turn =
         fabs(bias) * run->frame->step * fmax(norm3(yielded[0] + 3), norm3(yielded[1] + 3));
     return turn > much * sum || (turn > little * sum && turns_away(run, which, bias));
 }
 
-bool comply_is_apart(comply_run *run)
+bool compliant_is_apart(compliant_run *run)
 {
     const double far = 0.3; // rad: an angle that has gone once around, from one stop past the other
-    comply_joints *j = run->joints;
+    compliant_joints *j = run->joints;
     for (int i = 0; i < run->rows; i++) {
-        bool holds = j->rule[i] == COMPLY_HARD || j->rule[i] == COMPLY_SOFT;
+        bool holds = j->rule[i] == COMPLIANT_HARD || j->rule[i] == COMPLIANT_SOFT;
         if (holds && is_apart(run, i, j->row[i].bias, INFINITY)) {
             return true;
         }
     }
     for (int s = 0; s < run->stops; s++) {
-        double bias = comply_stop_bias(run, &j->stop[s]);
+        double bias = compliant_stop_bias(run, &j->stop[s]);
         if (bias > 0 && is_apart(run, j->stop[s].row, j->stop[s].sign * bias, far)) {
             return true;
         }

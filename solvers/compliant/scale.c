@@ -5,7 +5,7 @@
 #include "compliant_run.h"
 #include "linalg.h"
 
-double comply_gyration(const comply_run *run, int body)
+double compliant_gyration(const compliant_run *run, int body)
 {
     const sprag_mover *b = &run->frame->body[body];
     double inertia = fmax(b->inertia[0], fmax(b->inertia[4], b->inertia[8]));
@@ -13,7 +13,7 @@ double comply_gyration(const comply_run *run, int body)
 }
 
 // m/s, what a torque changes in the frame, about the axis that it is easiest to turn about.
-static double spun(const comply_run *run, const sprag_mover *b)
+static double spun(const compliant_run *run, const sprag_mover *b)
 {
     double inertia = fmin(b->inertia[0], fmin(b->inertia[4], b->inertia[8]));
     double radius = sqrt(inertia / fmax(b->mass, 1e-300));
@@ -21,12 +21,12 @@ static double spun(const comply_run *run, const sprag_mover *b)
 }
 
 // Speeds to measure errors by: of the fastest body, or what the frame changes.
-void comply_set_scale(comply_run *run)
+void compliant_set_scale(compliant_run *run)
 {
     const sprag_frame *frame = run->frame;
     double h = frame->step;
-    run->scale[COMPLY_STATES * frame->bodies] = h;
-    run->fastest = fmax(1e-9, run->rows > 0 ? comply_row_speed(run) : 0);
+    run->scale[COMPLIANT_STATES * frame->bodies] = h;
+    run->fastest = fmax(1e-9, run->rows > 0 ? compliant_row_speed(run) : 0);
     for (int i = 0; i < frame->bodies; i++) {
         const sprag_mover *b = &frame->body[i];
         double change = b->mass > 0 ? norm3(b->force) / b->mass * h : 0;
@@ -35,22 +35,22 @@ void comply_set_scale(comply_run *run)
     }
     for (int i = 0; i < frame->bodies; i++) {
         const sprag_mover *b = &frame->body[i];
-        double *scale = run->scale + COMPLY_STATES * i, radius = comply_gyration(run, i);
+        double *scale = run->scale + COMPLIANT_STATES * i, radius = compliant_gyration(run, i);
         double spin = fmax(run->fastest / fmax(radius, 1e-9), norm3(b->velocity + 3));
         for (int k = 0; k < 3; k++) {
             scale[k] = run->fastest * h;
-            scale[COMPLY_VELOCITY + k] = run->fastest;
-            scale[COMPLY_SPIN + k] = spin;
+            scale[COMPLIANT_VELOCITY + k] = run->fastest;
+            scale[COMPLIANT_SPIN + k] = spin;
         }
         for (int k = 0; k < 4; k++) {
-            scale[COMPLY_QUATERNION + k] = fmin(spin * h, 1);
+            scale[COMPLIANT_QUATERNION + k] = fmin(spin * h, 1);
         }
         double turning = 4 * radius * norm3(b->velocity + 3); // of a point far out
         run->reach = fmax(run->reach, 4 * h * (run->fastest + turning));
     }
 }
 
-void comply_set_radii(comply_run *run)
+void compliant_set_radii(compliant_run *run)
 {
     const sprag_frame *frame = run->frame;
     for (int i = 0; i < frame->colliders; i++) {
@@ -67,7 +67,7 @@ void comply_set_radii(comply_run *run)
     }
 }
 
-void comply_set_inertias(comply_run *run)
+void compliant_set_inertias(compliant_run *run)
 {
     for (int i = 0; i < run->frame->bodies; i++) {
         if (invert33(run->frame->body[i].inertia, run->inverse[i]) == 0) {

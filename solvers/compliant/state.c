@@ -37,43 +37,44 @@ static void rotation_of(const double q[4], double R[9])
     R[6] = s * (x * z - w * y), R[7] = s * (y * z + w * x), R[8] = 1 - s * (x * x + y * y);
 }
 
-void comply_pack(comply_run *run)
+void compliant_pack(compliant_run *run)
 {
     for (int i = 0; i < run->frame->bodies; i++) {
         const sprag_mover *body = &run->frame->body[i];
-        double *x = run->x + COMPLY_STATES * i;
+        double *x = run->x + COMPLIANT_STATES * i;
         memcpy(x, body->pose.position, 3 * sizeof *x);
-        quaternion_of(body->pose.rotation, x + COMPLY_QUATERNION);
-        memcpy(x + COMPLY_VELOCITY, body->velocity, 6 * sizeof *x);
+        quaternion_of(body->pose.rotation, x + COMPLIANT_QUATERNION);
+        memcpy(x + COMPLIANT_VELOCITY, body->velocity, 6 * sizeof *x);
     }
-    run->x[COMPLY_STATES * run->frame->bodies] = run->time;
+    run->x[COMPLIANT_STATES * run->frame->bodies] = run->time;
 }
 
-void comply_place_body(comply_run *run, const double *x, int body)
+void compliant_place_body(compliant_run *run, const double *x, int body)
 {
-    const double *at = x + COMPLY_STATES * body;
+    const double *at = x + COMPLIANT_STATES * body;
     memcpy(run->pose[body].position, at, 3 * sizeof *at);
-    rotation_of(at + COMPLY_QUATERNION, run->pose[body].rotation);
+    rotation_of(at + COMPLIANT_QUATERNION, run->pose[body].rotation);
 }
 
-void comply_place(comply_run *run, const double *x)
+void compliant_place(compliant_run *run, const double *x)
 {
     for (int i = 0; i < run->frame->bodies; i++) {
-        comply_place_body(run, x, i);
+        compliant_place_body(run, x, i);
     }
 }
 
-void comply_unpack(comply_run *run)
+void compliant_unpack(compliant_run *run)
 {
-    comply_place(run, run->x);
+    compliant_place(run, run->x);
     for (int i = 0; i < run->frame->bodies; i++) {
         sprag_mover *body = &run->frame->body[i];
         body->pose = run->pose[i];
-        memcpy(body->velocity, run->x + COMPLY_STATES * i + COMPLY_VELOCITY, sizeof body->velocity);
+        memcpy(body->velocity, run->x + COMPLIANT_STATES * i + COMPLIANT_VELOCITY,
+               sizeof body->velocity);
     }
 }
 
-void comply_multiply(const double *A, const double *B, double *C)
+void compliant_multiply(const double *A, const double *B, double *C)
 {
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++) {
@@ -82,10 +83,10 @@ void comply_multiply(const double *A, const double *B, double *C)
     }
 }
 
-void comply_turn_inertia(const double R[9], const double inertia[9], double turned[9])
+void compliant_turn_inertia(const double R[9], const double inertia[9], double turned[9])
 {
     double half[9];
-    comply_multiply(R, inertia, half);
+    compliant_multiply(R, inertia, half);
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++) {
             turned[3 * i + j] = dot3(half + 3 * i, R + 3 * j);
@@ -93,7 +94,7 @@ void comply_turn_inertia(const double R[9], const double inertia[9], double turn
     }
 }
 
-void comply_accelerate(const comply_run *run, int body, const double *wrench, double *a)
+void compliant_accelerate(const compliant_run *run, int body, const double *wrench, double *a)
 {
     double own[3], turned[3];
     const double *R = run->pose[body].rotation, mass = run->frame->body[body].mass;
@@ -109,7 +110,7 @@ void comply_accelerate(const comply_run *run, int body, const double *wrench, do
     mul33(R, turned, a + 3);
 }
 
-void comply_turn_row(const double *q, const double *lever, double sign, double value[4])
+void compliant_turn_row(const double *q, const double *lever, double sign, double value[4])
 {
     double across[3], scale = 2 * sign / (q[0] * q[0] + dot3(q + 1, q + 1));
     cross3(q + 1, lever, across);

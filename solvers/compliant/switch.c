@@ -12,9 +12,9 @@ typedef struct demand {
 
 // Of an impact friction only lasts as long as that. Where it turns back, all its speed is in the
 // spring.
-static void add_demand(demand *to, const comply_run *run, int guard, const comply_contact *c)
+static void add_demand(demand *to, const compliant_run *run, int guard, const compliant_contact *c)
 {
-    const comply_law *law = &run->law[guard];
+    const compliant_law *law = &run->law[guard];
     bool rebounds = run->frame->pair[run->pair[guard]].surface.bounce > 0;
     double left = run->frame->step - run->time;
     double frequency = sqrt(fmax(law->stiffness, 1e-300) / law->effective);
@@ -28,7 +28,7 @@ static void add_demand(demand *to, const comply_run *run, int guard, const compl
 }
 
 // Hulls that overlap take long.
-double comply_cost(const comply_run *run, int guard)
+double compliant_cost(const compliant_run *run, int guard)
 {
     const sprag_frame *frame = run->frame;
     const sprag_pair *pair = &frame->pair[run->pair[guard]];
@@ -43,23 +43,23 @@ double comply_cost(const comply_run *run, int guard)
 }
 
 // Of a frame, in looks at two balls.
-static double most_work(const comply_run *run)
+static double most_work(const compliant_run *run)
 {
     return 4000.0 * run->options->steps;
 }
 
 // Work is counted, not timed: the same frame ends at the same place. What gets on by less than a
 // quarter of what it would have to is given up before all is spent.
-bool comply_is_enough(void *user, double time)
+bool compliant_is_enough(void *user, double time)
 {
     const double early = 0.1, slow = 0.25;
-    const comply_run *run = user;
+    const compliant_run *run = user;
     double spent = run->work / most_work(run);
     return spent > 1 || (spent > early && time < slow * spent * run->frame->step);
 }
 
 // Heaps are integrated in fewer steps, or not at all: an implicit step is sooner there.
-static bool is_heap(comply_run *run, double field_cost, double guard_cost, const demand *of)
+static bool is_heap(compliant_run *run, double field_cost, double guard_cost, const demand *of)
 {
     enum { FIELDS = 7, PASSES = 3, FEWEST = 20 }; // of a step
     const double longest = 20;                    // bounce, times ess.steps
@@ -70,13 +70,13 @@ static bool is_heap(comply_run *run, double field_cost, double guard_cost, const
     return field_cost > 0 && (share < FEWEST || of->steps > fmin(share, run->options->steps));
 }
 
-static double fastest_point(const comply_run *run, const double *rates, int body)
+static double fastest_point(const compliant_run *run, const double *rates, int body)
 {
-    const double *at = rates + COMPLY_STATES * body;
-    return norm3(at + COMPLY_VELOCITY) + run->radius[body] * norm3(at + COMPLY_SPIN);
+    const double *at = rates + COMPLIANT_STATES * body;
+    return norm3(at + COMPLIANT_VELOCITY) + run->radius[body] * norm3(at + COMPLIANT_SPIN);
 }
 
-void comply_set_sides(comply_run *run)
+void compliant_set_sides(compliant_run *run)
 {
     for (int g = 0; g < run->guards; g++) {
         run->side[g] = isnan(run->label[g]) ? run->seen[g] <= 0 : run->label[g];
@@ -85,7 +85,7 @@ void comply_set_sides(comply_run *run)
 
 // Nothing moves, and by its forces nothing will, against what gravity makes of a frame. What an
 // explicit method needs many steps for, an implicit one has in one.
-static bool is_resting(comply_run *run, double steps)
+static bool is_resting(compliant_run *run, double steps)
 {
     const double still = 0.01 * run->change, few = 5, left = run->frame->step - run->time;
     bool rests = steps > few && run->stops == 0;
@@ -93,8 +93,8 @@ static bool is_resting(comply_run *run, double steps)
         rests = fastest_point(run, run->x, i) <= still;
     }
     if (rests) {
-        comply_set_sides(run);
-        comply_problem(run).field(run, run->x, run->side, run->f);
+        compliant_set_sides(run);
+        compliant_problem(run).field(run, run->x, run->side, run->f);
         rests = isfinite(run->f[0]);
     }
     for (int i = 0; i < run->frame->bodies && rests; i++) {
@@ -103,24 +103,24 @@ static bool is_resting(comply_run *run, double steps)
     return rests;
 }
 
-bool comply_must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
+bool compliant_must_rest(compliant_run *run, double *rate, sprag_compliant_reason *why)
 {
     const double glance = 0.1; // at a pair that is still far enough apart
     double left = run->frame->step - run->time, fastest = 0, cost[2] = {0, 0};
     demand of = {0, 0};
     double band = 0.5 * sqrt(run->options->tolerance); // from where a projection is good
-    comply_place(run, run->x);
+    compliant_place(run, run->x);
     if (run->time > 0) {
-        comply_look_again(run);
+        compliant_look_again(run);
     }
     for (int g = 0; g < run->guards; g++) {
-        const comply_law *law = &run->law[g];
-        if (run->time == 0 && run->seen[g] <= 0 && comply_is_deep(run, g)) {
-            *why = SPRAG_COMPLY_DEEP;
+        const compliant_law *law = &run->law[g];
+        if (run->time == 0 && run->seen[g] <= 0 && compliant_is_deep(run, g)) {
+            *why = SPRAG_COMPLIANT_DEEP;
             return true;
         }
         if (isnan(run->seen[g])) {
-            *why = SPRAG_COMPLY_STOPPED;
+            *why = SPRAG_COMPLIANT_STOPPED;
             return true;
         }
         run->eps[g] = fmax(1e-12, band * run->fastest * left);
@@ -130,9 +130,9 @@ bool comply_must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
             *why = law->why;
             return true;
         }
-        if (touching && comply_acts(law)) {
-            comply_contact contact;
-            comply_touch(run, run->x, g, COMPLY_RATES, &contact);
+        if (touching && compliant_acts(law)) {
+            compliant_contact contact;
+            compliant_touch(run, run->x, g, COMPLIANT_RATES, &contact);
             cost[0] += run->cost[g];
             fastest = fmax(fastest, contact.rate + contact.slip_rate);
             add_demand(&of, run, g, &contact);
@@ -141,11 +141,11 @@ bool comply_must_rest(comply_run *run, double *rate, sprag_comply_reason *why)
     }
     *rate = fastest;
     run->expected = of.steps + of.bounce;
-    *why = SPRAG_COMPLY_RESTING;
+    *why = SPRAG_COMPLIANT_RESTING;
     if (is_resting(run, of.steps)) {
         return true;
     }
-    comply_set_band(run, band * left);
-    *why = SPRAG_COMPLY_STIFF;
+    compliant_set_band(run, band * left);
+    *why = SPRAG_COMPLIANT_STIFF;
     return is_heap(run, cost[0], cost[1], &of);
 }

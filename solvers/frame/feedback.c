@@ -3,9 +3,8 @@
 
 #include "linalg.h"
 
-void sprag_pair_add_impulse(sprag_pair *pair, const double at[3],
-                               const double *const centre[2], const double impulse[3],
-                               const double turning[3])
+void sprag_pair_add_impulse(sprag_pair *pair, const double at[3], const double *const centre[2],
+                            const double impulse[3], const double turning[3])
 {
     add_scaled(pair->impulse, 1, impulse, 3);
     for (int side = 0; side < 2; side++) {

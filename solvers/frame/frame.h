@@ -119,9 +119,10 @@ typedef struct sprag_frame_calls {
     // Joint rows, of bodies where they are now; *row is the caller's, until the next call. Returns
     // how many, or -1: no memory. NULL: there are none.
     int (*rows)(void *data, const sprag_mover *body, double step, const sprag_row **row);
-    // As rows, for who tells by himself when stops act (compliant.h): of stops there are no rows, but
-    // every coordinate with stops has one, of its motor or without any force, and its stops are in
-    // *stop; both in the same order whenever it is asked. -1 also: there are others. NULL: as rows.
+    // As rows, for who tells by himself when stops act (compliant.h): of stops there are no rows,
+    // but every coordinate with stops has one, of its motor or without any force, and its stops are
+    // in *stop; both in the same order whenever it is asked. -1 also: there are others. NULL: as
+    // rows.
     int (*coordinates)(void *data, const sprag_mover *body, double step, const sprag_row **row,
                        const sprag_stop **stop, int *stops);
     // The earliest time (s, at most `horizon`) at which a joint meets a stop that it is not at.
@@ -143,7 +144,7 @@ typedef struct sprag_frame {
     int bodies, colliders, pairs, contacts;
     sprag_mover *body; // moved
     const sprag_collider *collider;
-    sprag_pair *pair;     // every two that may meet within the step
+    sprag_pair *pair;             // every two that may meet within the step
     const sprag_contact *contact; // of what has no shape: as they are, all the frame
     double recovery;              // of an overlap, the share that a frame takes back
     double recovery_speed;        // m/s, at most
@@ -153,8 +154,7 @@ typedef struct sprag_frame {
 } sprag_frame;
 
 // Adds what acts at a point on collider[0]; centre: of the bodies, NULL: static.
-void sprag_pair_add_impulse(sprag_pair *pair, const double at[3],
-                               const double *const centre[2], const double impulse[3],
-                               const double turning[3]);
+void sprag_pair_add_impulse(sprag_pair *pair, const double at[3], const double *const centre[2],
+                            const double impulse[3], const double turning[3]);
 
 #endif

@@ -6,8 +6,8 @@
 #include <float.h>
 #include <math.h>
 
-#include "linalg.h"
 #include "cylinders.h"
+#include "linalg.h"
 
 enum { VERTICES_MAX = 256, FACETS_MAX = 2 * VERTICES_MAX, HORIZON_MAX = FACETS_MAX };
 

@@ -6,10 +6,10 @@
 #include <math.h>
 
 #include "boxes.h"
+#include "cylinders.h"
 #include "epa.h"
 #include "gjk.h"
 #include "linalg.h"
-#include "cylinders.h"
 
 // Errors relative to distance and size: what is worth a second way, what is worth being told.
 static const double exact = 1e-12, tolerable = 1e-9;

@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "linalg.h"
-#include "vectors6.h"
 #include "gauss_seidel.h"
+#include "linalg.h"
 #include "vectors.h"
+#include "vectors6.h"
 
 SPRAG_VECTORS
 static void momentum(const sprag_system *system, const double *v, double *p)

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "interior_point.h"
 #include "frozen_friction.h"
+#include "interior_point.h"
 #include "limiter.h"
 #include "linalg.h"
 

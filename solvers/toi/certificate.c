@@ -602,8 +602,8 @@ static bool go_on(const sprag_carried pair[2], double t, sprag_motion motion[2],
     return sprag_gap_find(shape, where, &query, NULL, gap, NULL) == SPRAG_OK;
 }
 
-void sprag_certify(const sprag_carried pair[2], const sprag_gap *gap, double level, double horizon,
-                   sprag_certificate *certificate)
+void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, double level,
+                          double horizon, sprag_certificate *certificate)
 {
     sprag_approach a;
     sprag_plane plane;

@@ -23,7 +23,7 @@ typedef struct sprag_certificate {
 // gap: of the pair at t = 0, as sprag_gap_find left it. level: m; if the gap is below it, the time
 // is 0; where it gets so far, it ends up to a thousandth above. horizon: s; numbers that are not
 // finite, or more than 1e3 rad within it: the time is 0.
-void sprag_certify(const sprag_carried pair[2], const sprag_gap *gap, double level, double horizon,
-                   sprag_certificate *certificate);
+void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, double level,
+                          double horizon, sprag_certificate *certificate);
 
 #endif

@@ -5,8 +5,8 @@
 // travel of the last joint, if it slides, out of the levers of those before. "Mended": bounds.h.
 #include <math.h>
 
-#include "bounds.h"
 #include "bench_advance.h"
+#include "bounds.h"
 
 enum { JOINTS = 6, TRIALS = 1000000, LOOKS = 4 };
 

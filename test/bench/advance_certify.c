@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "certificate.h"
 #include "bench_advance.h"
+#include "certificate.h"
 
 enum { TRIALS = 10000, LOOKS = 12, FINE = 400 };
 
@@ -164,7 +164,7 @@ static void try_family(family f)
         sprag_certificate certificate;
         make(&c, f, &p);
         double start = bench_now_us();
-        sprag_certify(p.carried, &p.gap, level, horizon, &certificate);
+        sprag_time_of_impact(p.carried, &p.gap, level, horizon, &certificate);
         us += bench_now_us() - start;
         double worst = INFINITY;
         for (int k = 0; k <= LOOKS; k++) {

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "paper.h"
 #include "bench_advance.h"
+#include "paper.h"
 
 enum { DICE = 50 };
 

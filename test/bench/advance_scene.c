@@ -163,8 +163,7 @@ void advance_scene_close_up(advance_scene *s)
     for (int i = 0; i < s->bodies; i++) {
         s->seen[i] = s->body[i].pose;
         for (int k = i + 1; k <= s->bodies; k++) {
-            s->pair[s->pairs] =
-                (sprag_pair){.collider = {i, k}, .memory = &s->memory[s->pairs]};
+            s->pair[s->pairs] = (sprag_pair){.collider = {i, k}, .memory = &s->memory[s->pairs]};
             s->pairs++;
         }
     }

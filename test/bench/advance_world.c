@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sprag.h"
 #include "bench_advance.h"
+#include "sprag.h"
 
 const char *const advance_ours = "method=advance";
 

@@ -28,9 +28,9 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "bench.h"
 #include "scene.h"
 #include "sprag.h"
-#include "bench.h"
 
 // ---- output
 

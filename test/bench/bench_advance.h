@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "scene.h"
 #include "advance.h"
 #include "bench.h"
+#include "scene.h"
 
 // ---- bench_advance.c: rows. A part and its scene are said once, by row_scene.
 

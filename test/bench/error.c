@@ -41,8 +41,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "scene.h"
 #include "bench.h"
+#include "scene.h"
 
 // ---- who competes
 

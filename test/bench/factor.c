@@ -16,12 +16,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "models.h"
-#include "sprag.h"
+#include "bench.h"
 #include "blocks.h"
 #include "linalg.h"
+#include "models.h"
 #include "problem.h"
-#include "bench.h"
+#include "sprag.h"
 
 #ifdef BENCH_CXSPARSE
 #include <suitesparse/cs.h>

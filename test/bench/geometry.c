@@ -22,9 +22,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench.h"
 #include "gaps.h"
 #include "linalg.h"
-#include "bench.h"
 
 enum { PAIRS = 64, ROUNDS = 201, CONTACTS = 8, WAYS = 4, BALL = 60 };
 

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "island.h"
-#include "stribeck.h"
 #include "bench.h"
 #include "bench_module.h"
+#include "island.h"
+#include "stribeck.h"
 
 static line_fn *line;
 static int missed;

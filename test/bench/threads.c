@@ -7,8 +7,8 @@
 
 #include <ode/ode.h>
 
-#include "sprag.h"
 #include "bench.h"
+#include "sprag.h"
 
 enum { POOLS = 3, HEIGHT = 10, POINTS_MAX = 8 };
 

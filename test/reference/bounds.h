@@ -3,10 +3,10 @@
 // Drumwright: True Rigidity: Interpenetration-free Multi-Body Simulation with Polytopic Contact,
 // after Mirtich: Timewarp Rigid Body Simulation, SIGGRAPH 2000.
 //
-// For comparison: what sprag_certify promises rests on none of them. Equations 4 and 11 hold for
-// bodies that go at constant twist, or joints at constant rates. Equations 7, 8 and 15 do not: they
-// take it that what touches the plane stays there, while a vertex that turns about the centre of
-// mass curves into it, by w^2 r t^2 / 2 (millimetres within 10 ms at 10 rad/s).
+// For comparison: what sprag_time_of_impact promises rests on none of them. Equations 4 and 11 hold
+// for bodies that go at constant twist, or joints at constant rates. Equations 7, 8 and 15 do not:
+// they take it that what touches the plane stays there, while a vertex that turns about the centre
+// of mass curves into it, by w^2 r t^2 / 2 (millimetres within 10 ms at 10 rad/s).
 #ifndef SPRAG_BOUNDS_H
 #define SPRAG_BOUNDS_H
 

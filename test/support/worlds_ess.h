@@ -9,8 +9,8 @@
 
 #include <ode/ode.h>
 
-#include "sprag.h"
 #include "ess.h"
+#include "sprag.h"
 
 static const double ESS_G = 9.81;
 

@@ -1,7 +1,7 @@
 // Rows of contacts in use: what programs leave unset, bounces between what moves, feedback of both
 // bodies, sleep, and what near callbacks do besides making contacts.
-#include "sprag.h"
 #include "linalg.h"
+#include "sprag.h"
 #include "support_scene.h"
 
 static const double MU = 0.5;

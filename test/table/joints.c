@@ -1,7 +1,7 @@
 // Rows of joints: every type under load; the table of all of them.
 #define _POSIX_C_SOURCE 200112L // unsetenv
-#include "support_joints.h"
 #include "start.h"
+#include "support_joints.h"
 
 // ---- scenes
 

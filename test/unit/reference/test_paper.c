@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "paper.h"
 #include "chance.h"
+#include "paper.h"
 #include "suite.h"
 
 #define FRAME 0.01   // s

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "plugin.h"
 #include "allocations.h"
+#include "plugin.h"
 #include "start.h"
 #include "suite.h"
 #include "worlds.h"

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chance.h"
 #include "collide.h"
 #include "linalg.h"
-#include "chance.h"
 #include "start.h"
 #include "suite.h"
 #include "worlds.h"

@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "allocations.h"
 #include "models.h"
 #include "plugin.h"
-#include "allocations.h"
 #include "start.h"
 #include "suite.h"
 #include "worlds.h"

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "collide.h"
 #include "allocations.h"
+#include "collide.h"
 #include "start.h"
 #include "suite.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "advance.h"
-#include "linalg.h"
 #include "chance.h"
+#include "linalg.h"
 #include "suite.h"
 
 static const double G = 9.81;    // m/s^2
@@ -124,9 +124,9 @@ static void add_pairs(scene *s, sprag_pair_state state)
             if (s->collider[i].body != s->collider[j].body) {
                 ck_assert_int_lt(s->pairs, PAIRS);
                 s->pair[s->pairs] = (sprag_pair){.collider = {i, j},
-                                                         .memory = &s->memory[s->pairs],
-                                                         .state = state,
-                                                         .surface = s->surface};
+                                                 .memory = &s->memory[s->pairs],
+                                                 .state = state,
+                                                 .surface = s->surface};
                 s->pairs++;
             }
         }

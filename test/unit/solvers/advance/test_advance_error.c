@@ -124,8 +124,7 @@ static void close_up(scene *s)
         SPRAG_STATIC, {.kind = SPRAG_PLANE}, {{0}, {1, 0, 0, 0, 1, 0, 0, 0, 1}}, NULL};
     for (int i = 0; i < s->bodies; i++) {
         for (int k = i + 1; k <= s->bodies; k++) {
-            s->pair[s->pairs] =
-                (sprag_pair){.collider = {i, k}, .memory = &s->memory[s->pairs]};
+            s->pair[s->pairs] = (sprag_pair){.collider = {i, k}, .memory = &s->memory[s->pairs]};
             s->pairs++;
         }
     }

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "scratch.h"
 #include "problems.h"
+#include "scratch.h"
 #include "suite.h"
 
 static scene s;

@@ -4,8 +4,8 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "rodas.h"
 #include "problems_ess.h"
+#include "rodas.h"
 #include "suite.h"
 
 typeof(sprag_ess_integrate) plain_ess_integrate; // without versions for wider vectors

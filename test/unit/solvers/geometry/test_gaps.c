@@ -22,8 +22,8 @@
 #include <string.h>
 
 #include "gap.h"
-#include "tree.h"
 #include "suite.h"
+#include "tree.h"
 
 typedef long double real;
 

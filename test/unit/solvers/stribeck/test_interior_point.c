@@ -4,8 +4,8 @@
 #include <check.h>
 #include <math.h>
 
-#include "stribeck.h"
 #include "problems.h"
+#include "stribeck.h"
 #include "suite.h"
 
 static const double MU = 0.5;

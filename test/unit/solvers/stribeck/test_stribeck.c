@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #include "assemble.h"
-#include "stribeck.h"
 #include "problems.h"
+#include "stribeck.h"
 #include "suite.h"
 
 #define MU 0.5

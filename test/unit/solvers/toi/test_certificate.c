@@ -61,7 +61,7 @@ static sprag_certificate certify(const pair *p, double horizon)
     sprag_gap gap;
     sprag_certificate c;
     gap_at(p, 0, &gap);
-    sprag_certify(p->carried, &gap, LEVEL, horizon, &c);
+    sprag_time_of_impact(p->carried, &gap, LEVEL, horizon, &c);
     ck_assert(isfinite(c.time + c.height + c.lowest + dot3(c.point, c.point)));
     ck_assert_double_eq_tol(norm3(c.normal), 1, 1e-9);
     ck_assert(c.time >= 0 && c.time <= horizon);
@@ -703,24 +703,24 @@ START_TEST(nonsense_gets_no_time)
                 gap_at(&p, 0, &gap);
                 p.motion[b].velocity[k] = bad[i];
                 sprag_certificate c;
-                sprag_certify(p.carried, &gap, LEVEL, STEP, &c);
+                sprag_time_of_impact(p.carried, &gap, LEVEL, STEP, &c);
                 ck_assert(isfinite(c.time + c.height + c.lowest + dot3(c.normal, c.normal)));
                 ck_assert(c.time == 0 || i == 3);
                 p.motion[b].velocity[k] = 0;
             }
         }
         sprag_certificate c;
-        sprag_certify(p.carried, &gap, bad[i], STEP, &c);
+        sprag_time_of_impact(p.carried, &gap, bad[i], STEP, &c);
         ck_assert(c.time == 0 && !c.whole);
-        sprag_certify(p.carried, &gap, LEVEL, bad[i], &c);
+        sprag_time_of_impact(p.carried, &gap, LEVEL, bad[i], &c);
         ck_assert((c.time == 0 && !c.whole) || i == 3);
         gap.normal[1] = bad[i];
-        sprag_certify(p.carried, &gap, LEVEL, STEP, &c);
+        sprag_time_of_impact(p.carried, &gap, LEVEL, STEP, &c);
         ck_assert(c.time == 0 && !c.whole);
     }
     gap_at(&p, 0, &gap);
     sprag_certificate c;
-    sprag_certify(p.carried, &gap, 1, STEP, &c); // nearer than the level
+    sprag_time_of_impact(p.carried, &gap, 1, STEP, &c); // nearer than the level
     ck_assert(c.time == 0 && !c.whole);
     // whatever normal is given, it is no promise
     dice.state = 7;
@@ -728,7 +728,7 @@ START_TEST(nonsense_gets_no_time)
         random_pair(&p, 1e-3);
         gap_at(&p, 0, &gap);
         chance_unit(&dice, gap.normal);
-        sprag_certify(p.carried, &gap, LEVEL, STEP, &c);
+        sprag_time_of_impact(p.carried, &gap, LEVEL, STEP, &c);
         for (int s = 1; s <= 10 && c.time > 0; s++) {
             ck_assert_double_ge(gap_at(&p, c.time * s / 10, &gap), LEVEL - 1e-12);
         }
