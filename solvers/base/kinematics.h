@@ -1,0 +1,45 @@
+// Points of rigid bodies: their velocity, and how readily they give way. A velocity is (vx vy vz wx
+// wy wz) of the centre of mass in world axes; an arm goes from there to the point. NULL as a
+// velocity: the side does not move.
+#ifndef SPRAG_KINEMATICS_H
+#define SPRAG_KINEMATICS_H
+
+#include "linalg.h"
+
+// u = v + w x arm, m/s.
+static inline void point_velocity(const double v[6], const double arm[3], double u[3])
+{
+    cross3(v + 3, arm, u);
+    add_scaled(u, 1, v, 3);
+}
+
+// Velocity of the point of side 0 relative to that of side 1, m/s.
+static inline void relative_velocity(const double *const v[2], const double arm[2][3], double u[3])
+{
+    memset(u, 0, 3 * sizeof *u);
+    for (int side = 0; side < 2; side++) {
+        if (v[side]) {
+            double of_side[3];
+            point_velocity(v[side], arm[side], of_side);
+            add_scaled(u, side ? -1 : 1, of_side, 3);
+        }
+    }
+}
+
+// J with J v = direction . (v + w x arm).
+static inline void point_jacobian(const double arm[3], const double direction[3], double J[6])
+{
+    memcpy(J, direction, 3 * sizeof *J);
+    cross3(arm, direction, J + 3);
+}
+
+// J M^-1 J' of one body, 1/kg for a J without unit. inverse_inertia: in the axes of J.
+static inline double inverse_mass_along(double inverse_mass, const double inverse_inertia[9],
+                                        const double J[6])
+{
+    double turned[3];
+    mul33(inverse_inertia, J + 3, turned);
+    return inverse_mass * dot3(J, J) + dot3(J + 3, turned);
+}
+
+#endif
