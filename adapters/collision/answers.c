@@ -184,8 +184,8 @@ static bool list_triangles(const ode_pairs *pairs, sprag_scratch *scratch)
     return true;
 }
 
-int sprag_ode_answer(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
-                     double reach, int flags, dContactGeom *contact, int skip)
+int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
+                             double reach, int flags, dContactGeom *contact, int skip)
 {
     ode_pairs pairs;
     answers all = {.scratch = scratch};

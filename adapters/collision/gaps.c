@@ -468,7 +468,7 @@ static sprag_result find(finder *f, int count, double margin)
     if (f->wanted && pairs->count == 0) {
         return SPRAG_OK; // what is remembered is of pairs that may be wanted again
     }
-    if (!sprag_ode_turn_pairs(f->geometry, pairs->count)) {
+    if (!sprag_ode_pair_memories_next_step(f->geometry, pairs->count)) {
         return SPRAG_NO_MEMORY;
     }
     for (int i = 0; i < pairs->count; i++) {

@@ -131,9 +131,9 @@ sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query, s
 sprag_pair_memory *sprag_ode_pair_memory(ode_geometry *geometry, ode_pair *pair);
 
 // What has been found since the last turn is forgotten at the next one, which goes on from before.
-void sprag_ode_take_back_pairs(ode_geometry *geometry);
+void sprag_ode_pair_memories_undo_step(ode_geometry *geometry);
 
 // What has been found since the last turn becomes the last time; room for `pairs` next.
-bool sprag_ode_turn_pairs(ode_geometry *geometry, int pairs);
+bool sprag_ode_pair_memories_next_step(ode_geometry *geometry, int pairs);
 
 #endif

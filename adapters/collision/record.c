@@ -278,14 +278,14 @@ void sprag_ode_record_forget(ode_record *r, dGeomID id)
     pthread_mutex_unlock(&r->lock);
 }
 
-void sprag_ode_record_turn(ode_record *r)
+void sprag_ode_record_clear(ode_record *r)
 {
     pthread_mutex_lock(&r->lock);
     empty(r);
     pthread_mutex_unlock(&r->lock);
 }
 
-void sprag_ode_record_hold(ode_record *r, bool hold)
+void sprag_ode_record_lock(ode_record *r, bool hold)
 {
     if (hold) {
         pthread_mutex_lock(&r->lock);
@@ -312,7 +312,8 @@ static bool is_opened(dGeomID id, dGeomID other)
                                                             dSpaceGetSublevel((dSpaceID)other));
 }
 
-bool sprag_ode_given(const ode_collision *call, dGeomID first, dGeomID second, dGeomID given[2])
+bool sprag_ode_callback_pair(const ode_collision *call, dGeomID first, dGeomID second,
+                             dGeomID given[2])
 {
     const dGeomID of[2] = {first, second}, asked[2] = {call->a, call->b ? call->b : call->a};
     for (int i = 0; i < 2; i++) {

@@ -65,17 +65,18 @@ dNearCallback *sprag_ode_recorded_callback(const ode_record *record, int call, v
 void sprag_ode_record_forget(ode_record *record, dGeomID id);
 
 // Holds what every function above waits for, and lets go of it; around a fork.
-void sprag_ode_record_hold(ode_record *record, bool hold);
+void sprag_ode_record_lock(ode_record *record, bool hold);
 
 // The step that it was for is done: empties it.
-void sprag_ode_record_turn(ode_record *record);
+void sprag_ode_record_clear(ode_record *record);
 
 // ---- how ODE walks a call
 
 // What a call's callback is given for two geoms of a pair, in the order of its arguments: the geoms
 // themselves or a space that holds one of them. first: the one on the call's first side. false: the
 // call does not ask about them.
-bool sprag_ode_given(const ode_collision *call, dGeomID first, dGeomID second, dGeomID given[2]);
+bool sprag_ode_callback_pair(const ode_collision *call, dGeomID first, dGeomID second,
+                             dGeomID given[2]);
 
 // Is a geom the other one, or somewhere in it?
 bool sprag_ode_is_within(dGeomID id, dGeomID outer);
@@ -84,8 +85,8 @@ bool sprag_ode_is_within(dGeomID id, dGeomID outer);
 
 // As dCollide, with contacts of all points up to `reach` (m) apart; their depth is then 0. -1:
 // stock is to answer, for geoms that we have no shape for or numbers that the kernel cannot use.
-int sprag_ode_answer(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
-                     double reach, int flags, dContactGeom *contact, int skip);
+int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
+                             double reach, int flags, dContactGeom *contact, int skip);
 
 // Are they up to `reach` apart?
 bool sprag_ode_are_close(const ode_pair *pair, double reach);

@@ -661,7 +661,7 @@ static void drop_unused(ode_geometry *g)
     }
 }
 
-bool sprag_ode_turn_pairs(ode_geometry *g, int pairs)
+bool sprag_ode_pair_memories_next_step(ode_geometry *g, int pairs)
 {
     if (++g->turn % KEPT_TURNS == 0) {
         drop_unused(g);
@@ -685,7 +685,7 @@ bool sprag_ode_turn_pairs(ode_geometry *g, int pairs)
     return g->now.slots;
 }
 
-void sprag_ode_take_back_pairs(ode_geometry *g)
+void sprag_ode_pair_memories_undo_step(ode_geometry *g)
 {
     table now = g->now;
     g->now = g->last;

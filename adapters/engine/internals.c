@@ -34,9 +34,9 @@ typedef dReal height_fn(dHeightfieldDataID, int, int);
     {                                                                                              \
         static _Atomic(void *) found;                                                              \
         static _Atomic(unsigned) of;                                                               \
-        if (of != sprag_ode_number()) {                                                            \
-            found = sprag_ode_symbol(symbol);                                                      \
-            of = sprag_ode_number();                                                               \
+        if (of != sprag_ode_runtime_number()) {                                                    \
+            found = sprag_ode_runtime_symbol(symbol);                                              \
+            of = sprag_ode_runtime_number();                                                       \
         }                                                                                          \
         return (type *)(intptr_t)found;                                                            \
     }
@@ -353,7 +353,7 @@ static const char *missing_symbol(void)
             return needed[i].name;
         }
     }
-    return sprag_ode_missing_call();
+    return sprag_ode_runtime_missing();
 }
 
 // A world of two bodies, a contact and a ball joint between them.

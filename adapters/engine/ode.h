@@ -15,13 +15,13 @@
 // To be called before any other of ODE's functions, wherever a program calls us, with an object of
 // ODE's (NULL: none at hand) and an address in the caller's code. NULL: go on; otherwise the
 // function `name` of another ODE, which the call is meant for.
-void *sprag_ode_meet(const void *object, const void *caller, const char *name);
+void *sprag_ode_runtime_redirect(const void *object, const void *caller, const char *name);
 
-void *sprag_ode_symbol(const char *name); // not in the archive
+void *sprag_ode_runtime_symbol(const char *name); // not in the archive
 
 // Of the ODE that we serve: another one when that has been closed. What is known of an ODE is of
 // one number.
-unsigned sprag_ode_number(void);
+unsigned sprag_ode_runtime_number(void);
 
 typedef struct ode_once {
     _Atomic(unsigned) looked_at; // its number
@@ -31,7 +31,7 @@ typedef struct ode_once {
 void sprag_ode_once(ode_once *once, void look(void));
 
 // A function that we call by its name and this ODE lacks; NULL: none.
-const char *sprag_ode_missing_call(void);
+const char *sprag_ode_runtime_missing(void);
 
 // ---- internals.c: the functions of ODE 0.16 that are no public API, and the real ones behind
 // those that we stand in for
@@ -79,7 +79,7 @@ bool sprag_ode_run(dWorldID world, int jobs, void (*job)(void *data, int number)
 // reproducible. One after the other, where worlds have nothing but ODE's default in common.
 bool sprag_ode_process_one(dWorldID world, const ode_islands *one, dReal step, void *stepper,
                            void *max_calls);
-void sprag_ode_hold_default(bool hold); // around a fork, before all other locks
+void sprag_ode_lock_default(bool hold); // around a fork, before all other locks
 
 // Is the program called when this body has moved? So we say where ODE does not tell.
 bool sprag_ode_calls_back(dBodyID body);

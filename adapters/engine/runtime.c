@@ -11,29 +11,29 @@
 void sprag_ode_once(ode_once *once, void look(void))
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    if (once->looked_at != sprag_ode_number()) {
+    if (once->looked_at != sprag_ode_runtime_number()) {
         pthread_mutex_lock(&lock);
-        if (once->looked_at != sprag_ode_number()) {
+        if (once->looked_at != sprag_ode_runtime_number()) {
             look();
-            once->looked_at = sprag_ode_number();
+            once->looked_at = sprag_ode_runtime_number();
         }
         pthread_mutex_unlock(&lock);
     }
 }
 
 #ifdef SPRAG_WRAP // linked in: the one that there is
-void *sprag_ode_meet(const void *object, const void *caller, const char *name)
+void *sprag_ode_runtime_redirect(const void *object, const void *caller, const char *name)
 {
     (void)object, (void)caller, (void)name;
     return NULL;
 }
 
-const char *sprag_ode_missing_call(void) // the linker would have said
+const char *sprag_ode_runtime_missing(void) // the linker would have said
 {
     return NULL;
 }
 
-unsigned sprag_ode_number(void)
+unsigned sprag_ode_runtime_number(void)
 {
     return 1;
 }
@@ -58,7 +58,7 @@ __attribute__((constructor)) static void look(void)
     from_start = dlsym(RTLD_NEXT, "dBodyCreate");
 }
 
-unsigned sprag_ode_number(void)
+unsigned sprag_ode_runtime_number(void)
 {
     return number;
 }
@@ -97,7 +97,7 @@ static void *find_ode(const void *object, const void *caller)
     return ode ? ode : ode_of(caller);
 }
 
-void *sprag_ode_symbol(const char *name)
+void *sprag_ode_runtime_symbol(const char *name)
 {
     return dlsym(own.handle ? own.handle : RTLD_NEXT, name);
 }
@@ -152,7 +152,7 @@ static void bind_calls(void *ode)
     }
 }
 
-const char *sprag_ode_missing_call(void)
+const char *sprag_ode_runtime_missing(void)
 {
     const calls c = find_calls();
     for (size_t i = 0; i < c.count; i++) {
@@ -293,7 +293,7 @@ static __attribute__((noinline)) void *meet_rarely(const void *object, const voi
     return is_own(object) ? NULL : function_of_other(object, caller, name);
 }
 
-void *sprag_ode_meet(const void *object, const void *caller, const char *name)
+void *sprag_ode_runtime_redirect(const void *object, const void *caller, const char *name)
 {
     return met && is_own(object) ? NULL : meet_rarely(object, caller, name);
 }

@@ -87,7 +87,7 @@ static bool has_default(dWorldID world)
 
 static pthread_mutex_t of_default = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
-void sprag_ode_hold_default(bool hold)
+void sprag_ode_lock_default(bool hold)
 {
     if (hold) {
         pthread_mutex_lock(&of_default);
@@ -102,13 +102,13 @@ bool sprag_ode_process_one(dWorldID world, const ode_islands *one, dReal step, v
     bool hold = has_default(world);
     unsigned limit = dWorldGetStepIslandsProcessingMaxThreadCount(world);
     if (hold) {
-        sprag_ode_hold_default(true);
+        sprag_ode_lock_default(true);
     }
     dWorldSetStepIslandsProcessingMaxThreadCount(world, 1);
     bool done = sprag_ode_process_islands(world, one, step, stepper, max_calls);
     dWorldSetStepIslandsProcessingMaxThreadCount(world, limit);
     if (hold) {
-        sprag_ode_hold_default(false);
+        sprag_ode_lock_default(false);
     }
     return done;
 }

@@ -197,13 +197,13 @@ static void set_yield(const step *s, sprag_surface *to, dJointID joint)
     sprag_contact contact = {.stiffness = 0};
     const dSurfaceParameters *surface = &sprag_ode_contact_of(joint)->surface;
     double erp = surface->mode & dContactSoftERP ? surface->soft_erp : dWorldGetERP(s->a->world);
-    const char *oddity = sprag_ode_pull_surface(&contact, surface, s->a->stiffness);
-    if (!oddity && to->bounce > 1) {
-        oddity = "has a bounce above 1: under method=ess it bounces as with 1";
+    const char *surface_error = sprag_ode_pull_surface(&contact, surface, s->a->stiffness);
+    if (!surface_error && to->bounce > 1) {
+        surface_error = "has a bounce above 1: under method=ess it bounces as with 1";
     }
-    if (oddity) {
-        s->a->odd = joint;
-        s->a->oddity = oddity;
+    if (surface_error) {
+        s->a->invalid_surface = joint;
+        s->a->surface_error = surface_error;
     }
     to->stiffness = contact.stiffness;
     to->dissipation = contact.dissipation;
@@ -211,34 +211,36 @@ static void set_yield(const step *s, sprag_surface *to, dJointID joint)
     to->erp = erp > 0 && isfinite(erp) ? erp : 0;
 }
 
-void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of, const ode_touch *touch)
+void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of,
+                       const ode_pair_answer *answer)
 {
-    if (touch->accepted && touch->joint) {
-        const int mode = sprag_ode_contact_of(touch->joint)->surface.mode;
-        sprag_ode_surface_of(&pair->surface, touch->joint, s->a->world, of->side[0]->body);
-        pair->asked = dJointGetFeedback(touch->joint) != NULL;
+    if (answer->accepted && answer->joint) {
+        const int mode = sprag_ode_contact_of(answer->joint)->surface.mode;
+        sprag_ode_surface_of(&pair->surface, answer->joint, s->a->world, of->side[0]->body);
+        pair->asked = dJointGetFeedback(answer->joint) != NULL;
         if (s->a->compliant) {
-            set_yield(s, &pair->surface, touch->joint);
+            set_yield(s, &pair->surface, answer->joint);
             return;
         }
         pair->surface.compliance = 0; // what yields would interpenetrate
         const int soft = dContactSoftCFM | dContactSoftERP | ODE_SURFACE_STIFFNESS;
-        s->a->soft = mode & soft ? touch->joint : s->a->soft;
+        s->a->soft = mode & soft ? answer->joint : s->a->soft;
     }
 }
 
 static bool take_answer(step *s, sprag_pair *pair, const ode_pair *of, dJointID joint)
 {
-    ode_touch *touch = sprag_ode_touch_add(&s->touches, of->side[0]->geom, of->side[1]->geom);
-    if (!touch) {
+    ode_pair_answer *answer =
+        sprag_ode_pair_answer_add(&s->answers, of->side[0]->geom, of->side[1]->geom);
+    if (!answer) {
         s->failed = true;
         return false;
     }
-    touch->joint = joint;
-    touch->accepted = joint != NULL;
-    touch->paired = true;
-    group_set_surface(s, pair, of, touch);
-    return touch->accepted;
+    answer->joint = joint;
+    answer->accepted = joint != NULL;
+    answer->paired = true;
+    group_set_surface(s, pair, of, answer);
+    return answer->accepted;
 }
 
 // Asks the program, which sees both bodies where they touch.
@@ -264,8 +266,8 @@ bool group_touch(void *data, int i, double gap, double time)
 {
     group *g = data;
     const ode_pair *source = g->source[i];
-    const ode_touch *known =
-        sprag_ode_touch_of(&g->s->touches, source->side[0]->geom, source->side[1]->geom);
+    const ode_pair_answer *known =
+        sprag_ode_pair_answer_find(&g->s->answers, source->side[0]->geom, source->side[1]->geom);
     ode_advance *a = g->s->a;
     if (known) { // another triangle, or an earlier pass
         group_set_surface(g->s, &g->pair[i], source, known);

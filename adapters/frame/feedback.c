@@ -8,9 +8,10 @@ static void write_pair_feedback(const group *g)
     double rate = 1 / g->s->a->step;
     for (int i = 0; i < g->frame.pairs; i++) {
         const ode_pair *source = g->source[i];
-        const ode_touch *touch =
-            sprag_ode_touch_of(&g->s->touches, source->side[0]->geom, source->side[1]->geom);
-        dJointFeedback *feedback = touch && touch->joint ? dJointGetFeedback(touch->joint) : NULL;
+        const ode_pair_answer *answer = sprag_ode_pair_answer_find(
+            &g->s->answers, source->side[0]->geom, source->side[1]->geom);
+        dJointFeedback *feedback =
+            answer && answer->joint ? dJointGetFeedback(answer->joint) : NULL;
         if (!feedback) {
             continue;
         }
@@ -18,7 +19,7 @@ static void write_pair_feedback(const group *g)
         const sprag_pair *pair = &g->pair[i];
         dBodyID body[2];
         bool reversed;
-        sprag_ode_joint_bodies(touch->joint, body, &reversed);
+        sprag_ode_joint_bodies(answer->joint, body, &reversed);
         double wrench[2][6] = {{0}};
         bool swapped = body[0] != source->side[0]->body;
         for (int k = 0; k < 3; k++) {
@@ -67,7 +68,8 @@ static void remember_rows(const group *g)
 {
     for (int i = 0, row = 0; i < g->frame.rows; i++) {
         row = i == 0 || g->row_joint[i] != g->row_joint[i - 1] ? 0 : row + 1;
-        sprag_ode_remember_row(g->s->a->memory, g->joint[g->row_joint[i]], row, g->row_force[i]);
+        sprag_ode_warm_start_store_row(g->s->a->memory, g->joint[g->row_joint[i]], row,
+                                       g->row_force[i]);
     }
 }
 

@@ -15,7 +15,7 @@ rider *step_rider_of(const step *s, dBodyID body)
 
 static void note_bad_force(ode_advance *a, dBodyID id)
 {
-    a->bad_force = a->bad_forces++ ? a->bad_force : id;
+    a->invalid_force = a->invalid_forces++ ? a->invalid_force : id;
 }
 
 static void pull_rider(step *s, int i, dBodyID id, int island, const dReal *gravity)
@@ -44,9 +44,9 @@ static void pull_rider(step *s, int i, dBodyID id, int island, const dReal *grav
 static bool is_usable(ode_advance *a, dBodyID const *body, int bodies)
 {
     for (int i = 0; i < bodies; i++) {
-        if (!sprag_ode_body_is_usable(body[i])) {
-            a->unusable = a->held_bodies ? a->unusable : body[i];
-            a->held_bodies += bodies;
+        if (!sprag_ode_body_is_finite(body[i])) {
+            a->nonfinite_body = a->frozen_bodies ? a->nonfinite_body : body[i];
+            a->frozen_bodies += bodies;
             return false;
         }
     }

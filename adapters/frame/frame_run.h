@@ -37,7 +37,7 @@ typedef struct step {
     rider *rider;
     int riders;
     int *leader; // islands: of their groups, by union
-    ode_touches touches;
+    ode_pair_answers answers;
     ode_pairs pairs;
     int *pair_group; // island that leads it, of the pairs; -1: none
     bool failed;
@@ -106,7 +106,7 @@ void step_push(const step *s);      // and to where they have come
 
 bool step_joins_geoms(const dContact *contact);
 
-bool step_pull_touches(step *s); // what the program said; false: no memory
+bool step_pull_answers(step *s); // what the program said; false: no memory
 
 // Pairs, and the groups that they unite islands to. false: no memory.
 bool step_find_pairs(step *s);
@@ -130,7 +130,8 @@ bool group_make(group *g, step *s, const members *m, int leader);
 bool group_row_room(group *g, int rows); // false: no memory
 
 // Takes the surface of the pair from the program's contact joint.
-void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of, const ode_touch *touch);
+void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of,
+                       const ode_pair_answer *answer);
 
 // sprag_frame_calls, of a group:
 int group_pull_rows(void *data, const sprag_mover *body, double step, const sprag_row **row);

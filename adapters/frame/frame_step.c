@@ -103,19 +103,19 @@ static bool run(step *s)
     sprag_advance_stats before = s->a->stats;
     sprag_compliant_stats compliant_before = s->a->compliant_stats;
     bool again = true;
-    if (!step_pull_bodies(s) || !step_pull_touches(s)) {
+    if (!step_pull_bodies(s) || !step_pull_answers(s)) {
         return false;
     }
     for (int i = 0; i < ATTEMPTS && again; i++) {
         if (i > 0) {
             step_restore(s);
-            sprag_ode_take_back_pairs(s->a->geometry);
+            sprag_ode_pair_memories_undo_step(s->a->geometry);
         }
         again = false;
         s->a->stats = before;
         s->a->compliant_stats = compliant_before;
         s->a->left = 0;
-        s->a->contacts = s->a->rows = s->a->given = s->a->failed = s->a->bads = 0;
+        s->a->contacts = s->a->rows = s->a->given = s->a->failed = s->a->dropped_contacts = 0;
         memset(s->a->stock, 0, s->a->islands->count * sizeof *s->a->stock);
         if (i > 0 && s->a->anew) {
             s->a->anew(s->a->data);

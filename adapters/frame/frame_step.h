@@ -8,7 +8,7 @@
 #include "compliant.h"
 #include "gaps.h"
 #include "island.h"
-#include "touches.h"
+#include "pair_answers.h"
 
 // What happened, as a program can use it. Geoms and bodies: NULL, none.
 typedef struct ode_event {
@@ -28,7 +28,7 @@ typedef struct ode_advance {
     long number; // of the step, from 1
     const ode_islands *islands;
     ode_geometry *geometry;
-    ode_memory *memory;         // of rows
+    ode_warm_start *memory;     // of rows
     const ode_collision *calls; // of the program, since its last step
     int call_count;
     void *data;
@@ -67,18 +67,18 @@ typedef struct ode_advance {
     int bodies, groups, contacts, rows, given; // given: contacts without shapes
     double penetration;                        // m, at the start
     double fastest;                            // m/s, of any point of a body, at the end
-    int bad_forces, held_bodies;
-    dBodyID bad_force, unusable;
+    int invalid_forces, frozen_bodies;
+    dBodyID invalid_force, nonfinite_body;
     dBodyID left_body[SPRAG_COMPLIANT_REASONS]; // of the first group left for each reason
     dGeomID overlap[2];                         // the first two that overlap at the start
     // The first contact of each kind, NULL: there is none
-    dJointID soft;      // its own ERP, CFM or stiffness has no meaning here
-    dJointID mixed;     // its surface is not that of the first contact of its geoms, which counts
-    dJointID turned;    // its normal is not that of the geoms, which counts
-    dJointID odd;       // its physical parameters cannot be taken as they are
-    const char *oddity; // and what is wrong with them
-    dJointID bad;       // no usable normal, point or depth
-    int bads;
+    dJointID soft;   // its own ERP, CFM or stiffness has no meaning here
+    dJointID mixed;  // its surface is not that of the first contact of its geoms, which counts
+    dJointID turned; // its normal is not that of the geoms, which counts
+    dJointID invalid_surface;  // its physical parameters cannot be taken as they are
+    const char *surface_error; // and what is wrong with them
+    dJointID invalid_contact;  // no usable normal, point or depth
+    int dropped_contacts;
     int failed;  // groups that stock must step
     bool *stock; // of the islands: somebody else must step it: stock, or, where contacts yield,
                  // the implicit step
@@ -104,6 +104,6 @@ bool sprag_ode_has_limit(dJointID joint);
 // coordinate that has some. -1: ODE does not give them.
 int sprag_ode_pull_coordinates(sprag_row *to, sprag_stop *stop, int *stops, dJointID joint,
                                dWorldID world, dReal step, const ode_index *index,
-                               const ode_memory *memory);
+                               const ode_warm_start *memory);
 
 #endif

@@ -131,7 +131,7 @@ static void set_pair(group *g, int i, const ode_pair *source)
         widen_radius(s, &g->collider[2 * i + side], source->side[side]->body);
     }
     dGeomID geom[2] = {source->side[0]->geom, source->side[1]->geom};
-    const ode_touch *known = sprag_ode_touch_of(&s->touches, geom[0], geom[1]);
+    const ode_pair_answer *known = sprag_ode_pair_answer_find(&s->answers, geom[0], geom[1]);
     if (known) {
         pair->state = known->accepted && known->paired ? SPRAG_PAIR_ACCEPTED : SPRAG_PAIR_DECLINED;
         group_set_surface(s, pair, source, known);
@@ -167,33 +167,33 @@ static bool is_out_of_reach(const step *s, dJointID joint, const dContact *conta
 static bool is_given(const step *s, dJointID joint)
 {
     const dContact *contact = sprag_ode_contact_of(joint);
-    const ode_touch *touch =
+    const ode_pair_answer *answer =
         step_joins_geoms(contact)
-            ? sprag_ode_touch_of(&s->touches, contact->geom.g1, contact->geom.g2)
+            ? sprag_ode_pair_answer_find(&s->answers, contact->geom.g1, contact->geom.g2)
             : NULL;
-    if (touch && !touch->paired && is_out_of_reach(s, joint, contact)) {
+    if (answer && !answer->paired && is_out_of_reach(s, joint, contact)) {
         return false;
     }
-    return !touch || !touch->paired;
+    return !answer || !answer->paired;
 }
 
 static void add_given(group *g, dJointID joint)
 {
     step *s = g->s;
-    const char *oddity;
+    const char *surface_error;
     sprag_contact *contact = &g->contact[g->frame.contacts];
     if (sprag_ode_count_rows(joint).rows == 0) {
         return;
     }
     ode_setting setting = sprag_ode_setting(s->a->world, s->a->step);
     if (!sprag_ode_pull_contact(contact, joint, &setting, NULL, &s->index, s->a->scratch + 1,
-                                &oddity)) {
-        s->a->bad = s->a->bads++ ? s->a->bad : joint;
+                                &surface_error)) {
+        s->a->invalid_contact = s->a->dropped_contacts++ ? s->a->invalid_contact : joint;
         return;
     }
-    if (oddity) {
-        s->a->odd = joint;
-        s->a->oddity = oddity;
+    if (surface_error) {
+        s->a->invalid_surface = joint;
+        s->a->surface_error = surface_error;
     }
     for (int side = 0; side < 2; side++) {
         int *b = &contact->body[side];

@@ -262,7 +262,7 @@ static bool is_for_whole_steps(dJointID joint)
 
 int sprag_ode_pull_coordinates(sprag_row *to, sprag_stop *stop, int *stops, dJointID joint,
                                dWorldID world, dReal step, const ode_index *index,
-                               const ode_memory *memory)
+                               const ode_warm_start *memory)
 {
     held held[MOST_COORDINATES];
     *stops = 0;

@@ -39,14 +39,14 @@ static bool surfaces_differ(const step *s, dJointID a, dJointID b)
            p.velocity_normal != q.velocity_normal;
 }
 
-bool step_pull_touches(step *s)
+bool step_pull_answers(step *s)
 {
     const ode_islands *islands = s->a->islands;
     int joints = 0;
     for (size_t i = 0; i < islands->count; i++) {
         joints += (int)islands->sizes[2 * i + 1];
     }
-    if (!sprag_ode_touches_make(&s->touches, joints, s->scratch)) {
+    if (!sprag_ode_pair_answers_make(&s->answers, joints, s->scratch)) {
         return false;
     }
     for (int j = 0; j < joints; j++) {
@@ -58,15 +58,16 @@ bool step_pull_touches(step *s)
         if (!step_joins_geoms(contact)) {
             continue;
         }
-        ode_touch *touch = sprag_ode_touch_add(&s->touches, contact->geom.g1, contact->geom.g2);
-        if (!touch) {
+        ode_pair_answer *answer =
+            sprag_ode_pair_answer_add(&s->answers, contact->geom.g1, contact->geom.g2);
+        if (!answer) {
             return false;
         }
-        if (!touch->joint) {
-            touch->joint = joint;
-            touch->paired = false;
-            touch->accepted = true;
-        } else if (!s->a->mixed && surfaces_differ(s, touch->joint, joint)) {
+        if (!answer->joint) {
+            answer->joint = joint;
+            answer->paired = false;
+            answer->accepted = true;
+        } else if (!s->a->mixed && surfaces_differ(s, answer->joint, joint)) {
             s->a->mixed = joint;
         }
     }
@@ -124,11 +125,12 @@ static bool counts(step *s, const ode_pair *pair)
     if (!has_distance(s, pair)) {
         return false;
     }
-    ode_touch *touch = sprag_ode_touch_of(&s->touches, pair->side[0]->geom, pair->side[1]->geom);
-    if (touch && (!touch->joint || is_between(touch->joint, pair))) {
-        touch->paired = true;
+    ode_pair_answer *answer =
+        sprag_ode_pair_answer_find(&s->answers, pair->side[0]->geom, pair->side[1]->geom);
+    if (answer && (!answer->joint || is_between(answer->joint, pair))) {
+        answer->paired = true;
     }
-    return !touch || (touch->accepted && touch->paired);
+    return !answer || (answer->accepted && answer->paired);
 }
 
 static void lead_pairs(step *s)
@@ -251,8 +253,8 @@ bool step_find_sleepers(step *s)
     a->sleeper = SPRAG_TAKE(s->scratch, s->pairs.count, dBodyID);
     for (int i = 0; i < s->pairs.count && a->sleeper; i++) {
         const ode_pair *pair = &s->pairs.pair[i];
-        const ode_touch *known =
-            sprag_ode_touch_of(&s->touches, pair->side[0]->geom, pair->side[1]->geom);
+        const ode_pair_answer *known =
+            sprag_ode_pair_answer_find(&s->answers, pair->side[0]->geom, pair->side[1]->geom);
         dBodyID sleeper = !known || known->accepted ? sleeper_of(s, pair) : NULL;
         if (sleeper) {
             a->sleeper[a->sleepers++] = sleeper;

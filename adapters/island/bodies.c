@@ -186,7 +186,7 @@ bool sprag_ode_pull_mover(sprag_mover *to, dBodyID id, const dReal *gravity)
     return good;
 }
 
-bool sprag_ode_body_is_usable(dBodyID id)
+bool sprag_ode_body_is_finite(dBodyID id)
 {
     return is_finite(dBodyGetPosition(id), 3) && is_finite(dBodyGetQuaternion(id), 4) &&
            is_finite(dBodyGetLinearVel(id), 3) && is_finite(dBodyGetAngularVel(id), 3);

@@ -141,7 +141,7 @@ static const ode_state *state_of(const ode_index *index, int i, dBodyID body, od
 
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting *setting,
                             const ode_stiffness *stiffness, const ode_index *index,
-                            sprag_scratch *scratch, const char **oddity)
+                            sprag_scratch *scratch, const char **surface_error)
 {
     const dContact *contact = sprag_ode_contact_of(joint);
     dBodyID body[2];
@@ -150,7 +150,7 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
     bool reversed;
     sprag_ode_joint_bodies(joint, body, &reversed);
     to->gap = -contact->geom.depth;
-    *oddity = NULL;
+    *surface_error = NULL;
     for (int side = 0; side < 2; side++) {
         to->body[side] = sprag_ode_index_of(index, body[side]);
         state[side] = state_of(index, to->body[side], body[side], &own[side]);
@@ -163,7 +163,7 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
         *to = (sprag_contact){0};
         return false;
     }
-    *oddity = sprag_ode_pull_surface(to, &contact->surface, stiffness);
+    *surface_error = sprag_ode_pull_surface(to, &contact->surface, stiffness);
     sprag_surface read;
     sprag_ode_read_surface(&read, &contact->surface, setting->cfm);
     set_normal_law(to, &contact->surface, &read, setting, separation(to, state));

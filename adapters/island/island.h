@@ -49,28 +49,28 @@ typedef struct ode_problem {
     sprag_body *body;
     sprag_contact *contact;
     sprag_row *row;
-    dJointID *contact_joint; // of the contacts
-    ode_claim *claim;        // likewise
-    dJointID *row_joint;     // of the rows; a joint's rows follow one another
-    int *rows_of;            // of the island's joints: rows that stock would have solved
-    int stock_rows;          // their sum
-    bool wants_feedback;     // a joint that has rows
-    double (*force)[6];      // accumulators of the bodies before the pull
-    double penetration;      // m, largest
-    int dropped;             // contacts without a usable normal, point or depth
-    dJointID bad_contact;    // the first of them
-    int odd_surfaces;        // contacts whose physical parameters cannot be taken as they are
-    dJointID odd_surface;    // the first of them
-    const char *oddity;      // and what is wrong with it
-    int bad_forces;          // bodies whose accumulated force was not finite, and taken as zero
-    dBodyID bad_force;       // the first of them
-    dBodyID unusable;        // a body whose state is not finite: the island cannot be stepped
+    dJointID *contact_joint;   // of the contacts
+    ode_warm_key *claim;       // likewise
+    dJointID *row_joint;       // of the rows; a joint's rows follow one another
+    int *rows_of;              // of the island's joints: rows that stock would have solved
+    int stock_rows;            // their sum
+    bool wants_feedback;       // a joint that has rows
+    double (*force)[6];        // accumulators of the bodies before the pull
+    double penetration;        // m, largest
+    int dropped_contacts;      // contacts without a usable normal, point or depth
+    dJointID invalid_contact;  // the first of them
+    int invalid_surfaces;      // contacts whose physical parameters cannot be taken as they are
+    dJointID invalid_surface;  // the first of them
+    const char *surface_error; // and what is wrong with it
+    int invalid_forces;        // bodies whose accumulated force was not finite, and taken as zero
+    dBodyID invalid_force;     // the first of them
+    dBodyID nonfinite_body;    // a body whose state is not finite: the island cannot be stepped
 } ode_problem;
 
 // Asks every joint once (getInfo1, getInfo2). memory: NULL for none. stiffness: of the world, NULL
 // for ODE's own. SPRAG_OK, SPRAG_NO_MEMORY, or SPRAG_BAD_PROBLEM if there is an unusable body.
 sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_island *island,
-                            dReal step, const ode_stiffness *stiffness, ode_memory *memory,
+                            dReal step, const ode_stiffness *stiffness, ode_warm_start *memory,
                             sprag_scratch *scratch);
 
 // What a joint's feedback is to hold.
@@ -86,7 +86,7 @@ typedef struct ode_feedback {
 // share a dJointFeedback, the last island's is left in it, as by stock. The third is ODE's own
 // integration, with geoms and moved callbacks, and empties the accumulators; force: room for one of
 // each body, if what a callback adds to those moved later is to act, NULL: it is lost.
-int sprag_ode_push_velocities(const ode_problem *pulled, ode_memory *memory,
+int sprag_ode_push_velocities(const ode_problem *pulled, ode_warm_start *memory,
                               ode_feedback *feedback);
 void sprag_ode_push_feedback(const ode_feedback *feedback, int count);
 void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6]);
@@ -94,12 +94,12 @@ void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6]);
 // Accumulators as they were before the pull, for stock to take the step.
 void sprag_ode_restore(const ode_problem *pulled);
 
-// Steps a body that no joint touches, at once. *bad_force: its accumulated force was not finite,
-// and was taken as zero. Returns false, and does nothing, if its state is not finite.
-bool sprag_ode_step_free(dBodyID body, dWorldID world, dReal step, bool *bad_force);
+// Steps a body that no joint touches, at once. *invalid_force: its accumulated force was not
+// finite, and was taken as zero. Returns false, and does nothing, if its state is not finite.
+bool sprag_ode_step_free(dBodyID body, dWorldID world, dReal step, bool *invalid_force);
 
 // Leaves the bodies where they are and empties their accumulators.
-void sprag_ode_hold(const ode_island *island);
+void sprag_ode_freeze(const ode_island *island);
 
 // ---- between pull.c, push.c and their parts
 
@@ -112,7 +112,7 @@ void sprag_ode_add_weight(dBodyID body); // as stock does, before a moved callba
 void sprag_ode_integrate(dBodyID body, dReal step); // with geoms and moved callback; empties them
 void sprag_ode_add_feedback(dJointFeedback *to, const double wrench[2][6], bool two);
 void sprag_ode_clear_feedback(dJointID joint);
-void sprag_ode_remember(ode_memory *memory, const ode_problem *pulled);
+void sprag_ode_warm_start_store(ode_warm_start *memory, const ode_problem *pulled);
 
 // What lies far apart in memory is read a block at a time before it is used: so the processor waits
 // for all of its lines at once. It drops most requests that only ask for lines.
@@ -135,7 +135,7 @@ static inline void sprag_ode_fetch_bodies(dBodyID const *body, int i, int count)
     }
 }
 
-bool sprag_ode_body_is_usable(dBodyID id);
+bool sprag_ode_body_is_finite(dBodyID id);
 bool sprag_ode_is_moderate(const dReal *x, int n);
 
 // What pushes a body, gravity included, and what it weighs, in its own axes; 0, a kinematic one.
@@ -193,14 +193,15 @@ typedef struct ode_setting {
 
 ode_setting sprag_ode_setting(dWorldID world, dReal step);
 
-// Fills in one contact that is all zero; false, and it stays so, if it is to be dropped. *oddity:
-// NULL, or what is wrong with its surface. Rolling friction is put into the scratch.
+// Fills in one contact that is all zero; false, and it stays so, if it is to be dropped.
+// *surface_error: NULL, or what is wrong with its surface. Rolling friction is put into the
+// scratch.
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting *setting,
                             const ode_stiffness *stiffness, const ode_index *index,
-                            sprag_scratch *scratch, const char **oddity);
+                            sprag_scratch *scratch, const char **surface_error);
 
 // Appends the rows of one joint; returns their number.
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,
-                        const ode_index *index, const ode_memory *memory);
+                        const ode_index *index, const ode_warm_start *memory);
 
 #endif

@@ -31,7 +31,7 @@ static void set_endless(sprag_row *row)
 }
 
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,
-                        const ode_index *index, const ode_memory *memory)
+                        const ode_index *index, const ode_warm_start *memory)
 {
     dReal J[2][6 * ROWS_MAX] = {{0}}, rhs_cfm[2 * ROWS_MAX], lo_hi[2 * ROWS_MAX];
     int findex[ROWS_MAX];
@@ -57,7 +57,7 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
             .compliance = rhs_cfm[2 * k + 1],
             .lo = lo_hi[2 * k],
             .hi = lo_hi[2 * k + 1],
-            .guess = memory ? sprag_ode_recall_row(memory, joint, good) : 0};
+            .guess = memory ? sprag_ode_warm_start_row(memory, joint, good) : 0};
         memcpy(row->jacobian[0], J[0] + 6 * k, sizeof row->jacobian[0]);
         if (body[1]) {
             memcpy(row->jacobian[1], J[1] + 6 * k, sizeof row->jacobian[1]);

@@ -34,7 +34,7 @@ static bool take_memory(ode_problem *pulled, int rows, sprag_scratch *scratch)
     pulled->contact = SPRAG_TAKE(scratch, island->joints, sprag_contact);
     pulled->row = SPRAG_TAKE(scratch, rows, sprag_row);
     pulled->contact_joint = SPRAG_TAKE(scratch, island->joints, dJointID);
-    pulled->claim = SPRAG_TAKE(scratch, island->joints, ode_claim);
+    pulled->claim = SPRAG_TAKE(scratch, island->joints, ode_warm_key);
     pulled->row_joint = SPRAG_TAKE(scratch, rows, dJointID);
     pulled->force = SPRAG_TAKE(scratch, island->bodies, double[6]);
     pulled->solution.velocity = SPRAG_TAKE(scratch, island->bodies, double[6]);
@@ -65,11 +65,11 @@ static int count_rows(ode_problem *pulled)
     return pulled->stock_rows;
 }
 
-static void note_oddity(ode_problem *pulled, dJointID joint, const char *oddity)
+static void note_surface_error(ode_problem *pulled, dJointID joint, const char *surface_error)
 {
-    if (oddity && pulled->odd_surfaces++ == 0) {
-        pulled->odd_surface = joint;
-        pulled->oddity = oddity;
+    if (surface_error && pulled->invalid_surfaces++ == 0) {
+        pulled->invalid_surface = joint;
+        pulled->surface_error = surface_error;
     }
 }
 
@@ -79,24 +79,24 @@ typedef struct asking {
     ode_setting setting;
     const ode_stiffness *stiffness;
     ode_index index;
-    ode_memory *memory;
+    ode_warm_start *memory;
     sprag_scratch *scratch;
 } asking;
 
 static void pull_contact(ode_problem *pulled, dJointID joint, const asking *as)
 {
-    const char *oddity;
+    const char *surface_error;
     int i = pulled->problem.contacts;
     sprag_contact *contact = &pulled->contact[i];
     if (!sprag_ode_pull_contact(contact, joint, &as->setting, as->stiffness, &as->index,
-                                as->scratch, &oddity)) {
-        pulled->bad_contact = pulled->dropped++ ? pulled->bad_contact : joint;
+                                as->scratch, &surface_error)) {
+        pulled->invalid_contact = pulled->dropped_contacts++ ? pulled->invalid_contact : joint;
         return;
     }
-    note_oddity(pulled, joint, oddity);
+    note_surface_error(pulled, joint, surface_error);
     pulled->penetration = fmax(pulled->penetration, -contact->gap);
     pulled->contact_joint[i] = joint;
-    sprag_ode_claim_force(&pulled->claim[i], joint, contact);
+    sprag_ode_warm_key_set(&pulled->claim[i], joint, contact);
     pulled->problem.contacts++;
 }
 
@@ -152,7 +152,7 @@ static void pull_body(ode_problem *pulled, int i, const dReal *gravity)
 {
     dBodyID body = pulled->island.body[i];
     if (!sprag_ode_pull_body(&pulled->body[i], body, gravity, pulled->problem.step)) {
-        pulled->bad_force = pulled->bad_forces++ ? pulled->bad_force : body;
+        pulled->invalid_force = pulled->invalid_forces++ ? pulled->invalid_force : body;
         memset(pulled->force[i], 0, sizeof pulled->force[i]); // nor shall stock meet it
         sprag_ode_empty_accumulators(body);
     }
@@ -166,8 +166,8 @@ static bool pull_bodies(ode_problem *pulled, const dReal *gravity, ode_state *st
         if (i % ODE_BLOCK == 0) {
             sprag_ode_fetch_bodies(island->body, i, island->bodies);
         }
-        if (!sprag_ode_body_is_usable(island->body[i])) {
-            pulled->unusable = island->body[i];
+        if (!sprag_ode_body_is_finite(island->body[i])) {
+            pulled->nonfinite_body = island->body[i];
             return false;
         }
         sprag_ode_read_accumulators(island->body[i], pulled->force[i]);
@@ -191,7 +191,7 @@ static void pull_pushed_bodies(ode_problem *pulled, const dReal *gravity)
 }
 
 sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_island *island,
-                            dReal step, const ode_stiffness *stiffness, ode_memory *memory,
+                            dReal step, const ode_stiffness *stiffness, ode_warm_start *memory,
                             sprag_scratch *scratch)
 {
     *pulled = (ode_problem){.island = *island, .problem = {.step = step, .bodies = island->bodies}};
@@ -219,8 +219,8 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
         return SPRAG_NO_MEMORY;
     }
     if (memory) {
-        sprag_ode_recall_contacts(memory, pulled->claim, pulled->contact_joint, pulled->contact,
-                                  pulled->problem.contacts);
+        sprag_ode_warm_start_contacts(memory, pulled->claim, pulled->contact_joint, pulled->contact,
+                                      pulled->problem.contacts);
     }
     if (pulled->problem.rows > 0) {
         pull_pushed_bodies(pulled, gravity);

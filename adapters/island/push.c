@@ -128,11 +128,12 @@ void sprag_ode_integrate(dBodyID body, dReal step)
     integrate(body, step);
 }
 
-int sprag_ode_push_velocities(const ode_problem *pulled, ode_memory *memory, ode_feedback *feedback)
+int sprag_ode_push_velocities(const ode_problem *pulled, ode_warm_start *memory,
+                              ode_feedback *feedback)
 {
     const ode_island *island = &pulled->island;
     if (memory) {
-        sprag_ode_remember(memory, pulled);
+        sprag_ode_warm_start_store(memory, pulled);
     }
     for (int i = 0; i < island->bodies; i++) {
         sprag_ode_set_velocity(island->body[i], pulled->solution.velocity[i]);
@@ -195,15 +196,15 @@ void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6])
     }
 }
 
-bool sprag_ode_step_free(dBodyID id, dWorldID world, dReal step, bool *bad_force)
+bool sprag_ode_step_free(dBodyID id, dWorldID world, dReal step, bool *invalid_force)
 {
-    if (!sprag_ode_body_is_usable(id)) {
+    if (!sprag_ode_body_is_finite(id)) {
         return false;
     }
     sprag_body body;
     dVector3 gravity;
     dWorldGetGravity(world, gravity);
-    *bad_force = !sprag_ode_pull_body(&body, id, gravity, step);
+    *invalid_force = !sprag_ode_pull_body(&body, id, gravity, step);
     sprag_ode_set_velocity(id, body.free_velocity);
     sprag_ode_integrate(id, step);
     return true;
@@ -216,7 +217,7 @@ void sprag_ode_restore(const ode_problem *pulled)
     }
 }
 
-void sprag_ode_hold(const ode_island *island)
+void sprag_ode_freeze(const ode_island *island)
 {
     for (int i = 0; i < island->bodies; i++) {
         sprag_ode_empty_accumulators(island->body[i]);

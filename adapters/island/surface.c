@@ -10,7 +10,7 @@
 
 typedef struct parameter {
     int ours, odes; // bits
-    const char *both, *bad;
+    const char *both, *invalid;
 } parameter;
 
 static const parameter stiffness = {
@@ -30,17 +30,17 @@ static const parameter stiction = {
 
 // What the field says, or else `otherwise`.
 static double value_of(const parameter *p, int mode, double field, double otherwise,
-                       const char **oddity)
+                       const char **surface_error)
 {
     if (!(mode & p->ours)) {
         return otherwise;
     }
     if (mode & p->odes) {
-        *oddity = p->both;
+        *surface_error = p->both;
         return otherwise;
     }
     if (!(field >= 0) || !isfinite(field)) {
-        *oddity = p->bad;
+        *surface_error = p->invalid;
         return otherwise;
     }
     return field;
@@ -51,7 +51,7 @@ const char *sprag_ode_pull_surface(sprag_contact *to, const dSurfaceParameters *
 {
     static const ode_stiffness none;
     int mode = surface->mode;
-    const char *oddity = NULL;
+    const char *surface_error = NULL;
     if (!(mode & (ODE_SURFACE_STIFFNESS | ODE_SURFACE_DISSIPATION | ODE_SURFACE_STICTION)) &&
         !(of_world && of_world->stiffness > 0)) {
         return NULL; // as most are
@@ -59,12 +59,14 @@ const char *sprag_ode_pull_surface(sprag_contact *to, const dSurfaceParameters *
     if (!of_world || mode & (dContactSoftERP | dContactSoftCFM)) {
         of_world = &none;
     }
-    to->stiction = value_of(&stiction, mode, surface->motionN, 0, &oddity);
+    to->stiction = value_of(&stiction, mode, surface->motionN, 0, &surface_error);
     to->dissipation =
-        value_of(&dissipation, mode, surface->soft_erp, of_world->dissipation, &oddity);
-    to->stiffness = value_of(&stiffness, mode, surface->soft_cfm, of_world->stiffness, &oddity);
-    if (!oddity && to->stiffness == 0 && mode & ODE_SURFACE_DISSIPATION && to->dissipation > 0) {
-        oddity = "has a dissipation without a stiffness: it means nothing";
+        value_of(&dissipation, mode, surface->soft_erp, of_world->dissipation, &surface_error);
+    to->stiffness =
+        value_of(&stiffness, mode, surface->soft_cfm, of_world->stiffness, &surface_error);
+    if (!surface_error && to->stiffness == 0 && mode & ODE_SURFACE_DISSIPATION &&
+        to->dissipation > 0) {
+        surface_error = "has a dissipation without a stiffness: it means nothing";
     }
-    return oddity;
+    return surface_error;
 }

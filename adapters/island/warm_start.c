@@ -42,15 +42,15 @@ typedef struct table {
     int slots; // power of two, 0: none
 } table;
 
-struct ode_memory {
+struct ode_warm_start {
     table last, now;
     bool open;      // to several threads
     atomic_int end; // entries that they have taken so far
 };
 
-ode_memory *sprag_ode_memory_make(void)
+ode_warm_start *sprag_ode_warm_start_make(void)
 {
-    return calloc(1, sizeof(ode_memory));
+    return calloc(1, sizeof(ode_warm_start));
 }
 
 static void free_table(table *t)
@@ -60,7 +60,7 @@ static void free_table(table *t)
     free(t->slot);
 }
 
-void sprag_ode_memory_free(ode_memory *memory)
+void sprag_ode_warm_start_free(ode_warm_start *memory)
 {
     if (memory) {
         free_table(&memory->last);
@@ -76,7 +76,7 @@ static bool is_same_key(const uintptr_t a[3], const uintptr_t b[3])
 
 // Programs name the two geoms of a pair in either order: the sign turns a force on body[0] into one
 // on the first of the pair.
-void sprag_ode_claim_force(ode_claim *claim, dJointID joint, const sprag_contact *contact)
+void sprag_ode_warm_key_set(ode_warm_key *claim, dJointID joint, const sprag_contact *contact)
 {
     const dContactGeom *geom = &sprag_ode_contact_of(joint)->geom;
     uintptr_t body[2] = {(uintptr_t)dJointGetBody(joint, 0), (uintptr_t)dJointGetBody(joint, 1)};
@@ -158,7 +158,7 @@ static bool make_room(table *now, long entries)
 }
 
 // The first of so many entries; -1: no memory, guesses less.
-static int reserve(ode_memory *memory, int entries)
+static int reserve(ode_warm_start *memory, int entries)
 {
     table *now = &memory->now;
     if (memory->open) {
@@ -171,14 +171,14 @@ static int reserve(ode_memory *memory, int entries)
     return now->count - entries;
 }
 
-bool sprag_ode_memory_open(ode_memory *memory, long joints)
+bool sprag_ode_warm_start_begin_threads(ode_warm_start *memory, long joints)
 {
     memory->open = joints <= INT_MAX / ROWS_MAX && make_room(&memory->now, ROWS_MAX * joints);
     atomic_store_explicit(&memory->end, memory->now.count, memory_order_relaxed);
     return memory->open;
 }
 
-void sprag_ode_memory_close(ode_memory *memory)
+void sprag_ode_warm_start_end_threads(ode_warm_start *memory)
 {
     if (memory->open) {
         memory->now.count = atomic_load_explicit(&memory->end, memory_order_relaxed);
@@ -193,7 +193,7 @@ static double squared_distance(const double *a, const double *b)
 }
 
 // What is remembered of the pairs, asked for at once: it has left the caches since the last step.
-static void find_pairs(const table *last, ode_claim *claim, int contacts)
+static void find_pairs(const table *last, ode_warm_key *claim, int contacts)
 {
     for (int i = 0; i < contacts; i++) {
         claim[i].run = last->count ? last->slot[slot_of(last, claim[i].key)] : -1;
@@ -215,7 +215,7 @@ static void find_pairs(const table *last, ode_claim *claim, int contacts)
 
 // Every force goes to the contact that is nearest now, so that the force of a pair stays the same
 // when its contacts come, go and double.
-static void find_heirs(table *last, const ode_claim *claim, const dJointID *joint, int contacts)
+static void find_heirs(table *last, const ode_warm_key *claim, const dJointID *joint, int contacts)
 {
     for (int i = 0; i < contacts; i++) {
         walk w = walk_from(claim[i].run);
@@ -229,8 +229,8 @@ static void find_heirs(table *last, const ode_claim *claim, const dJointID *join
     }
 }
 
-void sprag_ode_recall_contacts(ode_memory *memory, ode_claim *claim, const dJointID *joint,
-                               sprag_contact *contact, int contacts)
+void sprag_ode_warm_start_contacts(ode_warm_start *memory, ode_warm_key *claim,
+                                   const dJointID *joint, sprag_contact *contact, int contacts)
 {
     find_pairs(&memory->last, claim, contacts);
     find_heirs(&memory->last, claim, joint, contacts);
@@ -260,7 +260,7 @@ static void note(table *now, int i, int *first, const uintptr_t key[3], const re
     now->run[i] = (run){.key = {key[0], key[1], key[2]}, .count = 1};
 }
 
-static void note_contact(table *now, int i, int *first, const ode_claim *claim,
+static void note_contact(table *now, int i, int *first, const ode_warm_key *claim,
                          const sprag_contact *contact, const double force[6])
 {
     remembered e = {.nearest = dInfinity};
@@ -277,7 +277,7 @@ static void note_row(table *now, int i, int *first, dJointID joint, int row, dou
     note(now, i, first, key, &(remembered){.force = {force}});
 }
 
-double sprag_ode_recall_row(const ode_memory *memory, dJointID joint, int row)
+double sprag_ode_warm_start_row(const ode_warm_start *memory, dJointID joint, int row)
 {
     const uintptr_t key[3] = {(uintptr_t)joint, (uintptr_t)row};
     walk w = walk_from(newest_run(&memory->last, key));
@@ -285,7 +285,7 @@ double sprag_ode_recall_row(const ode_memory *memory, dJointID joint, int row)
     return e ? e->force[0] : 0;
 }
 
-void sprag_ode_remember_row(ode_memory *memory, dJointID joint, int row, double force)
+void sprag_ode_warm_start_store_row(ode_warm_start *memory, dJointID joint, int row, double force)
 {
     int i = reserve(memory, 1), first = -1;
     if (i >= 0) {
@@ -293,7 +293,7 @@ void sprag_ode_remember_row(ode_memory *memory, dJointID joint, int row, double 
     }
 }
 
-void sprag_ode_remember(ode_memory *memory, const ode_problem *pulled)
+void sprag_ode_warm_start_store(ode_warm_start *memory, const ode_problem *pulled)
 {
     const sprag_problem *problem = &pulled->problem;
     int at = reserve(memory, problem->contacts + problem->rows), first = -1;
@@ -334,7 +334,7 @@ static void index_entries(table *t)
     }
 }
 
-void sprag_ode_memory_turn(ode_memory *memory)
+void sprag_ode_warm_start_next_step(ode_warm_start *memory)
 {
     table old = memory->last;
     memory->last = memory->now;

@@ -261,8 +261,8 @@ static void consider(const asking *as, const ode_pair *pair)
     desk *d = as->desk;
     dGeomID given[2];
     world_state *w = world_of(pair->side[0]->body, pair->side[1]->body);
-    if (!w || !sprag_ode_given(&as->call, pair->side[pair->turned]->id,
-                               pair->side[!pair->turned]->id, given)) {
+    if (!w || !sprag_ode_callback_pair(&as->call, pair->side[pair->turned]->id,
+                                       pair->side[!pair->turned]->id, given)) {
         return;
     }
     ode_key key_of_pair = sprag_ode_pair_key(given[0], given[1], as->number);
@@ -285,7 +285,7 @@ static bool is_new(void *data, dGeomID first, dGeomID second)
 {
     const asking *as = data;
     dGeomID given[2];
-    return sprag_ode_given(&as->call, first, second, given) &&
+    return sprag_ode_callback_pair(&as->call, first, second, given) &&
            !sprag_ode_set_has(&as->desk->offered,
                               sprag_ode_pair_key(given[0], given[1], as->number));
 }
@@ -321,7 +321,8 @@ static bool follow(const ode_collision *call, void *data, dNearCallback *callbac
 {
     for (int turned = 0; turned < 2; turned++) {
         dGeomID given[2];
-        if (sprag_ode_given(call, now.pair->side[turned]->id, now.pair->side[!turned]->id, given)) {
+        if (sprag_ode_callback_pair(call, now.pair->side[turned]->id, now.pair->side[!turned]->id,
+                                    given)) {
             callback(data, given[0], given[1]);
             return true;
         }
@@ -446,7 +447,8 @@ static int answer(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int sk
     }
     d->busy = true;
     sprag_scratch_reset(&d->scratch);
-    int count = sprag_ode_answer(d->geometry, &d->scratch, a, b, reach, flags, contact, skip);
+    int count =
+        sprag_ode_collide_within(d->geometry, &d->scratch, a, b, reach, flags, contact, skip);
     d->busy = false;
     return count;
 }
@@ -562,7 +564,7 @@ void collide_end_step(const collide_step *outer, dWorldID world)
     now.frame = outer->frame;
     world_state *w = world && world_any_collides() ? world_find(world) : NULL;
     if (w && w->record) {
-        sprag_ode_record_turn(w->record);
+        sprag_ode_record_clear(w->record);
     }
     desk *d = now.frame ? NULL : own_desk;
     for (int i = 0; d && i < d->dooms; i++) {
@@ -654,8 +656,8 @@ static bool gives(const ode_collision *call, const ode_pair *pair, bool direct, 
 {
     dGeomID id[2] = {pair->side[0]->id, pair->side[1]->id};
     bool turned = pair->turned;
-    if (!sprag_ode_given(call, id[turned], id[!turned], given) &&
-        !sprag_ode_given(call, id[!turned], id[turned], given)) {
+    if (!sprag_ode_callback_pair(call, id[turned], id[!turned], given) &&
+        !sprag_ode_callback_pair(call, id[!turned], id[turned], given)) {
         return false;
     }
     bool bits = (dGeomGetCategoryBits(given[0]) & dGeomGetCollideBits(given[1])) ||

@@ -170,7 +170,7 @@ static void count(world_state *w, const ode_advance *step)
     s->islands = step->groups;
     s->contacts = step->contacts;
     s->rows = step->rows;
-    s->dropped = step->bads;
+    s->dropped = step->dropped_contacts;
     s->phase = a->solve.phase ? a->solve.phase : '-';
     s->iterations = a->solve.iterations;
     s->factorizations = a->solve.factorizations;
@@ -280,11 +280,11 @@ static void warn_of_contacts(world_state *w, const ode_advance *step)
                     "geoms; under method=%s the geoms count.",
                     w->number, (void *)geom->g1, (void *)geom->g2, method);
     }
-    if (step->odd) {
-        warn_of_surface(w, step->odd, step->oddity, 1);
+    if (step->invalid_surface) {
+        warn_of_surface(w, step->invalid_surface, step->surface_error, 1);
     }
-    if (step->bad) {
-        warn_of_dropped(w, step->bad);
+    if (step->invalid_contact) {
+        warn_of_dropped(w, step->invalid_contact);
     }
 }
 
@@ -323,11 +323,11 @@ static void warn_of_stall(world_state *w, double stalled)
 static void warn(world_state *w, const ode_advance *step)
 {
     warn_of_world(w, step);
-    if (step->held_bodies) {
-        hold_bodies(w, step->unusable, step->held_bodies);
+    if (step->frozen_bodies) {
+        hold_bodies(w, step->nonfinite_body, step->frozen_bodies);
     }
-    if (step->bad_forces) {
-        ignore_forces(w, step->bad_force, step->bad_forces);
+    if (step->invalid_forces) {
+        ignore_forces(w, step->invalid_force, step->invalid_forces);
     }
     warn_of_contacts(w, step);
     if (step->stats.stalled > 0 && w->statistics.stalled == step->stats.stalled) {

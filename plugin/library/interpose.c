@@ -23,14 +23,14 @@ SPRAG_API void INTERPOSE(dJointGroupEmpty)(dJointGroupID group);
 SPRAG_API void INTERPOSE(dJointGroupDestroy)(dJointGroupID group);
 
 // A call that is meant for another ODE than the one that we serve goes there.
-#define MEET(object, function, symbol, arguments)                                                  \
+#define REDIRECT(object, function, symbol, arguments)                                              \
     do {                                                                                           \
-        void *other = sprag_ode_meet(object, __builtin_return_address(0), symbol);                 \
+        void *other = sprag_ode_runtime_redirect(object, __builtin_return_address(0), symbol);     \
         if (other) {                                                                               \
             return ((__typeof__(&function))(intptr_t)say_other(other))arguments;                   \
         }                                                                                          \
     } while (0)
-#define MEET_IN(object, function, ...) MEET(object, function, #function, (__VA_ARGS__))
+#define REDIRECT_CALL(object, function, ...) REDIRECT(object, function, #function, (__VA_ARGS__))
 
 static void *say_other(void *function)
 {
@@ -52,19 +52,19 @@ static int step_from(dWorldID world, dReal step, stock called, const void *frame
 
 int INTERPOSE(dWorldStep)(dWorldID world, dReal step)
 {
-    MEET_IN(world, dWorldStep, world, step);
+    REDIRECT_CALL(world, dWorldStep, world, step);
     return step_from(world, step, STOCK_STEP, __builtin_frame_address(0));
 }
 
 int INTERPOSE(dWorldQuickStep)(dWorldID world, dReal step)
 {
-    MEET_IN(world, dWorldQuickStep, world, step);
+    REDIRECT_CALL(world, dWorldQuickStep, world, step);
     return step_from(world, step, STOCK_QUICK, __builtin_frame_address(0));
 }
 
 void INTERPOSE(dWorldDestroy)(dWorldID world)
 {
-    MEET_IN(world, dWorldDestroy, world);
+    REDIRECT_CALL(world, dWorldDestroy, world);
     world_forget(world);
     sprag_ode_world_destroy(world);
 }
@@ -73,61 +73,61 @@ void INTERPOSE(dWorldDestroy)(dWorldID world)
 
 int INTERPOSE(dCollide)(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip)
 {
-    MEET_IN(a, dCollide, a, b, flags, contact, skip);
+    REDIRECT_CALL(a, dCollide, a, b, flags, contact, skip);
     return collide_geoms(a, b, flags, contact, skip);
 }
 
 void INTERPOSE(dSpaceCollide)(dSpaceID space, void *data, dNearCallback *callback)
 {
-    MEET_IN(space, dSpaceCollide, space, data, callback);
+    REDIRECT_CALL(space, dSpaceCollide, space, data, callback);
     collide_space(space, data, callback);
 }
 
 void INTERPOSE(dSpaceCollide2)(dGeomID a, dGeomID b, void *data, dNearCallback *callback)
 {
-    MEET_IN(a, dSpaceCollide2, a, b, data, callback);
+    REDIRECT_CALL(a, dSpaceCollide2, a, b, data, callback);
     collide_two(a, b, data, callback);
 }
 
 void INTERPOSE(dSetColliderOverride)(int i, int j, dColliderFn *collider)
 {
-    MEET_IN(NULL, dSetColliderOverride, i, j, collider);
+    REDIRECT_CALL(NULL, dSetColliderOverride, i, j, collider);
     sprag_ode_override_collider(i, j, collider);
 }
 
 void INTERPOSE(dGeomDestroy)(dGeomID geom)
 {
-    MEET_IN(geom, dGeomDestroy, geom);
+    REDIRECT_CALL(geom, dGeomDestroy, geom);
     collide_destroy(DOOMED_GEOM, geom);
 }
 
 void INTERPOSE(dSpaceDestroy)(dSpaceID space)
 {
-    MEET_IN(space, dSpaceDestroy, space);
+    REDIRECT_CALL(space, dSpaceDestroy, space);
     collide_destroy(DOOMED_SPACE, space);
 }
 
 void INTERPOSE(dBodyDestroy)(dBodyID body)
 {
-    MEET_IN(body, dBodyDestroy, body);
+    REDIRECT_CALL(body, dBodyDestroy, body);
     collide_destroy(DOOMED_BODY, body);
 }
 
 void INTERPOSE(dJointDestroy)(dJointID joint)
 {
-    MEET_IN(joint, dJointDestroy, joint);
+    REDIRECT_CALL(joint, dJointDestroy, joint);
     collide_destroy(DOOMED_JOINT, joint);
 }
 
 void INTERPOSE(dJointGroupEmpty)(dJointGroupID group)
 {
-    MEET_IN(NULL, dJointGroupEmpty, group);
+    REDIRECT_CALL(NULL, dJointGroupEmpty, group);
     collide_destroy(DOOMED_GROUP_EMPTY, group);
 }
 
 void INTERPOSE(dJointGroupDestroy)(dJointGroupID group)
 {
-    MEET_IN(NULL, dJointGroupDestroy, group);
+    REDIRECT_CALL(NULL, dJointGroupDestroy, group);
     collide_destroy(DOOMED_GROUP, group);
 }
 
@@ -178,15 +178,16 @@ static bool process_from(dWorldID world, const ode_islands *islands, dReal step,
 bool process_islands(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
                      void *max_calls)
 {
-    MEET(world, process_islands, PROCESS_ISLANDS "jjE", (world, islands, step, stepper, max_calls));
+    REDIRECT(world, process_islands, PROCESS_ISLANDS "jjE",
+             (world, islands, step, stepper, max_calls));
     return process_from(world, islands, step, stepper, max_calls, __builtin_frame_address(0));
 }
 
 bool process_islands_3(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
                        void *max_calls)
 {
-    MEET(world, process_islands_3, PROCESS_ISLANDS "jjjE",
-         (world, islands, step, stepper, max_calls));
+    REDIRECT(world, process_islands_3, PROCESS_ISLANDS "jjjE",
+             (world, islands, step, stepper, max_calls));
     return process_from(world, islands, step, stepper, max_calls, __builtin_frame_address(0));
 }
 #endif

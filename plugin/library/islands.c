@@ -122,7 +122,7 @@ static void count_island(sprag_world_statistics *s, const ode_problem *pulled,
 {
     s->contacts += pulled->problem.contacts;
     s->rows += pulled->problem.rows;
-    s->dropped += pulled->dropped;
+    s->dropped += pulled->dropped_contacts;
     s->penetration = fmax(s->penetration, pulled->penetration);
     s->iterations += stats->iterations;
     s->factorizations += stats->factorizations;
@@ -150,16 +150,16 @@ bool step_by_stock_island(world_state *w, const ode_island *island, dReal step, 
 static void hold(world_state *w, const ode_island *island, dBodyID culprit)
 {
     hold_bodies(w, culprit, island->bodies);
-    sprag_ode_hold(island);
+    sprag_ode_freeze(island);
 }
 
 // An island without joints is one body.
 static void step_free(world_state *w, const ode_island *island, dReal step)
 {
-    bool bad_force = false;
-    if (!sprag_ode_step_free(island->body[0], w->id, step, &bad_force)) {
+    bool invalid_force = false;
+    if (!sprag_ode_step_free(island->body[0], w->id, step, &invalid_force)) {
         hold(w, island, island->body[0]);
-    } else if (bad_force) {
+    } else if (invalid_force) {
         ignore_forces(w, island->body[0], 1);
     }
 }
@@ -236,18 +236,19 @@ static bool finish_island(crew *c, const solved *from)
     const ode_problem *pulled = &from->pulled;
     const ode_island *island = &pulled->island;
     w->statistics.pull_us += from->pull_us;
-    if (pulled->unusable) {
-        hold(w, island, pulled->unusable);
+    if (pulled->nonfinite_body) {
+        hold(w, island, pulled->nonfinite_body);
         return true;
     }
-    if (pulled->bad_forces) {
-        ignore_forces(w, pulled->bad_force, pulled->bad_forces);
+    if (pulled->invalid_forces) {
+        ignore_forces(w, pulled->invalid_force, pulled->invalid_forces);
     }
-    if (pulled->odd_surfaces) {
-        warn_of_surface(w, pulled->odd_surface, pulled->oddity, pulled->odd_surfaces);
+    if (pulled->invalid_surfaces) {
+        warn_of_surface(w, pulled->invalid_surface, pulled->surface_error,
+                        pulled->invalid_surfaces);
     }
-    if (pulled->dropped) {
-        warn_of_dropped(w, pulled->bad_contact);
+    if (pulled->dropped_contacts) {
+        warn_of_dropped(w, pulled->invalid_contact);
     }
     warn_of_stiffness(w, island, from->stats.stiff_step);
     w->statistics.solve_us += from->solve_us;
@@ -464,13 +465,13 @@ static bool solve_ahead(crew *c, const share *run, const sizes *all, int threads
     }
     divide(c, run, even > WORK_OF_SHARE ? even : WORK_OF_SHARE);
     if (c->shares == 1 || !make_lanes(c, threads) ||
-        !sprag_ode_memory_open(c->world->memory, all->joints)) {
+        !sprag_ode_warm_start_begin_threads(c->world->memory, all->joints)) {
         return false;
     }
     atomic_store(&c->next, 0);
     sprag_ode_run(c->world->id, threads, solve_shares, c);
     solve_shares(c, 0); // what is left, if nobody could be called
-    sprag_ode_memory_close(c->world->memory);
+    sprag_ode_warm_start_end_threads(c->world->memory);
     scale_times(c->solved, all->solved, now_us() - start);
     return true;
 }

@@ -112,7 +112,7 @@ struct world_state {
     crew *crew;
     bool islands_are_ours;  // they can be found anew in mid-step
     unsigned said;          // said_bit
-    ode_memory *memory;     // contact forces of the last step
+    ode_warm_start *memory; // contact forces of the last step
     advance_state *advance; // of method=advance, NULL: not stepped by it yet
     ode_record *record;     // what the program asked since then; NULL until its method collides
     sprag_world_statistics statistics;

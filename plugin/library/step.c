@@ -87,7 +87,7 @@ bool step_islands(world_state *w, const ode_islands *islands, dReal step, stock 
     start_statistics(w, step);
     bool done = w->settings.method->collides ? advance_islands(w, islands, step, called)
                                              : step_each_island(w, islands, step, called);
-    sprag_ode_memory_turn(w->memory);
+    sprag_ode_warm_start_next_step(w->memory);
     sprag_world_statistics *s = &w->statistics;
     s->push_us = now_us() - start - s->pull_us - s->solve_us; // and all else, free bodies included
     report_step(w);
@@ -101,7 +101,8 @@ static int step_by_stock(world_state *w, dReal step, stock called)
     double start = now_us();
     int done = sprag_ode_world_step(w->id, step, stepper == STOCK_QUICK);
     if (done) {
-        sprag_ode_memory_turn(w->memory); // nothing that is old when our own method is back
+        sprag_ode_warm_start_next_step(
+            w->memory); // nothing that is old when our own method is back
         start_statistics(w, step);
         w->statistics.solve_us = now_us() - start;
         report_step(w);
@@ -159,7 +160,7 @@ static _Thread_local char error[MESSAGE_MAX];
 
 int sprag_world_configure(dWorldID world, const char *options)
 {
-    bool of_other = sprag_ode_meet(world, __builtin_return_address(0), "dWorldStep");
+    bool of_other = sprag_ode_runtime_redirect(world, __builtin_return_address(0), "dWorldStep");
     error[0] = '\0';
     world_state *w = world && !of_other ? world_find_or_make(world) : NULL;
     if (!w || !options) {
@@ -187,7 +188,7 @@ const char *sprag_error(void)
 
 int sprag_world_step(dWorldID world, dReal step)
 {
-    void *other = sprag_ode_meet(world, __builtin_return_address(0), "dWorldStep");
+    void *other = sprag_ode_runtime_redirect(world, __builtin_return_address(0), "dWorldStep");
     if (other) {
         return ((__typeof__(&dWorldStep))(intptr_t)other)(world, step);
     }

@@ -20,14 +20,14 @@ static void hold_records(bool hold)
 {
     for (world_state *w = worlds; w; w = w->hh.next) {
         if (w->record) {
-            sprag_ode_record_hold(w->record, hold);
+            sprag_ode_record_lock(w->record, hold);
         }
     }
 }
 
 static void lock_for_fork(void)
 {
-    sprag_ode_hold_default(true);
+    sprag_ode_lock_default(true);
     pthread_mutex_lock(&lock);
     hold_records(true);
 }
@@ -36,7 +36,7 @@ static void unlock_after_fork(void)
 {
     hold_records(false);
     pthread_mutex_unlock(&lock);
-    sprag_ode_hold_default(false);
+    sprag_ode_lock_default(false);
 }
 
 static void prepare_for_fork(void)
@@ -54,7 +54,7 @@ static world_state *find(dWorldID id)
 static void destroy(world_state *w)
 {
     crew_free(w->crew);
-    sprag_ode_memory_free(w->memory);
+    sprag_ode_warm_start_free(w->memory);
     advance_free(w->advance);
     sprag_ode_record_free(w->record);
     free(w);
@@ -89,7 +89,7 @@ static world_state *make(dWorldID id, const settings *settings)
     if (!w) {
         return NULL;
     }
-    w->memory = sprag_ode_memory_make();
+    w->memory = sprag_ode_warm_start_make();
     w->crew = crew_make();
     if (!w->memory || !w->crew) {
         destroy(w);

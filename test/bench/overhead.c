@@ -255,7 +255,7 @@ static void bench_collide(double target_ns)
 // ---- our own step: what it takes to read the island and to write it back
 
 static struct {
-    ode_memory *memory;
+    ode_warm_start *memory;
     sprag_scratch scratch;
     double pull_us, push_us; // of the last step
     double clock_us;         // that looking at the clock takes
@@ -321,7 +321,7 @@ static int own_step(dWorldID world, dReal step)
         island.joint += island.joints;
     }
     double start = bench_work_us();
-    sprag_ode_memory_turn(own.memory);
+    sprag_ode_warm_start_next_step(own.memory);
     own.push_us += since(start);
     return done;
 }
@@ -335,7 +335,7 @@ static void bench_adapters(const char *model, long size, int steps, double targe
     double *stock = bench_allocate((size_t)steps, sizeof *stock);
     bench_settled_pile(&ours, size);
     bench_open(&quick, ours.scene.model, "method=ode-quick", 20);
-    own.memory = sprag_ode_memory_make();
+    own.memory = sprag_ode_warm_start_make();
     own.clock_us = time_of_clock();
     for (int k = 0; k < steps; k++) {
         bench_copy_state(&quick.scene, &ours.scene);
@@ -352,7 +352,7 @@ static void bench_adapters(const char *model, long size, int steps, double targe
     judge("push", model, "% of QuickStep", bench_median(push, steps), NAN);
     judge("pull and push", model, "% of QuickStep", bench_median(both, steps), target_percent);
     judge("QuickStep(20)", model, "us", bench_median(stock, steps), NAN);
-    sprag_ode_memory_free(own.memory);
+    sprag_ode_warm_start_free(own.memory);
     sprag_scratch_free(&own.scratch);
     sprag_scene_close(&ours.scene);
     sprag_scene_close(&quick.scene);

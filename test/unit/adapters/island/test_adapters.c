@@ -39,7 +39,7 @@ static ode_island island_at(const ode_islands *islands, size_t which)
     }
 }
 
-static pull pull_island(dWorldID world, size_t which, ode_memory *memory)
+static pull pull_island(dWorldID world, size_t which, ode_warm_start *memory)
 {
     pull p = {0};
     ck_assert(sprag_ode_find_islands(world, step, false, &p.islands));
@@ -232,9 +232,9 @@ START_TEST(finds_a_body_that_is_not_finite)
         dBodyAddForce(body[0], 1, 2, 3);
         pull p = pull_island(world, 0, NULL);
         ck_assert_str_eq(sprag_result_name(p.result), sprag_result_name(SPRAG_BAD_PROBLEM));
-        ck_assert_ptr_eq(p.ode.unusable, body[1]);
+        ck_assert_ptr_eq(p.ode.nonfinite_body, body[1]);
         body_state before = state_of(body[0]);
-        sprag_ode_hold(&p.island);
+        sprag_ode_freeze(&p.island);
         body_state after = state_of(body[0]);
         assert_same_bits(&after, &before);
         ck_assert_double_eq(dBodyGetForce(body[0])[2], 0);
@@ -258,8 +258,8 @@ START_TEST(takes_a_force_that_is_not_finite_as_zero)
     dBodyAddForce(body, 0, 5, 0);
     pull p = pull_world(world);
     const double expected[6] = {0, 0, -0.1};
-    ck_assert_ptr_eq(p.ode.bad_force, body);
-    ck_assert_ptr_null(p.ode.unusable);
+    ck_assert_ptr_eq(p.ode.invalid_force, body);
+    ck_assert_ptr_null(p.ode.nonfinite_body);
     assert_vectors(p.ode.problem.body[0].free_velocity, expected, 6, 1e-16);
     release(&p);
     dWorldDestroy(world);
@@ -637,7 +637,7 @@ START_TEST(odd_surfaces_still_hold)
     c.surface.soft_cfm = (dReal)NAN;
     attach(&t, &c, 0);
     pull p = pull_world(t.world);
-    ck_assert_int_eq(p.ode.dropped, 0);
+    ck_assert_int_eq(p.ode.dropped_contacts, 0);
     const sprag_contact *contact = &p.ode.problem.contact[0];
     ck_assert_double_eq(contact->slide.coefficient[0], 0);
     ck_assert_double_eq(contact->slide.slip[0], 0);
@@ -683,7 +683,7 @@ START_TEST(drops_what_cannot_be_a_contact)
     dJointID ball = dJointCreateBall(t.world, 0);
     dJointAttach(ball, t.body[0], t.body[1]);
     pull p = pull_world(t.world);
-    ck_assert_int_eq(p.ode.dropped, DEGENERATE);
+    ck_assert_int_eq(p.ode.dropped_contacts, DEGENERATE);
     ck_assert_int_eq(p.ode.problem.contacts, 1);
     ck_assert_ptr_eq(p.ode.contact_joint[0], joint);
     ck_assert_int_eq(p.ode.problem.rows, 3);
@@ -820,7 +820,7 @@ END_TEST
 
 // ---- push
 
-static void push(const pull *p, ode_memory *memory)
+static void push(const pull *p, ode_warm_start *memory)
 {
     ode_feedback *feedback = calloc((size_t)p->ode.island.joints + 1, sizeof *feedback);
     ck_assert_ptr_nonnull(feedback);
@@ -1014,15 +1014,15 @@ START_TEST(feedback_is_stock)
 END_TEST
 
 // The wrench of the contact force, about each body's centre; the second body's is its reaction.
-static void recall_contacts(ode_memory *memory, const dJointID *joint, sprag_contact *contact,
+static void recall_contacts(ode_warm_start *memory, const dJointID *joint, sprag_contact *contact,
                             int contacts)
 {
-    ode_claim *claim = calloc((size_t)contacts, sizeof *claim);
+    ode_warm_key *claim = calloc((size_t)contacts, sizeof *claim);
     ck_assert_ptr_nonnull(claim);
     for (int i = 0; i < contacts; i++) {
-        sprag_ode_claim_force(&claim[i], joint[i], &contact[i]);
+        sprag_ode_warm_key_set(&claim[i], joint[i], &contact[i]);
     }
-    sprag_ode_recall_contacts(memory, claim, joint, contact, contacts);
+    sprag_ode_warm_start_contacts(memory, claim, joint, contact, contacts);
     free(claim);
 }
 
@@ -1034,7 +1034,7 @@ START_TEST(contact_feedback_is_the_force)
     memset(&feedback, 0x40, sizeof feedback);
     dJointID joint = attach(&t, &c, 0);
     dJointSetFeedback(joint, &feedback);
-    ode_memory *memory = sprag_ode_memory_make();
+    ode_warm_start *memory = sprag_ode_warm_start_make();
     pull p = pull_world(t.world);
     const sprag_contact *pulled = &p.ode.problem.contact[0];
     const double local[3] = {10, 2, -3};
@@ -1053,12 +1053,12 @@ START_TEST(contact_feedback_is_the_force)
     assert_vectors(feedback.f2, force, 3, 1e-14);
     dCalcVectorCross3(turn, pulled->arm[1], force);
     assert_vectors(feedback.t2, turn, 3, 1e-14);
-    sprag_ode_memory_turn(memory);
+    sprag_ode_warm_start_next_step(memory);
     sprag_contact again = *pulled;
     recall_contacts(memory, &joint, &again, 1);
     assert_vectors(again.guess, local, 3, 1e-14);
     release(&p);
-    sprag_ode_memory_free(memory);
+    sprag_ode_warm_start_free(memory);
     dWorldDestroy(t.world);
 }
 END_TEST
@@ -1088,20 +1088,20 @@ static sprag_contact framed(dJointID joint)
     return contact;
 }
 
-static void remember(ode_memory *memory, dJointID joint, double normal)
+static void remember(ode_warm_start *memory, dJointID joint, double normal)
 {
     sprag_contact contact = framed(joint);
     double force[1][6] = {{normal, -2 * normal, 3}};
-    ode_claim claim;
-    sprag_ode_claim_force(&claim, joint, &contact);
+    ode_warm_key claim;
+    sprag_ode_warm_key_set(&claim, joint, &contact);
     const ode_problem one = {.problem = {.contacts = 1, .contact = &contact},
                              .solution = {.contact_force = force},
                              .claim = &claim};
-    sprag_ode_remember(memory, &one);
+    sprag_ode_warm_start_store(memory, &one);
 }
 
 // The normal force that one contact is given, -1: none known; along the tangents what goes with it.
-static double recall(ode_memory *memory, dJointID joint)
+static double recall(ode_warm_start *memory, dJointID joint)
 {
     sprag_contact contact = framed(joint);
     recall_contacts(memory, &joint, &contact, 1);
@@ -1115,12 +1115,12 @@ START_TEST(remembers_by_pair)
 {
     touching t = open_touching();
     dGeomID a = dCreateSphere(0, 1), b = dCreateSphere(0, 1), other = dCreateSphere(0, 1);
-    ode_memory *memory = sprag_ode_memory_make();
+    ode_warm_start *memory = sprag_ode_warm_start_make();
     ck_assert_double_eq(recall(memory, contact_at(&t, a, b, 0)), -1);
     remember(memory, contact_at(&t, a, b, 0), 10);
     remember(memory, contact_at(&t, 0, 0, 5), 30);
     ck_assert_double_eq(recall(memory, contact_at(&t, a, b, 0)), -1);
-    sprag_ode_memory_turn(memory);
+    sprag_ode_warm_start_next_step(memory);
     ck_assert_double_eq_tol(recall(memory, contact_at(&t, a, b, -9)), 10, 1e-12);
     dContact turned = oblique_contact(0); // the geoms the other way round
     turned.geom.g1 = b;
@@ -1134,9 +1134,9 @@ START_TEST(remembers_by_pair)
     ck_assert_double_eq_tol(recall(memory, contact_at(&t, 0, 0, 0)), 30, 1e-12);
     dJointID of_one = attach(&t, &(dContact){.geom = {.pos = {5}, .normal = {1}}}, 1);
     ck_assert_double_eq(recall(memory, of_one), -1);
-    sprag_ode_memory_turn(memory); // a step without contacts
+    sprag_ode_warm_start_next_step(memory); // a step without contacts
     ck_assert_double_eq(recall(memory, contact_at(&t, a, b, 0)), -1);
-    sprag_ode_memory_free(memory);
+    sprag_ode_warm_start_free(memory);
     dGeomDestroy(a);
     dGeomDestroy(b);
     dGeomDestroy(other);
@@ -1151,13 +1151,13 @@ START_TEST(forces_of_a_pair_go_to_the_nearest)
     static const double is[] = {0.4, 0.41, 4}, expected[] = {10, 20, 40};
     touching t = open_touching();
     dGeomID a = dCreateSphere(0, 1), b = dCreateSphere(0, 1);
-    ode_memory *memory = sprag_ode_memory_make();
+    ode_warm_start *memory = sprag_ode_warm_start_make();
     dJointID joint[3];
     sprag_contact contact[3];
     for (int i = 0; i < 3; i++) {
         remember(memory, contact_at(&t, a, b, was[i]), force[i]);
     }
-    sprag_ode_memory_turn(memory);
+    sprag_ode_warm_start_next_step(memory);
     for (int i = 0; i < 3; i++) {
         joint[i] = contact_at(&t, a, b, is[i]);
         contact[i] = framed(joint[i]);
@@ -1166,13 +1166,13 @@ START_TEST(forces_of_a_pair_go_to_the_nearest)
     for (int i = 0; i < 3; i++) {
         ck_assert_double_eq_tol(contact[i].guess[0], expected[i], 1e-12);
     }
-    sprag_ode_memory_turn(memory);
+    sprag_ode_warm_start_next_step(memory);
     for (int i = 0; i < 3; i++) {
         remember(memory, contact_at(&t, a, b, was[i]), force[i]);
     }
-    sprag_ode_memory_turn(memory);
+    sprag_ode_warm_start_next_step(memory);
     ck_assert_double_eq_tol(recall(memory, contact_at(&t, a, b, 9)), 70, 1e-12);
-    sprag_ode_memory_free(memory);
+    sprag_ode_warm_start_free(memory);
     dGeomDestroy(a);
     dGeomDestroy(b);
     dWorldDestroy(t.world);
@@ -1183,15 +1183,15 @@ START_TEST(remembers_rows)
 {
     touching t = open_touching();
     dJointID joint = contact_at(&t, 0, 0, 0), other = contact_at(&t, 0, 0, 0);
-    ode_memory *memory = sprag_ode_memory_make();
-    sprag_ode_remember_row(memory, joint, 0, 5);
-    sprag_ode_remember_row(memory, joint, 1, -6);
-    sprag_ode_memory_turn(memory);
-    ck_assert_double_eq(sprag_ode_recall_row(memory, joint, 0), 5);
-    ck_assert_double_eq(sprag_ode_recall_row(memory, joint, 1), -6);
-    ck_assert_double_eq(sprag_ode_recall_row(memory, joint, 2), 0);
-    ck_assert_double_eq(sprag_ode_recall_row(memory, other, 0), 0);
-    sprag_ode_memory_free(memory);
+    ode_warm_start *memory = sprag_ode_warm_start_make();
+    sprag_ode_warm_start_store_row(memory, joint, 0, 5);
+    sprag_ode_warm_start_store_row(memory, joint, 1, -6);
+    sprag_ode_warm_start_next_step(memory);
+    ck_assert_double_eq(sprag_ode_warm_start_row(memory, joint, 0), 5);
+    ck_assert_double_eq(sprag_ode_warm_start_row(memory, joint, 1), -6);
+    ck_assert_double_eq(sprag_ode_warm_start_row(memory, joint, 2), 0);
+    ck_assert_double_eq(sprag_ode_warm_start_row(memory, other, 0), 0);
+    sprag_ode_warm_start_free(memory);
     dWorldDestroy(t.world);
 }
 END_TEST
@@ -1203,7 +1203,7 @@ START_TEST(remembers_many)
     touching t = open_touching();
     static sprag_contact contact[MANY];
     dJointID joint[MANY];
-    ode_memory *memory = sprag_ode_memory_make();
+    ode_warm_start *memory = sprag_ode_warm_start_make();
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < MANY; i++) {
             if (round == 0) {
@@ -1212,7 +1212,7 @@ START_TEST(remembers_many)
             }
             remember(memory, joint[i], i + round + 1);
         }
-        sprag_ode_memory_turn(memory);
+        sprag_ode_warm_start_next_step(memory);
         for (int i = 0; i < MANY; i++) {
             contact[i] = framed(joint[i]);
         }
@@ -1221,7 +1221,7 @@ START_TEST(remembers_many)
             ck_assert_double_eq_tol(contact[i].guess[0], i + round + 1, 1e-9);
         }
     }
-    sprag_ode_memory_free(memory);
+    sprag_ode_warm_start_free(memory);
     dWorldDestroy(t.world);
 }
 END_TEST

@@ -1,6 +1,6 @@
 // What is known of pairs of geoms.
-#ifndef SPRAG_TOUCHES_H
-#define SPRAG_TOUCHES_H
+#ifndef SPRAG_PAIR_ANSWERS_H
+#define SPRAG_PAIR_ANSWERS_H
 
 #include <stdbool.h>
 
@@ -8,26 +8,26 @@
 
 #include "scratch.h"
 
-typedef struct ode_touch {
+typedef struct ode_pair_answer {
     dGeomID geom[2];
     dJointID joint; // the first contact joint that the program made; its feedback is the pair's
     bool accepted;
     bool paired; // the kernel knows both, and the joint is between their bodies
     int next;    // of the same slot
-} ode_touch;
+} ode_pair_answer;
 
-typedef struct ode_touches {
-    ode_touch *touch;
+typedef struct ode_pair_answers {
+    ode_pair_answer *answer;
     int count, room;
     int *slot; // first, from 1
     int slots;
     sprag_scratch *scratch;
-} ode_touches;
+} ode_pair_answers;
 
-bool sprag_ode_touches_make(ode_touches *touches, int expected, sprag_scratch *scratch);
-ode_touch *sprag_ode_touch_of(const ode_touches *touches, dGeomID a, dGeomID b);
+bool sprag_ode_pair_answers_make(ode_pair_answers *answers, int expected, sprag_scratch *scratch);
+ode_pair_answer *sprag_ode_pair_answer_find(const ode_pair_answers *answers, dGeomID a, dGeomID b);
 
 // The one that is there, or a new one; NULL: no memory.
-ode_touch *sprag_ode_touch_add(ode_touches *touches, dGeomID a, dGeomID b);
+ode_pair_answer *sprag_ode_pair_answer_add(ode_pair_answers *answers, dGeomID a, dGeomID b);
 
 #endif

@@ -1,0 +1,62 @@
+// Pairs of geoms, in either order, and what the program wants their contacts to be.
+#include <stdint.h>
+#include <string.h>
+
+#include "pair_answers.h"
+
+static int slot_of(const ode_pair_answers *t, dGeomID a, dGeomID b)
+{
+    uintptr_t low = (uintptr_t)a, high = (uintptr_t)b;
+    if (low > high) {
+        uintptr_t swap = low;
+        low = high;
+        high = swap;
+    }
+    uint64_t hash = (low * 0x9e3779b97f4a7c15u) ^ (high * 0xc2b2ae3d27d4eb4fu);
+    return (int)((hash >> 32) & (uint64_t)(t->slots - 1));
+}
+
+bool sprag_ode_pair_answers_make(ode_pair_answers *t, int expected, sprag_scratch *scratch)
+{
+    *t = (ode_pair_answers){.slots = 64, .room = expected + 64, .scratch = scratch};
+    while (t->slots < 2 * expected) {
+        t->slots *= 2;
+    }
+    t->slot = SPRAG_TAKE(scratch, t->slots, int);
+    t->answer = SPRAG_TAKE(scratch, t->room, ode_pair_answer);
+    return !scratch->failed;
+}
+
+ode_pair_answer *sprag_ode_pair_answer_find(const ode_pair_answers *t, dGeomID a, dGeomID b)
+{
+    for (int i = t->slot[slot_of(t, a, b)]; i > 0; i = t->answer[i - 1].next) {
+        ode_pair_answer *answer = &t->answer[i - 1];
+        if ((answer->geom[0] == a && answer->geom[1] == b) ||
+            (answer->geom[0] == b && answer->geom[1] == a)) {
+            return answer;
+        }
+    }
+    return NULL;
+}
+
+ode_pair_answer *sprag_ode_pair_answer_add(ode_pair_answers *t, dGeomID a, dGeomID b)
+{
+    ode_pair_answer *known = sprag_ode_pair_answer_find(t, a, b);
+    if (known) {
+        return known;
+    }
+    if (t->count == t->room) {
+        ode_pair_answer *wider = SPRAG_TAKE(t->scratch, 2 * t->room, ode_pair_answer);
+        if (!wider) {
+            return NULL;
+        }
+        memcpy(wider, t->answer, (size_t)t->count * sizeof *wider);
+        t->answer = wider;
+        t->room *= 2;
+    }
+    int *slot = &t->slot[slot_of(t, a, b)];
+    ode_pair_answer *answer = &t->answer[t->count++];
+    *answer = (ode_pair_answer){.geom = {a, b}, .next = *slot};
+    *slot = t->count;
+    return answer;
+}
