@@ -97,6 +97,8 @@ void compliant_multiply(const double *A, const double *B, double *C);
 void compliant_turn_inertia(const double rotation[9], const double inertia[9], double turned[9]);
 // Of a force and torque.
 void compliant_accelerate(const compliant_run *run, int body, const double *wrench, double *a);
+// J M^-1 J' of a body at its pose, J in world axes; 0 if its mass is 0.
+double compliant_body_inverse_mass(const compliant_run *run, int body, const double J[6]);
 // Entries of a row of Dh for a quaternion; lever: what is measured changes by, per rad/s.
 void compliant_turn_row(const double *q, const double *lever, double sign, double value[4]);
 

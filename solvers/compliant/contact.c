@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compliant_run.h"
+#include "kinematics.h"
 #include "laws.h"
 #include "linalg.h"
 #include "mover.h"
@@ -98,23 +99,20 @@ double compliant_least_gap(const compliant_run *run, int guard)
 
 // ---- forces
 
-// Of a point, side 0 less side 1.
-static void relative_velocity(const compliant_run *run, const double *x, int guard,
-                              const double *at, double u[3])
+// Velocity of the point of side 0 relative to that of side 1.
+static void velocity_at(const compliant_run *run, const double *x, int guard, const double *at,
+                        double u[3])
 {
-    memset(u, 0, 3 * sizeof *u);
+    const double *velocity[2] = {NULL, NULL};
+    double arm[2][3] = {{0}};
     for (int side = 0; side < 2; side++) {
         int body = compliant_body(run, guard, side);
         if (body != SPRAG_STATIC) {
-            const double *state = x + COMPLIANT_STATES * body;
-            double arm[3], turned[3];
-            subtract3(at, run->pose[body].position, arm);
-            cross3(state + COMPLIANT_SPIN, arm, turned);
-            for (int k = 0; k < 3; k++) {
-                u[k] += (side ? -1 : 1) * (state[COMPLIANT_VELOCITY + k] + turned[k]);
-            }
+            velocity[side] = x + COMPLIANT_STATES * body + COMPLIANT_VELOCITY;
+            subtract3(at, run->pose[body].position, arm[side]);
         }
     }
+    relative_velocity(velocity, arm, u);
 }
 
 double compliant_inverse_mass(const compliant_run *run, int guard, const double *at,
@@ -123,15 +121,12 @@ double compliant_inverse_mass(const compliant_run *run, int guard, const double 
     double sum = 0;
     for (int side = 0; side < 2; side++) {
         int body = compliant_body(run, guard, side);
-        if (body == SPRAG_STATIC || run->frame->body[body].mass == 0) {
-            continue;
+        if (body != SPRAG_STATIC) {
+            double arm[3], J[6];
+            subtract3(at, run->pose[body].position, arm);
+            point_jacobian(arm, along, J);
+            sum += compliant_body_inverse_mass(run, body, J);
         }
-        double arm[3], lever[3], own[3], turned[3];
-        subtract3(at, run->pose[body].position, arm);
-        cross3(arm, along, lever);
-        mul33_transposed(run->pose[body].rotation, lever, own);
-        mul33(run->inverse[body], own, turned);
-        sum += 1 / run->frame->body[body].mass + dot3(own, turned);
     }
     return sum;
 }
@@ -226,7 +221,7 @@ static void press(const compliant_run *run, const double *x, int guard, int i, b
     const compliant_law *law = &run->law[guard];
     double u[3];
     const double *n = c->gap.normal;
-    relative_velocity(run, x, guard, c->at[i], u);
+    velocity_at(run, x, guard, c->at[i], u);
     double apart = dot3(n, u) - surface->velocity_normal, deep = fmax(0, c->depth[i]);
     double spring = law->stiffness * deep, damped = fmax(0, 1 - law->dissipation * apart);
     double damping = law->damping * fmin(1, deep / (full * c->deepest));

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "compliant_run.h"
-#include "linalg.h"
+#include "kinematics.h"
 #include "mover.h"
 
 // ---- f
@@ -13,11 +13,10 @@ static void add_force(compliant_run *run, int guard, const compliant_contact *c)
     for (int side = 0; side < 2; side++) {
         int body = compliant_body(run, guard, side);
         for (int i = 0; i < c->count && body != SPRAG_STATIC; i++) {
-            double arm[3], torque[3], sign = side ? -1 : 1;
+            double arm[3], wrench[6];
             subtract3(c->at[i], run->pose[body].position, arm);
-            cross3(arm, c->force[i], torque);
-            add_scaled(run->wrench[body], sign, c->force[i], 3);
-            add_scaled(run->wrench[body] + 3, sign, torque, 3);
+            point_jacobian(arm, c->force[i], wrench);
+            add_scaled(run->wrench[body], side ? -1 : 1, wrench, 6);
         }
     }
 }
@@ -143,16 +142,16 @@ static int row(void *user, const double *x, int guard, int *column, double *valu
             continue;
         }
         const double *q = x + COMPLIANT_STATES * body + COMPLIANT_QUATERNION;
-        double sign = side ? 1 : -1, arm[3], lever[3]; // h = -gap
+        double sign = side ? 1 : -1, arm[3], J[6]; // h = -gap
         subtract3(gap.point[side], run->pose[body].position, arm);
-        cross3(arm, gap.normal, lever);
+        point_jacobian(arm, gap.normal, J);
         for (int k = 0; k < 7; k++) {
             column[entries + k] = COMPLIANT_STATES * body + k;
         }
         for (int k = 0; k < 3; k++) {
-            value[entries + k] = sign * gap.normal[k];
+            value[entries + k] = sign * J[k];
         }
-        compliant_turn_row(q, lever, sign, value + entries + 3);
+        compliant_turn_row(q, J + 3, sign, value + entries + 3);
         entries += 7;
     }
     return entries;

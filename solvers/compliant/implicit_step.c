@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "compliant_run.h"
-#include "linalg.h"
+#include "kinematics.h"
 #include "mover.h"
 
 typedef struct rest {
@@ -19,16 +19,14 @@ typedef struct rest {
 
 static double approach(const compliant_run *run, const sprag_contact *contact)
 {
-    double sum = 0;
+    const double *velocity[2];
+    double u[3];
     for (int side = 0; side < 2; side++) {
-        if (contact->body[side] != SPRAG_STATIC) {
-            const double *v = run->frame->body[contact->body[side]].velocity;
-            double turned[3];
-            cross3(v + 3, contact->arm[side], turned);
-            sum -= (side ? -1 : 1) * (dot3(contact->frame[0], v) + dot3(contact->frame[0], turned));
-        }
+        int body = contact->body[side];
+        velocity[side] = body == SPRAG_STATIC ? NULL : run->frame->body[body].velocity;
     }
-    return sum;
+    relative_velocity(velocity, contact->arm, u);
+    return -dot3(contact->frame[0], u);
 }
 
 // Where no law of Hunt and Crossley's holds: spring and damper, N = k (x - h u) - c u.

@@ -18,10 +18,11 @@ void compliant_yield_of(const compliant_run *run, const sprag_row *row, double y
 
 double compliant_row_inverse_mass(const compliant_run *run, const sprag_row *row)
 {
-    double yielded[2][6], sum = 0;
-    compliant_yield_of(run, row, yielded);
+    double sum = 0;
     for (int side = 0; side < 2; side++) {
-        sum += dot6(row->jacobian[side], yielded[side]);
+        if (row->body[side] != SPRAG_STATIC) {
+            sum += compliant_body_inverse_mass(run, row->body[side], row->jacobian[side]);
+        }
     }
     return sum;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compliant_run.h"
+#include "kinematics.h"
 #include "linalg.h"
 
 // Shepperd's: from the largest of the four.
@@ -108,6 +109,17 @@ void compliant_accelerate(const compliant_run *run, int body, const double *wren
     mul33_transposed(R, wrench + 3, own);
     mul33(run->inverse[body], own, turned);
     mul33(R, turned, a + 3);
+}
+
+double compliant_body_inverse_mass(const compliant_run *run, int body, const double J[6])
+{
+    double mass = run->frame->body[body].mass, own[6];
+    if (mass == 0) {
+        return 0;
+    }
+    memcpy(own, J, 3 * sizeof *own);
+    mul33_transposed(run->pose[body].rotation, J + 3, own + 3);
+    return inverse_mass_along(1 / mass, run->inverse[body], own);
 }
 
 void compliant_turn_row(const double *q, const double *lever, double sign, double value[4])
