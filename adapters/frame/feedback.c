@@ -1,8 +1,6 @@
 // Forces of a group -> joint feedback, and what is remembered of them.
 #include "frame_run.h"
 
-#include "linalg.h"
-
 static void write_pair_feedback(const group *g)
 {
     double rate = 1 / g->s->a->step;
@@ -10,35 +8,19 @@ static void write_pair_feedback(const group *g)
         const ode_pair *source = g->source[i];
         const ode_pair_answer *answer = sprag_ode_pair_answer_find(
             &g->s->answers, source->side[0]->geom, source->side[1]->geom);
-        dJointFeedback *feedback =
-            answer && answer->joint ? dJointGetFeedback(answer->joint) : NULL;
-        if (!feedback) {
+        if (!answer || !answer->joint) {
             continue;
         }
-        // ODE's first body is that of the joint
         const sprag_pair *pair = &g->pair[i];
-        dBodyID body[2];
-        bool reversed;
-        sprag_ode_joint_bodies(answer->joint, body, &reversed);
-        double wrench[2][6] = {{0}};
-        bool swapped = body[0] != source->side[0]->body;
+        double wrench[2][6];
         for (int k = 0; k < 3; k++) {
-            wrench[swapped][k] = pair->impulse[k] * rate;
-            wrench[!swapped][k] = -pair->impulse[k] * rate;
-            wrench[swapped][3 + k] = pair->moment[0][k] * rate;
-            wrench[!swapped][3 + k] = pair->moment[1][k] * rate;
+            wrench[0][k] = pair->impulse[k] * rate;
+            wrench[1][k] = -pair->impulse[k] * rate;
+            wrench[0][3 + k] = pair->moment[0][k] * rate;
+            wrench[1][3 + k] = pair->moment[1][k] * rate;
         }
-        sprag_ode_add_feedback(feedback, wrench, body[1] != NULL);
-    }
-}
-
-static void add_wrench(dJointID joint, const double wrench[2][6])
-{
-    dJointFeedback *feedback = dJointGetFeedback(joint);
-    if (feedback) {
-        sprag_ode_clear_feedback(joint);
-        sprag_ode_add_feedback(feedback, wrench,
-                               dJointGetBody(joint, 0) && dJointGetBody(joint, 1));
+        sprag_ode_feedback_add_pair(answer->joint, source->side[0]->body,
+                                    (const double(*)[6])wrench);
     }
 }
 
@@ -48,7 +30,7 @@ static void clear_contacts(const group *g, const members *m, int leader)
     for (int i = 0; i < m->of[leader].joints; i++) {
         dJointID joint = g->s->a->islands->joints[m->joint[m->joint_at[leader] + i]];
         if (dJointGetType(joint) == dJointTypeContact) {
-            sprag_ode_clear_feedback(joint);
+            sprag_ode_feedback_clear(joint);
         }
     }
 }
@@ -56,10 +38,12 @@ static void clear_contacts(const group *g, const members *m, int leader)
 static void write_feedback(const group *g)
 {
     for (int j = 0; j < g->joints; j++) {
-        add_wrench(g->joint[j], (const double(*)[6])g->joint_wrench[j]);
+        sprag_ode_feedback_clear(g->joint[j]);
+        sprag_ode_feedback_add(g->joint[j], (const double(*)[6])g->joint_wrench[j]);
     }
     for (int i = 0; i < g->frame.contacts; i++) {
-        add_wrench(g->contact_joint[i], (const double(*)[6])g->contact_wrench[i]);
+        sprag_ode_feedback_clear(g->contact_joint[i]);
+        sprag_ode_feedback_add(g->contact_joint[i], (const double(*)[6])g->contact_wrench[i]);
     }
     write_pair_feedback(g);
 }

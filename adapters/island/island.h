@@ -73,11 +73,10 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
                             dReal step, const ode_stiffness *stiffness, ode_warm_start *memory,
                             sprag_scratch *scratch);
 
-// What a joint's feedback is to hold.
+// The force of a joint that wants feedback, computed by sprag_ode_push_velocities.
 typedef struct ode_feedback {
-    dJointFeedback *to;
-    bool two;            // bodies
-    double wrench[2][6]; // N, N m: on each
+    dJointID joint;
+    double wrench[2][6]; // N, N m: on the joint's bodies, in the order of sprag_ode_joint_bodies
 } ode_feedback;
 
 // A step of an island, in this order. Several threads may do the first at once, each for other
@@ -101,6 +100,17 @@ bool sprag_ode_step_free(dBodyID body, dWorldID world, dReal step, bool *invalid
 // Leaves the bodies where they are and empties their accumulators.
 void sprag_ode_freeze(const ode_island *island);
 
+// ---- feedback.c: the only writer of dJointFeedback. Joints without feedback are ignored.
+
+void sprag_ode_feedback_clear(dJointID joint);
+void sprag_ode_feedback_add(dJointID joint, const double wrench[2][6]); // as ode_feedback's
+
+// The same for a contact between two geoms; wrench[0] acts on the body side_0 (NULL: static).
+void sprag_ode_feedback_add_pair(dJointID joint, dBodyID side_0, const double wrench[2][6]);
+
+// Of every joint of the island that has rows and wants feedback. Returns their number.
+int sprag_ode_feedback_of_island(const ode_problem *pulled, ode_feedback *to);
+
 // ---- between pull.c, push.c and their parts
 
 void sprag_ode_set_velocity(dBodyID body, const double velocity[6]);
@@ -110,8 +120,6 @@ void sprag_ode_set_accumulators(dBodyID body, const double force[6]);
 void sprag_ode_empty_accumulators(dBodyID body);
 void sprag_ode_add_weight(dBodyID body); // as stock does, before a moved callback may ask
 void sprag_ode_integrate(dBodyID body, dReal step); // with geoms and moved callback; empties them
-void sprag_ode_add_feedback(dJointFeedback *to, const double wrench[2][6], bool two);
-void sprag_ode_clear_feedback(dJointID joint);
 void sprag_ode_warm_start_store(ode_warm_start *memory, const ode_problem *pulled);
 
 // What lies far apart in memory is read a block at a time before it is used: so the processor waits

@@ -1,8 +1,8 @@
-// Solution -> velocities, joint feedback, poses by ODE's own dxStepBody, empty accumulators.
+// Writes a solution into ODE: velocities, then poses by ODE's own dxStepBody, which empties the
+// accumulators.
 #include <string.h>
 
 #include "island.h"
-#include "linalg.h"
 
 void sprag_ode_read_accumulators(dBodyID body, double force[6])
 {
@@ -20,80 +20,6 @@ void sprag_ode_set_accumulators(dBodyID body, const double f[6])
 {
     dBodySetForce(body, f[0], f[1], f[2]);
     dBodySetTorque(body, f[3], f[4], f[5]);
-}
-
-void sprag_ode_add_feedback(dJointFeedback *to, const double wrench[2][6], bool two)
-{
-    for (int k = 0; k < 3; k++) {
-        to->f1[k] += wrench[0][k];
-        to->t1[k] += wrench[0][3 + k];
-        if (two) {
-            to->f2[k] += wrench[1][k];
-            to->t2[k] += wrench[1][3 + k];
-        }
-    }
-}
-
-// The second body's only if there is one, as stock does.
-static void clear_feedback(dJointFeedback *feedback, bool two)
-{
-    memset(feedback->f1, 0, sizeof feedback->f1);
-    memset(feedback->t1, 0, sizeof feedback->t1);
-    if (two) {
-        memset(feedback->f2, 0, sizeof feedback->f2);
-        memset(feedback->t2, 0, sizeof feedback->t2);
-    }
-}
-
-static bool has_two_bodies(dJointID joint)
-{
-    return dJointGetBody(joint, 0) && dJointGetBody(joint, 1);
-}
-
-void sprag_ode_clear_feedback(dJointID joint)
-{
-    dJointFeedback *feedback = dJointGetFeedback(joint);
-    if (feedback) {
-        clear_feedback(feedback, has_two_bodies(joint));
-    }
-}
-
-// Of every joint that has rows; contacts and rows come in the order of the joints.
-static int gather_feedback(const ode_problem *pulled, ode_feedback *to)
-{
-    const sprag_problem *problem = &pulled->problem;
-    const sprag_solution *solution = &pulled->solution;
-    int count = 0, contact = 0, row = 0;
-    for (int j = 0; j < pulled->island.joints; j++) {
-        dJointID joint = pulled->island.joint[j];
-        ode_feedback f = {.to = pulled->rows_of[j] ? dJointGetFeedback(joint) : NULL,
-                          .two = has_two_bodies(joint)};
-        if (contact < problem->contacts && pulled->contact_joint[contact] == joint) {
-            sprag_contact_wrench(&problem->contact[contact], solution->contact_force[contact],
-                                 f.wrench);
-            contact++;
-        }
-        for (; row < problem->rows && pulled->row_joint[row] == joint; row++) {
-            for (int side = 0; side < 2; side++) {
-                add_scaled(f.wrench[side], solution->row_force[row],
-                           problem->row[row].jacobian[side], 6);
-            }
-        }
-        if (f.to) {
-            to[count++] = f;
-        }
-    }
-    return count;
-}
-
-void sprag_ode_push_feedback(const ode_feedback *feedback, int count)
-{
-    for (int i = 0; i < count; i++) {
-        clear_feedback(feedback[i].to, feedback[i].two);
-    }
-    for (int i = 0; i < count; i++) {
-        sprag_ode_add_feedback(feedback[i].to, feedback[i].wrench, feedback[i].two);
-    }
 }
 
 void sprag_ode_set_velocity(dBodyID body, const double v[6])
@@ -138,7 +64,7 @@ int sprag_ode_push_velocities(const ode_problem *pulled, ode_warm_start *memory,
     for (int i = 0; i < island->bodies; i++) {
         sprag_ode_set_velocity(island->body[i], pulled->solution.velocity[i]);
     }
-    return pulled->wants_feedback ? gather_feedback(pulled, feedback) : 0;
+    return pulled->wants_feedback ? sprag_ode_feedback_of_island(pulled, feedback) : 0;
 }
 
 // What has been added to the accumulators since then acts on the body alone, as in dWorldStep.
