@@ -22,7 +22,7 @@ static void note(const group *g, const sprag_compliant_stats *before)
 {
     ode_advance *a = g->s->a;
     for (int i = 0; i < SPRAG_COMPLIANT_REASONS; i++) {
-        if (a->compliant_stats.because[i] > before->because[i] && !a->left_body[i]) {
+        if (a->compliant_stats.reason_count[i] > before->reason_count[i] && !a->left_body[i]) {
             a->left_body[i] = g->rider[0]->id;
         }
     }

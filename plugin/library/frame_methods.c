@@ -196,22 +196,22 @@ static void count_yielding(world_state *w, const ode_advance *step)
 {
     sprag_world_statistics *s = &w->statistics;
     const sprag_compliant_stats *c = &step->compliant_stats;
-    s->phase = c->rests ? c->solve.phase : '-';
-    s->iterations = c->solve.iterations;
-    s->factorizations = c->solve.factorizations;
-    s->sweeps = c->solve.sweeps;
-    s->residual = c->solve.residual;
+    s->phase = c->switched_frames ? c->implicit_step.phase : '-';
+    s->iterations = c->implicit_step.iterations;
+    s->factorizations = c->implicit_step.factorizations;
+    s->sweeps = c->implicit_step.sweeps;
+    s->residual = c->implicit_step.residual;
     s->penetration = fmax(s->penetration, c->penetration);
     s->ess_steps += c->steps;
     s->ess_events += c->events;
-    s->ess_projected += c->projected;
-    s->ess_left += c->left;
-    s->ess_switched += c->rests;
+    s->ess_projected += c->projected_events;
+    s->ess_left += c->declined_frames;
+    s->ess_switched += c->switched_frames;
     for (int i = 0; i < SPRAG_EVENT_KINDS; i++) {
-        s->events[i] += c->kinds[i];
+        s->events[i] += c->event_kinds[i];
     }
     for (int i = 0; i < SPRAG_COMPLIANT_REASONS; i++) {
-        if (c->because[i] && is_news(i)) {
+        if (c->reason_count[i] && is_news(i)) {
             dBodyID body = step->left_body[i];
             report_once(
                 "sprag: world %d, at %g s: method=ess leaves (part of) a step to the implicit "

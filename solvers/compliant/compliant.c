@@ -15,26 +15,27 @@ const char *sprag_compliant_reason_name(sprag_compliant_reason reason)
 {
     switch (reason) {
     case SPRAG_COMPLIANT_JOINTS:
-        return "very many joints, or one that is for whole steps only";
-    case SPRAG_COMPLIANT_GIVEN:
+        return "more than 512 rows of joints, or joints with stops that cannot be evaluated within "
+               "a step";
+    case SPRAG_COMPLIANT_PROGRAM_CONTACTS:
         return "contacts without a signed distance";
-    case SPRAG_COMPLIANT_RIGID:
+    case SPRAG_COMPLIANT_RIGID_CONTACT:
         return "contacts without a stiffness that the step can resolve";
-    case SPRAG_COMPLIANT_LAW:
+    case SPRAG_COMPLIANT_UNSUPPORTED_LAW:
         return "rolling, spinning or unbounded friction, or a bounce with motionN";
     case SPRAG_COMPLIANT_STIFF:
-        return "stiff forces or sticking friction, which ess.steps steps do not resolve, or a "
-               "large heap";
-    case SPRAG_COMPLIANT_DEEP:
-        return "an overlap from the start, without a stiffness of its own";
-    case SPRAG_COMPLIANT_APART:
-        return "a joint that is far apart";
-    case SPRAG_COMPLIANT_RESTING:
+        return "stiff forces, sticking friction or many contacts, which would take more than "
+               "ess.steps steps of the integrator";
+    case SPRAG_COMPLIANT_DEEP_OVERLAP:
+        return "bodies that overlap at the start of the step, without a stiffness of their own";
+    case SPRAG_COMPLIANT_JOINT_ERROR:
+        return "a joint whose bodies are far out of place";
+    case SPRAG_COMPLIANT_AT_REST:
         return "bodies at rest";
-    case SPRAG_COMPLIANT_STEPS:
-        return "more steps, or more work, than by ess.steps";
-    case SPRAG_COMPLIANT_STOPPED:
-        return "the integrator stopped";
+    case SPRAG_COMPLIANT_STEP_LIMIT:
+        return "the integrator reached its limit of steps or work (ess.steps)";
+    case SPRAG_COMPLIANT_INTEGRATOR_STOPPED:
+        return "the integrator stopped, because contacts chattered or values were not finite";
     case SPRAG_COMPLIANT_REASONS:
         break;
     }
@@ -83,15 +84,15 @@ static bool take(compliant_run *run)
 
 static sprag_result leave(compliant_run *run, sprag_compliant_reason why)
 {
-    run->stats->left++;
-    run->stats->because[why]++;
+    run->stats->declined_frames++;
+    run->stats->reason_count[why]++;
     return SPRAG_NOT_CONVERGED;
 }
 
 static sprag_result rest(compliant_run *run, sprag_compliant_reason why)
 {
-    run->stats->because[why]++;
-    run->stats->rests++;
+    run->stats->reason_count[why]++;
+    run->stats->switched_frames++;
     run->rested = true;
     compliant_unpack(run);
     return compliant_rest(run);
@@ -158,14 +159,14 @@ static sprag_result go(compliant_run *run, sprag_compliant_reason *why)
         }
         sprag_ess_stats stats;
         if (!begun && run->rows > 0 && compliant_is_apart(run)) {
-            *why = SPRAG_COMPLIANT_APART;
+            *why = SPRAG_COMPLIANT_JOINT_ERROR;
             return leave(run, *why);
         }
         if (!begun && run->rows > 0 && !start_rows(run)) {
-            *why = SPRAG_COMPLIANT_STOPPED;
+            *why = SPRAG_COMPLIANT_INTEGRATOR_STOPPED;
             return leave(run, *why);
         }
-        run->stats->frames += !begun;
+        run->stats->integrated_frames += !begun;
         begun = true;
         sprag_result result = compliant_integrate(run, rate, &stats);
         if (result == SPRAG_NO_MEMORY) {
@@ -177,8 +178,8 @@ static sprag_result go(compliant_run *run, sprag_compliant_reason *why)
         bool met = stats.stop == SPRAG_ESS_LAST_EVENT && meet(run, stats.stop_guard);
         if (!met) {
             compliant_wait_longer(run, false);
-            *why = stats.stop == SPRAG_ESS_MANY_STEPS ? SPRAG_COMPLIANT_STEPS
-                                                      : SPRAG_COMPLIANT_STOPPED;
+            *why = stats.stop == SPRAG_ESS_MANY_STEPS ? SPRAG_COMPLIANT_STEP_LIMIT
+                                                      : SPRAG_COMPLIANT_INTEGRATOR_STOPPED;
             // Joints that contradict one another make speeds without end: then none of it counts.
             bool good = stats.stop == SPRAG_ESS_MANY_STEPS && run->rows < 0;
             return good ? rest(run, *why) : leave(run, *why);
@@ -283,7 +284,7 @@ sprag_result sprag_compliant(sprag_frame *frame, const sprag_compliant_options *
     }
     compliant_pass_time(frame);
     if (frame->contacts > 0) {
-        *why = SPRAG_COMPLIANT_GIVEN;
+        *why = SPRAG_COMPLIANT_PROGRAM_CONTACTS;
         return leave(&run, *why);
     }
     sprag_mover *before = SPRAG_TAKE(run.scratch, frame->bodies, sprag_mover);
@@ -297,8 +298,8 @@ sprag_result sprag_compliant(sprag_frame *frame, const sprag_compliant_options *
     sprag_result result = pass(&run, why);
     if (result != SPRAG_OK) {
         run.stats->events = events.events;
-        run.stats->projected = events.projected;
-        memcpy(run.stats->kinds, events.kinds, sizeof events.kinds);
+        run.stats->projected_events = events.projected_events;
+        memcpy(run.stats->event_kinds, events.event_kinds, sizeof events.event_kinds);
         memcpy(frame->body, before, (size_t)frame->bodies * sizeof *before);
         return run.scratch->failed ? SPRAG_NO_MEMORY : result;
     }

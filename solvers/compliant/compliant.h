@@ -1,18 +1,21 @@
-// A frame (one step of the caller) of bodies with contacts that yield, integrated in continuous
-// time as an event-selected system (ess.h): guards are the signed distances of the pairs, f the
-// equations of motion with the forces of the pairs that overlap. The law of a point is the one that
-// the implicit Stribeck step has (system.h, laws.h), at the velocity of now instead of that of the
-// end of the step:
+// Compliant contacts in continuous time (`method=ess` of a world). sprag_compliant integrates a
+// frame, one step of the caller, as an event-selected system (ess.h). The guards are the signed
+// distances of the pairs. The right side f is the equations of motion with the contact forces of
+// the pairs that overlap. The force at a point follows the law of the implicit Stribeck step
+// (system.h, laws.h), evaluated at the current velocity instead of the velocity at the end of the
+// step:
 //
 //     N = max(0, k x max(0, 1 - d u) - c u)        x overlap, u speed of separation
 //     T = -mu N m(|s|) s / |s|                     s slip, m(s) = s / sqrt(s^2 + stiction^2)
 //
-// k and d are Hunt and Crossley's; or k = ERP / (h CFM) and c = (1 - ERP) / CFM are those of ODE's
-// soft contacts; or, where a contact bounces, k is such that a bounce takes a quarter of the frame
-// and c such that the rebound is as fast as asked for.
+// The surface of the pair gives k, d and c:
+// - Hunt and Crossley's law: k and d as set, c = 0;
+// - ODE's soft contact: k = ERP / (h CFM), c = (1 - ERP) / CFM, d = 0;
+// - a contact that bounces: k such that the bounce lasts a quarter of the frame, d such that the
+//   rebound has the restitution of the surface.
 //
-// What is too stiff to be resolved (a rigid contact, sticking friction, a heap at rest) goes
-// through what is left of the frame in one implicit Stribeck step of the same law.
+// One implicit Stribeck step with the same law solves the rest of the frame when its forces are too
+// stiff for the integrator (rigid contacts, sticking friction, large groups at rest).
 #ifndef SPRAG_COMPLIANT_H
 #define SPRAG_COMPLIANT_H
 
@@ -21,55 +24,56 @@
 #include "stribeck.h"
 
 typedef struct sprag_compliant_options {
-    double tolerance; // of a step of the integrator, relative to what moves in the frame
-    int steps; // of the integrator in a frame, at most, and one more for every pair; what needs
-               // more is stiff. Also of its work, in looks at pairs and rows: 4000 for every step
-    double stiction; // m/s, slip that counts as sticking; 0: 1/200 of the fastest motion
-    sprag_stribeck_options solver;
+    double tolerance; // error of an integrator step, relative to the motion within the frame
+    int steps;        // limit of integrator steps in a frame, plus one a pair. It also limits the
+                      // work: 4000 evaluations of a pair of balls for each of these steps
+    double stiction;  // m/s, slip that counts as sticking; 0: 1/200 of the fastest motion
+    sprag_stribeck_options solver; // of the implicit step
 } sprag_compliant_options;
 
 // Tolerance 1e-9, 500 steps.
 sprag_compliant_options sprag_compliant_defaults(void);
 
-// Why a frame, or what was left of it, was left to the implicit step.
+// Reasons to solve a frame, or the rest of it, by an implicit step.
 typedef enum sprag_compliant_reason {
-    SPRAG_COMPLIANT_JOINTS, // more than 512 rows, or stops that nobody tells
-    SPRAG_COMPLIANT_GIVEN,  // contacts that no pair stands for
-    SPRAG_COMPLIANT_RIGID,  // a contact without a stiffness that a frame can resolve
-    SPRAG_COMPLIANT_LAW,    // rolling or unbounded friction
-    SPRAG_COMPLIANT_STIFF,  // rates of force or friction ask for more steps than allowed, or a heap
-    SPRAG_COMPLIANT_DEEP,   // an overlap from the start that stiffness would throw out
-    SPRAG_COMPLIANT_APART,  // so is a joint, which turns into another one on its way back
-    SPRAG_COMPLIANT_RESTING, // nothing moves
-    SPRAG_COMPLIANT_STEPS,   // so it turned out
-    SPRAG_COMPLIANT_STOPPED, // the integrator ended for another reason: chatter, values not finite
+    SPRAG_COMPLIANT_JOINTS,             // more than 512 rows, or stops that `coordinates` lacks
+    SPRAG_COMPLIANT_PROGRAM_CONTACTS,   // contacts given by the program, without shapes
+    SPRAG_COMPLIANT_RIGID_CONTACT,      // a contact without a stiffness that the frame can resolve
+    SPRAG_COMPLIANT_UNSUPPORTED_LAW,    // rolling, spinning or unbounded friction; driven bounces
+    SPRAG_COMPLIANT_STIFF,              // forces that need more steps, or work, than allowed
+    SPRAG_COMPLIANT_DEEP_OVERLAP,       // an initial overlap that its stiffness would throw out
+    SPRAG_COMPLIANT_JOINT_ERROR,        // a joint so far apart that its rows turn on the way back
+    SPRAG_COMPLIANT_AT_REST,            // nothing moves
+    SPRAG_COMPLIANT_STEP_LIMIT,         // the integration reached the limit of steps or work
+    SPRAG_COMPLIANT_INTEGRATOR_STOPPED, // chattering, or values that are not finite
     SPRAG_COMPLIANT_REASONS,
 } sprag_compliant_reason;
 
+// For messages: "bodies at rest", ...
 const char *sprag_compliant_reason_name(sprag_compliant_reason reason);
 
-typedef struct sprag_compliant_stats { // add up over frames
-    long frames;                       // that were integrated, at least in part
-    long steps, rejected;              // of the integrator
-    long fields;                       // values of f
-    long events;                       // made and broken contacts
-    long projected;                    // of them, by projection
-    long left;                         // frames that were left to the caller from their start
-    long rests;                        // frames whose rest was solved here
-    long because[SPRAG_COMPLIANT_REASONS];
-    long kinds[SPRAG_STALLED + 1]; // events, as advance.h counts them
-    double penetration;            // m, at events and ends of frames, largest
-    double stiffness;              // N/m, of a pair that was integrated, largest
-    sprag_stats solve;             // of the last rest
+typedef struct sprag_compliant_stats {          // sums over frames, unless noted
+    long integrated_frames;                     // at least in part
+    long declined_frames;                       // left to the caller as a whole
+    long switched_frames;                       // whose rest one implicit step solved
+    long reason_count[SPRAG_COMPLIANT_REASONS]; // of declined and switched frames
+    long steps, rejected_steps;                 // of the integrator
+    long field_evaluations;                     // of f
+    long events, projected_events;              // contacts made and broken, stops reached; all,
+                                                // and those found by projection
+    long event_kinds[SPRAG_STALLED + 1];        // by sprag_event_kind
+    double penetration;                         // m, largest at the ends of frames
+    double stiffness;                           // N/m, largest of an integrated pair
+    sprag_stats implicit_step;                  // of the last switched frame
 } sprag_compliant_stats;
 
-// Moves the bodies through the frame; its `recovery_speed` counts, and `recovery` of surfaces.
-// Calls: touch, event. SPRAG_OK; SPRAG_NOT_CONVERGED: the whole frame is for an implicit step by
-// the caller, who knows its joints and contacts, *why tells for what reason; SPRAG_BAD_PROBLEM,
-// SPRAG_NO_MEMORY. Unless it is OK bodies are where they were. scratch: [0] of the frame, [1] of
-// the integration.
+// Moves the bodies through the frame. Uses `recovery_speed` of the frame and the calls touch, rows,
+// coordinates, event and carried. SPRAG_OK; SPRAG_NOT_CONVERGED: the caller must solve the whole
+// frame by an implicit step, for the reason *reason; SPRAG_BAD_PROBLEM; SPRAG_NO_MEMORY. Unless
+// SPRAG_OK is returned, the bodies are where they were. scratch: [0] of the frame, [1] of the
+// integration.
 sprag_result sprag_compliant(sprag_frame *frame, const sprag_compliant_options *options,
                              const sprag_frame_calls *calls, sprag_scratch scratch[2],
-                             sprag_compliant_stats *stats, sprag_compliant_reason *why);
+                             sprag_compliant_stats *stats, sprag_compliant_reason *reason);
 
 #endif

@@ -122,7 +122,9 @@ bool compliant_starts_rigid(compliant_run *run, sprag_compliant_reason *why)
             compliant_contact contact;
             compliant_touch(run, run->x, 0, COMPLIANT_GAP, &contact);
             double gap = contact.gap.distance;
-            *why = rigid ? run->law[0].why : waits ? SPRAG_COMPLIANT_STEPS : SPRAG_COMPLIANT_DEEP;
+            *why = rigid   ? run->law[0].why
+                   : waits ? SPRAG_COMPLIANT_STEP_LIMIT
+                           : SPRAG_COMPLIANT_DEEP_OVERLAP;
             if (gap <= 0 && (rigid || waits || compliant_is_deep(run, 0))) {
                 return true;
             }

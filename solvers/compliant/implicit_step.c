@@ -228,7 +228,7 @@ sprag_result compliant_rest(compliant_run *run)
                              .row = r.row};
     sprag_result result =
         sprag_stribeck_solve(&problem, &run->options->solver, run->solving, &r.solution, &stats);
-    run->stats->solve = stats;
+    run->stats->implicit_step = stats;
     if (result != SPRAG_OK) {
         return result;
     }

@@ -23,9 +23,9 @@ static void keep(compliant_run *run, const sprag_event *event)
 void compliant_tell_stop(compliant_run *run, const sprag_ess_event *event)
 {
     run->stats->events++;
-    run->stats->projected += event->projected;
+    run->stats->projected_events += event->projected;
     if (event->direction > 0) {
-        run->stats->kinds[SPRAG_LIMIT_REACHED]++;
+        run->stats->event_kinds[SPRAG_LIMIT_REACHED]++;
         keep(run, &(sprag_event){.kind = SPRAG_LIMIT_REACHED,
                                  .pair = -1,
                                  .stop = event->guard - run->guards,
@@ -50,8 +50,8 @@ void compliant_tell(compliant_run *run, const double *x, const sprag_ess_event *
         return;
     }
     run->stats->events++;
-    run->stats->projected += event->projected;
-    run->stats->kinds[made ? SPRAG_CONTACT_MADE : SPRAG_CONTACT_LOST]++;
+    run->stats->projected_events += event->projected;
+    run->stats->event_kinds[made ? SPRAG_CONTACT_MADE : SPRAG_CONTACT_LOST]++;
     if (!run->calls->event) {
         return;
     }
@@ -160,7 +160,7 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
     run->time = stats->time;
     run->stats->steps += stats->steps;
     run->stepped += stats->steps;
-    run->stats->rejected += stats->rejected;
-    run->stats->fields += stats->field_values;
+    run->stats->rejected_steps += stats->rejected;
+    run->stats->field_evaluations += stats->field_values;
     return result;
 }

@@ -128,7 +128,7 @@ static void set_soft(compliant_law *law, const sprag_surface *surface, double st
         law->damping = (1 - erp) / cfm;
     } else {
         law->rigid = true;
-        law->why = SPRAG_COMPLIANT_RIGID;
+        law->why = SPRAG_COMPLIANT_RIGID_CONTACT;
     }
 }
 
@@ -172,12 +172,12 @@ void compliant_set_law(compliant_run *run, int guard, bool met_now)
         set_soft(law, surface, h);
     }
     if (!law->rigid && is_stiff(run, law)) {
-        refuse(law, surface->stiffness > 0 ? SPRAG_COMPLIANT_STIFF : SPRAG_COMPLIANT_RIGID);
+        refuse(law, surface->stiffness > 0 ? SPRAG_COMPLIANT_STIFF : SPRAG_COMPLIANT_RIGID_CONTACT);
     }
     bool driven = bouncing && surface->velocity_normal != 0;
     if (is_any(&surface->turning.roll) || is_any(&surface->turning.spin) ||
         isinf(surface->slide.coefficient[0]) || isinf(surface->slide.coefficient[1]) || driven) {
-        refuse(law, SPRAG_COMPLIANT_LAW);
+        refuse(law, SPRAG_COMPLIANT_UNSUPPORTED_LAW);
     }
     double asked = surface->stiction > 0 ? surface->stiction : run->options->stiction;
     law->stiction = asked > 0 ? asked : fmax(5e-3 * run->fastest, 1e-12);

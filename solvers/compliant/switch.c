@@ -116,11 +116,11 @@ bool compliant_must_rest(compliant_run *run, double *rate, sprag_compliant_reaso
     for (int g = 0; g < run->guards; g++) {
         const compliant_law *law = &run->law[g];
         if (run->time == 0 && run->seen[g] <= 0 && compliant_is_deep(run, g)) {
-            *why = SPRAG_COMPLIANT_DEEP;
+            *why = SPRAG_COMPLIANT_DEEP_OVERLAP;
             return true;
         }
         if (isnan(run->seen[g])) {
-            *why = SPRAG_COMPLIANT_STOPPED;
+            *why = SPRAG_COMPLIANT_INTEGRATOR_STOPPED;
             return true;
         }
         run->eps[g] = fmax(1e-12, band * run->fastest * left);
@@ -141,7 +141,7 @@ bool compliant_must_rest(compliant_run *run, double *rate, sprag_compliant_reaso
     }
     *rate = fastest;
     run->expected = of.steps + of.bounce;
-    *why = SPRAG_COMPLIANT_RESTING;
+    *why = SPRAG_COMPLIANT_AT_REST;
     if (is_resting(run, of.steps)) {
         return true;
     }
