@@ -1,0 +1,108 @@
+// The strategies of implicit Stribeck: each solves alone, and all agree.
+#include <check.h>
+
+#include "problems.h"
+#include "stribeck.h"
+#include "stribeck_cases.h"
+#include "suite.h"
+
+// ---- phases
+
+START_TEST(easy_scenes_are_solved_directly)
+{
+    puck(MU);
+    s.body[0].velocity[0] = 1;
+    fall(&s);
+    solve(&s);
+    ck_assert_int_eq(s.stats.phase, 'A');
+    ck_assert_int_gt(s.stats.iterations, 0);
+    ck_assert_int_le(s.stats.iterations, 10);
+    ck_assert_int_eq(s.stats.factorizations, s.stats.iterations);
+    ck_assert_double_eq(s.stats.bound_error, 0);
+}
+END_TEST
+
+// A saturated motor pushes with its force.
+START_TEST(motorised_cube_moves_as_if_pushed)
+{
+    double expected[6];
+    motorised_cube();
+    s.problem.rows = 0;
+    push(&s, 0, 30, 0, 0);
+    solve(&s);
+    memcpy(expected, s.velocity[0], sizeof expected);
+    motorised_cube();
+    solve(&s);
+    ck_assert_double_eq_tol(s.row_force[0], 30, 1e-12);
+    expect_same_velocities((const double(*)[6])s.velocity, (const double(*)[6])expected, 1e-6);
+}
+END_TEST
+
+START_TEST(polish_agrees_with_direct)
+{
+    sprag_stribeck_options options = only('B');
+    double expected[6];
+    motorised_cube();
+    s.problem.rows = 0;
+    push(&s, 0, 30, 0, 0);
+    solve(&s);
+    ck_assert_int_eq(s.stats.phase, 'A');
+    memcpy(expected, s.velocity[0], sizeof expected);
+    motorised_cube();
+    ck_assert_int_eq(solve_with(&s, &options), SPRAG_OK);
+    ck_assert_int_eq(s.stats.phase, 'B');
+    ck_assert_double_le(momentum_error(&s), 1.01 * TOLERANCE);
+    expect_same_velocities((const double(*)[6])s.velocity, (const double(*)[6])expected, 1e-6);
+}
+END_TEST
+
+// Slow for A, which needs more than six updates to find the cone of each box.
+START_TEST(continuation_agrees_with_direct)
+{
+    sprag_stribeck_options options = only('C');
+    double expected[BODIES_MAX][6];
+    open_scene(&s);
+    for (int b = 0; b < 3; b++) {
+        add_cube(&s, 1 + b);
+        stand(&s, b, b - 1, 0.3);
+        s.body[b].velocity[0] = 0.2 * (b + 1);
+        s.body[b].velocity[1] = 0.3 * (b % 2);
+        s.body[b].velocity[5] = 0.5 - b;
+    }
+    fall(&s);
+    solve(&s);
+    ck_assert_int_eq(s.stats.phase, 'A');
+    memcpy(expected, s.velocity, sizeof expected);
+    ck_assert_int_eq(solve_with(&s, &options), SPRAG_OK);
+    ck_assert_int_eq(s.stats.phase, 'C');
+    ck_assert_double_eq(s.stats.bound_error, 0);
+    ck_assert_double_le(momentum_error(&s), 1.01 * TOLERANCE);
+    check_laws(&s);
+    expect_same_velocities((const double(*)[6])s.velocity, (const double(*)[6])expected, 1e-5);
+}
+END_TEST
+
+START_TEST(piles_reach_every_phase)
+{
+    bool reached[128] = {false};
+    for (int i = 0; i < 80; i++) {
+        sprag_stribeck_options options = sprag_stribeck_defaults();
+        options.sweeps = i % 2 ? options.sweeps : 0;
+        open_pile(&s, i / 2, true);
+        ck_assert_int_eq(solve_with(&s, &options), SPRAG_OK);
+        reached[(int)s.stats.phase] = true;
+    }
+    for (char phase = 'A'; phase <= 'E'; phase++) {
+        ck_assert_msg(reached[(int)phase], "phase %c", phase);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("strategy");
+    ADD_CASE(suite, "phases", {easy_scenes_are_solved_directly, 1}, {polish_agrees_with_direct, 1},
+             {motorised_cube_moves_as_if_pushed, 1}, {continuation_agrees_with_direct, 1},
+             {piles_reach_every_phase, 1});
+    return run_suite(suite);
+}
