@@ -1,0 +1,438 @@
+// Guards that are crossed, overdue, left, receding, tied or met often: one test a situation.
+#include <check.h>
+
+#include "ess_cases.h"
+#include "problems_ess.h"
+#include "suite.h"
+
+// ---- situations, one by one (what is measured of a plain loop is in the paper's listing 1)
+
+// One state and one guard at x = 0.
+
+typedef struct line {
+    double before, after; // f
+} line;
+
+static void line_field(void *user, const double *x, const double *label, double *f)
+{
+    (void)x;
+    const line *l = user;
+    f[0] = label[0] != 0 ? l->after : l->before;
+}
+
+// Beyond a guard that counts as not crossed, by less than eps: crossed at once.
+START_TEST(overdue_guards_are_crossed_at_once)
+{
+    line l = {1, 2};
+    for (int m = 0; m < MODES; m++) {
+        sprag_ess_problem p = {
+            .states = 1, .guards = 1, .user = &l, .field = line_field, .guard = line_guard};
+        double x = 1e-3, label = 0;
+        sprag_ess_event event;
+        sprag_ess_output out = {.event = &event, .event_room = 1};
+        sprag_ess_options o = sprag_ess_defaults(0.1);
+        o.mode = modes[m];
+        OK(integrate(&p, &o, 0, 1, &x, &label, &out));
+        ck_assert_int_eq(stats.overdue, 1);
+        ck_assert_double_eq(event.time, 0);
+        ck_assert_double_eq_tol(x, 1e-3 + 2, 1e-14);
+        ck_assert_int_eq(stats.steps, 10); // none of them a sliver
+    }
+}
+END_TEST
+
+START_TEST(resting_contact_takes_plain_steps)
+{
+    for (int sign = -1; sign <= 1; sign += 2) {
+        oscillate(0.13, 0, sign * 1e-3, 1, SPRAG_ESS_MIDPOINT);
+        ck_assert_int_gt(stats.refused[sign < 0 ? SPRAG_ESS_RECEDING : SPRAG_ESS_PAST_END], 0);
+        ck_assert_int_ge(stats.steps, 500);
+    }
+}
+END_TEST
+
+static void receding_guard(void *user, const double *x, const int *which, int count, double *h)
+{
+    for (int i = 0; i < count; i++) {
+        int k = which ? which[i] : i;
+        if (k < 3) {
+            order_guard(user, x, &k, 1, h + i);
+        } else {
+            h[i] = -0.35 - x[0]; // x grows: it moves away from it, out of its band
+        }
+    }
+}
+
+START_TEST(receding_guards_are_no_candidates)
+{
+    sprag_ess_problem p = order_problem;
+    p.guards = 4;
+    p.guard = receding_guard;
+    p.row = NULL;
+    double x[3], y[3], label[4];
+    memcpy(x, order_start, sizeof x);
+    x[0] = -0.349; // 1e-3 behind the fourth
+    memcpy(y, x, sizeof x);
+    sprag_ess_event event[4];
+    sprag_ess_output out = {.event = event, .event_room = 4};
+    sprag_ess_options o = sprag_ess_defaults(1e-3);
+    o.trust_eps = true;
+    ask_for_labels(label, 4);
+    OK(integrate(&p, &o, 0, 0.5, x, label, &out));
+    ck_assert_int_eq(stats.events, 3);
+    ck_assert_int_gt(stats.refused[SPRAG_ESS_RECEDING], 0);
+    ck_assert(event[0].time > 0 && event[1].time > event[0].time && event[2].time > event[1].time);
+    ck_assert_double_eq(label[3], 0);
+
+    o.strict = true;
+    memcpy(x, y, sizeof x);
+    ask_for_labels(label, 4);
+    ck_assert_int_eq(integrate(&p, &o, 0, 0.5, x, label, &out), SPRAG_NOT_CONVERGED);
+    ck_assert_int_eq(stats.stop, SPRAG_ESS_NOT_LIVE);
+    ck_assert_int_eq(stats.stop_guard, 3);
+    ck_assert_ptr_nonnull(strstr(message, "guard 3"));
+}
+END_TEST
+
+START_TEST(sliding_ends_with_its_guard)
+{
+    line l = {1, -0.5};
+    bool two_way = _i / MODES;
+    sprag_ess_problem p = {.states = 1,
+                           .guards = 1,
+                           .user = &l,
+                           .field = line_field,
+                           .guard = line_guard,
+                           .two_way = &two_way};
+    double x = -0.2, label = NAN;
+    sprag_ess_options o = sprag_ess_defaults(0.03);
+    o.mode = modes[_i % MODES];
+    ck_assert_int_eq(integrate(&p, &o, 0, 1, &x, &label, NULL), SPRAG_NOT_CONVERGED);
+    ck_assert_int_eq(stats.stop, SPRAG_ESS_SLIDING);
+    ck_assert_int_eq(stats.stop_guard, 0);
+    ck_assert_double_eq_tol(stats.time, 0.2, 1e-12);
+    ck_assert_double_eq_tol(x, 0, 1e-12);
+    ck_assert_ptr_nonnull(strstr(message, "guard 0"));
+}
+END_TEST
+
+// A ball that is thrown up: h = z.
+static void thrown_field(void *user, const double *x, const double *label, double *f)
+{
+    (void)user;
+    (void)label;
+    f[0] = x[1];
+    f[1] = -1;
+}
+
+START_TEST(crossed_guards_that_are_left_again_are_a_mismatch)
+{
+    sprag_ess_problem p = {.states = 2, .guards = 1, .field = thrown_field, .guard = line_guard};
+    double x[2] = {-0.5, 2}, label = NAN; // through 0 at 2 -+ sqrt(3) s
+    sprag_ess_options o = sprag_ess_defaults(0.01);
+    o.eps = 0.02;
+    ck_assert_int_eq(integrate(&p, &o, 0, 10, x, &label, NULL), SPRAG_NOT_CONVERGED);
+    ck_assert_int_eq(stats.stop, SPRAG_ESS_MISMATCH);
+    ck_assert_int_eq(stats.stop_guard, 0);
+    ck_assert_int_eq(stats.events, 1);
+    ck_assert(stats.time > 2 + sqrt(3) && stats.time < 2 + sqrt(3) + 0.03);
+    // And one that starts so, either way.
+    for (int given = 0; given < 2; given++) {
+        double y[2] = {given ? -1 : 1, 0}, wrong = given;
+        ck_assert_int_eq(integrate(&p, &o, 0, 10, y, &wrong, NULL), SPRAG_NOT_CONVERGED);
+        ck_assert_int_eq(stats.stop, SPRAG_ESS_MISMATCH);
+        ck_assert_double_eq(stats.time, 0);
+    }
+}
+END_TEST
+
+// x'' = -2 sgn x - sgn x': ends in the origin after a finite time and infinitely many events.
+static void twist_field(void *user, const double *x, const double *label, double *f)
+{
+    (void)user;
+    f[0] = x[1];
+    f[1] = 3 - 4 * label[0] - 2 * label[1];
+}
+
+static void twist_guard(void *user, const double *x, const int *which, int count, double *h)
+{
+    (void)user;
+    for (int i = 0; i < count; i++) {
+        h[i] = x[which ? which[i] : i];
+    }
+}
+
+START_TEST(zeno_ends_with_its_guard)
+{
+    static const bool two_way[] = {true, true};
+    sprag_ess_problem p = {
+        .states = 2, .guards = 2, .field = twist_field, .guard = twist_guard, .two_way = two_way};
+    double x[2] = {1, 0.5}, label[2] = {NAN, NAN};
+    sprag_ess_options o = sprag_ess_defaults(0.01);
+    o.mode = modes[_i];
+    o.zeno_events = 10;
+    ck_assert_int_eq(integrate(&p, &o, 0, 100, x, label, NULL), SPRAG_NOT_CONVERGED);
+    ck_assert_str_eq(sprag_ess_stop_name(stats.stop), "zeno");
+    ck_assert(stats.stop_guard == 0 || stats.stop_guard == 1);
+    ck_assert_double_lt(stats.time, 20);
+    ck_assert_double_lt(fabs(x[0]) + fabs(x[1]), 0.1);
+    ck_assert_int_lt(stats.events, 1000);
+}
+END_TEST
+
+// All three at 0.5 s, exactly.
+START_TEST(ties_are_taken_by_index)
+{
+    for (int m = 0; m < MODES; m++) {
+        for (int jump = 0; jump < 2; jump++) {
+            sprag_ess_problem p = corner_problem;
+            p.jump = jump ? corner_jump : NULL;
+            double x[3] = {-0.5, -0.5, -0.5}, label[3];
+            sprag_ess_event event[3];
+            sprag_ess_output out = {.event = event, .event_room = 3};
+            sprag_ess_options o = sprag_ess_defaults(0.125);
+            o.mode = modes[m];
+            o.eps = 1;
+            o.trust_eps = true;
+            ask_for_labels(label, 3);
+            OK(integrate(&p, &o, 0, 1, x, label, &out));
+            ck_assert_int_eq(stats.events, 3);
+            for (int i = 0; i < 3; i++) {
+                ck_assert_double_eq_tol(event[i].time, 0.5, 1e-15);
+                ck_assert(o.mode == SPRAG_ESS_LOCATE || event[i].guard == i);
+            }
+        }
+    }
+}
+END_TEST
+
+// All three within one step; the field behind the first is what leads to the second.
+START_TEST(one_step_may_cross_several_guards)
+{
+    for (int m = 0; m < MODES; m++) {
+        sprag_ess_options o = sprag_ess_defaults(0.5);
+        o.mode = modes[m];
+        o.eps = 1e-4;
+        double x[3], label[3], exact[3];
+        flow(&order_problem, order_start, 0.5, exact);
+        memcpy(x, order_start, sizeof x);
+        ask_for_labels(label, 3);
+        OK(integrate(&order_problem, &o, 0, 0.5, x, label, NULL));
+        ck_assert_int_eq(stats.events, 3);
+        ck_assert_double_le(largest_difference(x, exact, 3), 1e-4); // the long step's own
+    }
+}
+END_TEST
+
+START_TEST(start_on_a_guard_goes_where_the_flow_leads)
+{
+    static const struct {
+        double x, speed;
+        double label; // at once
+    } start[] = {{0, 1, 1}, {0, -1, 0}, {1e-17, -1, 0}, {-1e-17, 1, 1}, {-0.005, 1, 0}};
+    sprag_ess_problem p = {.states = 2, .guards = 1, .field = thrown_field, .guard = line_guard};
+    for (size_t i = 0; i < 5; i++) {
+        double x[2] = {start[i].x, start[i].speed}, label = NAN;
+        sprag_ess_options o = sprag_ess_defaults(0.01);
+        OK(integrate(&p, &o, 0, 0, x, &label, NULL));
+        ck_assert_double_eq(label, start[i].label);
+        OK(integrate(&p, &o, 0, 0.1, x, &label, NULL));
+        ck_assert_double_eq(label, start[i].speed > 0 ? 1 : 0);
+    }
+}
+END_TEST
+
+// Up and down again between two samples of a step of 1 s.
+START_TEST(brief_touches_are_found)
+{
+    static const bool two_way = true;
+    static const double height[] = {1e-3, 1e-5, 1e-8};
+    for (int i = 0; i < 3; i++) {
+        for (int phase = 0; phase < 5; phase++) {
+            sprag_ess_problem p = {.states = 2,
+                                   .guards = 1,
+                                   .field = thrown_field,
+                                   .guard = line_guard,
+                                   .two_way = &two_way};
+            double top = 0.13 + 0.17 * phase, half = sqrt(2 * height[i]); // s
+            double x[2] = {height[i] - top * top / 2, top}, label = NAN;
+            sprag_ess_event event[3];
+            sprag_ess_output out = {.event = event, .event_room = 3};
+            sprag_ess_options o = sprag_ess_defaults(1);
+            o.mode = SPRAG_ESS_LOCATE;
+            OK(integrate(&p, &o, 0, 1, x, &label, &out));
+            ck_assert_int_eq(stats.events, 2);
+            ck_assert_double_eq_tol(event[0].time, top - half, 1e-9);
+            ck_assert_double_eq_tol(event[1].time, top + half, 1e-9);
+            ck_assert_int_eq(event[1].direction, -1);
+            ck_assert_double_eq(label, 0);
+        }
+    }
+}
+END_TEST
+
+// x = cos 4 pi t - 0.999 is beyond the guard for 7 ms near 0.5 and 1 s, in a step of 1.2 s: found
+// where there are some samples a period.
+static void wave_field(void *user, const double *x, const double *label, double *f)
+{
+    (void)user;
+    (void)label;
+    f[0] = -4 * M_PI * sin(4 * M_PI * x[1]);
+    f[1] = 1;
+}
+
+static sprag_result exact_step(const sprag_field *field, double *room, double step, const double *y,
+                               const double *f, double *y1, double *f1, double *error)
+{
+    (void)f;
+    room[0] = y[1];
+    room[1] = step;
+    y1[1] = y[1] + step;
+    y1[0] = cos(4 * M_PI * y1[1]) - 0.999;
+    field->value(field->data, y1, f1);
+    error[0] = error[1] = 0;
+    return SPRAG_OK;
+}
+
+static void exact_between(const double *room, int n, double part, double *y)
+{
+    (void)n;
+    y[1] = room[0] + part * room[1];
+    y[0] = cos(4 * M_PI * y[1]) - 0.999;
+}
+
+START_TEST(more_samples_find_more_touches)
+{
+    static const sprag_smooth exact = {"exact", 5, rk4_room, exact_step, exact_between};
+    static const bool two_way = true;
+    double half = acos(0.999) / (4 * M_PI);
+    for (int samples = 6; samples <= 8; samples++) {
+        sprag_ess_problem p = {.states = 2,
+                               .guards = 1,
+                               .field = wave_field,
+                               .guard = line_guard,
+                               .two_way = &two_way};
+        double x[2] = {cos(0.4 * M_PI) - 0.999, 0.1}, label = NAN;
+        sprag_ess_event event[5];
+        sprag_ess_output out = {.event = event, .event_room = 5};
+        sprag_ess_options o = sprag_ess_defaults(1.2);
+        o.mode = SPRAG_ESS_LOCATE;
+        o.smooth = &exact;
+        o.samples = samples;
+        OK(integrate(&p, &o, 0.1, 1.3, x, &label, &out));
+        ck_assert_int_eq(stats.events, 4);
+        for (int i = 0; i < 4; i++) {
+            double top = i < 2 ? 0.5 : 1;
+            ck_assert_double_eq_tol(event[i].time, top + (i % 2 ? half : -half), 1e-9);
+        }
+    }
+}
+END_TEST
+
+static void unit_guard(void *user, const double *x, const int *which, int count, double *h)
+{
+    const double *unit = user;
+    for (int i = 0; i < count; i++) {
+        int k = which ? which[i] : i;
+        order_guard(NULL, x, &k, 1, h + i);
+        h[i] *= unit ? unit[k] : 1;
+    }
+}
+
+// Guards are in units of their own, and so are their bands.
+START_TEST(every_guard_has_its_own_band)
+{
+    static const double unit[3] = {1, 1000, 1e-3};
+    double x[2][3], label[3], eps[3];
+    for (int i = 0; i < 2; i++) {
+        sprag_ess_problem p = order_problem;
+        sprag_ess_options o = sprag_ess_defaults(1e-3);
+        for (int k = 0; k < 3; k++) {
+            eps[k] = 0.01 * unit[k];
+        }
+        p.user = i ? (void *)unit : NULL;
+        p.guard = unit_guard;
+        p.row = NULL;
+        p.eps = i ? eps : NULL;
+        o.eps = i ? 0 : 0.01;
+        o.trust_eps = true;
+        memcpy(x[i], order_start, sizeof x[i]);
+        ask_for_labels(label, 3);
+        OK(integrate(&p, &o, 0, 0.5, x[i], label, NULL));
+        ck_assert_int_eq(stats.projected, 3);
+    }
+    ck_assert_double_le(largest_difference(x[0], x[1], 3), 1e-9);
+}
+END_TEST
+
+// Of a thousand guards three are ever near: no row of the others is asked for.
+static void crowd_guard(void *user, const double *x, const int *which, int count, double *h)
+{
+    for (int i = 0; i < count; i++) {
+        int k = which ? which[i] : i;
+        h[i] = -5 - k;
+        if (k % 400 == 100) {
+            k /= 400;
+            order_guard(user, x, &k, 1, h + i);
+        }
+    }
+}
+
+static int crowd_row(void *user, const double *x, int guard, int *column, double *value)
+{
+    ck_assert_msg(guard % 400 == 100 || x[0] == order_start[0], "row of guard %d", guard);
+    return order_row(user, x, guard / 400, column, value);
+}
+
+static void crowd_field(void *user, const double *x, const double *label, double *f)
+{
+    double near[3] = {label[100], label[500], label[900]};
+    order_field(user, x, near, f);
+}
+
+START_TEST(rows_are_asked_for_in_bands_only)
+{
+    double x[3], exact[3], label[1000] = {0};
+    sprag_ess_problem p = {.states = 3,
+                           .guards = 1000,
+                           .field = crowd_field,
+                           .guard = crowd_guard,
+                           .row = crowd_row,
+                           .row_entries = 1};
+    flow(&order_problem, order_start, 0.5, exact);
+    for (int m = 0; m < MODES; m++) {
+        sprag_ess_options o = sprag_ess_defaults(1e-3);
+        o.mode = modes[m];
+        memcpy(x, order_start, sizeof x);
+        memset(label, 0, sizeof label);
+        OK(integrate(&p, &o, 0, 0.5, x, label, NULL));
+        ck_assert_int_eq(stats.events, 3);
+        ck_assert_double_le(largest_difference(x, exact, 3), 1e-5);
+        ck_assert_int_le(stats.rows, 1000 + 100); // labels took one each
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("guards");
+    TCase *situation = tcase_create("situations");
+    tcase_set_timeout(situation, 60);
+    tcase_add_test(situation, overdue_guards_are_crossed_at_once);
+    tcase_add_test(situation, resting_contact_takes_plain_steps);
+    tcase_add_test(situation, receding_guards_are_no_candidates);
+    tcase_add_loop_test(situation, sliding_ends_with_its_guard, 0, 2 * MODES);
+    tcase_add_test(situation, crossed_guards_that_are_left_again_are_a_mismatch);
+    tcase_add_loop_test(situation, zeno_ends_with_its_guard, 0, MODES);
+    tcase_add_test(situation, ties_are_taken_by_index);
+    tcase_add_test(situation, one_step_may_cross_several_guards);
+    tcase_add_test(situation, start_on_a_guard_goes_where_the_flow_leads);
+    tcase_add_test(situation, brief_touches_are_found);
+    tcase_add_test(situation, more_samples_find_more_touches);
+    tcase_add_test(situation, every_guard_has_its_own_band);
+    tcase_add_test(situation, rows_are_asked_for_in_bands_only);
+    suite_add_tcase(suite, situation);
+    int code = run_suite(suite);
+    sprag_scratch_free(&scratch);
+    return code;
+}
