@@ -221,7 +221,7 @@ static void sum_up(compliant_run *run, const sprag_mover *before)
         pair->gap = contact.gap.distance;
         if (contact.gap.distance < 0) {
             if (pair->memory) {
-                pair->memory->ended = contact.count;
+                pair->memory->compliant.end_points = contact.count;
             }
             run->stats->penetration = fmax(run->stats->penetration, -contact.gap.distance);
             run->frame->touching += contact.count;

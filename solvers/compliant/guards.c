@@ -59,11 +59,12 @@ void compliant_pass_time(sprag_frame *frame)
 {
     for (int i = 0; i < frame->pairs; i++) {
         sprag_pair_memory *memory = frame->pair[i].memory;
-        if (memory && memory->frame != frame->number) {
-            memory->touched = memory->frame + 1 == frame->number ? memory->ended : -1;
-            memory->ended = 0;
-            memory->wait -= memory->wait > 0;
-            memory->frame = frame->number;
+        if (memory && memory->compliant.frame != frame->number) {
+            memory->compliant.start_points =
+                memory->compliant.frame + 1 == frame->number ? memory->compliant.end_points : -1;
+            memory->compliant.end_points = 0;
+            memory->compliant.implicit_frames -= memory->compliant.implicit_frames > 0;
+            memory->compliant.frame = frame->number;
         }
     }
 }
@@ -76,9 +77,11 @@ void compliant_wait_longer(compliant_run *run, bool done)
         if (!memory || !(run->label[g] != 0) || !compliant_acts(&run->law[g])) {
             continue;
         }
-        int longer = memory->waited ? 2 * memory->waited : 1;
-        memory->waited = done ? memory->waited / 2 : longer < LONGEST ? longer : LONGEST;
-        memory->wait = done ? 0 : memory->waited + 1;
+        int longer = memory->compliant.implicit_series ? 2 * memory->compliant.implicit_series : 1;
+        memory->compliant.implicit_series = done ? memory->compliant.implicit_series / 2
+                                            : longer < LONGEST ? longer
+                                                               : LONGEST;
+        memory->compliant.implicit_frames = done ? 0 : memory->compliant.implicit_series + 1;
     }
 }
 
@@ -91,7 +94,7 @@ bool compliant_is_deep(const compliant_run *run, int guard)
     const compliant_law *law = &run->law[guard];
     sprag_pair_memory *memory = run->frame->pair[run->pair[guard]].memory;
     compliant_contact contact;
-    if (!memory || law->rigid || law->hunt_crossley || memory->touched > 0) {
+    if (!memory || law->rigid || law->hunt_crossley || memory->compliant.start_points > 0) {
         return false;
     }
     compliant_touch(run, run->x, guard, COMPLIANT_FORCES, &contact);
@@ -99,9 +102,10 @@ bool compliant_is_deep(const compliant_run *run, int guard)
     double rate = sqrt(law->stiffness / law->effective);
     double sags = run->change / (rate * h); // of its weight, as a speed
     double speed = fabs(contact.approach) + 2 * run->change;
-    bool found = memory->touched < 0 && !memory->deep && depth < speed * h;
-    memory->deep = !found && depth * rate > odd * (speed + sags);
-    return memory->deep;
+    bool found =
+        memory->compliant.start_points < 0 && !memory->compliant.too_deep && depth < speed * h;
+    memory->compliant.too_deep = !found && depth * rate > odd * (speed + sags);
+    return memory->compliant.too_deep;
 }
 
 bool compliant_starts_rigid(compliant_run *run, sprag_compliant_reason *why)
@@ -116,8 +120,8 @@ bool compliant_starts_rigid(compliant_run *run, sprag_compliant_reason *why)
         compliant_set_law(run, 0, false);
         run->glancing = false;
         const sprag_pair_memory *memory = frame->pair[i].memory;
-        bool waits = memory && memory->wait > 0, rigid = run->law[0].rigid;
-        bool fresh = !memory || memory->touched <= 0;
+        bool waits = memory && memory->compliant.implicit_frames > 0, rigid = run->law[0].rigid;
+        bool fresh = !memory || memory->compliant.start_points <= 0;
         if (rigid || waits || (fresh && !run->law[0].hunt_crossley)) {
             compliant_contact contact;
             compliant_touch(run, run->x, 0, COMPLIANT_GAP, &contact);

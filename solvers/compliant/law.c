@@ -76,13 +76,13 @@ static double reduced_mass(const compliant_run *run, int guard)
 static double speed_met(const compliant_run *run, int guard, bool now)
 {
     sprag_pair_memory *memory = run->frame->pair[run->pair[guard]].memory;
-    if (memory && memory->touched > 0 && !now) {
-        return memory->met;
+    if (memory && memory->compliant.start_points > 0 && !now) {
+        return memory->compliant.impact_speed;
     }
     compliant_contact contact;
     compliant_touch(run, run->x, guard, COMPLIANT_FORCES, &contact);
     if (memory) {
-        memory->met = contact.approach;
+        memory->compliant.impact_speed = contact.approach;
     }
     return contact.approach;
 }

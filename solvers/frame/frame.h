@@ -50,6 +50,17 @@ typedef enum sprag_pair_state {
     SPRAG_PAIR_DECLINED, // may overlap
 } sprag_pair_state;
 
+// Of a pair, set and used by compliant.h from frame to frame.
+typedef struct sprag_compliant_memory {
+    long frame;          // number of the last frame that had the pair
+    int end_points;      // points that overlapped at the end of it; 0 unless it was integrated
+    int start_points;    // the same of the frame before; -1: unknown
+    int implicit_frames; // frames still to be solved by the implicit step, without a try
+    int implicit_series; // how many the last series of such frames had
+    bool too_deep;       // overlapped by more than its motion explains
+    double impact_speed; // m/s of approach, when the pair touched
+} sprag_compliant_memory;
+
 // Points of a pair's contacts and the forces there, to start the next solve from.
 typedef struct sprag_pair_memory {
     sprag_gap_memory gap;
@@ -60,13 +71,7 @@ typedef struct sprag_pair_memory {
     int closed;                          // points that touched at the end of the last frame
     bool slips, held;                    // held: the last solve had a force between them
     double reach;                        // m, at which they were in contact
-    // of compliant.h:
-    long frame;       // number of the last one that this is of
-    int ended;        // points that overlapped at its end; 0 if it was not integrated
-    int touched;      // that of the one before; -1: unknown
-    int wait, waited; // frames that are for the implicit step yet, and were last time
-    bool deep;        // overlapped more than its motion tells
-    double met;       // m/s, speed at which it was
+    sprag_compliant_memory compliant;
 } sprag_pair_memory;
 
 typedef struct sprag_pair {
