@@ -77,10 +77,10 @@ typedef struct trial {
     double *us;         // microseconds of some steps, evenly chosen
     long samples;       // of them
     double median_us, p99_us;
-    long lcp_errors;      // messages of ODE's stock solver
-    long iterations;      // of ours, all steps
-    char phase;           // of ours, the worst
-    long fallbacks, held; // of ours
+    long lcp_errors;         // messages of ODE's stock solver
+    long iterations;         // of ours, all steps
+    sprag_strategy strategy; // of ours, the worst
+    long fallbacks, held;    // of ours
     int measures;
     sprag_measure measure[SPRAG_MEASURES_MAX];
     bool failed;       // so that ODE would have ended the program

@@ -157,8 +157,8 @@ static void print_run(const job *j, const trial *of)
     if (of->method->ours) {
         begin_row(&t, "iterations per step", "");
         table_set(&t, VALUE, "%.2f", (double)of->iterations / steps_of(of));
-        begin_row(&t, "worst phase", "");
-        table_set(&t, VALUE, "%c", of->phase);
+        begin_row(&t, "worst strategy", "");
+        table_set(&t, VALUE, "%s", sprag_strategy_name(of->strategy));
         begin_row(&t, "fallbacks to ODE", "");
         table_set(&t, VALUE, "%ld", of->fallbacks);
     }

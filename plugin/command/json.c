@@ -40,7 +40,6 @@ static json_t *of_measure(const trial *reference, const trial *t, int i)
 static json_t *of_trial(const trial *reference, const trial *t, bool judged)
 {
     json_t *measures = json_array();
-    char phase[] = {t->phase, '\0'};
     double steps = (double)(t->scene.steps_done > 0 ? t->scene.steps_done : 1);
     for (int i = 0; i < t->measures; i++) {
         measures = appended(measures, of_measure(reference, t, i));
@@ -53,14 +52,15 @@ static json_t *of_trial(const trial *reference, const trial *t, bool judged)
             json_object_del(measure, "verdict");
         }
     }
-    return json_pack(
-        "{s:s, s:o, s:I, s:b, s:b, s:o, s:o, s:o, s:I, s:o, s:s, s:I, s:I}", "method",
-        t->choice->name, "measures", measures, "steps", (json_int_t)t->scene.steps_done, "finite",
-        !t->scene.nonfinite, "completed", trial_finished(t), "failure", text_or_null(t->failure),
-        "us_per_step", number(t->median_us), "us_per_step_p99", number(t->p99_us), "lcp_errors",
-        (json_int_t)t->lcp_errors, "iterations_per_step",
-        t->method->ours ? number((double)t->iterations / steps) : json_null(), "worst_phase", phase,
-        "fallbacks", (json_int_t)t->fallbacks, "held", (json_int_t)t->held);
+    return json_pack("{s:s, s:o, s:I, s:b, s:b, s:o, s:o, s:o, s:I, s:o, s:s, s:I, s:I}", "method",
+                     t->choice->name, "measures", measures, "steps",
+                     (json_int_t)t->scene.steps_done, "finite", !t->scene.nonfinite, "completed",
+                     trial_finished(t), "failure", text_or_null(t->failure), "us_per_step",
+                     number(t->median_us), "us_per_step_p99", number(t->p99_us), "lcp_errors",
+                     (json_int_t)t->lcp_errors, "iterations_per_step",
+                     t->method->ours ? number((double)t->iterations / steps) : json_null(),
+                     "worst_strategy", sprag_strategy_name(t->strategy), "fallbacks",
+                     (json_int_t)t->fallbacks, "held", (json_int_t)t->held);
 }
 
 json_t *json_of_trials(const job *j, const trial *trials, int count, bool judged)

@@ -66,7 +66,7 @@ static bool start(trial *t, const job *j, long samples)
     size_t size = strlen(j->options) + strlen(t->method->name) + sizeof ",method=";
     char *options = malloc(size);
     t->us = calloc((size_t)samples, sizeof *t->us);
-    t->phase = '-';
+    t->strategy = SPRAG_STRATEGY_NONE;
     dRandSetSeed(0);
     if (!options || !t->us || !sprag_scene_open(&t->scene, j->model, j->step)) {
         t->scene = (sprag_scene){0};
@@ -102,7 +102,7 @@ static void book(trial *t)
     sprag_world_statistics s;
     if (sprag_world_stats(t->scene.world, &s)) {
         t->iterations += s.iterations;
-        t->phase = s.phase > t->phase ? s.phase : t->phase; // in the order of their letters
+        t->strategy = s.strategy > t->strategy ? s.strategy : t->strategy;
         t->fallbacks = s.fallbacks;
         t->held = s.held;
     }

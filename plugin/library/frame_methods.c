@@ -171,7 +171,7 @@ static void count(world_state *w, const ode_advance *step)
     s->contacts = step->contacts;
     s->rows = step->rows;
     s->dropped = step->dropped_contacts;
-    s->phase = a->solve.phase ? a->solve.phase : '-';
+    s->strategy = a->solve.strategy;
     s->iterations = a->solve.iterations;
     s->factorizations = a->solve.factorizations;
     s->sweeps = a->solve.sweeps;
@@ -196,7 +196,7 @@ static void count_yielding(world_state *w, const ode_advance *step)
 {
     sprag_world_statistics *s = &w->statistics;
     const sprag_compliant_stats *c = &step->compliant_stats;
-    s->phase = c->switched_frames ? c->implicit_step.phase : '-';
+    s->strategy = c->switched_frames ? c->implicit_step.strategy : SPRAG_STRATEGY_NONE;
     s->iterations = c->implicit_step.iterations;
     s->factorizations = c->implicit_step.factorizations;
     s->sweeps = c->implicit_step.sweeps;

@@ -6,7 +6,7 @@
 // and in the calling thread, comes what is seen outside: messages, statistics, random numbers,
 // feedback, stock's steps, motion and moved callbacks. So a step is the same, bit by bit, in any
 // number of threads. Nothing is written into ODE before a solve has succeeded, so stock can still
-// take an island on which every phase fails.
+// take an island on which every strategy fails.
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -131,9 +131,7 @@ static void count_island(sprag_world_statistics *s, const ode_problem *pulled,
     s->bound_error = fmax(s->bound_error, stats->bound_error);
     s->stiction = fmax(s->stiction, stats->stiction);
     count_contacts(s, pulled->problem.contacts, stats);
-    if (stats->phase != '-' && stats->phase > s->phase) {
-        s->phase = stats->phase;
-    }
+    s->strategy = stats->strategy > s->strategy ? stats->strategy : s->strategy;
 }
 
 // ---- one island
@@ -143,7 +141,7 @@ bool step_by_stock_island(world_state *w, const ode_island *island, dReal step, 
                           sprag_result result)
 {
     warn_of_fallback(w, island, result);
-    w->statistics.phase = 'F';
+    w->statistics.strategy = SPRAG_STRATEGY_STOCK;
     return sprag_ode_step_island(w->id, island, step, called == STOCK_QUICK);
 }
 
@@ -181,7 +179,7 @@ static void solve_island(const crew *c, const ode_island *island, sprag_scratch 
 {
     const world_state *w = c->world;
     double start = now_us();
-    to->stats = (sprag_stats){.phase = '-'};
+    to->stats = (sprag_stats){0};
     to->result = sprag_ode_pull(&to->pulled, w->id, island, c->step, &w->settings.stiffness,
                                 w->memory, scratch);
     double pulled = now_us();

@@ -22,7 +22,7 @@
 enum { ROW_MAX = 1024, SAID_MAX = 64 };
 
 static const char header[] =
-    "process,world,method,time,step,bodies,islands,contacts,rows,dropped,phase,iterations,"
+    "process,world,method,time,step,bodies,islands,contacts,rows,dropped,strategy,iterations,"
     "factorizations,sweeps,residual,penetration,bound_error,stiction,stiction_least,stiffness_"
     "least,"
     "stiffness_most,damping_least,damping_most,fallbacks,bad_forces,held,odd_surfaces,pull_us,"
@@ -152,20 +152,21 @@ static size_t print_row(char *row, const world_state *world)
     } else if (length < ROW_MAX) {
         length += print_point(
             row + length, (size_t)(ROW_MAX - length),
-            "%d,%d,%d,%d,%d,%c,%d,%d,%d,%.4g,%.6g,%.4g,%.4g,%.4g,%.6g,%.6g,%.6g,%"
+            "%d,%d,%d,%d,%d,%s,%d,%d,%d,%.4g,%.6g,%.4g,%.4g,%.4g,%.6g,%.6g,%.6g,%"
             ".6g,%ld,%ld,%ld,%ld,"
             "%.2f,%.2f,%.2f,%ld,%ld,%ld,%ld,%ld,%ld,%ld,%.6g,%.6g,%.6g,%ld,%ld,%"
             "ld,%ld,%ld,%ld,%ld,%ld,%ld,%ld\n",
-            s->bodies, s->islands, s->contacts, s->rows, s->dropped, s->phase ? s->phase : '-',
-            s->iterations, s->factorizations, s->sweeps, s->residual, s->penetration,
-            s->bound_error, s->stiction, s->stiction_least, s->stiffness_least, s->stiffness_most,
-            s->damping_least, s->damping_most, s->fallbacks, s->bad_forces, s->held,
-            s->odd_surfaces, s->pull_us, s->solve_us, s->push_us, s->substeps, s->limited,
-            s->changes, s->overlaps, s->squeezed, s->asked, s->without_geometry, s->least_gap,
-            s->largest_gap, s->stalled, s->events[SPRAG_EVENT_CONTACT_MADE],
-            s->events[SPRAG_EVENT_CONTACT_LOST], s->events[SPRAG_EVENT_LIMIT_REACHED],
-            s->events[SPRAG_EVENT_SLIP_BEGINS], s->events[SPRAG_EVENT_SLIP_ENDS], s->ess_steps,
-            s->ess_events, s->ess_projected, s->ess_left, s->ess_switched);
+            s->bodies, s->islands, s->contacts, s->rows, s->dropped,
+            sprag_strategy_name(s->strategy), s->iterations, s->factorizations, s->sweeps,
+            s->residual, s->penetration, s->bound_error, s->stiction, s->stiction_least,
+            s->stiffness_least, s->stiffness_most, s->damping_least, s->damping_most, s->fallbacks,
+            s->bad_forces, s->held, s->odd_surfaces, s->pull_us, s->solve_us, s->push_us,
+            s->substeps, s->limited, s->changes, s->overlaps, s->squeezed, s->asked,
+            s->without_geometry, s->least_gap, s->largest_gap, s->stalled,
+            s->events[SPRAG_EVENT_CONTACT_MADE], s->events[SPRAG_EVENT_CONTACT_LOST],
+            s->events[SPRAG_EVENT_LIMIT_REACHED], s->events[SPRAG_EVENT_SLIP_BEGINS],
+            s->events[SPRAG_EVENT_SLIP_ENDS], s->ess_steps, s->ess_events, s->ess_projected,
+            s->ess_left, s->ess_switched);
     }
     return length < ROW_MAX ? (size_t)length : ROW_MAX - 1;
 }

@@ -8,6 +8,8 @@
 
 #include <ode/ode.h>
 
+#include "sprag_strategy.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -60,27 +62,26 @@ SPRAG_API int sprag_world_events(dWorldID world, sprag_world_event *events, int 
 
 // What the steps of one world did. Sums and maxima run over the islands of the last step, except
 // for the time and the counters at the end, which run over the life of the world. A stock method
-// tells time, step, steps and solve_us only; its phase is '-' and the rest 0.
+// tells time, step, steps and solve_us only; its strategy is SPRAG_STRATEGY_NONE and the rest 0.
 typedef struct sprag_world_statistics {
-    double time;    // s, simulated by the steps so far
-    double step;    // s, the last step
-    int bodies;     // stepped, that is enabled
-    int islands;    //
-    int contacts;   // contact joints that were solved
-    int rows;       // scalar equations of the other joints
-    int dropped;    // contacts without a usable normal, left out
-    char phase;     // worst phase that an island needed: '-' none had a contact or row, 'A' direct,
-                    // 'B' polished, 'C' continued, 'D' lagged, 'E' swept, 'F' fallen back to ODE
-    int iterations; // Newton iterations, sum
-    int factorizations;    // sum
-    int sweeps;            // Gauss-Seidel sweeps, sum
-    double residual;       // momentum, relative to the island's impulses, largest; after phase 'E'
-                           // what the last sweep changed, no bound of the error
-    double penetration;    // m, largest
-    double bound_error;    // |friction bound used - mu * normal force| / max(mu * normal force),
-                           // largest; not 0 only after phase 'D' and of the one-way scheme
-    double stiction;       // m/s, largest stiction tolerance used
-    double stiction_least; // m/s
+    double time;             // s, simulated by the steps so far
+    double step;             // s, the last step
+    int bodies;              // stepped, that is enabled
+    int islands;             //
+    int contacts;            // contact joints that were solved
+    int rows;                // scalar equations of the other joints
+    int dropped;             // contacts without a usable normal, left out
+    sprag_strategy strategy; // the largest that an island needed
+    int iterations;          // Newton iterations, sum
+    int factorizations;      // sum
+    int sweeps;              // Gauss-Seidel sweeps, sum
+    double residual;    // momentum, relative to the island's impulses, largest; after Gauss-Seidel
+                        // what the last sweep changed, no bound of the error
+    double penetration; // m, largest
+    double bound_error; // |friction bound used - mu * normal force| / max(mu * normal force),
+                        // largest; 0 unless friction bounds were frozen or the scheme is one-way
+    double stiction;    // m/s, largest stiction tolerance used
+    double stiction_least;                  // m/s
     double stiffness_least, stiffness_most; // N/m, effective, of the contacts' normals
     double damping_least, damping_most;     // N s/m, likewise
     double pull_us, solve_us, push_us;      // microseconds of the last step

@@ -57,7 +57,6 @@ static void start_statistics(world_state *w, dReal step)
     memcpy(events, s->events, sizeof events);
     *s = (sprag_world_statistics){.time = s->time + step,
                                   .step = step,
-                                  .phase = '-',
                                   .steps = s->steps + 1,
                                   .fallbacks = s->fallbacks,
                                   .bad_forces = s->bad_forces,

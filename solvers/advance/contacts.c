@@ -336,8 +336,8 @@ static sprag_result push_out(advance_run *run, solve *s)
 {
     sprag_frame *frame = run->frame;
     sprag_row *row = SPRAG_TAKE(run->solving, run->rows, sprag_row);
-    sprag_stats stats = {.phase = '-'};
-    bool exact = run->stats->solve.phase == 'I';
+    sprag_stats stats = {0};
+    bool exact = run->stats->solve.strategy == SPRAG_STRATEGY_INTERIOR_POINT;
     double fastest = 0;
     if (run->solving->failed) {
         return SPRAG_NO_MEMORY;
@@ -464,7 +464,7 @@ static sprag_result solve_once(advance_run *run, solve *s, sprag_stats *stats)
 
 static sprag_result solve_capped(advance_run *run, solve *s)
 {
-    sprag_stats stats = {.phase = '-'};
+    sprag_stats stats = {0};
     sprag_result result = solve_once(run, s, &stats);
     for (int i = 0; i <= CAPS && s->row && result == SPRAG_OK && cap_turns(run, s, i > 0); i++) {
         result = solve_once(run, s, &stats);

@@ -364,7 +364,7 @@ static bool open(heap *h, advance_run *run)
     };
     const sprag_frame *frame = run->frame;
     sprag_scratch *scratch = run->solving;
-    bool exact = run->stats->solve.phase == 'I';
+    bool exact = run->stats->solve.strategy == SPRAG_STRATEGY_INTERIOR_POINT;
     *h = (heap){.run = run,
                 .tolerance = 0.5 * run->target / run->trial,
                 .more = (exact ? exactly : roughly) * run->options->epsilon / run->trial};

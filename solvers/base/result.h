@@ -3,6 +3,7 @@
 #define SPRAG_RESULT_H
 
 #include "api.h"
+#include "sprag_strategy.h"
 
 SPRAG_BEGIN_C
 
@@ -23,7 +24,7 @@ sprag_result sprag_bad_problem(char *message, int size, const char *format, ...)
 
 // One update of the velocities.
 typedef struct sprag_iteration {
-    char phase;
+    sprag_strategy strategy;
     double stiction; // m/s, at this stage
     double length;   // part of the Newton update that was gone
     double slip;     // m/s, |Jt dv|, of the whole update, all contacts
@@ -33,16 +34,15 @@ typedef struct sprag_iteration {
 typedef struct sprag_stats {
     sprag_iteration *history; // of the caller, for the first history_room updates; NULL: none
     int history_room;
-    char phase;     // of the implicit Stribeck method: '-' nothing to solve, 'A' direct, 'B'
-                    // polished, 'C' continued, 'D' lagged, 'E' swept, 'I' interior point
-    int iterations; // Newton updates
+    sprag_strategy strategy; // the one that ended the solve
+    int iterations;          // Newton updates
     int sweeps;
     int factorizations;
-    double residual;    // momentum, relative to the impulses of the island; of 'E', what the last
-                        // sweep changed, on the same scale: no bound of the error
-    double bound_error; // largest |friction bound used - mu fn| / largest mu fn; 0 but for 'D' and
-                        // one-way
-    double stiction;    // m/s, stiction tolerance used, largest
+    double residual; // momentum, relative to the impulses of the island; of Gauss-Seidel, what the
+                     // last sweep changed, on the same scale: no bound of the error
+    double bound_error; // largest |friction bound used - mu fn| / largest mu fn; 0 but for frozen
+                        // friction, interior point and one-way
+    double stiction; // m/s, stiction tolerance used, largest
     double stiction_least;
     double stiffness[2]; // N/m, effective, of the contacts' normals: least, most; 0: no contact
     double damping[2];   // N s/m, likewise

@@ -195,7 +195,7 @@ sprag_result compliant_rest(compliant_run *run)
 {
     sprag_frame *frame = run->frame;
     rest r = {.run = run, .step = frame->step - run->time};
-    sprag_stats stats = {.phase = '-'};
+    sprag_stats stats = {0};
     if (!(r.step > 0)) {
         return SPRAG_OK;
     }

@@ -228,7 +228,7 @@ static sprag_result solve_system(const sprag_general_problem *p,
     w->stride = 0.2;
     w->extrapolates = true;
     w->polish_passes = 12;
-    w->stats.phase = 'A';
+    w->stats.strategy = SPRAG_STRATEGY_NEWTON;
     return p->normal_force ? solve_given(w) : sprag_phases_run(w);
 }
 

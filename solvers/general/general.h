@@ -6,7 +6,7 @@
 //     s = 1 on one-way: fn given;  two-way: fn = k max(0, 1 - d vn) max(0, x0 - dt vn)
 //
 // One-way coupled it is convex and has one root, which is always found. Two-way it has at least
-// one; phases behind the direct iteration find it where that fails. Mass matrices that
+// one; strategies behind the direct iteration find it where that fails. Mass matrices that
 // fall into blocks of up to six velocities, with contacts between two of them at most, are treated
 // as bodies, with sparse matrices; others are dense (LAPACK).
 #ifndef SPRAG_GENERAL_H
@@ -36,7 +36,7 @@ typedef struct sprag_general_options {
     double stiction_tolerance; // m/s, vs
     double relative_tolerance; // r: part of the law, and of the limiter
     double theta_max;          // rad, the most that a slip turns in an update
-    int max_iterations;        // of the direct phase
+    int max_iterations;        // of the first strategy, Newton's method
     double residual_tolerance; // of momentum, relative; rounding allowing
 } sprag_general_options;
 

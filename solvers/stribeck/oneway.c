@@ -92,10 +92,10 @@ sprag_result sprag_oneway_run(sprag_phases *w)
     for (int c = 0; c < system->cones; c++) {
         mu[c] = is_bounded_by_normal(&system->cone[c]) ? mu[c] : 0;
     }
-    char phase = w->stats.phase;
+    sprag_strategy first = w->stats.strategy;
     bound_friction(system, normal);
     result = sprag_phases_run(w);
-    w->stats.phase = phase > w->stats.phase ? phase : w->stats.phase; // '-' comes before all
+    w->stats.strategy = first > w->stats.strategy ? first : w->stats.strategy;
     w->stats.bound_error = bound_error(system, normal, mu);
     return result;
 }

@@ -440,19 +440,19 @@ static reach choose_reach(const sprag_phases *w)
 
 static sprag_result run(sprag_phases *w)
 {
-    w->stats.phase = 'A';
+    w->stats.strategy = SPRAG_STRATEGY_NEWTON;
     go_to_start(w);
     if (w->stats.residual <= w->tolerance) {
         return SPRAG_OK;
     }
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (is_central(w)) {
-        w->stats.phase = 'I';
+        w->stats.strategy = SPRAG_STRATEGY_INTERIOR_POINT;
         result = central(w);
         if (!goes_on(result)) {
             return result;
         }
-        w->stats.phase = 'A';
+        w->stats.strategy = SPRAG_STRATEGY_NEWTON;
         go_to_start(w);
     }
     reach reach = choose_reach(w);
@@ -460,23 +460,23 @@ static sprag_result run(sprag_phases *w)
         result = direct(w);
     }
     if (reach.full && goes_on(result)) {
-        w->stats.phase = 'B';
+        w->stats.strategy = SPRAG_STRATEGY_WARM_NEWTON;
         result = sweeps(w) ? swept_start(w) : frozen_start(w);
     }
     if (reach.full && goes_on(result)) {
-        w->stats.phase = 'C';
+        w->stats.strategy = SPRAG_STRATEGY_CONTINUATION;
         result = continuation(w);
     }
     if (!reach.full && reach.brief > 0 && goes_on(result)) {
-        w->stats.phase = 'D';
+        w->stats.strategy = SPRAG_STRATEGY_FROZEN_FRICTION;
         result = lagged_briefly(w, reach.brief);
     }
     if (!reach.full && sweeps(w) && goes_on(result)) {
-        w->stats.phase = 'E';
+        w->stats.strategy = SPRAG_STRATEGY_GAUSS_SEIDEL;
         result = swept(w, reach.brief > 0, !reach.lagged);
     }
     if ((reach.full || reach.lagged) && w->lagged_passes > 0 && goes_on(result)) {
-        w->stats.phase = 'D';
+        w->stats.strategy = SPRAG_STRATEGY_FROZEN_FRICTION;
         result = lagged(w);
     }
     return result;
@@ -485,8 +485,10 @@ static sprag_result run(sprag_phases *w)
 sprag_result sprag_phases_run(sprag_phases *w)
 {
     sprag_result result = run(w);
-    bool coupled = w->stats.phase == 'B' || w->stats.phase == 'C';
-    bool refined = w->stats.phase == 'A' || w->stats.phase == 'E';
+    bool coupled = w->stats.strategy == SPRAG_STRATEGY_WARM_NEWTON ||
+                   w->stats.strategy == SPRAG_STRATEGY_CONTINUATION;
+    bool refined = w->stats.strategy == SPRAG_STRATEGY_NEWTON ||
+                   w->stats.strategy == SPRAG_STRATEGY_GAUSS_SEIDEL;
     if (result == SPRAG_OK && coupled && w->finest < w->stiction) {
         refined = refine(w);
     }

@@ -107,7 +107,7 @@ static sprag_phases settings(const speeds *speeds, const sprag_stribeck_options 
                           .lagged_passes = options->lagged_passes,
                           .central = options->central,
                           .central_work = options->central_work,
-                          .stats = {.phase = '-', .stiction = speeds->moving}};
+                          .stats = {.strategy = SPRAG_STRATEGY_NONE, .stiction = speeds->moving}};
 }
 
 static void write_solution(const sprag_phases *w, const sprag_problem *problem, const int *node_of,
@@ -242,7 +242,8 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     } else {
         memcpy(w.v, system.free, (size_t)system.size * sizeof *w.v);
     }
-    if (result == SPRAG_OK && problem->contacts == 0 && problem->rows && w.stats.phase == 'A') {
+    if (result == SPRAG_OK && problem->contacts == 0 && problem->rows &&
+        w.stats.strategy == SPRAG_STRATEGY_NEWTON) {
         sharpen(&w, problem, scratch);
     }
     if (result == SPRAG_OK && !solution_is_finite(&w)) {

@@ -205,7 +205,7 @@ static double slip_change(const sprag_system *system)
 void sprag_system_log(const sprag_system *system, double stiction, sprag_stats *stats)
 {
     if (stats->iterations < stats->history_room && stats->history) {
-        stats->history[stats->iterations] = (sprag_iteration){.phase = stats->phase,
+        stats->history[stats->iterations] = (sprag_iteration){.strategy = stats->strategy,
                                                               .stiction = stiction,
                                                               .length = system->moved,
                                                               .slip = slip_change(system),

@@ -329,7 +329,7 @@ typedef struct run {
 typedef struct details {
     samples pull_us, solve_us, push_us, rest_us;
     double iterations, factorizations; // sums
-    long phase[256];                   // steps
+    long strategy[SPRAG_STRATEGIES];   // steps
     long late_allocations;             // in the second half of the steps
 } details;
 
@@ -354,7 +354,7 @@ static void run_measure(run *r, long k, details *d)
         d->rest_us.value[k] = bench_stepper_us - s.pull_us - s.solve_us - s.push_us;
         d->iterations += s.iterations;
         d->factorizations += s.factorizations;
-        d->phase[(unsigned char)s.phase]++;
+        d->strategy[s.strategy]++;
         d->late_allocations += k > r->us.room / 2 ? allocations - before : 0;
     }
 }
@@ -428,7 +428,7 @@ static void clear_figures(run *runs, details *d)
     samples_clear(&d->push_us);
     samples_clear(&d->rest_us);
     d->iterations = d->factorizations = 0;
-    memset(d->phase, 0, sizeof d->phase);
+    memset(d->strategy, 0, sizeof d->strategy);
     d->late_allocations = 0;
 }
 
@@ -453,7 +453,6 @@ typedef struct details_text {
 
 static void print_details(const run *ours, const char *scenes, details *d, details_text *text)
 {
-    static const char letter[] = "-ABCDEF";
     enum { ROWS = sizeof text->row / sizeof *text->row, ROOM = sizeof *text->row };
     double steps = (double)samples_count(&ours->us);
     if (text->rows == ROWS || steps == 0) {
@@ -465,9 +464,9 @@ static void print_details(const run *ours, const char *scenes, details *d, detai
                           samples_median(&d->pull_us, NULL), samples_median(&d->solve_us, NULL),
                           samples_median(&d->push_us, NULL), samples_median(&d->rest_us, NULL),
                           d->iterations / steps, d->factorizations / steps);
-    for (const char *p = letter; *p; p++) {
+    for (int i = 0; i < SPRAG_STRATEGIES; i++) {
         length += snprintf(row + length, ROOM - (size_t)length, "|%.1f%%",
-                           100 * (double)d->phase[(unsigned char)*p] / steps);
+                           100 * (double)d->strategy[i] / steps);
     }
     snprintf(row + length, ROOM - (size_t)length, "|%ld", d->late_allocations);
 }
@@ -547,7 +546,8 @@ static void bench_steps(int names, char **name, double budget_us)
     }
     puts("");
     line("model|scene|method|pull/us|solve/us|push/us|rest/"
-         "us|Newton|factor|none|A|B|C|D|E|F|mallocs");
+         "us|Newton|factor|none|newton|warm|continued|frozen|"
+         "Gauss-Seidel|interior point|stock|mallocs");
     for (int i = 0; i < text.rows; i++) {
         line("%s", text.row[i]);
     }

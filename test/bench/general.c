@@ -54,7 +54,7 @@ static void print_successes(line_fn *line, const cell *cell, double step, double
 {
     sprag_general_options options = sprag_general_defaults();
     sprag_scratch scratch = {0};
-    int solved = 0, phase[256] = {0}, most = 0;
+    int solved = 0, by[SPRAG_STRATEGIES] = {0}, most = 0;
     double updates = 0, us = 0;
     uint64_t random = 1;
     for (int i = 0; i < problems; i++) {
@@ -66,14 +66,15 @@ static void print_successes(line_fn *line, const cell *cell, double step, double
         us += bench_now_us() - start;
         bool good = result == SPRAG_OK && made_is_solved(&m, &options);
         solved += good;
-        phase[good ? (unsigned char)stats.phase : 0]++;
+        by[good ? stats.strategy : SPRAG_STRATEGY_NONE]++;
         updates += stats.iterations;
         most = stats.iterations > most ? stats.iterations : most;
         made_free(&m);
     }
     line("%s|%s|%d,%d|%g|%d|%.2f|%.1f|%d|%d|%d|%d|%.1f|%d|%.1f", cell->name,
          cell->one_way ? "one-way" : "two-way", cell->velocities, cell->contacts, step, problems,
-         100.0 * solved / problems, original, phase['A'], phase['B'], phase['C'], problems - solved,
+         100.0 * solved / problems, original, by[SPRAG_STRATEGY_NEWTON],
+         by[SPRAG_STRATEGY_WARM_NEWTON], by[SPRAG_STRATEGY_CONTINUATION], problems - solved,
          updates / problems, most, us / problems);
     sprag_scratch_free(&scratch);
 }
@@ -134,10 +135,11 @@ static void print_speed(line_fn *line, trial *t, int size, int way,
     const original *theirs = &speed[size][way];
     double us = median(t->us, SWEEPS);
     bool good = t->result == SPRAG_OK && made_is_solved(&t->m, options);
-    line("%s|%s|%d,%d|%.2f|%.2f|%d|%c|%.1e|%.2f|%d|%.2f|%s", way < 2 ? "tower" : "field",
+    line("%s|%s|%d,%d|%.2f|%.2f|%d|%s|%.1e|%.2f|%d|%.2f|%s", way < 2 ? "tower" : "field",
          way % 2 == 0 ? "one-way" : "two-way", t->m.problem.velocities, t->m.problem.contacts, us,
-         t->us[0], t->stats.iterations, good ? t->stats.phase : '!', t->stats.residual, theirs->us,
-         theirs->updates, theirs->us / us, theirs->updates == 100 ? "fails" : "");
+         t->us[0], t->stats.iterations, good ? sprag_strategy_name(t->stats.strategy) : "failed",
+         t->stats.residual, theirs->us, theirs->updates, theirs->us / us,
+         theirs->updates == 100 ? "fails" : "");
 }
 
 // All cases in turn, several times: what else the machine does meets all of them.
@@ -169,12 +171,14 @@ void bench_general(line_fn *line, bool full)
 {
     openblas_set_num_threads(1);
     puts("# Cubes: us per solve, beside the original's published ones (EPYC, Zen 5 class).");
-    line("scene|kind|nv,nc|us|least|updates|phase|residual|theirs/us|updates|ratio|theirs");
+    line("scene|kind|nv,nc|us|least|updates|strategy|residual|theirs/us|updates|ratio|theirs");
     bench_speed(line);
     puts("# Random problems: per cent solved, beside the original's published ones (at most 100 "
          "updates;");
-    puts("# its generator is not public, ours draws from other ranges). A, B, C: by phase.");
-    line("family|kind|nv,nc|step|problems|solved/%%|theirs/%%|A|B|C|failed|updates|most|us");
+    puts("# its generator is not public, ours draws from other ranges). newton, warm, continued: "
+         "by strategy.");
+    line("family|kind|nv,nc|step|problems|solved/%%|theirs/"
+         "%%|newton|warm|continued|failed|updates|most|us");
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
         for (int k = 0; k < STEPS; k++) {
             int problems = cells[i].velocities < 60 ? 2000 : 1000;

@@ -137,7 +137,7 @@ static inline double normal_yield(const scene *scene, int i)
 // itself or, if lagged, by another.
 static inline void check_laws(const scene *scene)
 {
-    bool lagged = scene->stats.phase == 'D';
+    bool lagged = scene->stats.strategy == SPRAG_STRATEGY_FROZEN_FRICTION;
     double largest = 0;
     for (int i = 0; i < scene->problem.contacts; i++) {
         largest =
@@ -174,23 +174,23 @@ static inline void expect_same_velocities(const double (*v)[6], const double (*e
     }
 }
 
-// ---- phases
+// ---- strategies
 
-static inline sprag_stribeck_options only(char phase)
+static inline sprag_stribeck_options only(sprag_strategy strategy)
 {
     sprag_stribeck_options options = sprag_stribeck_defaults();
-    switch (phase) {
-    case 'B': // after an island has failed in A
+    switch (strategy) {
+    case SPRAG_STRATEGY_WARM_NEWTON: // after an island has failed by Newton
         options.max_iterations = 0;
         break;
-    case 'C': // its stages are as short as A
+    case SPRAG_STRATEGY_CONTINUATION: // its stages are as short as Newton
         options.max_iterations = 6;
         options.sweeps = 0;
         break;
-    case 'E':
+    case SPRAG_STRATEGY_GAUSS_SEIDEL:
         options.direct_work = 0;
         break;
-    case 'D':
+    case SPRAG_STRATEGY_FROZEN_FRICTION:
         options.direct_work = options.sweeps = 0;
         break;
     default:

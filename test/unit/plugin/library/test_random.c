@@ -79,7 +79,7 @@ typedef struct random_world {
     dJointGroupID contacts;
     dSurfaceParameters surface;
     dReal step;      // s
-    double residual; // largest that is good, but for phase D
+    double residual; // largest that is good, but for frozen friction
     int bodies;
     dBodyID body[BODIES_MAX];
 } random_world;
@@ -379,8 +379,8 @@ static void assert_solved(const random_world *w, int n)
     ck_assert_msg(s.fallbacks == 0, "step %d: left to ODE", n);
     ck_assert_msg(s.held == 0, "step %d: %ld bodies held", n, s.held);
     ck_assert_msg(s.bad_forces == 0, "step %d: %ld bad forces", n, s.bad_forces);
-    ck_assert_msg(s.residual <= (s.phase == 'D' ? 1e-3 : w->residual),
-                  "step %d: residual %g after %c", n, s.residual, s.phase);
+    ck_assert_msg(s.residual <= (s.strategy == SPRAG_STRATEGY_FROZEN_FRICTION ? 1e-3 : w->residual),
+                  "step %d: residual %g after %s", n, s.residual, sprag_strategy_name(s.strategy));
 }
 
 static bool is_finite(const random_world *w)

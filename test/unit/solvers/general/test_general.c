@@ -116,9 +116,9 @@ static sprag_result solve(const record *r)
     sprag_result result = sprag_general_solve(&r->problem, &r->options, &scratch, &a.solution,
                                               &a.stats, message, sizeof message);
     sprag_scratch_reset(&scratch);
-    ck_assert_msg(result == SPRAG_OK, "%s: %s %s, phase %c, %d iterations, residual %g", name_of(r),
-                  sprag_result_name(result), message, a.stats.phase, a.stats.iterations,
-                  a.stats.residual);
+    ck_assert_msg(result == SPRAG_OK, "%s: %s %s, %s, %d iterations, residual %g", name_of(r),
+                  sprag_result_name(result), message, sprag_strategy_name(a.stats.strategy),
+                  a.stats.iterations, a.stats.residual);
     ck_assert_str_eq(message, "");
     return result;
 }
@@ -241,8 +241,9 @@ START_TEST(every_reference_problem_is_solved)
     record r = read_record(records[_i]);
     solve(&r);
     if (getenv("SHOW")) {
-        printf("%-40s nv %3d nc %3d %c it %d res %g ref %s\n", name_of(&r), r.problem.velocities,
-               r.problem.contacts, a.stats.phase, a.stats.iterations, a.stats.residual,
+        printf("%-40s nv %3d nc %3d %s it %d res %g ref %s\n", name_of(&r), r.problem.velocities,
+               r.problem.contacts, sprag_strategy_name(a.stats.strategy), a.stats.iterations,
+               a.stats.residual,
                json_string_value(json_object_get(json_object_get(r.json, "ref"), "result")));
     }
     assert_momentum_balances(&r);
@@ -378,8 +379,8 @@ static sprag_general_options original_options(double relative_tolerance)
 static void assert_solved(made *m, const sprag_general_options *options, sprag_stats *stats)
 {
     sprag_result result = made_solve(m, options, &scratch, stats);
-    ck_assert_msg(result == SPRAG_OK, "%s, phase %c, residual %g", sprag_result_name(result),
-                  stats->phase, stats->residual);
+    ck_assert_msg(result == SPRAG_OK, "%s, %s, residual %g", sprag_result_name(result),
+                  sprag_strategy_name(stats->strategy), stats->residual);
     ck_assert_msg(made_is_solved(m, options), "momentum off by %g, laws by %g",
                   made_momentum_error(m), made_law_error(m, options));
 }
@@ -707,8 +708,8 @@ END_TEST
 
 // ---- states
 
-// With one update a phase, some hard problems are not solved. Then velocity is the guess, and all
-// else is that of the guess.
+// With one update a strategy, some hard problems are not solved. Then velocity is the guess, and
+// all else is that of the guess.
 START_TEST(failure_leaves_the_state_of_the_guess)
 {
     sprag_general_options options = sprag_general_defaults();
@@ -787,7 +788,7 @@ START_TEST(without_memory_nothing_is_touched)
 }
 END_TEST
 
-// What a failure tells: the phases it went through and every update.
+// What a failure tells: the strategies it went through and every update.
 START_TEST(failure_has_its_history)
 {
     enum { ROOM = 20000 };
@@ -801,14 +802,15 @@ START_TEST(failure_has_its_history)
         sprag_stats stats = {.history = history, .history_room = ROOM};
         if (made_solve(&m, &options, &scratch, &stats) != SPRAG_OK) {
             failures++;
-            ck_assert_int_eq(stats.phase, 'C'); // the last that there is
+            ck_assert_int_eq(stats.strategy, SPRAG_STRATEGY_CONTINUATION); // the last that there is
             ck_assert_int_gt(stats.iterations, 0);
             ck_assert_int_lt(stats.iterations, ROOM);
             ck_assert_int_ge(stats.factorizations, stats.iterations);
-            ck_assert_int_eq(history[0].phase, 'A');
+            ck_assert_int_eq(history[0].strategy, SPRAG_STRATEGY_NEWTON);
             for (int k = 0; k < stats.iterations; k++) {
-                ck_assert(k == 0 || history[k].phase >= history[k - 1].phase);
-                ck_assert(history[k].phase != 'A' || k < options.max_iterations);
+                ck_assert(k == 0 || history[k].strategy >= history[k - 1].strategy);
+                ck_assert(history[k].strategy != SPRAG_STRATEGY_NEWTON ||
+                          k < options.max_iterations);
             }
         }
         made_free(&m);
@@ -865,7 +867,8 @@ START_TEST(history_tells_every_update)
     ck_assert_int_gt(stats.iterations, LITTLE);
     ck_assert_int_le(stats.iterations, ROOM);
     for (int i = 0; i < stats.iterations; i++) {
-        ck_assert(history[i].phase >= 'A' && history[i].phase <= 'C');
+        ck_assert(history[i].strategy >= SPRAG_STRATEGY_NEWTON &&
+                  history[i].strategy <= SPRAG_STRATEGY_CONTINUATION);
         ck_assert(history[i].length > 0 && history[i].length <= 1);
         ck_assert(history[i].stiction >= options.stiction_tolerance && history[i].slip >= 0);
         ck_assert(isfinite(history[i].residual));
@@ -873,12 +876,12 @@ START_TEST(history_tells_every_update)
     const sprag_iteration *last = &history[stats.iterations - 1];
     ck_assert_double_eq(last->residual, stats.residual);
     ck_assert_double_eq(last->stiction, options.stiction_tolerance);
-    ck_assert_int_eq(last->phase, stats.phase);
-    ck_assert_int_eq(history[stats.iterations].phase, 0);
+    ck_assert_int_eq(last->strategy, stats.strategy);
+    ck_assert_int_eq(history[stats.iterations].strategy, SPRAG_STRATEGY_NONE);
     stats = (sprag_stats){.history = few, .history_room = LITTLE};
     assert_solved(&m, &options, &stats);
     ck_assert_mem_eq(few, history, LITTLE * sizeof *few);
-    ck_assert_int_eq(few[LITTLE].phase, 0);
+    ck_assert_int_eq(few[LITTLE].strategy, SPRAG_STRATEGY_NONE);
     free(history);
     made_free(&m);
 }

@@ -6,12 +6,12 @@
 #include "stribeck_cases.h"
 #include "suite.h"
 
-// ---- phases
+// ---- strategies
 
 // Where friction does not change the normal force, the second pass has the right bound.
 START_TEST(lagged_agrees_with_direct)
 {
-    sprag_stribeck_options options = only('D');
+    sprag_stribeck_options options = only(SPRAG_STRATEGY_FROZEN_FRICTION);
     double expected[6];
     puck(MU);
     s.body[0].velocity[0] = 0.3;
@@ -20,7 +20,7 @@ START_TEST(lagged_agrees_with_direct)
     solve(&s);
     memcpy(expected, s.velocity[0], sizeof expected);
     ck_assert_int_eq(solve_with(&s, &options), SPRAG_OK);
-    ck_assert_int_eq(s.stats.phase, 'D');
+    ck_assert_int_eq(s.stats.strategy, SPRAG_STRATEGY_FROZEN_FRICTION);
     ck_assert_double_le(s.stats.bound_error, 1e-6);
     ck_assert_double_le(momentum_error(&s), 1.01 * TOLERANCE);
     expect_same_velocities((const double(*)[6])s.velocity, (const double(*)[6])expected, 1e-5);
@@ -33,7 +33,7 @@ static const double guesses[] = {0, 0.5, 0.9, 1, 2};
 // all the same.
 START_TEST(one_lagged_pass_reports_its_bound_error)
 {
-    sprag_stribeck_options options = only('D');
+    sprag_stribeck_options options = only(SPRAG_STRATEGY_FROZEN_FRICTION);
     options.lagged_passes = 1;
     sprag_contact *contact = puck(MU);
     contact->guess[0] = guesses[_i] * PUCK_WEIGHT;
@@ -50,10 +50,10 @@ END_TEST
 // Frozen bounds make it convex: every pile ends, with its momentum in balance.
 START_TEST(lagged_solves_every_pile)
 {
-    sprag_stribeck_options options = only('D');
+    sprag_stribeck_options options = only(SPRAG_STRATEGY_FROZEN_FRICTION);
     open_pile(&s, _i, true);
     ck_assert_int_eq(solve_with(&s, &options), SPRAG_OK);
-    ck_assert_int_eq(s.stats.phase, 'D');
+    ck_assert_int_eq(s.stats.strategy, SPRAG_STRATEGY_FROZEN_FRICTION);
     ck_assert_double_le(s.stats.residual, TOLERANCE);
     ck_assert_double_le(momentum_error(&s), 1.01 * TOLERANCE);
     ck_assert(s.stats.bound_error >= 0 && s.stats.bound_error <= 1);
@@ -64,7 +64,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("frozen_friction");
-    ADD_CASE(suite, "phases", {lagged_agrees_with_direct, 1},
+    ADD_CASE(suite, "strategies", {lagged_agrees_with_direct, 1},
              {one_lagged_pass_reports_its_bound_error, COUNT(guesses)},
              {lagged_solves_every_pile, PILES / 4});
     return run_suite(suite);

@@ -1,6 +1,6 @@
-// The interior point phase of the implicit Stribeck method: what it finds are impulses of the laws
-// under the bounds of friction that it was given, in few updates, whatever the bodies, their masses
-// and their number.
+// The interior point strategy of the implicit Stribeck method: what it finds are impulses of the
+// laws under the bounds of friction that it was given, in few updates, whatever the bodies, their
+// masses and their number.
 #include <check.h>
 #include <math.h>
 
@@ -22,13 +22,13 @@ static sprag_stribeck_options interior(void)
     return options;
 }
 
-static void solve(scene *scene, const sprag_stribeck_options *options, char phase)
+static void solve(scene *scene, const sprag_stribeck_options *options, sprag_strategy strategy)
 {
     sprag_result result =
         sprag_stribeck_solve(&scene->problem, options, &scratch, &scene->solution, &scene->stats);
     sprag_scratch_reset(&scratch);
     ck_assert_int_eq(result, SPRAG_OK);
-    ck_assert_int_eq(scene->stats.phase, phase);
+    ck_assert_int_eq(scene->stats.strategy, strategy);
 }
 
 // Momentum, no pull, no contact that closes, none that presses and opens; friction within the bound
@@ -77,7 +77,7 @@ START_TEST(puck_slides_under_the_bound_expected)
     add_ground(&s, 0, MU)->guess[0] = expected[_i] * 2 * G;
     s.body[0].velocity[0] = 1;
     fall(&s);
-    solve(&s, &options, 'I');
+    solve(&s, &options, SPRAG_STRATEGY_INTERIOR_POINT);
     check(&s);
     ck_assert_double_eq_tol(s.contact_force[0][0], 2 * G, 1e-3);
     ck_assert_double_eq_tol(s.contact_force[0][1], -MU * expected[_i] * 2 * G, 0.01 * 2 * G);
@@ -102,7 +102,7 @@ START_TEST(towers_stand_in_few_updates)
     fall(&s);
     push(&s, bodies - 1, 0.3 * MU * s.body[bodies - 1].mass * G, 0, 0);
     for (int i = 0; i < 2; i++) { // what presses is known from the first
-        solve(&s, &options, 'I');
+        solve(&s, &options, SPRAG_STRATEGY_INTERIOR_POINT);
         ck_assert_int_le(s.stats.iterations, 20);
         check(&s);
         expect_forces(&s);
@@ -119,11 +119,11 @@ START_TEST(piles_end)
     sprag_stribeck_options options = interior();
     open_scene(&s);
     add_pile(&s, (uint64_t)_i, 5 + _i * 7 % 56, mus[_i % 4], speeds[_i % 3], false);
-    solve(&s, &options, 'I');
+    solve(&s, &options, SPRAG_STRATEGY_INTERIOR_POINT);
     ck_assert_int_le(s.stats.iterations, 40);
     check(&s);
     expect_forces(&s);
-    solve(&s, &options, 'I');
+    solve(&s, &options, SPRAG_STRATEGY_INTERIOR_POINT);
     check(&s);
 }
 END_TEST
@@ -152,9 +152,9 @@ START_TEST(rows_are_within_their_bounds)
     other = s;
     other.problem.body = other.body, other.problem.row = other.row;
     other.solution = (sprag_solution){other.velocity, other.contact_force, other.row_force};
-    solve(&s, &options, 'I');
+    solve(&s, &options, SPRAG_STRATEGY_INTERIOR_POINT);
     direct.direct_work = INFINITY;
-    solve(&other, &direct, 'A');
+    solve(&other, &direct, SPRAG_STRATEGY_NEWTON);
     ck_assert_double_le(momentum_error(&s), 1e-6);
     for (int i = 0; i < s.problem.rows; i++) {
         ck_assert_double_ge(s.row_force[i], s.row[i].lo - 1e-12);
@@ -185,7 +185,7 @@ START_TEST(others_go_on)
         s.contact[0].stiffness = 1e5;
     }
     fall(&s);
-    solve(&s, &options, 'A');
+    solve(&s, &options, SPRAG_STRATEGY_NEWTON);
     ck_assert_double_le(momentum_error(&s), 1e-6);
 }
 END_TEST
@@ -197,7 +197,7 @@ START_TEST(same_pile_same_bits)
         scene *scene = run ? &other : &s;
         open_scene(scene);
         add_pile(scene, 7, 40, MU, 1, false);
-        solve(scene, &options, 'I');
+        solve(scene, &options, SPRAG_STRATEGY_INTERIOR_POINT);
     }
     ck_assert_mem_eq(s.velocity, other.velocity, sizeof s.velocity);
     ck_assert_mem_eq(s.contact_force, other.contact_force, sizeof s.contact_force);
