@@ -4,57 +4,16 @@
 #include <string.h>
 
 #include "island.h"
+#include "kinematics.h"
 #include "linalg.h"
 
-// false: there is no usable normal. ODE's own normals are of unit length; a program's may be less
-// exact.
-static bool set_frame(sprag_contact *to, const dContact *contact, bool reversed)
+// Normal velocity of the contact point before the step, m/s, positive when the bodies separate.
+static double separation_speed(const sprag_contact *to, const ode_state *const state[2])
 {
-    double *n = to->frame[0], *t = to->frame[1], *s = to->frame[2];
-    double length = norm3(contact->geom.normal);
-    if (!(length > 1e-6) || !isfinite(length)) {
-        return false;
-    }
-    for (int k = 0; k < 3; k++) {
-        n[k] = (reversed ? -1 : 1) * contact->geom.normal[k] / length;
-    }
-    double along = 0;
-    if (contact->surface.mode & dContactFDir1) {
-        memcpy(t, contact->fdir1, 3 * sizeof *t);
-        add_scaled(t, -dot3(t, n), n, 3);
-        along = norm3(t);
-    }
-    if (along > 1e-6 && isfinite(along)) {
-        for (int k = 0; k < 3; k++) {
-            t[k] /= along;
-        }
-        cross3(n, t, s);
-    } else {
-        dVector3 normal = {n[0], n[1], n[2]}, p, q;
-        dPlaneSpace(normal, p, q);
-        memcpy(t, p, 3 * sizeof *t);
-        memcpy(s, q, 3 * sizeof *s);
-    }
-    return true;
-}
-
-// Velocity of separation before the step.
-static double separation(const sprag_contact *to, const ode_state *const state[2])
-{
-    double sum = 0;
-    for (int side = 0; side < 2 && state[side]; side++) {
-        double turning[3];
-        cross3(state[side]->velocity + 3, to->arm[side], turning);
-        double v = dot3(to->frame[0], state[side]->velocity) + dot3(to->frame[0], turning);
-        sum += side ? -v : v;
-    }
-    return sum;
-}
-
-// A parameter that must not be negative; ODE takes a negative mu as 0 as well.
-static double positive(double x)
-{
-    return x > 0 ? x : 0;
+    const double *velocity[2] = {state[0]->velocity, state[1] ? state[1]->velocity : NULL};
+    double u[3];
+    relative_velocity(velocity, (const double(*)[3])to->arm, u);
+    return dot3(to->frame[0], u);
 }
 
 ode_setting sprag_ode_setting(dWorldID world, dReal step)
@@ -147,10 +106,13 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
     dBodyID body[2];
     const ode_state *state[2];
     ode_state own[2];
-    bool reversed;
-    sprag_ode_joint_bodies(joint, body, &reversed);
-    to->gap = -contact->geom.depth;
     *surface_error = NULL;
+    if (!sprag_ode_contact_frame(to->frame, joint, body) || !isfinite(contact->geom.depth) ||
+        !isfinite(dot3(contact->geom.pos, contact->geom.pos))) {
+        *to = (sprag_contact){0};
+        return false;
+    }
+    to->gap = -contact->geom.depth;
     for (int side = 0; side < 2; side++) {
         to->body[side] = sprag_ode_index_of(index, body[side]);
         state[side] = state_of(index, to->body[side], body[side], &own[side]);
@@ -158,15 +120,10 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
             to->arm[side][k] = contact->geom.pos[k] - state[side]->position[k];
         }
     }
-    if (!set_frame(to, contact, reversed) || !isfinite(to->gap) ||
-        !isfinite(dot3(contact->geom.pos, contact->geom.pos))) {
-        *to = (sprag_contact){0};
-        return false;
-    }
     *surface_error = sprag_ode_pull_surface(to, &contact->surface, stiffness);
     sprag_surface read;
     sprag_ode_read_surface(&read, &contact->surface, setting->cfm);
-    set_normal_law(to, &contact->surface, &read, setting, separation(to, state));
+    set_normal_law(to, &contact->surface, &read, setting, separation_speed(to, state));
     to->slide = read.slide;
     if (contact->surface.mode & dContactRolling) {
         to->turning = keep(&read.turning, scratch);

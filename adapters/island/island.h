@@ -36,9 +36,16 @@ const char *sprag_ode_pull_surface(sprag_contact *to, const dSurfaceParameters *
 void sprag_ode_read_surface(sprag_surface *to, const dSurfaceParameters *surface,
                             dReal cfm_of_world);
 
-// Of a contact joint, for a pair whose side 0 is of the body `first` (NULL: static). The direction
+// Of a contact joint, for a pair whose side 0 is of the body side_0 (NULL: static). The direction
 // is set wherever it makes a difference, to fdir1 or to what ODE would take.
-void sprag_ode_surface_of(sprag_surface *to, dJointID joint, dWorldID world, dBodyID first);
+void sprag_ode_surface_of(sprag_surface *to, dJointID joint, dWorldID world, dBodyID side_0);
+
+// ---- contact_frame.c
+
+// Bodies of a contact joint in the order of sprag_ode_joint_bodies, and its axes: the unit normal
+// into body[0] and two tangents, the first one along fdir1 if that is set. false: the normal has no
+// usable length; the frame is undefined.
+bool sprag_ode_contact_frame(double frame[3][3], dJointID joint, dBodyID body[2]);
 
 // ---- pull.c, bodies.c, contacts.c, joints.c, push.c: one island
 
@@ -141,6 +148,12 @@ static inline void sprag_ode_fetch_bodies(dBodyID const *body, int i, int count)
     for (int k = i; k < count && k < i + ODE_BLOCK; k++) {
         sprag_ode_fetch(body[k], dBodyGetTorque(body[k]) + 3);
     }
+}
+
+// A parameter that must not be negative; ODE takes a negative mu as 0 as well.
+static inline double positive(double x)
+{
+    return x > 0 ? x : 0;
 }
 
 bool sprag_ode_body_is_finite(dBodyID id);

@@ -7,12 +7,6 @@
 #include "island.h"
 #include "linalg.h"
 
-// A parameter that must not be negative; ODE takes a negative mu as 0 as well.
-static double positive(double x)
-{
-    return x > 0 ? x : 0;
-}
-
 static double finite_or_zero(double x)
 {
     return isfinite(x) ? x : 0;
@@ -58,45 +52,19 @@ static bool differ(const sprag_friction *f)
            f->velocity[0] != f->velocity[1] || f->slip[0] != f->slip[1] || f->velocity[0] != 0;
 }
 
-// false: what there is is no direction.
-static bool set_direction(double t[3], const dReal *along, const double n[3])
+void sprag_ode_surface_of(sprag_surface *to, dJointID joint, dWorldID world, dBodyID side_0)
 {
-    memcpy(t, along, 3 * sizeof *t);
-    add_scaled(t, -dot3(t, n), n, 3);
-    double length = norm3(t);
-    if (!(length > 1e-6) || !isfinite(length)) {
-        return false;
-    }
-    for (int k = 0; k < 3; k++) {
-        t[k] /= length;
-    }
-    return true;
-}
-
-void sprag_ode_surface_of(sprag_surface *to, dJointID joint, dWorldID world, dBodyID first)
-{
-    const dContact *contact = sprag_ode_contact_of(joint);
     dBodyID body[2];
-    bool reversed;
-    sprag_ode_joint_bodies(joint, body, &reversed);
-    sprag_ode_read_surface(to, &contact->surface, dWorldGetCFM(world));
-    double n[3], length = norm3(contact->geom.normal);
-    if (!(differ(&to->slide) || differ(&to->turning.roll)) || !(length > 1e-6) ||
-        !isfinite(length)) {
+    double frame[3][3];
+    sprag_ode_read_surface(to, &sprag_ode_contact_of(joint)->surface, dWorldGetCFM(world));
+    if (!(differ(&to->slide) || differ(&to->turning.roll)) ||
+        !sprag_ode_contact_frame(frame, joint, body)) {
         return;
     }
-    for (int k = 0; k < 3; k++) {
-        n[k] = (reversed ? -1 : 1) * contact->geom.normal[k] / length;
-    }
-    if (!(contact->surface.mode & dContactFDir1) ||
-        !set_direction(to->direction, contact->fdir1, n)) {
-        dVector3 normal = {n[0], n[1], n[2]}, p, q;
-        dPlaneSpace(normal, p, q);
-        memcpy(to->direction, p, sizeof to->direction);
-    }
-    // Seen from the other body, slip and normal change sign; the first tangent stays, so that the
-    // second (normal x first) changes too.
-    if (body[0] != first) {
+    memcpy(to->direction, frame[1], sizeof to->direction);
+    // Seen from the other body, slip and normal change sign; the first tangent stays, so the second
+    // (normal x first) changes sign too, and the slip along it keeps its own.
+    if (body[0] != side_0) {
         to->slide.velocity[0] = -to->slide.velocity[0];
     }
 }

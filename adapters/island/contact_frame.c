@@ -1,0 +1,54 @@
+// The axes of a contact joint: normal and tangents, as dxJointContact::getInfo2 chooses them.
+#include <math.h>
+#include <string.h>
+
+#include "island.h"
+#include "linalg.h"
+
+// Shorter normals and directions (ODE's are unit vectors) are treated as not given.
+static const double LENGTH_MIN = 1e-6;
+
+static bool has_direction(double length)
+{
+    return length > LENGTH_MIN && isfinite(length);
+}
+
+// The part of fdir1 along the surface, of unit length. false: fdir1 is not set, or has no such
+// part.
+static bool set_given_tangent(double t[3], const dContact *contact, const double n[3])
+{
+    if (!(contact->surface.mode & dContactFDir1)) {
+        return false;
+    }
+    memcpy(t, contact->fdir1, 3 * sizeof *t);
+    add_scaled(t, -dot3(t, n), n, 3);
+    double length = norm3(t);
+    for (int k = 0; k < 3; k++) {
+        t[k] /= length;
+    }
+    return has_direction(length);
+}
+
+bool sprag_ode_contact_frame(double frame[3][3], dJointID joint, dBodyID body[2])
+{
+    const dContact *contact = sprag_ode_contact_of(joint);
+    bool reversed;
+    sprag_ode_joint_bodies(joint, body, &reversed);
+    double *n = frame[0], *t = frame[1], *s = frame[2];
+    double length = norm3(contact->geom.normal);
+    if (!has_direction(length)) {
+        return false;
+    }
+    for (int k = 0; k < 3; k++) {
+        n[k] = (reversed ? -1 : 1) * contact->geom.normal[k] / length;
+    }
+    if (set_given_tangent(t, contact, n)) {
+        cross3(n, t, s);
+    } else {
+        dVector3 normal = {n[0], n[1], n[2]}, p, q;
+        dPlaneSpace(normal, p, q);
+        memcpy(t, p, 3 * sizeof *t);
+        memcpy(s, q, 3 * sizeof *s);
+    }
+    return true;
+}
