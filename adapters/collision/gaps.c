@@ -25,6 +25,7 @@ typedef struct item {
     unsigned long category, collide;
     int members; // the first, -1: none
     bool made;   // geom and side are known; else only the body, and ODE's bounds
+    bool moves;
 } item;
 
 typedef struct finder {
@@ -43,15 +44,16 @@ typedef struct finder {
     int slots;
     double (*bounds)[6]; // of the items, widened
     int call;            // of the pair that is being added
-    bool turned;
+    int first;           // of its sides (items), for the callback
     bool failed;
     bool narrow;    // only what is near `only`
     double only[6]; // m
 } finder;
 
-static void set_side(ode_side *side, const ode_geom *geom, dGeomID id)
+static void set_side(ode_side *side, const ode_geom *geom, dGeomID id, bool moves)
 {
     side->id = id;
+    side->moves = moves;
     side->geom = geom->named;
     side->body = geom->body;
     side->triangle = -1;
@@ -85,7 +87,7 @@ static bool make_item(finder *f, dGeomID id, item *made)
     if (made->geom.kind != ODE_GEOM_SHAPE && made->geom.kind != ODE_GEOM_MESH) {
         return false;
     }
-    set_side(&made->side, &made->geom, id);
+    set_side(&made->side, &made->geom, id, made->moves);
     return made->made = true;
 }
 
@@ -105,7 +107,7 @@ static void begin_item(dGeomID id, item *begun)
     begun->category = dGeomGetCategoryBits(id);
     begun->collide = dGeomGetCollideBits(id);
     begun->members = -1;
-    begun->made = false;
+    begun->made = begun->moves = false;
     begun->geom.body = dGeomGetBody(id);
 }
 
@@ -255,7 +257,7 @@ static bool are_asked(finder *f, const item *a, const item *b)
             if (m->collision == n->collision && m->part != n->part &&
                 bits_match(m->category, m->collide, n->category, n->collide)) {
                 f->call = m->collision;
-                f->turned = m->part > n->part;
+                f->first = m->part > n->part;
                 return true;
             }
         }
@@ -276,7 +278,7 @@ static bool has_collider(const ode_geom *a, const ode_geom *b)
 
 static bool is_wanted(const finder *f, const item *a, const item *b)
 {
-    return !f->wanted || f->wanted(f->data, f->turned ? b->id : a->id, f->turned ? a->id : b->id);
+    return !f->wanted || f->wanted(f->data, f->first ? b->id : a->id, f->first ? a->id : b->id);
 }
 
 static bool is_made(finder *f, item *i)
@@ -300,7 +302,7 @@ static void widen(const finder *f, int i, double margin)
     memcpy(b, geom->bounds, 6 * sizeof *b);
     ode_motion motion = {{0, 0, 0}, 0, 0};
     if (geom->body && f->motion) {
-        f->motion(f->data, geom->body, &motion);
+        f->item[i].moves = f->item[i].side.moves = f->motion(f->data, geom->body, &motion);
         const dReal *centre = dBodyGetPosition(geom->body);
         double corner[3];
         for (int k = 0; k < 3; k++) {
@@ -331,12 +333,13 @@ static const ode_side *triangle_side(finder *f, const item *mesh, int number,
     }
     memcpy(t->vertex, corner, sizeof t->vertex);
     t->polytope = sprag_triangle_make((const double(*)[3])t->vertex, t->normal);
-    set_side(&t->side, &mesh->geom, mesh->id);
+    set_side(&t->side, &mesh->geom, mesh->id, mesh->moves);
     t->side.triangle = number;
     t->side.shape = (sprag_shape){.kind = SPRAG_POLYTOPE, .polytope = &t->polytope};
     return &t->side;
 }
 
+// a, b: in the order of the items that f->first is about.
 static void add_pair(finder *f, const ode_side *a, const ode_side *b)
 {
     ode_pairs *p = f->pairs;
@@ -352,7 +355,10 @@ static void add_pair(finder *f, const ode_side *a, const ode_side *b)
         p->pair = wider;
         p->room = room;
     }
-    p->pair[p->count++] = (ode_pair){{a, b}, NULL, f->call, f->turned};
+    bool reversed = f->motion && !a->moves;
+    p->pair[p->count++] = (ode_pair){.side = {reversed ? b : a, reversed ? a : b},
+                                     .call = f->call,
+                                     .first = reversed ? !f->first : f->first};
 }
 
 // A mesh, against a shape or against one triangle of another mesh.

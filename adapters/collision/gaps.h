@@ -72,7 +72,8 @@ typedef struct ode_motion {
     double slack;    // m, any way besides
 } ode_motion;
 
-typedef void ode_motion_fn(void *data, dBodyID body, ode_motion *motion);
+// Sets how far a body may move. false: it does not move in this step.
+typedef bool ode_motion_fn(void *data, dBodyID body, ode_motion *motion);
 
 typedef struct ode_side {
     dGeomID geom; // as ODE's contacts name it
@@ -81,13 +82,14 @@ typedef struct ode_side {
     sprag_shape shape;
     sprag_pose pose;
     dGeomID id; // as its space has it, and as callbacks get it
+    bool moves; // in this step, by ode_motion_fn
 } ode_side;
 
 typedef struct ode_pair {
-    const ode_side *side[2];
+    const ode_side *side[2];   // side 0 moves, if the pairs were found for a step
     sprag_pair_memory *memory; // from the last time that this pair was found
     int call;                  // which of the calls asks about it; of several, the last
-    bool turned;               // its callback gets the geom of side[1] first
+    int first;                 // the side whose geom the program's callback gets first
 } ode_pair;
 
 typedef struct ode_pairs { // in scratch

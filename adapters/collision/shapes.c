@@ -697,13 +697,13 @@ static void swap_sides(ode_pair *pair)
     const ode_side *first = pair->side[0];
     pair->side[0] = pair->side[1];
     pair->side[1] = first;
-    pair->turned = !pair->turned;
+    pair->first = !pair->first;
 }
 
 sprag_pair_memory *sprag_ode_pair_memory(ode_geometry *g, ode_pair *pair)
 {
     known *last = look_up(&g->last, pair);
-    if (last && !last->geom[0]) { // spaces reorder their geoms
+    if (last && !last->geom[0] && pair->side[0]->moves == pair->side[1]->moves) {
         swap_sides(pair);
         last = look_up(&g->last, pair);
         if (!last->geom[0]) {

@@ -74,7 +74,7 @@ bool step_pull_answers(step *s)
     return true;
 }
 
-static void reach_of(void *data, dBodyID body, ode_motion *motion)
+static bool reach_of(void *data, dBodyID body, ode_motion *motion)
 {
     const step *s = data;
     const rider *r = step_rider_of(s, body);
@@ -82,6 +82,7 @@ static void reach_of(void *data, dBodyID body, ode_motion *motion)
         motion->slack = r->reach;
         motion->turn = r->turn;
     }
+    return r != NULL;
 }
 
 int step_leader_of(step *s, int island)

@@ -261,8 +261,8 @@ static void consider(const asking *as, const ode_pair *pair)
     desk *d = as->desk;
     dGeomID given[2];
     world_state *w = world_of(pair->side[0]->body, pair->side[1]->body);
-    if (!w || !sprag_ode_callback_pair(&as->call, pair->side[pair->turned]->id,
-                                       pair->side[!pair->turned]->id, given)) {
+    if (!w || !sprag_ode_callback_pair(&as->call, pair->side[pair->first]->id,
+                                       pair->side[!pair->first]->id, given)) {
         return;
     }
     ode_key key_of_pair = sprag_ode_pair_key(given[0], given[1], as->number);
@@ -655,9 +655,9 @@ static bool is_lost(const ode_pair *pair)
 static bool gives(const ode_collision *call, const ode_pair *pair, bool direct, dGeomID given[2])
 {
     dGeomID id[2] = {pair->side[0]->id, pair->side[1]->id};
-    bool turned = pair->turned;
-    if (!sprag_ode_callback_pair(call, id[turned], id[!turned], given) &&
-        !sprag_ode_callback_pair(call, id[!turned], id[turned], given)) {
+    int first = pair->first;
+    if (!sprag_ode_callback_pair(call, id[first], id[!first], given) &&
+        !sprag_ode_callback_pair(call, id[!first], id[first], given)) {
         return false;
     }
     bool bits = (dGeomGetCategoryBits(given[0]) & dGeomGetCollideBits(given[1])) ||

@@ -174,7 +174,8 @@ static void read_side(dGeomID id, ode_side *side)
     if (!sprag_ode_geom_of(geometry, id, &geom)) {
         exit(EXIT_FAILURE);
     }
-    *side = (ode_side){id, NULL, -1, geom.shape, geom.pose, id};
+    *side =
+        (ode_side){.geom = id, .triangle = -1, .shape = geom.shape, .pose = geom.pose, .id = id};
 }
 
 static ode_pair look(const dGeomID geom[2], ode_side side[2])
@@ -304,11 +305,12 @@ static void count_pair(void *data, dGeomID a, dGeomID b)
     ++*(long *)data;
 }
 
-static void move_a_little(void *data, dBodyID body, ode_motion *motion)
+static bool move_a_little(void *data, dBodyID body, ode_motion *motion)
 {
     (void)data;
     (void)body;
     motion->slack = 0.01;
+    return true;
 }
 
 static void bench_space(int bodies, line_fn *line)

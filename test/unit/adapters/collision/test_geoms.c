@@ -290,11 +290,12 @@ START_TEST(two_spaces_meet_across_and_not_within)
 }
 END_TEST
 
-static void fast(void *data, dBodyID body, ode_motion *motion)
+static bool fast(void *data, dBodyID body, ode_motion *motion)
 {
     (void)data;
     memcpy(motion->shift, dBodyGetLinearVel(body), 3 * sizeof(double));
     motion->turn = norm3(dBodyGetAngularVel(body));
+    return true;
 }
 
 START_TEST(motion_reaches_what_it_may_meet)
