@@ -5,12 +5,13 @@
 
 #include "gjk.h"
 #include "linalg.h"
+#include "tolerances.h"
 
-typedef struct frame {
+typedef struct relative {
     const double *half[2];
-    double C[3][3], Q[3][3]; // axes of box 0 with those of box 1, and without sign
-    double at[3];            // centre of box 1 in box 0
-} frame;
+    double C[3][3], Q[3][3]; // rotation of box 1 in the axes of box 0, and its absolute values
+    double at[3];            // m, centre of box 1 in the axes of box 0
+} relative;
 
 static void column(const double *rotation, int i, double sign, double v[3])
 {
@@ -24,8 +25,8 @@ static double clamp(double x, double most)
     return x < -most ? -most : x > most ? most : x;
 }
 
-// The nearest points of the two edges that face each other across a normal; false: they are not
-// where the edges are.
+// The nearest points of the two edges that face each other across the normal. false: the edges are
+// not as near as the bound.
 static bool edge_points(const sprag_core core[2], int i, int j, double rounding, sprag_boxes *found)
 {
     const double *n = found->normal;
@@ -39,8 +40,8 @@ static bool edge_points(const sprag_core core[2], int i, int j, double rounding,
         bool at_top = vertex >> along[side] & 1;
         add_scaled(middle[side], at_top ? -half[along[side]] : half[along[side]], axis[side], 3);
     }
-    // Nearly parallel edges: where they cross is loose, but not that what is found on the one is
-    // across from the other.
+    // Nearly parallel edges cross at no exact point; the point of the second edge is therefore
+    // found from that of the first.
     subtract3(middle[1], middle[0], between);
     double cross[3], lever[3], t[2], off[3];
     cross3(axis[0], axis[1], cross);
@@ -57,8 +58,9 @@ static bool edge_points(const sprag_core core[2], int i, int j, double rounding,
     return norm3(off) <= 2 * rounding;
 }
 
-// Whether the face across an axis (3 to 5: of box 1) is parallel to one of the other box.
-static bool are_level(const frame *f, int best)
+// Whether the face across an axis (0 to 2 of box 0, 3 to 5 of box 1) is parallel to one of the
+// other box.
+static bool are_level(const relative *f, int best)
 {
     double sum = 0, most = 0;
     for (int k = 0; k < 3; k++) {
@@ -69,7 +71,8 @@ static bool are_level(const frame *f, int best)
     return sum - most <= 8 * DBL_EPSILON;
 }
 
-// The foremost corner of the other box, if it is above the face of this side across axis i.
+// The corner of the other box that is nearest to the face of this side across axis i. false: it is
+// not above the face.
 static bool corner_points(const sprag_core core[2], int side, int i, sprag_boxes *found)
 {
     const double *n = found->normal, *R = core[side].rotation, *half = core[side].shape->half;
@@ -84,8 +87,8 @@ static bool corner_points(const sprag_core core[2], int side, int i, sprag_boxes
     return fabs(local[j]) <= half[j] && fabs(local[k]) <= half[k];
 }
 
-// The separation along the crossing of edge i with edge j, evaluated by the corners, for which the
-// normal need not be exact. -INFINITY: parallel.
+// The separation along the cross product of edges i and j, evaluated by the corners, which holds
+// for any normal. -INFINITY: the edges are parallel.
 static double crossing(const sprag_core core[2], int i, int j, double n[3])
 {
     double e[3], g[3], between[3];
@@ -102,13 +105,13 @@ static double crossing(const sprag_core core[2], int i, int j, double n[3])
     return sprag_pair_support(core, n, &corners);
 }
 
-// Whether one of the nine crossings separates more than the faces do (best of them: 0 to 5): in the
-// axes of box 0 first, and the best of them once more by its corners. Nearly parallel edges lose
-// digits in those axes, and are all done so.
-static int cross_edges(const sprag_core core[2], const frame *f, double rounding, int best,
+// Tries the nine cross products of edges against the best face direction (best: 0 to 5): in the
+// axes of box 0 first, then the largest once more by its corners. Nearly parallel edges lose digits
+// in those axes and are all done by corners. Returns the best direction; 6 and more: edges.
+static int cross_edges(const sprag_core core[2], const relative *f, double rounding, int best,
                        sprag_boxes *found, double normal[3])
 {
-    static const double shallow = 1e-3; // sine of the angle
+    const double shallow = SPRAG_BOXES_SHALLOW;
     const double *a = f->half[0], *b = f->half[1], *p = f->at;
     double highest = found->bound, n[3];
     int top = -1;
@@ -146,7 +149,7 @@ static int cross_edges(const sprag_core core[2], const frame *f, double rounding
     return best;
 }
 
-// By how far a point of a box is from the ends of its axes, but for one.
+// Least distance (m) of a point of a box from the ends of its axes, except one axis.
 static double inset(const sprag_core *core, const double point[3], int but)
 {
     double from[3], local[3], least = INFINITY;
@@ -167,9 +170,9 @@ static int foremost_axis(const sprag_core *core, const double n[3])
     return x >= y && x >= z ? 0 : y >= z ? 1 : 2;
 }
 
-// Whether nothing but the nearest points comes within `rise` (m) more than they: away from them, as
-// far as faces and edges go, the boxes part faster than that.
-static bool is_alone(const sprag_core core[2], const frame *f, int best, double rise,
+// Whether no other pair of points is within `rise` (m) of the nearest pair: along faces and edges
+// the boxes separate faster.
+static bool is_alone(const sprag_core core[2], const relative *f, int best, double rise,
                      const sprag_boxes *found)
 {
     if (best < 6) { // along the edges that leave the corner
@@ -199,7 +202,7 @@ static bool is_alone(const sprag_core core[2], const frame *f, int best, double 
     return fmin(rate[0], rate[1]) * far > rise;
 }
 
-static void set_frame(const sprag_core core[2], frame *f)
+static void set_relative(const sprag_core core[2], relative *f)
 {
     double d[3];
     for (int side = 0; side < 2; side++) {
@@ -209,15 +212,15 @@ static void set_frame(const sprag_core core[2], frame *f)
     mul33_transposed(core[0].rotation, d, f->at);
 }
 
-// m, of the centre of box 1, along its own axis.
-static double along_second(const frame *f, int j)
+// Centre of box 1 along its own axis j, m.
+static double along_second(const relative *f, int j)
 {
     return f->at[0] * f->C[0][j] + f->at[1] * f->C[1][j] + f->at[2] * f->C[2][j];
 }
 
-// The axes of the faces, of which C and Q are made on the way. Returns the best, 3 to 5 of box 1;
-// rounding: m, of the heights.
-static int cross_faces(const sprag_core core[2], double reach, frame *f, sprag_boxes *found,
+// Tries the axes of the faces; computes C and Q on the way. Returns the best axis, 3 to 5 of box 1.
+// rounding: m, of the separations.
+static int cross_faces(const sprag_core core[2], double reach, relative *f, sprag_boxes *found,
                        double *rounding)
 {
     const double *a = f->half[0], *b = f->half[1], *p = f->at;
@@ -249,15 +252,15 @@ static int cross_faces(const sprag_core core[2], double reach, frame *f, sprag_b
     return best;
 }
 
-// Edges in line with each other, or a face that is deep: where the faces are nearest.
+// Parallel edges, or a face that is deep: the nearest points are those of the manifold.
 static void clip_faces(const sprag_core core[2], double rounding, double most, bool level,
                        sprag_boxes *found, sprag_manifold *m)
 {
     double enough = found->bound + (found->bound > 0 ? rounding : 64 * rounding);
     sprag_manifold_clip(core, found->normal, fmax(most, enough), m);
-    for (int i = 0; i < m->count && !found->met; i++) {
+    for (int i = 0; i < m->count && !found->has_points; i++) {
         if (m->gap[i] <= enough) {
-            found->met = found->bound <= 0 || level || m->count > 2;
+            found->has_points = found->bound <= 0 || level || m->count > 2;
             memcpy(found->point, m->point[i], sizeof found->point);
         }
     }
@@ -266,9 +269,9 @@ static void clip_faces(const sprag_core core[2], double rounding, double most, b
 void sprag_boxes_separate(const sprag_core core[2], double reach, double most, sprag_boxes *found,
                           sprag_manifold *manifold)
 {
-    frame f;
+    relative f;
     double rounding, normal[3] = {0};
-    set_frame(core, &f);
+    set_relative(core, &f);
     int best = cross_faces(core, reach, &f, found, &rounding);
     if (found->bound <= reach) {
         best = cross_edges(core, &f, rounding, best, found, normal);
@@ -281,16 +284,16 @@ void sprag_boxes_separate(const sprag_core core[2], double reach, double most, s
         memcpy(found->normal, normal, sizeof normal);
     }
     found->beyond = found->bound > reach;
-    found->met = false;
+    found->has_points = false;
     if (found->beyond) {
         return;
     }
     if (best >= 6) {
-        found->met = edge_points(core, (best - 6) / 3, (best - 6) % 3, rounding, found);
+        found->has_points = edge_points(core, (best - 6) / 3, (best - 6) % 3, rounding, found);
     } else {
-        found->met = corner_points(core, best < 3 ? 0 : 1, best % 3, found);
+        found->has_points = corner_points(core, best < 3 ? 0 : 1, best % 3, found);
     }
-    if (found->met && manifold && is_alone(core, &f, best, most - found->bound, found)) {
+    if (found->has_points && manifold && is_alone(core, &f, best, most - found->bound, found)) {
         manifold->count = found->bound <= most;
         memcpy(manifold->point[0], found->point, sizeof found->point);
         manifold->gap[0] = found->bound;
@@ -298,7 +301,7 @@ void sprag_boxes_separate(const sprag_core core[2], double reach, double most, s
     }
     bool level = best < 6 && are_level(&f, best);
     sprag_manifold unwanted;
-    if (manifold || !(found->met || (found->bound > 0 && !level))) {
+    if (manifold || !(found->has_points || (found->bound > 0 && !level))) {
         clip_faces(core, rounding, most, level, found, manifold ? manifold : &unwanted);
     }
 }

@@ -1,6 +1,6 @@
-// The growing polytope: facets, horizons. Facets converge but slowly to the curved surface that a
-// cylinder gives the difference; so one that is near it is settled by a polish (cylinders.h) of its
-// normal, to the local optimum there.
+// The growing polytope: facets and horizons. Facets converge slowly to the curved surface that a
+// cylinder gives the difference, so a facet near that surface is refined by cylinders.h to the
+// local maximum there.
 #include "epa.h"
 
 #include <float.h>
@@ -8,25 +8,25 @@
 
 #include "cylinders.h"
 #include "linalg.h"
-
-enum { VERTICES_MAX = 256, FACETS_MAX = 2 * VERTICES_MAX, HORIZON_MAX = FACETS_MAX };
+#include "tolerances.h"
 
 typedef struct facet {
-    int vertex[3]; // counter-clockwise seen from outside
-    double normal[3];
-    double distance; // m, of its plane from the origin; INFINITY: without area, only a seam
-    bool settled;    // the surface behind it is known
+    int vertex[3];    // counter-clockwise seen from outside
+    double normal[3]; // unit, outwards
+    double distance;  // m, of its plane from the origin; INFINITY: it has no area and only closes
+                      // the surface
+    bool settled;     // the surface behind it has been refined
 } facet;
 
 typedef struct hull {
     int vertices, facets;
-    sprag_pair_vertex vertex[VERTICES_MAX];
-    facet facet[FACETS_MAX];
+    sprag_pair_vertex vertex[SPRAG_EPA_VERTICES];
+    facet facet[SPRAG_EPA_FACETS];
 } hull;
 
-typedef struct corners {
+typedef struct edge {
     int from, to;
-} corners;
+} edge;
 
 static void add_facet(hull *h, int i, int j, int k)
 {
@@ -45,7 +45,7 @@ static void add_facet(hull *h, int i, int j, int k)
 
 // ---- the first tetrahedron
 
-static double far_from(const hull *h, const sprag_pair_vertex *v)
+static double distance_to_span(const hull *h, const sprag_pair_vertex *v)
 {
     double e[3], f[3], g[3], n[3];
     subtract3(v->at, h->vertex[0].at, g);
@@ -61,9 +61,10 @@ static double far_from(const hull *h, const sprag_pair_vertex *v)
     return sprag_across(e, f, n) ? fabs(dot3(n, g)) : 0;
 }
 
-// Adds the support vertex that is farthest from what there is, along +-direction; false: none is.
-static bool widen(const sprag_core core[2], const double (*direction)[3], int directions,
-                  double size, hull *h)
+// Adds the support vertex along +-direction that is farthest from the span of the vertices so far.
+// false: all are in the span.
+static bool add_farthest(const sprag_core core[2], const double (*direction)[3], int directions,
+                         double size, hull *h)
 {
     double farthest = 64 * DBL_EPSILON * size;
     bool found = false;
@@ -72,7 +73,7 @@ static bool widen(const sprag_core core[2], const double (*direction)[3], int di
         sprag_pair_vertex v;
         add_scaled(d, i & 1 ? -1 : 1, direction[i / 2], 3);
         sprag_pair_support(core, d, &v);
-        double far = far_from(h, &v);
+        double far = distance_to_span(h, &v);
         if (far > farthest) {
             farthest = far;
             h->vertex[h->vertices] = v;
@@ -83,7 +84,7 @@ static bool widen(const sprag_core core[2], const double (*direction)[3], int di
     return found;
 }
 
-static void any_across(const double a[3], double p[3], double q[3])
+static void set_basis(const double a[3], double p[3], double q[3])
 {
     int least = fabs(a[0]) < fabs(a[1]) ? (fabs(a[0]) < fabs(a[2]) ? 0 : 2)
                                         : (fabs(a[1]) < fabs(a[2]) ? 1 : 2);
@@ -93,16 +94,16 @@ static void any_across(const double a[3], double p[3], double q[3])
     normalise3(q);
 }
 
-// Four vertices that span a volume; false: the difference has none, and `flat` is a direction
-// across it.
-static bool span(const sprag_core core[2], const sprag_simplex *simplex, double size, hull *h,
-                 double flat[3])
+// Finds four vertices that span a volume. false: the difference has none; `flat` is then a
+// direction across it.
+static bool find_tetrahedron(const sprag_core core[2], const sprag_simplex *simplex, double size,
+                             hull *h, double flat[3])
 {
     const double axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     double e[3], f[3], d[4][3];
     h->vertices = h->facets = 0;
     for (int i = 0; i < simplex->count; i++) {
-        if (!i || far_from(h, &simplex->vertex[i]) > 64 * DBL_EPSILON * size) {
+        if (!i || distance_to_span(h, &simplex->vertex[i]) > 64 * DBL_EPSILON * size) {
             h->vertex[h->vertices++] = simplex->vertex[i];
         }
     }
@@ -110,23 +111,23 @@ static bool span(const sprag_core core[2], const sprag_simplex *simplex, double 
     if (!h->vertices) {
         sprag_pair_support(core, flat, &h->vertex[h->vertices++]);
     }
-    if (h->vertices == 1 && !widen(core, axes, 3, size, h)) {
+    if (h->vertices == 1 && !add_farthest(core, axes, 3, size, h)) {
         return false;
     }
     subtract3(h->vertex[1].at, h->vertex[0].at, e);
-    any_across(e, d[0], d[1]);
+    set_basis(e, d[0], d[1]);
     for (int k = 0; k < 3; k++) {
         d[2][k] = d[0][k] + d[1][k];
         d[3][k] = d[0][k] - d[1][k];
     }
     memcpy(flat, d[0], sizeof d[0]);
-    if (h->vertices == 2 && !widen(core, (const double(*)[3])d, 4, size, h)) {
+    if (h->vertices == 2 && !add_farthest(core, (const double(*)[3])d, 4, size, h)) {
         return false;
     }
     subtract3(h->vertex[2].at, h->vertex[0].at, f);
     sprag_across(e, f, d[0]);
     memcpy(flat, d[0], sizeof d[0]);
-    return h->vertices > 3 || widen(core, (const double(*)[3])d, 1, size, h);
+    return h->vertices > 3 || add_farthest(core, (const double(*)[3])d, 1, size, h);
 }
 
 static void close_tetrahedron(hull *h)
@@ -136,7 +137,7 @@ static void close_tetrahedron(hull *h)
     subtract3(h->vertex[2].at, h->vertex[0].at, f);
     subtract3(h->vertex[3].at, h->vertex[0].at, g);
     cross3(e, f, n);
-    if (dot3(n, g) > 0) { // the fourth is to be below the first three
+    if (dot3(n, g) > 0) { // the fourth vertex must be below the first three
         sprag_pair_vertex swapped = h->vertex[1];
         h->vertex[1] = h->vertex[2];
         h->vertex[2] = swapped;
@@ -149,7 +150,7 @@ static void close_tetrahedron(hull *h)
 
 // ---- growth
 
-static void add_edge(corners *horizon, int *count, int from, int to)
+static void add_edge(edge *horizon, int *count, int from, int to)
 {
     for (int i = 0; i < *count; i++) {
         if (horizon[i].from == to && horizon[i].to == from) {
@@ -157,8 +158,8 @@ static void add_edge(corners *horizon, int *count, int from, int to)
             return;
         }
     }
-    if (*count < HORIZON_MAX) {
-        horizon[(*count)++] = (corners){from, to};
+    if (*count < SPRAG_EPA_FACETS) {
+        horizon[(*count)++] = (edge){from, to};
     }
 }
 
@@ -173,11 +174,11 @@ static bool share_an_edge(const facet *f, const facet *g)
     return shared > 1;
 }
 
-// The facets that see the vertex, and next to those what has it in its plane or is but a seam: what
-// is left open must be one hole. Returns how many.
+// Marks the facets that the vertex is in front of, and those next to them that have it in their
+// plane or have no area: the facets taken away must leave one hole. Returns their number.
 static int facets_that_see(const hull *h, const sprag_pair_vertex *v, double tolerance, bool *sees)
 {
-    int flat[FACETS_MAX], flats = 0, seen[FACETS_MAX], count = 0;
+    int flat[SPRAG_EPA_FACETS], flats = 0, seen[SPRAG_EPA_FACETS], count = 0;
     for (int i = 0; i < h->facets; i++) {
         const facet *f = &h->facet[i];
         double above = f->distance < INFINITY ? dot3(f->normal, v->at) - f->distance : 0;
@@ -188,7 +189,7 @@ static int facets_that_see(const hull *h, const sprag_pair_vertex *v, double tol
             flat[flats++] = i;
         }
     }
-    for (int k = 0; k < count; k++) { // seen grows as it is gone through
+    for (int k = 0; k < count; k++) { // the list grows during this loop
         for (int m = 0; m < flats; m++) {
             if (!sees[flat[m]] && share_an_edge(&h->facet[seen[k]], &h->facet[flat[m]])) {
                 sees[flat[m]] = true;
@@ -199,15 +200,15 @@ static int facets_that_see(const hull *h, const sprag_pair_vertex *v, double tol
     return count;
 }
 
-// Takes away the facets that see the vertex, and closes the hole from there. false: no room, or no
-// facet does.
+// Removes the facets that see the vertex and closes the hole with facets to it. false: no facet
+// sees it, or the arrays are full.
 static bool grow(hull *h, const sprag_pair_vertex *v, double tolerance)
 {
     static const int after[3] = {1, 2, 0};
-    corners horizon[HORIZON_MAX];
-    bool sees[FACETS_MAX];
+    edge horizon[SPRAG_EPA_FACETS];
+    bool sees[SPRAG_EPA_FACETS];
     int edges = 0, left = 0;
-    if (h->vertices == VERTICES_MAX || !facets_that_see(h, v, tolerance, sees)) {
+    if (h->vertices == SPRAG_EPA_VERTICES || !facets_that_see(h, v, tolerance, sees)) {
         return false;
     }
     for (int i = 0; i < h->facets; i++) {
@@ -220,7 +221,7 @@ static bool grow(hull *h, const sprag_pair_vertex *v, double tolerance)
             h->facet[left++] = *f;
         }
     }
-    if (left + edges > FACETS_MAX) {
+    if (left + edges > SPRAG_EPA_FACETS) {
         return false;
     }
     h->facets = left;
@@ -246,7 +247,8 @@ static facet *nearest_facet(hull *h)
 
 // ---- the search
 
-// Where the origin's foot on a facet is; returns by how far it misses the facet.
+// The points of the cores at the origin's projection onto a facet. Returns the distance (m) of the
+// projection from the facet.
 static double facet_points(const hull *h, const facet *f, double point[2][3])
 {
     sprag_simplex s = {.count = 3};
@@ -261,7 +263,8 @@ static double facet_points(const hull *h, const facet *f, double point[2][3])
     return norm3(at);
 }
 
-// Of facets in one plane, one has the foot.
+// The points at the origin's projection onto the nearest plane, by the one of its facets that has
+// it.
 static void foot_points(const hull *h, double distance, double point[2][3])
 {
     double least = INFINITY;
@@ -277,33 +280,32 @@ static void foot_points(const hull *h, double distance, double point[2][3])
     }
 }
 
-static const double near = 1e-3;   // of the size: a facet so near to the surface is polished
-static const double around = 0.97; // cosine to the normals that are looked at then
+// Refines a facet near a curved surface. false: it does not converge.
 
-static bool polish(const sprag_core core[2], const hull *h, const facet *f, double size,
-                   sprag_rims *rims)
+static bool refine(const sprag_core core[2], const hull *h, const facet *f, double size,
+                   sprag_cylinders *found)
 {
     sprag_pair_vertex corner[3];
     for (int k = 0; k < 3; k++) {
         corner[k] = h->vertex[f->vertex[k]];
-        rims->normal[k] = rims->near[k] = -f->normal[k];
+        found->normal[k] = found->near[k] = -f->normal[k];
     }
-    rims->cosine = around;
-    sprag_rims_polish(core, corner, 3, size, rims);
-    return rims->closed;
+    found->cosine = SPRAG_EPA_AROUND;
+    sprag_cylinders_separate(core, corner, 3, size, found);
+    return found->closed;
 }
 
 void sprag_epa_find(const sprag_core core[2], const sprag_simplex *simplex, double size,
                     sprag_epa *epa)
 {
     bool curved = core[0].shape->kind == SPRAG_CYLINDER || core[1].shape->kind == SPRAG_CYLINDER;
-    bool polished = false;
+    bool refined = false;
     double rounding = 16 * DBL_EPSILON * size;
     hull h;
     sprag_pair_vertex v;
-    sprag_rims rims;
+    sprag_cylinders found;
     epa->error = 0;
-    if (!span(core, simplex, size, &h, epa->normal)) {
+    if (!find_tetrahedron(core, simplex, size, &h, epa->normal)) {
         epa->bound = sprag_pair_support(core, epa->normal, &v);
         sprag_simplex touching = *simplex;
         double at[3];
@@ -322,26 +324,26 @@ void sprag_epa_find(const sprag_core core[2], const sprag_simplex *simplex, doub
         if (bound > epa->bound) {
             epa->bound = bound;
             memcpy(epa->normal, inwards, sizeof inwards);
-            polished = false;
+            refined = false;
         }
         epa->error = fmax(0, -epa->bound - f->distance);
         if (epa->error <= rounding) {
             break;
         }
-        if (curved && off < near * size && polish(core, &h, f, size, &rims)) {
+        if (curved && off < SPRAG_EPA_NEAR * size && refine(core, &h, f, size, &found)) {
             f->settled = true;
-            if (rims.bound >= epa->bound) {
-                epa->bound = rims.bound;
-                memcpy(epa->normal, rims.normal, sizeof rims.normal);
-                memcpy(epa->point, rims.point, sizeof rims.point);
-                polished = true;
+            if (found.bound >= epa->bound) {
+                epa->bound = found.bound;
+                memcpy(epa->normal, found.normal, sizeof found.normal);
+                memcpy(epa->point, found.point, sizeof found.point);
+                refined = true;
             }
-            epa->error = rims.error;
+            epa->error = found.error;
         } else if (off <= rounding || !grow(&h, &v, 4 * rounding)) {
             break;
         }
     }
-    if (!polished) {
+    if (!refined) {
         foot_points(&h, rounding - epa->bound, epa->point);
     }
 }

@@ -1,5 +1,5 @@
-// The search, and the nearest point of a simplex: that of the nearest among its faces, edges and
-// vertices whose Voronoi region has the origin (Ericson: Real-Time Collision Detection, 5.1).
+// The search, and the nearest point of a simplex: that of the faces, edges and vertices whose
+// Voronoi region holds the origin (Ericson: Real-Time Collision Detection, 5.1).
 #include "gjk.h"
 
 #include <float.h>
@@ -7,8 +7,7 @@
 #include <stddef.h>
 
 #include "linalg.h"
-
-enum { ITERATIONS_MAX = 64, ITERATIONS_CURVED = 12, TURNS_MAX = 4 };
+#include "tolerances.h"
 
 double sprag_pair_support(const sprag_core core[2], const double direction[3],
                           sprag_pair_vertex *vertex)
@@ -62,7 +61,8 @@ static void try_edge(const sprag_simplex *s, int i, int j, nearest *best)
         const double *base = t < 0.5 ? p : q;
         memcpy(at, base, sizeof at);
         add_scaled(at, -dot3(base, e) / ee, e, 3);
-        add_scaled(at, -dot3(at, e) / ee, e, 3); // what is left may be small: at right angles again
+        add_scaled(at, -dot3(at, e) / ee, e,
+                   3); // the result may be small: make it orthogonal again
         keep(best, at, 2, (int[]){i, j}, (double[]){1 - t, t});
     }
 }
@@ -102,7 +102,8 @@ static void try_face(const sprag_simplex *s, int i, int j, int k, nearest *best)
     keep(best, at, 3, corner, weight);
 }
 
-// Each face that has the origin beyond it, seen from the fourth vertex; all, if the four are flat.
+// Tries each face that separates the origin from the fourth vertex; all faces if the four vertices
+// are flat. false: none does, the origin is inside.
 static bool try_faces(const sprag_simplex *s, nearest *best)
 {
     static const int face[4][4] = {{0, 1, 2, 3}, {0, 3, 1, 2}, {0, 2, 3, 1}, {1, 3, 2, 0}};
@@ -207,7 +208,7 @@ void sprag_simplex_normal(const sprag_core core[2], const sprag_simplex *s, doub
 
 // ---- the search
 
-static void meet(sprag_gjk *gjk, const sprag_pair_vertex *v)
+static void update_size(sprag_gjk *gjk, const sprag_pair_vertex *v)
 {
     double size = gjk->size;
     for (int i = 0; i < 6; i++) {
@@ -235,7 +236,7 @@ static void start(const sprag_core core[2], sprag_gjk *gjk)
         }
         if (usable) {
             subtract3(v->point[0], v->point[1], v->at);
-            meet(gjk, v);
+            update_size(gjk, v);
             s->vertex[known++] = *v;
         }
     }
@@ -246,12 +247,12 @@ static void start(const sprag_core core[2], sprag_gjk *gjk)
             memcpy(gjk->normal, (double[3]){0, 0, 1}, sizeof gjk->normal);
         }
         sprag_pair_support(core, gjk->normal, &s->vertex[0]);
-        meet(gjk, &s->vertex[0]);
+        update_size(gjk, &s->vertex[0]);
         s->count = 1;
     }
 }
 
-static bool has(const sprag_simplex *s, const sprag_pair_vertex *v)
+static bool contains(const sprag_simplex *s, const sprag_pair_vertex *v)
 {
     for (int i = 0; i < s->count; i++) {
         if (v->id[0] != SPRAG_NO_VERTEX && v->id[1] != SPRAG_NO_VERTEX
@@ -266,15 +267,15 @@ static bool has(const sprag_simplex *s, const sprag_pair_vertex *v)
 sprag_gjk_end sprag_gjk_find(const sprag_core core[2], double reach, sprag_gjk *gjk)
 {
     bool curved = core[0].shape->kind == SPRAG_CYLINDER || core[1].shape->kind == SPRAG_CYLINDER;
-    int most = curved ? ITERATIONS_CURVED : ITERATIONS_MAX;
+    int most = curved ? SPRAG_GJK_CURVED : SPRAG_GJK_ITERATIONS;
     int turns = 0;
-    sprag_simplex best = {.count = 0}; // of the normal, once lengths agree
+    sprag_simplex best = {.count = 0}; // that of the normal, once the bounds agree
     start(core, gjk);
     for (int i = 0; i < most; i++) {
         double at[3];
         sprag_pair_vertex v;
         if (!sprag_simplex_nearest(&gjk->simplex, at)) {
-            if (gjk->bound > 0) { // they are apart: four vertices that are flat to rounding
+            if (gjk->bound > 0) { // the cores are apart: the four vertices are flat to rounding
                 gjk->simplex.count--;
                 break;
             }
@@ -288,9 +289,9 @@ sprag_gjk_end sprag_gjk_find(const sprag_core core[2], double reach, sprag_gjk *
             return SPRAG_GJK_INSIDE;
         }
         double bound = sprag_pair_support(core, at, &v);
-        meet(gjk, &v);
+        update_size(gjk, &v);
         double rounding = 16 * DBL_EPSILON * gjk->size;
-        if (bound > gjk->bound - rounding) { // of equal ones the last is the best direction
+        if (bound > gjk->bound - rounding) { // of equal bounds the last has the best direction
             gjk->bound = bound > gjk->bound ? bound : gjk->bound;
             memcpy(gjk->normal, at, sizeof at);
             if (distance - bound <= rounding) {
@@ -300,22 +301,22 @@ sprag_gjk_end sprag_gjk_find(const sprag_core core[2], double reach, sprag_gjk *
         if (gjk->bound > reach) {
             return SPRAG_GJK_BEYOND;
         }
-        // The lengths agree to rounding when the direction may still be off by half the digits: the
+        // The bounds may agree to rounding when the direction is exact to half the digits only: the
         // new vertex turns it by off / |aside|.
         double aside[3], off = distance - bound;
         subtract3(v.at, nearest, aside);
-        double turn = 1e-13 * norm3(aside);
+        double turn = SPRAG_GJK_TURN * norm3(aside);
         if (off <= rounding && off <= turn && rounding <= turn) {
             return SPRAG_GJK_APART;
         }
-        bool turning = off <= rounding && turns++ < TURNS_MAX;
-        if ((!closer && !turning) || has(&gjk->simplex, &v)) {
+        bool turning = off <= rounding && turns++ < SPRAG_GJK_TURNS;
+        if ((!closer && !turning) || contains(&gjk->simplex, &v)) {
             break;
         }
         gjk->simplex.weight[gjk->simplex.count] = 0;
         gjk->simplex.vertex[gjk->simplex.count++] = v;
     }
-    if (best.count) { // rounding may have led on, to what is as near and not as good
+    if (best.count) { // later simplices are as near to rounding, but worse
         gjk->simplex = best;
     }
     return SPRAG_GJK_NEAR;

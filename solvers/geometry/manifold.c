@@ -1,27 +1,29 @@
-// Faces, clipping in the plane across the normal, and back.
+// Faces, clipping in the plane of the reference face, and pairs of points.
 #include "manifold.h"
 
 #include <math.h>
 
 #include "linalg.h"
+#include "tolerances.h"
 
-enum { CORNERS_MAX = 32, CLIPPED_MAX = 2 * CORNERS_MAX, RIM_POINTS = 8 };
+enum { CLIPPED_MAX = 2 * SPRAG_FACE_CORNERS };
 
-// What a body turns towards the other: a face, or where count < 3 an edge, a point.
+// The face of a core that looks towards the other; with count < 3, an edge or a point.
 typedef struct face {
-    const sprag_core *core;
-    int count;                    // corners
-    double normal[3];             // unit; neither this nor what follows is set if count < 3
-    double origin[3], x[3], y[3]; // of coordinates in its plane; the axes unit, across
-    const int *outline;           // of a polytope: vertices, every so many
-    int every, axis;              // of a box: which the normal is
-    double half[2];               // m, of a box, along x and y
-    double point[2][3];           // if count < 3
+    const sprag_core *core; // the core whose face it is
+    int count;              // corners
+    double normal[3];       // unit, outwards; set if count > 2, as is all that follows but `point`
+    double origin[3], x[3], y[3]; // m, of coordinates in its plane; x and y are unit vectors in it
+    const int
+        *outline;    // of a polytope: the vertices of the face, of which every `every`-th is used
+    int every, axis; // axis: of a box, the one along the normal
+    double half[2];  // m, of a box, half lengths along x and y
+    double point[2][3]; // m, if count < 3
 } face;
 
-typedef struct corner { // in the plane of the face that clips
-    double x, y;
-    double gap; // above it, along the normal
+typedef struct corner { // in the plane of the reference face
+    double x, y;        // m
+    double gap;         // m, height above that plane along the normal
 } corner;
 
 // ---- faces
@@ -46,7 +48,7 @@ static void box_face(const double towards[3], face *f)
     }
 }
 
-// With links, of the faces round the vertex that is foremost.
+// With links, only the faces round the foremost vertex are compared.
 static int foremost_face(const sprag_core *core, const double towards[3])
 {
     const sprag_polytope *p = core->shape->polytope;
@@ -77,10 +79,10 @@ static void polytope_face(const double towards[3], face *f)
     double along[3], local[3];
     int best = foremost_face(f->core, towards);
     const int *outline =
-        p->first ? p->rim + p->outline[best] : (const int *)(p->loop + p->start[best]);
+        p->first ? p->outline + p->outline_start[best] : (const int *)(p->loop + p->start[best]);
     int corners = *outline++;
     f->outline = outline;
-    f->every = (corners + CORNERS_MAX - 1) / CORNERS_MAX;
+    f->every = (corners + SPRAG_FACE_CORNERS - 1) / SPRAG_FACE_CORNERS;
     f->count = (corners + f->every - 1) / f->every;
     mul33(f->core->rotation, p->normal[best], f->normal);
     sprag_core_vertex(f->core, outline[0], f->origin);
@@ -94,8 +96,8 @@ static void polytope_face(const double towards[3], face *f)
     cross3(f->normal, f->x, f->y);
 }
 
-// A cap, as the polygon of some points on its rim, the foremost first; or the side, as the line
-// that is foremost.
+// A cap, as the polygon of points on its rim, the foremost first; or the side, as its foremost
+// line.
 static void cylinder_face(const double towards[3], face *f)
 {
     const double *R = f->core->rotation;
@@ -110,7 +112,7 @@ static void cylinder_face(const double towards[3], face *f)
     }
     f->count = 2;
     if (fabs(along) > M_SQRT1_2) {
-        f->count = RIM_POINTS;
+        f->count = SPRAG_RIM_POINTS;
         for (int k = 0; k < 3; k++) {
             f->normal[k] = copysign(1, along) * axis[k];
             f->origin[k] = f->core->at[k] + half * f->normal[k];
@@ -156,10 +158,10 @@ static void face_towards(const sprag_core *core, const double towards[3], face *
     }
 }
 
-// In order round the face.
-static void corners_of(const face *f, double point[CORNERS_MAX][3])
+// The corners (m), in order round the face.
+static void corners_of(const face *f, double point[SPRAG_FACE_CORNERS][3])
 {
-    static const double rim[RIM_POINTS][2] = {
+    static const double rim[SPRAG_RIM_POINTS][2] = {
         {1, 0},  {M_SQRT1_2, M_SQRT1_2},   {0, 1},  {-M_SQRT1_2, M_SQRT1_2},
         {-1, 0}, {-M_SQRT1_2, -M_SQRT1_2}, {0, -1}, {M_SQRT1_2, -M_SQRT1_2}};
     const sprag_core *core = f->core;
@@ -175,7 +177,7 @@ static void corners_of(const face *f, double point[CORNERS_MAX][3])
         }
     } else if (core->shape->kind == SPRAG_CYLINDER) {
         double radius = core->shape->radius;
-        for (int i = 0; i < RIM_POINTS; i++) {
+        for (int i = 0; i < SPRAG_RIM_POINTS; i++) {
             for (int k = 0; k < 3; k++) {
                 point[i][k] = f->origin[k] + radius * (rim[i][0] * f->x[k] + rim[i][1] * f->y[k]);
             }
@@ -203,7 +205,7 @@ static void keep(sprag_manifold *m, double most, const double *on0, const double
 static void on_plane(const sprag_core *plane, const face *f, int side, const double n[3],
                      double most, sprag_manifold *m)
 {
-    double point[CORNERS_MAX][3];
+    double point[SPRAG_FACE_CORNERS][3];
     corners_of(f, point);
     for (int i = 0; i < f->count; i++) {
         double on[3], from[3];
@@ -215,10 +217,10 @@ static void on_plane(const sprag_core *plane, const face *f, int side, const dou
     }
 }
 
-// Two edges: what they have in common, if they run side by side.
+// Two edges that are nearly parallel: the ends of their overlap.
 static void along_edges(const face f[2], const double n[3], double most, sprag_manifold *m)
 {
-    static const double parallel = 0.05; // rad
+
     double e[2][3], length[2], across[3], range[2] = {0, 1};
     for (int side = 0; side < 2; side++) {
         subtract3(f[side].point[1], f[side].point[0], e[side]);
@@ -226,7 +228,7 @@ static void along_edges(const face f[2], const double n[3], double most, sprag_m
         length[side] = norm3(e[side]);
     }
     cross3(e[0], e[1], across);
-    if (!(norm3(across) < parallel * length[0] * length[1])) {
+    if (!(norm3(across) < SPRAG_EDGES_PARALLEL * length[0] * length[1])) {
         return;
     }
     subtract3(f[1].point[1], f[1].point[0], e[1]);
@@ -255,7 +257,7 @@ static double twice_area(const corner *p, const corner *q, const corner *r)
     return (q->x - p->x) * (r->y - p->y) - (q->y - p->y) * (r->x - p->x);
 }
 
-// -1: clockwise.
+// -1: clockwise, 1: counter-clockwise.
 static double winding(const corner *c, int count)
 {
     double sum = 0;
@@ -265,8 +267,8 @@ static double winding(const corner *c, int count)
     return sum < 0 ? -1 : 1;
 }
 
-// The corners of the face that clips, in its own plane.
-static void frame_corners(const face *f, corner *c)
+// The corners of the reference face in its own plane.
+static void reference_corners(const face *f, corner *c)
 {
     if (f->core->shape->kind == SPRAG_BOX) {
         double u = f->half[0], v = f->half[1];
@@ -274,7 +276,7 @@ static void frame_corners(const face *f, corner *c)
         c[2] = (corner){u, v, 0}, c[3] = (corner){-u, v, 0};
         return;
     }
-    double point[CORNERS_MAX][3], from[3];
+    double point[SPRAG_FACE_CORNERS][3], from[3];
     corners_of(f, point);
     for (int i = 0; i < f->count; i++) {
         subtract3(point[i], f->origin, from);
@@ -282,26 +284,29 @@ static void frame_corners(const face *f, corner *c)
     }
 }
 
-// Those of the other, along n to there. Returns the nearest one's gap.
-static double cast_corners(const face *f, const face *frame, const double n[3], double sign,
+// Projects the corners of the incident face along n to the plane of the reference face. sign: 1 if
+// the reference face is that of core 1, else -1. Returns the least gap, m.
+static double cast_corners(const face *f, const face *reference, const double n[3], double sign,
                            corner *c)
 {
-    double point[CORNERS_MAX][3], from[3], nearest = INFINITY;
-    double nx = dot3(frame->x, n), ny = dot3(frame->y, n), per = 1 / dot3(frame->normal, n);
+    double point[SPRAG_FACE_CORNERS][3], from[3], nearest = INFINITY;
+    double nx = dot3(reference->x, n), ny = dot3(reference->y, n),
+           per = 1 / dot3(reference->normal, n);
     corners_of(f, point);
     for (int i = 0; i < f->count; i++) {
-        subtract3(point[i], frame->origin, from);
-        double g = per * dot3(frame->normal, from);
-        c[i] = (corner){dot3(frame->x, from) - g * nx, dot3(frame->y, from) - g * ny, sign * g};
+        subtract3(point[i], reference->origin, from);
+        double g = per * dot3(reference->normal, from);
+        c[i] = (corner){dot3(reference->x, from) - g * nx, dot3(reference->y, from) - g * ny,
+                        sign * g};
         nearest = c[i].gap < nearest ? c[i].gap : nearest;
     }
     return nearest;
 }
 
-// A convex polygon (or a line, there and back) that is cut where its corners are, without a look at
-// the others.
+// A convex polygon, or a line there and back, as a linked list: clipping changes only the corners
+// at the cuts.
 typedef struct ring {
-    int used, at; // corners that there ever were; one of those that are left
+    int used, at; // corners in c, those cut off too; one of those in the list
     corner c[CLIPPED_MAX];
     int next[CLIPPED_MAX], previous[CLIPPED_MAX];
 } ring;
@@ -335,12 +340,13 @@ static double inside(const line *l, const corner *c)
     return l->dx * (c->y - l->from.y) - l->dy * (c->x - l->from.x);
 }
 
-// Keeps what is left of the line from p to q (right: turn -1); false: nothing is. Lines come in
-// order round their polygon, so the corner that is farthest out is near the last one.
-static bool cut(ring *r, const corner *p, const corner *q, double turn)
+// Clips the polygon by the line from p to q; keeps its left (turn 1) or right (turn -1) side.
+// false: nothing remains. The lines come in order round their polygon, so the corner that is
+// farthest outside is near that of the last line.
+static bool clip(ring *r, const corner *p, const corner *q, double turn)
 {
     const line l = {turn * (q->x - p->x), turn * (q->y - p->y), *p};
-    int at = r->at, start = at; // corners may fall together: not lower is no reason to stop
+    int at = r->at, start = at; // corners may coincide: equal ones do not end the search
     double here = inside(&l, &r->c[at]), there;
     while (there = inside(&l, &r->c[r->next[at]]), there <= here && r->next[at] != start) {
         at = r->next[at];
@@ -355,7 +361,7 @@ static bool cut(ring *r, const corner *p, const corner *q, double turn)
     if (here >= 0) {
         return true;
     }
-    int low = at, high = at, before, after; // the first and the last that are outside
+    int low = at, high = at, before, after; // the first and the last corner outside
     double low_inside = here, high_inside = here, before_inside, after_inside;
     while (before = r->previous[low], (before_inside = inside(&l, &r->c[before])) < 0) {
         if (before == at) {
@@ -381,8 +387,8 @@ static bool cut(ring *r, const corner *p, const corner *q, double turn)
     return true;
 }
 
-// What is left, without corners that fall together and those that are too far.
-static int unroll(const ring *r, double most, double tiny, corner *c)
+// Lists the corners that remain, without those that coincide or whose gap is too large.
+static int list_corners(const ring *r, double most, double tiny, corner *c)
 {
     int count = 0, i = r->at;
     do {
@@ -404,7 +410,7 @@ static int unroll(const ring *r, double most, double tiny, corner *c)
     return count;
 }
 
-// Four at a time, that none waits for the other.
+// Place of the least value. Four independent searches run in parallel.
 static int least_of(const double *value, int count)
 {
     int place[4] = {0, 0, 0, 0}, i = 0;
@@ -426,7 +432,7 @@ static int least_of(const double *value, int count)
     return place[0];
 }
 
-// Drops corners, those first that the area misses least.
+// Drops corners down to SPRAG_MANIFOLD_MAX, in each round the one that reduces the area least.
 static int thin_out(corner *c, int count)
 {
     double area[CLIPPED_MAX];
@@ -440,8 +446,8 @@ static int thin_out(corner *c, int count)
         area[i] = fabs(twice_area(&c[previous[i]], &c[i], &c[next[i]]));
     }
     for (int drops = count - SPRAG_MANIFOLD_MAX; drops; drops--) {
-        int gone = least_of(area, count), around[2] = {previous[gone], next[gone]};
-        area[gone] = INFINITY;
+        int dropped = least_of(area, count), around[2] = {previous[dropped], next[dropped]};
+        area[dropped] = INFINITY;
         next[around[0]] = around[1];
         previous[around[1]] = around[0];
         for (int k = 0; k < 2; k++) {
@@ -460,8 +466,6 @@ static int thin_out(corner *c, int count)
 void sprag_manifold_clip(const sprag_core core[2], const double normal[3], double most,
                          sprag_manifold *m)
 {
-    static const double upright = 0.02;  // least cosine of a face that heights are taken from
-    static const double together = 1e-9; // of the width of a face: two corners are one
     const double against[3] = {-normal[0], -normal[1], -normal[2]};
     face f[2];
     m->count = 0;
@@ -475,36 +479,36 @@ void sprag_manifold_clip(const sprag_core core[2], const double normal[3], doubl
     }
     double cosine[2] = {f[0].count > 2 ? -dot3(f[0].normal, normal) : 0,
                         f[1].count > 2 ? dot3(f[1].normal, normal) : 0};
-    int frame = cosine[1] > cosine[0]; // the other is clipped by it
-    if (!(cosine[frame] > upright)) {
+    int reference = cosine[1] > cosine[0]; // the side whose face clips that of the other
+    if (!(cosine[reference] > SPRAG_FACE_UPRIGHT)) {
         if (f[0].count == 2 && f[1].count == 2) {
             along_edges(f, normal, most, m);
         }
         return;
     }
-    corner by[CORNERS_MAX], c[CLIPPED_MAX];
+    corner by[SPRAG_FACE_CORNERS], c[CLIPPED_MAX];
     ring all;
-    const face *plane = &f[frame];
-    double sign = frame ? 1 : -1;
-    int edges = plane->count, count = f[!frame].count;
-    if (!(cast_corners(&f[!frame], plane, normal, sign, all.c) <= most)) {
+    const face *plane = &f[reference];
+    double sign = reference ? 1 : -1;
+    int edges = plane->count, count = f[!reference].count;
+    if (!(cast_corners(&f[!reference], plane, normal, sign, all.c) <= most)) {
         return;
     }
-    frame_corners(plane, by);
+    reference_corners(plane, by);
     close_ring(&all, count);
     double turn = winding(by, edges);
     for (int i = 0; i < edges; i++) {
-        if (!cut(&all, &by[i], &by[i + 1 < edges ? i + 1 : 0], turn)) {
+        if (!clip(&all, &by[i], &by[i + 1 < edges ? i + 1 : 0], turn)) {
             return;
         }
     }
     double wide = fabs(by[0].x - by[2].x) + fabs(by[0].y - by[2].y);
-    m->count = thin_out(c, unroll(&all, most, together * wide, c));
+    m->count = thin_out(c, list_corners(&all, most, SPRAG_CORNERS_TOGETHER * wide, c));
     for (int i = 0; i < m->count; i++) {
         double(*at)[3] = m->point[i];
         for (int k = 0; k < 3; k++) {
-            at[frame][k] = plane->origin[k] + c[i].x * plane->x[k] + c[i].y * plane->y[k];
-            at[!frame][k] = at[frame][k] + sign * c[i].gap * normal[k];
+            at[reference][k] = plane->origin[k] + c[i].x * plane->x[k] + c[i].y * plane->y[k];
+            at[!reference][k] = at[reference][k] + sign * c[i].gap * normal[k];
         }
         m->gap[i] = c[i].gap;
     }

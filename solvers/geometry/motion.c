@@ -1,10 +1,10 @@
-// The exponential of a constant twist (Rodrigues), and the way back to orthonormal: one step of
-// Newton's for the polar factor, so that what was orthonormal to rounding stays so for ever.
+// The exponential of a constant twist (Rodrigues), then one Newton step for the polar factor: it
+// keeps rotations orthonormal to rounding however often they are composed.
 #include "motion.h"
 
 #include "linalg.h"
 
-// R = exp([w]); sin(x)/x and (1 - cos(x))/x^2 lose nothing at any x but 0.
+// R = exp([w]); sin(x)/x and (1 - cos(x))/x^2 are exact for any x > 0.
 static void exponential(const double w[3], double R[9])
 {
     double angle = norm3(w), a = 1, b = 0.5;

@@ -1,5 +1,5 @@
-// The motion of a rigid body within a sub-step, at constant twist: the centre of mass goes
-// straight, the axes turn about a direction that stays.
+// The motion of a rigid body within a sub-step, at constant twist: the centre of mass moves
+// straight, the axes turn about a constant direction.
 //
 //     x(t) = x(0) + t v,   R(t) = exp(t [w]) R(0)
 #ifndef SPRAG_MOTION_H
@@ -12,16 +12,17 @@ typedef struct sprag_motion {
     double velocity[6]; // m/s, rad/s, world axes
 } sprag_motion;
 
-// Where the body is at t (s).
+// The pose at time t (s).
 void sprag_motion_at(const sprag_motion *motion, double t, sprag_pose *pose);
 
-// A shape that a body carries.
+// A shape mounted on a body.
 typedef struct sprag_carried {
     const sprag_shape *shape;
     sprag_pose mount; // of the shape: in the axes of the body; in the world if motion is NULL
-    const sprag_motion *motion; // NULL: does not move
+    const sprag_motion *motion; // of the body; NULL: the shape does not move
 } sprag_carried;
 
+// The pose of the shape in the world at time t (s).
 void sprag_carried_at(const sprag_carried *carried, double t, sprag_pose *pose);
 
 #endif

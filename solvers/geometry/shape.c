@@ -6,23 +6,24 @@
 #include <stddef.h>
 
 #include "linalg.h"
+#include "tolerances.h"
 
 // ---- faces
 
 bool sprag_across(const double e[3], const double f[3], double normal[3])
 {
-    static const double wide = 0.5; // square of the sine
+
     cross3(e, f, normal);
     double ee = dot3(e, e), ff = dot3(f, f);
     double nn = dot3(normal, normal), least = 16 * DBL_EPSILON * DBL_EPSILON * ee * ff;
     if (!(nn > least) || !normalise3(normal)) {
         return false;
     }
-    if (nn > wide * ee * ff) {
+    if (nn > SPRAG_ACROSS_SQUARE * ee * ff) {
         return true;
     }
-    // The cross product of nearly parallel edges is as wrong as they are near; once more against
-    // each of them leaves only an error that turns within the plane at right angles to both.
+    // The cross product of nearly parallel edges has a large relative error. Making it orthogonal
+    // to both edges again leaves only an error that turns it about the normal's plane.
     double rest[3] = {f[0], f[1], f[2]};
     add_scaled(rest, -dot3(e, f) / ee, e, 3);
     add_scaled(normal, -dot3(e, normal) / ee, e, 3);
@@ -33,7 +34,7 @@ bool sprag_across(const double e[3], const double f[3], double normal[3])
     return normalise3(normal);
 }
 
-// Newell's normal of a loop; false: it has no area.
+// Newell's normal of a loop, unit; false: the loop has no area.
 static bool loop_normal(const double (*vertex)[3], const unsigned *loop, unsigned count,
                         double normal[3])
 {
@@ -49,7 +50,7 @@ static bool loop_normal(const double (*vertex)[3], const unsigned *loop, unsigne
     return normalise3(normal);
 }
 
-// Turns the normal outwards; false: there are vertices on both sides.
+// Turns the normal outwards; false: vertices are on both sides of the plane.
 static bool is_outside(const double (*vertex)[3], int vertices, const double *on, double tolerance,
                        double normal[3])
 {
@@ -75,7 +76,7 @@ static bool is_outside(const double (*vertex)[3], int vertices, const double *on
 sprag_polytope sprag_polytope_make(const double (*vertex)[3], int vertices, const unsigned *loop,
                                    int faces, int *start, double (*normal)[3])
 {
-    static const double planar = 1e-6; // of the size
+
     sprag_polytope made = {.vertices = vertices, .vertex = vertex};
     double size = 0;
     for (int i = 0; i < vertices; i++) {
@@ -93,7 +94,8 @@ sprag_polytope sprag_polytope_make(const double (*vertex)[3], int vertices, cons
             }
         }
         if (count < 3 || !loop_normal(vertex, loop + at + 1, count, normal[i]) ||
-            !is_outside(vertex, vertices, vertex[loop[at + 1]], planar * size, normal[i])) {
+            !is_outside(vertex, vertices, vertex[loop[at + 1]], SPRAG_POLYTOPE_PLANAR * size,
+                        normal[i])) {
             return made;
         }
         at += (int)count + 1;
@@ -137,7 +139,7 @@ int sprag_polytope_links(const sprag_polytope *p)
     return p->vertices + 1 + 3 * corners_of(p) + 3 * p->faces;
 }
 
-// Where the edge from a to b is; -1: nowhere.
+// Index of the edge from a to b; -1: none.
 static int edge_of(const int *first, const int *near, int a, int b)
 {
     for (int i = first[a]; i < first[a + 1]; i++) {
@@ -148,7 +150,7 @@ static int edge_of(const int *first, const int *near, int a, int b)
     return -1;
 }
 
-// Every edge from its start, left of it the face; loops that run the wrong way are turned.
+// Lists the edges by their start, with the face on their left; clockwise loops are turned.
 static void list_edges(const sprag_polytope *p, int *first, int *near, int *side)
 {
     memset(first, 0, (size_t)(p->vertices + 1) * sizeof *first);
@@ -161,7 +163,8 @@ static void list_edges(const sprag_polytope *p, int *first, int *near, int *side
             for (unsigned i = 0; i < count; i++) {
                 int a = (int)loop[i], b = (int)loop[i + 1 < count ? i + 1 : 0];
                 int from = turned ? b : a;
-                if (pass) { // filled from the back: first[from] ends where its edges start
+                if (pass) { // filled from the back: first[from] ends at the first edge of the
+                            // vertex
                     int at = --first[from];
                     near[at] = turned ? a : b;
                     side[at] = f;
@@ -177,9 +180,9 @@ static void list_edges(const sprag_polytope *p, int *first, int *near, int *side
     first[p->vertices] = corners_of(p);
 }
 
-// Each edge has its other half, each vertex an edge; and no face rises above its neighbours' planes
-// by more than rounding.
-static bool climbs(const sprag_polytope *p, const int *first, const int *near, const int *side)
+// Whether a search may climb from neighbour to neighbour: each edge has its opposite, each vertex
+// an edge, and no face rises above its neighbours' planes by more than rounding.
+static bool is_convex(const sprag_polytope *p, const int *first, const int *near, const int *side)
 {
     double size = 0;
     for (int v = 0; v < p->vertices; v++) {
@@ -209,20 +212,21 @@ static bool climbs(const sprag_polytope *p, const int *first, const int *near, c
     return true;
 }
 
-// The face on the left of the edge is in the plane, the one on its right is not.
+// Whether only the face on the left of the edge belongs to the plane.
 static bool is_border(const sprag_polytope *p, int from, int edge, const int *plane, int seed)
 {
     int other = edge_of(p->first, p->near, p->near[edge], from);
     return plane[p->side[edge]] == seed && plane[p->side[other]] != seed;
 }
 
-// Borders of a plane, from corner to corner: at each the next edge that is one, without those
-// corners that are none. Returns how many there are, or 0: they do not come back.
-static int walk(const sprag_polytope *p, const int *plane, int seed, int from, int edge, int *rim)
+// Follows the border of a plane from edge to edge; drops corners that are straight. Returns the
+// number of corners, 0 if the border does not close.
+static int follow_border(const sprag_polytope *p, const int *plane, int seed, int from, int edge,
+                         int *outline)
 {
     int start = from, count = 0, most = p->first[p->vertices];
     do {
-        rim[count++] = from;
+        outline[count++] = from;
         int to = p->near[edge], next = -1;
         for (int i = p->first[to]; i < p->first[to + 1] && next < 0; i++) {
             next = is_border(p, to, i, plane, seed) ? i : -1;
@@ -236,20 +240,22 @@ static int walk(const sprag_polytope *p, const int *plane, int seed, int from, i
     int left = 0;
     for (int i = 0; i < count; i++) {
         double e[3], g[3], across[3];
-        subtract3(p->vertex[rim[i]], p->vertex[left ? rim[left - 1] : rim[count - 1]], e);
-        subtract3(p->vertex[rim[i + 1 < count ? i + 1 : 0]], p->vertex[rim[i]], g);
+        subtract3(p->vertex[outline[i]], p->vertex[left ? outline[left - 1] : outline[count - 1]],
+                  e);
+        subtract3(p->vertex[outline[i + 1 < count ? i + 1 : 0]], p->vertex[outline[i]], g);
         cross3(e, g, across);
-        if (dot3(across, across) > 1e-24 * dot3(e, e) * dot3(g, g) || count - i + left <= 3) {
-            rim[left++] = rim[i];
+        if (dot3(across, across) > SPRAG_OUTLINE_STRAIGHT * dot3(e, e) * dot3(g, g) ||
+            count - i + left <= 3) {
+            outline[left++] = outline[i];
         }
     }
     return left;
 }
 
-// Which faces lie in one plane with which: each has the number of the first of them.
+// Groups the faces by planes: plane[f] is the first face in the plane of face f.
 static void find_planes(const sprag_polytope *p, int *plane, int *stack)
 {
-    static const double flat = 1e-9; // rad
+
     for (int f = 0; f < p->faces; f++) {
         plane[f] = -1;
     }
@@ -268,7 +274,8 @@ static void find_planes(const sprag_polytope *p, int *plane, int *stack)
                     int n = p->side[edge_of(p->first, p->near, turn ? b : a, turn ? a : b)];
                     double off[3];
                     subtract3(p->normal[n], p->normal[seed], off);
-                    if (plane[n] < 0 && dot3(off, off) < flat * flat) {
+                    if (plane[n] < 0 &&
+                        dot3(off, off) < SPRAG_POLYTOPE_FLAT * SPRAG_POLYTOPE_FLAT) {
                         plane[n] = seed;
                         stack[waiting++] = n;
                     }
@@ -278,7 +285,7 @@ static void find_planes(const sprag_polytope *p, int *plane, int *stack)
     }
 }
 
-// Any edge of the face that is a border, from its start; -1: none.
+// An edge of the face that is on the border of its plane, and its start; -1: none.
 static int border_of(const sprag_polytope *p, int face, const int *plane, int *from)
 {
     const unsigned *loop = p->loop + p->start[face], count = *loop++;
@@ -295,30 +302,32 @@ static int border_of(const sprag_polytope *p, int face, const int *plane, int *f
     return -1;
 }
 
-static void find_outlines(const sprag_polytope *p, const int *plane, int *outline, int *rim)
+static void find_outlines(const sprag_polytope *p, const int *plane, int *outline_start,
+                          int *outline)
 {
     int used = 0;
     for (int f = 0; f < p->faces; f++) {
-        outline[f] = -1;
+        outline_start[f] = -1;
     }
     for (int f = 0; f < p->faces; f++) {
-        int from, edge = outline[plane[f]] < 0 ? border_of(p, f, plane, &from) : -1;
+        int from, edge = outline_start[plane[f]] < 0 ? border_of(p, f, plane, &from) : -1;
         if (edge >= 0) {
-            int count = walk(p, plane, plane[f], from, edge, rim + used + 1);
+            int count = follow_border(p, plane, plane[f], from, edge, outline + used + 1);
             if (count > 2) {
-                rim[used] = count;
-                outline[plane[f]] = used;
+                outline[used] = count;
+                outline_start[plane[f]] = used;
                 used += count + 1;
             }
         }
     }
-    for (int f = p->faces - 1; f >= 0; f--) { // each plane's first face last
+    for (int f = p->faces - 1; f >= 0;
+         f--) { // the first face of each plane comes last: others read its entry
         const unsigned *loop = p->loop + p->start[f];
-        if (outline[plane[f]] >= 0) {
-            outline[f] = outline[plane[f]];
-        } else { // without a way round the plane, the face alone
-            outline[f] = used;
-            memcpy(rim + used, loop, (*loop + 1) * sizeof *rim);
+        if (outline_start[plane[f]] >= 0) {
+            outline_start[f] = outline_start[plane[f]];
+        } else { // the border does not close: the face alone
+            outline_start[f] = used;
+            memcpy(outline + used, loop, (*loop + 1) * sizeof *outline);
             used += (int)*loop + 1;
         }
     }
@@ -327,21 +336,21 @@ static void find_outlines(const sprag_polytope *p, const int *plane, int *outlin
 void sprag_polytope_link(sprag_polytope *p, int *room)
 {
     int corners = corners_of(p), *first = room, *near = first + p->vertices + 1;
-    int *side = near + corners, *plane = side + corners, *outline = plane + p->faces;
-    int *rim = outline + p->faces;
+    int *side = near + corners, *plane = side + corners, *outline_start = plane + p->faces;
+    int *outline = outline_start + p->faces;
     p->first = NULL;
     if (!p->faces) {
         return;
     }
     list_edges(p, first, near, side);
-    if (climbs(p, first, near, side)) {
+    if (is_convex(p, first, near, side)) {
         p->first = first;
         p->near = near;
         p->side = side;
+        p->outline_start = outline_start;
         p->outline = outline;
-        p->rim = rim;
-        find_planes(p, plane, rim);
-        find_outlines(p, plane, outline, rim);
+        find_planes(p, plane, outline);
+        find_outlines(p, plane, outline_start, outline);
     }
 }
 
@@ -411,7 +420,7 @@ static int farthest(const double (*vertex)[3], int vertices, const double d[3])
     return found;
 }
 
-// From vertex to vertex, for as long as there is a neighbour that is farther.
+// Climbs from vertex to vertex while a neighbour is farther along d.
 static int climb(const sprag_polytope *p, int from, const double d[3])
 {
     double most = dot3(p->vertex[from], d);
@@ -430,9 +439,10 @@ static int climb(const sprag_polytope *p, int from, const double d[3])
 
 static int farthest_vertex(const sprag_polytope *p, int *last, const double d[3])
 {
-    static const int few = 16, some = 128; // vertices: a look at each is faster
+
     bool known = last && *last >= 0;
-    int found = !p->first || p->vertices <= few || (!known && p->vertices <= some)
+    int found = !p->first || p->vertices <= SPRAG_SUPPORT_FEW ||
+                        (!known && p->vertices <= SPRAG_SUPPORT_SOME)
                     ? farthest(p->vertex, p->vertices, d)
                     : climb(p, known ? *last : 0, d);
     if (last) {
@@ -441,7 +451,7 @@ static int farthest_vertex(const sprag_polytope *p, int *last, const double d[3]
     return found;
 }
 
-static void rim_support(const sprag_core *core, const double d[3], double point[3])
+static void cylinder_support(const sprag_core *core, const double d[3], double point[3])
 {
     const sprag_shape *shape = core->shape;
     const double *R = core->rotation;
@@ -475,7 +485,7 @@ int sprag_core_support(const sprag_core *core, const double direction[3], double
         vertex = farthest_vertex(shape->polytope, core->last, local);
         break;
     case SPRAG_CYLINDER:
-        rim_support(core, direction, point);
+        cylinder_support(core, direction, point);
         return SPRAG_NO_VERTEX;
     case SPRAG_PLANE:
     case SPRAG_SHAPE_KINDS:
@@ -492,7 +502,7 @@ static double farthest_along(const sprag_polytope *p, const double d[3])
     return dot3(p->vertex[farthest_vertex(p, NULL, d)], d);
 }
 
-// Below, each entry of a row of the rotation is the part that one local axis has in a world axis.
+// Entry i of a row of the rotation is the component of local axis i along the world axis.
 void sprag_shape_bounds(const sprag_shape *shape, const sprag_pose *pose, double bounds[6])
 {
     for (int k = 0; k < 3; k++) {

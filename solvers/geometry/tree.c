@@ -1,18 +1,17 @@
 #include "tree.h"
 
+#include "tolerances.h"
 #include <math.h>
 #include <string.h>
 
-// A node stands for a range of the order; its halves are nodes 2 node + 1 and 2 node + 2.
-
-enum { LEAF = 4 };
+// A node stands for a range of `order`; its halves are nodes 2 node + 1 and 2 node + 2.
 
 static double centre(const double box[6], int axis)
 {
     return box[axis] + box[axis + 3];
 }
 
-// Puts the `nth` smallest where it belongs, with none larger before it (Hoare's select).
+// Puts the `nth` smallest at its place, with none larger before it (Hoare's select).
 static void select_nth(int *order, int count, int nth, const double (*box)[6], int axis)
 {
     int lo = 0, hi = count - 1;
@@ -53,7 +52,7 @@ static void build(sprag_tree *tree, int node, int start, int count, const double
             b[k + 3] = fmax(b[k + 3], add[k + 3]);
         }
     }
-    if (count <= LEAF) {
+    if (count <= SPRAG_TREE_LEAF) {
         return;
     }
     double x = b[3] - b[0], y = b[4] - b[1], z = b[5] - b[2];
@@ -79,7 +78,7 @@ static void find(const sprag_tree *tree, int node, int start, int count, const d
     if (!sprag_boxes_overlap(tree->bounds[node], bounds)) {
         return;
     }
-    if (count <= LEAF) {
+    if (count <= SPRAG_TREE_LEAF) {
         for (int i = 0; i < count; i++) {
             found(data, tree->order[start + i]);
         }
@@ -102,13 +101,13 @@ void sprag_tree_find(const sprag_tree *tree, const double bounds[6], sprag_tree_
 
 typedef struct query {
     const double (*bounds)[6];
-    const int *number; // of the tree's boxes
-    int box;
+    const int *number; // numbers of the tree's boxes in `bounds`
+    int box;           // the box whose overlaps are reported; only with boxes of larger numbers
     sprag_overlap_fn *found;
     void *data;
 } query;
 
-static void meet(void *data, int place)
+static void report_overlap(void *data, int place)
 {
     const query *q = data;
     int other = q->number[place];
@@ -136,7 +135,7 @@ bool sprag_overlaps(const double (*bounds)[6], int count, sprag_overlap_fn *foun
         return false;
     }
     sprag_tree tree = {.order = order, .bounds = nodes};
-    int infinite = 0; // those fill the array from its end
+    int infinite = 0; // their numbers fill the array from its end
     for (int i = 0; i < count; i++) {
         if (is_finite(bounds[i])) {
             memcpy(box[tree.count], bounds[i], sizeof *box);
@@ -150,7 +149,7 @@ bool sprag_overlaps(const double (*bounds)[6], int count, sprag_overlap_fn *foun
         int i = number[k];
         query q = {bounds, number, i, found, data};
         if (k < tree.count) {
-            sprag_tree_find(&tree, bounds[i], meet, &q);
+            sprag_tree_find(&tree, bounds[i], report_overlap, &q);
         }
         for (int m = k < tree.count ? tree.count : k + 1; m < count; m++) {
             int j = number[m];

@@ -169,7 +169,7 @@ static int turned_up(const skeleton *k, const thing *t, int sign, real level, re
         return 0;
     }
     const int *outline =
-        p->first ? p->rim + p->outline[best] : (const int *)p->loop + p->start[best];
+        p->first ? p->outline + p->outline_start[best] : (const int *)p->loop + p->start[best];
     for (int i = 1; i <= *outline; i++, count++) {
         corner[count][0] = k->vertex[outline[i]][0];
         corner[count][1] = k->vertex[outline[i]][1];

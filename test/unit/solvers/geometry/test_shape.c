@@ -108,7 +108,7 @@ static void make_field(void)
     }
     close_large(&field, vertices, faces);
     for (int f = 0; f < faces; f++) {
-        ck_assert_int_eq(field.linked.rim[field.linked.outline[f]], 4);
+        ck_assert_int_eq(field.linked.outline[field.linked.outline_start[f]], 4);
     }
 }
 

@@ -1,0 +1,79 @@
+// Triangles of meshes. Their first face is the outside of the mesh: shapes that overlap a triangle
+// are moved out by this front.
+#include <math.h>
+
+#include "core_gap.h"
+#include "gap.h"
+#include "linalg.h"
+#include "tolerances.h"
+
+bool sprag_gap_front(const sprag_shape *triangle, const sprag_pose *pose, double normal[3])
+{
+    bool flat = triangle->kind == SPRAG_POLYTOPE && triangle->polytope->faces == 2;
+    if (flat) {
+        mul33(pose->rotation, triangle->polytope->normal[0], normal);
+    }
+    return flat;
+}
+
+// The deepest point of the other shape and its projection onto the plane of the triangle.
+static void deepest_point(const sprag_core core[2], int triangle, const double front[3],
+                          sprag_gap *gap)
+{
+    const double back[3] = {-front[0], -front[1], -front[2]};
+    double *at = gap->point[!triangle];
+    sprag_core_support(&core[!triangle], back, at);
+    add_scaled(at, sprag_core_margin(&core[!triangle]), back, 3);
+    memcpy(gap->point[triangle], at, sizeof gap->point[0]);
+    add_scaled(gap->point[triangle], -gap->distance, front, 3);
+}
+
+void sprag_gap_by_front(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
+                        int triangle, bool always, double margin, sprag_gap *gap,
+                        sprag_manifold *manifold)
+{
+    double front[3], normal[3];
+    sprag_core core[2];
+    if (gap->beyond || !(gap->distance < 0) ||
+        !sprag_gap_front(shape[triangle], pose[triangle], front) ||
+        !sprag_cores_set(shape, pose, core)) {
+        return;
+    }
+    for (int k = 0; k < 3; k++) {
+        normal[k] = triangle ? front[k] : -front[k];
+    }
+    double along = dot3(normal, gap->normal);
+    if (along > 1 - 1e-12 || (along >= 0 && !always)) {
+        return;
+    }
+    double distance = sprag_gap_along(shape, pose, normal);
+    if (!isfinite(distance)) {
+        return; // the other shape is a half-space
+    }
+    // The shape overlaps the edge from the side; the way out by the front would be much longer.
+    if (along >= SPRAG_TRIANGLE_BACK && !always &&
+        distance < SPRAG_TRIANGLE_LONGER * gap->distance) {
+        return;
+    }
+    gap->distance = distance;
+    gap->error = 0;
+    memcpy(gap->normal, normal, sizeof normal);
+    deepest_point(core, triangle, front, gap);
+    if (manifold) {
+        manifold->count = 0;
+        if (shape[!triangle]->kind != SPRAG_SPHERE) {
+            sprag_manifold_clip(core, normal, margin, manifold);
+        }
+        if (manifold->count == 0) {
+            manifold->count = 1;
+            manifold->gap[0] = distance;
+            memcpy(manifold->point[0], gap->point, sizeof gap->point);
+        }
+    }
+    for (int side = 0; side < 2; side++) {
+        add_scaled(gap->point[side], 1, pose[0]->position, 3);
+        for (int i = 0; manifold && i < manifold->count; i++) {
+            add_scaled(manifold->point[i][side], 1, pose[0]->position, 3);
+        }
+    }
+}
