@@ -1,171 +1,40 @@
-// Candidate planes, the best of them, and another look from where that ends.
+// Finds candidate planes, follows the best of them, and starts again where it ends.
 #include "certificate.h"
 
+#include "toi_constants.h"
 #include "toi_pair.h"
 
-static const double still = 1e-12; // rad within the horizon: goes straight
-static const double absurd = 1e3;  // rad
-static const double spare = 1e-3;  // of the level: shapes end so much above it that rounding, when
-                                   // they are asked next, leaves them there, free to part
-
-enum { PLANES = 16, FACES = 6, EXPANSIONS = 24, DEEPER = 3, LOOKS = 4 };
-
-// ---- sides
-
-void sprag_turned(const double w[3], double t, const double a[3], double out[3])
-{
-    double rate = norm3(w), half = rate > 0 ? sin(rate * t / 2) / rate : t / 2;
-    double sine = rate > 0 ? sin(rate * t) / rate : t, wa[3], wwa[3];
-    cross3(w, a, wa);
-    cross3(w, wa, wwa);
-    for (int k = 0; k < 3; k++) {
-        out[k] = a[k] + sine * wa[k] + 2 * half * half * wwa[k];
-    }
-}
-
-void sprag_approach_at(sprag_approach *a, double begin, double length)
-{
-    for (int b = 0; b < 2 && begin != a->begin; b++) {
-        sprag_side *side = &a->side[b];
-        sprag_motion motion = {.pose.position = {0}};
-        sprag_pose pose;
-        memcpy(motion.pose.position, side->start, sizeof side->start);
-        memcpy(motion.pose.rotation, side->start_rotation, sizeof side->start_rotation);
-        memcpy(motion.velocity, side->velocity, sizeof side->velocity);
-        if (begin == 0) {
-            pose = motion.pose;
-        } else {
-            sprag_motion_at(&motion, begin, &pose);
-        }
-        memcpy(side->x, pose.position, sizeof side->x);
-        memcpy(side->rotation, pose.rotation, sizeof side->rotation);
-    }
-    a->begin = begin;
-    a->length = length;
-}
-
-void sprag_side_vertex(const sprag_side *side, int vertex, double r[3])
-{
-    static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    sprag_core core = {
-        side->shape, identity, {side->origin[0], side->origin[1], side->origin[2]}, NULL};
-    if (vertex == SPRAG_NO_VERTEX) {
-        memcpy(r, side->origin, sizeof side->origin);
-        return;
-    }
-    sprag_core_vertex(&core, vertex, r);
-}
-
-int sprag_side_support(const sprag_side *side, const double direction[3], double r[3])
-{
-    static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    sprag_core core = {
-        side->shape, identity, {side->origin[0], side->origin[1], side->origin[2]}, NULL};
-    if (side->shape->kind == SPRAG_PLANE) {
-        memcpy(r, side->origin, 3 * sizeof *r);
-        return SPRAG_NO_VERTEX;
-    }
-    return sprag_core_support(&core, direction, r);
-}
-
-static double reach_of(const sprag_side *side)
-{
-    const sprag_shape *shape = side->shape;
-    double own = 0, most = 0;
-    switch (shape->kind) {
-    case SPRAG_CAPSULE:
-        own = shape->half[2];
-        break;
-    case SPRAG_CYLINDER:
-        own = hypot(shape->half[2], shape->radius);
-        break;
-    case SPRAG_BOX:
-        own = norm3(shape->half);
-        break;
-    case SPRAG_POLYTOPE:
-        for (int i = 0; i < shape->polytope->vertices; i++) {
-            double r[3] = {side->origin[0], side->origin[1], side->origin[2]};
-            add_scaled(r, 1, shape->polytope->vertex[i], 3);
-            double square = dot3(r, r);
-            most = square > most ? square : most;
-        }
-        return sqrt(most);
-    case SPRAG_SPHERE:
-    case SPRAG_PLANE:
-    case SPRAG_SHAPE_KINDS:
-        break;
-    }
-    return norm3(side->origin) + own;
-}
-
-// near: some point by the other shape, to refer to if the body does not turn.
-static void make_side(const sprag_carried *carried, const double *near, double horizon,
-                      sprag_side *side)
-{
-    sprag_pose pose;
-    double from[3];
-    memset(side->velocity, 0, sizeof side->velocity);
-    side->shape = carried->shape;
-    if (carried->motion) {
-        const double *R = carried->motion->pose.rotation;
-        memcpy(side->velocity, carried->motion->velocity, sizeof side->velocity);
-        mul33(R, carried->mount.position, pose.position);
-        add_scaled(pose.position, 1, carried->motion->pose.position, 3);
-        for (int i = 0; i < 9; i++) {
-            const double *column = carried->mount.rotation + i % 3;
-            pose.rotation[i] = R[i - i % 3] * column[0] + R[i - i % 3 + 1] * column[3] +
-                               R[i - i % 3 + 2] * column[6];
-        }
-    } else {
-        pose = carried->mount;
-    }
-    bool turns = norm3(side->velocity + 3) * horizon >= still;
-    if (turns) {
-        memcpy(side->start, carried->motion->pose.position, sizeof side->start);
-    } else {
-        memset(side->velocity + 3, 0, 3 * sizeof *side->velocity);
-        memcpy(side->start, near ? near : pose.position, sizeof side->start);
-    }
-    memcpy(side->start_rotation, pose.rotation, sizeof pose.rotation);
-    memcpy(side->x, side->start, sizeof side->x);
-    memcpy(side->rotation, pose.rotation, sizeof pose.rotation);
-    subtract3(pose.position, side->start, from);
-    mul33_transposed(pose.rotation, from, side->origin);
-    sprag_core core = {.shape = side->shape};
-    side->margin = sprag_core_margin(&core);
-    side->reach = reach_of(side);
-}
-
-// ---- planes
+// ---- candidate planes
 
 typedef struct candidates {
     int count;
-    sprag_plane plane[PLANES];
-    double worth[PLANES];
+    sprag_plane plane[SPRAG_TOI_PLANES]; // the best first
+    double worth[SPRAG_TOI_PLANES];      // cosine of the normal with that of the gap, preferences
 } candidates;
 
-static void add(candidates *c, const sprag_plane *plane, double worth)
+static void add_candidate(candidates *c, const sprag_plane *plane, double worth)
 {
-    int at = c->count < PLANES ? c->count++ : PLANES;
+    int at = c->count < SPRAG_TOI_PLANES ? c->count++ : SPRAG_TOI_PLANES;
     for (; at > 0 && c->worth[at - 1] < worth; at--) {
-        if (at < PLANES) {
+        if (at < SPRAG_TOI_PLANES) {
             c->worth[at] = c->worth[at - 1];
             c->plane[at] = c->plane[at - 1];
         }
     }
-    if (at < PLANES) {
+    if (at < SPRAG_TOI_PLANES) {
         c->worth[at] = worth;
         c->plane[at] = *plane;
     }
 }
 
-// A plane that the holder carries; of equal ones the slower first.
-static void add_carried(const sprag_approach *a, int holder, const double normal[3], double worth,
+// Adds the supporting plane of one shape along a normal. Of equal planes, that of the slower
+// turning shape comes first.
+static void add_carried(const sprag_approach *a, int carrier, const double normal[3], double worth,
                         candidates *c)
 {
-    const sprag_side *side = &a->side[holder];
-    sprag_plane plane = {.holder = holder};
-    double local[3], sign = holder ? 1 : -1, spin = norm3(side->velocity + 3);
+    const sprag_side *side = &a->side[carrier];
+    sprag_plane plane = {.carrier = carrier};
+    double local[3], sign = carrier ? 1 : -1, spin = norm3(side->velocity + 3);
     memcpy(plane.normal, normal, sizeof plane.normal);
     if (side->shape->kind != SPRAG_SPHERE || norm3(side->origin) > 0) {
         memcpy(plane.spin, side->velocity + 3, sizeof plane.spin);
@@ -174,23 +43,22 @@ static void add_carried(const sprag_approach *a, int holder, const double normal
     for (int k = 0; k < 3; k++) {
         local[k] *= sign;
     }
-    sprag_side_support(side, local, plane.point[holder]);
-    plane.support = dot3(plane.point[holder], local);
-    add(c, &plane, worth - (a->angle > 0 ? 1e-6 * spin / a->angle : 0));
+    sprag_side_support(side, local, plane.point[carrier]);
+    plane.support = dot3(plane.point[carrier], local);
+    add_candidate(c, &plane, worth - (a->spin > 0 ? SPRAG_TOI_PREFER_SLOW * spin / a->spin : 0));
 }
 
-// Faces of a side that look along the normal, as the side sees it. true: one of them exactly so.
+// Adds the faces of one shape that look along the normal. true: one of them is along it exactly.
 static bool add_faces(const sprag_approach *a, int b, const double normal[3], candidates *c)
 {
     const sprag_side *side = &a->side[b];
     const sprag_shape *shape = side->shape;
-    double local[3], best[FACES], outwards[FACES][3], sign = b ? 1 : -1;
+    double local[3], best[SPRAG_TOI_FACES], outwards[SPRAG_TOI_FACES][3], sign = b ? 1 : -1;
     int count = 0;
     mul33_transposed(side->start_rotation, normal, local);
     bool axes = shape->kind == SPRAG_BOX || shape->kind == SPRAG_CYLINDER;
     int faces = axes ? 3 : shape->kind == SPRAG_POLYTOPE ? shape->polytope->faces : 0;
-    // What slides over a mesh comes to the next triangle from its side, but stays above its plane.
-    double least = !axes && faces == 2 ? -0.1 : 0.1;
+    double least = !axes && faces == 2 ? SPRAG_TOI_FACING_TRIANGLE : SPRAG_TOI_FACING;
     for (int i = shape->kind == SPRAG_CYLINDER ? 2 : 0; i < faces; i++) {
         double axis[3] = {i == 0, i == 1, i == 2}, along = axes ? sign * local[i] : 0;
         if (axes) {
@@ -200,10 +68,10 @@ static bool add_faces(const sprag_approach *a, int b, const double normal[3], ca
             memcpy(axis, shape->polytope->normal[i], sizeof axis);
             along = sign * dot3(axis, local);
         }
-        if (along < least || (count == FACES && along <= best[FACES - 1])) {
+        if (along < least || (count == SPRAG_TOI_FACES && along <= best[SPRAG_TOI_FACES - 1])) {
             continue;
         }
-        int at = count < FACES ? count++ : FACES - 1;
+        int at = count < SPRAG_TOI_FACES ? count++ : SPRAG_TOI_FACES - 1;
         for (; at > 0 && best[at - 1] < along; at--) {
             best[at] = best[at - 1];
             memcpy(outwards[at], outwards[at - 1], sizeof outwards[at]);
@@ -217,9 +85,9 @@ static bool add_faces(const sprag_approach *a, int b, const double normal[3], ca
         for (int k = 0; k < 3; k++) {
             n[k] *= sign;
         }
-        add_carried(a, b, n, best[i] + 1e-9, c);
+        add_carried(a, b, n, best[i] + SPRAG_TOI_PREFER_FACE, c);
     }
-    return count > 0 && best[0] > 1 - 1e-15;
+    return count > 0 && best[0] > 1 - SPRAG_TOI_FACE_ALONG;
 }
 
 static bool is_round(const sprag_shape *shape)
@@ -247,18 +115,18 @@ static void find_planes(const sprag_approach *a, const double normal[3], candida
         }
     }
     if (is_round(a->side[0].shape) && is_round(a->side[1].shape)) {
-        sprag_plane plane = {.holder = -1};
+        sprag_plane plane = {.carrier = -1};
         memcpy(plane.normal, normal, sizeof plane.normal);
-        add(c, &plane, 2);
+        add_candidate(c, &plane, 2);
     }
 }
 
-// ---- following them
+// ---- following planes
 
-static double follow(sprag_approach *a, sprag_plane *plane, double begin, double length)
+static double safe_part(sprag_approach *a, sprag_plane *plane, double begin, double length)
 {
     sprag_approach_at(a, begin, length);
-    return plane->crossing ? sprag_crossing_follow(a, plane) : sprag_plane_follow(a, plane);
+    return plane->crossing ? sprag_crossing_safe_part(a, plane) : sprag_plane_safe_part(a, plane);
 }
 
 static bool has_rim(const sprag_approach *a)
@@ -266,22 +134,24 @@ static bool has_rim(const sprag_approach *a)
     return a->side[0].shape->kind == SPRAG_CYLINDER || a->side[1].shape->kind == SPRAG_CYLINDER;
 }
 
-// An expansion's own rest ends it early: then there is more to be had from where it ends.
-static void follow_on(sprag_approach *a, sprag_plane *plane, double longest)
+// Continues along a plane whose expansion ended early by its own remainder: the next expansion
+// starts where it ended.
+static void extend(sprag_approach *a, sprag_plane *plane, double longest)
 {
-    bool rims = has_rim(a);
+    bool rim = has_rim(a);
     double try = longest;
-    for (int i = 0; i < EXPANSIONS && plane->time < a->horizon; i++) {
+    for (int i = 0; i < SPRAG_TOI_EXPANSIONS && plane->time < a->horizon; i++) {
         double left = a->horizon - plane->time, length = fmin(fmin(left, longest), try);
-        double u = follow(a, plane, plane->time, length), gain = u * length;
+        double u = safe_part(a, plane, plane->time, length), gain = u * length;
         if (u >= 1) {
             plane->time = length == left ? a->horizon : plane->time + length;
             try = 4 * length;
             continue;
         }
         plane->time += gain;
-        try = rims ? fmax(2 * gain, length / 8) : longest;
-        if (gain < (rims ? 1e-12 : 1e-9) * a->horizon && (!rims || length < 1e-6 * a->horizon)) {
+        try = rim ? fmax(2 * gain, length / 8) : longest;
+        if (gain < (rim ? SPRAG_TOI_GAIN_RIM : SPRAG_TOI_GAIN) * a->horizon &&
+            (!rim || length < SPRAG_TOI_SHORT * a->horizon)) {
             break;
         }
     }
@@ -289,20 +159,20 @@ static void follow_on(sprag_approach *a, sprag_plane *plane, double longest)
 
 static double longest_of(const sprag_approach *a)
 {
-    return a->angle * a->horizon > 1 ? 1 / a->angle : a->horizon;
+    return a->spin * a->horizon > 1 ? 1 / a->spin : a->horizon;
 }
 
-static bool first_look(sprag_approach *a, sprag_plane *plane, double longest)
+static bool first_expansion(sprag_approach *a, sprag_plane *plane, double longest)
 {
-    double u = follow(a, plane, 0, longest);
+    double u = safe_part(a, plane, 0, longest);
     plane->time = u >= 1 && longest == a->horizon ? a->horizon : u * longest;
     return plane->time >= a->horizon;
 }
 
-// Of two that end together, that of the edges tells better where.
+// Of two planes that end together, the one across edges tells the time more exactly.
 static double merit(const sprag_plane *plane)
 {
-    return plane->crossing ? plane->time * (1 + 1e-6) : plane->time;
+    return plane->crossing ? plane->time * (1 + SPRAG_TOI_TOGETHER) : plane->time;
 }
 
 static void sort_by_time(sprag_plane *plane[], int count)
@@ -317,11 +187,11 @@ static void sort_by_time(sprag_plane *plane[], int count)
     }
 }
 
-// Whether the shapes are too near soon after t: then no plane lasts longer.
+// Whether the gap is below the level soon after t: then no plane lasts longer.
 static bool closes_at(const sprag_approach *a, double t)
 {
-    static const double soon = 1e-3;
-    double after = fmin(t * (1 + soon) + 1e-6 * a->horizon, a->horizon);
+
+    double after = fmin(t * (1 + SPRAG_TOI_SOON) + SPRAG_TOI_SOON_LEAST * a->horizon, a->horizon);
     const sprag_shape *const shape[2] = {a->side[0].shape, a->side[1].shape};
     const sprag_gap_query query = {.reach = a->level};
     sprag_approach then = *a;
@@ -340,20 +210,21 @@ static bool closes_at(const sprag_approach *a, double t)
 }
 
 typedef struct ranking {
-    int count;
-    sprag_plane *plane[PLANES + SPRAG_CROSSINGS];
+    int count; // planes, at most SPRAG_TOI_PLANES
+    sprag_plane
+        *plane[SPRAG_TOI_PLANES + SPRAG_CROSSINGS]; // followed so far; by time after sort_by_time
 } ranking;
 
-// true: it lasts.
+// Follows a plane by one expansion. true: it separates the shapes up to the horizon.
 static bool try_plane(sprag_approach *a, sprag_plane *plane, ranking *r)
 {
     r->plane[r->count++] = plane;
-    return first_look(a, plane, longest_of(a));
+    return first_expansion(a, plane, longest_of(a));
 }
 
-// Looks at the likeliest plane, then at the edges that the normal is across, then at what is left.
-// Returns the first that lasts, or that ends when the shapes meet; else the one that lasts longest;
-// NULL: none separates them.
+// Tries the likeliest plane, then the edges across the normal, then the other planes. Returns the
+// first that lasts up to the horizon or ends when the shapes meet, else the one that lasts longest;
+// NULL: no plane separates the shapes.
 static const sprag_plane *best_of(sprag_approach *a, const double normal[3], candidates *c,
                                   sprag_plane crossing[SPRAG_CROSSINGS])
 {
@@ -365,13 +236,13 @@ static const sprag_plane *best_of(sprag_approach *a, const double normal[3], can
     }
     sprag_approach_at(a, 0, longest);
     int crossings = sprag_crossings_find(a, normal, crossing);
-    if (crossings > 0 && dot3(crossing[0].normal, normal) > 1 - 1e-9 &&
+    if (crossings > 0 && dot3(crossing[0].normal, normal) > 1 - SPRAG_TOI_EDGES_ALONG &&
         try_plane(a, &crossing[crossed++], &r)) {
         return &crossing[0];
     }
     sort_by_time(r.plane, r.count);
     if (r.count > 0 && r.plane[0]->time > 0 && closes_at(a, r.plane[0]->time)) {
-        follow_on(a, r.plane[0], longest);
+        extend(a, r.plane[0], longest);
         return r.plane[0];
     }
     while (tried < c->count) {
@@ -385,9 +256,9 @@ static const sprag_plane *best_of(sprag_approach *a, const double normal[3], can
         }
     }
     sort_by_time(r.plane, r.count);
-    int deeper = r.count < DEEPER ? r.count : DEEPER;
+    int deeper = r.count < SPRAG_TOI_DEEPER ? r.count : SPRAG_TOI_DEEPER;
     for (int i = 0; i < deeper && (r.plane[i]->time > 0 || has_rim(a)); i++) {
-        follow_on(a, r.plane[i], longest);
+        extend(a, r.plane[i], longest);
         if (r.plane[i]->time >= a->horizon) {
             return r.plane[i];
         }
@@ -408,12 +279,15 @@ static bool best_plane(sprag_approach *a, const double normal[3], sprag_plane *b
     return found;
 }
 
-// ---- far apart: a normal that stays, and how fast anything moves along it (Mirtich's)
-static bool stay_far(const sprag_approach *a, const double normal_found[3], double distance)
+// ---- far apart
+//
+// Whether the shapes stay apart along the normal of the gap however they turn: the bound of
+// Mirtich, distance over closing speed plus spin times reach.
+static bool is_far(const sprag_approach *a, const double normal_found[3], double distance)
 {
     double room = distance - a->level, closing = 0, across[3], sum = 0, normal[3];
     memcpy(normal, normal_found, sizeof normal);
-    for (int b = 0; b < 2; b++) { // a half-space has one normal alone
+    for (int b = 0; b < 2; b++) { // a half-space has only its own normal
         if (a->side[b].shape->kind == SPRAG_PLANE) {
             for (int k = 0; k < 3; k++) {
                 normal[k] = (b ? 1 : -1) * a->side[b].rotation[3 * k + 2];
@@ -445,7 +319,7 @@ static bool stay_far(const sprag_approach *a, const double normal_found[3], doub
     return sum - a->level > a->horizon * closing;
 }
 
-// ---- what blocks
+// ---- the blocking point
 
 static void point_at(const sprag_side *side, const double local[3], double t, double point[3])
 {
@@ -523,9 +397,10 @@ static double lowest_height(const sprag_approach *a, const sprag_plane *plane, d
     return least;
 }
 
-// passed: s, from the certificate's start to that of the approach
-static void report(const sprag_approach *a, const sprag_plane *plane, double passed, double horizon,
-                   sprag_certificate *c)
+// Sets what the plane reports. passed: s, from the start of the certificate to that of the
+// approach.
+static void set_certificate(const sprag_approach *a, const sprag_plane *plane, double passed,
+                            double horizon, sprag_certificate *c)
 {
     const sprag_side *side = &a->side[plane->side];
     c->side = plane->side;
@@ -553,8 +428,8 @@ static double sum_of(const sprag_carried *carried)
     return sum;
 }
 
-static bool makes_sense(const sprag_carried pair[2], const sprag_gap *gap, double level,
-                        double horizon)
+static bool is_valid(const sprag_carried pair[2], const sprag_gap *gap, double level,
+                     double horizon)
 {
     double sum = sum_of(&pair[0]) + sum_of(&pair[1]) + level + horizon + gap->distance, turn = 0;
     for (int b = 0; b < 2; b++) {
@@ -564,27 +439,27 @@ static bool makes_sense(const sprag_carried pair[2], const sprag_gap *gap, doubl
         }
     }
     double length = norm3(gap->normal);
-    return isfinite(sum) && isfinite(turn) && turn < absurd && horizon >= 0 && level >= 0 &&
-           fabs(length - 1) < 1e-6 && gap->distance >= level &&
+    return isfinite(sum) && isfinite(turn) && turn < SPRAG_TOI_TURN_MAX && horizon >= 0 &&
+           level >= 0 && fabs(length - 1) < 1e-6 && gap->distance >= level &&
            !(pair[0].shape->kind == SPRAG_PLANE && pair[1].shape->kind == SPRAG_PLANE);
 }
 
-static void look(const sprag_carried pair[2], const sprag_gap *gap, double level, double horizon,
-                 sprag_approach *a)
+static void set_approach(const sprag_carried pair[2], const sprag_gap *gap, double level,
+                         double horizon, sprag_approach *a)
 {
     for (int b = 0; b < 2; b++) {
-        make_side(&pair[b], gap->beyond ? NULL : gap->point[b], horizon, &a->side[b]);
+        sprag_side_make(&pair[b], gap->beyond ? NULL : gap->point[b], horizon, &a->side[b]);
     }
-    a->level = level + fmin(spare * level, (gap->distance - level) / 2);
+    a->level = level + fmin(SPRAG_TOI_MARGIN * level, (gap->distance - level) / 2);
     a->horizon = horizon;
-    a->angle = norm3(a->side[0].velocity + 3) + norm3(a->side[1].velocity + 3);
+    a->spin = norm3(a->side[0].velocity + 3) + norm3(a->side[1].velocity + 3);
     a->begin = 0;
     a->length = horizon;
 }
 
-// The pair as it is at t.
-static bool go_on(const sprag_carried pair[2], double t, sprag_motion motion[2],
-                  sprag_carried now[2], sprag_gap *gap)
+// The motions and the gap of the pair from time t on. false: the gap is not known.
+static bool restart_at(const sprag_carried pair[2], double t, sprag_motion motion[2],
+                       sprag_carried now[2], sprag_gap *gap)
 {
     sprag_pose pose[2];
     for (int b = 0; b < 2; b++) {
@@ -608,7 +483,7 @@ void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, dou
     sprag_approach a;
     sprag_plane plane;
     *certificate = (sprag_certificate){.side = -1, .normal = {1}};
-    if (!makes_sense(pair, gap, level, horizon)) {
+    if (!is_valid(pair, gap, level, horizon)) {
         return;
     }
     sprag_motion motion[2];
@@ -616,9 +491,9 @@ void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, dou
     sprag_gap seen = *gap;
     double passed = 0;
     memcpy(certificate->normal, gap->normal, sizeof certificate->normal);
-    for (int i = 0; i < LOOKS; i++) {
-        look(now, &seen, level, horizon - passed, &a);
-        bool far = stay_far(&a, seen.normal, seen.distance);
+    for (int i = 0; i < SPRAG_TOI_LOOKS; i++) {
+        set_approach(now, &seen, level, horizon - passed, &a);
+        bool far = is_far(&a, seen.normal, seen.distance);
         if (!far && !best_plane(&a, seen.normal, &plane)) {
             break;
         }
@@ -633,12 +508,13 @@ void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, dou
             return;
         }
         if (i == 0 || plane.time > 0) {
-            report(&a, &plane, passed, horizon, certificate);
+            set_certificate(&a, &plane, passed, horizon, certificate);
         }
         passed += plane.time;
         certificate->time = passed;
-        if (!(plane.time > 1e-8 * horizon) || !go_on(pair, passed, motion, now, &seen) ||
-            seen.distance < 1.5 * level) {
+        if (!(plane.time > SPRAG_TOI_PROGRESS * horizon) ||
+            !restart_at(pair, passed, motion, now, &seen) ||
+            seen.distance < SPRAG_TOI_NEAR * level) {
             break;
         }
     }

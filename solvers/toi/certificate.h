@@ -1,7 +1,8 @@
-// How long two moving convex shapes are certain to stay apart. A supporting plane of one shape,
-// carried by its body, supports it for ever: only the heights of the other shape's vertices above
-// it, known smooth functions of time, must stay above a level. Any plane will do; a bad one costs
-// a shorter time and never a penetration. Where two edges cross, the plane turns with both.
+// Certified time of impact: a lower bound of the time during which two moving convex shapes stay
+// apart. A supporting plane of one shape, carried by its body, supports it at all times; only the
+// heights of the other shape's vertices above it, smooth functions of time, must stay above a
+// level. Any plane is valid: a bad one costs a shorter time, never a penetration. For crossing
+// edges the plane turns with both.
 #ifndef SPRAG_CERTIFICATE_H
 #define SPRAG_CERTIFICATE_H
 
@@ -11,18 +12,19 @@
 typedef struct sprag_certificate {
     double time; // s; the gap is at least `level` on [0, time]
     bool whole;  // time is the horizon
-    int side;    // what blocks: a point of this shape, that comes down to a plane of the other; -1:
-                 // that is not known, nothing has been looked at
-    double point[3];  // m, where that point is at t = 0
-    double normal[3]; // unit, of the plane at t = 0, into shape 0
+    int side; // the shape whose point comes down to a plane of the other; -1: unknown, no plane was
+              // followed
+    double point[3];  // m, world: that point at t = 0
+    double normal[3]; // unit, into shape 0: of the plane at t = 0
     double height;    // m, of the point above the plane at t = 0
-    double lowest;    // m, of the point above the plane, least on [0, horizon]; whole: some
-                      // lower bound, and the point is that of the gap
+    double lowest;    // m, least height of the point above the plane on [0, horizon]; if `whole`, a
+                      // lower bound of the gap, and the point is that of the gap
 } sprag_certificate;
 
-// gap: of the pair at t = 0, as sprag_gap_find left it. level: m; if the gap is below it, the time
-// is 0; where it gets so far, it ends up to a thousandth above. horizon: s; numbers that are not
-// finite, or more than 1e3 rad within it: the time is 0.
+// Bound of the time of impact of two shapes at constant twist. pair: shapes and motions. gap: of
+// the pair at t = 0, from sprag_gap_find. level (m, >= 0): gap to keep; motions that reach it end
+// up to a thousandth above it. horizon: s, >= 0. The time is 0 if the gap is below the level, if
+// numbers are not finite, and if the bodies turn by more than 1e3 rad within the horizon.
 void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, double level,
                           double horizon, sprag_certificate *certificate);
 

@@ -1,15 +1,13 @@
-// Where two edges cross, the plane N = eA x eB turns with both. In the axes of shape 0, where eB
-// and its points turn by what the spins differ by, with y = x1 - x0,
+// The plane across two edges: its normal N = eA x eB turns with both. In the axes of shape 0, where
+// eB and its points turn by the difference of the spins, with y = x1 - x0,
 //
 //     N.(pA - pB) = -eB.((y - rA) x eA) - eA.(eB x rB)       eB x rB turns as a whole
 //
-// has to stay above level |N|, |N|^2 = 1 - (eA.eB)^2; and all other vertices on their own sides:
-// N.(a - rA) = eB.((a - rA) x eA) >= 0, and N.(rB - b) = -(eB x (b - rB)).eA' >= 0 where eA' is the
-// first edge as the second shape sees it. The ends of the edges are left out by what they are, not
-// by where they are. A capsule's segment and a cylinder's axis are edges with a radius.
+// must stay above level |N|, |N|^2 = 1 - (eA.eB)^2, and all other vertices on their own sides: N.(a
+// - rA) = eB.((a - rA) x eA) >= 0, and N.(rB - b) = -(eB x (b - rB)).eA' >= 0 where eA' is the
+// first edge as the second shape sees it. The ends of the edges are skipped by their numbers, not
+// by their heights. A capsule's segment and a cylinder's axis are edges with a radius.
 #include "toi_pair.h"
-
-static const double slack = 1e-13; // of the size: that a vertex may be behind the edge's plane
 
 static bool is_round(const sprag_shape *shape)
 {
@@ -21,7 +19,7 @@ static double radius_of(const sprag_shape *shape)
     return is_round(shape) ? shape->radius : 0;
 }
 
-// r of one end, and the direction, axes of the world at the start of the expansion.
+// r (m) of one end of an edge and its unit direction, in world axes at the start of the expansion.
 static bool edge_of(const sprag_side *side, const int end[2], double r[3], double e[3])
 {
     double from[3], to[3];
@@ -56,14 +54,15 @@ static void dot_series(const sprag_series3 *f, const sprag_series3 *g, sprag_ser
         sum_f += norm3(f->c[i]);
         sum_g += norm3(g->c[i]);
     }
-    fg->rest = beyond + f->rest * (sum_g + g->rest) + g->rest * sum_f;
+    fg->remainder = beyond + f->remainder * (sum_g + g->remainder) + g->remainder * sum_f;
 }
 
-// Vertices of side b that stay on their own side: `other` is the other edge as b sees it (axes of
-// the world at the start), e and r its own edge.
-static double keep_vertices(const sprag_approach *a, sprag_plane *plane, int b, const double r[3],
-                            const double e[3], const sprag_series3 *other, double sign,
-                            double spare, double until)
+// The part of the expansion, at most `until`, during which the vertices of side b stay on their own
+// side. other: the other edge as b sees it (world axes at the start). e and r: its own edge. extra:
+// m times |N|, how far a vertex may be behind the plane.
+static double safe_part_behind(const sprag_approach *a, sprag_plane *plane, int b,
+                               const double r[3], const double e[3], const sprag_series3 *other,
+                               double sign, double extra, double until)
 {
     const sprag_side *side = &a->side[b];
     const sprag_shape *shape = side->shape;
@@ -78,10 +77,10 @@ static double keep_vertices(const sprag_approach *a, sprag_plane *plane, int b, 
         cross3(e, other->c[k], world);
         mul33_transposed(side->rotation, world, turned.c[k]);
     }
-    turned.rest = other->rest;
+    turned.remainder = other->remainder;
     mul33_transposed(side->rotation, r, local_r);
     double change = sprag_series_change(&turned), height = norm3(turned.c[0]);
-    double allowed = slack * side->reach * height + spare;
+    double allowed = SPRAG_TOI_SLACK * side->reach * height + extra;
     for (int i = 0; i < vertices; i++) {
         if (i == plane->end[b][0] || i == plane->end[b][1]) {
             continue;
@@ -105,7 +104,7 @@ static double keep_vertices(const sprag_approach *a, sprag_plane *plane, int b, 
     return until;
 }
 
-// Where the first edge passes the second one at the start, within its ends.
+// The point (m) where the first edge passes the second at the start, within its ends.
 static void crossing_point(const double rA[3], const double eA[3], const double rB[3],
                            const double eB[3], double length, double point[3])
 {
@@ -119,12 +118,12 @@ static void crossing_point(const double rA[3], const double eA[3], const double 
     add_scaled(point, along, eA, 3);
 }
 
-// The two edges of a plane, at the start.
+// The two edges of a plane at the start of the expansion.
 typedef struct crossing {
-    double r[2][3], e[2][3]; // of each: m, a point, from the centre of its shape; direction
-    double w[2][3];          // rad, that the shapes turn by
-    sprag_turning turning;   // of the second shape, as the first sees it
-    sprag_series3 other;     // direction of the second edge so
+    double r[2][3], e[2][3]; // of each edge: m, a point of it relative to x; its unit direction
+    double w[2][3];          // rad, by which the shapes turn within the expansion
+    sprag_turning turning;   // of shape 1 as shape 0 sees it
+    sprag_series3 other;     // direction of the second edge as shape 0 sees it
 } crossing;
 
 static bool set_crossing(const sprag_approach *a, const sprag_plane *plane, crossing *c)
@@ -143,7 +142,7 @@ static bool set_crossing(const sprag_approach *a, const sprag_plane *plane, cros
     return true;
 }
 
-// How far apart the edges are, m, times the length of N.
+// The distance of the edges, m, times |N|.
 static void separation(const sprag_approach *a, const crossing *c, double sign, sprag_series *f)
 {
     const sprag_side *side = a->side;
@@ -152,7 +151,7 @@ static void separation(const sprag_approach *a, const crossing *c, double sign, 
         d[i] = side[1].x[i] - side[0].x[i] - c->r[0][i];
         v[i] = a->length * (side[1].velocity[i] - side[0].velocity[i]);
     }
-    // y - rA: y turns with shape 0, rA stands still in it.
+    // y - rA: y turns with shape 0, in which rA is constant.
     sprag_series3 line, kappa, crossed;
     const double to[3] = {d[0] + c->r[0][0], d[1] + c->r[0][1], d[2] + c->r[0][2]};
     sprag_series_line(to, v, c->w[0], &line);
@@ -162,7 +161,7 @@ static void separation(const sprag_approach *a, const crossing *c, double sign, 
     for (int i = 0; i < SPRAG_TERMS; i++) {
         cross3(line.c[i], c->e[0], crossed.c[i]);
     }
-    crossed.rest = line.rest;
+    crossed.remainder = line.remainder;
     dot_series(&c->other, &crossed, f);
     sprag_series_dot(f, 1, c->e[0], &kappa);
     for (int i = 0; i < SPRAG_TERMS; i++) {
@@ -173,7 +172,7 @@ static void separation(const sprag_approach *a, const crossing *c, double sign, 
 // |N|^2
 static void square_normal(const crossing *c, sprag_series *q)
 {
-    sprag_series z = {.rest = 0};
+    sprag_series z = {.remainder = 0};
     sprag_series_dot(&z, 1, c->e[0], &c->other);
     sprag_series_multiply(&z, &z, q);
     for (int i = 0; i < SPRAG_TERMS; i++) {
@@ -181,17 +180,17 @@ static void square_normal(const crossing *c, sprag_series *q)
     }
 }
 
-// Of |N|, by its square.
+// Lower bound of |N|, from its square.
 static double least_normal(const sprag_series *q)
 {
-    double least = q->c[0] - q->rest;
+    double least = q->c[0] - q->remainder;
     for (int i = 1; i < SPRAG_TERMS; i++) {
         least -= fabs(q->c[i]);
     }
     return least > 0 ? sqrt(least) : 0;
 }
 
-static void mark_crossing(const sprag_approach *a, const crossing *c, sprag_plane *plane)
+static void set_crossing_point(const sprag_approach *a, const crossing *c, sprag_plane *plane)
 {
     const sprag_side *side = a->side;
     plane->side = 0;
@@ -207,9 +206,11 @@ static void mark_crossing(const sprag_approach *a, const crossing *c, sprag_plan
     }
 }
 
-// spare: m, by which the edges must stay farther apart than the level, and of which the vertices of
-// either side may take a half. behind: vertices end it, not the edges.
-static double follow_edges(const sprag_approach *a, sprag_plane *plane, double spare, bool *behind)
+// The part of the expansion during which the edges stay apart by the level plus `extra` (m) and the
+// vertices of either side stay behind the plane, except for half of `extra`. behind: a vertex ends
+// it, not the edges.
+static double safe_part_edges(const sprag_approach *a, sprag_plane *plane, double extra,
+                              bool *behind)
 {
     const sprag_side *side = a->side;
     crossing c;
@@ -229,35 +230,35 @@ static double follow_edges(const sprag_approach *a, sprag_plane *plane, double s
         }
         root = (sprag_series){.c = {1}};
     }
-    sprag_series_add(&f, -a->level - radii - spare, &root);
+    sprag_series_add(&f, -a->level - radii - extra, &root);
     double until = sprag_series_positive(&f, 1), edges = until;
     if (until < 1) {
-        mark_crossing(a, &c, plane);
+        set_crossing_point(a, &c, plane);
     }
     if (until > 0) { // e x other is along N for either: eA x eB, and eB x eA on the other side
-        const double share = spare / 2 * least_normal(&q);
+        const double share = extra / 2 * least_normal(&q);
         sprag_turning back;
         sprag_series3 alpha;
         sprag_turning_set(c.w[0], c.w[1], &back);
         sprag_turning_apply(&back, c.e[0], &alpha);
-        until = keep_vertices(a, plane, 0, c.r[0], c.e[0], &c.other, plane->sign, share, until);
-        until = keep_vertices(a, plane, 1, c.r[1], c.e[1], &alpha, plane->sign, share, until);
+        until = safe_part_behind(a, plane, 0, c.r[0], c.e[0], &c.other, plane->sign, share, until);
+        until = safe_part_behind(a, plane, 1, c.r[1], c.e[1], &alpha, plane->sign, share, until);
     }
     *behind = until < edges;
     return until;
 }
 
-// Where faces lie on each other, or nearly so, vertices may be a little behind the plane of those
-// edges that will be nearest.
-double sprag_crossing_follow(const sprag_approach *a, sprag_plane *plane)
+// When faces lie on each other, or nearly so, vertices may be slightly behind the plane of those
+// edges that will be nearest; then a plane is tried that allows for it.
+double sprag_crossing_safe_part(const sprag_approach *a, sprag_plane *plane)
 {
     sprag_plane other = *plane;
     bool behind = false;
-    double until = follow_edges(a, plane, 0, &behind);
+    double until = safe_part_edges(a, plane, 0, &behind);
     if (!behind || !(plane->apart > a->level)) {
         return until;
     }
-    double later = follow_edges(a, &other, (plane->apart - a->level) / 2, &behind);
+    double later = safe_part_edges(a, &other, (plane->apart - a->level) / 2, &behind);
     if (later > until) {
         *plane = other;
         return later;
@@ -265,14 +266,12 @@ double sprag_crossing_follow(const sprag_approach *a, sprag_plane *plane)
     return until;
 }
 
-// ---- which edges
+// ---- the edges that may cross
 
-enum { EDGES = 6, LOWEST = 4 };
-
-// Those of a box that lie lowest, with all of them: a face's four, or one and its neighbours.
-static int box_edges(const sprag_shape *shape, const double down[3], int edge[EDGES][2])
+// The edges of a box that lie lowest: the four of a face, or one and its neighbours.
+static int box_edges(const sprag_shape *shape, const double down[3], int edge[SPRAG_TOI_EDGES][2])
 {
-    double low[EDGES];
+    double low[SPRAG_TOI_EDGES];
     int count = 0;
     for (int k = 0; k < 3; k++) {
         for (int vertex = 0; vertex < 8; vertex++) {
@@ -283,14 +282,14 @@ static int box_edges(const sprag_shape *shape, const double down[3], int edge[ED
             for (int i = 0; i < 3; i++) {
                 reaches += i == k ? 0 : (vertex >> i & 1 ? 1 : -1) * down[i] * shape->half[i];
             }
-            int at = count < EDGES ? count++ : EDGES;
+            int at = count < SPRAG_TOI_EDGES ? count++ : SPRAG_TOI_EDGES;
             for (; at > 0 && low[at - 1] < reaches; at--) {
-                if (at < EDGES) {
+                if (at < SPRAG_TOI_EDGES) {
                     low[at] = low[at - 1];
                     memcpy(edge[at], edge[at - 1], sizeof edge[at]);
                 }
             }
-            if (at < EDGES) {
+            if (at < SPRAG_TOI_EDGES) {
                 low[at] = reaches;
                 edge[at][0] = vertex;
                 edge[at][1] = vertex | 1 << k;
@@ -300,17 +299,19 @@ static int box_edges(const sprag_shape *shape, const double down[3], int edge[ED
     return count;
 }
 
-// Between any two of the lowest vertices: one that is no edge fails by the others.
-static int polytope_edges(const sprag_polytope *p, const double down[3], int edge[EDGES][2])
+// All segments between the lowest vertices; one that is no edge fails because of the other
+// vertices.
+static int polytope_edges(const sprag_polytope *p, const double down[3],
+                          int edge[SPRAG_TOI_EDGES][2])
 {
-    double low[LOWEST];
-    int vertex[LOWEST], count = 0, edges = 0;
+    double low[SPRAG_TOI_LOWEST];
+    int vertex[SPRAG_TOI_LOWEST], count = 0, edges = 0;
     for (int i = 0; i < p->vertices; i++) {
         double reaches = dot3(p->vertex[i], down);
-        if (count == LOWEST && reaches <= low[LOWEST - 1]) {
+        if (count == SPRAG_TOI_LOWEST && reaches <= low[SPRAG_TOI_LOWEST - 1]) {
             continue;
         }
-        int at = count < LOWEST ? count++ : LOWEST - 1;
+        int at = count < SPRAG_TOI_LOWEST ? count++ : SPRAG_TOI_LOWEST - 1;
         for (; at > 0 && low[at - 1] < reaches; at--) {
             low[at] = low[at - 1];
             vertex[at] = vertex[at - 1];
@@ -327,8 +328,8 @@ static int polytope_edges(const sprag_polytope *p, const double down[3], int edg
     return edges;
 }
 
-// Edges of the core that are farthest along the direction down (world).
-static int edges_near(const sprag_side *side, const double down[3], int edge[EDGES][2])
+// Edges of the core that are farthest along the direction down (world). Returns their number.
+static int edges_near(const sprag_side *side, const double down[3], int edge[SPRAG_TOI_EDGES][2])
 {
     const sprag_shape *shape = side->shape;
     double local[3];
@@ -352,8 +353,8 @@ static int edges_near(const sprag_side *side, const double down[3], int edge[EDG
 }
 
 typedef struct segment {
-    double r[3], e[3], length; // one end, r of the side; the direction; axes of the world
-    bool usable, endless;
+    double r[3], e[3], length; // m, one end relative to x; its unit direction; m; in world axes
+    bool usable, endless;      // it has a direction; it is an axis without ends
 } segment;
 
 static segment segment_of(const sprag_side *side, const int end[2])
@@ -370,7 +371,7 @@ static segment segment_of(const sprag_side *side, const int end[2])
     return s;
 }
 
-// Whether t is on both sides of s, or nearly so, as seen along n. between: from s to t.
+// Whether t passes s, seen along n, within `room` (m). between: m, from s to t.
 static bool reaches_across(const segment *s, const segment *t, const double between[3],
                            const double n[3], double room)
 {
@@ -380,7 +381,7 @@ static bool reaches_across(const segment *s, const segment *t, const double betw
     return !(low > room && high > room) && !(low < -room && high < -room);
 }
 
-// Among so many planes, nearest the level first. NULL: it comes behind all that there is room for.
+// The entry for a plane at distance `apart`, in ascending order; NULL: all entries are nearer.
 static sprag_plane *make_place(sprag_plane plane[SPRAG_CROSSINGS], int *found, double apart)
 {
     int to = *found < SPRAG_CROSSINGS ? (*found)++ : SPRAG_CROSSINGS;
@@ -397,9 +398,9 @@ int sprag_crossings_find(const sprag_approach *a, const double normal[3],
 {
     const sprag_side *side = a->side;
     const double against[3] = {-normal[0], -normal[1], -normal[2]};
-    int edge[2][EDGES][2], found = 0;
+    int edge[2][SPRAG_TOI_EDGES][2], found = 0;
     double drift = 0, radii = 0;
-    segment segments[2][EDGES];
+    segment segments[2][SPRAG_TOI_EDGES];
     int count[2] = {edges_near(&side[0], against, edge[0]), edges_near(&side[1], normal, edge[1])};
     for (int b = 0; b < 2; b++) {
         radii += radius_of(side[b].shape);
@@ -408,15 +409,16 @@ int sprag_crossings_find(const sprag_approach *a, const double normal[3],
             segments[b][i] = segment_of(&side[b], edge[b][i]);
         }
     }
-    drift = drift * a->length + 1e-9 * (side[0].reach + side[1].reach);
+    drift = drift * a->length + SPRAG_TOI_DRIFT * (side[0].reach + side[1].reach);
     for (int i = 0; i < count[0]; i++) {
         for (int j = 0; j < count[1]; j++) {
             const segment *s = &segments[0][i], *t = &segments[1][j];
             double n[3], between[3], back[3];
             cross3(s->e, t->e, n);
             double length = norm3(n), along = dot3(n, normal);
-            if (!s->usable || !t->usable || length < (radii > 0 ? 1e-2 : 1e-6) ||
-                fabs(along) < 0.1 * length) {
+            if (!s->usable || !t->usable ||
+                length < (radii > 0 ? SPRAG_TOI_EDGES_ANGLE_ROUND : SPRAG_TOI_EDGES_ANGLE) ||
+                fabs(along) < SPRAG_TOI_EDGES_FACING * length) {
                 continue;
             }
             double sign = along > 0 ? 1 : -1;
@@ -433,7 +435,7 @@ int sprag_crossings_find(const sprag_approach *a, const double normal[3],
             }
             sprag_plane *to = make_place(plane, &found, apart);
             if (to) {
-                *to = (sprag_plane){.crossing = true, .holder = -1, .sign = sign, .apart = apart};
+                *to = (sprag_plane){.crossing = true, .carrier = -1, .sign = sign, .apart = apart};
                 memcpy(to->end[0], edge[0][i], sizeof edge[0][i]);
                 memcpy(to->end[1], edge[1][j], sizeof edge[1][j]);
                 memcpy(to->normal, n, sizeof n);

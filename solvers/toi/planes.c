@@ -1,21 +1,21 @@
-// One plane whose normal n turns at a constant rate. As seen from side b it is a unit vector m_b(t)
-// that starts at n and turns by what the spins differ by; so the separation along it is
+// One plane whose normal n turns at a constant rate. Seen from side b it is a unit vector m_b(t)
+// that starts at n and turns by the difference of the spins; the separation along it is
 //
 //     n.(x0 - x1) + min over r of side 0 of r.m_0(t) - max over r of side 1 of r.m_1(t)
 //
-// where m_b stands still for the side that carries the plane. Both parts have Taylor series with
-// bounded rests; each vertex is a polynomial, and the few that can get down to the level within the
+// where m_b is constant for the side that carries the plane. Both parts have Taylor series with
+// bounded remainders; each vertex is a polynomial, and the few that can reach the level within the
 // expansion are followed.
 //
-// Round shapes: core points, with the level raised by the radius. A cylinder's caps reach
-// half |m_z| + radius |m_xy| down, of which the second is a root: bounded from above by a tangent.
+// Round shapes: core points, with the level raised by the radius. A cylinder's caps reach half
+// |m_z| + radius |m_xy| down; the second term is a root, bounded from above by a tangent.
 #include "toi_pair.h"
 
 static const double side_sign[2] = {1, -1};
 
-// Of one expansion: m in the axes of the shape, downwards as the side sees it.
-static void see(const sprag_approach *a, const sprag_plane *plane, const double n[3], int b,
-                sprag_series3 *m)
+// The series of m in the axes of the shape, downwards as the side sees it.
+static void normal_seen_by(const sprag_approach *a, const sprag_plane *plane, const double n[3],
+                           int b, sprag_series3 *m)
 {
     const sprag_side *side = &a->side[b];
     double of[3], from[3];
@@ -27,7 +27,7 @@ static void see(const sprag_approach *a, const sprag_plane *plane, const double 
     sprag_series3 world;
     sprag_turning_set(of, from, &turning);
     sprag_turning_apply(&turning, n, &world);
-    int terms = turning.still ? 1 : SPRAG_TERMS;
+    int terms = turning.constant ? 1 : SPRAG_TERMS;
     memset(m, 0, sizeof *m);
     for (int k = 0; k < terms; k++) {
         mul33_transposed(side->rotation, world.c[k], m->c[k]);
@@ -35,24 +35,24 @@ static void see(const sprag_approach *a, const sprag_plane *plane, const double 
             m->c[k][i] *= side_sign[b];
         }
     }
-    m->rest = world.rest;
+    m->remainder = world.remainder;
 }
 
-static double at(const double *c, double u)
+static double evaluate(const double *c, double u)
 {
     return c[0] + u * (c[1] + u * (c[2] + u * (c[3] + u * c[4])));
 }
 
-// ---- round sides: up to two features, each with a height of its own
+// ---- round sides: up to two features, a point or rim each
 
 typedef struct feature {
-    sprag_series height;
-    double r[3]; // axes of the shape; of a rim: its centre
+    sprag_series height; // m, of the feature
+    double r[3];         // m, in the axes of the shape; of a rim: its centre
 } feature;
 
 static sprag_series component(const sprag_series3 *m, int i)
 {
-    sprag_series f = {.rest = m->rest};
+    sprag_series f = {.remainder = m->remainder};
     for (int k = 0; k < SPRAG_TERMS; k++) {
         f.c[k] = m->c[k][i];
     }
@@ -67,7 +67,7 @@ static void across_square(const sprag_series3 *m, sprag_series *q)
     sprag_series_add(q, 1, &x);
 }
 
-// Where the axis is nearly in the plane, 1 - z^2 stays as it is however fast the body spins.
+// When the axis is nearly in the plane, 1 - z^2 changes slowly however fast the body spins.
 static bool rim_root(const sprag_series3 *m, sprag_series *root)
 {
     sprag_series q, z = component(m, 2);
@@ -95,7 +95,7 @@ static int round_features(const sprag_side *side, const sprag_series3 *m, featur
     return count;
 }
 
-// ---- what blocks
+// ---- the blocking point
 
 static void lowest_of_rim(const sprag_shape *shape, const sprag_series3 *m, double u, double r[3])
 {
@@ -111,8 +111,8 @@ static void lowest_of_rim(const sprag_shape *shape, const sprag_series3 *m, doub
     }
 }
 
-static void note_feature(const sprag_side *side, const feature *f, const sprag_series3 *m, double u,
-                         double point[3])
+static void set_feature_point(const sprag_side *side, const feature *f, const sprag_series3 *m,
+                              double u, double point[3])
 {
     memcpy(point, f->r, sizeof f->r);
     if (side->shape->kind == SPRAG_CYLINDER) {
@@ -120,22 +120,25 @@ static void note_feature(const sprag_side *side, const feature *f, const sprag_s
     }
 }
 
-// ---- one side carries, the other is round, and its rim's root is near 0: height times root
+// ---- a cylinder that nearly stands on the plane: the root is near 0, so the height is followed
+// times that root
 //
-//     2 s (h - level) - radius (s^2 + q) >= 0,   s > 0 any
-static double follow_flat_rim(const sprag_side *side, const sprag_series3 *m,
-                              const sprag_series *height, double until)
+//     2 s (h - level) - radius (s^2 + q) >= 0,   for any s > 0
+static double safe_part_flat_rim(const sprag_side *side, const sprag_series3 *m,
+                                 const sprag_series *height, double until)
 {
-    sprag_series q, s = {.rest = 0}, f, ss;
+    sprag_series q, s = {.remainder = 0}, f, ss;
     double radius = side->shape->radius;
     across_square(m, &q);
-    double first = sqrt(fmax(q.c[0], 0)), last = sqrt(fmax(at(q.c, until), 0));
-    double room = height->c[0] > 0 && radius > 0 ? height->c[0] / radius : 0; // costs half of s(0)
+    double first = sqrt(fmax(q.c[0], 0)), last = sqrt(fmax(evaluate(q.c, until), 0));
+    double room =
+        height->c[0] > 0 && radius > 0 ? height->c[0] / radius : 0; // s(0) costs half of its height
     double least = 1e-9 * room;
     s.c[0] = fmax(first, fmin(1e-2 * last, 0.1 * room)) + least;
     s.c[1] = until > 0 ? (last + least - s.c[0]) / until : 0;
-    if (!(s.c[0] > 0) || !(s.c[0] + until * s.c[1] > 0)) { // stands flat and stays so
-        return q.c[0] == 0 && last == 0 && q.rest == 0 ? sprag_series_positive(height, until) : 0;
+    if (!(s.c[0] > 0) || !(s.c[0] + until * s.c[1] > 0)) { // the cap lies flat and stays so
+        return q.c[0] == 0 && last == 0 && q.remainder == 0 ? sprag_series_positive(height, until)
+                                                            : 0;
     }
     double scale = fmax(s.c[0], s.c[0] + until * s.c[1]);
     sprag_series_multiply(&s, height, &f);
@@ -144,19 +147,19 @@ static double follow_flat_rim(const sprag_side *side, const sprag_series3 *m,
     for (int k = 0; k < SPRAG_TERMS; k++) {
         f.c[k] = (2 * f.c[k] - radius * ss.c[k]) / scale;
     }
-    f.rest = (2 * f.rest + radius * ss.rest) / scale;
+    f.remainder = (2 * f.remainder + radius * ss.remainder) / scale;
     return sprag_series_positive(&f, until);
 }
 
-static double follow_round(const sprag_approach *a, sprag_plane *plane, const sprag_series3 m[2],
-                           const sprag_series *base)
+static double safe_part_round(const sprag_approach *a, sprag_plane *plane, const sprag_series3 m[2],
+                              const sprag_series *base)
 {
     feature f[2][2];
     sprag_series root[2];
     int count[2] = {1, 1};
     bool rooted[2] = {true, true};
     for (int b = 0; b < 2; b++) {
-        if (b == plane->holder) {
+        if (b == plane->carrier) {
             memset(&f[b][0], 0, sizeof f[b][0]);
             continue;
         }
@@ -164,7 +167,7 @@ static double follow_round(const sprag_approach *a, sprag_plane *plane, const sp
         if (a->side[b].shape->kind == SPRAG_CYLINDER) {
             rooted[b] = rim_root(&m[b], &root[b]);
         }
-        if (!rooted[b] && plane->holder < 0) {
+        if (!rooted[b] && plane->carrier < 0) {
             return 0;
         }
     }
@@ -177,7 +180,7 @@ static double follow_round(const sprag_approach *a, sprag_plane *plane, const sp
             sprag_series_add(&height, 1, &f[0][i].height);
             sprag_series_add(&height, 1, &f[1][j].height);
             for (int b = 0; b < 2; b++) {
-                if (b == plane->holder || a->side[b].shape->kind != SPRAG_CYLINDER) {
+                if (b == plane->carrier || a->side[b].shape->kind != SPRAG_CYLINDER) {
                     continue;
                 }
                 if (rooted[b]) {
@@ -187,12 +190,13 @@ static double follow_round(const sprag_approach *a, sprag_plane *plane, const sp
                 }
             }
             until = flat < 0 ? sprag_series_positive(&height, until)
-                             : follow_flat_rim(&a->side[flat], &m[flat], &height, until);
+                             : safe_part_flat_rim(&a->side[flat], &m[flat], &height, until);
             if (until < before) {
-                plane->side = plane->holder < 0 ? 0 : !plane->holder;
+                plane->side = plane->carrier < 0 ? 0 : !plane->carrier;
                 for (int b = 0; b < 2; b++) {
-                    if (b != plane->holder) {
-                        note_feature(&a->side[b], &f[b][b ? j : i], &m[b], until, plane->point[b]);
+                    if (b != plane->carrier) {
+                        set_feature_point(&a->side[b], &f[b][b ? j : i], &m[b], until,
+                                          plane->point[b]);
                     }
                 }
             }
@@ -203,8 +207,8 @@ static double follow_round(const sprag_approach *a, sprag_plane *plane, const sp
 
 // ---- vertices
 
-static double follow_vertices(const sprag_approach *a, sprag_plane *plane, const sprag_series3 *m,
-                              const sprag_series *base)
+static double safe_part_vertices(const sprag_approach *a, sprag_plane *plane,
+                                 const sprag_series3 *m, const sprag_series *base)
 {
     const sprag_side *side = &a->side[plane->side];
     const sprag_shape *shape = side->shape;
@@ -212,12 +216,12 @@ static double follow_vertices(const sprag_approach *a, sprag_plane *plane, const
     int vertices = box ? 8 : shape->polytope->vertices;
     sprag_series origin = *base;
     sprag_series_dot(&origin, 1, side->origin, m);
-    double drop = base->rest, second = 0, until = 1;
+    double drop = base->remainder, second = 0, until = 1;
     for (int k = 2; k < SPRAG_TERMS; k++) {
         drop -= fmin(base->c[k], 0);
         second += norm3(m->c[k]);
     }
-    drop += side->reach * (second + m->rest);
+    drop += side->reach * (second + m->remainder);
     double c1 = base->c[1] + dot3(side->origin, m->c[1]);
     for (int i = 0; i < vertices; i++) {
         double corner[3];
@@ -238,7 +242,7 @@ static double follow_vertices(const sprag_approach *a, sprag_plane *plane, const
         for (int k = 2; k < SPRAG_TERMS; k++) {
             height.c[k] = base->c[k] + dot3(r, m->c[k]);
         }
-        height.rest = base->rest + norm3(r) * m->rest;
+        height.remainder = base->remainder + norm3(r) * m->remainder;
         double before = until;
         until = sprag_series_positive(&height, until);
         if (until < before) {
@@ -251,12 +255,12 @@ static double follow_vertices(const sprag_approach *a, sprag_plane *plane, const
     return until;
 }
 
-double sprag_plane_follow(const sprag_approach *a, sprag_plane *plane)
+double sprag_plane_safe_part(const sprag_approach *a, sprag_plane *plane)
 {
     const sprag_side *side = a->side;
     double n[3], d[3], v[3], spin[3];
     sprag_series3 line, m[2];
-    sprag_series base = {.rest = 0};
+    sprag_series base = {.remainder = 0};
     sprag_turned(plane->spin, a->begin, plane->normal, n);
     for (int k = 0; k < 3; k++) {
         d[k] = side[0].x[k] - side[1].x[k];
@@ -267,16 +271,16 @@ double sprag_plane_follow(const sprag_approach *a, sprag_plane *plane)
     sprag_series_dot(&base, 1, n, &line);
     base.c[0] -= a->level + side[0].margin + side[1].margin;
     for (int b = 0; b < 2; b++) {
-        if (b == plane->holder) {
+        if (b == plane->carrier) {
             base.c[0] -= plane->support;
         } else {
-            see(a, plane, n, b, &m[b]);
+            normal_seen_by(a, plane, n, b, &m[b]);
         }
     }
-    sprag_shape_kind kind = side[plane->holder == 0].shape->kind;
+    sprag_shape_kind kind = side[plane->carrier == 0].shape->kind;
     if (kind == SPRAG_BOX || kind == SPRAG_POLYTOPE) {
-        plane->side = plane->holder == 0;
-        return follow_vertices(a, plane, &m[plane->side], &base);
+        plane->side = plane->carrier == 0;
+        return safe_part_vertices(a, plane, &m[plane->side], &base);
     }
-    return follow_round(a, plane, m, &base);
+    return safe_part_round(a, plane, m, &base);
 }

@@ -1,13 +1,15 @@
 // Taylor coefficients of turning vectors; first zeros by Bernstein coefficients.
 #include "series.h"
 
+#include "toi_constants.h"
+
 void sprag_turning_set(const double of[3], const double seen_from[3], sprag_turning *turning)
 {
     memcpy(turning->of, of, sizeof turning->of);
     subtract3(of, seen_from, turning->rate[0]);
     turning->length[0] = norm3(turning->rate[0]);
-    turning->still = turning->length[0] == 0;
-    for (int k = 1; k < SPRAG_TERMS && !turning->still; k++) {
+    turning->constant = turning->length[0] == 0;
+    for (int k = 1; k < SPRAG_TERMS && !turning->constant; k++) {
         cross3(turning->rate[k - 1], seen_from, turning->rate[k]);
         for (int i = 0; i < 3; i++) {
             turning->rate[k][i] /= k;
@@ -16,9 +18,9 @@ void sprag_turning_set(const double of[3], const double seen_from[3], sprag_turn
     }
 }
 
-// Of the coefficient after the last, at any time. The first is |O x a(t)|, of which a(t) x w_a
-// keeps its length: nearly nothing if both turn about a.
-static double rest_of(const sprag_turning *turning, const double a[3])
+// Bound of the coefficient after the last one at any time. The first coefficient is |O x a(t)|; in
+// it a(t) x w_a has a constant length, which is small if both frames turn about a.
+static double remainder_of(const sprag_turning *turning, const double a[3])
 {
     double bound[SPRAG_TERMS + 1] = {norm3(a)}, across[3];
     const double *length = turning->length;
@@ -41,7 +43,7 @@ void sprag_turning_apply(const sprag_turning *turning, const double a[3], sprag_
 {
     memset(m, 0, sizeof *m);
     memcpy(m->c[0], a, sizeof m->c[0]);
-    if (turning->still) {
+    if (turning->constant) {
         return;
     }
     for (int k = 0; k + 1 < SPRAG_TERMS; k++) {
@@ -53,7 +55,7 @@ void sprag_turning_apply(const sprag_turning *turning, const double a[3], sprag_
             }
         }
     }
-    m->rest = rest_of(turning, a);
+    m->remainder = remainder_of(turning, a);
 }
 
 // y^(k) = W^k (d + u v) + k W^(k-1) v with W = -w x
@@ -72,7 +74,7 @@ void sprag_series_line(const double d[3], const double v[3], const double w[3], 
     double across_d = norm3(next);
     cross3(past_v, w, next);
     double across_v = norm3(next);
-    for (int k = 1; k < SPRAG_TERMS; k++) { // past: W^(k-1) / (k-1)!
+    for (int k = 1; k < SPRAG_TERMS; k++) { // here past_d = W^(k-1) d / (k-1)!
         if (k > 1) {
             add_scaled(y->c[k], 1, past_v, 3);
         }
@@ -87,13 +89,13 @@ void sprag_series_line(const double d[3], const double v[3], const double w[3], 
         add_scaled(y->c[k], 1, past_d, 3);
     }
     double cube = angle * angle * angle;
-    y->rest = cube * angle / 120 * (across_d + across_v) + cube / 24 * across_v;
+    y->remainder = cube * angle / 120 * (across_d + across_v) + cube / 24 * across_v;
 }
 
 void sprag_series_multiply(const sprag_series *f, const sprag_series *g, sprag_series *fg)
 {
     double sum_f = 0, sum_g = 0, beyond = 0;
-    sprag_series product = {.rest = 0};
+    sprag_series product = {.remainder = 0};
     for (int i = 0; i < SPRAG_TERMS; i++) {
         for (int j = 0; j < SPRAG_TERMS; j++) {
             if (i + j < SPRAG_TERMS) {
@@ -105,12 +107,12 @@ void sprag_series_multiply(const sprag_series *f, const sprag_series *g, sprag_s
         sum_f += fabs(f->c[i]);
         sum_g += fabs(g->c[i]);
     }
-    product.rest = beyond + f->rest * (sum_g + g->rest) + g->rest * sum_f;
+    product.remainder = beyond + f->remainder * (sum_g + g->remainder) + g->remainder * sum_f;
     *fg = product;
 }
 
-// Of any positive s: sqrt(q) <= s + (q - s^2) / (2 s). The coefficients of s are those of the root;
-// then q - s^2 is nothing but rest, and rounding.
+// For any positive s: sqrt(q) <= s + (q - s^2) / (2 s). s takes the coefficients of the root; then
+// q - s^2 consists of the remainder and rounding errors.
 bool sprag_series_root(const sprag_series *q, sprag_series *root)
 {
     if (!(q->c[0] > 0)) {
@@ -130,7 +132,7 @@ bool sprag_series_root(const sprag_series *q, sprag_series *root)
         return false;
     }
     sprag_series_multiply(&s, &s, &square);
-    s.rest = (q->rest + square.rest) / (2 * least);
+    s.remainder = (q->remainder + square.remainder) / (2 * least);
     *root = s;
     return true;
 }
@@ -153,8 +155,8 @@ static void split(const double b[DEGREE + 1], double x, double left[DEGREE + 1],
     }
 }
 
-// Where the convex hull of the control points goes below 0 first, and where last: the curve is
-// positive up to the one, and negative from the other on if it ends so.
+// First and last crossing of 0 by the convex hull of the control points: the curve is positive up
+// to the first, and negative from the last on if it ends negative.
 static void hull_crosses(const double b[DEGREE + 1], double *first, double *last)
 {
     *first = 1;
@@ -172,7 +174,7 @@ static void hull_crosses(const double b[DEGREE + 1], double *first, double *last
 
 static double positive(const double b[DEGREE + 1], double from, double to, int depth)
 {
-    static const double finest = 1e-15;
+
     double least = b[0], x, last, left[DEGREE + 1], right[DEGREE + 1];
     for (int i = 1; i <= DEGREE; i++) {
         least = b[i] < least ? b[i] : least;
@@ -182,7 +184,8 @@ static double positive(const double b[DEGREE + 1], double from, double to, int d
     }
     hull_crosses(b, &x, &last);
     double reached = from + x * (to - from);
-    if (!(b[0] > 0) || depth == 0 || to - from < finest + 1e-13 * from) {
+    if (!(b[0] > 0) || depth == 0 ||
+        to - from < SPRAG_SERIES_FINEST + SPRAG_SERIES_RELATIVE * from) {
         return b[0] > 0 ? reached : from;
     }
     if (b[DEGREE] < 0 && last - x < 0.5) { // the first zero is between
@@ -210,7 +213,7 @@ double sprag_series_positive(const sprag_series *f, double until)
     a[0] = f->c[0];
     for (int k = 1; k <= DEGREE; k++) {
         scale *= until;
-        a[k] = scale * (k < SPRAG_TERMS ? f->c[k] : -f->rest);
+        a[k] = scale * (k < SPRAG_TERMS ? f->c[k] : -f->remainder);
         sum += fmin(a[k], 0);
         a[k] *= over_binomial[k];
     }
@@ -226,6 +229,6 @@ double sprag_series_positive(const sprag_series *f, double until)
             a[i] += a[i - 1];
         }
     }
-    // Control points may be wrong by a few units in the last place of the largest term.
-    return positive(a, 0, until, 60);
+    // The control points may be wrong by a few units in the last place of the largest term.
+    return positive(a, 0, until, SPRAG_SERIES_HALVINGS);
 }
