@@ -62,8 +62,8 @@ static void try_features(const sprag_slab_hull hull[2], const sprag_slab_feature
 
 enum { SUBSETS_MAX = 1 << SPRAG_SLAB_VERTICES };
 
-// Bits of the vertices that may be active: some normal within the cone puts in front of
-// the foremost one.
+// Bits of the vertices that may be active: a normal within the cone exists along which they are
+// foremost.
 static int active_bits(const sprag_slab_hull *h, const search *all, double sign)
 {
     double sine = all->cosine > 0 ? sqrt(1 - all->cosine * all->cosine) : 1;
