@@ -229,10 +229,10 @@ static void inspect(const char *name, const char *path, const char *library)
         note(name, "is no program that can be understood: sprag may have no effect");
     } else if (!*linker) {
         note(name, "is statically linked, and LD_PRELOAD has no effect there: link it with "
-                   "libsprag.a (the --wrap line in README.md)");
+                   "libsprag.a (see plugin/README.md, Static ODE)");
     } else if (!uses_ode(linker, path)) {
         note(name, "does not use a dynamic libode: sprag has no effect unless it loads one later "
-                   "(with ODE linked in, see the --wrap line in README.md)");
+                   "(with ODE linked in, see plugin/README.md, Static ODE)");
     }
     unmap(program);
     unmap(ours);

@@ -8,7 +8,7 @@
 #
 # -s: an unpacked source of ODE, once per release; without, apt-get fetches what Debian has. The
 # ODEs stay in <directory> (<build>/odes) for the next time. All take an hour, most of it the
-# compiler's. Needs g++, clang and libccd-dev besides README's packages.
+# compiler's. Needs g++, clang and libccd-dev besides the packages of README.md.
 set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
 out='' sources=()

@@ -1,6 +1,6 @@
 // The support table: for each feature of ODE a small world, what it must come to, and what each
 // method of ours makes of it. test_support holds every cell against stock's answer or the right
-// one, and README's table against the cells.
+// one, and the table of plugin/COMPATIBILITY.md against the cells.
 #ifndef TEST_SUPPORT_H
 #define TEST_SUPPORT_H
 

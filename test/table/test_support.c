@@ -1,5 +1,5 @@
-// Holds the support table (support.h) against what the methods do, and README against the table.
-// `test_support --table` prints it.
+// Holds the support table (support.h) against what the methods do, and plugin/COMPATIBILITY.md
+// against the table. `test_support --table` prints it.
 #define _GNU_SOURCE 1 // memfd_create
 #include <check.h>
 #include <math.h>
@@ -235,20 +235,20 @@ static void print_table(FILE *out)
     }
 }
 
-START_TEST(readme_has_the_table)
+START_TEST(page_has_the_table)
 {
-    char *table, *readme = calloc(1, 1 << 20);
+    char *table, *page = calloc(1, 1 << 20);
     size_t length;
-    FILE *out = open_memstream(&table, &length), *in = fopen("../README.md", "r");
-    ck_assert(out && in && readme);
+    FILE *out = open_memstream(&table, &length), *in = fopen("../plugin/COMPATIBILITY.md", "r");
+    ck_assert(out && in && page);
     print_table(out);
     fclose(out);
-    ck_assert(fread(readme, 1, (1 << 20) - 1, in) > 0);
+    ck_assert(fread(page, 1, (1 << 20) - 1, in) > 0);
     fclose(in);
-    ck_assert_msg(strstr(readme, table) != NULL,
-                  "README's support table is not what build/test_support --table prints");
+    ck_assert_msg(strstr(page, table) != NULL, "the support table of plugin/COMPATIBILITY.md is "
+                                               "not what build/test_support --table prints");
     free(table);
-    free(readme);
+    free(page);
 }
 END_TEST
 
@@ -284,11 +284,11 @@ int main(int count, char **argument)
         return EXIT_SUCCESS;
     }
     Suite *suite = suite_create("support");
-    TCase *rows = tcase_create("rows"), *readme = tcase_create("readme");
+    TCase *rows = tcase_create("rows"), *page = tcase_create("page");
     tcase_set_timeout(rows, 60);
     tcase_add_loop_test(rows, method_keeps_row, 0, rows_before(GROUPS) * SUPPORT_METHODS);
-    tcase_add_test(readme, readme_has_the_table);
+    tcase_add_test(page, page_has_the_table);
     suite_add_tcase(suite, rows);
-    suite_add_tcase(suite, readme);
+    suite_add_tcase(suite, page);
     return run_suite(suite);
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs into a folder of its own and builds a program against that, in each way README offers; and
+# Installs into a folder of its own and builds a program against that, in each way that plugin/README.md offers; and
 # installs what a build without tests and bench has.
 #
 #     test_install.sh <build>
