@@ -1,0 +1,101 @@
+// Whole islands: indices in large ones, and a stock step of one of several.
+#include <check.h>
+
+#include "islands.h"
+#include "suite.h"
+#include "worlds.h"
+
+// ---- islands
+
+enum { LINKS = 300 };
+
+// A chain of bodies on ball joints, each on a contact too.
+static void add_chain(dWorldID world, dBodyID *body, int links, double y)
+{
+    dWorldSetGravity(world, 0, 0, -9.81);
+    for (int i = 0; i < links; i++) {
+        dContact c = oblique_contact(dContactApprox1);
+        body[i] = create_body(world, 1 + i % 3, i, y, 0);
+        c.geom.pos[0] = i;
+        dJointAttach(dJointCreateContact(world, 0, &c), body[i], 0);
+        if (i) {
+            dJointID ball = dJointCreateBall(world, 0);
+            dJointAttach(ball, body[i], body[i - 1]);
+            dJointSetBallAnchor(ball, i - 0.5, y, 0);
+        }
+    }
+}
+
+START_TEST(finds_its_way_in_a_large_island)
+{
+    dBodyID body[LINKS];
+    dWorldID world = dWorldCreate();
+    add_chain(world, body, LINKS, 0);
+    pull p = pull_world(world);
+    ck_assert_int_eq(p.ode.problem.bodies, LINKS);
+    ck_assert_int_eq(p.ode.problem.contacts, LINKS);
+    ck_assert_int_eq(p.ode.problem.rows, 3 * (LINKS - 1));
+    for (int i = 0; i < LINKS; i++) {
+        const sprag_contact *c = &p.ode.problem.contact[i];
+        ck_assert_ptr_eq(p.island.body[c->body[0]], dJointGetBody(p.ode.contact_joint[i], 0));
+        ck_assert_int_eq(c->body[1], SPRAG_STATIC);
+    }
+    for (int i = 0; i < p.ode.problem.rows; i++) {
+        for (int side = 0; side < 2; side++) {
+            ck_assert_ptr_eq(p.island.body[p.ode.problem.row[i].body[side]],
+                             dJointGetBody(p.ode.row_joint[i], side));
+        }
+    }
+    release(&p);
+    dWorldDestroy(world);
+}
+END_TEST
+
+// One of two chains moves as if it were alone; the other one is left as it was.
+START_TEST(stock_steps_one_island)
+{
+    enum { FEW = 6 };
+    bool quick = _i;
+    dWorldID world = dWorldCreate(), alone = dWorldCreate();
+    dBodyID body[FEW], other[FEW], single[FEW];
+    add_chain(world, body, FEW, 0);
+    add_chain(world, other, FEW, 1);
+    add_chain(alone, single, FEW, 0);
+    ode_islands islands;
+    ck_assert(sprag_ode_find_islands(world, step, quick, &islands));
+    ck_assert_uint_eq(islands.count, 2);
+    ode_island island = island_at(&islands, 0);
+    for (int i = 0; i < island.bodies; i++) {
+        if (island.body[i] == other[0]) {
+            island = island_at(&islands, 1);
+        }
+    }
+    body_state before = state_of(other[0]);
+    dRandSetSeed(7);
+    ck_assert(sprag_ode_step_island(world, &island, step, quick));
+    unsigned long seed = dRandGetSeed();
+    dRandSetSeed(7);
+    ck_assert((quick ? dWorldQuickStep : dWorldStep)(alone, step));
+    ck_assert_uint_eq(seed, dRandGetSeed());
+    for (int i = 0; i < FEW; i++) {
+        body_state ours = state_of(body[i]), stock = state_of(single[i]);
+        assert_same_bits(&ours, &stock);
+    }
+    body_state after = state_of(other[0]);
+    assert_same_bits(&after, &before);
+    dWorldDestroy(world);
+    dWorldDestroy(alone);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("pull");
+    TCase *all = tcase_create("all");
+    suite_add_tcase(suite, all);
+    tcase_add_checked_fixture(all, setup, dCloseODE);
+    tcase_set_timeout(all, 60);
+    tcase_add_test(all, finds_its_way_in_a_large_island);
+    tcase_add_loop_test(all, stock_steps_one_island, 0, 2);
+    return run_suite(suite);
+}
