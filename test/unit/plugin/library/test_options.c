@@ -1,0 +1,201 @@
+// Options as users write them.
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "plugin.h"
+#include "plugin_scene.h"
+#include "suite.h"
+
+// ---- options
+
+START_TEST(reads_options)
+{
+    static const char *const good[] = {
+        "",
+        ",, ,",
+        "method=stribeck",
+        "method=ode",
+        "method=ode-step",
+        "method=ode-quick",
+        " method = ode , stribeck.tolerance = 1e-3 ",
+        "stribeck.stiction_tolerance=1e-12,stribeck.stiction_at_rest=1e-12",
+        "stribeck.stiction_at_rest=0.5,stribeck.stiction_tolerance=1",
+        "stribeck.tolerance=.1",
+        "stribeck.softness=1E-15",
+        "stribeck.row_softness=+1.0",
+        "stribeck.max_iterations=1",
+        "stribeck.max_continuation=0",
+        "stribeck.lagged_passes=10000",
+        "stribeck.direct_work=1e15",
+        "stribeck.scheme=one-way",
+        "stribeck.scheme = two-way",
+        "stribeck.stiffness=1e6,stribeck.dissipation=0.1",
+        "stribeck.stiffness=0,stribeck.dissipation=0",
+        "method=ode\n,\tmethod=stribeck\n",
+    };
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        configure(world, good[i]);
+        ck_assert_str_eq(sprag_error(), "");
+    }
+}
+END_TEST
+
+typedef struct bad_option {
+    const char *string;
+    const char *named; // what the message must tell
+} bad_option;
+
+static const bad_option bad_options[] = {
+    {"method=stribek", "stribek"},
+    {"method=", "no method is called \"\""},
+    {"method", "method=..."},
+    {"stribeck", "method=stribeck"},
+    {"metod=ode", "did you mean method?"},
+    {"=ode", "\"\""},
+    {"tolerance=1", "did you mean stribeck.tolerance?"},
+    {"stribeck.tolerence=1", "did you mean stribeck.tolerance?"},
+    {"stribeck.tolerance=", "stribeck.tolerance= is empty"},
+    {"stribeck.tolerance", "lacks a value"},
+    {"stribeck.tolerance=0", "stribeck.tolerance=0 is out of range"},
+    {"stribeck.tolerance=1", "out of range"},
+    {"stribeck.tolerance=-1e-3", "out of range"},
+    {"stribeck.tolerance=1e-3x", "no number"},
+    {"stribeck.tolerance=0x1p-4", "no number"},
+    {"stribeck.tolerance=nan", "no number"},
+    {"stribeck.tolerance=inf", "no number"},
+    {"stribeck.tolerance=1e999", "out of range"},
+    {"stribeck.tolerance=1e-3 1e-4", "no number"},
+    {"stribeck.max_iterations=0", "out of range"},
+    {"stribeck.max_iterations=1.5", "no whole number"},
+    {"stribeck.max_iterations=99999999999999999999", "out of range"},
+    {"stribeck.max_iterations=ten", "stribeck.max_iterations=ten"},
+    {"stribeck.max_continuation=-1", "out of range"},
+    {"stribeck.lagged_passes=10001", "stribeck.lagged_passes"},
+    {"stribeck.direct_work=-1", "stribeck.direct_work"},
+    {"stribeck.softness=2", "stribeck.softness"},
+    {"stribeck.row_softness=0", "stribeck.row_softness"},
+    {"stribeck.stiction_tolerance=1.1", "stribeck.stiction_tolerance"},
+    {"stribeck.tolerance=1e-3=2", "1e-3=2"},
+    {"stribeck.scheme=both", "stribeck.scheme=both is no scheme; there are two-way and one-way"},
+    {"stribeck.scheme=", "is no scheme"},
+    {"stribeck.scheme=1", "is no scheme"},
+    {"scheme=one-way", "did you mean stribeck.scheme?"},
+    {"stribeck.stiffness=-1", "stribeck.stiffness=-1 is out of range"},
+    {"stribeck.stiffness=1e16", "out of range"},
+    {"stribeck.stifness=1", "did you mean stribeck.stiffness?"},
+    {"stribeck.dissipation=-0.1", "stribeck.dissipation=-0.1 is out of range"},
+    {"nonsense", "nonsense"},
+    {"a=b", "\"a\""},
+    {"methodmethodmethodmethodmethodmethodmethodmethodmethodmethod=1", "..."},
+    {"help=1", "\"help\""},
+};
+
+enum { BAD_OPTIONS = sizeof bad_options / sizeof bad_options[0] };
+
+START_TEST(refuses_options_and_says_why)
+{
+    const bad_option *bad = &bad_options[_i];
+    ck_assert_int_eq(sprag_world_configure(world, bad->string), 0);
+    ck_assert_msg(strstr(sprag_error(), bad->named) != NULL, "%s: %s", bad->string, sprag_error());
+    ck_assert_ptr_null(strchr(sprag_error(), '\n'));
+    configure(world, "method=ode");
+    ck_assert_str_eq(sprag_error(), "");
+}
+END_TEST
+
+static bool settings_equal(const settings *a, const settings *b)
+{
+    const sprag_stribeck_options *x = &a->stribeck, *y = &b->stribeck;
+    return a->method == b->method && a->stiffness.stiffness == b->stiffness.stiffness &&
+           a->stiffness.dissipation == b->stiffness.dissipation && x->scheme == y->scheme &&
+           x->stiction_tolerance == y->stiction_tolerance &&
+           x->stiction_at_rest == y->stiction_at_rest && x->tolerance == y->tolerance &&
+           x->softness == y->softness && x->row_softness == y->row_softness &&
+           x->max_iterations == y->max_iterations && x->max_continuation == y->max_continuation &&
+           x->lagged_passes == y->lagged_passes && x->sweeps == y->sweeps &&
+           x->direct_work == y->direct_work;
+}
+
+// What stands before the bad entry, and behind it, does not count either.
+START_TEST(takes_a_string_whole_or_not_at_all)
+{
+    char string[256], message[MESSAGE_MAX];
+    const settings before = settings_defaults();
+    settings after = before;
+    snprintf(string, sizeof string,
+             "method=ode-quick,stribeck.softness=0.5,stribeck.stiffness=7,stribeck.scheme=one-way,"
+             "%s,stribeck.tolerance=0.05",
+             bad_options[_i].string);
+    ck_assert(!settings_read(&after, string, message));
+    ck_assert(settings_equal(&after, &before));
+    ck_assert_uint_gt(strlen(message), 10);
+}
+END_TEST
+
+START_TEST(later_options_win)
+{
+    char message[MESSAGE_MAX];
+    settings s = settings_defaults();
+    ck_assert(settings_read(&s,
+                            "method=ode,stribeck.tolerance=1e-3,stribeck.max_iterations=7,"
+                            "method=ode-quick,stribeck.tolerance=2e-3",
+                            message));
+    ck_assert_str_eq(s.method->name, "ode-quick");
+    ck_assert_double_eq(s.stribeck.tolerance, 2e-3);
+    ck_assert_int_eq(s.stribeck.max_iterations, 7);
+    ck_assert(settings_read(&s, "method=stribeck", message)); // the others stay
+    ck_assert_int_eq(s.stribeck.max_iterations, 7);
+}
+END_TEST
+
+START_TEST(asks_for_a_world_and_a_string)
+{
+    ck_assert_int_eq(sprag_world_configure(NULL, "method=ode"), 0);
+    ck_assert_ptr_nonnull(strstr(sprag_error(), "no world"));
+    ck_assert_int_eq(sprag_world_configure(world, NULL), 0);
+    ck_assert_ptr_nonnull(strstr(sprag_error(), "no options"));
+}
+END_TEST
+
+// Every option of the table is in the help, and can be set to what the help says is its default.
+START_TEST(help_lists_the_defaults)
+{
+    char *text = NULL, line[512], name[64], value[64], entry[160], message[MESSAGE_MAX];
+    size_t size = 0;
+    int found = 0;
+    FILE *file = open_memstream(&text, &size);
+    settings_help(file);
+    fclose(file);
+    file = fmemopen(text, strlen(text), "r");
+    while (fgets(line, sizeof line, file) && strncmp(line, "Methods", 7)) {
+        if (sscanf(line, " %63s %63s", name, value) == 2 &&
+            (strchr(name, '.') || !strcmp(name, "method")) && line[0] == ' ') {
+            settings s = settings_defaults(), defaults = s;
+            snprintf(entry, sizeof entry, "%s=%s", name, value);
+            ck_assert_msg(settings_read(&s, entry, message), "%s", message);
+            ck_assert(settings_equal(&s, &defaults));
+            found++;
+        }
+    }
+    ck_assert_int_eq(found, 22);
+    fclose(file);
+    free(text);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("options");
+    TCase *all = tcase_create("all");
+    suite_add_tcase(suite, all);
+    tcase_add_checked_fixture(all, setup, teardown);
+    tcase_set_timeout(all, 60);
+    tcase_add_test(all, reads_options);
+    tcase_add_loop_test(all, refuses_options_and_says_why, 0, BAD_OPTIONS);
+    tcase_add_loop_test(all, takes_a_string_whole_or_not_at_all, 0, BAD_OPTIONS);
+    tcase_add_test(all, later_options_win);
+    tcase_add_test(all, asks_for_a_world_and_a_string);
+    tcase_add_test(all, help_lists_the_defaults);
+    return run_suite(suite);
+}

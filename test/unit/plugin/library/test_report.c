@@ -1,0 +1,86 @@
+// Statistics of worlds.
+#include <check.h>
+
+#include "plugin_scene.h"
+#include "suite.h"
+
+// ---- statistics
+
+static const sprag_world_statistics nothing;
+
+START_TEST(statistics_tell_of_the_step)
+{
+    scene s = open_scene("method=stribeck");
+    sprag_world_statistics t;
+    memset(&t, 1, sizeof t);
+    ck_assert_int_eq(sprag_world_stats(s.world, &t), 0);
+    ck_assert_double_eq(t.time, 0);
+    ck_assert_int_eq(t.bodies, 0);
+    int contacts = 0;
+    for (int i = 0; i < 100; i++) {
+        dSpaceCollide(s.space, &s, touch);
+        contacts = 0;
+        for (int k = 0; k < HEAP; k++) {
+            contacts += dBodyGetNumJoints(s.body[k]);
+            for (int j = 0; j < dBodyGetNumJoints(s.body[k]); j++) { // with two bodies: seen twice
+                dJointID joint = dBodyGetJoint(s.body[k], j);
+                contacts -= dJointGetBody(joint, 0) && dJointGetBody(joint, 1) &&
+                            dJointGetBody(joint, 1) == s.body[k];
+            }
+        }
+        dWorldStep(s.world, step);
+        dJointGroupEmpty(s.contacts);
+    }
+    t = statistics_of(s.world);
+    ck_assert_double_eq_tol(t.time, 1, 1e-12);
+    ck_assert_double_eq(t.step, step);
+    ck_assert_int_eq(t.bodies, SCENE_BODIES);
+    ck_assert_int_ge(t.islands, 3);
+    ck_assert_int_eq(t.contacts, contacts);
+    ck_assert_int_eq(t.rows, 8);
+    ck_assert_int_eq(t.dropped, 0);
+    ck_assert(t.strategy >= SPRAG_STRATEGY_NEWTON && t.strategy <= SPRAG_STRATEGY_FROZEN_FRICTION);
+    ck_assert_int_gt(t.factorizations, 0);
+    ck_assert(t.residual >= 0 && t.residual < 1e-3);
+    ck_assert(t.penetration >= 0 && t.penetration < 0.05);
+    ck_assert_double_gt(t.stiction, 0);
+    ck_assert(t.pull_us > 0 && t.solve_us > 0 && t.push_us > 0);
+    ck_assert_int_eq(t.steps, 100);
+    ck_assert_int_eq(t.fallbacks, 0);
+    ck_assert_int_eq(t.held, 0);
+    dWorldQuickStep(s.world, 2 * step);
+    t = statistics_of(s.world);
+    ck_assert_int_eq(t.steps, 101);
+    ck_assert_int_eq(t.contacts, 0);
+    ck_assert_double_eq(t.step, 2 * step);
+    ck_assert_double_eq_tol(t.time, 1 + 2 * step, 1e-12);
+    close_scene(&s);
+}
+END_TEST
+
+START_TEST(statistics_of_stock_count_steps)
+{
+    scene s = open_scene("method=ode");
+    step_scene(&s, dWorldStep);
+    sprag_world_statistics t = statistics_of(s.world);
+    ck_assert_int_eq(t.steps, 1);
+    ck_assert_int_eq(t.strategy, SPRAG_STRATEGY_NONE);
+    ck_assert_double_eq(t.time, step);
+    ck_assert_int_eq(t.contacts, 0);
+    close_scene(&s);
+    ck_assert_int_eq(sprag_world_stats(s.world, &t), 0); // of the world that was
+    ck_assert_int_eq(t.steps, nothing.steps);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("report");
+    TCase *all = tcase_create("all");
+    suite_add_tcase(suite, all);
+    tcase_add_checked_fixture(all, setup, teardown);
+    tcase_set_timeout(all, 60);
+    tcase_add_test(all, statistics_tell_of_the_step);
+    tcase_add_test(all, statistics_of_stock_count_steps);
+    return run_suite(suite);
+}

@@ -1,0 +1,677 @@
+// A step keeps what programs rely on besides velocities: sleep, callbacks, feedback, random
+// numbers, memory; and stays finite when a solve fails.
+#include <check.h>
+#include <float.h>
+
+#include "allocations.h"
+#include "models.h"
+#include "plugin.h"
+#include "plugin_scene.h"
+#include "suite.h"
+#include "worlds.h"
+
+// ---- joints and free bodies
+
+static const int joint_likes[] = {
+    PAIR_PLAIN,
+    PAIR_MOVED,
+    PAIR_SKEWED | PAIR_MOVED,
+    PAIR_MOTORS,
+    PAIR_STOPS,
+    PAIR_MOTORS | PAIR_STOPS,
+    PAIR_TO_WORLD,
+    PAIR_TO_WORLD | PAIR_MOVED | PAIR_SKEWED,
+    PAIR_TO_WORLD | PAIR_MOTORS,
+    PAIR_TO_WORLD | PAIR_STOPS | PAIR_MOTORS,
+    PAIR_REVERSED | PAIR_MOVED,
+    PAIR_REVERSED | PAIR_MOTORS | PAIR_STOPS,
+};
+
+enum { JOINT_LIKES = sizeof joint_likes / sizeof joint_likes[0] };
+
+static double fastest(const body_state *s)
+{
+    double most = 1;
+    for (int k = 0; k < 6; k++) {
+        most = fmax(most, fabs(s->v[k]));
+    }
+    return most;
+}
+
+// One step of a joint's equations, motors and limits: stock's solution, stock's feedback.
+START_TEST(joint_moves_as_in_stock)
+{
+    const joint_kind *kind = &joint_kinds[_i / JOINT_LIKES];
+    int like = joint_likes[_i % JOINT_LIKES];
+    pair ours, stock;
+    if (!kind_can_be(kind, like)) {
+        return;
+    }
+    open_pair(&ours, kind, like);
+    open_pair(&stock, kind, like);
+    ask_feedback(&ours);
+    ask_feedback(&stock);
+    configure(ours.world, "method=stribeck");
+    configure(stock.world, "method=ode");
+    dWorldStep(ours.world, step);
+    stock_step(stock.world, step);
+    const dReal *f[2][4];
+    for (int w = 0; w < 2; w++) {
+        const dJointFeedback *of = w ? &stock.feedback : &ours.feedback;
+        const dReal *const parts[4] = {of->f1, of->t1, of->f2, of->t2};
+        memcpy(f[w], parts, sizeof parts);
+    }
+    double largest = 1;
+    for (int k = 0; k < 12; k++) {
+        largest = fmax(largest, fabs(f[1][k / 3][k % 3]));
+    }
+    for (int k = 0; k < 12; k++) {
+        ck_assert_msg(fabs(f[0][k / 3][k % 3] - f[1][k / 3][k % 3]) <= 1e-6 * largest,
+                      "type %d like %#x: feedback[%d] %.10g, stock %.10g", kind->type,
+                      (unsigned)like, k, f[0][k / 3][k % 3], f[1][k / 3][k % 3]);
+    }
+    ck_assert_int_eq(statistics_of(ours.world).fallbacks, 0);
+    for (int i = 0; i < 2 && ours.body[i]; i++) {
+        body_state a = state_of(ours.body[i]), b = state_of(stock.body[i]);
+        for (int k = 0; k < 6; k++) {
+            ck_assert_msg(fabs(a.v[k] - b.v[k]) <= 1e-6 * fastest(&b),
+                          "type %d like %#x body %d: v[%d] = %.10g, stock %.10g", kind->type,
+                          (unsigned)like, i, k, a.v[k], b.v[k]);
+        }
+    }
+    close_pair(&ours);
+    close_pair(&stock);
+}
+END_TEST
+
+// What stock cannot mend, rounding and a curved path, we need not either.
+START_TEST(joint_holds_as_well_as_in_stock)
+{
+    const joint_kind *kind = &joint_kinds[_i / JOINT_LIKES];
+    int like = joint_likes[_i % JOINT_LIKES];
+    pair ours, stock;
+    double error[2] = {0, 0};
+    if (!kind_can_be(kind, like)) {
+        return;
+    }
+    open_pair(&ours, kind, like);
+    open_pair(&stock, kind, like);
+    configure(ours.world, "method=stribeck");
+    configure(stock.world, "method=ode");
+    for (int i = 0; i < 200; i++) {
+        dWorldStep(ours.world, step);
+        stock_step(stock.world, step);
+        error[0] = fmax(error[0], joint_error(ours.joint));
+        error[1] = fmax(error[1], joint_error(stock.joint));
+    }
+    body_state a = state_of(ours.body[0]);
+    ck_assert(state_is_finite(&a));
+    ck_assert_int_eq(statistics_of(ours.world).fallbacks, 0);
+    bool holds = error[1] < 0.1; // stock's reversed PR and piston come apart
+    ck_assert_msg(!holds || error[0] <= 1.05 * error[1] + 1e-6, "type %d like %#x: %g, stock %g",
+                  kind->type, (unsigned)like, error[0], error[1]);
+    close_pair(&ours);
+    close_pair(&stock);
+}
+END_TEST
+
+// A bob of 1 kg on a body of a thousand tons that moves: the bob falls as if it stood still.
+START_TEST(small_forces_count_at_any_speed)
+{
+    static const double speed[] = {0, 3, 30, 300}, length = 1e-3;
+    dWorldID world = dWorldCreate();
+    dWorldSetGravity(world, 0, 0, -9.81);
+    dBodyID heavy = dBodyCreate(world), bob = dBodyCreate(world);
+    dMass m;
+    dMassSetBoxTotal(&m, 1e6, 4, 2, 1);
+    dBodySetMass(heavy, &m);
+    dBodySetGravityMode(heavy, 0);
+    dMassSetSphereTotal(&m, 1, 0.1);
+    dBodySetMass(bob, &m);
+    dBodySetPosition(bob, 1, 0, 0);
+    dBodySetLinearVel(heavy, speed[_i], 0, 0);
+    dBodySetLinearVel(bob, speed[_i], 0, 0);
+    dJointID joint = dJointCreateBall(world, 0);
+    dJointAttach(joint, heavy, bob);
+    dJointSetBallAnchor(joint, 0, 0, 0);
+    for (int i = 0; i < 300; i++) {
+        dWorldStep(world, length);
+    }
+    double fallen = dBodyGetPosition(heavy)[2] - dBodyGetPosition(bob)[2];
+    ck_assert_double_eq_tol(fallen, 0.424423, 1e-5); // as stock's at rest
+    dWorldDestroy(world);
+}
+END_TEST
+
+// A body that slides fast under little friction loses mu g each second.
+START_TEST(little_friction_counts_at_any_speed)
+{
+    static const double speed[] = {1, 50, 100}, mu = 3e-3, length = 1e-3;
+    dWorldID world = dWorldCreate();
+    dJointGroupID contacts = dJointGroupCreate(0);
+    dWorldSetGravity(world, 0, 0, -9.81);
+    dBodyID puck = dBodyCreate(world);
+    dMass m;
+    dMassSetBoxTotal(&m, 1, 1, 1, 0.2);
+    dBodySetMass(puck, &m);
+    dBodySetPosition(puck, 0, 0, 0.1);
+    dBodySetLinearVel(puck, speed[_i], 0, 0);
+    for (int i = 0; i < 500; i++) {
+        for (int corner = 0; corner < 4; corner++) {
+            dContact c = {.surface = {.mode = dContactApprox1, .mu = mu}};
+            dBodyGetRelPointPos(puck, corner & 1 ? 0.5 : -0.5, corner & 2 ? 0.5 : -0.5, -0.1,
+                                c.geom.pos);
+            c.geom.normal[2] = 1;
+            c.geom.depth = fmax(0, -c.geom.pos[2]);
+            dJointAttach(dJointCreateContact(world, contacts, &c), puck, 0);
+        }
+        dWorldStep(world, length);
+        dJointGroupEmpty(contacts);
+    }
+    double lost = speed[_i] - dBodyGetLinearVel(puck)[0];
+    ck_assert_double_eq_tol(lost, mu * 9.81 * 0.5, 1e-3 * mu * 9.81);
+    dJointGroupDestroy(contacts);
+    dWorldDestroy(world);
+}
+END_TEST
+
+START_TEST(free_bodies_fly_as_in_stock)
+{
+    dWorldID worlds[2] = {dWorldCreate(), dWorldCreate()};
+    dBodyID body[2][3];
+    for (int w = 0; w < 2; w++) {
+        configure(worlds[w], w ? "method=ode" : "method=stribeck");
+        dWorldSetGravity(worlds[w], 0.1, -0.2, -9.81);
+        for (int i = 0; i < 3; i++) {
+            body[w][i] = create_body(worlds[w], 1 + i, i, 0, 0);
+            dBodySetAngularVel(body[w][i], 1, 5, -3);
+            dBodySetLinearVel(body[w][i], 1, i, 3);
+        }
+        dBodySetGyroscopicMode(body[w][1], 0);
+        dBodySetDamping(body[w][2], 0.01, 0.02);
+    }
+    for (int i = 0; i < 100; i++) {
+        for (int w = 0; w < 2; w++) {
+            dBodyAddForceAtRelPos(body[w][i % 3], 1, 2, 3, 0.1, 0, 0);
+            (w ? stock_step : dWorldStep)(worlds[w], step);
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        body_state a = state_of(body[0][i]), b = state_of(body[1][i]);
+        for (int k = 0; k < 6; k++) {
+            ck_assert_double_eq_tol(a.v[k], b.v[k], 1e-12 * fastest(&b));
+        }
+        for (int k = 0; k < 3; k++) {
+            ck_assert_double_eq_tol(a.x[k], b.x[k], 1e-12 * fmax(1, fabs(b.x[k])));
+        }
+    }
+    dWorldDestroy(worlds[0]);
+    dWorldDestroy(worlds[1]);
+}
+END_TEST
+
+// ---- sleep
+
+static scene open_resting(const char *options)
+{
+    scene s = {.world = dWorldCreate(), .space = dSimpleSpaceCreate(0)};
+    s.contacts = dJointGroupCreate(0);
+    configure(s.world, options);
+    dWorldSetGravity(s.world, 0, 0, -9.81);
+    dWorldSetAutoDisableFlag(s.world, 1);
+    dWorldSetAutoDisableSteps(s.world, 15);
+    dCreatePlane(s.space, 0, 0, 1, 0);
+    for (int i = 0; i < 3; i++) {
+        s.body[i] = create_body(s.world, 1, 2 * i, 0, 0.1);
+        dGeomSetBody(dCreateBox(s.space, 0.3, 0.4, 0.2), s.body[i]);
+    }
+    return s;
+}
+
+// When boxes that lie still fall asleep; what hits one wakes it, and no other.
+START_TEST(bodies_sleep_and_wake_as_in_stock)
+{
+    scene s[2] = {open_resting("method=stribeck"), open_resting("method=ode")};
+    int asleep[2] = {0, 0}, woken[2] = {0, 0};
+    for (int w = 0; w < 2; w++) {
+        step_fn *stepper = w ? stock_step : dWorldStep;
+        for (int i = 1; i <= 300; i++) {
+            step_scene(&s[w], stepper);
+            if (!asleep[w] && !dBodyIsEnabled(s[w].body[1])) {
+                asleep[w] = i;
+            }
+        }
+        for (int k = 0; k < 3; k++) {
+            ck_assert(!dBodyIsEnabled(s[w].body[k]));
+        }
+        s[w].body[3] = create_body(s[w].world, 1, 2, 0, 0.5);
+        dGeomSetBody(dCreateSphere(s[w].space, 0.1), s[w].body[3]);
+        dBodySetLinearVel(s[w].body[3], 0, 0, -1);
+        for (int i = 1; i <= 50; i++) {
+            step_scene(&s[w], stepper);
+            if (!woken[w] && dBodyIsEnabled(s[w].body[1])) {
+                woken[w] = i;
+            }
+            ck_assert(!dBodyIsEnabled(s[w].body[0]) && !dBodyIsEnabled(s[w].body[2]));
+        }
+    }
+    ck_assert_int_gt(asleep[1], 0);
+    ck_assert_int_eq(asleep[0], asleep[1]);
+    ck_assert_int_gt(woken[1], 0);
+    ck_assert_int_eq(woken[0], woken[1]);
+    close_scene(&s[0]);
+    close_scene(&s[1]);
+}
+END_TEST
+
+// A kinematic body is moved by no contact, and takes along what lies on it.
+START_TEST(a_kinematic_body_carries_others)
+{
+    scene s = open_resting("method=stribeck");
+    const double v = 0.5; // m/s
+    dWorldSetAutoDisableFlag(s.world, 0);
+    for (int i = 0; i < 3; i++) {
+        dBodySetAutoDisableFlag(s.body[i], 0);
+        dBodySetPosition(s.body[i], 2 * i, 0, 1.1);
+    }
+    dBodySetPosition(s.body[1], 0, 0, 1.3);
+    dBodySetKinematic(s.body[0]);
+    dBodySetLinearVel(s.body[0], v, 0, 0);
+    dBodySetLinearVel(s.body[1], v, 0, 0);
+    for (int i = 0; i < 200; i++) {
+        step_scene(&s, dWorldStep);
+    }
+    ck_assert_double_eq(dBodyGetLinearVel(s.body[0])[0], v);
+    ck_assert_double_eq(dBodyGetLinearVel(s.body[0])[2], 0);
+    ck_assert_double_eq(dBodyGetPosition(s.body[0])[2], 1.1);
+    ck_assert_double_eq_tol(dBodyGetPosition(s.body[1])[0], 200 * step * v, 1e-4);
+    ck_assert_double_eq_tol(dBodyGetPosition(s.body[1])[2], 1.3, 1e-4);
+    close_scene(&s);
+}
+END_TEST
+
+// ---- callbacks, feedback, random numbers
+
+enum { CALLS_MAX = 64 };
+
+static struct {
+    int count;
+    long number[CALLS_MAX]; // of the body
+} calls;
+
+static void body_moved(dBodyID body)
+{
+    if (calls.count < CALLS_MAX) {
+        calls.number[calls.count] = (long)(intptr_t)dBodyGetData(body);
+    }
+    calls.count++;
+    dBodyAddForce(body, 0, 0, 1000); // lost, as in stock
+}
+
+START_TEST(moved_callbacks_come_in_stocks_order)
+{
+    scene s[2] = {open_scene("method=stribeck"), open_scene("method=ode")};
+    long order[2][CALLS_MAX] = {{0}};
+    int count[2];
+    for (int w = 0; w < 2; w++) {
+        calls.count = 0;
+        for (int i = 0; i < SCENE_BODIES; i++) {
+            dBodySetData(s[w].body[i], (void *)(intptr_t)i);
+            dBodySetMovedCallback(s[w].body[i], body_moved);
+        }
+        step_scene(&s[w], w ? stock_step : dWorldStep);
+        step_scene(&s[w], w ? stock_step : dWorldStep);
+        count[w] = calls.count;
+        memcpy(order[w], calls.number, sizeof calls.number);
+        ck_assert_double_eq(dBodyGetForce(s[w].body[0])[2], 0);
+    }
+    ck_assert_int_eq(count[0], 2 * SCENE_BODIES);
+    ck_assert_int_eq(count[0], count[1]);
+    ck_assert_mem_eq(order[0], order[1], sizeof(long[2 * SCENE_BODIES]));
+    close_scene(&s[0]);
+    close_scene(&s[1]);
+}
+END_TEST
+
+// Boxes at rest: what holds them is their weight, whoever stands on whom.
+START_TEST(contact_feedback_carries_the_weight)
+{
+    enum { BOXES = 3, FEEDBACKS = 64 };
+    static dJointFeedback feedback[FEEDBACKS];
+    scene s = open_resting("method=stribeck");
+    for (int i = 0; i < BOXES; i++) {
+        dMass m;
+        dMassSetBoxTotal(&m, 1 + 2 * i, 0.3, 0.4, 0.2);
+        dBodySetMass(s.body[i], &m);
+        dBodySetPosition(s.body[i], 0, 0, 0.1 + 0.2 * i);
+    }
+    dWorldSetAutoDisableFlag(s.world, 0);
+    double lifted[BOXES] = {0}, torque[BOXES] = {0};
+    for (int n = 0; n < 300; n++) {
+        int used = 0;
+        memset(lifted, 0, sizeof lifted);
+        memset(torque, 0, sizeof torque);
+        for (int i = 0; i < BOXES; i++) {
+            dBodySetAutoDisableFlag(s.body[i], 0);
+        }
+        dSpaceCollide(s.space, &s, touch);
+        for (int i = 0; i < BOXES; i++) {
+            for (int j = 0; j < dBodyGetNumJoints(s.body[i]); j++) {
+                dJointID joint = dBodyGetJoint(s.body[i], j);
+                if (!dJointGetFeedback(joint)) {
+                    ck_assert_int_lt(used, FEEDBACKS);
+                    dJointSetFeedback(joint, &feedback[used++]);
+                }
+            }
+        }
+        dWorldStep(s.world, step);
+        for (int i = 0; i < BOXES; i++) {
+            for (int j = 0; j < dBodyGetNumJoints(s.body[i]); j++) {
+                dJointID joint = dBodyGetJoint(s.body[i], j);
+                const dJointFeedback *f = dJointGetFeedback(joint);
+                bool first = dJointGetBody(joint, 0) == s.body[i] || !dJointGetBody(joint, 0);
+                lifted[i] += first ? f->f1[2] : f->f2[2];
+                torque[i] += first ? f->t1[0] : f->t2[0];
+            }
+        }
+        dJointGroupEmpty(s.contacts);
+    }
+    for (int i = 0; i < BOXES; i++) {
+        ck_assert_double_eq_tol(lifted[i], (1 + 2 * i) * 9.81, 1e-3);
+        ck_assert_double_eq_tol(torque[i], 0, 1e-3);
+    }
+    close_scene(&s);
+}
+END_TEST
+
+// Islands with many rows, with one, with none, that stay as they are.
+static dWorldID open_islands(const char *options)
+{
+    dWorldID w = dWorldCreate();
+    configure(w, options);
+    for (int i = 0; i < 4; i++) {
+        dBodyID a = create_body(w, 1, 10 * i, 0, 0), b = create_body(w, 1, 10 * i + 1, 0, 0);
+        for (int k = 0; k < 2 * i; k++) {
+            dContact c;
+            memset(&c, 0, sizeof c);
+            c.surface.mu = 0.5;
+            c.surface.mode = dContactApprox1;
+            c.geom.normal[2] = 1;
+            c.geom.pos[0] = 10 * i + k;
+            dJointAttach(dJointCreateContact(w, 0, &c), a, k % 2 ? b : 0);
+        }
+        if (i > 1) {
+            dJointAttach(dJointCreateBall(w, 0), a, b);
+        }
+    }
+    dBodyID c = create_body(w, 1, 100, 0, 0), d = create_body(w, 1, 100.3, 0, 0);
+    dJointID rod = dJointCreateDBall(w, 0); // one row
+    dJointAttach(rod, c, d);
+    dJointSetDBallAnchor1(rod, 100, 0, 0);
+    dJointSetDBallAnchor2(rod, 100.3, 0, 0);
+    dJointAttach(dJointCreateNull(w, 0), create_body(w, 1, 200, 0, 0),
+                 create_body(w, 1, 201, 0, 0));
+    return w;
+}
+
+// dWorldQuickStep shuffles its rows, and programs see where ODE's generator then is.
+START_TEST(quick_step_draws_stocks_random_numbers)
+{
+    static const int iterations[] = {1, 7, 8, 9, 16, 17, 20, 24, 25, 33, 50};
+    dWorldID ours = open_islands("method=stribeck"), stock = open_islands("method=ode");
+    unsigned long seed[2];
+    for (size_t i = 0; i < sizeof iterations / sizeof iterations[0]; i++) {
+        for (int w = 0; w < 2; w++) {
+            dWorldSetQuickStepNumIterations(w ? stock : ours, iterations[i]);
+            dRandSetSeed(42);
+            for (int k = 0; k < 5; k++) {
+                (w ? stock_quick : dWorldQuickStep)(w ? stock : ours, step);
+            }
+            seed[w] = dRandGetSeed();
+        }
+        ck_assert_msg(seed[0] == seed[1], "%d iterations", iterations[i]);
+        dRandSetSeed(42);
+        dWorldStep(ours, step);
+        ck_assert_uint_eq(dRandGetSeed(), 42);
+    }
+    dWorldDestroy(ours);
+    dWorldDestroy(stock);
+}
+END_TEST
+
+// ---- what goes wrong
+
+// ODE takes the island, and only that one.
+START_TEST(ode_takes_what_we_cannot_solve)
+{
+    static const char *const method[] = {"method=stribeck", "method=ode"};
+    body_state after[2];
+    unsigned long seed[2];
+    for (int i = 0; i < 2; i++) {
+        dWorldID w = dWorldCreate();
+        configure(w, method[i]);
+        dWorldSetGravity(w, 0, 0, -10);
+        dBodyID odd = create_body(w, 1, 0, 0, 0), plain = create_body(w, 1, 5, 0, 0);
+        dBodyAddForce(odd, 1, 2, 3);
+        touch_impossibly(w, 0, odd);
+        dRandSetSeed(3);
+        (_i ? dWorldQuickStep : dWorldStep)(w, step);
+        seed[i] = dRandGetSeed();
+        after[i] = state_of(odd);
+        ck_assert_double_eq_tol(dBodyGetLinearVel(plain)[2], -0.1, 1e-12);
+        ck_assert_double_eq(dBodyGetForce(odd)[0], 0);
+        sprag_world_statistics t = statistics_of(w);
+        ck_assert_int_eq(t.fallbacks, i == 0);
+        ck_assert_int_eq(t.strategy, i == 0 ? SPRAG_STRATEGY_STOCK : SPRAG_STRATEGY_NONE);
+        ck_assert_int_eq(t.steps, 1);
+        dWorldDestroy(w);
+    }
+    ck_assert(state_is_finite(&after[0]));
+    ck_assert_mem_eq(&after[0], &after[1], sizeof after[0]);
+    ck_assert_uint_eq(seed[0], seed[1]);
+}
+END_TEST
+
+// What is taken as zero for us is so for ODE.
+START_TEST(ode_gets_no_bad_force_either)
+{
+    dWorldID w = dWorldCreate();
+    configure(w, "method=stribeck");
+    dBodyID odd = create_body(w, 1, 0, 0, 0);
+    touch_impossibly(w, 0, odd);
+    dBodyAddForce(odd, (dReal)NAN, 0, 0);
+    dWorldStep(w, step);
+    body_state after = state_of(odd);
+    ck_assert(state_is_finite(&after));
+    dWorldDestroy(w);
+}
+END_TEST
+
+// Programs write 1e20, FLT_MAX or dInfinity for a contact that must not slip.
+START_TEST(however_rough_a_box_stays)
+{
+    static const double mu[] = {1e3, 1e6, 1e9, 1e12, 1e15, 1e20, FLT_MAX, DBL_MAX, INFINITY};
+    dWorldID w = dWorldCreate();
+    configure(w, "method=stribeck");
+    dWorldSetGravity(w, 0, 0, -9.81);
+    dBodyID box = create_body(w, 1, 0, 0, 0.1);
+    for (int i = 0; i < 4; i++) {
+        dContact c;
+        memset(&c, 0, sizeof c);
+        c.surface.mu = mu[_i];
+        c.surface.mode = dContactApprox1;
+        c.geom.normal[2] = 1;
+        c.geom.pos[0] = i % 2 ? 0.15 : -0.15;
+        c.geom.pos[1] = i / 2 ? 0.2 : -0.2;
+        dJointAttach(dJointCreateContact(w, 0, &c), box, 0);
+    }
+    for (int i = 0; i < 100; i++) {
+        dBodyAddForce(box, 5, 0, 0);
+        dWorldStep(w, step);
+        ck_assert_double_eq_tol(dBodyGetLinearVel(box)[0], 0, 1e-4);
+    }
+    sprag_world_statistics t = statistics_of(w);
+    ck_assert_msg(t.fallbacks == 0, "mu %g: %ld of 100 steps left to ODE", mu[_i], t.fallbacks);
+    dWorldDestroy(w);
+}
+END_TEST
+
+// The island of a body whose velocity is not a number stays where it is, the others do not; once
+// the program has mended the body, so does its island.
+START_TEST(holds_what_is_not_finite)
+{
+    dWorldID w = dWorldCreate();
+    configure(w, "method=stribeck");
+    dWorldSetGravity(w, 0, 0, -10);
+    dBodyID body[3];
+    for (int i = 0; i < 3; i++) {
+        body[i] = create_body(w, 1, i, 0, 0);
+    }
+    dJointAttach(dJointCreateBall(w, 0), body[0], body[1]);
+    dBodySetLinearVel(body[0], 0, (dReal)NAN, 0);
+    dBodyAddForce(body[1], 1, 0, 0);
+    body_state before = state_of(body[1]);
+    for (int i = 1; i <= 5; i++) {
+        dWorldStep(w, step);
+        ck_assert_int_eq(statistics_of(w).held, 2 * i);
+    }
+    body_state after = state_of(body[1]);
+    ck_assert_mem_eq(&after, &before, sizeof after);
+    ck_assert_double_eq(dBodyGetForce(body[1])[0], 0);
+    ck_assert_double_eq(dBodyGetPosition(body[0])[0], 0);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(body[2])[2], -0.5, 1e-12);
+    dBodySetLinearVel(body[0], 0, 0, 0);
+    dWorldStep(w, step);
+    ck_assert_int_eq(statistics_of(w).held, 10);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(body[1])[2], -0.1, 1e-12);
+    dWorldDestroy(w);
+}
+END_TEST
+
+// Forces that are not numbers, or too large for any velocity, each step anew.
+START_TEST(bad_forces_leave_the_world_finite)
+{
+    static const double force[] = {NAN, INFINITY, -INFINITY, 1e200, 1e30};
+    scene s = open_scene("method=stribeck");
+    for (int i = 0; i < 100; i++) {
+        if (i % 10 == 0) {
+            dBodyAddForce(s.body[i / 10 % SCENE_BODIES], 0, 0, force[_i]);
+            dBodyAddTorque(s.body[HEAP + i / 10 % 3], force[_i], 0, 0);
+        }
+        if (_i >= 3 && i % 10 == 1) { // not far enough to overflow ODE's collision
+            break;
+        }
+        step_scene(&s, dWorldStep);
+        for (int k = 0; k < SCENE_BODIES; k++) {
+            body_state b = state_of(s.body[k]);
+            ck_assert_msg(state_is_finite(&b), "body %d in step %d", k, i);
+        }
+    }
+    close_scene(&s);
+}
+END_TEST
+
+// Bodies next to nothing, as heavy as can be, and kinematic, on one another.
+START_TEST(odd_masses_leave_the_world_finite)
+{
+    static const double mass[] = {1e-9, 1e-6, 1e-3, 1e3, 1e6, 1e9, 1e30, 1e300};
+    scene s = open_scene("method=stribeck");
+    for (int i = 0; i < HEAP; i += 2) {
+        dMass m;
+        dMassSetBoxTotal(&m, 1, 0.3, 0.4, 0.2);
+        dMassAdjust(&m, mass[_i]);
+        dBodySetMass(s.body[i], &m);
+    }
+    dBodySetKinematic(s.body[1]);
+    for (int i = 0; i < 100; i++) {
+        step_scene(&s, dWorldStep);
+        for (int k = 0; k < SCENE_BODIES; k++) {
+            body_state b = state_of(s.body[k]);
+            ck_assert_msg(state_is_finite(&b), "body %d in step %d", k, i);
+            ck_assert_msg(fabs(b.x[0]) + fabs(b.x[1]) + fabs(b.x[2]) < 1e6,
+                          "body %d in step %d: thrown", k, i);
+        }
+    }
+    ck_assert_int_eq(statistics_of(s.world).held, 0);
+    close_scene(&s);
+}
+END_TEST
+
+// ---- memory
+
+// From the system, while dWorldStep runs; after as many steps as it takes to meet the largest need.
+static const struct {
+    const char *model, *options;
+} settling[] = {
+    {"stack", "method=stribeck"},
+    {"pile:20", "method=stribeck"},
+    {"heavy", "method=stribeck"},
+    {"pile:20", "stribeck.sweeps=0,stribeck.max_iterations=3"},
+    {"stack", "stribeck.direct_work=0"},
+    {"stack", "method=ess"},
+    {"bounce", "method=ess"},
+};
+
+enum { SETTLING = sizeof settling / sizeof settling[0] };
+
+START_TEST(a_settled_scene_allocates_nothing)
+{
+    sprag_scene model;
+    ck_assert(sprag_scene_open(&model, sprag_model_find(settling[_i].model), 0));
+    scene s = {.world = model.world, .space = model.space, .contacts = model.contacts};
+    configure(s.world, settling[_i].options);
+    const world_state *state = world_find(s.world);
+    long grown = 0;
+    for (int i = 0; i < 2000; i++) {
+        dSpaceCollide(s.space, &s, touch);
+        counting = true;
+        dWorldStep(s.world, step);
+        counting = false;
+        dJointGroupEmpty(s.contacts);
+        if (i == 999) {
+            grown = crew_scratch(state->crew)->allocations;
+            ck_assert_int_gt(grown, 0);
+#ifndef SANITIZED
+            ck_assert_int_ge(allocations, grown);
+#endif
+            allocations = 0;
+        }
+    }
+    ck_assert_int_eq(crew_scratch(state->crew)->allocations, grown);
+    ck_assert_int_eq(allocations, 0);
+    ck_assert_int_gt(statistics_of(s.world).contacts, 0);
+    sprag_scene_close(&model);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *motion = tcase_create("motion");
+    TCase *rest = tcase_create("besides"), *wrong = tcase_create("what goes wrong");
+    TCase *const cases[] = {motion, rest, wrong};
+    Suite *suite = suite_create("step");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        suite_add_tcase(suite, cases[i]);
+        tcase_add_checked_fixture(cases[i], setup, teardown);
+        tcase_set_timeout(cases[i], 60);
+    }
+    tcase_add_loop_test(motion, joint_moves_as_in_stock, 0, JOINT_KINDS * JOINT_LIKES);
+    tcase_add_loop_test(motion, joint_holds_as_well_as_in_stock, 0, JOINT_KINDS * JOINT_LIKES);
+    tcase_add_test(motion, free_bodies_fly_as_in_stock);
+    tcase_add_loop_test(motion, small_forces_count_at_any_speed, 0, 4);
+    tcase_add_loop_test(motion, little_friction_counts_at_any_speed, 0, 3);
+    tcase_add_test(rest, bodies_sleep_and_wake_as_in_stock);
+    tcase_add_test(motion, a_kinematic_body_carries_others);
+    tcase_add_test(rest, moved_callbacks_come_in_stocks_order);
+    tcase_add_test(rest, contact_feedback_carries_the_weight);
+    tcase_add_test(rest, quick_step_draws_stocks_random_numbers);
+    tcase_add_loop_test(rest, a_settled_scene_allocates_nothing, 0, SETTLING);
+    tcase_add_loop_test(wrong, ode_takes_what_we_cannot_solve, 0, 2);
+    tcase_add_test(wrong, ode_gets_no_bad_force_either);
+    tcase_add_loop_test(wrong, however_rough_a_box_stays, 0, 9);
+    tcase_add_test(wrong, holds_what_is_not_finite);
+    tcase_add_loop_test(wrong, bad_forces_leave_the_world_finite, 0, 5);
+    tcase_add_loop_test(wrong, odd_masses_leave_the_world_finite, 0, 8);
+
+    return run_suite(suite);
+}

@@ -1,0 +1,407 @@
+// Methods of worlds: each world has its own, and it can change between steps.
+#include <check.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "allocations.h"
+#include "plugin_scene.h"
+#include "suite.h"
+#include "worlds.h"
+
+// ---- a scene with something of everything: a heap of boxes and balls, a double pendulum, a flyer
+
+static bool same_bits(dBodyID a, dBodyID b)
+{
+    body_state x = state_of(a), y = state_of(b);
+    return memcmp(&x, &y, sizeof x) == 0;
+}
+
+static void assert_same_scene(const scene *a, const scene *b)
+{
+    for (int i = 0; i < SCENE_BODIES; i++) {
+        ck_assert_msg(same_bits(a->body[i], b->body[i]), "body %d", i);
+    }
+}
+
+static bool scenes_differ(const scene *a, const scene *b)
+{
+    int same = 0;
+    for (int i = 0; i < HEAP; i++) {
+        same += same_bits(a->body[i], b->body[i]);
+    }
+    return same < HEAP;
+}
+
+// ---- methods and worlds
+
+// method=ode is the stepper that the program calls; the other two are whatever it calls.
+START_TEST(stock_methods_are_stock)
+{
+    static const struct {
+        const char *method;
+        bool calls_quick, is_quick;
+    } cases[] = {
+        {"method=ode", false, false},      {"method=ode", true, true},
+        {"method=ode-step", false, false}, {"method=ode-step", true, false},
+        {"method=ode-quick", false, true}, {"method=ode-quick", true, true},
+    };
+    scene ours = open_scene(cases[_i].method), stock = open_scene("method=ode");
+    unsigned long seed[2] = {1, 1};
+    for (int i = 0; i < 150; i++) {
+        dRandSetSeed(seed[0]);
+        step_scene(&ours, cases[_i].calls_quick ? dWorldQuickStep : dWorldStep);
+        seed[0] = dRandGetSeed();
+        dRandSetSeed(seed[1]);
+        step_scene(&stock, cases[_i].is_quick ? stock_quick : stock_step);
+        seed[1] = dRandGetSeed();
+    }
+    ck_assert_uint_eq(seed[0], seed[1]);
+    assert_same_scene(&ours, &stock);
+    close_scene(&ours);
+    close_scene(&stock);
+}
+END_TEST
+
+START_TEST(worlds_have_methods_of_their_own)
+{
+    static const char *const method[] = {"method=stribeck", "method=ode",
+                                         "method=stribeck,stribeck.stiction_tolerance=1e-3"};
+    enum { WORLDS = 3 };
+    scene together[WORLDS], alone[WORLDS];
+    for (int w = 0; w < WORLDS; w++) {
+        together[w] = open_scene(method[w]);
+        alone[w] = open_scene(method[w]);
+    }
+    for (int i = 0; i < 150; i++) {
+        for (int w = 0; w < WORLDS; w++) {
+            step_scene(&together[w], dWorldStep);
+        }
+    }
+    for (int w = 0; w < WORLDS; w++) {
+        for (int i = 0; i < 150; i++) {
+            step_scene(&alone[w], dWorldStep);
+        }
+        assert_same_scene(&together[w], &alone[w]);
+    }
+    ck_assert(scenes_differ(&together[0], &together[1]));
+    for (int w = 0; w < WORLDS; w++) {
+        close_scene(&together[w]);
+        close_scene(&alone[w]);
+    }
+}
+END_TEST
+
+// Stribeck, then stock, then Stribeck: from the next step on.
+START_TEST(method_can_change_between_steps)
+{
+    scene s = open_scene("method=stribeck");
+    for (int i = 0; i < 60; i++) {
+        configure(s.world, i / 20 % 2 ? "method=ode" : "method=stribeck");
+        step_scene(&s, dWorldStep);
+        sprag_world_statistics t = statistics_of(s.world);
+        ck_assert_int_eq(t.bodies, i / 20 % 2 ? 0 : SCENE_BODIES);
+        ck_assert_int_eq(t.steps, i + 1);
+    }
+    close_scene(&s);
+}
+END_TEST
+
+// What QuickStep would iterate counts as sweeps, if that is more.
+START_TEST(quick_step_iterations_are_sweeps)
+{
+    scene s = open_scene("stribeck.direct_work=0,stribeck.sweeps=1");
+    dWorldSetQuickStepNumIterations(s.world, 50);
+    int by_step = 0, by_quick_step = 0;
+    for (int i = 0; i < 100; i++) {
+        step_scene(&s, i % 2 ? dWorldStep : dWorldQuickStep);
+        sprag_world_statistics t = statistics_of(s.world);
+        ck_assert_int_ne(t.strategy, SPRAG_STRATEGY_STOCK);
+        int *most = i % 2 ? &by_step : &by_quick_step;
+        *most = t.sweeps > *most ? t.sweeps : *most;
+    }
+    ck_assert_int_gt(by_quick_step, 2 * by_step);
+    ck_assert_int_ge(by_quick_step, 50);
+    close_scene(&s);
+}
+END_TEST
+
+// A wall of 200 bricks of 1 kg under a beam that sweeps alone would never see the weight of.
+
+typedef struct wall {
+    dWorldID world;
+    dSpaceID space;
+    dJointGroupID contacts;
+    dBodyID body[201];
+    int bodies;
+} wall;
+
+static void add_brick(wall *w, double mass, double length, double x, double z)
+{
+    dMass m;
+    dMassSetBoxTotal(&m, mass, length, 0.2, 0.2);
+    dBodyID body = w->body[w->bodies++] = dBodyCreate(w->world);
+    dBodySetMass(body, &m);
+    dGeomSetBody(dCreateBox(w->space, length, 0.2, 0.2), body);
+    dBodySetPosition(body, x, 0, z);
+}
+
+static void touch_wall(void *data, dGeomID a, dGeomID b)
+{
+    wall *w = data;
+    scene s = {.world = w->world, .contacts = w->contacts};
+    touch(&s, a, b);
+}
+
+static const struct {
+    double mass; // kg
+    step_fn *stepper;
+} beams[] = {{10, dWorldStep}, {1e4, dWorldStep}, {1e6, dWorldStep}, {1e6, dWorldQuickStep}};
+
+enum { BEAMS = sizeof beams / sizeof beams[0] };
+
+START_TEST(a_wall_bears_a_beam)
+{
+    static const double sunk = 0.9998; // so that all touch
+    wall w = {.world = dWorldCreate(), .space = dHashSpaceCreate(0)};
+    w.contacts = dJointGroupCreate(0);
+    dWorldSetGravity(w.world, 0, 0, -9.81);
+    dCreatePlane(w.space, 0, 0, 1, 0);
+    for (int row = 0; row < 10; row++) {
+        for (int column = 0; column < 20; column++) {
+            add_brick(&w, 1, 0.398, 0.4 * column + 0.18 * (row % 2), (0.1 + 0.2 * row) * sunk);
+        }
+    }
+    add_brick(&w, beams[_i].mass, 8.2, 3.89, 2.1 * sunk);
+    configure(w.world, "method=stribeck");
+    for (int i = 0; i < 80; i++) {
+        dSpaceCollide(w.space, &w, touch_wall);
+        ck_assert(beams[_i].stepper(w.world, step));
+        dJointGroupEmpty(w.contacts);
+    }
+    for (int i = 0; i < w.bodies; i++) {
+        ck_assert_double_lt(dCalcVectorLength3(dBodyGetLinearVel(w.body[i])), 1e-3);
+    }
+    ck_assert_int_eq(statistics_of(w.world).fallbacks, 0);
+    dJointGroupDestroy(w.contacts);
+    dSpaceDestroy(w.space);
+    dWorldDestroy(w.world);
+}
+END_TEST
+
+static void *run_scene(void *data)
+{
+    dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
+    for (int i = 0; i < 300; i++) {
+        step_scene(data, dWorldStep);
+    }
+    return NULL;
+}
+
+START_TEST(threads_step_worlds_at_once)
+{
+    enum { THREADS = 4 };
+    scene threaded[THREADS], alone = open_scene("method=stribeck");
+    pthread_t thread[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        threaded[i] = open_scene("method=stribeck");
+    }
+    for (int i = 0; i < THREADS; i++) {
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, run_scene, &threaded[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+    }
+    run_scene(&alone);
+    for (int i = 0; i < THREADS; i++) {
+        assert_same_scene(&threaded[i], &alone);
+        close_scene(&threaded[i]);
+    }
+    close_scene(&alone);
+}
+END_TEST
+
+START_TEST(a_new_world_at_an_old_address_starts_afresh)
+{
+    scene old = open_scene("method=ode,stribeck.stiction_tolerance=1e-2"), now, fresh;
+    for (int i = 0; i < 50; i++) {
+        step_scene(&old, dWorldStep);
+    }
+    dWorldID address = old.world;
+    close_scene(&old);
+    now = open_scene("");
+#ifndef SANITIZED // there, memory is not used again
+    ck_assert_ptr_eq(now.world, address);
+#else
+    (void)address;
+#endif
+    sprag_world_statistics t;
+    ck_assert_int_eq(sprag_world_stats(now.world, &t), 0);
+    fresh = open_scene("method=stribeck");
+    for (int i = 0; i < 150; i++) {
+        step_scene(&now, dWorldStep);
+        step_scene(&fresh, dWorldStep);
+    }
+    t = statistics_of(now.world);
+    ck_assert_int_eq(t.steps, 150);
+    assert_same_scene(&now, &fresh);
+    close_scene(&now);
+    close_scene(&fresh);
+}
+END_TEST
+
+// What a child ends with that makes a step of that length.
+static int status_of(step_fn *stepper, dReal length, const char *method)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGABRT, SIG_DFL);
+        ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr));
+        dWorldID w = dWorldCreate();
+        sprag_world_configure(w, method);
+        dBodyCreate(w);
+        _exit(stepper(w, length) ? 0 : 3);
+    }
+    ck_assert_int_gt(child, 0);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static int step_nothing(dWorldID world, dReal length)
+{
+    (void)world;
+    return dWorldStep(NULL, length);
+}
+
+static int quick_step_nothing(dWorldID world, dReal length)
+{
+    (void)world;
+    return dWorldQuickStep(NULL, length);
+}
+
+START_TEST(a_step_of_no_world_is_odes_own_error)
+{
+    ck_assert_int_eq(WTERMSIG(status_of(step_nothing, 0.01, "method=stribeck")), SIGABRT);
+    ck_assert_int_eq(WTERMSIG(status_of(quick_step_nothing, 0.01, "method=stribeck")), SIGABRT);
+}
+END_TEST
+
+START_TEST(a_bad_step_is_odes_own_error)
+{
+    static const dReal length[] = {0, -0.01, (dReal)NAN, 0.01};
+    int stock = status_of(stock_step, length[_i], "method=ode");
+    ck_assert_int_eq(status_of(dWorldStep, length[_i], "method=stribeck"), stock);
+    ck_assert_int_eq(status_of(sprag_world_step, length[_i], "method=stribeck"), stock);
+    ck_assert_int_eq(status_of(dWorldQuickStep, length[_i], "method=stribeck"),
+                     status_of(stock_quick, length[_i], "method=ode"));
+    ck_assert_int_eq(stock == 0, length[_i] > 0);
+}
+END_TEST
+
+START_TEST(sprag_world_step_is_a_step_too)
+{
+    scene one = open_scene("method=stribeck"), other = open_scene("method=stribeck");
+    for (int i = 0; i < 100; i++) {
+        step_scene(&one, sprag_world_step);
+        step_scene(&other, dWorldStep);
+    }
+    assert_same_scene(&one, &other);
+    close_scene(&one);
+    close_scene(&other);
+    int parts[3], length = 0;
+    sscanf(sprag_version(), "%d.%d.%d%n", &parts[0], &parts[1], &parts[2], &length);
+    ck_assert_uint_eq(strlen(sprag_version()), (unsigned)length);
+}
+END_TEST
+
+// What options do shows in the statistics.
+START_TEST(options_reach_the_solver)
+{
+    scene s = open_scene("stribeck.stiction_tolerance=1e-3,stribeck.stiction_at_rest=1e-3");
+    for (int i = 0; i < 100; i++) {
+        step_scene(&s, dWorldStep);
+    }
+    sprag_world_statistics t = statistics_of(s.world);
+    ck_assert_double_eq(t.stiction, 1e-3);
+    ck_assert_int_lt(t.strategy, SPRAG_STRATEGY_FROZEN_FRICTION);
+    configure(s.world, "stribeck.direct_work=0,stribeck.sweeps=0");
+    step_scene(&s, dWorldStep);
+    t = statistics_of(s.world);
+    ck_assert_int_eq(t.strategy, SPRAG_STRATEGY_FROZEN_FRICTION);
+    ck_assert_int_eq(t.fallbacks, 0);
+    close_scene(&s);
+}
+END_TEST
+
+// A world that shares its working memory, and one whose memory is cleaned up between steps.
+START_TEST(working_memory_is_the_programs)
+{
+    scene plain = open_scene("method=stribeck"), first = open_scene("method=stribeck");
+    scene shares = open_scene("method=stribeck"), cleans = open_scene("method=stribeck");
+    ck_assert(dWorldUseSharedWorkingMemory(shares.world, first.world));
+    for (int i = 0; i < 100; i++) {
+        step_scene(&plain, dWorldStep);
+        step_scene(&first, dWorldStep);
+        step_scene(&shares, dWorldStep);
+        step_scene(&cleans, dWorldStep);
+        dWorldCleanupWorkingMemory(cleans.world);
+    }
+    assert_same_scene(&plain, &first);
+    assert_same_scene(&plain, &shares);
+    assert_same_scene(&plain, &cleans);
+    close_scene(&shares);
+    close_scene(&first);
+    close_scene(&cleans);
+    close_scene(&plain);
+}
+END_TEST
+
+// Bodies, geoms and joints are made and destroyed between steps, at addresses seen before.
+START_TEST(bodies_come_and_go)
+{
+    scene s = open_scene("method=stribeck");
+    for (int i = 0; i < 300; i++) {
+        step_scene(&s, dWorldStep);
+        if (i % 10 == 9) {
+            int k = i / 10 % HEAP;
+            dGeomDestroy(dBodyGetFirstGeom(s.body[k]));
+            dBodyDestroy(s.body[k]);
+            s.body[k] = create_body(s.world, 1, 0.1 * k, 0, 1 + 0.1 * k);
+            add_geom(&s, k);
+        }
+        for (int k = 0; k < HEAP; k++) {
+            body_state b = state_of(s.body[k]);
+            ck_assert(state_is_finite(&b));
+            ck_assert_double_gt(b.x[2], 0); // above the floor
+        }
+    }
+    ck_assert_int_eq(statistics_of(s.world).fallbacks, 0);
+    close_scene(&s);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("world");
+    TCase *all = tcase_create("all");
+    suite_add_tcase(suite, all);
+    tcase_add_checked_fixture(all, setup, teardown);
+    tcase_set_timeout(all, 60);
+    tcase_add_loop_test(all, stock_methods_are_stock, 0, 6);
+    tcase_add_test(all, worlds_have_methods_of_their_own);
+    tcase_add_test(all, method_can_change_between_steps);
+    tcase_add_test(all, threads_step_worlds_at_once);
+    tcase_add_loop_test(all, a_wall_bears_a_beam, 0, BEAMS);
+    tcase_add_test(all, quick_step_iterations_are_sweeps);
+    tcase_add_test(all, a_new_world_at_an_old_address_starts_afresh);
+    tcase_add_loop_test(all, a_bad_step_is_odes_own_error, 0, 4);
+    tcase_add_test(all, a_step_of_no_world_is_odes_own_error);
+    tcase_add_test(all, sprag_world_step_is_a_step_too);
+    tcase_add_test(all, options_reach_the_solver);
+    tcase_add_test(all, working_memory_is_the_programs);
+    tcase_add_test(all, bodies_come_and_go);
+    return run_suite(suite);
+}
