@@ -1,0 +1,438 @@
+// method=advance as an ODE program sees it: bodies rest, sleep, wake up, and do not penetrate.
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "advance_program.h"
+#include "linalg.h"
+#include "start.h"
+#include "suite.h"
+
+// ---- rest
+
+// Every shape, from a fall and from where it rests; the program may empty its contacts early or
+// late. Their feedback is the weight.
+typedef struct shape {
+    int class;
+    bool lies;
+    double rest; // m, height of the centre
+} shape;
+
+static const shape shapes[] = {
+    {dBoxClass, false, 0.5},       {dSphereClass, false, 0.3},  {dCapsuleClass, true, 0.2},
+    {dCylinderClass, false, 0.25}, {dCylinderClass, true, 0.2},
+};
+
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
+static dBodyID add_shape(scene *s, const shape *shape, double z)
+{
+    dGeomID geom = shape->class == dBoxClass       ? dCreateBox(s->space, 1, 1, 1)
+                   : shape->class == dSphereClass  ? dCreateSphere(s->space, 0.3)
+                   : shape->class == dCapsuleClass ? dCreateCapsule(s->space, 0.2, 0.5)
+                                                   : dCreateCylinder(s->space, 0.2, 0.5);
+    dBodyID body = body_at(s, geom, 0, 0, z);
+    if (shape->lies) {
+        dMatrix3 R;
+        dRFromAxisAndAngle(R, 0, 1, 0, M_PI / 2);
+        dBodySetRotation(body, R);
+    }
+    return body;
+}
+
+START_TEST(shapes_rest)
+{
+    const shape *shape = &shapes[_i % SHAPES];
+    bool falls = _i / SHAPES % 2;
+    scene *s = open_scene("method=advance");
+    s->empties_late = _i / SHAPES / 2;
+    add_floor(s);
+    dBodyID body = add_shape(s, shape, shape->rest + (falls ? 0.2 : REST));
+    for (int i = 0; i < 100; i++) {
+        step(s);
+        ck_assert_double_gt(height(body), shape->rest);
+    }
+    ck_assert_double_lt(speed(body), 1e-6);
+    ck_assert_double_eq_tol(height(body), shape->rest + REST, 1e-7);
+    double force = 0;
+    ck_assert_int_gt(s->joints, 0);
+    for (int i = 0; i < s->joints; i++) {
+        force += s->feedback[i].f1[2];
+    }
+    if (!s->empties_late) {
+        ck_assert_double_eq_tol(fabs(force), 2 * G, 1e-4);
+    }
+    sprag_world_statistics stats = stats_of(s);
+    ck_assert_int_eq(stats.events[SPRAG_EVENT_CONTACT_MADE], 1);
+    ck_assert_int_le(stats.substeps, 100 + 5);
+    ck_assert_int_eq(stats.asked, falls);
+    close_scene(s);
+}
+END_TEST
+
+START_TEST(bodies_with_moved_geoms_rest)
+{
+    scene *s = open_scene("method=advance");
+    add_floor(s);
+    dGeomID geom = dCreateBox(s->space, 1, 1, 1);
+    dBodyID body = body_at(s, geom, 0, 0, 0.5);
+    dGeomSetOffsetPosition(geom, 0.1, 0, 0.3);
+    run(s, 100);
+    ck_assert_double_eq_tol(height(body), 0.2 + REST, 1e-7);
+    ck_assert_double_lt(speed(body), 1e-6);
+    close_scene(s);
+}
+END_TEST
+
+START_TEST(inner_spaces_count)
+{
+    scene *s = open_scene("method=advance");
+    dSpaceID inner = dSimpleSpaceCreate(s->space), other = dHashSpaceCreate(s->space),
+             innermost = dHashSpaceCreate(other);
+    dCreatePlane(inner, 0, 0, 1, 0);
+    dBodyID body = body_at(s, dCreateBox(innermost, 1, 1, 1), 0, 0, 0.8);
+    dBodyID top = add_box(s, 0, 0, 2);
+    run(s, 100);
+    ck_assert_double_eq_tol(height(body), 0.5 + REST, 1e-7);
+    ck_assert_double_eq_tol(height(top), 1.5 + 2 * REST, 2e-7);
+    close_scene(s);
+}
+END_TEST
+
+// ---- meshes
+
+static double meshed[11 * 11][3];
+static dTriIndex corners[200 * 3];
+
+static dGeomID add_mesh(scene *s, dTriMeshDataID *data) // 200 triangles, 10 m x 10 m
+{
+    int n = 0;
+    for (int i = 0; i < 11 * 11; i++) {
+        memcpy(meshed[i], (double[]){i % 11 - 5, i / 11 - 5, 0}, sizeof meshed[i]);
+    }
+    for (int i = 0; i < 100; i++) {
+        dTriIndex a = (dTriIndex)(i / 10 * 11 + i % 10);
+        const dTriIndex two[6] = {a, a + 1, a + 12, a, a + 12, a + 11};
+        memcpy(corners + n, two, sizeof two);
+        n += 6;
+    }
+    *data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildDouble(*data, meshed, sizeof meshed[0], 121, corners, n,
+                                3 * sizeof corners[0]);
+    return dCreateTriMesh(s->space, *data, NULL, NULL, NULL);
+}
+
+static dGeomID add_field(scene *s, dHeightfieldDataID *data) // likewise, y up turned to z
+{
+    static const double flat[11 * 11];
+    dMatrix3 R;
+    *data = dGeomHeightfieldDataCreate();
+    dGeomHeightfieldDataBuildDouble(*data, flat, 0, 10, 10, 11, 11, 1, 0, 0.5, 0);
+    dGeomHeightfieldDataSetBounds(*data, -1, 1);
+    dGeomID field = dCreateHeightfield(s->space, *data, 1);
+    dRFromAxisAndAngle(R, 1, 0, 0, M_PI / 2);
+    dGeomSetRotation(field, R);
+    return field;
+}
+
+// Falls, rests; is pushed, and crosses a few edges without noticing them.
+START_TEST(meshes_are_flat)
+{
+    bool field = _i % 2, ball = _i / 2;
+    scene *s = open_scene("method=advance");
+    dTriMeshDataID mesh = NULL;
+    dHeightfieldDataID data = NULL;
+    dGeomID floor = field ? add_field(s, &data) : add_mesh(s, &mesh);
+    s->surface.mu = 0;
+    dBodyID body = ball ? add_ball(s, -2.2, 0.13, 0.8, 0.5) : add_box(s, -2.2, 0.13, 0.8);
+    for (int i = 0; i < 60; i++) {
+        step(s);
+        ck_assert_double_gt(height(body), 0.5);
+    }
+    ck_assert_double_eq_tol(height(body), 0.5 + REST, 1e-7);
+    ck_assert_double_lt(speed(body), 1e-6);
+    long before = stats_of(s).substeps;
+    dBodySetLinearVel(body, 2, 0.1, 0);
+    for (int i = 0; i < 200; i++) {
+        step(s);
+        ck_assert_double_eq_tol(dBodyGetLinearVel(body)[0], 2, 1e-4);
+        ck_assert_double_eq_tol(dBodyGetLinearVel(body)[1], 0.1, 1e-4);
+        ck_assert_double_eq_tol(height(body), 0.5 + REST, 1e-5);
+    }
+    ck_assert_double_eq_tol(dBodyGetPosition(body)[0], 1.8, 1e-3);
+    ck_assert_int_le(stats_of(s).substeps - before, 210);
+    dGeomDestroy(floor);
+    close_scene(s);
+    if (field) {
+        dGeomHeightfieldDataDestroy(data);
+    } else {
+        dGeomTriMeshDataDestroy(mesh);
+    }
+}
+END_TEST
+
+// ---- sleep
+
+// Two equal boxes in free space, one asleep: what one loses the other gains, in the step of the
+// hit.
+START_TEST(what_sleeps_is_hit_and_not_run_into)
+{
+    scene *s = open_scene("method=advance");
+    dWorldSetGravity(s->world, 0, 0, 0);
+    dBodyID asleep = add_box(s, 0, 0, 0), other = add_box(s, -2, 0, 0);
+    dBodyDisable(asleep);
+    dBodySetLinearVel(other, 7, 0, 0);
+    s->touched = -1;
+    for (int i = 0; i < 50 && s->touched < 0; i++) {
+        step(s);
+    }
+    ck_assert_double_ge(s->touched, 0);
+    run(s, 2);
+    ck_assert_int_eq(dBodyIsEnabled(asleep), 1);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(asleep)[0], 3.5, 1e-3);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(other)[0] + dBodyGetLinearVel(asleep)[0], 7, 1e-9);
+    close_scene(s);
+}
+END_TEST
+
+// What passes by at a distance wakes nobody.
+START_TEST(what_sleeps_is_not_woken_from_afar)
+{
+    scene *s = open_scene("method=advance");
+    dWorldSetGravity(s->world, 0, 0, 0);
+    dBodyID asleep = add_box(s, 0, 0, 0), other = add_box(s, -5, 2, 0);
+    dBodyDisable(asleep);
+    dBodySetLinearVel(other, 7, 0, 0);
+    run(s, 140);
+    ck_assert_int_eq(dBodyIsEnabled(asleep), 0);
+    close_scene(s);
+}
+END_TEST
+
+START_TEST(sleeps_and_is_woken)
+{
+    scene *s = open_scene("method=advance");
+    add_floor(s);
+    dBodyID box = add_box(s, 0, 0, 0.55);
+    dBodySetAutoDisableTime(box, 0.2);
+    dBodySetAutoDisableSteps(box, 0);
+    dBodySetAutoDisableFlag(box, 1);
+    dBodyEnable(box); // sets its clock; ODE leaves it alone while there are no joints
+    int awake = 0;
+    for (; awake < 100 && dBodyIsEnabled(box); awake++) {
+        step(s);
+    }
+    ck_assert_double_ge(awake * STEP, s->touched + 0.2);
+    ck_assert_double_le(awake * STEP, s->touched + 0.23);
+    run(s, 5);
+    ck_assert_int_eq(dBodyIsEnabled(box), 0);
+    ck_assert_double_eq_tol(height(box), 0.5 + REST, 1e-7);
+    dBodyID ball = add_ball(s, 0, 0, 1.4, 0.2);
+    s->touched = -1;
+    for (int i = 0; i < 100 && s->touched < 0; i++) {
+        step(s);
+        ck_assert_double_gt(height(ball), 1.2);
+    }
+    ck_assert_double_ge(s->touched, 0);
+    step(s);
+    ck_assert_int_eq(dBodyIsEnabled(box), 1);
+    run(s, 30);
+    ck_assert_double_eq_tol(height(ball), 1.2 + 2 * REST, 2e-7);
+    close_scene(s);
+}
+END_TEST
+
+// What overlaps at the start is out before it sleeps: the push has no speed that ODE could see.
+START_TEST(overlaps_end_before_sleep)
+{
+    scene *s = open_scene("method=advance");
+    add_floor(s);
+    dWorldSetERP(s->world, 0.05);
+    dBodyID box[2] = {add_box(s, 0, 0, 0.49), add_box(s, 0.1, 0, 1.475)};
+    for (int i = 0; i < 2; i++) {
+        dBodySetAutoDisableSteps(box[i], 5);
+        dBodySetAutoDisableFlag(box[i], 1);
+        dBodyEnable(box[i]); // sets its clock
+    }
+    run(s, 300);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(dBodyIsEnabled(box[i]), 0);
+        ck_assert_double_eq_tol(height(box[i]), 0.5 + i + (2 * i + 1) * REST, 1e-6);
+        ck_assert_double_gt(height(box[i]), 0.5 + i);
+    }
+    close_scene(s);
+}
+END_TEST
+
+static dBodyID put_to_bed[2];
+
+static void puts_other_to_bed(dBodyID body)
+{
+    dBodyDisable(put_to_bed[body == put_to_bed[0]]);
+}
+
+// By the moved callback of another one, while it is pushed out of the floor.
+START_TEST(overlap_does_not_wake)
+{
+    scene *s = open_scene("method=advance");
+    add_floor(s);
+    for (int i = 0; i < 2; i++) {
+        put_to_bed[i] = add_ball(s, 3 * i, 0, 0.45, 0.5);
+        dBodySetAutoDisableFlag(put_to_bed[i], 1);
+        dBodySetMovedCallback(put_to_bed[i], puts_other_to_bed);
+    }
+    step(s);
+    ck_assert_int_eq(stats_of(s).overlaps, 2);
+    ck_assert(!dBodyIsEnabled(put_to_bed[0]) && !dBodyIsEnabled(put_to_bed[1]));
+    close_scene(s);
+}
+END_TEST
+
+// One that cannot come out sleeps where it is.
+START_TEST(what_is_wedged_sleeps)
+{
+    scene *s = open_scene("method=advance");
+    for (int side = -1; side <= 1; side += 2) {
+        dGeomSetPosition(dCreateBox(s->space, 1, 4, 4), 0.99 * side, 0, 0);
+    }
+    dBodyID box = add_box(s, 0, 0, 0);
+    dWorldSetGravity(s->world, 0, 0, 0);
+    dBodySetAutoDisableSteps(box, 5);
+    dBodySetAutoDisableFlag(box, 1);
+    dBodyEnable(box);
+    run(s, 20);
+    ck_assert_int_eq(dBodyIsEnabled(box), 0);
+    ck_assert_double_eq_tol(dBodyGetPosition(box)[0], 0, 1e-6);
+    close_scene(s);
+}
+END_TEST
+
+// A house of cards, as in ODE's demo_cards: pairs that lean on one another, others that lie on
+// them.
+enum { LEVELS = 8, CARDS = (3 * LEVELS * LEVELS + LEVELS) / 2 };
+
+static dBodyID add_card(scene *s, double y, double z, double angle)
+{
+    static const double side[3] = {0.5, 0.02, 1}; // m
+    dMass mass;
+    dMatrix3 R;
+    dGeomID geom = dCreateBox(s->space, side[0], side[1], side[2]);
+    dBodyID body = dBodyCreate(s->world);
+    dMassSetBox(&mass, 1, side[0], side[1], side[2]);
+    dBodySetMass(body, &mass);
+    dGeomSetBody(geom, body);
+    dBodySetPosition(body, 0, y, z);
+    dRFromAxisAndAngle(R, 1, 0, 0, angle * M_PI / 180);
+    dBodySetRotation(body, R);
+    return body;
+}
+
+static void add_house(scene *s, dBodyID *card)
+{
+    static const double angle = 20, gap = 0.05; // degrees, m
+    double rise = cos(angle * M_PI / 180) + gap, pitch = sin(angle * M_PI / 180) + gap;
+    for (int level = 0; level < LEVELS; level++) {
+        int pairs = LEVELS - level;
+        double z = (level + 0.5) * rise;
+        for (int i = 0; i < 2 * pairs; i++) {
+            *card++ = add_card(s, (i - pairs) * pitch, z, i % 2 ? angle : -angle);
+        }
+        for (int i = 0; i < pairs - 1; i++) {
+            double y = (2 * i - (pairs - 1 - (1 - pitch) / 2)) * pitch;
+            *card++ = add_card(s, y, z + rise / 2, 91);
+        }
+    }
+}
+
+static double mean_height(dBodyID *card)
+{
+    double sum = 0;
+    for (int i = 0; i < CARDS; i++) {
+        sum += height(card[i]);
+    }
+    return sum / CARDS;
+}
+
+// It comes down by its gaps, some centimetres, and stands: nothing slides while it does so.
+START_TEST(house_of_cards_stands)
+{
+    scene *s = open_scene("method=advance");
+    dBodyID card[CARDS];
+    dWorldSetGravity(s->world, 0, 0, -0.5);
+    s->surface.mu = 5;
+    add_floor(s);
+    add_house(s, card);
+    double first = mean_height(card), fallen[2];
+    run(s, 300);
+    fallen[0] = first - mean_height(card);
+    run(s, 100);
+    fallen[1] = first - mean_height(card);
+    ck_assert_double_lt(fallen[0], 0.05); // stock: 0.040
+    ck_assert_double_lt(fallen[1] - fallen[0], 1e-4);
+    for (int i = 0; i < CARDS; i++) {
+        ck_assert_double_lt(speed(card[i]), 1e-3);
+        ck_assert_double_lt(fabs(dBodyGetPosition(card[i])[0]), 0.05);
+    }
+    ck_assert_double_gt(stats_of(s).least_gap, 0);
+    close_scene(s);
+}
+END_TEST
+
+// Balls and boxes, in half of the heaps every fifth heavier, that fall on one another: not always
+// is there a motion that keeps them all apart.
+START_TEST(heaps_go_no_farther_than_they_move)
+{
+    enum { HEAP = 40 };
+    scene *s = open_scene("method=advance");
+    dBodyID body[HEAP];
+    double place[HEAP][3];
+    add_floor(s);
+    dRandSetSeed((unsigned long)_i + 1);
+    for (int i = 0; i < HEAP; i++) {
+        dMass mass;
+        dGeomID geom = i % 2 ? dCreateBox(s->space, 0.2, 0.2, 0.2) : dCreateSphere(s->space, 0.1);
+        body[i] = body_at(s, geom, dRandReal(), dRandReal(), 0.2 + 0.22 * i);
+        dMassSetSphereTotal(&mass, i % 5 || _i % 2 ? 1 : 100, 0.1);
+        dBodySetMass(body[i], &mass);
+    }
+    for (int frame = 0; frame < 200; frame++) {
+        double fastest = 0;
+        for (int i = 0; i < HEAP; i++) {
+            memcpy(place[i], dBodyGetPosition(body[i]), sizeof place[i]);
+            fastest = fmax(fastest, speed(body[i]));
+        }
+        step(s);
+        for (int i = 0; i < HEAP; i++) {
+            fastest = fmax(fastest, speed(body[i]));
+        }
+        for (int i = 0; i < HEAP; i++) {
+            double gone[3];
+            subtract3(dBodyGetPosition(body[i]), place[i], gone);
+            ck_assert_double_le(norm3(gone), 1.5 * STEP * fastest + 0.01);
+        }
+    }
+    close_scene(s);
+}
+END_TEST
+
+int main(void)
+{
+    start_ode();
+    dSetMessageHandler(quiet);
+    Suite *suite = suite_create("method_advance");
+    TCase *rest = tcase_create("rest");
+    tcase_add_loop_test(rest, shapes_rest, 0, 4 * SHAPES);
+    tcase_add_test(rest, bodies_with_moved_geoms_rest);
+    tcase_add_test(rest, inner_spaces_count);
+    tcase_add_test(rest, house_of_cards_stands);
+    tcase_add_loop_test(rest, heaps_go_no_farther_than_they_move, 0, 12);
+    tcase_add_loop_test(rest, meshes_are_flat, 0, 4);
+    tcase_add_test(rest, sleeps_and_is_woken);
+    tcase_add_test(rest, overlaps_end_before_sleep);
+    tcase_add_test(rest, what_is_wedged_sleeps);
+    tcase_add_test(rest, overlap_does_not_wake);
+    tcase_add_test(rest, what_sleeps_is_hit_and_not_run_into);
+    tcase_add_test(rest, what_sleeps_is_not_woken_from_afar);
+    suite_add_tcase(suite, rest);
+    return run_suite(suite);
+}

@@ -1,0 +1,468 @@
+// A frame of method=advance does what a stock step does besides: forces, limits, events,
+// statistics, messages; and gives the same bits again.
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "advance_program.h"
+#include "chance.h"
+#include "linalg.h"
+#include "start.h"
+#include "suite.h"
+#include "worlds.h"
+
+// ---- what else a step does
+
+static int moved_calls;
+
+static void moved(dBodyID body)
+{
+    (void)body;
+    moved_calls++;
+}
+
+// Damping, limits of speed, forces: as stock, to rounding; callbacks once, accumulators empty.
+START_TEST(steps_do_what_stock_does)
+{
+    body_state state[2];
+    for (int stock = 0; stock < 2; stock++) {
+        scene *s = open_scene(stock ? "method=ode-step" : "method=advance");
+        add_floor(s);
+        dBodyID body = add_ball(s, 0, 0, 50, 0.5);
+        dBodySetLinearVel(body, 3, 2, 1);
+        dBodySetAngularVel(body, 1, 9, 3);
+        dBodySetLinearDamping(body, 0.02);
+        dBodySetAngularDamping(body, 0.03);
+        dBodySetMaxAngularSpeed(body, 5);
+        dBodySetMovedCallback(body, moved);
+        moved_calls = 0;
+        for (int i = 0; i < 20; i++) {
+            dBodyAddForce(body, 5, -3, 7);
+            dBodyAddTorque(body, 0.1, 0, -0.2);
+            step(s);
+            ck_assert_double_eq(norm3(dBodyGetForce(body)) + norm3(dBodyGetTorque(body)), 0);
+            ck_assert_int_eq(moved_calls, i + 1);
+        }
+        state[stock] = state_of(body);
+        close_scene(s);
+    }
+    for (int k = 0; k < 6; k++) {
+        ck_assert_double_eq_tol(state[0].v[k], state[1].v[k], 1e-9);
+        ck_assert_double_eq_tol(state[0].x[k % 3], state[1].x[k % 3], 1e-9);
+    }
+    ck_assert_double_gt(fabs(state[0].v[4]), 1);
+}
+END_TEST
+
+// What turns no faster than that anyway meets nothing by it.
+START_TEST(turns_are_capped_before_anything_is_met)
+{
+    for (int sign = -1; sign <= 1; sign += 2) {
+        dMatrix3 tilted;
+        scene *s = open_scene("method=advance");
+        s->surface.mode |= dContactBounce;
+        s->surface.bounce = 0.8;
+        add_floor(s);
+        dBodyID box = add_box(s, 0, 0, 0.8);
+        dRFromAxisAndAngle(tilted, 1, 0, 0, 0.3);
+        dBodySetRotation(box, tilted);
+        dBodySetMaxAngularSpeed(box, 1);
+        dBodySetAngularVel(box, sign * 30000, 0, 0);
+        step(s);
+        ck_assert_double_eq_tol(dBodyGetAngularVel(box)[0], sign, 1e-9);
+        ck_assert_double_eq_tol(dBodyGetLinearVel(box)[2], -G * STEP, 1e-9);
+        close_scene(s);
+    }
+}
+END_TEST
+
+// A ball that is put down deep in the floor is pushed out of it; one that has just come in bounces.
+START_TEST(what_has_sunk_in_does_not_bounce)
+{
+    scene *s = open_scene("method=advance");
+    s->surface.mode |= dContactBounce;
+    s->surface.bounce = 0.8;
+    add_floor(s);
+    dBodyID deep = add_ball(s, 0, 0, 0.2, 0.5), late = add_ball(s, 3, 0, 0.49, 0.5);
+    dBodySetLinearVel(deep, 0, 0, -3);
+    dBodySetLinearVel(late, 0, 0, -3);
+    step(s);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(deep)[2], 0, 1e-5);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(late)[2], 2.4, 0.2);
+    ck_assert_double_gt(height(deep), 0.2);
+    close_scene(s);
+}
+END_TEST
+
+// A ball that may turn no faster than 5 rad/s slides until it is no faster than that rolls, and a
+// box tumbles over its edges: none turns faster within a step either, and nothing goes in.
+START_TEST(turns_are_capped_in_contact)
+{
+    scene *s = open_scene("method=advance");
+    add_floor(s);
+    dBodyID ball = add_ball(s, 0, 0, 0.5 + REST, 0.5), box = add_box(s, 0, 5, 3);
+    dBodySetLinearVel(ball, 8, 0, 0);
+    dBodySetLinearVel(box, 6, 1, 0);
+    dBodySetAngularVel(box, 3, 7, 5);
+    dBodySetMaxAngularSpeed(ball, 5);
+    dBodySetMaxAngularSpeed(box, 5);
+    double x = 0;
+    for (int i = 0; i < 200; i++) {
+        double v = fmax(8 - 0.5 * G * (i + 1) * STEP, 2.5);
+        step(s);
+        x += v * STEP;
+        ck_assert_double_le(norm3(dBodyGetAngularVel(ball)), 5 * (1 + 1e-9));
+        ck_assert_double_le(norm3(dBodyGetAngularVel(box)), 5 * (1 + 1e-9));
+        ck_assert_double_gt(height(ball), 0.5);
+        ck_assert_double_eq_tol(dBodyGetLinearVel(ball)[0], v, 1e-4);
+    }
+    ck_assert_double_eq_tol(dBodyGetPosition(ball)[0], x, 1e-3);
+    sprag_world_statistics stats = stats_of(s);
+    ck_assert_double_gt(stats.least_gap, 0);
+    ck_assert_double_eq(stats.stalled, 0);
+    ck_assert_int_eq(stats.overlaps, 0);
+    close_scene(s);
+}
+END_TEST
+
+// A joint that turns a body faster than it may: it is slowed down after the step, as by ODE, and
+// nothing else.
+START_TEST(joined_turns_are_capped_as_by_stock)
+{
+    enum { STEPS = 5 };
+    body_state state[2];
+    for (int stock = 0; stock < 2; stock++) {
+        scene *s = open_scene(stock ? "method=ode-step" : "method=advance");
+        dBodyID arm = add_ball(s, 0, 0, 50, 0.2), base = add_ball(s, 1, 0, 50, 0.2);
+        dBodySetMaxAngularSpeed(base, 1);
+        dJointID hinge = dJointCreateHinge(s->world, 0);
+        dJointAttach(hinge, arm, base);
+        dJointSetHingeAnchor(hinge, 0.5, 0, 50);
+        dJointSetHingeAxis(hinge, 0, 0, 1);
+        dJointSetHingeParam(hinge, dParamHiStop, -1);
+        dJointSetHingeParam(hinge, dParamLoStop, -1);
+        for (int i = 0; i < STEPS; i++) {
+            step(s);
+            ck_assert_double_le(norm3(dBodyGetAngularVel(base)), 1 + 1e-9);
+        }
+        state[stock] = state_of(arm);
+        close_scene(s);
+    }
+    for (int k = 0; k < 6; k++) {
+        ck_assert_double_eq_tol(state[0].v[k], state[1].v[k], 1e-2);
+        ck_assert_double_eq_tol(state[0].x[k % 3], state[1].x[k % 3], 1e-3);
+    }
+    ck_assert_double_gt(fabs(state[0].v[5]), 1);
+}
+END_TEST
+
+// Once per step, however many sub-steps there are; and forces act through all of them.
+START_TEST(forces_act_through_substeps)
+{
+    scene *s = open_scene("method=advance");
+    s->surface.mu = 0;
+    add_floor(s);
+    dBodyID box = add_box(s, 0, 0, 0.7);
+    dBodySetMovedCallback(box, moved);
+    moved_calls = 0;
+    for (int i = 0; i < 100; i++) {
+        dBodyAddForce(box, 4, 0, 0);
+        step(s);
+    }
+    ck_assert_int_eq(moved_calls, 100);
+    ck_assert_int_gt(stats_of(s).substeps, 100);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(box)[0], 2, 1e-9);
+    close_scene(s);
+}
+END_TEST
+
+// Impacts make it roll all the same.
+static void slow_and_touch(void *data, dGeomID a, dGeomID b)
+{
+    dBodyID ball = dGeomGetBody(a) ? dGeomGetBody(a) : dGeomGetBody(b);
+    dContactGeom at;
+    touch(data, a, b);
+    if (dCollide(a, b, 1, &at, sizeof at) > 0) {
+        dBodySetLinearVel(ball, 1, 0, 0);
+    }
+}
+
+START_TEST(velocity_is_set_without_spin)
+{
+    scene *s = open_scene("method=advance");
+    s->surface.mu = 1;
+    add_floor(s);
+    dBodyID ball = add_ball(s, 0, 0, 0.505, 0.5);
+    dBodySetLinearVel(ball, 1, 0, -2);
+    dSpaceCollide(s->space, s, slow_and_touch);
+    dWorldStep(s->world, 0.01);
+    ck_assert_double_eq(dBodyGetLinearVel(ball)[0], 1);
+    ck_assert_double_eq(dBodyGetLinearVel(ball)[2], 0);
+    ck_assert_double_gt(dBodyGetAngularVel(ball)[1], 1);
+    close_scene(s);
+}
+END_TEST
+
+// ---- what the program is told
+
+START_TEST(events_tell_what_happened)
+{
+    scene *s = open_scene("method=advance");
+    dGeomID floor = dCreatePlane(s->space, 0, 0, 1, 0);
+    dBodyID ball = add_ball(s, 0.3, 0.2, 1, 0.5);
+    dWorldSetGravity(s->world, 0, 0, 0);
+    dBodySetLinearVel(ball, 0, 0, -2);
+    sprag_world_event none;
+    ck_assert_int_eq(sprag_world_events(s->world, &none, 1), 0);
+    for (int i = 0; i < 100 && s->touched < 0; i++) {
+        step(s);
+    }
+    ck_assert_double_eq_tol(s->touched, 0.25, 2e-6);
+    const sprag_world_event *e = s->event;
+    while (e->kind != SPRAG_EVENT_CONTACT_MADE) {
+        e++;
+    }
+    int first = e->body[0] == ball ? 0 : 1;
+    ck_assert_ptr_eq(e->body[first], ball);
+    ck_assert_ptr_null(e->body[!first]);
+    ck_assert_ptr_eq(e->geom[first], dBodyGetFirstGeom(ball));
+    ck_assert_ptr_eq(e->geom[!first], floor);
+    ck_assert_double_eq_tol(e->position[0], 0.3, 1e-9);
+    ck_assert_double_eq_tol(e->position[1], 0.2, 1e-9);
+    ck_assert_double_eq_tol(e->position[2], 0, 2e-6);
+    ck_assert_double_eq_tol(e->normal[2], first ? -1 : 1, 1e-9);
+    ck_assert_double_eq_tol(e->speed, 2, 1e-6);
+    memset(&none, 0x55, sizeof none);
+    sprag_world_event copy = none;
+    ck_assert_int_eq(sprag_world_events(s->world, &none, 0), s->events);
+    ck_assert_int_eq(sprag_world_events(s->world, NULL, 0), s->events);
+    ck_assert_mem_eq(&none, &copy, sizeof none);
+    close_scene(s);
+}
+END_TEST
+
+// What is hit goes twice as fast as anybody thought: the step is made anew, and told once.
+START_TEST(events_are_told_once)
+{
+    scene *s = open_scene("method=advance");
+    dMass mass;
+    s->surface.mode |= dContactBounce;
+    s->surface.bounce = 1;
+    dWorldSetGravity(s->world, 0, 0, 0);
+    dBodyID heavy = add_ball(s, -0.501, 0, 0, 0.5), light = add_ball(s, 0.5, 0, 0, 0.5);
+    dMassSetSphereTotal(&mass, 200, 0.5);
+    dBodySetMass(heavy, &mass);
+    dBodySetLinearVel(heavy, 10, 0, 0);
+    step(s);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(light)[0], 20 * 200 / 202.0, 1e-3);
+    sprag_world_statistics stats = stats_of(s);
+    ck_assert_int_eq(stats.events[SPRAG_EVENT_CONTACT_MADE], 1);
+    int made = 0;
+    for (int i = 0; i < s->events; i++) {
+        made += s->event[i].kind == SPRAG_EVENT_CONTACT_MADE;
+    }
+    ck_assert_int_eq(made, 1);
+    ck_assert_int_eq(stats.asked, 1);
+    close_scene(s);
+}
+END_TEST
+
+START_TEST(statistics_add_up)
+{
+    scene *s = open_scene("method=advance,advance.checks=1");
+    add_floor(s);
+    add_box(s, 0, 0, 0.6);
+    add_ball(s, 30, 0, 1, 0.3);
+    run(s, 100);
+    sprag_world_statistics stats = stats_of(s);
+    ck_assert_int_eq(stats.steps, 100);
+    ck_assert_int_eq(stats.bodies, 2);
+    ck_assert_int_eq(stats.islands, 2);
+    ck_assert_int_eq(stats.contacts, 5); // points
+    ck_assert_int_eq(stats.rows, 0);
+    ck_assert_int_eq(stats.substeps, 200 + stats.limited);
+    ck_assert_int_ge(stats.limited, 2);
+    ck_assert_int_eq(stats.asked, 2);
+    ck_assert_int_eq(stats.events[SPRAG_EVENT_CONTACT_MADE], 2);
+    ck_assert_int_eq(stats.overlaps + stats.squeezed + stats.without_geometry, 0);
+    ck_assert_double_eq(stats.stalled, 0);
+    ck_assert_double_gt(stats.least_gap, 0);
+    ck_assert_double_le(stats.largest_gap, 2e-6);
+    close_scene(s);
+}
+END_TEST
+
+static int messages;
+
+static void count_message(int number, const char *format, va_list arguments)
+{
+    (void)number;
+    (void)format;
+    (void)arguments;
+    messages++;
+}
+
+START_TEST(stiffness_of_the_world_is_refused_once)
+{
+    for (int stiff = 0; stiff < 2; stiff++) {
+        scene *s = open_scene(stiff ? "method=advance,stribeck.stiffness=1e5" : "method=advance");
+        add_floor(s);
+        add_ball(s, 0, 0, 0.51, 0.5);
+        messages = 0;
+        dSetMessageHandler(count_message);
+        run(s, 20);
+        dSetMessageHandler(quiet);
+        ck_assert_int_eq(messages, stiff);
+        close_scene(s);
+    }
+}
+END_TEST
+
+START_TEST(no_geometry_is_said_once)
+{
+    scene *s = open_scene("method=advance");
+    dBodyID body = add_box(s, 0, 0, 5);
+    messages = 0;
+    dSetMessageHandler(count_message);
+    for (int i = 0; i < 10; i++) {
+        ck_assert_int_eq(dWorldStep(s->world, STEP), 1);
+    }
+    dSetMessageHandler(quiet);
+    ck_assert_int_eq(messages, 1);
+    ck_assert_int_eq(stats_of(s).without_geometry, 10);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(body)[2], -0.1 * G, 1e-9);
+    close_scene(s);
+}
+END_TEST
+
+START_TEST(bodies_that_are_not_finite_stay)
+{
+    scene *s = open_scene("method=advance");
+    add_floor(s);
+    dBodyID bad = add_box(s, 0, 0, 3), good = add_box(s, 20, 0, 0.8);
+    dBodySetLinearVel(bad, NAN, 0, 0);
+    run(s, 50);
+    ck_assert_double_eq(height(bad), 3);
+    ck_assert_int_eq(stats_of(s).held, 50);
+    ck_assert_double_eq_tol(height(good), 0.5 + REST, 1e-7);
+    dBodySetLinearVel(bad, 0, 0, 0);
+    run(s, 100);
+    ck_assert_double_eq_tol(height(bad), 0.5 + REST, 1e-7);
+    ck_assert_int_eq(stats_of(s).held, 50);
+    close_scene(s);
+}
+END_TEST
+
+START_TEST(forces_that_are_not_finite_do_nothing)
+{
+    scene *s = open_scene("method=advance");
+    add_floor(s);
+    dBodyID box = add_box(s, 0, 0, 0.5 + REST);
+    run(s, 5);
+    dBodyAddForce(box, INFINITY, 0, NAN);
+    run(s, 5);
+    ck_assert_int_eq(stats_of(s).bad_forces, 1);
+    ck_assert_double_eq_tol(height(box), 0.5 + REST, 1e-6);
+    ck_assert_double_lt(speed(box), 1e-6);
+    close_scene(s);
+}
+END_TEST
+
+// ---- same bits
+
+enum { PILE = 7 };
+
+static void add_pile(scene *s, dBodyID body[PILE], double x)
+{
+    chance c = {11};
+    for (int i = 0; i < PILE; i++) {
+        dMatrix3 R;
+        body[i] = i % 3 == 2 ? add_ball(s, x + chance_between(&c, -0.3, 0.3), 0, 1.2 + 1.8 * i, 0.4)
+                             : add_box(s, x + chance_between(&c, -0.3, 0.3), 0, 1.2 + 1.8 * i);
+        dRFromAxisAndAngle(R, 1, chance_between(&c, 0, 1), 0.3, chance_between(&c, 0, 3));
+        dBodySetRotation(body[i], R);
+    }
+}
+
+static void compare(dBodyID *a, dBodyID *b)
+{
+    for (int i = 0; i < PILE; i++) {
+        body_state one = state_of(a[i]), other = state_of(b[i]);
+        ck_assert(state_is_finite(&one));
+        ck_assert_mem_eq(&one, &other, sizeof one);
+    }
+}
+
+// A pile, and the same one in another world, stepped in turns.
+START_TEST(same_pile_same_bits)
+{
+    scene *a = open_scene("method=advance"), *b = open_scene("method=advance");
+    dBodyID in_a[PILE], in_b[PILE];
+    add_floor(a);
+    add_floor(b);
+    add_pile(a, in_a, 0);
+    add_pile(b, in_b, 0);
+    for (int i = 0; i < 150; i++) {
+        step(a);
+        step(b);
+        compare(in_a, in_b);
+    }
+    ck_assert_int_gt(stats_of(a).events[SPRAG_EVENT_CONTACT_MADE], PILE);
+    ck_assert_double_gt(stats_of(a).least_gap, 0);
+    ck_assert_int_eq(stats_of(a).overlaps + stats_of(a).squeezed, 0);
+    close_scene(a);
+    close_scene(b);
+}
+END_TEST
+
+// What is far away changes nothing but the order in which sums are made.
+START_TEST(far_piles_do_not_matter)
+{
+    scene *a = open_scene("method=advance"), *b = open_scene("method=advance");
+    dBodyID in_a[PILE], in_b[PILE], far[PILE];
+    add_floor(a);
+    add_floor(b);
+    add_pile(a, in_a, 0);
+    add_pile(b, in_b, 0);
+    add_pile(b, far, 40);
+    for (int i = 0; i < 100; i++) {
+        step(a);
+        step(b);
+        for (int k = 0; k < PILE; k++) {
+            for (int j = 0; j < 3; j++) {
+                ck_assert_double_eq_tol(dBodyGetPosition(in_a[k])[j], dBodyGetPosition(in_b[k])[j],
+                                        1e-9);
+            }
+        }
+    }
+    ck_assert_int_eq(stats_of(b).bodies, 2 * PILE);
+    close_scene(a);
+    close_scene(b);
+}
+END_TEST
+
+int main(void)
+{
+    start_ode();
+    dSetMessageHandler(quiet);
+    Suite *suite = suite_create("method_advance_frame");
+    TCase *steps = tcase_create("steps");
+    tcase_add_test(steps, steps_do_what_stock_does);
+    tcase_add_test(steps, turns_are_capped_before_anything_is_met);
+    tcase_add_test(steps, turns_are_capped_in_contact);
+    tcase_add_test(steps, what_has_sunk_in_does_not_bounce);
+    tcase_add_test(steps, joined_turns_are_capped_as_by_stock);
+    tcase_add_test(steps, forces_act_through_substeps);
+    tcase_add_test(steps, velocity_is_set_without_spin);
+    tcase_add_test(steps, events_tell_what_happened);
+    tcase_add_test(steps, events_are_told_once);
+    tcase_add_test(steps, statistics_add_up);
+    tcase_add_test(steps, stiffness_of_the_world_is_refused_once);
+    tcase_add_test(steps, no_geometry_is_said_once);
+    tcase_add_test(steps, bodies_that_are_not_finite_stay);
+    tcase_add_test(steps, forces_that_are_not_finite_do_nothing);
+    tcase_add_test(steps, same_pile_same_bits);
+    tcase_add_test(steps, far_piles_do_not_matter);
+    suite_add_tcase(suite, steps);
+    return run_suite(suite);
+}

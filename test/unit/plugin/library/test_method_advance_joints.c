@@ -1,0 +1,310 @@
+// Joints, motors, surfaces and kinematic bodies under method=advance.
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "advance_program.h"
+#include "linalg.h"
+#include "start.h"
+#include "suite.h"
+
+// ---- joints
+
+static dJointID hinge_at(scene *s, dBodyID body, double x, double y, double z)
+{
+    dJointID hinge = dJointCreateHinge(s->world, 0);
+    dJointAttach(hinge, body, NULL);
+    dJointSetHingeAnchor(hinge, x, y, z);
+    dJointSetHingeAxis(hinge, 0, 1, 0);
+    return hinge;
+}
+
+START_TEST(stop_is_met_in_time)
+{
+    static const double stops[] = {0.507, 0.512345, 1.213};
+    scene *s = open_scene("method=advance");
+    dWorldSetGravity(s->world, 0, 0, 0);
+    dBodyID wheel = add_box(s, 0, 0, 5);
+    dJointID hinge = hinge_at(s, wheel, 0, 0, 5);
+    dJointSetHingeParam(hinge, dParamLoStop, -stops[_i]);
+    dJointSetHingeParam(hinge, dParamHiStop, stops[_i]);
+    dBodySetAngularVel(wheel, 0, 2, 0);
+    double met = -1;
+    for (int i = 0; i < 100; i++) {
+        step(s);
+        for (int k = 0; k < s->events; k++) {
+            if (s->event[k].kind == SPRAG_EVENT_LIMIT_REACHED && met < 0) {
+                met = i * STEP + s->event[k].time;
+            }
+        }
+    }
+    ck_assert_double_eq_tol(met, stops[_i] / 2, 1e-6);
+    ck_assert_double_eq_tol(fabs(dJointGetHingeAngle(hinge)), stops[_i], 1e-5);
+    ck_assert_double_lt(speed(wheel), 1e-4);
+    close_scene(s);
+}
+END_TEST
+
+START_TEST(arm_rests_at_its_stop)
+{
+    scene *s = open_scene("method=advance");
+    dBodyID arm = body_at(s, dCreateBox(s->space, 1, 0.1, 0.1), 0.5, 0, 5);
+    dJointID hinge = hinge_at(s, arm, 0, 0, 5);
+    dJointSetHingeParam(hinge, dParamLoStop, -0.5);
+    dJointSetHingeParam(hinge, dParamHiStop, 0.5);
+    run(s, 150);
+    ck_assert_int_ge(stats_of(s).events[SPRAG_EVENT_LIMIT_REACHED], 1);
+    long substeps = stats_of(s).substeps;
+    for (int i = 0; i < 100; i++) {
+        step(s);
+        ck_assert_double_eq_tol(fabs(dJointGetHingeAngle(hinge)), 0.5, 1e-4);
+        ck_assert_double_lt(speed(arm), 1e-3);
+    }
+    ck_assert_int_le(stats_of(s).substeps - substeps, 105);
+    close_scene(s);
+}
+END_TEST
+
+// Of a joint too, the load; also of a frame that events divide.
+START_TEST(joints_tell_their_load)
+{
+    scene *s = open_scene("method=advance");
+    dJointFeedback load;
+    add_floor(s);
+    dBodyID box = add_box(s, 0, 0, 1.5);
+    dJointID joint = dJointCreateFixed(s->world, 0);
+    dJointAttach(joint, box, NULL);
+    dJointSetFixed(joint);
+    memset(&load, 0, sizeof load);
+    dJointSetFeedback(joint, &load);
+    dBodyID ball = add_ball(s, 0, 0, 2.6, 0.5);
+    for (int i = 0; i < 60; i++) {
+        step(s);
+        ck_assert_double_eq_tol(height(box), 1.5, 1e-6);
+        if (s->touched < 0) {
+            ck_assert_double_eq_tol(load.f1[2], 2 * G, 1e-4);
+        }
+    }
+    ck_assert_double_ge(s->touched, 0);
+    ck_assert_double_eq_tol(height(ball), 2.5 + REST, 2e-6);
+    ck_assert_double_eq_tol(load.f1[2], 4 * G, 1e-3);
+    close_scene(s);
+}
+END_TEST
+
+// Momentum: a ball stops on a held box, whose joint takes all of it within that one step.
+START_TEST(impacts_are_in_the_feedback)
+{
+    scene *s = open_scene("method=advance");
+    dJointFeedback load;
+    dWorldSetGravity(s->world, 0, 0, 0);
+    dBodyID box = add_box(s, 0, 0, 0);
+    dJointID joint = dJointCreateFixed(s->world, 0);
+    dJointAttach(joint, box, NULL);
+    dJointSetFixed(joint);
+    memset(&load, 0, sizeof load);
+    dJointSetFeedback(joint, &load);
+    dBodyID ball = add_ball(s, 0, 0, 1.123, 0.5);
+    dBodySetLinearVel(ball, 0, 0, -3);
+    double impulse = 0;
+    for (int i = 0; i < 20; i++) {
+        step(s);
+        impulse += load.f1[2] * STEP;
+    }
+    ck_assert_double_eq_tol(s->touched, 0.041, 1e-6);
+    ck_assert_double_eq_tol(impulse, 6, 1e-3);
+    close_scene(s);
+}
+END_TEST
+
+START_TEST(motor_drives)
+{
+    scene *s = open_scene("method=advance");
+    dBodyID wheel = add_box(s, 0, 0, 5);
+    dJointID hinge = hinge_at(s, wheel, 0, 0, 5);
+    dJointSetHingeParam(hinge, dParamVel, 3);
+    dJointSetHingeParam(hinge, dParamFMax, _i ? 100 : 0.1);
+    run(s, 20);
+    double inertia = 2.0 / 6, w = _i ? 3 : 0.1 / inertia * 20 * STEP;
+    ck_assert_double_eq_tol(fabs(dJointGetHingeAngleRate(hinge)), w, 1e-4);
+    ck_assert_double_eq_tol(height(wheel), 5, 1e-6);
+    close_scene(s);
+}
+END_TEST
+
+// Nothing is near at the start of the step, nor at the speed that the body has then.
+START_TEST(motor_flings_into_ground)
+{
+    scene *s = open_scene("method=advance");
+    dCreatePlane(s->space, 0, 0, 1, 0);
+    dBodyID box = add_box(s, 0, 0, 2);
+    dJointID slider = dJointCreateSlider(s->world, 0);
+    dJointAttach(slider, box, NULL);
+    dJointSetSliderAxis(slider, 0, 0, 1);
+    dJointSetSliderParam(slider, dParamVel, _i ? 500 : -500);
+    dJointSetSliderParam(slider, dParamFMax, 1e7);
+    step(s);
+    ck_assert_double_ge(height(box), 0);
+    ck_assert_double_ge(fabs(height(box) - 2), 1);
+    close_scene(s);
+}
+END_TEST
+
+// ---- surfaces
+
+// Across fdir1 it slides, along it it is held.
+// Slip and motors at the bound of friction: a car drives off as far as under method=stribeck.
+static double drive_off(const char *options)
+{
+    scene *s = open_scene(options);
+    add_floor(s);
+    s->surface = (dSurfaceParameters){.mode = dContactApprox1 | dContactSlip1 | dContactSlip2,
+                                      .mu = 1,
+                                      .slip1 = 0.01,
+                                      .slip2 = 0.01};
+    dMass mass;
+    dBodyID car = dBodyCreate(s->world);
+    dMassSetBoxTotal(&mass, 200, 2, 1, 0.4);
+    dBodySetMass(car, &mass);
+    dBodySetPosition(car, 0, 0, 0.7);
+    dJointID axle[4];
+    for (int i = 0; i < 4; i++) {
+        double x = i < 2 ? 0.9 : -0.9, y = i % 2 ? 0.7 : -0.7;
+        dBodyID wheel = add_ball(s, x, y, 0.35, 0.35);
+        dMassSetSphereTotal(&mass, 10, 0.35);
+        dBodySetMass(wheel, &mass);
+        axle[i] = hinge_at(s, wheel, x, y, 0.35);
+        dJointAttach(axle[i], car, wheel);
+        dJointSetHingeAnchor(axle[i], x, y, 0.35);
+        dJointSetHingeAxis(axle[i], 0, 1, 0);
+        dJointSetHingeParam(axle[i], dParamFMax, 150);
+        dJointSetHingeParam(axle[i], dParamVel, 15);
+    }
+    run(s, 200);
+    double gone = -dBodyGetPosition(car)[0];
+    ck_assert_double_lt(norm3(dBodyGetAngularVel(car)), 1e-3);
+    close_scene(s);
+    return gone;
+}
+
+START_TEST(car_slips_as_it_must)
+{
+    double rigid = drive_off("method=advance"), yielding = drive_off("method=stribeck");
+    ck_assert_double_gt(yielding, 4);
+    ck_assert_double_eq_tol(rigid, yielding, 1e-3);
+}
+END_TEST
+
+START_TEST(directions_have_their_friction)
+{
+    bool across = _i;
+    scene *s = open_scene("method=advance");
+    dWorldSetGravity(s->world, across ? 0 : 3, across ? 3 : 0, -G);
+    s->surface.mode |= dContactMu2 | dContactFDir1;
+    s->surface.mu = 0.9;
+    s->surface.mu2 = 0.1;
+    s->along[0] = 1;
+    add_floor(s);
+    dBodyID box = body_at(s, dCreateBox(s->space, 1, 1, 0.5), 0, 0, 0.25 + REST);
+    run(s, 100);
+    const dReal *v = dBodyGetLinearVel(box);
+    ck_assert_double_eq_tol(v[0], 0, 1e-5);
+    ck_assert_double_eq_tol(v[1], across ? 3 - 0.1 * G : 0, 1e-3);
+    close_scene(s);
+}
+END_TEST
+
+// The same way as in stock.
+START_TEST(conveyor_carries)
+{
+    double carried[2];
+    for (int stock = 0; stock < 2; stock++) {
+        scene *s = open_scene(stock ? "method=ode" : "method=advance");
+        s->surface.mode |= dContactMotion1 | dContactFDir1;
+        s->surface.motion1 = 1.5;
+        s->along[0] = 1;
+        add_floor(s);
+        dBodyID box = add_box(s, 0, 0, stock ? 0.499 : 0.5 + REST);
+        run(s, 100);
+        carried[stock] = dBodyGetLinearVel(box)[0];
+        close_scene(s);
+    }
+    ck_assert_double_eq_tol(fabs(carried[0]), 1.5, 1e-4);
+    ck_assert_double_eq_tol(carried[0], carried[1], 1e-2);
+}
+END_TEST
+
+START_TEST(bounces)
+{
+    bool slow = _i;
+    scene *s = open_scene("method=advance");
+    dWorldSetGravity(s->world, 0, 0, 0);
+    s->surface.mode |= dContactBounce;
+    s->surface.bounce = 0.6;
+    s->surface.bounce_vel = 1;
+    add_floor(s);
+    dBodyID ball = add_ball(s, 0, 0, 1, 0.5);
+    dBodySetLinearVel(ball, 0, 0, slow ? -0.9 : -2);
+    run(s, 80);
+    ck_assert_double_eq_tol(s->touched, 0.5 / (slow ? 0.9 : 2), 2e-6);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(ball)[2], slow ? 0 : 1.2, slow ? 1e-3 : 1e-5);
+    close_scene(s);
+}
+END_TEST
+
+START_TEST(sensors_let_pass)
+{
+    scene *s = open_scene("method=advance");
+    s->declines = true;
+    dGeomID sensor = dCreateBox(s->space, 2, 2, 0.2);
+    dGeomSetPosition(sensor, 0, 0, 0);
+    dBodyID ball = add_ball(s, 0, 0, 1, 0.2);
+    run(s, 100);
+    ck_assert_int_gt(s->calls, 0);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(ball)[2], -G, 1e-6);
+    ck_assert_double_eq_tol(height(ball), 1 - G * (1 + STEP) / 2, 1e-2);
+    ck_assert_int_eq(stats_of(s).events[SPRAG_EVENT_CONTACT_MADE], 0);
+    close_scene(s);
+}
+END_TEST
+
+// ---- kinematic bodies
+
+START_TEST(platform_carries)
+{
+    scene *s = open_scene("method=advance");
+    dBodyID platform = body_at(s, dCreateBox(s->space, 4, 4, 1), 0, 0, -0.5);
+    dBodySetKinematic(platform);
+    dBodySetLinearVel(platform, 0.4, 0, 0.6);
+    dBodyID box = add_box(s, 0, 0, 0.5 + REST);
+    run(s, 100);
+    const dReal *v = dBodyGetLinearVel(box);
+    ck_assert_double_eq_tol(v[0], 0.4, 1e-5);
+    ck_assert_double_eq_tol(v[2], 0.6, 1e-5);
+    ck_assert_double_eq_tol(height(platform), 0.1, 1e-9);
+    ck_assert_double_eq_tol(height(box) - height(platform), 1 + REST, 2e-7);
+    close_scene(s);
+}
+END_TEST
+
+int main(void)
+{
+    start_ode();
+    dSetMessageHandler(quiet);
+    Suite *suite = suite_create("method_advance_joints");
+    TCase *joints = tcase_create("joints and surfaces");
+    tcase_add_loop_test(joints, stop_is_met_in_time, 0, 3);
+    tcase_add_test(joints, arm_rests_at_its_stop);
+    tcase_add_test(joints, joints_tell_their_load);
+    tcase_add_test(joints, impacts_are_in_the_feedback);
+    tcase_add_loop_test(joints, motor_drives, 0, 2);
+    tcase_add_loop_test(joints, motor_flings_into_ground, 0, 2);
+    tcase_add_test(joints, car_slips_as_it_must);
+    tcase_add_loop_test(joints, directions_have_their_friction, 0, 2);
+    tcase_add_test(joints, conveyor_carries);
+    tcase_add_loop_test(joints, bounces, 0, 2);
+    tcase_add_test(joints, sensors_let_pass);
+    tcase_add_test(joints, platform_carries);
+    suite_add_tcase(suite, joints);
+    return run_suite(suite);
+}

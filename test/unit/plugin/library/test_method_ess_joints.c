@@ -1,0 +1,615 @@
+// Joints, motors and stops under method=ess.
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "ess_runs.h"
+#include "start.h"
+#include "suite.h"
+#include "worlds_ess.h"
+
+// ---- motors and stops
+
+// As ODE's rows count it, whatever the getters of a reversed joint say.
+static double rate_of(const coordinate *c)
+{
+    bool slider = dJointGetType(c->joint) == dJointTypeSlider;
+    return slider ? dJointGetSliderPositionRate(c->joint) : dBodyGetAngularVel(c->body)[1];
+}
+
+static double place_of(const coordinate *c)
+{
+    const dReal *R = dBodyGetRotation(c->body);
+    return dJointGetType(c->joint) == dJointTypeSlider ? dJointGetSliderPosition(c->joint)
+                                                       : atan2(R[2], R[10]);
+}
+
+// Under a constant force things go by the mean of their rates: h a / 2 less than five tests of
+// ODE's demo_joints (221, 321, 421, 731, 742) ask for, h times the rate at the end.
+START_TEST(joints_go_by_the_mean_of_their_rates)
+{
+    double h = 0.05, force = 0.1, rate = 0, place = 0;
+    coordinate c = open_coordinate(_i, false, h);
+    for (int k = 1; k <= 50; k++) {
+        if (_i) {
+            dBodyAddForce(c.body, 0, force, 0);
+        } else {
+            dBodyAddTorque(c.body, 0, force, 0);
+        }
+        yielding_step(c.y);
+        double mean = (place_of(&c) - place) / h, a = force / c.inertia;
+        ck_assert_double_eq_tol(rate_of(&c), k * h * a, 1e-9);
+        ck_assert_double_eq_tol(mean, (rate + rate_of(&c)) / 2, 1e-9);
+        ck_assert_double_eq_tol(rate_of(&c) - mean, h * a / 2, 1e-9);
+        rate = rate_of(&c);
+        place = place_of(&c);
+    }
+    yielding_close(c.y);
+}
+END_TEST
+
+// Full force until the speed wanted is there, which is at the end of a frame.
+START_TEST(motors_are_bounded)
+{
+    double h = 0.01, force = 3, wanted = 0.5;
+    coordinate c = open_coordinate(_i % 2, _i / 2, h);
+    set(&c, dParamFMax, force);
+    set(&c, dParamVel, wanted);
+    for (int k = 1; k <= 60; k++) {
+        yielding_step(c.y);
+        ck_assert_double_eq_tol(rate_of(&c), fmin(force / c.inertia * k * h, wanted), 1e-8);
+    }
+    sprag_world_statistics stats = stats_of(c.y);
+    ck_assert_int_eq(stats.ess_left + stats.ess_switched + stats.fallbacks, 0);
+    yielding_close(c.y);
+}
+END_TEST
+
+// An arm in gravity, whose load changes within the frame, and a speed that changes with every one.
+START_TEST(motor_is_there_at_the_end)
+{
+    coordinate c = open_coordinate(false, _i % 2, 0.01);
+    dWorldSetGravity(c.y->world, 0, 0, -ESS_G);
+    set(&c, dParamFMax, _i / 2 ? dInfinity : 1000);
+    set(&c, dParamCFM, 0);
+    for (int k = 0; k < 100; k++) {
+        double wanted = 3 * cos(0.3 * k);
+        set(&c, dParamVel, wanted);
+        yielding_step(c.y);
+        ck_assert_double_eq_tol(rate_of(&c), wanted, 1e-8);
+    }
+    ck_assert_int_eq(stats_of(c.y).ess_left + stats_of(c.y).ess_switched, 0);
+    yielding_close(c.y);
+}
+END_TEST
+
+// Knocked off its speed by a bounce within a step, by more than it has force for: it goes on
+// pulling.
+START_TEST(brake_holds_on)
+{
+    coordinate c = open_coordinate(true, false, 0.01);
+    double at = 0;
+    dBodyID ball = yielding_ball(c.y, 0.1, 0.1, 0.4, 0.252, 0);
+    dGeomID box = dCreateBox(c.y->space, 0.3, 0.2, 0.1);
+    dGeomSetBody(box, c.body);
+    c.y->made_of.bounce = 1;
+    dBodySetLinearVel(ball, 0, -20, 0);
+    set(&c, dParamFMax, 20);
+    for (int k = 1; k <= 30; k++) {
+        yielding_step(c.y);
+        at = k == 2 ? fabs(rate_of(&c)) : at;
+        if (k > 2) { // 10 m/s^2
+            ck_assert_double_eq_tol(fabs(rate_of(&c)), fmax(0, at - 0.1 * (k - 2)), 1e-8);
+        }
+    }
+    ck_assert_double_gt(at, 1);
+    ck_assert_int_eq(stats_of(c.y).ess_left + stats_of(c.y).ess_switched, 0);
+    yielding_close(c.y);
+}
+END_TEST
+
+// A velocity that a joint does not allow is gone after a step, as it is in stock.
+START_TEST(joints_take_velocities_at_once)
+{
+    double end[2][6];
+    for (int i = 0; i < 2; i++) {
+        yielding *y = yielding_open(i ? ESS : STOCK, (material){.bounce = -1}, 0.01);
+        dWorldSetGravity(y->world, 0, 0, 0);
+        dBodyID ball = yielding_ball(y, 3, 0.1, 0.5, 0, 0);
+        dJointID joint = dJointCreateBall(y->world, 0);
+        dJointFeedback feedback;
+        dJointAttach(joint, ball, 0);
+        dJointSetBallAnchor(joint, 0, 0, 0);
+        dJointSetFeedback(joint, &feedback);
+        dBodySetLinearVel(ball, 2, 0, 1e-3);
+        run(y, 1);
+        memcpy(end[i], dBodyGetLinearVel(ball), 3 * sizeof **end);
+        memcpy(end[i] + 3, feedback.f1, 3 * sizeof **end);
+        yielding_close(y);
+    }
+    for (int k = 0; k < 6; k++) {
+        ck_assert_double_eq_tol(end[1][k], end[0][k], k < 3 ? 1e-5 : 1e-2);
+    }
+    ck_assert_double_eq_tol(end[1][3], -600, 1e-2);
+}
+END_TEST
+
+// A motor turns a body faster than the body may: it turns at the most, in each step.
+START_TEST(most_angular_speed_holds)
+{
+    coordinate c = open_coordinate(false, _i, 0.01);
+    double most = 3;
+    set(&c, dParamVel, 5);
+    set(&c, dParamFMax, 1000);
+    dBodySetMaxAngularSpeed(c.body, most);
+    dBodySetAngularVel(c.body, 0, 4, 0);
+    dBodySetLinearVel(c.body, 0, 0, -4 * 0.4);
+    for (int k = 1; k <= 20; k++) {
+        yielding_step(c.y);
+        ck_assert_double_eq_tol(dBodyGetAngularVel(c.body)[1], most, 1e-12);
+        ck_assert_double_eq_tol(place_of(&c), most * 0.01 * k, 1e-9);
+    }
+    ck_assert_int_eq(stats_of(c.y).ess_left + stats_of(c.y).ess_switched, 0);
+    yielding_close(c.y);
+}
+END_TEST
+
+// Who wants a force gives a motor a speed without end.
+START_TEST(motor_without_end_is_a_force)
+{
+    coordinate c = open_coordinate(_i % 2, _i / 2, 0.01);
+    double force = 3;
+    set(&c, dParamFMax, force);
+    set(&c, dParamVel, -dInfinity);
+    set(&c, dParamLoStop, -3);
+    for (int k = 1; k <= 20; k++) {
+        yielding_step(c.y);
+        ck_assert_double_eq_tol(rate_of(&c), -force / c.inertia * 0.01 * k, 1e-8);
+    }
+    ck_assert_int_eq(stats_of(c.y).ess_left + stats_of(c.y).ess_switched, 0);
+    yielding_close(c.y);
+}
+END_TEST
+
+// Driven into a stop by its own motor: met at the exact time, and held there.
+START_TEST(motor_rests_on_its_stop)
+{
+    double h = 0.01, force = 3, stop = 0.1, met = -1;
+    coordinate c = open_coordinate(_i % 2, _i / 2, h);
+    set(&c, dParamFMax, force);
+    set(&c, dParamVel, -100);
+    set(&c, dParamLoStop, -stop);
+    for (int k = 0; k < 200; k++) {
+        sprag_world_event event[4];
+        yielding_step(c.y);
+        int count = sprag_world_events(c.y->world, event, 4);
+        for (int i = 0; i < count; i++) {
+            ck_assert_int_eq(event[i].kind, SPRAG_EVENT_LIMIT_REACHED);
+            ck_assert(event[i].joint == c.joint);
+            met = met < 0 ? k * h + event[i].time : met;
+        }
+    }
+    ck_assert_double_eq_tol(met, sqrt(2 * stop * c.inertia / force), 1e-7);
+    ck_assert_double_eq_tol(place_of(&c), -stop, 1e-7);
+    ck_assert_double_lt(fabs(rate_of(&c)), 1e-9);
+    sprag_world_statistics stats = stats_of(c.y);
+    ck_assert_int_eq(stats.events[SPRAG_EVENT_LIMIT_REACHED], 1);
+    ck_assert_int_eq(stats.ess_left + stats.ess_switched + stats.fallbacks, 0);
+    ck_assert_double_eq(dJointGetType(c.joint) == dJointTypeSlider
+                            ? dJointGetSliderParam(c.joint, dParamLoStop)
+                            : dJointGetHingeParam(c.joint, dParamLoStop),
+                        -stop); // as it was
+    yielding_close(c.y);
+}
+END_TEST
+
+// To and fro between two stops: restitution is exact, whatever the joint holds on to.
+START_TEST(stops_bounce_as_asked_for)
+{
+    static const double e[] = {0.3, 0.8, 1};
+    coordinate c = open_coordinate(_i % 2, _i / 2 % 2, 0.01);
+    double speed = 1.5;
+    set(&c, dParamLoStop, -0.2);
+    set(&c, dParamHiStop, 0.3);
+    set(&c, dParamBounce, e[_i / 4]);
+    set(&c, dParamStopCFM, 0);
+    dWorldSetCFM(c.y->world, 0);
+    if (_i % 2) {
+        dBodySetLinearVel(c.body, 0, speed, 0);
+    } else {
+        dBodySetLinearVel(c.body, 0, 0, -0.4 * speed);
+        dBodySetAngularVel(c.body, 0, speed, 0);
+    }
+    for (int k = 0; k < 400; k++) {
+        yielding_step(c.y);
+        double place = place_of(&c);
+        int turns = (int)stats_of(c.y).events[SPRAG_EVENT_LIMIT_REACHED];
+        if (place > -0.2 && place < 0.3) {
+            ck_assert_double_eq_tol(fabs(rate_of(&c)), speed * pow(e[_i / 4], turns), 1e-7);
+        }
+        ck_assert_double_lt(fabs(place - 0.05), 0.25 + 1e-7);
+    }
+    sprag_world_statistics stats = stats_of(c.y);
+    ck_assert_int_ge(stats.events[SPRAG_EVENT_LIMIT_REACHED], 2);
+    ck_assert_int_eq(stats.ess_left + stats.ess_switched + stats.fallbacks, 0);
+    yielding_close(c.y);
+}
+END_TEST
+
+// Fifteen times on either stop in a frame.
+START_TEST(stops_bounce_often)
+{
+    coordinate c = open_coordinate(_i % 2, _i / 2, 0.01);
+    double speed = 3;
+    set(&c, dParamLoStop, -5e-4);
+    set(&c, dParamHiStop, 5e-4);
+    set(&c, dParamBounce, 1);
+    set(&c, dParamStopCFM, 0);
+    dWorldSetCFM(c.y->world, 0);
+    dBodySetLinearVel(c.body, 0, _i % 2 ? speed : 0, _i % 2 ? 0 : -0.4 * speed);
+    dBodySetAngularVel(c.body, 0, _i % 2 ? 0 : speed, 0);
+    for (int k = 0; k < 10; k++) {
+        yielding_step(c.y);
+        ck_assert_double_eq_tol(fabs(rate_of(&c)), speed, 1e-5);
+        ck_assert_double_lt(fabs(place_of(&c)), 5e-4 + 1e-7);
+    }
+    sprag_world_statistics stats = stats_of(c.y);
+    ck_assert_int_eq(stats.ess_left + stats.ess_switched + stats.fallbacks, 0);
+    ck_assert_int_ge(stats.events[SPRAG_EVENT_LIMIT_REACHED], 280);
+    yielding_close(c.y);
+}
+END_TEST
+
+// Ever smaller bounces end, in a frame that they are too many in.
+START_TEST(stop_comes_to_rest)
+{
+    coordinate c = open_coordinate(_i % 2, _i / 2, 0.01);
+    dMass mass;
+    dBodyGetMass(c.body, &mass);
+    set(&c, dParamLoStop, -0.05);
+    set(&c, dParamBounce, 0.7);
+    set(&c, dParamStopCFM, 0);
+    dWorldSetCFM(c.y->world, 0);
+    for (int k = 0; k < 300; k++) {
+        dBodyAddForce(c.body, 0, _i == 1 ? -20 : _i == 3 ? 20 : 0, _i % 2 ? 0 : 50);
+        yielding_step(c.y);
+        ck_assert_double_gt(place_of(&c), -0.05 - 1e-7);
+    }
+    ck_assert_double_eq_tol(place_of(&c), -0.05, 1e-7);
+    ck_assert_double_lt(fabs(rate_of(&c)), 1e-7);
+    sprag_world_statistics stats = stats_of(c.y);
+    ck_assert_int_ge(stats.events[SPRAG_EVENT_LIMIT_REACHED], 10);
+    ck_assert_int_eq(stats.ess_left + stats.ess_switched + stats.fallbacks, 0);
+    yielding_close(c.y);
+}
+END_TEST
+
+static dJointID join(dWorldID world, int kind, dBodyID a, dBodyID b)
+{
+    dJointID joint = kind == 0   ? dJointCreateDHinge(world, 0)
+                     : kind == 1 ? dJointCreateDBall(world, 0)
+                     : kind == 2 ? dJointCreateHinge(world, 0)
+                                 : dJointCreateBall(world, 0);
+    dJointAttach(joint, a, b);
+    if (kind == 0) {
+        dJointSetDHingeAxis(joint, 0.36, 0.8, 0.48);
+        dJointSetDHingeAnchor1(joint, 0.3, 0.1, 1.7);
+        dJointSetDHingeAnchor2(joint, -0.1, 0.2, 0.3);
+    } else if (kind == 1) {
+        dJointSetDBallAnchor1(joint, 0.3, 0.1, 1.7);
+        dJointSetDBallAnchor2(joint, -0.1, 0.2, 0.3);
+    } else if (kind == 2) {
+        dJointSetHingeAxis(joint, 0.36, 0.8, 0.48);
+        dJointSetHingeAnchor(joint, 0.3, 0.1, 1);
+    } else {
+        dJointSetBallAnchor(joint, 0.3, 0.1, 1);
+    }
+    return joint;
+}
+
+// Put 1 m apart, they come back as by stock's steps: held to that speed while their bodies turn
+// they would get several times its energy.
+START_TEST(joints_far_apart_come_back)
+{
+    double most[2] = {0, 0};
+    for (int i = 0; i < 2; i++) {
+        yielding *y = yielding_open(i ? ESS : STOCK, (material){.bounce = -1}, 0.01);
+        dMass mass;
+        dWorldSetGravity(y->world, 0, 0, 0);
+        dWorldSetERP(y->world, 0.7);
+        for (int k = 0; k < 2; k++) {
+            dMassSetBoxTotal(&mass, k ? 5 : 1, 0.4, 0.3, 0.2);
+            dBodyID body = yielding_body(y, &mass, NULL, 0, 0, k ? 0 : 2);
+            dBodySetAngularVel(body, k ? -9 : 7, 4, k ? 12 : -5);
+        }
+        join(y->world, _i, y->body[0], y->body[1]);
+        dBodySetPosition(y->body[0], -0.6, 0.7, 2.39);
+        for (int k = 0; k < 60; k++) {
+            yielding_step(y);
+            most[i] =
+                fmax(most[i], yielding_energy(y) - ESS_G * (dBodyGetPosition(y->body[0])[2] +
+                                                            5 * dBodyGetPosition(y->body[1])[2]));
+        }
+        if (i) {
+            ck_assert_int_ge(stats_of(y).ess_left, 1);
+            ck_assert_int_lt(stats_of(y).ess_left, 20);
+        }
+        yielding_close(y);
+    }
+    ck_assert_double_lt(most[1], 2 * most[0]);
+}
+END_TEST
+
+// What is past a stop goes back by ERP, as stock's; or rebounds, where it comes in faster.
+START_TEST(violated_stops_part_as_stocks)
+{
+    static const double erp[] = {0.2, 1, 0.2, 0.2, 0.2}, cfm[] = {0, 0, 0, 1e-4, 1.5e-3},
+                        bounce[] = {0, 0, 0.5, 0, 0}, in[] = {0, 0, -8, 0, 0};
+    double h = 0.01, past = 0.1, rate[2], place[2];
+    for (int i = 0; i < 2; i++) {
+        coordinate c = open_coordinate(_i % 2, _i / 2 % 2, h);
+        ck_assert(sprag_world_configure(c.y->world, i ? ESS : STOCK));
+        set(&c, dParamLoStop, past);
+        set(&c, dParamStopERP, erp[_i / 4]);
+        set(&c, dParamStopCFM, cfm[_i / 4]);
+        set(&c, dParamBounce, bounce[_i / 4]);
+        double speed = in[_i / 4] * (_i % 4 == 3 ? -1 : 1); // a reversed slider counts against it
+        dBodySetLinearVel(c.body, 0, _i % 2 ? speed : 0, _i % 2 ? 0 : -0.4 * speed);
+        dBodySetAngularVel(c.body, 0, _i % 2 ? 0 : speed, 0);
+        yielding_step(c.y);
+        rate[i] = rate_of(&c);
+        place[i] = place_of(&c);
+        if (i) {
+            ck_assert_int_eq(stats_of(c.y).ess_left + stats_of(c.y).fallbacks, 0);
+        }
+        yielding_close(c.y);
+    }
+    double expected = fmax(erp[_i / 4] * past / h, -bounce[_i / 4] * in[_i / 4]);
+    ck_assert_double_eq_tol(rate[0], expected, cfm[_i / 4] > 0 ? 0.7 * expected : 1e-6);
+    ck_assert_double_eq_tol(rate[1], rate[0], 1e-6);
+    ck_assert_double_eq_tol(place[1], rate[0] * h, 1e-7);
+    ck_assert_double_eq_tol(place[1], place[0], 2e-3 * expected * h);
+}
+END_TEST
+
+// Between constraints and springs, too: a body that hangs on a ball joint, which is a little apart.
+START_TEST(yielding_joints_come_back_as_stocks)
+{
+    static const double cfm[] = {1e-5, 1e-4, 1e-3};
+    double z[2][20];
+    for (int i = 0; i < 2; i++) {
+        yielding *y = yielding_open(i ? ESS : STOCK, (material){.bounce = -1}, 0.01);
+        dWorldSetCFM(y->world, cfm[_i]);
+        dBodyID body = yielding_ball(y, 2, 0.1, 0, 0, 0);
+        dJointID joint = dJointCreateBall(y->world, 0);
+        dJointAttach(joint, body, 0);
+        dJointSetBallAnchor(joint, 0, 0, 0);
+        dBodySetPosition(body, 0, 0, 0.02);
+        for (int k = 0; k < 20; k++) {
+            yielding_step(y);
+            z[i][k] = dBodyGetPosition(body)[2];
+        }
+        if (i) {
+            ck_assert_int_eq(stats_of(y).ess_left + stats_of(y).fallbacks, 0);
+        }
+        yielding_close(y);
+    }
+    for (int k = 0; k < 20; k++) {
+        ck_assert_double_eq_tol(z[1][k], z[0][k], 1e-6);
+    }
+}
+END_TEST
+
+// A snake of links, whose stops part and are met in turns, ever less: they come to rest in the
+// frame, and do not chatter.
+START_TEST(stops_that_take_turns_come_to_rest)
+{
+    enum { LINKS = 7 };
+    yielding *y = yielding_open(ESS, (material){.bounce = -1}, 0.05);
+    dMass mass;
+    long steps = 0, most = 0;
+    dWorldSetGravity(y->world, 0, 0, 0);
+    dMassSetBox(&mass, 1, 1, 1, 1);
+    for (int i = 0; i < LINKS; i++) {
+        dBodyID link = yielding_body(y, &mass, NULL, 1.2 * i, 0, 0);
+        dJointID hinge = i > 0 ? dJointCreateHinge(y->world, 0) : NULL;
+        if (hinge) {
+            dJointAttach(hinge, y->body[i - 1], link);
+            dJointSetHingeAnchor(hinge, 1.2 * i - 0.6, 0, 0);
+            dJointSetHingeAxis(hinge, 0, 0, 1);
+            dJointSetHingeParam(hinge, dParamLoStop, -1);
+            dJointSetHingeParam(hinge, dParamHiStop, 1);
+        }
+    }
+    dRandSetSeed(2);
+    for (int k = 0; k < 400; k++) {
+        double x = 60 * (dRandReal() - 0.5), z = 60 * (dRandReal() - 0.5);
+        dBodyAddForce(y->body[0], x, z, 0);
+        dBodyAddTorque(y->body[0], 0, 0, 20 * (dRandReal() - 0.5));
+        yielding_step(y);
+        sprag_world_statistics stats = stats_of(y);
+        most = stats.ess_steps - steps > most ? stats.ess_steps - steps : most;
+        steps = stats.ess_steps;
+        ck_assert_int_eq(stats.ess_left, 0);
+    }
+    ck_assert_int_gt(stats_of(y).events[SPRAG_EVENT_LIMIT_REACHED], 150);
+    ck_assert_int_lt(most, 60);
+    yielding_close(y);
+}
+END_TEST
+
+// A motor without a bound is held by its stop, and comes off it.
+START_TEST(unbounded_motor_stops)
+{
+    coordinate c = open_coordinate(_i % 2, _i / 2, 0.01);
+    set(&c, dParamLoStop, -0.05);
+    set(&c, dParamFMax, dInfinity);
+    for (int k = 0; k < 60; k++) {
+        set(&c, dParamVel, k < 30 ? -1 : 1);
+        yielding_step(c.y);
+        ck_assert_double_gt(place_of(&c), -0.05 - 1e-7);
+        if (k == 29) {
+            ck_assert_double_eq_tol(place_of(&c), -0.05, 1e-7);
+            ck_assert_double_lt(fabs(rate_of(&c)), 1e-7);
+        }
+    }
+    ck_assert_double_eq_tol(rate_of(&c), 1, 1e-7);
+    sprag_world_statistics stats = stats_of(c.y);
+    ck_assert_int_eq(stats.ess_left + stats.ess_switched + stats.fallbacks, 0);
+    yielding_close(c.y);
+}
+END_TEST
+
+// Links on hinges that all have motors: none gives more than it may, about its axis.
+START_TEST(coupled_motors_are_bounded)
+{
+    enum { LINKS = 5 };
+    yielding *y = yielding_open(ESS, (material){.bounce = -1}, 0.01);
+    dJointFeedback feedback[LINKS];
+    dJointID hinge[LINKS];
+    dMass mass;
+    double force = _i ? 60 : 4;
+    int held = 0;
+    dMassSetBoxTotal(&mass, 1, 0.4, 0.1, 0.1);
+    for (int i = 0; i < LINKS; i++) {
+        dBodyID link = yielding_body(y, &mass, NULL, 0.2 + 0.4 * i, 0, 0);
+        hinge[i] = dJointCreateHinge(y->world, 0);
+        dJointAttach(hinge[i], link, i > 0 ? y->body[i - 1] : NULL);
+        dJointSetHingeAnchor(hinge[i], 0.4 * i, 0, 0);
+        dJointSetHingeAxis(hinge[i], 0, 1, 0);
+        dJointSetHingeParam(hinge[i], dParamFMax, force);
+        dJointSetHingeParam(hinge[i], dParamVel, 0);
+        dJointSetFeedback(hinge[i], &feedback[i]);
+    }
+    for (int k = 0; k < 200; k++) {
+        yielding_step(y);
+        for (int i = 0; i < LINKS; i++) {
+            dVector3 anchor, arm, turned;
+            dJointGetHingeAnchor(hinge[i], anchor);
+            dSubtractVectors3(arm, dBodyGetPosition(y->body[i]), anchor);
+            dCalcVectorCross3(turned, arm, feedback[i].f1);
+            double torque = feedback[i].t1[1] + turned[1];
+            ck_assert_double_lt(fabs(torque), force * (1 + 1e-9));
+            held += fabs(torque) > force * (1 - 1e-9);
+        }
+    }
+    sprag_world_statistics stats = stats_of(y);
+    ck_assert_int_eq(stats.ess_left + stats.ess_switched + stats.fallbacks, 0);
+    if (_i) { // 49 N m at most
+        ck_assert_int_eq(held, 0);
+        ck_assert_double_lt(fabs(dBodyGetPosition(y->body[LINKS - 1])[2]), 1e-5);
+    } else {
+        ck_assert_int_gt(held, 20);
+    }
+    yielding_close(y);
+}
+END_TEST
+
+// What is met in a group with joints: until then exact, then the implicit step, with its joints.
+START_TEST(joints_rest_with_the_others)
+{
+    double h = 0.01;
+    yielding *y = yielding_open(ESS, (material){.friction = 0.5, .bounce = -1}, h);
+    dCreatePlane(y->space, 0, 0, 1, -0.5);
+    dBodyID ball = yielding_ball(y, 1, 0.1, 0.8, 0, 0);
+    dJointID hinge = dJointCreateHinge(y->world, 0);
+    dJointAttach(hinge, ball, 0);
+    dJointSetHingeAnchor(hinge, 0, 0, 0);
+    dJointSetHingeAxis(hinge, 0, 1, 0);
+    do {
+        yielding_step(y);
+        ck_assert_int_eq(stats_of(y).ess_left, 0);
+    } while (stats_of(y).ess_switched == 0);
+    const dReal *x = dBodyGetPosition(ball);
+    ck_assert_double_eq_tol(x[2], -0.4, 1e-4);
+    ck_assert_double_eq_tol(hypot(x[0], x[2]), 0.8, 1e-5);
+    ck_assert_double_lt(fabs(dBodyGetLinearVel(ball)[2]), 1e-2);
+    run(y, 50);
+    ck_assert_double_eq_tol(dBodyGetPosition(ball)[2], -0.4, 1e-5);
+    ck_assert_int_eq(stats_of(y).fallbacks, 0);
+    yielding_close(y);
+}
+END_TEST
+
+// An angular motor's stops: its angles have rates that are not its rows'. The very step of
+// method=stribeck, and said why.
+START_TEST(untold_stops_are_the_implicit_steps)
+{
+    double end[2][3];
+    for (int i = 0; i < 2; i++) {
+        yielding *y = yielding_open(i ? ESS : STRIBECK, (material){.bounce = -1}, 0.01);
+        dBodyID a = yielding_ball(y, 1, 0.1, 0.5, 0, 1);
+        dJointID ball = dJointCreateBall(y->world, 0), motor = dJointCreateAMotor(y->world, 0);
+        dJointAttach(ball, a, 0);
+        dJointSetBallAnchor(ball, 0, 0, 1);
+        dJointAttach(motor, a, 0);
+        dJointSetAMotorNumAxes(motor, 1);
+        dJointSetAMotorAxis(motor, 0, 0, 0, 1, 0);
+        dJointSetAMotorParam(motor, dParamLoStop, -0.3);
+        dJointSetAMotorParam(motor, dParamHiStop, 0.3);
+        run(y, 50);
+        memcpy(end[i], dBodyGetPosition(a), sizeof end[i]);
+        if (i) {
+            ck_assert_int_eq(stats_of(y).ess_left, 50);
+            ck_assert_int_eq(stats_of(y).ess_steps, 0);
+        }
+        yielding_close(y);
+    }
+    ck_assert_mem_eq(end[0], end[1], sizeof end[0]);
+}
+END_TEST
+
+// More rows than a dense matrix would take.
+START_TEST(long_chain_keeps_its_energy)
+{
+    enum { LINKS = 60 };
+    yielding *y = yielding_open(ESS, (material){.bounce = -1}, 0.01);
+    for (int i = 0; i < LINKS; i++) {
+        add_link(y, i);
+    }
+    double first = yielding_energy(y);
+    run(y, 10);
+    sprag_world_statistics stats = stats_of(y);
+    ck_assert_int_eq(stats.ess_left + stats.ess_switched, 0);
+    ck_assert_int_eq(stats.rows, 3 * LINKS);
+    ck_assert_double_lt(fabs(yielding_energy(y) - first), 1e-5);
+    yielding_close(y);
+}
+END_TEST
+
+static Suite *ess_suite(void)
+{
+    Suite *suite = suite_create("method_ess_joints");
+    TCase *left = tcase_create("left");
+    tcase_add_test(left, joints_rest_with_the_others);
+    suite_add_tcase(suite, left);
+    TCase *joints = tcase_create("joints");
+    tcase_add_loop_test(joints, motors_are_bounded, 0, 4);
+    tcase_add_loop_test(joints, joints_go_by_the_mean_of_their_rates, 0, 2);
+    tcase_add_loop_test(joints, motor_is_there_at_the_end, 0, 4);
+    tcase_add_loop_test(joints, motor_without_end_is_a_force, 0, 4);
+    tcase_add_test(joints, brake_holds_on);
+    tcase_add_loop_test(joints, most_angular_speed_holds, 0, 2);
+    tcase_add_test(joints, joints_take_velocities_at_once);
+    tcase_add_loop_test(joints, motor_rests_on_its_stop, 0, 4);
+    tcase_add_loop_test(joints, stops_bounce_as_asked_for, 0, 12);
+    tcase_add_loop_test(joints, stops_bounce_often, 0, 4);
+    tcase_add_loop_test(joints, stop_comes_to_rest, 0, 4);
+    tcase_add_loop_test(joints, joints_far_apart_come_back, 0, 4);
+    tcase_add_loop_test(joints, violated_stops_part_as_stocks, 0, 20);
+    tcase_add_loop_test(joints, yielding_joints_come_back_as_stocks, 0, 3);
+    tcase_add_test(joints, stops_that_take_turns_come_to_rest);
+    tcase_add_loop_test(joints, unbounded_motor_stops, 0, 4);
+    tcase_add_loop_test(joints, coupled_motors_are_bounded, 0, 2);
+    tcase_add_test(joints, untold_stops_are_the_implicit_steps);
+    tcase_add_test(joints, long_chain_keeps_its_energy);
+    suite_add_tcase(suite, joints);
+    return suite;
+}
+
+int main(void)
+{
+    start_ode();
+    dSetMessageHandler(quiet);
+    return run_suite(ess_suite());
+}
