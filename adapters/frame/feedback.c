@@ -1,5 +1,6 @@
 // Forces of a group -> joint feedback, and what is remembered of them.
 #include "frame_run.h"
+#include "linalg.h"
 
 static void write_pair_feedback(const group *g)
 {
@@ -12,12 +13,9 @@ static void write_pair_feedback(const group *g)
             continue;
         }
         const sprag_pair *pair = &g->pair[i];
-        double wrench[2][6];
-        for (int k = 0; k < 3; k++) {
-            wrench[0][k] = pair->impulse[k] * rate;
-            wrench[1][k] = -pair->impulse[k] * rate;
-            wrench[0][3 + k] = pair->moment[0][k] * rate;
-            wrench[1][3 + k] = pair->moment[1][k] * rate;
+        double wrench[2][6] = {{0}};
+        for (int side = 0; side < 2; side++) {
+            add_scaled(wrench[side], rate, pair->impulse[side], 6);
         }
         sprag_ode_feedback_add_pair(answer->joint, source->side[0]->body,
                                     (const double(*)[6])wrench);

@@ -144,16 +144,13 @@ static void lead_pairs(step *s)
         rider *r[2] = {step_rider_of(s, pair->side[0]->body),
                        step_rider_of(s, pair->side[1]->body)};
         s->pair_group[i] = -1;
-        if (!counts(s, pair) || (!r[0] && !r[1])) {
+        if (!counts(s, pair) || !r[0]) {
             continue;
         }
-        for (int side = 0; side < 2; side++) {
-            if (r[side]) {
-                r[side]->alone = false;
-                s->pair_group[i] = r[side]->island;
-            }
-        }
-        if (r[0] && r[1]) {
+        r[0]->alone = false;
+        s->pair_group[i] = r[0]->island;
+        if (r[1]) {
+            r[1]->alone = false;
             unite(s, r[0]->island, r[1]->island);
         }
     }
@@ -231,21 +228,18 @@ bool step_was_within(const ode_pair *pair, double reach)
 // The body that sleeps in a pair where the other one may reach it within the step, NULL: none.
 static dBodyID sleeper_of(const step *s, const ode_pair *pair)
 {
-    for (int side = 0; side < 2; side++) {
-        const rider *r = step_rider_of(s, pair->side[side]->body);
-        dBodyID other = pair->side[!side]->body;
-        if (!r || !other || dBodyIsEnabled(other) || dBodyIsKinematic(other) ||
-            dBodyGetWorld(other) != s->a->world) {
-            continue;
-        }
-        double h = s->a->step, mass = r->start.mass;
-        double fall = mass > 0 ? norm3(r->start.force) / mass * h : 0;
-        double turn = norm3(r->start.velocity + 3) * rider_radius(r->id);
-        if (step_was_within(pair, (1.1 * (norm3(r->start.velocity) + turn) + 2 * fall) * h)) {
-            return other;
-        }
+    const rider *r = step_rider_of(s, pair->side[0]->body);
+    dBodyID other = pair->side[1]->body;
+    if (!r || !other || dBodyIsEnabled(other) || dBodyIsKinematic(other) ||
+        dBodyGetWorld(other) != s->a->world) {
+        return NULL;
     }
-    return NULL;
+    double h = s->a->step, mass = r->start.mass;
+    double fall = mass > 0 ? norm3(r->start.force) / mass * h : 0;
+    double turn = norm3(r->start.velocity + 3) * rider_radius(r->id);
+    bool may_reach =
+        step_was_within(pair, (1.1 * (norm3(r->start.velocity) + turn) + 2 * fall) * h);
+    return may_reach ? other : NULL;
 }
 
 bool step_find_sleepers(step *s)

@@ -31,36 +31,6 @@ static void turn(const dReal *R, const dReal *A, dReal *turned)
     dMultiply0_333(turned, R, half);
 }
 
-static void multiply(double to[3], const double A[9], const double x[3])
-{
-    for (int i = 0; i < 3; i++) {
-        to[i] = dot3(A + 3 * i, x);
-    }
-}
-
-// Gyroscopic torque, implicitly (Lacoursiere: Stabilizing Gyroscopic Forces in Rigid Multibody
-// Simulations, 2006): (I T^-1 - 1) L / h with T = I - h [L]x.
-static void add_gyroscopic_torque(const double I[9], const dReal *w, dReal step, dReal *torque)
-{
-    double L[3], inverse[9], ratio[9], tau[3];
-    multiply(L, I, w);
-    double T[9] = {I[0], I[1] + step * L[2], I[2] - step * L[1], I[3] - step * L[2],
-                   I[4], I[5] + step * L[0], I[6] + step * L[1], I[7] - step * L[0],
-                   I[8]};
-    if (invert33(T, inverse) == 0) {
-        return;
-    }
-    for (int i = 0; i < 9; i++) {
-        const double *row = I + i / 3 * 3, *column = inverse + i % 3;
-        ratio[i] = row[0] * column[0] + row[1] * column[3] + row[2] * column[6] - (i % 4 == 0);
-    }
-    for (int i = 0; i < 3; i++) {
-        L[i] *= 1 / step;
-    }
-    multiply(tau, ratio, L);
-    add_scaled(torque, 1, tau, 3);
-}
-
 static bool is_finite(const dReal *x, int n)
 {
     dReal sum = 0;
@@ -138,7 +108,9 @@ bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal
     to->mass = mass.mass;
     pack(inertia, to->inertia);
     if (dBodyGetGyroscopicMode(id)) {
-        add_gyroscopic_torque(to->inertia, to->velocity + 3, step, torque);
+        double gyroscopic[3];
+        sprag_gyroscopic_torque(to->inertia, to->velocity + 3, step, gyroscopic);
+        add_scaled(torque, 1, gyroscopic, 3);
     }
     double push = step * (1 / mass.mass);
     for (int k = 0; k < 3; k++) {

@@ -7,6 +7,7 @@
 #include "advance_run.h"
 #include "linalg.h"
 #include "mover.h"
+#include "pair_contact.h"
 
 sprag_advance_options sprag_advance_defaults(void)
 {
@@ -28,27 +29,6 @@ double advance_radius(const sprag_collider *collider)
         corner[k] = fmax(fabs(bounds[k]), fabs(bounds[k + 3]));
     }
     return norm3(corner);
-}
-
-static void turn_inertia(advance_run *run)
-{
-    for (int i = 0; i < run->frame->bodies; i++) {
-        const sprag_mover *mover = &run->frame->body[i];
-        const double *R = mover->pose.rotation;
-        double half[9];
-        for (int r = 0; r < 3; r++) { // R I, then (R I) R'
-            for (int c = 0; c < 3; c++) {
-                half[3 * r + c] = R[3 * r] * mover->inertia[c] +
-                                  R[3 * r + 1] * mover->inertia[3 + c] +
-                                  R[3 * r + 2] * mover->inertia[6 + c];
-            }
-        }
-        for (int r = 0; r < 3; r++) {
-            for (int c = 0; c < 3; c++) {
-                run->inertia[i][3 * r + c] = dot3(half + 3 * r, R + 3 * c);
-            }
-        }
-    }
 }
 
 static bool take(advance_run *run)
@@ -88,7 +68,6 @@ static void set_pairs(advance_run *run)
         near->slips = pair->memory && pair->memory->slips;
         near->held = pair->memory && pair->memory->held;
         memset(pair->impulse, 0, sizeof pair->impulse);
-        memset(pair->moment, 0, sizeof pair->moment);
     }
 }
 
@@ -136,7 +115,7 @@ static double end_of_slip(const advance_run *run, const advance_point *point)
     if (!(most > 0) || isinf(most) || slide->force[0] || slide->force[1]) {
         return run->trial;
     }
-    memcpy(along, point->force, sizeof along);
+    memcpy(along, point->wrench[0], sizeof along);
     add_scaled(along, -dot3(along, point->normal), point->normal, 3);
     return run->trial * fmin(1, norm3(along) / most);
 }
@@ -212,23 +191,6 @@ static void compare(advance_run *run)
     }
 }
 
-static void add_impulse(advance_run *run, const advance_point *point)
-{
-    sprag_pair *pair = &run->frame->pair[point->pair];
-    double at[3], impulse[3], turning[3];
-    const double *centre[2];
-    for (int side = 0; side < 2; side++) {
-        int body = run->frame->collider[pair->collider[side]].body;
-        centre[side] = body == SPRAG_STATIC ? NULL : run->frame->body[body].pose.position;
-    }
-    for (int k = 0; k < 3; k++) {
-        at[k] = 0.5 * (point->at[0][k] + point->at[1][k]);
-        impulse[k] = run->trial * point->force[k];
-        turning[k] = run->trial * point->torque[k];
-    }
-    sprag_pair_add_impulse(pair, at, centre, impulse, turning);
-}
-
 void advance_remember(advance_run *run)
 {
     for (int i = 0; i < run->frame->pairs; i++) {
@@ -243,18 +205,13 @@ void advance_remember(advance_run *run)
     for (int i = 0; i < run->points; i++) {
         const advance_point *point = &run->point[i];
         sprag_pair *pair = &run->frame->pair[point->pair];
-        int body = run->frame->collider[pair->collider[0]].body;
-        double arm[3], from[3] = {0, 0, 0};
-        if (body != SPRAG_STATIC) {
-            memcpy(from, run->frame->body[body].pose.position, sizeof from);
-        }
+        const sprag_mover *body = &run->frame->body[run->frame->collider[pair->collider[0]].body];
         run->near[point->pair].held |= point->normal_force > 0;
-        subtract3(point->at[0], from, arm);
-        add_impulse(run, point);
+        sprag_pair_add_impulse(pair, (const double(*)[6])point->wrench, run->trial);
         if (pair->memory && pair->memory->count < SPRAG_MANIFOLD_MAX) {
             int n = pair->memory->count++;
-            memcpy(pair->memory->point[n], arm, sizeof arm);
-            memcpy(pair->memory->force[n], point->force, sizeof point->force);
+            subtract3(point->at[0], body->pose.position, pair->memory->point[n]);
+            memcpy(pair->memory->force[n], point->wrench[0], 3 * sizeof(double));
         }
     }
     advance_share_held(run);
@@ -374,8 +331,8 @@ sprag_result advance_look(advance_run *run, double longest)
         memcpy(run->motion[i].velocity, run->frame->body[i].velocity,
                sizeof run->motion[i].velocity);
         sprag_mover_cap(&run->frame->body[i], run->motion[i].velocity + 3);
+        sprag_mover_inertia(&run->frame->body[i], run->inertia[i]);
     }
-    turn_inertia(run);
     run->rows =
         calls->rows ? calls->rows(calls->data, run->frame->body, run->frame->step, &run->row) : 0;
     if (run->rows < 0) {
@@ -416,7 +373,8 @@ static bool is_good(const sprag_frame *frame)
     for (int i = 0; i < frame->pairs; i++) {
         for (int side = 0; side < 2; side++) {
             int c = frame->pair[i].collider[side];
-            if (c < 0 || c >= frame->colliders || frame->collider[c].body < SPRAG_STATIC ||
+            int least = side == 0 ? 0 : SPRAG_STATIC;
+            if (c < 0 || c >= frame->colliders || frame->collider[c].body < least ||
                 frame->collider[c].body >= frame->bodies) {
                 return false;
             }

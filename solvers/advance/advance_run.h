@@ -33,8 +33,7 @@ typedef struct advance_point {
     double dip;          // m, by which its height is expected to fall short within the sub-step
     bool captured;       // not closed yet
     bool tried;          // force is that of another attempt at this sub-step
-    double force[3];     // N, on shape 0, world axes
-    double torque[3];    // N m, likewise, of rolling and spinning friction
+    double wrench[2][6]; // N, N m, of the last solve, on both bodies (sprag_contact_wrench)
     double normal_force; // N
     double approach;     // m/s, before
     double slip[2];      // m/s, before and after

@@ -150,7 +150,6 @@ static void restore(advance_run *run, state *s)
         pair->gap = s->pair[i].gap;
         pair->overlapped = s->pair[i].overlapped;
         memcpy(pair->impulse, s->pair[i].impulse, sizeof pair->impulse);
-        memcpy(pair->moment, s->pair[i].moment, sizeof pair->moment);
         if (pair->memory) {
             *pair->memory = s->memory[i];
         }

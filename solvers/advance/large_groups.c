@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "advance_run.h"
-#include "linalg.h"
+#include "kinematics.h"
 
 // A point, a given contact, or a joint row: its rate is to be what is wanted, lo <= force <= hi.
 typedef struct link {
@@ -228,10 +228,9 @@ static double wanted_of(const heap *h, const advance_point *point, double rate)
 
 static void set_normal(link *l, int side, const double normal[3], const double arm[3])
 {
-    for (int k = 0; k < 3; k++) {
-        l->jacobian[side][k] = side ? -normal[k] : normal[k];
-    }
-    cross3(arm, l->jacobian[side], l->jacobian[side] + 3);
+    double J[6];
+    point_jacobian(arm, normal, J);
+    add_scaled(l->jacobian[side], side ? -1 : 1, J, 6);
 }
 
 static void add_point(heap *h, int i)
@@ -310,9 +309,8 @@ static void add_row(heap *h, const sprag_row *row)
 // m/s, of a body that had the same energy without turning.
 static double speed_of(const advance_run *run, int body, const double v[6])
 {
-    double momentum[3], mass = run->frame->body[body].mass;
-    mul33(run->inertia[body], v + 3, momentum);
-    return sqrt(dot3(v, v) + (mass > 0 ? dot3(momentum, v + 3) / mass : 0));
+    double mass = run->frame->body[body].mass;
+    return mass > 0 ? sqrt(advance_product(run, body, v, v) / mass) : norm3(v);
 }
 
 // Where points cannot all stay apart, sweeps go on for ever: what is taken apart goes no farther

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "advance_run.h"
-#include "linalg.h"
+#include "kinematics.h"
 
 // How far apart points of contact may be. What has just carried a force is still in contact when
 // the straight path of the centre has lifted its turning point off: by w^2 r t^2 / 2 in a sub-step.
@@ -103,17 +103,17 @@ static sprag_result find_gap(advance_run *run, int pair, double reach, double ma
 
 double advance_rate(const advance_near *near, const double at[2][3], const double *normal)
 {
-    double sum = 0;
+    const double *v[2] = {NULL, NULL};
+    double arm[2][3], u[3];
     for (int side = 0; side < 2; side++) {
         const sprag_motion *motion = near->carried[side].motion;
         if (motion) {
-            double arm[3], turned[3];
-            subtract3(at[side], motion->pose.position, arm);
-            cross3(motion->velocity + 3, arm, turned);
-            sum += (side ? -1 : 1) * (dot3(normal, motion->velocity) + dot3(normal, turned));
+            v[side] = motion->velocity;
+            subtract3(at[side], motion->pose.position, arm[side]);
         }
     }
-    return sum;
+    relative_velocity(v, (const double(*)[3])arm, u);
+    return dot3(normal, u);
 }
 
 // m/s, along a normal, of the points that are nearest now.

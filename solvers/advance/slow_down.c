@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "advance_run.h"
-#include "linalg.h"
+#include "kinematics.h"
 
 static void scale(advance_run *run, int body, double part, bool *moved)
 {
@@ -24,13 +24,13 @@ static double approach_of(const advance_near *near, int side, const double *at,
                           const double *normal)
 {
     const sprag_motion *motion = near->carried[side].motion;
-    double arm[3], turned[3];
+    double arm[3], u[3];
     if (!motion) {
         return 0;
     }
     subtract3(at, motion->pose.position, arm);
-    cross3(motion->velocity + 3, arm, turned);
-    return (side ? 1 : -1) * (dot3(normal, motion->velocity) + dot3(normal, turned));
+    point_velocity(motion->velocity, arm, u);
+    return (side ? 1 : -1) * dot3(normal, u);
 }
 
 // What each must slow down to, that only what the gap allows is left.

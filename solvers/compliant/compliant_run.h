@@ -94,7 +94,6 @@ void compliant_unpack(compliant_run *run);                 // x -> movers
 void compliant_place(compliant_run *run, const double *x); // poses
 void compliant_place_body(compliant_run *run, const double *x, int body);
 void compliant_multiply(const double *A, const double *B, double *C);
-void compliant_turn_inertia(const double rotation[9], const double inertia[9], double turned[9]);
 // Of a force and torque.
 void compliant_accelerate(const compliant_run *run, int body, const double *wrench, double *a);
 // J M^-1 J' of a body at its pose, J in world axes; 0 if its mass is 0.
@@ -140,6 +139,10 @@ void compliant_touch_near(const compliant_run *run, const double *x, int guard, 
 // 1/kg, along a direction at a point.
 double compliant_inverse_mass(const compliant_run *run, int guard, const double *at,
                               const double *along);
+// Adds the contact's force and torque (N, N m) on the body of a side, which has been placed; static:
+// nothing.
+void compliant_add_wrench(const compliant_run *run, int guard, int side,
+                          const compliant_contact *contact, double wrench[6]);
 // false: there is no number. kept NULL: a copy, so that the same state has the same answer.
 bool compliant_find_gap(const compliant_run *run, int guard, double reach, double margin,
                         sprag_gap_memory *kept, sprag_gap *gap, sprag_manifold *manifold);

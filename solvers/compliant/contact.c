@@ -6,7 +6,7 @@
 #include "kinematics.h"
 #include "laws.h"
 #include "linalg.h"
-#include "mover.h"
+#include "pair_contact.h"
 
 int compliant_body(const compliant_run *run, int guard, int side)
 {
@@ -233,6 +233,18 @@ static void press(const compliant_run *run, const double *x, int guard, int i, b
     c->approach = i == 0 ? -apart : c->approach;
     if (rates) {
         add_rates(run, guard, c->at[i], spring, steepness, c);
+    }
+}
+
+void compliant_add_wrench(const compliant_run *run, int guard, int side, const compliant_contact *c,
+                          double wrench[6])
+{
+    int body = compliant_body(run, guard, side);
+    for (int i = 0; i < c->count && body != SPRAG_STATIC; i++) {
+        double arm[3], of_point[6];
+        subtract3(c->at[i], run->pose[body].position, arm);
+        point_jacobian(arm, c->force[i], of_point);
+        add_scaled(wrench, side ? -1 : 1, of_point, 6);
     }
 }
 

@@ -12,11 +12,8 @@ static void add_force(compliant_run *run, int guard, const compliant_contact *c)
 {
     for (int side = 0; side < 2; side++) {
         int body = compliant_body(run, guard, side);
-        for (int i = 0; i < c->count && body != SPRAG_STATIC; i++) {
-            double arm[3], wrench[6];
-            subtract3(c->at[i], run->pose[body].position, arm);
-            point_jacobian(arm, c->force[i], wrench);
-            add_scaled(run->wrench[body], side ? -1 : 1, wrench, 6);
+        if (body != SPRAG_STATIC) {
+            compliant_add_wrench(run, guard, side, c, run->wrench[body]);
         }
     }
 }
@@ -24,12 +21,11 @@ static void add_force(compliant_run *run, int guard, const compliant_contact *c)
 static void add_gyroscopic(const compliant_run *run, int body, const double *spin, double *wrench)
 {
     const double *R = run->pose[body].rotation;
-    double own[3], turned[3], momentum[3], torque[3];
+    double own[3], own_torque[3], torque[3];
     mul33_transposed(R, spin, own);
-    mul33(run->frame->body[body].inertia, own, turned);
-    mul33(R, turned, momentum);
-    cross3(spin, momentum, torque);
-    add_scaled(wrench + 3, -1, torque, 3);
+    sprag_gyroscopic_torque(run->frame->body[body].inertia, own, 0, own_torque);
+    mul33(R, own_torque, torque);
+    add_scaled(wrench + 3, 1, torque, 3);
 }
 
 static void field(void *user, const double *x, const double *label, double *f)

@@ -155,7 +155,6 @@ void compliant_find_guards(compliant_run *run)
     for (int i = 0; i < frame->pairs; i++) {
         sprag_pair *pair = &frame->pair[i];
         memset(pair->impulse, 0, sizeof pair->impulse);
-        memset(pair->moment, 0, sizeof pair->moment);
         if (!counts(frame, i)) {
             continue;
         }

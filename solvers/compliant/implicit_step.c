@@ -5,6 +5,7 @@
 #include "compliant_run.h"
 #include "kinematics.h"
 #include "mover.h"
+#include "pair_contact.h"
 
 typedef struct rest {
     compliant_run *run;
@@ -58,17 +59,6 @@ static void set_spring(const rest *r, const compliant_law *law, const sprag_surf
     to->bias += surface->velocity_normal;
 }
 
-static void set_bodies(const compliant_run *run, int guard, const double at[3], bool swapped,
-                       sprag_contact *to)
-{
-    for (int side = 0; side < 2; side++) {
-        int body = to->body[side] = compliant_body(run, guard, swapped ? !side : side);
-        if (body != SPRAG_STATIC) {
-            subtract3(at, run->frame->body[body].pose.position, to->arm[side]);
-        }
-    }
-}
-
 // Of one that is known, and not touched yet.
 static bool settle(compliant_run *run, int guard)
 {
@@ -82,10 +72,11 @@ static bool settle(compliant_run *run, int guard)
 // Will two that nobody has been asked about touch, as they go now? Legs of a table land at once.
 static bool meets(const rest *r, int guard, const compliant_contact *touch)
 {
-    sprag_contact contact = {.gap = 0};
-    memcpy(contact.frame[0], touch->gap.normal, sizeof contact.frame[0]);
+    const sprag_frame *frame = r->run->frame;
     for (int i = 0; i < touch->count; i++) {
-        set_bodies(r->run, guard, touch->at[i], false, &contact);
+        sprag_contact contact;
+        sprag_pair_contact(frame, &frame->pair[r->run->pair[guard]], touch->at[i],
+                           touch->gap.normal, &contact);
         double speed = approach(r->run, &contact);
         const sprag_ess_event event = {
             .guard = guard, .time = r->run->time, .direction = 1, .rate = speed};
@@ -99,21 +90,12 @@ static bool meets(const rest *r, int guard, const compliant_contact *touch)
 static void set_contact(rest *r, int guard, const compliant_contact *touch, int i)
 {
     compliant_run *run = r->run;
-    const sprag_surface *surface = &run->frame->pair[run->pair[guard]].surface;
+    const sprag_pair *pair = &run->frame->pair[run->pair[guard]];
+    const sprag_surface *surface = &pair->surface;
     const compliant_law *law = &run->law[guard];
-    bool swapped = compliant_body(run, guard, 0) == SPRAG_STATIC;
     sprag_contact *to = &r->contact[r->contacts];
-    double normal[3];
-    *to = (sprag_contact){.gap = -touch->depth[i], .softening = 1, .guess = {-1}};
-    for (int k = 0; k < 3; k++) {
-        normal[k] = (swapped ? -1 : 1) * touch->gap.normal[k];
-    }
-    set_bodies(run, guard, touch->at[i], swapped, to);
-    sprag_contact_frame(normal, surface->direction, to->frame);
-    to->slide = surface->slide;
-    to->turning = &surface->turning;
-    to->slide.velocity[0] *= swapped ? -1 : 1;
-    to->stiction = surface->stiction;
+    sprag_pair_contact(run->frame, pair, touch->at[i], touch->gap.normal, to);
+    to->gap = -touch->depth[i];
     if (law->hunt_crossley && law->damping == 0) {
         to->stiffness = law->stiffness;
         to->dissipation = law->dissipation;
@@ -171,24 +153,10 @@ static bool take(rest *r)
 static void add_impulse(const rest *r, int i)
 {
     compliant_run *run = r->run;
-    const sprag_contact *contact = &r->contact[i];
-    const double *force = r->solution.contact_force[i];
-    sprag_pair *pair = &run->frame->pair[run->pair[r->guard[i]]];
-    bool swapped = compliant_body(run, r->guard[i], 0) == SPRAG_STATIC;
-    double during = swapped ? -r->step : r->step, at[3], impulse[3] = {0, 0, 0}, own[3];
-    double turning[3] = {0, 0, 0};
-    const double *centre[2];
-    for (int side = 0; side < 2; side++) {
-        int body = contact->body[swapped ? !side : side];
-        centre[side] = body == SPRAG_STATIC ? NULL : run->frame->body[body].pose.position;
-    }
-    for (int k = 0; k < 3; k++) {
-        at[k] = contact->arm[0][k] + centre[swapped][k];
-        add_scaled(impulse, during * force[k], contact->frame[k], 3);
-    }
-    sprag_contact_torque(contact, force, own);
-    add_scaled(turning, during, own, 3);
-    sprag_pair_add_impulse(pair, at, centre, impulse, turning);
+    double wrench[2][6];
+    sprag_contact_wrench(&r->contact[i], r->solution.contact_force[i], wrench);
+    sprag_pair_add_impulse(&run->frame->pair[run->pair[r->guard[i]]], (const double(*)[6])wrench,
+                           r->step);
 }
 
 sprag_result compliant_rest(compliant_run *run)
@@ -216,7 +184,7 @@ sprag_result compliant_rest(compliant_run *run)
     }
     for (int i = 0; i < frame->bodies; i++) {
         double inertia[9];
-        compliant_turn_inertia(frame->body[i].pose.rotation, frame->body[i].inertia, inertia);
+        sprag_mover_inertia(&frame->body[i], inertia);
         sprag_mover_body(&frame->body[i], inertia, r.step, &r.body[i]);
     }
     sprag_problem problem = {.step = r.step,

@@ -4,6 +4,7 @@
 
 #include "compliant_run.h"
 #include "linalg.h"
+#include "pair_contact.h"
 
 typedef struct listener {
     compliant_run *run;
@@ -68,18 +69,11 @@ void compliant_tell(compliant_run *run, const double *x, const sprag_ess_event *
 
 static void add_impulse(compliant_run *run, int guard, const compliant_contact *c, double time)
 {
-    sprag_pair *pair = &run->frame->pair[run->pair[guard]];
-    static const double none[3];
-    const double *centre[2];
+    double wrench[2][6] = {{0}};
     for (int side = 0; side < 2; side++) {
-        int body = compliant_body(run, guard, side);
-        centre[side] = body == SPRAG_STATIC ? NULL : run->pose[body].position;
+        compliant_add_wrench(run, guard, side, c, wrench[side]);
     }
-    for (int i = 0; i < c->count; i++) {
-        double impulse[3] = {0, 0, 0};
-        add_scaled(impulse, time, c->force[i], 3);
-        sprag_pair_add_impulse(pair, c->at[i], centre, impulse, none);
-    }
+    sprag_pair_add_impulse(&run->frame->pair[run->pair[guard]], (const double(*)[6])wrench, time);
 }
 
 // Gauss's rule of three points.

@@ -84,17 +84,6 @@ void compliant_multiply(const double *A, const double *B, double *C)
     }
 }
 
-void compliant_turn_inertia(const double R[9], const double inertia[9], double turned[9])
-{
-    double half[9];
-    compliant_multiply(R, inertia, half);
-    for (int i = 0; i < 3; i++) {
-        for (int j = 0; j < 3; j++) {
-            turned[3 * i + j] = dot3(half + 3 * i, R + 3 * j);
-        }
-    }
-}
-
 void compliant_accelerate(const compliant_run *run, int body, const double *wrench, double *a)
 {
     double own[3], turned[3];

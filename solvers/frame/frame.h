@@ -75,16 +75,15 @@ typedef struct sprag_pair_memory {
 } sprag_pair_memory;
 
 typedef struct sprag_pair {
-    int collider[2];
+    int collider[2];           // [0] on a mover, [1] on a mover or static
     sprag_pair_memory *memory; // of the caller; all zero: nothing is known
     sprag_pair_state state;
     sprag_surface surface; // ACCEPTED
     // set:
-    double gap;          // m, at least that at the end
-    bool overlapped;     // at the start of the frame, or was squeezed; pushed out, not certified
-    bool asked;          // not set: is the impulse wanted? advance.h tells it always
-    double impulse[3];   // N s, of the frame, on the body of collider[0]
-    double moment[2][3]; // N m s, on both, each about its own centre
+    double gap;           // m, at least that at the end
+    bool overlapped;      // at the start of the frame, or was squeezed; pushed out, not certified
+    bool asked;           // not set: is the impulse wanted? advance.h tells it always
+    double impulse[2][6]; // N s and N m s, of the frame, on both bodies, each about its own centre
 } sprag_pair;
 
 typedef enum sprag_event_kind {
@@ -157,9 +156,5 @@ typedef struct sprag_frame {
     int touching; // points of contact
     int rows;
 } sprag_frame;
-
-// Adds what acts at a point on collider[0]; centre: of the bodies, NULL: static.
-void sprag_pair_add_impulse(sprag_pair *pair, const double at[3], const double *const centre[2],
-                            const double impulse[3], const double turning[3]);
 
 #endif

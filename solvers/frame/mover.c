@@ -5,21 +5,48 @@
 
 #include "linalg.h"
 
-// Without torque angular momentum stays: (I - h [L]x) w' = L, implicit in the turn of the axes
-// (Lacoursiere: Stabilizing Gyroscopic Forces in Rigid Multibody Simulations, 2006).
-static void spin_freely(const double *inertia, const double *w, double step, double *free)
+void sprag_gyroscopic_torque(const double inertia[9], const double w[3], double step,
+                             double torque[3])
 {
-    double L[3], T[9], inverse[9];
+    double L[3], inverse[9], ratio[9];
     mul33(inertia, w, L);
+    if (step == 0) {
+        cross3(L, w, torque);
+        return;
+    }
+    double T[9];
     memcpy(T, inertia, sizeof T);
     T[1] += step * L[2], T[2] -= step * L[1];
     T[3] -= step * L[2], T[5] += step * L[0];
     T[6] += step * L[1], T[7] -= step * L[0];
     if (invert33(T, inverse) == 0) {
-        memcpy(free, w, 3 * sizeof *w);
+        memset(torque, 0, 3 * sizeof *torque);
         return;
     }
-    mul33(inverse, L, free);
+    for (int i = 0; i < 9; i++) {
+        const double *row = inertia + i / 3 * 3, *column = inverse + i % 3;
+        ratio[i] = row[0] * column[0] + row[1] * column[3] + row[2] * column[6] - (i % 4 == 0);
+    }
+    for (int i = 0; i < 3; i++) {
+        L[i] *= 1 / step;
+    }
+    mul33(ratio, L, torque);
+}
+
+void sprag_mover_inertia(const sprag_mover *mover, double inertia[9])
+{
+    const double *R = mover->pose.rotation, *I = mover->inertia;
+    double half[9];
+    for (int r = 0; r < 3; r++) { // R I, then (R I) R'
+        for (int c = 0; c < 3; c++) {
+            half[3 * r + c] = R[3 * r] * I[c] + R[3 * r + 1] * I[3 + c] + R[3 * r + 2] * I[6 + c];
+        }
+    }
+    for (int r = 0; r < 3; r++) {
+        for (int c = 0; c < 3; c++) {
+            inertia[3 * r + c] = dot3(half + 3 * r, R + 3 * c);
+        }
+    }
 }
 
 void sprag_mover_body(const sprag_mover *mover, const double inertia[9], double step,
@@ -30,33 +57,17 @@ void sprag_mover_body(const sprag_mover *mover, const double inertia[9], double 
     memcpy(to->velocity, mover->velocity, sizeof to->velocity);
     memcpy(to->free_velocity, mover->velocity, sizeof to->free_velocity);
     if (mover->mass > 0) {
-        double inverse[9], turned[3];
+        double inverse[9], torque[3] = {0, 0, 0}, turned[3];
         if (mover->gyroscopic) {
-            spin_freely(inertia, mover->velocity + 3, step, to->free_velocity + 3);
+            sprag_gyroscopic_torque(inertia, mover->velocity + 3, step, torque);
         }
+        add_scaled(torque, 1, mover->force + 3, 3);
         add_scaled(to->free_velocity, step / mover->mass, mover->force, 3);
         if (invert33(inertia, inverse) != 0) {
-            mul33(inverse, mover->force + 3, turned);
+            mul33(inverse, torque, turned);
             add_scaled(to->free_velocity + 3, step, turned, 3);
         }
     }
-}
-
-void sprag_contact_frame(const double normal[3], const double direction[3], double frame[3][3])
-{
-    double along[3];
-    memcpy(frame[0], normal, sizeof frame[0]);
-    memcpy(along, direction, sizeof along);
-    add_scaled(along, -dot3(direction, normal), normal, 3);
-    if (!normalise3(along)) {
-        int least = fabs(normal[0]) < fabs(normal[1]) ? 0 : 1;
-        least = fabs(normal[2]) < fabs(normal[least]) ? 2 : least;
-        const double axis[3] = {least == 0, least == 1, least == 2};
-        cross3(axis, normal, along);
-        normalise3(along);
-    }
-    memcpy(frame[1], along, sizeof along);
-    cross3(normal, along, frame[2]);
 }
 
 void sprag_mover_cap(const sprag_mover *mover, double turning[3])

@@ -1,9 +1,18 @@
-// Movers and surfaces in the terms of a contact problem: what every method that steps a frame needs
-// (advance.h, compliant.h).
+// Movers in the terms of a contact problem: what both methods that step a frame need (advance.h,
+// compliant.h).
 #ifndef SPRAG_MOVER_H
 #define SPRAG_MOVER_H
 
 #include "frame.h"
+
+// Gyroscopic torque (N m) on a body with this inertia and angular velocity, both in the same axes:
+// (I T^-1 - 1) L / step with L = I w, T = I - step [L]x, implicit in the turn of the axes
+// (Lacoursiere: Stabilizing Gyroscopic Forces in Rigid Multibody Simulations, 2006). step 0: its
+// limit L x w.
+void sprag_gyroscopic_torque(const double inertia[9], const double w[3], double step,
+                             double torque[3]);
+
+void sprag_mover_inertia(const sprag_mover *mover, double inertia[9]); // world axes
 
 // inertia: of the mover, world axes.
 void sprag_mover_body(const sprag_mover *mover, const double inertia[9], double step,
@@ -11,8 +20,5 @@ void sprag_mover_body(const sprag_mover *mover, const double inertia[9], double 
 
 // Slows a turning (rad/s, world axes) down to the mover's cap.
 void sprag_mover_cap(const sprag_mover *mover, double turning[3]);
-
-// Normal and tangents, unit rows; the first tangent along `direction`, where that has one.
-void sprag_contact_frame(const double normal[3], const double direction[3], double frame[3][3]);
 
 #endif

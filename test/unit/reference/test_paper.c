@@ -120,7 +120,7 @@ START_TEST(falls_flat_and_rests)
     long before = played.stats.substeps;
     ck_assert_int_eq(run(&played, sprag_paper_simulate, 10), SPRAG_OK);
     ck_assert_int_eq(played.stats.substeps - before, 10);
-    ck_assert_double_eq_tol(played.pair.impulse[2], GRAVITY * FRAME, 1e-6);
+    ck_assert_double_eq_tol(played.pair.impulse[0][2], GRAVITY * FRAME, 1e-6);
     end(&played);
 }
 END_TEST

@@ -123,7 +123,8 @@ static void add_pairs(scene *s, sprag_pair_state state)
         for (int j = i + 1; j < s->colliders; j++) {
             if (s->collider[i].body != s->collider[j].body) {
                 ck_assert_int_lt(s->pairs, PAIRS);
-                s->pair[s->pairs] = (sprag_pair){.collider = {i, j},
+                bool second = s->collider[i].body == SPRAG_STATIC; // side 0 moves
+                s->pair[s->pairs] = (sprag_pair){.collider = {second ? j : i, second ? i : j},
                                                  .memory = &s->memory[s->pairs],
                                                  .state = state,
                                                  .surface = s->surface};

@@ -313,7 +313,7 @@ static void balances(open_fn *open, int frames)
             double told = before.force[k] * FRAME + played.row_impulse[k];
             for (int p = 0; p < played.pairs; p++) {
                 int side = played.pair[p].collider[0] == 0 ? 1 : 0;
-                told += side * played.pair[p].impulse[k];
+                told += side * played.pair[p].impulse[0][k];
             }
             double gained = before.mass * (played.body[0].velocity[k] - before.velocity[k]);
             ck_assert_double_eq_tol(gained, told,

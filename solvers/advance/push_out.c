@@ -1,0 +1,101 @@
+// Overlaps: a share of each is taken back in a frame, by a displacement that does not become speed.
+#include <math.h>
+#include <string.h>
+
+#include "advance_solve.h"
+#include "linalg.h"
+
+// m/s, that a point goes apart with to take back a share of its overlap; 0: it has none.
+static double speed_out(const advance_run *run, const advance_point *point)
+{
+    const sprag_frame *frame = run->frame;
+    if (!frame->pair[point->pair].overlapped || point->gap >= run->target) {
+        return 0;
+    }
+    return fmin(frame->recovery * (run->target - point->gap) / frame->step, frame->recovery_speed);
+}
+
+double advance_push_speed(const advance_run *run)
+{
+    double most = 0;
+    for (int i = 0; i < run->points; i++) {
+        most = fmax(most, speed_out(run, &run->point[i]));
+    }
+    return most;
+}
+
+bool advance_any_overlap(const advance_run *run)
+{
+    for (int i = 0; i < run->points; i++) {
+        const advance_point *point = &run->point[i];
+        if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Between bodies that do not give way there may be no way out but a long one: nothing goes much
+// faster than it is to be pushed.
+static double push_share(const advance_run *run, const advance_problem *p, double fastest)
+{
+    const double most = 4 * fastest;
+    double speed = 0;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        speed = fmax(speed, norm3(p->solution.velocity[i]));
+    }
+    return speed > most ? most / speed : 1;
+}
+
+// A share of each overlap, as a displacement of its own: it does not become speed. What touches
+// besides, or is near, is not pressed together.
+sprag_result advance_push_out(advance_run *run, advance_problem *p)
+{
+    sprag_frame *frame = run->frame;
+    sprag_row *row = SPRAG_TAKE(run->solving, run->rows, sprag_row);
+    sprag_stats stats = {0};
+    bool exact = run->stats->solve.strategy == SPRAG_STRATEGY_INTERIOR_POINT;
+    double fastest = 0;
+    if (run->solving->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int i = 0; i < frame->bodies; i++) {
+        memset(p->body[i].velocity, 0, sizeof p->body[i].velocity);
+        memset(p->body[i].free_velocity, 0, sizeof p->body[i].free_velocity);
+    }
+    run->deepest = 0;
+    for (int i = 0; i < run->rows; i++) {
+        row[i] = run->row[i];
+        row[i].bias = row[i].guess = 0;
+        row[i].lo = isinf(row[i].lo) ? row[i].lo : 0;
+        row[i].hi = isinf(row[i].hi) ? row[i].hi : 0;
+    }
+    p->problem.row = row;
+    for (int i = 0; i < p->problem.contacts; i++) {
+        sprag_contact *contact = &p->contact[i];
+        const advance_point *point = i < frame->contacts ? NULL : &run->point[i - frame->contacts];
+        contact->bias = point ? speed_out(run, point) : 0;
+        run->deepest = contact->bias > 0 ? fmax(run->deepest, -point->gap) : run->deepest;
+        fastest = fmax(fastest, contact->bias);
+        contact->compliance = 0;
+        contact->guess[0] = 0; // and no friction
+        contact->stiffness = 0;
+        contact->slide = (sprag_friction){{0, 0}, .slip = {0, 0}};
+        contact->turning = NULL;
+    }
+    sprag_stribeck_options options =
+        exact ? advance_large_group_options(run) : run->options->solver;
+    sprag_result result =
+        sprag_stribeck_solve(&p->problem, &options, run->solving, &p->solution, &stats);
+    if (result == SPRAG_OK) {
+        double share = push_share(run, p, fastest);
+        for (int i = 0; i < frame->bodies; i++) {
+            for (int k = 0; k < 6; k++) {
+                run->pushed[i][k] = share * p->solution.velocity[i][k];
+            }
+        }
+    } else {
+        memset(run->pushed, 0, (size_t)frame->bodies * sizeof *run->pushed);
+    }
+    return result == SPRAG_NO_MEMORY ? result : SPRAG_OK;
+}

@@ -1,0 +1,308 @@
+// The contact problem of a sub-step: bodies, contacts and joint rows -> velocities at its end, and
+// the forces that give them.
+#include <math.h>
+#include <string.h>
+
+#include "advance_solve.h"
+#include "kinematics.h"
+#include "mover.h"
+
+void advance_velocity_at(const advance_problem *p, const sprag_contact *contact,
+                         advance_moment moment, double u[3])
+{
+    const double *v[2] = {NULL, NULL};
+    for (int side = 0; side < 2; side++) {
+        int b = contact->body[side];
+        if (b != SPRAG_STATIC) {
+            v[side] = moment == ADVANCE_BEFORE ? p->body[b].velocity
+                      : moment == ADVANCE_FREE ? p->body[b].free_velocity
+                                               : p->solution.velocity[b];
+        }
+    }
+    relative_velocity(v, (const double(*)[3])contact->arm, u);
+}
+
+enum { CAPS = 3 }; // rows that a body may get so as not to turn too fast
+
+static bool take_problem(advance_run *run, double step, advance_problem *p)
+{
+    const sprag_frame *frame = run->frame;
+    int contacts = frame->contacts + run->points, rows = run->rows;
+    sprag_scratch *scratch = run->solving;
+    for (int i = 0; i < frame->bodies; i++) {
+        rows += frame->body[i].capped ? CAPS : 0;
+    }
+    sprag_scratch_reset(scratch);
+    p->body = SPRAG_TAKE(scratch, frame->bodies, sprag_body);
+    p->contact = SPRAG_TAKE(scratch, contacts, sprag_contact);
+    p->solution.velocity = SPRAG_TAKE(scratch, frame->bodies, *p->solution.velocity);
+    p->solution.contact_force = SPRAG_TAKE(scratch, contacts, *p->solution.contact_force);
+    p->solution.row_force = SPRAG_TAKE(scratch, rows, double);
+    p->row = rows > run->rows ? SPRAG_TAKE(scratch, rows, sprag_row) : NULL;
+    if (scratch->failed) {
+        return false;
+    }
+    if (p->row && run->rows) {
+        memcpy(p->row, run->row, (size_t)run->rows * sizeof *p->row);
+    }
+    p->problem = (sprag_problem){.step = step,
+                                 .bodies = frame->bodies,
+                                 .contacts = contacts,
+                                 .rows = run->rows,
+                                 .body = p->body,
+                                 .contact = p->contact,
+                                 .row = p->row ? p->row : run->row};
+    return true;
+}
+
+sprag_stribeck_options advance_large_group_options(const advance_run *run)
+{
+    static const double cheap = 10; // products of blocks, by contact
+    sprag_stribeck_options options = run->options->solver;
+    options.central = run->settles ? 30 : 0;
+    options.central_work = cheap;
+    options.direct_work = 0;
+    options.lagged_passes = 0;
+    options.sweeps = 6;
+    options.sweeps_least = 60;
+    return options;
+}
+
+// J, of all bodies.
+static double energy(const advance_run *run, const advance_problem *p, advance_moment moment)
+{
+    double sum = 0;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const double *v =
+            moment == ADVANCE_AFTER ? p->solution.velocity[i] : p->body[i].free_velocity;
+        sum += 0.5 * advance_product(run, i, v, v);
+    }
+    return sum;
+}
+
+// J, of joint rows, motors among them.
+static double work_of_rows(const advance_problem *p)
+{
+    double sum = 0;
+    for (int i = 0; i < p->problem.rows; i++) {
+        const sprag_row *row = &p->problem.row[i];
+        for (int side = 0; side < 2; side++) {
+            int b = row->body[side];
+            if (b != SPRAG_STATIC) {
+                sum += p->solution.row_force[i] *
+                       (dot6(row->jacobian[side], p->body[b].free_velocity) +
+                        dot6(row->jacobian[side], p->solution.velocity[b]));
+            }
+        }
+    }
+    return 0.5 * p->problem.step * sum;
+}
+
+// Nothing but contacts at rest acts: no solve may add energy.
+static bool must_not_gain(const advance_run *run, const advance_problem *p)
+{
+    bool alone = run->rows == 0 && run->frame->contacts == 0 && !run->bounces;
+    for (int i = 0; i < p->problem.bodies && alone; i++) {
+        alone = p->problem.body[i].mass > 0;
+    }
+    for (int i = 0; i < p->problem.contacts && alone; i++) {
+        alone = p->contact[i].bias <= 0;
+    }
+    return alone;
+}
+
+static void keep(advance_run *run, const advance_problem *p)
+{
+    int given = run->frame->contacts;
+    memcpy(run->solved, p->solution.velocity, (size_t)run->frame->bodies * sizeof *run->solved);
+    if (run->rows) {
+        memcpy(run->row_force, p->solution.row_force, (size_t)run->rows * sizeof(double));
+    }
+    if (given) {
+        memcpy(run->given_force, p->solution.contact_force,
+               (size_t)given * sizeof *run->given_force);
+    }
+    for (int i = 0; i < run->points; i++) {
+        advance_point *point = &run->point[i];
+        const sprag_contact *contact = &p->contact[given + i];
+        const double *force = p->solution.contact_force[given + i];
+        double before[3], after[3];
+        sprag_contact_wrench(contact, force, point->wrench);
+        point->normal_force = force[0];
+        point->tried = !run->failed;
+        advance_velocity_at(p, contact, ADVANCE_BEFORE, before);
+        advance_velocity_at(p, contact, ADVANCE_AFTER, after);
+        point->approach = -dot3(contact->frame[0], before);
+        point->slip[0] = hypot(dot3(contact->frame[1], before), dot3(contact->frame[2], before));
+        point->slip[1] = hypot(dot3(contact->frame[1], after), dot3(contact->frame[2], after));
+    }
+}
+
+void advance_set_motion(advance_run *run)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        run->motion[i].pose = run->frame->body[i].pose;
+        memcpy(run->motion[i].velocity, run->solved[i], sizeof run->solved[i]);
+        if (run->pushes) {
+            add_scaled(run->motion[i].velocity, 1, run->pushed[i], 6);
+        }
+    }
+}
+
+static bool has_rows(const advance_run *run, int body)
+{
+    for (int i = 0; i < run->rows; i++) {
+        if (run->row[i].body[0] == body || run->row[i].body[1] == body) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// What the solution has turn too fast is slowed down: first by as much, as if nothing held it
+// (which is right where nothing does), then by a row about that axis. What joints hold is slowed
+// down afterwards only, as by ODE: against a joint that is to turn it, the row would throw both.
+// false: nothing turns too fast.
+static bool cap_turns(const advance_run *run, advance_problem *p, bool by_rows)
+{
+    static const double slight = 1e-9;
+    bool any = false;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const sprag_mover *mover = &run->frame->body[i];
+        const double *w = p->solution.velocity[i] + 3;
+        double turn = norm3(w);
+        if (!mover->capped || !(mover->mass > 0) || turn <= mover->cap * (1 + slight) ||
+            has_rows(run, i)) {
+            continue;
+        }
+        any = true;
+        if (by_rows) {
+            sprag_row *row = &p->row[p->problem.rows++];
+            *row = (sprag_row){.body = {i, SPRAG_STATIC}, .bias = mover->cap, .lo = -INFINITY};
+            add_scaled(row->jacobian[0] + 3, 1 / turn, w, 3);
+        } else {
+            add_scaled(p->body[i].free_velocity + 3, mover->cap / turn - 1, w, 3);
+        }
+    }
+    return any;
+}
+
+// What is left of it.
+static void scale_turns(const advance_run *run, double (*velocity)[6])
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        if (run->frame->body[i].mass > 0) {
+            sprag_mover_cap(&run->frame->body[i], velocity[i] + 3);
+        }
+    }
+}
+
+// Velocities of the solution, by sweeps or as exactly as they come.
+static sprag_result solve_once(advance_run *run, advance_problem *p, sprag_stats *stats)
+{
+    sprag_stribeck_options options = run->options->solver;
+    options.warm = run->tried;
+    if (run->tried) {
+        memcpy(p->solution.velocity, run->solved, (size_t)run->frame->bodies * sizeof *run->solved);
+    }
+    bool many = advance_are_many(run) && !run->exactly;
+    sprag_result result = SPRAG_NOT_CONVERGED;
+    if (many) { // what is not exact costs sub-steps, and nothing else
+        sprag_stribeck_options swept = advance_large_group_options(run);
+        result = sprag_stribeck_solve(&p->problem, &swept, run->solving, &p->solution, stats);
+    }
+    if (result != SPRAG_OK && result != SPRAG_NO_MEMORY) {
+        result = sprag_stribeck_solve(&p->problem, &options, run->solving, &p->solution, stats);
+    }
+    run->stats->solves++;
+    return result;
+}
+
+static sprag_result solve_capped(advance_run *run, advance_problem *p)
+{
+    sprag_stats stats = {0};
+    sprag_result result = solve_once(run, p, &stats);
+    for (int i = 0; i <= CAPS && p->row && result == SPRAG_OK && cap_turns(run, p, i > 0); i++) {
+        result = solve_once(run, p, &stats);
+    }
+    p->problem.row = run->row;
+    p->problem.rows = run->rows;
+    if (result == SPRAG_OK && p->row) {
+        scale_turns(run, p->solution.velocity);
+    }
+    run->stats->solve = stats;
+    return result;
+}
+
+// Energies; where there is no solution, bodies go on as they did.
+static void judge(advance_run *run, advance_problem *p, sprag_result result)
+{
+    run->failed = result != SPRAG_OK;
+    run->tried = !run->failed;
+    run->free_energy = run->energy = energy(run, p, ADVANCE_FREE);
+    if (!run->failed) {
+        run->energy = energy(run, p, ADVANCE_AFTER);
+        run->free_energy += fmax(0, work_of_rows(p));
+        if (must_not_gain(run, p)) {
+            run->stats->energy_gain = fmax(run->stats->energy_gain, run->energy - run->free_energy);
+        }
+        return;
+    }
+    run->stats->failed++;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        memcpy(p->solution.velocity[i], p->body[i].velocity, sizeof p->body[i].velocity);
+    }
+    memset(p->solution.row_force, 0, (size_t)run->rows * sizeof(double));
+    memset(p->solution.contact_force, 0,
+           (size_t)p->problem.contacts * sizeof *p->solution.contact_force);
+}
+
+static void set_problem(advance_run *run, advance_problem *p)
+{
+    const sprag_frame *frame = run->frame;
+    for (int i = 0; i < frame->bodies; i++) {
+        sprag_mover_body(&frame->body[i], run->inertia[i], p->problem.step, &p->body[i]);
+    }
+    if (frame->contacts) {
+        memcpy(p->contact, frame->contact, (size_t)frame->contacts * sizeof *p->contact);
+    }
+    for (int i = 0; i < run->points; i++) {
+        advance_set_contact(run, &run->point[i], p, &p->contact[frame->contacts + i]);
+    }
+}
+
+sprag_result advance_solve(advance_run *run, double step)
+{
+    advance_problem p;
+    run->stood = -1;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        run->share[i] = 1;
+    }
+    run->trial = step;
+    run->pushes = run->bounces = false;
+    if (!take_problem(run, step, &p)) {
+        return SPRAG_NO_MEMORY;
+    }
+    set_problem(run, &p);
+    sprag_result result = solve_capped(run, &p);
+    if (result == SPRAG_NO_MEMORY) {
+        return result;
+    }
+    judge(run, &p, result);
+    keep(run, &p);
+    if (run->calls->disturb) {
+        run->calls->disturb(run->calls->data, run->frame->bodies, run->solved);
+    }
+    if (advance_any_overlap(run)) {
+        // The way out depends on the points alone, but hardly on the length of the sub-step.
+        long points = run->points > run->closed_points ? run->added : 0;
+        result = run->pushed_for == points ? SPRAG_OK : advance_push_out(run, &p);
+        if (result != SPRAG_OK) {
+            return result;
+        }
+        run->pushed_for = points;
+        run->pushes = true;
+    }
+    advance_set_motion(run);
+    return SPRAG_OK;
+}
