@@ -1,4 +1,4 @@
-// Poses of ODE in ours.
+// Reads poses of ODE into those of the geometry kernel.
 #include "ode.h"
 
 #include <string.h>

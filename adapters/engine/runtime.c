@@ -1,34 +1,36 @@
-// The ODE that we serve: the one that the program has started with or, where it opens one later (as
-// Python's modules do), the first that calls us, until it is closed. We call its functions by their
-// names. Of what is opened later we look these up ourselves: the dynamic linker would keep open,
-// and in sight of all, what it has found for us, and the program's modules see each other no more
-// than without us.
+// The runtime: the ODE that sprag serves. It is the ODE that the program has started with. If the
+// program loads an ODE later, as Python's modules do, it is the first one that calls sprag, until
+// the program closes it. sprag calls its functions by their names.
+//
+// The names in a library that is loaded later are looked up here, not by the dynamic linker. The
+// linker would keep that library open and make its names visible to the whole program; like this,
+// the program's modules see of each other what they see without sprag.
 #define _GNU_SOURCE
 #include "ode.h"
 
 #include <pthread.h>
 
-void sprag_ode_once(ode_once *once, void look(void))
+void sprag_ode_once(ode_once *once, void run(void))
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    if (once->looked_at != sprag_ode_runtime_number()) {
+    if (once->done_for != sprag_ode_runtime_number()) {
         pthread_mutex_lock(&lock);
-        if (once->looked_at != sprag_ode_runtime_number()) {
-            look();
-            once->looked_at = sprag_ode_runtime_number();
+        if (once->done_for != sprag_ode_runtime_number()) {
+            run();
+            once->done_for = sprag_ode_runtime_number();
         }
         pthread_mutex_unlock(&lock);
     }
 }
 
-#ifdef SPRAG_WRAP // linked in: the one that there is
+#ifdef SPRAG_WRAP // linked into the program: there is one ODE
 void *sprag_ode_runtime_redirect(const void *object, const void *caller, const char *name)
 {
     (void)object, (void)caller, (void)name;
     return NULL;
 }
 
-const char *sprag_ode_runtime_missing(void) // the linker would have said
+const char *sprag_ode_runtime_missing(void) // the linker has found them all
 {
     return NULL;
 }
@@ -44,18 +46,19 @@ unsigned sprag_ode_runtime_number(void)
 #include <stdlib.h>
 #include <string.h>
 
+// The runtime. Set when a program calls sprag first, and again after that ODE has been closed.
 static struct {
-    void *handle; // NULL: the one that the program has started with
-    uintptr_t start, size;
-} own;
+    void *handle;          // of dlopen; NULL: the ODE that the program has started with
+    uintptr_t start, size; // bytes, where it is loaded
+} runtime;
 
-static bool from_start; // there is such a one
-static _Atomic(bool) met;
+static bool has_ode_at_start;
+static _Atomic(bool) is_chosen; // the runtime
 static _Atomic(unsigned) number = 1;
 
-__attribute__((constructor)) static void look(void)
+__attribute__((constructor)) static void look_for_ode(void)
 {
-    from_start = dlsym(RTLD_NEXT, "dBodyCreate");
+    has_ode_at_start = dlsym(RTLD_NEXT, "dBodyCreate");
 }
 
 unsigned sprag_ode_runtime_number(void)
@@ -63,7 +66,7 @@ unsigned sprag_ode_runtime_number(void)
     return number;
 }
 
-// The module that an address lies in, held until dlclose. NULL: none.
+// The loaded library or program that an address lies in; it stays open until dlclose. NULL: none.
 static void *module_of(const void *address)
 {
     Dl_info at;
@@ -72,7 +75,8 @@ static void *module_of(const void *address)
                : NULL;
 }
 
-// The ODE that the code at an address would call, or is part of; held until dlclose. NULL: none.
+// The ODE that the code at an address would call, or is part of; it stays open until dlclose. NULL:
+// none.
 static void *ode_of(const void *address)
 {
     void *module = module_of(address);
@@ -83,13 +87,14 @@ static void *ode_of(const void *address)
     return ode;
 }
 
-// Of what an object of ODE's begins with: its virtual functions.
+// The table of virtual functions, with which every object of ODE begins.
 static const void *functions_of(const void *object)
 {
     return object ? *(void *const *)object : NULL;
 }
 
-// What all see comes before what a module has brought along.
+// The ODE of an object; without one the ODE that the whole program sees, or else the one that the
+// caller's own module sees.
 static void *find_ode(const void *object, const void *caller)
 {
     void *ode = ode_of(functions_of(object));
@@ -99,13 +104,13 @@ static void *find_ode(const void *object, const void *caller)
 
 void *sprag_ode_runtime_symbol(const char *name)
 {
-    return dlsym(own.handle ? own.handle : RTLD_NEXT, name);
+    return dlsym(runtime.handle ? runtime.handle : RTLD_NEXT, name);
 }
 
-// The functions of ODE's that we call by name, and where the dynamic linker keeps their addresses:
-// when they are called first or, under LD_BIND_NOW, as they were at start.
+// sprag's own tables of dynamic symbols: the ODE functions that it calls by name, and the addresses
+// that the dynamic linker has filled in, at the first call or, under LD_BIND_NOW, at start-up.
 typedef struct calls {
-    char *base; // of our own module
+    char *base; // where libsprag is loaded
     const ElfW(Sym) * symbol;
     const ElfW(Rela) * call;
     const char *text;
@@ -117,12 +122,13 @@ static calls find_calls(void)
     Dl_info at;
     struct link_map *map;
     calls c = {0};
-    if (!dladdr1(&own, &at, (void **)&map, RTLD_DL_LINKMAP)) {
+    if (!dladdr1(&runtime, &at, (void **)&map, RTLD_DL_LINKMAP)) {
         return c;
     }
     c.base = (char *)map->l_addr;
     for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
-        uintptr_t at_load = d->d_un.d_ptr < map->l_addr ? map->l_addr : 0; // where it is kept so
+        uintptr_t at_load =
+            d->d_un.d_ptr < map->l_addr ? map->l_addr : 0; // some linkers keep offsets
         const void *address = (const void *)(at_load + d->d_un.d_ptr);
         c.symbol = d->d_tag == DT_SYMTAB ? address : c.symbol;
         c.text = d->d_tag == DT_STRTAB ? address : c.text;
@@ -132,7 +138,7 @@ static calls find_calls(void)
     return c;
 }
 
-// NULL: not one of ODE's.
+// NULL: not a function of ODE.
 static const char *name_of_call(const calls *c, size_t i)
 {
     const ElfW(Sym) *called = c->symbol + ELF64_R_SYM(c->call[i].r_info);
@@ -157,8 +163,9 @@ const char *sprag_ode_runtime_missing(void)
     const calls c = find_calls();
     for (size_t i = 0; i < c.count; i++) {
         const char *name = name_of_call(&c, i);
-        bool of_mesh = name && strncmp(name, "dGeomTriMesh", 12) == 0; // an ODE may have none
-        if (name && !of_mesh && !dlsym(own.handle ? own.handle : RTLD_DEFAULT, name)) {
+        bool of_mesh =
+            name && strncmp(name, "dGeomTriMesh", 12) == 0; // ODE without triangle meshes
+        if (name && !of_mesh && !dlsym(runtime.handle ? runtime.handle : RTLD_DEFAULT, name)) {
             return name;
         }
     }
@@ -168,17 +175,20 @@ const char *sprag_ode_runtime_missing(void)
 typedef int at_exit_fn(void (*)(void *), void *, void *);
 extern at_exit_fn at_exit_of __asm__("__cxa_atexit");
 
-static void gone(void *which)
+// Called when the ODE of that number is closed.
+static void forget_runtime(void *which)
 {
     if ((uintptr_t)which == number) {
         number++;
-        met = false;
+        is_chosen = false;
     }
 }
 
-// What a library has registered to be done when it is closed goes by the address of a word of its
-// own that holds its own address. false: there is none, or too many.
-static bool ask_when_gone(char *base, const ElfW(Phdr) * part)
+// Has forget_runtime called when ODE is closed. A library registers its own exit functions under
+// the address of its __dso_handle, a word of its data that holds its own address; a function that
+// is registered under that address runs when the library is closed. false: there is no such word,
+// or too many words look like it.
+static bool register_exit(char *base, const ElfW(Phdr) * part)
 {
     enum { WORDS_MAX = 16 };
     void **end = (void **)(base + part->p_vaddr + part->p_filesz), *found[WORDS_MAX];
@@ -189,20 +199,20 @@ static bool ask_when_gone(char *base, const ElfW(Phdr) * part)
         count += *word == word;
     }
     for (int i = 0; i < count && count < WORDS_MAX; i++) {
-        if (at_exit_of(gone, (void *)(uintptr_t)number, found[i]) != 0) {
+        if (at_exit_of(forget_runtime, (void *)(uintptr_t)number, found[i]) != 0) {
             return false;
         }
     }
     return count > 0 && count < WORDS_MAX;
 }
 
-static void own_ode(void *ode)
+static void set_runtime(void *ode)
 {
     struct link_map *map;
     Dl_info at, ours;
-    bool told = false;
+    bool registered = false;
     if (dlinfo(ode, RTLD_DI_LINKMAP, &map) != 0 || !dladdr(map->l_ld, &at) ||
-        !dladdr(&own, &ours)) {
+        !dladdr(&runtime, &ours)) {
         return;
     }
     char *base = at.dli_fbase;
@@ -210,28 +220,28 @@ static void own_ode(void *ode)
     const ElfW(Phdr) *part = (const void *)(base + head->e_phoff);
     for (int i = 0; i < head->e_phnum; i++) {
         uintptr_t end = part[i].p_vaddr + part[i].p_memsz;
-        own.size = part[i].p_type == PT_LOAD && end > own.size ? end : own.size;
-        told |=
-            part[i].p_type == PT_LOAD && part[i].p_flags & PF_W && ask_when_gone(base, &part[i]);
+        runtime.size = part[i].p_type == PT_LOAD && end > runtime.size ? end : runtime.size;
+        registered |=
+            part[i].p_type == PT_LOAD && part[i].p_flags & PF_W && register_exit(base, &part[i]);
     }
-    own.start = (uintptr_t)base;
-    own.handle = ode;
-    if (told) { // it must find us then; otherwise it stays open
+    runtime.start = (uintptr_t)base;
+    runtime.handle = ode;
+    if (registered) { // libsprag must then stay loaded; otherwise ODE stays open
         dlopen(ours.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
         dlclose(ode);
     }
 }
 
-static void meet(const void *object, const void *caller)
+static void choose_runtime(const void *object, const void *caller)
 {
-    void *ode = from_start ? NULL : find_ode(object, caller);
-    own.handle = NULL;
-    own.start = own.size = 0;
-    if (!from_start && !ode) {
+    void *ode = has_ode_at_start ? NULL : find_ode(object, caller);
+    runtime.handle = NULL;
+    runtime.start = runtime.size = 0;
+    if (!has_ode_at_start && !ode) {
         ode = dlopen("libode.so.8", RTLD_LAZY | RTLD_NOLOAD);
     }
     if (ode) {
-        own_ode(ode);
+        set_runtime(ode);
     }
     if (ode || getenv("LD_BIND_NOW")) {
         bind_calls(ode ? ode : RTLD_DEFAULT);
@@ -245,7 +255,7 @@ static int read_unloaded(struct dl_phdr_info *info, size_t size, void *count)
     return 1;
 }
 
-// How many modules are gone: while it stays, an address is always in the same one.
+// How many modules have been closed so far. While the count stays, an address stays in its module.
 static unsigned long long unloaded(void)
 {
     unsigned long long count = 0;
@@ -253,7 +263,8 @@ static unsigned long long unloaded(void)
     return count;
 }
 
-// The function of another ODE; without an object the last answer of none is kept.
+// The function of another ODE than the runtime; NULL: the call is for the runtime. Calls without an
+// object are many: the last caller for which the answer was NULL is kept.
 static void *function_of_other(const void *object, const void *caller, const char *name)
 {
     static _Thread_local struct {
@@ -264,9 +275,9 @@ static void *function_of_other(const void *object, const void *caller, const cha
         return NULL;
     }
     void *ode = find_ode(object, caller);
-    void *function = ode && ode != own.handle ? dlsym(ode, name) : NULL;
+    void *function = ode && ode != runtime.handle ? dlsym(ode, name) : NULL;
     if (ode) {
-        dlclose(ode); // whoever calls us holds it
+        dlclose(ode); // the caller keeps it open
     }
     if (!object && !function) {
         last.caller = caller;
@@ -275,26 +286,26 @@ static void *function_of_other(const void *object, const void *caller, const cha
     return function;
 }
 
-static bool is_own(const void *object)
+static bool is_of_runtime(const void *object)
 {
-    return !own.handle || (uintptr_t)functions_of(object) - own.start < own.size;
+    return !runtime.handle || (uintptr_t)functions_of(object) - runtime.start < runtime.size;
 }
 
-static __attribute__((noinline)) void *meet_rarely(const void *object, const void *caller,
-                                                   const char *name)
+static __attribute__((noinline)) void *redirect_slowly(const void *object, const void *caller,
+                                                       const char *name)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
-    if (!met) {
-        meet(object, caller);
+    if (!is_chosen) {
+        choose_runtime(object, caller);
     }
-    met = true;
+    is_chosen = true;
     pthread_mutex_unlock(&lock);
-    return is_own(object) ? NULL : function_of_other(object, caller, name);
+    return is_of_runtime(object) ? NULL : function_of_other(object, caller, name);
 }
 
 void *sprag_ode_runtime_redirect(const void *object, const void *caller, const char *name)
 {
-    return met && is_own(object) ? NULL : meet_rarely(object, caller, name);
+    return is_chosen && is_of_runtime(object) ? NULL : redirect_slowly(object, caller, name);
 }
 #endif

@@ -1,0 +1,92 @@
+// ODE's own step in parts: it finds the islands, and a stock stepper takes one of them.
+#define _GNU_SOURCE // a recursive mutex
+#include "layout.h"
+#include "symbols.h"
+
+#include <pthread.h>
+#include <stdint.h>
+
+// Bytes. Islands whose dense matrix in dWorldStep would need more are left to QuickStep. Greater:
+// the fallback to stock reserves more memory at every step, whether it is needed or not.
+enum { DENSE_MEMORY_MAX = 1 << 28 };
+
+static size_t fallback_memory(dBodyID const *body, unsigned bodies, dJointID const *joint,
+                              unsigned joints)
+{
+    size_t quick = sprag_real_quick_memory()(body, bodies, joint, joints);
+    size_t dense = sprag_real_step_memory()(body, bodies, joint, joints);
+    return dense <= DENSE_MEMORY_MAX && dense > quick ? dense : quick;
+}
+
+bool sprag_ode_find_islands(dWorldID world, dReal step, bool quick, ode_islands *islands)
+{
+    *islands = (ode_islands){0};
+    return sprag_real_reallocate()(world, islands, step,
+                                   quick ? sprag_real_quick_memory() : fallback_memory);
+}
+
+bool sprag_ode_process_islands(dWorldID world, const ode_islands *islands, dReal step,
+                               void *stepper, void *max_calls)
+{
+    return sprag_real_process_islands()(world, islands, step, stepper, max_calls);
+}
+
+bool sprag_ode_is_quick_stepper(void *stepper)
+{
+    return stepper == (void *)(intptr_t)sprag_real_quick_island();
+}
+
+// ---- one island
+
+static pthread_mutex_t default_threads = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+void sprag_ode_lock_default(bool lock)
+{
+    if (lock) {
+        pthread_mutex_lock(&default_threads);
+    } else {
+        pthread_mutex_unlock(&default_threads);
+    }
+}
+
+bool sprag_ode_process_one(dWorldID world, const ode_islands *one, dReal step, void *stepper,
+                           void *max_calls)
+{
+    bool lock = sprag_ode_uses_default_threads(world);
+    unsigned limit = dWorldGetStepIslandsProcessingMaxThreadCount(world);
+    if (lock) {
+        sprag_ode_lock_default(true);
+    }
+    dWorldSetStepIslandsProcessingMaxThreadCount(world, 1);
+    bool done = sprag_ode_process_islands(world, one, step, stepper, max_calls);
+    dWorldSetStepIslandsProcessingMaxThreadCount(world, limit);
+    if (lock) {
+        sprag_ode_lock_default(false);
+    }
+    return done;
+}
+
+bool sprag_ode_step_island(dWorldID world, const ode_island *island, dReal step, bool quick)
+{
+    unsigned sizes[2] = {(unsigned)island->bodies, (unsigned)island->joints};
+    ode_islands one = {1, sizes, island->body, island->joint};
+    bool dense = !quick && sprag_real_step_memory()(island->body, sizes[0], island->joint,
+                                                    sizes[1]) <= DENSE_MEMORY_MAX;
+    if (dense) {
+        return sprag_ode_process_one(world, &one, step, (void *)(intptr_t)sprag_real_step_island(),
+                                     (void *)(intptr_t)sprag_real_step_calls());
+    }
+    unsigned long seed = dRandGetSeed();
+    bool done =
+        sprag_ode_process_one(world, &one, step, (void *)(intptr_t)sprag_real_quick_island(),
+                              (void *)(intptr_t)sprag_real_quick_calls());
+    if (!quick) { // dWorldStep draws no random numbers
+        dRandSetSeed(seed);
+    }
+    return done;
+}
+
+void sprag_ode_step_body(dBodyID body, dReal step)
+{
+    sprag_real_step_body()(body, step);
+}
