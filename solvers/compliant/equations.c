@@ -196,6 +196,6 @@ sprag_ess_problem compliant_problem(compliant_run *run)
                                .jump = run->rows >= 0 ? NULL : jump,
                                .eps = run->eps,
                                .two_way = run->two_way,
-                               .last = run->last,
-                               .enough = compliant_is_enough};
+                               .terminal = run->last,
+                               .should_stop = compliant_is_enough};
 }

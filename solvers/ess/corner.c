@@ -1,22 +1,23 @@
 // The B-derivative at a point rho where guards are crossed all at once:
 //
-//     A = {}, w = v;  as long as guards are left: j with the least s_j = -(h_j + Dh_j w)/(Dh_j
-//     f_A), w <- w - s_j (f_{A+j} - f_A), A <- A + j
+//     A = {}, w = v
+//     as long as guards are left: j with the least s_j = -(h_j + Dh_j w) / (Dh_j f_A),
+//         w <- w - s_j (f_{A+j} - f_A), A <- A + j
 //
 // with all fields and rows at rho: an offset flows through the piecewise constant field f_A(rho),
-// minus the nominal motion (Council, Revzen, Burden: J. Comput. Nonlinear Dyn. 17, 2022). One guard
-// gives the saltation matrix I + (f+ - f-) Dh / (Dh f-).
+// minus the nominal motion (Council, Revzen, Burden: J. Comput. Nonlinear Dyn. 17, 2022). For one
+// guard it is the saltation matrix I + (f+ - f-) Dh / (Dh f-).
 #include "corner.h"
 
 #include <math.h>
 #include <string.h>
 
-bool sprag_corner_take(sprag_corner *corner, sprag_guards *of, int room, int directions,
+bool sprag_corner_take(sprag_corner *corner, sprag_guards *set, int room, int directions,
                        long *field_values, sprag_scratch *scratch)
 {
-    int n = of->problem->states, m = of->count;
+    int n = set->problem->states, m = set->count;
     *corner =
-        (sprag_corner){.of = of,
+        (sprag_corner){.set = set,
                        .field_values = field_values,
                        .room = room,
                        .guard = SPRAG_TAKE(scratch, room, int),
@@ -33,14 +34,14 @@ bool sprag_corner_take(sprag_corner *corner, sprag_guards *of, int room, int dir
 
 void sprag_corner_move(sprag_corner *corner, const double *x, const double *label)
 {
-    memcpy(corner->x, x, (size_t)corner->of->problem->states * sizeof *x);
-    memcpy(corner->label, label, (size_t)corner->of->count * sizeof *label);
+    memcpy(corner->x, x, (size_t)corner->set->problem->states * sizeof *x);
+    memcpy(corner->label, label, (size_t)corner->set->count * sizeof *label);
     corner->guards = corner->known = 0;
 }
 
 static const double *field(sprag_corner *corner, int place)
 {
-    const sprag_ess_problem *p = corner->of->problem;
+    const sprag_ess_problem *p = corner->set->problem;
     double *f = corner->f + (size_t)place * (size_t)p->states;
     if (place >= corner->known) {
         p->field(p->user, corner->x, corner->now, f);
@@ -52,7 +53,7 @@ static const double *field(sprag_corner *corner, int place)
 
 bool sprag_corner_map(sprag_corner *corner, double *w)
 {
-    sprag_guards *g = corner->of;
+    sprag_guards *g = corner->set;
     int n = g->problem->states;
     memcpy(corner->now, corner->label, (size_t)g->count * sizeof *corner->now);
     memset(corner->taken, 0, (size_t)corner->guards * sizeof *corner->taken);

@@ -1,32 +1,35 @@
-// What a corner, guards that are crossed at the same point, does to offsets from the trajectory.
+// The B-derivative of the flow at a corner, a point where several guards are crossed: where an
+// offset from the trajectory before the guards leads behind them.
 #ifndef SPRAG_CORNER_H
 #define SPRAG_CORNER_H
 
 #include "ess_guards.h"
 
 typedef struct sprag_corner {
-    sprag_guards *of; // for rows
-    long *field_values;
-    int room, guards;
-    int *guard, *order; // room; the order of the last offset
-    bool *taken;        // room
-    double *h;          // room, where they are not zero
-    double time;        // s, of the first guard
-    double *x, *label;  // where, and labels before it
-    double *now;        // labels
-    double *f;          // room + 1 fields, along that order
-    int known;          // of those
-    double *arrived;    // directions x n, before the corner
+    sprag_guards *set;  // that the guards belong to; for rows
+    long *field_values; // count of the statistics
+    int room, guards;   // guards at most, and now
+    int *guard;         // the guards that are crossed, by the caller
+    double *h;          // their values where they are not 0 (affine), by the caller
+    int *order;         // places in guard, as the last offset crossed them
+    bool *taken;        // places that the offset under way has crossed
+    double time;        // s, of the first guard, by the caller
+    double *x, *label;  // the point, and labels before it
+    double *now;        // labels on the way
+    double *f;          // room + 1 fields at x, along `order`
+    int known;          // of these fields
+    double *arrived;    // directions x states, before the corner, by the caller
 } sprag_corner;
 
-// false: no memory.
-bool sprag_corner_take(sprag_corner *corner, sprag_guards *of, int room, int directions,
+// Memory for a corner of `room` guards. false: no memory.
+bool sprag_corner_take(sprag_corner *corner, sprag_guards *set, int room, int directions,
                        long *field_values, sprag_scratch *scratch);
 
-// At another point; without guards.
+// Moves the corner to x, without guards. label: before it.
 void sprag_corner_move(sprag_corner *corner, const double *x, const double *label);
 
-// w <- where an offset w leads. false: no guard that is left is approached.
+// w (states): in, an offset before the guards; out, where it leads behind them. false: the flow
+// approaches none of the guards that are left.
 bool sprag_corner_map(sprag_corner *corner, double *w);
 
 #endif

@@ -1,4 +1,4 @@
-// Dormand and Prince's explicit Runge-Kutta method of order 5(4), with its dense output of order 4
+// Dormand and Prince's explicit Runge-Kutta method of order 5(4) with its dense output of order 4
 // (Hairer, Norsett, Wanner: Solving Ordinary Differential Equations I, 2nd ed., table II.5.2 and
 // section II.6). The last stage is the first of the next step.
 #include <string.h>
@@ -7,7 +7,7 @@
 
 enum { STAGES = 7, DENSE = 5 };
 
-// y1 = y + step sum_j a[i][j] k_j is where stage i + 1 is taken; the last row is the solution.
+// Stage i + 1 is evaluated at y + step sum_j a[i][j] k_j; the last row is the solution.
 static const double a[STAGES - 1][STAGES - 1] = {
     {1.0 / 5},
     {3.0 / 40, 9.0 / 40},
@@ -31,9 +31,9 @@ static size_t room(int size)
     return (size_t)(STAGES + DENSE) * (size_t)size;
 }
 
-// y1 = y + step sum_j weight_j k_j, for a number of stages that the compiler knows.
-static inline void go(int n, int stages, const double *weight, const double *restrict k,
-                      const double *restrict y, double step, double *restrict y1)
+// y1 = y + step sum_j weight_j k_j. The compiler knows the number of stages and unrolls the loop.
+static inline void combine(int n, int stages, const double *weight, const double *restrict k,
+                           const double *restrict y, double step, double *restrict y1)
 {
     for (int c = 0; c < n; c++) {
         double sum = 0;
@@ -44,8 +44,9 @@ static inline void go(int n, int stages, const double *weight, const double *res
     }
 }
 
-// The error, and coefficients r_j of the dense output: y = r0 + s (r1 + (1 - s) (r2 + s (r3 + (1 -
-// s) r4))).
+// The error, and the coefficients r_j of the dense output
+//
+//     y = r0 + s (r1 + (1 - s) (r2 + s (r3 + (1 - s) r4)))
 static void finish(int n, const double *restrict k, double step, const double *restrict y,
                    const double *restrict y1, double *restrict dense, double *restrict error)
 {
@@ -75,7 +76,7 @@ static sprag_result take_step(const sprag_field *field, double *memory, double s
     memcpy(k, f, (size_t)n * sizeof *k);
 #pragma GCC unroll 6
     for (int i = 0; i < STAGES - 1; i++) {
-        go(n, i + 1, a[i], k, y, step, y1);
+        combine(n, i + 1, a[i], k, y, step, y1);
         field->value(field->data, y1, k + (i + 1) * n);
     }
     finish(n, k, step, y, y1, memory + STAGES * n, error);

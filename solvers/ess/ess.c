@@ -1,4 +1,4 @@
-// The interface to event-selected systems: names, defaults, and the check of all that is given.
+// The interface to event-selected systems: names, defaults and the check of all arguments.
 #include "ess.h"
 
 #include <float.h>
@@ -165,7 +165,7 @@ static sprag_result check(complaint *to, const sprag_ess_problem *p, const sprag
         return SPRAG_BAD_PROBLEM;
     }
     if (!isfinite(start) || !isfinite(end) || !(start <= end)) {
-        return BAD(to, "from %g to %g is no time", start, end);
+        return BAD(to, "from %g to %g is no interval of time", start, end);
     }
     if (!label && p->guards > 0) {
         return BAD(to, "label is missing");
@@ -210,9 +210,9 @@ sprag_result sprag_ess_integrate(const sprag_ess_problem *problem, const sprag_e
     sprag_ess_begin(&run, x);
     sprag_ess_loop(&run);
     size_t n = (size_t)run.states;
-    memcpy(x, run.y, n * sizeof *x);
+    memcpy(x, run.now.y, n * sizeof *x);
     if (directions > 0) {
-        memcpy(output->direction, run.y + n, (size_t)directions * n * sizeof *x);
+        memcpy(output->direction, run.now.y + n, (size_t)directions * n * sizeof *x);
     }
     stats->time = run.time;
     stats->next_step = run.step;
@@ -244,28 +244,28 @@ sprag_result sprag_ess_corner(const sprag_ess_problem *problem, const double *x,
         }
     }
     sprag_ess_stats stats = {0};
-    sprag_guards of;
+    sprag_guards set;
     sprag_corner corner;
     double *now = SPRAG_TAKE(scratch, problem->guards, double);
     double *nominal = SPRAG_TAKE(scratch, n, double);
-    if (!now || !nominal || !sprag_guards_take(&of, problem, now, now, &stats, scratch) ||
-        !sprag_corner_take(&corner, &of, guards, 0, &stats.field_values, scratch)) {
+    if (!now || !nominal || !sprag_guards_take(&set, problem, now, now, &stats, scratch) ||
+        !sprag_corner_take(&corner, &set, guards, 0, &stats.field_values, scratch)) {
         return SPRAG_NO_MEMORY;
     }
     sprag_corner_move(&corner, x, label);
     corner.guards = guards;
     for (int i = 0; i < guards; i++) {
         corner.guard[i] = guard[i];
-        corner.h[i] = affine ? sprag_guards_value(&of, x, guard[i]) : 0;
+        corner.h[i] = affine ? sprag_guards_value(&set, x, guard[i]) : 0;
     }
     bool live = !affine || sprag_corner_map(&corner, nominal);
     memmove(w, v, n * sizeof *w);
     live = live && sprag_corner_map(&corner, w);
-    if (of.bad_row != SPRAG_ESS_NO_GUARD) {
-        return BAD(&to, "row of guard %d has a column or value that cannot be", of.bad_row);
+    if (set.row.bad != SPRAG_ESS_NO_GUARD) {
+        return BAD(&to, "row of guard %d has an invalid column or value", set.row.bad);
     }
     if (!live || !sprag_ess_finite(w, problem->states)) {
-        BAD(&to, "no guard that is left is approached");
+        BAD(&to, "the flow approaches none of the guards that are left");
         return SPRAG_NOT_CONVERGED;
     }
     for (int i = 0; i < problem->states; i++) {

@@ -3,14 +3,14 @@
 #include <float.h>
 #include <math.h>
 
-static const double NOT_WATCHED = -1e300; // how far they are from their bands
+static const double not_watched = -1e300; // depth, units of h: no value is in the band
 
 int sprag_guards_room(int guards)
 {
     return (guards + SPRAG_SCAN_BLOCK - 1) / SPRAG_SCAN_BLOCK * SPRAG_SCAN_BLOCK;
 }
 
-// By which crossing: the entries of the reset matrix, counting sort.
+// Sorts the entries of the reset matrix by the guard that is crossed: a counting sort.
 static void sort_resets(sprag_guards *g)
 {
     const sprag_ess_problem *p = g->problem;
@@ -20,7 +20,7 @@ static void sort_resets(sprag_guards *g)
     for (int k = 0; k < g->count; k++) {
         g->reset_start[k + 1] += g->reset_start[k];
     }
-    for (int i = p->resets; i-- > 0;) { // from behind, so that starts end where they began
+    for (int i = p->resets; i-- > 0;) { // backwards: each start ends where its entries begin
         g->reset[--g->reset_start[p->reset[i].crossed + 1]] = i;
     }
     for (int k = 0; k < g->count; k++) {
@@ -39,36 +39,37 @@ bool sprag_guards_take(sprag_guards *g, const sprag_ess_problem *problem, double
                         .label = label,
                         .eps = eps,
                         .armed = SPRAG_TAKE(scratch, m, bool),
-                        .fresh = SPRAG_TAKE(scratch, m, bool),
+                        .unseen = SPRAG_TAKE(scratch, m, bool),
                         .sign = SPRAG_TAKE(scratch, blocks, double),
                         .depth = SPRAG_TAKE(scratch, blocks, double),
-                        .list = SPRAG_TAKE(scratch, m, int),
-                        .place = SPRAG_TAKE(scratch, m, int),
+                        .unseen_list = SPRAG_TAKE(scratch, m, int),
+                        .unseen_place = SPRAG_TAKE(scratch, m, int),
                         .reset = SPRAG_TAKE(scratch, problem->resets, int),
                         .reset_start = SPRAG_TAKE(scratch, (size_t)m + 1, int),
-                        .final = SPRAG_TAKE(scratch, m, bool),
-                        .column = SPRAG_TAKE(scratch, entries ? entries : problem->states, int),
-                        .value = SPRAG_TAKE(scratch, entries ? entries : problem->states, double),
+                        .permanent = SPRAG_TAKE(scratch, m, bool),
+                        .row.column = SPRAG_TAKE(scratch, entries ? entries : problem->states, int),
+                        .row.value =
+                            SPRAG_TAKE(scratch, entries ? entries : problem->states, double),
                         .point = SPRAG_TAKE(scratch, problem->states, double),
                         .passes = &stats->guard_passes,
                         .values = &stats->guard_values,
                         .rows = &stats->rows,
-                        .bad_row = SPRAG_ESS_NO_GUARD};
+                        .row.bad = SPRAG_ESS_NO_GUARD};
     if (scratch->failed) {
         return false;
     }
     sort_resets(g);
     for (int k = m; k < blocks; k++) {
-        g->depth[k] = NOT_WATCHED;
+        g->depth[k] = not_watched;
     }
     for (int k = 0; k < m; k++) {
-        g->final[k] = !problem->two_way || !problem->two_way[k];
+        g->permanent[k] = !problem->two_way || !problem->two_way[k];
     }
     for (int i = 0; i < problem->resets; i++) {
-        g->final[problem->reset[i].guard] &= !problem->reset[i].arm;
+        g->permanent[problem->reset[i].guard] &= !problem->reset[i].arm;
     }
     for (int k = 0; k < m; k++) {
-        g->any_final |= g->final[k];
+        g->any_permanent |= g->permanent[k];
     }
     return true;
 }
@@ -80,9 +81,9 @@ static bool two_way(const sprag_ess_problem *problem, int guard)
 
 static void watch(sprag_guards *g, int guard)
 {
-    bool on = g->armed[guard] && !g->fresh[guard];
+    bool on = g->armed[guard] && !g->unseen[guard];
     g->sign[guard] = on ? sprag_guards_side(g, guard) : 0;
-    g->depth[guard] = on ? g->eps[guard] * SPRAG_GUARDS_EDGE * SPRAG_GUARDS_EDGE : NOT_WATCHED;
+    g->depth[guard] = on ? g->eps[guard] * SPRAG_GUARDS_EDGE * SPRAG_GUARDS_EDGE : not_watched;
 }
 
 void sprag_guards_arm_all(sprag_guards *g)
@@ -112,27 +113,27 @@ double sprag_guards_value(sprag_guards *g, const double *x, int guard)
 int sprag_guards_row(sprag_guards *g, const double *x, int guard)
 {
     const sprag_ess_problem *p = g->problem;
-    g->entries = 0;
+    g->row.entries = 0;
     if (!p->row) {
         return 0;
     }
     int most = p->row_entries ? p->row_entries : p->states;
-    int entries = p->row(p->user, x, guard, g->column, g->value);
+    int entries = p->row(p->user, x, guard, g->row.column, g->row.value);
     ++*g->rows;
     bool good = entries >= 0 && entries <= most;
-    double sum = 0; // of zeros, or NAN
+    double sum = 0; // 0, or NAN if a value is not finite
     for (int i = 0; i < entries && good; i++) {
-        good = (unsigned)g->column[i] < (unsigned)p->states;
-        sum += g->value[i] - g->value[i];
+        good = (unsigned)g->row.column[i] < (unsigned)p->states;
+        sum += g->row.value[i] - g->row.value[i];
     }
     if (!good || sum != 0) {
-        g->bad_row = guard;
+        g->row.bad = guard;
         return 0;
     }
-    return g->entries = entries;
+    return g->row.entries = entries;
 }
 
-// Central, along w; its step leaves half of the digits of x to the difference.
+// A central difference along w; its step keeps half of the digits of x.
 static double rate_by_difference(sprag_guards *g, const double *x, int guard, const double *w)
 {
     int n = g->problem->states;
@@ -162,28 +163,28 @@ double sprag_guards_rate(sprag_guards *g, const double *x, int guard, const doub
     int entries = sprag_guards_row(g, x, guard);
     double rate = 0;
     for (int i = 0; i < entries; i++) {
-        rate += g->value[i] * w[g->column[i]];
+        rate += g->row.value[i] * w[g->row.column[i]];
     }
     return rate;
 }
 
 void sprag_guards_seen(sprag_guards *g, int guard)
 {
-    if (g->fresh[guard]) {
-        int last = g->list[--g->listed];
-        g->list[g->place[guard]] = last;
-        g->place[last] = g->place[guard];
-        g->fresh[guard] = false;
+    if (g->unseen[guard]) {
+        int last = g->unseen_list[--g->unseen_count];
+        g->unseen_list[g->unseen_place[guard]] = last;
+        g->unseen_place[last] = g->unseen_place[guard];
+        g->unseen[guard] = false;
     }
     watch(g, guard);
 }
 
 void sprag_guards_unseen(sprag_guards *g, int guard)
 {
-    if (!g->fresh[guard]) {
-        g->fresh[guard] = true;
-        g->place[guard] = g->listed;
-        g->list[g->listed++] = guard;
+    if (!g->unseen[guard]) {
+        g->unseen[guard] = true;
+        g->unseen_place[guard] = g->unseen_count;
+        g->unseen_list[g->unseen_count++] = guard;
         watch(g, guard);
     }
 }
@@ -215,7 +216,7 @@ void sprag_guards_cross(sprag_guards *g, int guard)
 {
     sprag_guards_relabel(g, guard, g->label);
     if (two_way(g->problem, guard)) {
-        sprag_guards_seen(g, guard); // from its other side from now on
+        sprag_guards_seen(g, guard); // it is crossed from its other side from now on
         arm(g, guard);
     } else {
         disarm(g, guard);

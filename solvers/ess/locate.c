@@ -1,12 +1,13 @@
 // Guards that are crossed within a step, found on its dense output: by their signs at its ends and
-// at samples between; by the top of a parabola through three of these where that may be beyond the
-// guard, a touch; and then by a root.
+// at samples between; where a parabola through three of these may touch the guard, by its top; then
+// by a root.
 #include <float.h>
 #include <math.h>
 
 #include "ess_run.h"
 
-typedef struct probe { // h of one guard, in the direction of its crossing, minus a level
+typedef struct probe { // h of one guard, in the direction of its crossing, minus a level (h's
+                       // units)
     sprag_ess_run *run;
     int guard;
     double side, level;
@@ -15,25 +16,24 @@ typedef struct probe { // h of one guard, in the direction of its crossing, minu
 static double probe_at(const probe *p, double part)
 {
     sprag_ess_run *run = p->run;
-    run->smooth->between(run->room, run->size, part, run->point);
-    return p->side * sprag_guards_value(&run->guards, run->point, p->guard) - p->level;
+    run->smooth->between(run->work.smooth, run->size, part, run->work.point);
+    return p->side * sprag_guards_value(&run->guards, run->work.point, p->guard) - p->level;
 }
 
 typedef sprag_ess_bracket bracket;
 
-// Root in a bracket: secants from the guess with its slope, bisection where they leave it. May be
-// on either side of the guard.
+// Root in a bracket: secants from the guess with its slope, bisection where they leave the bracket.
+// The result may be on either side of the guard.
 static double root(const probe *p, bracket *b, double tolerance)
 {
-    enum { SECANTS = 12, ROUNDS = 100 };
     double low = b->low, high = b->high, part = b->guess, slope = b->slope, last = 0, at_last = 0;
-    // Just crossed the other way: h is rounding there, and falls first.
-    double behind = low + 1e-6;
-    if (b->at_low > -1e-9 * b->at_high && probe_at(p, behind) <= 0) {
+    // If the guard was just crossed in the other direction, h is rounding there and falls at first.
+    double behind = low + SPRAG_ESS_BEHIND;
+    if (b->at_low > -SPRAG_ESS_JUST * b->at_high && probe_at(p, behind) <= 0) {
         low = behind;
     }
-    for (int round = 0; round < ROUNDS && high - low > DBL_EPSILON; round++) {
-        part = part > low && part < high && round < SECANTS ? part : (low + high) / 2;
+    for (int round = 0; round < SPRAG_ESS_ROUNDS && high - low > DBL_EPSILON; round++) {
+        part = part > low && part < high && round < SPRAG_ESS_SECANTS ? part : (low + high) / 2;
         double s = probe_at(p, part);
         if (s > 0) {
             high = part;
@@ -46,8 +46,9 @@ static double root(const probe *p, bracket *b, double tolerance)
         at_last = s;
         double change = slope > 0 ? -s / slope : INFINITY;
         part += change;
-        // A secant's next change is about this one times the last; here with some margin.
-        bool settled = fabs(change) <= 0.01 * moved && 10 * moved * fabs(change) <= tolerance;
+        // The next change of a secant is about this one times the last; a margin is added.
+        bool settled = fabs(change) <= SPRAG_ESS_SETTLED * moved &&
+                       SPRAG_ESS_MARGIN * moved * fabs(change) <= tolerance;
         if (settled || fabs(change) <= tolerance) {
             break;
         }
@@ -67,16 +68,15 @@ static void between_points(bracket *b, double low, double at_low, double high, d
                    .slope = slope};
 }
 
-// Is there a point beyond the guard between two samples that are not? Looks around the highest of
-// ever nearer points and at the top of a parabola there, as long as their second difference leaves
-// room for one.
-static bool touch(const probe *p, double from, double to, bracket *found)
+// Looks for a point beyond the guard between two samples that are before it: around the highest of
+// ever nearer points and at the top of a parabola there, while their second difference leaves room
+// for one.
+static bool find_touch(const probe *p, double from, double to, bracket *found)
 {
-    enum { POINTS = 8, LEVELS = 6 };
-    for (int level = 0; level < LEVELS; level++) {
-        double s[POINTS + 1], width = (to - from) / POINTS;
+    for (int level = 0; level < SPRAG_ESS_TOUCH_LEVELS; level++) {
+        double s[SPRAG_ESS_TOUCH_POINTS + 1], width = (to - from) / SPRAG_ESS_TOUCH_POINTS;
         int best = 0;
-        for (int i = 0; i <= POINTS; i++) {
+        for (int i = 0; i <= SPRAG_ESS_TOUCH_POINTS; i++) {
             s[i] = probe_at(p, from + i * width);
             if (s[i] > 0) { // s[0] is not
                 between_points(found, from + (i - 1) * width, s[i - 1], from + i * width, s[i]);
@@ -84,7 +84,9 @@ static bool touch(const probe *p, double from, double to, bracket *found)
             }
             best = s[i] > s[best] ? i : best;
         }
-        int middle = best == 0 ? 1 : best == POINTS ? POINTS - 1 : best;
+        int middle = best == 0                        ? 1
+                     : best == SPRAG_ESS_TOUCH_POINTS ? SPRAG_ESS_TOUCH_POINTS - 1
+                                                      : best;
         double bend = s[middle - 1] - 2 * s[middle] + s[middle + 1];
         double away = (s[middle - 1] - s[middle + 1]) / (2 * bend); // of the top, in widths
         if (bend < 0 && fabs(away) < 1) {
@@ -105,15 +107,15 @@ static bool touch(const probe *p, double from, double to, bracket *found)
     return false;
 }
 
-// Between samples `low` and the next of three, the first of which is number `first` of last + 1:
-// by the parabola through them.
+// A bracket between sample `low` and the next of three samples s, with a guess by the parabola
+// through them. The first of the three is number `first` of last + 1.
 static bracket guess_between(const double s[3], int first, int low, int last)
 {
     double left = s[1] - s[0], right = s[2] - s[1], bend = (right - left) / 2; // in samples
     double slope = (low == 0 ? left : right) - bend; // at the lower sample
     double there =
         sqrt(sprag_ess_larger(0, slope * slope - 4 * bend * s[low])); // slope at the root
-    // The root where s grows; just behind another crossing s falls first.
+    // The root where s grows; just behind another crossing s falls at first.
     double ahead = slope > 0 ? -2 * s[low] / (slope + there) : (there - slope) / (2 * bend);
     double width = 1.0 / last, part = (first + low) * width, next = (first + low + 1) * width;
     return (bracket){.low = part,
@@ -124,7 +126,7 @@ static bracket guess_between(const double s[3], int first, int low, int last)
                      .guess = isfinite(ahead) ? part + ahead * width : next};
 }
 
-// A fresh guard that no sample sees from before: it leads there at first, perhaps not for long.
+// An unseen guard that is beyond at all samples: the flow was before it at first, perhaps briefly.
 static bool find_return(const probe *p, double at_high, int last, bracket *found)
 {
     static const double part[] = {1e-6, 1e-4, 1e-2};
@@ -138,8 +140,8 @@ static bool find_return(const probe *p, double at_high, int last, bracket *found
     return false;
 }
 
-// By samples s 0..last at equal distances, minus the level; from the first that is before it on.
-// false: it is not reached.
+// A bracket of the first root by samples s[0..last] at equal distances, minus the level. false: the
+// guard is not reached.
 static bool find_bracket(const probe *p, const double *s, int last, bracket *found)
 {
     int i = 0;
@@ -160,9 +162,10 @@ static bool find_bracket(const probe *p, const double *s, int last, bracket *fou
         }
         double most = fmax(s[i], fmax(s[i - 1], s[i - 2]));
         double bend = fabs(s[i] - 2 * s[i - 1] + s[i - 2]);
-        bool inside = fabs(s[i] - s[i - 2]) < 3 * bend; // the top of a parabola, or near
+        bool inside =
+            fabs(s[i] - s[i - 2]) < 3 * bend; // the top of the parabola is inside, or near
         if (inside && most + bend / 4 > 0 &&
-            touch(p, (double)first / last, (first + 2.0) / last, found)) {
+            find_touch(p, (double)first / last, (first + 2.0) / last, found)) {
             found->touch = true;
             return true;
         }
@@ -170,20 +173,21 @@ static bool find_bracket(const probe *p, const double *s, int last, bracket *fou
     return false;
 }
 
-// What the samples of a guard say about the step just taken.
-static bool look_at(sprag_ess_run *run, int guard, bracket *found)
+// Searches a bracket by the samples of one guard. false: the step does not reach it.
+static bool bracket_guard(sprag_ess_run *run, int guard, bracket *found)
 {
     const sprag_guards *g = &run->guards;
     int last = run->options->samples + 1;
-    bool fresh = g->fresh[guard];
+    bool fresh = g->unseen[guard];
     double side = fresh ? sprag_guards_side(g, guard) : g->sign[guard], eps = g->eps[guard];
-    // The edge of its band counts where projections start there, unless one was refused within.
+    // The root of the band's edge is searched where projections start there, unless one was refused
+    // inside the band.
     bool edge = run->options->trust_eps && eps > 0 && !fresh &&
-                side * run->h_sample[0][guard] < -eps * SPRAG_GUARDS_EDGE;
+                side * run->samples.h[0][guard] < -eps * SPRAG_GUARDS_EDGE;
     probe p = {run, guard, side, edge ? -eps : 0};
     double s[SPRAG_ESS_SAMPLES + 2], highest = -INFINITY, bend = 0, sum = 0;
     for (int i = 0; i <= last; i++) {
-        s[i] = side * run->h_sample[i][guard] - p.level;
+        s[i] = side * run->samples.h[i][guard] - p.level;
         sum += s[i] - s[i];
         highest = s[i] > highest ? s[i] : highest;
         double here = i < 2 ? 0 : fabs(s[i] - s[i - 1] - (s[i - 1] - s[i - 2]));
@@ -194,7 +198,7 @@ static bool look_at(sprag_ess_run *run, int guard, bracket *found)
         return false;
     }
     if (highest + bend / 4 <= 0) {
-        return false; // in its band, nothing else
+        return false; // it is in its band, but not crossed
     }
     bool any = find_bracket(&p, s, last, found);
     found->guard = guard;
@@ -202,40 +206,37 @@ static bool look_at(sprag_ess_run *run, int guard, bracket *found)
     return any;
 }
 
-static void line_up(sprag_ess_run *run)
+static void queue_guards(sprag_ess_run *run)
 {
-    const int *which = run->reached;
-    int count = run->reaches;
+    const int *which = run->samples.reached;
+    int count = run->samples.reached_count;
     bracket extra;
-    run->aheads = 0;
-    for (int i = 0; i < count + run->guards.listed; i++) {
-        int guard = i < count ? which[i] : run->guards.list[i - count], place = run->aheads;
-        if (i < count && run->guards.fresh[guard]) {
-            continue; // it is in the list, too
+    run->queue.count = 0;
+    for (int i = 0; i < count + run->guards.unseen_count; i++) {
+        int guard = i < count ? which[i] : run->guards.unseen_list[i - count],
+            place = run->queue.count;
+        if (i < count && run->guards.unseen[guard]) {
+            continue; // it is in the list of unseen guards, too
         }
-        bracket *b = place < run->room_for ? &run->bracket[place] : &extra;
-        if (look_at(run, guard, b)) {
-            sprag_ess_push(run, (sprag_ess_ahead){b->guess, guard, place});
+        bracket *b = place < run->group.room ? &run->queue.bracket[place] : &extra;
+        if (bracket_guard(run, guard, b)) {
+            sprag_ess_push(run, (sprag_ess_pending){b->guess, guard, place});
         }
     }
 }
 
-// Tolerances of roots, parts of a step: they converge quadratically. Crossing many finds them
-// again, all but the first.
-#define EXACT 1e-9
-#define ROUGH 1e-4
-
-// The root of one that is ahead, and its rate there. edge: it is that of its band.
+// Solves for the root (a part of the step) of a guard in the queue, and its slope there. edge: it
+// is the root of the band's edge.
 static double solve(sprag_ess_run *run, int guard, int place, double tolerance, double *slope,
                     bool *edge)
 {
     const sprag_guards *g = &run->guards;
-    bracket again, *b = place < run->room_for ? &run->bracket[place] : &again;
+    bracket again, *b = place < run->group.room ? &run->queue.bracket[place] : &again;
     if (b == &again) {
-        look_at(run, guard, b);
+        bracket_guard(run, guard, b);
     }
     probe p = {run, guard, sprag_guards_side(g, guard), b->edge ? -g->eps[guard] : 0};
-    double part = root(&p, b, b->edge ? EXACT : tolerance);
+    double part = root(&p, b, b->edge ? SPRAG_ESS_EXACT : tolerance);
     run->stats->touches += b->touch;
     *slope = b->slope;
     *edge = b->edge;
@@ -244,26 +245,27 @@ static double solve(sprag_ess_run *run, int guard, int place, double tolerance, 
 
 static void offer(sprag_ess_run *run, int guard, double time, double rate)
 {
-    run->guards.entries = 0;
-    if (run->room_for > 1) {
-        sprag_guards_row(&run->guards, run->point, guard);
+    run->guards.row.entries = 0;
+    if (run->group.room > 1) {
+        sprag_guards_row(&run->guards, run->work.point, guard);
     }
     sprag_ess_offer(run, guard, time, rate, 0);
 }
 
-// The earliest of many, which were solved roughly.
+// Solves the earliest candidate exactly; the others were solved roughly.
 static void solve_first(sprag_ess_run *run, double step)
 {
     for (;;) {
-        sprag_ess_candidate *first = run->candidate;
-        for (int i = 1; i < run->candidates; i++) {
-            first = run->candidate[i].time < first->time ? &run->candidate[i] : first;
+        sprag_ess_candidate *first = run->group.candidate;
+        for (int i = 1; i < run->group.candidates; i++) {
+            first = run->group.candidate[i].time < first->time ? &run->group.candidate[i] : first;
         }
         if (first->exact) {
             return;
         }
         bool edge;
-        first->time = step * solve(run, first->guard, run->room_for, EXACT, &first->rate, &edge);
+        first->time =
+            step * solve(run, first->guard, run->group.room, SPRAG_ESS_EXACT, &first->rate, &edge);
         first->rate /= step;
         first->exact = true;
     }
@@ -271,38 +273,38 @@ static void solve_first(sprag_ess_run *run, double step)
 
 double sprag_ess_locate(sprag_ess_run *run, double step)
 {
-    enum { SOME = 4 }; // where one is wanted: guesses are not exact
-    bool many = run->room_for > 1, edge;
-    int most = many ? run->group : SOME, looked = 0;
+    bool many = run->group.room > 1, edge;
+    int most = many ? run->group.target : SPRAG_ESS_SOME, looked = 0;
     double entry = 1, first = 1, slope;
-    line_up(run);
-    run->candidates = 0;
-    for (; run->aheads > 0 && looked < most; looked++) {
-        double guess = run->ahead[0].time;
-        if (guess >= entry || (!many && guess >= first + 0.01)) {
+    queue_guards(run);
+    run->group.candidates = 0;
+    for (; run->queue.count > 0 && looked < most; looked++) {
+        double guess = run->queue.entry[0].time;
+        if (guess >= entry || (!many && guess >= first + SPRAG_ESS_LATER)) {
             break;
         }
-        sprag_ess_ahead next = sprag_ess_pop(run);
+        sprag_ess_pending next = sprag_ess_pop(run);
         bool exact = !many || looked == 0;
-        double part = solve(run, next.guard, next.place, exact ? EXACT : ROUGH, &slope, &edge);
+        double part = solve(run, next.guard, next.place, exact ? SPRAG_ESS_EXACT : SPRAG_ESS_ROUGH,
+                            &slope, &edge);
         if (edge) {
             entry = fmin(entry, part);
         } else {
             offer(run, next.guard, part * step, slope / step);
-            run->candidate[run->candidates - 1].exact = exact;
+            run->group.candidate[run->group.candidates - 1].exact = exact;
             first = fmin(first, part);
         }
     }
     int kept = 0;
-    for (int i = 0; i < run->candidates; i++) {
-        sprag_ess_candidate *c = &run->candidate[i];
+    for (int i = 0; i < run->group.candidates; i++) {
+        sprag_ess_candidate *c = &run->group.candidate[i];
         kept += c->time < entry * step;
         c->time = c->time < entry * step ? c->time : INFINITY;
     }
     if (kept == 0) {
-        run->candidates = 0;
+        run->group.candidates = 0;
         return entry;
     }
     solve_first(run, step);
-    return fmin(entry, looked == most && run->aheads > 0 ? run->ahead[0].time : 1);
+    return fmin(entry, looked == most && run->queue.count > 0 ? run->queue.entry[0].time : 1);
 }

@@ -1,11 +1,11 @@
-// The scan of all guards after every step, in vectors as wide as the processor has: the compiler
-// makes no masks of comparisons that it could branch on. All widths give the same bits.
+// The scan of all guards after every step, in vectors as wide as the processor has (compilers do
+// not make branches of the masks of comparisons). All widths give the same bits.
 #include <math.h>
 #include <stdint.h>
 
 #include "ess_guards.h"
 
-// Of guards by their bits; returns how many.
+// Lists guards by their bits; returns their number.
 static inline int list(uint32_t bits, int first, int *found)
 {
     int count = 0;
@@ -62,8 +62,8 @@ static inline pair larger(pair a, pair b)
 void sprag_guards_scan(const sprag_guards *g, const double *start, const double *middle,
                        const double *end, sprag_scan *found)
 {
-    found->nears = found->reaches = 0;
-    found->receding = found->far = 0;
+    found->due_count = found->reached_count = 0;
+    found->receding = found->slow = 0;
 #ifdef __x86_64__
 #ifndef SPRAG_PLAIN
     if (__builtin_cpu_supports("avx512f")) {

@@ -1,6 +1,6 @@
-// The scan of guards for one width of vectors: included by scan.c once for each. LANES of them,
-// TARGET that has them, NAME(of a function), MAX(a, b), and ABOVE(a): a bit for every lane that is
-// more than 0 or NAN.
+// The scan of guards for one width of vectors; scan.c includes it once for each. LANES: doubles in
+// a vector. TARGET: the attribute of the processor that has them. NAME(f): a function's name for
+// this width. MAX(a, b). ABOVE(a): a bit for each lane that is more than 0 or NAN.
 #define WIDE NAME(wide)
 #define BITS NAME(bits)
 
@@ -17,33 +17,32 @@ TARGET static inline WIDE NAME(size)(WIDE x)
     return (WIDE)((BITS)x & INT64_MAX);
 }
 
-// Of a block: guards in their bands that are beyond, or will be in `soon` times what led from
-// `before` to here; the others are counted.
+// Lists the guards of a block that are in their bands and are beyond 0, or will be within
+// `lookahead` times the way from `before` to `here`; counts the others in their bands.
 TARGET static inline void NAME(list_near)(const sprag_guards *g, const double *before,
                                           const double *here, int first, sprag_scan *scan)
 {
-    bool all = !(scan->soon < INFINITY);
-    double soon = all ? 0 : scan->soon;
+    bool all = !(scan->lookahead < INFINITY);
+    double lookahead = all ? 0 : scan->lookahead;
     uint32_t in_band = 0, reach = all ? UINT32_MAX : 0, grows = 0;
     for (int i = 0; i < SPRAG_SCAN_BLOCK; i += LANES) {
         int k = first + i;
         WIDE sign = NAME(at)(g->sign + k), s = sign * NAME(at)(here + k);
         WIDE gain = s - sign * NAME(at)(before + k);
         in_band |= ABOVE(s + NAME(at)(g->depth + k)) << i;
-        reach |= ABOVE(s + MAX(soon * gain, (WIDE){0})) << i;
+        reach |= ABOVE(s + MAX(lookahead * gain, (WIDE){0})) << i;
         grows |= ABOVE(gain) << i;
     }
-    scan->nears += list(in_band & reach, first, scan->near + scan->nears);
+    scan->due_count += list(in_band & reach, first, scan->due + scan->due_count);
     uint32_t left = in_band & ~reach;
     if (left) {
         scan->receding += __builtin_popcount(left & ~grows);
-        scan->far += __builtin_popcount(left & grows);
+        scan->slow += __builtin_popcount(left & grows);
     }
 }
 
-// By how much h may get beyond the guard on its way: its highest value, extended by a quarter of
-// the second difference, twice what a parabola reaches between. Then by how much beyond the near
-// edge of its band.
+// A guard may be reached if its highest value, plus a quarter of the second difference (twice the
+// rise of a parabola between the points), is beyond 0, or beyond the near edge of its band.
 TARGET static inline void NAME(list_way)(const sprag_guards *g, const double *start,
                                          const double *middle, const double *end, int first,
                                          sprag_scan *scan)
@@ -57,13 +56,15 @@ TARGET static inline void NAME(list_way)(const sprag_guards *g, const double *st
         reached |= ABOVE(most) << i;
         beyond |= ABOVE(most + NAME(at)(g->depth + k)) << i;
     }
-    scan->reaches += list(scan->edges ? beyond : reached, first, scan->reached + scan->reaches);
+    scan->reached_count +=
+        list(scan->to_bands ? beyond : reached, first, scan->reached + scan->reached_count);
     if (beyond) {
         NAME(list_near)(g, start, end, first, scan);
     }
 }
 
-// That is at most one and a half of the longer half of the way behind the middle.
+// Skips blocks without a guard that may be reached: h stays within one and a half of its larger
+// change from the middle.
 TARGET static void NAME(scan_way)(const sprag_guards *g, const double *start, const double *middle,
                                   const double *end, sprag_scan *scan)
 {

@@ -220,7 +220,6 @@ static void on_plane(const sprag_core *plane, const face *f, int side, const dou
 // Two edges that are nearly parallel: the ends of their overlap.
 static void along_edges(const face f[2], const double n[3], double most, sprag_manifold *m)
 {
-
     double e[2][3], length[2], across[3], range[2] = {0, 1};
     for (int side = 0; side < 2; side++) {
         subtract3(f[side].point[1], f[side].point[0], e[side]);

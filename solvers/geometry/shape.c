@@ -12,7 +12,6 @@
 
 bool sprag_across(const double e[3], const double f[3], double normal[3])
 {
-
     cross3(e, f, normal);
     double ee = dot3(e, e), ff = dot3(f, f);
     double nn = dot3(normal, normal), least = 16 * DBL_EPSILON * DBL_EPSILON * ee * ff;
@@ -76,7 +75,6 @@ static bool is_outside(const double (*vertex)[3], int vertices, const double *on
 sprag_polytope sprag_polytope_make(const double (*vertex)[3], int vertices, const unsigned *loop,
                                    int faces, int *start, double (*normal)[3])
 {
-
     sprag_polytope made = {.vertices = vertices, .vertex = vertex};
     double size = 0;
     for (int i = 0; i < vertices; i++) {
@@ -255,7 +253,6 @@ static int follow_border(const sprag_polytope *p, const int *plane, int seed, in
 // Groups the faces by planes: plane[f] is the first face in the plane of face f.
 static void find_planes(const sprag_polytope *p, int *plane, int *stack)
 {
-
     for (int f = 0; f < p->faces; f++) {
         plane[f] = -1;
     }
@@ -439,7 +436,6 @@ static int climb(const sprag_polytope *p, int from, const double d[3])
 
 static int farthest_vertex(const sprag_polytope *p, int *last, const double d[3])
 {
-
     bool known = last && *last >= 0;
     int found = !p->first || p->vertices <= SPRAG_SUPPORT_FEW ||
                         (!known && p->vertices <= SPRAG_SUPPORT_SOME)

@@ -190,7 +190,6 @@ static void sort_by_time(sprag_plane *plane[], int count)
 // Whether the gap is below the level soon after t: then no plane lasts longer.
 static bool closes_at(const sprag_approach *a, double t)
 {
-
     double after = fmin(t * (1 + SPRAG_TOI_SOON) + SPRAG_TOI_SOON_LEAST * a->horizon, a->horizon);
     const sprag_shape *const shape[2] = {a->side[0].shape, a->side[1].shape};
     const sprag_gap_query query = {.reach = a->level};

@@ -174,7 +174,6 @@ static void hull_crosses(const double b[DEGREE + 1], double *first, double *last
 
 static double positive(const double b[DEGREE + 1], double from, double to, int depth)
 {
-
     double least = b[0], x, last, left[DEGREE + 1], right[DEGREE + 1];
     for (int i = 1; i <= DEGREE; i++) {
         least = b[i] < least ? b[i] : least;

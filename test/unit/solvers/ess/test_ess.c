@@ -520,7 +520,7 @@ START_TEST(last_event_ends_the_integration)
         options.relative_tolerance = options.absolute_tolerance = 1e-9;
         options.eps = 1e-4;
         last[guard[_i]] = true;
-        p.last = last;
+        p.terminal = last;
         memcpy(x, order_start, sizeof x);
         sprag_result result =
             sprag_ess_integrate(&p, &options, 0, 0.5, x, label, NULL, &scratch, &stats, NULL, 0);
