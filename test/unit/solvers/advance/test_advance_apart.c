@@ -1,0 +1,331 @@
+// Conservative advancement keeps bodies apart whatever their velocities, and moves bodies that
+// overlap apart.
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "advance_scene.h"
+#include "chance.h"
+#include "linalg.h"
+#include "suite.h"
+
+static double kinetic_energy(const sprag_mover *b)
+{
+    double w[3], L[3];
+    mul33_transposed(b->pose.rotation, b->velocity + 3, w);
+    mul33(b->inertia, w, L);
+    return 0.5 * (b->mass * dot3(b->velocity, b->velocity) + dot3(w, L));
+}
+
+static double energy(const scene *s)
+{
+    double sum = 0;
+    for (int i = 0; i < s->bodies; i++) {
+        sum += kinetic_energy(&s->body[i]) + s->body[i].mass * G * s->body[i].pose.position[2];
+    }
+    return sum;
+}
+
+static bool is_finite(const scene *s)
+{
+    double sum = 0;
+    for (int i = 0; i < s->bodies; i++) {
+        for (int k = 0; k < 9; k++) {
+            sum += 0 * s->body[i].pose.rotation[k];
+        }
+        for (int k = 0; k < 6; k++) {
+            sum += 0 * s->body[i].velocity[k] + 0 * s->body[i].pose.position[k % 3];
+        }
+    }
+    return sum == 0;
+}
+
+// ---- what must never penetrate
+
+static void throw(scene * s, chance *c, sprag_mover *b)
+{
+    chance_rotation(c, b->pose.rotation);
+    for (int k = 0; k < 6; k++) {
+        b->velocity[k] = chance_between(c, -10, 10);
+    }
+    (void)s;
+}
+
+// Onto a plane, and onto a box as large as a room.
+START_TEST(thrown_dice_rest_on_top)
+{
+    long limited = 0, changes = 0;
+    for (unsigned seed = 1; seed <= 10; seed++) {
+        chance c = {seed};
+        scene *s = open_scene(_i ? 0.5 : INFINITY);
+        if (seed % 2) {
+            add_floor(s);
+        } else {
+            add_fixed_box(s, 0, 0, -10, box_of(200, 200, 20));
+        }
+        sprag_mover *die = add_box(s, 0, 0, chance_between(&c, 1, 3), box_of(1, 1, 1));
+        throw(s, &c, die);
+        add_pairs(s, SPRAG_PAIR_ACCEPTED);
+        double before = energy(s);
+        for (int i = 0; i < 400; i++) {
+            step(s);
+            ck_assert_double_gt(least_separation(s), 0);
+            double now = energy(s);
+            ck_assert_double_le(now, before + 1e-6);
+            before = now;
+        }
+        ck_assert_double_lt(s->stats.energy_gain, 1e-6);
+        limited += s->stats.limited;
+        changes += s->stats.changes;
+        close_scene(s);
+    }
+    ck_assert_int_gt(changes, 50);
+    ck_assert_double_le((double)limited, 1.1 * (double)changes);
+}
+END_TEST
+
+START_TEST(heap_of_boxes_stays_apart)
+{
+    for (unsigned seed = 1; seed <= 2; seed++) {
+        chance c = {seed};
+        scene *s = open_scene(0.5);
+        s->options.checks = 1;
+        add_floor(s);
+        for (int i = 0; i < 6; i++) {
+            sprag_mover *b =
+                add_box(s, chance_between(&c, -0.3, 0.3), chance_between(&c, -0.3, 0.3),
+                        1 + 1.4 * i, box_of(0.8, 0.6, 0.5));
+            chance_rotation(&c, b->pose.rotation);
+        }
+        add_pairs(s, SPRAG_PAIR_ACCEPTED);
+        for (int i = 0; i < 150; i++) {
+            step(s);
+            ck_assert_double_gt(least_separation(s), 0);
+        }
+        ck_assert_double_gt(s->stats.least_gap, 0);
+        ck_assert_double_lt(s->stats.energy_gain, 1e-6);
+        ck_assert_int_eq(s->stats.overlaps + s->stats.squeezed, 0);
+        close_scene(s);
+    }
+}
+END_TEST
+
+typedef struct bullet {
+    sprag_shape shape;
+    double speed, spin;
+} bullet;
+
+static const bullet bullets[] = {
+    {{.kind = SPRAG_BOX, .half = {0.05, 0.05, 0.05}}, 200, 229},
+    {{.kind = SPRAG_BOX, .half = {0.5, 0.01, 0.01}}, 30, 100}, // a rod
+    {{.kind = SPRAG_BOX, .half = {0.01, 0.5, 0.01}}, 5, 300},
+    {{.kind = SPRAG_SPHERE, .radius = 0.02}, 100, 0},
+    {{.kind = SPRAG_BOX, .half = {0.001, 0.2, 0.2}}, 500, 3}, // a plate
+};
+
+// At a wall of 1 cm; a step is up to metres long.
+START_TEST(nothing_passes_a_thin_wall)
+{
+    const bullet *b = &bullets[_i];
+    static const double axes[][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 1, 1}};
+    for (int k = 0; k < 4; k++) {
+        scene *s = open_scene(0.3);
+        add_fixed_box(s, 0, 0, 0, box_of(0.01, 20, 20));
+        sprag_mover *body = b->shape.kind == SPRAG_SPHERE ? add_ball(s, -1.7, 0, 0, b->shape.radius)
+                                                          : add_box(s, -1.7, 0, 0, b->shape);
+        double n[3];
+        memcpy(n, axes[k], sizeof n);
+        normalise3(n);
+        body->velocity[0] = b->speed;
+        memset(body->force, 0, sizeof body->force);
+        add_scaled(body->velocity + 3, b->spin, n, 3);
+        add_pairs(s, SPRAG_PAIR_ACCEPTED);
+        for (int i = 0; i < 60; i++) {
+            step(s);
+            ck_assert_double_lt(body->pose.position[0], -0.005);
+            if (b->shape.kind == SPRAG_BOX) {
+                ck_assert_double_gt(least_separation(s), 0);
+            }
+        }
+        ck_assert_int_ge(s->stats.events[SPRAG_CONTACT_MADE], 1);
+        ck_assert_double_gt(s->stats.least_gap, 0);
+        ck_assert_int_eq(s->stats.overlaps + s->stats.squeezed, 0);
+        close_scene(s);
+    }
+}
+END_TEST
+
+static void disturb(void *data, int bodies, double (*velocity)[6])
+{
+    scene *s = data;
+    for (int i = 0; i < bodies; i++) {
+        if (chance_fraction(&s->chance) < 0.5) {
+            for (int k = 0; k < 6; k++) {
+                velocity[i][k] += chance_between(&s->chance, -s->most, s->most);
+            }
+        }
+    }
+}
+
+// Whatever a solve returns.
+START_TEST(no_velocity_penetrates)
+{
+    for (unsigned seed = 1; seed <= 100; seed++) {
+        scene *s = open_scene(0.5);
+        s->chance = (chance){seed};
+        s->most = (const double[]){0.01, 1, 5, 100}[seed % 4];
+        s->calls.disturb = disturb;
+        add_floor(s);
+        add_fixed_box(s, 1.5, 0, 0.5, box_of(1, 1, 1));
+        for (int i = 0; i < 2; i++) {
+            sprag_mover *b = add_box(s, 0.1 * i, 0, 1 + 1.8 * i, box_of(1, 0.8, 0.6));
+            chance_rotation(&s->chance, b->pose.rotation);
+        }
+        add_pairs(s, SPRAG_PAIR_ACCEPTED);
+        for (int i = 0; i < 15; i++) {
+            step(s);
+            ck_assert_double_gt(least_separation(s), 0);
+        }
+        ck_assert_int_eq(s->stats.overlaps + s->stats.squeezed, 0);
+        ck_assert(is_finite(s));
+        close_scene(s);
+    }
+}
+END_TEST
+
+// So many bodies that they are swept. What a solve returns may keep some of them back, but without
+// disturbance none.
+START_TEST(no_velocity_penetrates_in_a_heap)
+{
+    enum { WIDE = 3, FRAMES = 60 };
+    scene *s = open_scene(0.5);
+    s->chance = (chance){7};
+    s->most = (const double[]){0, 0.01, 1, 5}[_i];
+    s->calls.disturb = _i ? disturb : NULL;
+    add_floor(s);
+    for (int i = 0; i < BODIES; i++) {
+        double x = 0.75 * (i % WIDE), y = 0.75 * (i / WIDE % WIDE),
+               z = 0.5 + 0.8 * (i / WIDE / WIDE);
+        sprag_mover *b = add_box(s, x, y, z, box_of(0.6, 0.5, 0.3));
+        chance_rotation(&s->chance, b->pose.rotation);
+        b->velocity[2] = -2;
+    }
+    add_pairs(s, SPRAG_PAIR_ACCEPTED);
+    for (int i = 0; i < FRAMES; i++) {
+        step(s);
+        ck_assert_double_gt(least_separation(s), 0);
+    }
+    ck_assert_int_eq(s->stats.overlaps + s->stats.squeezed, 0);
+    ck_assert_int_gt(s->stats.events[SPRAG_CONTACT_MADE], BODIES);
+    ck_assert(_i > 0 || s->stats.stalled <= 1e-3 * FRAMES * STEP);
+    ck_assert(is_finite(s));
+    close_scene(s);
+}
+END_TEST
+
+// ---- what overlaps
+
+START_TEST(overlap_is_pushed_out_without_speed)
+{
+    static const double depth = 0.01;
+    scene *s = open_scene(0.5);
+    if (_i) {
+        add_fixed_box(s, 0, 0, -1, box_of(10, 10, 2));
+    } else {
+        add_floor(s);
+    }
+    sprag_mover *box = add_box(s, 0, 0, 0.5 - depth, box_of(1, 1, 1));
+    add_pairs(s, SPRAG_PAIR_ACCEPTED);
+    double last = separation(s, &s->pair[0]);
+    ck_assert_double_eq_tol(last, -depth, 1e-12);
+    for (int i = 0; i < 120; i++) {
+        step(s);
+        double now = separation(s, &s->pair[0]);
+        ck_assert_double_lt(kinetic_energy(box), 1e-9);
+        ck_assert_double_ge(now, last - 1e-9);
+        ck_assert_double_le(now, last + 0.2 * (EPSILON - last) + EPSILON); // no more than its share
+        last = now;
+    }
+    ck_assert_int_ge(s->stats.overlaps, 1);
+    ck_assert_double_gt(last, -EPSILON);
+    ck_assert_double_le(last, EPSILON);
+    close_scene(s);
+}
+END_TEST
+
+START_TEST(recovery_is_no_faster_than_allowed)
+{
+    scene *s = open_scene(0.5);
+    s->recovery_speed = 0.05;
+    add_floor(s);
+    sprag_mover *box = add_box(s, 0, 0, 0.45, box_of(1, 1, 1));
+    add_pairs(s, SPRAG_PAIR_ACCEPTED);
+    run(s, 10);
+    ck_assert_double_eq_tol(box->pose.position[2], 0.45 + 0.05 * 10 * STEP, 1e-5);
+    close_scene(s);
+}
+END_TEST
+
+// A kinematic body presses another one against the floor: something has to give.
+START_TEST(squeezed_bodies_are_let_through)
+{
+    scene *s = open_scene(0.5);
+    add_floor(s);
+    sprag_mover *box = add_box(s, 0, 0, 0.5 + EPSILON / 2, box_of(1, 1, 1));
+    sprag_mover *press = add_box(s, 0, 0, 2, box_of(1, 1, 1));
+    press->mass = 0;
+    press->velocity[2] = -1;
+    memset(press->force, 0, sizeof press->force);
+    add_pairs(s, SPRAG_PAIR_ACCEPTED);
+    for (int i = 0; i < 70; i++) {
+        step(s);
+        ck_assert(is_finite(s));
+        ck_assert_double_eq_tol(press->pose.position[2], 2 - (i + 1) * STEP, 1e-9);
+        ck_assert_double_lt(norm3(box->velocity), 100);
+        ck_assert_double_eq(press->velocity[2], -1);
+    }
+    ck_assert_int_ge(s->stats.squeezed + s->stats.overlaps, 1); // within a frame, or at its end
+    ck_assert_int_lt(s->stats.substeps, 70 * 300);
+    close_scene(s);
+}
+END_TEST
+
+// A lift carries what stands on it.
+START_TEST(kinematic_bodies_carry)
+{
+    scene *s = open_scene(0.5);
+    sprag_mover *lift = add_box(s, 0, 0, -0.5, box_of(4, 4, 1));
+    lift->mass = 0;
+    lift->velocity[2] = 0.7;
+    lift->velocity[0] = 0.3;
+    sprag_mover *box = add_box(s, 0, 0, 0.5 + EPSILON / 2, box_of(1, 1, 1));
+    add_pairs(s, SPRAG_PAIR_ACCEPTED);
+    run(s, 100);
+    ck_assert_double_eq_tol(box->velocity[2], 0.7, 1e-6);
+    ck_assert_double_eq_tol(box->velocity[0], 0.3, 1e-6);
+    ck_assert_double_eq_tol(box->pose.position[2] - lift->pose.position[2], 1 + EPSILON / 2,
+                            EPSILON);
+    ck_assert_double_eq_tol(lift->pose.position[2], -0.5 + 0.7, 1e-9);
+    ck_assert_double_gt(least_separation(s), 0);
+    close_scene(s);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("advance_apart");
+    TCase *apart = tcase_create("stays apart");
+    tcase_add_loop_test(apart, thrown_dice_rest_on_top, 0, 2);
+    tcase_add_test(apart, heap_of_boxes_stays_apart);
+    tcase_add_loop_test(apart, nothing_passes_a_thin_wall, 0, sizeof bullets / sizeof bullets[0]);
+    tcase_add_test(apart, no_velocity_penetrates);
+    tcase_add_loop_test(apart, no_velocity_penetrates_in_a_heap, 0, 4);
+    suite_add_tcase(suite, apart);
+    TCase *overlaps = tcase_create("overlaps");
+    tcase_add_loop_test(overlaps, overlap_is_pushed_out_without_speed, 0, 2);
+    tcase_add_test(overlaps, recovery_is_no_faster_than_allowed);
+    tcase_add_test(overlaps, squeezed_bodies_are_let_through);
+    tcase_add_test(overlaps, kinematic_bodies_carry);
+    suite_add_tcase(suite, overlaps);
+    return run_suite(suite);
+}

@@ -1,0 +1,82 @@
+// Pairs under conservative advancement: declined, not asked about, asked about at the touch.
+#include <check.h>
+#include <math.h>
+
+#include "advance_scene.h"
+#include "suite.h"
+
+static bool touch(void *data, int pair, double gap, double time)
+{
+    scene *s = data;
+    s->touches++;
+    s->touch_gap = gap;
+    s->touch_time = s->time + time;
+    s->pair[pair].surface = s->surface;
+    return s->accepts;
+}
+
+// ---- pairs that nobody has been asked about
+
+START_TEST(declined_pairs_pass)
+{
+    for (int told = 0; told < 2; told++) {
+        scene *s = open_scene(0.5);
+        s->calls.touch = touch;
+        add_fixed_box(s, 0, 0, 0, box_of(2, 2, 0.2));
+        const sprag_mover *ball = add_ball(s, 0, 0, 1, 0.2);
+        add_pairs(s, told ? SPRAG_PAIR_DECLINED : SPRAG_PAIR_UNKNOWN);
+        run(s, 100);
+        ck_assert_int_eq(s->touches, !told);
+        ck_assert_double_eq_tol(ball->velocity[2], -G, 1e-9);
+        ck_assert_double_eq_tol(ball->pose.position[2], 1 - G * (1 + STEP) / 2, 1e-3);
+        ck_assert_int_eq(s->stats.events[SPRAG_CONTACT_MADE], 0);
+        ck_assert_int_eq(s->stats.overlaps, 0);
+        close_scene(s);
+    }
+}
+END_TEST
+
+// Without anybody to ask, nobody has accepted.
+START_TEST(unasked_pairs_pass)
+{
+    scene *s = open_scene(0.5);
+    const sprag_mover *ball = drop(s, &(fall){0.1, 0, G, true});
+    s->pair[0].state = SPRAG_PAIR_UNKNOWN;
+    run(s, 50);
+    ck_assert_double_lt(ball->pose.position[2], 0);
+    close_scene(s);
+}
+END_TEST
+
+START_TEST(is_asked_at_the_touch)
+{
+    const fall *f = &falls[_i];
+    scene *s = open_scene(0.5);
+    s->calls.touch = touch;
+    s->accepts = true;
+    const sprag_mover *body = drop(s, f);
+    s->pair[0].state = SPRAG_PAIR_UNKNOWN;
+    double at = landing_time(f->height - EPSILON / 2, f->speed, f->gravity);
+    run(s, (int)(at / STEP) + 10);
+    ck_assert_int_eq(s->touches, 1);
+    ck_assert_double_gt(s->touch_gap, 0);
+    ck_assert_double_le(s->touch_gap, EPSILON);
+    ck_assert_double_eq_tol(s->touch_time, at, 1e-6 + EPSILON / fmax(f->speed, 0.3));
+    ck_assert_int_eq(s->pair[0].state, SPRAG_PAIR_ACCEPTED);
+    ck_assert_double_eq_tol(body->pose.position[2], 0.5 + EPSILON / 2,
+                            f->gravity > 0 ? 0.1 * EPSILON : 1e-4);
+    close_scene(s);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("advance_pairs");
+    int all = sizeof falls / sizeof falls[0];
+    TCase *asks = tcase_create("asks");
+    tcase_add_test(asks, declined_pairs_pass);
+    tcase_add_test(asks, unasked_pairs_pass);
+    tcase_add_loop_test(asks, is_asked_at_the_touch, 0, all);
+    suite_add_tcase(suite, asks);
+    return run_suite(suite);
+}
