@@ -24,10 +24,11 @@ enum { SPRAG_ESS_SAMPLES = 8 };
 #define SPRAG_GUARDS_EDGE (1 + 1e-6)
 
 // ---- the step-size controller (Hairer, Norsett, Wanner: Solving Ordinary Differential Equations
-// I, section II.4): factor = SAFETY error^(MEMORY 0.75 - 1/order) last^MEMORY, from SHRINK to GROW
+// I, section II.4): factor = SAFETY error^(0.75 MEMORY - 1/order) last^MEMORY, from SHRINK to GROW
 
 #define SPRAG_ESS_SAFETY 0.9
 #define SPRAG_ESS_MEMORY 0.04
+#define SPRAG_ESS_MEMORY_POWER 0.75
 #define SPRAG_ESS_SHRINK 0.2
 #define SPRAG_ESS_GROW 10
 
@@ -99,6 +100,12 @@ enum { SPRAG_ESS_SECANTS = 12, SPRAG_ESS_ROUNDS = 100 };
 // value at the other end: it is rounding at first.
 #define SPRAG_ESS_BEHIND 1e-6
 #define SPRAG_ESS_JUST 1e-9
+
+// Parts of a step at which an unseen guard is looked for before its crossing.
+#define SPRAG_ESS_RETURN_PARTS                                                                     \
+    {                                                                                              \
+        1e-6, 1e-4, 1e-2                                                                           \
+    }
 
 // Secants end if the change is at most SETTLED of the last one, and the next one, predicted with a
 // margin of MARGIN, is within the tolerance.

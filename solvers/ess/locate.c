@@ -78,7 +78,7 @@ static bool find_touch(const probe *p, double from, double to, bracket *found)
         int best = 0;
         for (int i = 0; i <= SPRAG_ESS_TOUCH_POINTS; i++) {
             s[i] = probe_at(p, from + i * width);
-            if (s[i] > 0) { // s[0] is not
+            if (s[i] > 0) { // s[0] is not positive
                 between_points(found, from + (i - 1) * width, s[i - 1], from + i * width, s[i]);
                 return true;
             }
@@ -129,7 +129,7 @@ static bracket guess_between(const double s[3], int first, int low, int last)
 // An unseen guard that is beyond at all samples: the flow was before it at first, perhaps briefly.
 static bool find_return(const probe *p, double at_high, int last, bracket *found)
 {
-    static const double part[] = {1e-6, 1e-4, 1e-2};
+    static const double part[] = SPRAG_ESS_RETURN_PARTS;
     for (int i = 0; i < 3; i++) {
         double s = probe_at(p, part[i]);
         if (s <= 0) {

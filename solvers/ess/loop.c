@@ -75,7 +75,8 @@ static bool cross_overdue(sprag_ess_run *run)
 // section II.4: a PI controller, with a memory of the last error).
 static double step_factor(const sprag_ess_run *run, double error)
 {
-    double memory = SPRAG_ESS_MEMORY, power = 1.0 / run->smooth->order - 0.75 * memory;
+    double memory = SPRAG_ESS_MEMORY,
+           power = 1.0 / run->smooth->order - SPRAG_ESS_MEMORY_POWER * memory;
     double last = fmax(run->last_error, SPRAG_ESS_LAST_LEAST);
     double factor = SPRAG_ESS_SAFETY *
                     exp(memory * log(last) - power * log(fmax(error, SPRAG_ESS_ERROR_LEAST)));

@@ -106,7 +106,8 @@ static void cylinder_face(const double towards[3], face *f)
     sprag_core_axis(f->core, axis);
     mul33_transposed(R, towards, local);
     double along = local[2], length = sqrt(local[0] * local[0] + local[1] * local[1]);
-    double c = length > 1e-9 ? local[0] / length : 1, s = length > 1e-9 ? local[1] / length : 0;
+    double c = length > SPRAG_RIM_UPRIGHT ? local[0] / length : 1,
+           s = length > SPRAG_RIM_UPRIGHT ? local[1] / length : 0;
     for (int k = 0; k < 3; k++) {
         p[k] = c * R[3 * k] + s * R[3 * k + 1];
     }

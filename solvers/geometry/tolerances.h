@@ -122,6 +122,10 @@ enum { SPRAG_FACE_CORNERS = 32, SPRAG_RIM_POINTS = 8 };
 // rad. Edges at a smaller angle touch along a line (two points), at a larger one at their crossing.
 #define SPRAG_EDGES_PARALLEL 0.05
 
+// rad. A cylinder's axis that is nearer to the normal has no foremost rim point: its rim points
+// start at the local x axis. Smaller: rounding turns the rim points.
+#define SPRAG_RIM_UPRIGHT 1e-9
+
 // Least cosine between the normal and that of the reference face. Smaller: heights above a steep
 // face are exaggerated; larger: leaning faces lose their manifold.
 #define SPRAG_FACE_UPRIGHT 0.02
@@ -130,6 +134,9 @@ enum { SPRAG_FACE_CORNERS = 32, SPRAG_RIM_POINTS = 8 };
 #define SPRAG_CORNERS_TOGETHER 1e-9
 
 // ---- triangle.c
+
+// 1 - cosine. A gap whose normal is so near to that of the front stays as it is.
+#define SPRAG_TRIANGLE_ALONG 1e-12
 
 // Cosine and ratio of depths. A shape that leaves a triangle sideways (cosine above BACK) is left
 // alone if the way out by the front is more than LONGER times as deep: it is over an edge, not

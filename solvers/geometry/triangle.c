@@ -43,7 +43,7 @@ void sprag_gap_by_front(const sprag_shape *const shape[2], const sprag_pose *con
         normal[k] = triangle ? front[k] : -front[k];
     }
     double along = dot3(normal, gap->normal);
-    if (along > 1 - 1e-12 || (along >= 0 && !always)) {
+    if (along > 1 - SPRAG_TRIANGLE_ALONG || (along >= 0 && !always)) {
         return;
     }
     double distance = sprag_gap_along(shape, pose, normal);

@@ -208,10 +208,9 @@ static bool closes_at(const sprag_approach *a, double t)
            gap.distance < a->level;
 }
 
-typedef struct ranking {
-    int count; // planes, at most SPRAG_TOI_PLANES
-    sprag_plane
-        *plane[SPRAG_TOI_PLANES + SPRAG_CROSSINGS]; // followed so far; by time after sort_by_time
+typedef struct ranking { // planes that have been followed
+    int count;
+    sprag_plane *plane[SPRAG_TOI_PLANES + SPRAG_CROSSINGS]; // after sort_by_time, the longest first
 } ranking;
 
 // Follows a plane by one expansion. true: it separates the shapes up to the horizon.
@@ -279,7 +278,7 @@ static bool best_plane(sprag_approach *a, const double normal[3], sprag_plane *b
 }
 
 // ---- far apart
-//
+
 // Whether the shapes stay apart along the normal of the gap however they turn: the bound of
 // Mirtich, distance over closing speed plus spin times reach.
 static bool is_far(const sprag_approach *a, const double normal_found[3], double distance)
@@ -439,7 +438,7 @@ static bool is_valid(const sprag_carried pair[2], const sprag_gap *gap, double l
     }
     double length = norm3(gap->normal);
     return isfinite(sum) && isfinite(turn) && turn < SPRAG_TOI_TURN_MAX && horizon >= 0 &&
-           level >= 0 && fabs(length - 1) < 1e-6 && gap->distance >= level &&
+           level >= 0 && fabs(length - 1) < SPRAG_TOI_UNIT && gap->distance >= level &&
            !(pair[0].shape->kind == SPRAG_PLANE && pair[1].shape->kind == SPRAG_PLANE);
 }
 

@@ -71,7 +71,7 @@ static void across_square(const sprag_series3 *m, sprag_series *q)
 static bool rim_root(const sprag_series3 *m, sprag_series *root)
 {
     sprag_series q, z = component(m, 2);
-    if (fabs(z.c[0]) < 0.8) {
+    if (fabs(z.c[0]) < SPRAG_TOI_ROOT_AXIS) {
         sprag_series_multiply(&z, &z, &q);
         for (int k = 0; k < SPRAG_TERMS; k++) {
             q.c[k] = (k == 0) - q.c[k];
@@ -122,8 +122,10 @@ static void set_feature_point(const sprag_side *side, const feature *f, const sp
 
 // ---- a cylinder that nearly stands on the plane: the root is near 0, so the height is followed
 // times that root
+
+// The part of the expansion during which, for a line s(u) > 0 close to the root,
 //
-//     2 s (h - level) - radius (s^2 + q) >= 0,   for any s > 0
+//     2 s (h - level) - radius (s^2 + q) >= 0
 static double safe_part_flat_rim(const sprag_side *side, const sprag_series3 *m,
                                  const sprag_series *height, double until)
 {
@@ -133,8 +135,8 @@ static double safe_part_flat_rim(const sprag_side *side, const sprag_series3 *m,
     double first = sqrt(fmax(q.c[0], 0)), last = sqrt(fmax(evaluate(q.c, until), 0));
     double room =
         height->c[0] > 0 && radius > 0 ? height->c[0] / radius : 0; // s(0) costs half of its height
-    double least = 1e-9 * room;
-    s.c[0] = fmax(first, fmin(1e-2 * last, 0.1 * room)) + least;
+    double least = SPRAG_TOI_FLAT_LEAST * room;
+    s.c[0] = fmax(first, fmin(SPRAG_TOI_FLAT_LAST * last, SPRAG_TOI_FLAT_ROOM * room)) + least;
     s.c[1] = until > 0 ? (last + least - s.c[0]) / until : 0;
     if (!(s.c[0] > 0) || !(s.c[0] + until * s.c[1] > 0)) { // the cap lies flat and stays so
         return q.c[0] == 0 && last == 0 && q.remainder == 0 ? sprag_series_positive(height, until)

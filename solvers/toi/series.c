@@ -128,7 +128,7 @@ bool sprag_series_root(const sprag_series *q, sprag_series *root)
         s.c[k] = sum / (2 * s.c[0]);
         least -= fabs(s.c[k]);
     }
-    if (!(least > 0.25 * s.c[0])) {
+    if (!(least > SPRAG_SERIES_ROOT * s.c[0])) {
         return false;
     }
     sprag_series_multiply(&s, &s, &square);

@@ -78,6 +78,24 @@ enum { SPRAG_TOI_EXPANSIONS = 24, SPRAG_TOI_DEEPER = 3, SPRAG_TOI_LOOKS = 4 };
 // Of the size, added to the drift of edges that are tested for passing each other.
 #define SPRAG_TOI_DRIFT 1e-9
 
+// A normal whose length differs from 1 by more is none: the time is 0.
+#define SPRAG_TOI_UNIT 1e-6
+
+// Cosine between a cylinder's axis and the normal: below, |m_xy|^2 is expanded as 1 - m_z^2, above
+// as m_x^2 + m_y^2. Decides how far an expansion holds, not whether it is right.
+#define SPRAG_TOI_ROOT_AXIS 0.8
+
+// For a cylinder that nearly stands on a plane, the line that replaces the root |m_xy|: it starts
+// at the root, but at least at LAST of the root at the end or ROOM of the height over the radius,
+// whichever is less, plus LEAST of the latter. Decides how far an expansion holds.
+#define SPRAG_TOI_FLAT_LAST 1e-2
+#define SPRAG_TOI_FLAT_ROOM 0.1
+#define SPRAG_TOI_FLAT_LEAST 1e-9
+
+// Part of a root's first coefficient that must remain after subtracting all others. Smaller: bounds
+// of the remainder get poor.
+#define SPRAG_SERIES_ROOT 0.25
+
 // Parts of the interval [0, 1]: zeros of series are found to FINEST plus RELATIVE times the zero,
 // in at most HALVINGS subdivisions. Larger: shorter times; smaller: rounding decides.
 #define SPRAG_SERIES_FINEST 1e-15

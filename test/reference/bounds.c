@@ -62,7 +62,8 @@ double sprag_bound_touching(const sprag_bound_plane *plane, const double spin[2]
             if (fabs(height) <= plane->touching) {
                 continue;
             }
-            // Touched within its face or edge, a body has no vertex there; then the other's are.
+            // A body that is touched inside a face or edge has no vertex on the plane; then the
+            // other body has one.
             lever = fmax(lever_of(plane, b, vertex), lever_of(plane, !b, vertex));
             least = fmin(least, sprag_bound_vertex(height, lever, plane->normal, spin));
         }

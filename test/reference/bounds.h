@@ -1,12 +1,12 @@
-// Bounds of how far bodies may move before they can touch, as they are in
+// Bounds of the time during which bodies cannot touch, from
 //
 // Drumwright: True Rigidity: Interpenetration-free Multi-Body Simulation with Polytopic Contact,
 // after Mirtich: Timewarp Rigid Body Simulation, SIGGRAPH 2000.
 //
-// For comparison: what sprag_time_of_impact promises rests on none of them. Equations 4 and 11 hold
-// for bodies that go at constant twist, or joints at constant rates. Equations 7, 8 and 15 do not:
-// they take it that what touches the plane stays there, while a vertex that turns about the centre
-// of mass curves into it, by w^2 r t^2 / 2 (millimetres within 10 ms at 10 rad/s).
+// For comparison only: sprag_time_of_impact uses none of them. Equations 4 and 11 hold for bodies
+// at constant twist, or joints at constant rates. Equations 7, 8 and 15 do not hold: they assume
+// that a vertex on the plane stays there, while a vertex that turns about the centre of mass curves
+// into it by w^2 r t^2 / 2 (millimetres within 10 ms at 10 rad/s).
 #ifndef SPRAG_BOUNDS_H
 #define SPRAG_BOUNDS_H
 
@@ -35,18 +35,18 @@ typedef struct sprag_bound_plane {
     double touching;              // m: nearer ones are on the plane
 } sprag_bound_plane;
 
-// (8) the least of (7) over all vertices that are not on the plane. INFINITY: there are none.
+// (8) the least of (7) over all vertices that are not on the plane. INFINITY: all are on it.
 double sprag_bound_touching(const sprag_bound_plane *plane, const double spin[2][3]);
 
-// The pair's part of r(q, v), Figure 6: apart, (4); touching, with all vertices on the plane at
-// rest along its normal, (8); else the shortest step.
+// The part of one pair in r(q, v), Figure 6: apart, (4); touching, with all vertices on the plane
+// at rest along its normal, (8); otherwise the shortest step.
 typedef struct sprag_bound_pair {
     double distance;         // m
-    sprag_bound_plane plane; // of which `touching` decides whether they touch
+    sprag_bound_plane plane; // its `touching` decides whether they touch
     double centre[2][3];     // m, of mass
     double velocity[2][6];   // m/s, rad/s
     double radius[2];        // m
-    double rest;             // m/s, slower is at rest
+    double rest;             // m/s, slower vertices are at rest
     double shortest;         // s
 } sprag_bound_pair;
 
@@ -71,23 +71,25 @@ typedef struct sprag_bound_joint {
 typedef struct sprag_bound_chain {
     int joints;
     const sprag_bound_joint *joint;
-    double radius;      // m, of a ball that holds the link and its joint
-    double velocity[6]; // m/s, rad/s, of the base, at its first joint: at the centre of mass, as
-                        // the paper may be read, the way between is missed
+    double radius;      // m, of a ball around the link and its joint
+    double velocity[6]; // m/s, rad/s, of the base, at its first joint (at the centre of mass, as
+                        // the paper may be read, the way from there to the joint is neglected)
 } sprag_bound_chain;
 
-// (11) |v.n| + |w| gamma_1 + sum of kappa_j               m per s, along n, of any point of the
-// link (12) kappa_j = rate_j (slides), rate_j gamma_j (turns) (13) gamma_j = sum over k from j to
-// the last but one of d_k, + 2 radius (14) d_k = |q_k| + rate_k + length_k (slides), length_k
-// (turns)
+// Bound (m/s, along n) of the speed of any point of the link:
 //
-// A last joint that slides adds |q| + rate to gamma, which the paper's sum leaves out: without it
-// the bound is broken by a link that a turning joint swings while it slides out.
+//     (11) |v.n| + |w| gamma_1 + sum over j of kappa_j
+//     (12) kappa_j = rate_j (slides), rate_j gamma_j (turns)
+//     (13) gamma_j = sum over k from j to the last but one of d_k, + 2 radius
+//     (14) d_k = |q_k| + rate_k + length_k (slides), length_k (turns)
 //
-// Good for a second; in less time sliding joints get less far, in more farther.
+// A last joint that slides adds |q| + rate to gamma. The paper's sum leaves this out; without it,
+// a link that a turning joint swings while it slides out is faster than the bound.
+//
+// The bound holds for one second: d_k takes rate_k times 1 s as the way of a sliding joint.
 double sprag_bound_link(const sprag_bound_chain *chain, const double normal[3]);
 
-// (4) with (11) for either body; a free body is a chain without joints whose radius is half its
+// (4) with (11) for either body. A free body is a chain without joints whose radius is half its
 // own.
 double sprag_bound_links_apart(double distance, const double normal[3],
                                const sprag_bound_chain chain[2]);

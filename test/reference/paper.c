@@ -1,5 +1,5 @@
-// Algorithm 1, step after step until the frame is over. What is near, what touches and the solve
-// are ours (pairs.c, contacts.c); how far a step goes is the paper's.
+// Algorithm 1, step after step to the end of the frame. Broad phase, contacts and the contact solve
+// are those of method=advance (pairs.c, contacts.c); the length of a step is the paper's.
 #include "paper.h"
 
 #include <math.h>
@@ -42,8 +42,8 @@ static void set_vertices(const paper *p, const advance_near *near, sprag_bound_p
     }
 }
 
-// The plane is halfway between the nearest points. Of bodies that have come to overlap, what is
-// deeper than that is on it as well.
+// The plane is halfway between the nearest points. If bodies overlap, vertices within the depth of
+// the plane count as on it.
 static double step_of_pair(const paper *p, int pair)
 {
     static const double rest = 1e-6; // m/s
@@ -74,7 +74,7 @@ static double step_of(const paper *p)
     double least = INFINITY;
     for (int i = 0; i < p->run.frame->pairs; i++) {
         bool counts = p->run.frame->pair[i].state != SPRAG_PAIR_DECLINED;
-        if (counts && p->run.near[i].fresh) { // or out of reach
+        if (counts && p->run.near[i].fresh) { // others are out of reach
             least = fmin(least, step_of_pair(p, i));
         }
     }
@@ -83,7 +83,7 @@ static double step_of(const paper *p)
 
 // ---- a step
 
-// What overlaps is left as it is, as there: nothing is pushed out, nor counted.
+// Leaves overlaps as the paper does: nothing is pushed out or counted.
 static sprag_result leave_overlaps(advance_run *run, sprag_result result)
 {
     run->stats->overlaps = run->stats->squeezed = 0;
@@ -127,7 +127,7 @@ static void count_changes(advance_run *run)
     run->last_points = run->points > 0 ? run->points : run->last_points;
 }
 
-// Forces, and impulses that stop what touches: no more than that, whatever the gap.
+// Forces and impulses that stop approaching contacts, whatever their gap.
 static sprag_result accelerate(advance_run *run, double step)
 {
     for (int i = 0; i < run->points; i++) {
@@ -152,7 +152,7 @@ static sprag_result simulate(paper *p)
     for (int i = 0; run->left > 0 && result == SPRAG_OK; i++) {
         double step = fmin(step_of(p), run->left);
         if (!(step > 0) || i == MOST) {
-            return SPRAG_BAD_PROBLEM; // speeds beyond all bounds
+            return SPRAG_BAD_PROBLEM; // speeds are not finite, or far too high
         }
         move(run, step);
         result = look(run);

@@ -1,10 +1,10 @@
-// RODAS: a Rosenbrock method of six stages, stiffly accurate, L-stable, order 4(3), with a dense
-// output of order 3 (Hairer, Wanner: Solving Ordinary Differential Equations II, 2nd ed., section
+// RODAS: a Rosenbrock method of six stages, stiffly accurate, L-stable, of order 4(3), with a dense
+// output of order 3 (Hairer, Wanner: Solving Ordinary Differential Equations II, 2nd ed., sections
 // IV.7 and IV.10). Stages solve
 //
 //     (I/(step gamma) - A) u_i = f(y + sum_j a_ij u_j) + sum_j c_ij u_j / step,  A = D f(y)
 //
-// with one factorisation; the last stage is the estimate of the error.
+// with one factorisation; the last stage is the error estimate.
 #include "rodas.h"
 
 // Debian's OpenBLAS has the Fortran names only.
@@ -47,7 +47,7 @@ static size_t square(int size)
     return (size_t)size * (size_t)size;
 }
 
-// Matrix, stages, dense output, a point, a column, pivots.
+// Doubles for the matrix, stages, dense output, a point, a column and the pivots.
 static size_t room(int size)
 {
     return square(size) + (size_t)(STAGES + DENSE + 3) * (size_t)size;

@@ -1,5 +1,5 @@
-// A stiff method for the smooth parts of an event-selected system. With LAPACK, so it is no part of
-// what users preload.
+// A stiff method for the smooth parts of an event-selected system. It needs LAPACK, so it is not
+// part of the product.
 #ifndef SPRAG_RODAS_H
 #define SPRAG_RODAS_H
 
