@@ -10,7 +10,7 @@
 
 #include "ess_run.h"
 
-void sprag_ess_offer(sprag_ess_run *run, int guard, double time, double rate, double value)
+void sprag_ess_add_candidate(sprag_ess_run *run, int guard, double time, double rate, double value)
 {
     int place = run->group.candidates, entries = run->guards.row.entries;
     if (place == run->group.room) {
@@ -98,7 +98,7 @@ static void sort(const sprag_ess_candidate *candidate, int *line, int count)
     }
 }
 
-static void enter(sprag_ess_run *run, order *q, int place)
+static void make_active(sprag_ess_run *run, order *q, int place)
 {
     const sprag_ess_candidate *c = &run->group.candidate[place];
     run->group.active[q->actives++] = (sprag_ess_moved){place, c->time, c->rate};
@@ -122,7 +122,7 @@ static order sort_candidates(sprag_ess_run *run)
         if (run->group.candidate[place].rate >= q.rate && left > SPRAG_ESS_FEW) {
             run->group.waiting[q.count++] = place;
         } else {
-            enter(run, &q, place);
+            make_active(run, &q, place);
         }
     }
     sort(run->group.candidate, run->group.waiting, q.count);
@@ -170,7 +170,7 @@ static void update_all(sprag_ess_run *run, order *q, double t, const double *x,
 // x.
 static void activate(sprag_ess_run *run, order *q, double t, const double *x, const double *kinks)
 {
-    enter(run, q, run->group.waiting[q->waits++]);
+    make_active(run, q, run->group.waiting[q->waits++]);
     sprag_ess_moved *a = &run->group.active[q->actives - 1];
     if (kinks) {
         double rate = a->rate + along(run, a->place, x, kinks);
@@ -220,8 +220,8 @@ static bool take_next(sprag_ess_run *run, order *q, double t, const double *x, c
 
 // Newton's method for the time of a candidate on the piece with its kinks so far (the prediction
 // neglects the last one). The point is work.point. INFINITY: it does not converge.
-static double refine(sprag_ess_run *run, const sprag_ess_piece *piece, const sprag_ess_moved *a,
-                     double since)
+static double refine_time(sprag_ess_run *run, const sprag_ess_piece *piece,
+                          const sprag_ess_moved *a, double since)
 {
     const sprag_ess_candidate *c = &run->group.candidate[a->place];
     double t = a->time;
@@ -264,7 +264,7 @@ static int cross_candidates(sprag_ess_run *run, sprag_ess_piece *piece, int most
     while (!last && events < most && take_next(run, &q, since, x, kinks, &next)) {
         double t = sprag_ess_larger(since, next.time);
         bool refined = events > 0 && !straight;
-        t = refined ? refine(run, piece, &next, since) : t;
+        t = refined ? refine_time(run, piece, &next, since) : t;
         if (events > 0 && !(t <= piece->length)) {
             break;
         }
@@ -363,7 +363,7 @@ static double rate_at(sprag_ess_run *run, const sprag_ess_piece *piece, int e, d
     return (h[1] - h[0]) / (2 * span);
 }
 
-static void record(sprag_ess_run *run, const sprag_ess_piece *piece, int e, bool projected)
+static void record_event(sprag_ess_run *run, const sprag_ess_piece *piece, int e, bool projected)
 {
     const sprag_ess_candidate *c = crossed(run, e);
     sprag_ess_stats *stats = run->stats;
@@ -484,7 +484,7 @@ bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
     memcpy(run->group.label, g->label, (size_t)g->count * sizeof *run->group.label);
     int events = largest_group(run, piece, projected);
     restore_labels(run);
-    sprag_ess_look(run, run->next.y, run->group.kink_time[events - 1]);
+    sprag_ess_scan_at(run, run->next.y, run->group.kink_time[events - 1]);
     if (projected && jumped_over(run)) {
         run->stats->refused[SPRAG_ESS_NOT_FIRST]++;
         return false;
@@ -503,7 +503,7 @@ bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
     piece->length = run->group.kink_time[events - 1];
     for (int e = 0; e < events; e++) {
         int guard = crossed(run, e)->guard;
-        record(run, piece, e, projected);
+        record_event(run, piece, e, projected);
         map_directions(run, guard, piece->start + piece->length);
         sprag_guards_cross(g, guard);
     }
@@ -513,7 +513,7 @@ bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
     if (is_terminal(run, last)) {
         sprag_ess_end(run, SPRAG_ESS_LAST_EVENT, last, "guard %d is crossed", last);
     }
-    if (before > 0 && sprag_ess_going(run)) {
+    if (before > 0 && sprag_ess_is_running(run)) {
         sprag_ess_end(run, SPRAG_ESS_SLIDING, last,
                       "guard %d: f points at it from both sides, at rates %g and %g", last, before,
                       after);

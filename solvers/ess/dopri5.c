@@ -47,8 +47,9 @@ static inline void combine(int n, int stages, const double *weight, const double
 // The error, and the coefficients r_j of the dense output
 //
 //     y = r0 + s (r1 + (1 - s) (r2 + s (r3 + (1 - s) r4)))
-static void finish(int n, const double *restrict k, double step, const double *restrict y,
-                   const double *restrict y1, double *restrict dense, double *restrict error)
+static void set_dense_output(int n, const double *restrict k, double step, const double *restrict y,
+                             const double *restrict y1, double *restrict dense,
+                             double *restrict error)
 {
     const double *f = k, *f1 = k + (STAGES - 1) * (size_t)n;
     for (int c = 0; c < n; c++) {
@@ -79,7 +80,7 @@ static sprag_result take_step(const sprag_field *field, double *memory, double s
         combine(n, i + 1, a[i], k, y, step, y1);
         field->value(field->data, y1, k + (i + 1) * n);
     }
-    finish(n, k, step, y, y1, memory + STAGES * n, error);
+    set_dense_output(n, k, step, y, y1, memory + STAGES * n, error);
     memcpy(f1, k + (STAGES - 1) * n, (size_t)n * sizeof *k);
     return SPRAG_OK;
 }

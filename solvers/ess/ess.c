@@ -219,7 +219,7 @@ sprag_result sprag_ess_integrate(const sprag_ess_problem *problem, const sprag_e
     if (stats->stop == SPRAG_ESS_BAD_VALUE) {
         return SPRAG_BAD_PROBLEM;
     }
-    return sprag_ess_going(&run) ? SPRAG_OK : SPRAG_NOT_CONVERGED;
+    return sprag_ess_is_running(&run) ? SPRAG_OK : SPRAG_NOT_CONVERGED;
 }
 
 sprag_result sprag_ess_corner(const sprag_ess_problem *problem, const double *x,

@@ -172,7 +172,7 @@ void sprag_ess_end(sprag_ess_run *run, sprag_ess_stop stop, int guard, const cha
     __attribute__((format(printf, 4, 5)));
 
 // Whether the run has not been ended early.
-bool sprag_ess_going(const sprag_ess_run *run);
+bool sprag_ess_is_running(const sprag_ess_run *run);
 
 // Weighted root of mean square of an error (size); 1 is the tolerance.
 double sprag_ess_norm(const sprag_ess_run *run, const double *error);
@@ -198,7 +198,7 @@ void sprag_ess_emit(sprag_ess_run *run, sprag_ess_piece *piece);
 double sprag_ess_lookahead(const sprag_ess_run *run, double way);
 
 // Sets h and scan of run->next at the point y, `since` (s) after now.
-void sprag_ess_look(sprag_ess_run *run, const double *y, double since);
+void sprag_ess_scan_at(sprag_ess_run *run, const double *y, double since);
 
 // Makes h and scan of run->next those of now, after y and f of now have been set `since` (s) later.
 void sprag_ess_arrive(sprag_ess_run *run, double since);
@@ -212,7 +212,7 @@ sprag_ess_pending sprag_ess_pop(sprag_ess_run *run);
 
 // Adds a candidate, with the guards' last row, if it is one of the earliest. time: s; rate: per s;
 // value: of h in the direction of crossing, for projections.
-void sprag_ess_offer(sprag_ess_run *run, int guard, double time, double rate, double value);
+void sprag_ess_add_candidate(sprag_ess_run *run, int guard, double time, double rate, double value);
 
 // Goes along the piece through its candidates: one or, if the problem gives jumps, many. false: a
 // projection did not reach its guard, or would cross another first; the run is as it was.

@@ -243,13 +243,13 @@ static double solve(sprag_ess_run *run, int guard, int place, double tolerance, 
     return part;
 }
 
-static void offer(sprag_ess_run *run, int guard, double time, double rate)
+static void add_located(sprag_ess_run *run, int guard, double time, double rate)
 {
     run->guards.row.entries = 0;
     if (run->group.room > 1) {
         sprag_guards_row(&run->guards, run->work.point, guard);
     }
-    sprag_ess_offer(run, guard, time, rate, 0);
+    sprag_ess_add_candidate(run, guard, time, rate, 0);
 }
 
 // Solves the earliest candidate exactly; the others were solved roughly.
@@ -290,7 +290,7 @@ double sprag_ess_locate(sprag_ess_run *run, double step)
         if (edge) {
             entry = fmin(entry, part);
         } else {
-            offer(run, next.guard, part * step, slope / step);
+            add_located(run, next.guard, part * step, slope / step);
             run->group.candidate[run->group.candidates - 1].exact = exact;
             first = fmin(first, part);
         }

@@ -49,7 +49,7 @@ static void find_overdue(sprag_ess_run *run)
         } else {
             double rate = side * sprag_guards_rate(g, run->now.y, k, run->now.f);
             if (rate > 0) {
-                sprag_ess_offer(run, k, 0, rate, s);
+                sprag_ess_add_candidate(run, k, 0, rate, s);
             }
         }
     }
@@ -89,7 +89,7 @@ static bool is_stopped(sprag_ess_run *run)
     if (p->should_stop && p->should_stop(p->user, run->time)) {
         sprag_ess_end(run, SPRAG_ESS_MANY_STEPS, SPRAG_ESS_NO_GUARD, "the caller stopped it");
     }
-    return !sprag_ess_going(run);
+    return !sprag_ess_is_running(run);
 }
 
 // Takes a step to run->next whose error is allowed. Returns its length (s); 0: no step was
@@ -138,7 +138,7 @@ static double take_step(sprag_ess_run *run)
 
 // Appends `more` guards that a further interval may reach to the `all` so far, each only once.
 // Returns their number.
-static int join(sprag_ess_run *run, int all, int more)
+static int append_reached(sprag_ess_run *run, int all, int more)
 {
     for (int i = all, end = all + more; i < end; i++) {
         int k = run->samples.reached[i];
@@ -151,7 +151,7 @@ static int join(sprag_ess_run *run, int all, int more)
 }
 
 // Evaluates all guards at the samples of the step and lists those that it may reach.
-static void sample(sprag_ess_run *run, double length)
+static void sample_guards(sprag_ess_run *run, double length)
 {
     double **h = run->samples.h;
     sprag_scan *next = &run->next.scan;
@@ -166,7 +166,7 @@ static void sample(sprag_ess_run *run, double length)
     for (int i = 2; i <= last; i++) {
         next->reached = run->samples.reached + all;
         sprag_guards_scan(&run->guards, h[i - 2], h[i - 1], h[i], next);
-        all = last > 2 ? join(run, all, next->reached_count) : next->reached_count;
+        all = last > 2 ? append_reached(run, all, next->reached_count) : next->reached_count;
     }
     for (int i = 0; i < all && last > 2; i++) {
         run->work.marked[run->samples.reached[i]] = false;
@@ -193,7 +193,7 @@ static void accept_whole(sprag_ess_run *run, sprag_ess_piece *piece)
     run->before.since = piece->length;
 }
 
-static void step(sprag_ess_run *run)
+static void advance_by_step(sprag_ess_run *run)
 {
     double length = take_step(run);
     if (length == 0) {
@@ -202,12 +202,12 @@ static void step(sprag_ess_run *run)
     run->stats->steps++;
     run->samples.h[0] = run->now.h;
     run->samples.h[run->options->samples + 1] = run->next.h;
-    sample(run, length);
+    sample_guards(run, length);
     double entry = sprag_ess_locate(run, length);
     sprag_ess_piece piece = sprag_ess_line(run, entry * length);
     piece.smooth = run->smooth;
     piece.step = length;
-    if (!sprag_ess_going(run)) {
+    if (!sprag_ess_is_running(run)) {
         return;
     }
     if (run->group.candidates > 0) {
@@ -221,7 +221,7 @@ static void step(sprag_ess_run *run)
         sprag_ess_emit(run, &piece);
         memcpy(run->now.y, run->next.y, (size_t)run->size * sizeof *run->now.y);
         sprag_ess_value(run, run->now.y, run->now.f);
-        sprag_ess_look(run, run->now.y, piece.length);
+        sprag_ess_scan_at(run, run->now.y, piece.length);
         sprag_ess_arrive(run, piece.length);
     } else {
         accept_whole(run, &piece);
@@ -231,7 +231,7 @@ static void step(sprag_ess_run *run)
 void sprag_ess_loop(sprag_ess_run *run)
 {
     long turns = 0;
-    while (sprag_ess_going(run) && run->time < run->end) {
+    while (sprag_ess_is_running(run) && run->time < run->end) {
         if (turns++ == run->options->max_steps) {
             sprag_ess_end(run, SPRAG_ESS_MANY_STEPS, SPRAG_ESS_NO_GUARD, "%ld steps", turns - 1);
             return;
@@ -241,12 +241,12 @@ void sprag_ess_loop(sprag_ess_run *run)
         }
         check_labels(run);
         check_rows(run);
-        if (!sprag_ess_going(run) || cross_overdue(run)) {
+        if (!sprag_ess_is_running(run) || cross_overdue(run)) {
             continue;
         }
         if (run->options->mode == SPRAG_ESS_LOCATE || !sprag_ess_project(run)) {
-            if (sprag_ess_going(run)) {
-                step(run);
+            if (sprag_ess_is_running(run)) {
+                advance_by_step(run);
             }
         }
     }

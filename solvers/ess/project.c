@@ -7,7 +7,7 @@
 
 #include "ess_run.h"
 
-static void refuse(sprag_ess_run *run, sprag_ess_candidate *c, sprag_ess_refusal why)
+static void refuse_candidate(sprag_ess_run *run, sprag_ess_candidate *c, sprag_ess_refusal why)
 {
     run->stats->refused[why]++;
     if (c) {
@@ -41,21 +41,21 @@ static void try_guard(sprag_ess_run *run, int guard, double longest)
     double side = g->sign[guard], s = side * run->now.h[guard];
     double rate = side * sprag_guards_rate(g, run->now.y, guard, run->now.f), t = -s / rate;
     if (!(rate > 0)) {
-        refuse(run, NULL, SPRAG_ESS_RECEDING);
+        refuse_candidate(run, NULL, SPRAG_ESS_RECEDING);
         if (o->strict && !(run->problem->two_way && run->problem->two_way[guard])) {
             sprag_ess_end(run, SPRAG_ESS_NOT_LIVE, guard,
                           "guard %d recedes in its band, at a rate of %g", guard, rate);
         }
     } else if (t > longest) {
-        refuse(run, NULL, SPRAG_ESS_TOO_LONG);
+        refuse_candidate(run, NULL, SPRAG_ESS_TOO_LONG);
     } else if (t > run->end - run->time) {
-        refuse(run, NULL, SPRAG_ESS_PAST_END);
+        refuse_candidate(run, NULL, SPRAG_ESS_PAST_END);
     } else {
-        sprag_ess_offer(run, guard, sprag_ess_larger(0, t), rate, s);
+        sprag_ess_add_candidate(run, guard, sprag_ess_larger(0, t), rate, s);
     }
 }
 
-static double latest(const sprag_ess_run *run)
+static double latest_time(const sprag_ess_run *run)
 {
     double t = -INFINITY;
     for (int i = 0; i < run->group.candidates; i++) {
@@ -67,36 +67,37 @@ static double latest(const sprag_ess_run *run)
 
 // Corrects a candidate for the curvature of its path: h = s + r t + r' t^2 / 2, and the projection
 // ends at its root.
-static void correct(sprag_ess_run *run, sprag_ess_candidate *c, double length, double error)
+static void correct_candidate(sprag_ess_run *run, sprag_ess_candidate *c, double length,
+                              double error)
 {
     double t = c->time, part = length > 0 ? t / length : 0;
     if (!run->options->trust_eps && error * part * part > 1) {
-        refuse(run, c, SPRAG_ESS_INACCURATE);
+        refuse_candidate(run, c, SPRAG_ESS_INACCURATE);
         return;
     }
     double rate = sprag_guards_side(&run->guards, c->guard) *
                   sprag_guards_rate(&run->guards, run->work.middle, c->guard, run->next.y);
     if (!(fabs(rate - c->rate) * part <= c->rate * SPRAG_ESS_GRAZING_CHANGE)) {
-        refuse(run, c, SPRAG_ESS_GRAZING);
+        refuse_candidate(run, c, SPRAG_ESS_GRAZING);
     } else if (run->options->mode == SPRAG_ESS_MIDPOINT && length > 0) {
         double bend = 2 * (rate - c->rate) / length, r = c->rate;
         t = -2 * c->value / (r + sqrt(sprag_ess_larger(0, r * r - 2 * bend * c->value)));
         c->time = t;
         c->rate = r + bend * t;
         if (t > run->end - run->time) {
-            refuse(run, c, SPRAG_ESS_PAST_END);
+            refuse_candidate(run, c, SPRAG_ESS_PAST_END);
         }
     }
 }
 
 // Makes candidates of the earliest guards, of as many as can be resolved together. If that is one,
 // some are tried: the order of the queue is an estimate.
-static void choose(sprag_ess_run *run, double longest)
+static void choose_candidates(sprag_ess_run *run, double longest)
 {
     bool many = run->group.room > 1;
     int most = many ? run->group.target : SPRAG_ESS_SOME;
     run->group.candidates = 0;
-    for (int looked = 0; run->queue.count > 0 && sprag_ess_going(run); looked++) {
+    for (int looked = 0; run->queue.count > 0 && sprag_ess_is_running(run); looked++) {
         double t = run->queue.entry[0].time;
         double far = !many && run->group.candidates > 0
                          ? SPRAG_ESS_SOME_TIME * run->group.candidate[0].time
@@ -112,17 +113,17 @@ bool sprag_ess_project(sprag_ess_run *run)
 {
     double longest = run->options->trust_eps ? INFINITY : run->step;
     queue_guards(run);
-    choose(run, longest);
-    if (run->group.candidates == 0 || !sprag_ess_going(run)) {
+    choose_candidates(run, longest);
+    if (run->group.candidates == 0 || !sprag_ess_is_running(run)) {
         return false;
     }
-    double length = latest(run);
+    double length = latest_time(run);
     for (int i = 0; i < run->size; i++) {
         run->work.middle[i] = run->now.y[i] + length / 2 * run->now.f[i];
     }
     sprag_ess_value(run, run->work.middle, run->next.y);
     if (!sprag_ess_finite(run->next.y, run->size)) {
-        refuse(run, NULL, SPRAG_ESS_INACCURATE);
+        refuse_candidate(run, NULL, SPRAG_ESS_INACCURATE);
         return false;
     }
     for (int i = 0; i < run->size; i++) {
@@ -131,9 +132,9 @@ bool sprag_ess_project(sprag_ess_run *run)
     }
     double error = sprag_ess_norm(run, run->work.error);
     for (int i = 0; i < run->group.candidates; i++) {
-        correct(run, &run->group.candidate[i], length, error);
+        correct_candidate(run, &run->group.candidate[i], length, error);
     }
-    length = latest(run);
+    length = latest_time(run);
     if (!(length >= 0)) {
         return false;
     }

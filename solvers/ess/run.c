@@ -12,7 +12,7 @@
 
 void sprag_ess_end(sprag_ess_run *run, sprag_ess_stop stop, int guard, const char *format, ...)
 {
-    if (!sprag_ess_going(run)) {
+    if (!sprag_ess_is_running(run)) {
         return;
     }
     run->stats->stop = stop;
@@ -29,7 +29,7 @@ void sprag_ess_end(sprag_ess_run *run, sprag_ess_stop stop, int guard, const cha
     }
 }
 
-bool sprag_ess_going(const sprag_ess_run *run)
+bool sprag_ess_is_running(const sprag_ess_run *run)
 {
     return run->stats->stop == SPRAG_ESS_DONE;
 }
@@ -222,7 +222,7 @@ double sprag_ess_lookahead(const sprag_ess_run *run, double way)
     return o->trust_eps || o->strict || way == 0 ? INFINITY : SPRAG_ESS_LOOKAHEAD * run->step / way;
 }
 
-void sprag_ess_look(sprag_ess_run *run, const double *y, double since)
+void sprag_ess_scan_at(sprag_ess_run *run, const double *y, double since)
 {
     bool more = is_short(run, since);
     const double *before = more ? run->before.h : run->now.h;

@@ -160,13 +160,13 @@ void sprag_ess_begin(sprag_ess_run *run, const double *x)
     choose_labels(run);
     sprag_guards_arm_all(&run->guards);
     sprag_ess_value(run, run->now.y, run->now.f);
-    sprag_ess_look(run, run->now.y, 0);
+    sprag_ess_scan_at(run, run->now.y, 0);
     sprag_ess_arrive(run, 0);
     check_start(run);
     run->step = first_step(run);
     if (out) {
         out->reached = 0;
-        while (sprag_ess_going(run) && out->reached < out->times &&
+        while (sprag_ess_is_running(run) && out->reached < out->times &&
                out->time[out->reached] <= run->time) {
             memcpy(out->state + (size_t)out->reached++ * n, x, n * sizeof *x);
         }

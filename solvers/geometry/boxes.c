@@ -172,8 +172,8 @@ static int foremost_axis(const sprag_core *core, const double n[3])
 
 // Whether no other pair of points is within `rise` (m) of the nearest pair: along faces and edges
 // the boxes separate faster.
-static bool is_alone(const sprag_core core[2], const relative *f, int best, double rise,
-                     const sprag_boxes *found)
+static bool is_only_pair(const sprag_core core[2], const relative *f, int best, double rise,
+                         const sprag_boxes *found)
 {
     if (best < 6) { // along the edges that leave the corner
         int side = best < 3 ? 0 : 1, axis = best % 3;
@@ -293,7 +293,7 @@ void sprag_boxes_separate(const sprag_core core[2], double reach, double most, s
     } else {
         found->has_points = corner_points(core, best < 3 ? 0 : 1, best % 3, found);
     }
-    if (found->has_points && manifold && is_alone(core, &f, best, most - found->bound, found)) {
+    if (found->has_points && manifold && is_only_pair(core, &f, best, most - found->bound, found)) {
         manifold->count = found->bound <= most;
         memcpy(manifold->point[0], found->point, sizeof found->point);
         manifold->gap[0] = found->bound;

@@ -28,8 +28,8 @@ typedef struct nearest {
     double weight[3];
 } nearest;
 
-static void keep(nearest *best, const double at[3], int count, const int *pick,
-                 const double *weight)
+static void keep_if_nearer(nearest *best, const double at[3], int count, const int *pick,
+                           const double *weight)
 {
     double squared = dot3(at, at);
     if (squared < best->squared) {
@@ -43,7 +43,7 @@ static void keep(nearest *best, const double at[3], int count, const int *pick,
 
 static void try_vertex(const sprag_simplex *s, int i, nearest *best)
 {
-    keep(best, s->vertex[i].at, 1, &i, &(double){1});
+    keep_if_nearer(best, s->vertex[i].at, 1, &i, &(double){1});
 }
 
 static void try_edge(const sprag_simplex *s, int i, int j, nearest *best)
@@ -63,7 +63,7 @@ static void try_edge(const sprag_simplex *s, int i, int j, nearest *best)
         add_scaled(at, -dot3(base, e) / ee, e, 3);
         add_scaled(at, -dot3(at, e) / ee, e,
                    3); // the result may be small: make it orthogonal again
-        keep(best, at, 2, (int[]){i, j}, (double[]){1 - t, t});
+        keep_if_nearer(best, at, 2, (int[]){i, j}, (double[]){1 - t, t});
     }
 }
 
@@ -99,7 +99,7 @@ static void try_face(const sprag_simplex *s, int i, int j, int k, nearest *best)
     for (int c = 0; c < 3; c++) {
         at[c] = height * normal[c];
     }
-    keep(best, at, 3, corner, weight);
+    keep_if_nearer(best, at, 3, corner, weight);
 }
 
 // Tries each face that separates the origin from the fourth vertex; all faces if the four vertices
@@ -218,7 +218,7 @@ static void update_size(sprag_gjk *gjk, const sprag_pair_vertex *v)
     gjk->size = size;
 }
 
-static void start(const sprag_core core[2], sprag_gjk *gjk)
+static void start_simplex(const sprag_core core[2], sprag_gjk *gjk)
 {
     sprag_simplex *s = &gjk->simplex;
     gjk->bound = -INFINITY;
@@ -270,7 +270,7 @@ sprag_gjk_end sprag_gjk_find(const sprag_core core[2], double reach, sprag_gjk *
     int most = curved ? SPRAG_GJK_CURVED : SPRAG_GJK_ITERATIONS;
     int turns = 0;
     sprag_simplex best = {.count = 0}; // that of the normal, once the bounds agree
-    start(core, gjk);
+    start_simplex(core, gjk);
     for (int i = 0; i < most; i++) {
         double at[3];
         sprag_pair_vertex v;

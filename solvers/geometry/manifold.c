@@ -194,7 +194,8 @@ static void corners_of(const face *f, double point[SPRAG_FACE_CORNERS][3])
 
 // ---- pairs of points
 
-static void keep(sprag_manifold *m, double most, const double *on0, const double *on1, double gap)
+static void add_pair(sprag_manifold *m, double most, const double *on0, const double *on1,
+                     double gap)
 {
     if (gap <= most && m->count < SPRAG_MANIFOLD_MAX) {
         memcpy(m->point[m->count][0], on0, sizeof m->point[0][0]);
@@ -214,7 +215,7 @@ static void on_plane(const sprag_core *plane, const face *f, int side, const dou
         double gap = side ? dot3(n, from) : -dot3(n, from);
         memcpy(on, point[i], sizeof on);
         add_scaled(on, side ? -gap : gap, n, 3);
-        keep(m, most, side ? point[i] : on, side ? on : point[i], gap);
+        add_pair(m, most, side ? point[i] : on, side ? on : point[i], gap);
     }
 }
 
@@ -248,7 +249,7 @@ static void along_edges(const face f[2], const double n[3], double most, sprag_m
         add_scaled(on[0], range[i], e[0], 3);
         add_scaled(on[1], fmin(1, fmax(0, (range[i] - t[0]) / (t[1] - t[0]))), e[1], 3);
         subtract3(on[0], on[1], between);
-        keep(m, most, on[0], on[1], dot3(n, between));
+        add_pair(m, most, on[0], on[1], dot3(n, between));
     }
 }
 

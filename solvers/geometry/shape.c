@@ -372,7 +372,7 @@ int sprag_core_vertices(const sprag_core *core)
     return 0;
 }
 
-static void place(const sprag_core *core, const double local[3], double point[3])
+static void place_point(const sprag_core *core, const double local[3], double point[3])
 {
     mul33(core->rotation, local, point);
     add_scaled(point, 1, core->at, 3);
@@ -397,9 +397,9 @@ void sprag_core_vertex(const sprag_core *core, int vertex, double point[3])
         for (int k = 0; k < 3; k++) {
             local[k] = vertex >> k & 1 ? shape->half[k] : -shape->half[k];
         }
-        place(core, local, point);
+        place_point(core, local, point);
     } else {
-        place(core, shape->polytope->vertex[vertex], point);
+        place_point(core, shape->polytope->vertex[vertex], point);
     }
 }
 

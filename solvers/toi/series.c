@@ -172,7 +172,7 @@ static void hull_crosses(const double b[DEGREE + 1], double *first, double *last
     }
 }
 
-static double positive(const double b[DEGREE + 1], double from, double to, int depth)
+static double positive_until(const double b[DEGREE + 1], double from, double to, int depth)
 {
     double least = b[0], x, last, left[DEGREE + 1], right[DEGREE + 1];
     for (int i = 1; i <= DEGREE; i++) {
@@ -193,16 +193,16 @@ static double positive(const double b[DEGREE + 1], double from, double to, int d
             split(right, (last - x) / (1 - x), left, right);
             memcpy(right, left, sizeof left);
         }
-        return positive(right, reached, from + last * (to - from), depth - 1);
+        return positive_until(right, reached, from + last * (to - from), depth - 1);
     }
     if (x > 0.5) {
         split(b, x, left, right);
-        return positive(right, reached, to, depth - 1);
+        return positive_until(right, reached, to, depth - 1);
     }
     double middle = from + (to - from) / 2;
     split(b, 0.5, left, right);
-    reached = positive(left, from, middle, depth - 1);
-    return reached < middle ? reached : positive(right, middle, to, depth - 1);
+    reached = positive_until(left, from, middle, depth - 1);
+    return reached < middle ? reached : positive_until(right, middle, to, depth - 1);
 }
 
 double sprag_series_positive(const sprag_series *f, double until)
@@ -229,5 +229,5 @@ double sprag_series_positive(const sprag_series *f, double until)
         }
     }
     // The control points may be wrong by a few units in the last place of the largest term.
-    return positive(a, 0, until, SPRAG_SERIES_HALVINGS);
+    return positive_until(a, 0, until, SPRAG_SERIES_HALVINGS);
 }
