@@ -5,9 +5,8 @@
 // Labels change at events only, never because of the sign of a rounded h. Between events a method
 // for smooth equations steps (smooth.h). An event is reached
 // - by projection: once -eps <= h_k < 0, along x + t f to where h_k + t Dh_k f = 0 (Anderson,
-// Revzen:
-//   Rapid Integrator for a Class of Multi-Contact Systems, listing 1), or, of third order, along
-//   the parabola through f at half that time;
+//   Revzen: Rapid Integrator for a Class of Multi-Contact Systems, listing 1), or, of third order,
+//   along the parabola through f at half that time;
 // - by location: as a root of h_k on the dense output of a step. Projections that are refused end
 //   there, too.
 //
@@ -71,8 +70,8 @@ typedef struct sprag_ess_problem {
     const sprag_ess_reset *reset; // the reset matrix, by its entries
     int resets;
 
-    const bool
-        *terminal; // m: crossing one of these ends the integration, just behind it; NULL: none does
+    // m: crossing one of these ends the integration, just behind it. NULL: none does.
+    const bool *terminal;
 
     // Asked before every step, rejected ones too. true ends the integration as max_steps does.
     // NULL: never.
@@ -85,8 +84,7 @@ typedef enum sprag_ess_mode {
     SPRAG_ESS_LOCATE,   // locate every event, project none
 } sprag_ess_mode;
 
-// Set by the caller; sprag_ess_defaults has the defaults.
-
+// Options, set by the caller; sprag_ess_defaults has the defaults.
 typedef struct sprag_ess_options {
     sprag_ess_mode mode;
     const sprag_smooth *smooth; // method for smooth equations; NULL: dopri5
@@ -99,12 +97,11 @@ typedef struct sprag_ess_options {
     double eps;                 // units of h, depth of the bands if problem.eps is NULL
     bool trust_eps;             // project from h = -eps on even if the tolerance is not met
     bool strict;                // end the integration if a one-way guard in its band recedes
-    int samples; // 1 to 8, of all guards inside a step; more find guards that are crossed forth and
-                 // back
-    double corner_time; // s, events within this time are one corner to directions
-    int zeno_events;    // crossings of one guard within zeno_time; more end the integration
-    double zeno_time;   // s; 0: one step
-    long max_steps;     // of steps and projections; more end the integration
+    int samples;                // 1 to 8 inside a step; more find guards crossed forth and back
+    double corner_time;         // s, events within this time are one corner to directions
+    int zeno_events;            // crossings of one guard within zeno_time; more end the integration
+    double zeno_time;           // s; 0: one step
+    long max_steps;             // of steps and projections; more end the integration
 } sprag_ess_options;
 
 // Mode midpoint, dopri5, fixed steps of `step` (s), tolerances 1e-6 and 1e-9, eps 0.01, 1 sample,
@@ -136,8 +133,8 @@ typedef struct sprag_ess_output {
     double *event_state;    // out: event_room x n, the states there
     int event_room;
 
-    void *user; // for observe, dense output: called for every piece as it is accepted; valid during
-                // the call
+    // Dense output: called for every piece as it is accepted. The piece is valid during the call.
+    void *user;
     void (*observe)(void *user, double start, double end, const sprag_ess_piece *piece);
 
     int directions;    // vectors that the B-derivative of the flow is applied to
@@ -178,12 +175,14 @@ typedef struct sprag_ess_stats {
     double time;          // s, reached
     double next_step;     // s, the step that would come next
     long steps, rejected; // accepted and rejected steps
-    long field_values, guard_passes, guard_values,
-        rows; // calls of field, of guard for all, of guard for one, of row
-    long events, projected, located,
-        overdue;        // overdue: crossed at once, because the flow was already behind the guard
-    long largest_group; // most events that one step or projection resolved
-    long touches;       // guards crossed forth and back between two samples
+    long field_values;    // calls of field
+    long guard_passes;    // calls of guard for all guards
+    long guard_values;    // calls of guard for one guard
+    long rows;            // calls of row
+    long events, projected, located;
+    long overdue; // located ones that were crossed at once: the flow was already behind the guard
+    long largest_group;               // most events that one step or projection resolved
+    long touches;                     // guards crossed forth and back between two samples
     long refused[SPRAG_ESS_REFUSALS]; // projections, by reason
     long corners;                     // groups of events within corner_time of one another
     double smallest_gap;              // s, between two events

@@ -23,8 +23,8 @@ typedef struct sprag_gap {
     double error;       // m, the true distance is larger by this at most; 0: exact to rounding
     double normal[3];   // unit, into shape 0
     double point[2][3]; // m, world: on shape 0 and on shape 1, distance apart along the normal
-    bool beyond; // farther apart than the query's reach: `distance` is then a lower bound, and
-                 // `point` is not set
+    bool beyond;        // farther apart than the query's reach: `distance` is a lower bound, and
+                        // `point` is not set
 } sprag_gap;
 
 typedef struct sprag_gap_query {

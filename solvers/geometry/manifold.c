@@ -57,10 +57,10 @@ static int foremost_face(const sprag_core *core, const double towards[3])
     mul33_transposed(core->rotation, towards, local);
     const int *number = NULL;
     int count = p->faces;
-    if (p->first) {
+    if (p->links.first) {
         int vertex = sprag_core_support(core, towards, point);
-        number = p->side + p->first[vertex];
-        count = p->first[vertex + 1] - p->first[vertex];
+        number = p->links.side + p->links.first[vertex];
+        count = p->links.first[vertex + 1] - p->links.first[vertex];
     }
     for (int i = 0; i < count; i++) {
         int n = number ? number[i] : i;
@@ -78,8 +78,8 @@ static void polytope_face(const double towards[3], face *f)
     const sprag_polytope *p = f->core->shape->polytope;
     double along[3], local[3];
     int best = foremost_face(f->core, towards);
-    const int *outline =
-        p->first ? p->outline + p->outline_start[best] : (const int *)(p->loop + p->start[best]);
+    const int *outline = p->links.first ? p->links.outline + p->links.outline_start[best]
+                                        : (const int *)(p->loop + p->start[best]);
     int corners = *outline++;
     f->outline = outline;
     f->every = (corners + SPRAG_FACE_CORNERS - 1) / SPRAG_FACE_CORNERS;

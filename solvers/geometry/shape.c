@@ -213,8 +213,8 @@ static bool is_convex(const sprag_polytope *p, const int *first, const int *near
 // Whether only the face on the left of the edge belongs to the plane.
 static bool is_border(const sprag_polytope *p, int from, int edge, const int *plane, int seed)
 {
-    int other = edge_of(p->first, p->near, p->near[edge], from);
-    return plane[p->side[edge]] == seed && plane[p->side[other]] != seed;
+    int other = edge_of(p->links.first, p->links.near, p->links.near[edge], from);
+    return plane[p->links.side[edge]] == seed && plane[p->links.side[other]] != seed;
 }
 
 // Follows the border of a plane from edge to edge; drops corners that are straight. Returns the
@@ -222,11 +222,11 @@ static bool is_border(const sprag_polytope *p, int from, int edge, const int *pl
 static int follow_border(const sprag_polytope *p, const int *plane, int seed, int from, int edge,
                          int *outline)
 {
-    int start = from, count = 0, most = p->first[p->vertices];
+    int start = from, count = 0, most = p->links.first[p->vertices];
     do {
         outline[count++] = from;
-        int to = p->near[edge], next = -1;
-        for (int i = p->first[to]; i < p->first[to + 1] && next < 0; i++) {
+        int to = p->links.near[edge], next = -1;
+        for (int i = p->links.first[to]; i < p->links.first[to + 1] && next < 0; i++) {
             next = is_border(p, to, i, plane, seed) ? i : -1;
         }
         if (next < 0 || count == most) {
@@ -268,7 +268,8 @@ static void find_planes(const sprag_polytope *p, int *plane, int *stack)
             for (unsigned i = 0; i < count; i++) {
                 int a = (int)loop[i], b = (int)loop[i + 1 < count ? i + 1 : 0];
                 for (int turn = 0; turn < 2; turn++) {
-                    int n = p->side[edge_of(p->first, p->near, turn ? b : a, turn ? a : b)];
+                    int n = p->links.side[edge_of(p->links.first, p->links.near, turn ? b : a,
+                                                  turn ? a : b)];
                     double off[3];
                     subtract3(p->normal[n], p->normal[seed], off);
                     if (plane[n] < 0 &&
@@ -290,7 +291,7 @@ static int border_of(const sprag_polytope *p, int face, const int *plane, int *f
         int a = (int)loop[i], b = (int)loop[i + 1 < count ? i + 1 : 0];
         for (int turn = 0; turn < 2; turn++) {
             *from = turn ? b : a;
-            int edge = edge_of(p->first, p->near, *from, turn ? a : b);
+            int edge = edge_of(p->links.first, p->links.near, *from, turn ? a : b);
             if (is_border(p, *from, edge, plane, plane[face])) {
                 return edge;
             }
@@ -335,17 +336,17 @@ void sprag_polytope_link(sprag_polytope *p, int *room)
     int corners = corners_of(p), *first = room, *near = first + p->vertices + 1;
     int *side = near + corners, *plane = side + corners, *outline_start = plane + p->faces;
     int *outline = outline_start + p->faces;
-    p->first = NULL;
+    p->links.first = NULL;
     if (!p->faces) {
         return;
     }
     list_edges(p, first, near, side);
     if (is_convex(p, first, near, side)) {
-        p->first = first;
-        p->near = near;
-        p->side = side;
-        p->outline_start = outline_start;
-        p->outline = outline;
+        p->links.first = first;
+        p->links.near = near;
+        p->links.side = side;
+        p->links.outline_start = outline_start;
+        p->links.outline = outline;
         find_planes(p, plane, outline);
         find_outlines(p, plane, outline_start, outline);
     }
@@ -423,11 +424,11 @@ static int climb(const sprag_polytope *p, int from, const double d[3])
     double most = dot3(p->vertex[from], d);
     for (int at = -1; at != from;) {
         at = from;
-        for (int i = p->first[at]; i < p->first[at + 1]; i++) {
-            double along = dot3(p->vertex[p->near[i]], d);
+        for (int i = p->links.first[at]; i < p->links.first[at + 1]; i++) {
+            double along = dot3(p->vertex[p->links.near[i]], d);
             if (along > most) {
                 most = along;
-                from = p->near[i];
+                from = p->links.near[i];
             }
         }
     }
@@ -437,7 +438,7 @@ static int climb(const sprag_polytope *p, int from, const double d[3])
 static int farthest_vertex(const sprag_polytope *p, int *last, const double d[3])
 {
     bool known = last && *last >= 0;
-    int found = !p->first || p->vertices <= SPRAG_SUPPORT_FEW ||
+    int found = !p->links.first || p->vertices <= SPRAG_SUPPORT_FEW ||
                         (!known && p->vertices <= SPRAG_SUPPORT_SOME)
                     ? farthest(p->vertex, p->vertices, d)
                     : climb(p, known ? *last : 0, d);

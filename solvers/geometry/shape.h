@@ -11,31 +11,35 @@ typedef enum sprag_shape_kind {
     SPRAG_CAPSULE,  // along its z axis
     SPRAG_CYLINDER, // along its z axis
     SPRAG_BOX,
-    SPRAG_POLYTOPE, // also the triangle
-    SPRAG_PLANE,    // the half-space below z = 0
-    SPRAG_SHAPE_KINDS,
+    SPRAG_POLYTOPE,    // also the triangle
+    SPRAG_PLANE,       // the half-space below z = 0
+    SPRAG_SHAPE_KINDS, // their number
 } sprag_shape_kind;
+
+// The neighbours in a polytope; sprag_polytope_link sets them in the caller's memory.
+typedef struct sprag_links {
+    const int *first;         // edges of vertex v: first[v] to first[v + 1]; NULL: no links
+    const int *near;          // of an edge: the vertex where it ends
+    const int *side;          // of an edge: the face on its left
+    const int *outline_start; // of a face: where the outline of its plane starts
+    const int *outline;       // there: the number of vertices, then the vertices in order
+} sprag_links;
 
 // A view: the caller owns the arrays. Without faces (0) the manifold is the nearest points alone.
 typedef struct sprag_polytope {
-    int vertices, faces;       // their numbers
+    int vertices, faces;
     const double (*vertex)[3]; // m
-    const unsigned *loop; // of each face: number of vertices, then the vertices, counter-clockwise
-                          // seen from outside
-    const int *start;     // of each face, its place in loop
-    const double (*normal)[3]; // unit, of each face, outwards
-    // Links, made by sprag_polytope_link; NULL: none, every search compares all vertices and faces.
-    const int
-        *first; // first[v] to first[v + 1]: the edges that start at vertex v, in near and side
-    const int *near, *side; // of an edge: the vertex where it ends; the face on its left
-    const int *outline_start, *outline; // of a face: the place in outline of its plane's outline;
-                                        // there, the number of vertices, then the vertices in order
+    const unsigned *loop;      // of a face: the number of vertices, then the vertices,
+                               // counter-clockwise seen from outside
+    const int *start;          // of a face: its place in loop
+    const double (*normal)[3]; // of a face: unit, outwards
+    sprag_links links;         // without them, searches compare all vertices and faces
 } sprag_polytope;
 
 typedef struct sprag_shape {
     sprag_shape_kind kind; // decides which of the others are used
     double radius;         // m, of a sphere, capsule or cylinder
-    double half[3]; // m, half lengths of a box; [2]: of a capsule (without its ends) or a cylinder
+    double half[3];        // m, half lengths of a box; [2]: of a capsule's core or a cylinder
     const sprag_polytope *polytope; // of a polytope
 } sprag_shape;
 
@@ -69,8 +73,8 @@ typedef struct sprag_core {
     const sprag_shape *shape;
     const double *rotation; // of its pose
     double at[3];           // m, position of its pose relative to that point
-    int *last; // in and out: vertex of the last support point, where the next search starts; NULL
-               // or -1: none
+    int *last;              // in, out: vertex of the last support point, where the next search
+                            // starts; NULL or -1: none
 } sprag_core;
 
 enum { SPRAG_NO_VERTEX = -1 };

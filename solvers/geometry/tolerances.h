@@ -61,8 +61,8 @@ enum { SPRAG_EPA_VERTICES = 256, SPRAG_EPA_FACETS = 2 * SPRAG_EPA_VERTICES };
 
 // ---- cylinders.c, slab.c, slab_points.c
 
-// Slabs kept as equally high; Newton steps; halvings of one step. Large enough never to be reached
-// in test_gaps; fewer: searches end without their maximum.
+// Slabs kept as equally high; Newton steps; halvings of one step. Fewer: searches end without their
+// maximum.
 enum { SPRAG_SLABS_MAX = 256, SPRAG_SLAB_NEWTON = 48, SPRAG_SLAB_HALVINGS = 24 };
 
 // Halved steps without progress that end a search, apart and inside EPA (which asks often and is

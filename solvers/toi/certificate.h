@@ -12,8 +12,7 @@
 typedef struct sprag_certificate {
     double time; // s; the gap is at least `level` on [0, time]
     bool whole;  // time is the horizon
-    int side; // the shape whose point comes down to a plane of the other; -1: unknown, no plane was
-              // followed
+    int side;    // the shape whose point comes down to a plane of the other; -1: no plane was found
     double point[3];  // m, world: that point at t = 0
     double normal[3]; // unit, into shape 0: of the plane at t = 0
     double height;    // m, of the point above the plane at t = 0

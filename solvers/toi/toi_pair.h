@@ -36,7 +36,7 @@ typedef struct sprag_plane {
     double sign;   // crossing: 1 or -1, of eA x eB as normal into shape 0
     double apart;  // m, crossing: distance of the edges at t = 0
     double time;   // s, the plane separates the shapes so long
-    int side; // the shape whose point ends it: sprag_plane_safe_part or sprag_crossing_safe_part
+    int side;      // the shape whose point ends it, set by the safe_part functions
     double point[2][3]; // m, r in the axes of the shapes: that point, and one of the plane
 } sprag_plane;
 

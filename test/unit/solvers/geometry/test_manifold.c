@@ -168,8 +168,8 @@ static int turned_up(const skeleton *k, const thing *t, int sign, real level, re
     if (best < 0) {
         return 0;
     }
-    const int *outline =
-        p->first ? p->outline + p->outline_start[best] : (const int *)p->loop + p->start[best];
+    const int *outline = p->links.first ? p->links.outline + p->links.outline_start[best]
+                                        : (const int *)p->loop + p->start[best];
     for (int i = 1; i <= *outline; i++, count++) {
         corner[count][0] = k->vertex[outline[i]][0];
         corner[count][1] = k->vertex[outline[i]][1];
@@ -327,7 +327,7 @@ static void make_cubes(void)
         add_edges(s);
         ck_assert_int_le(sprag_polytope_links(&s->polytope), 400);
         sprag_polytope_link(&s->polytope, cube_links[i]);
-        ck_assert(s->polytope.first);
+        ck_assert(s->polytope.links.first);
     }
 }
 

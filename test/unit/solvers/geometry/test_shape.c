@@ -32,7 +32,7 @@ static void close_large(large *l, int vertices, int faces)
     l->linked = l->bare;
     ck_assert_int_le(sprag_polytope_links(&l->bare), 40000);
     sprag_polytope_link(&l->linked, l->links);
-    ck_assert(l->linked.first);
+    ck_assert(l->linked.links.first);
 }
 
 static void make_ball(void)
@@ -108,7 +108,7 @@ static void make_field(void)
     }
     close_large(&field, vertices, faces);
     for (int f = 0; f < faces; f++) {
-        ck_assert_int_eq(field.linked.outline[field.linked.outline_start[f]], 4);
+        ck_assert_int_eq(field.linked.links.outline[field.linked.links.outline_start[f]], 4);
     }
 }
 
@@ -160,10 +160,10 @@ START_TEST(links_find_what_a_look_at_everything_does)
     sprag_polytope open = field.bare;
     open.faces--;
     sprag_polytope_link(&open, field.links);
-    ck_assert(!open.first);
+    ck_assert(!open.links.first);
     ball.vertex[40][2] *= 1 - 1e-9;
     sprag_polytope_link(&ball.bare, ball.links);
-    ck_assert(!ball.bare.first);
+    ck_assert(!ball.bare.links.first);
 }
 END_TEST
 
