@@ -90,7 +90,7 @@ static double relax(heap *h, link *l)
 {
     double more = l->lo == 0 && l->force >= 0 ? h->more : 0;
     double force = l->force + (l->wanted + more - rate_of(h, l)) / l->self;
-    force = fmin(fmax(force, l->lo), l->hi);
+    force = clamp(force, l->lo, l->hi);
     double change = force - l->force;
     l->force = force;
     for (int side = 0; side < 2 && change != 0; side++) {
@@ -159,7 +159,7 @@ static void sweep_all(heap *h)
         h->head = (h->head + 1) % h->room;
     }
     for (int i = 0; i < h->links; i++) {
-        h->link[i].force = fmin(fmax(h->link[i].force, h->link[i].lo), h->link[i].hi);
+        h->link[i].force = clamp(h->link[i].force, h->link[i].lo, h->link[i].hi);
         ask(h, i);
     }
 }

@@ -42,6 +42,14 @@ static inline void subtract3(const double *a, const double *b, double *c)
     }
 }
 
+// The number between lo and hi that is nearest to x; NaN if x is. Without branches: compilers
+// vectorise it.
+static inline double clamp(double x, double lo, double hi)
+{
+    x = x < lo ? lo : x;
+    return x > hi ? hi : x;
+}
+
 // a / |a|; false, and as it was, if that has no direction.
 static inline bool normalise3(double *a)
 {

@@ -131,36 +131,6 @@ double compliant_inverse_mass(const compliant_run *run, int guard, const double 
     return sum;
 }
 
-// On shape 0, along the tangents; returns how fast it changes with slip, N s/m.
-static double friction(const sprag_surface *surface, const compliant_law *law, double normal_force,
-                       const double slip[2], double force[2])
-{
-    const sprag_friction *f = &surface->slide;
-    double bound[2], creep = 0, square = 0, most = 0;
-    for (int k = 0; k < 2; k++) {
-        bound[k] = f->coefficient[k] * (f->force[k] ? 1 : normal_force);
-        creep = fmax(creep, f->slip[k] * bound[k]);
-        most = fmax(most, bound[k]);
-    }
-    if (!(most > 0)) {
-        force[0] = force[1] = 0;
-        return 0;
-    }
-    double u[2], shape[2];
-    for (int k = 0; k < 2; k++) {
-        shape[k] = bound[k] / most;
-        u[k] = shape[k] * slip[k];
-        square += u[k] * u[k];
-    }
-    double ratio = creep > law->stiction
-                       ? sprag_profile_ratio(square, -creep)
-                       : sprag_profile_ratio(square + law->stiction * law->stiction, 0);
-    for (int k = 0; k < 2; k++) {
-        force[k] = -most * ratio * shape[k] * u[k];
-    }
-    return most * ratio;
-}
-
 // The same in all directions, and at rest.
 static bool is_plain(const sprag_friction *f)
 {
@@ -180,7 +150,8 @@ static double rub(const compliant_run *run, int guard, const double *normal, dou
         add_scaled(sliding, -dot3(u, normal), normal, 3);
         slip[0] = norm3(sliding);
         slip[1] = 0;
-        steepness = friction(surface, &run->law[guard], normal_force, slip, along);
+        steepness = sprag_surface_friction(&surface->slide, normal_force, run->law[guard].stiction,
+                                           slip, along, NULL);
         add_scaled(force, -steepness, sliding, 3);
         return steepness;
     }
@@ -188,7 +159,8 @@ static double rub(const compliant_run *run, int guard, const double *normal, dou
     for (int k = 0; k < 2; k++) {
         slip[k] = dot3(frame[1 + k], u) - surface->slide.velocity[k];
     }
-    steepness = friction(surface, &run->law[guard], normal_force, slip, along);
+    steepness = sprag_surface_friction(&surface->slide, normal_force, run->law[guard].stiction,
+                                       slip, along, NULL);
     add_scaled(force, along[0], frame[1], 3);
     add_scaled(force, along[1], frame[2], 3);
     return steepness;

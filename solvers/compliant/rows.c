@@ -129,7 +129,7 @@ static void set_springs(compliant_run *run, const double *x, double *f)
         if (j->rule[i] == COMPLIANT_SPRING) {
             double drive = row->bias - run->frame->step * j->drift[i] - compliant_along(row, x);
             double force = drive / row->compliance;
-            j->force[i] = fmin(fmax(force, row->lo), row->hi);
+            j->force[i] = clamp(force, row->lo, row->hi);
             compliant_push_along(j, i, j->force[i], f);
         }
     }

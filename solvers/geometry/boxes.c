@@ -20,11 +20,6 @@ static void column(const double *rotation, int i, double sign, double v[3])
     }
 }
 
-static double clamp(double x, double most)
-{
-    return x < -most ? -most : x > most ? most : x;
-}
-
 // The nearest points of the two edges that face each other across the normal. false: the edges are
 // not as near as the bound.
 static bool edge_points(const sprag_core core[2], int i, int j, double rounding, sprag_boxes *found)
@@ -46,9 +41,10 @@ static bool edge_points(const sprag_core core[2], int i, int j, double rounding,
     double cross[3], lever[3], t[2], off[3];
     cross3(axis[0], axis[1], cross);
     cross3(between, axis[1], lever);
-    t[0] = clamp(dot3(lever, cross) / dot3(cross, cross), core[0].shape->half[i]);
+    t[0] = clamp(dot3(lever, cross) / dot3(cross, cross), -core[0].shape->half[i],
+                 core[0].shape->half[i]);
     add_scaled(between, -t[0], axis[0], 3);
-    t[1] = clamp(-dot3(axis[1], between), core[1].shape->half[j]);
+    t[1] = clamp(-dot3(axis[1], between), -core[1].shape->half[j], core[1].shape->half[j]);
     for (int side = 0; side < 2; side++) {
         memcpy(found->point[side], middle[side], sizeof middle[side]);
         add_scaled(found->point[side], t[side], axis[side], 3);

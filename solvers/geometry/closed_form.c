@@ -24,11 +24,6 @@ void sprag_core_gap_plane(const sprag_core core[2], int plane, sprag_core_gap *a
 
 // ---- a point
 
-static double clamp(double x, double most)
-{
-    return x < -most ? -most : x > most ? most : x;
-}
-
 // Moves a point inside a box (`on`, in its axes) to its nearest face. n: the normal there. Returns
 // minus the depth, m.
 static double out_of_box(const double half[3], double on[3], double n[3])
@@ -72,11 +67,11 @@ static double from_point(const sprag_shape *shape, double x[3], double n[3])
     switch (shape->kind) {
     case SPRAG_CAPSULE:
         x[0] = x[1] = 0;
-        x[2] = clamp(x[2], shape->half[2]);
+        x[2] = clamp(x[2], -shape->half[2], shape->half[2]);
         break;
     case SPRAG_BOX:
         for (int k = 0; k < 3; k++) {
-            x[k] = clamp(x[k], shape->half[k]);
+            x[k] = clamp(x[k], -shape->half[k], shape->half[k]);
         }
         if (!memcmp(x, at, sizeof at)) {
             return out_of_box(shape->half, x, n);
@@ -96,7 +91,7 @@ static double from_point(const sprag_shape *shape, double x[3], double n[3])
                 return r - shape->radius;
             }
         }
-        x[2] = clamp(x[2], shape->half[2]);
+        x[2] = clamp(x[2], -shape->half[2], shape->half[2]);
         break;
     case SPRAG_SPHERE:
     case SPRAG_POLYTOPE:

@@ -6,11 +6,6 @@
 #include "slab.h"
 #include "tolerances.h"
 
-static double clamp(double x, double lo, double hi)
-{
-    return x < lo ? lo : x > hi ? hi : x;
-}
-
 // The nearest points of two features with edges: along the edges up to where the rest of c is along
 // the normal.
 static void smooth_points(const sprag_slab_hull hull[2], const sprag_slab *best, double point[2][3])

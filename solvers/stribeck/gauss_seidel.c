@@ -108,8 +108,8 @@ static inline double relax_cone(swept_cone *cone, bool two, double bound, const 
     double b[2] = {yield[0] * had[0] - slip[0], two ? yield[1] * had[1] - slip[1] : 0};
     double most = cone->bond ? 1 : cone->coefficient * bound;
     if (most > 0) {
-        double slope = cone->slip_yield;
-        slope = cone->bond ? slope : larger(cone->tolerance / most, slope);
+        double slope = cone->bond ? cone->slip_yield
+                                  : sprag_friction_yield(cone->slip_yield, cone->tolerance, most);
         p[0] = b[0] / (yield[0] + slope);
         p[1] = b[1] / (yield[1] + slope);
         if (!cone->bond && p[0] * p[0] + p[1] * p[1] > most * most) {
@@ -213,7 +213,7 @@ static double relax_row(sweeps *w, int i)
         equation->offset + dot6(row->jacobian[0], row->v[0]) + dot6(row->jacobian[1], row->v[1]);
     double self = equation->inverse_mass;
     double wanted = (self * *row->impulse - rate) / (self + equation->yield);
-    double now = fmin(fmax(wanted, equation->lo), equation->hi), change = now - *row->impulse;
+    double now = clamp(wanted, equation->lo, equation->hi), change = now - *row->impulse;
     *row->impulse = now;
     add_scaled(row->v[0], change, row->turn[0], 6);
     add_scaled(row->v[1], change, row->turn[1], 6);
@@ -475,7 +475,7 @@ static void start(sweeps *w)
     }
     for (int i = 0; i < system->equations; i++) {
         const sprag_equation *equation = &system->equation[i];
-        *w->row[i].impulse = fmin(fmax(equation->guess, equation->lo), equation->hi);
+        *w->row[i].impulse = clamp(equation->guess, equation->lo, equation->hi);
     }
     balance(w);
     if (!(energy(w, w->x) <= 2 * energy(w, system->free))) {

@@ -381,7 +381,8 @@ static void start_point(central *c, int i, double bound, double stiction)
             continue;
         }
         d->most = cone->coefficient * (cone->force ? c->system->step : bound + least * some);
-        d->yield = fmax(cone->slip_yield, sprag_cone_tolerance(cone, stiction) / d->most);
+        d->yield =
+            sprag_friction_yield(cone->slip_yield, sprag_cone_tolerance(cone, stiction), d->most);
         d->slide = c->product / left_of(d);
         c->products++;
     }
@@ -392,7 +393,7 @@ static void start_row(central *c, int i)
     const sprag_equation *equation = &c->system->equation[i];
     double lo = equation->lo, hi = equation->hi;
     double room = fmin(c->speed / fmax(equation->inverse_mass, DBL_MIN), 0.25 * (hi - lo));
-    c->row[i] = is_fixed(equation) ? lo : fmin(fmax(equation->guess, lo + room), hi - room);
+    c->row[i] = is_fixed(equation) ? lo : clamp(equation->guess, lo + room, hi - room);
     for (int k = 0; k < 2 && !is_fixed(equation); k++) {
         if (has_stop(equation, k)) {
             double impulse = k ? hi - c->row[i] : c->row[i] - lo;

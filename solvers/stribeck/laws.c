@@ -3,25 +3,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "linalg.h"
 #include "vectors.h"
 
-// d ratio / d u = -fall u
-static double profile_fall(double square, double knee, double ratio)
+// The share of the impulse that grows with the bound; 0 where the impulse is proportional to slip.
+static double bound_share(const sprag_friction_law *law, double square, double ratio)
 {
-    double rho = sqrt(square);
-    if (rho < knee) {
-        return rho > 0 ? 1 / (knee * knee * rho) : 0;
+    if (law->knee < 0) {
+        return sqrt(square) < -law->knee ? 0 : 1;
     }
-    return rho < -knee ? 0 : ratio * ratio * ratio;
-}
-
-// The share of the impulse that changes with the bound, where slip is in proportion to it.
-static double bound_share(const sprag_profile *profile, double square, double ratio)
-{
-    if (profile->knee < 0) {
-        return sqrt(square) < -profile->knee ? 0 : 1;
-    }
-    return profile->slips ? 1 - profile->least * ratio * ratio : 1;
+    return law->creeps ? 1 - law->least * ratio * ratio : 1;
 }
 
 // Impulse of one cone under a given bound (normal impulse, or the step if `force`), and, if asked
@@ -29,36 +20,55 @@ static double bound_share(const sprag_profile *profile, double square, double ra
 static inline void cone_law(const sprag_cone *cone, int axes, const double *slip, double stiction,
                             double bound, double *impulse, double slope[2][2], double by_bound[2])
 {
-    double u[2] = {0, 0};
-    for (int k = 0; k < axes; k++) {
-        u[k] = cone->shape[k] * slip[k];
-    }
     if (isinf(cone->coefficient)) {
-        impulse[0] = -u[0] / cone->slip_yield;
+        impulse[0] = -cone->shape[0] * slip[0] / cone->slip_yield;
         if (slope) {
             slope[0][0] = 1 / cone->slip_yield;
             by_bound[0] = 0;
         }
         return;
     }
-    // ratio = m(rho) / rho falls by `fall` u with u
-    sprag_profile profile = sprag_cone_profile(cone, stiction, bound);
-    double square = u[0] * u[0] + u[1] * u[1] + profile.least, largest = profile.largest;
-    double ratio = sprag_profile_ratio(square, profile.knee);
-    for (int i = 0; i < axes; i++) {
-        impulse[i] = -largest * ratio * cone->shape[i] * u[i];
-    }
+    sprag_friction_law law = sprag_cone_law(cone, stiction, bound);
+    sprag_friction_impulse(&law, cone->shape, axes, slip, impulse, slope);
     if (slope) {
-        double fall = profile_fall(square, profile.knee, ratio);
-        double ease = bound_share(&profile, square, ratio);
+        double u[2] = {0, 0};
+        for (int k = 0; k < axes; k++) {
+            u[k] = cone->shape[k] * slip[k];
+        }
+        double square = u[0] * u[0] + u[1] * u[1] + law.least;
+        double ratio = sprag_friction_ratio(square, law.knee);
+        double share = bound_share(&law, square, ratio);
         for (int i = 0; i < axes; i++) {
-            by_bound[i] = -cone->coefficient * ease * ratio * cone->shape[i] * u[i];
-            for (int j = 0; j < axes; j++) {
-                slope[i][j] = largest * cone->shape[i] * cone->shape[j] *
-                              ((i == j) * ratio - fall * u[i] * u[j]);
-            }
+            by_bound[i] = -cone->coefficient * share * ratio * cone->shape[i] * u[i];
         }
     }
+}
+
+double sprag_surface_friction(const sprag_friction *friction, double normal_force, double stiction,
+                              const double slip[2], double force[2], double slope[2][2])
+{
+    double bound[2], shape[2], creep = 0, largest = 0;
+    for (int k = 0; k < 2; k++) {
+        bound[k] = friction->coefficient[k] * (friction->force[k] ? 1 : normal_force);
+        creep = fmax(creep, friction->slip[k] * bound[k]);
+        largest = fmax(largest, bound[k]);
+    }
+    if (!(largest > 0)) {
+        force[0] = force[1] = 0;
+        if (slope) {
+            memset(slope, 0, 4 * sizeof **slope);
+        }
+        return 0;
+    }
+    for (int k = 0; k < 2; k++) {
+        shape[k] = bound[k] / largest;
+    }
+    bool creeps = creep > stiction;
+    sprag_friction_law law = {.largest = largest,
+                              .least = creeps ? 0 : stiction * stiction,
+                              .knee = creeps ? -creep : 0,
+                              .creeps = creeps};
+    return sprag_friction_impulse(&law, shape, 2, slip, force, slope);
 }
 
 static inline double positive(double x)
@@ -201,8 +211,7 @@ void sprag_point_impulses(sprag_system *system, double stiction, const double *b
 
 double sprag_equation_impulse(const sprag_equation *equation, double rate)
 {
-    double wanted = -rate / equation->yield;
-    return fmin(fmax(wanted, equation->lo), equation->hi);
+    return clamp(-rate / equation->yield, equation->lo, equation->hi);
 }
 
 bool sprag_equation_yields(const sprag_equation *equation, double rate)

@@ -17,49 +17,111 @@
 
 #include <math.h>
 
+#include "problem.h"
 #include "system.h"
 
-// The tolerance of a cone when the system asks for one, m/s or rad/s, without slip.
+// Friction under a known bound: impulse = -largest m(rho) / rho shape u, with u = shape slip and
+// rho^2 = |u|^2 + least. A force instead of an impulse follows the same law.
+typedef struct sprag_friction_law {
+    double largest; // N s (N), impulse of fast slip
+    double least;   // m^2/s^2, of the smooth profile its squared tolerance, of the quadratic one
+                    // its squared softening
+    double knee;    // m/s, slip from which the quadratic profile is constant; 0: the smooth
+                    // profile; negative: proportional up to -knee, then constant
+    bool creeps;    // the slip yield, not the stiction tolerance, sets the slip at the bound
+} sprag_friction_law;
+
+// m(rho) / rho, s/m. square: rho^2. Has no branches, so that compilers vectorise it.
+static inline double sprag_friction_ratio(double square, double knee)
+{
+    double rho = sqrt(square), flat = fabs(knee), inverse = 1 / (rho > flat ? rho : flat);
+    double inside = (2 - rho * inverse) * inverse; // s (2 - s) / rho
+    return rho < knee ? inside : inverse;
+}
+
+// Returns -d ratio / d u, divided by u.
+static inline double sprag_friction_fall(double square, double knee, double ratio)
+{
+    double rho = sqrt(square);
+    if (rho < knee) {
+        return rho > 0 ? 1 / (knee * knee * rho) : 0;
+    }
+    return rho < -knee ? 0 : ratio * ratio * ratio;
+}
+
+// Impulse against a slip along one axis or two (m/s), and, if slope is not NULL, slope[i][j] =
+// -d impulse_i / d slip_j. shape: coefficient of each axis relative to the larger one. Returns
+// largest m(rho) / rho, the secant slope (N s per m/s).
+static inline double sprag_friction_impulse(const sprag_friction_law *law, const double *shape,
+                                            int axes, const double *slip, double *impulse,
+                                            double slope[2][2])
+{
+    double u[2] = {0, 0};
+    for (int k = 0; k < axes; k++) {
+        u[k] = shape[k] * slip[k];
+    }
+    double square = u[0] * u[0] + u[1] * u[1] + law->least;
+    double ratio = sprag_friction_ratio(square, law->knee);
+    for (int i = 0; i < axes; i++) {
+        impulse[i] = -law->largest * ratio * shape[i] * u[i];
+    }
+    if (slope) {
+        double fall = sprag_friction_fall(square, law->knee, ratio);
+        for (int i = 0; i < axes; i++) {
+            for (int j = 0; j < axes; j++) {
+                slope[i][j] =
+                    law->largest * shape[i] * shape[j] * ((i == j) * ratio - fall * u[i] * u[j]);
+            }
+        }
+    }
+    return law->largest * ratio;
+}
+
+// Friction force (N) of a surface with finite coefficients under a normal force (N) that is known,
+// at a slip (m/s) along its two axes, measured from friction->velocity. stiction: m/s. Both axes
+// share one elliptic cone; they creep alike, by the larger of their slips. slope as above, per
+// force (N per m/s). Returns the secant slope.
+double sprag_surface_friction(const sprag_friction *friction, double normal_force, double stiction,
+                              const double slip[2], double force[2], double slope[2][2]);
+
+// Largest slip that counts as sticking for a cone when the system asks for `stiction`, m/s (rad/s).
 static inline double sprag_cone_tolerance(const sprag_cone *cone, double stiction)
 {
     return (stiction > cone->stiction ? stiction : cone->stiction) * cone->per_length;
 }
 
-// Friction under a known bound: impulse = -largest m(rho) / rho shape u, rho^2 = |u|^2 + least.
-typedef struct sprag_profile {
-    double largest; // N s
-    double least;   // m^2/s^2: the smooth profile's tolerance, or the quadratic one's softening
-    double knee; // m/s, from where the quadratic one is flat; 0: smooth; negative: a straight line
-                 // up to there
-    bool slips;  // the cone's slip yield, not the stiction tolerance, makes the tolerance
-} sprag_profile;
-
-// bound: N s, or the step if the cone is a `force`.
-static inline sprag_profile sprag_cone_profile(const sprag_cone *cone, double stiction,
-                                               double bound)
+// Slip at which the friction of a cone is about at its bound, m/s (rad/s): creep in proportion to
+// the force, in series with stiction. largest: N s.
+static inline double sprag_cone_slip_at_bound(const sprag_cone *cone, double stiction,
+                                              double largest)
 {
-    double largest = cone->coefficient * bound;
-    double tolerance = sprag_cone_tolerance(cone, stiction);
-    bool slips = cone->slip_yield * largest > tolerance;
-    if (slips) { // creep in proportion to the force, in series with stiction
-        tolerance = cone->slip_yield * largest;
-    }
-    if (slips && cone->creeps) {
-        return (sprag_profile){.largest = largest, .knee = -tolerance, .slips = true};
-    }
-    double least = cone->quadratic ? cone->softening * tolerance : tolerance;
-    return (sprag_profile){.largest = largest,
-                           .least = least * least,
-                           .knee = cone->quadratic ? tolerance : 0,
-                           .slips = slips};
+    double sticks = sprag_cone_tolerance(cone, stiction), creeps = cone->slip_yield * largest;
+    return creeps > sticks ? creeps : sticks;
 }
 
-// m(rho) / rho. No branches: for vectors of them.
-static inline double sprag_profile_ratio(double square, double knee)
+// Slip per impulse up to the bound, for strategies that take friction to be proportional there,
+// m/s per N s. tolerance: of the cone (sprag_cone_tolerance).
+static inline double sprag_friction_yield(double slip_yield, double tolerance, double largest)
 {
-    double rho = sqrt(square), flat = fabs(knee), inverse = 1 / (rho > flat ? rho : flat);
-    double inside = (2 - rho * inverse) * inverse; // s (2 - s) / rho
-    return rho < knee ? inside : inverse;
+    double sticks = tolerance / largest;
+    return slip_yield > sticks ? slip_yield : sticks;
+}
+
+// The law of a cone with a finite coefficient. bound: N s, or the step if the cone is a `force`.
+static inline sprag_friction_law sprag_cone_law(const sprag_cone *cone, double stiction,
+                                                double bound)
+{
+    double largest = cone->coefficient * bound;
+    double tolerance = sprag_cone_slip_at_bound(cone, stiction, largest);
+    bool creeps = cone->slip_yield * largest > sprag_cone_tolerance(cone, stiction);
+    if (creeps && cone->creeps) {
+        return (sprag_friction_law){.largest = largest, .knee = -tolerance, .creeps = true};
+    }
+    double least = cone->quadratic ? cone->softening * tolerance : tolerance;
+    return (sprag_friction_law){.largest = largest,
+                                .least = least * least,
+                                .knee = cone->quadratic ? tolerance : 0,
+                                .creeps = creeps};
 }
 
 // slope, if asked for: -d impulse / d normal velocity.

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "laws.h"
+#include "linalg.h"
 #include "system.h"
 #include "vectors.h"
 
@@ -71,15 +72,15 @@ static void add_friction(line *line, const sprag_system *system, const sprag_con
         line->linear += du[0] * change[0] / cone->slip_yield;
         return;
     }
-    sprag_profile profile = sprag_cone_profile(cone, stiction, cone->force ? system->step : bound);
+    sprag_friction_law law = sprag_cone_law(cone, stiction, cone->force ? system->step : bound);
     int at = line->frictions++;
     line->u0[at] = u[0];
     line->u1[at] = u[1];
     line->du0[at] = du[0];
     line->du1[at] = du[1];
-    line->weight[at] = profile.largest;
-    line->least[at] = profile.least;
-    line->knee[at] = profile.knee;
+    line->weight[at] = law.largest;
+    line->least[at] = law.least;
+    line->knee[at] = law.knee;
 }
 
 static void pad(line *line)
@@ -102,16 +103,14 @@ static double slope_of(const line *restrict line, double alpha)
         for (int k = i; k < i + LANES; k++) {
             double x = line->u0[k] + alpha * line->du0[k];
             double y = line->u1[k] + alpha * line->du1[k];
-            double ratio = sprag_profile_ratio(x * x + y * y + line->least[k], line->knee[k]);
+            double ratio = sprag_friction_ratio(x * x + y * y + line->least[k], line->knee[k]);
             sum[k - i] += line->weight[k] * ratio * (x * line->du0[k] + y * line->du1[k]);
         }
     }
     for (int i = 0; i < line->limited; i += LANES) {
         for (int k = i; k < i + LANES; k++) {
             double impulse = -(line->r[k] + alpha * line->dr[k]) * line->slope[k];
-            impulse = impulse > line->lo[k] ? impulse : line->lo[k];
-            impulse = impulse < line->hi[k] ? impulse : line->hi[k];
-            sum[k - i] -= impulse * line->dr[k];
+            sum[k - i] -= clamp(impulse, line->lo[k], line->hi[k]) * line->dr[k];
         }
     }
     double total = line->constant + alpha * line->linear;

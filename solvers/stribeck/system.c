@@ -246,9 +246,7 @@ bool sprag_system_cone_slip(const sprag_system *system, int i, int c, double sti
     if (isinf(cone->coefficient) || cone->coefficient == 0 || bound == 0) {
         return false;
     }
-    double slips = cone->slip_yield * cone->coefficient * bound;
-    double sticks = sprag_cone_tolerance(cone, stiction);
-    *tolerance = slips > sticks ? slips : sticks;
+    *tolerance = sprag_cone_slip_at_bound(cone, stiction, cone->coefficient * bound);
     slip[1] = change[1] = 0;
     for (int k = 0; k < cone->axes; k++) {
         int at = cone->first + k;
