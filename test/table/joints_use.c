@@ -1,48 +1,8 @@
 // Rows of joints: feedback, softness, errors, transmissions, and what programs do to joints while
 // the world runs.
-#include "support_joints.h"
-
-static const double STEP = 0.01, G = 9.81; // s, m/s^2
-
-// A run whose right values in continuous time are those that ever shorter steps tend to.
-#define IN_TIME(name)                                                                              \
-    static void name(support_run *run)                                                             \
-    {                                                                                              \
-        name##_sampled(run, 1);                                                                    \
-    }                                                                                              \
-    static void name##_in_time(support_run *run)                                                   \
-    {                                                                                              \
-        support_tell_limit(run, name##_sampled);                                                   \
-    }
+#include "joints_use.h"
 
 // ---- all types
-
-typedef void visit_fn(support_run *run, const support_scene *scene, pair *p, int pieces);
-
-// The transmission, which is between wheels, has rows of its own.
-static void each_type(support_run *run, int like, int pieces, visit_fn *visit)
-{
-    for (int i = 0; i < JOINT_KINDS; i++) {
-        const joint_kind *kind = &joint_kinds[i];
-        bool moved = kind->motors || !(like & (PAIR_MOTORS | PAIR_STOPS));
-        if (moved && support_pair_can_be(kind, like) && kind->type != dJointTypeTransmission) {
-            support_scene scene = support_scene_open(run, STEP);
-            pair p;
-            support_open_pair(&scene, &p, kind, like);
-            visit(run, &scene, &p, pieces);
-            support_scene_close(&scene);
-        }
-    }
-}
-
-static void tell_motion(support_run *run, const support_scene *scene, pair *p, int pieces)
-{
-    support_load_and_step(scene, p, 15, pieces);
-    dBodyID last = p->body[p->body[1] ? 1 : 0];
-    support_tell_vector(run, dBodyGetLinearVel(last));
-    support_tell_vector(run, dBodyGetAngularVel(last));
-    support_tell_vector(run, dBodyGetPosition(last));
-}
 
 static void all_at_once(support_run *run)
 {
@@ -61,12 +21,6 @@ static void carry_along(pair *p)
     dCalcVectorCross3(more, w, arm);
     dBodySetLinearVel(p->body[1], v[0] + more[0], v[1] + more[1], v[2] + more[2]);
     dBodySetAngularVel(p->body[1], w[0], w[1], w[2]);
-}
-
-// Under ess a PU is what its own row says.
-static bool is_known(const pair *p)
-{
-    return dJointGetType(p->joint) != dJointTypePU;
 }
 
 static void tell_carried(support_run *run, const support_scene *scene, pair *p, int pieces)
@@ -117,49 +71,6 @@ static void thrown_sampled(support_run *run, int pieces)
 }
 IN_TIME(thrown)
 
-static void tell_feedback(support_run *run, const support_scene *scene, pair *p, int pieces)
-{
-    ask_feedback(p);
-    support_load_and_step(scene, p, 10, pieces);
-    if (is_known(p) && sprag_ode_count_rows(p->joint).rows > 0) {
-        support_tell_vector(run, p->feedback.f1);
-        support_tell_vector(run, p->feedback.t1);
-        support_tell_vector(run, p->feedback.f2);
-        support_tell_vector(run, p->feedback.t2);
-    }
-    dJointSetFeedback(p->joint, NULL);
-}
-
-static void feedback_sampled(support_run *run, int pieces)
-{
-    each_type(run, PAIR_AT_REST | PAIR_TO_WORLD | PAIR_SKEWED, pieces, tell_feedback);
-}
-IN_TIME(feedback)
-
-static void feedback_between(support_run *run)
-{
-    each_type(run, PAIR_MOVED, 1, tell_feedback);
-}
-
-static void feedback_of_motors(support_run *run)
-{
-    each_type(run, PAIR_MOTORS | PAIR_STOPS, 1, tell_feedback);
-}
-
-static void tell_disabled(support_run *run, const support_scene *scene, pair *p, int pieces)
-{
-    support_load_and_step(scene, p, 5, pieces);
-    dJointDisable(p->joint);
-    support_load_and_step(scene, p, 3, pieces);
-    dJointEnable(p->joint);
-    tell_motion(run, scene, p, pieces);
-}
-
-static void disabled(support_run *run)
-{
-    each_type(run, PAIR_AT_REST, 1, tell_disabled);
-}
-
 static void tell_asleep(support_run *run, const support_scene *scene, pair *p, int pieces)
 {
     if (p->body[1] && is_known(p)) {
@@ -175,143 +86,7 @@ static void asleep_sampled(support_run *run, int pieces)
 }
 IN_TIME(asleep)
 
-static void tell_reattached(support_run *run, const support_scene *scene, pair *p, int pieces)
-{
-    support_load_and_step(scene, p, 5, pieces);
-    dJointAttach(p->joint, NULL, NULL); // in limbo
-    support_load_and_step(scene, p, 2, pieces);
-    dJointAttach(p->joint, p->body[1], p->body[0]);
-    place_joint(p->joint);
-    tell_motion(run, scene, p, pieces);
-}
-
-static void reattached(support_run *run)
-{
-    static const int types[] = {dJointTypeBall, dJointTypeHinge, dJointTypeFixed, dJointTypeHinge2};
-    for (int i = 0; i < 4; i++) {
-        support_scene scene = support_scene_open(run, STEP);
-        pair p;
-        support_open_pair(&scene, &p, support_joint_kind(types[i]), PAIR_AT_REST);
-        tell_reattached(run, &scene, &p, 1);
-        support_scene_close(&scene);
-    }
-}
-
 // ---- one body held
-
-static dBodyID held_body(const support_scene *scene, double x, double y, double z)
-{
-    dBodyID body = support_body(scene->world, x, y, z);
-    support_scene_add(scene, body);
-    return body;
-}
-
-static void steps(const support_scene *scene, int count)
-{
-    for (int i = 0; i < count; i++) {
-        support_scene_step(scene);
-    }
-}
-
-// At its middle, across gravity.
-static dJointID hold(dWorldID world, int type, dBodyID body)
-{
-    dJointID joint = create_joint(world, type);
-    dJointAttach(joint, body, NULL);
-    switch (type) {
-    case dJointTypeBall:
-        dJointSetBallAnchor(joint, 0, 0, 0);
-        break;
-    case dJointTypeHinge:
-        dJointSetHingeAnchor(joint, 0, 0, 0);
-        break;
-    case dJointTypeUniversal:
-        dJointSetUniversalAnchor(joint, 0, 0, 0);
-        break;
-    case dJointTypeSlider:
-        dJointSetSliderAxis(joint, 0, 1, 0);
-        break;
-    case dJointTypePiston:
-        dJointSetPistonAnchor(joint, 0, 0, 0);
-        dJointSetPistonAxis(joint, 0, 1, 0);
-        break;
-    case dJointTypeDBall:
-        dJointSetDBallAnchor1(joint, 0, 0, 0);
-        dJointSetDBallAnchor2(joint, -1, 0, 0);
-        break;
-    case dJointTypeDHinge:
-        dJointSetDHingeAxis(joint, 0, 0, 1);
-        dJointSetDHingeAnchor1(joint, 0, 0, 0);
-        dJointSetDHingeAnchor2(joint, -1, 0, 0);
-        break;
-    default:
-        dJointSetFixed(joint);
-    }
-    return joint;
-}
-
-static const int holding[] = {dJointTypeBall,   dJointTypeHinge,  dJointTypeUniversal,
-                              dJointTypeSlider, dJointTypePiston, dJointTypeDBall,
-                              dJointTypeDHinge, dJointTypeFixed};
-
-enum { HOLDING = sizeof holding / sizeof holding[0] };
-
-static void feedback_at_rest(support_run *run)
-{
-    for (int i = 0; i < HOLDING; i++) {
-        support_scene scene = support_scene_open(run, STEP);
-        dJointFeedback feedback = {.f2 = {1, 2, 3}}; // of no second body: stays as it is
-        dWorldSetGravity(scene.world, G, 0, 0);
-        dJointSetFeedback(hold(scene.world, holding[i], held_body(&scene, 0, 0, 0)), &feedback);
-        steps(&scene, 40);
-        support_tell_vector(run, feedback.f1);
-        support_tell_vector(run, feedback.t1);
-        support_tell_vector(run, feedback.f2);
-        support_scene_close(&scene);
-    }
-}
-
-static void feedback_at_rest_rightly(support_run *run)
-{
-    static const double f1[] = {-2 * 9.81, 0, 0}, t1[3], f2[] = {1, 2, 3};
-    for (int i = 0; i < HOLDING; i++) {
-        support_tell_vector(run, f1);
-        support_tell_vector(run, t1);
-        support_tell_vector(run, f2);
-    }
-}
-
-// Breaks at 50 N, by a load that grows by 1 N a step.
-static void breaks(support_run *run)
-{
-    for (int i = 0; i < HOLDING; i++) {
-        support_scene scene = support_scene_open(run, STEP);
-        dBodyID body = held_body(&scene, 0, 0, 0);
-        dJointFeedback feedback = {.f1 = {0}};
-        dWorldSetGravity(scene.world, G, 0, 0);
-        dJointID joint = hold(scene.world, holding[i], body);
-        dJointSetFeedback(joint, &feedback);
-        int step = 0;
-        while (step < 60 && dCalcVectorLength3(feedback.f1) <= 50) {
-            dBodyAddForce(body, step++, 0, 0);
-            support_scene_step(&scene);
-        }
-        dJointDestroy(joint);
-        double before = dBodyGetLinearVel(body)[0];
-        support_scene_step(&scene);
-        support_tell(run, step);
-        support_tell(run, dBodyGetLinearVel(body)[0] - before);
-        support_scene_close(&scene);
-    }
-}
-
-static void breaks_rightly(support_run *run)
-{
-    for (int i = 0; i < HOLDING; i++) {
-        support_tell(run, 32); // 31 N and the weight
-        support_tell(run, G * STEP);
-    }
-}
 
 static void set_softness(dJointID joint, double erp, double cfm)
 {
@@ -531,31 +306,6 @@ static void backlash(support_run *run)
 }
 
 // ---- while the world runs
-
-static pair moved_pair;
-static int moved_left;
-
-static void destroy_joint(dBodyID body)
-{
-    (void)body;
-    if (moved_left-- == 0) {
-        dJointDestroy(moved_pair.joint);
-    }
-}
-
-static void destroyed_sampled(support_run *run, int pieces)
-{
-    support_scene scene = support_scene_open(run, STEP);
-    support_open_pair(&scene, &moved_pair, support_joint_kind(dJointTypeHinge), PAIR_AT_REST);
-    ask_feedback(&moved_pair);
-    moved_left = 10 * pieces - 1;
-    dBodySetMovedCallback(moved_pair.body[0], destroy_joint);
-    support_load_and_step(&scene, &moved_pair, 20, pieces);
-    support_tell_pair(run, &moved_pair);
-    support_tell(run, dBodyGetNumJoints(moved_pair.body[0]));
-    support_scene_close(&scene);
-}
-IN_TIME(destroyed)
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -788,74 +538,6 @@ static void quickly_rightly(support_run *run)
     quickly(run);
 }
 
-// A ball on a kinematic slide comes down on a floor at 1 m/s; the program's callback lets go of it,
-// or holds it there.
-typedef enum reaction { DESTROY, DETACH, DISABLE, EMPTY_GROUP, HOLD, REACTIONS } reaction;
-
-typedef struct descent {
-    reaction reaction;
-    dWorldID world;
-    dJointGroupID group;
-    dJointID joint; // NULL: let go
-} descent;
-
-static void react(void *data, dGeomID a, dGeomID b)
-{
-    descent *d = data;
-    dContactGeom contact;
-    if (!d->joint || dCollide(a, b, 1, &contact, sizeof contact) == 0) {
-        return;
-    }
-    dBodyID body = dJointGetBody(d->joint, 0);
-    switch (d->reaction) {
-    case DESTROY:
-        dJointDestroy(d->joint);
-        break;
-    case DETACH:
-        dJointAttach(d->joint, NULL, NULL);
-        break;
-    case DISABLE:
-        dJointDisable(d->joint);
-        break;
-    case EMPTY_GROUP:
-        dJointGroupEmpty(d->group);
-        break;
-    default:
-        dJointSetFixed(d->joint);
-        d->joint = dJointCreateFixed(d->world, d->group);
-        dJointAttach(d->joint, body, NULL);
-        dJointSetFixed(d->joint);
-    }
-    d->joint = NULL;
-}
-
-static void descents(support_run *run)
-{
-    for (int i = 0; i < REACTIONS; i++) {
-        support_scene scene = support_scene_open(run, STEP);
-        descent d = {(reaction)i, scene.world, dJointGroupCreate(0), NULL};
-        dBodyID slide = dBodyCreate(scene.world), body = held_body(&scene, 0, 0, 0.1049);
-        dCreatePlane(scene.space, 0, 0, 1, 0);
-        dBodySetKinematic(slide);
-        dBodySetLinearVel(slide, 0, 0, -1);
-        dBodySetLinearVel(body, 0, 0, -1);
-        d.joint = dJointCreateFixed(scene.world, d.group);
-        dJointAttach(d.joint, body, i == HOLD ? NULL : slide);
-        dJointSetFixed(d.joint);
-        if (i == HOLD) {
-            dJointDisable(d.joint);
-        }
-        for (int k = 0; k < 30; k++) {
-            dSpaceCollide(scene.space, &d, react);
-            dWorldStep(scene.world, STEP);
-            dBodyAddForce(body, 4, 0, 0);
-        }
-        support_tell_vector(run, dBodyGetLinearVel(body));
-        dJointGroupDestroy(d.group);
-        support_scene_close(&scene);
-    }
-}
-
 // A shoulder: a ball, and a motor in Euler's angles with speeds and stops.
 static void shoulder(support_run *run)
 {
@@ -879,8 +561,6 @@ static void shoulder(support_run *run)
 }
 
 #define LEFT AS_STRIBECK("joints")
-#define CONTINUOUS NEAR(2e-8, "in continuous time")
-#define AS_IT_GOES(to) NEAR(to, "in continuous time; errors decay as in stock")
 
 const support_row support_joint_uses[] = {
     {"motors and stops of swinging bodies",
@@ -940,31 +620,5 @@ const support_row support_joint_uses[] = {
      world_softness,
      NULL,
      {AS_STOCK, NEAR(0.003, "in continuous time"), AS_STOCK}},
-    {"feedback at rest", feedback_at_rest, feedback_at_rest_rightly, {EXACT, EXACT, EXACT}},
-    {"feedback in motion", feedback, feedback_in_time, {AS_STOCK, CONTINUOUS, AS_STOCK}},
-    {"feedback in motion and error",
-     feedback_between,
-     NULL,
-     {AS_STOCK, AS_IT_GOES(0.06), AS_STOCK}},
-    {"feedback of motors and stops",
-     feedback_of_motors,
-     NULL,
-     {AS_STOCK,
-      NEAR_SAYING(1.1,
-                  "of the end of the step, with the motor's force at a stop, which ODE leaves out; "
-                  "AMotors as `stribeck`, said",
-                  "joints"),
-      AS_STOCK}},
-    {"broken by feedback", breaks, breaks_rightly, {EXACT, EXACT, EXACT}},
-    {"disabled and enabled", disabled, NULL, {AS_STOCK, AS_IT_GOES(0.006), AS_STOCK}},
-    {"attached anew", reattached, NULL, {AS_STOCK, AS_IT_GOES(0.006), AS_STOCK}},
-    {"destroyed, detached, disabled or made in a near callback",
-     descents,
-     NULL,
-     {AS_STOCK,
-      NEAR_SAYING(0.021, "let go of at once, not a step later; held from the next step on",
-                  "the integrator stopped"),
-      NEAR(0.002, "what is made within a step holds from the next one on")}},
-    {"destroyed in a moved callback", destroyed, destroyed_in_time, {AS_STOCK, EXACT, AS_STOCK}},
     {0},
 };

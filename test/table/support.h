@@ -107,7 +107,8 @@ typedef struct support_row {
 } support_row;
 
 extern const support_row support_joints[], support_joint_axes[], support_joint_uses[],
-    support_joint_parameters[], support_surfaces[], support_contacts[], support_bodies[],
-    support_worlds[], support_geoms[], support_shapes[];
+    support_joint_changes[], support_joint_parameters[], support_surfaces[], support_surface_uses[],
+    support_contacts[], support_contact_uses[], support_bodies[], support_body_callbacks[],
+    support_worlds[], support_geoms[], support_program_geoms[], support_shapes[];
 
 #endif

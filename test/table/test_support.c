@@ -16,19 +16,24 @@
 static const char *const methods[SUPPORT_METHODS] = {"stribeck", "ess", "advance"};
 
 static const struct {
-    const char *name;
+    const char *name; // of a table; NULL: more rows of the table before
     const support_row *rows;
 } groups[] = {{"Joints", support_joints},
               {"Motors and stops of hinge, slider, universal, hinge2, PR, PU, piston, AMotor "
                "(user, Euler), LMotor, plane2D",
                support_joint_axes},
               {"Joints in use", support_joint_uses},
+              {NULL, support_joint_changes},
               {"Joint parameters", support_joint_parameters},
               {"Contact surface", support_surfaces},
+              {NULL, support_surface_uses},
               {"Contacts in use", support_contacts},
+              {NULL, support_contact_uses},
               {"Bodies", support_bodies},
+              {NULL, support_body_callbacks},
               {"Worlds", support_worlds},
               {"Geoms", support_geoms},
+              {NULL, support_program_geoms},
               {"Spaces, rays, and shapes in use", support_shapes}};
 
 enum { GROUPS = sizeof groups / sizeof groups[0] };
@@ -223,8 +228,10 @@ static void print_cell(FILE *out, const support_cell *cell)
 static void print_table(FILE *out)
 {
     for (int g = 0; g < GROUPS; g++) {
-        fprintf(out, "%s| %s | `stribeck` | `ess` | `advance` |\n|---|---|---|---|\n",
-                g ? "\n" : "", groups[g].name);
+        if (groups[g].name) {
+            fprintf(out, "%s| %s | `stribeck` | `ess` | `advance` |\n|---|---|---|---|\n",
+                    g ? "\n" : "", groups[g].name);
+        }
         for (const support_row *row = groups[g].rows; row->feature; row++) {
             fprintf(out, "| %s |", row->feature);
             for (int m = 0; m < SUPPORT_METHODS; m++) {

@@ -1,0 +1,17 @@
+// Scenes for the rows of contacts.
+#ifndef TEST_TABLE_CONTACTS_H
+#define TEST_TABLE_CONTACTS_H
+
+#include "linalg.h"
+#include "sprag.h"
+#include "support_scene.h"
+
+static const double MU = 0.5;
+
+static const char SOFT[] = "have an ERP, CFM or stiffness of their own";
+
+// ---- what is met within a step
+
+#define SMOOTH "friction is smooth"
+
+#endif
