@@ -1,7 +1,7 @@
-// Pairs of geoms, in either order, and what the program wants their contacts to be.
-#include <stdint.h>
+// A hash table of the program's answers, by the two geoms of a pair in either order.
 #include <string.h>
 
+#include "hash.h"
 #include "pair_answers.h"
 
 static int slot_of(const ode_pair_answers *t, dGeomID a, dGeomID b)
@@ -12,8 +12,8 @@ static int slot_of(const ode_pair_answers *t, dGeomID a, dGeomID b)
         low = high;
         high = swap;
     }
-    uint64_t hash = (low * 0x9e3779b97f4a7c15u) ^ (high * 0xc2b2ae3d27d4eb4fu);
-    return (int)((hash >> 32) & (uint64_t)(t->slots - 1));
+    uint64_t hash = sprag_ode_hash(sprag_ode_hash(0, low), high);
+    return sprag_ode_hash_slot(hash, t->slots - 1);
 }
 
 bool sprag_ode_pair_answers_make(ode_pair_answers *t, int expected, sprag_scratch *scratch)

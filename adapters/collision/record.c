@@ -1,112 +1,18 @@
-// Calls and pairs of one world's frame, each in a set, so that what is repeated is there once.
+// The collision calls and pairs of one world since its last step, each in a set: a call that the
+// program repeats is in it once.
 #include "record.h"
 
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-
-// ---- sets
-
-static int slot_of(const ode_set *set, const ode_key *key)
-{
-    uint64_t hash = 0;
-    for (int i = 0; i < 4; i++) {
-        hash = (hash ^ (uint64_t)(uintptr_t)key->part[i]) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 29;
-    }
-    return (int)(hash >> 33) & (set->slots - 1);
-}
-
-// The slot of a key, or the free one where it belongs.
-static int look_up(const ode_set *set, const ode_key *key)
-{
-    int at = slot_of(set, key);
-    while (set->slot[at] && memcmp(&set->key[set->slot[at] - 1], key, sizeof *key) != 0) {
-        at = (at + 1) & (set->slots - 1);
-    }
-    return at;
-}
-
-static void place(ode_set *set, int index)
-{
-    int at = look_up(set, &set->key[index]);
-    set->slot[at] = index + 1;
-    set->at[index] = at;
-}
-
-static bool grow(ode_set *set)
-{
-    int room = set->room ? 2 * set->room : 32;
-    ode_key *key = realloc(set->key, (size_t)room * sizeof *key);
-    set->key = key ? key : set->key;
-    int *at = realloc(set->at, (size_t)room * sizeof *at);
-    set->at = at ? at : set->at;
-    int *slot = key && at ? calloc((size_t)room * 2, sizeof *slot) : NULL;
-    if (!slot) {
-        return false;
-    }
-    free(set->slot);
-    set->slot = slot;
-    set->room = room;
-    set->slots = 2 * room;
-    for (int i = 0; i < set->count; i++) {
-        place(set, i);
-    }
-    return true;
-}
-
-ode_set_result sprag_ode_set_add(ode_set *set, ode_key key)
-{
-    if (sprag_ode_set_has(set, key)) {
-        return ODE_SET_KNOWN;
-    }
-    if (set->count == set->room && !grow(set)) {
-        return ODE_SET_NO_MEMORY;
-    }
-    set->key[set->count] = key;
-    place(set, set->count++);
-    return ODE_SET_NEW;
-}
-
-bool sprag_ode_set_has(const ode_set *set, ode_key key)
-{
-    return set->slots && set->slot[look_up(set, &key)];
-}
-
-void sprag_ode_set_clear(ode_set *set)
-{
-    for (int i = 0; i < set->count; i++) {
-        set->slot[set->at[i]] = 0;
-    }
-    set->count = 0;
-}
-
-void sprag_ode_set_free(ode_set *set)
-{
-    free(set->key);
-    free(set->slot);
-    free(set->at);
-    *set = (ode_set){0};
-}
-
-ode_key sprag_ode_pair_key(dGeomID a, dGeomID b, const void *third)
-{
-    bool swap = (uintptr_t)a > (uintptr_t)b;
-    return (ode_key){{swap ? b : a, swap ? a : b, third, NULL}};
-}
-
-// ---- records
 
 struct ode_record {
     pthread_mutex_t lock;
-    ode_set asked;    // a, b, callback, data
-    ode_set variants; // a, b, callback, number of the data
-    ode_set offered;
-    ode_collision *call; // as `asked`
-    void **data;
-    dNearCallback **callback;
-    int room;
+    ode_set calls;       // a, b, callback, data
+    ode_set variants;    // a, b, callback, number of the data: counts the data of a call
+    ode_set offered;     // pairs of geoms
+    ode_collision *call; // a, b of `calls`
+    int room;            // for `call`
 };
 
 ode_record *sprag_ode_record_make(void)
@@ -121,12 +27,10 @@ ode_record *sprag_ode_record_make(void)
 void sprag_ode_record_free(ode_record *r)
 {
     if (r) {
-        sprag_ode_set_free(&r->asked);
+        sprag_ode_set_free(&r->calls);
         sprag_ode_set_free(&r->variants);
         sprag_ode_set_free(&r->offered);
         free(r->call);
-        free(r->data);
-        free(r->callback);
         pthread_mutex_destroy(&r->lock);
         free(r);
     }
@@ -134,17 +38,13 @@ void sprag_ode_record_free(ode_record *r)
 
 static bool make_room(ode_record *r)
 {
-    if (r->asked.count < r->room) {
+    if (r->calls.count < r->room) {
         return true;
     }
     int room = r->room ? 2 * r->room : 16;
     ode_collision *call = realloc(r->call, (size_t)room * sizeof *call);
     r->call = call ? call : r->call;
-    void **data = realloc(r->data, (size_t)room * sizeof *data);
-    r->data = data ? data : r->data;
-    dNearCallback **callback = realloc(r->callback, (size_t)room * sizeof *callback);
-    r->callback = callback ? callback : r->callback;
-    if (!call || !data || !callback) {
+    if (!call) {
         return false;
     }
     r->room = room;
@@ -153,7 +53,7 @@ static bool make_room(ode_record *r)
 
 static void empty(ode_record *r)
 {
-    sprag_ode_set_clear(&r->asked);
+    sprag_ode_set_clear(&r->calls);
     sprag_ode_set_clear(&r->variants);
     sprag_ode_set_clear(&r->offered);
 }
@@ -170,7 +70,7 @@ static ode_set_result add_variant(ode_record *r, ode_key key)
 
 static bool add_call(ode_record *r, ode_key key)
 {
-    if (sprag_ode_set_has(&r->asked, key)) {
+    if (sprag_ode_set_has(&r->calls, key)) {
         return true;
     }
     ode_set_result result = add_variant(r, key);
@@ -179,20 +79,18 @@ static bool add_call(ode_record *r, ode_key key)
         result = add_variant(r, key);
     }
     return result == ODE_SET_NEW && make_room(r) &&
-           sprag_ode_set_add(&r->asked, key) == ODE_SET_NEW;
+           sprag_ode_set_add(&r->calls, key) == ODE_SET_NEW;
 }
 
 bool sprag_ode_record_call(ode_record *r, ode_collision call, void *data, dNearCallback *callback)
 {
     ode_key key = {{call.a, call.b, (const void *)(intptr_t)callback, data}};
     pthread_mutex_lock(&r->lock);
-    int before = r->asked.count;
+    int before = r->calls.count;
     bool done = add_call(r, key);
-    int index = r->asked.count - 1;
-    if (done && index != before - 1) { // it is new
+    int index = r->calls.count - 1;
+    if (done && index != before - 1) { // new
         r->call[index] = call;
-        r->data[index] = data;
-        r->callback[index] = callback;
     }
     pthread_mutex_unlock(&r->lock);
     return done;
@@ -213,67 +111,45 @@ bool sprag_ode_was_offered(const ode_record *r, dGeomID a, dGeomID b)
 
 const ode_collision *sprag_ode_recorded(const ode_record *r, int *count)
 {
-    *count = r->asked.count;
+    *count = r->calls.count;
     return r->call;
 }
 
 dNearCallback *sprag_ode_recorded_callback(const ode_record *r, int call, void **data)
 {
-    *data = r->data[call];
-    return r->callback[call];
+    const ode_key *key = &r->calls.key[call];
+    *data = (void *)(uintptr_t)key->part[3];
+    return (dNearCallback *)(intptr_t)key->part[2];
 }
 
-// ---- what goes
+typedef struct destroyed {
+    dGeomID id;
+    bool is_space;
+} destroyed;
 
-bool sprag_ode_is_within(dGeomID id, dGeomID outer)
+static bool survives(const ode_key *key, void *data)
 {
-    while (id && id != outer) {
-        id = (dGeomID)dGeomGetSpace(id);
-    }
-    return id;
-}
-
-static bool names(const ode_key *key, dGeomID id, bool space)
-{
+    const destroyed *d = data;
     for (int i = 0; i < 2; i++) {
         dGeomID part = (dGeomID)(uintptr_t)key->part[i];
-        if (part && (space ? sprag_ode_is_within(part, id) : part == id)) {
-            return true;
+        if (part && (d->is_space ? sprag_ode_is_within(part, d->id) : part == d->id)) {
+            return false;
         }
     }
-    return false;
+    return true;
 }
 
 void sprag_ode_record_forget(ode_record *r, dGeomID id)
 {
-    bool space = dGeomIsSpace(id);
+    destroyed d = {id, dGeomIsSpace(id)};
     pthread_mutex_lock(&r->lock);
-    ode_set *const sets[] = {&r->asked, &r->variants, &r->offered};
-    for (int which = 0; which < 3; which++) {
-        ode_set *set = sets[which];
-        int kept = 0, count = set->count;
-        while (kept < count && !names(&set->key[kept], id, space)) {
-            kept++;
-        }
-        if (kept == count) {
-            continue;
-        }
-        sprag_ode_set_clear(set);
-        for (int i = kept; i < count; i++) {
-            if (!names(&set->key[i], id, space)) {
-                set->key[kept] = set->key[i];
-                if (!which) {
-                    r->call[kept] = r->call[i];
-                    r->data[kept] = r->data[i];
-                    r->callback[kept] = r->callback[i];
-                }
-                kept++;
-            }
-        }
-        for (int i = 0; i < kept; i++) {
-            place(set, i);
-        }
-        set->count = kept;
+    sprag_ode_set_filter(&r->calls, survives, &d);
+    sprag_ode_set_filter(&r->variants, survives, &d);
+    sprag_ode_set_filter(&r->offered, survives, &d);
+    for (int i = 0; i < r->calls.count; i++) {
+        const ode_key *key = &r->calls.key[i];
+        r->call[i] =
+            (ode_collision){(dGeomID)(uintptr_t)key->part[0], (dGeomID)(uintptr_t)key->part[1]};
     }
     pthread_mutex_unlock(&r->lock);
 }
@@ -285,45 +161,11 @@ void sprag_ode_record_clear(ode_record *r)
     pthread_mutex_unlock(&r->lock);
 }
 
-void sprag_ode_record_lock(ode_record *r, bool hold)
+void sprag_ode_record_lock(ode_record *r, bool lock)
 {
-    if (hold) {
+    if (lock) {
         pthread_mutex_lock(&r->lock);
     } else {
         pthread_mutex_unlock(&r->lock);
     }
-}
-
-// ---- how ODE walks a call
-
-// The geom of a space that is, or holds, this one; NULL: it is not in there.
-static dGeomID child_of(dGeomID space, dGeomID id)
-{
-    while (id && (dGeomID)dGeomGetSpace(id) != space) {
-        id = (dGeomID)dGeomGetSpace(id);
-    }
-    return id;
-}
-
-// Of two spaces on different levels dSpaceCollide2 opens the higher one, and hands on the other.
-static bool is_opened(dGeomID id, dGeomID other)
-{
-    return dGeomIsSpace(id) && (!dGeomIsSpace(other) || dSpaceGetSublevel((dSpaceID)id) >=
-                                                            dSpaceGetSublevel((dSpaceID)other));
-}
-
-bool sprag_ode_callback_pair(const ode_collision *call, dGeomID first, dGeomID second,
-                             dGeomID given[2])
-{
-    const dGeomID of[2] = {first, second}, asked[2] = {call->a, call->b ? call->b : call->a};
-    for (int i = 0; i < 2; i++) {
-        if (!sprag_ode_is_within(of[i], asked[i])) {
-            return false;
-        }
-        given[i] = is_opened(asked[i], asked[!i]) ? child_of(asked[i], of[i]) : asked[i];
-        if (!given[i]) {
-            return false;
-        }
-    }
-    return given[0] != given[1];
 }

@@ -109,7 +109,7 @@ static bool run(step *s)
     for (int i = 0; i < ATTEMPTS && again; i++) {
         if (i > 0) {
             step_restore(s);
-            sprag_ode_pair_memories_undo_step(s->a->geometry);
+            sprag_ode_pair_memories_undo(s->a->geometry);
         }
         again = false;
         s->a->stats = before;

@@ -6,7 +6,7 @@
 
 #include "advance.h"
 #include "compliant.h"
-#include "gaps.h"
+#include "geom_pairs.h"
 #include "island.h"
 #include "pair_answers.h"
 

@@ -3,6 +3,7 @@
 #define SPRAG_ISLAND_H
 
 #include "frame.h"
+#include "hash.h"
 #include "ode.h"
 #include "problem.h"
 #include "scratch.h"
@@ -188,8 +189,7 @@ void sprag_ode_read_state(ode_state *to, dBodyID body);
 
 static inline ode_slot *sprag_ode_slot_of(const ode_index *index, dBodyID body)
 {
-    uint64_t hash = (uint64_t)(uintptr_t)body * 0x9e3779b97f4a7c15u;
-    int i = (int)((hash >> 32) & (uint64_t)index->mask);
+    int i = sprag_ode_hash_slot(sprag_ode_hash(0, (uintptr_t)body), index->mask);
     while (index->slot[i].body && index->slot[i].body != body) {
         i = (i + 1) & index->mask;
     }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "linalg.h"
 
 // Entries that are looked at for one contact. Pairs of more, of meshes mostly, would cost the
@@ -93,9 +94,8 @@ void sprag_ode_warm_key_set(ode_warm_key *claim, dJointID joint, const sprag_con
 
 static int slot_of(const table *t, const uintptr_t key[3])
 {
-    uint64_t hash = (key[0] * 0x9e3779b97f4a7c15u) ^ (key[1] * 0xc2b2ae3d27d4eb4fu) ^
-                    (key[2] * 0x165667b19e3779f9u);
-    return (int)((hash >> 32) & (uint64_t)(t->slots - 1));
+    uint64_t hash = sprag_ode_hash(sprag_ode_hash(sprag_ode_hash(0, key[0]), key[1]), key[2]);
+    return sprag_ode_hash_slot(hash, t->slots - 1);
 }
 
 // The first run of a key among i and those after it; -1: none.

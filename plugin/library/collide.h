@@ -5,6 +5,7 @@
 #ifndef SPRAG_COLLIDE_H
 #define SPRAG_COLLIDE_H
 
+#include "geom_pairs.h"
 #include "plugin.h"
 #include "record.h"
 

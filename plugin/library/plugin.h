@@ -11,6 +11,7 @@
 
 #include "advance.h"
 #include "compliant.h"
+#include "geom_pairs.h"
 #include "island.h"
 #include "record.h"
 #include "sprag.h"

@@ -23,7 +23,7 @@
 #include <time.h>
 
 #include "bench.h"
-#include "gaps.h"
+#include "geom_pairs.h"
 #include "linalg.h"
 
 enum { PAIRS = 64, ROUNDS = 201, CONTACTS = 8, WAYS = 4, BALL = 60 };

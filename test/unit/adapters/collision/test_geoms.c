@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gaps.h"
+#include "geom_pairs.h"
 #include "linalg.h"
 #include "suite.h"
 

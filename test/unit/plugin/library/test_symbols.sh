@@ -49,6 +49,36 @@ defined=$(nm -g --defined-only "$build/libsprag.a" | awk 'NF == 3 { print $3 }' 
 wrapped=$(printf '__wrap_%s\n' "${functions[@]}")
 same "libsprag.a defines" "$(printf '%s\n' "$ours" "$wrapped" | sort)" "$defined"
 
+# Rooms below the plugin must not call an interposed function by its plain name: the call would lead
+# back into the plugin. The real functions are found through the engine: in libsprag.so by dlsym, so
+# that no object names them; in libsprag.a by the weak names of engine/symbols.c, which alone may.
+# The plugin's own files are held to the same.
+interposed=$(printf '%s\n' "$taken")
+plain_calls() { # plain_calls <object or archive>...
+    nm -A -u "$@" 2>/dev/null | awk '{ print $NF, $1 }' | grep -w -F -e "$interposed" |
+        grep -v ' .*symbols\.c\.o:' || true
+}
+rooms=("$build"/rooms/libadapters_*.a "$build"/rooms/libsolvers_*.a
+    "$build"/rooms/libplugin_library.a)
+for room in "${rooms[@]}"; do # else there is nothing that could fail
+    [ -s "$room" ] || failed=1
+done
+same "rooms that call interposed functions by their plain names" "" "$(plain_calls "${rooms[@]}")"
+[ -z "$(nm -u "$build/rooms/libadapters_engine.a" | grep -w -F -e "$interposed")" ] || {
+    echo "libadapters_engine.a names interposed functions"
+    failed=1
+}
+objects=$build/plugin/library/CMakeFiles/sprag_wrap.dir/__/__
+wrap=()
+for file in "$source"/adapters/*/*.c; do
+    wrap+=("$objects${file#"$source"}.o")
+done
+same "libsprag.a's objects that call interposed functions by their plain names" "" \
+    "$(plain_calls "${wrap[@]}")"
+strong=$(nm -u "$objects/adapters/engine/symbols.c.o" | awk '$1 == "U" { print $2 }' |
+    grep -w -F -e "$interposed" || true)
+same "engine/symbols.c's names of interposed functions that are not weak" "" "$strong"
+
 # The general solver: what its installed headers declare, and that it can be found. Hidden objects
 # would make an empty library without a word.
 general=$(sed -n 's/^SPRAG_GENERAL_API.*[ *]\(sprag_[a-z_]*\)(.*/\1/p' \

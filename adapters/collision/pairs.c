@@ -1,53 +1,57 @@
-// Spaces and geoms, flattened; one tree of all; the triangles of meshes near what they meet.
-#include "gaps.h"
-
+// Search for pairs: collects the geoms of all spaces that the program's calls name, finds the boxes
+// that overlap in one tree of all, and looks into meshes for the triangles near the other geom.
 #include <math.h>
-#include <stdint.h>
-#include <string.h>
 
+#include "geometry_cache.h"
 #include "linalg.h"
 #include "ode.h"
+#include "spaces.h"
 #include "tree.h"
 
-// That a geom takes part in a collision: in which part of it, and through which geom of the space
-// that was asked (a space in it, or itself).
+// One way in which a call asks about a geom.
 typedef struct member {
-    int collision;
-    int part; // dSpaceCollide2: side 0 or 1; dSpaceCollide: which of the space's geoms
-    unsigned long category, collide; // of the geom that was asked
-    int next;                        // of the same item, -1: last
+    int collision; // index of the call
+    int part;      // dSpaceCollide2: side 0 or 1; dSpaceCollide: index of the space's geom
+    unsigned long category, collide; // bits of the geom that the call's space holds: the geom
+                                     // itself or a space around it
+    int next; // of the same item, -1: last
 } member;
 
+// A geom in the search.
 typedef struct item {
     dGeomID id; // as the space has it
     ode_geom geom;
-    ode_side side; // of what is one shape
-    unsigned long category, collide;
-    int members; // the first, -1: none
-    bool made;   // geom and side are known; else only the body, and ODE's bounds
-    bool moves;
+    ode_side side;                   // if the geom is one shape
+    unsigned long category, collide; // bits of the geom itself
+    int members;                     // the first, -1: none
+    bool is_read; // geom and side are set; before only geom.body and geom.bounds (by ODE) are
+    bool moves;   // set with the widened bounds
 } item;
 
+// The state of one search. Set by the caller of find():
 typedef struct finder {
     ode_geometry *geometry;
     const ode_collision *calls;
-    ode_motion_fn *motion;
-    ode_wanted_fn *wanted; // NULL: all are, and all items are made at once
-    void *data;
+    ode_motion_fn *motion; // NULL: nothing moves
+    ode_wanted_fn *wanted; // NULL: every pair is wanted, and every geom is read at once
+    void *data;            // of these two
     sprag_scratch *scratch;
     ode_pairs *pairs;
+    // by flatten():
     item *item;
     int items, item_room;
     member *member;
     int members, member_room;
-    int *slot; // of the items, by geom
+    int *slot; // 1 + index of an item, by the hash of the geom; 0: free
     int slots;
-    double (*bounds)[6]; // of the items, widened
-    int call;            // of the pair that is being added
-    int first;           // of its sides (items), for the callback
-    bool failed;
-    bool narrow;    // only what is near `only`
-    double only[6]; // m
+    bool is_local;   // the call names one geom alone: items are only the geoms near it
+    double local[6]; // m, box around that geom
+    bool failed;     // no memory
+    // by widen():
+    double (*bounds)[6]; // m, of the items, with their motion
+    // by are_asked(), of the two items that are being paired:
+    int call;  // that asks about them
+    int first; // 0: its callback gets the first item first; 1: the second
 } finder;
 
 static void set_side(ode_side *side, const ode_geom *geom, dGeomID id, bool moves)
@@ -76,19 +80,19 @@ static int geoms_in(dGeomID id)
     return sum;
 }
 
-// false: there is nothing that could be near anything.
-static bool make_item(finder *f, dGeomID id, item *made)
+// Reads the geom of an item. false: it has no shape.
+static bool read_item(finder *f, dGeomID id, item *read)
 {
-    f->failed |= !sprag_ode_geom_of(f->geometry, id, &made->geom);
-    if (made->geom.kind == ODE_GEOM_UNKNOWN) {
+    f->failed |= !sprag_ode_geom_of(f->geometry, id, &read->geom);
+    if (read->geom.kind == ODE_GEOM_UNKNOWN) {
         f->pairs->unknown++;
         f->pairs->unknown_geom = id;
     }
-    if (made->geom.kind != ODE_GEOM_SHAPE && made->geom.kind != ODE_GEOM_MESH) {
+    if (read->geom.kind != ODE_GEOM_SHAPE && read->geom.kind != ODE_GEOM_MESH) {
         return false;
     }
-    set_side(&made->side, &made->geom, id, made->moves);
-    return made->made = true;
+    set_side(&read->side, &read->geom, id, read->moves);
+    return read->is_read = true;
 }
 
 static void bounds_of(dGeomID id, double bounds[6])
@@ -107,14 +111,13 @@ static void begin_item(dGeomID id, item *begun)
     begun->category = dGeomGetCategoryBits(id);
     begun->collide = dGeomGetCollideBits(id);
     begun->members = -1;
-    begun->made = begun->moves = false;
+    begun->is_read = begun->moves = false;
     begun->geom.body = dGeomGetBody(id);
 }
 
 static item *item_of(finder *f, dGeomID id)
 {
-    uint64_t hash = (uint64_t)(uintptr_t)id * 0x9e3779b97f4a7c15u;
-    int at = (int)(hash >> 33) & (f->slots - 1);
+    int at = sprag_ode_hash_slot(sprag_ode_hash(0, (uintptr_t)id), f->slots - 1);
     for (; f->slot[at]; at = (at + 1) & (f->slots - 1)) {
         item *known = &f->item[f->slot[at] - 1];
         if (known->id == id) {
@@ -126,14 +129,15 @@ static item *item_of(finder *f, dGeomID id)
     }
     item *begun = &f->item[f->items];
     begin_item(id, begun);
-    // To see whether a mesh is still the same takes longer than all else about it.
+    // Meshes are read when they are in a pair: to compare one with the cache takes longer than all
+    // else.
     bool is_mesh = dGeomGetClass(id) == dTriMeshClass, waits = f->wanted || is_mesh;
     if (is_mesh) {
         sprag_ode_keep_mesh(f->geometry, id);
     }
     if (waits) {
         bounds_of(id, begun->geom.bounds);
-    } else if (!make_item(f, id, begun)) {
+    } else if (!read_item(f, id, begun)) {
         return NULL;
     }
     f->slot[at] = ++f->items;
@@ -144,19 +148,19 @@ static bool is_near(const finder *f, dGeomID id)
 {
     double bounds[6];
     bounds_of(id, bounds);
-    return sprag_boxes_overlap(bounds, f->only);
+    return sprag_boxes_overlap(bounds, f->local);
 }
 
-// Nothing moves, and one geom is asked about alone: most of a large space need not be looked at.
-static void look_around(finder *f, const ode_collision *call, double margin)
+// A call that names one geom alone, in a search where nothing moves, needs only the geoms near it.
+static void set_local(finder *f, const ode_collision *call, double margin)
 {
     dGeomID alone = dGeomIsSpace(call->a) ? call->b : call->a;
-    f->narrow = alone && !dGeomIsSpace(alone) && dGeomIsEnabled(alone);
-    if (f->narrow) {
-        bounds_of(alone, f->only);
+    f->is_local = alone && !dGeomIsSpace(alone) && dGeomIsEnabled(alone);
+    if (f->is_local) {
+        bounds_of(alone, f->local);
         for (int k = 0; k < 3; k++) {
-            f->only[k] -= margin;
-            f->only[k + 3] += margin;
+            f->local[k] -= margin;
+            f->local[k + 3] += margin;
         }
     }
 }
@@ -172,7 +176,7 @@ static void add_members(finder *f, dGeomID id, member as)
         }
         return;
     }
-    if (f->narrow && !is_near(f, id)) {
+    if (f->is_local && !is_near(f, id)) {
         return;
     }
     item *of = item_of(f, id);
@@ -188,12 +192,12 @@ static member asked(dGeomID id, int collision, int part)
     return (member){collision, part, dGeomGetCategoryBits(id), dGeomGetCollideBits(id), -1};
 }
 
-static bool in_its_own(const ode_collision *call)
+static bool is_within_one_space(const ode_collision *call)
 {
     return !call->b || (call->a == call->b && dGeomIsSpace(call->a));
 }
 
-// Every geom of a dSpaceCollide2's side on its own, as its space is asked about each.
+// Adds every geom in a side of dSpaceCollide2 on its own: ODE tests the bits of each.
 static void add_side(finder *f, dGeomID id, int collision, int part)
 {
     if (!dGeomIsSpace(id)) {
@@ -212,7 +216,8 @@ static bool flatten(finder *f, int count)
 {
     int geoms = 0;
     for (int c = 0; c < count; c++) {
-        geoms += geoms_in(f->calls[c].a) + (in_its_own(&f->calls[c]) ? 0 : geoms_in(f->calls[c].b));
+        geoms += geoms_in(f->calls[c].a) +
+                 (is_within_one_space(&f->calls[c]) ? 0 : geoms_in(f->calls[c].b));
     }
     for (f->slots = 16; f->slots < 2 * geoms; f->slots *= 2) {
     }
@@ -225,7 +230,7 @@ static bool flatten(finder *f, int count)
     }
     for (int c = 0; c < count; c++) {
         const ode_collision *call = &f->calls[c];
-        if (!in_its_own(call)) {
+        if (!is_within_one_space(call)) {
             add_side(f, call->a, c, 0);
             add_side(f, call->b, c, 1);
             continue;
@@ -248,7 +253,8 @@ static bool bits_match(unsigned long category0, unsigned long collide0, unsigned
     return (category0 & collide1) || (category1 & collide0);
 }
 
-// By which call, and in which order? Members are linked the last one first.
+// Does a call ask about two items? The last one that does is taken, as members are linked the last
+// one first.
 static bool are_asked(finder *f, const item *a, const item *b)
 {
     for (int i = a->members; i >= 0; i = f->member[i].next) {
@@ -281,16 +287,16 @@ static bool is_wanted(const finder *f, const item *a, const item *b)
     return !f->wanted || f->wanted(f->data, f->first ? b->id : a->id, f->first ? a->id : b->id);
 }
 
-static bool is_made(finder *f, item *i)
+static bool is_read(finder *f, item *i)
 {
-    return i->made || make_item(f, i->id, i);
+    return i->is_read || read_item(f, i->id, i);
 }
 
 static bool may_collide(finder *f, item *a, item *b)
 {
-    return a->geom.body != b->geom.body && // both static, or of one body
+    return a->geom.body != b->geom.body && // equal: both static, or of one body
            bits_match(a->category, a->collide, b->category, b->collide) && are_asked(f, a, b) &&
-           is_wanted(f, a, b) && is_made(f, a) && is_made(f, b) && has_collider(&a->geom, &b->geom);
+           is_wanted(f, a, b) && is_read(f, a) && is_read(f, b) && has_collider(&a->geom, &b->geom);
 }
 
 // ---- motion
@@ -362,16 +368,15 @@ static void add_pair(finder *f, const ode_side *a, const ode_side *b)
 }
 
 // A mesh, against a shape or against one triangle of another mesh.
-typedef struct meeting {
+typedef struct mesh_search {
     finder *f;
-    int i, j; // items; i is the mesh whose triangles are looked at
-    bool swapped;
-    const ode_side *other;
-    double bounds[6];
-} meeting;
+    int i, j;              // items; i is the mesh whose triangles are searched
+    bool swapped;          // i comes after j in the order that f->first is about
+    const ode_side *other; // of j
+} mesh_search;
 
-// Asks the program's callback for triangles, which ODE has for all but meshes.
-static bool counts(const meeting *m, int number)
+// Asks the program's triangle callback, which ODE calls unless the other geom is a mesh too.
+static bool accepts_triangle(const mesh_search *m, int number)
 {
     dGeomID mesh = m->f->item[m->i].geom.geom, other = m->f->item[m->j].geom.geom;
     dTriCallback *callback =
@@ -381,10 +386,10 @@ static bool counts(const meeting *m, int number)
     return !callback || callback(mesh, other, number);
 }
 
-static void meet_triangle(void *data, int number, const double corner[3][3])
+static void add_triangle(void *data, int number, const double corner[3][3])
 {
-    meeting *m = data;
-    if (!counts(m, number)) {
+    mesh_search *m = data;
+    if (!accepts_triangle(m, number)) {
         return;
     }
     const ode_side *side = triangle_side(m->f, &m->f->item[m->i], number, corner);
@@ -393,7 +398,8 @@ static void meet_triangle(void *data, int number, const double corner[3][3])
     }
 }
 
-// What the other one may reach within the step, as the mesh stood at its start.
+// The box in which the other item may reach the mesh within the step, if the mesh stays where it is
+// at the start.
 static void reach_of(const finder *f, int mesh, int other, double reach[6])
 {
     for (int k = 0; k < 3; k++) {
@@ -403,19 +409,19 @@ static void reach_of(const finder *f, int mesh, int other, double reach[6])
     }
 }
 
-// A triangle of the first mesh, against those of the second.
-static void meet_mesh(void *data, int number, const double corner[3][3])
+// Pairs a triangle of the first mesh with those of the second.
+static void add_triangles_near(void *data, int number, const double corner[3][3])
 {
-    meeting *m = data;
+    mesh_search *m = data;
     const item *mesh = &m->f->item[m->i];
-    meeting inner = {.f = m->f, .i = m->j, .j = m->i, .swapped = true};
+    mesh_search inner = {.f = m->f, .i = m->j, .j = m->i, .swapped = true};
     inner.other = triangle_side(m->f, mesh, number, corner);
     if (!inner.other) {
         return;
     }
     double own[6], reach[6];
     sprag_shape_bounds(&inner.other->shape, &inner.other->pose, own);
-    for (int k = 0; k < 6; k++) { // as much wider as the whole mesh
+    for (int k = 0; k < 6; k++) { // widened by as much as the whole mesh
         own[k] += m->f->bounds[m->i][k] - mesh->geom.bounds[k];
     }
     reach_of(m->f, m->j, m->i, reach);
@@ -423,7 +429,7 @@ static void meet_mesh(void *data, int number, const double corner[3][3])
         reach[k] = own[k] + (reach[k] - m->f->bounds[m->i][k]);
         reach[k + 3] = own[k + 3] + (reach[k + 3] - m->f->bounds[m->i][k + 3]);
     }
-    sprag_ode_triangles(&m->f->item[m->j].geom, reach, meet_triangle, &inner);
+    sprag_ode_triangles(&m->f->item[m->j].geom, reach, add_triangle, &inner);
 }
 
 static void add_pairs(finder *f, int i, int j)
@@ -433,19 +439,19 @@ static void add_pairs(finder *f, int i, int j)
     if (a->geom.kind == ODE_GEOM_SHAPE && b->geom.kind == ODE_GEOM_SHAPE) {
         add_pair(f, &a->side, &b->side);
     } else if (a->geom.kind == ODE_GEOM_MESH && b->geom.kind == ODE_GEOM_MESH) {
-        meeting m = {.f = f, .i = i, .j = j};
+        mesh_search m = {.f = f, .i = i, .j = j};
         reach_of(f, i, j, reach);
-        sprag_ode_triangles(&a->geom, reach, meet_mesh, &m);
+        sprag_ode_triangles(&a->geom, reach, add_triangles_near, &m);
     } else {
         bool swapped = b->geom.kind == ODE_GEOM_MESH;
-        meeting m = {.f = f, .i = swapped ? j : i, .j = swapped ? i : j, .swapped = swapped};
+        mesh_search m = {.f = f, .i = swapped ? j : i, .j = swapped ? i : j, .swapped = swapped};
         m.other = &f->item[m.j].side;
         reach_of(f, m.i, m.j, reach);
-        sprag_ode_triangles(&f->item[m.i].geom, reach, meet_triangle, &m);
+        sprag_ode_triangles(&f->item[m.i].geom, reach, add_triangle, &m);
     }
 }
 
-static void meet(void *data, int i, int j)
+static void add_overlap(void *data, int i, int j)
 {
     finder *f = data;
     if (!f->scratch->failed && may_collide(f, &f->item[i], &f->item[j])) {
@@ -457,7 +463,7 @@ static sprag_result find(finder *f, int count, double margin)
 {
     ode_pairs *pairs = f->pairs;
     if (count == 1 && !f->motion) {
-        look_around(f, f->calls, margin);
+        set_local(f, f->calls, margin);
     }
     if (!flatten(f, count)) {
         return SPRAG_NO_MEMORY;
@@ -467,14 +473,14 @@ static sprag_result find(finder *f, int count, double margin)
         widen(f, i, margin);
     }
     if (f->scratch->failed ||
-        !sprag_overlaps((const double(*)[6])f->bounds, f->items, meet, f, f->scratch) ||
+        !sprag_overlaps((const double(*)[6])f->bounds, f->items, add_overlap, f, f->scratch) ||
         f->scratch->failed || f->failed) {
         return SPRAG_NO_MEMORY;
     }
     if (f->wanted && pairs->count == 0) {
-        return SPRAG_OK; // what is remembered is of pairs that may be wanted again
+        return SPRAG_OK; // keeps the memories of the last search, whose pairs may be wanted again
     }
-    if (!sprag_ode_pair_memories_next_step(f->geometry, pairs->count)) {
+    if (!sprag_ode_pair_memories_begin(f->geometry, pairs->count)) {
         return SPRAG_NO_MEMORY;
     }
     for (int i = 0; i < pairs->count; i++) {
@@ -521,7 +527,7 @@ sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b
     }
     for (int i = 0; i < 2; i++) {
         begin_item(i ? b : a, &f.item[i]);
-        if (!make_item(&f, i ? b : a, &f.item[i]) || f.failed) {
+        if (!read_item(&f, i ? b : a, &f.item[i]) || f.failed) {
             return f.failed ? SPRAG_NO_MEMORY : SPRAG_BAD_PROBLEM;
         }
         widen(&f, i, margin);
@@ -536,21 +542,4 @@ sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b
     }
     add_pairs(&f, 0, 1);
     return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
-}
-
-// ---- gaps
-
-sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query, sprag_gap *gap,
-                           sprag_manifold *manifold)
-{
-    const sprag_shape *shape[2] = {&pair->side[0]->shape, &pair->side[1]->shape};
-    const sprag_pose *pose[2] = {&pair->side[0]->pose, &pair->side[1]->pose};
-    sprag_result result =
-        sprag_gap_find(shape, pose, query, pair->memory ? &pair->memory->gap : NULL, gap, manifold);
-    for (int side = 0; side < 2 && result != SPRAG_BAD_PROBLEM; side++) {
-        if (pair->side[side]->triangle >= 0 && pair->side[!side]->triangle < 0) {
-            sprag_gap_by_front(shape, pose, side, false, query->margin, gap, manifold);
-        }
-    }
-    return result;
 }

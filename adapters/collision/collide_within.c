@@ -1,39 +1,44 @@
-// dCollide, answered by our own kernel: geoms that are close, though they do not overlap, have
+// dCollide by sprag's own geometry kernel: geoms that are close, though they do not overlap, have
 // contacts of depth 0.
 #include <math.h>
 #include <string.h>
 
+#include "geom_pairs.h"
 #include "linalg.h"
-#include "record.h"
 
-enum { CONTACTS_MASK = 0xffff };
+enum { CONTACTS_MASK = 0xffff }; // of the flags of dCollide: the most contacts
 
-typedef struct answer {
-    double at[3], normal[3], gap;
-    int triangle[2];
-} answer;
+// Two triangles of a mesh give one contact where their points and normals agree up to these: m, and
+// the length of the difference of unit normals. Greater: contacts at the edges of small triangles
+// merge; smaller: points on a common edge are counted twice.
+static const double POINT_TOLERANCE = 1e-7, NORMAL_TOLERANCE = 1e-3;
 
-typedef struct answers {
+typedef struct point {
+    double at[3], normal[3]; // m, unit
+    double gap;              // m
+    int triangle[2];         // of the sides, as ODE's contacts name them
+} point;
+
+typedef struct points { // in scratch
     sprag_scratch *scratch;
-    answer *answer;
+    point *point;
     int count, room;
-} answers;
+} points;
 
-static bool is_same(const answer *a, const answer *b)
+static bool is_same(const point *a, const point *b)
 {
-    const double near = 1e-7, alike = 1e-3; // m, 1
     for (int k = 0; k < 3; k++) {
-        if (!(fabs(a->at[k] - b->at[k]) <= near)) {
+        if (!(fabs(a->at[k] - b->at[k]) <= POINT_TOLERANCE)) {
             return false;
         }
     }
     double apart[3] = {a->normal[0] - b->normal[0], a->normal[1] - b->normal[1],
                        a->normal[2] - b->normal[2]};
-    return dot3(apart, apart) <= alike * alike;
+    return dot3(apart, apart) <= NORMAL_TOLERANCE * NORMAL_TOLERANCE;
 }
 
-// The program's number for a point of two triangles.
-static void merge(answer *kept, const answer *new, const ode_pair *pair)
+// A point that two triangles share gets the number that the program's merge callback chooses.
+static void merge(point *kept, const point *new, const ode_pair *pair)
 {
     for (int i = 0; i < 2; i++) {
         dGeomID mesh = pair->side[i]->geom;
@@ -47,27 +52,27 @@ static void merge(answer *kept, const answer *new, const ode_pair *pair)
     }
 }
 
-static bool add(answers *all, const answer *new, const ode_pair *pair)
+static bool add(points *all, const point *new, const ode_pair *pair)
 {
     for (int i = 0; i < all->count; i++) {
-        if (is_same(&all->answer[i], new)) {
-            merge(&all->answer[i], new, pair);
+        if (is_same(&all->point[i], new)) {
+            merge(&all->point[i], new, pair);
             return true;
         }
     }
     if (all->count == all->room) {
         int room = all->room ? 2 * all->room : SPRAG_MANIFOLD_MAX;
-        answer *wider = SPRAG_TAKE(all->scratch, room, answer);
+        point *wider = SPRAG_TAKE(all->scratch, room, point);
         if (!wider) {
             return false;
         }
         if (all->count) {
-            memcpy(wider, all->answer, (size_t)all->count * sizeof *wider);
+            memcpy(wider, all->point, (size_t)all->count * sizeof *wider);
         }
-        all->answer = wider;
+        all->point = wider;
         all->room = room;
     }
-    all->answer[all->count++] = *new;
+    all->point[all->count++] = *new;
     return true;
 }
 
@@ -77,9 +82,9 @@ static int named_triangle(const ode_side *side)
                                                                                  : -1;
 }
 
-// The points of one pair of shapes; no memory of the last time, so that the answer depends on the
-// geoms alone. false: the kernel has none.
-static bool add_points(answers *all, const ode_pair *pair, double reach)
+// Adds the points of one pair. It uses no memory of the last time: the answer depends on the geoms
+// alone. false: the kernel finds none, or no memory.
+static bool add_points(points *all, const ode_pair *pair, double reach)
 {
     ode_pair fresh = *pair;
     fresh.memory = NULL;
@@ -87,6 +92,7 @@ static bool add_points(answers *all, const ode_pair *pair, double reach)
     sprag_gap gap;
     sprag_manifold manifold = {0};
     sprag_result result = sprag_ode_gap(&fresh, &query, &gap, &manifold);
+    // An error of a tenth of the reach cannot be told from the gap that counts as touching.
     bool usable = result == SPRAG_OK || (result == SPRAG_NOT_CONVERGED && gap.error < reach / 10);
     if (!usable) {
         return false;
@@ -100,7 +106,7 @@ static bool add_points(answers *all, const ode_pair *pair, double reach)
         manifold.gap[0] = gap.distance;
     }
     for (int i = 0; i < manifold.count; i++) {
-        answer new = {.gap = manifold.gap[i]};
+        point new = {.gap = manifold.gap[i]};
         double finite = 0 * new.gap;
         for (int k = 0; k < 3; k++) {
             new.at[k] = (manifold.point[i][0][k] + manifold.point[i][1][k]) / 2;
@@ -117,41 +123,41 @@ static bool add_points(answers *all, const ode_pair *pair, double reach)
     return true;
 }
 
-static double distance_squared(const answer *a, const answer *b)
+static double distance_squared(const point *a, const point *b)
 {
     double d[3] = {a->at[0] - b->at[0], a->at[1] - b->at[1], a->at[2] - b->at[2]};
     return dot3(d, d);
 }
 
-static void swap(answer *a, answer *b)
+static void swap(point *a, point *b)
 {
-    answer kept = *a;
+    point kept = *a;
     *a = *b;
     *b = kept;
 }
 
-// Brings the ones to keep to the front: the deepest, then always the one that is farthest from
-// those that are kept.
-static void choose(answers *all, int most)
+// Brings the points to keep to the front: the deepest one, then each time the one that is farthest
+// from those that are kept already.
+static void choose(points *all, int most)
 {
     for (int kept = 0; kept < most; kept++) {
         int best = kept;
         double farthest = -1;
         for (int i = kept; i < all->count; i++) {
-            double far = kept ? INFINITY : -all->answer[i].gap;
+            double far = kept ? INFINITY : -all->point[i].gap;
             for (int j = 0; j < kept; j++) {
-                far = fmin(far, distance_squared(&all->answer[i], &all->answer[j]));
+                far = fmin(far, distance_squared(&all->point[i], &all->point[j]));
             }
             if (i == kept || far > farthest) {
                 farthest = far;
                 best = i;
             }
         }
-        swap(&all->answer[kept], &all->answer[best]);
+        swap(&all->point[kept], &all->point[best]);
     }
 }
 
-static void put(const answer *from, const ode_pair *pair, dContactGeom *to)
+static void put(const point *from, const ode_pair *pair, dContactGeom *to)
 {
     *to = (dContactGeom){.depth = fmax(0, -from->gap),
                          .g1 = pair->side[0]->geom,
@@ -162,7 +168,8 @@ static void put(const answer *from, const ode_pair *pair, dContactGeom *to)
     memcpy(to->normal, from->normal, sizeof from->normal);
 }
 
-// The program's callback for all triangles at once, which ODE has for all but meshes.
+// Calls the program's callback for all triangles at once, as ODE does unless both geoms are meshes.
+// false: no memory.
 static bool list_triangles(const ode_pairs *pairs, sprag_scratch *scratch)
 {
     const ode_pair *first = pairs->count > 0 ? &pairs->pair[0] : NULL;
@@ -188,7 +195,7 @@ int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGe
                              double reach, int flags, dContactGeom *contact, int skip)
 {
     ode_pairs pairs;
-    answers all = {.scratch = scratch};
+    points all = {.scratch = scratch};
     int most = flags & CONTACTS_MASK;
     bool any = (unsigned)flags & CONTACTS_UNIMPORTANT;
     if (sprag_ode_pairs_of_two(geometry, a, b, 2 * reach, scratch, &pairs) != SPRAG_OK ||
@@ -199,7 +206,7 @@ int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGe
         const ode_pair *pair = &pairs.pair[i];
         bool mesh = pair->side[0]->triangle >= 0 || pair->side[1]->triangle >= 0;
         if (!add_points(&all, pair, reach) && (!mesh || scratch->failed)) {
-            return -1; // but a bad triangle is none
+            return -1; // a triangle that the kernel cannot use is left out
         }
     }
     if (all.count > most) {
@@ -209,18 +216,8 @@ int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGe
         all.count = most;
     }
     for (int i = 0; i < all.count; i++) {
-        put(&all.answer[i], &pairs.pair[0],
+        put(&all.point[i], &pairs.pair[0],
             (dContactGeom *)(void *)((char *)contact + (size_t)i * (size_t)skip));
     }
     return all.count;
-}
-
-bool sprag_ode_are_close(const ode_pair *pair, double reach)
-{
-    ode_pair fresh = *pair;
-    fresh.memory = NULL;
-    const sprag_gap_query query = {reach, reach};
-    sprag_gap gap;
-    sprag_result result = sprag_ode_gap(&fresh, &query, &gap, NULL);
-    return result != SPRAG_BAD_PROBLEM && !gap.beyond && gap.distance <= reach;
 }

@@ -1,0 +1,90 @@
+// Reads ODE's private structs of geoms (geom_layout.h).
+#include "geom_layout.h"
+
+#include <string.h>
+
+#include "ode.h"
+
+// Of dxGeom, ODE 0.16 in double precision: bytes, and a bit of the flags.
+enum { GEOM_FLAGS = 12, GEOM_END = 160, PLACEABLE = 8 };
+
+static bool convex_known, heights_known;
+
+static const dx_convex *convex_at(dGeomID id)
+{
+    return (const dx_convex *)(const void *)((const char *)id + GEOM_END);
+}
+
+static const dx_heights *heights_at(dHeightfieldDataID id)
+{
+    return (const dx_heights *)(const void *)id;
+}
+
+bool sprag_ode_is_placeable(dGeomID id)
+{
+    int flags;
+    memcpy(&flags, (const char *)id + GEOM_FLAGS, sizeof flags);
+    return flags & PLACEABLE;
+}
+
+static bool check_flags(void)
+{
+    dGeomID plane = dCreatePlane(NULL, 0, 0, 1, 0), sphere = dCreateSphere(NULL, 1);
+    bool known = sprag_ode_is_placeable(sphere) && !sprag_ode_is_placeable(plane);
+    sprag_ode_geom_destroy(sphere);
+    sprag_ode_geom_destroy(plane);
+    return known;
+}
+
+static bool check_convex(void)
+{
+    static const dReal planes[] = {0, 0, 1, 0}, points[] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
+    static const unsigned polygons[] = {3, 0, 1, 2};
+    dGeomID convex = dCreateConvex(NULL, planes, 1, points, 3, polygons);
+    const dx_convex *c = convex_at(convex);
+    bool known = c->planes == planes && c->points == points && c->polygons == polygons &&
+                 c->plane_count == 1 && c->point_count == 3;
+    sprag_ode_geom_destroy(convex);
+    return known;
+}
+
+static bool check_heights(void)
+{
+    static const double heights[] = {1, 2, 3, 4, 5, 6};
+    dHeightfieldDataID data = dGeomHeightfieldDataCreate();
+    dGeomHeightfieldDataBuildDouble(data, heights, 0, 4, 10, 3, 2, 2, 0.5, 0.25, 1);
+    const dx_heights *h = heights_at(data);
+    bool known = sprag_ode_has_heights() && h->width == 4 && h->depth == 10 &&
+                 h->sample_width == 2 && h->sample_depth == 10 && h->half_width == 2 &&
+                 h->half_depth == 5 && h->thickness == 0.25 && h->scale == 2 && h->offset == 0.5 &&
+                 h->width_samples == 3 && h->depth_samples == 2 && h->wrapped == 1 &&
+                 sprag_ode_height(data, 1, 0) == 4.5;
+    dGeomHeightfieldDataDestroy(data);
+    return known;
+}
+
+static void check_layout(void)
+{
+    bool flags_known = dCheckConfiguration("ODE_double_precision") && check_flags();
+    convex_known = flags_known && check_convex();
+    heights_known = flags_known && check_heights();
+}
+
+static void check_once(void)
+{
+    static ode_once once;
+    sprag_ode_once(&once, check_layout);
+}
+
+const dx_convex *sprag_ode_convex(dGeomID id)
+{
+    check_once();
+    return convex_known ? convex_at(id) : NULL;
+}
+
+const dx_heights *sprag_ode_heights(dGeomID heightfield)
+{
+    check_once();
+    dHeightfieldDataID data = dGeomHeightfieldGetHeightfieldData(heightfield);
+    return heights_known && data ? heights_at(data) : NULL;
+}

@@ -1,0 +1,94 @@
+// Pairs of ODE's geoms that may come near each other within a step, as convex shapes in poses for
+// sprag_gap_find. The search follows ODE's rules of which geoms collide. It uses bounding boxes of
+// its own, which are wider than ODE's by the motion in the step.
+#ifndef SPRAG_GEOM_PAIRS_H
+#define SPRAG_GEOM_PAIRS_H
+
+#include "frame.h"
+#include "gap.h"
+#include "geoms.h"
+#include "scratch.h"
+#include "spaces.h"
+
+// How far a body may move within the step; set by ode_motion_fn.
+typedef struct ode_motion {
+    double shift[3]; // m, its centre goes from 0 to this, or any part of the way
+    double turn;     // rad, at most
+    double slack;    // m, its centre may be off that line by so much, in any direction
+} ode_motion;
+
+// false: the body does not move in this step.
+typedef bool ode_motion_fn(void *data, dBodyID body, ode_motion *motion);
+
+// One shape of a pair, as it is at the time of the search.
+typedef struct ode_side {
+    dGeomID geom; // as ODE's contacts name it
+    dBodyID body; // NULL: static
+    int triangle; // number in a mesh or heightfield, -1: none
+    sprag_shape shape;
+    sprag_pose pose;
+    dGeomID id; // as its space has it, and as callbacks get it
+    bool moves; // in this step, by ode_motion_fn
+} ode_side;
+
+// A pair; set by the search.
+typedef struct ode_pair {
+    const ode_side *side[2];   // side 0 moves, if the pairs were found for a step
+    sprag_pair_memory *memory; // from the last time that this pair was found; NULL: of no search
+    int call;                  // index of the call that asks about it; of several, the last
+    int first;                 // the side whose geom the program's callback gets first
+} ode_pair;
+
+typedef struct ode_pairs { // in scratch; set by the search
+    int count, room;
+    ode_pair *pair;
+    int unknown;          // geoms of classes that sprag has no shape for
+    dGeomID unknown_geom; // the last of them
+} ode_pairs;
+
+// ---- pairs.c: the search
+
+// All pairs whose boxes overlap, each wider by the motion of its body and by margin / 2 (m). Their
+// order follows from the program's calls and spaces. motion: NULL if nothing moves. SPRAG_OK or
+// SPRAG_NO_MEMORY.
+sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *calls, int count,
+                                  ode_motion_fn *motion, void *data, double margin,
+                                  sprag_scratch *scratch, ode_pairs *pairs);
+
+// first, second: the geoms of a pair as the callback of the call would get them.
+typedef bool ode_wanted_fn(void *data, dGeomID first, dGeomID second);
+
+// The same for one call while nothing moves, of wanted pairs only. Geoms that are in none are not
+// read: their ODE bounding boxes decide.
+sprag_result sprag_ode_find_wanted(ode_geometry *geometry, const ode_collision *call, double margin,
+                                   ode_wanted_fn *wanted, void *data, sprag_scratch *scratch,
+                                   ode_pairs *pairs);
+
+// The pairs of two geoms within `margin` (m) of each other, whatever their bits and bodies: one,
+// unless one of them is a mesh. side[0] is of `a`. No memories. SPRAG_BAD_PROBLEM: a geom has no
+// shape, or ODE has no collider for the two.
+sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b, double margin,
+                                    sprag_scratch *scratch, ode_pairs *pairs);
+
+// Takes the last search back: the next one finds the memories that it has found.
+void sprag_ode_pair_memories_undo(ode_geometry *geometry);
+
+// ---- pair_gap.c
+
+// sprag_gap_find for a pair. A shape that overlaps a triangle of a mesh is pushed out of the
+// triangle's front.
+sprag_result sprag_ode_gap(const ode_pair *pair, const sprag_gap_query *query, sprag_gap *gap,
+                           sprag_manifold *manifold);
+
+// Is the gap at most `reach` (m)? Without the pair's memory: the answer depends on the geoms alone.
+bool sprag_ode_are_close(const ode_pair *pair, double reach);
+
+// ---- collide_within.c
+
+// dCollide with contacts at all points up to `reach` (m) apart; their depth is 0 where the geoms do
+// not overlap. -1: stock is to answer, because a geom has no shape or the kernel cannot use its
+// numbers.
+int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
+                             double reach, int flags, dContactGeom *contact, int skip);
+
+#endif

@@ -1,0 +1,80 @@
+// What the kernel's view of geoms keeps from step to step, by geom and by pair.
+#ifndef SPRAG_GEOMETRY_CACHE_H
+#define SPRAG_GEOMETRY_CACHE_H
+
+#include <stddef.h>
+#include <string.h>
+
+#include "geom_pairs.h"
+#include "hash.h"
+
+typedef struct ode_hull ode_hull;
+typedef struct ode_mesh ode_mesh;
+typedef struct ode_pair_entry ode_pair_entry;
+
+typedef struct ode_pair_table { // of one search for pairs
+    ode_pair_entry *slot;
+    int slots; // power of two, 0: none
+    int room;
+} ode_pair_table;
+
+struct ode_geometry {
+    ode_hull *hulls;  // by geom
+    ode_mesh *meshes; // by geom
+    ode_pair_table last, now;
+    long searches; // for pairs, so far
+};
+
+// ---- convex.c
+
+// The faces of a convex geom of known layout. NULL: no memory.
+const sprag_polytope *sprag_ode_polytope_of(ode_geometry *geometry, dGeomID id);
+void sprag_ode_drop_hulls(ode_geometry *geometry, long before); // unused since that search
+
+// ---- meshes.c: triangle meshes
+
+const ode_mesh *sprag_ode_mesh_of(ode_geometry *geometry, dGeomID id); // NULL: no memory
+void sprag_ode_drop_meshes(ode_geometry *geometry, long before);       // unused since that search
+
+// m, in the axes of the geom: the box around all triangles, and the triangles that may be in a box.
+void sprag_ode_mesh_bounds(const ode_mesh *mesh, double bounds[6]);
+void sprag_ode_mesh_triangles(const ode_mesh *mesh, const double bounds[6], ode_triangle_fn *found,
+                              void *data);
+
+// ---- heightfields.c: the same for heightfields of known layout
+
+void sprag_ode_field_bounds(dGeomID id, double bounds[6]);
+void sprag_ode_field_triangles(dGeomID id, const double bounds[6], ode_triangle_fn *found,
+                               void *data);
+
+// ---- pair_memory.c
+
+// The memory of a pair, all zero if the last search has not found the pair. It is valid until the
+// next search. If no side, or both, move, the sides are put in the order of the last search.
+sprag_pair_memory *sprag_ode_pair_memory(ode_geometry *geometry, ode_pair *pair);
+
+// Begins a search that finds so many pairs: what the one before has found becomes the last one.
+// false: no memory.
+bool sprag_ode_pair_memories_begin(ode_geometry *geometry, int pairs);
+
+// ---- geometry_cache.c
+
+// Counts a search for pairs; drops hulls and meshes that have long been unused.
+void sprag_ode_geometry_count_search(ode_geometry *geometry);
+
+// Of the content of a geom's data.
+static inline uint64_t sprag_ode_hash_bytes(uint64_t hash, const void *data, size_t size)
+{
+    const unsigned char *byte = data;
+    for (; size >= 8; size -= 8, byte += 8) {
+        uint64_t word;
+        memcpy(&word, byte, 8);
+        hash = sprag_ode_hash(hash, word);
+    }
+    for (; size; size--) {
+        hash = sprag_ode_hash(hash, *byte++);
+    }
+    return hash;
+}
+
+#endif

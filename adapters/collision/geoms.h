@@ -1,0 +1,50 @@
+// One geom of ODE as the geometry kernel sees it: a convex shape, or a mesh of triangles, in a
+// pose.
+#ifndef SPRAG_GEOMS_H
+#define SPRAG_GEOMS_H
+
+#include <stdbool.h>
+
+#include <ode/ode.h>
+
+#include "shape.h"
+
+// What is kept from step to step (geometry_cache.c): the faces of convex geoms, the triangles of
+// meshes, and a memory for each pair. A geom whose data has changed is read anew.
+typedef struct ode_geometry ode_geometry;
+
+ode_geometry *sprag_ode_geometry_make(void); // NULL: no memory
+void sprag_ode_geometry_free(ode_geometry *geometry);
+
+typedef enum ode_geom_kind {
+    ODE_GEOM_NONE,   // collides with nothing: a ray, a geom without size, a disabled one
+    ODE_GEOM_SHAPE,  // one convex shape
+    ODE_GEOM_MESH,   // a triangle mesh or heightfield: a shape for each triangle
+    ODE_GEOM_UNKNOWN // of a class that sprag has no shape for
+} ode_geom_kind;
+
+typedef struct ode_geom {
+    ode_geom_kind kind;
+    dGeomID geom;                // whose shape it is; of a transform, the geom inside
+    dGeomID named;               // as ODE's contacts name it
+    dBodyID body;                // NULL: static
+    sprag_shape shape;           // SHAPE
+    sprag_pose pose;             // SHAPE, MESH
+    double bounds[6];            // m, world axes, lo and hi
+    const struct ode_mesh *mesh; // MESH, of a triangle mesh
+} ode_geom;
+
+// false: no memory.
+bool sprag_ode_geom_of(ode_geometry *geometry, dGeomID id, ode_geom *geom);
+
+// Keeps the triangles of a mesh in the cache although this step does not read them.
+void sprag_ode_keep_mesh(ode_geometry *geometry, dGeomID id);
+
+typedef void ode_triangle_fn(void *data, int number, const double corner[3][3]);
+
+// Calls back for the triangles of a mesh that may be within the bounds (m, world axes). Corners are
+// in the axes of its pose, counter-clockwise from outside.
+void sprag_ode_triangles(const ode_geom *mesh, const double bounds[6], ode_triangle_fn *found,
+                         void *data);
+
+#endif

@@ -1,0 +1,178 @@
+// Triangle meshes: their triangles in the axes of the geom, in a tree.
+#include "geometry_cache.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <uthash.h>
+
+#include "linalg.h"
+#include "tree.h"
+
+// An ODE without triangle meshes has no such function either.
+#pragma weak dGeomTriMeshGetTriangle
+
+struct ode_mesh {
+    dGeomID geom;           // key
+    long used;              // search that has used it last
+    uint64_t content;       // hash of a sample of the triangles
+    int room;               // triangles
+    double (*corner)[3][3]; // m, in the axes of the geom
+    double (*box)[6];       // m, around each triangle
+    sprag_tree tree;        // of the boxes
+    UT_hash_handle hh;
+};
+
+static void free_mesh(ode_geometry *g, ode_mesh *m)
+{
+    HASH_DEL(g->meshes, m);
+    free(m->corner);
+    free(m->box);
+    free(m->tree.order);
+    free(m->tree.bounds);
+    free(m);
+}
+
+void sprag_ode_drop_meshes(ode_geometry *g, long before)
+{
+    ode_mesh *m, *next;
+    HASH_ITER(hh, g->meshes, m, next)
+    {
+        if (m->used < before) {
+            free_mesh(g, m);
+        }
+    }
+}
+
+// Triangles that are compared to find out whether the program has deformed a mesh. More: every step
+// takes longer; fewer: a mesh that is deformed in one place is more easily taken for the old one.
+enum { SAMPLES = 32 };
+
+// Hash of these triangles, which are spread evenly over the mesh.
+static uint64_t sample_mesh(dGeomID id, int count)
+{
+    const void *data = dGeomTriMeshGetData(id);
+    uint64_t content = sprag_ode_hash_bytes((uint64_t)count, &data, sizeof data);
+    const dReal *at = dGeomGetPosition(id), *R = dGeomGetRotation(id);
+    for (int i = 0; i < SAMPLES && i < count; i++) {
+        dVector3 corner[3];
+        int number = count <= SAMPLES ? i : (int)((long)i * (count - 1) / (SAMPLES - 1));
+        dGeomTriMeshGetTriangle(id, number, &corner[0], &corner[1], &corner[2]);
+        for (int c = 0; c < 3; c++) { // rounded to 1e-6 m, so that the pose does not matter
+            for (int k = 0; k < 3; k++) {
+                double local = 0;
+                for (int j = 0; j < 3; j++) {
+                    local += R[4 * j + k] * (corner[c][j] - at[j]);
+                }
+                long rounded = lround(local * 1e6);
+                content = sprag_ode_hash_bytes(content, &rounded, sizeof rounded);
+            }
+        }
+    }
+    return content;
+}
+
+static bool make_room(ode_mesh *m, int count)
+{
+    if (count <= m->room) {
+        return true;
+    }
+    size_t n = (size_t)count;
+    double(*corner)[3][3] = realloc(m->corner, n * sizeof *corner);
+    m->corner = corner ? corner : m->corner;
+    double(*box)[6] = realloc(m->box, n * sizeof *box);
+    m->box = box ? box : m->box;
+    int *order = realloc(m->tree.order, n * sizeof *order);
+    m->tree.order = order ? order : m->tree.order;
+    double(*bounds)[6] = realloc(m->tree.bounds, 2 * n * sizeof *bounds);
+    m->tree.bounds = bounds ? bounds : m->tree.bounds;
+    if (!corner || !box || !order || !bounds) {
+        return false;
+    }
+    m->room = count;
+    return true;
+}
+
+static void read_mesh(ode_mesh *m, dGeomID id, int count)
+{
+    const dReal *at = dGeomGetPosition(id), *R = dGeomGetRotation(id);
+    for (int i = 0; i < count; i++) {
+        dVector3 corner[3];
+        dGeomTriMeshGetTriangle(id, i, &corner[0], &corner[1], &corner[2]);
+        for (int k = 0; k < 3; k++) {
+            for (int c = 0; c < 3; c++) {
+                m->corner[i][c][k] = 0;
+                for (int j = 0; j < 3; j++) {
+                    m->corner[i][c][k] += R[4 * j + k] * (corner[c][j] - at[j]);
+                }
+            }
+            double x = m->corner[i][0][k], y = m->corner[i][1][k], z = m->corner[i][2][k];
+            m->box[i][k] = fmin(x, fmin(y, z));
+            m->box[i][k + 3] = fmax(x, fmax(y, z));
+        }
+    }
+    m->tree.count = count;
+    sprag_tree_build(&m->tree, (const double(*)[6])m->box);
+}
+
+void sprag_ode_keep_mesh(ode_geometry *g, dGeomID id)
+{
+    ode_mesh *m;
+    HASH_FIND_PTR(g->meshes, &id, m);
+    if (m) {
+        m->used = g->searches;
+    }
+}
+
+const ode_mesh *sprag_ode_mesh_of(ode_geometry *g, dGeomID id)
+{
+    int count = dGeomTriMeshGetTriangleCount(id);
+    uint64_t content = sample_mesh(id, count);
+    ode_mesh *m;
+    HASH_FIND_PTR(g->meshes, &id, m);
+    if (m) {
+        m->used = g->searches;
+    }
+    if (m && m->content == content) {
+        return m;
+    }
+    if (!m) {
+        m = calloc(1, sizeof *m);
+        if (!m) {
+            return NULL;
+        }
+        m->geom = id;
+        m->used = g->searches;
+        HASH_ADD_PTR(g->meshes, geom, m);
+    }
+    if (!make_room(m, count)) {
+        free_mesh(g, m);
+        return NULL;
+    }
+    m->content = content;
+    read_mesh(m, id, count);
+    return m;
+}
+
+typedef struct mesh_call {
+    const ode_mesh *mesh;
+    ode_triangle_fn *found;
+    void *data;
+} mesh_call;
+
+static void pass_on(void *data, int number)
+{
+    const mesh_call *call = data;
+    call->found(call->data, number, (const double(*)[3])call->mesh->corner[number]);
+}
+
+void sprag_ode_mesh_bounds(const ode_mesh *m, double bounds[6])
+{
+    memcpy(bounds, m->tree.count ? m->tree.bounds[0] : (double[6]){0}, 6 * sizeof *bounds);
+}
+
+void sprag_ode_mesh_triangles(const ode_mesh *m, const double bounds[6], ode_triangle_fn *found,
+                              void *data)
+{
+    mesh_call call = {m, found, data};
+    sprag_tree_find(&m->tree, bounds, pass_on, &call);
+}

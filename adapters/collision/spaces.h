@@ -1,0 +1,28 @@
+// Spaces of ODE: the geoms in them, and the geoms that a collision call passes to its callback.
+#ifndef SPRAG_SPACES_H
+#define SPRAG_SPACES_H
+
+#include <stdbool.h>
+
+#include <ode/ode.h>
+
+// One collision call of the program: dSpaceCollide(a), then b is NULL, or dSpaceCollide2(a, b),
+// which also takes two geoms that are no spaces. Spaces inside take part with all that is in them,
+// but not among themselves: the program's callback collides those by calls of its own.
+typedef struct ode_collision {
+    dGeomID a, b;
+} ode_collision;
+
+// dSpaceGetGeom for every kind of space. NULL: ODE does not give it.
+dGeomID sprag_ode_geom_in(dSpaceID space, int index);
+
+// Is a geom the other one, or somewhere in it?
+bool sprag_ode_is_within(dGeomID id, dGeomID outer);
+
+// The arguments with which a call's callback gets the geoms of a pair: the geoms themselves, or
+// spaces that hold them. first: the geom on the call's first side. false: the call does not ask
+// about the pair.
+bool sprag_ode_callback_pair(const ode_collision *call, dGeomID first, dGeomID second,
+                             dGeomID given[2]);
+
+#endif
