@@ -155,8 +155,8 @@ int group_pull_coordinates(void *data, const sprag_mover *body, double step, con
     return pull_joints(g, step, row, stops);
 }
 
-void group_carried(void *data, const double *row_force, const double (*contact_force)[6],
-                   double share)
+void group_add_forces(void *data, const double *row_force, const double (*contact_force)[6],
+                      double share)
 {
     group *g = data;
     for (int i = 0; i < g->frame.rows; i++) {
@@ -217,7 +217,7 @@ void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of,
     if (answer->accepted && answer->joint) {
         const int mode = sprag_ode_contact_of(answer->joint)->surface.mode;
         sprag_ode_surface_of(&pair->surface, answer->joint, s->a->world, of->side[0]->body);
-        pair->asked = dJointGetFeedback(answer->joint) != NULL;
+        pair->wants_impulse = dJointGetFeedback(answer->joint) != NULL;
         if (s->a->compliant) {
             set_yield(s, &pair->surface, answer->joint);
             return;
@@ -262,7 +262,7 @@ static dJointID ask_there(const group *g, const ode_pair *source, double gap)
     return joint;
 }
 
-bool group_touch(void *data, int i, double gap, double time)
+bool group_ask_pair(void *data, int i, double gap, double time)
 {
     group *g = data;
     const ode_pair *source = g->source[i];
@@ -284,7 +284,7 @@ bool group_touch(void *data, int i, double gap, double time)
     return take_answer(g->s, &g->pair[i], source, ask_there(g, source, gap));
 }
 
-void group_tell(void *data, const sprag_event *event)
+void group_report_event(void *data, const sprag_event *event)
 {
     const group *g = data;
     ode_event told = {.kind = event->kind, .time = event->time, .speed = event->speed};

@@ -60,7 +60,7 @@ static void tell_held(const group *g)
     const ode_advance *a = g->s->a;
     for (int i = 0; i < g->frame.pairs && a->held; i++) {
         const sprag_pair_memory *memory = g->pair[i].memory;
-        if (memory->held && memory->reach > a->reach) {
+        if (memory->active && memory->reach > a->reach) {
             a->held(a->data, g->source[i], memory->reach);
         }
     }

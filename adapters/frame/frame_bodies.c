@@ -249,29 +249,9 @@ static void take_velocity(rider *r)
     memcpy(r->seen, now, sizeof now);
 }
 
-// What moved callbacks of others have made of its accumulators since they were shown. The motion of
-// the step has been, so it changes the velocity alone.
-static void act_at_once(const step *s, rider *r)
+static void apply_added_force(const step *s, rider *r)
 {
-    double now[6], force[6], torque[3], turned[3], inverse[9], v[6];
-    const sprag_mover *start = &r->start;
-    sprag_ode_read_accumulators(r->id, now);
-    if (memcmp(now, r->shown, sizeof now) == 0 || start->mass == 0 ||
-        invert33(start->inertia, inverse) == 0) {
-        return;
-    }
-    for (int k = 0; k < 6; k++) {
-        force[k] = now[k] - r->shown[k];
-    }
-    memcpy(v, r->mover.velocity, sizeof v);
-    add_scaled(v, s->a->step / start->mass, force, 3);
-    mul33_transposed(start->pose.rotation, force + 3, torque);
-    mul33(inverse, torque, turned);
-    mul33(start->pose.rotation, turned, torque);
-    add_scaled(v + 3, s->a->step, torque, 3);
-    if (sprag_ode_is_moderate(v, 6)) {
-        memcpy(r->mover.velocity, v, sizeof v);
-    } else {
+    if (!sprag_ode_apply_added_force(r->id, r->shown, s->a->step, r->mover.velocity)) {
         note_bad_force(s->a, r->id);
     }
 }
@@ -302,7 +282,7 @@ static void push_island(const step *s, rider *first, int bodies, bool called)
 {
     for (rider *r = first; r < first + bodies && called; r++) {
         take_velocity(r);
-        act_at_once(s, r);
+        apply_added_force(s, r);
         show_weight(r);
         if (s->a->quick) {
             show_velocity(r, r->mover.velocity);
@@ -313,7 +293,7 @@ static void push_island(const step *s, rider *first, int bodies, bool called)
             take_velocity(r);
         }
         if (called && !s->a->quick) {
-            act_at_once(s, r);
+            apply_added_force(s, r);
         }
         push_rider(s, r, called);
     }

@@ -42,12 +42,12 @@ static void advance_group(step *s, const members *m, int leader, bool last, bool
         return;
     }
     const sprag_frame_calls calls = {.data = &g,
-                                     .touch = group_touch,
+                                     .ask_pair = group_ask_pair,
                                      .rows = g.joints ? group_pull_rows : NULL,
                                      .coordinates = g.joints ? group_pull_coordinates : NULL,
                                      .next_limit = g.limits ? group_next_limit : NULL,
-                                     .event = a->event ? group_tell : NULL,
-                                     .carried = group_carried};
+                                     .event = a->event ? group_report_event : NULL,
+                                     .add_forces = group_add_forces};
     const sprag_compliant_stats before = a->compliant_stats;
     sprag_scratch_reset(a->scratch + 2);
     sprag_result result =

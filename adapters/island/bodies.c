@@ -40,8 +40,8 @@ static bool is_finite(const dReal *x, int n)
     return sum == 0;
 }
 
-// Far beyond any scene, and small enough to be squared.
-bool sprag_ode_is_moderate(const dReal *x, int n)
+// Below a bound far beyond any scene, and small enough to be squared.
+static bool is_moderate(const dReal *x, int n)
 {
     for (int i = 0; i < n; i++) {
         if (!(fabs(x[i]) < 1e150)) {
@@ -118,7 +118,7 @@ bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal
         torque[k] *= step;
     }
     dMultiplyAdd0_331(to->free_velocity + 3, inverse, torque);
-    if (!sprag_ode_is_moderate(to->free_velocity, 6)) { // a force too large for the numbers
+    if (!is_moderate(to->free_velocity, 6)) { // a force too large for the numbers
         memcpy(to->free_velocity, to->velocity, sizeof to->velocity);
         good = false;
     }
@@ -147,7 +147,7 @@ bool sprag_ode_pull_mover(sprag_mover *to, dBodyID id, const dReal *gravity)
         memset(to->inertia, 0, sizeof to->inertia);
         to->inertia[0] = to->inertia[4] = to->inertia[8] = 1;
     }
-    if (!sprag_ode_is_moderate(force, 3) || !sprag_ode_is_moderate(torque, 3)) {
+    if (!is_moderate(force, 3) || !is_moderate(torque, 3)) {
         memset(force, 0, sizeof force);
         memset(torque, 0, sizeof torque);
         good = false;

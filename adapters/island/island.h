@@ -127,6 +127,12 @@ void sprag_ode_read_accumulators(dBodyID body, double force[6]);
 void sprag_ode_set_accumulators(dBodyID body, const double force[6]);
 void sprag_ode_empty_accumulators(dBodyID body);
 void sprag_ode_add_weight(dBodyID body); // as stock does, before a moved callback may ask
+
+// Adds to a velocity of the body what forces that moved callbacks of other bodies have added to its
+// accumulators, since those were `before`, do in a step: as in dWorldStep they change the velocity
+// at once, and not the motion of the step. false: they are not finite, or too large.
+bool sprag_ode_apply_added_force(dBodyID body, const double before[6], dReal step,
+                                 double velocity[6]);
 void sprag_ode_integrate(dBodyID body, dReal step); // with geoms and moved callback; empties them
 void sprag_ode_warm_start_store(ode_warm_start *memory, const ode_problem *pulled);
 
@@ -158,7 +164,6 @@ static inline double positive(double x)
 }
 
 bool sprag_ode_body_is_finite(dBodyID id);
-bool sprag_ode_is_moderate(const dReal *x, int n);
 
 // What pushes a body, gravity included, and what it weighs, in its own axes; 0, a kinematic one.
 // false: its accumulated force was not finite.

@@ -67,11 +67,11 @@ int sprag_ode_push_velocities(const ode_problem *pulled, ode_warm_start *memory,
     return pulled->wants_feedback ? sprag_ode_feedback_of_island(pulled, feedback) : 0;
 }
 
-// What has been added to the accumulators since then acts on the body alone, as in dWorldStep.
-static void act_at_once(dBodyID body, const double before[6], dReal step)
+bool sprag_ode_apply_added_force(dBodyID body, const double before[6], dReal step,
+                                 double velocity[6])
 {
     double with[6], added[6];
-    bool any = false;
+    bool any = false, good = true;
     sprag_ode_read_accumulators(body, with);
     for (int k = 0; k < 6; k++) {
         added[k] = with[k] - before[k];
@@ -80,14 +80,19 @@ static void act_at_once(dBodyID body, const double before[6], dReal step)
     if (any) {
         const dVector3 no_gravity = {0};
         const int gyroscopic = dBodyGetGyroscopicMode(body);
+        double own[6];
         sprag_body pushed;
+        sprag_ode_read_velocity(body, own);
+        sprag_ode_set_velocity(body, velocity);
         sprag_ode_set_accumulators(body, added);
         dBodySetGyroscopicMode(body, 0);
-        sprag_ode_pull_body(&pushed, body, no_gravity, step);
-        sprag_ode_set_velocity(body, pushed.free_velocity);
+        good = sprag_ode_pull_body(&pushed, body, no_gravity, step);
+        memcpy(velocity, pushed.free_velocity, sizeof pushed.free_velocity);
         dBodySetGyroscopicMode(body, gyroscopic);
         sprag_ode_set_accumulators(body, with);
+        sprag_ode_set_velocity(body, own);
     }
+    return good;
 }
 
 // What a body tells that it has moved.
@@ -114,7 +119,10 @@ void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6])
             fetch_geoms(island, i);
         }
         if (force) {
-            act_at_once(island->body[i], force[i], step);
+            double velocity[6];
+            sprag_ode_read_velocity(island->body[i], velocity);
+            sprag_ode_apply_added_force(island->body[i], force[i], step, velocity);
+            sprag_ode_set_velocity(island->body[i], velocity);
             integrate(island->body[i], step);
         } else {
             sprag_ode_integrate(island->body[i], step);

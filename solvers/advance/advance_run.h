@@ -1,150 +1,198 @@
-// One frame of conservative advancement, as its parts see it (advance.h): pairs.c finds
-// what is near and for how long it stays apart, mesh.c what of a mesh, contacts.c
-// solves for velocities, plan.c chooses the sub-step, blocking_contacts.c makes contacts of what
-// is in its way, large_groups.c does both for many bodies, slow_down.c lets bodies go only a
-// part of their way where nothing else helps, advance.c goes through the frame, error.c
-// asks whether the sub-step is short enough to be accurate; paper.c has sub-steps of its own.
+// One frame of conservative advancement, as its parts see it (advance.h): advance.c goes through
+// the frame, plan.c chooses each sub-step and substep.c makes it, pairs.c finds gaps and safe
+// times, mesh.c treats triangles of a mesh, contacts.c, solve.c and push_out.c make and solve the
+// contact problem, speculative.c makes contacts of what blocks a sub-step, large_groups.c plans a
+// sub-step of a large group, slow_down.c slows bodies that would still collide, events.c reports
+// events, error.c controls the error.
 #ifndef SPRAG_ADVANCE_RUN_H
 #define SPRAG_ADVANCE_RUN_H
 
 #include "advance.h"
+#include "advance_constants.h"
 #include "certificate.h"
 
-// A pair, as it is now.
+// A pair. By pairs.c, in every scan, unless noted.
 typedef struct advance_near {
-    sprag_carried carried[2];
-    double radius[2]; // m, of the shapes about the centres of their bodies
-    double clear;     // m, the gap is at least that
-    bool fresh;       // gap is that of now
-    bool closed;      // has points
-    int points;       // that it is closed at
-    bool was_closed, slips;
-    bool held; // the last solve had a force between them
-    sprag_gap gap;
-    sprag_certificate certificate; // of the last solve; time INFINITY: none was needed
+    sprag_carried carried[2]; // shapes on their bodies' motions; by advance_open
+    double radius[2];         // m, of the shapes about the centres of their bodies; by advance_open
+    double clear;             // m, lower bound of the gap; reduced by every motion
+    bool fresh;               // `gap` is that of the current poses
+    bool closed;              // the gap is small enough for a contact
+    int points;               // of contact
+    bool was_closed;          // in the sub-step before; by substep.c
+    bool slips;               // in the last sub-step with a contact; by events.c
+    bool active;              // the last solve had a force between the bodies; by substep.c
+    sprag_gap gap;            // of the last query
+    sprag_certificate certificate; // of the attempt; time INFINITY: the pair blocks nothing
 } advance_near;
 
-// Where two bodies touch, or are about to.
+// A contact point: of a closed pair, or speculative (the pair may close within the sub-step).
 typedef struct advance_point {
+    // by pairs.c or speculative.c:
     int pair;
-    double at[2][3];     // m, on either shape
-    double normal[3];    // into shape 0
-    double gap;          // m
-    double dip;          // m, by which its height is expected to fall short within the sub-step
-    bool captured;       // not closed yet
-    bool tried;          // force is that of another attempt at this sub-step
+    double at[2][3];  // m, on either shape
+    double normal[3]; // into shape 0
+    double gap;       // m
+    bool speculative; // the pair is not closed yet
+    double dip; // m, by which the gap at the end of the sub-step is expected to fall short, because
+                // the motion curves; by speculative.c
+    // by solve.c:
+    bool has_guess;      // wrench is that of another attempt at this sub-step
     double wrench[2][6]; // N, N m, of the last solve, on both bodies (sprag_contact_wrench)
     double normal_force; // N
-    double approach;     // m/s, before
+    double approach;     // m/s, before the sub-step
     double slip[2];      // m/s, before and after
 } advance_point;
 
-enum { ADVANCE_BAND = 20 }; // epsilon; what blocks from so near is held off, not waited for
+// Contact points, those of closed pairs first and in the order of the pairs.
+typedef struct advance_points {
+    advance_point *point; // in the frame's scratch
+    int count, room;
+    int closed;      // of closed pairs; by the scan
+    int last_closed; // the same in the last sub-step that had any; by events.c
+    long added;      // points made in the frame so far
+} advance_points;
 
-typedef struct advance_control advance_control;
+// Joint rows and given contacts with the forces of the last solve.
+typedef struct advance_rows {
+    const sprag_row *row; // of the caller; asked for at the start of each sub-step
+    int count, room;
+    double *force;            // N, N m, room
+    double (*given_force)[6]; // N, N m, of the frame's contacts, as sprag_solution's
+} advance_rows;
+
+// The displacement that takes back overlaps, as a velocity that is added to the motion; by
+// push_out.c, unless noted.
+typedef struct advance_push {
+    bool acts;             // in this attempt
+    double (*velocity)[6]; // m/s, rad/s, bodies
+    double deepest;        // m, of the overlaps
+    double speed;          // m/s, largest separation speed that an overlap asks for; by the scan
+    long solved_for;       // points->added at the last solve of this sub-step; 0: closed points
+                           // alone; -1: not solved yet
+} advance_push;
+
+// An attempt at the sub-step of a given length: the solved velocities and how long they are safe.
+typedef struct advance_attempt {
+    // asked of the solve, by plan.c and large_groups.c:
+    double length;    // s
+    bool exactly;     // use the most exact strategy, also for a large group
+    bool has_guess;   // velocity is that of another attempt at this sub-step
+    bool ignore_dips; // contacts ask for no speed to make up for curved motion
+    // by solve.c:
+    double (*velocity)[6]; // m/s, rad/s, bodies, at the end of the sub-step
+    bool failed;           // no solution: the bodies keep their velocities, without impulses
+    bool bounces;          // a contact bounces
+    double free_energy;    // J, of all bodies without contacts (joint rows act)
+    double energy;         // J, as solved
+    sprag_motion *motion;  // bodies; velocity and push together, as certified
+    // by pairs.c and plan.c:
+    double safe;   // s, for which all pairs stay apart
+    int blocking;  // pair that bounds it, -1: none
+    bool at_limit; // a joint's stop bounds it
+    // by slow_down.c:
+    double *share;   // bodies, of the path that they go; 1, less where they would collide
+    int slowed_pair; // pair that slowed a body down, -1: none
+} advance_attempt;
+
+typedef struct advance_work { // scratch of plan.c, speculative.c and slow_down.c
+    double (*velocity)[6];    // 2 for each body
+    int *pair;                // pairs
+    bool *moved;              // bodies
+} advance_work;
+
+typedef struct advance_mesh_crossing { // of mesh.c: the two meshes that were looked at last
+    int pairs[2];                      // first pair of the two, and the one behind the last
+    bool crosses;
+} advance_mesh_crossing;
+
+typedef struct advance_control advance_control; // of error.c
 
 typedef struct advance_run {
+    // by the caller of advance_open:
     sprag_frame *frame;
     const sprag_advance_options *options;
     const sprag_frame_calls *calls;
-    sprag_scratch *scratch, *solving;
-    sprag_mover *before; // bodies, at the start of the frame
+    sprag_scratch *scratch, *solving; // of the frame, of a solve
     sprag_advance_stats *stats;
-    double level, target, floor; // m, m, s
-    double time, left;           // s
-    int stalls;                  // of the frame so far
-    bool hurries;                // it has cost enough: the rest is gone through as a heap
-    bool settles;                // is slow enough, at the start of the frame, to be solved exactly
-    double longest;              // s, that the sub-step is to be, or the rest of the frame
-    double clock;                // s, that the last one has been
-    sprag_event *told;           // events of a sub-step that may be taken back; NULL: nobody waits
-    int tellings;
-    advance_control *control; // NULL: errors are not asked for
-    double acceleration;      // m/s^2, largest by forces
-    advance_near *near;       // pairs
-    sprag_pose *pose;         // colliders, now
-    int looked_at[2];         // the first and the one behind the last pair of two meshes,
-    bool crossed;             // which cross now
-    sprag_motion *motion;     // bodies, of the sub-step that is planned
-    double (*inertia)[9];     // bodies, world axes
-    double (*solved)[6];      // bodies, velocity at the end of it
-    double (*pushed)[6];      // bodies, what an overlap adds to the motion
-    double deepest;           // m, of the overlaps that are pushed out
-    bool pushes;
-    double push_speed;      // m/s, of those at the last scan, at most
-    long added, pushed_for; // points, ever; at the last push of this sub-step, 0: with what is
-                            // closed alone, -1: there was none yet
-    bool bounces;
-    advance_point *point;
-    int points, point_room, closed_points; // closed ones first
-    int last_points;                       // closed ones, of the last sub-step that had any
-    const sprag_row *row;
-    int rows;
-    double *row_force;        // N, of the last solve
-    double (*given_force)[6]; // N, likewise
-    int row_room;
-    double trial;                // s, that it has been solved for
-    double safe;                 // s, certain of that
-    int blocking;                // pair, -1: none
-    bool at_limit;               // of a joint, then
-    double (*trial_velocity)[6]; // 2 bodies
-    int *blocked;                // pairs
-    double *share;               // bodies: of its path, that it goes; less than 1 where in the way
-    bool *slowed;                // bodies
-    int stood;                   // pair that made one of them go slower, -1: none
-    bool failed;                 // the solve
-    bool exactly;                // the next one, whatever it takes
-    bool tried;                  // solved is that of another attempt at this sub-step
-    bool calm;                   // the solve asks for no speed to make up for curving
-    double free_energy,
-        energy;    // J, of bodies, with what joint rows do but without contacts, and as solved
-    double credit; // J, that sub-steps so far have lost
+    double level;             // m, that certified gaps do not fall below
+    double target;            // m, gap that contacts aim at
+    advance_control *control; // NULL: the error is not controlled
+    // by advance_open, for the whole frame:
+    sprag_mover *before;  // bodies, at the start of the frame
+    double acceleration;  // m/s^2, largest by forces
+    bool settling;        // slow at the start of the frame: a large group is solved exactly
+    advance_near *near;   // pairs
+    sprag_pose *pose;     // colliders, now; by the scan
+    double (*inertia)[9]; // kg m^2, bodies, world axes; by advance_look
+    // the course of the frame, by advance.c and substep.c:
+    double time, left;  // s, done and to go
+    double floor;       // s, no sub-step is planned shorter
+    double longest;     // s, that the sub-step may take
+    double last_clock;  // s, that the last one took
+    double credit;      // J, lost by the sub-steps so far; by plan.c
+    int stalls;         // sub-steps that stalled
+    bool over_budget;   // the frame has cost enough: the rest is planned as for a large group
+    sprag_event *event; // of a sub-step that may be taken back (error.c); NULL: events are reported
+    int event_count;
+    // of the sub-step:
+    advance_points points;
+    advance_rows rows;
+    advance_push push;
+    advance_attempt attempt;
+    advance_work work;
+    advance_mesh_crossing mesh_crossing;
 } advance_run;
 
 // ---- advance.c
 
-// kg m^2/s^2: a' M b of a body's velocities, M where it is now.
-double advance_product(const advance_run *run, int i, const double *a, const double *b);
-
-// m, about the centre of its body.
-double advance_radius(const sprag_collider *collider);
-
-// Sets what does not change in the frame; what is to be set before: frame, options, calls, scratch,
-// solving, stats, level, target.
+// Sets what does not change in the frame. SPRAG_OK, SPRAG_BAD_PROBLEM, SPRAG_NO_MEMORY.
 sprag_result advance_open(advance_run *run);
 
-// The end of the frame; the bodies are where they were, unless the result is OK.
+// Ends the frame; unless the result is OK, the bodies are put back.
 sprag_result advance_close(advance_run *run, sprag_result result);
 
-// Joint rows and points that touch, with the bodies where they are.
+// ---- substep.c
+
+// Joint rows and contact points, with the bodies where they are. longest: s, of the sub-step.
 sprag_result advance_look(advance_run *run, double longest);
 
-// Forces of the last solve: impulses of the pairs, memory, what the caller is told.
-void advance_remember(advance_run *run);
+// Makes the sub-step that has been planned.
+void advance_move(advance_run *run);
 
-// Plans a sub-step, at most `longest`.
-sprag_result advance_substep(advance_run *run, double longest, bool to_the_end);
+// Forces of the last solve: impulses and memory of the pairs, calls->forces.
+void advance_keep_forces(advance_run *run);
 
-// Makes it.
-void advance_go(advance_run *run);
+// ---- events.c
+
+// Counts an event, and reports it or keeps it in run->event. point, normal: NULL for none.
+void advance_report(advance_run *run, sprag_event_kind kind, int pair, const double *point,
+                    const double *normal, double speed);
+
+// Contacts made and lost, slip that begins and ends: the attempt compared with the last sub-step.
+void advance_compare_contacts(advance_run *run);
 
 // ---- error.c
 
 bool advance_take_control(advance_run *run); // false: no memory
 
-// One or two sub-steps, made, as short as the error asks for.
+// One or two sub-steps, planned and made, as short as the error asks for.
 sprag_result advance_controlled(advance_run *run, bool to_the_end);
 
 // ---- pairs.c
 
-// Gaps and points of what may meet within `reach` s; asks about what touches for the first time.
+// m, of a collider's shape about the centre of its body; 0: static.
+double advance_radius(const sprag_collider *collider);
+
+// Gaps and points of pairs that may meet within `reach` s; asks about pairs of unknown state that
+// touch.
 sprag_result advance_scan(advance_run *run, double reach);
 
-// Sets safe and blocking, and the certificates of the pairs: for how long, `horizon` at most, the
-// motion may go on. moved: of which bodies it has changed since; NULL: of all.
+// Sets the attempt's safe and blocking, and the certificates of the pairs: for how long, `horizon`
+// at most, the motion may go on. moved: bodies whose motion has changed since; NULL: all.
 void advance_certify(advance_run *run, double horizon, const bool *moved);
 
-// The same, but only of pairs that were blocked.
+// The same, but only of pairs whose last certificate was finite.
 void advance_certify_blocked(advance_run *run, double horizon);
 
 // m/s, along a normal into shape 0, of a point on each shape: positive apart.
@@ -153,24 +201,24 @@ double advance_rate(const advance_near *near, const double at[2][3], const doubl
 // For how long the motions keep these pairs apart, `horizon` at most.
 double advance_safe(const advance_run *run, const int *pair, int pairs, double horizon);
 
-// All pairs have moved by t.
+// All pairs have moved for t.
 void advance_move_pairs(advance_run *run, double t);
 
 // Least separation of certified pairs, t after the start of the sub-step.
 double advance_least_gap(const advance_run *run, double t);
 
-// Room for another point; NULL: no memory.
+// Adds a point, all zero; NULL: no memory.
 advance_point *advance_add_point(advance_run *run);
 
-// Does the pair have a surface? Asks if nobody has yet.
+// Does the pair have a surface? Asks the caller if the state is unknown.
 bool advance_accepts(advance_run *run, int pair);
 
 // ---- mesh.c
 
-// Which side of the pair is a triangle of a mesh, -1: none, or both.
+// The side of the pair that is a triangle of a mesh; -1: none or both.
 int advance_triangle(const advance_run *run, int pair);
 
-// Behind the last of the pairs, from this one on, that are triangles of one mesh.
+// Behind the last of the pairs, from this one on, that are triangles of one mesh with one body.
 int advance_mesh_end(const advance_run *run, int pair);
 
 // Is the normal at a point of the pair's triangle one that only a seam of its mesh has?
@@ -179,73 +227,79 @@ bool advance_is_seam(const advance_run *run, int pair, const double at[3], const
 // Is the pair's triangle the far side of a thin wall that the other shape is in from the near side?
 bool advance_is_far_side(const advance_run *run, int pair);
 
-// Has the pair's triangle of one mesh gone through that of the other, by little?
+// Has the pair's triangle of one mesh passed through that of the other, by little?
 bool advance_is_through(advance_run *run, int pair);
 
-// Has the mesh a point there already?
+// Has another triangle of the mesh such a point already?
 bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
                        const double normal[3]);
 
-// Leaves of many points on one plane those around it. false: no memory.
+// Removes points inside the outline of many points on one plane. false: no memory.
 bool advance_thin_out(advance_run *run);
 
-// Once it is known which pairs are held.
-void advance_share_held(advance_run *run);
+// Marks triangles without points as active where another triangle of their mesh is.
+void advance_share_active(advance_run *run);
 
-// ---- contacts.c
+// ---- solve.c
 
-// Velocities at the end of a sub-step of length t: solved, motion. NO_MEMORY, or OK, with failed.
-sprag_result advance_solve(advance_run *run, double t);
+// Solves for the velocities at the end of a sub-step of this length (s), and sets the attempt's
+// motion. NO_MEMORY; or OK, also with attempt.failed.
+sprag_result advance_solve(advance_run *run, double length);
 
-// How fast overlaps are pushed apart, m/s; 0: there are none.
-double advance_push_speed(const advance_run *run);
-
-// The motion that goes with the last solve.
+// Sets the attempt's motion from its velocities and the push.
 void advance_set_motion(advance_run *run);
+
+// kg m^2/s^2: a' M b of a body's velocities.
+double advance_product(const advance_run *run, int body, const double *a, const double *b);
+
+// ---- push_out.c
+
+// m/s, largest separation speed that an overlap asks for; 0: no pair overlaps.
+double advance_push_speed(const advance_run *run);
 
 // ---- plan.c
 
-// Chooses and solves the next sub-step, at most `longest`: trial, safe, motion. to_the_end: as
-// long as that, whatever is met.
+// Looks, then chooses and solves the next sub-step, at most `longest`. to_the_end: as long as that,
+// with speculative contacts instead of an event that ends it.
 sprag_result advance_plan(advance_run *run, double longest, bool to_the_end);
 
-// ---- blocking_contacts.c
+// ---- speculative.c
 
-// What touches, and what it will curve at about the speed that it has.
-void advance_begin(advance_run *run, double length);
+// Starts an attempt of this length: the points of closed pairs alone, with their dips.
+void advance_begin_attempt(advance_run *run, double length);
 
-// The closed points follow the pairs' order: on to the first of a pair's.
-static inline void advance_skip_points(const advance_run *run, int pair, int *at)
+// Moves *at on to the first point of a pair.
+static inline void advance_skip_to_pair(const advance_run *run, int pair, int *at)
 {
-    while (*at < run->closed_points && run->point[*at].pair < pair) {
+    while (*at < run->points.closed && run->points.point[*at].pair < pair) {
         ++*at;
     }
 }
 
-// Asks more of a pair's contacts, from *at on, where their own curving blocks it. false: it does
-// not.
-bool advance_correct(advance_run *run, int pair, int *at);
+// Increases the dips of a pair's points, from *at on, to those of the motion. false: no dip grew.
+bool advance_update_dips(advance_run *run, int pair, int *at);
 
-// Makes a contact of what blocks, or asks more of it if it is one. Returns the point, -1: no
-// memory.
-int advance_capture(advance_run *run, int pair);
+// Makes a speculative contact of what blocks a pair, or increases the dip of the point that is
+// there. Returns the point, -1: no memory.
+int advance_add_speculative(advance_run *run, int pair);
 
 // ---- large_groups.c
 
-enum { ADVANCE_MANY = 20 }; // more bodies go through a frame as a heap
-
-static inline bool advance_are_many(const advance_run *run)
+static inline bool advance_is_large_group(const advance_run *run)
 {
-    return run->frame->bodies > ADVANCE_MANY;
+    return run->frame->bodies > ADVANCE_LARGE_GROUP;
 }
 
-bool advance_is_heap(const advance_run *run);
+// Is the sub-step planned as for a large group: without events that end it?
+bool advance_is_coarse(const advance_run *run);
 
-// Solves, and sets motion, so that as much as possible is safe.
-sprag_result advance_settle(advance_run *run, double longest);
+// Plans a sub-step of a large group: solves, then takes the approach that is left out of the
+// motion.
+sprag_result advance_plan_coarse(advance_run *run, double longest);
 
 // ---- slow_down.c
 
-void advance_slow(advance_run *run);
+// Scales the motions of bodies down until no pair blocks the attempt.
+void advance_slow_down(advance_run *run);
 
 #endif

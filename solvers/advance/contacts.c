@@ -1,4 +1,4 @@
-// Points that touch, or are about to -> contacts of the sub-step's problem.
+// Contact points -> contacts of the sub-step's problem.
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "pair_contact.h"
 
 // force: N, on body 0.
-static void expect(sprag_contact *contact, const double force[3])
+static void set_guess(sprag_contact *contact, const double force[3])
 {
     for (int k = 0; k < 3; k++) {
         contact->guess[k] = dot3(contact->frame[k], force);
@@ -15,13 +15,14 @@ static void expect(sprag_contact *contact, const double force[3])
     contact->guess[0] = fmax(0, contact->guess[0]);
 }
 
-// Force that the last solve, or the last sub-step, had nearest to there.
+// Sets the guess to the force of the last attempt, or to that of the nearest point of the last
+// sub-step.
 static void recall(const advance_run *run, const advance_point *point, sprag_contact *contact)
 {
     const sprag_frame *frame = run->frame;
     const sprag_pair_memory *memory = frame->pair[point->pair].memory;
-    if (point->tried) {
-        expect(contact, point->wrench[0]);
+    if (point->has_guess) {
+        set_guess(contact, point->wrench[0]);
         return;
     }
     if (!memory || memory->count == 0) {
@@ -38,44 +39,45 @@ static void recall(const advance_run *run, const advance_point *point, sprag_con
             best = i;
         }
     }
-    expect(contact, memory->force[best]);
+    set_guess(contact, memory->force[best]);
 }
 
-// What the normal velocity is to be at least: the gap goes to the target within the sub-step, less
-// what the motion will curve; or the contact bounces, faster than what rests is pressed on by
-// forces within the shortest sub-steps. Forces act on while it leaves: without them every bounce
-// would gain what they take in a sub-step, and small ones never end.
+// m/s, least normal velocity at the end of the sub-step: the gap goes to the target within the
+// sub-step, plus the dip of the curved motion; or the contact bounces. A contact bounces if it
+// approaches faster than forces make bodies at rest approach within the shortest sub-step. Forces
+// go on acting while it leaves: otherwise each bounce would gain the speed that they take in a
+// sub-step, and small bounces would never end.
 static double bias_of(advance_run *run, const advance_point *point, const sprag_contact *contact,
                       const advance_problem *p)
 {
     double step = p->problem.step;
     const sprag_surface *surface = &run->frame->pair[point->pair].surface;
     double missing = run->target - point->gap + point->dip;
-    // In what is left of a frame, however short, no gap is made up for with a jerk; sub-steps that
-    // the error shortens are all as short as that.
+    // A missing gap is not made up for within a sub-step shorter than the shortest: that would take
+    // a large velocity. Error control may make all sub-steps that short.
     double shortest = run->control ? 1 : run->options->shortest;
     double time = missing > 0 ? fmax(step, shortest * run->frame->step) : step;
     double bias = missing / time;
-    if (run->calm) {
-        double most = advance_are_many(run) && run->settles ? INFINITY : 0;
+    if (run->attempt.ignore_dips) {
+        double most = advance_is_large_group(run) && run->settling ? INFINITY : 0;
         bias = fmin((run->target - point->gap) / time, most);
     }
     bool overlaps = run->frame->pair[point->pair].overlapped && point->gap < run->target;
     if (overlaps) {
-        bias = 0; // what overlaps is pushed out without speed
+        bias = 0; // push_out.c separates it, without speed
     }
     double motion = surface->velocity_normal;
     double before[3], free[3];
     advance_velocity_at(p, contact, ADVANCE_BEFORE, before);
     double approach = motion - dot3(contact->frame[0], before);
     double least = fmax(surface->bounce_speed, 2 * run->acceleration * run->floor);
-    bool meets = !point->captured || point->gap <= approach * step;    // not in mid-air
-    bool sunk = overlaps && -point->gap > approach * run->frame->step; // not by this approach
-    if (surface->bounce > 0 && approach > least && meets && !sunk) {
+    bool closes = !point->speculative || point->gap <= approach * step;
+    bool is_older = overlaps && -point->gap > approach * run->frame->step; // than this approach
+    if (surface->bounce > 0 && approach > least && closes && !is_older) {
         advance_velocity_at(p, contact, ADVANCE_FREE, free);
         double forced = dot3(contact->frame[0], free) + approach - motion;
         bias = fmax(bias, surface->bounce * approach + motion + fmin(forced, 0));
-        run->bounces = true;
+        run->attempt.bounces = true;
     }
     return motion != 0 ? fmax(bias, motion) : bias;
 }

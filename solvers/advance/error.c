@@ -1,19 +1,19 @@
-// Error control: a sub-step is made once whole and once as two halves. Where both put a body tells
-// what the first order of the integration costs; where that is too much the first half is the next
-// whole. Whatever is kept has been certified like any other sub-step.
+// Error control: a sub-step is made once whole and once as two halves. The distance between the
+// poses of the two estimates the error of the first-order integration. If it is too large, the
+// first half becomes the next whole. All sub-steps are certified.
 //
-// Hairer, Noersett, Wanner: Solving Ordinary Differential Equations I, II.4. The error asked for is
-// that of a frame, a sub-step may have its share: then what adds up falls as fast as the tolerance.
-// Through an impact it does so down to sub-steps in which bodies approach by more than epsilon; in
-// shorter ones the impact is divided over several, and with friction the outcome is another.
+// Hairer, Noersett, Wanner: Solving Ordinary Differential Equations I, II.4. The tolerance is that
+// of a frame and a sub-step may have its share, so the sum of the errors falls with the tolerance.
+// Through an impact that holds down to sub-steps in which bodies approach by more than epsilon.
+// Shorter sub-steps divide the impact, and with friction the outcome differs.
 #include <math.h>
 #include <string.h>
 
 #include "advance_run.h"
 #include "linalg.h"
 
-// All that a sub-step changes, with what it has not told anybody yet. What `touch` has answered
-// stays: nobody is asked twice.
+// All that a sub-step changes, with the events that it has not reported. Answers of `ask_pair` are
+// not taken back: nobody is asked twice.
 typedef struct state {
     sprag_mover *body;
     sprag_pair *pair;
@@ -22,15 +22,15 @@ typedef struct state {
     sprag_advance_stats stats;
     double time, left, longest; // s
     int last_points, touching, rows, blocking, stalls;
-    // of the sub-step that led here:
+    // of the sub-step that ended here:
     double (*velocity)[6]; // of the motion
     double *row_force;
     double (*given_force)[6];
     int row_room;
-    double clock, acted; // s, acted: that forces were taken to
-    bool usable;         // neither stalled nor without impulses
-    sprag_event *told;
-    int tellings;
+    double clock, acted; // s, that it took; that its forces acted for
+    bool usable;         // it did not stall, and its contacts were solved
+    sprag_event *event;  // not reported yet
+    int events;
 } state;
 
 enum { START, WHOLE, FIRST, SECOND, STATES };
@@ -38,7 +38,7 @@ enum { START, WHOLE, FIRST, SECOND, STATES };
 struct advance_control {
     state state[STATES];
     double *radius;   // m, bodies, of their shapes
-    double suggested; // s, the next sub-step
+    double suggested; // s, length of the next sub-step
 };
 
 static void take_state(advance_run *run, state *s)
@@ -50,7 +50,7 @@ static void take_state(advance_run *run, state *s)
     s->near = SPRAG_TAKE(run->scratch, frame->pairs, advance_near);
     s->velocity = SPRAG_TAKE(run->scratch, frame->bodies, *s->velocity);
     s->given_force = SPRAG_TAKE(run->scratch, frame->contacts, *s->given_force);
-    s->told = SPRAG_TAKE(run->scratch, 2 * frame->pairs + 2, sprag_event);
+    s->event = SPRAG_TAKE(run->scratch, 2 * frame->pairs + 2, sprag_event);
 }
 
 bool advance_take_control(advance_run *run)
@@ -76,9 +76,9 @@ bool advance_take_control(advance_run *run)
     return !run->scratch->failed;
 }
 
-// ---- there and back
+// ---- save and restore
 
-// What is kept as it is.
+// Copies what needs no conversion, to the state or back.
 static void copy_course(advance_run *run, state *s, bool back)
 {
     const struct {
@@ -87,8 +87,8 @@ static void copy_course(advance_run *run, state *s, bool back)
     } part[] = {
         {&run->time, &s->time, sizeof s->time},
         {&run->left, &s->left, sizeof s->left},
-        {&run->last_points, &s->last_points, sizeof s->last_points},
-        {&run->blocking, &s->blocking, sizeof s->blocking},
+        {&run->points.last_closed, &s->last_points, sizeof s->last_points},
+        {&run->attempt.blocking, &s->blocking, sizeof s->blocking},
         {&run->stalls, &s->stalls, sizeof s->stalls},
         {&run->frame->touching, &s->touching, sizeof s->touching},
         {run->frame->body, s->body, (size_t)run->frame->bodies * sizeof *s->body},
@@ -106,19 +106,20 @@ static void copy_course(advance_run *run, state *s, bool back)
 static bool save_forces(advance_run *run, state *s)
 {
     const sprag_frame *frame = run->frame;
-    s->rows = run->rows;
-    if (run->rows > s->row_room) {
-        s->row_force = SPRAG_TAKE(run->scratch, run->rows, double);
-        s->row_room = run->rows;
+    s->rows = run->rows.count;
+    if (run->rows.count > s->row_room) {
+        s->row_force = SPRAG_TAKE(run->scratch, run->rows.count, double);
+        s->row_room = run->rows.count;
     }
     if (run->scratch->failed) {
         return false;
     }
-    if (run->rows > 0) {
-        memcpy(s->row_force, run->row_force, (size_t)run->rows * sizeof(double));
+    if (run->rows.count > 0) {
+        memcpy(s->row_force, run->rows.force, (size_t)run->rows.count * sizeof(double));
     }
     if (frame->contacts > 0) {
-        memcpy(s->given_force, run->given_force, (size_t)frame->contacts * sizeof *s->given_force);
+        memcpy(s->given_force, run->rows.given_force,
+               (size_t)frame->contacts * sizeof *s->given_force);
     }
     return true;
 }
@@ -128,7 +129,7 @@ static bool save(advance_run *run, state *s)
     const sprag_frame *frame = run->frame;
     copy_course(run, s, false);
     for (int i = 0; i < frame->bodies; i++) {
-        memcpy(s->velocity[i], run->motion[i].velocity, sizeof s->velocity[i]);
+        memcpy(s->velocity[i], run->attempt.motion[i].velocity, sizeof s->velocity[i]);
     }
     for (int i = 0; i < frame->pairs; i++) {
         s->pair[i] = frame->pair[i];
@@ -159,65 +160,65 @@ static void restore(advance_run *run, state *s)
     frame->rows = s->rows;
 }
 
-// A sub-step from where the bodies are to `to`, of which nobody hears.
+// Makes a sub-step from the present state to `to`, without reporting it.
 static sprag_result make(advance_run *run, double longest, bool to_the_end, state *to)
 {
     double stalled = run->stats->stalled, floor = run->floor;
-    run->told = to->told;
-    run->tellings = 0;
-    run->floor = fmin(floor, longest); // what comes later is not to be met beforehand
-    sprag_result result = advance_substep(run, longest, to_the_end);
+    run->event = to->event;
+    run->event_count = 0;
+    run->floor = fmin(floor, longest); // no speculative contacts of later events
+    sprag_result result = advance_plan(run, longest, to_the_end);
     if (result == SPRAG_OK) {
-        advance_go(run);
+        advance_move(run);
         result = save(run, to) ? SPRAG_OK : SPRAG_NO_MEMORY;
     }
-    to->clock = run->clock;
-    to->acted = run->trial;
-    to->usable = run->stats->stalled == stalled && !run->failed;
-    to->tellings = run->tellings;
-    run->told = NULL;
+    to->clock = run->last_clock;
+    to->acted = run->attempt.length;
+    to->usable = run->stats->stalled == stalled && !run->attempt.failed;
+    to->events = run->event_count;
+    run->event = NULL;
     run->floor = floor;
     return result;
 }
 
-// ---- what is kept is told
+// ---- reports of the sub-steps that are kept
 
-// Forces belong to rows as they were where the sub-step began: those are asked for once more.
-static sprag_result tell_forces(advance_run *run, const state *from, const state *to)
+// Forces belong to the rows at the start of the sub-step, which are asked for once more.
+static sprag_result report_forces(advance_run *run, const state *from, const state *to)
 {
     const sprag_frame_calls *calls = run->calls;
     sprag_frame *frame = run->frame;
-    if (!calls->carried) {
+    if (!calls->add_forces) {
         return SPRAG_OK;
     }
     if (calls->rows) {
         if (frame->bodies > 0) {
             memcpy(frame->body, from->body, (size_t)frame->bodies * sizeof *from->body);
         }
-        int rows = calls->rows(calls->data, frame->body, frame->step, &run->row);
+        int rows = calls->rows(calls->data, frame->body, frame->step, &run->rows.row);
         if (rows != to->rows) {
             return rows < 0 ? SPRAG_NO_MEMORY : SPRAG_BAD_PROBLEM;
         }
     }
     frame->touching = to->touching;
     frame->rows = to->rows;
-    calls->carried(calls->data, to->row_force, (const double(*)[6])to->given_force,
-                   to->acted / frame->step);
+    calls->add_forces(calls->data, to->row_force, (const double(*)[6])to->given_force,
+                      to->acted / frame->step);
     return SPRAG_OK;
 }
 
-static void tell_events(const advance_run *run, const state *s)
+static void report_events(const advance_run *run, const state *s)
 {
-    for (int i = 0; i < s->tellings && run->calls->event; i++) {
-        run->calls->event(run->calls->data, &s->told[i]);
+    for (int i = 0; i < s->events && run->calls->event; i++) {
+        run->calls->event(run->calls->data, &s->event[i]);
     }
 }
 
 static sprag_result keep_whole(advance_run *run)
 {
     state *s = run->control->state;
-    tell_events(run, &s[WHOLE]);
-    sprag_result result = tell_forces(run, &s[START], &s[WHOLE]);
+    report_events(run, &s[WHOLE]);
+    sprag_result result = report_forces(run, &s[START], &s[WHOLE]);
     restore(run, &s[WHOLE]);
     return result;
 }
@@ -225,18 +226,18 @@ static sprag_result keep_whole(advance_run *run)
 static sprag_result keep_halves(advance_run *run, double error)
 {
     state *s = run->control->state;
-    tell_events(run, &s[FIRST]);
-    tell_events(run, &s[SECOND]);
-    sprag_result result = tell_forces(run, &s[START], &s[FIRST]);
+    report_events(run, &s[FIRST]);
+    report_events(run, &s[SECOND]);
+    sprag_result result = report_forces(run, &s[START], &s[FIRST]);
     if (result == SPRAG_OK) {
-        result = tell_forces(run, &s[FIRST], &s[SECOND]);
+        result = report_forces(run, &s[FIRST], &s[SECOND]);
     }
     restore(run, &s[SECOND]);
     run->stats->error = fmax(run->stats->error, error);
     return result;
 }
 
-// ---- how far apart they end
+// ---- the error
 
 static double angle_between(const double *R, const double *Q)
 {
@@ -247,10 +248,10 @@ static double angle_between(const double *R, const double *Q)
     return 2 * asin(fmin(1, sqrt(sum / 8)));
 }
 
-// m, of any point of a body, between the halves' end and where the whole sub-step is by then. If
-// they end at an event they need not meet it at the same time: the whole's motion is followed for
-// as long as the halves took.
-static double difference(const advance_run *run)
+// m, largest distance of any point of a body between the end of the halves and the whole sub-step
+// at that time. An event may end them at different times, so the motion of the whole is followed
+// for as long as the halves took.
+static double error_of_halves(const advance_run *run)
 {
     const advance_control *control = run->control;
     const state *start = &control->state[START], *end = &control->state[SECOND];
@@ -268,9 +269,9 @@ static double difference(const advance_run *run)
     return most;
 }
 
-// The second half goes to where the whole ended. Where that was an event it may look for its own,
-// for as long again.
-static double rest_of(const state *start, const state *whole, const state *first)
+// s, longest second half. It ends where the whole ended; if an event ended the whole, the second
+// half may take as long again and find its own event.
+static double second_half(const state *start, const state *whole, const state *first)
 {
     if (whole->clock < whole->longest) {
         return fmin(whole->clock, first->left);
@@ -282,9 +283,9 @@ sprag_result advance_controlled(advance_run *run, bool to_the_end)
 {
     advance_control *control = run->control;
     state *s = control->state;
-    const double nearly = 0.8, much = 0.4;
     const double shortest = fmax(run->options->shortest, 1e-6) * run->frame->step;
-    double length = control->suggested < nearly * run->left ? control->suggested : run->left;
+    double length =
+        control->suggested < advance_nearly_all * run->left ? control->suggested : run->left;
     sprag_result result = save(run, &s[START]) ? SPRAG_OK : SPRAG_NO_MEMORY;
     if (result == SPRAG_OK) {
         result = make(run, length, to_the_end, &s[WHOLE]);
@@ -296,7 +297,7 @@ sprag_result advance_controlled(advance_run *run, bool to_the_end)
         }
         restore(run, &s[START]);
         result = make(run, half, to_the_end, &s[FIRST]);
-        double rest = rest_of(&s[START], &s[WHOLE], &s[FIRST]);
+        double rest = second_half(&s[START], &s[WHOLE], &s[FIRST]);
         if (result != SPRAG_OK || !s[FIRST].usable || !(rest > 0)) {
             return result == SPRAG_OK ? keep_whole(run) : result;
         }
@@ -304,10 +305,11 @@ sprag_result advance_controlled(advance_run *run, bool to_the_end)
         if (result != SPRAG_OK || !s[SECOND].usable) {
             return result == SPRAG_OK ? keep_whole(run) : result;
         }
-        double error = difference(run),
+        double error = error_of_halves(run),
                share = (s[FIRST].clock + s[SECOND].clock) / run->frame->step;
         if (error <= run->options->error * share || s[WHOLE].clock <= shortest) {
-            control->suggested = error <= much * run->options->error * share ? 2 * length : length;
+            control->suggested =
+                error <= advance_error_slack * run->options->error * share ? 2 * length : length;
             return keep_halves(run, error);
         }
         state whole = s[WHOLE];

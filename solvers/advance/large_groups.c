@@ -1,246 +1,246 @@
-// A sub-step of many bodies. Where an exact solve of their contacts would cost more than all else,
-// sweeps leave velocities that still approach here and there: less than what anything moves by, but
-// more than the contacts' gaps allow. What is left is taken out of the motion, not of the
-// velocities: as the least change, in the metric of the masses, by which all points stay apart. It
-// is found by Gauss-Seidel from the points that approach outwards, so that it costs what is wrong.
-// What blocks a pair then is another point; and where points met what comes in, the contacts are
-// solved once more with them.
+// A sub-step of a large group. An exact solve of its contacts would cost too much, so sweeps leave
+// velocities at which pairs still approach by a little more than their gaps allow. The motion is
+// projected: changed by as little as possible, in the metric of the masses, so that all points stay
+// apart; the velocities stay as they were solved. The projection is Gauss-Seidel over a queue of
+// violated constraints, so that it costs little where little is violated. Pairs that block the
+// projected motion get speculative contacts, and the contacts are solved once more with them.
 #include <math.h>
 #include <string.h>
 
 #include "advance_run.h"
 #include "kinematics.h"
 
-// A point, a given contact, or a joint row: its rate is to be what is wanted, lo <= force <= hi.
-typedef struct link {
-    int body[2]; // SPRAG_STATIC: nothing
+// A constraint on the motion, of a point, a given contact or a joint row: its rate is to be at
+// least (with lo < 0: exactly) the target, by a force between lo and hi.
+typedef struct constraint {
+    int body[2]; // SPRAG_STATIC: none
     double jacobian[2][6];
-    double turn[2][6]; // inverse mass times that
-    double self;
-    double wanted; // m/s, rad/s
+    double response[2][6]; // inverse mass times jacobian
+    double inverse_mass;   // along the jacobian, 1/kg or 1/(kg m^2)
+    double target;         // m/s, rad/s
     double lo, hi;
     double force;
-    int next[2]; // of the same body, -1: none
-    bool waits;
-} link;
+    int next[2]; // constraint of the same body, -1: none
+    bool queued;
+} constraint;
 
-typedef struct heap {
+typedef struct projection { // in the scratch of the solve
     advance_run *run;
-    link *link;
-    int links, room;
-    int *of_point; // link of a point
-    int points;    // that have one
-    int *first;    // bodies: of their links
-    bool *moved;   // bodies: since their pairs were certified
-    double (*inverse)[9];
-    int *queue, head, waiting;
-    long left; // links that may still be relaxed
-    double tolerance, more;
-    double *before, *push; // bodies, links
-    double (*solved)[6];   // bodies: velocities
-    double *farthest;      // bodies: m/s, that their motion may differ from it
-} heap;
+    constraint *constraint;
+    int constraints, room;
+    int *of_point;             // points: their constraints
+    int points;                // that have one
+    int *first;                // bodies: the first of their constraints
+    bool *moved;               // bodies: their motion has changed since their pairs were certified
+    double (*inverse)[9];      // 1/(kg m^2), bodies, inverse inertia, world axes
+    int *queue, head, waiting; // constraints to be relaxed, a ring
+    long budget;               // relaxations that are left
+    double tolerance, excess;  // m/s, of violations; that points are separated by beyond the target
+    double *before, *push;     // velocities and forces of the last sweep; their momentum
+    double (*solved)[6];       // m/s, rad/s, bodies: the motion before the projection
+    double *farthest;          // m/s, bodies: that the projection may change the motion by
+} projection;
 
-bool advance_is_heap(const advance_run *run)
+bool advance_is_coarse(const advance_run *run)
 {
-    bool jammed = run->push_speed > 0; // what overlaps has no event to wait for
-    return (advance_are_many(run) || jammed || run->hurries) && !run->control;
+    bool jammed = run->push.speed > 0; // an overlap has no event to wait for
+    return (advance_is_large_group(run) || jammed || run->over_budget) && !run->control;
 }
 
-// ---- links
+// ---- constraints
 
-static double rate_of(const heap *h, const link *l)
+static double rate(const projection *p, const constraint *l)
 {
     double sum = 0;
     for (int side = 0; side < 2; side++) {
         if (l->body[side] != SPRAG_STATIC) {
-            sum += dot6(l->jacobian[side], h->run->motion[l->body[side]].velocity);
+            sum += dot6(l->jacobian[side], p->run->attempt.motion[l->body[side]].velocity);
         }
     }
     return sum;
 }
 
-static bool is_wrong(const heap *h, const link *l)
+static bool is_violated(const projection *p, const constraint *l)
 {
-    double above = rate_of(h, l) - l->wanted;
-    return (above < -h->tolerance && l->force < l->hi) ||
-           (above > h->tolerance + 2 * h->more && l->force > l->lo);
+    double above = rate(p, l) - l->target;
+    return (above < -p->tolerance && l->force < l->hi) ||
+           (above > p->tolerance + 2 * p->excess && l->force > l->lo);
 }
 
-static void ask(heap *h, int i)
+static void queue_if_violated(projection *p, int i)
 {
-    link *l = &h->link[i];
-    if (!l->waits && l->self > 0 && is_wrong(h, l)) {
-        l->waits = true;
-        h->queue[(h->head + h->waiting++) % h->room] = i;
+    constraint *l = &p->constraint[i];
+    if (!l->queued && l->inverse_mass > 0 && is_violated(p, l)) {
+        l->queued = true;
+        p->queue[(p->head + p->waiting++) % p->room] = i;
     }
 }
 
-static void ask_all(heap *h, int body)
+static void queue_body(projection *p, int body)
 {
-    for (int i = h->first[body]; i >= 0;) {
-        const link *l = &h->link[i];
-        ask(h, i);
+    for (int i = p->first[body]; i >= 0;) {
+        const constraint *l = &p->constraint[i];
+        queue_if_violated(p, i);
         i = l->next[l->body[0] != body];
     }
 }
 
-// Returns the square of what changed, in the metric of energy.
-static double relax(heap *h, link *l)
+// Returns the square of the change of the motion, in the metric of energy.
+static double relax(projection *p, constraint *l)
 {
-    double more = l->lo == 0 && l->force >= 0 ? h->more : 0;
-    double force = l->force + (l->wanted + more - rate_of(h, l)) / l->self;
+    double excess = l->lo == 0 && l->force >= 0 ? p->excess : 0;
+    double force = l->force + (l->target + excess - rate(p, l)) / l->inverse_mass;
     force = clamp(force, l->lo, l->hi);
     double change = force - l->force;
     l->force = force;
     for (int side = 0; side < 2 && change != 0; side++) {
         int body = l->body[side];
-        if (body != SPRAG_STATIC && h->run->frame->body[body].mass > 0) {
-            add_scaled(h->run->motion[body].velocity, change, l->turn[side], 6);
-            h->moved[body] = true;
+        if (body != SPRAG_STATIC && p->run->frame->body[body].mass > 0) {
+            add_scaled(p->run->attempt.motion[body].velocity, change, l->response[side], 6);
+            p->moved[body] = true;
         }
     }
-    return l->self * change * change;
+    return l->inverse_mass * change * change;
 }
 
-static void accelerate(heap *h, double part)
+static void accelerate(projection *p, double part)
 {
-    double *before = h->before, *push = h->push;
-    for (int i = 0; i < h->run->frame->bodies; i++, before += 6, push += 6) {
-        double *v = h->run->motion[i].velocity;
+    double *before = p->before, *push = p->push;
+    for (int i = 0; i < p->run->frame->bodies; i++, before += 6, push += 6) {
+        double *v = p->run->attempt.motion[i].velocity;
         for (int k = 0; k < 6; k++) {
             push[k] = part * (push[k] + v[k] - before[k]);
             v[k] += push[k];
             before[k] = v[k];
-            h->moved[i] |= push[k] != 0;
+            p->moved[i] |= push[k] != 0;
         }
     }
-    for (int i = 0; i < h->links; i++, before++, push++) {
-        *push = part * (*push + h->link[i].force - *before);
-        h->link[i].force += *push;
-        *before = h->link[i].force;
+    for (int i = 0; i < p->constraints; i++, before++, push++) {
+        *push = part * (*push + p->constraint[i].force - *before);
+        p->constraint[i].force += *push;
+        *before = p->constraint[i].force;
     }
 }
 
-static int count_wrong(const heap *h)
+static int count_violated(const projection *p)
 {
-    int wrong = 0;
-    for (int i = 0; i < h->links; i++) {
-        wrong += h->link[i].self > 0 && is_wrong(h, &h->link[i]);
+    int violated = 0;
+    for (int i = 0; i < p->constraints; i++) {
+        violated += p->constraint[i].inverse_mass > 0 && is_violated(p, &p->constraint[i]);
     }
-    return wrong;
+    return violated;
 }
 
-// Where much is wrong: all of them, in turn, with Nesterov's momentum (gauss_seidel.h).
-static void sweep_all(heap *h)
+// Relaxes all constraints in turn, with Nesterov's momentum (gauss_seidel.h), if many are violated.
+static void sweep(projection *p)
 {
-    enum { SWEEPS = 400, EACH = 8, FEW = 10 };
     double last = INFINITY;
-    if (h->waiting < FEW) {
+    if (p->waiting < ADVANCE_FEW_VIOLATED) {
         return;
     }
-    accelerate(h, 0);
-    for (int it = 1, since = 1; it <= SWEEPS; it++, since++) {
+    accelerate(p, 0);
+    for (int it = 1, since = 1; it <= ADVANCE_PROJECTION_SWEEPS; it++, since++) {
         double change = 0;
-        for (int i = 0; i < h->links; i++) {
-            link *l = &h->link[i];
-            bool idle = l->force == l->lo && rate_of(h, l) >= l->wanted - h->tolerance;
-            change += idle || !(l->self > 0) ? 0 : relax(h, l);
+        for (int i = 0; i < p->constraints; i++) {
+            constraint *l = &p->constraint[i];
+            bool idle = l->force == l->lo && rate(p, l) >= l->target - p->tolerance;
+            change += idle || !(l->inverse_mass > 0) ? 0 : relax(p, l);
         }
-        if (it % EACH == 0 && count_wrong(h) < FEW) {
+        if (it % ADVANCE_COUNT_EVERY == 0 && count_violated(p) < ADVANCE_FEW_VIOLATED) {
             break;
         }
         since = change > last ? 1 : since;
         last = change;
-        accelerate(h, (since - 1.0) / (since + 2.0));
+        accelerate(p, (since - 1.0) / (since + 2.0));
     }
-    for (; h->waiting > 0; h->waiting--) {
-        h->link[h->queue[h->head]].waits = false;
-        h->head = (h->head + 1) % h->room;
+    for (; p->waiting > 0; p->waiting--) {
+        p->constraint[p->queue[p->head]].queued = false;
+        p->head = (p->head + 1) % p->room;
     }
-    for (int i = 0; i < h->links; i++) {
-        h->link[i].force = clamp(h->link[i].force, h->link[i].lo, h->link[i].hi);
-        ask(h, i);
+    for (int i = 0; i < p->constraints; i++) {
+        constraint *l = &p->constraint[i];
+        l->force = clamp(l->force, l->lo, l->hi);
+        queue_if_violated(p, i);
     }
 }
 
-static void relax_all(heap *h)
+static void project(projection *p)
 {
-    sweep_all(h);
-    for (; h->waiting > 0; h->waiting--) {
-        link *l = &h->link[h->queue[h->head]];
-        h->head = (h->head + 1) % h->room;
-        l->waits = false;
-        if (h->left > 0) {
-            h->left--;
-            h->waiting--;
-            bool changes = relax(h, l) > 0;
+    sweep(p);
+    for (; p->waiting > 0; p->waiting--) {
+        constraint *l = &p->constraint[p->queue[p->head]];
+        p->head = (p->head + 1) % p->room;
+        l->queued = false;
+        if (p->budget > 0) {
+            p->budget--;
+            p->waiting--;
+            bool changes = relax(p, l) > 0;
             for (int side = 0; side < 2 && changes; side++) {
                 if (l->body[side] != SPRAG_STATIC) {
-                    ask_all(h, l->body[side]);
+                    queue_body(p, l->body[side]);
                 }
             }
-            h->waiting++;
+            p->waiting++;
         }
     }
 }
 
-// NULL: no room. Its jacobian is to be set, then it is to be hung up.
-static link *new_link(heap *h, int body0, int body1)
+// NULL: no room. The caller sets the jacobian, then attaches the constraint to its bodies.
+static constraint *new_constraint(projection *p, int body0, int body1)
 {
-    if (h->links == h->room) {
+    if (p->constraints == p->room) {
         return NULL;
     }
-    link *l = &h->link[h->links++];
-    *l = (link){.body = {body0, body1}, .hi = INFINITY};
+    constraint *l = &p->constraint[p->constraints++];
+    *l = (constraint){.body = {body0, body1}, .hi = INFINITY};
     return l;
 }
 
-static void hang_up(heap *h, link *l)
+static void attach(projection *p, constraint *l)
 {
-    int i = (int)(l - h->link);
+    int i = (int)(l - p->constraint);
     for (int side = 0; side < 2; side++) {
         int body = l->body[side];
         if (body == SPRAG_STATIC) {
             continue;
         }
-        l->next[side] = h->first[body];
-        h->first[body] = i;
-        double mass = h->run->frame->body[body].mass;
+        l->next[side] = p->first[body];
+        p->first[body] = i;
+        double mass = p->run->frame->body[body].mass;
         if (mass > 0) {
-            add_scaled(l->turn[side], 1 / mass, l->jacobian[side], 3);
-            mul33(h->inverse[body], l->jacobian[side] + 3, l->turn[side] + 3);
-            l->self += dot6(l->jacobian[side], l->turn[side]);
+            add_scaled(l->response[side], 1 / mass, l->jacobian[side], 3);
+            mul33(p->inverse[body], l->jacobian[side] + 3, l->response[side] + 3);
+            l->inverse_mass += dot6(l->jacobian[side], l->response[side]);
         }
     }
 }
 
 // ---- points
 
-static double wanted_of(const heap *h, const advance_point *point, double rate)
+static double target_rate(const projection *p, const advance_point *point, double rate)
 {
-    const advance_run *run = h->run;
+    const advance_run *run = p->run;
     if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
-        return fmin(rate, 0); // it is pushed out elsewhere
+        return fmin(rate, 0); // push_out.c separates it
     }
-    return (run->target - point->gap + point->dip) / run->trial;
+    return (run->target - point->gap + point->dip) / run->attempt.length;
 }
 
-static void set_normal(link *l, int side, const double normal[3], const double arm[3])
+static void set_normal(constraint *l, int side, const double normal[3], const double arm[3])
 {
     double J[6];
     point_jacobian(arm, normal, J);
     add_scaled(l->jacobian[side], side ? -1 : 1, J, 6);
 }
 
-static void add_point(heap *h, int i)
+static void add_point(projection *p, int i)
 {
-    const advance_run *run = h->run;
-    const advance_point *point = &run->point[i];
+    const advance_run *run = p->run;
+    const advance_point *point = &run->points.point[i];
     const int *collider = run->frame->pair[point->pair].collider;
-    link *l =
-        new_link(h, run->frame->collider[collider[0]].body, run->frame->collider[collider[1]].body);
-    h->of_point[i] = l ? (int)(l - h->link) : -1;
+    constraint *l = new_constraint(p, run->frame->collider[collider[0]].body,
+                                   run->frame->collider[collider[1]].body);
+    p->of_point[i] = l ? (int)(l - p->constraint) : -1;
     for (int side = 0; side < 2 && l; side++) {
         if (l->body[side] != SPRAG_STATIC) {
             double arm[3];
@@ -249,225 +249,222 @@ static void add_point(heap *h, int i)
         }
     }
     if (l) {
-        hang_up(h, l);
-        l->wanted = wanted_of(h, point, rate_of(h, l));
+        attach(p, l);
+        l->target = target_rate(p, point, rate(p, l));
     }
 }
 
-static void ask_point(heap *h, int i)
+static void update_point(projection *p, int i)
 {
-    int known = h->of_point[i];
+    int known = p->of_point[i];
     if (known >= 0) {
-        h->link[known].wanted = wanted_of(h, &h->run->point[i], h->link[known].wanted);
-        ask(h, known);
+        p->constraint[known].target =
+            target_rate(p, &p->run->points.point[i], p->constraint[known].target);
+        queue_if_violated(p, known);
     }
 }
 
-// As much as it ends too low.
-static void ask_more(heap *h, int i, double lowest)
+// Raises the target by the gap deficit at the end of the sub-step.
+static void raise_target(projection *p, int i, double lowest)
 {
-    advance_point *point = &h->run->point[i];
-    double step = h->run->trial, target = h->run->target;
-    link *l = h->of_point[i] < 0 ? NULL : &h->link[h->of_point[i]];
+    advance_point *point = &p->run->points.point[i];
+    double step = p->run->attempt.length, target = p->run->target;
+    constraint *l = p->of_point[i] < 0 ? NULL : &p->constraint[p->of_point[i]];
     if (l) {
-        l->wanted = fmax(l->wanted, rate_of(h, l) + fmax(target - lowest, 0) / step);
-        point->dip = fmax(0, l->wanted * step - target + point->gap);
-        ask(h, h->of_point[i]);
+        l->target = fmax(l->target, rate(p, l) + fmax(target - lowest, 0) / step);
+        point->dip = fmax(0, l->target * step - target + point->gap);
+        queue_if_violated(p, p->of_point[i]);
     }
 }
 
-// ---- what else must stay as it was solved
+// ---- given contacts and joint rows, which keep their rates
 
-static void add_given(heap *h, const sprag_contact *contact)
+static void add_given(projection *p, const sprag_contact *contact)
 {
-    link *l = new_link(h, contact->body[0], contact->body[1]);
+    constraint *l = new_constraint(p, contact->body[0], contact->body[1]);
     for (int side = 0; side < 2 && l; side++) {
         if (l->body[side] != SPRAG_STATIC) {
             set_normal(l, side, contact->frame[0], contact->arm[side]);
         }
     }
     if (l) {
-        hang_up(h, l);
-        l->wanted = fmin(0, rate_of(h, l));
+        attach(p, l);
+        l->target = fmin(0, rate(p, l));
     }
 }
 
-static void add_row(heap *h, const sprag_row *row)
+static void add_row(projection *p, const sprag_row *row)
 {
-    link *l = isinf(row->lo) || isinf(row->hi) ? new_link(h, row->body[0], row->body[1]) : NULL;
+    constraint *l =
+        isinf(row->lo) || isinf(row->hi) ? new_constraint(p, row->body[0], row->body[1]) : NULL;
     if (l) {
         memcpy(l->jacobian, row->jacobian, sizeof l->jacobian);
         l->lo = isinf(row->lo) ? row->lo : 0;
         l->hi = isinf(row->hi) ? row->hi : 0;
-        hang_up(h, l);
-        l->wanted = rate_of(h, l);
+        attach(p, l);
+        l->target = rate(p, l);
     }
 }
 
-// ---- no farther than anything moves
+// ---- limits of the change
 
-// m/s, of a body that had the same energy without turning.
-static double speed_of(const advance_run *run, int body, const double v[6])
+// m/s, of a body with the same energy that does not turn.
+static double energy_speed(const advance_run *run, int body, const double v[6])
 {
     double mass = run->frame->body[body].mass;
     return mass > 0 ? sqrt(advance_product(run, body, v, v) / mass) : norm3(v);
 }
 
-// Where points cannot all stay apart, sweeps go on for ever: what is taken apart goes no farther
-// than it, and what it touches, would have gone.
-static void set_farthest(heap *h)
+// If the points cannot all stay apart, the projection would move bodies without end: a body may be
+// moved no farther than it, or a body that it touches, would have moved.
+static void set_farthest(projection *p)
 {
-    const advance_run *run = h->run;
-    double *speed = h->before;
+    const advance_run *run = p->run;
+    double *speed = p->before;
     for (int i = 0; i < run->frame->bodies; i++) {
-        memcpy(h->solved[i], run->motion[i].velocity, sizeof h->solved[i]);
-        speed[i] = speed_of(run, i, h->solved[i]);
-        h->farthest[i] = speed[i] + 4 * (h->tolerance + h->more);
+        memcpy(p->solved[i], run->attempt.motion[i].velocity, sizeof p->solved[i]);
+        speed[i] = energy_speed(run, i, p->solved[i]);
+        p->farthest[i] = speed[i] + advance_farther * (p->tolerance + p->excess);
     }
-    for (int i = 0; i < h->links; i++) {
-        const int *body = h->link[i].body;
+    for (int i = 0; i < p->constraints; i++) {
+        const int *body = p->constraint[i].body;
         for (int side = 0; side < 2 && body[!side] != SPRAG_STATIC; side++) {
             if (body[side] != SPRAG_STATIC) {
-                h->farthest[body[side]] = fmax(h->farthest[body[side]], speed[body[!side]]);
+                p->farthest[body[side]] = fmax(p->farthest[body[side]], speed[body[!side]]);
             }
         }
     }
 }
 
-static void restrain(heap *h)
+static void restrain(projection *p)
 {
-    for (int i = 0; i < h->run->frame->bodies; i++) {
-        double *v = h->run->motion[i].velocity, change[6];
+    for (int i = 0; i < p->run->frame->bodies; i++) {
+        double *v = p->run->attempt.motion[i].velocity, change[6];
         for (int k = 0; k < 6; k++) {
-            change[k] = v[k] - h->solved[i][k];
+            change[k] = v[k] - p->solved[i][k];
         }
-        double most = h->farthest[i], size = speed_of(h->run, i, change);
+        double most = p->farthest[i], size = energy_speed(p->run, i, change);
         for (int k = 0; size > most && k < 6; k++) {
-            v[k] = h->solved[i][k] + most / size * change[k];
+            v[k] = p->solved[i][k] + most / size * change[k];
         }
-        h->moved[i] |= size > most;
+        p->moved[i] |= size > most;
     }
 }
 
-// ---- one after the other
+// ---- rounds of projection
 
-static bool open(heap *h, advance_run *run)
+static bool start(projection *p, advance_run *run)
 {
-    // By how much more than it must a point is taken apart (epsilon), so that it is not asked again
-    // after every neighbour. Nothing sticks meanwhile: what rests would slide by that, every time.
-    static const double roughly = 10, exactly = 0.5;
-    enum {
-        EFFORT = 60,  // times that a link is relaxed, on the average,
-        LEAST = 10000 // or in all
-    };
     const sprag_frame *frame = run->frame;
     sprag_scratch *scratch = run->solving;
     bool exact = run->stats->solve.strategy == SPRAG_STRATEGY_INTERIOR_POINT;
-    *h = (heap){.run = run,
-                .tolerance = 0.5 * run->target / run->trial,
-                .more = (exact ? exactly : roughly) * run->options->epsilon / run->trial};
-    int points = 2 * run->points + 256;
-    h->room = points + frame->contacts + run->rows;
-    h->link = SPRAG_TAKE(scratch, h->room, link);
-    h->queue = SPRAG_TAKE(scratch, h->room, int);
-    h->of_point = SPRAG_TAKE(scratch, h->room, int);
-    h->first = SPRAG_TAKE(scratch, frame->bodies, int);
-    h->moved = SPRAG_TAKE(scratch, frame->bodies, bool);
-    h->inverse = SPRAG_TAKE(scratch, frame->bodies, *h->inverse);
-    h->before = SPRAG_TAKE(scratch, 6 * frame->bodies + h->room, double);
-    h->push = SPRAG_TAKE(scratch, 6 * frame->bodies + h->room, double);
-    h->solved = SPRAG_TAKE(scratch, frame->bodies, *h->solved);
-    h->farthest = SPRAG_TAKE(scratch, frame->bodies, double);
+    *p = (projection){.run = run,
+                      .tolerance = 0.5 * run->target / run->attempt.length,
+                      .excess = (exact ? advance_exact_excess : advance_rough_excess) *
+                                run->options->epsilon / run->attempt.length};
+    int points = 2 * run->points.count + 256;
+    p->room = points + frame->contacts + run->rows.count;
+    p->constraint = SPRAG_TAKE(scratch, p->room, constraint);
+    p->queue = SPRAG_TAKE(scratch, p->room, int);
+    p->of_point = SPRAG_TAKE(scratch, p->room, int);
+    p->first = SPRAG_TAKE(scratch, frame->bodies, int);
+    p->moved = SPRAG_TAKE(scratch, frame->bodies, bool);
+    p->inverse = SPRAG_TAKE(scratch, frame->bodies, *p->inverse);
+    p->before = SPRAG_TAKE(scratch, 6 * frame->bodies + p->room, double);
+    p->push = SPRAG_TAKE(scratch, 6 * frame->bodies + p->room, double);
+    p->solved = SPRAG_TAKE(scratch, frame->bodies, *p->solved);
+    p->farthest = SPRAG_TAKE(scratch, frame->bodies, double);
     if (scratch->failed) {
         return false;
     }
     for (int i = 0; i < frame->bodies; i++) {
-        h->first[i] = -1;
-        invert33(run->inertia[i], h->inverse[i]);
+        p->first[i] = -1;
+        invert33(run->inertia[i], p->inverse[i]);
     }
-    for (int i = 0; i < run->rows; i++) {
-        add_row(h, &run->row[i]);
+    for (int i = 0; i < run->rows.count; i++) {
+        add_row(p, &run->rows.row[i]);
     }
     for (int i = 0; i < frame->contacts; i++) {
-        add_given(h, &frame->contact[i]);
+        add_given(p, &frame->contact[i]);
     }
-    for (; h->points < run->points; h->points++) {
-        add_point(h, h->points);
+    for (; p->points < run->points.count; p->points++) {
+        add_point(p, p->points);
     }
-    set_farthest(h);
-    h->left = (long)EFFORT * h->links + LEAST;
-    for (int i = 0; i < h->links; i++) {
-        ask(h, i);
+    set_farthest(p);
+    p->budget = (long)ADVANCE_RELAXATIONS * p->constraints + ADVANCE_LEAST_RELAXATIONS;
+    for (int i = 0; i < p->constraints; i++) {
+        queue_if_violated(p, i);
     }
     return true;
 }
 
-static void hold_point(heap *h, int pair)
+static void add_speculative_point(projection *p, int pair)
 {
-    int point = advance_capture(h->run, pair);
-    for (; h->points < h->run->points; h->points++) {
-        add_point(h, h->points);
+    int point = advance_add_speculative(p->run, pair);
+    for (; p->points < p->run->points.count; p->points++) {
+        add_point(p, p->points);
     }
     if (point >= 0) {
-        ask_more(h, point, h->run->near[pair].certificate.lowest);
+        raise_target(p, point, p->run->near[pair].certificate.lowest);
     }
 }
 
-// What blocks becomes a point, or is asked more of. false: that asks for nothing more.
-static bool hold(heap *h)
+// Adds speculative contacts of pairs that block, or raises targets. false: nothing changed.
+static bool add_blocking(projection *p)
 {
-    advance_run *run = h->run;
+    advance_run *run = p->run;
     bool declined = false;
     for (int i = 0, at = 0; i < run->frame->pairs; i++) {
         const advance_near *near = &run->near[i];
-        advance_skip_points(run, i, &at);
-        if (!(near->certificate.time < run->trial)) {
+        advance_skip_to_pair(run, i, &at);
+        if (!(near->certificate.time < run->attempt.length)) {
             continue;
         }
-        int first = at, waiting = h->waiting;
-        for (bool curves = near->closed && advance_correct(run, i, &at); curves && first < at;) {
-            ask_point(h, first++);
+        int first = at, waiting = p->waiting;
+        for (bool curves = near->closed && advance_update_dips(run, i, &at);
+             curves && first < at;) {
+            update_point(p, first++);
         }
         if (!advance_accepts(run, i)) {
             run->near[i].certificate.time = INFINITY;
             declined = true;
-        } else if (h->waiting == waiting && near->certificate.side >= 0 && h->links < h->room) {
-            hold_point(h, i);
+        } else if (p->waiting == waiting && near->certificate.side >= 0 &&
+                   p->constraints < p->room) {
+            add_speculative_point(p, i);
         }
     }
-    return h->waiting > 0 || declined;
+    return p->waiting > 0 || declined;
 }
 
-sprag_result advance_settle(advance_run *run, double longest)
+sprag_result advance_plan_coarse(advance_run *run, double longest)
 {
-    enum { SOLVES = 4, ROUNDS = 12 };
-    run->tried = false;
-    advance_begin(run, longest);
-    for (int pass = 0; pass < SOLVES; pass++) {
-        heap h;
-        int points = run->points;
-        run->calm = true;
+    run->attempt.has_guess = false;
+    advance_begin_attempt(run, longest);
+    for (int pass = 0; pass < ADVANCE_COARSE_SOLVES; pass++) {
+        projection p;
+        int points = run->points.count;
+        run->attempt.ignore_dips = true;
         sprag_result result = advance_solve(run, longest);
-        run->calm = false;
-        if (result == SPRAG_OK && !open(&h, run)) {
+        run->attempt.ignore_dips = false;
+        if (result == SPRAG_OK && !start(&p, run)) {
             result = SPRAG_NO_MEMORY;
         }
         if (result != SPRAG_OK) {
             return result;
         }
-        for (int round = 0; round < (pass == 0 ? 1 : ROUNDS); round++) {
-            if (pass > 0) { // the first one only looks for points
-                relax_all(&h);
-                restrain(&h);
+        for (int round = 0; round < (pass == 0 ? 1 : ADVANCE_ROUNDS); round++) {
+            if (pass > 0) { // the first pass only finds points
+                project(&p);
+                restrain(&p);
             }
-            advance_certify(run, longest, round == 0 ? NULL : h.moved);
-            memset(h.moved, 0, (size_t)run->frame->bodies * sizeof *h.moved);
-            if (run->safe >= longest || h.left <= 0 || !hold(&h)) {
+            advance_certify(run, longest, round == 0 ? NULL : p.moved);
+            memset(p.moved, 0, (size_t)run->frame->bodies * sizeof *p.moved);
+            if (run->attempt.safe >= longest || p.budget <= 0 || !add_blocking(&p)) {
                 break;
             }
         }
-        bool done = run->safe >= longest && h.waiting == 0;
-        if (done || (pass > 0 && (run->safe >= longest || run->points == points))) {
+        bool done = run->attempt.safe >= longest && p.waiting == 0;
+        if (done || (pass > 0 && (run->attempt.safe >= longest || run->points.count == points))) {
             break;
         }
     }

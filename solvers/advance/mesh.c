@@ -1,6 +1,7 @@
-// Triangles of one mesh under one body. Those next to each other have an edge in common, which is
-// none of the mesh where they lie in one plane or meet in a valley: what slides or rolls over it
-// must not catch there. Contacts are left out for that, never certificates.
+// Triangles of one mesh near one body. Adjacent triangles share an edge. Where they lie in one
+// plane or meet in a valley, that edge is a seam and not an edge of the surface: a body that slides
+// or rolls over it must not catch there. This file leaves out contacts for that, never
+// certificates.
 #include <math.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ int advance_triangle(const advance_run *run, int pair)
     return mesh[0] == mesh[1] ? -1 : mesh[1];
 }
 
-// Two triangles of one mesh and one body.
+// Are both pairs triangles of one mesh with the same other body?
 static bool same_mesh(const advance_run *run, int a, int b)
 {
     int side[2] = {advance_triangle(run, a), advance_triangle(run, b)};
@@ -42,7 +43,7 @@ int advance_mesh_end(const advance_run *run, int pair)
     return end;
 }
 
-// ---- the other triangles around
+// ---- seams
 
 static void corners_of(const advance_run *run, int pair, double corner[3][3])
 {
@@ -77,7 +78,7 @@ static bool is_on(const double corner[3][3], const double at[3], double near)
     return true;
 }
 
-// Does it rise above the plane through the point?
+// Does the triangle rise above the plane through the point?
 static bool rises(const double corner[3][3], const double at[3], const double normal[3],
                   double near)
 {
@@ -92,8 +93,8 @@ static bool rises(const double corner[3][3], const double at[3], const double no
     return false;
 }
 
-// A triangle that begins where another one is touched and rises towards what touches it is nearer
-// to that.
+// The point lies on a seam if another triangle that contains it rises above the plane of contact:
+// then the other body is nearer to that triangle.
 bool advance_is_seam(const advance_run *run, int pair, const double at[3], const double normal[3])
 {
     int side = advance_triangle(run, pair);
@@ -114,7 +115,7 @@ bool advance_is_seam(const advance_run *run, int pair, const double at[3], const
     for (int way = -1; way <= 1; way += 2) {
         for (int i = pair + way; i >= 0 && i < run->frame->pairs; i += way) {
             if (!same_mesh(run, pair, i)) {
-                break; // they are one after the other
+                break; // the triangles of a mesh follow one another
             }
             corners_of(run, i, corner);
             if (rises((const double(*)[3])corner, at, up, near) &&
@@ -140,8 +141,8 @@ static double height_over(const advance_run *run, int pair, const double at[3], 
     return dot3(front, from);
 }
 
-// The centre of the shape is behind the triangle, but just outside of one that faces the other
-// way: it came through that one, not through this.
+// If the centre of the shape is behind the triangle, and nearer to the front of one that faces the
+// other way, the shape came through that one.
 bool advance_is_far_side(const advance_run *run, int pair)
 {
     int side = advance_triangle(run, pair);
@@ -170,17 +171,17 @@ bool advance_is_far_side(const advance_run *run, int pair)
     return false;
 }
 
-// ---- meshes in meshes
+// ---- meshes that cross
 
-// Pairs of triangles of the same two meshes.
+// Are both pairs triangles of the same two meshes, in either order?
 static bool same_meshes(const advance_run *run, int a, int b)
 {
-    bool same[2] = {true, true}; // sides in the same order, in the other one
-    for (int turned = 0; turned < 2; turned++) {
+    bool same[2] = {true, true}; // sides in the same order, in the other order
+    for (int other = 0; other < 2; other++) {
         for (int side = 0; side < 2; side++) {
             const sprag_collider *p = collider_of(run, a, side);
-            const sprag_collider *q = collider_of(run, b, side ^ turned);
-            same[turned] &= p->mesh && p->mesh == q->mesh && p->body == q->body;
+            const sprag_collider *q = collider_of(run, b, side ^ other);
+            same[other] &= p->mesh && p->mesh == q->mesh && p->body == q->body;
         }
     }
     return same[0] || same[1];
@@ -198,12 +199,12 @@ static bool cross(const advance_run *run, int pair)
            !gap.beyond && gap.distance < 0;
 }
 
-// Do the two meshes of a pair cross now? Their pairs are one after the other.
+// Do the two meshes of a pair cross now? Their pairs follow one another.
 static bool meshes_cross(advance_run *run, int pair)
 {
-    int *looked = run->looked_at;
+    int *looked = run->mesh_crossing.pairs;
     if (pair >= looked[0] && pair < looked[1]) {
-        return run->crossed;
+        return run->mesh_crossing.crosses;
     }
     looked[0] = pair;
     looked[1] = pair + 1;
@@ -213,18 +214,17 @@ static bool meshes_cross(advance_run *run, int pair)
     while (looked[1] < run->frame->pairs && same_meshes(run, pair, looked[1])) {
         looked[1]++;
     }
-    run->crossed = false;
-    for (int i = looked[0]; i < looked[1] && !run->crossed; i++) {
-        run->crossed = cross(run, i);
+    run->mesh_crossing.crosses = false;
+    for (int i = looked[0]; i < looked[1] && !run->mesh_crossing.crosses; i++) {
+        run->mesh_crossing.crosses = cross(run, i);
     }
-    return run->crossed;
+    return run->mesh_crossing.crosses;
 }
 
-// Two triangles that are near and behind each other, of meshes that cross, have gone through: they
-// would be held there, for they have two sides.
+// Two triangles of crossing meshes that are near each other, back to back, have passed through each
+// other. Contacts between their two sides would keep them there.
 bool advance_is_through(advance_run *run, int pair)
 {
-    static const double facing = 0.9;
     const sprag_gap *gap = &run->near[pair].gap;
     if (gap->beyond || !(gap->distance >= 0) || gap->distance > 2 * run->options->epsilon) {
         return false;
@@ -234,22 +234,22 @@ bool advance_is_through(advance_run *run, int pair)
         const sprag_pose *pose = &run->pose[run->frame->pair[pair].collider[side]];
         double front[3];
         if (!is_triangle(c) || !sprag_gap_front(&c->shape, pose, front) ||
-            (side ? -1 : 1) * dot3(front, gap->normal) < facing) {
+            (side ? -1 : 1) * dot3(front, gap->normal) < advance_facing) {
             return false;
         }
     }
     return meshes_cross(run, pair);
 }
 
-// ---- points that the triangles have in common
+// ---- points that several triangles have
 
 bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
                        const double normal[3])
 {
-    const double near = 1e-7, alike = 1e-6; // m, 1
+    const double near = advance_same_point, alike = advance_same_normal;
     int side = advance_triangle(run, pair);
-    for (int i = run->points - 1; i >= 0 && side >= 0; i--) {
-        const advance_point *point = &run->point[i];
+    for (int i = run->points.count - 1; i >= 0 && side >= 0; i--) {
+        const advance_point *point = &run->points.point[i];
         if (point->pair != pair && !same_mesh(run, pair, point->pair)) {
             break;
         }
@@ -268,12 +268,11 @@ bool advance_has_point(const advance_run *run, int pair, const double at[2][3],
 
 // ---- many points on one plane
 
-enum { DIRECTIONS = 16 };
-
-// Points at the same height above the same plane: each holds off only what those around it do.
+// Are two points at the same height above the same plane? Then those inside their outline add
+// nothing.
 static bool is_level(const advance_run *run, const advance_point *a, const advance_point *b)
 {
-    const double near = 1e-7; // m
+    const double near = advance_same_point;
     int side = advance_triangle(run, a->pair);
     if (side < 0 || fabs(a->gap - b->gap) > near || !same_mesh(run, a->pair, b->pair) ||
         side != advance_triangle(run, b->pair) || dot3(a->normal, b->normal) < 1 - 1e-12) {
@@ -284,11 +283,11 @@ static bool is_level(const advance_run *run, const advance_point *a, const advan
     return fabs(dot3(apart, a->normal)) <= near;
 }
 
-// Marks of these points the farthest along some directions of their plane.
+// Marks the farthest of these points along some directions of their plane.
 static void mark_outermost(const advance_run *run, const int *of, int count, bool *keeps)
 {
     double along[3], across[3], least = INFINITY;
-    const double *n = run->point[of[0]].normal;
+    const double *n = run->points.point[of[0]].normal;
     int axis = 0;
     for (int k = 0; k < 3; k++) {
         if (fabs(n[k]) < least) {
@@ -300,11 +299,12 @@ static void mark_outermost(const advance_run *run, const int *of, int count, boo
     cross3(n, x, along);
     normalise3(along);
     cross3(n, along, across);
-    for (int d = 0; d < DIRECTIONS; d++) {
-        double turn = (d + 0.3) * (2 * 3.14159265358979323846 / DIRECTIONS), most = -INFINITY;
+    for (int d = 0; d < ADVANCE_DIRECTIONS; d++) {
+        double turn = (d + 0.3) * (2 * 3.14159265358979323846 / ADVANCE_DIRECTIONS),
+               most = -INFINITY;
         int best = of[0];
         for (int i = 0; i < count; i++) {
-            const double *at = run->point[of[i]].at[0];
+            const double *at = run->points.point[of[i]].at[0];
             double far = cos(turn) * dot3(along, at) + sin(turn) * dot3(across, at);
             if (far > most) {
                 most = far;
@@ -317,53 +317,55 @@ static void mark_outermost(const advance_run *run, const int *of, int count, boo
 
 bool advance_thin_out(advance_run *run)
 {
-    if (run->points <= DIRECTIONS) {
+    if (run->points.count <= ADVANCE_DIRECTIONS) {
         return true;
     }
-    bool *keeps = SPRAG_TAKE(run->solving, run->points, bool);
-    bool *seen = SPRAG_TAKE(run->solving, run->points, bool);
-    int *level = SPRAG_TAKE(run->solving, run->points, int), left = 0;
+    bool *keeps = SPRAG_TAKE(run->solving, run->points.count, bool);
+    bool *seen = SPRAG_TAKE(run->solving, run->points.count, bool);
+    int *level = SPRAG_TAKE(run->solving, run->points.count, int), left = 0;
     if (run->solving->failed) {
         return false;
     }
-    for (int i = 0; i < run->points; i++) {
+    for (int i = 0; i < run->points.count; i++) {
         int count = 0;
-        for (int j = i; j < run->points && !seen[i]; j++) {
-            if (!seen[j] && (j == i || is_level(run, &run->point[i], &run->point[j]))) {
+        for (int j = i; j < run->points.count && !seen[i]; j++) {
+            if (!seen[j] &&
+                (j == i || is_level(run, &run->points.point[i], &run->points.point[j]))) {
                 level[count++] = j;
             }
         }
         for (int k = 0; k < count; k++) {
             seen[level[k]] = true;
-            keeps[level[k]] = count <= DIRECTIONS;
+            keeps[level[k]] = count <= ADVANCE_DIRECTIONS;
         }
-        if (count > DIRECTIONS) {
+        if (count > ADVANCE_DIRECTIONS) {
             mark_outermost(run, level, count, keeps);
         }
     }
-    for (int i = 0; i < run->points; i++) {
+    for (int i = 0; i < run->points.count; i++) {
         if (keeps[i]) {
-            run->point[left++] = run->point[i];
+            run->points.point[left++] = run->points.point[i];
         } else {
-            run->near[run->point[i].pair].points--;
+            run->near[run->points.point[i].pair].points--;
         }
     }
-    run->points = left;
+    run->points.count = left;
     return true;
 }
 
-// A triangle whose points are another's, or are not needed, carries what its mesh does.
-void advance_share_held(advance_run *run)
+// A triangle without points, because another triangle has them or they were removed, is active if
+// its mesh is.
+void advance_share_active(advance_run *run)
 {
     for (int first = 0, end; first < run->frame->pairs; first = end) {
-        bool held = false;
+        bool active = false;
         end = advance_mesh_end(run, first);
         for (int i = first; i < end; i++) {
-            held |= run->near[i].held;
+            active |= run->near[i].active;
         }
         for (int i = first; i < end; i++) {
             advance_near *near = &run->near[i];
-            near->held |= held && near->closed && near->points == 0;
+            near->active |= active && near->closed && near->points == 0;
         }
     }
 }

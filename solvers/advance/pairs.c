@@ -1,45 +1,58 @@
-// What is near, what touches, and how long the rest stays apart.
+// Gaps, contact points and safe times of the pairs.
 #include <math.h>
 #include <string.h>
 
 #include "advance_run.h"
 #include "kinematics.h"
 
-// How far apart points of contact may be. What has just carried a force is still in contact when
-// the straight path of the centre has lifted its turning point off: by w^2 r t^2 / 2 in a sub-step.
-// It would else fall back, land and be lifted again, an event each time.
+double advance_radius(const sprag_collider *collider)
+{
+    double bounds[6], corner[3];
+    if (collider->body == SPRAG_STATIC) {
+        return 0;
+    }
+    sprag_shape_bounds(&collider->shape, &collider->mount, bounds);
+    for (int k = 0; k < 3; k++) {
+        corner[k] = fmax(fabs(bounds[k]), fabs(bounds[k + 3]));
+    }
+    return norm3(corner);
+}
+
+// m, gap up to which a pair is closed. The straight path of the centre lifts the contact point of a
+// turning body off, by w^2 r t^2 / 2 in a sub-step. A pair that has just had a force stays closed
+// up to that height: otherwise it would fall back and land again and again, an event each time.
 static double reach_of_contact(const advance_run *run, int pair)
 {
     const advance_near *near = &run->near[pair];
-    static const double most = 0.02; // of the larger one's radius
     double rise = 0;
-    for (int side = 0; side < 2 && near->held; side++) {
+    for (int side = 0; side < 2 && near->active; side++) {
         const sprag_motion *motion = near->carried[side].motion;
         if (motion) {
             rise += dot3(motion->velocity + 3, motion->velocity + 3) * near->radius[side];
         }
     }
-    rise *= run->left * run->left; // twice that, to be sure of it
-    return fmax(run->options->epsilon, fmin(rise, most * fmax(near->radius[0], near->radius[1])));
+    rise *= run->left * run->left; // twice the height
+    return fmax(run->options->epsilon,
+                fmin(rise, advance_rolling_reach * fmax(near->radius[0], near->radius[1])));
 }
 
 advance_point *advance_add_point(advance_run *run)
 {
-    if (run->points == run->point_room) {
-        int room = run->point_room ? 2 * run->point_room : 64;
+    if (run->points.count == run->points.room) {
+        int room = run->points.room ? 2 * run->points.room : 64;
         advance_point *wider = SPRAG_TAKE(run->scratch, room, advance_point);
         if (!wider) {
             return NULL;
         }
-        if (run->points) {
-            memcpy(wider, run->point, (size_t)run->points * sizeof *wider);
+        if (run->points.count) {
+            memcpy(wider, run->points.point, (size_t)run->points.count * sizeof *wider);
         }
-        run->point = wider;
-        run->point_room = room;
+        run->points.point = wider;
+        run->points.room = room;
     }
-    advance_point *p = &run->point[run->points++];
+    advance_point *p = &run->points.point[run->points.count++];
     memset(p, 0, sizeof *p);
-    run->added++;
+    run->points.added++;
     return p;
 }
 
@@ -48,8 +61,8 @@ bool advance_accepts(advance_run *run, int pair)
     sprag_pair *p = &run->frame->pair[pair];
     if (p->state == SPRAG_PAIR_UNKNOWN) {
         const sprag_frame_calls *calls = run->calls;
-        bool accepted = calls->touch &&
-                        calls->touch(calls->data, pair, run->near[pair].gap.distance, run->time);
+        bool accepted = calls->ask_pair &&
+                        calls->ask_pair(calls->data, pair, run->near[pair].gap.distance, run->time);
         p->state = accepted ? SPRAG_PAIR_ACCEPTED : SPRAG_PAIR_DECLINED;
     }
     return p->state == SPRAG_PAIR_ACCEPTED;
@@ -58,11 +71,11 @@ bool advance_accepts(advance_run *run, int pair)
 static const double *velocity_of(const advance_run *run, const sprag_collider *collider)
 {
     static const double still[6];
-    return collider->body == SPRAG_STATIC ? still : run->motion[collider->body].velocity;
+    return collider->body == SPRAG_STATIC ? still : run->attempt.motion[collider->body].velocity;
 }
 
-// By how much the gap of a pair can close in t, at the velocities of the motions (Eq. 4's
-// denominator, whatever the direction).
+// m, by which the gap of a pair can close in t, whatever the direction, at the velocities of the
+// motions (the denominator of Eq. 4).
 static double closing(const advance_run *run, int pair, double t)
 {
     const sprag_pair *p = &run->frame->pair[pair];
@@ -116,13 +129,13 @@ double advance_rate(const advance_near *near, const double at[2][3], const doubl
     return dot3(normal, u);
 }
 
-// m/s, along a normal, of the points that are nearest now.
+// m/s, along a normal, of the nearest points.
 static double approach_along(const advance_near *near, const double *normal)
 {
     return -advance_rate(near, (const double(*)[3])near->gap.point, normal);
 }
 
-// Outward normal of a face, in the axes of the shape. false: there are no more.
+// Outward normal of a face, in the axes of the shape. false: no more faces.
 static bool face_of(const sprag_shape *shape, int face, double normal[3])
 {
     if (shape->kind == SPRAG_BOX && face < 6) {
@@ -137,12 +150,11 @@ static bool face_of(const sprag_shape *shape, int face, double normal[3])
     return false;
 }
 
-// What slides over the edge between two triangles, or two boxes, is nearest to that edge when it
-// gets there, and would run into it. As long as a face keeps them apart that they close in on more
-// slowly, it is that face that they touch. false: there is none.
+// A body that slides over the edge between two triangles or boxes is nearest to that edge when it
+// arrives, and would collide with it. If a face separates the two shapes, and they approach it more
+// slowly than the edge, the contact is with that face. false: no such face.
 static bool face_between(const advance_run *run, int pair, double normal[3], double *gap)
 {
-    enum { FACES = 64 };
     const sprag_pair *p = &run->frame->pair[pair];
     const advance_near *near = &run->near[pair];
     const sprag_shape *shape[2] = {near->carried[0].shape, near->carried[1].shape};
@@ -150,9 +162,9 @@ static bool face_between(const advance_run *run, int pair, double normal[3], dou
     double least = approach_along(near, near->gap.normal);
     double local[3], n[3];
     bool found = false;
-    least -= 1e-3 * fabs(least);
+    least -= advance_face_margin * fabs(least);
     for (int side = 0; side < 2; side++) {
-        for (int i = 0; i < FACES && face_of(shape[side], i, local); i++) {
+        for (int i = 0; i < ADVANCE_MOST_FACES && face_of(shape[side], i, local); i++) {
             mul33(pose[side]->rotation, local, n);
             for (int k = 0; k < 3; k++) {
                 n[k] = side ? n[k] : -n[k];
@@ -200,15 +212,15 @@ static bool add_points(advance_run *run, int pair, const sprag_manifold *manifol
     return true;
 }
 
-// Far below the level: not to be had by rounding.
+// Is the gap an overlap? Rounding alone does not bring it so far below the level.
 static bool overlaps_at(const advance_run *run, double gap)
 {
-    return gap < 0.25 * run->level;
+    return gap < advance_overlap_level * run->level;
 }
 
-// What a program has put down flush is lifted like
-// what overlaps, but is not counted.
-static void judge_overlap(advance_run *run, int pair)
+// Sets and counts overlaps. Bodies that a program has placed flush are separated like overlapping
+// ones, but not counted.
+static void update_overlap(advance_run *run, int pair)
 {
     sprag_pair *p = &run->frame->pair[pair];
     double gap = run->near[pair].gap.distance;
@@ -220,7 +232,8 @@ static void judge_overlap(advance_run *run, int pair)
     p->overlapped = overlaps;
 }
 
-// What touches a mesh where only a seam is, does not; what overlaps it there leaves by the front.
+// A shape that touches a mesh only at a seam has no contact there; one that overlaps the mesh there
+// is pushed out of the front.
 static bool is_contact(advance_run *run, int pair, double margin, sprag_manifold *manifold)
 {
     advance_near *near = &run->near[pair];
@@ -246,9 +259,9 @@ static sprag_result scan_pair(advance_run *run, int pair, double reach)
     if (run->frame->pair[pair].memory) {
         run->frame->pair[pair].memory->reach = touching;
     }
-    // What is pushed out of an overlap should find in its way what is near, not run up against it.
+    // A body that is pushed out of an overlap gets contacts with bodies that it may be pushed to.
     bool accepted = run->frame->pair[pair].state == SPRAG_PAIR_ACCEPTED;
-    double band = accepted ? 2 * run->push_speed * run->left : 0;
+    double band = accepted ? 2 * run->push.speed * run->left : 0;
     double most = 2 * closing(run, pair, reach) + touching + band;
     near->fresh = near->closed = false;
     near->points = 0;
@@ -256,19 +269,19 @@ static sprag_result scan_pair(advance_run *run, int pair, double reach)
         return SPRAG_OK;
     }
     sprag_manifold manifold;
-    double margin = 1.5 * (touching + band);
+    double margin = advance_manifold_margin * (touching + band);
     if (find_gap(run, pair, most, margin, &manifold) == SPRAG_BAD_PROBLEM) {
         return SPRAG_BAD_PROBLEM;
     }
     if (near->gap.beyond) {
         return SPRAG_OK;
     }
-    // As fast as forces may make it in the shortest sub-step.
+    // m/s, with what forces add in the shortest sub-step.
     double approach = approach_along(near, near->gap.normal) + run->acceleration * run->floor;
     touching = fmax(touching, approach * run->floor);
     if (near->gap.distance <= touching + band && is_contact(run, pair, margin, &manifold) &&
         advance_accepts(run, pair)) {
-        judge_overlap(run, pair);
+        update_overlap(run, pair);
         if (run->frame->pair[pair].overlapped && advance_is_far_side(run, pair)) {
             return SPRAG_OK;
         }
@@ -282,12 +295,12 @@ sprag_result advance_scan(advance_run *run, double reach)
 {
     const sprag_frame *frame = run->frame;
     sprag_result result = SPRAG_OK;
-    run->points = 0;
-    run->looked_at[0] = run->looked_at[1] = 0;
+    run->points.count = 0;
+    run->mesh_crossing.pairs[0] = run->mesh_crossing.pairs[1] = 0;
     for (int i = 0; i < frame->colliders; i++) {
         const sprag_collider *c = &frame->collider[i];
-        const sprag_carried carried = {&c->shape, c->mount,
-                                       c->body == SPRAG_STATIC ? NULL : &run->motion[c->body]};
+        const sprag_carried carried = {
+            &c->shape, c->mount, c->body == SPRAG_STATIC ? NULL : &run->attempt.motion[c->body]};
         sprag_carried_at(&carried, 0, &run->pose[i]);
     }
     for (int i = 0; i < frame->pairs && result == SPRAG_OK; i++) {
@@ -300,7 +313,7 @@ sprag_result advance_scan(advance_run *run, double reach)
         if (certified) {
             run->stats->least_gap = fmin(run->stats->least_gap, near->gap.distance);
         }
-        if (certified && near->closed && near->held) {
+        if (certified && near->closed && near->active) {
             run->stats->largest_gap = fmax(run->stats->largest_gap, near->gap.distance);
         }
     }
@@ -308,16 +321,17 @@ sprag_result advance_scan(advance_run *run, double reach)
     if (result == SPRAG_OK && !advance_thin_out(run)) {
         result = SPRAG_NO_MEMORY;
     }
-    run->closed_points = run->points;
-    run->push_speed = advance_push_speed(run);
-    run->pushed_for = -1;
+    run->points.closed = run->points.count;
+    run->push.speed = advance_push_speed(run);
+    run->push.solved_for = -1;
     return result;
 }
 
-// What the pair is certain not to fall below. It may start a little lower, by rounding.
+// m, that the certified gap does not fall below. By rounding the gap may start a little lower.
 static double level_of(const advance_run *run, double gap)
 {
-    return fmin(run->level, fmax(0.2 * run->level, gap - 0.001 * run->level));
+    return fmin(run->level,
+                fmax(advance_least_level * run->level, gap - advance_level_margin * run->level));
 }
 
 static void certify_pair(advance_run *run, int pair, double horizon)
@@ -349,9 +363,9 @@ static void certify_pair(advance_run *run, int pair, double horizon)
 static void take_certificate(advance_run *run, int pair)
 {
     double time = run->near[pair].certificate.time;
-    if (time < run->safe) {
-        run->safe = time;
-        run->blocking = pair;
+    if (time < run->attempt.safe) {
+        run->attempt.safe = time;
+        run->attempt.blocking = pair;
     }
 }
 
@@ -364,8 +378,8 @@ static bool has_moved(const advance_run *run, int pair, const bool *moved)
 
 void advance_certify(advance_run *run, double horizon, const bool *moved)
 {
-    run->safe = horizon;
-    run->blocking = -1;
+    run->attempt.safe = horizon;
+    run->attempt.blocking = -1;
     for (int i = 0; i < run->frame->pairs; i++) {
         if (!moved || has_moved(run, i, moved)) {
             certify_pair(run, i, horizon);
@@ -376,8 +390,8 @@ void advance_certify(advance_run *run, double horizon, const bool *moved)
 
 void advance_certify_blocked(advance_run *run, double horizon)
 {
-    run->safe = horizon;
-    run->blocking = -1;
+    run->attempt.safe = horizon;
+    run->attempt.blocking = -1;
     for (int i = 0; i < run->frame->pairs; i++) {
         if (!isinf(run->near[i].certificate.time)) {
             certify_pair(run, i, horizon);

@@ -5,8 +5,8 @@
 #include "advance_solve.h"
 #include "linalg.h"
 
-// m/s, that a point goes apart with to take back a share of its overlap; 0: it has none.
-static double speed_out(const advance_run *run, const advance_point *point)
+// m/s, separation speed that takes back a share of the overlap at a point; 0: no overlap.
+static double separation_speed(const advance_run *run, const advance_point *point)
 {
     const sprag_frame *frame = run->frame;
     if (!frame->pair[point->pair].overlapped || point->gap >= run->target) {
@@ -18,16 +18,16 @@ static double speed_out(const advance_run *run, const advance_point *point)
 double advance_push_speed(const advance_run *run)
 {
     double most = 0;
-    for (int i = 0; i < run->points; i++) {
-        most = fmax(most, speed_out(run, &run->point[i]));
+    for (int i = 0; i < run->points.count; i++) {
+        most = fmax(most, separation_speed(run, &run->points.point[i]));
     }
     return most;
 }
 
 bool advance_any_overlap(const advance_run *run)
 {
-    for (int i = 0; i < run->points; i++) {
-        const advance_point *point = &run->point[i];
+    for (int i = 0; i < run->points.count; i++) {
+        const advance_point *point = &run->points.point[i];
         if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
             return true;
         }
@@ -35,11 +35,11 @@ bool advance_any_overlap(const advance_run *run)
     return false;
 }
 
-// Between bodies that do not give way there may be no way out but a long one: nothing goes much
-// faster than it is to be pushed.
+// Share of the push that bodies make: between fixed bodies the only way out may be a long one, so
+// no body is pushed much faster than the fastest separation asked for.
 static double push_share(const advance_run *run, const advance_problem *p, double fastest)
 {
-    const double most = 4 * fastest;
+    const double most = advance_push_limit * fastest;
     double speed = 0;
     for (int i = 0; i < run->frame->bodies; i++) {
         speed = fmax(speed, norm3(p->solution.velocity[i]));
@@ -47,12 +47,12 @@ static double push_share(const advance_run *run, const advance_problem *p, doubl
     return speed > most ? most / speed : 1;
 }
 
-// A share of each overlap, as a displacement of its own: it does not become speed. What touches
-// besides, or is near, is not pressed together.
+// Solves the same contacts without friction for the displacement. Contacts and joint rows that do
+// not overlap keep it from pressing other bodies together.
 sprag_result advance_push_out(advance_run *run, advance_problem *p)
 {
     sprag_frame *frame = run->frame;
-    sprag_row *row = SPRAG_TAKE(run->solving, run->rows, sprag_row);
+    sprag_row *row = SPRAG_TAKE(run->solving, run->rows.count, sprag_row);
     sprag_stats stats = {0};
     bool exact = run->stats->solve.strategy == SPRAG_STRATEGY_INTERIOR_POINT;
     double fastest = 0;
@@ -63,9 +63,9 @@ sprag_result advance_push_out(advance_run *run, advance_problem *p)
         memset(p->body[i].velocity, 0, sizeof p->body[i].velocity);
         memset(p->body[i].free_velocity, 0, sizeof p->body[i].free_velocity);
     }
-    run->deepest = 0;
-    for (int i = 0; i < run->rows; i++) {
-        row[i] = run->row[i];
+    run->push.deepest = 0;
+    for (int i = 0; i < run->rows.count; i++) {
+        row[i] = run->rows.row[i];
         row[i].bias = row[i].guess = 0;
         row[i].lo = isinf(row[i].lo) ? row[i].lo : 0;
         row[i].hi = isinf(row[i].hi) ? row[i].hi : 0;
@@ -73,12 +73,14 @@ sprag_result advance_push_out(advance_run *run, advance_problem *p)
     p->problem.row = row;
     for (int i = 0; i < p->problem.contacts; i++) {
         sprag_contact *contact = &p->contact[i];
-        const advance_point *point = i < frame->contacts ? NULL : &run->point[i - frame->contacts];
-        contact->bias = point ? speed_out(run, point) : 0;
-        run->deepest = contact->bias > 0 ? fmax(run->deepest, -point->gap) : run->deepest;
+        const advance_point *point =
+            i < frame->contacts ? NULL : &run->points.point[i - frame->contacts];
+        contact->bias = point ? separation_speed(run, point) : 0;
+        run->push.deepest =
+            contact->bias > 0 ? fmax(run->push.deepest, -point->gap) : run->push.deepest;
         fastest = fmax(fastest, contact->bias);
         contact->compliance = 0;
-        contact->guess[0] = 0; // and no friction
+        contact->guess[0] = 0;
         contact->stiffness = 0;
         contact->slide = (sprag_friction){{0, 0}, .slip = {0, 0}};
         contact->turning = NULL;
@@ -91,11 +93,11 @@ sprag_result advance_push_out(advance_run *run, advance_problem *p)
         double share = push_share(run, p, fastest);
         for (int i = 0; i < frame->bodies; i++) {
             for (int k = 0; k < 6; k++) {
-                run->pushed[i][k] = share * p->solution.velocity[i][k];
+                run->push.velocity[i][k] = share * p->solution.velocity[i][k];
             }
         }
     } else {
-        memset(run->pushed, 0, (size_t)frame->bodies * sizeof *run->pushed);
+        memset(run->push.velocity, 0, (size_t)frame->bodies * sizeof *run->push.velocity);
     }
     return result == SPRAG_NO_MEMORY ? result : SPRAG_OK;
 }

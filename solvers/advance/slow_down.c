@@ -1,6 +1,5 @@
-// Where nothing else keeps a pair apart, its bodies go slower along their paths: each only so much
-// that it does not run into the other, and what comes behind it follows as it must. At no speed at
-// all everything stays apart.
+// Bodies that would still collide go slower along their paths: each by as much as keeps it from the
+// other one, and bodies behind them follow. The rounds end, because bodies that stand stay apart.
 #include <math.h>
 #include <string.h>
 
@@ -9,17 +8,16 @@
 
 static void scale(advance_run *run, int body, double part, bool *moved)
 {
-    static const double least = 1e-3; // slower stands
-    double share = run->share[body] * part;
-    part = share < least ? 0 : part;
-    run->share[body] = part > 0 ? share : 0;
+    double share = run->attempt.share[body] * part;
+    part = share < advance_least_share ? 0 : part;
+    run->attempt.share[body] = part > 0 ? share : 0;
     for (int k = 0; k < 6; k++) {
-        run->motion[body].velocity[k] *= part;
+        run->attempt.motion[body].velocity[k] *= part;
     }
     moved[body] = true;
 }
 
-// m/s, of a body's part in the approach at a point, positive towards the other.
+// m/s, part of one body in the approach at a point, positive towards the other body.
 static double approach_of(const advance_near *near, int side, const double *at,
                           const double *normal)
 {
@@ -33,13 +31,14 @@ static double approach_of(const advance_near *near, int side, const double *at,
     return (side ? 1 : -1) * dot3(normal, u);
 }
 
-// What each must slow down to, that only what the gap allows is left.
+// The shares of their speed that leave the bodies only the approach that the gap allows.
 static void parts_of(const advance_run *run, const advance_near *near, double part[2])
 {
-    static const double nearly = 0.9;
     const sprag_certificate *c = &near->certificate;
-    double allowed = nearly * fmax(0, c->height - run->level) / run->trial, a[2];
-    double both = 0.999 * c->time / run->trial; // certain, as far as others go
+    double allowed = advance_gap_share * fmax(0, c->height - run->level) / run->attempt.length,
+           a[2];
+    double both =
+        advance_time_share * c->time / run->attempt.length; // safe, unless other pairs block
     part[0] = part[1] = both;
     if (c->side < 0) {
         return;
@@ -56,7 +55,7 @@ static void parts_of(const advance_run *run, const advance_near *near, double pa
             part[side] = (allowed - a[!side]) / a[side];
         }
     }
-    if (!(part[0] < 1 || part[1] < 1) || fmax(part[0], part[1]) < both) { // it curves
+    if (!(part[0] < 1 || part[1] < 1) || fmax(part[0], part[1]) < both) { // the motion curves
         part[0] = part[1] = both;
     }
 }
@@ -71,7 +70,7 @@ static bool slow_pair(advance_run *run, int pair, bool stand, bool *moved)
     }
     for (int side = 0; side < 2; side++) {
         int body = frame->collider[frame->pair[pair].collider[side]].body;
-        if (body != SPRAG_STATIC && frame->body[body].mass > 0 && run->share[body] > 0 &&
+        if (body != SPRAG_STATIC && frame->body[body].mass > 0 && run->attempt.share[body] > 0 &&
             part[side] < 1) {
             scale(run, body, part[side], moved);
             slower = true;
@@ -80,22 +79,22 @@ static bool slow_pair(advance_run *run, int pair, bool stand, bool *moved)
     return slower;
 }
 
-void advance_slow(advance_run *run)
+void advance_slow_down(advance_run *run)
 {
-    enum { ROUNDS = 200, GENTLE = 60 };
-    bool *moved = run->slowed;
-    run->stood = run->blocking;
-    for (int round = 0; round < ROUNDS && run->safe < run->trial; round++) {
+    bool *moved = run->work.moved;
+    run->attempt.slowed_pair = run->attempt.blocking;
+    for (int round = 0; round < ADVANCE_SLOW_ROUNDS && run->attempt.safe < run->attempt.length;
+         round++) {
         bool slower = false;
         memset(moved, 0, (size_t)run->frame->bodies * sizeof *moved);
         for (int i = 0; i < run->frame->pairs; i++) {
-            if (run->near[i].certificate.time < run->trial) {
-                slower |= slow_pair(run, i, round >= GENTLE, moved);
+            if (run->near[i].certificate.time < run->attempt.length) {
+                slower |= slow_pair(run, i, round >= ADVANCE_GENTLE_ROUNDS, moved);
             }
         }
         if (!slower) {
             return;
         }
-        advance_certify(run, run->trial, moved);
+        advance_certify(run, run->attempt.length, moved);
     }
 }

@@ -22,15 +22,13 @@ void advance_velocity_at(const advance_problem *p, const sprag_contact *contact,
     relative_velocity(v, (const double(*)[3])contact->arm, u);
 }
 
-enum { CAPS = 3 }; // rows that a body may get so as not to turn too fast
-
 static bool take_problem(advance_run *run, double step, advance_problem *p)
 {
     const sprag_frame *frame = run->frame;
-    int contacts = frame->contacts + run->points, rows = run->rows;
+    int contacts = frame->contacts + run->points.count, rows = run->rows.count;
     sprag_scratch *scratch = run->solving;
     for (int i = 0; i < frame->bodies; i++) {
-        rows += frame->body[i].capped ? CAPS : 0;
+        rows += frame->body[i].capped ? ADVANCE_CAP_ROWS : 0;
     }
     sprag_scratch_reset(scratch);
     p->body = SPRAG_TAKE(scratch, frame->bodies, sprag_body);
@@ -38,34 +36,40 @@ static bool take_problem(advance_run *run, double step, advance_problem *p)
     p->solution.velocity = SPRAG_TAKE(scratch, frame->bodies, *p->solution.velocity);
     p->solution.contact_force = SPRAG_TAKE(scratch, contacts, *p->solution.contact_force);
     p->solution.row_force = SPRAG_TAKE(scratch, rows, double);
-    p->row = rows > run->rows ? SPRAG_TAKE(scratch, rows, sprag_row) : NULL;
+    p->row = rows > run->rows.count ? SPRAG_TAKE(scratch, rows, sprag_row) : NULL;
     if (scratch->failed) {
         return false;
     }
-    if (p->row && run->rows) {
-        memcpy(p->row, run->row, (size_t)run->rows * sizeof *p->row);
+    if (p->row && run->rows.count) {
+        memcpy(p->row, run->rows.row, (size_t)run->rows.count * sizeof *p->row);
     }
     p->problem = (sprag_problem){.step = step,
                                  .bodies = frame->bodies,
                                  .contacts = contacts,
-                                 .rows = run->rows,
+                                 .rows = run->rows.count,
                                  .body = p->body,
                                  .contact = p->contact,
-                                 .row = p->row ? p->row : run->row};
+                                 .row = p->row ? p->row : run->rows.row};
     return true;
 }
 
 sprag_stribeck_options advance_large_group_options(const advance_run *run)
 {
-    static const double cheap = 10; // products of blocks, by contact
     sprag_stribeck_options options = run->options->solver;
-    options.central = run->settles ? 30 : 0;
-    options.central_work = cheap;
+    options.central = run->settling ? ADVANCE_INTERIOR_POINT : 0;
+    options.central_work = advance_interior_point_work;
     options.direct_work = 0;
     options.lagged_passes = 0;
-    options.sweeps = 6;
-    options.sweeps_least = 60;
+    options.sweeps = ADVANCE_SWEEPS;
+    options.sweeps_least = ADVANCE_LEAST_SWEEPS;
     return options;
+}
+
+double advance_product(const advance_run *run, int i, const double *a, const double *b)
+{
+    double turned[3];
+    mul33(run->inertia[i], b + 3, turned);
+    return run->frame->body[i].mass * dot3(a, b) + dot3(a + 3, turned);
 }
 
 // J, of all bodies.
@@ -80,8 +84,8 @@ static double energy(const advance_run *run, const advance_problem *p, advance_m
     return sum;
 }
 
-// J, of joint rows, motors among them.
-static double work_of_rows(const advance_problem *p)
+// J, work of the joint rows, motors included.
+static double row_work(const advance_problem *p)
 {
     double sum = 0;
     for (int i = 0; i < p->problem.rows; i++) {
@@ -98,10 +102,10 @@ static double work_of_rows(const advance_problem *p)
     return 0.5 * p->problem.step * sum;
 }
 
-// Nothing but contacts at rest acts: no solve may add energy.
+// Do only contacts without rebound or separation speed act? Then a solve that adds energy is wrong.
 static bool must_not_gain(const advance_run *run, const advance_problem *p)
 {
-    bool alone = run->rows == 0 && run->frame->contacts == 0 && !run->bounces;
+    bool alone = run->rows.count == 0 && run->frame->contacts == 0 && !run->attempt.bounces;
     for (int i = 0; i < p->problem.bodies && alone; i++) {
         alone = p->problem.body[i].mass > 0;
     }
@@ -111,25 +115,26 @@ static bool must_not_gain(const advance_run *run, const advance_problem *p)
     return alone;
 }
 
-static void keep(advance_run *run, const advance_problem *p)
+static void keep_solution(advance_run *run, const advance_problem *p)
 {
     int given = run->frame->contacts;
-    memcpy(run->solved, p->solution.velocity, (size_t)run->frame->bodies * sizeof *run->solved);
-    if (run->rows) {
-        memcpy(run->row_force, p->solution.row_force, (size_t)run->rows * sizeof(double));
+    memcpy(run->attempt.velocity, p->solution.velocity,
+           (size_t)run->frame->bodies * sizeof *run->attempt.velocity);
+    if (run->rows.count) {
+        memcpy(run->rows.force, p->solution.row_force, (size_t)run->rows.count * sizeof(double));
     }
     if (given) {
-        memcpy(run->given_force, p->solution.contact_force,
-               (size_t)given * sizeof *run->given_force);
+        memcpy(run->rows.given_force, p->solution.contact_force,
+               (size_t)given * sizeof *run->rows.given_force);
     }
-    for (int i = 0; i < run->points; i++) {
-        advance_point *point = &run->point[i];
+    for (int i = 0; i < run->points.count; i++) {
+        advance_point *point = &run->points.point[i];
         const sprag_contact *contact = &p->contact[given + i];
         const double *force = p->solution.contact_force[given + i];
         double before[3], after[3];
         sprag_contact_wrench(contact, force, point->wrench);
         point->normal_force = force[0];
-        point->tried = !run->failed;
+        point->has_guess = !run->attempt.failed;
         advance_velocity_at(p, contact, ADVANCE_BEFORE, before);
         advance_velocity_at(p, contact, ADVANCE_AFTER, after);
         point->approach = -dot3(contact->frame[0], before);
@@ -141,29 +146,30 @@ static void keep(advance_run *run, const advance_problem *p)
 void advance_set_motion(advance_run *run)
 {
     for (int i = 0; i < run->frame->bodies; i++) {
-        run->motion[i].pose = run->frame->body[i].pose;
-        memcpy(run->motion[i].velocity, run->solved[i], sizeof run->solved[i]);
-        if (run->pushes) {
-            add_scaled(run->motion[i].velocity, 1, run->pushed[i], 6);
+        run->attempt.motion[i].pose = run->frame->body[i].pose;
+        memcpy(run->attempt.motion[i].velocity, run->attempt.velocity[i],
+               sizeof run->attempt.velocity[i]);
+        if (run->push.acts) {
+            add_scaled(run->attempt.motion[i].velocity, 1, run->push.velocity[i], 6);
         }
     }
 }
 
 static bool has_rows(const advance_run *run, int body)
 {
-    for (int i = 0; i < run->rows; i++) {
-        if (run->row[i].body[0] == body || run->row[i].body[1] == body) {
+    for (int i = 0; i < run->rows.count; i++) {
+        if (run->rows.row[i].body[0] == body || run->rows.row[i].body[1] == body) {
             return true;
         }
     }
     return false;
 }
 
-// What the solution has turn too fast is slowed down: first by as much, as if nothing held it
-// (which is right where nothing does), then by a row about that axis. What joints hold is slowed
-// down afterwards only, as by ODE: against a joint that is to turn it, the row would throw both.
-// false: nothing turns too fast.
-static bool cap_turns(const advance_run *run, advance_problem *p, bool by_rows)
+// Slows down bodies that turn faster than their cap: at first through the free velocity, which is
+// exact for bodies that nothing touches, then by a row about the axis of turning. Bodies with joint
+// rows are slowed down afterwards only, as in ODE: against a joint that turns the body, the row
+// would accelerate both. false: no body turns too fast.
+static bool cap_turning(const advance_run *run, advance_problem *p, bool by_rows)
 {
     static const double slight = 1e-9;
     bool any = false;
@@ -187,8 +193,8 @@ static bool cap_turns(const advance_run *run, advance_problem *p, bool by_rows)
     return any;
 }
 
-// What is left of it.
-static void scale_turns(const advance_run *run, double (*velocity)[6])
+// Scales down the turning that is still above the caps.
+static void scale_turning(const advance_run *run, double (*velocity)[6])
 {
     for (int i = 0; i < run->frame->bodies; i++) {
         if (run->frame->body[i].mass > 0) {
@@ -197,17 +203,18 @@ static void scale_turns(const advance_run *run, double (*velocity)[6])
     }
 }
 
-// Velocities of the solution, by sweeps or as exactly as they come.
+// Large groups are solved by sweeps first; the exact strategy follows if those fail.
 static sprag_result solve_once(advance_run *run, advance_problem *p, sprag_stats *stats)
 {
     sprag_stribeck_options options = run->options->solver;
-    options.warm = run->tried;
-    if (run->tried) {
-        memcpy(p->solution.velocity, run->solved, (size_t)run->frame->bodies * sizeof *run->solved);
+    options.warm = run->attempt.has_guess;
+    if (run->attempt.has_guess) {
+        memcpy(p->solution.velocity, run->attempt.velocity,
+               (size_t)run->frame->bodies * sizeof *run->attempt.velocity);
     }
-    bool many = advance_are_many(run) && !run->exactly;
+    bool large = advance_is_large_group(run) && !run->attempt.exactly;
     sprag_result result = SPRAG_NOT_CONVERGED;
-    if (many) { // what is not exact costs sub-steps, and nothing else
+    if (large) { // an inexact solution costs sub-steps, and nothing else
         sprag_stribeck_options swept = advance_large_group_options(run);
         result = sprag_stribeck_solve(&p->problem, &swept, run->solving, &p->solution, stats);
     }
@@ -222,29 +229,31 @@ static sprag_result solve_capped(advance_run *run, advance_problem *p)
 {
     sprag_stats stats = {0};
     sprag_result result = solve_once(run, p, &stats);
-    for (int i = 0; i <= CAPS && p->row && result == SPRAG_OK && cap_turns(run, p, i > 0); i++) {
+    for (int i = 0;
+         i <= ADVANCE_CAP_ROWS && p->row && result == SPRAG_OK && cap_turning(run, p, i > 0); i++) {
         result = solve_once(run, p, &stats);
     }
-    p->problem.row = run->row;
-    p->problem.rows = run->rows;
+    p->problem.row = run->rows.row;
+    p->problem.rows = run->rows.count;
     if (result == SPRAG_OK && p->row) {
-        scale_turns(run, p->solution.velocity);
+        scale_turning(run, p->solution.velocity);
     }
     run->stats->solve = stats;
     return result;
 }
 
-// Energies; where there is no solution, bodies go on as they did.
-static void judge(advance_run *run, advance_problem *p, sprag_result result)
+// Sets the energies; without a solution, bodies keep their velocities.
+static void take_result(advance_run *run, advance_problem *p, sprag_result result)
 {
-    run->failed = result != SPRAG_OK;
-    run->tried = !run->failed;
-    run->free_energy = run->energy = energy(run, p, ADVANCE_FREE);
-    if (!run->failed) {
-        run->energy = energy(run, p, ADVANCE_AFTER);
-        run->free_energy += fmax(0, work_of_rows(p));
+    run->attempt.failed = result != SPRAG_OK;
+    run->attempt.has_guess = !run->attempt.failed;
+    run->attempt.free_energy = run->attempt.energy = energy(run, p, ADVANCE_FREE);
+    if (!run->attempt.failed) {
+        run->attempt.energy = energy(run, p, ADVANCE_AFTER);
+        run->attempt.free_energy += fmax(0, row_work(p));
         if (must_not_gain(run, p)) {
-            run->stats->energy_gain = fmax(run->stats->energy_gain, run->energy - run->free_energy);
+            run->stats->energy_gain =
+                fmax(run->stats->energy_gain, run->attempt.energy - run->attempt.free_energy);
         }
         return;
     }
@@ -252,7 +261,7 @@ static void judge(advance_run *run, advance_problem *p, sprag_result result)
     for (int i = 0; i < run->frame->bodies; i++) {
         memcpy(p->solution.velocity[i], p->body[i].velocity, sizeof p->body[i].velocity);
     }
-    memset(p->solution.row_force, 0, (size_t)run->rows * sizeof(double));
+    memset(p->solution.row_force, 0, (size_t)run->rows.count * sizeof(double));
     memset(p->solution.contact_force, 0,
            (size_t)p->problem.contacts * sizeof *p->solution.contact_force);
 }
@@ -266,20 +275,20 @@ static void set_problem(advance_run *run, advance_problem *p)
     if (frame->contacts) {
         memcpy(p->contact, frame->contact, (size_t)frame->contacts * sizeof *p->contact);
     }
-    for (int i = 0; i < run->points; i++) {
-        advance_set_contact(run, &run->point[i], p, &p->contact[frame->contacts + i]);
+    for (int i = 0; i < run->points.count; i++) {
+        advance_set_contact(run, &run->points.point[i], p, &p->contact[frame->contacts + i]);
     }
 }
 
 sprag_result advance_solve(advance_run *run, double step)
 {
     advance_problem p;
-    run->stood = -1;
+    run->attempt.slowed_pair = -1;
     for (int i = 0; i < run->frame->bodies; i++) {
-        run->share[i] = 1;
+        run->attempt.share[i] = 1;
     }
-    run->trial = step;
-    run->pushes = run->bounces = false;
+    run->attempt.length = step;
+    run->push.acts = run->attempt.bounces = false;
     if (!take_problem(run, step, &p)) {
         return SPRAG_NO_MEMORY;
     }
@@ -288,20 +297,20 @@ sprag_result advance_solve(advance_run *run, double step)
     if (result == SPRAG_NO_MEMORY) {
         return result;
     }
-    judge(run, &p, result);
-    keep(run, &p);
+    take_result(run, &p, result);
+    keep_solution(run, &p);
     if (run->calls->disturb) {
-        run->calls->disturb(run->calls->data, run->frame->bodies, run->solved);
+        run->calls->disturb(run->calls->data, run->frame->bodies, run->attempt.velocity);
     }
     if (advance_any_overlap(run)) {
-        // The way out depends on the points alone, but hardly on the length of the sub-step.
-        long points = run->points > run->closed_points ? run->added : 0;
-        result = run->pushed_for == points ? SPRAG_OK : advance_push_out(run, &p);
+        // The push depends on the points, and hardly on the length of the sub-step.
+        long points = run->points.count > run->points.closed ? run->points.added : 0;
+        result = run->push.solved_for == points ? SPRAG_OK : advance_push_out(run, &p);
         if (result != SPRAG_OK) {
             return result;
         }
-        run->pushed_for = points;
-        run->pushes = true;
+        run->push.solved_for = points;
+        run->push.acts = true;
     }
     advance_set_motion(run);
     return SPRAG_OK;

@@ -42,27 +42,6 @@ const char *sprag_compliant_reason_name(sprag_compliant_reason reason)
     return "unknown";
 }
 
-static bool is_good(const sprag_frame *frame)
-{
-    double sum = 0;
-    for (int i = 0; i < frame->bodies; i++) {
-        const sprag_mover *b = &frame->body[i];
-        for (int k = 0; k < 6; k++) {
-            sum += 0 * b->velocity[k] + 0 * b->force[k];
-        }
-        for (int k = 0; k < 9; k++) {
-            sum += 0 * b->pose.rotation[k] + 0 * b->inertia[k];
-        }
-        for (int k = 0; k < 3; k++) {
-            sum += 0 * b->pose.position[k];
-        }
-        if (!(b->mass >= 0) || !isfinite(b->mass)) {
-            return false;
-        }
-    }
-    return sum == 0 && frame->step > 0 && isfinite(frame->step);
-}
-
 static bool take(compliant_run *run)
 {
     sprag_scratch *s = run->scratch;
@@ -279,7 +258,7 @@ sprag_result sprag_compliant(sprag_frame *frame, const sprag_compliant_options *
                          .solving = &scratch[1],
                          .stats = stats ? stats : &unwanted};
     why = why ? why : &because;
-    if (!is_good(frame)) {
+    if (!sprag_frame_is_good(frame)) {
         return SPRAG_BAD_PROBLEM;
     }
     compliant_pass_time(frame);
@@ -307,5 +286,5 @@ sprag_result sprag_compliant(sprag_frame *frame, const sprag_compliant_options *
         run.calls->event(run.calls->data, &run.told[i]);
     }
     sum_up(&run, before);
-    return is_good(frame) ? SPRAG_OK : SPRAG_BAD_PROBLEM;
+    return sprag_frame_is_good(frame) ? SPRAG_OK : SPRAG_BAD_PROBLEM;
 }

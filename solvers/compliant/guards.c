@@ -26,8 +26,8 @@ bool compliant_take_guards(compliant_run *run)
 
 static bool ask(compliant_run *run, int guard, double gap)
 {
-    return run->calls->touch &&
-           run->calls->touch(run->calls->data, run->pair[guard], gap, run->time);
+    return run->calls->ask_pair &&
+           run->calls->ask_pair(run->calls->data, run->pair[guard], gap, run->time);
 }
 
 static bool moves(const sprag_frame *frame, int pair)

@@ -204,8 +204,8 @@ sprag_result compliant_rest(compliant_run *run)
         add_impulse(&r, i);
     }
     frame->rows = r.rows;
-    if (r.rows > 0 && calls->carried) {
-        calls->carried(calls->data, r.solution.row_force, NULL, share);
+    if (r.rows > 0 && calls->add_forces) {
+        calls->add_forces(calls->data, r.solution.row_force, NULL, share);
     }
     for (int i = 0; i < frame->bodies; i++) {
         sprag_mover *body = &frame->body[i];

@@ -85,7 +85,7 @@ static void add_impulses(listener *l, double start, double end, const sprag_ess_
     for (int k = 0; k < 3; k++) {
         bool placed = false;
         for (int g = 0; g < run->guards; g++) {
-            if (!run->frame->pair[run->pair[g]].asked || !compliant_acts(&run->law[g])) {
+            if (!run->frame->pair[run->pair[g]].wants_impulse || !compliant_acts(&run->law[g])) {
                 continue;
             }
             if (!placed) {

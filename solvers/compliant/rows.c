@@ -157,8 +157,8 @@ bool compliant_tell_rows(compliant_run *run, const double *side, double share)
         return false;
     }
     run->frame->rows = run->rows;
-    if (run->calls->carried) {
-        run->calls->carried(run->calls->data, run->joints->force, NULL, share);
+    if (run->calls->add_forces) {
+        run->calls->add_forces(run->calls->data, run->joints->force, NULL, share);
     }
     return true;
 }

@@ -127,8 +127,8 @@ static bool strike(compliant_run *run)
     }
     compliant_set_motors(run);
     run->frame->rows = run->rows;
-    if (run->calls->carried) {
-        run->calls->carried(run->calls->data, run->joints->force, NULL, 1 / run->frame->step);
+    if (run->calls->add_forces) {
+        run->calls->add_forces(run->calls->data, run->joints->force, NULL, 1 / run->frame->step);
     }
     return true;
 }

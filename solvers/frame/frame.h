@@ -1,5 +1,5 @@
-// A frame: one step of the caller for a group of bodies, as the methods see it that work within a
-// step (advance.h, compliant.h): bodies that move, shapes on them, pairs of shapes that may meet,
+// A frame: one step of the caller for a group of bodies, for the methods that work within a step
+// (advance.h, compliant.h). It has bodies that move, shapes on them, pairs of shapes that may meet,
 // and the calls by which the method asks for surfaces, joint rows and stops, and reports events.
 #ifndef SPRAG_FRAME_H
 #define SPRAG_FRAME_H
@@ -9,26 +9,28 @@
 #include "problem.h"
 
 typedef struct sprag_mover {
+    // by the caller:
     double mass;        // kg; 0: keeps its velocity whatever pushes it (kinematic)
     double inertia[9];  // kg m^2, about the centre of mass, in the axes of the body
-    sprag_pose pose;    // of the centre of mass
-    double velocity[6]; // m/s, rad/s, world axes
-    double force[6];    // N, N m, world axes, the same for the whole frame
-    bool gyroscopic;    // its angular momentum, not its angular velocity, stays without torque
-    bool capped;        // turns no faster than that, however fast its angular velocity:
+    sprag_pose pose;    // of the centre of mass; moved by the method
+    double velocity[6]; // m/s, rad/s, world axes; changed by the method
+    double force[6];    // N, N m, world axes, constant in the frame but for what rows add
+    bool gyroscopic;    // has gyroscopic torque: without torque its angular momentum is constant
+    bool capped;        // turns no faster than `cap`, however fast its angular velocity
     double cap;         // rad/s
-    double path, turn;  // m, rad, set: how far it has gone in the frame
-    bool pushed;        // set: out of an overlap, in the frame
+    // by the method, over the frame:
+    double path, turn; // m, rad, that the body has moved
+    bool pushed;       // out of an overlap
 } sprag_mover;
 
 typedef struct sprag_collider {
     int body; // of the movers, or SPRAG_STATIC
     sprag_shape shape;
     sprag_pose mount; // in the axes of the body; in the world if static
-    const void *mesh; // that it is a triangle of, with its first face outside; NULL: of none
+    const void *mesh; // whose triangle the shape is, with its first face outside; NULL: no mesh
 } sprag_collider;
 
-// What a pair's contacts are made of; each of them is a sprag_contact with these.
+// The surface of a pair; each of its contacts is a sprag_contact with it (pair_contact.h).
 typedef struct sprag_surface {
     sprag_friction slide;
     sprag_turning turning;
@@ -37,15 +39,15 @@ typedef struct sprag_surface {
     double bounce_speed;    // m/s of approach, below which nothing bounces
     double compliance;      // m/s per N, as sprag_contact's
     double velocity_normal; // m/s, of separation, that the contact drives to (ODE's motionN)
-    // of contacts that yield (compliant.h); stiffness and dissipation by Hunt and Crossley's law:
-    double stiffness;   // N/m, of a point; 0: erp and compliance, of a whole step, tell it
+    // of compliant.h; stiffness and dissipation by the law of Hunt and Crossley:
+    double stiffness;   // N/m, of a point; 0: given by erp and compliance
     double dissipation; // s/m
     double stiction;    // m/s, slip that counts as sticking; 0: as the options say
     double erp;         // share of an overlap that a step takes back
 } sprag_surface;
 
 typedef enum sprag_pair_state {
-    SPRAG_PAIR_UNKNOWN,  // nobody has been asked: at the first touch `touch` is
+    SPRAG_PAIR_UNKNOWN,  // calls->ask_pair decides when the pair touches first
     SPRAG_PAIR_ACCEPTED, // has a surface
     SPRAG_PAIR_DECLINED, // may overlap
 } sprag_pair_state;
@@ -61,29 +63,31 @@ typedef struct sprag_compliant_memory {
     double impact_speed; // m/s of approach, when the pair touched
 } sprag_compliant_memory;
 
-// Points of a pair's contacts and the forces there, to start the next solve from.
+// From frame to frame: the last contacts of a pair, to start the next solve from. By the method.
 typedef struct sprag_pair_memory {
     sprag_gap_memory gap;
-    int count;
-    double point[SPRAG_MANIFOLD_MAX]
-                [3]; // m, from the centre of the body of collider[0], world axes
-    double force[SPRAG_MANIFOLD_MAX][3]; // N, on it
-    int closed;                          // points that touched at the end of the last frame
-    bool slips, held;                    // held: the last solve had a force between them
-    double reach;                        // m, at which they were in contact
+    int count;                           // points
+    double point[SPRAG_MANIFOLD_MAX][3]; // m, from the centre of the body of collider[0], world
+                                         // axes
+    double force[SPRAG_MANIFOLD_MAX][3]; // N, on that body
+    int closed;                          // points in contact at the end of the last frame
+    bool slips;
+    bool active;  // the last solve had a force between the bodies
+    double reach; // m, gap up to which the pair was in contact
     sprag_compliant_memory compliant;
 } sprag_pair_memory;
 
 typedef struct sprag_pair {
+    // by the caller:
     int collider[2];           // [0] on a mover, [1] on a mover or static
-    sprag_pair_memory *memory; // of the caller; all zero: nothing is known
+    sprag_pair_memory *memory; // all zero: nothing is known
     sprag_pair_state state;
     sprag_surface surface; // ACCEPTED
-    // set:
-    double gap;           // m, at least that at the end
-    bool overlapped;      // at the start of the frame, or was squeezed; pushed out, not certified
-    bool asked;           // not set: is the impulse wanted? advance.h tells it always
-    double impulse[2][6]; // N s and N m s, of the frame, on both bodies, each about its own centre
+    bool wants_impulse;    // compliant.h sets the impulse only then
+    // by the method, over the frame:
+    double gap;           // m, lower bound at the end
+    bool overlapped;      // at the start of a sub-step: pushed out, not certified
+    double impulse[2][6]; // N s and N m s, on both bodies, each about its own centre
 } sprag_pair;
 
 typedef enum sprag_event_kind {
@@ -98,7 +102,7 @@ typedef enum sprag_event_kind {
 typedef struct sprag_event {
     sprag_event_kind kind;
     int pair;         // -1: none
-    int stop;         // of the stops that `coordinates` tells, where it is asked
+    int stop;         // LIMIT_REACHED: of the stops of `coordinates`, where that is used
     double time;      // s, from the start of the frame
     double point[3];  // m
     double normal[3]; // unit, into the body of collider[0]
@@ -109,52 +113,55 @@ typedef struct sprag_event {
 typedef struct sprag_stop {
     int row;
     double sign;       // 1: a lower stop, the rate of `inside` is J v; -1: an upper one, -J v
-    double inside;     // rad or m, how far from the stop the coordinate is; negative: past it
-    double erp;        // share of what is past it that a step takes back
+    double inside;     // rad or m, distance of the coordinate from the stop; negative: past it
+    double erp;        // share of the distance past it that a step takes back
     double compliance; // as a row's
     double bounce;     // restitution
     double fudge;      // share of its force that a motor has which drives away from it
 } sprag_stop;
 
+// The calls of a method to its caller. Each may be NULL, unless the method says otherwise.
 typedef struct sprag_frame_calls {
     void *data;
-    // A pair without a surface touches: fills in pair->surface and returns true, or declines.
-    bool (*touch)(void *data, int pair, double gap, double time);
-    // Joint rows, of bodies where they are now; *row is the caller's, until the next call. Returns
-    // how many, or -1: no memory. NULL: there are none.
+    // A pair of unknown state touches: sets pair->surface and returns true, or returns false.
+    bool (*ask_pair)(void *data, int pair, double gap, double time);
+    // Joint rows, with the bodies where they are; *row is the caller's, until the next call.
+    // Returns their number, or -1: no memory.
     int (*rows)(void *data, const sprag_mover *body, double step, const sprag_row **row);
-    // As rows, for who tells by himself when stops act (compliant.h): of stops there are no rows,
-    // but every coordinate with stops has one, of its motor or without any force, and its stops are
-    // in *stop; both in the same order whenever it is asked. -1 also: there are others. NULL: as
-    // rows.
+    // As rows, for a method that decides itself when stops act (compliant.h). Stops have no rows
+    // of their own: every coordinate with stops has a row, of its motor or without force, and its
+    // stops are in *stop. The order is the same in every call. Returns -1 also if a joint cannot be
+    // described so. NULL: as rows.
     int (*coordinates)(void *data, const sprag_mover *body, double step, const sprag_row **row,
                        const sprag_stop **stop, int *stops);
-    // The earliest time (s, at most `horizon`) at which a joint meets a stop that it is not at.
-    // NULL: no joint has one.
+    // s, at most `horizon`: the earliest time at which a joint reaches a stop.
     double (*next_limit)(void *data, const sprag_motion *motion, double horizon);
-    // Called after every solve, to spoil its velocities: what is certified holds all the same. NULL
-    // but in tests.
+    // Called after every solve, to change its velocities: certificates hold all the same. Tests.
     void (*disturb)(void *data, int bodies, double (*velocity)[6]);
-    void (*event)(void *data, const sprag_event *event); // NULL: nobody listens
+    void (*event)(void *data, const sprag_event *event);
     // After every sub-step: forces of rows (N, N m) and given contacts (N), and the share of the
     // frame that they acted for.
-    void (*carried)(void *data, const double *row_force, const double (*contact_force)[6],
-                    double share);
+    void (*add_forces)(void *data, const double *row_force, const double (*contact_force)[6],
+                       double share);
 } sprag_frame_calls;
 
 typedef struct sprag_frame {
+    // by the caller:
     double step; // s
     long number; // from 1, one more every time; the same if a frame is tried again
     int bodies, colliders, pairs, contacts;
-    sprag_mover *body; // moved
+    sprag_mover *body;
     const sprag_collider *collider;
     sprag_pair *pair;             // every two that may meet within the step
-    const sprag_contact *contact; // of what has no shape: as they are, all the frame
-    double recovery;              // of an overlap, the share that a frame takes back
-    double recovery_speed;        // m/s, at most
-    // set, of the last sub-step:
-    int touching; // points of contact
+    const sprag_contact *contact; // given contacts, of bodies without shapes: constant in the frame
+    double recovery;              // share of an overlap that a frame takes back
+    double recovery_speed;        // m/s, at which it does so at most
+    // by the method, of the last sub-step:
+    int touching; // contact points
     int rows;
 } sprag_frame;
+
+// Are all numbers finite, all masses >= 0, and do all pairs have colliders, [0] on a mover?
+bool sprag_frame_is_good(const sprag_frame *frame);
 
 #endif

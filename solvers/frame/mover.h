@@ -1,4 +1,4 @@
-// Movers in the terms of a contact problem: what both methods that step a frame need (advance.h,
+// Movers as bodies of a contact problem, for both methods that step a frame (advance.h,
 // compliant.h).
 #ifndef SPRAG_MOVER_H
 #define SPRAG_MOVER_H

@@ -130,7 +130,7 @@ void advance_scene_start(advance_scene *s, double friction)
     s->simulate = sprag_advance;
     s->options = sprag_advance_defaults();
     s->options.checks = true;
-    s->calls = (sprag_frame_calls){.data = s, .touch = on_touch, .rows = on_rows};
+    s->calls = (sprag_frame_calls){.data = s, .ask_pair = on_touch, .rows = on_rows};
 }
 
 sprag_mover *advance_scene_box(advance_scene *s, const double side[3], double density, double x,

@@ -90,7 +90,7 @@ static sprag_result leave_overlaps(advance_run *run, sprag_result result)
     for (int i = 0; i < run->frame->pairs; i++) {
         sprag_pair *pair = &run->frame->pair[i];
         pair->overlapped = false;
-        run->near[i].held = false;
+        run->near[i].active = false;
         if (run->near[i].fresh && pair->state != SPRAG_PAIR_DECLINED) {
             run->stats->least_gap = fmin(run->stats->least_gap, run->near[i].gap.distance);
         }
@@ -107,7 +107,7 @@ static void move(advance_run *run, double step)
 {
     for (int i = 0; i < run->frame->bodies; i++) {
         sprag_mover *body = &run->frame->body[i];
-        sprag_motion_at(&run->motion[i], step, &body->pose);
+        sprag_motion_at(&run->attempt.motion[i], step, &body->pose);
         body->path += norm3(body->velocity) * step;
         body->turn += norm3(body->velocity + 3) * step;
     }
@@ -121,25 +121,25 @@ static void move(advance_run *run, double step)
 
 static void count_changes(advance_run *run)
 {
-    if (run->points != run->last_points && run->points > 0) {
+    if (run->points.count != run->points.last_closed && run->points.count > 0) {
         run->stats->changes++;
     }
-    run->last_points = run->points > 0 ? run->points : run->last_points;
+    run->points.last_closed = run->points.count > 0 ? run->points.count : run->points.last_closed;
 }
 
 // Forces and impulses that stop approaching contacts, whatever their gap.
 static sprag_result accelerate(advance_run *run, double step)
 {
-    for (int i = 0; i < run->points; i++) {
-        run->point[i].dip = run->point[i].gap - run->target;
+    for (int i = 0; i < run->points.count; i++) {
+        run->points.point[i].dip = run->points.point[i].gap - run->target;
     }
     sprag_result result = advance_solve(run, step);
     if (result == SPRAG_OK) {
         count_changes(run);
         for (int i = 0; i < run->frame->bodies; i++) {
-            memcpy(run->frame->body[i].velocity, run->solved[i], sizeof run->solved[i]);
+            memcpy(run->frame->body[i].velocity, run->attempt.velocity[i], sizeof run->attempt.velocity[i]);
         }
-        advance_remember(run);
+        advance_keep_forces(run);
     }
     return result;
 }

@@ -63,7 +63,7 @@ static void acted(void *data, const double *row_force, const double (*contact_fo
 
 static sprag_result run(scene *s, simulate *by, int frames)
 {
-    const sprag_frame_calls calls = {.data = s, .touch = touch, .carried = acted};
+    const sprag_frame_calls calls = {.data = s, .ask_pair = touch, .add_forces = acted};
     sprag_frame frame = {.step = FRAME,
                          .bodies = 1,
                          .colliders = 2,

@@ -94,7 +94,7 @@ static void start(scene *s, double error)
     s->options.error = error;
     s->options.shortest = 1e-6;
     s->options.checks = 1;
-    s->calls = (sprag_frame_calls){.data = s, .touch = touch, .event = heard, .carried = acted};
+    s->calls = (sprag_frame_calls){.data = s, .ask_pair = touch, .event = heard, .add_forces = acted};
 }
 
 static sprag_mover *box(scene *s, double x, double y, double z, double height)

@@ -21,7 +21,7 @@ START_TEST(declined_pairs_pass)
 {
     for (int told = 0; told < 2; told++) {
         scene *s = open_scene(0.5);
-        s->calls.touch = touch;
+        s->calls.ask_pair = touch;
         add_fixed_box(s, 0, 0, 0, box_of(2, 2, 0.2));
         const sprag_mover *ball = add_ball(s, 0, 0, 1, 0.2);
         add_pairs(s, told ? SPRAG_PAIR_DECLINED : SPRAG_PAIR_UNKNOWN);
@@ -52,7 +52,7 @@ START_TEST(is_asked_at_the_touch)
 {
     const fall *f = &falls[_i];
     scene *s = open_scene(0.5);
-    s->calls.touch = touch;
+    s->calls.ask_pair = touch;
     s->accepts = true;
     const sprag_mover *body = drop(s, f);
     s->pair[0].state = SPRAG_PAIR_UNKNOWN;

@@ -1,17 +1,18 @@
-// What blocks a pair becomes a contact, and contacts are asked for what the motion curves: it is
-// straight where the velocities are, a sub-step is not.
+// Speculative contacts for pairs that block a sub-step, and dips: a contact is solved for straight
+// motion, but points on turning bodies move along curves, so contacts ask for the difference.
 #include <math.h>
 #include <string.h>
 
 #include "advance_run.h"
 #include "linalg.h"
 
-// From the centre of the body, in its axes at t = 0, to world axes at t.
+// A point that a body carries.
 typedef struct arm {
     const sprag_motion *motion; // NULL: static
-    double at[3];
+    double at[3];               // m, world axes, at the start of the sub-step
 } arm;
 
+// Where the point is when the body is at `pose`.
 static void arm_at(const arm *arm, const sprag_pose *pose, double point[3])
 {
     if (!arm->motion) {
@@ -30,8 +31,9 @@ static bool is_round(const sprag_carried *carried)
     return carried->shape->kind == SPRAG_SPHERE || carried->shape->kind == SPRAG_CAPSULE;
 }
 
-// Height of point 0 above point 1 at t, along the normal that `carrier` turns with, -1: none. A
-// round side touches with another point at every moment: its core is followed instead.
+// m, height of point 0 above point 1 at t, along the normal, which turns with side `carrier`; -1:
+// with none. A round side touches with another point at every moment: the centre of its curvature
+// is followed instead.
 static double height_at(const advance_near *near, const advance_point *point, int carrier, double t)
 {
     sprag_pose pose[2];
@@ -57,18 +59,19 @@ static double height_at(const advance_near *near, const advance_point *point, in
     return dot3(normal, turned) - sum;
 }
 
-// How much lower than straight on the height ends, and in the middle.
+// m, by which the height at the end, or in the middle, is less than that of straight motion.
 static double dip_along(const advance_run *run, const advance_near *near,
                         const advance_point *point, int carrier)
 {
-    double t = run->trial, rate = advance_rate(near, (const double(*)[3])point->at, point->normal);
+    double t = run->attempt.length,
+           rate = advance_rate(near, (const double(*)[3])point->at, point->normal);
     double end = point->gap + rate * t - height_at(near, point, carrier, t);
     double middle = point->gap + 0.5 * rate * t - height_at(near, point, carrier, 0.5 * t);
     return fmax(0, fmax(end, 2 * (middle + run->level) - point->gap - run->target));
 }
 
-// Of the plane that the pair was blocked by; else of the better one. What is round has none that
-// turns with it.
+// Of the separating plane that blocks the pair, or else of the side that gives the smaller dip. A
+// round side carries no plane.
 static double dip_of(const advance_run *run, const advance_near *near, const advance_point *point)
 {
     const sprag_certificate *c = &near->certificate;
@@ -83,7 +86,7 @@ static double dip_of(const advance_run *run, const advance_near *near, const adv
     return least < INFINITY ? least : dip_along(run, near, point, -1);
 }
 
-// The point that stands for what blocks a pair, if there is one: at the place, with the normal.
+// The point at the place and with the normal of what blocks a pair; NULL: no point.
 static advance_point *blocking_point(advance_run *run, int pair)
 {
     static const double aligned = 1 - 1e-4;
@@ -91,8 +94,8 @@ static advance_point *blocking_point(advance_run *run, int pair)
     double size = 1e-6 + 1e-3 * fmax(run->near[pair].radius[0], run->near[pair].radius[1]);
     advance_point *best = NULL;
     double nearest = size * size;
-    for (int i = 0; i < run->points; i++) {
-        advance_point *point = &run->point[i];
+    for (int i = 0; i < run->points.count; i++) {
+        advance_point *point = &run->points.point[i];
         double d[3];
         subtract3(point->at[c->side], c->point, d);
         if (point->pair == pair && dot3(d, d) < nearest &&
@@ -104,21 +107,22 @@ static advance_point *blocking_point(advance_run *run, int pair)
     return best;
 }
 
-void advance_begin(advance_run *run, double length)
+void advance_begin_attempt(advance_run *run, double length)
 {
-    run->points = run->closed_points;
-    run->trial = length;
-    for (int i = 0; i < run->points; i++) {
-        run->point[i].dip = dip_of(run, &run->near[run->point[i].pair], &run->point[i]);
+    run->points.count = run->points.closed;
+    run->attempt.length = length;
+    for (int i = 0; i < run->points.count; i++) {
+        run->points.point[i].dip =
+            dip_of(run, &run->near[run->points.point[i].pair], &run->points.point[i]);
     }
 }
 
-bool advance_correct(advance_run *run, int pair, int *at)
+bool advance_update_dips(advance_run *run, int pair, int *at)
 {
     bool changed = false;
     double small = 0.1 * run->options->epsilon;
-    for (; *at < run->closed_points && run->point[*at].pair == pair; ++*at) {
-        advance_point *point = &run->point[*at];
+    for (; *at < run->points.closed && run->points.point[*at].pair == pair; ++*at) {
+        advance_point *point = &run->points.point[*at];
         double dip = dip_of(run, &run->near[pair], point);
         changed |= dip > point->dip + small;
         point->dip = fmax(point->dip, dip);
@@ -126,8 +130,9 @@ bool advance_correct(advance_run *run, int pair, int *at)
     return changed;
 }
 
-// More than that a motion does not curve by within the sub-step, by centripetal acceleration and
-// that of sliding along what turns: what is still missing is not to be had.
+// m, upper bound of a dip: what centripetal acceleration, and sliding along a turning body, curve
+// the motion by within the sub-step. A larger dip would ask for a separation that cannot be
+// reached.
 static double most_dip(const advance_run *run, int pair)
 {
     const advance_near *near = &run->near[pair];
@@ -144,11 +149,11 @@ static double most_dip(const advance_run *run, int pair)
     for (int side = 0; side < 2; side++) {
         curve += near->carried[side].motion && turn > 0 ? turn * turn * near->radius[side] : 0;
     }
-    return (curve + 2 * turn * norm3(slide)) * run->trial * run->trial +
+    return (curve + 2 * turn * norm3(slide)) * run->attempt.length * run->attempt.length +
            ADVANCE_BAND * run->options->epsilon;
 }
 
-int advance_capture(advance_run *run, int pair)
+int advance_add_speculative(advance_run *run, int pair)
 {
     const sprag_certificate c = run->near[pair].certificate;
     advance_point *known = blocking_point(run, pair);
@@ -158,12 +163,12 @@ int advance_capture(advance_run *run, int pair)
         known->dip = fmin(dip, fmax(known->dip, most_dip(run, pair)));
     } else if (point) {
         point->pair = pair;
-        point->captured = true;
+        point->speculative = true;
         point->gap = c.height;
         memcpy(point->normal, c.normal, sizeof point->normal);
         memcpy(point->at[c.side], c.point, sizeof c.point);
         memcpy(point->at[!c.side], c.point, sizeof c.point);
         add_scaled(point->at[!c.side], c.side ? c.height : -c.height, c.normal, 3);
     }
-    return point ? (int)(point - run->point) : -1;
+    return point ? (int)(point - run->points.point) : -1;
 }

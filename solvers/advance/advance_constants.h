@@ -1,0 +1,153 @@
+// Numbers that decide how much conservative advancement costs and how it approximates. Each says
+// its unit and what a larger value does.
+#ifndef SPRAG_ADVANCE_CONSTANTS_H
+#define SPRAG_ADVANCE_CONSTANTS_H
+
+// ---- budgets
+
+// Bodies: groups with more of them are planned coarsely, without events that end a sub-step.
+// Larger: more groups resolve every impact, at the cost of more sub-steps.
+enum { ADVANCE_LARGE_GROUP = 20 };
+
+// Sub-steps of a frame that are aimed at: this many divided by the number of bodies, bounded by the
+// second. Larger: shorter sub-steps where many events come; more time.
+enum { ADVANCE_SUBSTEPS_OF_BODIES = 200, ADVANCE_MOST_SUBSTEPS = 100 };
+
+// Sub-steps beyond those aimed at, before the rest of the frame is left out as stalled. Larger: a
+// frame that does not progress takes longer.
+enum { ADVANCE_EXTRA_SUBSTEPS = 200 };
+
+// Solves for each sub-step aimed at, before the rest of the frame is planned coarsely. Larger:
+// more time in frames with many events.
+enum { ADVANCE_SOLVES_OF_SUBSTEP = 1 };
+
+// Stalled sub-steps of a frame, before the rest of the frame is left out. Larger: jammed bodies
+// cost more.
+enum { ADVANCE_MOST_STALLS = 3 };
+
+// A large group is solved exactly where its speed is below this multiple of what forces add in a
+// frame. Larger: faster bodies are solved exactly too, which takes longer.
+static const double advance_settling_speed = 40;
+
+// ---- contacts
+
+// Epsilon: a pair that blocks from no higher than this many gets a speculative contact; a higher
+// one ends the sub-step. Larger: fewer sub-steps, contacts earlier.
+enum { ADVANCE_BAND = 20 };
+
+// Share of the larger radius: contact points may be no farther apart than this, however fast an
+// active pair turns. Larger: rolling bodies keep contacts across wider gaps.
+static const double advance_rolling_reach = 0.02;
+
+// Share of the approach along the nearest normal: a face counts as the contact's only if bodies
+// approach it slower by this. Larger: more contacts on edges.
+static const double advance_face_margin = 1e-3;
+
+// Faces of a shape that are tried for that. Larger: polytopes of more faces slide across edges
+// smoothly; more time.
+enum { ADVANCE_MOST_FACES = 64 };
+
+// The manifold margin as a multiple of the reach of contact. Larger: more points.
+static const double advance_manifold_margin = 1.5;
+
+// Share of the level: a gap below this is an overlap. Larger: rounding counts as overlap.
+static const double advance_overlap_level = 0.25;
+
+// Share of the level: certificates start at no less than the first, and this much of the second
+// below the gap. Larger: less room for rounding.
+static const double advance_least_level = 0.2, advance_level_margin = 0.001;
+
+// ---- one attempt (plan.c)
+
+// Passes of solve, certify and new contacts, and passes without progress. The larger numbers are
+// for an attempt that nothing may end. Larger: fewer stalls, more solves.
+enum {
+    ADVANCE_PASSES = 12,
+    ADVANCE_PATIENCE = 3,
+    ADVANCE_LAST_PASSES = 20,
+    ADVANCE_LAST_PATIENCE = 6,
+    ADVANCE_EXACT_PASS = 3 // of the last: from here on the exact strategy is used
+};
+
+// Factor that the safe time must grow by to count as progress.
+static const double advance_progress = 1.1;
+
+// Lengths that are tried for a sub-step that an event ends. Larger: the sub-step ends closer to the
+// event.
+enum { ADVANCE_LENGTHS = 6 };
+
+// Steps of the secant search between two lengths, and its relative tolerance.
+enum { ADVANCE_SECANTS = 40 };
+static const double advance_secant_tolerance = 1e-9;
+
+// Share of the length: forces may act for so much longer than bodies move. Larger: stalls give
+// bodies more speed.
+static const double advance_idle_share = 1e-3;
+
+// Plans of a sub-step, each as short as the last one was safe.
+enum { ADVANCE_PLANS = 4 };
+
+// ---- solve
+
+// Rows that a body may get so as not to turn too fast. Larger: a cap on turning holds more exactly.
+enum { ADVANCE_CAP_ROWS = 3 };
+
+// Strategy of the contact solve of a large group: interior point iterations, its products of blocks
+// by contact, sweeps of the first Gauss-Seidel and of the least. Larger: more exact, slower.
+static const double advance_interior_point_work = 10;
+enum { ADVANCE_INTERIOR_POINT = 30, ADVANCE_SWEEPS = 6, ADVANCE_LEAST_SWEEPS = 60 };
+
+// Multiple of the fastest push: no body is pushed out of an overlap faster. Larger: bodies between
+// fixed ones move farther.
+static const double advance_push_limit = 4;
+
+// ---- projection of the motion (large_groups.c)
+
+// Solves of a sub-step and rounds of projection after each. Larger: more contacts are found before
+// bodies are slowed down.
+enum { ADVANCE_COARSE_SOLVES = 4, ADVANCE_ROUNDS = 12 };
+
+// Relaxations: for each constraint on the average, and at least in all.
+enum { ADVANCE_RELAXATIONS = 60, ADVANCE_LEAST_RELAXATIONS = 10000 };
+
+// Epsilon: constraints are separated by so much more than they must, after sweeps and after an
+// exact solve. Larger: fewer relaxations, more drift of bodies at rest.
+static const double advance_rough_excess = 10, advance_exact_excess = 0.5;
+
+// Sweeps over all constraints while at least so many are violated, counted every so many sweeps.
+enum { ADVANCE_PROJECTION_SWEEPS = 400, ADVANCE_COUNT_EVERY = 8, ADVANCE_FEW_VIOLATED = 10 };
+
+// Tolerances by which a body may go farther than the fastest of its neighbours.
+static const double advance_farther = 4;
+
+// ---- slowing down (slow_down.c)
+
+// Rounds in all, and those after which bodies that still block stop.
+enum { ADVANCE_SLOW_ROUNDS = 200, ADVANCE_GENTLE_ROUNDS = 60 };
+
+// Share of the path: bodies that would go less stop. Larger: fewer rounds.
+static const double advance_least_share = 1e-3;
+
+// Share of the gap that the approach may close, and of the safe time that both bodies may go.
+static const double advance_gap_share = 0.9, advance_time_share = 0.999;
+
+// ---- meshes (mesh.c)
+
+// m and 1: points and normals so near each other are one.
+static const double advance_same_point = 1e-7, advance_same_normal = 1e-6;
+
+// Cosine: two triangles that face each other by more can have passed through each other.
+static const double advance_facing = 0.9;
+
+// Directions in which the outline of points on one plane is kept. Larger: more contacts.
+enum { ADVANCE_DIRECTIONS = 16 };
+
+// ---- error control (error.c)
+
+// Share of the rest of the frame: a suggested sub-step that is longer takes all of it.
+static const double advance_nearly_all = 0.8;
+
+// Share of the allowed error: below it the next sub-step is twice as long.
+static const double advance_error_slack = 0.4;
+
+#endif

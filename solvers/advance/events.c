@@ -1,0 +1,113 @@
+// Events of a sub-step: contacts made and lost, slip that begins and ends.
+#include <math.h>
+#include <string.h>
+
+#include "advance_run.h"
+#include "linalg.h"
+
+void advance_report(advance_run *run, sprag_event_kind kind, int pair, const double *point,
+                    const double *normal, double speed)
+{
+    sprag_event event = {.kind = kind, .pair = pair, .time = run->time, .speed = speed};
+    run->stats->events[kind]++;
+    if (point) {
+        memcpy(event.point, point, sizeof event.point);
+        memcpy(event.normal, normal, sizeof event.normal);
+    }
+    if (run->event) {
+        run->event[run->event_count++] = event;
+    } else if (run->calls->event) {
+        run->calls->event(run->calls->data, &event);
+    }
+}
+
+// m/s; slower slip counts as sticking.
+static double stiction_speed(const advance_run *run)
+{
+    return fmax(1e-6, 2 * run->stats->solve.stiction);
+}
+
+// s, from the start of the sub-step, at which a slip that ends within it does so: full friction
+// would have ended it before the end, by the share of it that was used.
+static double slip_duration(const advance_run *run, const advance_point *point)
+{
+    const sprag_friction *slide = &run->frame->pair[point->pair].surface.slide;
+    double mu = fmin(slide->coefficient[0], slide->coefficient[1]), along[3];
+    double most = mu * point->normal_force;
+    if (!(most > 0) || isinf(most) || slide->force[0] || slide->force[1]) {
+        return run->attempt.length;
+    }
+    memcpy(along, point->wrench[0], sizeof along);
+    add_scaled(along, -dot3(along, point->normal), point->normal, 3);
+    return run->attempt.length * fmin(1, norm3(along) / most);
+}
+
+// The point of the pair with the largest force.
+static const advance_point *strongest(const advance_run *run, int pair, int *from)
+{
+    const advance_point *best = NULL;
+    for (; *from < run->points.closed && run->points.point[*from].pair == pair; ++*from) {
+        const advance_point *p = &run->points.point[*from];
+        if (!best || p->normal_force > best->normal_force) {
+            best = p;
+        }
+    }
+    return best;
+}
+
+static void report_slip(advance_run *run, const advance_point *point, bool slips)
+{
+    double start = run->time;
+    run->time += slips ? 0 : slip_duration(run, point);
+    advance_report(run, slips ? SPRAG_SLIP_BEGINS : SPRAG_SLIP_ENDS, point->pair, point->at[0],
+                   point->normal, point->slip[slips]);
+    run->time = start;
+}
+
+// Compares the pairs from first to end: one pair, or the triangles of one mesh.
+static void compare_pair(advance_run *run, int first, int end, int *at)
+{
+    const advance_point *best = NULL;
+    bool was = false, is = false, slipped = false;
+    int lost = first;
+    for (int i = first; i < end; i++) {
+        const advance_near *near = &run->near[i];
+        const advance_point *point = strongest(run, i, at);
+        if (near->closed && point && (!best || point->normal_force > best->normal_force)) {
+            best = point;
+        }
+        is |= near->closed;
+        was |= near->was_closed;
+        slipped |= near->slips;
+        lost = near->was_closed ? i : lost;
+    }
+    if (best && !was) {
+        advance_report(run, SPRAG_CONTACT_MADE, best->pair, best->at[0], best->normal,
+                       best->approach);
+    } else if (!is && was) {
+        const sprag_gap *gap = &run->near[lost].gap;
+        advance_report(run, SPRAG_CONTACT_LOST, lost, gap->point[0], gap->normal, 0);
+    }
+    if (best) {
+        bool slips = best->slip[1] > stiction_speed(run);
+        if (was && slips != slipped && best->normal_force > 0) {
+            report_slip(run, best, slips);
+        }
+        for (int i = first; i < end; i++) {
+            run->near[i].slips = slips;
+        }
+    }
+}
+
+void advance_compare_contacts(advance_run *run)
+{
+    int points = run->points.closed, at = 0;
+    if (points != run->points.last_closed && points > 0) {
+        run->stats->changes++;
+    }
+    run->points.last_closed = points > 0 ? points : run->points.last_closed;
+    for (int first = 0, end; first < run->frame->pairs; first = end) {
+        end = advance_mesh_end(run, first);
+        compare_pair(run, first, end, &at);
+    }
+}

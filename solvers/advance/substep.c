@@ -1,0 +1,155 @@
+// A sub-step: the look at its start, and the motion of bodies and pairs when it is made.
+#include <math.h>
+#include <string.h>
+
+#include "advance_run.h"
+#include "linalg.h"
+#include "mover.h"
+#include "pair_contact.h"
+
+void advance_keep_forces(advance_run *run)
+{
+    for (int i = 0; i < run->frame->pairs; i++) {
+        sprag_pair_memory *memory = run->frame->pair[i].memory;
+        if (memory) {
+            memory->count = 0;
+            memory->closed = run->near[i].closed ? run->near[i].points : 0;
+            memory->slips = run->near[i].slips;
+        }
+        run->near[i].active = false;
+    }
+    for (int i = 0; i < run->points.count; i++) {
+        const advance_point *point = &run->points.point[i];
+        sprag_pair *pair = &run->frame->pair[point->pair];
+        const sprag_mover *body = &run->frame->body[run->frame->collider[pair->collider[0]].body];
+        run->near[point->pair].active |= point->normal_force > 0;
+        sprag_pair_add_impulse(pair, (const double(*)[6])point->wrench, run->attempt.length);
+        if (pair->memory && pair->memory->count < SPRAG_MANIFOLD_MAX) {
+            int n = pair->memory->count++;
+            subtract3(point->at[0], body->pose.position, pair->memory->point[n]);
+            memcpy(pair->memory->force[n], point->wrench[0], 3 * sizeof(double));
+        }
+    }
+    advance_share_active(run);
+    for (int i = 0; i < run->frame->pairs; i++) {
+        if (run->frame->pair[i].memory) {
+            run->frame->pair[i].memory->active = run->near[i].active;
+        }
+    }
+    run->frame->touching = run->points.count;
+    run->frame->rows = run->rows.count;
+    if (run->calls->add_forces && !run->event) {
+        run->calls->add_forces(run->calls->data, run->rows.force,
+                               (const double(*)[6])run->rows.given_force,
+                               run->attempt.length / run->frame->step);
+    }
+}
+
+// Does the push move the body far enough that it must not fall asleep? Overlaps within rounding of
+// flush placement do not count.
+static bool is_pushed(const advance_run *run, int i, double t)
+{
+    const double *v = run->push.velocity[i], epsilon = run->options->epsilon; // m, rad
+    return run->push.acts && run->push.deepest > 0.25 * epsilon &&
+           fmax(norm3(v), norm3(v + 3)) * t > 0.01 * epsilon;
+}
+
+// Moves the bodies for `distance` s of a sub-step that takes `clock` s: a sub-step that is not safe
+// to its end stalls for the difference. Forces of the time in which a body stands still must not
+// become speed.
+static void move_bodies(advance_run *run, double distance, double clock)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        sprag_mover *mover = &run->frame->body[i];
+        bool kinematic = !(mover->mass > 0);
+        double t = kinematic ? clock : distance;
+        sprag_motion_at(&run->attempt.motion[i], t, &mover->pose);
+        mover->path += norm3(run->attempt.motion[i].velocity) * t;
+        mover->turn += norm3(run->attempt.motion[i].velocity + 3) * t;
+        mover->pushed |= is_pushed(run, i, t);
+        double share = distance < clock ? 0 : run->attempt.share[i];
+        bool loses = advance_product(run, i, run->attempt.velocity[i], run->attempt.velocity[i]) <=
+                     advance_product(run, i, mover->velocity, mover->velocity);
+        for (int k = 0; k < 6; k++) {
+            double change = run->attempt.velocity[i][k] - mover->velocity[k];
+            mover->velocity[k] = kinematic || loses || share == 1
+                                     ? run->attempt.velocity[i][k]
+                                     : mover->velocity[k] + share * change;
+        }
+    }
+}
+
+static void check_gaps(advance_run *run, double distance)
+{
+    for (int i = 1; i <= 3; i++) {
+        double least = advance_least_gap(run, distance * i / 3);
+        run->stats->least_gap = fmin(run->stats->least_gap, least);
+    }
+}
+
+void advance_move(advance_run *run)
+{
+    double distance = fmin(run->attempt.safe, run->attempt.length), clock = distance;
+    double least = fmin(run->options->shortest * run->frame->step, run->longest);
+    bool stalls = distance < least;
+    advance_compare_contacts(run);
+    if (run->options->checks) {
+        check_gaps(run, distance);
+    }
+    if (stalls) { // jammed bodies stand still for the rest of the frame
+        bool jammed = ++run->stalls > ADVANCE_MOST_STALLS;
+        clock = jammed ? run->left : least;
+        run->stats->stalled += clock - distance;
+        advance_report(run, SPRAG_STALLED, run->attempt.blocking, NULL, NULL, 0);
+    }
+    double missed = 0; // bodies
+    for (int i = 0; i < run->frame->bodies && run->attempt.slowed_pair >= 0; i++) {
+        missed += 1 - run->attempt.share[i];
+    }
+    if (missed > 0 && !stalls) {
+        run->stats->stalled += clock * missed / run->frame->bodies;
+        advance_report(run, SPRAG_STALLED, run->attempt.slowed_pair, NULL, NULL, 0);
+    }
+    if (run->attempt.at_limit && distance == run->attempt.safe) {
+        run->time += clock;
+        advance_report(run, SPRAG_LIMIT_REACHED, -1, NULL, NULL, 0);
+        run->time -= clock;
+    }
+    advance_keep_forces(run);
+    advance_move_pairs(run, distance);
+    move_bodies(run, distance, clock);
+    run->stats->substeps++;
+    run->stats->limited += clock < run->longest;
+    run->stats->least_step = fmin(run->stats->least_step, clock);
+    run->last_clock = clock;
+    run->time += clock;
+    run->left -= clock;
+    run->left = run->left > 1e-9 * run->frame->step ? run->left : 0;
+}
+
+sprag_result advance_look(advance_run *run, double longest)
+{
+    const sprag_frame_calls *calls = run->calls;
+    run->longest = run->control ? longest : run->left;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        run->attempt.motion[i].pose = run->frame->body[i].pose;
+        memcpy(run->attempt.motion[i].velocity, run->frame->body[i].velocity,
+               sizeof run->attempt.motion[i].velocity);
+        sprag_mover_cap(&run->frame->body[i], run->attempt.motion[i].velocity + 3);
+        sprag_mover_inertia(&run->frame->body[i], run->inertia[i]);
+    }
+    run->rows.count =
+        calls->rows ? calls->rows(calls->data, run->frame->body, run->frame->step, &run->rows.row)
+                    : 0;
+    if (run->rows.count < 0) {
+        return SPRAG_NO_MEMORY;
+    }
+    if (run->rows.count > run->rows.room) {
+        run->rows.force = SPRAG_TAKE(run->scratch, run->rows.count, double);
+        run->rows.room = run->rows.count;
+    }
+    if (run->scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    return advance_scan(run, longest);
+}

@@ -1,0 +1,37 @@
+// The check of a frame.
+#include "frame.h"
+
+#include <math.h>
+
+static bool is_pair_good(const sprag_frame *frame, const sprag_pair *pair)
+{
+    for (int side = 0; side < 2; side++) {
+        int c = pair->collider[side], least = side == 0 ? 0 : SPRAG_STATIC;
+        if (c < 0 || c >= frame->colliders || frame->collider[c].body < least ||
+            frame->collider[c].body >= frame->bodies) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool sprag_frame_is_good(const sprag_frame *frame)
+{
+    double sum = 0; // 0, or not a number
+    for (int i = 0; i < frame->bodies; i++) {
+        const sprag_mover *b = &frame->body[i];
+        for (int k = 0; k < 9; k++) {
+            sum += 0 * b->inertia[k] + 0 * b->pose.rotation[k] + 0 * b->pose.position[k % 3] +
+                   0 * b->velocity[k % 6] + 0 * b->force[k % 6];
+        }
+        if (!(b->mass >= 0) || !isfinite(b->mass)) {
+            return false;
+        }
+    }
+    for (int i = 0; i < frame->pairs; i++) {
+        if (!is_pair_good(frame, &frame->pair[i])) {
+            return false;
+        }
+    }
+    return sum == 0 && frame->step > 0 && isfinite(frame->step);
+}
