@@ -1,5 +1,5 @@
-// What the solver asks of a group within its frame: joint rows and stops, and what a pair that
-// touches is made of; and what it tells.
+// The method's calls, for a group within its frame: joint rows and stops, surfaces of pairs that
+// touch, forces and events.
 #include "frame_run.h"
 
 #include <math.h>
@@ -7,12 +7,12 @@
 
 #include "linalg.h"
 
-// ODE sees the bodies where they are in the frame.
-static void show(const group *g)
+// Puts the bodies into ODE where they are in the frame.
+static void expose(const group *g)
 {
     for (int i = 0; i < g->frame.bodies; i++) {
-        step_put_back(g->rider[i]->id, &g->body[i].pose);
-        sprag_ode_set_velocity(g->rider[i]->id, g->body[i].velocity);
+        step_put_back(g->state[i]->id, &g->body[i].pose);
+        sprag_ode_set_velocity(g->state[i]->id, g->body[i].velocity);
     }
 }
 
@@ -34,28 +34,28 @@ bool group_row_room(group *g, int rows)
     return true;
 }
 
-// Joints at their powered stops push bodies while they are asked.
-static void note_forces(group *g)
+// Joints at powered stops add forces to the bodies while ODE computes their rows.
+static void save_accumulators(group *g)
 {
     for (int i = 0; i < g->frame.bodies; i++) {
-        sprag_ode_read_accumulators(g->rider[i]->id, g->rider[i]->asked);
+        sprag_ode_read_accumulators(g->state[i]->id, g->state[i]->before_rows);
     }
 }
 
-static void take_forces(group *g)
+static void collect_forces(group *g)
 {
     for (int i = 0; i < g->frame.bodies; i++) {
-        rider *r = g->rider[i];
+        body_state *b = g->state[i];
         double now[6];
-        sprag_ode_read_accumulators(r->id, now);
+        sprag_ode_read_accumulators(b->id, now);
         for (int k = 0; k < 6; k++) {
-            g->body[i].force[k] = r->start.force[k] + (now[k] - r->asked[k]);
+            g->body[i].force[k] = b->start.force[k] + (now[k] - b->before_rows[k]);
         }
-        sprag_ode_set_accumulators(r->id, r->asked);
+        sprag_ode_set_accumulators(b->id, b->before_rows);
     }
 }
 
-// What an integrator tries may be anything, and ODE's joints end the program where it is no number.
+// An integrator may try any state, and ODE's joints abort the program at one that is not finite.
 static bool is_finite(const group *g)
 {
     double sum = 0;
@@ -69,27 +69,27 @@ static bool is_finite(const group *g)
     return sum == 0;
 }
 
-// A callback that was asked within the step may have let go of it, or attached it to others.
-static bool still_joins(const group *g, dJointID joint)
+// A callback within the step may have detached the joint, or attached it to other bodies.
+static bool joins_group(const group *g, dJointID joint)
 {
     for (int side = 0; side < 2; side++) {
         dBodyID body = dJointGetBody(joint, side);
-        const rider *r = body ? step_rider_of(g->s, body) : NULL;
-        if (r && (r->local >= g->frame.bodies || g->rider[r->local] != r)) {
+        const body_state *b = body ? step_body_of(g->s, body) : NULL;
+        if (b && (b->local >= g->frame.bodies || g->state[b->local] != b)) {
             return false;
         }
     }
     return sprag_ode_joint_acts(joint);
 }
 
-// Its rows, behind `rows` others; stops NULL: with those of stops that it is at. -1: it is for
-// whole steps only.
+// Sets the rows of a joint, behind `rows` others, and returns their number. stops NULL: with rows
+// of the stops that it is at. -1: the joint cannot be asked within a step.
 static int pull_joint(group *g, int j, int rows, double h, int *stops)
 {
     step *s = g->s;
     dJointID joint = g->joint[j];
     int before = stops ? *stops : 0, more = 0, count = 0;
-    if (!still_joins(g, joint)) {
+    if (!joins_group(g, joint)) {
         return 0;
     }
     if (stops) {
@@ -110,7 +110,7 @@ static int pull_joint(group *g, int j, int rows, double h, int *stops)
         g->row_joint[k] = j;
         for (int side = 0; side < 2; side++) {
             int *b = &g->row[k].body[side];
-            *b = *b == SPRAG_STATIC ? *b : s->rider[*b].local;
+            *b = *b == SPRAG_STATIC ? *b : s->body[*b].local;
         }
     }
     return count;
@@ -125,8 +125,8 @@ static int pull_joints(group *g, double step, const sprag_row **row, int *stops)
     if (!is_finite(g) || !group_row_room(g, 6 * g->joints)) {
         return -1;
     }
-    show(g);
-    note_forces(g);
+    expose(g);
+    save_accumulators(g);
     for (int j = 0; j < g->joints && rows >= 0; j++) {
         int more = pull_joint(g, j, rows, step, stops);
         if (more < 0) {
@@ -134,7 +134,7 @@ static int pull_joints(group *g, double step, const sprag_row **row, int *stops)
         }
         rows = more < 0 ? -1 : rows + more;
     }
-    take_forces(g);
+    collect_forces(g);
     *row = g->row;
     return rows;
 }
@@ -177,10 +177,10 @@ void group_add_forces(void *data, const double *row_force, const double (*contac
 static void place_at(void *data, dBodyID body, double t)
 {
     const group *g = data;
-    const rider *r = step_rider_of(g->s, body);
-    if (r) {
+    const body_state *b = step_body_of(g->s, body);
+    if (b) {
         sprag_pose pose;
-        sprag_motion_at(&g->motion[r->local], t, &pose);
+        sprag_motion_at(&g->motion[b->local], t, &pose);
         step_place(body, &pose);
     }
 }
@@ -192,7 +192,7 @@ double group_next_limit(void *data, const sprag_motion *motion, double horizon)
     return sprag_ode_next_limit(g->limited, g->limits, horizon, place_at, g, &g->at_limit);
 }
 
-static void set_yield(const step *s, sprag_surface *to, dJointID joint)
+static void set_compliance(const step *s, sprag_surface *to, dJointID joint)
 {
     sprag_contact contact = {.stiffness = 0};
     const dSurfaceParameters *surface = &sprag_ode_contact_of(joint)->surface;
@@ -219,7 +219,7 @@ void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of,
         sprag_ode_surface_of(&pair->surface, answer->joint, s->a->world, of->side[0]->body);
         pair->wants_impulse = dJointGetFeedback(answer->joint) != NULL;
         if (s->a->compliant) {
-            set_yield(s, &pair->surface, answer->joint);
+            set_compliance(s, &pair->surface, answer->joint);
             return;
         }
         pair->surface.compliance = 0; // what yields would interpenetrate
@@ -243,20 +243,20 @@ static bool take_answer(step *s, sprag_pair *pair, const ode_pair *of, dJointID 
     return answer->accepted;
 }
 
-// Asks the program, which sees both bodies where they touch.
+// Asks the program, with both bodies in ODE where they touch.
 static dJointID ask_there(const group *g, const ode_pair *source, double gap)
 {
-    rider *r[2];
+    body_state *b[2];
     for (int side = 0; side < 2; side++) {
-        r[side] = step_rider_of(g->s, source->side[side]->body);
-        if (r[side]) {
-            rider_show(r[side], &g->body[r[side]->local]);
+        b[side] = step_body_of(g->s, source->side[side]->body);
+        if (b[side]) {
+            body_expose(b[side], &g->body[b[side]->local]);
         }
     }
     dJointID joint = g->s->a->ask(g->s->a->data, source, gap);
     for (int side = 0; side < 2; side++) {
-        if (r[side]) {
-            rider_note(r[side], &g->body[r[side]->local]);
+        if (b[side]) {
+            body_observe(b[side], &g->body[b[side]->local]);
         }
     }
     return joint;
@@ -269,7 +269,7 @@ bool group_ask_pair(void *data, int i, double gap, double time)
     const ode_pair_answer *known =
         sprag_ode_pair_answer_find(&g->s->answers, source->side[0]->geom, source->side[1]->geom);
     ode_advance *a = g->s->a;
-    if (known) { // another triangle, or an earlier pass
+    if (known) { // by another triangle, or in an earlier attempt
         group_set_surface(g->s, &g->pair[i], source, known);
         return known->accepted && known->paired;
     }

@@ -1,4 +1,4 @@
-// Forces of a group -> joint feedback, and what is remembered of them.
+// Forces of a group -> joint feedback, and guesses for the next step.
 #include "frame_run.h"
 #include "linalg.h"
 
@@ -22,7 +22,7 @@ static void write_pair_feedback(const group *g)
     }
 }
 
-// All other contact joints of the group had their force told as their pair's first one's.
+// The feedback of a pair is that of its first contact joint; the others get zero.
 static void clear_contacts(const group *g, const members *m, int leader)
 {
     for (int i = 0; i < m->of[leader].joints; i++) {
@@ -55,7 +55,7 @@ static void remember_rows(const group *g)
     }
 }
 
-static void tell_held(const group *g)
+static void report_active_gaps(const group *g)
 {
     const ode_advance *a = g->s->a;
     for (int i = 0; i < g->frame.pairs && a->held; i++) {
@@ -68,7 +68,7 @@ static void tell_held(const group *g)
 
 void group_write_forces(const group *g, const members *m, int leader)
 {
-    tell_held(g);
+    report_active_gaps(g);
     clear_contacts(g, m, leader);
     write_feedback(g);
     remember_rows(g);

@@ -1,4 +1,4 @@
-// The bodies of a step: out of ODE, and back.
+// The bodies of a step: from ODE, and back into ODE.
 #include "frame_run.h"
 
 #include <math.h>
@@ -7,37 +7,39 @@
 
 #include "linalg.h"
 
-rider *step_rider_of(const step *s, dBodyID body)
+body_state *step_body_of(const step *s, dBodyID body)
 {
     int i = sprag_ode_index_of(&s->index, body);
-    return i == SPRAG_STATIC || s->rider[i].held ? NULL : &s->rider[i];
+    return i == SPRAG_STATIC || s->body[i].frozen ? NULL : &s->body[i];
 }
 
-static void note_bad_force(ode_advance *a, dBodyID id)
+static void note_invalid_force(ode_advance *a, dBodyID id)
 {
     a->invalid_force = a->invalid_forces++ ? a->invalid_force : id;
 }
 
-static void pull_rider(step *s, int i, dBodyID id, int island, const dReal *gravity)
+static void pull_body(step *s, int i, dBodyID id, int island, const dReal *gravity)
 {
-    rider *r = &s->rider[i];
+    body_state *b = &s->body[i];
     ode_advance *a = s->a;
-    *r = (rider){.id = id, .island = island, .alone = true};
-    if (!sprag_ode_pull_mover(&r->start, id, gravity)) {
-        note_bad_force(a, id);
+    *b = (body_state){.id = id, .island = island, .isolated = true};
+    if (!sprag_ode_pull_mover(&b->start, id, gravity)) {
+        note_invalid_force(a, id);
         sprag_ode_empty_accumulators(id);
     }
-    sprag_ode_read_accumulators(id, r->force);
-    sprag_ode_empty_accumulators(id); // what the callbacks of the step add is for the next one
-    double acceleration = r->start.mass > 0 ? norm3(r->start.force) / r->start.mass : 0;
+    sprag_ode_read_accumulators(id, b->force);
+    sprag_ode_empty_accumulators(
+        id); // forces that callbacks add during the step act in the next one
+    double acceleration = b->start.mass > 0 ? norm3(b->start.force) / b->start.mass : 0;
     double h = a->step, spin = 0, turned[3], inverse[9];
-    if (r->start.mass > 0 && invert33(r->start.inertia, inverse) != 0) {
-        mul33(inverse, r->start.force + 3, turned); // size, whatever the axes
-        spin = 2 * norm3(turned) * h;
+    if (b->start.mass > 0 && invert33(b->start.inertia, inverse) != 0) {
+        mul33(inverse, b->start.force + 3, turned); // size, whatever the axes
+        spin = frame_reach_force * norm3(turned) * h;
     }
-    r->reach =
-        (1.5 * norm3(r->start.velocity) + 2 * acceleration * h) * h + 10 * a->options.epsilon;
-    r->turn = 1.5 * (norm3(r->start.velocity + 3) + spin) * h;
+    b->reach =
+        (frame_reach_speed * norm3(b->start.velocity) + frame_reach_force * acceleration * h) * h +
+        frame_reach_margin * a->options.epsilon;
+    b->turn = frame_reach_speed * (norm3(b->start.velocity + 3) + spin) * h;
 }
 
 // An island with a body whose state is not finite stays where it is.
@@ -62,8 +64,8 @@ bool step_pull_bodies(step *s)
     for (size_t i = 0; i < islands->count; i++) {
         n += (int)islands->sizes[2 * i];
     }
-    s->riders = s->a->bodies = n;
-    s->rider = SPRAG_TAKE(s->scratch, n, rider);
+    s->bodies = s->a->bodies = n;
+    s->body = SPRAG_TAKE(s->scratch, n, body_state);
     s->leader = SPRAG_TAKE(s->scratch, islands->count, int);
     if (s->scratch->failed || !sprag_ode_index_bodies(&s->index, islands->bodies, n, s->scratch)) {
         return false;
@@ -73,9 +75,10 @@ bool step_pull_bodies(step *s)
         bool usable = is_usable(s->a, islands->bodies + b, bodies);
         for (int k = 0; k < bodies; k++, b++) {
             if (usable) {
-                pull_rider(s, b, islands->bodies[b], island, gravity);
+                pull_body(s, b, islands->bodies[b], island, gravity);
             } else {
-                s->rider[b] = (rider){.id = islands->bodies[b], .island = island, .held = true};
+                s->body[b] =
+                    (body_state){.id = islands->bodies[b], .island = island, .frozen = true};
             }
         }
     }
@@ -89,8 +92,8 @@ static bool is_at(dBodyID id, const sprag_pose *pose)
     return memcmp(&now, pose, sizeof now) == 0;
 }
 
-// Of the two quaternions of a rotation the one that goes on from where the body was, as stock's
-// does: programs interpolate between them.
+// Of the two quaternions of a rotation ODE gets the one nearer to the body's last one, as under
+// stock: programs interpolate between them.
 void step_place(dBodyID id, const sprag_pose *pose)
 {
     dMatrix3 R;
@@ -117,7 +120,7 @@ void step_put_back(dBodyID id, const sprag_pose *pose)
     }
 }
 
-double rider_radius(dBodyID body)
+double body_radius(dBodyID body)
 {
     const dReal *centre = dBodyGetPosition(body);
     double radius = 0;
@@ -133,12 +136,13 @@ double rider_radius(dBodyID body)
     return radius;
 }
 
-bool rider_outruns(rider *r, const sprag_mover *moved)
+bool body_outruns(body_state *b, const sprag_mover *moved)
 {
-    double turned = fmin(moved->turn, 2) - fmin(r->turn, 2); // a point goes no farther than across
-    double gone = moved->path + (turned > 0 ? turned * rider_radius(r->id) : 0);
-    if (gone > r->reach) {
-        r->reach = 2 * gone;
+    double turned =
+        fmin(moved->turn, 2) - fmin(b->turn, 2); // a point moves by at most the diameter
+    double distance = moved->path + (turned > 0 ? turned * body_radius(b->id) : 0);
+    if (distance > b->reach) {
+        b->reach = frame_reach_growth * distance;
         return true;
     }
     return false;
@@ -146,164 +150,167 @@ bool rider_outruns(rider *r, const sprag_mover *moved)
 
 void step_restore(const step *s)
 {
-    for (int i = 0; i < s->riders; i++) {
-        const rider *r = &s->rider[i];
-        if (!r->held) {
-            step_place(r->id, &r->start.pose);
-            sprag_ode_set_velocity(r->id, r->start.velocity);
+    for (int i = 0; i < s->bodies; i++) {
+        const body_state *b = &s->body[i];
+        if (!b->frozen) {
+            step_place(b->id, &b->start.pose);
+            sprag_ode_set_velocity(b->id, b->start.velocity);
         }
     }
 }
 
-static void give_back(const rider *r)
+static void return_forces(const body_state *b)
 {
     double force[6];
-    sprag_ode_read_accumulators(r->id, force);
-    add_scaled(force, 1, r->force, 6);
-    sprag_ode_set_accumulators(r->id, force);
+    sprag_ode_read_accumulators(b->id, force);
+    add_scaled(force, 1, b->force, 6);
+    sprag_ode_set_accumulators(b->id, force);
 }
 
-void step_give_back(const step *s)
+void step_return_forces(const step *s)
 {
-    for (int i = 0; i < s->riders; i++) {
-        if (!s->rider[i].held) {
-            give_back(&s->rider[i]);
+    for (int i = 0; i < s->bodies; i++) {
+        if (!s->body[i].frozen) {
+            return_forces(&s->body[i]);
         }
     }
 }
 
-void rider_show(const rider *r, const sprag_mover *as)
+void body_expose(const body_state *b, const sprag_mover *as)
 {
-    step_place(r->id, &as->pose);
-    sprag_ode_set_velocity(r->id, as->velocity);
+    step_place(b->id, &as->pose);
+    sprag_ode_set_velocity(b->id, as->velocity);
 }
 
-void rider_note(rider *r, const sprag_mover *shown)
+void body_observe(body_state *b, const sprag_mover *exposed)
 {
     double now[6];
-    sprag_ode_read_velocity(r->id, now);
+    sprag_ode_read_velocity(b->id, now);
     for (int part = 0; part < 2; part++) {
         size_t size = 3 * sizeof *now;
-        if (memcmp(now + 3 * part, shown->velocity + 3 * part, size) != 0) {
-            memcpy(r->given + 3 * part, now + 3 * part, size);
-            r->driven[part] = true;
+        if (memcmp(now + 3 * part, exposed->velocity + 3 * part, size) != 0) {
+            memcpy(b->given + 3 * part, now + 3 * part, size);
+            b->has_given[part] = true;
         }
     }
 }
 
-static void drive(const rider *r)
+static void set_given_velocity(const body_state *b)
 {
     double v[6];
-    if (!r->driven[0] && !r->driven[1]) {
+    if (!b->has_given[0] && !b->has_given[1]) {
         return;
     }
-    sprag_ode_read_velocity(r->id, v);
+    sprag_ode_read_velocity(b->id, v);
     for (int part = 0; part < 2; part++) {
-        memcpy(v + 3 * part, (r->driven[part] ? r->given : v) + 3 * part, 3 * sizeof *v);
+        memcpy(v + 3 * part, (b->has_given[part] ? b->given : v) + 3 * part, 3 * sizeof *v);
     }
-    sprag_ode_set_velocity(r->id, v);
+    sprag_ode_set_velocity(b->id, v);
 }
 
-static void show_velocity(rider *r, const double v[6])
+static void expose_velocity(body_state *b, const double v[6])
 {
-    memcpy(r->seen, v, sizeof r->seen);
-    sprag_ode_set_velocity(r->id, v);
+    memcpy(b->exposed_velocity, v, sizeof b->exposed_velocity);
+    sprag_ode_set_velocity(b->id, v);
 }
 
-// What it was before the step, for who steps it otherwise and for moved callbacks of others.
-static void show_start(rider *r)
+// Puts the body where it was before the step: for the solver that steps it instead, and for moved
+// callbacks of other bodies.
+static void expose_start(body_state *b)
 {
-    step_put_back(r->id, &r->start.pose);
-    sprag_ode_read_pose(r->id, &r->at); // ODE may have rounded it
-    show_velocity(r, r->start.velocity);
+    step_put_back(b->id, &b->start.pose);
+    sprag_ode_read_pose(b->id, &b->exposed_pose); // ODE may have rounded it
+    expose_velocity(b, b->start.velocity);
 }
 
-// In place of what is kept for the next step, those of this one.
-static void show_forces(const step *s, rider *r)
+// Puts the forces of this step in place of those for the next one.
+static void expose_forces(const step *s, body_state *b)
 {
-    if (s->a->stock[r->island] && !r->held) {
-        give_back(r);
+    if (s->a->stock[b->island] && !b->frozen) {
+        return_forces(b);
         return;
     }
-    sprag_ode_read_accumulators(r->id, r->kept);
-    memcpy(r->shown, r->force, sizeof r->shown);
-    sprag_ode_set_accumulators(r->id, r->shown);
+    sprag_ode_read_accumulators(b->id, b->next_force);
+    memcpy(b->exposed_force, b->force, sizeof b->exposed_force);
+    sprag_ode_set_accumulators(b->id, b->exposed_force);
 }
 
-// As stock does for all of an island, before any of its moved callbacks.
-static void show_weight(rider *r)
+// Adds the weight, as stock does for all bodies of an island before any of its moved callbacks.
+static void expose_weight(body_state *b)
 {
-    sprag_ode_set_accumulators(r->id, r->shown);
-    sprag_ode_add_weight(r->id);
-    sprag_ode_read_accumulators(r->id, r->shown);
+    sprag_ode_set_accumulators(b->id, b->exposed_force);
+    sprag_ode_add_weight(b->id);
+    sprag_ode_read_accumulators(b->id, b->exposed_force);
 }
 
-// A velocity that moved callbacks of others have given it takes the place of the one it had.
-static void take_velocity(rider *r)
+// Adds the change of velocity that moved callbacks of other bodies have made.
+static void observe_velocity(body_state *b)
 {
     double now[6];
-    sprag_ode_read_velocity(r->id, now);
+    sprag_ode_read_velocity(b->id, now);
     for (int k = 0; k < 6; k++) {
-        r->mover.velocity[k] += now[k] - r->seen[k];
+        b->mover.velocity[k] += now[k] - b->exposed_velocity[k];
     }
-    memcpy(r->seen, now, sizeof now);
+    memcpy(b->exposed_velocity, now, sizeof now);
 }
 
-static void apply_added_force(const step *s, rider *r)
+static void apply_added_force(const step *s, body_state *b)
 {
-    if (!sprag_ode_apply_added_force(r->id, r->shown, s->a->step, r->mover.velocity)) {
-        note_bad_force(s->a, r->id);
+    if (!sprag_ode_apply_added_force(b->id, b->exposed_force, s->a->step, b->mover.velocity)) {
+        note_invalid_force(s->a, b->id);
     }
 }
 
-// ODE's own dxStepBody, over no time: geoms, moved callback, damping. What a moved callback has put
-// elsewhere goes on from there. What is pushed out of an overlap has no speed by that; it does not
-// rest.
-static void push_rider(const step *s, rider *r, bool called)
+// Calls ODE's own dxStepBody, over no time, for geoms, moved callback and damping. A body that a
+// moved callback has put elsewhere moves on from there, for a whole step. A body that is pushed out
+// of an overlap gets no speed by that; its idle count begins anew, so that it does not fall asleep.
+static void push_body(const step *s, body_state *b, bool called)
 {
-    bool elsewhere = called && !is_at(r->id, &r->at);
-    if (r->mover.pushed && dBodyGetAutoDisableFlag(r->id) && dBodyIsEnabled(r->id)) {
-        dBodyEnable(r->id); // counts anew
+    bool elsewhere = called && !is_at(b->id, &b->exposed_pose);
+    if (b->mover.pushed && dBodyGetAutoDisableFlag(b->id) && dBodyIsEnabled(b->id)) {
+        dBodyEnable(b->id); // resets the idle count
     }
     if (!elsewhere) {
-        step_place(r->id, &r->mover.pose);
+        step_place(b->id, &b->mover.pose);
     }
-    sprag_ode_set_velocity(r->id, r->mover.velocity);
-    sprag_ode_step_body(r->id, elsewhere ? s->a->step : 0);
-    sprag_ode_set_accumulators(r->id, r->kept); // as in stock without what its own callback adds
-    drive(r);
-    double turning = norm3(r->mover.velocity + 3) * r->radius;
-    s->a->fastest = fmax(s->a->fastest, norm3(r->mover.velocity) + turning);
+    sprag_ode_set_velocity(b->id, b->mover.velocity);
+    sprag_ode_step_body(b->id, elsewhere ? s->a->step : 0);
+    sprag_ode_set_accumulators(
+        b->id, b->next_force); // as in stock, forces that its own callback adds are lost
+    set_given_velocity(b);
+    double turning = norm3(b->mover.velocity + 3) * b->radius;
+    s->a->fastest = fmax(s->a->fastest, norm3(b->mover.velocity) + turning);
 }
 
-// As in stock: before the first of their callbacks all have their weight and, under QuickStep,
-// their new velocity; what a callback adds there to forces within the island is lost.
-static void push_island(const step *s, rider *first, int bodies, bool called)
+// As in stock: before the first moved callback of an island all of its bodies have their weight
+// and, under QuickStep, their new velocity; there, forces that a callback adds within the island
+// are lost.
+static void push_island(const step *s, body_state *first, int bodies, bool called)
 {
-    for (rider *r = first; r < first + bodies && called; r++) {
-        take_velocity(r);
-        apply_added_force(s, r);
-        show_weight(r);
+    for (body_state *b = first; b < first + bodies && called; b++) {
+        observe_velocity(b);
+        apply_added_force(s, b);
+        expose_weight(b);
         if (s->a->quick) {
-            show_velocity(r, r->mover.velocity);
+            expose_velocity(b, b->mover.velocity);
         }
     }
-    for (rider *r = first; r < first + bodies; r++) {
+    for (body_state *b = first; b < first + bodies; b++) {
         if (called) {
-            take_velocity(r);
+            observe_velocity(b);
         }
         if (called && !s->a->quick) {
-            apply_added_force(s, r);
+            apply_added_force(s, b);
         }
-        push_rider(s, r, called);
+        push_body(s, b, called);
     }
 }
 
 static bool any_calls_back(const step *s)
 {
     bool any = false;
-    for (int i = 0; i < s->riders && !any; i++) {
-        any = sprag_ode_calls_back(s->rider[i].id);
+    for (int i = 0; i < s->bodies && !any; i++) {
+        any = sprag_ode_calls_back(s->body[i].id);
     }
     return any;
 }
@@ -311,20 +318,20 @@ static bool any_calls_back(const step *s)
 void step_push(const step *s)
 {
     const bool called = any_calls_back(s);
-    for (int i = 0; i < s->riders; i++) {
-        rider *r = &s->rider[i];
-        if (!r->held && (called || s->a->stock[r->island])) {
-            show_start(r);
+    for (int i = 0; i < s->bodies; i++) {
+        body_state *b = &s->body[i];
+        if (!b->frozen && (called || s->a->stock[b->island])) {
+            expose_start(b);
         }
-        show_forces(s, r);
+        expose_forces(s, b);
     }
-    for (int i = 0, bodies; i < s->riders; i += bodies) {
-        rider *first = &s->rider[i];
+    for (int i = 0, bodies; i < s->bodies; i += bodies) {
+        body_state *first = &s->body[i];
         bodies = (int)s->a->islands->sizes[2 * first->island];
         for (int k = 0; k < bodies && s->a->stock[first->island]; k++) {
-            drive(&first[k]);
+            set_given_velocity(&first[k]);
         }
-        if (!first->held && !s->a->stock[first->island]) {
+        if (!first->frozen && !s->a->stock[first->island]) {
             push_island(s, first, bodies, called);
         }
     }

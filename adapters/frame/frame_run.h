@@ -1,123 +1,136 @@
-// One step of an ODE world (advance.h) as its parts see it: frame_bodies.c takes its bodies from
-// ODE and puts them back, pairs.c finds what may meet, group.c makes the frame of a
-// group, callbacks.c answers what the solver asks, feedback.c writes forces back,
-// advance.c goes through the step.
+// One step of an ODE world by a method that works within the step (frame_step.h), as its parts see
+// it: frame_step.c goes through the step, frame_bodies.c takes bodies from ODE and puts them back,
+// pairs.c finds the pairs, group.c makes the frame of a group, callbacks.c answers the method's
+// calls, feedback.c writes forces back, limits.c finds joint stops.
 #ifndef SPRAG_FRAME_RUN_H
 #define SPRAG_FRAME_RUN_H
 
+#include "frame_constants.h"
 #include "frame_step.h"
 
-// A body, in the step.
-typedef struct rider {
+// A body of the step. Poses and velocities are kept here: ODE has them only while a joint or a
+// callback of the program looks at them (body_expose), and at the end.
+typedef struct body_state {
+    // by step_pull_bodies:
     dBodyID id;
     int island;
+    bool frozen; // its island has a body whose state is not finite: it stays where it is
     sprag_mover start;
-    sprag_mover mover;
-    double force[6];    // N, N m, accumulators at the start of the step; they are emptied
-    double asked[6];    // before joints are asked
-    double kept[6];     // at its end, for the next one
-    double shown[6];    // then, to moved callbacks
-    double seen[6];     // m/s, rad/s, its velocity, by these
-    sprag_pose at;      // and where they see it
-    double reach, turn; // m, rad: it is assumed to go no farther
-    double radius;      // m, of its shapes about its centre
-    int local;          // in its group, when that is advanced
-    bool alone;         // no pair
-    bool held;          // its island has a body whose state is not finite
-    // A velocity that a callback has given it within the step holds from the end of the step on.
-    // (It cannot move it: ODE's spaces are locked.)
-    double given[6];
-    bool driven[2]; // its velocity, its angular velocity
-} rider;
+    double force[6]; // N, N m, accumulators at the start of the step, which are then emptied
+    // by step_pull_bodies and pairs.c:
+    double reach, turn; // m, rad: pairs are searched for as if it went no farther
+    bool isolated;      // it has no pair
+    // by group.c and frame_step.c:
+    int local;         // index in its group
+    double radius;     // m, of its shapes about its centre
+    sprag_mover mover; // at the end of the group's frame
+    // by callbacks.c:
+    double before_rows[6]; // N, N m, accumulators before joints are asked for rows
+    double given[6];       // m/s, rad/s, velocity that a callback within the step has set: it holds
+    bool has_given[2];     // from the end of the step on; of the linear and the angular velocity
+    // by step_push:
+    double next_force[6];       // N, N m, accumulators that callbacks left for the next step
+    double exposed_force[6];    // N, N m, accumulators as moved callbacks see them
+    double exposed_velocity[6]; // m/s, rad/s, likewise
+    sprag_pose exposed_pose;    // likewise
+} body_state;
 
-typedef struct step {
+typedef struct step { // in the scratch of the step
     ode_advance *a;
     sprag_scratch *scratch;
+    bool failed; // no memory
+    // by step_pull_bodies:
     ode_index index;
-    rider *rider;
-    int riders;
-    int *leader; // islands: of their groups, by union
-    ode_pair_answers answers;
+    body_state *body;
+    int bodies;
+    // by pairs.c:
+    ode_pair_answers answers; // of the program, by pairs of geoms; callbacks.c adds to them
     ode_pairs pairs;
-    int *pair_group; // island that leads it, of the pairs; -1: none
-    bool failed;
+    int *leader;     // islands: the first of their groups, by union
+    int *pair_group; // pairs: the leading island of their group, -1: none
 } step;
 
-// A group, in its frame.
+// A group and its frame, in the scratch of the group.
 typedef struct group {
     step *s;
+    // by group_make:
     sprag_frame frame;
     sprag_mover *body;
-    rider **rider;
+    body_state **state; // of the bodies
     sprag_collider *collider;
     sprag_pair *pair;
-    const ode_pair **source;
-    sprag_contact *contact;
-    double (*contact_wrench)[2][6];
-    dJointID *contact_joint, *joint, *limited;
-    double (*joint_wrench)[2][6];
-    int joints, limits, row_room;
+    const ode_pair **source; // of the pairs
+    sprag_contact *contact;  // given contacts
+    dJointID *contact_joint; // of these
+    dJointID *joint;         // with rows
+    dJointID *limited;       // those with stops
+    int joints, limits;
+    // by callbacks.c:
     sprag_row *row;
-    int *row_joint; // which of the joints
-    double *row_force;
-    sprag_stop *stop;           // room for 6 of each joint
-    dJointID *stop_joint;       // of the stops
-    const sprag_motion *motion; // while limits are looked for
-    dJointID at_limit;          // the first found last
+    int *row_joint;    // rows: which of the joints
+    double *row_force; // N, N m, of the last sub-step
+    int row_room;
+    sprag_stop *stop;               // room for 6 of each joint
+    dJointID *stop_joint;           // of the stops
+    double (*contact_wrench)[2][6]; // N, N m, mean over the frame
+    double (*joint_wrench)[2][6];   // likewise
+    const sprag_motion *motion;     // while limits are searched for
+    dJointID at_limit;              // the joint whose stop was found last
 } group;
 
 typedef struct counted {
     int bodies, pairs, joints;
 } counted;
 
-// Bodies, pairs and joints of every group, one after the other, by counting.
+// Indices of bodies, pairs and joints, sorted by group. By step_sort_members.
 typedef struct members {
-    counted *of; // islands that lead
+    counted *of; // of each leading island
     int *body, *pair, *joint;
-    int *body_at, *pair_at, *joint_at; // first of each
+    int *body_at, *pair_at, *joint_at; // index of the first
 } members;
 
 // ---- frame_bodies.c
 
 bool step_pull_bodies(step *s); // false: no memory
 
-rider *step_rider_of(const step *s, dBodyID body); // NULL: does not move
+body_state *step_body_of(const step *s, dBodyID body); // NULL: does not move
 
 void step_place(dBodyID id, const sprag_pose *pose);
 
-// Leaves alone what is there to the bit: ODE would make its quaternion anew.
+// As step_place, unless the body is there already: ODE would compute its quaternion anew.
 void step_put_back(dBodyID id, const sprag_pose *pose);
 
-// Before a callback of the program is called, and after it.
-void rider_show(const rider *r, const sprag_mover *as);
-void rider_note(rider *r, const sprag_mover *shown);
+// Puts pose and velocity into ODE before a callback of the program; takes the velocity that the
+// callback has set after it.
+void body_expose(const body_state *b, const sprag_mover *as);
+void body_observe(body_state *b, const sprag_mover *exposed);
 
-double rider_radius(dBodyID body); // m, about its centre, of all its geoms
+double body_radius(dBodyID body); // m, about its centre, of all its geoms
 
-// Has a body gone farther than pairs were looked for? Joints and impacts make it faster, also what
-// had nothing around.
-bool rider_outruns(rider *r, const sprag_mover *moved);
+// Has a body moved farther than pairs were searched for? Then its reach is increased. Joints and
+// impacts make bodies faster.
+bool body_outruns(body_state *b, const sprag_mover *moved);
 
-void step_restore(const step *s);   // bodies to where they started
-void step_give_back(const step *s); // their forces, if there has been no step
-void step_push(const step *s);      // and to where they have come
+void step_restore(const step *s);       // puts bodies where they started
+void step_return_forces(const step *s); // puts their forces back, for a step that is not taken
+void step_push(const step *s);          // moves bodies to the end of the step
 
 // ---- pairs.c
 
 bool step_joins_geoms(const dContact *contact);
 
-bool step_pull_answers(step *s); // what the program said; false: no memory
+bool step_pull_answers(step *s); // contact joints of the program; false: no memory
 
 // Pairs, and the groups that they unite islands to. false: no memory.
 bool step_find_pairs(step *s);
 
 int step_leader_of(step *s, int island);
 
-// Were they so near each other (m) at the start of the step?
+// Were the shapes so near each other (m) at the start of the step?
 bool step_was_within(const ode_pair *pair, double reach);
 
-// ODE wakes a body when something touches it at the start of a step. What is to touch it within the
-// step would meet a wall, and lose its momentum to it. false: no memory.
+// Finds sleeping bodies that others may touch within the step: ODE wakes them at the start of a
+// step only, and until then they would be as heavy as a wall. false: no memory.
 bool step_find_sleepers(step *s);
 
 // ---- group.c
@@ -145,7 +158,7 @@ void group_report_event(void *data, const sprag_event *event);
 
 // ---- feedback.c
 
-// Feedback, what is remembered of rows, and what pairs were held across a gap.
+// Joint feedback, forces of rows for the next step, and pairs that are active across a gap.
 void group_write_forces(const group *g, const members *m, int leader);
 
 #endif

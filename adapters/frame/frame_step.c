@@ -1,4 +1,4 @@
-// The step: pull bodies, find what may meet, advance group by group, write back.
+// The step: bodies from ODE, pairs, the frame of each group, and back into ODE.
 #include "frame_run.h"
 
 #include <string.h>
@@ -8,22 +8,22 @@ static bool in_group(step *s, int island, int group)
     return step_leader_of(s, island) == group;
 }
 
-// Where reach cannot be foreseen, the group stands still.
+// After the last attempt a group whose bodies move farther than their reach stands still.
 static void stand_still(group *g)
 {
     for (int i = 0; i < g->frame.bodies; i++) {
-        g->rider[i]->mover = g->rider[i]->start;
+        g->state[i]->mover = g->state[i]->start;
     }
     g->s->a->stats.stalled += g->s->a->step;
 }
 
-// Who is concerned, for what is told.
-static void note(const group *g, const sprag_compliant_stats *before)
+// Names the first bodies and geoms that a warning is about.
+static void record_first(const group *g, const sprag_compliant_stats *before)
 {
     ode_advance *a = g->s->a;
     for (int i = 0; i < SPRAG_COMPLIANT_REASONS; i++) {
         if (a->compliant_stats.reason_count[i] > before->reason_count[i] && !a->left_body[i]) {
-            a->left_body[i] = g->rider[0]->id;
+            a->left_body[i] = g->state[0]->id;
         }
     }
     for (int i = 0; i < g->frame.pairs && !a->overlap[0]; i++) {
@@ -58,11 +58,11 @@ static void advance_group(step *s, const members *m, int leader, bool last, bool
         s->failed = true;
         return;
     }
-    note(&g, &before);
+    record_first(&g, &before);
     bool outrun = false;
     for (int i = 0; i < g.frame.bodies; i++) {
-        outrun |= rider_outruns(g.rider[i], &g.body[i]);
-        g.rider[i]->mover = g.body[i];
+        outrun |= body_outruns(g.state[i], &g.body[i]);
+        g.state[i]->mover = g.body[i];
     }
     *again |= outrun;
     if (outrun && last) {
@@ -89,7 +89,7 @@ static bool advance_groups(step *s, bool last, bool *again)
     }
     s->a->groups = 0;
     for (int i = 0; i < (int)s->a->islands->count && !s->failed; i++) {
-        if (step_leader_of(s, i) == i && !s->rider[m.body[m.body_at[i]]].held) {
+        if (step_leader_of(s, i) == i && !s->body[m.body[m.body_at[i]]].frozen) {
             s->a->groups++;
             advance_group(s, &m, i, last, again);
         }
@@ -99,14 +99,13 @@ static bool advance_groups(step *s, bool last, bool *again)
 
 static bool run(step *s)
 {
-    enum { ATTEMPTS = 5 };
     sprag_advance_stats before = s->a->stats;
     sprag_compliant_stats compliant_before = s->a->compliant_stats;
     bool again = true;
     if (!step_pull_bodies(s) || !step_pull_answers(s)) {
         return false;
     }
-    for (int i = 0; i < ATTEMPTS && again; i++) {
+    for (int i = 0; i < FRAME_ATTEMPTS && again; i++) {
         if (i > 0) {
             step_restore(s);
             sprag_ode_pair_memories_undo(s->a->geometry);
@@ -126,10 +125,10 @@ static bool run(step *s)
         if (s->a->sleepers > 0) {
             return true;
         }
-        if (!advance_groups(s, i + 1 == ATTEMPTS, &again)) {
+        if (!advance_groups(s, i + 1 == FRAME_ATTEMPTS, &again)) {
             return false;
         }
-        again &= i + 1 < ATTEMPTS;
+        again &= i + 1 < FRAME_ATTEMPTS;
     }
     return true;
 }
@@ -139,16 +138,16 @@ sprag_result sprag_ode_advance(ode_advance *a)
     step s = {.a = a, .scratch = &a->scratch[0]};
     a->stock = SPRAG_TAKE(s.scratch, a->islands->count, bool);
     if (!a->stock || !run(&s)) {
-        if (s.rider && s.index.slot) {
+        if (s.body && s.index.slot) {
             step_restore(&s);
-            step_give_back(&s);
+            step_return_forces(&s);
         }
         return SPRAG_NO_MEMORY;
     }
     if (a->sleepers == 0) {
         step_push(&s);
     } else {
-        step_give_back(&s);
+        step_return_forces(&s);
     }
     return SPRAG_OK;
 }

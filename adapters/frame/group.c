@@ -1,4 +1,4 @@
-// A group of islands -> the frame of the solver.
+// A group of islands -> the frame of the method.
 #include "frame_run.h"
 
 #include <math.h>
@@ -66,17 +66,17 @@ bool step_sort_members(step *s, members *m)
 
 static void set_collider(sprag_collider *to, const step *s, const ode_side *side)
 {
-    rider *r = step_rider_of(s, side->body);
+    body_state *b = step_body_of(s, side->body);
     to->shape = side->shape;
     to->mesh = side->triangle >= 0 ? (const void *)side->id : NULL;
-    if (!r) {
+    if (!b) {
         to->body = SPRAG_STATIC;
         to->mount = side->pose;
         return;
     }
-    const sprag_pose *body = &r->start.pose;
+    const sprag_pose *body = &b->start.pose;
     double from[3];
-    to->body = r->local;
+    to->body = b->local;
     subtract3(side->pose.position, body->position, from);
     mul33_transposed(body->rotation, from, to->mount.position);
     for (int i = 0; i < 3; i++) {
@@ -92,22 +92,22 @@ static void set_collider(sprag_collider *to, const step *s, const ode_side *side
 
 static void widen_radius(const step *s, const sprag_collider *collider, dBodyID body)
 {
-    rider *r = step_rider_of(s, body);
+    body_state *b = step_body_of(s, body);
     double bounds[6], corner[3];
-    if (r) {
+    if (b) {
         sprag_shape_bounds(&collider->shape, &collider->mount, bounds);
         for (int k = 0; k < 3; k++) {
             corner[k] = fmax(fabs(bounds[k]), fabs(bounds[k + 3]));
         }
-        r->radius = fmax(r->radius, norm3(corner));
+        b->radius = fmax(b->radius, norm3(corner));
     }
 }
 
-// Has the program given its contact another normal than the geoms have? Triangles have several.
-static bool is_turned(const step *s, const ode_pair *pair, dJointID joint)
+// Does the program's contact have another normal than the geoms? Triangles have several normals.
+static bool has_other_normal(const step *s, const ode_pair *pair, dJointID joint)
 {
     const dContactGeom *given = &sprag_ode_contact_of(joint)->geom;
-    const double reach = 10 * s->a->reach, alike = 0.995; // m, 6 degrees
+    const double reach = frame_normal_reach * s->a->reach; // m
     ode_pair fresh = *pair;
     fresh.memory = NULL;
     const sprag_gap_query query = {reach, 0};
@@ -117,7 +117,7 @@ static bool is_turned(const step *s, const ode_pair *pair, dJointID joint)
         return false;
     }
     double along = dot3(gap.normal, given->normal) / norm3(given->normal);
-    return (given->g1 == pair->side[0]->geom ? along : -along) < alike;
+    return (given->g1 == pair->side[0]->geom ? along : -along) < frame_same_normal;
 }
 
 static void set_pair(group *g, int i, const ode_pair *source)
@@ -136,7 +136,7 @@ static void set_pair(group *g, int i, const ode_pair *source)
         pair->state = known->accepted && known->paired ? SPRAG_PAIR_ACCEPTED : SPRAG_PAIR_DECLINED;
         group_set_surface(s, pair, source, known);
         if (s->a->compares && !s->a->turned && known->joint && known->paired &&
-            is_turned(s, source, known->joint)) {
+            has_other_normal(s, source, known->joint)) {
             s->a->turned = known->joint;
         }
     }
@@ -147,14 +147,15 @@ static void set_bodies(group *g, const members *m, int leader)
     step *s = g->s;
     g->frame.bodies = m->of[leader].bodies;
     for (int i = 0; i < g->frame.bodies; i++) {
-        rider *r = &s->rider[m->body[m->body_at[leader] + i]];
-        r->local = i;
-        g->rider[i] = r;
-        g->body[i] = r->start;
+        body_state *b = &s->body[m->body[m->body_at[leader] + i]];
+        b->local = i;
+        g->state[i] = b;
+        g->body[i] = b->start;
     }
 }
 
-// The program was asked beforehand about two geoms that do not come near each other in this step.
+// Did the program make this contact in advance, for geoms that do not come near each other in this
+// step?
 static bool is_out_of_reach(const step *s, dJointID joint, const dContact *contact)
 {
     dGeomID a = contact->geom.g1, b = contact->geom.g2;
@@ -197,13 +198,13 @@ static void add_given(group *g, dJointID joint)
     }
     for (int side = 0; side < 2; side++) {
         int *b = &contact->body[side];
-        *b = *b == SPRAG_STATIC ? *b : s->rider[*b].local;
+        *b = *b == SPRAG_STATIC ? *b : s->body[*b].local;
     }
     g->contact_joint[g->frame.contacts++] = joint;
     s->a->penetration = fmax(s->a->penetration, -contact->gap);
 }
 
-// Contacts that no pair of ours stands for are taken as they are; the other joints are rows.
+// Contact joints without a pair of shapes become given contacts; other joints have rows.
 static void set_joints(group *g, const members *m, int leader)
 {
     step *s = g->s;
@@ -228,7 +229,7 @@ bool group_make(group *g, step *s, const members *m, int leader)
     sprag_scratch_reset(scratch);
     *g = (group){.s = s};
     g->body = SPRAG_TAKE(scratch, of->bodies, sprag_mover);
-    g->rider = SPRAG_TAKE(scratch, of->bodies, rider *);
+    g->state = SPRAG_TAKE(scratch, of->bodies, body_state *);
     g->pair = SPRAG_TAKE(scratch, of->pairs, sprag_pair);
     g->source = SPRAG_TAKE(scratch, of->pairs, const ode_pair *);
     g->collider = SPRAG_TAKE(scratch, 2 * of->pairs, sprag_collider);

@@ -1,5 +1,5 @@
-// When joints reach their stops. ODE notices that a stop is passed when it is next asked for the
-// joint's rows: the time that is found here is a little later than that of the stop.
+// Joint stops: the time at which a joint reaches one, and stops as rows. ODE gives a stop a row
+// only when the joint is past it, so the time found here is a little later than that of the stop.
 #include <math.h>
 
 #include "frame_step.h"
@@ -8,8 +8,8 @@ typedef dReal value_fn(dJointID joint);
 typedef dReal param_fn(dJointID joint, int parameter);
 typedef void set_fn(dJointID joint, int parameter, dReal value);
 
-// Called by name: where a program's modules alone see ODE, the address of a function is not there
-// yet when sprag is loaded.
+// ODE's functions are called by name, not through a table of addresses: if only modules of a
+// program are linked to ODE, the addresses do not exist yet when sprag is loaded.
 #define VALUE(name)                                                                                \
     static dReal value_##name(dJointID joint)                                                      \
     {                                                                                              \
@@ -78,8 +78,8 @@ static const coordinate coordinates[] = {
 
 enum { COORDINATES = sizeof coordinates / sizeof coordinates[0] };
 
-// Stops as ODE takes them: there is none at infinity, of an angle none at pi and beyond, and none
-// at all where the lower one is above the upper.
+// The stops of a coordinate by ODE's rules: a stop at infinity, or of an angle at pi and beyond,
+// does not exist, and a lower stop above the upper one turns both off. false: no stops.
 static bool stops_of(const coordinate *c, dJointID joint, double stop[2])
 {
     stop[0] = c->param(joint, c->low);
@@ -108,10 +108,10 @@ typedef struct crossing {
     dJointID joint;
     ode_place_fn *place;
     void *data;
-    double stop, sign; // sign: of the coordinate inside, relative to the stop
+    double stop, sign; // sign: of the coordinate minus the stop, inside
 } crossing;
 
-// How far inside the stop, at t.
+// rad or m, distance inside the stop, at t.
 static double inside(const crossing *c, double t)
 {
     for (int side = 0; side < 2; side++) {
@@ -169,7 +169,7 @@ double sprag_ode_next_limit(const dJointID *joint, int joints, double horizon, o
     return first;
 }
 
-// ---- stops for who tells by himself when they act (compliant.h)
+// ---- stops as compliant.h wants them
 
 enum { MOST_COORDINATES = 3 };
 
@@ -184,8 +184,8 @@ static int beside(const coordinate *c, int parameter)
     return c->low + (parameter - (int)dParamLoStop);
 }
 
-// With both stops at 0 ODE gives the row of the coordinate wherever it is, and neither its motor's
-// nor forces; the bias, of ERP 1, is how far the coordinate is from 0, and the CFM is a mark.
+// With both stops at 0 ODE gives the row of the coordinate at any value, without the motor or
+// forces. Its bias, with an ERP of 1, is the value of the coordinate; its CFM marks the row.
 static void hold(held *h, const coordinate *c, dJointID joint, int which)
 {
     *h = (held){.of = c,
@@ -207,7 +207,7 @@ static void let_go(const held *h, dJointID joint)
     h->of->set(joint, beside(h->of, dParamStopCFM), h->compliance);
 }
 
-// Makes the row that of the motor, and tells the stops. Returns how many.
+// Makes the row that of the motor, and sets the stops. Returns their number.
 static int set_stops(const held *h, dJointID joint, sprag_row *row, double step, sprag_stop *stop)
 {
     const coordinate *c = h->of;
@@ -232,7 +232,7 @@ static int set_stops(const held *h, dJointID joint, sprag_row *row, double step,
     return stops;
 }
 
-// Two stops in one place are an equation, which ODE gives as such.
+// Two stops in one place are an equation: ODE gives its row.
 static int hold_all(held *hold_of, dJointID joint)
 {
     int count = 0;
@@ -247,8 +247,8 @@ static int hold_all(held *hold_of, dJointID joint)
     return count;
 }
 
-// A transmission keeps count of its turns, and ends the program where it is bent too far. An
-// angular motor's angles are ODE's own, or the program's; their rates are not those of the rows.
+// A transmission counts its turns and aborts the program if it is bent too far. The angles of an
+// angular motor are ODE's own or the program's, and their rates are not those of its rows.
 static bool is_for_whole_steps(dJointID joint)
 {
     bool limited = dJointGetType(joint) == dJointTypeTransmission;

@@ -1,5 +1,5 @@
-// What may meet within a step: what the program said of it, the pairs, the groups of islands that
-// they make, and what they wake.
+// Pairs that may meet within a step: the program's answers about them, the groups that they unite
+// islands to, and the sleeping bodies that they wake.
 #include "frame_run.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static bool are_same(const sprag_friction *a, const sprag_friction *b)
     return same;
 }
 
-// What is not set of two surfaces may be anything.
+// Fields that the mode does not use may differ.
 static bool surfaces_differ(const step *s, dJointID a, dJointID b)
 {
     const dSurfaceParameters *first = &sprag_ode_contact_of(a)->surface;
@@ -77,12 +77,12 @@ bool step_pull_answers(step *s)
 static bool reach_of(void *data, dBodyID body, ode_motion *motion)
 {
     const step *s = data;
-    const rider *r = step_rider_of(s, body);
-    if (r) {
-        motion->slack = r->reach;
-        motion->turn = r->turn;
+    const body_state *b = step_body_of(s, body);
+    if (b) {
+        motion->slack = b->reach;
+        motion->turn = b->turn;
     }
-    return r != NULL;
+    return b != NULL;
 }
 
 int step_leader_of(step *s, int island)
@@ -108,7 +108,7 @@ static bool is_between(dJointID joint, const ode_pair *pair)
     return (a == c && b == d) || (a == d && b == c);
 }
 
-// Triangles have a front, and no distance that is smooth.
+// Triangles have a front but no smooth distance, which compliant contacts need.
 static bool has_distance(step *s, const ode_pair *pair)
 {
     for (int side = 0; side < 2 && s->a->compliant; side++) {
@@ -120,7 +120,8 @@ static bool has_distance(step *s, const ode_pair *pair)
     return true;
 }
 
-// A program may put the contact of two geoms between other bodies than theirs: then it is theirs.
+// Is the pair ours? If the program has put the contact of two geoms between other bodies, it is a
+// given contact.
 static bool counts(step *s, const ode_pair *pair)
 {
     if (!has_distance(s, pair)) {
@@ -141,17 +142,17 @@ static void lead_pairs(step *s)
     }
     for (int i = 0; i < s->pairs.count; i++) {
         const ode_pair *pair = &s->pairs.pair[i];
-        rider *r[2] = {step_rider_of(s, pair->side[0]->body),
-                       step_rider_of(s, pair->side[1]->body)};
+        body_state *b[2] = {step_body_of(s, pair->side[0]->body),
+                            step_body_of(s, pair->side[1]->body)};
         s->pair_group[i] = -1;
-        if (!counts(s, pair) || !r[0]) {
+        if (!counts(s, pair) || !b[0]) {
             continue;
         }
-        r[0]->alone = false;
-        s->pair_group[i] = r[0]->island;
-        if (r[1]) {
-            r[1]->alone = false;
-            unite(s, r[0]->island, r[1]->island);
+        b[0]->isolated = false;
+        s->pair_group[i] = b[0]->island;
+        if (b[1]) {
+            b[1]->isolated = false;
+            unite(s, b[0]->island, b[1]->island);
         }
     }
     for (int i = 0; i < s->pairs.count; i++) {
@@ -159,9 +160,9 @@ static void lead_pairs(step *s)
     }
 }
 
-// What is hit may become as fast as what hits it, and what hangs on a joint as fast as the rest.
-// all: also what has no pair yet. false: nobody reaches farther than before.
-static bool widen_reach(step *s, bool all)
+// A body can reach the speed of anything in its group, so the reach of every body is the group's
+// largest. all: also of bodies without a pair. false: no reach has grown.
+static bool widen_search(step *s, bool all)
 {
     double *fastest = SPRAG_TAKE(s->scratch, s->a->islands->count, double);
     int *bodies = SPRAG_TAKE(s->scratch, s->a->islands->count, int);
@@ -169,20 +170,21 @@ static bool widen_reach(step *s, bool all)
     if (s->scratch->failed) {
         return false;
     }
-    for (int i = 0; i < s->riders; i++) {
-        const rider *r = &s->rider[i];
-        int group = step_leader_of(s, r->island);
-        double speed = r->reach / s->a->step;
+    for (int i = 0; i < s->bodies; i++) {
+        const body_state *b = &s->body[i];
+        int group = step_leader_of(s, b->island);
+        double speed = b->reach / s->a->step;
         fastest[group] = fmax(fastest[group], speed);
-        bodies[group] += all || !r->alone;
+        bodies[group] += all || !b->isolated;
     }
-    for (int i = 0; i < s->riders; i++) {
-        rider *r = &s->rider[i];
-        int group = step_leader_of(s, r->island);
+    for (int i = 0; i < s->bodies; i++) {
+        body_state *b = &s->body[i];
+        int group = step_leader_of(s, b->island);
         double reach = fastest[group] * s->a->step;
-        bool counts = all || !r->alone;
-        if (counts && bodies[group] > 1 && r->start.mass > 0 && reach > 1.01 * r->reach) {
-            r->reach = reach;
+        bool counts = all || !b->isolated;
+        if (counts && bodies[group] > 1 && b->start.mass > 0 &&
+            reach > frame_reach_progress * b->reach) {
+            b->reach = reach;
             wider = true;
         }
     }
@@ -191,22 +193,21 @@ static bool widen_reach(step *s, bool all)
 
 bool step_find_pairs(step *s)
 {
-    enum { PASSES = 3 };
     for (int i = 0; i < (int)s->a->islands->count; i++) {
         s->leader[i] = i;
     }
-    widen_reach(s, true); // what joints alone unite need not be found out
-    for (int pass = 0; pass < PASSES; pass++) {
+    widen_search(s, true); // of groups that joints unite
+    for (int pass = 0; pass < FRAME_SEARCHES; pass++) {
         sprag_result result =
             sprag_ode_find_pairs(s->a->geometry, s->a->calls, s->a->call_count, reach_of, s,
-                                 4 * s->a->options.epsilon, s->scratch, &s->pairs);
+                                 frame_pair_margin * s->a->options.epsilon, s->scratch, &s->pairs);
         s->pair_group = SPRAG_TAKE(s->scratch, s->pairs.count, int);
         if (result != SPRAG_OK || s->scratch->failed) {
             return false;
         }
         lead_pairs(s);
-        // Reach is what the pairs were found with.
-        if (pass + 1 == PASSES || !widen_reach(s, false)) {
+        // The last search has used the reaches as they are.
+        if (pass + 1 == FRAME_SEARCHES || !widen_search(s, false)) {
             break;
         }
     }
@@ -225,20 +226,21 @@ bool step_was_within(const ode_pair *pair, double reach)
            !gap.beyond && gap.distance <= reach;
 }
 
-// The body that sleeps in a pair where the other one may reach it within the step, NULL: none.
+// The sleeping body of a pair, if the other one may reach it within the step; NULL: none.
 static dBodyID sleeper_of(const step *s, const ode_pair *pair)
 {
-    const rider *r = step_rider_of(s, pair->side[0]->body);
+    const body_state *b = step_body_of(s, pair->side[0]->body);
     dBodyID other = pair->side[1]->body;
-    if (!r || !other || dBodyIsEnabled(other) || dBodyIsKinematic(other) ||
+    if (!b || !other || dBodyIsEnabled(other) || dBodyIsKinematic(other) ||
         dBodyGetWorld(other) != s->a->world) {
         return NULL;
     }
-    double h = s->a->step, mass = r->start.mass;
-    double fall = mass > 0 ? norm3(r->start.force) / mass * h : 0;
-    double turn = norm3(r->start.velocity + 3) * rider_radius(r->id);
-    bool may_reach =
-        step_was_within(pair, (1.1 * (norm3(r->start.velocity) + turn) + 2 * fall) * h);
+    double h = s->a->step, mass = b->start.mass;
+    double fall = mass > 0 ? norm3(b->start.force) / mass * h : 0;
+    double turn = norm3(b->start.velocity + 3) * body_radius(b->id);
+    bool may_reach = step_was_within(
+        pair,
+        (frame_waking_speed * (norm3(b->start.velocity) + turn) + frame_reach_force * fall) * h);
     return may_reach ? other : NULL;
 }
 

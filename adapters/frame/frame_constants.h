@@ -1,0 +1,37 @@
+// Numbers of a step that works within a frame: its unit, and what a larger value does.
+#ifndef SPRAG_FRAME_CONSTANTS_H
+#define SPRAG_FRAME_CONSTANTS_H
+
+// ---- reach: how far a body may move in the step, which pairs are searched for by
+
+// Shares of the speed and of the speed that forces add in a step, at the start of the step. Larger:
+// more pairs are searched; smaller: more steps begin anew, because a body moved farther.
+static const double frame_reach_speed = 1.5, frame_reach_force = 2;
+
+// Epsilon, added to the reach.
+static const double frame_reach_margin = 10;
+
+// Factor on the path of a body that moved farther than its reach, for the next attempt.
+static const double frame_reach_growth = 2;
+
+// Factor by which a reach must grow for another search of pairs.
+static const double frame_reach_progress = 1.01;
+
+// Searches for pairs of an attempt, while reaches grow through groups; attempts of a step. After
+// the last attempt, a group with a body that moved farther stands still.
+enum { FRAME_SEARCHES = 3, FRAME_ATTEMPTS = 5 };
+
+// Epsilon: pairs whose boxes are so near each other are found.
+static const double frame_pair_margin = 4;
+
+// Share of its speed by which a body may reach a sleeping one in the step. Larger: bodies wake
+// earlier.
+static const double frame_waking_speed = 1.1;
+
+// ---- contacts of the program
+
+// Multiples of the reach, and cosine: the normal of a contact joint is compared with that of geoms
+// so near each other, and counts as another normal beyond 6 degrees.
+static const double frame_normal_reach = 10, frame_same_normal = 0.995;
+
+#endif
