@@ -287,17 +287,17 @@ bool group_ask_pair(void *data, int i, double gap, double time)
 void group_report_event(void *data, const sprag_event *event)
 {
     const group *g = data;
-    ode_event told = {.kind = event->kind, .time = event->time, .speed = event->speed};
-    memcpy(told.position, event->point, sizeof told.position);
-    memcpy(told.normal, event->normal, sizeof told.normal);
+    ode_event reported = {.kind = event->kind, .time = event->time, .speed = event->speed};
+    memcpy(reported.position, event->point, sizeof reported.position);
+    memcpy(reported.normal, event->normal, sizeof reported.normal);
     if (event->kind == SPRAG_LIMIT_REACHED) {
-        told.joint = g->s->a->compliant ? g->stop_joint[event->stop] : g->at_limit;
-        told.body[0] = dJointGetBody(told.joint, 0);
-        told.body[1] = dJointGetBody(told.joint, 1);
+        reported.joint = g->s->a->compliant ? g->stop_joint[event->stop] : g->at_limit;
+        reported.body[0] = dJointGetBody(reported.joint, 0);
+        reported.body[1] = dJointGetBody(reported.joint, 1);
     }
     for (int side = 0; side < 2 && event->pair >= 0; side++) {
-        told.geom[side] = g->source[event->pair]->side[side]->geom;
-        told.body[side] = g->source[event->pair]->side[side]->body;
+        reported.geom[side] = g->source[event->pair]->side[side]->geom;
+        reported.body[side] = g->source[event->pair]->side[side]->body;
     }
-    g->s->a->event(g->s->a->data, &told);
+    g->s->a->event(g->s->a->data, &reported);
 }

@@ -173,10 +173,10 @@ double sprag_ode_next_limit(const dJointID *joint, int joints, double horizon, o
 
 enum { MOST_COORDINATES = 3 };
 
-typedef struct held {
+typedef struct forced_row {
     const coordinate *of;
     double stop[2], erp, compliance, mark;
-} held;
+} forced_row;
 
 // Another parameter of the coordinate that has the lower stop `low`.
 static int beside(const coordinate *c, int parameter)
@@ -186,20 +186,20 @@ static int beside(const coordinate *c, int parameter)
 
 // With both stops at 0 ODE gives the row of the coordinate at any value, without the motor or
 // forces. Its bias, with an ERP of 1, is the value of the coordinate; its CFM marks the row.
-static void hold(held *h, const coordinate *c, dJointID joint, int which)
+static void force_row(forced_row *h, const coordinate *c, dJointID joint, int which)
 {
-    *h = (held){.of = c,
-                .stop = {c->param(joint, c->low), c->param(joint, c->high)},
-                .erp = c->param(joint, beside(c, dParamStopERP)),
-                .compliance = c->param(joint, beside(c, dParamStopCFM)),
-                .mark = 1e-90 * (which + 1)};
+    *h = (forced_row){.of = c,
+                      .stop = {c->param(joint, c->low), c->param(joint, c->high)},
+                      .erp = c->param(joint, beside(c, dParamStopERP)),
+                      .compliance = c->param(joint, beside(c, dParamStopCFM)),
+                      .mark = 1e-90 * (which + 1)};
     c->set(joint, c->low, 0);
     c->set(joint, c->high, 0);
     c->set(joint, beside(c, dParamStopERP), 1);
     c->set(joint, beside(c, dParamStopCFM), h->mark);
 }
 
-static void let_go(const held *h, dJointID joint)
+static void restore_stops(const forced_row *h, dJointID joint)
 {
     h->of->set(joint, h->of->low, h->stop[0]);
     h->of->set(joint, h->of->high, h->stop[1]);
@@ -208,7 +208,8 @@ static void let_go(const held *h, dJointID joint)
 }
 
 // Makes the row that of the motor, and sets the stops. Returns their number.
-static int set_stops(const held *h, dJointID joint, sprag_row *row, double step, sprag_stop *stop)
+static int set_stops(const forced_row *h, dJointID joint, sprag_row *row, double step,
+                     sprag_stop *stop)
 {
     const coordinate *c = h->of;
     double place = -row->bias * step, limit[2], force = c->param(joint, beside(c, dParamFMax));
@@ -233,14 +234,14 @@ static int set_stops(const held *h, dJointID joint, sprag_row *row, double step,
 }
 
 // Two stops in one place are an equation: ODE gives its row.
-static int hold_all(held *hold_of, dJointID joint)
+static int force_rows(forced_row *forced, dJointID joint)
 {
     int count = 0;
     for (int i = 0; i < COORDINATES; i++) {
         const coordinate *c = &coordinates[i];
         double stop[2];
         if (c->type == (int)dJointGetType(joint) && stops_of(c, joint, stop) && stop[0] < stop[1]) {
-            hold(&hold_of[count], c, joint, count);
+            force_row(&forced[count], c, joint, count);
             count++;
         }
     }
@@ -264,21 +265,21 @@ int sprag_ode_pull_coordinates(sprag_row *to, sprag_stop *stop, int *stops, dJoi
                                dWorldID world, dReal step, const ode_index *index,
                                const ode_warm_start *memory)
 {
-    held held[MOST_COORDINATES];
+    forced_row forced[MOST_COORDINATES];
     *stops = 0;
     if (is_for_whole_steps(joint)) {
         return -1;
     }
-    int coordinate_count = hold_all(held, joint), found = 0;
+    int coordinate_count = force_rows(forced, joint), found = 0;
     int rows = sprag_ode_count_rows(joint).rows;
     rows = rows > 0 ? sprag_ode_pull_rows(to, joint, rows, world, step, index, memory) : 0;
     for (int i = 0; i < coordinate_count; i++) {
-        let_go(&held[i], joint);
+        restore_stops(&forced[i], joint);
     }
     for (int k = 0; k < rows; k++) {
         for (int i = 0; i < coordinate_count; i++) {
-            if (to[k].compliance == held[i].mark) {
-                int more = set_stops(&held[i], joint, &to[k], step, stop + *stops);
+            if (to[k].compliance == forced[i].mark) {
+                int more = set_stops(&forced[i], joint, &to[k], step, stop + *stops);
                 for (int end = *stops + more; *stops < end; ++*stops) {
                     stop[*stops].row = k;
                 }

@@ -12,7 +12,7 @@ bool step_joins_geoms(const dContact *contact)
     return contact->geom.g1 && contact->geom.g2;
 }
 
-static bool are_same(const sprag_friction *a, const sprag_friction *b)
+static bool are_same_friction(const sprag_friction *a, const sprag_friction *b)
 {
     bool same = true;
     for (int k = 0; k < 2; k++) {
@@ -33,8 +33,9 @@ static bool surfaces_differ(const step *s, dJointID a, dJointID b)
     sprag_surface p, q;
     sprag_ode_read_surface(&p, first, dWorldGetCFM(s->a->world));
     sprag_ode_read_surface(&q, second, dWorldGetCFM(s->a->world));
-    return !are_same(&p.slide, &q.slide) || !are_same(&p.turning.roll, &q.turning.roll) ||
-           !are_same(&p.turning.spin, &q.turning.spin) || p.bounce != q.bounce ||
+    return !are_same_friction(&p.slide, &q.slide) ||
+           !are_same_friction(&p.turning.roll, &q.turning.roll) ||
+           !are_same_friction(&p.turning.spin, &q.turning.spin) || p.bounce != q.bounce ||
            p.bounce_speed != q.bounce_speed || p.compliance != q.compliance ||
            p.velocity_normal != q.velocity_normal;
 }
@@ -122,7 +123,7 @@ static bool has_distance(step *s, const ode_pair *pair)
 
 // Is the pair ours? If the program has put the contact of two geoms between other bodies, it is a
 // given contact.
-static bool counts(step *s, const ode_pair *pair)
+static bool is_ours(step *s, const ode_pair *pair)
 {
     if (!has_distance(s, pair)) {
         return false;
@@ -135,7 +136,7 @@ static bool counts(step *s, const ode_pair *pair)
     return !answer || (answer->accepted && answer->paired);
 }
 
-static void lead_pairs(step *s)
+static void group_pairs(step *s)
 {
     for (int i = 0; i < (int)s->a->islands->count; i++) {
         s->leader[i] = i;
@@ -145,7 +146,7 @@ static void lead_pairs(step *s)
         body_state *b[2] = {step_body_of(s, pair->side[0]->body),
                             step_body_of(s, pair->side[1]->body)};
         s->pair_group[i] = -1;
-        if (!counts(s, pair) || !b[0]) {
+        if (!is_ours(s, pair) || !b[0]) {
             continue;
         }
         b[0]->isolated = false;
@@ -205,7 +206,7 @@ bool step_find_pairs(step *s)
         if (result != SPRAG_OK || s->scratch->failed) {
             return false;
         }
-        lead_pairs(s);
+        group_pairs(s);
         // The last search has used the reaches as they are.
         if (pass + 1 == FRAME_SEARCHES || !widen_search(s, false)) {
             break;

@@ -14,7 +14,7 @@ sprag_advance_options sprag_advance_defaults(void)
     return (sprag_advance_options){.epsilon = 1e-6, .shortest = 0.01, .solver = solver};
 }
 
-static bool take(advance_run *run)
+static bool take_scratch(advance_run *run)
 {
     const sprag_frame *frame = run->frame;
     sprag_scratch *scratch = run->scratch;
@@ -140,7 +140,7 @@ sprag_result advance_open(advance_run *run)
     }
     run->left = frame->step;
     run->before = SPRAG_TAKE(run->scratch, frame->bodies, sprag_mover);
-    if (!run->before || !take(run)) {
+    if (!run->before || !take_scratch(run)) {
         return SPRAG_NO_MEMORY;
     }
     if (frame->bodies > 0) {

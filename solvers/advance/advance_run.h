@@ -192,7 +192,7 @@ sprag_result advance_scan(advance_run *run, double reach);
 // at most, the motion may go on. moved: bodies whose motion has changed since; NULL: all.
 void advance_certify(advance_run *run, double horizon, const bool *moved);
 
-// The same, but only of pairs whose last certificate was finite.
+// As advance_certify, but only pairs whose last certificate was finite.
 void advance_certify_blocked(advance_run *run, double horizon);
 
 // m/s, along a normal into shape 0, of a point on each shape: positive apart.

@@ -297,11 +297,11 @@ sprag_result advance_controlled(advance_run *run, bool to_the_end)
         }
         restore(run, &s[START]);
         result = make(run, half, to_the_end, &s[FIRST]);
-        double rest = second_half(&s[START], &s[WHOLE], &s[FIRST]);
-        if (result != SPRAG_OK || !s[FIRST].usable || !(rest > 0)) {
+        double second = second_half(&s[START], &s[WHOLE], &s[FIRST]);
+        if (result != SPRAG_OK || !s[FIRST].usable || !(second > 0)) {
             return result == SPRAG_OK ? keep_whole(run) : result;
         }
-        result = make(run, rest, to_the_end, &s[SECOND]);
+        result = make(run, second, to_the_end, &s[SECOND]);
         if (result != SPRAG_OK || !s[SECOND].usable) {
             return result == SPRAG_OK ? keep_whole(run) : result;
         }

@@ -12,7 +12,7 @@ typedef struct arm {
     double at[3];               // m, world axes, at the start of the sub-step
 } arm;
 
-// Where the point is when the body is at `pose`.
+// World position of the point when the body is at `pose`.
 static void arm_at(const arm *arm, const sprag_pose *pose, double point[3])
 {
     if (!arm->motion) {
@@ -133,7 +133,7 @@ bool advance_update_dips(advance_run *run, int pair, int *at)
 // m, upper bound of a dip: what centripetal acceleration, and sliding along a turning body, curve
 // the motion by within the sub-step. A larger dip would ask for a separation that cannot be
 // reached.
-static double most_dip(const advance_run *run, int pair)
+static double largest_dip(const advance_run *run, int pair)
 {
     const advance_near *near = &run->near[pair];
     double turn = 0, curve = 0, slide[3] = {0, 0, 0};
@@ -160,7 +160,7 @@ int advance_add_speculative(advance_run *run, int pair)
     advance_point *point = known ? known : advance_add_point(run);
     if (known) {
         double dip = known->dip + fmax(run->target - c.lowest, 0);
-        known->dip = fmin(dip, fmax(known->dip, most_dip(run, pair)));
+        known->dip = fmin(dip, fmax(known->dip, largest_dip(run, pair)));
     } else if (point) {
         point->pair = pair;
         point->speculative = true;
