@@ -10,6 +10,26 @@
 #include "linalg.h"
 #include "tolerances.h"
 
+static double sum3(const double *a)
+{
+    return a[0] + a[1] + a[2];
+}
+
+bool sprag_cores_set(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
+                     sprag_core core[2])
+{
+    double sum[2];
+    for (int side = 0; side < 2; side++) {
+        const double *R = pose[side]->rotation;
+        core[side].shape = shape[side];
+        core[side].rotation = R;
+        core[side].last = NULL;
+        subtract3(pose[side]->position, pose[0]->position, core[side].at);
+        sum[side] = (sum3(R) + sum3(R + 3)) + (sum3(R + 6) + sum3(core[side].at));
+    }
+    return isfinite(sum[0] + sum[1]);
+}
+
 // Length (m) by which the points are not `distance` apart along the normal.
 static double point_error(const sprag_core_gap *a)
 {

@@ -11,11 +11,10 @@
 // ---- one choice of features
 
 typedef struct search {
-    int count;              // slabs in `slab`
     double near[3], cosine; // only normals whose cosine with `near` is at least `cosine`
     double highest;         // m, the largest height so far
-    sprag_slab
-        slab[SPRAG_SLABS_MAX]; // those as high as `highest`, to rounding, when they were added
+    int count;              // of `slab`: as high as `highest` was, to rounding, when added
+    sprag_slab slab[SPRAG_SLABS_MAX];
 } search;
 
 static void add_slab(const sprag_slab_hull hull[2], const sprag_slab_feature *f, const double n[3],

@@ -58,26 +58,6 @@ static void keep_within_margin(const sprag_core_gap *a, double radii, double mar
 
 // ---- one pair
 
-static double sum3(const double *a)
-{
-    return a[0] + a[1] + a[2];
-}
-
-bool sprag_cores_set(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
-                     sprag_core core[2])
-{
-    double sum[2];
-    for (int side = 0; side < 2; side++) {
-        const double *R = pose[side]->rotation;
-        core[side].shape = shape[side];
-        core[side].rotation = R;
-        core[side].last = NULL;
-        subtract3(pose[side]->position, pose[0]->position, core[side].at);
-        sum[side] = (sum3(R) + sum3(R + 3)) + (sum3(R + 6) + sum3(core[side].at));
-    }
-    return isfinite(sum[0] + sum[1]);
-}
-
 // The vertex from which a search among the vertices of a polytope may start; -1: unknown.
 static int known_vertex(const sprag_core core[2], int side, const sprag_gap_memory *memory)
 {

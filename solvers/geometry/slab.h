@@ -8,7 +8,7 @@
 #ifndef SPRAG_SLAB_H
 #define SPRAG_SLAB_H
 
-#include "cylinders.h"
+#include "gjk.h"
 
 enum { SPRAG_SLAB_VERTICES = 4 };
 
