@@ -1,8 +1,8 @@
-// The frame, from event to event to its end.
+// A frame: integrated from event to event, or up to where the implicit step takes over.
 #include <math.h>
 #include <string.h>
 
-#include "compliant_run.h"
+#include "compliant_joints.h"
 #include "linalg.h"
 
 sprag_compliant_options sprag_compliant_defaults(void)
@@ -42,111 +42,123 @@ const char *sprag_compliant_reason_name(sprag_compliant_reason reason)
     return "unknown";
 }
 
-static bool take(compliant_run *run)
+static bool allocate(compliant_run *run)
 {
     sprag_scratch *s = run->scratch;
     int bodies = run->frame->bodies;
     size_t states = (size_t)bodies * COMPLIANT_STATES + 1;
-    run->x = SPRAG_TAKE(s, states, double);
-    run->scale = SPRAG_TAKE(s, states, double);
-    run->marked = SPRAG_TAKE(s, states, double);
-    run->f = SPRAG_TAKE(s, states, double);
-    run->radius = SPRAG_TAKE(s, bodies, double);
-    run->gone = SPRAG_TAKE(s, bodies, double);
-    run->inverse = SPRAG_TAKE(s, bodies, *run->inverse);
-    run->pose = SPRAG_TAKE(s, bodies, sprag_pose);
-    run->wrench = SPRAG_TAKE(s, bodies, *run->wrench);
+    run->state.x = SPRAG_TAKE(s, states, double);
+    run->state.f = SPRAG_TAKE(s, states, double);
+    run->state.pose = SPRAG_TAKE(s, bodies, sprag_pose);
+    run->state.wrench = SPRAG_TAKE(s, bodies, *run->state.wrench);
+    run->sizes.inverse_inertia = SPRAG_TAKE(s, bodies, *run->sizes.inverse_inertia);
+    run->sizes.radius = SPRAG_TAKE(s, bodies, double);
+    run->sizes.scale = SPRAG_TAKE(s, states, double);
+    run->bounds.x = SPRAG_TAKE(s, states, double);
+    run->bounds.moved = SPRAG_TAKE(s, bodies, double);
     return !s->failed;
 }
 
 // ---- from event to event
 
-static sprag_result leave(compliant_run *run, sprag_compliant_reason why)
+// Leaves the whole frame to the caller.
+static sprag_result decline(compliant_run *run, sprag_compliant_reason reason)
 {
     run->stats->declined_frames++;
-    run->stats->reason_count[why]++;
+    run->stats->reason_count[reason]++;
     return SPRAG_NOT_CONVERGED;
 }
 
-static sprag_result rest(compliant_run *run, sprag_compliant_reason why)
+static sprag_result switch_over(compliant_run *run, sprag_compliant_reason reason)
 {
-    run->stats->reason_count[why]++;
+    run->stats->reason_count[reason]++;
     run->stats->switched_frames++;
-    run->rested = true;
+    run->implicitly_finished = true;
     compliant_unpack(run);
-    return compliant_rest(run);
+    return compliant_implicit_step(run);
 }
 
-static bool meet_stop(compliant_run *run, int stop, double *label)
+// A guard that ends the integration was crossed: a stop, a pair without a law, or one whose law
+// depends on the speed of impact. false: the integration cannot go on.
+static bool on_guard(compliant_run *run, int guard)
 {
-    enum { OFTEN = 40 };
-    return run->met[stop] <= OFTEN && compliant_meet_stop(run, stop, label);
-}
-
-// A pair is touched that nobody has been asked about, or that cannot be integrated; or a stop.
-static bool meet(compliant_run *run, int guard)
-{
-    if (guard >= run->guards) {
-        double *label = run->label + run->guards;
-        int stop = guard - run->guards;
+    compliant_guards *guards = &run->guards;
+    if (guard >= guards->pairs) {
+        double *label = guards->label + guards->pairs;
+        int stop = guard - guards->pairs;
         if (label[stop] == 0) {
-            compliant_leave_stop(run, stop);
+            compliant_release_stop(run, stop);
             return true;
         }
-        return meet_stop(run, stop, label);
+        return compliant_hit_stop(run, stop, label);
     }
-    if (run->law[guard].unknown) {
+    if (guards->law[guard].status == COMPLIANT_UNKNOWN) {
         compliant_unpack(run);
-        compliant_meet(run, guard, 0, &run->first);
-    } else if (run->label[guard] != 0) { // once more, at another speed
-        compliant_place(run, run->x);
+        compliant_resolve_pair(run, guard, 0, &run->events.first_touch);
+    } else if (guards->label[guard] != 0) { // another impact, at another speed
+        compliant_place(run, run->state.x);
         compliant_set_law(run, guard, true);
     }
     return true;
 }
 
-// Stops that bodies are at and still move on against: met at the very end of the last frame.
+// Stops that were reached at the very end of the last frame have had no impact yet.
 static bool start_rows(compliant_run *run)
 {
-    double *label = run->side + run->guards;
-    bool good = compliant_past_stops(run, run->x, NULL, run->stops, label);
-    compliant_set_sides(run);
+    double *label = run->guards.known_label + run->guards.pairs;
+    bool good = compliant_stop_guards(run, run->state.x, NULL, run->stops, label);
+    compliant_set_known_labels(run);
     for (int s = 0; s < run->stops; s++) {
-        label[s] = compliant_is_at(run, s);
+        label[s] = compliant_is_at_stop(run, s);
     }
     for (int s = 0; s < run->stops && good; s++) {
-        double speed = compliant_goes_on(run, s);
-        if (speed > 0 && !compliant_is_past(run, s)) { // not told yet
-            compliant_tell_stop(
-                run, &(sprag_ess_event){.guard = run->guards + s, .direction = 1, .rate = speed});
+        double speed = compliant_hit_speed(run, s);
+        if (speed > 0 && !compliant_is_past_stop(run, s)) { // not recorded in the last frame
+            compliant_record_stop(
+                run,
+                &(sprag_ess_event){.guard = run->guards.pairs + s, .direction = 1, .rate = speed});
         }
-        good = speed == 0 || meet_stop(run, s, label);
+        good = speed == 0 || compliant_hit_stop(run, s, label);
     }
-    return good && compliant_start_rows(run, run->side);
+    return good && compliant_start_rows(run, run->guards.known_label);
 }
 
-static sprag_result go(compliant_run *run, sprag_compliant_reason *why)
+// false: declined, for *reason.
+static bool start_joints(compliant_run *run, sprag_compliant_reason *reason)
+{
+    if (run->rows <= 0) {
+        return true;
+    }
+    *reason = SPRAG_COMPLIANT_JOINT_ERROR;
+    if (compliant_has_joint_error(run)) {
+        return false;
+    }
+    *reason = SPRAG_COMPLIANT_INTEGRATOR_STOPPED;
+    return start_rows(run);
+}
+
+// The integration ended early. After the limit of steps the implicit step takes over; but not with
+// joints: rows that contradict one another give unbounded speeds, so all of the frame is declined.
+static sprag_result give_up(compliant_run *run, sprag_ess_stop stop, sprag_compliant_reason *reason)
+{
+    bool limit = stop == SPRAG_ESS_MANY_STEPS;
+    compliant_set_implicit_series(run, false);
+    *reason = limit ? SPRAG_COMPLIANT_STEP_LIMIT : SPRAG_COMPLIANT_INTEGRATOR_STOPPED;
+    return limit && run->rows < 0 ? switch_over(run, *reason) : decline(run, *reason);
+}
+
+static sprag_result advance(compliant_run *run, sprag_compliant_reason *reason)
 {
     double rate = 0;
-    bool begun = false;
-    while (run->time < run->frame->step || !begun) {
-        if (compliant_must_rest(run, &rate, why)) {
-            if (begun) {
-                return rest(run, *why);
-            }
-            return leave(run, *why);
+    for (bool begun = false; run->time < run->frame->step || !begun; begun = true) {
+        if (compliant_needs_implicit_step(run, &rate, reason)) {
+            return begun ? switch_over(run, *reason) : decline(run, *reason);
         }
-        sprag_ess_stats stats;
-        if (!begun && run->rows > 0 && compliant_is_apart(run)) {
-            *why = SPRAG_COMPLIANT_JOINT_ERROR;
-            return leave(run, *why);
-        }
-        if (!begun && run->rows > 0 && !start_rows(run)) {
-            *why = SPRAG_COMPLIANT_INTEGRATOR_STOPPED;
-            return leave(run, *why);
+        if (!begun && !start_joints(run, reason)) {
+            return decline(run, *reason);
         }
         run->stats->integrated_frames += !begun;
-        begun = true;
+        sprag_ess_stats stats;
         sprag_result result = compliant_integrate(run, rate, &stats);
         if (result == SPRAG_NO_MEMORY) {
             return result;
@@ -154,49 +166,44 @@ static sprag_result go(compliant_run *run, sprag_compliant_reason *why)
         if (result == SPRAG_OK) {
             break;
         }
-        bool met = stats.stop == SPRAG_ESS_LAST_EVENT && meet(run, stats.stop_guard);
-        if (!met) {
-            compliant_wait_longer(run, false);
-            *why = stats.stop == SPRAG_ESS_MANY_STEPS ? SPRAG_COMPLIANT_STEP_LIMIT
-                                                      : SPRAG_COMPLIANT_INTEGRATOR_STOPPED;
-            // Joints that contradict one another make speeds without end: then none of it counts.
-            bool good = stats.stop == SPRAG_ESS_MANY_STEPS && run->rows < 0;
-            return good ? rest(run, *why) : leave(run, *why);
+        if (stats.stop != SPRAG_ESS_LAST_EVENT || !on_guard(run, stats.stop_guard)) {
+            return give_up(run, stats.stop, reason);
         }
     }
-    compliant_wait_longer(run, true);
+    compliant_set_implicit_series(run, true);
     compliant_unpack(run);
     return SPRAG_OK;
 }
 
-// ---- at the end
+// ---- end of the frame
 
-// How far everything has gone, by its speeds at both ends; how deep it is.
-static void sum_up(compliant_run *run, const sprag_mover *before)
+// Bounds of paths and turns, by the speeds at both ends.
+static void set_paths(compliant_run *run, const sprag_mover *before)
 {
     double h = run->frame->step;
-    compliant_pack(run);
-    compliant_place(run, run->x);
-    compliant_measure(run, run->x);
     for (int i = 0; i < run->frame->bodies; i++) {
         sprag_mover *b = &run->frame->body[i];
-        double apart[3];
-        subtract3(b->pose.position, before[i].pose.position, apart);
-        b->path = fmax(norm3(apart), h * fmax(norm3(b->velocity), norm3(before[i].velocity)));
+        double way[3];
+        subtract3(b->pose.position, before[i].pose.position, way);
+        b->path = fmax(norm3(way), h * fmax(norm3(b->velocity), norm3(before[i].velocity)));
         b->turn = h * fmax(norm3(b->velocity + 3), norm3(before[i].velocity + 3));
     }
+}
+
+static void set_gaps(compliant_run *run)
+{
     run->frame->touching = 0;
-    for (int g = 0; g < run->guards; g++) {
+    for (int g = 0; g < run->guards.pairs; g++) {
         compliant_contact contact;
-        sprag_pair *pair = &run->frame->pair[run->pair[g]];
+        sprag_pair *pair = compliant_pair(run, g);
         if (pair->memory) {
-            pair->memory->gap = run->memory[g];
+            pair->memory->gap = run->guards.memory[g];
         }
-        pair->gap = compliant_least_gap(run, g);
+        pair->gap = compliant_gap_bound(run, g);
         if (pair->gap > 0) {
             continue;
         }
-        compliant_touch(run, run->x, g, COMPLIANT_POINTS, &contact);
+        compliant_find_contact(run, run->state.x, g, COMPLIANT_POINTS, &contact);
         pair->gap = contact.gap.distance;
         if (contact.gap.distance < 0) {
             if (pair->memory) {
@@ -208,83 +215,91 @@ static void sum_up(compliant_run *run, const sprag_mover *before)
     }
 }
 
-// Forces of rows at the end of the frame.
-static sprag_result tell_rows(compliant_run *run)
+static void finish(compliant_run *run, const sprag_mover *before)
 {
+    compliant_report_events(run);
     compliant_pack(run);
-    if (!compliant_tell_rows(run, run->label, 1)) {
+    compliant_place(run, run->state.x);
+    compliant_measure_motion(run, run->state.x);
+    set_paths(run, before);
+    set_gaps(run);
+}
+
+// Moves the bodies; without what is undone if it fails.
+static sprag_result move_bodies(compliant_run *run, sprag_compliant_reason *reason)
+{
+    compliant_set_sizes(run);
+    compliant_pack(run);
+    compliant_place(run, run->state.x);
+    if (run->calls->rows && !compliant_start_joints(run, reason)) {
+        return decline(run, *reason);
+    }
+    compliant_set_scale(run);
+    if (!compliant_allocate_guards(run)) {
+        return SPRAG_NO_MEMORY;
+    }
+    if (compliant_starts_implicit(run, reason)) {
+        return decline(run, *reason);
+    }
+    compliant_place(run, run->state.x);
+    compliant_find_guards(run);
+    sprag_result result = advance(run, reason);
+    if (result != SPRAG_OK || run->rows < 0 || run->implicitly_finished) {
+        return result;
+    }
+    compliant_pack(run); // with the time of the end, where labels are known
+    if (!compliant_report_row_forces(run, run->guards.label, 1)) {
         return SPRAG_NOT_CONVERGED;
     }
     compliant_unpack(run);
     return SPRAG_OK;
 }
 
-// Everything but what is told and undone.
-static sprag_result pass(compliant_run *run, sprag_compliant_reason *why)
+static sprag_result step(compliant_run *run, sprag_compliant_reason *reason)
 {
-    compliant_set_inertias(run);
-    compliant_set_radii(run);
-    compliant_pack(run);
-    compliant_place(run, run->x);
-    bool taken = !run->calls->rows || compliant_take_rows(run, why);
-    compliant_set_scale(run);
-    if (!taken) {
-        return leave(run, *why);
-    }
-    if (!compliant_take_guards(run)) {
+    sprag_frame *frame = run->frame;
+    sprag_mover *before = SPRAG_TAKE(run->scratch, frame->bodies, sprag_mover);
+    if (!allocate(run) || !before) {
         return SPRAG_NO_MEMORY;
     }
-    if (compliant_starts_rigid(run, why)) {
-        return leave(run, *why);
+    memcpy(before, frame->body, (size_t)frame->bodies * sizeof *before);
+    const sprag_compliant_stats start = *run->stats;
+    sprag_result result = move_bodies(run, reason);
+    if (result != SPRAG_OK) { // its events have not happened
+        run->stats->events = start.events;
+        run->stats->projected_events = start.projected_events;
+        memcpy(run->stats->event_kinds, start.event_kinds, sizeof start.event_kinds);
+        memcpy(frame->body, before, (size_t)frame->bodies * sizeof *before);
+        return run->scratch->failed ? SPRAG_NO_MEMORY : result;
     }
-    compliant_place(run, run->x);
-    compliant_find_guards(run);
-    sprag_result result = go(run, why);
-    return result == SPRAG_OK && run->rows >= 0 && !run->rested ? tell_rows(run) : result;
+    finish(run, before);
+    return sprag_frame_is_good(frame) ? SPRAG_OK : SPRAG_BAD_PROBLEM;
 }
 
 sprag_result sprag_compliant(sprag_frame *frame, const sprag_compliant_options *options,
                              const sprag_frame_calls *calls, sprag_scratch scratch[2],
-                             sprag_compliant_stats *stats, sprag_compliant_reason *why)
+                             sprag_compliant_stats *stats, sprag_compliant_reason *reason)
 {
-    static const sprag_frame_calls nobody;
+    static const sprag_frame_calls no_calls;
     sprag_compliant_options own = options ? *options : sprag_compliant_defaults();
-    sprag_compliant_stats unwanted = {0};
-    sprag_compliant_reason because;
+    sprag_compliant_stats own_stats = {0};
+    sprag_compliant_reason own_reason;
     compliant_run run = {.frame = frame,
                          .options = &own,
-                         .calls = calls ? calls : &nobody,
+                         .calls = calls ? calls : &no_calls,
                          .scratch = &scratch[0],
-                         .solving = &scratch[1],
-                         .stats = stats ? stats : &unwanted};
-    why = why ? why : &because;
+                         .solve_scratch = &scratch[1],
+                         .stats = stats ? stats : &own_stats,
+                         .rows = -1};
+    reason = reason ? reason : &own_reason;
     if (!sprag_frame_is_good(frame)) {
         return SPRAG_BAD_PROBLEM;
     }
-    compliant_pass_time(frame);
-    if (frame->contacts > 0) {
-        *why = SPRAG_COMPLIANT_PROGRAM_CONTACTS;
-        return leave(&run, *why);
-    }
-    sprag_mover *before = SPRAG_TAKE(run.scratch, frame->bodies, sprag_mover);
-    if (!take(&run) || !before) {
-        return SPRAG_NO_MEMORY;
-    }
-    memcpy(before, frame->body, (size_t)frame->bodies * sizeof *before);
-    const sprag_compliant_stats events = *run.stats; // so far
-    run.rows = -1;
+    compliant_begin_memories(frame);
     frame->rows = 0;
-    sprag_result result = pass(&run, why);
-    if (result != SPRAG_OK) {
-        run.stats->events = events.events;
-        run.stats->projected_events = events.projected_events;
-        memcpy(run.stats->event_kinds, events.event_kinds, sizeof events.event_kinds);
-        memcpy(frame->body, before, (size_t)frame->bodies * sizeof *before);
-        return run.scratch->failed ? SPRAG_NO_MEMORY : result;
+    if (frame->contacts > 0) {
+        *reason = SPRAG_COMPLIANT_PROGRAM_CONTACTS;
+        return decline(&run, *reason);
     }
-    for (int i = 0; i < run.tells; i++) {
-        run.calls->event(run.calls->data, &run.told[i]);
-    }
-    sum_up(&run, before);
-    return sprag_frame_is_good(frame) ? SPRAG_OK : SPRAG_BAD_PROBLEM;
+    return step(&run, reason);
 }

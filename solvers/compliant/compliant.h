@@ -67,8 +67,8 @@ typedef struct sprag_compliant_stats {          // sums over frames, unless note
     sprag_stats implicit_step;                  // of the last switched frame
 } sprag_compliant_stats;
 
-// Moves the bodies through the frame. Uses `recovery_speed` of the frame and the calls touch, rows,
-// coordinates, event and carried. SPRAG_OK; SPRAG_NOT_CONVERGED: the caller must solve the whole
+// Moves the bodies through the frame. Uses `recovery_speed` of the frame and the calls ask_pair, rows,
+// coordinates, event and add_forces. SPRAG_OK; SPRAG_NOT_CONVERGED: the caller must solve the whole
 // frame by an implicit step, for the reason *reason; SPRAG_BAD_PROBLEM; SPRAG_NO_MEMORY. Unless
 // SPRAG_OK is returned, the bodies are where they were. scratch: [0] of the frame, [1] of the
 // integration.

@@ -1,20 +1,38 @@
-// One frame of bodies with contacts that yield, as its parts see it (compliant.h): state.c
-// bodies, scale.c what they are measured by, law.c what a pair's surface means,
-// contact.c what that makes of a pair, guards.c which pairs there are, equations.c
-// forces, guards and their derivatives, compliant_rows.h joints, switch.c what must not be
-// integrated, integrate.c the integration, implicit_step.c the implicit step, compliant.c the
-// frame.
+// State of one frame with compliant contacts (compliant.h), and the functions by which the parts of
+// the method call one another. The files are listed in the order of their calls: a file calls those
+// above it, and itself.
+//
+//     state.c          bodies as a state vector; forces to accelerations
+//     sizes.c          inertias, radii
+//     budget.c         work: cost, limit, progress
+//     restitution.c    restitution -> dissipation (restitution.h)
+//     distance.c       gaps of pairs
+//     contact.c        contact points of a pair and their forces
+//     law.c            surface -> law of a pair's points
+//     row_solver.c     bounded linear system (row_solver.h)
+//     row_matrix.c     active rows and their matrix (compliant_joints.h)
+//     rows.c           joint rows: evaluation, motors, forces
+//     joint_error.c    joints that are too far apart
+//     scale.c          scales of errors, fastest motion
+//     stops.c          stops of joints as guards, and impacts at them
+//     forces.c         f
+//     start.c          joint rows at the start and end of a frame
+//     events.c         events, for the caller
+//     guards.c         pairs as guards, and the caller's answers for them
+//     equations.c      the event-selected system: f, guards, rows of Dh
+//     integrate.c      integration to the next event that ends it
+//     switch.c         decision between integration and implicit step
+//     implicit_step.c  the implicit step
+//     compliant.c      the frame
 #ifndef SPRAG_COMPLIANT_RUN_H
 #define SPRAG_COMPLIANT_RUN_H
 
 #include "compliant.h"
+#include "compliant_constants.h"
 #include "ess.h"
 
-// Of a body: position, quaternion, velocity, angular velocity, world axes.
-// A bounce without another stiffness takes this part of the frame.
-static const double compliant_bounce_time = 0.25;
-
-// Behind all of them, where there are joints: the time, which motors go by.
+// State of a body: position, unit quaternion, velocity, angular velocity (world axes). Behind the
+// bodies, where there are joints: the time since the start of the frame, which motors depend on.
 enum {
     COMPLIANT_STATES = 13,
     COMPLIANT_QUATERNION = 3,
@@ -22,203 +40,275 @@ enum {
     COMPLIANT_SPIN = 10
 };
 
+typedef enum compliant_status {
+    COMPLIANT_INTEGRATED, // has forces within the integration
+    COMPLIANT_UNKNOWN,    // has no law until it touches; the integration ends there
+    COMPLIANT_DECLINED,   // the caller lets the pair overlap
+    COMPLIANT_IMPLICIT,   // for the implicit step alone, for `reason`
+} compliant_status;
+
+// Law of the points of a pair. Set by compliant_set_law, from the surface and the speed of impact.
 typedef struct compliant_law {
-    double stiffness, dissipation, damping; // N/m, s/m, N s/m, of a point
-    double compliance;                      // m/s per N, of a rigid one, in the implicit step
-    bool hunt_crossley;
-    bool unknown;  // until it is touched, where the integration ends
-    bool declined; // may overlap
-    bool rigid;    // of the implicit step only, for that reason:
-    sprag_compliant_reason why;
-    double stiction;  // m/s
-    double effective; // kg
+    compliant_status status;
+    sprag_compliant_reason reason; // with COMPLIANT_IMPLICIT
+    bool hunt_crossley;            // the surface has a stiffness
+    double stiffness;              // N/m, k
+    double dissipation;            // s/m, d
+    double damping;                // N s/m, c
+    double compliance;             // m/s per N, in the implicit step, where k and c are 0
+    double stiction;               // m/s, slip that counts as sticking
+    double effective_mass;         // kg, reduced mass of the two bodies
 } compliant_law;
 
-typedef struct compliant_joints compliant_joints; // of rows.c
+// State of all bodies.
+typedef struct compliant_state {
+    double *x;           // state at run->time; by compliant_pack and by the integrator
+    double *f;           // its rate, where compliant_field was called for it
+    sprag_pose *pose;    // bodies; by compliant_place, of the state that was placed last
+    double (*wrench)[6]; // bodies, N and N m; by compliant_field: without joint rows
+} compliant_state;
+
+// Sizes of a frame, constant during it. By sizes.c and scale.c.
+typedef struct compliant_sizes {
+    double (*inverse_inertia)[9]; // bodies, 1/(kg m^2), body axes
+    double *radius;               // bodies, m, of their shapes about the centre of mass
+    double *scale;                // states, their units: size to measure errors by
+    double fastest;               // m/s, fastest motion within the frame
+    double change;                // m/s, largest change of velocity by forces within the frame
+    double step_range;            // m, no gap closes by more in a step of the integrator
+} compliant_sizes;
+
+// Guards: of pairs, then of stops. By guards.c, unless noted.
+typedef struct compliant_guards {
+    int pairs;                // number of the guards of pairs
+    int *pair;                // pairs; index in frame->pair
+    compliant_law *law;       // pairs; by law.c
+    sprag_gap_memory *memory; // pairs; features where the gap is looked for first
+    double *cost;             // pairs, evaluations
+    double *gap;              // pairs, m, at bounds.x, or a lower bound there
+    double *label;            // 1: overlapping, stop active; 0: not; NAN: by the sign of the guard;
+                              // changed by the integrator and by stops.c
+    double *known_label;      // the same without NAN; by compliant_set_known_labels
+    double *band;             // m or rad, where events are projected; by switch.c and stops.c
+    bool *two_way;            // true for all
+    bool *ends_integration;   // crossing it ends the integration
+} compliant_guards;
+
+// Lower bounds of gaps, by how far bodies have moved since all gaps were evaluated.
+typedef struct compliant_bounds {
+    double *x;     // state at that time; by compliant_set_reference
+    double *moved; // bodies, m, motion of any of their points since; by compliant_measure_motion
+} compliant_bounds;
+
+// Work and steps of a frame.
+typedef struct compliant_budget {
+    double work;           // evaluations, so far
+    long max_steps;        // of the integrator in the frame; by switch.c
+    long steps;            // so far; by integrate.c
+    double expected_steps; // by the rates of the forces; by switch.c
+} compliant_budget;
+
+// Events, kept until it is certain that the frame counts.
+typedef struct compliant_events {
+    sprag_event *event;
+    int count, room;
+    sprag_ess_event first_touch; // the last event of a pair without a law
+} compliant_events;
+
+typedef struct compliant_joints compliant_joints; // compliant_joints.h
 
 typedef struct compliant_run {
+    // given:
     sprag_frame *frame;
     const sprag_compliant_options *options;
     const sprag_frame_calls *calls;
-    sprag_scratch *scratch, *solving;
+    sprag_scratch *scratch, *solve_scratch; // of the frame; of one integration or implicit step
     sprag_compliant_stats *stats;
-    double time;           // s, since the start of the frame
-    int guards;            // pairs that can touch
-    int *pair;             // of the guards
-    compliant_law *law;    // of the guards
-    double *label, *side;  // of the guards; side: label, work
-    double *eps;           // m
-    double *cost;          // of the guards, of a look at a pair, in looks at two balls
-    bool *two_way, *last;  // of the guards
-    double *x, *f, *scale; // state; its rate
-    double (*inverse)[9];  // bodies, of the inertia, in their axes
-    double fastest;        // m/s, in the frame
-    double change;         // m/s, that forces make in it
-    double work;           // in looks at two balls, until now
-    long steps, stepped;   // of the integrator in the frame: most, until now
-    double expected;       // steps, by rates
-    double *marked;        // state at which all pairs were looked at last
-    double *radius;        // m, of bodies, of their shapes about their centres
-    double *seen;          // m, guards, gaps then
-    double *gone;          // m, bodies, since then, at most
-    double reach;          // m, that no gap closes by in a step of the integrator
-    sprag_ess_event first; // the last time that one of unknown law was touched
-    sprag_event *told;     // to be told if the frame comes to its end
-    int tells, tell_room;
-    int rows; // of joints; -1: there are no joints
-    int stops;
-    int *met; // stops, which are guards behind those of pairs: how often
-    compliant_joints *joints;
-    bool glancing; // at what laws are about
-    bool rested;   // the rest of the frame went by the implicit step
-    // of the state that was last placed:
-    sprag_pose *pose;         // bodies
-    double (*wrench)[6];      // bodies
-    sprag_gap_memory *memory; // guards: of the start of the integration, read only
+    // set:
+    double time; // s, since the start of the frame, that the integration has reached
+    compliant_state state;
+    compliant_sizes sizes;
+    compliant_guards guards;
+    compliant_bounds bounds;
+    compliant_budget budget;
+    compliant_events events;
+    int rows;                 // joint rows; -1: no joints
+    int stops;                // of joints
+    compliant_joints *joints; // NULL: no joints
+    bool law_for_test;        // laws are set to look at their status; a cheap dissipation will do
+    bool implicitly_finished; // the implicit step solved the rest of the frame
 } compliant_run;
+
+static inline sprag_pair *compliant_pair(const compliant_run *run, int guard)
+{
+    return &run->frame->pair[run->guards.pair[guard]];
+}
+
+static inline const sprag_collider *compliant_collider(const compliant_run *run, int guard,
+                                                       int side)
+{
+    return &run->frame->collider[compliant_pair(run, guard)->collider[side]];
+}
+
+static inline int compliant_body(const compliant_run *run, int guard, int side)
+{
+    return compliant_collider(run, guard, side)->body;
+}
+
+static inline const sprag_surface *compliant_surface(const compliant_run *run, int guard)
+{
+    return &compliant_pair(run, guard)->surface;
+}
 
 static inline bool compliant_acts(const compliant_law *law)
 {
-    return !law->rigid && !law->unknown && !law->declined;
+    return law->status == COMPLIANT_INTEGRATED;
 }
 
-// Then its law is not known until it is met.
+// Depends its law on the speed of impact?
 static inline bool compliant_needs_speed(const sprag_surface *surface)
 {
     return surface->bounce > 0 && (surface->bounce_speed > 0 || surface->bounce < 1);
 }
 
-// state.c
-void compliant_pack(compliant_run *run);                   // movers -> x
-void compliant_unpack(compliant_run *run);                 // x -> movers
-void compliant_place(compliant_run *run, const double *x); // poses
+// ---- state.c
+
+void compliant_pack(compliant_run *run);                   // movers and time -> state.x
+void compliant_unpack(compliant_run *run);                 // state.x -> movers
+void compliant_place(compliant_run *run, const double *x); // x -> state.pose
 void compliant_place_body(compliant_run *run, const double *x, int body);
-void compliant_multiply(const double *A, const double *B, double *C);
-// Of a force and torque.
+void compliant_multiply(const double *A, const double *B, double *C); // C = A B, 3 x 3
+// a = M^-1 wrench of a body at its pose.
 void compliant_accelerate(const compliant_run *run, int body, const double *wrench, double *a);
 // J M^-1 J' of a body at its pose, J in world axes; 0 if its mass is 0.
 double compliant_body_inverse_mass(const compliant_run *run, int body, const double J[6]);
-// Entries of a row of Dh for a quaternion; lever: what is measured changes by, per rad/s.
-void compliant_turn_row(const double *q, const double *lever, double sign, double value[4]);
+// Entries of Dh for position and quaternion of a body, where h' = sign J . velocity. Returns 7.
+int compliant_guard_row(const double *x, int body, const double J[6], double sign, int *column,
+                        double *value);
 
-// scale.c
-void compliant_set_inertias(compliant_run *run);
-void compliant_set_radii(compliant_run *run);
-void compliant_set_scale(compliant_run *run);                  // speeds to measure errors by
-double compliant_gyration(const compliant_run *run, int body); // m
+// ---- sizes.c
 
-// law.c: bodies have been placed.
-void compliant_set_law(compliant_run *run, int guard, bool met_now);
+void compliant_set_sizes(compliant_run *run);                  // inverse inertias and radii
+double compliant_gyration(const compliant_run *run, int body); // m, largest radius of gyration
 
-// contact.c
-typedef enum compliant_look {
-    COMPLIANT_GAP,    // one point
-    COMPLIANT_POINTS, // all that overlap
-    COMPLIANT_FORCES,
-    COMPLIANT_RATES,
-} compliant_look;
+// ---- budget.c
 
-typedef struct compliant_contact { // a pair where the bodies are
+double compliant_cost(const compliant_run *run, int guard); // evaluations, of a pair
+double compliant_max_work(const compliant_run *run);        // evaluations, of a frame
+bool compliant_is_over_budget(void *run, double time);
+long compliant_step_limit(const compliant_run *run); // steps beyond mean chattering forces
+
+// ---- distance.c: poses are those of the movers, or placed.
+
+void compliant_place_pair(compliant_run *run, const double *x, int guard);
+// Pose of a side's shape. room: memory for a pose that is not stored.
+const sprag_pose *compliant_shape_pose(const compliant_run *run, int guard, int side,
+                                       sprag_pose *room);
+// false: there is no gap. memory NULL: uses a copy, so that the same state has the same answer.
+bool compliant_find_gap(const compliant_run *run, int guard, double reach, double margin,
+                        sprag_gap_memory *memory, sprag_gap *gap, sprag_manifold *manifold);
+void compliant_set_reference(compliant_run *run);                   // bounds.x
+void compliant_measure_motion(compliant_run *run, const double *x); // bounds.moved
+double compliant_gap_bound(const compliant_run *run, int guard);    // m, lower bound of the gap
+
+// ---- contact.c
+
+typedef enum compliant_detail {
+    COMPLIANT_GAP,    // the gap and one point
+    COMPLIANT_POINTS, // all points that overlap
+    COMPLIANT_FORCES, // and their forces
+    COMPLIANT_RATES,  // and the rates of these
+} compliant_detail;
+
+// Contact of a pair at a state.
+typedef struct compliant_contact {
     sprag_gap gap;
-    int count;                           // points that overlap, or the nearest ones
+    int count;                           // points that overlap, or one, the nearest
     double at[SPRAG_MANIFOLD_MAX][3];    // m
     double depth[SPRAG_MANIFOLD_MAX];    // m
-    double force[SPRAG_MANIFOLD_MAX][3]; // N, on shape 0
-    double deepest;                      // m, of the points
-    double approach;                     // m/s, of the first point
-    double rate, slip_rate; // 1/s, how fast f may change by forces along the normal, by friction
+    double force[SPRAG_MANIFOLD_MAX][3]; // N, on side 0
+    double deepest;                      // m, of the depths
+    double approach;                     // m/s, of the first point, along the normal
+    double rate, slip_rate;              // 1/s, of forces along the normal, of friction: how fast
+                                         // they may change velocities
 } compliant_contact;
 
-int compliant_body(const compliant_run *run, int guard, int side);
-// Bodies have been placed.
-void compliant_touch(const compliant_run *run, const double *x, int guard, compliant_look look,
-                     compliant_contact *contact);
-// The points that are less than `margin` (m) apart count too; without forces.
-void compliant_touch_near(const compliant_run *run, const double *x, int guard, double margin,
-                          compliant_contact *contact);
-// 1/kg, along a direction at a point.
+// Bodies are placed at x.
+void compliant_find_contact(const compliant_run *run, const double *x, int guard,
+                            compliant_detail detail, compliant_contact *contact);
+// All points with a gap below `margin` (m); without forces.
+void compliant_find_points(const compliant_run *run, const double *x, int guard, double margin,
+                           compliant_contact *contact);
+// At state.x: stores the gap, and the memory for the next ones.
+void compliant_update_gap(compliant_run *run, int guard);
+// 1/kg, of both bodies along a direction at a point.
 double compliant_inverse_mass(const compliant_run *run, int guard, const double *at,
                               const double *along);
-// Adds the contact's force and torque (N, N m) on the body of a side, which has been placed; static:
-// nothing.
+// Adds the contact's force and torque (N, N m) on the body of a side; none on a static one.
 void compliant_add_wrench(const compliant_run *run, int guard, int side,
                           const compliant_contact *contact, double wrench[6]);
-// false: there is no number. kept NULL: a copy, so that the same state has the same answer.
-bool compliant_find_gap(const compliant_run *run, int guard, double reach, double margin,
-                        sprag_gap_memory *kept, sprag_gap *gap, sprag_manifold *manifold);
-// Where the movers are, and remembers the gap and where to look for it next.
-void compliant_look_at(compliant_run *run, int guard, compliant_look look,
-                       compliant_contact *contact);
-void compliant_mark(compliant_run *run);                     // all pairs are looked at here
-void compliant_measure(compliant_run *run, const double *x); // how far bodies have moved since then
-double compliant_least_gap(const compliant_run *run, int guard); // m; a lower bound by that
-void compliant_place_pair(compliant_run *run, const double *x, int guard);
+// Adds the impulses of a contact's forces over a time (s) to the pair.
+void compliant_add_impulses(compliant_run *run, int guard, const compliant_contact *contact,
+                            double time);
 
-// guards.c
-void compliant_pass_time(sprag_frame *frame); // once a frame, however often it is tried
-bool compliant_take_guards(compliant_run *run);
-// Does something that is for the implicit step only touch from the start, by what is known? Then
-// nothing else need be looked at.
-bool compliant_starts_rigid(compliant_run *run, sprag_compliant_reason *why);
+// ---- law.c
+
+// Bodies are placed at state.x. touches_now: the speed of impact is that of now.
+void compliant_set_law(compliant_run *run, int guard, bool touches_now);
+
+// ---- scale.c
+
+void compliant_set_scale(compliant_run *run);
+
+// ---- forces.c
+
+// f at x, for labels; f[0] is NAN where there are no forces. Adds to state.wrench.
+void compliant_field(void *run, const double *x, const double *label, double *f);
+// Change of f where the label of a pair changes; without joints.
+void compliant_jump(void *run, const double *x, const double *label, int guard, double *change);
+
+// ---- events.c
+
+// Counts an event at x and keeps it for the caller.
+void compliant_record_event(compliant_run *run, const double *x, const sprag_ess_event *event);
+void compliant_record_stop(compliant_run *run, const sprag_ess_event *event);
+void compliant_report_events(compliant_run *run); // to the caller
+
+// ---- guards.c
+
+void compliant_begin_memories(sprag_frame *frame); // once a frame, however often it is tried
+bool compliant_allocate_guards(compliant_run *run);
+// Tests whether a pair that overlaps at the start of the frame is for the implicit step only.
+bool compliant_starts_implicit(compliant_run *run, sprag_compliant_reason *reason);
 void compliant_find_guards(compliant_run *run);
+// Tests for an overlap that the pair's motion and weight do not explain.
 bool compliant_is_deep(const compliant_run *run, int guard);
-// What may have come near since the last look, and how far everything is at least.
-void compliant_look_again(compliant_run *run);
-// Asks about a pair that touches, or is about to. false: it is let through.
-bool compliant_meet(compliant_run *run, int guard, double gap, const sprag_ess_event *event);
-// What could not be integrated in one frame is not tried again in the next ones, in twice as many
-// every time.
-void compliant_wait_longer(compliant_run *run, bool done);
+void compliant_update_gaps(compliant_run *run); // of pairs that may be near
+// Asks the caller about a pair without a law that touches. false: declined.
+bool compliant_resolve_pair(compliant_run *run, int guard, double gap,
+                            const sprag_ess_event *event);
+void compliant_set_known_labels(compliant_run *run);
+// done: the integration of the frame came to its end. Sets for how many frames the pairs that
+// overlap skip the integration.
+void compliant_set_implicit_series(compliant_run *run, bool done);
 
-// equations.c
+// ---- equations.c
+
 sprag_ess_problem compliant_problem(compliant_run *run);
 
-// switch.c
-double compliant_cost(const compliant_run *run, int guard);
-bool compliant_is_enough(void *run, double time); // it takes too much work, or is about to
-void compliant_set_sides(compliant_run *run);     // of pairs: run->side
-// *rate: 1/s, of what is left to be integrated.
-bool compliant_must_rest(compliant_run *run, double *rate, sprag_compliant_reason *why);
+// ---- switch.c
 
-// integrate.c
-void compliant_tell(compliant_run *run, const double *x, const sprag_ess_event *event);
-void compliant_tell_stop(compliant_run *run, const sprag_ess_event *event);
+// Tests whether the implicit step must solve the rest of the frame. *rate: 1/s, of the forces.
+bool compliant_needs_implicit_step(compliant_run *run, double *rate,
+                                   sprag_compliant_reason *reason);
+
+// ---- integrate.c
+
+// rate: 1/s, for the first step.
 sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stats *stats);
 
-// rows.c: joints. false: they are none that can be integrated.
-bool compliant_take_rows(compliant_run *run, sprag_compliant_reason *why);
-// Asks for rows where bodies have been placed, which may also push them. false: something changed
-// about them.
-bool compliant_ask_rows(compliant_run *run, const double *x);
-// Adds what those do to f. label: of the stops. false: rows depend on one another.
-bool compliant_constrain(compliant_run *run, const double *x, const double *label, double *f);
-// Tells the forces of rows at run->x, as a share of the frame's. side: of guards and stops. false:
-// they are none.
-bool compliant_tell_rows(compliant_run *run, const double *side, double share);
-bool compliant_is_apart(
-    compliant_run *run); // a row, too far for it to be the same all the way back
-double compliant_row_speed(compliant_run *run); // m/s, that rows want of bodies at rest, at most
+// ---- implicit_step.c
 
-// stops.c
-// Where bodies have been placed: how far past the stops (h of a guard), and the row of Dh.
-bool compliant_past_stops(compliant_run *run, const double *x, const int *stop, int count,
-                          double *h);
-int compliant_stop_row(compliant_run *run, const double *x, int stop, int *column, double *value);
-void compliant_set_band(compliant_run *run, double time); // s, before a stop
-// Met at the state; label: of the stops, 0 afterwards of those that it parts. Row forces are
-// impulses (N s) then.
-bool compliant_meet_stop(compliant_run *run, int stop, double *label);
-void compliant_leave_stop(compliant_run *run, int stop);
-// As rows were asked last: at or past the stop, past it; the speed (of the row) of what has only
-// just reached it and goes on, else 0.
-bool compliant_is_at(const compliant_run *run, int stop);
-bool compliant_is_past(const compliant_run *run, int stop);
-double compliant_goes_on(const compliant_run *run, int stop);
-// At the start of a frame: velocities that joints do not allow, and those that mend their errors,
-// by impulses. label: of all guards.
-bool compliant_start_rows(compliant_run *run, const double *label);
-
-// implicit_step.c: the rest of the frame, in one implicit step.
-sprag_result compliant_rest(compliant_run *run);
+sprag_result compliant_implicit_step(compliant_run *run); // the rest of the frame
 
 #endif

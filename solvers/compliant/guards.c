@@ -1,33 +1,92 @@
-// Pairs as guards of a frame: which there are, what is known of them from frames before, and who is
-// asked about them.
+// Pairs as guards: which pairs take part in the frame, their memories of earlier frames, and the
+// caller's answers about pairs without a surface.
 #include <math.h>
 #include <string.h>
 
 #include "compliant_run.h"
 
-bool compliant_take_guards(compliant_run *run)
+bool compliant_allocate_guards(compliant_run *run)
 {
     sprag_scratch *s = run->scratch;
+    compliant_guards *guards = &run->guards;
+    compliant_events *events = &run->events;
     int pairs = run->frame->pairs, most = pairs + run->stops;
-    run->pair = SPRAG_TAKE(s, pairs, int);
-    run->law = SPRAG_TAKE(s, pairs, compliant_law);
-    run->memory = SPRAG_TAKE(s, pairs, sprag_gap_memory);
-    run->seen = SPRAG_TAKE(s, pairs, double);
-    run->label = SPRAG_TAKE(s, most, double);
-    run->side = SPRAG_TAKE(s, most, double);
-    run->eps = SPRAG_TAKE(s, most, double);
-    run->cost = SPRAG_TAKE(s, pairs, double);
-    run->two_way = SPRAG_TAKE(s, most, bool);
-    run->last = SPRAG_TAKE(s, most, bool);
-    run->tell_room = run->calls->event ? 64 + 16 * most : 0;
-    run->told = SPRAG_TAKE(s, run->tell_room, sprag_event);
+    guards->pair = SPRAG_TAKE(s, pairs, int);
+    guards->law = SPRAG_TAKE(s, pairs, compliant_law);
+    guards->memory = SPRAG_TAKE(s, pairs, sprag_gap_memory);
+    guards->gap = SPRAG_TAKE(s, pairs, double);
+    guards->cost = SPRAG_TAKE(s, pairs, double);
+    guards->label = SPRAG_TAKE(s, most, double);
+    guards->known_label = SPRAG_TAKE(s, most, double);
+    guards->band = SPRAG_TAKE(s, most, double);
+    guards->two_way = SPRAG_TAKE(s, most, bool);
+    guards->ends_integration = SPRAG_TAKE(s, most, bool);
+    events->room = run->calls->event ? 64 + 16 * most : 0;
+    events->event = SPRAG_TAKE(s, events->room, sprag_event);
     return !s->failed;
 }
 
-static bool ask(compliant_run *run, int guard, double gap)
+// ---- memories
+
+void compliant_begin_memories(sprag_frame *frame)
+{
+    for (int i = 0; i < frame->pairs; i++) {
+        sprag_pair_memory *memory = frame->pair[i].memory;
+        sprag_compliant_memory *of = memory ? &memory->compliant : NULL;
+        if (of && of->frame != frame->number) {
+            of->start_points = of->frame + 1 == frame->number ? of->end_points : -1;
+            of->end_points = 0;
+            of->implicit_frames -= of->implicit_frames > 0;
+            of->frame = frame->number;
+        }
+    }
+}
+
+// The series is twice as long every time, and half as long after a frame that came to its end.
+void compliant_set_implicit_series(compliant_run *run, bool done)
+{
+    const int most = COMPLIANT_IMPLICIT_SERIES_MAX;
+    for (int g = 0; g < run->guards.pairs; g++) {
+        sprag_pair_memory *memory = compliant_pair(run, g)->memory;
+        if (!memory || !(run->guards.label[g] != 0) || !compliant_acts(&run->guards.law[g])) {
+            continue;
+        }
+        sprag_compliant_memory *of = &memory->compliant;
+        int longer = of->implicit_series ? 2 * of->implicit_series : 1;
+        of->implicit_series = done ? of->implicit_series / 2 : longer < most ? longer : most;
+        of->implicit_frames = done ? 0 : of->implicit_series + 1;
+    }
+}
+
+// A pair overlaps deeply if it does so since an implicit step, or by more than a new pair can by
+// its motion. A stiffness that is made up for one frame would throw it out many times faster than
+// ODE corrects an overlap.
+bool compliant_is_deep(const compliant_run *run, int guard)
+{
+    const compliant_law *law = &run->guards.law[guard];
+    sprag_pair_memory *memory = compliant_pair(run, guard)->memory;
+    compliant_contact contact;
+    if (!memory || law->status == COMPLIANT_IMPLICIT || law->hunt_crossley ||
+        memory->compliant.start_points > 0) {
+        return false;
+    }
+    compliant_find_contact(run, run->state.x, guard, COMPLIANT_FORCES, &contact);
+    sprag_compliant_memory *of = &memory->compliant;
+    double h = run->frame->step, depth = -contact.gap.distance;
+    double rate = sqrt(law->stiffness / law->effective_mass);
+    double weight_speed = run->sizes.change / (rate * h); // of the static overlap times the rate
+    double speed = fabs(contact.approach) + 2 * run->sizes.change;
+    bool explained = of->start_points < 0 && !of->too_deep && depth < speed * h;
+    of->too_deep = !explained && depth * rate > COMPLIANT_DEEP_OVERLAP * (speed + weight_speed);
+    return of->too_deep;
+}
+
+// ---- pairs of the frame
+
+static bool ask_caller(compliant_run *run, int guard, double gap)
 {
     return run->calls->ask_pair &&
-           run->calls->ask_pair(run->calls->data, run->pair[guard], gap, run->time);
+           run->calls->ask_pair(run->calls->data, run->guards.pair[guard], gap, run->time);
 }
 
 static bool moves(const sprag_frame *frame, int pair)
@@ -41,95 +100,45 @@ static bool moves(const sprag_frame *frame, int pair)
     return false;
 }
 
-static bool counts(const sprag_frame *frame, int pair)
+static bool is_candidate(const sprag_frame *frame, int pair)
 {
     return frame->pair[pair].state != SPRAG_PAIR_DECLINED && moves(frame, pair);
 }
 
-// Makes pair i guard g, for now.
-static void try_guard(compliant_run *run, int g, int i)
+// Makes a pair guard g, until the next one takes its place.
+static void set_pair(compliant_run *run, int g, int pair)
 {
-    const sprag_pair *pair = &run->frame->pair[i];
-    run->pair[g] = i;
-    run->cost[g] = compliant_cost(run, g);
-    run->memory[g] = pair->memory ? pair->memory->gap : (sprag_gap_memory){.count = 0};
+    const sprag_pair_memory *memory = run->frame->pair[pair].memory;
+    run->guards.pair[g] = pair;
+    run->guards.cost[g] = compliant_cost(run, g);
+    run->guards.memory[g] = memory ? memory->gap : (sprag_gap_memory){.count = 0};
 }
 
-void compliant_pass_time(sprag_frame *frame)
-{
-    for (int i = 0; i < frame->pairs; i++) {
-        sprag_pair_memory *memory = frame->pair[i].memory;
-        if (memory && memory->compliant.frame != frame->number) {
-            memory->compliant.start_points =
-                memory->compliant.frame + 1 == frame->number ? memory->compliant.end_points : -1;
-            memory->compliant.end_points = 0;
-            memory->compliant.implicit_frames -= memory->compliant.implicit_frames > 0;
-            memory->compliant.frame = frame->number;
-        }
-    }
-}
-
-void compliant_wait_longer(compliant_run *run, bool done)
-{
-    enum { LONGEST = 64 };
-    for (int g = 0; g < run->guards; g++) {
-        sprag_pair_memory *memory = run->frame->pair[run->pair[g]].memory;
-        if (!memory || !(run->label[g] != 0) || !compliant_acts(&run->law[g])) {
-            continue;
-        }
-        int longer = memory->compliant.implicit_series ? 2 * memory->compliant.implicit_series : 1;
-        memory->compliant.implicit_series = done ? memory->compliant.implicit_series / 2
-                                            : longer < LONGEST ? longer
-                                                               : LONGEST;
-        memory->compliant.implicit_frames = done ? 0 : memory->compliant.implicit_series + 1;
-    }
-}
-
-// Does it overlap since an implicit step, or by more than a pair that has just been found can by
-// its motion? By a stiffness that is made up for a frame it would be thrown out, many times faster
-// than ODE takes an overlap back.
-bool compliant_is_deep(const compliant_run *run, int guard)
-{
-    const double odd = 1.5;
-    const compliant_law *law = &run->law[guard];
-    sprag_pair_memory *memory = run->frame->pair[run->pair[guard]].memory;
-    compliant_contact contact;
-    if (!memory || law->rigid || law->hunt_crossley || memory->compliant.start_points > 0) {
-        return false;
-    }
-    compliant_touch(run, run->x, guard, COMPLIANT_FORCES, &contact);
-    double h = run->frame->step, depth = -contact.gap.distance;
-    double rate = sqrt(law->stiffness / law->effective);
-    double sags = run->change / (rate * h); // of its weight, as a speed
-    double speed = fabs(contact.approach) + 2 * run->change;
-    bool found =
-        memory->compliant.start_points < 0 && !memory->compliant.too_deep && depth < speed * h;
-    memory->compliant.too_deep = !found && depth * rate > odd * (speed + sags);
-    return memory->compliant.too_deep;
-}
-
-bool compliant_starts_rigid(compliant_run *run, sprag_compliant_reason *why)
+// Pairs that are known from earlier frames: when one overlaps and is for the implicit step, nothing
+// else need be evaluated.
+bool compliant_starts_implicit(compliant_run *run, sprag_compliant_reason *reason)
 {
     const sprag_frame *frame = run->frame;
+    const compliant_law *law = &run->guards.law[0];
     for (int i = 0; i < frame->pairs; i++) {
-        if (!counts(frame, i) || frame->pair[i].state != SPRAG_PAIR_ACCEPTED) {
+        if (!is_candidate(frame, i) || frame->pair[i].state != SPRAG_PAIR_ACCEPTED) {
             continue;
         }
-        try_guard(run, 0, i);
-        run->glancing = true;
+        set_pair(run, 0, i);
+        run->law_for_test = true;
         compliant_set_law(run, 0, false);
-        run->glancing = false;
+        run->law_for_test = false;
         const sprag_pair_memory *memory = frame->pair[i].memory;
-        bool waits = memory && memory->compliant.implicit_frames > 0, rigid = run->law[0].rigid;
-        bool fresh = !memory || memory->compliant.start_points <= 0;
-        if (rigid || waits || (fresh && !run->law[0].hunt_crossley)) {
+        bool implicit = law->status == COMPLIANT_IMPLICIT;
+        bool in_series = memory && memory->compliant.implicit_frames > 0;
+        bool is_new = !memory || memory->compliant.start_points <= 0;
+        if (implicit || in_series || (is_new && !law->hunt_crossley)) {
             compliant_contact contact;
-            compliant_touch(run, run->x, 0, COMPLIANT_GAP, &contact);
-            double gap = contact.gap.distance;
-            *why = rigid   ? run->law[0].why
-                   : waits ? SPRAG_COMPLIANT_STEP_LIMIT
-                           : SPRAG_COMPLIANT_DEEP_OVERLAP;
-            if (gap <= 0 && (rigid || waits || compliant_is_deep(run, 0))) {
+            compliant_find_contact(run, run->state.x, 0, COMPLIANT_GAP, &contact);
+            *reason = implicit    ? law->reason
+                      : in_series ? SPRAG_COMPLIANT_STEP_LIMIT
+                                  : SPRAG_COMPLIANT_DEEP_OVERLAP;
+            if (contact.gap.distance <= 0 && (implicit || in_series || compliant_is_deep(run, 0))) {
                 return true;
             }
         }
@@ -137,76 +146,91 @@ bool compliant_starts_rigid(compliant_run *run, sprag_compliant_reason *why)
     return false;
 }
 
-// Guards at which the integration ends, to look at what is there.
-static void set_last(compliant_run *run, int guard)
+// The integration ends at guards whose law is not known, or depends on the speed of impact.
+static void set_ends_integration(compliant_run *run, int guard)
 {
-    const compliant_law *law = &run->law[guard];
-    bool known = !law->unknown && !law->declined;
-    run->last[guard] =
-        law->unknown || law->rigid ||
-        (known && compliant_needs_speed(&run->frame->pair[run->pair[guard]].surface));
+    const compliant_law *law = &run->guards.law[guard];
+    run->guards.ends_integration[guard] = law->status == COMPLIANT_UNKNOWN ||
+                                          law->status == COMPLIANT_IMPLICIT ||
+                                          (law->status == COMPLIANT_INTEGRATED &&
+                                           compliant_needs_speed(compliant_surface(run, guard)));
 }
 
-// What touches from the start is asked about now, the others when they touch.
+static void add_guard(compliant_run *run, int pair)
+{
+    compliant_guards *guards = &run->guards;
+    const sprag_pair *of = &run->frame->pair[pair];
+    int g = guards->pairs;
+    set_pair(run, g, pair);
+    compliant_update_gap(run, g);
+    bool unknown = of->state == SPRAG_PAIR_UNKNOWN, touches = guards->gap[g] <= 0;
+    if (unknown && touches && !ask_caller(run, g, guards->gap[g])) {
+        return;
+    }
+    if ((unknown || compliant_needs_speed(&of->surface)) && !touches) {
+        guards->law[g] = (compliant_law){.status = COMPLIANT_UNKNOWN};
+    } else {
+        compliant_set_law(run, g, false);
+    }
+    set_ends_integration(run, g);
+    guards->pairs++;
+}
+
+// Asks the caller about pairs that overlap from the start; about others when they touch.
 void compliant_find_guards(compliant_run *run)
 {
     sprag_frame *frame = run->frame;
-    compliant_mark(run);
+    compliant_guards *guards = &run->guards;
+    compliant_set_reference(run);
     for (int i = 0; i < frame->pairs; i++) {
         sprag_pair *pair = &frame->pair[i];
         memset(pair->impulse, 0, sizeof pair->impulse);
-        if (!counts(frame, i)) {
-            continue;
+        if (is_candidate(frame, i)) {
+            add_guard(run, i);
         }
-        int g = run->guards;
-        compliant_contact contact;
-        try_guard(run, g, i);
-        compliant_look_at(run, g, COMPLIANT_GAP, &contact);
-        bool unknown = pair->state == SPRAG_PAIR_UNKNOWN, touching = run->seen[g] <= 0;
-        if (unknown && touching && !ask(run, g, run->seen[g])) {
-            continue;
-        }
-        if ((unknown || compliant_needs_speed(&pair->surface)) && !touching) {
-            run->law[g] = (compliant_law){.unknown = true};
-        } else {
-            compliant_set_law(run, g, false);
-        }
-        run->label[g] = NAN;
-        run->two_way[g] = true;
-        set_last(run, g);
-        run->guards++;
     }
-    for (int i = 0; i < run->stops; i++) {
-        run->label[run->guards + i] = NAN;
-        run->two_way[run->guards + i] = true;
-        run->last[run->guards + i] = true;
+    for (int g = 0; g < guards->pairs + run->stops; g++) {
+        guards->label[g] = NAN;
+        guards->two_way[g] = true;
+    }
+    for (int s = 0; s < run->stops; s++) {
+        guards->ends_integration[guards->pairs + s] = true;
     }
 }
 
-void compliant_look_again(compliant_run *run)
+// ---- during the frame
+
+void compliant_update_gaps(compliant_run *run)
 {
-    compliant_measure(run, run->x);
-    for (int g = 0; g < run->guards; g++) {
-        compliant_contact contact;
-        run->seen[g] = compliant_least_gap(run, g);
-        if (!(run->seen[g] > 2 * run->eps[g])) {
-            compliant_look_at(run, g, COMPLIANT_GAP, &contact);
+    compliant_measure_motion(run, run->state.x);
+    for (int g = 0; g < run->guards.pairs; g++) {
+        run->guards.gap[g] = compliant_gap_bound(run, g);
+        if (!(run->guards.gap[g] > 2 * run->guards.band[g])) {
+            compliant_update_gap(run, g);
         }
     }
-    compliant_mark(run);
+    compliant_set_reference(run);
 }
 
-bool compliant_meet(compliant_run *run, int guard, double gap, const sprag_ess_event *event)
+bool compliant_resolve_pair(compliant_run *run, int guard, double gap, const sprag_ess_event *event)
 {
-    compliant_law *law = &run->law[guard];
-    bool known = run->frame->pair[run->pair[guard]].state == SPRAG_PAIR_ACCEPTED;
-    bool wanted = known || ask(run, guard, gap);
-    if (wanted) {
+    bool known = compliant_pair(run, guard)->state == SPRAG_PAIR_ACCEPTED;
+    bool accepted = known || ask_caller(run, guard, gap);
+    if (accepted) {
         compliant_set_law(run, guard, true);
-        compliant_tell(run, run->x, event);
+        compliant_record_event(run, run->state.x, event);
     } else {
-        *law = (compliant_law){.declined = true};
+        run->guards.law[guard] = (compliant_law){.status = COMPLIANT_DECLINED};
     }
-    set_last(run, guard);
-    return wanted;
+    set_ends_integration(run, guard);
+    return accepted;
+}
+
+void compliant_set_known_labels(compliant_run *run)
+{
+    const compliant_guards *guards = &run->guards;
+    for (int g = 0; g < guards->pairs; g++) {
+        bool unset = isnan(guards->label[g]);
+        guards->known_label[g] = unset ? guards->gap[g] <= 0 : guards->label[g];
+    }
 }

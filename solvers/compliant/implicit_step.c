@@ -1,22 +1,24 @@
-// What is left of a frame, in one implicit Stribeck step of the same laws.
+// The rest of a frame in one implicit Stribeck step, with the laws of its pairs.
 #include <math.h>
 #include <string.h>
 
-#include "compliant_run.h"
+#include "compliant_joints.h"
 #include "kinematics.h"
 #include "mover.h"
 #include "pair_contact.h"
 
-typedef struct rest {
+typedef struct implicit_step {
     compliant_run *run;
-    double step; // s
+    double step; // s, the rest of the frame
     sprag_body *body;
     sprag_contact *contact;
     int *guard; // of the contacts
     int contacts, rows;
     const sprag_row *row;
     sprag_solution solution;
-} rest;
+} implicit_step;
+
+// ---- contacts
 
 static double approach(const compliant_run *run, const sprag_contact *contact)
 {
@@ -30,28 +32,28 @@ static double approach(const compliant_run *run, const sprag_contact *contact)
     return -dot3(contact->frame[0], u);
 }
 
-// Where no law of Hunt and Crossley's holds: spring and damper, N = k (x - h u) - c u.
-static void set_spring(const rest *r, const compliant_law *law, const sprag_surface *surface,
-                       sprag_contact *to)
+// Spring and damper, N = k (x - h u) - c u, or a rebound.
+static void set_spring(const implicit_step *s, const compliant_law *law,
+                       const sprag_surface *surface, sprag_contact *to)
 {
-    double h = r->run->frame->step, depth = fmax(0, -to->gap), left = r->step;
-    double yield = law->damping + law->stiffness * left;
-    if (yield > 0) {
-        to->compliance = 1 / yield;
-        to->bias = law->stiffness * depth / yield;
+    double h = s->run->frame->step, depth = fmax(0, -to->gap);
+    double slope = law->damping + law->stiffness * s->step;
+    to->erp = fmin(surface->erp, 1);
+    if (slope > 0) {
+        to->compliance = 1 / slope;
+        to->bias = law->stiffness * depth / slope;
     } else {
         to->compliance = law->compliance;
-        to->bias = fmin(surface->erp, 1) * depth / h;
+        to->bias = to->erp * depth / h;
     }
-    to->bias = fmin(to->bias, r->run->frame->recovery_speed);
-    to->erp = fmin(surface->erp, 1);
+    to->bias = fmin(to->bias, s->run->frame->recovery_speed);
     if (to->gap > 0) {
-        to->bias = -to->gap / left;
+        to->bias = -to->gap / s->step;
     }
-    double speed = approach(r->run, to) + surface->velocity_normal;
+    double speed = approach(s->run, to) + surface->velocity_normal;
     double rebound = surface->bounce * speed;
     if (surface->bounce > 0 && speed > surface->bounce_speed && rebound > to->bias &&
-        to->gap < speed * left) {
+        to->gap < speed * s->step) {
         to->bias = rebound;
         to->softening = 0;
         to->compliance = law->compliance;
@@ -59,161 +61,176 @@ static void set_spring(const rest *r, const compliant_law *law, const sprag_surf
     to->bias += surface->velocity_normal;
 }
 
-// Of one that is known, and not touched yet.
-static bool settle(compliant_run *run, int guard)
+static void add_contact(implicit_step *s, int guard, const compliant_contact *points, int i)
 {
-    bool known = run->frame->pair[run->pair[guard]].state == SPRAG_PAIR_ACCEPTED;
-    if (known) {
-        compliant_set_law(run, guard, true);
-    }
-    return known;
-}
-
-// Will two that nobody has been asked about touch, as they go now? Legs of a table land at once.
-static bool meets(const rest *r, int guard, const compliant_contact *touch)
-{
-    const sprag_frame *frame = r->run->frame;
-    for (int i = 0; i < touch->count; i++) {
-        sprag_contact contact;
-        sprag_pair_contact(frame, &frame->pair[r->run->pair[guard]], touch->at[i],
-                           touch->gap.normal, &contact);
-        double speed = approach(r->run, &contact);
-        const sprag_ess_event event = {
-            .guard = guard, .time = r->run->time, .direction = 1, .rate = speed};
-        if (-touch->depth[i] < speed * r->step) {
-            return compliant_meet(r->run, guard, touch->gap.distance, &event);
-        }
-    }
-    return false;
-}
-
-static void set_contact(rest *r, int guard, const compliant_contact *touch, int i)
-{
-    compliant_run *run = r->run;
-    const sprag_pair *pair = &run->frame->pair[run->pair[guard]];
-    const sprag_surface *surface = &pair->surface;
-    const compliant_law *law = &run->law[guard];
-    sprag_contact *to = &r->contact[r->contacts];
-    sprag_pair_contact(run->frame, pair, touch->at[i], touch->gap.normal, to);
-    to->gap = -touch->depth[i];
+    const sprag_surface *surface = compliant_surface(s->run, guard);
+    const compliant_law *law = &s->run->guards.law[guard];
+    sprag_contact *to = &s->contact[s->contacts];
+    sprag_pair_contact(s->run->frame, compliant_pair(s->run, guard), points->at[i],
+                       points->gap.normal, to);
+    to->gap = -points->depth[i];
     if (law->hunt_crossley && law->damping == 0) {
         to->stiffness = law->stiffness;
         to->dissipation = law->dissipation;
         to->bias = surface->velocity_normal;
     } else {
-        set_spring(r, law, surface, to);
+        set_spring(s, law, surface, to);
     }
-    r->guard[r->contacts++] = guard;
+    s->guard[s->contacts++] = guard;
 }
 
-static bool find_contacts(rest *r)
+// Resolves a pair without a law: one with a surface gets its law, the caller is asked about others
+// that will touch by their velocities within the step (all legs of a table land at once). false: no
+// contact.
+static bool resolve(const implicit_step *s, int guard, const compliant_contact *points)
 {
-    compliant_run *run = r->run;
-    double near = 2 * run->fastest * r->step;
-    int room = run->guards * SPRAG_MANIFOLD_MAX;
-    r->contact = SPRAG_TAKE(run->solving, room, sprag_contact);
-    r->guard = SPRAG_TAKE(run->solving, room, int);
-    if (run->solving->failed) {
+    compliant_run *run = s->run;
+    if (compliant_pair(run, guard)->state == SPRAG_PAIR_ACCEPTED) {
+        compliant_set_law(run, guard, true);
+        return true;
+    }
+    for (int i = 0; i < points->count; i++) {
+        sprag_contact contact;
+        sprag_pair_contact(run->frame, compliant_pair(run, guard), points->at[i],
+                           points->gap.normal, &contact);
+        double speed = approach(run, &contact);
+        if (-points->depth[i] < speed * s->step) {
+            const sprag_ess_event event = {
+                .guard = guard, .time = run->time, .direction = 1, .rate = speed};
+            return compliant_resolve_pair(run, guard, points->gap.distance, &event);
+        }
+    }
+    return false;
+}
+
+static bool find_contacts(implicit_step *s)
+{
+    compliant_run *run = s->run;
+    double near = 2 * run->sizes.fastest * s->step;
+    int room = run->guards.pairs * SPRAG_MANIFOLD_MAX;
+    s->contact = SPRAG_TAKE(run->solve_scratch, room, sprag_contact);
+    s->guard = SPRAG_TAKE(run->solve_scratch, room, int);
+    if (run->solve_scratch->failed) {
         return false;
     }
-    compliant_measure(run, run->x);
-    for (int g = 0; g < run->guards; g++) {
-        if (run->law[g].declined) {
+    compliant_measure_motion(run, run->state.x);
+    for (int g = 0; g < run->guards.pairs; g++) {
+        const compliant_law *law = &run->guards.law[g];
+        compliant_contact points;
+        if (law->status == COMPLIANT_DECLINED || compliant_gap_bound(run, g) > near) {
             continue;
         }
-        compliant_contact touch;
-        if (compliant_least_gap(run, g) > near) {
+        compliant_find_points(run, run->state.x, g, near, &points);
+        if (law->status == COMPLIANT_UNKNOWN && !resolve(s, g, &points)) {
             continue;
         }
-        compliant_touch_near(run, run->x, g, near, &touch);
-        if (run->law[g].unknown && !settle(run, g) && !meets(r, g, &touch)) {
-            continue;
-        }
-        for (int i = 0; i < touch.count && touch.gap.distance <= near; i++) {
-            set_contact(r, g, &touch, i);
+        for (int i = 0; i < points.count && points.gap.distance <= near; i++) {
+            add_contact(s, g, &points, i);
         }
     }
     return true;
 }
 
-static bool take(rest *r)
+// ---- problem and solution
+
+static bool allocate(implicit_step *s)
 {
-    sprag_scratch *scratch = r->run->solving;
-    int bodies = r->run->frame->bodies;
-    r->body = SPRAG_TAKE(scratch, bodies, sprag_body);
-    r->solution.velocity = SPRAG_TAKE(scratch, bodies, *r->solution.velocity);
-    if (scratch->failed || !find_contacts(r)) {
+    sprag_scratch *scratch = s->run->solve_scratch;
+    int bodies = s->run->frame->bodies;
+    s->body = SPRAG_TAKE(scratch, bodies, sprag_body);
+    s->solution.velocity = SPRAG_TAKE(scratch, bodies, *s->solution.velocity);
+    if (scratch->failed || !find_contacts(s)) {
         return false;
     }
-    r->solution.contact_force = SPRAG_TAKE(scratch, r->contacts, *r->solution.contact_force);
-    r->solution.row_force = SPRAG_TAKE(scratch, r->rows, double);
+    s->solution.contact_force = SPRAG_TAKE(scratch, s->contacts, *s->solution.contact_force);
+    s->solution.row_force = SPRAG_TAKE(scratch, s->rows, double);
     return !scratch->failed;
 }
 
-static void add_impulse(const rest *r, int i)
+static sprag_result solve(implicit_step *s)
 {
-    compliant_run *run = r->run;
-    double wrench[2][6];
-    sprag_contact_wrench(&r->contact[i], r->solution.contact_force[i], wrench);
-    sprag_pair_add_impulse(&run->frame->pair[run->pair[r->guard[i]]], (const double(*)[6])wrench,
-                           r->step);
-}
-
-sprag_result compliant_rest(compliant_run *run)
-{
-    sprag_frame *frame = run->frame;
-    rest r = {.run = run, .step = frame->step - run->time};
+    compliant_run *run = s->run;
+    const sprag_frame *frame = run->frame;
     sprag_stats stats = {0};
-    if (!(r.step > 0)) {
-        return SPRAG_OK;
-    }
-    double share = r.step / frame->step;
-    if (run->rows > 0 && share < 1) { // rows are told their mean force, this one for all until now
-        compliant_set_sides(run);
-        if (!compliant_tell_rows(run, run->side, 1 - share)) {
-            return SPRAG_NOT_CONVERGED;
-        }
-    }
-    sprag_scratch_reset(run->solving);
-    const sprag_frame_calls *calls = run->calls;
-    if (run->rows >= 0) {
-        r.rows = calls->rows(calls->data, frame->body, frame->step, &r.row);
-    }
-    if (r.rows < 0 || !take(&r)) {
-        return SPRAG_NO_MEMORY;
-    }
     for (int i = 0; i < frame->bodies; i++) {
         double inertia[9];
         sprag_mover_inertia(&frame->body[i], inertia);
-        sprag_mover_body(&frame->body[i], inertia, r.step, &r.body[i]);
+        sprag_mover_body(&frame->body[i], inertia, s->step, &s->body[i]);
     }
-    sprag_problem problem = {.step = r.step,
+    sprag_problem problem = {.step = s->step,
                              .bodies = frame->bodies,
-                             .contacts = r.contacts,
-                             .rows = r.rows,
-                             .body = r.body,
-                             .contact = r.contact,
-                             .row = r.row};
-    sprag_result result =
-        sprag_stribeck_solve(&problem, &run->options->solver, run->solving, &r.solution, &stats);
+                             .contacts = s->contacts,
+                             .rows = s->rows,
+                             .body = s->body,
+                             .contact = s->contact,
+                             .row = s->row};
+    sprag_result result = sprag_stribeck_solve(&problem, &run->options->solver, run->solve_scratch,
+                                               &s->solution, &stats);
     run->stats->implicit_step = stats;
+    return result;
+}
+
+static void add_impulse(const implicit_step *s, int i)
+{
+    double wrench[2][6];
+    sprag_contact_wrench(&s->contact[i], s->solution.contact_force[i], wrench);
+    sprag_pair_add_impulse(compliant_pair(s->run, s->guard[i]), (const double(*)[6])wrench,
+                           s->step);
+}
+
+static void move_bodies(const implicit_step *s)
+{
+    for (int i = 0; i < s->run->frame->bodies; i++) {
+        sprag_mover *body = &s->run->frame->body[i];
+        sprag_motion motion = {.pose = body->pose};
+        memcpy(motion.velocity, s->solution.velocity[i], sizeof motion.velocity);
+        memcpy(body->velocity, motion.velocity, sizeof body->velocity);
+        sprag_mover_cap(body, motion.velocity + 3);
+        sprag_motion_at(&motion, s->step, &body->pose);
+    }
+}
+
+// The caller receives mean forces of rows over the frame: those of now stand for the time until
+// now, those of the step for the rest.
+static bool report_rows_until_now(compliant_run *run, double share)
+{
+    if (run->rows <= 0 || !(share > 0)) {
+        return true;
+    }
+    compliant_set_known_labels(run);
+    return compliant_report_row_forces(run, run->guards.known_label, share);
+}
+
+sprag_result compliant_implicit_step(compliant_run *run)
+{
+    sprag_frame *frame = run->frame;
+    const sprag_frame_calls *calls = run->calls;
+    implicit_step s = {.run = run, .step = frame->step - run->time};
+    if (!(s.step > 0)) {
+        return SPRAG_OK;
+    }
+    double share = s.step / frame->step;
+    if (!report_rows_until_now(run, 1 - share)) {
+        return SPRAG_NOT_CONVERGED;
+    }
+    sprag_scratch_reset(run->solve_scratch);
+    if (run->rows >= 0) {
+        s.rows = calls->rows(calls->data, frame->body, frame->step, &s.row);
+    }
+    if (s.rows < 0 || !allocate(&s)) {
+        return SPRAG_NO_MEMORY;
+    }
+    sprag_result result = solve(&s);
     if (result != SPRAG_OK) {
         return result;
     }
-    for (int i = 0; i < r.contacts; i++) {
-        add_impulse(&r, i);
+    for (int i = 0; i < s.contacts; i++) {
+        add_impulse(&s, i);
     }
-    frame->rows = r.rows;
-    if (r.rows > 0 && calls->add_forces) {
-        calls->add_forces(calls->data, r.solution.row_force, NULL, share);
+    frame->rows = s.rows;
+    if (s.rows > 0 && calls->add_forces) {
+        calls->add_forces(calls->data, s.solution.row_force, NULL, share);
     }
-    for (int i = 0; i < frame->bodies; i++) {
-        sprag_mover *body = &frame->body[i];
-        sprag_motion motion = {.pose = body->pose};
-        memcpy(motion.velocity, r.solution.velocity[i], sizeof motion.velocity);
-        memcpy(body->velocity, motion.velocity, sizeof body->velocity);
-        sprag_mover_cap(body, motion.velocity + 3);
-        sprag_motion_at(&motion, r.step, &body->pose);
-    }
+    move_bodies(&s);
     return SPRAG_OK;
 }

@@ -1,17 +1,17 @@
-// The rows that act now, and their matrix. It is kept and factorised within its envelope: rows of
-// chains are narrow.
+// The rows that act, and the matrix of their forces, J M^-1 J' + CFM / h. It is kept within its
+// envelope: that of a chain is narrow.
 #include <math.h>
 #include <string.h>
 
-#include "compliant_rows.h"
+#include "compliant_joints.h"
 #include "linalg.h"
 
-void compliant_yield_of(const compliant_run *run, const sprag_row *row, double yielded[2][6])
+void compliant_row_response(const compliant_run *run, const sprag_row *row, double response[2][6])
 {
     for (int side = 0; side < 2; side++) {
-        memset(yielded[side], 0, sizeof yielded[side]);
+        memset(response[side], 0, sizeof response[side]);
         if (row->body[side] != SPRAG_STATIC) {
-            compliant_accelerate(run, row->body[side], row->jacobian[side], yielded[side]);
+            compliant_accelerate(run, row->body[side], row->jacobian[side], response[side]);
         }
     }
 }
@@ -33,35 +33,6 @@ bool compliant_hardly_yields(const compliant_run *run, const sprag_row *row, dou
            run->frame->step * compliant_row_inverse_mass(run, row);
 }
 
-void compliant_push_along(const compliant_joints *j, int row, double force, double *f)
-{
-    for (int side = 0; side < 2; side++) {
-        int body = j->row[row].body[side];
-        if (body != SPRAG_STATIC) {
-            add_scaled(f + COMPLIANT_STATES * body + COMPLIANT_VELOCITY, force,
-                       j->yielded[row][side], 6);
-        }
-    }
-}
-
-// ---- lines
-
-static void add_line(compliant_joints *j, compliant_line added)
-{
-    const sprag_row *row = &j->row[added.row];
-    int i = j->lines++;
-    j->first[i] = i;
-    for (int side = 0; side < 2; side++) {
-        int body = row->body[side];
-        if (body != SPRAG_STATIC) {
-            j->body_line[body] = j->body_line[body] < 0 ? i : j->body_line[body];
-            j->first[i] = j->body_line[body] < j->first[i] ? j->body_line[body] : j->first[i];
-        }
-    }
-    j->line[i] = added;
-    j->start[i] = i == 0 ? 0 : j->start[i - 1] + (size_t)(i - 1 - j->first[i - 1] + 1);
-}
-
 double compliant_stop_bias(const compliant_run *run, const sprag_stop *stop)
 {
     return -fmin(stop->erp, 1) / run->frame->step * stop->inside;
@@ -73,51 +44,79 @@ static bool stop_hardly_yields(const compliant_run *run, int which)
     return compliant_hardly_yields(run, &run->joints->row[stop->row], stop->compliance);
 }
 
+// ---- active rows
+
+static void add_active(compliant_joints *j, compliant_active_row added)
+{
+    compliant_row_system *s = &j->active;
+    const sprag_row *row = &j->row[added.row];
+    int i = s->count++;
+    s->first[i] = i;
+    for (int side = 0; side < 2; side++) {
+        int body = row->body[side];
+        if (body != SPRAG_STATIC) {
+            j->first_of_body[body] = j->first_of_body[body] < 0 ? i : j->first_of_body[body];
+            s->first[i] =
+                j->first_of_body[body] < s->first[i] ? j->first_of_body[body] : s->first[i];
+        }
+    }
+    s->row[i] = added;
+    s->start[i] = i == 0 ? 0 : s->start[i - 1] + (size_t)(i - 1 - s->first[i - 1] + 1);
+}
+
 static void add_stop(const compliant_run *run, int which)
 {
     compliant_joints *j = run->joints;
-    const sprag_stop *s = &j->stop[which];
-    double bias = stop_hardly_yields(run, which) ? j->parting[which] : compliant_stop_bias(run, s);
-    add_line(j, (compliant_line){s->row, which, s->sign, bias, s->compliance, 0, INFINITY,
-                                 COMPLIANT_FREE, false});
+    const sprag_stop *stop = &j->stop[which];
+    bool rigid = stop_hardly_yields(run, which);
+    add_active(j, (compliant_active_row){.row = stop->row,
+                                         .stop = which,
+                                         .sign = stop->sign,
+                                         .bias = rigid ? j->separation_speed[which]
+                                                       : compliant_stop_bias(run, stop),
+                                         .compliance = stop->compliance,
+                                         .lo = 0,
+                                         .hi = INFINITY});
 }
 
-static bool is_line(const compliant_joints *j, int row, const sprag_stop *at, compliant_lines_of of)
+// at: its active stop, or NULL. Rows of bounded force have no impulses.
+static bool is_active(const compliant_joints *j, int row, const sprag_stop *at,
+                      compliant_equations of)
 {
     const sprag_row *r = &j->row[row];
-    bool acts = j->rule[row] == COMPLIANT_HARD ||
-                (j->rule[row] == COMPLIANT_SOFT && of != COMPLIANT_OF_START) ||
-                (j->rule[row] == COMPLIANT_MOTOR && of == COMPLIANT_OF_FORCES);
-    return acts && (r->lo != 0 || r->hi != 0) && (of == COMPLIANT_OF_FORCES || !at);
+    bool acts = j->rule[row] == COMPLIANT_RIGID ||
+                (j->rule[row] == COMPLIANT_ONE_SIDED && of != COMPLIANT_FOR_START) ||
+                (j->rule[row] == COMPLIANT_MOTOR && of == COMPLIANT_FOR_FORCES);
+    return acts && (r->lo != 0 || r->hi != 0) && (of == COMPLIANT_FOR_FORCES || !at);
 }
 
-// A motor that drives away from a stop has a share of its force there; one of unbounded force that
-// drives into it yields as its bodies do. Of bounded forces there are no impulses.
-static void add_row(compliant_joints *j, int row, const sprag_stop *at, compliant_lines_of of)
+// A motor that drives away from a stop has a share of its force (ODE's fudge factor) there. A motor
+// of unbounded force that drives into a stop contradicts it: the motor is made to yield as much as
+// its bodies.
+static void add_row(compliant_joints *j, int row, const sprag_stop *at, compliant_equations of)
 {
     const sprag_row *r = &j->row[row];
-    bool bounded = j->rule[row] == COMPLIANT_MOTOR, away = at && at->sign * r->bias > 0;
-    double share = away ? at->fudge : j->share[row];
-    if (share > 0 && is_line(j, row, at, of)) {
-        compliant_line added = {row,
-                                -1,
-                                1,
-                                r->bias,
-                                r->compliance,
-                                share * r->lo,
-                                share * r->hi,
-                                COMPLIANT_FREE,
-                                at && !away && !bounded};
-        add_line(j, added);
+    bool away = at && at->sign * r->bias > 0;
+    double share = away ? at->fudge : j->force_share[row];
+    if (share > 0 && is_active(j, row, at, of)) {
+        add_active(
+            j, (compliant_active_row){.row = row,
+                                      .stop = -1,
+                                      .sign = 1,
+                                      .bias = r->bias,
+                                      .compliance = r->compliance,
+                                      .lo = share * r->lo,
+                                      .hi = share * r->hi,
+                                      .yielding = at && !away && j->rule[row] != COMPLIANT_MOTOR});
     }
 }
 
-void compliant_set_lines(compliant_run *run, const double *label, compliant_lines_of of)
+void compliant_set_active_rows(compliant_run *run, const double *label, compliant_equations of)
 {
     compliant_joints *j = run->joints;
-    j->lines = 0;
+    j->active.count = 0;
     for (int i = 0; i < run->frame->bodies; i++) {
-        j->body_line[i] = -1;
+        j->first_of_body[i] = -1;
     }
     for (int i = 0, s = 0; i < run->rows; i++) {
         const sprag_stop *at = NULL;
@@ -127,7 +126,7 @@ void compliant_set_lines(compliant_run *run, const double *label, compliant_line
         }
         add_row(j, i, at, of);
         for (int k = first; k < s; k++) {
-            if (label[k] != 0 && (of != COMPLIANT_OF_START || stop_hardly_yields(run, k))) {
+            if (label[k] != 0 && (of != COMPLIANT_FOR_START || stop_hardly_yields(run, k))) {
                 add_stop(run, k);
             }
         }
@@ -136,40 +135,80 @@ void compliant_set_lines(compliant_run *run, const double *label, compliant_line
 
 // ---- the matrix
 
-// Bounded rows always yield a little: a motor that drives into its stop has the same row.
+static double coupling(const compliant_joints *j, int row, int with)
+{
+    const sprag_row *one = &j->row[row], *other = &j->row[with];
+    double sum = 0;
+    for (int a = 0; a < 2; a++) {
+        for (int b = 0; b < 2; b++) {
+            if (one->body[a] != SPRAG_STATIC && one->body[a] == other->body[b]) {
+                sum += dot6(one->jacobian[a], j->response[with][b]);
+            }
+        }
+    }
+    return sum;
+}
+
+// Inverse mass and compliance of an active row, 1/kg. Bounded rows always yield a little: a motor
+// that drives into its stop has the same Jacobian.
+static double diagonal_compliance(const compliant_run *run, const compliant_active_row *row,
+                                  double inverse_mass, double time)
+{
+    const compliant_joints *j = run->joints;
+    double h = run->frame->step, bounded = isfinite(row->lo) || isfinite(row->hi);
+    bool motor = row->stop < 0 && j->rule[row->row] == COMPLIANT_MOTOR;
+    bool rigid =
+        row->stop < 0 ? j->rule[row->row] == COMPLIANT_RIGID : stop_hardly_yields(run, row->stop);
+    double yield = row->compliance / h * (motor ? 1 + COMPLIANT_CATCH_UP * time / h : 1);
+    yield =
+        j->as_if_rigid && rigid ? fmin(yield, COMPLIANT_RIGID_ROW_SOFTNESS * inverse_mass) : yield;
+    inverse_mass *= row->yielding ? 2 : 1;
+    return inverse_mass + fmax(yield, COMPLIANT_BOUNDED_ROW_SOFTNESS * bounded * inverse_mass);
+}
+
 void compliant_set_matrix(compliant_run *run, double time)
 {
-    const double cost = 0.1; // of an entry, in looks at two balls
     compliant_joints *j = run->joints;
-    double h = run->frame->step;
+    compliant_row_system *s = &j->active;
     for (int i = 0; i < run->rows; i++) {
-        compliant_yield_of(run, &j->row[i], j->yielded[i]);
+        compliant_row_response(run, &j->row[i], j->response[i]);
     }
-    for (int i = 0; i < j->lines; i++) {
-        const compliant_line *own = &j->line[i];
-        const sprag_row *row = &j->row[own->row];
-        run->work += cost * (i - j->first[i] + 1);
-        for (int k = j->first[i]; k <= i; k++) {
-            const compliant_line *with = &j->line[k];
-            const sprag_row *other = &j->row[with->row];
-            double sum = 0;
-            for (int a = 0; a < 2; a++) {
-                for (int b = 0; b < 2; b++) {
-                    if (row->body[a] != SPRAG_STATIC && row->body[a] == other->body[b]) {
-                        sum += dot6(row->jacobian[a], j->yielded[with->row][b]);
-                    }
-                }
-            }
-            *compliant_entry(j, j->A, i, k) = own->sign * with->sign * sum;
+    for (int i = 0; i < s->count; i++) {
+        const compliant_active_row *own = &s->row[i];
+        run->budget.work += COMPLIANT_COST_ENTRY * (i - s->first[i] + 1);
+        for (int k = s->first[i]; k <= i; k++) {
+            const compliant_active_row *with = &s->row[k];
+            *compliant_entry(s, s->A, i, k) =
+                own->sign * with->sign * coupling(j, own->row, with->row);
         }
-        double *diagonal = compliant_entry(j, j->A, i, i),
-               least = isfinite(own->lo) || isfinite(own->hi);
-        bool drives = own->stop < 0 && j->rule[own->row] == COMPLIANT_MOTOR;
-        bool hard = own->stop < 0 ? j->rule[own->row] == COMPLIANT_HARD
-                                  : stop_hardly_yields(run, own->stop);
-        double yield = own->compliance / h * (drives ? 1 + COMPLIANT_CATCH_UP * time / h : 1);
-        yield = j->holding && hard ? fmin(yield, 1e-9 * *diagonal) : yield;
-        *diagonal *= own->soft ? 2 : 1;
-        *diagonal += fmax(yield, 1e-10 * least * *diagonal);
+        double *diagonal = compliant_entry(s, s->A, i, i);
+        *diagonal = diagonal_compliance(run, own, *diagonal, time);
     }
+}
+
+// ---- their forces
+
+void compliant_apply_row(const compliant_joints *j, int row, double force, double *f)
+{
+    for (int side = 0; side < 2; side++) {
+        int body = j->row[row].body[side];
+        if (body != SPRAG_STATIC) {
+            add_scaled(f + COMPLIANT_STATES * body + COMPLIANT_VELOCITY, force,
+                       j->response[row][side], 6);
+        }
+    }
+}
+
+bool compliant_apply_rows(compliant_joints *j, double *f)
+{
+    const compliant_row_system *s = &j->active;
+    if (!compliant_solve_rows(&j->active)) {
+        return false;
+    }
+    for (int i = 0; i < s->count; i++) {
+        double force = s->row[i].sign * s->solution[i];
+        j->force[s->row[i].row] += force;
+        compliant_apply_row(j, s->row[i].row, force, f);
+    }
+    return true;
 }

@@ -1,77 +1,85 @@
-// What a frame is measured by: masses, sizes and speeds of its bodies.
+// Scales of a frame: the fastest motion that may occur, and by it the sizes that errors are
+// measured by.
 #include <math.h>
-#include <string.h>
 
-#include "compliant_run.h"
+#include "compliant_joints.h"
 #include "linalg.h"
 
-double compliant_gyration(const compliant_run *run, int body)
+// m/s, of the bodies of a row whose velocity changes by `speed`.
+static double body_speed(const compliant_run *run, const sprag_row *row, double speed)
 {
-    const sprag_mover *b = &run->frame->body[body];
-    double inertia = fmax(b->inertia[0], fmax(b->inertia[4], b->inertia[8]));
-    return b->mass > 0 ? sqrt(inertia / b->mass) : 1;
+    double response[2][6], sum = compliant_row_inverse_mass(run, row), fastest = 0;
+    compliant_row_response(run, row, response);
+    for (int side = 0; side < 2 && speed > 0 && sum > 0; side++) {
+        double turned = row->body[side] == SPRAG_STATIC
+                            ? 0
+                            : compliant_gyration(run, row->body[side]) * norm3(response[side] + 3);
+        fastest = fmax(fastest, speed / sum * (norm3(response[side]) + turned));
+    }
+    return fastest;
 }
 
-// m/s, what a torque changes in the frame, about the axis that it is easiest to turn about.
-static double spun(const compliant_run *run, const sprag_mover *b)
+// m/s, largest speed that rows and stops give to bodies at rest.
+static double row_speed(const compliant_run *run)
+{
+    const compliant_joints *j = run->joints;
+    double fastest = 0;
+    for (int i = 0; i < run->rows; i++) {
+        const sprag_row *row = &j->row[i];
+        double wanted = fabs(row->bias - compliant_row_velocity(row, run->state.x));
+        double force = fmax(fabs(row->lo), fabs(row->hi));
+        double most = force * compliant_row_inverse_mass(run, row) * run->frame->step;
+        fastest = fmax(fastest, body_speed(run, row, fmin(wanted, most)));
+    }
+    for (int s = 0; s < run->stops; s++) {
+        const sprag_row *row = &j->row[j->stop[s].row];
+        fastest = fmax(fastest, body_speed(run, row, compliant_stop_bias(run, &j->stop[s])));
+    }
+    return fastest;
+}
+
+// m/s at the least radius of gyration, change by the torque on a body within the frame.
+static double turning_change(const compliant_run *run, const sprag_mover *b)
 {
     double inertia = fmin(b->inertia[0], fmin(b->inertia[4], b->inertia[8]));
     double radius = sqrt(inertia / fmax(b->mass, 1e-300));
     return inertia > 0 ? radius * norm3(b->force + 3) / inertia * run->frame->step : 0;
 }
 
-// Speeds to measure errors by: of the fastest body, or what the frame changes.
+static void set_fastest(compliant_run *run)
+{
+    compliant_sizes *sizes = &run->sizes;
+    sizes->fastest = fmax(1e-9, run->rows > 0 ? row_speed(run) : 0);
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const sprag_mover *b = &run->frame->body[i];
+        double change = b->mass > 0 ? norm3(b->force) / b->mass * run->frame->step : 0;
+        sizes->change = fmax(sizes->change, change);
+        sizes->fastest =
+            fmax(sizes->fastest, norm3(b->velocity) + fmax(change, turning_change(run, b)));
+    }
+}
+
 void compliant_set_scale(compliant_run *run)
 {
     const sprag_frame *frame = run->frame;
+    compliant_sizes *sizes = &run->sizes;
     double h = frame->step;
-    run->scale[COMPLIANT_STATES * frame->bodies] = h;
-    run->fastest = fmax(1e-9, run->rows > 0 ? compliant_row_speed(run) : 0);
+    set_fastest(run);
+    sizes->scale[COMPLIANT_STATES * frame->bodies] = h;
     for (int i = 0; i < frame->bodies; i++) {
         const sprag_mover *b = &frame->body[i];
-        double change = b->mass > 0 ? norm3(b->force) / b->mass * h : 0;
-        run->change = fmax(run->change, change);
-        run->fastest = fmax(run->fastest, norm3(b->velocity) + fmax(change, spun(run, b)));
-    }
-    for (int i = 0; i < frame->bodies; i++) {
-        const sprag_mover *b = &frame->body[i];
-        double *scale = run->scale + COMPLIANT_STATES * i, radius = compliant_gyration(run, i);
-        double spin = fmax(run->fastest / fmax(radius, 1e-9), norm3(b->velocity + 3));
+        double *scale = sizes->scale + COMPLIANT_STATES * i, radius = compliant_gyration(run, i);
+        double spin = fmax(sizes->fastest / fmax(radius, 1e-9), norm3(b->velocity + 3));
         for (int k = 0; k < 3; k++) {
-            scale[k] = run->fastest * h;
-            scale[COMPLIANT_VELOCITY + k] = run->fastest;
+            scale[k] = sizes->fastest * h;
+            scale[COMPLIANT_VELOCITY + k] = sizes->fastest;
             scale[COMPLIANT_SPIN + k] = spin;
         }
         for (int k = 0; k < 4; k++) {
             scale[COMPLIANT_QUATERNION + k] = fmin(spin * h, 1);
         }
-        double turning = 4 * radius * norm3(b->velocity + 3); // of a point far out
-        run->reach = fmax(run->reach, 4 * h * (run->fastest + turning));
-    }
-}
-
-void compliant_set_radii(compliant_run *run)
-{
-    const sprag_frame *frame = run->frame;
-    for (int i = 0; i < frame->colliders; i++) {
-        const sprag_collider *collider = &frame->collider[i];
-        double bounds[6], corner[3];
-        if (collider->body == SPRAG_STATIC) {
-            continue;
-        }
-        sprag_shape_bounds(&collider->shape, &collider->mount, bounds);
-        for (int k = 0; k < 3; k++) {
-            corner[k] = fmax(fabs(bounds[k]), fabs(bounds[k + 3]));
-        }
-        run->radius[collider->body] = fmax(run->radius[collider->body], norm3(corner));
-    }
-}
-
-void compliant_set_inertias(compliant_run *run)
-{
-    for (int i = 0; i < run->frame->bodies; i++) {
-        if (invert33(run->frame->body[i].inertia, run->inverse[i]) == 0) {
-            memset(run->inverse[i], 0, sizeof run->inverse[i]);
-        }
+        // Two bodies, each of which may get twice as fast, and turns a point far from its centre.
+        double turning = 4 * radius * norm3(b->velocity + 3);
+        sizes->step_range = fmax(sizes->step_range, 4 * h * (sizes->fastest + turning));
     }
 }

@@ -1,12 +1,11 @@
-// Bodies as a state and back; how forces move them.
+// Bodies as a state vector and back; accelerations by forces; rows of guards.
 #include <math.h>
 #include <string.h>
 
 #include "compliant_run.h"
 #include "kinematics.h"
-#include "linalg.h"
 
-// Shepperd's: from the largest of the four.
+// Shepperd's method: divides by the largest of the four.
 static void quaternion_of(const double R[9], double q[4])
 {
     double trace = R[0] + R[4] + R[8];
@@ -29,6 +28,7 @@ static void quaternion_of(const double R[9], double q[4])
     q[1 + c] = (R[3 * c + a] + R[3 * a + c]) / s;
 }
 
+// Of a quaternion of any length.
 static void rotation_of(const double q[4], double R[9])
 {
     double n = q[0] * q[0] + dot3(q + 1, q + 1), s = n > 0 ? 2 / n : 0;
@@ -42,19 +42,19 @@ void compliant_pack(compliant_run *run)
 {
     for (int i = 0; i < run->frame->bodies; i++) {
         const sprag_mover *body = &run->frame->body[i];
-        double *x = run->x + COMPLIANT_STATES * i;
+        double *x = run->state.x + COMPLIANT_STATES * i;
         memcpy(x, body->pose.position, 3 * sizeof *x);
         quaternion_of(body->pose.rotation, x + COMPLIANT_QUATERNION);
         memcpy(x + COMPLIANT_VELOCITY, body->velocity, 6 * sizeof *x);
     }
-    run->x[COMPLIANT_STATES * run->frame->bodies] = run->time;
+    run->state.x[COMPLIANT_STATES * run->frame->bodies] = run->time;
 }
 
 void compliant_place_body(compliant_run *run, const double *x, int body)
 {
     const double *at = x + COMPLIANT_STATES * body;
-    memcpy(run->pose[body].position, at, 3 * sizeof *at);
-    rotation_of(at + COMPLIANT_QUATERNION, run->pose[body].rotation);
+    memcpy(run->state.pose[body].position, at, 3 * sizeof *at);
+    rotation_of(at + COMPLIANT_QUATERNION, run->state.pose[body].rotation);
 }
 
 void compliant_place(compliant_run *run, const double *x)
@@ -66,11 +66,11 @@ void compliant_place(compliant_run *run, const double *x)
 
 void compliant_unpack(compliant_run *run)
 {
-    compliant_place(run, run->x);
+    compliant_place(run, run->state.x);
     for (int i = 0; i < run->frame->bodies; i++) {
         sprag_mover *body = &run->frame->body[i];
-        body->pose = run->pose[i];
-        memcpy(body->velocity, run->x + COMPLIANT_STATES * i + COMPLIANT_VELOCITY,
+        body->pose = run->state.pose[i];
+        memcpy(body->velocity, run->state.x + COMPLIANT_STATES * i + COMPLIANT_VELOCITY,
                sizeof body->velocity);
     }
 }
@@ -87,7 +87,7 @@ void compliant_multiply(const double *A, const double *B, double *C)
 void compliant_accelerate(const compliant_run *run, int body, const double *wrench, double *a)
 {
     double own[3], turned[3];
-    const double *R = run->pose[body].rotation, mass = run->frame->body[body].mass;
+    const double *R = run->state.pose[body].rotation, mass = run->frame->body[body].mass;
     if (mass == 0) {
         memset(a, 0, 6 * sizeof *a);
         return;
@@ -96,7 +96,7 @@ void compliant_accelerate(const compliant_run *run, int body, const double *wren
         a[k] = wrench[k] / mass;
     }
     mul33_transposed(R, wrench + 3, own);
-    mul33(run->inverse[body], own, turned);
+    mul33(run->sizes.inverse_inertia[body], own, turned);
     mul33(R, turned, a + 3);
 }
 
@@ -107,16 +107,27 @@ double compliant_body_inverse_mass(const compliant_run *run, int body, const dou
         return 0;
     }
     memcpy(own, J, 3 * sizeof *own);
-    mul33_transposed(run->pose[body].rotation, J + 3, own + 3);
-    return inverse_mass_along(1 / mass, run->inverse[body], own);
+    mul33_transposed(run->state.pose[body].rotation, J + 3, own + 3);
+    return inverse_mass_along(1 / mass, run->sizes.inverse_inertia[body], own);
 }
 
-void compliant_turn_row(const double *q, const double *lever, double sign, double value[4])
+// A change dq of the quaternion turns by twice the vector part of dq conj(q) / |q|^2.
+int compliant_guard_row(const double *x, int body, const double J[6], double sign, int *column,
+                        double *value)
 {
+    enum { ENTRIES = 7 };
+    const double *q = x + COMPLIANT_STATES * body + COMPLIANT_QUATERNION;
     double across[3], scale = 2 * sign / (q[0] * q[0] + dot3(q + 1, q + 1));
-    cross3(q + 1, lever, across);
-    value[0] = -scale * dot3(lever, q + 1);
-    for (int k = 0; k < 3; k++) {
-        value[1 + k] = scale * (q[0] * lever[k] - across[k]);
+    cross3(q + 1, J + 3, across);
+    for (int k = 0; k < ENTRIES; k++) {
+        column[k] = COMPLIANT_STATES * body + k;
     }
+    for (int k = 0; k < 3; k++) {
+        value[k] = sign * J[k];
+    }
+    value[COMPLIANT_QUATERNION] = -scale * dot3(J + 3, q + 1);
+    for (int k = 0; k < 3; k++) {
+        value[COMPLIANT_QUATERNION + 1 + k] = scale * (q[0] * J[3 + k] - across[k]);
+    }
+    return ENTRIES;
 }

@@ -1,151 +1,142 @@
-// What cannot be integrated from here, or had better not be.
+// Decides whether the implicit step solves the rest of the frame, because it cannot be integrated
+// or because the integration would take longer.
 #include <math.h>
 
-#include "compliant_run.h"
+#include "compliant_joints.h"
 #include "linalg.h"
 
-// Steps that pairs which touch may ask for: explicit ones are stable up to 3 / rate.
+// Work that the rest of the frame demands.
 typedef struct demand {
-    double steps;
-    double bounce; // more, by friction in a rebound: it is short, and an implicit step would end it
+    double rate;         // 1/s, largest of the forces of a pair
+    double steps;        // by the rates of the forces: explicit steps are stable up to 3 / rate
+    double bounce_steps; // for friction within rebounds, which are short and which an implicit step
+                         // would end
+    double field_cost;   // evaluations, of f
+    double guard_cost;   // evaluations, of all guards
 } demand;
 
-// Of an impact friction only lasts as long as that. Where it turns back, all its speed is in the
-// spring.
-static void add_demand(demand *to, const compliant_run *run, int guard, const compliant_contact *c)
+// Friction within an impact lasts no longer than the impact. At the turning point of a rebound all
+// of its speed is in the spring.
+static void add_steps(demand *d, const compliant_run *run, int guard, const compliant_contact *c)
 {
-    const compliant_law *law = &run->law[guard];
-    bool rebounds = run->frame->pair[run->pair[guard]].surface.bounce > 0;
+    const compliant_law *law = &run->guards.law[guard];
+    bool rebounds = compliant_surface(run, guard)->bounce > 0;
     double left = run->frame->step - run->time;
-    double frequency = sqrt(fmax(law->stiffness, 1e-300) / law->effective);
+    double frequency = sqrt(fmax(law->stiffness, 1e-300) / law->effective_mass);
     double speed = rebounds ? hypot(c->approach, frequency * c->deepest) : fabs(c->approach);
-    bool strikes = speed > 2 * run->change;
-    double lasts = strikes ? fmin(left, acos(-1) / frequency) : left;
-    double normal = c->rate * left / 3, friction = c->slip_rate * lasts / 3;
-    bool short_lived = rebounds && strikes;
-    to->steps = fmax(to->steps, normal + (short_lived ? 0 : friction));
-    to->bounce = fmax(to->bounce, short_lived ? friction : 0);
+    bool impact = speed > COMPLIANT_IMPACT * run->sizes.change;
+    double duration = impact ? fmin(left, acos(-1) / frequency) : left;
+    double normal = c->rate * left / COMPLIANT_STABLE_STEP;
+    double friction = c->slip_rate * duration / COMPLIANT_STABLE_STEP;
+    bool short_lived = rebounds && impact;
+    d->steps = fmax(d->steps, normal + (short_lived ? 0 : friction));
+    d->bounce_steps = fmax(d->bounce_steps, short_lived ? friction : 0);
 }
 
-// Hulls that overlap take long.
-double compliant_cost(const compliant_run *run, int guard)
+static void add_pair(demand *d, compliant_run *run, int guard)
 {
-    const sprag_frame *frame = run->frame;
-    const sprag_pair *pair = &frame->pair[run->pair[guard]];
-    double cost = 1;
-    for (int side = 0; side < 2; side++) {
-        sprag_shape_kind kind = frame->collider[pair->collider[side]].shape.kind;
-        cost *= kind == SPRAG_POLYTOPE || kind == SPRAG_CYLINDER ? 10
-                : kind == SPRAG_BOX || kind == SPRAG_CAPSULE     ? 3
-                                                                 : 1;
-    }
-    return cost;
+    const compliant_law *law = &run->guards.law[guard];
+    compliant_contact contact;
+    compliant_find_contact(run, run->state.x, guard, COMPLIANT_RATES, &contact);
+    d->field_cost += run->guards.cost[guard];
+    d->rate = fmax(d->rate, contact.rate + contact.slip_rate);
+    add_steps(d, run, guard, &contact);
+    run->stats->stiffness = fmax(run->stats->stiffness, law->stiffness);
 }
 
-// Of a frame, in looks at two balls.
-static double most_work(const compliant_run *run)
+// Sets the limit of steps. Large groups may take few, or none: the implicit step is faster there.
+static bool is_too_much(compliant_run *run, const demand *d)
 {
-    return 4000.0 * run->options->steps;
+    const int limit = run->options->steps;
+    double most = limit + run->guards.pairs + fmin(d->bounce_steps, COMPLIANT_BOUNCE_STEPS * limit);
+    double step_cost =
+        COMPLIANT_FIELDS_PER_STEP * d->field_cost + COMPLIANT_PASSES_PER_STEP * d->guard_cost + 1;
+    double affordable = COMPLIANT_PLANNED_WORK * compliant_max_work(run) / step_cost;
+    run->budget.max_steps = (long)fmax((double)run->budget.max_steps,
+                                       fmax(COMPLIANT_STEPS_MIN, fmin(most, affordable)));
+    return d->field_cost > 0 &&
+           (affordable < COMPLIANT_STEPS_MIN || d->steps > fmin(affordable, limit));
 }
 
-// Work is counted, not timed: the same frame ends at the same place. What gets on by less than a
-// quarter of what it would have to is given up before all is spent.
-bool compliant_is_enough(void *user, double time)
-{
-    const double early = 0.1, slow = 0.25;
-    const compliant_run *run = user;
-    double spent = run->work / most_work(run);
-    return spent > 1 || (spent > early && time < slow * spent * run->frame->step);
-}
-
-// Heaps are integrated in fewer steps, or not at all: an implicit step is sooner there.
-static bool is_heap(compliant_run *run, double field_cost, double guard_cost, const demand *of)
-{
-    enum { FIELDS = 7, PASSES = 3, FEWEST = 20 }; // of a step
-    const double longest = 20;                    // bounce, times ess.steps
-    double most =
-        run->options->steps + run->guards + fmin(of->bounce, longest * run->options->steps);
-    double share = 0.5 * most_work(run) / (FIELDS * field_cost + PASSES * guard_cost + 1);
-    run->steps = (long)fmax((double)run->steps, fmax(FEWEST, fmin(most, share)));
-    return field_cost > 0 && (share < FEWEST || of->steps > fmin(share, run->options->steps));
-}
-
+// Speed of the fastest point of a body, m/s, by a state; its acceleration by the rate of a state.
 static double fastest_point(const compliant_run *run, const double *rates, int body)
 {
     const double *at = rates + COMPLIANT_STATES * body;
-    return norm3(at + COMPLIANT_VELOCITY) + run->radius[body] * norm3(at + COMPLIANT_SPIN);
+    return norm3(at + COMPLIANT_VELOCITY) + run->sizes.radius[body] * norm3(at + COMPLIANT_SPIN);
 }
 
-void compliant_set_sides(compliant_run *run)
+// Tests whether nothing moves, and will not by its forces, compared with what gravity does in a
+// frame: the implicit step then replaces many explicit ones.
+static bool is_at_rest(compliant_run *run, double steps)
 {
-    for (int g = 0; g < run->guards; g++) {
-        run->side[g] = isnan(run->label[g]) ? run->seen[g] <= 0 : run->label[g];
-    }
-}
-
-// Nothing moves, and by its forces nothing will, against what gravity makes of a frame. What an
-// explicit method needs many steps for, an implicit one has in one.
-static bool is_resting(compliant_run *run, double steps)
-{
-    const double still = 0.01 * run->change, few = 5, left = run->frame->step - run->time;
-    bool rests = steps > few && run->stops == 0;
+    const double still = COMPLIANT_STILL * run->sizes.change, left = run->frame->step - run->time;
+    bool rests = steps > COMPLIANT_RESTING_STEPS && run->stops == 0;
     for (int i = 0; i < run->frame->bodies && rests; i++) {
-        rests = fastest_point(run, run->x, i) <= still;
+        rests = fastest_point(run, run->state.x, i) <= still;
     }
     if (rests) {
-        compliant_set_sides(run);
-        compliant_problem(run).field(run, run->x, run->side, run->f);
-        rests = isfinite(run->f[0]);
+        compliant_set_known_labels(run);
+        compliant_field(run, run->state.x, run->guards.known_label, run->state.f);
+        rests = isfinite(run->state.f[0]);
     }
     for (int i = 0; i < run->frame->bodies && rests; i++) {
-        rests = left * fastest_point(run, run->f, i) <= still;
+        rests = left * fastest_point(run, run->state.f, i) <= still;
     }
     return rests;
 }
 
-bool compliant_must_rest(compliant_run *run, double *rate, sprag_compliant_reason *why)
+// Evaluates all pairs. Returns whether one of them cannot be integrated, for *reason.
+static bool evaluate_pairs(compliant_run *run, demand *d, double band,
+                           sprag_compliant_reason *reason)
 {
-    const double glance = 0.1; // at a pair that is still far enough apart
-    double left = run->frame->step - run->time, fastest = 0, cost[2] = {0, 0};
-    demand of = {0, 0};
-    double band = 0.5 * sqrt(run->options->tolerance); // from where a projection is good
-    compliant_place(run, run->x);
+    const compliant_guards *guards = &run->guards;
+    double left = run->frame->step - run->time;
+    for (int g = 0; g < guards->pairs; g++) {
+        const compliant_law *law = &guards->law[g];
+        double gap = guards->gap[g], label = guards->label[g];
+        if (run->time == 0 && gap <= 0 && compliant_is_deep(run, g)) {
+            *reason = SPRAG_COMPLIANT_DEEP_OVERLAP;
+            return true;
+        }
+        if (isnan(gap)) {
+            *reason = SPRAG_COMPLIANT_INTEGRATOR_STOPPED;
+            return true;
+        }
+        guards->band[g] = fmax(COMPLIANT_BAND_MIN, band * run->sizes.fastest * left);
+        bool is_far = gap > run->sizes.fastest * left;
+        d->guard_cost += is_far ? COMPLIANT_COST_FAR_PAIR : guards->cost[g];
+        if (isnan(label) ? gap > 0 : label == 0) {
+            continue;
+        }
+        if (law->status == COMPLIANT_IMPLICIT) {
+            *reason = law->reason;
+            return true;
+        }
+        if (compliant_acts(law)) {
+            add_pair(d, run, g);
+        }
+    }
+    return false;
+}
+
+bool compliant_needs_implicit_step(compliant_run *run, double *rate, sprag_compliant_reason *reason)
+{
+    demand d = {0};
+    double band = COMPLIANT_BAND * sqrt(run->options->tolerance); // a projection is accurate there
+    compliant_place(run, run->state.x);
     if (run->time > 0) {
-        compliant_look_again(run);
+        compliant_update_gaps(run);
     }
-    for (int g = 0; g < run->guards; g++) {
-        const compliant_law *law = &run->law[g];
-        if (run->time == 0 && run->seen[g] <= 0 && compliant_is_deep(run, g)) {
-            *why = SPRAG_COMPLIANT_DEEP_OVERLAP;
-            return true;
-        }
-        if (isnan(run->seen[g])) {
-            *why = SPRAG_COMPLIANT_INTEGRATOR_STOPPED;
-            return true;
-        }
-        run->eps[g] = fmax(1e-12, band * run->fastest * left);
-        bool touching = isnan(run->label[g]) ? run->seen[g] <= 0 : run->label[g] != 0;
-        cost[1] += run->seen[g] > run->fastest * left ? glance : run->cost[g];
-        if (touching && law->rigid) {
-            *why = law->why;
-            return true;
-        }
-        if (touching && compliant_acts(law)) {
-            compliant_contact contact;
-            compliant_touch(run, run->x, g, COMPLIANT_RATES, &contact);
-            cost[0] += run->cost[g];
-            fastest = fmax(fastest, contact.rate + contact.slip_rate);
-            add_demand(&of, run, g, &contact);
-            run->stats->stiffness = fmax(run->stats->stiffness, law->stiffness);
-        }
-    }
-    *rate = fastest;
-    run->expected = of.steps + of.bounce;
-    *why = SPRAG_COMPLIANT_AT_REST;
-    if (is_resting(run, of.steps)) {
+    if (evaluate_pairs(run, &d, band, reason)) {
         return true;
     }
-    compliant_set_band(run, band * left);
-    *why = SPRAG_COMPLIANT_STIFF;
-    return is_heap(run, cost[0], cost[1], &of);
+    *rate = d.rate;
+    run->budget.expected_steps = d.steps + d.bounce_steps;
+    *reason = SPRAG_COMPLIANT_AT_REST;
+    if (is_at_rest(run, d.steps)) {
+        return true;
+    }
+    compliant_set_stop_bands(run, band * (run->frame->step - run->time));
+    *reason = SPRAG_COMPLIANT_STIFF;
+    return is_too_much(run, &d);
 }

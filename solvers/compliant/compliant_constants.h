@@ -1,0 +1,153 @@
+// Tuning constants of the compliant method: unit, meaning, and the effect of a change.
+// "Evaluations" are units of work: the evaluation of one pair of balls.
+#ifndef SPRAG_COMPLIANT_CONSTANTS_H
+#define SPRAG_COMPLIANT_CONSTANTS_H
+
+// ---- laws (law.c, restitution.c, contact.c)
+
+// Frames: duration of a bounce whose surface has no stiffness. Longer: softer bounces, fewer
+// steps, and a rebound that leaves later than in ODE. Shorter: stiffer, more steps.
+static const double COMPLIANT_BOUNCE_TIME = 0.25;
+
+// Of the fastest motion: slip that counts as sticking where neither options nor surface give one.
+// Larger: friction creeps faster. Smaller: friction is stiffer, more frames switch to the implicit
+// step.
+static const double COMPLIANT_STICTION = 5e-3;
+
+// Largest dissipation number d u that the search for a restitution tries. Larger: a restitution
+// below 1 / 400 is matched too.
+static const double COMPLIANT_DISSIPATION_MAX = 400;
+
+// Range in which a constant push corrects the restitution to first order: least restitution, and
+// largest push relative to the force of the impact. Wider: corrections where first order is wrong.
+static const double COMPLIANT_PUSH_RESTITUTION_MIN = 0.2, COMPLIANT_PUSH_MAX = 0.3;
+
+// Of the depth of a bounce: points this near to one another touch together and share the mass.
+// Larger: points that touch later count too, and rebounds of uneven contacts are less accurate.
+static const double COMPLIANT_SAME_TIME_DEPTH = 0.02;
+
+// Of the deepest point of a contact: depth from which a point has its full damping force. Larger:
+// smoother forces, less damping. Smaller: forces jump more, the integrator takes more steps.
+static const double COMPLIANT_FULL_DAMPING_DEPTH = 0.1;
+
+// Turn of a body over the length of the chord between its unit quaternions, an upper bound (2 to
+// first order). Smaller than 2: gaps are overestimated and touches missed. Larger: more
+// evaluations.
+static const double COMPLIANT_TURN_PER_CHORD = 2.1;
+
+// ---- guards (guards.c, stops.c, switch.c)
+
+// Frames: longest series that goes to the implicit step untried, after an integration reached its
+// limit. Longer: less work lost on stiff contacts, a later return to the integrator.
+enum { COMPLIANT_IMPLICIT_SERIES_MAX = 64 };
+
+// Of the overlap that motion and weight explain: an initial overlap beyond is solved implicitly.
+// Larger: made-up stiffnesses throw bodies out faster. Smaller: more frames switch.
+static const double COMPLIANT_DEEP_OVERLAP = 1.5;
+
+// Of sqrt(tolerance) times the motion left in the frame: depth of the band before a guard in which
+// events are found by projection. Larger: more projections are refused. Smaller: more root finding.
+static const double COMPLIANT_BAND = 0.5;
+static const double COMPLIANT_BAND_MIN = 1e-12; // m or rad, least depth; guards against 0
+
+// Of tolerance times the motion of a stop's coordinate in the frame, m or rad: an active stop
+// counts as reached by so much earlier. Smaller: errors of the integration release resting stops.
+static const double COMPLIANT_STOP_HYSTERESIS = 10;
+static const double COMPLIANT_STOP_HYSTERESIS_MIN = 1e-11; // m or rad
+
+// Of the band: a stop this near is reached at the start of a frame; within COMPLIANT_STOP_CONTACT
+// it takes part in the impacts of others. Larger: impacts at a distance. Smaller: missed ones.
+static const double COMPLIANT_STOP_REACHED = 0.01, COMPLIANT_STOP_CONTACT = 0.5;
+
+// Of the hysteresis of a stop: a separation that rises less high in the frame is no separation.
+// Larger: slow separations are lost. Smaller: stops are left and reached over and over.
+static const double COMPLIANT_STOP_FLIGHT = 1e-4;
+
+// Hits of a stop in a frame: beyond the first number it does not bounce, beyond the second the
+// frame is declined. Larger: more work in frames with chattering stops.
+enum { COMPLIANT_BOUNCES_MAX = 20, COMPLIANT_STOP_HITS_MAX = 40 };
+
+// ---- joint rows (rows.c, row_matrix.c, row_solver.c, joint_error.c, start.c)
+
+// Rows and stops of a frame. Larger: the matrix, and the work a step, may grow with the square.
+enum { COMPLIANT_ROWS_MAX = 512 };
+
+// 1/frames: rate at which a motor returns to its planned speed, and rate up to which the
+// integrator resolves a row's own spring and damper. Larger: steps of the integrator get unstable.
+enum { COMPLIANT_CATCH_UP = 3 };
+
+// Frames: half width of the central difference for rates of rows. Larger: truncation error grows
+// with its square. Smaller: rounding error grows with its inverse.
+static const double COMPLIANT_ROW_DIFFERENCE = 2e-4;
+
+// Of the diagonal: compliance of bounded rows at least, and of rigid rows that are tested for
+// contradictions. Smaller: nearly dependent rows cannot be solved. Larger: motors give way.
+static const double COMPLIANT_BOUNDED_ROW_SOFTNESS = 1e-10, COMPLIANT_RIGID_ROW_SOFTNESS = 1e-9;
+
+// Of the diagonal: smaller pivots mean dependent rows. Larger: solvable frames are declined.
+static const double COMPLIANT_PIVOT_MIN = 1e-13;
+
+// Passes of block pivoting without progress before it exchanges rows one by one. Larger: faster on
+// average, longer cycles.
+enum { COMPLIANT_BLOCK_TRIES = 3 };
+
+// Of the fastest motion: yields of rows below are rounding. And ratio of yields beyond which rows
+// contradict one another, so that CFM alone holds them.
+static const double COMPLIANT_YIELD_MIN = 1e-10, COMPLIANT_CONTRADICTION = 3;
+
+// Share of its response that a row keeps on the way back from its error, else the joint counts as
+// too far apart. Larger: more frames are declined.
+static const double COMPLIANT_SAME_ROW = 0.9;
+
+// rad: turns of a body below are never too far; a stop that is passed by more is an angle that has
+// wrapped around.
+static const double COMPLIANT_SMALL_TURN = 0.02, COMPLIANT_WRAPPED_TURN = 0.3;
+
+// ---- work and switching (budget.c, switch.c)
+
+// Evaluations: cost of the evaluation of a shape of flat faces or of a cylinder, of a box or
+// capsule (the cost of a pair is the product of both; a ball or plane costs 1). Measured; larger:
+// frames with such shapes reach their limit of work earlier.
+static const double COMPLIANT_COST_HULL = 10, COMPLIANT_COST_BOX = 3;
+
+// Evaluations: a lower bound of a gap; the gap without forces over that with them; the evaluation
+// of a joint row; an entry of the matrix; a pair too far apart to touch in the frame.
+static const double COMPLIANT_COST_BOUND = 0.05, COMPLIANT_COST_GAP = 0.5, COMPLIANT_COST_ROW = 2,
+                    COMPLIANT_COST_ENTRY = 0.1, COMPLIANT_COST_FAR_PAIR = 0.1;
+
+// Evaluations for each of ess.steps: limit of the work of a frame. Larger: slower frames before the
+// implicit step takes over.
+static const double COMPLIANT_WORK_PER_STEP = 4000;
+
+// Share of the work from which progress is judged, and progress (share of the frame a share of the
+// work) below which the integration ends. Larger: stiff frames end earlier.
+static const double COMPLIANT_JUDGED_FROM = 0.1, COMPLIANT_SLOW = 0.25;
+
+// Share of the limit of work that a frame may be expected to take. Larger: more large groups are
+// integrated, and more of them reach the limit.
+static const double COMPLIANT_PLANNED_WORK = 0.5;
+
+// Evaluations of f and passes over the guards in an integrator step; steps below which a frame with
+// contacts is not worth the integration.
+enum { COMPLIANT_FIELDS_PER_STEP = 7, COMPLIANT_PASSES_PER_STEP = 3, COMPLIANT_STEPS_MIN = 20 };
+
+// Times ess.steps: limit of the steps for friction within short bounces.
+static const double COMPLIANT_BOUNCE_STEPS = 20;
+
+// Explicit steps are stable up to this number over the rate of the forces.
+static const double COMPLIANT_STABLE_STEP = 3;
+
+// Of the velocity that forces change in the frame: slower than the first is at rest, contacts
+// approach faster than the second in an impact.
+static const double COMPLIANT_STILL = 0.01, COMPLIANT_IMPACT = 2;
+
+// Steps that bodies at rest may need before the implicit step is cheaper.
+static const double COMPLIANT_RESTING_STEPS = 5;
+
+// Limit of integrator steps: for each step by rates, each pair, each stop, each rad of turn; at
+// most. Integrations beyond the sum have forces that jump. Larger: chatter is noticed later.
+static const double COMPLIANT_STEPS_PER_EXPECTED = 4, COMPLIANT_STEPS_PER_PAIR = 4,
+                    COMPLIANT_STEPS_PER_STOP = 40, COMPLIANT_STEPS_PER_RADIAN = 10,
+                    COMPLIANT_STEPS_MAX = 1e6;
+
+#endif

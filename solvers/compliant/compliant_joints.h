@@ -1,0 +1,114 @@
+// Joint rows of a frame: state, and the calls between their files (order: compliant_run.h).
+#ifndef SPRAG_COMPLIANT_JOINTS_H
+#define SPRAG_COMPLIANT_JOINTS_H
+
+#include "compliant_run.h"
+#include "row_solver.h"
+
+// How a row acts in continuous time. By rows.c, at the start of the frame.
+typedef enum compliant_rule {
+    COMPLIANT_ONE_SIDED, // hardly yields, one bound: follows (bias - J v) / h
+    COMPLIANT_RIGID,     // hardly yields, no bound: keeps target_speed
+    COMPLIANT_SPRING,    // yields: an explicit spring and damper
+    COMPLIANT_MOTOR      // two bounds: follows target_speed + target_rate t
+} compliant_rule;
+
+struct compliant_joints {
+    // of the caller, at the last evaluation:
+    const sprag_row *row;
+    const sprag_stop *stop;
+    // along the motion; by compliant_evaluate_row_rates:
+    double *jacobian_rate; // rows, J' v, m/s^2 or rad/s^2
+    double *bias_rate;     // rows, m/s^2 or rad/s^2
+    // what rows follow; by set_rules, compliant_set_motors, start.c:
+    compliant_rule *rule;
+    double *target_speed; // rows, m/s or rad/s; of a motor: extrapolated to the start of the frame
+    double *target_rate;  // rows, m/s^2 or rad/s^2, of motors
+    double *force_share;  // rows, share of its force that a motor has in this frame
+    double *yield_speed;  // rows, then stops, m/s or rad/s: CFM times their force at the start
+    // of stops; by stops.c and start.c:
+    double *hysteresis;       // m or rad, by which an active stop counts as reached earlier
+    double *separation_speed; // m/s or rad/s, that a stop that hardly yields pushes to
+    int *hits;                // impacts in this frame
+    // the equations for their forces; by row_matrix.c:
+    double (*response)[2][6]; // rows, M^-1 J' of both bodies
+    compliant_row_system active;
+    int *first_of_body; // bodies: first active row of each, -1: none
+    bool as_if_rigid;   // without the CFM of rows and stops that hardly yield
+    double *force;      // rows, N, N m (impulses in impacts); by rows.c
+};
+
+// ---- row_matrix.c
+
+void compliant_row_response(const compliant_run *run, const sprag_row *row, double response[2][6]);
+double compliant_row_inverse_mass(const compliant_run *run,
+                                  const sprag_row *row); // 1/kg, 1/(kg m^2)
+// Less than the integrator could resolve: such rows are constraints, others springs.
+bool compliant_hardly_yields(const compliant_run *run, const sprag_row *row, double compliance);
+// m/s or rad/s, ERP / h times what a stop is passed by.
+double compliant_stop_bias(const compliant_run *run, const sprag_stop *stop);
+
+typedef enum compliant_equations {
+    COMPLIANT_FOR_FORCES, // within the integration
+    COMPLIANT_FOR_IMPACT, // rows without motors, stops
+    COMPLIANT_FOR_START   // rigid rows, stops that hardly yield
+} compliant_equations;
+
+// label: of the stops.
+void compliant_set_active_rows(compliant_run *run, const double *label, compliant_equations of);
+void compliant_set_matrix(compliant_run *run, double time); // s, since the start of the frame
+// Solves the active rows for `right`, and adds lambda to `force` and its effect to f: rates for
+// forces, the state for impulses. false: rows depend on one another.
+bool compliant_apply_rows(compliant_joints *joints, double *f);
+void compliant_apply_row(const compliant_joints *joints, int row, double force, double *f);
+
+// ---- rows.c
+
+// false: the frame cannot be integrated, for *reason.
+bool compliant_start_joints(compliant_run *run, sprag_compliant_reason *reason);
+// Evaluates rows and stops where bodies are placed, moved on by t (s) with the velocities in x.
+// false: their number has changed.
+bool compliant_evaluate_rows(compliant_run *run, const double *x, double t);
+bool compliant_evaluate_row_rates(compliant_run *run, const double *x); // and rows at t = 0
+// J v, with the velocities in a state or the accelerations in its rate.
+double compliant_row_velocity(const sprag_row *row, const double *x);
+void compliant_set_motors(compliant_run *run); // target speeds and rates, from the current speeds
+// Adds the effect of the rows' forces to f. label: of the stops. false: there are none.
+bool compliant_constrain(compliant_run *run, const double *x, const double *label, double *f);
+// Reports forces of rows, times a share of the frame, to the caller.
+void compliant_report_rows(compliant_run *run, double share);
+
+// ---- joint_error.c
+
+// Tests whether a row changes on the way back from its error, so that it may not be integrated.
+bool compliant_has_joint_error(compliant_run *run);
+
+// ---- stops.c
+
+// Where bodies are placed: guard functions, and a row of Dh.
+bool compliant_stop_guards(compliant_run *run, const double *x, const int *stop, int count,
+                           double *h);
+int compliant_stop_row(compliant_run *run, const double *x, int stop, int *column, double *value);
+void compliant_set_stop_bands(compliant_run *run, double time); // s, width of the bands
+double compliant_stop_hysteresis(const compliant_run *run, int stop);
+// Impact at a stop. label: of the stops; becomes 0 for those that separate. Row forces are impulses
+// (N s) then. false: there are none.
+bool compliant_hit_stop(compliant_run *run, int stop, double *label);
+void compliant_release_stop(compliant_run *run, int stop);
+// At the last evaluation: at or past the stop; past it; the speed, m/s or rad/s, of a coordinate
+// that has just reached the stop and moves on, else 0.
+bool compliant_is_at_stop(const compliant_run *run, int stop);
+bool compliant_is_past_stop(const compliant_run *run, int stop);
+double compliant_hit_speed(const compliant_run *run, int stop);
+double compliant_stop_velocity(const compliant_run *run, int stop); // away from it
+bool compliant_apply_impulses(compliant_run *run);                  // of the active rows
+
+// ---- start.c
+
+// Impulses at the start of the frame that make velocities those of ODE's step: they remove
+// velocities that joints do not allow, and correct errors. label: of all guards.
+bool compliant_start_rows(compliant_run *run, const double *label);
+// Reports the forces of rows at state.x. label: of all guards. false: there are none.
+bool compliant_report_row_forces(compliant_run *run, const double *label, double share);
+
+#endif

@@ -1,0 +1,81 @@
+// Gap of a pair where its bodies are placed, and a lower bound of it by the motion of the bodies
+// since all gaps were evaluated.
+#include <math.h>
+#include <string.h>
+
+#include "compliant_run.h"
+#include "linalg.h"
+
+void compliant_place_pair(compliant_run *run, const double *x, int guard)
+{
+    for (int side = 0; side < 2; side++) {
+        int body = compliant_body(run, guard, side);
+        if (body != SPRAG_STATIC) {
+            compliant_place_body(run, x, body);
+        }
+    }
+}
+
+const sprag_pose *compliant_shape_pose(const compliant_run *run, int guard, int side,
+                                       sprag_pose *room)
+{
+    static const sprag_pose centred = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    const sprag_collider *collider = compliant_collider(run, guard, side);
+    if (collider->body == SPRAG_STATIC) {
+        return &collider->mount;
+    }
+    const sprag_pose *body = &run->state.pose[collider->body];
+    if (memcmp(&collider->mount, &centred, sizeof centred) == 0) {
+        return body;
+    }
+    mul33(body->rotation, collider->mount.position, room->position);
+    add_scaled(room->position, 1, body->position, 3);
+    compliant_multiply(body->rotation, collider->mount.rotation, room->rotation);
+    return room;
+}
+
+bool compliant_find_gap(const compliant_run *run, int guard, double reach, double margin,
+                        sprag_gap_memory *memory, sprag_gap *gap, sprag_manifold *manifold)
+{
+    const sprag_gap_query query = {reach, margin};
+    sprag_gap_memory copy = run->guards.memory[guard];
+    sprag_pose room[2];
+    const sprag_pose *pose[2];
+    const sprag_shape *shape[2];
+    for (int side = 0; side < 2; side++) {
+        pose[side] = compliant_shape_pose(run, guard, side, &room[side]);
+        shape[side] = &compliant_collider(run, guard, side)->shape;
+    }
+    return sprag_gap_find(shape, pose, &query, memory ? memory : &copy, gap, manifold) !=
+           SPRAG_BAD_PROBLEM;
+}
+
+void compliant_set_reference(compliant_run *run)
+{
+    memcpy(run->bounds.x, run->state.x,
+           (size_t)run->frame->bodies * COMPLIANT_STATES * sizeof *run->bounds.x);
+}
+
+void compliant_measure_motion(compliant_run *run, const double *x)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const double *from = run->bounds.x + COMPLIANT_STATES * i, *to = x + COMPLIANT_STATES * i;
+        double way[3], square = 0;
+        subtract3(to, from, way);
+        for (int k = COMPLIANT_QUATERNION; k < COMPLIANT_VELOCITY; k++) {
+            square += (to[k] - from[k]) * (to[k] - from[k]);
+        }
+        double turn = COMPLIANT_TURN_PER_CHORD * run->sizes.radius[i] * sqrt(square);
+        run->bounds.moved[i] = norm3(way) + (square > 0 ? turn : 0);
+    }
+}
+
+double compliant_gap_bound(const compliant_run *run, int guard)
+{
+    double least = run->guards.gap[guard];
+    for (int side = 0; side < 2; side++) {
+        int body = compliant_body(run, guard, side);
+        least -= body != SPRAG_STATIC ? run->bounds.moved[body] : 0;
+    }
+    return least;
+}

@@ -1,0 +1,46 @@
+// Linear systems with bounds on the unknowns, of symmetric positive definite matrices within their
+// envelope: A lambda + w = right with lo <= lambda <= hi, w = 0 between the bounds, w >= 0 at the
+// upper and w <= 0 at the lower one.
+#ifndef SPRAG_ROW_SOLVER_H
+#define SPRAG_ROW_SOLVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum compliant_bound {
+    COMPLIANT_BETWEEN,
+    COMPLIANT_AT_LOWER,
+    COMPLIANT_AT_UPPER
+} compliant_bound;
+
+// A row of a joint that acts, or an active stop.
+typedef struct compliant_active_row {
+    int row, stop;      // index of the row; of the stop, -1: none
+    double sign;        // of the stop: lambda acts along sign J
+    double bias;        // m/s or rad/s, target of sign J v
+    double compliance;  // m/s per N, CFM
+    double lo, hi;      // N, N m
+    compliant_bound at; // by the solver; kept as its first guess
+    bool yielding;      // has twice the compliance of its bodies
+} compliant_active_row;
+
+typedef struct compliant_row_system {
+    int count;
+    compliant_active_row *row;
+    int *first;       // rows: first column of the envelope
+    size_t *start;    // rows: index of their first entry in A
+    double *A;        // lower half, row by row
+    double *factor;   // as A; scratch of the solver
+    double *right;    // right side
+    double *solution; // lambda
+} compliant_row_system;
+
+static inline double *compliant_entry(const compliant_row_system *s, double *A, int i, int k)
+{
+    return A + s->start[i] + (k - s->first[i]);
+}
+
+// false: rows depend on one another.
+bool compliant_solve_rows(compliant_row_system *system);
+
+#endif
