@@ -1,5 +1,5 @@
-// Dry friction on one box: it holds on a slope, it is felt alike in every direction, and it stops
-// what slides.
+// Dry friction of boxes: it holds a box on a slope, is equal in every direction, and stops a box
+// that slides.
 #include "scene.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 // A box on a slope that friction holds: tan 20 deg = 0.364 < mu = 0.5. It must not move at all.
 
 typedef struct rest {
-    dVector3 place; // where it was when settled
+    dVector3 place; // position at model->settled
 } rest;
 
 static void slope_open(sprag_scene *scene)
@@ -49,11 +49,11 @@ const sprag_script sprag_slope = {
     .measure = slope_measure,
 };
 
-// Four flat boxes, each pushed at its centre of mass in a direction of its own, with a force that
-// grows until it slides. While it slides, friction is what the push does not turn into speed:
-// (F - m a) / (m g), averaged from the slow_speed on, where no method takes it for sticking any
-// longer, to the fast_speed, by when the force is hardly larger than what it took to start. ODE's
-// tangents lie along the world's axes here, so its pyramid gives mu / cos(angle).
+// Four flat boxes. A force that grows pushes each at its centre of mass, in a direction of its own,
+// until it slides. The friction coefficient follows from (F - m a) / (m g), averaged while the box
+// gets from slow_speed, above which no method takes it for sticking, to fast_speed, at which the
+// force is hardly larger than at the start. ODE's tangents lie along the axes of the world here, so
+// that its friction pyramid gives mu / cos(angle).
 
 enum { PUSHES = 4 };
 
@@ -61,15 +61,15 @@ static const double push_angle[PUSHES] = {0, 15, 30, 45}; // deg
 static const double push_mass = 1, push_friction = 0.5;
 static const double push_rate = 0.05; // of the weight, per s
 
-// A box that loses a step's contact forces, as stock ODE's may, gets from slow to fast at once; the
-// push alone takes longer than a knock.
+// A box that loses its contact forces for a step, as under stock ODE, gets from slow to fast within
+// this time. The push alone takes longer.
 static const double slow_speed = 2e-3, fast_speed = 2e-2; // m/s
 static const double knock = 0.1;                          // s
 
 typedef struct pushed {
-    double started, speed_started; // s, m/s: when it was last slow
-    double pushed;                 // N s, what the push gave since then
-    double felt;                   // friction over weight, 0 until known
+    double started, speed_started; // s, m/s: the last time at which it was slow
+    double pushed;                 // N s, impulse of the push since then
+    double coefficient;            // friction force over weight, 0 until measured
 } pushed;
 
 static void push_open(sprag_scene *scene)
@@ -80,7 +80,7 @@ static void push_open(sprag_scene *scene)
     }
 }
 
-// N, from the time on when all have settled.
+// N, push on a box; it begins at model->settled.
 static double push_force(const sprag_scene *scene)
 {
     double t = sprag_scene_time(scene) - scene->model->settled;
@@ -92,7 +92,7 @@ static void push_before_step(sprag_scene *scene)
     pushed *p = scene->data;
     for (int i = 0; i < PUSHES; i++) {
         double angle = push_angle[i] * SPRAG_DEGREE, force = push_force(scene);
-        if (p[i].felt == 0) {
+        if (p[i].coefficient == 0) {
             dBodyAddForce(scene->body[i], force * cos(angle), force * sin(angle), 0);
             p[i].pushed += force * scene->step;
         }
@@ -106,14 +106,14 @@ static void push_after_step(sprag_scene *scene)
         double angle = push_angle[i] * SPRAG_DEGREE;
         const dReal *v = dBodyGetLinearVel(scene->body[i]);
         double speed = v[0] * cos(angle) + v[1] * sin(angle), now = sprag_scene_time(scene);
-        if (p[i].felt > 0) {
+        if (p[i].coefficient > 0) {
             continue;
         }
         if (speed < slow_speed || (speed > fast_speed && now - p[i].started < knock)) {
             p[i] = (pushed){.started = now, .speed_started = speed};
         } else if (speed > fast_speed) {
             double lost = p[i].pushed - push_mass * (speed - p[i].speed_started);
-            p[i].felt = lost / (push_mass * SPRAG_GRAVITY * (now - p[i].started));
+            p[i].coefficient = lost / (push_mass * SPRAG_GRAVITY * (now - p[i].started));
         }
     }
 }
@@ -124,8 +124,8 @@ static int push_measure(const sprag_scene *scene, sprag_measure *measures)
                                              "friction at 30 deg", "friction at 45 deg"};
     const pushed *p = scene->data;
     for (int i = 0; i < PUSHES; i++) {
-        measures[i] = (sprag_measure){name[i], "", p[i].felt > 0 ? p[i].felt : NAN, push_friction,
-                                      0.01 * push_friction};
+        measures[i] = (sprag_measure){name[i], "", p[i].coefficient > 0 ? p[i].coefficient : NAN,
+                                      push_friction, 0.01 * push_friction};
     }
     return PUSHES;
 }
@@ -140,9 +140,9 @@ const sprag_script sprag_push = {
     .measure = push_measure,
 };
 
-// A box that slides until friction has stopped it, after v^2 / (2 mu g). Semi-implicit Euler, at
-// its best, moves by the speed at the end of each step and so falls short of that by up to v h / 2;
-// how far it gets is known as well, and what is left is the solver's own error.
+// A box that slides until friction stops it, after v^2 / (2 mu g). Semi-implicit Euler moves by the
+// speed at the end of each step, so that it falls short of that by up to v h / 2. The distance of
+// an exact semi-implicit Euler step is known too; the difference to it is the error of the solver.
 
 static const double slide_speed = 2, slide_friction = 0.3; // m/s
 

@@ -10,8 +10,8 @@ static const double squeeze = 20;                        // N
 static const double cube_side = 0.1, finger_side = 0.05; // m
 
 typedef struct grasp {
-    double hold;    // m, height of the cube over the fingers when settled
-    double dropped; // s, 0 while it is held
+    double hold;    // m, height of the cube over the fingers at model->settled
+    double dropped; // s, time of its fall, 0 while it is held
 } grasp;
 
 static void add_finger(sprag_scene *scene, double x)

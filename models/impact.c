@@ -3,14 +3,14 @@
 
 #include <math.h>
 
-// A ball dropped from 1 m. Its speed before and after the first impact, both carried along its
-// flight to the height at which it touches, must be as 1 to the restitution: like that, the figure
-// does not depend on where within a step the impact was.
+// A ball dropped from 1 m. Its speeds before and after the first impact, both extrapolated along
+// the flight to the height of touch, must have the ratio of the restitution. The figure does not
+// depend on the time of the impact within its step.
 
 static const double restitution = 0.8, bounce_radius = 0.1, bounce_drop = 1; // m
 
 typedef struct bounce {
-    double speed;   // m/s, at the height of touch, as of the last step
+    double speed;   // m/s, at the height of touch, from the last step
     double ratio;   // rebound to impact, 0 until the first bounce
     double falling; // m/s, downwards, after the last step
 } bounce;
@@ -61,9 +61,9 @@ const sprag_script sprag_bounce = {
     .measure = bounce_measure,
 };
 
-// Four balls of 5 cm radius, without gravity, each against a wall of 10 cm that spans from x = 0.95
-// to 1.05. With a step of 10 ms and ODE's end-of-step collision the three fast ones are first seen
-// in the wall at x = 1.02, past its middle, and pushed out at its back.
+// Four balls of 5 cm radius, without gravity, each against a wall from x = 0.95 to x = 1.05. At
+// steps of 10 ms ODE's collision first finds the three fast balls at x = 1.02, past the middle of
+// the wall, and pushes them out at its back.
 
 enum { BALLS = 4 };
 

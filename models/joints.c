@@ -1,10 +1,11 @@
-// Joints: a chain that falls from the horizontal, and a car on sprung wheels. The two ends of a
-// joint must stay together, and nothing but a motor may add energy.
+// Joints: a chain that falls from the horizontal, and a car on sprung wheels. The anchors of a
+// joint on its two bodies must stay together, and only a motor may add energy.
 #include "scene.h"
 
 #include <math.h>
 
-// m, between the ends of a joint; of a wheel's joint only across its suspension, which may move.
+// m, between the anchors of a joint on its two bodies; of a wheel, across the axis of its
+// suspension.
 static double joint_error(dJointID joint)
 {
     dVector3 a, b, axis;
@@ -29,7 +30,7 @@ static double joint_error(dJointID joint)
     }
 }
 
-// Twenty links of 10 cm in a row along x, the first one hung to the world by its end.
+// Twenty links of 10 cm in a row along x. A joint attaches the end of the first one to the world.
 
 enum { LINKS = 20 };
 
@@ -59,7 +60,7 @@ static void chain_open(sprag_scene *scene)
     }
 }
 
-// The hinges turn about y, in which the chain swings, but for every other one, which turns about z.
+// Hinges turn about y, the axis of the swing, and about z in turn.
 static void chain_hinge_open(sprag_scene *scene)
 {
     chain *c = scene->data;
@@ -101,22 +102,22 @@ const sprag_script sprag_chain_hinge = {
     .measure = chain_measure,
 };
 
-// A car drives straight ahead along x until it has long reached the speed of its motors, and then
-// turns left. Its wheels do not slip, so that it goes at their speed times their radius. What is
-// positive about a hinge2's axis for its second body, the wheel, is negative to ODE.
+// A car drives along x until it has reached the speed of its motors, then turns left. Its wheels do
+// not slip: its speed is theirs times their radius. ODE counts the turn of a hinge2's second body,
+// the wheel, as negative about the axis.
 
 enum { WHEELS = 4, CHASSIS = 0, FRONT = 2 }; // wheels 0 and 1 are in front
 
-static const double wheel_radius = 0.2, wheel_speed = 20;        // m, rad/s
-static const double drive_torque = 5, steer_torque = 20;         // N m
-static const double spring = 4000, damper = 300;                 // N/m, N s/m
-static const double turn_from = 8, turn_angle = -0.2, hurry = 5; // s, rad, 1/s
+static const double wheel_radius = 0.2, wheel_speed = 20;             // m, rad/s
+static const double drive_torque = 5, steer_torque = 20;              // N m
+static const double spring = 4000, damper = 300;                      // N/m, N s/m
+static const double turn_from = 8, turn_angle = -0.2, steer_gain = 5; // s, rad, 1/s
 
 typedef struct car {
     dJointID wheel[WHEELS];
     double error;  // m, largest so far
-    double speed;  // m/s, when the turn begins; until then 0
-    double astray; // m, to the side by then
+    double speed;  // m/s, at the begin of the turn; 0 before
+    double astray; // m, off to the side at that time
 } car;
 
 static void add_wheel(sprag_scene *scene, int i)
@@ -157,7 +158,7 @@ static void car_before_step(sprag_scene *scene)
     double angle = sprag_scene_time(scene) < turn_from ? 0 : turn_angle;
     for (int i = 0; i < FRONT; i++) {
         double off = angle - dJointGetHinge2Angle1(c->wheel[i]);
-        dJointSetHinge2Param(c->wheel[i], dParamVel, hurry * off);
+        dJointSetHinge2Param(c->wheel[i], dParamVel, steer_gain * off);
     }
 }
 

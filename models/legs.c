@@ -1,7 +1,7 @@
 // A quadruped that trots: a trunk and four legs of three hinges each (out, hip, knee), 18 degrees
-// of freedom in all. Its motors follow a gait that is written down beforehand, feet in diagonal
-// pairs, and nothing else keeps it upright. Feet are polytopes of 1000 vertices, all but balls, so
-// each rolls over many an edge in every stance.
+// of freedom in all. Its motors follow a gait that is given in advance, with the feet in diagonal
+// pairs; it has no other control of balance. The feet are polytopes of 1000 vertices, nearly balls:
+// each rolls over many edges in every stance.
 #include "scene.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ enum {
     LEGS = 4,
     PARTS = 3,
     TRUNK = 0
-}; // parts: of a leg: hip, thigh, shank; body 1 + 3 leg + part
+}; // parts of a leg: hip, thigh, shank; their body is 1 + 3 leg + part
 enum { RINGS = 25, SEGMENTS = 40, CORNERS = RINGS * SEGMENTS, FACES = (RINGS - 1) * SEGMENTS + 2 };
 enum { LOOPS = 5 * (RINGS - 1) * SEGMENTS + 2 * (1 + SEGMENTS) };
 
@@ -20,7 +20,7 @@ static const double reach = 0.34;                                     // m, hip 
 static const double period = 0.4, stride = 0.1, lift = 0.04;          // s, m, m
 static const double stance = 0.55;                                    // of the period
 static const double stands_until = 0.5, ramp = 1;                     // s
-static const double hurry = 30, torque = 40;                          // 1/s, N m, of a motor
+static const double gain = 30, torque = 40;                           // 1/s, N m, of a motor
 static const double fallen = 0.2;                                     // m, height of the trunk
 
 typedef struct legs {
@@ -29,14 +29,14 @@ typedef struct legs {
     sprag_hull foot;
     dJointID joint[LEGS][PARTS];
     double first[PARTS]; // rad, angles of the parts when the hinges were made
-    double from, until;  // m, of the trunk along x, when settled and now
-    double fell;         // s, 0 while it walks
-    double error;        // m, largest between the ends of a joint
+    double from, until;  // m, of the trunk along x, at model->settled and now
+    double fell;         // s, time of its fall, 0 while it walks
+    double error;        // m, largest distance between the anchors of a joint
 } legs;
 
 // ---- the foot
 
-// Rings about the y axis, the middle one under the sole.
+// Vertices on rings about the y axis, the middle one through the lowest point.
 static void foot_corners(legs *l)
 {
     for (int i = 0; i < RINGS; i++) {
@@ -51,7 +51,7 @@ static void foot_corners(legs *l)
     }
 }
 
-// The plane through three points of a convex body about the origin.
+// Plane through three points of a convex body that contains the origin.
 static void plane_of(const legs *l, const unsigned *loop, dReal plane[4])
 {
     const dReal *a = &l->corner[3 * loop[0]], *b = &l->corner[3 * loop[1]];
@@ -94,8 +94,8 @@ static void foot_faces(legs *l)
 
 // ---- the body
 
-// Angles of thigh and shank from straight down, positive forwards, that bring the foot there. Both
-// are as long, so that they lean as much to either side of the line from hip to foot.
+// Inverse kinematics: angles of thigh and shank from straight down, positive forwards. Both have
+// the same length, so that they lean by the same angle to either side of the line from hip to foot.
 static void lean(double x, double down, double angle[PARTS])
 {
     double bend = acos(fmin(hypot(x, down) / (2 * limb), 1)), line = atan2(x, down);
@@ -167,7 +167,7 @@ static void legs_open(sprag_scene *scene)
 
 // ---- the gait
 
-// Where the foot is to be, from its hip, at a time (s) since the robot began to walk.
+// Wanted position of the foot from its hip, at a time (s) since the robot began to walk.
 static void footstep(int leg, double time, double *x, double *down)
 {
     double grown = fmin(fmax(time / ramp, 0), 1), whole;
@@ -185,7 +185,7 @@ static void footstep(int leg, double time, double *x, double *down)
 
 static void drive(dJointID joint, double angle)
 {
-    dJointSetHingeParam(joint, dParamVel, hurry * (angle - dJointGetHingeAngle(joint)));
+    dJointSetHingeParam(joint, dParamVel, gain * (angle - dJointGetHingeAngle(joint)));
 }
 
 static void legs_before_step(sprag_scene *scene)

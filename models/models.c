@@ -1,4 +1,4 @@
-// The table of models, and what all scenes do alike: collide, step, and keep book of energy and
+// The table of models, and the functions of all scenes: collision, step, records of energy and
 // penetration.
 #include "models.h"
 #include "scene.h"
@@ -10,10 +10,10 @@
 
 enum { CONTACTS_MAX = 16, SIZES_MAX = 16, NAME_MAX_LENGTH = 24 };
 
-// A body that far away was thrown out of its scene, and ODE's collision would soon overflow.
-static const double edge_of_the_world = 1e6; // m
+// A body farther away was thrown out of its scene; coordinates in ODE's collision would overflow.
+static const double world_extent = 1e6; // m
 
-// A solver that creates no energy still rounds.
+// A solver that creates no energy still has rounding errors.
 static const double good_energy_gain = 1e-6; // of the first energy
 
 const sprag_model sprag_models[] = {
@@ -44,7 +44,7 @@ const sprag_model sprag_models[] = {
     {0},
 };
 
-// A name like "pile:500" needs a row of its own that outlives the call.
+// The row of a name such as "pile:500", in static memory.
 static const sprag_model *sized(const sprag_model *model, long size)
 {
     static sprag_model row[SIZES_MAX];
@@ -142,7 +142,7 @@ double sprag_distance(const dReal *a, const dReal *b)
     return sqrt(pow(a[0] - b[0], 2) + pow(a[1] - b[1], 2) + pow(a[2] - b[2], 2));
 }
 
-// w . I w / 2 + m v . v / 2 - m g . x, the turning in the body's own frame, where I is known.
+// w . I w / 2 + m v . v / 2 - m g . x; the first term in body axes, in which ODE stores I.
 static double energy_of(const sprag_scene *scene, dBodyID body)
 {
     dMass m;
@@ -175,14 +175,14 @@ static int is_finite(dBodyID body)
     const dReal *q = dBodyGetQuaternion(body);
     int finite = isfinite(q[3]);
     for (int i = 0; i < 3; i++) {
-        finite = finite && fabs(x[i]) < edge_of_the_world && isfinite(v[i]) && isfinite(w[i]) &&
+        finite = finite && fabs(x[i]) < world_extent && isfinite(v[i]) && isfinite(w[i]) &&
                  isfinite(q[i]);
     }
     return finite;
 }
 
-// Contacts between two geoms, as any ODE program makes them.
-static void touch(void *data, dGeomID a, dGeomID b)
+// Near callback: makes contact joints for two geoms, as in any ODE program.
+static void collide(void *data, dGeomID a, dGeomID b)
 {
     sprag_scene *scene = data;
     const sprag_script *script = scene->model->script;
@@ -232,14 +232,14 @@ void sprag_scene_step(sprag_scene *scene)
 {
     const sprag_script *script = scene->model->script;
     if (scene->nonfinite) {
-        return; // ODE's collision would end the program
+        return; // ODE's collision aborts the program on such values
     }
     if (script->before_step) {
         script->before_step(scene);
     }
     scene->penetration = scene->mean_penetration = scene->touching = 0;
     if (script->contacts) {
-        dSpaceCollide(scene->space, scene, touch);
+        dSpaceCollide(scene->space, scene, collide);
     }
     dWorldStep(scene->world, scene->step);
     dJointGroupEmpty(scene->contacts);

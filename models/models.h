@@ -1,6 +1,6 @@
-// Scenes built through ODE's public API alone. They know nothing of sprag: the stepper they call is
-// dWorldStep, and whoever stands in for it steps them, so stock ODE and every method of ours run
-// the very same code. Used by the tests, the bench and the command line.
+// Scenes built with ODE's public API alone. They do not depend on sprag: they call dWorldStep,
+// which stock ODE or sprag implements, so that stock ODE and every method of sprag run the same
+// code. The tests, the bench and the command line use them.
 #ifndef SPRAG_MODELS_H
 #define SPRAG_MODELS_H
 
@@ -12,23 +12,23 @@ enum { SPRAG_MEASURES_MAX = 8 };
 typedef struct sprag_measure {
     const char *name; // "drift from 1 s on"
     const char *unit; // "m", "" for a ratio
-    double value;     // NAN when it cannot be told
+    double value;     // NAN if it cannot be measured
     double exact;     // the exact answer, NAN if none is known
     double good;      // |value - exact| (or |value| if exact is NAN) up to this is a good result;
-                      // NAN when there is nothing to judge
+                      // NAN if there is no judgement
 } sprag_measure;
 
-// What a model does; the files of this folder fill it in, see scene.h.
+// Functions and parameters of a model (scene.h).
 typedef struct sprag_script sprag_script;
 
 typedef struct sprag_model {
-    const char *name;           // "slope"; what the command line takes
+    const char *name;           // "slope"; for the command line
     const char *summary;        // one line
     double step;                // s, default
     double seconds;             // default length
-    double settled;             // s, transients before this are not judged
+    double settled;             // s, end of the transients, which are not judged
     int driven;                 // 1: forces or motors do work, so energy may grow
-    int size;                   // bodies, where a model lets one choose; else 0
+    int size;                   // number of bodies, if it can be chosen; else 0
     const sprag_script *script; // NULL in the last row
 } sprag_model;
 
@@ -38,37 +38,37 @@ typedef struct sprag_scene {
     dWorldID world;
     dSpaceID space;
     dJointGroupID contacts;
-    dBodyID *body; // all that move, in the order of their making
+    dBodyID *body; // all moving bodies, in order of creation
     int bodies;
     double step; // s
     long steps_done;
-    int touching;             // contacts, in the last step
-    double penetration;       // m, largest contact depth seen in the last step
+    int touching;             // number of contacts in the last step
+    double penetration;       // m, largest contact depth in the last step
     double mean_penetration;  // m, over its contacts
     double worst_penetration; // m, largest since model->settled
     double energy;            // J, kinetic and potential of all bodies now
     double first_energy;      // J, before the first step
     double energy_gain;       // J, largest rise above first_energy so far
-    long nonfinite; // bodies whose state was not finite; from then on the scene stands still
-    int failed;     // out of memory while it was made
-    void *data;     // the model's own
+    long nonfinite; // bodies whose state was not finite; the scene then takes no more steps
+    int failed;     // out of memory while it was opened
+    void *data;     // of the model
 } sprag_scene;
 
-// All models, in the order of `sprag list`; the last one's name is NULL.
+// All models, in the order of `sprag list`; the name of the last row is NULL.
 extern const sprag_model sprag_models[];
 
-// NULL if there is none of that name. "pile" takes a size behind a colon: "pile:500". Not for two
-// threads at once.
+// NULL if no model has that name. "pile" accepts a size after a colon: "pile:500". Not
+// thread-safe.
 const sprag_model *sprag_model_find(const char *name);
 
-// Makes the world, space and bodies. step: s, or 0 for the model's own. Returns 1, or 0 when there
-// is no memory. dInitODE2 must have been called.
+// Makes the world, space and bodies. step: s; 0: the default of the model. Returns 1, or 0 without
+// memory. Call dInitODE2 before.
 int sprag_scene_open(sprag_scene *, const sprag_model *, double step);
 
-// One step: the model's forces, collision, dWorldStep, measuring.
+// One step: forces of the model, collision, dWorldStep, measurements.
 void sprag_scene_step(sprag_scene *);
 
-// Figures so far, the model's own first, then penetration and energy growth. Returns how many;
+// Measures so far: those of the model, then penetration and energy growth. Returns their number;
 // measures has room for SPRAG_MEASURES_MAX.
 int sprag_scene_measure(const sprag_scene *, sprag_measure *measures);
 

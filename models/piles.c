@@ -1,14 +1,14 @@
 // Spheres and boxes of 8 to 16 cm, half of each, dropped into a bin: many contacts, no symmetry.
-// Once they lie, they must neither be in one another, nor move, nor be outside.
+// After they have settled they must neither overlap, nor move, nor be outside.
 #include "scene.h"
 
 #include <math.h>
 #include <stdint.h>
 
 static const double least = 0.08, largest = 0.16; // m, a body's sides
-static const double spacing = 0.3;                // m, at first; clear of each other however turned
-static const double wall = 0.2;                   // m, thickness
-static const double density = 1000;               // kg/m^3
+static const double spacing = 0.3;  // m, at first; they do not overlap at any orientation
+static const double wall = 0.2;     // m, thickness
+static const double density = 1000; // kg/m^3
 
 typedef struct pile {
     uint64_t random; // state
@@ -52,7 +52,7 @@ static void add_one(sprag_scene *scene, double x, double y, double z)
     }
 }
 
-// About as high as wide, whatever the size.
+// The bin is such that the pile is about as high as wide at any size.
 static void pile_open(sprag_scene *scene)
 {
     pile *p = scene->data;
@@ -100,7 +100,7 @@ static int pile_measure(const sprag_scene *scene, sprag_measure *measures)
     const pile *p = scene->data;
     double steps = p->steps ? (double)p->steps : NAN;
     measures[0] = (sprag_measure){"mean penetration", "m", p->depth / steps, 0, SPRAG_GOOD_LENGTH};
-    // Balls are free to roll for long, so this is no matter of rounding.
+    // Balls roll for a long time, so that the speed does not fall to rounding errors.
     measures[1] = (sprag_measure){"mean speed", "m/s", p->speed / steps, 0, 1e-2};
     measures[2] = (sprag_measure){"left the bin", "bodies", left_the_bin(scene), 0, 0.5};
     return 3;

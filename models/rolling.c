@@ -1,15 +1,15 @@
 // The rolling test of SimBenchmark (leggedrobotics/SimBenchmark): a plate on the floor with 25
 // balls on it, pushed hard enough to slide, but not so hard that the balls slide on it. F is the
 // push, M and m are the masses of plate and ball, n the balls, mu the friction of the floor.
-// Friction m b at its foot gives a ball the acceleration b and spins it up as well, so that its
-// foot, and the plate with it, gains 7/2 b. From rest on, and for ever,
+// The friction force m b at its lowest point gives a ball the acceleration b and a spin, so that
+// this point, and the plate with it, accelerates by 7/2 b. At all times
 //
 //     b = (F - mu (M + n m) g) / (7/2 M + n m)    of the balls
 //     a = 7/2 b                                   of the plate
 //
-// The figure is SimBenchmark's: the squared velocity errors of the plate and of one ball, added,
-// and the mean of that over the run. A push along y suits ODE's friction pyramid; against one at 60
-// deg to x, "xy", two sides of the pyramid work together, and stock ODE's plate stays where it is.
+// The figure is SimBenchmark's: the mean over the run of the sum of the squared velocity errors of
+// the plate and of one ball. ODE's friction pyramid is exact for the push along y. For the push at
+// 60 deg to x ("xy") its friction bound is larger than mu N, and the plate does not move.
 #include "scene.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ enum { SIDE = 5, BALLS = SIDE * SIDE, PLATE = 0, BALL = 1 };
 
 static const double plate_mass = 10, ball_mass = 1, push = 150; // kg, kg, N
 static const double floor_friction = 0.4, ball_friction = 0.8;
-static const double overlap = 2e-5; // m, at first; as ERP is 0, as SimBenchmark has it, it stays
+static const double overlap = 2e-5; // m, at first; constant, because ERP is 0 as in SimBenchmark
 
 typedef struct rolling {
     double sum; // m^2/s^2, squares of the errors so far
@@ -49,7 +49,7 @@ static double error_of(const sprag_scene *scene, int body, const double directio
     return pow(v[0] - speed * direction[0], 2) + pow(v[1] - speed * direction[1], 2) + v[2] * v[2];
 }
 
-// Looks, as SimBenchmark does, before each step.
+// Measures before each step, as SimBenchmark does.
 static void look_and_push(sprag_scene *scene, const double direction[2])
 {
     rolling *r = scene->data;

@@ -1,4 +1,4 @@
-// What the model files share: a model's script, and a few lines each to put a body into a scene.
+// Shared by the files of models: the script of a model, and functions that add bodies to a scene.
 #ifndef SPRAG_SCENE_H
 #define SPRAG_SCENE_H
 
@@ -6,17 +6,17 @@
 
 #include <stddef.h>
 
-// What nobody would see: a thousandth of the smaller bodies here.
+// Invisible: a thousandth of the smaller bodies of the models.
 #define SPRAG_GOOD_LENGTH 1e-4 // m
 
 #define SPRAG_GRAVITY 9.81        // m/s^2
 #define SPRAG_DEGREE (M_PI / 180) // rad
 
 struct sprag_script {
-    size_t data;        // bytes that the model wants at scene->data, zeroed
-    int contacts;       // most per pair of geoms; 0: nothing collides
+    size_t data;        // bytes of scene->data, zeroed
+    int contacts;       // limit for a pair of geoms; 0: no collisions
     double friction;    // Coulomb coefficient, between any two geoms
-    double penetration; // m, good up to this; 0: SPRAG_GOOD_LENGTH
+    double penetration; // m, largest good result; 0: SPRAG_GOOD_LENGTH
     void (*open)(sprag_scene *);
     void (*surface)(const sprag_scene *, dGeomID, dGeomID, dSurfaceParameters *); // may be NULL
     void (*before_step)(sprag_scene *);                   // forces, motors; may be NULL
@@ -24,7 +24,7 @@ struct sprag_script {
     int (*measure)(const sprag_scene *, sprag_measure *); // returns how many
 };
 
-// What ODE does not tell of a convex geom: the model keeps it as the data of the geom.
+// Points of a convex geom, which ODE has no function for: the data of the geom refers to it.
 typedef struct sprag_hull {
     int points;
     const dReal *point; // m, three each, in the axes of the geom
@@ -35,8 +35,8 @@ extern const sprag_script sprag_stack, sprag_stack_geometric, sprag_stack_heavy_
 extern const sprag_script sprag_bounce, sprag_wall, sprag_rolling, sprag_rolling_xy;
 extern const sprag_script sprag_chain, sprag_chain_hinge, sprag_car, sprag_legs, sprag_pile;
 
-// Bodies with one geom each, upright and at rest. On lack of memory the scene is marked as failed
-// and the body is as good as any.
+// Add a body with one geom, upright and at rest. Without memory they mark the scene as failed and
+// return a body all the same.
 dBodyID sprag_scene_box(sprag_scene *, double mass, const double side[3], double x, double y,
                         double z);
 dBodyID sprag_scene_cube(sprag_scene *, double mass, double side, double x, double y, double z);
@@ -48,7 +48,7 @@ dGeomID sprag_scene_floor(sprag_scene *);
 // s, since the scene was opened.
 double sprag_scene_time(const sprag_scene *);
 
-// 1 in the one step that ends at t, whatever the step; 0 before and after.
+// 1 at the end of the step nearest to time t (s), else 0.
 int sprag_scene_reaches(const sprag_scene *, double t);
 
 // m, between two points.

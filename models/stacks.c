@@ -1,6 +1,6 @@
-// Boxes upon boxes, which must neither fall, nor creep, nor sink into each other. The more mass on
-// top, the harder: the force on the lowest contacts is then far larger than what its own box would
-// suggest, and iterations that work their way from body to body take long to bring it there.
+// Stacks of boxes, which must neither fall, nor creep, nor sink into each other. Mass on top makes
+// them harder: the force on the lowest contacts is then far larger than the weight of their own
+// box, and iterations from body to body take long to transmit it.
 #include "scene.h"
 
 #include <math.h>
@@ -8,8 +8,8 @@
 enum { BOXES = 10 };
 
 typedef struct stack {
-    dVector3 place[BOXES]; // where they were when settled
-    double fell;           // s, 0 while it stands
+    dVector3 place[BOXES]; // positions at model->settled
+    double fell;           // s, time of its fall, 0 while it stands
 } stack;
 
 static void pile_up(sprag_scene *scene, int boxes, double side, const double *mass)
@@ -47,7 +47,7 @@ static void heavy_open(sprag_scene *scene)
     pile_up(scene, 2, 0.5, mass);
 }
 
-// A box is in its place no longer when it is off by half its height.
+// A box has fallen when it is off its place by half its height.
 static int is_off(const sprag_scene *scene, int i)
 {
     dVector3 side;
@@ -69,7 +69,7 @@ static void after_step(sprag_scene *scene)
     }
 }
 
-// m, the largest way that a box went sideways since all had settled.
+// m, largest horizontal displacement of a box since model->settled.
 static double creep(const sprag_scene *scene)
 {
     const stack *s = scene->data;
@@ -103,8 +103,8 @@ const sprag_script sprag_stack = {
     .measure = stack_measure,
 };
 
-// With 1000 kg above 1 kg even dWorldQuickStep's thousand iterations leave the boxes 8e-3 m deep in
-// each other, so half a per cent of a box is a good result.
+// With 1000 kg on top of 1 kg the boxes overlap by 8e-3 m even after a thousand iterations of
+// dWorldQuickStep, so that half a per cent of a box is a good result.
 const sprag_script sprag_stack_geometric = {
     .data = sizeof(stack),
     .contacts = 8,
