@@ -5,7 +5,7 @@
 #include "compliant_run.h"
 #include "row_solver.h"
 
-// How a row acts in continuous time. By rows.c, at the start of the frame.
+// Rules of rows in continuous time. By rows.c, at the start of the frame.
 typedef enum compliant_rule {
     COMPLIANT_ONE_SIDED, // hardly yields, one bound: follows (bias - J v) / h
     COMPLIANT_RIGID,     // hardly yields, no bound: keeps target_speed
@@ -85,7 +85,7 @@ bool compliant_has_joint_error(compliant_run *run);
 
 // ---- stops.c
 
-// Where bodies are placed: guard functions, and a row of Dh.
+// Guard functions, and a row of Dh, of bodies that are placed.
 bool compliant_stop_guards(compliant_run *run, const double *x, const int *stop, int count,
                            double *h);
 int compliant_stop_row(compliant_run *run, const double *x, int stop, int *column, double *value);
