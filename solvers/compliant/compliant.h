@@ -67,11 +67,11 @@ typedef struct sprag_compliant_stats {          // sums over frames, unless note
     sprag_stats implicit_step;                  // of the last switched frame
 } sprag_compliant_stats;
 
-// Moves the bodies through the frame. Uses `recovery_speed` of the frame and the calls ask_pair, rows,
-// coordinates, event and add_forces. SPRAG_OK; SPRAG_NOT_CONVERGED: the caller must solve the whole
-// frame by an implicit step, for the reason *reason; SPRAG_BAD_PROBLEM; SPRAG_NO_MEMORY. Unless
-// SPRAG_OK is returned, the bodies are where they were. scratch: [0] of the frame, [1] of the
-// integration.
+// Moves the bodies through the frame. Uses `recovery_speed` of the frame and the calls ask_pair,
+// rows, coordinates, event and add_forces. SPRAG_OK; SPRAG_NOT_CONVERGED: the caller must solve the
+// whole frame by an implicit step, for the reason *reason; SPRAG_BAD_PROBLEM; SPRAG_NO_MEMORY.
+// Unless SPRAG_OK is returned, the bodies are where they were. scratch: [0] of the frame, [1] of
+// the integration.
 sprag_result sprag_compliant(sprag_frame *frame, const sprag_compliant_options *options,
                              const sprag_frame_calls *calls, sprag_scratch scratch[2],
                              sprag_compliant_stats *stats, sprag_compliant_reason *reason);
