@@ -9,26 +9,29 @@
 
 typedef void line_fn(const char *format, ...); // a row of cells, separated by '|'
 
-void bench_factor(line_fn *line);                          // bench_factor.c
-void bench_general(line_fn *line, bool full);              // bench_general.c
-void bench_geometry(line_fn *line);                        // bench_geometry.c
-void bench_ess(line_fn *line);                             // bench_ess.c
-bool bench_ess_worlds(line_fn *line);                      // bench_ess_worlds.c; are targets met?
-void bench_threads(line_fn *line);                         // bench_threads.c
-int bench_overhead(line_fn *line, int names, char **name); // bench_overhead.c; 0: targets are met
-int bench_advance(int names, char **name, bool full, bool csv); // bench_advance.c; 0: all is well
-void bench_profile(long size);                                  // bench_profile.c
+void bench_factor(line_fn *line);                               // factor.c
+void bench_general(line_fn *line, bool full);                   // general.c
+void bench_geometry(line_fn *line);                             // geometry.c
+bool bench_ess(line_fn *line);                                  // ess.c; are targets met?
+bool bench_ess_worlds(line_fn *line);                           // ess_worlds.c; are targets met?
+void bench_threads(line_fn *line);                              // threads.c
+int bench_overhead(line_fn *line, int names, char **name);      // overhead.c; 0: targets are met
+int bench_advance(int names, char **name, bool full, bool csv); // advance/advance.c; 0: all is well
+void bench_profile(long size);                                  // profile.c
 
 // ---- bench.c
 
-double bench_now_us(void);
-double bench_work_us(void);                      // of processors
+double bench_cpu_us(void);                       // CPU time of the calling thread
 void *bench_allocate(size_t count, size_t size); // or ends the program
 int bench_by_size(const void *a, const void *b); // of doubles, for qsort
 double bench_median(double *value, long count);  // sorts them; NAN of none
 
-// Of the last step, without collision: by the clock on the wall, and of processors, all together.
-extern double bench_stepper_us, bench_stepper_work_us;
+// A figure and its target, as a line of their own. bench exits non-zero when a target is missed.
+void bench_at_most(const char *figure, double value, double target);
+void bench_at_least(const char *figure, double value, double target);
+
+// CPU time of the last step, without collision detection.
+extern double bench_stepper_us;
 
 extern int (*bench_stepper)(dWorldID world, dReal step); // of scenes; NULL: dWorldStep
 int bench_world_step(dWorldID world, dReal step);        // dWorldStep, not timed
@@ -46,7 +49,7 @@ void bench_configure(dWorldID world, const char *options, int iterations); // of
 void bench_step(bench_scene *);
 void bench_copy_state(sprag_scene *to, const sprag_scene *from);
 
-// ---- bench_error.c
+// ---- error.c
 
 typedef struct error_request {
     char **size; // bodies
@@ -58,21 +61,21 @@ typedef struct error_request {
 
 void bench_error(line_fn *line, const error_request *request);
 
-// ---- bench_mujoco.c
+// ---- mujoco.c
 
 // From then on MuJoCo steps the scene, from the state that it is in. options: attributes of
 // MuJoCo's <option>; contacts: about as many as it will have.
 void bench_mujoco_open(bench_scene *, const char *options, int contacts);
-void bench_mujoco_step(bench_scene *); // sets bench_stepper_us and bench_stepper_work_us
+void bench_mujoco_step(bench_scene *); // sets bench_stepper_us
 void bench_mujoco_close(bench_scene *);
 void bench_mujoco_print_version(void); // if it is there
 
-// ---- bench_pile.c
+// ---- pile.c
 
 // Opens a pile and lets it come to rest.
 void bench_settled_pile(bench_scene *, long size);
 
-// ---- bench_residue.c: what a step left undone
+// ---- residue.c: what a step left undone
 
 // Sums and maxima over contacts and steps. Forces in weights: those of the mean body.
 typedef struct residue {

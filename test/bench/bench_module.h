@@ -1,4 +1,4 @@
-// What bench_overhead.c asks of an ODE: of ours, and of the copies in bench_module.c.
+// What overhead.c asks of an ODE: of ours, and of the copies in module.c.
 #ifndef BENCH_MODULE_H
 #define BENCH_MODULE_H
 

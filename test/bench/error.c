@@ -1,6 +1,6 @@
 // Work against error: one pile of N bodies in one world, one stepper beside the other.
 //
-// The pile is settled once (bench_pile.c), and every stepper gets a scene of its own in that state.
+// The pile is settled once (pile.c), and every stepper gets a scene of its own in that state.
 // They take one step each in turn, so that what else the machine does meets all of them, and from
 // then on each has to live with what it has done. Two scenes of 10 ms steps:
 //
@@ -11,7 +11,7 @@
 //
 // The first half of the steps is to forget the start. In the second half, work (median processor
 // time of the stepper alone, without collision: on a busy machine the clock on the wall punishes
-// long steps) and errors (bench_residue.c, the same lines for all) are taken in turn, step about,
+// long steps) and errors (residue.c, the same lines for all) are taken in turn, step about,
 // so that reading forces costs nobody any time. Errors, besides those:
 //
 //   creep   m/s, way of a body over the second half, by its time; at rest. Of the middle body, and
@@ -24,7 +24,7 @@
 // which grows with the cube of N, cannot be waited for, and so is any whose first step, tried in a
 // process that can be ended, takes more than its share of the budget: those show "-" and why.
 //
-// Where MuJoCo was installed when this was built (Debian's libmujoco-dev), bench_mujoco.c puts the
+// Where MuJoCo was installed when this was built (Debian's libmujoco-dev), mujoco.c puts the
 // same bodies under it, in the same state. Its contacts are its own, and the errors are of those.
 //
 // Stock's curve is what it can do in a given time: straight lines through QuickStep's points, in
@@ -178,7 +178,7 @@ static void contest_step(contest *c, long k, long steps, bool shaken, double wei
         residue_begin(scene);
     }
     bench_step(&c->of);
-    c->us[k] = judged && !watched ? bench_stepper_work_us : NAN;
+    c->us[k] = judged && !watched ? bench_stepper_us : NAN;
     if (watched) {
         residue unused = {0};
         residue_end(judged ? &c->residue : &unused, weight);
@@ -294,6 +294,10 @@ static void keep_further(const result *mine, const char *head, const double *rat
     }
 }
 
+// Of method=stribeck: multiples of stock's error at equal time. At rest depths are micrometres and
+// are not judged.
+static double largest_shaken, largest_slip_at_rest;
+
 static void print_result(line_fn *line, bool shaken, contest *c, const contest *reference,
                          const result *mine, const result *all, int count, long steps)
 {
@@ -313,6 +317,10 @@ static void print_result(line_fn *line, bool shaken, contest *c, const contest *
     line("%s|%.0f|%.1f|%.2f|%.1e|%.1e|%.1e|%.1e|%.1e|%.1e|%.2g", head, c->touching / half, mine->us,
          median_us(c, reference, steps), mine->figure[DEPTH], mine->figure[DEPTH_MAX],
          mine->figure[SLIP], c->residue.slip_max, mine->figure[CONE], c->residue.cone_max, worst);
+    if (!strcmp(c->stepper->name, "stribeck")) {
+        largest_shaken = fmax(largest_shaken, shaken ? worst : 0);
+        largest_slip_at_rest = fmax(largest_slip_at_rest, shaken ? 0 : ratio[SLIP]);
+    }
     keep_further(mine, head, ratio, half * c->of.scene.step, !shaken);
 }
 
@@ -426,5 +434,8 @@ void bench_error(line_fn *line, const error_request *request)
     for (int i = 0; i < further.rows; i++) {
         line("%s", further.row[i]);
     }
+    bench_at_most("stribeck, shaken: error by stock's at equal time, worst", largest_shaken, 1);
+    bench_at_most("stribeck, at rest: slip by stock's at equal time, worst", largest_slip_at_rest,
+                  1);
     residue_free();
 }

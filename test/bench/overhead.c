@@ -51,7 +51,7 @@ static double step_here(sprag_scene *scene, bool quick)
     bench_stepper = quick ? dWorldQuickStep : NULL;
     sprag_scene_step(scene);
     bench_stepper = NULL;
-    return bench_stepper_work_us;
+    return bench_stepper_us;
 }
 
 static dWorldID create_here(void)
@@ -141,11 +141,11 @@ static void bench_free(const char *of, int bodies, double target_ns)
     for (int k = 0; k < BATCHES; k++) {
         for (int turn = 0; turn < PLACES; turn++) {
             int i = (turn + k) % PLACES;
-            double start = bench_work_us();
+            double start = bench_cpu_us();
             for (int j = 0; j < batch; j++) {
                 ode[i]->world_step(world[i], 0.01);
             }
-            ns.value[i][k] = 1e3 * (bench_work_us() - start) / batch;
+            ns.value[i][k] = 1e3 * (bench_cpu_us() - start) / batch;
         }
     }
     judge(method, of, "ns/step", pairs_median(&ns, HERE, false), target_ns);
@@ -185,9 +185,9 @@ static void bench_frames(const char *model, bool quick, int steps, double target
     for (int k = 0; k < steps; k++) {
         for (int turn = 0; turn < PLACES; turn++) {
             int i = (turn + k) % PLACES;
-            double start = bench_work_us();
+            double start = bench_cpu_us();
             step.value[i][k] = ode[i]->step(&scene[i], quick);
-            frame.value[i][k] = bench_work_us() - start;
+            frame.value[i][k] = bench_cpu_us() - start;
         }
     }
     snprintf(of, sizeof of, "%s %s", model, quick ? "QuickStep" : "Step");
@@ -231,16 +231,16 @@ static void bench_collide(double target_ns)
         for (int turn = 0; turn < PLACES; turn++) {
             int i = (turn + k) % PLACES;
             dContactGeom found[4];
-            double start = bench_work_us();
+            double start = bench_cpu_us();
             for (int j = 0; j < BATCH; j++) {
                 ode[i]->collide(geom[i][0], geom[i][1], 4, found, sizeof *found);
             }
-            double middle = bench_work_us();
+            double middle = bench_cpu_us();
             for (int j = 0; j < BATCH; j++) {
                 ode[i]->collide_space(space[i], NULL, ignore);
             }
             pair.value[i][k] = 1e3 * (middle - start) / BATCH;
-            all.value[i][k] = 1e3 * (bench_work_us() - middle) / BATCH;
+            all.value[i][k] = 1e3 * (bench_cpu_us() - middle) / BATCH;
         }
     }
     judge(method, "dCollide", "ns/call", pairs_median(&pair, HERE, false), target_ns);
@@ -263,23 +263,23 @@ static struct {
 
 static double since(double start)
 {
-    return bench_work_us() - start - own.clock_us;
+    return bench_cpu_us() - start - own.clock_us;
 }
 
 static double time_of_clock(void)
 {
     enum { LOOKS = 10000 };
-    double start = bench_work_us();
+    double start = bench_cpu_us();
     for (int i = 0; i < LOOKS; i++) {
-        bench_work_us();
+        bench_cpu_us();
     }
-    return (bench_work_us() - start) / LOOKS;
+    return (bench_cpu_us() - start) / LOOKS;
 }
 
 static bool own_island(dWorldID world, const ode_island *island, dReal step)
 {
     ode_problem pulled;
-    double start = bench_work_us();
+    double start = bench_cpu_us();
     if (sprag_ode_pull(&pulled, world, island, step, NULL, own.memory, &own.scratch)) {
         return false;
     }
@@ -288,7 +288,7 @@ static bool own_island(dWorldID world, const ode_island *island, dReal step)
     if (sprag_stribeck_solve(&pulled.problem, &options, &own.scratch, &pulled.solution, NULL)) {
         return false;
     }
-    start = bench_work_us();
+    start = bench_cpu_us();
     ode_feedback *feedback = SPRAG_TAKE(&own.scratch, island->joints, ode_feedback);
     if (!feedback) {
         return false;
@@ -313,14 +313,14 @@ static int own_step(dWorldID world, dReal step)
         if (island.joints > 0) {
             done = own_island(world, &island, step);
         } else {
-            double start = bench_work_us();
+            double start = bench_cpu_us();
             sprag_ode_step_free(island.body[0], world, step, &bad_force);
             own.push_us += since(start);
         }
         island.body += island.bodies;
         island.joint += island.joints;
     }
-    double start = bench_work_us();
+    double start = bench_cpu_us();
     sprag_ode_warm_start_next_step(own.memory);
     own.push_us += since(start);
     return done;
@@ -340,7 +340,7 @@ static void bench_adapters(const char *model, long size, int steps, double targe
     for (int k = 0; k < steps; k++) {
         bench_copy_state(&quick.scene, &ours.scene);
         bench_step(&quick);
-        stock[k] = bench_stepper_work_us;
+        stock[k] = bench_stepper_us;
         bench_stepper = own_step;
         bench_step(&ours);
         bench_stepper = NULL;

@@ -41,7 +41,7 @@ void bench_settled_pile(bench_scene *b, long size)
         fprintf(stderr, "bench: there is no %s\n", name);
         exit(EXIT_FAILURE);
     }
-    double start = bench_now_us();
+    double start = bench_cpu_us();
     bench_open(b, model, "method=ode-quick", 20);
     dVector3 g;
     dWorldGetGravity(b->scene.world, g);
@@ -58,7 +58,7 @@ void bench_settled_pile(bench_scene *b, long size)
     const sprag_scene *s = &b->scene;
     printf("# %s at rest: %ld + %d steps, %.1f s; %d contacts, mean speed %.1e m/s, depth %.1e m, "
            "mean %.1e m\n",
-           name, steps, REFINING, (bench_now_us() - start) / 1e6, s->touching, mean_speed(s),
+           name, steps, REFINING, (bench_cpu_us() - start) / 1e6, s->touching, mean_speed(s),
            s->penetration, s->mean_penetration);
     fflush(stdout);
 }

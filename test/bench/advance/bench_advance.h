@@ -10,7 +10,7 @@
 #include "bench.h"
 #include "scene.h"
 
-// ---- bench_advance.c: rows. A part and its scene are said once, by row_scene.
+// ---- advance/advance.c: rows. A part and its scene are said once, by row_scene.
 
 void row_scene(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void row_tell(const char *figure, double value); // no target
@@ -24,7 +24,7 @@ typedef void advance_part(bool full);
 advance_part part_alone, part_die, part_chain, part_legs, part_rest, part_fast, part_piles,
     part_disturb, part_order, part_models, part_bounds, part_certify, part_paper;
 
-// ---- bench_advance_apart.c: separation by brute force
+// ---- advance/apart.c: separation by brute force
 
 typedef enum solid_kind { SOLID_PLANE, SOLID_BALL, SOLID_BOX, SOLID_POINTS } solid_kind;
 
@@ -54,7 +54,7 @@ double chance_between(chance *c, double low, double high);
 void chance_turn_by(const double q[4], double R[9]);
 void chance_turn(chance *c, double R[9]); // quaternion in [-1,1]^4
 
-// ---- bench_advance_scene.c: boxes in sprag_advance alone
+// ---- advance/scene.c: boxes in sprag_advance alone
 
 enum { ADVANCE_BODIES = 16, ADVANCE_PAIRS = ADVANCE_BODIES * (ADVANCE_BODIES + 1) / 2 };
 
@@ -90,14 +90,14 @@ sprag_mover *advance_scene_box(advance_scene *s, const double side[3], double de
 void advance_scene_close_up(advance_scene *s); // the floor and the pairs; then no more boxes
 void advance_scene_step(advance_scene *s, double step);
 void advance_scene_free(advance_scene *s);
-// bench_advance_die.c: a thrown die; s, when it came to rest, NAN: never
+// advance/die.c: a thrown die; s, when it came to rest, NAN: never
 void advance_scene_die(advance_scene *s, double friction, int seed);
 double advance_scene_rest(advance_scene *s, double step);
 
 double advance_scene_energy(const advance_scene *s); // J
 double advance_scene_speed(const advance_scene *s);  // largest, m/s or rad/s
 
-// ---- bench_advance_world.c: ODE worlds
+// ---- advance/world.c: ODE worlds
 
 extern const char *const advance_ours; // options
 

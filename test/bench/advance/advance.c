@@ -1,20 +1,20 @@
 // Conservative advancement against its targets: one table, a row per figure with what was measured,
 // the target and whether it is met. Seeds are fixed. The gap is told by a check of our own
-// (bench_advance_apart.c) that shares nothing with the solver's.
+// (advance/apart.c) that shares nothing with the solver's.
 //
-//   certify  certificates alone                      bench_advance_certify.c
-//   die      thrown dice, no-slip and Coulomb        bench_advance_die.c
-//   alone    stacks, rocking, corners, walls, no ODE bench_advance_alone.c
-//   chain    100 links, 100 m                        bench_advance_chain.c
-//   bounds   of a chain's links                      bench_advance_bounds.c
-//   legs     a trotting quadruped                    bench_advance_legs.c
-//   rest     stacks, inclines, rocking, corners      bench_advance_rest.c
-//   fast     thin walls                              bench_advance_fast.c
-//   piles    random boxes                            bench_advance_piles.c
-//   disturb  random velocities after the solve       bench_advance_disturb.c
-//   paper    the paper's method, as published       bench_advance_paper.c
-//   order    convergence, free flight and pendulum   bench_advance_order.c
-//   models   all of models/                          bench_advance_models.c
+//   certify  certificates alone                      advance/certify.c
+//   die      thrown dice, no-slip and Coulomb        advance/die.c
+//   alone    stacks, rocking, corners, walls, no ODE advance/alone.c
+//   chain    100 links, 100 m                        advance/chain.c
+//   bounds   of a chain's links                      advance/bounds.c
+//   legs     a trotting quadruped                    advance/legs.c
+//   rest     stacks, inclines, rocking, corners      advance/rest.c
+//   fast     thin walls                              advance/fast.c
+//   piles    random boxes                            advance/piles.c
+//   disturb  random velocities after the solve       advance/disturb.c
+//   paper    the paper's method, as published       advance/paper.c
+//   order    convergence, free flight and pendulum   advance/order.c
+//   models   all of models/                          advance/models.c
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -102,11 +102,11 @@ enum { PARTS = sizeof parts / sizeof *parts };
 
 static void run_part(const named_part *p, bool full)
 {
-    double start = bench_now_us();
+    double start = bench_cpu_us();
     part = p->name;
     p->run(full);
     if (!csv) {
-        printf("# %s: %.1f s\n", p->name, (bench_now_us() - start) / 1e6);
+        printf("# %s: %.1f s\n", p->name, (bench_cpu_us() - start) / 1e6);
     }
 }
 
