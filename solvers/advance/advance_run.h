@@ -2,8 +2,9 @@
 // the frame, plan.c chooses each sub-step and substep.c makes it, pairs.c finds gaps and safe
 // times, mesh.c treats triangles of a mesh, contacts.c, solve.c and push_out.c make and solve the
 // contact problem, speculative.c makes contacts of what blocks a sub-step, large_groups.c plans a
-// sub-step of a large group, slow_down.c slows bodies that would still collide, events.c reports
-// events, error.c controls the error.
+// sub-step of a large group, projection.c removes the approach that is left in its motion,
+// slow_down.c slows bodies that would still collide, events.c reports events, error.c controls the
+// error.
 #ifndef SPRAG_ADVANCE_RUN_H
 #define SPRAG_ADVANCE_RUN_H
 

@@ -1,0 +1,262 @@
+// Gauss-Seidel on the constraints of a motion, from a queue of those that are violated, in the
+// metric of the masses.
+#include "projection.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "linalg.h"
+
+double advance_constraint_rate(const advance_projection *p, const advance_constraint *l)
+{
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        if (l->body[side] != SPRAG_STATIC) {
+            sum += dot6(l->jacobian[side], p->run->attempt.motion[l->body[side]].velocity);
+        }
+    }
+    return sum;
+}
+
+static bool is_violated(const advance_projection *p, const advance_constraint *l)
+{
+    double above = advance_constraint_rate(p, l) - l->target;
+    return (above < -p->tolerance && l->force < l->hi) ||
+           (above > p->tolerance + 2 * p->excess && l->force > l->lo);
+}
+
+void advance_constraint_queue(advance_projection *p, int i)
+{
+    advance_constraint *l = &p->constraint[i];
+    if (!l->queued && l->inverse_mass > 0 && is_violated(p, l)) {
+        l->queued = true;
+        p->queue[(p->head + p->waiting++) % p->room] = i;
+    }
+}
+
+static void queue_body(advance_projection *p, int body)
+{
+    for (int i = p->first[body]; i >= 0;) {
+        const advance_constraint *l = &p->constraint[i];
+        advance_constraint_queue(p, i);
+        i = l->next[l->body[0] != body];
+    }
+}
+
+// Returns the square of the change of the motion, in the metric of energy.
+static double relax(advance_projection *p, advance_constraint *l)
+{
+    double excess = l->lo == 0 && l->force >= 0 ? p->excess : 0;
+    double force =
+        l->force + (l->target + excess - advance_constraint_rate(p, l)) / l->inverse_mass;
+    force = clamp(force, l->lo, l->hi);
+    double change = force - l->force;
+    l->force = force;
+    for (int side = 0; side < 2 && change != 0; side++) {
+        int body = l->body[side];
+        if (body != SPRAG_STATIC && p->run->frame->body[body].mass > 0) {
+            add_scaled(p->run->attempt.motion[body].velocity, change, l->response[side], 6);
+            p->moved[body] = true;
+        }
+    }
+    return l->inverse_mass * change * change;
+}
+
+static void accelerate(advance_projection *p, double part)
+{
+    double *before = p->before, *push = p->push;
+    for (int i = 0; i < p->run->frame->bodies; i++, before += 6, push += 6) {
+        double *v = p->run->attempt.motion[i].velocity;
+        for (int k = 0; k < 6; k++) {
+            push[k] = part * (push[k] + v[k] - before[k]);
+            v[k] += push[k];
+            before[k] = v[k];
+            p->moved[i] |= push[k] != 0;
+        }
+    }
+    for (int i = 0; i < p->constraints; i++, before++, push++) {
+        *push = part * (*push + p->constraint[i].force - *before);
+        p->constraint[i].force += *push;
+        *before = p->constraint[i].force;
+    }
+}
+
+static int count_violated(const advance_projection *p)
+{
+    int violated = 0;
+    for (int i = 0; i < p->constraints; i++) {
+        violated += p->constraint[i].inverse_mass > 0 && is_violated(p, &p->constraint[i]);
+    }
+    return violated;
+}
+
+// Relaxes all constraints in turn, with Nesterov's momentum (gauss_seidel.h), if many are violated.
+static void sweep(advance_projection *p)
+{
+    double last = INFINITY;
+    if (p->waiting < ADVANCE_FEW_VIOLATED) {
+        return;
+    }
+    accelerate(p, 0);
+    for (int it = 1, since = 1; it <= ADVANCE_PROJECTION_SWEEPS; it++, since++) {
+        double change = 0;
+        for (int i = 0; i < p->constraints; i++) {
+            advance_constraint *l = &p->constraint[i];
+            bool idle =
+                l->force == l->lo && advance_constraint_rate(p, l) >= l->target - p->tolerance;
+            change += idle || !(l->inverse_mass > 0) ? 0 : relax(p, l);
+        }
+        if (it % ADVANCE_COUNT_EVERY == 0 && count_violated(p) < ADVANCE_FEW_VIOLATED) {
+            break;
+        }
+        since = change > last ? 1 : since;
+        last = change;
+        accelerate(p, (since - 1.0) / (since + 2.0));
+    }
+    for (; p->waiting > 0; p->waiting--) {
+        p->constraint[p->queue[p->head]].queued = false;
+        p->head = (p->head + 1) % p->room;
+    }
+    for (int i = 0; i < p->constraints; i++) {
+        advance_constraint *l = &p->constraint[i];
+        l->force = clamp(l->force, l->lo, l->hi);
+        advance_constraint_queue(p, i);
+    }
+}
+
+static void relax_queue(advance_projection *p)
+{
+    sweep(p);
+    for (; p->waiting > 0; p->waiting--) {
+        advance_constraint *l = &p->constraint[p->queue[p->head]];
+        p->head = (p->head + 1) % p->room;
+        l->queued = false;
+        if (p->budget > 0) {
+            p->budget--;
+            p->waiting--;
+            bool changes = relax(p, l) > 0;
+            for (int side = 0; side < 2 && changes; side++) {
+                if (l->body[side] != SPRAG_STATIC) {
+                    queue_body(p, l->body[side]);
+                }
+            }
+            p->waiting++;
+        }
+    }
+}
+
+advance_constraint *advance_constraint_add(advance_projection *p, int body0, int body1)
+{
+    if (p->constraints == p->room) {
+        return NULL;
+    }
+    advance_constraint *l = &p->constraint[p->constraints++];
+    *l = (advance_constraint){.body = {body0, body1}, .hi = INFINITY};
+    return l;
+}
+
+void advance_constraint_attach(advance_projection *p, advance_constraint *l)
+{
+    int i = (int)(l - p->constraint);
+    for (int side = 0; side < 2; side++) {
+        int body = l->body[side];
+        if (body == SPRAG_STATIC) {
+            continue;
+        }
+        l->next[side] = p->first[body];
+        p->first[body] = i;
+        double mass = p->run->frame->body[body].mass;
+        if (mass > 0) {
+            add_scaled(l->response[side], 1 / mass, l->jacobian[side], 3);
+            mul33(p->inverse[body], l->jacobian[side] + 3, l->response[side] + 3);
+            l->inverse_mass += dot6(l->jacobian[side], l->response[side]);
+        }
+    }
+}
+
+// ---- limits of the change
+
+// m/s, of a body with the same energy that does not turn.
+static double energy_speed(const advance_run *run, int body, const double v[6])
+{
+    double mass = run->frame->body[body].mass;
+    return mass > 0 ? sqrt(advance_product(run, body, v, v) / mass) : norm3(v);
+}
+
+// If the points cannot all stay apart, the projection would move bodies without end: a body may be
+// moved no farther than it, or a body that it touches, would have moved.
+static void set_farthest(advance_projection *p)
+{
+    const advance_run *run = p->run;
+    double *speed = p->before;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        memcpy(p->solved[i], run->attempt.motion[i].velocity, sizeof p->solved[i]);
+        speed[i] = energy_speed(run, i, p->solved[i]);
+        p->farthest[i] = speed[i] + advance_farther * (p->tolerance + p->excess);
+    }
+    for (int i = 0; i < p->constraints; i++) {
+        const int *body = p->constraint[i].body;
+        for (int side = 0; side < 2 && body[!side] != SPRAG_STATIC; side++) {
+            if (body[side] != SPRAG_STATIC) {
+                p->farthest[body[side]] = fmax(p->farthest[body[side]], speed[body[!side]]);
+            }
+        }
+    }
+}
+
+static void restrain(advance_projection *p)
+{
+    for (int i = 0; i < p->run->frame->bodies; i++) {
+        double *v = p->run->attempt.motion[i].velocity, change[6];
+        for (int k = 0; k < 6; k++) {
+            change[k] = v[k] - p->solved[i][k];
+        }
+        double most = p->farthest[i], size = energy_speed(p->run, i, change);
+        for (int k = 0; size > most && k < 6; k++) {
+            v[k] = p->solved[i][k] + most / size * change[k];
+        }
+        p->moved[i] |= size > most;
+    }
+}
+
+// ---- the projection
+
+bool advance_projection_take(advance_projection *p)
+{
+    const advance_run *run = p->run;
+    const sprag_frame *frame = run->frame;
+    sprag_scratch *scratch = run->solving;
+    p->constraint = SPRAG_TAKE(scratch, p->room, advance_constraint);
+    p->queue = SPRAG_TAKE(scratch, p->room, int);
+    p->of_point = SPRAG_TAKE(scratch, p->room, int);
+    p->first = SPRAG_TAKE(scratch, frame->bodies, int);
+    p->moved = SPRAG_TAKE(scratch, frame->bodies, bool);
+    p->inverse = SPRAG_TAKE(scratch, frame->bodies, *p->inverse);
+    p->before = SPRAG_TAKE(scratch, 6 * frame->bodies + p->room, double);
+    p->push = SPRAG_TAKE(scratch, 6 * frame->bodies + p->room, double);
+    p->solved = SPRAG_TAKE(scratch, frame->bodies, *p->solved);
+    p->farthest = SPRAG_TAKE(scratch, frame->bodies, double);
+    if (scratch->failed) {
+        return false;
+    }
+    for (int i = 0; i < frame->bodies; i++) {
+        p->first[i] = -1;
+        invert33(run->inertia[i], p->inverse[i]);
+    }
+    return true;
+}
+
+void advance_projection_begin(advance_projection *p)
+{
+    set_farthest(p);
+    p->budget = (long)ADVANCE_RELAXATIONS * p->constraints + ADVANCE_LEAST_RELAXATIONS;
+    for (int i = 0; i < p->constraints; i++) {
+        advance_constraint_queue(p, i);
+    }
+}
+
+void advance_project(advance_projection *p)
+{
+    relax_queue(p);
+    restrain(p);
+}

@@ -1,0 +1,59 @@
+// The projection of a motion (projection.c): constraints between bodies, relaxed until the motion
+// keeps them, by changing it as little as possible.
+#ifndef SPRAG_ADVANCE_PROJECTION_H
+#define SPRAG_ADVANCE_PROJECTION_H
+
+#include "advance_run.h"
+
+// A constraint on the motion, of a point, a given contact or a joint row: its rate is to be at
+// least (with lo < 0: exactly) the target, by a force between lo and hi.
+typedef struct advance_constraint {
+    int body[2]; // SPRAG_STATIC: none
+    double jacobian[2][6];
+    double response[2][6]; // inverse mass times jacobian
+    double inverse_mass;   // along the jacobian, 1/kg or 1/(kg m^2)
+    double target;         // m/s, rad/s
+    double lo, hi;
+    double force;
+    int next[2]; // constraint of the same body, -1: none
+    bool queued;
+} advance_constraint;
+
+typedef struct advance_projection { // in the scratch of the solve
+    advance_run *run;
+    advance_constraint *constraint;
+    int constraints, room;
+    int *of_point;             // points: their constraints
+    int points;                // that have one
+    int *first;                // bodies: the first of their constraints
+    bool *moved;               // bodies: their motion has changed since their pairs were certified
+    double (*inverse)[9];      // 1/(kg m^2), bodies, inverse inertia, world axes
+    int *queue, head, waiting; // constraints to be relaxed, a ring
+    long budget;               // relaxations that are left
+    double tolerance, excess;  // m/s, of violations; that points are separated by beyond the target
+    double *before, *push;     // velocities and forces of the last sweep; their momentum
+    double (*solved)[6];       // m/s, rad/s, bodies: the motion before the projection
+    double *farthest;          // m/s, bodies: that the projection may change the motion by
+} advance_projection;
+
+// Takes the scratch for `room` constraints. false: no memory.
+bool advance_projection_take(advance_projection *p);
+
+// Adds a constraint; NULL: no room. The caller sets the jacobian, then attaches the constraint to
+// its bodies.
+advance_constraint *advance_constraint_add(advance_projection *p, int body0, int body1);
+void advance_constraint_attach(advance_projection *p, advance_constraint *l);
+
+// m/s, rad/s, of the present motion.
+double advance_constraint_rate(const advance_projection *p, const advance_constraint *l);
+
+// Queues a constraint if it is violated.
+void advance_constraint_queue(advance_projection *p, int i);
+
+// Queues all violated constraints; all have been added.
+void advance_projection_begin(advance_projection *p);
+
+// Relaxes the queue, within the budget. A body moves no farther than its limit.
+void advance_project(advance_projection *p);
+
+#endif
