@@ -1,7 +1,8 @@
 #!/bin/bash
-# demos.sh DEMOS [METHODS] [PATTERN] - ODE's own demos (DEMOS:
-# the folder that test/demos/build.sh has filled) by stock and by methods of sprag's (stribeck,ess,advance,ode), in one
-# table, and what sprag said. A row per scenario and method:
+# demos.sh DEMOS [METHODS] [PATTERN] - runs ODE's own demos (DEMOS: the folder that
+# test/demos/build.sh has filled) under stock and under methods of sprag's
+# (stribeck,ess,advance,ode), and prints one table and the messages of sprag. A row per scenario and
+# method:
 #
 #   ends      exit code; 124: stopped after LIMIT (900) seconds
 #   bad       states that were not finite
@@ -19,6 +20,12 @@
 # Exit code 1 if a state was not finite, a demo died that lives under stock, was stopped, failed more
 # tests, ode was not stock, a bridge broke at another load (10 %), or a fallback has no reason.
 set -euo pipefail
+case ${1:-} in
+-h | --help)
+    sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0"
+    exit
+    ;;
+esac
 tools=$(cd "$(dirname "$0")/../demos" && pwd)
 demos=$(cd "$1" && pwd) methods=${2:-stribeck,ess,advance,ode} pattern=${3:-.}
 library=${LIBRARY:-$(cd "$(dirname "$0")/../.." && pwd)/build/libsprag.so}
@@ -99,7 +106,7 @@ judge() { # judge <scenario> <method> <rc> <bad> <fallbacks> <tests>
 
 odd_joints() { # tests of demo_joints that fail under ess and should not
     sed -n 's/^test \([0-9]*\): .*FAILED/\1/p' "$work/ess/joints.out" |
-        grep -v -x -F "$(printf '%s\n' $of_euler)" || true
+        grep -v -x -F "${of_euler// /$'\n'}" || true
 }
 
 tests() { # tests <scenario> <method>: passed/made

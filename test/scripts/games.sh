@@ -13,7 +13,15 @@
 # stood still, made no step, or a body was held or an island fell back.
 #
 # apt-get install stormbaancoureur xmoto mu-cade mokomaze xvfb xdotool imagemagick libgl1-mesa-dri
+
+# shellcheck disable=SC2059 # the rows of the table share one format
 set -euo pipefail
+case ${1:-} in
+-h | --help)
+    sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0"
+    exit
+    ;;
+esac
 methods=${1:-ode,stribeck,ess,advance} games=${2:-stormbaancoureur,xmoto,mu-cade,mokomaze}
 library=${LIBRARY:-$(cd "$(dirname "$0")/../.." && pwd)/build/libsprag.so}
 seconds=${TIME:-60}
@@ -136,7 +144,9 @@ play() { # play <game> <method>: leaves <game>.<method>.csv, .err, .lives, .move
     local code=0
     wait "$game" 2>/dev/null || code=$?
     [ -f "$work/$name.lives" ] || echo "$code" >"$work/$name.lives"
-    kill "$server" && wait "$server" 2>/dev/null || true
+    if kill "$server"; then
+        wait "$server" 2>/dev/null || true
+    fi
     pids=()
     exec 3>&-
 }

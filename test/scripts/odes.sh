@@ -10,6 +10,12 @@
 # ODEs stay in <directory> (<build>/odes) for the next time. All take an hour, most of it the
 # compiler's. Needs g++, clang and libccd-dev besides the packages of README.md.
 set -eu
+case ${1:-} in
+-h | --help)
+    sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0"
+    exit
+    ;;
+esac
 here=$(cd "$(dirname "$0")/../.." && pwd)
 out='' sources=()
 while getopts o:s: option; do
@@ -26,7 +32,7 @@ wanted=" $* "
 out=${out:-$build/odes}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
-export LC_ALL=C SPRAG_OPTIONS= SPRAG_STATS=
+export LC_ALL=C
 unset SPRAG_OPTIONS SPRAG_STATS LD_PRELOAD LD_LIBRARY_PATH
 failed=0
 

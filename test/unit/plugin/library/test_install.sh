@@ -115,6 +115,7 @@ solved() {
     echo "$1:"
     "$2" | tee general.out
     [ "$(cat general.out)" = "$expected" ]
+    # shellcheck disable=SC2143 # a negated pipeline does not end the script
     [ -z "$(ldd "$2" | grep libode)" ]
 }
 
@@ -127,6 +128,7 @@ read -r -a arguments <<<"$(pkg-config --static --libs sprag_general)"
 "$cc" "${flags[@]}" -I"$prefix/include" "$source/test/programs/example_general.c" -o general_archive \
     "${arguments[@]/-lsprag_general/-l:libsprag_general.a}"
 solved "general, archive" ./general_archive
+# shellcheck disable=SC2143
 [ -z "$(ldd general_archive | grep libsprag)" ]
 
 if cxx=$(command -v c++) && [ ${#flags[@]} -eq 0 ]; then # what a C++ program includes
