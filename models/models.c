@@ -70,7 +70,8 @@ const sprag_model *sprag_model_find(const char *name)
 {
     size_t length = strcspn(name, ":");
     const sprag_model *model = sprag_models;
-    while (model->name && (strlen(model->name) != length || strncmp(model->name, name, length))) {
+    while (model->name &&
+           (strlen(model->name) != length || strncmp(model->name, name, length) != 0)) {
         model++;
     }
     if (!model->name || !name[length]) {

@@ -125,7 +125,7 @@ static bool choose_models(request *r, int argc, char **argv, bool all)
     while (sprag_models[known].name) {
         known++;
     }
-    r->model = calloc((size_t)(known + argc), sizeof *r->model);
+    r->model = calloc((size_t)known + (size_t)argc, sizeof *r->model);
     if (!r->model) {
         cli_fail(0, "no memory");
         return false;

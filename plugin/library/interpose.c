@@ -23,6 +23,7 @@ SPRAG_API void INTERPOSE(dJointGroupEmpty)(dJointGroupID group);
 SPRAG_API void INTERPOSE(dJointGroupDestroy)(dJointGroupID group);
 
 // A call that is meant for another ODE than the one that we serve goes there.
+// NOLINTBEGIN(bugprone-macro-parentheses): arguments is a list in parentheses
 #define REDIRECT(object, function, symbol, arguments)                                              \
     do {                                                                                           \
         void *other = sprag_ode_runtime_redirect(object, __builtin_return_address(0), symbol);     \
@@ -30,6 +31,7 @@ SPRAG_API void INTERPOSE(dJointGroupDestroy)(dJointGroupID group);
             return ((__typeof__(&function))(intptr_t)say_other(other))arguments;                   \
         }                                                                                          \
     } while (0)
+// NOLINTEND(bugprone-macro-parentheses)
 #define REDIRECT_CALL(object, function, ...) REDIRECT(object, function, #function, (__VA_ARGS__))
 
 static void *say_other(void *function)
