@@ -40,8 +40,8 @@ static inline void chain_make(chance *c, chain_tree *tree)
     }
 }
 
-// Where a point of link i is at t. A revolute or spherical joint at a constant rate turns about one
-// axis.
+// Computes the position of a point of the last link at time t. A revolute or spherical joint at a
+// constant rate turns about one axis.
 static inline void chain_point(const chain_tree *tree, const int *path, int joints,
                                const double local[3], double t, double out[3])
 {
@@ -73,8 +73,8 @@ static inline void chain_point(const chain_tree *tree, const int *path, int join
     add_scaled(out, 1, pose.position, 3);
 }
 
-// How much of the bound the points of a random link use along a random direction, within up to a
-// second: at most 1 if the bound holds.
+// Returns the largest motion of points of a random link along a random direction, as a share of the
+// bound, within up to a second: at most 1 if the bound holds.
 static inline double chain_trial(uint64_t seed)
 {
     chance c = {seed * 0x9e3779b97f4a7c15u + 1};

@@ -363,7 +363,7 @@ static inline made draw_problem(family family, int velocities, int contacts, dou
                            : draw_bodies(family, velocities, contacts, step, one_way, hard, random);
 }
 
-// ---- what is a solution
+// ---- checks of a solution
 
 // The laws at the returned velocities, in N: the largest difference of a returned force, relative
 // to the largest normal force.

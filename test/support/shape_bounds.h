@@ -207,7 +207,8 @@ static inline real best_separation(const skeleton k[2])
     return best;
 }
 
-// How far a point is outside, at least; 0 on the shape, up to rounding.
+// Returns a lower bound of the distance from a point outside to the shape; 0 on the shape, up to
+// rounding.
 static inline real outside(const thing *t, const skeleton *k, const double *x)
 {
     real p[3], from[3], far = -INFINITY;
@@ -271,7 +272,7 @@ static inline void check_near(const thing t[2], const char *what, bool brute)
     minus(a, b, between);
     real allowed = 1e-12L * fabsl(gap.distance) + 8 * eps * L;
     real off = fabsl(separation(k, n) - gap.distance), shy = 0, apart = 0;
-    // How well points can be told from the normal: corners slide.
+    // Uncertainty of the points that belong to a normal: corners slide.
     real loose = 1e-9L * L;
     for (int side = 0; side < 2; side++) {
         apart = fmaxl(apart, outside(&t[side], &k[side], gap.point[side]));

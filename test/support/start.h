@@ -1,4 +1,4 @@
-// How the tests that step ODE worlds begin.
+// Start of tests that step ODE worlds.
 #ifndef TEST_START_H
 #define TEST_START_H
 

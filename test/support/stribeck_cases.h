@@ -103,7 +103,7 @@ static inline double inverse_mass(const sprag_row *row)
     return sum;
 }
 
-// ---- what holds for every solution
+// ---- properties of every solution
 
 static const double speeds[] = {0, 0.1, 1, 10};
 static const double coefficients[] = {0, 0.3, 0.6, 1};

@@ -1,4 +1,4 @@
-// What ends the main of every test program.
+// End of the main of every test program.
 #ifndef TEST_SUITE_H
 #define TEST_SUITE_H
 

@@ -29,7 +29,7 @@ static const joint_kind joint_kinds[] = {
 
 enum { JOINT_KINDS = sizeof joint_kinds / sizeof joint_kinds[0] };
 
-// What the joint is like; bits.
+// Properties of the joint; bits.
 enum {
     PAIR_PLAIN = 0,
     PAIR_TO_WORLD = 1, // attached as (body, 0)

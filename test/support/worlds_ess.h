@@ -14,7 +14,7 @@
 
 static const double ESS_G = 9.81;
 
-// What a contact is made of. Stock, which knows no stiffness, gets what ERP and CFM mean the same.
+// Material of a contact. Stock has no stiffness and gets the equivalent ERP and CFM.
 typedef struct material {
     double stiffness, dissipation; // N/m, s/m
     double friction, stiction;     // 1, m/s
@@ -31,7 +31,7 @@ typedef struct yielding {
     dBodyID *body;
     int bodies;
     dJointFeedback *feedback; // of the first contact of a step, NULL: not wanted
-    int told;
+    int feedbacks_set; // contacts of this step that have feedback
 } yielding;
 
 static inline yielding *yielding_open(const char *options, material made_of, double step)
@@ -115,10 +115,10 @@ static inline void yielding_touch(void *data, dGeomID a, dGeomID b)
         }
         dJointID joint = dJointCreateContact(y->world, y->group, &contact);
         dJointAttach(joint, dGeomGetBody(a), dGeomGetBody(b));
-        if (y->feedback && y->told == 0) {
+        if (y->feedback && y->feedbacks_set == 0) {
             memset(y->feedback, 0, sizeof *y->feedback);
             dJointSetFeedback(joint, y->feedback);
-            y->told++;
+            y->feedbacks_set++;
         }
     }
 }
@@ -126,7 +126,7 @@ static inline void yielding_touch(void *data, dGeomID a, dGeomID b)
 static inline void yielding_step(yielding *y)
 {
     dJointGroupEmpty(y->group);
-    y->told = 0;
+    y->feedbacks_set = 0;
     dSpaceCollide(y->space, y, yielding_touch);
     dWorldStep(y->world, y->step);
 }

@@ -10,7 +10,7 @@ static void fly(support_run *run, flight_setting *set)
     dWorldID world = support_world(run, NULL);
     dBodyID body = start_flight(world, set);
     steps(world, FLIGHT);
-    support_tell_body(run, body);
+    support_report_body(run, body);
     dWorldDestroy(world);
 }
 
@@ -39,7 +39,7 @@ static void spin_of(const dMass *mass, const double q[4], const double momentum[
 }
 
 // Motion of a body under gravity without torque, by Runge and Kutta's method in steps of 0.1 ms.
-static void fly_rightly(support_run *run, bool tumbles, double gravity)
+static void fly_expected(support_run *run, bool tumbles, double gravity)
 {
     enum { PARTS = 10000 };
     support_run quiet_run = {.method = "ode"};
@@ -76,11 +76,11 @@ static void fly_rightly(support_run *run, bool tumbles, double gravity)
             q[k] += h / 6 * sum[k];
         }
     }
-    support_tell_vector(run, v);
-    support_tell_vector(run, w);
-    support_tell_vector(run, x);
+    support_report_vector(run, v);
+    support_report_vector(run, w);
+    support_report_vector(run, x);
     for (int i = 0; i < 4; i++) {
-        support_tell(run, q[i]);
+        support_report(run, q[i]);
     }
     dWorldDestroy(world);
 }
@@ -90,9 +90,9 @@ static void tumbling(support_run *run)
     fly(run, NULL);
 }
 
-static void tumbling_rightly(support_run *run)
+static void tumbling_expected(support_run *run)
 {
-    fly_rightly(run, true, GRAVITY);
+    fly_expected(run, true, GRAVITY);
 }
 
 static void gyroscopic_mode(support_run *run)
@@ -100,9 +100,9 @@ static void gyroscopic_mode(support_run *run)
     fly(run, without_torque);
 }
 
-static void gyroscopic_mode_rightly(support_run *run)
+static void gyroscopic_mode_expected(support_run *run)
 {
-    fly_rightly(run, false, 0);
+    fly_expected(run, false, 0);
 }
 
 static void finite_rotation(support_run *run)
@@ -177,7 +177,7 @@ static void quaternions_go_on(support_run *run)
     for (int i = 0; i < 60; i++) {
         support_step(world, STEP);
         for (int k = 0; k < 4; k++) {
-            support_tell(run, dBodyGetQuaternion(body)[k]);
+            support_report(run, dBodyGetQuaternion(body)[k]);
         }
     }
     dWorldDestroy(world);
@@ -207,7 +207,7 @@ static void damping_by_each(support_run *run)
     }
     steps(world, 100);
     for (int k = 0; k < 2; k++) {
-        support_tell_body(run, body[k]);
+        support_report_body(run, body[k]);
     }
     dWorldDestroy(world);
 }
@@ -267,16 +267,16 @@ static void accumulators(support_run *run)
         push_everywhere(body, i);
         push_everywhere(body, i + 3);
     }
-    support_tell_vector(run, dBodyGetForce(body));
-    support_tell_vector(run, dBodyGetTorque(body));
+    support_report_vector(run, dBodyGetForce(body));
+    support_report_vector(run, dBodyGetTorque(body));
     support_step(world, STEP);
-    support_tell_vector(run, dBodyGetForce(body));
-    support_tell_vector(run, dBodyGetTorque(body));
-    support_tell_vector(run, dBodyGetLinearVel(body));
-    support_tell_vector(run, dBodyGetAngularVel(body));
+    support_report_vector(run, dBodyGetForce(body));
+    support_report_vector(run, dBodyGetTorque(body));
+    support_report_vector(run, dBodyGetLinearVel(body));
+    support_report_vector(run, dBodyGetAngularVel(body));
     dBodySetForce(body, 3, 2, 1);
     support_step(world, STEP);
-    support_tell_vector(run, dBodyGetLinearVel(body));
+    support_report_vector(run, dBodyGetLinearVel(body));
     dWorldDestroy(world);
 }
 
@@ -288,7 +288,7 @@ static void impulse_to_force(support_run *run)
     dWorldImpulseToForce(world, STEP, 2, 4, -6, force);
     dBodyAddForce(body, force[0], force[1], force[2]);
     support_step(world, STEP);
-    support_tell_vector(run, dBodyGetLinearVel(body));
+    support_report_vector(run, dBodyGetLinearVel(body));
     dWorldDestroy(world);
 }
 
@@ -306,8 +306,8 @@ static void change_of_mass(support_run *run)
             dBodySetMass(body, &mass);
         }
     }
-    support_tell_vector(run, dBodyGetLinearVel(body));
-    support_tell_vector(run, dBodyGetAngularVel(body));
+    support_report_vector(run, dBodyGetLinearVel(body));
+    support_report_vector(run, dBodyGetAngularVel(body));
     dWorldDestroy(world);
 }
 
@@ -324,16 +324,16 @@ static void forces_without_effect(support_run *run)
         push_everywhere(carried, 0);
         push_everywhere(carried, 1);
         support_step(world, STEP);
-        support_tell_vector(run, dBodyGetForce(asleep));
-        support_tell_vector(run, dBodyGetTorque(asleep));
-        support_tell_vector(run, dBodyGetForce(carried));
-        support_tell_vector(run, dBodyGetTorque(carried));
+        support_report_vector(run, dBodyGetForce(asleep));
+        support_report_vector(run, dBodyGetTorque(asleep));
+        support_report_vector(run, dBodyGetForce(carried));
+        support_report_vector(run, dBodyGetTorque(carried));
     }
     dBodySetDynamic(carried);
     dBodyEnable(asleep);
     support_step(world, STEP);
-    support_tell_vector(run, dBodyGetLinearVel(asleep));
-    support_tell_vector(run, dBodyGetLinearVel(carried));
+    support_report_vector(run, dBodyGetLinearVel(asleep));
+    support_report_vector(run, dBodyGetLinearVel(carried));
     dWorldDestroy(world);
 }
 
@@ -350,14 +350,14 @@ static void kinematic_for_a_while(support_run *run)
         }
         dBodyAddForce(body, 3, 2, 1);
         support_step(world, STEP);
-        support_tell(run, dBodyIsKinematic(body));
-        support_tell_vector(run, dBodyGetLinearVel(body));
+        support_report(run, dBodyIsKinematic(body));
+        support_report_vector(run, dBodyGetLinearVel(body));
     }
-    support_tell_vector(run, dBodyGetPosition(body));
+    support_report_vector(run, dBodyGetPosition(body));
     dWorldDestroy(world);
 }
 
-static void kinematic_for_a_while_rightly(support_run *run)
+static void kinematic_for_a_while_expected(support_run *run)
 {
     static const double a[] = {1.5, 1, 0.5}; // m/s^2
     double v[3] = {1, 2, 3}, x[3] = {0, 0, 1};
@@ -368,10 +368,10 @@ static void kinematic_for_a_while_rightly(support_run *run)
             x[k] += (v[k] + more / 2) * STEP;
             v[k] += more;
         }
-        support_tell(run, carried);
-        support_tell_vector(run, v);
+        support_report(run, carried);
+        support_report_vector(run, v);
     }
-    support_tell_vector(run, x);
+    support_report_vector(run, x);
 }
 
 // The middle one of three on joints.
@@ -390,9 +390,9 @@ static void destroyed_between_steps(support_run *run)
     steps(world, 3);
     dBodyDestroy(body[1]);
     steps(world, 10);
-    support_tell_vector(run, dBodyGetLinearVel(body[0]));
-    support_tell_vector(run, dBodyGetLinearVel(body[2]));
-    support_tell(run, dBodyGetNumJoints(body[0]) + 10 * dBodyGetNumJoints(body[2]));
+    support_report_vector(run, dBodyGetLinearVel(body[0]));
+    support_report_vector(run, dBodyGetLinearVel(body[2]));
+    support_report(run, dBodyGetNumJoints(body[0]) + 10 * dBodyGetNumJoints(body[2]));
     dWorldDestroy(world);
 }
 
@@ -408,26 +408,26 @@ static void put_elsewhere(support_run *run)
     dBodySetAngularVel(body, 0, 0, 0);
     dBodySetGravityMode(body, 0);
     steps(world, 5);
-    support_tell_body(run, body);
+    support_report_body(run, body);
     dWorldDestroy(world);
 }
 
 const support_row support_bodies[] = {
     {"free flight, gyroscopic torque",
      tumbling,
-     tumbling_rightly,
+     tumbling_expected,
      {AS_STOCK, EXACT, NEAR(0.01, "order 1, as stock, with finite rotations")}},
     {"`dBodySetGyroscopicMode`",
      gyroscopic_mode,
-     gyroscopic_mode_rightly,
+     gyroscopic_mode_expected,
      {AS_STOCK, EXACT, EXACT}},
     {"`dBodySetFiniteRotationMode`",
      finite_rotation,
-     gyroscopic_mode_rightly,
+     gyroscopic_mode_expected,
      {AS_STOCK, EXACT, EXACT}},
     {"`dBodySetFiniteRotationAxis`",
      finite_rotation_axis,
-     gyroscopic_mode_rightly,
+     gyroscopic_mode_expected,
      {AS_STOCK, EXACT, EXACT}},
     {"quaternions, turn after turn", quaternions_go_on, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
     {"`dBodySetGravityMode`", gravity_mode, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
@@ -446,7 +446,7 @@ const support_row support_bodies[] = {
      {AS_STOCK, AS_STOCK, AS_STOCK}},
     {"`dBodySetKinematic`, `dBodySetDynamic` in flight",
      kinematic_for_a_while,
-     kinematic_for_a_while_rightly,
+     kinematic_for_a_while_expected,
      {AS_STOCK, EXACT, NEAR(5e-4, "positions of order 1, as stock's")}},
     {"destroyed between steps, with its joints",
      destroyed_between_steps,

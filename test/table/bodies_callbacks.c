@@ -22,11 +22,11 @@ static void moved_callbacks(support_run *run)
     dBodySetMovedCallback(other, saw);
     dBodySetKinematic(other);
     steps(world, 3);
-    support_tell(run, calls);
+    support_report(run, calls);
     dBodyDisable(other);
     steps(world, 3);
-    support_tell(run, calls);
-    support_tell_vector(run, seen);
+    support_report(run, calls);
+    support_report_vector(run, seen);
     dWorldDestroy(world);
 }
 
@@ -65,9 +65,9 @@ static void order_of_callbacks(support_run *run)
     dJointAttach(joint, mover[0], mover[2]);
     dJointSetFixed(joint);
     steps(world, 5);
-    support_tell(run, calls);
+    support_report(run, calls);
     for (int i = 0; i < calls; i++) {
-        support_tell(run, order[i]);
+        support_report(run, order[i]);
     }
     dWorldDestroy(world);
 }
@@ -94,14 +94,14 @@ static void geoms_follow(support_run *run)
     for (int i = 0; i < 5; i++) {
         dReal after[6];
         support_step(world, STEP);
-        support_tell_vector(run, seen);
-        support_tell_vector(run, bounds);
-        support_tell_vector(run, bounds + 3);
+        support_report_vector(run, seen);
+        support_report_vector(run, bounds);
+        support_report_vector(run, bounds + 3);
         dGeomGetAABB(follower, after);
-        support_tell_vector(run, after);
-        support_tell_vector(run, after + 3);
-        support_tell_vector(run, dGeomGetPosition(follower));
-        support_tell_vector(run, dGeomGetRotation(follower));
+        support_report_vector(run, after);
+        support_report_vector(run, after + 3);
+        support_report_vector(run, dGeomGetPosition(follower));
+        support_report_vector(run, dGeomGetRotation(follower));
     }
     dGeomDestroy(follower);
     dWorldDestroy(world);
@@ -123,9 +123,9 @@ static void forces_in_callbacks(support_run *run)
     dJointSetBallAnchor(joint, 0, 0, 1.5);
     dBodySetMovedCallback(body, pushes);
     steps(world, 10);
-    support_tell_vector(run, dBodyGetLinearVel(body));
-    support_tell_vector(run, dBodyGetForce(body));
-    support_tell_vector(run, dBodyGetLinearVel(other));
+    support_report_vector(run, dBodyGetLinearVel(body));
+    support_report_vector(run, dBodyGetForce(body));
+    support_report_vector(run, dBodyGetLinearVel(other));
     dWorldDestroy(world);
 }
 
@@ -198,21 +198,22 @@ static void empty_forces(support_run *run)
     }
     support_step(world, STEP);
     for (int i = 0; i < IN_PAIRS; i++) {
-        support_tell_vector(run, dBodyGetForce(pairs.body[i]));
-        support_tell_vector(run, dBodyGetTorque(pairs.body[i]));
-        support_tell_vector(run, dBodyGetLinearVel(pairs.body[i]));
+        support_report_vector(run, dBodyGetForce(pairs.body[i]));
+        support_report_vector(run, dBodyGetTorque(pairs.body[i]));
+        support_report_vector(run, dBodyGetLinearVel(pairs.body[i]));
     }
     dWorldDestroy(world);
 }
 
-// QuickStep, which iterates, tells the bodies at rest only, and what waits for the next step.
+// QuickStep, which iterates, reports only the bodies at rest and forces that wait for the next
+// step.
 static void forces_on_others(support_run *run)
 {
     dWorldID world = open_pairs(run, pushes_others);
     for (int n = 0; n < 5; n++) {
         support_step(world, STEP);
         for (int i = 0; i < IN_PAIRS; i++) {
-            support_tell_vector(run, dBodyGetLinearVel(pairs.body[i]));
+            support_report_vector(run, dBodyGetLinearVel(pairs.body[i]));
         }
     }
     dWorldDestroy(world);
@@ -221,8 +222,8 @@ static void forces_on_others(support_run *run)
     support_look();
     dWorldQuickStep(world, STEP);
     for (int i = 0; i < IN_PAIRS; i++) {
-        support_tell(run, dBodyGetForce(pairs.body[i])[0] / 1000); // kN
-        support_tell(run, i / 2 == 1 ? dBodyGetLinearVel(pairs.body[i])[0] : 0);
+        support_report(run, dBodyGetForce(pairs.body[i])[0] / 1000); // kN
+        support_report(run, i / 2 == 1 ? dBodyGetLinearVel(pairs.body[i])[0] : 0);
     }
     dWorldDestroy(world);
     empty_forces(run);
@@ -243,7 +244,7 @@ static void forces_seen(support_run *run)
     }
     support_step(world, STEP);
     for (int i = 0; i < IN_PAIRS; i++) {
-        support_tell_vector(run, pairs.force[i]);
+        support_report_vector(run, pairs.force[i]);
     }
     dWorldDestroy(world);
 }
@@ -268,8 +269,8 @@ static void bodies_made_in_callbacks(support_run *run)
     dBodySetLinearVel(body, 1, 0, 0);
     dBodySetMovedCallback(body, creates);
     steps(world, 10);
-    support_tell_vector(run, dBodyGetPosition(body));
-    support_tell_vector(run, dBodyGetPosition(born));
+    support_report_vector(run, dBodyGetPosition(body));
+    support_report_vector(run, dBodyGetPosition(born));
     dWorldDestroy(world);
 }
 
@@ -278,8 +279,8 @@ static void bodies_made_in_callbacks(support_run *run)
 enum { SLEEPERS = 4 };
 
 // The step in which each body falls asleep.
-static void tell_sleep(support_run *run, dWorldID world, const dBodyID *body, int bodies,
-                       int frames)
+static void report_sleep(support_run *run, dWorldID world, const dBodyID *body, int bodies,
+                         int frames)
 {
     int asleep[SLEEPERS] = {0};
     for (int i = 0; i < frames; i++) {
@@ -289,8 +290,8 @@ static void tell_sleep(support_run *run, dWorldID world, const dBodyID *body, in
         }
     }
     for (int k = 0; k < bodies; k++) {
-        support_tell(run, asleep[k]);
-        support_tell_vector(run, dBodyGetLinearVel(body[k]));
+        support_report(run, asleep[k]);
+        support_report_vector(run, dBodyGetLinearVel(body[k]));
     }
 }
 
@@ -310,7 +311,7 @@ static void auto_disable(support_run *run)
     dBodySetAutoDisableLinearThreshold(body[2], 0.03);
     dBodySetAutoDisableAngularThreshold(body[2], 0.01);
     dBodySetAutoDisableAverageSamplesCount(body[3], 10);
-    tell_sleep(run, world, body, SLEEPERS, 120);
+    report_sleep(run, world, body, SLEEPERS, 120);
     dWorldDestroy(world);
 }
 
@@ -335,7 +336,7 @@ static void auto_disable_of_the_world(support_run *run)
         dBodySetAngularVel(body[k], 0, 0, 0.1);
     }
     dBodySetAutoDisableSteps(body[3], 40);
-    tell_sleep(run, world, body, SLEEPERS, 120);
+    report_sleep(run, world, body, SLEEPERS, 120);
     dWorldDestroy(world);
 }
 
@@ -351,7 +352,7 @@ static void counters_begin_anew(support_run *run)
             dBodyEnable(body);
         }
         support_step(world, STEP);
-        support_tell(run, dBodyIsEnabled(body));
+        support_report(run, dBodyIsEnabled(body));
     }
     dWorldDestroy(world);
 }
@@ -371,7 +372,7 @@ static void auto_disable_of_islands(support_run *run)
     dJointAttach(joint, body[0], body[1]);
     dJointSetFixed(joint);
     dBodySetAutoDisableFlag(body[3], 0);
-    tell_sleep(run, world, body, SLEEPERS, 120);
+    report_sleep(run, world, body, SLEEPERS, 120);
     dWorldDestroy(world);
 }
 
@@ -385,8 +386,8 @@ static void wake_up(support_run *run)
     dBodyDisable(alone);
     dBodyAddForce(alone, 1, 0, 0);
     steps(world, 3);
-    support_tell(run, dBodyIsEnabled(asleep) + 2 * dBodyIsEnabled(alone));
-    support_tell_vector(run, dBodyGetForce(alone)); // waits
+    support_report(run, dBodyIsEnabled(asleep) + 2 * dBodyIsEnabled(alone));
+    support_report_vector(run, dBodyGetForce(alone)); // waits
     dJointID joint = dJointCreateBall(world, 0);
     dJointAttach(joint, asleep, awake);
     dJointSetBallAnchor(joint, 0, 0, 1.5);
@@ -394,9 +395,9 @@ static void wake_up(support_run *run)
     dBodyEnable(alone);
     dBodySetLinearVel(awake, 0, 0, 1);
     steps(world, 3);
-    support_tell(run, dBodyIsEnabled(asleep) + 2 * dBodyIsEnabled(alone));
-    support_tell_vector(run, dBodyGetLinearVel(asleep));
-    support_tell_vector(run, dBodyGetLinearVel(alone));
+    support_report(run, dBodyIsEnabled(asleep) + 2 * dBodyIsEnabled(alone));
+    support_report_vector(run, dBodyGetLinearVel(asleep));
+    support_report_vector(run, dBodyGetLinearVel(alone));
     dWorldDestroy(world);
 }
 

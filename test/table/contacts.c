@@ -29,7 +29,7 @@ static void fields_without_bits(support_run *run)
         s->contact.surface.mu = MU;
         dBodySetLinearVel(block, 2, 1, 0);
         scene_run(s, 20);
-        support_tell_vector(run, dBodyGetLinearVel(block));
+        support_report_vector(run, dBodyGetLinearVel(block));
         scene_close(s);
         s = scene_open(run, NULL);
         dBodyID ball = scene_free_body(s, dCreateSphere(s->space, 0.1), 0, 0, 0.1 - 1e-8);
@@ -37,18 +37,18 @@ static void fields_without_bits(support_run *run)
         leave_unset(s, unset[i]);
         dBodySetAngularVel(ball, 2, 0, 3);
         scene_run(s, 20);
-        support_tell_vector(run, dBodyGetAngularVel(ball));
+        support_report_vector(run, dBodyGetAngularVel(ball));
         scene_close(s);
     }
 }
 
-static void fields_without_bits_rightly(support_run *run)
+static void fields_without_bits_expected(support_run *run)
 {
     const double speed = sqrt(5), left = 1 - MU * G * 20 * H / speed;
     for (int i = 0; i < UNSET; i++) {
         dVector3 v = {2 * left, left, 0}, w = {2, 0, 3};
-        support_tell_vector(run, v);
-        support_tell_vector(run, w);
+        support_report_vector(run, v);
+        support_report_vector(run, w);
     }
 }
 
@@ -66,19 +66,19 @@ static void rolling_without_bits(support_run *run)
             s->contact.surface.rho = 0.001;
             dBodySetAngularVel(ball, 9 * (axis == 0), 9 * (axis == 1), 9 * (axis == 2));
             scene_run(s, 20);
-            support_tell_vector(run, dBodyGetAngularVel(ball));
+            support_report_vector(run, dBodyGetAngularVel(ball));
             scene_close(s);
         }
     }
 }
 
-static void rolling_without_bits_rightly(support_run *run)
+static void rolling_without_bits_expected(support_run *run)
 {
     for (int i = 0; i < UNSET; i++) {
         for (int axis = 0; axis < 3; axis++) {
             dVector3 w = {0};
             w[axis] = 9 - 0.001 * MASS * G / (0.4 * MASS * 0.01) * 20 * H;
-            support_tell_vector(run, w);
+            support_report_vector(run, w);
         }
     }
 }
@@ -97,20 +97,20 @@ static void negative_fields(support_run *run)
         dBodySetLinearVel(block, i ? 0.5 : 2, i ? 2 : 0.5, 0);
         dBodySetAngularVel(block, 0, 0, 1e-3);
         scene_run(s, 20);
-        support_tell_vector(run, dBodyGetLinearVel(block));
-        support_tell(run, 1e3 * dBodyGetAngularVel(block)[2]);
+        support_report_vector(run, dBodyGetLinearVel(block));
+        support_report(run, 1e3 * dBodyGetAngularVel(block)[2]);
         scene_close(s);
     }
 }
 
 // An ellipse without one of its axes slows along the other one, in full where all slip is along it.
-static void negative_fields_rightly(support_run *run)
+static void negative_fields_expected(support_run *run)
 {
     for (int i = 0; i < 2; i++) {
         double slowed = 2 - MU * G * 20 * H;
         dVector3 v = {i ? 0.5 : slowed, i ? slowed : 0.5, 0};
-        support_tell_vector(run, v);
-        support_tell(run, 1);
+        support_report_vector(run, v);
+        support_report(run, 1);
     }
 }
 
@@ -132,16 +132,16 @@ static void odd_fields(support_run *run)
         s->contact.surface.mu = MU;
         dBodySetLinearVel(block, 2, 0, 0);
         scene_run(s, 20);
-        support_tell_vector(run, dBodyGetLinearVel(block));
+        support_report_vector(run, dBodyGetLinearVel(block));
         scene_close(s);
     }
 }
 
-static void odd_fields_rightly(support_run *run)
+static void odd_fields_expected(support_run *run)
 {
     for (int i = 0; i < 3; i++) {
         dVector3 v = {2 - MU * G * 20 * H, 0, 0};
-        support_tell_vector(run, v);
+        support_report_vector(run, v);
     }
 }
 
@@ -165,7 +165,7 @@ static void own_directions(support_run *run)
             s->contact.surface.motion1 = 3;
             s->contact.fdir1[0] = s->contact.fdir1[1] = 1; // without its bit
             scene_run(s, 10);
-            support_tell_vector(run, dBodyGetLinearVel(body));
+            support_report_vector(run, dBodyGetLinearVel(body));
             scene_close(s);
         }
     }
@@ -201,24 +201,24 @@ static void bounces_of_two(support_run *run)
             dBodySetKinematic(other);
         }
         scene_run(s, 10);
-        support_tell_vector(run, dBodyGetLinearVel(ball));
-        support_tell(run, other ? dBodyGetLinearVel(other)[2] : 0);
+        support_report_vector(run, dBodyGetLinearVel(ball));
+        support_report(run, other ? dBodyGetLinearVel(other)[2] : 0);
         scene_close(s);
     }
 }
 
-static void bounces_of_two_rightly(support_run *run)
+static void bounces_of_two_expected(support_run *run)
 {
     const double met = 1.5, pair = met * (1 + RESTITUTION) / 3;
     for (int i = 0; i < 6; i++) {
         double out = i / 2 == 0 ? -1 + pair : 0.5 + RESTITUTION * met;
         dVector3 v = {0, 0, out};
-        support_tell_vector(run, v);
-        support_tell(run, i / 2 == 0 ? 0.5 - 2 * pair : i / 2 == 1 ? 0.5 : 0);
+        support_report_vector(run, v);
+        support_report(run, i / 2 == 0 ? 0.5 - 2 * pair : i / 2 == 1 ? 0.5 : 0);
     }
 }
 
-// What turns, and touches at the end of an arm.
+// A body that turns bounces on a point at the end of an arm.
 static void bounce_of_an_arm(support_run *run)
 {
     scene *s = scene_open(run, NULL);
@@ -235,17 +235,17 @@ static void bounce_of_an_arm(support_run *run)
     s->contact.surface.mode |= dContactBounce;
     s->contact.surface.bounce = RESTITUTION;
     scene_run(s, 5);
-    support_tell_vector(run, dBodyGetLinearVel(arm));
-    support_tell_vector(run, dBodyGetAngularVel(arm));
+    support_report_vector(run, dBodyGetLinearVel(arm));
+    support_report_vector(run, dBodyGetAngularVel(arm));
     scene_close(s);
 }
 
-static void bounce_of_an_arm_rightly(support_run *run)
+static void bounce_of_an_arm_expected(support_run *run)
 {
     const double impulse = 0.5 * (1 + RESTITUTION) / (1 / MASS + 0.5 * 0.5 / 0.2);
     dVector3 v = {0, 0, impulse / MASS}, w = {0, 1 - 0.5 * impulse / 0.2, 0};
-    support_tell_vector(run, v);
-    support_tell_vector(run, w);
+    support_report_vector(run, v);
+    support_report_vector(run, w);
 }
 
 // A trampoline.
@@ -259,13 +259,13 @@ static void bounce_above_one(support_run *run)
     s->contact.surface.bounce = 1.5;
     dBodySetLinearVel(ball, 0, 0, -1);
     scene_run(s, 10);
-    support_tell(run, dBodyGetLinearVel(ball)[2]);
+    support_report(run, dBodyGetLinearVel(ball)[2]);
     scene_close(s);
 }
 
-static void bounce_above_one_rightly(support_run *run)
+static void bounce_above_one_expected(support_run *run)
 {
-    support_tell(run, 1.5);
+    support_report(run, 1.5);
 }
 
 // sprag's stiffness, without dissipation, and a bounce: faster than bounce_vel the bounce counts,
@@ -285,33 +285,33 @@ static void bounce_and_stiffness(support_run *run)
         sprag_surface_set_dissipation(&s->contact.surface, 0);
         dBodySetLinearVel(ball, 0, 0, -1);
         scene_run(s, 800);
-        support_tell(run, dBodyGetLinearVel(ball)[2]);
+        support_report(run, dBodyGetLinearVel(ball)[2]);
         scene_close(s);
     }
 }
 
-static void bounce_and_stiffness_rightly(support_run *run)
+static void bounce_and_stiffness_expected(support_run *run)
 {
-    support_tell(run, 0.3);
-    support_tell(run, 1);
+    support_report(run, 0.3);
+    support_report(run, 1);
 }
 
 const support_row support_contacts[] = {
     {"Fields without their bit: not numbers, or any",
      fields_without_bits,
-     fields_without_bits_rightly,
+     fields_without_bits_expected,
      {NEAR(5e-7, SMOOTH), LEFT, NEAR(1e-8, SMOOTH)}},
     {"the same of rolling friction: `rho` alone counts",
      rolling_without_bits,
-     rolling_without_bits_rightly,
+     rolling_without_bits_expected,
      {NEAR(2e-7, SMOOTH), LEFT, NEAR(5e-7, SMOOTH)}},
     {"Negative `mu`, `mu2`, `rho`: none",
      negative_fields,
-     negative_fields_rightly,
+     negative_fields_expected,
      {NEAR(5e-7, SMOOTH), LEFT, NEAR(2e-8, SMOOTH)}},
     {"Slip, bounce, CFM and `rho` below 0, fields that are not numbers: none",
      odd_fields,
-     odd_fields_rightly,
+     odd_fields_expected,
      {NEAR(5e-7, SMOOTH), LEFT, NEAR_SAYING(2e-8, SMOOTH "; rigid, said", SOFT)}},
     {"Directions without `fdir1`, on walls and slopes",
      own_directions,
@@ -319,22 +319,22 @@ const support_row support_contacts[] = {
      {NEAR(5e-5, SMOOTH), LEFT, NEAR(5e-9, SMOOTH)}},
     {"Bounces of two that move, off a kinematic body, with `motionN`",
      bounces_of_two,
-     bounces_of_two_rightly,
+     bounces_of_two_expected,
      {NEAR(5e-6, FLOOR),
       NEAR_SAYING(5e-6, "by a spring; with `motionN` as `stribeck`, said", "bounce with motionN"),
       NEAR(5e-6, FLOOR)}},
     {"A bounce of what turns",
      bounce_of_an_arm,
-     bounce_of_an_arm_rightly,
+     bounce_of_an_arm_expected,
      {NEAR(5e-6, FLOOR), NEAR_SAYING(5e-4, "by a spring: it turns meanwhile", "ess.steps"),
       NEAR(5e-6, FLOOR)}},
     {"`bounce` above 1",
      bounce_above_one,
-     bounce_above_one_rightly,
+     bounce_above_one_expected,
      {NEAR(5e-6, FLOOR), REFUSED("as 1", "has a bounce above 1"), NEAR(5e-6, FLOOR)}},
     {"`dContactBounce` and sprag's stiffness: the spring below `bounce_vel`",
      bounce_and_stiffness,
-     bounce_and_stiffness_rightly,
+     bounce_and_stiffness_expected,
      {NEAR(0.02, "first order in the step"), NEAR(1e-7, "integrated"), REFUSED("rigid", SOFT)}},
     {0},
 };

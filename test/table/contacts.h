@@ -10,7 +10,7 @@ static const double MU = 0.5;
 
 static const char SOFT[] = "have an ERP, CFM or stiffness of their own";
 
-// ---- what is met within a step
+// ---- contacts within a step
 
 #define SMOOTH "friction is smooth"
 

@@ -33,22 +33,22 @@ static void feedback_of_two(support_run *run)
         }
         dJointFeedback sum = sum_of(s);
         bool first = dJointGetBody(dBodyGetJoint(upper, 0), 0) == upper;
-        support_tell_vector(run, first ? sum.f1 : sum.f2);
-        support_tell_vector(run, first ? sum.t1 : sum.t2);
-        support_tell_vector(run, first ? sum.f2 : sum.f1);
-        support_tell_vector(run, first ? sum.t2 : sum.t1);
+        support_report_vector(run, first ? sum.f1 : sum.f2);
+        support_report_vector(run, first ? sum.t1 : sum.t2);
+        support_report_vector(run, first ? sum.f2 : sum.f1);
+        support_report_vector(run, first ? sum.t2 : sum.t1);
         scene_close(s);
     }
 }
 
-static void feedback_of_two_rightly(support_run *run)
+static void feedback_of_two_expected(support_run *run)
 {
     const dVector3 up = {-5, 0, MASS * G}, none = {0}, down = {5, 0, -MASS * G}, turn = {0, 1, 0};
     for (int turned = 0; turned < 2; turned++) {
-        support_tell_vector(run, up);
-        support_tell_vector(run, none);
-        support_tell_vector(run, down);
-        support_tell_vector(run, turn);
+        support_report_vector(run, up);
+        support_report_vector(run, none);
+        support_report_vector(run, down);
+        support_report_vector(run, turn);
     }
 }
 
@@ -65,16 +65,16 @@ static void feedback_of_friction(support_run *run)
     dBodySetAngularVel(ball, 0, 0, 3);
     scene_run(s, 10);
     dJointFeedback sum = sum_of(s);
-    support_tell_vector(run, sum.f1);
-    support_tell_vector(run, sum.t1);
+    support_report_vector(run, sum.f1);
+    support_report_vector(run, sum.t1);
     scene_close(s);
 }
 
-static void feedback_of_friction_rightly(support_run *run)
+static void feedback_of_friction_expected(support_run *run)
 {
     dVector3 f = {-MU * MASS * G, 0, MASS * G}, t = {0, 0.1 * MU * MASS * G, -0.01 * MASS * G};
-    support_tell_vector(run, f);
-    support_tell_vector(run, t);
+    support_report_vector(run, f);
+    support_report_vector(run, t);
 }
 
 // ---- joints of contacts
@@ -97,15 +97,15 @@ static void without_a_group(support_run *run)
         }
         s->joints = 0;
     }
-    support_tell_vector(run, dBodyGetLinearVel(block));
+    support_report_vector(run, dBodyGetLinearVel(block));
     s->group = group;
     scene_close(s);
 }
 
-static void sliding_rightly(support_run *run)
+static void sliding_expected(support_run *run)
 {
     dVector3 v = {2 - MU * G * 20 * H, 0, 0};
-    support_tell_vector(run, v);
+    support_report_vector(run, v);
 }
 
 // A block on another that slides, on a belt: motion2 and slip between two that move, and stock's
@@ -133,8 +133,8 @@ static void two_that_move(support_run *run)
             dBodyAddForce(lower, 0, 0, MASS * G);
             scene_step(s);
         }
-        support_tell_vector(run, dBodyGetLinearVel(upper));
-        support_tell_vector(run, dBodyGetLinearVel(lower));
+        support_report_vector(run, dBodyGetLinearVel(upper));
+        support_report_vector(run, dBodyGetLinearVel(lower));
         scene_close(s);
     }
 }
@@ -154,17 +154,17 @@ static void driven_wheel(support_run *run)
     dJointSetHingeParam(hinge, dParamFMax, 0.5);
     s->contact.surface.mu = 1;
     scene_run(s, 50);
-    support_tell_vector(run, dBodyGetLinearVel(car));
-    support_tell(run, 0.1 * dBodyGetAngularVel(wheel)[1]);
+    support_report_vector(run, dBodyGetLinearVel(car));
+    support_report(run, 0.1 * dBodyGetAngularVel(wheel)[1]);
     scene_close(s);
 }
 
-static void driven_wheel_rightly(support_run *run)
+static void driven_wheel_expected(support_run *run)
 {
     const double speed = 0.5 / 0.1 / (2 * MASS + 0.4 * MASS) * 50 * H;
     dVector3 v = {speed, 0, 0};
-    support_tell_vector(run, v);
-    support_tell(run, speed);
+    support_report_vector(run, v);
+    support_report(run, speed);
 }
 
 // Friction and a stack under the other stepper.
@@ -180,30 +180,30 @@ static void quickly(support_run *run)
         for (int n = 0; n < 20; n++) {
             scene_empty(s);
             dSpaceCollide(s->space, s, scene_near);
-            support_tell(run, dWorldQuickStep(s->world, H));
+            support_report(run, dWorldQuickStep(s->world, H));
         }
-        support_tell_vector(run, dBodyGetLinearVel(block));
-        support_tell(run, dBodyGetLinearVel(upper)[0]);
+        support_report_vector(run, dBodyGetLinearVel(block));
+        support_report(run, dBodyGetLinearVel(upper)[0]);
         scene_close(s);
     }
 }
 
-static void quickly_rightly(support_run *run)
+static void quickly_expected(support_run *run)
 {
     for (int i = 0; i < 2; i++) {
         dVector3 v = {2 - MU * G * 20 * H, 0, 0};
         for (int n = 0; n < 20; n++) {
-            support_tell(run, 1);
+            support_report(run, 1);
         }
-        support_tell_vector(run, v);
-        support_tell(run, i ? v[0] : 2);
+        support_report_vector(run, v);
+        support_report(run, i ? v[0] : 2);
     }
 }
 
 // ---- sleep
 
 // Steps, in hundreds, after which each has fallen asleep; 0: never.
-static void tell_asleep(support_run *run, scene *s, const dBodyID *body, int bodies, int steps)
+static void report_asleep(support_run *run, scene *s, const dBodyID *body, int bodies, int steps)
 {
     enum { MOST = 4 };
     int asleep[MOST] = {0};
@@ -214,8 +214,8 @@ static void tell_asleep(support_run *run, scene *s, const dBodyID *body, int bod
         }
     }
     for (int k = 0; k < bodies; k++) {
-        support_tell(run, asleep[k]);
-        support_tell_vector(run, dBodyGetLinearVel(body[k]));
+        support_report(run, asleep[k]);
+        support_report_vector(run, dBodyGetLinearVel(body[k]));
     }
 }
 
@@ -234,7 +234,7 @@ static void falls_asleep(support_run *run)
     dBodySetLinearVel(body[2], 1, 0, 0);
     dBodySetLinearVel(body[3], 0.5, 0, 0);
     dBodySetDamping(body[3], 0, 0);
-    tell_asleep(run, s, body, 4, 60);
+    report_asleep(run, s, body, 4, 60);
     scene_close(s);
 }
 
@@ -252,11 +252,11 @@ static void is_woken(support_run *run)
         scene_step(s);
         woken = woken || !dBodyIsEnabled(sleeper) ? woken : n;
     }
-    support_tell(run, woken * H);
-    support_tell(run, dBodyIsEnabled(other));
-    support_tell_vector(run, dBodyGetLinearVel(sleeper));
-    support_tell_vector(run, dBodyGetLinearVel(ball));
-    support_tell_vector(run, dBodyGetLinearVel(other));
+    support_report(run, woken * H);
+    support_report(run, dBodyIsEnabled(other));
+    support_report_vector(run, dBodyGetLinearVel(sleeper));
+    support_report_vector(run, dBodyGetLinearVel(ball));
+    support_report_vector(run, dBodyGetLinearVel(other));
     scene_close(s);
 }
 
@@ -329,13 +329,13 @@ static void let_go_of_forces(support_run *run)
         dSpaceCollide(s->space, &t, lets_go);
         dWorldStep(s->world, H);
     }
-    support_tell(run, dBodyGetAngularVel(t.ball)[2] - n * H * 0.1 / mass.I[10]);
-    support_tell_vector(run, dBodyGetLinearVel(t.ball));
-    support_tell_vector(run, dBodyGetForce(t.ball));
-    support_tell_vector(run, dBodyGetTorque(t.ball));
+    support_report(run, dBodyGetAngularVel(t.ball)[2] - n * H * 0.1 / mass.I[10]);
+    support_report_vector(run, dBodyGetLinearVel(t.ball));
+    support_report_vector(run, dBodyGetForce(t.ball));
+    support_report_vector(run, dBodyGetTorque(t.ball));
     dSpaceCollide(s->space, &t, lets_go);
     dWorldStep(s->world, H);
-    support_tell_vector(run, dBodyGetLinearVel(t.ball));
+    support_report_vector(run, dBodyGetLinearVel(t.ball));
     scene_close(s);
 }
 
@@ -355,34 +355,34 @@ static void deeds(support_run *run)
             dSpaceCollide(s->space, &t, act);
             dWorldStep(s->world, H);
         }
-        support_tell(run, t.done);
-        support_tell_vector(run, dBodyGetLinearVel(t.ball));
-        support_tell_vector(run, dBodyGetForce(t.ball));
-        support_tell_vector(run, dBodyGetLinearVel(t.made ? t.made : witness));
+        support_report(run, t.done);
+        support_report_vector(run, dBodyGetLinearVel(t.ball));
+        support_report_vector(run, dBodyGetForce(t.ball));
+        support_report_vector(run, dBodyGetLinearVel(t.made ? t.made : witness));
         scene_close(s);
     }
     let_go_of_forces(run);
 }
 
-static void deeds_rightly(support_run *run)
+static void deeds_expected(support_run *run)
 {
     const dVector3 rest = {0}, falling = {0, 0, -1}, pushed = {200 / MASS * H, 0, -1};
     const dVector3 set = {0, 0, 1}, made = {1, 0, 0};
     const dReal *ball[DEEDS] = {falling, falling, pushed, falling, set};
     for (int i = 0; i < DEEDS; i++) {
-        support_tell(run, 1);
-        support_tell_vector(run, ball[i]);
-        support_tell_vector(run, rest);
-        support_tell_vector(run, i == SPAWN ? made : rest);
+        support_report(run, 1);
+        support_report_vector(run, ball[i]);
+        support_report_vector(run, rest);
+        support_report_vector(run, i == SPAWN ? made : rest);
     }
-    support_tell(run, 0);
-    support_tell_vector(run, set);
-    support_tell_vector(run, rest);
-    support_tell_vector(run, rest);
-    support_tell_vector(run, set);
+    support_report(run, 0);
+    support_report_vector(run, set);
+    support_report_vector(run, rest);
+    support_report_vector(run, rest);
+    support_report_vector(run, set);
 }
 
-// ---- what is met within a step
+// ---- contacts within a step
 
 // A ball over ground, which are asked for in either order.
 typedef struct landing {
@@ -423,20 +423,19 @@ static void landing_on_belts(support_run *run)
         for (int n = 0; n < 5; n++) {
             step_landing(&l);
         }
-        support_tell(run, dBodyGetLinearVel(l.ball)[0]);
-        support_tell(run, dBodyGetLinearVel(l.ball)[1]);
+        support_report(run, dBodyGetLinearVel(l.ball)[0]);
+        support_report(run, dBodyGetLinearVel(l.ball)[1]);
         scene_close(l.scene);
     }
 }
 
-static void landing_on_belts_rightly(support_run *run)
+static void landing_on_belts_expected(support_run *run)
 {
-    support_tell_pairs(run, 4, 0.1, 0);
-    support_tell_pairs(run, 4, 0, 0.1);
+    support_report_pairs(run, 4, 0.1, 0);
+    support_report_pairs(run, 4, 0, 0.1);
 }
 
-// What an impact and the feedback after it add up to: momentum and spin of a ball, less what weight
-// has done.
+// Momentum and spin of a ball after an impact equal the sums of feedback and weight.
 static void landing_feedback(support_run *run)
 {
     static const double w[3] = {20, 10, 5};
@@ -458,16 +457,16 @@ static void landing_feedback(support_run *run)
             }
         }
         for (int k = 0; k < 3; k++) {
-            support_tell(run, p[k] - MASS * dBodyGetLinearVel(l.ball)[k]);
-            support_tell(run, L[k] - inertia * (dBodyGetAngularVel(l.ball)[k] - w[k]));
+            support_report(run, p[k] - MASS * dBodyGetLinearVel(l.ball)[k]);
+            support_report(run, L[k] - inertia * (dBodyGetAngularVel(l.ball)[k] - w[k]));
         }
         scene_close(l.scene);
     }
 }
 
-static void landing_feedback_rightly(support_run *run)
+static void landing_feedback_expected(support_run *run)
 {
-    support_tell_pairs(run, 6, 0, 0);
+    support_report_pairs(run, 6, 0, 0);
 }
 
 static void add_feedback(dBodyID body, double sum[6])
@@ -512,42 +511,42 @@ static void collision_feedback(support_run *run)
             for (int axis = 0; axis < 3; axis++) {
                 double start = axis == 0 ? v[k] : 0;
                 const dReal *end = dBodyGetLinearVel(ball[k]);
-                support_tell(run, sum[k][axis] - MASS * (end[axis] - start));
+                support_report(run, sum[k][axis] - MASS * (end[axis] - start));
                 end = dBodyGetAngularVel(ball[k]);
-                support_tell(run, sum[k][3 + axis] - inertia * (end[axis] - w[k][axis]));
+                support_report(run, sum[k][3 + axis] - inertia * (end[axis] - w[k][axis]));
             }
         }
         scene_close(s);
     }
 }
 
-static void collision_feedback_rightly(support_run *run)
+static void collision_feedback_expected(support_run *run)
 {
-    support_tell_pairs(run, 24, 0, 0);
+    support_report_pairs(run, 24, 0, 0);
 }
 
 const support_row support_contact_uses[] = {
     {"Feedback of both bodies: forces and torques, attached either way",
      feedback_of_two,
-     feedback_of_two_rightly,
+     feedback_of_two_expected,
      {NEAR(5e-6, SMOOTH), LEFT, NEAR(5e-7, SMOOTH)}},
     {"Feedback of sliding, rolling and spinning friction",
      feedback_of_friction,
-     feedback_of_friction_rightly,
+     feedback_of_friction_expected,
      {NEAR(1e-4, SMOOTH), NEAR_SAYING(1e-4, SMOOTH ", said", RIGID), NEAR(5e-7, SMOOTH)}},
     {"Feedback of what is met within a step: sums of sliding, rolling and spinning friction",
      landing_feedback,
-     landing_feedback_rightly,
+     landing_feedback_expected,
      {EXACT, NEAR_SAYING(1e-7, "momentum of a solve, said", RIGID),
       NEAR(1e-7, "momentum of a solve")}},
     {"of two that collide, rigid and with sprag's stiffness",
      collision_feedback,
-     collision_feedback_rightly,
+     collision_feedback_expected,
      {NEAR(1e-7, "momentum of a solve"), NEAR_SAYING(5e-7, "momentum of a solve, said", RIGID),
       EXACT_SAYING("rigid, said", SOFT)}},
     {"Contact joints of no group, destroyed one by one, or never attached",
      without_a_group,
-     sliding_rightly,
+     sliding_expected,
      {NEAR(5e-7, SMOOTH), LEFT, NEAR(2e-8, SMOOTH)}},
     {"`mu2`, motion2 and slip between two that move, attached either way",
      two_that_move,
@@ -555,15 +554,15 @@ const support_row support_contact_uses[] = {
      {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-8, SMOOTH)}},
     {"A wheel driven by a hinge's motor",
      driven_wheel,
-     driven_wheel_rightly,
+     driven_wheel_expected,
      {NEAR(5e-7, SMOOTH), NEAR_SAYING(1e-4, SMOOTH ", said", RIGID), NEAR(1e-5, SMOOTH)}},
     {"Contacts under `dWorldQuickStep`",
      quickly,
-     quickly_rightly,
+     quickly_expected,
      {NEAR(2e-4, FLOOR), LEFT, NEAR(2e-4, SMOOTH)}},
     {"Motion1 and motion2 of belts that are met within a step, attached either way",
      landing_on_belts,
-     landing_on_belts_rightly,
+     landing_on_belts_expected,
      {NEAR(1e-4, SMOOTH), EXACT_SAYING("said", RIGID), EXACT}},
     {"Auto-disable of what rests on others, and of what slides first",
      falls_asleep,
@@ -576,7 +575,7 @@ const support_row support_contact_uses[] = {
       NEAR(0.011, "woken in the step in which it may be met")}},
     {"Near callbacks that destroy, create, push, set or hold bodies",
      deeds,
-     deeds_rightly,
+     deeds_expected,
      {EXACT, EXACT, EXACT}},
     {0},
 };

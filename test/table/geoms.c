@@ -1,7 +1,7 @@
 // Rows of geoms, in the order of collision.h, collision_space.h and collision_trimesh.h.
 #include "geoms.h"
 
-// ---- what rests, and on what
+// ---- bodies at rest on each kind of ground
 
 static void rest_on(support_run *run, void (*ground)(scene *), const int *which, int count)
 {
@@ -9,15 +9,15 @@ static void rest_on(support_run *run, void (*ground)(scene *), const int *which,
         scene *s = scene_open(run, NULL);
         const mover *m = &movers[which[i]];
         ground(s);
-        scene_tell_rest(run, s, put(s, m, m->height), 0.0005);
+        scene_report_rest(run, s, put(s, m, m->height), 0.0005);
         scene_close(s);
     }
 }
 
-static void rest_rightly(support_run *run, const int *which, int count)
+static void rest_expected(support_run *run, const int *which, int count)
 {
     for (int i = 0; i < count; i++) {
-        support_tell_pairs(run, 1, movers[which[i]].height, 0);
+        support_report_pairs(run, 1, movers[which[i]].height, 0);
     }
 }
 
@@ -65,9 +65,9 @@ static void on_mesh(support_run *run)
     rest_on(run, mesh_ground, on_meshes, 6);
 }
 
-static void on_mesh_rightly(support_run *run)
+static void on_mesh_expected(support_run *run)
 {
-    rest_rightly(run, on_meshes, 6);
+    rest_expected(run, on_meshes, 6);
 }
 
 static void on_field(support_run *run)
@@ -75,9 +75,9 @@ static void on_field(support_run *run)
     rest_on(run, field_ground, all, MOVERS);
 }
 
-static void all_rightly(support_run *run)
+static void all_expected(support_run *run)
 {
-    rest_rightly(run, all, MOVERS);
+    rest_expected(run, all, MOVERS);
 }
 
 // In the groove between two that lie side by side.
@@ -96,22 +96,22 @@ static void in_groove(support_run *run)
                 dGeomSetRotation(bar, R);
             }
             double radius = movers[which[i]].height + 0.1;
-            scene_tell_rest(run, s, put(s, &movers[which[i]], sqrt(radius * radius - 0.12 * 0.12)),
-                            0);
+            scene_report_rest(run, s,
+                              put(s, &movers[which[i]], sqrt(radius * radius - 0.12 * 0.12)), 0);
             scene_close(s);
         }
     }
 }
 
-static void in_groove_rightly(support_run *run)
+static void in_groove_expected(support_run *run)
 {
     for (int i = 0; i < 3; i++) {
         double radius = i < 2 ? 0.2 : 0.25;
-        support_tell_pairs(run, 2, sqrt(radius * radius - 0.12 * 0.12), 0);
+        support_report_pairs(run, 2, sqrt(radius * radius - 0.12 * 0.12), 0);
     }
 }
 
-// ---- where a geom is on its body
+// ---- offsets of geoms on their bodies
 
 // Its box lies 0.1 m beside the body and 0.05 m above, and on its side: 0.4 m high.
 static void set_offset(dGeomID geom, int how)
@@ -152,15 +152,15 @@ static void offsets(support_run *run)
         plane_ground(s);
         dBodyID body = scene_body(s, geom, 0, 0, how < 4 ? 0.15 : 0.1);
         set_offset(geom, how);
-        scene_tell_rest(run, s, body, 0.0005);
+        scene_report_rest(run, s, body, 0.0005);
         scene_close(s);
     }
 }
 
-static void offsets_rightly(support_run *run)
+static void offsets_expected(support_run *run)
 {
-    support_tell_pairs(run, 4, 0.15, 0);
-    support_tell_pairs(run, 1, 0.1, 0);
+    support_report_pairs(run, 4, 0.15, 0);
+    support_report_pairs(run, 1, 0.1, 0);
 }
 
 // A table: a slab with four legs, of every other one class.
@@ -176,13 +176,13 @@ static void several_geoms(support_run *run)
         dGeomSetBody(leg, table);
         dGeomSetOffsetPosition(leg, i & 1 ? 0.4 : -0.4, i & 2 ? 0.4 : -0.4, -0.275);
     }
-    scene_tell_rest(run, s, table, 0.0005);
+    scene_report_rest(run, s, table, 0.0005);
     scene_close(s);
 }
 
-static void several_geoms_rightly(support_run *run)
+static void several_geoms_expected(support_run *run)
 {
-    support_tell_pairs(run, 1, 0.5, 0);
+    support_report_pairs(run, 1, 0.5, 0);
 }
 
 #pragma GCC diagnostic push
@@ -198,7 +198,7 @@ static void transforms(support_run *run)
         dGeomTransformSetInfo(transform, mode >> 1);
         dGeomTransformSetGeom(transform, inner);
         dGeomSetPosition(inner, 0.1, 0, 0.05);
-        scene_tell_rest(run, s, scene_body(s, transform, 0, 0, 0.05), 0.0005);
+        scene_report_rest(run, s, scene_body(s, transform, 0, 0, 0.05), 0.0005);
         scene_close(s);
         if (!(mode & 1)) {
             dGeomDestroy(inner);
@@ -208,9 +208,9 @@ static void transforms(support_run *run)
 
 #pragma GCC diagnostic pop
 
-static void transforms_rightly(support_run *run)
+static void transforms_expected(support_run *run)
 {
-    support_tell_pairs(run, 4, 0.05, 0);
+    support_report_pairs(run, 4, 0.05, 0);
 }
 
 // ---- spaces and who meets whom
@@ -238,7 +238,7 @@ static void spaces(support_run *run, bool outermost)
         }
         dGeomID geom = dCreateBox(inner, 0.4, 0.4, 0.2);
         box_ground(s);
-        scene_tell_rest(run, s, scene_body(s, geom, 0.05, 0.03, 0.1), 0.0005);
+        scene_report_rest(run, s, scene_body(s, geom, 0.05, 0.03, 0.1), 0.0005);
         scene_close(s);
     }
 }
@@ -253,9 +253,9 @@ static void outer_spaces(support_run *run)
     spaces(run, true);
 }
 
-static void four_blocks_rightly(support_run *run)
+static void four_blocks_expected(support_run *run)
 {
-    support_tell_pairs(run, 4, 0.1, 0);
+    support_report_pairs(run, 4, 0.1, 0);
 }
 
 static void step_two(scene *s, dGeomID a, dGeomID b)
@@ -278,17 +278,17 @@ static void collide_two(support_run *run)
         for (int n = 0; n < 50; n++) {
             step_two(s, i < 2 ? (dGeomID)s->space : geom, i < 1 ? (dGeomID)other : ground);
         }
-        support_tell(run, dBodyGetPosition(block)[2]);
-        support_tell(run, dBodyGetLinearVel(upper)[2]);
+        support_report(run, dBodyGetPosition(block)[2]);
+        support_report(run, dBodyGetLinearVel(upper)[2]);
         scene_close(s);
         dSpaceDestroy(other);
     }
 }
 
-static void collide_two_rightly(support_run *run)
+static void collide_two_expected(support_run *run)
 {
-    support_tell_pairs(run, 2, 0.1, 0);
-    support_tell_pairs(run, 1, 0.1, -G * 50 * H);
+    support_report_pairs(run, 2, 0.1, 0);
+    support_report_pairs(run, 1, 0.1, -G * 50 * H);
 }
 
 // Every two geoms by dCollide, without a call on a space; dCollide of a geom and a space.
@@ -309,7 +309,7 @@ static void collide_geoms(support_run *run)
             }
             dWorldStep(s->world, s->step);
         }
-        support_tell(run, dBodyGetPosition(block)[2]);
+        support_report(run, dBodyGetPosition(block)[2]);
         scene_close(s);
         dSpaceDestroy(other);
     }
@@ -340,18 +340,18 @@ static void let_through(support_run *run)
             dSpaceCollide(s->space, s, i == 4 ? scene_ignore : scene_near);
             dWorldStep(s->world, s->step);
         }
-        support_tell(run, dBodyGetLinearVel(block)[2]);
+        support_report(run, dBodyGetLinearVel(block)[2]);
         scene_close(s);
     }
 }
 
-static void let_through_rightly(support_run *run)
+static void let_through_expected(support_run *run)
 {
-    support_tell(run, 0);
+    support_report(run, 0);
     for (int i = 1; i < 5; i++) {
-        support_tell(run, -G * 20 * H);
+        support_report(run, -G * 20 * H);
     }
-    support_tell(run, 0);
+    support_report(run, 0);
 }
 
 // ---- heightfields
@@ -361,65 +361,65 @@ static void let_through_rightly(support_run *run)
 const support_row support_geoms[] = {
     {"All classes at rest on `dPlaneClass`",
      on_plane,
-     all_rightly,
+     all_expected,
      {NEAR(1e-5, FLOOR), NEAR_SAYING(1e-5, FLOOR ", said", RIGID), NEAR(1e-6, APART)}},
     {"on `dBoxClass`",
      on_box,
-     all_rightly,
+     all_expected,
      {NEAR(0.005, FOUND "one under a capsule that lies, an edge under a convex"),
       NEAR_SAYING(1e-5, FLOOR ", said", RIGID), NEAR(1e-6, APART)}},
     {"on `dCylinderClass`",
      on_cylinder,
-     all_rightly,
+     all_expected,
      {NEAR(0.005, FOUND "one under what lies"), NEAR_SAYING(1e-5, FLOOR ", said", RIGID),
       NEAR(1e-6, APART)}},
     {"on `dTriMeshClass`",
      on_mesh,
-     on_mesh_rightly,
+     on_mesh_expected,
      {NEAR(2e-5, FLOOR), NEAR_SAYING(2e-5, "the program's contacts, said", NO_DISTANCE),
       NEAR(1e-6, APART)}},
     {"on `dHeightfieldClass`",
      on_field,
-     all_rightly,
+     all_expected,
      {NEAR(2e-5, FLOOR), NEAR_SAYING(2e-5, "the program's contacts, said", NO_DISTANCE),
       NEAR(1e-6, APART)}},
     {"Balls, capsules and cylinders between capsules and cylinders",
      in_groove,
-     in_groove_rightly,
+     in_groove_expected,
      {NEAR(0.005, FOUND "one of two that lie side by side"),
       NEAR_SAYING(1e-5, FLOOR ", said", RIGID), NEAR(1e-6, APART)}},
     {"`dGeomSetOffset...`, `dGeomClearOffset`",
      offsets,
-     offsets_rightly,
+     offsets_expected,
      {NEAR(5e-6, FLOOR), LEFT, NEAR(1e-6, APART)}},
     {"Several geoms of one body",
      several_geoms,
-     several_geoms_rightly,
+     several_geoms_expected,
      {NEAR(5e-6, FLOOR), LEFT, NEAR(1e-6, APART)}},
     {"`dCreateGeomTransform`, its cleanup and info",
      transforms,
-     transforms_rightly,
+     transforms_expected,
      {NEAR(5e-6, FLOOR), LEFT, NEAR(1e-6, APART)}},
     {"Simple, hash, quadtree and SAP spaces",
      outer_spaces,
-     four_blocks_rightly,
+     four_blocks_expected,
      {NEAR(5e-6, FLOOR), LEFT, NEAR(1e-6, APART)}},
     {"each in a space",
      inner_spaces,
-     four_blocks_rightly,
+     four_blocks_expected,
      {NEAR(5e-6, FLOOR), LEFT, NEAR(1e-6, APART)}},
     {"`dSpaceCollide2` of spaces and geoms",
      collide_two,
-     collide_two_rightly,
+     collide_two_expected,
      {NEAR(5e-5, "found late, as by stock"), NEAR_SAYING(1e-6, FLOOR ", said", RIGID),
       NEAR(1e-6, APART)}},
     {"`dCollide` alone, of geoms and of a space",
      collide_geoms,
-     two_rightly,
+     two_expected,
      {NEAR(5e-6, FLOOR), AS_STRIBECK(GIVEN), AS_STRIBECK(NO_CALL)}},
     {"Category and collide bits, `dGeomDisable`, `dGeomEnable`, size 0, a callback that declines",
      let_through,
-     let_through_rightly,
+     let_through_expected,
      {NEAR(1e-4, "found late, as by stock"), NEAR_SAYING(1e-6, FLOOR ", said", RIGID), EXACT}},
     {0},
 };

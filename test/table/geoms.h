@@ -15,7 +15,7 @@ static unsigned cube_faces[30] = {4, 1, 3, 7, 5, 4, 2, 0, 4, 6, 4, 3, 2, 6, 7,
 static const dTriIndex cube_triangles[36] = {1, 3, 7, 1, 7, 5, 2, 0, 4, 2, 4, 6, 3, 2, 6, 3, 6, 7,
                                              0, 1, 5, 0, 5, 4, 4, 5, 7, 4, 7, 6, 2, 3, 1, 2, 1, 0};
 
-// ---- what rests, and on what
+// ---- bodies at rest on each kind of ground
 
 static inline dGeomID ball(scene *s)
 {
@@ -92,9 +92,9 @@ static inline dGeomID field_of(scene *s, dHeightfieldDataID data)
 
 // ---- spaces and who meets whom
 
-static inline void two_rightly(support_run *run)
+static inline void two_expected(support_run *run)
 {
-    support_tell_pairs(run, 1, 0.1, 0.1);
+    support_report_pairs(run, 1, 0.1, 0.1);
 }
 
 #endif

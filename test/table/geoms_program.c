@@ -1,7 +1,7 @@
 // Rows of geoms that the program defines, changes, moves or answers for itself.
 #include "geoms.h"
 
-// ---- what dCollide is asked for
+// ---- arguments of dCollide
 
 // One point only, and any points: under a block that does not turn, and one that may.
 static void few_contacts(support_run *run)
@@ -14,15 +14,15 @@ static void few_contacts(support_run *run)
         s->contact.surface.mu = 0.5;
         dBodySetLinearVel(block, 1, 0, 0);
         scene_run(s, 10);
-        support_tell(run, dBodyGetLinearVel(block)[0]);
-        support_tell(run, dBodyGetPosition(block)[2]);
+        support_report(run, dBodyGetLinearVel(block)[0]);
+        support_report(run, dBodyGetPosition(block)[2]);
         scene_close(s);
     }
 }
 
-static void few_contacts_rightly(support_run *run)
+static void few_contacts_expected(support_run *run)
 {
-    support_tell_pairs(run, 3, 1 - 0.5 * G * 10 * H, 0.1);
+    support_report_pairs(run, 3, 1 - 0.5 * G * 10 * H, 0.1);
 }
 
 static void one_contact(support_run *run)
@@ -30,7 +30,7 @@ static void one_contact(support_run *run)
     scene *s = scene_open(run, NULL);
     plane_ground(s);
     s->flags = 1;
-    scene_tell_rest(run, s, put(s, &movers[BOX], 0.1), 0);
+    scene_report_rest(run, s, put(s, &movers[BOX], 0.1), 0);
     scene_close(s);
 }
 
@@ -80,13 +80,13 @@ static void own_class(support_run *run)
     dGeomID geom = dCreateGeom(column_class);
     dSpaceAdd(s->space, geom);
     plane_ground(s);
-    scene_tell_rest(run, s, scene_body(s, geom, 0, 0, 0.1), 0.0005);
+    scene_report_rest(run, s, scene_body(s, geom, 0, 0, 0.1), 0.0005);
     scene_close(s);
 }
 
-static void one_rightly(support_run *run)
+static void one_expected(support_run *run)
 {
-    support_tell_pairs(run, 1, 0.1, 0);
+    support_report_pairs(run, 1, 0.1, 0);
 }
 
 // The program says that boxes sink into planes until 0.1 m from their middle.
@@ -95,7 +95,8 @@ static void collider_override(support_run *run)
     scene *s = scene_open(run, NULL);
     plane_ground(s);
     dSetColliderOverride(dBoxClass, dPlaneClass, collide_column);
-    scene_tell_rest(run, s, scene_body(s, dCreateBox(s->space, 0.4, 0.4, 0.4), 0, 0, 0.1), 0.0005);
+    scene_report_rest(run, s, scene_body(s, dCreateBox(s->space, 0.4, 0.4, 0.4), 0, 0, 0.1),
+                      0.0005);
     scene_close(s);
 }
 
@@ -109,33 +110,33 @@ static void changing_geoms(support_run *run)
     dBodyID body = scene_body(s, geom, 0, 0, 0.2 - 1e-8);
     dGeomSetPosition(ground, 0, 0, 0);
     scene_run(s, 20);
-    support_tell(run, dBodyGetPosition(body)[2]); // on the box
+    support_report(run, dBodyGetPosition(body)[2]); // on the box
     dGeomSphereSetRadius(geom, 0.05);
     scene_run(s, 30);
-    support_tell(run, dBodyGetPosition(body)[2]); // smaller
+    support_report(run, dBodyGetPosition(body)[2]); // smaller
     dGeomDestroy(ground);
     scene_run(s, 40);
-    support_tell(run, dBodyGetPosition(body)[2]); // on the plane
+    support_report(run, dBodyGetPosition(body)[2]); // on the plane
     dGeomDestroy(geom);
     scene_run(s, 10);
-    support_tell(run, dBodyGetLinearVel(body)[2] / 10);
+    support_report(run, dBodyGetLinearVel(body)[2] / 10);
     geom = dCreateBox(s->space, 0.4, 0.4, 0.2);
     dGeomSetBody(geom, body);
     dBodySetPosition(body, 0, 0, 0.1);
     dBodySetLinearVel(body, 0, 0, 0);
     scene_run(s, 10);
-    support_tell(run, dBodyGetPosition(body)[2]); // as a box
+    support_report(run, dBodyGetPosition(body)[2]); // as a box
     dGeomSetBody(geom, NULL);
     scene_run(s, 10);
-    support_tell(run, dBodyGetLinearVel(body)[2] / 10);
+    support_report(run, dBodyGetLinearVel(body)[2] / 10);
     scene_close(s);
 }
 
-static void changing_geoms_rightly(support_run *run)
+static void changing_geoms_expected(support_run *run)
 {
     const double z[] = {0.2, 0.15, 0.05, -G * 0.1 / 10, 0.1, -G * 0.1 / 10};
     for (int i = 0; i < 6; i++) {
-        support_tell(run, z[i]);
+        support_report(run, z[i]);
     }
 }
 
@@ -155,18 +156,18 @@ static void moved_geoms(support_run *run)
                 dGeomSetPosition(ground, 0, 0, z - 0.5);
             }
             if (n == 40) {
-                support_tell(run, dBodyGetPosition(block)[2]);
+                support_report(run, dBodyGetPosition(block)[2]);
             }
             scene_step(s);
         }
-        support_tell(run, dBodyGetPosition(block)[2]);
+        support_report(run, dBodyGetPosition(block)[2]);
         scene_close(s);
     }
 }
 
-static void moved_geoms_rightly(support_run *run)
+static void moved_geoms_expected(support_run *run)
 {
-    support_tell_pairs(run, 2, 0.139, 0.15);
+    support_report_pairs(run, 2, 0.139, 0.15);
 }
 
 // Geoms of bodies of two worlds in one space.
@@ -182,8 +183,8 @@ static void two_worlds(support_run *run)
         dWorldStep(s->world, H);
         dWorldStep(t->world, H);
     }
-    support_tell(run, dBodyGetPosition(block)[2]);
-    support_tell(run, dBodyGetPosition(other)[2]);
+    support_report(run, dBodyGetPosition(block)[2]);
+    support_report(run, dBodyGetPosition(other)[2]);
     dJointGroupEmpty(s->group);
     scene_close(t);
     scene_close(s);
@@ -215,13 +216,13 @@ static void other_bodies(support_run *run)
         dSpaceCollide(s->space, s, near_feeler);
         dWorldStep(s->world, H);
     }
-    support_tell(run, dBodyGetPosition(body)[2]);
+    support_report(run, dBodyGetPosition(body)[2]);
     scene_close(s);
 }
 
-static void other_bodies_rightly(support_run *run)
+static void other_bodies_expected(support_run *run)
 {
-    support_tell(run, 1);
+    support_report(run, 1);
 }
 
 // ---- meshes
@@ -257,17 +258,17 @@ static void triangle_callback(support_run *run)
         dGeomID geom = i & 2 ? dCreateBox(s->space, 0.2, 0.2, 0.2) : dCreateSphere(s->space, 0.1);
         dBodyID body = scene_body(s, geom, x, -x, 0.1 - 1e-8);
         scene_run(s, 20);
-        support_tell(run, dBodyGetLinearVel(body)[2]);
-        support_tell(run, listed > 0 || !(i & 1)); // some list what is near, too
+        support_report(run, dBodyGetLinearVel(body)[2]);
+        support_report(run, listed > 0 || !(i & 1)); // some list what is near, too
         scene_close(s);
     }
 }
 
-static void triangle_callback_rightly(support_run *run)
+static void triangle_callback_expected(support_run *run)
 {
     for (int i = 0; i < 2; i++) {
-        support_tell_pairs(run, 1, -G * 20 * H, 1);
-        support_tell_pairs(run, 1, 0, 1);
+        support_report_pairs(run, 1, -G * 20 * H, 1);
+        support_report_pairs(run, 1, 0, 1);
     }
 }
 
@@ -287,13 +288,13 @@ static void deformed_mesh(support_run *run)
         dGeomSetPosition(dSpaceGetGeom(s->space, 1), 0, 0, 0);
         scene_step(s);
     }
-    support_tell(run, dBodyGetPosition(body)[2]);
+    support_report(run, dBodyGetPosition(body)[2]);
     scene_close(s);
 }
 
-static void deformed_mesh_rightly(support_run *run)
+static void deformed_mesh_expected(support_run *run)
 {
-    support_tell(run, 0.05);
+    support_report(run, 0.05);
 }
 
 // As demos do: the pose of a step before, for mesh on mesh.
@@ -314,8 +315,8 @@ static void last_transform(support_run *run)
         scene_step(s);
         dGeomTriMeshSetLastTransform(geom, last);
     }
-    support_tell(run, dBodyGetPosition(body)[2]);
-    support_tell(run, hypot(dBodyGetPosition(body)[0] - 0.05, dBodyGetPosition(body)[1] - 0.03));
+    support_report(run, dBodyGetPosition(body)[2]);
+    support_report(run, hypot(dBodyGetPosition(body)[0] - 0.05, dBodyGetPosition(body)[1] - 0.03));
     scene_close(s);
 }
 
@@ -363,72 +364,72 @@ static void field_kinds(support_run *run)
             dBodySetPosition(body, 0.3 + 20 * wrap, 0.2, 1.85 - 1e-8);
         }
         scene_run(s, 50);
-        support_tell(run, dBodyGetPosition(body)[i == 6 ? 1 : 2]);
+        support_report(run, dBodyGetPosition(body)[i == 6 ? 1 : 2]);
         scene_close(s);
     }
 }
 
-static void field_kinds_rightly(support_run *run)
+static void field_kinds_expected(support_run *run)
 {
     for (int i = 0; i < 7; i++) {
-        support_tell(run, 1.85);
+        support_report(run, 1.85);
     }
 }
 
 const support_row support_program_geoms[] = {
     {"`dCollide` for 1 or 2 contacts, `CONTACTS_UNIMPORTANT`",
      few_contacts,
-     few_contacts_rightly,
+     few_contacts_expected,
      {NEAR(1e-5, FLOOR), LEFT, NEAR(1e-6, APART)}},
     {"1 contact under a box that may tilt",
      one_contact,
-     one_rightly,
+     one_expected,
      {NEAR(0.01, "it tilts, as under stock"),
       NEAR_SAYING(0.01, "it tilts, as under stock, said", RIGID),
       NEAR(1e-6, "on all its corners")}},
     {"`dCreateGeomClass`",
      own_class,
-     one_rightly,
+     one_expected,
      {NEAR(1e-5, FLOOR), AS_STRIBECK(GIVEN), NEAR(1e-8, "the program's contacts")}},
     {"`dSetColliderOverride`",
      collider_override,
-     one_rightly,
+     one_expected,
      {NEAR(1e-5, FLOOR), AS_STRIBECK(GIVEN), NEAR(1e-8, "the program's contacts")}},
     {"Geoms destroyed, created, resized, given to and taken from bodies",
      changing_geoms,
-     changing_geoms_rightly,
+     changing_geoms_expected,
      {NEAR(1e-4, "found late, as by stock"), NEAR_SAYING(1e-5, FLOOR ", said", RIGID),
       NEAR_SAYING(1e-6, APART ", said", NO_CALL)}},
     {"Geoms without a body that the program moves: at 0.1 m/s, and at rest",
      moved_geoms,
-     moved_geoms_rightly,
+     moved_geoms_expected,
      {NEAR(0.005, "lags by speed h / ERP, as under stock"), LEFT,
       NEAR_SAYING(0.005, "lags by speed h / ERP, said", OVERLAP)}},
     {"Bodies of two worlds in one space",
      two_worlds,
-     two_rightly,
+     two_expected,
      {NEAR(5e-6, FLOOR), LEFT, NEAR(1e-6, APART)}},
     {"Contacts attached to other bodies than the geoms'",
      other_bodies,
-     other_bodies_rightly,
+     other_bodies_expected,
      {NEAR(1e-5, FLOOR), AS_STRIBECK(GIVEN), AS_STRIBECK(NO_CALL)}},
     {"`dGeomTriMeshSetCallback`, `dGeomTriMeshSetArrayCallback`",
      triangle_callback,
-     triangle_callback_rightly,
+     triangle_callback_expected,
      {NEAR(1e-6, FLOOR), AS_STRIBECK(NO_DISTANCE), EXACT}},
     {"`dGeomTriMeshDataUpdate`",
      deformed_mesh,
-     deformed_mesh_rightly,
+     deformed_mesh_expected,
      {NEAR(1e-5, FLOOR), NEAR_SAYING(1e-5, "the program's contacts, said", NO_DISTANCE),
       NEAR(1e-6, APART)}},
     {"`dGeomTriMeshSetLastTransform`",
      last_transform,
-     one_rightly,
+     one_expected,
      {NEAR(5e-6, FLOOR), NEAR_SAYING(5e-6, "the program's contacts, said", NO_DISTANCE),
       NEAR(1e-6, APART)}},
     {"Heightfields of bytes, shorts, floats, doubles, by callback, wrapped, not placeable",
      field_kinds,
-     field_kinds_rightly,
+     field_kinds_expected,
      {NEAR(5e-6, FLOOR), AS_STRIBECK(NO_DISTANCE), NEAR(1e-6, APART)}},
     {0},
 };

@@ -72,18 +72,18 @@ static void stops_that_are_none(support_run *run)
             set_parameter(h.joint, dParamLoStop, odd_stops[i].low);
             set_parameter(h.joint, dParamHiStop, odd_stops[i].high);
             load_and_step(&h, 10 * inertia_of(&h), 60);
-            support_tell(run, speed_of(&h));
+            support_report(run, speed_of(&h));
             support_scene_close(&h.scene);
         }
     }
 }
 
 // After 0.6 s at 10 /s^2, within 1.8; a hinge's angle jumps at pi, nothing else does.
-static void stops_that_are_none_rightly(support_run *run)
+static void stops_that_are_none_expected(support_run *run)
 {
     for (int i = 0; i < ODD_STOPS; i++) {
         for (int k = 0; k < AXES; k++) {
-            support_tell(run, odd_stops[i].hold ? 0 : 6);
+            support_report(run, odd_stops[i].hold ? 0 : 6);
         }
     }
 }
@@ -94,13 +94,13 @@ static void turns_over(support_run *run)
     dJointSetHingeParam(h.joint, dParamLoStop, -3.5);
     dJointSetHingeParam(h.joint, dParamHiStop, 3.5);
     load_and_step(&h, 10 * inertia_of(&h), 150);
-    support_tell(run, speed_of(&h));
+    support_report(run, speed_of(&h));
     support_scene_close(&h.scene);
 }
 
-static void turns_over_rightly(support_run *run)
+static void turns_over_expected(support_run *run)
 {
-    support_tell(run, 15);
+    support_report(run, 15);
 }
 
 static const double endless[] = {INFINITY, DBL_MAX, 1e60, 1e20};
@@ -120,7 +120,7 @@ static void endless_motors(support_run *run)
                 set_parameter(h.joint, dParamHiStop, 2);
             }
             load_and_step(&h, -10 * inertia_of(&h), 10);
-            support_tell(run, speed_of(&h));
+            support_report(run, speed_of(&h));
             support_scene_close(&h.scene);
         }
     }
@@ -142,8 +142,8 @@ static void odd_motors(support_run *run)
                 }
                 set_parameter(h.joint, dParamCFM, cfm[i]);
                 load_and_step(&h, -10 * inertia_of(&h), 200);
-                support_tell(run, i < 2 ? speed_of(&h) + cfm[i] * 10 * inertia_of(&h)
-                                        : 0.015 * speed_of(&h));
+                support_report(run, i < 2 ? speed_of(&h) + cfm[i] * 10 * inertia_of(&h)
+                                          : 0.015 * speed_of(&h));
                 support_scene_close(&h.scene);
             }
         }
@@ -152,15 +152,15 @@ static void odd_motors(support_run *run)
 }
 
 // One that is off is not there, and the stops, 2 away, are come to.
-static void odd_motors_rightly(support_run *run)
+static void odd_motors_expected(support_run *run)
 {
     for (int i = 0; i < 4; i++) {
         for (int k = 0; k < 2 * AXES; k++) {
-            support_tell(run, i < 2 ? 0.3 : k % 2 ? 0 : -0.3);
+            support_report(run, i < 2 ? 0.3 : k % 2 ? 0 : -0.3);
         }
     }
     for (int i = 0; i < 4 * ENDLESS * AXES; i++) {
-        support_tell(run, (i % 2 ? 5 : -25) * 10 * STEP);
+        support_report(run, (i % 2 ? 5 : -25) * 10 * STEP);
     }
 }
 
@@ -210,8 +210,8 @@ static void setters(support_run *run)
             support_open_pair(&scene, &p, support_joint_kind(on_two[i]), PAIR_AT_REST);
             set_otherwise(p.joint, relative);
             support_load_and_step(&scene, &p, 15, 1);
-            support_tell_vector(run, dBodyGetLinearVel(p.body[0]));
-            support_tell_vector(run, dBodyGetAngularVel(p.body[0]));
+            support_report_vector(run, dBodyGetLinearVel(p.body[0]));
+            support_report_vector(run, dBodyGetAngularVel(p.body[0]));
             support_scene_close(&scene);
         }
     }
@@ -245,9 +245,9 @@ static state state_before(dBodyID body)
     return s;
 }
 
-// What a step has done to a body, less gravity and feedback, N and N m.
-static void tell_balance(support_run *run, const pair *p, int side, const state *before,
-                         double step)
+// Reports the change of a body's momentum by a step, less gravity and feedback (N and N m).
+static void report_balance(support_run *run, const pair *p, int side, const state *before,
+                           double step)
 {
     const dReal *force = side ? p->feedback.f2 : p->feedback.f1;
     const dReal *torque = side ? p->feedback.t2 : p->feedback.t1;
@@ -259,8 +259,8 @@ static void tell_balance(support_run *run, const pair *p, int side, const state 
     dSubtractVectors3(dw, dBodyGetAngularVel(p->body[side]), before->w);
     dMultiply0_331(turned, before->inertia, dw);
     for (int k = 0; k < 3; k++) {
-        support_tell(run, mass.mass * (dv[k] / step - gravity[k]) - force[k]);
-        support_tell(run, turned[k] / step - torque[k]);
+        support_report(run, mass.mass * (dv[k] / step - gravity[k]) - force[k]);
+        support_report(run, turned[k] / step - torque[k]);
     }
 }
 
@@ -290,8 +290,8 @@ static void balance(support_run *run, int like)
         last.step = like ? STEP : brief;
         const state before[] = {state_before(p.body[0]), state_before(p.body[1])};
         support_scene_step(&last);
-        tell_balance(run, &p, 0, &before[0], last.step);
-        tell_balance(run, &p, 1, &before[1], last.step);
+        report_balance(run, &p, 0, &before[0], last.step);
+        report_balance(run, &p, 1, &before[1], last.step);
         dJointSetFeedback(p.joint, NULL);
         support_scene_close(&scene);
     }
@@ -301,7 +301,7 @@ static void none_left(support_run *run, int like)
 {
     for (int i = 0; i < MOVING; i++) {
         for (int k = 0; k < 12 && is_balanced(moving[i], like); k++) {
-            support_tell(run, 0);
+            support_report(run, 0);
         }
     }
 }
@@ -311,7 +311,7 @@ static void balance_of_joints(support_run *run)
     balance(run, 0);
 }
 
-static void balance_of_joints_rightly(support_run *run)
+static void balance_of_joints_expected(support_run *run)
 {
     none_left(run, 0);
 }
@@ -321,7 +321,7 @@ static void balance_of_motors(support_run *run)
     balance(run, PAIR_MOTORS);
 }
 
-static void balance_of_motors_rightly(support_run *run)
+static void balance_of_motors_expected(support_run *run)
 {
     none_left(run, PAIR_MOTORS);
 }
@@ -331,7 +331,7 @@ static void balance_of_stops(support_run *run)
     balance(run, PAIR_STOPS);
 }
 
-static void balance_of_stops_rightly(support_run *run)
+static void balance_of_stops_expected(support_run *run)
 {
     none_left(run, PAIR_STOPS);
 }
@@ -341,7 +341,7 @@ static void balance_of_both(support_run *run)
     balance(run, PAIR_MOTORS | PAIR_STOPS);
 }
 
-static void balance_of_both_rightly(support_run *run)
+static void balance_of_both_expected(support_run *run)
 {
     none_left(run, PAIR_MOTORS | PAIR_STOPS);
 }
@@ -373,10 +373,10 @@ static void soft_transmission(support_run *run)
         dVector3 at;
         dBodyAddTorque(wheel[0], 0, 0, 1);
         support_scene_step(&scene);
-        support_tell(run, dBodyGetAngularVel(wheel[0])[2]);
-        support_tell(run, dBodyGetAngularVel(wheel[1])[2]);
+        support_report(run, dBodyGetAngularVel(wheel[0])[2]);
+        support_report(run, dBodyGetAngularVel(wheel[1])[2]);
         dJointGetTransmissionContactPoint1(joint, at);
-        support_tell_vector(run, at);
+        support_report_vector(run, at);
     }
     support_scene_close(&scene);
 }
@@ -384,15 +384,15 @@ static void soft_transmission(support_run *run)
 const support_row support_joint_parameters[] = {
     {"stops crossed, beyond pi, at infinity: none; on one side",
      stops_that_are_none,
-     stops_that_are_none_rightly,
+     stops_that_are_none_expected,
      {EXACT, EXACT, EXACT}},
     {"a hinge that turns over, with stops beyond pi",
      turns_over,
-     turns_over_rightly,
+     turns_over_expected,
      {EXACT, EXACT, EXACT}},
     {"motors unbounded, with CFM, off, between stops",
      odd_motors,
-     odd_motors_rightly,
+     odd_motors_expected,
      {EXACT, EXACT, EXACT}},
     {"setters of hinge2, PU and piston; AMotors and LMotors of fewer axes, on either body",
      setters,
@@ -404,20 +404,20 @@ const support_row support_joint_parameters[] = {
      {AS_STOCK, AS_STRIBECK("joints"), AS_STOCK}},
     {"feedback, gravity and loads are all that moves the bodies",
      balance_of_joints,
-     balance_of_joints_rightly,
+     balance_of_joints_expected,
      {EXACT, NEAR(5e-8, "N, of the end of the step"), EXACT}},
     {"the same with motors",
      balance_of_motors,
-     balance_of_motors_rightly,
+     balance_of_motors_expected,
      {EXACT, NEAR(5e-3, "N, of the end of the step"), EXACT}},
     {"the same with stops",
      balance_of_stops,
-     balance_of_stops_rightly,
+     balance_of_stops_expected,
      {EXACT, NEAR_SAYING(2e-4, "N, of the end of the step; AMotors as `stribeck`, said", "joints"),
       EXACT}},
     {"the same with motors at stops, whose force ODE leaves out",
      balance_of_both,
-     balance_of_both_rightly,
+     balance_of_both_expected,
      {AS_STOCK, NEAR(5e-3, "N, all of it, of the end of the step"), AS_STOCK}},
     {0},
 };

@@ -36,7 +36,7 @@ void support_scene_add(const support_scene *scene, dBodyID body)
     dBodySetFiniteRotationMode(body, 1);
 }
 
-void support_tell_limit(support_run *run, support_sampled *sampled)
+void support_report_limit(support_run *run, support_sampled *sampled)
 {
     enum { LEVELS = 4, COARSEST = 32 };
     support_run *at = calloc(LEVELS, sizeof *at);
@@ -56,7 +56,7 @@ void support_tell_limit(support_run *run, support_sampled *sampled)
         }
     }
     for (int k = 0; k < at->values; k++) {
-        support_tell(run, at->value[k]);
+        support_report(run, at->value[k]);
     }
     free(at);
 }
@@ -105,10 +105,10 @@ const joint_kind *support_joint_kind(int type)
     return kind;
 }
 
-void support_tell_pair(support_run *run, const pair *p)
+void support_report_pair(support_run *run, const pair *p)
 {
     for (int i = 0; i < 2 && p->body[i]; i++) {
-        support_tell_body(run, p->body[i]);
+        support_report_body(run, p->body[i]);
     }
 }
 
@@ -130,8 +130,8 @@ static void under_load(support_run *run, int type, int pieces)
             support_load_and_step(&scene, &p, 1, pieces);
             error = fmax(error, joint_error(p.joint));
         }
-        support_tell_pair(run, &p);
-        support_tell_error(run, error);
+        support_report_pair(run, &p);
+        support_report_error(run, error);
         support_scene_close(&scene);
     }
 }
@@ -147,7 +147,7 @@ static void under_load(support_run *run, int type, int pieces)
     }                                                                                              \
     static void name##_in_time(support_run *run)                                                   \
     {                                                                                              \
-        support_tell_limit(run, name##_sampled);                                                   \
+        support_report_limit(run, name##_sampled);                                                 \
     }
 
 TYPE(ball, dJointTypeBall)

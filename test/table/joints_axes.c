@@ -244,15 +244,15 @@ static void motor_reaches(support_run *run)
         set(&r, dParamVel, 0.7);
         set(&r, dParamFMax, 100);
         rig_step(&r, 20, -1, NULL);
-        support_tell(run, speed(&r));
+        support_report(run, speed(&r));
         rig_close(&r);
     }
 }
 
-static void motor_reaches_rightly(support_run *run)
+static void motor_reaches_expected(support_run *run)
 {
     for (int i = 0; i < AXES; i++) {
-        support_tell(run, 0.7);
+        support_report(run, 0.7);
     }
 }
 
@@ -263,15 +263,15 @@ static void motor_saturates(support_run *run)
         set(&r, dParamVel, 10);
         set(&r, dParamFMax, 0.5);
         rig_step(&r, 20, 0.1, NULL);
-        support_tell(run, speed(&r));
+        support_report(run, speed(&r));
         rig_close(&r);
     }
 }
 
-static void motor_saturates_rightly(support_run *run)
+static void motor_saturates_expected(support_run *run)
 {
     for (int i = 0; i < AXES; i++) {
-        support_tell(run, 0.6 / inertia(&axes[i]) * 20 * STEP);
+        support_report(run, 0.6 / inertia(&axes[i]) * 20 * STEP);
     }
 }
 
@@ -284,15 +284,15 @@ static void motor_yields(support_run *run)
         set(&r, dParamFMax, 100);
         set(&r, dParamCFM, 0.01);
         rig_step(&r, 100, -2, NULL);
-        support_tell(run, speed(&r));
+        support_report(run, speed(&r));
         rig_close(&r);
     }
 }
 
-static void motor_yields_rightly(support_run *run)
+static void motor_yields_expected(support_run *run)
 {
     for (int i = 0; i < AXES; i++) {
-        support_tell(run, 0.3 - 0.01 * 2);
+        support_report(run, 0.3 - 0.01 * 2);
     }
 }
 
@@ -313,42 +313,43 @@ static void stops_hold(support_run *run)
     for (int i = 0; i < 2 * AXES; i++) {
         if (axes[i / 2].stops) {
             rig r = rig_with_stops(run, &axes[i / 2]);
-            support_tell_error(run, fmax(0, rig_step(&r, 200, i % 2 ? 1 : -1, STOP)));
-            support_tell(run, gone(&r));
-            support_tell(run, speed(&r));
+            support_report_error(run, fmax(0, rig_step(&r, 200, i % 2 ? 1 : -1, STOP)));
+            support_report(run, gone(&r));
+            support_report(run, speed(&r));
             rig_close(&r);
         }
     }
 }
 
-static void stops_hold_rightly(support_run *run)
+static void stops_hold_expected(support_run *run)
 {
     for (int i = 0; i < 2 * AXES; i++) {
         if (axes[i / 2].stops) {
-            support_tell(run, STOP[i % 2]);
-            support_tell(run, 0);
+            support_report(run, STOP[i % 2]);
+            support_report(run, 0);
         }
     }
 }
 
-// How far a body at 1 m/s or rad/s goes beyond. AMotors have no stops but those that are noticed.
+// Reports how far a body at 1 m/s or rad/s passes its stop. An AMotor's stop acts only after a step
+// has found it violated.
 static void stops_met_in_time(support_run *run)
 {
     for (int i = 0; i < 2 * AXES; i++) {
         if (axes[i / 2].stops && axes[i / 2].type != dJointTypeAMotor) {
             rig r = rig_with_stops(run, &axes[i / 2]);
             set_speed(&r, i % 2 ? 1 : -1);
-            support_tell(run, fmax(0, rig_step(&r, 8, 0, STOP)));
+            support_report(run, fmax(0, rig_step(&r, 8, 0, STOP)));
             rig_close(&r);
         }
     }
 }
 
-static void stops_met_rightly(support_run *run)
+static void stops_met_expected(support_run *run)
 {
     for (int i = 0; i < 2 * AXES; i++) {
         if (axes[i / 2].stops && axes[i / 2].type != dJointTypeAMotor) {
-            support_tell(run, 0);
+            support_report(run, 0);
         }
     }
 }
@@ -363,21 +364,21 @@ static void stops_yield(support_run *run)
             set(&r, dParamStopERP, SOFT_ERP);
             set(&r, dParamStopCFM, SOFT_CFM);
             rig_step(&r, 300, i % 2 ? 1 : -1, NULL);
-            support_tell(run, 10 * gone(&r));
-            support_tell(run, speed(&r));
+            support_report(run, 10 * gone(&r));
+            support_report(run, speed(&r));
             rig_close(&r);
         }
     }
 }
 
 // A spring of ERP / (h CFM).
-static void stops_yield_rightly(support_run *run)
+static void stops_yield_expected(support_run *run)
 {
     double depth = STEP * SOFT_CFM / SOFT_ERP;
     for (int i = 0; i < 2 * AXES; i++) {
         if (axes[i / 2].stops) {
-            support_tell(run, 10 * (STOP[i % 2] + (i % 2 ? depth : -depth)));
-            support_tell(run, 0);
+            support_report(run, 10 * (STOP[i % 2] + (i % 2 ? depth : -depth)));
+            support_report(run, 0);
         }
     }
 }
@@ -391,22 +392,22 @@ static void stops_bounce(support_run *run)
             set(&r, dParamStopCFM, 1e-14);
             set_speed(&r, i % 2 ? 1 : -1);
             rig_step(&r, 8, 0, NULL);
-            support_tell(run, speed(&r));
+            support_report(run, speed(&r));
             rig_close(&r);
         }
     }
 }
 
-static void stops_bounce_rightly(support_run *run)
+static void stops_bounce_expected(support_run *run)
 {
     for (int i = 0; i < 2 * AXES; i++) {
         if (axes[i / 2].stops) {
-            support_tell(run, i % 2 ? -0.5 : 0.5);
+            support_report(run, i % 2 ? -0.5 : 0.5);
         }
     }
 }
 
-// What all steps tell of the force, less what changed the momentum.
+// The feedback of all steps equals the change of momentum.
 static void stops_feed_back(support_run *run)
 {
     for (int i = 0; i < 2 * AXES; i++) {
@@ -427,20 +428,20 @@ static void stops_feed_back(support_run *run)
             }
             double end = r.sign * (axis->turns ? dBodyGetAngularVel
                                                : dBodyGetLinearVel)(r.body)[axis->along];
-            support_tell(run, impulse - inertia(axis) * (end - start));
-            support_tell(run, fabs(impulse) > 0.9 * inertia(axis));
+            support_report(run, impulse - inertia(axis) * (end - start));
+            support_report(run, fabs(impulse) > 0.9 * inertia(axis));
             dJointSetFeedback(r.joint, NULL);
             rig_close(&r);
         }
     }
 }
 
-static void stops_feed_back_rightly(support_run *run)
+static void stops_feed_back_expected(support_run *run)
 {
     for (int i = 0; i < 2 * AXES; i++) {
         if (axes[i / 2].stops) {
-            support_tell(run, 0);
-            support_tell(run, 1);
+            support_report(run, 0);
+            support_report(run, 1);
         }
     }
 }
@@ -456,19 +457,19 @@ static void stops_lock(support_run *run)
             set(&r, dParamVel, 1);
             set(&r, dParamFMax, 2);
             rig_step(&r, 20, 1, NULL);
-            support_tell(run, gone(&r));
-            support_tell(run, speed(&r));
+            support_report(run, gone(&r));
+            support_report(run, speed(&r));
             rig_close(&r);
         }
     }
 }
 
-static void stops_lock_rightly(support_run *run)
+static void stops_lock_expected(support_run *run)
 {
     for (int i = 0; i < AXES; i++) {
         if (axes[i].stops) {
-            support_tell(run, 0);
-            support_tell(run, 0);
+            support_report(run, 0);
+            support_report(run, 0);
         }
     }
 }
@@ -483,7 +484,7 @@ static void stops_off(support_run *run)
             set(&r, dParamLoStop, -dInfinity);
             set(&r, dParamHiStop, dInfinity);
             rig_step(&r, 10, 1, NULL);
-            support_tell(run, speed(&r));
+            support_report(run, speed(&r));
             rig_close(&r);
         }
     }
@@ -508,8 +509,8 @@ static void motor_into_stop(support_run *run)
         if (axes[i].stops) {
             rig r = rig_at_low_stop(run, &axes[i], -1, 2);
             rig_step(&r, 30, 0.5, NULL); // weaker than the motor
-            support_tell(run, gone(&r));
-            support_tell(run, speed(&r));
+            support_report(run, gone(&r));
+            support_report(run, speed(&r));
             rig_close(&r);
         }
     }
@@ -521,18 +522,18 @@ static void motor_off_stop(support_run *run)
         if (axes[i].stops) {
             rig r = rig_at_low_stop(run, &axes[i], 10, 0.5);
             rig_step(&r, 5, 0, NULL);
-            support_tell(run, speed(&r));
+            support_report(run, speed(&r));
             rig_close(&r);
         }
     }
 }
 
 // A fraction in the first step, all in those that follow.
-static void motor_off_stop_rightly(support_run *run)
+static void motor_off_stop_expected(support_run *run)
 {
     for (int i = 0; i < AXES; i++) {
         if (axes[i].stops) {
-            support_tell(run, 0.5 / inertia(&axes[i]) * STEP * (0.3 + 4));
+            support_report(run, 0.5 / inertia(&axes[i]) * STEP * (0.3 + 4));
         }
     }
 }
@@ -544,8 +545,8 @@ static void motor_kept_at_stop(support_run *run)
         if (axes[i].stops) {
             rig r = rig_at_low_stop(run, &axes[i], 10, 0.5);
             rig_step(&r, 20, -0.3, NULL);
-            support_tell(run, gone(&r));
-            support_tell(run, speed(&r));
+            support_report(run, gone(&r));
+            support_report(run, speed(&r));
             rig_close(&r);
         }
     }
@@ -565,14 +566,14 @@ static void servo(support_run *run)
                 set(&r, dParamVel, GAIN * (TARGET - gone(&r)));
                 rig_step(&r, 1, 0.5, NULL);
             }
-            support_tell(run, gone(&r));
-            support_tell(run, speed(&r));
+            support_report(run, gone(&r));
+            support_report(run, speed(&r));
             rig_close(&r);
         }
     }
 }
 
-static void servo_rightly(support_run *run)
+static void servo_expected(support_run *run)
 {
     for (int i = 0; i < AXES; i++) {
         double at = 0, read = 0, rate = 0;
@@ -582,13 +583,13 @@ static void servo_rightly(support_run *run)
             at += STEP * rate;
         }
         if (axes[i].stops) {
-            support_tell(run, read);
-            support_tell(run, rate);
+            support_report(run, read);
+            support_report(run, rate);
         }
     }
 }
 
-// ---- what the program reads, and pushes with
+// ---- angles and rates that the program reads, forces that it adds
 
 static void readings(support_run *run)
 {
@@ -597,8 +598,8 @@ static void readings(support_run *run)
             rig r = rig_open(run, &axes[i], false);
             set_speed(&r, 0.5);
             rig_step(&r, 20, 0, NULL);
-            support_tell(run, gone(&r));
-            support_tell(run, speed(&r));
+            support_report(run, gone(&r));
+            support_report(run, speed(&r));
             rig_close(&r);
         }
     }
@@ -606,13 +607,13 @@ static void readings(support_run *run)
 
 // ODE's Euler angles are those of the start of the step; and its second angle of a hinge2 goes
 // against its rate.
-static void readings_rightly(support_run *run)
+static void readings_expected(support_run *run)
 {
     for (int i = 0; i < AXES; i++) {
         if (axes[i].value) {
             bool against = axes[i].type == dJointTypeHinge2 && axes[i].group == 1;
-            support_tell(run, (against ? -0.5 : 0.5) * STEP * (axes[i].euler ? 19 : 20));
-            support_tell(run, 0.5);
+            support_report(run, (against ? -0.5 : 0.5) * STEP * (axes[i].euler ? 19 : 20));
+            support_report(run, 0.5);
         }
     }
 }
@@ -654,19 +655,19 @@ static void pushes(support_run *run)
         for (int k = 0; k < 20 && push_by_joint(&r, 0.5); k++) {
             support_scene_step(&r.scene);
         }
-        support_tell(run, speed(&r));
+        support_report(run, speed(&r));
         rig_close(&r);
     }
 }
 
-static void pushes_rightly(support_run *run)
+static void pushes_expected(support_run *run)
 {
     for (int i = 0; i < AXES; i++) {
         const axis *axis = &axes[i];
         bool pushed = axis->type == dJointTypePR       ? axis->group == 1
                       : axis->type == dJointTypePiston ? axis->group == 0
                                                        : axis->value && axis->type != dJointTypePU;
-        support_tell(run, pushed ? 0.5 / inertia(axis) * 20 * STEP : 0);
+        support_report(run, pushed ? 0.5 / inertia(axis) * 20 * STEP : 0);
     }
 }
 
@@ -675,43 +676,43 @@ static void pushes_rightly(support_run *run)
 const support_row support_joint_axes[] = {
     {"motors, reaching their speed under load",
      motor_reaches,
-     motor_reaches_rightly,
+     motor_reaches_expected,
      {EXACT, EXACT, EXACT}},
-    {"motors, short of force", motor_saturates, motor_saturates_rightly, {EXACT, EXACT, EXACT}},
-    {"motors, CFM", motor_yields, motor_yields_rightly, {EXACT, EXACT, EXACT}},
-    {"stops, met under load", stops_hold, stops_hold_rightly, {EXACT, BUT_AMOTORS, EXACT}},
+    {"motors, short of force", motor_saturates, motor_saturates_expected, {EXACT, EXACT, EXACT}},
+    {"motors, CFM", motor_yields, motor_yields_expected, {EXACT, EXACT, EXACT}},
+    {"stops, met under load", stops_hold, stops_hold_expected, {EXACT, BUT_AMOTORS, EXACT}},
     {"stops, how far beyond at 1 m/s or rad/s",
      stops_met_in_time,
-     stops_met_rightly,
+     stops_met_expected,
      {NEAR(0.01, "what is left of the step"), EXACT, NEAR(2e-9, "met at their time")}},
-    {"stops, ERP and CFM", stops_yield, stops_yield_rightly, {EXACT, BUT_AMOTORS, EXACT}},
-    {"stops, bounce", stops_bounce, stops_bounce_rightly, {EXACT, BUT_AMOTORS, EXACT}},
+    {"stops, ERP and CFM", stops_yield, stops_yield_expected, {EXACT, BUT_AMOTORS, EXACT}},
+    {"stops, bounce", stops_bounce, stops_bounce_expected, {EXACT, BUT_AMOTORS, EXACT}},
     {"stops, feedback of an impact",
      stops_feed_back,
-     stops_feed_back_rightly,
+     stops_feed_back_expected,
      {EXACT,
       NEAR_SAYING(1e-8, "impulse over step; other forces of its end; AMotors as `stribeck`, said",
                   "joints"),
       EXACT}},
     {"stops, taken off", stops_off, NULL, {AS_STOCK, AS_STOCK_SAYING("joints"), AS_STOCK}},
-    {"stops, locked", stops_lock, stops_lock_rightly, {EXACT, BUT_AMOTORS, EXACT}},
-    {"motors into a stop", motor_into_stop, stops_lock_rightly, {EXACT, BUT_AMOTORS, EXACT}},
+    {"stops, locked", stops_lock, stops_lock_expected, {EXACT, BUT_AMOTORS, EXACT}},
+    {"motors into a stop", motor_into_stop, stops_lock_expected, {EXACT, BUT_AMOTORS, EXACT}},
     {"motors off a stop, fudge factor",
      motor_off_stop,
-     motor_off_stop_rightly,
+     motor_off_stop_expected,
      {EXACT, BUT_AMOTORS, EXACT}},
     {"motors kept at a stop, fudge factor",
      motor_kept_at_stop,
-     stops_lock_rightly,
+     stops_lock_expected,
      {EXACT, BUT_AMOTORS, EXACT}},
     {"motors, a servo by angles read",
      servo,
-     servo_rightly,
+     servo_expected,
      {EXACT, NEAR(0.01, "a speed is there at the end of a step, not all through it"), EXACT}},
     {"angles, positions and rates read back",
      readings,
-     readings_rightly,
+     readings_expected,
      {EXACT, NEAR(0.0051, "Euler angles of the end of the step, not of its start"), EXACT}},
-    {"forces and torques added by joint", pushes, pushes_rightly, {EXACT, EXACT, EXACT}},
+    {"forces and torques added by joint", pushes, pushes_expected, {EXACT, EXACT, EXACT}},
     {0},
 };

@@ -2,22 +2,22 @@
 // destroys.
 #include "joints_use.h"
 
-static void tell_feedback(support_run *run, const support_scene *scene, pair *p, int pieces)
+static void report_feedback(support_run *run, const support_scene *scene, pair *p, int pieces)
 {
     ask_feedback(p);
     support_load_and_step(scene, p, 10, pieces);
     if (is_known(p) && sprag_ode_count_rows(p->joint).rows > 0) {
-        support_tell_vector(run, p->feedback.f1);
-        support_tell_vector(run, p->feedback.t1);
-        support_tell_vector(run, p->feedback.f2);
-        support_tell_vector(run, p->feedback.t2);
+        support_report_vector(run, p->feedback.f1);
+        support_report_vector(run, p->feedback.t1);
+        support_report_vector(run, p->feedback.f2);
+        support_report_vector(run, p->feedback.t2);
     }
     dJointSetFeedback(p->joint, NULL);
 }
 
 static void feedback_sampled(support_run *run, int pieces)
 {
-    each_type(run, PAIR_AT_REST | PAIR_TO_WORLD | PAIR_SKEWED, pieces, tell_feedback);
+    each_type(run, PAIR_AT_REST | PAIR_TO_WORLD | PAIR_SKEWED, pieces, report_feedback);
 }
 IN_TIME(feedback)
 
@@ -25,36 +25,36 @@ IN_TIME(feedback)
 
 static void feedback_between(support_run *run)
 {
-    each_type(run, PAIR_MOVED, 1, tell_feedback);
+    each_type(run, PAIR_MOVED, 1, report_feedback);
 }
 
 static void feedback_of_motors(support_run *run)
 {
-    each_type(run, PAIR_MOTORS | PAIR_STOPS, 1, tell_feedback);
+    each_type(run, PAIR_MOTORS | PAIR_STOPS, 1, report_feedback);
 }
 
-static void tell_disabled(support_run *run, const support_scene *scene, pair *p, int pieces)
+static void report_disabled(support_run *run, const support_scene *scene, pair *p, int pieces)
 {
     support_load_and_step(scene, p, 5, pieces);
     dJointDisable(p->joint);
     support_load_and_step(scene, p, 3, pieces);
     dJointEnable(p->joint);
-    tell_motion(run, scene, p, pieces);
+    report_motion(run, scene, p, pieces);
 }
 
 static void disabled(support_run *run)
 {
-    each_type(run, PAIR_AT_REST, 1, tell_disabled);
+    each_type(run, PAIR_AT_REST, 1, report_disabled);
 }
 
-static void tell_reattached(support_run *run, const support_scene *scene, pair *p, int pieces)
+static void report_reattached(support_run *run, const support_scene *scene, pair *p, int pieces)
 {
     support_load_and_step(scene, p, 5, pieces);
     dJointAttach(p->joint, NULL, NULL); // in limbo
     support_load_and_step(scene, p, 2, pieces);
     dJointAttach(p->joint, p->body[1], p->body[0]);
     place_joint(p->joint);
-    tell_motion(run, scene, p, pieces);
+    report_motion(run, scene, p, pieces);
 }
 
 static void reattached(support_run *run)
@@ -64,7 +64,7 @@ static void reattached(support_run *run)
         support_scene scene = support_scene_open(run, STEP);
         pair p;
         support_open_pair(&scene, &p, support_joint_kind(types[i]), PAIR_AT_REST);
-        tell_reattached(run, &scene, &p, 1);
+        report_reattached(run, &scene, &p, 1);
         support_scene_close(&scene);
     }
 }
@@ -85,20 +85,20 @@ static void feedback_at_rest(support_run *run)
         dWorldSetGravity(scene.world, G, 0, 0);
         dJointSetFeedback(hold(scene.world, holding[i], held_body(&scene, 0, 0, 0)), &feedback);
         steps(&scene, 40);
-        support_tell_vector(run, feedback.f1);
-        support_tell_vector(run, feedback.t1);
-        support_tell_vector(run, feedback.f2);
+        support_report_vector(run, feedback.f1);
+        support_report_vector(run, feedback.t1);
+        support_report_vector(run, feedback.f2);
         support_scene_close(&scene);
     }
 }
 
-static void feedback_at_rest_rightly(support_run *run)
+static void feedback_at_rest_expected(support_run *run)
 {
     static const double f1[] = {-2 * 9.81, 0, 0}, t1[3], f2[] = {1, 2, 3};
     for (int i = 0; i < HOLDING; i++) {
-        support_tell_vector(run, f1);
-        support_tell_vector(run, t1);
-        support_tell_vector(run, f2);
+        support_report_vector(run, f1);
+        support_report_vector(run, t1);
+        support_report_vector(run, f2);
     }
 }
 
@@ -120,17 +120,17 @@ static void breaks(support_run *run)
         dJointDestroy(joint);
         double before = dBodyGetLinearVel(body)[0];
         support_scene_step(&scene);
-        support_tell(run, step);
-        support_tell(run, dBodyGetLinearVel(body)[0] - before);
+        support_report(run, step);
+        support_report(run, dBodyGetLinearVel(body)[0] - before);
         support_scene_close(&scene);
     }
 }
 
-static void breaks_rightly(support_run *run)
+static void breaks_expected(support_run *run)
 {
     for (int i = 0; i < HOLDING; i++) {
-        support_tell(run, 32); // 31 N and the weight
-        support_tell(run, G * STEP);
+        support_report(run, 32); // 31 N and the weight
+        support_report(run, G * STEP);
     }
 }
 
@@ -155,8 +155,8 @@ static void destroyed_sampled(support_run *run, int pieces)
     moved_left = 10 * pieces - 1;
     dBodySetMovedCallback(moved_pair.body[0], destroy_joint);
     support_load_and_step(&scene, &moved_pair, 20, pieces);
-    support_tell_pair(run, &moved_pair);
-    support_tell(run, dBodyGetNumJoints(moved_pair.body[0]));
+    support_report_pair(run, &moved_pair);
+    support_report(run, dBodyGetNumJoints(moved_pair.body[0]));
     support_scene_close(&scene);
 }
 IN_TIME(destroyed)
@@ -225,14 +225,14 @@ static void descents(support_run *run)
             dWorldStep(scene.world, STEP);
             dBodyAddForce(body, 4, 0, 0);
         }
-        support_tell_vector(run, dBodyGetLinearVel(body));
+        support_report_vector(run, dBodyGetLinearVel(body));
         dJointGroupDestroy(d.group);
         support_scene_close(&scene);
     }
 }
 
 const support_row support_joint_changes[] = {
-    {"feedback at rest", feedback_at_rest, feedback_at_rest_rightly, {EXACT, EXACT, EXACT}},
+    {"feedback at rest", feedback_at_rest, feedback_at_rest_expected, {EXACT, EXACT, EXACT}},
     {"feedback in motion", feedback, feedback_in_time, {AS_STOCK, CONTINUOUS, AS_STOCK}},
     {"feedback in motion and error",
      feedback_between,
@@ -247,7 +247,7 @@ const support_row support_joint_changes[] = {
                   "AMotors as `stribeck`, said",
                   "joints"),
       AS_STOCK}},
-    {"broken by feedback", breaks, breaks_rightly, {EXACT, EXACT, EXACT}},
+    {"broken by feedback", breaks, breaks_expected, {EXACT, EXACT, EXACT}},
     {"disabled and enabled", disabled, NULL, {AS_STOCK, AS_IT_GOES(0.006), AS_STOCK}},
     {"attached anew", reattached, NULL, {AS_STOCK, AS_IT_GOES(0.006), AS_STOCK}},
     {"destroyed, detached, disabled or made in a near callback",

@@ -6,8 +6,8 @@
 
 static void all_at_once(support_run *run)
 {
-    each_type(run, PAIR_MOTORS | PAIR_STOPS, 1, tell_motion);
-    each_type(run, PAIR_MOTORS | PAIR_STOPS | PAIR_TO_WORLD | PAIR_SKEWED, 1, tell_motion);
+    each_type(run, PAIR_MOTORS | PAIR_STOPS, 1, report_motion);
+    each_type(run, PAIR_MOTORS | PAIR_STOPS | PAIR_TO_WORLD | PAIR_SKEWED, 1, report_motion);
 }
 
 // In one turn and motion with what carries it, at first.
@@ -23,66 +23,66 @@ static void carry_along(pair *p)
     dBodySetAngularVel(p->body[1], w[0], w[1], w[2]);
 }
 
-static void tell_carried(support_run *run, const support_scene *scene, pair *p, int pieces)
+static void report_carried(support_run *run, const support_scene *scene, pair *p, int pieces)
 {
     if (p->body[1] && is_known(p)) {
         carry_along(p);
-        tell_motion(run, scene, p, pieces);
+        report_motion(run, scene, p, pieces);
     }
 }
 
 static void carried_sampled(support_run *run, int pieces)
 {
-    each_type(run, PAIR_KINEMATIC | PAIR_AT_REST, pieces, tell_carried);
+    each_type(run, PAIR_KINEMATIC | PAIR_AT_REST, pieces, report_carried);
 }
 IN_TIME(carried)
 
-static void tell_first(support_run *run, const support_scene *scene, pair *p, int pieces)
+static void report_first(support_run *run, const support_scene *scene, pair *p, int pieces)
 {
     support_load_and_step(scene, p, 15, pieces);
-    support_tell_vector(run, dBodyGetPosition(p->body[0]));
-    support_tell_vector(run, dBodyGetLinearVel(p->body[0]));
+    support_report_vector(run, dBodyGetPosition(p->body[0]));
+    support_report_vector(run, dBodyGetLinearVel(p->body[0]));
 }
 
-static void tell_mended(support_run *run, const support_scene *scene, pair *p, int pieces)
+static void report_mended(support_run *run, const support_scene *scene, pair *p, int pieces)
 {
     double erp = 2 * joint_error(p->joint) * pow(1 - dWorldGetERP(scene->world), 15);
-    tell_first(run, scene, p, pieces);
-    support_tell_error(run, fmax(joint_error(p->joint), erp)); // twice what ERP leaves is well
+    report_first(run, scene, p, pieces);
+    support_report_error(run, fmax(joint_error(p->joint), erp)); // twice what ERP leaves is well
 }
 
 static void errors_mended(support_run *run)
 {
-    each_type(run, PAIR_MOVED | PAIR_AT_REST, 1, tell_mended);
-    each_type(run, PAIR_MOVED | PAIR_AT_REST | PAIR_TO_WORLD, 1, tell_mended);
+    each_type(run, PAIR_MOVED | PAIR_AT_REST, 1, report_mended);
+    each_type(run, PAIR_MOVED | PAIR_AT_REST | PAIR_TO_WORLD, 1, report_mended);
 }
 
-static void tell_thrown(support_run *run, const support_scene *scene, pair *p, int pieces)
+static void report_thrown(support_run *run, const support_scene *scene, pair *p, int pieces)
 {
     if (is_known(p)) {
-        tell_first(run, scene, p, pieces);
-        support_tell(run, joint_error(p->joint));
+        report_first(run, scene, p, pieces);
+        support_report(run, joint_error(p->joint));
     }
 }
 
 static void thrown_sampled(support_run *run, int pieces)
 {
-    each_type(run, PAIR_PLAIN, pieces, tell_thrown);
+    each_type(run, PAIR_PLAIN, pieces, report_thrown);
 }
 IN_TIME(thrown)
 
-static void tell_asleep(support_run *run, const support_scene *scene, pair *p, int pieces)
+static void report_asleep(support_run *run, const support_scene *scene, pair *p, int pieces)
 {
     if (p->body[1] && is_known(p)) {
         dBodyDisable(p->body[1]);
-        tell_motion(run, scene, p, pieces);
-        support_tell(run, dBodyIsEnabled(p->body[1]));
+        report_motion(run, scene, p, pieces);
+        support_report(run, dBodyIsEnabled(p->body[1]));
     }
 }
 
 static void asleep_sampled(support_run *run, int pieces)
 {
-    each_type(run, PAIR_AT_REST, pieces, tell_asleep);
+    each_type(run, PAIR_AT_REST, pieces, report_asleep);
 }
 IN_TIME(asleep)
 
@@ -120,15 +120,15 @@ static void own_softness(support_run *run)
         dWorldSetGravity(scene.world, G, 0, 0);
         set_softness(hold(scene.world, soft[i], body), 0.4, 1e-3);
         steps(&scene, 200);
-        support_tell(run, 1e3 * dBodyGetPosition(body)[0]);
+        support_report(run, 1e3 * dBodyGetPosition(body)[0]);
         support_scene_close(&scene);
     }
 }
 
-static void own_softness_rightly(support_run *run)
+static void own_softness_expected(support_run *run)
 {
     for (int i = 0; i < 4; i++) {
-        support_tell(run, 1e3 * 2 * G * STEP * 1e-3 / 0.4);
+        support_report(run, 1e3 * 2 * G * STEP * 1e-3 / 0.4);
     }
 }
 
@@ -142,7 +142,7 @@ static void world_softness(support_run *run)
         dWorldSetERP(scene.world, 0.1 + 0.2 * i);
         dWorldSetCFM(scene.world, i % 2 ? 1e-4 : 1e-8);
         support_load_and_step(&scene, &p, 5, 1);
-        support_tell_pair(run, &p);
+        support_report_pair(run, &p);
     }
     support_scene_close(&scene);
 }
@@ -173,13 +173,13 @@ static void suspension_sags(support_run *run)
     dBodyID wheel;
     support_scene scene = open_suspension(run, &wheel);
     steps(&scene, 400);
-    support_tell(run, 10 * dBodyGetPosition(wheel)[2]);
+    support_report(run, 10 * dBodyGetPosition(wheel)[2]);
     support_scene_close(&scene);
 }
 
-static void suspension_sags_rightly(support_run *run)
+static void suspension_sags_expected(support_run *run)
 {
-    support_tell(run, -10 * 2 * G * STEP * SUSPENSION_CFM / SUSPENSION_ERP);
+    support_report(run, -10 * 2 * G * STEP * SUSPENSION_CFM / SUSPENSION_ERP);
 }
 
 static void suspension_springs(support_run *run)
@@ -188,19 +188,19 @@ static void suspension_springs(support_run *run)
     support_scene scene = open_suspension(run, &wheel);
     for (int i = 0; i < 30; i++) {
         support_scene_step(&scene);
-        support_tell(run, 10 * dBodyGetPosition(wheel)[2]);
+        support_report(run, 10 * dBodyGetPosition(wheel)[2]);
     }
     support_scene_close(&scene);
 }
 
 // A spring k = ERP / (h CFM) and a damper c = (1 - ERP) / CFM
-static void suspension_springs_rightly(support_run *run)
+static void suspension_springs_expected(support_run *run)
 {
     double k = SUSPENSION_ERP / (STEP * SUSPENSION_CFM), c = (1 - SUSPENSION_ERP) / SUSPENSION_CFM;
     double decay = c / 4, rate = sqrt(k / 2 - decay * decay);
     for (int i = 1; i <= 30; i++) {
         double t = i * STEP, swing = cos(rate * t) + decay / rate * sin(rate * t);
-        support_tell(run, -10 * 2 * G / k * (1 - exp(-decay * t) * swing));
+        support_report(run, -10 * 2 * G / k * (1 - exp(-decay * t) * swing));
     }
 }
 
@@ -270,23 +270,23 @@ static void transmission(support_run *run)
             dBodyAddTorque(wheel[0], 0, 0, TORQUE);
             support_scene_step(&scene);
         }
-        support_tell(run, dBodyGetAngularVel(wheel[0])[2]);
-        support_tell(run, dBodyGetAngularVel(wheel[1])[modes[i] == modes[1] ? 0 : 2]);
-        support_tell(run, dJointGetTransmissionAngle1(joint));
-        support_tell(run, dJointGetTransmissionAngle2(joint));
+        support_report(run, dBodyGetAngularVel(wheel[0])[2]);
+        support_report(run, dBodyGetAngularVel(wheel[1])[modes[i] == modes[1] ? 0 : 2]);
+        support_report(run, dJointGetTransmissionAngle1(joint));
+        support_report(run, dJointGetTransmissionAngle2(joint));
         support_scene_close(&scene);
     }
 }
 
 // The angles are those of the start of the step, and against the axes.
-static void transmission_rightly(support_run *run)
+static void transmission_expected(support_run *run)
 {
     for (int i = 0; i < 3; i++) {
         double rate = TORQUE / (5 * WHEEL), angle = rate * STEP * STEP * 99 * 100 / 2;
-        support_tell(run, rate);
-        support_tell(run, modes[i] == dTransmissionParallelAxes ? -2 * rate : 2 * rate);
-        support_tell(run, -angle);
-        support_tell(run, modes[i] == dTransmissionChainDrive ? -2 * angle : 2 * angle);
+        support_report(run, rate);
+        support_report(run, modes[i] == dTransmissionParallelAxes ? -2 * rate : 2 * rate);
+        support_report(run, -angle);
+        support_report(run, modes[i] == dTransmissionChainDrive ? -2 * angle : 2 * angle);
     }
 }
 
@@ -299,8 +299,8 @@ static void backlash(support_run *run)
     for (int k = 0; k < 60; k++) {
         dBodyAddTorque(wheel[0], 0, 0, k < 30 ? 1 : -1);
         support_scene_step(&scene);
-        support_tell(run, dBodyGetAngularVel(wheel[0])[2]);
-        support_tell(run, dBodyGetAngularVel(wheel[1])[2]);
+        support_report(run, dBodyGetAngularVel(wheel[0])[2]);
+        support_report(run, dBodyGetAngularVel(wheel[1])[2]);
     }
     support_scene_close(&scene);
 }
@@ -350,15 +350,15 @@ static void set_anew(dJointID joint)
 
 #pragma GCC diagnostic pop
 
-static void tell_set_anew(support_run *run, const support_scene *scene, pair *p, int pieces)
+static void report_set_anew(support_run *run, const support_scene *scene, pair *p, int pieces)
 {
     set_anew(p->joint);
-    tell_first(run, scene, p, pieces);
+    report_first(run, scene, p, pieces);
 }
 
 static void placed_anew(support_run *run)
 {
-    each_type(run, PAIR_AT_REST, 1, tell_set_anew);
+    each_type(run, PAIR_AT_REST, 1, report_set_anew);
 }
 
 // ---- joints with others
@@ -390,9 +390,9 @@ static void four_bars_sampled(support_run *run, int pieces)
         }
     }
     for (int i = 0; i < 3; i++) {
-        support_tell_body(run, bar[i]);
+        support_report_body(run, bar[i]);
     }
-    support_tell_error(run, error);
+    support_report_error(run, error);
     support_scene_close(&scene);
 }
 IN_TIME(four_bars)
@@ -432,20 +432,20 @@ static void arm_on_floor(support_run *run)
         dWorldStep(on.world, STEP);
         dJointGroupEmpty(on.group);
     }
-    support_tell(run, feedback.f1[2]);
-    support_tell(run, fabs(on.feedback.f1[2]));
-    support_tell_vector(run, dBodyGetLinearVel(arm));
+    support_report(run, feedback.f1[2]);
+    support_report(run, fabs(on.feedback.f1[2]));
+    support_report_vector(run, dBodyGetLinearVel(arm));
     dJointGroupDestroy(on.group);
     dSpaceDestroy(space);
     dWorldDestroy(on.world);
 }
 
-static void arm_on_floor_rightly(support_run *run)
+static void arm_on_floor_expected(support_run *run)
 {
     static const double still[3];
-    support_tell(run, G);
-    support_tell(run, G);
-    support_tell_vector(run, still);
+    support_report(run, G);
+    support_report(run, G);
+    support_report_vector(run, still);
 }
 
 // Boxes that overlap where they are joined; the program makes no contact between them.
@@ -479,9 +479,9 @@ static void overlapping_sampled(support_run *run, int pieces)
         dJointGroupEmpty(on.group);
     }
     for (int i = 0; i < 3; i++) {
-        support_tell_vector(run, dBodyGetPosition(link[i]));
-        support_tell_vector(run, dBodyGetLinearVel(link[i]));
-        support_tell_vector(run, dBodyGetAngularVel(link[i]));
+        support_report_vector(run, dBodyGetPosition(link[i]));
+        support_report_vector(run, dBodyGetLinearVel(link[i]));
+        support_report_vector(run, dBodyGetAngularVel(link[i]));
     }
     dJointGroupDestroy(on.group);
     dSpaceDestroy(space);
@@ -506,7 +506,7 @@ static void between_kinematic_sampled(support_run *run, int pieces)
         support_scene_step(&scene);
     }
     for (int i = 0; i < 3; i++) {
-        support_tell_body(run, body[i]);
+        support_report_body(run, body[i]);
     }
     support_scene_close(&scene);
 }
@@ -526,13 +526,13 @@ static void quickly(support_run *run)
         dWorldQuickStep(scene.world, STEP);
     }
     for (int i = 0; i < 6; i++) {
-        support_tell_body(run, link[i]);
+        support_report_body(run, link[i]);
     }
     support_scene_close(&scene);
 }
 
 // By dWorldStep.
-static void quickly_rightly(support_run *run)
+static void quickly_expected(support_run *run)
 {
     run->method = "ode-step";
     quickly(run);
@@ -552,10 +552,10 @@ static void shoulder(support_run *run)
     dJointSetAMotorMode(motor, dAMotorEuler);
     drive(motor, support_joint_kind(dJointTypeAMotor), PAIR_MOTORS | PAIR_STOPS);
     support_load_and_step(&scene, &p, 30, 1);
-    support_tell_pair(run, &p);
+    support_report_pair(run, &p);
     for (int i = 0; i < 3; i++) {
-        support_tell(run, dJointGetAMotorAngle(motor, i));
-        support_tell(run, dJointGetAMotorAngleRate(motor, i));
+        support_report(run, dJointGetAMotorAngle(motor, i));
+        support_report(run, dJointGetAMotorAngleRate(motor, i));
     }
     support_scene_close(&scene);
 }
@@ -571,15 +571,15 @@ const support_row support_joint_uses[] = {
     {"a ball with an AMotor in Euler's angles", shoulder, NULL, {AS_STOCK, LEFT, AS_STOCK}},
     {"hinge2's suspension, at rest",
      suspension_sags,
-     suspension_sags_rightly,
+     suspension_sags_expected,
      {EXACT, EXACT, EXACT}},
     {"hinge2's suspension, springing",
      suspension_springs,
-     suspension_springs_rightly,
+     suspension_springs_expected,
      {AS_STOCK, EXACT, AS_STOCK}},
     {"transmission: gears, bevel gears, chain",
      transmission,
-     transmission_rightly,
+     transmission_expected,
      {EXACT, LEFT, EXACT}},
     {"transmission, backlash", backlash, NULL, {AS_STOCK, LEFT, AS_STOCK}},
     {"on a kinematic body that moves", carried, carried_in_time, {AS_STOCK, EXACT, AS_STOCK}},
@@ -598,11 +598,11 @@ const support_row support_joint_uses[] = {
      {AS_STOCK, CONTINUOUS, AS_STOCK}},
     {"under `dWorldQuickStep`, as `dWorldStep`",
      quickly,
-     quickly_rightly,
+     quickly_expected,
      {EXACT, NEAR(0.004, "in continuous time"), EXACT}},
     {"an arm that rests on a floor",
      arm_on_floor,
-     arm_on_floor_rightly,
+     arm_on_floor_expected,
      {NEAR(1e-6, "the tolerance of a solve with contacts"),
       AS_STRIBECK("contacts without a stiffness"),
       NEAR(1e-6, "the tolerance of a solve with contacts")}},
@@ -615,7 +615,7 @@ const support_row support_joint_uses[] = {
      placed_anew,
      NULL,
      {AS_STOCK, AS_IT_GOES(0.006), NEAR(2e-3, "sub-steps mend a little less than a step")}},
-    {"ERP and CFM of a joint", own_softness, own_softness_rightly, {EXACT, EXACT, EXACT}},
+    {"ERP and CFM of a joint", own_softness, own_softness_expected, {EXACT, EXACT, EXACT}},
     {"ERP and CFM of the world, changed",
      world_softness,
      NULL,

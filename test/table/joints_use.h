@@ -14,7 +14,7 @@ static const double STEP = 0.01, G = 9.81; // s, m/s^2
     }                                                                                              \
     static void name##_in_time(support_run *run)                                                   \
     {                                                                                              \
-        support_tell_limit(run, name##_sampled);                                                   \
+        support_report_limit(run, name##_sampled);                                                 \
     }
 
 // ---- all types
@@ -37,13 +37,13 @@ static inline void each_type(support_run *run, int like, int pieces, visit_fn *v
     }
 }
 
-static inline void tell_motion(support_run *run, const support_scene *scene, pair *p, int pieces)
+static inline void report_motion(support_run *run, const support_scene *scene, pair *p, int pieces)
 {
     support_load_and_step(scene, p, 15, pieces);
     dBodyID last = p->body[p->body[1] ? 1 : 0];
-    support_tell_vector(run, dBodyGetLinearVel(last));
-    support_tell_vector(run, dBodyGetAngularVel(last));
-    support_tell_vector(run, dBodyGetPosition(last));
+    support_report_vector(run, dBodyGetLinearVel(last));
+    support_report_vector(run, dBodyGetAngularVel(last));
+    support_report_vector(run, dBodyGetPosition(last));
 }
 
 // Under ess a PU is what its own row says.

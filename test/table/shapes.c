@@ -13,31 +13,31 @@ static void space_members(support_run *run)
     dGeomID geom = dBodyGetFirstGeom(block);
     dSpaceID inner = dSimpleSpaceCreate(s->space);
     scene_run(s, 10);
-    support_tell(run, dBodyGetPosition(block)[2]);
+    support_report(run, dBodyGetPosition(block)[2]);
     dSpaceRemove(s->space, geom);
-    support_tell(run, dSpaceQuery(s->space, geom));
+    support_report(run, dSpaceQuery(s->space, geom));
     scene_run(s, 10);
-    support_tell(run, dBodyGetLinearVel(block)[2]);
+    support_report(run, dBodyGetLinearVel(block)[2]);
     for (int i = 0; i < 2; i++) {
         dSpaceID space = i ? s->space : inner;
         dSpaceAdd(space, geom);
-        support_tell(run, dSpaceQuery(space, geom) + dSpaceQuery(i ? inner : s->space, geom));
+        support_report(run, dSpaceQuery(space, geom) + dSpaceQuery(i ? inner : s->space, geom));
         dBodySetPosition(block, 1, 0, 0.1 - 1e-8);
         dBodySetLinearVel(block, 0, 0, 0);
         scene_run(s, 10);
-        support_tell(run, dBodyGetPosition(block)[2]);
+        support_report(run, dBodyGetPosition(block)[2]);
         dSpaceRemove(space, geom);
     }
-    support_tell(run, dBodyGetPosition(still)[2]);
+    support_report(run, dBodyGetPosition(still)[2]);
     dGeomDestroy(geom);
     scene_close(s);
 }
 
-static void space_members_rightly(support_run *run)
+static void space_members_expected(support_run *run)
 {
     const double right[] = {0.1, 0, -G * 10 * H, 1, 0.1, 1, 0.1, 0.1};
     for (int i = 0; i < 8; i++) {
-        support_tell(run, right[i]);
+        support_report(run, right[i]);
     }
 }
 
@@ -64,16 +64,16 @@ static void sublevels(support_run *run)
             dSpaceCollide2((dGeomID)s->space, (dGeomID)other, s, near_space);
             dWorldStep(s->world, H);
         }
-        support_tell(run, dBodyGetLinearVel(block)[2]);
+        support_report(run, dBodyGetLinearVel(block)[2]);
         scene_close(s);
         dSpaceDestroy(other);
     }
 }
 
-static void sublevels_rightly(support_run *run)
+static void sublevels_expected(support_run *run)
 {
     for (int i = 0; i < 4; i++) {
-        support_tell(run, i == 1 || i == 2 ? 0 : -G * 10 * H);
+        support_report(run, i == 1 || i == 2 ? 0 : -G * 10 * H);
     }
 }
 
@@ -90,22 +90,22 @@ static void space_cleanup(support_run *run)
         dSpaceAdd(inner, geom);
         scene_run(s, 10);
         dSpaceDestroy(inner);
-        support_tell(run, dBodyGetFirstGeom(block) == geom);
+        support_report(run, dBodyGetFirstGeom(block) == geom);
         if (!mode) {
             dSpaceAdd(s->space, geom);
         }
         scene_run(s, 10);
-        support_tell(run, dBodyGetLinearVel(block)[2]);
-        support_tell(run, dBodyGetPosition(still)[2]);
+        support_report(run, dBodyGetLinearVel(block)[2]);
+        support_report(run, dBodyGetPosition(still)[2]);
         scene_close(s);
     }
 }
 
-static void space_cleanup_rightly(support_run *run)
+static void space_cleanup_expected(support_run *run)
 {
     const double right[] = {1, 0, 0.1, 0, -G * 10 * H, 0.1};
     for (int i = 0; i < 6; i++) {
-        support_tell(run, right[i]);
+        support_report(run, right[i]);
     }
 }
 
@@ -139,15 +139,15 @@ static void hash_space(support_run *run)
             dSpaceClean(s->space);
             scene_step(s);
         }
-        support_tell(run, dBodyGetPosition(ball)[2]);
-        support_tell(run, dBodyGetPosition(block)[2]);
+        support_report(run, dBodyGetPosition(ball)[2]);
+        support_report(run, dBodyGetPosition(block)[2]);
         scene_close(s);
     }
 }
 
-static void hash_space_rightly(support_run *run)
+static void hash_space_expected(support_run *run)
 {
-    support_tell_pairs(run, 2, 0.1, 0.1);
+    support_report_pairs(run, 2, 0.1, 0.1);
 }
 
 // ---- rays
@@ -225,16 +225,16 @@ static void wheel_rays(support_run *run)
         down(ray[i], car, i);
     }
     drive(s, 300);
-    support_tell(run, dBodyGetPosition(car)[2]);
-    support_tell_vector(run, dBodyGetLinearVel(car));
+    support_report(run, dBodyGetPosition(car)[2]);
+    support_report_vector(run, dBodyGetLinearVel(car));
     scene_close(s);
 }
 
-static void wheel_rays_rightly(support_run *run)
+static void wheel_rays_expected(support_run *run)
 {
     dVector3 rest = {0};
-    support_tell(run, CAR - sag());
-    support_tell_vector(run, rest);
+    support_report(run, CAR - sag());
+    support_report_vector(run, rest);
 }
 
 // Not of the car: the program puts them under it, and makes them longer.
@@ -253,16 +253,16 @@ static void moved_rays(support_run *run)
         }
         drive(s, 1);
     }
-    support_tell(run, dBodyGetPosition(car)[2]);
+    support_report(run, dBodyGetPosition(car)[2]);
     scene_close(s);
 }
 
-static void moved_rays_rightly(support_run *run)
+static void moved_rays_expected(support_run *run)
 {
-    support_tell(run, CAR + 0.1 - sag());
+    support_report(run, CAR + 0.1 - sag());
 }
 
-// ---- what rays take of a mesh: two floors, 1 mm one above the other
+// ---- rays on a mesh: two floors, 1 mm one above the other
 
 static const double STOREY = 0.001;
 
@@ -314,18 +314,18 @@ static void ray_flags(support_run *run)
         }
         drive(s, 300);
         double z = dBodyGetPosition(car)[2] - CAR + sag();
-        support_tell(run, which == FIRST ? z * (z - STOREY) / STOREY : z); // of either floor
-        support_tell(run, s->joints);
+        support_report(run, which == FIRST ? z * (z - STOREY) / STOREY : z); // of either floor
+        support_report(run, s->joints);
         scene_close(s);
     }
 }
 
-static void ray_flags_rightly(support_run *run)
+static void ray_flags_expected(support_run *run)
 {
     const double right[RAY_CASES] = {(sag() + STOREY) / 2, STOREY};
     for (int which = 0; which < RAY_CASES; which++) {
-        support_tell(run, right[which]);
-        support_tell(run, which == BOTH ? 8 : 4);
+        support_report(run, right[which]);
+        support_report(run, which == BOTH ? 8 : 4);
     }
 }
 
@@ -345,19 +345,19 @@ static void posed_geoms(support_run *run)
     dGeomSetQuaternion(geom, q);
     dGeomSetPosition(geom, 1, 0, 0.2 - 1e-8);
     scene_run(s, 10);
-    support_tell_vector(run, dBodyGetPosition(block));
+    support_report_vector(run, dBodyGetPosition(block));
     dRSetIdentity(upright);
     dGeomSetRotation(geom, upright);
     dGeomSetPosition(geom, 1, 0, 0.1 - 1e-8);
     scene_run(s, 10);
-    support_tell_vector(run, dBodyGetPosition(block));
+    support_report_vector(run, dBodyGetPosition(block));
     scene_close(s);
 }
 
-static void posed_geoms_rightly(support_run *run)
+static void posed_geoms_expected(support_run *run)
 {
-    support_tell_vector(run, (dReal[]){1, 0, 0.25});
-    support_tell_vector(run, (dReal[]){0.95, 0, 0.1});
+    support_report_vector(run, (dReal[]){1, 0, 0.25});
+    support_report_vector(run, (dReal[]){0.95, 0, 0.1});
 }
 
 // A box of 0.2 x 0.2 x 2 half m as points and triangles.
@@ -434,7 +434,7 @@ static void change(scene *s, dGeomID geom)
     }
 }
 
-// What rests on a plane becomes lower, and rests again.
+// Bodies that rest on a plane become lower and rest again.
 static void changed_shapes(support_run *run)
 {
     static const int class[] = {dSphereClass,   dBoxClass,    dCapsuleClass,
@@ -451,17 +451,17 @@ static void changed_shapes(support_run *run)
         dQFromAxisAndAngle(q, 0, 1, 0, class[i] == dCapsuleClass ? acos(0) : 0);
         dBodySetQuaternion(body, q);
         scene_run(s, 20);
-        support_tell(run, dBodyGetPosition(body)[2]);
+        support_report(run, dBodyGetPosition(body)[2]);
         change(s, geom);
         scene_run(s, 100);
-        support_tell(run, dBodyGetPosition(body)[2]);
+        support_report(run, dBodyGetPosition(body)[2]);
         scene_close(s);
     }
 }
 
-static void changed_shapes_rightly(support_run *run)
+static void changed_shapes_expected(support_run *run)
 {
-    support_tell_pairs(run, 6, 0.1, LOW);
+    support_report_pairs(run, 6, 0.1, LOW);
 }
 
 static dHeightfieldDataID field_at(double z)
@@ -483,17 +483,17 @@ static void changed_field(support_run *run)
     dGeomSetRotation(field, R);
     dBodyID body = scene_body(s, dCreateSphere(s->space, 0.1), 0.3, 0.2, 0.1 - 1e-8);
     scene_run(s, 20);
-    support_tell(run, dBodyGetPosition(body)[2]);
+    support_report(run, dBodyGetPosition(body)[2]);
     dGeomHeightfieldSetHeightfieldData(field, s->field);
     scene_run(s, 100);
-    support_tell(run, dBodyGetPosition(body)[2]);
+    support_report(run, dBodyGetPosition(body)[2]);
     scene_close(s);
     dGeomHeightfieldDataDestroy(first);
 }
 
-static void changed_field_rightly(support_run *run)
+static void changed_field_expected(support_run *run)
 {
-    support_tell_pairs(run, 1, 0.1, 0.09);
+    support_report_pairs(run, 1, 0.1, 0.09);
 }
 
 // ---- meshes: what they are built of
@@ -605,15 +605,15 @@ static void mesh_builds(support_run *run)
         dQFromAxisAndAngle(q, 0, 1, 0, acos(0));
         dBodySetQuaternion(body, q);
         scene_run(s, 50);
-        support_tell(run, dBodyGetPosition(body)[2]);
-        support_tell(run, dBodyGetPosition(upper)[2]);
+        support_report(run, dBodyGetPosition(body)[2]);
+        support_report(run, dBodyGetPosition(upper)[2]);
         scene_close(s);
     }
 }
 
-static void mesh_builds_rightly(support_run *run)
+static void mesh_builds_expected(support_run *run)
 {
-    support_tell_pairs(run, BUILDS, 0.1, 0.1);
+    support_report_pairs(run, BUILDS, 0.1, 0.1);
 }
 
 // Put into one another, by rounding or by a program that is not exact; they come out, and may be
@@ -631,17 +631,17 @@ static void mesh_in_mesh(support_run *run)
         dQFromAxisAndAngle(q, 0, 0, 1, 0.3);
         dBodySetQuaternion(body, q);
         scene_run(s, 100);
-        support_tell(run, dBodyGetPosition(body)[2]);
+        support_report(run, dBodyGetPosition(body)[2]);
         dBodySetLinearVel(body, 0, 0, 1);
         scene_run(s, 5);
-        support_tell(run, dBodyGetLinearVel(body)[2]);
+        support_report(run, dBodyGetLinearVel(body)[2]);
         scene_close(s);
     }
 }
 
-static void mesh_in_mesh_rightly(support_run *run)
+static void mesh_in_mesh_expected(support_run *run)
 {
-    support_tell_pairs(run, 4, 0.1, 1 - G * 5 * H);
+    support_report_pairs(run, 4, 0.1, 1 - G * 5 * H);
 }
 
 // ---- meshes: what they keep, and what they merge
@@ -681,18 +681,18 @@ static void sliding(support_run *run, const int *class, int count, bool remember
         scene_run(s, 50);
         dGeomTriMeshClearTCCache(mesh);
         scene_run(s, 50);
-        support_tell(run, dBodyGetPosition(body)[0]);
-        support_tell(run, dBodyGetPosition(body)[2]);
-        support_tell(run, dGeomTriMeshIsTCEnabled(mesh, class[i]));
+        support_report(run, dBodyGetPosition(body)[0]);
+        support_report(run, dBodyGetPosition(body)[2]);
+        support_report(run, dGeomTriMeshIsTCEnabled(mesh, class[i]));
         scene_close(s);
     }
 }
 
-static void slides_rightly(support_run *run, int count, bool remembers)
+static void slides_expected(support_run *run, int count, bool remembers)
 {
     for (int i = 0; i < count; i++) {
-        support_tell_pairs(run, 1, 0.5, 0.1);
-        support_tell(run, remembers);
+        support_report_pairs(run, 1, 0.5, 0.1);
+        support_report(run, remembers);
     }
 }
 
@@ -702,9 +702,9 @@ static void coherence(support_run *run)
     sliding(run, (const int[]){dSphereClass, dCapsuleClass}, 2, true);
 }
 
-static void coherence_rightly(support_run *run)
+static void coherence_expected(support_run *run)
 {
-    slides_rightly(run, 2, true);
+    slides_expected(run, 2, true);
 }
 
 static void inner_edges(support_run *run)
@@ -712,9 +712,9 @@ static void inner_edges(support_run *run)
     sliding(run, (const int[]){dSphereClass, dCapsuleClass, dBoxClass}, 3, false);
 }
 
-static void inner_edges_rightly(support_run *run)
+static void inner_edges_expected(support_run *run)
 {
-    slides_rightly(run, 3, false);
+    slides_expected(run, 3, false);
 }
 
 enum { BOTH_TRIANGLES = 77 };
@@ -753,16 +753,16 @@ static void merged_triangles(support_run *run)
         dBodyID body = scene_body(s, dCreateSphere(s->space, 0.1), 0.5 * i, 0, 0.1 - 1e-8);
         dBodySetLinearVel(body, sqrt(0.5), sqrt(0.5), 0);
         scene_run(s, 10);
-        support_tell(run, hypot(dBodyGetLinearVel(body)[0], dBodyGetLinearVel(body)[1]));
-        support_tell(run, dBodyGetPosition(body)[2]);
+        support_report(run, hypot(dBodyGetLinearVel(body)[0], dBodyGetLinearVel(body)[1]));
+        support_report(run, dBodyGetPosition(body)[2]);
         scene_close(s);
     }
 }
 
-static void merged_triangles_rightly(support_run *run)
+static void merged_triangles_expected(support_run *run)
 {
-    support_tell_pairs(run, 1, 1 - 0.1 * G * 10 * H, 0.1);
-    support_tell_pairs(run, 1, 1 - 0.5 * G * 10 * H, 0.1);
+    support_report_pairs(run, 1, 1 - 0.1 * G * 10 * H, 0.1);
+    support_report_pairs(run, 1, 1 - 0.5 * G * 10 * H, 0.1);
 }
 
 static dGeomID groove(scene *s)
@@ -784,16 +784,16 @@ static void merged_normals(support_run *run)
         dBodyID body = scene_body(s, dCreateSphere(s->space, 0.1), 0, 0, 0.1 * sqrt(2) - 1e-8);
         dBodySetLinearVel(body, 1, 0, 0);
         scene_run(s, 3);
-        support_tell(run, dBodyGetLinearVel(body)[0]);
-        support_tell(run, dBodyGetPosition(body)[2]);
+        support_report(run, dBodyGetLinearVel(body)[0]);
+        support_report(run, dBodyGetPosition(body)[2]);
         scene_close(s);
     }
 }
 
-static void merged_normals_rightly(support_run *run)
+static void merged_normals_expected(support_run *run)
 {
     for (int i = 0; i < 3; i++) {
-        support_tell_pairs(run, 1, 1 - 0.5 * (i ? 1 : sqrt(2)) * G * 3 * H, 0.1 * sqrt(2));
+        support_report_pairs(run, 1, 1 - 0.5 * (i ? 1 : sqrt(2)) * G * 3 * H, 0.1 * sqrt(2));
     }
 }
 
@@ -803,67 +803,67 @@ static void merged_normals_rightly(support_run *run)
 const support_row support_shapes[] = {
     {"`dSpaceAdd`, `dSpaceRemove`, `dSpaceQuery`",
      space_members,
-     space_members_rightly,
+     space_members_expected,
      {NEAR(5e-6, FLOOR), LEFT, NEAR(1e-6, APART)}},
-    {"`dSpaceSetSublevel`", sublevels, sublevels_rightly, {NEAR(5e-6, FLOOR), LEFT, EXACT}},
+    {"`dSpaceSetSublevel`", sublevels, sublevels_expected, {NEAR(5e-6, FLOOR), LEFT, EXACT}},
     {"`dSpaceSetCleanup`, `dSpaceDestroy`",
      space_cleanup,
-     space_cleanup_rightly,
+     space_cleanup_expected,
      {NEAR(5e-6, FLOOR), LEFT, NEAR(1e-6, APART)}},
     {"`dHashSpaceSetLevels`, `dSpaceClean`, `dSpaceSetManualCleanup`",
      hash_space,
-     hash_space_rightly,
+     hash_space_expected,
      {NEAR(5e-6, FLOOR), MESHES, NEAR(1e-6, APART)}},
     {"Rays that the program makes wheels of",
      wheel_rays,
-     wheel_rays_rightly,
+     wheel_rays_expected,
      {NEAR(5e-8, FLOOR), AS_STRIBECK(GIVEN), NEAR(5e-8, "the program's contacts")}},
     {"`dGeomRaySet`, `dGeomRaySetLength`",
      moved_rays,
-     moved_rays_rightly,
+     moved_rays_expected,
      {NEAR(1e-8, FLOOR), AS_STRIBECK(GIVEN), NEAR(1e-8, "the program's contacts")}},
     {"`dGeomRaySetClosestHit`, `...FirstContact`, `...BackfaceCull`, `...Params`, "
      "`dGeomTriMeshSetRayCallback`",
      ray_flags,
-     ray_flags_rightly,
+     ray_flags_expected,
      {NEAR(5e-9, FLOOR), AS_STRIBECK(GIVEN), NEAR(5e-9, "the program's contacts")}},
     {"`dGeomSetPosition`, `...Rotation`, `...Quaternion` of what has a body",
      posed_geoms,
-     posed_geoms_rightly,
+     posed_geoms_expected,
      {NEAR(5e-6, FLOOR), LEFT, NEAR(1e-6, APART)}},
     {"Shapes that change: `dGeomBoxSetLengths`, `dGeomCapsuleSetParams`, "
      "`dGeomCylinderSetParams`, `dGeomSetConvex`, `dGeomTriMeshSetData`",
      changed_shapes,
-     changed_shapes_rightly,
+     changed_shapes_expected,
      {NEAR(5e-6, FLOOR), NEAR_SAYING(5e-6, FLOOR ", said", RIGID), NEAR(1e-6, APART)}},
     {"`dGeomHeightfieldSetHeightfieldData`",
      changed_field,
-     changed_field_rightly,
+     changed_field_expected,
      {NEAR(5e-6, FLOOR), MESHES, NEAR(1e-6, APART)}},
     {"`dGeomTriMeshDataBuildSingle`, `...Double`, `...Simple`, with normals, preprocessed, with "
      "flags of edges",
      mesh_builds,
-     mesh_builds_rightly,
+     mesh_builds_expected,
      {NEAR(5e-6, FLOOR), MESHES, NEAR(1e-6, APART)}},
     {"Meshes put into meshes, and thrown out",
      mesh_in_mesh,
-     mesh_in_mesh_rightly,
+     mesh_in_mesh_expected,
      {NEAR(5e-6, FLOOR), MESHES, NEAR_SAYING(1e-6, APART ", said", "overlap at the start")}},
     {"`dGeomTriMeshEnableTC`, `dGeomTriMeshClearTCCache`",
      coherence,
-     coherence_rightly,
+     coherence_expected,
      {NEAR(5e-6, FLOOR), MESHES, NEAR(1e-6, APART)}},
     {"What slides over the inner edges of a flat mesh",
      inner_edges,
-     inner_edges_rightly,
+     inner_edges_expected,
      {NEAR(0.5, CATCHES), NEAR_SAYING(0.5, CATCHES ", said", NO_DISTANCE), NEAR(1e-6, APART)}},
     {"`dGeomTriMeshSetTriMergeCallback`",
      merged_triangles,
-     merged_triangles_rightly,
+     merged_triangles_expected,
      {NEAR(1e-5, FLOOR), MESHES, NEAR(1e-6, APART)}},
     {"`dGeomLowLevelControl`: normals of a ball's contacts",
      merged_normals,
-     merged_normals_rightly,
+     merged_normals_expected,
      {NEAR(1e-4, FLOOR), NEAR_SAYING(1e-4, FLOOR ", said", NO_DISTANCE),
       NEAR(0.1, "contacts of its own, one of each triangle")}},
     {0},

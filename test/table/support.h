@@ -35,13 +35,13 @@ void support_look(void); // the call
 void support_step(dWorldID world, dReal step);
 
 // A value that must come out, of any unit. All values of a row are compared relative to the
-// largest of them (to 1 if that is less): tell what is of one size.
-void support_tell(support_run *run, double value);
-void support_tell_vector(support_run *run, const dReal *value); // of 3
-void support_tell_body(support_run *run, dBodyID body);         // velocities, position, quaternion
+// largest of them (to 1 if that is less): report values of one size.
+void support_report(support_run *run, double value);
+void support_report_vector(support_run *run, const dReal *value); // of 3
+void support_report_body(support_run *run, dBodyID body); // velocities, position, quaternion
 
 // An error (m, rad, ...) that must not be larger than stock's.
-void support_tell_error(support_run *run, double error);
+void support_report_error(support_run *run, double error);
 
 // ---- rows
 
@@ -101,8 +101,8 @@ typedef struct support_cell {
 
 typedef struct support_row {
     const char *feature;                // of the table, NULL: the end
-    void (*run)(support_run *);         // builds, steps, tells, destroys
-    void (*right)(support_run *);       // tells the right values; NULL: stock's are right
+    void (*run)(support_run *);         // builds, steps, reports, destroys
+    void (*expected)(support_run *);    // reports the right values; NULL: stock's are right
     support_cell cell[SUPPORT_METHODS]; // stribeck, ess, advance
 } support_row;
 

@@ -1,4 +1,4 @@
-// What the rows of joints share.
+// Shared by the rows of joints.
 #ifndef TEST_SUPPORT_JOINTS_H
 #define TEST_SUPPORT_JOINTS_H
 
@@ -23,7 +23,7 @@ void support_scene_add(const support_scene *scene, dBodyID body);
 // Continuous time: what stock's steps tend to, by Richardson's extrapolation of runs of `pieces` of
 // steps, each a first-order method's.
 typedef void support_sampled(support_run *run, int pieces);
-void support_tell_limit(support_run *run, support_sampled *sampled);
+void support_report_limit(support_run *run, support_sampled *sampled);
 
 // ---- pairs (worlds.h) in a scene
 
@@ -35,6 +35,6 @@ bool support_pair_can_be(const joint_kind *kind, int like);
 // Not loaded yet.
 void support_open_pair(const support_scene *scene, pair *p, const joint_kind *kind, int like);
 void support_load_and_step(const support_scene *scene, pair *p, int steps, int pieces);
-void support_tell_pair(support_run *run, const pair *p);
+void support_report_pair(support_run *run, const pair *p);
 
 #endif

@@ -211,7 +211,7 @@ static inline dGeomID scene_mesh(scene *s, const dReal *points, int count, const
 }
 
 // Dropped, and left alone for a second: how high and how far away it rests.
-static inline void scene_tell_rest(support_run *run, scene *s, dBodyID body, double drop)
+static inline void scene_report_rest(support_run *run, scene *s, dBodyID body, double drop)
 {
     dVector3 start;
     dBodyCopyPosition(body, start);
@@ -219,15 +219,15 @@ static inline void scene_tell_rest(support_run *run, scene *s, dBodyID body, dou
     s->contact.surface.mu = 0.5;
     scene_run(s, 100);
     const dReal *at = dBodyGetPosition(body);
-    support_tell(run, at[2]);
-    support_tell(run, hypot(at[0] - start[0], at[1] - start[1]));
+    support_report(run, at[2]);
+    support_report(run, hypot(at[0] - start[0], at[1] - start[1]));
 }
 
-static inline void support_tell_pairs(support_run *run, int count, double first, double second)
+static inline void support_report_pairs(support_run *run, int count, double first, double second)
 {
     for (int i = 0; i < count; i++) {
-        support_tell(run, first);
-        support_tell(run, second);
+        support_report(run, first);
+        support_report(run, second);
     }
 }
 

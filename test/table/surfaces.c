@@ -16,19 +16,19 @@ static void friction_cone(support_run *run)
                 push(block, load[i] * MU * MASS * G, angle[k]);
                 scene_step(s);
             }
-            support_tell_vector(run, dBodyGetLinearVel(block));
+            support_report_vector(run, dBodyGetLinearVel(block));
             scene_close(s);
         }
     }
 }
 
-static void friction_cone_rightly(support_run *run)
+static void friction_cone_expected(support_run *run)
 {
     for (int i = 0; i < LOADS; i++) {
         for (int k = 0; k < ANGLES; k++) {
             double speed = fmax(0, load[i] - 1) * MU * G * STEPS * H;
             dVector3 v = {speed * cos(angle[k]), speed * sin(angle[k]), 0};
-            support_tell_vector(run, v);
+            support_report_vector(run, v);
         }
     }
 }
@@ -42,22 +42,22 @@ static void sliding_stop(support_run *run)
         s->contact.surface.mu = MU;
         dBodySetLinearVel(block, 2 * cos(angle[k]), 2 * sin(angle[k]), 0);
         scene_run(s, 25);
-        support_tell_vector(run, dBodyGetLinearVel(block));
+        support_report_vector(run, dBodyGetLinearVel(block));
         scene_run(s, 25);
-        support_tell(run, hypot(dBodyGetPosition(block)[0], dBodyGetPosition(block)[1]));
-        support_tell_vector(run, dBodyGetLinearVel(block));
+        support_report(run, hypot(dBodyGetPosition(block)[0], dBodyGetPosition(block)[1]));
+        support_report_vector(run, dBodyGetLinearVel(block));
         scene_close(s);
     }
 }
 
-static void sliding_stop_rightly(support_run *run)
+static void sliding_stop_expected(support_run *run)
 {
     for (int k = 0; k < ANGLES; k++) {
         double speed = 2 - MU * G * 0.25;
         dVector3 v = {speed * cos(angle[k]), speed * sin(angle[k]), 0}, rest = {0};
-        support_tell_vector(run, v);
-        support_tell(run, 2 * 2 / (2 * MU * G));
-        support_tell_vector(run, rest);
+        support_report_vector(run, v);
+        support_report(run, 2 * 2 / (2 * MU * G));
+        support_report_vector(run, rest);
     }
 }
 
@@ -71,19 +71,19 @@ static void soft_sliding(support_run *run)
         dBodySetPosition(block, 0, 0, 0.1 - MASS * G / 4e5);
         dBodySetLinearVel(block, 2 * cos(angle[k]), 2 * sin(angle[k]), 0);
         scene_run(s, 25);
-        support_tell_vector(run, dBodyGetLinearVel(block));
-        support_tell(run, hypot(dBodyGetPosition(block)[0], dBodyGetPosition(block)[1]));
+        support_report_vector(run, dBodyGetLinearVel(block));
+        support_report(run, hypot(dBodyGetPosition(block)[0], dBodyGetPosition(block)[1]));
         scene_close(s);
     }
 }
 
-static void soft_sliding_rightly(support_run *run)
+static void soft_sliding_expected(support_run *run)
 {
     for (int k = 0; k < ANGLES; k++) {
         double speed = 2 - MU * G * 0.25;
         dVector3 v = {speed * cos(angle[k]), speed * sin(angle[k]), 0};
-        support_tell_vector(run, v);
-        support_tell(run, 2 * 0.25 - MU * G * 0.25 * 0.25 / 2);
+        support_report_vector(run, v);
+        support_report(run, 2 * 0.25 - MU * G * 0.25 * 0.25 / 2);
     }
 }
 
@@ -96,16 +96,16 @@ static void no_friction(support_run *run)
         s->contact.surface.mu = mu[i];
         dBodySetLinearVel(block, 1, 2, 0);
         scene_run(s, STEPS);
-        support_tell_vector(run, dBodyGetLinearVel(block));
+        support_report_vector(run, dBodyGetLinearVel(block));
         scene_close(s);
     }
 }
 
-static void no_friction_rightly(support_run *run)
+static void no_friction_expected(support_run *run)
 {
     for (int i = 0; i < 2; i++) {
         dVector3 v = {1, 2, 0};
-        support_tell_vector(run, v);
+        support_report_vector(run, v);
     }
 }
 
@@ -119,16 +119,16 @@ static void infinite_friction(support_run *run)
             push(block, 20 * MASS * G, angle[k]);
             scene_step(s);
         }
-        support_tell_vector(run, dBodyGetLinearVel(block));
+        support_report_vector(run, dBodyGetLinearVel(block));
         scene_close(s);
     }
 }
 
-static void rest_rightly(support_run *run)
+static void rest_expected(support_run *run)
 {
     for (int k = 0; k < ANGLES; k++) {
         dVector3 rest = {0};
-        support_tell_vector(run, rest);
+        support_report_vector(run, rest);
     }
 }
 
@@ -153,14 +153,14 @@ static void two_coefficients(support_run *run)
         s->contact.surface.mode |= dContactMu2;
         s->contact.surface.mu = 0.2;
         s->contact.surface.mu2 = 0.6;
-        support_tell(run, slowed(s, axis, !axis));
+        support_report(run, slowed(s, axis, !axis));
     }
 }
 
-static void two_coefficients_rightly(support_run *run)
+static void two_coefficients_expected(support_run *run)
 {
-    support_tell(run, 0.2 * G);
-    support_tell(run, 0.6 * G);
+    support_report(run, 0.2 * G);
+    support_report(run, 0.6 * G);
 }
 
 static void first_direction(support_run *run)
@@ -173,7 +173,7 @@ static void first_direction(support_run *run)
         s->contact.surface.mu2 = 0.6;
         s->contact.fdir1[0] = c;
         s->contact.fdir1[1] = d;
-        support_tell(run, axis ? slowed(s, -d, c) : slowed(s, c, d));
+        support_report(run, axis ? slowed(s, -d, c) : slowed(s, c, d));
     }
 }
 
@@ -186,7 +186,7 @@ static void odd_direction(support_run *run)
         s->contact.surface.mode |= dContactFDir1;
         s->contact.surface.mu = MU;
         memcpy(s->contact.fdir1, odd[i], sizeof odd[i]);
-        support_tell(run, slowed(s, 0.8, 0.6));
+        support_report(run, slowed(s, 0.8, 0.6));
         if (i % 2) { // along it
             double along = i == 1 ? 0.6 : 0.8, across = 1.4 - along;
             s = scene_open(run, NULL);
@@ -194,17 +194,17 @@ static void odd_direction(support_run *run)
             s->contact.surface.mu = 0.2;
             s->contact.surface.mu2 = 0.6;
             memcpy(s->contact.fdir1, odd[i], sizeof odd[i]);
-            support_tell(run, slowed(s, along, across));
+            support_report(run, slowed(s, along, across));
         }
     }
 }
 
-static void odd_direction_rightly(support_run *run)
+static void odd_direction_expected(support_run *run)
 {
     for (int i = 0; i < 4; i++) {
-        support_tell(run, MU * G);
+        support_report(run, MU * G);
         if (i % 2) {
-            support_tell(run, 0.2 * G);
+            support_report(run, 0.2 * G);
         }
     }
 }
@@ -220,17 +220,17 @@ static void approximations(support_run *run)
             s->contact.surface.mode = mode[i] | dContactFDir1;
             s->contact.surface.mu = MU;
             s->contact.fdir1[0] = 1;
-            support_tell(run, slowed(s, !axis, axis));
+            support_report(run, slowed(s, !axis, axis));
         }
     }
 }
 
-static void approximations_rightly(support_run *run)
+static void approximations_expected(support_run *run)
 {
     const double share = MU * G, force = 4 * MU / MASS;
     const double rate[] = {share, share, share, force, force, share, force, force};
     for (int i = 0; i < 8; i++) {
-        support_tell(run, rate[i]);
+        support_report(run, rate[i]);
     }
 }
 
@@ -261,30 +261,30 @@ enum { RESTITUTIONS = sizeof restitution / sizeof restitution[0] };
 static void bouncing(support_run *run)
 {
     for (int i = 0; i < 2 * RESTITUTIONS; i++) {
-        support_tell(run, rebound(run, i & 1, restitution[i / 2], 0.1, 2));
+        support_report(run, rebound(run, i & 1, restitution[i / 2], 0.1, 2));
     }
 }
 
-static void bouncing_rightly(support_run *run)
+static void bouncing_expected(support_run *run)
 {
     for (int i = 0; i < 2 * RESTITUTIONS; i++) {
-        support_tell(run, restitution[i / 2] * 2);
+        support_report(run, restitution[i / 2] * 2);
     }
 }
 
 // Slower than bounce_vel, and with a bounce_vel below 0, that ODE takes for none.
 static void bounce_threshold(support_run *run)
 {
-    support_tell(run, rebound(run, false, 0.8, 1, 1.1));
-    support_tell(run, rebound(run, false, 0.8, 1, 0.9));
-    support_tell(run, rebound(run, false, 0.8, -1, 0.9));
+    support_report(run, rebound(run, false, 0.8, 1, 1.1));
+    support_report(run, rebound(run, false, 0.8, 1, 0.9));
+    support_report(run, rebound(run, false, 0.8, -1, 0.9));
 }
 
-static void bounce_threshold_rightly(support_run *run)
+static void bounce_threshold_expected(support_run *run)
 {
-    support_tell(run, 0.8 * 1.1);
-    support_tell(run, 0);
-    support_tell(run, 0);
+    support_report(run, 0.8 * 1.1);
+    support_report(run, 0);
+    support_report(run, 0);
 }
 
 // ---- the normal: ERP, CFM, layer, correcting speed
@@ -298,15 +298,15 @@ static void soft_contact(support_run *run)
         s->contact.surface.mode |= dContactSoftERP | dContactSoftCFM;
         s->contact.surface.soft_erp = softness[i][0];
         s->contact.surface.soft_cfm = softness[i][1];
-        support_tell(run, sunk(s) * 1e3);
+        support_report(run, sunk(s) * 1e3);
     }
 }
 
 // h F CFM / ERP, in mm
-static void soft_contact_rightly(support_run *run)
+static void soft_contact_expected(support_run *run)
 {
     for (int i = 0; i < 3; i++) {
-        support_tell(run, MASS * G * H * softness[i][1] / softness[i][0] * 1e3);
+        support_report(run, MASS * G * H * softness[i][1] / softness[i][0] * 1e3);
     }
 }
 
@@ -316,7 +316,7 @@ static void soft_world(support_run *run)
         scene *s = scene_open(run, NULL);
         dWorldSetERP(s->world, softness[i][0]);
         dWorldSetCFM(s->world, softness[i][1]);
-        support_tell(run, sunk(s) * 1e3);
+        support_report(run, sunk(s) * 1e3);
     }
 }
 
@@ -329,17 +329,17 @@ static void surface_layer(support_run *run)
         dWorldSetContactSurfaceLayer(s->world, 0.01);
         dBodySetPosition(block, 0, 0, 0.1 - depth[i]);
         scene_run(s, 100);
-        support_tell(run, 0.1 - dBodyGetPosition(block)[2]);
+        support_report(run, 0.1 - dBodyGetPosition(block)[2]);
         scene_close(s);
     }
 }
 
-// What is in the layer is left there, what is deeper comes up to it.
-static void surface_layer_rightly(support_run *run)
+// Bodies within the layer stay there; deeper ones rise to it.
+static void surface_layer_expected(support_run *run)
 {
-    support_tell(run, 0.005);
-    support_tell(run, 0.01);
-    support_tell(run, 0.01);
+    support_report(run, 0.005);
+    support_report(run, 0.01);
+    support_report(run, 0.01);
 }
 
 static void soft_layer(support_run *run)
@@ -350,18 +350,18 @@ static void soft_layer(support_run *run)
         s->contact.surface.mode |= dContactSoftERP | dContactSoftCFM;
         s->contact.surface.soft_erp = softness[i][0];
         s->contact.surface.soft_cfm = softness[i][1];
-        support_tell(run, sunk(s) * 1e3);
+        support_report(run, sunk(s) * 1e3);
     }
 }
 
-static void soft_layer_rightly(support_run *run)
+static void soft_layer_expected(support_run *run)
 {
     for (int i = 0; i < 2; i++) {
-        support_tell(run, 10 + MASS * G * H * softness[i][1] / softness[i][0] * 1e3);
+        support_report(run, 10 + MASS * G * H * softness[i][1] / softness[i][0] * 1e3);
     }
 }
 
-// How fast a block goes out that is 1 cm in the plane.
+// Returns the speed at which a block leaves the plane that it overlaps by 1 cm.
 static double pushed_out(const support_run *run, double erp, double most, int steps)
 {
     scene *s = scene_open(run, NULL);
@@ -380,27 +380,27 @@ static void recovery(support_run *run)
 {
     static const double erp[] = {0.1, 0.2, 0.8};
     for (int i = 0; i < 3; i++) {
-        support_tell(run, pushed_out(run, erp[i], dInfinity, 1));
+        support_report(run, pushed_out(run, erp[i], dInfinity, 1));
     }
 }
 
-static void recovery_rightly(support_run *run)
+static void recovery_expected(support_run *run)
 {
-    support_tell(run, 0.1);
-    support_tell(run, 0.2);
-    support_tell(run, 0.8);
+    support_report(run, 0.1);
+    support_report(run, 0.2);
+    support_report(run, 0.8);
 }
 
 static void correcting_speed(support_run *run)
 {
-    support_tell(run, pushed_out(run, 0.5, 0.05, 1));
-    support_tell(run, pushed_out(run, 0.5, 0.05, 10));
+    support_report(run, pushed_out(run, 0.5, 0.05, 1));
+    support_report(run, pushed_out(run, 0.5, 0.05, 10));
 }
 
-static void correcting_speed_rightly(support_run *run)
+static void correcting_speed_expected(support_run *run)
 {
-    support_tell(run, 0.05);
-    support_tell(run, 0.05);
+    support_report(run, 0.05);
+    support_report(run, 0.05);
 }
 
 // ---- moving surfaces, slip
@@ -420,21 +420,21 @@ static void moving_surface(support_run *run)
         s->contact.surface.motion1 = s->contact.surface.motion2 = 1;
         s->contact.fdir1[0] = 1;
         scene_run(s, 10);
-        support_tell_vector(run, dBodyGetLinearVel(block));
+        support_report_vector(run, dBodyGetLinearVel(block));
         scene_run(s, 40);
-        support_tell_vector(run, dBodyGetLinearVel(block));
+        support_report_vector(run, dBodyGetLinearVel(block));
         scene_close(s);
     }
 }
 
-static void moving_surface_rightly(support_run *run)
+static void moving_surface_expected(support_run *run)
 {
     for (int i = 0; i < 8; i++) {
         dVector3 start = {0}, end = {0};
         start[i & 1] = MU * G * 10 * H;
         end[i & 1] = 1;
-        support_tell_vector(run, start);
-        support_tell_vector(run, end);
+        support_report_vector(run, start);
+        support_report_vector(run, end);
     }
 }
 
@@ -448,16 +448,16 @@ static void moving_normal(support_run *run)
         s->contact.surface.mode |= dContactMotionN;
         s->contact.surface.motionN = speed[i];
         scene_step(s);
-        support_tell_vector(run, dBodyGetLinearVel(block));
+        support_report_vector(run, dBodyGetLinearVel(block));
         scene_close(s);
     }
 }
 
-static void moving_normal_rightly(support_run *run)
+static void moving_normal_expected(support_run *run)
 {
     dVector3 slow = {0, 0, 0.05}, fast = {0, 0, 0.5};
-    support_tell_vector(run, slow);
-    support_tell_vector(run, fast);
+    support_report_vector(run, slow);
+    support_report_vector(run, fast);
 }
 
 static const double share[] = {0.2, 0.8}; // of the friction
@@ -479,17 +479,17 @@ static void force_dependent_slip(support_run *run)
             push(ball, share[i / 2] * MASS * G, axis * acos(0));
             scene_step(s);
         }
-        support_tell_vector(run, dBodyGetLinearVel(ball));
+        support_report_vector(run, dBodyGetLinearVel(ball));
         scene_close(s);
     }
 }
 
-static void force_dependent_slip_rightly(support_run *run)
+static void force_dependent_slip_expected(support_run *run)
 {
     for (int i = 0; i < 4; i++) {
         dVector3 v = {0};
         v[i & 1] = (i & 1 ? 0.1 : 0.05) * share[i / 2] * MASS * G;
-        support_tell_vector(run, v);
+        support_report_vector(run, v);
     }
 }
 
@@ -507,17 +507,17 @@ static void infinite_and_none(support_run *run)
             push(block, 4, 0.3);
             scene_step(s);
         }
-        support_tell_vector(run, dBodyGetLinearVel(block));
+        support_report_vector(run, dBodyGetLinearVel(block));
         scene_close(s);
     }
 }
 
-static void infinite_and_none_rightly(support_run *run)
+static void infinite_and_none_expected(support_run *run)
 {
     dVector3 first = {0, 4 * sin(0.3) / MASS * STEPS * H, 0};
     dVector3 second = {4 * cos(0.3) / MASS * STEPS * H, 0, 0};
-    support_tell_vector(run, first);
-    support_tell_vector(run, second);
+    support_report_vector(run, first);
+    support_report_vector(run, second);
 }
 
 // As cars have it: slip under unbounded friction.
@@ -532,15 +532,15 @@ static void slip_of_cars(support_run *run)
         push(block, 30, 0.3);
         scene_step(s);
     }
-    support_tell_vector(run, dBodyGetLinearVel(block));
+    support_report_vector(run, dBodyGetLinearVel(block));
     scene_close(s);
 }
 
-static void slip_of_cars_rightly(support_run *run)
+static void slip_of_cars_expected(support_run *run)
 {
     const double speed = 0.1 * 30 / 4;
     dVector3 v = {speed * cos(0.3), speed * sin(0.3), 0};
-    support_tell_vector(run, v);
+    support_report_vector(run, v);
 }
 
 // ---- rolling and spinning friction: rates of what turns on the spot, without sliding friction
@@ -571,13 +571,13 @@ static void rolling_friction(support_run *run)
             s->contact.surface.rhoN = 0.03;
             s->contact.fdir1[0] = 1;
             scene_run(s, 20);
-            support_tell_vector(run, dBodyGetAngularVel(ball));
+            support_report_vector(run, dBodyGetAngularVel(ball));
             scene_close(s);
         }
     }
 }
 
-static void rolling_friction_rightly(support_run *run)
+static void rolling_friction_expected(support_run *run)
 {
     const double N = MASS * G;
     const double torque[][3] = {{0.01 * N, 0.01 * N, 0.01 * N},
@@ -588,7 +588,7 @@ static void rolling_friction_rightly(support_run *run)
         for (int axis = 0; axis < 3; axis++) {
             dVector3 w = {0};
             w[axis] = 4 - torque[i][axis] / 0.1 * 20 * H;
-            support_tell_vector(run, w);
+            support_report_vector(run, w);
         }
     }
 }
@@ -605,14 +605,14 @@ static void rolling_stop(support_run *run)
     dBodySetLinearVel(ball, 1, 0, 0);
     dBodySetAngularVel(ball, 0, 10, 0);
     scene_run(s, STEPS);
-    support_tell_vector(run, dBodyGetLinearVel(ball));
+    support_report_vector(run, dBodyGetLinearVel(ball));
     scene_close(s);
 }
 
-static void rolling_stop_rightly(support_run *run)
+static void rolling_stop_expected(support_run *run)
 {
     dVector3 v = {1 - 0.02 * G / 1.4 * STEPS * H, 0, 0};
-    support_tell_vector(run, v);
+    support_report_vector(run, v);
 }
 
 static void infinite_rolling(support_run *run)
@@ -623,7 +623,7 @@ static void infinite_rolling(support_run *run)
         s->contact.surface.mode |= dContactRolling;
         s->contact.surface.rho = dInfinity;
         scene_run(s, 20);
-        support_tell_vector(run, dBodyGetAngularVel(ball));
+        support_report_vector(run, dBodyGetAngularVel(ball));
         scene_close(s);
     }
 }
@@ -660,12 +660,12 @@ static void soft_friction(support_run *run)
             push(block, i < 4 ? 0 : 2, 0);
             scene_step(s);
         }
-        support_tell_vector(run, dBodyGetLinearVel(block));
+        support_report_vector(run, dBodyGetLinearVel(block));
         scene_close(s);
     }
 }
 
-static void soft_friction_rightly(support_run *run)
+static void soft_friction_expected(support_run *run)
 {
     const double t = 10 * H;
     const dVector3 v[] = {{3 - 0.3 * G * t, 0, 0},
@@ -674,112 +674,112 @@ static void soft_friction_rightly(support_run *run)
                           {3 - 4 * 0.6 / MASS * t, 0, 0},
                           {0.2 * 2 / 4, 0, 0}};
     for (int i = 0; i < 5; i++) {
-        support_tell_vector(run, v[i]);
+        support_report_vector(run, v[i]);
     }
 }
 
 const support_row support_surfaces[] = {
     {"`mu`: a block under less force than friction, and more, in several directions",
      friction_cone,
-     friction_cone_rightly,
+     friction_cone_expected,
      {NEAR(1e-6, SMOOTH), LEFT, NEAR(1e-6, SMOOTH)}},
     {"`mu`: speed of what slides, and where it stops",
      sliding_stop,
-     sliding_stop_rightly,
+     sliding_stop_expected,
      {NEAR(0.011, "first order in the step"), LEFT, NEAR(0.011, "first order in the step")}},
     {"`mu` on soft contacts",
      soft_sliding,
-     soft_sliding_rightly,
+     soft_sliding_expected,
      {NEAR(0.007, "first order in the step"), NEAR(3e-5, SMOOTH),
       NEAR_SAYING(0.007, "rigid; first order in the step, said", SOFT)}},
-    {"`mu` 0 and negative", no_friction, no_friction_rightly, {EXACT, LEFT, EXACT}},
+    {"`mu` 0 and negative", no_friction, no_friction_expected, {EXACT, LEFT, EXACT}},
     {"`mu = dInfinity`",
      infinite_friction,
-     rest_rightly,
+     rest_expected,
      {NEAR(1e-8, SMOOTH), LEFT, NEAR(1e-8, SMOOTH)}},
     {"`dInfinity` along one axis, 0 along the other",
      infinite_and_none,
-     infinite_and_none_rightly,
+     infinite_and_none_expected,
      {EXACT, LEFT, EXACT}},
     {"`dContactMu2` (`dContactAxisDep`), `mu2`",
      two_coefficients,
-     two_coefficients_rightly,
+     two_coefficients_expected,
      {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-9, SMOOTH)}},
     {"`dContactFDir1`, `fdir1`",
      first_direction,
-     two_coefficients_rightly,
+     two_coefficients_expected,
      {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-9, SMOOTH)}},
     {"`fdir1` of any length, not perpendicular, or zero: its direction counts, if any",
      odd_direction,
-     odd_direction_rightly,
+     odd_direction_expected,
      {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-9, SMOOTH)}},
     {"`dContactApprox0`, `dContactApprox1_1`, `_2`, `dContactApprox1`",
      approximations,
-     approximations_rightly,
+     approximations_expected,
      {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-9, SMOOTH)}},
     {"`dContactBounce`, `bounce`",
      bouncing,
-     bouncing_rightly,
+     bouncing_expected,
      {NEAR(5e-6, FLOOR), NEAR(5e-7, "by a spring"), NEAR(5e-6, FLOOR)}},
     {"`bounce_vel`",
      bounce_threshold,
-     bounce_threshold_rightly,
+     bounce_threshold_expected,
      {NEAR(0.1, "as stock, ERP pushes out what was found too deep"),
       NEAR_SAYING(2e-4, "by a spring; " FLOOR ", said", RIGID), NEAR(2e-4, FLOOR)}},
     {"`dContactSoftERP`, `dContactSoftCFM`: depth under load",
      soft_contact,
-     soft_contact_rightly,
+     soft_contact_expected,
      {NEAR(5e-7, FLOOR), AT_REST, REFUSED("rigid", SOFT)}},
     {"World's ERP and CFM: depth under load",
      soft_world,
-     soft_contact_rightly,
+     soft_contact_expected,
      {NEAR(5e-7, FLOOR), AT_REST, REFUSED("rigid", WORLD)}},
     {"`dWorldSetContactSurfaceLayer`",
      surface_layer,
-     surface_layer_rightly,
+     surface_layer_expected,
      {NEAR(5e-5, FLOOR), LEFT, REFUSED("rigid", WORLD)}},
     {"the same under soft contacts",
      soft_layer,
-     soft_layer_rightly,
+     soft_layer_expected,
      {NEAR(2e-7, FLOOR), REFUSED("from where geoms touch", WORLD), REFUSED("rigid", SOFT)}},
     {"ERP: what overlaps comes out",
      recovery,
-     recovery_rightly,
+     recovery_expected,
      {NEAR(1e-4, FLOOR), NEAR_SAYING(1e-4, FLOOR ", said", RIGID),
       NEAR_SAYING(1e-4, APART ", said", OVERLAP)}},
     {"`dWorldSetContactMaxCorrectingVel`",
      correcting_speed,
-     correcting_speed_rightly,
+     correcting_speed_expected,
      {NEAR(5e-6, FLOOR), NEAR_SAYING(5e-6, FLOOR ", said", RIGID),
       NEAR_SAYING(5e-8, APART ", said", OVERLAP)}},
     {"`dContactMotion1`, `dContactMotion2`, attached either way",
      moving_surface,
-     moving_surface_rightly,
+     moving_surface_expected,
      {NEAR(5e-6, SMOOTH), LEFT, NEAR(2e-7, SMOOTH)}},
     {"`dContactMotionN`",
      moving_normal,
-     moving_normal_rightly,
+     moving_normal_expected,
      {NEAR(2e-4, FLOOR), LEFT, NEAR(5e-7, APART)}},
     {"`dContactSlip1`, `dContactSlip2`, at a fifth and at four fifths of the friction",
      force_dependent_slip,
-     force_dependent_slip_rightly,
+     force_dependent_slip_expected,
      {NEAR(2e-6, SMOOTH), LEFT, NEAR(2e-6, SMOOTH)}},
     {"Slip under `mu = dInfinity`",
      slip_of_cars,
-     slip_of_cars_rightly,
+     slip_of_cars_expected,
      {NEAR(5e-9, SMOOTH), LEFT, EXACT}},
     {"`dContactRolling`, `rho`, `rho2`, `rhoN`, `dContactApprox1_N`",
      rolling_friction,
-     rolling_friction_rightly,
+     rolling_friction_expected,
      {NEAR(5e-7, SMOOTH), LEFT, NEAR(5e-8, SMOOTH)}},
     {"`rho`: a ball that rolls slows down",
      rolling_stop,
-     rolling_stop_rightly,
+     rolling_stop_expected,
      {NEAR(1e-8, SMOOTH), NEAR_SAYING(1e-5, SMOOTH ", said", RIGID), NEAR(2e-6, SMOOTH)}},
-    {"`rho = dInfinity`", infinite_rolling, rest_rightly, {EXACT, LEFT, EXACT}},
+    {"`rho = dInfinity`", infinite_rolling, rest_expected, {EXACT, LEFT, EXACT}},
     {"`mu`, `mu2`, motion, slip, `dContactApprox1` bits on soft contacts",
      soft_friction,
-     soft_friction_rightly,
+     soft_friction_expected,
      {NEAR(1e-6, SMOOTH), NEAR(3e-5, SMOOTH), NEAR_SAYING(2e-8, "rigid, said", SOFT)}},
     {0},
 };

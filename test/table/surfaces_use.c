@@ -11,19 +11,19 @@ static void own_stiffness(support_run *run)
         scene *s = scene_open(run, NULL);
         sprag_surface_set_stiffness(&s->contact.surface, stiffness[i]);
         sprag_surface_set_dissipation(&s->contact.surface, 10);
-        support_tell(run, sunk(s) * 1e3);
+        support_report(run, sunk(s) * 1e3);
     }
 }
 
-static void own_stiffness_rightly(support_run *run)
+static void own_stiffness_expected(support_run *run)
 {
-    support_tell(run, MASS * G / 1e4 * 1e3);
-    support_tell(run, MASS * G / 1e6 * 1e3);
+    support_report(run, MASS * G / 1e4 * 1e3);
+    support_report(run, MASS * G / 1e6 * 1e3);
 }
 
 // ---- feedback
 
-static void tell_feedback(support_run *run, const scene *s)
+static void report_feedback(support_run *run, const scene *s)
 {
     double sum[4][3] = {{0}};
     for (int i = 0; i < s->joints; i++) {
@@ -36,7 +36,7 @@ static void tell_feedback(support_run *run, const scene *s)
         }
     }
     for (int k = 0; k < 4; k++) {
-        support_tell_vector(run, sum[k]);
+        support_report_vector(run, sum[k]);
     }
 }
 
@@ -55,19 +55,19 @@ static void feedback(support_run *run)
             push(block, 5, angle[1]);
             scene_step(s);
         }
-        tell_feedback(run, s);
+        report_feedback(run, s);
         scene_close(s);
     }
 }
 
-static void feedback_rightly(support_run *run)
+static void feedback_expected(support_run *run)
 {
     const double x = 5 * cos(angle[1]), y = 5 * sin(angle[1]);
     for (int turned = 0; turned < 2; turned++) {
         dVector3 f = {-x, -y, MASS * G}, none = {0};
-        support_tell_vector(run, f);
+        support_report_vector(run, f);
         for (int k = 0; k < 3; k++) {
-            support_tell_vector(run, none);
+            support_report_vector(run, none);
         }
     }
 }
@@ -89,21 +89,21 @@ static void kinematic(support_run *run)
         s->turned = turned;
         s->contact.surface.mu = MU;
         scene_run(s, 10);
-        support_tell_vector(run, dBodyGetLinearVel(block));
+        support_report_vector(run, dBodyGetLinearVel(block));
         scene_run(s, 40);
-        support_tell_vector(run, dBodyGetLinearVel(block));
-        support_tell(run, dBodyGetPosition(block)[2]);
+        support_report_vector(run, dBodyGetLinearVel(block));
+        support_report(run, dBodyGetPosition(block)[2]);
         scene_close(s);
     }
 }
 
-static void kinematic_rightly(support_run *run)
+static void kinematic_expected(support_run *run)
 {
     for (int turned = 0; turned < 2; turned++) {
         dVector3 start = {MU * G * 10 * H, 0, 0.3}, end = {1, 0, 0.3};
-        support_tell_vector(run, start);
-        support_tell_vector(run, end);
-        support_tell(run, 0.1 + 0.3 * 0.5);
+        support_report_vector(run, start);
+        support_report_vector(run, end);
+        support_report(run, 0.1 + 0.3 * 0.5);
     }
 }
 
@@ -126,8 +126,8 @@ static void two_bodies(support_run *run)
             dBodyAddForce(lower, 0, 0, -MASS * G);
             scene_step(s);
         }
-        support_tell_vector(run, dBodyGetLinearVel(upper));
-        support_tell_vector(run, dBodyGetLinearVel(lower));
+        support_report_vector(run, dBodyGetLinearVel(upper));
+        support_report_vector(run, dBodyGetLinearVel(lower));
         scene_close(s);
     }
 }
@@ -168,16 +168,16 @@ static void by_hand(support_run *run, bool geoms)
             put_contacts(s, block, depth[i]);
             dWorldStep(s->world, H);
         }
-        support_tell_vector(run, dBodyGetLinearVel(block));
+        support_report_vector(run, dBodyGetLinearVel(block));
         scene_close(s);
     }
 }
 
-static void by_hand_rightly(support_run *run)
+static void by_hand_expected(support_run *run)
 {
     for (int i = 0; i < 3; i++) {
         dVector3 v = {2 - MU * G * 20 * H, 0, 0};
-        support_tell_vector(run, v);
+        support_report_vector(run, v);
     }
 }
 
@@ -206,16 +206,16 @@ static void kept(support_run *run)
             }
             dWorldStep(s->world, H);
         }
-        support_tell_vector(run, dBodyGetLinearVel(block));
+        support_report_vector(run, dBodyGetLinearVel(block));
         scene_close(s);
     }
 }
 
-static void kept_rightly(support_run *run)
+static void kept_expected(support_run *run)
 {
     for (int i = 0; i < 2; i++) {
         dVector3 v = {2 - MU * G * 20 * H, 0, 0};
-        support_tell_vector(run, v);
+        support_report_vector(run, v);
     }
 }
 
@@ -225,14 +225,14 @@ static void disabled(support_run *run)
     dBodyID block = scene_block_on_plane(s);
     s->disabled = true;
     scene_run(s, 20);
-    support_tell_vector(run, dBodyGetLinearVel(block));
+    support_report_vector(run, dBodyGetLinearVel(block));
     scene_close(s);
 }
 
-static void disabled_rightly(support_run *run)
+static void disabled_expected(support_run *run)
 {
     dVector3 v = {0, 0, -G * 20 * H};
-    support_tell_vector(run, v);
+    support_report_vector(run, v);
 }
 
 // Every contact several times.
@@ -246,7 +246,7 @@ static void redundant(support_run *run)
         s->times = is_stock(run) ? 1 : times[i];
         dBodySetLinearVel(block, 2, 0, 0);
         scene_run(s, 20);
-        support_tell_vector(run, dBodyGetLinearVel(block));
+        support_report_vector(run, dBodyGetLinearVel(block));
         scene_close(s);
     }
 }
@@ -265,7 +265,7 @@ static void several_surfaces(support_run *run)
     s->alter = ice;
     dBodySetLinearVel(block, 1, 0, 0);
     scene_run(s, 10);
-    support_tell_vector(run, dBodyGetLinearVel(block));
+    support_report_vector(run, dBodyGetLinearVel(block));
     scene_close(s);
 }
 
@@ -278,14 +278,14 @@ static void several_soft_surfaces(support_run *run)
     dBodySetPosition(block, 0, 0, 0.1 - MASS * G / 4e5);
     dBodySetLinearVel(block, 1, 0, 0);
     scene_run(s, 10);
-    support_tell_vector(run, dBodyGetLinearVel(block));
+    support_report_vector(run, dBodyGetLinearVel(block));
     scene_close(s);
 }
 
-static void several_surfaces_rightly(support_run *run)
+static void several_surfaces_expected(support_run *run)
 {
     dVector3 v = {1 - MU / 2 * G * 10 * H, 0, 0};
-    support_tell_vector(run, v);
+    support_report_vector(run, v);
 }
 
 // A plane that acts as a slope of 3 in 4, without friction.
@@ -302,14 +302,14 @@ static void own_normal(support_run *run)
     dBodyID block = scene_block_on_plane(s);
     s->alter = tilt;
     scene_step(s);
-    support_tell_vector(run, dBodyGetLinearVel(block));
+    support_report_vector(run, dBodyGetLinearVel(block));
     scene_close(s);
 }
 
-static void own_normal_rightly(support_run *run)
+static void own_normal_expected(support_run *run)
 {
     dVector3 v = {-G * H * 0.6 * 0.8, 0, -G * H * 0.6 * 0.6};
-    support_tell_vector(run, v);
+    support_report_vector(run, v);
 }
 
 // No normal, or no numbers: the good ones beside them hold. Stock, which such end, is spared them.
@@ -341,14 +341,14 @@ static void bad_contacts(support_run *run)
     s->contact.surface.mu = MU;
     dBodySetLinearVel(block, 2, 0, 0);
     scene_run(s, 20);
-    support_tell_vector(run, dBodyGetLinearVel(block));
+    support_report_vector(run, dBodyGetLinearVel(block));
     scene_close(s);
 }
 
-static void bad_contacts_rightly(support_run *run)
+static void bad_contacts_expected(support_run *run)
 {
     dVector3 v = {2 - MU * G * 20 * H, 0, 0};
-    support_tell_vector(run, v);
+    support_report_vector(run, v);
 }
 
 // sprag's stiffness and ODE's at once: ODE's counts; stiffness that is no number: does not count.
@@ -360,14 +360,14 @@ static void odd_stiffness(support_run *run)
         sprag_surface_set_stiffness(&s->contact.surface, i ? -1 : 1e4);
         s->contact.surface.mode |= i ? 0 : dContactSoftCFM;
         s->contact.surface.soft_cfm = i ? -1 : 1e-3;
-        support_tell(run, sunk(s) * 1e3);
+        support_report(run, sunk(s) * 1e3);
     }
 }
 
-static void odd_stiffness_rightly(support_run *run)
+static void odd_stiffness_expected(support_run *run)
 {
-    support_tell(run, MASS * G * H * 1e-3 / 0.2 * 1e3);
-    support_tell(run, 0);
+    support_report(run, MASS * G * H * 1e-3 / 0.2 * 1e3);
+    support_report(run, 0);
 }
 
 // The contact's own and the world's; the surface moves up, which dissipation takes for approach.
@@ -382,20 +382,20 @@ static void motion_on_stiffness(support_run *run)
         }
         s->contact.surface.mode |= dContactMotionN;
         s->contact.surface.motionN = 0.02;
-        support_tell(run, sunk(s) * 1e3);
+        support_report(run, sunk(s) * 1e3);
     }
 }
 
-static void motion_on_stiffness_rightly(support_run *run)
+static void motion_on_stiffness_expected(support_run *run)
 {
     double x = MASS * G / 4e3 / (1 + 10 * 0.02);
-    support_tell_pairs(run, 1, x * 1e3, x * 1e3);
+    support_report_pairs(run, 1, x * 1e3, x * 1e3);
 }
 
 const support_row support_surface_uses[] = {
     {"Joint feedback: sums over the contacts, attached either way",
      feedback,
-     feedback_rightly,
+     feedback_expected,
      {NEAR(1e-8, SMOOTH), LEFT, NEAR(2e-6, "the pair's is its first contact's")}},
     {"Two bodies, attached either way, with motion",
      two_bodies,
@@ -403,56 +403,56 @@ const support_row support_surface_uses[] = {
      {NEAR(2e-4, SMOOTH), LEFT, NEAR(2e-6, SMOOTH)}},
     {"A kinematic body carries up and along",
      kinematic,
-     kinematic_rightly,
+     kinematic_expected,
      {NEAR(5e-6, SMOOTH), LEFT, NEAR(1e-6, APART)}},
     {"Contacts made by hand, no geoms, depth 0, negative and positive",
      without_geoms,
-     by_hand_rightly,
+     by_hand_expected,
      {NEAR(5e-5, FLOOR), AS_STRIBECK(GIVEN), AS_STRIBECK(NO_CALL)}},
     {"Contacts made by hand beside those of geoms",
      beside_geoms,
-     by_hand_rightly,
+     by_hand_expected,
      {NEAR(5e-5, FLOOR), AS_STRIBECK(GIVEN), NEAR(5e-7, SMOOTH)}},
     {"Contacts kept for several steps",
      kept,
-     kept_rightly,
+     kept_expected,
      {NEAR(5e-5, FLOOR), LEFT,
       NEAR_SAYING(5e-5, "as they are, without a collision call, said", NO_CALL)}},
-    {"Contact joints that are disabled", disabled, disabled_rightly, {EXACT, EXACT, EXACT}},
+    {"Contact joints that are disabled", disabled, disabled_expected, {EXACT, EXACT, EXACT}},
     {"Every contact 2 or 8 times",
      redundant,
-     kept_rightly,
+     kept_expected,
      {NEAR(5e-7, SMOOTH), LEFT, NEAR(2e-8, SMOOTH)}},
     {"Contacts of two geoms with different surfaces",
      several_surfaces,
-     several_surfaces_rightly,
+     several_surfaces_expected,
      {NEAR(5e-6, SMOOTH), LEFT, REFUSED("the first one counts", "have different surfaces")}},
     {"the same where contacts are soft",
      several_soft_surfaces,
-     several_surfaces_rightly,
+     several_surfaces_expected,
      {NEAR(5e-9, SMOOTH), REFUSED("the first one counts", "have different surfaces"),
       REFUSED("the first one counts", "have different surfaces")}},
     {"Contacts with a normal of the program's",
      own_normal,
-     own_normal_rightly,
+     own_normal_expected,
      {NEAR(5e-5, FLOOR), LEFT, REFUSED("the geoms count", "another normal than the geoms")}},
     {"Contacts without a normal, or with numbers that are none, beside good ones",
      bad_contacts,
-     bad_contacts_rightly,
+     bad_contacts_expected,
      {NEAR_SAYING(1e-6, "left out, said", "no usable normal, point or depth"), LEFT,
       NEAR(2e-8, "the geoms count")}},
     {"sprag's stiffness, dissipation",
      own_stiffness,
-     own_stiffness_rightly,
+     own_stiffness_expected,
      {NEAR(1e-6, "first order in the step"), EXACT, REFUSED("rigid", SOFT)}},
     {"sprag's stiffness beside ODE's softness, which counts, and below 0",
      odd_stiffness,
-     odd_stiffness_rightly,
+     odd_stiffness_expected,
      {NEAR_SAYING(0.005, FLOOR ", said", "ODE's parameters count"),
       NEAR_SAYING(0.005, FLOOR ", said", "ODE's parameters count"), REFUSED("rigid", SOFT)}},
     {"`dContactMotionN` on sprag's stiffness",
      motion_on_stiffness,
-     motion_on_stiffness_rightly,
+     motion_on_stiffness_expected,
      {NEAR(0.06, "first order in the step"), EXACT, REFUSED("rigid", SOFT)}},
     {0},
 };

@@ -41,7 +41,7 @@ enum { GROUPS = sizeof groups / sizeof groups[0] };
 static const double SAME = 1e-9;  // relative
 static const double LOOSEST = 10; // how many times what is off may be claimed
 
-// ---- what rows use
+// ---- for rows
 
 dWorldID support_world(const support_run *run, const char *options)
 {
@@ -93,31 +93,31 @@ void support_step(dWorldID world, dReal step)
     dWorldStep(world, step);
 }
 
-void support_tell(support_run *run, double value)
+void support_report(support_run *run, double value)
 {
     ck_assert_int_lt(run->values, SUPPORT_VALUES);
     ck_assert_msg(isfinite(value), "%s: a value is not finite", run->method);
     run->value[run->values++] = value;
 }
 
-void support_tell_vector(support_run *run, const dReal *value)
+void support_report_vector(support_run *run, const dReal *value)
 {
     for (int i = 0; i < 3; i++) {
-        support_tell(run, value[i]);
+        support_report(run, value[i]);
     }
 }
 
-void support_tell_body(support_run *run, dBodyID body)
+void support_report_body(support_run *run, dBodyID body)
 {
-    support_tell_vector(run, dBodyGetLinearVel(body));
-    support_tell_vector(run, dBodyGetAngularVel(body));
-    support_tell_vector(run, dBodyGetPosition(body));
+    support_report_vector(run, dBodyGetLinearVel(body));
+    support_report_vector(run, dBodyGetAngularVel(body));
+    support_report_vector(run, dBodyGetPosition(body));
     for (int i = 0; i < 4; i++) {
-        support_tell(run, dBodyGetQuaternion(body)[i]);
+        support_report(run, dBodyGetQuaternion(body)[i]);
     }
 }
 
-void support_tell_error(support_run *run, double error)
+void support_report_error(support_run *run, double error)
 {
     ck_assert_int_lt(run->errors, SUPPORT_VALUES);
     ck_assert_msg(error >= 0, "%s: an error is no number", run->method);
@@ -181,11 +181,11 @@ static void cell_holds(const support_row *row, int method)
     *reference = *stock;
     if (cell->kind == SUPPORT_AS_STRIBECK) {
         run_row(row, "stribeck", reference);
-    } else if (cell->kind != SUPPORT_AS_STOCK && row->right) {
+    } else if (cell->kind != SUPPORT_AS_STOCK && row->expected) {
         *reference = (support_run){.method = "the right answer"};
-        row->right(reference);
+        row->expected(reference);
     }
-    ck_assert_msg(cell->kind != SUPPORT_EXACT || row->right, "%s: nothing to be exact about",
+    ck_assert_msg(cell->kind != SUPPORT_EXACT || row->expected, "%s: nothing to be exact about",
                   row->feature);
     if (cell->kind != SUPPORT_REFUSED) {
         double within = cell->kind == SUPPORT_NEAR ? cell->within : SAME,

@@ -104,13 +104,13 @@ static double far_from(const double a[STATE], const double b[STATE])
     return most;
 }
 
-static void tell_difference(support_run *run, const scene *s)
+static void report_difference(support_run *run, const scene *s)
 {
     double state[STATE], plain[STATE];
     state_of(s, state);
     plain_state(run, plain);
-    support_tell(run, far_from(state, plain));
-    support_tell(run, plain[2] > 0.1 && plain[2] < 0.3); // the lowest box has come to lie
+    support_report(run, far_from(state, plain));
+    support_report(run, plain[2] > 0.1 && plain[2] < 0.3); // the lowest box has come to lie
 }
 
 // ---- several worlds
@@ -127,7 +127,7 @@ static void side_by_side(support_run *run)
         }
     }
     for (int k = 0; k < 3; k++) {
-        tell_difference(run, &s[k]);
+        report_difference(run, &s[k]);
         close_scene(&s[k]);
     }
 }
@@ -174,18 +174,19 @@ static void in_threads(support_run *run)
             most = fmax(most, far_from(players[k].state[i], plain));
         }
     }
-    support_tell(run, most);
+    support_report(run, most);
     free(players);
 }
 
-// Most allocators give the next one the address of the last one; what it was told must be gone.
+// Most allocators give the next world the address of the last one; the new world must not have the
+// old one's options.
 static void one_after_the_other(support_run *run)
 {
     for (int i = 0; i < 5; i++) {
         scene s;
         open_scene(&s, run);
         play(&s);
-        tell_difference(run, &s);
+        report_difference(run, &s);
         dWorldSetGravity(s.world, 1, 2, 3);
         dWorldSetERP(s.world, 0.9);
         close_scene(&s);
@@ -199,7 +200,7 @@ static void shared_memory(support_run *run)
     scene a, b;
     open_scene(&a, run);
     open_scene(&b, run);
-    support_tell(run, dWorldUseSharedWorkingMemory(b.world, a.world));
+    support_report(run, dWorldUseSharedWorkingMemory(b.world, a.world));
     for (int i = 0; i < FRAMES; i++) {
         step_by(&a, dWorldStep, STEP);
         step_by(&b, dWorldStep, STEP);
@@ -207,9 +208,9 @@ static void shared_memory(support_run *run)
             dWorldCleanupWorkingMemory(a.world);
         }
     }
-    tell_difference(run, &a);
+    report_difference(run, &a);
     close_scene(&a);
-    tell_difference(run, &b);
+    report_difference(run, &b);
     close_scene(&b);
 }
 
@@ -241,13 +242,13 @@ static void memory_manager(support_run *run)
     const dWorldStepReserveInfo reserve = {sizeof reserve, 3, 1 << 20};
     blocks = bytes = 0;
     open_scene(&s, run);
-    support_tell(run, dWorldSetStepMemoryManager(s.world, &manager));
-    support_tell(run, dWorldSetStepMemoryReservationPolicy(s.world, &reserve));
+    support_report(run, dWorldSetStepMemoryManager(s.world, &manager));
+    support_report(run, dWorldSetStepMemoryReservationPolicy(s.world, &reserve));
     play(&s);
-    support_tell(run, blocks > 0 && bytes >= 1 << 20);
-    tell_difference(run, &s);
+    support_report(run, blocks > 0 && bytes >= 1 << 20);
+    report_difference(run, &s);
     close_scene(&s);
-    support_tell(run, (double)bytes);
+    support_report(run, (double)bytes);
 }
 
 // ---- threading implementations
@@ -277,7 +278,7 @@ static void with_implementation(support_run *run, make_implementation *make, int
     dWorldSetStepThreadingImplementation(
         s.world, dThreadingImplementationGetFunctions(implementation), implementation);
     play(&s);
-    tell_difference(run, &s);
+    report_difference(run, &s);
     dWorldSetStepThreadingImplementation(s.world, NULL, NULL);
     if (pool) {
         dThreadingImplementationShutdownProcessing(implementation);
@@ -325,7 +326,7 @@ static void play_served(support_run *run, dThreadingImplementationID implementat
     dWorldSetStepThreadingImplementation(
         s.world, dThreadingImplementationGetFunctions(implementation), implementation);
     play(&s);
-    tell_difference(run, &s);
+    report_difference(run, &s);
     dWorldSetStepThreadingImplementation(s.world, NULL, NULL);
     close_scene(&s);
     dThreadingImplementationShutdownProcessing(implementation);
@@ -362,9 +363,9 @@ static void thread_count(support_run *run)
     scene s;
     open_scene(&s, run);
     dWorldSetStepIslandsProcessingMaxThreadCount(s.world, 2);
-    support_tell(run, dWorldGetStepIslandsProcessingMaxThreadCount(s.world));
+    support_report(run, dWorldGetStepIslandsProcessingMaxThreadCount(s.world));
     play(&s);
-    tell_difference(run, &s);
+    report_difference(run, &s);
     close_scene(&s);
 }
 
@@ -392,9 +393,9 @@ static void quick_step(support_run *run)
     dWorldSetQuickStepW(world, 1.1);
     for (int i = 0; i < 50; i++) {
         support_look();
-        support_tell(run, dWorldQuickStep(world, STEP));
+        support_report(run, dWorldQuickStep(world, STEP));
     }
-    support_tell_vector(run, dBodyGetLinearVel(body));
+    support_report_vector(run, dBodyGetLinearVel(body));
     dWorldDestroy(world);
 }
 
@@ -405,7 +406,7 @@ static void changing_step(support_run *run)
     for (int i = 0; i < 50; i++) {
         support_step(world, STEP / (1 + i % 7));
     }
-    support_tell_vector(run, dBodyGetLinearVel(body));
+    support_report_vector(run, dBodyGetLinearVel(body));
     dWorldDestroy(world);
 }
 
@@ -421,8 +422,8 @@ static void random_numbers(support_run *run)
             step_by(&s, quick ? dWorldQuickStep : dWorldStep, STEP);
             rows += dBodyGetNumJoints(s.body[0]);
         }
-        support_tell(run, rows);
-        support_tell(run, (double)dRandGetSeed() / 4294967296.0);
+        support_report(run, rows);
+        support_report(run, (double)dRandGetSeed() / 4294967296.0);
         close_scene(&s);
     }
 }
@@ -435,7 +436,7 @@ static void gravity_changes(support_run *run)
         dWorldSetGravity(world, 0.1 * i, -0.2 * i, 3);
         support_step(world, STEP);
     }
-    support_tell_vector(run, dBodyGetLinearVel(body));
+    support_report_vector(run, dBodyGetLinearVel(body));
     dWorldDestroy(world);
 }
 
@@ -452,11 +453,11 @@ static void idle_worlds(support_run *run)
         }
         for (int k = 0; k < 3; k++) {
             support_look();
-            support_tell(run, dWorldStep(world, STEP));
+            support_report(run, dWorldStep(world, STEP));
             support_look();
-            support_tell(run, dWorldQuickStep(world, STEP));
+            support_report(run, dWorldQuickStep(world, STEP));
         }
-        support_tell(run, body ? dBodyGetPosition(body)[0] : 0);
+        support_report(run, body ? dBodyGetPosition(body)[0] : 0);
         dWorldDestroy(world);
     }
 }
@@ -467,14 +468,14 @@ static void data_and_restart(support_run *run)
     open_scene(&s, run);
     dWorldSetData(s.world, &s);
     play(&s);
-    support_tell(run, dWorldGetData(s.world) == &s);
+    support_report(run, dWorldGetData(s.world) == &s);
     close_scene(&s);
     dCloseODE();
     dInitODE2(0);
     dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
     open_scene(&s, run);
     play(&s);
-    tell_difference(run, &s);
+    report_difference(run, &s);
     close_scene(&s);
 }
 

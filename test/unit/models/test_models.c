@@ -142,7 +142,7 @@ typedef struct figure {
     double good;
 } figure;
 
-// What nobody would see is 0.1 mm; coefficients and speeds are to one percent.
+// Positions are compared to 0.1 mm, which is invisible; coefficients and speeds to one percent.
 static const figure figures[] = {
     {"slope", "drift from 1 s on", 0, 1e-4},
     {"slope", "penetration", 0, 1e-4},
@@ -241,7 +241,7 @@ static const figure minute[] = {
     {"stack-heavy-top", "creep from 1 s on", 0, 1e-6},
 };
 
-// What is at rest for as long as anyone watches, at 10 ms.
+// Models that stay at rest for a minute, at 10 ms.
 START_TEST(rests_for_a_minute)
 {
     const figure *f = &minute[_i];
@@ -260,7 +260,7 @@ START_TEST(rests_for_a_minute)
 }
 END_TEST
 
-// Where friction does not change normal forces much, one way is as good as two.
+// If friction hardly changes the normal forces, the one-way scheme is as accurate as the two-way.
 START_TEST(one_way_is_good_too)
 {
     static const char *const name[] = {"slope", "push", "slide", "gripper", "stack", "heavy"};

@@ -152,7 +152,7 @@ static void pivot(scene *s, chance *dice)
     }
 }
 
-START_TEST(what_touches_does_not_stay_on_the_plane)
+START_TEST(touching_bodies_may_leave_the_plane)
 {
     enum { TRIALS = 50 };
     chance dice = {5};
@@ -173,7 +173,7 @@ START_TEST(what_touches_does_not_stay_on_the_plane)
 }
 END_TEST
 
-START_TEST(what_it_cannot_do_is_refused)
+START_TEST(unsupported_geoms_are_refused)
 {
     start(&played, 2);
     played.collider[0].shape = (sprag_shape){.kind = SPRAG_SPHERE, .radius = 0.5};
@@ -215,8 +215,8 @@ static Suite *suite(void)
     TCase *tests = tcase_create("all");
     tcase_add_test(tests, positions_go_first);
     tcase_add_test(tests, falls_flat_and_rests);
-    tcase_add_test(tests, what_touches_does_not_stay_on_the_plane);
-    tcase_add_test(tests, what_it_cannot_do_is_refused);
+    tcase_add_test(tests, touching_bodies_may_leave_the_plane);
+    tcase_add_test(tests, unsupported_geoms_are_refused);
     tcase_add_test(tests, the_same_bits_twice);
     suite_add_tcase(all, tests);
     return all;

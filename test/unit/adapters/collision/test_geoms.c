@@ -298,7 +298,7 @@ static bool fast(void *data, dBodyID body, ode_motion *motion)
     return true;
 }
 
-START_TEST(motion_reaches_what_it_may_meet)
+START_TEST(moving_bounds_reach_all_possible_contacts)
 {
     dGeomID ball = on_body(dCreateSphere(space, 0.1), 0, 0, 0);
     dGeomID wall = dCreateBox(space, 0.1, 4, 4);
@@ -516,7 +516,7 @@ static dColliderFn *no_collider(int class)
     return NULL;
 }
 
-START_TEST(what_has_no_shape_is_counted)
+START_TEST(geoms_without_shape_are_counted)
 {
     static const dGeomClass strange = {0, no_collider, dInfiniteAABB, NULL, NULL};
     int class = dCreateGeomClass(&strange);
@@ -554,7 +554,7 @@ START_TEST(changed_convex_geoms_are_read_again)
 }
 END_TEST
 
-// ---- what it takes
+// ---- accepted geoms
 
 START_TEST(settled_steps_allocate_nothing)
 {
@@ -629,7 +629,7 @@ int main(void)
     tcase_add_test(all, pairs_are_those_that_are_wanted);
     tcase_add_test(all, geoms_of_one_body_are_no_pair);
     tcase_add_test(all, two_spaces_meet_across_and_not_within);
-    tcase_add_test(all, motion_reaches_what_it_may_meet);
+    tcase_add_test(all, moving_bounds_reach_all_possible_contacts);
     tcase_add_test(all, transforms_and_offsets_place_the_shape);
     tcase_add_test(all, depths_are_those_of_ode_where_it_is_exact);
     tcase_add_test(all, box_convex_and_mesh_are_the_same_cube);
@@ -637,7 +637,7 @@ int main(void)
     tcase_add_test(all, meshes_push_out_of_their_front);
     tcase_add_test(all, heightfields_are_two_triangles_a_cell);
     tcase_add_test(all, heightfields_turn);
-    tcase_add_test(all, what_has_no_shape_is_counted);
+    tcase_add_test(all, geoms_without_shape_are_counted);
     tcase_add_test(all, changed_convex_geoms_are_read_again);
     tcase_add_test(all, settled_steps_allocate_nothing);
     tcase_add_test(all, geoms_may_go);

@@ -423,7 +423,7 @@ START_TEST(a_pool_changes_no_bit)
 END_TEST
 
 // Few islands, or a threading implementation that has no room: the caller's own thread.
-START_TEST(few_islands_wake_nobody)
+START_TEST(few_islands_wake_no_thread)
 {
     static field f;
     crowd c;
@@ -833,7 +833,7 @@ int main(void)
         tcase_set_timeout(cases[i], 120);
     }
     tcase_add_loop_test(pool, a_pool_changes_no_bit, 0, 2 * POOLED);
-    tcase_add_test(pool, few_islands_wake_nobody);
+    tcase_add_test(pool, few_islands_wake_no_thread);
     tcase_add_test(pool, calls_that_are_refused_change_nothing);
     tcase_add_test(pool, a_pool_may_change_between_steps);
     tcase_add_test(pool, a_settled_pool_allocates_nothing);

@@ -1,5 +1,5 @@
-// What a program does to bodies in callbacks under a step: in moved callbacks as under stock, in
-// near callbacks that are called in mid-step as under stock before the next step.
+// Changes that a program makes to bodies in callbacks: those in moved callbacks take effect as
+// under stock, those in near callbacks within a step as under stock before the next step.
 #include <check.h>
 #include <math.h>
 #include <string.h>
@@ -163,8 +163,8 @@ START_TEST(forces_set_in_moved_callbacks_act_as_in_stock)
 }
 END_TEST
 
-// What is moved later and has been given a velocity alone has it from the end of the step on.
-START_TEST(what_moved_callbacks_set_counts_as_in_stock)
+// A body whose velocity is set before its own callback is called keeps it at the end of the step.
+START_TEST(changes_in_moved_callbacks_take_effect_as_in_stock)
 {
     const char *method = methods_[1 + _i / BODIES % 2];
     const bool quick = _i / BODIES / 2 % 2, places = _i / BODIES / 4;
@@ -259,7 +259,7 @@ START_TEST(forces_set_in_mid_step_are_the_next_steps)
 }
 END_TEST
 
-// What may hit a body that sleeps wakes it, and the step is taken from its start again.
+// A body that may hit a sleeping one wakes it, and the step starts again.
 START_TEST(forces_outlast_a_waking)
 {
     scene s = open_scene(methods_[1 + _i]);
@@ -295,7 +295,7 @@ int main(void)
     tcase_add_checked_fixture(forces, setup, teardown);
     tcase_add_loop_test(forces, forces_set_in_moved_callbacks_act_as_in_stock, 0,
                         BODIES * METHODS * STEPPERS);
-    tcase_add_loop_test(forces, what_moved_callbacks_set_counts_as_in_stock, 0,
+    tcase_add_loop_test(forces, changes_in_moved_callbacks_take_effect_as_in_stock, 0,
                         BODIES * 2 * STEPPERS * 2);
     tcase_add_loop_test(forces, a_force_that_is_not_finite_is_left_out, 0, METHODS);
     tcase_add_loop_test(forces, forces_set_in_mid_step_are_the_next_steps, 0, 4);

@@ -52,7 +52,7 @@ START_TEST(inertia_is_turned_into_world_axes)
 }
 END_TEST
 
-// What pushes it matters not: neither gravity nor force nor its own turning.
+// Neither gravity nor forces nor its own rotation change the velocity of a kinematic body.
 START_TEST(kinematic_body_keeps_its_velocity)
 {
     dWorldID world = dWorldCreate();

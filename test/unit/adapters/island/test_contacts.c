@@ -8,7 +8,7 @@
 
 enum { CONTACT_ROWS = 6 };
 
-// What getInfo1 and getInfo2 of the contact joint give.
+// Rows of the contact joint by ODE's getInfo1 and getInfo2.
 typedef struct oracle {
     int rows, unbounded;
     double J[2][CONTACT_ROWS][6], rhs_cfm[CONTACT_ROWS][2], bound[CONTACT_ROWS][2];
@@ -158,7 +158,7 @@ static const int mode_bits[] = {
 enum { MODE_BITS = sizeof mode_bits / sizeof mode_bits[0] };
 
 // Every combination of the bits, between two bodies, with the world and reversed.
-START_TEST(contact_is_what_its_rows_say)
+START_TEST(contacts_agree_with_the_rows_of_stock)
 {
     touching t = open_touching();
     for (int bits = 0; bits < 1 << MODE_BITS; bits++) {
@@ -306,7 +306,7 @@ START_TEST(crushed_bodies_slide_apart)
 }
 END_TEST
 
-// What a surface cannot mean counts as not given; the contact still holds.
+// Meaningless parameters of a surface count as not given; the contact still holds.
 START_TEST(odd_surfaces_still_hold)
 {
     touching t = open_touching();
@@ -332,7 +332,7 @@ START_TEST(odd_surfaces_still_hold)
 END_TEST
 
 // The other contacts and joints stay.
-START_TEST(drops_what_cannot_be_a_contact)
+START_TEST(drops_invalid_contacts)
 {
     enum { DEGENERATE = 6 };
     touching t = open_touching();
@@ -383,13 +383,13 @@ int main(void)
     suite_add_tcase(suite, all);
     tcase_add_checked_fixture(all, setup, dCloseODE);
     tcase_set_timeout(all, 60);
-    tcase_add_loop_test(all, contact_is_what_its_rows_say, 0, 3);
+    tcase_add_loop_test(all, contacts_agree_with_the_rows_of_stock, 0, 3);
     tcase_add_test(all, bias_is_that_of_the_world);
     tcase_add_loop_test(all, bounces_above_the_threshold, 0, 5);
     tcase_add_test(all, coefficients_are_those_of_the_rows);
     tcase_add_loop_test(all, frame_is_orthonormal, 0, 7);
     tcase_add_loop_test(all, crushed_bodies_slide_apart, 0, 3);
     tcase_add_test(all, odd_surfaces_still_hold);
-    tcase_add_test(all, drops_what_cannot_be_a_contact);
+    tcase_add_test(all, drops_invalid_contacts);
     return run_suite(suite);
 }

@@ -86,7 +86,7 @@ START_TEST(remembers_by_pair)
 }
 END_TEST
 
-// What the contacts of a pair had goes to those that it has now, each force to the nearest.
+// Each stored force of a pair is given to the nearest of its new contacts.
 START_TEST(forces_of_a_pair_go_to_the_nearest)
 {
     static const double was[] = {0, 1, 5}, force[] = {10, 20, 40};

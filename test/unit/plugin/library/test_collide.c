@@ -10,7 +10,7 @@
 #include "start.h"
 #include "suite.h"
 
-// ---- what rests
+// ---- bodies at rest
 
 static const struct {
     const char *options;
@@ -22,7 +22,7 @@ static const struct {
     {"method=stribeck", 5e-7, false}, {"method=ode", 5e-7, false},
 };
 
-START_TEST(what_rests_is_offered_and_answered)
+START_TEST(resting_pairs_are_offered_and_have_contacts)
 {
     scene s = open_scene(rests[_i].options);
     dGeomID floor = add_floor(s.space), box = add_box(&s, s.space, 0, rests[_i].height);
@@ -161,7 +161,7 @@ START_TEST(overlaps_agree_with_stock)
 }
 END_TEST
 
-// ---- how many
+// ---- numbers of contacts
 
 typedef struct roomy {
     dContactGeom geom;
@@ -433,7 +433,7 @@ static Suite *suite(void)
 {
     Suite *s = suite_create("collide");
     TCase *answers = tcase_create("answers");
-    tcase_add_loop_test(answers, what_rests_is_offered_and_answered, 0,
+    tcase_add_loop_test(answers, resting_pairs_are_offered_and_have_contacts, 0,
                         (int)(sizeof rests / sizeof rests[0]));
     tcase_add_loop_test(answers, two_geoms_keep_their_order, 0, 2);
     tcase_add_loop_test(answers, other_methods_get_stocks_bits, 0, 3);

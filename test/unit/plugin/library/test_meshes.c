@@ -345,7 +345,7 @@ END_TEST
 // ---- inside
 
 // A box that starts in the floor, upright or askew, comes up, slower than it would fall so far.
-START_TEST(what_is_inside_leaves_by_the_front)
+START_TEST(bodies_inside_a_mesh_leave_by_the_front)
 {
     static const double turn[] = {0, 0, 0.5, 1.2, 0, 0.3},
                         depth[] = {0.05, 0.1, 0.1, 0.12, 0.15, 0.17};
@@ -366,7 +366,7 @@ START_TEST(what_is_inside_leaves_by_the_front)
         if (turn[_i] == 0) { // the whole of it, a share of what is left each time
             ck_assert_double_eq_tol(0.1 - z, depth[_i] * pow(1 - 0.2, i + 1), 1e-5);
         }
-        // What it has fallen since it was highest is all the speed that it has.
+        // The kinetic energy is at most that of the fall from its highest position.
         ck_assert_double_le(kinetic_energy(box), gravity * (most - z) + 1e-3);
     }
     dReal bounds[6];
@@ -401,7 +401,7 @@ static dGeomID add_wall(scene *s, double thick)
     return dCreateTriMesh(s->space, s->data, NULL, NULL, NULL);
 }
 
-START_TEST(what_is_in_a_wall_goes_back)
+START_TEST(bodies_in_a_wall_go_back)
 {
     scene s = open_scene(0.5);
     dWorldSetGravity(s.world, 0, 0, 0);
@@ -456,9 +456,9 @@ static Suite *suite(void)
     tcase_add_loop_test(all, boxes_slide_over_seams, 0, 6);
     tcase_add_loop_test(all, balls_and_capsules_roll_over_seams, 0, 3);
     tcase_add_test(all, bodies_come_to_rest_on_hills);
-    tcase_add_loop_test(all, what_is_inside_leaves_by_the_front, 0, 6);
+    tcase_add_loop_test(all, bodies_inside_a_mesh_leave_by_the_front, 0, 6);
     tcase_add_loop_test(all, fast_balls_do_not_pass_a_wall, 0, 8);
-    tcase_add_loop_test(all, what_is_in_a_wall_goes_back, 0, 6);
+    tcase_add_loop_test(all, bodies_in_a_wall_go_back, 0, 6);
     suite_add_tcase(s, all);
     return s;
 }

@@ -175,7 +175,7 @@ END_TEST
 
 // Two equal boxes in free space, one asleep: what one loses the other gains, in the step of the
 // hit.
-START_TEST(what_sleeps_is_hit_and_not_run_into)
+START_TEST(sleeping_bodies_are_hit_without_overlap)
 {
     scene *s = open_scene("method=advance");
     dWorldSetGravity(s->world, 0, 0, 0);
@@ -195,8 +195,8 @@ START_TEST(what_sleeps_is_hit_and_not_run_into)
 }
 END_TEST
 
-// What passes by at a distance wakes nobody.
-START_TEST(what_sleeps_is_not_woken_from_afar)
+// A body that passes at a distance wakes no other.
+START_TEST(sleeping_bodies_are_not_woken_from_a_distance)
 {
     scene *s = open_scene("method=advance");
     dWorldSetGravity(s->world, 0, 0, 0);
@@ -242,7 +242,7 @@ START_TEST(sleeps_and_is_woken)
 }
 END_TEST
 
-// What overlaps at the start is out before it sleeps: the push has no speed that ODE could see.
+// Bodies that overlap at the start are separated before they sleep: ODE sees no speed of the push.
 START_TEST(overlaps_end_before_sleep)
 {
     scene *s = open_scene("method=advance");
@@ -289,7 +289,7 @@ START_TEST(overlap_does_not_wake)
 END_TEST
 
 // One that cannot come out sleeps where it is.
-START_TEST(what_is_wedged_sleeps)
+START_TEST(wedged_bodies_sleep)
 {
     scene *s = open_scene("method=advance");
     for (int side = -1; side <= 1; side += 2) {
@@ -429,10 +429,10 @@ int main(void)
     tcase_add_loop_test(rest, meshes_are_flat, 0, 4);
     tcase_add_test(rest, sleeps_and_is_woken);
     tcase_add_test(rest, overlaps_end_before_sleep);
-    tcase_add_test(rest, what_is_wedged_sleeps);
+    tcase_add_test(rest, wedged_bodies_sleep);
     tcase_add_test(rest, overlap_does_not_wake);
-    tcase_add_test(rest, what_sleeps_is_hit_and_not_run_into);
-    tcase_add_test(rest, what_sleeps_is_not_woken_from_afar);
+    tcase_add_test(rest, sleeping_bodies_are_hit_without_overlap);
+    tcase_add_test(rest, sleeping_bodies_are_not_woken_from_a_distance);
     suite_add_tcase(suite, rest);
     return run_suite(suite);
 }

@@ -11,7 +11,7 @@
 #include "suite.h"
 #include "worlds.h"
 
-// ---- what else a step does
+// ---- other duties of a step
 
 static int moved_calls;
 
@@ -54,8 +54,8 @@ START_TEST(steps_do_what_stock_does)
 }
 END_TEST
 
-// What turns no faster than that anyway meets nothing by it.
-START_TEST(turns_are_capped_before_anything_is_met)
+// The limit changes nothing for bodies that turn more slowly.
+START_TEST(angular_speed_is_limited_before_contacts_are_found)
 {
     for (int sign = -1; sign <= 1; sign += 2) {
         dMatrix3 tilted;
@@ -77,7 +77,7 @@ START_TEST(turns_are_capped_before_anything_is_met)
 END_TEST
 
 // A ball that is put down deep in the floor is pushed out of it; one that has just come in bounces.
-START_TEST(what_has_sunk_in_does_not_bounce)
+START_TEST(overlapping_bodies_do_not_bounce)
 {
     scene *s = open_scene("method=advance");
     s->surface.mode |= dContactBounce;
@@ -203,9 +203,9 @@ START_TEST(velocity_is_set_without_spin)
 }
 END_TEST
 
-// ---- what the program is told
+// ---- events, statistics, messages
 
-START_TEST(events_tell_what_happened)
+START_TEST(events_list_contacts_and_impacts)
 {
     scene *s = open_scene("method=advance");
     dGeomID floor = dCreatePlane(s->space, 0, 0, 1, 0);
@@ -241,8 +241,9 @@ START_TEST(events_tell_what_happened)
 }
 END_TEST
 
-// What is hit goes twice as fast as anybody thought: the step is made anew, and told once.
-START_TEST(events_are_told_once)
+// A body that is hit moves twice as fast as estimated: the step is repeated and reports its events
+// once.
+START_TEST(events_are_reported_once)
 {
     scene *s = open_scene("method=advance");
     dMass mass;
@@ -318,7 +319,7 @@ START_TEST(stiffness_of_the_world_is_refused_once)
 }
 END_TEST
 
-START_TEST(no_geometry_is_said_once)
+START_TEST(missing_geometry_is_reported_once)
 {
     scene *s = open_scene("method=advance");
     dBodyID body = add_box(s, 0, 0, 5);
@@ -415,7 +416,7 @@ START_TEST(same_pile_same_bits)
 }
 END_TEST
 
-// What is far away changes nothing but the order in which sums are made.
+// Distant bodies change only the order of summation.
 START_TEST(far_piles_do_not_matter)
 {
     scene *a = open_scene("method=advance"), *b = open_scene("method=advance");
@@ -448,17 +449,17 @@ int main(void)
     Suite *suite = suite_create("method_advance_frame");
     TCase *steps = tcase_create("steps");
     tcase_add_test(steps, steps_do_what_stock_does);
-    tcase_add_test(steps, turns_are_capped_before_anything_is_met);
+    tcase_add_test(steps, angular_speed_is_limited_before_contacts_are_found);
     tcase_add_test(steps, turns_are_capped_in_contact);
-    tcase_add_test(steps, what_has_sunk_in_does_not_bounce);
+    tcase_add_test(steps, overlapping_bodies_do_not_bounce);
     tcase_add_test(steps, joined_turns_are_capped_as_by_stock);
     tcase_add_test(steps, forces_act_through_substeps);
     tcase_add_test(steps, velocity_is_set_without_spin);
-    tcase_add_test(steps, events_tell_what_happened);
-    tcase_add_test(steps, events_are_told_once);
+    tcase_add_test(steps, events_list_contacts_and_impacts);
+    tcase_add_test(steps, events_are_reported_once);
     tcase_add_test(steps, statistics_add_up);
     tcase_add_test(steps, stiffness_of_the_world_is_refused_once);
-    tcase_add_test(steps, no_geometry_is_said_once);
+    tcase_add_test(steps, missing_geometry_is_reported_once);
     tcase_add_test(steps, bodies_that_are_not_finite_stay);
     tcase_add_test(steps, forces_that_are_not_finite_do_nothing);
     tcase_add_test(steps, same_pile_same_bits);

@@ -19,7 +19,7 @@ static dJointID hinge_at(scene *s, dBodyID body, double x, double y, double z)
     return hinge;
 }
 
-START_TEST(stop_is_met_in_time)
+START_TEST(joint_stops_act_in_time)
 {
     static const double stops[] = {0.507, 0.512345, 1.213};
     scene *s = open_scene("method=advance");
@@ -66,7 +66,7 @@ START_TEST(arm_rests_at_its_stop)
 END_TEST
 
 // Of a joint too, the load; also of a frame that events divide.
-START_TEST(joints_tell_their_load)
+START_TEST(joint_feedback_is_the_load)
 {
     scene *s = open_scene("method=advance");
     dJointFeedback load;
@@ -293,9 +293,9 @@ int main(void)
     dSetMessageHandler(quiet);
     Suite *suite = suite_create("method_advance_joints");
     TCase *joints = tcase_create("joints and surfaces");
-    tcase_add_loop_test(joints, stop_is_met_in_time, 0, 3);
+    tcase_add_loop_test(joints, joint_stops_act_in_time, 0, 3);
     tcase_add_test(joints, arm_rests_at_its_stop);
-    tcase_add_test(joints, joints_tell_their_load);
+    tcase_add_test(joints, joint_feedback_is_the_load);
     tcase_add_test(joints, impacts_are_in_the_feedback);
     tcase_add_loop_test(joints, motor_drives, 0, 2);
     tcase_add_loop_test(joints, motor_flings_into_ground, 0, 2);

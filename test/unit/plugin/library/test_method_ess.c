@@ -372,7 +372,7 @@ END_TEST
 
 // ---- events
 
-START_TEST(events_are_told)
+START_TEST(events_are_reported)
 {
     double h = 0.01, fall = sqrt(2 * hopper_drop / ESS_G), v = ESS_G * fall;
     yielding *y = hopper_open(ESS, h);
@@ -425,9 +425,9 @@ START_TEST(feedback_is_the_impulse)
 }
 END_TEST
 
-// ---- what is left to the implicit step
+// ---- frames that are left to the implicit step
 
-START_TEST(rigid_contact_is_met_in_time_and_rests)
+START_TEST(rigid_contacts_begin_in_time_and_come_to_rest)
 {
     yielding *y = yielding_open(ESS, (material){.friction = 0.5, .bounce = -1}, 0.01);
     dCreatePlane(y->space, 0, 0, 1, 0);
@@ -448,7 +448,7 @@ END_TEST
 
 // Forces jump where a hull rolls on a box (faces come and go). Where that takes more steps than
 // there may be, the next frames are not tried.
-START_TEST(what_fails_is_not_tried_again)
+START_TEST(failed_integrations_are_not_repeated)
 {
     enum { VERTICES = 20 };
     yielding *y =
@@ -496,7 +496,7 @@ START_TEST(overlaps_are_not_thrown_out)
 END_TEST
 
 // Sticking friction on a soft contact: not thousands of steps.
-START_TEST(what_sticks_is_not_stepped_through)
+START_TEST(sticking_contacts_do_not_slow_integration)
 {
     yielding *y = yielding_open(ESS, (material){1e4, 1, 0.5, 1e-6, -1}, 0.01);
     dMass mass;
@@ -681,16 +681,16 @@ static Suite *ess_suite(void)
     tcase_add_loop_test(energy, chain_keeps_its_energy, 0, 2);
     suite_add_tcase(suite, energy);
     TCase *told = tcase_create("told");
-    tcase_add_test(told, events_are_told);
+    tcase_add_test(told, events_are_reported);
     tcase_add_test(told, feedback_is_the_impulse);
     tcase_add_test(told, joint_feedback_is_the_force);
     tcase_add_test(told, feedback_of_a_landing_is_impulse_over_step);
     suite_add_tcase(suite, told);
     TCase *left = tcase_create("left");
-    tcase_add_test(left, rigid_contact_is_met_in_time_and_rests);
-    tcase_add_test(left, what_sticks_is_not_stepped_through);
+    tcase_add_test(left, rigid_contacts_begin_in_time_and_come_to_rest);
+    tcase_add_test(left, sticking_contacts_do_not_slow_integration);
     tcase_add_loop_test(left, overlaps_are_not_thrown_out, 0, 2);
-    tcase_add_test(left, what_fails_is_not_tried_again);
+    tcase_add_test(left, failed_integrations_are_not_repeated);
     tcase_add_test(left, meshes_have_the_programs_contacts);
     tcase_add_test(left, steps_of_a_frame_are_bounded);
     tcase_add_loop_test(left, work_of_a_frame_is_bounded, 0, 2);

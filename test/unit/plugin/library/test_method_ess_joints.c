@@ -66,7 +66,7 @@ START_TEST(motors_are_bounded)
 END_TEST
 
 // An arm in gravity, whose load changes within the frame, and a speed that changes with every one.
-START_TEST(motor_is_there_at_the_end)
+START_TEST(motor_reaches_its_speed_at_the_end)
 {
     coordinate c = open_coordinate(false, _i % 2, 0.01);
     dWorldSetGravity(c.y->world, 0, 0, -ESS_G);
@@ -154,7 +154,7 @@ START_TEST(most_angular_speed_holds)
 }
 END_TEST
 
-// Who wants a force gives a motor a speed without end.
+// A motor with infinite speed is a force.
 START_TEST(motor_without_end_is_a_force)
 {
     coordinate c = open_coordinate(_i % 2, _i / 2, 0.01);
@@ -340,7 +340,7 @@ START_TEST(joints_far_apart_come_back)
 }
 END_TEST
 
-// What is past a stop goes back by ERP, as stock's; or rebounds, where it comes in faster.
+// A joint beyond its stop returns by ERP, as in stock, or rebounds if it arrives faster.
 START_TEST(violated_stops_part_as_stocks)
 {
     static const double erp[] = {0.2, 1, 0.2, 0.2, 0.2}, cfm[] = {0, 0, 0, 1e-4, 1.5e-3},
@@ -505,7 +505,7 @@ START_TEST(coupled_motors_are_bounded)
 }
 END_TEST
 
-// What is met in a group with joints: until then exact, then the implicit step, with its joints.
+// Contacts in a group with joints: exact until the contact, then the implicit step.
 START_TEST(joints_rest_with_the_others)
 {
     double h = 0.01;
@@ -533,7 +533,7 @@ END_TEST
 
 // An angular motor's stops: its angles have rates that are not its rows'. The very step of
 // method=stribeck, and said why.
-START_TEST(untold_stops_are_the_implicit_steps)
+START_TEST(stops_without_events_are_left_to_the_implicit_step)
 {
     double end[2][3];
     for (int i = 0; i < 2; i++) {
@@ -586,7 +586,7 @@ static Suite *ess_suite(void)
     TCase *joints = tcase_create("joints");
     tcase_add_loop_test(joints, motors_are_bounded, 0, 4);
     tcase_add_loop_test(joints, joints_go_by_the_mean_of_their_rates, 0, 2);
-    tcase_add_loop_test(joints, motor_is_there_at_the_end, 0, 4);
+    tcase_add_loop_test(joints, motor_reaches_its_speed_at_the_end, 0, 4);
     tcase_add_loop_test(joints, motor_without_end_is_a_force, 0, 4);
     tcase_add_test(joints, brake_holds_on);
     tcase_add_loop_test(joints, most_angular_speed_holds, 0, 2);
@@ -601,7 +601,7 @@ static Suite *ess_suite(void)
     tcase_add_test(joints, stops_that_take_turns_come_to_rest);
     tcase_add_loop_test(joints, unbounded_motor_stops, 0, 4);
     tcase_add_loop_test(joints, coupled_motors_are_bounded, 0, 2);
-    tcase_add_test(joints, untold_stops_are_the_implicit_steps);
+    tcase_add_test(joints, stops_without_events_are_left_to_the_implicit_step);
     tcase_add_test(joints, long_chain_keeps_its_energy);
     suite_add_tcase(suite, joints);
     return suite;

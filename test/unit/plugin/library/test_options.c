@@ -117,7 +117,7 @@ static bool settings_equal(const settings *a, const settings *b)
            x->direct_work == y->direct_work;
 }
 
-// What stands before the bad entry, and behind it, does not count either.
+// Entries before and behind a bad one are not applied either.
 START_TEST(takes_a_string_whole_or_not_at_all)
 {
     char string[256], message[MESSAGE_MAX];

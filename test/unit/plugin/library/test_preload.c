@@ -28,7 +28,7 @@ typedef struct run {
     char out[OUTPUT_MAX], err[OUTPUT_MAX];
 } run;
 
-// What a statistics file tells.
+// Contents of a statistics file.
 typedef struct rows {
     int count;
     int worlds;           // how often the time began anew
@@ -308,8 +308,8 @@ START_TEST(says_nothing)
 }
 END_TEST
 
-// What is preloaded reaches every child process; those that step nothing must not notice, not even
-// options that cannot be read.
+// A preloaded library reaches every child process; those that step no world must behave as without,
+// even if the options are invalid.
 START_TEST(leaves_other_programs_alone)
 {
     run stock = sh(PROGRAM_HOST " step 0 idle");
@@ -434,7 +434,7 @@ START_TEST(exec_is_preload)
 }
 END_TEST
 
-START_TEST(exec_tells_of_a_static_program)
+START_TEST(exec_warns_about_a_static_program)
 {
 #if defined PROGRAM_SPRAG_COMMAND && defined PROGRAM_STATIC_PROGRAM
     ck_assert_fine(sh(PROGRAM_STATIC_PROGRAM));
@@ -541,7 +541,7 @@ static void assert_passed_on(const run *r, const run *stock, const char *reason)
 
 // An ODE that lacks what we call. The new name has the hash of the old one (33 a + b), so that ODE
 // still finds it, and has as many letters.
-START_TEST(passes_on_what_it_does_not_know)
+START_TEST(passes_unknown_calls_on)
 {
     static const struct {
         const char *from, *to, *name;
@@ -646,7 +646,7 @@ START_TEST(steps_a_layout_that_is_not_altered)
 }
 END_TEST
 
-// What the linker's -Bsymbolic leaves in a library: a mark that it looks into itself first.
+// Sets the flag that the linker's -Bsymbolic leaves in a library: it binds to itself first.
 static void mark_symbolic(const char *name)
 {
     FILE *file = fopen(name, "r+b");
@@ -779,7 +779,7 @@ int main(void)
         exec_is_preload,
         ends_on_options_that_it_cannot_read,
         prints_the_options_and_ends,
-        passes_on_what_it_does_not_know,
+        passes_unknown_calls_on,
         passes_on_an_archive_that_it_does_not_know,
         passes_on_single_precision,
         passes_on_another_layout,
@@ -793,7 +793,7 @@ int main(void)
     tcase_add_test(once, leaves_other_programs_alone);
     tcase_add_test(once, opens_no_file_when_loaded);
     tcase_add_test(once, works_in_python);
-    tcase_add_test(once, exec_tells_of_a_static_program);
+    tcase_add_test(once, exec_warns_about_a_static_program);
     tcase_add_test(once, command_takes_iterations);
 
     // Our own environment must not reach the children.

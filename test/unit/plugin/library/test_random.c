@@ -198,8 +198,8 @@ static void add_shaped_body(random_world *w, double decades)
 
 typedef void set_vector(dJointID, dReal x, dReal y, dReal z);
 
-// How the types are placed; a Hinge2 and the motors are not as the others. No transmission: where
-// its bodies come off their axes, ODE ends the program.
+// Placement of the joint types; a Hinge2 and the motors differ from the others. No transmission: if
+// its bodies leave their axes, ODE ends the program.
 typedef struct placing {
     int type;
     set_vector *anchor[2], *axis[3];

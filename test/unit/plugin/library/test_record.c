@@ -63,7 +63,7 @@ START_TEST(worlds_have_records_of_their_own)
 }
 END_TEST
 
-START_TEST(what_was_offered_is_known_until_the_step)
+START_TEST(offered_pairs_are_on_record_until_the_step)
 {
     scene s = open_scene("method=advance");
     dGeomID floor = add_floor(s.space), rests = add_box(&s, s.space, 0, gap);
@@ -80,7 +80,7 @@ START_TEST(what_was_offered_is_known_until_the_step)
 }
 END_TEST
 
-START_TEST(what_is_destroyed_is_forgotten)
+START_TEST(destroyed_geoms_leave_the_record)
 {
     scene s = open_scene("method=advance");
     dSpaceID inner = dHashSpaceCreate(s.space);
@@ -322,7 +322,7 @@ static int ask(scene *s, const ode_pair *pair, dJointID *first)
     return joints;
 }
 
-START_TEST(asks_about_what_comes_to_touch)
+START_TEST(asks_about_pairs_that_come_to_touch)
 {
     scene s = open_scene("method=advance");
     dSpaceID inner = _i & 1 ? dSimpleSpaceCreate(s.space) : s.space;
@@ -374,7 +374,7 @@ START_TEST(asks_in_the_order_of_the_call)
 END_TEST
 
 // A program may look at the same space for reasons of its own, before or after.
-START_TEST(asks_until_somebody_wants_it)
+START_TEST(asks_until_a_callback_makes_contacts)
 {
     scene s = open_scene("method=advance");
     dGeomID floor = add_floor(s.space), box = add_box(&s, s.space, 0, 0.01);
@@ -414,7 +414,7 @@ static void spoil(void *data, dGeomID a, dGeomID b)
 }
 
 // A step in a step is refused, and what the step has in hand lives until its end.
-START_TEST(survives_what_callbacks_destroy)
+START_TEST(callbacks_may_destroy_geoms_and_bodies)
 {
     scene s = open_scene("method=advance");
     vandal v = {&s, 0};
@@ -497,7 +497,7 @@ __attribute__((noinline)) static void collide_for_a_local(scene *s)
 }
 
 // Data on a stack frame that is no more must not be given to anybody.
-START_TEST(data_that_is_gone_is_not_used)
+START_TEST(data_on_a_left_stack_frame_is_not_used)
 {
     scene s = open_scene("method=advance");
     dGeomID floor = add_floor(s.space), box = add_box(&s, s.space, 0, 0.01);
@@ -527,7 +527,7 @@ __attribute__((noinline)) static void collide_by_a_local(scene *s)
 }
 
 // That is seen before anything touches: nothing is let through.
-START_TEST(data_that_is_gone_is_seen_in_time)
+START_TEST(data_on_a_left_stack_frame_is_noticed_in_time)
 {
     scene s = open_scene("method=advance");
     add_floor(s.space);
@@ -629,8 +629,8 @@ static Suite *suite(void)
     TCase *records = tcase_create("records");
     TCase *asks = tcase_create("asks");
     tcase_add_test(records, worlds_have_records_of_their_own);
-    tcase_add_test(records, what_was_offered_is_known_until_the_step);
-    tcase_add_loop_test(records, what_is_destroyed_is_forgotten, 0, 2);
+    tcase_add_test(records, offered_pairs_are_on_record_until_the_step);
+    tcase_add_loop_test(records, destroyed_geoms_leave_the_record, 0, 2);
     tcase_add_test(records, methods_may_change);
     tcase_add_loop_test(records, the_first_frame_counts, 0, 2);
     tcase_add_test(records, a_settled_scene_allocates_nothing);
@@ -639,14 +639,14 @@ static Suite *suite(void)
     tcase_add_test(records, threads_do_not_meet);
     suite_add_tcase(s, records);
     tcase_add_checked_fixture(asks, open_asking, close_asking);
-    tcase_add_loop_test(asks, asks_about_what_comes_to_touch, 0, 8);
+    tcase_add_loop_test(asks, asks_about_pairs_that_come_to_touch, 0, 8);
     tcase_add_loop_test(asks, asks_in_the_order_of_the_call, 0, 2);
-    tcase_add_loop_test(asks, asks_until_somebody_wants_it, 0, 2);
-    tcase_add_test(asks, survives_what_callbacks_destroy);
+    tcase_add_loop_test(asks, asks_until_a_callback_makes_contacts, 0, 2);
+    tcase_add_test(asks, callbacks_may_destroy_geoms_and_bodies);
     tcase_add_test(asks, asking_may_be_left_by_a_jump);
 #ifndef __SANITIZE_ADDRESS__ // its stacks are others
-    tcase_add_test(asks, data_that_is_gone_is_not_used);
-    tcase_add_test(asks, data_that_is_gone_is_seen_in_time);
+    tcase_add_test(asks, data_on_a_left_stack_frame_is_not_used);
+    tcase_add_test(asks, data_on_a_left_stack_frame_is_noticed_in_time);
 #endif
 #ifdef __x86_64__
     tcase_add_test(asks, code_made_at_run_time_is_asked_before_the_step);

@@ -8,7 +8,7 @@
 
 static const sprag_world_statistics nothing;
 
-START_TEST(statistics_tell_of_the_step)
+START_TEST(statistics_describe_the_step)
 {
     scene s = open_scene("method=stribeck");
     sprag_world_statistics t;
@@ -80,7 +80,7 @@ int main(void)
     suite_add_tcase(suite, all);
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_set_timeout(all, 60);
-    tcase_add_test(all, statistics_tell_of_the_step);
+    tcase_add_test(all, statistics_describe_the_step);
     tcase_add_test(all, statistics_of_stock_count_steps);
     return run_suite(suite);
 }

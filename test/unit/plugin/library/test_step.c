@@ -84,7 +84,7 @@ START_TEST(joint_moves_as_in_stock)
 }
 END_TEST
 
-// What stock cannot mend, rounding and a curved path, we need not either.
+// The joint error may be as large as stock's, from rounding and curved paths.
 START_TEST(joint_holds_as_well_as_in_stock)
 {
     const joint_kind *kind = &joint_kinds[_i / JOINT_LIKES];
@@ -439,10 +439,10 @@ START_TEST(quick_step_draws_stocks_random_numbers)
 }
 END_TEST
 
-// ---- what goes wrong
+// ---- failures
 
 // ODE takes the island, and only that one.
-START_TEST(ode_takes_what_we_cannot_solve)
+START_TEST(stock_steps_islands_that_are_not_solved)
 {
     static const char *const method[] = {"method=stribeck", "method=ode"};
     body_state after[2];
@@ -472,7 +472,7 @@ START_TEST(ode_takes_what_we_cannot_solve)
 }
 END_TEST
 
-// What is taken as zero for us is so for ODE.
+// A force that is not finite counts as zero for stock too.
 START_TEST(ode_gets_no_bad_force_either)
 {
     dWorldID w = dWorldCreate();
@@ -518,7 +518,7 @@ END_TEST
 
 // The island of a body whose velocity is not a number stays where it is, the others do not; once
 // the program has mended the body, so does its island.
-START_TEST(holds_what_is_not_finite)
+START_TEST(bodies_that_are_not_finite_do_not_move)
 {
     dWorldID w = dWorldCreate();
     configure(w, "method=stribeck");
@@ -666,10 +666,10 @@ int main(void)
     tcase_add_test(rest, contact_feedback_carries_the_weight);
     tcase_add_test(rest, quick_step_draws_stocks_random_numbers);
     tcase_add_loop_test(rest, a_settled_scene_allocates_nothing, 0, SETTLING);
-    tcase_add_loop_test(wrong, ode_takes_what_we_cannot_solve, 0, 2);
+    tcase_add_loop_test(wrong, stock_steps_islands_that_are_not_solved, 0, 2);
     tcase_add_test(wrong, ode_gets_no_bad_force_either);
     tcase_add_loop_test(wrong, however_rough_a_box_stays, 0, 9);
-    tcase_add_test(wrong, holds_what_is_not_finite);
+    tcase_add_test(wrong, bodies_that_are_not_finite_do_not_move);
     tcase_add_loop_test(wrong, bad_forces_leave_the_world_finite, 0, 5);
     tcase_add_loop_test(wrong, odd_masses_leave_the_world_finite, 0, 8);
 

@@ -16,7 +16,7 @@ static const double stiffnesses[] = {1e3, 1e5, 1e7, 1e9}; // N/m
 
 // By option or by surface: m g / 4 k, whatever the step, up to what rounding lets it be: k step^2 =
 // 1e6 masses.
-START_TEST(stiffness_is_what_it_sinks_by)
+START_TEST(depth_under_load_follows_the_stiffness)
 {
     double k = stiffnesses[_i / 2 % COUNT(stiffnesses)];
     char options[64];
@@ -131,7 +131,7 @@ START_TEST(the_surface_wins_over_the_world)
 }
 END_TEST
 
-// Where friction pushes below the cone the box creeps with the tolerance that its surface asks for:
+// Below the cone the box creeps with the stiction tolerance vs of its surface:
 // v = vs t / sqrt(1 - t^2), t the share of the cone.
 START_TEST(stiction_is_that_of_the_surface)
 {
@@ -181,7 +181,7 @@ START_TEST(any_stiffness_is_solved)
 }
 END_TEST
 
-// ---- what goes with ODE's own
+// ---- beside ODE's own parameters
 
 static char said[4][512];
 static int messages;
@@ -212,7 +212,7 @@ static const struct {
 };
 
 // Said once, with the bodies' names, and counted; the step goes on without the parameter.
-START_TEST(odd_parameters_are_said_once)
+START_TEST(odd_parameters_are_reported_once)
 {
     char name[32];
     rig r = open_rig("", odd[_i].ours | odd[_i].odes);
@@ -292,7 +292,7 @@ END_TEST
 
 static const char *const schemes[] = {"stribeck.scheme=two-way", "stribeck.scheme=one-way"};
 
-// Where friction does not change the normal forces both schemes are one.
+// Both schemes agree if friction does not change the normal forces.
 START_TEST(schemes_agree_on_a_sliding_box)
 {
     double v[2];
@@ -317,7 +317,7 @@ END_TEST
 // A body that slides on a point ahead of and below its centre, by (lx, -lz): friction turns it onto
 // the point. With w = 1/m + lx^2 / I, c = lx lz / I, the normal force is g / (w - mu c). One-way
 // friction is bounded by that of no friction, g / w, and the normal force is (g + mu g c / w) / w.
-START_TEST(one_way_misses_what_friction_does_to_its_bound)
+START_TEST(one_way_ignores_the_effect_of_friction_on_its_bound)
 {
     const double mass = 2, lx = 0.3, lz = 0.5, mu = 0.4;
     rig r = open_rig(schemes[_i], 0);
@@ -366,8 +366,8 @@ START_TEST(one_way_stiffness_is_explicit)
 }
 END_TEST
 
-// Where that is unstable it is said, once.
-START_TEST(one_way_stiffness_too_stiff_is_said_once)
+// An unstable stiffness is reported once.
+START_TEST(one_way_reports_too_high_a_stiffness_once)
 {
     for (int i = 0; i < 2; i++) {
         rig r = open_rig(schemes[i], dContactApprox1);
@@ -389,19 +389,19 @@ END_TEST
 int main(void)
 {
     const entry tests[] = {
-        {stiffness_is_what_it_sinks_by, 2 * COUNT(stiffnesses) * COUNT(steps)},
+        {depth_under_load_follows_the_stiffness, 2 * COUNT(stiffnesses) * COUNT(steps)},
         {dissipation_is_hunt_and_crossleys, COUNT(dissipations)},
         {bounce_stays_newtons, 1},
         {the_surface_wins_over_the_world, 1},
         {stiction_is_that_of_the_surface, 3},
         {any_stiffness_is_solved, 48},
-        {odd_parameters_are_said_once, COUNT(odd)},
+        {odd_parameters_are_reported_once, COUNT(odd)},
         {setters_take_the_place_of_odes, 1},
         {stock_steps_alike_with_our_parameters, 8},
         {schemes_agree_on_a_sliding_box, 1},
-        {one_way_misses_what_friction_does_to_its_bound, 2},
+        {one_way_ignores_the_effect_of_friction_on_its_bound, 2},
         {one_way_stiffness_is_explicit, 1},
-        {one_way_stiffness_too_stiff_is_said_once, 1},
+        {one_way_reports_too_high_a_stiffness_once, 1},
     };
     Suite *suite = suite_create("stiffness");
     TCase *all = tcase_create("all");

@@ -109,7 +109,7 @@ START_TEST(method_can_change_between_steps)
 }
 END_TEST
 
-// What QuickStep would iterate counts as sweeps, if that is more.
+// The number of QuickStep's iterations sets the number of sweeps, if that is more.
 START_TEST(quick_step_iterations_are_sweeps)
 {
     scene s = open_scene("stribeck.direct_work=0,stribeck.sweeps=1");
@@ -252,7 +252,7 @@ START_TEST(a_new_world_at_an_old_address_starts_afresh)
 }
 END_TEST
 
-// What a child ends with that makes a step of that length.
+// Returns the exit status of a child process that makes a step of that length.
 static int status_of(step_fn *stepper, dReal length, const char *method)
 {
     int status;
@@ -317,7 +317,7 @@ START_TEST(sprag_world_step_is_a_step_too)
 }
 END_TEST
 
-// What options do shows in the statistics.
+// Options change the statistics.
 START_TEST(options_reach_the_solver)
 {
     scene s = open_scene("stribeck.stiction_tolerance=1e-3,stribeck.stiction_at_rest=1e-3");

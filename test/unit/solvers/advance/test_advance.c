@@ -149,7 +149,7 @@ START_TEST(stack_rests)
 }
 END_TEST
 
-// What rests allocates no more.
+// A scene at rest allocates no memory.
 START_TEST(settled_frames_allocate_nothing)
 {
     scene *s = open_scene(0.5);
@@ -216,7 +216,7 @@ START_TEST(ball_rolls_without_slip)
 END_TEST
 
 // Whichever the pair names first, and on whatever.
-START_TEST(what_spins_on_the_spot_is_not_lifted)
+START_TEST(bodies_that_spin_in_place_are_not_lifted)
 {
     static const sprag_shape_kind kinds[] = {SPRAG_SPHERE, SPRAG_CAPSULE, SPRAG_CYLINDER};
     const sprag_shape shape = {.kind = kinds[_i / 4], .radius = 0.1, .half = {0, 0, 0.1}};
@@ -380,7 +380,7 @@ END_TEST
 
 // ---- groups, repetition, refusals
 
-// What bounces far away makes more sub-steps, and nothing else.
+// A distant bouncing body adds sub-steps and changes nothing else.
 START_TEST(far_bodies_do_not_matter)
 {
     scene *s = open_scene(0.5), *alone = open_scene(0.5);
@@ -572,7 +572,7 @@ int main(void)
     tcase_add_test(rests, settled_frames_allocate_nothing);
     tcase_add_loop_test(rests, box_on_a_slope, 0, 4);
     tcase_add_loop_test(rests, ball_rolls_without_slip, 0, 3);
-    tcase_add_loop_test(rests, what_spins_on_the_spot_is_not_lifted, 0, 12);
+    tcase_add_loop_test(rests, bodies_that_spin_in_place_are_not_lifted, 0, 12);
     tcase_add_test(rests, driven_box_rolls_over_its_edges);
     tcase_add_test(rests, box_without_slip_tips);
     tcase_add_loop_test(rests, slip_ends_when_it_must, 0, 3);

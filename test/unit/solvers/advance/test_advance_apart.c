@@ -40,7 +40,7 @@ static bool is_finite(const scene *s)
     return sum == 0;
 }
 
-// ---- what must never penetrate
+// ---- separation
 
 static void throw(scene * s, chance *c, sprag_mover *b)
 {
@@ -223,7 +223,7 @@ START_TEST(no_velocity_penetrates_in_a_heap)
 }
 END_TEST
 
-// ---- what overlaps
+// ---- overlaps
 
 START_TEST(overlap_is_pushed_out_without_speed)
 {

@@ -223,7 +223,7 @@ static scene played, again;
 
 // ---- convergence
 
-// Where the errors of both are of the first order, they cancel.
+// Richardson extrapolation: errors of the first order cancel.
 static sprag_mover reference_of(open_fn *open, int frames, int finer)
 {
     sprag_mover near, reference;
@@ -298,7 +298,7 @@ START_TEST(a_pendulum_converges)
 }
 END_TEST
 
-// ---- what is kept, and nothing else
+// ---- conserved quantities
 
 // Whatever has been tried in between: the impulses that are told are those that act.
 static void balances(open_fn *open, int frames)
@@ -333,7 +333,7 @@ START_TEST(impulses_balance)
 END_TEST
 
 // Contacts are made and lost in turns, times go on, nobody is asked twice, all are counted.
-START_TEST(nothing_is_told_twice)
+START_TEST(no_event_is_reported_twice)
 {
     start(&played, 1e-5);
     land(&played);
@@ -369,7 +369,7 @@ START_TEST(nothing_is_told_twice)
 END_TEST
 
 // Two halves a frame, whatever is asked for, and it stays where it is.
-START_TEST(what_rests_is_not_refined)
+START_TEST(bodies_at_rest_are_not_refined)
 {
     static const double tolerance[] = {1e-4, 1e-5, 1e-6};
     for (int i = 0; i < 3; i++) {
@@ -395,7 +395,7 @@ START_TEST(the_same_bits_twice)
 }
 END_TEST
 
-// What cannot be had, because no sub-step may be so short, ends all the same.
+// A tolerance that would need sub-steps below the shortest allowed still ends.
 START_TEST(no_shorter_than_the_shortest)
 {
     start(&played, 1e-12);
@@ -448,8 +448,8 @@ static Suite *suite(void)
     tcase_add_test(tests, a_landing_die_converges);
     tcase_add_test(tests, a_pendulum_converges);
     tcase_add_test(tests, impulses_balance);
-    tcase_add_test(tests, nothing_is_told_twice);
-    tcase_add_test(tests, what_rests_is_not_refined);
+    tcase_add_test(tests, no_event_is_reported_twice);
+    tcase_add_test(tests, bodies_at_rest_are_not_refined);
     tcase_add_test(tests, the_same_bits_twice);
     tcase_add_test(tests, no_shorter_than_the_shortest);
     tcase_add_test(tests, nothing_interpenetrates);

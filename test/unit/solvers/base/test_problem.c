@@ -203,7 +203,7 @@ static const fault limits[] = {
     {"one-sided", AT(row[0].hi), -3},
 };
 
-START_TEST(accepts_what_is_at_its_limit)
+START_TEST(accepts_values_at_the_limit)
 {
     good_scene();
     memcpy((char *)&s + limits[_i].where, &limits[_i].value, sizeof(double));
@@ -427,7 +427,7 @@ int main(void)
     tcase_add_test(check, accepts_a_problem_of_nothing);
     tcase_add_loop_test(check, names_a_bad_number, 0, COUNT(faults));
     tcase_add_loop_test(check, names_a_bad_number_of_things, 0, COUNT(bad_counts));
-    tcase_add_loop_test(check, accepts_what_is_at_its_limit, 0, COUNT(limits));
+    tcase_add_loop_test(check, accepts_values_at_the_limit, 0, COUNT(limits));
     tcase_add_test(check, accepts_a_row_of_one_force);
     tcase_add_test(check, refuses_an_inertia_with_two_negative_moments);
     tcase_add_test(check, names_the_first_fault);

@@ -85,7 +85,7 @@ START_TEST(cubes_have_the_known_sums)
 }
 END_TEST
 
-// ---- what is said of a bad problem
+// ---- messages for bad problems
 
 static void assert_refused(made *m, const sprag_general_options *options, const char *expected)
 {
@@ -291,7 +291,7 @@ START_TEST(without_memory_nothing_is_touched)
 }
 END_TEST
 
-// What a failure tells: the strategies it went through and every update.
+// A failure reports the strategies that were tried and every update.
 START_TEST(failure_has_its_history)
 {
     enum { ROOM = 20000 };
@@ -359,7 +359,7 @@ START_TEST(enormous_and_tiny_entries_have_a_result)
 }
 END_TEST
 
-START_TEST(history_tells_every_update)
+START_TEST(history_lists_every_update)
 {
     enum { ROOM = 3000, LITTLE = 3 };
     made m = make_cubes(10, true, false);
@@ -535,7 +535,7 @@ int main(void)
     tcase_add_loop_test(interface, without_memory_nothing_is_touched, 0, 2);
     tcase_add_test(interface, failure_has_its_history);
     tcase_add_test(interface, enormous_and_tiny_entries_have_a_result);
-    tcase_add_test(interface, history_tells_every_update);
+    tcase_add_test(interface, history_lists_every_update);
     tcase_add_test(interface, same_problem_gives_the_same_bits);
     tcase_add_loop_test(interface, order_and_space_do_not_matter, 0, 4);
     tcase_add_loop_test(interface, scratch_stops_growing, 0, 2);

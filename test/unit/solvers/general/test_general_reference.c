@@ -136,7 +136,7 @@ static void assert_near(const record *r, const char *what, const double *x, cons
                   worst, tolerance);
 }
 
-// Where there is one root only, it is that.
+// If the record has a single root, the solution is that root.
 static void assert_is_the_root(const record *r)
 {
     json_t *root = json_object_get(r->json, "root"), *err = json_object_get(root, "err_double");

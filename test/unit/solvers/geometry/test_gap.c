@@ -83,7 +83,7 @@ START_TEST(ties_have_a_normal_too)
 END_TEST
 
 // No size at all, in one direction or in any.
-START_TEST(what_has_no_extent_is_a_point_an_edge_a_face)
+START_TEST(shapes_without_extent_are_points_edges_or_faces)
 {
     static double vertex[4][3] = {{0, 0, 0}, {1, 0, 0}, {1, 0, 0}, {0, 0, 0}}, normal[2][3];
     const sprag_polytope line = sprag_triangle_make((const double(*)[3])vertex, normal);
@@ -133,7 +133,7 @@ START_TEST(what_has_no_extent_is_a_point_an_edge_a_face)
 }
 END_TEST
 
-START_TEST(numbers_that_make_no_sense_are_told)
+START_TEST(numbers_that_are_not_finite_are_refused)
 {
     const sprag_shape ball = {.kind = SPRAG_SPHERE, .radius = 1}, floor = {.kind = SPRAG_PLANE};
     sprag_pose pose[2] = {{{0}, {1, 0, 0, 0, 1, 0, 0, 0, 1}}, {{3}, {1, 0, 0, 0, 1, 0, 0, 0, 1}}};
@@ -214,8 +214,8 @@ int main(void)
     tcase_add_unchecked_fixture(exact, make_pool, NULL);
     tcase_set_timeout(exact, 120);
     tcase_add_test(exact, ties_have_a_normal_too);
-    tcase_add_test(exact, what_has_no_extent_is_a_point_an_edge_a_face);
-    tcase_add_test(exact, numbers_that_make_no_sense_are_told);
+    tcase_add_test(exact, shapes_without_extent_are_points_edges_or_faces);
+    tcase_add_test(exact, numbers_that_are_not_finite_are_refused);
     tcase_add_test(exact, memory_does_not_change_the_answer);
     tcase_add_test(exact, reach_gives_a_bound);
     suite_add_tcase(suite, exact);

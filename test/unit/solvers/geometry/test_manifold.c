@@ -42,7 +42,7 @@ static const resting rests[] = {
     {{{SPRAG_SPHERE, 0.5, {0}, 0}, {SPRAG_BOX, 0, {1, 1, 0.5}, 0}}, 0, 1, 1, 0},
 };
 
-START_TEST(manifolds_are_what_the_faces_have_in_common)
+START_TEST(manifolds_are_the_intersection_of_the_faces)
 {
     static const double gaps[] = {-1e-3, 0, 1e-9, 5e-3};
     const resting *r = &rests[_i];
@@ -359,7 +359,7 @@ static void make_resting(thing *t, int which)
 static const int resting_pairs[][2] = {{0, 0}, {0, 1}, {1, 1}, {2, 0}, {2, 2}, {3, 0}, {0, 3},
                                        {3, 3}, {3, 2}, {0, 4}, {2, 4}, {3, 4}, {0, 5}, {2, 5}};
 
-START_TEST(what_rests_a_little_out_of_line_has_all_its_points)
+START_TEST(slightly_tilted_resting_pairs_have_all_contact_points)
 {
     static thing t[2];
     static skeleton k[2];
@@ -472,11 +472,11 @@ int main(void)
     TCase *exact = tcase_create("exact");
     tcase_add_unchecked_fixture(exact, make_pool, NULL);
     tcase_set_timeout(exact, 120);
-    tcase_add_loop_test(exact, manifolds_are_what_the_faces_have_in_common, 0,
+    tcase_add_loop_test(exact, manifolds_are_the_intersection_of_the_faces, 0,
                         sizeof rests / sizeof *rests);
     tcase_add_test(exact, round_sides_rest_on_two_points);
     tcase_add_test(exact, manifold_points_are_on_the_shapes);
-    tcase_add_loop_test(exact, what_rests_a_little_out_of_line_has_all_its_points, 0,
+    tcase_add_loop_test(exact, slightly_tilted_resting_pairs_have_all_contact_points, 0,
                         sizeof resting_pairs / sizeof *resting_pairs);
     suite_add_tcase(suite, exact);
     return run_suite(suite);

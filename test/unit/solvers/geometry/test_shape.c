@@ -112,7 +112,7 @@ static void make_field(void)
     }
 }
 
-START_TEST(links_find_what_a_look_at_everything_does)
+START_TEST(search_along_links_agrees_with_search_of_all_vertices)
 {
     static thing t[2];
     make_ball();
@@ -174,7 +174,7 @@ int main(void)
     TCase *exact = tcase_create("exact");
     tcase_add_unchecked_fixture(exact, make_pool, NULL);
     tcase_set_timeout(exact, 120);
-    tcase_add_test(exact, links_find_what_a_look_at_everything_does);
+    tcase_add_test(exact, search_along_links_agrees_with_search_of_all_vertices);
     suite_add_tcase(suite, exact);
     return run_suite(suite);
 }

@@ -74,8 +74,8 @@ START_TEST(kinematic_row_partner_pulls)
 }
 END_TEST
 
-// Where nothing can yield there is nothing to find: such contacts and rows ask for no force, and do
-// not disturb the others.
+// Contacts and rows between bodies that keep their velocity get no force and do not disturb the
+// others.
 START_TEST(bodies_that_keep_their_velocity_feel_no_force)
 {
     puck(MU);

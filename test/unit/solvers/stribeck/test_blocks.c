@@ -388,7 +388,7 @@ START_TEST(many_right_hand_sides_by_one_factorisation)
 }
 END_TEST
 
-// What one factorisation leaves behind does not reach the next, of either kind.
+// A factorisation does not depend on the one before, of either kind.
 START_TEST(one_analysis_serves_many_matrices)
 {
     chance c = {12};
@@ -420,7 +420,7 @@ static void identity_plus_chain(void)
 
 static const double spoils[] = {NAN, INFINITY, -INFINITY};
 
-START_TEST(tells_of_an_entry_that_is_not_finite)
+START_TEST(names_an_entry_that_is_not_finite)
 {
     identity_plus_chain();
     *entry(6 * 17 + 3, 6 * 17 + 3) = spoils[_i];
@@ -429,7 +429,7 @@ START_TEST(tells_of_an_entry_that_is_not_finite)
 }
 END_TEST
 
-START_TEST(tells_of_a_matrix_that_is_not_definite)
+START_TEST(names_a_matrix_that_is_not_definite)
 {
     identity_plus_chain();
     *entry(6 * _i + 2, 6 * _i + 2) = -1;
@@ -440,7 +440,7 @@ START_TEST(tells_of_a_matrix_that_is_not_definite)
 }
 END_TEST
 
-START_TEST(tells_of_a_row_of_zeros)
+START_TEST(names_a_row_of_zeros)
 {
     identity_plus_chain();
     for (int j = 0; j < 6 * g.n; j++) {
@@ -452,7 +452,7 @@ START_TEST(tells_of_a_row_of_zeros)
 END_TEST
 
 // Springs without mass, a chain that floats: the last pivot is exactly zero.
-START_TEST(tells_of_bodies_that_float)
+START_TEST(names_bodies_without_constraint)
 {
     g = (graph){0};
     chain(5);
@@ -607,10 +607,10 @@ int main(void)
     tcase_add_loop_test(numbers, pivots_inside_the_diagonal_blocks, 0, SHAPES);
     tcase_add_test(numbers, many_right_hand_sides_by_one_factorisation);
     tcase_add_test(numbers, one_analysis_serves_many_matrices);
-    tcase_add_loop_test(numbers, tells_of_an_entry_that_is_not_finite, 0, 3);
-    tcase_add_loop_test(numbers, tells_of_a_matrix_that_is_not_definite, 0, 40);
-    tcase_add_loop_test(numbers, tells_of_a_row_of_zeros, 0, 40);
-    tcase_add_test(numbers, tells_of_bodies_that_float);
+    tcase_add_loop_test(numbers, names_an_entry_that_is_not_finite, 0, 3);
+    tcase_add_loop_test(numbers, names_a_matrix_that_is_not_definite, 0, 40);
+    tcase_add_loop_test(numbers, names_a_row_of_zeros, 0, 40);
+    tcase_add_test(numbers, names_bodies_without_constraint);
     tcase_add_loop_test(pattern, trees_do_not_fill, 0, 15);
     tcase_add_test(pattern, dense_is_full);
     tcase_add_test(pattern, edges_count_once);

@@ -8,7 +8,7 @@
 
 // ---- strategies
 
-// Where friction does not change the normal force, the second pass has the right bound.
+// If friction does not change the normal force, the second pass has the right bound.
 START_TEST(lagged_agrees_with_direct)
 {
     sprag_stribeck_options options = only(SPRAG_STRATEGY_FROZEN_FRICTION);

@@ -168,7 +168,7 @@ START_TEST(rows_are_within_their_bounds)
 }
 END_TEST
 
-// What it is not made for, or is told not to do, others do.
+// Another strategy solves what the interior point method cannot, or may not.
 START_TEST(others_go_on)
 {
     sprag_stribeck_options options = interior();

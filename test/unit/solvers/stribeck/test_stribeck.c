@@ -11,7 +11,7 @@ static scene t; // a second scene, to compare with
 
 // ---- nothing to solve
 
-START_TEST(nothing_is_solved_by_nothing)
+START_TEST(an_empty_problem_needs_no_strategy)
 {
     open_scene(&s);
     solve(&s);
@@ -51,7 +51,7 @@ START_TEST(contact_out_of_reach_gives_no_force)
 }
 END_TEST
 
-// ---- what holds for every solution
+// ---- properties of every solution
 
 START_TEST(piles_are_solved)
 {
@@ -310,7 +310,7 @@ START_TEST(scratch_may_be_in_use)
 }
 END_TEST
 
-// ---- what is refused leaves no trace
+// ---- refused problems leave the solution unchanged
 
 static void expect_untouched(sprag_result expected)
 {
@@ -401,7 +401,7 @@ END_TEST
 
 // ---- the system underneath
 
-// Where squares overflow, or nothing was tried, nothing is called solved.
+// If squares overflow, or no strategy may run, the result is not ok.
 START_TEST(unsolved_is_never_ok)
 {
     static const double beyond[] = {1e160, 1e300};
@@ -431,7 +431,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("stribeck");
-    ADD_CASE(suite, "normal", {nothing_is_solved_by_nothing, 1}, {bodies_fall_freely, 1},
+    ADD_CASE(suite, "normal", {an_empty_problem_needs_no_strategy, 1}, {bodies_fall_freely, 1},
              {contact_out_of_reach_gives_no_force, 1});
     ADD_CASE(suite, "every solution", {piles_are_solved, PILES}, {piles_gain_no_energy, PILES},
              {piles_with_rows_are_solved, PILES / 4}, {collision_conserves_momentum, 20},

@@ -209,7 +209,7 @@ START_TEST(search_ends_where_the_slope_vanishes)
 }
 END_TEST
 
-// What moves along with an update is what placing anew would find.
+// The incremental update of the system agrees with its evaluation from scratch.
 START_TEST(move_agrees_with_place)
 {
     double moved[6];

@@ -353,7 +353,7 @@ static void assert_ends_at(const pair *p, double horizon, double expected)
     ck_assert_double_ge(c.height, LEVEL);
 }
 
-START_TEST(what_falls_arrives_on_time)
+START_TEST(falling_bodies_arrive_on_time)
 {
     pair p;
     const double falls[6] = {1, 0, -5, 0, 0, 0}, spins[6] = {1, 0, -5, 3, 1, 7};
@@ -373,7 +373,7 @@ START_TEST(what_falls_arrives_on_time)
 END_TEST
 
 // A vertex at length l below an axis at height H, that swings from the side: it is at H - l cos.
-START_TEST(what_swings_arrives_on_time)
+START_TEST(swinging_bodies_arrive_on_time)
 {
     pair p;
     double l = 0.6, H = 0.59, w = 3, first = 1;
@@ -624,8 +624,8 @@ START_TEST(corners_pass_on_corners)
 }
 END_TEST
 
-// Where time has ended, it can begin again: forward by ever less, back at once.
-START_TEST(what_has_met_can_part)
+// Time can go on after the pair has met: forward by ever shorter steps, backward at once.
+START_TEST(bodies_that_have_met_can_separate)
 {
     int met = 0;
     dice.state = 61;
@@ -661,9 +661,9 @@ START_TEST(what_has_met_can_part)
 }
 END_TEST
 
-// ---- what is told
+// ---- reported errors
 
-START_TEST(what_blocks_can_be_corrected)
+START_TEST(blocking_contacts_can_be_corrected)
 {
     int corrected = 0, tried = 0;
     dice.state = 31;
@@ -858,8 +858,8 @@ int main(void)
     tcase_add_test(certificates, nothing_gets_below_the_level);
     tcase_add_test(certificates, boxes_never_overlap_by_another_test);
     tcase_add_test(certificates, hardly_any_is_early);
-    tcase_add_test(certificates, what_falls_arrives_on_time);
-    tcase_add_test(certificates, what_swings_arrives_on_time);
+    tcase_add_test(certificates, falling_bodies_arrive_on_time);
+    tcase_add_test(certificates, swinging_bodies_arrive_on_time);
     tcase_add_test(certificates, the_next_vertex_of_a_rolling_ball_is_awaited);
     tcase_add_test(certificates, boxes_rest_slide_and_pivot_on);
     tcase_add_test(certificates, two_that_turn_together_stay_together);
@@ -869,8 +869,8 @@ int main(void)
     tcase_add_test(certificates, crossed_edges_keep_their_gap);
     tcase_add_test(certificates, crossed_edges_meet_on_time);
     tcase_add_test(certificates, corners_pass_on_corners);
-    tcase_add_test(certificates, what_has_met_can_part);
-    tcase_add_test(certificates, what_blocks_can_be_corrected);
+    tcase_add_test(certificates, bodies_that_have_met_can_separate);
+    tcase_add_test(certificates, blocking_contacts_can_be_corrected);
     tcase_add_test(certificates, nonsense_gets_no_time);
     suite_add_tcase(suite, certificates);
     TCase *bounds = tcase_create("bounds");
