@@ -175,7 +175,7 @@ static void count(world_state *w, const ode_advance *step)
     s->iterations = a->solve.iterations;
     s->factorizations = a->solve.factorizations;
     s->sweeps = a->solve.sweeps;
-    s->residual = a->solve.residual;
+    s->residual = sprag_stats_error(&a->solve);
     s->penetration = step->penetration;
     s->substeps += a->substeps;
     s->limited += a->limited;
@@ -200,7 +200,7 @@ static void count_yielding(world_state *w, const ode_advance *step)
     s->iterations = c->implicit_step.iterations;
     s->factorizations = c->implicit_step.factorizations;
     s->sweeps = c->implicit_step.sweeps;
-    s->residual = c->implicit_step.residual;
+    s->residual = sprag_stats_error(&c->implicit_step);
     s->penetration = fmax(s->penetration, c->penetration);
     s->ess_steps += c->steps;
     s->ess_events += c->events;

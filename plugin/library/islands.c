@@ -127,7 +127,7 @@ static void count_island(sprag_world_statistics *s, const ode_problem *pulled,
     s->iterations += stats->iterations;
     s->factorizations += stats->factorizations;
     s->sweeps += stats->sweeps;
-    s->residual = fmax(s->residual, stats->residual);
+    s->residual = fmax(s->residual, sprag_stats_error(stats));
     s->bound_error = fmax(s->bound_error, stats->bound_error);
     s->stiction = fmax(s->stiction, stats->stiction);
     count_contacts(s, pulled->problem.contacts, stats);

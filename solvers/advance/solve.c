@@ -56,8 +56,8 @@ static bool take_problem(advance_run *run, double step, advance_problem *p)
 sprag_stribeck_options advance_large_group_options(const advance_run *run)
 {
     sprag_stribeck_options options = run->options->solver;
-    options.central = run->settling ? ADVANCE_INTERIOR_POINT : 0;
-    options.central_work = advance_interior_point_work;
+    options.interior_point_updates = run->settling ? ADVANCE_INTERIOR_POINT : 0;
+    options.interior_point_work = advance_interior_point_work;
     options.direct_work = 0;
     options.lagged_passes = 0;
     options.sweeps = ADVANCE_SWEEPS;

@@ -1,4 +1,4 @@
-// How a solve ended, and what it took.
+// Result and statistics of one solve.
 #ifndef SPRAG_RESULT_H
 #define SPRAG_RESULT_H
 
@@ -18,37 +18,53 @@ typedef enum sprag_result {
 // "ok", "not converged", ...
 SPRAG_GENERAL_API const char *sprag_result_name(sprag_result result);
 
-// SPRAG_BAD_PROBLEM, with a line in message (size bytes; NULL for none) on what is bad.
+// Writes one line on the fault to message (size bytes; NULL for none). Returns SPRAG_BAD_PROBLEM.
 sprag_result sprag_bad_problem(char *message, int size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// One update of the velocities.
+// One Newton update of the velocities.
 typedef struct sprag_iteration {
     sprag_strategy strategy;
-    double stiction; // m/s, at this stage
-    double length;   // part of the Newton update that was gone
-    double slip;     // m/s, |Jt dv|, of the whole update, all contacts
-    double residual; // after it
+    double stiction; // m/s, stiction tolerance of the update
+    double length;   // share of the update that was taken, 0 to 1
+    double slip;     // m/s, |Jt dv| of the whole update, over all contacts
+    double residual; // sprag_stats_error after the update
 } sprag_iteration;
 
+// Statistics of one solve. The strategies fill them in while they run; the caller sets the history.
 typedef struct sprag_stats {
     sprag_iteration *history; // of the caller, for the first history_room updates; NULL: none
     int history_room;
-    sprag_strategy strategy; // the one that ended the solve
-    int iterations;          // Newton updates
-    int sweeps;
+    sprag_strategy strategy; // that ended the solve
+    int iterations;          // Newton updates of all strategies
+    int sweeps;              // of Gauss-Seidel
     int factorizations;
-    double residual; // momentum, relative to the impulses of the island; of Gauss-Seidel, what the
-                     // last sweep changed, on the same scale: no bound of the error
-    double bound_error; // largest |friction bound used - mu fn| / largest mu fn; 0 but for frozen
-                        // friction, interior point and one-way
-    double stiction; // m/s, stiction tolerance used, largest
-    double stiction_least;
-    double stiffness[2]; // N/m, effective, of the contacts' normals: least, most; 0: no contact
-    double damping[2];   // N s/m, likewise
-    double stiff_step;   // one-way: largest step^2 stiffness / mass; an explicit force gains energy
-                         // above 1 or so
+    // Errors. Each strategy measures one of them (sprag_stats_error); the others are of strategies
+    // that ran before it.
+    double residual;     // momentum, relative to the impulses of the island: the Newton strategies
+                         // and frozen friction
+    double sweep_change; // change of the last sweep, on the same scale: Gauss-Seidel; no bound of
+                         // the error
+    double kkt_residual; // momentum balance of the impulses as unknowns, on the same scale:
+                         // interior point
+    double bound_error; // largest |friction bound used - mu fn| / largest mu fn; 0 unless friction
+                        // bounds are frozen or the scheme is one-way
+    // Laws in effect, at the end of the solve
+    double stiction;       // m/s, largest stiction tolerance
+    double stiction_least; // m/s
+    double stiffness[2];   // N/m, effective, of contact normals: least, most; 0: no contact
+    double damping[2];     // N s/m, likewise
+    double stiff_step; // one-way: largest step^2 stiffness / mass; an explicit force gains energy
+                       // above about 1
 } sprag_stats;
+
+// The error that the strategy of *stats measures, relative to the impulses of the island.
+static inline double sprag_stats_error(const sprag_stats *stats)
+{
+    return stats->strategy == SPRAG_STRATEGY_GAUSS_SEIDEL     ? stats->sweep_change
+           : stats->strategy == SPRAG_STRATEGY_INTERIOR_POINT ? stats->kkt_residual
+                                                              : stats->residual;
+}
 
 SPRAG_END_C
 

@@ -6,6 +6,7 @@
 #include "frozen_friction.h"
 #include "general_system.h"
 #include "strategy.h"
+#include "stribeck_constants.h"
 #include "vectors.h"
 
 static const double pi = 3.14159265358979323846;
@@ -194,42 +195,43 @@ static double largest(const double *x, int n)
     return most;
 }
 
-static sprag_result solve_given(sprag_phases *w)
+static sprag_result solve_given(sprag_strategy_state *w)
 {
     sprag_system *system = w->system;
     for (int i = 0; i < system->points; i++) {
         w->bound[i] = system->point[i].given;
     }
     memcpy(w->v, system->start, (size_t)system->size * sizeof *w->v);
-    sprag_result result = sprag_convex_solve(system, w->bound, w->stiction, w->tolerance,
-                                             SPRAG_CONVEX_ITERATIONS, w->v, w->dv, &w->stats);
-    if (result != SPRAG_OK && !(w->stats.residual <= w->rounding)) {
-        result = sprag_convex_solve_staged(system, w->bound, 10, w->stiction, w->tolerance, w->v,
-                                           w->dv, &w->stats);
+    sprag_result result =
+        sprag_frozen_friction_solve(system, w->bound, w->options.stiction, w->options.tolerance,
+                                    STRIBECK_FROZEN_FRICTION_ITERATIONS, w->v, w->dv, &w->stats);
+    if (result != SPRAG_OK && !(w->stats.residual <= w->options.rounding)) {
+        result = sprag_frozen_friction_solve_staged(system, w->bound, 10, w->options.stiction,
+                                                    w->options.tolerance, w->v, w->dv, &w->stats);
     }
-    return w->stats.residual <= w->rounding ? SPRAG_OK : result;
+    return w->stats.residual <= w->options.rounding ? SPRAG_OK : result;
 }
 
 static sprag_result solve_system(const sprag_general_problem *p,
-                                 const sprag_general_options *options, sprag_phases *w)
+                                 const sprag_general_options *options, sprag_strategy_state *w)
 {
     sprag_system *system = w->system;
-    w->stiction = w->finest = w->stats.stiction = options->stiction_tolerance;
-    w->tolerance = options->residual_tolerance;
-    w->rounding = 1e-9 + 4e-16 * largest(system->free, system->size) / w->stiction;
-    w->small = options->relative_tolerance;
-    w->theta = options->theta_max;
-    w->direct_work = INFINITY;
-    w->max_iterations = options->max_iterations;
-    w->patience = 40;
-    w->max_continuation = 20 * options->max_iterations;
-    w->paths = 4;
-    w->softest = 10;
-    w->stride = 0.2;
-    w->extrapolates = true;
-    w->polish_passes = 12;
+    w->options.stiction = w->options.finest = w->stats.stiction = options->stiction_tolerance;
+    w->options.tolerance = options->residual_tolerance;
+    w->options.rounding = 1e-9 + 4e-16 * largest(system->free, system->size) / w->options.stiction;
+    w->options.small = options->relative_tolerance;
+    w->options.theta = options->theta_max;
+    w->options.direct_work = INFINITY;
+    w->options.max_iterations = options->max_iterations;
+    w->options.patience = 40;
+    w->options.max_continuation = 20 * options->max_iterations;
+    w->options.paths = 4;
+    w->options.softest = 10;
+    w->options.stride = 0.2;
+    w->options.extrapolates = true;
+    w->options.polish_passes = 12;
     w->stats.strategy = SPRAG_STRATEGY_NEWTON;
-    return p->normal_force ? solve_given(w) : sprag_phases_run(w);
+    return p->normal_force ? solve_given(w) : sprag_strategy_solve(w);
 }
 
 // Jt' ft and Jn' fn: what the impulses of the system gather to, in its order.
@@ -282,19 +284,19 @@ sprag_result sprag_general_solve(const sprag_general_problem *problem,
     if (result == SPRAG_SINGULAR) {
         return sprag_bad_problem(message, size, "mass is not positive definite");
     }
-    sprag_phases w = {0};
+    sprag_strategy_state w = {0};
     if (stats) {
         w.stats.history = stats->history;
         w.stats.history_room = stats->history_room;
     }
-    if (result != SPRAG_OK || sprag_phases_take(&w, &system, scratch) != SPRAG_OK) {
+    if (result != SPRAG_OK || sprag_strategy_open(&w, &system, scratch) != SPRAG_OK) {
         return SPRAG_NO_MEMORY;
     }
     result = solve_system(problem, options, &w);
     if (result != SPRAG_OK) {
         memcpy(w.v, system.start, (size_t)system.size * sizeof *w.v);
         sprag_system_place(&system, w.v);
-        sprag_system_residual(&system, w.v, w.stiction, NULL);
+        sprag_system_residual(&system, w.v, w.options.stiction, NULL);
     }
     for (int i = 0; i < problem->velocities; i++) {
         solution->velocity[i] = w.v[chart.place[i]];

@@ -1,19 +1,20 @@
-// From a problem to the form that is iterated on: nodes, jacobians, yields, cones.
+// Converts a problem to a system: nodes, jacobians, yields, cones.
 #include "assemble.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "linalg.h"
+#include "kinematics.h"
+#include "stribeck_constants.h"
 
-typedef struct island {
+typedef struct assembly {
     const sprag_problem *problem;
     sprag_space6 *space;
     int *node_of;    // body -> node
     double heaviest; // kg
     double change;   // m/s, of what a step changes
     double softness, row_softness;
-} island;
+} assembly;
 
 static int count_cones(const sprag_friction *f)
 {
@@ -85,10 +86,9 @@ static void set_jacobian(sprag_stencil *stencil, bool turns, const sprag_contact
         double sign = side ? -1 : 1;
         for (int i = 0; i < 3; i++) {
             double *row = stencil->jacobian[side][i];
-            cross3(contact->arm[side], contact->frame[i], row + 3);
-            for (int k = 0; k < 3; k++) {
-                row[k] = sign * contact->frame[i][k];
-                row[3 + k] *= sign;
+            point_jacobian(contact->arm[side], contact->frame[i], row);
+            for (int k = 0; k < 6; k++) {
+                row[k] *= sign;
             }
             if (turns) {
                 for (int k = 0; k < 3; k++) {
@@ -99,38 +99,29 @@ static void set_jacobian(sprag_stencil *stencil, bool turns, const sprag_contact
     }
 }
 
-// J M^-1 J' of one row
-static double inverse_mass_of(const island *island, const int node[2], const double *row0,
+// J M^-1 J' of one row, 1/kg.
+static double inverse_mass_of(const assembly *assembly, const int node[2], const double *row0,
                               const double *row1)
 {
-    double sum = 0;
-    for (int side = 0; side < 2; side++) {
-        if (node[side] != SPRAG_NOWHERE) {
-            const double *row = side ? row1 : row0;
-            double turned[3];
-            mul33(island->space->inverse_inertia[node[side]], row + 3, turned);
-            sum += dot3(row, row) / island->space->mass[node[side]][0] + dot3(row + 3, turned);
-        }
-    }
-    return sum;
+    return sprag_space6_inverse_mass(assembly->space, node, row0, row1, row0, row1);
 }
 
-static void set_nodes(const island *island, const int body[2], int node[2], const double *row0,
+static void set_nodes(const assembly *assembly, const int body[2], int node[2], const double *row0,
                       const double *row1, int rows, double *offset)
 {
     for (int side = 0; side < 2; side++) {
         int b = body[side];
-        node[side] = b == SPRAG_STATIC ? SPRAG_NOWHERE : island->node_of[b];
+        node[side] = b == SPRAG_STATIC ? SPRAG_NOWHERE : assembly->node_of[b];
         if (b != SPRAG_STATIC && node[side] == SPRAG_NOWHERE) { // kinematic
             for (int i = 0; i < rows; i++) {
                 const double *row = (side ? row1 : row0) + 6 * i;
-                offset[i] += dot6(row, island->problem->body[b].velocity);
+                offset[i] += dot6(row, assembly->problem->body[b].velocity);
             }
         }
     }
 }
 
-// Between bodies that nothing moves a contact or row carries nothing, whatever its law.
+// A contact or row between immovable bodies carries no force: its yield is infinite.
 static double yield_of(double compliance, double soft, double inverse_mass)
 {
     return inverse_mass > 0 ? fmax(compliance, soft) : INFINITY;
@@ -138,14 +129,14 @@ static double yield_of(double compliance, double soft, double inverse_mass)
 
 // No friction is stiffer than a joint row; under an infinite coefficient it is a bond just as
 // stiff.
-static void prepare_cones(sprag_system *system, const island *island, const sprag_point *point,
+static void prepare_cones(sprag_system *system, const assembly *assembly, const sprag_point *point,
                           const sprag_stencil *stencil)
 {
     for (int c = point->cone; c < point->cone + point->cones; c++) {
         sprag_cone *cone = &system->cone[c];
-        double w = inverse_mass_of(island, stencil->node, stencil->jacobian[0][cone->first],
+        double w = inverse_mass_of(assembly, stencil->node, stencil->jacobian[0][cone->first],
                                    stencil->jacobian[1][cone->first]);
-        double soft = island->row_softness * w;
+        double soft = assembly->row_softness * w;
         bool bond = isinf(cone->coefficient);
         cone->slip_yield =
             bond ? yield_of(cone->slip_yield, soft, w) : fmax(cone->slip_yield, soft);
@@ -163,16 +154,15 @@ static void set_stiffness(sprag_point *point, const sprag_contact *contact, doub
     point->penetration = -contact->gap;
 }
 
-static void prepare_point(sprag_system *system, const island *island, int i, int cone)
+static void prepare_point(sprag_system *system, const assembly *assembly, int i, int cone)
 {
-    static const double least = 1e-6;
-    const sprag_contact *contact = &island->problem->contact[i];
+    const sprag_contact *contact = &assembly->problem->contact[i];
     sprag_point *point = &system->point[i];
-    sprag_stencil *stencil = &island->space->point[i];
+    sprag_stencil *stencil = &assembly->space->point[i];
     bool turns = count_turning(contact->turning) > 0;
     *point = (sprag_point){.dim = turns ? 6 : 3, .cone = cone, .offset = {-contact->bias}};
     set_jacobian(stencil, turns, contact);
-    set_nodes(island, contact->body, stencil->node, stencil->jacobian[0][0],
+    set_nodes(assembly, contact->body, stencil->node, stencil->jacobian[0][0],
               stencil->jacobian[1][0], point->dim, point->offset);
     double lever = fmax(norm3(contact->arm[0]), norm3(contact->arm[1]));
     double per_length = lever > 0 ? 1 / lever : 1;
@@ -180,20 +170,20 @@ static void prepare_point(sprag_system *system, const island *island, int i, int
     if (turns) {
         add_turning(system, point, contact->turning, per_length);
     }
-    prepare_cones(system, island, point, stencil);
-    double w = inverse_mass_of(island, stencil->node, stencil->jacobian[0][SPRAG_NORMAL],
+    prepare_cones(system, assembly, point, stencil);
+    double w = inverse_mass_of(assembly, stencil->node, stencil->jacobian[0][SPRAG_NORMAL],
                                stencil->jacobian[1][SPRAG_NORMAL]);
     // Sinking grows with the load and with the square of the step: the heaviest body of the island
     // bounds it, and what a body falls in a step, relative to its size.
-    double unit = fmin(w, 4 / island->heaviest), share = contact->softening;
-    double fall = island->change * system->step;
-    if (lever > 0 && fall > 0.01 * lever) {
-        share *= 0.01 * lever / fall;
+    double unit = fmin(w, STRIBECK_HEAVIEST_SHARE / assembly->heaviest), share = contact->softening;
+    double fall = assembly->change * system->step;
+    if (lever > 0 && fall > STRIBECK_SOFT_FALL * lever) {
+        share *= STRIBECK_SOFT_FALL * lever / fall;
     }
-    double soft = fmax(island->softness * share, least) * unit;
+    double soft = fmax(assembly->softness * share, STRIBECK_LEAST_SOFTNESS) * unit;
     point->yield = yield_of(contact->compliance / system->step, soft, w);
     if (contact->stiffness > 0) {
-        set_stiffness(point, contact, system->step, least * unit);
+        set_stiffness(point, contact, system->step, STRIBECK_LEAST_SOFTNESS * unit);
         system->curved = true;
     }
     for (int k = 0; k < 3; k++) {
@@ -202,30 +192,30 @@ static void prepare_point(sprag_system *system, const island *island, int i, int
     point->inverse_mass = w;
 }
 
-static void prepare_equation(sprag_system *system, const island *island, int i)
+static void prepare_equation(sprag_system *system, const assembly *assembly, int i)
 {
-    const sprag_row *row = &island->problem->row[i];
+    const sprag_row *row = &assembly->problem->row[i];
     double step = system->step;
     sprag_equation *equation = &system->equation[i];
-    sprag_row_stencil *stencil = &island->space->equation[i];
+    sprag_row_stencil *stencil = &assembly->space->equation[i];
     *equation = (sprag_equation){.offset = -row->bias,
                                  .lo = row->lo * step,
                                  .hi = row->hi * step,
                                  .guess = row->guess * step};
     memcpy(stencil->jacobian, row->jacobian, sizeof stencil->jacobian);
-    set_nodes(island, row->body, stencil->node, row->jacobian[0], row->jacobian[1], 1,
+    set_nodes(assembly, row->body, stencil->node, row->jacobian[0], row->jacobian[1], 1,
               &equation->offset);
-    double w = inverse_mass_of(island, stencil->node, row->jacobian[0], row->jacobian[1]);
+    double w = inverse_mass_of(assembly, stencil->node, row->jacobian[0], row->jacobian[1]);
     equation->inverse_mass = w;
-    equation->yield = yield_of(row->compliance / step, island->row_softness * w, w);
+    equation->yield = yield_of(row->compliance / step, assembly->row_softness * w, w);
     system->bounded |= isfinite(row->lo) || isfinite(row->hi);
 }
 
-static void prepare_node(sprag_system *system, const island *island, int node, int b,
+static void prepare_node(sprag_system *system, const assembly *assembly, int node, int b,
                          double *mass_diagonal)
 {
-    const sprag_body *body = &island->problem->body[b];
-    double *mass = island->space->mass[node];
+    const sprag_body *body = &assembly->problem->body[b];
+    double *mass = assembly->space->mass[node];
     for (int i = 0; i < 3; i++) {
         mass[7 * i] = body->mass;
         memcpy(mass + 6 * (3 + i) + 3, body->inertia + 3 * i, 3 * sizeof *mass);
@@ -235,7 +225,7 @@ static void prepare_node(sprag_system *system, const island *island, int node, i
         system->start[6 * node + i] = body->velocity[i];
         system->free[6 * node + i] = body->free_velocity[i];
     }
-    invert33(body->inertia, island->space->inverse_inertia[node]);
+    invert33(body->inertia, assembly->space->inverse_inertia[node]);
 }
 
 static int count_all_cones(const sprag_problem *problem)
@@ -248,47 +238,47 @@ static int count_all_cones(const sprag_problem *problem)
     return cones;
 }
 
-sprag_result sprag_island_prepare(sprag_system *system, const sprag_problem *problem, double change,
-                                  double softness, double row_softness, sprag_scratch *scratch,
-                                  int **node_of)
+sprag_result sprag_assemble(sprag_system *system, const sprag_problem *problem, double change,
+                            double softness, double row_softness, sprag_scratch *scratch,
+                            int **node_of)
 {
     *system = (sprag_system){.step = problem->step,
                              .points = problem->contacts,
                              .cones = count_all_cones(problem),
                              .equations = problem->rows,
                              .convex = true};
-    island island = {
+    assembly assembly = {
         .problem = problem, .change = change, .softness = softness, .row_softness = row_softness};
-    island.node_of = SPRAG_TAKE(scratch, problem->bodies, int);
-    island.space = SPRAG_TAKE(scratch, 1, sprag_space6);
+    assembly.node_of = SPRAG_TAKE(scratch, problem->bodies, int);
+    assembly.space = SPRAG_TAKE(scratch, 1, sprag_space6);
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
     int nodes = 0;
     for (int b = 0; b < problem->bodies; b++) {
-        island.node_of[b] = problem->body[b].mass > 0 ? nodes++ : SPRAG_NOWHERE;
-        island.heaviest = fmax(island.heaviest, problem->body[b].mass);
+        assembly.node_of[b] = problem->body[b].mass > 0 ? nodes++ : SPRAG_NOWHERE;
+        assembly.heaviest = fmax(assembly.heaviest, problem->body[b].mass);
     }
     double *mass_diagonal = SPRAG_TAKE(scratch, 6 * nodes, double);
-    if (scratch->failed || sprag_space6_take(island.space, system, nodes, scratch) != SPRAG_OK ||
+    if (scratch->failed || sprag_space6_take(assembly.space, system, nodes, scratch) != SPRAG_OK ||
         sprag_system_take(system, scratch) != SPRAG_OK) {
         return SPRAG_NO_MEMORY;
     }
     for (int b = 0; b < problem->bodies; b++) {
-        if (island.node_of[b] != SPRAG_NOWHERE) {
-            prepare_node(system, &island, island.node_of[b], b, mass_diagonal);
+        if (assembly.node_of[b] != SPRAG_NOWHERE) {
+            prepare_node(system, &assembly, assembly.node_of[b], b, mass_diagonal);
         }
     }
     sprag_system_weigh(system, mass_diagonal, system->start);
     for (int i = 0; i < system->equations; i++) {
-        prepare_equation(system, &island, i);
+        prepare_equation(system, &assembly, i);
     }
     int cones = 0;
     for (int i = 0; i < system->points; i++) {
-        prepare_point(system, &island, i, cones);
+        prepare_point(system, &assembly, i, cones);
         cones += system->point[i].cones;
     }
-    *node_of = island.node_of;
+    *node_of = assembly.node_of;
     return SPRAG_OK;
 }
 
@@ -301,8 +291,8 @@ static void widen(double range[2], double x)
 // A spring that takes back erp x0 / step, x0 the overlap before the step and x after it:
 //     f = (erp x0 / step - vn) / (step yield),  x0 = x + step vn
 //       = erp / (step^2 yield) x - (1 - erp) / (step yield) vn
-void sprag_island_effective(const sprag_system *system, const sprag_problem *problem,
-                            double stiffness[2], double damping[2])
+void sprag_effective_stiffness(const sprag_system *system, const sprag_problem *problem,
+                               double stiffness[2], double damping[2])
 {
     double rate = 1 / system->step;
     stiffness[0] = damping[0] = INFINITY;

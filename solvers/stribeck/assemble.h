@@ -5,16 +5,17 @@
 #include "problem.h"
 #include "space6.h"
 
-// softness, row_softness: least yield of contacts and rows, relative to their inverse mass; less
-// for contacts of bodies that are small beside what they fall in a step. change: m/s, of free
-// velocities in a step. *node_of: the node of every body, SPRAG_NOWHERE for kinematic ones.
-sprag_result sprag_island_prepare(sprag_system *system, const sprag_problem *problem, double change,
-                                  double softness, double row_softness, sprag_scratch *scratch,
-                                  int **node_of);
+// Sets *system from the problem. softness, row_softness: least yield of contacts and rows, relative
+// to their inverse mass; contacts of bodies that are small compared with their fall in a step get
+// less. change: m/s, largest change of a free velocity in the step. *node_of: bodies, the node of
+// each body, SPRAG_NOWHERE for kinematic ones. SPRAG_NO_MEMORY.
+sprag_result sprag_assemble(sprag_system *system, const sprag_problem *problem, double change,
+                            double softness, double row_softness, sprag_scratch *scratch,
+                            int **node_of);
 
-// What the normals of the contacts are in physical terms: least and most of what a force N/m more
-// deep, and N s/m faster, they give. Without a contact that anything can move: 0.
-void sprag_island_effective(const sprag_system *system, const sprag_problem *problem,
-                            double stiffness[2], double damping[2]);
+// Effective stiffness (N/m) and damping (N s/m) of the contact normals: least and largest of all
+// contacts between bodies that can move; 0 without such a contact.
+void sprag_effective_stiffness(const sprag_system *system, const sprag_problem *problem,
+                               double stiffness[2], double damping[2]);
 
 #endif

@@ -2,16 +2,16 @@
 
 #include <math.h>
 
-enum { STALL = 3 }; // updates too small to matter before rounding is blamed
+#include "stribeck_constants.h"
 
-sprag_result sprag_convex_solve(sprag_system *system, const double *bound, double stiction,
-                                double tolerance, int iterations, double *v, double *dv,
-                                sprag_stats *stats)
+sprag_result sprag_frozen_friction_solve(sprag_system *system, const double *bound, double stiction,
+                                         double tolerance, int iterations, double *v, double *dv,
+                                         sprag_stats *stats)
 {
     int stalled = 0;
     sprag_system_place(system, v);
     stats->residual = sprag_system_residual(system, v, stiction, bound);
-    for (int it = 0; it < iterations && stalled < STALL; it++) {
+    for (int it = 0; it < iterations && stalled < STRIBECK_STALL; it++) {
         if (stats->residual <= tolerance) {
             return SPRAG_OK;
         }
@@ -35,19 +35,18 @@ sprag_result sprag_convex_solve(sprag_system *system, const double *bound, doubl
     return stats->residual <= tolerance ? SPRAG_OK : SPRAG_NOT_CONVERGED;
 }
 
-sprag_result sprag_convex_solve_staged(sprag_system *system, const double *bound, double soft,
-                                       double stiction, double tolerance, double *v, double *dv,
-                                       sprag_stats *stats)
+sprag_result sprag_frozen_friction_solve_staged(sprag_system *system, const double *bound,
+                                                double soft, double stiction, double tolerance,
+                                                double *v, double *dv, sprag_stats *stats)
 {
-    static const double factor = 0.2, stage_tolerance = 0.1;
-    for (double stage = soft; stage > 2 * stiction; stage *= factor) {
-        sprag_result result =
-            sprag_convex_solve(system, bound, stage, fmax(stage_tolerance, tolerance),
-                               SPRAG_CONVEX_ITERATIONS, v, dv, stats);
+    for (double stage = soft; stage > 2 * stiction; stage *= STRIBECK_FROZEN_STAGE) {
+        sprag_result result = sprag_frozen_friction_solve(
+            system, bound, stage, fmax(STRIBECK_FROZEN_STAGE_TOLERANCE, tolerance),
+            STRIBECK_FROZEN_FRICTION_ITERATIONS, v, dv, stats);
         if (result == SPRAG_SINGULAR || result == SPRAG_NO_MEMORY) {
             return result;
         }
     }
-    return sprag_convex_solve(system, bound, stiction, tolerance, SPRAG_CONVEX_ITERATIONS, v, dv,
-                              stats);
+    return sprag_frozen_friction_solve(system, bound, stiction, tolerance,
+                                       STRIBECK_FROZEN_FRICTION_ITERATIONS, v, dv, stats);
 }

@@ -7,11 +7,12 @@
 #include "laws.h"
 #include "linalg.h"
 #include "space6.h"
+#include "stribeck_constants.h"
 
-// A contact: what a sweep reads of it, in one place. The rows of a friction cone are scaled by its
-// shape, and turned so that its part of J M^-1 J' is diagonal: it is round, and its axes do not
-// mind each other. Rows of no cone are zero.
-typedef struct swept_point {
+// The data of a contact that a sweep reads. The rows of a friction cone are scaled by its shape and
+// rotated so that its part of J M^-1 J' is diagonal: then the cone is round and its axes are
+// decoupled. Rows of no cone are zero.
+typedef struct gs_point {
     double *v[2]; // of its bodies
     double *impulse;
     double frame[3][3];
@@ -24,27 +25,27 @@ typedef struct swept_point {
     double give;        // 1 / (yield + coupling[0]), of a spring; 0: another law
     int cone, cones;    // of w->cone: first, number of those that slide
     double basis[2][2]; // rows of the tangents = basis x those of the problem
-    struct swept_roll *roll;
-} swept_point;
+    struct gs_roll *roll;
+} gs_point;
 
-// What a contact adds that resists rolling or spinning: components as in system.h, from SPRAG_ROLL.
-typedef struct swept_roll {
+// The part of a contact that resists rolling and spinning: components of system.h from SPRAG_ROLL.
+typedef struct gs_roll {
     double *impulse;
     double axis[3][3];
     double turn[2][3][3];
     double offset[3];
     double across[3]; // of components 0 1, 0 2, 1 2
     double basis[3][3];
-} swept_roll;
+} gs_roll;
 
-typedef struct swept_row {
+typedef struct gs_row {
     double *v[2];
     double *impulse;
     double jacobian[2][6];
     double turn[2][6]; // inverse mass times that
-} swept_row;
+} gs_row;
 
-typedef struct swept_cone {
+typedef struct gs_cone {
     double coefficient; // as in sprag_cone
     double slip_yield;
     double yield[2];  // m/s per N s: its part of J M^-1 J'
@@ -52,19 +53,19 @@ typedef struct swept_cone {
     double slope;     // m/s per N s, of slip against impulse, when it last slid
     int first, axes;
     bool bond, force;
-} swept_cone;
+} gs_cone;
 
-typedef struct sweeps {
+typedef struct gauss_seidel {
     sprag_system *system;
     const sprag_space6 *space;
-    swept_point *point;
-    swept_row *row;
-    swept_cone *cone;
-    // All unknowns: velocities of the nodes and of what nothing moves, impulses of points (3 each),
-    // of those that resist rolling (3 more) and of rows.
+    gs_point *point;
+    gs_row *row;
+    gs_cone *cone;
+    // All unknowns: velocities of the nodes and of the immovable node, impulses of points (3
+    // each), of points that resist rolling (3 more) and of rows.
     int unknowns, velocities;
     double *x, *before, *push;
-} sweeps;
+} gauss_seidel;
 
 // ---- one contact, one row
 
@@ -75,16 +76,16 @@ static inline double larger(double a, double b)
 
 // p = b / (yield + slope) with the slope, of slip against impulse, at which |p| = most: Newton on
 // 1 / |p|, from where the last sweep ended.
-static void slide(swept_cone *cone, const double b[2], double most, double least, double p[2])
+static void slide(gs_cone *cone, const double b[2], double most, double least, double p[2])
 {
     double slope = larger(cone->slope, least), size = 0;
-    for (int it = 0; it < 8; it++) {
+    for (int it = 0; it < STRIBECK_SLIDE_ITERATIONS; it++) {
         double ease[2] = {1 / (cone->yield[0] + slope), 1 / (cone->yield[1] + slope)};
         p[0] = b[0] * ease[0];
         p[1] = b[1] * ease[1];
         double square = p[0] * p[0] + p[1] * p[1];
         size = sqrt(square);
-        if (fabs(size - most) <= 1e-5 * most) {
+        if (fabs(size - most) <= STRIBECK_SLIDE_TOLERANCE * most) {
             break;
         }
         double fall = p[0] * p[0] * ease[0] + p[1] * p[1] * ease[1];
@@ -100,7 +101,7 @@ static void slide(swept_cone *cone, const double b[2], double most, double least
 // The impulse that a cone asks for, in equilibrium with the slip that it leaves: in proportion to
 // it up to the bound (where laws.h is smooth), then against it. Returns the square of what changed,
 // in the metric of energy.
-static inline double relax_cone(swept_cone *cone, bool two, double bound, const double *slip,
+static inline double relax_cone(gs_cone *cone, bool two, double bound, const double *slip,
                                 double *impulse, double *change)
 {
     const double *yield = cone->yield;
@@ -127,7 +128,7 @@ static inline double relax_cone(swept_cone *cone, bool two, double bound, const 
     return sum;
 }
 
-static double relax_roll(sweeps *w, const swept_point *p, int i, double normal)
+static double relax_roll(gauss_seidel *w, const gs_point *p, int i, double normal)
 {
     const sprag_point *point = &w->system->point[i];
     double change[3] = {0, 0, 0}, slip[3], sum = 0;
@@ -136,7 +137,7 @@ static double relax_roll(sweeps *w, const swept_point *p, int i, double normal)
                   dot3(p->roll->axis[k], p->v[1] + 3);
     }
     for (int c = p->cone + p->cones; c < point->cone + point->cones; c++) {
-        swept_cone *cone = &w->cone[c];
+        gs_cone *cone = &w->cone[c];
         int first = cone->first - SPRAG_ROLL, end = first + cone->axes;
         sum += relax_cone(cone, cone->axes == 2, cone->force ? w->system->step : normal,
                           slip + first, p->roll->impulse + first, change + first);
@@ -154,7 +155,7 @@ static double relax_roll(sweeps *w, const swept_point *p, int i, double normal)
     return sum;
 }
 
-static inline void apply(const swept_point *p, const double change[3])
+static inline void apply(const gs_point *p, const double change[3])
 {
     double *a = p->v[0], *b = p->v[1];
     for (int k = 0; k < 3; k++) {
@@ -169,9 +170,9 @@ static inline void apply(const swept_point *p, const double change[3])
     }
 }
 
-static double relax_point(sweeps *w, int i)
+static double relax_point(gauss_seidel *w, int i)
 {
-    const swept_point *p = &w->point[i];
+    const gs_point *p = &w->point[i];
     const double *a = p->v[0], *b = p->v[1];
     double along[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
     double slip[3], change[3] = {0, 0, 0};
@@ -189,12 +190,12 @@ static double relax_point(sweeps *w, int i)
     slip[2] += p->coupling[2] * change[0];
     double sum = p->coupling[0] * change[0] * change[0];
     if (p->cones == 1 && w->cone[p->cone].axes == 2) { // the usual one
-        swept_cone *cone = &w->cone[p->cone];
+        gs_cone *cone = &w->cone[p->cone];
         sum += relax_cone(cone, true, cone->force ? w->system->step : normal, slip + SPRAG_SLIDE,
                           p->impulse + SPRAG_SLIDE, change + SPRAG_SLIDE);
     } else {
         for (int c = p->cone; c < p->cone + p->cones; c++) {
-            swept_cone *cone = &w->cone[c];
+            gs_cone *cone = &w->cone[c];
             int k = cone->first;
             sum += relax_cone(cone, false, cone->force ? w->system->step : normal, slip + k,
                               p->impulse + k, change + k);
@@ -205,9 +206,9 @@ static double relax_point(sweeps *w, int i)
     return p->roll ? sum + relax_roll(w, p, i, normal) : sum;
 }
 
-static double relax_row(sweeps *w, int i)
+static double relax_row(gauss_seidel *w, int i)
 {
-    const swept_row *row = &w->row[i];
+    const gs_row *row = &w->row[i];
     const sprag_equation *equation = &w->system->equation[i];
     double rate =
         equation->offset + dot6(row->jacobian[0], row->v[0]) + dot6(row->jacobian[1], row->v[1]);
@@ -222,25 +223,9 @@ static double relax_row(sweeps *w, int i)
 
 // ---- preparation
 
-static double *velocity_of(const sweeps *w, int node)
+static double *velocity_of(const gauss_seidel *w, int node)
 {
     return w->x + 6 * (node == SPRAG_NOWHERE ? w->space->nodes : node);
-}
-
-// J M^-1 J' of two rows of a stencil.
-static double product(const sweeps *w, const sprag_stencil *stencil, int i, int j)
-{
-    double sum = 0;
-    for (int side = 0; side < 2; side++) {
-        int node = stencil->node[side];
-        if (node != SPRAG_NOWHERE) {
-            const double *a = stencil->jacobian[side][i], *b = stencil->jacobian[side][j];
-            double turned[3];
-            mul33(w->space->inverse_inertia[node], b + 3, turned);
-            sum += dot3(a, b) / w->space->mass[node][0] + dot3(a + 3, turned);
-        }
-    }
-    return sum;
 }
 
 // Rows of a cone of two axes: scaled, and turned to the eigenvectors of their W = J M^-1 J'.
@@ -256,34 +241,41 @@ static void turn_axes(double a, double b, double d, const double shape[2], doubl
 }
 
 // basis: of components 0 (the normal) to 5, made here.
-static void prepare_cones(sweeps *w, swept_point *p, int i, double stiction, double basis[6][6])
+static void prepare_cones(gauss_seidel *w, gs_point *p, int i, double stiction, double basis[6][6])
 {
     const sprag_point *point = &w->system->point[i];
     const sprag_stencil *stencil = &w->space->point[i];
+    const double(*J0)[6] = stencil->jacobian[0], (*J1)[6] = stencil->jacobian[1];
     basis[0][0] = 1;
     p->cone = point->cone;
     for (int c = point->cone; c < point->cone + point->cones; c++) {
         const sprag_cone *cone = &w->system->cone[c];
-        swept_cone *swept = &w->cone[c];
+        gs_cone *swept = &w->cone[c];
         int k = cone->first;
-        *swept = (swept_cone){.coefficient = cone->coefficient,
-                              .slip_yield = cone->slip_yield,
-                              .tolerance = sprag_cone_tolerance(cone, stiction),
-                              .first = k,
-                              .axes = cone->axes,
-                              .bond = isinf(cone->coefficient),
-                              .force = cone->force};
+        *swept = (gs_cone){.coefficient = cone->coefficient,
+                           .slip_yield = cone->slip_yield,
+                           .tolerance = sprag_cone_tolerance(cone, stiction),
+                           .first = k,
+                           .axes = cone->axes,
+                           .bond = isinf(cone->coefficient),
+                           .force = cone->force};
         p->cones += k < SPRAG_ROLL; // these come first
         if (cone->axes == 2) {
             double turned[2][2];
-            turn_axes(product(w, stencil, k, k), product(w, stencil, k, k + 1),
-                      product(w, stencil, k + 1, k + 1), cone->shape, turned, swept->yield);
+            turn_axes(
+                sprag_space6_inverse_mass(w->space, stencil->node, J0[k], J1[k], J0[k], J1[k]),
+                sprag_space6_inverse_mass(w->space, stencil->node, J0[k], J1[k], J0[k + 1],
+                                          J1[k + 1]),
+                sprag_space6_inverse_mass(w->space, stencil->node, J0[k + 1], J1[k + 1], J0[k + 1],
+                                          J1[k + 1]),
+                cone->shape, turned, swept->yield);
             memcpy(&basis[k][k], turned[0], sizeof turned[0]);
             memcpy(&basis[k + 1][k], turned[1], sizeof turned[1]);
         } else {
             basis[k][k] = cone->shape[0];
             swept->yield[0] = swept->yield[1] =
-                cone->shape[0] * cone->shape[0] * product(w, stencil, k, k);
+                cone->shape[0] * cone->shape[0] *
+                sprag_space6_inverse_mass(w->space, stencil->node, J0[k], J1[k], J0[k], J1[k]);
         }
     }
 }
@@ -302,7 +294,7 @@ static void change_rows(const double basis[6][6], int first, const double *from,
     }
 }
 
-static void prepare_roll(sweeps *w, swept_roll *roll, int i, const double basis[6][6])
+static void prepare_roll(gauss_seidel *w, gs_roll *roll, int i, const double basis[6][6])
 {
     const sprag_stencil *stencil = &w->space->point[i];
     for (int side = 0; side < 2; side++) {
@@ -327,17 +319,17 @@ static void prepare_roll(sweeps *w, swept_roll *roll, int i, const double basis[
     }
 }
 
-static double coupling(const swept_point *p, int i, int j)
+static double coupling(const gs_point *p, int i, int j)
 {
     return (p->inverse_mass[0] + p->inverse_mass[1]) * dot3(p->frame[i], p->frame[j]) +
            dot3(p->lever[0][i], p->turn[0][j]) + dot3(p->lever[1][i], p->turn[1][j]);
 }
 
-static void prepare_point(sweeps *w, int i, double stiction)
+static void prepare_point(gauss_seidel *w, int i, double stiction)
 {
     const sprag_point *point = &w->system->point[i];
     const sprag_stencil *stencil = &w->space->point[i];
-    swept_point *p = &w->point[i];
+    gs_point *p = &w->point[i];
     double basis[6][6] = {{0}};
     prepare_cones(w, p, i, stiction, basis);
     for (int side = 0; side < 2; side++) {
@@ -368,10 +360,10 @@ static void prepare_point(sweeps *w, int i, double stiction)
     }
 }
 
-static void prepare_row(sweeps *w, int i)
+static void prepare_row(gauss_seidel *w, int i)
 {
     const sprag_row_stencil *stencil = &w->space->equation[i];
-    swept_row *row = &w->row[i];
+    gs_row *row = &w->row[i];
     for (int side = 0; side < 2; side++) {
         int node = stencil->node[side];
         row->v[side] = velocity_of(w, node);
@@ -384,20 +376,20 @@ static void prepare_row(sweeps *w, int i)
     }
 }
 
-static sprag_result prepare(sweeps *w, sprag_system *system, double stiction)
+static sprag_result prepare(gauss_seidel *w, sprag_system *system, double stiction)
 {
     sprag_scratch *scratch = system->scratch;
-    *w = (sweeps){.system = system, .space = system->chart};
+    *w = (gauss_seidel){.system = system, .space = system->chart};
     int rolls = 0;
     for (int i = 0; i < system->points; i++) {
         rolls += system->point[i].dim > 3;
     }
     w->velocities = 6 * (w->space->nodes + 1);
     w->unknowns = w->velocities + 3 * (system->points + rolls) + system->equations;
-    w->point = SPRAG_TAKE(scratch, system->points, swept_point);
-    swept_roll *roll = SPRAG_TAKE(scratch, rolls, swept_roll);
-    w->row = SPRAG_TAKE(scratch, system->equations, swept_row);
-    w->cone = SPRAG_TAKE(scratch, system->cones, swept_cone);
+    w->point = SPRAG_TAKE(scratch, system->points, gs_point);
+    gs_roll *roll = SPRAG_TAKE(scratch, rolls, gs_roll);
+    w->row = SPRAG_TAKE(scratch, system->equations, gs_row);
+    w->cone = SPRAG_TAKE(scratch, system->cones, gs_cone);
     w->x = SPRAG_TAKE(scratch, w->unknowns, double);
     w->before = SPRAG_TAKE(scratch, w->unknowns, double);
     w->push = SPRAG_TAKE(scratch, w->unknowns, double);
@@ -425,13 +417,13 @@ static sprag_result prepare(sweeps *w, sprag_system *system, double stiction)
 
 // ---- start and end
 
-// Velocities that go with the impulses.
-static void balance(sweeps *w)
+// Sets the velocities from the impulses.
+static void balance(gauss_seidel *w)
 {
     const sprag_system *system = w->system;
     memcpy(w->x, system->free, (size_t)system->size * sizeof *w->x);
     for (int i = 0; i < system->points; i++) {
-        const swept_point *p = &w->point[i];
+        const gs_point *p = &w->point[i];
         apply(p, p->impulse);
         for (int k = 0; p->roll && k < 3; k++) {
             add_scaled(p->v[0] + 3, p->roll->impulse[k], p->roll->turn[0][k], 3);
@@ -439,14 +431,14 @@ static void balance(sweeps *w)
         }
     }
     for (int i = 0; i < system->equations; i++) {
-        const swept_row *row = &w->row[i];
+        const gs_row *row = &w->row[i];
         add_scaled(row->v[0], *row->impulse, row->turn[0], 6);
         add_scaled(row->v[1], *row->impulse, row->turn[1], 6);
     }
 }
 
 // Twice the kinetic energy.
-static double energy(const sweeps *w, const double *v)
+static double energy(const gauss_seidel *w, const double *v)
 {
     double sum = 0;
     w->system->space->momentum(w->system, v, w->system->work);
@@ -456,8 +448,8 @@ static double energy(const sweeps *w, const double *v)
     return sum;
 }
 
-// The impulses expected, unless they are those of something else: contacts take energy away.
-static void start(sweeps *w)
+// Starts from the expected impulses, unless they add energy: contacts only take it away.
+static void start(gauss_seidel *w)
 {
     const sprag_system *system = w->system;
     for (int i = 0; i < system->points; i++) {
@@ -478,20 +470,20 @@ static void start(sweeps *w)
         *w->row[i].impulse = clamp(equation->guess, equation->lo, equation->hi);
     }
     balance(w);
-    if (!(energy(w, w->x) <= 2 * energy(w, system->free))) {
+    if (!(energy(w, w->x) <= STRIBECK_GUESS_ENERGY * energy(w, system->free))) {
         memset(w->x + w->velocities, 0, (size_t)(w->unknowns - w->velocities) * sizeof *w->x);
         balance(w);
     }
 }
 
-// Impulses to the system, which is also where later sweeps would go on.
-static void finish(sweeps *w, double *v)
+// Writes the impulses to the system, also as those expected by later sweeps.
+static void finish(gauss_seidel *w, double *v)
 {
     sprag_system *system = w->system;
     balance(w);
     memcpy(v, w->x, (size_t)system->size * sizeof *v);
     for (int i = 0; i < system->points; i++) {
-        const swept_point *p = &w->point[i];
+        const gs_point *p = &w->point[i];
         double *impulse = system->impulse[i];
         memset(impulse, 0, sizeof system->impulse[i]);
         impulse[0] = p->impulse[0];
@@ -512,8 +504,8 @@ static void finish(sweeps *w, double *v)
 
 // ---- sweeps
 
-// Returns the root of the sum of squares of what it changed.
-static double sweep(sweeps *w)
+// Returns the root of the sum of squared changes, in the metric of energy.
+static double sweep(gauss_seidel *w)
 {
     double sum = 0;
     for (int i = 0; i < w->system->equations; i++) {
@@ -525,8 +517,8 @@ static double sweep(sweeps *w)
     return sqrt(sum);
 }
 
-// Goes on by a part of the way that the last sweep and the push before it went.
-static void accelerate(sweeps *w, double part)
+// Adds a share of the last sweep and of the acceleration before it (Nesterov).
+static void accelerate(gauss_seidel *w, double part)
 {
     for (int i = 0; i < w->unknowns; i++) {
         w->push[i] = part * (w->push[i] + w->x[i] - w->before[i]);
@@ -534,8 +526,8 @@ static void accelerate(sweeps *w, double part)
     }
 }
 
-// |D M (v - v0)| without contacts, or of all that they and rows give if that is more.
-static double scale_of(const sweeps *w)
+// |D M (v - v0)| of the free motion, or of all contact and row impulses if that is larger.
+static double scale_of(const gauss_seidel *w)
 {
     const sprag_system *system = w->system;
     for (int i = 0; i < system->size; i++) {
@@ -545,10 +537,10 @@ static double scale_of(const sweeps *w)
     return fmax(fmax(system->momentum, sprag_system_weighed(system, system->work)), DBL_MIN);
 }
 
-sprag_result sprag_sweeps_run(sprag_system *system, const sprag_sweep_limits *limits,
-                              double stiction, double *v, sprag_stats *stats)
+sprag_result sprag_gauss_seidel_solve(sprag_system *system, const sprag_gauss_seidel_limits *limits,
+                                      double stiction, double *v, sprag_stats *stats)
 {
-    sweeps w;
+    gauss_seidel w;
     if (prepare(&w, system, stiction) != SPRAG_OK) {
         return SPRAG_NO_MEMORY;
     }
@@ -560,9 +552,9 @@ sprag_result sprag_sweeps_run(sprag_system *system, const sprag_sweep_limits *li
         bool power_of_two = (it & (it - 1)) == 0;
         scale = power_of_two || it >= limits->least ? scale_of(&w) : scale;
         stats->sweeps++;
-        stats->residual = change / scale;
-        bool good = it >= limits->least && stats->residual <= limits->good;
-        if (good || it >= limits->most || stats->residual <= limits->tolerance ||
+        stats->sweep_change = change / scale;
+        bool good = it >= limits->least && stats->sweep_change <= limits->good;
+        if (good || it >= limits->most || stats->sweep_change <= limits->tolerance ||
             !isfinite(change)) {
             break;
         }
@@ -570,7 +562,7 @@ sprag_result sprag_sweeps_run(sprag_system *system, const sprag_sweep_limits *li
         last = change;
         accelerate(&w, (since - 1.0) / (since + 2.0));
     }
-    if (!isfinite(stats->residual)) {
+    if (!isfinite(stats->sweep_change)) {
         return SPRAG_NOT_CONVERGED;
     }
     finish(&w, v);

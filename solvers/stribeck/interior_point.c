@@ -6,9 +6,10 @@
 
 #include "laws.h"
 #include "linalg.h"
+#include "stribeck_constants.h"
 
-// Neither is negative, and one of them is to be zero: an impulse (N s) from its bound, and the
-// speed (m/s) that goes with it.
+// A complementary pair: the distance of an impulse (N s) from its bound and the speed (m/s) away
+// from it. Both are >= 0 and at the solution one of them is 0.
 typedef struct couple {
     double impulse, speed;
     double impulse_change, speed_change;
@@ -24,7 +25,7 @@ typedef struct disc {
     double ease[3]; // -d p / d slip: 0 0, 0 1, 1 1
 } disc;
 
-typedef struct central {
+typedef struct interior_point {
     sprag_system *system;
     double speed;   // m/s, scale of what the step changes
     double energy;  // J, likewise
@@ -36,7 +37,7 @@ typedef struct central {
     disc *disc;        // cones
     couple (*stop)[2]; // equations: lower, upper
     double *row;       // equations: impulse
-} central;
+} interior_point;
 
 static bool is_idle(const sprag_point *point)
 {
@@ -70,8 +71,8 @@ static double square(const disc *d)
     return d->change[0] * d->change[0] + d->change[1] * d->change[1];
 }
 
-// What slide * left is to be, less what the changes so far leave out of it.
-static double aim_of(const central *c, const disc *d)
+// Target of slide * left, less the second-order terms of the last update.
+static double aim_of(const interior_point *c, const disc *d)
 {
     return c->target + d->slide_change * along(d) + 0.5 * d->slide * square(d);
 }
@@ -85,8 +86,8 @@ static void linearise_disc(disc *d)
     d->ease[2] = (s + turn * x * x) * inverse;
 }
 
-static void ask_disc(const central *c, const disc *d, const sprag_cone *cone, const double *slip,
-                     double *asked)
+static void ask_disc(const interior_point *c, const disc *d, const sprag_cone *cone,
+                     const double *slip, double *asked)
 {
     double back = isinf(d->most) ? 0 : aim_of(c, d) / left_of(d), r[2] = {0, 0};
     for (int k = 0; k < cone->axes; k++) {
@@ -97,8 +98,8 @@ static void ask_disc(const central *c, const disc *d, const sprag_cone *cone, co
     }
 }
 
-static void change_disc(const central *c, disc *d, const sprag_cone *cone, const double *asked,
-                        const double *slip_change)
+static void change_disc(const interior_point *c, disc *d, const sprag_cone *cone,
+                        const double *asked, const double *slip_change)
 {
     double aim = isinf(d->most) ? 0 : aim_of(c, d), u[2] = {0, 0};
     for (int k = 0; k < cone->axes; k++) {
@@ -115,20 +116,20 @@ static void change_disc(const central *c, disc *d, const sprag_cone *cone, const
 
 // ---- all laws, linear in the changes
 
-// What the product is to be, less what the changes so far leave out of it.
-static double hold_of(const central *c, const couple *s)
+// Target of the speed: the product less the second-order terms of the last update, per impulse.
+static double target_speed(const interior_point *c, const couple *s)
 {
     return (c->target - s->impulse_change * s->speed_change) / s->impulse;
 }
 
-static void change_couple(const central *c, couple *s, double impulse_change)
+static void change_couple(const interior_point *c, couple *s, double impulse_change)
 {
-    double hold = hold_of(c, s);
+    double aim = target_speed(c, s);
     s->impulse_change = impulse_change;
-    s->speed_change = hold - s->speed - s->speed / s->impulse * impulse_change;
+    s->speed_change = aim - s->speed - s->speed / s->impulse * impulse_change;
 }
 
-static double row_slope(const central *c, int i)
+static double row_slope(const interior_point *c, int i)
 {
     const sprag_equation *equation = &c->system->equation[i];
     double yield = equation->yield;
@@ -138,7 +139,7 @@ static double row_slope(const central *c, int i)
     return is_fixed(equation) ? 0 : 1 / yield;
 }
 
-static sprag_result factor(central *c)
+static sprag_result factor(interior_point *c)
 {
     sprag_system *system = c->system;
     sprag_result result = system->space->begin(system, true);
@@ -172,8 +173,9 @@ static sprag_result factor(central *c)
     return system->space->factor(system, true);
 }
 
-// Changes of impulses, to those of the system, that the laws ask for at the speeds of this moment.
-static void ask(central *c)
+// Writes the changes of the impulses that the linearised laws give at the present speeds to the
+// impulses of the system.
+static void ask(interior_point *c)
 {
     sprag_system *system = c->system;
     for (int i = 0; i < system->points; i++) {
@@ -183,7 +185,7 @@ static void ask(central *c)
         if (is_idle(point)) {
             continue;
         }
-        asked[0] = -c->slope[i] * (slip[0] + point->yield * n->impulse - hold_of(c, n));
+        asked[0] = -c->slope[i] * (slip[0] + point->yield * n->impulse - target_speed(c, n));
         for (int j = point->cone; j < point->cone + point->cones; j++) {
             ask_disc(c, &c->disc[j], &system->cone[j], slip, asked);
         }
@@ -192,14 +194,14 @@ static void ask(central *c)
         const sprag_equation *equation = &system->equation[i];
         double off = system->rate[i] + equation->yield * c->row[i];
         for (int k = 0; k < 2 && !is_fixed(equation); k++) {
-            off += !has_stop(equation, k) ? 0 : (k ? 1 : -1) * hold_of(c, &c->stop[i][k]);
+            off += !has_stop(equation, k) ? 0 : (k ? 1 : -1) * target_speed(c, &c->stop[i][k]);
         }
         system->row_impulse[i] = -row_slope(c, i) * off;
     }
 }
 
 // The update that takes the products to their target.
-static void update(central *c, double *dv)
+static void update(interior_point *c, double *dv)
 {
     sprag_system *system = c->system;
     ask(c);
@@ -253,8 +255,8 @@ static double couple_limit(const couple *s, double most)
     return until_zero(s->speed, s->speed_change, until_zero(s->impulse, s->impulse_change, most));
 }
 
-// The part of it, at most 1, after which something would leave its bounds.
-static double longest(const central *c)
+// Returns the share of the update, at most 1, at which the first quantity reaches its bound.
+static double longest(const interior_point *c)
 {
     const sprag_system *system = c->system;
     double most = 1;
@@ -278,8 +280,8 @@ static double couple_after(const couple *s, double part)
     return (s->impulse + part * s->impulse_change) * (s->speed + part * s->speed_change);
 }
 
-// J, sum of the products after a part of it.
-static double products_after(const central *c, double part)
+// Returns the sum of the products after a share of the update, J.
+static double products_after(const interior_point *c, double part)
 {
     const sprag_system *system = c->system;
     double sum = 0;
@@ -305,7 +307,7 @@ static void go_couple(couple *s, double part)
     s->impulse_change = s->speed_change = 0;
 }
 
-static void go(central *c, double part, double *v, const double *dv)
+static void go(interior_point *c, double part, double *v, const double *dv)
 {
     sprag_system *system = c->system;
     sprag_system_move(system, v, part, dv);
@@ -330,8 +332,9 @@ static void go(central *c, double part, double *v, const double *dv)
 
 // ---- start and end
 
-// Sets the impulses and the residual of the system. Returns it as sprag_system_residual does.
-static double balance(const central *c, const double *v)
+// Sets the impulses of the system and returns the momentum balance, scaled as in
+// sprag_system_residual.
+static double balance(const interior_point *c, const double *v)
 {
     sprag_system *system = c->system;
     double *r = system->residual, *change = system->work;
@@ -361,26 +364,24 @@ static double balance(const central *c, const double *v)
     return sprag_system_weighed(system, r) / scale;
 }
 
-// Far inside, and all products alike: from there it goes straight to the solution, wherever that
-// is.
-static const double inside = 30; // times the impulses and speeds that the step changes
-
-static void start_point(central *c, int i, double bound, double stiction)
+// The start is far inside all bounds and all its products are equal: from there the updates lead
+// straight to the solution.
+static void start_point(interior_point *c, int i, double bound, double stiction)
 {
     const sprag_point *point = &c->system->point[i];
     double some = c->speed / point->inverse_mass; // N s
-    c->normal[i].impulse = fmax(bound, inside * some);
+    c->normal[i].impulse = fmax(bound, STRIBECK_INTERIOR_START * some);
     c->normal[i].speed = c->product / c->normal[i].impulse;
     c->products++;
     for (int j = point->cone; j < point->cone + point->cones; j++) {
-        static const double least = 1e-3;
         const sprag_cone *cone = &c->system->cone[j];
         disc *d = &c->disc[j];
         if (isinf(cone->coefficient)) {
             *d = (disc){.most = INFINITY, .yield = cone->slip_yield};
             continue;
         }
-        d->most = cone->coefficient * (cone->force ? c->system->step : bound + least * some);
+        d->most = cone->coefficient *
+                  (cone->force ? c->system->step : bound + STRIBECK_INTERIOR_LEAST_BOUND * some);
         d->yield =
             sprag_friction_yield(cone->slip_yield, sprag_cone_tolerance(cone, stiction), d->most);
         d->slide = c->product / left_of(d);
@@ -388,11 +389,12 @@ static void start_point(central *c, int i, double bound, double stiction)
     }
 }
 
-static void start_row(central *c, int i)
+static void start_row(interior_point *c, int i)
 {
     const sprag_equation *equation = &c->system->equation[i];
     double lo = equation->lo, hi = equation->hi;
-    double room = fmin(c->speed / fmax(equation->inverse_mass, DBL_MIN), 0.25 * (hi - lo));
+    double room = fmin(c->speed / fmax(equation->inverse_mass, DBL_MIN),
+                       STRIBECK_INTERIOR_ROW_ROOM * (hi - lo));
     c->row[i] = is_fixed(equation) ? lo : clamp(equation->guess, lo + room, hi - room);
     for (int k = 0; k < 2 && !is_fixed(equation); k++) {
         if (has_stop(equation, k)) {
@@ -403,8 +405,9 @@ static void start_row(central *c, int i)
     }
 }
 
-// What forces change in the step; where there are none, what contacts and rows do.
-static void set_scale(central *c)
+// Sets the scales of speed and energy: from the change by forces in the step, or, without forces,
+// from the speeds at contacts and rows.
+static void set_scale(interior_point *c)
 {
     const sprag_system *system = c->system;
     double mass = 0, lightest = 0, fastest = 0; // kg, 1/kg, m/s
@@ -424,10 +427,10 @@ static void set_scale(central *c)
     c->speed = system->momentum / sqrt(mass);
     c->speed = c->speed > 0 ? c->speed : fastest;
     c->energy = mass * c->speed * c->speed;
-    c->product = inside * c->speed * c->speed / fmax(lightest, DBL_MIN);
+    c->product = STRIBECK_INTERIOR_START * c->speed * c->speed / fmax(lightest, DBL_MIN);
 }
 
-static sprag_result start(central *c, const double *bound, double stiction, const double *v)
+static sprag_result start(interior_point *c, const double *bound, double stiction, const double *v)
 {
     sprag_system *system = c->system;
     sprag_scratch *scratch = system->scratch;
@@ -455,19 +458,19 @@ static sprag_result start(central *c, const double *bound, double stiction, cons
     return c->speed > 0 ? SPRAG_OK : SPRAG_NOT_CONVERGED;
 }
 
-sprag_result sprag_central_run(sprag_system *system, const double *bound, double stiction,
-                               int iterations, double *v, double *dv, sprag_stats *stats)
+sprag_result sprag_interior_point_solve(sprag_system *system, const double *bound, double stiction,
+                                        int iterations, double *v, double *dv, sprag_stats *stats)
 {
-    static const double residual = 1e-6, gap = 1e-10, back = 0.99;
-    central c = {.system = system};
+    interior_point c = {.system = system};
     sprag_result result = start(&c, bound, stiction, v);
     for (int it = 0; result == SPRAG_OK; it++) {
-        stats->residual = balance(&c, v);
+        stats->kkt_residual = balance(&c, v);
         double sum = products_after(&c, 0);
-        if (stats->residual <= residual && sum <= gap * c.energy) {
+        if (stats->kkt_residual <= STRIBECK_INTERIOR_RESIDUAL &&
+            sum <= STRIBECK_INTERIOR_GAP * c.energy) {
             return SPRAG_OK;
         }
-        if (it >= iterations || !isfinite(sum + stats->residual)) {
+        if (it >= iterations || !isfinite(sum + stats->kkt_residual)) {
             return SPRAG_NOT_CONVERGED;
         }
         result = factor(&c);
@@ -480,7 +483,7 @@ sprag_result sprag_central_run(sprag_system *system, const double *bound, double
         double left = sum > 0 ? products_after(&c, longest(&c)) / sum : 0;
         c.target = c.products > 0 ? fmin(1, left * left * left) * sum / c.products : 0;
         update(&c, dv);
-        go(&c, fmin(1, back * longest(&c)), v, dv);
+        go(&c, fmin(1, STRIBECK_INTERIOR_BACK * longest(&c)), v, dv);
         sprag_system_log(system, stiction, stats);
     }
     return result;

@@ -15,7 +15,7 @@
 // bound: N s, normal impulses that bound friction, one per point. v: where it starts, and the
 // velocity found; dv: room. The system has the impulses. SPRAG_NOT_CONVERGED: also where a normal
 // law is no spring.
-sprag_result sprag_central_run(sprag_system *system, const double *bound, double stiction,
-                               int iterations, double *v, double *dv, sprag_stats *stats);
+sprag_result sprag_interior_point_solve(sprag_system *system, const double *bound, double stiction,
+                                        int iterations, double *v, double *dv, sprag_stats *stats);
 
 #endif

@@ -27,13 +27,13 @@ static bool give_by_stiffness(sprag_system *system, double *stiff_step)
 }
 
 // The step without the friction that normal forces bound. mu: coefficients, of all cones.
-static sprag_result solve_without_friction(sprag_phases *w, const double *mu)
+static sprag_result solve_without_friction(sprag_strategy_state *w, const double *mu)
 {
     for (int c = 0; c < w->system->cones; c++) {
         sprag_cone *cone = &w->system->cone[c];
         cone->coefficient = is_bounded_by_normal(cone) ? 0 : cone->coefficient;
     }
-    sprag_result result = sprag_phases_run(w);
+    sprag_result result = sprag_strategy_solve(w);
     for (int c = 0; c < w->system->cones; c++) {
         w->system->cone[c].coefficient = mu[c];
     }
@@ -72,7 +72,7 @@ static double bound_error(const sprag_system *system, const double *normal, cons
     return largest > 0 ? error / largest : 0;
 }
 
-sprag_result sprag_oneway_run(sprag_phases *w)
+sprag_result sprag_oneway_solve(sprag_strategy_state *w)
 {
     sprag_system *system = w->system;
     double *mu = SPRAG_TAKE(system->scratch, system->cones, double);
@@ -94,7 +94,7 @@ sprag_result sprag_oneway_run(sprag_phases *w)
     }
     sprag_strategy first = w->stats.strategy;
     bound_friction(system, normal);
-    result = sprag_phases_run(w);
+    result = sprag_strategy_solve(w);
     w->stats.strategy = first > w->stats.strategy ? first : w->stats.strategy;
     w->stats.bound_error = bound_error(system, normal, mu);
     return result;

@@ -15,8 +15,8 @@
 
 #include "strategy.h"
 
-// In place of sprag_phases_run. The statistics are those of both solves together. From then on
+// In place of sprag_strategy_solve. The statistics are those of both solves together. From then on
 // the bounds of the system's friction are forces, and stiff contacts have given impulses.
-sprag_result sprag_oneway_run(sprag_phases *phases);
+sprag_result sprag_oneway_solve(sprag_strategy_state *phases);
 
 #endif

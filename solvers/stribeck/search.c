@@ -1,16 +1,17 @@
-// The exact search along an update, for frozen friction bounds: a convex function of one variable.
-// The laws are written down along the line once; its slope, at any place, is then a few vectors'
-// worth of arithmetic.
+// Exact search along an update with frozen friction bounds: the minimum of a convex function of one
+// variable. The laws are copied along the line once, into arrays; the slope at any place is then a
+// few vector operations.
 #include <math.h>
 
 #include "laws.h"
 #include "linalg.h"
+#include "stribeck_constants.h"
 #include "system.h"
 #include "vectors.h"
 
 enum { LANES = 8, FRICTION_ROWS = 7, LIMITED_ROWS = 5 };
 
-// Arrays of the same quantity one after the other, padded to whole vectors with what adds nothing.
+// Arrays of the same quantity one after the other, padded to whole vectors with entries that add 0.
 typedef struct line {
     double constant, linear; // of the slope: inertia, given impulses, linear laws
     // friction: impulse = -weight m(rho)/rho (u + alpha du), rho^2 = |u + alpha du|^2 + least
@@ -134,8 +135,8 @@ static double slope_at(const sprag_system *system, const line *line, double alph
     return sum;
 }
 
-static void lay(line *line, sprag_system *system, const double *v, const double *dv,
-                double stiction, const double *bound)
+static void fill_line(line *line, sprag_system *system, const double *v, const double *dv,
+                      double stiction, const double *bound)
 {
     open_line(line, system);
     system->space->momentum(system, dv, system->work);
@@ -167,21 +168,22 @@ double sprag_system_search(sprag_system *system, const double *v, const double *
                            const double *bound)
 {
     line line;
-    lay(&line, system, v, dv, stiction, bound);
+    fill_line(&line, system, v, dv, stiction, bound);
     double at_end = slope_at(system, &line, 1);
     double at_start = at_end > 0 ? slope_at(system, &line, 0) : at_end;
-    if (!(at_start < 0) || !(at_end > 1e-3 * -at_start)) {
+    if (!(at_start < 0) || !(at_end > STRIBECK_SEARCH_SLOPE * -at_start)) {
         return 1; // still falling, or rounding: the full step
     }
     // The slope grows monotonically, by leaps where laws are stiff: regula falsi (Illinois) and
     // bisection in turn.
     double low = 0, high = 1, low_slope = at_start, high_slope = at_end, alpha = 1;
-    for (int it = 0, side = 0; it < 100 && high - low > 1e-14; it++) {
+    for (int it = 0, side = 0;
+         it < STRIBECK_SEARCH_EVALUATIONS && high - low > STRIBECK_SEARCH_INTERVAL; it++) {
         bool halve = it % 2;
         alpha = halve ? low + (high - low) / 2
                       : (low * high_slope - high * low_slope) / (high_slope - low_slope);
         double slope = slope_at(system, &line, alpha);
-        if (fabs(slope) <= 1e-3 * -at_start) {
+        if (fabs(slope) <= STRIBECK_SEARCH_SLOPE * -at_start) {
             break;
         }
         if (slope > 0) {

@@ -270,7 +270,7 @@ static const sprag_space bodies = {.momentum = momentum,
                                    .add_equation = add_equation,
                                    .factor = factor,
                                    .solve = solve,
-                                   .sweep = sprag_sweeps_run};
+                                   .gauss_seidel = sprag_gauss_seidel_solve};
 
 sprag_result sprag_space6_take(sprag_space6 *space, sprag_system *system, int nodes,
                                sprag_scratch *scratch)
@@ -284,4 +284,19 @@ sprag_result sprag_space6_take(sprag_space6 *space, sprag_system *system, int no
     system->chart = space;
     system->size = 6 * nodes;
     return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
+}
+
+double sprag_space6_inverse_mass(const sprag_space6 *space, const int node[2], const double *a0,
+                                 const double *a1, const double *b0, const double *b1)
+{
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        if (node[side] != SPRAG_NOWHERE) {
+            const double *a = side ? a1 : a0, *b = side ? b1 : b0;
+            double turned[3];
+            mul33(space->inverse_inertia[node[side]], b + 3, turned);
+            sum += dot3(a, b) / space->mass[node[side]][0] + dot3(a + 3, turned);
+        }
+    }
+    return sum;
 }

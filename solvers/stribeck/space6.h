@@ -34,4 +34,9 @@ typedef struct sprag_space6 {
 sprag_result sprag_space6_take(sprag_space6 *space, sprag_system *system, int nodes,
                                sprag_scratch *scratch);
 
+// Ja M^-1 Jb' of two rows over the same two nodes, 1/kg. a0, a1: the part of each row at node[0]
+// and node[1]; a SPRAG_NOWHERE adds nothing.
+double sprag_space6_inverse_mass(const sprag_space6 *space, const int node[2], const double *a0,
+                                 const double *a1, const double *b0, const double *b1);
+
 #endif

@@ -1,54 +1,77 @@
-// The implicit Stribeck method on any system: phases, each tried when the one before fails.
-//   A  direct: Newton on the coupled equations, updates limited in direction
-//   B  polish: A again, from a solution by sweeps, or with frozen friction bounds
-//   C  continuation from a problem with a soft stiction tolerance, or without friction, to ours
-//   D  lagged: friction bounds frozen at the last estimate, a convex problem, in a few passes
-// Islands whose factorisation takes long go through A and D in brief, which is enough for what
-// rests, and then to
-//   E  sweeps alone; and D at length, where they fail.
-// Before all others, if asked for, and where a factorisation takes about as long as a few sweeps:
-//   I  interior point, under the bounds of friction that are expected (interior_point.h)
-// A to C end at a root of the coupled equations, D, E and I near one.
+// The implicit Stribeck method on any system, by strategies that are tried in turn
+// (sprag_strategy.h):
+//   newton           Newton's method on the coupled equations, with updates limited in direction
+//                    (arXiv 1909.05700, section IV)
+//   warm_newton      the same, started from Gauss-Seidel or, in generalized coordinates, from
+//                    frozen friction
+//   continuation     the same, along a path from a problem with a large stiction tolerance or
+//                    without friction
+//   frozen_friction  friction bounds fixed at the last estimate, a convex problem; a few passes
+//                    correct the bounds (arXiv 2110.10107, 2312.03908)
+// Islands whose factorisation takes long get a brief newton and frozen_friction, which are enough
+// for bodies at rest, then
+//   gauss_seidel     sweeps over contacts and rows, without a matrix
+// and frozen_friction in full if that fails. If asked for, and if a factorisation costs about as
+// much as a few sweeps, the first of all is
+//   interior_point   under the expected friction bounds
+// newton, warm_newton and continuation end at a root of the coupled equations, the others near one.
 #ifndef SPRAG_STRATEGY_H
 #define SPRAG_STRATEGY_H
 
 #include "system.h"
 
-typedef struct sprag_phases {
-    double stiction;     // m/s, tolerance that B to D go down to
-    double finest;       // m/s, that of A; each cone has one of its own below which it does not go
-    double tolerance;    // of the residual
-    double rounding;     // residual that is accepted when updates do not lower it any more
-    double small, theta; // of the limiter (limiter.h)
-    double direct_work;  // most that a factorisation may take (sprag_space.work) for A and B; for C
-                         // and D a quarter; 0: E at once
-    int max_iterations;  // of A, and of every stage of C
-    int patience;        // updates without a new least residual, after which it goes in circles
-    int max_continuation; // of C, of every path
-    int paths;            // of C, 1 to 4
-    double softest;       // m/s, stiction tolerance that C starts from
-    double stride;        // first step of C, as a part of its path
-    bool extrapolates;    // C: steps grow, and start where the last two point
-    int polish_passes;    // of B in generalized coordinates; 0: none
-    int sweeps;           // of B, and of E ten times as many where it is not good; 0: none
-    int sweeps_least;     // of E, which ends at a worse residual then; 0: as above
-    double sweeps_tolerance;
-    int lagged_passes;   // of D; 0: none
-    int central;         // updates of I; 0: none
-    double central_work; // most products of blocks that a factorisation may take for it, by contact
-    sprag_system *system;
-    double *v;                // the solution: size velocities
-    const double *guess;      // of it; NULL: none
-    double *dv, *good, *last; // size
-    double *bound;            // points
-    double *coefficient;      // cones
-    sprag_stats stats;
-} sprag_phases;
+// Settings of one solve. The caller computes them before the solve (stribeck.c, general.c).
+typedef struct sprag_strategy_options {
+    // tolerances
+    double stiction;     // m/s, stiction tolerance of warm_newton, continuation, frozen_friction
+    double finest;       // m/s, stiction tolerance of newton, gauss_seidel and interior_point; a
+                         // cone's own tolerance is a lower bound of both
+    double tolerance;    // momentum residual at which Newton's method ends
+    double rounding;     // momentum residual that is accepted when updates do not lower it further
+    double small, theta; // of the limiter: share of the tolerance, rad (limiter.h)
+    // newton
+    double direct_work; // largest factorisation (sprag_space.work) for newton, warm_newton,
+                        // continuation and frozen_friction; 0: gauss_seidel at once
+    int max_iterations; // updates of newton, and of each stage of continuation
+    int patience;       // updates without a new least residual before Newton's method is given up
+    // continuation
+    int max_continuation; // updates of each path
+    int paths;            // number of paths, 1 to 4
+    double softest;       // m/s, stiction tolerance at the start of a path
+    double stride;        // first stage, as a share of the path
+    bool extrapolates;    // stages grow, and start from an extrapolation of the last two
+    // other strategies
+    int polish_passes; // passes of frozen friction before warm_newton without Gauss-Seidel; 0: none
+    int sweeps;        // before warm_newton; gauss_seidel takes up to ten times as many; 0: no
+                       // Gauss-Seidel
+    int sweeps_least;  // gauss_seidel ends after these if the result is acceptable, though not
+                       // good; 0: it must be good
+    double sweeps_tolerance;    // change of a sweep at which Gauss-Seidel ends
+    int lagged_passes;          // passes of frozen_friction; 0: not tried
+    int interior_point_updates; // 0: not tried
+    double interior_point_work; // largest factorisation for interior_point, per contact and row
+} sprag_strategy_options;
 
-// Memory for a system; the settings are the caller's.
-sprag_result sprag_phases_take(sprag_phases *phases, sprag_system *system, sprag_scratch *scratch);
+// One solve: its settings, its system, and the vectors of all strategies.
+typedef struct sprag_strategy_state {
+    sprag_strategy_options options; // of the caller
+    sprag_system *system;           // of the caller
+    const double *guess;            // of the caller: size velocities, m/s, rad/s; NULL: none
+    double *v;           // size, m/s, rad/s: the present iterate, at the end the solution
+    double *dv;          // size: the last update
+    double *good, *last; // size: iterates that a strategy goes back to
+    double *bound;       // points, N s: normal impulses that bound frozen friction
+    double *coefficient; // cones: coefficients while continuation changes them
+    sprag_stats stats;   // of all strategies so far; the caller sets the history
+} sprag_strategy_state;
 
-// SPRAG_OK: v, and the system is left evaluated there. Otherwise v is not to be used.
-sprag_result sprag_phases_run(sprag_phases *phases);
+// Takes the vectors for a system from the scratch. SPRAG_NO_MEMORY if they do not fit.
+sprag_result sprag_strategy_open(sprag_strategy_state *state, sprag_system *system,
+                                 sprag_scratch *scratch);
+
+// Tries the strategies in turn. SPRAG_OK: state->v is the solution and the system is evaluated
+// there. SPRAG_NOT_CONVERGED, SPRAG_SINGULAR: every strategy failed and v must not be used.
+// SPRAG_NO_MEMORY.
+sprag_result sprag_strategy_solve(sprag_strategy_state *state);
 
 #endif

@@ -8,6 +8,7 @@
 #include "linalg.h"
 #include "oneway.h"
 #include "strategy.h"
+#include "stribeck_constants.h"
 
 sprag_stribeck_options sprag_stribeck_defaults(void)
 {
@@ -21,12 +22,12 @@ sprag_stribeck_options sprag_stribeck_defaults(void)
                                     .direct_work = 400};
 }
 
-// The speeds that stiction is measured by. All that is absolute here follows from the problem, so
-// that a change of units changes nothing.
+// Speeds in m/s that stiction tolerances are measured by. They follow from the problem, so that a
+// change of units changes nothing.
 typedef struct speeds {
-    double scale;   // what a step changes, or a hundredth of the fastest motion
-    double moving;  // stiction tolerance of what slides
-    double at_rest; // and of what has come to rest
+    double scale;   // largest change in the step, or a hundredth of the fastest motion
+    double moving;  // stiction tolerance of contacts that slide
+    double at_rest; // stiction tolerance of contacts at rest
 } speeds;
 
 static speeds choose_speeds(const sprag_problem *problem, const sprag_stribeck_options *options)
@@ -41,11 +42,11 @@ static speeds choose_speeds(const sprag_problem *problem, const sprag_stribeck_o
         fastest = fmax(fastest, norm3(body->velocity));
         change = fmax(change, body->mass > 0 ? norm3(gain) : 0);
     }
-    double scale = fmax(change, 1e-2 * fastest);
+    double scale = fmax(change, STRIBECK_FASTEST_SHARE * fastest);
     scale = scale > 0 ? scale : 1;
     double moving = options->stiction_tolerance, at_rest = options->stiction_at_rest;
-    moving = moving > 0 ? moving : 1e-3 * scale;
-    at_rest = at_rest > 0 ? at_rest : 1e-8 * scale;
+    moving = moving > 0 ? moving : STRIBECK_MOVING_TOLERANCE * scale;
+    at_rest = at_rest > 0 ? at_rest : STRIBECK_REST_TOLERANCE * scale;
     return (speeds){scale, moving, fmin(at_rest, moving)};
 }
 
@@ -60,10 +61,10 @@ static double slip_of(const sprag_system *system, int point, const sprag_cone *c
     return sqrt(sum);
 }
 
-// A thousandth of its own slip before the step, within bounds: a contact at rest creeps by the
-// lower one, also where bodies move together, and one that slides costs no more than the upper.
-// What a contact asks for it gets.
-static void give_stiction(sprag_system *system, const sprag_problem *problem, speeds *speeds)
+// Sets the stiction tolerance of each cone: the contact's own if it has one, else a thousandth of
+// its slip before the step, between the tolerance at rest, by which contacts at rest creep even if
+// their bodies move together, and that of sliding contacts.
+static void set_stiction(sprag_system *system, const sprag_problem *problem, speeds *speeds)
 {
     double fastest = 0;
     sprag_system_place(system, system->start);
@@ -74,44 +75,44 @@ static void give_stiction(sprag_system *system, const sprag_problem *problem, sp
             fastest = fmax(fastest, system->cone[c].stiction);
         }
     }
-    double least = fmax(speeds->at_rest, 1e-6 * fastest);
+    double least = fmax(speeds->at_rest, STRIBECK_LEAST_TOLERANCE * fastest);
     for (int i = 0; i < system->points; i++) {
         const sprag_point *point = &system->point[i];
         double asked = problem->contact[i].stiction;
         for (int c = point->cone; c < point->cone + point->cones; c++) {
-            double own = 1e-3 * system->cone[c].stiction;
+            double own = STRIBECK_SLIP_TOLERANCE * system->cone[c].stiction;
             system->cone[c].stiction = asked > 0 ? asked : fmin(fmax(own, least), speeds->moving);
         }
         speeds->at_rest = asked > 0 ? fmin(speeds->at_rest, asked) : speeds->at_rest;
     }
 }
 
-static sprag_phases settings(const speeds *speeds, const sprag_stribeck_options *options)
+static sprag_strategy_state make_state(const speeds *speeds, const sprag_stribeck_options *options)
 {
-    static const double pi = 3.14159265358979323846;
-    return (sprag_phases){.stiction = speeds->moving,
-                          .finest = speeds->at_rest,
-                          .tolerance = options->tolerance,
-                          .small = 1e-2,
-                          .theta = pi / 3,
-                          .direct_work = options->direct_work,
-                          .max_iterations = options->max_iterations,
-                          .patience = 25,
-                          .max_continuation = options->max_continuation,
-                          .paths = 1,
-                          .softest = speeds->scale,
-                          .stride = 1.0 / 3,
-                          .sweeps = options->sweeps,
-                          .sweeps_tolerance = 1e-5,
-                          .sweeps_least = options->sweeps_least,
-                          .lagged_passes = options->lagged_passes,
-                          .central = options->central,
-                          .central_work = options->central_work,
-                          .stats = {.strategy = SPRAG_STRATEGY_NONE, .stiction = speeds->moving}};
+    return (sprag_strategy_state){
+        .options = {.stiction = speeds->moving,
+                    .finest = speeds->at_rest,
+                    .tolerance = options->tolerance,
+                    .small = STRIBECK_LIMITER_SMALL,
+                    .theta = STRIBECK_LIMITER_TURN,
+                    .direct_work = options->direct_work,
+                    .max_iterations = options->max_iterations,
+                    .patience = STRIBECK_PATIENCE,
+                    .max_continuation = options->max_continuation,
+                    .paths = 1,
+                    .softest = speeds->scale,
+                    .stride = STRIBECK_FIRST_STAGE,
+                    .sweeps = options->sweeps,
+                    .sweeps_tolerance = STRIBECK_SWEEP_TOLERANCE,
+                    .sweeps_least = options->sweeps_least,
+                    .lagged_passes = options->lagged_passes,
+                    .interior_point_updates = options->interior_point_updates,
+                    .interior_point_work = options->interior_point_work},
+        .stats = {.stiction = speeds->moving}};
 }
 
-static void write_solution(const sprag_phases *w, const sprag_problem *problem, const int *node_of,
-                           sprag_solution *solution)
+static void write_solution(const sprag_strategy_state *w, const sprag_problem *problem,
+                           const int *node_of, sprag_solution *solution)
 {
     const sprag_system *system = w->system;
     for (int b = 0; b < problem->bodies; b++) {
@@ -130,7 +131,7 @@ static void write_solution(const sprag_phases *w, const sprag_problem *problem, 
 }
 
 // false: no memory.
-static bool set_guess(sprag_phases *w, const sprag_problem *problem, const int *node_of,
+static bool set_guess(sprag_strategy_state *w, const sprag_problem *problem, const int *node_of,
                       const sprag_solution *solution, sprag_scratch *scratch)
 {
     double *guess = SPRAG_TAKE(scratch, w->system->size, double);
@@ -143,17 +144,18 @@ static bool set_guess(sprag_phases *w, const sprag_problem *problem, const int *
     return guess != NULL;
 }
 
-static bool solution_is_finite(const sprag_phases *w)
+static bool solution_is_finite(const sprag_strategy_state *w)
 {
     double sum = 0;
     for (int i = 0; i < w->system->size; i++) {
         sum += w->v[i];
     }
-    return isfinite(sum) && isfinite(w->stats.residual);
+    return isfinite(sum) && isfinite(sprag_stats_error(&w->stats));
 }
 
-// Are there none, or have rows reached or left their bounds in the last update?
-static bool factors_are_old(const sprag_phases *w)
+// Returns whether there are no factors, or rows have reached or left their bounds in the last
+// update.
+static bool factors_are_old(const sprag_strategy_state *w)
 {
     const sprag_system *system = w->system;
     if (w->stats.factorizations == 0) {
@@ -169,10 +171,10 @@ static bool factors_are_old(const sprag_phases *w)
     return false;
 }
 
-// Rows yield more than their compliance, for rounding's sake: that is given back, at the impulses
-// found, and the update that follows takes the rounding along. Without contacts what is between the
-// bounds is linear, and the factors still good.
-static void sharpen(sprag_phases *w, const sprag_problem *problem, sprag_scratch *scratch)
+// Removes the excess yield that rows have against rounding, at the impulses found, by one further
+// update. Without contacts the rows between their bounds are linear, so the factors are still good.
+static void remove_row_softness(sprag_strategy_state *w, const sprag_problem *problem,
+                                sprag_scratch *scratch)
 {
     sprag_system *system = w->system;
     size_t size = (size_t)system->size, rows = (size_t)system->equations;
@@ -183,7 +185,7 @@ static void sharpen(sprag_phases *w, const sprag_problem *problem, sprag_scratch
     }
     if (factors_are_old(w)) {
         w->stats.factorizations++;
-        if (sprag_system_factor(system, w->finest, NULL) != SPRAG_OK) {
+        if (sprag_system_factor(system, w->options.finest, NULL) != SPRAG_OK) {
             return;
         }
     }
@@ -202,14 +204,14 @@ static void sharpen(sprag_phases *w, const sprag_problem *problem, sprag_scratch
     add_scaled(system->residual, -1, system->work, system->size);
     sprag_system_update(system, NULL, w->dv);
     sprag_system_move(system, w->v, 1, w->dv);
-    w->stats.residual = sprag_system_residual(system, w->v, w->finest, NULL);
-    if (!(w->stats.residual <= fmax(before, w->tolerance))) { // a row met its bound
+    w->stats.residual = sprag_system_residual(system, w->v, w->options.finest, NULL);
+    if (!(w->stats.residual <= fmax(before, w->options.tolerance))) { // a row has reached its bound
         memcpy(w->v, w->last, size * sizeof *w->v);
         memcpy(system->rate, rate, rows * sizeof *rate);
         for (size_t i = 0; i < rows; i++) {
             system->equation[i].offset += given[i];
         }
-        w->stats.residual = sprag_system_residual(system, w->v, w->finest, NULL);
+        w->stats.residual = sprag_system_residual(system, w->v, w->options.finest, NULL);
     }
 }
 
@@ -226,25 +228,26 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     speeds speeds = choose_speeds(problem, options);
     sprag_system system;
     int *node_of;
-    result = sprag_island_prepare(&system, problem, speeds.scale, options->softness,
-                                  options->row_softness, scratch, &node_of);
+    result = sprag_assemble(&system, problem, speeds.scale, options->softness,
+                            options->row_softness, scratch, &node_of);
     if (result != SPRAG_OK) {
         return result;
     }
-    give_stiction(&system, problem, &speeds);
-    sprag_phases w = settings(&speeds, options);
-    if (sprag_phases_take(&w, &system, scratch) != SPRAG_OK ||
+    set_stiction(&system, problem, &speeds);
+    sprag_strategy_state w = make_state(&speeds, options);
+    if (sprag_strategy_open(&w, &system, scratch) != SPRAG_OK ||
         (options->warm && !set_guess(&w, problem, node_of, solution, scratch))) {
         return SPRAG_NO_MEMORY;
     }
     if (problem->contacts || problem->rows) {
-        result = options->scheme == SPRAG_ONE_WAY ? sprag_oneway_run(&w) : sprag_phases_run(&w);
+        result =
+            options->scheme == SPRAG_ONE_WAY ? sprag_oneway_solve(&w) : sprag_strategy_solve(&w);
     } else {
         memcpy(w.v, system.free, (size_t)system.size * sizeof *w.v);
     }
     if (result == SPRAG_OK && problem->contacts == 0 && problem->rows &&
         w.stats.strategy == SPRAG_STRATEGY_NEWTON) {
-        sharpen(&w, problem, scratch);
+        remove_row_softness(&w, problem, scratch);
     }
     if (result == SPRAG_OK && !solution_is_finite(&w)) {
         result = SPRAG_NOT_CONVERGED;
@@ -253,7 +256,7 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
         write_solution(&w, problem, node_of, solution);
     }
     if (stats) {
-        sprag_island_effective(&system, problem, w.stats.stiffness, w.stats.damping);
+        sprag_effective_stiffness(&system, problem, w.stats.stiffness, w.stats.damping);
         *stats = w.stats;
     }
     return result;

@@ -4,8 +4,8 @@
 //     M (v - v*) = Jn' gn(Jn v) + Jt' gt(Jt v, gn) + Jr' gr(Jr v)        (N s)
 //
 // Castro, Qu, Kuppuswamy, Alspach, Sherman: A Transition-Aware Method for the Simulation of
-// Compliant Contact with Regularized Friction (arXiv 1909.05700), eqs. 13-20, with phases behind
-// the direct Newton iteration, so that a step that it misses is still solved (strategy.h).
+// Compliant Contact with Regularized Friction (arXiv 1909.05700), eqs. 13-20. Other strategies
+// follow where Newton's method fails (strategy.h).
 #ifndef SPRAG_STRIBECK_H
 #define SPRAG_STRIBECK_H
 
@@ -17,34 +17,40 @@
 // that are known before (oneway.h).
 typedef enum sprag_stribeck_scheme { SPRAG_TWO_WAY, SPRAG_ONE_WAY } sprag_stribeck_scheme;
 
+// Options of the user, or of a method that calls the contact solve.
 typedef struct sprag_stribeck_options {
+    // laws
     int scheme;                // sprag_stribeck_scheme
-    double stiction_tolerance; // m/s; slip that counts as sticking, of contacts that slide; 0:
-                               // 1/1000 of what the step changes, or 1e-5 of the fastest speed
-    double stiction_at_rest;   // m/s; the same of contacts at rest; 0: 1e-8 of what
-                               // the step changes
-    double tolerance;          // of the momentum residual, relative to the island's impulses
-    double softness;           // of contact normals, relative to the contact's inverse mass
-    double row_softness;       // of joint rows, likewise
-    int max_iterations;        // phase A
-    int max_continuation;      // phase C, sum of its iterations
-    int sweeps;                // phase B, and E ten times as many where it is not good; 0: none
-    int sweeps_least;          // phase E in a hurry: no more than these where they are acceptable,
-                               // though not good; 0: in none
-    int lagged_passes;         // phase D
-    int central;               // updates of phase I; 0: none
-    double central_work; // most products of 6x6 blocks that a factorisation may take for it, by
-                         // contact and row
-    bool warm;           // the solution's velocity is a guess to start from, on entry
-    double direct_work; // most products of 6x6 blocks that a factorisation may take for phases A to
-                        // D at length; larger islands, but for chains and trees, are swept. 0: all
+    double stiction_tolerance; // m/s, slip of sliding contacts that counts as sticking; 0: 1/1000
+                               // of the change in the step, or 1e-5 of the fastest speed
+    double stiction_at_rest;   // m/s, the same of contacts at rest; 0: 1e-8 of the change in the
+                               // step
+    double softness;           // least yield of contact normals, relative to their inverse mass
+    double row_softness;       // the same of joint rows
+    // accuracy and effort
+    double tolerance;     // of the momentum residual, relative to the island's impulses
+    int max_iterations;   // Newton updates of newton
+    int max_continuation; // Newton updates of continuation
+    int sweeps;           // before warm_newton; gauss_seidel takes up to ten times as many if the
+                          // result is not good; 0: no Gauss-Seidel
+    int sweeps_least;     // gauss_seidel ends after these if the result is acceptable, though not
+                          // good; 0: it must be good
+    int lagged_passes;    // passes of frozen_friction
+    double direct_work;   // largest factorisation, in products of 6x6 blocks, for newton to
+                          // frozen_friction; larger islands, but for chains and trees, are solved
+                          // by gauss_seidel. 0: all
+    int interior_point_updates; // 0: interior_point is not tried
+    double interior_point_work; // largest factorisation for it, in products of 6x6 blocks per
+                                // contact and row
+    // start
+    bool warm; // the solution's velocity on entry is a guess
 } sprag_stribeck_options;
 
 sprag_stribeck_options sprag_stribeck_defaults(void);
 
 // solution: velocity, forces. options, stats: NULL for defaults, for none.
 // Returns SPRAG_OK; SPRAG_BAD_PROBLEM for sizes, indices or numbers that make no sense;
-// SPRAG_SINGULAR or SPRAG_NOT_CONVERGED when every phase failed (the solution is then not to be
+// SPRAG_SINGULAR or SPRAG_NOT_CONVERGED when every strategy failed (the solution must then not be
 // used); SPRAG_NO_MEMORY.
 sprag_result sprag_stribeck_solve(const sprag_problem *problem,
                                   const sprag_stribeck_options *options, sprag_scratch *scratch,

@@ -7,6 +7,7 @@
 
 #include "laws.h"
 #include "linalg.h"
+#include "stribeck_constants.h"
 
 sprag_result sprag_system_take(sprag_system *system, sprag_scratch *scratch)
 {
@@ -54,7 +55,7 @@ void sprag_system_weigh(sprag_system *system, const double *mass_diagonal, const
         system->space->momentum(system, system->free, system->work);
     }
     system->momentum =
-        fmax(change, 1e-6 * sprag_system_weighed(system, system->work)); // room for rounding
+        fmax(change, STRIBECK_MOMENTUM_ROUNDING * sprag_system_weighed(system, system->work));
 }
 
 // ---- evaluation
@@ -79,8 +80,7 @@ void sprag_system_move(sprag_system *system, double *v, double alpha, const doub
     system->moved = alpha;
 }
 
-// The root of the sum of squares of all impulses, each in the metric of |D x|: what they are before
-// they cancel.
+// The root of the sum of squares of all impulses before they cancel, each in the metric of |D x|.
 static double gross_impulse(const sprag_system *system)
 {
     double sum = 0;
@@ -112,16 +112,16 @@ double sprag_system_residual(sprag_system *system, const double *v, double stict
     for (int i = 0; i < system->size; i++) {
         r[i] = system->momentum_change[i] - r[i];
     }
-    // Opposed rows may carry any load; what they balance to has the rounding of that.
-    scale = fmax(fmax(scale, 1e-8 * gross_impulse(system)), DBL_MIN);
+    // Opposed rows may carry any load; their sum has the rounding error of that load.
+    scale = fmax(fmax(scale, STRIBECK_IMPULSE_ROUNDING * gross_impulse(system)), DBL_MIN);
     return isfinite(scale) ? sprag_system_weighed(system, r) / scale : INFINITY;
 }
 
 // ---- matrix
 
-// A search that stops at once has met the kink of a stiff law, and Newton steps may go back and
-// forth across it for ever; so may a row that jumps from one of its bounds to the other. Then the
-// mean slope over the last move counts, if it is steeper than that where the move ended.
+// A search that stops at once is at the kink of a stiff law, and Newton updates may cross it back
+// and forth for ever; so may a row that jumps between its bounds. Then the mean slope over the last
+// move replaces the slope at its end, if it is steeper.
 static double steepened(double slope, double moved, double impulse_now, double impulse_before)
 {
     return moved == 0 ? slope : fmax(slope, (impulse_before - impulse_now) / moved);
@@ -129,7 +129,7 @@ static double steepened(double slope, double moved, double impulse_now, double i
 
 static bool stopped_at_once(const sprag_system *system)
 {
-    return system->moved < 0.01;
+    return system->moved < STRIBECK_STOPPED_LENGTH;
 }
 
 // slope: where it is now.
@@ -209,14 +209,14 @@ void sprag_system_log(const sprag_system *system, double stiction, sprag_stats *
                                                               .stiction = stiction,
                                                               .length = system->moved,
                                                               .slip = slip_change(system),
-                                                              .residual = stats->residual};
+                                                              .residual = sprag_stats_error(stats)};
     }
     stats->iterations++;
 }
 
 // ---- along an update
 
-bool sprag_system_meets_bound(const sprag_system *system)
+bool sprag_system_reaches_bound(const sprag_system *system)
 {
     for (int i = 0; i < system->equations; i++) {
         const sprag_equation *equation = &system->equation[i];

@@ -65,10 +65,10 @@ typedef struct sprag_equation { // a row
 
 // When sweeps end: as soon as what one changes is within tolerance; after `least` of them, when it
 // is good; or after the most. Changes are in the metric and on the scale of sprag_system_residual.
-typedef struct sprag_sweep_limits {
+typedef struct sprag_gauss_seidel_limits {
     double tolerance, good;
     int least, most;
-} sprag_sweep_limits;
+} sprag_gauss_seidel_limits;
 
 // What a system needs of its coordinates. J is that of all points (dim rows each) and equations.
 typedef struct sprag_space {
@@ -88,8 +88,8 @@ typedef struct sprag_space {
     // system has the impulses, as those expected from now on. stats->residual: what the last sweep
     // changed. SPRAG_OK whatever is left; SPRAG_NOT_CONVERGED if it is not finite; SPRAG_NO_MEMORY.
     // NULL: there is none.
-    sprag_result (*sweep)(sprag_system *, const sprag_sweep_limits *, double stiction, double *v,
-                          sprag_stats *);
+    sprag_result (*gauss_seidel)(sprag_system *, const sprag_gauss_seidel_limits *, double stiction,
+                                 double *v, sprag_stats *);
 } sprag_space;
 
 struct sprag_system {
@@ -157,7 +157,7 @@ void sprag_system_update(sprag_system *system, const double *bound, double *dv);
 void sprag_system_log(const sprag_system *system, double stiction, sprag_stats *stats);
 
 // Does a row reach or leave a bound along the update?
-bool sprag_system_meets_bound(const sprag_system *system);
+bool sprag_system_reaches_bound(const sprag_system *system);
 
 // The exact minimum, for frozen bounds, along v + alpha dv, alpha in (0, 1] (search.c). v is where
 // the system has been placed or moved to.

@@ -17,8 +17,8 @@ static sprag_stribeck_options interior(void)
 {
     sprag_stribeck_options options = sprag_stribeck_defaults();
     options.softness = 1e-6;
-    options.central = 40;
-    options.central_work = INFINITY;
+    options.interior_point_updates = 40;
+    options.interior_point_work = INFINITY;
     return options;
 }
 
@@ -178,9 +178,9 @@ START_TEST(others_go_on)
         stand(&s, b, b - 1, MU);
     }
     if (_i == 0) {
-        options.central_work = 0;
+        options.interior_point_work = 0;
     } else if (_i == 1) {
-        options.central = 1;
+        options.interior_point_updates = 1;
     } else {
         s.contact[0].stiffness = 1e5;
     }

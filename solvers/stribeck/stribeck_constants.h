@@ -1,0 +1,159 @@
+// Tuning constants of the contact solve: every number that a paper or a unit does not fix. The
+// comment of each says what happens when it is changed.
+#ifndef STRIBECK_CONSTANTS_H
+#define STRIBECK_CONSTANTS_H
+
+// ---- Stiction tolerances that the options leave to the solver (stribeck.c)
+
+// Of the fastest body speed: the least speed scale of a step, where forces change velocities less.
+// Larger: fast bodies stick earlier.
+static const double STRIBECK_FASTEST_SHARE = 1e-2;
+// Of the speed scale of the step: stiction tolerance of contacts that slide. Larger: fewer Newton
+// updates, more creep below the Coulomb limit.
+static const double STRIBECK_MOVING_TOLERANCE = 1e-3;
+// Of the same: stiction tolerance of contacts at rest. Larger: faster creep on slopes. Smaller:
+// forces at rest lose digits.
+static const double STRIBECK_REST_TOLERANCE = 1e-8;
+// Of a contact's own slip before the step: its stiction tolerance, between the two above.
+static const double STRIBECK_SLIP_TOLERANCE = 1e-3;
+// Of the fastest slip of the island: least stiction tolerance. Smaller: Newton needs more updates.
+static const double STRIBECK_LEAST_TOLERANCE = 1e-6;
+
+// ---- Softness of contacts (assemble.c)
+
+// Least yield of a contact, relative to its inverse mass. Smaller: rounding errors in heavy stacks.
+static const double STRIBECK_LEAST_SOFTNESS = 1e-6;
+// The softness is measured by the contact's inverse mass, or by this over the heaviest body (kg) if
+// that is less. Larger: light bodies under heavy ones sink deeper.
+static const double STRIBECK_HEAVIEST_SHARE = 4;
+// Of the lever arm: fall in a step (m) up to which a contact has its full softness. Smaller: small
+// bodies sink less and need more Newton updates.
+static const double STRIBECK_SOFT_FALL = 0.01;
+
+// ---- The momentum residual (system.c)
+
+// Of the momentum itself: least scale of the residual. Smaller: fast bodies without forces cannot
+// converge for rounding.
+static const double STRIBECK_MOMENTUM_ROUNDING = 1e-6;
+// Of the sum of all impulses before they cancel: least scale of the residual. Smaller: opposed rows
+// under a large load cannot converge.
+static const double STRIBECK_IMPULSE_ROUNDING = 1e-8;
+// Share of a Newton update below which the search counts as stopped by a kink of a stiff law. Then
+// the mean slope over the last move replaces the slope at its end.
+static const double STRIBECK_STOPPED_LENGTH = 0.01;
+
+// ---- Search along an update (search.c)
+
+// Of the slope at its start: slope at which the search ends. Smaller: more evaluations, hardly
+// fewer updates.
+static const double STRIBECK_SEARCH_SLOPE = 1e-3;
+// Share of the update below which an interval is not divided further; most evaluations.
+static const double STRIBECK_SEARCH_INTERVAL = 1e-14;
+enum { STRIBECK_SEARCH_EVALUATIONS = 100 };
+
+// ---- Newton's method (strategy.c)
+
+// The limiter's `small`: slips below this share of the tolerance are at rest (the relative
+// tolerance of arXiv 1909.05700).
+static const double STRIBECK_LIMITER_SMALL = 1e-2;
+// The limiter's largest turn of a slip in an update, rad (the paper's theta_max). Larger: Newton
+// may cycle.
+static const double STRIBECK_LIMITER_TURN = 3.14159265358979323846 / 3;
+// Updates without a new least residual before Newton's method is given up.
+enum { STRIBECK_PATIENCE = 25 };
+// The same where Gauss-Seidel can take over: this over the number of velocities, at least so many.
+// Larger: more time in islands that Newton does not solve.
+static const double STRIBECK_BRIEF_PATIENCE = 1800;
+enum { STRIBECK_BRIEF_PATIENCE_LEAST = 3 };
+// There, an update counts as progress only if it brings the residual below this share of the least.
+static const double STRIBECK_BRIEF_PROGRESS = 0.5;
+// An update that leaves more than this share of the residual has met rounding.
+static const double STRIBECK_ROUNDING_PROGRESS = 0.5;
+// Updates of Newton's method after Gauss-Seidel, and after frozen friction.
+enum { STRIBECK_WARM_ITERATIONS = 25, STRIBECK_POLISH_ITERATIONS = 15 };
+// Updates to go from the common stiction tolerance down to that of each contact, and to restore the
+// solution if they fail.
+enum { STRIBECK_REFINE_ITERATIONS = 10, STRIBECK_RESTORE_ITERATIONS = 3 };
+
+// ---- Continuation (strategy.c)
+
+// Residual of all stages but the last. Smaller: more updates a stage.
+static const double STRIBECK_STAGE_TOLERANCE = 1e-2;
+// Share of the path below which a stage is not shortened further: the path is given up.
+static const double STRIBECK_SHORTEST_STAGE = 2e-3;
+// Growth of the stage length after success (if the path is extrapolated) and after failure.
+static const double STRIBECK_STAGE_GROWTH = 1.5, STRIBECK_STAGE_SHRINK = 0.5;
+// Share of the path that the first stage covers.
+static const double STRIBECK_FIRST_STAGE = 1.0 / 3;
+// m/s, stiction tolerance from which it goes down after friction has been raised.
+static const double STRIBECK_PATH_TOLERANCE = 0.1;
+
+// ---- Frozen friction (strategy.c, frozen_friction.c)
+
+// Number of contacts that are assumed to share the approach of a body, for the first bounds.
+static const double STRIBECK_CONTACTS_SHARING = 4;
+// Updates of one stage: more than it needs, as the problem is convex.
+enum { STRIBECK_FROZEN_FRICTION_ITERATIONS = 100 };
+// Full steps in a row that do not lower the residual, after which rounding is reached.
+enum { STRIBECK_STALL = 3 };
+// Factor from one stiction tolerance to the next, residual of these stages, and tolerance of the
+// first stage of later passes relative to that of the first pass.
+static const double STRIBECK_FROZEN_STAGE = 0.2, STRIBECK_FROZEN_STAGE_TOLERANCE = 0.1,
+                    STRIBECK_FROZEN_LATER_START = 0.1;
+// Share of the difference by which the bounds of a pass follow the normal impulses. Larger: bounds
+// may oscillate.
+static const double STRIBECK_BOUND_RELAXATION = 0.5;
+// Largest momentum residual that frozen friction is accepted with.
+static const double STRIBECK_FROZEN_ACCEPTABLE = 1e-3;
+// Passes of the brief attempt in stacks, and the largest error of its friction bounds.
+enum { STRIBECK_BRIEF_PASSES = 3 };
+static const double STRIBECK_BRIEF_BOUND_ERROR = 0.3;
+
+// ---- Gauss-Seidel (strategy.c, gauss_seidel.c)
+
+// Changes of the last sweep, relative to the momentum, at which it counts as good; at which it may
+// end early; and that are accepted when no other strategy is left. Larger: faster and less exact.
+static const double STRIBECK_SWEEP_GOOD = 1e-2, STRIBECK_SWEEP_ACCEPTABLE = 0.1,
+                    STRIBECK_SWEEP_TOLERABLE = 0.5;
+// Change at which sweeps end at once.
+static const double STRIBECK_SWEEP_TOLERANCE = 1e-5;
+// Multiple of the option `sweeps` that Gauss-Seidel takes where the result is not good.
+enum { STRIBECK_SWEEPS_FACTOR = 10 };
+// Newton updates for the sliding impulse of one contact, and their relative tolerance.
+enum { STRIBECK_SLIDE_ITERATIONS = 8 };
+static const double STRIBECK_SLIDE_TOLERANCE = 1e-5;
+// Kinetic energy after the expected impulses, relative to that of the free motion, above which they
+// are dropped: contacts do not add energy.
+static const double STRIBECK_GUESS_ENERGY = 2;
+
+// ---- Interior point (strategy.c, interior_point.c)
+
+// Sweeps that estimate unknown friction bounds.
+enum { STRIBECK_INTERIOR_POINT_SWEEPS = 20 };
+// Start: impulses and speeds this many times those that the step changes. Smaller: the first
+// updates are shortened by the bounds.
+static const double STRIBECK_INTERIOR_START = 30;
+// Least friction bound at the start, of the impulse that the step changes.
+static const double STRIBECK_INTERIOR_LEAST_BOUND = 1e-3;
+// Share of the distance between the bounds of a row that its first impulse keeps from both.
+static const double STRIBECK_INTERIOR_ROW_ROOM = 0.25;
+// End: balance of momentum, and complementarity relative to the energy that the step changes.
+static const double STRIBECK_INTERIOR_RESIDUAL = 1e-6, STRIBECK_INTERIOR_GAP = 1e-10;
+// Share of the way to the boundary that an update may go (Mehrotra).
+static const double STRIBECK_INTERIOR_BACK = 0.99;
+
+// ---- Choice of strategies (strategy.c). Work is counted in products of 6x6 blocks.
+
+// Islands whose factorisation takes at most this many products a body (chains and trees) are solved
+// by Newton's method whatever their size.
+static const double STRIBECK_CHAIN_WORK = 3;
+// Contacts per body from which an island counts as stacked: it is likely to rest.
+static const double STRIBECK_STACKED_CONTACTS = 5;
+// Products a contact up to which a stacked island gets a brief attempt by Newton's method and
+// frozen friction, and the updates of that attempt.
+static const double STRIBECK_STACKED_WORK = 20;
+enum { STRIBECK_STACKED_UPDATES = 20 };
+// Multiple of direct_work up to which frozen friction is tried when Gauss-Seidel has failed.
+static const double STRIBECK_FROZEN_WORK = 400;
+
+#endif
