@@ -1,6 +1,6 @@
-// What the headers of the general solver need to be installed (general.h, result.h, scratch.h):
-// linkage for C++, and the visibility of what libsprag_general.so exports. In libsprag.so, which
-// has the same objects inside, it stays hidden.
+// Linkage for C++ and visibility of the functions that libsprag_general.so exports, for its
+// installed headers (general.h, result.h, scratch.h). libsprag.so contains the same functions but
+// does not export them.
 #ifndef SPRAG_API_H
 #define SPRAG_API_H
 

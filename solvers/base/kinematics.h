@@ -1,6 +1,6 @@
-// Points of rigid bodies: their velocity, and how readily they give way. A velocity is (vx vy vz wx
-// wy wz) of the centre of mass in world axes; an arm goes from there to the point. NULL as a
-// velocity: the side does not move.
+// Velocity and inverse mass of points of rigid bodies. A velocity is (vx vy vz wx
+// wy wz) of the centre of mass in world axes; an arm goes from there to the point. A NULL
+// velocity is that of an immovable side.
 #ifndef SPRAG_KINEMATICS_H
 #define SPRAG_KINEMATICS_H
 

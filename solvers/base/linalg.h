@@ -1,4 +1,4 @@
-// 3-vectors, 3x3 matrices (row by row) and 6-vectors: what is too small for a library.
+// Operations on 3-vectors, 3x3 matrices (row by row) and 6-vectors.
 #ifndef SPRAG_LINALG_H
 #define SPRAG_LINALG_H
 
@@ -50,7 +50,7 @@ static inline double clamp(double x, double lo, double hi)
     return x > hi ? hi : x;
 }
 
-// a / |a|; false, and as it was, if that has no direction.
+// a = a / |a|. Returns false and leaves a unchanged if its length is 0 or not finite.
 static inline bool normalise3(double *a)
 {
     double length = norm3(a);

@@ -1,4 +1,4 @@
-// The check of a problem, entry by entry, and what follows from its geometry alone.
+// Checks a problem entry by entry; wrenches of contact forces.
 #include "problem.h"
 
 #include <float.h>

@@ -9,19 +9,19 @@
 
 #include "result.h"
 
-enum { SPRAG_STATIC = -1 }; // the index of what does not move
+enum { SPRAG_STATIC = -1 }; // the index of an immovable body
 
 typedef struct sprag_body {
-    double mass;             // kg; 0: keeps its velocity whatever pushes it (kinematic)
+    double mass;             // kg; 0: kinematic, no force changes its velocity
     double inertia[9];       // kg m^2, about the centre of mass, world axes
     double velocity[6];      // m/s, rad/s, at the start of the step
-    double free_velocity[6]; // at its end, if no contact and no row acted
+    double free_velocity[6]; // at its end, without contact and row forces
 } sprag_body;
 
-// Dry friction along, or about, a pair of axes. Both coefficients 0: there is none.
+// Dry friction along, or about, a pair of axes. Both coefficients 0: no friction.
 typedef struct sprag_friction {
     double coefficient[2]; // of the normal force: 1 (about an axis: m); INFINITY: never slips
-    double velocity[2];    // m/s (rad/s), slip that friction drives to, of a moving surface
+    double velocity[2];    // m/s (rad/s), slip without friction force: of a moving surface
     double slip[2];        // m/s per N (rad/s per N m), creep in proportion to the force
     bool force[2];         // coefficient is a force (N, N m) that the normal force does not bound
 } sprag_friction;
@@ -32,36 +32,36 @@ typedef struct sprag_turning {
     sprag_friction spin; // about the normal: entry 0
 } sprag_turning;
 
-// Problems have many: what few of them have is kept apart.
+// One contact point. The adapter fills it in before the solve; the solver only reads it.
 typedef struct sprag_contact {
     int body[2];          // [0] a body, [1] a body or SPRAG_STATIC; the normal points into body[0]
     double arm[2][3];     // m, centre of body to contact point
     double frame[3][3];   // normal, tangent, tangent: unit rows
     double gap;           // m, negative when the bodies overlap
-    double bias;          // m/s, normal velocity at which the contact is free of force
-    double compliance;    // m/s per N, what the normal velocity yields to the normal force
-    double softening;     // share of the solver's softness that it may be given, 0 to 1
-    double erp;           // share of the overlap that bias takes back in a step: makes a stiffness
-                          // of the compliance in the statistics, and nothing else
+    double bias;          // m/s, normal velocity at which the normal force is 0
+    double compliance;    // m/s per N, change of the normal velocity with the normal force
+    double softening;     // share of the solver's softness option that applies, 0 to 1
+    double erp;           // share of the overlap that bias removes in a step; only converts the
+                          // compliance to a stiffness for the statistics
     double stiffness;     // N/m, k of Hunt and Crossley's law for the normal force,
                           // k max(0, 1 - d u) max(0, -gap - step u), u = normal velocity - bias;
-                          // 0: compliance and softening hold
+                          // 0: compliance and softening apply
     double dissipation;   // s/m, d of that law
     double stiction;      // m/s, slip that counts as sticking; 0: the solver's choice
     sprag_friction slide; // along the tangents
-    const sprag_turning *turning; // NULL: turns freely
-    double guess[3];              // N, force expected along the frame, from the last step; normal
-                                  // negative: unknown
+    const sprag_turning *turning; // NULL: no rolling or spinning friction (few contacts have it)
+    double guess[3];              // N, expected force along the frame, from the last step;
+                                  // negative normal: unknown
 } sprag_contact;
 
-// lambda = clamp((bias - J v) / compliance, lo, hi)
+// One scalar joint equation, lambda = clamp((bias - J v) / compliance, lo, hi)
 typedef struct sprag_row {
     int body[2]; // [0] a body, [1] a body or SPRAG_STATIC
     double jacobian[2][6];
     double bias;       // m/s or rad/s
     double compliance; // m/s per N, rad/s per N m
     double lo, hi;     // N, N m; may be infinite
-    double guess;      // N, N m, force expected, from the last step
+    double guess;      // N, N m, expected force, from the last step
 } sprag_row;
 
 typedef struct sprag_problem {
@@ -78,14 +78,14 @@ typedef struct sprag_solution {
     double *row_force;          // rows, N, N m
 } sprag_solution;
 
-// SPRAG_OK, or SPRAG_BAD_PROBLEM with one line in message (size bytes) that names the entry.
-// message: NULL for none.
+// Checks all entries. SPRAG_BAD_PROBLEM: one line in message (size bytes; NULL for none) names the
+// first faulty entry.
 sprag_result sprag_problem_check(const sprag_problem *problem, char *message, int size);
 
-// The force of a contact on body[0] and body[1], as (force, torque) about their centres.
+// The force of a contact on body[0] and body[1], as (force, torque) about their centres, N and N m.
 void sprag_contact_wrench(const sprag_contact *contact, const double force[6], double wrench[2][6]);
 
-// What of it is rolling and spinning friction: a torque on body[0], wherever it acts.
+// The torque of rolling and spinning friction on body[0], N m, world axes.
 void sprag_contact_torque(const sprag_contact *contact, const double force[6], double torque[3]);
 
 #endif

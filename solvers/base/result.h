@@ -47,8 +47,8 @@ typedef struct sprag_stats {
                          // the error
     double kkt_residual; // momentum balance of the impulses as unknowns, on the same scale:
                          // interior point
-    double bound_error; // largest |friction bound used - mu fn| / largest mu fn; 0 unless friction
-                        // bounds are frozen or the scheme is one-way
+    double bound_error;  // largest |friction bound used - mu fn| / largest mu fn; 0 unless friction
+                         // bounds are frozen or the scheme is one-way
     // Laws in effect, at the end of the solve
     double stiction;       // m/s, largest stiction tolerance
     double stiction_least; // m/s

@@ -1,4 +1,4 @@
-// Chunks of memory, newest first; taking moves a mark in the newest.
+// Chunks of memory, newest first. Memory is taken from the newest chunk by moving a mark.
 #include "scratch.h"
 
 #include <stdint.h>
@@ -76,8 +76,8 @@ void sprag_scratch_reset(sprag_scratch *scratch)
     scratch->used = scratch->taken = 0;
     scratch->failed = false;
     if (several) {
-        // With room to spare, so that a scene's next small record costs nothing. Without success
-        // the next take tries again.
+        // A quarter more than the peak, so that a slightly larger step needs no allocation. If
+        // the system has no memory, the next take tries again.
         free_chunks(scratch);
         grow(scratch, scratch->peak + scratch->peak / 4);
     }

@@ -1,5 +1,5 @@
-// Memory that lasts one solve. Everything taken from it is given back at once, by a reset.
-// It grows until a scene has settled; from then on a step allocates nothing.
+// Memory that lasts one solve: a reset frees everything that was taken. It grows while a scene
+// needs more; after that a step allocates nothing.
 #ifndef SPRAG_SCRATCH_H
 #define SPRAG_SCRATCH_H
 
@@ -16,15 +16,15 @@ typedef struct sprag_scratch_chunk sprag_scratch_chunk;
 typedef struct sprag_scratch {
     sprag_scratch_chunk *chunk; // newest first
     char *start;                // of the newest chunk, aligned
-    size_t room, used;          // bytes, of the newest chunk; what is not used is zero
+    size_t room, used;          // bytes, of the newest chunk; unused bytes are zero
     size_t taken, peak;         // bytes, of all chunks
     long allocations;           // from the system, so far
-    bool failed;                // something could not be had since the last reset
+    bool failed;                // an allocation has failed since the last reset
 } sprag_scratch;
 
 enum { SPRAG_ALIGNMENT = 64 };
 
-// As sprag_scratch_take, where the newest chunk has no room.
+// Takes memory as sprag_scratch_take does, from a new chunk if the newest has no room.
 SPRAG_GENERAL_API void *sprag_scratch_take_more(sprag_scratch *scratch, size_t count, size_t size);
 
 // count * size bytes, zeroed and aligned for vectors; on failure sets `failed` and returns NULL.
@@ -45,7 +45,7 @@ static inline void *sprag_scratch_take(sprag_scratch *scratch, size_t count, siz
 #define SPRAG_TAKE(scratch, count, type)                                                           \
     sprag_scratch_take((scratch), (size_t)(count), sizeof(type))
 
-// Gives everything back; chunks are joined into one that holds the largest need so far.
+// Frees everything that was taken and joins the chunks into one of the largest size needed so far.
 SPRAG_GENERAL_API void sprag_scratch_reset(sprag_scratch *scratch);
 
 // Returns all memory to the system.

@@ -3,8 +3,8 @@
 #ifndef SPRAG_STRATEGY_NAME_H
 #define SPRAG_STRATEGY_NAME_H
 
-// From the cheapest and most exact to the last resort: statistics of several islands or steps tell
-// the largest.
+// From the cheapest and most exact to the last resort: statistics of several islands or steps
+// report the largest.
 typedef enum sprag_strategy {
     SPRAG_STRATEGY_NONE,            // no contact, no joint row: nothing was solved
     SPRAG_STRATEGY_NEWTON,          // Newton's method from the start or end of the free motion

@@ -8,21 +8,21 @@
 #include "space6.h"
 #include "vectors.h"
 
-static bool touches(const sprag_general_problem *p, int contact, int velocity)
+static bool acts_on(const sprag_general_problem *p, int contact, int velocity)
 {
     size_t nv = (size_t)p->velocities, at = (size_t)velocity, c = (size_t)contact;
     return p->normal_jacobian[c * nv + at] != 0 || p->tangent_jacobian[2 * c * nv + at] != 0 ||
            p->tangent_jacobian[(2 * c + 1) * nv + at] != 0;
 }
 
-// The nodes that a contact touches. false if there are more than two.
-static bool touch(const sprag_general_problem *p, const sprag_chart *chart, int contact,
-                  int node[2])
+// Finds the nodes that a contact acts on. Returns false if there are more than two.
+static bool find_nodes(const sprag_general_problem *p, const sprag_chart *chart, int contact,
+                       int node[2])
 {
     node[0] = node[1] = SPRAG_NOWHERE;
     for (int i = 0; i < p->velocities; i++) {
         int here = chart->place[i] / 6;
-        if (here == node[0] || here == node[1] || !touches(p, contact, i)) {
+        if (here == node[0] || here == node[1] || !acts_on(p, contact, i)) {
             continue;
         }
         if (node[0] == SPRAG_NOWHERE) {
@@ -36,10 +36,10 @@ static bool touch(const sprag_general_problem *p, const sprag_chart *chart, int 
     return true;
 }
 
-static bool touch_all(const sprag_general_problem *p, sprag_chart *chart)
+static bool find_all_nodes(const sprag_general_problem *p, sprag_chart *chart)
 {
     for (int c = 0; c < p->contacts; c++) {
-        if (!touch(p, chart, c, chart->node[c])) {
+        if (!find_nodes(p, chart, c, chart->node[c])) {
             return false;
         }
     }
@@ -56,7 +56,7 @@ static bool has_entry(const double *x, int count)
     return entries;
 }
 
-// Six velocities a body, one body after the other, as most write them.
+// Tries six velocities a body, one body after the other, the usual order.
 static bool take_in_order(const sprag_general_problem *p, sprag_chart *chart)
 {
     int nv = p->velocities;
@@ -71,18 +71,18 @@ static bool take_in_order(const sprag_general_problem *p, sprag_chart *chart)
     for (int c = 0; c < p->contacts; c++) {
         const double *n = p->normal_jacobian + (size_t)c * (size_t)nv;
         const double *s = p->tangent_jacobian + 2 * (size_t)c * (size_t)nv, *t = s + nv;
-        int touched = 0, *node = chart->node[c];
+        int found = 0, *node = chart->node[c];
         node[0] = node[1] = SPRAG_NOWHERE;
         for (int i = 0; i < chart->nodes; i++) {
             int any = 0;
             for (int k = 6 * i; k < 6 * i + 6 && k < nv; k++) {
                 any |= (n[k] != 0) | (s[k] != 0) | (t[k] != 0);
             }
-            if (any && touched == 2) {
+            if (any && found == 2) {
                 return false;
             }
             if (any) {
-                node[touched++] = i;
+                node[found++] = i;
             }
         }
     }
@@ -98,8 +98,8 @@ static int root_of(int *parent, int i)
     return i;
 }
 
-// What a velocity touches, as a number: a sum over contacts. Two velocities that differ may have
-// the same by mischance; touch_all finds that.
+// A hash of the contacts that a velocity takes part in. Two different sets may have the same hash;
+// find_all_nodes detects that.
 static uint64_t mark_of(int contact)
 {
     uint64_t x = (uint64_t)contact + 0x9e3779b97f4a7c15u;
@@ -109,7 +109,7 @@ static uint64_t mark_of(int contact)
 }
 
 typedef struct cluster { // velocities that the mass matrix couples
-    uint64_t mark;       // of the contacts that they touch
+    uint64_t mark;       // of the contacts that they take part in
     int size, node;      // velocities; -1: none yet
     int seen;            // the last contact that was added to the mark
 } cluster;
@@ -138,7 +138,7 @@ static void mark_clusters(const sprag_general_problem *p, int *parent, cluster *
     for (int c = 0; c < p->contacts; c++) {
         for (int i = 0; i < p->velocities; i++) {
             int root = root_of(parent, i);
-            if (cluster[root].seen != c && touches(p, c, i)) {
+            if (cluster[root].seen != c && acts_on(p, c, i)) {
                 cluster[root].seen = c;
                 cluster[root].mark += mark_of(c);
             }
@@ -146,7 +146,8 @@ static void mark_clusters(const sprag_general_problem *p, int *parent, cluster *
     }
 }
 
-// Clusters of one mark share nodes. false if a cluster has more than six velocities.
+// Assigns clusters of one mark to shared nodes. Returns false if a cluster has more than six
+// velocities.
 static bool assign_nodes(const sprag_general_problem *p, sprag_chart *chart, int *parent,
                          cluster *cluster, int *filled, int *first)
 {
@@ -174,10 +175,10 @@ static bool assign_nodes(const sprag_general_problem *p, sprag_chart *chart, int
     return true;
 }
 
-// In any other order: velocities that the mass matrix couples go together, and so do others that
-// touch the same contacts. work: 3 nv.
-static bool take_by_touch(const sprag_general_problem *p, sprag_chart *chart, cluster *cluster,
-                          int *work)
+// Tries any other order: velocities that the mass matrix couples share a node, and so do others
+// that take part in the same contacts. work: 3 nv.
+static bool choose_by_contacts(const sprag_general_problem *p, sprag_chart *chart, cluster *cluster,
+                               int *work)
 {
     int nv = p->velocities, *parent = work, *filled = work + nv, *first = work + 2 * nv;
     find_clusters(p, parent, cluster);
@@ -190,7 +191,7 @@ static bool take_by_touch(const sprag_general_problem *p, sprag_chart *chart, cl
         int node = cluster[root_of(parent, i)].node;
         chart->place[i] = 6 * node + filled[node]++;
     }
-    return touch_all(p, chart);
+    return find_all_nodes(p, chart);
 }
 
 bool sprag_chart_choose(const sprag_general_problem *p, sprag_chart *chart, sprag_scratch *scratch)
@@ -210,7 +211,7 @@ bool sprag_chart_choose(const sprag_general_problem *p, sprag_chart *chart, spra
     if (scratch->failed) {
         return false;
     }
-    if (!take_by_touch(p, chart, clusters, work)) {
+    if (!choose_by_contacts(p, chart, clusters, work)) {
         for (int i = 0; i < nv; i++) {
             chart->place[i] = i;
         }
@@ -219,7 +220,7 @@ bool sprag_chart_choose(const sprag_general_problem *p, sprag_chart *chart, spra
     return true;
 }
 
-// The blocks and rows of bodies, one after the other: as they are.
+// Copies the blocks and rows of bodies that are already in order.
 static void copy_in_order(const sprag_general_problem *p, const sprag_chart *chart,
                           sprag_space6 *space)
 {

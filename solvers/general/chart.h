@@ -1,24 +1,24 @@
-// Which space a problem in generalized coordinates is solved in: bodies with sparse matrices where
-// it falls into such, dense matrices otherwise.
+// Chooses the space of a problem in generalized coordinates: bodies with sparse matrices if mass
+// matrix and contacts allow it, dense matrices otherwise.
 #ifndef SPRAG_CHART_H
 #define SPRAG_CHART_H
 
 #include "general.h"
 #include "system.h"
 
-// The velocities as nodes of up to six, where the mass matrix and the contacts allow it.
+// Assignment of the velocities to nodes of up to six. sprag_chart_choose sets all fields.
 typedef struct sprag_chart {
     int *place;     // velocity -> place in the system
-    int nodes;      // 0: dense, and places are the velocities' own
-    bool in_order;  // so they are in nodes
-    int (*node)[2]; // contact -> nodes that it touches
+    int nodes;      // 0: dense, places are the indices of the velocities
+    bool in_order;  // the same in nodes: place[i] == i
+    int (*node)[2]; // contact -> nodes that it acts on
 } sprag_chart;
 
-// false: no memory.
+// Sets *chart. Returns false without memory.
 bool sprag_chart_choose(const sprag_general_problem *problem, sprag_chart *chart,
                         sprag_scratch *scratch);
 
-// Makes it the space of a system whose count of points is known.
+// Sets the chosen space as that of a system with a known number of points. SPRAG_NO_MEMORY.
 sprag_result sprag_chart_take(const sprag_general_problem *problem, const sprag_chart *chart,
                               sprag_system *system, sprag_scratch *scratch);
 
@@ -26,7 +26,7 @@ sprag_result sprag_chart_take(const sprag_general_problem *problem, const sprag_
 sprag_result sprag_chart_free_velocity(const sprag_general_problem *problem,
                                        const sprag_chart *chart, sprag_system *system);
 
-// Row of a contact: 0 normal, 1 and 2 tangents.
+// Row k of the jacobian of a contact, nv entries: 0 normal, 1 and 2 tangents.
 static inline const double *sprag_jacobian_row(const sprag_general_problem *problem, int contact,
                                                int k)
 {

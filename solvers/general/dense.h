@@ -13,8 +13,8 @@ typedef struct sprag_dense {
     int *pivot;             // size
 } sprag_dense;
 
-// Makes it the space of a system whose size and count of points (3 components each, no equations)
-// are known.
+// Sets *dense as the space of a system with known size and number of points (3 components each, no
+// equations). SPRAG_NO_MEMORY.
 sprag_result sprag_dense_take(sprag_dense *dense, sprag_system *system, const double *mass,
                               const double *jacobian, sprag_scratch *scratch);
 

@@ -27,7 +27,7 @@ typedef struct complaint {
     int size;
 } complaint;
 
-// Is an entry not finite, or below what is the least? What times 0 is not 0 is not finite.
+// Returns whether an entry is not finite or below `least`. x * 0 is not 0 if x is not finite.
 SPRAG_VECTORS
 static bool has_fault(const double *x, size_t count, double least)
 {
@@ -37,7 +37,7 @@ static bool has_fault(const double *x, size_t count, double least)
         lowest[k] = INFINITY;
     }
     size_t i = 0;
-    for (; i + 2 * LANES <= count; i += LANES) { // short ones go faster one by one
+    for (; i + 2 * LANES <= count; i += LANES) { // short arrays are faster one by one
         for (int k = 0; k < LANES; k++) {
             sum[k] += x[i + (size_t)k] * 0;
             lowest[k] = x[i + (size_t)k] < lowest[k] ? x[i + (size_t)k] : lowest[k];
@@ -61,7 +61,7 @@ static sprag_result check_array(complaint *to, const char *name, const double *x
         return sprag_bad_problem(to->message, to->size, "%s is missing", name);
     }
     bool faulty = has_fault(x, (size_t)rows * (size_t)columns, least);
-    for (int i = 0; faulty && i < rows; i++) { // which entry it is
+    for (int i = 0; faulty && i < rows; i++) { // find the entry
         for (int j = 0; j < columns; j++) {
             double e = x[(size_t)i * (size_t)columns + (size_t)j];
             if ((!isfinite(e) || e < least) && columns > 1) {
@@ -75,7 +75,8 @@ static sprag_result check_array(complaint *to, const char *name, const double *x
     return SPRAG_OK;
 }
 
-// To the bit, as most are. In tiles: columns of a large matrix are far apart.
+// Compares bit by bit, as most matrices are exactly symmetric, in tiles, as columns of a large
+// matrix are far apart in memory.
 static bool is_symmetric(const double *M, int n)
 {
     enum { TILE = 16 };
@@ -234,7 +235,7 @@ static sprag_result solve_system(const sprag_general_problem *p,
     return p->normal_force ? solve_given(w) : sprag_strategy_solve(w);
 }
 
-// Jt' ft and Jn' fn: what the impulses of the system gather to, in its order.
+// Writes the contact forces and velocities and the generalized forces Jt' ft and Jn' fn.
 static void write_forces(const sprag_general_problem *p, const sprag_chart *chart,
                          sprag_system *system, sprag_general_solution *solution)
 {

@@ -1,5 +1,5 @@
-// Products, factors and solves of 6x6 blocks, row by row. Loops of fixed length, in the order in
-// which compilers make vectors of them.
+// Products, factors and solves of 6x6 blocks, row by row: loops of fixed length, in an order that
+// compilers vectorise.
 #ifndef SPRAG_BLOCK6_H
 #define SPRAG_BLOCK6_H
 
@@ -14,7 +14,7 @@ static inline void subtract_product(double *restrict C, const double *restrict A
                                     const double *restrict B)
 {
     for (int i = 0; i < 6; i++) {
-        six c;
+        vector6 c;
         load6(&c, C + 6 * i);
         for (int k = 0; k < 6; k++) {
             subtract6(&c, A[6 * i + k], B + 6 * k);
@@ -47,7 +47,7 @@ static inline void subtract_apply(double *restrict y, const double *restrict A,
 static inline void subtract_apply_transposed(double *restrict y, const double *restrict A,
                                              const double *restrict x)
 {
-    six sum;
+    vector6 sum;
     load6(&sum, y);
     for (int i = 0; i < 6; i++) {
         subtract6(&sum, x[i], A + 6 * i);
@@ -58,7 +58,7 @@ static inline void subtract_apply_transposed(double *restrict y, const double *r
 // A = L L', L in the lower half; the diagonal holds the inverse of L's. Reads the upper half.
 static inline __attribute__((always_inline)) bool cholesky(double *A)
 {
-    six row[6];
+    vector6 row[6];
     for (int i = 0; i < 6; i++) {
         load6(&row[i], A + 6 * i);
     }
@@ -89,7 +89,7 @@ static inline void divide_cholesky(double *restrict B, const double *restrict L)
     double T[36];
     transpose(B, T);
     for (int j = 0; j < 6; j++) {
-        six t;
+        vector6 t;
         load6(&t, T + 6 * j);
         for (int k = 0; k < j; k++) {
             subtract6(&t, L[6 * j + k], T + 6 * k);
@@ -127,9 +127,9 @@ static inline void backward_cholesky(const double *restrict L, double *restrict 
     memcpy(x, y, sizeof y);
 }
 
-// P A = L U with unit L; the diagonal holds the inverse of U's. L is kept apart until the end, so
-// that rows of A are only ever written as a whole: processors are slow to read together what was
-// written in parts.
+// P A = L U with unit L; the diagonal holds the inverse of U's. L is kept in an array of its own
+// until the end, so that rows of A are written as a whole: processors stall when they load a vector
+// that was stored in parts.
 static inline __attribute__((always_inline)) bool lu(double *A, int *pivot)
 {
     double L[6][6];
@@ -144,7 +144,7 @@ static inline __attribute__((always_inline)) bool lu(double *A, int *pivot)
         if (!(most > 0) || !isfinite(most)) {
             return false;
         }
-        six upper, row;
+        vector6 upper, row;
         load6(&upper, A + 6 * p);
         if (p != k) {
             load6(&row, A + 6 * k);
@@ -201,7 +201,7 @@ static inline void divide_lu(double *restrict B, const double *restrict D, const
     double T[36];
     transpose(B, T);
     for (int j = 0; j < 6; j++) {
-        six t;
+        vector6 t;
         load6(&t, T + 6 * j);
         for (int k = 0; k < j; k++) {
             subtract6(&t, D[6 * k + j], T + 6 * k);
@@ -211,7 +211,7 @@ static inline void divide_lu(double *restrict B, const double *restrict D, const
         store6(T + 6 * j, &t);
     }
     for (int j = 4; j >= 0; j--) {
-        six t;
+        vector6 t;
         load6(&t, T + 6 * j);
         for (int k = j + 1; k < 6; k++) {
             subtract6(&t, D[6 * k + j], T + 6 * k);
@@ -219,7 +219,7 @@ static inline void divide_lu(double *restrict B, const double *restrict D, const
         store6(T + 6 * j, &t);
     }
     for (int j = 5; j >= 0; j--) {
-        six here, there;
+        vector6 here, there;
         load6(&here, T + 6 * j);
         load6(&there, T + 6 * pivot[j]);
         store6(T + 6 * j, &there);

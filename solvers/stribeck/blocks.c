@@ -13,7 +13,7 @@
 
 // ---- pattern
 
-// Neighbours of every node, each once, ascending not needed. Returns their number.
+// Lists the neighbours of every node once, in any order. Returns their number.
 static int gather_neighbours(int n, int edges, const int (*edge)[2], int *start, int *neighbour,
                              int *seen)
 {
@@ -54,7 +54,7 @@ static int gather_neighbours(int n, int edges, const int (*edge)[2], int *start,
     return count;
 }
 
-// AMD without its wrapper, which would allocate: amd_2 takes its workspace from us.
+// Calls amd_2, which takes its workspace as an argument; its wrapper amd_order allocates.
 static void order(sprag_blocks *blocks, const int *start, const int *neighbour, int count,
                   sprag_scratch *scratch)
 {
@@ -92,8 +92,8 @@ static int parent_of(const sprag_blocks *blocks, int k)
     return blocks->start[k] < blocks->start[k + 1] ? blocks->row[blocks->start[k]] : -1;
 }
 
-// Column k of the factor holds its own neighbours behind k and, but for k itself, all that its
-// children hold. Columns are appended in order, each sorted by insertion of few entries.
+// Column k of the factor contains its own neighbours behind k and all rows of its children but k.
+// Columns are appended in order, each sorted by insertion of few entries.
 static bool fill(sprag_blocks *blocks, const int *start, const int *neighbour, int count,
                  sprag_scratch *scratch)
 {
@@ -279,7 +279,7 @@ static sprag_result factor_symmetric(sprag_blocks *blocks)
     return SPRAG_OK;
 }
 
-// The lower blocks are divided by the pivot blocks, the upper ones are left as they are.
+// The lower blocks are divided by the pivot blocks, the upper ones are not changed.
 SPRAG_VECTORS
 static sprag_result factor_general(sprag_blocks *blocks)
 {

@@ -33,18 +33,18 @@ typedef struct sprag_blocks {
 sprag_result sprag_blocks_analyse(sprag_blocks *blocks, int n, int edges, const int (*edge)[2],
                                   sprag_scratch *scratch);
 
-// Memory for the numbers of an analysed pattern.
+// Takes the memory for the blocks of an analysed pattern.
 sprag_result sprag_blocks_take(sprag_blocks *blocks, sprag_scratch *scratch);
 
 // Products of blocks that a symmetric factorisation takes.
 double sprag_blocks_work(const sprag_blocks *blocks);
 
-// All blocks zero.
+// Sets all blocks to 0.
 void sprag_blocks_clear(sprag_blocks *blocks, bool symmetric);
 
-// Where the blocks (i, j) and (j, i), i != j in the caller's numbering, are: the one whose row is
-// eliminated later (higher rank) is lower[found], the other upper[found]. The pattern must have
-// them.
+// Returns the index k of the blocks (i, j) and (j, i), i != j in the caller's numbering: the one
+// whose row is eliminated later (higher rank) is lower[k], the other upper[k]. The pattern must
+// contain them.
 int sprag_blocks_find(const sprag_blocks *blocks, int i, int j);
 
 // Factorises in place. SPRAG_SINGULAR if a pivot is zero, not finite or, if symmetric, not

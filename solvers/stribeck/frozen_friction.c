@@ -29,7 +29,7 @@ sprag_result sprag_frozen_friction_solve(sprag_system *system, const double *bou
         if (!isfinite(stats->residual)) {
             return SPRAG_SINGULAR;
         }
-        // a full step that does not lower the residual has met the rounding of stiff rows
+        // a full update that does not lower the residual shows the rounding error of stiff rows
         stalled = alpha == 1 && stats->residual >= before ? stalled + 1 : 0;
     }
     return stats->residual <= tolerance ? SPRAG_OK : SPRAG_NOT_CONVERGED;

@@ -22,7 +22,7 @@ typedef struct gs_point {
     double offset[3];
     double coupling[3]; // column of the normal in J M^-1 J'
     double across;      // of the tangents with one another, if each has a cone of its own
-    double give;        // 1 / (yield + coupling[0]), of a spring; 0: another law
+    double normal_gain; // 1 / (yield + coupling[0]), of a spring; 0: another law
     int cone, cones;    // of w->cone: first, number of those that slide
     double basis[2][2]; // rows of the tangents = basis x those of the problem
     struct gs_roll *roll;
@@ -64,7 +64,7 @@ typedef struct gauss_seidel {
     // All unknowns: velocities of the nodes and of the immovable node, impulses of points (3
     // each), of points that resist rolling (3 more) and of rows.
     int unknowns, velocities;
-    double *x, *before, *push;
+    double *x, *before, *acceleration;
 } gauss_seidel;
 
 // ---- one contact, one row
@@ -98,9 +98,9 @@ static void slide(gs_cone *cone, const double b[2], double most, double least, d
     }
 }
 
-// The impulse that a cone asks for, in equilibrium with the slip that it leaves: in proportion to
-// it up to the bound (where laws.h is smooth), then against it. Returns the square of what changed,
-// in the metric of energy.
+// Sets the impulse of a cone to the one in equilibrium with the slip that it leaves: proportional
+// to the slip up to the bound (where laws.h is smooth), then opposite to it. Returns the squared
+// change, in the metric of energy.
 static inline double relax_cone(gs_cone *cone, bool two, double bound, const double *slip,
                                 double *impulse, double *change)
 {
@@ -159,10 +159,10 @@ static inline void apply(const gs_point *p, const double change[3])
 {
     double *a = p->v[0], *b = p->v[1];
     for (int k = 0; k < 3; k++) {
-        double push =
+        double force =
             change[0] * p->frame[0][k] + change[1] * p->frame[1][k] + change[2] * p->frame[2][k];
-        a[k] += push * p->inverse_mass[0];
-        b[k] -= push * p->inverse_mass[1];
+        a[k] += force * p->inverse_mass[0];
+        b[k] -= force * p->inverse_mass[1];
         a[3 + k] += change[0] * p->turn[0][0][k] + change[1] * p->turn[0][1][k] +
                     change[2] * p->turn[0][2][k];
         b[3 + k] += change[0] * p->turn[1][0][k] + change[1] * p->turn[1][1][k] +
@@ -181,15 +181,15 @@ static double relax_point(gauss_seidel *w, int i)
                   dot3(p->lever[1][k], b + 3);
     }
     double free = slip[0] - p->coupling[0] * p->impulse[0];
-    double normal =
-        p->give > 0 ? larger(0, -free * p->give)
-                    : sprag_normal_balance(w->system, &w->system->point[i], free, p->coupling[0]);
+    double normal = p->normal_gain > 0 ? larger(0, -free * p->normal_gain)
+                                       : sprag_normal_balance(w->system, &w->system->point[i], free,
+                                                              p->coupling[0]);
     change[0] = normal - p->impulse[0];
     p->impulse[0] = normal;
     slip[1] += p->coupling[1] * change[0];
     slip[2] += p->coupling[2] * change[0];
     double sum = p->coupling[0] * change[0] * change[0];
-    if (p->cones == 1 && w->cone[p->cone].axes == 2) { // the usual one
+    if (p->cones == 1 && w->cone[p->cone].axes == 2) { // most contacts
         gs_cone *cone = &w->cone[p->cone];
         sum += relax_cone(cone, true, cone->force ? w->system->step : normal, slip + SPRAG_SLIDE,
                           p->impulse + SPRAG_SLIDE, change + SPRAG_SLIDE);
@@ -228,7 +228,7 @@ static double *velocity_of(const gauss_seidel *w, int node)
     return w->x + 6 * (node == SPRAG_NOWHERE ? w->space->nodes : node);
 }
 
-// Rows of a cone of two axes: scaled, and turned to the eigenvectors of their W = J M^-1 J'.
+// Scales the rows of a cone of two axes and rotates them to the eigenvectors of their J M^-1 J'.
 static void turn_axes(double a, double b, double d, const double shape[2], double basis[2][2],
                       double yield[2])
 {
@@ -240,7 +240,7 @@ static void turn_axes(double a, double b, double d, const double shape[2], doubl
     yield[1] = y * y * a - 2 * x * y * b + x * x * d;
 }
 
-// basis: of components 0 (the normal) to 5, made here.
+// Sets the cones and the basis of components 0 (the normal) to 5.
 static void prepare_cones(gauss_seidel *w, gs_point *p, int i, double stiction, double basis[6][6])
 {
     const sprag_point *point = &w->system->point[i];
@@ -344,7 +344,7 @@ static void prepare_point(gauss_seidel *w, int i, double stiction)
             }
         }
         for (int k = 0; side == 1 && node != SPRAG_NOWHERE && k < 9; k++) {
-            p->frame[k / 3][k % 3] *= -1; // the same, seen from the other body
+            p->frame[k / 3][k % 3] *= -1; // towards the first body
         }
     }
     change_rows(basis, 0, point->offset, 1, 1, p->offset);
@@ -354,7 +354,7 @@ static void prepare_point(gauss_seidel *w, int i, double stiction)
     p->across = p->cones == 2 ? coupling(p, 1, 2) : 0;
     memcpy(p->basis[0], &basis[1][1], sizeof p->basis[0]);
     memcpy(p->basis[1], &basis[2][1], sizeof p->basis[1]);
-    p->give = point->law == SPRAG_SPRING ? 1 / (point->yield + p->coupling[0]) : 0;
+    p->normal_gain = point->law == SPRAG_SPRING ? 1 / (point->yield + p->coupling[0]) : 0;
     if (p->roll) {
         prepare_roll(w, p->roll, i, (const double(*)[6])basis);
     }
@@ -392,7 +392,7 @@ static sprag_result prepare(gauss_seidel *w, sprag_system *system, double sticti
     w->cone = SPRAG_TAKE(scratch, system->cones, gs_cone);
     w->x = SPRAG_TAKE(scratch, w->unknowns, double);
     w->before = SPRAG_TAKE(scratch, w->unknowns, double);
-    w->push = SPRAG_TAKE(scratch, w->unknowns, double);
+    w->acceleration = SPRAG_TAKE(scratch, w->unknowns, double);
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
@@ -521,8 +521,8 @@ static double sweep(gauss_seidel *w)
 static void accelerate(gauss_seidel *w, double part)
 {
     for (int i = 0; i < w->unknowns; i++) {
-        w->push[i] = part * (w->push[i] + w->x[i] - w->before[i]);
-        w->x[i] += w->push[i];
+        w->acceleration[i] = part * (w->acceleration[i] + w->x[i] - w->before[i]);
+        w->x[i] += w->acceleration[i];
     }
 }
 

@@ -41,7 +41,7 @@ typedef struct interior_point {
 
 static bool is_idle(const sprag_point *point)
 {
-    return !(point->inverse_mass > 0); // between what nothing moves
+    return !(point->inverse_mass > 0); // both bodies are immovable
 }
 
 static bool has_stop(const sprag_equation *equation, int upper)

@@ -98,8 +98,7 @@ static inline double normal_law(const sprag_system *system, const sprag_point *p
     return impulse;
 }
 
-// Hunt and Crossley's is k (a - d w g)(b - h w g) = g, the smaller root, while a and b are
-// positive.
+// The smaller root g of Hunt and Crossley's k (a - d w g)(b - h w g) = g, for positive a and b.
 static double hunt_crossley_balance(const sprag_point *point, double step, double free_velocity,
                                     double inverse_mass)
 {
@@ -133,7 +132,8 @@ double sprag_normal_impulse(const sprag_system *system, const sprag_point *point
     return normal_law(system, point, normal_velocity, slope);
 }
 
-// One cone of two axes or one, both the caller's to make known to the compiler.
+// Adds the law of one cone. first and axes should be constants at the call, so that the compiler
+// specialises it.
 static inline void add_cone_law(const sprag_system *system, const sprag_cone *cone, int first,
                                 int axes, const double *slip, double stiction, double bound,
                                 double normal_slope, bool coupled, double *impulse, double G[6][6])
@@ -173,7 +173,7 @@ static inline __attribute__((always_inline)) void point_law(const sprag_system *
     for (int c = point->cone; c < point->cone + point->cones; c++) {
         const sprag_cone *cone = &system->cone[c];
         double limit = bound ? bound[i] : normal;
-        if (cone->axes == 2 && cone->first == SPRAG_SLIDE) { // what most are
+        if (cone->axes == 2 && cone->first == SPRAG_SLIDE) { // most cones
             add_cone_law(system, cone, SPRAG_SLIDE, 2, slip, stiction, limit, normal_slope, !bound,
                          impulse, G);
         } else {

@@ -7,8 +7,8 @@ static double length(double x, double y)
     return sqrt(x * x + y * y);
 }
 
-// The stretch of v + alpha dv after which it has turned by theta: sine rule in the triangle of v
-// and dv.
+// The alpha at which v + alpha dv has turned by theta, by the sine rule in the triangle of v and
+// dv.
 static double turn_limit(const double v[2], const double dv[2], double theta)
 {
     double cross = fabs(v[0] * dv[1] - v[1] * dv[0]);
@@ -28,10 +28,10 @@ double sprag_limit_slip(const double v[2], const double dv[2], double tolerance,
     if (change < small * tolerance) {
         return 1;
     }
-    if (x < small && x1 > 1) { // from rest to sliding: first to where the law is steep
+    if (x < small && x1 > 1) { // from rest to sliding: stop first where the law is steep
         return tolerance / (2 * change);
     }
-    if (x > 1 && x1 < small) { // and back
+    if (x > 1 && x1 < small) { // from sliding to rest, likewise
         return 1 - tolerance / (2 * change);
     }
     if (x < 1 || x1 < 1) {

@@ -7,8 +7,9 @@ static bool is_bounded_by_normal(const sprag_cone *cone)
     return !cone->force && !isinf(cone->coefficient);
 }
 
-// Explicit forces. Returns whether these are all. *stiff_step: the largest step^2 stiffness / mass.
-static bool give_by_stiffness(sprag_system *system, double *stiff_step)
+// Sets explicit normal forces of stiff contacts. Returns whether all contacts have one.
+// *stiff_step: the largest step^2 stiffness / mass.
+static bool set_explicit_forces(sprag_system *system, double *stiff_step)
 {
     bool all = true;
     sprag_system_place(system, system->start);
@@ -26,7 +27,7 @@ static bool give_by_stiffness(sprag_system *system, double *stiff_step)
     return all;
 }
 
-// The step without the friction that normal forces bound. mu: coefficients, of all cones.
+// Solves the step without friction that a normal force bounds. mu: coefficients, of all cones.
 static sprag_result solve_without_friction(sprag_strategy_state *w, const double *mu)
 {
     for (int c = 0; c < w->system->cones; c++) {
@@ -56,7 +57,7 @@ static void bound_friction(sprag_system *system, double *normal)
     }
 }
 
-// Largest |bound - mu fn| / largest of these, as that of a lagged phase. mu: coefficients of the
+// Largest |bound - mu fn| / largest of these, as for frozen friction. mu: coefficients of the
 // cones, 0 of those that a normal force does not bound.
 static double bound_error(const sprag_system *system, const double *normal, const double *mu)
 {
@@ -83,7 +84,7 @@ sprag_result sprag_oneway_solve(sprag_strategy_state *w)
     for (int c = 0; c < system->cones; c++) {
         mu[c] = system->cone[c].coefficient;
     }
-    bool known = give_by_stiffness(system, &w->stats.stiff_step);
+    bool known = set_explicit_forces(system, &w->stats.stiff_step);
     system->convex = true;
     sprag_result result = known ? SPRAG_OK : solve_without_friction(w, mu);
     if (result != SPRAG_OK) {

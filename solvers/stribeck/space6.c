@@ -56,7 +56,7 @@ static void velocities(const sprag_system *system, const double *v, double (*sli
 static inline __attribute__((always_inline)) void
 gather_rows(double *sum, int rows, const double *impulse, const double (*J)[6])
 {
-    six here;
+    vector6 here;
     load6(&here, sum);
     for (int i = 0; i < rows; i++) {
         add6(&here, impulse[i], J[i]);
@@ -101,7 +101,7 @@ static bool joins(const int node[2])
     return node[0] != SPRAG_NOWHERE && node[1] != SPRAG_NOWHERE;
 }
 
-// Done at the first matrix: a step that starts at rest needs none.
+// Analyses the pattern at the first matrix: a step that starts at rest needs none.
 static sprag_result analyse(sprag_system *system, sprag_space6 *space)
 {
     int edges = 0;
@@ -157,7 +157,7 @@ static sprag_result begin(sprag_system *system, bool symmetric)
     for (int node = 0; node < space->nodes; node++) {
         double *block = space->blocks.diagonal[space->blocks.rank[node]];
         for (int i = 0; i < 6; i++) {
-            six row;
+            vector6 row;
             load6(&row, space->mass[node] + 6 * i);
             store6(block + 6 * i, &row);
         }
@@ -170,7 +170,7 @@ static inline void add_rows(double *restrict A, int rows, const double (*restric
                             const double (*restrict GJ)[6])
 {
     for (int i = 0; i < 6; i++) {
-        six sum;
+        vector6 sum;
         load6(&sum, A + 6 * i);
         for (int r = 0; r < rows; r++) {
             add6(&sum, Ja[r][i], GJ[r]);
@@ -179,8 +179,8 @@ static inline void add_rows(double *restrict A, int rows, const double (*restric
     }
 }
 
-// Adds J' G J of one contact or row to the matrix. GJ[side] = G J[side]. Counts of rows that
-// compilers know make the difference.
+// Adds J' G J of one contact or row to the matrix. GJ[side] = G J[side]. Row counts known at
+// compile time make it fast.
 static inline __attribute__((always_inline)) void
 add_stencil(sprag_blocks *blocks, const int node[2], int block, bool symmetric, int rows,
             const double (*J[2])[6], const double (*GJ[2])[6])
@@ -199,7 +199,7 @@ add_stencil(sprag_blocks *blocks, const int node[2], int block, bool symmetric, 
     }
 }
 
-// Of a point, as many rows as are not zero in G.
+// Number of leading rows of a point that are not zero in G.
 static inline __attribute__((always_inline)) void add_point_rows(sprag_space6 *space, int p,
                                                                  const double G[6][6], int first,
                                                                  int rows, bool symmetric)
@@ -208,7 +208,7 @@ static inline __attribute__((always_inline)) void add_point_rows(sprag_space6 *s
     double GJ[2][6][6];
     for (int side = 0; side < 2; side++) {
         for (int a = 0; stencil->node[side] != SPRAG_NOWHERE && a < rows; a++) {
-            six sum = {{0}, {0}};
+            vector6 sum = {{0}, {0}};
             for (int b = 0; b < rows; b++) {
                 add6(&sum, G[first + a][first + b], stencil->jacobian[side][first + b]);
             }

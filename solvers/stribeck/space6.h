@@ -1,12 +1,12 @@
-// The space of bodies: six velocities a node, a mass block each, contacts and rows that touch one
-// node or two. Its matrix is block-sparse (blocks.h).
+// The space of bodies: each node has six velocities and a mass block; contacts and rows act on one
+// node or two. The matrix is block-sparse (blocks.h).
 #ifndef SPRAG_SPACE6_H
 #define SPRAG_SPACE6_H
 
 #include "blocks.h"
 #include "system.h"
 
-enum { SPRAG_NOWHERE = -1 }; // the node of what nothing moves
+enum { SPRAG_NOWHERE = -1 }; // the node of an immovable body
 
 typedef struct sprag_stencil {
     int node[2];
@@ -30,7 +30,8 @@ typedef struct sprag_space6 {
     bool analysed;
 } sprag_space6;
 
-// Makes it the space of a system whose counts of points and equations are known; arrays are zero.
+// Sets *space as the space of a system with known numbers of points and equations; its arrays are
+// zero. SPRAG_NO_MEMORY.
 sprag_result sprag_space6_take(sprag_space6 *space, sprag_system *system, int nodes,
                                sprag_scratch *scratch);
 

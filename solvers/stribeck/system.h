@@ -4,9 +4,8 @@
 //
 // with the contact and row laws g (laws.h), the derivative of r, and the search along an update.
 // The friction bounds are either coupled to the normal impulse at the same velocity, or frozen;
-// frozen, r is the gradient of a strictly convex function. What M and J look like is left to a
-// space: bodies in an island with 6x6 blocks (assemble.h), or dense matrices in generalized
-// coordinates (general.c).
+// frozen, r is the gradient of a strictly convex function. The layout of M and J is that of a
+// space: bodies with 6x6 blocks (space6.h), or dense matrices in generalized coordinates (dense.h).
 #ifndef SPRAG_SYSTEM_H
 #define SPRAG_SYSTEM_H
 
@@ -18,18 +17,18 @@
 typedef struct sprag_system sprag_system;
 
 // Friction along, or about, one axis or two. An infinite coefficient makes it linear:
-// impulse = -slip / slip_yield.
+// impulse = -slip / slip_yield. assemble.c (bodies) and general_system.c set all fields.
 typedef struct sprag_cone {
     int first, axes;    // components of the contact's relative velocity
     double coefficient; // of the normal impulse; of the step (s) if `force`
     double shape[2];    // coefficients of the axes, relative to the larger
     double slip_yield;  // m/s per N s
-    bool creeps;        // somebody asked for that: up to the bound the impulse is in proportion
-    double per_length;  // 1 or 1/m: makes a speed (stiction tolerance) one of rolling
-    double stiction;    // m/s, the least tolerance that this cone takes
-    bool force;         // the normal impulse does not bound it
+    bool creeps;        // the surface asks for creep: the impulse is proportional up to the bound
+    double per_length;  // 1, or 1/m for rolling: converts the stiction tolerance to rad/s
+    double stiction;    // m/s, lower bound of the stiction tolerance (set_stiction in stribeck.c)
+    bool force;         // coefficient is a force: the normal impulse does not bound friction
     bool quadratic;     // the profile of arXiv 1909.05700, eq. 9, instead of the smooth one
-    double softening;   // of that one's slip speed at rest, relative to the stiction tolerance
+    double softening;   // of the quadratic profile at rest, relative to the stiction tolerance
 } sprag_cone;
 
 // Components of a contact's relative velocity: along the rows of its frame, then about its tangents
@@ -42,41 +41,45 @@ typedef enum sprag_normal_law {
     SPRAG_HUNT_CROSSLEY, // impulse = step k max(0, 1 - d vn) max(0, x - step vn)
 } sprag_normal_law;
 
-// A contact. Its relative velocity is measured from the one that it drives to (offset): differences
-// of stiff laws would lose their digits otherwise.
+// A contact, set by assemble.c (bodies) and general_system.c. Its relative velocity is measured
+// from the target velocity (offset); otherwise differences of stiff laws would lose digits.
 typedef struct sprag_point {
     int dim;          // 3, or 6 if it resists rolling or spinning
     int cone, cones;  // first, number
-    double offset[6]; // what kinematic bodies bring, less what is driven to
+    double offset[6]; // m/s, rad/s, velocity of kinematic bodies minus the target velocity
     sprag_normal_law law;
     double yield;                               // m/s per N s, of the spring
     double given;                               // N s
     double stiffness, dissipation, penetration; // N/m, s/m, m: Hunt and Crossley's
-    double guess[3];                            // N s, impulse expected; normal < 0: unknown
+    double guess[3];                            // N s, expected impulse; normal < 0: unknown
     double inverse_mass;                        // 1/kg, of the normal direction
 } sprag_point;
 
-typedef struct sprag_equation { // a row
-    double offset, yield;
+// A row: impulse = clamp(-rate / yield, lo, hi), rate = J v + offset. assemble.c sets all fields.
+typedef struct sprag_equation {
+    double offset;       // m/s (rad/s)
+    double yield;        // m/s per N s
     double inverse_mass; // of its direction, 1/kg
     double lo, hi;       // N s
-    double guess;        // N s, impulse expected
+    double guess;        // N s, expected impulse
 } sprag_equation;
 
-// When sweeps end: as soon as what one changes is within tolerance; after `least` of them, when it
-// is good; or after the most. Changes are in the metric and on the scale of sprag_system_residual.
+// Gauss-Seidel ends when the change of a sweep is at most `tolerance`; after `least` sweeps when it
+// is at most `good`; or after `most` sweeps. Changes have the metric and scale of
+// sprag_system_residual.
 typedef struct sprag_gauss_seidel_limits {
     double tolerance, good;
     int least, most;
 } sprag_gauss_seidel_limits;
 
-// What a system needs of its coordinates. J is that of all points (dim rows each) and equations.
+// Operations that depend on the coordinates of a system. J has dim rows for each point and one for
+// each equation.
 typedef struct sprag_space {
     void (*momentum)(const sprag_system *, const double *v, double *p); // p = M v
     void (*velocities)(const sprag_system *, const double *v, double (*slip)[6],
                        double *rate);                      // += J v
     void (*gather)(const sprag_system *, double *impulse); // = J' (impulses of the system)
-    // What one factorisation takes, in products of 6x6 blocks; < 0: no memory. NULL: nothing known.
+    // Cost of one factorisation in products of 6x6 blocks; < 0: no memory. NULL: unknown.
     double (*work)(sprag_system *);
     // The matrix: M, then J' G J of every point and J' slope J of every equation, then its factors.
     sprag_result (*begin)(sprag_system *, bool symmetric);
@@ -84,87 +87,89 @@ typedef struct sprag_space {
     void (*add_equation)(sprag_system *, int i, double slope, bool symmetric);
     sprag_result (*factor)(sprag_system *, bool symmetric);
     void (*solve)(sprag_system *, bool symmetric, double *x);
-    // Gauss-Seidel from the impulses expected (guess), without a matrix. v: the velocity found; the
-    // system has the impulses, as those expected from now on. stats->residual: what the last sweep
-    // changed. SPRAG_OK whatever is left; SPRAG_NOT_CONVERGED if it is not finite; SPRAG_NO_MEMORY.
-    // NULL: there is none.
+    // Gauss-Seidel from the expected impulses (guess), without a matrix. Writes the velocity to v,
+    // the impulses to the system and to its guesses, and the change of the last sweep to
+    // stats->sweep_change. SPRAG_OK whatever that is; SPRAG_NOT_CONVERGED if it is not finite;
+    // SPRAG_NO_MEMORY. NULL: not available.
     sprag_result (*gauss_seidel)(sprag_system *, const sprag_gauss_seidel_limits *, double stiction,
                                  double *v, sprag_stats *);
 } sprag_space;
 
 struct sprag_system {
+    // The problem: set by assemble.c or general_system.c before the first evaluation
     const sprag_space *space;
-    void *chart; // of the space
+    void *chart; // data of the space
     double step; // s
     int size;    // velocities
     int points, cones, equations;
     bool convex;          // no friction depends on a normal impulse
     bool bounded;         // some equation has a finite bound
     bool curved;          // some normal law is Hunt and Crossley's
-    double *start, *free; // size: v0, v*
+    double *start, *free; // size, m/s, rad/s: v0, v*
     double *weight;       // size: diag(M)^-1/2
-    double momentum;      // |D M (v* - v0)|, N s / sqrt(kg), what residuals are measured by
+    double momentum;      // |D M (v* - v0)|, N s / sqrt(kg), scale of residuals
     sprag_point *point;
     sprag_cone *cone;
     sprag_equation *equation;
-    double (*slip)[6]; // relative velocity of the points
-    double *rate;      // of the equations
-    // of the last sprag_system_residual:
-    double *residual;     // size
-    double (*impulse)[6]; // of the points
-    double *row_impulse;
-    // along an update, and what part of it was last gone:
-    double (*slip_change)[6];
-    double *rate_change;
-    double moved;
+    // Relative velocities at the present v: set by sprag_system_place and sprag_system_move
+    double (*slip)[6]; // points, m/s, rad/s
+    double *rate;      // equations, m/s, rad/s
+    // Evaluation at the present v: set by sprag_system_residual
+    double *residual;     // size, N s
+    double (*impulse)[6]; // points, N s, N m s
+    double *row_impulse;  // equations, N s, N m s
+    // The last update: changes set by sprag_system_update, share by sprag_system_move
+    double (*slip_change)[6]; // points
+    double *rate_change;      // equations
+    double moved;             // share of the update that was taken
+    // Scratch of single calls
     double *work, *momentum_change; // size
     double *line;                   // sprag_search_room
     sprag_scratch *scratch;
 };
 
-// All arrays, for the sizes and counts that *system has. The space fills in the rest.
+// Takes all arrays for the size and counts of *system from the scratch. SPRAG_NO_MEMORY.
 sprag_result sprag_system_take(sprag_system *system, sprag_scratch *scratch);
 
 // |D x|, D = diag(M)^-1/2
 double sprag_system_weighed(const sprag_system *system, const double *x);
 
-// weight and momentum, when free and the mass diagonal are known. before: the velocity that
-// momentum changes are measured from, so that convergence is judged alike in every frame of
-// reference; NULL: rest.
+// Sets weight and momentum from free and the mass diagonal (size, kg). before: size, the velocity
+// that momentum changes are measured from, which makes the residual independent of the frame of
+// reference; NULL: 0.
 void sprag_system_weigh(sprag_system *system, const double *mass_diagonal, const double *before);
 
-// Goes to v: relative velocities of all points and equations.
+// Sets the relative velocities of all points and equations at v.
 void sprag_system_place(sprag_system *system, const double *v);
 
-// Goes on from there: v += alpha dv. Relative velocities follow by their own changes: stiff laws
-// would turn the rounding of J v, though not that of J dv, into impulses that no iteration can
-// balance.
+// v += alpha dv. Relative velocities are updated by their own changes: stiff laws would turn the
+// rounding error of J v, unlike that of J dv, into impulses that no iteration can balance.
 void sprag_system_move(sprag_system *system, double *v, double alpha, const double *dv);
 
-// Evaluates impulses and residual at v, where the system has been placed or moved to. stiction:
+// Evaluates impulses and residual at v, where the system must have been placed or moved. stiction:
 // m/s. bound: normal impulses (N s, one per point) that bound friction, frozen; NULL: coupled.
 // Returns |D r|, relative to the larger of the external impulses and the contact and row impulses.
 double sprag_system_residual(sprag_system *system, const double *v, double stiction,
                              const double *bound);
 
-// Assembles and factorises the derivative of the residual where it was last evaluated.
+// Assembles and factorises the derivative of the residual at its last evaluation.
 sprag_result sprag_system_factor(sprag_system *system, double stiction, const double *bound);
 
 // dv = -(dr/dv)^-1 r, and the changes of slip and rate that go with it.
 void sprag_system_update(sprag_system *system, const double *bound, double *dv);
 
-// Counts the update that was last gone, and enters it in the history.
+// Counts the last update and adds it to the history.
 void sprag_system_log(const sprag_system *system, double stiction, sprag_stats *stats);
 
-// Does a row reach or leave a bound along the update?
+// Returns whether a row reaches or leaves a bound along the update.
 bool sprag_system_reaches_bound(const sprag_system *system);
 
-// The exact minimum, for frozen bounds, along v + alpha dv, alpha in (0, 1] (search.c). v is where
-// the system has been placed or moved to.
+// The exact minimum, for frozen bounds, along v + alpha dv, alpha in (0, 1] (search.c). The
+// system must have been placed at v or moved there.
 double sprag_system_search(sprag_system *system, const double *v, const double *dv, double stiction,
                            const double *bound);
 
-// Numbers that a search needs room for.
+// Number of doubles that a search needs.
 size_t sprag_search_room(int points, int cones, int equations);
 
 // The slip of a cone in the metric of its shape, at the last residual, its change, and the

@@ -1,42 +1,42 @@
-// Six numbers in registers: compilers leave arrays of six, copied in and out, in memory. Lane by
-// lane the arithmetic is that of the loops it stands for.
+// Six numbers in vector registers: compilers keep arrays of six in memory. The arithmetic of each
+// lane is that of a plain loop.
 #ifndef SPRAG_VECTORS6_H
 #define SPRAG_VECTORS6_H
 
 typedef double sprag_four __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double sprag_two __attribute__((vector_size(16), aligned(8), may_alias));
 
-typedef struct six {
+typedef struct vector6 {
     sprag_four a;
     sprag_two b;
-} six;
+} vector6;
 
-static inline __attribute__((always_inline)) void load6(six *s, const double *x)
+static inline __attribute__((always_inline)) void load6(vector6 *s, const double *x)
 {
     s->a = *(const sprag_four *)x;
     s->b = *(const sprag_two *)(x + 4);
 }
 
-static inline __attribute__((always_inline)) void store6(double *x, const six *s)
+static inline __attribute__((always_inline)) void store6(double *x, const vector6 *s)
 {
     *(sprag_four *)x = s->a;
     *(sprag_two *)(x + 4) = s->b;
 }
 
-static inline __attribute__((always_inline)) double lane6(const six *s, int i)
+static inline __attribute__((always_inline)) double lane6(const vector6 *s, int i)
 {
     return i < 4 ? s->a[i] : s->b[i - 4];
 }
 
 // s += f x
-static inline __attribute__((always_inline)) void add6(six *s, double f, const double *x)
+static inline __attribute__((always_inline)) void add6(vector6 *s, double f, const double *x)
 {
     s->a += f * *(const sprag_four *)x;
     s->b += f * *(const sprag_two *)(x + 4);
 }
 
 // s -= f x
-static inline __attribute__((always_inline)) void subtract6(six *s, double f, const double *x)
+static inline __attribute__((always_inline)) void subtract6(vector6 *s, double f, const double *x)
 {
     s->a -= f * *(const sprag_four *)x;
     s->b -= f * *(const sprag_two *)(x + 4);
