@@ -250,15 +250,15 @@ static void prepare_cones(gauss_seidel *w, gs_point *p, int i, double stiction, 
     p->cone = point->cone;
     for (int c = point->cone; c < point->cone + point->cones; c++) {
         const sprag_cone *cone = &w->system->cone[c];
-        gs_cone *swept = &w->cone[c];
+        gs_cone *gs = &w->cone[c];
         int k = cone->first;
-        *swept = (gs_cone){.coefficient = cone->coefficient,
-                           .slip_yield = cone->slip_yield,
-                           .tolerance = sprag_cone_tolerance(cone, stiction),
-                           .first = k,
-                           .axes = cone->axes,
-                           .bond = isinf(cone->coefficient),
-                           .force = cone->force};
+        *gs = (gs_cone){.coefficient = cone->coefficient,
+                        .slip_yield = cone->slip_yield,
+                        .tolerance = sprag_cone_tolerance(cone, stiction),
+                        .first = k,
+                        .axes = cone->axes,
+                        .bond = isinf(cone->coefficient),
+                        .force = cone->force};
         p->cones += k < SPRAG_ROLL; // these come first
         if (cone->axes == 2) {
             double turned[2][2];
@@ -268,12 +268,12 @@ static void prepare_cones(gauss_seidel *w, gs_point *p, int i, double stiction, 
                                           J1[k + 1]),
                 sprag_space6_inverse_mass(w->space, stencil->node, J0[k + 1], J1[k + 1], J0[k + 1],
                                           J1[k + 1]),
-                cone->shape, turned, swept->yield);
+                cone->shape, turned, gs->yield);
             memcpy(&basis[k][k], turned[0], sizeof turned[0]);
             memcpy(&basis[k + 1][k], turned[1], sizeof turned[1]);
         } else {
             basis[k][k] = cone->shape[0];
-            swept->yield[0] = swept->yield[1] =
+            gs->yield[0] = gs->yield[1] =
                 cone->shape[0] * cone->shape[0] *
                 sprag_space6_inverse_mass(w->space, stencil->node, J0[k], J1[k], J0[k], J1[k]);
         }

@@ -19,6 +19,6 @@
 // Used in place of sprag_strategy_solve, with the same results. The statistics are the sum of both
 // solves. Afterwards the friction bounds of the system are forces and stiff contacts have given
 // impulses.
-sprag_result sprag_oneway_solve(sprag_strategy_state *phases);
+sprag_result sprag_oneway_solve(sprag_strategy_state *state);
 
 #endif
