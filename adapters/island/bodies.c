@@ -1,6 +1,6 @@
-// One body: ODE -> mass, velocity and what it would be at the end of the step if nothing but the
-// accumulated forces, gravity and gyroscopic torque acted, as stock computes it and in stock's
-// order.
+// One body of ODE -> its mass, its velocity, and its velocity at the end of a step in which only
+// the accumulated force, gravity and the gyroscopic torque act. The arithmetic is stock's, in
+// stock's order, so that a free body moves to the same bits.
 #include <math.h>
 #include <string.h>
 
@@ -40,18 +40,21 @@ static bool is_finite(const dReal *x, int n)
     return sum == 0;
 }
 
-// Below a bound far beyond any scene, and small enough to be squared.
+// Greater velocities, forces and torques are taken as invalid input: far beyond any scene, and
+// small enough to be squared. In the unit of each.
+static const double MODERATE_MAX = 1e150;
+
 static bool is_moderate(const dReal *x, int n)
 {
     for (int i = 0; i < n; i++) {
-        if (!(fabs(x[i]) < 1e150)) {
+        if (!(fabs(x[i]) < MODERATE_MAX)) {
             return false;
         }
     }
     return true;
 }
 
-// Accumulators and gravity; false if that is not finite.
+// The sum of the accumulators and gravity. false: the accumulators are not finite; they count as 0.
 static bool force_on(dBodyID id, const dMass *mass, const dReal *gravity, dReal *force,
                      dReal *torque)
 {
@@ -66,18 +69,6 @@ static bool force_on(dBodyID id, const dMass *mass, const dReal *gravity, dReal 
         }
     }
     return good;
-}
-
-void sprag_ode_read_velocity(dBodyID body, double v[6])
-{
-    memcpy(v, dBodyGetLinearVel(body), 3 * sizeof *v);
-    memcpy(v + 3, dBodyGetAngularVel(body), 3 * sizeof *v);
-}
-
-void sprag_ode_read_state(ode_state *to, dBodyID body)
-{
-    memcpy(to->position, dBodyGetPosition(body), sizeof to->position);
-    sprag_ode_read_velocity(body, to->velocity);
 }
 
 bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal step)
@@ -118,7 +109,7 @@ bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal
         torque[k] *= step;
     }
     dMultiplyAdd0_331(to->free_velocity + 3, inverse, torque);
-    if (!is_moderate(to->free_velocity, 6)) { // a force too large for the numbers
+    if (!is_moderate(to->free_velocity, 6)) { // the force is too great
         memcpy(to->free_velocity, to->velocity, sizeof to->velocity);
         good = false;
     }

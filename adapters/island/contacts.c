@@ -7,6 +7,22 @@
 #include "kinematics.h"
 #include "linalg.h"
 
+// The ERP from which on the solver may soften a contact fully. Softness lets a contact sink, and
+// ERP lifts it again; at ODE's default of 0.2 both are in balance. Greater: contacts with the
+// default are harder and solved less easily; smaller: contacts with a small ERP sink deeper.
+static const double ERP_FULL_SOFTENING = 0.2;
+
+// Crushed contacts: the one place where sprag departs from the friction that the program asks for.
+// A contact is crushed if it is deeper than CRUSHED_DEPTH times the distance from the body's centre
+// to the contact (the greater of both bodies), and is pushed apart at the greatest speed that the
+// world allows (dWorldSetContactMaxCorrectingVel). If its friction coefficient is infinite, it gets
+// CRUSHED_FRICTION times the normal force instead: bodies that were made inside one another could
+// otherwise never slide apart. The consequence: a contact that was never to slip can slip while it
+// is that deep; neither a message nor a statistic says so. Finite coefficients stay as they are.
+// With a greater CRUSHED_DEPTH such bodies stay locked more often; a greater CRUSHED_FRICTION holds
+// them longer.
+static const double CRUSHED_DEPTH = 0.1, CRUSHED_FRICTION = 0.3;
+
 // Normal velocity of the contact point before the step, m/s, positive when the bodies separate.
 static double separation_speed(const sprag_contact *to, const ode_state *const state[2])
 {
@@ -31,8 +47,7 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
     int mode = surface->mode;
     double erp = positive(mode & dContactSoftERP ? surface->soft_erp : setting->erp);
     to->erp = isfinite(erp) ? erp : 0;
-    // The sinking that softness brings is lifted by ERP; 0.2 is ODE's own.
-    to->softening = fmin(erp / 0.2, 1);
+    to->softening = fmin(erp / ERP_FULL_SOFTENING, 1);
     double depth = positive(-to->gap - setting->surface_layer);
     double motion = read->velocity_normal;
     to->bias = fmin(erp / setting->step * depth + motion, setting->correcting_velocity);
@@ -42,8 +57,8 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
         double rebound = surface->bounce * approach + motion;
         if (approach > surface->bounce_vel && rebound > to->bias) {
             to->bias = rebound;
-            to->softening = 0; // a rebound falls short by as much
-            to->stiffness = 0; // and is ODE's, whatever the stiffness
+            to->softening = 0; // it would reduce the rebound
+            to->stiffness = 0; // the rebound is ODE's, whatever the stiffness
         }
     }
     if (to->stiffness > 0) {
@@ -52,8 +67,6 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
     to->bias = isfinite(to->bias) ? to->bias : 0;
 }
 
-// Is it deeper than a tenth of the bodies, and pushed apart at the greatest speed that the world
-// allows?
 static bool is_crushed(const sprag_contact *to, const ode_setting *setting)
 {
     if (to->bias < setting->correcting_velocity) {
@@ -63,21 +76,20 @@ static bool is_crushed(const sprag_contact *to, const ode_setting *setting)
     if (to->body[1] != SPRAG_STATIC) {
         reach = fmax(reach, norm3(to->arm[1]));
     }
-    return -to->gap > reach / 10;
+    return -to->gap > CRUSHED_DEPTH * reach;
 }
 
-// Bodies that were made inside one another would be held there for ever by infinite friction.
-static void let_go(sprag_friction *slide)
+static void limit_friction_of_crushed(sprag_friction *slide)
 {
     for (int axis = 0; axis < 2; axis++) {
         if (isinf(slide->coefficient[axis])) {
-            slide->coefficient[axis] = 0.3;
+            slide->coefficient[axis] = CRUSHED_FRICTION;
             slide->force[axis] = false;
         }
     }
 }
 
-static const sprag_turning *keep(const sprag_turning *turning, sprag_scratch *scratch)
+static const sprag_turning *copy_turning(const sprag_turning *turning, sprag_scratch *scratch)
 {
     sprag_turning *kept = SPRAG_TAKE(scratch, 1, sprag_turning);
     if (kept) {
@@ -86,7 +98,7 @@ static const sprag_turning *keep(const sprag_turning *turning, sprag_scratch *sc
     return kept;
 }
 
-// NULL: of nothing.
+// NULL: static. own: room for the state of a body that is not in the index.
 static const ode_state *state_of(const ode_index *index, int i, dBodyID body, ode_state *own)
 {
     if (index->state && i != SPRAG_STATIC) {
@@ -126,10 +138,10 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
     set_normal_law(to, &contact->surface, &read, setting, separation_speed(to, state));
     to->slide = read.slide;
     if (contact->surface.mode & dContactRolling) {
-        to->turning = keep(&read.turning, scratch);
+        to->turning = copy_turning(&read.turning, scratch);
     }
     if (is_crushed(to, setting)) {
-        let_go(&to->slide);
+        limit_friction_of_crushed(&to->slide);
     }
     to->guess[0] = -1;
     return true;

@@ -1,4 +1,4 @@
-// One island of an ODE world: ODE in, problem out, and back.
+// One island of an ODE world: read from ODE as a contact problem, and its solution written back.
 #ifndef SPRAG_ISLAND_H
 #define SPRAG_ISLAND_H
 
@@ -9,10 +9,10 @@
 #include "scratch.h"
 #include "warm_start.h"
 
-// ---- surface.c: physical parameters of a contact, in what ODE leaves free of its surface
+// ---- surface.c: physical parameters of a contact, in fields of its surface that ODE does not use
 
-// Bits of dSurfaceParameters.mode that ODE has no use for, and the fields that then hold a value,
-// which ODE reads under its own bit only.
+// Bits of dSurfaceParameters.mode that ODE ignores. Behind each: the field that then holds the
+// value, and the bit under which alone ODE reads that field.
 enum {
     ODE_SURFACE_STIFFNESS = 0x10000,   // soft_cfm, N/m; ODE's: dContactSoftCFM
     ODE_SURFACE_DISSIPATION = 0x20000, // soft_erp, s/m; ODE's: dContactSoftERP
@@ -26,14 +26,14 @@ typedef struct ode_stiffness {
     double dissipation; // s/m
 } ode_stiffness;
 
-// Sets what a surface says of stiffness, dissipation and stiction. Returns NULL, or what is wrong
-// with the surface and what is done about it, for a message.
+// Sets stiffness, dissipation and stiction from a surface. Returns NULL, or a message: the error in
+// the surface and its consequence.
 const char *sprag_ode_pull_surface(sprag_contact *to, const dSurfaceParameters *surface,
                                    const ode_stiffness *of_world);
 
-// ---- surface_ode.c: the rest of it, with the meaning that ODE gives it
+// ---- surface_ode.c: the parameters of a surface that are ODE's own
 
-// All but the direction.
+// Sets all but the direction.
 void sprag_ode_read_surface(sprag_surface *to, const dSurfaceParameters *surface,
                             dReal cfm_of_world);
 
@@ -50,35 +50,45 @@ bool sprag_ode_contact_frame(double frame[3][3], dJointID joint, dBodyID body[2]
 
 // ---- pull.c, bodies.c, contacts.c, joints.c, push.c: one island
 
+// Input that cannot be used as it is; set by sprag_ode_pull, for messages and statistics.
+typedef struct ode_input_errors {
+    int dropped_contacts;      // contacts without a usable normal, point or depth
+    dJointID invalid_contact;  // the first of them
+    int invalid_surfaces;      // contacts with an error in their physical parameters
+    dJointID invalid_surface;  // the first of them
+    const char *surface_error; // its error
+    int invalid_forces;        // bodies whose force was not finite or too great, and taken as zero
+    dBodyID invalid_force;     // the first of them
+    dBodyID nonfinite_body;    // its state is not finite: the island cannot be stepped
+} ode_input_errors;
+
+// An island as a contact problem; all arrays are in scratch. sprag_ode_pull sets everything, except
+// that the solver fills the arrays of the solution.
 typedef struct ode_problem {
-    sprag_problem problem;   // a view of the arrays below
-    sprag_solution solution; // for the solver to fill in
+    sprag_problem problem; // a view of the arrays below
+    sprag_solution solution;
     ode_island island;
     sprag_body *body;
     sprag_contact *contact;
     sprag_row *row;
-    dJointID *contact_joint;   // of the contacts
-    ode_warm_key *claim;       // likewise
-    dJointID *row_joint;       // of the rows; a joint's rows follow one another
-    int *rows_of;              // of the island's joints: rows that stock would have solved
-    int stock_rows;            // their sum
-    bool wants_feedback;       // a joint that has rows
-    double (*force)[6];        // accumulators of the bodies before the pull
-    double penetration;        // m, largest
-    int dropped_contacts;      // contacts without a usable normal, point or depth
-    dJointID invalid_contact;  // the first of them
-    int invalid_surfaces;      // contacts whose physical parameters cannot be taken as they are
-    dJointID invalid_surface;  // the first of them
-    const char *surface_error; // and what is wrong with it
-    int invalid_forces;        // bodies whose accumulated force was not finite, and taken as zero
-    dBodyID invalid_force;     // the first of them
-    dBodyID nonfinite_body;    // a body whose state is not finite: the island cannot be stepped
+    // By which the solution finds its way back into ODE:
+    dJointID *contact_joint; // of each contact
+    ode_warm_key *warm_key;  // of each contact
+    dJointID *row_joint;     // of each row; a joint's rows follow one another
+    int *rows_of;            // of each joint of the island: rows that stock would have solved
+    bool wants_feedback;     // a joint with rows has a dJointFeedback
+    double (*force)[6];      // N, N m, accumulators of each body before the pull; NULL: not read
+    // For statistics:
+    int stock_rows;     // sum of rows_of
+    double penetration; // m, largest of the contacts
+    ode_input_errors errors;
 } ode_problem;
 
-// Asks every joint once (getInfo1, getInfo2). memory: NULL for none. stiffness: of the world, NULL
-// for ODE's own. SPRAG_OK, SPRAG_NO_MEMORY, or SPRAG_BAD_PROBLEM if there is an unusable body.
+// Reads an island. Asks every joint once (getInfo1, getInfo2). stiffness: of the world, NULL for
+// ODE's own. warm_start: NULL for none. SPRAG_OK, SPRAG_NO_MEMORY, or SPRAG_BAD_PROBLEM if the
+// state of a body is not finite.
 sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_island *island,
-                            dReal step, const ode_stiffness *stiffness, ode_warm_start *memory,
+                            dReal step, const ode_stiffness *stiffness, ode_warm_start *warm_start,
                             sprag_scratch *scratch);
 
 // The force of a joint that wants feedback, computed by sprag_ode_push_velocities.
@@ -87,22 +97,29 @@ typedef struct ode_feedback {
     double wrench[2][6]; // N, N m: on the joint's bodies, in the order of sprag_ode_joint_bodies
 } ode_feedback;
 
-// A step of an island, in this order. Several threads may do the first at once, each for other
-// islands: velocities, and what is remembered of forces (memory: NULL for nothing). feedback: room
-// for one of each joint; returns how many are told, for the second: joints of several islands may
-// share a dJointFeedback, the last island's is left in it, as by stock. The third is ODE's own
-// integration, with geoms and moved callbacks, and empties the accumulators; force: room for one of
-// each body, if what a callback adds to those moved later is to act, NULL: it is lost.
-int sprag_ode_push_velocities(const ode_problem *pulled, ode_warm_start *memory,
+// The end of a step of an island, in this order:
+//
+// 1. Writes velocities, and stores forces for the warm start (NULL: does not). Several threads may
+// do
+//    so at once, each for other islands. feedback: room for one of each joint. Returns their
+//    number.
+int sprag_ode_push_velocities(const ode_problem *pulled, ode_warm_start *warm_start,
                               ode_feedback *feedback);
+// 2. Writes joint feedback. If joints of several islands share a dJointFeedback, it has the force
+// in
+//    the last island, as in stock.
 void sprag_ode_push_feedback(const ode_feedback *feedback, int count);
+// 3. Integrates the bodies by ODE's own dxStepBody, which moves geoms and calls moved callbacks,
+// and
+//    empties the accumulators. force: room for one of each body; a force that a callback adds to a
+//    body that moves later then acts on it. NULL: it is lost.
 void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6]);
 
-// Accumulators as they were before the pull, for stock to take the step.
+// Sets the accumulators as they were before the pull, so that stock can take the step.
 void sprag_ode_restore(const ode_problem *pulled);
 
-// Steps a body that no joint touches, at once. *invalid_force: its accumulated force was not
-// finite, and was taken as zero. Returns false, and does nothing, if its state is not finite.
+// Steps a body that has no joints. *invalid_force: its accumulated force was not finite or too
+// great, and was taken as zero. false: its state is not finite; nothing is done.
 bool sprag_ode_step_free(dBodyID body, dWorldID world, dReal step, bool *invalid_force);
 
 // Leaves the bodies where they are and empties their accumulators.
@@ -119,25 +136,36 @@ void sprag_ode_feedback_add_pair(dJointID joint, dBodyID side_0, const double wr
 // Of every joint of the island that has rows and wants feedback. Returns their number.
 int sprag_ode_feedback_of_island(const ode_problem *pulled, ode_feedback *to);
 
-// ---- between pull.c, push.c and their parts
+// ---- body_state.c
 
 void sprag_ode_set_velocity(dBodyID body, const double velocity[6]);
 void sprag_ode_read_velocity(dBodyID body, double velocity[6]);
 void sprag_ode_read_accumulators(dBodyID body, double force[6]);
 void sprag_ode_set_accumulators(dBodyID body, const double force[6]);
 void sprag_ode_empty_accumulators(dBodyID body);
-void sprag_ode_add_weight(dBodyID body); // as stock does, before a moved callback may ask
 
-// Adds to a velocity of the body what forces that moved callbacks of other bodies have added to its
-// accumulators, since those were `before`, do in a step: as in dWorldStep they change the velocity
-// at once, and not the motion of the step. false: they are not finite, or too large.
+// Adds the weight to the accumulator, as stock does: a moved callback may read it there.
+void sprag_ode_add_weight(dBodyID body);
+
+// ---- push.c, warm_start.c: parts of the above
+
+// Adds to `velocity` of a body the effect, in a step, of forces that moved callbacks of other
+// bodies have added to its accumulators since those were `before`. As in dWorldStep they change the
+// velocity at once, without contacts and joints, and not the motion of the step. false: they are
+// not finite or too great.
 bool sprag_ode_apply_added_force(dBodyID body, const double before[6], dReal step,
                                  double velocity[6]);
-void sprag_ode_integrate(dBodyID body, dReal step); // with geoms and moved callback; empties them
-void sprag_ode_warm_start_store(ode_warm_start *memory, const ode_problem *pulled);
 
-// What lies far apart in memory is read a block at a time before it is used: so the processor waits
-// for all of its lines at once. It drops most requests that only ask for lines.
+// dxStepBody; empties the accumulators.
+void sprag_ode_integrate(dBodyID body, dReal step);
+void sprag_ode_warm_start_store(ode_warm_start *warm_start, const ode_problem *pulled);
+
+// ---- pull.c, bodies.c, contacts.c, joints.c: parts of sprag_ode_pull
+
+// Bodies and joints lie far apart in memory. They are read a block at a time before they are used,
+// so that the processor waits for all their cache lines at once; of prefetch instructions it drops
+// most. Larger blocks are out of the first-level cache before their use, smaller ones wait more
+// often.
 enum { ODE_BLOCK = 16 };
 
 static inline void sprag_ode_fetch(const void *from, const void *end)
@@ -149,7 +177,7 @@ static inline void sprag_ode_fetch(const void *from, const void *end)
     (void)((const volatile char *)end)[-1];
 }
 
-// Those of the block that starts at i, up to the accumulators.
+// The bodies of the block that starts at i, up to the accumulators.
 static inline void sprag_ode_fetch_bodies(dBodyID const *body, int i, int count)
 {
     for (int k = i; k < count && k < i + ODE_BLOCK; k++) {
@@ -165,20 +193,20 @@ static inline double positive(double x)
 
 bool sprag_ode_body_is_finite(dBodyID id);
 
-// What pushes a body, gravity included, and what it weighs, in its own axes; 0, a kinematic one.
-// false: its accumulated force was not finite.
+// The same body for a frame: force (accumulators and gravity) and mass properties, in its own axes;
+// the mass of a kinematic body is 0. false: its accumulated force was not finite or too great.
 bool sprag_ode_pull_mover(sprag_mover *to, dBodyID id, const dReal *gravity);
 
-// false: its accumulated force was not finite.
+// false: its accumulated force was not finite or too great, and was taken as zero.
 bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal step);
 
-// Index of a body in its island, SPRAG_STATIC for NULL.
+// The index of the bodies of an island, or of a world: a hash table by the body's address.
 typedef struct ode_slot {
     dBodyID body; // NULL: free
     int index;
 } ode_slot;
 
-// Where a body is and how it moves, for the many contacts that ask.
+// Read once for a body, for all its contacts.
 typedef struct ode_state {
     double position[3]; // m
     double velocity[6]; // m/s, rad/s
@@ -187,7 +215,7 @@ typedef struct ode_state {
 typedef struct ode_index {
     int mask; // slots less 1, a power of two less 1
     ode_slot *slot;
-    ode_state *state; // of the bodies; NULL: ODE tells
+    ode_state *state; // of the bodies; NULL: read from ODE for each contact
 } ode_index;
 
 void sprag_ode_read_state(ode_state *to, dBodyID body);
@@ -205,29 +233,28 @@ static inline ode_slot *sprag_ode_slot_of(const ode_index *index, dBodyID body)
 bool sprag_ode_index_bodies(ode_index *index, dBodyID const *body, int bodies,
                             sprag_scratch *scratch);
 
-// SPRAG_STATIC also for a body that is not in it.
+// SPRAG_STATIC for NULL, and for a body that is not in the index.
 static inline int sprag_ode_index_of(const ode_index *index, dBodyID body)
 {
     const ode_slot *slot = body ? sprag_ode_slot_of(index, body) : NULL;
     return slot && slot->body ? slot->index : SPRAG_STATIC;
 }
 
-// What a world says to all its contacts in a step.
+// Parameters of a world for all its contacts in a step; set by sprag_ode_setting.
 typedef struct ode_setting {
     dReal step, erp, cfm, surface_layer, correcting_velocity; // s, 1, m/s per N, m, m/s
 } ode_setting;
 
 ode_setting sprag_ode_setting(dWorldID world, dReal step);
 
-// Fills in one contact that is all zero; false, and it stays so, if it is to be dropped.
-// *surface_error: NULL, or what is wrong with its surface. Rolling friction is put into the
-// scratch.
+// Fills in one contact that is all zero. false: it has no usable normal, point or depth, and stays
+// zero. *surface_error: NULL, or a message. Rolling friction is put into the scratch.
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting *setting,
                             const ode_stiffness *stiffness, const ode_index *index,
                             sprag_scratch *scratch, const char **surface_error);
 
 // Appends the rows of one joint; returns their number.
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,
-                        const ode_index *index, const ode_warm_start *memory);
+                        const ode_index *index, const ode_warm_start *warm_start);
 
 #endif

@@ -1,5 +1,5 @@
-// All other joints -> rows, asked of ODE itself: getInfo2 gives J v = c - cfm lambda, lo <= lambda
-// <= hi.
+// Joints that are no contacts -> rows. ODE's own getInfo2 gives them as J v = c - cfm lambda with
+// lo <= lambda <= hi.
 #include <math.h>
 #include <string.h>
 
@@ -7,8 +7,9 @@
 
 enum { ROWS_MAX = 6 };
 
-// Far beyond any scene.
-static const double ENDLESS = 1e100;
+// m/s or rad/s. A row that wants a greater velocity is solved as the force that it may have at
+// most, and is dropped if that is infinite.
+static const double ROW_SPEED_MAX = 1e100;
 
 static bool row_is_good(const sprag_row *row)
 {
@@ -17,21 +18,21 @@ static bool row_is_good(const sprag_row *row)
         square += row->jacobian[0][k] * row->jacobian[0][k];
         square += row->jacobian[1][k] * row->jacobian[1][k];
     }
-    return square > 0 && isfinite(square) && fabs(row->bias) <= ENDLESS && row->compliance >= 0 &&
-           isfinite(row->compliance) && row->lo <= row->hi;
+    return square > 0 && isfinite(square) && fabs(row->bias) <= ROW_SPEED_MAX &&
+           row->compliance >= 0 && isfinite(row->compliance) && row->lo <= row->hi;
 }
 
-// What wants to be that fast is a force.
-static void set_endless(sprag_row *row)
+// A motor that wants an unlimited velocity always acts with its full force.
+static void make_force_of_motor(sprag_row *row)
 {
-    if (fabs(row->bias) > ENDLESS && isfinite(row->lo) && isfinite(row->hi)) {
+    if (fabs(row->bias) > ROW_SPEED_MAX && isfinite(row->lo) && isfinite(row->hi)) {
         row->lo = row->hi = row->bias > 0 ? row->hi : row->lo;
         row->bias = 0;
     }
 }
 
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,
-                        const ode_index *index, const ode_warm_start *memory)
+                        const ode_index *index, const ode_warm_start *warm_start)
 {
     dReal J[2][6 * ROWS_MAX] = {{0}}, rhs_cfm[2 * ROWS_MAX], lo_hi[2 * ROWS_MAX];
     int findex[ROWS_MAX];
@@ -41,7 +42,7 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
         rhs_cfm[2 * k + 1] = cfm;
         lo_hi[2 * k] = -dInfinity;
         lo_hi[2 * k + 1] = dInfinity;
-        findex[k] = -1; // only contacts set it
+        findex[k] = -1; // only contacts set another value
     }
     sprag_ode_get_rows(joint, 1 / step, dWorldGetERP(world), J[0], J[1], rhs_cfm, lo_hi, findex);
     dBodyID body[2];
@@ -57,12 +58,12 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
             .compliance = rhs_cfm[2 * k + 1],
             .lo = lo_hi[2 * k],
             .hi = lo_hi[2 * k + 1],
-            .guess = memory ? sprag_ode_warm_start_row(memory, joint, good) : 0};
+            .guess = warm_start ? sprag_ode_warm_start_row(warm_start, joint, good) : 0};
         memcpy(row->jacobian[0], J[0] + 6 * k, sizeof row->jacobian[0]);
         if (body[1]) {
             memcpy(row->jacobian[1], J[1] + 6 * k, sizeof row->jacobian[1]);
         }
-        set_endless(row);
+        make_force_of_motor(row);
         good += row_is_good(row);
     }
     return good;

@@ -1,4 +1,4 @@
-// One island: bodies, contacts and rows of its joints, asked in stock's order.
+// One island of ODE -> a contact problem: its bodies, contacts and rows, read in stock's order.
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -27,14 +27,14 @@ bool sprag_ode_index_bodies(ode_index *index, dBodyID const *body, int bodies,
 
 // ---- the island
 
-static bool take_memory(ode_problem *pulled, int rows, sprag_scratch *scratch)
+static bool take_arrays(ode_problem *pulled, int rows, sprag_scratch *scratch)
 {
     const ode_island *island = &pulled->island;
     pulled->body = SPRAG_TAKE(scratch, island->bodies, sprag_body);
     pulled->contact = SPRAG_TAKE(scratch, island->joints, sprag_contact);
     pulled->row = SPRAG_TAKE(scratch, rows, sprag_row);
     pulled->contact_joint = SPRAG_TAKE(scratch, island->joints, dJointID);
-    pulled->claim = SPRAG_TAKE(scratch, island->joints, ode_warm_key);
+    pulled->warm_key = SPRAG_TAKE(scratch, island->joints, ode_warm_key);
     pulled->row_joint = SPRAG_TAKE(scratch, rows, dJointID);
     pulled->force = SPRAG_TAKE(scratch, island->bodies, double[6]);
     pulled->solution.velocity = SPRAG_TAKE(scratch, island->bodies, double[6]);
@@ -50,14 +50,14 @@ static void ask_joint(ode_problem *pulled, int j)
     pulled->stock_rows += pulled->rows_of[j];
 }
 
-enum { TOUCHES = -1 }; // in place of the rows of a contact that has not been asked yet
+enum { IS_CONTACT = -1 }; // in rows_of: a contact joint, whose rows have not been counted yet
 
-// Asks every joint that is no contact for its number of rows. Returns their sum.
+// Counts the rows of every joint that is no contact. Returns their sum.
 static int count_rows(ode_problem *pulled)
 {
     for (int j = 0; j < pulled->island.joints; j++) {
         if (dJointGetType(pulled->island.joint[j]) == dJointTypeContact) {
-            pulled->rows_of[j] = TOUCHES;
+            pulled->rows_of[j] = IS_CONTACT;
         } else {
             ask_joint(pulled, j);
         }
@@ -67,50 +67,51 @@ static int count_rows(ode_problem *pulled)
 
 static void note_surface_error(ode_problem *pulled, dJointID joint, const char *surface_error)
 {
-    if (surface_error && pulled->invalid_surfaces++ == 0) {
-        pulled->invalid_surface = joint;
-        pulled->surface_error = surface_error;
+    if (surface_error && pulled->errors.invalid_surfaces++ == 0) {
+        pulled->errors.invalid_surface = joint;
+        pulled->errors.surface_error = surface_error;
     }
 }
 
-// What is told to every joint of an island.
-typedef struct asking {
+// The same for every joint of an island.
+typedef struct context {
     dWorldID world;
     ode_setting setting;
-    const ode_stiffness *stiffness;
-    ode_index index;
-    ode_warm_start *memory;
+    const ode_stiffness *stiffness; // of the world; NULL: ODE's own
+    ode_index index;                // of the island's bodies
+    ode_warm_start *warm_start;     // NULL: none
     sprag_scratch *scratch;
-} asking;
+} context;
 
-static void pull_contact(ode_problem *pulled, dJointID joint, const asking *as)
+static void pull_contact(ode_problem *pulled, dJointID joint, const context *c)
 {
     const char *surface_error;
     int i = pulled->problem.contacts;
     sprag_contact *contact = &pulled->contact[i];
-    if (!sprag_ode_pull_contact(contact, joint, &as->setting, as->stiffness, &as->index,
-                                as->scratch, &surface_error)) {
-        pulled->invalid_contact = pulled->dropped_contacts++ ? pulled->invalid_contact : joint;
+    if (!sprag_ode_pull_contact(contact, joint, &c->setting, c->stiffness, &c->index, c->scratch,
+                                &surface_error)) {
+        pulled->errors.invalid_contact =
+            pulled->errors.dropped_contacts++ ? pulled->errors.invalid_contact : joint;
         return;
     }
     note_surface_error(pulled, joint, surface_error);
     pulled->penetration = fmax(pulled->penetration, -contact->gap);
     pulled->contact_joint[i] = joint;
-    sprag_ode_warm_key_set(&pulled->claim[i], joint, contact);
+    sprag_ode_warm_key_set(&pulled->warm_key[i], joint, contact);
     pulled->problem.contacts++;
 }
 
-static void pull_rows(ode_problem *pulled, dJointID joint, int rows, const asking *as)
+static void pull_rows(ode_problem *pulled, dJointID joint, int rows, const context *c)
 {
     sprag_problem *problem = &pulled->problem;
-    int more = sprag_ode_pull_rows(&pulled->row[problem->rows], joint, rows, as->world,
-                                   as->setting.step, &as->index, as->memory);
+    int more = sprag_ode_pull_rows(&pulled->row[problem->rows], joint, rows, c->world,
+                                   c->setting.step, &c->index, c->warm_start);
     for (int k = 0; k < more; k++) {
         pulled->row_joint[problem->rows++] = joint;
     }
 }
 
-// From the joints of a block, and where they go to.
+// Reads a block of contact joints ahead, and the memory that their contacts go to.
 static void fetch_contacts(const ode_problem *pulled, int j)
 {
     int end = j + ODE_BLOCK < pulled->island.joints ? j + ODE_BLOCK : pulled->island.joints;
@@ -118,32 +119,32 @@ static void fetch_contacts(const ode_problem *pulled, int j)
     sprag_ode_fetch(to, to + (end - j));
     for (; j < end; j++) {
         dJointID joint = pulled->island.joint[j];
-        if (pulled->rows_of[j] == TOUCHES) {
+        if (pulled->rows_of[j] == IS_CONTACT) {
             sprag_ode_fetch(joint, sprag_ode_contact_of(joint)->fdir1);
         }
     }
 }
 
-// All that is asked of a contact at once: they are many, and far apart in memory.
-static void pull_joints(ode_problem *pulled, const asking *as)
+// Reads all of a contact at once: contacts are many, and far apart in memory.
+static void pull_joints(ode_problem *pulled, const context *c)
 {
     for (int j = 0; j < pulled->island.joints; j++) {
         dJointID joint = pulled->island.joint[j];
         if (j % ODE_BLOCK == 0) {
             fetch_contacts(pulled, j);
         }
-        bool touches = pulled->rows_of[j] == TOUCHES;
-        if (touches) {
+        bool is_contact = pulled->rows_of[j] == IS_CONTACT;
+        if (is_contact) {
             ask_joint(pulled, j);
         }
         if (pulled->rows_of[j] == 0) { // dxJointNull's getInfo2 must never be called
             continue;
         }
         pulled->wants_feedback |= dJointGetFeedback(joint) != NULL;
-        if (touches) {
-            pull_contact(pulled, joint, as);
+        if (is_contact) {
+            pull_contact(pulled, joint, c);
         } else {
-            pull_rows(pulled, joint, pulled->rows_of[j], as);
+            pull_rows(pulled, joint, pulled->rows_of[j], c);
         }
     }
 }
@@ -152,13 +153,14 @@ static void pull_body(ode_problem *pulled, int i, const dReal *gravity)
 {
     dBodyID body = pulled->island.body[i];
     if (!sprag_ode_pull_body(&pulled->body[i], body, gravity, pulled->problem.step)) {
-        pulled->invalid_force = pulled->invalid_forces++ ? pulled->invalid_force : body;
-        memset(pulled->force[i], 0, sizeof pulled->force[i]); // nor shall stock meet it
+        pulled->errors.invalid_force =
+            pulled->errors.invalid_forces++ ? pulled->errors.invalid_force : body;
+        memset(pulled->force[i], 0, sizeof pulled->force[i]); // for stock too
         sprag_ode_empty_accumulators(body);
     }
 }
 
-// All that is asked of a body at once, as of contacts. false: one is unusable.
+// Reads all of a body at once. false: the state of one is not finite.
 static bool pull_bodies(ode_problem *pulled, const dReal *gravity, ode_state *state)
 {
     const ode_island *island = &pulled->island;
@@ -167,7 +169,7 @@ static bool pull_bodies(ode_problem *pulled, const dReal *gravity, ode_state *st
             sprag_ode_fetch_bodies(island->body, i, island->bodies);
         }
         if (!sprag_ode_body_is_finite(island->body[i])) {
-            pulled->nonfinite_body = island->body[i];
+            pulled->errors.nonfinite_body = island->body[i];
             return false;
         }
         sprag_ode_read_accumulators(island->body[i], pulled->force[i]);
@@ -177,7 +179,8 @@ static bool pull_bodies(ode_problem *pulled, const dReal *gravity, ode_state *st
     return true;
 }
 
-// A powered motor at its stop has added to the accumulators.
+// getInfo2 of a powered motor at its stop adds a force to the accumulators of its bodies: these are
+// read again.
 static void pull_pushed_bodies(ode_problem *pulled, const dReal *gravity)
 {
     for (int i = 0; i < pulled->island.bodies; i++) {
@@ -191,36 +194,36 @@ static void pull_pushed_bodies(ode_problem *pulled, const dReal *gravity)
 }
 
 sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_island *island,
-                            dReal step, const ode_stiffness *stiffness, ode_warm_start *memory,
+                            dReal step, const ode_stiffness *stiffness, ode_warm_start *warm_start,
                             sprag_scratch *scratch)
 {
     *pulled = (ode_problem){.island = *island, .problem = {.step = step, .bodies = island->bodies}};
-    asking as = {.world = world,
+    context c = {.world = world,
                  .setting = sprag_ode_setting(world, step),
                  .stiffness = stiffness,
-                 .memory = memory,
+                 .warm_start = warm_start,
                  .scratch = scratch};
     dVector3 gravity;
     dWorldGetGravity(world, gravity);
     pulled->rows_of = SPRAG_TAKE(scratch, island->joints, int);
-    as.index.state = SPRAG_TAKE(scratch, island->bodies, ode_state);
+    c.index.state = SPRAG_TAKE(scratch, island->bodies, ode_state);
     if (scratch->failed ||
-        !sprag_ode_index_bodies(&as.index, island->body, island->bodies, scratch) ||
-        !take_memory(pulled, count_rows(pulled), scratch)) {
+        !sprag_ode_index_bodies(&c.index, island->body, island->bodies, scratch) ||
+        !take_arrays(pulled, count_rows(pulled), scratch)) {
         pulled->force = NULL; // nothing to restore
         return SPRAG_NO_MEMORY;
     }
-    if (!pull_bodies(pulled, gravity, as.index.state)) {
+    if (!pull_bodies(pulled, gravity, c.index.state)) {
         pulled->force = NULL;
         return SPRAG_BAD_PROBLEM;
     }
-    pull_joints(pulled, &as);
+    pull_joints(pulled, &c);
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
-    if (memory) {
-        sprag_ode_warm_start_contacts(memory, pulled->claim, pulled->contact_joint, pulled->contact,
-                                      pulled->problem.contacts);
+    if (warm_start) {
+        sprag_ode_warm_start_contacts(warm_start, pulled->warm_key, pulled->contact_joint,
+                                      pulled->contact, pulled->problem.contacts);
     }
     if (pulled->problem.rows > 0) {
         pull_pushed_bodies(pulled, gravity);

@@ -4,41 +4,6 @@
 
 #include "island.h"
 
-void sprag_ode_read_accumulators(dBodyID body, double force[6])
-{
-    memcpy(force, dBodyGetForce(body), 3 * sizeof(dReal));
-    memcpy(force + 3, dBodyGetTorque(body), 3 * sizeof(dReal));
-}
-
-void sprag_ode_empty_accumulators(dBodyID body)
-{
-    dBodySetForce(body, 0, 0, 0);
-    dBodySetTorque(body, 0, 0, 0);
-}
-
-void sprag_ode_set_accumulators(dBodyID body, const double f[6])
-{
-    dBodySetForce(body, f[0], f[1], f[2]);
-    dBodySetTorque(body, f[3], f[4], f[5]);
-}
-
-void sprag_ode_set_velocity(dBodyID body, const double v[6])
-{
-    dBodySetLinearVel(body, v[0], v[1], v[2]);
-    dBodySetAngularVel(body, v[3], v[4], v[5]);
-}
-
-void sprag_ode_add_weight(dBodyID body)
-{
-    if (dBodyGetGravityMode(body)) {
-        dMass mass;
-        dVector3 gravity;
-        dBodyGetMass(body, &mass);
-        dWorldGetGravity(dBodyGetWorld(body), gravity);
-        dBodyAddForce(body, mass.mass * gravity[0], mass.mass * gravity[1], mass.mass * gravity[2]);
-    }
-}
-
 // Forces that the moved callback adds are lost, as in stock.
 static void integrate(dBodyID body, dReal step)
 {
@@ -54,12 +19,12 @@ void sprag_ode_integrate(dBodyID body, dReal step)
     integrate(body, step);
 }
 
-int sprag_ode_push_velocities(const ode_problem *pulled, ode_warm_start *memory,
+int sprag_ode_push_velocities(const ode_problem *pulled, ode_warm_start *warm_start,
                               ode_feedback *feedback)
 {
     const ode_island *island = &pulled->island;
-    if (memory) {
-        sprag_ode_warm_start_store(memory, pulled);
+    if (warm_start) {
+        sprag_ode_warm_start_store(warm_start, pulled);
     }
     for (int i = 0; i < island->bodies; i++) {
         sprag_ode_set_velocity(island->body[i], pulled->solution.velocity[i]);
@@ -95,7 +60,7 @@ bool sprag_ode_apply_added_force(dBodyID body, const double before[6], dReal ste
     return good;
 }
 
-// What a body tells that it has moved.
+// Reads the geoms that the bodies of a block will mark as moved.
 static void fetch_geoms(const ode_island *island, int i)
 {
     enum { READ = 96 }; // bytes

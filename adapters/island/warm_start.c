@@ -1,9 +1,10 @@
-// Forces of the last step, for the next one to start from. Those of contacts are found by the pair
-// of geoms (of bodies, if a program makes contacts without geoms) and then by position: ODE makes
-// its contact joints anew at every step. Those of rows by the joint and the row's number.
+// Warm start: the forces of the last step, from which the next solve starts. ODE makes its contact
+// joints anew at every step, so forces of contacts are found by the pair of geoms (of bodies, if
+// the program makes contacts without geoms) and then by position; forces of rows by the joint and
+// the number of the row.
 //
-// Several threads may recall and remember at once, each other islands: what belongs to two of them
-// never has the same key, and the order of entries between islands tells nothing.
+// Several threads may read and store at once, each for other islands: no key belongs to two
+// islands, and no result depends on the order of entries of different keys.
 #include "island.h"
 
 #include <limits.h>
@@ -15,18 +16,18 @@
 #include "hash.h"
 #include "linalg.h"
 
-// Entries that are looked at for one contact. Pairs of more, of meshes mostly, would cost the
-// square of their number: they start anew.
+// Entries of one pair that are compared with a contact. A pair with more of them (most are meshes)
+// starts without a guess: the cost grows with the square of the number.
 enum { NEAREST_OF = 64 };
 
 enum { ROWS_MAX = 6 }; // of a joint
 
-typedef struct remembered {
+typedef struct entry {
     double position[3];
     double force[3]; // on the first of the pair, world axes; of a row: its own, first
-    double nearest;  // squared distance of heir, the contact that takes the force over
+    double nearest;  // squared distance of heir: the contact of this step that takes the force over
     dJointID heir;
-} remembered;
+} entry;
 
 // Entries of one key that follow one another.
 typedef struct run {
@@ -36,7 +37,7 @@ typedef struct run {
 } run;
 
 typedef struct table {
-    remembered *entry;
+    entry *entry;
     run *run; // by its first entry
     int count, room;
     int *slot; // newest run
@@ -61,12 +62,12 @@ static void free_table(table *t)
     free(t->slot);
 }
 
-void sprag_ode_warm_start_free(ode_warm_start *memory)
+void sprag_ode_warm_start_free(ode_warm_start *warm)
 {
-    if (memory) {
-        free_table(&memory->last);
-        free_table(&memory->now);
-        free(memory);
+    if (warm) {
+        free_table(&warm->last);
+        free_table(&warm->now);
+        free(warm);
     }
 }
 
@@ -77,19 +78,19 @@ static bool is_same_key(const uintptr_t a[3], const uintptr_t b[3])
 
 // Programs name the two geoms of a pair in either order: the sign turns a force on body[0] into one
 // on the first of the pair.
-void sprag_ode_warm_key_set(ode_warm_key *claim, dJointID joint, const sprag_contact *contact)
+void sprag_ode_warm_key_set(ode_warm_key *key, dJointID joint, const sprag_contact *contact)
 {
     const dContactGeom *geom = &sprag_ode_contact_of(joint)->geom;
     uintptr_t body[2] = {(uintptr_t)dJointGetBody(joint, 0), (uintptr_t)dJointGetBody(joint, 1)};
     uintptr_t first = geom->g1 ? (uintptr_t)geom->g1 : body[0];
     uintptr_t second = geom->g2 ? (uintptr_t)geom->g2 : body[1];
     bool swapped = first > second;
-    claim->key[0] = swapped ? second : first;
-    claim->key[1] = swapped ? first : second;
-    claim->key[2] = !body[1] || (body[0] && body[0] < body[1]) ? body[0] : body[1];
+    key->key[0] = swapped ? second : first;
+    key->key[1] = swapped ? first : second;
+    key->key[2] = !body[1] || (body[0] && body[0] < body[1]) ? body[0] : body[1];
     bool reversed = dot3(geom->normal, contact->frame[0]) < 0; // it points into body[0]
-    claim->sign = swapped == reversed ? 1 : -1;
-    memcpy(claim->position, geom->pos, sizeof claim->position);
+    key->sign = swapped == reversed ? 1 : -1;
+    memcpy(key->position, geom->pos, sizeof key->position);
 }
 
 static int slot_of(const table *t, const uintptr_t key[3])
@@ -124,7 +125,7 @@ static walk walk_from(int run)
 }
 
 // The entries of a key, newest first; NULL: no more, or too many.
-static remembered *next_of(const table *t, walk *w)
+static entry *next_of(const table *t, walk *w)
 {
     if (w->run >= 0 && w->seen == t->run[w->run].count) {
         w->run = find_run(t, t->run[w->run].next, t->run[w->run].key);
@@ -145,7 +146,7 @@ static bool make_room(table *now, long entries)
         if (room > INT_MAX) {
             return false;
         }
-        remembered *entry = realloc(now->entry, (size_t)room * sizeof *entry);
+        entry *entry = realloc(now->entry, (size_t)room * sizeof *entry);
         now->entry = entry ? entry : now->entry;
         run *runs = entry ? realloc(now->run, (size_t)room * sizeof *runs) : NULL;
         if (!runs) {
@@ -158,11 +159,11 @@ static bool make_room(table *now, long entries)
 }
 
 // The first of so many entries; -1: no memory, guesses less.
-static int reserve(ode_warm_start *memory, int entries)
+static int reserve(ode_warm_start *warm, int entries)
 {
-    table *now = &memory->now;
-    if (memory->open) {
-        return atomic_fetch_add_explicit(&memory->end, entries, memory_order_relaxed);
+    table *now = &warm->now;
+    if (warm->open) {
+        return atomic_fetch_add_explicit(&warm->end, entries, memory_order_relaxed);
     }
     if (!make_room(now, entries)) {
         return -1;
@@ -171,18 +172,18 @@ static int reserve(ode_warm_start *memory, int entries)
     return now->count - entries;
 }
 
-bool sprag_ode_warm_start_begin_threads(ode_warm_start *memory, long joints)
+bool sprag_ode_warm_start_begin_threads(ode_warm_start *warm, long joints)
 {
-    memory->open = joints <= INT_MAX / ROWS_MAX && make_room(&memory->now, ROWS_MAX * joints);
-    atomic_store_explicit(&memory->end, memory->now.count, memory_order_relaxed);
-    return memory->open;
+    warm->open = joints <= INT_MAX / ROWS_MAX && make_room(&warm->now, ROWS_MAX * joints);
+    atomic_store_explicit(&warm->end, warm->now.count, memory_order_relaxed);
+    return warm->open;
 }
 
-void sprag_ode_warm_start_end_threads(ode_warm_start *memory)
+void sprag_ode_warm_start_end_threads(ode_warm_start *warm)
 {
-    if (memory->open) {
-        memory->now.count = atomic_load_explicit(&memory->end, memory_order_relaxed);
-        memory->open = false;
+    if (warm->open) {
+        warm->now.count = atomic_load_explicit(&warm->end, memory_order_relaxed);
+        warm->open = false;
     }
 }
 
@@ -193,34 +194,34 @@ static double squared_distance(const double *a, const double *b)
 }
 
 // What is remembered of the pairs, asked for at once: it has left the caches since the last step.
-static void find_pairs(const table *last, ode_warm_key *claim, int contacts)
+static void find_pairs(const table *last, ode_warm_key *key, int contacts)
 {
     for (int i = 0; i < contacts; i++) {
-        claim[i].run = last->count ? last->slot[slot_of(last, claim[i].key)] : -1;
-        if (claim[i].run >= 0) {
-            __builtin_prefetch(&last->run[claim[i].run]);
+        key[i].run = last->count ? last->slot[slot_of(last, key[i].key)] : -1;
+        if (key[i].run >= 0) {
+            __builtin_prefetch(&last->run[key[i].run]);
         }
     }
     for (int i = 0; i < contacts; i++) {
-        if (i > 0 && is_same_key(claim[i].key, claim[i - 1].key)) {
-            claim[i].run = claim[i - 1].run;
+        if (i > 0 && is_same_key(key[i].key, key[i - 1].key)) {
+            key[i].run = key[i - 1].run;
             continue;
         }
-        claim[i].run = find_run(last, claim[i].run, claim[i].key);
-        for (int k = 0; claim[i].run >= 0 && k < last->run[claim[i].run].count; k++) {
-            __builtin_prefetch(&last->entry[claim[i].run + k], 1);
+        key[i].run = find_run(last, key[i].run, key[i].key);
+        for (int k = 0; key[i].run >= 0 && k < last->run[key[i].run].count; k++) {
+            __builtin_prefetch(&last->entry[key[i].run + k], 1);
         }
     }
 }
 
 // Every force goes to the contact that is nearest now, so that the force of a pair stays the same
 // when its contacts come, go and double.
-static void find_heirs(table *last, const ode_warm_key *claim, const dJointID *joint, int contacts)
+static void find_heirs(table *last, const ode_warm_key *key, const dJointID *joint, int contacts)
 {
     for (int i = 0; i < contacts; i++) {
-        walk w = walk_from(claim[i].run);
-        for (remembered *e; (e = next_of(last, &w));) {
-            double distance = squared_distance(e->position, claim[i].position);
+        walk w = walk_from(key[i].run);
+        for (entry *e; (e = next_of(last, &w));) {
+            double distance = squared_distance(e->position, key[i].position);
             if (distance < e->nearest) {
                 e->nearest = distance;
                 e->heir = joint[i];
@@ -229,27 +230,27 @@ static void find_heirs(table *last, const ode_warm_key *claim, const dJointID *j
     }
 }
 
-void sprag_ode_warm_start_contacts(ode_warm_start *memory, ode_warm_key *claim,
-                                   const dJointID *joint, sprag_contact *contact, int contacts)
+void sprag_ode_warm_start_contacts(ode_warm_start *warm, ode_warm_key *key, const dJointID *joint,
+                                   sprag_contact *contact, int contacts)
 {
-    find_pairs(&memory->last, claim, contacts);
-    find_heirs(&memory->last, claim, joint, contacts);
+    find_pairs(&warm->last, key, contacts);
+    find_heirs(&warm->last, key, joint, contacts);
     for (int i = 0; i < contacts; i++) {
         double force[3] = {0, 0, 0};
-        walk w = walk_from(claim[i].run);
-        for (const remembered *e; (e = next_of(&memory->last, &w));) {
+        walk w = walk_from(key[i].run);
+        for (const entry *e; (e = next_of(&warm->last, &w));) {
             add_scaled(force, e->heir == joint[i], e->force, 3);
         }
         for (int k = 0; k < 3; k++) {
-            contact[i].guess[k] = claim[i].sign * dot3(contact[i].frame[k], force);
+            contact[i].guess[k] = key[i].sign * dot3(contact[i].frame[k], force);
         }
-        bool known = claim[i].run >= 0 && w.left >= 0;
+        bool known = key[i].run >= 0 && w.left >= 0;
         contact[i].guess[0] = known ? fmax(0, contact[i].guess[0]) : -1;
     }
 }
 
 // Entry i, of the same run as the one before it if the key is.
-static void note(table *now, int i, int *first, const uintptr_t key[3], const remembered *what)
+static void note(table *now, int i, int *first, const uintptr_t key[3], const entry *what)
 {
     now->entry[i] = *what;
     if (*first >= 0 && is_same_key(now->run[*first].key, key)) {
@@ -260,51 +261,51 @@ static void note(table *now, int i, int *first, const uintptr_t key[3], const re
     now->run[i] = (run){.key = {key[0], key[1], key[2]}, .count = 1};
 }
 
-static void note_contact(table *now, int i, int *first, const ode_warm_key *claim,
+static void note_contact(table *now, int i, int *first, const ode_warm_key *key,
                          const sprag_contact *contact, const double force[6])
 {
-    remembered e = {.nearest = dInfinity};
-    memcpy(e.position, claim->position, sizeof e.position);
+    entry e = {.nearest = dInfinity};
+    memcpy(e.position, key->position, sizeof e.position);
     for (int k = 0; k < 3; k++) {
-        add_scaled(e.force, claim->sign * force[k], contact->frame[k], 3);
+        add_scaled(e.force, key->sign * force[k], contact->frame[k], 3);
     }
-    note(now, i, first, claim->key, &e);
+    note(now, i, first, key->key, &e);
 }
 
 static void note_row(table *now, int i, int *first, dJointID joint, int row, double force)
 {
     const uintptr_t key[3] = {(uintptr_t)joint, (uintptr_t)row};
-    note(now, i, first, key, &(remembered){.force = {force}});
+    note(now, i, first, key, &(entry){.force = {force}});
 }
 
-double sprag_ode_warm_start_row(const ode_warm_start *memory, dJointID joint, int row)
+double sprag_ode_warm_start_row(const ode_warm_start *warm, dJointID joint, int row)
 {
     const uintptr_t key[3] = {(uintptr_t)joint, (uintptr_t)row};
-    walk w = walk_from(newest_run(&memory->last, key));
-    const remembered *e = next_of(&memory->last, &w);
+    walk w = walk_from(newest_run(&warm->last, key));
+    const entry *e = next_of(&warm->last, &w);
     return e ? e->force[0] : 0;
 }
 
-void sprag_ode_warm_start_store_row(ode_warm_start *memory, dJointID joint, int row, double force)
+void sprag_ode_warm_start_store_row(ode_warm_start *warm, dJointID joint, int row, double force)
 {
-    int i = reserve(memory, 1), first = -1;
+    int i = reserve(warm, 1), first = -1;
     if (i >= 0) {
-        note_row(&memory->now, i, &first, joint, row, force);
+        note_row(&warm->now, i, &first, joint, row, force);
     }
 }
 
-void sprag_ode_warm_start_store(ode_warm_start *memory, const ode_problem *pulled)
+void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
 {
     const sprag_problem *problem = &pulled->problem;
-    int at = reserve(memory, problem->contacts + problem->rows), first = -1;
+    int at = reserve(warm, problem->contacts + problem->rows), first = -1;
     for (int i = 0; at >= 0 && i < problem->contacts; i++) {
-        note_contact(&memory->now, at++, &first, &pulled->claim[i], &problem->contact[i],
+        note_contact(&warm->now, at++, &first, &pulled->warm_key[i], &problem->contact[i],
                      pulled->solution.contact_force[i]);
     }
     for (int i = 0, row = 0; at >= 0 && i < problem->rows; i++) {
         bool same = i > 0 && pulled->row_joint[i] == pulled->row_joint[i - 1];
         row = same ? row + 1 : 0;
-        note_row(&memory->now, at++, &first, pulled->row_joint[i], row,
+        note_row(&warm->now, at++, &first, pulled->row_joint[i], row,
                  pulled->solution.row_force[i]);
     }
 }
@@ -334,11 +335,11 @@ static void index_entries(table *t)
     }
 }
 
-void sprag_ode_warm_start_next_step(ode_warm_start *memory)
+void sprag_ode_warm_start_next_step(ode_warm_start *warm)
 {
-    table old = memory->last;
-    memory->last = memory->now;
-    memory->now = old;
-    memory->now.count = 0;
-    index_entries(&memory->last);
+    table old = warm->last;
+    warm->last = warm->now;
+    warm->now = old;
+    warm->now.count = 0;
+    index_entries(&warm->last);
 }

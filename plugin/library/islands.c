@@ -122,7 +122,7 @@ static void count_island(sprag_world_statistics *s, const ode_problem *pulled,
 {
     s->contacts += pulled->problem.contacts;
     s->rows += pulled->problem.rows;
-    s->dropped += pulled->dropped_contacts;
+    s->dropped += pulled->errors.dropped_contacts;
     s->penetration = fmax(s->penetration, pulled->penetration);
     s->iterations += stats->iterations;
     s->factorizations += stats->factorizations;
@@ -234,19 +234,19 @@ static bool finish_island(crew *c, const solved *from)
     const ode_problem *pulled = &from->pulled;
     const ode_island *island = &pulled->island;
     w->statistics.pull_us += from->pull_us;
-    if (pulled->nonfinite_body) {
-        hold(w, island, pulled->nonfinite_body);
+    if (pulled->errors.nonfinite_body) {
+        hold(w, island, pulled->errors.nonfinite_body);
         return true;
     }
-    if (pulled->invalid_forces) {
-        ignore_forces(w, pulled->invalid_force, pulled->invalid_forces);
+    if (pulled->errors.invalid_forces) {
+        ignore_forces(w, pulled->errors.invalid_force, pulled->errors.invalid_forces);
     }
-    if (pulled->invalid_surfaces) {
-        warn_of_surface(w, pulled->invalid_surface, pulled->surface_error,
-                        pulled->invalid_surfaces);
+    if (pulled->errors.invalid_surfaces) {
+        warn_of_surface(w, pulled->errors.invalid_surface, pulled->errors.surface_error,
+                        pulled->errors.invalid_surfaces);
     }
-    if (pulled->dropped_contacts) {
-        warn_of_dropped(w, pulled->invalid_contact);
+    if (pulled->errors.dropped_contacts) {
+        warn_of_dropped(w, pulled->errors.invalid_contact);
     }
     warn_of_stiffness(w, island, from->stats.stiff_step);
     w->statistics.solve_us += from->solve_us;

@@ -127,7 +127,7 @@ START_TEST(finds_a_body_that_is_not_finite)
         dBodyAddForce(body[0], 1, 2, 3);
         pull p = pull_island(world, 0, NULL);
         ck_assert_str_eq(sprag_result_name(p.result), sprag_result_name(SPRAG_BAD_PROBLEM));
-        ck_assert_ptr_eq(p.ode.nonfinite_body, body[1]);
+        ck_assert_ptr_eq(p.ode.errors.nonfinite_body, body[1]);
         body_state before = state_of(body[0]);
         sprag_ode_freeze(&p.island);
         body_state after = state_of(body[0]);
@@ -153,8 +153,8 @@ START_TEST(takes_a_force_that_is_not_finite_as_zero)
     dBodyAddForce(body, 0, 5, 0);
     pull p = pull_world(world);
     const double expected[6] = {0, 0, -0.1};
-    ck_assert_ptr_eq(p.ode.invalid_force, body);
-    ck_assert_ptr_null(p.ode.nonfinite_body);
+    ck_assert_ptr_eq(p.ode.errors.invalid_force, body);
+    ck_assert_ptr_null(p.ode.errors.nonfinite_body);
     assert_vectors(p.ode.problem.body[0].free_velocity, expected, 6, 1e-16);
     release(&p);
     dWorldDestroy(world);

@@ -319,7 +319,7 @@ START_TEST(odd_surfaces_still_hold)
     c.surface.soft_cfm = (dReal)NAN;
     attach(&t, &c, 0);
     pull p = pull_world(t.world);
-    ck_assert_int_eq(p.ode.dropped_contacts, 0);
+    ck_assert_int_eq(p.ode.errors.dropped_contacts, 0);
     const sprag_contact *contact = &p.ode.problem.contact[0];
     ck_assert_double_eq(contact->slide.coefficient[0], 0);
     ck_assert_double_eq(contact->slide.slip[0], 0);
@@ -365,7 +365,7 @@ START_TEST(drops_invalid_contacts)
     dJointID ball = dJointCreateBall(t.world, 0);
     dJointAttach(ball, t.body[0], t.body[1]);
     pull p = pull_world(t.world);
-    ck_assert_int_eq(p.ode.dropped_contacts, DEGENERATE);
+    ck_assert_int_eq(p.ode.errors.dropped_contacts, DEGENERATE);
     ck_assert_int_eq(p.ode.problem.contacts, 1);
     ck_assert_ptr_eq(p.ode.contact_joint[0], joint);
     ck_assert_int_eq(p.ode.problem.rows, 3);

@@ -34,11 +34,11 @@ static void remember(ode_warm_start *memory, dJointID joint, double normal)
 {
     sprag_contact contact = framed(joint);
     double force[1][6] = {{normal, -2 * normal, 3}};
-    ode_warm_key claim;
-    sprag_ode_warm_key_set(&claim, joint, &contact);
+    ode_warm_key key;
+    sprag_ode_warm_key_set(&key, joint, &contact);
     const ode_problem one = {.problem = {.contacts = 1, .contact = &contact},
                              .solution = {.contact_force = force},
-                             .claim = &claim};
+                             .warm_key = &key};
     sprag_ode_warm_start_store(memory, &one);
 }
 
