@@ -1,4 +1,4 @@
-// What the kernel's view of geoms keeps from step to step, by geom and by pair.
+// The data of geoms and pairs that are kept from step to step.
 #ifndef SPRAG_GEOMETRY_CACHE_H
 #define SPRAG_GEOMETRY_CACHE_H
 

@@ -9,8 +9,8 @@
 
 #include "shape.h"
 
-// What is kept from step to step (geometry_cache.c): the faces of convex geoms, the triangles of
-// meshes, and a memory for each pair. A geom whose data has changed is read anew.
+// Data that are kept from step to step (geometry_cache.c): the faces of convex geoms, the triangles
+// of meshes, and a memory for each pair. A geom whose data has changed is read anew.
 typedef struct ode_geometry ode_geometry;
 
 ode_geometry *sprag_ode_geometry_make(void); // NULL: no memory

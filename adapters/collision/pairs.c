@@ -14,7 +14,7 @@ typedef struct member {
     int part;      // dSpaceCollide2: side 0 or 1; dSpaceCollide: index of the space's geom
     unsigned long category, collide; // bits of the geom that the call's space holds: the geom
                                      // itself or a space around it
-    int next; // of the same item, -1: last
+    int next;                        // of the same item, -1: last
 } member;
 
 // A geom in the search.

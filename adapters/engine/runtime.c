@@ -255,7 +255,7 @@ static int read_unloaded(struct dl_phdr_info *info, size_t size, void *count)
     return 1;
 }
 
-// How many modules have been closed so far. While the count stays, an address stays in its module.
+// Number of modules that have been closed so far. While it stays, an address stays in its module.
 static unsigned long long unloaded(void)
 {
     unsigned long long count = 0;

@@ -1,9 +1,9 @@
-// Physical parameters of a contact: stiffness, dissipation, stiction tolerance. They live in the
-// surface of the contact joint, so that nothing can go stale: ODE copies the surface whole, ignores
-// our bits, and reads the fields under bits of its own only.
+// Physical parameters of a contact: stiffness, dissipation, stiction tolerance. They are in the
+// surface of the contact joint, so that they live as long as the joint: ODE copies the whole
+// surface, ignores sprag's bits, and reads the fields under its own bits only.
 //
-// Where a surface has our bit and ODE's, ODE's was set later, for our setters clear it: ODE's
-// parameter counts.
+// If a surface has both sprag's bit and ODE's, the program has set ODE's later, because sprag's
+// setters clear it: ODE's parameter is used.
 #include <math.h>
 
 #include "island.h"
@@ -28,7 +28,7 @@ static const parameter stiction = {
     "has a stiction tolerance, and dContactMotionN: the motion counts",
     "has a stiction tolerance that is negative or not finite: it counts as not set"};
 
-// What the field says, or else `otherwise`.
+// The value of the field if the surface sets it without error, or else `otherwise`.
 static double value_of(const parameter *p, int mode, double field, double otherwise,
                        const char **surface_error)
 {

@@ -1,5 +1,5 @@
-// What a contact's surface says of friction, softness and restitution, with the meaning that
-// dxJointContact::getInfo2 gives to every parameter; for one contact of a joint, and for all the
+// The friction, softness and restitution of a contact's surface, with the meaning that
+// dxJointContact::getInfo2 gives to every parameter; for one contact of a joint, and for all
 // contacts of a pair of geoms.
 #include <math.h>
 #include <string.h>

@@ -23,31 +23,33 @@ enum { NEAREST_OF = 64 };
 enum { ROWS_MAX = 6 }; // of a joint
 
 typedef struct entry {
-    double position[3];
-    double force[3]; // on the first of the pair, world axes; of a row: its own, first
-    double nearest;  // squared distance of heir: the contact of this step that takes the force over
-    dJointID heir;
+    // of a step's end:
+    double position[3]; // m
+    double force[3];    // N, on the first geom of the pair, world axes; of a row: [0], N or N m
+    // of the next step's start:
+    double nearest;     // m^2, squared distance to the nearest contact
+    dJointID successor; // that contact, which starts with the force
 } entry;
 
 // Entries of one key that follow one another.
 typedef struct run {
     uintptr_t key[3]; // two geoms and the lower body, which is in one island only; joint, row, 0
     int count;
-    int next; // of the same slot, older, -1: last
+    int next; // older run of the same slot, -1: none
 } run;
 
 typedef struct table {
     entry *entry;
-    run *run; // by its first entry
-    int count, room;
-    int *slot; // newest run
-    int slots; // power of two, 0: none
+    run *run;        // at the index of its first entry
+    int count, room; // entries
+    int *slot;       // newest run of a hash, -1: none
+    int slots;       // power of two, 0: none
 } table;
 
 struct ode_warm_start {
-    table last, now;
-    bool open;      // to several threads
-    atomic_int end; // entries that they have taken so far
+    table last, now; // what the last step has stored; what this one stores
+    bool open;       // several threads may store
+    atomic_int end;  // while open: entries reserved so far
 };
 
 ode_warm_start *sprag_ode_warm_start_make(void)
@@ -113,10 +115,10 @@ static int newest_run(const table *t, const uintptr_t key[3])
     return t->count ? find_run(t, t->slot[slot_of(t, key)], key) : -1;
 }
 
-// Where one is among the entries of a key.
+// A position among the entries of a key.
 typedef struct walk {
     int run, seen; // of its entries
-    int left;      // that are still looked at; -1: there are more
+    int left;      // entries that may still be read; -1: the key has more
 } walk;
 
 static walk walk_from(int run)
@@ -158,7 +160,7 @@ static bool make_room(table *now, long entries)
     return true;
 }
 
-// The first of so many entries; -1: no memory, guesses less.
+// The first of so many new entries; -1: no memory, and the next step starts without these guesses.
 static int reserve(ode_warm_start *warm, int entries)
 {
     table *now = &warm->now;
@@ -193,7 +195,8 @@ static double squared_distance(const double *a, const double *b)
     return dot3(d, d);
 }
 
-// What is remembered of the pairs, asked for at once: it has left the caches since the last step.
+// Finds the entries of all pairs, and prefetches them: they have left the caches since the last
+// step.
 static void find_pairs(const table *last, ode_warm_key *key, int contacts)
 {
     for (int i = 0; i < contacts; i++) {
@@ -214,9 +217,10 @@ static void find_pairs(const table *last, ode_warm_key *key, int contacts)
     }
 }
 
-// Every force goes to the contact that is nearest now, so that the force of a pair stays the same
-// when its contacts come, go and double.
-static void find_heirs(table *last, const ode_warm_key *key, const dJointID *joint, int contacts)
+// Gives every stored force to the contact that is nearest now. So the sum of a pair's forces stays
+// the same when its number of contacts changes.
+static void find_successors(table *last, const ode_warm_key *key, const dJointID *joint,
+                            int contacts)
 {
     for (int i = 0; i < contacts; i++) {
         walk w = walk_from(key[i].run);
@@ -224,7 +228,7 @@ static void find_heirs(table *last, const ode_warm_key *key, const dJointID *joi
             double distance = squared_distance(e->position, key[i].position);
             if (distance < e->nearest) {
                 e->nearest = distance;
-                e->heir = joint[i];
+                e->successor = joint[i];
             }
         }
     }
@@ -234,12 +238,12 @@ void sprag_ode_warm_start_contacts(ode_warm_start *warm, ode_warm_key *key, cons
                                    sprag_contact *contact, int contacts)
 {
     find_pairs(&warm->last, key, contacts);
-    find_heirs(&warm->last, key, joint, contacts);
+    find_successors(&warm->last, key, joint, contacts);
     for (int i = 0; i < contacts; i++) {
         double force[3] = {0, 0, 0};
         walk w = walk_from(key[i].run);
         for (const entry *e; (e = next_of(&warm->last, &w));) {
-            add_scaled(force, e->heir == joint[i], e->force, 3);
+            add_scaled(force, e->successor == joint[i], e->force, 3);
         }
         for (int k = 0; k < 3; k++) {
             contact[i].guess[k] = key[i].sign * dot3(contact[i].frame[k], force);
@@ -249,8 +253,8 @@ void sprag_ode_warm_start_contacts(ode_warm_start *warm, ode_warm_key *key, cons
     }
 }
 
-// Entry i, of the same run as the one before it if the key is.
-static void note(table *now, int i, int *first, const uintptr_t key[3], const entry *what)
+// Stores entry i, in the run of the entry before it if both have the same key.
+static void store(table *now, int i, int *first, const uintptr_t key[3], const entry *what)
 {
     now->entry[i] = *what;
     if (*first >= 0 && is_same_key(now->run[*first].key, key)) {
@@ -261,21 +265,21 @@ static void note(table *now, int i, int *first, const uintptr_t key[3], const en
     now->run[i] = (run){.key = {key[0], key[1], key[2]}, .count = 1};
 }
 
-static void note_contact(table *now, int i, int *first, const ode_warm_key *key,
-                         const sprag_contact *contact, const double force[6])
+static void store_contact(table *now, int i, int *first, const ode_warm_key *key,
+                          const sprag_contact *contact, const double force[6])
 {
     entry e = {.nearest = dInfinity};
     memcpy(e.position, key->position, sizeof e.position);
     for (int k = 0; k < 3; k++) {
         add_scaled(e.force, key->sign * force[k], contact->frame[k], 3);
     }
-    note(now, i, first, key->key, &e);
+    store(now, i, first, key->key, &e);
 }
 
-static void note_row(table *now, int i, int *first, dJointID joint, int row, double force)
+static void store_row(table *now, int i, int *first, dJointID joint, int row, double force)
 {
     const uintptr_t key[3] = {(uintptr_t)joint, (uintptr_t)row};
-    note(now, i, first, key, &(entry){.force = {force}});
+    store(now, i, first, key, &(entry){.force = {force}});
 }
 
 double sprag_ode_warm_start_row(const ode_warm_start *warm, dJointID joint, int row)
@@ -290,7 +294,7 @@ void sprag_ode_warm_start_store_row(ode_warm_start *warm, dJointID joint, int ro
 {
     int i = reserve(warm, 1), first = -1;
     if (i >= 0) {
-        note_row(&warm->now, i, &first, joint, row, force);
+        store_row(&warm->now, i, &first, joint, row, force);
     }
 }
 
@@ -299,14 +303,14 @@ void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
     const sprag_problem *problem = &pulled->problem;
     int at = reserve(warm, problem->contacts + problem->rows), first = -1;
     for (int i = 0; at >= 0 && i < problem->contacts; i++) {
-        note_contact(&warm->now, at++, &first, &pulled->warm_key[i], &problem->contact[i],
-                     pulled->solution.contact_force[i]);
+        store_contact(&warm->now, at++, &first, &pulled->warm_key[i], &problem->contact[i],
+                      pulled->solution.contact_force[i]);
     }
     for (int i = 0, row = 0; at >= 0 && i < problem->rows; i++) {
         bool same = i > 0 && pulled->row_joint[i] == pulled->row_joint[i - 1];
         row = same ? row + 1 : 0;
-        note_row(&warm->now, at++, &first, pulled->row_joint[i], row,
-                 pulled->solution.row_force[i]);
+        store_row(&warm->now, at++, &first, pulled->row_joint[i], row,
+                  pulled->solution.row_force[i]);
     }
 }
 
