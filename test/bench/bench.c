@@ -328,7 +328,7 @@ typedef struct run {
     samples us;
 } run;
 
-// What our own steps tell besides.
+// Statistics of our own steps.
 typedef struct details {
     samples pull_us, solve_us, push_us, rest_us;
     double iterations, factorizations; // sums

@@ -1,4 +1,4 @@
-// What the files of the bench share.
+// Shared by the files of the bench.
 #ifndef BENCH_H
 #define BENCH_H
 

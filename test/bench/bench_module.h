@@ -1,4 +1,4 @@
-// What overhead.c asks of an ODE: of ours, and of the copies in module.c.
+// Functions of an ODE that overhead.c calls: of ours, and of the copies in module.c.
 #ifndef BENCH_MODULE_H
 #define BENCH_MODULE_H
 

@@ -24,8 +24,8 @@
 // which grows with the cube of N, cannot be waited for, and so is any whose first step, tried in a
 // process that can be ended, takes more than its share of the budget: those show "-" and why.
 //
-// Where MuJoCo was installed when this was built (Debian's libmujoco-dev), mujoco.c puts the
-// same bodies under it, in the same state. Its contacts are its own, and the errors are of those.
+// If MuJoCo was installed when this was built (Debian's libmujoco-dev), mujoco.c gives it the same
+// bodies in the same state. It makes its own contacts, and its errors are measured at those.
 //
 // Stock's curve is what it can do in a given time: straight lines through QuickStep's points, in
 // logarithms, or the least that it or dWorldStep had reached in less. Any other row shows its error
@@ -44,7 +44,7 @@
 #include "bench.h"
 #include "scene.h"
 
-// ---- who competes
+// ---- steppers
 
 typedef enum maker { STOCK, OURS, MUJOCO } maker;
 
@@ -75,7 +75,7 @@ static const stepper known[] = {
 
 enum { KNOWN = sizeof known / sizeof *known, STEPPERS_MAX = KNOWN + 16, REFERENCE = 1 };
 
-// ---- what is done
+// ---- scenes
 
 static const int usual_sizes[] = {30, 100, 300, 1000};
 

@@ -335,7 +335,7 @@ static void ours_close(void *data)
     free(of);
 }
 
-// What 1000 steps with one sample each cannot do without: six values of f, two passes over guards.
+// The least work of 1000 steps with one sample each: six values of f, two passes over the guards.
 static double alone_run(const program *program, void *data, const start *at, trajectory *out)
 {
     (void)program;

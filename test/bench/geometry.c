@@ -1,14 +1,12 @@
-// What a pair of geoms costs, beside ODE's own dCollide on the very same pair. Both are asked for
-// the contacts of 64 pairs in turn, many times; times are medians, ratios medians of what was
-// measured side by side.
+// Time per pair of geoms, beside ODE's own dCollide on the same pair. Both compute the contacts of
+// 64 pairs in turn, many times; times are medians, ratios are medians of paired measurements.
 //
 //   overlap   a millimetre deep, as ODE lets bodies rest; turned anyhow
-//   touch     ours a micrometre apart, ODE's the same pair a micrometre deep: what each sees of
-//   bodies
-//             that rest on each other
+//   touch     ours a micrometre apart, ODE's the same pair a micrometre deep: bodies that rest on
+//             each other
+//
 //   faces     the same, face on face
-//   apart     a tenth of a metre; ours with a reach of a centimetre, as a step that will not close
-//   it
+//   apart     a tenth of a metre; ours with a reach of a centimetre, shorter than the distance
 //
 // Then whole spaces of boxes, balls, capsules in a heap: the pairs that ODE's hash space finds, and
 // ours, with bodies that move a centimetre.

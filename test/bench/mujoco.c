@@ -13,9 +13,9 @@
 // solimp constant at 0.99 (from 0.999 on Newton ends with momentum that is off, see there). Cones
 // are elliptic, condim is 3. Solver, impratio and noslip are the caller's; all else is default.
 //
-// What slides is lifted, by the convex form of its friction: such contacts of the shaken scene part
-// at about mu times their slip, are lost, and sink in again. That is why they are fewer and deeper
-// than those of the others.
+// MuJoCo's convex friction lifts sliding contacts: in the shaken scene they separate at about mu
+// times their slip, are lost, and sink in again, so there are fewer and deeper contacts than
+// elsewhere.
 //
 // Some of its arrays have rows for all contacts and columns for all velocities, and the bytes of
 // all are counted in an int: 1000 bodies do not fit into version 2.2.2.
@@ -189,15 +189,15 @@ static void tell_contacts(const struct mujoco *m, const sprag_scene *scene)
 {
     for (int i = 0; i < m->data->ncon; i++) {
         const mjContact *c = &m->data->contact[i];
-        residue_contact told = {.body = {body_of(m, scene, c->geom2), body_of(m, scene, c->geom1)},
+        residue_contact seen = {.body = {body_of(m, scene, c->geom2), body_of(m, scene, c->geom1)},
                                 .depth = -c->dist,
                                 .friction = c->friction[0]};
         mjtNum force[6];
         mj_contactForce(m->model, m->data, i, force);
-        mju_copy3(told.point, c->pos);
-        mju_copy3(told.normal, c->frame);
-        mju_rotVecMatT(told.force, force, c->frame);
-        residue_add(&told);
+        mju_copy3(seen.point, c->pos);
+        mju_copy3(seen.normal, c->frame);
+        mju_rotVecMatT(seen.force, force, c->frame);
+        residue_add(&seen);
     }
 }
 

@@ -1,7 +1,7 @@
-// What it costs that sprag stands between a program and ODE: under method=ode, where the step is
-// stock's, against copies of ODE that nobody stands in for; and pull and push of our own step
-// against the whole of QuickStep's. Both sides take turns, ratios and differences are medians of
-// pairs, of processor time. Two copies of stock tell what is left of the noise.
+// Cost of sprag between a program and ODE: under method=ode, where the step is stock's, against
+// copies of ODE without sprag; and pull and push of our own step against the whole of QuickStep.
+// Both sides take turns; ratios and differences are medians of pairs. Two copies of stock measure
+// the noise.
 #define _GNU_SOURCE 1 // dlmopen
 #include <dlfcn.h>
 #include <math.h>

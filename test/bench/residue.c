@@ -1,4 +1,4 @@
-// What a step left undone, told from the outside by the same lines for every stepper: from the
+// Errors that a step leaves, measured from outside by the same code for every stepper: from the
 // contacts that the scene made (its own dJointCreateContact, by the linker's --wrap), from ODE's
 // joint feedback and from the bodies' velocities before and after. A simulator with contacts of its
 // own adds those, with their forces. Velocities are those of contact points at the end of the step,

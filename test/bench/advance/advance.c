@@ -51,7 +51,7 @@ static void judge(const char *figure, double value, const char *target, bool met
     good += met;
 }
 
-void row_tell(const char *figure, double value)
+void row_report(const char *figure, double value)
 {
     char text[32];
     snprintf(text, sizeof text, "%.6g", value);

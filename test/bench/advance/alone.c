@@ -200,17 +200,17 @@ static void tell(const alone *a, const advance_scene *s, double drifted)
     const sprag_advance_stats *c = &s->stats;
     double farthest = s->body[s->bodies - 1].pose.position[0];
     row_scene("%s", a->name);
-    row_tell("initial gap/m", s->initial);
+    row_report("initial gap/m", s->initial);
     row_at_least("least gap/m, ours to check", s->least, 0);
     row_at_least("least gap/m, its own", c->least_gap, 0);
     row_at_most("pairs squeezed", (double)c->squeezed, 0);
     row_at_most("substeps/frame", (double)c->substeps / (double)c->frames, a->substeps);
-    row_tell("changes", (double)c->changes);
-    row_tell("limited/change", (double)c->limited / fmax((double)c->changes, 1));
+    row_report("changes", (double)c->changes);
+    row_report("limited/change", (double)c->limited / fmax((double)c->changes, 1));
     row_at_most("stalled share", c->stalled / s->time, 1e-3);
     row_at_most("frames refused", (double)s->failed, 0);
     row_at_most("solves failed", (double)c->failed, 0);
-    row_tell("energy a solve added, most/J", c->energy_gain);
+    row_report("energy a solve added, most/J", c->energy_gain);
     if (isfinite(a->drift)) {
         row_at_most("drift from 1 s on/m", drifted, a->drift);
     } else if (a->open == shot || a->open == rod) {
@@ -236,7 +236,7 @@ static void run(const alone *a)
     double us = bench_cpu_us() - start;
     tell(a, &s, drift(&s, settled));
     row_at_most("energy gained/J", gain, 1e-6 * first);
-    row_tell("us/frame, with checks", us / (double)s.stats.frames);
+    row_report("us/frame, with checks", us / (double)s.stats.frames);
     advance_scene_free(&s);
 }
 

@@ -1,6 +1,5 @@
-// How far apart two solids are, by brute force over their features and in plain sight: it looks for
-// the direction that separates them most, among all that can be the one of two boxes. Nothing is
-// shared with solvers/geometry/gap.c.
+// Distance of two solids by brute force over their features: the direction that separates them
+// most, among all that can be it for two boxes. It shares no code with solvers/geometry/gap.c.
 #include <math.h>
 
 #include "bench_advance.h"

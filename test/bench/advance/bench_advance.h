@@ -1,4 +1,4 @@
-// What the files of `bench advance` share: the table, the separation check, scenes of the solver
+// Shared by the files of `bench advance`: the table, the separation check, scenes of the solver
 // alone and worlds of ODE.
 #ifndef BENCH_ADVANCE_H
 #define BENCH_ADVANCE_H
@@ -13,7 +13,7 @@
 // ---- advance/advance.c: rows. A part and its scene are said once, by row_scene.
 
 void row_scene(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void row_tell(const char *figure, double value); // no target
+void row_report(const char *figure, double value); // no target
 void row_at_most(const char *figure, double value, double target);
 void row_at_least(const char *figure, double value, double target);
 void row_near(const char *figure, double value, double exact, double good);

@@ -1,8 +1,8 @@
-// How far the last link of a chain of joints can go along a direction in a unit of time, by the
-// paper's equations 11 to 14, against chains that move at constant joint rates from a base at
-// constant velocity, that of its first joint. "As drawn": behind a slide nothing is offset to the
-// side. "Anywhere": with such offsets, which the equations do not know of. They also leave the
-// travel of the last joint, if it slides, out of the levers of those before. "Mended": bounds.h.
+// The paper's bound of the speed of a chain's last link along a direction (equations 11 to 14),
+// against chains that move at constant joint rates from a base at constant velocity. "As drawn":
+// links behind a sliding joint have no offset to the side. "Anywhere": with such offsets, which the
+// equations do not include. The equations also omit the travel of the last joint, if it slides,
+// from the levers of the joints before. "Mended": bounds.h.
 #include <math.h>
 
 #include "bench_advance.h"
@@ -46,7 +46,7 @@ static void turned(const double axis[3], double angle, double v[3])
     }
 }
 
-// Where the point is at t, from the base's frame at 0: joint by joint from the last one inwards.
+// Computes the point at time t in the base's frame at 0, joint by joint from the last one inwards.
 static void point_at(const arm *a, double t, double at[3])
 {
     for (int k = 0; k < 3; k++) {
@@ -187,11 +187,11 @@ void part_bounds(bool full)
     trials drawn = try_bounds(true, published), anywhere = try_bounds(false, published);
     trials ours = try_bounds(false, mended);
     row_scene("equations 11 to 14");
-    row_tell("trials", TRIALS);
-    row_tell("as drawn: violated", (double)drawn.violated);
-    row_tell("as drawn: share used, most", drawn.most);
-    row_tell("anywhere: violated", (double)anywhere.violated);
-    row_tell("anywhere: share used, most", anywhere.most);
+    row_report("trials", TRIALS);
+    row_report("as drawn: violated", (double)drawn.violated);
+    row_report("as drawn: share used, most", drawn.most);
+    row_report("anywhere: violated", (double)anywhere.violated);
+    row_report("anywhere: share used, most", anywhere.most);
     row_at_most("anywhere, mended: violated", (double)ours.violated, 0);
-    row_tell("anywhere, mended: share, most", ours.most);
+    row_report("anywhere, mended: share, most", ours.most);
 }

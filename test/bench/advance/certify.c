@@ -182,14 +182,14 @@ static void try_family(family f)
     row_scene("%s", names[f]);
     row_at_most("certified, and overlap", (double)deep, 0);
     row_at_most("certified, and below the level", (double)low, 0);
-    row_tell("least gap/m", least);
-    row_tell("of", trials);
-    row_tell("touch within the horizon", (double)count);
+    row_report("least gap/m", least);
+    row_report("of", trials);
+    row_report("touch within the horizon", (double)count);
     row_at_least("apart, and certified whole, share", (double)whole / (double)(trials - count),
                  0.9);
     row_at_least("certified / time to touch, median", bench_median(share, count), 0.9);
-    row_tell("the same, of the worst hundredth", count ? share[count / 100] : NAN);
-    row_tell("us", us / trials);
+    row_report("the same, of the worst hundredth", count ? share[count / 100] : NAN);
+    row_report("us", us / trials);
 }
 
 void part_certify(bool full)

@@ -77,12 +77,12 @@ static void swing_chain(void)
     advance_counts c = advance_world_counts(&w);
     double time = sprag_scene_time(&w.of.scene);
     row_scene("chain of %d", LINKS);
-    row_tell("swung for/s", time);
+    row_report("swung for/s", time);
     row_near("mean substep/s", time / (double)c.substeps, 0.01, 1e-9);
     row_near("least substep/s, mean of a frame", shortest, 0.01, 1e-9);
     row_at_most("limited substeps", (double)c.limited, 0);
     row_at_most("changes of contacts", (double)c.changes, 0);
-    row_tell("joint error/m", error);
+    row_report("joint error/m", error);
     row_world(&w);
     advance_world_close(&w);
 }

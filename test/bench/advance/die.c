@@ -82,22 +82,22 @@ static void one_friction(const char *name, double friction)
 {
     totals t = throw_all(friction, 0.01), fine = throw_all(friction, 0.001);
     row_scene("die, %s", name);
-    row_tell("simulated/s", t.time);
+    row_report("simulated/s", t.time);
     row_at_most("frames refused", (double)t.failed, 0);
     row_at_most("limited/change", (double)t.limited / (double)t.changes, 1.1);
     row_at_most("substeps/s", (double)t.substeps / t.time, 135);
-    row_tell("changes/die", (double)t.changes / DICE);
-    row_tell("shortest substep/s", t.shortest);
-    row_tell("substeps that the check saw", (double)t.looks);
-    row_tell("initial gap/m", t.initial);
+    row_report("changes/die", (double)t.changes / DICE);
+    row_report("shortest substep/s", t.shortest);
+    row_report("substeps that the check saw", (double)t.looks);
+    row_report("initial gap/m", t.initial);
     row_at_least("least gap/m, ours to check", t.least, 0);
     row_at_least("least gap/m, its own", t.own, 0);
     row_at_least("least gap/m, ours, 1 ms", fine.least, 0);
     row_at_most("overlaps", (double)t.overlaps, 0);
     row_at_most("never at rest", (double)t.unrest, 0);
-    row_tell("rest time/s, 10 ms", t.rest);
+    row_report("rest time/s, 10 ms", t.rest);
     row_near("the same over that at 1 ms", t.rest / fine.rest, 1, 0.07);
-    row_tell("energy a solve added, most/J", t.gain);
+    row_report("energy a solve added, most/J", t.gain);
 }
 
 void part_die(bool full)

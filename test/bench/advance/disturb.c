@@ -101,11 +101,11 @@ void part_disturb(bool full)
             for (int seed = 1; seed <= SEEDS; seed++) {
                 run(&t, &scenes[i], level[k], seed);
             }
-            row_tell("initial gap/m", t.initial);
+            row_report("initial gap/m", t.initial);
             row_at_most("runs that interpenetrate", (double)t.deep, 0);
-            row_tell("of", (double)t.runs);
-            row_tell("least gap/m", t.least);
-            row_tell("substeps/frame", (double)t.substeps / (double)t.frames);
+            row_report("of", (double)t.runs);
+            row_report("least gap/m", t.least);
+            row_report("substeps/frame", (double)t.substeps / (double)t.frames);
             row_at_most("frames refused", (double)t.failed, 0);
         }
     }

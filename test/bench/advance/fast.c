@@ -1,5 +1,5 @@
-// What would tunnel: farther in a frame than the wall is thick, or turning through it. Frames of
-// stock end on either side of the wall.
+// Bodies that would tunnel: they move farther in a frame than the wall is thick, or turn through
+// it. Frames of stock end on either side of the wall.
 #include <math.h>
 
 #include "bench_advance.h"
@@ -52,8 +52,8 @@ static void throw(const char *name, void (*open)(sprag_scene *), const char *opt
                     1e-6 * fabs(w.of.scene.first_energy));
         row_world(&w);
     } else {
-        row_tell("farthest/m", farthest);
-        row_tell("least gap/m", w.least);
+        row_report("farthest/m", farthest);
+        row_report("least gap/m", w.least);
     }
     advance_world_close(&w);
 }

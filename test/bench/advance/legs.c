@@ -13,7 +13,7 @@ static void tell_measures(const sprag_scene *scene, bool judged)
         if (judged && !isnan(m->good)) {
             row_near(m->name, m->value, isnan(m->exact) ? 0 : m->exact, m->good);
         } else {
-            row_tell(m->name, m->value);
+            row_report(m->name, m->value);
         }
     }
 }
@@ -30,12 +30,12 @@ static void walk(const char *name, const char *options)
     if (ours) {
         advance_counts c = advance_world_counts(&w);
         row_changes(&w, 1.1);
-        row_tell("mean substep/s", sprag_scene_time(&w.of.scene) / (double)c.substeps);
+        row_report("mean substep/s", sprag_scene_time(&w.of.scene) / (double)c.substeps);
         row_world(&w);
     } else {
-        row_tell("least gap/m", w.least);
+        row_report("least gap/m", w.least);
     }
-    row_tell("us/frame", w.us / (double)w.of.scene.steps_done);
+    row_report("us/frame", w.us / (double)w.of.scene.steps_done);
     advance_world_close(&w);
 }
 

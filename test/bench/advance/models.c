@@ -24,12 +24,12 @@ static void one(const sprag_model *model, bool full)
     run(&ours, model, advance_ours, full);
     row_at_most("bodies not finite", (double)ours.of.scene.nonfinite, 0);
     row_world(&ours);
-    row_tell("penetration/m, as the program sees", ours.of.scene.worst_penetration);
+    row_report("penetration/m, as the program sees", ours.of.scene.worst_penetration);
     advance_world_close(&ours);
     run(&stock, model, "method=ode-step", full);
-    row_tell("dWorldStep, least gap/m", stock.least);
-    row_tell("dWorldStep, LCP errors", (double)stock.of.lcp_errors);
-    row_tell("dWorldStep, penetration/m", stock.of.scene.worst_penetration);
+    row_report("dWorldStep, least gap/m", stock.least);
+    row_report("dWorldStep, LCP errors", (double)stock.of.lcp_errors);
+    row_report("dWorldStep, penetration/m", stock.of.scene.worst_penetration);
     advance_world_close(&stock);
 }
 

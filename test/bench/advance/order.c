@@ -1,6 +1,5 @@
-// How fast the error falls with the step, without contact: a box that tumbles freely, and a
-// pendulum on a hinge. The exact motion is integrated by Runge and Kutta's fourth order, 1000 times
-// finer.
+// Order of convergence without contact: a box that tumbles freely, and a pendulum on a hinge. The
+// reference is a Runge-Kutta integration of fourth order with steps 1000 times shorter.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -146,7 +145,7 @@ static double order(const motion *m, const char *name, const char *options, doub
         double step = coarse / (1 << i);
         error[i] = error_at(m, step, options);
         snprintf(figure, sizeof figure, "%s, error at %g s", name, step);
-        row_tell(figure, error[i]);
+        row_report(figure, error[i]);
     }
     *finest = error[HALVINGS - 1];
     return log2(error[0] / error[HALVINGS - 1]) / (HALVINGS - 1);
@@ -160,7 +159,7 @@ void part_order(bool full)
         row_scene("%s", motions[i].name);
         double stock = order(&motions[i], "dWorldStep", "method=ode-step", &finest[0]);
         double ours = order(&motions[i], "ours", advance_ours, &finest[1]);
-        row_tell("dWorldStep, order", stock);
+        row_report("dWorldStep, order", stock);
         row_at_least("ours, order", ours, stock - 0.1);
         row_at_most("error over dWorldStep's, finest", finest[1] / finest[0], 1.05);
     }

@@ -38,17 +38,17 @@ static sums throw_dice(advance_simulate *simulate, double shortest)
 static void tell(const char *name, const sums *t)
 {
     row_scene("die, no-slip, %s", name);
-    row_tell("simulated/s", t->time);
-    row_tell("never at rest", (double)t->unrest);
+    row_report("simulated/s", t->time);
+    row_report("never at rest", (double)t->unrest);
     row_at_most("frames refused", (double)t->refused, 0);
-    row_tell("solves failed", (double)t->failed);
-    row_tell("steps/s", (double)t->steps / t->time);
-    row_tell("mean step/s", t->time / (double)t->steps);
-    row_tell("changes/die", (double)t->changes / DICE);
-    row_tell("steps/change", (double)t->steps / (double)t->changes);
-    row_tell("limited/change", (double)t->limited / (double)t->changes);
-    row_tell("least gap/m", t->least);
-    row_tell("least gap/m, its own", t->own);
+    row_report("solves failed", (double)t->failed);
+    row_report("steps/s", (double)t->steps / t->time);
+    row_report("mean step/s", t->time / (double)t->steps);
+    row_report("changes/die", (double)t->changes / DICE);
+    row_report("steps/change", (double)t->steps / (double)t->changes);
+    row_report("limited/change", (double)t->limited / (double)t->changes);
+    row_report("least gap/m", t->least);
+    row_report("least gap/m, its own", t->own);
 }
 
 void part_paper(bool full)

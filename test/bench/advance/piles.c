@@ -76,11 +76,11 @@ static void beside(const char *name, const char *options, const double *ours, in
     char figure[64];
     int taken = run(&w, options, frames, us);
     snprintf(figure, sizeof figure, "ours / %s, time", name);
-    row_tell(figure, sum(ours, taken) / sum(us, taken));
+    row_report(figure, sum(ours, taken) / sum(us, taken));
     snprintf(figure, sizeof figure, "%s, us/frame", name);
-    row_tell(figure, sum(us, taken) / taken);
+    row_report(figure, sum(us, taken) / taken);
     snprintf(figure, sizeof figure, "%s, least gap/m", name);
-    row_tell(figure, w.least);
+    row_report(figure, w.least);
     advance_world_close(&w);
 }
 
@@ -94,11 +94,11 @@ static void pile(int count, bool walled, int frames)
     advance_counts c = advance_world_counts(&w);
     row_scene("%d boxes, %s", count, walled ? "bin" : "plane");
     row_at_most("substeps/frame of a group", (double)c.substeps / (double)w.groups, 7);
-    row_tell("groups", (double)w.groups / frames);
+    row_report("groups", (double)w.groups / frames);
     row_changes(&w, INFINITY);
     row_world(&w);
     row_at_most("energy gained/J", w.of.scene.energy_gain, 1e-6 * fabs(w.of.scene.first_energy));
-    row_tell("us/frame", sum(us, frames) / frames);
+    row_report("us/frame", sum(us, frames) / frames);
     advance_world_close(&w);
     beside("dWorldStep", "method=ode-step", us, frames);
     beside("QuickStep(100)", "method=ode-quick", us, frames);

@@ -74,7 +74,7 @@ static void stand(const char *name, void (*open)(sprag_scene *), double seconds)
     row_at_most("drift from 1 s on/m", drift(&w.of.scene, settled), 1e-5);
     row_at_most("substeps/frame, target", (double)c.substeps / (double)w.of.scene.steps_done, 1.01);
     row_world(&w);
-    row_tell("us/frame", w.us / (double)w.of.scene.steps_done);
+    row_report("us/frame", w.us / (double)w.of.scene.steps_done);
     advance_world_close(&w);
 }
 

@@ -89,7 +89,7 @@ static void look(advance_scene *s, const sprag_mover *body)
     s->looks += moved;
 }
 
-// ---- what the solver calls
+// ---- callbacks of the solver
 
 static bool on_touch(void *data, int pair, double time, double gap)
 {

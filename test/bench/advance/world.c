@@ -208,25 +208,25 @@ void advance_world_close(advance_world *w)
 void row_world(const advance_world *w)
 {
     advance_counts c = advance_world_counts(w);
-    row_tell("initial gap/m", w->initial);
+    row_report("initial gap/m", w->initial);
     row_at_least("least gap/m, ours to check", w->least, 0);
     row_at_least("least gap/m, its own", c.least_gap, 0);
     if (w->overlapping) {
-        row_tell("pairs that began overlapped", (double)w->overlapping);
+        row_report("pairs that began overlapped", (double)w->overlapping);
         row_at_most("of these, deeper by/m", w->deeper, 1e-6);
-        row_tell("of these, gap in the end/m", w->still);
+        row_report("of these, gap in the end/m", w->still);
     }
-    row_tell("substeps/frame", (double)c.substeps / (double)w->of.scene.steps_done);
+    row_report("substeps/frame", (double)c.substeps / (double)w->of.scene.steps_done);
     row_at_most("stalled share", c.stalled / sprag_scene_time(&w->of.scene), 1e-3);
 }
 
 void row_changes(const advance_world *w, double most)
 {
     advance_counts c = advance_world_counts(w);
-    row_tell("changes", (double)c.changes);
+    row_report("changes", (double)c.changes);
     double per_change = (double)c.limited / fmax((double)c.changes, 1);
     if (isinf(most)) {
-        row_tell("limited/change", per_change);
+        row_report("limited/change", per_change);
     } else {
         row_at_most("limited/change", per_change, most);
     }
