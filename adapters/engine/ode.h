@@ -142,6 +142,15 @@ void sprag_ode_joint_bodies(dJointID joint, dBodyID body[2], bool *reversed);
 // Does the program have a moved callback for this body? true also if ODE's layout is unknown.
 bool sprag_ode_calls_back(dBodyID body);
 
+// ---- body_number.c
+
+// 1 for the oldest body that its world still has, and so on. 0: ODE's list of bodies has an unknown
+// layout. Takes time in proportion to the number of bodies.
+int sprag_ode_body_number(dBodyID body);
+
+// Checks the layout with the only two bodies of a world.
+void sprag_ode_check_body_list(dBodyID older, dBodyID newer);
+
 // ---- poses.c
 
 void sprag_ode_read_pose(dBodyID body, sprag_pose *pose);

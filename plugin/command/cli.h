@@ -5,8 +5,10 @@
 #include <getopt.h>
 #include <stdbool.h>
 
+#include "clock.h"
 #include "models.h"
-#include "plugin.h"
+#include "settings.h"
+#include "sprag.h"
 
 // How the command ends, next to EXIT_SUCCESS and EXIT_FAILURE.
 enum { EXIT_USAGE = 2, EXIT_CANNOT_EXECUTE = 126, EXIT_NOT_FOUND = 127 };

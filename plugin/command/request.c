@@ -60,7 +60,7 @@ static bool read_iterations(choice *c, const char *text)
 {
     char *end;
     long iterations = strtol(text, &end, 10);
-    if (!c->method->forced || c->method->stepper != STOCK_QUICK || !isdigit((unsigned char)*text) ||
+    if (!c->method->fixed || c->method->stepper != STOCK_QUICK || !isdigit((unsigned char)*text) ||
         *end || iterations < 1 || iterations > most_iterations) {
         cli_fail(0,
                  "\"%s\": only ode-quick takes a number, of 1 to %ld iterations, as in "

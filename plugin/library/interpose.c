@@ -1,6 +1,12 @@
-// The ODE functions that we stand in for. LD_PRELOAD, or linking before -lode, makes the program's
-// calls arrive here; in the archive (SPRAG_WRAP) the linker's --wrap does.
+// The ODE functions that sprag replaces. The program's calls arrive here through LD_PRELOAD or
+// because sprag is linked before -lode; in the archive (SPRAG_WRAP) through the linker's --wrap.
+#include <stdint.h>
+
 #include "collide.h"
+#include "collide_destroy.h"
+#include "message.h"
+#include "step.h"
+#include "step_guard.h"
 
 #ifdef SPRAG_WRAP
 #define INTERPOSE(name) __wrap_##name
@@ -22,26 +28,28 @@ SPRAG_API void INTERPOSE(dJointDestroy)(dJointID joint);
 SPRAG_API void INTERPOSE(dJointGroupEmpty)(dJointGroupID group);
 SPRAG_API void INTERPOSE(dJointGroupDestroy)(dJointGroupID group);
 
-// A call that is meant for another ODE than the one that we serve goes there.
+// A program can have a second ODE, by dlopen. Its calls go to that ODE.
 // NOLINTBEGIN(bugprone-macro-parentheses): arguments is a list in parentheses
 #define REDIRECT(object, function, symbol, arguments)                                              \
     do {                                                                                           \
         void *other = sprag_ode_runtime_redirect(object, __builtin_return_address(0), symbol);     \
         if (other) {                                                                               \
-            return ((__typeof__(&function))(intptr_t)say_other(other))arguments;                   \
+            return ((__typeof__(&function))(intptr_t)report_second_ode(other))arguments;           \
         }                                                                                          \
     } while (0)
 // NOLINTEND(bugprone-macro-parentheses)
 #define REDIRECT_CALL(object, function, ...) REDIRECT(object, function, #function, (__VA_ARGS__))
 
-static void *say_other(void *function)
+static void *report_second_ode(void *function)
 {
-    report_once("sprag: the program has two ODEs; the one that came second is left to itself.");
+    message_once(
+        "sprag: the program has loaded two ODE libraries. sprag serves the first one only; "
+        "worlds of the second one are stepped by it.");
     return function;
 }
 
-// Stock's steppers call dxProcessIslands too: what arrives there from under one of our own calls is
-// stock's.
+// Calls of step_from under way: ODE's steppers call dxProcessIslands too, and these calls belong to
+// ODE.
 static _Thread_local int depth;
 
 static int step_from(dWorldID world, dReal step, stock called, const void *frame)
@@ -100,51 +108,51 @@ void INTERPOSE(dSetColliderOverride)(int i, int j, dColliderFn *collider)
 void INTERPOSE(dGeomDestroy)(dGeomID geom)
 {
     REDIRECT_CALL(geom, dGeomDestroy, geom);
-    collide_destroy(DOOMED_GEOM, geom);
+    collide_destroy(DESTROY_GEOM, geom);
 }
 
 void INTERPOSE(dSpaceDestroy)(dSpaceID space)
 {
     REDIRECT_CALL(space, dSpaceDestroy, space);
-    collide_destroy(DOOMED_SPACE, space);
+    collide_destroy(DESTROY_SPACE, space);
 }
 
 void INTERPOSE(dBodyDestroy)(dBodyID body)
 {
     REDIRECT_CALL(body, dBodyDestroy, body);
-    collide_destroy(DOOMED_BODY, body);
+    collide_destroy(DESTROY_BODY, body);
 }
 
 void INTERPOSE(dJointDestroy)(dJointID joint)
 {
     REDIRECT_CALL(joint, dJointDestroy, joint);
-    collide_destroy(DOOMED_JOINT, joint);
+    collide_destroy(DESTROY_JOINT, joint);
 }
 
 void INTERPOSE(dJointGroupEmpty)(dJointGroupID group)
 {
     REDIRECT_CALL(NULL, dJointGroupEmpty, group);
-    collide_destroy(DOOMED_GROUP_EMPTY, group);
+    collide_destroy(EMPTY_GROUP, group);
 }
 
 void INTERPOSE(dJointGroupDestroy)(dJointGroupID group)
 {
     REDIRECT_CALL(NULL, dJointGroupDestroy, group);
-    collide_destroy(DOOMED_GROUP, group);
+    collide_destroy(DESTROY_GROUP, group);
 }
 
 // ---- ODE's own handle
 
 #ifndef SPRAG_WRAP
-// Programs that took dWorldStep by dlsym from ODE's own handle, as Python's ctypes does, meet us
-// only here: ODE has found the islands already.
+// A program that takes dWorldStep by dlsym from ODE's own handle, as Python's ctypes does, calls
+// ODE's function, and that calls this one with the islands that it has found.
 #define PROCESS_ISLANDS                                                                            \
     "_Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfodPFvPK30"                           \
     "dxStepperProcessingCallContextEPFj"
 
 SPRAG_API bool process_islands(dWorldID world, const ode_islands *islands, dReal step,
                                void *stepper, void *max_calls) __asm__(PROCESS_ISLANDS "jjE");
-// As 0.16.6 calls it.
+// The name in ODE 0.16.6.
 SPRAG_API bool process_islands_3(dWorldID world, const ode_islands *islands, dReal step,
                                  void *stepper, void *max_calls) __asm__(PROCESS_ISLANDS "jjjE");
 
@@ -153,11 +161,10 @@ static bool process(dWorldID world, const ode_islands *islands, dReal step, void
 {
     world_state *w = depth ? NULL : world_find_or_make(world);
     stock called = sprag_ode_is_quick_stepper(stepper) ? STOCK_QUICK : STOCK_STEP;
-    if (w && w->settings.method->forced && w->settings.method->stepper != called) {
-        report_once(
-            "sprag: the program calls ODE's stepper where only its islands can be taken over; "
-            "method=%s cannot be met and is left aside.",
-            w->settings.method->name);
+    if (w && w->settings.method->fixed && w->settings.method->stepper != called) {
+        message_once("sprag: method=%s has no effect, because the program calls ODE's stepper by a "
+                     "handle that sprag cannot replace. The stepper that it calls is used.",
+                     w->settings.method->name);
     }
     if (!w || !w->settings.method->ours || !method_is_possible()) {
         return sprag_ode_process_islands(world, islands, step, stepper, max_calls);
@@ -168,12 +175,12 @@ static bool process(dWorldID world, const ode_islands *islands, dReal step, void
 static bool process_from(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
                          void *max_calls, const void *frame)
 {
-    collide_step outer;
-    if (!collide_begin_step(&outer, frame)) {
+    step_guard guard;
+    if (!step_guard_begin(&guard, frame)) {
         return false;
     }
     bool done = process(world, islands, step, stepper, max_calls);
-    collide_end_step(&outer, depth ? NULL : world);
+    step_guard_end(&guard, depth ? NULL : world);
     return done;
 }
 

@@ -1,16 +1,13 @@
 // The table of options, and all that reads it: strings "name=value,name=value", SPRAG_OPTIONS, the
 // help text. A string is taken as a whole or not at all, and numbers have a decimal point whatever
 // locale the program has chosen.
-#define _GNU_SOURCE 1 // secure_getenv
+#include "settings.h"
+
 #include <ctype.h>
 #include <limits.h>
-#include <locale.h>
-#include <pthread.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "plugin.h"
+#include "text.h"
 
 typedef enum kind { METHOD, REAL, INTEGER, WORD } kind;
 
@@ -100,55 +97,6 @@ typedef struct slice {
     const char *at;
     size_t length;
 } slice;
-
-// ---- Numbers
-
-static locale_t point_begin(void)
-{
-    locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    return plain ? uselocale(plain) : (locale_t)0;
-}
-
-static void point_end(locale_t before)
-{
-    if (before) {
-        freelocale(uselocale(before));
-    }
-}
-
-int print_point(char *to, size_t size, const char *format, ...)
-{
-    locale_t before = point_begin();
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(to, size, format, arguments);
-    va_end(arguments);
-    point_end(before);
-    return length;
-}
-
-// A decimal number and nothing else: no nan, no inf, no hexadecimal, nothing behind it.
-static bool read_real(const char *text, double *value)
-{
-    if (!*text || text[strspn(text, "0123456789+-.eE")]) {
-        return false;
-    }
-    char *end;
-    locale_t before = point_begin();
-    *value = strtod(text, &end);
-    point_end(before);
-    return end != text && !*end;
-}
-
-static bool read_integer(const char *text, double *value)
-{
-    if (!*text || text[strspn(text, "0123456789+-")]) {
-        return false;
-    }
-    char *end;
-    *value = (double)strtol(text, &end, 10); // saturates, and is then out of range
-    return end != text && !*end;
-}
 
 // ---- Strings
 
@@ -273,9 +221,9 @@ static bool refuse_entry(slice entry, char *message)
 static bool refuse_value(const option *o, slice value, const char *what, char *message)
 {
     char text[NAME_MAX_LENGTH + 4];
-    print_point(message, MESSAGE_MAX, "%s=%s is %s; it takes %s from %.7g to %.7g%s%s", o->name,
-                shown(value, text), what, o->kind == REAL ? "a number" : "a whole number", o->least,
-                o->most, *o->unit ? " " : "", o->unit);
+    text_print(message, MESSAGE_MAX, "%s=%s is %s; it takes %s from %.7g to %.7g%s%s", o->name,
+               shown(value, text), what, o->kind == REAL ? "a number" : "a whole number", o->least,
+               o->most, *o->unit ? " " : "", o->unit);
     return false;
 }
 
@@ -323,7 +271,7 @@ static bool read_value(settings *s, const option *o, slice value, char *message)
     if (!value.length) {
         return refuse_value(o, value, "empty", message);
     }
-    if (!(o->kind == REAL ? read_real(text, &number) : read_integer(text, &number))) {
+    if (!(o->kind == REAL ? text_read_real(text, &number) : text_read_integer(text, &number))) {
         return refuse_value(o, value, o->kind == REAL ? "no number" : "no whole number", message);
     }
     if (!(number >= o->least && number <= o->most)) {
@@ -390,7 +338,7 @@ static void print_default(const settings *s, const option *o, char text[CELL_MAX
         snprintf(text, CELL_MAX, "%s", s->method->name);
         break;
     case REAL:
-        print_point(text, CELL_MAX, "%.7g", *(const double *)field);
+        text_print(text, CELL_MAX, "%.7g", *(const double *)field);
         break;
     case INTEGER:
         snprintf(text, CELL_MAX, "%d", *(const int *)field);
@@ -407,7 +355,7 @@ static void print_range(const option *o, char text[CELL_MAX])
         text[0] = '\0';
         return;
     }
-    print_point(text, CELL_MAX, "%.7g to %.7g", o->least, o->most);
+    text_print(text, CELL_MAX, "%.7g to %.7g", o->least, o->most);
 }
 
 static int wider(int width, const char *text)
@@ -446,60 +394,4 @@ void settings_help(FILE *to)
     fprintf(to,
             "\nSPRAG_STATS=FILE appends what each step did to FILE, as CSV; %%p in FILE stands for "
             "the\nprocess id.\n");
-}
-
-// ---- The environment
-
-static struct {
-    pthread_once_t once;
-    settings settings;
-    bool helped, failed;
-    char message[MESSAGE_MAX];
-} environment = {.once = PTHREAD_ONCE_INIT};
-
-static void read_environment(void)
-{
-    // Not of a setuid program: whoever starts it shall not change how it works.
-    const char *string = secure_getenv("SPRAG_OPTIONS");
-    environment.settings = settings_defaults();
-    if (!string) {
-        return;
-    }
-    if (is(trimmed((slice){string, strlen(string)}), "help")) {
-        settings_help(stdout);
-        environment.helped = true;
-        return;
-    }
-    environment.failed = !settings_read(&environment.settings, string, environment.message);
-}
-
-const settings *settings_of_environment(void)
-{
-    pthread_once(&environment.once, read_environment);
-    // Outside of the once: exit handlers, and an error handler that jumps, may come back here.
-    if (environment.helped) {
-        exit(EXIT_SUCCESS);
-    }
-    if (environment.failed) {
-        dError(0, "sprag cannot read SPRAG_OPTIONS: %s", environment.message);
-    }
-    return &environment.settings;
-}
-
-static bool asks_for_collisions;
-
-static void look_for_method(void)
-{
-    char message[MESSAGE_MAX];
-    const char *string = secure_getenv("SPRAG_OPTIONS");
-    settings s = settings_defaults();
-    asks_for_collisions =
-        (!string || settings_read(&s, string, message)) && method_answers_collisions(s.method);
-}
-
-bool environment_collides(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, look_for_method);
-    return asks_for_collisions;
 }

@@ -1,76 +1,105 @@
-// What goes wrong in a step is said for the first island of a world, and counted for all.
-#include "plugin.h"
+#include "warn.h"
 
-bool say_first(world_state *w, enum said_bit what)
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "describe.h"
+#include "message.h"
+
+enum { TEXT_MAX = 1024 };
+
+_Static_assert(WARN_IMPLICIT + (int)SPRAG_COMPLIANT_REASONS <= 32, "a bit for every warning");
+
+bool warn_first(world_state *w, warning what)
 {
-    bool first = !(w->said & what);
-    w->said |= what;
-    return first;
+    static atomic_uint warned_in_process;
+    unsigned bit = 1u << what, before = w->warned;
+    if (what >= WARN_NO_COLLISION_CALL) {
+        before = atomic_fetch_or(&warned_in_process, bit);
+    }
+    w->warned |= bit;
+    return !(before & bit);
+}
+
+void warn(const world_state *w, const char *counter, const char *format, ...)
+{
+    char text[TEXT_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    message_once("sprag: world %d, at %g s: %s%s%s%s", w->number, w->statistics.time, text,
+                 counter ? " Further cases are only counted (" : "", counter ? counter : "",
+                 counter ? ")." : "");
 }
 
 void warn_of_fallback(world_state *w, const ode_island *island, sprag_result result)
 {
-    if (w->statistics.fallbacks++ == 0) {
-        report_once(
-            "sprag: world %d, at %g s: the island of body %p (%d bodies, %d joints) could not be "
-            "solved (%s); ODE's own stepper takes it. Further ones are only counted.",
-            w->number, w->statistics.time, (void *)island->body[0], island->bodies, island->joints,
-            sprag_result_name(result));
+    char body[DESCRIPTION_MAX];
+    if (warn_first(w, WARN_FALLBACK)) {
+        warn(w, "fallbacks",
+             "the island of %s (%d bodies, %d joints) could not be solved (%s). ODE's own stepper "
+             "steps it instead.",
+             describe_body(body, island->body[0]), island->bodies, island->joints,
+             sprag_result_name(result));
     }
 }
 
-void hold_bodies(world_state *w, dBodyID culprit, int bodies)
+void warn_of_nonfinite(world_state *w, dBodyID culprit, int island_bodies)
 {
-    if (w->statistics.held == 0) {
-        report_once("sprag: world %d, at %g s: position or velocity of body %p (data %p) is not "
-                    "finite; its island of %d bodies stays where it is. Further ones are only "
-                    "counted.",
-                    w->number, w->statistics.time, (void *)culprit, dBodyGetData(culprit), bodies);
-    }
-    w->statistics.held += bodies;
-}
-
-void ignore_forces(world_state *w, dBodyID culprit, int bodies)
-{
-    w->statistics.bad_forces += bodies;
-    if (w->statistics.bad_forces == bodies) {
-        report_once("sprag: world %d, at %g s: the force or torque on body %p (data %p) is not "
-                    "finite, or too large; it is taken as zero. Further ones are only counted.",
-                    w->number, w->statistics.time, (void *)culprit, dBodyGetData(culprit));
+    char body[DESCRIPTION_MAX];
+    if (warn_first(w, WARN_NOT_FINITE)) {
+        warn(w, "held",
+             "the position or velocity of %s is not finite. The %d bodies of its island do not "
+             "move until the program makes them finite.",
+             describe_body(body, culprit), island_bodies);
     }
 }
 
-static void report_contact(const world_state *w, dJointID contact, const char *what)
+void warn_of_force(world_state *w, dBodyID culprit)
 {
-    dBodyID a = dJointGetBody(contact, 0), b = dJointGetBody(contact, 1);
-    report_once("sprag: world %d, at %g s: the contact between bodies %p (data %p) and %p (data "
-                "%p) %s. Further ones are only counted.",
-                w->number, w->statistics.time, (void *)a, a ? dBodyGetData(a) : NULL, (void *)b,
-                b ? dBodyGetData(b) : NULL, what);
-}
-
-void warn_of_surface(world_state *w, dJointID contact, const char *oddity, int contacts)
-{
-    if (w->statistics.odd_surfaces == 0) {
-        report_contact(w, contact, oddity);
-    }
-    w->statistics.odd_surfaces += contacts;
-}
-
-void warn_of_dropped(world_state *w, dJointID contact)
-{
-    if (say_first(w, SAID_DROPPED)) {
-        report_contact(w, contact, "has no usable normal, point or depth: it is left out");
+    char body[DESCRIPTION_MAX];
+    if (warn_first(w, WARN_FORCE)) {
+        warn(w, "bad_forces",
+             "the force or torque on %s is not finite, or too large. It is taken as zero in this "
+             "step.",
+             describe_body(body, culprit));
     }
 }
 
-void warn_of_stiffness(world_state *w, const ode_island *island, double stiff_step)
+static void warn_of_pair(const world_state *w, const char *counter, dJointID contact,
+                         const char *what)
 {
-    if (stiff_step > 1 && say_first(w, SAID_EXPLICIT)) {
-        report_once(
-            "sprag: world %d, at %g s: stribeck.scheme=one-way takes stiffness at the start "
-            "of the step, and gains energy at steps as long as this one (step^2 k / m = %g "
-            "in the island of body %p); shorter steps, less stiffness or two-way.",
-            w->number, w->statistics.time, stiff_step, (void *)island->body[0]);
+    char a[DESCRIPTION_MAX], b[DESCRIPTION_MAX];
+    warn(w, counter, "the contact between %s and %s %s.",
+         describe_body(a, dJointGetBody(contact, 0)), describe_body(b, dJointGetBody(contact, 1)),
+         what);
+}
+
+void warn_of_surface(world_state *w, dJointID contact, const char *error)
+{
+    if (warn_first(w, WARN_SURFACE)) {
+        warn_of_pair(w, "odd_surfaces", contact, error);
+    }
+}
+
+void warn_of_contact(world_state *w, dJointID contact)
+{
+    if (warn_first(w, WARN_CONTACT)) {
+        warn_of_pair(w, "dropped", contact,
+                     "has no usable normal, point or depth. The step ignores it");
+    }
+}
+
+void warn_of_one_way_stiffness(world_state *w, const ode_island *island, double stiff_step)
+{
+    char body[DESCRIPTION_MAX];
+    if (stiff_step > 1 && warn_first(w, WARN_ONE_WAY_STIFFNESS)) {
+        warn(w, NULL,
+             "stribeck.scheme=one-way computes contact forces from the start of the step and gains "
+             "energy at steps as long as this one (step^2 k / m is %g in the island of %s). Use a "
+             "shorter step, less stiffness, or stribeck.scheme=two-way.",
+             stiff_step, describe_body(body, island->body[0]));
     }
 }

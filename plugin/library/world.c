@@ -1,26 +1,32 @@
-// State per world, found by the dWorldID that the program already has. A world that is destroyed
-// takes its state along: the next one may be made at the same address.
+#include "world.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "plugin.h"
+#include "environment.h"
+#include "frame_state.h"
+#include "workers.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static world_state *worlds; // by id, under the lock
-static int numbered;
+static world_state *worlds; // by id; under the lock
+static int last_number;
 
-static atomic_int colliding = -1;  // worlds with records, and the environment; -1: not looked yet
-static atomic_uint generation = 1; // changes with what world_that_collides may say
+// The number of worlds with records, plus 1 if the environment asks for a method that keeps
+// distance; -1: the environment has not been read yet.
+static atomic_int keeping_distance = -1;
+
+// Increased whenever an answer of world_that_keeps_distance may change.
+static atomic_uint generation = 1;
 
 // A child process must not inherit the lock of a thread that it does not have.
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void hold_records(bool hold)
+static void lock_records(bool lock_them)
 {
     for (world_state *w = worlds; w; w = w->hh.next) {
         if (w->record) {
-            sprag_ode_record_lock(w->record, hold);
+            sprag_ode_record_lock(w->record, lock_them);
         }
     }
 }
@@ -29,12 +35,12 @@ static void lock_for_fork(void)
 {
     sprag_ode_lock_default(true);
     pthread_mutex_lock(&lock);
-    hold_records(true);
+    lock_records(true);
 }
 
 static void unlock_after_fork(void)
 {
-    hold_records(false);
+    lock_records(false);
     pthread_mutex_unlock(&lock);
     sprag_ode_lock_default(false);
 }
@@ -53,30 +59,31 @@ static world_state *find(dWorldID id)
 
 static void destroy(world_state *w)
 {
-    crew_free(w->crew);
-    sprag_ode_warm_start_free(w->memory);
-    advance_free(w->advance);
+    workers_free(w->workers);
+    sprag_ode_warm_start_free(w->warm_start);
+    frame_state_free(w->frame);
     sprag_ode_record_free(w->record);
     free(w);
 }
 
-static void look_at_environment(void)
+static void read_environment(void)
 {
-    int unknown = -1;
-    if (atomic_load(&colliding) < 0) {
-        atomic_compare_exchange_strong(&colliding, &unknown, environment_collides());
+    int unread = -1;
+    if (atomic_load(&keeping_distance) < 0) {
+        atomic_compare_exchange_strong(&keeping_distance, &unread, environment_keeps_distance());
     }
 }
 
-// Under the lock. A record that is no longer wanted stays until the world goes: a step may have it.
-static bool set_record(world_state *w)
+// Under the lock. A record that the method does not need any more stays until the world is
+// destroyed: a step under way may use it.
+static bool update_record(world_state *w)
 {
-    bool wanted = method_answers_collisions(w->settings.method);
-    look_at_environment();
+    bool wanted = w->settings.method->keeps_distance;
+    read_environment();
     if (wanted && !w->record) {
         w->record = sprag_ode_record_make();
         if (w->record) {
-            atomic_fetch_add(&colliding, 1);
+            atomic_fetch_add(&keeping_distance, 1);
         }
     }
     atomic_fetch_add(&generation, 1);
@@ -89,28 +96,28 @@ static world_state *make(dWorldID id, const settings *settings)
     if (!w) {
         return NULL;
     }
-    w->memory = sprag_ode_warm_start_make();
-    w->crew = crew_make();
-    if (!w->memory || !w->crew) {
+    w->warm_start = sprag_ode_warm_start_make();
+    w->workers = workers_make();
+    if (!w->warm_start || !w->workers) {
         destroy(w);
         return NULL;
     }
     w->id = id;
     w->settings = *settings;
-    w->number = ++numbered;
+    w->number = ++last_number;
     HASH_ADD_PTR(worlds, id, w);
     if (!w->hh.tbl) { // HASH_NONFATAL_OOM: not added
         destroy(w);
         return NULL;
     }
-    set_record(w);
+    update_record(w);
     return w;
 }
 
 world_state *world_find_or_make(dWorldID id)
 {
     pthread_once(&once, prepare_for_fork);
-    const settings *settings = settings_of_environment(); // may end the program: not under the lock
+    const settings *settings = environment_settings(); // may end the program: not under the lock
     pthread_mutex_lock(&lock);
     world_state *w = find(id);
     if (!w) {
@@ -134,7 +141,7 @@ void world_forget(dWorldID id)
     world_state *w = find(id);
     if (w) {
         HASH_DEL(worlds, w);
-        atomic_fetch_sub(&colliding, w->record != NULL);
+        atomic_fetch_sub(&keeping_distance, w->record != NULL);
         atomic_fetch_add(&generation, 1);
     }
     pthread_mutex_unlock(&lock);
@@ -143,23 +150,29 @@ void world_forget(dWorldID id)
     }
 }
 
-bool world_set_record(world_state *w)
+bool world_update_record(world_state *w)
 {
     pthread_mutex_lock(&lock);
-    bool done = set_record(w);
+    bool done = update_record(w);
     pthread_mutex_unlock(&lock);
     return done;
 }
 
-bool world_any_collides(void)
+bool world_any_keeps_distance(void)
 {
-    if (atomic_load_explicit(&colliding, memory_order_relaxed) < 0) {
-        look_at_environment();
+    if (atomic_load_explicit(&keeping_distance, memory_order_relaxed) < 0) {
+        read_environment();
     }
-    return atomic_load_explicit(&colliding, memory_order_relaxed) > 0 && method_is_possible();
+    return atomic_load_explicit(&keeping_distance, memory_order_relaxed) > 0 &&
+           method_is_possible();
 }
 
-world_state *world_that_collides(dWorldID id)
+ode_record *world_record(const world_state *w)
+{
+    return w && w->settings.method->keeps_distance ? w->record : NULL;
+}
+
+world_state *world_that_keeps_distance(dWorldID id)
 {
     static _Thread_local struct {
         unsigned generation;
@@ -168,11 +181,10 @@ world_state *world_that_collides(dWorldID id)
     } last;
     unsigned at = atomic_load(&generation);
     if (last.generation != at || last.id != id) {
-        world_state *w = environment_collides() ? world_find_or_make(id) : world_find(id);
-        bool ours = w && w->record && method_answers_collisions(w->settings.method);
-        last.generation = at; // if it has changed meanwhile, we look again
+        world_state *w = environment_keeps_distance() ? world_find_or_make(id) : world_find(id);
+        last.generation = at; // read before the search: a change since then makes the answer stale
         last.id = id;
-        last.world = ours && method_is_possible() ? w : NULL;
+        last.world = world_record(w) && method_is_possible() ? w : NULL;
     }
     return last.world;
 }

@@ -5,8 +5,8 @@
 
 #include <check.h>
 
-#include "collide.h"
 #include "suite.h"
+#include "world.h"
 
 typedef int collide_fn(dGeomID, dGeomID, int, dContactGeom *, int);
 
@@ -113,7 +113,7 @@ static inline int times_given(const scene *s, dGeomID a, dGeomID b)
 
 static inline ode_record *record_of(const scene *s)
 {
-    return collide_record(world_find(s->world));
+    return world_record(world_find(s->world));
 }
 
 static inline int recorded(const scene *s)

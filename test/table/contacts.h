@@ -8,7 +8,7 @@
 
 static const double MU = 0.5;
 
-static const char SOFT[] = "have an ERP, CFM or stiffness of their own";
+static const char SOFT[] = "ignores the ERP, CFM or stiffness of contact surfaces";
 
 // ---- contacts within a step
 

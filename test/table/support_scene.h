@@ -10,10 +10,11 @@
 #include "support.h"
 
 // ess leaves contacts to the implicit step that have no stiffness, or no distance.
-static const char RIGID[] = "that the step can resolve; first around body",
-                  GIVEN[] = "contacts without a signed distance; first around body",
-                  NO_DISTANCE[] = "has no signed distance that is smooth",
-                  NO_CALL[] = "has made no collision call", OVERLAP[] = "(first geoms";
+static const char RIGID[] = "that the step can resolve. The first body is body",
+                  GIVEN[] = "contacts without a signed distance. The first body is body",
+                  NO_DISTANCE[] = "has no smooth distance function",
+                  NO_CALL[] = "has made no collision call",
+                  OVERLAP[] = "at the start of a step, first the ";
 
 #define FLOOR "a floor under CFM"
 #define APART "rests half a micrometre apart"

@@ -39,8 +39,9 @@ static inline double sunk(scene *s)
 
 // ---- contacts that the program makes by hand
 
-static const char SOFT[] = "have an ERP, CFM or stiffness of their own (first seen between bodies",
-                  WORLD[] = "has a contact surface layer of";
+static const char SOFT[] =
+    "ignores the ERP, CFM or stiffness of contact surfaces, first between body",
+                  WORLD[] = "ignores the world's contact surface layer (";
 
 #define SMOOTH "friction is smooth"
 

@@ -2,13 +2,14 @@
 // method the models are physically right; the figures of what they measure are each model's own.
 #include <check.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "models.h"
-#include "plugin.h"
+#include "sprag.h"
 #include "start.h"
 #include "suite.h"
 

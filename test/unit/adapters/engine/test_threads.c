@@ -9,9 +9,11 @@
 #include <stdlib.h>
 
 #include "allocations.h"
-#include "plugin.h"
+#include "sprag.h"
 #include "start.h"
 #include "suite.h"
+#include "workers.h"
+#include "world.h"
 #include "worlds.h"
 
 static const dReal step = 0.01; // s
@@ -492,9 +494,9 @@ START_TEST(a_settled_pool_allocates_nothing)
     int settled = 0;
     open_fields(f, 2);
     give_threads(&c, f[0].world, 3, 0);
-    const crew *alone = world_find(f[1].world)->crew;
+    const workers *alone = world_find(f[1].world)->workers;
     for (int n = 0, grew = 0; n < 400 / FEWER; n++) {
-        long before = crew_scratch(alone)->allocations;
+        long before = workers_scratch(alone)->allocations;
         for (int i = 1; i >= 0; i--) {
             collide_field(&f[i]);
             counting = i == 0;
@@ -503,7 +505,7 @@ START_TEST(a_settled_pool_allocates_nothing)
             counting = false;
             dJointGroupEmpty(f[i].contacts);
         }
-        grew = crew_scratch(alone)->allocations != before ? n : grew;
+        grew = workers_scratch(alone)->allocations != before ? n : grew;
         if (n > 100 && n > grew + 5) {
             settled++;
             ck_assert_msg(allocations == 0, "%ld in step %d", allocations, n);

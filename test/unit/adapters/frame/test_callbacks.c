@@ -2,9 +2,10 @@
 // under stock, those in near callbacks within a step as under stock before the next step.
 #include <check.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
-#include "plugin.h"
+#include "sprag.h"
 #include "start.h"
 #include "suite.h"
 

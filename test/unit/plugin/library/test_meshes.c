@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collide.h"
 #include "start.h"
 #include "suite.h"
+#include "world.h"
 
 static const double gravity = 9.81, step = 0.01, epsilon = 1e-6;
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "plugin.h"
 #include "plugin_scene.h"
+#include "settings.h"
 #include "suite.h"
 
 // ---- options
@@ -152,9 +152,9 @@ END_TEST
 START_TEST(asks_for_a_world_and_a_string)
 {
     ck_assert_int_eq(sprag_world_configure(NULL, "method=ode"), 0);
-    ck_assert_ptr_nonnull(strstr(sprag_error(), "no world"));
+    ck_assert_ptr_nonnull(strstr(sprag_error(), "the world is NULL"));
     ck_assert_int_eq(sprag_world_configure(world, NULL), 0);
-    ck_assert_ptr_nonnull(strstr(sprag_error(), "no options"));
+    ck_assert_ptr_nonnull(strstr(sprag_error(), "the options are NULL"));
 }
 END_TEST
 

@@ -10,9 +10,10 @@
 #include <sys/mman.h>
 
 #include "allocations.h"
-#include "collide.h"
+#include "collide_ask.h"
 #include "collision_scene.h"
 #include "start.h"
+#include "step_guard.h"
 #include "suite.h"
 
 // ---- a world, and what its callback was given
@@ -307,18 +308,18 @@ static void close_asking(void)
 }
 
 // A step that our caller calls begins; it is the frame of a function that counts.
-__attribute__((noinline)) static void begin(collide_step *outer)
+__attribute__((noinline)) static void begin(step_guard *outer)
 {
-    ck_assert(collide_begin_step(outer, __builtin_frame_address(0)));
+    ck_assert(step_guard_begin(outer, __builtin_frame_address(0)));
 }
 
 // Asks as if from inside such a step.
 static int ask(scene *s, const ode_pair *pair, dJointID *first)
 {
-    collide_step outer;
+    step_guard outer;
     begin(&outer);
     int joints = collide_ask(world_find(s->world), pair, 0, first);
-    collide_end_step(&outer, s->world);
+    step_guard_end(&outer, s->world);
     return joints;
 }
 
@@ -428,7 +429,7 @@ START_TEST(callbacks_may_destroy_geoms_and_bodies)
     dBodySetPosition(body, 0, 0, 0.5 + gap);
     dMessageFunction *before = dGetMessageHandler();
     dSetMessageHandler(quiet);
-    collide_step outer;
+    step_guard outer;
     begin(&outer);
     ck_assert_int_eq(collide_ask(world_find(s.world), pair, 0, &first), 0);
     ck_assert_int_eq(s.calls, 1);
@@ -437,7 +438,7 @@ START_TEST(callbacks_may_destroy_geoms_and_bodies)
     ck_assert_double_eq_tol(dBodyGetPosition(body)[2], 0.5 + gap, 1e-15);
     ck_assert_int_eq(collide_ask(world_find(s.world), pair, 0, &first), 0);
     ck_assert_int_eq(s.calls, 1); // nobody is asked about them again
-    collide_end_step(&outer, s.world);
+    step_guard_end(&outer, s.world);
     dSetMessageHandler(before);
     ck_assert_int_eq(dSpaceGetNumGeoms(s.space), 1);
     ck_assert_int_eq(dWorldStep(s.world, 0.01), 1);

@@ -5,9 +5,10 @@
 
 #include "allocations.h"
 #include "models.h"
-#include "plugin.h"
 #include "plugin_scene.h"
 #include "suite.h"
+#include "workers.h"
+#include "world.h"
 #include "worlds.h"
 
 // ---- joints and free bodies
@@ -629,7 +630,7 @@ START_TEST(a_settled_scene_allocates_nothing)
         counting = false;
         dJointGroupEmpty(s.contacts);
         if (i == 999) {
-            grown = crew_scratch(state->crew)->allocations;
+            grown = workers_scratch(state->workers)->allocations;
             ck_assert_int_gt(grown, 0);
 #ifndef SANITIZED
             ck_assert_int_ge(allocations, grown);
@@ -637,7 +638,7 @@ START_TEST(a_settled_scene_allocates_nothing)
             allocations = 0;
         }
     }
-    ck_assert_int_eq(crew_scratch(state->crew)->allocations, grown);
+    ck_assert_int_eq(workers_scratch(state->workers)->allocations, grown);
     ck_assert_int_eq(allocations, 0);
     ck_assert_int_gt(statistics_of(s.world).contacts, 0);
     sprag_scene_close(&model);

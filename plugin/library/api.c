@@ -1,0 +1,84 @@
+// The functions of sprag.h.
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "frame_state.h"
+#include "step.h"
+
+_Static_assert((int)SPRAG_CONTACT_STIFFNESS == (int)ODE_SURFACE_STIFFNESS &&
+                   (int)SPRAG_CONTACT_DISSIPATION == (int)ODE_SURFACE_DISSIPATION &&
+                   (int)SPRAG_CONTACT_STICTION == (int)ODE_SURFACE_STICTION,
+               "the header and the adapter name the same bits");
+
+static _Thread_local char error[MESSAGE_MAX];
+
+static int fail(const char *function, const char *why)
+{
+    snprintf(error, sizeof error, "%s: %s", function, why);
+    return 0;
+}
+
+const char *sprag_error(void)
+{
+    return error;
+}
+
+int sprag_world_configure(dWorldID world, const char *options)
+{
+    static const char name[] = "sprag_world_configure";
+    error[0] = '\0';
+    if (!world) {
+        return fail(name, "the world is NULL");
+    }
+    if (sprag_ode_runtime_redirect(world, __builtin_return_address(0), "dWorldStep")) {
+        return fail(name, "the world belongs to another ODE than the one that sprag serves");
+    }
+    if (!options) {
+        return fail(name, "the options are NULL");
+    }
+    world_state *w = world_find_or_make(world);
+    if (!w) {
+        return fail(name, "no memory");
+    }
+    if (!settings_read(&w->settings, options, error)) {
+        return 0;
+    }
+    return world_update_record(w) ? 1 : fail(name, "no memory");
+}
+
+int sprag_world_step(dWorldID world, dReal step)
+{
+    void *other = sprag_ode_runtime_redirect(world, __builtin_return_address(0), "dWorldStep");
+    if (other) {
+        return ((__typeof__(&dWorldStep))(intptr_t)other)(world, step);
+    }
+    return step_world(world, step, STOCK_STEP, __builtin_frame_address(0));
+}
+
+int sprag_world_stats(dWorldID world, sprag_world_statistics *statistics)
+{
+    static const char name[] = "sprag_world_stats";
+    error[0] = '\0';
+    if (!statistics) {
+        return fail(name, "the struct to write to is NULL");
+    }
+    const world_state *w = world_find(world);
+    *statistics = w ? w->statistics : (sprag_world_statistics){0};
+    return w && w->statistics.steps > 0 ? 1 : fail(name, "sprag has not stepped this world");
+}
+
+int sprag_world_events(dWorldID world, sprag_world_event *events, int room)
+{
+    const world_state *w = world_find(world);
+    int count = w && w->frame ? w->frame->events : 0, copied = count < room ? count : room;
+    if (events && copied > 0) {
+        memcpy(events, w->frame->event, (size_t)copied * sizeof *events);
+    }
+    return count;
+}
+
+const char *sprag_version(void)
+{
+    return SPRAG_VERSION;
+}

@@ -1,0 +1,97 @@
+#include "collide_destroy.h"
+
+#include "collide_thread.h"
+#include "ode.h"
+#include "world.h"
+
+bool collide_will_destroy(const void *what)
+{
+    const collide_context *c = collide_context_if_made();
+    for (int i = 0; what && c && i < c->destructions; i++) {
+        if (c->destruction[i].what == what) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// false: no step uses it.
+static bool put_off(destroy_kind kind, void *what)
+{
+    bool asked = collide_now.asked_pair && what && is_in_step_callback(__builtin_frame_address(0));
+    collide_context *c = asked ? collide_context_get() : NULL;
+    if (!c || collide_will_destroy(what)) {
+        return c;
+    }
+    destruction *more =
+        collide_grown(c->destruction, c->destructions, &c->destruction_room, sizeof *more);
+    if (!more) {
+        warn_of_collide_memory();
+        return true; // a leak is better than a crash of the step
+    }
+    c->destruction = more;
+    c->destruction[c->destructions++] = (destruction){kind, what};
+    return true;
+}
+
+static void forget_geom(dGeomID id)
+{
+    collide_context *c = collide_context_if_made();
+    if (!id || !world_any_keeps_distance()) {
+        return;
+    }
+    world_records_forget(id);
+    for (int i = 0; c && i < c->closes; i++) {
+        for (int side = 0; side < 2; side++) {
+            if (sprag_ode_is_within(c->close[i][side], id)) {
+                c->close[i][side] = NULL;
+            }
+        }
+    }
+}
+
+static void destroy(const destruction *d)
+{
+    if (d->kind == DESTROY_GEOM || d->kind == DESTROY_SPACE) {
+        forget_geom(d->what);
+    }
+    switch (d->kind) {
+    case DESTROY_BODY:
+        sprag_ode_body_destroy(d->what);
+        break;
+    case DESTROY_GEOM:
+        sprag_ode_geom_destroy(d->what);
+        break;
+    case DESTROY_SPACE:
+        sprag_ode_space_destroy(d->what);
+        break;
+    case DESTROY_JOINT:
+        sprag_ode_joint_destroy(d->what);
+        break;
+    case EMPTY_GROUP:
+        sprag_ode_joint_group_empty(d->what);
+        break;
+    case DESTROY_GROUP:
+        sprag_ode_joint_group_destroy(d->what);
+        break;
+    }
+}
+
+void collide_destroy(destroy_kind kind, void *what)
+{
+    if (!put_off(kind, what)) {
+        destroy(&(destruction){kind, what});
+    }
+}
+
+void collide_destroy_waiting(void)
+{
+    collide_context *c = collide_context_if_made();
+    for (int i = 0; c && i < c->destructions; i++) {
+        destruction one = c->destruction[i];
+        destroy(&one);
+    }
+    if (c) {
+        c->destructions = 0;
+    }
+}

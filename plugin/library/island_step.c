@@ -1,0 +1,178 @@
+#include "island_step.h"
+
+#include "clock.h"
+#include "statistics.h"
+#include "warn.h"
+
+void draw_as_quick_step(dWorldID id, int rows)
+{
+    enum { SHUFFLE_EVERY = 8 };
+    int shuffles = (dWorldGetQuickStepNumIterations(id) - 1) / SHUFFLE_EVERY;
+    for (long i = 0, draws = (long)shuffles * (rows - 1); i < draws; i++) {
+        dRand();
+    }
+}
+
+bool step_island_by_ode(const step_context *c, const ode_island *island, sprag_result why)
+{
+    const sprag_world_statistics part = {.fallbacks = 1, .strategy = SPRAG_STRATEGY_STOCK};
+    warn_of_fallback(c->world, island, why);
+    statistics_add(&c->world->statistics, &part);
+    return sprag_ode_step_island(c->world->id, island, c->step, c->called == STOCK_QUICK);
+}
+
+static void freeze(const step_context *c, const ode_island *island, dBodyID nonfinite_body)
+{
+    const sprag_world_statistics part = {.held = island->bodies};
+    warn_of_nonfinite(c->world, nonfinite_body, island->bodies);
+    statistics_add(&c->world->statistics, &part);
+    sprag_ode_freeze(island);
+}
+
+// An island without joints is one body.
+static void step_free_body(const step_context *c, const ode_island *island)
+{
+    bool invalid_force = false;
+    if (!sprag_ode_step_free(island->body[0], c->world->id, c->step, &invalid_force)) {
+        freeze(c, island, island->body[0]);
+    } else if (invalid_force) {
+        const sprag_world_statistics part = {.bad_forces = 1};
+        warn_of_force(c->world, island->body[0]);
+        statistics_add(&c->world->statistics, &part);
+    }
+}
+
+// Programs call dWorldQuickStep to limit the time of a step, so its number of iterations becomes
+// the least number of Gauss-Seidel sweeps.
+static sprag_stribeck_options options_for(const step_context *c)
+{
+    sprag_stribeck_options options = c->world->settings.stribeck;
+    if (c->called == STOCK_QUICK) {
+        int iterations = dWorldGetQuickStepNumIterations(c->world->id);
+        options.sweeps_least = iterations < 1 ? 1 : iterations;
+    }
+    return options;
+}
+
+void solve_island(const step_context *c, const ode_island *island, sprag_scratch *scratch,
+                  solved_island *to)
+{
+    const world_state *w = c->world;
+    double start = now_us();
+    to->stats = (sprag_stats){0};
+    to->result = sprag_ode_pull(&to->pulled, w->id, island, c->step, &w->settings.stiffness,
+                                w->warm_start, scratch);
+    double pulled = now_us();
+    to->pull_us = pulled - start;
+    if (to->result == SPRAG_OK) {
+        sprag_stribeck_options options = options_for(c);
+        to->result = sprag_stribeck_solve(&to->pulled.problem, &options, scratch,
+                                          &to->pulled.solution, &to->stats);
+    }
+    to->solve_us = now_us() - pulled;
+    if (to->result == SPRAG_OK) {
+        to->feedbacks = sprag_ode_push_velocities(&to->pulled, w->warm_start, to->feedback);
+    } else {
+        sprag_ode_restore(&to->pulled);
+    }
+    sprag_scratch_reset(scratch);
+}
+
+bool island_calls_back(const ode_island *island)
+{
+    bool any = false;
+    for (int i = 0; i < island->bodies && !any; i++) {
+        any = sprag_ode_calls_back(island->body[i]);
+    }
+    return any;
+}
+
+static sprag_world_statistics statistics_of(const solved_island *from)
+{
+    const ode_problem *pulled = &from->pulled;
+    const sprag_stats *stats = &from->stats;
+    sprag_world_statistics part = {.contacts = pulled->problem.contacts,
+                                   .rows = pulled->problem.rows,
+                                   .dropped = pulled->errors.dropped_contacts,
+                                   .bad_forces = pulled->errors.invalid_forces,
+                                   .odd_surfaces = pulled->errors.invalid_surfaces,
+                                   .penetration = pulled->penetration,
+                                   .strategy = stats->strategy,
+                                   .iterations = stats->iterations,
+                                   .factorizations = stats->factorizations,
+                                   .sweeps = stats->sweeps,
+                                   .residual = sprag_stats_error(stats),
+                                   .bound_error = stats->bound_error,
+                                   .stiction = stats->stiction,
+                                   .pull_us = from->pull_us,
+                                   .solve_us = from->solve_us};
+    if (pulled->problem.contacts > 0) {
+        part.stiction_least = stats->stiction_least;
+        part.stiffness_least = stats->stiffness[0];
+        part.stiffness_most = stats->stiffness[1];
+        part.damping_least = stats->damping[0];
+        part.damping_most = stats->damping[1];
+    }
+    return part;
+}
+
+static void warn_of_input(world_state *w, const solved_island *from)
+{
+    const ode_problem *pulled = &from->pulled;
+    if (pulled->errors.invalid_forces) {
+        warn_of_force(w, pulled->errors.invalid_force);
+    }
+    if (pulled->errors.invalid_surfaces) {
+        warn_of_surface(w, pulled->errors.invalid_surface, pulled->errors.surface_error);
+    }
+    if (pulled->errors.dropped_contacts) {
+        warn_of_contact(w, pulled->errors.invalid_contact);
+    }
+    warn_of_one_way_stiffness(w, &pulled->island, from->stats.stiff_step);
+}
+
+bool finish_island(const step_context *c, const solved_island *from)
+{
+    world_state *w = c->world;
+    const ode_problem *pulled = &from->pulled;
+    const ode_island *island = &pulled->island;
+    bool quick = c->called == STOCK_QUICK;
+    if (pulled->errors.nonfinite_body) {
+        const sprag_world_statistics part = {.pull_us = from->pull_us};
+        statistics_add(&w->statistics, &part);
+        freeze(c, island, pulled->errors.nonfinite_body);
+        return true;
+    }
+    const sprag_world_statistics part = statistics_of(from);
+    warn_of_input(w, from);
+    statistics_add(&w->statistics, &part);
+    if (from->result != SPRAG_OK) {
+        return step_island_by_ode(c, island, from->result);
+    }
+    if (quick) {
+        draw_as_quick_step(w->id, pulled->stock_rows);
+    }
+    sprag_ode_push_feedback(from->feedback, from->feedbacks);
+    // A force that a moved callback adds to a body that moves later in the same island acts in this
+    // step under dWorldStep, and is lost under dWorldQuickStep.
+    sprag_ode_move(island, c->step,
+                   !quick && island_calls_back(island)
+                       ? workers_reserve_forces(w->workers, island->bodies)
+                       : NULL);
+    return true;
+}
+
+bool step_island(const step_context *c, const ode_island *island)
+{
+    workers *workers = c->world->workers;
+    if (island->joints == 0) {
+        step_free_body(c, island);
+        return true;
+    }
+    if (!workers_reserve_feedback(workers, island->joints)) {
+        return false;
+    }
+    solved_island one = {.feedback = workers->feedback};
+    solve_island(c, island, &workers->thread[0].scratch, &one);
+    return finish_island(c, &one);
+}

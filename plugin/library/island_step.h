@@ -1,0 +1,32 @@
+// One island by the implicit Stribeck method, in two halves: solve_island may run in any thread and
+// writes nothing into ODE but velocities; finish_island runs in the calling thread.
+#ifndef SPRAG_ISLAND_STEP_H
+#define SPRAG_ISLAND_STEP_H
+
+#include "workers.h"
+#include "world.h"
+
+// Pulls an island with joints out of ODE, solves it and writes the new velocities back.
+// to->feedback is set by the caller. Where the solve fails, ODE's state is as before.
+void solve_island(const step_context *c, const ode_island *island, sprag_scratch *scratch,
+                  solved_island *to);
+
+// Prints warnings, counts, draws random numbers, writes joint feedback, moves the bodies and calls
+// their moved callbacks. An island without a solution is stepped by ODE. false: no memory.
+bool finish_island(const step_context *c, const solved_island *from);
+
+// Both halves, or the motion of a body without joints. false: no memory.
+bool step_island(const step_context *c, const ode_island *island);
+
+// Steps an island by ODE's own stepper and counts a fallback. false: no memory.
+bool step_island_by_ode(const step_context *c, const ode_island *island, sprag_result why);
+
+// Whether a body of the island has a moved callback.
+bool island_calls_back(const ode_island *island);
+
+// Draws from ODE's random number generator as dWorldQuickStep does for an island with so many rows:
+// it shuffles the rows every eighth iteration. Programs that draw from the generator get the same
+// numbers with and without sprag.
+void draw_as_quick_step(dWorldID id, int rows);
+
+#endif

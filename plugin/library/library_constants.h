@@ -1,0 +1,33 @@
+// Numbers that decide how the library works. None of them changes the result of a step except where
+// the comment says so.
+#ifndef SPRAG_LIBRARY_CONSTANTS_H
+#define SPRAG_LIBRARY_CONSTANTS_H
+
+// ---- islands in threads (island_threads.c). Work is counted in bodies and joints of islands with
+// joints; a unit takes 0.4 us or more, and waking a thread takes 30 us.
+enum {
+    SHARES_PER_THREAD = 8,     // more: threads end together; fewer: less overhead
+    LEAST_WORK_PER_SHARE = 64, // less: more time goes into taking shares
+    LEAST_WORK_FOR_THREADS =
+        1024, // below, one thread steps all; less: waking costs more than it saves
+};
+
+// ---- methods that keep distance (frame_methods.c, reach.c). All change results.
+enum {
+    // A step starts again after it has enabled disabled bodies in the way. More rounds: chains of
+    // disabled bodies are enabled in one step. Fewer: bodies hit disabled ones as if these were
+    // static until the next step.
+    ENABLE_ROUNDS_MAX = 3,
+    // Every so many steps the normals of the program's contacts are compared with those of the
+    // geoms, to print a warning. Changes no result.
+    NORMALS_COMPARED_EVERY = 64,
+};
+
+// advance.callbacks=before: pairs count as touching up to the distance that two bodies can cover in
+// a step as long as the last one, 2 (1.5 v + 2 g h) h, v (m/s) being the speed of the fastest body
+// and g h (m/s) what gravity adds. Larger: callbacks see more pairs. Smaller: fast bodies may touch
+// without the callback having been called, and then slide without friction.
+#define LOOK_AHEAD_SPEED 1.5
+#define LOOK_AHEAD_FALL 2.0
+
+#endif

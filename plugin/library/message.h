@@ -1,0 +1,8 @@
+// Messages to the user, through dMessage.
+#ifndef SPRAG_MESSAGE_H
+#define SPRAG_MESSAGE_H
+
+// Prints a text unless this process has printed the same text before, or 64 texts.
+void message_once(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,40 @@
+// The settings of a world, and the option strings "name=value,name=value" that change them.
+#ifndef SPRAG_SETTINGS_H
+#define SPRAG_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "advance.h"
+#include "compliant.h"
+#include "island.h"
+#include "method.h"
+#include "stribeck.h"
+
+// When sprag calls the program's collision callback for bodies that will touch during the step: at
+// the time of the touch, or before the step for all bodies that may touch.
+typedef enum callback_time { CALLBACKS_WITHIN, CALLBACKS_BEFORE } callback_time;
+
+// Every field is set by settings_defaults and changed by settings_read only, except `callbacks`:
+// the collision code changes it to CALLBACKS_BEFORE where a callback cannot be called in mid-step.
+typedef struct settings {
+    const method *method;
+    sprag_stribeck_options stribeck;
+    ode_stiffness stiffness; // of contacts whose surface has neither ERP nor CFM
+    sprag_advance_options advance;
+    sprag_compliant_options compliant; // its solver and its stiction are taken from `stribeck`
+    int callbacks;                     // a callback_time
+} settings;
+
+enum { MESSAGE_MAX = 256 }; // bytes of a message of settings_read
+
+settings settings_defaults(void);
+
+// Applies an option string to *s. On an error it returns false, leaves *s as it was, and writes to
+// message (MESSAGE_MAX bytes) which name or value is wrong and which ones are allowed.
+bool settings_read(settings *s, const char *string, char *message);
+
+// Prints the table of options: name, default, range, unit, meaning; and the methods.
+void settings_help(FILE *to);
+
+#endif

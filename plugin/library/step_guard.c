@@ -1,0 +1,31 @@
+#include "step_guard.h"
+
+#include "collide_destroy.h"
+#include "collide_thread.h"
+#include "message.h"
+#include "world.h"
+
+bool step_guard_begin(step_guard *guard, const void *frame)
+{
+    const void *outer = collide_now.step_frame;
+    if (is_in_step_callback(frame)) {
+        message_once("sprag: a collision callback that a step has called, because two geoms touch, "
+                     "asks for another step. That step is not taken.");
+        return false;
+    }
+    *guard = (step_guard){is_frame_inside(frame, outer) ? outer : NULL};
+    collide_now.step_frame = guard->outer_frame ? guard->outer_frame : frame;
+    return true;
+}
+
+void step_guard_end(const step_guard *guard, dWorldID world)
+{
+    collide_now.step_frame = guard->outer_frame;
+    world_state *w = world && world_any_keeps_distance() ? world_find(world) : NULL;
+    if (w && w->record) {
+        sprag_ode_record_clear(w->record);
+    }
+    if (!collide_now.step_frame) {
+        collide_destroy_waiting();
+    }
+}

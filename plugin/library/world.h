@@ -1,0 +1,68 @@
+// State per world, found by the dWorldID that the program already has.
+//
+// Threads may make, step and destroy different worlds at the same time; each world is used by one
+// thread at a time.
+#ifndef SPRAG_WORLD_H
+#define SPRAG_WORLD_H
+
+#include <stdbool.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "record.h"
+#include "settings.h"
+#include "sprag.h"
+
+typedef struct workers workers;
+typedef struct frame_state frame_state;
+
+typedef struct world_state {
+    dWorldID id;
+    int number;        // 1 for the first world that the process steps, or collides under a method
+                       // that keeps distance, and so on; names the world in messages and files
+    settings settings; // from the environment, then from sprag_world_configure
+    unsigned warned;   // bits 1 << warning, set by warn_first
+    bool can_find_islands;      // set by step.c: within dWorldStep islands can be found again
+    workers *workers;           // made with the world
+    ode_warm_start *warm_start; // contact forces of the last step, to start the next solve from
+    frame_state *frame; // made by the first step of a method that keeps distance; NULL before
+    ode_record *record; // collision calls since the last step; NULL until the world's method
+                        // keeps distance
+    sprag_world_statistics statistics;
+    UT_hash_handle hh;
+} world_state;
+
+// A step under way. Set by step_islands.
+typedef struct step_context {
+    world_state *world;
+    dReal step;   // s
+    stock called; // the stepper that the program called
+} step_context;
+
+// Makes the state with the settings of the environment if there is none. NULL: no memory.
+world_state *world_find_or_make(dWorldID id);
+world_state *world_find(dWorldID id); // NULL: no state
+
+// To be called when a world is destroyed: the next world may get the same address.
+void world_forget(dWorldID id);
+
+// To be called when the method of a world may have changed. false: no memory.
+bool world_update_record(world_state *world);
+
+// Whether some world has a method that keeps distance, or may get one. Costs a load and a
+// comparison.
+bool world_any_keeps_distance(void);
+
+// The state of a world whose method keeps distance, made if the environment asks for such a method.
+// The last answer is kept per thread. NULL: another method, or ODE or memory lack.
+world_state *world_that_keeps_distance(dWorldID id);
+
+// The record of a world whose method keeps distance; NULL: another method, or no memory.
+ode_record *world_record(const world_state *world);
+
+// Removes a geom or space, and all geoms in it, from the records of all worlds. To be called before
+// it is destroyed.
+void world_records_forget(dGeomID id);
+
+#endif
