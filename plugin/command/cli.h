@@ -82,7 +82,7 @@ typedef struct trial {
     long lcp_errors;         // messages of ODE's stock solver
     long iterations;         // of ours, all steps
     sprag_strategy strategy; // of ours, the worst
-    long fallbacks, held;    // of ours
+    long fallbacks, frozen;  // of ours
     int measures;
     sprag_measure measure[SPRAG_MEASURES_MAX];
     bool failed;       // so that ODE would have ended the program

@@ -60,7 +60,7 @@ static json_t *of_trial(const trial *reference, const trial *t, bool judged)
                      (json_int_t)t->lcp_errors, "iterations_per_step",
                      t->method->ours ? number((double)t->iterations / steps) : json_null(),
                      "worst_strategy", sprag_strategy_name(t->strategy), "fallbacks",
-                     (json_int_t)t->fallbacks, "held", (json_int_t)t->held);
+                     (json_int_t)t->fallbacks, "frozen", (json_int_t)t->frozen);
 }
 
 json_t *json_of_trials(const job *j, const trial *trials, int count, bool judged)

@@ -99,12 +99,12 @@ static void take_step(trial *t)
 
 static void book(trial *t)
 {
-    sprag_world_statistics s;
+    sprag_world_statistics s = {.struct_size = sizeof s};
     if (sprag_world_stats(t->scene.world, &s)) {
         t->iterations += s.iterations;
         t->strategy = s.strategy > t->strategy ? s.strategy : t->strategy;
         t->fallbacks = s.fallbacks;
-        t->held = s.held;
+        t->frozen = s.frozen;
     }
 }
 

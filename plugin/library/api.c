@@ -1,4 +1,5 @@
 // The functions of sprag.h.
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,6 +57,10 @@ int sprag_world_step(dWorldID world, dReal step)
     return step_world(world, step, STOCK_STEP, __builtin_frame_address(0));
 }
 
+// Statistics structs end behind `time` at the earliest. A size beyond the limit is a field that the
+// caller has not set.
+enum { STRUCT_SIZE_LEAST = offsetof(sprag_world_statistics, step), STRUCT_SIZE_MOST = 1 << 16 };
+
 int sprag_world_stats(dWorldID world, sprag_world_statistics *statistics)
 {
     static const char name[] = "sprag_world_stats";
@@ -63,8 +68,16 @@ int sprag_world_stats(dWorldID world, sprag_world_statistics *statistics)
     if (!statistics) {
         return fail(name, "the struct to write to is NULL");
     }
+    size_t size = statistics->struct_size, own = sizeof *statistics;
+    if (size < STRUCT_SIZE_LEAST || size > STRUCT_SIZE_MOST) {
+        return fail(name, "set struct_size to sizeof(sprag_world_statistics) before the call");
+    }
     const world_state *w = world_find(world);
-    *statistics = w ? w->statistics : (sprag_world_statistics){0};
+    memset(statistics, 0, size);
+    if (w) {
+        memcpy(statistics, &w->statistics, size < own ? size : own);
+    }
+    statistics->struct_size = size;
     return w && w->statistics.steps > 0 ? 1 : fail(name, "sprag has not stepped this world");
 }
 

@@ -36,7 +36,7 @@ static bool was_offered(void *data, dGeomID a, dGeomID b)
 
 static dJointID ask(void *data, const ode_pair *pair, double gap)
 {
-    const sprag_world_statistics part = {.asked = 1};
+    const sprag_world_statistics part = {.callbacks = 1};
     dJointID first = NULL;
     world_state *w = data;
     statistics_add(&w->statistics, &part);
@@ -90,7 +90,7 @@ static void set_compliant(sprag_world_statistics *part, const sprag_compliant_st
     part->ess_steps = c->steps;
     part->ess_events = c->events;
     part->ess_projected = c->projected_events;
-    part->ess_left = c->declined_frames;
+    part->ess_declined = c->declined_frames;
     part->ess_switched = c->switched_frames;
     for (int i = 0; i < SPRAG_EVENT_KINDS; i++) {
         part->events[i] += c->event_kinds[i];
@@ -105,13 +105,13 @@ static sprag_world_statistics statistics_of(const ode_advance *step)
                                    .contacts = step->contacts,
                                    .rows = step->rows,
                                    .dropped = step->dropped_contacts,
-                                   .bad_forces = step->invalid_forces,
-                                   .held = step->frozen_bodies,
-                                   .odd_surfaces = step->invalid_surface != NULL,
+                                   .invalid_forces = step->invalid_forces,
+                                   .frozen = step->frozen_bodies,
+                                   .invalid_surfaces = step->invalid_surface != NULL,
                                    .penetration = step->penetration,
                                    .substeps = a->substeps,
-                                   .limited = a->limited,
-                                   .changes = a->changes,
+                                   .shortened = a->limited,
+                                   .contact_changes = a->changes,
                                    .overlaps = a->overlaps,
                                    .squeezed = a->squeezed,
                                    .least_gap = isfinite(a->least_gap) ? a->least_gap : 0,

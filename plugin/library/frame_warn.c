@@ -10,7 +10,7 @@ static void warn_of_implicit_frames(world_state *w, const ode_advance *step)
     char body[DESCRIPTION_MAX];
     for (int i = 0; i < SPRAG_COMPLIANT_REASONS; i++) {
         if (c->reason_count[i] && warn_first(w, WARN_IMPLICIT + (warning)i)) {
-            warn(w, "ess_left, ess_switched",
+            warn(w, "ess_declined, ess_switched",
                  "method=ess leaves (part of) a step to the implicit Stribeck step. Reason: %s. "
                  "The first body is %s.",
                  sprag_compliant_reason_name((sprag_compliant_reason)i),

@@ -23,7 +23,7 @@ bool step_island_by_ode(const step_context *c, const ode_island *island, sprag_r
 
 static void freeze(const step_context *c, const ode_island *island, dBodyID nonfinite_body)
 {
-    const sprag_world_statistics part = {.held = island->bodies};
+    const sprag_world_statistics part = {.frozen = island->bodies};
     warn_of_nonfinite(c->world, nonfinite_body, island->bodies);
     statistics_add(&c->world->statistics, &part);
     sprag_ode_freeze(island);
@@ -36,7 +36,7 @@ static void step_free_body(const step_context *c, const ode_island *island)
     if (!sprag_ode_step_free(island->body[0], c->world->id, c->step, &invalid_force)) {
         freeze(c, island, island->body[0]);
     } else if (invalid_force) {
-        const sprag_world_statistics part = {.bad_forces = 1};
+        const sprag_world_statistics part = {.invalid_forces = 1};
         warn_of_force(c->world, island->body[0]);
         statistics_add(&c->world->statistics, &part);
     }
@@ -94,8 +94,8 @@ static sprag_world_statistics statistics_of(const solved_island *from)
     sprag_world_statistics part = {.contacts = pulled->problem.contacts,
                                    .rows = pulled->problem.rows,
                                    .dropped = pulled->errors.dropped_contacts,
-                                   .bad_forces = pulled->errors.invalid_forces,
-                                   .odd_surfaces = pulled->errors.invalid_surfaces,
+                                   .invalid_forces = pulled->errors.invalid_forces,
+                                   .invalid_surfaces = pulled->errors.invalid_surfaces,
                                    .penetration = pulled->penetration,
                                    .strategy = stats->strategy,
                                    .iterations = stats->iterations,

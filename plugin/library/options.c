@@ -1,6 +1,4 @@
-// The table of options, and all that reads it: strings "name=value,name=value", SPRAG_OPTIONS, the
-// help text. A string is taken as a whole or not at all, and numbers have a decimal point whatever
-// locale the program has chosen.
+// The table of options, and the functions that read it. A string with an error changes nothing.
 #include "settings.h"
 
 #include <ctype.h>
@@ -15,10 +13,10 @@ typedef struct option {
     const char *name;
     kind kind;
     size_t offset;      // into settings
-    double least, most; // limits, both allowed
+    double least, most; // REAL, INTEGER: limits, both allowed
     const char *unit;
     const char *meaning;
-    const char *const *words; // WORD: its values, two of them, by their numbers
+    const char *const *words; // WORD: names of the values 0 and 1
 } option;
 
 #define AT(field) offsetof(settings, field)
@@ -31,59 +29,79 @@ static const char *const callbacks[] = {"within", "before"};
 enum { WORDS = 2 };
 
 static const option options[] = {
-    {"method", METHOD, AT(method), 0, 0, "", "what steps the world, from the list below", NULL},
+    {"method", METHOD, AT(method), 0, 0, "", "how to step the world; see the list below", NULL},
     {"stribeck.scheme", WORD, AT(stribeck.scheme), 0, 0, "",
-     "two-way: normal forces and friction together; one-way: friction under known ones", schemes},
+     "two-way solves normal forces and friction together; one-way takes normal forces from the "
+     "start of the step, and stiff contacts then gain energy",
+     schemes},
     {"stribeck.stiffness", REAL, AT(stiffness.stiffness), 0, 1e15, "N/m",
-     "of contacts without an ERP or CFM of their own, by Hunt and Crossley's law; 0: ODE's", NULL},
-    {"stribeck.dissipation", REAL, AT(stiffness.dissipation), 0, 1e6, "s/m", "of that law", NULL},
+     "normal stiffness (Hunt and Crossley) of contacts without ERP or CFM of their own; higher: "
+     "less overlap; 0: ODE's ERP and CFM",
+     NULL},
+    {"stribeck.dissipation", REAL, AT(stiffness.dissipation), 0, 1e6, "s/m",
+     "dissipation of these contacts; higher: less bounce", NULL},
     {"stribeck.stiction_tolerance", REAL, AT(stribeck.stiction_tolerance), 0, 1, "m/s",
-     "slip speed that counts as sticking, of contacts that slide; 0: 1/1000 of the change in a "
-     "step",
+     "slip speed up to which a sliding contact counts as sticking; higher: easier to solve, but "
+     "more creep; 0: 1/1000 of the change of velocity in the step",
      NULL},
     {"stribeck.stiction_at_rest", REAL, AT(stribeck.stiction_at_rest), 0, 1, "m/s",
-     "the same of contacts at rest; 0: 1e-8 of the change in a step", NULL},
-    {"stribeck.tolerance", REAL, AT(stribeck.tolerance), 1e-15, 0.1, "",
-     "of momentum, relative to the island's impulses", NULL},
-    {"stribeck.softness", REAL, AT(stribeck.softness), 1e-15, 1, "",
-     "of contact normals, relative to the contact's inverse mass", NULL},
-    {"stribeck.row_softness", REAL, AT(stribeck.row_softness), 1e-15, 1, "",
-     "of joint rows, likewise", NULL},
-    {"stribeck.max_iterations", INTEGER, AT(stribeck.max_iterations), 1, 10000, "",
-     "Newton iterations of the first strategy, newton", NULL},
-    {"stribeck.max_continuation", INTEGER, AT(stribeck.max_continuation), 0, 100000, "",
-     "Newton iterations of continuation, together", NULL},
-    {"stribeck.sweeps", INTEGER, AT(stribeck.sweeps), 0, 1e6, "",
-     "Gauss-Seidel sweeps before warm_newton, and of gauss_seidel up to ten times as many; 0: none",
+     "the same for contacts at rest, which creep by up to this speed; 0: 1e-8 of the change of "
+     "velocity in the step",
      NULL},
-    {"stribeck.lagged_passes", INTEGER, AT(stribeck.lagged_passes), 1, 10000, "",
-     "passes of frozen_friction", NULL},
+    {"stribeck.tolerance", REAL, AT(stribeck.tolerance), 1e-15, 0.1, "",
+     "largest error of momentum, relative to the impulses of the island; lower: more iterations",
+     NULL},
+    {"stribeck.softness", REAL, AT(stribeck.softness), 1e-15, 1, "",
+     "compliance of contact normals, relative to the inverse mass at the contact; higher: easier "
+     "to solve, but bodies sink in more",
+     NULL},
+    {"stribeck.row_softness", REAL, AT(stribeck.row_softness), 1e-15, 1, "",
+     "the same for joint equations; higher: joints give way more", NULL},
+    {"stribeck.max_iterations", INTEGER, AT(stribeck.max_iterations), 1, 10000, "",
+     "most iterations of strategy newton; lower: other strategies are tried sooner", NULL},
+    {"stribeck.max_continuation", INTEGER, AT(stribeck.max_continuation), 0, 100000, "",
+     "most iterations of strategy continuation; 0: the strategy is not tried", NULL},
+    {"stribeck.sweeps", INTEGER, AT(stribeck.sweeps), 0, 1e6, "",
+     "Gauss-Seidel sweeps that start strategy warm_newton, and a tenth of the most of strategy "
+     "gauss_seidel; 0: no sweeps",
+     NULL},
+    {"stribeck.frozen_friction_passes", INTEGER, AT(stribeck.lagged_passes), 1, 10000, "",
+     "passes of strategy frozen_friction; more: its friction is more exact", NULL},
     {"stribeck.direct_work", REAL, AT(stribeck.direct_work), 0, 1e15, "",
-     "products of 6x6 blocks that a factorization may take; larger islands are solved by "
-     "gauss_seidel; 0: all",
+     "most work of a factorization, in products of 6x6 blocks; larger islands are solved by "
+     "strategy gauss_seidel, which limits the time of a step; 0: no limit",
      NULL},
     {"advance.epsilon", REAL, AT(advance.epsilon), 1e-12, 1, "m",
-     "gap at which bodies touch; contacts keep half of it", NULL},
+     "gap at which bodies touch; resting bodies keep half of it", NULL},
     {"advance.shortest", REAL, AT(advance.shortest), 1e-6, 1, "",
-     "part of the step that no sub-step is planned shorter than", NULL},
+     "shortest planned sub-step, as a part of the step; lower: events are separated better, but "
+     "steps may take longer",
+     NULL},
     {"advance.substeps", INTEGER, AT(advance.substeps), 0, 10000, "",
-     "of a step, aimed at; 0: 200 / bodies that may meet, at most 100; of more than 20 bodies 1",
+     "sub-steps to aim at in a step; more: more exact and slower; 0: 200 / number of bodies that "
+     "may touch, at most 100, and 1 for more than 20 bodies",
      NULL},
     {"advance.error", REAL, AT(advance.error), 0, 1, "m",
-     "of a step: a sub-step and its halves, which are kept, differ by less than its share; 0: not "
-     "asked",
+     "error of a step, estimated by halving sub-steps; lower: more sub-steps; 0: no estimate",
      NULL},
     {"advance.checks", INTEGER, AT(advance.checks), 0, 1, "",
-     "1: measures the least gap of all pairs, three times in a sub-step", NULL},
+     "1: measure the least gap of all pairs three times per sub-step, for tests", NULL},
     {"advance.callbacks", WORD, AT(callbacks), 0, 0, "",
-     "when the program's collision callback is asked about what will touch: within the step, or "
-     "before it",
+     "when sprag calls the program's collision callback for bodies that will touch: within the "
+     "step, at the time of the touch; or before the step, for all that may touch",
      callbacks},
     {"ess.tolerance", REAL, AT(compliant.tolerance), 1e-13, 0.1, "",
-     "of a step of the integrator, relative to the fastest motion", NULL},
+     "error of a step of the integrator, relative to the motion in the step; lower: more steps",
+     NULL},
     {"ess.steps", INTEGER, AT(compliant.steps), 1, 1e6, "",
-     "of the integrator in a step; what needs more goes by the implicit step", NULL},
+     "most steps of the integrator in a step of the world; groups of bodies that need more are "
+     "stepped by the implicit Stribeck step",
+     NULL},
 };
+
+static const struct {
+    const char *old, *name;
+} renamed[] = {{"stribeck.lagged_passes", "stribeck.frozen_friction_passes"}};
 
 enum {
     OPTIONS = sizeof options / sizeof options[0],
@@ -112,7 +130,7 @@ static slice trimmed(slice s)
     return s;
 }
 
-// Text for a message: short, and without what would break its line.
+// A copy for a message: cut to a length and without control characters.
 static const char *shown(slice s, char text[NAME_MAX_LENGTH + 4])
 {
     size_t length = s.length < NAME_MAX_LENGTH ? s.length : NAME_MAX_LENGTH;
@@ -128,7 +146,7 @@ static bool is(slice s, const char *name)
     return strlen(name) == s.length && !memcmp(s.at, name, s.length);
 }
 
-// Single-letter edits (insert, remove, replace, swap neighbours) from a to b.
+// The number of edits (insert, remove, replace a letter, swap neighbours) that turn a into b.
 static int distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     int row[3][NAME_MAX_LENGTH + 1]; // i - 2, i - 1, i, in turn
@@ -156,7 +174,7 @@ static int distance(const char *a, size_t a_length, const char *b, size_t b_leng
     return row[a_length % 3][b_length];
 }
 
-// The option that was probably meant, by its whole name or by what follows the point; or NULL.
+// The option that is meant by a misspelt name, with or without the part before the point; or NULL.
 static const char *nearest_option(slice name)
 {
     const char *nearest = NULL;
@@ -176,7 +194,7 @@ static const char *nearest_option(slice name)
     return nearest;
 }
 
-// "ode, ode-step, stribeck", cut to fit
+// The names of all methods, with ", " between them, cut to the size.
 static const char *method_names(char *text, size_t size)
 {
     size_t length = 0;
@@ -193,6 +211,13 @@ static const char *method_names(char *text, size_t size)
 static bool refuse_name(slice name, char *message)
 {
     char text[NAME_MAX_LENGTH + 4];
+    for (size_t i = 0; i < sizeof renamed / sizeof renamed[0]; i++) {
+        if (is(name, renamed[i].old)) {
+            snprintf(message, MESSAGE_MAX, "option \"%s\" is now called %s", renamed[i].old,
+                     renamed[i].name);
+            return false;
+        }
+    }
     const char *meant = nearest_option(name);
     snprintf(message, MESSAGE_MAX, "no option is called \"%s\"; %s%s%s", shown(name, text),
              meant ? "did you mean " : "`sprag options` lists them", meant ? meant : "",
@@ -207,13 +232,13 @@ static bool refuse_entry(slice entry, char *message)
     const char *meant = nearest_option(entry);
     shown(entry, text);
     if (method_find(entry.at, entry.length)) {
-        snprintf(message, MESSAGE_MAX, "\"%s\" lacks its name; did you mean method=%s?", text,
-                 text);
+        snprintf(message, MESSAGE_MAX, "\"%s\" is a value without a name; did you mean method=%s?",
+                 text, text);
     } else if (meant) {
-        snprintf(message, MESSAGE_MAX, "\"%s\" lacks a value; did you mean %s=...?", text, meant);
+        snprintf(message, MESSAGE_MAX, "\"%s\" has no value; did you mean %s=...?", text, meant);
     } else {
-        snprintf(message, MESSAGE_MAX, "\"%s\" is no name=value; `sprag options` lists the names",
-                 text);
+        snprintf(message, MESSAGE_MAX,
+                 "\"%s\" is not of the form name=value; `sprag options` lists the names", text);
     }
     return false;
 }
@@ -221,9 +246,9 @@ static bool refuse_entry(slice entry, char *message)
 static bool refuse_value(const option *o, slice value, const char *what, char *message)
 {
     char text[NAME_MAX_LENGTH + 4];
-    text_print(message, MESSAGE_MAX, "%s=%s is %s; it takes %s from %.7g to %.7g%s%s", o->name,
-               shown(value, text), what, o->kind == REAL ? "a number" : "a whole number", o->least,
-               o->most, *o->unit ? " " : "", o->unit);
+    text_print(message, MESSAGE_MAX, "%s=%s is %s; the option takes %s from %.7g to %.7g%s%s",
+               o->name, shown(value, text), what, o->kind == REAL ? "a number" : "a whole number",
+               o->least, o->most, *o->unit ? " " : "", o->unit);
     return false;
 }
 
@@ -232,7 +257,7 @@ static bool read_method(const method **to, slice value, char *message)
     const method *m = method_find(value.at, value.length);
     if (!m) {
         char text[NAME_MAX_LENGTH + 4], names[MESSAGE_MAX / 2];
-        snprintf(message, MESSAGE_MAX, "no method is called \"%s\"; there are %s",
+        snprintf(message, MESSAGE_MAX, "no method is called \"%s\"; the methods are %s",
                  shown(value, text), method_names(names, sizeof names));
         return false;
     }
@@ -379,8 +404,9 @@ void settings_help(FILE *to)
         unit_width = wider(unit_width, options[i].unit);
     }
     fprintf(to,
-            "Options of sprag: name=value,name=value,... where later ones win; in SPRAG_OPTIONS,\n"
-            "behind -o of the sprag command, and in sprag_world_configure().\n\n");
+            "Options of sprag: name=value,name=value,... in SPRAG_OPTIONS, after -o of the sprag\n"
+            "command, and in sprag_world_configure(). Of two values for one name the later "
+            "counts.\n\n");
     fprintf(to, row, name_width, "name", value_width, "default", range_width, "range", unit_width,
             "unit", "meaning");
     for (int i = 0; i < OPTIONS; i++) {
@@ -391,7 +417,7 @@ void settings_help(FILE *to)
     for (const method *m = methods; m->name; m++) {
         fprintf(to, "  %-*s  %s\n", name_width, m->name, m->summary);
     }
-    fprintf(to,
-            "\nSPRAG_STATS=FILE appends what each step did to FILE, as CSV; %%p in FILE stands for "
-            "the\nprocess id.\n");
+    fprintf(to, "\nSPRAG_STATS=FILE appends a row of statistics per step to FILE, as CSV. %%p in "
+                "FILE stands\n"
+                "for the process id.\n");
 }

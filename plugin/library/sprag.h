@@ -1,10 +1,20 @@
 // sprag: a better contact step for Open Dynamics Engine worlds.
 //
-// A program needs none of this to use sprag: loaded with LD_PRELOAD, or linked before -lode, it
-// takes over dWorldStep and dWorldQuickStep. These calls are for programs that want to choose a
-// method per world, to read what a step did, or to step without taking anything over.
+// A program needs none of this to use sprag: loaded with LD_PRELOAD, or linked before -lode, sprag
+// takes over dWorldStep and dWorldQuickStep. These functions are for programs that choose a method
+// per world, read statistics, or step without a function of ODE being taken over.
+//
+// Threads: different threads may call these functions for different worlds at the same time. Calls
+// for one world must not overlap, as with ODE's own functions. sprag_error belongs to the thread.
+//
+// Versions: MAJOR.MINOR.PATCH. Within a MAJOR, which is also the number of the soname, functions
+// and enumerators are only added, and sprag_world_statistics only grows, at its end; `struct_size`
+// lets a program and a library of different MINOR versions work together. sprag_world_event does
+// not change. Before 1.0 a new MINOR may break these rules; CHANGELOG.md then says how.
 #ifndef SPRAG_H
 #define SPRAG_H
+
+#include <stddef.h>
 
 #include <ode/ode.h>
 
@@ -20,109 +30,122 @@ extern "C" {
 #define SPRAG_API
 #endif
 
-// Sets options of one world, over those of SPRAG_OPTIONS: "name=value,name=value", later wins.
-// Returns 1, or 0 when the string cannot be read: then nothing has changed and sprag_error() tells
-// where and why. `sprag options` lists the names, their meaning, units and defaults.
+// Sets options of one world, on top of those of SPRAG_OPTIONS: "name=value,name=value"; of two
+// values for one name the later one counts. `sprag options` lists names, meaning, units, ranges and
+// defaults. Returns 1. Returns 0 and changes nothing if the world or the string is NULL, a name or
+// value is wrong, or memory is lacking; sprag_error() then says which.
 SPRAG_API int sprag_world_configure(dWorldID world, const char *options);
 
-// Why the last sprag_world_configure or sprag_world_stats of this thread returned 0; "" if it did
-// not.
+// One line on why the last sprag_world_configure or sprag_world_stats of this thread returned 0; ""
+// if it returned 1. The text is valid until the thread's next call of one of them.
 SPRAG_API const char *sprag_error(void);
 
-// Steps the world by its method, as dWorldStep does. step: s, positive. Returns 1, or 0 when ODE
-// could not get the memory. For programs that do not want dWorldStep itself taken over; under
-// method=ode it is dWorldStep.
+// Steps the world by its method, in place of dWorldStep; under method=ode it is dWorldStep. For
+// programs that do not want dWorldStep itself to be taken over. step: s, positive. Returns 1, or 0
+// if ODE could not get memory or if a collision callback calls it in the middle of a step; the
+// world is then not stepped.
 SPRAG_API int sprag_world_step(dWorldID world, dReal step);
 
-// What happens within a step, under method=advance and method=ess.
+// Events within a step, under method=advance and method=ess.
 typedef enum sprag_event_name {
     SPRAG_EVENT_CONTACT_MADE,
     SPRAG_EVENT_CONTACT_LOST,
-    SPRAG_EVENT_LIMIT_REACHED, // of a joint
+    SPRAG_EVENT_LIMIT_REACHED, // a joint has reached a stop
     SPRAG_EVENT_SLIP_BEGINS,
     SPRAG_EVENT_SLIP_ENDS,
-    SPRAG_EVENT_STALLED, // no sub-step could be certified; the bodies around stood still for it
+    SPRAG_EVENT_STALLED, // no sub-step without overlap was found; bodies did not move for some time
     SPRAG_EVENT_KINDS
 } sprag_event_name;
 
 typedef struct sprag_world_event {
     sprag_event_name kind;
-    dGeomID geom[2]; // NULL: none
-    dBodyID body[2];
-    dJointID joint;     // of a limit; NULL: none
+    dGeomID geom[2];    // NULL: none
+    dBodyID body[2];    // NULL: none
+    dJointID joint;     // of SPRAG_EVENT_LIMIT_REACHED; else NULL
     double time;        // s, from the start of the step
     double position[3]; // m
-    double normal[3];   // unit, into the first body
-    double speed;       // m/s, of approach, or of slip
+    double normal[3];   // unit vector, into the first body
+    double speed;       // m/s, of approach or of slip
 } sprag_world_event;
 
-// The events of the last step of a world, in their order in every group of bodies that may meet.
-// Fills in at most `room` of them and returns how many there were; 0 when there is nothing to tell.
+// Copies the first `room` events of the last step of a world to `events` and returns how many the
+// step had; 0 if sprag has not stepped the world by method=advance or method=ess. Events are sorted
+// by time within each group of bodies that may touch. Geoms, bodies and joints are those of the
+// step: the program may have destroyed them since. events: NULL to count only.
 SPRAG_API int sprag_world_events(dWorldID world, sprag_world_event *events, int room);
 
-// What the steps of one world did. Sums and maxima run over the islands of the last step, except
-// for the time and the counters at the end, which run over the life of the world. A stock method
-// tells time, step, steps and solve_us only; its strategy is SPRAG_STRATEGY_NONE and the rest 0.
+// What sprag did in the steps of one world. Where the comments do not say "so far", sums and
+// extremes run over the islands of the last step; "so far" means over the life of the world. Of a
+// step by one of ODE's steppers only time, step, steps and solve_us are known: its strategy is
+// SPRAG_STRATEGY_NONE, and values of one step are 0.
 typedef struct sprag_world_statistics {
-    double time;             // s, simulated by the steps so far
-    double step;             // s, the last step
-    int bodies;              // stepped, that is enabled
-    int islands;             //
-    int contacts;            // contact joints that were solved
-    int rows;                // scalar equations of the other joints
-    int dropped;             // contacts without a usable normal, left out
-    sprag_strategy strategy; // the largest that an island needed
+    size_t struct_size; // bytes; set it to sizeof(sprag_world_statistics) before sprag_world_stats
+    double time;        // s, simulated so far
+    double step;        // s, length of the last step
+    int bodies;         // enabled bodies
+    int islands;        // islands, or groups of bodies that may touch within the step
+    int contacts;       // contact joints that were solved
+    int rows;           // scalar equations of the other joints
+    int dropped;        // contacts ignored because their normal, point or depth is unusable
+    sprag_strategy strategy; // the last resort that an island needed
     int iterations;          // Newton iterations, sum
-    int factorizations;      // sum
+    int factorizations;      // of matrices, sum
     int sweeps;              // Gauss-Seidel sweeps, sum
-    double residual;    // momentum, relative to the island's impulses, largest; after Gauss-Seidel
-                        // what the last sweep changed, no bound of the error
-    double penetration; // m, largest
+    double residual; // error of momentum relative to the impulses of the island, largest; after
+                     // SPRAG_STRATEGY_GAUSS_SEIDEL the change in the last sweep, which is no bound
+                     // of the error
+    double penetration; // m, deepest overlap
     double bound_error; // |friction bound used - mu * normal force| / max(mu * normal force),
-                        // largest; 0 unless friction bounds were frozen or the scheme is one-way
-    double stiction;    // m/s, largest stiction tolerance used
-    double stiction_least;                  // m/s
-    double stiffness_least, stiffness_most; // N/m, effective, of the contacts' normals
-    double damping_least, damping_most;     // N s/m, likewise
-    double pull_us, solve_us, push_us;      // microseconds of the last step
-    long steps;                             // steps so far
-    long fallbacks;                         // islands that ODE had to step, so far
-    long bad_forces;   // bodies whose force was not finite, or too large, and was taken as zero, so
-                       // far
-    long held;         // bodies left where they were because their state was not finite, so far
-    long odd_surfaces; // contacts whose physical parameters contradict ODE's or are no numbers, so
-                       // far
+                        // largest; 0 unless friction bounds were frozen or stribeck.scheme=one-way
+    double stiction;                        // m/s, largest slip speed that counted as sticking
+    double stiction_least;                  // m/s, smallest
+    double stiffness_least, stiffness_most; // N/m, effective stiffness of contacts along the normal
+    double damping_least, damping_most;     // N s/m, effective damping of contacts along the normal
+    double pull_us;      // microseconds to read bodies, contacts and joints out of ODE
+    double solve_us;     // microseconds to solve; of method=advance and method=ess the whole step
+    double push_us;      // microseconds for the rest of the step
+    long steps;          // so far
+    long fallbacks;      // islands that ODE had to step because no strategy solved them, so far
+    long invalid_forces; // bodies whose force or torque was not finite, or too large, and was taken
+                         // as zero, so far
+    long frozen;         // bodies that did not move because their state was not finite, so far
+    long invalid_surfaces; // contacts whose surface parameters contradict each other or are not
+                           // finite, so far
     // method=advance, so far:
-    long substeps;         // of all groups of bodies
-    long limited;          // that something ended before the end of the step
-    long changes;          // of the number of contact points of a group
-    long overlaps;         // pairs that overlapped, by more than epsilon, at the start of a step
-    long squeezed;         // pairs that came to overlap within one: between kinematic bodies
-    long asked;            // times that the program's callback was asked within a step
+    long substeps;        // sub-steps, of all groups of bodies
+    long shortened;       // sub-steps that an event ended before the end of the step
+    long contact_changes; // changes of the number of contact points of a group
+    long overlaps;  // pairs with an overlap of more than advance.epsilon at the start of a step
+    long squeezed;  // pairs that came to overlap within a step, between kinematic bodies
+    long callbacks; // calls of the program's collision callback within a step
     long without_geometry; // steps before which the program made no collision call
-    double least_gap;      // m, of pairs that are kept apart; 0: none has come near
-    double largest_gap;    // m, of a pair in contact: what pivots is lifted a little
-    double stalled;        // s, in which a group stood still
+    double least_gap;      // m, smallest gap of a pair that is kept apart; 0: none has come close
+    double largest_gap;    // m, largest gap of a pair in contact
+    double stalled;        // s, in which a group of bodies did not move
     // method=ess, so far:
-    long ess_steps;     // of the integrator, of all groups of bodies
-    long ess_events;    // contacts made and broken
-    long ess_projected; // of them, by projection; the others by location
-    long ess_left;      // groups and steps that were the implicit Stribeck step's from their start
-    long ess_switched;  // that became so on the way
-    long events[SPRAG_EVENT_KINDS];
+    long ess_steps;  // steps of the integrator, of all groups of bodies
+    long ess_events; // contacts made and lost
+    long
+        ess_projected; // those of ess_events that were taken by projection; the others were located
+    long ess_declined; // steps of groups that the implicit Stribeck step took from their start on
+    long ess_switched; // steps of groups that it took from a later time on
+    long events[SPRAG_EVENT_KINDS]; // by kind, so far
 } sprag_world_statistics;
 
-// Fills in *statistics. Returns 1, or 0 when sprag has not stepped this world (then all is zero).
+// Copies the statistics of a world, at most statistics->struct_size bytes; a longer struct, of a
+// program that is newer than the library, is filled up with zeros. Returns 1. Returns 0 if
+// `statistics` is NULL or its struct_size is not the size of a statistics struct (then it is left
+// as it is), or if sprag has not stepped the world (then it is zero but for struct_size);
+// sprag_error() then says which.
 SPRAG_API int sprag_world_stats(dWorldID world, sprag_world_statistics *statistics);
 
 // ---- Physical parameters of one contact, for method=stribeck
 //
-// To be set after surface.mode has been assigned, before dJointCreateContact. They are inline: a
-// program that sets them needs nothing but this header, and under stock ODE, which ignores these
-// bits and reads the fields under bits of its own only, the contact is as if they had not been set.
-// Each takes the place of ODE's parameter in the same field, whose bit it clears; where that bit is
-// set again afterwards, ODE's parameter counts, and sprag says so once. A value that is negative or
-// not finite counts as not set, likewise.
+// Set them after surface.mode has been assigned and before dJointCreateContact. They are inline: a
+// program that sets them needs only this header, and without sprag the contact is as if they had
+// not been set, because ODE ignores these bits. Each uses the field of one of ODE's parameters and
+// clears its bit. If the program sets that bit again, ODE's parameter counts. A value that is
+// negative or not finite counts as not set. In both cases sprag prints one warning per world.
 
 enum {
     SPRAG_CONTACT_STIFFNESS = 0x10000,   // value in soft_cfm
@@ -133,10 +156,10 @@ enum {
 // Normal force stiffness x (1 - dissipation vn), x: m of overlap, vn: m/s of separation, both at
 // the end of the step, and never negative (Hunt and Crossley): in place of ERP and CFM, of the
 // contact surface layer and of the largest correcting velocity. stiffness: N/m; 0: ODE's ERP and
-// CFM, also in a world with stribeck.stiffness. What is stiffer than 1e6 m / step^2, m being the
-// mass that the contact moves, counts as that; the statistics tell what was in effect. A contact
-// that bounces (dContactBounce, faster than bounce_vel) does so by ODE's law, as does an island
-// that falls back to ODE.
+// CFM, also in a world with stribeck.stiffness. The stiffness is limited to 1e6 m / step^2, m being
+// the mass that the contact moves; the statistics contain the stiffness in effect. A contact that
+// bounces (dContactBounce, faster than bounce_vel) follows ODE's law, as does an island that ODE
+// has to step.
 static inline void sprag_surface_set_stiffness(dSurfaceParameters *surface, dReal stiffness)
 {
     surface->mode =
@@ -144,8 +167,8 @@ static inline void sprag_surface_set_stiffness(dSurfaceParameters *surface, dRea
     surface->soft_cfm = stiffness;
 }
 
-// dissipation: s/m; not set: that of the world. It means something only with a stiffness, the
-// contact's or the world's.
+// dissipation: s/m; not set: stribeck.dissipation. It has an effect only together with a stiffness,
+// of the contact or of the world.
 static inline void sprag_surface_set_dissipation(dSurfaceParameters *surface, dReal dissipation)
 {
     surface->mode =
@@ -153,14 +176,15 @@ static inline void sprag_surface_set_dissipation(dSurfaceParameters *surface, dR
     surface->soft_erp = dissipation;
 }
 
-// tolerance: m/s, slip that counts as sticking, at rest and in motion; 0: as the options say.
+// tolerance: m/s, slip speed that counts as sticking, at rest and in motion; 0: the options
+// stribeck.stiction_tolerance and stribeck.stiction_at_rest.
 static inline void sprag_surface_set_stiction(dSurfaceParameters *surface, dReal tolerance)
 {
     surface->mode = (surface->mode & ~dContactMotionN) | SPRAG_CONTACT_STICTION;
     surface->motionN = tolerance;
 }
 
-// "0.1.0"
+// The version of the library: "0.1.0".
 SPRAG_API const char *sprag_version(void);
 
 #ifdef __cplusplus

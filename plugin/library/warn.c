@@ -50,7 +50,7 @@ void warn_of_nonfinite(world_state *w, dBodyID culprit, int island_bodies)
 {
     char body[DESCRIPTION_MAX];
     if (warn_first(w, WARN_NOT_FINITE)) {
-        warn(w, "held",
+        warn(w, "frozen",
              "the position or velocity of %s is not finite. The %d bodies of its island do not "
              "move until the program makes them finite.",
              describe_body(body, culprit), island_bodies);
@@ -61,7 +61,7 @@ void warn_of_force(world_state *w, dBodyID culprit)
 {
     char body[DESCRIPTION_MAX];
     if (warn_first(w, WARN_FORCE)) {
-        warn(w, "bad_forces",
+        warn(w, "invalid_forces",
              "the force or torque on %s is not finite, or too large. It is taken as zero in this "
              "step.",
              describe_body(body, culprit));
@@ -80,7 +80,7 @@ static void warn_of_pair(const world_state *w, const char *counter, dJointID con
 void warn_of_surface(world_state *w, dJointID contact, const char *error)
 {
     if (warn_first(w, WARN_SURFACE)) {
-        warn_of_pair(w, "odd_surfaces", contact, error);
+        warn_of_pair(w, "invalid_surfaces", contact, error);
     }
 }
 

@@ -349,7 +349,7 @@ static void run_measure(run *r, long k, details *d)
     r->us.value[k] = bench_stepper_us;
     r->spent_us += bench_stepper_us;
     r->touching += r->of.scene.touching;
-    sprag_world_statistics s;
+    sprag_world_statistics s = {.struct_size = sizeof s};
     if (r->way == &ways[OURS] && sprag_world_stats(r->of.scene.world, &s)) {
         d->pull_us.value[k] = s.pull_us;
         d->solve_us.value[k] = s.solve_us;

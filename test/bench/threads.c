@@ -135,7 +135,7 @@ void bench_threads(line_fn *line)
         static double us[POOLS][STEPS_MAX], work[POOLS][STEPS_MAX];
         static double own[POOLS][STEPS_MAX], ratio[POOLS][STEPS_MAX];
         towers t[POOLS];
-        sprag_world_statistics s;
+        sprag_world_statistics s = {.struct_size = sizeof s};
         for (int i = 0; i < POOLS; i++) {
             open_towers(&t[i], scene[k].towers, scene[k].height, threads[i]);
         }

@@ -120,7 +120,7 @@ row() { # row <scenario> <method>
     local json=$work/$2/$1.json rc bad checks fallbacks overlaps substeps stalled left switched
     rc=$(cat "$work/$2/$1.rc") bad=$(field "$json" nonfinite_states) checks=$(tests "$1" "$2")
     read -r fallbacks overlaps substeps stalled left switched <<<"$(totals "$work/$2/$1.csv" \
-        fallbacks overlaps substeps stalled ess_left ess_switched) "
+        fallbacks overlaps substeps stalled ess_declined ess_switched) "
     [ "$2" = stock ] || judge "$1" "$2" "$rc" "$bad" "${fallbacks:-0}" "$checks"
     if [ "$2" = ode ] && [ "$(field "$json" state_hash)" = "$(field "$work/stock/$1.json" state_hash)" ]; then
         checks="$checks${checks:+ }same"

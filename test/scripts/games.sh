@@ -161,7 +161,7 @@ numbers() { # numbers <name>
         { us = $at["pull_us"] + $at["solve_us"] + $at["push_us"]; print us
           n++; sum += us; c += $at["contacts"]; r = $at["residual"]; worst = r > worst ? r : worst
           b = $at["bodies"]; most = b > most ? b : most
-          last[$1 "," $2] = $at["fallbacks"] "," $at["held"] }
+          last[$1 "," $2] = $at["fallbacks"] "," $at["frozen"] }
         END { for (w in last) { split(last[w], x, ","); f += x[1]; h += x[2] }
               printf "%d %d %.1f %.1f %d %d %g\n", n, most, n ? c / n : 0, n ? sum / n : 0, f, h, worst \
               > "/dev/stderr" }' "$work/$1.csv" 2>"$work/sums" | sort -g >"$work/times"

@@ -27,7 +27,7 @@ for quick in 0 1; do
             >"$work/out" 2>"$work/err.$quick.$method") 2>"$work/time" || code=$?
         read -r steps fallbacks held <<<"$(awk -F, '
             $1 == "process" { for (i = 1; i <= NF; i++) at[$i] = i; next }
-            { n++; f = $at["fallbacks"]; h = $at["held"] } END { print n + 0, f + 0, h + 0 }' \
+            { n++; f = $at["fallbacks"]; h = $at["frozen"] } END { print n + 0, f + 0, h + 0 }' \
             "$work/steps.csv" 2>/dev/null || echo - 0 0)"
         printf '%-10s %-9s %4s %6s %8s %5s %6s  %s\n' "$([ $quick = 1 ] && echo QuickStep || echo Step)" \
             "$method" "$code" "$steps" "$fallbacks" "$held" "$(tail -1 "$work/time")" "$(tail -1 "$work/out")"

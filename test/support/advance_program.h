@@ -51,7 +51,7 @@ static inline scene *open_scene(const char *options)
 // Whatever the scene, stock had nothing to do.
 static inline void close_scene(scene *s)
 {
-    sprag_world_statistics stats;
+    sprag_world_statistics stats = {.struct_size = sizeof stats};
     sprag_world_stats(s->world, &stats);
     ck_assert_int_eq(stats.fallbacks, 0);
     dJointGroupDestroy(s->group);
@@ -109,7 +109,7 @@ static inline void run(scene *s, int frames)
 
 static inline sprag_world_statistics stats_of(const scene *s)
 {
-    sprag_world_statistics stats;
+    sprag_world_statistics stats = {.struct_size = sizeof stats};
     ck_assert_int_eq(sprag_world_stats(s->world, &stats), 1);
     return stats;
 }

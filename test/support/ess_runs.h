@@ -12,7 +12,7 @@ static const char *const ESS = "method=ess", *const STRIBECK = "method=stribeck"
 
 static inline sprag_world_statistics stats_of(const yielding *y)
 {
-    sprag_world_statistics stats;
+    sprag_world_statistics stats = {.struct_size = sizeof stats};
     ck_assert_int_eq(sprag_world_stats(y->world, &stats), 1);
     return stats;
 }

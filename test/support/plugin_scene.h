@@ -24,7 +24,7 @@ static inline void configure(dWorldID world, const char *options)
 
 static inline sprag_world_statistics statistics_of(dWorldID world)
 {
-    sprag_world_statistics s;
+    sprag_world_statistics s = {.struct_size = sizeof s};
     ck_assert(sprag_world_stats(world, &s));
     return s;
 }

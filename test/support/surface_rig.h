@@ -113,7 +113,7 @@ static inline void push_rig(rig *r, double seconds, double x, double y, double z
 
 static inline sprag_world_statistics statistics_of(const rig *r)
 {
-    sprag_world_statistics s;
+    sprag_world_statistics s = {.struct_size = sizeof s};
     ck_assert(sprag_world_stats(r->world, &s));
     return s;
 }

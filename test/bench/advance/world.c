@@ -162,7 +162,7 @@ void advance_world_step(advance_world *w)
 {
     bench_step(&w->of);
     w->us += bench_stepper_us;
-    sprag_world_statistics told;
+    sprag_world_statistics told = {.struct_size = sizeof told};
     w->groups += sprag_world_stats(w->of.scene.world, &told) ? told.islands : 0;
     if (w->of.scene.nonfinite) {
         w->least = -INFINITY;
@@ -180,13 +180,13 @@ void advance_world_run(advance_world *w, double seconds)
 
 advance_counts advance_world_counts(const advance_world *w)
 {
-    sprag_world_statistics s;
+    sprag_world_statistics s = {.struct_size = sizeof s};
     advance_counts c = {.least_gap = NAN, .stalled = NAN};
     if (sprag_world_stats(w->of.scene.world, &s)) {
         c.penetration = s.penetration;
         c.substeps = s.substeps;
-        c.limited = s.limited;
-        c.changes = s.changes;
+        c.limited = s.shortened;
+        c.changes = s.contact_changes;
         c.overlaps = s.overlaps;
         c.least_gap = s.least_gap;
         c.stalled = s.stalled;

@@ -37,6 +37,7 @@ int main(void)
     dJointAttach(joint, body, NULL);
     dJointSetBallAnchor(joint, 1, 0, 0);
     sprag_world_statistics statistics = {0};
+    statistics.struct_size = sizeof statistics;
     if (!sprag_world_configure(world, "method=stribeck")) {
         puts(sprag_error());
     }

@@ -65,7 +65,7 @@ START_TEST(shapes_rest)
     sprag_world_statistics stats = stats_of(s);
     ck_assert_int_eq(stats.events[SPRAG_EVENT_CONTACT_MADE], 1);
     ck_assert_int_le(stats.substeps, 100 + 5);
-    ck_assert_int_eq(stats.asked, falls);
+    ck_assert_int_eq(stats.callbacks, falls);
     close_scene(s);
 }
 END_TEST

@@ -11,8 +11,9 @@ static const sprag_world_statistics nothing;
 START_TEST(statistics_describe_the_step)
 {
     scene s = open_scene("method=stribeck");
-    sprag_world_statistics t;
+    sprag_world_statistics t = {.struct_size = sizeof t};
     memset(&t, 1, sizeof t);
+    t.struct_size = sizeof t;
     ck_assert_int_eq(sprag_world_stats(s.world, &t), 0);
     ck_assert_double_eq(t.time, 0);
     ck_assert_int_eq(t.bodies, 0);
@@ -47,13 +48,56 @@ START_TEST(statistics_describe_the_step)
     ck_assert(t.pull_us > 0 && t.solve_us > 0 && t.push_us > 0);
     ck_assert_int_eq(t.steps, 100);
     ck_assert_int_eq(t.fallbacks, 0);
-    ck_assert_int_eq(t.held, 0);
+    ck_assert_int_eq(t.frozen, 0);
     dWorldQuickStep(s.world, 2 * step);
     t = statistics_of(s.world);
     ck_assert_int_eq(t.steps, 101);
     ck_assert_int_eq(t.contacts, 0);
     ck_assert_double_eq(t.step, 2 * step);
     ck_assert_double_eq_tol(t.time, 1 + 2 * step, 1e-12);
+    close_scene(&s);
+}
+END_TEST
+
+// Programs that are older or newer than the library have a shorter or longer struct.
+START_TEST(statistics_fill_as_much_as_the_caller_has)
+{
+    scene s = open_scene("method=stribeck");
+    step_scene(&s, dWorldStep);
+    const sprag_world_statistics all = statistics_of(s.world);
+    struct {
+        sprag_world_statistics own;
+        char more[64];
+    } room;
+    for (size_t size = offsetof(sprag_world_statistics, steps); size <= sizeof room; size += 8) {
+        size_t known = size < sizeof all ? size : sizeof all;
+        memset(&room, 1, sizeof room);
+        room.own.struct_size = size;
+        ck_assert_int_eq(sprag_world_stats(s.world, &room.own), 1);
+        ck_assert_uint_eq(room.own.struct_size, size);
+        room.own.struct_size = sizeof all;
+        ck_assert_int_eq(memcmp(&room, &all, known), 0);
+        for (size_t i = known; i < sizeof room; i++) {
+            ck_assert_int_eq(((char *)&room)[i], i < size ? 0 : 1);
+        }
+    }
+    close_scene(&s);
+}
+END_TEST
+
+START_TEST(statistics_need_a_struct_size)
+{
+    static const size_t wrong[] = {0, sizeof(size_t), (size_t)-1};
+    scene s = open_scene("method=stribeck");
+    step_scene(&s, dWorldStep);
+    for (int i = 0; i < 3; i++) {
+        sprag_world_statistics t = {.struct_size = wrong[i], .bodies = 7};
+        ck_assert_int_eq(sprag_world_stats(s.world, &t), 0);
+        ck_assert_ptr_nonnull(strstr(sprag_error(), "set struct_size"));
+        ck_assert_int_eq(t.bodies, 7);
+    }
+    ck_assert_int_eq(sprag_world_stats(s.world, NULL), 0);
+    ck_assert_ptr_nonnull(strstr(sprag_error(), "NULL"));
     close_scene(&s);
 }
 END_TEST
@@ -82,5 +126,7 @@ int main(void)
     tcase_set_timeout(all, 60);
     tcase_add_test(all, statistics_describe_the_step);
     tcase_add_test(all, statistics_of_stock_count_steps);
+    tcase_add_test(all, statistics_fill_as_much_as_the_caller_has);
+    tcase_add_test(all, statistics_need_a_struct_size);
     return run_suite(suite);
 }

@@ -237,7 +237,7 @@ START_TEST(a_new_world_at_an_old_address_starts_afresh)
 #else
     (void)address;
 #endif
-    sprag_world_statistics t;
+    sprag_world_statistics t = {.struct_size = sizeof t};
     ck_assert_int_eq(sprag_world_stats(now.world, &t), 0);
     fresh = open_scene("method=stribeck");
     for (int i = 0; i < 150; i++) {
