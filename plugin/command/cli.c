@@ -1,11 +1,16 @@
-// The `sprag` command: what its subcommands are, and what they share.
+// The `sprag` command and its short subcommands.
 #define _POSIX_C_SOURCE 200809L // unsetenv
-#include <stdarg.h>
+#include "cli.h"
+
+#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "method.h"
+#include "models.h"
+#include "say.h"
+#include "sprag.h"
 
 typedef struct subcommand {
     const char *name;
@@ -37,62 +42,16 @@ static void print_help(FILE *to)
     }
     fputs("\n"
           "  --version    prints the version\n"
-          "  -h, --help   prints this text; behind a command, that command's\n"
+          "  -h, --help   prints this text; after a command: the text of that command\n"
           "\n"
-          "Exit code: 0 done, 1 failed, 2 not understood; behind exec, that of the program.\n"
+          "Exit code: 0 done, 1 failed, 2 wrong arguments; of exec: that of the program.\n"
           "\n"
           "Examples: sprag compare slope\n"
           "          sprag exec ./simulation --its-own-options\n",
           to);
 }
 
-int cli_fail(int code, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    fputs("sprag: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    return code;
-}
-
-int cli_bad_option(int found, char *const *argv)
-{
-    const char *last = argv[optind - 1];
-    bool is_long = last[0] == '-' && last[1] == '-';
-    if (found == ':') {
-        return cli_fail(EXIT_USAGE, "%s needs a value; see sprag %s --help", last, argv[0]);
-    }
-    if (is_long || !optopt) {
-        return cli_fail(EXIT_USAGE, "%s is no option of %s; see sprag %s --help", last, argv[0],
-                        argv[0]);
-    }
-    return cli_fail(EXIT_USAGE, "-%c is no option of %s; see sprag %s --help", optopt, argv[0],
-                    argv[0]);
-}
-
-static bool read_over(settings *s, const char *options, const char *where)
-{
-    char message[MESSAGE_MAX];
-    if (options && strcmp(options, "help") == 0) {
-        settings_help(stdout);
-        exit(EXIT_SUCCESS);
-    }
-    if (options && !settings_read(s, options, message)) {
-        cli_fail(0, "%s: %s", where, message);
-        return false;
-    }
-    return true;
-}
-
-bool cli_read_settings(settings *s, const char *options)
-{
-    *s = settings_defaults();
-    return read_over(s, getenv("SPRAG_OPTIONS"), "SPRAG_OPTIONS") && read_over(s, options, "-o");
-}
-
-// Subcommands without arguments. Returns -1, or the exit code when there is nothing more to do.
+// Subcommands without arguments. Returns -1, or the exit code if the command ends here.
 static int read_nothing(int argc, char **argv, const char *help)
 {
     static const struct option long_options[] = {{"help", no_argument, NULL, 'h'}, {0}};
@@ -160,10 +119,10 @@ static int run(int argc, char **argv)
         print_help(stdout);
         return EXIT_SUCCESS;
     }
-    return cli_fail(EXIT_USAGE, "\"%s\" is no command; see sprag --help", name);
+    return cli_fail(EXIT_USAGE, "\"%s\" is not a command; see sprag --help", name);
 }
 
-// A preloaded sprag would stand between the command's own and ODE: its "stock" would be sprag.
+// With libsprag.so in LD_PRELOAD, method=ode of this command would be stepped by that library.
 static void start_without_preload(char **argv)
 {
     const char *preload = getenv("LD_PRELOAD");
@@ -186,7 +145,7 @@ int main(int argc, char **argv)
     int code = run(argc, argv);
     dCloseODE();
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        code = code ? code : cli_fail(EXIT_FAILURE, "cannot write what there is to print");
+        code = code ? code : cli_fail(EXIT_FAILURE, "cannot write to standard output");
     }
     return code;
 }

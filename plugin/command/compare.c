@@ -6,6 +6,12 @@
 #include <string.h>
 
 #include "cli.h"
+#include "json.h"
+#include "judge.h"
+#include "request.h"
+#include "say.h"
+#include "table.h"
+#include "trial.h"
 
 enum { CELL = 32 }; // bytes of a printed number or word
 
@@ -106,13 +112,13 @@ static void print_head(const job *j)
 {
     printf("%s: %s\n%ld steps of %g s\n", j->model->name, j->model->summary, j->steps, j->step);
     if ((double)j->steps * j->step <= j->model->settled) {
-        printf("No longer than the %g s that it has to settle: much is not judged.\n",
+        printf("No longer than the %g s that it has to settle: some measures are not judged.\n",
                j->model->settled);
     }
     putchar('\n');
 }
 
-// What cut a trial short.
+// Why a trial ended early.
 static void print_end(const trial *t)
 {
     if (t->failed) {

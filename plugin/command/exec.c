@@ -1,9 +1,10 @@
-// `sprag exec`: a program with libsprag.so in LD_PRELOAD. Where that cannot have an effect, it is
-// said before the program starts, because afterwards nobody would notice.
+// `sprag exec`: starts a program with libsprag.so in LD_PRELOAD. Where that has no effect, a note
+// is printed before the program starts.
 #define _GNU_SOURCE 1 // asprintf
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <limits.h>
 #include <link.h>
 #include <stdlib.h>
@@ -15,6 +16,8 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "request.h"
+#include "say.h"
 
 #ifndef SPRAG_LIBDIR
 #define SPRAG_LIBDIR "../lib" // absolute, or from the directory of the command
@@ -24,7 +27,7 @@ static const char help[] =
     "Usage: sprag exec [-m METHOD] [-o OPTIONS] [--stats FILE] [-q] PROGRAM [ARGUMENTS...]\n"
     "\n"
     "Starts PROGRAM with libsprag.so in LD_PRELOAD, so that sprag takes over its dWorldStep and\n"
-    "dWorldQuickStep. The programs that it starts are reached too.\n"
+    "dWorldQuickStep. The same holds for programs that PROGRAM starts.\n"
     "\n"
     "  -m, --method METHOD   of `sprag list`\n"
     "  -o, --options OPTIONS name=value,... of `sprag options`, over those in SPRAG_OPTIONS\n"
@@ -34,13 +37,13 @@ static const char help[] =
     "  -q, --quiet           no notes on programs where sprag may have no effect\n"
     "  -h, --help            this text\n"
     "\n"
-    "Exit code: that of PROGRAM; 127 not found, 126 cannot be executed, 2 not understood, 1 "
+    "Exit code: that of PROGRAM; 127 not found, 126 cannot be executed, 2 wrong arguments, 1 "
     "failed.\n"
     "Example: sprag exec -m stribeck --stats steps.csv ./simulation\n";
 
 // ---- Finding things
 
-// Where the shell would find it. Returns 0, EXIT_NOT_FOUND or EXIT_CANNOT_EXECUTE.
+// Searches PATH as the shell does. Returns 0, EXIT_NOT_FOUND or EXIT_CANNOT_EXECUTE.
 static int find_program(const char *name, char path[PATH_MAX])
 {
     int code = EXIT_NOT_FOUND;
@@ -86,7 +89,7 @@ static bool find_library(char path[PATH_MAX])
     return false;
 }
 
-// ---- What the program is
+// ---- The program file
 
 typedef struct image {
     const unsigned char *at;
@@ -181,7 +184,7 @@ static bool uses_ode(const char *linker, const char *program)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
-        return true; // nothing is known: nothing is said
+        return true; // unknown: print no note
     }
     pid_t child = fork();
     if (child == 0) {
@@ -222,11 +225,11 @@ static void inspect(const char *name, const char *path, const char *library)
         note(name, "runs with rights of its own (setuid), and the system ignores LD_PRELOAD there: "
                    "sprag has no effect");
     } else if (!is_elf(program) || !is_elf(ours)) {
-        // A script, or what cannot be read: what it starts is reached, and unknown.
+        // A script or an unreadable file: the programs that it starts are unknown.
     } else if (!is_alike(program, ours)) {
         note(name, "is built for another kind of machine than libsprag.so: sprag has no effect");
     } else if (!read_linker(program, linker)) {
-        note(name, "is no program that can be understood: sprag may have no effect");
+        note(name, "has an ELF header that cannot be read: sprag may have no effect");
     } else if (!*linker) {
         note(name, "is statically linked, and LD_PRELOAD has no effect there: link it with "
                    "libsprag.a (see plugin/README.md, Static ODE)");
@@ -259,7 +262,7 @@ static bool set_preload(const char *library)
     return set || cli_fail(0, "no memory");
 }
 
-// Behind what there is: later wins.
+// Appends to SPRAG_OPTIONS: of two values for one option the later counts.
 static bool set_options(const char *method_name, const char *options)
 {
     const char *before = getenv("SPRAG_OPTIONS");
@@ -366,7 +369,7 @@ int cli_exec(int argc, char **argv)
         }
     }
     if (optind == argc) {
-        return cli_fail(EXIT_USAGE, "a program is wanted; see sprag exec --help");
+        return cli_fail(EXIT_USAGE, "the name of a program is missing; see sprag exec --help");
     }
     if (!cli_read_settings(&s, options) ||
         (method_name && !cli_find_method(method_name, strlen(method_name)))) {

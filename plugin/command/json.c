@@ -1,10 +1,12 @@
-// Trials as JSON. What is not finite is null; a lack of memory anywhere makes the whole of it NULL,
-// since json_pack passes it on.
+// Numbers that are not finite become null. Where memory is lacking, json_pack passes NULL on, so
+// the whole result is NULL.
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "cli.h"
+#include "json.h"
+#include "judge.h"
+#include "say.h"
 
 static json_t *number(double value)
 {

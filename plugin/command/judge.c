@@ -1,8 +1,8 @@
-// What a measure is worth: its error is the distance to the exact answer (to 0 where none is
+// The error of a measure is the distance to the exact answer (to 0 where none is
 // known), and two methods are compared by their errors.
 #include <math.h>
 
-#include "cli.h"
+#include "judge.h"
 
 // Errors that differ by less are the same: what a change of the last digit of an input does.
 static const double margin = 0.1;

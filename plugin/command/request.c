@@ -1,11 +1,12 @@
-// What run and compare are asked for: models, methods, options, lengths, checked before anything
-// runs.
+// Reads and checks the arguments of run and compare before anything runs.
 #include <ctype.h>
+#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "request.h"
+#include "say.h"
 
 static const long most_iterations = 100000;         // of QuickStep
 static const double shortest = 1e-7, longest = 1e6; // s, of a time that makes sense
@@ -22,7 +23,7 @@ static bool read_time(double *time, const char *name, const char *text)
     char *end;
     *time = strtod(text, &end);
     if (end == text || *end || !(*time >= shortest && *time <= longest)) {
-        cli_fail(0, "%s: \"%s\" is no time; seconds are wanted, %g to %g", name, text, shortest,
+        cli_fail(0, "%s: \"%s\" is not a time; give seconds from %g to %g", name, text, shortest,
                  longest);
         return false;
     }
@@ -55,7 +56,7 @@ const method *cli_find_method(const char *name, size_t length)
     return m;
 }
 
-// What is behind the colon of "ode-quick:100".
+// Reads the number after the colon of "ode-quick:100".
 static bool read_iterations(choice *c, const char *text)
 {
     char *end;
@@ -111,7 +112,7 @@ static bool choose_methods(request *r, const char *names, const char *default_me
     if (names || default_methods) {
         settings without = {.stribeck = s.stribeck};
         if (!settings_read(&without, r->options, message) || without.method) {
-            cli_fail(0, "a method in -o does not go with methods of -m; give it to -m");
+            cli_fail(0, "give the method by -m only, not in -o");
             return false;
         }
         return add_methods(r, names ? names : default_methods);
@@ -139,7 +140,7 @@ static bool choose_models(request *r, int argc, char **argv, bool all)
         }
     }
     if (!r->models) {
-        fprintf(stderr, "sprag: a model is wanted: ");
+        fprintf(stderr, "sprag: name one or more models of ");
         SAY_NAMES(sprag_models);
     }
     return r->models > 0;

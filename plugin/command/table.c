@@ -1,8 +1,7 @@
-// Tables as text: a cell at a time, then all of it with columns as wide as they need to be.
 #include <stdarg.h>
 #include <string.h>
 
-#include "cli.h"
+#include "table.h"
 
 void table_row(table *t)
 {

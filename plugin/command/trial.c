@@ -7,11 +7,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli.h"
+#include "clock.h"
+#include "say.h"
+#include "trial.h"
 
 enum { SAMPLES_MAX = 100000 };
 
-// ---- ODE's messages belong to the trial that is stepping
+// ---- ODE's messages are counted for the trial that is stepping
 
 static trial *stepping;
 static jmp_buf given_up;
@@ -27,7 +29,7 @@ static void on_message(int number, const char *format, va_list arguments)
     fputs("\n", stderr);
 }
 
-// ODE would end the program. The scene is not touched any more, not even to free it.
+// ODE would end the program. The scene is unusable from now on, and is not freed either.
 static void on_end(int number, const char *format, va_list arguments)
 {
     (void)number;
@@ -51,7 +53,7 @@ bool trial_finished(const trial *t)
     return !t->failed && !t->scene.nonfinite;
 }
 
-// As ODE's own, but not shared: a step that is cut short leaves its jobs in there.
+// Like ODE's default, but one per trial: a step that ends early leaves its jobs in it.
 static void use_own_threading(trial *t)
 {
     t->threading = dThreadingAllocateSelfThreadedImplementation();
@@ -153,7 +155,7 @@ bool trials_run(trial *trials, int count, const job *j)
     dSetDebugHandler(on_end);
     for (long k = 0; k < j->steps; k++) {
         for (int i = 0; i < count; i++) {
-            trial *t = &trials[(i + k) % count]; // none is always the first
+            trial *t = &trials[(i + k) % count]; // each trial is the first in turn
             if (trial_finished(t)) {
                 step(t, k % stride == 0);
             }

@@ -1,0 +1,37 @@
+// The arguments of `sprag run` and `sprag compare`.
+#ifndef SPRAG_REQUEST_H
+#define SPRAG_REQUEST_H
+
+#include <stdbool.h>
+#include
+#include "method.h"
+#include "models.h"
+
+enum { METHODS_MAX = 8, CHOICE_NAME = 32 };
+
+// A method as the user names it: "stribeck", or "ode-quick:100" with a number of iterations.
+typedef struct choice {
+    const method *method;
+    int iterations; // of QuickStep; 0: the number that ODE starts with
+    char name[CHOICE_NAME];
+} choice;
+
+typedef struct request {
+    const sprag_model **model;
+    int models;
+    choice method[METHODS_MAX];
+    int methods;
+    const char *options;  // "" for none
+    double step, seconds; // s; 0: the model's own
+    bool json;
+} request;
+
+// Returns -1, or the exit code if the command ends here; call request_free in either case.
+// default_methods: NULL for the method of the options.
+int request_read(request *r, int argc, char **argv, const char *help, const char *default_methods);
+void request_free(request *r);
+
+// The method of that name; or NULL, after printing the names.
+const method *cli_find_method(const char *name, size_t length);
+
+#endif
