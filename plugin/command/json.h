@@ -3,7 +3,7 @@
 #define SPRAG_JSON_H
 
 #include <stdbool.h>
-#include
+
 #include "trial.h"
 
 typedef struct json_t json_t;

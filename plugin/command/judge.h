@@ -3,7 +3,7 @@
 #define SPRAG_JUDGE_H
 
 #include <stdbool.h>
-#include
+
 #include "trial.h"
 
 typedef enum verdict { NO_VERDICT, BETTER, SAME, WORSE } verdict;

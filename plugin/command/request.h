@@ -3,7 +3,7 @@
 #define SPRAG_REQUEST_H
 
 #include <stdbool.h>
-#include
+
 #include "method.h"
 #include "models.h"
 

@@ -3,10 +3,10 @@
 #define SPRAG_SAY_H
 
 #include <stdbool.h>
-#include
+
 #include "settings.h"
 
-// How the command ends, next to EXIT_SUCCESS and EXIT_FAILURE.
+// Exit codes of the command, next to EXIT_SUCCESS and EXIT_FAILURE.
 enum { EXIT_USAGE = 2, EXIT_CANNOT_EXECUTE = 126, EXIT_NOT_FOUND = 127 };
 
 // Prints a line on stderr, after "sprag: ". Returns code.

@@ -3,7 +3,7 @@
 #define SPRAG_TRIAL_H
 
 #include <stdbool.h>
-#include
+
 #include "models.h"
 #include "request.h"
 #include "sprag.h"

@@ -10,7 +10,7 @@
 #include "frame_warn.h"
 #include "island_step.h"
 #include "island_threads.h"
-#include "library_constants.h"
+#include "plugin_constants.h"
 #include "reach.h"
 #include "statistics.h"
 

@@ -10,7 +10,7 @@
 
 #include "clock.h"
 #include "island_step.h"
-#include "library_constants.h"
+#include "plugin_constants.h"
 #include "statistics.h"
 
 // The islands that threads solve ahead.

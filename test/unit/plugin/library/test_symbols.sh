@@ -17,7 +17,7 @@ same() {
 }
 
 # What the public header declares, and what we stand in for.
-ours=$(sed -n 's/^SPRAG_API.*[ *]\(sprag_[a-z_]*\)(.*/\1/p' "$source/plugin/library/sprag.h")
+ours=$(sed -n 's/^SPRAG_API.*[ *]\(sprag_[a-z_]*\)(.*/\1/p' "$source/plugin/base/sprag.h")
 process=_Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfod
 process=${process}PFvPK30dxStepperProcessingCallContextEPFj
 functions=(dWorldStep dWorldQuickStep dWorldDestroy dCollide dSpaceCollide dSpaceCollide2

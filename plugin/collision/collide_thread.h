@@ -1,4 +1,4 @@
-// What a thread needs to answer collision calls of the program, and its calls under way.
+// Memory of a thread for collision calls of the program, and its calls under way.
 #ifndef SPRAG_COLLIDE_THREAD_H
 #define SPRAG_COLLIDE_THREAD_H
 
@@ -43,7 +43,7 @@ typedef struct collide_context {
     int destructions, destruction_room;
 } collide_context;
 
-// What the thread is doing now. Needs no memory.
+// Calls of the thread under way, as far as they need no memory.
 typedef struct collide_state {
     int stock_depth;            // calls of ODE's dCollide under way
     const void *step_frame;     // stack frame of the function that the program called for the step

@@ -74,7 +74,7 @@ typedef struct sprag_world_event {
 // step: the program may have destroyed them since. events: NULL to count only.
 SPRAG_API int sprag_world_events(dWorldID world, sprag_world_event *events, int room);
 
-// What sprag did in the steps of one world. Where the comments do not say "so far", sums and
+// Statistics of the steps of one world. Where the comments do not say "so far", sums and
 // extremes run over the islands of the last step; "so far" means over the life of the world. Of a
 // step by one of ODE's steppers only time, step, steps and solve_us are known: its strategy is
 // SPRAG_STRATEGY_NONE, and values of one step are 0.
@@ -97,7 +97,7 @@ typedef struct sprag_world_statistics {
     double penetration; // m, deepest overlap
     double bound_error; // |friction bound used - mu * normal force| / max(mu * normal force),
                         // largest; 0 unless friction bounds were frozen or stribeck.scheme=one-way
-    double stiction;                        // m/s, largest slip speed that counted as sticking
+    double stiction;    // m/s, largest slip speed that counted as sticking
     double stiction_least;                  // m/s, smallest
     double stiffness_least, stiffness_most; // N/m, effective stiffness of contacts along the normal
     double damping_least, damping_most;     // N s/m, effective damping of contacts along the normal

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "frame_state.h"
-#include "library_constants.h"
+#include "plugin_constants.h"
 
 double reach_look_ahead(const world_state *w, double fastest)
 {

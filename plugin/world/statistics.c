@@ -7,7 +7,7 @@
 
 typedef enum type { TYPE_INT, TYPE_LONG, TYPE_REAL, TYPE_STRATEGY } type;
 
-// How the values of two parts combine. LEAST: 0 stands for "no value".
+// The rule by which the values of two parts combine. LEAST: 0 stands for "no value".
 typedef enum rule { SUM, LARGEST, LEAST } rule;
 
 typedef struct field {

@@ -1,7 +1,7 @@
 // Numbers that decide how the library works. None of them changes the result of a step except where
 // the comment says so.
-#ifndef SPRAG_LIBRARY_CONSTANTS_H
-#define SPRAG_LIBRARY_CONSTANTS_H
+#ifndef SPRAG_PLUGIN_CONSTANTS_H
+#define SPRAG_PLUGIN_CONSTANTS_H
 
 // ---- islands in threads (island_threads.c). Work is counted in bodies and joints of islands with
 // joints; a unit takes 0.4 us or more, and waking a thread takes 30 us.

@@ -1,4 +1,4 @@
-// What method=advance and method=ess keep of a world from step to step.
+// Memory of method=advance and method=ess from step to step of a world.
 #ifndef SPRAG_FRAME_STATE_H
 #define SPRAG_FRAME_STATE_H
 
