@@ -33,13 +33,19 @@ static inline void point_jacobian(const double arm[3], const double direction[3]
     cross3(arm, direction, J + 3);
 }
 
-// J M^-1 J' of one body, 1/kg for a J without unit. inverse_inertia: in the axes of J.
+// Ja M^-1 Jb' of one body, 1/kg for rows without unit. inverse_inertia: in the axes of the rows.
+static inline double inverse_mass_between(double inverse_mass, const double inverse_inertia[9],
+                                          const double Ja[6], const double Jb[6])
+{
+    double turned[3];
+    mul33(inverse_inertia, Jb + 3, turned);
+    return inverse_mass * dot3(Ja, Jb) + dot3(Ja + 3, turned);
+}
+
 static inline double inverse_mass_along(double inverse_mass, const double inverse_inertia[9],
                                         const double J[6])
 {
-    double turned[3];
-    mul33(inverse_inertia, J + 3, turned);
-    return inverse_mass * dot3(J, J) + dot3(J + 3, turned);
+    return inverse_mass_between(inverse_mass, inverse_inertia, J, J);
 }
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "gauss_seidel.h"
+#include "kinematics.h"
 #include "linalg.h"
 #include "vectors.h"
 #include "vectors6.h"
@@ -292,10 +293,9 @@ double sprag_space6_inverse_mass(const sprag_space6 *space, const int node[2], c
     double sum = 0;
     for (int side = 0; side < 2; side++) {
         if (node[side] != SPRAG_NOWHERE) {
-            const double *a = side ? a1 : a0, *b = side ? b1 : b0;
-            double turned[3];
-            mul33(space->inverse_inertia[node[side]], b + 3, turned);
-            sum += dot3(a, b) / space->mass[node[side]][0] + dot3(a + 3, turned);
+            sum += inverse_mass_between(1 / space->mass[node[side]][0],
+                                        space->inverse_inertia[node[side]], side ? a1 : a0,
+                                        side ? b1 : b0);
         }
     }
     return sum;
