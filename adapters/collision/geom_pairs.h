@@ -10,7 +10,7 @@
 #include "scratch.h"
 #include "spaces.h"
 
-// How far a body may move within the step; set by ode_motion_fn.
+// Bounds of the motion of a body within the step; set by ode_motion_fn.
 typedef struct ode_motion {
     double shift[3]; // m, its centre goes from 0 to this, or any part of the way
     double turn;     // rad, at most

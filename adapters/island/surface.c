@@ -15,18 +15,18 @@ typedef struct parameter {
 
 static const parameter stiffness = {
     ODE_SURFACE_STIFFNESS, dContactSoftERP | dContactSoftCFM,
-    "has a stiffness, and dContactSoftERP or dContactSoftCFM: ODE's parameters count",
-    "has a stiffness that is negative or not finite: it counts as not set"};
+    "has a stiffness, and dContactSoftERP or dContactSoftCFM: ODE's parameters are used",
+    "has a stiffness that is negative or not finite: it is ignored"};
 
 static const parameter dissipation = {
     ODE_SURFACE_DISSIPATION, dContactSoftERP | dContactSoftCFM,
-    "has a dissipation, and dContactSoftERP or dContactSoftCFM: ODE's parameters count",
-    "has a dissipation that is negative or not finite: it counts as not set"};
+    "has a dissipation, and dContactSoftERP or dContactSoftCFM: ODE's parameters are used",
+    "has a dissipation that is negative or not finite: it is ignored"};
 
 static const parameter stiction = {
     ODE_SURFACE_STICTION, dContactMotionN,
-    "has a stiction tolerance, and dContactMotionN: the motion counts",
-    "has a stiction tolerance that is negative or not finite: it counts as not set"};
+    "has a stiction tolerance, and dContactMotionN: the motion is used",
+    "has a stiction tolerance that is negative or not finite: it is ignored"};
 
 // The value of the field if the surface sets it without error, or else `otherwise`.
 static double value_of(const parameter *p, int mode, double field, double otherwise,
@@ -54,7 +54,7 @@ const char *sprag_ode_pull_surface(sprag_contact *to, const dSurfaceParameters *
     const char *surface_error = NULL;
     if (!(mode & (ODE_SURFACE_STIFFNESS | ODE_SURFACE_DISSIPATION | ODE_SURFACE_STICTION)) &&
         !(of_world && of_world->stiffness > 0)) {
-        return NULL; // as most are
+        return NULL; // most surfaces
     }
     if (!of_world || mode & (dContactSoftERP | dContactSoftCFM)) {
         of_world = &none;
@@ -66,7 +66,7 @@ const char *sprag_ode_pull_surface(sprag_contact *to, const dSurfaceParameters *
         value_of(&stiffness, mode, surface->soft_cfm, of_world->stiffness, &surface_error);
     if (!surface_error && to->stiffness == 0 && mode & ODE_SURFACE_DISSIPATION &&
         to->dissipation > 0) {
-        surface_error = "has a dissipation without a stiffness: it means nothing";
+        surface_error = "has a dissipation without a stiffness: it has no effect";
     }
     return surface_error;
 }

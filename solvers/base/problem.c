@@ -1,4 +1,4 @@
-// Checks a problem entry by entry; wrenches of contact forces.
+// Checks every entry of a contact problem, and computes the wrenches of contact forces.
 #include "problem.h"
 
 #include <float.h>
@@ -38,7 +38,7 @@ static const char *body_fault(const sprag_body *body)
         return "its mass is not a finite number >= 0";
     }
     if (body->mass > 0) {
-        // Sylvester: the leading minors of a positive definite matrix are positive
+        // Sylvester's criterion: a matrix is positive definite if its leading minors are positive
         double minor = I[0] * I[4] - I[1] * I[3];
         double det =
             I[2] * (I[3] * I[7] - I[4] * I[6]) - I[5] * (I[0] * I[7] - I[1] * I[6]) + I[8] * minor;
@@ -63,7 +63,7 @@ static bool friction_is_good(const sprag_friction *f)
 static const char *contact_fault(const sprag_contact *contact, int bodies)
 {
     if (!bodies_exist(contact->body, bodies)) {
-        return "its bodies do not exist or are one";
+        return "its two bodies do not exist or are the same";
     }
     if (!finite_all(contact->arm[0], 6) || !finite_all(contact->frame[0], 9)) {
         return "its arms or its frame are not finite";
@@ -103,7 +103,7 @@ static const char *contact_fault(const sprag_contact *contact, int bodies)
 static const char *row_fault(const sprag_row *row, int bodies)
 {
     if (!bodies_exist(row->body, bodies)) {
-        return "its bodies do not exist or are one";
+        return "its two bodies do not exist or are the same";
     }
     if (!finite_all(row->jacobian[0], 12) || !isfinite(row->bias)) {
         return "its jacobian or bias is not finite";
@@ -115,7 +115,7 @@ static const char *row_fault(const sprag_row *row, int bodies)
         return "its force guess is not finite";
     }
     if (!(row->lo <= row->hi)) {
-        return "its bounds are not in order";
+        return "its lower bound is above its upper bound, or one is NaN";
     }
     return NULL;
 }
@@ -149,7 +149,7 @@ sprag_result sprag_problem_check(const sprag_problem *problem, char *message, in
 
 void sprag_contact_torque(const sprag_contact *contact, const double force[6], double torque[3])
 {
-    static const int axis[3] = {2, 0, 1}; // frame row i turns with component 3 + axis[i]
+    static const int axis[3] = {2, 0, 1}; // torque component 3 + axis[i] acts about frame row i
     memset(torque, 0, 3 * sizeof *torque);
     for (int i = 0; i < 3; i++) {
         add_scaled(torque, force[3 + axis[i]], contact->frame[i], 3);

@@ -212,7 +212,7 @@ static void advance_by_step(sprag_ess_run *run)
     }
     if (run->group.candidates > 0) {
         sprag_ess_cross(run, &piece, false);
-        // Where events are frequent, most of a long step would be thrown away each time.
+        // If events are frequent, each event discards most of a long step.
         double longest = fmax(SPRAG_ESS_AFTER_EVENT * piece.length, SPRAG_ESS_AFTER_PART * length);
         run->step =
             run->options->adaptive && run->group.room == 1 ? fmin(run->step, longest) : run->step;

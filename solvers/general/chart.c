@@ -56,7 +56,8 @@ static bool has_entry(const double *x, int count)
     return entries;
 }
 
-// Tries six velocities a body, one body after the other, the usual order.
+// Tries the usual order: body after body, with six velocities each. Returns false if the mass
+// matrix couples two bodies, or if a contact acts on more than two.
 static bool take_in_order(const sprag_general_problem *p, sprag_chart *chart)
 {
     int nv = p->velocities;
@@ -98,8 +99,8 @@ static int root_of(int *parent, int i)
     return i;
 }
 
-// A hash of the contacts that a velocity takes part in. Two different sets may have the same hash;
-// find_all_nodes detects that.
+// Hash of a contact. A cluster's mark is the sum of the hashes of its contacts. Two different sets
+// of contacts may have the same mark; find_all_nodes rejects a choice that fails for that reason.
 static uint64_t mark_of(int contact)
 {
     uint64_t x = (uint64_t)contact + 0x9e3779b97f4a7c15u;
@@ -108,10 +109,12 @@ static uint64_t mark_of(int contact)
     return x ^ x >> 31;
 }
 
-typedef struct cluster { // velocities that the mass matrix couples
-    uint64_t mark;       // of the contacts that they take part in
-    int size, node;      // velocities; -1: none yet
-    int seen;            // the last contact that was added to the mark
+// Velocities that the mass matrix couples.
+typedef struct cluster {
+    uint64_t mark; // by mark_clusters: sum of the hashes of the contacts that act on them
+    int size;      // by find_clusters: number of velocities
+    int node;      // by assign_nodes; -1: not assigned yet
+    int seen;      // by mark_clusters: the last contact that was added to the mark
 } cluster;
 
 static void find_clusters(const sprag_general_problem *p, int *parent, cluster *cluster)
@@ -146,8 +149,8 @@ static void mark_clusters(const sprag_general_problem *p, int *parent, cluster *
     }
 }
 
-// Assigns clusters of one mark to shared nodes. Returns false if a cluster has more than six
-// velocities.
+// Assigns clusters to nodes. Clusters share a node if they have the same mark and at most six
+// velocities together. Returns false if a cluster has more than six.
 static bool assign_nodes(const sprag_general_problem *p, sprag_chart *chart, int *parent,
                          cluster *cluster, int *filled, int *first)
 {
@@ -175,8 +178,8 @@ static bool assign_nodes(const sprag_general_problem *p, sprag_chart *chart, int
     return true;
 }
 
-// Tries any other order: velocities that the mass matrix couples share a node, and so do others
-// that take part in the same contacts. work: 3 nv.
+// Chooses nodes by couplings and contacts: velocities that the mass matrix couples share a node,
+// and so do velocities on which the same contacts act. work: room for 3 nv.
 static bool choose_by_contacts(const sprag_general_problem *p, sprag_chart *chart, cluster *cluster,
                                int *work)
 {
@@ -220,7 +223,7 @@ bool sprag_chart_choose(const sprag_general_problem *p, sprag_chart *chart, spra
     return true;
 }
 
-// Copies the blocks and rows of bodies that are already in order.
+// Copies mass blocks and Jacobian rows of velocities that take_in_order has accepted.
 static void copy_in_order(const sprag_general_problem *p, const sprag_chart *chart,
                           sprag_space6 *space)
 {
@@ -231,7 +234,7 @@ static void copy_in_order(const sprag_general_problem *p, const sprag_chart *cha
             memcpy(space->mass[node] + 6 * i, p->mass + (first + i) * nv + first, count * size);
         }
         for (size_t i = count; i < 6; i++) {
-            space->mass[node][7 * i] = 1; // of places that no velocity takes
+            space->mass[node][7 * i] = 1; // places without a velocity
         }
     }
     for (int c = 0; c < p->contacts; c++) {
@@ -251,7 +254,8 @@ static void copy_in_order(const sprag_general_problem *p, const sprag_chart *cha
     }
 }
 
-// velocity: place -> velocity + 1, 0: none.
+// Copies mass blocks and Jacobian rows of velocities in any order. velocity: for each place the
+// index of its velocity + 1; 0: no velocity.
 static void copy_by_place(const sprag_general_problem *p, const sprag_chart *chart,
                           const int *velocity, sprag_space6 *space)
 {
@@ -328,16 +332,16 @@ sprag_result sprag_chart_take(const sprag_general_problem *p, const sprag_chart 
     return chart->nodes ? take_bodies(p, chart, system, scratch) : take_dense(p, system, scratch);
 }
 
-// x = M^-1 x. false if M is not positive definite.
+// x = M^-1 x. Returns false if M is not positive definite.
 static bool divide_by_block(const double *M, double *x)
 {
     bool diagonal = true;
-    for (int i = 0; i < 6; i++) { // symmetric, as has been checked
+    for (int i = 0; i < 6; i++) { // sprag_general_check has checked that M is symmetric
         for (int j = 0; j < i; j++) {
             diagonal &= M[6 * i + j] == 0;
         }
     }
-    if (diagonal) { // and positive
+    if (diagonal) { // its entries are positive, as has been checked
         for (int i = 0; i < 6; i++) {
             x[i] /= M[7 * i];
         }

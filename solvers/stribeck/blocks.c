@@ -17,7 +17,7 @@
 static int gather_neighbours(int n, int edges, const int (*edge)[2], int *start, int *neighbour,
                              int *seen)
 {
-    int *end = seen; // first the fill marks, then the marks of what was seen
+    int *end = seen; // one array for both: the ends are no longer used when the marks are set
     for (int e = 0; e < edges; e++) {
         if (edge[e][0] != edge[e][1]) {
             start[edge[e][0] + 1]++;
@@ -54,12 +54,13 @@ static int gather_neighbours(int n, int edges, const int (*edge)[2], int *start,
     return count;
 }
 
-// Calls amd_2, which takes its workspace as an argument; its wrapper amd_order allocates.
+// Computes the elimination order by amd_2, which takes its workspace as an argument. Its wrapper
+// amd_order would allocate memory.
 static void order(sprag_blocks *blocks, const int *start, const int *neighbour, int count,
                   sprag_scratch *scratch)
 {
     int n = blocks->n;
-    if (n <= 2) { // no order has fill
+    if (n <= 2) { // any order is without fill
         for (int k = 0; k < n; k++) {
             blocks->body[k] = blocks->rank[k] = k;
         }
@@ -92,8 +93,9 @@ static int parent_of(const sprag_blocks *blocks, int k)
     return blocks->start[k] < blocks->start[k + 1] ? blocks->row[blocks->start[k]] : -1;
 }
 
-// Column k of the factor contains its own neighbours behind k and all rows of its children but k.
-// Columns are appended in order, each sorted by insertion of few entries.
+// Computes the pattern of the factor. Column k has the rows of node k's later neighbours and the
+// rows of its children in the elimination tree, except k. An insertion sort orders the few rows of
+// each column.
 static bool fill(sprag_blocks *blocks, const int *start, const int *neighbour, int count,
                  sprag_scratch *scratch)
 {
@@ -111,7 +113,7 @@ static bool fill(sprag_blocks *blocks, const int *start, const int *neighbour, i
     }
     int end = 0;
     for (int k = 0; k < n; k++) {
-        if (room - end < n - k) { // the most that a column can take
+        if (room - end < n - k) { // column k has at most n - k rows
             room = 2 * room + n;
             int *bigger = SPRAG_TAKE(scratch, room, int);
             if (!bigger) {
@@ -255,7 +257,7 @@ int sprag_blocks_find(const sprag_blocks *blocks, int i, int j)
 SPRAG_VECTORS
 static sprag_result factor_symmetric(sprag_blocks *blocks)
 {
-    int *place = blocks->place; // row -> its block in the column at hand
+    int *place = blocks->place; // row -> its block in column j
     for (int j = 0; j < blocks->n; j++) {
         for (int p = blocks->start[j]; p < blocks->start[j + 1]; p++) {
             place[blocks->row[p]] = p;
@@ -279,7 +281,7 @@ static sprag_result factor_symmetric(sprag_blocks *blocks)
     return SPRAG_OK;
 }
 
-// The lower blocks are divided by the pivot blocks, the upper ones are not changed.
+// Divides the lower blocks by the pivot blocks, and leaves the upper blocks undivided.
 SPRAG_VECTORS
 static sprag_result factor_general(sprag_blocks *blocks)
 {

@@ -200,9 +200,10 @@ static const struct {
     double value, stiffness; // set; effective, N/m, 0: rigid
     const char *says;
 } odd[] = {
-    {SPRAG_CONTACT_STIFFNESS, dContactSoftCFM, 1e-3, 0.2 / (0.01 * 1e-3), "ODE's parameters count"},
-    {SPRAG_CONTACT_DISSIPATION, dContactSoftERP, 0.5, 0, "ODE's parameters count"},
-    {SPRAG_CONTACT_STICTION, dContactMotionN, 0.01, 0, "the motion counts"},
+    {SPRAG_CONTACT_STIFFNESS, dContactSoftCFM, 1e-3, 0.2 / (0.01 * 1e-3),
+     "ODE's parameters are used"},
+    {SPRAG_CONTACT_DISSIPATION, dContactSoftERP, 0.5, 0, "ODE's parameters are used"},
+    {SPRAG_CONTACT_STICTION, dContactMotionN, 0.01, 0, "the motion is used"},
     {SPRAG_CONTACT_STIFFNESS, 0, -1e5, 0, "stiffness that is negative or not finite"},
     {SPRAG_CONTACT_STIFFNESS, 0, NAN, 0, "stiffness that is negative or not finite"},
     {SPRAG_CONTACT_STIFFNESS, 0, INFINITY, 0, "stiffness that is negative or not finite"},

@@ -80,7 +80,7 @@ typedef struct fault {
 #define STICTION "its stiction tolerance is not a finite number >= 0"
 #define FRICTION "its friction has a negative or non-finite entry"
 #define JACOBIAN "its jacobian or bias is not finite"
-#define BOUNDS "its bounds are not in order"
+#define BOUNDS "its lower bound is above its upper bound, or one is NaN"
 
 static const fault faults[] = {
     {"step is 0 s, it must be positive", AT(problem.step), 0},
@@ -166,15 +166,16 @@ static const struct {
     {"negative number of bodies, contacts or rows", AT(problem.bodies), -1},
     {"negative number of bodies, contacts or rows", AT(problem.contacts), -1},
     {"negative number of bodies, contacts or rows", AT(problem.rows), -1},
-    {"contact 0: its bodies do not exist or are one", AT(contact[0].body[0]), SPRAG_STATIC},
-    {"contact 0: its bodies do not exist or are one", AT(contact[0].body[0]), 3},
-    {"contact 0: its bodies do not exist or are one", AT(contact[0].body[1]), -2},
-    {"contact 1: its bodies do not exist or are one", AT(contact[1].body[1]), 3},
-    {"contact 1: its bodies do not exist or are one", AT(contact[1].body[1]), 1},
-    {"row 0: its bodies do not exist or are one", AT(row[0].body[0]), SPRAG_STATIC},
-    {"row 1: its bodies do not exist or are one", AT(row[1].body[0]), 3},
-    {"row 1: its bodies do not exist or are one", AT(row[1].body[1]), 3},
-    {"row 1: its bodies do not exist or are one", AT(row[1].body[1]), 0},
+    {"contact 0: its two bodies do not exist or are the same", AT(contact[0].body[0]),
+     SPRAG_STATIC},
+    {"contact 0: its two bodies do not exist or are the same", AT(contact[0].body[0]), 3},
+    {"contact 0: its two bodies do not exist or are the same", AT(contact[0].body[1]), -2},
+    {"contact 1: its two bodies do not exist or are the same", AT(contact[1].body[1]), 3},
+    {"contact 1: its two bodies do not exist or are the same", AT(contact[1].body[1]), 1},
+    {"row 0: its two bodies do not exist or are the same", AT(row[0].body[0]), SPRAG_STATIC},
+    {"row 1: its two bodies do not exist or are the same", AT(row[1].body[0]), 3},
+    {"row 1: its two bodies do not exist or are the same", AT(row[1].body[1]), 3},
+    {"row 1: its two bodies do not exist or are the same", AT(row[1].body[1]), 0},
 };
 
 START_TEST(names_a_bad_number_of_things)
