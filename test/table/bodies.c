@@ -138,7 +138,7 @@ static void is_kinematic(dWorldID world, dBodyID body)
     (void)world;
     dBodySetFiniteRotationMode(body, 1);
     dBodySetKinematic(body);
-    dBodyAddForce(body, 100, 100, 100); // means nothing
+    dBodyAddForce(body, 100, 100, 100); // has no effect
     dBodyAddTorque(body, 100, 100, 100);
 }
 
@@ -439,7 +439,7 @@ const support_row support_bodies[] = {
     {"force accumulators",
      accumulators,
      NULL,
-     {AS_STOCK, NEAR(1e-5, "torques act on what turns meanwhile"), AS_STOCK}},
+     {AS_STOCK, NEAR(1e-5, "the body turns while torques act"), AS_STOCK}},
     {"forces on disabled and on kinematic bodies",
      forces_without_effect,
      NULL,
@@ -456,7 +456,7 @@ const support_row support_bodies[] = {
     {"`dBodySetMass`, any inertia",
      change_of_mass,
      NULL,
-     {AS_STOCK, NEAR(2e-7, "torques act on what turns meanwhile"), AS_STOCK}},
+     {AS_STOCK, NEAR(2e-7, "the body turns while torques act"), AS_STOCK}},
     {"position and velocity set by the program",
      put_elsewhere,
      NULL,

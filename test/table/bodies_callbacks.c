@@ -340,8 +340,9 @@ static void auto_disable_of_the_world(support_run *run)
     dWorldDestroy(world);
 }
 
-// Enabled again and again it stays awake; then it counts from the beginning.
-static void counters_begin_anew(support_run *run)
+// A body that is enabled again and again stays awake; after the last time its counters start at
+// zero.
+static void counters_restart(support_run *run)
 {
     dWorldID world = support_world(run, NULL);
     dBodyID body = support_solid(world, 0, 0, 1);
@@ -403,8 +404,8 @@ static void wake_up(support_run *run)
 
 const support_row support_body_callbacks[] = {
     {"moved callbacks", moved_callbacks, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
-    {"their order, and one taken off", order_of_callbacks, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
-    {"geoms of a body in them and after the step: place, turn, AABB",
+    {"their order, and one removed", order_of_callbacks, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"geoms of a body in them and after the step: position, rotation, AABB",
      geoms_follow,
      NULL,
      {AS_STOCK, AS_STOCK, AS_STOCK}},
@@ -427,7 +428,10 @@ const support_row support_body_callbacks[] = {
      auto_disable_of_the_world,
      NULL,
      {AS_STOCK, AS_STOCK, AS_STOCK}},
-    {"`dBodyEnable` meanwhile", counters_begin_anew, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
+    {"`dBodyEnable` before they are disabled",
+     counters_restart,
+     NULL,
+     {AS_STOCK, AS_STOCK, AS_STOCK}},
     {"auto-disable of islands", auto_disable_of_islands, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
     {"disabled bodies, wake-up", wake_up, NULL, {AS_STOCK, AS_STOCK, AS_STOCK}},
     {0},

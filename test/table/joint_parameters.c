@@ -382,7 +382,7 @@ static void soft_transmission(support_run *run)
 }
 
 const support_row support_joint_parameters[] = {
-    {"stops crossed, beyond pi, at infinity: none; on one side",
+    {"stops in the wrong order, beyond pi or at infinity do not exist; a stop on one side",
      stops_that_are_none,
      stops_that_are_none_expected,
      {EXACT, EXACT, EXACT}},
@@ -413,11 +413,13 @@ const support_row support_joint_parameters[] = {
     {"the same with stops",
      balance_of_stops,
      balance_of_stops_expected,
-     {EXACT, NEAR_SAYING(2e-4, "N, of the end of the step; AMotors as `stribeck`, said", "joints"),
+     {EXACT,
+      NEAR_SAYING(2e-4, "N, of the end of the step; AMotors as `stribeck`, with a message",
+                  "joints"),
       EXACT}},
     {"the same with motors at stops, whose force ODE leaves out",
      balance_of_both,
      balance_of_both_expected,
-     {AS_STOCK, NEAR(5e-3, "N, all of it, of the end of the step"), AS_STOCK}},
+     {AS_STOCK, NEAR(5e-3, "N, with the motor's force, of the end of the step"), AS_STOCK}},
     {0},
 };

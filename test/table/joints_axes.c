@@ -671,7 +671,7 @@ static void pushes_expected(support_run *run)
     }
 }
 
-#define BUT_AMOTORS EXACT_SAYING("AMotors as `stribeck`, said", "joints")
+#define BUT_AMOTORS EXACT_SAYING("AMotors as `stribeck`, with a message", "joints")
 
 const support_row support_joint_axes[] = {
     {"motors, reaching their speed under load",
@@ -680,24 +680,26 @@ const support_row support_joint_axes[] = {
      {EXACT, EXACT, EXACT}},
     {"motors, short of force", motor_saturates, motor_saturates_expected, {EXACT, EXACT, EXACT}},
     {"motors, CFM", motor_yields, motor_yields_expected, {EXACT, EXACT, EXACT}},
-    {"stops, met under load", stops_hold, stops_hold_expected, {EXACT, BUT_AMOTORS, EXACT}},
+    {"stops, reached under load", stops_hold, stops_hold_expected, {EXACT, BUT_AMOTORS, EXACT}},
     {"stops, how far beyond at 1 m/s or rad/s",
      stops_met_in_time,
      stops_met_expected,
-     {NEAR(0.01, "what is left of the step"), EXACT, NEAR(2e-9, "met at their time")}},
+     {NEAR(0.01, "moves on until the end of the step"), EXACT,
+      NEAR(2e-9, "stopped at the time of the impact")}},
     {"stops, ERP and CFM", stops_yield, stops_yield_expected, {EXACT, BUT_AMOTORS, EXACT}},
     {"stops, bounce", stops_bounce, stops_bounce_expected, {EXACT, BUT_AMOTORS, EXACT}},
     {"stops, feedback of an impact",
      stops_feed_back,
      stops_feed_back_expected,
      {EXACT,
-      NEAR_SAYING(1e-8, "impulse over step; other forces of its end; AMotors as `stribeck`, said",
-                  "joints"),
+      NEAR_SAYING(
+          1e-8, "impulse over step; other forces of its end; AMotors as `stribeck`, with a message",
+          "joints"),
       EXACT}},
-    {"stops, taken off", stops_off, NULL, {AS_STOCK, AS_STOCK_SAYING("joints"), AS_STOCK}},
+    {"stops, removed", stops_off, NULL, {AS_STOCK, AS_STOCK_SAYING("joints"), AS_STOCK}},
     {"stops, locked", stops_lock, stops_lock_expected, {EXACT, BUT_AMOTORS, EXACT}},
     {"motors into a stop", motor_into_stop, stops_lock_expected, {EXACT, BUT_AMOTORS, EXACT}},
-    {"motors off a stop, fudge factor",
+    {"motors away from a stop, fudge factor",
      motor_off_stop,
      motor_off_stop_expected,
      {EXACT, BUT_AMOTORS, EXACT}},
@@ -705,10 +707,10 @@ const support_row support_joint_axes[] = {
      motor_kept_at_stop,
      stops_lock_expected,
      {EXACT, BUT_AMOTORS, EXACT}},
-    {"motors, a servo by angles read",
+    {"motors, a servo that reads angles",
      servo,
      servo_expected,
-     {EXACT, NEAR(0.01, "a speed is there at the end of a step, not all through it"), EXACT}},
+     {EXACT, NEAR(0.01, "a motor reaches its speed at the end of the step"), EXACT}},
     {"angles, positions and rates read back",
      readings,
      readings_expected,

@@ -1,4 +1,4 @@
-// Rows of joints: feedback, and joints that the program breaks, disables, attaches anew or
+// Rows of joints: feedback, and joints that the program breaks, disables, attaches again or
 // destroys.
 #include "joints_use.h"
 
@@ -244,19 +244,19 @@ const support_row support_joint_changes[] = {
      {AS_STOCK,
       NEAR_SAYING(1.1,
                   "of the end of the step, with the motor's force at a stop, which ODE leaves out; "
-                  "AMotors as `stribeck`, said",
+                  "AMotors as `stribeck`, with a message",
                   "joints"),
       AS_STOCK}},
     {"broken by feedback", breaks, breaks_expected, {EXACT, EXACT, EXACT}},
     {"disabled and enabled", disabled, NULL, {AS_STOCK, AS_IT_GOES(0.006), AS_STOCK}},
-    {"attached anew", reattached, NULL, {AS_STOCK, AS_IT_GOES(0.006), AS_STOCK}},
+    {"attached again", reattached, NULL, {AS_STOCK, AS_IT_GOES(0.006), AS_STOCK}},
     {"destroyed, detached, disabled or made in a near callback",
      descents,
      NULL,
      {AS_STOCK,
-      NEAR_SAYING(0.021, "let go of at once, not a step later; held from the next step on",
+      NEAR_SAYING(0.021, "released at once, not a step later; attached from the next step on",
                   "the integrator stopped"),
-      NEAR(0.002, "what is made within a step holds from the next one on")}},
+      NEAR(0.002, "a joint made within a step acts from the next one on")}},
     {"destroyed in a moved callback", destroyed, destroyed_in_time, {AS_STOCK, EXACT, AS_STOCK}},
     {0},
 };

@@ -310,7 +310,7 @@ static void backlash(support_run *run)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-static void set_anew(dJointID joint)
+static void set_again(dJointID joint)
 {
     const dReal d = 2e-3;
     switch (dJointGetType(joint)) {
@@ -350,15 +350,15 @@ static void set_anew(dJointID joint)
 
 #pragma GCC diagnostic pop
 
-static void report_set_anew(support_run *run, const support_scene *scene, pair *p, int pieces)
+static void report_set_again(support_run *run, const support_scene *scene, pair *p, int pieces)
 {
-    set_anew(p->joint);
+    set_again(p->joint);
     report_first(run, scene, p, pieces);
 }
 
-static void placed_anew(support_run *run)
+static void placed_again(support_run *run)
 {
-    each_type(run, PAIR_AT_REST, 1, report_set_anew);
+    each_type(run, PAIR_AT_REST, 1, report_set_again);
 }
 
 // ---- joints with others
@@ -566,7 +566,8 @@ const support_row support_joint_uses[] = {
     {"motors and stops of swinging bodies",
      all_at_once,
      NULL,
-     {AS_STOCK, NEAR_SAYING(0.005, "in continuous time; AMotors as `stribeck`, said", "joints"),
+     {AS_STOCK,
+      NEAR_SAYING(0.005, "in continuous time; AMotors as `stribeck`, with a message", "joints"),
       AS_STOCK}},
     {"a ball with an AMotor in Euler's angles", shoulder, NULL, {AS_STOCK, LEFT, AS_STOCK}},
     {"hinge2's suspension, at rest",
@@ -611,8 +612,8 @@ const support_row support_joint_uses[] = {
      thrown_in_time,
      {AS_STOCK, EXACT, AS_STOCK}},
     {"errors at the start, mended", errors_mended, NULL, {AS_STOCK, AS_IT_GOES(0.008), AS_STOCK}},
-    {"anchors and offsets set anew",
-     placed_anew,
+    {"anchors and offsets set again",
+     placed_again,
      NULL,
      {AS_STOCK, AS_IT_GOES(0.006), NEAR(2e-3, "sub-steps mend a little less than a step")}},
     {"ERP and CFM of a joint", own_softness, own_softness_expected, {EXACT, EXACT, EXACT}},

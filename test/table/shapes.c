@@ -616,8 +616,8 @@ static void mesh_builds_expected(support_run *run)
     support_report_pairs(run, BUILDS, 0.1, 0.1);
 }
 
-// Put into one another, by rounding or by a program that is not exact; they come out, and may be
-// thrown away.
+// Meshes that overlap, by rounding or by a program that is not exact. sprag pushes them apart, and
+// they can be thrown away afterwards.
 static void mesh_in_mesh(support_run *run)
 {
     static const double deep[] = {1e-9, 1e-7, 1e-4, 1e-3}; // m
@@ -798,7 +798,7 @@ static void merged_normals_expected(support_run *run)
 }
 
 #define CATCHES "by stock's contacts: a box catches at them"
-#define MESHES NEAR_SAYING(1e-5, "the program's contacts, said", NO_DISTANCE)
+#define MESHES NEAR_SAYING(1e-5, "the program's contacts, with a message", NO_DISTANCE)
 
 const support_row support_shapes[] = {
     {"`dSpaceAdd`, `dSpaceRemove`, `dSpaceQuery`",
@@ -814,7 +814,7 @@ const support_row support_shapes[] = {
      hash_space,
      hash_space_expected,
      {NEAR(5e-6, FLOOR), MESHES, NEAR(1e-6, APART)}},
-    {"Rays that the program makes wheels of",
+    {"Rays that the program uses as wheels",
      wheel_rays,
      wheel_rays_expected,
      {NEAR(5e-8, FLOOR), AS_STRIBECK(GIVEN), NEAR(5e-8, "the program's contacts")}},
@@ -827,7 +827,7 @@ const support_row support_shapes[] = {
      ray_flags,
      ray_flags_expected,
      {NEAR(5e-9, FLOOR), AS_STRIBECK(GIVEN), NEAR(5e-9, "the program's contacts")}},
-    {"`dGeomSetPosition`, `...Rotation`, `...Quaternion` of what has a body",
+    {"`dGeomSetPosition`, `...Rotation`, `...Quaternion` of geoms with a body",
      posed_geoms,
      posed_geoms_expected,
      {NEAR(5e-6, FLOOR), LEFT, NEAR(1e-6, APART)}},
@@ -835,7 +835,7 @@ const support_row support_shapes[] = {
      "`dGeomCylinderSetParams`, `dGeomSetConvex`, `dGeomTriMeshSetData`",
      changed_shapes,
      changed_shapes_expected,
-     {NEAR(5e-6, FLOOR), NEAR_SAYING(5e-6, FLOOR ", said", RIGID), NEAR(1e-6, APART)}},
+     {NEAR(5e-6, FLOOR), NEAR_SAYING(5e-6, FLOOR ", with a message", RIGID), NEAR(1e-6, APART)}},
     {"`dGeomHeightfieldSetHeightfieldData`",
      changed_field,
      changed_field_expected,
@@ -845,18 +845,20 @@ const support_row support_shapes[] = {
      mesh_builds,
      mesh_builds_expected,
      {NEAR(5e-6, FLOOR), MESHES, NEAR(1e-6, APART)}},
-    {"Meshes put into meshes, and thrown out",
+    {"Meshes placed inside meshes, which push them out",
      mesh_in_mesh,
      mesh_in_mesh_expected,
-     {NEAR(5e-6, FLOOR), MESHES, NEAR_SAYING(1e-6, APART ", said", "overlap at the start")}},
+     {NEAR(5e-6, FLOOR), MESHES,
+      NEAR_SAYING(1e-6, APART ", with a message", "overlap at the start")}},
     {"`dGeomTriMeshEnableTC`, `dGeomTriMeshClearTCCache`",
      coherence,
      coherence_expected,
      {NEAR(5e-6, FLOOR), MESHES, NEAR(1e-6, APART)}},
-    {"What slides over the inner edges of a flat mesh",
+    {"A box that slides over the inner edges of a flat mesh",
      inner_edges,
      inner_edges_expected,
-     {NEAR(0.5, CATCHES), NEAR_SAYING(0.5, CATCHES ", said", NO_DISTANCE), NEAR(1e-6, APART)}},
+     {NEAR(0.5, CATCHES), NEAR_SAYING(0.5, CATCHES ", with a message", NO_DISTANCE),
+      NEAR(1e-6, APART)}},
     {"`dGeomTriMeshSetTriMergeCallback`",
      merged_triangles,
      merged_triangles_expected,
@@ -864,7 +866,7 @@ const support_row support_shapes[] = {
     {"`dGeomLowLevelControl`: normals of a ball's contacts",
      merged_normals,
      merged_normals_expected,
-     {NEAR(1e-4, FLOOR), NEAR_SAYING(1e-4, FLOOR ", said", NO_DISTANCE),
+     {NEAR(1e-4, FLOOR), NEAR_SAYING(1e-4, FLOOR ", with a message", NO_DISTANCE),
       NEAR(0.1, "contacts of its own, one of each triangle")}},
     {0},
 };

@@ -18,7 +18,7 @@ typedef struct support_run {
     int values;
     double error[SUPPORT_VALUES]; // of what is better the smaller it is
     int errors;
-    char said[4096]; // on stderr
+    char messages[4096]; // that the run printed on stderr
 } support_run;
 
 // A world under the method of the run, with more options ("ess.steps=100"; NULL: none). Gravity is
@@ -57,7 +57,7 @@ typedef struct support_cell {
     support_kind kind;
     double within;
     const char *how;  // in the table
-    const char *says; // a piece of the message; NULL: nothing is said
+    const char *says; // a piece of the message; NULL: no message
 } support_cell;
 
 // Stock's values, to 1e-9.

@@ -16,8 +16,8 @@ static const char RIGID[] = "that the step can resolve. The first body is body",
                   NO_CALL[] = "has made no collision call",
                   OVERLAP[] = "at the start of a step, first the ";
 
-#define FLOOR "a floor under CFM"
-#define APART "rests half a micrometre apart"
+#define FLOOR "contacts have a least CFM"
+#define APART "rests with a gap of 5e-7 m"
 #define LEFT AS_STRIBECK(RIGID)
 
 enum { SCENE_CONTACTS = 64 };

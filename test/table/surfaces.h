@@ -46,6 +46,7 @@ static const char SOFT[] =
 #define SMOOTH "friction is smooth"
 
 #define AT_REST                                                                                    \
-    NEAR_SAYING(5e-7, "integrated until it rests, then as `stribeck`, said", "bodies at rest")
+    NEAR_SAYING(5e-7, "integrated until it rests, then as `stribeck`, with a message",             \
+                "bodies at rest")
 
 #endif
