@@ -15,7 +15,8 @@ typedef struct ode_pair_answer {
     dJointID joint; // the first contact joint; it has the surface, and the feedback of the pair
     bool accepted;  // the program wants contacts
     bool paired;    // sprag finds the pair's distance, and the joint is between the geoms' bodies
-    int next;       // 1 + index of the next answer of the same slot; 0: none
+    double force[2][6]; // N, N m, on the joint's bodies: by group_write_forces
+    int next;           // 1 + index of the next answer of the same slot; 0: none
 } ode_pair_answer;
 
 typedef struct ode_pair_answers { // in scratch

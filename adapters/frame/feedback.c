@@ -1,24 +1,40 @@
 // Forces of a group -> joint feedback, and guesses for the next step.
 #include "frame_run.h"
+
+#include <string.h>
+
 #include "linalg.h"
 
+static ode_pair_answer *answer_with_feedback(const group *g, const ode_pair *source)
+{
+    ode_pair_answer *answer =
+        sprag_ode_pair_answer_find(&g->s->answers, source->side[0]->geom, source->side[1]->geom);
+    return answer && answer->joint && dJointGetFeedback(answer->joint) ? answer : NULL;
+}
+
+// Two geoms may have several pairs, of triangles; their forces add up.
 static void write_pair_feedback(const group *g)
 {
     double rate = 1 / g->s->a->step;
     for (int i = 0; i < g->frame.pairs; i++) {
-        const ode_pair *source = g->source[i];
-        const ode_pair_answer *answer = sprag_ode_pair_answer_find(
-            &g->s->answers, source->side[0]->geom, source->side[1]->geom);
-        if (!answer || !answer->joint) {
+        ode_pair_answer *answer = answer_with_feedback(g, g->source[i]);
+        if (answer) {
+            memset(answer->force, 0, sizeof answer->force);
+        }
+    }
+    for (int i = 0; i < g->frame.pairs; i++) {
+        ode_pair_answer *answer = answer_with_feedback(g, g->source[i]);
+        if (!answer) {
             continue;
         }
-        const sprag_pair *pair = &g->pair[i];
-        double wrench[2][6] = {{0}};
+        dBodyID body[2];
+        bool reversed;
+        sprag_ode_joint_bodies(answer->joint, body, &reversed);
+        bool swapped = body[0] != g->source[i]->side[0]->body;
         for (int side = 0; side < 2; side++) {
-            add_scaled(wrench[side], rate, pair->impulse[side], 6);
+            add_scaled(answer->force[side], rate, g->pair[i].impulse[side != swapped], 6);
         }
-        sprag_ode_feedback_add_pair(answer->joint, source->side[0]->body,
-                                    (const double(*)[6])wrench);
+        sprag_ode_feedback_set(answer->joint, (const double(*)[6])answer->force);
     }
 }
 
@@ -33,15 +49,14 @@ static void clear_contacts(const group *g, const members *m, int leader)
     }
 }
 
+// If several joints share a dJointFeedback, the last one that is written here remains.
 static void write_feedback(const group *g)
 {
     for (int j = 0; j < g->joints; j++) {
-        sprag_ode_feedback_clear(g->joint[j]);
-        sprag_ode_feedback_add(g->joint[j], (const double(*)[6])g->joint_wrench[j]);
+        sprag_ode_feedback_set(g->joint[j], (const double(*)[6])g->joint_wrench[j]);
     }
     for (int i = 0; i < g->frame.contacts; i++) {
-        sprag_ode_feedback_clear(g->contact_joint[i]);
-        sprag_ode_feedback_add(g->contact_joint[i], (const double(*)[6])g->contact_wrench[i]);
+        sprag_ode_feedback_set(g->contact_joint[i], (const double(*)[6])g->contact_wrench[i]);
     }
     write_pair_feedback(g);
 }

@@ -1,6 +1,7 @@
 // Joint feedback: all writes to dJointFeedback. ODE's f1, t1 act on the joint's first body and f2,
 // t2 on its second; a joint with one body has it as its first, whichever way the program attached
 // it. As in stock, f2 and t2 of a joint with one body are left as they are.
+#include <math.h>
 #include <string.h>
 
 #include "island.h"
@@ -11,46 +12,29 @@ static bool has_two_bodies(dJointID joint)
     return dJointGetBody(joint, 0) && dJointGetBody(joint, 1);
 }
 
+static void set_side(dJointID joint, int side, const double wrench[6])
+{
+    dJointFeedback *feedback = dJointGetFeedback(joint);
+    if (!feedback || (side == 1 && !has_two_bodies(joint))) {
+        return;
+    }
+    dReal *force = side ? feedback->f2 : feedback->f1, *torque = side ? feedback->t2 : feedback->t1;
+    for (int k = 0; k < 3; k++) {
+        force[k] = wrench[k];
+        torque[k] = wrench[3 + k];
+    }
+}
+
+void sprag_ode_feedback_set(dJointID joint, const double (*wrench)[6])
+{
+    set_side(joint, 0, wrench[0]);
+    set_side(joint, 1, wrench[1]);
+}
+
 void sprag_ode_feedback_clear(dJointID joint)
 {
-    dJointFeedback *feedback = dJointGetFeedback(joint);
-    if (!feedback) {
-        return;
-    }
-    memset(feedback->f1, 0, sizeof feedback->f1);
-    memset(feedback->t1, 0, sizeof feedback->t1);
-    if (has_two_bodies(joint)) {
-        memset(feedback->f2, 0, sizeof feedback->f2);
-        memset(feedback->t2, 0, sizeof feedback->t2);
-    }
-}
-
-void sprag_ode_feedback_add(dJointID joint, const double wrench[2][6])
-{
-    dJointFeedback *feedback = dJointGetFeedback(joint);
-    if (!feedback) {
-        return;
-    }
-    bool two = has_two_bodies(joint);
-    for (int k = 0; k < 3; k++) {
-        feedback->f1[k] += wrench[0][k];
-        feedback->t1[k] += wrench[0][3 + k];
-        if (two) {
-            feedback->f2[k] += wrench[1][k];
-            feedback->t2[k] += wrench[1][3 + k];
-        }
-    }
-}
-
-void sprag_ode_feedback_add_pair(dJointID joint, dBodyID side_0, const double wrench[2][6])
-{
-    dBodyID body[2];
-    bool reversed;
-    double turned[2][6];
-    sprag_ode_joint_bodies(joint, body, &reversed);
-    memcpy(turned[0], wrench[body[0] != side_0], sizeof turned[0]);
-    memcpy(turned[1], wrench[body[0] == side_0], sizeof turned[1]);
-    sprag_ode_feedback_add(joint, (const double(*)[6])turned);
+    static const double none[2][6];
+    sprag_ode_feedback_set(joint, none);
 }
 
 int sprag_ode_feedback_of_island(const ode_problem *pulled, ode_feedback *to)
@@ -59,13 +43,15 @@ int sprag_ode_feedback_of_island(const ode_problem *pulled, ode_feedback *to)
     const sprag_solution *solution = &pulled->solution;
     int count = 0, contact = 0, row = 0; // contacts and rows come in the order of the joints
     for (int j = 0; j < pulled->island.joints; j++) {
-        ode_feedback f = {.joint = pulled->island.joint[j]};
+        ode_feedback f = {.joint = pulled->island.joint[j], .body = {-1, -1}};
         if (contact < problem->contacts && pulled->contact_joint[contact] == f.joint) {
+            memcpy(f.body, problem->contact[contact].body, sizeof f.body);
             sprag_contact_wrench(&problem->contact[contact], solution->contact_force[contact],
                                  f.wrench);
             contact++;
         }
         for (; row < problem->rows && pulled->row_joint[row] == f.joint; row++) {
+            memcpy(f.body, problem->row[row].body, sizeof f.body);
             for (int side = 0; side < 2; side++) {
                 add_scaled(f.wrench[side], solution->row_force[row],
                            problem->row[row].jacobian[side], 6);
@@ -78,12 +64,61 @@ int sprag_ode_feedback_of_island(const ode_problem *pulled, ode_feedback *to)
     return count;
 }
 
-void sprag_ode_push_feedback(const ode_feedback *feedback, int count)
+// A feedback that several joints share: finds the joints of the body that comes last in the island.
+// Until the forces are written, the feedback itself has the index of that body.
+static void find_last_body(ode_feedback *feedback, int count, int side)
 {
+    static const double none[6] = {-1};
     for (int i = 0; i < count; i++) {
-        sprag_ode_feedback_clear(feedback[i].joint);
+        set_side(feedback[i].joint, side, none);
     }
     for (int i = 0; i < count; i++) {
-        sprag_ode_feedback_add(feedback[i].joint, feedback[i].wrench);
+        const dJointFeedback *shared = dJointGetFeedback(feedback[i].joint);
+        double last = side ? shared->f2[0] : shared->f1[0];
+        double body[6] = {fmax(feedback[i].body[side], last)};
+        set_side(feedback[i].joint, side, body);
+    }
+    for (int i = 0; i < count; i++) {
+        const dJointFeedback *shared = dJointGetFeedback(feedback[i].joint);
+        double last = side ? shared->f2[0] : shared->f1[0];
+        feedback[i].of_last_body[side] = feedback[i].body[side] == last;
+    }
+}
+
+static void write_of_last_body(const ode_feedback *f)
+{
+    for (int side = 0; side < 2; side++) {
+        if (f->of_last_body[side]) {
+            set_side(f->joint, side, f->wrench[side]);
+        }
+    }
+}
+
+// dWorldStep writes feedback body after body, for each body its contacts in reverse order and then
+// its other joints. (It orders joints with bounded and unbounded rows in other ways too.)
+static void write_body_after_body(ode_feedback *feedback, int count)
+{
+    find_last_body(feedback, count, 0);
+    find_last_body(feedback, count, 1);
+    for (int i = count - 1; i >= 0; i--) {
+        if (dJointGetType(feedback[i].joint) == dJointTypeContact) {
+            write_of_last_body(&feedback[i]);
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        if (dJointGetType(feedback[i].joint) != dJointTypeContact) {
+            write_of_last_body(&feedback[i]);
+        }
+    }
+}
+
+void sprag_ode_push_feedback(ode_feedback *feedback, int count, bool quick)
+{
+    if (!quick) {
+        write_body_after_body(feedback, count);
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        sprag_ode_feedback_set(feedback[i].joint, (const double(*)[6])feedback[i].wrench);
     }
 }

@@ -94,7 +94,9 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
 // The force of a joint that wants feedback, computed by sprag_ode_push_velocities.
 typedef struct ode_feedback {
     dJointID joint;
-    double wrench[2][6]; // N, N m: on the joint's bodies, in the order of sprag_ode_joint_bodies
+    int body[2];          // of the island; -1: none
+    bool of_last_body[2]; // by sprag_ode_push_feedback
+    double wrench[2][6];  // N, N m: on the joint's bodies, in the order of sprag_ode_joint_bodies
 } ode_feedback;
 
 // The end of a step of an island, in this order:
@@ -105,10 +107,9 @@ typedef struct ode_feedback {
 //    number.
 int sprag_ode_push_velocities(const ode_problem *pulled, ode_warm_start *warm_start,
                               ode_feedback *feedback);
-// 2. Writes joint feedback. If joints of several islands share a dJointFeedback, it has the force
-// in
-//    the last island, as in stock.
-void sprag_ode_push_feedback(const ode_feedback *feedback, int count);
+// 2. Writes joint feedback. If several joints share a dJointFeedback, it has the force of the joint
+//    that stock writes last: quick: dWorldQuickStep or dWorldStep.
+void sprag_ode_push_feedback(ode_feedback *feedback, int count, bool quick);
 // 3. Integrates the bodies by ODE's own dxStepBody, which moves geoms and calls moved callbacks,
 // and
 //    empties the accumulators. force: room for one of each body; a force that a callback adds to a
@@ -128,10 +129,7 @@ void sprag_ode_freeze(const ode_island *island);
 // ---- feedback.c: the only writer of dJointFeedback. Joints without feedback are ignored.
 
 void sprag_ode_feedback_clear(dJointID joint);
-void sprag_ode_feedback_add(dJointID joint, const double wrench[2][6]); // as ode_feedback's
-
-// The same for a contact between two geoms; wrench[0] acts on the body side_0 (NULL: static).
-void sprag_ode_feedback_add_pair(dJointID joint, dBodyID side_0, const double wrench[2][6]);
+void sprag_ode_feedback_set(dJointID joint, const double (*wrench)[6]); // as ode_feedback's
 
 // Of every joint of the island that has rows and wants feedback. Returns their number.
 int sprag_ode_feedback_of_island(const ode_problem *pulled, ode_feedback *to);

@@ -152,7 +152,7 @@ bool finish_island(const step_context *c, const solved_island *from)
     if (quick) {
         draw_as_quick_step(w->id, pulled->stock_rows);
     }
-    sprag_ode_push_feedback(from->feedback, from->feedbacks);
+    sprag_ode_push_feedback(from->feedback, from->feedbacks, quick);
     // A force that a moved callback adds to a body that moves later in the same island acts in this
     // step under dWorldStep, and is lost under dWorldQuickStep.
     sprag_ode_move(island, c->step,

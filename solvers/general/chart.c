@@ -336,12 +336,12 @@ sprag_result sprag_chart_take(const sprag_general_problem *p, const sprag_chart 
 static bool divide_by_block(const double *M, double *x)
 {
     bool diagonal = true;
-    for (int i = 0; i < 6; i++) { // sprag_general_check has checked that M is symmetric
+    for (int i = 0; i < 6; i++) { // M is symmetric, as check_mass has found
         for (int j = 0; j < i; j++) {
             diagonal &= M[6 * i + j] == 0;
         }
     }
-    if (diagonal) { // its entries are positive, as has been checked
+    if (diagonal) { // its entries are positive, as check_mass has found
         for (int i = 0; i < 6; i++) {
             x[i] /= M[7 * i];
         }

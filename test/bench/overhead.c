@@ -293,7 +293,8 @@ static bool own_island(dWorldID world, const ode_island *island, dReal step)
     if (!feedback) {
         return false;
     }
-    sprag_ode_push_feedback(feedback, sprag_ode_push_velocities(&pulled, own.memory, feedback));
+    sprag_ode_push_feedback(feedback, sprag_ode_push_velocities(&pulled, own.memory, feedback),
+                            false);
     sprag_ode_move(island, step, NULL);
     own.push_us += since(start);
     sprag_scratch_reset(&own.scratch);

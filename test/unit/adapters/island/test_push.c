@@ -22,7 +22,7 @@ static void push(const pull *p, ode_warm_start *memory)
 {
     ode_feedback *feedback = calloc((size_t)p->ode.island.joints + 1, sizeof *feedback);
     ck_assert_ptr_nonnull(feedback);
-    sprag_ode_push_feedback(feedback, sprag_ode_push_velocities(&p->ode, memory, feedback));
+    sprag_ode_push_feedback(feedback, sprag_ode_push_velocities(&p->ode, memory, feedback), false);
     sprag_ode_move(&p->ode.island, p->ode.problem.step, NULL);
     free(feedback);
 }

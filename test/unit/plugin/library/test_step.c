@@ -385,6 +385,94 @@ START_TEST(contact_feedback_carries_the_weight)
 }
 END_TEST
 
+// ---- a dJointFeedback that several joints share
+
+enum { SHARED_BODIES = 3 };
+
+static void add_shared_contact(scene *s, dBodyID a, dBodyID b, double x, double z,
+                               dJointFeedback *shared)
+{
+    dContact contact = {.geom = {.pos = {x, 0, z}, .normal = {0, 0, 1}, .depth = 1e-3}};
+    dJointID joint = dJointCreateContact(s->world, s->contacts, &contact);
+    dJointAttach(joint, a, b);
+    dJointSetFeedback(joint, shared);
+}
+
+// A body on two contacts that carry unequal parts of its weight.
+static void stand_on_two_contacts(scene *s, dJointFeedback *shared)
+{
+    add_shared_contact(s, s->body[0], NULL, -0.3, 0, shared);
+    add_shared_contact(s, s->body[0], NULL, 0.1, 0, shared);
+}
+
+static void stand_on_one_another(scene *s, dJointFeedback *shared)
+{
+    for (int i = 0; i < SHARED_BODIES; i++) {
+        add_shared_contact(s, s->body[i], i ? s->body[i - 1] : NULL, 0, i - 0.5, shared);
+    }
+}
+
+static void hang_on_one_another(scene *s, dJointFeedback *shared)
+{
+    for (int i = 0; i < SHARED_BODIES; i++) {
+        dJointID joint = dJointCreateBall(s->world, 0);
+        dJointAttach(joint, s->body[i], i + 1 < SHARED_BODIES ? s->body[i + 1] : NULL);
+        dJointSetBallAnchor(joint, 0, 0, i + 0.5);
+        dJointSetFeedback(joint, shared);
+    }
+}
+
+static void hang_on_two_joints(scene *s, dJointFeedback *shared)
+{
+    dJointID joint[2] = {dJointCreateSlider(s->world, 0), dJointCreateBall(s->world, 0)};
+    dJointAttach(joint[0], s->body[0], s->body[1]);
+    dJointSetSliderAxis(joint[0], 1, 0, 0);
+    dJointAttach(joint[1], s->body[1], NULL);
+    dJointSetBallAnchor(joint[1], 0, 0, 1);
+    dJointSetFeedback(joint[0], shared);
+    dJointSetFeedback(joint[1], shared);
+}
+
+// One step. Returns the shared feedback.
+static dJointFeedback shared_feedback(const char *options, int which, step_fn *take_step)
+{
+    static void (*const arrange[])(scene *, dJointFeedback *) = {
+        stand_on_two_contacts, stand_on_one_another, hang_on_one_another, hang_on_two_joints};
+    dJointFeedback shared;
+    memset(&shared, 0, sizeof shared);
+    scene s = {.world = dWorldCreate(), .contacts = dJointGroupCreate(0)};
+    s.space = dSimpleSpaceCreate(0);
+    dWorldSetGravity(s.world, 0, 0, -9.81);
+    dWorldSetQuickStepNumIterations(s.world, 200);
+    configure(s.world, options);
+    for (int i = 0; i < SHARED_BODIES; i++) {
+        s.body[i] = create_body(s.world, 1 + i, 0, 0, i);
+    }
+    arrange[which](&s, &shared);
+    take_step(s.world, step);
+    close_scene(&s);
+    return shared;
+}
+
+enum { SHARINGS = 4 };
+
+// The step writes feedback joint after joint, and one of them remains: the same one as in stock.
+START_TEST(shared_feedback_is_that_of_stocks_joint)
+{
+    bool quick = _i >= SHARINGS;
+    dJointFeedback ours =
+        shared_feedback("method=stribeck", _i % SHARINGS, quick ? dWorldQuickStep : dWorldStep);
+    dJointFeedback stock =
+        shared_feedback("method=ode", _i % SHARINGS, quick ? stock_quick : stock_step);
+    const dReal *part[2][4] = {{ours.f1, ours.t1, ours.f2, ours.t2},
+                               {stock.f1, stock.t1, stock.f2, stock.t2}};
+    for (int k = 0; k < 12; k++) {
+        double sprag = part[0][k / 3][k % 3], odes = part[1][k / 3][k % 3];
+        ck_assert_msg(fabs(sprag - odes) < 2, "[%d]: %g, stock %g", k, sprag, odes);
+    }
+}
+END_TEST
+
 // Islands with many rows, with one, with none, that stay as they are.
 static dWorldID open_islands(const char *options)
 {
@@ -665,6 +753,7 @@ int main(void)
     tcase_add_test(motion, a_kinematic_body_carries_others);
     tcase_add_test(rest, moved_callbacks_come_in_stocks_order);
     tcase_add_test(rest, contact_feedback_carries_the_weight);
+    tcase_add_loop_test(rest, shared_feedback_is_that_of_stocks_joint, 0, 2 * SHARINGS);
     tcase_add_test(rest, quick_step_draws_stocks_random_numbers);
     tcase_add_loop_test(rest, a_settled_scene_allocates_nothing, 0, SETTLING);
     tcase_add_loop_test(wrong, stock_steps_islands_that_are_not_solved, 0, 2);
