@@ -20,10 +20,10 @@ bool group_row_room(group *g, int rows)
 {
     if (rows > g->row_room) {
         int room = rows + 16;
-        sprag_row *row = SPRAG_TAKE(g->s->a->scratch + 1, room, sprag_row);
-        int *joint = SPRAG_TAKE(g->s->a->scratch + 1, room, int);
-        double *force = SPRAG_TAKE(g->s->a->scratch + 1, room, double);
-        if (g->s->a->scratch[1].failed) {
+        sprag_row *row = SPRAG_TAKE(g->s->a->input.scratch + 1, room, sprag_row);
+        int *joint = SPRAG_TAKE(g->s->a->input.scratch + 1, room, int);
+        double *force = SPRAG_TAKE(g->s->a->input.scratch + 1, room, double);
+        if (g->s->a->input.scratch[1].failed) {
             return false;
         }
         g->row = row;
@@ -94,12 +94,12 @@ static int pull_joint(group *g, int j, int rows, double h, int *stops)
     }
     if (stops) {
         count = sprag_ode_pull_coordinates(&g->row[rows], g->stop + before, &more, joint,
-                                           s->a->world, h, &s->index, s->a->memory);
+                                           s->a->input.world, h, &s->index, s->a->input.warm_start);
         *stops += more;
     } else {
         count = sprag_ode_count_rows(joint).rows;
-        count = count > 0 ? sprag_ode_pull_rows(&g->row[rows], joint, count, s->a->world, h,
-                                                &s->index, s->a->memory)
+        count = count > 0 ? sprag_ode_pull_rows(&g->row[rows], joint, count, s->a->input.world, h,
+                                                &s->index, s->a->input.warm_start)
                           : 0;
     }
     for (int i = before; i < before + more; i++) {
@@ -130,7 +130,7 @@ static int pull_joints(group *g, double step, const sprag_row **row, int *stops)
     for (int j = 0; j < g->joints && rows >= 0; j++) {
         int more = pull_joint(g, j, rows, step, stops);
         if (more < 0) {
-            g->s->a->untold = g->joint[j];
+            g->s->a->warnings.whole_step_joint = g->joint[j];
         }
         rows = more < 0 ? -1 : rows + more;
     }
@@ -196,14 +196,15 @@ static void set_compliance(const step *s, sprag_surface *to, dJointID joint)
 {
     sprag_contact contact = {.stiffness = 0};
     const dSurfaceParameters *surface = &sprag_ode_contact_of(joint)->surface;
-    double erp = surface->mode & dContactSoftERP ? surface->soft_erp : dWorldGetERP(s->a->world);
-    const char *surface_error = sprag_ode_pull_surface(&contact, surface, s->a->stiffness);
+    double erp =
+        surface->mode & dContactSoftERP ? surface->soft_erp : dWorldGetERP(s->a->input.world);
+    const char *surface_error = sprag_ode_pull_surface(&contact, surface, s->a->input.stiffness);
     if (!surface_error && to->bounce > 1) {
         surface_error = "has a bounce above 1: under method=ess it bounces as with 1";
     }
     if (surface_error) {
-        s->a->invalid_surface = joint;
-        s->a->surface_error = surface_error;
+        s->a->warnings.invalid_surface = joint;
+        s->a->warnings.surface_error = surface_error;
     }
     to->stiffness = contact.stiffness;
     to->dissipation = contact.dissipation;
@@ -216,15 +217,15 @@ void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of,
 {
     if (answer->accepted && answer->joint) {
         const int mode = sprag_ode_contact_of(answer->joint)->surface.mode;
-        sprag_ode_surface_of(&pair->surface, answer->joint, s->a->world, of->side[0]->body);
+        sprag_ode_surface_of(&pair->surface, answer->joint, s->a->input.world, of->side[0]->body);
         pair->wants_impulse = dJointGetFeedback(answer->joint) != NULL;
-        if (s->a->compliant) {
+        if (s->a->input.compliant) {
             set_compliance(s, &pair->surface, answer->joint);
             return;
         }
         pair->surface.compliance = 0; // what yields would interpenetrate
         const int soft = dContactSoftCFM | dContactSoftERP | ODE_SURFACE_STIFFNESS;
-        s->a->soft = mode & soft ? answer->joint : s->a->soft;
+        s->a->warnings.soft = mode & soft ? answer->joint : s->a->warnings.soft;
     }
 }
 
@@ -253,7 +254,7 @@ static dJointID ask_there(const group *g, const ode_pair *source, double gap)
             body_expose(b[side], &g->body[b[side]->local]);
         }
     }
-    dJointID joint = g->s->a->ask(g->s->a->data, source, gap);
+    dJointID joint = g->s->a->calls.ask(g->s->a->calls.data, source, gap);
     for (int side = 0; side < 2; side++) {
         if (b[side]) {
             body_observe(b[side], &g->body[b[side]->local]);
@@ -273,11 +274,12 @@ bool group_ask_pair(void *data, int i, double gap, double time)
         group_set_surface(g->s, &g->pair[i], source, known);
         return known->accepted && known->paired;
     }
-    bool offered = a->offered(a->data, source->side[0]->id, source->side[1]->id);
-    if (offered && ((time == 0 && gap <= a->reach) || step_was_within(source, a->foreseen))) {
+    bool offered = a->calls.was_offered(a->calls.data, source->side[0]->id, source->side[1]->id);
+    if (offered &&
+        ((time == 0 && gap <= a->input.reach) || step_was_within(source, a->input.look_ahead))) {
         return take_answer(g->s, &g->pair[i], source, NULL);
     }
-    if (!a->ask) {
+    if (!a->calls.ask) {
         g->pair[i].surface = (sprag_surface){.bounce = 0};
         return true;
     }
@@ -291,7 +293,7 @@ void group_report_event(void *data, const sprag_event *event)
     memcpy(reported.position, event->point, sizeof reported.position);
     memcpy(reported.normal, event->normal, sizeof reported.normal);
     if (event->kind == SPRAG_LIMIT_REACHED) {
-        reported.joint = g->s->a->compliant ? g->stop_joint[event->stop] : g->at_limit;
+        reported.joint = g->s->a->input.compliant ? g->stop_joint[event->stop] : g->at_limit;
         reported.body[0] = dJointGetBody(reported.joint, 0);
         reported.body[1] = dJointGetBody(reported.joint, 1);
     }
@@ -299,5 +301,5 @@ void group_report_event(void *data, const sprag_event *event)
         reported.geom[side] = g->source[event->pair]->side[side]->geom;
         reported.body[side] = g->source[event->pair]->side[side]->body;
     }
-    g->s->a->event(g->s->a->data, &reported);
+    g->s->a->calls.event(g->s->a->calls.data, &reported);
 }

@@ -15,7 +15,7 @@ static ode_pair_answer *answer_with_feedback(const group *g, const ode_pair *sou
 // Two geoms may have several pairs, of triangles; their forces add up.
 static void write_pair_feedback(const group *g)
 {
-    double rate = 1 / g->s->a->step;
+    double rate = 1 / g->s->a->input.step;
     for (int i = 0; i < g->frame.pairs; i++) {
         ode_pair_answer *answer = answer_with_feedback(g, g->source[i]);
         if (answer) {
@@ -42,7 +42,7 @@ static void write_pair_feedback(const group *g)
 static void clear_contacts(const group *g, const members *m, int leader)
 {
     for (int i = 0; i < m->of[leader].joints; i++) {
-        dJointID joint = g->s->a->islands->joints[m->joint[m->joint_at[leader] + i]];
+        dJointID joint = g->s->a->input.islands->joints[m->joint[m->joint_at[leader] + i]];
         if (dJointGetType(joint) == dJointTypeContact) {
             sprag_ode_feedback_clear(joint);
         }
@@ -65,7 +65,7 @@ static void remember_rows(const group *g)
 {
     for (int i = 0, row = 0; i < g->frame.rows; i++) {
         row = i == 0 || g->row_joint[i] != g->row_joint[i - 1] ? 0 : row + 1;
-        sprag_ode_warm_start_store_row(g->s->a->memory, g->joint[g->row_joint[i]], row,
+        sprag_ode_warm_start_store_row(g->s->a->input.warm_start, g->joint[g->row_joint[i]], row,
                                        g->row_force[i]);
     }
 }
@@ -73,10 +73,10 @@ static void remember_rows(const group *g)
 static void report_active_gaps(const group *g)
 {
     const ode_advance *a = g->s->a;
-    for (int i = 0; i < g->frame.pairs && a->held; i++) {
+    for (int i = 0; i < g->frame.pairs && a->calls.active_across_gap; i++) {
         const sprag_pair_memory *memory = g->pair[i].memory;
-        if (memory->active && memory->reach > a->reach) {
-            a->held(a->data, g->source[i], memory->reach);
+        if (memory->active && memory->reach > a->input.reach) {
+            a->calls.active_across_gap(a->calls.data, g->source[i], memory->reach);
         }
     }
 }

@@ -15,7 +15,7 @@ body_state *step_body_of(const step *s, dBodyID body)
 
 static void note_invalid_force(ode_advance *a, dBodyID id)
 {
-    a->invalid_force = a->invalid_forces++ ? a->invalid_force : id;
+    a->warnings.invalid_force = a->results.invalid_forces++ ? a->warnings.invalid_force : id;
 }
 
 static void pull_body(step *s, int i, dBodyID id, int island, const dReal *gravity)
@@ -31,14 +31,14 @@ static void pull_body(step *s, int i, dBodyID id, int island, const dReal *gravi
     sprag_ode_empty_accumulators(
         id); // forces that callbacks add during the step act in the next one
     double acceleration = b->start.mass > 0 ? norm3(b->start.force) / b->start.mass : 0;
-    double h = a->step, spin = 0, turned[3], inverse[9];
+    double h = a->input.step, spin = 0, turned[3], inverse[9];
     if (b->start.mass > 0 && invert33(b->start.inertia, inverse) != 0) {
         mul33(inverse, b->start.force + 3, turned); // size, whatever the axes
         spin = frame_reach_force * norm3(turned) * h;
     }
     b->reach =
         (frame_reach_speed * norm3(b->start.velocity) + frame_reach_force * acceleration * h) * h +
-        frame_reach_margin * a->options.epsilon;
+        frame_reach_margin * a->input.options.epsilon;
     b->turn = frame_reach_speed * (norm3(b->start.velocity + 3) + spin) * h;
 }
 
@@ -47,8 +47,9 @@ static bool is_usable(ode_advance *a, dBodyID const *body, int bodies)
 {
     for (int i = 0; i < bodies; i++) {
         if (!sprag_ode_body_is_finite(body[i])) {
-            a->nonfinite_body = a->frozen_bodies ? a->nonfinite_body : body[i];
-            a->frozen_bodies += bodies;
+            a->warnings.nonfinite_body =
+                a->results.frozen_bodies ? a->warnings.nonfinite_body : body[i];
+            a->results.frozen_bodies += bodies;
             return false;
         }
     }
@@ -57,14 +58,14 @@ static bool is_usable(ode_advance *a, dBodyID const *body, int bodies)
 
 bool step_pull_bodies(step *s)
 {
-    const ode_islands *islands = s->a->islands;
+    const ode_islands *islands = s->a->input.islands;
     dVector3 gravity;
-    dWorldGetGravity(s->a->world, gravity);
+    dWorldGetGravity(s->a->input.world, gravity);
     int n = 0;
     for (size_t i = 0; i < islands->count; i++) {
         n += (int)islands->sizes[2 * i];
     }
-    s->bodies = s->a->bodies = n;
+    s->bodies = s->a->results.bodies = n;
     s->body = SPRAG_TAKE(s->scratch, n, body_state);
     s->leader = SPRAG_TAKE(s->scratch, islands->count, int);
     if (s->scratch->failed || !sprag_ode_index_bodies(&s->index, islands->bodies, n, s->scratch)) {
@@ -226,7 +227,7 @@ static void expose_start(body_state *b)
 // Puts the forces of this step in place of those for the next one.
 static void expose_forces(const step *s, body_state *b)
 {
-    if (s->a->stock[b->island] && !b->frozen) {
+    if (s->a->results.remaining[b->island] && !b->frozen) {
         return_forces(b);
         return;
     }
@@ -256,14 +257,16 @@ static void observe_velocity(body_state *b)
 
 static void apply_added_force(const step *s, body_state *b)
 {
-    if (!sprag_ode_apply_added_force(b->id, b->exposed_force, s->a->step, b->mover.velocity)) {
+    if (!sprag_ode_apply_added_force(b->id, b->exposed_force, s->a->input.step,
+                                     b->mover.velocity)) {
         note_invalid_force(s->a, b->id);
     }
 }
 
 // Calls ODE's own dxStepBody, over no time, for geoms, moved callback and damping. A body that a
 // moved callback has put elsewhere moves on from there, for a whole step. A body that is pushed out
-// of an overlap gets no speed by that; its idle count begins anew, so that it does not fall asleep.
+// of an overlap gets no speed by that; its idle count starts at zero, so that it does not fall
+// asleep.
 static void push_body(const step *s, body_state *b, bool called)
 {
     bool elsewhere = called && !is_at(b->id, &b->exposed_pose);
@@ -274,12 +277,12 @@ static void push_body(const step *s, body_state *b, bool called)
         step_place(b->id, &b->mover.pose);
     }
     sprag_ode_set_velocity(b->id, b->mover.velocity);
-    sprag_ode_step_body(b->id, elsewhere ? s->a->step : 0);
+    sprag_ode_step_body(b->id, elsewhere ? s->a->input.step : 0);
     sprag_ode_set_accumulators(
         b->id, b->next_force); // as in stock, forces that its own callback adds are lost
     set_given_velocity(b);
     double turning = norm3(b->mover.velocity + 3) * b->radius;
-    s->a->fastest = fmax(s->a->fastest, norm3(b->mover.velocity) + turning);
+    s->a->results.fastest = fmax(s->a->results.fastest, norm3(b->mover.velocity) + turning);
 }
 
 // As in stock: before the first moved callback of an island all of its bodies have their weight
@@ -291,7 +294,7 @@ static void push_island(const step *s, body_state *first, int bodies, bool calle
         observe_velocity(b);
         apply_added_force(s, b);
         expose_weight(b);
-        if (s->a->quick) {
+        if (s->a->input.quick) {
             expose_velocity(b, b->mover.velocity);
         }
     }
@@ -299,7 +302,7 @@ static void push_island(const step *s, body_state *first, int bodies, bool calle
         if (called) {
             observe_velocity(b);
         }
-        if (called && !s->a->quick) {
+        if (called && !s->a->input.quick) {
             apply_added_force(s, b);
         }
         push_body(s, b, called);
@@ -320,18 +323,18 @@ void step_push(const step *s)
     const bool called = any_calls_back(s);
     for (int i = 0; i < s->bodies; i++) {
         body_state *b = &s->body[i];
-        if (!b->frozen && (called || s->a->stock[b->island])) {
+        if (!b->frozen && (called || s->a->results.remaining[b->island])) {
             expose_start(b);
         }
         expose_forces(s, b);
     }
     for (int i = 0, bodies; i < s->bodies; i += bodies) {
         body_state *first = &s->body[i];
-        bodies = (int)s->a->islands->sizes[2 * first->island];
-        for (int k = 0; k < bodies && s->a->stock[first->island]; k++) {
+        bodies = (int)s->a->input.islands->sizes[2 * first->island];
+        for (int k = 0; k < bodies && s->a->results.remaining[first->island]; k++) {
             set_given_velocity(&first[k]);
         }
-        if (!first->frozen && !s->a->stock[first->island]) {
+        if (!first->frozen && !s->a->results.remaining[first->island]) {
             push_island(s, first, bodies, called);
         }
     }

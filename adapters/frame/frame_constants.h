@@ -5,7 +5,7 @@
 // ---- reach: how far a body may move in the step, which pairs are searched for by
 
 // Shares of the speed and of the speed that forces add in a step, at the start of the step. Larger:
-// more pairs are searched; smaller: more steps begin anew, because a body moved farther.
+// more pairs are searched; smaller: more steps start again, because a body moved farther.
 static const double frame_reach_speed = 1.5, frame_reach_force = 2;
 
 // Epsilon, added to the reach.

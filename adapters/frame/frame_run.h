@@ -97,7 +97,7 @@ body_state *step_body_of(const step *s, dBodyID body); // NULL: does not move
 
 void step_place(dBodyID id, const sprag_pose *pose);
 
-// As step_place, unless the body is there already: ODE would compute its quaternion anew.
+// As step_place, unless the body is there already: ODE would compute its quaternion again.
 void step_put_back(dBodyID id, const sprag_pose *pose);
 
 // Puts pose and velocity into ODE before a callback of the program; takes the velocity that the

@@ -14,7 +14,7 @@ static void stand_still(group *g)
     for (int i = 0; i < g->frame.bodies; i++) {
         g->state[i]->mover = g->state[i]->start;
     }
-    g->s->a->stats.stalled += g->s->a->step;
+    g->s->a->results.stats.stalled += g->s->a->input.step;
 }
 
 // Names the first bodies and geoms that a warning is about.
@@ -22,13 +22,14 @@ static void record_first(const group *g, const sprag_compliant_stats *before)
 {
     ode_advance *a = g->s->a;
     for (int i = 0; i < SPRAG_COMPLIANT_REASONS; i++) {
-        if (a->compliant_stats.reason_count[i] > before->reason_count[i] && !a->left_body[i]) {
-            a->left_body[i] = g->state[0]->id;
+        if (a->results.compliant_stats.reason_count[i] > before->reason_count[i] &&
+            !a->warnings.implicit_body[i]) {
+            a->warnings.implicit_body[i] = g->state[0]->id;
         }
     }
-    for (int i = 0; i < g->frame.pairs && !a->overlap[0]; i++) {
+    for (int i = 0; i < g->frame.pairs && !a->warnings.overlap[0]; i++) {
         for (int side = 0; side < 2 && g->pair[i].overlapped; side++) {
-            a->overlap[side] = g->source[i]->side[side]->geom;
+            a->warnings.overlap[side] = g->source[i]->side[side]->geom;
         }
     }
 }
@@ -46,14 +47,17 @@ static void advance_group(step *s, const members *m, int leader, bool last, bool
                                      .rows = g.joints ? group_pull_rows : NULL,
                                      .coordinates = g.joints ? group_pull_coordinates : NULL,
                                      .next_limit = g.limits ? group_next_limit : NULL,
-                                     .event = a->event ? group_report_event : NULL,
+                                     .event = a->calls.event ? group_report_event : NULL,
                                      .add_forces = group_add_forces};
-    const sprag_compliant_stats before = a->compliant_stats;
-    sprag_scratch_reset(a->scratch + 2);
+    const sprag_compliant_stats before = a->results.compliant_stats;
+    sprag_compliant_reason reason;
+    sprag_scratch_reset(a->input.scratch + 2);
     sprag_result result =
-        a->compliant ? sprag_compliant(&g.frame, a->compliant, &calls, a->scratch + 2,
-                                       &a->compliant_stats, &a->left_because)
-                     : sprag_advance(&g.frame, &a->options, &calls, a->scratch + 2, &a->stats);
+        a->input.compliant
+            ? sprag_compliant(&g.frame, a->input.compliant, &calls, a->input.scratch + 2,
+                              &a->results.compliant_stats, &reason)
+            : sprag_advance(&g.frame, &a->input.options, &calls, a->input.scratch + 2,
+                            &a->results.stats);
     if (result == SPRAG_NO_MEMORY || s->failed) {
         s->failed = true;
         return;
@@ -68,16 +72,14 @@ static void advance_group(step *s, const members *m, int leader, bool last, bool
     if (outrun && last) {
         stand_still(&g);
     } else if (result != SPRAG_OK) {
-        a->failed++;
-        a->left += a->compliant && result == SPRAG_NOT_CONVERGED;
-        for (int i = 0; i < (int)a->islands->count; i++) {
-            a->stock[i] |= in_group(s, i, leader);
+        for (int i = 0; i < (int)a->input.islands->count; i++) {
+            a->results.remaining[i] |= in_group(s, i, leader);
         }
     } else if (last || !*again) {
         group_write_forces(&g, m, leader);
-        a->contacts += g.frame.touching + g.frame.contacts;
-        a->rows += g.frame.rows;
-        a->given += g.frame.contacts;
+        a->results.contacts += g.frame.touching + g.frame.contacts;
+        a->results.rows += g.frame.rows;
+        a->results.given_contacts += g.frame.contacts;
     }
 }
 
@@ -87,10 +89,10 @@ static bool advance_groups(step *s, bool last, bool *again)
     if (!step_sort_members(s, &m)) {
         return false;
     }
-    s->a->groups = 0;
-    for (int i = 0; i < (int)s->a->islands->count && !s->failed; i++) {
+    s->a->results.groups = 0;
+    for (int i = 0; i < (int)s->a->input.islands->count && !s->failed; i++) {
         if (step_leader_of(s, i) == i && !s->body[m.body[m.body_at[i]]].frozen) {
-            s->a->groups++;
+            s->a->results.groups++;
             advance_group(s, &m, i, last, again);
         }
     }
@@ -99,8 +101,9 @@ static bool advance_groups(step *s, bool last, bool *again)
 
 static bool run(step *s)
 {
-    sprag_advance_stats before = s->a->stats;
-    sprag_compliant_stats compliant_before = s->a->compliant_stats;
+    ode_advance_results *results = &s->a->results;
+    sprag_advance_stats before = results->stats;
+    sprag_compliant_stats compliant_before = results->compliant_stats;
     bool again = true;
     if (!step_pull_bodies(s) || !step_pull_answers(s)) {
         return false;
@@ -108,21 +111,22 @@ static bool run(step *s)
     for (int i = 0; i < FRAME_ATTEMPTS && again; i++) {
         if (i > 0) {
             step_restore(s);
-            sprag_ode_pair_memories_undo(s->a->geometry);
+            sprag_ode_pair_memories_undo(s->a->input.geometry);
         }
         again = false;
-        s->a->stats = before;
-        s->a->compliant_stats = compliant_before;
-        s->a->left = 0;
-        s->a->contacts = s->a->rows = s->a->given = s->a->failed = s->a->dropped_contacts = 0;
-        memset(s->a->stock, 0, s->a->islands->count * sizeof *s->a->stock);
-        if (i > 0 && s->a->anew) {
-            s->a->anew(s->a->data);
+        results->stats = before;
+        results->compliant_stats = compliant_before;
+        results->contacts = results->rows = results->given_contacts = 0;
+        results->dropped_contacts = 0;
+        memset(results->remaining, 0, s->a->input.islands->count * sizeof *results->remaining);
+        if (i > 0 && s->a->calls.restart) {
+            s->a->calls.restart(s->a->calls.data);
         }
-        if (!step_find_pairs(s) || (i == 0 && s->a->wakes && !step_find_sleepers(s))) {
+        if (!step_find_pairs(s) ||
+            (i == 0 && s->a->input.finds_sleepers && !step_find_sleepers(s))) {
             return false;
         }
-        if (s->a->sleepers > 0) {
+        if (results->sleepers > 0) {
             return true;
         }
         if (!advance_groups(s, i + 1 == FRAME_ATTEMPTS, &again)) {
@@ -135,16 +139,16 @@ static bool run(step *s)
 
 sprag_result sprag_ode_advance(ode_advance *a)
 {
-    step s = {.a = a, .scratch = &a->scratch[0]};
-    a->stock = SPRAG_TAKE(s.scratch, a->islands->count, bool);
-    if (!a->stock || !run(&s)) {
+    step s = {.a = a, .scratch = &a->input.scratch[0]};
+    a->results.remaining = SPRAG_TAKE(s.scratch, a->input.islands->count, bool);
+    if (!a->results.remaining || !run(&s)) {
         if (s.body && s.index.slot) {
             step_restore(&s);
             step_return_forces(&s);
         }
         return SPRAG_NO_MEMORY;
     }
-    if (a->sleepers == 0) {
+    if (a->results.sleepers == 0) {
         step_push(&s);
     } else {
         step_return_forces(&s);

@@ -21,70 +21,82 @@ typedef struct ode_event {
     double speed; // m/s
 } ode_event;
 
-typedef struct ode_advance {
-    // ---- by the caller: the step
+// Set by the caller.
+typedef struct ode_advance_input {
     dWorldID world;
-    dReal step;
+    dReal step;  // s
     bool quick;  // forces that a moved callback adds within an island are lost, as in QuickStep
     long number; // of the step, from 1
     const ode_islands *islands;
     ode_geometry *geometry;
-    ode_warm_start *memory;     // of rows
-    const ode_collision *calls; // of the program, since its last step
-    int call_count;
+    ode_warm_start *warm_start;     // of rows
+    const ode_collision *collision; // calls of the program since its last step
+    int collision_calls;
     sprag_advance_options options;
     const sprag_compliant_options *compliant; // NULL: contacts are rigid
     const ode_stiffness *stiffness;           // of compliant contacts whose surface has none
-    sprag_scratch *scratch; // [4]: of the step, of a group, of its frame, of its solves
-    double reach;           // m, gap up to which pairs touched at the program's last calls
-    double foreseen; // m, gap up to which pairs counted as touching there in advance; 0: none did
-    bool compares;   // compare the normals of the program's contacts with those of the geoms
-    bool wakes;      // end the call if sleeping bodies may be hit: see `sleeper`
+    sprag_scratch *scratch;                   // [4]: of the step, a group, its frame, its solves
+    double reach;      // m, gap up to which pairs counted as touching in the program's last calls
+    double look_ahead; // m, the same for pairs that were offered in advance; 0: none were
+    bool compares_normals; // of the program's contacts with those of the geoms
+    bool finds_sleepers;   // end the step at once if it may hit sleeping bodies
+} ode_advance_input;
 
-    // ---- by the caller: calls; NULL: not wanted, unless said otherwise
+// Functions of the caller, called within the step with `data`. All but was_offered may be NULL.
+typedef struct ode_advance_calls {
     void *data;
-    // Has the program been asked about these two since its last step? If they touched then and it
-    // made no contact, it wants none.
-    bool (*offered)(void *data, dGeomID a, dGeomID b);
-    // Asks the program now, with both where they are, `gap` (m) apart. Returns the contact joint
-    // that it made, or NULL. NULL: the program must not be asked within a step; pairs that it has
-    // not been asked about slide without friction.
+    // Has a collision call offered these two geoms to the program since its last step? If they
+    // touched then and the program made no contact, it wants none.
+    bool (*was_offered)(void *data, dGeomID a, dGeomID b);
+    // Calls the program's near callback, with both bodies at their present places and `gap` (m)
+    // between the geoms. Returns the first contact joint that the callback makes, or NULL. If ask
+    // is NULL, pairs that were not offered slide without friction.
     dJointID (*ask)(void *data, const ode_pair *pair, double gap);
     void (*event)(void *data, const ode_event *event);
-    // The step begins anew, because a body moved farther than its reach: events are void.
-    void (*anew)(void *data);
-    // A pair has a force across a gap of more than that: it rolls or pivots.
-    void (*held)(void *data, const ode_pair *pair, double reach);
+    // The step starts again, because a body has moved farther than its reach: all events so far are
+    // void.
+    void (*restart)(void *data);
+    // A pair has a force although its gap may be greater than the reach: it rolls or pivots.
+    // gap: m, up to which it has one.
+    void (*active_across_gap)(void *data, const ode_pair *pair, double gap);
+} ode_advance_calls;
 
-    // ---- by the step: what the caller still has to do
-    dBodyID *sleeper; // to be enabled; if there are any, the step has not been taken
+// Set by the step. Counts and lengths are those of the whole step.
+typedef struct ode_advance_results {
+    // for the caller to do:
+    dBodyID *sleeper; // bodies to enable; if there are any, the step has not been taken
     int sleepers;
-    bool *stock; // of the islands: to be stepped by stock, or by the implicit step (compliant)
-
-    // ---- by the step: statistics
-    sprag_advance_stats stats;             // add up
-    sprag_compliant_stats compliant_stats; // likewise
-    sprag_compliant_reason left_because;   // of the last group that was left to an implicit step
-    int left;                              // such groups of this step
-    int failed;                            // groups that stock must step
+    bool *remaining; // islands to be stepped by stock, or by the implicit step if compliant
+    // for statistics:
+    sprag_advance_stats stats;
+    sprag_compliant_stats compliant_stats;
     int bodies, groups, contacts, rows;
-    int given;          // contacts without shapes
+    int given_contacts; // of contacts: without shapes
     double penetration; // m, at the start
     double fastest;     // m/s, of any point of a body, at the end
     int invalid_forces, frozen_bodies, dropped_contacts;
+} ode_advance_results;
 
-    // ---- by the step: examples for warnings, the first of each kind; NULL: none
+// Set by the step: the first body, geom or contact that each warning is about; NULL: none.
+typedef struct ode_advance_warnings {
     dBodyID invalid_force, nonfinite_body;
-    dBodyID left_body[SPRAG_COMPLIANT_REASONS]; // of the first group left for each reason
-    dGeomID overlap[2];                         // that overlap at the start
+    dBodyID implicit_body[SPRAG_COMPLIANT_REASONS]; // of a group left to the implicit step
+    dGeomID overlap[2];                             // geoms that overlap at the start
     dGeomID without_distance;  // a mesh or heightfield, whose contacts are taken as given
-    dJointID untold;           // a joint for whole steps only, so that its group was left
+    dJointID whole_step_joint; // has no rows within a step: the implicit step takes its group
     dJointID soft;             // a contact whose own ERP, CFM or stiffness has no effect
-    dJointID mixed;            // its surface differs from that of its geoms' first contact
-    dJointID turned;           // its normal differs from that of the geoms
+    dJointID other_surface;    // its surface differs from that of its geoms' first contact
+    dJointID other_normal;     // its normal differs from that of the geoms
     dJointID invalid_surface;  // its physical parameters cannot be used
-    const char *surface_error; // and the reason
+    const char *surface_error; // the reason
     dJointID invalid_contact;  // without a usable normal, point or depth
+} ode_advance_warnings;
+
+typedef struct ode_advance {
+    ode_advance_input input;
+    ode_advance_calls calls;
+    ode_advance_results results;
+    ode_advance_warnings warnings;
 } ode_advance;
 
 // SPRAG_OK or SPRAG_NO_MEMORY; then nothing has moved.

@@ -17,7 +17,7 @@ static int start_at(int *at, const counted *of, int islands, int which)
 
 bool step_sort_members(step *s, members *m)
 {
-    const ode_islands *islands = s->a->islands;
+    const ode_islands *islands = s->a->input.islands;
     int n = (int)islands->count;
     m->of = SPRAG_TAKE(s->scratch, n, counted);
     m->body_at = SPRAG_TAKE(s->scratch, n, int);
@@ -107,7 +107,7 @@ static void widen_radius(const step *s, const sprag_collider *collider, dBodyID 
 static bool has_other_normal(const step *s, const ode_pair *pair, dJointID joint)
 {
     const dContactGeom *given = &sprag_ode_contact_of(joint)->geom;
-    const double reach = frame_normal_reach * s->a->reach; // m
+    const double reach = frame_normal_reach * s->a->input.reach; // m
     ode_pair fresh = *pair;
     fresh.memory = NULL;
     const sprag_gap_query query = {reach, 0};
@@ -135,9 +135,9 @@ static void set_pair(group *g, int i, const ode_pair *source)
     if (known) {
         pair->state = known->accepted && known->paired ? SPRAG_PAIR_ACCEPTED : SPRAG_PAIR_DECLINED;
         group_set_surface(s, pair, source, known);
-        if (s->a->compares && !s->a->turned && known->joint && known->paired &&
-            has_other_normal(s, source, known->joint)) {
-            s->a->turned = known->joint;
+        if (s->a->input.compares_normals && !s->a->warnings.other_normal && known->joint &&
+            known->paired && has_other_normal(s, source, known->joint)) {
+            s->a->warnings.other_normal = known->joint;
         }
     }
 }
@@ -162,7 +162,8 @@ static bool is_out_of_reach(const step *s, dJointID joint, const dContact *conta
     dBodyID first = dJointGetBody(joint, 0), second = dJointGetBody(joint, 1);
     dBodyID of_a = dGeomGetBody(a), of_b = dGeomGetBody(b);
     bool theirs = (first == of_a && second == of_b) || (first == of_b && second == of_a);
-    return theirs && !s->a->ask && s->a->offered(s->a->data, a, b) && !(contact->geom.depth > 0);
+    return theirs && !s->a->calls.ask && s->a->calls.was_offered(s->a->calls.data, a, b) &&
+           !(contact->geom.depth > 0);
 }
 
 static bool is_given(const step *s, dJointID joint)
@@ -186,22 +187,23 @@ static void add_given(group *g, dJointID joint)
     if (sprag_ode_count_rows(joint).rows == 0) {
         return;
     }
-    ode_setting setting = sprag_ode_setting(s->a->world, s->a->step);
-    if (!sprag_ode_pull_contact(contact, joint, &setting, NULL, &s->index, s->a->scratch + 1,
+    ode_setting setting = sprag_ode_setting(s->a->input.world, s->a->input.step);
+    if (!sprag_ode_pull_contact(contact, joint, &setting, NULL, &s->index, s->a->input.scratch + 1,
                                 &surface_error)) {
-        s->a->invalid_contact = s->a->dropped_contacts++ ? s->a->invalid_contact : joint;
+        s->a->warnings.invalid_contact =
+            s->a->results.dropped_contacts++ ? s->a->warnings.invalid_contact : joint;
         return;
     }
     if (surface_error) {
-        s->a->invalid_surface = joint;
-        s->a->surface_error = surface_error;
+        s->a->warnings.invalid_surface = joint;
+        s->a->warnings.surface_error = surface_error;
     }
     for (int side = 0; side < 2; side++) {
         int *b = &contact->body[side];
         *b = *b == SPRAG_STATIC ? *b : s->body[*b].local;
     }
     g->contact_joint[g->frame.contacts++] = joint;
-    s->a->penetration = fmax(s->a->penetration, -contact->gap);
+    s->a->results.penetration = fmax(s->a->results.penetration, -contact->gap);
 }
 
 // Contact joints without a pair of shapes become given contacts; other joints have rows.
@@ -210,7 +212,7 @@ static void set_joints(group *g, const members *m, int leader)
     step *s = g->s;
     for (int i = 0; i < m->of[leader].joints; i++) {
         int j = m->joint[m->joint_at[leader] + i];
-        dJointID joint = s->a->islands->joints[j];
+        dJointID joint = s->a->input.islands->joints[j];
         if (dJointGetType(joint) != dJointTypeContact) {
             g->joint[g->joints++] = joint;
             if (sprag_ode_has_limit(joint)) {
@@ -225,7 +227,7 @@ static void set_joints(group *g, const members *m, int leader)
 bool group_make(group *g, step *s, const members *m, int leader)
 {
     const counted *of = &m->of[leader];
-    sprag_scratch *scratch = s->a->scratch + 1;
+    sprag_scratch *scratch = s->a->input.scratch + 1;
     sprag_scratch_reset(scratch);
     *g = (group){.s = s};
     g->body = SPRAG_TAKE(scratch, of->bodies, sprag_mover);
@@ -249,8 +251,8 @@ bool group_make(group *g, step *s, const members *m, int leader)
     for (int i = 0; i < of->pairs; i++) {
         set_pair(g, i, &s->pairs.pair[m->pair[m->pair_at[leader] + i]]);
     }
-    g->frame = (sprag_frame){.step = s->a->step,
-                             .number = s->a->number,
+    g->frame = (sprag_frame){.step = s->a->input.step,
+                             .number = s->a->input.number,
                              .bodies = of->bodies,
                              .colliders = 2 * of->pairs,
                              .pairs = of->pairs,
@@ -259,7 +261,7 @@ bool group_make(group *g, step *s, const members *m, int leader)
                              .collider = g->collider,
                              .pair = g->pair,
                              .contact = g->contact,
-                             .recovery = dWorldGetERP(s->a->world),
-                             .recovery_speed = dWorldGetContactMaxCorrectingVel(s->a->world)};
+                             .recovery = dWorldGetERP(s->a->input.world),
+                             .recovery_speed = dWorldGetContactMaxCorrectingVel(s->a->input.world)};
     return !scratch->failed;
 }

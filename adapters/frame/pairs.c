@@ -31,8 +31,8 @@ static bool surfaces_differ(const step *s, dJointID a, dJointID b)
         return false;
     }
     sprag_surface p, q;
-    sprag_ode_read_surface(&p, first, dWorldGetCFM(s->a->world));
-    sprag_ode_read_surface(&q, second, dWorldGetCFM(s->a->world));
+    sprag_ode_read_surface(&p, first, dWorldGetCFM(s->a->input.world));
+    sprag_ode_read_surface(&q, second, dWorldGetCFM(s->a->input.world));
     return !are_same_friction(&p.slide, &q.slide) ||
            !are_same_friction(&p.turning.roll, &q.turning.roll) ||
            !are_same_friction(&p.turning.spin, &q.turning.spin) || p.bounce != q.bounce ||
@@ -42,7 +42,7 @@ static bool surfaces_differ(const step *s, dJointID a, dJointID b)
 
 bool step_pull_answers(step *s)
 {
-    const ode_islands *islands = s->a->islands;
+    const ode_islands *islands = s->a->input.islands;
     int joints = 0;
     for (size_t i = 0; i < islands->count; i++) {
         joints += (int)islands->sizes[2 * i + 1];
@@ -68,8 +68,8 @@ bool step_pull_answers(step *s)
             answer->joint = joint;
             answer->paired = false;
             answer->accepted = true;
-        } else if (!s->a->mixed && surfaces_differ(s, answer->joint, joint)) {
-            s->a->mixed = joint;
+        } else if (!s->a->warnings.other_surface && surfaces_differ(s, answer->joint, joint)) {
+            s->a->warnings.other_surface = joint;
         }
     }
     return true;
@@ -112,9 +112,9 @@ static bool is_between(dJointID joint, const ode_pair *pair)
 // Triangles have a front but no smooth distance, which compliant contacts need.
 static bool has_distance(step *s, const ode_pair *pair)
 {
-    for (int side = 0; side < 2 && s->a->compliant; side++) {
+    for (int side = 0; side < 2 && s->a->input.compliant; side++) {
         if (pair->side[side]->triangle >= 0) {
-            s->a->without_distance = pair->side[side]->geom;
+            s->a->warnings.without_distance = pair->side[side]->geom;
             return false;
         }
     }
@@ -138,7 +138,7 @@ static bool is_ours(step *s, const ode_pair *pair)
 
 static void group_pairs(step *s)
 {
-    for (int i = 0; i < (int)s->a->islands->count; i++) {
+    for (int i = 0; i < (int)s->a->input.islands->count; i++) {
         s->leader[i] = i;
     }
     for (int i = 0; i < s->pairs.count; i++) {
@@ -165,8 +165,8 @@ static void group_pairs(step *s)
 // largest. all: also of bodies without a pair. false: no reach has grown.
 static bool widen_search(step *s, bool all)
 {
-    double *fastest = SPRAG_TAKE(s->scratch, s->a->islands->count, double);
-    int *bodies = SPRAG_TAKE(s->scratch, s->a->islands->count, int);
+    double *fastest = SPRAG_TAKE(s->scratch, s->a->input.islands->count, double);
+    int *bodies = SPRAG_TAKE(s->scratch, s->a->input.islands->count, int);
     bool wider = false;
     if (s->scratch->failed) {
         return false;
@@ -174,14 +174,14 @@ static bool widen_search(step *s, bool all)
     for (int i = 0; i < s->bodies; i++) {
         const body_state *b = &s->body[i];
         int group = step_leader_of(s, b->island);
-        double speed = b->reach / s->a->step;
+        double speed = b->reach / s->a->input.step;
         fastest[group] = fmax(fastest[group], speed);
         bodies[group] += all || !b->isolated;
     }
     for (int i = 0; i < s->bodies; i++) {
         body_state *b = &s->body[i];
         int group = step_leader_of(s, b->island);
-        double reach = fastest[group] * s->a->step;
+        double reach = fastest[group] * s->a->input.step;
         bool counts = all || !b->isolated;
         if (counts && bodies[group] > 1 && b->start.mass > 0 &&
             reach > frame_reach_progress * b->reach) {
@@ -194,14 +194,14 @@ static bool widen_search(step *s, bool all)
 
 bool step_find_pairs(step *s)
 {
-    for (int i = 0; i < (int)s->a->islands->count; i++) {
+    for (int i = 0; i < (int)s->a->input.islands->count; i++) {
         s->leader[i] = i;
     }
     widen_search(s, true); // of groups that joints unite
     for (int pass = 0; pass < FRAME_SEARCHES; pass++) {
-        sprag_result result =
-            sprag_ode_find_pairs(s->a->geometry, s->a->calls, s->a->call_count, reach_of, s,
-                                 frame_pair_margin * s->a->options.epsilon, s->scratch, &s->pairs);
+        sprag_result result = sprag_ode_find_pairs(
+            s->a->input.geometry, s->a->input.collision, s->a->input.collision_calls, reach_of, s,
+            frame_pair_margin * s->a->input.options.epsilon, s->scratch, &s->pairs);
         s->pair_group = SPRAG_TAKE(s->scratch, s->pairs.count, int);
         if (result != SPRAG_OK || s->scratch->failed) {
             return false;
@@ -233,10 +233,10 @@ static dBodyID sleeper_of(const step *s, const ode_pair *pair)
     const body_state *b = step_body_of(s, pair->side[0]->body);
     dBodyID other = pair->side[1]->body;
     if (!b || !other || dBodyIsEnabled(other) || dBodyIsKinematic(other) ||
-        dBodyGetWorld(other) != s->a->world) {
+        dBodyGetWorld(other) != s->a->input.world) {
         return NULL;
     }
-    double h = s->a->step, mass = b->start.mass;
+    double h = s->a->input.step, mass = b->start.mass;
     double fall = mass > 0 ? norm3(b->start.force) / mass * h : 0;
     double turn = norm3(b->start.velocity + 3) * body_radius(b->id);
     bool may_reach = step_was_within(
@@ -248,15 +248,15 @@ static dBodyID sleeper_of(const step *s, const ode_pair *pair)
 bool step_find_sleepers(step *s)
 {
     ode_advance *a = s->a;
-    a->sleeper = SPRAG_TAKE(s->scratch, s->pairs.count, dBodyID);
-    for (int i = 0; i < s->pairs.count && a->sleeper; i++) {
+    a->results.sleeper = SPRAG_TAKE(s->scratch, s->pairs.count, dBodyID);
+    for (int i = 0; i < s->pairs.count && a->results.sleeper; i++) {
         const ode_pair *pair = &s->pairs.pair[i];
         const ode_pair_answer *known =
             sprag_ode_pair_answer_find(&s->answers, pair->side[0]->geom, pair->side[1]->geom);
         dBodyID sleeper = !known || known->accepted ? sleeper_of(s, pair) : NULL;
         if (sleeper) {
-            a->sleeper[a->sleepers++] = sleeper;
+            a->results.sleeper[a->results.sleepers++] = sleeper;
         }
     }
-    return a->sleeper || s->pairs.count == 0;
+    return a->results.sleeper || s->pairs.count == 0;
 }

@@ -99,16 +99,16 @@ static void set_compliant(sprag_world_statistics *part, const sprag_compliant_st
 
 static sprag_world_statistics statistics_of(const ode_advance *step)
 {
-    const sprag_advance_stats *a = &step->stats;
-    sprag_world_statistics part = {.bodies = step->bodies,
-                                   .islands = step->groups,
-                                   .contacts = step->contacts,
-                                   .rows = step->rows,
-                                   .dropped = step->dropped_contacts,
-                                   .invalid_forces = step->invalid_forces,
-                                   .frozen = step->frozen_bodies,
-                                   .invalid_surfaces = step->invalid_surface != NULL,
-                                   .penetration = step->penetration,
+    const sprag_advance_stats *a = &step->results.stats;
+    sprag_world_statistics part = {.bodies = step->results.bodies,
+                                   .islands = step->results.groups,
+                                   .contacts = step->results.contacts,
+                                   .rows = step->results.rows,
+                                   .dropped = step->results.dropped_contacts,
+                                   .invalid_forces = step->results.invalid_forces,
+                                   .frozen = step->results.frozen_bodies,
+                                   .invalid_surfaces = step->warnings.invalid_surface != NULL,
+                                   .penetration = step->results.penetration,
                                    .substeps = a->substeps,
                                    .shortened = a->limited,
                                    .contact_changes = a->changes,
@@ -121,8 +121,8 @@ static sprag_world_statistics statistics_of(const ode_advance *step)
         part.events[i] = a->events[i];
     }
     set_solve(&part, &a->solve);
-    if (step->compliant) {
-        set_compliant(&part, &step->compliant_stats);
+    if (step->input.compliant) {
+        set_compliant(&part, &step->results.compliant_stats);
     }
     return part;
 }
@@ -167,13 +167,13 @@ static bool count_stock_rows(frame_state *frame, const ode_islands *islands)
 // under method=advance. These draw their random numbers themselves.
 static bool step_remaining_islands(const step_context *c, const ode_advance *a)
 {
-    island_walk walk = {.islands = a->islands};
+    island_walk walk = {.islands = a->input.islands};
     bool done = true;
     while (done && island_walk_next(&walk)) {
         const ode_island *island = &walk.island;
-        if (a->stock[walk.next - 1]) {
-            done = a->compliant ? step_island(c, island)
-                                : step_island_by_ode(c, island, SPRAG_BAD_PROBLEM);
+        if (a->results.remaining[walk.next - 1]) {
+            done = a->input.compliant ? step_island(c, island)
+                                      : step_island_by_ode(c, island, SPRAG_BAD_PROBLEM);
         } else if (c->called == STOCK_QUICK) {
             draw_as_quick_step(c->world->id, c->world->frame->stock_rows[walk.next - 1]);
         }
@@ -194,26 +194,30 @@ static ode_advance prepare(const step_context *c, const ode_islands *islands)
     frame->compliant = w->settings.compliant;
     frame->compliant.solver = w->settings.stribeck;
     frame->compliant.stiction = w->settings.stribeck.stiction_tolerance;
-    ode_advance a = {.world = w->id,
-                     .step = c->step,
-                     .quick = c->called == STOCK_QUICK,
-                     .number = frame->steps,
-                     .islands = islands,
-                     .geometry = frame->geometry,
-                     .memory = w->warm_start,
-                     .data = w,
-                     .offered = was_offered,
-                     .reach = w->settings.advance.epsilon,
-                     .foreseen = frame->look_ahead,
-                     .ask = w->settings.callbacks == CALLBACKS_WITHIN ? ask : NULL,
-                     .event = add_event,
-                     .anew = clear_events,
-                     .held = add_distant_pair,
-                     .options = w->settings.advance,
-                     .compliant = w->settings.method->is_compliant ? &frame->compliant : NULL,
-                     .stiffness = &w->settings.stiffness,
-                     .scratch = frame->scratch};
-    a.calls = w->record ? sprag_ode_recorded(w->record, &a.call_count) : NULL;
+    ode_advance a = {
+        .input = {.world = w->id,
+                  .step = c->step,
+                  .quick = c->called == STOCK_QUICK,
+                  .number = frame->steps,
+                  .islands = islands,
+                  .geometry = frame->geometry,
+                  .warm_start = w->warm_start,
+                  .options = w->settings.advance,
+                  .compliant = w->settings.method->is_compliant ? &frame->compliant : NULL,
+                  .stiffness = &w->settings.stiffness,
+                  .scratch = frame->scratch,
+                  .reach = w->settings.advance.epsilon,
+                  .look_ahead = frame->look_ahead},
+        .calls = {.data = w,
+                  .was_offered = was_offered,
+                  .ask = w->settings.callbacks == CALLBACKS_WITHIN ? ask : NULL,
+                  .event = add_event,
+                  .restart = clear_events,
+                  .active_across_gap = add_distant_pair},
+    };
+    if (w->record) {
+        a.input.collision = sprag_ode_recorded(w->record, &a.input.collision_calls);
+    }
     return a;
 }
 
@@ -232,17 +236,17 @@ static bool take_step(const step_context *c, ode_islands *found, ode_advance *a)
 {
     world_state *w = c->world;
     bool quick = c->called == STOCK_QUICK;
-    for (int round = 0; round == 0 || a->sleepers > 0; round++) {
+    for (int round = 0; round == 0 || a->results.sleepers > 0; round++) {
         *a = prepare(c, found);
-        a->compares = w->statistics.steps % NORMALS_COMPARED_EVERY == 1;
-        a->wakes = w->can_find_islands && round < ENABLE_ROUNDS_MAX;
+        a->input.compares_normals = w->statistics.steps % NORMALS_COMPARED_EVERY == 1;
+        a->input.finds_sleepers = w->can_find_islands && round < ENABLE_ROUNDS_MAX;
         if ((quick && !count_stock_rows(w->frame, found)) || sprag_ode_advance(a) != SPRAG_OK) {
             return false;
         }
-        for (int k = 0; k < a->sleepers; k++) {
-            dBodyEnable(a->sleeper[k]);
+        for (int k = 0; k < a->results.sleepers; k++) {
+            dBodyEnable(a->results.sleeper[k]);
         }
-        if (a->sleepers > 0 && !sprag_ode_find_islands(w->id, c->step, quick, found)) {
+        if (a->results.sleepers > 0 && !sprag_ode_find_islands(w->id, c->step, quick, found)) {
             return false; // with no islands
         }
     }
@@ -266,7 +270,7 @@ bool step_frame(const step_context *c, const ode_islands *islands)
     sprag_world_statistics part = {0};
     if (taken) {
         part = statistics_of(&a);
-        w->frame->look_ahead = reach_look_ahead(w, a.fastest);
+        w->frame->look_ahead = reach_look_ahead(w, a.results.fastest);
         warn_of_frame(w, &a);
     }
     part.solve_us = now_us() - start;

@@ -6,7 +6,7 @@
 
 static void warn_of_implicit_frames(world_state *w, const ode_advance *step)
 {
-    const sprag_compliant_stats *c = &step->compliant_stats;
+    const sprag_compliant_stats *c = &step->results.compliant_stats;
     char body[DESCRIPTION_MAX];
     for (int i = 0; i < SPRAG_COMPLIANT_REASONS; i++) {
         if (c->reason_count[i] && warn_first(w, WARN_IMPLICIT + (warning)i)) {
@@ -14,7 +14,7 @@ static void warn_of_implicit_frames(world_state *w, const ode_advance *step)
                  "method=ess leaves (part of) a step to the implicit Stribeck step. Reason: %s. "
                  "The first body is %s.",
                  sprag_compliant_reason_name((sprag_compliant_reason)i),
-                 describe_body(body, step->left_body[i]));
+                 describe_body(body, step->warnings.implicit_body[i]));
         }
     }
 }
@@ -23,19 +23,20 @@ static void warn_of_compliant(world_state *w, const ode_advance *step)
 {
     char a[DESCRIPTION_MAX], b[DESCRIPTION_MAX], joint[DESCRIPTION_MAX];
     warn_of_implicit_frames(w, step);
-    if (step->untold && warn_first(w, WARN_JOINT)) {
+    if (step->warnings.whole_step_joint && warn_first(w, WARN_JOINT)) {
         warn(
             w, NULL,
             "%s between %s and %s cannot be evaluated within a step. Under method=ess the implicit "
             "step moves these bodies and those that are joined to them.",
-            describe_joint(joint, step->untold), describe_body(a, dJointGetBody(step->untold, 0)),
-            describe_body(b, dJointGetBody(step->untold, 1)));
+            describe_joint(joint, step->warnings.whole_step_joint),
+            describe_body(a, dJointGetBody(step->warnings.whole_step_joint, 0)),
+            describe_body(b, dJointGetBody(step->warnings.whole_step_joint, 1)));
     }
-    if (step->without_distance && warn_first(w, WARN_NO_DISTANCE)) {
+    if (step->warnings.without_distance && warn_first(w, WARN_NO_DISTANCE)) {
         warn(w, NULL,
              "%s has no smooth distance function. Under method=ess its contacts are those that the "
              "program makes before the step.",
-             describe_geom(a, step->without_distance));
+             describe_geom(a, step->warnings.without_distance));
     }
 }
 
@@ -52,37 +53,37 @@ static void warn_of_stiffness(world_state *w, const ode_advance *step)
     char a[DESCRIPTION_MAX], b[DESCRIPTION_MAX];
     const char *method = w->settings.method->name;
     double stiffness = w->settings.method->is_compliant ? 0 : w->settings.stiffness.stiffness;
-    if (stiffness > 0 && step->contacts > 0 && warn_first(w, WARN_WORLD_STIFFNESS)) {
+    if (stiffness > 0 && step->results.contacts > 0 && warn_first(w, WARN_WORLD_STIFFNESS)) {
         warn(w, NULL,
              "method=%s treats all contacts as rigid and ignores stribeck.stiffness=%g N/m.",
              method, stiffness);
     }
-    if (step->soft && warn_first(w, WARN_CONTACT_STIFFNESS)) {
+    if (step->warnings.soft && warn_first(w, WARN_CONTACT_STIFFNESS)) {
         warn(w, NULL,
              "method=%s treats all contacts as rigid and ignores the ERP, CFM or stiffness of "
              "contact surfaces, first between %s and %s.",
-             method, describe_body(a, dJointGetBody(step->soft, 0)),
-             describe_body(b, dJointGetBody(step->soft, 1)));
+             method, describe_body(a, dJointGetBody(step->warnings.soft, 0)),
+             describe_body(b, dJointGetBody(step->warnings.soft, 1)));
     }
 }
 
 static void warn_of_contacts(world_state *w, const ode_advance *step)
 {
     warn_of_stiffness(w, step);
-    if (step->mixed && warn_first(w, WARN_SURFACES_DIFFER)) {
-        warn_of_two_geoms(w, step->mixed,
+    if (step->warnings.other_surface && warn_first(w, WARN_SURFACES_DIFFER)) {
+        warn_of_two_geoms(w, step->warnings.other_surface,
                           "have different surface parameters. Those of the first contact are used "
                           "for all of them.");
     }
-    if (step->turned && warn_first(w, WARN_NORMALS_DIFFER)) {
-        warn_of_two_geoms(w, step->turned,
+    if (step->warnings.other_normal && warn_first(w, WARN_NORMALS_DIFFER)) {
+        warn_of_two_geoms(w, step->warnings.other_normal,
                           "have another normal than the geoms. The normal of the geoms is used.");
     }
-    if (step->invalid_surface) {
-        warn_of_surface(w, step->invalid_surface, step->surface_error);
+    if (step->warnings.invalid_surface) {
+        warn_of_surface(w, step->warnings.invalid_surface, step->warnings.surface_error);
     }
-    if (step->invalid_contact) {
-        warn_of_contact(w, step->invalid_contact);
+    if (step->warnings.invalid_contact) {
+        warn_of_contact(w, step->warnings.invalid_contact);
     }
 }
 
@@ -92,7 +93,7 @@ static void warn_of_surface_layer(world_state *w, const ode_advance *step)
     double layer = dWorldGetContactSurfaceLayer(w->id);
     bool is_compliant = w->settings.method->is_compliant;
     double cfm = is_compliant ? 0 : dWorldGetCFM(w->id);
-    bool any = step->contacts > step->given;
+    bool any = step->results.contacts > step->results.given_contacts;
     if (any && (layer > 0 || cfm > 1e-5) && warn_first(w, WARN_SURFACE_LAYER)) {
         warn(w, NULL,
              "method=%s ignores the world's contact surface layer (%g m) and CFM (%g) at contacts "
@@ -132,27 +133,27 @@ static void warn_of_stall(world_state *w, double stalled)
 void warn_of_frame(world_state *w, const ode_advance *step)
 {
     char a[DESCRIPTION_MAX], b[DESCRIPTION_MAX];
-    if (step->compliant) {
+    if (step->input.compliant) {
         warn_of_compliant(w, step);
     }
     warn_of_surface_layer(w, step);
-    if (step->frozen_bodies) {
-        warn_of_nonfinite(w, step->nonfinite_body, step->frozen_bodies);
+    if (step->results.frozen_bodies) {
+        warn_of_nonfinite(w, step->warnings.nonfinite_body, step->results.frozen_bodies);
     }
-    if (step->invalid_forces) {
-        warn_of_force(w, step->invalid_force);
+    if (step->results.invalid_forces) {
+        warn_of_force(w, step->warnings.invalid_force);
     }
     warn_of_contacts(w, step);
-    if (step->stats.stalled > 0 && warn_first(w, WARN_STALL)) {
-        warn_of_stall(w, step->stats.stalled);
+    if (step->results.stats.stalled > 0 && warn_first(w, WARN_STALL)) {
+        warn_of_stall(w, step->results.stats.stalled);
     }
-    if (step->stats.overlaps > 0 && warn_first(w, WARN_OVERLAP)) {
+    if (step->results.stats.overlaps > 0 && warn_first(w, WARN_OVERLAP)) {
         warn(w, "overlaps",
              "geoms overlap at the start of a step, first %s and %s (%ld in all). The step pushes "
              "them apart and keeps them apart from then on. A callback that makes no contact where "
              "the depth is 0 causes such overlaps: geoms that begin to touch have depth 0.",
-             describe_geom(a, step->overlap[0]), describe_geom(b, step->overlap[1]),
-             step->stats.overlaps);
+             describe_geom(a, step->warnings.overlap[0]),
+             describe_geom(b, step->warnings.overlap[1]), step->results.stats.overlaps);
     }
 }
 

@@ -25,6 +25,7 @@ typedef struct scene {
     dSurfaceParameters surface;
     dVector3 along;
     bool declines, empties_late;
+    bool shares_feedback; // all contacts have feedback[0]
     int calls; // of the callback
     dJointFeedback feedback[MOST];
     int joints;                      // of this frame
@@ -76,8 +77,10 @@ static inline void touch(void *data, dGeomID a, dGeomID b)
         dJointID joint = dJointCreateContact(s->world, s->group, &contact);
         dJointAttach(joint, dGeomGetBody(a), dGeomGetBody(b));
         if (s->joints < MOST) {
-            memset(&s->feedback[s->joints], 0, sizeof s->feedback[0]);
-            dJointSetFeedback(joint, &s->feedback[s->joints++]);
+            dJointFeedback *feedback = &s->feedback[s->shares_feedback ? 0 : s->joints];
+            memset(feedback, 0, sizeof *feedback);
+            dJointSetFeedback(joint, feedback);
+            s->joints++;
         }
     }
 }

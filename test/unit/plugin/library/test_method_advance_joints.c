@@ -92,6 +92,27 @@ START_TEST(joint_feedback_is_the_load)
 }
 END_TEST
 
+// Contacts of one pair that share a dJointFeedback get the force of the pair. If two pairs share it,
+// the force of one of them remains.
+START_TEST(shared_feedback_has_the_force_of_a_pair)
+{
+    scene *s = open_scene("method=advance");
+    s->shares_feedback = true;
+    add_floor(s);
+    add_box(s, 0, 0, 0.5 + REST);
+    run(s, 50);
+    ck_assert_int_gt(s->joints, 1);
+    ck_assert_double_eq_tol(fabs(s->feedback[0].f1[2]), 2 * G, 1e-3);
+    dMass mass;
+    dMassSetBoxTotal(&mass, 5, 1, 1, 1);
+    dBodySetMass(add_box(s, 0, 0, 1.5 + 2 * REST), &mass);
+    run(s, 100);
+    double force = fabs(s->feedback[0].f1[2]);
+    ck_assert_double_eq_tol(force, force > 6 * G ? 7 * G : 5 * G, 1e-3);
+    close_scene(s);
+}
+END_TEST
+
 // Momentum: a ball stops on a held box, whose joint takes all of it within that one step.
 START_TEST(impacts_are_in_the_feedback)
 {
@@ -297,6 +318,7 @@ int main(void)
     tcase_add_test(joints, arm_rests_at_its_stop);
     tcase_add_test(joints, joint_feedback_is_the_load);
     tcase_add_test(joints, impacts_are_in_the_feedback);
+    tcase_add_test(joints, shared_feedback_has_the_force_of_a_pair);
     tcase_add_loop_test(joints, motor_drives, 0, 2);
     tcase_add_loop_test(joints, motor_flings_into_ground, 0, 2);
     tcase_add_test(joints, car_slips_as_it_must);
