@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <uthash.h>
 
-#include "linalg.h"
 #include "tree.h"
 
 // An ODE without triangle meshes has no such function either.

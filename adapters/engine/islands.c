@@ -49,8 +49,10 @@ void sprag_ode_lock_default(bool lock)
     }
 }
 
-bool sprag_ode_process_one(dWorldID world, const ode_islands *one, dReal step, void *stepper,
-                           void *max_calls)
+// dxProcessIslands for one island, in one thread: QuickStep in several threads is not reproducible.
+// Worlds with ODE's default threading implementation share it: their calls wait for one another.
+static bool process_one(dWorldID world, const ode_islands *one, dReal step, void *stepper,
+                        void *max_calls)
 {
     bool lock = sprag_ode_uses_default_threads(world);
     unsigned limit = dWorldGetStepIslandsProcessingMaxThreadCount(world);
@@ -73,13 +75,12 @@ bool sprag_ode_step_island(dWorldID world, const ode_island *island, dReal step,
     bool dense = !quick && sprag_real_step_memory()(island->body, sizes[0], island->joint,
                                                     sizes[1]) <= DENSE_MEMORY_MAX;
     if (dense) {
-        return sprag_ode_process_one(world, &one, step, (void *)(intptr_t)sprag_real_step_island(),
-                                     (void *)(intptr_t)sprag_real_step_calls());
+        return process_one(world, &one, step, (void *)(intptr_t)sprag_real_step_island(),
+                           (void *)(intptr_t)sprag_real_step_calls());
     }
     unsigned long seed = dRandGetSeed();
-    bool done =
-        sprag_ode_process_one(world, &one, step, (void *)(intptr_t)sprag_real_quick_island(),
-                              (void *)(intptr_t)sprag_real_quick_calls());
+    bool done = process_one(world, &one, step, (void *)(intptr_t)sprag_real_quick_island(),
+                            (void *)(intptr_t)sprag_real_quick_calls());
     if (!quick) { // dWorldStep draws no random numbers
         dRandSetSeed(seed);
     }

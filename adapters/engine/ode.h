@@ -20,7 +20,7 @@ void *sprag_ode_runtime_redirect(const void *object, const void *caller, const c
 void *sprag_ode_runtime_symbol(const char *name); // not in libsprag.a
 
 // The number of the runtime, from 1: it grows when the runtime is closed and another takes its
-// place. What has been found out about one runtime does not hold for the next.
+// place. Results of checks on one runtime do not hold for the next.
 unsigned sprag_ode_runtime_number(void);
 
 typedef struct ode_once {
@@ -68,12 +68,8 @@ bool sprag_ode_step_island(dWorldID world, const ode_island *island, dReal step,
 bool sprag_ode_process_islands(dWorldID world, const ode_islands *islands, dReal step,
                                void *stepper, void *max_calls);
 
-// The same for one island, in one thread: QuickStep in several threads is not reproducible. Worlds
-// with ODE's default threading implementation share it: their calls wait for one another.
-bool sprag_ode_process_one(dWorldID world, const ode_islands *one, dReal step, void *stepper,
-                           void *max_calls);
-
-// The lock for which those calls wait. Taken around a fork, before all other locks.
+// The lock of sprag_ode_step_island in worlds that share ODE's default threading implementation.
+// Taken around a fork, before all other locks.
 void sprag_ode_lock_default(bool lock);
 
 // Is this the stepper that dWorldQuickStep passes to dxProcessIslands?

@@ -101,19 +101,17 @@ typedef struct ode_feedback {
 
 // The end of a step of an island, in this order:
 //
-// 1. Writes velocities, and stores forces for the warm start (NULL: does not). Several threads may
-// do
-//    so at once, each for other islands. feedback: room for one of each joint. Returns their
-//    number.
+// First: writes velocities, and stores forces for the warm start (NULL: does not). Several threads
+// may do so at once, each for other islands. feedback: room for one of each joint. Returns their
+// number.
 int sprag_ode_push_velocities(const ode_problem *pulled, ode_warm_start *warm_start,
                               ode_feedback *feedback);
-// 2. Writes joint feedback. If several joints share a dJointFeedback, it has the force of the joint
-//    that stock writes last: quick: dWorldQuickStep or dWorldStep.
+// Second: writes joint feedback. If several joints share a dJointFeedback, it has the force of the
+// joint that stock writes last. quick: the stock stepper is dWorldQuickStep, otherwise dWorldStep.
 void sprag_ode_push_feedback(ode_feedback *feedback, int count, bool quick);
-// 3. Integrates the bodies by ODE's own dxStepBody, which moves geoms and calls moved callbacks,
-// and
-//    empties the accumulators. force: room for one of each body; a force that a callback adds to a
-//    body that moves later then acts on it. NULL: it is lost.
+// Third: integrates the bodies by ODE's own dxStepBody, which moves geoms and calls moved
+// callbacks, and empties the accumulators. force: room for one of each body; a force that a
+// callback adds to a body that moves later then acts on it. NULL: it is lost.
 void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6]);
 
 // Sets the accumulators as they were before the pull, so that stock can take the step.
@@ -154,8 +152,6 @@ void sprag_ode_add_weight(dBodyID body);
 bool sprag_ode_apply_added_force(dBodyID body, const double before[6], dReal step,
                                  double velocity[6]);
 
-// dxStepBody; empties the accumulators.
-void sprag_ode_integrate(dBodyID body, dReal step);
 void sprag_ode_warm_start_store(ode_warm_start *warm_start, const ode_problem *pulled);
 
 // ---- pull.c, bodies.c, contacts.c, joints.c: parts of sprag_ode_pull

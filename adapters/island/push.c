@@ -11,7 +11,8 @@ static void integrate(dBodyID body, dReal step)
     sprag_ode_empty_accumulators(body);
 }
 
-void sprag_ode_integrate(dBodyID body, dReal step)
+// A moved callback finds the weight in the accumulator, as in stock.
+static void integrate_with_weight(dBodyID body, dReal step)
 {
     if (sprag_ode_calls_back(body)) {
         sprag_ode_add_weight(body);
@@ -90,7 +91,7 @@ void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6])
             sprag_ode_set_velocity(island->body[i], velocity);
             integrate(island->body[i], step);
         } else {
-            sprag_ode_integrate(island->body[i], step);
+            integrate_with_weight(island->body[i], step);
         }
     }
 }
@@ -105,7 +106,7 @@ bool sprag_ode_step_free(dBodyID id, dWorldID world, dReal step, bool *invalid_f
     dWorldGetGravity(world, gravity);
     *invalid_force = !sprag_ode_pull_body(&body, id, gravity, step);
     sprag_ode_set_velocity(id, body.free_velocity);
-    sprag_ode_integrate(id, step);
+    integrate_with_weight(id, step);
     return true;
 }
 

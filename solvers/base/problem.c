@@ -147,7 +147,8 @@ sprag_result sprag_problem_check(const sprag_problem *problem, char *message, in
     return SPRAG_OK;
 }
 
-void sprag_contact_torque(const sprag_contact *contact, const double force[6], double torque[3])
+// The torque of rolling and spinning friction on body[0], N m, world axes.
+static void turning_torque(const sprag_contact *contact, const double force[6], double torque[3])
 {
     static const int axis[3] = {2, 0, 1}; // torque component 3 + axis[i] acts about frame row i
     memset(torque, 0, 3 * sizeof *torque);
@@ -162,7 +163,7 @@ void sprag_contact_wrench(const sprag_contact *contact, const double force[6], d
     for (int i = 0; i < 3; i++) {
         add_scaled(linear, force[i], contact->frame[i], 3);
     }
-    sprag_contact_torque(contact, force, angular);
+    turning_torque(contact, force, angular);
     for (int side = 0; side < 2; side++) {
         double sign = side ? -1 : 1;
         double moment[3];

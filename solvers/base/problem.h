@@ -85,7 +85,4 @@ sprag_result sprag_problem_check(const sprag_problem *problem, char *message, in
 // The force of a contact on body[0] and body[1], as (force, torque) about their centres, N and N m.
 void sprag_contact_wrench(const sprag_contact *contact, const double force[6], double wrench[2][6]);
 
-// The torque of rolling and spinning friction on body[0], N m, world axes.
-void sprag_contact_torque(const sprag_contact *contact, const double force[6], double torque[3]);
-
 #endif

@@ -352,8 +352,10 @@ static bool crossing_normal(const sprag_approach *a, const sprag_plane *plane, d
     return true;
 }
 
-double sprag_plane_height(const sprag_approach *a, const sprag_plane *plane, double t,
-                          double normal[3])
+// Height (m) of the blocking point above its plane at any time (s, from t = 0). normal: the plane's
+// then; NULL if not wanted.
+static double plane_height(const sprag_approach *a, const sprag_plane *plane, double t,
+                           double normal[3])
 {
     double n[3], point[2][3], between[3];
     if (!plane->crossing || !crossing_normal(a, plane, t, n)) {
@@ -379,7 +381,7 @@ static double lowest_height(const sprag_approach *a, const sprag_plane *plane, d
     double h[SAMPLES + 1], least = INFINITY, step = (to - from) / SAMPLES;
     int at = 0;
     for (int i = 0; i <= SAMPLES; i++) {
-        h[i] = sprag_plane_height(a, plane, i == SAMPLES ? to : from + i * step, NULL);
+        h[i] = plane_height(a, plane, i == SAMPLES ? to : from + i * step, NULL);
         if (h[i] < least) {
             least = h[i];
             at = i;
@@ -389,7 +391,7 @@ static double lowest_height(const sprag_approach *a, const sprag_plane *plane, d
         double bend = h[at + 1] - 2 * h[at] + h[at - 1];
         double off = bend > 0 ? (h[at - 1] - h[at + 1]) / (2 * bend) : 0;
         if (fabs(off) <= 1) {
-            least = fmin(least, sprag_plane_height(a, plane, from + (at + off) * step, NULL));
+            least = fmin(least, plane_height(a, plane, from + (at + off) * step, NULL));
         }
     }
     return least;
@@ -402,7 +404,7 @@ static void set_certificate(const sprag_approach *a, const sprag_plane *plane, d
 {
     const sprag_side *side = &a->side[plane->side];
     c->side = plane->side;
-    c->height = sprag_plane_height(a, plane, -passed, c->normal);
+    c->height = plane_height(a, plane, -passed, c->normal);
     c->lowest = lowest_height(a, plane, -passed, horizon - passed);
     point_at(side, plane->point[plane->side], -passed, c->point);
     bool axis = plane->crossing && side->shape->kind == SPRAG_CYLINDER;

@@ -75,9 +75,4 @@ double sprag_crossing_safe_part(const sprag_approach *a, sprag_plane *plane);
 int sprag_crossings_find(const sprag_approach *a, const double normal[3],
                          sprag_plane plane[SPRAG_CROSSINGS]);
 
-// Height (m) of the blocking point above its plane at any time (s, from t = 0). normal: the plane's
-// then; NULL if not wanted.
-double sprag_plane_height(const sprag_approach *a, const sprag_plane *plane, double t,
-                          double normal[3]);
-
 #endif

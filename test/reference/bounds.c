@@ -26,8 +26,12 @@ double sprag_bound_apart(double distance, const double normal[3], const double v
     return over(distance, fabs(dot3(normal, v)) + speed);
 }
 
-double sprag_bound_vertex(double height, double lever, const double normal[3],
-                          const double spin[2][3])
+// (7) t = height / ((|w0 x n| + |w1 x n|) lever)
+//
+// height: m, of a vertex from the separating plane, of either sign. lever: m, from there to the
+// farthest point that its body has on the plane. spin: rad/s.
+static double bound_vertex(double height, double lever, const double normal[3],
+                           const double spin[2][3])
 {
     return over(fabs(height), (across(spin[0], normal) + across(spin[1], normal)) * lever);
 }
@@ -52,7 +56,8 @@ static double lever_of(const sprag_bound_plane *plane, int b, const double verte
     return most;
 }
 
-double sprag_bound_touching(const sprag_bound_plane *plane, const double spin[2][3])
+// (8) the least of (7) over all vertices that are not on the plane. INFINITY: all are on it.
+static double bound_touching(const sprag_bound_plane *plane, const double spin[2][3])
 {
     double least = INFINITY;
     for (int b = 0; b < 2; b++) {
@@ -65,7 +70,7 @@ double sprag_bound_touching(const sprag_bound_plane *plane, const double spin[2]
             // A body that is touched inside a face or edge has no vertex on the plane; then the
             // other body has one.
             lever = fmax(lever_of(plane, b, vertex), lever_of(plane, !b, vertex));
-            least = fmin(least, sprag_bound_vertex(height, lever, plane->normal, spin));
+            least = fmin(least, bound_vertex(height, lever, plane->normal, spin));
         }
     }
     return least;
@@ -102,7 +107,7 @@ double sprag_bound_step(const sprag_bound_pair *pair)
     double spin[2][3];
     memcpy(spin[0], pair->velocity[0] + 3, sizeof spin[0]);
     memcpy(spin[1], pair->velocity[1] + 3, sizeof spin[1]);
-    return fmax(sprag_bound_touching(plane, spin), pair->shortest);
+    return fmax(bound_touching(plane, spin), pair->shortest);
 }
 
 double sprag_bound_link(const sprag_bound_chain *chain, const double normal[3])
@@ -116,21 +121,4 @@ double sprag_bound_link(const sprag_bound_chain *chain, const double normal[3])
         speed += fabs(joint->rate) * (slides ? 1 : gamma);
     }
     return speed + norm3(chain->velocity + 3) * gamma;
-}
-
-double sprag_bound_links_apart(double distance, const double normal[3],
-                               const sprag_bound_chain chain[2])
-{
-    return over(distance,
-                sprag_bound_link(&chain[0], normal) + sprag_bound_link(&chain[1], normal));
-}
-
-double sprag_bound_link_vertex(double height, double lever, const double normal[3],
-                               const sprag_bound_chain *chain, const double other_spin[3])
-{
-    double rate = norm3(chain->velocity + 3) + across(other_spin, normal);
-    for (int j = 0; j < chain->joints; j++) {
-        rate += chain->joint[j].kind == SPRAG_BOUND_TURNS ? fabs(chain->joint[j].rate) : 0;
-    }
-    return over(fabs(height), rate * lever);
 }

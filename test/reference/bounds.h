@@ -4,7 +4,7 @@
 // after Mirtich: Timewarp Rigid Body Simulation, SIGGRAPH 2000.
 //
 // For comparison only: sprag_time_of_impact uses none of them. Equations 4 and 11 hold for bodies
-// at constant twist, or joints at constant rates. Equations 7, 8 and 15 do not hold: they assume
+// at constant twist, or joints at constant rates. Equations 7 and 8 do not hold: they assume
 // that a vertex on the plane stays there, while a vertex that turns about the centre of mass curves
 // into it by w^2 r t^2 / 2 (millimetres within 10 ms at 10 rad/s).
 #ifndef SPRAG_BOUNDS_H
@@ -19,13 +19,6 @@
 double sprag_bound_apart(double distance, const double normal[3], const double velocity[2][6],
                          const double radius[2]);
 
-// (7) t = height / ((|w0 x n| + |w1 x n|) lever)
-//
-// height: m, of a vertex from the separating plane, of either sign. lever: m, from there to the
-// farthest point that its body has on the plane. spin: rad/s.
-double sprag_bound_vertex(double height, double lever, const double normal[3],
-                          const double spin[2][3]);
-
 // Vertices of both bodies and a plane between them, n.x = offset.
 typedef struct sprag_bound_plane {
     double normal[3]; // unit, into body 0
@@ -34,9 +27,6 @@ typedef struct sprag_bound_plane {
     const double (*vertex[2])[3]; // m, world
     double touching;              // m: nearer ones are on the plane
 } sprag_bound_plane;
-
-// (8) the least of (7) over all vertices that are not on the plane. INFINITY: all are on it.
-double sprag_bound_touching(const sprag_bound_plane *plane, const double spin[2][3]);
 
 // The part of one pair in r(q, v), Figure 6: apart, (4); touching, with all vertices on the plane
 // at rest along its normal, (8); otherwise the shortest step.
@@ -88,14 +78,5 @@ typedef struct sprag_bound_chain {
 //
 // The bound holds for one second: d_k takes rate_k times 1 s as the way of a sliding joint.
 double sprag_bound_link(const sprag_bound_chain *chain, const double normal[3]);
-
-// (4) with (11) for either body. A free body is a chain without joints whose radius is half its
-// own.
-double sprag_bound_links_apart(double distance, const double normal[3],
-                               const sprag_bound_chain chain[2]);
-
-// (15) t = height / ((|w| + sum of the rates of turning joints + |w_other x n|) lever)
-double sprag_bound_link_vertex(double height, double lever, const double normal[3],
-                               const sprag_bound_chain *chain, const double other_spin[3]);
 
 #endif
