@@ -1,4 +1,5 @@
-// Velocity, pose and accumulated force of a body, read from ODE and written to it.
+// Position, velocity and accumulated force of a body, read from ODE; velocity and accumulated
+// force, written to it.
 #include <string.h>
 
 #include "island.h"

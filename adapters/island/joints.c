@@ -47,8 +47,7 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
     sprag_ode_get_rows(joint, 1 / step, dWorldGetERP(world), J[0], J[1], rhs_cfm, lo_hi, findex);
     dBodyID body[2];
     bool reversed;
-    sprag_ode_joint_bodies(joint, body,
-                           &reversed); // the rows are already those of the stored order
+    sprag_ode_joint_bodies(joint, body, &reversed); // ODE's rows are in this order too
     int good = 0;
     for (int k = 0; k < rows; k++) {
         sprag_row *row = &to[good];

@@ -1,5 +1,5 @@
-// `sprag exec`: starts a program with libsprag.so in LD_PRELOAD. Where that has no effect, a note
-// is printed before the program starts.
+// `sprag exec`: starts a program with libsprag.so in LD_PRELOAD. If that has no effect, the
+// command prints a note before the program starts.
 #define _GNU_SOURCE 1 // asprintf
 #include <elf.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-// Numbers that are not finite become null. Where memory is lacking, json_pack passes NULL on, so
+// Numbers that are not finite become null. If an allocation fails, json_pack passes NULL on, so
 // the whole result is NULL.
 #include <jansson.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 // Models under methods, step by step. Trials that are to be compared take one step each in turn, so
-// that what else the machine does meets all of them; the median over the steps is then fair. Each
-// has its own sequence of ODE's random numbers, so its figures are those that it has alone.
+// that other load on the machine slows all of them alike, and the median over the steps is fair.
+// Each has its own sequence of ODE's random numbers, so its figures are those that it has alone.
 #include <math.h>
 #include <setjmp.h>
 #include <stdlib.h>

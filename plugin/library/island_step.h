@@ -1,5 +1,6 @@
 // One island by the implicit Stribeck method, in two halves: solve_island may run in any thread and
-// writes nothing into ODE but velocities; finish_island runs in the calling thread.
+// writes nothing into ODE but velocities and accumulators of the island's bodies; finish_island
+// runs in the calling thread.
 #ifndef SPRAG_ISLAND_STEP_H
 #define SPRAG_ISLAND_STEP_H
 
@@ -7,7 +8,8 @@
 #include "world.h"
 
 // Pulls an island with joints out of ODE, solves it and writes the new velocities back.
-// to->feedback is set by the caller. Where the solve fails, ODE's state is as before.
+// to->feedback is set by the caller. If the solve fails, ODE's state is as before, except that
+// invalid forces are zero.
 void solve_island(const step_context *c, const ode_island *island, sprag_scratch *scratch,
                   solved_island *to);
 

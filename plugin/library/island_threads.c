@@ -2,8 +2,8 @@
 // ahead: all up to the next one with a moved callback, because a callback is code of the program.
 // Then the calling thread finishes the islands in ODE's order: messages, statistics, random
 // numbers, feedback, ODE's own steps, motion and moved callbacks. So a step gives the same bits in
-// any number of threads. ODE's state is not changed before a solve has succeeded, so ODE can still
-// step an island that could not be solved.
+// any number of threads. Velocities are written only after a solve has succeeded, and accumulators
+// are restored after one that failed, so ODE can still step an island that could not be solved.
 #include "island_threads.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
-// Warnings about a step of a world. Each kind is printed for the first case and counted in the
-// statistics for all.
+// Warnings about a step of a world. Each kind is printed for the first case. The message names
+// the statistic that counts all cases, if there is one.
 #ifndef SPRAG_WARN_H
 #define SPRAG_WARN_H
 

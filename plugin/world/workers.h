@@ -41,8 +41,8 @@ typedef struct share {
     solved_island *to; // for the share's first island with joints; the others follow
 } share;
 
-// The arrays only grow; `..._room` is the number of entries allocated. The fields are internal to
-// island_step.c and island_threads.c.
+// The arrays only grow; `..._room` is the number of entries allocated. Only workers.c,
+// island_step.c and island_threads.c use the fields.
 typedef struct workers {
     thread_context *thread; // [0] belongs to the thread that calls for the step
     int threads;

@@ -1,6 +1,6 @@
-// Triangles of one mesh near one body. Adjacent triangles share an edge. Where they lie in one
-// plane or meet in a valley, that edge is a seam and not an edge of the surface: a body that slides
-// or rolls over it must not catch there. This file leaves out contacts for that, never
+// Triangles of one mesh near one body. Adjacent triangles share an edge. If they lie in one plane
+// or form a valley, that edge is a seam and not an edge of the surface: a body that slides or rolls
+// over it must not catch there. This file therefore leaves out contacts at seams, but never
 // certificates.
 #include <math.h>
 #include <string.h>

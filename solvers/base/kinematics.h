@@ -1,6 +1,6 @@
-// Velocity and inverse mass of points of rigid bodies. A velocity is (vx vy vz wx
-// wy wz) of the centre of mass in world axes; an arm goes from there to the point. A NULL
-// velocity is that of an immovable side.
+// Velocity and inverse mass of points of rigid bodies. A velocity is (vx vy vz wx wy wz) of the
+// centre of mass in world axes; an arm goes from there to the point. A NULL velocity is that of an
+// immovable side.
 #ifndef SPRAG_KINEMATICS_H
 #define SPRAG_KINEMATICS_H
 

@@ -225,7 +225,7 @@ static void finish(compliant_run *run, const sprag_mover *before)
     set_gaps(run);
 }
 
-// Moves the bodies; without what is undone if it fails.
+// Moves the bodies. If this fails, step() restores them and the statistics of events.
 static sprag_result move_bodies(compliant_run *run, sprag_compliant_reason *reason)
 {
     compliant_set_sizes(run);

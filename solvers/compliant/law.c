@@ -82,7 +82,7 @@ static void set_soft(compliant_law *law, const sprag_surface *surface, double st
     }
 }
 
-// Needs its rate more steps than allowed?
+// Would explicit integration at the rate of the law need more steps than allowed?
 static bool is_stiff(const compliant_run *run, const compliant_law *law)
 {
     double h = run->frame->step, m = law->effective_mass;

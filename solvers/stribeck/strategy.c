@@ -141,8 +141,8 @@ static bool has_gauss_seidel(const sprag_strategy_state *w)
     return w->options.sweeps > 0 && w->system->space->gauss_seidel;
 }
 
-// Newton's method from the start. Where Gauss-Seidel can give a better start, it may take about as
-// long as that.
+// Newton's method from the start. If Gauss-Seidel can take over, Newton's method gives up after
+// fewer updates without progress, and the fewer the larger the system is.
 static sprag_result solve_newton(sprag_strategy_state *w)
 {
     effort effort = thorough(w, w->options.max_iterations);
@@ -199,17 +199,16 @@ static sprag_result warm_from_sweeps(sprag_strategy_state *w)
 // affordable, and accepts a larger change if no strategy is left (`last`).
 static sprag_result solve_gauss_seidel(sprag_strategy_state *w, bool affordable, bool last)
 {
-    bool hurried = w->options.sweeps_least > 0;
     int least =
         w->options.sweeps > w->options.sweeps_least ? w->options.sweeps : w->options.sweeps_least;
     int most = affordable || least > STRIBECK_SWEEPS_FACTOR * w->options.sweeps
                    ? least
                    : STRIBECK_SWEEPS_FACTOR * w->options.sweeps;
-    sprag_gauss_seidel_limits limits = {.tolerance = w->options.sweeps_tolerance,
-                                        .good = hurried ? STRIBECK_SWEEP_ACCEPTABLE
-                                                        : STRIBECK_SWEEP_GOOD,
-                                        .least = least,
-                                        .most = most};
+    sprag_gauss_seidel_limits limits = {
+        .tolerance = w->options.sweeps_tolerance,
+        .good = w->options.sweeps_least > 0 ? STRIBECK_SWEEP_ACCEPTABLE : STRIBECK_SWEEP_GOOD,
+        .least = least,
+        .most = most};
     sprag_result result =
         w->system->space->gauss_seidel(w->system, &limits, w->options.finest, w->v, &w->stats);
     double enough = last         ? STRIBECK_SWEEP_TOLERABLE

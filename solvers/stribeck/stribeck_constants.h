@@ -67,7 +67,7 @@ static const double STRIBECK_BRIEF_PATIENCE = 1800;
 enum { STRIBECK_BRIEF_PATIENCE_LEAST = 3 };
 // There, an update counts as progress only if it brings the residual below this share of the least.
 static const double STRIBECK_BRIEF_PROGRESS = 0.5;
-// An update that leaves more than this share of the residual has met rounding.
+// An update that leaves more than this share of a small residual has reached rounding.
 static const double STRIBECK_ROUNDING_PROGRESS = 0.5;
 // Updates of Newton's method after Gauss-Seidel, and after frozen friction.
 enum { STRIBECK_WARM_ITERATIONS = 25, STRIBECK_POLISH_ITERATIONS = 15 };

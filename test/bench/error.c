@@ -1,13 +1,13 @@
 // Work against error: one pile of N bodies in one world, one stepper beside the other.
 //
 // The pile is settled once (pile.c), and every stepper gets a scene of its own in that state.
-// They take one step each in turn, so that what else the machine does meets all of them, and from
-// then on each has to live with what it has done. Two scenes of 10 ms steps:
+// They take one step each in turn, so that other load on the machine slows all of them alike. Each
+// goes on from its own last state. Two scenes of 10 ms steps:
 //
 //   rest    nothing happens: nothing may move
 //   shaken  the bin runs round a circle of 3 cm radius, twice a second; the scene stands still in
 //           the bin, so that is a turning sideways part of gravity, of half its size. Bodies roll,
-//           slide, stick and meet anew all the time
+//           slide, stick and collide all the time
 //
 // The first half of the steps is to forget the start. In the second half, work (median processor
 // time of the stepper alone, without collision: on a busy machine the clock on the wall punishes

@@ -144,7 +144,7 @@ static bool print_speed(line_fn *line, trial *t, int size, int way,
     return good;
 }
 
-// All cases in turn, several times: what else the machine does meets all of them.
+// All cases in turn, several times: other load on the machine slows all of them alike.
 static void bench_speed(line_fn *line)
 {
     static trial trials[WAYS][SIZES];

@@ -1,5 +1,5 @@
 // A scene stepped by MuJoCo in ODE's place: what is in ODE's world (spheres, boxes and planes, one
-// geom a body, no joints) is told to MuJoCo as XML, and after each step poses and velocities are
+// geom a body, no joints) is given to MuJoCo as XML, and after each step poses and velocities are
 // written back, so that whoever looks at the scene sees MuJoCo's.
 //
 // Masses, sizes, friction, gravity and step are ODE's. Contacts are MuJoCo's own, and about as
@@ -46,7 +46,7 @@ static void fail(const char *message)
     exit(EXIT_FAILURE);
 }
 
-// Else it writes a file. What it warns of is counted in its data.
+// Without a handler MuJoCo writes its warnings to a file. Its data counts them.
 static void ignore(const char *message)
 {
     (void)message;

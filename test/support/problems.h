@@ -1,5 +1,5 @@
 // Hand-made contact problems. A scene owns the arrays of one problem and of its solution; bodies,
-// contacts and rows are added one by one. What a test measures of a solution is worked out here
+// contacts and rows are added one by one. The measures of a solution are computed here
 // from the fields of the problem alone, never by the solvers' own functions.
 #ifndef SPRAG_PROBLEMS_H
 #define SPRAG_PROBLEMS_H

@@ -1,6 +1,6 @@
 // Conservative advancement against its targets: one table, a row per figure with what was measured,
-// the target and whether it is met. Seeds are fixed. The gap is told by a check of our own
-// (advance/apart.c) that shares nothing with the solver's.
+// the target and whether it is met. Seeds are fixed. The gap is measured by a check of our
+// own (advance/apart.c) that shares no code with the solver.
 //
 //   certify  certificates alone                      advance/certify.c
 //   die      thrown dice, no-slip and Coulomb        advance/die.c

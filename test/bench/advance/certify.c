@@ -1,6 +1,6 @@
 // Certificates alone, without a solver: pairs at any gap and any velocity, whole families of them
-// aligned so that faces, edges and corners meet. What is certified must be so; how much of the time
-// until the pair really touches is certified tells what a sub-step loses.
+// aligned so that faces, edges and corners meet. No pair may touch within its certified time. The
+// certified share of the time until the pair touches shows how much shorter sub-steps become.
 #include <math.h>
 #include <string.h>
 

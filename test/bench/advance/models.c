@@ -1,5 +1,5 @@
 // Every model under ours and under stock's dWorldStep: how deep bodies ever are in each other,
-// after a step. Pairs that a model makes overlapped are told apart: they must not get deeper.
+// after a step. Pairs that overlap from the start are counted apart: they must not get deeper.
 #include <math.h>
 
 #include "bench_advance.h"

@@ -1,5 +1,5 @@
 // ODE's geoms as the kernel sees them: which pairs are found beside those that ODE itself finds,
-// and gaps beside its depths and beside what can be told by hand.
+// and gaps beside its depths and beside values computed by hand.
 #include <check.h>
 #include <math.h>
 #include <stdint.h>

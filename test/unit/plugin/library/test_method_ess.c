@@ -446,8 +446,8 @@ START_TEST(rigid_contacts_begin_in_time_and_come_to_rest)
 }
 END_TEST
 
-// Forces jump where a hull rolls on a box (faces come and go). Where that takes more steps than
-// there may be, the next frames are not tried.
+// Forces jump where a hull rolls on a box (faces come and go). If a frame takes more steps than
+// allowed, the next frames go to the implicit step at once.
 START_TEST(failed_integrations_are_not_repeated)
 {
     enum { VERTICES = 20 };

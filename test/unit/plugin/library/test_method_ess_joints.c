@@ -108,7 +108,7 @@ START_TEST(brake_holds_on)
 }
 END_TEST
 
-// A velocity that a joint does not allow is gone after a step, as it is in stock.
+// One step removes a velocity that a joint does not allow, as in stock.
 START_TEST(joints_take_velocities_at_once)
 {
     double end[2][6];
@@ -171,7 +171,8 @@ START_TEST(motor_without_end_is_a_force)
 }
 END_TEST
 
-// Driven into a stop by its own motor: met at the exact time, and held there.
+// A motor drives its joint into a stop. The joint reaches the stop at the exact time and stays
+// there.
 START_TEST(motor_rests_on_its_stop)
 {
     double h = 0.01, force = 3, stop = 0.1, met = -1;
@@ -400,8 +401,8 @@ START_TEST(yielding_joints_come_back_as_stocks)
 }
 END_TEST
 
-// A snake of links, whose stops part and are met in turns, ever less: they come to rest in the
-// frame, and do not chatter.
+// A snake of links that leave and reach their stops in turns, ever more gently: they come to rest
+// in the frame, and do not chatter.
 START_TEST(stops_that_take_turns_come_to_rest)
 {
     enum { LINKS = 7 };

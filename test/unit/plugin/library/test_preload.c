@@ -273,7 +273,7 @@ START_TEST(steps_a_world_with_a_pool)
 }
 END_TEST
 
-// Nothing is kept of a world that is gone, though the next one has its address.
+// No state of a destroyed world is kept, though the next world has its address.
 START_TEST(forgets_a_destroyed_world)
 {
     run one = sh(PRELOAD PROGRAM_HOST " %s %d", steppers[_i], STEPS);
@@ -672,7 +672,8 @@ static void mark_symbolic(const char *name)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-// Its own calls do not come by us. What a program calls through ODE's own handle neither.
+// libsprag does not see the calls of such an ODE to itself, nor a program's calls through ODE's own
+// handle.
 START_TEST(steps_an_ode_bound_symbolically)
 {
     edit_ode("^$", "");

@@ -472,9 +472,9 @@ static void add_passive_joint(random_world *w, int first, int second, bool with_
 }
 
 // Spheres, whose angular momentum does not change as they turn, without gravity; joints that mend
-// no error. What a joint that has come apart exerts at two places is a torque. In a steady world
-// none does: the steps are short, no loop is closed, and there is no PU, whose two places part as
-// it slides.
+// no error. A joint whose anchors have come apart acts at two places, so it exerts a torque. In a
+// steady world none does: the steps are short, no loop is closed, and there is no PU, whose two
+// places part as it slides.
 static void open_passive(random_world *w, int number, bool steady)
 {
     seed(number);

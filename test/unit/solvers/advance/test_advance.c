@@ -291,7 +291,7 @@ START_TEST(box_without_slip_tips)
 }
 END_TEST
 
-// It slides to rest in v / (mu g); told then, and only then.
+// It slides to rest in v / (mu g). The event comes then, and only then.
 START_TEST(slip_ends_when_it_must)
 {
     static const double speeds[] = {0.5, 1.234, 3};

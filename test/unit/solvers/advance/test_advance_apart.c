@@ -193,8 +193,8 @@ START_TEST(no_velocity_penetrates)
 }
 END_TEST
 
-// So many bodies that they are swept. What a solve returns may keep some of them back, but without
-// disturbance none.
+// A group of so many bodies that it is a large one. Disturbed velocities may stop some of the
+// bodies for a time, undisturbed velocities may not.
 START_TEST(no_velocity_penetrates_in_a_heap)
 {
     enum { WIDE = 3, FRAMES = 60 };

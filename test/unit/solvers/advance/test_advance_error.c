@@ -25,7 +25,7 @@ typedef struct scene {
     sprag_scratch scratch[2];
     sprag_result result;
     chance *spoilt;
-    // what has been told
+    // by the calls of the frame:
     int asked[PAIRS];
     int event_count, frame_events;
     sprag_event event[EVENTS];
@@ -34,7 +34,7 @@ typedef struct scene {
     sprag_row row[3];
     double hung[3]; // m, a corner of body 0 hangs there
     double seen[3]; // m, where body 0 was when rows were asked for last
-    double last[3]; // m, and where when forces were told last
+    double last[3]; // m, and where when forces were reported last
 } scene;
 
 static bool touch(void *data, int pair, double gap, double time)
@@ -94,7 +94,8 @@ static void start(scene *s, double error)
     s->options.error = error;
     s->options.shortest = 1e-6;
     s->options.checks = 1;
-    s->calls = (sprag_frame_calls){.data = s, .ask_pair = touch, .event = heard, .add_forces = acted};
+    s->calls =
+        (sprag_frame_calls){.data = s, .ask_pair = touch, .event = heard, .add_forces = acted};
 }
 
 static sprag_mover *box(scene *s, double x, double y, double z, double height)
@@ -300,7 +301,7 @@ END_TEST
 
 // ---- conserved quantities
 
-// Whatever has been tried in between: the impulses that are told are those that act.
+// The reported impulses are those that act, whatever attempts the frame has discarded.
 static void balances(open_fn *open, int frames)
 {
     start(&played, 1e-5);

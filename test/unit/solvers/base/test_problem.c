@@ -316,7 +316,8 @@ END_TEST
 START_TEST(scratch_is_aligned_zeroed_and_apart)
 {
     char *taken[100];
-    for (int round = 0; round < 2; round++) { // the second meets what the first has written
+    for (int round = 0; round < 2;
+         round++) { // the second round gets memory that the first has written to
         for (size_t i = 0; i < 100; i++) {
             size_t bytes = 1 + 37 * i;
             taken[i] = sprag_scratch_take(&scratch, bytes, 1);

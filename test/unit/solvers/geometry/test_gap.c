@@ -9,7 +9,7 @@
 #include "shape_bounds.h"
 #include "suite.h"
 
-// ---- ties: what meets in lattice points, along axes
+// ---- ties: shapes that meet in lattice points, along axes
 
 static void put_on_lattice(thing *t)
 {

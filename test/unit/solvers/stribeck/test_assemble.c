@@ -142,7 +142,7 @@ START_TEST(motor_within_its_force_reaches_its_speed)
 }
 END_TEST
 
-// A stop holds what comes against it and lets go of what leaves.
+// A stop ends motion towards it and allows motion away from it.
 START_TEST(limit_works_one_way)
 {
     open_scene(&s);
