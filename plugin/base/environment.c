@@ -50,7 +50,7 @@ const settings *environment_settings(void)
         exit(EXIT_SUCCESS);
     }
     if (environment.failed) {
-        dError(0, "sprag cannot read SPRAG_OPTIONS: %s", environment.message);
+        dError(0, "sprag: SPRAG_OPTIONS cannot be read: %s", environment.message);
     }
     return &environment.settings;
 }

@@ -69,7 +69,7 @@ static const option options[] = {
      "passes of strategy frozen_friction; more: its friction is more exact", NULL},
     {"stribeck.direct_work", REAL, AT(stribeck.direct_work), 0, 1e15, "",
      "most work of a factorization, in products of 6x6 blocks; larger islands are solved by "
-     "strategy gauss_seidel, which limits the time of a step; 0: no limit",
+     "strategy gauss_seidel, which limits the time of a step; 0: all islands are",
      NULL},
     {"advance.epsilon", REAL, AT(advance.epsilon), 1e-12, 1, "m",
      "gap at which bodies touch; resting bodies keep half of it", NULL},
