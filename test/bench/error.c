@@ -1,37 +1,38 @@
-// Work against error: one pile of N bodies in one world, one stepper beside the other.
+// Work and error of steppers, for one pile of N bodies.
 //
 // The pile is settled once (pile.c), and every stepper gets a scene of its own in that state.
-// They take one step each in turn, so that other load on the machine slows all of them alike. Each
-// goes on from its own last state. Two scenes of 10 ms steps:
+// The steppers take one step each in turn, so that other load of the machine slows all of them
+// alike. Each goes on from its own state. Two scenes of 10 ms steps:
 //
-//   rest    nothing happens: nothing may move
-//   shaken  the bin runs round a circle of 3 cm radius, twice a second; the scene stands still in
-//           the bin, so that is a turning sideways part of gravity, of half its size. Bodies roll,
-//           slide, stick and collide all the time
+//   rest    nothing acts but gravity: no body may move
+//   shaken  the bin moves on a circle of 3 cm radius, twice a second. In its frame this is a
+//           rotating horizontal acceleration of half of gravity. Bodies roll, slide, stick, and
+//           make and break contacts all the time
 //
-// The first half of the steps is to forget the start. In the second half, work (median processor
-// time of the stepper alone, without collision: on a busy machine the clock on the wall punishes
-// long steps) and errors (residue.c, the same lines for all) are taken in turn, step about,
-// so that reading forces costs nobody any time. Errors, besides those:
+// The first half of the steps is not measured. In the second half, odd steps measure errors
+// (residue.c, the same for all steppers) and even steps measure work, so that reading forces takes
+// no measured time. Work is the median CPU time of the stepper without collision; wall clock time
+// would be longer for long steps on a busy machine. Further errors:
 //
-//   creep   m/s, way of a body over the second half, by its time; at rest. Of the middle body, and
-//           the mean, in which balls that roll and bodies that topple count
-//   gained  J/s, what total energy rises by in one step, all rises together; at rest
+//   creep   m/s, displacement of a body in the second half over its time, for `rest`: median
+//           and mean of all bodies; the mean includes balls that roll and bodies that topple
+//   gained  J/s, sum of the increases of total energy from step to step, for `rest`
 //
-// Stock is as good as it can be here: the model's dContactApprox1 (friction bounded by the normal
-// force), ERP 0.2 and CFM 1e-10 as in ODE's defaults, over-relaxation 1.3 in QuickStep. Its source
-// has warm starting, but compiled out, and no other options. dWorldStep is left out where its time,
-// which grows with the cube of N, cannot be waited for, and so is any whose first step, tried in a
-// process that can be ended, takes more than its share of the budget: those show "-" and why.
+// Stock has its best settings: dContactApprox1 (friction bounded by the normal force), ERP 0.2 and
+// CFM 1e-10 as in ODE's defaults, over-relaxation 1.3 in QuickStep. Its source has no other options
+// except warm starting, which is compiled out. A stepper is left out if its first step, tried in a
+// child process, takes more than its share of the time budget; its row shows "-" and the reason.
+// This concerns dWorldStep, whose time grows with the cube of N.
 //
 // If MuJoCo was installed when this was built (Debian's libmujoco-dev), mujoco.c gives it the same
 // bodies in the same state. It makes its own contacts, and its errors are measured at those.
 //
-// Stock's curve is what it can do in a given time: straight lines through QuickStep's points, in
-// logarithms, or the least that it or dWorldStep had reached in less. Any other row shows its error
-// as a multiple of that at its own time: 1 is on the curve, less is below. "worst" is the largest
-// of those in mean depth, slip and cone; the deepest contact is mostly one that collision detection
-// found late. To the left of QuickStep's first point, that point is stock's.
+// Stock's curve gives its least error for a given time: the minimum of straight lines through
+// QuickStep's points on logarithmic axes and of all points of QuickStep and dWorldStep with less
+// time. For times below QuickStep's first point, the error is that of this point. Each other row
+// shows its error as a multiple of stock's at the same time: 1 is on the curve, less is better.
+// "worst" is the largest multiple of mean depth, slip and cone. The greatest depth is left out,
+// because it is mostly that of a contact which collision detection found late.
 #define _DEFAULT_SOURCE 1 // fork, setitimer
 #include <math.h>
 #include <stdio.h>
@@ -148,8 +149,8 @@ static void contest_close(contest *c)
     }
 }
 
-// Does its first step, in so much processor time? A step cannot be ended; a child that takes it
-// can.
+// Does the first step end within that CPU time? A child process takes the step, because a step
+// cannot be interrupted.
 static bool ends_within(contest *c, bool shaken, double us)
 {
     pid_t child = fork();
@@ -191,7 +192,7 @@ static void contest_step(contest *c, long k, long steps, bool shaken, double wei
     }
 }
 
-// The middle body's, and the mean.
+// m/s: returns the median of all bodies; *mean: their mean.
 static double creep(const contest *c, double seconds, double *mean)
 {
     const sprag_scene *scene = &c->of.scene;
@@ -239,7 +240,8 @@ static result result_of(contest *c, long steps)
 
 // ---- stock's curve
 
-// Between two points of QuickStep; NAN elsewhere.
+// Error at a time between two points of QuickStep, by linear interpolation of logarithms; NAN for
+// other times.
 static double between(const result *p, const result *q, double us, int figure)
 {
     double from = p->figure[figure], to = q->figure[figure];
@@ -249,7 +251,7 @@ static double between(const result *p, const result *q, double us, int figure)
     return from * pow(to / from, log(us / p->us) / log(q->us / p->us));
 }
 
-// The least error of stock within that time.
+// Least error of stock for steps that take at most `us`.
 static double stock_error(const result *all, int count, double us, int figure)
 {
     double least = NAN;
@@ -271,7 +273,7 @@ static double stock_error(const result *all, int count, double us, int figure)
 
 // ---- tables
 
-// The lines of the second table, until the first one is complete.
+// Rows of the second table, which is printed after the first one.
 static struct {
     int rows;
     char row[256][256];
@@ -294,8 +296,8 @@ static void keep_further(const result *mine, const char *head, const double *rat
     }
 }
 
-// Of method=stribeck: multiples of stock's error at equal time. At rest depths are micrometres and
-// are not judged.
+// Largest multiples of stock's error at equal time, of method=stribeck. Depths of `rest` are some
+// micrometres and have no target.
 static double largest_shaken, largest_slip_at_rest;
 
 static void print_result(line_fn *line, bool shaken, contest *c, const contest *reference,
@@ -381,8 +383,7 @@ static void bench_size(line_fn *line, const stepper *steppers, int count, long s
     sprag_scene_close(&settled.scene);
 }
 
-// Of ours, by options with or without a name of their own: "name:options". Ends the program where
-// they cannot be read, before anything runs.
+// A stepper of sprag from "options" or "name:options". Ends the program if the options are invalid.
 static stepper labelled(const char *options)
 {
     static char name[STEPPERS_MAX][32];

@@ -1,5 +1,5 @@
-// Collision calls under a method that keeps bodies apart: pairs that touch without overlapping are
-// offered and have contacts; everything else is stock's to the bit.
+// Collision calls under method=advance: sprag passes pairs that touch without overlapping to the
+// near callback, and gives them contacts. All other answers have stock's bits.
 #include <check.h>
 #include <dlfcn.h>
 #include <math.h>
@@ -42,7 +42,7 @@ START_TEST(resting_pairs_are_offered_and_have_contacts)
 }
 END_TEST
 
-// Two geoms in a dSpaceCollide2 of their own, in the order of the call.
+// dSpaceCollide2 of two geoms passes them on in the order of the call.
 START_TEST(two_geoms_keep_their_order)
 {
     scene s = open_scene("method=advance");
@@ -64,7 +64,7 @@ START_TEST(two_geoms_keep_their_order)
 }
 END_TEST
 
-// ---- chance
+// ---- random pairs
 
 static unsigned long dice;
 
@@ -95,7 +95,7 @@ static dGeomID random_geom(scene *s, int kind)
 
 static const char *const stocks[] = {"method=stribeck", "method=ode", "method=ode-quick"};
 
-// Under other methods, while another world has ours, dCollide is stock's to the bit.
+// For worlds with another method dCollide has stock's bits, while another world has method=advance.
 START_TEST(other_methods_get_stocks_bits)
 {
     scene s = open_scene(stocks[_i]), other = open_scene("method=advance");
@@ -120,7 +120,8 @@ START_TEST(other_methods_get_stocks_bits)
 }
 END_TEST
 
-// Overlapping, our answer has stock's normal and depth wherever that is the shortest way out.
+// For overlapping geoms sprag gives stock's normal and depth if stock's normal is the shortest way
+// out.
 START_TEST(overlaps_agree_with_stock)
 {
     scene s = open_scene("method=advance");
@@ -209,7 +210,7 @@ END_TEST
 
 // ---- spaces in spaces
 
-// The box alone in an inner space, whose bounding box misses the floor.
+// An inner space holds a box whose bounding box does not overlap the floor's.
 START_TEST(inner_spaces_are_offered_whole)
 {
     scene s = open_scene("method=advance");
@@ -229,8 +230,8 @@ START_TEST(inner_spaces_are_offered_whole)
 }
 END_TEST
 
-// Stock offers the inner space for the sake of another geom: what it left out is offered by the
-// program's own dSpaceCollide2, and by that alone.
+// Stock passes the inner space on because of another geom in it. The pair that stock leaves out is
+// passed on once, by the program's own dSpaceCollide2 for the inner space.
 START_TEST(nothing_is_offered_twice)
 {
     scene s = open_scene("method=advance");
@@ -244,7 +245,7 @@ START_TEST(nothing_is_offered_twice)
     ck_assert_int_eq(times_given(&s, beside, floor), 1);
     ck_assert_int_eq(times_given(&s, beside, box), 1);
     ck_assert_int_eq(s.contacts, 16);
-    collide(&s); // a second call of the same frame offers all of it again, and is on record once
+    collide(&s); // a second call in the same frame passes all pairs on again, and is recorded once
     ck_assert_int_eq(times_given(&s, box, floor), 1);
     ck_assert_int_eq(s.contacts, 16);
     ck_assert_int_eq(recorded(&s), 3);
@@ -252,7 +253,8 @@ START_TEST(nothing_is_offered_twice)
 }
 END_TEST
 
-// Two spaces on different levels: stock opens the one above, and hands on the other.
+// Two spaces of different sublevels: stock passes on the geoms of the upper one with the other
+// space.
 START_TEST(levels_of_spaces_are_kept)
 {
     scene s = open_scene("method=advance");
@@ -398,7 +400,8 @@ START_TEST(meshes_have_merged_contacts)
 }
 END_TEST
 
-// Rays, what is disabled, what is of one body or of none: stock's.
+// Rays, disabled geoms, two geoms of one body and two geoms without bodies: dCollide has stock's
+// bits.
 START_TEST(stock_answers_the_rest)
 {
     scene s = open_scene("method=advance");

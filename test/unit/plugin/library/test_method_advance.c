@@ -10,8 +10,8 @@
 
 // ---- rest
 
-// Every shape, from a fall and from where it rests; the program may empty its contacts early or
-// late. Their feedback is the weight.
+// Each shape falls, or starts at rest. The program empties its contact group before or after the
+// collision call. The feedback of the contacts is the weight.
 typedef struct shape {
     int class;
     bool lies;
@@ -135,7 +135,7 @@ static dGeomID add_field(scene *s, dHeightfieldDataID *data) // likewise, y up t
     return field;
 }
 
-// Falls, rests; is pushed, and crosses a few edges without noticing them.
+// A box falls on a mesh and rests. A push then moves it over a few edges without a jolt.
 START_TEST(meshes_are_flat)
 {
     bool field = _i % 2, ball = _i / 2;
@@ -173,8 +173,8 @@ END_TEST
 
 // ---- sleep
 
-// Two equal boxes in free space, one asleep: what one loses the other gains, in the step of the
-// hit.
+// Two equal boxes in free space, one asleep: in the step of the hit, one gains the momentum that
+// the other loses.
 START_TEST(sleeping_bodies_are_hit_without_overlap)
 {
     scene *s = open_scene("method=advance");
@@ -264,31 +264,32 @@ START_TEST(overlaps_end_before_sleep)
 }
 END_TEST
 
-static dBodyID put_to_bed[2];
+static dBodyID disabled[2];
 
-static void puts_other_to_bed(dBodyID body)
+static void disable_other(dBodyID body)
 {
-    dBodyDisable(put_to_bed[body == put_to_bed[0]]);
+    dBodyDisable(disabled[body == disabled[0]]);
 }
 
-// By the moved callback of another one, while it is pushed out of the floor.
+// Two bodies overlap the floor, and the moved callback of each disables the other one. The push out
+// of the floor does not enable them.
 START_TEST(overlap_does_not_wake)
 {
     scene *s = open_scene("method=advance");
     add_floor(s);
     for (int i = 0; i < 2; i++) {
-        put_to_bed[i] = add_ball(s, 3 * i, 0, 0.45, 0.5);
-        dBodySetAutoDisableFlag(put_to_bed[i], 1);
-        dBodySetMovedCallback(put_to_bed[i], puts_other_to_bed);
+        disabled[i] = add_ball(s, 3 * i, 0, 0.45, 0.5);
+        dBodySetAutoDisableFlag(disabled[i], 1);
+        dBodySetMovedCallback(disabled[i], disable_other);
     }
     step(s);
     ck_assert_int_eq(stats_of(s).overlaps, 2);
-    ck_assert(!dBodyIsEnabled(put_to_bed[0]) && !dBodyIsEnabled(put_to_bed[1]));
+    ck_assert(!dBodyIsEnabled(disabled[0]) && !dBodyIsEnabled(disabled[1]));
     close_scene(s);
 }
 END_TEST
 
-// One that cannot come out sleeps where it is.
+// A body that cannot be pushed out falls asleep in its place.
 START_TEST(wedged_bodies_sleep)
 {
     scene *s = open_scene("method=advance");
@@ -353,7 +354,7 @@ static double mean_height(dBodyID *card)
     return sum / CARDS;
 }
 
-// It comes down by its gaps, some centimetres, and stands: nothing slides while it does so.
+// The house sinks by the sum of its gaps and then stands. Nothing slides meanwhile.
 START_TEST(house_of_cards_stands)
 {
     scene *s = open_scene("method=advance");
@@ -378,8 +379,8 @@ START_TEST(house_of_cards_stands)
 }
 END_TEST
 
-// Balls and boxes, in half of the heaps every fifth heavier, that fall on one another: not always
-// is there a motion that keeps them all apart.
+// Balls and boxes fall on one another; in half of the heaps every fifth body is heavier. In some
+// steps no motion keeps all of them apart.
 START_TEST(heaps_go_no_farther_than_they_move)
 {
     enum { HEAP = 40 };

@@ -1,5 +1,5 @@
-// A frame of method=advance does what a stock step does besides: forces, limits, events,
-// statistics, messages; and gives the same bits again.
+// A frame of method=advance: forces, speed limits, events, statistics and messages. The same world
+// gives the same bits.
 #include <check.h>
 #include <math.h>
 #include <string.h>
@@ -94,8 +94,8 @@ START_TEST(overlapping_bodies_do_not_bounce)
 }
 END_TEST
 
-// A ball that may turn no faster than 5 rad/s slides until it is no faster than that rolls, and a
-// box tumbles over its edges: none turns faster within a step either, and nothing goes in.
+// A ball whose angular speed is limited to 5 rad/s slides until it can roll at that speed, and a
+// box tumbles over its edges. None turns faster within a step, and none penetrates the floor.
 START_TEST(turns_are_capped_in_contact)
 {
     scene *s = open_scene("method=advance");
@@ -125,8 +125,8 @@ START_TEST(turns_are_capped_in_contact)
 }
 END_TEST
 
-// A joint that turns a body faster than it may: it is slowed down after the step, as by ODE, and
-// nothing else.
+// A joint turns a body faster than its greatest angular speed. As in ODE, the body is slowed down
+// after the step, and other bodies are not.
 START_TEST(joined_turns_are_capped_as_by_stock)
 {
     enum { STEPS = 5 };
@@ -176,7 +176,7 @@ START_TEST(forces_act_through_substeps)
 }
 END_TEST
 
-// Impacts make it roll all the same.
+// Impacts make the ball roll nevertheless.
 static void slow_and_touch(void *data, dGeomID a, dGeomID b)
 {
     dBodyID ball = dGeomGetBody(a) ? dGeomGetBody(a) : dGeomGetBody(b);

@@ -65,7 +65,7 @@ START_TEST(arm_rests_at_its_stop)
 }
 END_TEST
 
-// Of a joint too, the load; also of a frame that events divide.
+// The feedback of a joint is its load, also in a frame with events.
 START_TEST(joint_feedback_is_the_load)
 {
     scene *s = open_scene("method=advance");
@@ -92,8 +92,8 @@ START_TEST(joint_feedback_is_the_load)
 }
 END_TEST
 
-// Contacts of one pair that share a dJointFeedback get the force of the pair. If two pairs share it,
-// the force of one of them remains.
+// Contacts of one pair that share a dJointFeedback get the force of the pair. If two pairs share
+// it, the force of one of them remains.
 START_TEST(shared_feedback_has_the_force_of_a_pair)
 {
     scene *s = open_scene("method=advance");
@@ -153,7 +153,7 @@ START_TEST(motor_drives)
 }
 END_TEST
 
-// Nothing is near at the start of the step, nor at the speed that the body has then.
+// No geom is near at the start of the step, or would be reached at the body's speed then.
 START_TEST(motor_flings_into_ground)
 {
     scene *s = open_scene("method=advance");
@@ -173,7 +173,7 @@ END_TEST
 
 // ---- surfaces
 
-// Across fdir1 it slides, along it it is held.
+// A box slides across fdir1 and sticks along it.
 // Slip and motors at the bound of friction: a car drives off as far as under method=stribeck.
 static double drive_off(const char *options)
 {
@@ -235,7 +235,7 @@ START_TEST(directions_have_their_friction)
 }
 END_TEST
 
-// The same way as in stock.
+// The conveyor moves bodies in the same direction as in stock.
 START_TEST(conveyor_carries)
 {
     double carried[2];

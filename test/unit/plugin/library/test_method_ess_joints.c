@@ -10,7 +10,7 @@
 
 // ---- motors and stops
 
-// As ODE's rows count it, whatever the getters of a reversed joint say.
+// In the sense of ODE's rows. The getters of a reversed joint have other signs.
 static double rate_of(const coordinate *c)
 {
     bool slider = dJointGetType(c->joint) == dJointTypeSlider;
@@ -24,9 +24,10 @@ static double place_of(const coordinate *c)
                                                        : atan2(R[2], R[10]);
 }
 
-// Under a constant force things go by the mean of their rates: h a / 2 less than five tests of
-// ODE's demo_joints (221, 321, 421, 731, 742) ask for, h times the rate at the end.
-START_TEST(joints_go_by_the_mean_of_their_rates)
+// Under a constant force a joint moves by h times its mean rate. Five tests of ODE's demo_joints
+// (221, 321, 421, 731, 742) expect h times the rate at the end of the step, which differs by h a /
+// 2 in rate.
+START_TEST(joints_move_at_their_mean_rate)
 {
     double h = 0.05, force = 0.1, rate = 0, place = 0;
     coordinate c = open_coordinate(_i, false, h);
@@ -48,7 +49,7 @@ START_TEST(joints_go_by_the_mean_of_their_rates)
 }
 END_TEST
 
-// Full force until the speed wanted is there, which is at the end of a frame.
+// A motor uses its full force until it reaches its speed, at the end of a frame.
 START_TEST(motors_are_bounded)
 {
     double h = 0.01, force = 3, wanted = 0.5;
@@ -65,7 +66,7 @@ START_TEST(motors_are_bounded)
 }
 END_TEST
 
-// An arm in gravity, whose load changes within the frame, and a speed that changes with every one.
+// An arm in gravity: its load changes within the frame, and the motor's speed from frame to frame.
 START_TEST(motor_reaches_its_speed_at_the_end)
 {
     coordinate c = open_coordinate(false, _i % 2, 0.01);
@@ -83,9 +84,9 @@ START_TEST(motor_reaches_its_speed_at_the_end)
 }
 END_TEST
 
-// Knocked off its speed by a bounce within a step, by more than it has force for: it goes on
-// pulling.
-START_TEST(brake_holds_on)
+// A bounce within a step changes the motor's speed by more than its force can undo in the step. The
+// motor pulls with its full force until it has its speed again.
+START_TEST(motor_pulls_after_a_bounce)
 {
     coordinate c = open_coordinate(true, false, 0.01);
     double at = 0;
@@ -108,8 +109,8 @@ START_TEST(brake_holds_on)
 }
 END_TEST
 
-// One step removes a velocity that a joint does not allow, as in stock.
-START_TEST(joints_take_velocities_at_once)
+// One step removes a velocity that the joint does not allow, as in stock.
+START_TEST(joints_remove_velocities_in_one_step)
 {
     double end[2][6];
     for (int i = 0; i < 2; i++) {
@@ -134,8 +135,8 @@ START_TEST(joints_take_velocities_at_once)
 }
 END_TEST
 
-// A motor turns a body faster than the body may: it turns at the most, in each step.
-START_TEST(most_angular_speed_holds)
+// A motor drives a body beyond its greatest angular speed: each step limits the speed to that.
+START_TEST(greatest_angular_speed_is_kept)
 {
     coordinate c = open_coordinate(false, _i, 0.01);
     double most = 3;
@@ -154,8 +155,8 @@ START_TEST(most_angular_speed_holds)
 }
 END_TEST
 
-// A motor with infinite speed is a force.
-START_TEST(motor_without_end_is_a_force)
+// A motor with infinite speed acts as a constant force.
+START_TEST(motor_with_infinite_speed_is_a_force)
 {
     coordinate c = open_coordinate(_i % 2, _i / 2, 0.01);
     double force = 3;
@@ -171,8 +172,7 @@ START_TEST(motor_without_end_is_a_force)
 }
 END_TEST
 
-// A motor drives its joint into a stop. The joint reaches the stop at the exact time and stays
-// there.
+// A motor drives a joint into its stop: the joint reaches it at the exact time, and stays there.
 START_TEST(motor_rests_on_its_stop)
 {
     double h = 0.01, force = 3, stop = 0.1, met = -1;
@@ -204,7 +204,8 @@ START_TEST(motor_rests_on_its_stop)
 }
 END_TEST
 
-// To and fro between two stops: restitution is exact, whatever the joint holds on to.
+// A body bounces between two stops: restitution is exact for hinge and slider, attached
+// either way.
 START_TEST(stops_bounce_as_asked_for)
 {
     static const double e[] = {0.3, 0.8, 1};
@@ -237,7 +238,7 @@ START_TEST(stops_bounce_as_asked_for)
 }
 END_TEST
 
-// Fifteen times on either stop in a frame.
+// A body bounces 15 times on each of two stops in one frame.
 START_TEST(stops_bounce_often)
 {
     coordinate c = open_coordinate(_i % 2, _i / 2, 0.01);
@@ -261,7 +262,7 @@ START_TEST(stops_bounce_often)
 }
 END_TEST
 
-// Ever smaller bounces end, in a frame that they are too many in.
+// Bounces that become smaller and smaller end within a frame that would have too many of them.
 START_TEST(stop_comes_to_rest)
 {
     coordinate c = open_coordinate(_i % 2, _i / 2, 0.01);
@@ -308,9 +309,10 @@ static dJointID join(dWorldID world, int kind, dBodyID a, dBodyID b)
     return joint;
 }
 
-// Put 1 m apart, they come back as by stock's steps: held to that speed while their bodies turn
-// they would get several times its energy.
-START_TEST(joints_far_apart_come_back)
+// The anchors of a joint are 1 m apart. They approach each other as under stock's steps. If the
+// joint kept the speed of the correction while its bodies turn, it would add several times the
+// energy.
+START_TEST(joints_far_apart_return)
 {
     double most[2] = {0, 0};
     for (int i = 0; i < 2; i++) {
@@ -342,7 +344,7 @@ START_TEST(joints_far_apart_come_back)
 END_TEST
 
 // A joint beyond its stop returns by ERP, as in stock, or rebounds if it arrives faster.
-START_TEST(violated_stops_part_as_stocks)
+START_TEST(violated_stops_return_as_in_stock)
 {
     static const double erp[] = {0.2, 1, 0.2, 0.2, 0.2}, cfm[] = {0, 0, 0, 1e-4, 1.5e-3},
                         bounce[] = {0, 0, 0.5, 0, 0}, in[] = {0, 0, -8, 0, 0};
@@ -373,8 +375,9 @@ START_TEST(violated_stops_part_as_stocks)
 }
 END_TEST
 
-// Between constraints and springs, too: a body that hangs on a ball joint, which is a little apart.
-START_TEST(yielding_joints_come_back_as_stocks)
+// Joints with a CFM, between constraints and springs: a body hangs on a ball joint with an error of
+// 2 cm.
+START_TEST(yielding_joints_return_as_in_stock)
 {
     static const double cfm[] = {1e-5, 1e-4, 1e-3};
     double z[2][20];
@@ -401,8 +404,8 @@ START_TEST(yielding_joints_come_back_as_stocks)
 }
 END_TEST
 
-// A snake of links that leave and reach their stops in turns, ever more gently: they come to rest
-// in the frame, and do not chatter.
+// A chain of links whose stops are reached and left in turns, at lower and lower speeds: they come
+// to rest within the frame and do not chatter.
 START_TEST(stops_that_take_turns_come_to_rest)
 {
     enum { LINKS = 7 };
@@ -439,7 +442,7 @@ START_TEST(stops_that_take_turns_come_to_rest)
 }
 END_TEST
 
-// A motor without a bound is held by its stop, and comes off it.
+// A stop halts a motor of unbounded force. The motor leaves the stop when it reverses.
 START_TEST(unbounded_motor_stops)
 {
     coordinate c = open_coordinate(_i % 2, _i / 2, 0.01);
@@ -461,7 +464,7 @@ START_TEST(unbounded_motor_stops)
 }
 END_TEST
 
-// Links on hinges that all have motors: none gives more than it may, about its axis.
+// Links on hinges that all have motors: no motor exerts more than its greatest torque.
 START_TEST(coupled_motors_are_bounded)
 {
     enum { LINKS = 5 };
@@ -506,8 +509,8 @@ START_TEST(coupled_motors_are_bounded)
 }
 END_TEST
 
-// Contacts in a group with joints: exact until the contact, then the implicit step.
-START_TEST(joints_rest_with_the_others)
+// A group with joints moves exactly until a contact is made, and by the implicit step from then on.
+START_TEST(jointed_body_rests_on_a_floor)
 {
     double h = 0.01;
     yielding *y = yielding_open(ESS, (material){.friction = 0.5, .bounce = -1}, h);
@@ -532,8 +535,8 @@ START_TEST(joints_rest_with_the_others)
 }
 END_TEST
 
-// An angular motor's stops: its angles have rates that are not its rows'. The very step of
-// method=stribeck, and said why.
+// Stops of an angular motor: the rates of its angles are not those of its rows, so that the
+// implicit step moves the group, to the same bits as method=stribeck.
 START_TEST(stops_without_events_are_left_to_the_implicit_step)
 {
     double end[2][3];
@@ -560,7 +563,7 @@ START_TEST(stops_without_events_are_left_to_the_implicit_step)
 }
 END_TEST
 
-// More rows than a dense matrix would take.
+// A chain with more rows than a dense matrix may have.
 START_TEST(long_chain_keeps_its_energy)
 {
     enum { LINKS = 60 };
@@ -582,23 +585,23 @@ static Suite *ess_suite(void)
 {
     Suite *suite = suite_create("method_ess_joints");
     TCase *left = tcase_create("left");
-    tcase_add_test(left, joints_rest_with_the_others);
+    tcase_add_test(left, jointed_body_rests_on_a_floor);
     suite_add_tcase(suite, left);
     TCase *joints = tcase_create("joints");
     tcase_add_loop_test(joints, motors_are_bounded, 0, 4);
-    tcase_add_loop_test(joints, joints_go_by_the_mean_of_their_rates, 0, 2);
+    tcase_add_loop_test(joints, joints_move_at_their_mean_rate, 0, 2);
     tcase_add_loop_test(joints, motor_reaches_its_speed_at_the_end, 0, 4);
-    tcase_add_loop_test(joints, motor_without_end_is_a_force, 0, 4);
-    tcase_add_test(joints, brake_holds_on);
-    tcase_add_loop_test(joints, most_angular_speed_holds, 0, 2);
-    tcase_add_test(joints, joints_take_velocities_at_once);
+    tcase_add_loop_test(joints, motor_with_infinite_speed_is_a_force, 0, 4);
+    tcase_add_test(joints, motor_pulls_after_a_bounce);
+    tcase_add_loop_test(joints, greatest_angular_speed_is_kept, 0, 2);
+    tcase_add_test(joints, joints_remove_velocities_in_one_step);
     tcase_add_loop_test(joints, motor_rests_on_its_stop, 0, 4);
     tcase_add_loop_test(joints, stops_bounce_as_asked_for, 0, 12);
     tcase_add_loop_test(joints, stops_bounce_often, 0, 4);
     tcase_add_loop_test(joints, stop_comes_to_rest, 0, 4);
-    tcase_add_loop_test(joints, joints_far_apart_come_back, 0, 4);
-    tcase_add_loop_test(joints, violated_stops_part_as_stocks, 0, 20);
-    tcase_add_loop_test(joints, yielding_joints_come_back_as_stocks, 0, 3);
+    tcase_add_loop_test(joints, joints_far_apart_return, 0, 4);
+    tcase_add_loop_test(joints, violated_stops_return_as_in_stock, 0, 20);
+    tcase_add_loop_test(joints, yielding_joints_return_as_in_stock, 0, 3);
     tcase_add_test(joints, stops_that_take_turns_come_to_rest);
     tcase_add_loop_test(joints, unbounded_motor_stops, 0, 4);
     tcase_add_loop_test(joints, coupled_motors_are_bounded, 0, 2);

@@ -1,5 +1,5 @@
-// Every way in which sprag meets a program: preloaded, linked, loaded by a module, in an archive;
-// and that it stays away where it should. host.c is the program, run as a child; the statistics it
+// All ways to load sprag into a program: preloaded, linked, loaded by a module, in an archive; and
+// cases in which sprag must do nothing. host.c is the program, run as a child; the statistics it
 // leaves behind tell whose step ran, the hash that it prints tells whether ODE's own did.
 #define _GNU_SOURCE 1
 #include <check.h>
@@ -259,7 +259,7 @@ START_TEST(steps_two_worlds_at_once)
 }
 END_TEST
 
-// Programs that gave their world threads for stock's sake keep them; our step does without.
+// Programs may give their world threads. The step of sprag does not need them.
 START_TEST(steps_a_world_with_a_pool)
 {
     run one = sh(PRELOAD PROGRAM_HOST " %s %d", steppers[_i], STEPS);
@@ -273,7 +273,7 @@ START_TEST(steps_a_world_with_a_pool)
 }
 END_TEST
 
-// No state of a destroyed world is kept, though the next world has its address.
+// No state of a destroyed world remains, even if the next world has its address.
 START_TEST(forgets_a_destroyed_world)
 {
     run one = sh(PRELOAD PROGRAM_HOST " %s %d", steppers[_i], STEPS);
@@ -296,7 +296,7 @@ START_TEST(outlives_main)
 }
 END_TEST
 
-// ---- silent
+// ---- programs that step no world
 
 START_TEST(says_nothing)
 {
@@ -527,7 +527,7 @@ static void make_module(char letter, const char *precision)
     ck_assert_fine(r);
 }
 
-// Everything went to stock, and one line says why.
+// Stock took all steps, and one line states the reason.
 static void assert_passed_on(const run *r, const run *stock, const char *reason)
 {
     const char *text = r->err + strspn(r->err, "\n");
@@ -672,8 +672,7 @@ static void mark_symbolic(const char *name)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-// libsprag does not see the calls of such an ODE to itself, nor a program's calls through ODE's own
-// handle.
+// Calls within that ODE bypass sprag, and so do calls of the program through ODE's own handle.
 START_TEST(steps_an_ode_bound_symbolically)
 {
     edit_ode("^$", "");
@@ -692,7 +691,7 @@ START_TEST(steps_an_ode_bound_symbolically)
 END_TEST
 
 // A program that closes its ODE and opens it again, or has two: the one that calls first is served
-// until it is closed, whatever is made by the other one meanwhile is left to it, and that is said.
+// until it is closed. Worlds of the other one are stepped by stock, with a message.
 // Where the first is in sight of all, the dynamic linker itself lets it do the second one's work.
 // What is closed is out of sight of what comes later.
 static run run_modules(const char *modules, const char *stepper, const char *environment)

@@ -144,7 +144,7 @@ START_TEST(small_forces_count_at_any_speed)
 }
 END_TEST
 
-// A body that slides fast under little friction loses mu g each second.
+// A body that slides fast under little friction loses the speed mu g each second.
 START_TEST(little_friction_counts_at_any_speed)
 {
     static const double speed[] = {1, 50, 100}, mu = 3e-3, length = 1e-3;
@@ -229,7 +229,7 @@ static scene open_resting(const char *options)
     return s;
 }
 
-// When boxes that lie still fall asleep; what hits one wakes it, and no other.
+// Boxes at rest fall asleep as in stock. A body that hits one of them wakes only that one.
 START_TEST(bodies_sleep_and_wake_as_in_stock)
 {
     scene s[2] = {open_resting("method=stribeck"), open_resting("method=ode")};
@@ -265,7 +265,7 @@ START_TEST(bodies_sleep_and_wake_as_in_stock)
 }
 END_TEST
 
-// A kinematic body is moved by no contact, and takes along what lies on it.
+// Contacts do not move a kinematic body. It carries the bodies that lie on it.
 START_TEST(a_kinematic_body_carries_others)
 {
     scene s = open_resting("method=stribeck");
@@ -334,7 +334,7 @@ START_TEST(moved_callbacks_come_in_stocks_order)
 }
 END_TEST
 
-// Boxes at rest: what holds them is their weight, whoever stands on whom.
+// Boxes at rest on one another: the contact forces on each box add up to its weight.
 START_TEST(contact_feedback_carries_the_weight)
 {
     enum { BOXES = 3, FEEDBACKS = 64 };
@@ -473,7 +473,7 @@ START_TEST(shared_feedback_is_that_of_stocks_joint)
 }
 END_TEST
 
-// Islands with many rows, with one, with none, that stay as they are.
+// Islands with many rows, one row and no row, which do not change.
 static dWorldID open_islands(const char *options)
 {
     dWorldID w = dWorldCreate();
@@ -503,7 +503,7 @@ static dWorldID open_islands(const char *options)
     return w;
 }
 
-// dWorldQuickStep shuffles its rows, and programs see where ODE's generator then is.
+// dWorldQuickStep draws random numbers to shuffle its rows. Programs can read ODE's seed after it.
 START_TEST(quick_step_draws_stocks_random_numbers)
 {
     static const int iterations[] = {1, 7, 8, 9, 16, 17, 20, 24, 25, 33, 50};
@@ -530,7 +530,7 @@ END_TEST
 
 // ---- failures
 
-// ODE takes the island, and only that one.
+// ODE steps the island that sprag could not solve, and no other.
 START_TEST(stock_steps_islands_that_are_not_solved)
 {
     static const char *const method[] = {"method=stribeck", "method=ode"};
@@ -637,7 +637,7 @@ START_TEST(bodies_that_are_not_finite_do_not_move)
 }
 END_TEST
 
-// Forces that are not numbers, or too large for any velocity, each step anew.
+// Forces that are NaN or too large for any velocity, in each step.
 START_TEST(bad_forces_leave_the_world_finite)
 {
     static const double force[] = {NAN, INFINITY, -INFINITY, 1e200, 1e30};
@@ -660,7 +660,7 @@ START_TEST(bad_forces_leave_the_world_finite)
 }
 END_TEST
 
-// Bodies next to nothing, as heavy as can be, and kinematic, on one another.
+// Very light, very heavy and kinematic bodies on one another.
 START_TEST(odd_masses_leave_the_world_finite)
 {
     static const double mass[] = {1e-9, 1e-6, 1e-3, 1e3, 1e6, 1e9, 1e30, 1e300};
@@ -688,7 +688,7 @@ END_TEST
 
 // ---- memory
 
-// From the system, while dWorldStep runs; after as many steps as it takes to meet the largest need.
+// Counts allocations during dWorldStep, after enough steps for the largest need of memory.
 static const struct {
     const char *model, *options;
 } settling[] = {

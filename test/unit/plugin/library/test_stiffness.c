@@ -212,7 +212,8 @@ static const struct {
     {SPRAG_CONTACT_STICTION, 0, NAN, 0, "stiction tolerance that is negative or not finite"},
 };
 
-// Said once, with the bodies' names, and counted; the step goes on without the parameter.
+// sprag prints one message with the names of the bodies, counts the surfaces, and ignores the
+// parameter.
 START_TEST(odd_parameters_are_reported_once)
 {
     char name[32];
