@@ -5,8 +5,6 @@
 
 #include "island.h"
 
-enum { ROWS_MAX = 6 };
-
 // m/s or rad/s. A row that wants a greater velocity is solved as the force that it may have at
 // most, and is dropped if that is infinite.
 static const double ROW_SPEED_MAX = 1e100;
@@ -34,10 +32,10 @@ static void make_force_of_motor(sprag_row *row)
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,
                         const ode_index *index, const ode_warm_start *warm_start)
 {
-    dReal J[2][6 * ROWS_MAX] = {{0}}, rhs_cfm[2 * ROWS_MAX], lo_hi[2 * ROWS_MAX];
-    int findex[ROWS_MAX];
+    dReal J[2][6 * ODE_ROWS_MAX] = {{0}}, rhs_cfm[2 * ODE_ROWS_MAX], lo_hi[2 * ODE_ROWS_MAX];
+    int findex[ODE_ROWS_MAX];
     dReal cfm = dWorldGetCFM(world);
-    for (int k = 0; k < ROWS_MAX; k++) {
+    for (int k = 0; k < ODE_ROWS_MAX; k++) {
         rhs_cfm[2 * k] = 0;
         rhs_cfm[2 * k + 1] = cfm;
         lo_hi[2 * k] = -dInfinity;

@@ -20,8 +20,6 @@
 // starts without a guess: the cost grows with the square of the number.
 enum { NEAREST_OF = 64 };
 
-enum { ROWS_MAX = 6 }; // of a joint
-
 typedef struct entry {
     // of a step's end:
     double position[3]; // m
@@ -176,7 +174,7 @@ static int reserve(ode_warm_start *warm, int entries)
 
 bool sprag_ode_warm_start_begin_threads(ode_warm_start *warm, long joints)
 {
-    warm->open = joints <= INT_MAX / ROWS_MAX && make_room(&warm->now, ROWS_MAX * joints);
+    warm->open = joints <= INT_MAX / ODE_ROWS_MAX && make_room(&warm->now, ODE_ROWS_MAX * joints);
     atomic_store_explicit(&warm->end, warm->now.count, memory_order_relaxed);
     return warm->open;
 }
