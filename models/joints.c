@@ -4,9 +4,7 @@
 
 #include <math.h>
 
-// m, between the anchors of a joint on its two bodies; of a wheel, across the axis of its
-// suspension.
-static double joint_error(dJointID joint)
+double sprag_joint_error(dJointID joint)
 {
     dVector3 a, b, axis;
     switch (dJointGetType(joint)) {
@@ -24,6 +22,10 @@ static double joint_error(dJointID joint)
         dJointGetHinge2Axis1(joint, axis);
         double along = axis[0] * (b[0] - a[0]) + axis[1] * (b[1] - a[1]) + axis[2] * (b[2] - a[2]);
         dAddScaledVectors3(b, b, axis, 1, -along);
+        return sprag_distance(a, b);
+    case dJointTypeUniversal:
+        dJointGetUniversalAnchor(joint, a);
+        dJointGetUniversalAnchor2(joint, b);
         return sprag_distance(a, b);
     default:
         return NAN;
@@ -77,7 +79,7 @@ static void chain_after_step(sprag_scene *scene)
 {
     chain *c = scene->data;
     for (int i = 0; i < scene->bodies; i++) {
-        c->error = fmax(c->error, joint_error(c->joint[i]));
+        c->error = fmax(c->error, sprag_joint_error(c->joint[i]));
     }
 }
 
@@ -166,7 +168,7 @@ static void car_after_step(sprag_scene *scene)
 {
     car *c = scene->data;
     for (int i = 0; i < WHEELS; i++) {
-        c->error = fmax(c->error, joint_error(c->wheel[i]));
+        c->error = fmax(c->error, sprag_joint_error(c->wheel[i]));
     }
     if (sprag_scene_reaches(scene, turn_from)) {
         c->speed = dBodyGetLinearVel(scene->body[CHASSIS])[0];

@@ -4,11 +4,12 @@
 #include "scene.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTACTS_MAX = 16, SIZES_MAX = 16, NAME_MAX_LENGTH = 24 };
+enum { CONTACTS_MAX = 16, SIZES_MAX = 64, NAME_MAX_LENGTH = 48 };
 
 // A body farther away was thrown out of its scene; coordinates in ODE's collision would overflow.
 static const double world_extent = 1e6; // m
@@ -18,50 +19,61 @@ static const double good_energy_gain = 1e-6; // of the first energy
 
 const sprag_model sprag_models[] = {
     // name, summary, step, seconds, settled, driven, size, script
-    {"slope", "box at rest on a 20 deg slope, mu 0.5", 0.01, 10, 1, 0, 0, &sprag_slope},
-    {"push", "four boxes pushed at 0, 15, 30, 45 deg, mu 0.5", 0.01, 16, 1, 1, 0, &sprag_push},
-    {"slide", "box that slides to rest, mu 0.3", 0.01, 2, 0, 0, 0, &sprag_slide},
-    {"gripper", "cube of 0.5 kg held by two fingers, mu 0.8", 0.01, 30, 1, 1, 0, &sprag_gripper},
-    {"stack", "ten equal boxes", 0.01, 10, 1, 0, 0, &sprag_stack},
+    {"slope", "box at rest on a 20 deg slope, mu 0.5", 0.01, 10, 1, 0, 0, &sprag_slope, 0},
+    {"push", "four boxes pushed at 0, 15, 30, 45 deg, mu 0.5", 0.01, 16, 1, 1, 0, &sprag_push, 0},
+    {"slide", "box that slides to rest, mu 0.3", 0.01, 2, 0, 0, 0, &sprag_slide, 0},
+    {"gripper", "cube of 0.5 kg held by two fingers, mu 0.8", 0.01, 30, 1, 1, 0, &sprag_gripper, 0},
+    {"stack", "ten equal boxes", 0.01, 10, 1, 0, 0, &sprag_stack, 0},
     {"stack-geometric", "ten boxes, 1 kg to 1000 kg on top", 0.01, 10, 1, 0, 0,
-     &sprag_stack_geometric},
+     &sprag_stack_geometric, 0},
     {"stack-heavy-top", "nine boxes of 1 kg under one of 1000 kg", 0.01, 10, 1, 0, 0,
-     &sprag_stack_heavy_top},
-    {"heavy", "1 kg box under a box of 100 kg", 0.01, 10, 1, 0, 0, &sprag_heavy},
-    {"bounce", "ball dropped from 1 m, restitution 0.8", 0.01, 2, 0, 0, 0, &sprag_bounce},
-    {"wall", "balls at 5, 20, 50, 100 m/s against a 10 cm wall", 0.01, 1, 0, 0, 0, &sprag_wall},
+     &sprag_stack_heavy_top, 0},
+    {"heavy", "1 kg box under a box of 100 kg", 0.01, 10, 1, 0, 0, &sprag_heavy, 0},
+    {"bounce", "ball dropped from 1 m, restitution 0.8", 0.01, 2, 0, 0, 0, &sprag_bounce, 0},
+    {"wall", "balls at 5, 20, 50, 100 m/s against a 10 cm wall", 0.01, 1, 0, 0, 0, &sprag_wall, 0},
     {"rolling", "SimBenchmark: plate with 25 balls, pushed along y", 0.001, 4, 0, 1, 0,
-     &sprag_rolling},
-    {"rolling-xy", "the same, pushed at 60 deg", 0.001, 4, 0, 1, 0, &sprag_rolling_xy},
+     &sprag_rolling, 0},
+    {"rolling-xy", "the same, pushed at 60 deg", 0.001, 4, 0, 1, 0, &sprag_rolling_xy, 0},
     {"chain", "20 links on ball joints, falling from the horizontal", 0.01, 5, 0, 0, 0,
-     &sprag_chain},
+     &sprag_chain, 0},
     {"chain-hinge", "the same on hinges about y and z in turn", 0.01, 5, 0, 0, 0,
-     &sprag_chain_hinge},
-    {"car", "four sprung wheels, driven and steered", 0.01, 12, 1, 1, 0, &sprag_car},
-    {"legs", "quadruped that trots, feet of 1000 vertices", 0.01, 6, 2, 1, 0, &sprag_legs},
+     &sprag_chain_hinge, 0},
+    {"car", "four sprung wheels, driven and steered", 0.01, 12, 1, 1, 0, &sprag_car, 0},
+    {"legs", "quadruped that trots, feet of 1000 vertices", 0.01, 6, 2, 1, 0, &sprag_legs, 0},
     {"pile", "spheres and boxes in a bin; pile:500 for another number", 0.01, 3, 2, 0, 100,
-     &sprag_pile},
+     &sprag_pile, 0},
+    {"bowl", "spheres and boxes in a bowl; bowl:300", 0.01, 1, 0.5, 0, 60, &sprag_bowl, 0},
+    {"dominoes", "a row on a curve, the first one falls; dominoes:60", 0.01, 1.5, 0, 0, 20,
+     &sprag_dominoes, 0},
+    {"jenga", "tower of 18 layers with gaps", 0.01, 1, 0.5, 0, 54, &sprag_jenga, 0},
+    {"wreck", "500 kg on a chain against a wall of bricks; wreck:200", 0.01, 1, 0, 0, 40,
+     &sprag_wreck, 0},
+    {"ragdolls", "figures of eleven bodies fall on each other; ragdolls:12", 0.01, 1, 0, 0, 4,
+     &sprag_ragdolls, 0},
+    {"yard", "car drives into 30 crates and brakes, a ragdoll falls on them", 0.01, 2, 0, 1, 46,
+     &sprag_yard, 0},
     {0},
 };
 
-// The row of a name such as "pile:500", in static memory.
-static const sprag_model *sized(const sprag_model *model, long size)
+// A name like "pile:500" needs a row of its own that outlives the call.
+static const sprag_model *sized(const sprag_model *model, long size, long seed)
 {
     static sprag_model row[SIZES_MAX];
     static char name[SIZES_MAX][NAME_MAX_LENGTH];
     int i = 0;
     while (i < SIZES_MAX && row[i].name &&
-           (row[i].script != model->script || row[i].size != size)) {
+           (row[i].script != model->script || row[i].size != size || row[i].seed != seed)) {
         i++;
     }
     if (i == SIZES_MAX) {
         return NULL;
     }
     if (!row[i].name) {
-        snprintf(name[i], sizeof name[i], "%s:%ld", model->name, size);
+        snprintf(name[i], sizeof name[i], seed ? "%s:%ld:%ld" : "%s:%ld", model->name, size, seed);
         row[i] = *model;
         row[i].name = name[i];
         row[i].size = (int)size;
+        row[i].seed = (unsigned)seed;
     }
     return &row[i];
 }
@@ -78,11 +90,14 @@ const sprag_model *sprag_model_find(const char *name)
         return model->name ? model : NULL;
     }
     char *end;
-    long size = strtol(name + length + 1, &end, 10);
-    if (model->size == 0 || *end || end == name + length + 1 || size < 1 || size > 100000) {
-        return NULL;
+    long size = strtol(name + length + 1, &end, 10), seed = 0;
+    bool good = model->size > 0 && end > name + length + 1 && size >= 1 && size <= 100000;
+    if (good && *end == ':') {
+        const char *second = end + 1;
+        seed = strtol(second, &end, 10);
+        good = end > second && seed >= 0 && seed <= 1000000;
     }
-    return sized(model, size);
+    return good && !*end ? sized(model, size, seed) : NULL;
 }
 
 static dBodyID add_body(sprag_scene *scene, const dMass *mass, dGeomID geom, double x, double y,
@@ -121,6 +136,21 @@ dBodyID sprag_scene_ball(sprag_scene *scene, double mass, double radius, double 
     dMass m;
     dMassSetSphereTotal(&m, mass, radius);
     return add_body(scene, &m, dCreateSphere(scene->space, radius), x, y, z);
+}
+
+dBodyID sprag_scene_capsule(sprag_scene *scene, double mass, double radius, double length, double x,
+                            double y, double z)
+{
+    dMass m;
+    dMassSetCapsuleTotal(&m, mass, 3, radius, length);
+    return add_body(scene, &m, dCreateCapsule(scene->space, radius, length), x, y, z);
+}
+
+// Knuth's MMIX generator.
+double sprag_scene_draw(sprag_scene *scene, double low, double high)
+{
+    scene->random = scene->random * 6364136223846793005u + 1442695040888963407u;
+    return low + (high - low) * (double)(scene->random >> 11) / 9007199254740992.0;
 }
 
 dGeomID sprag_scene_floor(sprag_scene *scene)
@@ -209,7 +239,8 @@ static void collide(void *data, dGeomID a, dGeomID b)
 
 int sprag_scene_open(sprag_scene *scene, const sprag_model *model, double step)
 {
-    *scene = (sprag_scene){.model = model, .step = step > 0 ? step : model->step};
+    *scene = (sprag_scene){
+        .model = model, .step = step > 0 ? step : model->step, .random = 1 + model->seed};
     if (model->script->data) {
         scene->data = calloc(1, model->script->data);
         if (!scene->data) {

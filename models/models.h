@@ -4,6 +4,8 @@
 #ifndef SPRAG_MODELS_H
 #define SPRAG_MODELS_H
 
+#include <stdint.h>
+
 #include <ode/ode.h>
 
 enum { SPRAG_MEASURES_MAX = 8 };
@@ -30,6 +32,7 @@ typedef struct sprag_model {
     int driven;                 // 1: forces or motors do work, so energy may grow
     int size;                   // number of bodies, if it can be chosen; else 0
     const sprag_script *script; // NULL in the last row
+    unsigned seed;              // of what is random, "name:size:seed"
 } sprag_model;
 
 // A running scene.
@@ -49,16 +52,17 @@ typedef struct sprag_scene {
     double energy;            // J, kinetic and potential of all bodies now
     double first_energy;      // J, before the first step
     double energy_gain;       // J, largest rise above first_energy so far
-    long nonfinite; // bodies whose state was not finite; the scene then takes no more steps
-    int failed;     // out of memory while it was opened
-    void *data;     // of the model
+    long nonfinite;  // bodies whose state was not finite; the scene then takes no more steps
+    int failed;      // out of memory while it was opened
+    uint64_t random; // state of sprag_scene_draw
+    void *data;      // of the model
 } sprag_scene;
 
 // All models, in the order of `sprag list`; the name of the last row is NULL.
 extern const sprag_model sprag_models[];
 
-// NULL if no model has that name. "pile" accepts a size after a colon: "pile:500". Not
-// thread-safe.
+// NULL if no model has that name. Models with a size accept another one after a colon, and the seed
+// of their random numbers after a second colon: "pile:500:2". Not thread-safe.
 const sprag_model *sprag_model_find(const char *name);
 
 // Makes the world, space and bodies. step: s; 0: the default of the model. Returns 1, or 0 without

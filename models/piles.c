@@ -3,7 +3,6 @@
 #include "scene.h"
 
 #include <math.h>
-#include <stdint.h>
 
 static const double least = 0.08, largest = 0.16; // m, a body's sides
 static const double spacing = 0.3;  // m, at first; they do not overlap at any orientation
@@ -11,19 +10,11 @@ static const double wall = 0.2;     // m, thickness
 static const double density = 1000; // kg/m^3
 
 typedef struct pile {
-    uint64_t random; // state
-    double side;     // m, of the bin, inside
-    double depth;    // m, mean over contacts, summed over steps since settled
-    double speed;    // m/s, mean over bodies, likewise
-    long steps;      // since settled
+    double side;  // m, of the bin, inside
+    double depth; // m, mean over contacts, summed over steps since settled
+    double speed; // m/s, mean over bodies, likewise
+    long steps;   // since settled
 } pile;
-
-// In [low, high), the same on every machine (Knuth's MMIX generator).
-static double draw(pile *p, double low, double high)
-{
-    p->random = p->random * 6364136223846793005u + 1442695040888963407u;
-    return low + (high - low) * (double)(p->random >> 11) / 9007199254740992.0;
-}
 
 static void add_bin(sprag_scene *scene, double side, double height)
 {
@@ -38,16 +29,17 @@ static void add_bin(sprag_scene *scene, double side, double height)
 
 static void add_one(sprag_scene *scene, double x, double y, double z)
 {
-    pile *p = scene->data;
-    double a = draw(p, least, largest), b = draw(p, least, largest), c = draw(p, least, largest);
+    double a = sprag_scene_draw(scene, least, largest), b = sprag_scene_draw(scene, least, largest),
+           c = sprag_scene_draw(scene, least, largest);
     if (scene->bodies % 2) {
         sprag_scene_ball(scene, density * M_PI / 6 * a * a * a, a / 2, x, y, z);
     } else {
         dBodyID box =
             sprag_scene_box(scene, density * a * b * c, (const double[3]){a, b, c}, x, y, z);
         dMatrix3 turned;
-        double u = draw(p, -1, 1), v = draw(p, -1, 1), w = draw(p, -1, 1);
-        dRFromAxisAndAngle(turned, u, v, w, draw(p, 0, 3));
+        double u = sprag_scene_draw(scene, -1, 1), v = sprag_scene_draw(scene, -1, 1),
+               w = sprag_scene_draw(scene, -1, 1);
+        dRFromAxisAndAngle(turned, u, v, w, sprag_scene_draw(scene, 0, 3));
         dBodySetRotation(box, turned);
     }
 }
@@ -59,11 +51,11 @@ static void pile_open(sprag_scene *scene)
     int size = scene->model->size;
     int row = (int)fmax(2, round(cbrt(0.6 * size)));
     p->side = row * spacing;
-    p->random = 1;
     add_bin(scene, p->side, spacing * (size / (row * row) + 2));
     for (int i = 0; i < size; i++) {
-        double x = spacing * (i % row + 0.5) - p->side / 2 + draw(p, -0.01, 0.01);
-        double y = spacing * (i / row % row + 0.5) - p->side / 2 + draw(p, -0.01, 0.01);
+        double x = spacing * (i % row + 0.5) - p->side / 2 + sprag_scene_draw(scene, -0.01, 0.01);
+        double y =
+            spacing * (i / row % row + 0.5) - p->side / 2 + sprag_scene_draw(scene, -0.01, 0.01);
         add_one(scene, x, y, spacing * (i / (row * row) + 0.75));
     }
 }
@@ -111,6 +103,37 @@ const sprag_script sprag_pile = {
     .contacts = 8,
     .friction = 0.5,
     .open = pile_open,
+    .after_step = pile_after_step,
+    .measure = pile_measure,
+};
+
+// A bowl of eight sides instead of a bin.
+static void bowl_open(sprag_scene *scene)
+{
+    enum { SIDES = 8 };
+    pile *p = scene->data;
+    const double slope = 35 * SPRAG_DEGREE;
+    int size = scene->model->size, row = (int)fmax(2, round(cbrt(0.6 * size)));
+    double inner = 0.3 * row * spacing;
+    p->side = INFINITY;
+    sprag_scene_floor(scene);
+    for (int i = 0; i < SIDES; i++) {
+        double angle = 2 * M_PI * i / SIDES, x = -sin(slope) * cos(angle);
+        dCreatePlane(scene->space, x, -sin(slope) * sin(angle), cos(slope), -sin(slope) * inner);
+    }
+    for (int i = 0; i < size; i++) {
+        double x = spacing * (i % row + 0.5 - row / 2.0) + sprag_scene_draw(scene, -0.01, 0.01);
+        double y =
+            spacing * (i / row % row + 0.5 - row / 2.0) + sprag_scene_draw(scene, -0.01, 0.01);
+        add_one(scene, x, y, 0.4 * row * spacing + spacing * (i / (row * row) + 0.75));
+    }
+}
+
+const sprag_script sprag_bowl = {
+    .data = sizeof(pile),
+    .contacts = 8,
+    .friction = 0.5,
+    .open = bowl_open,
     .after_step = pile_after_step,
     .measure = pile_measure,
 };

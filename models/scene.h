@@ -34,6 +34,8 @@ extern const sprag_script sprag_slope, sprag_push, sprag_slide, sprag_gripper;
 extern const sprag_script sprag_stack, sprag_stack_geometric, sprag_stack_heavy_top, sprag_heavy;
 extern const sprag_script sprag_bounce, sprag_wall, sprag_rolling, sprag_rolling_xy;
 extern const sprag_script sprag_chain, sprag_chain_hinge, sprag_car, sprag_legs, sprag_pile;
+extern const sprag_script sprag_bowl, sprag_dominoes, sprag_jenga, sprag_wreck, sprag_ragdolls;
+extern const sprag_script sprag_yard;
 
 // Add a body with one geom, upright and at rest. Without memory they mark the scene as failed and
 // return a body all the same.
@@ -41,6 +43,16 @@ dBodyID sprag_scene_box(sprag_scene *, double mass, const double side[3], double
                         double z);
 dBodyID sprag_scene_cube(sprag_scene *, double mass, double side, double x, double y, double z);
 dBodyID sprag_scene_ball(sprag_scene *, double mass, double radius, double x, double y, double z);
+
+dBodyID sprag_scene_capsule(sprag_scene *, double mass, double radius, double length, double x,
+                            double y, double z); // along z; length without the caps
+
+// A number in [low, high) from the scene's seed, the same on every machine.
+double sprag_scene_draw(sprag_scene *, double low, double high);
+
+// m, between the two ends of a joint; of a hinge2 only across its suspension, which may move. NAN:
+// the type of joint has no anchors.
+double sprag_joint_error(dJointID joint);
 
 // The plane z = 0.
 dGeomID sprag_scene_floor(sprag_scene *);

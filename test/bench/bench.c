@@ -528,7 +528,7 @@ static int free_measure(const sprag_scene *scene, sprag_measure *measures)
 
 static const sprag_script free_script = {.open = free_open, .measure = free_measure};
 static const sprag_model free_model = {
-    "free-1000", "1000 bodies that nothing touches", 0.01, 3, 0, 0, 1000, &free_script};
+    "free-1000", "1000 bodies that nothing touches", 0.01, 3, 0, 0, 1000, &free_script, 0};
 
 static void bench_steps(int names, char **name, double budget_us)
 {
@@ -566,34 +566,38 @@ static void bench_steps(int names, char **name, double budget_us)
 
 static int usage(FILE *to, int code)
 {
-    fputs("bench [--csv] NAME: times are CPU time of the calling thread; exits non-zero when a "
-          "target "
-          "is missed.\n"
-          "\n"
-          "  steps [--budget=S] [MODEL...]  time of a step without collision, method by method; "
-          "1 min a model\n"
-          "  overhead [PART...]             cost of sprag between program and ODE; 2 min\n"
-          "  error [--budget=S] [--options=[NAME:]OPTIONS]... [BODIES...]\n"
-          "                                 work against error in piles, beside MuJoCo if "
-          "installed; 1 min for 30 100\n"
-          "  factor                         sparse factorization beside LAPACK and, if installed, "
-          "SuiteSparse; 2 min\n"
-          "  general [--full]               success and time of the general solver; 1 min\n"
-          "  geometry                       distances and contact points beside dCollide; 2 min\n"
-          "  threads                        islands in the program's threads (elapsed time too); "
-          "2 min\n"
-          "  ess                            accuracy and cost of the event-selected integrator, "
-          "beside SUNDIALS\n"
-          "                                 and MuJoCo if installed; run it in the "
-          "top folder or in test/; 1 min\n"
-          "  ess worlds                     method=ess in ODE worlds against exact answers; 1 min\n"
-          "  advance [--full] [PART...]     method=advance against its targets; 5 min; parts:\n"
-          "                                 certify die alone chain legs rest fast piles bounds "
-          "disturb order models\n"
-          "                                 paper\n"
-          "  profile [BODIES]               steps of a pile, for test/scripts/profile.sh; no "
-          "target; 1 min\n",
-          to);
+    fputs(
+        "bench [--csv] NAME: times are CPU time of the calling thread; exits non-zero when a "
+        "target "
+        "is missed.\n"
+        "\n"
+        "  steps [--budget=S] [MODEL...]  time of a step without collision, method by method; "
+        "1 min a model\n"
+        "  overhead [PART...]             cost of sprag between program and ODE; 2 min\n"
+        "  error [--budget=S] [--options=[NAME:]OPTIONS]... [BODIES...]\n"
+        "                                 work against error in piles, beside MuJoCo if "
+        "installed; 1 min for 30 100\n"
+        "  scenes [--options=OPTIONS] [MODEL...]\n"
+        "                                 heaps and games against QuickStep(20): time, worst step, "
+        "errors; 5 min\n"
+        "  factor                         sparse factorization beside LAPACK and, if installed, "
+        "SuiteSparse; 2 min\n"
+        "  general [--full]               success and time of the general solver; 1 min\n"
+        "  geometry                       distances and contact points beside dCollide; 2 min\n"
+        "  threads                        islands in the program's threads (elapsed time too); "
+        "2 min\n"
+        "  ess                            accuracy and cost of the event-selected integrator, "
+        "beside SUNDIALS\n"
+        "                                 and MuJoCo if installed; run it in the "
+        "top folder or in test/; 1 min\n"
+        "  ess worlds                     method=ess in ODE worlds against exact answers; 1 min\n"
+        "  advance [--full] [PART...]     method=advance against its targets; 5 min; parts:\n"
+        "                                 certify die alone chain legs rest fast piles bounds "
+        "disturb order models\n"
+        "                                 paper\n"
+        "  profile [BODIES]               steps of a pile, for test/scripts/profile.sh; no "
+        "target; 1 min\n",
+        to);
     return code;
 }
 
@@ -645,6 +649,9 @@ int main(int argc, char **argv)
         bench_general(line, full);
     } else if (!strcmp(what, "geometry") && !names) {
         bench_geometry(line);
+    } else if (!strcmp(what, "scenes")) {
+        code = bench_scenes(name, names, many ? given[0] : "method=stribeck", 3) ? EXIT_SUCCESS
+                                                                                 : EXIT_FAILURE;
     } else if (!strcmp(what, "threads") && !names) {
         bench_threads(line);
     } else if (!strcmp(what, "ess") && !names) {

@@ -74,6 +74,11 @@ void bench_mujoco_print_version(void); // if it is there
 
 // Opens a pile and lets it come to rest.
 void bench_settled_pile(bench_scene *, long size);
+void bench_settled(bench_scene *, const char *name); // "pile:30:2", with a seed
+
+// ---- bench_scenes.c: are targets met?
+
+bool bench_scenes(char **names, int count, const char *ours, int seeds);
 
 // ---- residue.c: what a step left undone
 

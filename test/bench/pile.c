@@ -33,9 +33,14 @@ static double mean_speed(const sprag_scene *scene)
 
 void bench_settled_pile(bench_scene *b, long size)
 {
-    enum { STEPS_MIN = 50, STEPS_MAX = 1000, REFINING = 50 };
     char name[32];
     snprintf(name, sizeof name, "pile:%ld", size);
+    bench_settled(b, name);
+}
+
+void bench_settled(bench_scene *b, const char *name)
+{
+    enum { STEPS_MIN = 50, STEPS_MAX = 1000, REFINING = 50 };
     const sprag_model *model = sprag_model_find(name);
     if (!model) {
         fprintf(stderr, "bench: there is no %s\n", name);
