@@ -17,8 +17,13 @@ typedef enum callback_time { CALLBACKS_WITHIN, CALLBACKS_BEFORE } callback_time;
 
 // Every field is set by settings_defaults and changed by settings_read only, except `callbacks`:
 // the collision code changes it to CALLBACKS_BEFORE where a callback cannot be called in mid-step.
+// Work that method=stribeck may spend on an island of contacts without joints: until the tolerance
+// is met; BALANCED_SWEEPS of Gauss-Seidel; as many as the world has QuickStep iterations.
+typedef enum effort { EFFORT_EXACT, EFFORT_BALANCED, EFFORT_FAST } effort;
+
 typedef struct settings {
     const method *method;
+    int effort; // an effort
     sprag_stribeck_options stribeck;
     ode_stiffness stiffness; // of contacts whose surface has neither ERP nor CFM
     sprag_advance_options advance;

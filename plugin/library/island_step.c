@@ -1,6 +1,7 @@
 #include "island_step.h"
 
 #include "clock.h"
+#include "plugin_constants.h"
 #include "statistics.h"
 #include "warn.h"
 
@@ -47,9 +48,14 @@ static void step_free_body(const step_context *c, const ode_island *island)
 static sprag_stribeck_options options_for(const step_context *c)
 {
     sprag_stribeck_options options = c->world->settings.stribeck;
+    int iterations = dWorldGetQuickStepNumIterations(c->world->id);
+    iterations = iterations < 1 ? 1 : iterations;
     if (c->called == STOCK_QUICK) {
-        int iterations = dWorldGetQuickStepNumIterations(c->world->id);
-        options.sweeps_least = iterations < 1 ? 1 : iterations;
+        options.sweeps_least = iterations;
+    }
+    if (c->world->settings.effort != EFFORT_EXACT) {
+        bool fast = c->world->settings.effort == EFFORT_FAST;
+        options.budget = fast ? iterations : BALANCED_SWEEPS;
     }
     return options;
 }

@@ -10,10 +10,8 @@
 typedef struct assembly {
     const sprag_problem *problem;
     sprag_space6 *space;
-    int *node_of;    // body -> node
-    double heaviest; // kg
-    double change;   // m/s, of what a step changes
-    double softness, row_softness;
+    int *node_of; // body -> node
+    sprag_softness soft;
 } assembly;
 
 static int count_cones(const sprag_friction *f)
@@ -136,20 +134,18 @@ static void prepare_cones(sprag_system *system, const assembly *assembly, const 
         sprag_cone *cone = &system->cone[c];
         double w = inverse_mass_of(assembly, stencil->node, stencil->jacobian[0][cone->first],
                                    stencil->jacobian[1][cone->first]);
-        double soft = assembly->row_softness * w;
+        double soft = assembly->soft.row * w;
         bool bond = isinf(cone->coefficient);
         cone->slip_yield =
             bond ? yield_of(cone->slip_yield, soft, w) : fmax(cone->slip_yield, soft);
     }
 }
 
-// Hunt and Crossley's law, no stiffer than rounding lets it be.
-static void set_stiffness(sprag_point *point, const sprag_contact *contact, double step,
-                          double soft)
+static void set_stiffness(sprag_point *point, const sprag_contact *contact,
+                          const sprag_softness *soft, double w)
 {
-    double stiffest = soft > 0 ? 1 / (step * step * soft) : 0; // 0: nothing can move
     point->law = SPRAG_HUNT_CROSSLEY;
-    point->stiffness = fmin(contact->stiffness, stiffest);
+    point->stiffness = sprag_contact_stiffness(soft, contact, w);
     point->dissipation = contact->dissipation;
     point->penetration = -contact->gap;
 }
@@ -173,17 +169,9 @@ static void prepare_point(sprag_system *system, const assembly *assembly, int i,
     prepare_cones(system, assembly, point, stencil);
     double w = inverse_mass_of(assembly, stencil->node, stencil->jacobian[0][SPRAG_NORMAL],
                                stencil->jacobian[1][SPRAG_NORMAL]);
-    // Sinking grows with the load and with the square of the step: the heaviest body of the island
-    // bounds it, and what a body falls in a step, relative to its size.
-    double unit = fmin(w, STRIBECK_HEAVIEST_SHARE / assembly->heaviest), share = contact->softening;
-    double fall = assembly->change * system->step;
-    if (lever > 0 && fall > STRIBECK_SOFT_FALL * lever) {
-        share *= STRIBECK_SOFT_FALL * lever / fall;
-    }
-    double soft = fmax(assembly->softness * share, STRIBECK_LEAST_SOFTNESS) * unit;
-    point->yield = yield_of(contact->compliance / system->step, soft, w);
+    point->yield = sprag_contact_yield(&assembly->soft, contact, w);
     if (contact->stiffness > 0) {
-        set_stiffness(point, contact, system->step, STRIBECK_LEAST_SOFTNESS * unit);
+        set_stiffness(point, contact, &assembly->soft, w);
         system->curved = true;
     }
     for (int k = 0; k < 3; k++) {
@@ -207,7 +195,7 @@ static void prepare_equation(sprag_system *system, const assembly *assembly, int
               &equation->offset);
     double w = inverse_mass_of(assembly, stencil->node, row->jacobian[0], row->jacobian[1]);
     equation->inverse_mass = w;
-    equation->yield = yield_of(row->compliance / step, assembly->row_softness * w, w);
+    equation->yield = sprag_row_yield(&assembly->soft, row, w);
     system->bounded |= isfinite(row->lo) || isfinite(row->hi);
 }
 
@@ -238,17 +226,15 @@ static int count_all_cones(const sprag_problem *problem)
     return cones;
 }
 
-sprag_result sprag_assemble(sprag_system *system, const sprag_problem *problem, double change,
-                            double softness, double row_softness, sprag_scratch *scratch,
-                            int **node_of)
+sprag_result sprag_assemble(sprag_system *system, const sprag_problem *problem,
+                            const sprag_softness *softness, sprag_scratch *scratch, int **node_of)
 {
     *system = (sprag_system){.step = problem->step,
                              .points = problem->contacts,
                              .cones = count_all_cones(problem),
                              .equations = problem->rows,
                              .convex = true};
-    assembly assembly = {
-        .problem = problem, .change = change, .softness = softness, .row_softness = row_softness};
+    assembly assembly = {.problem = problem, .soft = *softness};
     assembly.node_of = SPRAG_TAKE(scratch, problem->bodies, int);
     assembly.space = SPRAG_TAKE(scratch, 1, sprag_space6);
     if (scratch->failed) {
@@ -257,7 +243,6 @@ sprag_result sprag_assemble(sprag_system *system, const sprag_problem *problem, 
     int nodes = 0;
     for (int b = 0; b < problem->bodies; b++) {
         assembly.node_of[b] = problem->body[b].mass > 0 ? nodes++ : SPRAG_NOWHERE;
-        assembly.heaviest = fmax(assembly.heaviest, problem->body[b].mass);
     }
     double *mass_diagonal = SPRAG_TAKE(scratch, 6 * nodes, double);
     if (scratch->failed || sprag_space6_take(assembly.space, system, nodes, scratch) != SPRAG_OK ||

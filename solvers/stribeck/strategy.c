@@ -486,6 +486,9 @@ static sprag_result run(sprag_strategy_state *w)
     if (allowed.newton || allowed.brief > 0 || w->guess) {
         result = solve_newton(w);
     }
+    if (w->options.newton_alone) {
+        return result;
+    }
     if (allowed.newton && has_failed(result)) {
         w->stats.strategy = SPRAG_STRATEGY_WARM_NEWTON;
         result = has_gauss_seidel(w) ? warm_from_sweeps(w) : warm_from_frozen_friction(w);

@@ -9,6 +9,7 @@
 #include "oneway.h"
 #include "strategy.h"
 #include "stribeck_constants.h"
+#include "swept.h"
 
 sprag_stribeck_options sprag_stribeck_defaults(void)
 {
@@ -32,18 +33,7 @@ typedef struct speeds {
 
 static speeds choose_speeds(const sprag_problem *problem, const sprag_stribeck_options *options)
 {
-    double fastest = 0, change = 0;
-    for (int i = 0; i < problem->bodies; i++) {
-        const sprag_body *body = &problem->body[i];
-        double gain[3];
-        for (int k = 0; k < 3; k++) {
-            gain[k] = body->free_velocity[k] - body->velocity[k];
-        }
-        fastest = fmax(fastest, norm3(body->velocity));
-        change = fmax(change, body->mass > 0 ? norm3(gain) : 0);
-    }
-    double scale = fmax(change, STRIBECK_FASTEST_SHARE * fastest);
-    scale = scale > 0 ? scale : 1;
+    double scale = sprag_problem_scale(problem);
     double moving = options->stiction_tolerance, at_rest = options->stiction_at_rest;
     moving = moving > 0 ? moving : STRIBECK_MOVING_TOLERANCE * scale;
     at_rest = at_rest > 0 ? at_rest : STRIBECK_REST_TOLERANCE * scale;
@@ -215,6 +205,18 @@ static void remove_row_softness(sprag_strategy_state *w, const sprag_problem *pr
     }
 }
 
+static sprag_result solve_by_sweeps(const sprag_problem *problem,
+                                    const sprag_stribeck_options *options, sprag_scratch *scratch,
+                                    sprag_solution *solution, sprag_stats *stats)
+{
+    sprag_stats own = {0};
+    sprag_result result = sprag_swept_solve(problem, options, scratch, solution, &own);
+    if (stats) {
+        *stats = own;
+    }
+    return result;
+}
+
 sprag_result sprag_stribeck_solve(const sprag_problem *problem,
                                   const sprag_stribeck_options *options, sprag_scratch *scratch,
                                   sprag_solution *solution, sprag_stats *stats)
@@ -225,11 +227,15 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
         return result;
     }
     options = options ? options : &defaults;
+    bool swept = sprag_swept_applies(problem, options);
+    if (swept && !sprag_contacts_form_trees(problem)) {
+        return solve_by_sweeps(problem, options, scratch, solution, stats);
+    }
     speeds speeds = choose_speeds(problem, options);
     sprag_system system;
     int *node_of;
-    result = sprag_assemble(&system, problem, speeds.scale, options->softness,
-                            options->row_softness, scratch, &node_of);
+    sprag_softness soft = sprag_problem_softness(problem, options->softness, options->row_softness);
+    result = sprag_assemble(&system, problem, &soft, scratch, &node_of);
     if (result != SPRAG_OK) {
         return result;
     }
@@ -239,6 +245,7 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
         (options->warm && !set_guess(&w, problem, node_of, solution, scratch))) {
         return SPRAG_NO_MEMORY;
     }
+    w.options.newton_alone = swept;
     if (problem->contacts || problem->rows) {
         result =
             options->scheme == SPRAG_ONE_WAY ? sprag_oneway_solve(&w) : sprag_strategy_solve(&w);
@@ -248,6 +255,9 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     if (result == SPRAG_OK && problem->contacts == 0 && problem->rows &&
         w.stats.strategy == SPRAG_STRATEGY_NEWTON) {
         remove_row_softness(&w, problem, scratch);
+    }
+    if (swept && result == SPRAG_NOT_CONVERGED) {
+        return solve_by_sweeps(problem, options, scratch, solution, stats);
     }
     if (result == SPRAG_OK && !solution_is_finite(&w)) {
         result = SPRAG_NOT_CONVERGED;

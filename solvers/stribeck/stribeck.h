@@ -28,6 +28,9 @@ typedef struct sprag_stribeck_options {
     double softness;           // least yield of contact normals, relative to their inverse mass
     double row_softness;       // the same of joint rows
     // accuracy and effort
+    int budget;           // sweeps of Gauss-Seidel that an island without joints may take, with
+                          // Newton updates between them; the best that they give is accepted. 0:
+                          // the strategies below, until one meets the tolerance
     double tolerance;     // of the momentum residual, relative to the island's impulses
     int max_iterations;   // Newton updates of newton
     int max_continuation; // Newton updates of continuation

@@ -5,9 +5,6 @@
 
 // ---- Stiction tolerances that the options leave to the solver (stribeck.c)
 
-// Of the fastest body speed: the least speed scale of a step, where forces change velocities less.
-// Larger: fast bodies stick earlier.
-static const double STRIBECK_FASTEST_SHARE = 1e-2;
 // Of the speed scale of the step: stiction tolerance of contacts that slide. Larger: fewer Newton
 // updates, more creep below the Coulomb limit.
 static const double STRIBECK_MOVING_TOLERANCE = 1e-3;
@@ -18,17 +15,6 @@ static const double STRIBECK_REST_TOLERANCE = 1e-8;
 static const double STRIBECK_SLIP_TOLERANCE = 1e-3;
 // Of the fastest slip of the island: least stiction tolerance. Smaller: Newton needs more updates.
 static const double STRIBECK_LEAST_TOLERANCE = 1e-6;
-
-// ---- Softness of contacts (assemble.c)
-
-// Least yield of a contact, relative to its inverse mass. Smaller: rounding errors in heavy stacks.
-static const double STRIBECK_LEAST_SOFTNESS = 1e-6;
-// The softness is measured by the contact's inverse mass, or by this over the heaviest body (kg) if
-// that is less. Larger: light bodies under heavy ones sink deeper.
-static const double STRIBECK_HEAVIEST_SHARE = 4;
-// Of the lever arm: fall in a step (m) up to which a contact has its full softness. Smaller: small
-// bodies sink less and need more Newton updates.
-static const double STRIBECK_SOFT_FALL = 0.01;
 
 // ---- The momentum residual (system.c)
 
@@ -155,5 +141,11 @@ static const double STRIBECK_STACKED_WORK = 20;
 enum { STRIBECK_STACKED_UPDATES = 20 };
 // Multiple of direct_work up to which frozen friction is tried when Gauss-Seidel has failed.
 static const double STRIBECK_FROZEN_WORK = 400;
+
+// ---- Sweeps under a budget (swept.c)
+
+// Change of the last sweep, relative to the momentum of the step, at which the solve ends. Smaller:
+// less creep at rest, more sweeps.
+static const double STRIBECK_SWEPT_TOLERANCE = 1e-5;
 
 #endif

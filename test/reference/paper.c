@@ -137,7 +137,8 @@ static sprag_result accelerate(advance_run *run, double step)
     if (result == SPRAG_OK) {
         count_changes(run);
         for (int i = 0; i < run->frame->bodies; i++) {
-            memcpy(run->frame->body[i].velocity, run->attempt.velocity[i], sizeof run->attempt.velocity[i]);
+            memcpy(run->frame->body[i].velocity, run->attempt.velocity[i],
+                   sizeof run->attempt.velocity[i]);
         }
         advance_keep_forces(run);
     }

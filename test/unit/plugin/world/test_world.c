@@ -191,6 +191,48 @@ START_TEST(a_wall_bears_a_beam)
 }
 END_TEST
 
+// A wall is one island of contacts whose bodies do not touch in trees.
+START_TEST(effort_bounds_the_sweeps_of_heaps)
+{
+    static const struct {
+        const char *options;
+        int most;
+        double creep; // m/s, left at the end
+    } efforts[] = {{"effort=balanced", 50, 1e-3}, {"effort=fast", 20, 5e-2}};
+    wall w = {.world = dWorldCreate(), .space = dHashSpaceCreate(0)};
+    w.contacts = dJointGroupCreate(0);
+    dWorldSetGravity(w.world, 0, 0, -9.81);
+    dWorldSetQuickStepNumIterations(w.world, 20);
+    dCreatePlane(w.space, 0, 0, 1, 0);
+    for (int i = 0; i < 30; i++) {
+        add_brick(&w, 1, 0.398, 0.4 * (i % 6) + 0.18 * (i / 6 % 2), (0.1 + 0.2 * (i / 6)) * 0.9998);
+    }
+    configure(w.world, efforts[_i].options);
+    for (int i = 0; i < 100; i++) {
+        dSpaceCollide(w.space, &w, touch_wall);
+        ck_assert(dWorldStep(w.world, step));
+        dJointGroupEmpty(w.contacts);
+        sprag_world_statistics t = statistics_of(w.world);
+        ck_assert_int_eq(t.strategy, SPRAG_STRATEGY_GAUSS_SEIDEL);
+        ck_assert_int_le(t.sweeps, efforts[_i].most);
+        ck_assert_int_eq(t.fallbacks, 0);
+        ck_assert_double_lt(t.residual, 0.5);
+        ck_assert_double_gt(t.stiffness_most, 0);
+    }
+    for (int i = 0; i < w.bodies; i++) {
+        ck_assert_double_lt(dCalcVectorLength3(dBodyGetLinearVel(w.body[i])), efforts[_i].creep);
+    }
+    configure(w.world, "effort=exact");
+    dSpaceCollide(w.space, &w, touch_wall);
+    ck_assert(dWorldStep(w.world, step));
+    sprag_world_statistics exact = statistics_of(w.world);
+    ck_assert_int_gt(exact.factorizations, 0);
+    dJointGroupDestroy(w.contacts);
+    dSpaceDestroy(w.space);
+    dWorldDestroy(w.world);
+}
+END_TEST
+
 static void *run_scene(void *data)
 {
     dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
@@ -395,6 +437,7 @@ int main(void)
     tcase_add_test(all, method_can_change_between_steps);
     tcase_add_test(all, threads_step_worlds_at_once);
     tcase_add_loop_test(all, a_wall_bears_a_beam, 0, BEAMS);
+    tcase_add_loop_test(all, effort_bounds_the_sweeps_of_heaps, 0, 2);
     tcase_add_test(all, quick_step_iterations_are_sweeps);
     tcase_add_test(all, a_new_world_at_an_old_address_starts_afresh);
     tcase_add_loop_test(all, a_bad_step_is_odes_own_error, 0, 4);

@@ -1,0 +1,63 @@
+#include "softness.h"
+
+#include <math.h>
+
+#include "linalg.h"
+
+double sprag_problem_scale(const sprag_problem *problem)
+{
+    double fastest = 0, change = 0;
+    for (int i = 0; i < problem->bodies; i++) {
+        const sprag_body *body = &problem->body[i];
+        double gain[3];
+        subtract3(body->free_velocity, body->velocity, gain);
+        fastest = fmax(fastest, norm3(body->velocity));
+        change = fmax(change, body->mass > 0 ? norm3(gain) : 0);
+    }
+    double scale = fmax(change, SPRAG_FASTEST_SHARE * fastest);
+    return scale > 0 ? scale : 1;
+}
+
+sprag_softness sprag_problem_softness(const sprag_problem *problem, double normal, double row)
+{
+    sprag_softness s = {.step = problem->step,
+                        .normal = normal,
+                        .row = row,
+                        .fall = sprag_problem_scale(problem) * problem->step};
+    for (int i = 0; i < problem->bodies; i++) {
+        s.heaviest = fmax(s.heaviest, problem->body[i].mass);
+    }
+    return s;
+}
+
+// Sinking grows with the load and with the square of the step: the heaviest body of the island
+// bounds the one, and what a body falls in a step, relative to its size, the other.
+static double unit(const sprag_softness *s, double w)
+{
+    return fmin(w, SPRAG_SOFT_HEAVIEST / s->heaviest);
+}
+
+double sprag_contact_yield(const sprag_softness *s, const sprag_contact *contact, double w)
+{
+    if (!(w > 0)) {
+        return INFINITY;
+    }
+    double lever = fmax(norm3(contact->arm[0]), norm3(contact->arm[1]));
+    double share = contact->softening;
+    if (lever > 0 && s->fall > SPRAG_SOFT_FALL * lever) {
+        share *= SPRAG_SOFT_FALL * lever / s->fall;
+    }
+    double soft = s->normal > 0 ? fmax(s->normal * share, SPRAG_SOFT_LEAST) * unit(s, w) : 0;
+    return fmax(contact->compliance / s->step, soft);
+}
+
+double sprag_contact_stiffness(const sprag_softness *s, const sprag_contact *contact, double w)
+{
+    double soft = SPRAG_SOFT_LEAST * unit(s, w);
+    return fmin(contact->stiffness, soft > 0 ? 1 / (s->step * s->step * soft) : 0);
+}
+
+double sprag_row_yield(const sprag_softness *s, const sprag_row *row, double w)
+{
+    return w > 0 ? fmax(row->compliance / s->step, s->row * w) : INFINITY;
+}

@@ -1,0 +1,48 @@
+// The yield of contacts and rows beyond their own compliance. Rounding spoils the solution of rigid
+// contacts, and bodies that are held more often than needed have several; a little softness makes
+// the solution unique. All strategies solve the same soft equations.
+#ifndef SPRAG_SOFTNESS_H
+#define SPRAG_SOFTNESS_H
+
+#include "problem.h"
+
+// The step changes velocities by so much, m/s: the fastest change of a body without contacts and
+// rows, or a hundredth of the fastest body; 1 if nothing moves.
+double sprag_problem_scale(const sprag_problem *problem);
+
+// Of the fastest body speed: the least speed scale of a step, where forces change velocities less.
+// Larger: fast bodies stick earlier.
+#define SPRAG_FASTEST_SHARE 1e-2
+// Least softness of a rigid contact, relative to its inverse mass. Smaller: rounding in heavy
+// stacks.
+#define SPRAG_SOFT_LEAST 1e-6
+// Softness is measured by the inverse mass of the contact or by this over the heaviest body (kg),
+// if that is less. Larger: light bodies sink deeper under heavy ones.
+#define SPRAG_SOFT_HEAVIEST 4.0
+// Of the lever arm: fall in a step up to which a contact is fully soft. Smaller: small bodies sink
+// less, and solves take longer.
+#define SPRAG_SOFT_FALL 0.01
+
+// The softness of a problem, once for all its contacts and rows.
+typedef struct sprag_softness {
+    double step;     // s
+    double normal;   // share of the inverse mass of a contact's normal
+    double row;      // the same of rows and of friction
+    double heaviest; // kg, of the bodies: softness under a load grows no further with it
+    double fall;     // m, what a body falls in a step
+} sprag_softness;
+
+sprag_softness sprag_problem_softness(const sprag_problem *problem, double normal, double row);
+
+// m/s per N s, at which a normal with the inverse mass w (1/kg) yields; INFINITY where nothing
+// moves.
+double sprag_contact_yield(const sprag_softness *softness, const sprag_contact *contact, double w);
+
+// N/m, of Hunt and Crossley's law: the contact's own, or the largest that rounding lets be.
+double sprag_contact_stiffness(const sprag_softness *softness, const sprag_contact *contact,
+                               double w);
+
+// m/s per N s (rad/s per N m s), of a row with the inverse mass w.
+double sprag_row_yield(const sprag_softness *softness, const sprag_row *row, double w);
+
+#endif

@@ -1,0 +1,79 @@
+// Contacts in batches of eight that share no moving body, so that a sweep can treat them at once:
+// data and the vector kernels on it. Only this room includes it.
+//
+// The friction axes of a contact are scaled by the shape of its cone and turned so that their part
+// of J M^-1 J' is diagonal: the cone is round then, and an impulse along one axis does not change
+// the slip along the other.
+#ifndef SPRAG_BATCHES_H
+#define SPRAG_BATCHES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BATCH_LANES = 8 };
+
+typedef double batch_real __attribute__((vector_size(64), aligned(64)));
+typedef int64_t batch_mask __attribute__((vector_size(64), aligned(64)));
+
+// One entry a contact. Set by sweeps_prepare; `slope` changes from sweep to sweep. Unused lanes are
+// zero and touch the static node.
+typedef struct batch {
+    batch_real arm[2][3];       // m, centre of body to contact point
+    batch_real frame[3][3];     // normal (unit), friction axes (scaled and turned)
+    batch_real inertia[2][6];   // 1/(kg m^2), inverse, world axes: xx yy zz xy xz yz
+    batch_real inverse_mass[2]; // 1/kg
+    batch_real offset[3];       // m/s, added to J v: bias, surface motion, kinematic bodies
+    batch_real coupling[3];     // 1/kg, of the normal with itself and with both friction axes
+    batch_real give;            // kg, 1 / (yield + coupling[0]); 0: nothing moves
+    batch_real inverse_axis[2]; // 1/kg, of the friction axes
+    batch_real coefficient;     // of friction
+    batch_real bound;           // N s, of friction whose bound is a force; 0: the normal bounds it
+    batch_real stiction;        // m/s, slip up to which friction is in proportion to slip
+    batch_real creep;           // m/s per N s, least ratio of slip to impulse
+    batch_real slope;           // m/s per N s, ratio of slip to impulse when it slid last
+    batch_mask bonded;          // infinite coefficient: friction has no bound
+    batch_real basis[2][2];     // friction axes in terms of those of the problem
+    int32_t node[2][BATCH_LANES];
+    int32_t contact[BATCH_LANES]; // of the problem; -1: unused
+} batch;
+
+// A joint row.
+typedef struct batch_row {
+    int32_t node[2];
+    double jacobian[2][6];
+    double turn[2][6];   // M^-1 J'
+    double inverse_mass; // J M^-1 J'
+    double offset, yield, lo, hi;
+} batch_row;
+
+// Velocities are rows of eight: vx vy vz 0 wx wy wz 0; the row after the last node is static.
+typedef double batch_velocity[8];
+
+// The unknowns lie one after the other, in whole vectors: velocities, impulses of the batches
+// (three vectors each: normal, friction axes), impulses of rows.
+typedef struct batch_unknowns {
+    batch_velocity *v;
+    batch_real (*impulse)[3];
+    double *row_impulse;
+    double *all;
+    long velocities, count; // numbers
+} batch_unknowns;
+
+typedef struct sweeps sweeps;
+
+// All rows and contacts once, one after the other. Returns |change|, sqrt(kg) m/s: the root of the
+// sum of w dp^2 over all impulses, w the inverse mass of their direction.
+double batches_sweep(sweeps *s);
+
+// Velocities that go with the impulses: v* + M^-1 J' p.
+void batches_balance(sweeps *s);
+
+// x += push, push = share (push + x - before).
+void batches_accelerate(sweeps *s, double share);
+
+// From the data of the problem (frame, arms, offsets, coefficients as they are there) to what the
+// kernels read. start: velocities before the step. Leaves each contact's slip before the step in
+// `slope`.
+void batches_finish(sweeps *s, const batch_velocity *start);
+
+#endif

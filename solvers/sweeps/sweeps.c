@@ -1,0 +1,441 @@
+#include "sweeps.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "kinematics.h"
+#include "sweeps_run.h"
+
+// Colours of contacts: a body may have that many before its further contacts go alone.
+enum { COLOURS = 64 };
+
+// Stiction tolerances that the options leave to the solver, of the speed scale: of contacts that
+// slide and at rest; and of a contact's own slip before the step. See stribeck.h.
+static const double moving_share = 1e-3, rest_share = 1e-8, slip_share = 1e-3;
+// Of the fastest slip: least stiction tolerance.
+static const double fastest_share = 1e-6;
+
+bool sprag_sweeps_apply(const sprag_problem *problem)
+{
+    for (int i = 0; i < problem->contacts; i++) {
+        const sprag_contact *contact = &problem->contact[i];
+        const sprag_friction *f = &contact->slide;
+        bool cone = f->slip[0] == f->slip[1] && f->force[0] == f->force[1] &&
+                    isinf(f->coefficient[0]) == isinf(f->coefficient[1]) &&
+                    (f->coefficient[0] > 0) == (f->coefficient[1] > 0);
+        if (contact->turning || contact->stiffness > 0 || !cone) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// ---- bodies
+
+static int node_of(const sweeps *s, int body)
+{
+    return body == SPRAG_STATIC ? s->nodes : s->node_of[body];
+}
+
+static void set_velocity(batch_velocity to, const double v[6])
+{
+    memcpy(to, v, 3 * sizeof *v);
+    memcpy(to + 4, v + 3, 3 * sizeof *v);
+}
+
+static bool take_bodies(sweeps *s, batch_velocity **start, sprag_scratch *scratch)
+{
+    const sprag_problem *problem = s->problem;
+    s->node_of = SPRAG_TAKE(scratch, problem->bodies, int);
+    for (int b = 0; b < problem->bodies && s->node_of; b++) {
+        s->nodes += problem->body[b].mass > 0;
+    }
+    s->free = SPRAG_TAKE(scratch, s->nodes + 1, batch_velocity);
+    s->mass = SPRAG_TAKE(scratch, s->nodes + 1, batch_velocity);
+    *start = SPRAG_TAKE(scratch, s->nodes + 1, batch_velocity);
+    if (scratch->failed) {
+        return false;
+    }
+    int next = 0;
+    for (int b = 0; b < problem->bodies; b++) {
+        const sprag_body *body = &problem->body[b];
+        int node = s->node_of[b] = body->mass > 0 ? next++ : s->nodes;
+        if (body->mass > 0) {
+            double I[9] = {0}, *mass = s->mass[node];
+            invert33(body->inertia, I);
+            set_velocity((*start)[node], body->velocity);
+            set_velocity(s->free[node], body->free_velocity);
+            mass[0] = 1 / body->mass;
+            mass[1] = I[0], mass[2] = I[4], mass[3] = I[8];
+            mass[4] = I[1], mass[5] = I[2], mass[6] = I[5];
+        }
+    }
+    return true;
+}
+
+// ---- batches
+
+// Gives each contact the first colour that neither of its bodies has, and counts them. Contacts of
+// a body that has all colours get COLOURS.
+static void colour(const sweeps *s, uint64_t *used, unsigned char *of, int count[COLOURS + 1])
+{
+    for (int i = 0; i < s->problem->contacts; i++) {
+        const int *body = s->problem->contact[i].body;
+        uint64_t taken = 0;
+        for (int side = 0; side < 2; side++) {
+            int node = node_of(s, body[side]);
+            taken |= node < s->nodes ? used[node] : 0;
+        }
+        int c = ~taken ? __builtin_ctzll(~taken) : COLOURS;
+        for (int side = 0; side < 2; side++) {
+            used[node_of(s, body[side])] |= c < COLOURS ? (uint64_t)1 << c : 0;
+        }
+        of[i] = (unsigned char)c;
+        count[c]++;
+    }
+}
+
+// Batches of one colour share no body. Contacts without a colour have batches of their own.
+static bool take_batches(sweeps *s, sprag_scratch *scratch)
+{
+    int contacts = s->problem->contacts, count[COLOURS + 1] = {0}, next[COLOURS + 1];
+    uint64_t *used = SPRAG_TAKE(scratch, s->nodes + 1, uint64_t);
+    unsigned char *of = SPRAG_TAKE(scratch, contacts, unsigned char);
+    if (scratch->failed) {
+        return false;
+    }
+    colour(s, used, of, count);
+    for (int c = 0; c < COLOURS; c++) {
+        next[c] = BATCH_LANES * s->batches;
+        s->batches += (count[c] + BATCH_LANES - 1) / BATCH_LANES;
+    }
+    next[COLOURS] = BATCH_LANES * s->batches;
+    s->batches += count[COLOURS];
+    s->batch = SPRAG_TAKE(scratch, s->batches, batch);
+    if (!s->batch) {
+        return false;
+    }
+    for (int i = 0; i < s->batches; i++) {
+        for (int l = 0; l < BATCH_LANES; l++) {
+            s->batch[i].contact[l] = -1;
+            s->batch[i].node[0][l] = s->batch[i].node[1][l] = s->nodes;
+        }
+    }
+    for (int i = 0; i < contacts; i++) {
+        int at = next[of[i]];
+        next[of[i]] += of[i] < COLOURS ? 1 : BATCH_LANES;
+        s->batch[at / BATCH_LANES].contact[at % BATCH_LANES] = i;
+    }
+    return true;
+}
+
+// Adds the velocity of kinematic bodies to the relative velocity, in the frame of the contact.
+static void add_kinematic(const sweeps *s, const sprag_contact *contact, batch *c, int l)
+{
+    for (int side = 0; side < 2; side++) {
+        int b = contact->body[side];
+        if (b != SPRAG_STATIC && s->node_of[b] == s->nodes) {
+            double u[3];
+            point_velocity(s->problem->body[b].velocity, contact->arm[side], u);
+            for (int k = 0; k < 3; k++) {
+                c->offset[k][l] += (side ? -1 : 1) * dot3(contact->frame[k], u);
+            }
+        }
+    }
+}
+
+// The data of a contact as the problem has them; batches_finish does the rest for eight at once.
+static void set_lane(sweeps *s, int i, int l)
+{
+    batch *c = &s->batch[i];
+    const sprag_contact *contact = &s->problem->contact[c->contact[l]];
+    const sprag_friction *f = &contact->slide;
+    double step = s->problem->step, largest = fmax(f->coefficient[0], f->coefficient[1]);
+    for (int side = 0; side < 2; side++) {
+        int node = c->node[side][l] = node_of(s, contact->body[side]);
+        c->inverse_mass[side][l] = s->mass[node][0];
+        for (int k = 0; k < 3; k++) {
+            c->arm[side][k][l] = contact->arm[side][k];
+        }
+        for (int k = 0; k < 6; k++) {
+            c->inertia[side][k][l] = s->mass[node][1 + k];
+        }
+    }
+    for (int k = 0; k < 9; k++) {
+        c->frame[k / 3][k % 3][l] = contact->frame[k / 3][k % 3];
+    }
+    c->offset[0][l] = -contact->bias;
+    c->offset[1][l] = -f->velocity[0];
+    c->offset[2][l] = -f->velocity[1];
+    add_kinematic(s, contact, c, l);
+    bool shaped = largest > 0 && isfinite(largest);
+    c->bonded[l] = isinf(largest) ? -1 : 0;
+    c->coefficient[l] = isinf(largest) ? 0 : fmin(largest, 1e100); // room for products
+    c->bound[l] = f->force[0] ? step : 0;
+    c->basis[0][0][l] = shaped ? f->coefficient[0] / largest : 1;
+    c->basis[1][1][l] = shaped ? f->coefficient[1] / largest : 1;
+    c->creep[l] = f->slip[0] / step;
+    c->stiction[l] = contact->stiction;
+    c->give[l] = contact->compliance / step;
+    c->slope[l] = contact->softening;
+    for (int k = 0; k < 3; k++) {
+        s->x.impulse[i][k][l] = contact->guess[0] > 0 ? contact->guess[k] * step : 0;
+    }
+}
+
+static void set_row(sweeps *s, int i)
+{
+    const sprag_row *row = &s->problem->row[i];
+    batch_row *to = &s->row[i];
+    double step = s->problem->step;
+    *to = (batch_row){.offset = -row->bias, .lo = row->lo * step, .hi = row->hi * step};
+    for (int side = 0; side < 2; side++) {
+        int b = row->body[side], node = to->node[side] = node_of(s, b);
+        const double *J = row->jacobian[side], *mass = s->mass[node], *I = mass + 1;
+        double *turn = to->turn[side];
+        if (node == s->nodes) {
+            to->offset += b == SPRAG_STATIC ? 0 : dot6(J, s->problem->body[b].velocity);
+            continue;
+        }
+        memcpy(to->jacobian[side], J, sizeof to->jacobian[side]);
+        for (int k = 0; k < 3; k++) {
+            turn[k] = mass[0] * J[k];
+        }
+        turn[3] = I[0] * J[3] + I[3] * J[4] + I[4] * J[5];
+        turn[4] = I[3] * J[3] + I[1] * J[4] + I[5] * J[5];
+        turn[5] = I[4] * J[3] + I[5] * J[4] + I[2] * J[5];
+        to->inverse_mass += dot6(J, turn);
+    }
+    to->yield = sprag_row_yield(&s->soft, row, to->inverse_mass);
+    s->x.row_impulse[i] = fmin(fmax(row->guess * step, to->lo), to->hi);
+}
+
+// Stiction tolerances: a share of a contact's own slip before the step, within bounds, unless its
+// surface sets one. Then `slope` is free for the sweeps.
+static void set_stiction(sweeps *s, const sprag_sweeps_options *options, sprag_stats *stats)
+{
+    double scale = sprag_problem_scale(s->problem), fastest = 0;
+    double moving = options->moving > 0 ? options->moving : moving_share * scale;
+    double at_rest = options->at_rest > 0 ? options->at_rest : rest_share * scale;
+    for (int i = 0; i < s->batches; i++) {
+        for (int l = 0; l < BATCH_LANES; l++) {
+            fastest = fmax(fastest, s->batch[i].slope[l]);
+        }
+    }
+    double least = fmax(fmin(at_rest, moving), fastest_share * fastest);
+    stats->stiction = 0;
+    stats->stiction_least = moving;
+    for (int i = 0; i < s->batches; i++) {
+        batch *c = &s->batch[i];
+        for (int l = 0; l < BATCH_LANES; l++) {
+            double own = fmin(fmax(slip_share * c->slope[l], least), moving);
+            own = c->stiction[l] > 0 ? c->stiction[l] : own;
+            c->stiction[l] = own;
+            c->slope[l] = 0;
+            stats->stiction = fmax(stats->stiction, own);
+            stats->stiction_least = fmin(stats->stiction_least, own);
+        }
+    }
+}
+
+static bool prepare(sweeps *s, const sprag_sweeps_options *options, sprag_scratch *scratch,
+                    sprag_stats *stats)
+{
+    batch_velocity *start;
+    s->soft = sprag_problem_softness(s->problem, options->softness, options->row_softness);
+    s->rows = s->problem->rows;
+    if (!take_bodies(s, &start, scratch) || !take_batches(s, scratch)) {
+        return false;
+    }
+    s->x.velocities = BATCH_LANES * (s->nodes + 1L);
+    long impulses = 3L * BATCH_LANES * s->batches;
+    s->x.count = s->x.velocities + impulses + ((s->rows + BATCH_LANES - 1) & -BATCH_LANES);
+    s->x.all = SPRAG_TAKE(scratch, s->x.count, double);
+    s->before = SPRAG_TAKE(scratch, s->x.count, double);
+    s->push = SPRAG_TAKE(scratch, s->x.count, double);
+    s->row = SPRAG_TAKE(scratch, s->rows, batch_row);
+    if (scratch->failed) {
+        return false;
+    }
+    s->x.v = (batch_velocity *)s->x.all;
+    s->x.impulse = (batch_real(*)[3])(s->x.all + s->x.velocities);
+    s->x.row_impulse = s->x.all + s->x.velocities + impulses;
+    for (int i = 0; i < s->batches; i++) {
+        for (int l = 0; l < BATCH_LANES; l++) {
+            if (s->batch[i].contact[l] >= 0) {
+                set_lane(s, i, l);
+            }
+        }
+    }
+    batches_finish(s, (const batch_velocity *)start);
+    set_stiction(s, options, stats);
+    for (int i = 0; i < s->rows; i++) {
+        set_row(s, i);
+    }
+    s->scale = 0;
+    for (int b = 0; b < s->problem->bodies; b++) {
+        const sprag_body *body = &s->problem->body[b];
+        double gain[6], L[3];
+        for (int k = 0; k < 6; k++) {
+            gain[k] = body->free_velocity[k] - body->velocity[k];
+        }
+        mul33(body->inertia, gain + 3, L);
+        s->scale += body->mass > 0 ? body->mass * dot3(gain, gain) + dot3(gain + 3, L) : 0;
+    }
+    s->scale = sqrt(s->scale);
+    return true;
+}
+
+// Effective stiffness and damping of the contacts: springs that take back erp of the overlap in a
+// step.
+static void record_stiffness(const sweeps *s, sprag_stats *stats)
+{
+    double step = s->problem->step, least[2] = {INFINITY, INFINITY}, most[2] = {0, 0};
+    for (int i = 0; i < s->batches; i++) {
+        const batch *c = &s->batch[i];
+        for (int l = 0; l < BATCH_LANES; l++) {
+            if (c->contact[l] >= 0 && c->give[l] > 0) {
+                double erp = fmin(s->problem->contact[c->contact[l]].erp, 1);
+                double hard = 1 / (step * (1 / c->give[l] - c->coupling[0][l]));
+                double value[2] = {erp / step * hard, (1 - erp) * hard}; // N/m, N s/m
+                for (int k = 0; k < 2; k++) {
+                    least[k] = fmin(least[k], value[k]);
+                    most[k] = fmax(most[k], value[k]);
+                }
+            }
+        }
+    }
+    stats->stiffness[0] = isfinite(least[0]) ? least[0] : 0;
+    stats->damping[0] = isfinite(least[1]) ? least[1] : 0;
+    stats->stiffness[1] = most[0];
+    stats->damping[1] = most[1];
+}
+
+// ---- start and end
+
+// Twice the kinetic energy of v less from; from NULL: of v.
+static double energy(const sweeps *s, const batch_velocity *v, const batch_velocity *from)
+{
+    double sum = 0;
+    for (int b = 0; b < s->problem->bodies; b++) {
+        const sprag_body *body = &s->problem->body[b];
+        int node = s->node_of[b];
+        if (node < s->nodes) {
+            double d[8], L[3];
+            for (int k = 0; k < 8; k++) {
+                d[k] = v[node][k] - (from ? from[node][k] : 0);
+            }
+            mul33(body->inertia, d + 4, L);
+            sum += body->mass * dot3(d, d) + dot3(d + 4, L);
+        }
+    }
+    return sum;
+}
+
+// From the expected impulses, unless they are those of something else: contacts take energy away.
+static void start(sweeps *s)
+{
+    const batch_velocity *v = (const batch_velocity *)s->x.v;
+    batches_balance(s);
+    if (!(energy(s, v, NULL) <= 2 * energy(s, (const batch_velocity *)s->free, NULL))) {
+        memset(s->x.impulse, 0, (size_t)(s->x.count - s->x.velocities) * sizeof(double));
+        batches_balance(s);
+    }
+}
+
+static void write_solution(sweeps *s, sprag_solution *solution)
+{
+    const sprag_problem *problem = s->problem;
+    for (int b = 0; b < problem->bodies; b++) {
+        double *v = solution->velocity[b];
+        const double *of = s->x.v[s->node_of[b]];
+        if (s->node_of[b] == s->nodes) {
+            memcpy(v, problem->body[b].velocity, 6 * sizeof *v);
+        } else {
+            memcpy(v, of, 3 * sizeof *v);
+            memcpy(v + 3, of + 4, 3 * sizeof *v);
+        }
+    }
+    for (int i = 0; i < s->batches; i++) {
+        const batch *c = &s->batch[i];
+        for (int l = 0; l < BATCH_LANES; l++) {
+            if (c->contact[l] >= 0) {
+                double *f = solution->contact_force[c->contact[l]], p[3];
+                for (int k = 0; k < 3; k++) {
+                    p[k] = s->x.impulse[i][k][l] / problem->step;
+                }
+                f[0] = p[0];
+                f[1] = c->basis[0][0][l] * p[1] + c->basis[1][0][l] * p[2];
+                f[2] = c->basis[0][1][l] * p[1] + c->basis[1][1][l] * p[2];
+                f[3] = f[4] = f[5] = 0;
+            }
+        }
+    }
+    for (int i = 0; i < s->rows; i++) {
+        solution->row_force[i] = s->x.row_impulse[i] / problem->step;
+    }
+}
+
+// ---- sweeps
+
+// Stagnation: at 16, 32, 64 ... sweeps a residual below `small` that has not halved since half as
+// many ends the solve. One ball that still turns in its pocket would take hundreds of sweeps.
+static bool stagnates(int it, double residual, double *then)
+{
+    enum { FIRST = 16 };
+    static const double small = 1e-3;
+    if (it < FIRST || (it & (it - 1)) != 0) {
+        return false;
+    }
+    bool ends = residual <= small && residual > 0.5 * *then;
+    *then = residual;
+    return ends;
+}
+
+// sqrt(kg) m/s: what the step changes without contacts, or what contacts change if that is more.
+static double scale_of(const sweeps *s)
+{
+    double change =
+        sqrt(energy(s, (const batch_velocity *)s->x.v, (const batch_velocity *)s->free));
+    return fmax(fmax(s->scale, change), DBL_MIN);
+}
+
+static void run(sweeps *s, const sprag_sweeps_options *options, sprag_stats *stats)
+{
+    double last = INFINITY, then = INFINITY, scale = 1;
+    for (int it = 1, since = 1;; it++, since++) {
+        memcpy(s->before, s->x.all, (size_t)s->x.count * sizeof *s->before);
+        double change = batches_sweep(s);
+        bool power_of_two = (it & (it - 1)) == 0;
+        scale = power_of_two || it >= options->most ? scale_of(s) : scale;
+        stats->sweeps++;
+        stats->sweep_change = change / scale;
+        if (it >= options->most || stats->sweep_change <= options->tolerance || !isfinite(change) ||
+            stagnates(it, stats->sweep_change, &then)) {
+            return;
+        }
+        since = change > last ? 1 : since;
+        last = change;
+        batches_accelerate(s, (since - 1.0) / (since + 2.0));
+    }
+}
+
+sprag_result sprag_sweeps_solve(const sprag_problem *problem, const sprag_sweeps_options *options,
+                                sprag_scratch *scratch, sprag_solution *solution,
+                                sprag_stats *stats)
+{
+    sweeps s = {.problem = problem};
+    if (!prepare(&s, options, scratch, stats)) {
+        return SPRAG_NO_MEMORY;
+    }
+    start(&s);
+    run(&s, options, stats);
+    if (!isfinite(stats->sweep_change)) {
+        return SPRAG_NOT_CONVERGED;
+    }
+    batches_balance(&s); // rounding of the sums
+    record_stiffness(&s, stats);
+    write_solution(&s, solution);
+    return SPRAG_OK;
+}

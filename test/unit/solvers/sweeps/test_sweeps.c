@@ -1,0 +1,257 @@
+// Sweeps of Gauss-Seidel in batches: known answers, laws of every kind of contact in heaps, and
+// what holds after any number of sweeps.
+#include <check.h>
+#include <fenv.h>
+#include <stdlib.h>
+
+#include "problems.h"
+#include "residual.h"
+#include "suite.h"
+#include "sweeps.h"
+
+static scene s;
+static sprag_scratch scratch, measuring;
+
+static void free_scratch(void)
+{
+    sprag_scratch_free(&scratch);
+    sprag_scratch_free(&measuring);
+}
+
+static sprag_result solve(int most, double tolerance)
+{
+    s.stats = (sprag_stats){0};
+    sprag_scratch_reset(&scratch);
+    const sprag_sweeps_options options = {
+        .softness = 1e-3, .row_softness = 1e-8, .most = most, .tolerance = tolerance};
+    return sprag_sweeps_solve(&s.problem, &options, &scratch, &s.solution, &s.stats);
+}
+
+static sprag_residual measured(void)
+{
+    sprag_scratch_reset(&measuring);
+    return sprag_problem_residual(&s.problem, &s.solution, 1e-3, 1e-8, &measuring);
+}
+
+// ---- known answers
+
+START_TEST(a_cube_on_its_corners_is_carried)
+{
+    open_scene(&s);
+    add_cube(&s, 3);
+    fall(&s);
+    stand(&s, 0, SPRAG_STATIC, 0.5);
+    ck_assert_int_eq(solve(200, 1e-12), SPRAG_OK);
+    double sum = 0;
+    for (int i = 0; i < 4; i++) {
+        sum += s.contact_force[i][0];
+    }
+    ck_assert_double_eq_tol(sum, 3 * G, 3 * G * 2e-3); // less the softness
+    ck_assert_double_lt(fabs(s.velocity[0][2]), 1e-3 * G * STEP);
+}
+END_TEST
+
+// Above the cone the cube slides with a = F / m - mu g; below it stays.
+START_TEST(a_pushed_cube_slides_above_its_cone)
+{
+    static const double share[] = {0.5, 0.99, 1.01, 3};
+    const double mu = 0.4, mass = 2;
+    open_scene(&s);
+    add_cube(&s, mass);
+    fall(&s);
+    add_ground(&s, 0, mu);
+    push(&s, 0, 0.6 * share[_i] * mu * mass * G, 0.8 * share[_i] * mu * mass * G, 0);
+    ck_assert_int_eq(solve(100, 1e-13), SPRAG_OK);
+    double speed = share[_i] > 1 ? STEP * (share[_i] - 1) * mu * G : 0;
+    ck_assert_double_eq_tol(s.velocity[0][0], 0.6 * speed, 1e-3 * mu * G * STEP);
+    ck_assert_double_eq_tol(s.velocity[0][1], 0.8 * speed, 1e-3 * mu * G * STEP);
+}
+END_TEST
+
+START_TEST(a_motor_within_its_bound_has_its_speed)
+{
+    open_scene(&s);
+    add_cube(&s, 2);
+    sprag_row *motor = add_axis_row(&s, 0, 0);
+    motor->bias = 0.5;
+    motor->lo = -1000;
+    motor->hi = 1000;
+    ck_assert_int_eq(solve(10, 1e-12), SPRAG_OK);
+    ck_assert_double_eq_tol(s.velocity[0][0], 0.5, 1e-7);
+    motor->hi = 10;
+    ck_assert_int_eq(solve(10, 1e-12), SPRAG_OK);
+    ck_assert_double_eq_tol(s.velocity[0][0], 10 * STEP / 2, 1e-12);
+}
+END_TEST
+
+// ---- heaps
+
+// Cubes with random contacts of every kind that can be batched.
+static void heap(unsigned seed, int bodies, int contacts)
+{
+    chance c = {seed};
+    open_scene(&s);
+    for (int b = 0; b < bodies; b++) {
+        add_box(&s, b % 7 == 3 ? 0 : uniform(&c, 0.5, 4), uniform(&c, 0.5, 2), uniform(&c, 0.5, 2),
+                uniform(&c, 0.5, 2));
+        for (int k = 0; k < 6; k++) {
+            s.body[b].velocity[k] = uniform(&c, -0.1, 0.1);
+        }
+    }
+    fall(&s);
+    for (int i = 0; i < contacts; i++) {
+        double normal[3];
+        int a = pick(&c, bodies), b = pick(&c, bodies + 1) - 1;
+        random_direction(&c, normal);
+        sprag_contact *contact = add_contact(&s, a, b == a ? SPRAG_STATIC : b, normal);
+        for (int k = 0; k < 6; k++) {
+            contact->arm[k / 3][k % 3] = uniform(&c, -1, 1);
+        }
+        double mu = uniform(&c, 0, 1.5);
+        contact->slide.coefficient[0] = i % 11 == 0 ? INFINITY : mu;
+        contact->slide.coefficient[1] = i % 11 == 0 ? INFINITY : i % 5 == 0 ? 0.3 * mu : mu;
+        contact->slide.force[0] = contact->slide.force[1] = i % 13 == 0 && i % 11 != 0;
+        contact->slide.slip[0] = contact->slide.slip[1] = i % 9 == 0 && i % 5 != 0 ? 1e-3 : 0;
+        contact->slide.velocity[1] = i % 8 == 0 ? 0.2 : 0;
+        contact->compliance = i % 6 == 0 ? 1e-3 : 0;
+        contact->bias = i % 4 == 0 ? 0.01 : 0;
+        if (contact->slide.coefficient[0] == 0) {
+            contact->slide.coefficient[1] = 0;
+        }
+    }
+}
+
+START_TEST(momentum_and_cones_hold_after_any_number_of_sweeps)
+{
+    static const int most[] = {1, 2, 7, 50};
+    heap((unsigned)_i + 1, 40, 150);
+    ck_assert(sprag_sweeps_apply(&s.problem));
+    ck_assert_int_eq(solve(most[_i % 4], 0), SPRAG_OK);
+    sprag_residual r = measured();
+    ck_assert_double_lt(r.momentum, 1e-12 * (1 + r.scale));
+    for (int i = 0; i < s.problem.contacts; i++) {
+        const sprag_friction *f = &s.contact[i].slide;
+        const double *force = s.contact_force[i];
+        double bound = f->force[0] ? 1 : force[0], sum = 0;
+        ck_assert_double_ge(force[0], 0);
+        for (int k = 0; k < 2 && isfinite(f->coefficient[0]) && f->coefficient[k] > 0; k++) {
+            double share = force[1 + k] / f->coefficient[k];
+            sum += share * share;
+        }
+        ck_assert_double_le(sum, bound * bound * (1 + 1e-9) + 1e-20);
+    }
+}
+END_TEST
+
+START_TEST(many_sweeps_solve_a_heap)
+{
+    heap((unsigned)_i + 1, 30, 60);
+    ck_assert_int_eq(solve(5000, 1e-10), SPRAG_OK);
+    sprag_residual r = measured();
+    ck_assert_double_lt(sprag_residual_relative(&r), 2e-3); // stiction tolerances are a part of it
+    int swept = s.stats.sweeps;
+    ck_assert_int_gt(swept, 1);
+    for (int i = 0; i < s.problem.contacts; i++) { // the answer is where the next solve begins
+        memcpy(s.contact[i].guess, s.contact_force[i], sizeof s.contact[i].guess);
+    }
+    ck_assert_int_eq(solve(5000, 1e-7), SPRAG_OK);
+    ck_assert_int_lt(s.stats.sweeps, swept);
+}
+END_TEST
+
+// A body with more contacts than there are colours.
+START_TEST(one_body_may_have_hundreds_of_contacts)
+{
+    open_scene(&s);
+    add_box(&s, 5, 4, 4, 1);
+    fall(&s);
+    for (int i = 0; i < 300; i++) {
+        sprag_contact *contact = add_ground(&s, 0, 0.5);
+        memcpy(contact->arm[0], (double[]){i % 20 * 0.2 - 1.9, i / 20 * 0.2 - 1.4, -0.5},
+               sizeof contact->arm[0]);
+    }
+    ck_assert_int_eq(solve(300, 1e-10), SPRAG_OK);
+    double sum = 0;
+    for (int i = 0; i < 300; i++) {
+        sum += s.contact_force[i][0];
+    }
+    ck_assert_double_eq_tol(sum, 5 * G, 5 * G * 2e-3);
+    ck_assert_double_lt(measured().momentum, 1e-12);
+}
+END_TEST
+
+START_TEST(the_same_problem_gives_the_same_bits)
+{
+    static scene first;
+    heap(5, 50, 200);
+    ck_assert_int_eq(solve(30, 0), SPRAG_OK);
+    memcpy(&first, &s, sizeof s);
+    ck_assert_int_eq(solve(30, 0), SPRAG_OK);
+    ck_assert_mem_eq(first.velocity, s.velocity, sizeof s.velocity);
+    ck_assert_mem_eq(first.contact_force, s.contact_force, sizeof s.contact_force);
+}
+END_TEST
+
+// Programs may trap these.
+START_TEST(no_operation_is_invalid_or_divides_by_zero)
+{
+    heap((unsigned)_i + 20, 35, 101);
+    feclearexcept(FE_ALL_EXCEPT);
+    ck_assert_int_eq(solve(40, 0), SPRAG_OK);
+    ck_assert_int_eq(fetestexcept(FE_INVALID | FE_DIVBYZERO), 0);
+}
+END_TEST
+
+START_TEST(a_settled_solve_allocates_nothing)
+{
+    heap(7, 40, 150);
+    ck_assert_int_eq(solve(5, 0), SPRAG_OK);
+    ck_assert_int_eq(solve(5, 0), SPRAG_OK);
+    long before = scratch.allocations;
+    ck_assert_int_eq(solve(5, 0), SPRAG_OK);
+    ck_assert_int_eq(scratch.allocations, before);
+}
+END_TEST
+
+// ---- contacts that cannot be batched
+
+START_TEST(refuses_rolling_springs_and_axes_bounded_one_by_one)
+{
+    static const int count = 4;
+    for (int kind = 0; kind < count; kind++) {
+        open_scene(&s);
+        add_cube(&s, 1);
+        sprag_contact *contact = add_ground(&s, 0, 0.5);
+        ck_assert(sprag_sweeps_apply(&s.problem));
+        if (kind == 0) {
+            turning_of(&s, contact)->roll.coefficient[0] = 0.1;
+        } else if (kind == 1) {
+            contact->stiffness = 1e4;
+        } else if (kind == 2) {
+            contact->slide.slip[0] = 1e-3;
+        } else {
+            contact->slide.coefficient[1] = 0;
+        }
+        ck_assert(!sprag_sweeps_apply(&s.problem));
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sweeps");
+    TCase *all = tcase_create("all");
+    suite_add_tcase(suite, all);
+    tcase_add_checked_fixture(all, NULL, free_scratch);
+    tcase_add_test(all, a_cube_on_its_corners_is_carried);
+    tcase_add_loop_test(all, a_pushed_cube_slides_above_its_cone, 0, 4);
+    tcase_add_test(all, a_motor_within_its_bound_has_its_speed);
+    tcase_add_loop_test(all, momentum_and_cones_hold_after_any_number_of_sweeps, 0, 20);
+    tcase_add_loop_test(all, many_sweeps_solve_a_heap, 0, 5);
+    tcase_add_test(all, one_body_may_have_hundreds_of_contacts);
+    tcase_add_test(all, the_same_problem_gives_the_same_bits);
+    tcase_add_loop_test(all, no_operation_is_invalid_or_divides_by_zero, 0, 10);
+    tcase_add_test(all, a_settled_solve_allocates_nothing);
+    tcase_add_test(all, refuses_rolling_springs_and_axes_bounded_one_by_one);
+    return run_suite(suite);
+}
