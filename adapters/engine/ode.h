@@ -61,6 +61,15 @@ typedef struct ode_island {
 // memory.
 bool sprag_ode_find_islands(dWorldID world, dReal step, bool quick, ode_islands *islands);
 
+// Visits the islands of a step one after the other, from {.islands = ...} on.
+typedef struct ode_island_walk {
+    const ode_islands *islands;
+    size_t next; // number of the next island
+    ode_island island;
+} ode_island_walk;
+
+bool sprag_ode_next_island(ode_island_walk *walk); // false: there is no further island
+
 // Stock ODE steps this one island and nothing else.
 bool sprag_ode_step_island(dWorldID world, const ode_island *island, dReal step, bool quick);
 

@@ -62,8 +62,8 @@ bool step_pull_bodies(step *s)
     dVector3 gravity;
     dWorldGetGravity(s->a->input.world, gravity);
     int n = 0;
-    for (size_t i = 0; i < islands->count; i++) {
-        n += (int)islands->sizes[2 * i];
+    for (ode_island_walk walk = {.islands = islands}; sprag_ode_next_island(&walk);) {
+        n += walk.island.bodies;
     }
     s->bodies = s->a->results.bodies = n;
     s->body = SPRAG_TAKE(s->scratch, n, body_state);
@@ -71,15 +71,16 @@ bool step_pull_bodies(step *s)
     if (s->scratch->failed || !sprag_ode_index_bodies(&s->index, islands->bodies, n, s->scratch)) {
         return false;
     }
-    for (int island = 0, b = 0; island < (int)islands->count; island++) {
-        int bodies = (int)islands->sizes[2 * island];
-        bool usable = is_usable(s->a, islands->bodies + b, bodies);
-        for (int k = 0; k < bodies; k++, b++) {
+    int b = 0;
+    for (ode_island_walk walk = {.islands = islands}; sprag_ode_next_island(&walk);) {
+        const ode_island *at = &walk.island;
+        int number = (int)walk.next - 1;
+        bool usable = is_usable(s->a, at->body, at->bodies);
+        for (int k = 0; k < at->bodies; k++, b++) {
             if (usable) {
-                pull_body(s, b, islands->bodies[b], island, gravity);
+                pull_body(s, b, at->body[k], number, gravity);
             } else {
-                s->body[b] =
-                    (body_state){.id = islands->bodies[b], .island = island, .frozen = true};
+                s->body[b] = (body_state){.id = at->body[k], .island = number, .frozen = true};
             }
         }
     }
@@ -328,14 +329,16 @@ void step_push(const step *s)
         }
         expose_forces(s, b);
     }
-    for (int i = 0, bodies; i < s->bodies; i += bodies) {
-        body_state *first = &s->body[i];
-        bodies = (int)s->a->input.islands->sizes[2 * first->island];
-        for (int k = 0; k < bodies && s->a->results.remaining[first->island]; k++) {
+    body_state *first = s->body;
+    for (ode_island_walk walk = {.islands = s->a->input.islands}; sprag_ode_next_island(&walk);) {
+        int bodies = walk.island.bodies;
+        bool remains = s->a->results.remaining[walk.next - 1];
+        for (int k = 0; k < bodies && remains; k++) {
             set_given_velocity(&first[k]);
         }
-        if (!first->frozen && !s->a->results.remaining[first->island]) {
+        if (!first->frozen && !remains) {
             push_island(s, first, bodies, called);
         }
+        first += bodies;
     }
 }

@@ -26,10 +26,10 @@ bool step_sort_members(step *s, members *m)
     if (s->scratch->failed) {
         return false;
     }
-    for (int i = 0; i < n; i++) {
-        counted *c = &m->of[step_leader_of(s, i)];
-        c->bodies += (int)islands->sizes[2 * i];
-        c->joints += (int)islands->sizes[2 * i + 1];
+    for (ode_island_walk walk = {.islands = islands}; sprag_ode_next_island(&walk);) {
+        counted *c = &m->of[step_leader_of(s, (int)walk.next - 1)];
+        c->bodies += walk.island.bodies;
+        c->joints += walk.island.joints;
     }
     for (int i = 0; i < s->pairs.count; i++) {
         if (s->pair_group[i] >= 0) {
@@ -42,12 +42,13 @@ bool step_sort_members(step *s, members *m)
     if (s->scratch->failed) {
         return false;
     }
-    for (int i = 0, b = 0, j = 0; i < n; i++) {
-        int group = step_leader_of(s, i);
-        for (unsigned k = 0; k < islands->sizes[2 * i]; k++) {
+    int b = 0, j = 0;
+    for (ode_island_walk walk = {.islands = islands}; sprag_ode_next_island(&walk);) {
+        int group = step_leader_of(s, (int)walk.next - 1);
+        for (int k = 0; k < walk.island.bodies; k++) {
             m->body[m->body_at[group]++] = b++;
         }
-        for (unsigned k = 0; k < islands->sizes[2 * i + 1]; k++) {
+        for (int k = 0; k < walk.island.joints; k++) {
             m->joint[m->joint_at[group]++] = j++;
         }
     }

@@ -44,8 +44,8 @@ bool step_pull_answers(step *s)
 {
     const ode_islands *islands = s->a->input.islands;
     int joints = 0;
-    for (size_t i = 0; i < islands->count; i++) {
-        joints += (int)islands->sizes[2 * i + 1];
+    for (ode_island_walk walk = {.islands = islands}; sprag_ode_next_island(&walk);) {
+        joints += walk.island.joints;
     }
     if (!sprag_ode_pair_answers_make(&s->answers, joints, s->scratch)) {
         return false;

@@ -152,8 +152,8 @@ static bool count_stock_rows(frame_state *frame, const ode_islands *islands)
         frame->stock_rows = rows;
         frame->stock_rows_room = islands->count;
     }
-    island_walk walk = {.islands = islands};
-    while (island_walk_next(&walk)) {
+    ode_island_walk walk = {.islands = islands};
+    while (sprag_ode_next_island(&walk)) {
         int *rows = &frame->stock_rows[walk.next - 1];
         *rows = 0;
         for (int j = 0; j < walk.island.joints; j++) {
@@ -167,9 +167,9 @@ static bool count_stock_rows(frame_state *frame, const ode_islands *islands)
 // under method=advance. These draw their random numbers themselves.
 static bool step_remaining_islands(const step_context *c, const ode_advance *a)
 {
-    island_walk walk = {.islands = a->input.islands};
+    ode_island_walk walk = {.islands = a->input.islands};
     bool done = true;
-    while (done && island_walk_next(&walk)) {
+    while (done && sprag_ode_next_island(&walk)) {
         const ode_island *island = &walk.island;
         if (a->results.remaining[walk.next - 1]) {
             done = a->input.compliant ? step_island(c, island)

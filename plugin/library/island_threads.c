@@ -25,9 +25,9 @@ typedef struct job {
 
 static void solve_share(const job *j, const share *s, sprag_scratch *scratch)
 {
-    island_walk walk = s->from;
+    ode_island_walk walk = s->from;
     solved_island *to = s->to;
-    while (walk.next < s->end && island_walk_next(&walk)) {
+    while (walk.next < s->end && sprag_ode_next_island(&walk)) {
         if (walk.island.joints > 0) {
             to->feedback = j->workers->feedback + (walk.island.joint - j->islands->joints);
             solve_island(j->context, &walk.island, scratch, to++);
@@ -65,19 +65,19 @@ static void add_size(sizes *all, const ode_island *island)
 static sizes sizes_of(const ode_islands *islands)
 {
     sizes all = {0};
-    island_walk walk = {.islands = islands};
-    while (island_walk_next(&walk)) {
+    ode_island_walk walk = {.islands = islands};
+    while (sprag_ode_next_island(&walk)) {
         add_size(&all, &walk.island);
     }
     return all;
 }
 
 // Sets *run to the islands from `walk` to the first one with a moved callback, that one included.
-static sizes next_run(share *run, island_walk *walk)
+static sizes next_run(share *run, ode_island_walk *walk)
 {
     sizes all = {0};
     run->from = *walk;
-    for (bool last = false; !last && island_walk_next(walk);) {
+    for (bool last = false; !last && sprag_ode_next_island(walk);) {
         add_size(&all, &walk->island);
         last = island_calls_back(&walk->island);
     }
@@ -88,7 +88,7 @@ static sizes next_run(share *run, island_walk *walk)
 // Divides a run into shares of at least so much work.
 static void divide(job *j, const share *run, long least_work)
 {
-    island_walk walk = run->from;
+    ode_island_walk walk = run->from;
     long work = 0, most_work = 0;
     solved_island *to = j->workers->solved;
     share *s = NULL;
@@ -99,7 +99,7 @@ static void divide(job *j, const share *run, long least_work)
             *s = (share){.from = walk, .to = to};
             work = 0;
         }
-        island_walk_next(&walk);
+        sprag_ode_next_island(&walk);
         work += walk.island.joints > 0 ? walk.island.bodies + walk.island.joints : 0;
         to += walk.island.joints > 0;
         s->end = walk.next;
@@ -151,10 +151,10 @@ static bool solve_ahead(const step_context *c, const ode_islands *islands, const
 
 static bool finish_run(const step_context *c, const share *run, bool solved)
 {
-    island_walk walk = run->from;
+    ode_island_walk walk = run->from;
     const solved_island *from = c->world->workers->solved;
     bool done = true;
-    while (done && walk.next < run->end && island_walk_next(&walk)) {
+    while (done && walk.next < run->end && sprag_ode_next_island(&walk)) {
         done = solved && walk.island.joints > 0 ? finish_island(c, from++)
                                                 : step_island(c, &walk.island);
     }
@@ -164,7 +164,7 @@ static bool finish_run(const step_context *c, const share *run, bool solved)
 bool step_all_islands(const step_context *c, const ode_islands *islands)
 {
     sizes all = sizes_of(islands);
-    island_walk next = {.islands = islands};
+    ode_island_walk next = {.islands = islands};
     share run = {.from = next, .end = islands->count};
     const sprag_world_statistics part = {.islands = (int)islands->count, .bodies = all.bodies};
     bool done = true;

@@ -37,21 +37,6 @@ const sprag_scratch *workers_scratch(const workers *w)
     return &w->thread[0].scratch;
 }
 
-bool island_walk_next(island_walk *walk)
-{
-    const ode_islands *is = walk->islands;
-    ode_island *at = &walk->island;
-    if (walk->next == is->count) {
-        return false;
-    }
-    at->body = walk->next ? at->body + at->bodies : is->bodies;
-    at->joint = walk->next ? at->joint + at->joints : is->joints;
-    at->bodies = (int)is->sizes[2 * walk->next];
-    at->joints = (int)is->sizes[2 * walk->next + 1];
-    walk->next++;
-    return true;
-}
-
 // Grows an array to the wanted number of entries and a quarter more. Without memory it stays as it
 // is.
 static void *grown(void *array, size_t *room, size_t wanted, size_t size)

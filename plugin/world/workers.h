@@ -25,20 +25,11 @@ typedef struct solved_island {
     int feedbacks;
 } solved_island;
 
-// Visits the islands of a step one after the other, from {.islands = ...} on.
-typedef struct island_walk {
-    const ode_islands *islands;
-    size_t next; // number of the next island
-    ode_island island;
-} island_walk;
-
-bool island_walk_next(island_walk *walk); // false: there is no further island
-
 // Consecutive islands that one thread solves.
 typedef struct share {
-    island_walk from;  // its next island is the share's first
-    size_t end;        // the number of the island after the last one
-    solved_island *to; // for the share's first island with joints; the others follow
+    ode_island_walk from; // its next island is the share's first
+    size_t end;           // the number of the island after the last one
+    solved_island *to;    // for the share's first island with joints; the others follow
 } share;
 
 // The arrays only grow; `..._room` is the number of entries allocated. Only workers.c,
