@@ -124,7 +124,9 @@ check_command() {
             ;;
         */*)
             if [ ! -x "$program" ]; then
-                fail "no $program: $command"
+                # a command before, which needs the same packages, makes it
+                { grep -q needs <<<"$remark" && grep -qF -e "-o ${program#./} " "$page"; } ||
+                    fail "no $program: $command"
             elif [[ $program == *.sh ]]; then
                 has_options "$command" "$part" "$(cat "$program")"
             fi
