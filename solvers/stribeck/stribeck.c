@@ -7,6 +7,7 @@
 #include "laws.h"
 #include "linalg.h"
 #include "oneway.h"
+#include "stiction.h"
 #include "strategy.h"
 #include "stribeck_constants.h"
 #include "swept.h"
@@ -23,21 +24,17 @@ sprag_stribeck_options sprag_stribeck_defaults(void)
                                     .direct_work = 400};
 }
 
-// Speeds in m/s that stiction tolerances are measured by. They follow from the problem, so that a
-// change of units changes nothing.
+// Speeds in m/s of a step.
 typedef struct speeds {
-    double scale;   // largest change in the step, or a hundredth of the fastest motion
-    double moving;  // stiction tolerance of contacts that slide
-    double at_rest; // stiction tolerance of contacts at rest
+    double scale; // largest change in the step, or a hundredth of the fastest motion
+    sprag_stiction stiction;
 } speeds;
 
 static speeds choose_speeds(const sprag_problem *problem, const sprag_stribeck_options *options)
 {
     double scale = sprag_problem_scale(problem);
-    double moving = options->stiction_tolerance, at_rest = options->stiction_at_rest;
-    moving = moving > 0 ? moving : STRIBECK_MOVING_TOLERANCE * scale;
-    at_rest = at_rest > 0 ? at_rest : STRIBECK_REST_TOLERANCE * scale;
-    return (speeds){scale, moving, fmin(at_rest, moving)};
+    return (speeds){
+        scale, sprag_stiction_of(scale, options->stiction_tolerance, options->stiction_at_rest)};
 }
 
 // |slip| of a cone, m/s, in the metric of its shape, where the system is placed.
@@ -65,23 +62,24 @@ static void set_stiction(sprag_system *system, const sprag_problem *problem, spe
             fastest = fmax(fastest, system->cone[c].stiction);
         }
     }
-    double least = fmax(speeds->at_rest, STRIBECK_LEAST_TOLERANCE * fastest);
+    const sprag_stiction stiction = speeds->stiction;
     for (int i = 0; i < system->points; i++) {
         const sprag_point *point = &system->point[i];
         double asked = problem->contact[i].stiction;
         for (int c = point->cone; c < point->cone + point->cones; c++) {
-            double own = STRIBECK_SLIP_TOLERANCE * system->cone[c].stiction;
-            system->cone[c].stiction = asked > 0 ? asked : fmin(fmax(own, least), speeds->moving);
+            double *tolerance = &system->cone[c].stiction;
+            *tolerance = sprag_stiction_tolerance(&stiction, asked, *tolerance, fastest);
         }
-        speeds->at_rest = asked > 0 ? fmin(speeds->at_rest, asked) : speeds->at_rest;
+        double *at_rest = &speeds->stiction.at_rest;
+        *at_rest = asked > 0 ? fmin(*at_rest, asked) : *at_rest;
     }
 }
 
 static sprag_strategy_state make_state(const speeds *speeds, const sprag_stribeck_options *options)
 {
     return (sprag_strategy_state){
-        .options = {.stiction = speeds->moving,
-                    .finest = speeds->at_rest,
+        .options = {.stiction = speeds->stiction.moving,
+                    .finest = speeds->stiction.at_rest,
                     .tolerance = options->tolerance,
                     .small = STRIBECK_LIMITER_SMALL,
                     .theta = STRIBECK_LIMITER_TURN,
@@ -98,7 +96,7 @@ static sprag_strategy_state make_state(const speeds *speeds, const sprag_stribec
                     .lagged_passes = options->lagged_passes,
                     .interior_point_updates = options->interior_point_updates,
                     .interior_point_work = options->interior_point_work},
-        .stats = {.stiction = speeds->moving}};
+        .stats = {.stiction = speeds->stiction.moving}};
 }
 
 static void write_solution(const sprag_strategy_state *w, const sprag_problem *problem,

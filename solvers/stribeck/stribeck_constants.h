@@ -3,19 +3,6 @@
 #ifndef STRIBECK_CONSTANTS_H
 #define STRIBECK_CONSTANTS_H
 
-// ---- Stiction tolerances that the options leave to the solver (stribeck.c)
-
-// Of the speed scale of the step: stiction tolerance of contacts that slide. Larger: fewer Newton
-// updates, more creep below the Coulomb limit.
-static const double STRIBECK_MOVING_TOLERANCE = 1e-3;
-// Of the same: stiction tolerance of contacts at rest. Larger: faster creep on slopes. Smaller:
-// forces at rest lose digits.
-static const double STRIBECK_REST_TOLERANCE = 1e-8;
-// Of a contact's own slip before the step: its stiction tolerance, between the two above.
-static const double STRIBECK_SLIP_TOLERANCE = 1e-3;
-// Of the fastest slip of the island: least stiction tolerance. Smaller: Newton needs more updates.
-static const double STRIBECK_LEAST_TOLERANCE = 1e-6;
-
 // ---- The momentum residual (system.c)
 
 // Of the momentum itself: least scale of the residual. Smaller: fast bodies without forces cannot

@@ -5,16 +5,11 @@
 #include <string.h>
 
 #include "kinematics.h"
+#include "stiction.h"
 #include "sweeps_run.h"
 
 // Colours of contacts: a body may have that many before its further contacts go alone.
 enum { COLOURS = 64 };
-
-// Stiction tolerances that the options leave to the solver, of the speed scale: of contacts that
-// slide and at rest; and of a contact's own slip before the step. See stribeck.h.
-static const double moving_share = 1e-3, rest_share = 1e-8, slip_share = 1e-3;
-// Of the fastest slip: least stiction tolerance.
-static const double fastest_share = 1e-6;
 
 bool sprag_sweeps_apply(const sprag_problem *problem)
 {
@@ -215,22 +210,20 @@ static void set_row(sweeps *s, int i)
 // surface sets one. Then `slope` is free for the sweeps.
 static void set_stiction(sweeps *s, const sprag_sweeps_options *options, sprag_stats *stats)
 {
-    double scale = sprag_problem_scale(s->problem), fastest = 0;
-    double moving = options->moving > 0 ? options->moving : moving_share * scale;
-    double at_rest = options->at_rest > 0 ? options->at_rest : rest_share * scale;
+    sprag_stiction stiction =
+        sprag_stiction_of(sprag_problem_scale(s->problem), options->moving, options->at_rest);
+    double fastest = 0;
     for (int i = 0; i < s->batches; i++) {
         for (int l = 0; l < BATCH_LANES; l++) {
             fastest = fmax(fastest, s->batch[i].slope[l]);
         }
     }
-    double least = fmax(fmin(at_rest, moving), fastest_share * fastest);
     stats->stiction = 0;
-    stats->stiction_least = moving;
+    stats->stiction_least = stiction.moving;
     for (int i = 0; i < s->batches; i++) {
         batch *c = &s->batch[i];
         for (int l = 0; l < BATCH_LANES; l++) {
-            double own = fmin(fmax(slip_share * c->slope[l], least), moving);
-            own = c->stiction[l] > 0 ? c->stiction[l] : own;
+            double own = sprag_stiction_tolerance(&stiction, c->stiction[l], c->slope[l], fastest);
             c->stiction[l] = own;
             c->slope[l] = 0;
             stats->stiction = fmax(stats->stiction, own);

@@ -74,6 +74,7 @@ void bench_mujoco_print_version(void); // if it is there
 
 // Opens a pile and lets it come to rest.
 void bench_settled_pile(bench_scene *, long size);
+void bench_set_gravity(sprag_scene *, bool shaken);  // in a horizontal circle, twice a second
 void bench_settled(bench_scene *, const char *name); // "pile:30:2", with a seed
 
 // ---- bench_scenes.c: are targets met?
@@ -105,5 +106,7 @@ void residue_begin(const sprag_scene *scene);     // contacts of the next step a
 void residue_add(const residue_contact *contact); // one that is not a joint of ODE
 void residue_end(residue *r, double weight);      // after it; weight: N, of the mean body
 void residue_free(void);
+double residue_weight(const sprag_scene *scene);        // N, of the mean body
+double residue_root_mean(double squares, double count); // 0 of none
 
 #endif

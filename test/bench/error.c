@@ -85,15 +85,6 @@ static long steps_of(long size)
     return size <= 30 ? 400 : size <= 100 ? 200 : size <= 300 ? 100 : size <= 1000 ? 60 : 30;
 }
 
-static const double shake = SPRAG_GRAVITY / 2; // m/s^2
-static const double turns = 2;                 // 1/s
-
-static void set_gravity(sprag_scene *scene, bool shaken)
-{
-    double angle = 2 * M_PI * turns * sprag_scene_time(scene), size = shaken ? shake : 0;
-    dWorldSetGravity(scene->world, size * cos(angle), size * sin(angle), -SPRAG_GRAVITY);
-}
-
 // ---- one competitor
 
 typedef struct contest {
@@ -158,7 +149,7 @@ static bool ends_within(contest *c, bool shaken, double us)
         long whole = (long)(us / 1e6);
         struct itimerval limit = {.it_value = {whole, 1 + (long)(us - 1e6 * (double)whole)}};
         setitimer(ITIMER_PROF, &limit, NULL);
-        set_gravity(&c->of.scene, shaken);
+        bench_set_gravity(&c->of.scene, shaken);
         bench_step(&c->of);
         _exit(EXIT_SUCCESS);
     }
@@ -171,7 +162,7 @@ static void contest_step(contest *c, long k, long steps, bool shaken, double wei
 {
     sprag_scene *scene = &c->of.scene;
     bool judged = k >= steps / 2, watched = k % 2;
-    set_gravity(scene, shaken);
+    bench_set_gravity(scene, shaken);
     for (int i = 0; i < scene->bodies && k == steps / 2; i++) {
         memcpy(c->begin[i], dBodyGetPosition(scene->body[i]), sizeof c->begin[i]);
     }
@@ -219,11 +210,6 @@ static double median_us(contest *c, const contest *reference, long steps)
     return bench_median(c->sorted, count);
 }
 
-static double root_mean(double squares, double count)
-{
-    return count > 0 ? sqrt(squares / count) : 0;
-}
-
 static result result_of(contest *c, long steps)
 {
     const residue *r = &c->residue;
@@ -232,8 +218,8 @@ static result result_of(contest *c, long steps)
         found.us = median_us(c, NULL, steps);
         found.figure[DEPTH] = r->contacts ? r->depth / (double)r->contacts : 0;
         found.figure[DEPTH_MAX] = r->depth_max;
-        found.figure[SLIP] = root_mean(r->slip, r->held);
-        found.figure[CONE] = root_mean(r->cone, (double)r->loaded);
+        found.figure[SLIP] = residue_root_mean(r->slip, r->held);
+        found.figure[CONE] = residue_root_mean(r->cone, (double)r->loaded);
     }
     return found;
 }
@@ -290,9 +276,9 @@ static void keep_further(const result *mine, const char *head, const double *rat
                  "%s|%.2g|%.2g|%.2g|%.2g|%.0f%%|%.1e|%.1e|%.1e|%.1e|%.1e|%.1e|%ld", head,
                  ratio[DEPTH], ratio[DEPTH_MAX], ratio[SLIP], ratio[CONE],
                  r->loaded ? 100 * (double)r->sticking / (double)r->loaded : 0,
-                 root_mean(r->approach, (double)r->contacts), r->approach_max, r->momentum_max,
-                 rest ? middle : NAN, rest ? mean : NAN, rest ? c->gained / seconds : NAN,
-                 c->of.lcp_errors);
+                 residue_root_mean(r->approach, (double)r->contacts), r->approach_max,
+                 r->momentum_max, rest ? middle : NAN, rest ? mean : NAN,
+                 rest ? c->gained / seconds : NAN, c->of.lcp_errors);
     }
 }
 
@@ -328,24 +314,13 @@ static void print_result(line_fn *line, bool shaken, contest *c, const contest *
 
 // ---- the whole
 
-static double mean_weight(const sprag_scene *scene)
-{
-    double sum = 0;
-    for (int i = 0; i < scene->bodies; i++) {
-        dMass m;
-        dBodyGetMass(scene->body[i], &m);
-        sum += m.mass;
-    }
-    return sum / scene->bodies * SPRAG_GRAVITY;
-}
-
 static void bench_scene_of(line_fn *line, const stepper *steppers, int count,
                            const bench_scene *settled, bool shaken, double budget_us)
 {
     contest contests[STEPPERS_MAX];
     result results[STEPPERS_MAX];
     long steps = steps_of(settled->scene.model->size);
-    double weight = mean_weight(&settled->scene);
+    double weight = residue_weight(&settled->scene);
     for (int i = 0; i < count; i++) {
         contest_open(&contests[i], &steppers[i], settled, steps);
         if (!contests[i].left && !ends_within(&contests[i], shaken, budget_us / (double)steps)) {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "bench.h"
+#include "scene.h"
 
 static const double sinking = 4;  // m/s, at most
 static const double lying = 0.03; // m/s, mean
@@ -66,4 +67,11 @@ void bench_settled(bench_scene *b, const char *name)
            name, steps, REFINING, (bench_cpu_us() - start) / 1e6, s->touching, mean_speed(s),
            s->penetration, s->mean_penetration);
     fflush(stdout);
+}
+
+void bench_set_gravity(sprag_scene *scene, bool shaken)
+{
+    const double shake = SPRAG_GRAVITY / 2, turns = 2; // m/s^2, 1/s
+    double angle = 2 * M_PI * turns * sprag_scene_time(scene), size = shaken ? shake : 0;
+    dWorldSetGravity(scene->world, size * cos(angle), size * sin(angle), -SPRAG_GRAVITY);
 }

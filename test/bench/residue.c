@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "bench.h"
+#include "scene.h"
 
 static const double least_load = 1e-3; // weights
 static const double inside_cone = 0.9; // of its bound
@@ -207,4 +208,20 @@ void residue_end(residue *r, double weight)
         r->momentum_max =
             fmax(r->momentum_max, unexplained(scene->body[i], scene, gravity) / weight);
     }
+}
+
+double residue_weight(const sprag_scene *scene)
+{
+    double sum = 0;
+    for (int i = 0; i < scene->bodies; i++) {
+        dMass m;
+        dBodyGetMass(scene->body[i], &m);
+        sum += m.mass;
+    }
+    return sum / scene->bodies * SPRAG_GRAVITY;
+}
+
+double residue_root_mean(double squares, double count)
+{
+    return count > 0 ? sqrt(squares / count) : 0;
 }

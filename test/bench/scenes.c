@@ -76,12 +76,6 @@ typedef struct figures {
     double contacts;
 } figures;
 
-static void shake(sprag_scene *scene)
-{
-    double angle = 2 * M_PI * 2 * sprag_scene_time(scene), size = SPRAG_GRAVITY / 2;
-    dWorldSetGravity(scene->world, size * cos(angle), size * sin(angle), -SPRAG_GRAVITY);
-}
-
 // m/s, of the middle body: balls roll in their pockets for long.
 static double middle_speed(const sprag_scene *scene)
 {
@@ -92,17 +86,6 @@ static double middle_speed(const sprag_scene *scene)
     double middle = bench_median(speed, scene->bodies);
     free(speed);
     return middle;
-}
-
-static double mean_weight(const sprag_scene *scene)
-{
-    double sum = 0;
-    for (int i = 0; i < scene->bodies; i++) {
-        dMass m;
-        dBodyGetMass(scene->body[i], &m);
-        sum += m.mass;
-    }
-    return sum / scene->bodies * SPRAG_GRAVITY;
 }
 
 // m, largest of the scene's joints as they are; NAN: it has none.
@@ -141,7 +124,7 @@ static long steps_of(const entry *e, const sprag_model *model, long *first)
 static void step(side *s, const entry *e, bool counts, bool watched, double weight)
 {
     if (e->window == SHAKEN) {
-        shake(&s->of.scene);
+        bench_set_gravity(&s->of.scene, true);
     }
     if (watched) {
         residue_begin(&s->of.scene);
@@ -154,11 +137,6 @@ static void step(side *s, const entry *e, bool counts, bool watched, double weig
         s->longest = fmax(s->longest, bench_stepper_us);
     }
     s->creep += counts ? middle_speed(&s->of.scene) : 0;
-}
-
-static double root_mean(double squares, double count)
-{
-    return count > 0 ? sqrt(squares / count) : 0;
 }
 
 static figures measure(const entry *e, int seed, const char *ours)
@@ -184,7 +162,7 @@ static figures measure(const entry *e, int seed, const char *ours)
         sprag_scene_close(&settled.scene);
     }
     long first, steps = steps_of(e, model, &first), timed = 0;
-    double weight = mean_weight(&sides[0].of.scene);
+    double weight = residue_weight(&sides[0].of.scene);
     figures f = {0};
     for (long k = 0; k < steps; k++) {
         bool counts = k >= first, watched = counts && k % 4 == 3;
@@ -200,8 +178,8 @@ static figures measure(const entry *e, int seed, const char *ours)
         const residue *r = &sides[i].residue;
         f.us[i] = sides[i].sum / (double)timed;
         f.depth[i] = r->contacts ? r->depth / (double)r->contacts : 0;
-        f.slip[i] = root_mean(r->slip, r->held);
-        f.cone[i] = root_mean(r->cone, (double)r->loaded);
+        f.slip[i] = residue_root_mean(r->slip, r->held);
+        f.cone[i] = residue_root_mean(r->cone, (double)r->loaded);
         f.gap[i] = joint_error(&sides[i].of.scene);
         f.creep[i] = e->rests ? sides[i].creep / (double)(steps - first) : NAN;
         sprag_scene_close(&sides[i].of.scene);
