@@ -73,7 +73,7 @@ static void grow_scratch(sprag_scratch *scratch, size_t room)
     long allocations = scratch->allocations;
     sprag_scratch_free(scratch);
     scratch->allocations = allocations;
-    sprag_scratch_take(scratch, room, 1);
+    sprag_scratch_take_raw(scratch, room, 1);
     sprag_scratch_reset(scratch);
 }
 

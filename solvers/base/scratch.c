@@ -3,7 +3,6 @@
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { FIRST_CHUNK = 1 << 14 };
 
@@ -22,7 +21,7 @@ static bool grow(sprag_scratch *scratch, size_t size)
     if (size > SIZE_MAX - sizeof(sprag_scratch_chunk) - SPRAG_ALIGNMENT) {
         return false;
     }
-    sprag_scratch_chunk *chunk = calloc(1, sizeof *chunk + SPRAG_ALIGNMENT + size);
+    sprag_scratch_chunk *chunk = malloc(sizeof *chunk + SPRAG_ALIGNMENT + size);
     if (!chunk) {
         return false;
     }
@@ -70,9 +69,6 @@ static void free_chunks(sprag_scratch *scratch)
 void sprag_scratch_reset(sprag_scratch *scratch)
 {
     bool several = scratch->chunk && scratch->chunk->older;
-    if (scratch->chunk && !several) {
-        memset(scratch->start, 0, scratch->used);
-    }
     scratch->used = scratch->taken = 0;
     scratch->failed = false;
     if (several) {

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "api.h"
 
@@ -16,7 +17,7 @@ typedef struct sprag_scratch_chunk sprag_scratch_chunk;
 typedef struct sprag_scratch {
     sprag_scratch_chunk *chunk; // newest first
     char *start;                // of the newest chunk, aligned
-    size_t room, used;          // bytes, of the newest chunk; unused bytes are zero
+    size_t room, used;          // bytes, of the newest chunk
     size_t taken, peak;         // bytes, of all chunks
     long allocations;           // from the system, so far
     bool failed;                // an allocation has failed since the last reset
@@ -24,11 +25,12 @@ typedef struct sprag_scratch {
 
 enum { SPRAG_ALIGNMENT = 64 };
 
-// Takes memory as sprag_scratch_take does, from a new chunk if the newest has no room.
+// Takes memory as sprag_scratch_take_raw does, from a new chunk if the newest has no room.
 SPRAG_GENERAL_API void *sprag_scratch_take_more(sprag_scratch *scratch, size_t count, size_t size);
 
-// count * size bytes, zeroed and aligned for vectors; on failure sets `failed` and returns NULL.
-static inline void *sprag_scratch_take(sprag_scratch *scratch, size_t count, size_t size)
+// count * size bytes, aligned for vectors; on failure sets `failed` and returns NULL. The bytes are
+// not set: for arrays of which every entry is written before it is read.
+static inline void *sprag_scratch_take_raw(sprag_scratch *scratch, size_t count, size_t size)
 {
     const size_t few = 1 << 24;
     size_t bytes = (count * size + SPRAG_ALIGNMENT - 1) & ~(size_t)(SPRAG_ALIGNMENT - 1);
@@ -42,8 +44,17 @@ static inline void *sprag_scratch_take(sprag_scratch *scratch, size_t count, siz
     return taken;
 }
 
+// The same, zeroed.
+static inline void *sprag_scratch_take(sprag_scratch *scratch, size_t count, size_t size)
+{
+    void *taken = sprag_scratch_take_raw(scratch, count, size);
+    return taken ? memset(taken, 0, count * size) : NULL;
+}
+
 #define SPRAG_TAKE(scratch, count, type)                                                           \
     sprag_scratch_take((scratch), (size_t)(count), sizeof(type))
+#define SPRAG_TAKE_RAW(scratch, count, type)                                                       \
+    sprag_scratch_take_raw((scratch), (size_t)(count), sizeof(type))
 
 // Frees everything that was taken and joins the chunks into one of the largest size needed so far.
 SPRAG_GENERAL_API void sprag_scratch_reset(sprag_scratch *scratch);

@@ -20,10 +20,9 @@ double sprag_problem_scale(const sprag_problem *problem)
 
 sprag_softness sprag_problem_softness(const sprag_problem *problem, double normal, double row)
 {
-    sprag_softness s = {.step = problem->step,
-                        .normal = normal,
-                        .row = row,
-                        .fall = sprag_problem_scale(problem) * problem->step};
+    sprag_softness s = {
+        .step = problem->step, .scale = sprag_problem_scale(problem), .normal = normal, .row = row};
+    s.fall = s.scale * s.step;
     for (int i = 0; i < problem->bodies; i++) {
         s.heaviest = fmax(s.heaviest, problem->body[i].mass);
     }

@@ -26,6 +26,7 @@ double sprag_problem_scale(const sprag_problem *problem);
 // The softness of a problem, once for all its contacts and rows.
 typedef struct sprag_softness {
     double step;     // s
+    double scale;    // m/s, sprag_problem_scale
     double normal;   // share of the inverse mass of a contact's normal
     double row;      // the same of rows and of friction
     double heaviest; // kg, of the bodies: softness under a load grows no further with it

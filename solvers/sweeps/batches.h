@@ -10,12 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "stiction.h"
+
 enum { BATCH_LANES = 8 };
 
 typedef double batch_real __attribute__((vector_size(64), aligned(64)));
 typedef int64_t batch_mask __attribute__((vector_size(64), aligned(64)));
 
-// One entry a contact. Set by sweeps_prepare; `slope` changes from sweep to sweep. Unused lanes are
+// One entry a contact. `slope` changes from sweep to sweep. Unused lanes are
 // zero and touch the static node.
 typedef struct batch {
     batch_real arm[2][3];       // m, centre of body to contact point
@@ -71,9 +73,23 @@ void batches_balance(sweeps *s);
 // x += push, push = share (push + x - before).
 void batches_accelerate(sweeps *s, double share);
 
-// From the data of the problem (frame, arms, offsets, coefficients as they are there) to what the
-// kernels read. start: velocities before the step. Leaves each contact's slip before the step in
-// `slope`.
-void batches_finish(sweeps *s, const batch_velocity *start);
+// Bounds of what contacts that something moves have.
+typedef struct batch_range {
+    double slip;               // m/s, before the step
+    double stiffness, damping; // N/m, N s/m: springs that take back erp of the overlap in a step
+    double stiction;           // m/s
+} batch_range;
+
+typedef struct batch_ranges {
+    batch_range least, most; // INFINITY and 0 without contacts
+} batch_ranges;
+
+// Fills in batches whose `contact` and `node` are set. Leaves each contact's slip before the step
+// in `slope`, and the tolerance that its surface sets in `stiction`. start: velocities before the
+// step.
+void batches_prepare(sweeps *s, const batch_velocity *start, batch_ranges *ranges);
+
+// Sets the stiction tolerances. Then `slope` is free for the sweeps.
+void batches_set_stiction(sweeps *s, const sprag_stiction *stiction, batch_ranges *ranges);
 
 #endif

@@ -91,6 +91,17 @@ static void colour(const sweeps *s, uint64_t *used, unsigned char *of, int count
     }
 }
 
+// at: counted in lanes.
+static void set_lane(sweeps *s, int at, int contact)
+{
+    batch *c = &s->batch[at / BATCH_LANES];
+    int l = at % BATCH_LANES;
+    c->contact[l] = contact;
+    for (int side = 0; side < 2; side++) {
+        c->node[side][l] = node_of(s, s->problem->contact[contact].body[side]);
+    }
+}
+
 // Batches of one colour share no body. Contacts without a colour have batches of their own.
 static bool take_batches(sweeps *s, sprag_scratch *scratch)
 {
@@ -107,7 +118,7 @@ static bool take_batches(sweeps *s, sprag_scratch *scratch)
     }
     next[COLOURS] = BATCH_LANES * s->batches;
     s->batches += count[COLOURS];
-    s->batch = SPRAG_TAKE(scratch, s->batches, batch);
+    s->batch = SPRAG_TAKE_RAW(scratch, s->batches, batch);
     if (!s->batch) {
         return false;
     }
@@ -118,65 +129,10 @@ static bool take_batches(sweeps *s, sprag_scratch *scratch)
         }
     }
     for (int i = 0; i < contacts; i++) {
-        int at = next[of[i]];
+        set_lane(s, next[of[i]], i);
         next[of[i]] += of[i] < COLOURS ? 1 : BATCH_LANES;
-        s->batch[at / BATCH_LANES].contact[at % BATCH_LANES] = i;
     }
     return true;
-}
-
-// Adds the velocity of kinematic bodies to the relative velocity, in the frame of the contact.
-static void add_kinematic(const sweeps *s, const sprag_contact *contact, batch *c, int l)
-{
-    for (int side = 0; side < 2; side++) {
-        int b = contact->body[side];
-        if (b != SPRAG_STATIC && s->node_of[b] == s->nodes) {
-            double u[3];
-            point_velocity(s->problem->body[b].velocity, contact->arm[side], u);
-            for (int k = 0; k < 3; k++) {
-                c->offset[k][l] += (side ? -1 : 1) * dot3(contact->frame[k], u);
-            }
-        }
-    }
-}
-
-// The data of a contact as the problem has them; batches_finish does the rest for eight at once.
-static void set_lane(sweeps *s, int i, int l)
-{
-    batch *c = &s->batch[i];
-    const sprag_contact *contact = &s->problem->contact[c->contact[l]];
-    const sprag_friction *f = &contact->slide;
-    double step = s->problem->step, largest = fmax(f->coefficient[0], f->coefficient[1]);
-    for (int side = 0; side < 2; side++) {
-        int node = c->node[side][l] = node_of(s, contact->body[side]);
-        c->inverse_mass[side][l] = s->mass[node][0];
-        for (int k = 0; k < 3; k++) {
-            c->arm[side][k][l] = contact->arm[side][k];
-        }
-        for (int k = 0; k < 6; k++) {
-            c->inertia[side][k][l] = s->mass[node][1 + k];
-        }
-    }
-    for (int k = 0; k < 9; k++) {
-        c->frame[k / 3][k % 3][l] = contact->frame[k / 3][k % 3];
-    }
-    c->offset[0][l] = -contact->bias;
-    c->offset[1][l] = -f->velocity[0];
-    c->offset[2][l] = -f->velocity[1];
-    add_kinematic(s, contact, c, l);
-    bool shaped = largest > 0 && isfinite(largest);
-    c->bonded[l] = isinf(largest) ? -1 : 0;
-    c->coefficient[l] = isinf(largest) ? 0 : fmin(largest, 1e100); // room for products
-    c->bound[l] = f->force[0] ? step : 0;
-    c->basis[0][0][l] = shaped ? f->coefficient[0] / largest : 1;
-    c->basis[1][1][l] = shaped ? f->coefficient[1] / largest : 1;
-    c->creep[l] = f->slip[0] / step;
-    c->stiction[l] = contact->stiction;
-    c->give[l] = contact->compliance / step;
-    c->slope[l] = contact->softening;
-    for (int k = 0; k < 3; k++) {
-        s->x.impulse[i][k][l] = contact->guess[0] > 0 ? contact->guess[k] * step : 0;
-    }
 }
 
 static void set_row(sweeps *s, int i)
@@ -206,30 +162,21 @@ static void set_row(sweeps *s, int i)
     s->x.row_impulse[i] = fmin(fmax(row->guess * step, to->lo), to->hi);
 }
 
-// Stiction tolerances: a share of a contact's own slip before the step, within bounds, unless its
-// surface sets one. Then `slope` is free for the sweeps.
-static void set_stiction(sweeps *s, const sprag_sweeps_options *options, sprag_stats *stats)
+// Stiction tolerances are a share of a contact's own slip before the step, within bounds, unless
+// its surface sets one.
+static void prepare_batches(sweeps *s, const batch_velocity *start,
+                            const sprag_sweeps_options *options, sprag_stats *stats)
 {
-    sprag_stiction stiction =
-        sprag_stiction_of(sprag_problem_scale(s->problem), options->moving, options->at_rest);
-    double fastest = 0;
-    for (int i = 0; i < s->batches; i++) {
-        for (int l = 0; l < BATCH_LANES; l++) {
-            fastest = fmax(fastest, s->batch[i].slope[l]);
-        }
-    }
-    stats->stiction = 0;
-    stats->stiction_least = stiction.moving;
-    for (int i = 0; i < s->batches; i++) {
-        batch *c = &s->batch[i];
-        for (int l = 0; l < BATCH_LANES; l++) {
-            double own = sprag_stiction_tolerance(&stiction, c->stiction[l], c->slope[l], fastest);
-            c->stiction[l] = own;
-            c->slope[l] = 0;
-            stats->stiction = fmax(stats->stiction, own);
-            stats->stiction_least = fmin(stats->stiction_least, own);
-        }
-    }
+    sprag_stiction stiction = sprag_stiction_of(s->soft.scale, options->moving, options->at_rest);
+    batch_ranges of;
+    batches_prepare(s, start, &of);
+    batches_set_stiction(s, &stiction, &of);
+    stats->stiction = of.most.stiction;
+    stats->stiction_least = of.least.stiction;
+    stats->stiffness[0] = isfinite(of.least.stiffness) ? of.least.stiffness : 0;
+    stats->damping[0] = isfinite(of.least.damping) ? of.least.damping : 0;
+    stats->stiffness[1] = of.most.stiffness;
+    stats->damping[1] = of.most.damping;
 }
 
 static bool prepare(sweeps *s, const sprag_sweeps_options *options, sprag_scratch *scratch,
@@ -245,7 +192,7 @@ static bool prepare(sweeps *s, const sprag_sweeps_options *options, sprag_scratc
     long impulses = 3L * BATCH_LANES * s->batches;
     s->x.count = s->x.velocities + impulses + ((s->rows + BATCH_LANES - 1) & -BATCH_LANES);
     s->x.all = SPRAG_TAKE(scratch, s->x.count, double);
-    s->before = SPRAG_TAKE(scratch, s->x.count, double);
+    s->before = SPRAG_TAKE_RAW(scratch, s->x.count, double);
     s->push = SPRAG_TAKE(scratch, s->x.count, double);
     s->row = SPRAG_TAKE(scratch, s->rows, batch_row);
     if (scratch->failed) {
@@ -254,15 +201,7 @@ static bool prepare(sweeps *s, const sprag_sweeps_options *options, sprag_scratc
     s->x.v = (batch_velocity *)s->x.all;
     s->x.impulse = (batch_real(*)[3])(s->x.all + s->x.velocities);
     s->x.row_impulse = s->x.all + s->x.velocities + impulses;
-    for (int i = 0; i < s->batches; i++) {
-        for (int l = 0; l < BATCH_LANES; l++) {
-            if (s->batch[i].contact[l] >= 0) {
-                set_lane(s, i, l);
-            }
-        }
-    }
-    batches_finish(s, (const batch_velocity *)start);
-    set_stiction(s, options, stats);
+    prepare_batches(s, (const batch_velocity *)start, options, stats);
     for (int i = 0; i < s->rows; i++) {
         set_row(s, i);
     }
@@ -278,31 +217,6 @@ static bool prepare(sweeps *s, const sprag_sweeps_options *options, sprag_scratc
     }
     s->scale = sqrt(s->scale);
     return true;
-}
-
-// Effective stiffness and damping of the contacts: springs that take back erp of the overlap in a
-// step.
-static void record_stiffness(const sweeps *s, sprag_stats *stats)
-{
-    double step = s->problem->step, least[2] = {INFINITY, INFINITY}, most[2] = {0, 0};
-    for (int i = 0; i < s->batches; i++) {
-        const batch *c = &s->batch[i];
-        for (int l = 0; l < BATCH_LANES; l++) {
-            if (c->contact[l] >= 0 && c->give[l] > 0) {
-                double erp = fmin(s->problem->contact[c->contact[l]].erp, 1);
-                double hard = 1 / (step * (1 / c->give[l] - c->coupling[0][l]));
-                double value[2] = {erp / step * hard, (1 - erp) * hard}; // N/m, N s/m
-                for (int k = 0; k < 2; k++) {
-                    least[k] = fmin(least[k], value[k]);
-                    most[k] = fmax(most[k], value[k]);
-                }
-            }
-        }
-    }
-    stats->stiffness[0] = isfinite(least[0]) ? least[0] : 0;
-    stats->damping[0] = isfinite(least[1]) ? least[1] : 0;
-    stats->stiffness[1] = most[0];
-    stats->damping[1] = most[1];
 }
 
 // ---- start and end
@@ -428,7 +342,6 @@ sprag_result sprag_sweeps_solve(const sprag_problem *problem, const sprag_sweeps
         return SPRAG_NOT_CONVERGED;
     }
     batches_balance(&s); // rounding of the sums
-    record_stiffness(&s, stats);
     write_solution(&s, solution);
     return SPRAG_OK;
 }
