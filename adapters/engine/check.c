@@ -238,6 +238,7 @@ static const char *wrong_layout(void)
         sprag_ode_set_known_layout(world_head_is_laid_out(t.world),
                                    moved_callback_is_laid_out(t.body[0]));
         sprag_ode_check_body_list(t.body[0], t.body[1]);
+        sprag_ode_check_joint_list(t.contact, t.ball);
     }
     sprag_ode_world_destroy(t.world);
     return wrong;

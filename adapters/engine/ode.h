@@ -153,7 +153,19 @@ bool sprag_ode_calls_back(dBodyID body);
 // layout. Takes time in proportion to the number of bodies.
 int sprag_ode_body_number(dBodyID body);
 
-// Checks the layout with the only two bodies of a world.
+// The bodies of a world, from the newest to the oldest; NULL: no more, or the layout of ODE's list
+// is unknown.
+dBodyID sprag_ode_newest_body(dWorldID world);
+dBodyID sprag_ode_older_body(dBodyID body);
+
+// The joints likewise, also those without effect.
+dJointID sprag_ode_newest_joint(dWorldID world);
+dJointID sprag_ode_older_joint(dJointID joint);
+
+bool sprag_ode_lists_are_known(void);
+
+// Check the layout with the only two joints, and the only two bodies, of a world.
+void sprag_ode_check_joint_list(dJointID older, dJointID newer);
 void sprag_ode_check_body_list(dBodyID older, dBodyID newer);
 
 // ---- poses.c

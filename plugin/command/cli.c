@@ -25,6 +25,7 @@ static const subcommand subcommands[] = {
     {"exec", cli_exec, "starts a program with its ODE steps taken over"},
     {"compare", cli_compare, "runs models under several methods, side by side"},
     {"run", cli_run, "runs a model under one method"},
+    {"export", cli_export, "writes a recording as CSV or glTF"},
     {"list", list, "names the models and the methods"},
     {"options", print_options, "names the options, their defaults and meaning"},
     {0},

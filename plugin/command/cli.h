@@ -6,5 +6,6 @@
 int cli_exec(int argc, char **argv);    // exec.c
 int cli_run(int argc, char **argv);     // compare.c
 int cli_compare(int argc, char **argv); // compare.c
+int cli_export(int argc, char **argv);  // export.c
 
 #endif

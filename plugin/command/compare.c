@@ -28,6 +28,7 @@ static const char run_help[] =
     "      --step S          length of a step, in seconds; default: the model's\n"
     "      --seconds S       time to simulate; default: the model's\n"
     "      --json            the same as JSON\n"
+    "      --record FILE     records every step to FILE; see sprag exec --help\n"
     "  -h, --help            this text\n"
     "\n"
     "`sprag list` names the models. SPRAG_STATS=FILE writes a row per step to FILE.\n"
@@ -48,6 +49,7 @@ static const char compare_help[] =
     "      --seconds S       time to simulate; default: each model's\n"
     "      --all             all models of `sprag list`\n"
     "      --json            the same as JSON\n"
+    "      --record FILE     records every step to FILE; see sprag exec --help\n"
     "  -h, --help            this text\n"
     "\n"
     "Example: sprag compare slope stack -m ode-quick,ode-quick:100,stribeck\n";

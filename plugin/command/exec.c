@@ -24,7 +24,8 @@
 #endif
 
 static const char help[] =
-    "Usage: sprag exec [-m METHOD] [-o OPTIONS] [--stats FILE] [-q] PROGRAM [ARGUMENTS...]\n"
+    "Usage: sprag exec [-m METHOD] [-o OPTIONS] [--stats FILE] [--record FILE] [-q] PROGRAM\n"
+    "                  [ARGUMENTS...]\n"
     "\n"
     "Starts PROGRAM with libsprag.so in LD_PRELOAD, so that sprag takes over its dWorldStep and\n"
     "dWorldQuickStep. The same holds for programs that PROGRAM starts.\n"
@@ -34,6 +35,8 @@ static const char help[] =
     "      --stats FILE      appends a row per step to FILE, as CSV, as SPRAG_STATS does; %p in "
     "FILE\n"
     "                        stands for the process id\n"
+    "      --record FILE     records every step to FILE, as SPRAG_RECORD does: bodies, contacts,\n"
+    "                        forces, statistics; `sprag export` and `sprag report` read it\n"
     "  -q, --quiet           no notes on programs where sprag may have no effect\n"
     "  -h, --help            this text\n"
     "\n"
@@ -283,7 +286,7 @@ static bool set_options(const char *method_name, const char *options)
 
 // From the root, since the program may change its directory; a "%" of our own directory is doubled,
 // so that "%p" there is no process id.
-static bool set_stats(const char *name)
+static bool set_file(const char *variable, const char *option, const char *name)
 {
     char directory[PATH_MAX] = "", value[3 * PATH_MAX];
     size_t length = 0;
@@ -291,7 +294,7 @@ static bool set_stats(const char *name)
         return true;
     }
     if (strlen(name) >= PATH_MAX) {
-        cli_fail(0, "the name behind --stats is too long");
+        cli_fail(0, "the name behind --%s is too long", option);
         return false;
     }
     if (*name != '/' && !getcwd(directory, sizeof directory)) {
@@ -305,13 +308,12 @@ static bool set_stats(const char *name)
         }
     }
     snprintf(value + length, sizeof value - length, "%s%s", *directory ? "/" : "", name);
-    return setenv("SPRAG_STATS", value, 1) == 0 || cli_fail(0, "no memory");
+    return setenv(variable, value, 1) == 0 || cli_fail(0, "no memory");
 }
 
 // ---- The subcommand
 
-static int start(char **arguments, const char *method_name, const char *options, const char *stats,
-                 bool quiet)
+static int start(char **arguments, const char *method_name, const char *options, bool quiet)
 {
     char library[PATH_MAX], program[PATH_MAX];
     int code = find_program(arguments[0], program);
@@ -328,7 +330,7 @@ static int start(char **arguments, const char *method_name, const char *options,
     if (!quiet) {
         inspect(arguments[0], program, library);
     }
-    if (!set_preload(library) || !set_options(method_name, options) || !set_stats(stats)) {
+    if (!set_preload(library) || !set_options(method_name, options)) {
         return EXIT_FAILURE;
     }
     execvp(arguments[0], arguments);
@@ -339,11 +341,15 @@ static int start(char **arguments, const char *method_name, const char *options,
 int cli_exec(int argc, char **argv)
 {
     static const struct option long_options[] = {
-        {"help", no_argument, NULL, 'h'},          {"method", required_argument, NULL, 'm'},
-        {"options", required_argument, NULL, 'o'}, {"stats", required_argument, NULL, 's'},
-        {"quiet", no_argument, NULL, 'q'},         {0},
+        {"help", no_argument, NULL, 'h'},
+        {"method", required_argument, NULL, 'm'},
+        {"options", required_argument, NULL, 'o'},
+        {"stats", required_argument, NULL, 's'},
+        {"record", required_argument, NULL, 'r'},
+        {"quiet", no_argument, NULL, 'q'},
+        {0},
     };
-    const char *method_name = NULL, *options = NULL, *stats = NULL;
+    const char *method_name = NULL, *options = NULL, *stats = NULL, *record = NULL;
     bool quiet = false;
     settings s;
     int found;
@@ -361,6 +367,9 @@ int cli_exec(int argc, char **argv)
         case 's':
             stats = optarg;
             break;
+        case 'r':
+            record = optarg;
+            break;
         case 'q':
             quiet = true;
             break;
@@ -375,8 +384,12 @@ int cli_exec(int argc, char **argv)
         (method_name && !cli_find_method(method_name, strlen(method_name)))) {
         return EXIT_USAGE;
     }
-    if (stats && !*stats) {
-        return cli_fail(EXIT_USAGE, "--stats needs the name of a file");
+    if ((stats && !*stats) || (record && !*record)) {
+        return cli_fail(EXIT_USAGE, "--%s needs the name of a file",
+                        stats && !*stats ? "stats" : "record");
     }
-    return start(argv + optind, method_name, options, stats, quiet);
+    if (!set_file("SPRAG_STATS", "stats", stats) || !set_file("SPRAG_RECORD", "record", record)) {
+        return EXIT_FAILURE;
+    }
+    return start(argv + optind, method_name, options, quiet);
 }

@@ -1,4 +1,5 @@
 // Reads and checks the arguments of run and compare before anything runs.
+#define _POSIX_C_SOURCE 200809L // setenv
 #include <ctype.h>
 #include <getopt.h>
 #include <math.h>
@@ -149,10 +150,15 @@ static bool choose_models(request *r, int argc, char **argv, bool all)
 int request_read(request *r, int argc, char **argv, const char *help, const char *default_methods)
 {
     static const struct option long_options[] = {
-        {"help", no_argument, NULL, 'h'},          {"method", required_argument, NULL, 'm'},
-        {"options", required_argument, NULL, 'o'}, {"step", required_argument, NULL, 's'},
-        {"seconds", required_argument, NULL, 't'}, {"json", no_argument, NULL, 'j'},
-        {"all", no_argument, NULL, 'a'},           {0},
+        {"help", no_argument, NULL, 'h'},
+        {"method", required_argument, NULL, 'm'},
+        {"options", required_argument, NULL, 'o'},
+        {"step", required_argument, NULL, 's'},
+        {"seconds", required_argument, NULL, 't'},
+        {"json", no_argument, NULL, 'j'},
+        {"all", no_argument, NULL, 'a'},
+        {"record", required_argument, NULL, 'r'},
+        {0},
     };
     const char *names = NULL;
     bool all = false, fine = true;
@@ -180,6 +186,9 @@ int request_read(request *r, int argc, char **argv, const char *help, const char
             break;
         case 'a':
             all = true;
+            break;
+        case 'r':
+            fine = setenv("SPRAG_RECORD", optarg, 1) == 0;
             break;
         default:
             return cli_bad_option(found, argv);

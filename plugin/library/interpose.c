@@ -5,6 +5,7 @@
 #include "collide.h"
 #include "collide_destroy.h"
 #include "message.h"
+#include "recorder.h"
 #include "step.h"
 #include "step_guard.h"
 
@@ -90,12 +91,15 @@ int INTERPOSE(dCollide)(dGeomID a, dGeomID b, int flags, dContactGeom *contact, 
 void INTERPOSE(dSpaceCollide)(dSpaceID space, void *data, dNearCallback *callback)
 {
     REDIRECT_CALL(space, dSpaceCollide, space, data, callback);
+    recorder_collides((dGeomID)space);
     collide_space(space, data, callback);
 }
 
 void INTERPOSE(dSpaceCollide2)(dGeomID a, dGeomID b, void *data, dNearCallback *callback)
 {
     REDIRECT_CALL(a, dSpaceCollide2, a, b, data, callback);
+    recorder_collides(a);
+    recorder_collides(b);
     collide_two(a, b, data, callback);
 }
 
@@ -108,12 +112,14 @@ void INTERPOSE(dSetColliderOverride)(int i, int j, dColliderFn *collider)
 void INTERPOSE(dGeomDestroy)(dGeomID geom)
 {
     REDIRECT_CALL(geom, dGeomDestroy, geom);
+    recorder_destroys();
     collide_destroy(DESTROY_GEOM, geom);
 }
 
 void INTERPOSE(dSpaceDestroy)(dSpaceID space)
 {
     REDIRECT_CALL(space, dSpaceDestroy, space);
+    recorder_destroys();
     collide_destroy(DESTROY_SPACE, space);
 }
 
@@ -169,7 +175,10 @@ static bool process(dWorldID world, const ode_islands *islands, dReal step, void
     if (!w || !w->settings.method->ours || !method_is_possible()) {
         return sprag_ode_process_islands(world, islands, step, stepper, max_calls);
     }
-    return step_islands(w, islands, step, called);
+    recorded_step *recorded = recorder_begin(w, false);
+    bool done = step_islands(w, islands, step, called);
+    recorder_end(recorded, w, called, done);
+    return done;
 }
 
 static bool process_from(dWorldID world, const ode_islands *islands, dReal step, void *stepper,

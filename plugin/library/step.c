@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "frame_methods.h"
 #include "island_threads.h"
+#include "recorder.h"
 #include "report.h"
 #include "statistics.h"
 #include "step_guard.h"
@@ -38,20 +39,26 @@ static int step_by_ode(world_state *w, dReal step, stock called)
     return done;
 }
 
-static int step_by_method(dWorldID id, dReal step, stock called)
+static int step_by_us(world_state *w, dReal step, stock called)
 {
     ode_islands islands;
-    world_state *w = id && step > 0 ? world_find_or_make(id) : NULL;
-    if (w && !w->settings.method->ours) {
-        return step_by_ode(w, step, called);
-    }
-    if (!w || !method_is_possible()) { // ODE reports errors in the arguments
-        return sprag_ode_world_step(id, step, called == STOCK_QUICK);
-    }
     w->can_find_islands = true;
-    bool done = sprag_ode_find_islands(id, step, called == STOCK_QUICK, &islands) &&
+    bool done = sprag_ode_find_islands(w->id, step, called == STOCK_QUICK, &islands) &&
                 step_islands(w, &islands, step, called);
     w->can_find_islands = false;
+    return done;
+}
+
+static int step_by_method(dWorldID id, dReal step, stock called)
+{
+    world_state *w = id && step > 0 ? world_find_or_make(id) : NULL;
+    bool ours = w && w->settings.method->ours;
+    if (!w || (ours && !method_is_possible())) { // ODE reports errors in the arguments
+        return sprag_ode_world_step(id, step, called == STOCK_QUICK);
+    }
+    recorded_step *recorded = recorder_begin(w, true);
+    int done = ours ? step_by_us(w, step, called) : step_by_ode(w, step, called);
+    recorder_end(recorded, w, called, done);
     return done;
 }
 

@@ -193,3 +193,29 @@ size_t statistics_print_row(char text[STATISTICS_TEXT_MAX], const sprag_world_st
     }
     return length;
 }
+
+static double number_of(const field *f, const void *value)
+{
+    switch (f->type) {
+    case TYPE_INT:
+        return *(const int *)value;
+    case TYPE_LONG:
+        return (double)*(const long *)value;
+    case TYPE_REAL:
+        return *(const double *)value;
+    case TYPE_STRATEGY:
+        return *(const sprag_strategy *)value;
+    }
+    return NAN;
+}
+
+int statistics_numbers(double number[STATISTICS_MAX], const sprag_world_statistics *s, bool all)
+{
+    _Static_assert((int)FIELDS <= (int)STATISTICS_MAX, "there is room for all columns");
+    int count = 0;
+    for (; count < FIELDS && fields[count].column; count++) {
+        const field *f = &fields[count];
+        number[count] = all || f->of_ode ? number_of(f, (const char *)s + f->offset) : NAN;
+    }
+    return count;
+}

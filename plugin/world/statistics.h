@@ -21,4 +21,8 @@ size_t statistics_print_names(char text[STATISTICS_TEXT_MAX]);
 size_t statistics_print_row(char text[STATISTICS_TEXT_MAX], const sprag_world_statistics *s,
                             bool all);
 
+// The same row as numbers, one per column; NAN: not known. Returns how many.
+enum { STATISTICS_MAX = 64 };
+int statistics_numbers(double number[STATISTICS_MAX], const sprag_world_statistics *s, bool all);
+
 #endif

@@ -595,6 +595,7 @@ static int usage(FILE *to, int code)
         "                                 certify die alone chain legs rest fast piles bounds "
         "disturb order models\n"
         "                                 paper\n"
+        "  record                         cost of recording a heap of 100 bodies; 1 min\n"
         "  profile [BODIES]               steps of a pile, for test/scripts/profile.sh; no "
         "target; 1 min\n",
         to);
@@ -658,6 +659,8 @@ int main(int argc, char **argv)
         code = bench_ess(line) ? EXIT_SUCCESS : EXIT_FAILURE;
     } else if (!strcmp(what, "ess") && names == 1 && !strcmp(*name, "worlds")) {
         code = bench_ess_worlds(line) ? EXIT_SUCCESS : EXIT_FAILURE;
+    } else if (!strcmp(what, "record") && !names) {
+        bench_record(line);
     } else if (!strcmp(what, "advance")) {
         code = bench_advance(names, name, full, csv) ? EXIT_FAILURE : EXIT_SUCCESS;
     } else {

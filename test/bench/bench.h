@@ -17,6 +17,7 @@ bool bench_ess_worlds(line_fn *line);                           // ess_worlds.c;
 void bench_threads(line_fn *line);                              // threads.c
 int bench_overhead(line_fn *line, int names, char **name);      // overhead.c; 0: targets are met
 int bench_advance(int names, char **name, bool full, bool csv); // advance/advance.c; 0: all is well
+void bench_record(line_fn *line);                               // record.c
 void bench_profile(long size);                                  // profile.c
 
 // ---- bench.c

@@ -203,7 +203,7 @@ check_c() {
             printf '%s\n' 'return 0;' '}'
         } >"$source"
     fi
-    cc -xc -std=gnu17 -Wall -Wextra -Werror -fsyntax-only -Iplugin/base -Isolvers/base \
+    cc -xc -std=gnu17 -Wall -Wextra -Werror -fsyntax-only -Iplugin/base -Iplugin/record -Isolvers/base \
         -Isolvers/general "$source" || fail "C that does not compile: $(head -1 "$1")"
     checked=$((checked + 1))
 }

@@ -20,6 +20,7 @@ static inline void start_ode(void)
 {
     unsetenv("SPRAG_OPTIONS");
     unsetenv("SPRAG_STATS");
+    unsetenv("SPRAG_RECORD");
     dInitODE2(0);
     dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
 }

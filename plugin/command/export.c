@@ -1,0 +1,77 @@
+// `sprag export`: a recording for other programs.
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli.h"
+#include "export.h"
+#include "say.h"
+
+static const char help[] =
+    "Usage: sprag export RECORDING [--csv DIRECTORY] [--gltf FILE.glb] [--count]\n"
+    "\n"
+    "Writes a recording of `sprag exec --record` or `sprag run --record` for other programs.\n"
+    "\n"
+    "      --csv DIRECTORY   a CSV file for each table: steps, poses, contacts, joints, events,\n"
+    "                        bodies, shapes, vertices, triangles\n"
+    "      --gltf FILE.glb   a glTF 2.0 animation, for Blender and most viewers of 3-D models;\n"
+    "                        several worlds stand side by side\n"
+    "      --count           prints the number of steps\n"
+    "  -h, --help            this text\n"
+    "\n"
+    "Of a run that was killed, the whole steps are taken.\n";
+
+static int print_count(const char *recording)
+{
+    char message[REPORT_MESSAGE];
+    bool truncated = false;
+    long count = export_count(recording, &truncated, message);
+    if (count < 0) {
+        return cli_fail(EXIT_FAILURE, "%s", message);
+    }
+    printf("%ld\n", count);
+    if (truncated) {
+        fprintf(stderr, "sprag: note: %s ends within a step, which is left out\n", recording);
+    }
+    return EXIT_SUCCESS;
+}
+
+int cli_export(int argc, char **argv)
+{
+    static const struct option long_options[] = {{"help", no_argument, NULL, 'h'},
+                                                 {"csv", required_argument, NULL, 'c'},
+                                                 {"gltf", required_argument, NULL, 'g'},
+                                                 {"count", no_argument, NULL, 'n'},
+                                                 {0}};
+    const char *csv = NULL, *gltf = NULL;
+    char message[REPORT_MESSAGE];
+    bool count = false;
+    for (int found; (found = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;) {
+        switch (found) {
+        case 'h':
+            fputs(help, stdout);
+            return EXIT_SUCCESS;
+        case 'c':
+            csv = optarg;
+            break;
+        case 'g':
+            gltf = optarg;
+            break;
+        case 'n':
+            count = true;
+            break;
+        default:
+            return cli_bad_option(found, argv);
+        }
+    }
+    if (optind + 1 != argc || !(csv || gltf || count)) {
+        return cli_fail(EXIT_USAGE, "export takes one recording and --csv, --gltf or --count; see "
+                                    "sprag export --help");
+    }
+    const char *recording = argv[optind];
+    if ((csv && !export_csv(recording, csv, message)) ||
+        (gltf && !export_gltf(recording, gltf, message))) {
+        return cli_fail(EXIT_FAILURE, "%s", message);
+    }
+    return count ? print_count(recording) : EXIT_SUCCESS;
+}

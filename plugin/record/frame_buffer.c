@@ -1,0 +1,85 @@
+#include "frame_buffer.h"
+
+enum { ALIGNMENT = 8 };
+
+static void *take(frame_buffer *b, size_t size)
+{
+    if (b->size + size > b->room) {
+        size_t room = 2 * (b->size + size);
+        char *data = realloc(b->data, room);
+        if (!data) {
+            b->failed = true;
+            return NULL;
+        }
+        b->data = data;
+        b->room = room;
+    }
+    void *at = b->data + b->size;
+    b->size += size;
+    return at;
+}
+
+static sprag_recorded_head *head_at(const frame_buffer *b, size_t at)
+{
+    return (sprag_recorded_head *)(void *)(b->data + at);
+}
+
+static void add_head(frame_buffer *b, const char *tag, size_t entry)
+{
+    sprag_recorded_head *head = take(b, sizeof *head);
+    if (head) {
+        *head = (sprag_recorded_head){.entry = (uint32_t)entry};
+        memcpy(head->tag, tag, sizeof head->tag);
+    }
+}
+
+static void close_table(frame_buffer *b)
+{
+    size_t odd = b->size % ALIGNMENT;
+    if (!b->failed && b->table && head_at(b, b->table)->count == 0) {
+        b->size = b->table;
+    } else if (!b->failed && odd) {
+        char *padding = take(b, ALIGNMENT - odd);
+        if (padding) {
+            memset(padding, 0, ALIGNMENT - odd);
+        }
+    }
+    b->table = 0;
+}
+
+void frame_buffer_begin(frame_buffer *b)
+{
+    b->size = b->table = 0;
+    b->failed = false;
+    add_head(b, "FRAM", 0);
+}
+
+void frame_buffer_table(frame_buffer *b, const char *tag, size_t entry)
+{
+    close_table(b);
+    size_t at = b->size;
+    add_head(b, tag, entry);
+    b->table = b->failed ? 0 : at;
+}
+
+void *frame_buffer_add(frame_buffer *b, size_t count)
+{
+    if (!b->table) {
+        return NULL;
+    }
+    size_t entry = head_at(b, b->table)->entry;
+    void *added = take(b, count * entry);
+    if (added) {
+        head_at(b, b->table)->count += count;
+    }
+    return added;
+}
+
+bool frame_buffer_end(frame_buffer *b)
+{
+    close_table(b);
+    if (!b->failed) {
+        head_at(b, 0)->count = b->size - sizeof(sprag_recorded_head);
+    }
+    return !b->failed;
+}

@@ -1,0 +1,35 @@
+// Numbers for objects of ODE that live longer than a step. An address that ODE uses again after its
+// object was gone gets a new number.
+#ifndef SPRAG_IDENTITIES_H
+#define SPRAG_IDENTITIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct identity {
+    const void *object; // NULL: a free slot
+    uint32_t id, world;
+    uint32_t body;    // of a geom
+    int64_t seen;     // number of the world's last step that had it
+    double value[12]; // of the owner of the table
+} identity;
+
+typedef struct identities {
+    int64_t gap; // steps after which an object that was not seen is taken for another; 0: never
+    identity *slot;
+    int mask, count; // slots less 1; those taken
+    uint32_t next;   // number of the next new object
+} identities;
+
+// The identity of an object in a step of a world. *is_new: it was not there in the step before.
+// NULL: no memory. Valid until the next call.
+identity *identities_see(identities *of, const void *object, uint32_t world, int64_t step,
+                         bool *is_new);
+
+// NULL: the object has never been seen.
+identity *identities_find(const identities *of, const void *object);
+
+void identities_clear(identities *of); // the numbers start again at 0
+
+#endif

@@ -1,0 +1,16 @@
+// Numbers of the recordings. None of them changes the result of a step.
+#ifndef SPRAG_RECORD_CONSTANTS_H
+#define SPRAG_RECORD_CONSTANTS_H
+
+// Share of its bound from which friction counts as slipping. Greater: the regularised friction of
+// sprag, which stays a little below its bound, counts as sticking. Smaller: strong grips count as
+// slipping.
+#define SLIP_BOUND 0.99
+
+// Share of the speed that gravity gives in a step. A contact that slips faster counts as slipping,
+// even if its friction is below the bound that its normal force gives: dWorldStep bounds friction
+// by the normal forces of a solve without friction. Greater: contacts of stock that slide slowly
+// count as sticking. Smaller: contacts that creep count as slipping.
+#define SLIP_SPEED 0.1
+
+#endif

@@ -1,0 +1,261 @@
+// A frame is one write() to the file, so that a crash loses no step. The file is opened at the
+// first step. A process that was forked while its parent recorded writes nothing, unless "%p" in
+// the name gives it a file of its own.
+#include "recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "message.h"
+#include "output.h"
+#include "recording_header.h"
+#include "statistics.h"
+
+struct recorded_step {
+    force_pool pool;
+    int64_t number; // of the step
+    double start;   // s, thread CPU time
+    recorded_step *next;
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool wanted; // SPRAG_RECORD is set, and writing has not failed
+
+// Under the lock.
+static output file = {.descriptor = -1};
+static off_t written; // bytes of whole frames
+static capture all = {.bodies.gap = 1, .joints.gap = 1};
+static frame_buffer frame;
+static recorded_step *spare; // that no step uses
+static const char *failure;  // the reason why the recording has ended; NULL: told, or none
+
+static void lock_for_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void unlock_after_fork(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void start(void)
+{
+    atomic_store(&wanted, output_wanted(&file, "SPRAG_RECORD"));
+    // A child must not inherit the lock of a thread that it does not have.
+    pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork);
+}
+
+static bool is_on(void)
+{
+    pthread_once(&once, start);
+    return atomic_load_explicit(&wanted, memory_order_relaxed);
+}
+
+// ---- the file
+
+static void fail(const char *why)
+{
+    atomic_store(&wanted, false);
+    failure = why;
+}
+
+static void begin_locked(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+// Prints without the lock: the program's message handler may do anything.
+static void end_locked(void)
+{
+    char name[PATH_MAX];
+    const char *why = failure;
+    failure = NULL;
+    memcpy(name, file.name, why ? sizeof name : 1);
+    pthread_mutex_unlock(&lock);
+    if (why) {
+        message_once("sprag: cannot record to %s: %s. The program runs on without.", name, why);
+    }
+}
+
+static bool write_header(void)
+{
+    size_t size;
+    char *header = recording_header_make(&size);
+    errno = ENOMEM;
+    bool done = header && output_write(&file, header, size);
+    free(header);
+    written = done ? (off_t)size : 0;
+    return done;
+}
+
+// Another process that records to the file holds its lock. A recording replaces the file.
+static bool open_file(void)
+{
+    capture_clear(&all);
+    if (!output_open(&file, O_WRONLY | O_CREAT)) {
+        fail(strerror(errno));
+    } else if (file.regular && flock(file.descriptor, LOCK_EX | LOCK_NB) != 0) {
+        fail("another process records to it (%p in the name gives each process a file of its own)");
+    } else if ((file.regular && ftruncate(file.descriptor, 0) != 0) || !write_header()) {
+        fail(strerror(errno));
+    }
+    return is_on();
+}
+
+// May this process write frames? A forked child may only to a file of its own.
+static bool is_ready(void)
+{
+    if (file.descriptor < 0 || (file.process != getpid() && output_is_per_process(&file))) {
+        return open_file();
+    }
+    if (file.process != getpid()) {
+        atomic_store(&wanted, false);
+    } else if (!output_is_open(&file)) {
+        fail("the program has closed the file");
+    }
+    return is_on();
+}
+
+// After a full disk, the part of a frame that fitted is cut off.
+static void write_frame(void)
+{
+    if (!frame_buffer_end(&frame)) {
+        fail("no memory");
+    } else if (!output_write(&file, frame.data, frame.size)) {
+        int error = errno;
+        if (file.regular && ftruncate(file.descriptor, written) != 0) {
+            errno = error; // the reader leaves the part out
+        }
+        fail(error == EPIPE ? "its reader is gone" : strerror(error));
+    } else {
+        written += (off_t)frame.size;
+    }
+}
+
+// ---- a step
+
+static double cpu_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static recorded_step *take_spare(void)
+{
+    recorded_step *step = spare;
+    if (step) {
+        spare = step->next;
+        return step;
+    }
+    return calloc(1, sizeof *step);
+}
+
+recorded_step *recorder_begin(const world_state *w, bool lends_feedback)
+{
+    // ODE has to be one whose structs are known, also under its own methods.
+    bool possible = is_on() && method_is_possible() && sprag_ode_lists_are_known();
+    if (!is_on()) {
+        return NULL;
+    }
+    begin_locked();
+    if (!possible) {
+        fail("the bodies of this ODE cannot be listed");
+    }
+    recorded_step *step = possible && is_ready() ? take_spare() : NULL;
+    if (step) {
+        step->number = w->statistics.steps + 1;
+        capture_begin(&all, w, step->number);
+    }
+    end_locked();
+    if (step) {
+        step->pool.count = 0;
+        if (lends_feedback) {
+            capture_lend_feedback(&step->pool, w->id);
+        }
+        step->start = cpu_seconds();
+    }
+    return step;
+}
+
+static void write_step(const recorded_step *step, const world_state *w, stock called, double cpu)
+{
+    frame_buffer_table(&frame, "STEP", sizeof(sprag_recorded_step));
+    sprag_recorded_step *s = frame_buffer_add(&frame, 1);
+    if (s) {
+        dVector3 gravity;
+        dWorldGetGravity(w->id, gravity);
+        *s = (sprag_recorded_step){.world = (uint32_t)w->number,
+                                   .quick = called == STOCK_QUICK,
+                                   .number = step->number,
+                                   .time = w->statistics.time,
+                                   .step = w->statistics.step,
+                                   .gravity = {gravity[0], gravity[1], gravity[2]},
+                                   .cpu = cpu};
+        strncpy(s->method, w->settings.method->name, sizeof s->method - 1);
+    }
+}
+
+static void write_statistics(const world_state *w)
+{
+    double number[STATISTICS_MAX];
+    int count = statistics_numbers(number, &w->statistics, w->settings.method->ours);
+    frame_buffer_table(&frame, "STAT", sizeof *number);
+    double *to = frame_buffer_add(&frame, (size_t)count);
+    if (to) {
+        memcpy(to, number, (size_t)count * sizeof *to);
+    }
+}
+
+void recorder_end(recorded_step *step, const world_state *w, stock called, bool taken)
+{
+    if (!step) {
+        return;
+    }
+    double cpu = cpu_seconds() - step->start;
+    begin_locked();
+    if (taken && is_on() && is_ready()) {
+        frame_buffer_begin(&frame);
+        write_step(step, w, called, cpu);
+        write_statistics(w);
+        capture_write(&all, w, step->number, &step->pool, &frame);
+        write_frame();
+    } else {
+        capture_return_feedback(&step->pool, w->id);
+    }
+    step->next = spare;
+    spare = step;
+    end_locked();
+}
+
+void recorder_collides(dGeomID id)
+{
+    if (is_on()) {
+        pthread_mutex_lock(&lock);
+        shapes_add_root(&all.shapes, id);
+        pthread_mutex_unlock(&lock);
+    }
+}
+
+void recorder_destroys(void)
+{
+    if (is_on()) {
+        pthread_mutex_lock(&lock);
+        shapes_forget_roots(&all.shapes);
+        pthread_mutex_unlock(&lock);
+    }
+}
+
+void recorder_stop(void)
+{
+    atomic_store(&wanted, false);
+}

@@ -1,0 +1,24 @@
+// The recording that the environment variable SPRAG_RECORD names: sprag_recording.h has the format.
+#ifndef SPRAG_RECORDER_H
+#define SPRAG_RECORDER_H
+
+#include "world.h"
+
+typedef struct recorded_step recorded_step;
+
+// Before a step of the world. lends_feedback: ODE has not reserved the memory of the step yet, so
+// joints may get a dJointFeedback for it. NULL: nothing is recorded.
+recorded_step *recorder_begin(const world_state *w, bool lends_feedback);
+
+// After it: writes a frame. taken: false if ODE has not stepped the world; nothing is written then.
+void recorder_end(recorded_step *step, const world_state *w, stock called, bool taken);
+
+// A space or geom that the program collides, whose static geoms are recorded; and: some space or
+// geom is about to be destroyed.
+void recorder_collides(dGeomID id);
+void recorder_destroys(void);
+
+// This process, a fork of the one that records, records nothing.
+void recorder_stop(void);
+
+#endif

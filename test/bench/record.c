@@ -1,0 +1,125 @@
+// The cost of a recording: a heap of 100 bodies at rest, each step with and without one. Both runs
+// have the same bits, so their steps have the same work. A run is a process, because a recording is
+// switched on for a process; of a step its least time in several runs counts, because other load on
+// the machine only adds to it.
+#define _GNU_SOURCE 1 // setenv
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+enum { STEPS = 200, ROUNDS = 5 };
+
+typedef struct run {
+    double us[STEPS];
+    uint64_t state; // hash of the poses at the end
+} run;
+
+static uint64_t state_of(const sprag_scene *scene)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (int i = 0; i < scene->bodies; i++) {
+        const unsigned char *byte = (const unsigned char *)dBodyGetPosition(scene->body[i]);
+        for (size_t k = 0; k < 3 * sizeof(dReal); k++) {
+            hash = (hash ^ byte[k]) * 1099511628211u;
+        }
+    }
+    return hash;
+}
+
+static run take_steps(const char *options)
+{
+    bench_scene b;
+    run r;
+    bench_open(&b, sprag_model_find("pile:100"), options, 20);
+    while ((double)b.scene.steps_done * b.scene.step < b.scene.model->settled) {
+        bench_step(&b);
+    }
+    for (int k = 0; k < STEPS; k++) {
+        bench_step(&b);
+        r.us[k] = bench_stepper_us;
+    }
+    r.state = state_of(&b.scene);
+    sprag_scene_close(&b.scene);
+    return r;
+}
+
+static bool run_process(const char *options, const char *file, run *to)
+{
+    int ends[2];
+    if (pipe(ends) != 0) {
+        return false;
+    }
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        if (file) {
+            setenv("SPRAG_RECORD", file, 1);
+        }
+        run r = take_steps(options);
+        bool written = write(ends[1], &r, sizeof r) == sizeof r;
+        _exit(written ? EXIT_SUCCESS : EXIT_FAILURE);
+    }
+    close(ends[1]);
+    size_t done = 0;
+    for (ssize_t got;
+         done < sizeof *to && (got = read(ends[0], (char *)to + done, sizeof *to - done)) > 0;) {
+        done += (size_t)got;
+    }
+    close(ends[0]);
+    return waitpid(child, NULL, 0) == child && done == sizeof *to;
+}
+
+static bool compare(const char *options, run least[2])
+{
+    char file[] = "/tmp/bench_record_XXXXXX";
+    int descriptor = mkstemp(file);
+    bool done = descriptor >= 0;
+    for (int round = 0; done && round < ROUNDS; round++) {
+        for (int recorded = 0; done && recorded < 2; recorded++) {
+            run r;
+            done = run_process(options, recorded ? file : NULL, &r);
+            for (int k = 0; k < STEPS; k++) {
+                double before = round ? least[recorded].us[k] : INFINITY;
+                least[recorded].us[k] = fmin(before, r.us[k]);
+            }
+            least[recorded].state = r.state;
+        }
+    }
+    if (descriptor >= 0) {
+        close(descriptor);
+        unlink(file);
+    }
+    return done;
+}
+
+void bench_record(line_fn *line)
+{
+    static const char *const methods[] = {"stribeck", "ode-quick"};
+    line("method|bodies|step us|recording us|percent");
+    for (int i = 0; i < 2; i++) {
+        char options[64];
+        run least[2];
+        double us[STEPS], more[STEPS];
+        snprintf(options, sizeof options, "method=%s", methods[i]);
+        if (!compare(options, least)) {
+            fputs("bench: a run has failed\n", stderr);
+            exit(EXIT_FAILURE);
+        }
+        for (int k = 0; k < STEPS; k++) {
+            us[k] = least[0].us[k];
+            more[k] = least[1].us[k] - least[0].us[k];
+        }
+        double step = bench_median(us, STEPS), cost = bench_median(more, STEPS);
+        line("%s|100|%.1f|%.1f|%.2f", methods[i], step, cost, 100 * cost / step);
+        if (i == 0) {
+            bench_at_most("% of a step of stribeck that recording takes", 100 * cost / step, 10);
+        }
+        bench_at_most("runs whose bits recording changes", least[0].state != least[1].state, 0);
+    }
+}
