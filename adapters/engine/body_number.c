@@ -4,29 +4,41 @@
 
 #include <stdatomic.h>
 
-// dxBody and dxJoint start with dObject.
-typedef struct body_head {
-    const void *virtual_functions;
+// dxBody and dxJoint start with dObject, which has virtual functions before these.
+typedef struct object_link {
     dWorldID world;
-    const struct body_head *next; // the next older one of the world; NULL: this is the oldest one
-} body_head;
+    const void *next; // the next older one of the world; NULL: this is the oldest one
+} object_link;
+
+// Their places in bytes. In Webots' fork another world comes first.
+static const size_t offsets[] = {8, 16};
 
 // A world points to its newest body and joint within so many words from its start.
 enum { WORLD_WORDS = 16 };
 
-static atomic_bool list_is_known;
+static _Atomic(size_t) offset;                    // of offsets; 0: unknown
 static atomic_int newest_word, newest_joint_word; // of those pointers; 0: unknown
 
-static const body_head *body_head_of(dBodyID body)
+static const object_link *link_of(const void *object, size_t at)
 {
-    return (const body_head *)(const void *)body;
+    return (const object_link *)(const void *)((const char *)object + at);
+}
+
+// The word of a world that points to an object; 0: none.
+static int word_of(dWorldID world, const void *object)
+{
+    int word = 1;
+    while (word < WORLD_WORDS && ((void *const *)(const void *)world)[word] != object) {
+        word++;
+    }
+    return word < WORLD_WORDS ? word : 0;
 }
 
 int sprag_ode_body_number(dBodyID body)
 {
     int number = 0;
-    if (body && list_is_known) {
-        for (const body_head *b = body_head_of(body); b; b = b->next) {
+    if (offset) {
+        for (const void *b = body; b; b = link_of(b, offset)->next) {
             number++;
         }
     }
@@ -40,7 +52,7 @@ dBodyID sprag_ode_newest_body(dWorldID world)
 
 dBodyID sprag_ode_older_body(dBodyID body)
 {
-    return (dBodyID)(uintptr_t)body_head_of(body)->next;
+    return (dBodyID)(uintptr_t)link_of(body, offset)->next;
 }
 
 dJointID sprag_ode_newest_joint(dWorldID world)
@@ -50,7 +62,7 @@ dJointID sprag_ode_newest_joint(dWorldID world)
 
 dJointID sprag_ode_older_joint(dJointID joint)
 {
-    return (dJointID)(uintptr_t)((const body_head *)(const void *)joint)->next;
+    return (dJointID)(uintptr_t)link_of(joint, offset)->next;
 }
 
 bool sprag_ode_lists_are_known(void)
@@ -60,22 +72,22 @@ bool sprag_ode_lists_are_known(void)
 
 void sprag_ode_check_joint_list(dJointID older, dJointID newer)
 {
-    const body_head *a = (const body_head *)(const void *)older;
-    const body_head *b = (const body_head *)(const void *)newer;
-    bool known = a->world == b->world && b->next == a && !a->next;
     newest_joint_word = 0;
-    for (int i = 1; i < WORLD_WORDS && known && !newest_joint_word; i++) {
-        newest_joint_word = ((dJointID const *)(const void *)a->world)[i] == newer ? i : 0;
+    if (offset) {
+        const object_link *a = link_of(older, offset), *b = link_of(newer, offset);
+        bool known = a->world == b->world && b->next == older && !a->next;
+        newest_joint_word = known ? word_of(a->world, newer) : 0;
     }
 }
 
 void sprag_ode_check_body_list(dBodyID older, dBodyID newer)
 {
-    const body_head *a = body_head_of(older), *b = body_head_of(newer);
     dWorldID world = dBodyGetWorld(older);
-    list_is_known = a->world == world && b->world == world && b->next == a && !a->next;
-    newest_word = 0;
-    for (int i = 1; i < WORLD_WORDS && list_is_known && !newest_word; i++) {
-        newest_word = ((dBodyID const *)(const void *)world)[i] == newer ? i : 0;
+    offset = 0;
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets && !offset; i++) {
+        const object_link *a = link_of(older, offsets[i]), *b = link_of(newer, offsets[i]);
+        bool known = a->world == world && b->world == world && b->next == older && !a->next;
+        offset = known ? offsets[i] : 0;
     }
+    newest_word = offset ? word_of(world, newer) : 0;
 }

@@ -11,7 +11,9 @@ typedef struct trial {
     dWorldID world;
     dBodyID body[2];
     dJointID contact, ball;
-    dContact surface; // that the contact was made from
+    unsigned char
+        made[sizeof(dContact)]; // that the contact was made from, as the family lays it out
+    size_t size, surface_size;  // of it, in bytes
 } trial;
 
 // ODE lists the islands of this world in memory from here. So the check can tell whether a pointer
@@ -52,22 +54,33 @@ static bool is_in_pool(const void *pointer, size_t size)
     return at >= start && at <= start + pool.used && size <= start + pool.used - at;
 }
 
-static trial open_trial(void)
+static void set_contact(trial *t, const ode_family *family)
+{
+    dContact c;
+    memset(&c, 0, sizeof c);
+    c.surface.mode = dContactSlip2 | dContactFDir1;
+    c.surface.mu = 0.3125;
+    c.surface.slip2 = 0.0625;
+    c.geom.depth = 0.4375;
+    for (int k = 0; k < 3; k++) {
+        c.geom.pos[k] = 3 + k;
+        c.geom.normal[k] = k == 2;
+        c.fdir1[k] = k == 0;
+    }
+    size_t rest = sizeof c - sizeof c.surface;
+    t->surface_size = sprag_ode_write_surface(family, t->made, &c.surface);
+    memcpy(t->made + t->surface_size, &c.geom, rest);
+    t->size = t->surface_size + rest;
+}
+
+static trial open_trial(const ode_family *family)
 {
     static const dWorldStepReserveInfo exact = {sizeof exact, 1, 0};
     static const dWorldStepMemoryFunctionsInfo memory = {sizeof memory, pool_take, pool_retake,
                                                          pool_give};
     trial t;
     memset(&t, 0, sizeof t);
-    t.surface.surface.mode = dContactSlip2 | dContactFDir1;
-    t.surface.surface.mu = 0.3125;
-    t.surface.surface.slip2 = 0.0625;
-    t.surface.geom.depth = 0.4375;
-    for (int k = 0; k < 3; k++) {
-        t.surface.geom.pos[k] = 3 + k;
-        t.surface.geom.normal[k] = k == 2;
-        t.surface.fdir1[k] = k == 0;
-    }
+    set_contact(&t, family);
     pool.used = 0;
     t.world = sprag_real_world_create()();
     dWorldSetStepMemoryReservationPolicy(t.world, &exact);
@@ -76,29 +89,52 @@ static trial open_trial(void)
         t.body[i] = sprag_real_body_create()(t.world);
         dBodySetPosition(t.body[i], i, 0, 0);
     }
-    t.contact = sprag_real_contact_create()(t.world, NULL, &t.surface);
+    t.contact = sprag_real_contact_create()(t.world, NULL, (const dContact *)(const void *)t.made);
     t.ball = sprag_real_ball_create()(t.world, NULL);
     dJointAttach(t.contact, t.body[0], t.body[1]);
     dJointAttach(t.ball, t.body[0], t.body[1]);
     dJointSetBallAnchor(t.ball, 0, 0, 5);
-    dJointSetBallParam(t.ball, dParamCFM, 0.25);
+    dJointSetBallParam(t.ball, sprag_ode_parameter(dParamCFM), 0.25);
     return t;
 }
 
-static bool has_virtual_functions(dJointID joint, count_fn *count, rows_fn *rows)
+static bool has_virtual_functions(dJointID joint, count_fn *count, opaque_fn *rows)
 {
     return sprag_ode_virtual_function(joint, ODE_GET_INFO1) == (void *)(intptr_t)count &&
            sprag_ode_virtual_function(joint, ODE_GET_INFO2) == (void *)(intptr_t)rows;
 }
 
-static bool contact_is_laid_out(const trial *t)
+// A fork may have types of its own before 0.16's, and so other numbers.
+static bool types_are_numbered(const trial *t)
 {
-    const dContact *kept = sprag_ode_contact_of(t->contact), *made = &t->surface;
-    return kept->surface.mode == made->surface.mode && kept->surface.mu == made->surface.mu &&
-           kept->surface.slip2 == made->surface.slip2 && kept->geom.depth == made->geom.depth &&
-           !memcmp(kept->geom.pos, made->geom.pos, 3 * sizeof(dReal)) &&
-           !memcmp(kept->geom.normal, made->geom.normal, 3 * sizeof(dReal)) &&
-           !memcmp(kept->fdir1, made->fdir1, 3 * sizeof(dReal));
+    bool good =
+        dJointGetType(t->contact) == dJointTypeContact && dJointGetType(t->ball) == dJointTypeBall;
+    for (int i = 0; i < ODE_JOINT_TYPES && good; i++) {
+        int type;
+        dJointID joint = sprag_real_create_joint(i, t->world, &type);
+        good = !joint || (int)dJointGetType(joint) == type;
+        if (joint) {
+            sprag_ode_joint_destroy(joint);
+        }
+    }
+    return good;
+}
+
+// Looks for the trial's contact in its joint. A surface alone would not tell what lies behind it.
+static bool find_contact(const trial *t, ode_layout *layout)
+{
+    typedef size_t size_fn(dJointID);
+    enum { SIZE_MAX_KNOWN = 4096 };
+    size_fn *size_of = (size_fn *)(intptr_t)sprag_ode_virtual_function(t->contact, ODE_SIZE);
+    size_t size = size_of(t->contact);
+    layout->surface = 0;
+    for (size_t at = 0; size <= SIZE_MAX_KNOWN && at + t->size <= size && !layout->surface;
+         at += sizeof(dReal)) {
+        layout->surface = memcmp(sprag_ode_at(t->contact, at), t->made, t->size) ? 0 : at;
+    }
+    layout->geom = layout->surface + t->surface_size;
+    layout->direction = layout->geom + sizeof(dContactGeom);
+    return layout->surface;
 }
 
 static bool is_one_of(const void *found, const void *a, const void *b)
@@ -136,44 +172,59 @@ static bool counts_are_laid_out(const trial *t)
     return !memcmp(count[0], three, sizeof three) && !memcmp(count[1], contact, sizeof contact);
 }
 
+// Entries that ODE must not write keep this value.
+enum { ROOM = 64, LEFT = 7 };
+
+// The rows of a joint, with room behind them.
+typedef struct answer {
+    dReal J[2][ROOM], rhs_cfm[ROOM], lo_hi[ROOM];
+    int findex[ROOM];
+} answer;
+
+static void ask(answer *a, dJointID joint)
+{
+    enum { ROWS = 3 };
+    for (int i = 0; i < ROOM; i++) {
+        a->J[0][i] = a->J[1][i] = i < 6 * ROWS ? 0 : LEFT;
+        a->rhs_cfm[i] = a->lo_hi[i] = LEFT;
+        a->findex[i] = LEFT;
+    }
+    const ode_rows rows = {ROWS, a->J[0], a->J[1], a->rhs_cfm, a->lo_hi, a->findex};
+    sprag_ode_count_rows(joint); // getInfo2 uses what getInfo1 has stored
+    sprag_ode_get_rows(joint, 100, 0.5, &rows);
+}
+
 // The ball joint connects the bodies at (0, 0, 5): its rows are e, -[r]x and -e, [r]x.
 static bool rows_are_laid_out(const trial *t)
 {
-    enum { ROOM = 64, LEFT = 7 }; // LEFT: entries that ODE must not write keep this value
     static const dReal J1[18] = {1, 0, 0, 0, 5, 0, 0, 1, 0, -5, 0, 0, 0, 0, 1, 0, 0, 0};
     static const dReal J2[18] = {-1, 0, 0, 0, -5, 0, 0, -1, 0, 5, 0, 1, 0, 0, -1, 0, -1, 0};
-    dReal row[2][ROOM] = {{0}}, rhs_cfm[ROOM], lo_hi[ROOM];
-    int findex[ROOM];
-    for (int i = 0; i < ROOM; i++) {
-        row[0][i] = row[1][i] = i < 18 ? 0 : LEFT;
-        rhs_cfm[i] = lo_hi[i] = LEFT;
-        findex[i] = LEFT;
-    }
-    sprag_ode_get_rows(t->ball, 100, 0.5, row[0], row[1], rhs_cfm, lo_hi, findex);
-    bool good = rhs_cfm[1] == 0.25; // the joint's own
+    answer a;
+    ask(&a, t->ball);
+    bool good = a.rhs_cfm[1] == 0.25; // the joint's own
     for (int i = 0; i < ROOM; i++) {
         bool is_cfm = i < 6 && i % 2;
-        good &= row[0][i] == (i < 18 ? J1[i] : LEFT) && row[1][i] == (i < 18 ? J2[i] : LEFT);
-        good &= rhs_cfm[i] == (i >= 6 ? LEFT : is_cfm ? 0.25 : 0) || (is_cfm && rhs_cfm[i] == LEFT);
-        good &= lo_hi[i] == LEFT && findex[i] == LEFT;
+        good &= a.J[0][i] == (i < 18 ? J1[i] : LEFT) && a.J[1][i] == (i < 18 ? J2[i] : LEFT);
+        good &= a.rhs_cfm[i] == (i >= 6   ? LEFT
+                                 : is_cfm ? 0.25
+                                          : 0) ||
+                (is_cfm && a.rhs_cfm[i] == LEFT);
+        good &= a.lo_hi[i] == LEFT && a.findex[i] == LEFT;
     }
     return good;
 }
 
-// The contact's normal pushes only; its friction is 0.3125 either way.
-static bool bounds_are_laid_out(const trial *t)
+// The contact's normal pushes only, along z at (3, 4, 5), and corrects half of the depth in a step;
+// its friction is 0.3125 either way, and its second direction slips.
+static bool contact_is_read(const trial *t)
 {
-    static const dReal known[6] = {0, dInfinity, -0.3125, 0.3125, -0.3125, 0.3125};
-    dReal J[2][64], rhs_cfm[64], lo_hi[64] = {0};
-    int findex[64];
-    sprag_ode_count_rows(t->contact); // getInfo2 uses what getInfo1 has stored
-    sprag_ode_get_rows(t->contact, 100, 0.5, J[0], J[1], rhs_cfm, lo_hi, findex);
-    for (int i = 0; i < 6; i++) {
-        if (lo_hi[i] != known[i]) {
-            return false;
-        }
-    }
-    return true;
+    static const dReal bounds[6] = {0, dInfinity, -0.3125, 0.3125, -0.3125, 0.3125};
+    static const dReal normal[6] = {0, 0, 1, 4, -3, 0}, along[6] = {1, 0, 0, 0, 5, -4};
+    answer a;
+    ask(&a, t->contact);
+    return !memcmp(a.lo_hi, bounds, sizeof bounds) && !memcmp(a.J[0], normal, sizeof normal) &&
+           !memcmp(a.J[0] + 6, along, sizeof along) && a.rhs_cfm[0] == 100 * 0.5 * 0.4375 &&
+           a.rhs_cfm[5] == 0.0625;
 }
 
 static bool bodies_are_stepped(const trial *t)
@@ -187,19 +238,24 @@ static bool bodies_are_stepped(const trial *t)
 // steps after the first search for islands?
 static bool world_head_is_laid_out(dWorldID world)
 {
+    if (!sprag_real_self_threaded() || !sprag_real_free_threads() ||
+        !sprag_real_functions_of_threads() || !sprag_real_set_threads() ||
+        !sprag_real_island_threads() || !sprag_real_set_island_threads()) {
+        return false;
+    }
     const ode_world_head *head = sprag_ode_world_head(world);
-    dThreadingImplementationID alone = dThreadingAllocateSelfThreadedImplementation();
+    dThreadingImplementationID alone = sprag_real_self_threaded()();
     const dThreadingFunctionsInfo *functions =
-        alone ? dThreadingImplementationGetFunctions(alone) : NULL;
+        alone ? sprag_real_functions_of_threads()(alone) : NULL;
     bool none = !head->functions && !head->implementation, known = false;
     if (functions) {
         ode_islands found;
-        dWorldSetStepThreadingImplementation(world, functions, alone);
+        sprag_real_set_threads()(world, functions, alone);
         known = none && head->functions == functions && head->implementation == alone &&
                 !head->wait && sprag_ode_find_islands(world, 1, true, &found) && head->wait;
-        dWorldSetStepThreadingImplementation(world, NULL, NULL);
+        sprag_real_set_threads()(world, NULL, NULL);
     }
-    dThreadingFreeImplementation(alone);
+    sprag_real_free_threads()(alone);
     return known;
 }
 
@@ -208,35 +264,79 @@ static void ignore_move(dBodyID body)
     (void)body;
 }
 
-static bool moved_callback_is_laid_out(dBodyID body)
+static bool has_moved_callback(dBodyID body, size_t at, void (*callback)(dBodyID))
 {
-    bool none = !sprag_ode_moved_callback(body);
-    sprag_real_set_moved_callback()(body, ignore_move);
-    bool known = none && sprag_ode_moved_callback(body) == ignore_move;
-    sprag_real_set_moved_callback()(body, NULL);
-    return known;
+    return !memcmp(sprag_ode_at(body, at), &callback, sizeof callback);
 }
 
-static const char *wrong_layout(void)
+// The offset of the moved callback in dxBody, in bytes; 0: unknown.
+static size_t find_moved_callback(dBodyID body)
 {
-    trial t = open_trial();
-    const char *wrong = NULL;
-    if (!has_virtual_functions(t.contact, sprag_real_contact_count(), sprag_real_contact_rows()) ||
-        !has_virtual_functions(t.ball, sprag_real_ball_count(), sprag_real_ball_rows())) {
-        wrong = "the known virtual functions of dxJoint";
-    } else if (!contact_is_laid_out(&t)) {
-        wrong = "the known layout of dxJointContact";
-    } else if (!islands_are_laid_out(&t)) {
-        wrong = "the known layout of dxWorldProcessIslandsInfo";
-    } else if (!counts_are_laid_out(&t)) {
-        wrong = "the known layout of dxJoint::Info1";
-    } else if (!rows_are_laid_out(&t) || !bounds_are_laid_out(&t)) {
-        wrong = "the known rows of getInfo2";
-    } else if (!bodies_are_stepped(&t)) {
-        wrong = "the known dxStepBody";
-    } else {
-        sprag_ode_set_known_layout(world_head_is_laid_out(t.world),
-                                   moved_callback_is_laid_out(t.body[0]));
+    static const size_t offsets[] = {704, 720}; // bytes; the second: of Webots' fork
+    size_t found = 0;
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets && !found; i++) {
+        bool none = has_moved_callback(body, offsets[i], NULL);
+        sprag_real_set_moved_callback()(body, ignore_move);
+        found = none && has_moved_callback(body, offsets[i], ignore_move) ? offsets[i] : 0;
+        sprag_real_set_moved_callback()(body, NULL);
+    }
+    return found;
+}
+
+// Does dWorldQuickStep draw random numbers for its first iteration?
+static bool shuffles_first(dWorldID world)
+{
+    unsigned long seed = dRandGetSeed();
+    ode_islands found;
+    dWorldSetQuickStepNumIterations(world, 1);
+    bool any = sprag_ode_find_islands(world, 0.01, true, &found);
+    ode_island_walk walk = {.islands = &found};
+    if (any && sprag_ode_next_island(&walk)) {
+        sprag_ode_step_island(world, &walk.island, 0.01, true);
+    }
+    bool drawn = dRandGetSeed() != seed;
+    dRandSetSeed(seed);
+    return drawn;
+}
+
+// The first thing that is otherwise than in every build that sprag knows; NULL: *layout is found.
+static const char *wrong_layout(const trial *t, ode_layout *layout)
+{
+    const ode_family *family = layout->family;
+    if (!types_are_numbered(t)) {
+        return "the known numbers of joint types";
+    }
+    if (!has_virtual_functions(t->contact, sprag_real_contact_count(), family->contact_rows()) ||
+        !has_virtual_functions(t->ball, sprag_real_ball_count(), family->ball_rows())) {
+        return "the known virtual functions of dxJoint";
+    }
+    if (!find_contact(t, layout)) {
+        return "the known layout of dxJointContact";
+    }
+    sprag_ode_set_layout(layout);
+    if (!islands_are_laid_out(t)) {
+        return "the known layout of dxWorldProcessIslandsInfo";
+    }
+    if (!counts_are_laid_out(t)) {
+        return "the known layout of dxJoint::Info1";
+    }
+    if (!rows_are_laid_out(t) || !contact_is_read(t)) {
+        return "the known rows of getInfo2";
+    }
+    return bodies_are_stepped(t) ? NULL : "the known dxStepBody";
+}
+
+static const char *check_layout(const ode_family *family)
+{
+    ode_layout layout = {.family = family};
+    sprag_ode_set_layout(&layout);
+    trial t = open_trial(family);
+    const char *wrong = wrong_layout(&t, &layout);
+    if (!wrong) {
+        layout.world_head = world_head_is_laid_out(t.world);
+        layout.moved_callback = find_moved_callback(t.body[0]);
+        layout.shuffles_first = shuffles_first(t.world);
+        sprag_ode_set_layout(&layout);
         sprag_ode_check_body_list(t.body[0], t.body[1]);
         sprag_ode_check_joint_list(t.contact, t.ball);
     }
@@ -248,11 +348,13 @@ static const char *unsupported; // the first thing that is missing; NULL: nothin
 
 static void check(void)
 {
-    unsupported = !sprag_real_is_configured()                           ? "dCheckConfiguration"
-                  : !sprag_real_is_configured()("ODE_double_precision") ? "double precision"
-                                                                        : sprag_real_missing();
+    const ode_family *family = sprag_ode_find_family();
+    unsupported = !sprag_real_is_configured() ? "dCheckConfiguration"
+                  : !sprag_real_is_configured()("ODE_double_precision")
+                      ? "double precision"
+                      : sprag_ode_family_missing(family);
     if (!unsupported) {
-        unsupported = wrong_layout();
+        unsupported = check_layout(family);
     }
 }
 

@@ -18,9 +18,31 @@ static size_t fallback_memory(dBodyID const *body, unsigned bodies, dJointID con
     return dense <= DENSE_MEMORY_MAX && dense > quick ? dense : quick;
 }
 
+// The arena of before 0.13 keeps what a step has taken from it until it is told to let go.
+static void clean_up(dWorldID world)
+{
+    if (sprag_real_clean_up()) {
+        sprag_real_clean_up()(world);
+    }
+}
+
+// Webots' dWorldQuickStep has no fluids.
+void sprag_ode_begin_step(dWorldID world, bool quick)
+{
+    if (!quick && sprag_real_fluid_step()) {
+        sprag_real_fluid_step()(world);
+    }
+}
+
+void sprag_ode_end_step(dWorldID world)
+{
+    clean_up(world);
+}
+
 bool sprag_ode_find_islands(dWorldID world, dReal step, bool quick, ode_islands *islands)
 {
     *islands = (ode_islands){0};
+    clean_up(world); // the step may have found islands before
     return sprag_real_reallocate()(world, islands, step,
                                    quick ? sprag_real_quick_memory() : fallback_memory);
 }
@@ -28,7 +50,11 @@ bool sprag_ode_find_islands(dWorldID world, dReal step, bool quick, ode_islands 
 bool sprag_ode_process_islands(dWorldID world, const ode_islands *islands, dReal step,
                                void *stepper, void *max_calls)
 {
-    return sprag_real_process_islands()(world, islands, step, stepper, max_calls);
+    if (sprag_real_process_islands()) {
+        return sprag_real_process_islands()(world, islands, step, stepper, max_calls);
+    }
+    sprag_real_process_in_arena()(world, islands, step, stepper);
+    return true;
 }
 
 bool sprag_ode_is_quick_stepper(void *stepper)
@@ -54,14 +80,17 @@ void sprag_ode_lock_default(bool lock)
 static bool process_one(dWorldID world, const ode_islands *one, dReal step, void *stepper,
                         void *max_calls)
 {
+    if (!sprag_real_island_threads()) {
+        return sprag_ode_process_islands(world, one, step, stepper, max_calls);
+    }
     bool lock = sprag_ode_uses_default_threads(world);
-    unsigned limit = dWorldGetStepIslandsProcessingMaxThreadCount(world);
+    unsigned limit = sprag_real_island_threads()(world);
     if (lock) {
         sprag_ode_lock_default(true);
     }
-    dWorldSetStepIslandsProcessingMaxThreadCount(world, 1);
+    sprag_real_set_island_threads()(world, 1);
     bool done = sprag_ode_process_islands(world, one, step, stepper, max_calls);
-    dWorldSetStepIslandsProcessingMaxThreadCount(world, limit);
+    sprag_real_set_island_threads()(world, limit);
     if (lock) {
         sprag_ode_lock_default(false);
     }

@@ -6,45 +6,110 @@
 #include <stdint.h>
 #include <string.h>
 
-// Offsets in bytes, of ODE 0.16 in double precision.
-enum { MOVED_CALLBACK_OFFSET = 704, CONTACT_OFFSET = 168 };
+// Bytes, of ODE 0.16 in double precision.
+enum {
+    SURFACE = 168,
+    GEOM = SURFACE + sizeof(dSurfaceParameters),
+    DIRECTION = GEOM + sizeof(dContactGeom)
+};
 
-static atomic_bool world_head_known, moved_callback_known;
+static ode_layout slot[2] = {{sprag_ode_families, SURFACE, GEOM, DIRECTION, 0, false, false}};
+static _Atomic(const ode_layout *) in_use = slot;
 
-void sprag_ode_set_known_layout(bool world_head, bool moved_callback)
+const ode_layout *sprag_ode_layout(void)
 {
-    world_head_known = world_head;
-    moved_callback_known = moved_callback;
+    return atomic_load_explicit(&in_use, memory_order_acquire);
 }
+
+// The check of one runtime at a time writes here.
+void sprag_ode_set_layout(const ode_layout *layout)
+{
+    ode_layout *other = sprag_ode_layout() == slot ? slot + 1 : slot;
+    *other = *layout;
+    atomic_store_explicit(&in_use, other, memory_order_release);
+}
+
+// ---- contacts
+
+// dSurfaceParameters of 0.12 lacks the fields from rho to rhoN.
+enum {
+    ROLLING = offsetof(dSurfaceParameters, rho),
+    AFTER_ROLLING = offsetof(dSurfaceParameters, bounce),
+    REST = sizeof(dSurfaceParameters) - AFTER_ROLLING
+};
+
+size_t sprag_ode_write_surface(const ode_family *family, void *to, const dSurfaceParameters *from)
+{
+    size_t rest = family->of_12 ? ROLLING : AFTER_ROLLING;
+    memcpy(to, from, rest);
+    memcpy((char *)to + rest, (const char *)from + AFTER_ROLLING, REST);
+    return rest + REST;
+}
+
+// sprag reads ODE's own copy: a table in sprag could outlive a joint, or miss one.
+const dSurfaceParameters *sprag_ode_contact_surface(dJointID joint, dSurfaceParameters *room)
+{
+    const ode_layout *layout = sprag_ode_layout();
+    const void *surface = sprag_ode_at(joint, layout->surface);
+    if (!layout->family->of_12) {
+        return surface;
+    }
+    memset(room, 0, sizeof *room);
+    memcpy(room, surface, ROLLING);
+    memcpy(&room->bounce, sprag_ode_at(surface, ROLLING), REST);
+    room->mode &= ~dContactRolling;
+    return room;
+}
+
+const dContactGeom *sprag_ode_contact_geom(dJointID joint)
+{
+    return sprag_ode_at(joint, sprag_ode_layout()->geom);
+}
+
+const dReal *sprag_ode_contact_direction(dJointID joint)
+{
+    return sprag_ode_at(joint, sprag_ode_layout()->direction);
+}
+
+// ---- worlds and bodies
 
 bool sprag_ode_uses_default_threads(dWorldID world)
 {
-    return !atomic_load_explicit(&world_head_known, memory_order_relaxed) ||
-           !sprag_ode_world_head(world)->functions;
-}
-
-void (*sprag_ode_moved_callback(dBodyID body))(dBodyID)
-{
-    void (*callback)(dBodyID);
-    memcpy(&callback, (const char *)(const void *)body + MOVED_CALLBACK_OFFSET, sizeof callback);
-    return callback;
+    return !sprag_ode_layout()->world_head || !sprag_ode_world_head(world)->functions;
 }
 
 bool sprag_ode_calls_back(dBodyID body)
 {
-    return !atomic_load_explicit(&moved_callback_known, memory_order_relaxed) ||
-           sprag_ode_moved_callback(body);
+    void (*callback)(dBodyID);
+    size_t at = sprag_ode_layout()->moved_callback;
+    if (at) {
+        memcpy(&callback, sprag_ode_at(body, at), sizeof callback);
+    }
+    return !at || callback;
+}
+
+// From 0.14 on, dWorldQuickStep starts with the rows in the order of their joints.
+int sprag_ode_shuffles(int iterations)
+{
+    enum { SHUFFLE_EVERY = 8 };
+    return sprag_ode_layout()->shuffles_first ? (iterations + SHUFFLE_EVERY - 1) / SHUFFLE_EVERY
+                                              : (iterations - 1) / SHUFFLE_EVERY;
 }
 
 // ---- joints
 
-typedef void count_rows_fn(dJointID, ode_row_count *);
-typedef void get_rows_fn(dJointID, dReal, dReal, int, dReal *, dReal *, int, dReal *, dReal *,
-                         int *);
-
-void *sprag_ode_virtual_function(dJointID joint, int slot)
+int sprag_ode_parameter(int parameter)
 {
-    return (*(void ***)joint)[slot];
+    enum { MORE = dParamFMax - dParamLoVel }; // that 0.12 lacks
+    return parameter >= dParamFMax && sprag_ode_layout()->family->of_12 ? parameter - MORE
+                                                                        : parameter;
+}
+
+typedef void count_rows_fn(dJointID, ode_row_count *);
+
+void *sprag_ode_virtual_function(dJointID joint, int slot_number)
+{
+    return (*(void ***)joint)[slot_number];
 }
 
 ode_row_count sprag_ode_count_rows(dJointID joint)
@@ -60,17 +125,10 @@ bool sprag_ode_joint_acts(dJointID joint)
     return dJointIsEnabled(joint) && (dJointGetBody(joint, 0) || dJointGetBody(joint, 1));
 }
 
-void sprag_ode_get_rows(dJointID joint, dReal rate, dReal erp, dReal *J1, dReal *J2, dReal *rhs_cfm,
-                        dReal *lo_hi, int *findex)
+void sprag_ode_get_rows(dJointID joint, dReal rate, dReal erp, const ode_rows *rows)
 {
     void *get_info2 = sprag_ode_virtual_function(joint, ODE_GET_INFO2);
-    ((get_rows_fn *)(intptr_t)get_info2)(joint, rate, erp, 6, J1, J2, 2, rhs_cfm, lo_hi, findex);
-}
-
-// sprag reads ODE's own copy: a table in sprag could outlive a joint, or miss one.
-const dContact *sprag_ode_contact_of(dJointID joint)
-{
-    return (const dContact *)(const void *)((const char *)joint + CONTACT_OFFSET);
+    sprag_ode_layout()->family->get_rows((opaque_fn *)(intptr_t)get_info2, joint, rate, erp, rows);
 }
 
 void sprag_ode_joint_bodies(dJointID joint, dBodyID body[2], bool *reversed)

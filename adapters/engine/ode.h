@@ -40,6 +40,9 @@ const char *sprag_ode_runtime_missing(void);
 // own.
 const char *sprag_ode_unsupported(void);
 
+// The release or fork that the runtime seems to be, by its public functions.
+const char *sprag_ode_seems_to_be(void);
+
 // ---- islands.c: a step of ODE in parts
 
 // dxWorldProcessIslandsInfo, as ODE lays it out.
@@ -60,6 +63,10 @@ typedef struct ode_island {
 // either stock stepper can take an island. quick: the program called dWorldQuickStep. false: no
 // memory.
 bool sprag_ode_find_islands(dWorldID world, dReal step, bool quick, ode_islands *islands);
+
+// ODE's own steppers do this before they find islands, and after the step.
+void sprag_ode_begin_step(dWorldID world, bool quick);
+void sprag_ode_end_step(dWorldID world);
 
 // Visits the islands of a step one after the other, from {.islands = ...} on.
 typedef struct ode_island_walk {
@@ -100,7 +107,8 @@ bool sprag_ode_run(dWorldID world, int jobs, void (*job)(void *data, int number)
 
 int sprag_ode_world_step(dWorldID world, dReal step, bool quick);
 void sprag_ode_world_destroy(dWorldID world);
-void sprag_ode_message(const char *text); // to the program's message handler, or stderr
+void sprag_ode_part_destroy(dWorldID world); // dWorldDestroy_ST of Webots' fork
+void sprag_ode_message(const char *text);    // to the program's message handler, or stderr
 int sprag_ode_collide(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip);
 void sprag_ode_space_collide(dSpaceID space, void *data, dNearCallback *callback);
 void sprag_ode_space_collide2(dGeomID a, dGeomID b, void *data, dNearCallback *callback);
@@ -137,15 +145,36 @@ typedef struct ode_row_count { // dxJoint::Info1
 bool sprag_ode_joint_acts(dJointID joint);
 
 ode_row_count sprag_ode_count_rows(dJointID joint); // getInfo1
-void sprag_ode_get_rows(dJointID joint, dReal rate, dReal erp, dReal *J1, dReal *J2, dReal *rhs_cfm,
-                        dReal *lo_hi, int *findex); // getInfo2: 6 and 2 reals a row
-const dContact *sprag_ode_contact_of(dJointID joint);
+
+enum { ODE_ROWS_MAX = 6 }; // of a joint
+
+typedef struct ode_rows {
+    int count;
+    dReal *J1, *J2;         // 6 a row
+    dReal *rhs_cfm, *lo_hi; // 2 a row
+    int *findex;
+} ode_rows;
+
+// getInfo2. The caller has set what ODE's steppers set before they ask a joint.
+void sprag_ode_get_rows(dJointID joint, dReal rate, dReal erp, const ode_rows *rows);
+
+// The number of a parameter of joints, of those from dParamLoStop to dParamERP, in the running ODE.
+int sprag_ode_parameter(int parameter);
+
+// The parts of a contact joint's dContact. `room` is for an ODE whose surfaces lack some fields.
+const dContactGeom *sprag_ode_contact_geom(dJointID joint);
+const dReal *sprag_ode_contact_direction(dJointID joint); // fdir1
+const dSurfaceParameters *sprag_ode_contact_surface(dJointID joint, dSurfaceParameters *room);
 
 // The bodies of a joint as ODE stores them: [0] is never NULL. reversed: attached as (0, body).
 void sprag_ode_joint_bodies(dJointID joint, dBodyID body[2], bool *reversed);
 
 // Does the program have a moved callback for this body? true also if ODE's layout is unknown.
 bool sprag_ode_calls_back(dBodyID body);
+
+// Times that dWorldQuickStep shuffles the rows of an island in so many iterations. A shuffle draws
+// a random number for every row but the first.
+int sprag_ode_shuffles(int iterations);
 
 // ---- body_number.c
 

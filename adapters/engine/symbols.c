@@ -7,7 +7,6 @@
 typedef dGeomID listed_geom_fn(dSpaceID, int);
 typedef dReal height_fn(dHeightfieldDataID, int, int);
 typedef int world_step_fn(dWorldID, dReal);
-typedef void world_fn(dWorldID);
 typedef int collide_fn(dGeomID, dGeomID, int, dContactGeom *, int);
 typedef void space_collide_fn(dSpaceID, void *, dNearCallback *);
 typedef void space_collide2_fn(dGeomID, dGeomID, void *, dNearCallback *);
@@ -45,18 +44,27 @@ typedef void message_fn(int, const char *, ...);
 #define REAL_SYMBOL(type, name, symbol) FIND_SYMBOL(, type, name, symbol)
 #define OWN_SYMBOL(type, name, symbol) FIND_SYMBOL(static, type, name, symbol)
 
-#define PROCESS_ISLANDS                                                                            \
-    "_Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfodPFvPK30"                           \
-    "dxStepperProcessingCallContextEPFj"
+#define PROCESS_ISLANDS "_Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfodPFvP"
+#define IN_CALLS PROCESS_ISLANDS "K30dxStepperProcessingCallContextEPFj"
+#define OF_ISLAND "P22dxWorldProcessMemArenaP7dxWorldPKP6dxBodyjPKP7dxJointjd"
+#define IN_PAIRS "8getInfo2EddiPdS0_iS0_S0_Pi"
+#define IN_ARRAYS "8getInfo2EddPKN7dxJoint10Info2DescrE"
+#define IN_STRUCT "8getInfo2EPN7dxJoint5Info2E"
 
 REAL_SYMBOL(reallocate_fn, reallocate,
             "_Z31dxReallocateWorldProcessContextP7dxWorldR25dxWorldProcessIslandsInfodPFmPKP6dxBody"
             "jPKP7dxJointjE")
-OWN_SYMBOL(process_fn, process_2, PROCESS_ISLANDS "jjE")
-OWN_SYMBOL(process_fn, process_3, PROCESS_ISLANDS "jjjE") // of 0.16.6
+OWN_SYMBOL(process_fn, process_2, IN_CALLS "jjE")
+OWN_SYMBOL(process_fn, process_3, IN_CALLS "jjjE") // of 0.16.6
+REAL_SYMBOL(process_in_arena_fn, process_in_arena,
+            PROCESS_ISLANDS "22dxWorldProcessMemArenaS0_PKP6dxBodyjPKP7dxJointjdE")
+REAL_SYMBOL(world_fn, clean_up, "_Z28dxCleanupWorldProcessContextP7dxWorld")
+REAL_SYMBOL(fluid_step_fn, fluid_step, "dFluidDynamicsStep")
 REAL_SYMBOL(step_body_fn, step_body, "_Z10dxStepBodyP6dxBodyd")
-REAL_SYMBOL(opaque_fn, step_island, "_Z12dxStepIslandPK30dxStepperProcessingCallContext")
-REAL_SYMBOL(opaque_fn, quick_island, "_Z17dxQuickStepIslandPK30dxStepperProcessingCallContext")
+OWN_SYMBOL(opaque_fn, step_in_calls, "_Z12dxStepIslandPK30dxStepperProcessingCallContext")
+OWN_SYMBOL(opaque_fn, quick_in_calls, "_Z17dxQuickStepIslandPK30dxStepperProcessingCallContext")
+OWN_SYMBOL(opaque_fn, step_in_arena, "_Z19dInternalStepIsland" OF_ISLAND)
+OWN_SYMBOL(opaque_fn, quick_in_arena, "_Z14dxQuickStepper" OF_ISLAND)
 REAL_SYMBOL(estimate_fn, step_memory, "_Z32dxEstimateStepMemoryRequirementsPKP6dxBodyjPKP7dxJointj")
 REAL_SYMBOL(estimate_fn, quick_memory,
             "_Z37dxEstimateQuickStepMemoryRequirementsPKP6dxBodyjPKP7dxJointj")
@@ -65,17 +73,31 @@ OWN_SYMBOL(opaque_fn, step_calls_3, "_Z26dxEstimateStepMaxCallCountjjj")
 OWN_SYMBOL(opaque_fn, quick_calls_2, "_Z31dxEstimateQuickStepMaxCallCountjj")
 OWN_SYMBOL(opaque_fn, quick_calls_3, "_Z31dxEstimateQuickStepMaxCallCountjjj")
 REAL_SYMBOL(count_fn, contact_count, "_ZN14dxJointContact8getInfo1EPN7dxJoint5Info1E")
-REAL_SYMBOL(rows_fn, contact_rows, "_ZN14dxJointContact8getInfo2EddiPdS0_iS0_S0_Pi")
+REAL_SYMBOL(opaque_fn, contact_rows_in_pairs, "_ZN14dxJointContact" IN_PAIRS)
+REAL_SYMBOL(opaque_fn, contact_rows_in_arrays, "_ZN14dxJointContact" IN_ARRAYS)
+REAL_SYMBOL(opaque_fn, contact_rows_in_struct, "_ZN14dxJointContact" IN_STRUCT)
 REAL_SYMBOL(count_fn, ball_count, "_ZN11dxJointBall8getInfo1EPN7dxJoint5Info1E")
-REAL_SYMBOL(rows_fn, ball_rows, "_ZN11dxJointBall8getInfo2EddiPdS0_iS0_S0_Pi")
+REAL_SYMBOL(opaque_fn, ball_rows_in_pairs, "_ZN11dxJointBall" IN_PAIRS)
+REAL_SYMBOL(opaque_fn, ball_rows_in_arrays, "_ZN11dxJointBall" IN_ARRAYS)
+REAL_SYMBOL(opaque_fn, ball_rows_in_struct, "_ZN11dxJointBall" IN_STRUCT)
 OWN_SYMBOL(listed_geom_fn, listed_geom, "_ZN7dxSpace7getGeomEi")
 OWN_SYMBOL(height_fn, height, "_ZN17dxHeightfieldData9GetHeightEii")
 
-// Either of a pair of names: dxProcessIslands and the estimates take one argument more from 0.16.6
-// on.
+// Either of a pair of names. dxProcessIslands and the estimates take one argument more from 0.16.6
+// on; the steppers had other names before 0.13.
 process_fn *sprag_real_process_islands(void)
 {
     return sprag_real_process_2() ? sprag_real_process_2() : sprag_real_process_3();
+}
+
+opaque_fn *sprag_real_step_island(void)
+{
+    return sprag_real_step_in_calls() ? sprag_real_step_in_calls() : sprag_real_step_in_arena();
+}
+
+opaque_fn *sprag_real_quick_island(void)
+{
+    return sprag_real_quick_in_calls() ? sprag_real_quick_in_calls() : sprag_real_quick_in_arena();
 }
 
 opaque_fn *sprag_real_step_calls(void)
@@ -91,6 +113,7 @@ opaque_fn *sprag_real_quick_calls(void)
 OWN_SYMBOL(world_step_fn, world_step, "dWorldStep")
 OWN_SYMBOL(world_step_fn, quick_step, "dWorldQuickStep")
 OWN_SYMBOL(world_fn, world_destroy, "dWorldDestroy")
+OWN_SYMBOL(world_fn, part_destroy, "_Z16dWorldDestroy_STP7dxWorld")
 
 OWN_SYMBOL(message_fn, message, "dMessage")
 REAL_SYMBOL(configuration_fn, is_configured, "dCheckConfiguration")
@@ -111,6 +134,67 @@ REAL_SYMBOL(contact_create_fn, contact_create, "dJointCreateContact")
 REAL_SYMBOL(set_moved_fn, set_moved_callback, "dBodySetMovedCallback")
 REAL_SYMBOL(joint_create_fn, ball_create, "dJointCreateBall")
 
+REAL_SYMBOL(self_threaded_fn, self_threaded, "dThreadingAllocateSelfThreadedImplementation")
+REAL_SYMBOL(free_threads_fn, free_threads, "dThreadingFreeImplementation")
+REAL_SYMBOL(functions_of_threads_fn, functions_of_threads, "dThreadingImplementationGetFunctions")
+REAL_SYMBOL(set_threads_fn, set_threads, "dWorldSetStepThreadingImplementation")
+REAL_SYMBOL(island_threads_fn, island_threads, "dWorldGetStepIslandsProcessingMaxThreadCount")
+REAL_SYMBOL(set_island_threads_fn, set_island_threads,
+            "dWorldSetStepIslandsProcessingMaxThreadCount")
+
+// The last three came with 0.13.
+#define JOINT_TYPES(JOINT)                                                                         \
+    JOINT(Ball)                                                                                    \
+    JOINT(Hinge)                                                                                   \
+    JOINT(Slider)                                                                                  \
+    JOINT(Universal)                                                                               \
+    JOINT(Hinge2)                                                                                  \
+    JOINT(Fixed)                                                                                   \
+    JOINT(AMotor)                                                                                  \
+    JOINT(LMotor)                                                                                  \
+    JOINT(Plane2D)                                                                                 \
+    JOINT(PR)                                                                                      \
+    JOINT(PU)                                                                                      \
+    JOINT(Piston)                                                                                  \
+    JOINT(DBall)                                                                                   \
+    JOINT(DHinge)                                                                                  \
+    JOINT(Transmission)
+#define CREATE_JOINT(name) OWN_SYMBOL(joint_create_fn, create_##name, "dJointCreate" #name)
+JOINT_TYPES(CREATE_JOINT)
+
+dJointID sprag_real_create_joint(int number, dWorldID world, int *type)
+{
+#define TYPE_OF(name) {sprag_real_create_##name, dJointType##name},
+    static const struct {
+        joint_create_fn *(*create)(void);
+        int type;
+    } joint[] = {JOINT_TYPES(TYPE_OF)};
+    _Static_assert(sizeof joint / sizeof *joint == ODE_JOINT_TYPES, "one entry a type");
+    joint_create_fn *create = joint[number].create();
+    *type = joint[number].type;
+    return create ? create(world, NULL) : NULL;
+}
+
+// Of a release: functions that the one before lacked.
+OWN_SYMBOL(opaque_fn, of_webots, "dToggleODE_MT")
+OWN_SYMBOL(opaque_fn, of_gazebo, "dJointCreateScrew")
+OWN_SYMBOL(opaque_fn, of_16, "dResourceContainerAcquire")
+OWN_SYMBOL(opaque_fn, of_15, "dGeomTriMeshDataPreprocess2")
+OWN_SYMBOL(opaque_fn, of_14, "dJointSetDBallDistance")
+OWN_SYMBOL(opaque_fn, of_13, "dJointCreateTransmission")
+OWN_SYMBOL(opaque_fn, of_12, "dWorldSetStepMemoryManager")
+
+bool sprag_real_has(ode_mark mark)
+{
+    static opaque_fn *(*const function[ODE_MARKS])(void) = {
+        [ODE_MARK_WEBOTS] = sprag_real_of_webots, [ODE_MARK_GAZEBO] = sprag_real_of_gazebo,
+        [ODE_MARK_16] = sprag_real_of_16,         [ODE_MARK_15] = sprag_real_of_15,
+        [ODE_MARK_14] = sprag_real_of_14,         [ODE_MARK_13] = sprag_real_of_13,
+        [ODE_MARK_12] = sprag_real_of_12,
+    };
+    return function[mark]();
+}
+
 int sprag_ode_world_step(dWorldID world, dReal step, bool quick)
 {
     return quick ? sprag_real_quick_step()(world, step) : sprag_real_world_step()(world, step);
@@ -119,6 +203,11 @@ int sprag_ode_world_step(dWorldID world, dReal step, bool quick)
 void sprag_ode_world_destroy(dWorldID world)
 {
     sprag_real_world_destroy()(world);
+}
+
+void sprag_ode_part_destroy(dWorldID world)
+{
+    sprag_real_part_destroy()(world);
 }
 
 void sprag_ode_message(const char *text)
@@ -199,19 +288,6 @@ const char *sprag_real_missing(void)
         NEED(sprag_real_world_step(), "dWorldStep"),
         NEED(sprag_real_quick_step(), "dWorldQuickStep"),
         NEED(sprag_real_world_destroy(), "dWorldDestroy"),
-        NEED(sprag_real_process_islands(), "dxProcessIslands"),
-        NEED(sprag_real_reallocate(), "dxReallocateWorldProcessContext"),
-        NEED(sprag_real_step_body(), "dxStepBody"),
-        NEED(sprag_real_step_island(), "dxStepIsland"),
-        NEED(sprag_real_quick_island(), "dxQuickStepIsland"),
-        NEED(sprag_real_step_memory(), "dxEstimateStepMemoryRequirements"),
-        NEED(sprag_real_quick_memory(), "dxEstimateQuickStepMemoryRequirements"),
-        NEED(sprag_real_step_calls(), "dxEstimateStepMaxCallCount"),
-        NEED(sprag_real_quick_calls(), "dxEstimateQuickStepMaxCallCount"),
-        NEED(sprag_real_contact_count(), "dxJointContact::getInfo1"),
-        NEED(sprag_real_contact_rows(), "dxJointContact::getInfo2"),
-        NEED(sprag_real_ball_count(), "dxJointBall::getInfo1"),
-        NEED(sprag_real_ball_rows(), "dxJointBall::getInfo2"),
     };
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
         if (!needed[i].address) {

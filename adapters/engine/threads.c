@@ -65,7 +65,7 @@ int sprag_ode_threads(dWorldID world)
         return 1;
     }
     const ode_world_head *head = sprag_ode_world_head(world);
-    unsigned limit = dWorldGetStepIslandsProcessingMaxThreadCount(world);
+    unsigned limit = sprag_real_island_threads()(world);
     unsigned threads = head->functions->retrieve_thread_count(head->implementation);
     threads = limit && limit < threads ? limit : threads;
     return threads < 1 ? 1 : threads < JOBS_MAX ? (int)threads : JOBS_MAX;

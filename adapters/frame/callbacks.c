@@ -195,7 +195,8 @@ double group_next_limit(void *data, const sprag_motion *motion, double horizon)
 static void set_compliance(const step *s, sprag_surface *to, dJointID joint)
 {
     sprag_contact contact = {.stiffness = 0};
-    const dSurfaceParameters *surface = &sprag_ode_contact_of(joint)->surface;
+    dSurfaceParameters room;
+    const dSurfaceParameters *surface = sprag_ode_contact_surface(joint, &room);
     double erp =
         surface->mode & dContactSoftERP ? surface->soft_erp : dWorldGetERP(s->a->input.world);
     const char *surface_error = sprag_ode_pull_surface(&contact, surface, s->a->input.stiffness);
@@ -216,7 +217,8 @@ void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of,
                        const ode_pair_answer *answer)
 {
     if (answer->accepted && answer->joint) {
-        const int mode = sprag_ode_contact_of(answer->joint)->surface.mode;
+        dSurfaceParameters room;
+        const int mode = sprag_ode_contact_surface(answer->joint, &room)->mode;
         sprag_ode_surface_of(&pair->surface, answer->joint, s->a->input.world, of->side[0]->body);
         pair->wants_impulse = dJointGetFeedback(answer->joint) != NULL;
         if (s->a->input.compliant) {

@@ -117,7 +117,7 @@ void step_push(const step *s);          // moves bodies to the end of the step
 
 // ---- pairs.c
 
-bool step_joins_geoms(const dContact *contact);
+bool step_joins_geoms(const dContactGeom *contact);
 
 bool step_pull_answers(step *s); // contact joints of the program; false: no memory
 

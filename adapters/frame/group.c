@@ -107,7 +107,7 @@ static void widen_radius(const step *s, const sprag_collider *collider, dBodyID 
 // Does the program's contact have another normal than the geoms? Triangles have several normals.
 static bool has_other_normal(const step *s, const ode_pair *pair, dJointID joint)
 {
-    const dContactGeom *given = &sprag_ode_contact_of(joint)->geom;
+    const dContactGeom *given = sprag_ode_contact_geom(joint);
     const double reach = frame_normal_reach * s->a->input.reach; // m
     ode_pair fresh = *pair;
     fresh.memory = NULL;
@@ -157,22 +157,22 @@ static void set_bodies(group *g, const members *m, int leader)
 
 // Did the program make this contact in advance, for geoms that do not come near each other in this
 // step?
-static bool is_out_of_reach(const step *s, dJointID joint, const dContact *contact)
+static bool is_out_of_reach(const step *s, dJointID joint, const dContactGeom *contact)
 {
-    dGeomID a = contact->geom.g1, b = contact->geom.g2;
+    dGeomID a = contact->g1, b = contact->g2;
     dBodyID first = dJointGetBody(joint, 0), second = dJointGetBody(joint, 1);
     dBodyID of_a = dGeomGetBody(a), of_b = dGeomGetBody(b);
     bool theirs = (first == of_a && second == of_b) || (first == of_b && second == of_a);
     return theirs && !s->a->calls.ask && s->a->calls.was_offered(s->a->calls.data, a, b) &&
-           !(contact->geom.depth > 0);
+           !(contact->depth > 0);
 }
 
 static bool is_given(const step *s, dJointID joint)
 {
-    const dContact *contact = sprag_ode_contact_of(joint);
+    const dContactGeom *contact = sprag_ode_contact_geom(joint);
     const ode_pair_answer *answer =
         step_joins_geoms(contact)
-            ? sprag_ode_pair_answer_find(&s->answers, contact->geom.g1, contact->geom.g2)
+            ? sprag_ode_pair_answer_find(&s->answers, contact->g1, contact->g2)
             : NULL;
     if (answer && !answer->paired && is_out_of_reach(s, joint, contact)) {
         return false;

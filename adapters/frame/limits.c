@@ -181,7 +181,7 @@ typedef struct forced_row {
 // Another parameter of the coordinate that has the lower stop `low`.
 static int beside(const coordinate *c, int parameter)
 {
-    return c->low + (parameter - (int)dParamLoStop);
+    return c->low + sprag_ode_parameter(parameter);
 }
 
 // With both stops at 0 ODE gives the row of the coordinate at any value, without the motor or

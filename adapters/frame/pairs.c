@@ -7,9 +7,9 @@
 
 #include "linalg.h"
 
-bool step_joins_geoms(const dContact *contact)
+bool step_joins_geoms(const dContactGeom *contact)
 {
-    return contact->geom.g1 && contact->geom.g2;
+    return contact->g1 && contact->g2;
 }
 
 static bool are_same_friction(const sprag_friction *a, const sprag_friction *b)
@@ -25,8 +25,9 @@ static bool are_same_friction(const sprag_friction *a, const sprag_friction *b)
 // Fields that the mode does not use may differ.
 static bool surfaces_differ(const step *s, dJointID a, dJointID b)
 {
-    const dSurfaceParameters *first = &sprag_ode_contact_of(a)->surface;
-    const dSurfaceParameters *second = &sprag_ode_contact_of(b)->surface;
+    dSurfaceParameters room[2];
+    const dSurfaceParameters *first = sprag_ode_contact_surface(a, &room[0]);
+    const dSurfaceParameters *second = sprag_ode_contact_surface(b, &room[1]);
     if (memcmp(first, second, sizeof *first) == 0) {
         return false;
     }
@@ -55,12 +56,11 @@ bool step_pull_answers(step *s)
         if (dJointGetType(joint) != dJointTypeContact) {
             continue;
         }
-        const dContact *contact = sprag_ode_contact_of(joint);
+        const dContactGeom *contact = sprag_ode_contact_geom(joint);
         if (!step_joins_geoms(contact)) {
             continue;
         }
-        ode_pair_answer *answer =
-            sprag_ode_pair_answer_add(&s->answers, contact->geom.g1, contact->geom.g2);
+        ode_pair_answer *answer = sprag_ode_pair_answer_add(&s->answers, contact->g1, contact->g2);
         if (!answer) {
             return false;
         }

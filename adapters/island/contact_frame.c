@@ -15,12 +15,13 @@ static bool has_direction(double length)
 
 // The part of fdir1 along the surface, of unit length. false: fdir1 is not set, or has no such
 // part.
-static bool set_given_tangent(double t[3], const dContact *contact, const double n[3])
+static bool set_given_tangent(double t[3], dJointID joint, const double n[3])
 {
-    if (!(contact->surface.mode & dContactFDir1)) {
+    dSurfaceParameters room;
+    if (!(sprag_ode_contact_surface(joint, &room)->mode & dContactFDir1)) {
         return false;
     }
-    memcpy(t, contact->fdir1, 3 * sizeof *t);
+    memcpy(t, sprag_ode_contact_direction(joint), 3 * sizeof *t);
     add_scaled(t, -dot3(t, n), n, 3);
     double length = norm3(t);
     for (int k = 0; k < 3; k++) {
@@ -31,22 +32,22 @@ static bool set_given_tangent(double t[3], const dContact *contact, const double
 
 bool sprag_ode_contact_frame(double frame[3][3], dJointID joint, dBodyID body[2])
 {
-    const dContact *contact = sprag_ode_contact_of(joint);
+    const dReal *normal = sprag_ode_contact_geom(joint)->normal;
     bool reversed;
     sprag_ode_joint_bodies(joint, body, &reversed);
     double *n = frame[0], *t = frame[1], *s = frame[2];
-    double length = norm3(contact->geom.normal);
+    double length = norm3(normal);
     if (!has_direction(length)) {
         return false;
     }
     for (int k = 0; k < 3; k++) {
-        n[k] = (reversed ? -1 : 1) * contact->geom.normal[k] / length;
+        n[k] = (reversed ? -1 : 1) * normal[k] / length;
     }
-    if (set_given_tangent(t, contact, n)) {
+    if (set_given_tangent(t, joint, n)) {
         cross3(n, t, s);
     } else {
-        dVector3 normal = {n[0], n[1], n[2]}, p, q;
-        dPlaneSpace(normal, p, q);
+        dVector3 unit = {n[0], n[1], n[2]}, p, q;
+        dPlaneSpace(unit, p, q);
         memcpy(t, p, 3 * sizeof *t);
         memcpy(s, q, 3 * sizeof *s);
     }

@@ -114,30 +114,32 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
                             const ode_stiffness *stiffness, const ode_index *index,
                             sprag_scratch *scratch, const char **surface_error)
 {
-    const dContact *contact = sprag_ode_contact_of(joint);
+    const dContactGeom *geom = sprag_ode_contact_geom(joint);
+    dSurfaceParameters room;
+    const dSurfaceParameters *surface = sprag_ode_contact_surface(joint, &room);
     dBodyID body[2];
     const ode_state *state[2];
     ode_state own[2];
     *surface_error = NULL;
-    if (!sprag_ode_contact_frame(to->frame, joint, body) || !isfinite(contact->geom.depth) ||
-        !isfinite(dot3(contact->geom.pos, contact->geom.pos))) {
+    if (!sprag_ode_contact_frame(to->frame, joint, body) || !isfinite(geom->depth) ||
+        !isfinite(dot3(geom->pos, geom->pos))) {
         *to = (sprag_contact){0};
         return false;
     }
-    to->gap = -contact->geom.depth;
+    to->gap = -geom->depth;
     for (int side = 0; side < 2; side++) {
         to->body[side] = sprag_ode_index_of(index, body[side]);
         state[side] = state_of(index, to->body[side], body[side], &own[side]);
         for (int k = 0; state[side] && k < 3; k++) {
-            to->arm[side][k] = contact->geom.pos[k] - state[side]->position[k];
+            to->arm[side][k] = geom->pos[k] - state[side]->position[k];
         }
     }
-    *surface_error = sprag_ode_pull_surface(to, &contact->surface, stiffness);
+    *surface_error = sprag_ode_pull_surface(to, surface, stiffness);
     sprag_surface read;
-    sprag_ode_read_surface(&read, &contact->surface, setting->cfm);
-    set_normal_law(to, &contact->surface, &read, setting, separation_speed(to, state));
+    sprag_ode_read_surface(&read, surface, setting->cfm);
+    set_normal_law(to, surface, &read, setting, separation_speed(to, state));
     to->slide = read.slide;
-    if (contact->surface.mode & dContactRolling) {
+    if (surface->mode & dContactRolling) {
         to->turning = copy_turning(&read.turning, scratch);
     }
     if (is_crushed(to, setting)) {

@@ -154,8 +154,6 @@ bool sprag_ode_apply_added_force(dBodyID body, const double before[6], dReal ste
 
 void sprag_ode_warm_start_store(ode_warm_start *warm_start, const ode_problem *pulled);
 
-enum { ODE_ROWS_MAX = 6 }; // of a joint
-
 // ---- pull.c, bodies.c, contacts.c, joints.c: parts of sprag_ode_pull
 
 // Bodies and joints lie far apart in memory. They are read a block at a time before they are used,

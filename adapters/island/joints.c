@@ -42,7 +42,8 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
         lo_hi[2 * k + 1] = dInfinity;
         findex[k] = -1; // only contacts set another value
     }
-    sprag_ode_get_rows(joint, 1 / step, dWorldGetERP(world), J[0], J[1], rhs_cfm, lo_hi, findex);
+    const ode_rows to_fill = {rows, J[0], J[1], rhs_cfm, lo_hi, findex};
+    sprag_ode_get_rows(joint, 1 / step, dWorldGetERP(world), &to_fill);
     dBodyID body[2];
     bool reversed;
     sprag_ode_joint_bodies(joint, body, &reversed); // ODE's rows are in this order too

@@ -120,7 +120,7 @@ static void fetch_contacts(const ode_problem *pulled, int j)
     for (; j < end; j++) {
         dJointID joint = pulled->island.joint[j];
         if (pulled->rows_of[j] == IS_CONTACT) {
-            sprag_ode_fetch(joint, sprag_ode_contact_of(joint)->fdir1);
+            sprag_ode_fetch(joint, sprag_ode_contact_direction(joint));
         }
     }
 }

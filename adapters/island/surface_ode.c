@@ -56,7 +56,8 @@ void sprag_ode_surface_of(sprag_surface *to, dJointID joint, dWorldID world, dBo
 {
     dBodyID body[2];
     double frame[3][3];
-    sprag_ode_read_surface(to, &sprag_ode_contact_of(joint)->surface, dWorldGetCFM(world));
+    dSurfaceParameters room;
+    sprag_ode_read_surface(to, sprag_ode_contact_surface(joint, &room), dWorldGetCFM(world));
     if (!(differ(&to->slide) || differ(&to->turning.roll)) ||
         !sprag_ode_contact_frame(frame, joint, body)) {
         return;

@@ -80,7 +80,7 @@ static bool is_same_key(const uintptr_t a[3], const uintptr_t b[3])
 // on the first of the pair.
 void sprag_ode_warm_key_set(ode_warm_key *key, dJointID joint, const sprag_contact *contact)
 {
-    const dContactGeom *geom = &sprag_ode_contact_of(joint)->geom;
+    const dContactGeom *geom = sprag_ode_contact_geom(joint);
     uintptr_t body[2] = {(uintptr_t)dJointGetBody(joint, 0), (uintptr_t)dJointGetBody(joint, 1)};
     uintptr_t first = geom->g1 ? (uintptr_t)geom->g1 : body[0];
     uintptr_t second = geom->g2 ? (uintptr_t)geom->g2 : body[1];

@@ -33,9 +33,10 @@ bool method_is_possible(void)
 {
     const char *missing = sprag_ode_unsupported();
     if (missing) {
-        message_once("sprag: this ODE lacks %s (0.16 in double precision is needed); all stepping "
-                     "is left to it.",
-                     missing);
+        message_once(
+            "sprag: this ODE lacks %s; all stepping is left to it. It seems to be %s; sprag "
+            "serves ODE 0.12 to 0.16 and Webots' fork, in double precision.",
+            missing, sprag_ode_seems_to_be());
     }
     return !missing;
 }

@@ -64,7 +64,7 @@ static bool is_contact_of(dJointID joint, const ode_pair *pair)
     if (dJointGetType(joint) != dJointTypeContact) {
         return false;
     }
-    const dContactGeom *g = &sprag_ode_contact_of(joint)->geom;
+    const dContactGeom *g = sprag_ode_contact_geom(joint);
     dGeomID a = pair->side[0]->geom, b = pair->side[1]->geom;
     return (g->g1 == a && g->g2 == b) || (g->g1 == b && g->g2 == a);
 }

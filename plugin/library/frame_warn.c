@@ -43,7 +43,7 @@ static void warn_of_compliant(world_state *w, const ode_advance *step)
 static void warn_of_two_geoms(const world_state *w, dJointID contact, const char *what)
 {
     char a[DESCRIPTION_MAX], b[DESCRIPTION_MAX];
-    const dContactGeom *geom = &sprag_ode_contact_of(contact)->geom;
+    const dContactGeom *geom = sprag_ode_contact_geom(contact);
     warn(w, NULL, "the contacts between %s and %s %s", describe_geom(a, geom->g1),
          describe_geom(b, geom->g2), what);
 }

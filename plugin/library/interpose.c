@@ -152,15 +152,18 @@ void INTERPOSE(dJointGroupDestroy)(dJointGroupID group)
 #ifndef SPRAG_WRAP
 // A program that takes dWorldStep by dlsym from ODE's own handle, as Python's ctypes does, calls
 // ODE's function, and that calls this one with the islands that it has found.
-#define PROCESS_ISLANDS                                                                            \
-    "_Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfodPFvPK30"                           \
-    "dxStepperProcessingCallContextEPFj"
+#define PROCESS_ISLANDS "_Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfodPFvP"
+#define IN_CALLS PROCESS_ISLANDS "K30dxStepperProcessingCallContextEPFj"
+#define IN_ARENA PROCESS_ISLANDS "22dxWorldProcessMemArenaS0_PKP6dxBodyjPKP7dxJointjdE"
 
 SPRAG_API bool process_islands(dWorldID world, const ode_islands *islands, dReal step,
-                               void *stepper, void *max_calls) __asm__(PROCESS_ISLANDS "jjE");
+                               void *stepper, void *max_calls) __asm__(IN_CALLS "jjE");
 // The name in ODE 0.16.6.
 SPRAG_API bool process_islands_3(dWorldID world, const ode_islands *islands, dReal step,
-                                 void *stepper, void *max_calls) __asm__(PROCESS_ISLANDS "jjjE");
+                                 void *stepper, void *max_calls) __asm__(IN_CALLS "jjjE");
+// The name before ODE 0.13, and in Webots' fork.
+SPRAG_API void process_in_arena(dWorldID world, const ode_islands *islands, dReal step,
+                                void *stepper) __asm__(IN_ARENA);
 
 static bool process(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
                     void *max_calls)
@@ -196,16 +199,33 @@ static bool process_from(dWorldID world, const ode_islands *islands, dReal step,
 bool process_islands(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
                      void *max_calls)
 {
-    REDIRECT(world, process_islands, PROCESS_ISLANDS "jjE",
-             (world, islands, step, stepper, max_calls));
+    REDIRECT(world, process_islands, IN_CALLS "jjE", (world, islands, step, stepper, max_calls));
     return process_from(world, islands, step, stepper, max_calls, __builtin_frame_address(0));
 }
 
 bool process_islands_3(dWorldID world, const ode_islands *islands, dReal step, void *stepper,
                        void *max_calls)
 {
-    REDIRECT(world, process_islands_3, PROCESS_ISLANDS "jjjE",
-             (world, islands, step, stepper, max_calls));
+    REDIRECT(world, process_islands_3, IN_CALLS "jjjE", (world, islands, step, stepper, max_calls));
     return process_from(world, islands, step, stepper, max_calls, __builtin_frame_address(0));
+}
+
+void process_in_arena(dWorldID world, const ode_islands *islands, dReal step, void *stepper)
+{
+    REDIRECT(world, process_in_arena, IN_ARENA, (world, islands, step, stepper));
+    process_from(world, islands, step, stepper, NULL, __builtin_frame_address(0));
+}
+
+// ---- Webots' threads
+
+// Webots' fork spreads the bodies of a world over worlds of its own, one a thread, and destroys
+// these without dWorldDestroy.
+SPRAG_API void destroy_part(dWorldID world) __asm__("_Z16dWorldDestroy_STP7dxWorld");
+
+void destroy_part(dWorldID world)
+{
+    REDIRECT(world, destroy_part, "_Z16dWorldDestroy_STP7dxWorld", (world));
+    world_forget(world);
+    sprag_ode_part_destroy(world);
 }
 #endif

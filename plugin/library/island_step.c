@@ -7,8 +7,7 @@
 
 void draw_as_quick_step(dWorldID id, int rows)
 {
-    enum { SHUFFLE_EVERY = 8 };
-    int shuffles = (dWorldGetQuickStepNumIterations(id) - 1) / SHUFFLE_EVERY;
+    int shuffles = sprag_ode_shuffles(dWorldGetQuickStepNumIterations(id));
     for (long i = 0, draws = (long)shuffles * (rows - 1); i < draws; i++) {
         dRand();
     }

@@ -43,8 +43,10 @@ static int step_by_us(world_state *w, dReal step, stock called)
 {
     ode_islands islands;
     w->can_find_islands = true;
+    sprag_ode_begin_step(w->id, called == STOCK_QUICK);
     bool done = sprag_ode_find_islands(w->id, step, called == STOCK_QUICK, &islands) &&
                 step_islands(w, &islands, step, called);
+    sprag_ode_end_step(w->id);
     w->can_find_islands = false;
     return done;
 }

@@ -162,14 +162,12 @@ static void add_speed(const capture *c, dBodyID body, const double point[3], dou
     add_scaled(velocity, sign, turning, 3);
 }
 
-static double slip_speed(const dContact *contact, const double frame[3][3],
+static double slip_speed(const dSurfaceParameters *surface, const double frame[3][3],
                          const double velocity[3])
 {
-    int mode = contact->surface.mode;
-    double along =
-        dot3(velocity, frame[1]) - (mode & dContactMotion1 ? contact->surface.motion1 : 0);
-    double across =
-        dot3(velocity, frame[2]) - (mode & dContactMotion2 ? contact->surface.motion2 : 0);
+    int mode = surface->mode;
+    double along = dot3(velocity, frame[1]) - (mode & dContactMotion1 ? surface->motion1 : 0);
+    double across = dot3(velocity, frame[2]) - (mode & dContactMotion2 ? surface->motion2 : 0);
     return sqrt(along * along + across * across);
 }
 
@@ -212,7 +210,9 @@ static void to_floats(float to[3], const double from[3])
 static void write_contact(const capture *c, const world_state *w, dJointID joint,
                           const force_pool *pool, frame_buffer *to)
 {
-    const dContact *contact = sprag_ode_contact_of(joint);
+    dSurfaceParameters room;
+    const dSurfaceParameters *surface = sprag_ode_contact_surface(joint, &room);
+    const dContactGeom *contact = sprag_ode_contact_geom(joint);
     double frame[3][3], velocity[3] = {0};
     dBodyID body[2];
     sprag_ode_joint_bodies(joint, body, &(bool){false});
@@ -226,21 +226,21 @@ static void write_contact(const capture *c, const world_state *w, dJointID joint
     bool swapped = body[0] != dJointGetBody(joint, 0);
     *out = (sprag_recorded_contact){
         .body = {number_of(c, body[0]), number_of(c, body[1])},
-        .geom = {shapes_number(&c->shapes, swapped ? contact->geom.g2 : contact->geom.g1),
-                 shapes_number(&c->shapes, swapped ? contact->geom.g1 : contact->geom.g2)},
-        .depth = (float)contact->geom.depth,
-        .friction = (float)contact->surface.mu,
+        .geom = {shapes_number(&c->shapes, swapped ? contact->g2 : contact->g1),
+                 shapes_number(&c->shapes, swapped ? contact->g1 : contact->g2)},
+        .depth = (float)contact->depth,
+        .friction = (float)surface->mu,
         .force = {NAN, NAN, NAN},
         .state = SPRAG_RECORDED_UNKNOWN};
-    to_floats(out->position, contact->geom.pos);
+    to_floats(out->position, contact->pos);
     to_floats(out->normal, frame[0]);
-    add_speed(c, body[0], contact->geom.pos, 1, velocity);
-    add_speed(c, body[1], contact->geom.pos, -1, velocity);
-    out->slip = (float)slip_speed(contact, (const double(*)[3])frame, velocity);
+    add_speed(c, body[0], contact->pos, 1, velocity);
+    add_speed(c, body[1], contact->pos, -1, velocity);
+    out->slip = (float)slip_speed(surface, (const double(*)[3])frame, velocity);
     const dJointFeedback *feedback = feedback_of(joint, body, pool);
     if (feedback) {
         to_floats(out->force, feedback->f1);
-        double used = share_of_bounds(&contact->surface, (const double(*)[3])frame, feedback->f1,
+        double used = share_of_bounds(surface, (const double(*)[3])frame, feedback->f1,
                                       w->settings.method->ours);
         out->state = state_of(dot3(feedback->f1, frame[0]), used, out->slip, c->falling);
     }

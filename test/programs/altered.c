@@ -163,6 +163,15 @@ void ball_rows(dJointID joint, dReal rate, dReal erp, int J_skip, dReal *J1, dRe
     }
 }
 
+// ---- joint types: one more before the contact, as in Gazebo's fork
+
+dJointType dJointGetType(dJointID joint)
+{
+    typedef dJointType type_fn(dJointID);
+    dJointType type = ODE_OWN(type_fn, "dJointGetType")(joint);
+    return type >= dJointTypeSlider && ALTERED_FOR_OTHERS("joint types") ? type + 1 : type;
+}
+
 // ---- virtual functions: ours, wherever ODE's own were bound; altered: another getInfo1
 
 static void another_count(dJointID joint, unsigned char *count)

@@ -13,8 +13,12 @@
 //   threads    two worlds in two threads, a hash each
 //   pool       the world has a pool of threads to step islands in
 //   again      three worlds one after another, mostly at the same address, a hash each
+//   parts      again, and the worlds are destroyed as Webots' threads do it
 //   fork       a child that runs /bin/true
 //   late       the world is destroyed after main
+//
+// With WITHOUT_THREADS it can be built with an ODE that has no threads; the modes threads and pool
+// are then like the others.
 #define _GNU_SOURCE 1
 #include <dirent.h>
 #include <dlfcn.h>
@@ -39,11 +43,15 @@ typedef struct scene {
     dBodyID body[BODIES];
     dJointID joint[LINKS];
     dJointFeedback feedback[LINKS];
+#ifndef WITHOUT_THREADS
     dThreadingImplementationID threading; // ODE's default one is not for two worlds at once
     dThreadingThreadPoolID pool;
+#endif
 } scene;
 
 static stepper *step_world;
+// The way in which Webots' fork destroys a world of one of its threads; NULL: another ODE.
+static void (*destroy_part)(dWorldID);
 static int steps, chain_only, in_threads, has_pool;
 static long moved;
 
@@ -65,12 +73,19 @@ static dBodyID add_box(scene *s, double x, double z)
     return body;
 }
 
-static void open_scene(scene *s)
+#ifdef WITHOUT_THREADS
+static void open_threads(scene *s)
 {
-    memset(s, 0, sizeof *s);
-    s->world = dWorldCreate();
-    s->space = dSimpleSpaceCreate(NULL);
-    s->contacts = dJointGroupCreate(0);
+    (void)s;
+}
+
+static void close_threads(scene *s)
+{
+    (void)s;
+}
+#else
+static void open_threads(scene *s)
+{
     if (in_threads || has_pool) {
         s->threading = has_pool ? dThreadingAllocateMultiThreadedImplementation()
                                 : dThreadingAllocateSelfThreadedImplementation();
@@ -81,6 +96,27 @@ static void open_scene(scene *s)
         s->pool = dThreadingAllocateThreadPool(3, 0, (unsigned)dAllocateMaskAll, NULL);
         dThreadingThreadPoolServeMultiThreadedImplementation(s->pool, s->threading);
     }
+}
+
+static void close_threads(scene *s)
+{
+    if (s->pool) {
+        dThreadingImplementationShutdownProcessing(s->threading);
+        dThreadingFreeThreadPool(s->pool);
+    }
+    if (s->threading) {
+        dThreadingFreeImplementation(s->threading);
+    }
+}
+#endif
+
+static void open_scene(scene *s)
+{
+    memset(s, 0, sizeof *s);
+    s->world = dWorldCreate();
+    s->space = dSimpleSpaceCreate(NULL);
+    s->contacts = dJointGroupCreate(0);
+    open_threads(s);
     dWorldSetGravity(s->world, 0, 0, -9.81);
     dWorldSetCFM(s->world, 1e-6); // or stock dWorldStep complains of singular equations
     dCreatePlane(s->space, 0, 0, 1, 0);
@@ -126,14 +162,8 @@ static void close_scene(scene *s)
 {
     dJointGroupDestroy(s->contacts);
     dSpaceDestroy(s->space);
-    dWorldDestroy(s->world);
-    if (s->pool) {
-        dThreadingImplementationShutdownProcessing(s->threading);
-        dThreadingFreeThreadPool(s->pool);
-    }
-    if (s->threading) {
-        dThreadingFreeImplementation(s->threading);
-    }
+    destroy_part ? destroy_part(s->world) : dWorldDestroy(s->world);
+    close_threads(s);
 }
 
 // FNV-1a over positions, orientations, velocities.
@@ -253,7 +283,11 @@ int main(int argc, char **argv)
         dCloseODE();
         return 0;
     }
-    if (strcmp(mode, "again") == 0) {
+    if (strcmp(mode, "parts") == 0) {
+        destroy_part =
+            (void (*)(dWorldID))(intptr_t)dlsym(RTLD_DEFAULT, "_Z16dWorldDestroy_STP7dxWorld");
+    }
+    if (strcmp(mode, "again") == 0 || strcmp(mode, "parts") == 0) {
         for (int i = 0; i < 3; i++) {
             printf("hash %016llx\n", (unsigned long long)whole_run());
         }

@@ -369,7 +369,8 @@ static inline double joint_error(dJointID joint)
     }
     int rows = sprag_ode_count_rows(joint).rows;
     if (rows) {
-        sprag_ode_get_rows(joint, 1, 1, J[0], J[1], rhs_cfm, bound, findex);
+        const ode_rows to_fill = {rows, J[0], J[1], rhs_cfm, bound, findex};
+        sprag_ode_get_rows(joint, 1, 1, &to_fill);
     }
     for (int k = 0; k < rows; k++) {
         if (bound[2 * k] == -dInfinity && bound[2 * k + 1] == dInfinity) {

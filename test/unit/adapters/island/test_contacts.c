@@ -28,8 +28,8 @@ static oracle ask_contact(dJointID joint, dWorldID world)
     ode_row_count count = sprag_ode_count_rows(joint);
     o.rows = count.rows;
     o.unbounded = count.unbounded;
-    sprag_ode_get_rows(joint, 1 / step, dWorldGetERP(world), o.J[0][0], o.J[1][0], o.rhs_cfm[0],
-                       o.bound[0], o.findex);
+    const ode_rows rows = {o.rows, o.J[0][0], o.J[1][0], o.rhs_cfm[0], o.bound[0], o.findex};
+    sprag_ode_get_rows(joint, 1 / step, dWorldGetERP(world), &rows);
     return o;
 }
 

@@ -18,7 +18,7 @@ static dJointID contact_at(const touching *t, dGeomID g1, dGeomID g2, double x)
 
 static sprag_contact framed(dJointID joint)
 {
-    const dReal *normal = sprag_ode_contact_of(joint)->geom.normal;
+    const dReal *normal = sprag_ode_contact_geom(joint)->normal;
     dVector3 n = {normal[0], normal[1], normal[2]}, t, s;
     sprag_contact contact = {0};
     dPlaneSpace(n, t, s);

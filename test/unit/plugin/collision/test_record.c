@@ -345,9 +345,10 @@ START_TEST(asks_about_pairs_that_come_to_touch)
     if (s.declines) {
         ck_assert_ptr_null(first);
     } else {
-        const dContact *c = sprag_ode_contact_of(first);
-        ck_assert(c->surface.mu == 0.5);
-        ck_assert(c->geom.g1 == box || c->geom.g2 == box);
+        dSurfaceParameters room;
+        const dContactGeom *geom = sprag_ode_contact_geom(first);
+        ck_assert(sprag_ode_contact_surface(first, &room)->mu == 0.5);
+        ck_assert(geom->g1 == box || geom->g2 == box);
         ck_assert_ptr_eq(first, dBodyGetJoint(dGeomGetBody(box), 3)); // the newest is 0
     }
     close_scene(&s);

@@ -608,6 +608,7 @@ START_TEST(passes_on_another_layout)
         const char *altered, *reason;
     } ode[] = {
         {"virtual functions", "the known virtual functions of dxJoint"},
+        {"joint types", "the known numbers of joint types"},
         {"contact", "the known layout of dxJointContact"},
         {"islands", "the known layout of dxWorldProcessIslandsInfo"},
         {"counts", "the known layout of dxJoint::Info1"},
@@ -632,6 +633,39 @@ START_TEST(passes_on_another_layout)
                 assert_passed_on(&r, &stock, ode[i].reason);
             }
         }
+    }
+}
+END_TEST
+
+// What Webots' fork of ODE does before and after a step, and its worlds of one thread each, which
+// must not be taken for the worlds that they give their addresses to.
+START_TEST(steps_as_webots_does)
+{
+    static const char *const methods[] = {"stribeck", "advance", "ess"};
+    for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
+        int worlds = 0, fluid, clean, part;
+        run r = sh("LD_PRELOAD='" PROGRAM_SPRAG_LIBRARY " " PROGRAM_WEBOTS "' " STATS
+                   "SPRAG_OPTIONS=method=%s " PROGRAM_HOST " %s %d parts",
+                   methods[k], steppers[_i], STEPS);
+        ck_assert_int_eq(r.status, 0);
+        const char *said = strstr(r.err, "fluid ");
+        ck_assert_msg(said && sscanf(said, "fluid %d clean %d part %d", &fluid, &clean, &part) == 3,
+                      "%s", r.err);
+        ck_assert_int_eq(fluid, _i == 0 ? 3 * STEPS : 0); // none in dWorldQuickStep
+        ck_assert_int_ge(clean, 2 * 3 * STEPS);           // before islands are found, and after
+        ck_assert_int_eq(part, 3);
+        char line[4096];
+        FILE *stats = fopen("stats", "r");
+        ck_assert_ptr_nonnull(stats);
+        while (fgets(line, sizeof line, stats)) {
+            int world = 0;
+            sscanf(line, "%*d,%d", &world);
+            worlds = world > worlds ? world : worlds;
+        }
+        fclose(stats);
+        ck_assert_int_eq(worlds, 3);
+        r = sh("cut -d, -f2,4 stats | sort | uniq -d");
+        ck_assert_str_eq(r.out, ""); // no world goes on where another ended
     }
 }
 END_TEST
@@ -783,6 +817,7 @@ int main(void)
         passes_on_an_archive_that_it_does_not_know,
         passes_on_single_precision,
         passes_on_another_layout,
+        steps_as_webots_does,
         steps_a_layout_that_is_not_altered,
         steps_an_ode_bound_symbolically,
         serves_the_first_of_two_odes,

@@ -19,11 +19,13 @@ same() {
 # What the public header declares, and what we stand in for.
 ours=$(sed -n 's/^SPRAG_API.*[ *]\(sprag_[a-z_]*\)(.*/\1/p' "$source/plugin/base/sprag.h")
 process=_Z16dxProcessIslandsP7dxWorldRK25dxWorldProcessIslandsInfod
+arena=${process}PFvP22dxWorldProcessMemArenaS0_PKP6dxBodyjPKP7dxJointjdE
 process=${process}PFvPK30dxStepperProcessingCallContextEPFj
 functions=(dWorldStep dWorldQuickStep dWorldDestroy dCollide dSpaceCollide dSpaceCollide2
     dGeomDestroy dSpaceDestroy dBodyDestroy dJointDestroy dJointGroupEmpty dJointGroupDestroy
     dSetColliderOverride)
-taken=$(printf '%s\n' "${functions[@]}" "$process"jjE "$process"jjjE)
+taken=$(printf '%s\n' "${functions[@]}" "$process"jjE "$process"jjjE "$arena" \
+    _Z16dWorldDestroy_STP7dxWorld)
 
 exported=$(nm -D --defined-only "$build/libsprag.so" | awk '{ print $3 }' | sort)
 same "libsprag.so exports" "$(printf '%s\n' "$ours" "$taken" | sort)" "$exported"
