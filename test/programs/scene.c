@@ -5,6 +5,14 @@
 
 #include "models.h"
 
+#ifdef WITHOUT_HINGE2_AXES // ODE before 0.15
+void dJointSetHinge2Axes(dJointID joint, const dReal *first, const dReal *second)
+{
+    dJointSetHinge2Axis1(joint, first[0], first[1], first[2]);
+    dJointSetHinge2Axis2(joint, second[0], second[1], second[2]);
+}
+#endif
+
 int main(int argc, char **argv)
 {
     const sprag_model *model = argc > 1 ? sprag_model_find(argv[1]) : NULL;

@@ -5,10 +5,16 @@
 # why. Prints a row per ODE; ends with 1 if one is not as expected.
 #
 #     test/scripts/odes.sh [-o <directory>] [-s <source>]... [<build> [<name>...]]
+#     test/scripts/odes.sh [-o <directory>] -i <prefix>... [<build>]
 #
 # -s: an unpacked source of ODE, once per release; without, apt-get fetches what Debian has. The
 # ODEs stay in <directory> (<build>/odes) for the next time. All take an hour, most of it the
 # compiler's. Needs g++, clang and libccd-dev besides the packages of README.md.
+#
+# -i: an ODE that is installed there (lib/libode.so, include/ode), of any release or fork, instead
+# of those that are built. Besides host.c, all models are then stepped: method=ode must give stock's
+# bits, and sprag must step every island; the row counts the models that end with the bits of
+# fingerprint.txt. Takes 5 minutes an ODE.
 set -eu
 case ${1:-} in
 -h | --help)
@@ -17,11 +23,12 @@ case ${1:-} in
     ;;
 esac
 here=$(cd "$(dirname "$0")/../.." && pwd)
-out='' sources=()
-while getopts o:s: option; do
+out='' sources=() installed=()
+while getopts o:s:i: option; do
     case $option in
     o) out=$OPTARG ;;
     s) sources+=("$OPTARG") ;;
+    i) installed+=("$(cd "$OPTARG" && pwd)") ;;
     *) exit 2 ;;
     esac
 done
@@ -100,7 +107,7 @@ variant() { # <name> <expected> [-r release] [-c compiler] [-a 'sed-script file'
         echo "# $name: no source of ODE $release"
         return 0
     fi
-    at=$out/$name
+    at=$out/$name ode=$at
     if [ ! -e "$at/done" ]; then
         make_ode "$source" "$compiler" || {
             printf '%-18s %s\n' "$name" "DOES NOT BUILD: $at/log"
@@ -135,21 +142,35 @@ make_ode() { # <source> <compiler>
         rm -rf "$at/build" "$at/source" && touch "$at/done"
 }
 
+# The flags to compile with this ODE's own headers; and what host.c and the models need to know of
+# older ones.
+flags_of_ode() {
+    PKG_CONFIG_PATH=$ode/lib/pkgconfig pkg-config --cflags ode
+    if [ -e "$ode/lib/libode.so" ]; then
+        has dThreadingAllocateSelfThreadedImplementation || echo -DWITHOUT_THREADS
+        has dJointSetHinge2Axes || echo -DWITHOUT_HINGE2_AXES
+    fi
+}
+
+has() { # <function>
+    nm -D "$ode/lib/libode.so" | grep -q " T $1\$"
+}
+
 # A program as its user would build it: by this ODE's own headers and flags.
 make_host() {
     local flags
-    flags=$(PKG_CONFIG_PATH=$at/lib/pkgconfig pkg-config --cflags ode)
-    if [ -e "$at/lib/libode.a" ]; then
+    flags=$(flags_of_ode)
+    if [ -e "$ode/lib/libode.so" ]; then
         # shellcheck disable=SC2086
-        gcc -o "$at/host" $flags "$here/test/programs/host.c" $wrap "$build/libsprag.a" "$at/lib/libode.a" \
-            -lccd -lstdc++ -lamd -lm -lpthread -ldl
+        gcc -o "$at/host" $flags "$here/test/programs/host.c" -L"$ode/lib" -lode -Wl,-rpath,"$ode/lib" -lm \
+            -lpthread -ldl
     else
         # shellcheck disable=SC2086
-        gcc -o "$at/host" $flags "$here/test/programs/host.c" -L"$at/lib" -lode -Wl,-rpath,"$at/lib" -lm \
-            -lpthread -ldl
+        gcc -o "$at/host" $flags "$here/test/programs/host.c" $wrap "$build/libsprag.a" "$ode/lib/libode.a" \
+            -lccd -lstdc++ -lamd -lm -lpthread -ldl
     fi
 }
-wrap=$(sed -n 's/^wrap=//p' "$build/sprag.pc")
+wrap=$(sed -n 's/^wrap=//p' "$build/plugin/library/sprag.pc")
 
 run() { # [NAME=value...] -- <arguments of host>: into $at/run.out, run.err
     local environment=()
@@ -178,9 +199,9 @@ try() { # <name> <expected>: steps, or a part of the reason why not
         failed=1
         return 0
     }
-    [ -e "$at/lib/libode.a" ] || preload=LD_PRELOAD=$build/libsprag.so
+    [ ! -e "$ode/lib/libode.so" ] || preload=LD_PRELOAD=$build/libsprag.so
     for stepper in step quick; do
-        for mode in random callbacks again places; do
+        for mode in random callbacks again places chain; do
             # In an archive sprag cannot be left away; method=ode is stock, by the tests.
             if [ -n "$preload" ]; then
                 run -- "$stepper" 40 "$mode" || differs "stock fails in $stepper $mode"
@@ -197,7 +218,11 @@ try() { # <name> <expected>: steps, or a part of the reason why not
             done
         done
     done
-    printf '%-18s %s\n' "$1" "${verdict:-$stepped}"
+    if [ -n "$verdict" ] || [ "$2" != models ]; then
+        printf '%-18s %s\n' "$1" "${verdict:-$stepped}"
+    else
+        try_models "$1"
+    fi
 }
 
 try_method() { # <expected>
@@ -208,7 +233,7 @@ try_method() { # <expected>
     }
     local said
     said=$(grep -c sprag: "$at/run.err" || true)
-    if [ "$1" = steps ]; then
+    if [ "$1" = steps ] || [ "$1" = models ]; then
         if grep -q 'this ODE' "$at/run.err" || [ ! -s "$at/stats" ]; then
             differs "not stepped by $method: $(tail -1 "$at/run.err")"
             return 1
@@ -216,6 +241,10 @@ try_method() { # <expected>
         if [ $method = stribeck ] && [ "$mode" = places ] &&
             ! diff <(places_of_debian "$stepper") "$at/run.out" >"$at/diff"; then
             differs "stepped, otherwise than with Debian's: $at/diff"
+        fi
+        # A chain has the same number of rows in every step, and so draws as many random numbers.
+        if [ "$mode" = chain ] && ! diff <(grep seed "$at/stock.out") <(grep seed "$at/run.out") >/dev/null; then
+            differs "$method draws other random numbers than stock"
         fi
         stepped='stepped, as with Debian'\''s'
     elif [ "$said" -ne 1 ] || ! grep -q "sprag: .*$1" "$at/run.err"; then
@@ -227,7 +256,57 @@ try_method() { # <expected>
     fi
 }
 
+# ---- models, with an installed ODE. The probe of the demos prints a hash of all that moves.
+
+make_scene() {
+    local flags
+    flags=$(flags_of_ode)
+    # The probe reads no more of ODE than what all releases have, and compiles with Debian's headers.
+    gcc -w -O2 -shared -fPIC "$here/test/demos/probe.c" -o "$at/probe.so" -ldl -lm || return 1
+    # shellcheck disable=SC2086
+    gcc -w -O2 -D_GNU_SOURCE $flags -I"$here/models" -o "$at/scene" "$here/test/programs/scene.c" \
+        "$here"/models/*.c -L"$ode/lib" -lode -Wl,-rpath,"$ode/lib" -lm
+}
+
+hash_of() { # <model> <steps> <method, or stock>
+    local library=$build/libsprag.so
+    [ "$3" != stock ] || library=''
+    rm -f "$at/probe.json" "$at/stats"
+    SPRAG_OPTIONS=method=$3 SPRAG_STATS=$at/stats PROBE_OUT=$at/probe.json LD_PRELOAD="$at/probe.so $library" \
+        timeout 600 "$at/scene" "$1" "$2" >/dev/null 2>"$at/run.err" || true
+    sed -n 's/.*"state_hash":"\([0-9a-f]*\)".*/\1/p' "$at/probe.json" 2>/dev/null || true
+}
+
+fallbacks() {
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { n += $at["fallbacks"] } END { print n + 0 }' \
+        "$at/stats"
+}
+
+try_models() { # <name>
+    local model count=0 same=0 hash
+    make_scene >"$at/host.log" 2>&1 || differs "no models: $at/host.log"
+    for model in $(grep -oP '^    \{"\K[a-z-]+(?=", ")' "$here/models/models.c"); do
+        [ -z "$verdict" ] || break
+        [ "$(hash_of "$model" 200 stock)" = "$(hash_of "$model" 200 ode)" ] ||
+            differs "method=ode is not stock in $model"
+        hash=$(hash_of "$model" 1000 stribeck)
+        if [ -z "$hash" ] || [ "$(fallbacks)" != 0 ]; then
+            differs "stribeck fails or falls back in $model"
+        fi
+        count=$((count + 1))
+        ! grep -q "^model $model stribeck $hash\$" "$here/test/scripts/fingerprint.txt" || same=$((same + 1))
+    done
+    printf '%-18s %s\n' "$1" "${verdict:-$stepped; $same of $count models to the last bit}"
+}
+
 # ---- the ODEs
+
+for ode in ${installed[@]+"${installed[@]}"}; do
+    at=$out/installed-$(basename "$ode")
+    mkdir -p "$at"
+    try "$(basename "$ode")" models
+done
+[ ${#installed[@]} -eq 0 ] || exit $failed
 
 prepare_sources
 flags=-DCMAKE_CXX_FLAGS
