@@ -76,6 +76,7 @@ typedef struct ode_problem {
     ode_warm_key *warm_key;  // of each contact
     dJointID *row_joint;     // of each row; a joint's rows follow one another
     int *rows_of;            // of each joint of the island: rows that stock would have solved
+    sprag_memory memory; // of the island's last solves
     bool wants_feedback;     // a joint with rows has a dJointFeedback
     double (*force)[6];      // N, N m, accumulators of each body before the pull; NULL: not read
     // For statistics:

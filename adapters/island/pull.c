@@ -222,6 +222,7 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
         return SPRAG_NO_MEMORY;
     }
     if (warm_start) {
+        pulled->memory = sprag_ode_warm_start_island(warm_start, island->body[0]);
         sprag_ode_warm_start_contacts(warm_start, pulled->warm_key, pulled->contact_joint,
                                       pulled->contact, pulled->problem.contacts);
     }

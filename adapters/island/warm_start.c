@@ -23,7 +23,10 @@ enum { NEAREST_OF = 64 };
 typedef struct entry {
     // of a step's end:
     double position[3]; // m
-    double force[3];    // N, on the first geom of the pair, world axes; of a row: [0], N or N m
+    union {
+        double force[3]; // N, on the first geom of the pair, world axes; of a row: [0], N or N m
+        sprag_memory memory; // of an island
+    };
     // of the next step's start:
     double nearest;     // m^2, squared distance to the nearest contact
     dJointID successor; // that contact, which starts with the force
@@ -174,7 +177,8 @@ static int reserve(ode_warm_start *warm, int entries)
 
 bool sprag_ode_warm_start_begin_threads(ode_warm_start *warm, long joints)
 {
-    warm->open = joints <= INT_MAX / ODE_ROWS_MAX && make_room(&warm->now, ODE_ROWS_MAX * joints);
+    warm->open = joints < INT_MAX / (ODE_ROWS_MAX + 1) &&
+                 make_room(&warm->now, (ODE_ROWS_MAX + 1) * joints); // and one an island
     atomic_store_explicit(&warm->end, warm->now.count, memory_order_relaxed);
     return warm->open;
 }
@@ -288,6 +292,25 @@ double sprag_ode_warm_start_row(const ode_warm_start *warm, dJointID joint, int 
     return e ? e->force[0] : 0;
 }
 
+// The key of an island; rows of joints have small numbers.
+static const uintptr_t of_island = UINTPTR_MAX;
+
+sprag_memory sprag_ode_warm_start_island(const ode_warm_start *warm, dBodyID first)
+{
+    const uintptr_t key[3] = {(uintptr_t)first, of_island};
+    walk w = walk_from(newest_run(&warm->last, key));
+    const entry *e = next_of(&warm->last, &w);
+    sprag_memory none = {0};
+    return e ? e->memory : none;
+}
+
+static void store_island(table *now, int i, const ode_problem *pulled)
+{
+    const uintptr_t key[3] = {(uintptr_t)pulled->island.body[0], of_island};
+    int first = -1;
+    store(now, i, &first, key, &(entry){.memory = pulled->memory});
+}
+
 void sprag_ode_warm_start_store_row(ode_warm_start *warm, dJointID joint, int row, double force)
 {
     int i = reserve(warm, 1), first = -1;
@@ -299,7 +322,9 @@ void sprag_ode_warm_start_store_row(ode_warm_start *warm, dJointID joint, int ro
 void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
 {
     const sprag_problem *problem = &pulled->problem;
-    int at = reserve(warm, problem->contacts + problem->rows), first = -1;
+    const sprag_memory *memory = &pulled->memory;
+    bool island = memory->wait > 0 || memory->pause > 0 || memory->solved;
+    int at = reserve(warm, problem->contacts + problem->rows + island), first = -1;
     for (int i = 0; at >= 0 && i < problem->contacts; i++) {
         store_contact(&warm->now, at++, &first, &pulled->warm_key[i], &problem->contact[i],
                       pulled->solution.contact_force[i]);
@@ -309,6 +334,9 @@ void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
         row = same ? row + 1 : 0;
         store_row(&warm->now, at++, &first, pulled->row_joint[i], row,
                   pulled->solution.row_force[i]);
+    }
+    if (at >= 0 && island) {
+        store_island(&warm->now, at, pulled);
     }
 }
 

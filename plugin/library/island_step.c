@@ -71,6 +71,7 @@ void solve_island(const step_context *c, const ode_island *island, sprag_scratch
     to->pull_us = pulled - start;
     if (to->result == SPRAG_OK) {
         sprag_stribeck_options options = options_for(c);
+        options.memory = &to->pulled.memory;
         to->result = sprag_stribeck_solve(&to->pulled.problem, &options, scratch,
                                           &to->pulled.solution, &to->stats);
     }

@@ -72,6 +72,13 @@ typedef struct sprag_problem {
     const sprag_row *row;
 } sprag_problem;
 
+// What a solver remembers of an island from one solve to the next. All zero: nothing.
+typedef struct sprag_memory {
+    int wait;    // solves until the direct strategies are tried again
+    int pause;   // the wait that followed their last failure; 0: they solved it
+    bool solved; // they solved it last
+} sprag_memory;
+
 typedef struct sprag_solution {
     double (*velocity)[6];      // bodies, m/s, rad/s, at the end of the step
     double (*contact_force)[6]; // contacts: normal, slide 0 1 (N), roll 0 1, spin (N m), on body[0]

@@ -45,6 +45,8 @@ typedef struct sprag_stats {
                          // and frozen friction
     double sweep_change; // change of the last sweep, on the same scale: Gauss-Seidel; no bound of
                          // the error
+    double sweep_error;  // estimate of what infinitely many sweeps would still change, on the same
+                         // scale, from how the change of the last sweeps falls
     double kkt_residual; // momentum balance of the impulses as unknowns, on the same scale:
                          // interior point
     double bound_error;  // largest |friction bound used - mu fn| / largest mu fn; 0 unless friction

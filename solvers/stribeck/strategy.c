@@ -486,7 +486,11 @@ static sprag_result run(sprag_strategy_state *w)
     if (allowed.newton || allowed.brief > 0 || w->guess) {
         result = solve_newton(w);
     }
-    if (w->options.newton_alone) {
+    if (w->options.within_budget) {
+        if (allowed.brief > 0 && has_failed(result)) {
+            w->stats.strategy = SPRAG_STRATEGY_FROZEN_FRICTION;
+            result = solve_frozen_friction_briefly(w, allowed.brief);
+        }
         return result;
     }
     if (allowed.newton && has_failed(result)) {

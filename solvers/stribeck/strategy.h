@@ -29,7 +29,7 @@ typedef struct sprag_strategy_options {
     double tolerance;    // momentum residual at which Newton's method ends
     double rounding;     // momentum residual that is accepted when updates do not lower it further
     double small, theta; // of the limiter: share of the tolerance, rad (limiter.h)
-    bool newton_alone;   // no strategy after newton: the caller has another one
+    bool within_budget;  // newton and a brief frozen_friction only: the caller has sweeps
     // newton
     double direct_work; // largest factorisation (sprag_space.work) for newton, warm_newton,
                         // continuation and frozen_friction; 0: gauss_seidel at once

@@ -93,6 +93,7 @@ static sprag_strategy_state make_state(const speeds *speeds, const sprag_stribec
                     .sweeps = options->sweeps,
                     .sweeps_tolerance = STRIBECK_SWEEP_TOLERANCE,
                     .sweeps_least = options->sweeps_least,
+                    .within_budget = options->budget > 0,
                     .lagged_passes = options->lagged_passes,
                     .interior_point_updates = options->interior_point_updates,
                     .interior_point_work = options->interior_point_work},
@@ -203,37 +204,16 @@ static void remove_row_softness(sprag_strategy_state *w, const sprag_problem *pr
     }
 }
 
-static sprag_result solve_by_sweeps(const sprag_problem *problem,
-                                    const sprag_stribeck_options *options, sprag_scratch *scratch,
-                                    sprag_solution *solution, sprag_stats *stats)
+// The strategies of strategy.h, or those of them that a budget allows.
+static sprag_result solve_directly(const sprag_problem *problem,
+                                   const sprag_stribeck_options *options, sprag_scratch *scratch,
+                                   sprag_solution *solution, sprag_stats *stats)
 {
-    sprag_stats own = {0};
-    sprag_result result = sprag_swept_solve(problem, options, scratch, solution, &own);
-    if (stats) {
-        *stats = own;
-    }
-    return result;
-}
-
-sprag_result sprag_stribeck_solve(const sprag_problem *problem,
-                                  const sprag_stribeck_options *options, sprag_scratch *scratch,
-                                  sprag_solution *solution, sprag_stats *stats)
-{
-    sprag_stribeck_options defaults = sprag_stribeck_defaults();
-    sprag_result result = sprag_problem_check(problem, NULL, 0);
-    if (result != SPRAG_OK) {
-        return result;
-    }
-    options = options ? options : &defaults;
-    bool swept = sprag_swept_applies(problem, options);
-    if (swept && !sprag_contacts_form_trees(problem)) {
-        return solve_by_sweeps(problem, options, scratch, solution, stats);
-    }
     speeds speeds = choose_speeds(problem, options);
     sprag_system system;
     int *node_of;
     sprag_softness soft = sprag_problem_softness(problem, options->softness, options->row_softness);
-    result = sprag_assemble(&system, problem, &soft, scratch, &node_of);
+    sprag_result result = sprag_assemble(&system, problem, &soft, scratch, &node_of);
     if (result != SPRAG_OK) {
         return result;
     }
@@ -243,7 +223,6 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
         (options->warm && !set_guess(&w, problem, node_of, solution, scratch))) {
         return SPRAG_NO_MEMORY;
     }
-    w.options.newton_alone = swept;
     if (problem->contacts || problem->rows) {
         result =
             options->scheme == SPRAG_ONE_WAY ? sprag_oneway_solve(&w) : sprag_strategy_solve(&w);
@@ -254,18 +233,75 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
         w.stats.strategy == SPRAG_STRATEGY_NEWTON) {
         remove_row_softness(&w, problem, scratch);
     }
-    if (swept && result == SPRAG_NOT_CONVERGED) {
-        return solve_by_sweeps(problem, options, scratch, solution, stats);
-    }
     if (result == SPRAG_OK && !solution_is_finite(&w)) {
         result = SPRAG_NOT_CONVERGED;
     }
     if (result == SPRAG_OK) {
         write_solution(&w, problem, node_of, solution);
     }
-    if (stats) {
-        sprag_effective_stiffness(&system, problem, w.stats.stiffness, w.stats.damping);
-        *stats = w.stats;
+    sprag_effective_stiffness(&system, problem, w.stats.stiffness, w.stats.damping);
+    *stats = w.stats;
+    return result;
+}
+
+// After a failure the direct strategies are tried again in 2, 4, 8 ... 64 solves, as bodies come to
+// rest.
+static void remember(sprag_memory *memory, bool solved)
+{
+    int pause = 2 * memory->pause + 1;
+    pause = pause < STRIBECK_LONGEST_PAUSE ? pause : STRIBECK_LONGEST_PAUSE;
+    *memory =
+        (sprag_memory){.wait = solved ? 0 : pause, .pause = solved ? 0 : pause, .solved = solved};
+}
+
+// The direct strategies are exact, but cannot solve everything, and an update costs as much as some
+// ten sweeps. They go first where they solved the island last time, where joints hold bodies, and
+// where bodies touch in trees: there is little to factorize. Elsewhere they follow where sweeps
+// hardly get on, as under loads that are much heavier than what bears them.
+static sprag_result solve_within_budget(const sprag_problem *problem,
+                                        const sprag_stribeck_options *options,
+                                        sprag_scratch *scratch, sprag_solution *solution,
+                                        sprag_stats *stats)
+{
+    sprag_memory none = {0}, *memory = options->memory ? options->memory : &none;
+    bool trees = problem->rows == 0 && sprag_contacts_form_trees(problem), waits = memory->wait > 0;
+    bool first = !waits && (memory->solved || problem->rows > 0 || trees);
+    sprag_stats direct = {.history = stats->history, .history_room = stats->history_room};
+    sprag_result result = SPRAG_NOT_CONVERGED;
+    if (first) {
+        result = solve_directly(problem, options, scratch, solution, &direct);
+        remember(memory, result == SPRAG_OK);
+        *stats = direct;
+    }
+    if (result == SPRAG_OK || result == SPRAG_NO_MEMORY) {
+        return result;
+    }
+    memory->wait -= waits;
+    *stats = (sprag_stats){.factorizations = direct.factorizations};
+    result = sprag_swept_solve(problem, options, scratch, solution, stats);
+    bool hard = result == SPRAG_OK && stats->sweep_error > STRIBECK_HARD;
+    if (hard && !first && (trees || !waits)) {
+        sprag_result exact = solve_directly(problem, options, scratch, solution, &direct);
+        remember(memory, exact == SPRAG_OK);
+        *stats = exact == SPRAG_OK ? direct : *stats;
+        result = exact == SPRAG_NO_MEMORY ? exact : result;
     }
     return result;
+}
+
+sprag_result sprag_stribeck_solve(const sprag_problem *problem,
+                                  const sprag_stribeck_options *options, sprag_scratch *scratch,
+                                  sprag_solution *solution, sprag_stats *stats)
+{
+    sprag_stribeck_options defaults = sprag_stribeck_defaults();
+    sprag_stats own = {0};
+    sprag_result result = sprag_problem_check(problem, NULL, 0);
+    if (result != SPRAG_OK) {
+        return result;
+    }
+    options = options ? options : &defaults;
+    stats = stats ? stats : &own;
+    return sprag_swept_applies(problem, options)
+               ? solve_within_budget(problem, options, scratch, solution, stats)
+               : solve_directly(problem, options, scratch, solution, stats);
 }

@@ -28,9 +28,9 @@ typedef struct sprag_stribeck_options {
     double softness;           // least yield of contact normals, relative to their inverse mass
     double row_softness;       // the same of joint rows
     // accuracy and effort
-    int budget;           // sweeps of Gauss-Seidel that an island without joints may take, with
-                          // Newton updates between them; the best that they give is accepted. 0:
-                          // the strategies below, until one meets the tolerance
+    int budget;           // sweeps of Gauss-Seidel that an island may take where Newton's method
+                          // is too costly, or does not converge in a few updates; their result is
+                          // accepted. 0: the strategies below, until one meets the tolerance
     double tolerance;     // of the momentum residual, relative to the island's impulses
     int max_iterations;   // Newton updates of newton
     int max_continuation; // Newton updates of continuation
@@ -46,6 +46,7 @@ typedef struct sprag_stribeck_options {
     double interior_point_work; // largest factorisation for it, in products of 6x6 blocks per
                                 // contact and row
     // start
+    sprag_memory *memory; // of this island; NULL: none. With a budget only
     bool warm; // the solution's velocity on entry is a guess
 } sprag_stribeck_options;
 

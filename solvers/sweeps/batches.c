@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lanes.h"
+#include "mechanisms.h"
 #include "sweeps_run.h"
 
 // ---- one batch
@@ -70,15 +71,64 @@ INLINE void slide(batch *c, const batch_real q[2], const batch_real *bound, cons
     p[1] *= shrink;
 }
 
+// Velocities of the ports of a mechanism after impulses at the first `rows` rows of one of them.
+INLINE void apply_to_port(const sweeps *s, int index, const double *p, int rows)
+{
+    const sweeps_port *port = &s->port[index];
+    const mechanism *m = &s->mechanisms->of[port->mechanism];
+    double *u = s->x.port + m->first;
+    const double *D = m->delassus + (long)(port->at - m->first) * m->stride;
+    if (rows == 3) {
+        const batch_real *D0 = (const batch_real *)D, *D1 = (const batch_real *)(D + m->stride);
+        const batch_real *D2 = (const batch_real *)(D + 2 * m->stride);
+        for (int i = 0; i < m->stride / LANES; i++) {
+            ((batch_real *)u)[i] += p[0] * D0[i] + p[1] * D1[i] + p[2] * D2[i];
+        }
+    } else {
+        for (int i = 0; i < m->stride / LANES; i++) {
+            ((batch_real *)u)[i] += p[0] * ((const batch_real *)D)[i];
+        }
+    }
+}
+
+INLINE void add_port_velocities(const sweeps *s, const batch_link *link, batch_real slip[3])
+{
+    for (int l = 0; l < LANES; l++) {
+        for (int side = 0; side < 2; side++) {
+            if (link->port[side][l] >= 0) {
+                const double *u = s->x.port + s->port[link->port[side][l]].at;
+                slip[0][l] += u[0];
+                slip[1][l] += u[1];
+                slip[2][l] += u[2];
+            }
+        }
+    }
+}
+
+INLINE void apply_to_ports(const sweeps *s, const batch_link *link, const batch_real change[3])
+{
+    for (int l = 0; l < LANES; l++) {
+        const double p[3] = {change[0][l], change[1][l], change[2][l]};
+        for (int side = 0; side < 2; side++) {
+            if (link->port[side][l] >= 0) {
+                apply_to_port(s, link->port[side][l], p, 3);
+            }
+        }
+    }
+}
+
 // Impulses of a batch in equilibrium with the velocities that they leave: the normal first, then
 // friction under its bound. Adds up what changed.
-INLINE void relax(sweeps *s, int i, batch_real *sum)
+INLINE void relax(sweeps *s, int i, const batch_link *link, batch_real *sum)
 {
     batch *c = &s->batch[i];
     batch_real *impulse = s->x.impulse[i], a[LANES], b[LANES], slip[3], change[3], p[2];
     load((const batch_velocity *)s->x.v, c->node[0], a);
     load((const batch_velocity *)s->x.v, c->node[1], b);
     slip_of(c, a, b, slip);
+    if (link) {
+        add_port_velocities(s, link, slip);
+    }
     batch_real normal = (c->coupling[0] * impulse[0] - slip[0]) * c->give;
     normal = LARGER(normal, zeros);
     change[0] = normal - impulse[0];
@@ -107,6 +157,9 @@ INLINE void relax(sweeps *s, int i, batch_real *sum)
     apply(c, change, a, b);
     store(s->x.v, c->node[0], a);
     store(s->x.v, c->node[1], b);
+    if (link) {
+        apply_to_ports(s, link, change);
+    }
 }
 
 INLINE void apply_row(const batch_row *row, double p, double *a, double *b)
@@ -124,16 +177,25 @@ INLINE double dot(const double *a, const double *b)
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-INLINE double relax_row(const batch_row *row, batch_velocity *v, double *impulse)
+INLINE double relax_row(const sweeps *s, const batch_row *row, double *impulse)
 {
+    batch_velocity *v = s->x.v;
     double *a = v[row->node[0]], *b = v[row->node[1]];
     double rate = row->offset + dot(row->jacobian[0], a) + dot(row->jacobian[0] + 3, a + 4) +
                   dot(row->jacobian[1], b) + dot(row->jacobian[1] + 3, b + 4);
+    for (int side = 0; side < 2; side++) {
+        rate += row->port[side] < 0 ? 0 : s->x.port[s->port[row->port[side]].at];
+    }
     double w = row->inverse_mass, wanted = (w * *impulse - rate) / (w + row->yield);
     wanted = wanted < row->lo ? row->lo : wanted > row->hi ? row->hi : wanted;
     double change = wanted - *impulse;
     *impulse = wanted;
     apply_row(row, change, a, b);
+    for (int side = 0; side < 2; side++) {
+        if (row->port[side] >= 0) {
+            apply_to_port(s, row->port[side], &change, 1);
+        }
+    }
     return w * change * change;
 }
 
@@ -145,10 +207,13 @@ static void sweep(sweeps *s, double *change)
     batch_real sum = zeros;
     double total = 0;
     for (int i = 0; i < s->rows; i++) {
-        total += relax_row(&s->row[i], s->x.v, &s->x.row_impulse[i]);
+        total += relax_row(s, &s->row[i], &s->x.row_impulse[i]);
     }
-    for (int i = 0; i < s->batches; i++) {
-        relax(s, i, &sum);
+    for (int i = 0; i < s->free_batches; i++) {
+        relax(s, i, NULL, &sum);
+    }
+    for (int i = s->free_batches; i < s->batches; i++) {
+        relax(s, i, &s->link[i - s->free_batches], &sum);
     }
     for (int l = 0; l < LANES; l++) {
         total += sum[l];
@@ -185,6 +250,7 @@ static void balance(sweeps *s)
 void batches_balance(sweeps *s)
 {
     balance(s);
+    mechanisms_balance(s);
 }
 
 SPRAG_VECTORS

@@ -39,9 +39,18 @@ typedef struct batch {
     int32_t contact[BATCH_LANES]; // of the problem; -1: unused
 } batch;
 
-// A joint row.
+// Where contacts of a batch touch mechanisms. Those sides have the static node in the batch.
+typedef struct batch_link {
+    int32_t port[2][BATCH_LANES];  // -1: none
+    int32_t node[2][BATCH_LANES];  // of the bodies
+    batch_real inverse_mass[3][3]; // 1/kg, of the ports, in the frame of the problem
+    batch_real bare;               // 1/kg, of the normal, as if no row held the ports' bodies
+} batch_link;
+
+// A joint row with bounds, or one of a mechanism that is too large.
 typedef struct batch_row {
-    int32_t node[2];
+    int32_t node[2], port[2];
+    int row; // of the problem
     double jacobian[2][6];
     double turn[2][6];   // M^-1 J'
     double inverse_mass; // J M^-1 J'
@@ -52,11 +61,12 @@ typedef struct batch_row {
 typedef double batch_velocity[8];
 
 // The unknowns lie one after the other, in whole vectors: velocities, impulses of the batches
-// (three vectors each: normal, friction axes), impulses of rows.
+// (three vectors each: normal, friction axes), impulses of rows, velocities J v of ports.
 typedef struct batch_unknowns {
     batch_velocity *v;
     batch_real (*impulse)[3];
     double *row_impulse;
+    double *port;
     double *all;
     long velocities, count; // numbers
 } batch_unknowns;

@@ -9,10 +9,11 @@
 #include "lanes.h"
 #include "sweeps_run.h"
 
-INLINE void set_give(batch *c, const sprag_softness *soft, const batch_real *w)
+// Eight at once of sprag_contact_yield. `give` and `slope` hold compliance / step and softening.
+// bare: inverse mass by which yields are measured; w: what the rows of mechanisms leave of it.
+INLINE void set_give(batch *c, const sprag_softness *soft, const batch_real *bare,
+                     const batch_real *w)
 {
-    // Eight at once of sprag_contact_yield; `give` and `slope` hold compliance / step and
-    // softening.
     batch_real length[2];
     for (int side = 0; side < 2; side++) {
         const batch_real *r = c->arm[side];
@@ -21,7 +22,7 @@ INLINE void set_give(batch *c, const sprag_softness *soft, const batch_real *w)
     batch_real lever = LARGER(length[0], length[1]);
     root(&lever);
     batch_real most = ones * (SPRAG_SOFT_HEAVIEST / soft->heaviest), share = c->slope;
-    batch_real unit = SELECT(*w < most, *w, most), fall = ones * soft->fall;
+    batch_real unit = SELECT(*bare < most, *bare, most), fall = ones * soft->fall;
     batch_mask falls = (lever > 0) & (fall > SPRAG_SOFT_FALL * lever);
     batch_real less = share * (SPRAG_SOFT_FALL * lever / DIVISOR(falls, fall));
     share = SELECT(falls, less, share);
@@ -199,7 +200,8 @@ INLINE void note_stiffness(const batch *c, const batch_real *erp, double step, l
     }
 }
 
-INLINE void finish(sweeps *s, int i, const batch_velocity *start, lane_ranges *ranges)
+INLINE void finish(sweeps *s, int i, const batch_link *link, const batch_velocity *start,
+                   lane_ranges *ranges)
 {
     batch *c = &s->batch[i];
     batch_real W[3][3], lever[2][3][3], turned[2][3][3], mass, a[LANES], b[LANES], slip[3], erp;
@@ -221,7 +223,13 @@ INLINE void finish(sweeps *s, int i, const batch_velocity *start, lane_ranges *r
             W[j][k] = sum;
         }
     }
-    set_give(c, &s->soft, &W[0][0]);
+    batch_real bare = link ? W[0][0] + link->bare : W[0][0];
+    for (int j = 0; j < 3 && link; j++) {
+        for (int k = j; k < 3; k++) {
+            W[j][k] += link->inverse_mass[j][k];
+        }
+    }
+    set_give(c, &s->soft, &bare, &W[0][0]);
     batch_real creep = s->soft.row * W[1][1];
     c->creep = LARGER(c->creep, creep);
     set_axes(c, &W[1][1], &W[1][2], &W[2][2]);
@@ -235,8 +243,8 @@ INLINE void finish(sweeps *s, int i, const batch_velocity *start, lane_ranges *r
     }
     change_impulses(c, s->x.impulse[i]);
     note_stiffness(c, &erp, s->problem->step, ranges);
-    load(start, c->node[0], a);
-    load(start, c->node[1], b);
+    load(start, link ? link->node[0] : c->node[0], a);
+    load(start, link ? link->node[1] : c->node[1], b);
     slip_of(c, a, b, slip);
     c->slope = slip[1] * slip[1] + slip[2] * slip[2];
     root(&c->slope);
@@ -247,7 +255,8 @@ SPRAG_VECTORS
 static void finish_all(sweeps *s, const batch_velocity *start, lane_ranges *ranges)
 {
     for (int i = 0; i < s->batches; i++) {
-        finish(s, i, start, ranges);
+        bool linked = i >= s->free_batches;
+        finish(s, i, linked ? &s->link[i - s->free_batches] : NULL, start, ranges);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kinematics.h"
+#include "mechanisms.h"
 #include "stiction.h"
 #include "sweeps_run.h"
 
@@ -46,6 +47,7 @@ static bool take_bodies(sweeps *s, batch_velocity **start, sprag_scratch *scratc
     for (int b = 0; b < problem->bodies && s->node_of; b++) {
         s->nodes += problem->body[b].mass > 0;
     }
+    s->body_of = SPRAG_TAKE(scratch, s->nodes, int);
     s->free = SPRAG_TAKE(scratch, s->nodes + 1, batch_velocity);
     s->mass = SPRAG_TAKE(scratch, s->nodes + 1, batch_velocity);
     *start = SPRAG_TAKE(scratch, s->nodes + 1, batch_velocity);
@@ -57,6 +59,7 @@ static bool take_bodies(sweeps *s, batch_velocity **start, sprag_scratch *scratc
         const sprag_body *body = &problem->body[b];
         int node = s->node_of[b] = body->mass > 0 ? next++ : s->nodes;
         if (body->mass > 0) {
+            s->body_of[node] = b;
             double I[9] = {0}, *mass = s->mass[node];
             invert33(body->inertia, I);
             set_velocity((*start)[node], body->velocity);
@@ -71,23 +74,65 @@ static bool take_bodies(sweeps *s, batch_velocity **start, sprag_scratch *scratc
 
 // ---- batches
 
-// Gives each contact the first colour that neither of its bodies has, and counts them. Contacts of
-// a body that has all colours get COLOURS.
-static void colour(const sweeps *s, uint64_t *used, unsigned char *of, int count[COLOURS + 1])
+// The mechanism of a node, -1: none.
+static int mechanism_of(const sweeps *s, int node)
+{
+    return s->mechanisms->count > 0 ? s->mechanisms->mechanism_of[node] : -1;
+}
+
+static bool is_linked(const sweeps *s, const int body[2])
+{
+    return mechanism_of(s, node_of(s, body[0])) >= 0 || mechanism_of(s, node_of(s, body[1])) >= 0;
+}
+
+// What moves as one thing: a node or a mechanism.
+static int mover_of(const sweeps *s, int body)
+{
+    int node = node_of(s, body), m = mechanism_of(s, node);
+    return m >= 0 ? s->nodes + 1 + m : node;
+}
+
+// Gives each contact with mechanisms, or each without, the first colour that neither of its movers
+// has, and counts them. Contacts of a mover that has all colours get COLOURS.
+static void colour(const sweeps *s, bool linked, uint64_t *used, unsigned char *of,
+                   int count[COLOURS + 1])
 {
     for (int i = 0; i < s->problem->contacts; i++) {
         const int *body = s->problem->contact[i].body;
+        if (is_linked(s, body) != linked) {
+            continue;
+        }
+        int mover[2] = {mover_of(s, body[0]), mover_of(s, body[1])};
         uint64_t taken = 0;
         for (int side = 0; side < 2; side++) {
-            int node = node_of(s, body[side]);
-            taken |= node < s->nodes ? used[node] : 0;
+            taken |= mover[side] != s->nodes ? used[mover[side]] : 0;
         }
         int c = ~taken ? __builtin_ctzll(~taken) : COLOURS;
         for (int side = 0; side < 2; side++) {
-            used[node_of(s, body[side])] |= c < COLOURS ? (uint64_t)1 << c : 0;
+            used[mover[side]] |= c < COLOURS ? (uint64_t)1 << c : 0;
         }
         of[i] = (unsigned char)c;
         count[c]++;
+    }
+}
+
+// Places in batches: those of one colour share no mover. Contacts without a colour have batches of
+// their own.
+static void place(sweeps *s, bool linked, uint64_t *used, unsigned char *of, int *at)
+{
+    int count[COLOURS + 1] = {0}, next[COLOURS + 1];
+    colour(s, linked, used, of, count);
+    for (int c = 0; c < COLOURS; c++) {
+        next[c] = BATCH_LANES * s->batches;
+        s->batches += (count[c] + BATCH_LANES - 1) / BATCH_LANES;
+    }
+    next[COLOURS] = BATCH_LANES * s->batches;
+    s->batches += count[COLOURS];
+    for (int i = 0; i < s->problem->contacts; i++) {
+        if (is_linked(s, s->problem->contact[i].body) == linked) {
+            at[i] = next[of[i]];
+            next[of[i]] += of[i] < COLOURS ? 1 : BATCH_LANES;
+        }
     }
 }
 
@@ -102,24 +147,25 @@ static void set_lane(sweeps *s, int at, int contact)
     }
 }
 
-// Batches of one colour share no body. Contacts without a colour have batches of their own.
 static bool take_batches(sweeps *s, sprag_scratch *scratch)
 {
-    int contacts = s->problem->contacts, count[COLOURS + 1] = {0}, next[COLOURS + 1];
-    uint64_t *used = SPRAG_TAKE(scratch, s->nodes + 1, uint64_t);
+    int contacts = s->problem->contacts, movers = s->nodes + 1 + s->mechanisms->count;
+    uint64_t *used = SPRAG_TAKE(scratch, movers, uint64_t);
     unsigned char *of = SPRAG_TAKE(scratch, contacts, unsigned char);
+    int *at = SPRAG_TAKE(scratch, contacts, int);
     if (scratch->failed) {
         return false;
     }
-    colour(s, used, of, count);
-    for (int c = 0; c < COLOURS; c++) {
-        next[c] = BATCH_LANES * s->batches;
-        s->batches += (count[c] + BATCH_LANES - 1) / BATCH_LANES;
+    place(s, false, used, of, at);
+    s->free_batches = s->batches;
+    if (s->mechanisms->count > 0) {
+        memset(used, 0, (size_t)movers * sizeof *used);
+        place(s, true, used, of, at);
     }
-    next[COLOURS] = BATCH_LANES * s->batches;
-    s->batches += count[COLOURS];
     s->batch = SPRAG_TAKE_RAW(scratch, s->batches, batch);
-    if (!s->batch) {
+    s->link = SPRAG_TAKE(scratch, s->batches - s->free_batches, batch_link);
+    s->port = SPRAG_TAKE(scratch, 2 * ((long)contacts + s->problem->rows), sweeps_port);
+    if (scratch->failed) {
         return false;
     }
     for (int i = 0; i < s->batches; i++) {
@@ -128,25 +174,80 @@ static bool take_batches(sweeps *s, sprag_scratch *scratch)
             s->batch[i].node[0][l] = s->batch[i].node[1][l] = s->nodes;
         }
     }
+    for (int i = 0; i < s->batches - s->free_batches; i++) {
+        memset(s->link[i].port, -1, sizeof s->link[i].port);
+    }
     for (int i = 0; i < contacts; i++) {
-        set_lane(s, next[of[i]], i);
-        next[of[i]] += of[i] < COLOURS ? 1 : BATCH_LANES;
+        set_lane(s, at[i], i);
+    }
+    for (int i = 0; i < s->batches - s->free_batches; i++) {
+        memcpy(s->link[i].node, s->batch[s->free_batches + i].node, sizeof s->link[i].node);
     }
     return true;
 }
 
-static void set_row(sweeps *s, int i)
+// Ports of something with Jacobians over two nodes: one a mechanism. Those nodes become static.
+static void add_ports(sweeps *s, int rows, int node[2], const double (*jacobian)[3][6],
+                      int32_t port[2])
 {
-    const sprag_row *row = &s->problem->row[i];
-    batch_row *to = &s->row[i];
-    double step = s->problem->step;
-    *to = (batch_row){.offset = -row->bias, .lo = row->lo * step, .hi = row->hi * step};
+    int in[2] = {mechanism_of(s, node[0]), mechanism_of(s, node[1])};
+    bool one = in[0] >= 0 && in[0] == in[1];
     for (int side = 0; side < 2; side++) {
-        int b = row->body[side], node = to->node[side] = node_of(s, b);
-        const double *J = row->jacobian[side], *mass = s->mass[node], *I = mass + 1;
+        port[side] = -1;
+        if (in[side] >= 0 && !(one && side == 1)) {
+            const int of[2] = {one || side == 0 ? node[0] : -1, one || side == 1 ? node[1] : -1};
+            port[side] = mechanisms_add_port(s, rows, of, jacobian);
+        }
+    }
+    for (int side = 0; side < 2; side++) {
+        node[side] = in[side] >= 0 ? s->nodes : node[side];
+    }
+}
+
+// Lets a contact touch mechanisms by ports.
+static void link_lane(sweeps *s, int i, int l)
+{
+    batch *c = &s->batch[i];
+    const sprag_contact *contact = &s->problem->contact[c->contact[l]];
+    double jacobian[2][3][6];
+    int node[2] = {c->node[0][l], c->node[1][l]};
+    int32_t port[2];
+    for (int side = 0; side < 2; side++) {
+        for (int k = 0; k < 3; k++) {
+            point_jacobian(contact->arm[side], contact->frame[k], jacobian[side][k]);
+            for (int j = 0; j < 6 && side; j++) {
+                jacobian[side][k][j] = -jacobian[side][k][j];
+            }
+        }
+    }
+    add_ports(s, 3, node, (const double(*)[3][6])jacobian, port);
+    for (int side = 0; side < 2; side++) {
+        c->node[side][l] = node[side];
+        s->link[i - s->free_batches].port[side][l] = port[side];
+        for (int k = 0; k < 3 && port[side] >= 0; k++) {
+            s->port[port[side]].impulse[k] = &((double *)&s->x.impulse[i][k])[l];
+        }
+    }
+}
+
+static void set_row(sweeps *s, int of, batch_row *to)
+{
+    const sprag_row *row = &s->problem->row[of];
+    double step = s->problem->step, jacobian[2][3][6];
+    int node[2] = {node_of(s, row->body[0]), node_of(s, row->body[1])};
+    *to = (batch_row){.row = of, .offset = -row->bias, .lo = row->lo * step, .hi = row->hi * step};
+    for (int side = 0; side < 2; side++) {
+        memcpy(jacobian[side][0], row->jacobian[side], sizeof jacobian[side][0]);
+        if (node[side] == s->nodes && row->body[side] != SPRAG_STATIC) {
+            to->offset += dot6(row->jacobian[side], s->problem->body[row->body[side]].velocity);
+        }
+    }
+    add_ports(s, 1, node, (const double(*)[3][6])jacobian, to->port);
+    for (int side = 0; side < 2; side++) {
+        const double *J = row->jacobian[side], *mass = s->mass[node[side]], *I = mass + 1;
         double *turn = to->turn[side];
-        if (node == s->nodes) {
-            to->offset += b == SPRAG_STATIC ? 0 : dot6(J, s->problem->body[b].velocity);
+        to->node[side] = node[side];
+        if (node[side] == s->nodes) {
             continue;
         }
         memcpy(to->jacobian[side], J, sizeof to->jacobian[side]);
@@ -158,8 +259,80 @@ static void set_row(sweeps *s, int i)
         turn[5] = I[4] * J[3] + I[5] * J[4] + I[2] * J[5];
         to->inverse_mass += dot6(J, turn);
     }
-    to->yield = sprag_row_yield(&s->soft, row, to->inverse_mass);
-    s->x.row_impulse[i] = fmin(fmax(row->guess * step, to->lo), to->hi);
+    double *impulse = &s->x.row_impulse[to - s->row];
+    *impulse = fmin(fmax(row->guess * step, to->lo), to->hi);
+    for (int side = 0; side < 2; side++) {
+        if (to->port[side] >= 0) {
+            s->port[to->port[side]].impulse[0] = impulse;
+        }
+    }
+}
+
+// After mechanisms_factor.
+static void set_row_yield(sweeps *s, batch_row *row)
+{
+    for (int side = 0; side < 2; side++) {
+        if (row->port[side] >= 0) {
+            double W[3][3];
+            mechanisms_port_inverse_mass(s, row->port[side], W);
+            row->inverse_mass += W[0][0];
+        }
+    }
+    row->yield = sprag_row_yield(&s->soft, &s->problem->row[row->row], row->inverse_mass);
+    if (!(row->inverse_mass > 0)) {
+        s->x.row_impulse[row - s->row] = 0;
+    }
+}
+
+// 1/kg, of the first row of a port, as if no row held its bodies.
+static double bare_inverse_mass(const sweeps *s, const sweeps_port *port)
+{
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        if (port->node[side] >= 0) {
+            const double *J = port->jacobian[side][0], *mass = s->mass[port->node[side]];
+            const double *I = mass + 1;
+            double x = J[3], y = J[4], z = J[5];
+            sum += mass[0] * dot3(J, J) + I[0] * x * x + I[1] * y * y + I[2] * z * z +
+                   2 * (I[3] * x * y + I[4] * x * z + I[5] * y * z);
+        }
+    }
+    return sum;
+}
+
+static void add_port_masses(sweeps *s)
+{
+    for (int i = s->free_batches; i < s->batches; i++) {
+        batch_link *link = &s->link[i - s->free_batches];
+        for (int l = 0; l < 2 * BATCH_LANES; l++) {
+            int port = link->port[l / BATCH_LANES][l % BATCH_LANES];
+            double W[3][3];
+            if (port >= 0) {
+                mechanisms_port_inverse_mass(s, port, W);
+                link->bare[l % BATCH_LANES] += bare_inverse_mass(s, &s->port[port]);
+                for (int k = 0; k < 9; k++) {
+                    link->inverse_mass[k / 3][k % 3][l % BATCH_LANES] += W[k / 3][k % 3];
+                }
+            }
+        }
+    }
+}
+
+// Ports take the friction axes of their contacts.
+static void turn_ports(sweeps *s)
+{
+    for (int i = s->free_batches; i < s->batches; i++) {
+        const batch *c = &s->batch[i];
+        for (int l = 0; l < 2 * BATCH_LANES; l++) {
+            int port = s->link[i - s->free_batches].port[l / BATCH_LANES][l % BATCH_LANES];
+            if (port >= 0) {
+                int lane = l % BATCH_LANES;
+                double basis[2][2] = {{c->basis[0][0][lane], c->basis[0][1][lane]},
+                                      {c->basis[1][0][lane], c->basis[1][1][lane]}};
+                mechanisms_turn_port(s, port, (const double(*)[2])basis);
+            }
+        }
+    }
 }
 
 // Stiction tolerances are a share of a contact's own slip before the step, within bounds, unless
@@ -179,18 +352,20 @@ static void prepare_batches(sweeps *s, const batch_velocity *start,
     stats->damping[1] = of.most.damping;
 }
 
-static bool prepare(sweeps *s, const sprag_sweeps_options *options, sprag_scratch *scratch,
-                    sprag_stats *stats)
+// Room for the unknowns and the rows that are swept.
+static bool take_unknowns(sweeps *s, sprag_scratch *scratch)
 {
-    batch_velocity *start;
-    s->soft = sprag_problem_softness(s->problem, options->softness, options->row_softness);
-    s->rows = s->problem->rows;
-    if (!take_bodies(s, &start, scratch) || !take_batches(s, scratch)) {
-        return false;
+    for (int i = 0; i < s->problem->rows; i++) {
+        s->rows += !(s->mechanisms->count > 0 && s->mechanisms->holds[i]);
     }
     s->x.velocities = BATCH_LANES * (s->nodes + 1L);
-    long impulses = 3L * BATCH_LANES * s->batches;
-    s->x.count = s->x.velocities + impulses + ((s->rows + BATCH_LANES - 1) & -BATCH_LANES);
+    long impulses = 3L * BATCH_LANES * s->batches,
+         rows = (s->rows + BATCH_LANES - 1) & -BATCH_LANES;
+    // of ports: at most three rows a side, and less than a vector left over in each mechanism
+    long ports = 3 * 2 * (long)BATCH_LANES * (s->batches - s->free_batches) +
+                 (s->mechanisms->count > 0 ? 2L * rows : 0) +
+                 (long)BATCH_LANES * s->mechanisms->count;
+    s->x.count = s->x.velocities + impulses + rows + ports;
     s->x.all = SPRAG_TAKE(scratch, s->x.count, double);
     s->before = SPRAG_TAKE_RAW(scratch, s->x.count, double);
     s->push = SPRAG_TAKE(scratch, s->x.count, double);
@@ -201,9 +376,47 @@ static bool prepare(sweeps *s, const sprag_sweeps_options *options, sprag_scratc
     s->x.v = (batch_velocity *)s->x.all;
     s->x.impulse = (batch_real(*)[3])(s->x.all + s->x.velocities);
     s->x.row_impulse = s->x.all + s->x.velocities + impulses;
+    s->x.port = s->x.row_impulse + rows;
+    return true;
+}
+
+static sprag_result prepare(sweeps *s, const sprag_sweeps_options *options, sprag_scratch *scratch,
+                            sprag_stats *stats)
+{
+    batch_velocity *start;
+    s->soft = sprag_problem_softness(s->problem, options->softness, options->row_softness);
+    if (!take_bodies(s, &start, scratch) || !mechanisms_find(s, scratch) ||
+        !take_batches(s, scratch) || !take_unknowns(s, scratch)) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int i = s->free_batches; i < s->batches; i++) {
+        for (int l = 0; l < BATCH_LANES; l++) {
+            if (s->batch[i].contact[l] >= 0) {
+                link_lane(s, i, l);
+            }
+        }
+    }
+    for (int i = 0, next = 0; i < s->problem->rows; i++) {
+        if (!(s->mechanisms->count > 0 && s->mechanisms->holds[i])) {
+            set_row(s, i, &s->row[next++]);
+        }
+    }
+    if (s->mechanisms->count > 0) {
+        sprag_result result = mechanisms_factor(s, scratch);
+        if (result != SPRAG_OK) {
+            return result;
+        }
+        add_port_masses(s);
+    }
     prepare_batches(s, (const batch_velocity *)start, options, stats);
     for (int i = 0; i < s->rows; i++) {
-        set_row(s, i);
+        set_row_yield(s, &s->row[i]);
+    }
+    if (s->mechanisms->count > 0) {
+        turn_ports(s);
+        if (!mechanisms_couple(s, scratch)) {
+            return SPRAG_NO_MEMORY;
+        }
     }
     s->scale = 0;
     for (int b = 0; b < s->problem->bodies; b++) {
@@ -216,7 +429,7 @@ static bool prepare(sweeps *s, const sprag_sweeps_options *options, sprag_scratc
         s->scale += body->mass > 0 ? body->mass * dot3(gain, gain) + dot3(gain + 3, L) : 0;
     }
     s->scale = sqrt(s->scale);
-    return true;
+    return SPRAG_OK;
 }
 
 // ---- start and end
@@ -280,7 +493,12 @@ static void write_solution(sweeps *s, sprag_solution *solution)
         }
     }
     for (int i = 0; i < s->rows; i++) {
-        solution->row_force[i] = s->x.row_impulse[i] / problem->step;
+        solution->row_force[s->row[i].row] = s->x.row_impulse[i] / problem->step;
+    }
+    for (int i = 0; i < problem->rows && s->mechanisms->count > 0; i++) {
+        if (s->mechanisms->holds[i]) {
+            solution->row_force[i] = mechanisms_row_impulse(s, i) / problem->step;
+        }
     }
 }
 
@@ -288,16 +506,11 @@ static void write_solution(sweeps *s, sprag_solution *solution)
 
 // Stagnation: at 16, 32, 64 ... sweeps a residual below `small` that has not halved since half as
 // many ends the solve. One ball that still turns in its pocket would take hundreds of sweeps.
-static bool stagnates(int it, double residual, double *then)
+static bool stagnates(int it, double residual, double halfway)
 {
     enum { FIRST = 16 };
     static const double small = 1e-3;
-    if (it < FIRST || (it & (it - 1)) != 0) {
-        return false;
-    }
-    bool ends = residual <= small && residual > 0.5 * *then;
-    *then = residual;
-    return ends;
+    return it >= FIRST && (it & (it - 1)) == 0 && residual <= small && residual > 0.5 * halfway;
 }
 
 // sqrt(kg) m/s: what the step changes without contacts, or what contacts change if that is more.
@@ -308,20 +521,33 @@ static double scale_of(const sweeps *s)
     return fmax(fmax(s->scale, change), DBL_MIN);
 }
 
+// Estimate of what infinitely many sweeps would still change: the sum of a geometric series whose
+// ratio is that of the changes in the second half of the sweeps.
+static double error_of(double change, double halfway, int sweeps)
+{
+    double ratio = pow(change / halfway, 2.0 / sweeps);
+    return ratio < 1 ? change * ratio / (1 - ratio) : INFINITY;
+}
+
 static void run(sweeps *s, const sprag_sweeps_options *options, sprag_stats *stats)
 {
-    double last = INFINITY, then = INFINITY, scale = 1;
+    double halfway = INFINITY, middle = INFINITY, last = INFINITY, scale = 1;
     for (int it = 1, since = 1;; it++, since++) {
         memcpy(s->before, s->x.all, (size_t)s->x.count * sizeof *s->before);
         double change = batches_sweep(s);
-        bool power_of_two = (it & (it - 1)) == 0;
-        scale = power_of_two || it >= options->most ? scale_of(s) : scale;
+        bool power_of_two = (it & (it - 1)) == 0, stops = it >= options->most;
+        scale = power_of_two || stops ? scale_of(s) : scale;
         stats->sweeps++;
         stats->sweep_change = change / scale;
-        if (it >= options->most || stats->sweep_change <= options->tolerance || !isfinite(change) ||
-            stagnates(it, stats->sweep_change, &then)) {
+        if (stats->sweep_change <= options->tolerance || !isfinite(change)) {
             return;
         }
+        if (stops || stagnates(it, stats->sweep_change, halfway)) {
+            stats->sweep_error = error_of(stats->sweep_change, stops ? middle : halfway, it);
+            return;
+        }
+        halfway = power_of_two ? stats->sweep_change : halfway;
+        middle = it == options->most / 2 ? stats->sweep_change : middle;
         since = change > last ? 1 : since;
         last = change;
         batches_accelerate(s, (since - 1.0) / (since + 2.0));
@@ -333,8 +559,9 @@ sprag_result sprag_sweeps_solve(const sprag_problem *problem, const sprag_sweeps
                                 sprag_stats *stats)
 {
     sweeps s = {.problem = problem};
-    if (!prepare(&s, options, scratch, stats)) {
-        return SPRAG_NO_MEMORY;
+    sprag_result result = prepare(&s, options, scratch, stats);
+    if (result != SPRAG_OK) {
+        return result;
     }
     start(&s);
     run(&s, options, stats);

@@ -213,7 +213,9 @@ START_TEST(effort_bounds_the_sweeps_of_heaps)
         ck_assert(dWorldStep(w.world, step));
         dJointGroupEmpty(w.contacts);
         sprag_world_statistics t = statistics_of(w.world);
-        ck_assert_int_eq(t.strategy, SPRAG_STRATEGY_GAUSS_SEIDEL);
+        ck_assert(t.strategy == SPRAG_STRATEGY_GAUSS_SEIDEL ||
+                  t.strategy == SPRAG_STRATEGY_NEWTON ||
+                  t.strategy == SPRAG_STRATEGY_FROZEN_FRICTION);
         ck_assert_int_le(t.sweeps, efforts[_i].most);
         ck_assert_int_eq(t.fallbacks, 0);
         ck_assert_double_lt(t.residual, 0.5);
@@ -226,7 +228,7 @@ START_TEST(effort_bounds_the_sweeps_of_heaps)
     dSpaceCollide(w.space, &w, touch_wall);
     ck_assert(dWorldStep(w.world, step));
     sprag_world_statistics exact = statistics_of(w.world);
-    ck_assert_int_gt(exact.factorizations, 0);
+    ck_assert_int_eq(exact.sweeps, 0);
     dJointGroupDestroy(w.contacts);
     dSpaceDestroy(w.space);
     dWorldDestroy(w.world);

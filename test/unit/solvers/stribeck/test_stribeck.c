@@ -387,6 +387,45 @@ START_TEST(too_few_iterations_leave_the_solution_alone)
 }
 END_TEST
 
+// Under a budget. What the direct strategies solve they solve the next time, too; what they fail at
+// they leave to the sweeps for more and more solves.
+START_TEST(an_island_remembers_what_solved_it)
+{
+    sprag_memory memory = {0};
+    sprag_stribeck_options options = sprag_stribeck_defaults();
+    options.budget = 50;
+    options.memory = &memory;
+    open_scene(&s);
+    add_cube(&s, 1);
+    add_cube(&s, 1000);
+    fall(&s);
+    stand(&s, 0, SPRAG_STATIC, 0.5);
+    stand(&s, 1, 0, 0.5);
+    ck_assert_int_eq(sprag_stribeck_solve(&s.problem, &options, &scratch, &s.solution, &s.stats),
+                     SPRAG_OK);
+    ck_assert_int_eq(s.stats.strategy, SPRAG_STRATEGY_NEWTON);
+    ck_assert(memory.solved);
+    ck_assert_int_eq(memory.wait, 0);
+    options.max_iterations = 1; // too few
+    s.body[1].free_velocity[0] += 10;
+    int waits[4];
+    for (int i = 0, tries = 0; tries < 4; i++) {
+        ck_assert_int_lt(i, 100);
+        int before = memory.wait;
+        sprag_scratch_reset(&scratch);
+        ck_assert_int_eq(
+            sprag_stribeck_solve(&s.problem, &options, &scratch, &s.solution, &s.stats), SPRAG_OK);
+        ck_assert_int_eq(s.stats.strategy, SPRAG_STRATEGY_GAUSS_SEIDEL);
+        if (before == 0) {
+            waits[tries++] = memory.wait;
+        } else {
+            ck_assert_int_le(memory.wait, 2 * before + 1);
+        }
+    }
+    ck_assert_int_gt(waits[3], waits[0]);
+}
+END_TEST
+
 START_TEST(options_and_stats_may_be_missing)
 {
     sprag_stribeck_options options = sprag_stribeck_defaults();

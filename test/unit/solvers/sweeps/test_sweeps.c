@@ -180,6 +180,105 @@ START_TEST(one_body_may_have_hundreds_of_contacts)
 }
 END_TEST
 
+// ---- mechanisms
+
+// Ball joints between bodies that follow each other, four to a mechanism; a hinge with the world
+// and a motor, which is bounded, in every third of them.
+static void join(unsigned seed)
+{
+    chance c = {seed + 1000};
+    for (int b = 1; b < s.problem.bodies; b++) {
+        if (b % 4 != 0) {
+            double arm[2][3];
+            for (int k = 0; k < 6; k++) {
+                arm[k / 3][k % 3] = uniform(&c, -0.5, 0.5);
+            }
+            for (int axis = 0; axis < 3; axis++) {
+                sprag_row *row = add_row(&s, b - 1, b);
+                for (int side = 0; side < 2; side++) {
+                    double unit[3] = {axis == 0, axis == 1, axis == 2};
+                    for (int k = 0; k < 3; k++) {
+                        row->jacobian[side][k] = (side ? -1 : 1) * unit[k];
+                    }
+                    cross(arm[side], row->jacobian[side], row->jacobian[side] + 3);
+                }
+                row->bias = uniform(&c, -0.05, 0.05);
+                row->compliance = b % 3 == 0 ? 1e-4 : 0;
+            }
+        } else if (b % 3 == 0) {
+            add_axis_row(&s, b, 0);
+            sprag_row *motor = add_axis_row(&s, b, 4);
+            motor->bias = 1;
+            motor->lo = -5, motor->hi = 5;
+        }
+    }
+}
+
+// Whatever the contacts still lack, joints hold: the error of a joint row is that of rounding.
+START_TEST(joints_hold_after_any_number_of_sweeps)
+{
+    static const int most[] = {1, 3, 20, 60};
+    heap((unsigned)_i + 1, 40, 60);
+    join((unsigned)_i);
+    ck_assert_int_eq(solve(most[_i % 4], 0), SPRAG_OK);
+    sprag_residual r = measured();
+    ck_assert_double_lt(r.momentum, 1e-8 * (1 + r.scale));
+    int held = 0;
+    for (int i = 0; i < s.problem.rows; i++) {
+        const sprag_row *row = &s.row[i];
+        double error = row->bias - row->compliance * s.row_force[i];
+        bool moves = false;
+        for (int side = 0; side < 2; side++) {
+            int b = row->body[side];
+            error -= b == SPRAG_STATIC ? 0 : dot(row->jacobian[side], s.velocity[b], 6);
+            moves |= b != SPRAG_STATIC && s.body[b].mass > 0;
+        }
+        if (isinf(row->lo) && moves) {
+            ck_assert_double_lt(fabs(error), 1e-9);
+            held++;
+        } else {
+            ck_assert_double_le(fabs(s.row_force[i]), row->hi * (1 + 1e-12));
+        }
+    }
+    ck_assert_int_gt(held, 30);
+}
+END_TEST
+
+START_TEST(many_sweeps_solve_mechanisms)
+{
+    heap((unsigned)_i + 1, 30, 30);
+    join((unsigned)_i);
+    ck_assert_int_eq(solve(20000, 1e-11), SPRAG_OK);
+    sprag_residual r = measured();
+    ck_assert_double_lt(sprag_residual_relative(&r), 1e-3); // stiction tolerances are a part of it
+}
+END_TEST
+
+// A hanging chain: each joint carries what is below it.
+START_TEST(a_chain_hangs)
+{
+    enum { LINKS = 40 };
+    open_scene(&s);
+    for (int b = 0; b < LINKS; b++) {
+        add_cube(&s, b == LINKS - 1 ? 1000 : 1);
+    }
+    fall(&s);
+    for (int b = 0; b < LINKS; b++) {
+        for (int axis = 0; axis < 3; axis++) {
+            sprag_row *row = add_row(&s, b, b > 0 ? b - 1 : SPRAG_STATIC);
+            row->jacobian[0][axis] = 1;
+            row->jacobian[1][axis] = -1;
+        }
+    }
+    ck_assert_int_eq(solve(1, 0), SPRAG_OK);
+    for (int b = 0; b < LINKS; b++) {
+        double below = (1000 + LINKS - 1 - b) * G;
+        ck_assert_double_eq_tol(s.row_force[3 * b + 2], below, 1e-6 * below);
+        ck_assert_double_lt(fabs(s.velocity[b][2]), 1e-10);
+    }
+}
+END_TEST
+
 START_TEST(the_same_problem_gives_the_same_bits)
 {
     static scene first;
@@ -249,6 +348,9 @@ int main(void)
     tcase_add_loop_test(all, momentum_and_cones_hold_after_any_number_of_sweeps, 0, 20);
     tcase_add_loop_test(all, many_sweeps_solve_a_heap, 0, 5);
     tcase_add_test(all, one_body_may_have_hundreds_of_contacts);
+    tcase_add_loop_test(all, joints_hold_after_any_number_of_sweeps, 0, 20);
+    tcase_add_loop_test(all, many_sweeps_solve_mechanisms, 0, 5);
+    tcase_add_test(all, a_chain_hangs);
     tcase_add_test(all, the_same_problem_gives_the_same_bits);
     tcase_add_loop_test(all, no_operation_is_invalid_or_divides_by_zero, 0, 10);
     tcase_add_test(all, a_settled_solve_allocates_nothing);

@@ -88,9 +88,9 @@ static void order(sprag_blocks *blocks, const int *start, const int *neighbour, 
     }
 }
 
-static int parent_of(const sprag_blocks *blocks, int k)
+int sprag_blocks_parent(const sprag_blocks *blocks, int place)
 {
-    return blocks->start[k] < blocks->start[k + 1] ? blocks->row[blocks->start[k]] : -1;
+    return blocks->start[place] < blocks->start[place + 1] ? blocks->row[blocks->start[place]] : -1;
 }
 
 // Computes the pattern of the factor. Column k has the rows of node k's later neighbours and the
@@ -148,7 +148,7 @@ static bool fill(sprag_blocks *blocks, const int *start, const int *neighbour, i
             blocks->row[q] = i;
         }
         blocks->start[k + 1] = end;
-        int parent = parent_of(blocks, k);
+        int parent = sprag_blocks_parent(blocks, k);
         if (parent >= 0) {
             next_child[k] = first_child[parent];
             first_child[parent] = k;
@@ -312,6 +312,14 @@ static sprag_result factor_general(sprag_blocks *blocks)
 sprag_result sprag_blocks_factor(sprag_blocks *blocks, bool symmetric)
 {
     return symmetric ? factor_symmetric(blocks) : factor_general(blocks);
+}
+
+void sprag_blocks_forward(const sprag_blocks *blocks, int place, double *x)
+{
+    forward_cholesky(blocks->diagonal[place], x + 6 * place);
+    for (int p = blocks->start[place]; p < blocks->start[place + 1]; p++) {
+        subtract_apply(x + 6 * blocks->row[p], blocks->lower[p], x + 6 * place);
+    }
 }
 
 SPRAG_VECTORS

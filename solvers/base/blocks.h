@@ -51,6 +51,14 @@ int sprag_blocks_find(const sprag_blocks *blocks, int i, int j);
 // positive.
 sprag_result sprag_blocks_factor(sprag_blocks *blocks, bool symmetric);
 
+// One column of the forward solve of a symmetric matrix: x (6 n, in the order of elimination) keeps
+// its part at `place`, divided, and loses what that adds to later places. A right-hand side that is
+// zero but at one place stays zero but at that place's parents.
+void sprag_blocks_forward(const sprag_blocks *blocks, int place, double *x);
+
+// The next place that a forward solve from `place` reaches; -1: none.
+int sprag_blocks_parent(const sprag_blocks *blocks, int place);
+
 // x (6 n, caller's numbering): right-hand side on entry, solution on return.
 void sprag_blocks_solve(sprag_blocks *blocks, bool symmetric, double *x);
 

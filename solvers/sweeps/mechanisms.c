@@ -1,0 +1,541 @@
+#include "mechanisms.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "linalg.h"
+#include "sweeps_constants.h"
+#include "vectors.h"
+
+// ---- finding them
+
+static int root_of(int *parent, int i)
+{
+    while (parent[i] != i) {
+        i = parent[i] = parent[parent[i]];
+    }
+    return i;
+}
+
+static int moving_node(const sweeps *s, int body)
+{
+    int node = body == SPRAG_STATIC ? s->nodes : s->node_of[body];
+    return node < s->nodes ? node : -1;
+}
+
+static bool is_held(const sweeps *s, const sprag_row *row)
+{
+    return isinf(row->lo) && isinf(row->hi) &&
+           (moving_node(s, row->body[0]) >= 0 || moving_node(s, row->body[1]) >= 0);
+}
+
+// Rows of ports that each tree of held bodies would have, at its root.
+static void count_port_rows(const sweeps *s, int *parent, int *width)
+{
+    const sprag_problem *problem = s->problem;
+    for (int i = 0; i < problem->contacts; i++) {
+        for (int side = 0; side < 2; side++) {
+            int node = moving_node(s, problem->contact[i].body[side]);
+            width[node < 0 ? s->nodes : root_of(parent, node)] += 3;
+        }
+    }
+    for (int i = 0; i < problem->rows; i++) {
+        for (int side = 0; side < 2 && !is_held(s, &problem->row[i]); side++) {
+            int node = moving_node(s, problem->row[i].body[side]);
+            width[node < 0 ? s->nodes : root_of(parent, node)] += 1;
+        }
+    }
+}
+
+// Joins the bodies of held rows. held: nodes that such a row touches.
+static void join(const sweeps *s, int *parent, bool *held)
+{
+    for (int i = 0; i < s->nodes; i++) {
+        parent[i] = i;
+    }
+    for (int i = 0; i < s->problem->rows; i++) {
+        const sprag_row *row = &s->problem->row[i];
+        if (is_held(s, row)) {
+            int a = moving_node(s, row->body[0]), b = moving_node(s, row->body[1]);
+            held[a < 0 ? b : a] = held[b < 0 ? a : b] = true;
+            if (a >= 0 && b >= 0) {
+                parent[root_of(parent, a)] = root_of(parent, b);
+            }
+        }
+    }
+}
+
+// Lists nodes and rows by mechanism.
+static void list(sweeps *s, int *node, int *row)
+{
+    sweeps_mechanisms *all = s->mechanisms;
+    for (int n = 0; n < s->nodes; n++) {
+        if (all->mechanism_of[n] >= 0) {
+            all->of[all->mechanism_of[n]].nodes++;
+        }
+    }
+    for (int i = 0; i < s->problem->rows; i++) {
+        if (all->holds[i]) {
+            const int *body = s->problem->row[i].body;
+            int a = moving_node(s, body[0]);
+            all->of[all->mechanism_of[a < 0 ? moving_node(s, body[1]) : a]].rows++;
+        }
+    }
+    for (int m = 0; m < all->count; m++) {
+        all->of[m].node = node;
+        all->of[m].row = row;
+        node += all->of[m].nodes;
+        row += all->of[m].rows;
+        all->of[m].nodes = all->of[m].rows = 0;
+    }
+    for (int n = 0; n < s->nodes; n++) {
+        if (all->mechanism_of[n] >= 0) {
+            mechanism *m = &all->of[all->mechanism_of[n]];
+            all->local[n] = m->nodes;
+            ((int *)m->node)[m->nodes++] = n;
+        }
+    }
+    for (int i = 0; i < s->problem->rows; i++) {
+        if (all->holds[i]) {
+            const int *body = s->problem->row[i].body;
+            int a = moving_node(s, body[0]);
+            mechanism *m = &all->of[all->mechanism_of[a < 0 ? moving_node(s, body[1]) : a]];
+            ((int *)m->row)[m->rows++] = i;
+        }
+    }
+}
+
+bool mechanisms_find(sweeps *s, sprag_scratch *scratch)
+{
+    int rows = s->problem->rows, nodes = s->nodes;
+    sweeps_mechanisms *all = s->mechanisms = SPRAG_TAKE(scratch, 1, sweeps_mechanisms);
+    if (!all || rows == 0) {
+        return all != NULL;
+    }
+    int *parent = SPRAG_TAKE(scratch, nodes, int), *width = SPRAG_TAKE(scratch, nodes + 1, int);
+    int *index = SPRAG_TAKE(scratch, nodes, int), *node = SPRAG_TAKE(scratch, nodes, int);
+    int *row = SPRAG_TAKE(scratch, rows, int);
+    bool *held = SPRAG_TAKE(scratch, nodes, bool);
+    all->mechanism_of = SPRAG_TAKE(scratch, nodes + 1, int);
+    all->local = SPRAG_TAKE(scratch, nodes + 1, int);
+    all->holds = SPRAG_TAKE(scratch, rows, bool);
+    all->yield = SPRAG_TAKE(scratch, rows, double);
+    all->shift = SPRAG_TAKE(scratch, rows, double);
+    all->work = SPRAG_TAKE(scratch, 18 * ((size_t)nodes + 1), double);
+    if (scratch->failed) {
+        return false;
+    }
+    join(s, parent, held);
+    count_port_rows(s, parent, width);
+    for (int n = 0; n < nodes; n++) {
+        index[n] = -1;
+    }
+    for (int n = 0; n < nodes; n++) {
+        int root = root_of(parent, n);
+        bool in = held[n] && width[root] <= SWEEPS_PORT_ROWS;
+        index[root] = in && index[root] < 0 ? all->count++ : index[root];
+        all->mechanism_of[n] = in ? index[root] : -1;
+    }
+    all->mechanism_of[nodes] = -1;
+    for (int i = 0; i < rows; i++) {
+        const int *body = s->problem->row[i].body;
+        int a = moving_node(s, body[0]), b = moving_node(s, body[1]);
+        all->holds[i] = is_held(s, &s->problem->row[i]) && all->mechanism_of[a < 0 ? b : a] >= 0;
+    }
+    all->of = SPRAG_TAKE(scratch, all->count, mechanism);
+    if (!all->of) {
+        return false;
+    }
+    list(s, node, row);
+    return true;
+}
+
+int mechanisms_add_port(sweeps *s, int rows, const int node[2], const double (*jacobian)[3][6])
+{
+    int in = s->mechanisms->mechanism_of[node[0] < 0 ? node[1] : node[0]];
+    sweeps_port *port = &s->port[s->ports];
+    *port = (sweeps_port){.mechanism = in, .rows = rows, .node = {node[0], node[1]}};
+    for (int side = 0; side < 2; side++) {
+        if (node[side] >= 0) {
+            memcpy(port->jacobian[side], jacobian[side], sizeof port->jacobian[side]);
+        }
+    }
+    s->mechanisms->of[in].width += rows;
+    return s->ports++;
+}
+
+// ---- factors
+
+static double row_inverse_mass(const sweeps *s, const sprag_row *row)
+{
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        int node = moving_node(s, row->body[side]);
+        if (node >= 0) {
+            const double *J = row->jacobian[side], *mass = s->mass[node], *I = mass + 1;
+            sum += mass[0] * dot3(J, J) + I[0] * J[3] * J[3] + I[1] * J[4] * J[4] +
+                   I[2] * J[5] * J[5] +
+                   2 * (I[3] * J[3] * J[4] + I[4] * J[3] * J[5] + I[5] * J[4] * J[5]);
+        }
+    }
+    return sum;
+}
+
+static double row_yield(const sweeps *s, const sprag_row *row)
+{
+    return sprag_row_yield(&s->soft, row, row_inverse_mass(s, row));
+}
+
+// A block += J' J / yield
+static void add_row(sprag_blocks *blocks, const double *Ja, const double *Jb, int a, int b,
+                    double slope)
+{
+    double *to = blocks->diagonal[blocks->rank[a]];
+    if (a != b) {
+        int k = sprag_blocks_find(blocks, a, b);
+        to = blocks->lower[k];
+        if (blocks->rank[a] < blocks->rank[b]) {
+            return; // the transposed block is the lower one
+        }
+    }
+    for (int i = 0; i < 6; i++) {
+        for (int j = 0; j < 6; j++) {
+            to[6 * i + j] += Ja[i] * slope * Jb[j];
+        }
+    }
+}
+
+static sprag_result factor(sweeps *s, mechanism *m, sprag_scratch *scratch)
+{
+    const sweeps_mechanisms *all = s->mechanisms;
+    int(*edge)[2] = SPRAG_TAKE(scratch, m->rows, int[2]), edges = 0;
+    if (!edge) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int r = 0; r < m->rows; r++) {
+        const int *body = s->problem->row[m->row[r]].body;
+        int a = moving_node(s, body[0]), b = moving_node(s, body[1]);
+        if (a >= 0 && b >= 0) {
+            edge[edges][0] = all->local[a];
+            edge[edges++][1] = all->local[b];
+        }
+    }
+    sprag_result result =
+        sprag_blocks_analyse(&m->blocks, m->nodes, edges, (const int(*)[2])edge, scratch);
+    result = result == SPRAG_OK ? sprag_blocks_take(&m->blocks, scratch) : result;
+    if (result != SPRAG_OK) {
+        return result;
+    }
+    for (int n = 0; n < m->nodes; n++) {
+        const sprag_body *body = &s->problem->body[s->body_of[m->node[n]]];
+        double *to = m->blocks.diagonal[m->blocks.rank[n]];
+        for (int k = 0; k < 3; k++) {
+            to[7 * k] = body->mass;
+            memcpy(to + 6 * (3 + k) + 3, body->inertia + 3 * k, 3 * sizeof *to);
+        }
+    }
+    for (int r = 0; r < m->rows; r++) {
+        const sprag_row *row = &s->problem->row[m->row[r]];
+        double yield = all->yield[m->row[r]] = row_yield(s, row);
+        for (int side = 0; side < 2 && isfinite(yield); side++) {
+            for (int other = 0; other < 2; other++) {
+                int a = moving_node(s, row->body[side]), b = moving_node(s, row->body[other]);
+                if (a >= 0 && b >= 0) {
+                    add_row(&m->blocks, row->jacobian[side], row->jacobian[other], all->local[a],
+                            all->local[b], 1 / yield);
+                }
+            }
+        }
+    }
+    return sprag_blocks_factor(&m->blocks, true);
+}
+
+// L^-1 J' of a port, and the places where it is not zero.
+static void solve_forward(sweeps *s, sweeps_port *port)
+{
+    sweeps_mechanisms *all = s->mechanisms;
+    const sprag_blocks *blocks = &all->of[port->mechanism].blocks;
+    int place[2] = {blocks->n, blocks->n};
+    for (int side = 0; side < 2; side++) {
+        if (port->node[side] >= 0) {
+            place[side] = blocks->rank[all->local[port->node[side]]];
+            for (int k = 0; k < port->rows; k++) {
+                add_scaled(all->work + 6 * (k * blocks->n + place[side]), 1,
+                           port->jacobian[side][k], 6);
+            }
+        }
+    }
+    port->first = all->paths;
+    while (place[0] < blocks->n || place[1] < blocks->n) {
+        int k = place[0] < place[1] ? place[0] : place[1];
+        all->path[all->paths] = k;
+        for (int r = 0; r < port->rows; r++) {
+            double *x = all->work + 6 * r * blocks->n;
+            sprag_blocks_forward(blocks, k, x);
+            memcpy(all->forward[all->paths][r], x + 6 * k, 6 * sizeof *x);
+            memset(x + 6 * k, 0, 6 * sizeof *x);
+        }
+        all->paths++;
+        int next = sprag_blocks_parent(blocks, k);
+        for (int side = 0; side < 2; side++) {
+            place[side] = place[side] == k ? next < 0 ? blocks->n : next : place[side];
+        }
+    }
+    port->places = all->paths - port->first;
+}
+
+sprag_result mechanisms_factor(sweeps *s, sprag_scratch *scratch)
+{
+    sweeps_mechanisms *all = s->mechanisms;
+    long room = 0;
+    int rows = 0, *ports = SPRAG_TAKE(scratch, s->ports, int);
+    if (!ports) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int m = 0; m < all->count; m++) {
+        sprag_result result = factor(s, &all->of[m], scratch);
+        if (result != SPRAG_OK) {
+            return result;
+        }
+        all->of[m].stride = (all->of[m].width + BATCH_LANES - 1) & -BATCH_LANES;
+        all->of[m].first = rows;
+        rows += all->of[m].stride;
+        all->of[m].width = 0;
+    }
+    for (int p = 0; p < s->ports; p++) {
+        all->of[s->port[p].mechanism].ports++;
+    }
+    for (int m = 0, next = 0; m < all->count; m++) {
+        all->of[m].port = ports + next;
+        next += all->of[m].ports;
+        all->of[m].ports = 0;
+    }
+    for (int p = 0; p < s->ports; p++) {
+        sweeps_port *port = &s->port[p];
+        mechanism *m = &all->of[port->mechanism];
+        m->port[m->ports++] = p;
+        port->at = m->first + m->width;
+        m->width += port->rows;
+        for (int side = 0; side < 2; side++) {
+            int k = port->node[side] < 0 ? -1 : m->blocks.rank[all->local[port->node[side]]];
+            for (; k >= 0; k = sprag_blocks_parent(&m->blocks, k)) {
+                room++;
+            }
+        }
+    }
+    s->port_rows = rows;
+    all->path = SPRAG_TAKE(scratch, room, int);
+    all->forward = SPRAG_TAKE(scratch, room, double[3][6]);
+    if (scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    for (int p = 0; p < s->ports; p++) {
+        solve_forward(s, &s->port[p]);
+    }
+    return SPRAG_OK;
+}
+
+void mechanisms_port_inverse_mass(const sweeps *s, int p, double W[3][3])
+{
+    const sweeps_port *port = &s->port[p];
+    for (int i = 0; i < port->rows; i++) {
+        for (int j = i; j < port->rows; j++) {
+            double sum = 0;
+            for (int k = port->first; k < port->first + port->places; k++) {
+                sum += dot6(s->mechanisms->forward[k][i], s->mechanisms->forward[k][j]);
+            }
+            W[i][j] = W[j][i] = sum;
+        }
+    }
+}
+
+static void turn(double row[3][6], const double basis[2][2])
+{
+    for (int k = 0; k < 6; k++) {
+        double u = row[1][k], v = row[2][k];
+        row[1][k] = basis[0][0] * u + basis[0][1] * v;
+        row[2][k] = basis[1][0] * u + basis[1][1] * v;
+    }
+}
+
+void mechanisms_turn_port(sweeps *s, int p, const double basis[2][2])
+{
+    sweeps_port *port = &s->port[p];
+    turn(port->jacobian[0], basis);
+    turn(port->jacobian[1], basis);
+    for (int k = port->first; k < port->first + port->places; k++) {
+        turn(s->mechanisms->forward[k], basis);
+    }
+}
+
+// Adds the part of one place to J A^-1 J' of two ports.
+static inline __attribute__((always_inline)) void
+add_place(const double (*a)[6], const double (*b)[6], int rows, int columns, double *to, int stride)
+{
+    for (int i = 0; i < rows; i++) {
+        for (int j = 0; j < columns; j++) {
+            to[i * stride + j] += dot6(a[i], b[j]);
+        }
+    }
+}
+
+SPRAG_VECTORS
+static void couple(const sweeps *s, const mechanism *m, int *at_place)
+{
+    const sweeps_mechanisms *all = s->mechanisms;
+    for (int p = 0; p < m->ports; p++) {
+        const sweeps_port *a = &s->port[m->port[p]];
+        for (int k = a->first; k < a->first + a->places; k++) {
+            at_place[all->path[k]] = k;
+        }
+        for (int q = p; q < m->ports; q++) {
+            const sweeps_port *b = &s->port[m->port[q]];
+            double *to = m->delassus + (long)(a->at - m->first) * m->stride + b->at - m->first;
+            for (int k = b->first; k < b->first + b->places; k++) {
+                int other = at_place[all->path[k]];
+                if (other < 0) {
+                    continue;
+                }
+                const double(*za)[6] = (const double(*)[6])all->forward[other];
+                const double(*zb)[6] = (const double(*)[6])all->forward[k];
+                if (a->rows == 3 && b->rows == 3) {
+                    add_place(za, zb, 3, 3, to, m->stride);
+                } else {
+                    add_place(za, zb, a->rows, b->rows, to, m->stride);
+                }
+            }
+        }
+        for (int k = a->first; k < a->first + a->places; k++) {
+            at_place[all->path[k]] = -1;
+        }
+    }
+    for (int i = 0; i < m->width; i++) {
+        for (int j = i + 1; j < m->width; j++) {
+            m->delassus[(long)j * m->stride + i] = m->delassus[(long)i * m->stride + j];
+        }
+    }
+}
+
+bool mechanisms_couple(sweeps *s, sprag_scratch *scratch)
+{
+    sweeps_mechanisms *all = s->mechanisms;
+    int *at_place = SPRAG_TAKE(scratch, s->nodes, int);
+    for (int n = 0; n < s->nodes && at_place; n++) {
+        at_place[n] = -1;
+    }
+    for (int m = 0; m < all->count && !scratch->failed; m++) {
+        all->of[m].delassus =
+            SPRAG_TAKE(scratch, (long)all->of[m].width * all->of[m].stride, double);
+        if (all->of[m].delassus) {
+            couple(s, &all->of[m], at_place);
+        }
+    }
+    return !scratch->failed;
+}
+
+// ---- velocities
+
+// bias - J v of a row that holds a mechanism, m/s, with what is taken back of its yield.
+static double row_error(const sweeps *s, int i)
+{
+    const sprag_row *row = &s->problem->row[i];
+    double error = row->bias + s->mechanisms->shift[i];
+    for (int side = 0; side < 2; side++) {
+        int node = moving_node(s, row->body[side]);
+        if (node >= 0) {
+            const double *v = s->x.v[node];
+            error -= dot3(row->jacobian[side], v) + dot3(row->jacobian[side] + 3, v + 4);
+        } else if (row->body[side] != SPRAG_STATIC) {
+            error -= dot6(row->jacobian[side], s->problem->body[row->body[side]].velocity);
+        }
+    }
+    return error;
+}
+
+double mechanisms_row_impulse(const sweeps *s, int i)
+{
+    double yield = s->mechanisms->yield[i];
+    return isfinite(yield) ? row_error(s, i) / yield : 0;
+}
+
+// Momentum of a mechanism without the forces of its rows (but for what their bias gives), N s.
+static void set_momentum(const sweeps *s, const mechanism *m, double *right)
+{
+    const sweeps_mechanisms *all = s->mechanisms;
+    for (int n = 0; n < m->nodes; n++) {
+        const sprag_body *body = &s->problem->body[s->body_of[m->node[n]]];
+        for (int k = 0; k < 3; k++) {
+            right[6 * n + k] = body->mass * body->free_velocity[k];
+        }
+        mul33(body->inertia, body->free_velocity + 3, right + 6 * n + 3);
+    }
+    for (int p = 0; p < m->ports; p++) {
+        const sweeps_port *port = &s->port[m->port[p]];
+        for (int side = 0; side < 2; side++) {
+            for (int k = 0; k < port->rows && port->node[side] >= 0; k++) {
+                add_scaled(right + 6 * all->local[port->node[side]], *port->impulse[k],
+                           port->jacobian[side][k], 6);
+            }
+        }
+    }
+}
+
+// Velocities of the bodies of a mechanism.
+static void move(sweeps *s, mechanism *m, double *right)
+{
+    const sweeps_mechanisms *all = s->mechanisms;
+    set_momentum(s, m, right);
+    for (int n = 0; n < m->nodes; n++) {
+        memset(s->x.v[m->node[n]], 0, sizeof s->x.v[0]);
+    }
+    for (int r = 0; r < m->rows; r++) {
+        const sprag_row *row = &s->problem->row[m->row[r]];
+        double impulse = mechanisms_row_impulse(s, m->row[r]); // where the bodies stand still
+        for (int side = 0; side < 2; side++) {
+            int node = moving_node(s, row->body[side]);
+            if (node >= 0) {
+                add_scaled(right + 6 * all->local[node], impulse, row->jacobian[side], 6);
+            }
+        }
+    }
+    sprag_blocks_solve(&m->blocks, true, right);
+    for (int n = 0; n < m->nodes; n++) {
+        memcpy(s->x.v[m->node[n]], right + 6 * n, 3 * sizeof *right);
+        memcpy(s->x.v[m->node[n]] + 4, right + 6 * n + 3, 3 * sizeof *right);
+    }
+}
+
+static void set_port_velocities(sweeps *s)
+{
+    for (int p = 0; p < s->ports; p++) {
+        const sweeps_port *port = &s->port[p];
+        for (int k = 0; k < port->rows; k++) {
+            double *u = &s->x.port[port->at + k];
+            *u = 0;
+            for (int side = 0; side < 2; side++) {
+                if (port->node[side] >= 0) {
+                    const double *v = s->x.v[port->node[side]], *J = port->jacobian[side][k];
+                    *u += dot3(J, v) + dot3(J + 3, v + 4);
+                }
+            }
+        }
+    }
+}
+
+void mechanisms_balance(sweeps *s)
+{
+    sweeps_mechanisms *all = s->mechanisms;
+    for (int i = 0; i < all->count; i++) {
+        mechanism *m = &all->of[i];
+        move(s, m, all->work);
+        for (int r = 0; r < m->rows; r++) {
+            int row = m->row[r];
+            double yield = all->yield[row];
+            double own = yield - s->problem->row[row].compliance / s->problem->step;
+            all->shift[row] = isfinite(yield) ? own * mechanisms_row_impulse(s, row) : 0;
+        }
+        move(s, m, all->work);
+        memset(all->work, 0, 6 * (size_t)m->nodes * sizeof *all->work);
+    }
+    set_port_velocities(s);
+}
