@@ -80,6 +80,7 @@ bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal
     memcpy(to->free_velocity, to->velocity, sizeof to->velocity);
     if (dBodyIsKinematic(id)) {
         to->mass = 0;
+        memset(to->inertia, 0, sizeof to->inertia);
         return true;
     }
     dBodyGetMass(id, &mass);

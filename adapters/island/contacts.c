@@ -42,18 +42,21 @@ ode_setting sprag_ode_setting(dWorldID world, dReal step)
 }
 
 static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
-                           const sprag_surface *read, const ode_setting *setting, double separating)
+                           const sprag_surface *read, const ode_setting *setting,
+                           const ode_state *const state[2])
 {
     int mode = surface->mode;
     double erp = positive(mode & dContactSoftERP ? surface->soft_erp : setting->erp);
     to->erp = isfinite(erp) ? erp : 0;
-    to->softening = fmin(erp / ERP_FULL_SOFTENING, 1);
+    double share = erp / ERP_FULL_SOFTENING;
+    to->softening = share < 1 ? share : 1;
     double depth = positive(-to->gap - setting->surface_layer);
     double motion = read->velocity_normal;
-    to->bias = fmin(erp / setting->step * depth + motion, setting->correcting_velocity);
+    double wanted = erp / setting->step * depth + motion;
+    to->bias = wanted < setting->correcting_velocity ? wanted : setting->correcting_velocity;
     to->compliance = read->compliance;
     if (mode & dContactBounce && surface->bounce_vel >= 0) {
-        double approach = motion - separating;
+        double approach = motion - separation_speed(to, state);
         double rebound = surface->bounce * approach + motion;
         if (approach > surface->bounce_vel && rebound > to->bias) {
             to->bias = rebound;
@@ -137,7 +140,7 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
     *surface_error = sprag_ode_pull_surface(to, surface, stiffness);
     sprag_surface read;
     sprag_ode_read_surface(&read, surface, setting->cfm);
-    set_normal_law(to, surface, &read, setting, separation_speed(to, state));
+    set_normal_law(to, surface, &read, setting, state);
     to->slide = read.slide;
     if (surface->mode & dContactRolling) {
         to->turning = copy_turning(&read.turning, scratch);

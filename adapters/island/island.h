@@ -87,7 +87,7 @@ typedef struct ode_problem {
 
 // Reads an island. Asks every joint once (getInfo1, getInfo2). stiffness: of the world, NULL for
 // ODE's own. warm_start: NULL for none. SPRAG_OK, SPRAG_NO_MEMORY, or SPRAG_BAD_PROBLEM if the
-// state of a body is not finite.
+// state of a body is not finite, or sprag_problem_check would find a fault.
 sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_island *island,
                             dReal step, const ode_stiffness *stiffness, ode_warm_start *warm_start,
                             sprag_scratch *scratch);

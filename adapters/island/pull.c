@@ -1,4 +1,5 @@
 // One island of ODE -> a contact problem: its bodies, contacts and rows, read in stock's order.
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -30,16 +31,16 @@ bool sprag_ode_index_bodies(ode_index *index, dBodyID const *body, int bodies,
 static bool take_arrays(ode_problem *pulled, int rows, sprag_scratch *scratch)
 {
     const ode_island *island = &pulled->island;
-    pulled->body = SPRAG_TAKE(scratch, island->bodies, sprag_body);
-    pulled->contact = SPRAG_TAKE(scratch, island->joints, sprag_contact);
-    pulled->row = SPRAG_TAKE(scratch, rows, sprag_row);
-    pulled->contact_joint = SPRAG_TAKE(scratch, island->joints, dJointID);
-    pulled->warm_key = SPRAG_TAKE(scratch, island->joints, ode_warm_key);
-    pulled->row_joint = SPRAG_TAKE(scratch, rows, dJointID);
-    pulled->force = SPRAG_TAKE(scratch, island->bodies, double[6]);
-    pulled->solution.velocity = SPRAG_TAKE(scratch, island->bodies, double[6]);
-    pulled->solution.contact_force = SPRAG_TAKE(scratch, island->joints, double[6]);
-    pulled->solution.row_force = SPRAG_TAKE(scratch, rows, double);
+    pulled->body = SPRAG_TAKE_RAW(scratch, island->bodies, sprag_body);
+    pulled->contact = SPRAG_TAKE_RAW(scratch, island->joints, sprag_contact);
+    pulled->row = SPRAG_TAKE_RAW(scratch, rows, sprag_row);
+    pulled->contact_joint = SPRAG_TAKE_RAW(scratch, island->joints, dJointID);
+    pulled->warm_key = SPRAG_TAKE_RAW(scratch, island->joints, ode_warm_key);
+    pulled->row_joint = SPRAG_TAKE_RAW(scratch, rows, dJointID);
+    pulled->force = SPRAG_TAKE_RAW(scratch, island->bodies, double[6]);
+    pulled->solution.velocity = SPRAG_TAKE_RAW(scratch, island->bodies, double[6]);
+    pulled->solution.contact_force = SPRAG_TAKE_RAW(scratch, island->joints, double[6]);
+    pulled->solution.row_force = SPRAG_TAKE_RAW(scratch, rows, double);
     return !scratch->failed;
 }
 
@@ -88,6 +89,7 @@ static void pull_contact(ode_problem *pulled, dJointID joint, const context *c)
     const char *surface_error;
     int i = pulled->problem.contacts;
     sprag_contact *contact = &pulled->contact[i];
+    *contact = (sprag_contact){0};
     if (!sprag_ode_pull_contact(contact, joint, &c->setting, c->stiffness, &c->index, c->scratch,
                                 &surface_error)) {
         pulled->errors.invalid_contact =
@@ -95,7 +97,9 @@ static void pull_contact(ode_problem *pulled, dJointID joint, const context *c)
         return;
     }
     note_surface_error(pulled, joint, surface_error);
-    pulled->penetration = fmax(pulled->penetration, -contact->gap);
+    if (-contact->gap > pulled->penetration) {
+        pulled->penetration = -contact->gap;
+    }
     pulled->contact_joint[i] = joint;
     sprag_ode_warm_key_set(&pulled->warm_key[i], joint, contact);
     pulled->problem.contacts++;
@@ -193,6 +197,31 @@ static void pull_pushed_bodies(ode_problem *pulled, const dReal *gravity)
     }
 }
 
+// Is this a pair of bodies of the island? A callback may have attached the joint to others.
+static bool bodies_are_good(const int body[2])
+{
+    return body[0] >= 0 && body[0] != body[1];
+}
+
+// Has sprag_problem_check nothing to find? Of contacts and rows, only entries are looked at that
+// are not good by the way in which they are read.
+static bool is_good(const sprag_problem *problem)
+{
+    const sprag_problem bodies = {
+        .step = problem->step, .bodies = problem->bodies, .body = problem->body};
+    bool good = sprag_problem_check(&bodies, NULL, 0) == SPRAG_OK;
+    for (int i = 0; i < problem->contacts && good; i++) {
+        const sprag_contact *contact = &problem->contact[i];
+        const double *guess = contact->guess;
+        good = bodies_are_good(contact->body) && contact->compliance <= DBL_MAX &&
+               isfinite(guess[0] + guess[1] + guess[2]);
+    }
+    for (int i = 0; i < problem->rows && good; i++) {
+        good = bodies_are_good(problem->row[i].body) && isfinite(problem->row[i].guess);
+    }
+    return good;
+}
+
 sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_island *island,
                             dReal step, const ode_stiffness *stiffness, ode_warm_start *warm_start,
                             sprag_scratch *scratch)
@@ -205,8 +234,8 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
                  .scratch = scratch};
     dVector3 gravity;
     dWorldGetGravity(world, gravity);
-    pulled->rows_of = SPRAG_TAKE(scratch, island->joints, int);
-    c.index.state = SPRAG_TAKE(scratch, island->bodies, ode_state);
+    pulled->rows_of = SPRAG_TAKE_RAW(scratch, island->joints, int);
+    c.index.state = SPRAG_TAKE_RAW(scratch, island->bodies, ode_state);
     if (scratch->failed ||
         !sprag_ode_index_bodies(&c.index, island->body, island->bodies, scratch) ||
         !take_arrays(pulled, count_rows(pulled), scratch)) {
@@ -232,5 +261,6 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
     pulled->problem.body = pulled->body;
     pulled->problem.contact = pulled->contact;
     pulled->problem.row = pulled->row;
-    return SPRAG_OK;
+    pulled->problem.checked = is_good(&pulled->problem);
+    return pulled->problem.checked ? SPRAG_OK : SPRAG_BAD_PROBLEM;
 }

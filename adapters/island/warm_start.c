@@ -36,7 +36,10 @@ typedef struct entry {
 typedef struct run {
     uintptr_t key[3]; // two geoms and the lower body, which is in one island only; joint, row, 0
     int count;
-    int next; // older run of the same slot, -1: none
+    int next;  // older run of the same slot, -1: none
+    int older; // run of the same key, -1: none; most keys have one run
+    int total; // entries of this run and those older ones
+    bool newest;
 } run;
 
 typedef struct table {
@@ -116,28 +119,11 @@ static int newest_run(const table *t, const uintptr_t key[3])
     return t->count ? find_run(t, t->slot[slot_of(t, key)], key) : -1;
 }
 
-// A position among the entries of a key.
-typedef struct walk {
-    int run, seen; // of its entries
-    int left;      // entries that may still be read; -1: the key has more
-} walk;
-
-static walk walk_from(int run)
+// Newest entry of a key; NULL: none.
+static const entry *newest_entry(const table *t, const uintptr_t key[3])
 {
-    return (walk){.run = run, .left = NEAREST_OF};
-}
-
-// The entries of a key, newest first; NULL: no more, or too many.
-static entry *next_of(const table *t, walk *w)
-{
-    if (w->run >= 0 && w->seen == t->run[w->run].count) {
-        w->run = find_run(t, t->run[w->run].next, t->run[w->run].key);
-        w->seen = 0;
-    }
-    if (w->run < 0 || w->left-- <= 0) {
-        return NULL;
-    }
-    return &t->entry[w->run + t->run[w->run].count - ++w->seen];
+    int i = newest_run(t, key);
+    return i < 0 ? NULL : &t->entry[i + t->run[i].count - 1];
 }
 
 static bool make_room(table *now, long entries)
@@ -197,40 +183,52 @@ static double squared_distance(const double *a, const double *b)
     return dot3(d, d);
 }
 
-// Finds the entries of all pairs, and prefetches them: they have left the caches since the last
-// step.
+// Finds the entries of all pairs. A pair mostly follows the one that it followed in the last step.
 static void find_pairs(const table *last, ode_warm_key *key, int contacts)
 {
-    for (int i = 0; i < contacts; i++) {
-        key[i].run = last->count ? last->slot[slot_of(last, key[i].key)] : -1;
-        if (key[i].run >= 0) {
-            __builtin_prefetch(&last->run[key[i].run]);
-        }
-    }
-    for (int i = 0; i < contacts; i++) {
+    for (int i = 0, expected = INT_MAX; i < contacts; i++) {
         if (i > 0 && is_same_key(key[i].key, key[i - 1].key)) {
             key[i].run = key[i - 1].run;
             continue;
         }
-        key[i].run = find_run(last, key[i].run, key[i].key);
-        for (int k = 0; key[i].run >= 0 && k < last->run[key[i].run].count; k++) {
-            __builtin_prefetch(&last->entry[key[i].run + k], 1);
+        bool found = expected < last->count && last->run[expected].newest &&
+                     is_same_key(last->run[expected].key, key[i].key);
+        key[i].run = found ? expected : newest_run(last, key[i].key);
+        if (key[i].run >= 0) {
+            expected = key[i].run + last->run[key[i].run].count;
         }
     }
 }
 
+static bool is_known(const table *last, int run)
+{
+    return run >= 0 && last->run[run].total <= NEAREST_OF;
+}
+
 // Gives every stored force to the contact that is nearest now. So the sum of a pair's forces stays
 // the same when its number of contacts changes.
-static void find_successors(table *last, const ode_warm_key *key, const dJointID *joint,
-                            int contacts)
+static void find_successors(table *last, const ode_warm_key *key, dJointID joint)
 {
-    for (int i = 0; i < contacts; i++) {
-        walk w = walk_from(key[i].run);
-        for (entry *e; (e = next_of(last, &w));) {
-            double distance = squared_distance(e->position, key[i].position);
+    for (int r = key->run; r >= 0; r = last->run[r].older) {
+        entry *first = &last->entry[r];
+        for (entry *e = first + last->run[r].count; e-- > first;) {
+            double distance = squared_distance(e->position, key->position);
             if (distance < e->nearest) {
                 e->nearest = distance;
-                e->successor = joint[i];
+                e->successor = joint;
+            }
+        }
+    }
+}
+
+// The sum of what a contact succeeds, N, on the first geom of the pair.
+static void add_forces(const table *last, int run, dJointID joint, double force[3])
+{
+    for (int r = run; r >= 0; r = last->run[r].older) {
+        const entry *first = &last->entry[r];
+        for (const entry *e = first + last->run[r].count; e-- > first;) {
+            if (e->successor == joint) {
+                add_scaled(force, 1, e->force, 3);
             }
         }
     }
@@ -240,18 +238,21 @@ void sprag_ode_warm_start_contacts(ode_warm_start *warm, ode_warm_key *key, cons
                                    sprag_contact *contact, int contacts)
 {
     find_pairs(&warm->last, key, contacts);
-    find_successors(&warm->last, key, joint, contacts);
     for (int i = 0; i < contacts; i++) {
-        double force[3] = {0, 0, 0};
-        walk w = walk_from(key[i].run);
-        for (const entry *e; (e = next_of(&warm->last, &w));) {
-            add_scaled(force, e->successor == joint[i], e->force, 3);
+        if (is_known(&warm->last, key[i].run)) {
+            find_successors(&warm->last, &key[i], joint[i]);
         }
-        for (int k = 0; k < 3; k++) {
-            contact[i].guess[k] = key[i].sign * dot3(contact[i].frame[k], force);
+    }
+    for (int i = 0; i < contacts; i++) {
+        double force[3] = {0, 0, 0}, *guess = contact[i].guess;
+        guess[0] = -1;
+        if (is_known(&warm->last, key[i].run)) {
+            add_forces(&warm->last, key[i].run, joint[i], force);
+            for (int k = 0; k < 3; k++) {
+                guess[k] = key[i].sign * dot3(contact[i].frame[k], force);
+            }
+            guess[0] = guess[0] > 0 ? guess[0] : 0;
         }
-        bool known = key[i].run >= 0 && w.left >= 0;
-        contact[i].guess[0] = known ? fmax(0, contact[i].guess[0]) : -1;
     }
 }
 
@@ -287,8 +288,7 @@ static void store_row(table *now, int i, int *first, dJointID joint, int row, do
 double sprag_ode_warm_start_row(const ode_warm_start *warm, dJointID joint, int row)
 {
     const uintptr_t key[3] = {(uintptr_t)joint, (uintptr_t)row};
-    walk w = walk_from(newest_run(&warm->last, key));
-    const entry *e = next_of(&warm->last, &w);
+    const entry *e = newest_entry(&warm->last, key);
     return e ? e->force[0] : 0;
 }
 
@@ -359,8 +359,16 @@ static void index_entries(table *t)
         t->slot[i] = -1;
     }
     for (int i = 0; i < t->count; i += t->run[i].count) {
-        int *slot = &t->slot[slot_of(t, t->run[i].key)];
-        t->run[i].next = *slot;
+        run *r = &t->run[i];
+        int *slot = &t->slot[slot_of(t, r->key)];
+        r->next = *slot;
+        r->older = find_run(t, *slot, r->key);
+        r->newest = true;
+        r->total = r->count;
+        if (r->older >= 0) {
+            r->total += t->run[r->older].total;
+            t->run[r->older].newest = false;
+        }
         *slot = i;
     }
 }

@@ -129,6 +129,9 @@ sprag_result sprag_problem_check(const sprag_problem *problem, char *message, in
         return sprag_bad_problem(message, size, "negative number of bodies, contacts or rows");
     }
     const char *fault = NULL;
+    if (problem->checked) {
+        return SPRAG_OK;
+    }
     for (int i = 0; i < problem->bodies; i++) {
         if ((fault = body_fault(&problem->body[i]))) {
             return sprag_bad_problem(message, size, "body %d: %s", i, fault);

@@ -70,6 +70,7 @@ typedef struct sprag_problem {
     const sprag_body *body;
     const sprag_contact *contact;
     const sprag_row *row;
+    bool checked; // its maker has seen to it that sprag_problem_check finds nothing
 } sprag_problem;
 
 // What a solver remembers of an island from one solve to the next. All zero: nothing.
@@ -85,8 +86,8 @@ typedef struct sprag_solution {
     double *row_force;          // rows, N, N m
 } sprag_solution;
 
-// Checks all entries. SPRAG_BAD_PROBLEM: one line in message (size bytes; NULL for none) names the
-// first faulty entry.
+// Checks all entries, unless they are checked. SPRAG_BAD_PROBLEM: one line in message (size bytes;
+// NULL for none) names the first faulty entry.
 sprag_result sprag_problem_check(const sprag_problem *problem, char *message, int size);
 
 // The force of a contact on body[0] and body[1], as (force, torque) about their centres, N and N m.

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { FIRST_CHUNK = 1 << 14 };
 
@@ -54,6 +55,12 @@ void *sprag_scratch_take_more(sprag_scratch *scratch, size_t count, size_t size)
     scratch->taken += bytes;
     scratch->peak = scratch->taken > scratch->peak ? scratch->taken : scratch->peak;
     return taken;
+}
+
+void *sprag_scratch_take(sprag_scratch *scratch, size_t count, size_t size)
+{
+    void *taken = sprag_scratch_take_raw(scratch, count, size);
+    return taken ? memset(taken, 0, count * size) : NULL;
 }
 
 static void free_chunks(sprag_scratch *scratch)

@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "api.h"
 
@@ -45,11 +44,7 @@ static inline void *sprag_scratch_take_raw(sprag_scratch *scratch, size_t count,
 }
 
 // The same, zeroed.
-static inline void *sprag_scratch_take(sprag_scratch *scratch, size_t count, size_t size)
-{
-    void *taken = sprag_scratch_take_raw(scratch, count, size);
-    return taken ? memset(taken, 0, count * size) : NULL;
-}
+SPRAG_GENERAL_API void *sprag_scratch_take(sprag_scratch *scratch, size_t count, size_t size);
 
 #define SPRAG_TAKE(scratch, count, type)                                                           \
     sprag_scratch_take((scratch), (size_t)(count), sizeof(type))

@@ -9,6 +9,9 @@
 #include "lanes.h"
 #include "sweeps_run.h"
 
+// GCC splits a comparison whose result is combined with that of another one into its lanes; hence
+// SELECT where a `&` would do.
+
 // Eight at once of sprag_contact_yield. `give` and `slope` hold compliance / step and softening.
 // bare: inverse mass by which yields are measured; w: what the rows of mechanisms leave of it.
 INLINE void set_give(batch *c, const sprag_softness *soft, const batch_real *bare,
@@ -23,7 +26,8 @@ INLINE void set_give(batch *c, const sprag_softness *soft, const batch_real *bar
     root(&lever);
     batch_real most = ones * (SPRAG_SOFT_HEAVIEST / soft->heaviest), share = c->slope;
     batch_real unit = SELECT(*bare < most, *bare, most), fall = ones * soft->fall;
-    batch_mask falls = (lever > 0) & (fall > SPRAG_SOFT_FALL * lever);
+    fall = SELECT(lever > 0, fall, zeros);
+    batch_mask falls = fall > SPRAG_SOFT_FALL * lever;
     batch_real less = share * (SPRAG_SOFT_FALL * lever / DIVISOR(falls, fall));
     share = SELECT(falls, less, share);
     batch_real least = ones * SPRAG_SOFT_LEAST, yield = share * soft->normal;
@@ -71,7 +75,8 @@ INLINE void change_axes(const batch *c, batch_real *first, batch_real *second)
 INLINE void change_impulses(const batch *c, batch_real p[3])
 {
     batch_real det = c->basis[0][0] * c->basis[1][1] - c->basis[0][1] * c->basis[1][0];
-    batch_mask good = (det != 0) & (c->give > 0);
+    det = SELECT(c->give > 0, det, zeros);
+    batch_mask good = det != 0;
     det = DIVISOR(good, det);
     batch_real q0 = (c->basis[1][1] * p[1] - c->basis[1][0] * p[2]) / det;
     batch_real q1 = (c->basis[0][0] * p[2] - c->basis[0][1] * p[1]) / det;
@@ -122,7 +127,8 @@ INLINE void take_friction(batch *c, const batch_real slide[LANES],
                           const sprag_contact *const contact[LANES], double step)
 {
     batch_real largest = LARGER(slide[1], slide[0]);
-    batch_mask shaped = (largest > 0) & (largest < INFINITY);
+    batch_real bounded = SELECT(largest < INFINITY, largest, zeros);
+    batch_mask shaped = bounded > 0;
     c->bonded = largest == INFINITY;
     c->coefficient = SELECT(largest < 1e100, largest, 1e100 * ones); // room for products
     c->coefficient = SELECT(c->bonded, zeros, c->coefficient);
@@ -186,6 +192,14 @@ typedef struct lane_ranges {
     batch_real slip, least[2], most[2]; // slip: the most
 } lane_ranges;
 
+INLINE void note(const batch_mask *moves, const batch_real *value, batch_real *least,
+                 batch_real *most)
+{
+    batch_real low = SELECT(*moves, *value, *least), high = SELECT(*moves, *value, *most);
+    *least = SELECT(low < *least, low, *least);
+    *most = LARGER(high, *most);
+}
+
 INLINE void note_stiffness(const batch *c, const batch_real *erp, double step, lane_ranges *ranges)
 {
     batch_mask moves = c->give > 0;
@@ -194,9 +208,7 @@ INLINE void note_stiffness(const batch *c, const batch_real *erp, double step, l
     batch_real hard = 1 / DIVISOR(moves, yield);
     batch_real value[2] = {share / step * hard, (1 - share) * hard};
     for (int k = 0; k < 2; k++) {
-        ranges->least[k] =
-            SELECT(moves & (value[k] < ranges->least[k]), value[k], ranges->least[k]);
-        ranges->most[k] = SELECT(moves & (value[k] > ranges->most[k]), value[k], ranges->most[k]);
+        note(&moves, &value[k], &ranges->least[k], &ranges->most[k]);
     }
 }
 
@@ -289,8 +301,7 @@ static void set_stiction(sweeps *s, double moving, double least, batch_real rang
         own = SELECT(own < ceiling, own, ceiling);
         c->stiction = SELECT(c->stiction > 0, c->stiction, own);
         c->slope = zeros;
-        range[0] = SELECT(moves & (c->stiction < range[0]), c->stiction, range[0]);
-        range[1] = SELECT(moves & (c->stiction > range[1]), c->stiction, range[1]);
+        note(&moves, &c->stiction, &range[0], &range[1]);
     }
 }
 

@@ -52,6 +52,33 @@ START_TEST(finds_its_way_in_a_large_island)
 END_TEST
 
 // One of two chains moves as if it were alone; the other one is left as it was.
+// What sprag_problem_check would find, and solvers do not look for again.
+START_TEST(refuses_what_no_solver_takes)
+{
+    enum { NOTHING, SOFTNESS, STRANGER, CASES };
+    for (int what = 0; what < CASES; what++) {
+        dWorldID world = dWorldCreate();
+        dBodyID body[2] = {create_body(world, 1, 0, 0, 0), create_body(world, 1, 9, 0, 0)};
+        dContact c = oblique_contact(dContactApprox1);
+        dJointID joint = dJointCreateContact(world, 0, &c);
+        dJointAttach(joint, body[0], 0);
+        pull p = {0};
+        dWorldSetCFM(world, what == SOFTNESS ? (dReal)INFINITY : 1e-9);
+        ck_assert(sprag_ode_find_islands(world, step, false, &p.islands));
+        p.island = island_at(&p.islands, 0);
+        p.island = p.island.joints ? p.island : island_at(&p.islands, 1);
+        if (what == STRANGER) { // as a moved callback may, after ODE has made the islands
+            dJointAttach(joint, body[1], 0);
+        }
+        p.result = sprag_ode_pull(&p.ode, world, &p.island, step, NULL, NULL, &p.scratch);
+        ck_assert_str_eq(sprag_result_name(p.result),
+                         sprag_result_name(what == NOTHING ? SPRAG_OK : SPRAG_BAD_PROBLEM));
+        release(&p);
+        dWorldDestroy(world);
+    }
+}
+END_TEST
+
 START_TEST(stock_steps_one_island)
 {
     enum { FEW = 6 };
@@ -96,6 +123,7 @@ int main(void)
     tcase_add_checked_fixture(all, setup, dCloseODE);
     tcase_set_timeout(all, 60);
     tcase_add_test(all, finds_its_way_in_a_large_island);
+    tcase_add_test(all, refuses_what_no_solver_takes);
     tcase_add_loop_test(all, stock_steps_one_island, 0, 2);
     return run_suite(suite);
 }

@@ -121,6 +121,30 @@ START_TEST(forces_of_a_pair_go_to_the_nearest)
 }
 END_TEST
 
+// A pair whose contacts do not follow one another, after a pair that it followed.
+START_TEST(remembers_all_parts_of_a_pair)
+{
+    touching t = open_touching();
+    dGeomID a = dCreateSphere(0, 1), b = dCreateSphere(0, 1), c = dCreateSphere(0, 1);
+    ode_warm_start *memory = sprag_ode_warm_start_make();
+    remember(memory, contact_at(&t, a, c, 0), 1);
+    remember(memory, contact_at(&t, a, b, 0), 10);
+    remember(memory, contact_at(&t, b, c, 0), 2);
+    remember(memory, contact_at(&t, a, b, 1), 20);
+    sprag_ode_warm_start_next_step(memory);
+    dJointID joint[2] = {contact_at(&t, a, c, 0), contact_at(&t, a, b, 0.5)};
+    sprag_contact contact[2] = {framed(joint[0]), framed(joint[1])};
+    recall_contacts(memory, joint, contact, 2);
+    ck_assert_double_eq_tol(contact[0].guess[0], 1, 1e-12);
+    ck_assert_double_eq_tol(contact[1].guess[0], 30, 1e-12);
+    sprag_ode_warm_start_free(memory);
+    dGeomDestroy(a);
+    dGeomDestroy(b);
+    dGeomDestroy(c);
+    dWorldDestroy(t.world);
+}
+END_TEST
+
 START_TEST(remembers_rows)
 {
     touching t = open_touching();
@@ -177,6 +201,7 @@ int main(void)
     tcase_set_timeout(all, 60);
     tcase_add_test(all, remembers_by_pair);
     tcase_add_test(all, forces_of_a_pair_go_to_the_nearest);
+    tcase_add_test(all, remembers_all_parts_of_a_pair);
     tcase_add_test(all, remembers_rows);
     tcase_add_test(all, remembers_many);
     return run_suite(suite);
