@@ -322,6 +322,18 @@ void sprag_blocks_forward(const sprag_blocks *blocks, int place, double *x)
     }
 }
 
+double sprag_blocks_orientation(const sprag_blocks *blocks)
+{
+    bool negative = false;
+    for (int k = 0; k < blocks->n; k++) {
+        for (int i = 0; i < 6; i++) {
+            negative ^= blocks->diagonal[k][7 * i] < 0;
+            negative ^= blocks->pivot[k][i] != i;
+        }
+    }
+    return negative ? -1 : 1;
+}
+
 SPRAG_VECTORS
 static void solve(sprag_blocks *blocks, bool symmetric, double *x)
 {

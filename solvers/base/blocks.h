@@ -59,6 +59,9 @@ void sprag_blocks_forward(const sprag_blocks *blocks, int place, double *x);
 // The next place that a forward solve from `place` reaches; -1: none.
 int sprag_blocks_parent(const sprag_blocks *blocks, int place);
 
+// Sign of the determinant of a general matrix that has been factorised.
+double sprag_blocks_orientation(const sprag_blocks *blocks);
+
 // x (6 n, caller's numbering): right-hand side on entry, solution on return.
 void sprag_blocks_solve(sprag_blocks *blocks, bool symmetric, double *x);
 

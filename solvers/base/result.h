@@ -42,7 +42,7 @@ typedef struct sprag_stats {
     // Errors. Each strategy measures one of them (sprag_stats_error); the others are of strategies
     // that ran before it.
     double residual;     // momentum, relative to the impulses of the island: the Newton strategies
-                         // and frozen friction
+                         // and frozen friction; the general solver: that of general.h
     double sweep_change; // change of the last sweep, on the same scale: Gauss-Seidel; no bound of
                          // the error
     double sweep_error;  // estimate of what infinitely many sweeps would still change, on the same

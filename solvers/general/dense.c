@@ -123,6 +123,17 @@ static void solve(sprag_system *system, bool symmetric, double *x)
     }
 }
 
+static double orientation(const sprag_system *system)
+{
+    const sprag_dense *dense = system->chart;
+    bool negative = false;
+    for (int i = 0; i < system->size; i++) {
+        negative ^= dense->matrix[(size_t)i * (size_t)(system->size + 1)] < 0;
+        negative ^= dense->pivot[i] != i + 1; // LAPACK counts from 1
+    }
+    return negative ? -1 : 1;
+}
+
 static const sprag_space coordinates = {.momentum = momentum,
                                         .velocities = velocities,
                                         .gather = gather,
@@ -130,7 +141,8 @@ static const sprag_space coordinates = {.momentum = momentum,
                                         .add_point = add_point,
                                         .add_equation = add_equation,
                                         .factor = factor,
-                                        .solve = solve};
+                                        .solve = solve,
+                                        .orientation = orientation};
 
 sprag_result sprag_dense_take(sprag_dense *dense, sprag_system *system, const double *mass,
                               const double *jacobian, sprag_scratch *scratch)

@@ -1,12 +1,13 @@
 #include "general.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "frozen_friction.h"
+#include "continuation.h"
+#include "general_constants.h"
+#include "general_residual.h"
 #include "general_system.h"
-#include "strategy.h"
-#include "stribeck_constants.h"
 #include "vectors.h"
 
 static const double pi = 3.14159265358979323846;
@@ -16,7 +17,7 @@ sprag_general_options sprag_general_defaults(void)
     return (sprag_general_options){.stiction_tolerance = 1e-4,
                                    .relative_tolerance = 1e-2,
                                    .theta_max = pi / 3,
-                                   .max_iterations = 100,
+                                   .max_iterations = 20000,
                                    .residual_tolerance = 1e-13};
 }
 
@@ -141,9 +142,9 @@ static sprag_result check_options(complaint *to, const sprag_general_options *o)
         return sprag_bad_problem(to->message, to->size, "max_iterations is %d, it must be positive",
                                  o->max_iterations);
     }
-    if (!(o->residual_tolerance > 0)) {
+    if (!(o->residual_tolerance > 0) || !(o->residual_tolerance < 0.1)) {
         return sprag_bad_problem(to->message, to->size,
-                                 "residual_tolerance is %g, it must be positive",
+                                 "residual_tolerance is %g, it must be between 0 and 0.1",
                                  o->residual_tolerance);
     }
     return SPRAG_OK;
@@ -187,6 +188,51 @@ static sprag_result check(complaint *to, const sprag_general_problem *p,
 
 // ---- solve
 
+// One solve: the iteration, and arrays of its own.
+typedef struct run {
+    sprag_system system;
+    sprag_chart chart;
+    sprag_newton_state newton;
+    sprag_stats stats;
+    sprag_general_solution solution; // the caller's arrays, or others where the caller has none
+    double *guess;                   // nv
+    double *work;                    // 2 nv
+} run;
+
+static double *take_missing(double *array, int count, sprag_scratch *scratch)
+{
+    return array ? array : SPRAG_TAKE(scratch, count, double);
+}
+
+static bool take_arrays(run *r, const sprag_general_problem *p,
+                        const sprag_general_solution *solution, sprag_scratch *scratch)
+{
+    int nv = p->velocities, nc = p->contacts, n = r->system.size;
+    r->newton = (sprag_newton_state){.v = SPRAG_TAKE(scratch, n, double),
+                                     .dv = SPRAG_TAKE(scratch, n, double),
+                                     .bound = SPRAG_TAKE(scratch, nc, double),
+                                     .best = SPRAG_TAKE(scratch, n, double),
+                                     .best_residual = INFINITY};
+    r->guess = SPRAG_TAKE(scratch, nv, double);
+    r->work = SPRAG_TAKE(scratch, 2 * (size_t)nv, double);
+    sprag_general_solution *s = &r->solution;
+    *s = *solution;
+    s->normal_velocity = take_missing(s->normal_velocity, nc, scratch);
+    s->tangent_velocity = take_missing(s->tangent_velocity, 2 * nc, scratch);
+    s->normal_force = take_missing(s->normal_force, nc, scratch);
+    s->friction_force = take_missing(s->friction_force, 2 * nc, scratch);
+    s->generalized_friction = take_missing(s->generalized_friction, nv, scratch);
+    s->generalized_force = take_missing(s->generalized_force, nv, scratch);
+    return !scratch->failed;
+}
+
+static void copy(double *to, const double *from, int n)
+{
+    if (n > 0) { // an empty problem has no arrays
+        memcpy(to, from, (size_t)n * sizeof *to);
+    }
+}
+
 static double largest(const double *x, int n)
 {
     double most = 0;
@@ -196,49 +242,52 @@ static double largest(const double *x, int n)
     return most;
 }
 
-static sprag_result solve_given(sprag_strategy_state *w)
+static double evaluate(run *r, const double *v, double stiction)
 {
-    sprag_system *system = w->system;
-    for (int i = 0; i < system->points; i++) {
-        w->bound[i] = system->point[i].given;
-    }
-    memcpy(w->v, system->start, (size_t)system->size * sizeof *w->v);
-    sprag_result result =
-        sprag_frozen_friction_solve(system, w->bound, w->options.stiction, w->options.tolerance,
-                                    STRIBECK_FROZEN_FRICTION_ITERATIONS, w->v, w->dv, &w->stats);
-    if (result != SPRAG_OK && !(w->stats.residual <= w->options.rounding)) {
-        result = sprag_frozen_friction_solve_staged(system, w->bound, 10, w->options.stiction,
-                                                    w->options.tolerance, w->v, w->dv, &w->stats);
-    }
-    return w->stats.residual <= w->options.rounding ? SPRAG_OK : result;
+    sprag_system_place(&r->system, v);
+    return sprag_system_residual(&r->system, v, stiction, NULL);
 }
 
-static sprag_result solve_system(const sprag_general_problem *p,
-                                 const sprag_general_options *options, sprag_strategy_state *w)
+// Newton's method from the guess or the free velocity, whichever balances better, then
+// continuation. Leaves the iterate of least residual in newton.v, with the system evaluated there.
+static sprag_result solve_system(run *r, const sprag_general_options *options)
 {
-    sprag_system *system = w->system;
-    w->options.stiction = w->options.finest = w->stats.stiction = options->stiction_tolerance;
-    w->options.tolerance = options->residual_tolerance;
-    w->options.rounding = 1e-9 + 4e-16 * largest(system->free, system->size) / w->options.stiction;
-    w->options.small = options->relative_tolerance;
-    w->options.theta = options->theta_max;
-    w->options.direct_work = INFINITY;
-    w->options.max_iterations = options->max_iterations;
-    w->options.patience = 40;
-    w->options.max_continuation = 20 * options->max_iterations;
-    w->options.paths = 4;
-    w->options.softest = 10;
-    w->options.stride = 0.2;
-    w->options.extrapolates = true;
-    w->options.polish_passes = 12;
-    w->stats.strategy = SPRAG_STRATEGY_NEWTON;
-    return p->normal_force ? solve_given(w) : sprag_strategy_solve(w);
+    const sprag_system *system = &r->system;
+    double vs = options->stiction_tolerance, fastest = largest(system->free, system->size) / vs;
+    int most = options->max_iterations;
+    sprag_newton_limits limits = {
+        .small = options->relative_tolerance,
+        .theta = options->theta_max,
+        .tolerance = options->residual_tolerance,
+        .rounding =
+            fmin(GENERAL_ROUNDING_MOST, GENERAL_ROUNDING + GENERAL_ROUNDING_SPEED * fastest),
+        .iterations = most,
+        .patience = GENERAL_NEWTON_PATIENCE,
+        .progress = GENERAL_NEWTON_PROGRESS};
+    r->stats.strategy = SPRAG_STRATEGY_NEWTON;
+    r->stats.stiction = r->stats.stiction_least = vs;
+    bool moves = evaluate(r, system->free, vs) < evaluate(r, system->start, vs);
+    copy(r->newton.v, moves ? system->free : system->start, system->size);
+    copy(r->newton.best, r->newton.v, system->size);
+    r->stats.residual = evaluate(r, r->newton.v, vs);
+    sprag_result result = sprag_newton(&r->system, &limits, vs, &r->newton, &r->stats);
+    if (result != SPRAG_OK && result != SPRAG_NO_MEMORY && r->stats.factorizations < most) {
+        r->stats.strategy = SPRAG_STRATEGY_CONTINUATION;
+        result = sprag_continuation(&r->system, &limits, vs, &r->newton, &r->stats);
+    }
+    if (result != SPRAG_OK) {
+        copy(r->newton.v, r->newton.best, system->size);
+        evaluate(r, r->newton.v, vs);
+    }
+    return result;
 }
 
-// Writes the contact forces and velocities and the generalized forces Jt' ft and Jn' fn.
-static void write_forces(const sprag_general_problem *p, const sprag_chart *chart,
-                         sprag_system *system, sprag_general_solution *solution)
+// Writes velocities, contact forces and the generalized forces Jt' ft and Jn' fn.
+static void write_solution(run *r, const sprag_general_problem *p)
 {
+    sprag_general_solution *solution = &r->solution;
+    sprag_system *system = &r->system;
+    const int *place = r->chart.place;
     double *sum = system->work;
     for (int c = 0; c < p->contacts; c++) {
         solution->normal_force[c] = system->impulse[c][0] / p->step;
@@ -250,15 +299,46 @@ static void write_forces(const sprag_general_problem *p, const sprag_chart *char
     }
     system->space->gather(system, sum);
     for (int i = 0; i < p->velocities; i++) {
-        solution->generalized_force[i] = sum[chart->place[i]] / p->step;
+        solution->velocity[i] = r->newton.v[place[i]];
+        solution->generalized_force[i] = sum[place[i]] / p->step;
     }
     for (int c = 0; c < p->contacts; c++) {
         system->impulse[c][0] = 0;
     }
     system->space->gather(system, sum);
     for (int i = 0; i < p->velocities; i++) {
-        solution->generalized_friction[i] = sum[chart->place[i]] / p->step;
+        solution->generalized_friction[i] = sum[place[i]] / p->step;
     }
+}
+
+// Accepts the solution or refuses it.
+static sprag_result judge(run *r, const sprag_general_problem *p,
+                          const sprag_general_options *options, complaint *to)
+{
+    sprag_general_residual residual =
+        sprag_general_measure(p, options, r->guess, &r->solution, r->work);
+    r->stats.residual = sprag_general_error(&residual);
+    if (r->stats.residual <= fmax(GENERAL_ACCEPTED, options->residual_tolerance)) {
+        return SPRAG_OK;
+    }
+    if (to->message && to->size > 0) {
+        snprintf(to->message, (size_t)to->size,
+                 "no root was found in %d updates; of what the step changes, momentum is off by "
+                 "%.1e, normal forces by %.1e, friction by %.1e",
+                 r->stats.iterations, residual.momentum, residual.normal, residual.friction);
+    }
+    return SPRAG_NOT_CONVERGED;
+}
+
+static sprag_result check_arguments(complaint *to, const sprag_general_problem *problem,
+                                    const sprag_scratch *scratch,
+                                    const sprag_general_solution *solution)
+{
+    const char *missing = !problem    ? "problem"
+                          : !scratch  ? "scratch"
+                          : !solution ? "solution"
+                                      : NULL;
+    return missing ? sprag_bad_problem(to->message, to->size, "%s is missing", missing) : SPRAG_OK;
 }
 
 sprag_result sprag_general_solve(const sprag_general_problem *problem,
@@ -272,39 +352,34 @@ sprag_result sprag_general_solve(const sprag_general_problem *problem,
         message[0] = '\0';
     }
     options = options ? options : &defaults;
-    if (check(&to, problem, options, solution->velocity) != SPRAG_OK) {
+    if (check_arguments(&to, problem, scratch, solution) != SPRAG_OK ||
+        check(&to, problem, options, solution->velocity) != SPRAG_OK) {
         return SPRAG_BAD_PROBLEM;
     }
-    sprag_system system;
-    sprag_chart chart;
-    if (!sprag_chart_choose(problem, &chart, scratch)) {
+    run r = {0};
+    if (!sprag_chart_choose(problem, &r.chart, scratch)) {
         return SPRAG_NO_MEMORY;
     }
     sprag_result result =
-        sprag_general_prepare(problem, options, &chart, solution->velocity, &system, scratch);
+        sprag_general_prepare(problem, options, &r.chart, solution->velocity, &r.system, scratch);
     if (result == SPRAG_SINGULAR) {
         return sprag_bad_problem(message, size, "mass is not positive definite");
     }
-    sprag_strategy_state w = {0};
-    if (stats) {
-        w.stats.history = stats->history;
-        w.stats.history_room = stats->history_room;
-    }
-    if (result != SPRAG_OK || sprag_strategy_open(&w, &system, scratch) != SPRAG_OK) {
+    if (result != SPRAG_OK || !take_arrays(&r, problem, solution, scratch)) {
         return SPRAG_NO_MEMORY;
     }
-    result = solve_system(problem, options, &w);
-    if (result != SPRAG_OK) {
-        memcpy(w.v, system.start, (size_t)system.size * sizeof *w.v);
-        sprag_system_place(&system, w.v);
-        sprag_system_residual(&system, w.v, w.options.stiction, NULL);
-    }
-    for (int i = 0; i < problem->velocities; i++) {
-        solution->velocity[i] = w.v[chart.place[i]];
-    }
-    write_forces(problem, &chart, &system, solution);
     if (stats) {
-        *stats = w.stats;
+        r.stats.history = stats->history;
+        r.stats.history_room = stats->history_room;
+    }
+    copy(r.guess, solution->velocity, problem->velocities);
+    if (solve_system(&r, options) == SPRAG_NO_MEMORY) {
+        return SPRAG_NO_MEMORY;
+    }
+    write_solution(&r, problem);
+    result = judge(&r, problem, options, &to);
+    if (stats) {
+        *stats = r.stats;
     }
     return result;
 }

@@ -262,6 +262,12 @@ static void solve(sprag_system *system, bool symmetric, double *x)
     sprag_blocks_solve(&space->blocks, symmetric, x);
 }
 
+static double orientation(const sprag_system *system)
+{
+    const sprag_space6 *space = system->chart;
+    return sprag_blocks_orientation(&space->blocks);
+}
+
 static const sprag_space bodies = {.momentum = momentum,
                                    .velocities = velocities,
                                    .gather = gather,
@@ -271,6 +277,7 @@ static const sprag_space bodies = {.momentum = momentum,
                                    .add_equation = add_equation,
                                    .factor = factor,
                                    .solve = solve,
+                                   .orientation = orientation,
                                    .gauss_seidel = sprag_gauss_seidel_solve};
 
 sprag_result sprag_space6_take(sprag_space6 *space, sprag_system *system, int nodes,

@@ -5,8 +5,8 @@
 
 #include "frozen_friction.h"
 #include "interior_point.h"
-#include "limiter.h"
 #include "linalg.h"
+#include "newton.h"
 #include "stribeck_constants.h"
 
 // Limits of Newton's method: at most `iterations` updates, of which at most `patience` in a row
@@ -21,22 +21,6 @@ static void copy(double *to, const double *from, int n)
     memcpy(to, from, (size_t)n * sizeof *to);
 }
 
-static double limit_update(const sprag_strategy_state *w, double stiction)
-{
-    double alpha = 1;
-    for (int i = 0; i < w->system->points; i++) {
-        const sprag_point *point = &w->system->point[i];
-        for (int c = point->cone; c < point->cone + point->cones; c++) {
-            double slip[2], change[2], tolerance;
-            if (sprag_system_cone_slip(w->system, i, c, stiction, slip, change, &tolerance)) {
-                alpha = fmin(alpha, sprag_limit_slip(slip, change, tolerance, w->options.small,
-                                                     w->options.theta));
-            }
-        }
-    }
-    return alpha;
-}
-
 // Moves the friction bounds towards the normal impulses of the last evaluation.
 static void take_bounds(sprag_strategy_state *w, double relaxation)
 {
@@ -45,54 +29,18 @@ static void take_bounds(sprag_strategy_state *w, double relaxation)
     }
 }
 
-// Returns the share of the update to take. The limiter regards slips only; where a row reaches a
-// bound, or where the problem is convex, an exact search with the present friction bounds follows.
-static double choose_length(sprag_strategy_state *w, double stiction)
-{
-    sprag_system *system = w->system;
-    double alpha = limit_update(w, stiction);
-    if (system->convex || sprag_system_reaches_bound(system)) {
-        take_bounds(w, 1);
-        alpha = fmin(alpha, sprag_system_search(system, w->v, w->dv, stiction, w->bound));
-    }
-    return alpha;
-}
-
-// Newton's method on the coupled equations from w->v. The system must be evaluated there, with the
-// residual in the statistics.
+// Newton's method on the coupled equations from w->v. The system must be evaluated there.
 static sprag_result iterate(sprag_strategy_state *w, double stiction, double tolerance,
                             effort effort)
 {
-    sprag_system *system = w->system;
-    double best = INFINITY;
-    for (int it = 0, since = 0; it < effort.iterations && since < effort.patience; it++, since++) {
-        if (w->stats.residual <= tolerance) {
-            return SPRAG_OK;
-        }
-        if (w->stats.residual < effort.progress * best) {
-            best = w->stats.residual;
-            since = 0;
-        }
-        sprag_result result = sprag_system_factor(system, stiction, NULL);
-        w->stats.factorizations++;
-        if (result != SPRAG_OK) {
-            return result;
-        }
-        sprag_system_update(system, NULL, w->dv);
-        sprag_system_move(system, w->v, choose_length(w, stiction), w->dv);
-        double before = w->stats.residual;
-        w->stats.residual = sprag_system_residual(system, w->v, stiction, NULL);
-        sprag_system_log(system, stiction, &w->stats);
-        if (!isfinite(w->stats.residual)) {
-            return SPRAG_SINGULAR;
-        }
-        if (system->moved == 1 && w->stats.residual <= w->options.rounding &&
-            w->stats.residual > STRIBECK_ROUNDING_PROGRESS * before) {
-            return SPRAG_OK; // rounding is reached
-        }
-    }
-    return w->stats.residual <= fmax(tolerance, w->options.rounding) ? SPRAG_OK
-                                                                     : SPRAG_NOT_CONVERGED;
+    const sprag_newton_limits limits = {.small = w->options.small,
+                                        .theta = w->options.theta,
+                                        .tolerance = tolerance,
+                                        .iterations = effort.iterations,
+                                        .patience = effort.patience,
+                                        .progress = effort.progress};
+    sprag_newton_state state = {.v = w->v, .dv = w->dv, .bound = w->bound};
+    return sprag_newton(w->system, &limits, stiction, &state, &w->stats);
 }
 
 // The same from any w->v.
@@ -217,70 +165,31 @@ static sprag_result solve_gauss_seidel(sprag_strategy_state *w, bool affordable,
     return result == SPRAG_OK && w->stats.sweep_change > enough ? SPRAG_NOT_CONVERGED : result;
 }
 
-// warm_newton in generalized coordinates: frozen friction, then a few updates of Newton's method.
-static sprag_result warm_from_frozen_friction(sprag_strategy_state *w)
+// The stiction tolerance at t, along the path from a large one (t = 0) to the given one (t = 1).
+static double tolerance_at(const sprag_strategy_state *w, double t)
 {
-    sprag_result result = SPRAG_NOT_CONVERGED;
-    for (int pass = 0; pass < w->options.polish_passes && result != SPRAG_OK; pass++) {
-        if (pass > 0) { // back to the frozen solution, for its impulses
-            copy(w->v, w->good, w->system->size);
-            sprag_system_place(w->system, w->v);
-            sprag_system_residual(w->system, w->v, w->options.stiction, w->bound);
-        }
-        if (frozen_pass(w, pass) == SPRAG_NO_MEMORY) {
-            return SPRAG_NO_MEMORY;
-        }
-        copy(w->good, w->v, w->system->size);
-        result = newton(w, w->options.stiction, w->options.tolerance,
-                        thorough(w, STRIBECK_POLISH_ITERATIONS));
-    }
-    return result;
+    double from = fmax(w->options.stiction, w->options.softest);
+    return t >= 1 ? w->options.stiction : from * pow(w->options.stiction / from, t);
 }
 
-// Paths from an easy problem (t = 0) to the given one (t = 1). Each has turning points of its own.
-typedef enum path {
-    STICTION, // the stiction tolerance falls
-    BOTH,     // the stiction tolerance falls while the friction coefficients rise from 0
-    IN_TURN,  // the coefficients rise first, then the tolerance falls
-    FRICTION, // the coefficients rise
-} path;
-
-// Sets the friction coefficients at t and returns the stiction tolerance there.
-static double go_to(sprag_strategy_state *w, path path, double t)
-{
-    double friction = path == STICTION ? 1 : path == IN_TURN ? fmin(1, 2 * t) : t;
-    for (int i = 0; i < w->system->cones; i++) {
-        double mu = w->coefficient[i];
-        w->system->cone[i].coefficient = isinf(mu) ? mu : friction * mu;
-    }
-    double from =
-        fmax(w->options.stiction, path == IN_TURN ? STRIBECK_PATH_TOLERANCE : w->options.softest);
-    double along = path == FRICTION ? 1 : path == IN_TURN ? fmax(0, 2 * t - 1) : t;
-    return along >= 1 ? w->options.stiction : from * pow(w->options.stiction / from, along);
-}
-
-// Follows one path in stages that Newton's method can solve.
-static sprag_result follow(sprag_strategy_state *w, path path)
+// Follows the path in stages that Newton's method can solve.
+static sprag_result solve_continuation(sprag_strategy_state *w)
 {
     int n = w->system->size, left = w->options.max_continuation;
-    double t = 0, stride = w->options.stride, reached = -1, before = -1;
+    double t = 0, stride = STRIBECK_FIRST_STAGE, reached = -1;
     copy(w->v, w->system->free, n);
     while (left > 0) {
-        double stiction = go_to(w, path, t),
-               tolerance = t < 1 ? STRIBECK_STAGE_TOLERANCE : w->options.tolerance;
+        double tolerance = t < 1 ? STRIBECK_STAGE_TOLERANCE : w->options.tolerance;
         int updates = w->stats.iterations, most = w->options.max_iterations;
         sprag_result result =
-            newton(w, stiction, tolerance, thorough(w, most < left ? most : left));
+            newton(w, tolerance_at(w, t), tolerance, thorough(w, most < left ? most : left));
         left -= w->stats.iterations - updates;
         if (result == SPRAG_NO_MEMORY || (result == SPRAG_OK && t >= 1)) {
             return result;
         }
         if (result == SPRAG_OK) {
-            copy(w->last, w->good, n);
             copy(w->good, w->v, n);
-            before = reached;
             reached = t;
-            stride *= w->options.extrapolates ? STRIBECK_STAGE_GROWTH : 1;
         } else {
             stride *= STRIBECK_STAGE_SHRINK;
         }
@@ -288,29 +197,9 @@ static sprag_result follow(sprag_strategy_state *w, path path)
             return SPRAG_NOT_CONVERGED;
         }
         t = fmin(1, reached + stride);
-        double ahead =
-            !w->options.extrapolates || before < 0 ? 0 : (t - reached) / (reached - before);
-        for (int i = 0; i < n; i++) {
-            w->v[i] = w->good[i] + ahead * (w->good[i] - w->last[i]);
-        }
+        copy(w->v, w->good, n);
     }
     return SPRAG_NOT_CONVERGED;
-}
-
-// Tries one path after the other.
-static sprag_result solve_continuation(sprag_strategy_state *w)
-{
-    sprag_result result = SPRAG_NOT_CONVERGED;
-    for (int i = 0; i < w->system->cones; i++) {
-        w->coefficient[i] = w->system->cone[i].coefficient;
-    }
-    for (int i = 0; i < w->options.paths && result != SPRAG_OK && result != SPRAG_NO_MEMORY; i++) {
-        result = follow(w, (path)i);
-    }
-    if (result != SPRAG_OK) {
-        go_to(w, STICTION, 1);
-    }
-    return result;
 }
 
 // Error of the frozen friction bounds, relative to the largest bound.
@@ -493,9 +382,9 @@ static sprag_result run(sprag_strategy_state *w)
         }
         return result;
     }
-    if (allowed.newton && has_failed(result)) {
+    if (allowed.newton && has_gauss_seidel(w) && has_failed(result)) {
         w->stats.strategy = SPRAG_STRATEGY_WARM_NEWTON;
-        result = has_gauss_seidel(w) ? warm_from_sweeps(w) : warm_from_frozen_friction(w);
+        result = warm_from_sweeps(w);
     }
     if (allowed.newton && has_failed(result)) {
         w->stats.strategy = SPRAG_STRATEGY_CONTINUATION;
@@ -540,6 +429,5 @@ sprag_result sprag_strategy_open(sprag_strategy_state *w, sprag_system *system,
     w->good = SPRAG_TAKE(scratch, system->size, double);
     w->last = SPRAG_TAKE(scratch, system->size, double);
     w->bound = SPRAG_TAKE(scratch, system->points, double);
-    w->coefficient = SPRAG_TAKE(scratch, system->cones, double);
     return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
 }

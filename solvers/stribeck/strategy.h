@@ -1,11 +1,9 @@
-// The implicit Stribeck method on any system, by strategies that are tried in turn
+// The implicit Stribeck method on bodies, by strategies that are tried in turn
 // (sprag_strategy.h):
 //   newton           Newton's method on the coupled equations, with updates limited in direction
 //                    (arXiv 1909.05700, section IV)
-//   warm_newton      the same, started from Gauss-Seidel or, in generalized coordinates, from
-//                    frozen friction
-//   continuation     the same, along a path from a problem with a large stiction tolerance or
-//                    without friction
+//   warm_newton      the same, started from Gauss-Seidel
+//   continuation     the same, along a path from a problem with a large stiction tolerance
 //   frozen_friction  friction bounds fixed at the last estimate, a convex problem; a few passes
 //                    correct the bounds (arXiv 2110.10107, 2312.03908)
 // Islands whose factorisation takes long get a brief newton and frozen_friction, which are enough
@@ -20,15 +18,14 @@
 
 #include "system.h"
 
-// Settings of one solve. The caller computes them before the solve (stribeck.c, general.c).
+// Settings of one solve. The caller computes them before the solve (stribeck.c).
 typedef struct sprag_strategy_options {
     // tolerances
     double stiction;     // m/s, stiction tolerance of warm_newton, continuation, frozen_friction
     double finest;       // m/s, stiction tolerance of newton, gauss_seidel and interior_point; a
                          // cone's own tolerance is a lower bound of both
     double tolerance;    // momentum residual at which Newton's method ends
-    double rounding;     // momentum residual that is accepted when updates do not lower it further
-    double small, theta; // of the limiter: share of the tolerance, rad (limiter.h)
+    double small, theta; // of the limiter: share of the tolerance, rad (newton.h)
     bool within_budget;  // newton and a brief frozen_friction only: the caller has sweeps
     // newton
     double direct_work; // largest factorisation (sprag_space.work) for newton, warm_newton,
@@ -36,17 +33,13 @@ typedef struct sprag_strategy_options {
     int max_iterations; // updates of newton, and of each stage of continuation
     int patience;       // updates without a new least residual before Newton's method is given up
     // continuation
-    int max_continuation; // updates of each path
-    int paths;            // number of paths, 1 to 4
-    double softest;       // m/s, stiction tolerance at the start of a path
-    double stride;        // first stage, as a share of the path
-    bool extrapolates;    // stages grow, and start from an extrapolation of the last two
+    int max_continuation; // updates
+    double softest;       // m/s, stiction tolerance at the start of the path
     // other strategies
-    int polish_passes; // passes of frozen friction before warm_newton without Gauss-Seidel; 0: none
-    int sweeps;        // before warm_newton; gauss_seidel takes up to ten times as many; 0: no
-                       // Gauss-Seidel
-    int sweeps_least;  // gauss_seidel ends after these if the result is acceptable, though not
-                       // good; 0: it must be good
+    int sweeps;       // before warm_newton; gauss_seidel takes up to ten times as many; 0: no
+                      // Gauss-Seidel
+    int sweeps_least; // gauss_seidel ends after these if the result is acceptable, though not
+                      // good; 0: it must be good
     double sweeps_tolerance;    // change of a sweep at which Gauss-Seidel ends
     int lagged_passes;          // passes of frozen_friction; 0: not tried
     int interior_point_updates; // 0: not tried
@@ -62,7 +55,6 @@ typedef struct sprag_strategy_state {
     double *dv;          // size: the last update
     double *good, *last; // size: iterates that a strategy goes back to
     double *bound;       // points, N s: normal impulses that bound frozen friction
-    double *coefficient; // cones: coefficients while continuation changes them
     sprag_stats stats;   // of all strategies so far; the caller sets the history
 } sprag_strategy_state;
 

@@ -42,8 +42,8 @@ enum { STRIBECK_BRIEF_PATIENCE_LEAST = 3 };
 static const double STRIBECK_BRIEF_PROGRESS = 0.5;
 // An update that leaves more than this share of a small residual has reached rounding.
 static const double STRIBECK_ROUNDING_PROGRESS = 0.5;
-// Updates of Newton's method after Gauss-Seidel, and after frozen friction.
-enum { STRIBECK_WARM_ITERATIONS = 25, STRIBECK_POLISH_ITERATIONS = 15 };
+// Updates of Newton's method after Gauss-Seidel.
+enum { STRIBECK_WARM_ITERATIONS = 25 };
 // Updates to go from the common stiction tolerance down to that of each contact, and to restore the
 // solution if they fail.
 enum { STRIBECK_REFINE_ITERATIONS = 10, STRIBECK_RESTORE_ITERATIONS = 3 };
@@ -61,12 +61,10 @@ static const double STRIBECK_HARD = 0.2;
 static const double STRIBECK_STAGE_TOLERANCE = 1e-2;
 // Share of the path below which a stage is not shortened further: the path is given up.
 static const double STRIBECK_SHORTEST_STAGE = 2e-3;
-// Growth of the stage length after success (if the path is extrapolated) and after failure.
-static const double STRIBECK_STAGE_GROWTH = 1.5, STRIBECK_STAGE_SHRINK = 0.5;
+// Factor of the stage length after failure.
+static const double STRIBECK_STAGE_SHRINK = 0.5;
 // Share of the path that the first stage covers.
 static const double STRIBECK_FIRST_STAGE = 1.0 / 3;
-// m/s, stiction tolerance from which it goes down after friction has been raised.
-static const double STRIBECK_PATH_TOLERANCE = 0.1;
 
 // ---- Frozen friction (strategy.c, frozen_friction.c)
 

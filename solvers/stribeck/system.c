@@ -186,6 +186,11 @@ void sprag_system_update(sprag_system *system, const double *bound, double *dv)
         dv[i] = -system->residual[i];
     }
     system->space->solve(system, bound != NULL, dv);
+    sprag_system_change(system, dv);
+}
+
+void sprag_system_change(sprag_system *system, const double *dv)
+{
     memset(system->slip_change, 0, (size_t)system->points * sizeof *system->slip_change);
     memset(system->rate_change, 0, (size_t)system->equations * sizeof *system->rate_change);
     system->space->velocities(system, dv, system->slip_change, system->rate_change);

@@ -87,6 +87,7 @@ typedef struct sprag_space {
     void (*add_equation)(sprag_system *, int i, double slope, bool symmetric);
     sprag_result (*factor)(sprag_system *, bool symmetric);
     void (*solve)(sprag_system *, bool symmetric, double *x);
+    double (*orientation)(const sprag_system *); // sign of the determinant, of a general matrix
     // Gauss-Seidel from the expected impulses (guess), without a matrix. Writes the velocity to v,
     // the impulses to the system and to its guesses, and the change of the last sweep to
     // stats->sweep_change. SPRAG_OK whatever that is; SPRAG_NOT_CONVERGED if it is not finite;
@@ -157,6 +158,9 @@ sprag_result sprag_system_factor(sprag_system *system, double stiction, const do
 
 // dv = -(dr/dv)^-1 r, and the changes of slip and rate that go with it.
 void sprag_system_update(sprag_system *system, const double *bound, double *dv);
+
+// Sets the changes of slip and rate that go with any dv.
+void sprag_system_change(sprag_system *system, const double *dv);
 
 // Counts the last update and adds it to the history.
 void sprag_system_log(const sprag_system *system, double stiction, sprag_stats *stats);

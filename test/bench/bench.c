@@ -582,7 +582,7 @@ static int usage(FILE *to, int code)
         "errors; 5 min\n"
         "  factor                         sparse factorization beside LAPACK and, if installed, "
         "SuiteSparse; 2 min\n"
-        "  general [--full]               success and time of the general solver; 1 min\n"
+        "  general [--full]               success and time of the general solver; 3 min\n"
         "  geometry                       distances and contact points beside dCollide; 2 min\n"
         "  threads                        islands in the program's threads (elapsed time too); "
         "2 min\n"

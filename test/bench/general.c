@@ -26,7 +26,7 @@ typedef struct cell { // a row of the table
     family family;
     bool one_way, hard;
     int velocities, contacts;
-    double original[STEPS]; // per cent of the original, with 100 updates
+    double original[STEPS]; // per cent of the original, with 100 updates; 0: unknown
 } cell;
 
 static const cell cells[] = {
@@ -45,6 +45,8 @@ static const cell cells[] = {
     {"stack", STACK, false, false, 12, 8, {100, 99.8, 99.8}},
     {"stack", STACK, false, false, 60, 40, {100, 100, 96}},
     {"stack hard", STACK, false, true, 30, 20, {100, 99, 95}},
+    {"bodies hard", BODIES, false, true, 300, 200, {0}},
+    {"bodies hard", BODIES, false, true, 600, 400, {0}},
 };
 
 // Returns the share of problems that are solved, in per cent.
@@ -70,11 +72,15 @@ static double print_successes(line_fn *line, const cell *cell, double step, doub
         most = stats.iterations > most ? stats.iterations : most;
         made_free(&m);
     }
-    line("%s|%s|%d,%d|%g|%d|%.2f|%.1f|%d|%d|%d|%d|%.1f|%d|%.1f", cell->name,
+    char theirs[20] = "";
+    if (original > 0) {
+        snprintf(theirs, sizeof theirs, "%.1f", original);
+    }
+    line("%s|%s|%d,%d|%g|%d|%.2f|%s|%d|%d|%d|%.1f|%d|%.1f", cell->name,
          cell->one_way ? "one-way" : "two-way", cell->velocities, cell->contacts, step, problems,
-         100.0 * solved / problems, original, by[SPRAG_STRATEGY_NEWTON],
-         by[SPRAG_STRATEGY_WARM_NEWTON], by[SPRAG_STRATEGY_CONTINUATION], problems - solved,
-         updates / problems, most, us / problems);
+         100.0 * solved / problems, theirs, by[SPRAG_STRATEGY_NEWTON],
+         by[SPRAG_STRATEGY_CONTINUATION], problems - solved, updates / problems, most,
+         us / problems);
     sprag_scratch_free(&scratch);
     return 100.0 * solved / problems;
 }
@@ -182,14 +188,14 @@ void bench_general(line_fn *line, bool full)
     puts("# its generator is not public, ours draws from other ranges). newton, warm, continued: "
          "by strategy.");
     line("family|kind|nv,nc|step|problems|solved/%%|theirs/"
-         "%%|newton|warm|continued|failed|updates|most|us");
+         "%%|newton|continued|failed|updates|most|us");
     double least = 100;
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
         for (int k = 0; k < STEPS; k++) {
-            int problems = cells[i].velocities < 60 ? 2000 : 1000;
+            int nv = cells[i].velocities, problems = nv < 60 ? 2000 : nv == 60 ? 1000 : 200;
             least = fmin(least, print_successes(line, &cells[i], steps[k], cells[i].original[k],
                                                 full ? problems : problems / 10));
         }
     }
-    bench_at_least("least share of a family that is solved, %", least, 98);
+    bench_at_least("least share of a family that is solved, %", least, 100);
 }

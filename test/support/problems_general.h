@@ -418,6 +418,51 @@ static inline double made_momentum_error(const made *m)
     return worst / scale;
 }
 
+// Sums over D^2 = 1 / diag(M) of squares: of M v - p* - dt J' f, of dt J' f, of p* - M guess, of
+// p*.
+static inline void made_momentum_squares(const made *m, double square[4])
+{
+    const sprag_general_problem *p = &m->problem;
+    int nv = p->velocities;
+    memset(square, 0, 4 * sizeof *square);
+    for (int i = 0; i < nv; i++) {
+        double now = 0, before = 0, impulse = 0;
+        for (int j = 0; j < nv; j++) {
+            now += p->mass[i * nv + j] * m->solution.velocity[j];
+            before += p->mass[i * nv + j] * m->guess[j];
+        }
+        for (int c = 0; c < p->contacts; c++) {
+            impulse += p->step * p->normal_jacobian[c * nv + i] * m->solution.normal_force[c];
+            for (int k = 0; k < 2; k++) {
+                impulse += p->step * p->tangent_jacobian[(2 * c + k) * nv + i] *
+                           m->solution.friction_force[2 * c + k];
+            }
+        }
+        double e[4] = {now - p->momentum[i] - impulse, impulse, p->momentum[i] - before,
+                       p->momentum[i]};
+        for (int k = 0; k < 4; k++) {
+            square[k] += e[k] * e[k] / p->mass[i * (nv + 1)];
+        }
+    }
+}
+
+// The error of momentum relative to what the step changes: what contacts change, p* - M guess, or a
+// hundredth of p*.
+static inline double made_momentum_share(const made *m)
+{
+    double s[4];
+    made_momentum_squares(m, s);
+    return sqrt(s[0] / fmax(fmax(s[1], s[2]), 1e-4 * s[3]));
+}
+
+// The same, relative to p* or to what contacts change.
+static inline double made_momentum_residual(const made *m)
+{
+    double s[4];
+    made_momentum_squares(m, s);
+    return sqrt(s[0] / fmax(s[1], s[3]));
+}
+
 // A root, as far as the numbers go.
 static inline bool made_is_solved(const made *m, const sprag_general_options *options)
 {

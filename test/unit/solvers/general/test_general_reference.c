@@ -10,7 +10,7 @@
 
 #include "general.h"
 #include "general_runs.h"
-#include "limiter.h"
+#include "newton.h"
 #include "problems_general.h"
 #include "suite.h"
 

@@ -1,0 +1,135 @@
+#include "newton.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "stribeck_constants.h"
+
+// ---- the limiter
+
+static double length(double x, double y)
+{
+    return sqrt(x * x + y * y);
+}
+
+// The alpha at which v + alpha dv has turned by theta, by the sine rule in the triangle of v and
+// dv.
+static double turn_limit(const double v[2], const double dv[2], double theta)
+{
+    double cross = fabs(v[0] * dv[1] - v[1] * dv[0]);
+    double along = v[0] * dv[0] + v[1] * dv[1];
+    double square = v[0] * v[0] + v[1] * v[1];
+    double turned = cross * cos(theta) - along * sin(theta);
+    double alpha = turned > 0 ? square * sin(theta) / turned : 1;
+    return fmin(1, alpha);
+}
+
+double sprag_limit_slip(const double v[2], const double dv[2], double tolerance, double small,
+                        double theta)
+{
+    double end[2] = {v[0] + dv[0], v[1] + dv[1]};
+    double change = length(dv[0], dv[1]);
+    double x = length(v[0], v[1]) / tolerance, x1 = length(end[0], end[1]) / tolerance;
+    if (change < small * tolerance) {
+        return 1;
+    }
+    if (x < small && x1 > 1) { // from rest to sliding: stop first where the law is steep
+        return tolerance / (2 * change);
+    }
+    if (x > 1 && x1 < small) { // from sliding to rest, likewise
+        return 1 - tolerance / (2 * change);
+    }
+    if (x < 1 || x1 < 1) {
+        return 1;
+    }
+    double nearest = -(v[0] * dv[0] + v[1] * dv[1]) / (change * change);
+    if (nearest > 0 && nearest < 1) {
+        double miss = length(v[0] + nearest * dv[0], v[1] + nearest * dv[1]) / tolerance;
+        if (miss < small) {
+            return nearest - tolerance / (2 * change);
+        }
+        if (miss < 1) {
+            return nearest;
+        }
+    }
+    double cosine = (v[0] * end[0] + v[1] * end[1]) / (x * x1 * tolerance * tolerance);
+    return cosine > cos(theta) ? 1 : turn_limit(v, dv, theta);
+}
+
+// ---- the iteration
+
+static double limit_update(const sprag_system *system, const sprag_newton_limits *limits,
+                           double stiction)
+{
+    double alpha = 1;
+    for (int i = 0; i < system->points; i++) {
+        const sprag_point *point = &system->point[i];
+        for (int c = point->cone; c < point->cone + point->cones; c++) {
+            double slip[2], change[2], tolerance;
+            if (sprag_system_cone_slip(system, i, c, stiction, slip, change, &tolerance)) {
+                alpha = fmin(
+                    alpha, sprag_limit_slip(slip, change, tolerance, limits->small, limits->theta));
+            }
+        }
+    }
+    return alpha;
+}
+
+// Returns the share of the update to take. The limiter regards slips only.
+static double choose_length(sprag_system *system, const sprag_newton_limits *limits,
+                            double stiction, sprag_newton_state *s)
+{
+    double alpha = limit_update(system, limits, stiction);
+    if (system->convex || sprag_system_reaches_bound(system)) {
+        for (int i = 0; i < system->points; i++) {
+            s->bound[i] = system->impulse[i][SPRAG_NORMAL];
+        }
+        alpha = fmin(alpha, sprag_system_search(system, s->v, s->dv, stiction, s->bound));
+    }
+    return alpha;
+}
+
+static void keep_best(const sprag_system *system, sprag_newton_state *s, double residual)
+{
+    if (s->best && residual < s->best_residual) {
+        memcpy(s->best, s->v, (size_t)system->size * sizeof *s->v);
+        s->best_residual = residual;
+    }
+}
+
+sprag_result sprag_newton(sprag_system *system, const sprag_newton_limits *limits, double stiction,
+                          sprag_newton_state *s, sprag_stats *stats)
+{
+    double best = INFINITY;
+    keep_best(system, s, stats->residual);
+    for (int it = 0, since = 0; it < limits->iterations && since < limits->patience;
+         it++, since++) {
+        if (stats->residual <= limits->tolerance) {
+            return SPRAG_OK;
+        }
+        if (stats->residual < limits->progress * best) {
+            best = stats->residual;
+            since = 0;
+        }
+        sprag_result result = sprag_system_factor(system, stiction, NULL);
+        stats->factorizations++;
+        if (result != SPRAG_OK) {
+            return result;
+        }
+        sprag_system_update(system, NULL, s->dv);
+        sprag_system_move(system, s->v, choose_length(system, limits, stiction, s), s->dv);
+        double before = stats->residual;
+        stats->residual = sprag_system_residual(system, s->v, stiction, NULL);
+        sprag_system_log(system, stiction, stats);
+        if (!isfinite(stats->residual)) {
+            return SPRAG_SINGULAR;
+        }
+        keep_best(system, s, stats->residual);
+        if (system->moved == 1 && stats->residual <= limits->rounding &&
+            stats->residual > STRIBECK_ROUNDING_PROGRESS * before) {
+            return SPRAG_OK; // rounding is reached
+        }
+    }
+    return stats->residual <= fmax(limits->tolerance, limits->rounding) ? SPRAG_OK
+                                                                        : SPRAG_NOT_CONVERGED;
+}
