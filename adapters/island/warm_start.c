@@ -298,8 +298,7 @@ static const uintptr_t of_island = UINTPTR_MAX;
 sprag_memory sprag_ode_warm_start_island(const ode_warm_start *warm, dBodyID first)
 {
     const uintptr_t key[3] = {(uintptr_t)first, of_island};
-    walk w = walk_from(newest_run(&warm->last, key));
-    const entry *e = next_of(&warm->last, &w);
+    const entry *e = newest_entry(&warm->last, key);
     sprag_memory none = {0};
     return e ? e->memory : none;
 }

@@ -33,7 +33,7 @@ double sprag_ode_warm_start_row(const ode_warm_start *warm_start, dJointID joint
 void sprag_ode_warm_start_store_row(ode_warm_start *warm_start, dJointID joint, int row,
                                     double force);
 
-// What the solver remembers of the island whose first body this is; zero if unknown.
+// Memory of the solver, of the island whose first body this is; zero if unknown.
 sprag_memory sprag_ode_warm_start_island(const ode_warm_start *warm_start, dBodyID first);
 
 // Between these two several threads may read and store, each for other islands, of so many joints

@@ -31,10 +31,9 @@ static const char *const efforts[] = {"exact", "balanced", "fast", NULL};
 static const option options[] = {
     {"method", METHOD, AT(method), 0, 0, "", "how to step the world; see the list below", NULL},
     {"effort", WORD, AT(effort), 0, 0, "",
-     "most work of method stribeck in heaps without joints: exact works until the tolerance is "
-     "met, "
-     "balanced takes 50 Gauss-Seidel sweeps, fast as many as the world has QuickStep iterations; "
-     "heaps then cost 1 to 3 times dWorldQuickStep's time, and walls under load may creep",
+     "most work of method stribeck: exact works until the tolerance is met; balanced takes 50 "
+     "Gauss-Seidel sweeps, fast as many as the world has QuickStep iterations, where a few Newton "
+     "updates do not solve an island; a step then costs 1 to 3 times dWorldQuickStep's",
      efforts},
     {"stribeck.scheme", WORD, AT(stribeck.scheme), 0, 0, "",
      "two-way solves normal forces and friction together; one-way takes normal forces from the "

@@ -73,7 +73,7 @@ typedef struct sprag_problem {
     bool checked; // its maker has seen to it that sprag_problem_check finds nothing
 } sprag_problem;
 
-// What a solver remembers of an island from one solve to the next. All zero: nothing.
+// Memory of a solver of an island, from one solve to the next. All zero: nothing.
 typedef struct sprag_memory {
     int wait;    // solves until the direct strategies are tried again
     int pause;   // the wait that followed their last failure; 0: they solved it

@@ -39,7 +39,7 @@ typedef struct batch {
     int32_t contact[BATCH_LANES]; // of the problem; -1: unused
 } batch;
 
-// Where contacts of a batch touch mechanisms. Those sides have the static node in the batch.
+// The sides of a batch that touch mechanisms. They have the static node in the batch.
 typedef struct batch_link {
     int32_t port[2][BATCH_LANES];  // -1: none
     int32_t node[2][BATCH_LANES];  // of the bodies

@@ -85,7 +85,7 @@ static bool is_linked(const sweeps *s, const int body[2])
     return mechanism_of(s, node_of(s, body[0])) >= 0 || mechanism_of(s, node_of(s, body[1])) >= 0;
 }
 
-// What moves as one thing: a node or a mechanism.
+// The thing that moves with a body: a node or a mechanism.
 static int mover_of(const sweeps *s, int body)
 {
     int node = node_of(s, body), m = mechanism_of(s, node);

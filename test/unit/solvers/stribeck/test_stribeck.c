@@ -482,5 +482,6 @@ int main(void)
              {infinite_force_leaves_the_solution_alone, 1},
              {too_few_iterations_leave_the_solution_alone, 1}, {unsolved_is_never_ok, 1},
              {options_and_stats_may_be_missing, 1});
+    ADD_CASE(suite, "budget", {an_island_remembers_what_solved_it, 1});
     return run_suite(suite);
 }
