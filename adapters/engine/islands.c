@@ -75,6 +75,12 @@ void sprag_ode_lock_default(bool lock)
     }
 }
 
+// The child is not the thread that has taken the lock: glibc refuses to release a recursive one.
+void sprag_ode_renew_default_lock(void)
+{
+    default_threads = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+}
+
 // dxProcessIslands for one island, in one thread: QuickStep in several threads is not reproducible.
 // Worlds with ODE's default threading implementation share it: their calls wait for one another.
 static bool process_one(dWorldID world, const ode_islands *one, dReal step, void *stepper,

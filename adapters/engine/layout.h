@@ -18,10 +18,6 @@ static inline const ode_world_head *sprag_ode_world_head(dWorldID world)
     return (const ode_world_head *)(const void *)world;
 }
 
-// Is the world's threading implementation ODE's default? It is one for all worlds, and fails when
-// two threads step at once. true also where ODE's layout is another.
-bool sprag_ode_uses_default_threads(dWorldID world);
-
 // Virtual functions of dxJoint (Itanium ABI): 0 and 1 are destructors.
 enum { ODE_GET_INFO1 = 2, ODE_GET_INFO2 = 3, ODE_SIZE = 6 };
 void *sprag_ode_virtual_function(dJointID joint, int slot);

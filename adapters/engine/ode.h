@@ -87,6 +87,7 @@ bool sprag_ode_process_islands(dWorldID world, const ode_islands *islands, dReal
 // The lock of sprag_ode_step_island in worlds that share ODE's default threading implementation.
 // Taken around a fork, before all other locks.
 void sprag_ode_lock_default(bool lock);
+void sprag_ode_renew_default_lock(void); // in a forked child, which cannot release it
 
 // Is this the stepper that dWorldQuickStep passes to dxProcessIslands?
 bool sprag_ode_is_quick_stepper(void *stepper);
@@ -98,6 +99,10 @@ void sprag_ode_step_body(dBodyID body, dReal step); // dxStepBody
 // Threads in which stock would step the islands of a world: those of the threading implementation
 // that the program has set, up to dWorldSetStepIslandsProcessingMaxThreadCount. 1: none is set.
 int sprag_ode_threads(dWorldID world);
+
+// Is the world's threading implementation ODE's default? It is one for all worlds, and fails when
+// two threads step at once. true also where ODE's layout is another.
+bool sprag_ode_uses_default_threads(dWorldID world);
 
 // Calls job(data, 0) here and job(data, 1) to job(data, jobs - 1) in these threads, and waits for
 // them. ODE must have found the world's islands before. false: not all have been called.

@@ -380,3 +380,28 @@ void sprag_ode_warm_start_next_step(ode_warm_start *warm)
     warm->now.count = 0;
     index_entries(&warm->last);
 }
+
+size_t sprag_ode_warm_start_write(const ode_warm_start *warm, void *to, size_t room)
+{
+    const table *t = &warm->last;
+    size_t entries = (size_t)t->count * sizeof *t->entry, runs = (size_t)t->count * sizeof *t->run;
+    if (room >= entries + runs && t->count > 0) {
+        memcpy(to, t->entry, entries);
+        memcpy((char *)to + entries, t->run, runs);
+    }
+    return entries + runs;
+}
+
+bool sprag_ode_warm_start_read(ode_warm_start *warm, const void *from, size_t length)
+{
+    size_t one = sizeof(entry) + sizeof(run), count = length / one;
+    warm->now.count = 0;
+    bool good = length % one == 0 && make_room(&warm->now, (long)count);
+    if (good && count > 0) {
+        memcpy(warm->now.entry, from, count * sizeof(entry));
+        memcpy(warm->now.run, (const char *)from + count * sizeof(entry), count * sizeof(run));
+        warm->now.count = (int)count;
+    }
+    sprag_ode_warm_start_next_step(warm);
+    return good;
+}

@@ -41,6 +41,12 @@ sprag_memory sprag_ode_warm_start_island(const ode_warm_start *warm_start, dBody
 bool sprag_ode_warm_start_begin_threads(ode_warm_start *warm_start, long joints);
 void sprag_ode_warm_start_end_threads(ode_warm_start *warm_start);
 
+// The forces that the next step reads, as bytes that another process forked from the same program
+// can read: keys are addresses. room: 0 to ask for the length. Returns the length.
+size_t sprag_ode_warm_start_write(const ode_warm_start *warm_start, void *to, size_t room);
+// false: no memory, or not such bytes; the next step then starts without guesses.
+bool sprag_ode_warm_start_read(ode_warm_start *warm_start, const void *from, size_t length);
+
 // Ends a step: what has been stored since the last call is what the next step reads.
 void sprag_ode_warm_start_next_step(ode_warm_start *warm_start);
 

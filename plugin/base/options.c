@@ -28,8 +28,18 @@ static const char *const callbacks[] = {"within", "before", NULL};
 // In the order of effort.
 static const char *const efforts[] = {"exact", "balanced", "fast", NULL};
 
+enum { STOCK_ITERATIONS_MAX = 100000 };
+
 static const option options[] = {
     {"method", METHOD, AT(method), 0, 0, "", "how to step the world; see the list below", NULL},
+    {"ode.iterations", INTEGER, AT(stock.iterations), 0, STOCK_ITERATIONS_MAX, "",
+     "iterations of dWorldQuickStep under the methods ode, ode-step and ode-quick; 0: those that "
+     "the program has set; method=ode-quick:N sets them too",
+     NULL},
+    {"ode.erp", REAL, AT(stock.erp), 0, 1, "",
+     "ERP of the world under these methods; 0: that of the program", NULL},
+    {"ode.cfm", REAL, AT(stock.cfm), 0, 1, "",
+     "CFM of the world under these methods; 0: that of the program", NULL},
     {"effort", WORD, AT(effort), 0, 0, "",
      "most work of method stribeck: exact works until the tolerance is met; balanced takes 50 "
      "Gauss-Seidel sweeps, fast as many as the world has QuickStep iterations, where a few Newton "
@@ -257,17 +267,42 @@ static bool refuse_value(const option *o, slice value, const char *what, char *m
     return false;
 }
 
-static bool read_method(const method **to, slice value, char *message)
+// The number behind the colon of "ode-quick:100". Without a colon nothing is read.
+static bool read_iterations(settings *s, const method *m, slice value, size_t name, char *message)
 {
-    const method *m = method_find(value.at, value.length);
+    char text[NAME_MAX_LENGTH + 4];
+    double number = 0;
+    if (name == value.length) {
+        return true;
+    }
+    size_t length = value.length - name - 1;
+    bool takes = m->fixed && m->stepper == STOCK_QUICK && length <= NAME_MAX_LENGTH;
+    snprintf(text, sizeof text, "%.*s", takes ? (int)length : 0, value.at + name + 1);
+    if (!takes || !text_read_integer(text, &number) || number < 1 ||
+        number > STOCK_ITERATIONS_MAX) {
+        snprintf(message, MESSAGE_MAX,
+                 "method \"%s\": only ode-quick takes a number, of 1 to %d iterations, as in "
+                 "ode-quick:100",
+                 shown(value, text), STOCK_ITERATIONS_MAX);
+        return false;
+    }
+    s->stock.iterations = (int)number;
+    return true;
+}
+
+static bool read_method(settings *s, slice value, char *message)
+{
+    const char *colon = memchr(value.at, ':', value.length);
+    size_t name = colon ? (size_t)(colon - value.at) : value.length;
+    const method *m = method_find(value.at, name);
     if (!m) {
         char text[NAME_MAX_LENGTH + 4], names[MESSAGE_MAX / 2];
         snprintf(message, MESSAGE_MAX, "no method is called \"%s\"; the methods are %s",
-                 shown(value, text), method_names(names, sizeof names));
+                 shown((slice){value.at, name}, text), method_names(names, sizeof names));
         return false;
     }
-    *to = m;
-    return true;
+    s->method = m;
+    return read_iterations(s, m, value, name, message);
 }
 
 static bool read_word(const option *o, int *to, slice value, char *message)
@@ -297,7 +332,7 @@ static bool read_value(settings *s, const option *o, slice value, char *message)
 {
     void *field = (char *)s + o->offset;
     if (o->kind == METHOD) {
-        return read_method(field, value, message);
+        return read_method(s, value, message);
     }
     if (o->kind == WORD) {
         return read_word(o, field, value, message);

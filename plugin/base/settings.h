@@ -15,14 +15,21 @@
 // the time of the touch, or before the step for all bodies that may touch.
 typedef enum callback_time { CALLBACKS_WITHIN, CALLBACKS_BEFORE } callback_time;
 
-// Every field is set by settings_defaults and changed by settings_read only, except `callbacks`:
-// the collision code changes it to CALLBACKS_BEFORE where a callback cannot be called in mid-step.
 // Work that method=stribeck may spend on an island of contacts without joints: until the tolerance
 // is met; BALANCED_SWEEPS of Gauss-Seidel; as many as the world has QuickStep iterations.
 typedef enum effort { EFFORT_EXACT, EFFORT_BALANCED, EFFORT_FAST } effort;
 
+// Parameters of ODE's own steppers, in place of those that the program has set; 0: the program's.
+typedef struct stock_parameters {
+    int iterations; // of QuickStep
+    double erp, cfm;
+} stock_parameters;
+
+// Every field is set by settings_defaults and changed by settings_read only, except `callbacks`:
+// the collision code changes it to CALLBACKS_BEFORE where a callback cannot be called in mid-step.
 typedef struct settings {
     const method *method;
+    stock_parameters stock;
     int effort; // an effort
     sprag_stribeck_options stribeck;
     ode_stiffness stiffness; // of contacts whose surface has neither ERP nor CFM

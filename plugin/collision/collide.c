@@ -28,7 +28,7 @@ static world_state *world_of(dBodyID a, dBodyID b)
     if (of_a && of_b && of_a != of_b) {
         return NULL;
     }
-    return of_a || of_b ? world_that_keeps_distance(of_a ? of_a : of_b) : NULL;
+    return of_a || of_b ? world_that_is_recorded(of_a ? of_a : of_b) : NULL;
 }
 
 // Whether a callback belongs to bindings of a scripting language: such callbacks get objects, as
@@ -73,7 +73,7 @@ typedef struct space_call {
 typedef struct world_list {
     space_call *of;
     dWorldID last; // world of the last body
-    bool any;      // a world whose method keeps distance is among them
+    bool any;      // a world that is recorded is among them
 } world_list;
 
 static void add_body(world_list *l, dBodyID body)
@@ -83,10 +83,12 @@ static void add_body(world_list *l, dBodyID body)
         return;
     }
     l->last = world;
-    world_state *w = world_that_keeps_distance(world);
+    world_state *w = world_that_is_recorded(world);
     if (w) {
         l->any = true;
-        l->of->reach = fmax(l->of->reach, reach_largest(w));
+        if (w->settings.method->keeps_distance) {
+            l->of->reach = fmax(l->of->reach, reach_largest(w));
+        }
         if (w->settings.callbacks == CALLBACKS_WITHIN && is_of_bindings(l->of->callback)) {
             ask_before_step(w, "the data that bindings of a scripting language give to "
                                "dSpaceCollide or dSpaceCollide2 may not exist any more then");
@@ -147,8 +149,9 @@ static void add_close(const space_call *c, const ode_pair *pair)
     collide_context *d = c->context;
     dGeomID given[2];
     world_state *w = world_of(pair->side[0]->body, pair->side[1]->body);
-    if (!w || !sprag_ode_callback_pair(&c->call, pair->side[pair->first]->id,
-                                       pair->side[!pair->first]->id, given)) {
+    if (!w || !w->settings.method->keeps_distance ||
+        !sprag_ode_callback_pair(&c->call, pair->side[pair->first]->id,
+                                 pair->side[!pair->first]->id, given)) {
         return;
     }
     ode_key key_of_pair = sprag_ode_pair_key(given[0], given[1], c->number);
@@ -180,6 +183,9 @@ static bool is_new(void *data, dGeomID first, dGeomID second)
 static void offer_close(space_call *c)
 {
     collide_context *d = c->context;
+    if (!(c->reach > 0)) { // recorded for a comparison only
+        return;
+    }
     ode_pairs pairs;
     int first = d->closes;
     d->busy = true;
@@ -324,7 +330,8 @@ static int answer(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int sk
     world_state *w = world_of(dGeomGetBody(a), dGeomGetBody(b));
     // Under method=ess the implicit step solves contacts of meshes, from ODE's contact points.
     bool implicit = w && w->settings.method->is_compliant && (is_mesh(a) || is_mesh(b));
-    collide_context *d = w && !implicit ? collide_context_get() : NULL;
+    bool ours = w && w->settings.method->keeps_distance && !implicit;
+    collide_context *d = ours ? collide_context_get() : NULL;
     if (!d || d->busy) {
         return -1;
     }

@@ -11,7 +11,7 @@
 void ask_before_step(world_state *w, const char *why)
 {
     w->settings.callbacks = CALLBACKS_BEFORE;
-    if (warn_first(w, WARN_CALLBACK)) {
+    if (w->settings.method->keeps_distance && warn_first(w, WARN_CALLBACK)) {
         warn(w, NULL,
              "the collision callback cannot be called within a step, because %s. It is called "
              "before the step for all geoms that may touch, as under advance.callbacks=before.",

@@ -34,25 +34,42 @@ static const char run_help[] =
     "`sprag list` names the models. SPRAG_STATS=FILE writes a row per step to FILE.\n"
     "Example: sprag run stack -m ode-quick\n";
 
-static const char compare_help[] =
+const char compare_help[] =
     "Usage: sprag compare MODEL... [-m METHOD,METHOD...] [-o OPTIONS] [--step S] [--seconds S]\n"
-    "                     [--json]\n"
+    "                     [--json] [--markdown]\n"
+    "       sprag compare [-m METHOD,METHOD...] [-o OPTIONS] [--under METHOD] [--every K]\n"
+    "                     [--steps N | --seconds S] [--patience S] [--json FILE] [--markdown] "
+    "[-q]\n"
+    "                     -- PROGRAM [ARGUMENTS...]\n"
     "\n"
     "Runs each model under each method and prints their measures side by side, judged against the\n"
     "first method by the distance to the exact answer. The methods take one step each in turn, so\n"
     "that their times can be compared.\n"
     "\n"
+    "With --, runs PROGRAM once, and compares the methods on states that it goes through: at "
+    "every\n"
+    "K-th step the program forks, and each child takes the same step from the same state by\n"
+    "another method. The program itself runs on as without sprag.\n"
+    "\n"
     "  -m, --method LIST     methods of `sprag list`; default: ode-step,ode-quick,stribeck.\n"
-    "                        ode-quick:N has N iterations, ode-quick ODE's own 20\n"
+    "                        ode-quick:N has N iterations, ode-quick the program's, or ODE's 20\n"
     "  -o, --options OPTIONS name=value,... of `sprag options`, over those in SPRAG_OPTIONS\n"
     "      --step S          length of a step, in seconds; default: each model's\n"
-    "      --seconds S       time to simulate; default: each model's\n"
+    "      --seconds S       time to simulate; default: each model's. A program is ended then\n"
     "      --all             all models of `sprag list`\n"
+    "      --under METHOD    steps the program itself; default: ode, its own stepper\n"
+    "      --every K         compares every K-th step; default: 10\n"
+    "      --steps N         ends the program after N steps; default: it ends itself\n"
+    "      --patience S      time in which a child must take its step; default: 10\n"
     "      --json            the same as JSON\n"
     "      --record FILE     records every step to FILE; see sprag exec --help\n"
+    "      --json FILE       of a program: the values of all states, to FILE\n"
+    "      --markdown        tables for issues and pages\n"
+    "  -q, --quiet           no notes on programs where sprag may have no effect\n"
     "  -h, --help            this text\n"
     "\n"
-    "Example: sprag compare slope stack -m ode-quick,ode-quick:100,stribeck\n";
+    "Examples: sprag compare slope stack -m ode-quick,ode-quick:100,stribeck\n"
+    "          sprag compare --seconds 20 -- ./game\n";
 
 // ---- Jobs
 
@@ -244,7 +261,7 @@ static void print_verdict(const trial *reference, const trial *t)
 
 static void print_comparison(const job *j, const trial *trials, int count)
 {
-    table t = {.left = 2};
+    table t = {.left = 2, .fixed = FIRST};
     begin_row(&t, "", "");
     table_set(&t, EXACT, "exact");
     for (int i = 0; i < count; i++) {
@@ -337,9 +354,21 @@ static void print_legend(const char *reference)
            reference, reference);
 }
 
+static bool has_program(int argc, char **argv)
+{
+    bool any = false;
+    for (int i = 1; i < argc; i++) {
+        any |= strcmp(argv[i], "--") == 0;
+    }
+    return any;
+}
+
 int cli_compare(int argc, char **argv)
 {
     request r;
+    if (has_program(argc, argv)) {
+        return cli_in_place(argc, argv);
+    }
     int code = request_read(&r, argc, argv, compare_help, "ode-step,ode-quick,stribeck");
     if (code < 0) {
         code = do_jobs(&r, true);

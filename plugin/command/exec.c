@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "exec.h"
 #include "request.h"
 #include "say.h"
 
@@ -313,7 +314,7 @@ static bool set_file(const char *variable, const char *option, const char *name)
 
 // ---- The subcommand
 
-static int start(char **arguments, const char *method_name, const char *options, bool quiet)
+int exec_program(char **arguments, const char *method_name, const char *options, bool quiet)
 {
     char library[PATH_MAX], program[PATH_MAX];
     int code = find_program(arguments[0], program);
@@ -381,7 +382,7 @@ int cli_exec(int argc, char **argv)
         return cli_fail(EXIT_USAGE, "the name of a program is missing; see sprag exec --help");
     }
     if (!cli_read_settings(&s, options) ||
-        (method_name && !cli_find_method(method_name, strlen(method_name)))) {
+        (method_name && !cli_read_method(&s, method_name, strlen(method_name)))) {
         return EXIT_USAGE;
     }
     if ((stats && !*stats) || (record && !*record)) {
@@ -391,5 +392,5 @@ int cli_exec(int argc, char **argv)
     if (!set_file("SPRAG_STATS", "stats", stats) || !set_file("SPRAG_RECORD", "record", record)) {
         return EXIT_FAILURE;
     }
-    return start(argv + optind, method_name, options, quiet);
+    return exec_program(argv + optind, method_name, options, quiet);
 }

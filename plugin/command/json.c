@@ -8,18 +8,17 @@
 #include "judge.h"
 #include "say.h"
 
-static json_t *number(double value)
+json_t *json_number(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static json_t *text_or_null(const char *text)
+json_t *json_text_or_null(const char *text)
 {
     return *text ? json_string(text) : json_null();
 }
 
-// Takes the item over, as the array's last; NULL when either is.
-static json_t *appended(json_t *array, json_t *item)
+json_t *json_appended(json_t *array, json_t *item)
 {
     if (json_array_append_new(array, item) != 0) {
         json_decref(array);
@@ -34,9 +33,10 @@ static json_t *of_measure(const trial *reference, const trial *t, int i)
     json_t *good =
         isnan(m->good) || isnan(m->value) ? json_null() : json_boolean(measure_is_good(m));
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "name", m->name, "unit", m->unit,
-                     "value", number(m->value), "exact", number(m->exact), "error",
-                     number(measure_error(m)), "good_up_to", number(m->good), "good", good,
-                     "verdict", text_or_null(verdict_name(trial_judge(reference, t, i))));
+                     "value", json_number(m->value), "exact", json_number(m->exact), "error",
+                     json_number(measure_error(m)), "good_up_to", json_number(m->good), "good",
+                     good, "verdict",
+                     json_text_or_null(verdict_name(trial_judge(reference, t, i))));
 }
 
 static json_t *of_trial(const trial *reference, const trial *t, bool judged)
@@ -44,7 +44,7 @@ static json_t *of_trial(const trial *reference, const trial *t, bool judged)
     json_t *measures = json_array();
     double steps = (double)(t->scene.steps_done > 0 ? t->scene.steps_done : 1);
     for (int i = 0; i < t->measures; i++) {
-        measures = appended(measures, of_measure(reference, t, i));
+        measures = json_appended(measures, of_measure(reference, t, i));
     }
     if (!judged) {
         size_t i;
@@ -57,10 +57,10 @@ static json_t *of_trial(const trial *reference, const trial *t, bool judged)
     return json_pack("{s:s, s:o, s:I, s:b, s:b, s:o, s:o, s:o, s:I, s:o, s:s, s:I, s:I}", "method",
                      t->choice->name, "measures", measures, "steps",
                      (json_int_t)t->scene.steps_done, "finite", !t->scene.nonfinite, "completed",
-                     trial_finished(t), "failure", text_or_null(t->failure), "us_per_step",
-                     number(t->median_us), "us_per_step_p99", number(t->p99_us), "lcp_errors",
-                     (json_int_t)t->lcp_errors, "iterations_per_step",
-                     t->method->ours ? number((double)t->iterations / steps) : json_null(),
+                     trial_finished(t), "failure", json_text_or_null(t->failure), "us_per_step",
+                     json_number(t->median_us), "us_per_step_p99", json_number(t->p99_us),
+                     "lcp_errors", (json_int_t)t->lcp_errors, "iterations_per_step",
+                     t->method->ours ? json_number((double)t->iterations / steps) : json_null(),
                      "worst_strategy", sprag_strategy_name(t->strategy), "fallbacks",
                      (json_int_t)t->fallbacks, "frozen", (json_int_t)t->frozen);
 }
@@ -69,17 +69,18 @@ json_t *json_of_trials(const job *j, const trial *trials, int count, bool judged
 {
     json_t *methods_done = json_array();
     for (int i = 0; i < count; i++) {
-        methods_done = appended(methods_done, of_trial(trials, &trials[i], judged));
+        methods_done = json_appended(methods_done, of_trial(trials, &trials[i], judged));
     }
     return json_pack("{s:s, s:s, s:f, s:I, s:o, s:o}", "model", j->model->name, "summary",
                      j->model->summary, "step", j->step, "steps", (json_int_t)j->steps, "reference",
-                     text_or_null(judged ? trials->choice->name : ""), "methods", methods_done);
+                     json_text_or_null(judged ? trials->choice->name : ""), "methods",
+                     methods_done);
 }
 
 int json_print(json_t *models, const char *options)
 {
-    json_t *root = json_pack("{s:s, s:s, s:o}", "sprag", sprag_version(), "options", options,
-                             "models", models);
+    json_t *root = json_pack("{s:i, s:s, s:s, s:o}", "schema", JSON_SCHEMA, "sprag",
+                             sprag_version(), "options", options, "models", models);
     if (!root) {
         return cli_fail(EXIT_FAILURE, "no memory for JSON");
     }

@@ -8,11 +8,18 @@
 
 typedef struct json_t json_t;
 
+enum { JSON_SCHEMA = 1 }; // grows when a member is removed or changes its meaning
+
+json_t *json_number(double value);           // null if it is not finite
+json_t *json_text_or_null(const char *text); // null for ""
+// Takes the item over, as the array's last; NULL when either is.
+json_t *json_appended(json_t *array, json_t *item);
+
 // judged: add a verdict against the first trial. NULL: no memory.
 json_t *json_of_trials(const job *j, const trial *trials, int count, bool judged);
 
-// Prints {"sprag": version, "options": options, "models": [...]} and frees the array. Returns an
-// exit code.
+// Prints {"schema": 1, "sprag": version, "options": options, "models": [...]} and frees the array.
+// Returns an exit code.
 int json_print(json_t *models, const char *options);
 
 #endif

@@ -17,6 +17,17 @@ bool measure_is_good(const sprag_measure *m)
     return measure_error(m) <= m->good;
 }
 
+verdict judge_errors(double error, double others, double good)
+{
+    if (isnan(error) || isnan(others)) {
+        return NO_VERDICT;
+    }
+    if ((error <= good && others <= good) || fabs(error - others) <= margin * others) {
+        return SAME;
+    }
+    return error < others ? BETTER : WORSE;
+}
+
 verdict trial_judge(const trial *reference, const trial *t, int i)
 {
     if (i >= t->measures || i >= reference->measures || isnan(t->measure[i].good)) {
@@ -27,14 +38,7 @@ verdict trial_judge(const trial *reference, const trial *t, int i)
     if (trial_finished(t) != trial_finished(reference)) {
         return trial_finished(t) ? BETTER : WORSE;
     }
-    if (isnan(error) || isnan(others)) {
-        return NO_VERDICT;
-    }
-    if ((measure_is_good(mine) && measure_is_good(other)) ||
-        fabs(error - others) <= margin * others) {
-        return SAME;
-    }
-    return error < others ? BETTER : WORSE;
+    return judge_errors(error, others, fmin(mine->good, other->good));
 }
 
 const char *verdict_name(verdict v)

@@ -1,6 +1,5 @@
 // Reads and checks the arguments of run and compare before anything runs.
 #define _POSIX_C_SOURCE 200809L // setenv
-#include <ctype.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,8 +7,8 @@
 
 #include "request.h"
 #include "say.h"
+#include "table.h"
 
-static const long most_iterations = 100000;         // of QuickStep
 static const double shortest = 1e-7, longest = 1e6; // s, of a time that makes sense
 
 // A list of names as they stand in a table, ", " between them.
@@ -47,57 +46,33 @@ static bool add_model(request *r, const char *name)
     return true;
 }
 
-const method *cli_find_method(const char *name, size_t length)
+bool cli_read_method(settings *s, const char *name, size_t length)
 {
-    const method *m = method_find(name, length);
-    if (!m) {
-        fprintf(stderr, "sprag: no method is called \"%.*s\"; there are ", (int)length, name);
-        SAY_NAMES(methods);
-    }
-    return m;
-}
-
-// Reads the number after the colon of "ode-quick:100".
-static bool read_iterations(choice *c, const char *text)
-{
-    char *end;
-    long iterations = strtol(text, &end, 10);
-    if (!c->method->fixed || c->method->stepper != STOCK_QUICK || !isdigit((unsigned char)*text) ||
-        *end || iterations < 1 || iterations > most_iterations) {
-        cli_fail(0,
-                 "\"%s\": only ode-quick takes a number, of 1 to %ld iterations, as in "
-                 "ode-quick:100",
-                 c->name, most_iterations);
+    char option[CHOICE_NAME + 16], message[MESSAGE_MAX];
+    snprintf(option, sizeof option, "method=%.*s", (int)length, name);
+    if (length >= CHOICE_NAME || !settings_read(s, option, message)) {
+        cli_fail(0, "%s", length >= CHOICE_NAME ? "-m: the name is too long" : message);
         return false;
     }
-    c->iterations = (int)iterations;
     return true;
 }
 
-static bool add_method(request *r, const char *name, size_t length)
-{
-    size_t plain = strcspn(name, ":,");
-    const method *m = cli_find_method(name, plain < length ? plain : length);
-    if (m && r->methods == METHODS_MAX) {
-        cli_fail(0, "too many methods; at most %d fit side by side", METHODS_MAX);
-        return false;
-    }
-    if (!m) {
-        return false;
-    }
-    choice *c = &r->method[r->methods++];
-    c->method = m;
-    snprintf(c->name, sizeof c->name, "%.*s", (int)length, name);
-    return plain >= length || read_iterations(c, c->name + plain + 1);
-}
-
-static bool add_methods(request *r, const char *names)
+bool choices_add(choice *choices, int *count, const char *names)
 {
     for (const char *at = names; at; at = strchr(at, ',')) {
         at += *at == ',';
-        if (!add_method(r, at, strcspn(at, ","))) {
+        size_t length = strcspn(at, ",");
+        settings s = settings_defaults();
+        if (*count == METHODS_MAX) {
+            cli_fail(0, "too many methods; at most %d fit side by side", METHODS_MAX);
             return false;
         }
+        if (!cli_read_method(&s, at, length)) {
+            return false;
+        }
+        choice *c = &choices[(*count)++];
+        c->method = s.method;
+        snprintf(c->name, sizeof c->name, "%.*s", (int)length, at);
     }
     return true;
 }
@@ -116,9 +91,9 @@ static bool choose_methods(request *r, const char *names, const char *default_me
             cli_fail(0, "give the method by -m only, not in -o");
             return false;
         }
-        return add_methods(r, names ? names : default_methods);
+        return choices_add(r->method, &r->methods, names ? names : default_methods);
     }
-    return add_method(r, s.method->name, strlen(s.method->name));
+    return choices_add(r->method, &r->methods, s.method->name);
 }
 
 static bool choose_models(request *r, int argc, char **argv, bool all)
@@ -158,10 +133,11 @@ int request_read(request *r, int argc, char **argv, const char *help, const char
         {"json", no_argument, NULL, 'j'},
         {"all", no_argument, NULL, 'a'},
         {"record", required_argument, NULL, 'r'},
+        {"markdown", no_argument, NULL, 'M'},
         {0},
     };
     const char *names = NULL;
-    bool all = false, fine = true;
+    bool all = false, markdown = false, fine = true;
     int found;
     *r = (request){.options = ""};
     while (fine && (found = getopt_long(argc, argv, ":hm:o:", long_options, NULL)) != -1) {
@@ -190,12 +166,16 @@ int request_read(request *r, int argc, char **argv, const char *help, const char
         case 'r':
             fine = setenv("SPRAG_RECORD", optarg, 1) == 0;
             break;
+        case 'M':
+            markdown = true;
+            break;
         default:
             return cli_bad_option(found, argv);
         }
     }
     fine = fine && choose_models(r, argc - optind, argv + optind, all) &&
            choose_methods(r, names, default_methods);
+    table_choose_style(markdown);
     return fine ? -1 : EXIT_USAGE;
 }
 

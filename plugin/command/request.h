@@ -4,16 +4,15 @@
 
 #include <stdbool.h>
 
-#include "method.h"
 #include "models.h"
+#include "settings.h"
 
 enum { METHODS_MAX = 8, CHOICE_NAME = 32 };
 
 // A method as the user names it: "stribeck", or "ode-quick:100" with a number of iterations.
 typedef struct choice {
     const method *method;
-    int iterations; // of QuickStep; 0: the number that ODE starts with
-    char name[CHOICE_NAME];
+    char name[CHOICE_NAME]; // value of the option `method`
 } choice;
 
 typedef struct request {
@@ -31,7 +30,11 @@ typedef struct request {
 int request_read(request *r, int argc, char **argv, const char *help, const char *default_methods);
 void request_free(request *r);
 
-// The method of that name; or NULL, after printing the names.
-const method *cli_find_method(const char *name, size_t length);
+// Adds the methods of a list "ode-quick:100,stribeck" to the choices, which have room for
+// METHODS_MAX. false: after printing why.
+bool choices_add(choice *choices, int *count, const char *names);
+
+// Sets the method of that name; false: after printing the names.
+bool cli_read_method(settings *s, const char *name, size_t length);
 
 #endif

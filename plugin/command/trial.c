@@ -65,7 +65,7 @@ static void use_own_threading(trial *t)
 
 static bool start(trial *t, const job *j, long samples)
 {
-    size_t size = strlen(j->options) + strlen(t->method->name) + sizeof ",method=";
+    size_t size = strlen(j->options) + strlen(t->choice->name) + sizeof ",method=";
     char *options = malloc(size);
     t->us = calloc((size_t)samples, sizeof *t->us);
     t->strategy = SPRAG_STRATEGY_NONE;
@@ -78,13 +78,10 @@ static bool start(trial *t, const job *j, long samples)
     }
     t->seed = dRandGetSeed();
     use_own_threading(t);
-    snprintf(options, size, "%s,method=%s", j->options, t->method->name);
+    snprintf(options, size, "%s,method=%s", j->options, t->choice->name);
     bool configured = sprag_world_configure(t->scene.world, options);
     if (!configured) {
         cli_fail(0, "%s", sprag_error());
-    }
-    if (t->choice->iterations) {
-        dWorldSetQuickStepNumIterations(t->scene.world, t->choice->iterations);
     }
     free(options);
     return configured;

@@ -170,13 +170,19 @@ static bool process(dWorldID world, const ode_islands *islands, dReal step, void
 {
     world_state *w = depth ? NULL : world_find_or_make(world);
     stock called = sprag_ode_is_quick_stepper(stepper) ? STOCK_QUICK : STOCK_STEP;
-    if (w && w->settings.method->fixed && w->settings.method->stepper != called) {
-        message_once("sprag: method=%s has no effect, because the program calls ODE's stepper by a "
-                     "handle that sprag cannot replace. The stepper that it calls is used.",
-                     w->settings.method->name);
-    }
-    if (!w || !w->settings.method->ours || !method_is_possible()) {
+    if (!w) {
         return sprag_ode_process_islands(world, islands, step, stepper, max_calls);
+    }
+    step_compare(w, step, called);
+    if (w->settings.method->fixed && w->settings.method->stepper != called) {
+        dError(0,
+               "sprag: method=%s is not possible in this program: it calls ODE's %s by a handle of "
+               "its own, and ODE has prepared the step for that. Let the program call the other "
+               "stepper, or use method=ode.",
+               w->settings.method->name, called == STOCK_QUICK ? "dWorldQuickStep" : "dWorldStep");
+    }
+    if (!w->settings.method->ours || !method_is_possible()) {
+        return process_by_ode(w, islands, step, stepper, max_calls);
     }
     recorded_step *recorded = recorder_begin(w, false);
     bool done = step_islands(w, islands, step, called);

@@ -1,6 +1,7 @@
 #include "step.h"
 
 #include "clock.h"
+#include "compare.h"
 #include "frame_methods.h"
 #include "island_threads.h"
 #include "recorder.h"
@@ -23,12 +24,48 @@ bool step_islands(world_state *w, const ode_islands *islands, dReal step, stock 
     return done;
 }
 
+// Between these two a stock stepper finds the parameters of the settings in the world.
+static stock_parameters set_parameters(dWorldID id, const stock_parameters *p)
+{
+    const stock_parameters own = {dWorldGetQuickStepNumIterations(id), dWorldGetERP(id),
+                                  dWorldGetCFM(id)};
+    if (p->iterations > 0) {
+        dWorldSetQuickStepNumIterations(id, p->iterations);
+    }
+    if (p->erp > 0) {
+        dWorldSetERP(id, p->erp);
+    }
+    if (p->cfm > 0) {
+        dWorldSetCFM(id, p->cfm);
+    }
+    return own;
+}
+
+static void restore_parameters(dWorldID id, const stock_parameters *own)
+{
+    dWorldSetQuickStepNumIterations(id, own->iterations);
+    dWorldSetERP(id, own->erp);
+    dWorldSetCFM(id, own->cfm);
+}
+
+bool process_by_ode(world_state *w, const ode_islands *islands, dReal step, void *stepper,
+                    void *max_calls)
+{
+    const stock_parameters own = set_parameters(w->id, &w->settings.stock);
+    statistics_start_step(&w->statistics, step);
+    bool done = sprag_ode_process_islands(w->id, islands, step, stepper, max_calls);
+    restore_parameters(w->id, &own);
+    return done;
+}
+
 static int step_by_ode(world_state *w, dReal step, stock called)
 {
     const method *method = w->settings.method;
     stock stepper = method->fixed ? method->stepper : called;
     double start = now_us();
+    const stock_parameters own = set_parameters(w->id, &w->settings.stock);
     int done = sprag_ode_world_step(w->id, step, stepper == STOCK_QUICK);
+    restore_parameters(w->id, &own);
     if (done) {
         const sprag_world_statistics part = {.solve_us = now_us() - start};
         sprag_ode_warm_start_next_step(w->warm_start); // discards forces of earlier steps
@@ -39,9 +76,12 @@ static int step_by_ode(world_state *w, dReal step, stock called)
     return done;
 }
 
-static int step_by_us(world_state *w, dReal step, stock called)
+static int step_by_settings(world_state *w, dReal step, stock called)
 {
     ode_islands islands;
+    if (!w->settings.method->ours) {
+        return step_by_ode(w, step, called);
+    }
     w->can_find_islands = true;
     sprag_ode_begin_step(w->id, called == STOCK_QUICK);
     bool done = sprag_ode_find_islands(w->id, step, called == STOCK_QUICK, &islands) &&
@@ -51,15 +91,20 @@ static int step_by_us(world_state *w, dReal step, stock called)
     return done;
 }
 
+void step_compare(world_state *w, dReal step, stock called)
+{
+    compare_state(w, step, called, step_by_settings);
+}
+
 static int step_by_method(dWorldID id, dReal step, stock called)
 {
     world_state *w = id && step > 0 ? world_find_or_make(id) : NULL;
-    bool ours = w && w->settings.method->ours;
-    if (!w || (ours && !method_is_possible())) { // ODE reports errors in the arguments
-        return sprag_ode_world_step(id, step, called == STOCK_QUICK);
+    if (!w || (w->settings.method->ours && !method_is_possible())) {
+        return sprag_ode_world_step(id, step, called == STOCK_QUICK); // reports errors in arguments
     }
+    step_compare(w, step, called);
     recorded_step *recorded = recorder_begin(w, true);
-    int done = ours ? step_by_us(w, step, called) : step_by_ode(w, step, called);
+    int done = compare_whole(w, step, called, step_by_settings);
     recorder_end(recorded, w, called, done);
     return done;
 }

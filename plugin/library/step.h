@@ -15,4 +15,11 @@ int step_world(dWorldID id, dReal step, stock called, const void *frame);
 // Steps the islands that ODE has found. false: no memory.
 bool step_islands(world_state *world, const ode_islands *islands, dReal step, stock called);
 
+// For a program whose call of ODE's stepper has come to dxProcessIslands without us: the stock
+// step, by the stock parameters of the world's settings; and, before any step, the comparison in
+// place.
+bool process_by_ode(world_state *world, const ode_islands *islands, dReal step, void *stepper,
+                    void *max_calls);
+void step_compare(world_state *world, dReal step, stock called);
+
 #endif

@@ -6,6 +6,7 @@
 
 #include "environment.h"
 #include "frame_state.h"
+#include "plan.h"
 #include "workers.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -45,9 +46,16 @@ static void unlock_after_fork(void)
     sprag_ode_lock_default(false);
 }
 
+static void unlock_in_child(void)
+{
+    lock_records(false);
+    pthread_mutex_unlock(&lock);
+    sprag_ode_renew_default_lock();
+}
+
 static void prepare_for_fork(void)
 {
-    pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork);
+    pthread_atfork(lock_for_fork, unlock_after_fork, unlock_in_child);
 }
 
 static world_state *find(dWorldID id)
@@ -63,14 +71,29 @@ static void destroy(world_state *w)
     sprag_ode_warm_start_free(w->warm_start);
     frame_state_free(w->frame);
     sprag_ode_record_free(w->record);
+    for (int i = 0; i < w->memories; i++) {
+        free(w->memory[i].bytes);
+    }
+    free(w->memory);
     free(w);
+}
+
+// Whether the environment asks for a method that keeps distance, or for a comparison with one.
+static bool all_are_recorded(void)
+{
+    return environment_keeps_distance() || plan_keeps_distance();
+}
+
+static bool is_recorded(const world_state *w)
+{
+    return w->settings.method->keeps_distance || plan_keeps_distance();
 }
 
 static void read_environment(void)
 {
     int unread = -1;
     if (atomic_load(&keeping_distance) < 0) {
-        atomic_compare_exchange_strong(&keeping_distance, &unread, environment_keeps_distance());
+        atomic_compare_exchange_strong(&keeping_distance, &unread, all_are_recorded());
     }
 }
 
@@ -78,7 +101,7 @@ static void read_environment(void)
 // destroyed: a step under way may use it.
 static bool update_record(world_state *w)
 {
-    bool wanted = w->settings.method->keeps_distance;
+    bool wanted = is_recorded(w);
     read_environment();
     if (wanted && !w->record) {
         w->record = sprag_ode_record_make();
@@ -169,10 +192,10 @@ bool world_any_keeps_distance(void)
 
 ode_record *world_record(const world_state *w)
 {
-    return w && w->settings.method->keeps_distance ? w->record : NULL;
+    return w && is_recorded(w) ? w->record : NULL;
 }
 
-world_state *world_that_keeps_distance(dWorldID id)
+world_state *world_that_is_recorded(dWorldID id)
 {
     static _Thread_local struct {
         unsigned generation;
@@ -181,7 +204,7 @@ world_state *world_that_keeps_distance(dWorldID id)
     } last;
     unsigned at = atomic_load(&generation);
     if (last.generation != at || last.id != id) {
-        world_state *w = environment_keeps_distance() ? world_find_or_make(id) : world_find(id);
+        world_state *w = all_are_recorded() ? world_find_or_make(id) : world_find(id);
         last.generation = at; // read before the search: a change since then makes the answer stale
         last.id = id;
         last.world = world_record(w) && method_is_possible() ? w : NULL;

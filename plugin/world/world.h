@@ -17,6 +17,12 @@
 typedef struct workers workers;
 typedef struct frame_state frame_state;
 
+// Forces of a step by another method, for the next one (plugin/compare).
+typedef struct world_memory {
+    char *bytes;
+    size_t length;
+} world_memory;
+
 typedef struct world_state {
     dWorldID id;
     int number;        // 1 for the first world that the process steps, or collides under a method
@@ -30,6 +36,9 @@ typedef struct world_state {
     ode_record *record; // collision calls since the last step; NULL until the world's method
                         // keeps distance
     sprag_world_statistics statistics;
+    world_memory *memory; // of each method of a comparison; NULL: none so far
+    int memories;
+    bool is_trial; // a step in a child that a comparison has forked: it must leave no trace
     UT_hash_handle hh;
 } world_state;
 
@@ -54,11 +63,12 @@ bool world_update_record(world_state *world);
 // comparison.
 bool world_any_keeps_distance(void);
 
-// The state of a world whose method keeps distance, made if the environment asks for such a method.
-// The last answer is kept per thread. NULL: another method, or ODE or memory lack.
-world_state *world_that_keeps_distance(dWorldID id);
+// The state of a world whose collision calls are recorded: because its method keeps distance, or
+// because a comparison in place has such a method. It is made if the environment asks for one of
+// the two. The last answer is kept per thread. NULL: not recorded, or ODE or memory lack.
+world_state *world_that_is_recorded(dWorldID id);
 
-// The record of a world whose method keeps distance; NULL: another method, or no memory.
+// The record of such a world; NULL: not recorded, or no memory.
 ode_record *world_record(const world_state *world);
 
 // Removes a geom or space, and all geoms in it, from the records of all worlds. To be called before

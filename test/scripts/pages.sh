@@ -248,7 +248,7 @@ check_words() {
     done < <(grep -oE '\]\([^) ]+\)' "$top/$page" | sed 's/^](//; s/)$//')
     while read -r word; do
         grep -qx -e "$word" "$work/options" || fail "option $word is not among 'sprag options'"
-    done < <(grep -oE '`[^`]+`' "$top/$page" | grep -oE '\b(stribeck|advance|ess)\.[a-z_]+' |
+    done < <(grep -oE '`[^`]+`' "$top/$page" | grep -oE '\b(stribeck|advance|ess|ode)\.[a-z_]+' |
         grep -vE '\.(c|h|md)$' | sort -u)
     while read -r word; do
         compgen -G "$top/$word" >/dev/null || fail "$word does not exist"
@@ -299,7 +299,7 @@ check_reference() {
         sed -n 's/^< \(.*\)/\1 is not described/p; s/^> \(.*\)/\1 does not exist/p')
 }
 
-"$build/sprag" options | grep -oE '^  (stribeck|advance|ess)\.[a-z_]+' | tr -d ' ' >"$work/options"
+"$build/sprag" options | grep -oE '^  (stribeck|advance|ess|ode)\.[a-z_]+' | tr -d ' ' >"$work/options"
 [ -s "$work/options" ]
 if [ $# = 0 ]; then
     cd "$top"

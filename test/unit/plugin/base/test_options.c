@@ -48,6 +48,11 @@ typedef struct bad_option {
 
 static const bad_option bad_options[] = {
     {"method=stribek", "stribek"},
+    {"method=ode-quick:0", "1 to 100000 iterations"},
+    {"method=ode-quick:", "only ode-quick takes a number"},
+    {"method=ode-quick:5x", "only ode-quick takes a number"},
+    {"method=ode-step:5", "only ode-quick takes a number"},
+    {"ode.erp=2", "ode.erp=2 is out of range"},
     {"method=", "no method is called \"\""},
     {"method", "method=..."},
     {"stribeck", "method=stribeck"},
@@ -94,6 +99,19 @@ static const bad_option bad_options[] = {
 };
 
 enum { BAD_OPTIONS = sizeof bad_options / sizeof bad_options[0] };
+
+START_TEST(a_method_may_have_a_number)
+{
+    char message[MESSAGE_MAX];
+    settings s = settings_defaults();
+    ck_assert_int_eq(s.stock.iterations, 0);
+    ck_assert(settings_read(&s, "method=ode-quick:1000,ode.erp=0.3,ode.cfm=1e-7", message));
+    ck_assert_str_eq(s.method->name, "ode-quick");
+    ck_assert_int_eq(s.stock.iterations, 1000);
+    ck_assert_double_eq(s.stock.erp, 0.3);
+    ck_assert_double_eq(s.stock.cfm, 1e-7);
+}
+END_TEST
 
 START_TEST(refuses_options_and_says_why)
 {
@@ -180,7 +198,7 @@ START_TEST(help_lists_the_defaults)
             found++;
         }
     }
-    ck_assert_int_eq(found, 22);
+    ck_assert_int_eq(found, 25);
     fclose(file);
     free(text);
 }
@@ -196,6 +214,7 @@ int main(void)
     tcase_add_test(all, reads_options);
     tcase_add_loop_test(all, refuses_options_and_says_why, 0, BAD_OPTIONS);
     tcase_add_loop_test(all, takes_a_string_whole_or_not_at_all, 0, BAD_OPTIONS);
+    tcase_add_test(all, a_method_may_have_a_number);
     tcase_add_test(all, later_options_win);
     tcase_add_test(all, asks_for_a_world_and_a_string);
     tcase_add_test(all, help_lists_the_defaults);

@@ -16,17 +16,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { STEPS = 20, OUTPUT_MAX = 4096, COMMAND_MAX = 4096 };
+#include "shell.h"
+
+enum { STEPS = 20 };
 
 #define PRELOAD "LD_PRELOAD=" PROGRAM_SPRAG_LIBRARY " "
 #define STATS "SPRAG_STATS=stats "
 #define ODE_METHOD "SPRAG_OPTIONS=method=ode "
 #define OURS "SPRAG_OPTIONS=method=stribeck "
-
-typedef struct run {
-    int status; // as the shell's: 128 and more is a signal
-    char out[OUTPUT_MAX], err[OUTPUT_MAX];
-} run;
 
 // Contents of a statistics file.
 typedef struct rows {
@@ -34,41 +31,6 @@ typedef struct rows {
     int worlds;           // how often the time began anew
     int solved, unsolved; // rows by a direct strategy, by another one
 } rows;
-
-static char directory[] = "/tmp/sprag_test_XXXXXX";
-
-static void read_text(const char *name, char *text)
-{
-    FILE *file = fopen(name, "r");
-    ck_assert_msg(file != NULL, "no %s", name);
-    text[fread(text, 1, OUTPUT_MAX - 1, file)] = '\0';
-    fclose(file);
-}
-
-// Runs a line of shell in an empty directory, which stays the current one.
-__attribute__((format(printf, 1, 2))) static run sh(const char *format, ...)
-{
-    char line[COMMAND_MAX], command[COMMAND_MAX + 64];
-    run r;
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    ck_assert_int_lt(length, COMMAND_MAX);
-    ck_assert_int_eq(system("rm -rf ./* ../out ../err"), 0);
-    snprintf(command, sizeof command, "{ %s; } >../out 2>../err </dev/null", line);
-    r.status = system(command);
-    r.status = WIFEXITED(r.status) ? WEXITSTATUS(r.status) : 255;
-    read_text("../out", r.out);
-    read_text("../err", r.err);
-    return r;
-}
-
-#define ck_assert_fine(r)                                                                          \
-    do {                                                                                           \
-        ck_assert_str_eq((r).err, "");                                                             \
-        ck_assert_msg((r).status == 0, "status %d: %s", (r).status, (r).out);                      \
-    } while (0)
 
 static bool exists(const char *name)
 {
@@ -84,11 +46,6 @@ static int files_here(void)
     }
     closedir(d);
     return n;
-}
-
-static bool starts_with(const char *text, const char *start)
-{
-    return strncmp(text, start, strlen(start)) == 0;
 }
 
 static int count_of(const char *text, char c)
@@ -778,15 +735,6 @@ START_TEST(serves_the_first_of_two_odes)
 }
 END_TEST
 
-static void remove_directory(void)
-{
-    char command[COMMAND_MAX];
-    snprintf(command, sizeof command, "rm -rf %s", directory);
-    if (chdir("/") == 0 && system(command) != 0) {
-        perror(directory);
-    }
-}
-
 int main(void)
 {
     TCase *each = tcase_create("with either stepper"), *once = tcase_create("once");
@@ -831,23 +779,5 @@ int main(void)
     tcase_add_test(once, exec_warns_about_a_static_program);
     tcase_add_test(once, command_takes_iterations);
 
-    // Our own environment must not reach the children.
-    unsetenv("SPRAG_OPTIONS");
-    unsetenv("SPRAG_STATS");
-    unsetenv("LD_PRELOAD");
-    char empty[sizeof directory + 8];
-    if (!mkdtemp(directory)) {
-        perror(directory);
-        return EXIT_FAILURE;
-    }
-    snprintf(empty, sizeof empty, "%s/empty", directory);
-    SRunner *runner = srunner_create(suite);
-    int failed = 1;
-    if (mkdir(empty, 0700) == 0 && chdir(empty) == 0) {
-        srunner_run_all(runner, CK_NORMAL);
-        failed = srunner_ntests_failed(runner);
-    }
-    srunner_free(runner);
-    remove_directory();
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_in_directory(suite);
 }

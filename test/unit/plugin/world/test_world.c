@@ -326,6 +326,28 @@ static int quick_step_nothing(dWorldID world, dReal length)
     return dWorldQuickStep(NULL, length);
 }
 
+// The lock of the fallback to stock is free in the child, twice.
+START_TEST(a_child_can_step_by_stock)
+{
+    int status;
+    dWorldID w = dWorldCreate();
+    configure(w, "method=stribeck"); // the first world prepares for forks
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGALRM, SIG_DFL);
+        alarm(20);
+        for (int i = 0; i < 2; i++) {
+            sprag_ode_lock_default(true);
+            sprag_ode_lock_default(false);
+        }
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    dWorldDestroy(w);
+}
+END_TEST
+
 START_TEST(a_step_of_no_world_is_odes_own_error)
 {
     ck_assert_int_eq(WTERMSIG(status_of(step_nothing, 0.01, "method=stribeck")), SIGABRT);
@@ -443,6 +465,7 @@ int main(void)
     tcase_add_test(all, quick_step_iterations_are_sweeps);
     tcase_add_test(all, a_new_world_at_an_old_address_starts_afresh);
     tcase_add_loop_test(all, a_bad_step_is_odes_own_error, 0, 4);
+    tcase_add_test(all, a_child_can_step_by_stock);
     tcase_add_test(all, a_step_of_no_world_is_odes_own_error);
     tcase_add_test(all, sprag_world_step_is_a_step_too);
     tcase_add_test(all, options_reach_the_solver);

@@ -1,0 +1,242 @@
+// `sprag compare -- PROGRAM`: runs a program once and compares methods on the states that it goes
+// through (plugin/compare does that, in the program).
+#define _GNU_SOURCE 1 // asprintf, nanosleep
+#include "in_place.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "clock.h"
+#include "exec.h"
+#include "in_place_print.h"
+#include "progress.h"
+#include "say.h"
+#include "table.h"
+
+enum { EVERY = 10, POLLS_PER_SECOND = 20 };
+
+static const double patience = 10, steps_max = 1e9, seconds_max = 1e6; // s, steps, s
+
+static const char default_methods[] = "ode-step,ode-quick,stribeck";
+
+typedef struct in_place {
+    comparison data;
+    const char *names, *json;
+    double steps, seconds, patience;
+    bool markdown, quiet;
+} in_place;
+
+// ---- arguments
+
+static bool read_number(double *to, const char *name, const char *text, double least, double most)
+{
+    char *end;
+    *to = strtod(text, &end);
+    if (end == text || *end || !(*to >= least && *to <= most)) {
+        cli_fail(0, "%s: \"%s\" is not a number from %g to %g", name, text, least, most);
+        return false;
+    }
+    return true;
+}
+
+static bool read_option(in_place *p, int found, char *const *argv)
+{
+    double every = p->data.every;
+    bool fine = true;
+    switch (found) {
+    case 'm':
+        p->names = optarg;
+        break;
+    case 'o':
+        p->data.options = optarg;
+        break;
+    case 'u':
+        p->data.under = optarg;
+        break;
+    case 'n':
+        fine = read_number(&p->steps, "--steps", optarg, 1, steps_max);
+        break;
+    case 't':
+        fine = read_number(&p->seconds, "--seconds", optarg, 1e-7, seconds_max);
+        break;
+    case 'e':
+        fine = read_number(&every, "--every", optarg, 1, 1e9);
+        p->data.every = (int)every;
+        break;
+    case 'p':
+        fine = read_number(&p->patience, "--patience", optarg, 1e-3, seconds_max);
+        break;
+    case 'j':
+        p->json = optarg;
+        break;
+    case 'M':
+        p->markdown = true;
+        break;
+    case 'q':
+        p->quiet = true;
+        break;
+    default:
+        cli_bad_option(found, argv);
+        return false;
+    }
+    return fine;
+}
+
+// Returns -1, or the exit code if the command ends here.
+static int read_arguments(in_place *p, int argc, char **argv)
+{
+    static const struct option long_options[] = {
+        {"help", no_argument, NULL, 'h'},          {"method", required_argument, NULL, 'm'},
+        {"options", required_argument, NULL, 'o'}, {"under", required_argument, NULL, 'u'},
+        {"steps", required_argument, NULL, 'n'},   {"seconds", required_argument, NULL, 't'},
+        {"every", required_argument, NULL, 'e'},   {"patience", required_argument, NULL, 'p'},
+        {"json", required_argument, NULL, 'j'},    {"markdown", no_argument, NULL, 'M'},
+        {"quiet", no_argument, NULL, 'q'},         {0},
+    };
+    int found;
+    settings s;
+    while ((found = getopt_long(argc, argv, "+:hm:o:q", long_options, NULL)) != -1) {
+        if (found == 'h') {
+            fputs(compare_help, stdout);
+            return EXIT_SUCCESS;
+        }
+        if (!read_option(p, found, argv)) {
+            return EXIT_USAGE;
+        }
+    }
+    if (optind == argc) {
+        return cli_fail(EXIT_USAGE, "the name of a program is missing behind --");
+    }
+    if (strcmp(argv[optind - 1], "--") != 0) {
+        return cli_fail(EXIT_USAGE, "\"%s\": models and a program cannot be compared together",
+                        argv[optind]);
+    }
+    p->data.command = argv + optind;
+    if (!cli_read_settings(&s, p->data.options) ||
+        !cli_read_method(&s, p->data.under, strlen(p->data.under)) ||
+        !choices_add(p->data.method, &p->data.methods, p->names ? p->names : default_methods)) {
+        return EXIT_USAGE;
+    }
+    return -1;
+}
+
+// ---- the program
+
+static bool write_plan(const in_place *p, FILE *file)
+{
+    fprintf(file, "every %d\nsteps %.17g\nseconds %.17g\npatience %.17g\n", p->data.every, p->steps,
+            p->seconds, p->patience);
+    for (int i = 0; i < p->data.methods; i++) {
+        fprintf(file, "method=%s\n", p->data.method[i].name);
+    }
+    fputc('\n', file);
+    return fflush(file) == 0 && !ferror(file);
+}
+
+static volatile sig_atomic_t program; // its process id
+
+static void pass_on(int number)
+{
+    kill((pid_t)program, number);
+}
+
+static int wait_for(in_place *p, const char *file, long from)
+{
+    const struct timespec pause = {0, 1000000000 / POLLS_PER_SECOND};
+    double start = now_us();
+    int status;
+    while (waitpid((pid_t)program, &status, WNOHANG) == 0) {
+        if (progress_is_shown()) {
+            from = comparison_read(&p->data, file, from);
+            progress("%ld states compared, %.0f s", p->data.states, 1e-6 * (now_us() - start));
+        }
+        nanosleep(&pause, NULL);
+    }
+    progress_end();
+    p->data.seconds = 1e-6 * (now_us() - start);
+    comparison_read(&p->data, file, from);
+    return status;
+}
+
+// The exit code of the program. One that has made the steps asked for was ended by SIGTERM.
+static int code_of(const in_place *p, int status)
+{
+    bool limited = p->steps > 0 || p->seconds > 0;
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM && limited) {
+        return EXIT_SUCCESS;
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int run_program(in_place *p, const char *file, long from)
+{
+    fflush(stdout);
+    program = fork();
+    if (program < 0) {
+        return cli_fail(EXIT_FAILURE, "cannot start a process: %s", strerror(errno));
+    }
+    if (program == 0) {
+        setenv("SPRAG_COMPARE", file, 1);
+        _exit(exec_program(p->data.command, p->data.under,
+                           *p->data.options ? p->data.options : NULL, p->quiet));
+    }
+    signal(SIGINT, SIG_IGN); // of the terminal: the program gets it too, and what it did is printed
+    signal(SIGTERM, pass_on);
+    p->data.exit_code = code_of(p, wait_for(p, file, from));
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    return EXIT_SUCCESS;
+}
+
+static int compare_once(in_place *p)
+{
+    char name[] = "/tmp/sprag_compare_XXXXXX";
+    int descriptor = mkstemp(name);
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+    if (!file || !write_plan(p, file)) {
+        return cli_fail(EXIT_FAILURE, "cannot write to %s: %s", name, strerror(errno));
+    }
+    int code = run_program(p, name, ftell(file));
+    fclose(file);
+    unlink(name);
+    return code;
+}
+
+static int report(in_place *p)
+{
+    const comparison *c = &p->data;
+    if (c->exit_code != EXIT_SUCCESS) {
+        cli_fail(0, "%s has ended with exit code %d", c->command[0], c->exit_code);
+    }
+    if (c->states == 0 || comparison_count(c, 0, SAMPLE_NO_FORK) == c->states) {
+        return cli_fail(EXIT_FAILURE,
+                        "nothing was compared: the program has made fewer than %d steps of ODE, or "
+                        "sprag had no effect on it",
+                        c->every);
+    }
+    if (p->json && !in_place_write_json(c, p->json)) {
+        return EXIT_FAILURE;
+    }
+    in_place_print(c);
+    return EXIT_SUCCESS;
+}
+
+int cli_in_place(int argc, char **argv)
+{
+    in_place p = {.data = {.options = "", .under = "ode", .every = EVERY}, .patience = patience};
+    int code = read_arguments(&p, argc, argv);
+    if (code < 0) {
+        table_choose_style(p.markdown);
+        code = compare_once(&p);
+        code = code == EXIT_SUCCESS ? report(&p) : code;
+    }
+    comparison_free(&p.data);
+    return code;
+}

@@ -1,0 +1,12 @@
+// A comparison in place as a table and as JSON.
+#ifndef SPRAG_IN_PLACE_PRINT_H
+#define SPRAG_IN_PLACE_PRINT_H
+
+#include "in_place.h"
+
+void in_place_print(const comparison *c);
+
+// false: after printing why.
+bool in_place_write_json(const comparison *c, const char *file);
+
+#endif

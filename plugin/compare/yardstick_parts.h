@@ -1,0 +1,36 @@
+// Shared by the files of the yardstick.
+#ifndef SPRAG_YARDSTICK_PARTS_H
+#define SPRAG_YARDSTICK_PARTS_H
+
+#include "yardstick.h"
+
+struct yardstick {
+    dWorldID world;
+    dReal step;     // s
+    ode_island all; // every body of the world; every joint that acts
+    dBodyID *body;
+    dJointID *joint;
+    dJointFeedback *feedback; // of each joint; NULL: forces are not watched
+    dJointFeedback **own;     // the program's, of each joint
+    sprag_scratch scratch;
+    ode_index index; // of the bodies
+    ode_problem pulled;
+    double energy;         // J, before the step
+    bool is_closed;        // nothing but gravity and contacts does work
+    double (*velocity)[6]; // m/s, rad/s, of each body after the step
+};
+
+// yardstick_contacts.c: approach, slip and cone; depth.
+void yardstick_contacts(const yardstick *y, double value[SAMPLE_VALUES]);
+void yardstick_depth(yardstick *y, double value[SAMPLE_VALUES]);
+
+// yardstick_joints.c: errors of equality rows at the poses that are.
+void yardstick_joints(const yardstick *y, double value[SAMPLE_VALUES]);
+
+// Whether a step has moved this body, or could have.
+static inline bool yardstick_is_moved(const yardstick *y, int body)
+{
+    return body != SPRAG_STATIC && dBodyIsEnabled(y->body[body]);
+}
+
+#endif

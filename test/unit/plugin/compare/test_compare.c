@@ -1,0 +1,293 @@
+// Comparison in place of programs (host.c, watched.c), run as children: the program must not
+// notice, and what happens to the children must be told.
+#define _GNU_SOURCE 1
+#include <check.h>
+#include <jansson.h>
+#include <math.h>
+
+#include "sample.h"
+#include "shell.h"
+
+#define COMPARE PROGRAM_SPRAG_COMMAND " compare --json states.json "
+#define HOST " -- " PROGRAM_HOST " "
+#define WATCHED " -- " PROGRAM_WATCHED " "
+
+static json_t *read_json(void)
+{
+    json_error_t error;
+    json_t *root = json_load_file("states.json", 0, &error);
+    ck_assert_msg(root != NULL, "%s", error.text);
+    return root;
+}
+
+static json_t *method_of(json_t *root, size_t i)
+{
+    return json_array_get(json_object_get(root, "methods"), i);
+}
+
+static json_t *values_of(json_t *root, size_t method, const char *name)
+{
+    return json_object_get(json_object_get(method_of(root, method), "values"), name);
+}
+
+static long count_outcomes(json_t *root, size_t method, const char *name)
+{
+    size_t i;
+    json_t *word;
+    long count = 0;
+    json_array_foreach(json_object_get(method_of(root, method), "outcome"), i, word)
+    {
+        count += strcmp(json_string_value(word), name) == 0;
+    }
+    return count;
+}
+
+static double figure_of(json_t *root, size_t method, const char *name)
+{
+    json_t *figures = json_object_get(method_of(root, method), "figures");
+    return json_number_value(json_object_get(json_object_get(figures, name), "value"));
+}
+
+static size_t states_in(json_t *root)
+{
+    return json_array_size(json_object_get(json_object_get(root, "states"), "step"));
+}
+
+// ---- the program does not notice
+
+START_TEST(leaves_the_bits_of_the_program)
+{
+    static const char *const modes[] = {"",      "chain", "random", "callbacks",
+                                        "again", "late",  "dlsym",  "pool"};
+    static const char *const steppers[] = {"step", "quick"};
+    run plain = sh(PROGRAM_HOST " %s 20 %s", steppers[_i % 2], modes[_i / 2]);
+    run compared =
+        sh(COMPARE "--every 5 -m ode-step,ode-quick:100,stribeck,advance,ess" HOST "%s 20 %s",
+           steppers[_i % 2], modes[_i / 2]);
+    ck_assert_fine(compared);
+    ck_assert_msg(starts_with(compared.out, plain.out), "%s", compared.out);
+    json_t *root = read_json();
+    for (size_t k = 0; k < 5; k++) {
+        ck_assert_int_eq(count_outcomes(root, k, "taken"), (long)states_in(root));
+    }
+    json_decref(root);
+}
+END_TEST
+
+// Under a method of sprag's, whose memory of forces the children must not spoil.
+START_TEST(leaves_the_bits_under_our_method)
+{
+    run plain = sh(PROGRAM_SPRAG_COMMAND " exec -m stribeck " PROGRAM_HOST " step 40");
+    run compared = sh(COMPARE "--under stribeck --every 2" HOST "step 40");
+    ck_assert_fine(compared);
+    ck_assert(starts_with(compared.out, plain.out));
+}
+END_TEST
+
+START_TEST(leaves_files_pipes_and_output)
+{
+    run plain = sh(PROGRAM_WATCHED " 40 write");
+    run compared = sh(COMPARE "--every 2" WATCHED "40 write");
+    ck_assert_fine(compared);
+    ck_assert_msg(starts_with(compared.out, plain.out), "%s", compared.out);
+}
+END_TEST
+
+START_TEST(leaves_children_and_their_signals)
+{
+    run plain = sh(PROGRAM_WATCHED " 60 child");
+    run compared = sh(COMPARE "--every 2" WATCHED "60 child");
+    ck_assert_fine(compared);
+    ck_assert_ptr_nonnull(strstr(plain.out, "own 3\nhandled 3"));
+    ck_assert_msg(starts_with(compared.out, plain.out), "%s", compared.out);
+}
+END_TEST
+
+START_TEST(writes_no_statistics_of_children)
+{
+    sh("SPRAG_STATS=stats " COMPARE "--every 2" WATCHED "20");
+    FILE *stats = fopen("stats", "r");
+    ck_assert_ptr_nonnull(stats);
+    int lines = 0;
+    for (int c; (c = fgetc(stats)) != EOF;) {
+        lines += c == '\n';
+    }
+    fclose(stats);
+    ck_assert_int_eq(lines, 21);
+}
+END_TEST
+
+// ---- children in trouble
+
+START_TEST(tells_what_became_of_children)
+{
+    static const struct {
+        const char *mode, *outcome, *row;
+        long least; // children
+    } cases[] = {{"hang", "hung", "states that hung", 3},
+                 {"locked", "hung", "states that hung", 3},
+                 {"die", "died", "states that died", 5}};
+    run plain = sh(PROGRAM_WATCHED " 50 %s", cases[_i].mode);
+    run r = sh(COMPARE "--every 10 --patience 0.3 -m ode,stribeck" WATCHED "50 %s", cases[_i].mode);
+    ck_assert_fine(r);
+    ck_assert(starts_with(r.out, plain.out));
+    ck_assert_ptr_nonnull(strstr(r.out, cases[_i].row));
+    ck_assert_ptr_null(strstr(r.out, "handler of the program ran"));
+    json_t *root = read_json();
+    for (size_t k = 0; k < 2; k++) {
+        ck_assert_int_eq(count_outcomes(root, k, cases[_i].outcome), cases[_i].least);
+        ck_assert_int_eq(count_outcomes(root, k, "taken"), 0);
+    }
+    json_decref(root);
+}
+END_TEST
+
+START_TEST(says_that_a_program_cannot_fork)
+{
+    run plain = sh(PROGRAM_WATCHED " 30 nofork");
+    run r = sh(COMPARE WATCHED "30 nofork");
+    ck_assert_int_eq(r.status, 1);
+    ck_assert_str_eq(r.out, plain.out);
+    ck_assert_ptr_nonnull(strstr(r.err, "this program cannot fork"));
+    ck_assert_ptr_nonnull(strstr(r.err, "nothing was compared"));
+}
+END_TEST
+
+// ---- programs without an end, and without a way in
+
+START_TEST(ends_the_program_after_its_steps)
+{
+    run r = sh(COMPARE "--steps 30" WATCHED "0 endless");
+    ck_assert_fine(r);
+    ck_assert_msg(starts_with(r.out, "ended 31\n"), "%s", r.out);
+    json_t *root = read_json();
+    ck_assert_int_eq((int)states_in(root), 3);
+    json_decref(root);
+    ck_assert_fine(sh(COMPARE "--seconds 0.2" HOST "step 1000000"));
+}
+END_TEST
+
+// The program calls ODE's own dWorldStep: the other stepper cannot take over, but children can.
+START_TEST(refuses_a_stock_stepper_that_it_cannot_force)
+{
+    run r = sh(PROGRAM_SPRAG_COMMAND " exec -m ode-quick " PROGRAM_HOST " step 20 dlsym");
+    ck_assert_int_ne(r.status, 0);
+    ck_assert_ptr_nonnull(strstr(r.err, "method=ode-quick is not possible in this program"));
+    r = sh(COMPARE "--under ode-quick" HOST "step 20 dlsym");
+    ck_assert_int_eq(r.status, 1);
+    ck_assert_fine(sh(PROGRAM_SPRAG_COMMAND " exec -m ode-step " PROGRAM_HOST " step 20 dlsym"));
+}
+END_TEST
+
+// ---- values
+
+// The known answers for a stack at rest: nothing slips, the cone holds, forces explain velocities.
+START_TEST(measures_with_one_yardstick)
+{
+    run r = sh(COMPARE "--every 50 -m ode-step,ode-quick,ode-quick:1000,stribeck,advance" WATCHED
+                       "200");
+    ck_assert_fine(r);
+    json_t *root = read_json();
+    ck_assert_int_eq((int)json_integer_value(json_object_get(root, "schema")), 1);
+    ck_assert_int_eq((int)states_in(root), 4);
+    for (size_t k = 0; k < 5; k++) {
+        ck_assert_double_lt(figure_of(root, k, "momentum"), 1e-6);
+        ck_assert_double_gt(figure_of(root, k, "us"), 0);
+        ck_assert_int_eq((int)json_array_size(values_of(root, k, "slip")), 4);
+        ck_assert(json_is_null(json_array_get(values_of(root, k, "joint_gap"), 0)));
+    }
+    for (size_t k = 3; k < 5; k++) {
+        ck_assert_double_lt(figure_of(root, k, "cone"), 1 + 1e-6);
+        ck_assert_double_lt(figure_of(root, k, "slip"), 1e-5);
+    }
+    // More iterations of QuickStep cost more and leave less.
+    ck_assert_double_gt(figure_of(root, 2, "us"), 1.5 * figure_of(root, 1, "us"));
+    ck_assert_double_lt(figure_of(root, 2, "approach"), 0.5 * figure_of(root, 1, "approach"));
+    json_decref(root);
+}
+END_TEST
+
+// A child starts from the forces that its method has found one step before: at rest it needs no
+// more iterations than a run of its own.
+START_TEST(children_start_warm)
+{
+    sh(COMPARE "--every 100 -m stribeck" HOST "step 200");
+    json_t *root = read_json();
+    double cold_or_warm = figure_of(root, 0, "iterations");
+    json_decref(root);
+    sh(COMPARE "--every 1 -m stribeck" HOST "step 200");
+    root = read_json();
+    json_t *iterations = values_of(root, 0, "iterations");
+    double warm = json_number_value(json_array_get(iterations, 199));
+    json_decref(root);
+    ck_assert_double_le(fabs(cold_or_warm - warm), 0.5 * warm + 3);
+}
+END_TEST
+
+START_TEST(refuses_bad_arguments)
+{
+    static const char *const cases[][2] = {
+        {"--every 0 -- /bin/true", "--every: \"0\" is not a number from 1"},
+        {"--steps x -- /bin/true", "--steps: \"x\" is not a number"},
+        {"-m nothing -- /bin/true", "no method is called \"nothing\""},
+        {"--under nothing -- /bin/true", "no method is called \"nothing\""},
+        {"-m ode-step:5 -- /bin/true", "only ode-quick takes a number"},
+        {"slope -- /bin/true", "models and a program cannot be compared together"},
+        {"--", "the name of a program is missing"},
+        {"--steps 2 --", "the name of a program is missing"},
+        {"-- ./not_there", "is not found"},
+        {"-- /bin/true", "nothing was compared"},
+    };
+    run r = sh(PROGRAM_SPRAG_COMMAND " compare %s", cases[_i][0]);
+    ck_assert_int_ne(r.status, 0);
+    ck_assert_msg(strstr(r.err, cases[_i][1]) != NULL, "%s: %s", cases[_i][0], r.err);
+}
+END_TEST
+
+// ---- rows
+
+START_TEST(rows_come_back_as_they_were)
+{
+    char row[SAMPLE_ROW_MAX];
+    sample s = {.outcome = SAMPLE_DIED, .strategy = SPRAG_STRATEGY_NEWTON}, t;
+    sample_state state = {12, 3, 99, 0.1 + 0.2, 0.01, 4, 5, 6}, read;
+    int choice;
+    for (int i = 0; i < SAMPLE_VALUES; i++) {
+        s.value[i] = i % 3 ? i / 4.0 : NAN;
+    }
+    ck_assert_uint_eq(sample_print(row, &state, 2, &s), strlen(row));
+    ck_assert(sample_read(row, &read, &choice, &t));
+    ck_assert_int_eq(choice, 2);
+    ck_assert_int_eq(t.outcome, s.outcome);
+    ck_assert_int_eq(t.strategy, s.strategy);
+    ck_assert_double_eq(read.time, state.time);
+    ck_assert_int_eq(read.joint_rows, 6);
+    for (int i = 0; i < SAMPLE_VALUES; i++) {
+        ck_assert(i % 3 ? t.value[i] == s.value[i] : isnan(t.value[i]));
+    }
+    row[strlen(row) / 2] = '\0';
+    ck_assert(!sample_read(row, &read, &choice, &t));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("comparison in place");
+    TCase *all = tcase_create("all");
+    tcase_set_timeout(all, 120);
+    suite_add_tcase(suite, all);
+    tcase_add_loop_test(all, leaves_the_bits_of_the_program, 0, 15); // quick in a pool is random
+    tcase_add_test(all, leaves_the_bits_under_our_method);
+    tcase_add_test(all, leaves_files_pipes_and_output);
+    tcase_add_test(all, leaves_children_and_their_signals);
+    tcase_add_test(all, writes_no_statistics_of_children);
+    tcase_add_loop_test(all, tells_what_became_of_children, 0, 3);
+    tcase_add_test(all, says_that_a_program_cannot_fork);
+    tcase_add_test(all, ends_the_program_after_its_steps);
+    tcase_add_test(all, refuses_a_stock_stepper_that_it_cannot_force);
+    tcase_add_test(all, measures_with_one_yardstick);
+    tcase_add_test(all, children_start_warm);
+    tcase_add_loop_test(all, refuses_bad_arguments, 0, 10);
+    tcase_add_test(all, rows_come_back_as_they_were);
+    return run_in_directory(suite);
+}

@@ -1,0 +1,309 @@
+// The yardstick of comparisons against exact answers, in worlds of one or two bodies; the snapshot
+// that lets a child step twice; and the memory of forces that goes from child to child.
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "plugin_scene.h"
+#include "snapshot.h"
+#include "warm_start.h"
+#include "yardstick.h"
+
+static const double h = 0.01, g = 9.81; // s, m/s^2
+
+static dWorldID open_world(double gravity)
+{
+    dWorldID w = dWorldCreate();
+    dWorldSetGravity(w, 0, 0, -gravity);
+    configure(w, "method=ode-step");
+    return w;
+}
+
+static dBodyID add_body(dWorldID w, double mass, double z)
+{
+    dBodyID body = dBodyCreate(w);
+    dMass m;
+    dMassSetSphereTotal(&m, mass, 0.5);
+    dBodySetMass(body, &m);
+    dBodySetPosition(body, 0, 0, z);
+    return body;
+}
+
+static void measure_step(dWorldID w, double value[SAMPLE_VALUES])
+{
+    yardstick *y = yardstick_begin(w, h, true);
+    ck_assert_ptr_nonnull(y);
+    ck_assert(dWorldStep(w, h));
+    yardstick_end(y, value);
+    yardstick_free(y);
+}
+
+// Semi-implicit Euler loses m g^2 h^2 / 2 in a step of free fall.
+START_TEST(free_fall_makes_no_energy)
+{
+    double value[SAMPLE_VALUES];
+    dWorldID w = open_world(g);
+    add_body(w, 2, 5);
+    measure_step(w, value);
+    ck_assert_double_eq(value[SAMPLE_ENERGY_MADE], 0);
+    ck_assert_double_eq_tol(value[SAMPLE_ENERGY], 2 * g * 5 - 2 * g * g * h * h / 2, 1e-12);
+    ck_assert_double_eq_tol(value[SAMPLE_SPEED], g * h, 1e-15);
+    ck_assert_double_le(value[SAMPLE_MOMENTUM], 1e-15);
+    ck_assert_double_nan(value[SAMPLE_SLIP]);
+    ck_assert_double_nan(value[SAMPLE_JOINT_GAP]);
+    dWorldDestroy(w);
+}
+END_TEST
+
+START_TEST(energy_is_not_known_under_forces_of_the_program)
+{
+    double value[SAMPLE_VALUES];
+    dWorldID w = open_world(0);
+    dBodyAddForce(add_body(w, 2, 5), 1, 0, 0);
+    measure_step(w, value);
+    ck_assert_double_nan(value[SAMPLE_ENERGY_MADE]);
+    ck_assert_double_le(value[SAMPLE_MOMENTUM], 1e-15);
+    dWorldDestroy(w);
+}
+END_TEST
+
+// A velocity that something else than a force has changed.
+START_TEST(tells_velocity_without_a_force)
+{
+    double value[SAMPLE_VALUES];
+    dWorldID w = open_world(g);
+    dBodyID body = add_body(w, 2, 5);
+    yardstick *y = yardstick_begin(w, h, true);
+    dWorldStep(w, h);
+    dBodySetLinearVel(body, 0.25, 0, -g * h);
+    yardstick_end(y, value);
+    yardstick_free(y);
+    ck_assert_double_eq_tol(value[SAMPLE_MOMENTUM], 0.25, 1e-12);
+    ck_assert_double_eq_tol(value[SAMPLE_ENERGY_MADE], 0.25 * 0.25 - g * g * h * h, 1e-9);
+    dWorldDestroy(w);
+}
+END_TEST
+
+// A ball joint whose ends are 3 cm apart, with an ERP that nearly leaves them so; a hinge that is turned.
+START_TEST(tells_errors_of_joints)
+{
+    double value[SAMPLE_VALUES];
+    dWorldID w = open_world(0);
+    dBodyID body = add_body(w, 2, 0);
+    dJointID ball = dJointCreateBall(w, NULL), hinge = dJointCreateHinge(w, NULL);
+    dJointSetBallParam(ball, dParamERP, 1e-6);
+    dJointAttach(ball, body, NULL);
+    dJointSetBallAnchor(ball, 0, 0, 1);
+    dBodySetPosition(body, 0.03, 0, 0);
+    measure_step(w, value);
+    ck_assert_double_eq_tol(value[SAMPLE_JOINT_GAP], 0.03, 1e-7);
+    ck_assert_double_eq(value[SAMPLE_JOINT_TURN], 0);
+    dJointDestroy(ball);
+    dWorldSetERP(w, 1e-6);
+    dBodySetPosition(body, 0, 0, 0);
+    dBodySetLinearVel(body, 0, 0, 0);
+    dBodySetAngularVel(body, 0, 0, 0);
+    dJointAttach(hinge, body, NULL);
+    dJointSetHingeAxis(hinge, 0, 0, 1);
+    dMatrix3 turned;
+    dRFromAxisAndAngle(turned, 1, 0, 0, 0.01);
+    dBodySetRotation(body, turned);
+    measure_step(w, value);
+    ck_assert_double_eq_tol(value[SAMPLE_JOINT_TURN], sin(0.01), 1e-7);
+    dWorldDestroy(w);
+}
+END_TEST
+
+// A motor may do work; its speed is no error of the joint.
+START_TEST(leaves_motors_out)
+{
+    double value[SAMPLE_VALUES];
+    dWorldID w = open_world(0);
+    dJointID hinge = dJointCreateHinge(w, NULL);
+    dJointAttach(hinge, add_body(w, 2, 0), NULL);
+    dJointSetHingeAxis(hinge, 0, 0, 1);
+    dJointSetHingeParam(hinge, dParamVel, 1);
+    dJointSetHingeParam(hinge, dParamFMax, 100);
+    measure_step(w, value);
+    ck_assert_double_nan(value[SAMPLE_ENERGY_MADE]);
+    ck_assert_double_le(value[SAMPLE_JOINT_GAP] + value[SAMPLE_JOINT_TURN], 1e-12);
+    dWorldDestroy(w);
+}
+END_TEST
+
+// A box pushed along a plane: `push` times its weight, mu 0.5.
+typedef struct pushed {
+    dWorldID world;
+    dSpaceID space;
+    dJointGroupID contacts;
+    dBodyID box;
+} pushed;
+
+static pushed open_pushed(double push)
+{
+    pushed p = {open_world(g), dSimpleSpaceCreate(NULL), dJointGroupCreate(0), NULL};
+    dGeomID plane = dCreatePlane(p.space, 0, 0, 1, 0), geom = dCreateBox(p.space, 1, 1, 1);
+    dContactGeom found[4];
+    dWorldSetCFM(p.world, 1e-9);
+    p.box = add_body(p.world, 3, 0.5 - 1e-9);
+    dGeomSetBody(geom, p.box);
+    dBodyAddForceAtRelPos(p.box, push * 3 * g, 0, 0, 0, 0, -0.5);
+    int n = dCollide(geom, plane, 4, found, sizeof *found);
+    for (int i = 0; i < n; i++) {
+        dContact c = {.surface = {.mode = dContactApprox1, .mu = 0.5}, .geom = found[i]};
+        dJointAttach(dJointCreateContact(p.world, p.contacts, &c), p.box, NULL);
+    }
+    return p;
+}
+
+static void close_pushed(pushed *p)
+{
+    dJointGroupDestroy(p->contacts);
+    dSpaceDestroy(p->space);
+    dWorldDestroy(p->world);
+}
+
+// Below the bound the cone is used by the share that the push asks for, above it wholly.
+START_TEST(tells_the_share_of_the_cone)
+{
+    static const double push[] = {0.2, 0.4, 0.8};
+    double value[SAMPLE_VALUES];
+    pushed p = open_pushed(push[_i]);
+    configure(p.world, "method=stribeck");
+    measure_step(p.world, value);
+    // Contacts share the push as they share the weight only in the mean.
+    ck_assert_double_ge(value[SAMPLE_CONE], fmin(1, push[_i] / 0.5) - 1e-6);
+    ck_assert_double_le(value[SAMPLE_CONE], 1 + 1e-6);
+    ck_assert_double_le(value[SAMPLE_SLIP_LARGEST], 1e-4);
+    ck_assert_double_le(value[SAMPLE_MOMENTUM], 1e-6);
+    ck_assert_double_le(value[SAMPLE_DEPTH_LARGEST], 1e-5);
+    ck_assert_double_gt(value[SAMPLE_DEPTH_LARGEST], 1e-9); // by the softness of contacts
+    close_pushed(&p);
+}
+END_TEST
+
+// A stepper that moves a box that friction holds: the contacts carry a small load and slip.
+START_TEST(tells_slip_of_contacts_that_stick)
+{
+    double value[SAMPLE_VALUES];
+    pushed p = open_pushed(0.1);
+    configure(p.world, "method=stribeck");
+    yardstick *y = yardstick_begin(p.world, h, true);
+    dWorldStep(p.world, h);
+    dBodySetLinearVel(p.box, 0.02, 0, -0.03);
+    dBodySetAngularVel(p.box, 0, 0, 0);
+    yardstick_end(y, value);
+    yardstick_free(y);
+    ck_assert_double_eq_tol(value[SAMPLE_SLIP], 0.02, 1e-9);
+    ck_assert_double_eq_tol(value[SAMPLE_SLIP_LARGEST], 0.02, 1e-9);
+    ck_assert_double_eq_tol(value[SAMPLE_APPROACH], 0.03, 1e-9);
+    close_pushed(&p);
+}
+END_TEST
+
+// Without forces nothing is changed, not even which feedback a joint has.
+START_TEST(watches_poses_alone)
+{
+    double value[SAMPLE_VALUES];
+    pushed p = open_pushed(0.1);
+    yardstick *y = yardstick_begin(p.world, h, false);
+    ck_assert_ptr_null(dJointGetFeedback(dBodyGetJoint(p.box, 0)));
+    dWorldStep(p.world, h);
+    yardstick_end(y, value);
+    yardstick_free(y);
+    ck_assert_double_nan(value[SAMPLE_CONE]);
+    ck_assert_double_gt(value[SAMPLE_DEPTH_LARGEST], 0);
+    close_pushed(&p);
+}
+END_TEST
+
+START_TEST(gives_feedback_back)
+{
+    double value[SAMPLE_VALUES];
+    dJointFeedback own;
+    pushed p = open_pushed(0.1);
+    dJointID joint = dBodyGetJoint(p.box, 0);
+    dJointSetFeedback(joint, &own);
+    measure_step(p.world, value);
+    ck_assert_ptr_eq(dJointGetFeedback(joint), &own);
+    close_pushed(&p);
+}
+END_TEST
+
+// ---- stepping twice
+
+START_TEST(a_snapshot_brings_the_bits_back)
+{
+    static const char *const options[] = {"method=stribeck", "method=ode-quick"};
+    scene s = open_scene(options[_i]);
+    for (int i = 0; i < 60; i++) { // until the heap has fallen
+        step_scene(&s, dWorldStep);
+    }
+    body_state state[3];
+    snapshot *before = snapshot_take(s.body, SCENE_BODIES);
+    ck_assert_ptr_nonnull(before);
+    state[0] = state_of(s.body[0]);
+    dWorldStep(s.world, step);
+    state[1] = state_of(s.body[0]);
+    snapshot_restore(before);
+    state[2] = state_of(s.body[0]);
+    ck_assert_int_eq(memcmp(&state[0], &state[2], sizeof *state), 0);
+    ck_assert_int_ne(memcmp(&state[0], &state[1], sizeof *state), 0);
+    snapshot_free(before);
+    close_scene(&s);
+}
+END_TEST
+
+// Bytes that were written are read as the same memory; others are refused.
+START_TEST(memory_of_forces_travels)
+{
+    ode_warm_start *from = sprag_ode_warm_start_make(), *to = sprag_ode_warm_start_make();
+    dWorldID w = open_world(0);
+    dJointID joint = dJointCreateBall(w, NULL);
+    for (int row = 0; row < 3; row++) {
+        sprag_ode_warm_start_store_row(from, joint, row, 1.5 * row);
+    }
+    sprag_ode_warm_start_next_step(from);
+    size_t length = sprag_ode_warm_start_write(from, NULL, 0);
+    char bytes[4096];
+    ck_assert_uint_gt(length, 0);
+    ck_assert_uint_le(length, sizeof bytes);
+    sprag_ode_warm_start_write(from, bytes, sizeof bytes);
+    ck_assert(sprag_ode_warm_start_read(to, bytes, length));
+    for (int row = 0; row < 3; row++) {
+        ck_assert_double_eq(sprag_ode_warm_start_row(to, joint, row), 1.5 * row);
+    }
+    ck_assert(!sprag_ode_warm_start_read(to, bytes, length - 1));
+    ck_assert_double_eq(sprag_ode_warm_start_row(to, joint, 1), 0);
+    ck_assert(sprag_ode_warm_start_read(to, NULL, 0));
+    sprag_ode_warm_start_free(from);
+    sprag_ode_warm_start_free(to);
+    dWorldDestroy(w);
+}
+END_TEST
+
+static void prepare(void)
+{
+    setup();
+    ck_assert_ptr_null(sprag_ode_unsupported()); // it looks for ODE's list of bodies
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("yardstick");
+    TCase *all = tcase_create("all");
+    tcase_add_checked_fixture(all, prepare, teardown);
+    suite_add_tcase(suite, all);
+    tcase_add_test(all, free_fall_makes_no_energy);
+    tcase_add_test(all, energy_is_not_known_under_forces_of_the_program);
+    tcase_add_test(all, tells_velocity_without_a_force);
+    tcase_add_test(all, tells_errors_of_joints);
+    tcase_add_test(all, leaves_motors_out);
+    tcase_add_loop_test(all, tells_the_share_of_the_cone, 0, 3);
+    tcase_add_test(all, tells_slip_of_contacts_that_stick);
+    tcase_add_test(all, watches_poses_alone);
+    tcase_add_test(all, gives_feedback_back);
+    tcase_add_loop_test(all, a_snapshot_brings_the_bits_back, 0, 2);
+    tcase_add_test(all, memory_of_forces_travels);
+    return run_suite(suite);
+}
