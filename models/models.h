@@ -29,7 +29,7 @@ typedef struct sprag_model {
     double step;                // s, default
     double seconds;             // default length
     double settled;             // s, end of the transients, which are not judged
-    int driven;                 // 1: forces or motors do work, so energy may grow
+    int driven;                 // 1: forces, motors or elastic impacts do work: energy may grow
     int size;                   // number of bodies, if it can be chosen; else 0
     const sprag_script *script; // NULL in the last row
     unsigned seed;              // of what is random, "name:size:seed"

@@ -19,6 +19,7 @@
 #include "progress.h"
 #include "say.h"
 #include "table.h"
+#include "tune.h"
 
 enum { EVERY = 10, POLLS_PER_SECOND = 20 };
 
@@ -30,7 +31,7 @@ typedef struct in_place {
     comparison data;
     const char *names, *json;
     double steps, seconds, patience;
-    bool markdown, quiet;
+    bool markdown, quiet, tune;
 } in_place;
 
 // ---- arguments
@@ -79,6 +80,12 @@ static bool read_option(in_place *p, int found, char *const *argv)
     case 'M':
         p->markdown = true;
         break;
+    case 'w':
+        p->data.whole = true;
+        break;
+    case 'T':
+        p->tune = true;
+        break;
     case 'q':
         p->quiet = true;
         break;
@@ -98,7 +105,8 @@ static int read_arguments(in_place *p, int argc, char **argv)
         {"steps", required_argument, NULL, 'n'},   {"seconds", required_argument, NULL, 't'},
         {"every", required_argument, NULL, 'e'},   {"patience", required_argument, NULL, 'p'},
         {"json", required_argument, NULL, 'j'},    {"markdown", no_argument, NULL, 'M'},
-        {"quiet", no_argument, NULL, 'q'},         {0},
+        {"quiet", no_argument, NULL, 'q'},         {"whole", no_argument, NULL, 'w'},
+        {"tune", no_argument, NULL, 'T'},          {0},
     };
     int found;
     settings s;
@@ -124,6 +132,9 @@ static int read_arguments(in_place *p, int argc, char **argv)
         !choices_add(p->data.method, &p->data.methods, p->names ? p->names : default_methods)) {
         return EXIT_USAGE;
     }
+    if (p->tune && p->data.whole) {
+        return cli_fail(EXIT_USAGE, "--tune compares steps from the same states, --whole does not");
+    }
     return -1;
 }
 
@@ -133,9 +144,10 @@ static bool write_plan(const in_place *p, FILE *file)
 {
     fprintf(file, "every %d\nsteps %.17g\nseconds %.17g\npatience %.17g\n", p->data.every, p->steps,
             p->seconds, p->patience);
-    for (int i = 0; i < p->data.methods; i++) {
+    for (int i = 0; i < p->data.methods && !p->data.whole; i++) {
         fprintf(file, "method=%s\n", p->data.method[i].name);
     }
+    fputs(p->data.whole ? "whole\n" : "", file);
     fputc('\n', file);
     return fflush(file) == 0 && !ferror(file);
 }
@@ -147,21 +159,23 @@ static void pass_on(int number)
     kill((pid_t)program, number);
 }
 
-static int wait_for(in_place *p, const char *file, long from)
+static int wait_for(in_place *p, const char *file, long from, int method)
 {
     const struct timespec pause = {0, 1000000000 / POLLS_PER_SECOND};
     double start = now_us();
     int status;
     while (waitpid((pid_t)program, &status, WNOHANG) == 0) {
         if (progress_is_shown()) {
-            from = comparison_read(&p->data, file, from);
-            progress("%ld states compared, %.0f s", p->data.states, 1e-6 * (now_us() - start));
+            from = comparison_read(&p->data, file, from, method);
+            progress("%s: %ld states, %.0f s",
+                     method < 0 ? "compared" : p->data.method[method].name, p->data.states,
+                     1e-6 * (now_us() - start));
         }
         nanosleep(&pause, NULL);
     }
     progress_end();
-    p->data.seconds = 1e-6 * (now_us() - start);
-    comparison_read(&p->data, file, from);
+    p->data.seconds += 1e-6 * (now_us() - start);
+    comparison_read(&p->data, file, from, method);
     return status;
 }
 
@@ -175,8 +189,10 @@ static int code_of(const in_place *p, int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int run_program(in_place *p, const char *file, long from)
+// method: of a whole run; -1: the program runs under p->data.under.
+static int run_program(in_place *p, const char *file, long from, int method)
 {
+    const char *under = method < 0 ? p->data.under : p->data.method[method].name;
     fflush(stdout);
     program = fork();
     if (program < 0) {
@@ -184,18 +200,20 @@ static int run_program(in_place *p, const char *file, long from)
     }
     if (program == 0) {
         setenv("SPRAG_COMPARE", file, 1);
-        _exit(exec_program(p->data.command, p->data.under,
-                           *p->data.options ? p->data.options : NULL, p->quiet));
+        _exit(exec_program(p->data.command, under, *p->data.options ? p->data.options : NULL,
+                           p->quiet));
     }
     signal(SIGINT, SIG_IGN); // of the terminal: the program gets it too, and what it did is printed
     signal(SIGTERM, pass_on);
-    p->data.exit_code = code_of(p, wait_for(p, file, from));
+    int exit_code = code_of(p, wait_for(p, file, from, method));
+    p->data.exit_code = exit_code ? exit_code : p->data.exit_code;
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     return EXIT_SUCCESS;
 }
 
-static int compare_once(in_place *p)
+// One run of the program. method: as in run_program.
+static int compare_once(in_place *p, int method)
 {
     char name[] = "/tmp/sprag_compare_XXXXXX";
     int descriptor = mkstemp(name);
@@ -203,9 +221,32 @@ static int compare_once(in_place *p)
     if (!file || !write_plan(p, file)) {
         return cli_fail(EXIT_FAILURE, "cannot write to %s: %s", name, strerror(errno));
     }
-    int code = run_program(p, name, ftell(file));
+    int code = run_program(p, name, ftell(file), method);
     fclose(file);
     unlink(name);
+    return code;
+}
+
+// Two runs under each method, in turn: load of the machine during one does not decide.
+static int compare_whole_runs(in_place *p)
+{
+    int count = p->data.methods, code = EXIT_SUCCESS;
+    for (int i = 0; i < 2 * count && code == EXIT_SUCCESS; i++) {
+        code = compare_once(p, i < count ? i : 2 * count - 1 - i);
+    }
+    return code;
+}
+
+static int compare_states(in_place *p)
+{
+    int count = p->data.methods;
+    if (p->tune && !tune_add(&p->data)) {
+        return EXIT_FAILURE;
+    }
+    int code = compare_once(p, -1);
+    if (p->tune && code == EXIT_SUCCESS && p->data.states > 0) {
+        tune_keep_best(&p->data, count);
+    }
     return code;
 }
 
@@ -234,7 +275,7 @@ int cli_in_place(int argc, char **argv)
     int code = read_arguments(&p, argc, argv);
     if (code < 0) {
         table_choose_style(p.markdown);
-        code = compare_once(&p);
+        code = p.data.whole ? compare_whole_runs(&p) : compare_states(&p);
         code = code == EXIT_SUCCESS ? report(&p) : code;
     }
     comparison_free(&p.data);

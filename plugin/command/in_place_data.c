@@ -14,9 +14,10 @@ const sample *comparison_sample(const comparison *c, long state, int method)
     return &c->sample[state * c->methods + method];
 }
 
-static bool is_same_state(const sample_state *a, const sample_state *b)
+// Whole runs are processes of their own.
+static bool is_same_state(const comparison *c, const sample_state *a, const sample_state *b)
 {
-    return a->process == b->process && a->world == b->world && a->step == b->step;
+    return (c->whole || a->process == b->process) && a->world == b->world && a->step == b->step;
 }
 
 static bool make_room(comparison *c)
@@ -37,9 +38,9 @@ static bool make_room(comparison *c)
 static long find_or_add(comparison *c, const sample_state *state)
 {
     enum { BACK = 256 }; // states
-    long oldest = c->states > BACK ? c->states - BACK : 0;
+    long oldest = c->states > BACK && !c->whole ? c->states - BACK : 0;
     for (long i = c->states; i-- > oldest;) {
-        if (is_same_state(&c->state[i], state)) {
+        if (is_same_state(c, &c->state[i], state)) {
             return i;
         }
     }
@@ -57,24 +58,29 @@ static long find_or_add(comparison *c, const sample_state *state)
     return c->states++;
 }
 
-static void add_row(comparison *c, const char *row)
+static void add_row(comparison *c, const char *row, int of_all)
 {
     sample_state state;
     sample s;
     int method;
-    if (!sample_read(row, &state, &method, &s) || method < 0 || method >= c->methods) {
+    bool good = sample_read(row, &state, &method, &s);
+    method = of_all < 0 ? method : of_all;
+    if (!good || method < 0 || method >= c->methods) {
         return;
     }
     long at = find_or_add(c, &state);
     if (at >= 0) {
-        c->sample[at * c->methods + method] = s;
+        sample *to = &c->sample[at * c->methods + method];
+        s.value[SAMPLE_US] =
+            fmin(s.value[SAMPLE_US], to->value[SAMPLE_US]); // of whole runs' rounds
+        *to = s;
         if (s.outcome == SAMPLE_TAKEN) {
             c->state[at] = state; // with the number of bodies
         }
     }
 }
 
-long comparison_read(comparison *c, const char *file, long from)
+long comparison_read(comparison *c, const char *file, long from, int method)
 {
     FILE *in = fopen(file, "r");
     char *row = NULL;
@@ -84,12 +90,29 @@ long comparison_read(comparison *c, const char *file, long from)
         return from;
     }
     while ((length = getline(&row, &room, in)) > 0 && row[length - 1] == '\n') {
-        add_row(c, row);
+        add_row(c, row, method);
         from += length;
     }
     free(row);
     fclose(in);
     return from;
+}
+
+void comparison_keep(comparison *c, const int *method, int count)
+{
+    choice kept[PLAN_CHOICES_MAX];
+    sample row[PLAN_CHOICES_MAX];
+    for (long i = 0; i < c->states; i++) {
+        for (int k = 0; k < count; k++) {
+            row[k] = *comparison_sample(c, i, method[k]);
+        }
+        memcpy(&c->sample[i * count], row, (size_t)count * sizeof *row);
+    }
+    for (int k = 0; k < count; k++) {
+        kept[k] = c->method[method[k]];
+    }
+    memcpy(c->method, kept, (size_t)count * sizeof *kept);
+    c->methods = count;
 }
 
 void comparison_free(comparison *c)
@@ -153,6 +176,18 @@ double comparison_figure(const comparison *c, int method, sample_value value)
         break;
     }
     return comparison_quantile(c, method, value, 0.5);
+}
+
+double comparison_mean(const comparison *c, int method, sample_value value, double from, double to)
+{
+    long first = (long)(from * (double)c->states), end = (long)(to * (double)c->states), count = 0;
+    double sum = 0;
+    for (long i = first; i < end; i++) {
+        double v = comparison_sample(c, i, method)->value[value];
+        sum += isnan(v) ? 0 : v;
+        count += !isnan(v);
+    }
+    return count ? sum / (double)count : NAN;
 }
 
 long comparison_count(const comparison *c, int method, sample_outcome outcome)

@@ -94,10 +94,10 @@ static json_t *of_comparison(const comparison *c)
         methods_compared = json_appended(methods_compared, of_method(c, k));
     }
     return json_pack("{s:i, s:s, s:s, s:o, s:s, s:s, s:i, s:i, s:f, s:o, s:o, s:o}", "schema",
-                     JSON_SCHEMA, "kind", "in place", "sprag", sprag_version(), "command", command,
-                     "options", c->options, "under", c->under, "every", c->every, "exit_code",
-                     c->exit_code, "seconds", c->seconds, "measures", of_kinds(), "states",
-                     of_states(c), "methods", methods_compared);
+                     JSON_SCHEMA, "kind", c->whole ? "whole" : "in place", "sprag", sprag_version(),
+                     "command", command, "options", c->options, "under", c->under, "every",
+                     c->every, "exit_code", c->exit_code, "seconds", c->seconds, "measures",
+                     of_kinds(), "states", of_states(c), "methods", methods_compared);
 }
 
 bool in_place_write_json(const comparison *c, const char *file)

@@ -14,6 +14,18 @@ static const sample_value shown[] = {
     SAMPLE_FALLBACKS,
 };
 
+// Of whole runs: along them all, in their first and in their last tenth.
+typedef struct whole_row {
+    sample_value value;
+    const char *label;
+    double from, to; // share of the run
+} whole_row;
+
+static const whole_row whole_rows[] = {{SAMPLE_ENERGY, "energy, first tenth", 0, 0.1},
+                                       {SAMPLE_ENERGY, "energy, last tenth", 0.9, 1},
+                                       {SAMPLE_SPEED, "mean speed, last tenth", 0.9, 1},
+                                       {SAMPLE_DEPTH_MEAN, "mean depth, last tenth", 0.9, 1}};
+
 static bool is_known(const comparison *c, sample_value value)
 {
     bool any = false;
@@ -47,6 +59,20 @@ static void add_figure(table *t, const comparison *c, sample_value value)
             table_set(t, FIRST + k, k ? "%.3g %-6s" : "%.3g", figure, verdict);
         } else if (kind->right == kind->right) {
             table_set(t, FIRST + k, k ? "not known %-6s" : "not known", "");
+        }
+    }
+}
+
+static void add_whole(table *t, const comparison *c)
+{
+    for (size_t i = 0; i < sizeof whole_rows / sizeof *whole_rows; i++) {
+        const whole_row *row = &whole_rows[i];
+        begin_row(t, row->label, sample_kinds[row->value].unit);
+        for (int k = 0; k < c->methods; k++) {
+            double figure = comparison_mean(c, k, row->value, row->from, row->to);
+            if (!isnan(figure)) {
+                table_set(t, FIRST + k, k ? "%.4g %-6s" : "%.4g", figure, "");
+            }
         }
     }
 }
@@ -115,6 +141,11 @@ static void print_head(const comparison *c)
         printf("%s%s", word == c->command ? "" : " ", *word);
     }
     const sample_state *first = &c->state[0], *last = &c->state[c->states - 1];
+    if (c->whole) {
+        printf(": whole runs of %ld steps of which every %d. is measured, up to %g s\n\n",
+               last->step + 1, c->every, last->time + last->length);
+        return;
+    }
     printf(
         ": %ld states of a run under %s, every %d. step, up to %g s; %d bodies and %d contacts in "
         "the first, %d and %d in the last\n\n",
@@ -124,6 +155,14 @@ static void print_head(const comparison *c)
 
 static void print_legend(const comparison *c)
 {
+    if (c->whole) {
+        printf(
+            "%s0: the right value. Largest values of the run, or means. better, worse, same: than "
+            "%s;\nwithin 10 %% is the same. Runs drift apart: they show what a method does in the "
+            "long run, not\nin the same state. Times: the shorter of two runs.\n",
+            table_is_markdown() ? "\n" : "", c->method[0].name);
+        return;
+    }
     printf("%s0, <= 1: the right value. Each method takes one step from each of the states of the "
            "run.\n"
            "Depths: after this step. Largest values of all states, means, sums (energy made) or "
@@ -143,6 +182,9 @@ void in_place_print(const comparison *c)
         if (is_known(c, shown[i])) {
             add_figure(&t, c, shown[i]);
         }
+    }
+    if (c->whole) {
+        add_whole(&t, c);
     }
     add_strategies(&t, c);
     add_outcomes(&t, c);

@@ -7,7 +7,7 @@
 #include "models.h"
 #include "settings.h"
 
-enum { METHODS_MAX = 8, CHOICE_NAME = 32 };
+enum { METHODS_MAX = 8, CHOICE_NAME = 64 };
 
 // A method as the user names it: "stribeck", or "ode-quick:100" with a number of iterations.
 typedef struct choice {

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "progress.h"
 #include "say.h"
 #include "trial.h"
 
@@ -151,6 +152,8 @@ bool trials_run(trial *trials, int count, const job *j)
     dSetErrorHandler(on_end);
     dSetDebugHandler(on_end);
     for (long k = 0; k < j->steps; k++) {
+        progress("%s: %.0f of %.0f s", j->model->name, (double)k * j->step,
+                 (double)j->steps * j->step);
         for (int i = 0; i < count; i++) {
             trial *t = &trials[(i + k) % count]; // each trial is the first in turn
             if (trial_finished(t)) {
@@ -158,6 +161,7 @@ bool trials_run(trial *trials, int count, const job *j)
             }
         }
     }
+    progress_end();
     for (int i = 0; i < count; i++) {
         finish(&trials[i]);
     }

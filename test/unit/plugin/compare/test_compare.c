@@ -224,6 +224,46 @@ START_TEST(children_start_warm)
 }
 END_TEST
 
+// Measuring whole runs leaves their bits; forces are not watched.
+START_TEST(compares_whole_runs)
+{
+    run stock = sh(PROGRAM_HOST " quick 40"), ours;
+    char both[4 * OUTPUT_MAX];
+    ours = sh(PROGRAM_SPRAG_COMMAND " exec " PROGRAM_HOST " quick 40");
+    snprintf(both, sizeof both, "%s%s%s%s", stock.out, ours.out, ours.out, stock.out);
+    run r = sh(COMPARE "--whole --every 4 -m ode,stribeck" HOST "quick 40");
+    ck_assert_fine(r);
+    ck_assert_msg(starts_with(r.out, both), "%s", r.out);
+    json_t *root = read_json();
+    ck_assert_str_eq(json_string_value(json_object_get(root, "kind")), "whole");
+    ck_assert_int_eq((int)states_in(root), 10);
+    for (size_t k = 0; k < 2; k++) {
+        ck_assert_int_eq(count_outcomes(root, k, "taken"), 10);
+        ck_assert_double_gt(figure_of(root, k, "us"), 0);
+        ck_assert_double_gt(figure_of(root, k, "joint_gap"), 0);
+        ck_assert_double_gt(figure_of(root, k, "energy"), 1000);
+        ck_assert(json_is_null(json_array_get(values_of(root, k, "cone"), 0)));
+    }
+    json_decref(root);
+}
+END_TEST
+
+// Among candidates that are fast enough one is no worse than the defaults.
+START_TEST(tunes_stock)
+{
+    run r = sh(COMPARE "--tune --every 20 -m ode-quick,stribeck" WATCHED "40");
+    ck_assert_fine(r);
+    ck_assert_ptr_nonnull(strstr(r.out, "Stock's best of 144 at the time of stribeck: ode-"));
+    json_t *root = read_json();
+    ck_assert_int_eq((int)json_array_size(json_object_get(root, "methods")), 3);
+    ck_assert_str_eq(json_string_value(json_object_get(method_of(root, 2), "method")), "tuned");
+    ck_assert_double_lt(figure_of(root, 2, "us"), 1.2 * figure_of(root, 1, "us"));
+    ck_assert_double_le(figure_of(root, 2, "approach") * figure_of(root, 2, "depth_mean"),
+                        figure_of(root, 0, "approach") * figure_of(root, 0, "depth_mean"));
+    json_decref(root);
+}
+END_TEST
+
 START_TEST(refuses_bad_arguments)
 {
     static const char *const cases[][2] = {
@@ -233,6 +273,7 @@ START_TEST(refuses_bad_arguments)
         {"--under nothing -- /bin/true", "no method is called \"nothing\""},
         {"-m ode-step:5 -- /bin/true", "only ode-quick takes a number"},
         {"slope -- /bin/true", "models and a program cannot be compared together"},
+        {"--whole --tune -- /bin/true", "--tune compares steps from the same states"},
         {"--", "the name of a program is missing"},
         {"--steps 2 --", "the name of a program is missing"},
         {"-- ./not_there", "is not found"},
@@ -287,7 +328,9 @@ int main(void)
     tcase_add_test(all, refuses_a_stock_stepper_that_it_cannot_force);
     tcase_add_test(all, measures_with_one_yardstick);
     tcase_add_test(all, children_start_warm);
-    tcase_add_loop_test(all, refuses_bad_arguments, 0, 10);
+    tcase_add_test(all, compares_whole_runs);
+    tcase_add_test(all, tunes_stock);
+    tcase_add_loop_test(all, refuses_bad_arguments, 0, 11);
     tcase_add_test(all, rows_come_back_as_they_were);
     return run_in_directory(suite);
 }

@@ -84,7 +84,8 @@ START_TEST(tells_velocity_without_a_force)
 }
 END_TEST
 
-// A ball joint whose ends are 3 cm apart, with an ERP that nearly leaves them so; a hinge that is turned.
+// A ball joint whose ends are 3 cm apart, with an ERP that nearly leaves them so; a hinge that is
+// turned.
 START_TEST(tells_errors_of_joints)
 {
     double value[SAMPLE_VALUES];
