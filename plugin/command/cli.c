@@ -9,6 +9,7 @@
 
 #include "method.h"
 #include "models.h"
+#include "report_cli.h"
 #include "say.h"
 #include "sprag.h"
 
@@ -26,6 +27,9 @@ static const subcommand subcommands[] = {
     {"compare", cli_compare, "runs models under several methods, side by side"},
     {"run", cli_run, "runs a model under one method"},
     {"export", cli_export, "writes a recording as CSV or glTF"},
+    {"report", cli_report, "writes a page with plots and a 3-D replay of recordings"},
+    {"replay", cli_replay, "runs a recorded command again and compares the runs"},
+    {"dump", cli_dump, "writes one contact solve to a file, for bug reports"},
     {"list", list, "names the models and the methods"},
     {"options", print_options, "names the options, their defaults and meaning"},
     {0},

@@ -7,7 +7,6 @@ int cli_exec(int argc, char **argv);     // exec.c
 int cli_run(int argc, char **argv);      // compare.c
 int cli_compare(int argc, char **argv);  // compare.c: of models; with "--", cli_in_place
 int cli_in_place(int argc, char **argv); // in_place.c
-int cli_export(int argc, char **argv);   // export.c
 
 extern const char compare_help[]; // compare.c
 

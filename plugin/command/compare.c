@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "json.h"
 #include "judge.h"
+#include "report_page.h"
 #include "request.h"
 #include "say.h"
 #include "table.h"
@@ -33,6 +34,7 @@ static const char run_help[] =
     "                        leaves least in the time of the last method; adds it as a column\n"
     "      --json            the same as JSON\n"
     "      --record FILE     records every step to FILE; see sprag exec --help\n"
+    "      --report FILE     writes a page of HTML with plots and a 3-D replay; see sprag report\n"
     "  -h, --help            this text\n"
     "\n"
     "`sprag list` names the models. SPRAG_STATS=FILE writes a row per step to FILE.\n"
@@ -65,6 +67,7 @@ const char compare_help[] =
     "      --patience S      time in which a child must take its step; default: 10\n"
     "      --json            the same as JSON\n"
     "      --record FILE     records every step to FILE; see sprag exec --help\n"
+    "      --report FILE     writes a page of HTML with plots and a 3-D replay; see sprag report\n"
     "      --json FILE       of a program: the values of all states, to FILE\n"
     "      --markdown        tables for issues and pages\n"
     "  -q, --quiet           no notes on programs where sprag may have no effect\n"
@@ -299,13 +302,12 @@ static int do_job(const request *r, const job *j, bool judged, json_t *all)
     }
     if (!trials_run(trials, r->methods, j)) {
         code = EXIT_FAILURE;
-    } else if (r->json) {
-        if (json_array_append_new(all, json_of_trials(j, trials, r->methods, judged)) != 0) {
-            code = cli_fail(EXIT_FAILURE, "no memory for JSON");
-        }
-    } else if (judged) {
+    } else if (all &&
+               json_array_append_new(all, json_of_trials(j, trials, r->methods, judged)) != 0) {
+        code = cli_fail(EXIT_FAILURE, "no memory for JSON");
+    } else if (judged && !r->json) {
         print_comparison(j, trials, r->methods);
-    } else {
+    } else if (!r->json) {
         print_run(j, trials);
     }
     fflush(stdout);
@@ -317,9 +319,12 @@ static int do_jobs(const request *r, bool judged)
 {
     job j;
     int code = EXIT_SUCCESS;
-    json_t *all = r->json ? json_array() : NULL;
+    json_t *all = r->json || r->report ? json_array() : NULL;
+    if (r->report && !report_begin()) {
+        code = EXIT_FAILURE;
+    }
     for (int i = 0; i < r->models; i++) {
-        if (!make_job(&j, r, r->model[i])) {
+        if (code == EXIT_SUCCESS && !make_job(&j, r, r->model[i])) {
             code = EXIT_USAGE;
         }
     }
@@ -327,10 +332,17 @@ static int do_jobs(const request *r, bool judged)
         make_job(&j, r, r->model[i]);
         code = do_job(r, &j, judged, all);
     }
-    if (r->json && code == EXIT_SUCCESS) {
-        return json_print(all, r->options);
+    json_t *root = all ? json_root(all, r->options) : NULL;
+    if (all && !root) {
+        code = cli_fail(EXIT_FAILURE, "no memory for JSON");
     }
-    json_decref(all);
+    if (r->json && code == EXIT_SUCCESS) {
+        code = json_print(root);
+    }
+    if (r->report && code == EXIT_SUCCESS) {
+        code = report_end(r->report, root);
+    }
+    json_decref(root);
     return code;
 }
 

@@ -17,6 +17,7 @@
 #include "exec.h"
 #include "in_place_print.h"
 #include "progress.h"
+#include "report_page.h"
 #include "say.h"
 #include "table.h"
 #include "tune.h"
@@ -29,7 +30,7 @@ static const char default_methods[] = "ode-step,ode-quick,stribeck";
 
 typedef struct in_place {
     comparison data;
-    const char *names, *json;
+    const char *names, *json, *page;
     double steps, seconds, patience;
     bool markdown, quiet, tune;
 } in_place;
@@ -77,6 +78,9 @@ static bool read_option(in_place *p, int found, char *const *argv)
     case 'j':
         p->json = optarg;
         break;
+    case 'P':
+        p->page = optarg;
+        break;
     case 'M':
         p->markdown = true;
         break;
@@ -100,13 +104,21 @@ static bool read_option(in_place *p, int found, char *const *argv)
 static int read_arguments(in_place *p, int argc, char **argv)
 {
     static const struct option long_options[] = {
-        {"help", no_argument, NULL, 'h'},          {"method", required_argument, NULL, 'm'},
-        {"options", required_argument, NULL, 'o'}, {"under", required_argument, NULL, 'u'},
-        {"steps", required_argument, NULL, 'n'},   {"seconds", required_argument, NULL, 't'},
-        {"every", required_argument, NULL, 'e'},   {"patience", required_argument, NULL, 'p'},
-        {"json", required_argument, NULL, 'j'},    {"markdown", no_argument, NULL, 'M'},
-        {"quiet", no_argument, NULL, 'q'},         {"whole", no_argument, NULL, 'w'},
-        {"tune", no_argument, NULL, 'T'},          {0},
+        {"help", no_argument, NULL, 'h'},
+        {"method", required_argument, NULL, 'm'},
+        {"options", required_argument, NULL, 'o'},
+        {"under", required_argument, NULL, 'u'},
+        {"steps", required_argument, NULL, 'n'},
+        {"seconds", required_argument, NULL, 't'},
+        {"every", required_argument, NULL, 'e'},
+        {"patience", required_argument, NULL, 'p'},
+        {"json", required_argument, NULL, 'j'},
+        {"markdown", no_argument, NULL, 'M'},
+        {"quiet", no_argument, NULL, 'q'},
+        {"whole", no_argument, NULL, 'w'},
+        {"tune", no_argument, NULL, 'T'},
+        {"report", required_argument, NULL, 'P'},
+        {0},
     };
     int found;
     settings s;
@@ -232,6 +244,12 @@ static int compare_whole_runs(in_place *p)
 {
     int count = p->data.methods, code = EXIT_SUCCESS;
     for (int i = 0; i < 2 * count && code == EXIT_SUCCESS; i++) {
+        if (p->page && i < count && !report_begin()) {
+            return EXIT_FAILURE;
+        }
+        if (i == count) {
+            report_pause();
+        }
         code = compare_once(p, i < count ? i : 2 * count - 1 - i);
     }
     return code;
@@ -241,6 +259,9 @@ static int compare_states(in_place *p)
 {
     int count = p->data.methods;
     if (p->tune && !tune_add(&p->data)) {
+        return EXIT_FAILURE;
+    }
+    if (p->page && !report_begin()) {
         return EXIT_FAILURE;
     }
     int code = compare_once(p, -1);
@@ -266,7 +287,10 @@ static int report(in_place *p)
         return EXIT_FAILURE;
     }
     in_place_print(c);
-    return EXIT_SUCCESS;
+    json_t *root = p->page ? in_place_json(c) : NULL;
+    int code = p->page ? report_end(p->page, root) : EXIT_SUCCESS;
+    json_decref(root);
+    return code;
 }
 
 int cli_in_place(int argc, char **argv)

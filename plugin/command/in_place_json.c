@@ -84,7 +84,7 @@ static json_t *of_method(const comparison *c, int method)
                      of_values(c, method));
 }
 
-static json_t *of_comparison(const comparison *c)
+json_t *in_place_json(const comparison *c)
 {
     json_t *command = json_array(), *methods_compared = json_array();
     for (char **word = c->command; *word; word++) {
@@ -102,7 +102,7 @@ static json_t *of_comparison(const comparison *c)
 
 bool in_place_write_json(const comparison *c, const char *file)
 {
-    json_t *root = of_comparison(c);
+    json_t *root = in_place_json(c);
     if (!root) {
         cli_fail(0, "no memory for JSON");
         return false;

@@ -2,9 +2,13 @@
 #ifndef SPRAG_IN_PLACE_PRINT_H
 #define SPRAG_IN_PLACE_PRINT_H
 
+#include <jansson.h>
+
 #include "in_place.h"
 
 void in_place_print(const comparison *c);
+
+json_t *in_place_json(const comparison *c); // NULL: no memory
 
 // false: after printing why.
 bool in_place_write_json(const comparison *c, const char *file);

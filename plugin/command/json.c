@@ -77,15 +77,15 @@ json_t *json_of_trials(const job *j, const trial *trials, int count, bool judged
                      methods_done);
 }
 
-int json_print(json_t *models, const char *options)
+json_t *json_root(json_t *models, const char *options)
 {
-    json_t *root = json_pack("{s:i, s:s, s:s, s:o}", "schema", JSON_SCHEMA, "sprag",
-                             sprag_version(), "options", options, "models", models);
-    if (!root) {
-        return cli_fail(EXIT_FAILURE, "no memory for JSON");
-    }
+    return json_pack("{s:i, s:s, s:s, s:o}", "schema", JSON_SCHEMA, "sprag", sprag_version(),
+                     "options", options, "models", models);
+}
+
+int json_print(const json_t *root)
+{
     int failed = json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     putchar('\n');
-    json_decref(root);
     return failed ? cli_fail(EXIT_FAILURE, "cannot write JSON") : EXIT_SUCCESS;
 }

@@ -18,8 +18,10 @@ json_t *json_appended(json_t *array, json_t *item);
 // judged: add a verdict against the first trial. NULL: no memory.
 json_t *json_of_trials(const job *j, const trial *trials, int count, bool judged);
 
-// Prints {"schema": 1, "sprag": version, "options": options, "models": [...]} and frees the array.
-// Returns an exit code.
-int json_print(json_t *models, const char *options);
+// {"schema": 1, "sprag": version, "options": options, "models": [...]}; takes the array over. NULL:
+// no memory.
+json_t *json_root(json_t *models, const char *options);
+
+int json_print(const json_t *root); // returns an exit code
 
 #endif

@@ -133,6 +133,7 @@ int request_read(request *r, int argc, char **argv, const char *help, const char
         {"json", no_argument, NULL, 'j'},
         {"all", no_argument, NULL, 'a'},
         {"record", required_argument, NULL, 'r'},
+        {"report", required_argument, NULL, 'p'},
         {"markdown", no_argument, NULL, 'M'},
         {0},
     };
@@ -168,6 +169,9 @@ int request_read(request *r, int argc, char **argv, const char *help, const char
             break;
         case 'M':
             markdown = true;
+            break;
+        case 'p':
+            r->report = optarg;
             break;
         default:
             return cli_bad_option(found, argv);

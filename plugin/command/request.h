@@ -21,6 +21,7 @@ typedef struct request {
     choice method[METHODS_MAX];
     int methods;
     const char *options;  // "" for none
+    const char *report;   // file of the page; NULL: none
     double step, seconds; // s; 0: the model's own
     bool json;
 } request;

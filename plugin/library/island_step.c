@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "plugin_constants.h"
+#include "solve_file.h"
 #include "statistics.h"
 #include "warn.h"
 
@@ -74,6 +75,7 @@ void solve_island(const step_context *c, const ode_island *island, sprag_scratch
         options.memory = &to->pulled.memory;
         to->result = sprag_stribeck_solve(&to->pulled.problem, &options, scratch,
                                           &to->pulled.solution, &to->stats);
+        solve_file_offer(w, &to->pulled.problem, &options, to->result, &to->stats);
     }
     to->solve_us = now_us() - pulled;
     if (to->result == SPRAG_OK) {

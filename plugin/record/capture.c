@@ -24,16 +24,6 @@ static identity *see_body(capture *c, const world_state *w, dBodyID body, int64_
     return i;
 }
 
-void capture_begin(capture *c, const world_state *w, int64_t step)
-{
-    for (dBodyID b = sprag_ode_newest_body(w->id); b; b = sprag_ode_older_body(b)) {
-        identity *i = see_body(c, w, b, step);
-        if (i) {
-            memcpy(i->value + BEFORE, dBodyGetPosition(b), 3 * sizeof *i->value);
-        }
-    }
-}
-
 static bool list_bodies(capture *c, dWorldID world)
 {
     c->count = 0;
@@ -50,6 +40,17 @@ static bool list_bodies(capture *c, dWorldID world)
         c->body[c->count++] = b;
     }
     return true;
+}
+
+void capture_begin(capture *c, const world_state *w, int64_t step)
+{
+    c->failed |= !list_bodies(c, w->id);
+    for (int k = c->count - 1; k >= 0; k--) {
+        identity *i = see_body(c, w, c->body[k], step);
+        if (i) {
+            memcpy(i->value + BEFORE, dBodyGetPosition(c->body[k]), 3 * sizeof *i->value);
+        }
+    }
 }
 
 static void write_descriptions(capture *c, const world_state *w, int64_t step, frame_buffer *to)

@@ -221,6 +221,8 @@ static sprag_result solve_directly(const sprag_problem *problem,
         (options->warm && !set_guess(&w, problem, node_of, solution, scratch))) {
         return SPRAG_NO_MEMORY;
     }
+    w.stats.history = stats->history;
+    w.stats.history_room = stats->history_room;
     if (problem->contacts || problem->rows) {
         result =
             options->scheme == SPRAG_ONE_WAY ? sprag_oneway_solve(&w) : sprag_strategy_solve(&w);

@@ -596,6 +596,7 @@ static int usage(FILE *to, int code)
         "disturb order models\n"
         "                                 paper\n"
         "  record                         cost of recording a heap of 100 bodies; 1 min\n"
+        "  solve FILE                     a solve of `sprag dump` again, update by update\n"
         "  profile [BODIES]               steps of a pile, for test/scripts/profile.sh; no "
         "target; 1 min\n",
         to);
@@ -661,6 +662,8 @@ int main(int argc, char **argv)
         code = bench_ess_worlds(line) ? EXIT_SUCCESS : EXIT_FAILURE;
     } else if (!strcmp(what, "record") && !names) {
         bench_record(line);
+    } else if (!strcmp(what, "solve") && names == 1) {
+        code = bench_solve(*name) ? EXIT_SUCCESS : EXIT_FAILURE;
     } else if (!strcmp(what, "advance")) {
         code = bench_advance(names, name, full, csv) ? EXIT_FAILURE : EXIT_SUCCESS;
     } else {

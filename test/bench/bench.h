@@ -18,6 +18,7 @@ void bench_threads(line_fn *line);                              // threads.c
 int bench_overhead(line_fn *line, int names, char **name);      // overhead.c; 0: targets are met
 int bench_advance(int names, char **name, bool full, bool csv); // advance/advance.c; 0: all is well
 void bench_record(line_fn *line);                               // record.c
+bool bench_solve(const char *file);                             // solve.c; the same result?
 void bench_profile(long size);                                  // profile.c
 
 // ---- bench.c

@@ -21,6 +21,8 @@ static inline void start_ode(void)
     unsetenv("SPRAG_OPTIONS");
     unsetenv("SPRAG_STATS");
     unsetenv("SPRAG_RECORD");
+    unsetenv("SPRAG_DUMP");
+    unsetenv("SPRAG_DUMP_STEP");
     dInitODE2(0);
     dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
 }

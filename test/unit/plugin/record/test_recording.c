@@ -68,6 +68,7 @@ START_TEST(poses_are_those_of_ode)
             ck_assert_uint_eq(r.poses, SCENE_BODIES);
             ck_assert_uint_eq(r.bodies, steps ? 0 : SCENE_BODIES);
             for (int i = 0; i < SCENE_BODIES; i++) { // from the oldest on
+                ck_assert_uint_eq(r.pose[i].body, (uint32_t)(m * SCENE_BODIES + i));
                 ck_assert_mem_eq(r.pose[i].position, place[steps][i], sizeof place[steps][i]);
                 ck_assert_mem_eq(r.pose[i].spin, speed[steps][i], sizeof speed[steps][i]);
             }

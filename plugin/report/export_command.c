@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli.h"
 #include "export.h"
+#include "report_cli.h"
 #include "say.h"
 
 static const char help[] =

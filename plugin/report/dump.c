@@ -1,0 +1,117 @@
+// `sprag dump`: one contact solve of a model or program, to a file that `build/bench solve` runs
+// again.
+#define _GNU_SOURCE 1 // setenv
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report_cli.h"
+#include "rerun.h"
+#include "say.h"
+
+static const char help[] =
+    "Usage: sprag dump FILE [-o OPTIONS] [--step N] MODEL\n"
+    "       sprag dump FILE [-o OPTIONS] [--step N] -- PROGRAM [ARGUMENTS...]\n"
+    "\n"
+    "Runs a model or program and writes the first contact solve that fails, so that ODE has to "
+    "step\n"
+    "the island (`fallbacks` in the statistics): the problem and the options, as JSON. Attach it "
+    "to\n"
+    "a bug report; `build/bench solve FILE` runs it again.\n"
+    "\n"
+    "  -o, --options OPTIONS name=value,... of `sprag options`, over those in SPRAG_OPTIONS\n"
+    "      --step N          writes the largest solve of step N instead\n"
+    "  -h, --help            this text\n"
+    "\n"
+    "Exit code: 0 written; 1 no solve has failed, or there was no such step.\n";
+
+enum { WORDS_MAX = 4000 };
+
+// From the root, since the program may change its directory.
+static bool set_file(const char *name)
+{
+    char directory[PATH_MAX] = "", path[2 * PATH_MAX];
+    if (*name != '/' && !getcwd(directory, sizeof directory)) {
+        return false;
+    }
+    snprintf(path, sizeof path, "%s%s%s", directory, *directory ? "/" : "", name);
+    unlink(name); // of an earlier dump
+    return setenv("SPRAG_DUMP", path, 1) == 0;
+}
+
+static int run(char **words, int count, bool is_program, const char *options)
+{
+    char *all[WORDS_MAX + 8];
+    int n = 0;
+    all[n++] = is_program ? "exec" : "run";
+    if (is_program) {
+        all[n++] = "-q";
+    }
+    if (options) {
+        all[n++] = "-o";
+        all[n++] = (char *)options;
+    }
+    all[n++] = "--";
+    for (int i = 0; i < count && i < WORDS_MAX; i++) {
+        all[n++] = words[i];
+    }
+    all[n] = NULL;
+    return rerun(NULL, all);
+}
+
+int cli_dump(int argc, char **argv)
+{
+    static const struct option long_options[] = {{"help", no_argument, NULL, 'h'},
+                                                 {"options", required_argument, NULL, 'o'},
+                                                 {"step", required_argument, NULL, 's'},
+                                                 {0}};
+    const char *options = NULL, *step = NULL, *file = argc > 1 ? argv[1] : "-";
+    int named = *file != '-';
+    if (named) { // the file comes first, so that -- may separate the program
+        argv[1] = argv[0];
+        argv++;
+        argc--;
+    }
+    for (int found; (found = getopt_long(argc, argv, "+:ho:", long_options, NULL)) != -1;) {
+        switch (found) {
+        case 'h':
+            fputs(help, stdout);
+            return EXIT_SUCCESS;
+        case 'o':
+            options = optarg;
+            break;
+        case 's':
+            step = optarg;
+            break;
+        default:
+            return cli_bad_option(found, argv);
+        }
+    }
+    bool is_program = optind > 1 && optind < argc && !strcmp(argv[optind - 1], "--");
+    settings s;
+    if (!named || optind == argc || (!is_program && optind + 1 != argc)) {
+        return cli_fail(EXIT_USAGE, "dump takes a file, and a model or -- PROGRAM; see sprag dump "
+                                    "--help");
+    }
+    if (step && (step[strspn(step, "0123456789")] || strtol(step, NULL, 10) < 1)) {
+        return cli_fail(EXIT_USAGE, "--step %s is no number of a step; the first is 1", step);
+    }
+    if (!cli_read_settings(&s, options)) {
+        return EXIT_USAGE;
+    }
+    if (!set_file(file) || (step && setenv("SPRAG_DUMP_STEP", step, 1) != 0)) {
+        return cli_fail(EXIT_FAILURE, "cannot tell the program where to write");
+    }
+    int code = run(argv + optind, argc - optind, is_program, options);
+    if (access(file, F_OK) == 0) {
+        printf("%s: run it with build/bench solve %s\n", file, file);
+        return EXIT_SUCCESS;
+    }
+    return code < 0 ? EXIT_FAILURE
+                    : cli_fail(EXIT_FAILURE,
+                               step ? "no contact was solved in step %s" : "no solve has failed%s",
+                               step ? step : "");
+}

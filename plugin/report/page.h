@@ -1,0 +1,18 @@
+// A page of HTML with plots, a 3-D replay and tables of recordings and of a comparison. It is one
+// file and loads nothing.
+#ifndef SPRAG_PAGE_H
+#define SPRAG_PAGE_H
+
+#include "film.h"
+
+typedef struct page {
+    const json_t *comparison; // as `sprag compare --json` writes it; NULL: none
+    const char *const *recording;
+    int recordings;
+    const char *library; // path of the library that has stepped; NULL: this program itself
+} page;
+
+// false: message says why.
+bool page_write(const page *p, const char *file, char message[REPORT_MESSAGE]);
+
+#endif

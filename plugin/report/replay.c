@@ -1,0 +1,227 @@
+// `sprag replay`: the recorded command once more, and a comparison of the two runs, pose by pose.
+// The inputs of a run are its command, directory and options, which the recording has, and the rest
+// of the environment and standard input, which it has not.
+#define _GNU_SOURCE 1 // setenv, mkstemp
+#include <getopt.h>
+#include <jansson.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report_cli.h"
+#include "rerun.h"
+#include "say.h"
+#include "sprag_recording.h"
+
+static const char help[] =
+    "Usage: sprag replay RECORDING [--record FILE]\n"
+    "\n"
+    "Runs the recorded command again, in its directory and with its options, and compares the\n"
+    "poses and velocities of all bodies, step by step. What the program prints is left out.\n"
+    "\n"
+    "      --record FILE   keeps the recording of the new run\n"
+    "  -h, --help          this text\n"
+    "\n"
+    "Exit code: 0 the same bits; 1 another run, or none.\n";
+
+enum { WORDS_MAX = 4000 };
+
+// ---- the run
+
+// The words behind the program that make it record are left out.
+static void add_words(char **to, json_t *command, bool is_sprag)
+{
+    size_t i;
+    json_t *word;
+    int count = 0;
+    json_array_foreach(command, i, word)
+    {
+        char *text = (char *)json_string_value(word);
+        bool is_output = is_sprag && i > 0 && text && !strncmp(text, "--re", 4);
+        if (is_output && !strchr(text, '=')) { // --record FILE, --report FILE
+            i++;
+        } else if (!is_output && count < WORDS_MAX && text) {
+            to[count++] = text;
+        }
+    }
+    to[count] = NULL;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), other = strlen(end);
+    return length >= other && !strcmp(text + length - other, end);
+}
+
+// The command itself steps models; every other program is preloaded, or linked to the library.
+static int run_again(json_t *header, const char *file)
+{
+    char *words[WORDS_MAX + 8] = {"exec", "-q", "--"};
+    const char *program = json_string_value(json_object_get(header, "program"));
+    const char *directory = json_string_value(json_object_get(header, "directory"));
+    const char *options = json_string_value(json_object_get(header, "options"));
+    const char *preload = json_string_value(json_object_get(header, "preload"));
+    json_t *command = json_object_get(header, "command");
+    bool is_sprag = program && ends_with(program, "/sprag") && !(preload && *preload);
+    if (!program || !directory || !options || json_array_size(command) == 0) {
+        cli_fail(0, "the recording does not tell the command");
+        return -1;
+    }
+    add_words(is_sprag ? words : words + 3, command, is_sprag);
+    setenv("SPRAG_RECORD", file, 1);
+    if (*options) {
+        setenv("SPRAG_OPTIONS", options, 1);
+    } else {
+        unsetenv("SPRAG_OPTIONS");
+    }
+    return rerun(directory, is_sprag ? words + 1 : words);
+}
+
+// ---- the comparison
+
+typedef struct difference {
+    long steps;      // that both have
+    long same;       // of them, until the first that differs
+    double time;     // s, of that one
+    double farthest; // m, between the poses of a body
+    bool longer[2];  // has a run more steps than the other?
+} difference;
+
+static bool is_same_step(const sprag_recording *a, const sprag_recording *b)
+{
+    return a->step->world == b->step->world && a->step->step == b->step->step &&
+           a->poses == b->poses && !memcmp(a->pose, b->pose, a->poses * sizeof *a->pose);
+}
+
+static double distance(const sprag_recording *a, const sprag_recording *b)
+{
+    double most = 0;
+    for (uint32_t i = 0; i < a->poses && i < b->poses; i++) {
+        const double *p = a->pose[i].position, *q = b->pose[i].position;
+        most = fmax(most, sqrt(pow(p[0] - q[0], 2) + pow(p[1] - q[1], 2) + pow(p[2] - q[2], 2)));
+    }
+    return most;
+}
+
+static difference compare(sprag_recording *a, sprag_recording *b)
+{
+    difference d = {0};
+    bool differs = false;
+    for (;;) {
+        bool first = sprag_recording_next(a), second = sprag_recording_next(b);
+        if (!first || !second) {
+            d.longer[0] = first;
+            d.longer[1] = second;
+            return d;
+        }
+        if (!differs && !is_same_step(a, b)) {
+            differs = true;
+            d.time = a->step->time;
+        }
+        d.same += !differs;
+        d.steps++;
+        d.farthest = fmax(d.farthest, distance(a, b));
+    }
+}
+
+static int report(const difference *d, bool recorded_is_cut)
+{
+    bool whole = !d->longer[0] && (!d->longer[1] || recorded_is_cut);
+    if (d->same == d->steps && d->steps > 0 && whole) {
+        printf("%ld steps: the same bits\n", d->steps);
+        return EXIT_SUCCESS;
+    }
+    if (d->same < d->steps) {
+        printf("%ld of %ld steps: the same bits; from %.9g s on bodies are up to %.3g m apart\n",
+               d->same, d->steps, d->time, d->farthest);
+    } else {
+        printf("%ld steps: the same bits; then the %s run goes on\n", d->steps,
+               d->longer[0] ? "recorded" : "new");
+    }
+    return EXIT_FAILURE;
+}
+
+static int compare_files(const char *recorded, const char *again)
+{
+    sprag_recording a, b;
+    if (!sprag_recording_open(&a, recorded)) {
+        return cli_fail(EXIT_FAILURE, "%s %s", recorded, a.error);
+    }
+    if (!sprag_recording_open(&b, again)) {
+        sprag_recording_close(&a);
+        return cli_fail(EXIT_FAILURE, "the command has not stepped a world");
+    }
+    difference d = compare(&a, &b);
+    int code = report(&d, a.truncated);
+    sprag_recording_close(&a);
+    sprag_recording_close(&b);
+    return code;
+}
+
+static json_t *header_of(const char *file)
+{
+    sprag_recording r;
+    json_error_t error;
+    if (!sprag_recording_open(&r, file)) {
+        cli_fail(0, "%s %s", file, r.error);
+        return NULL;
+    }
+    json_t *header = json_loadb(r.header, r.header_size, 0, &error);
+    sprag_recording_close(&r);
+    if (!header) {
+        cli_fail(0, "%s: its first line is no JSON: %s", file, error.text);
+    }
+    return header;
+}
+
+static int replay(const char *recorded, const char *again)
+{
+    json_t *header = header_of(recorded);
+    int ended = header ? run_again(header, again) : -1;
+    json_decref(header);
+    if (ended < 0) {
+        return EXIT_FAILURE;
+    }
+    if (ended > 0) {
+        fprintf(stderr, "sprag: note: the command has ended with code %d\n", ended);
+    }
+    return compare_files(recorded, again);
+}
+
+int cli_replay(int argc, char **argv)
+{
+    static const struct option long_options[] = {
+        {"help", no_argument, NULL, 'h'}, {"record", required_argument, NULL, 'r'}, {0}};
+    const char *kept = NULL;
+    char file[PATH_MAX] = "/tmp/sprag_replay_XXXXXX", directory[PATH_MAX] = "";
+    for (int found; (found = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;) {
+        if (found == 'h') {
+            fputs(help, stdout);
+            return EXIT_SUCCESS;
+        }
+        if (found != 'r') {
+            return cli_bad_option(found, argv);
+        }
+        kept = optarg;
+    }
+    if (optind + 1 != argc) {
+        return cli_fail(EXIT_USAGE, "replay takes one recording; see sprag replay --help");
+    }
+    if (kept && (*kept == '/' || getcwd(directory, sizeof directory))) {
+        snprintf(file, sizeof file, "%s%s%s", directory, *directory ? "/" : "", kept);
+    } else {
+        int descriptor = mkstemp(file);
+        if (descriptor < 0) {
+            return cli_fail(EXIT_FAILURE, "cannot make a file in /tmp");
+        }
+        close(descriptor);
+    }
+    int code = replay(argv[optind], file);
+    if (!kept) {
+        unlink(file);
+    }
+    return code;
+}

@@ -1,0 +1,67 @@
+#!/bin/bash
+# sprag replay, dump and report on models and programs.
+#
+#     test_commands.sh <build>
+set -u
+build=$(cd "$1" && pwd)
+host=$(find "$build" -name host -type f -perm -u+x | head -1)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+unset SPRAG_OPTIONS SPRAG_STATS SPRAG_RECORD SPRAG_DUMP
+failed=0
+
+fail() {
+    echo "$*" >&2
+    failed=1
+}
+
+# ends CODE PATTERN COMMAND...
+ends() {
+    local code=$1 pattern=$2
+    shift 2
+    "$@" >out 2>&1
+    [ $? = "$code" ] || fail "another exit code than $code: $*: $(cat out)"
+    grep -q -e "$pattern" out || fail "no $pattern: $*: $(cat out)"
+}
+
+# ---- replay
+
+"$build/sprag" run slope --seconds 0.3 --record slope.sprec >/dev/null
+ends 0 '^30 steps: the same bits$' "$build/sprag" replay slope.sprec
+"$build/sprag" exec -q -o stribeck.softness=1e-4 --record host.sprec "$host" quick 40 >/dev/null
+ends 0 '^40 steps: the same bits$' "$build/sprag" replay host.sprec --record again.sprec
+[ "$("$build/sprag" export again.sprec --count)" = 40 ] || fail "replay keeps no recording"
+sed 's/softness=1e-4/softness=1e-2/' host.sprec >other.sprec # the same length
+ends 1 '^[0-9]* of 40 steps: the same bits; from .* m apart$' "$build/sprag" replay other.sprec
+head -c "$(($(stat -c %s host.sprec) - 100))" host.sprec >cut.sprec # as a killed run leaves it
+ends 0 '^39 steps: the same bits$' "$build/sprag" replay cut.sprec
+ends 1 'cannot be opened' "$build/sprag" replay missing.sprec
+ends 1 'is no recording' "$build/sprag" replay "$build/sprag"
+
+# ---- dump
+
+ends 1 'no solve has failed' "$build/sprag" dump solve.json slope
+ends 0 'build/bench solve' "$build/sprag" dump solve.json --step 12 stack
+grep -q '"number":12' solve.json || fail "dump takes another step"
+if [ -x "$build/bench" ]; then
+    ends 0 'in the program: ok, residual .*: the same' "$build/bench" solve solve.json
+    sed 's/"free_velocity":\[[^,]*/"free_velocity":[1/' solve.json >other.json
+    ends 1 'another result' "$build/bench" solve other.json
+    ends 1 'no solve that' "$build/bench" solve <(echo '{}')
+fi
+ends 0 'host.json' "$build/sprag" dump host.json --step 5 -- "$host" step 10
+ends 1 'no contact was solved in step 99' "$build/sprag" dump host.json --step 99 -- "$host" step 10
+ends 2 'no number of a step' "$build/sprag" dump host.json --step 0 stack
+
+# ---- report
+
+ends 2 'report takes' "$build/sprag" report page.html
+ends 1 'cannot be opened' "$build/sprag" report page.html missing.sprec
+"$build/sprag" run slope --seconds 0.3 --json >slope.json
+"$build/sprag" report page.html --json slope.json slope.sprec || fail "no page of a run"
+grep -q '<canvas\|<script' page.html || fail "no page"
+grep -qE '(src|href)="?(https?:)?//' page.html && fail "the page loads something"
+ends 1 'is not what' "$build/sprag" report page.html --json solve.json
+
+exit $failed

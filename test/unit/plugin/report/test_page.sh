@@ -1,0 +1,116 @@
+#!/bin/bash
+# Opens report pages in a headless Chromium (Debian's package), at the widths of a desktop and a phone,
+# light and dark: no errors in the console, plots and views are drawn, the slider moves the bodies, no
+# page is wider than its window. Skips itself without Chromium.
+#
+#     test_page.sh <build>
+set -u
+build=$(cd "$1" && pwd)
+if ! command -v chromium >/dev/null; then
+    echo "no chromium: the page is not tested (apt-get install chromium)"
+    exit 0
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+unset SPRAG_OPTIONS SPRAG_STATS SPRAG_RECORD SPRAG_DUMP
+failed=0
+
+fail() {
+    echo "$*" >&2
+    failed=1
+}
+
+# Checks that run in the page, and post what is wrong with it to the window around.
+cat >first.js <<'END'
+window.faults = [];
+addEventListener("error", event => faults.push(event.message));
+console.error = (...words) => faults.push(words.join(" "));
+console.warn = console.error;
+END
+cat >last.js <<'END'
+const wait = ms => new Promise(done => setTimeout(done, ms));
+function coloursOf(canvas) {
+    const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+    const context = copy.getContext("2d");
+    context.drawImage(canvas, 0, 0);
+    return context.getImageData(0, 0, copy.width, copy.height).data;
+}
+function kinds(pixels) {
+    return new Set(new Uint32Array(pixels.buffer)).size;
+}
+async function check() {
+    await wait(300);
+    const plots = [...document.querySelectorAll(".plot canvas")];
+    const views = [...document.querySelectorAll(".view canvas")];
+    if (plots.length < PLOTS) faults.push(`${plots.length} plots`);
+    if (plots.some(canvas => kinds(coloursOf(canvas)) < 5)) faults.push("a blank plot");
+    if (views.length !== VIEWS) faults.push(`${views.length} views`);
+    if (document.documentElement.scrollWidth > innerWidth) faults.push(`wider than the window: ${document.documentElement.scrollWidth} > ${innerWidth}`);
+    if (document.querySelectorAll("#tables td").length < 10) faults.push("no table");
+    if (views.length) {
+        const slider = document.querySelector("input[type=range]");
+        const at = [];
+        const drawn = [];
+        for (const value of [slider.min, slider.max]) {
+            slider.value = value;
+            slider.dispatchEvent(new Event("input"));
+            await wait(300);
+            at.push(sprag.views[0].scene.bodies.map(body => body.position.toArray().join(" ")).join(" "));
+            drawn.push(coloursOf(views[0]));
+        }
+        if (drawn.some(pixels => kinds(pixels) < 20)) faults.push("a blank view");
+        if (at[0] === at[1]) faults.push("the slider moves no body");
+        if (drawn[0].every((value, i) => value === drawn[1][i])) faults.push("the slider changes no pixel");
+        if (!sprag.views[0].scene.arrows.children.some(arrow => arrow.visible)) faults.push("no arrow");
+        document.querySelector("#worst a").click();
+        await wait(100);
+        if (!/^#t=/.test(location.hash)) faults.push("a link to a worst step does nothing");
+    }
+    parent.postMessage(`${innerWidth}: ${faults.length ? faults.join("; ") : "fine"}`, "*");
+}
+check().catch(error => parent.postMessage(`${innerWidth}: ${error}`, "*"));
+END
+
+# prepare PAGE PLOTS VIEWS: the page with the checks in it, and a window around it.
+prepare() {
+    awk -v plots="$2" -v views="$3" '
+        function include(file, line) {
+            print "<script>"
+            while ((getline line <file) > 0) { gsub(/PLOTS/, plots, line); gsub(/VIEWS/, views, line); print line }
+            close(file)
+            print "</script>"
+        }
+        { print }
+        /^<head>$/ { include("first.js") }
+        /^<\/script>$/ { ends++; if (ends == 2) include("last.js") }' "$1" >checked.html
+    cat >window.html <<'END'
+<!DOCTYPE html><html><body><pre id="results"></pre>
+<script>addEventListener("message", event => results.append(`RESULT ${event.data}\n`));</script>
+<iframe src="checked.html" width="1280" height="900"></iframe>
+<iframe src="checked.html" width="390" height="844"></iframe>
+</body></html>
+END
+}
+
+# open PAGE PLOTS VIEWS SCHEME
+open_page() {
+    prepare "$1" "$2" "$3"
+    timeout 500 chromium --headless=new --no-sandbox --disable-gpu --use-angle=swiftshader --enable-unsafe-swiftshader \
+        --user-data-dir="$work/profile" --blink-settings=preferredColorScheme="$4" --virtual-time-budget=20000 \
+        --window-size=1400,2000 --dump-dom "file://$work/window.html" >dom 2>log
+    [ "$(grep -c '^\(<pre id="results">\)\?RESULT .*: fine$' dom)" = 2 ] ||
+        fail "$1, scheme $4: $(grep -o 'RESULT.*' dom || tail -3 log)"
+}
+
+for method in ode-quick stribeck; do
+    "$build/sprag" run stack -m $method --seconds 0.8 --record $method.sprec >/dev/null
+done
+"$build/sprag" report runs.html ode-quick.sprec stribeck.sprec
+"$build/sprag" run ragdolls:2 --seconds 0.5 --record ragdolls.sprec >/dev/null
+"$build/sprag" report ragdolls.html ragdolls.sprec
+open_page runs.html 4 2 0 # dark
+open_page runs.html 4 2 1
+open_page ragdolls.html 4 1 1
+
+exit $failed
