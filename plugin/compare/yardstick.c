@@ -86,8 +86,9 @@ static double energy_of_all(const yardstick *y)
 static bool is_driven_contact(const sprag_contact *contact, dJointID joint)
 {
     const sprag_friction *slide = &contact->slide;
+    dSurfaceParameters room;
     return contact->stiffness > 0 || slide->velocity[0] != 0 || slide->velocity[1] != 0 ||
-           (sprag_ode_contact_of(joint)->surface.mode & dContactMotionN);
+           (sprag_ode_contact_surface(joint, &room)->mode & dContactMotionN);
 }
 
 // false: forces of the program, motors, stops, springs or moving surfaces may do work.

@@ -112,7 +112,7 @@ static int list_pairs(const yardstick *y, pair *to)
 {
     int count = 0, kept = 0;
     for (int i = 0; i < y->pulled.problem.contacts; i++) {
-        const dContactGeom *g = &sprag_ode_contact_of(y->pulled.contact_joint[i])->geom;
+        const dContactGeom *g = sprag_ode_contact_geom(y->pulled.contact_joint[i]);
         if (g->g1 && g->g2) {
             to[count++] = (pair){{g->g1, g->g2}};
         }

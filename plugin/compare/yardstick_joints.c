@@ -12,10 +12,11 @@ typedef struct rows {
     int findex[ODE_ROWS_MAX];
 } rows;
 
-static void ask(rows *r, dJointID joint, dReal rate, dReal erp)
+static void ask(rows *r, int count, dJointID joint, dReal rate, dReal erp)
 {
     *r = (rows){.rhs_cfm = {0}};
-    sprag_ode_get_rows(joint, rate, erp, r->J[0], r->J[1], r->rhs_cfm, r->lo_hi, r->findex);
+    const ode_rows to_fill = {count, r->J[0], r->J[1], r->rhs_cfm, r->lo_hi, r->findex};
+    sprag_ode_get_rows(joint, rate, erp, &to_fill);
 }
 
 // 0: the world's. Errors of a joint whose own ERP is 0 are in none of its rows.
@@ -45,8 +46,8 @@ static void add_joint(const yardstick *y, dJointID joint, double most[2])
         return;
     }
     dReal own = own_erp(joint), erp = own > 0 ? own : 1;
-    ask(&with, joint, 1 / y->step, 1);
-    ask(&without, joint, 1 / y->step, 0);
+    ask(&with, count, joint, 1 / y->step, 1);
+    ask(&without, count, joint, 1 / y->step, 0);
     for (int k = 0; k < count; k++) {
         const dReal *J = &with.J[0][6 * k];
         double along = norm3(J), about = norm3(J + 3);
