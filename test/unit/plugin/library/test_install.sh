@@ -133,7 +133,7 @@ solved "general, archive" ./general_archive
 [ -z "$(ldd general_archive | grep libsprag)" ]
 
 if cxx=$(command -v c++) && [ ${#flags[@]} -eq 0 ]; then # what a C++ program includes
-    printf '#include <sprag/general.h>\nint main() { return sprag_general_defaults().max_iterations != 100; }\n' >general.cc
+    printf '#include <sprag/general.h>\nint main() { return sprag_general_defaults().max_iterations != 20000; }\n' >general.cc
     read -r -a arguments <<<"$(pkg-config --cflags --libs sprag_general)"
     "$cxx" general.cc -o general_cxx "${arguments[@]}" && ./general_cxx
 fi
