@@ -113,36 +113,25 @@ const ode_family *sprag_ode_find_family(void)
 const char *sprag_ode_family_missing(const ode_family *f)
 {
     const bool calls = !f->in_arena;
-#define NEED(function, name)                                                                       \
-    {                                                                                              \
-        (void *)(intptr_t)(function), name                                                         \
-    }
-    const struct {
-        const void *address;
-        const char *name;
-    } needed[] = {
-        NEED(process_of(f), "dxProcessIslands"),
-        NEED(sprag_real_reallocate(), "dxReallocateWorldProcessContext"),
-        NEED(sprag_real_step_body(), "dxStepBody"),
-        NEED(sprag_real_step_island(), calls ? "dxStepIsland" : "dInternalStepIsland"),
-        NEED(sprag_real_quick_island(), calls ? "dxQuickStepIsland" : "dxQuickStepper"),
-        NEED(sprag_real_step_memory(), "dxEstimateStepMemoryRequirements"),
-        NEED(sprag_real_quick_memory(), "dxEstimateQuickStepMemoryRequirements"),
-        NEED(f->in_arena ? (opaque_fn *)sprag_real_clean_up() : sprag_real_step_calls(),
-             calls ? "dxEstimateStepMaxCallCount" : "dxCleanupWorldProcessContext"),
-        NEED(f->in_arena ? (opaque_fn *)sprag_real_clean_up() : sprag_real_quick_calls(),
-             "dxEstimateQuickStepMaxCallCount"),
-        NEED(sprag_real_contact_count(), "dxJointContact::getInfo1"),
-        NEED(f->contact_rows(), "dxJointContact::getInfo2"),
-        NEED(sprag_real_ball_count(), "dxJointBall::getInfo1"),
-        NEED(f->ball_rows(), "dxJointBall::getInfo2"),
+    const sprag_symbol needed[] = {
+        SPRAG_SYMBOL(process_of(f), "dxProcessIslands"),
+        SPRAG_SYMBOL(sprag_real_reallocate(), "dxReallocateWorldProcessContext"),
+        SPRAG_SYMBOL(sprag_real_step_body(), "dxStepBody"),
+        SPRAG_SYMBOL(sprag_real_step_island(), calls ? "dxStepIsland" : "dInternalStepIsland"),
+        SPRAG_SYMBOL(sprag_real_quick_island(), calls ? "dxQuickStepIsland" : "dxQuickStepper"),
+        SPRAG_SYMBOL(sprag_real_step_memory(), "dxEstimateStepMemoryRequirements"),
+        SPRAG_SYMBOL(sprag_real_quick_memory(), "dxEstimateQuickStepMemoryRequirements"),
+        SPRAG_SYMBOL(f->in_arena ? (opaque_fn *)sprag_real_clean_up() : sprag_real_step_calls(),
+                     calls ? "dxEstimateStepMaxCallCount" : "dxCleanupWorldProcessContext"),
+        SPRAG_SYMBOL(f->in_arena ? (opaque_fn *)sprag_real_clean_up() : sprag_real_quick_calls(),
+                     "dxEstimateQuickStepMaxCallCount"),
+        SPRAG_SYMBOL(sprag_real_contact_count(), "dxJointContact::getInfo1"),
+        SPRAG_SYMBOL(f->contact_rows(), "dxJointContact::getInfo2"),
+        SPRAG_SYMBOL(sprag_real_ball_count(), "dxJointBall::getInfo1"),
+        SPRAG_SYMBOL(f->ball_rows(), "dxJointBall::getInfo2"),
     };
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-        if (!needed[i].address) {
-            return needed[i].name;
-        }
-    }
-    return sprag_real_missing();
+    const char *missing = sprag_first_missing(needed, sizeof needed / sizeof *needed);
+    return missing ? missing : sprag_real_missing();
 }
 
 const char *sprag_ode_seems_to_be(void)

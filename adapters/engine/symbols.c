@@ -275,24 +275,23 @@ dReal sprag_ode_height(dHeightfieldDataID data, int x, int z)
     return sprag_real_height()(data, x, z);
 }
 
-const char *sprag_real_missing(void)
+const char *sprag_first_missing(const sprag_symbol *needed, size_t count)
 {
-#define NEED(function, name)                                                                       \
-    {                                                                                              \
-        (void *)(intptr_t)(function), name                                                         \
-    }
-    const struct {
-        const void *address;
-        const char *name;
-    } needed[] = {
-        NEED(sprag_real_world_step(), "dWorldStep"),
-        NEED(sprag_real_quick_step(), "dWorldQuickStep"),
-        NEED(sprag_real_world_destroy(), "dWorldDestroy"),
-    };
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (!needed[i].address) {
             return needed[i].name;
         }
     }
-    return sprag_ode_runtime_missing();
+    return NULL;
+}
+
+const char *sprag_real_missing(void)
+{
+    const sprag_symbol needed[] = {
+        SPRAG_SYMBOL(sprag_real_world_step(), "dWorldStep"),
+        SPRAG_SYMBOL(sprag_real_quick_step(), "dWorldQuickStep"),
+        SPRAG_SYMBOL(sprag_real_world_destroy(), "dWorldDestroy"),
+    };
+    const char *missing = sprag_first_missing(needed, sizeof needed / sizeof *needed);
+    return missing ? missing : sprag_ode_runtime_missing();
 }

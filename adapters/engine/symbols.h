@@ -79,6 +79,20 @@ set_threads_fn *sprag_real_set_threads(void);
 island_threads_fn *sprag_real_island_threads(void);
 set_island_threads_fn *sprag_real_set_island_threads(void);
 
+// A function that must be there, and its name for messages.
+typedef struct sprag_symbol {
+    const void *address;
+    const char *name;
+} sprag_symbol;
+
+#define SPRAG_SYMBOL(function, name)                                                               \
+    {                                                                                              \
+        (void *)(intptr_t)(function), name                                                         \
+    }
+
+// The name of the first one without an address; NULL: none.
+const char *sprag_first_missing(const sprag_symbol *needed, size_t count);
+
 // The first public function that sprag needs and the running ODE lacks; NULL: it has them all.
 const char *sprag_real_missing(void);
 

@@ -15,8 +15,9 @@
 // the time of the touch, or before the step for all bodies that may touch.
 typedef enum callback_time { CALLBACKS_WITHIN, CALLBACKS_BEFORE } callback_time;
 
-// Work that method=stribeck may spend on an island of contacts without joints: until the tolerance
-// is met; BALANCED_SWEEPS of Gauss-Seidel; as many as the world has QuickStep iterations.
+// Work that method=stribeck may spend on an island: until the tolerance is met; BALANCED_SWEEPS of
+// Gauss-Seidel, or as many as the world has QuickStep iterations, where a few Newton updates do not
+// solve it.
 typedef enum effort { EFFORT_EXACT, EFFORT_BALANCED, EFFORT_FAST } effort;
 
 // Parameters of ODE's own steppers, in place of those that the program has set; 0: the program's.

@@ -1,4 +1,4 @@
-// Contacts without joints under a budget of sweeps.
+// Islands under a budget of sweeps.
 #include "swept.h"
 
 #include "stribeck_constants.h"

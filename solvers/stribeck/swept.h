@@ -1,10 +1,10 @@
-// Contacts without joints under a budget of sweeps.
+// Islands under a budget of sweeps.
 #ifndef SPRAG_SWEPT_H
 #define SPRAG_SWEPT_H
 
 #include "stribeck.h"
 
-// Has the problem only contacts that can be swept, and do the options set a budget?
+// Can all contacts of the problem be swept, and do the options set a budget?
 bool sprag_swept_applies(const sprag_problem *problem, const sprag_stribeck_options *options);
 
 // Do bodies touch in chains and trees only, as in a stack? Then a factorization has no fill, and

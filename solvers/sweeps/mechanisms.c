@@ -17,16 +17,23 @@ static int root_of(int *parent, int i)
     return i;
 }
 
+// -1: the body does not move.
 static int moving_node(const sweeps *s, int body)
 {
-    int node = body == SPRAG_STATIC ? s->nodes : s->node_of[body];
+    int node = node_of(s, body);
     return node < s->nodes ? node : -1;
+}
+
+// A node that the row moves; -1: none.
+static int first_node(const sweeps *s, const sprag_row *row)
+{
+    int node = moving_node(s, row->body[0]);
+    return node < 0 ? moving_node(s, row->body[1]) : node;
 }
 
 static bool is_held(const sweeps *s, const sprag_row *row)
 {
-    return isinf(row->lo) && isinf(row->hi) &&
-           (moving_node(s, row->body[0]) >= 0 || moving_node(s, row->body[1]) >= 0);
+    return isinf(row->lo) && isinf(row->hi) && first_node(s, row) >= 0;
 }
 
 // Rows of ports that each tree of held bodies would have, at its root.
@@ -76,9 +83,7 @@ static void list(sweeps *s, int *node, int *row)
     }
     for (int i = 0; i < s->problem->rows; i++) {
         if (all->holds[i]) {
-            const int *body = s->problem->row[i].body;
-            int a = moving_node(s, body[0]);
-            all->of[all->mechanism_of[a < 0 ? moving_node(s, body[1]) : a]].rows++;
+            all->of[all->mechanism_of[first_node(s, &s->problem->row[i])]].rows++;
         }
     }
     for (int m = 0; m < all->count; m++) {
@@ -97,9 +102,7 @@ static void list(sweeps *s, int *node, int *row)
     }
     for (int i = 0; i < s->problem->rows; i++) {
         if (all->holds[i]) {
-            const int *body = s->problem->row[i].body;
-            int a = moving_node(s, body[0]);
-            mechanism *m = &all->of[all->mechanism_of[a < 0 ? moving_node(s, body[1]) : a]];
+            mechanism *m = &all->of[all->mechanism_of[first_node(s, &s->problem->row[i])]];
             ((int *)m->row)[m->rows++] = i;
         }
     }
@@ -138,9 +141,8 @@ bool mechanisms_find(sweeps *s, sprag_scratch *scratch)
     }
     all->mechanism_of[nodes] = -1;
     for (int i = 0; i < rows; i++) {
-        const int *body = s->problem->row[i].body;
-        int a = moving_node(s, body[0]), b = moving_node(s, body[1]);
-        all->holds[i] = is_held(s, &s->problem->row[i]) && all->mechanism_of[a < 0 ? b : a] >= 0;
+        const sprag_row *held_by = &s->problem->row[i];
+        all->holds[i] = is_held(s, held_by) && all->mechanism_of[first_node(s, held_by)] >= 0;
     }
     all->of = SPRAG_TAKE(scratch, all->count, mechanism);
     if (!all->of) {
@@ -172,10 +174,7 @@ static double row_inverse_mass(const sweeps *s, const sprag_row *row)
     for (int side = 0; side < 2; side++) {
         int node = moving_node(s, row->body[side]);
         if (node >= 0) {
-            const double *J = row->jacobian[side], *mass = s->mass[node], *I = mass + 1;
-            sum += mass[0] * dot3(J, J) + I[0] * J[3] * J[3] + I[1] * J[4] * J[4] +
-                   I[2] * J[5] * J[5] +
-                   2 * (I[3] * J[3] * J[4] + I[4] * J[3] * J[5] + I[5] * J[4] * J[5]);
+            sum += node_inverse_mass(s, node, row->jacobian[side]);
         }
     }
     return sum;

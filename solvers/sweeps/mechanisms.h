@@ -46,8 +46,20 @@ struct sweeps_mechanisms {
     double *work;      // 6 (nodes + 1) x 3
     int *path;
     double (*forward)[3][6]; // of the path
-    int paths, room;
+    int paths;
 };
+
+// The mechanism of a node; -1: none.
+static inline int mechanisms_of_node(const sweeps *s, int node)
+{
+    return s->mechanisms->count > 0 ? s->mechanisms->mechanism_of[node] : -1;
+}
+
+// Does a row of the problem hold a mechanism? Then it is not swept.
+static inline bool mechanisms_hold(const sweeps *s, int row)
+{
+    return s->mechanisms->count > 0 && s->mechanisms->holds[row];
+}
 
 // Finds the mechanisms. Rows that hold none of them are swept.
 bool mechanisms_find(sweeps *s, sprag_scratch *scratch);

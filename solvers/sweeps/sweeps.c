@@ -29,11 +29,6 @@ bool sprag_sweeps_apply(const sprag_problem *problem)
 
 // ---- bodies
 
-static int node_of(const sweeps *s, int body)
-{
-    return body == SPRAG_STATIC ? s->nodes : s->node_of[body];
-}
-
 static void set_velocity(batch_velocity to, const double v[6])
 {
     memcpy(to, v, 3 * sizeof *v);
@@ -74,21 +69,16 @@ static bool take_bodies(sweeps *s, batch_velocity **start, sprag_scratch *scratc
 
 // ---- batches
 
-// The mechanism of a node, -1: none.
-static int mechanism_of(const sweeps *s, int node)
-{
-    return s->mechanisms->count > 0 ? s->mechanisms->mechanism_of[node] : -1;
-}
-
 static bool is_linked(const sweeps *s, const int body[2])
 {
-    return mechanism_of(s, node_of(s, body[0])) >= 0 || mechanism_of(s, node_of(s, body[1])) >= 0;
+    return mechanisms_of_node(s, node_of(s, body[0])) >= 0 ||
+           mechanisms_of_node(s, node_of(s, body[1])) >= 0;
 }
 
 // The thing that moves with a body: a node or a mechanism.
 static int mover_of(const sweeps *s, int body)
 {
-    int node = node_of(s, body), m = mechanism_of(s, node);
+    int node = node_of(s, body), m = mechanisms_of_node(s, node);
     return m >= 0 ? s->nodes + 1 + m : node;
 }
 
@@ -190,7 +180,7 @@ static bool take_batches(sweeps *s, sprag_scratch *scratch)
 static void add_ports(sweeps *s, int rows, int node[2], const double (*jacobian)[3][6],
                       int32_t port[2])
 {
-    int in[2] = {mechanism_of(s, node[0]), mechanism_of(s, node[1])};
+    int in[2] = {mechanisms_of_node(s, node[0]), mechanisms_of_node(s, node[1])};
     bool one = in[0] >= 0 && in[0] == in[1];
     for (int side = 0; side < 2; side++) {
         port[side] = -1;
@@ -290,11 +280,7 @@ static double bare_inverse_mass(const sweeps *s, const sweeps_port *port)
     double sum = 0;
     for (int side = 0; side < 2; side++) {
         if (port->node[side] >= 0) {
-            const double *J = port->jacobian[side][0], *mass = s->mass[port->node[side]];
-            const double *I = mass + 1;
-            double x = J[3], y = J[4], z = J[5];
-            sum += mass[0] * dot3(J, J) + I[0] * x * x + I[1] * y * y + I[2] * z * z +
-                   2 * (I[3] * x * y + I[4] * x * z + I[5] * y * z);
+            sum += node_inverse_mass(s, port->node[side], port->jacobian[side][0]);
         }
     }
     return sum;
@@ -356,7 +342,7 @@ static void prepare_batches(sweeps *s, const batch_velocity *start,
 static bool take_unknowns(sweeps *s, sprag_scratch *scratch)
 {
     for (int i = 0; i < s->problem->rows; i++) {
-        s->rows += !(s->mechanisms->count > 0 && s->mechanisms->holds[i]);
+        s->rows += !mechanisms_hold(s, i);
     }
     s->x.velocities = BATCH_LANES * (s->nodes + 1L);
     long impulses = 3L * BATCH_LANES * s->batches,
@@ -397,7 +383,7 @@ static sprag_result prepare(sweeps *s, const sprag_sweeps_options *options, spra
         }
     }
     for (int i = 0, next = 0; i < s->problem->rows; i++) {
-        if (!(s->mechanisms->count > 0 && s->mechanisms->holds[i])) {
+        if (!mechanisms_hold(s, i)) {
             set_row(s, i, &s->row[next++]);
         }
     }
@@ -495,8 +481,8 @@ static void write_solution(sweeps *s, sprag_solution *solution)
     for (int i = 0; i < s->rows; i++) {
         solution->row_force[s->row[i].row] = s->x.row_impulse[i] / problem->step;
     }
-    for (int i = 0; i < problem->rows && s->mechanisms->count > 0; i++) {
-        if (s->mechanisms->holds[i]) {
+    for (int i = 0; i < problem->rows; i++) {
+        if (mechanisms_hold(s, i)) {
             solution->row_force[i] = mechanisms_row_impulse(s, i) / problem->step;
         }
     }

@@ -3,6 +3,7 @@
 #define SPRAG_SWEEPS_RUN_H
 
 #include "batches.h"
+#include "linalg.h"
 #include "problem.h"
 #include "softness.h"
 
@@ -30,5 +31,19 @@ struct sweeps {
     double *push;   // what the last acceleration added
     double scale;   // sqrt(kg) m/s: the momentum that changes are measured by
 };
+
+// The node of a body of the problem; the static node for SPRAG_STATIC and kinematic bodies.
+static inline int node_of(const sweeps *s, int body)
+{
+    return body == SPRAG_STATIC ? s->nodes : s->node_of[body];
+}
+
+// J M^-1 J' of a row at one node, 1/kg.
+static inline double node_inverse_mass(const sweeps *s, int node, const double J[6])
+{
+    const double *mass = s->mass[node], *I = mass + 1;
+    return mass[0] * dot3(J, J) + I[0] * J[3] * J[3] + I[1] * J[4] * J[4] + I[2] * J[5] * J[5] +
+           2 * (I[3] * J[3] * J[4] + I[4] * J[3] * J[5] + I[5] * J[4] * J[5]);
+}
 
 #endif
