@@ -104,6 +104,9 @@ int sprag_ode_threads(dWorldID world);
 // two threads step at once. true also where ODE's layout is another.
 bool sprag_ode_uses_default_threads(dWorldID world);
 
+// Gives a world that has the program's threads one of its own instead, for good.
+void sprag_ode_use_one_thread(dWorldID world);
+
 // Calls job(data, 0) here and job(data, 1) to job(data, jobs - 1) in these threads, and waits for
 // them. ODE must have found the world's islands before. false: not all have been called.
 bool sprag_ode_run(dWorldID world, int jobs, void (*job)(void *data, int number), void *data);
@@ -162,6 +165,9 @@ typedef struct ode_rows {
 
 // getInfo2. The caller has set what ODE's steppers set before they ask a joint.
 void sprag_ode_get_rows(dJointID joint, dReal rate, dReal erp, const ode_rows *rows);
+
+// The ERP that a joint has for all its rows. 0: it has none, or none but 0.
+dReal sprag_ode_own_erp(dJointID joint);
 
 // The number of a parameter of joints, of those from dParamLoStop to dParamERP, in the running ODE.
 int sprag_ode_parameter(int parameter);

@@ -16,6 +16,7 @@ typedef void body_fn(dBodyID);
 typedef void joint_fn(dJointID);
 typedef void group_fn(dJointGroupID);
 typedef void message_fn(int, const char *, ...);
+typedef dReal joint_param_fn(dJointID, int);
 
 // REAL_SYMBOL(type, name, symbol) defines sprag_real_name, OWN_SYMBOL the same for this file alone.
 #ifdef SPRAG_WRAP // libsprag.a: __real_ is the linker's name for a function that it was told to
@@ -162,6 +163,10 @@ REAL_SYMBOL(set_island_threads_fn, set_island_threads,
 #define CREATE_JOINT(name) OWN_SYMBOL(joint_create_fn, create_##name, "dJointCreate" #name)
 JOINT_TYPES(CREATE_JOINT)
 
+OWN_SYMBOL(joint_param_fn, double_ball_param, "dJointGetDBallParam")
+OWN_SYMBOL(joint_param_fn, double_hinge_param, "dJointGetDHingeParam")
+OWN_SYMBOL(joint_param_fn, transmission_param, "dJointGetTransmissionParam")
+
 dJointID sprag_real_create_joint(int number, dWorldID world, int *type)
 {
 #define TYPE_OF(name) {sprag_real_create_##name, dJointType##name},
@@ -258,6 +263,25 @@ void sprag_ode_joint_group_empty(dJointGroupID group)
 void sprag_ode_joint_group_destroy(dJointGroupID group)
 {
     sprag_real_group_destroy()(group);
+}
+
+dReal sprag_ode_own_erp(dJointID joint)
+{
+    int erp = sprag_ode_parameter(dParamERP);
+    switch (dJointGetType(joint)) {
+    case dJointTypeBall:
+        return dJointGetBallParam(joint, erp);
+    case dJointTypeFixed:
+        return dJointGetFixedParam(joint, erp);
+    case dJointTypeDBall:
+        return sprag_real_double_ball_param()(joint, erp);
+    case dJointTypeDHinge:
+        return sprag_real_double_hinge_param()(joint, erp);
+    case dJointTypeTransmission:
+        return sprag_real_transmission_param()(joint, erp);
+    default:
+        return 0;
+    }
 }
 
 dGeomID sprag_ode_listed_geom(dSpaceID space, int index)

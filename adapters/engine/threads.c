@@ -70,3 +70,12 @@ int sprag_ode_threads(dWorldID world)
     threads = limit && limit < threads ? limit : threads;
     return threads < 1 ? 1 : threads < JOBS_MAX ? (int)threads : JOBS_MAX;
 }
+
+void sprag_ode_use_one_thread(dWorldID world)
+{
+    if (!sprag_ode_uses_default_threads(world)) {
+        dThreadingImplementationID alone = sprag_real_self_threaded()();
+        const dThreadingFunctionsInfo *functions = sprag_real_functions_of_threads()(alone);
+        sprag_real_set_threads()(world, functions, alone);
+    }
+}

@@ -58,16 +58,6 @@ static void on_end(int number, const char *format, va_list arguments)
     _exit(EXIT_FAILURE);
 }
 
-// Threads of the program's pool do not exist in the child.
-static void use_one_thread(dWorldID world)
-{
-    if (!sprag_ode_uses_default_threads(world)) {
-        dThreadingImplementationID alone = dThreadingAllocateSelfThreadedImplementation();
-        dWorldSetStepThreadingImplementation(world, dThreadingImplementationGetFunctions(alone),
-                                             alone);
-    }
-}
-
 static void enter(const task *t)
 {
     world_state *w = t->world;
@@ -77,7 +67,7 @@ static void enter(const task *t)
     w->settings.callbacks = callbacks > w->settings.callbacks ? callbacks : w->settings.callbacks;
     w->is_trial = true;
     world_update_record(w);
-    use_one_thread(w->id);
+    sprag_ode_use_one_thread(w->id); // those of the program's pool do not exist in the child
     dSetMessageHandler(on_message);
     dSetErrorHandler(on_end);
     dSetDebugHandler(on_end);

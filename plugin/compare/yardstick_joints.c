@@ -19,25 +19,6 @@ static void ask(rows *r, int count, dJointID joint, dReal rate, dReal erp)
     sprag_ode_get_rows(joint, rate, erp, &to_fill);
 }
 
-// 0: the world's. Errors of a joint whose own ERP is 0 are in none of its rows.
-static dReal own_erp(dJointID joint)
-{
-    switch (dJointGetType(joint)) {
-    case dJointTypeBall:
-        return dJointGetBallParam(joint, dParamERP);
-    case dJointTypeFixed:
-        return dJointGetFixedParam(joint, dParamERP);
-    case dJointTypeDBall:
-        return dJointGetDBallParam(joint, dParamERP);
-    case dJointTypeDHinge:
-        return dJointGetDHingeParam(joint, dParamERP);
-    case dJointTypeTransmission:
-        return dJointGetTransmissionParam(joint, dParamERP);
-    default:
-        return 0;
-    }
-}
-
 static void add_joint(const yardstick *y, dJointID joint, double most[2])
 {
     rows with, without;
@@ -45,7 +26,8 @@ static void add_joint(const yardstick *y, dJointID joint, double most[2])
     if (count == 0 || count > ODE_ROWS_MAX) { // dxJointNull's getInfo2 must never be called
         return;
     }
-    dReal own = own_erp(joint), erp = own > 0 ? own : 1;
+    // Errors of a joint whose own ERP is 0 are in none of its rows.
+    dReal own = sprag_ode_own_erp(joint), erp = own > 0 ? own : 1;
     ask(&with, count, joint, 1 / y->step, 1);
     ask(&without, count, joint, 1 / y->step, 0);
     for (int k = 0; k < count; k++) {

@@ -13,8 +13,8 @@
 #
 # -i: an ODE that is installed there (lib/libode.so, include/ode), of any release or fork, instead
 # of those that are built. Besides host.c, all models are then stepped: method=ode must give stock's
-# bits, and sprag must step every island; the row counts the models that end with the bits of
-# fingerprint.txt. Takes 5 minutes an ODE.
+# bits, and each method must step every island; the row counts the models that end with the bits of
+# fingerprint.txt, by method. Takes 5 minutes an ODE.
 set -eu
 case ${1:-} in
 -h | --help)
@@ -283,20 +283,29 @@ fallbacks() {
 }
 
 try_models() { # <name>
-    local model count=0 same=0 hash
+    local model method hash models same tell=''
+    models=$(grep -oP '^    \{"\K[a-z-]+(?=", ")' "$here/models/models.c")
     make_scene >"$at/host.log" 2>&1 || differs "no models: $at/host.log"
-    for model in $(grep -oP '^    \{"\K[a-z-]+(?=", ")' "$here/models/models.c"); do
+    for model in $models; do
         [ -z "$verdict" ] || break
         [ "$(hash_of "$model" 200 stock)" = "$(hash_of "$model" 200 ode)" ] ||
             differs "method=ode is not stock in $model"
-        hash=$(hash_of "$model" 1000 stribeck)
-        if [ -z "$hash" ] || [ "$(fallbacks)" != 0 ]; then
-            differs "stribeck fails or falls back in $model"
-        fi
-        count=$((count + 1))
-        ! grep -q "^model $model stribeck $hash\$" "$here/test/scripts/fingerprint.txt" || same=$((same + 1))
     done
-    printf '%-18s %s\n' "$1" "${verdict:-$stepped; $same of $count models to the last bit}"
+    for method in stribeck advance ess; do
+        same=0
+        for model in $models; do
+            [ -z "$verdict" ] || break
+            hash=$(hash_of "$model" 1000 $method)
+            if [ -z "$hash" ] || [ "$(fallbacks)" != 0 ]; then
+                differs "$method fails or falls back in $model"
+            fi
+            ! grep -q "^model $model $method $hash\$" "$here/test/scripts/fingerprint.txt" ||
+                same=$((same + 1))
+        done
+        tell+="${tell:+, }$method $same"
+    done
+    printf '%-18s %s\n' "$1" \
+        "${verdict:-$stepped; of $(wc -w <<<"$models") models to the last bit: $tell}"
 }
 
 # ---- the ODEs
