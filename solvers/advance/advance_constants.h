@@ -89,6 +89,13 @@ enum { ADVANCE_PLANS = 4 };
 
 // ---- solve
 
+// Friction over normal force: a point with more has friction without being pressed on, and loses
+// it. Larger: bonds hold where bodies hardly touch.
+static const double advance_steepest_friction = 1e3;
+
+// Share of the momentum: an impulse below it is rounding. Larger: light touches have no friction.
+static const double advance_rounding = 1e-10;
+
 // Rows that a body may get so as not to turn too fast. Larger: a cap on turning holds more exactly.
 enum { ADVANCE_CAP_ROWS = 3 };
 
@@ -96,6 +103,10 @@ enum { ADVANCE_CAP_ROWS = 3 };
 // by contact, sweeps of the first Gauss-Seidel and of the least. Larger: more exact, slower.
 static const double advance_interior_point_work = 10;
 enum { ADVANCE_INTERIOR_POINT = 30, ADVANCE_SWEEPS = 6, ADVANCE_LEAST_SWEEPS = 60 };
+
+// Share of the gap that contacts aim at: one that lacks less is left alone. Larger: fewer solves
+// for the push, gaps of bodies at rest that differ more.
+static const double advance_gap_tolerance = 0.1;
 
 // Multiple of the fastest push: no body is pushed out of an overlap faster. Larger: bodies between
 // fixed ones move farther.

@@ -1,8 +1,8 @@
 // One frame of conservative advancement, as its parts see it (advance.h): advance.c goes through
 // the frame, plan.c chooses each sub-step and substep.c makes it, pairs.c finds gaps and safe
-// times, mesh.c treats triangles of a mesh, contacts.c, solve.c and push_out.c make and solve the
-// contact problem, speculative.c makes contacts of what blocks a sub-step, large_groups.c plans a
-// sub-step of a large group, projection.c removes the approach that is left in its motion,
+// times, mesh.c treats triangles of a mesh, contacts.c, friction.c, solve.c and push_out.c make and
+// solve the contact problem, speculative.c makes contacts of what blocks a sub-step, large_groups.c
+// plans a sub-step of a large group, projection.c removes the approach that is left in its motion,
 // slow_down.c slows bodies that would still collide, events.c reports events, error.c controls the
 // error.
 #ifndef SPRAG_ADVANCE_RUN_H
@@ -11,6 +11,13 @@
 #include "advance.h"
 #include "advance_constants.h"
 #include "certificate.h"
+
+typedef enum advance_friction { // of a pair, in an attempt's solve; by friction.c
+    ADVANCE_BOUNDED,            // by the normal force
+    ADVANCE_RUBS,               // bounded by a force of its own, or by nothing
+    ADVANCE_WAITS,              // likewise, for a normal force
+    ADVANCE_SLIDES_FREELY,      // its friction acted without a normal force
+} advance_friction;
 
 // A pair. By pairs.c, in every scan, unless noted.
 typedef struct advance_near {
@@ -23,8 +30,10 @@ typedef struct advance_near {
     bool was_closed;          // in the sub-step before; by substep.c
     bool slips;               // in the last sub-step with a contact; by events.c
     bool active;              // the last solve had a force between the bodies; by substep.c
-    sprag_gap gap;            // of the last query
-    sprag_certificate certificate; // of the attempt; time INFINITY: the pair blocks nothing
+    advance_friction friction;
+    double normal_force, slide_force; // N, sums over the points; by friction.c
+    sprag_gap gap;                    // of the last query
+    sprag_certificate certificate;    // of the attempt; time INFINITY: the pair blocks nothing
 } advance_near;
 
 // A contact point: of a closed pair, or speculative (the pair may close within the sub-step).

@@ -4,10 +4,12 @@
 #define SPRAG_ADVANCE_SOLVE_H
 
 #include "advance_run.h"
+#include "softness.h"
 
 typedef struct advance_problem { // in the scratch of the solve
     sprag_problem problem;       // contacts: those of the frame, then one of each point
     sprag_solution solution;
+    sprag_softness soft;
     sprag_body *body;
     sprag_contact *contact;
     sprag_row *row; // the run's, with room for more behind them; NULL: there are no more
@@ -33,11 +35,31 @@ sprag_stribeck_options advance_large_group_options(const advance_run *run);
 void advance_set_contact(advance_run *run, const advance_point *point, const advance_problem *p,
                          sprag_contact *to);
 
+// ---- friction.c
+
+// N, by which rounding may press two bodies on each other at a contact.
+double advance_rounding_force(const advance_problem *p, const sprag_contact *contact);
+
+// Takes the friction from pairs that have it only while they are pressed on each other.
+void advance_start_friction(advance_run *run, const advance_problem *p);
+
+// Gives it to those that are, and takes it from those that are not, by the forces of the last
+// solve. false: no change.
+bool advance_choose_friction(advance_run *run, const advance_problem *p);
+
+static inline void advance_remove_friction(sprag_contact *contact)
+{
+    contact->slide = (sprag_friction){0};
+    contact->turning = NULL;
+}
+
 // ---- push_out.c
 
-bool advance_any_overlap(const advance_run *run);
+// Does a pair overlap, or have less than its gap?
+bool advance_must_push(const advance_run *run);
 
-// Sets pushed: the displacement, as a velocity, that takes back a share of each overlap. The
+// Sets pushed: the displacement, as a velocity, that takes back a share of each overlap, and
+// opens gaps. The
 // contacts and velocities of the problem are changed.
 sprag_result advance_push_out(advance_run *run, advance_problem *p);
 

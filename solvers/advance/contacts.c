@@ -42,8 +42,36 @@ static void recall(const advance_run *run, const advance_point *point, sprag_con
     set_guess(contact, memory->force[best]);
 }
 
-// m/s, least normal velocity at the end of the sub-step: the gap goes to the target within the
-// sub-step, plus the dip of the curved motion; or the contact bounces. A contact bounces if it
+// 1/kg, along the normal.
+static double inverse_mass(const sprag_contact *contact, const advance_problem *p)
+{
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        int b = contact->body[side];
+        double inverse[9], turn[3], turned[3];
+        if (b != SPRAG_STATIC && p->body[b].mass > 0 &&
+            invert33(p->body[b].inertia, inverse) != 0) {
+            cross3(contact->arm[side], contact->frame[0], turn);
+            mul33(inverse, turn, turned);
+            sum += 1 / p->body[b].mass + dot3(turn, turned);
+        }
+    }
+    return sum;
+}
+
+// m/s, at which the contact yields to its expected force: the softness of the solve would let
+// bodies at rest sink.
+static double yield_speed(const sprag_contact *contact, const advance_problem *p)
+{
+    double yield = sprag_contact_yield(&p->soft, contact, inverse_mass(contact, p));
+    return contact->guess[0] > 0 && isfinite(yield) ? yield * contact->guess[0] * p->problem.step
+                                                    : 0;
+}
+
+// m/s, least normal velocity at the end of the sub-step: the gap goes down to the target within the
+// sub-step, but for the dip of the curved motion; or the contact bounces. Of a gap below the target
+// only what the contact has yielded is made up for: a velocity for the rest, which is push_out.c's,
+// would press bodies against one another that hardly fit between others. A contact bounces if it
 // approaches faster than forces make bodies at rest approach within the shortest sub-step. Forces
 // go on acting while it leaves: otherwise each bounce would gain the speed that they take in a
 // sub-step, and small bounces would never end.
@@ -52,8 +80,9 @@ static double bias_of(advance_run *run, const advance_point *point, const sprag_
 {
     double step = p->problem.step;
     const sprag_surface *surface = &run->frame->pair[point->pair].surface;
-    double missing = run->target - point->gap + point->dip;
-    // A missing gap is not made up for within a sub-step shorter than the shortest: that would take
+    double missing = run->target - point->gap;
+    missing = point->dip + (missing > 0 ? fmin(missing, step * yield_speed(contact, p)) : missing);
+    // A dip is not made up for within a sub-step shorter than the shortest: that would take
     // a large velocity. Error control may make all sub-steps that short.
     double shortest = run->control ? 1 : run->options->shortest;
     double time = missing > 0 ? fmax(step, shortest * run->frame->step) : step;
@@ -93,6 +122,6 @@ void advance_set_contact(advance_run *run, const advance_point *point, const adv
     sprag_pair_contact(run->frame, pair, at, point->normal, to);
     to->gap = fmax(point->gap, 0);
     to->compliance = pair->surface.compliance;
-    to->bias = bias_of(run, point, to, p);
     recall(run, point, to);
+    to->bias = bias_of(run, point, to, p);
 }

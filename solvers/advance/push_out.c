@@ -1,4 +1,5 @@
-// Overlaps: a share of each is taken back in a frame, by a displacement that does not become speed.
+// Overlaps, and gaps below the target: a share of each overlap is taken back in a frame, and a gap
+// is opened in a sub-step, by a displacement that does not become speed.
 #include <math.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 #include "linalg.h"
 
 // m/s, separation speed that takes back a share of the overlap at a point; 0: no overlap.
-static double separation_speed(const advance_run *run, const advance_point *point)
+static double overlap_speed(const advance_run *run, const advance_point *point)
 {
     const sprag_frame *frame = run->frame;
     if (!frame->pair[point->pair].overlapped || point->gap >= run->target) {
@@ -15,20 +16,31 @@ static double separation_speed(const advance_run *run, const advance_point *poin
     return fmin(frame->recovery * (run->target - point->gap) / frame->step, frame->recovery_speed);
 }
 
+// m/s, separation speed of a point: of an overlap, or of a gap that is much below the target.
+// Groups that are planned coarsely open their gaps by projection.
+static double separation_speed(const advance_run *run, const advance_point *point)
+{
+    if (advance_is_coarse(run) || point->speculative || run->frame->pair[point->pair].overlapped ||
+        point->gap >= (1 - advance_gap_tolerance) * run->target) {
+        return overlap_speed(run, point);
+    }
+    double shortest = run->options->shortest * run->frame->step;
+    return (run->target - point->gap) / fmax(run->attempt.length, shortest);
+}
+
 double advance_push_speed(const advance_run *run)
 {
     double most = 0;
     for (int i = 0; i < run->points.count; i++) {
-        most = fmax(most, separation_speed(run, &run->points.point[i]));
+        most = fmax(most, overlap_speed(run, &run->points.point[i]));
     }
     return most;
 }
 
-bool advance_any_overlap(const advance_run *run)
+bool advance_must_push(const advance_run *run)
 {
     for (int i = 0; i < run->points.count; i++) {
-        const advance_point *point = &run->points.point[i];
-        if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
+        if (separation_speed(run, &run->points.point[i]) > 0) {
             return true;
         }
     }
@@ -82,8 +94,7 @@ sprag_result advance_push_out(advance_run *run, advance_problem *p)
         contact->compliance = 0;
         contact->guess[0] = 0;
         contact->stiffness = 0;
-        contact->slide = (sprag_friction){{0, 0}, .slip = {0, 0}};
-        contact->turning = NULL;
+        advance_remove_friction(contact);
     }
     sprag_stribeck_options options =
         exact ? advance_large_group_options(run) : run->options->solver;

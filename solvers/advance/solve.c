@@ -229,6 +229,9 @@ static sprag_result solve_capped(advance_run *run, advance_problem *p)
 {
     sprag_stats stats = {0};
     sprag_result result = solve_once(run, p, &stats);
+    while (result == SPRAG_OK && advance_choose_friction(run, p)) { // of a pair at most twice
+        result = solve_once(run, p, &stats);
+    }
     for (int i = 0;
          i <= ADVANCE_CAP_ROWS && p->row && result == SPRAG_OK && cap_turning(run, p, i > 0); i++) {
         result = solve_once(run, p, &stats);
@@ -272,12 +275,14 @@ static void set_problem(advance_run *run, advance_problem *p)
     for (int i = 0; i < frame->bodies; i++) {
         sprag_mover_body(&frame->body[i], run->inertia[i], p->problem.step, &p->body[i]);
     }
+    p->soft = sprag_problem_softness(&p->problem, run->options->solver.softness, 0);
     if (frame->contacts) {
         memcpy(p->contact, frame->contact, (size_t)frame->contacts * sizeof *p->contact);
     }
     for (int i = 0; i < run->points.count; i++) {
         advance_set_contact(run, &run->points.point[i], p, &p->contact[frame->contacts + i]);
     }
+    advance_start_friction(run, p);
 }
 
 sprag_result advance_solve(advance_run *run, double step)
@@ -302,7 +307,7 @@ sprag_result advance_solve(advance_run *run, double step)
     if (run->calls->disturb) {
         run->calls->disturb(run->calls->data, run->frame->bodies, run->attempt.velocity);
     }
-    if (advance_any_overlap(run)) {
+    if (advance_must_push(run)) {
         // The push depends on the points, and hardly on the length of the sub-step.
         long points = run->points.count > run->points.closed ? run->points.added : 0;
         result = run->push.solved_for == points ? SPRAG_OK : advance_push_out(run, &p);

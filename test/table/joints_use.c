@@ -606,7 +606,7 @@ const support_row support_joint_uses[] = {
      arm_on_floor_expected,
      {NEAR(1e-6, "the tolerance of a solve with contacts"),
       AS_STRIBECK("contacts without a stiffness"),
-      NEAR(1e-6, "the tolerance of a solve with contacts")}},
+      NEAR(2e-7, "the tolerance of a solve with contacts")}},
     {"velocities that the joint does not allow",
      thrown,
      thrown_in_time,

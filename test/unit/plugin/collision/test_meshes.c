@@ -247,7 +247,7 @@ START_TEST(balls_and_capsules_roll_over_seams)
             ck_assert_double_eq_tol(v[2], 0, 1e-4);
             ck_assert_double_eq_tol(at[2], radius, 2 * epsilon);
         }
-        ck_assert_double_eq_tol(dBodyGetPosition(body)[1], side[_i], 1e-6);
+        ck_assert_double_eq_tol(dBodyGetPosition(body)[1], side[_i], 2 * epsilon);
         ck_assert_double_eq(stats_of(&s).stalled, 0);
         ck_assert_int_le(stats_of(&s).substeps, 110);
         close_scene(&s);
