@@ -62,6 +62,21 @@ typedef struct ode_input_errors {
     dBodyID nonfinite_body;    // its state is not finite: the island cannot be stepped
 } ode_input_errors;
 
+// A body that joints draw so tight that inertia is added to its own (load_stiffness.c).
+typedef struct ode_tight {
+    int body;           // of the island
+    double added[9];    // kg m^2, the added inertia
+    double trace;       // of it
+    double hold[3];     // rad/s, the angular velocity that it holds on to
+    double released[3]; // rad/s, the free angular velocity if it held on to rest
+} ode_tight;
+
+// A body that spins fast about a principal axis (spin_step.c).
+typedef struct ode_spin {
+    int body;       // of the island
+    double axis[3]; // unit, world axes, at the start of the step
+} ode_spin;
+
 // An island as a contact problem; all arrays are in scratch. sprag_ode_pull sets everything, except
 // that the solver fills the arrays of the solution.
 typedef struct ode_problem {
@@ -76,9 +91,15 @@ typedef struct ode_problem {
     ode_warm_key *warm_key;  // of each contact
     dJointID *row_joint;     // of each row; a joint's rows follow one another
     int *rows_of;            // of each joint of the island: rows that stock would have solved
-    sprag_memory memory; // of the island's last solves
+    sprag_memory memory;     // of the island's last solves
     bool wants_feedback;     // a joint with rows has a dJointFeedback
     double (*force)[6];      // N, N m, accumulators of each body before the pull; NULL: not read
+    ode_spin *spin;          // bodies that spin fast, in the order of the island
+    int spins;
+    ode_tight *tight; // bodies with added inertia, in the order of the island
+    int tights;
+    double *ahead;          // m/s, of each row: the part of its bias that looks ahead
+    sprag_solution held_on; // the solution before sprag_ode_let_go
     // For statistics:
     int stock_rows;     // sum of rows_of
     double penetration; // m, largest of the contacts
@@ -103,17 +124,18 @@ typedef struct ode_feedback {
 // The end of a step of an island, in this order:
 //
 // First: writes velocities, and stores forces for the warm start (NULL: does not). Several threads
-// may do so at once, each for other islands. feedback: room for one of each joint. Returns their
-// number.
+// may do so at once, each for other islands. feedback: room for one of each joint; spin: room for
+// one of each body. Returns the number of feedbacks; the spins are pulled->spins.
 int sprag_ode_push_velocities(const ode_problem *pulled, ode_warm_start *warm_start,
-                              ode_feedback *feedback);
+                              ode_feedback *feedback, ode_spin *spin);
 // Second: writes joint feedback. If several joints share a dJointFeedback, it has the force of the
 // joint that stock writes last. quick: the stock stepper is dWorldQuickStep, otherwise dWorldStep.
 void sprag_ode_push_feedback(ode_feedback *feedback, int count, bool quick);
 // Third: integrates the bodies by ODE's own dxStepBody, which moves geoms and calls moved
 // callbacks, and empties the accumulators. force: room for one of each body; a force that a
 // callback adds to a body that moves later then acts on it. NULL: it is lost.
-void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6]);
+void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6], const ode_spin *spin,
+                    int spins);
 
 // Sets the accumulators as they were before the pull, so that stock can take the step.
 void sprag_ode_restore(const ode_problem *pulled);
@@ -154,6 +176,38 @@ bool sprag_ode_apply_added_force(dBodyID body, const double before[6], dReal ste
                                  double velocity[6]);
 
 void sprag_ode_warm_start_store(ode_warm_start *warm_start, const ode_problem *pulled);
+
+// kg m^2, trace of the inertia that was added to the body in the last step.
+double sprag_ode_warm_start_added(const ode_warm_start *warm, dBodyID body);
+
+// ---- spin_step.c
+
+// Finds bodies that spin fast, and sets their free velocities in the frames that follow their axes.
+// Out of memory: the scratch has failed.
+void sprag_ode_spin(ode_problem *pulled, sprag_scratch *scratch);
+
+// Moves a body to the end of the step, from its velocity in that frame. dxStepBody over no time
+// is to follow, for geoms, the moved callback and damping. So it is for sprag_ode_fly.
+void sprag_ode_turn_with_axis(dBodyID body, const double axis[3], dReal step);
+
+// Moves a body without contacts and rows over the step. body: as it was pulled. false: it does not
+// tumble, and nothing is done.
+bool sprag_ode_fly(dBodyID id, const sprag_body *body, dReal step);
+
+// ---- load_stiffness.c
+
+// Adds inertia to bodies that joints draw tight, changes their free velocities accordingly, and
+// lets the rows of such joints look ahead. Out of memory: the scratch has failed.
+void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
+                       sprag_scratch *scratch);
+
+// ---- load_energy.c
+
+// After a solve. true: what sprag_ode_stiffen has added brings energy into the island. Then the
+// added inertia now holds on to rest, no row looks ahead, and the problem is to be solved again;
+// and then sprag_ode_hold_on makes of both solutions the one that wins nothing.
+bool sprag_ode_let_go(ode_problem *pulled, sprag_scratch *scratch);
+void sprag_ode_hold_on(ode_problem *pulled);
 
 // ---- pull.c, bodies.c, contacts.c, joints.c: parts of sprag_ode_pull
 

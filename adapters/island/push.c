@@ -4,24 +4,28 @@
 
 #include "island.h"
 
-// Forces that the moved callback adds are lost, as in stock.
-static void integrate(dBodyID body, dReal step)
+// Forces that the moved callback adds are lost, as in stock. axis: that the body spins about; NULL:
+// ODE's own dxStepBody turns it.
+static void integrate(dBodyID body, dReal step, const double *axis)
 {
-    sprag_ode_step_body(body, step);
+    if (axis) {
+        sprag_ode_turn_with_axis(body, axis, step);
+    }
+    sprag_ode_step_body(body, axis ? 0 : step);
     sprag_ode_empty_accumulators(body);
 }
 
 // A moved callback finds the weight in the accumulator, as in stock.
-static void integrate_with_weight(dBodyID body, dReal step)
+static void integrate_with_weight(dBodyID body, dReal step, const double *axis)
 {
     if (sprag_ode_calls_back(body)) {
         sprag_ode_add_weight(body);
     }
-    integrate(body, step);
+    integrate(body, step, axis);
 }
 
 int sprag_ode_push_velocities(const ode_problem *pulled, ode_warm_start *warm_start,
-                              ode_feedback *feedback)
+                              ode_feedback *feedback, ode_spin *spin)
 {
     const ode_island *island = &pulled->island;
     if (warm_start) {
@@ -29,6 +33,9 @@ int sprag_ode_push_velocities(const ode_problem *pulled, ode_warm_start *warm_st
     }
     for (int i = 0; i < island->bodies; i++) {
         sprag_ode_set_velocity(island->body[i], pulled->solution.velocity[i]);
+    }
+    for (int i = 0; i < pulled->spins; i++) {
+        spin[i] = pulled->spin[i];
     }
     return pulled->wants_feedback ? sprag_ode_feedback_of_island(pulled, feedback) : 0;
 }
@@ -73,8 +80,10 @@ static void fetch_geoms(const ode_island *island, int i)
     }
 }
 
-void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6])
+void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6], const ode_spin *spin,
+                    int spins)
 {
+    const ode_spin *end = spin + spins;
     for (int i = 0; force && i < island->bodies; i++) {
         sprag_ode_add_weight(island->body[i]);
         sprag_ode_read_accumulators(island->body[i], force[i]);
@@ -84,14 +93,16 @@ void sprag_ode_move(const ode_island *island, dReal step, double (*force)[6])
             sprag_ode_fetch_bodies(island->body, i, island->bodies);
             fetch_geoms(island, i);
         }
+        const double *axis = spin < end && spin->body == i ? spin->axis : NULL;
+        spin += axis != NULL;
         if (force) {
             double velocity[6];
             sprag_ode_read_velocity(island->body[i], velocity);
             sprag_ode_apply_added_force(island->body[i], force[i], step, velocity);
             sprag_ode_set_velocity(island->body[i], velocity);
-            integrate(island->body[i], step);
+            integrate(island->body[i], step, axis);
         } else {
-            integrate_with_weight(island->body[i], step);
+            integrate_with_weight(island->body[i], step, axis);
         }
     }
 }
@@ -105,8 +116,11 @@ bool sprag_ode_step_free(dBodyID id, dWorldID world, dReal step, bool *invalid_f
     dVector3 gravity;
     dWorldGetGravity(world, gravity);
     *invalid_force = !sprag_ode_pull_body(&body, id, gravity, step);
-    sprag_ode_set_velocity(id, body.free_velocity);
-    integrate_with_weight(id, step);
+    bool flown = sprag_ode_fly(id, &body, step);
+    if (!flown) {
+        sprag_ode_set_velocity(id, body.free_velocity);
+    }
+    integrate_with_weight(id, flown ? 0 : step, NULL);
     return true;
 }
 

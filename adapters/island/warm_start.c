@@ -1,7 +1,7 @@
 // Warm start: the forces of the last step, from which the next solve starts. ODE makes its contact
 // joints anew at every step, so forces of contacts are found by the pair of geoms (of bodies, if
 // the program makes contacts without geoms) and then by position; forces of rows by the joint and
-// the number of the row.
+// the number of the row; what is remembered of a body that joints draw tight, by the body.
 //
 // Several threads may read and store at once, each for other islands: no key belongs to two
 // islands, and no result depends on the order of entries of different keys.
@@ -26,6 +26,7 @@ typedef struct entry {
     union {
         double force[3]; // N, on the first geom of the pair, world axes; of a row: [0], N or N m
         sprag_memory memory; // of an island
+        double added;        // kg m^2, of a body that joints draw tight: trace of the added inertia
     };
     // of the next step's start:
     double nearest;     // m^2, squared distance to the nearest contact
@@ -34,7 +35,8 @@ typedef struct entry {
 
 // Entries of one key that follow one another.
 typedef struct run {
-    uintptr_t key[3]; // two geoms and the lower body, which is in one island only; joint, row, 0
+    uintptr_t key[3]; // two geoms and the lower body, which is in one island only; joint, row, 0;
+                      // body, of_body, 0
     int count;
     int next;  // older run of the same slot, -1: none
     int older; // run of the same key, -1: none; most keys have one run
@@ -163,8 +165,8 @@ static int reserve(ode_warm_start *warm, int entries)
 
 bool sprag_ode_warm_start_begin_threads(ode_warm_start *warm, long joints)
 {
-    warm->open = joints < INT_MAX / (ODE_ROWS_MAX + 1) &&
-                 make_room(&warm->now, (ODE_ROWS_MAX + 1) * joints); // and one an island
+    enum { OF_JOINT = ODE_ROWS_MAX + 3 }; // rows, an island, and two bodies
+    warm->open = joints < INT_MAX / OF_JOINT && make_room(&warm->now, OF_JOINT * joints);
     atomic_store_explicit(&warm->end, warm->now.count, memory_order_relaxed);
     return warm->open;
 }
@@ -292,8 +294,8 @@ double sprag_ode_warm_start_row(const ode_warm_start *warm, dJointID joint, int 
     return e ? e->force[0] : 0;
 }
 
-// The key of an island; rows of joints have small numbers.
-static const uintptr_t of_island = UINTPTR_MAX;
+// The keys of an island and of a body; rows of joints have small numbers.
+static const uintptr_t of_island = UINTPTR_MAX, of_body = UINTPTR_MAX - 1;
 
 sprag_memory sprag_ode_warm_start_island(const ode_warm_start *warm, dBodyID first)
 {
@@ -318,12 +320,31 @@ void sprag_ode_warm_start_store_row(ode_warm_start *warm, dJointID joint, int ro
     }
 }
 
+static void store_added(table *now, int i, dBodyID body, double added)
+{
+    const uintptr_t key[3] = {(uintptr_t)body, of_body};
+    int first = -1;
+    store(now, i, &first, key, &(entry){.added = added});
+}
+
+double sprag_ode_warm_start_added(const ode_warm_start *warm, dBodyID body)
+{
+    const uintptr_t key[3] = {(uintptr_t)body, of_body};
+    const entry *e = newest_entry(&warm->last, key);
+    return e ? e->added : 0;
+}
+
 void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
 {
     const sprag_problem *problem = &pulled->problem;
     const sprag_memory *memory = &pulled->memory;
     bool island = memory->wait > 0 || memory->pause > 0 || memory->solved;
-    int at = reserve(warm, problem->contacts + problem->rows + island), first = -1;
+    int entries = problem->contacts + problem->rows + pulled->tights + island;
+    int at = reserve(warm, entries), first = -1;
+    for (int i = 0; at >= 0 && i < pulled->tights; i++) {
+        const ode_tight *tight = &pulled->tight[i];
+        store_added(&warm->now, at++, pulled->island.body[tight->body], tight->trace);
+    }
     for (int i = 0; at >= 0 && i < problem->contacts; i++) {
         store_contact(&warm->now, at++, &first, &pulled->warm_key[i], &problem->contact[i],
                       pulled->solution.contact_force[i]);

@@ -60,6 +60,26 @@ static sprag_stribeck_options options_for(const step_context *c)
     return options;
 }
 
+static void solve(const step_context *c, sprag_scratch *scratch, solved_island *to)
+{
+    ode_problem *pulled = &to->pulled;
+    sprag_stribeck_options options = options_for(c);
+    options.memory = &pulled->memory;
+    to->result =
+        sprag_stribeck_solve(&pulled->problem, &options, scratch, &pulled->solution, &to->stats);
+    if (to->result == SPRAG_OK && sprag_ode_let_go(pulled, scratch)) {
+        const sprag_stats first = to->stats;
+        to->stats = (sprag_stats){0};
+        to->result = sprag_stribeck_solve(&pulled->problem, &options, scratch, &pulled->solution,
+                                          &to->stats);
+        to->stats.iterations += first.iterations;
+        to->stats.sweeps += first.sweeps;
+        to->stats.factorizations += first.factorizations;
+        sprag_ode_hold_on(pulled);
+    }
+    solve_file_offer(c->world, &pulled->problem, &options, to->result, &to->stats);
+}
+
 void solve_island(const step_context *c, const ode_island *island, sprag_scratch *scratch,
                   solved_island *to)
 {
@@ -71,15 +91,12 @@ void solve_island(const step_context *c, const ode_island *island, sprag_scratch
     double pulled = now_us();
     to->pull_us = pulled - start;
     if (to->result == SPRAG_OK) {
-        sprag_stribeck_options options = options_for(c);
-        options.memory = &to->pulled.memory;
-        to->result = sprag_stribeck_solve(&to->pulled.problem, &options, scratch,
-                                          &to->pulled.solution, &to->stats);
-        solve_file_offer(w, &to->pulled.problem, &options, to->result, &to->stats);
+        solve(c, scratch, to);
     }
     to->solve_us = now_us() - pulled;
     if (to->result == SPRAG_OK) {
-        to->feedbacks = sprag_ode_push_velocities(&to->pulled, w->warm_start, to->feedback);
+        to->feedbacks =
+            sprag_ode_push_velocities(&to->pulled, w->warm_start, to->feedback, to->spin);
     } else {
         sprag_ode_restore(&to->pulled);
     }
@@ -166,7 +183,8 @@ bool finish_island(const step_context *c, const solved_island *from)
     sprag_ode_move(island, c->step,
                    !quick && island_calls_back(island)
                        ? workers_reserve_forces(w->workers, island->bodies)
-                       : NULL);
+                       : NULL,
+                   from->spin, pulled->spins);
     return true;
 }
 
@@ -177,10 +195,10 @@ bool step_island(const step_context *c, const ode_island *island)
         step_free_body(c, island);
         return true;
     }
-    if (!workers_reserve_feedback(workers, island->joints)) {
+    if (!workers_reserve_push(workers, island->joints, island->bodies)) {
         return false;
     }
-    solved_island one = {.feedback = workers->feedback};
+    solved_island one = {.feedback = workers->feedback, .spin = workers->spin};
     solve_island(c, island, &workers->thread[0].scratch, &one);
     return finish_island(c, &one);
 }

@@ -30,6 +30,7 @@ static void solve_share(const job *j, const share *s, sprag_scratch *scratch)
     while (walk.next < s->end && sprag_ode_next_island(&walk)) {
         if (walk.island.joints > 0) {
             to->feedback = j->workers->feedback + (walk.island.joint - j->islands->joints);
+            to->spin = j->workers->spin + (walk.island.body - j->islands->bodies);
             solve_island(j->context, &walk.island, scratch, to++);
         }
     }
@@ -170,7 +171,7 @@ bool step_all_islands(const step_context *c, const ode_islands *islands)
     bool done = true;
     statistics_add(&c->world->statistics, &part);
     int threads = all.work < LEAST_WORK_FOR_THREADS ? 1 : sprag_ode_threads(c->world->id);
-    if (threads == 1 || !workers_reserve_feedback(c->world->workers, all.joints)) {
+    if (threads == 1 || !workers_reserve_push(c->world->workers, all.joints, all.bodies)) {
         return finish_run(c, &run, false);
     }
     while (next.next < islands->count && done) {

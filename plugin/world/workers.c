@@ -26,6 +26,7 @@ void workers_free(workers *w)
         free(w->thread);
         free(w->solved);
         free(w->feedback);
+        free(w->spin);
         free(w->force);
         free(w->share);
         free(w);
@@ -47,11 +48,12 @@ static void *grown(void *array, size_t *room, size_t wanted, size_t size)
     return larger ? larger : array;
 }
 
-bool workers_reserve_feedback(workers *w, long joints)
+bool workers_reserve_push(workers *w, long joints, int bodies)
 {
-    size_t wanted = (size_t)joints;
+    size_t wanted = (size_t)joints, spins = (size_t)bodies;
     w->feedback = grown(w->feedback, &w->feedback_room, wanted, sizeof *w->feedback);
-    return wanted <= w->feedback_room;
+    w->spin = grown(w->spin, &w->spin_room, spins, sizeof *w->spin);
+    return wanted <= w->feedback_room && spins <= w->spin_room;
 }
 
 double (*workers_reserve_forces(workers *w, int bodies))[6]

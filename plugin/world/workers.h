@@ -23,6 +23,7 @@ typedef struct solved_island {
     double pull_us, solve_us; // microseconds
     ode_feedback *feedback;   // room for one per joint; set by the caller
     int feedbacks;
+    ode_spin *spin; // room for one per body; set by the caller
 } solved_island;
 
 // Consecutive islands that one thread solves.
@@ -41,6 +42,8 @@ typedef struct workers {
     size_t solved_room;
     ode_feedback *feedback;
     size_t feedback_room;
+    ode_spin *spin;
+    size_t spin_room;
     double (*force)[6]; // N and N m, that moved callbacks add to the bodies of an island
     size_t force_room;
     share *share;
@@ -52,7 +55,7 @@ void workers_free(workers *w);
 const sprag_scratch *workers_scratch(const workers *w); // of the calling thread
 
 // false: no memory
-bool workers_reserve_feedback(workers *w, long joints);
+bool workers_reserve_push(workers *w, long joints, int bodies); // feedback and spin
 bool workers_reserve_shares(workers *w, size_t islands, size_t shares);
 
 // For the bodies of one island. NULL: no memory.

@@ -5,6 +5,7 @@
 #include "gauss_seidel.h"
 #include "kinematics.h"
 #include "linalg.h"
+#include "symmetric3.h"
 #include "vectors.h"
 #include "vectors6.h"
 
@@ -161,6 +162,9 @@ static sprag_result begin(sprag_system *system, bool symmetric)
             vector6 row;
             load6(&row, space->mass[node] + 6 * i);
             store6(block + 6 * i, &row);
+        }
+        if (symmetric) {
+            sprag_symmetrise3(block + 6 * 3 + 3, 6);
         }
     }
     return SPRAG_OK;

@@ -8,6 +8,7 @@
 #include "mechanisms.h"
 #include "stiction.h"
 #include "sweeps_run.h"
+#include "symmetric3.h"
 
 // Colours of contacts: a body may have that many before its further contacts go alone.
 enum { COLOURS = 64 };
@@ -55,8 +56,10 @@ static bool take_bodies(sweeps *s, batch_velocity **start, sprag_scratch *scratc
         int node = s->node_of[b] = body->mass > 0 ? next++ : s->nodes;
         if (body->mass > 0) {
             s->body_of[node] = b;
-            double I[9] = {0}, *mass = s->mass[node];
-            invert33(body->inertia, I);
+            double own[9], I[9] = {0}, *mass = s->mass[node];
+            memcpy(own, body->inertia, sizeof own);
+            sprag_symmetrise3(own, 3);
+            invert33(own, I);
             set_velocity((*start)[node], body->velocity);
             set_velocity(s->free[node], body->free_velocity);
             mass[0] = 1 / body->mass;

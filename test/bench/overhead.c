@@ -290,12 +290,13 @@ static bool own_island(dWorldID world, const ode_island *island, dReal step)
     }
     start = bench_cpu_us();
     ode_feedback *feedback = SPRAG_TAKE(&own.scratch, island->joints, ode_feedback);
-    if (!feedback) {
+    ode_spin *spin = SPRAG_TAKE(&own.scratch, island->bodies, ode_spin);
+    if (!feedback || !spin) {
         return false;
     }
-    sprag_ode_push_feedback(feedback, sprag_ode_push_velocities(&pulled, own.memory, feedback),
-                            false);
-    sprag_ode_move(island, step, NULL);
+    sprag_ode_push_feedback(feedback,
+                            sprag_ode_push_velocities(&pulled, own.memory, feedback, spin), false);
+    sprag_ode_move(island, step, NULL, spin, pulled.spins);
     own.push_us += since(start);
     sprag_scratch_reset(&own.scratch);
     return true;

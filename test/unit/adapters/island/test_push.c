@@ -21,10 +21,13 @@ static void assert_zero_force(dBodyID body)
 static void push(const pull *p, ode_warm_start *memory)
 {
     ode_feedback *feedback = calloc((size_t)p->ode.island.joints + 1, sizeof *feedback);
-    ck_assert_ptr_nonnull(feedback);
-    sprag_ode_push_feedback(feedback, sprag_ode_push_velocities(&p->ode, memory, feedback), false);
-    sprag_ode_move(&p->ode.island, p->ode.problem.step, NULL);
+    ode_spin *spin = calloc((size_t)p->ode.island.bodies + 1, sizeof *spin);
+    ck_assert(feedback && spin);
+    sprag_ode_push_feedback(feedback, sprag_ode_push_velocities(&p->ode, memory, feedback, spin),
+                            false);
+    sprag_ode_move(&p->ode.island, p->ode.problem.step, NULL, spin, p->ode.spins);
     free(feedback);
+    free(spin);
 }
 
 typedef struct moves {

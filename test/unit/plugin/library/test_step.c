@@ -186,9 +186,9 @@ START_TEST(free_bodies_fly_as_in_stock)
         for (int i = 0; i < 3; i++) {
             body[w][i] = create_body(worlds[w], 1 + i, i, 0, 0);
             dBodySetAngularVel(body[w][i], 1, 5, -3);
+            dBodySetGyroscopicMode(body[w][i], 0); // with it they fly exactly: test_spin
             dBodySetLinearVel(body[w][i], 1, i, 3);
         }
-        dBodySetGyroscopicMode(body[w][1], 0);
         dBodySetDamping(body[w][2], 0.01, 0.02);
     }
     for (int i = 0; i < 100; i++) {
@@ -693,7 +693,7 @@ static const struct {
     const char *model, *options;
 } settling[] = {
     {"stack", "method=stribeck"},
-    {"pile:20", "method=stribeck"},
+    {"pile:20:2", "method=stribeck"},
     {"heavy", "method=stribeck"},
     {"pile:20", "stribeck.sweeps=0,stribeck.max_iterations=3"},
     {"stack", "stribeck.direct_work=0"},

@@ -1,0 +1,326 @@
+// Geometric stiffness: joints under load stay together at any step.
+//
+// A joint's force f acts on a body at the lever r. The step keeps its direction, so a turn of the
+// body changes its torque by [f][r] x turn: the body is on a spring of the stiffness
+//     K = (f.r) 1 - r f', its symmetric part, summed over the joints of the body,
+// that the step treats explicitly, and a spring with step^2 K > 4 I gains energy. So, where step^2
+// K exceeds the inertia I, the excess A is added to it:
+//     (I + A) w = I w* + A p + J' impulse,
+// w* the free angular velocity, p the one that A holds on to (Tournier et al., Stable Constrained
+// Dynamics, 2015; Andrews, Teichmann, Kovecses, Geometric Stiffness for Real-time Constrained
+// Multibody Dynamics, 2017). p = 0 is the implicit spring, but it damps the swing of a whole chain.
+// p = w before the step, w0, keeps the energy of everything as long as A is constant. So p is w0,
+// scaled down by the root of the growth of A: its energy stays the same then. Inertia that is new
+// holds on to rest, as links do that a rope jerks tight.
+//
+// The rows of such a joint also look ahead: they keep the anchors together at the end of the way on
+// the circle about the joint, not of that on its tangent. Where p and the look ahead would bring
+// energy into the island, load_energy.c takes them back.
+//
+// Forces are those of the last step. Rows alone give the levers, whatever the joint: the angular
+// part of a row is r x e, with its linear part e.
+#include <math.h>
+#include <string.h>
+
+#include "island.h"
+#include "island_constants.h"
+#include "linalg.h"
+#include "symmetric3.h"
+
+typedef struct load {
+    double stiffness[9]; // N m, K
+    double bound;        // N m, no eigenvalue of K is above it
+    bool tight;          // step^2 K may exceed the inertia
+    bool stiffened;      // inertia is added to the body
+} load;
+
+// A joint of bodies that may be drawn tight.
+typedef struct tight_joint {
+    sprag_row *row;
+    int rows, linear;   // all, and those with a linear part
+    double lever[2][3]; // m, centre of the body to the anchor
+} tight_joint;
+
+// ---- one joint
+
+static int rows_of_joint(const ode_problem *pulled, int first)
+{
+    int end = first + 1;
+    while (end < pulled->problem.rows && pulled->row_joint[end] == pulled->row_joint[first]) {
+        end++;
+    }
+    return end - first;
+}
+
+// The linear parts of a joint's rows are unit vectors e at right angles to one another. Of a single
+// one the lever is not known along it, and nothing else counts: such joints are left out.
+
+// Adds |f| |r|: each part of r is in all of r x e but one.
+static void add_bounds(load *loads, const sprag_row *row, int rows)
+{
+    double force[3] = {0}, square[2] = {0};
+    int linear = 0;
+    for (int i = 0; i < rows; i++) {
+        const double(*J)[6] = row[i].jacobian;
+        if (dot3(J[0], J[0]) > 0) {
+            add_scaled(force, row[i].guess, J[0], 3);
+            square[0] += dot3(J[0] + 3, J[0] + 3);
+            square[1] += dot3(J[1] + 3, J[1] + 3);
+            linear++;
+        }
+    }
+    double scale = linear > 1 ? dot3(force, force) / (linear - 1) : 0;
+    for (int side = 0; side < 2 && scale > 0; side++) {
+        if (row->body[side] != SPRAG_STATIC) {
+            loads[row->body[side]].bound += sqrt(scale * square[side]);
+        }
+    }
+}
+
+// sum e x (r x e) is 2 r for three rows, and r + (n.r) n for two of normal n.
+static void find_lever(tight_joint *joint, int side)
+{
+    double *r = joint->lever[side], normal[3] = {0}, part[3];
+    const double *before = NULL;
+    int linear = 0;
+    for (int i = 0; i < joint->rows; i++) {
+        const double *e = joint->row[i].jacobian[side];
+        if (dot3(e, e) > 0) {
+            cross3(e, e + 3, part);
+            add_scaled(r, 1, part, 3);
+            if (linear++ == 1) {
+                cross3(before, e, normal);
+            }
+            before = e;
+        }
+    }
+    double share = linear == 2 ? 0.5 * dot3(normal, r) : 0;
+    for (int k = 0; k < 3; k++) {
+        r[k] = linear == 2 ? r[k] - share * normal[k] : 0.5 * r[k];
+    }
+    joint->linear = linear;
+}
+
+static void add_stiffness(load *to, const tight_joint *joint, int side)
+{
+    const double *lever = joint->lever[side];
+    double force[3] = {0};
+    for (int i = 0; i < joint->rows; i++) {
+        add_scaled(force, joint->row[i].guess, joint->row[i].jacobian[side], 3);
+    }
+    double along = dot3(force, lever);
+    for (int i = 0; i < 3; i++) {
+        to->stiffness[4 * i] += along;
+        for (int k = 0; k < 3; k++) {
+            to->stiffness[3 * i + k] -= 0.5 * (lever[i] * force[k] + force[i] * lever[k]);
+        }
+    }
+}
+
+// ---- one body
+
+// A = sum of load_inertia (mu - 1)(L u)(L u)' over the eigenpairs mu > 1 of L^-1 S L^-T, with
+// S = step^2 K and the inertia L L'. Returns its trace.
+static double excess(const double *inertia, const double *S, double A[9])
+{
+    double I[9], L[9], inverse[9], half[9], scaled[9], mu[3], u[9], trace = 0;
+    memset(A, 0, 9 * sizeof *A);
+    memcpy(I, inertia, sizeof I);
+    sprag_symmetrise3(I, 3);
+    for (int i = 0; i < 9; i++) {
+        scaled[i] = I[i] - S[i];
+    }
+    if (sprag_cholesky3(scaled, L) || !sprag_cholesky3(I, L) || invert33(L, inverse) == 0) {
+        return 0; // all mu < 1
+    }
+    for (int i = 0; i < 3; i++) { // rows of L^-1 S, which are columns of S L^-T
+        mul33(S, inverse + 3 * i, half + 3 * i);
+    }
+    for (int i = 0; i < 9; i++) {
+        scaled[i] = dot3(inverse + i / 3 * 3, half + i % 3 * 3);
+    }
+    sprag_eigen3(scaled, mu, u);
+    for (int k = 0; k < 3; k++) {
+        double x[3], over = load_inertia * (fmin(mu[k], load_most) - 1);
+        if (over > 0) {
+            mul33(L, u + 3 * k, x);
+            for (int i = 0; i < 3; i++) {
+                add_scaled(A + 3 * i, over * x[i], x, 3);
+            }
+            trace += over * dot3(x, x);
+        }
+    }
+    return trace;
+}
+
+// No eigenvalue is below it.
+static double least_moment(const double *I)
+{
+    double minors =
+        I[0] * I[4] - I[1] * I[3] + I[0] * I[8] - I[2] * I[6] + I[4] * I[8] - I[5] * I[7];
+    double det = I[0] * (I[4] * I[8] - I[5] * I[7]) - I[1] * (I[3] * I[8] - I[5] * I[6]) +
+                 I[2] * (I[3] * I[7] - I[4] * I[6]);
+    return det / minors;
+}
+
+// A turn of a radian a step says nothing about the next one.
+static double fade(const double w[3], double step)
+{
+    return fmax(0, 1 - step * step * dot3(w, w));
+}
+
+// added_before: trace of A in the last step. false: the body is not loaded so much.
+static bool stiffen(sprag_body *body, const double *S, double added_before, double step,
+                    ode_tight *tight)
+{
+    double sum[9], inverse[9], part[3], *free = body->free_velocity + 3;
+    tight->trace = excess(body->inertia, S, tight->added);
+    for (int i = 0; i < 9; i++) {
+        sum[i] = body->inertia[i] + tight->added[i];
+    }
+    if (!(tight->trace > 0) || invert33(sum, inverse) == 0) {
+        return false;
+    }
+    double share = sqrt(fmin(1, added_before / tight->trace)) * fade(body->velocity + 3, step);
+    for (int k = 0; k < 3; k++) {
+        tight->hold[k] = share * body->velocity[3 + k];
+    }
+    mul33(body->inertia, free, part);
+    mul33(inverse, part, tight->released);
+    mul33(tight->added, tight->hold, part);
+    mul33(inverse, part, free);
+    add_scaled(free, 1, tight->released, 3);
+    memcpy(body->inertia, sum, sizeof sum);
+    return true;
+}
+
+// ---- rows that look ahead
+
+// In a step an anchor goes by step (v + w x r) + step^2/2 w x (w x r).
+static void look_ahead(const ode_problem *pulled, const tight_joint *joint, int side,
+                       const double *w)
+{
+    double velocity[3], acceleration[3];
+    cross3(w, joint->lever[side], velocity);
+    cross3(w, velocity, acceleration);
+    double step = pulled->problem.step, half = 0.5 * load_look_ahead * step * fade(w, step);
+    for (int i = 0; i < joint->rows; i++) {
+        sprag_row *row = &joint->row[i];
+        double ahead = -half * dot3(row->jacobian[side], acceleration);
+        pulled->ahead[row - pulled->row] += ahead;
+        row->bias += ahead;
+    }
+}
+
+static void look_ahead_of_joint(const ode_problem *pulled, const load *loads,
+                                const tight_joint *joint)
+{
+    const int *body = joint->row->body;
+    bool tight = false, slides = joint->linear < 3; // then the circle is not all of the way
+    for (int side = 0; side < 2 && !slides; side++) {
+        tight |= body[side] != SPRAG_STATIC && loads[body[side]].stiffened;
+    }
+    for (int side = 0; side < 2 && tight; side++) {
+        if (body[side] != SPRAG_STATIC) {
+            look_ahead(pulled, joint, side, pulled->body[body[side]].velocity + 3);
+        }
+    }
+}
+
+// ---- the island
+
+// Returns the number of joints.
+static int find_bounds(const ode_problem *pulled, load *loads)
+{
+    int joints = 0;
+    for (int i = 0, rows; i < pulled->problem.rows; i += rows, joints++) {
+        rows = rows_of_joint(pulled, i);
+        add_bounds(loads, &pulled->row[i], rows);
+    }
+    return joints;
+}
+
+// Returns whether a body may be drawn tight.
+static bool mark_bodies(const ode_problem *pulled, load *loads)
+{
+    double square = pulled->problem.step * pulled->problem.step;
+    bool any = false;
+    for (int i = 0; i < pulled->problem.bodies; i++) {
+        const sprag_body *body = &pulled->body[i];
+        loads[i].tight = body->mass > 0 && loads[i].bound > 0 &&
+                         square * loads[i].bound > least_moment(body->inertia);
+        any |= loads[i].tight;
+    }
+    return any;
+}
+
+static bool is_tight(const load *loads, int body)
+{
+    return body != SPRAG_STATIC && loads[body].tight;
+}
+
+// Lists the joints of such bodies, and adds up their stiffness. Returns their number.
+static int add_loads(const ode_problem *pulled, load *loads, tight_joint *joint)
+{
+    int count = 0;
+    for (int i = 0, rows; i < pulled->problem.rows; i += rows) {
+        const int *body = pulled->row[i].body;
+        rows = rows_of_joint(pulled, i);
+        joint[count] = (tight_joint){.row = &pulled->row[i], .rows = rows};
+        if (is_tight(loads, body[0]) || is_tight(loads, body[1])) {
+            for (int side = 0; side < 2; side++) {
+                if (body[side] != SPRAG_STATIC) {
+                    find_lever(&joint[count], side);
+                }
+                if (is_tight(loads, body[side]) && joint[count].linear > 1) {
+                    add_stiffness(&loads[body[side]], &joint[count], side);
+                }
+            }
+            count += joint[count].linear > 1;
+        }
+    }
+    return count;
+}
+
+static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start, load *loads)
+{
+    double square = pulled->problem.step * pulled->problem.step;
+    for (int i = 0; i < pulled->problem.bodies; i++) {
+        if (loads[i].tight) {
+            ode_tight *tight = &pulled->tight[pulled->tights];
+            tight->body = i;
+            for (int k = 0; k < 9; k++) {
+                loads[i].stiffness[k] *= square;
+            }
+            loads[i].stiffened =
+                stiffen(&pulled->body[i], loads[i].stiffness,
+                        sprag_ode_warm_start_added(warm_start, pulled->island.body[i]),
+                        pulled->problem.step, tight);
+            pulled->tights += loads[i].stiffened;
+        }
+    }
+}
+
+void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
+                       sprag_scratch *scratch)
+{
+    load *loads = SPRAG_TAKE(scratch, pulled->problem.bodies, load);
+    if (!loads) {
+        return;
+    }
+    int joints = find_bounds(pulled, loads);
+    if (!mark_bodies(pulled, loads)) {
+        return;
+    }
+    tight_joint *joint = SPRAG_TAKE(scratch, joints + 1, tight_joint);
+    pulled->tight = SPRAG_TAKE(scratch, pulled->problem.bodies, ode_tight);
+    pulled->ahead = SPRAG_TAKE(scratch, pulled->problem.rows, double);
+    if (scratch->failed) {
+        return;
+    }
+    joints = add_loads(pulled, loads, joint);
+    stiffen_bodies(pulled, warm_start, loads);
+    for (int i = 0; i < joints && pulled->tights > 0; i++) {
+        look_ahead_of_joint(pulled, loads, &joint[i]);
+    }
+}

@@ -1,0 +1,29 @@
+// Symmetric 3x3 matrices, row by row.
+#ifndef SPRAG_SYMMETRIC3_H
+#define SPRAG_SYMMETRIC3_H
+
+#include <math.h>
+#include <stdbool.h>
+
+// Eigenvalues of A and their unit eigenvectors, the rows of `vector`, which are right-handed.
+void sprag_eigen3(const double A[9], double value[3], double vector[9]);
+
+// A = L L', L lower triangular. false: A is not positive definite.
+bool sprag_cholesky3(const double A[9], double L[9]);
+
+// A = (A + A') / 2, unless they are the same but for rounding: inertia with gyroscopic terms
+// (spin.h) where a solver needs it symmetric. stride: from row to row.
+static inline void sprag_symmetrise3(double *A, int stride)
+{
+    double size = fabs(A[0]) + fabs(A[stride + 1]) + fabs(A[2 * stride + 2]);
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < i; k++) {
+            double *a = &A[stride * i + k], *b = &A[stride * k + i];
+            if (fabs(*a - *b) > 1e-12 * size) {
+                *a = *b = (*a + *b) / 2;
+            }
+        }
+    }
+}
+
+#endif

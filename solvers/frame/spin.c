@@ -1,0 +1,324 @@
+// A step turns a fast body by a radian or more. If its angular velocity is solved in world axes, at
+// the start of the step, its spin stays along the old axis, and the axis runs away from it. So the
+// step is solved in a frame that follows the spin axis a but does not spin. With the spin S = a.w,
+// which is constant there, and a as the axis of the inertia I,
+//     I dw/dt = torque - N(w),  N(w) = w x I w - S I (a x w).
+// It is linearised about w before the step (w0) and solved implicitly:
+//     M (w - w0) = step (torque - N(w0)),  M = I + share step D,  D = dN/dw at w0.
+// The frame turns by Q = exp(step across), across = w - (a.w) a, the body by Q exp(step S a). The
+// part of I that is not symmetric about a is that of the middle of the step, and averaged over it.
+#include "spin.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "linalg.h"
+#include "symmetric3.h"
+
+// rad a step: a slower spin gains nothing.
+static const double spin_least = 0.1;
+// rad a step: a faster spin is an accident.
+static const double spin_most = 100;
+// Of its angular velocity: the spin is at least so many times the part across.
+static const double spin_above_across = 4;
+// Of the largest moment: a body whose moments differ by less has no axis.
+static const double spin_round = 1e-3;
+
+// rad, of a sub-step of free flight. Larger: less time, a nutation that gets ahead by the fourth
+// power.
+static const double spin_substep = 0.05;
+enum { SPIN_SUBSTEPS_MAX = 1000 };
+// rad, at most, by which a body is turned to keep its energy.
+static const double spin_correction = 1e-3;
+// rad a step: an angular velocity whose direction moves by less stays, as ODE has it.
+static const double spin_tumbling = 1e-6;
+
+// The principal axes, in body axes, as rows; false: the body is as good as a ball.
+static bool principal_axes(const double I[9], double axes[9])
+{
+    double moment[3] = {I[0], I[4], I[8]};
+    if (I[1] != 0 || I[2] != 0 || I[5] != 0) {
+        sprag_eigen3(I, moment, axes);
+    } else {
+        memset(axes, 0, 9 * sizeof *axes);
+        axes[0] = axes[4] = axes[8] = 1;
+    }
+    double most = fmax(moment[0], fmax(moment[1], moment[2]));
+    double least = fmin(moment[0], fmin(moment[1], moment[2]));
+    return most - least > spin_round * most;
+}
+
+bool sprag_spin_find(const double inertia[9], const double rotation[9], const double w[3],
+                     double step, double axis[3])
+{
+    double axes[9], own[3], square = dot3(w, w), most = 0;
+    int best = 0;
+    if (!(square * step * step > spin_least * spin_least) || !principal_axes(inertia, axes)) {
+        return false;
+    }
+    mul33_transposed(rotation, w, own);
+    for (int k = 0; k < 3; k++) {
+        double spin = fabs(dot3(axes + 3 * k, own));
+        best = spin > most ? k : best;
+        most = fmax(spin, most);
+    }
+    mul33(rotation, axes + 3 * best, axis);
+    double across = sqrt(fmax(0, square - most * most));
+    return most * step > spin_least && most * step < spin_most &&
+           most >= spin_above_across * across;
+}
+
+// C = A [b]x, whose columns k are A (b x unit k)
+static void add_product_cross(double C[9], double scale, const double A[9], const double b[3])
+{
+    for (int i = 0; i < 3; i++) {
+        double row[3];
+        cross3(A + 3 * i, b, row); // a' [b]x = (a x b)'
+        add_scaled(C + 3 * i, scale, row, 3);
+    }
+}
+
+// C += scale [b]x A
+static void add_cross_product(double C[9], double scale, const double b[3], const double A[9])
+{
+    for (int k = 0; k < 3; k++) {
+        double column[3] = {A[k], A[3 + k], A[6 + k]}, turned[3];
+        cross3(b, column, turned);
+        for (int i = 0; i < 3; i++) {
+            C[3 * i + k] += scale * turned[i];
+        }
+    }
+}
+
+// R A R' with R = exp([turn] about the unit axis)
+static void turn_about(const double axis[3], double angle, const double A[9], double turned[9])
+{
+    double R[9] = {0}, half[9], s = sin(angle), c = cos(angle);
+    static const double unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    add_cross_product(R, s, axis, unit);
+    for (int i = 0; i < 9; i++) {
+        R[i] += c * unit[i] + (1 - c) * axis[i / 3] * axis[i % 3];
+    }
+    for (int i = 0; i < 3; i++) {
+        mul33(A, R + 3 * i, half + 3 * i); // A symmetric: columns of A R'
+    }
+    for (int i = 0; i < 9; i++) {
+        turned[i] = dot3(R + i / 3 * 3, half + i % 3 * 3);
+    }
+}
+
+// The inertia of the middle of the step, its part that is not symmetric about the axis averaged.
+static void mean_inertia(const double I[9], const double a[3], double angle, double mean[9])
+{
+    double turned[9], Ia[3];
+    turn_about(a, angle / 2, I, turned);
+    mul33(I, a, Ia);
+    double along = dot3(a, Ia), across = (I[0] + I[4] + I[8] - along) / 2;
+    double keep = fabs(angle) > 0 ? sin(angle) / angle : 1;
+    for (int i = 0; i < 9; i++) {
+        double round = across * (i % 4 == 0) + (along - across) * a[i / 3] * a[i % 3];
+        mean[i] = round + keep * (turned[i] - round);
+    }
+}
+
+// M is positive definite, as every solver needs it, if its leading minors are positive.
+static bool has_positive_minors(const double M[9], double det)
+{
+    return M[0] > 0 && M[0] * M[4] - M[1] * M[3] > 0 && det > 0;
+}
+
+bool sprag_spin_free(double inertia[9], const double axis[3], const double w[3], double step,
+                     bool damped, double free[3])
+{
+    static const double unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    double I[9], M[9], inverse[9], L[3], turned[3], change[3], push[3], spin = dot3(axis, w);
+    double share = damped ? step : step / 2;
+    mean_inertia(inertia, axis, spin * step, I);
+    mul33(I, w, L);
+    cross3(axis, w, change);
+    mul33(I, change, turned); // I (a x w)
+    memcpy(M, I, sizeof M);
+    add_cross_product(M, share, w, I);
+    add_cross_product(M, -share, L, unit);
+    add_product_cross(M, -share * spin, I, axis);
+    for (int i = 0; i < 3; i++) {
+        add_scaled(M + 3 * i, -share * turned[i], axis, 3);
+    }
+    if (!has_positive_minors(M, invert33(M, inverse))) {
+        return false;
+    }
+    subtract3(free, w, change);
+    mul33(inertia, change, push); // step torque
+    cross3(L, w, change);         // -w x I w
+    for (int k = 0; k < 3; k++) {
+        push[k] += step * (change[k] + spin * turned[k]);
+    }
+    mul33(inverse, push, change);
+    for (int k = 0; k < 3; k++) {
+        free[k] = w[k] + change[k];
+    }
+    memcpy(inertia, M, sizeof M);
+    return true;
+}
+
+// exp(turn) as a quaternion
+static void quaternion_of(const double turn[3], double q[4])
+{
+    double angle = norm3(turn), scale = angle > 0 ? sin(angle / 2) / angle : 0.5;
+    q[0] = cos(angle / 2);
+    for (int k = 0; k < 3; k++) {
+        q[1 + k] = scale * turn[k];
+    }
+}
+
+// c = a b
+static void multiply_quaternions(const double a[4], const double b[4], double c[4])
+{
+    double across[3];
+    cross3(a + 1, b + 1, across);
+    c[0] = a[0] * b[0] - dot3(a + 1, b + 1);
+    for (int k = 0; k < 3; k++) {
+        c[1 + k] = a[0] * b[1 + k] + b[0] * a[1 + k] + across[k];
+    }
+}
+
+static void rotate(const double q[4], double x[3])
+{
+    double across[3], twice[3];
+    cross3(q + 1, x, across);
+    add_scaled(across, q[0], x, 3);
+    cross3(q + 1, across, twice);
+    add_scaled(x, 2, twice, 3);
+}
+
+void sprag_spin_turn(const double axis[3], double step, double w[3], double turn[4])
+{
+    double spin = dot3(axis, w), across[3], about[3], Q[4], S[4];
+    for (int k = 0; k < 3; k++) {
+        across[k] = step * (w[k] - spin * axis[k]);
+        about[k] = step * spin * axis[k];
+    }
+    quaternion_of(across, Q);
+    quaternion_of(about, S);
+    multiply_quaternions(Q, S, turn);
+    rotate(Q, w);
+}
+
+// ---- free flight
+
+// dq/dt = w q / 2 with w = R I^-1 R' L
+static void quaternion_rate(const double inverse[9], const double L[3], const double q[4],
+                            double rate[4])
+{
+    double w[4] = {0}, own[3] = {L[0], L[1], L[2]};
+    const double back[4] = {q[0], -q[1], -q[2], -q[3]};
+    rotate(back, own);
+    mul33(inverse, own, w + 1);
+    rotate(q, w + 1);
+    multiply_quaternions(w, q, rate);
+    for (int k = 0; k < 4; k++) {
+        rate[k] *= 0.5;
+    }
+}
+
+static void normalise4(double q[4])
+{
+    double length = sqrt(q[0] * q[0] + dot3(q + 1, q + 1));
+    for (int k = 0; k < 4; k++) {
+        q[k] /= length;
+    }
+}
+
+static void runge_kutta(const double inverse[9], const double L[3], double step, double q[4])
+{
+    static const double at[4] = {0, 0.5, 0.5, 1}, weight[4] = {1 / 6., 1 / 3., 1 / 3., 1 / 6.};
+    double rate[4] = {0}, sum[4] = {0}, here[4];
+    for (int i = 0; i < 4; i++) {
+        for (int k = 0; k < 4; k++) {
+            here[k] = q[k] + step * at[i] * rate[k];
+        }
+        normalise4(here);
+        quaternion_rate(inverse, L, here, rate);
+        add_scaled(sum, weight[i], rate, 4);
+    }
+    add_scaled(q, step, sum, 4);
+    normalise4(q);
+}
+
+// w, and twice the energy.
+static double velocity_of(const double inverse[9], const double L[3], const double q[4],
+                          double w[3])
+{
+    const double back[4] = {q[0], -q[1], -q[2], -q[3]};
+    double own[3] = {L[0], L[1], L[2]};
+    rotate(back, own);
+    mul33(inverse, own, w);
+    rotate(q, w);
+    return dot3(L, w);
+}
+
+// Turns the body, by what the integration has lost, to where its energy is what it was: a small
+// turn t changes L.w by 2 t.(w x L).
+static void restore_energy(const double inverse[9], const double L[3], double energy, double q[4])
+{
+    double w[3], slope[3], turn[3], small[4], before[4];
+    double lost = energy - velocity_of(inverse, L, q, w);
+    cross3(w, L, slope);
+    double square = dot3(slope, slope);
+    if (!(fabs(lost) < 2 * spin_correction * sqrt(square))) {
+        return; // about a principal axis the energy does not depend on turns
+    }
+    for (int k = 0; k < 3; k++) {
+        turn[k] = lost / (2 * square) * slope[k];
+    }
+    memcpy(before, q, sizeof before);
+    quaternion_of(turn, small);
+    multiply_quaternions(small, before, q);
+}
+
+// w so that I w is L to the last bit: what rounding leaves over would add up.
+static void set_velocity(const double inertia[9], const double inverse[9], const double L[3],
+                         const double q[4], double w[3])
+{
+    const double back[4] = {q[0], -q[1], -q[2], -q[3]};
+    double left[3];
+    memset(w, 0, 3 * sizeof *w);
+    for (int i = 0; i < 2; i++) {
+        double own[3] = {w[0], w[1], w[2]}, turned[3];
+        rotate(back, own);
+        mul33(inertia, own, turned);
+        rotate(q, turned);
+        subtract3(L, turned, left);
+        rotate(back, left);
+        mul33(inverse, left, turned);
+        rotate(q, turned);
+        add_scaled(w, 1, turned, 3);
+    }
+}
+
+bool sprag_spin_tumbles(const double inertia[9], const double w[3], double step)
+{
+    double L[3], torque[3];
+    mul33(inertia, w, L);
+    cross3(L, w, torque);
+    return step * norm3(torque) > spin_tumbling * norm3(L);
+}
+
+void sprag_spin_fly(const double inertia[9], double step, double w[3], double q[4])
+{
+    const double before[4] = {q[0], -q[1], -q[2], -q[3]};
+    double inverse[9], L[3], own[3] = {w[0], w[1], w[2]};
+    if (invert33(inertia, inverse) == 0) {
+        return;
+    }
+    rotate(before, own);
+    mul33(inertia, own, L);
+    rotate(q, L);
+    double energy = dot3(L, w);
+    int steps = (int)fmin(ceil(norm3(w) * step / spin_substep), SPIN_SUBSTEPS_MAX);
+    for (int i = 0; i < steps; i++) {
+        runge_kutta(inverse, L, step / steps, q);
+    }
+    restore_energy(inverse, L, energy, q);
+    set_velocity(inertia, inverse, L, q, w);
+}

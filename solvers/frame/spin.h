@@ -1,0 +1,32 @@
+// Bodies that spin fast: a step in a frame that follows the spin axis but does not spin, and the
+// exact flight of a body that nothing touches.
+#ifndef SPRAG_SPIN_H
+#define SPRAG_SPIN_H
+
+#include <stdbool.h>
+
+// Does a body with this inertia (kg m^2, in its own axes) and rotation spin fast about one of its
+// principal axes? Sets it: a unit vector in world axes.
+bool sprag_spin_find(const double inertia[9], const double rotation[9], const double w[3],
+                     double step, double axis[3]);
+
+// Makes the inertia (world axes) and the free angular velocity (rad/s, which the torques of a step
+// give to a body without gyroscopic torque) those of the step in the frame that follows the axis.
+// w: before the step. The inertia is then no longer symmetric. damped: nutation fades, as in
+// contact; otherwise it stays. Returns false, and changes nothing, where such a step has no
+// solution.
+bool sprag_spin_free(double inertia[9], const double axis[3], const double w[3], double step,
+                     bool damped, double free[3]);
+
+// The body's turn over the step, as a quaternion (1 first), with the angular velocity w at the end
+// of the step in the frame that follows the axis; makes w that in world axes.
+void sprag_spin_turn(const double axis[3], double step, double w[3], double turn[4]);
+
+// Free flight over a step: the angular momentum stays, and the energy, to rounding. inertia: in the
+// axes of the body. q: its rotation. w: world axes.
+void sprag_spin_fly(const double inertia[9], double step, double w[3], double q[4]);
+
+// Does the axis of such a free body move noticeably in a step? inertia, w: in the same axes.
+bool sprag_spin_tumbles(const double inertia[9], const double w[3], double step);
+
+#endif

@@ -1,0 +1,321 @@
+// Joints under load: chains, bridges and bolas whose joints are drawn tight. The references are
+// runs at 0.2 ms, where nothing is held and stock ODE gives the same.
+#include <math.h>
+#include <stdbool.h>
+
+#include <ode/ode.h>
+
+#include "sprag.h"
+#include "suite.h"
+
+enum { BODIES_MAX = 64 };
+
+typedef struct scene {
+    dWorldID world;
+    dBodyID body[BODIES_MAX];
+    dJointID joint[BODIES_MAX];
+    int bodies, joints;
+} scene;
+
+static void open_scene(scene *s, double gravity)
+{
+    *s = (scene){.world = dWorldCreate()};
+    dWorldSetGravity(s->world, 0, 0, -gravity);
+}
+
+static dBodyID add_body(scene *s, const dMass *mass, const double at[3])
+{
+    dBodyID body = s->body[s->bodies++] = dBodyCreate(s->world);
+    dBodySetMass(body, mass);
+    dBodySetPosition(body, at[0], at[1], at[2]);
+    return body;
+}
+
+// A bar from one point to another in the plane y = 0.
+static dBodyID add_bar(scene *s, double mass, const double size[3], const double from[3],
+                       const double to[3])
+{
+    dMass m;
+    dMatrix3 R;
+    dMassSetBoxTotal(&m, mass, size[0], size[1], size[2]);
+    dBodyID body =
+        add_body(s, &m, (const double[3]){(from[0] + to[0]) / 2, 0, (from[2] + to[2]) / 2});
+    dRFromAxisAndAngle(R, 0, 1, 0, -atan2(to[2] - from[2], to[0] - from[0]));
+    dBodySetRotation(body, R);
+    return body;
+}
+
+static dBodyID add_ball(scene *s, double mass, const double at[3])
+{
+    dMass m;
+    dMassSetSphereTotal(&m, mass, 0.1);
+    return add_body(s, &m, at);
+}
+
+static void join_by_ball(scene *s, dBodyID a, dBodyID b, const double at[3])
+{
+    dJointID joint = s->joint[s->joints++] = dJointCreateBall(s->world, 0);
+    dJointAttach(joint, a, b);
+    dJointSetBallAnchor(joint, at[0], at[1], at[2]);
+}
+
+static void join_by_hinge(scene *s, dBodyID a, dBodyID b, const double at[3])
+{
+    dJointID joint = s->joint[s->joints++] = dJointCreateHinge(s->world, 0);
+    dJointAttach(joint, a, b);
+    dJointSetHingeAnchor(joint, at[0], at[1], at[2]);
+    dJointSetHingeAxis(joint, 0, 1, 0);
+}
+
+static double distance(const double *a, const double *b)
+{
+    return sqrt(pow(a[0] - b[0], 2) + pow(a[1] - b[1], 2) + pow(a[2] - b[2], 2));
+}
+
+static double widest_gap(const scene *s)
+{
+    double widest = 0;
+    for (int i = 0; i < s->joints; i++) {
+        dVector3 a, b;
+        if (dJointGetType(s->joint[i]) == dJointTypeBall) {
+            dJointGetBallAnchor(s->joint[i], a);
+            dJointGetBallAnchor2(s->joint[i], b);
+        } else {
+            dJointGetHingeAnchor(s->joint[i], a);
+            dJointGetHingeAnchor2(s->joint[i], b);
+        }
+        widest = fmax(widest, distance(a, b));
+    }
+    return widest;
+}
+
+static double potential(const scene *s)
+{
+    double sum = 0;
+    dVector3 gravity;
+    dWorldGetGravity(s->world, gravity);
+    for (int i = 0; i < s->bodies; i++) {
+        dMass m;
+        dBodyGetMass(s->body[i], &m);
+        sum -= m.mass * gravity[2] * dBodyGetPosition(s->body[i])[2];
+    }
+    return sum;
+}
+
+static double kinetic(const scene *s)
+{
+    double sum = 0;
+    for (int i = 0; i < s->bodies; i++) {
+        dMass m;
+        dVector3 w, L;
+        dBodyGetMass(s->body[i], &m);
+        const dReal *v = dBodyGetLinearVel(s->body[i]), *turn = dBodyGetAngularVel(s->body[i]);
+        dBodyVectorFromWorld(s->body[i], turn[0], turn[1], turn[2], w);
+        dMultiply0_331(L, m.I, w);
+        sum += (m.mass * dCalcVectorDot3(v, v) + dCalcVectorDot3(w, L)) / 2;
+    }
+    return sum;
+}
+
+// ---- chains
+
+enum { LINKS = 50 };
+
+static const double chain_length = 5; // m
+
+// Fifty links and a load of so many links' mass, at 45 degrees.
+static void hang_chain(scene *s, double ratio, bool hinges)
+{
+    const double along[3] = {sqrt(0.5), 0, -sqrt(0.5)}, link = chain_length / LINKS;
+    open_scene(s, 9.81);
+    for (int i = 0; i <= LINKS; i++) {
+        double from[3], to[3];
+        for (int k = 0; k < 3; k++) {
+            from[k] = i * link * along[k];
+            to[k] = (i + 1) * link * along[k];
+        }
+        dBodyID before = i > 0 ? s->body[i - 1] : 0;
+        dBodyID body = i < LINKS ? add_bar(s, 0.1, (const double[3]){link, 0.02, 0.02}, from, to)
+                                 : add_ball(s, 0.1 * ratio, from);
+        (hinges ? join_by_hinge : join_by_ball)(s, body, before, from);
+    }
+}
+
+typedef struct swing {
+    double stretch, half_period; // m, s
+    double most, end;            // energy above the start, relative to what the swing has
+} swing;
+
+// The velocity is that of the middle of a step, so the height is the mean of both its ends.
+static swing swing_for(scene *s, double step, double seconds)
+{
+    swing w = {0};
+    const dReal *load = dBodyGetPosition(s->body[LINKS]);
+    double start = potential(s), height = start, lowest = 0, x = load[0], crossed[2] = {0};
+    int crossings = 0;
+    for (int i = 0; i < s->bodies; i++) {
+        dMass m;
+        dBodyGetMass(s->body[i], &m);
+        lowest -= m.mass * 9.81 * distance(dBodyGetPosition(s->body[i]), (const double[3]){0});
+    }
+    for (int i = 0; i * step < seconds; i++) {
+        dWorldStep(s->world, step);
+        double before = height;
+        height = potential(s);
+        w.end = (kinetic(s) + (before + height) / 2 - start) / (start - lowest);
+        w.most = fmax(w.most, w.end);
+        w.stretch = fmax(w.stretch, distance(load, (const double[3]){0}) - chain_length);
+        if (x * load[0] < 0 && crossings < 2) {
+            crossed[crossings++] = step * (i + x / (x - load[0]));
+        }
+        x = load[0];
+    }
+    w.half_period = crossed[1] - crossed[0];
+    return w;
+}
+
+START_TEST(chains_swing)
+{
+    static const double ratio[] = {1, 10, 100, 1000};
+    static const double exact[] = {1.92521, 2.04432, 2.25781, 2.32307}; // s
+    static const double step[] = {0.005, 0.01, 1 / 60.0};
+    for (int k = 0; k < 3; k++) {
+        scene s;
+        hang_chain(&s, ratio[_i], false);
+        swing w = swing_for(&s, step[k], 10);
+        dWorldDestroy(s.world);
+        ck_assert_double_lt(w.stretch, 0.01);
+        ck_assert_double_lt(fabs(w.half_period / exact[_i] - 1), 1e-3);
+        ck_assert_double_lt(w.most, 1e-4);
+        ck_assert_double_gt(w.end, k < 2 ? -0.02 : -0.03);
+    }
+}
+END_TEST
+
+START_TEST(hinges_swing_as_balls)
+{
+    scene s;
+    hang_chain(&s, 1000, true);
+    swing w = swing_for(&s, 0.01, 10);
+    dWorldDestroy(s.world);
+    ck_assert_double_lt(w.stretch, 0.01);
+    ck_assert_double_lt(fabs(w.half_period / 2.32307 - 1), 1e-3);
+    ck_assert_double_gt(w.end, -0.02);
+}
+END_TEST
+
+// Ten links that are light enough for the step: the last bit is stock's kind of step.
+START_TEST(light_loads_change_nothing)
+{
+    double end[2];
+    for (int warm = 0; warm < 2; warm++) {
+        scene s;
+        open_scene(&s, 9.81);
+        for (int i = 0; i < 3; i++) {
+            const double from[3] = {0.5 * i, 0, 0}, to[3] = {0.5 * (i + 1), 0, 0};
+            add_bar(&s, 1, (const double[3]){0.5, 0.1, 0.1}, from, to);
+            join_by_ball(&s, s.body[i], i > 0 ? s.body[i - 1] : 0, from);
+        }
+        sprag_world_configure(s.world, warm ? "method=stribeck" : "method=ode");
+        for (int i = 0; i < 100; i++) {
+            dWorldStep(s.world, 0.005);
+        }
+        end[warm] = dBodyGetPosition(s.body[2])[2];
+        dWorldDestroy(s.world);
+    }
+    ck_assert_double_eq_tol(end[0], end[1], 1e-6);
+}
+END_TEST
+
+// ---- bridges
+
+enum { PLANKS = 50 };
+
+// Planks along an arc that hangs between two ends at 95 % of its length, and a load in the middle.
+static void hang_bridge(scene *s, double ratio)
+{
+    const double plank = 0.2, half_angle = 0.55298; // rad, at the ends
+    double at[PLANKS + 1][3] = {{0}};
+    open_scene(s, 9.81);
+    for (int i = 0; i < PLANKS; i++) {
+        double angle = half_angle * ((2 * i + 1.0) / PLANKS - 1);
+        at[i + 1][0] = at[i][0] + plank * cos(angle);
+        at[i + 1][2] = at[i][2] + plank * sin(angle);
+        dBodyID before = i > 0 ? s->body[i - 1] : 0;
+        join_by_hinge(s, add_bar(s, 1, (const double[3]){plank, 0.8, 0.04}, at[i], at[i + 1]),
+                      before, at[i]);
+    }
+    join_by_hinge(s, s->body[PLANKS - 1], 0, at[PLANKS]);
+    join_by_ball(s, add_ball(s, ratio, at[PLANKS / 2]), s->body[PLANKS / 2], at[PLANKS / 2]);
+}
+
+START_TEST(bridges_hold)
+{
+    static const double ratio[] = {10, 100, 1000};
+    static const double lowest[] = {-0.1674, -0.2143, -0.2159}; // m, of 10 s
+    scene s;
+    hang_bridge(&s, ratio[_i]);
+    const double start = dBodyGetPosition(s.body[PLANKS])[2], first = potential(&s);
+    double least = 0, gap = 0, gain = 0;
+    for (int i = 0; i < 1000; i++) {
+        dWorldStep(s.world, 0.01);
+        least = fmin(least, dBodyGetPosition(s.body[PLANKS])[2] - start);
+        gap = fmax(gap, widest_gap(&s));
+        gain = fmax(gain, potential(&s) + kinetic(&s) - first);
+    }
+    dWorldDestroy(s.world);
+    ck_assert_double_lt(fabs(least - lowest[_i]), 0.05);
+    ck_assert_double_lt(gap, 1e-3);
+    ck_assert_double_lt(gain, 1); // J, of 1e2 to 1e4
+}
+END_TEST
+
+// ---- bolas
+
+// A chain of 2 m with a load at each end that whirls without gravity.
+START_TEST(bolas_keep_their_energy)
+{
+    static const double ratio[] = {1, 100, 1000};
+    enum { N = 20 };
+    const double link = 0.1, turn = 3; // m, rad/s
+    scene s;
+    open_scene(&s, 0);
+    for (int i = 0; i < N; i++) {
+        const double from[3] = {(i - N / 2) * link}, to[3] = {(i + 1 - N / 2) * link};
+        add_bar(&s, 0.1, (const double[3]){link, 0.02, 0.02}, from, to);
+        if (i > 0) {
+            join_by_ball(&s, s.body[i], s.body[i - 1], from);
+        }
+    }
+    for (int side = 0; side < 2; side++) {
+        const double at[3] = {(side ? 1 : -1) * link * N / 2};
+        join_by_ball(&s, add_ball(&s, 0.1 * ratio[_i], at), s.body[side ? N - 1 : 0], at);
+    }
+    for (int i = 0; i < s.bodies; i++) {
+        dBodySetLinearVel(s.body[i], 0, turn * dBodyGetPosition(s.body[i])[0], 0);
+        dBodySetAngularVel(s.body[i], 0, 0, turn);
+    }
+    const double first = kinetic(&s);
+    for (int i = 0; i < 500; i++) {
+        dWorldStep(s.world, 0.01);
+    }
+    ck_assert_double_lt(fabs(kinetic(&s) / first - 1), 0.02);
+    ck_assert_double_lt(widest_gap(&s), 5e-4);
+    dWorldDestroy(s.world);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("loads");
+    TCase *tests = tcase_create("joints");
+    dInitODE2(0);
+    tcase_set_timeout(tests, 300);
+    tcase_add_loop_test(tests, chains_swing, 0, 4);
+    tcase_add_test(tests, hinges_swing_as_balls);
+    tcase_add_test(tests, light_loads_change_nothing);
+    tcase_add_loop_test(tests, bridges_hold, 0, 3);
+    tcase_add_loop_test(tests, bolas_keep_their_energy, 0, 3);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}

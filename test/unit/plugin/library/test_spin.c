@@ -1,0 +1,262 @@
+// Fast spin, against closed forms: free flight, a gyroscope on a ball joint, a top on the ground.
+#include <math.h>
+#include <string.h>
+
+#include <ode/ode.h>
+
+#include "sprag.h"
+#include "suite.h"
+
+static const double g = 9.81;
+
+static dBodyID add_body(dWorldID world, const double moment[3])
+{
+    dMass m;
+    dBodyID body = dBodyCreate(world);
+    dMassSetParameters(&m, 1, 0, 0, 0, moment[0], moment[1], moment[2], 0, 0, 0);
+    dBodySetMass(body, &m);
+    return body;
+}
+
+// I w, world axes.
+static void momentum_of(dBodyID body, dVector3 L)
+{
+    dMass m;
+    dVector3 own, turned;
+    const dReal *w = dBodyGetAngularVel(body);
+    dBodyGetMass(body, &m);
+    dBodyVectorFromWorld(body, w[0], w[1], w[2], own);
+    dMultiply0_331(turned, m.I, own);
+    dBodyVectorToWorld(body, turned[0], turned[1], turned[2], L);
+}
+
+static double energy_of(dBodyID body)
+{
+    dVector3 L;
+    momentum_of(body, L);
+    const dReal *v = dBodyGetLinearVel(body);
+    return (dCalcVectorDot3(L, dBodyGetAngularVel(body)) + dCalcVectorDot3(v, v)) / 2;
+}
+
+static void turn(dBodyID body, double x, double y, double z, double angle)
+{
+    dMatrix3 R;
+    dRFromAxisAndAngle(R, x, y, z, angle);
+    dBodySetRotation(body, R);
+}
+
+static double angle_between(double from, double to)
+{
+    return remainder(to - from, 2 * M_PI);
+}
+
+// ---- free flight
+
+static const double moments[][3] = {{1, 2, 2.5}, {1, 1, 1.9}, {1, 1.001, 1.9}, {1, 2, 2.99}};
+enum { MOMENTS = sizeof moments / sizeof moments[0] };
+
+START_TEST(flight_keeps_energy_and_momentum)
+{
+    static const double speed[] = {0.5, 10, 100}; // rad/s
+    dWorldID world = dWorldCreate();
+    dBodyID body = add_body(world, moments[_i % MOMENTS]);
+    double w = speed[_i / MOMENTS], first, off_energy = 0, off_momentum = 0;
+    turn(body, 1, 2, 3, 1);
+    dBodySetAngularVel(body, 0.64 * w, 0.57 * w, 0.51 * w);
+    dVector3 before, now;
+    momentum_of(body, before);
+    first = energy_of(body);
+    for (int i = 0; i < 10000; i++) {
+        dWorldStep(world, 0.01);
+        momentum_of(body, now);
+        dSubtractVectors3(now, now, before);
+        off_energy = fmax(off_energy, fabs(energy_of(body) / first - 1));
+        off_momentum = fmax(off_momentum, dCalcVectorLength3(now) / dCalcVectorLength3(before));
+    }
+    ck_assert_double_lt(off_energy, 1e-11);
+    ck_assert_double_lt(off_momentum, 1e-12);
+    dWorldDestroy(world);
+}
+END_TEST
+
+// A symmetric body: its axis goes round L at |L| / I1, and it spins about the axis besides.
+START_TEST(symmetric_flight_is_exact)
+{
+    const double moment[3] = {1, 1, 1.9}, tilt = 0.4, w = 20, step = 0.01;
+    dWorldID world = dWorldCreate();
+    dBodyID body = add_body(world, moment);
+    turn(body, 0, 1, 0, tilt);
+    dBodySetAngularVel(body, w * sin(tilt / 2), 0, w * cos(tilt / 2));
+    dVector3 L, axis, start;
+    momentum_of(body, L);
+    dBodyVectorToWorld(body, 0, 0, 1, start);
+    for (int i = 0; i < 1000; i++) {
+        dWorldStep(world, step);
+    }
+    dMatrix3 R;
+    double length = dCalcVectorLength3(L);
+    dRFromAxisAndAngle(R, L[0], L[1], L[2], length / moment[0] * 10);
+    dMultiply0_331(axis, R, start);
+    const dReal *now = dBodyGetRotation(body);
+    for (int k = 0; k < 3; k++) {
+        ck_assert_double_eq_tol(now[4 * k + 2], axis[k], 1e-4);
+    }
+    dWorldDestroy(world);
+}
+END_TEST
+
+// The program's flag counts: without gyroscopic torque the angular velocity stays.
+START_TEST(flight_without_gyroscopic_torque)
+{
+    dWorldID world = dWorldCreate();
+    dBodyID body = add_body(world, moments[0]);
+    dBodySetGyroscopicMode(body, 0);
+    dBodySetAngularVel(body, 3, 4, 5);
+    for (int i = 0; i < 100; i++) {
+        dWorldStep(world, 0.01);
+    }
+    const dReal *w = dBodyGetAngularVel(body);
+    ck_assert(w[0] == 3 && w[1] == 4 && w[2] == 5);
+    dWorldDestroy(world);
+}
+END_TEST
+
+static int moves;
+static double moved_speed;
+
+static void count_move(dBodyID body)
+{
+    moves++;
+    moved_speed = dCalcVectorLength3(dBodyGetAngularVel(body));
+}
+
+// Damping, the greatest angular velocity and the moved callback are ODE's, once a step.
+START_TEST(flight_is_damped_capped_and_reported)
+{
+    dWorldID world = dWorldCreate();
+    dBodyID body = add_body(world, moments[0]);
+    dBodySetAngularVel(body, 30, 40, 50);
+    dBodySetAngularDamping(body, 0.01);
+    dBodySetMaxAngularSpeed(body, 60);
+    dBodySetMovedCallback(body, count_move);
+    moves = 0;
+    for (int i = 0; i < 50; i++) {
+        dWorldStep(world, 0.01);
+        ck_assert_double_le(moved_speed, 60 * (1 + 1e-12));
+        ck_assert_double_eq_tol(dCalcVectorLength3(dBodyGetAngularVel(body)), 0.99 * moved_speed,
+                                1e-12 * moved_speed);
+    }
+    ck_assert_int_eq(moves, 50);
+    dWorldDestroy(world);
+}
+END_TEST
+
+// ---- gyroscope
+
+// A disc on an arm of 10 cm, its axis level. It precesses at m g l / (I3 w).
+START_TEST(gyroscope_precesses)
+{
+    const double arm = 0.1, radius = 0.1, w = _i ? 300 : 100, step = 0.01;
+    dWorldID world = dWorldCreate();
+    dWorldSetGravity(world, 0, 0, -g);
+    dMass m;
+    dMassSetCylinderTotal(&m, 1, 1, radius, 0.02);
+    dBodyID body = dBodyCreate(world);
+    dBodySetMass(body, &m);
+    dBodySetPosition(body, arm, 0, 0);
+    dJointID joint = dJointCreateBall(world, 0);
+    dJointAttach(joint, body, 0);
+    dJointSetBallAnchor(joint, 0, 0, 0);
+    double rate = g * arm / (m.I[0] * w), gone = 0, angle = 0, lowest = 0;
+    dBodySetAngularVel(body, w, 0, rate);
+    dBodySetLinearVel(body, 0, rate * arm, 0);
+    for (int i = 0; i < 2000; i++) {
+        dWorldStep(world, step);
+        const dReal *at = dBodyGetPosition(body);
+        double now = atan2(at[1], at[0]);
+        gone += angle_between(angle, now);
+        angle = now;
+        lowest = fmin(lowest, at[2]);
+    }
+    ck_assert_double_eq_tol(gone / (20 * rate), 1, 1e-4);
+    ck_assert_double_gt(lowest, -1e-4); // m
+    dWorldDestroy(world);
+}
+END_TEST
+
+// ---- top
+
+typedef struct ground {
+    dWorldID world;
+    dJointGroupID contacts;
+} ground;
+
+static void touch(void *data, dGeomID a, dGeomID b)
+{
+    const ground *s = data;
+    dContact contact[4];
+    memset(contact, 0, sizeof contact);
+    int count = dCollide(a, b, 4, &contact[0].geom, sizeof contact[0]);
+    for (int i = 0; i < count; i++) {
+        contact[i].surface.mode = dContactApprox1;
+        contact[i].surface.mu = 0.5;
+        dJointAttach(dJointCreateContact(s->world, s->contacts, &contact[i]), dGeomGetBody(a),
+                     dGeomGetBody(b));
+    }
+}
+
+// A disc above a round tip, tilted by 0.3 rad. At 0.1 ms, stock's way: 1.5578 rad/s at 60 rad/s.
+START_TEST(top_stands)
+{
+    static const double spin[] = {60, 150}, rate[] = {1.5578, 0.6100}; // rad/s
+    const double arm = 0.0488, tip = 0.005, tilt = 0.3, step = 0.01, w = spin[_i];
+    ground s = {dWorldCreate(), dJointGroupCreate(0)};
+    dSpaceID space = dSimpleSpaceCreate(0);
+    sprag_world_configure(s.world, "method=stribeck");
+    dWorldSetGravity(s.world, 0, 0, -g);
+    dCreatePlane(space, 0, 0, 1, 0);
+    dMass m;
+    dMassSetCylinderTotal(&m, 1, 3, 0.1, 0.02);
+    dBodyID body = dBodyCreate(s.world);
+    dBodySetMass(body, &m);
+    dGeomID geom = dCreateSphere(space, tip);
+    dGeomSetBody(geom, body);
+    dGeomSetOffsetPosition(geom, 0, 0, -arm);
+    turn(body, 0, 1, 0, tilt);
+    dBodySetPosition(body, arm * sin(tilt), 0, tip + arm * cos(tilt));
+    dBodySetAngularVel(body, w * sin(tilt), 0, w * cos(tilt));
+    double gone = 0, angle = 0, most = 0;
+    for (int i = 0; i < 500; i++) {
+        dSpaceCollide(space, &s, touch);
+        dWorldStep(s.world, step);
+        dJointGroupEmpty(s.contacts);
+        const dReal *R = dBodyGetRotation(body);
+        double now = atan2(R[6], R[2]);
+        gone += angle_between(angle, now);
+        angle = now;
+        most = fmax(most, acos(R[10]));
+    }
+    ck_assert_double_eq_tol(gone / 5, rate[_i], 0.02 * rate[_i]);
+    ck_assert_double_lt(most, 0.35);
+    dJointGroupDestroy(s.contacts);
+    dSpaceDestroy(space);
+    dWorldDestroy(s.world);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("spin");
+    TCase *flight = tcase_create("flight"), *held = tcase_create("held");
+    dInitODE2(0);
+    tcase_set_timeout(flight, 120);
+    tcase_add_loop_test(flight, flight_keeps_energy_and_momentum, 0, 3 * MOMENTS);
+    tcase_add_test(flight, symmetric_flight_is_exact);
+    tcase_add_test(flight, flight_without_gyroscopic_torque);
+    tcase_add_test(flight, flight_is_damped_capped_and_reported);
+    suite_add_tcase(suite, flight);
+    tcase_add_loop_test(held, gyroscope_precesses, 0, 2);
+    tcase_add_loop_test(held, top_stands, 0, 2);
+    suite_add_tcase(suite, held);
+    return run_suite(suite);
+}

@@ -1,0 +1,60 @@
+// Eigenvectors and Cholesky factors of symmetric 3x3 matrices.
+#include <math.h>
+
+#include "linalg.h"
+#include "suite.h"
+#include "symmetric3.h"
+
+// A = V' diag(value) V of random vectors, some values equal.
+START_TEST(eigenvectors_diagonalise)
+{
+    double A[9], value[3], V[9], turned[3];
+    for (int i = 0; i < 9; i++) {
+        A[i] = sin(100 * _i + 10 * i);
+    }
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < i; k++) {
+            A[3 * i + k] = A[3 * k + i];
+        }
+    }
+    if (_i % 3 == 0) { // two equal values
+        double u[3] = {sin(_i), cos(_i), 0.1 * _i};
+        normalise3(u);
+        for (int i = 0; i < 9; i++) {
+            A[i] = (i % 4 == 0) + 2 * u[i / 3] * u[i % 3];
+        }
+    }
+    sprag_eigen3(A, value, V);
+    for (int i = 0; i < 3; i++) {
+        mul33(A, V + 3 * i, turned);
+        for (int k = 0; k < 3; k++) {
+            ck_assert_double_eq_tol(turned[k], value[i] * V[3 * i + k], 1e-14);
+            ck_assert_double_eq_tol(dot3(V + 3 * i, V + 3 * k), i == k, 1e-14);
+        }
+    }
+    cross3(V, V + 3, turned);
+    ck_assert_double_eq_tol(dot3(turned, V + 6), 1, 1e-14);
+}
+END_TEST
+
+START_TEST(cholesky_factors)
+{
+    const double A[9] = {4, 2, -1, 2, 5, 1, -1, 1, 3}, none[9] = {1, 2, 0, 2, 1, 0, 0, 0, 1};
+    double L[9];
+    ck_assert(sprag_cholesky3(A, L));
+    for (int i = 0; i < 9; i++) {
+        ck_assert_double_eq_tol(dot3(L + i / 3 * 3, L + i % 3 * 3), A[i], 1e-14);
+    }
+    ck_assert(!sprag_cholesky3(none, L));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("symmetric3");
+    TCase *tests = tcase_create("matrices");
+    tcase_add_loop_test(tests, eigenvectors_diagonalise, 0, 30);
+    tcase_add_test(tests, cholesky_factors);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
