@@ -57,6 +57,14 @@ const sprag_model sprag_models[] = {
      &sprag_ragdolls, 0},
     {"yard", "car drives into 30 crates and brakes, a ragdoll falls on them", 0.01, 2, 0, 1, 46,
      &sprag_yard, 0},
+    {"rope", "50 links and a load of so many links, at 45 deg; rope:10", 0.01, 10, 0, 1, 1000,
+     &sprag_rope, 0},
+    {"bridge", "50 hinged planks under a load of so many planks; bridge:100", 0.01, 10, 0, 1, 1000,
+     &sprag_bridge, 0},
+    {"crane", "trolley that starts at once, 100 kg on a cable of 5 kg", 0.01, 10, 0, 1, 0,
+     &sprag_crane, 0},
+    {"gyroscope", "disc of 100 rad/s on a level arm", 0.01, 20, 0, 1, 0, &sprag_gyroscope, 0},
+    {"top", "disc of 60 rad/s above a round tip, mu 0.5", 0.01, 5, 1, 1, 0, &sprag_top, 0},
     {0},
 };
 

@@ -35,8 +35,8 @@ extern const sprag_script sprag_stack, sprag_stack_geometric, sprag_stack_heavy_
 extern const sprag_script sprag_bounce, sprag_wall, sprag_rolling, sprag_rolling_xy;
 extern const sprag_script sprag_chain, sprag_chain_hinge, sprag_car, sprag_legs, sprag_pile;
 extern const sprag_script sprag_bowl, sprag_dominoes, sprag_jenga, sprag_wreck, sprag_ragdolls;
-extern const sprag_script sprag_yard;
-extern const sprag_script sprag_bouncing, sprag_666, sprag_elastic_666, sprag_kapla;
+extern const sprag_script sprag_yard, sprag_rope, sprag_bridge, sprag_crane, sprag_gyroscope;
+extern const sprag_script sprag_top, sprag_bouncing, sprag_666, sprag_elastic_666, sprag_kapla;
 
 // Add a body with one geom, upright and at rest. Without memory they mark the scene as failed and
 // return a body all the same.
