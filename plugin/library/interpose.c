@@ -76,6 +76,7 @@ int INTERPOSE(dWorldQuickStep)(dWorldID world, dReal step)
 void INTERPOSE(dWorldDestroy)(dWorldID world)
 {
     REDIRECT_CALL(world, dWorldDestroy, world);
+    recorder_write();
     world_forget(world);
     sprag_ode_world_destroy(world);
 }

@@ -7,21 +7,32 @@
 #include "linalg.h"
 #include "record_constants.h"
 
+// Of the square of a unit vector's length.
+static const double UNIT_ERROR = 1e-12;
+
 // Values of the identity of a body.
 enum { BEFORE = 0, UNDESCRIBED = 3 }; // m, its place before the step; 1: no BODY has described it
 
 // ---- bodies
 
-static identity *see_body(capture *c, const world_state *w, dBodyID body, int64_t step)
+bool capture_start(step_start *start, dWorldID world)
 {
-    bool is_new;
-    identity *i = identities_see(&c->bodies, body, (uint32_t)w->number, step, &is_new);
-    c->failed |= !i;
-    if (i && is_new) {
-        i->value[UNDESCRIBED] = 1;
-        memcpy(i->value + BEFORE, dBodyGetPosition(body), 3 * sizeof *i->value);
+    start->bodies = 0;
+    for (dBodyID b = sprag_ode_newest_body(world); b; b = sprag_ode_older_body(b)) {
+        if (start->bodies == start->bodies_room) {
+            int room = start->bodies_room ? 2 * start->bodies_room : 256;
+            body_start *more = realloc(start->body, (size_t)room * sizeof *more);
+            if (!more) {
+                return false;
+            }
+            start->body = more;
+            start->bodies_room = room;
+        }
+        body_start *to = &start->body[start->bodies++];
+        to->body = b;
+        memcpy(to->position, dBodyGetPosition(b), sizeof to->position);
     }
-    return i;
+    return true;
 }
 
 static bool list_bodies(capture *c, dWorldID world)
@@ -30,38 +41,64 @@ static bool list_bodies(capture *c, dWorldID world)
     for (dBodyID b = sprag_ode_newest_body(world); b; b = sprag_ode_older_body(b)) {
         if (c->count == c->room) {
             int room = c->room ? 2 * c->room : 256;
-            dBodyID *more = realloc(c->body, (size_t)room * sizeof *more);
+            seen_body *more = realloc(c->body, (size_t)room * sizeof *more);
             if (!more) {
                 return false;
             }
             c->body = more;
             c->room = room;
         }
-        c->body[c->count++] = b;
+        c->body[c->count++].body = b;
     }
     return true;
 }
 
-void capture_begin(capture *c, const world_state *w, int64_t step)
+// The place of a body at the start; of a new one, its place now. Bodies are asked for in the order
+// of the lists, of which the program may have changed either end and any part.
+static const double *place_at_start(const step_start *start, dBodyID body, int *next)
 {
-    c->failed |= !list_bodies(c, w->id);
-    for (int k = c->count - 1; k >= 0; k--) {
-        identity *i = see_body(c, w, c->body[k], step);
-        if (i) {
-            memcpy(i->value + BEFORE, dBodyGetPosition(c->body[k]), 3 * sizeof *i->value);
+    for (int k = *next; k < start->bodies; k++) {
+        if (start->body[k].body == body) {
+            *next = k + 1;
+            return start->body[k].position;
         }
+    }
+    return dBodyGetPosition(body);
+}
+
+// Lists the bodies with their identities, which move when the table of them grows.
+static void see_bodies(capture *c, const world_state *w, int64_t step, const step_start *start)
+{
+    const identity *table;
+    c->failed |= !list_bodies(c, w->id);
+    do {
+        table = c->bodies.slot;
+        for (int k = c->count - 1; k >= 0; k--) {
+            bool is_new;
+            identity *i =
+                identities_see(&c->bodies, c->body[k].body, (uint32_t)w->number, step, &is_new);
+            if (i && is_new) {
+                i->value[UNDESCRIBED] = 1;
+            }
+            c->failed |= !i;
+            c->body[k].identity = i;
+        }
+    } while (table != c->bodies.slot && !c->failed);
+    for (int k = 0, next = 0; k < c->count && !c->failed; k++) {
+        const double *place = place_at_start(start, c->body[k].body, &next);
+        memcpy(c->body[k].identity->value + BEFORE, place, 3 * sizeof *place);
     }
 }
 
-static void write_descriptions(capture *c, const world_state *w, int64_t step, frame_buffer *to)
+static void write_descriptions(const capture *c, frame_buffer *to)
 {
     frame_buffer_table(to, "BODY", sizeof(sprag_recorded_body));
     for (int k = c->count - 1; k >= 0; k--) {
-        identity *i = see_body(c, w, c->body[k], step);
+        identity *i = c->body[k].identity;
         sprag_recorded_body *b = i && i->value[UNDESCRIBED] != 0 ? frame_buffer_add(to, 1) : NULL;
         if (b) {
             dMass mass;
-            dBodyGetMass(c->body[k], &mass);
+            dBodyGetMass(c->body[k].body, &mass);
             *b = (sprag_recorded_body){.body = i->id, .world = i->world, .mass = mass.mass};
             for (int n = 0; n < 9; n++) {
                 b->inertia[n] = mass.I[4 * (n / 3) + n % 3];
@@ -71,10 +108,14 @@ static void write_descriptions(capture *c, const world_state *w, int64_t step, f
     }
 }
 
+static uint32_t number_in(const identity *i)
+{
+    return i ? i->id : SPRAG_RECORDED_NONE;
+}
+
 static uint32_t number_of(const capture *c, dBodyID body)
 {
-    const identity *i = identities_find(&c->bodies, body);
-    return i ? i->id : SPRAG_RECORDED_NONE;
+    return number_in(identities_find(&c->bodies, body));
 }
 
 static void write_poses(const capture *c, frame_buffer *to)
@@ -82,8 +123,8 @@ static void write_poses(const capture *c, frame_buffer *to)
     frame_buffer_table(to, "POSE", sizeof(sprag_recorded_pose));
     sprag_recorded_pose *p = frame_buffer_add(to, (size_t)c->count);
     for (int k = c->count - 1; p && k >= 0; k--, p++) {
-        dBodyID b = c->body[k];
-        p->body = number_of(c, b);
+        dBodyID b = c->body[k].body;
+        p->body = number_in(c->body[k].identity);
         p->flags = (dBodyIsKinematic(b) ? SPRAG_RECORDED_KINEMATIC : 0) |
                    (dBodyIsEnabled(b) ? 0 : SPRAG_RECORDED_DISABLED);
         memcpy(p->position, dBodyGetPosition(b), sizeof p->position);
@@ -95,81 +136,157 @@ static void write_poses(const capture *c, frame_buffer *to)
 
 // ---- forces
 
-bool capture_lend_feedback(force_pool *pool, dWorldID world)
+// false: there is too little room.
+static bool lend_feedback(step_start *start, dWorldID world)
 {
-    int joints = 0;
-    for (dJointID j = sprag_ode_newest_joint(world); j; j = sprag_ode_older_joint(j)) {
-        joints += !dJointGetFeedback(j);
-    }
-    pool->count = 0;
-    if (joints > pool->room) {
-        free(pool->force);
-        pool->room = 0;
-        pool->force = malloc(2 * (size_t)joints * sizeof *pool->force);
-        if (!pool->force) {
-            return false;
-        }
-        pool->room = 2 * joints;
-    }
+    start->forces = 0;
     for (dJointID j = sprag_ode_newest_joint(world); j; j = sprag_ode_older_joint(j)) {
         if (!dJointGetFeedback(j)) {
-            pool->force[pool->count] = (dJointFeedback){.f1 = {0}};
-            dJointSetFeedback(j, &pool->force[pool->count++]);
+            if (start->forces == start->forces_room) {
+                return false;
+            }
+            start->force[start->forces] = (dJointFeedback){.f1 = {0}};
+            dJointSetFeedback(j, &start->force[start->forces++]);
         }
     }
     return true;
 }
 
-static bool is_lent(const force_pool *pool, const dJointFeedback *feedback)
+bool capture_lend_feedback(step_start *start, dWorldID world)
 {
-    return feedback >= pool->force && feedback < pool->force + pool->count;
+    while (!lend_feedback(start, world)) {
+        capture_return_feedback(start, world);
+        int room = start->forces_room ? 2 * start->forces_room : 256;
+        free(start->force);
+        start->force = malloc((size_t)room * sizeof *start->force);
+        start->forces_room = start->force ? room : 0;
+        start->forces = 0;
+        if (!start->force) {
+            return false;
+        }
+    }
+    return true;
 }
 
-void capture_return_feedback(const force_pool *pool, dWorldID world)
+static bool is_lent(const step_start *start, const dJointFeedback *feedback)
 {
-    for (dJointID j = sprag_ode_newest_joint(world); j && pool->count;
+    return feedback >= start->force && feedback < start->force + start->forces;
+}
+
+static void return_feedback(const step_start *start, dJointID joint)
+{
+    if (is_lent(start, dJointGetFeedback(joint))) {
+        dJointSetFeedback(joint, NULL);
+    }
+}
+
+void capture_return_feedback(const step_start *start, dWorldID world)
+{
+    for (dJointID j = sprag_ode_newest_joint(world); j && start->forces;
          j = sprag_ode_older_joint(j)) {
-        if (is_lent(pool, dJointGetFeedback(j))) {
-            dJointSetFeedback(j, NULL);
-        }
+        return_feedback(start, j);
     }
 }
 
 // Of a joint that was there before the step. The program's own feedback may be of an earlier step
 // if no body of the joint is enabled.
 static const dJointFeedback *feedback_of(dJointID joint, const dBodyID body[2],
-                                         const force_pool *pool)
+                                         const step_start *start)
 {
     const dJointFeedback *feedback = dJointGetFeedback(joint);
     bool solved = (body[0] && dBodyIsEnabled(body[0])) || (body[1] && dBodyIsEnabled(body[1]));
-    return feedback && (is_lent(pool, feedback) || solved) ? feedback : NULL;
+    return feedback && (is_lent(start, feedback) || solved) ? feedback : NULL;
 }
 
 // ---- contacts
 
-static void add_speed(const capture *c, dBodyID body, const double point[3], double sign,
-                      double velocity[3])
+// A body and a geom of a contact, with their numbers. Contacts of a pair follow each other.
+typedef struct contact_side {
+    dBodyID body;
+    dGeomID geom;
+    uint32_t number, geom_number;
+    const double *place, *velocity, *spin; // of the body, its place before the step; NULL: none
+} contact_side;
+
+static void set_side(const capture *c, contact_side *side, dBodyID body, dGeomID geom)
 {
-    const identity *i = identities_find(&c->bodies, body);
-    double arm[3], turning[3];
-    if (!i) {
+    if (side->body == body && side->geom == geom) {
         return;
     }
-    for (int k = 0; k < 3; k++) {
-        arm[k] = point[k] - i->value[BEFORE + k];
+    const identity *i = identities_find(&c->bodies, body);
+    *side = (contact_side){.body = body,
+                           .geom = geom,
+                           .number = number_in(i),
+                           .geom_number = shapes_number(&c->shapes, geom)};
+    if (i) {
+        side->place = i->value + BEFORE;
+        side->velocity = dBodyGetLinearVel(body);
+        side->spin = dBodyGetAngularVel(body);
     }
-    cross3(dBodyGetAngularVel(body), arm, turning);
-    add_scaled(velocity, sign, dBodyGetLinearVel(body), 3);
-    add_scaled(velocity, sign, turning, 3);
 }
 
-static double slip_speed(const dSurfaceParameters *surface, const double frame[3][3],
-                         const double velocity[3])
+static void add_speed(const contact_side *side, const double point[3], double sign,
+                      double velocity[3])
 {
-    int mode = surface->mode;
-    double along = dot3(velocity, frame[1]) - (mode & dContactMotion1 ? surface->motion1 : 0);
-    double across = dot3(velocity, frame[2]) - (mode & dContactMotion2 ? surface->motion2 : 0);
-    return sqrt(along * along + across * across);
+    double arm[3], turning[3];
+    if (side->place) {
+        subtract3(point, side->place, arm);
+        cross3(side->spin, arm, turning);
+        for (int k = 0; k < 3; k++) {
+            velocity[k] += sign * (side->velocity[k] + turning[k]);
+        }
+    }
+}
+
+// A contact joint while it is written.
+typedef struct contact_view {
+    dJointID joint;
+    const dSurfaceParameters *surface;
+    double normal[3]; // unit, into the first body
+} contact_view;
+
+// false: there is no direction.
+static bool set_normal(contact_view *v, const dContactGeom *contact, bool swapped)
+{
+    double square = dot3(contact->normal, contact->normal);
+    bool is_unit = fabs(square - 1) < UNIT_ERROR;
+    double scale = (swapped ? -1 : 1) / (is_unit ? 1 : sqrt(square));
+    for (int k = 0; k < 3; k++) {
+        v->normal[k] = scale * contact->normal[k];
+    }
+    return square > 0 && isfinite(square);
+}
+
+// Both tangents of a contact cost more than the rest of it. Most contacts do without them.
+static void along_tangents(const contact_view *v, const double vector[3], double part[2])
+{
+    double frame[3][3];
+    part[0] = part[1] = 0;
+    if (sprag_ode_contact_frame(frame, v->joint, (dBodyID[2]){NULL, NULL})) {
+        part[0] = dot3(vector, frame[1]);
+        part[1] = dot3(vector, frame[2]);
+    }
+}
+
+// The length of the part of a vector along the surface.
+static double tangential(const contact_view *v, const double vector[3])
+{
+    double part[3] = {vector[0], vector[1], vector[2]};
+    add_scaled(part, -dot3(vector, v->normal), v->normal, 3);
+    return norm3(part);
+}
+
+static double slip_speed(const contact_view *v, const double velocity[3])
+{
+    int mode = v->surface->mode;
+    if (!(mode & (dContactMotion1 | dContactMotion2))) {
+        return tangential(v, velocity);
+    }
+    double part[2];
+    along_tangents(v, velocity, part);
+    part[0] -= mode & dContactMotion1 ? v->surface->motion1 : 0;
+    part[1] -= mode & dContactMotion2 ? v->surface->motion2 : 0;
+    return sqrt(part[0] * part[0] + part[1] * part[1]);
 }
 
 // Share of the friction bound along a tangent that is used.
@@ -187,17 +304,26 @@ static sprag_recorded_state state_of(double normal, double used, double slip, do
     return normal <= 0 ? SPRAG_RECORDED_OPEN : slips ? SPRAG_RECORDED_SLIP : SPRAG_RECORDED_STICK;
 }
 
-// Of the friction bounds, both tangents together. ODE bounds friction along each tangent, sprag by
-// a cone.
-static double share_of_bounds(const dSurfaceParameters *surface, const double frame[3][3],
-                              const double force[3], bool ours)
+// Of the friction bounds, both tangents together. sprag bounds friction by a cone, ODE along each
+// tangent: by a square, in which the circle of the cone lies.
+static double share_of_bounds(const contact_view *v, const double force[3], double normal,
+                              bool ours)
 {
-    double normal = dot3(force, frame[0]);
-    double second = surface->mode & dContactMu2 ? surface->mu2 : surface->mu;
-    double along = share_of_bound(dot3(force, frame[1]), surface->mu,
-                                  surface->mode & dContactApprox1_1, normal);
-    double across =
-        share_of_bound(dot3(force, frame[2]), second, surface->mode & dContactApprox1_2, normal);
+    const dSurfaceParameters *s = v->surface;
+    double part[2];
+    double second = s->mode & dContactMu2 ? s->mu2 : s->mu;
+    bool first_of_normal = s->mode & dContactApprox1_1;
+    bool second_of_normal = s->mode & dContactApprox1_2;
+    if (second == s->mu && first_of_normal == second_of_normal) {
+        double friction = sqrt(fmax(dot3(force, force) - normal * normal, 0));
+        double share = share_of_bound(friction, s->mu, first_of_normal, normal);
+        if (ours || share < SLIP_BOUND) {
+            return share;
+        }
+    }
+    along_tangents(v, force, part);
+    double along = share_of_bound(part[0], s->mu, first_of_normal, normal);
+    double across = share_of_bound(part[1], second, second_of_normal, normal);
     return ours ? sqrt(along * along + across * across) : fmax(along, across);
 }
 
@@ -209,41 +335,42 @@ static void to_floats(float to[3], const double from[3])
 }
 
 static void write_contact(const capture *c, const world_state *w, dJointID joint,
-                          const force_pool *pool, frame_buffer *to)
+                          contact_side side[2], const step_start *start, frame_buffer *to)
 {
     dSurfaceParameters room;
-    const dSurfaceParameters *surface = sprag_ode_contact_surface(joint, &room);
     const dContactGeom *contact = sprag_ode_contact_geom(joint);
-    double frame[3][3], velocity[3] = {0};
+    contact_view v = {.joint = joint, .surface = sprag_ode_contact_surface(joint, &room)};
+    double velocity[3] = {0};
     dBodyID body[2];
-    sprag_ode_joint_bodies(joint, body, &(bool){false});
-    if (!body[0] || !sprag_ode_contact_frame(frame, joint, body)) {
+    bool swapped;
+    sprag_ode_joint_bodies(joint, body, &swapped);
+    if (!body[0] || !set_normal(&v, contact, swapped)) {
         return;
     }
     sprag_recorded_contact *out = frame_buffer_add(to, 1);
     if (!out) {
         return;
     }
-    bool swapped = body[0] != dJointGetBody(joint, 0);
-    *out = (sprag_recorded_contact){
-        .body = {number_of(c, body[0]), number_of(c, body[1])},
-        .geom = {shapes_number(&c->shapes, swapped ? contact->g2 : contact->g1),
-                 shapes_number(&c->shapes, swapped ? contact->g1 : contact->g2)},
-        .depth = (float)contact->depth,
-        .friction = (float)surface->mu,
-        .force = {NAN, NAN, NAN},
-        .state = SPRAG_RECORDED_UNKNOWN};
+    set_side(c, &side[0], body[0], swapped ? contact->g2 : contact->g1);
+    set_side(c, &side[1], body[1], swapped ? contact->g1 : contact->g2);
+    *out = (sprag_recorded_contact){.body = {side[0].number, side[1].number},
+                                    .geom = {side[0].geom_number, side[1].geom_number},
+                                    .depth = (float)contact->depth,
+                                    .friction = (float)v.surface->mu,
+                                    .force = {NAN, NAN, NAN},
+                                    .state = SPRAG_RECORDED_UNKNOWN};
     to_floats(out->position, contact->pos);
-    to_floats(out->normal, frame[0]);
-    add_speed(c, body[0], contact->pos, 1, velocity);
-    add_speed(c, body[1], contact->pos, -1, velocity);
-    out->slip = (float)slip_speed(surface, (const double(*)[3])frame, velocity);
-    const dJointFeedback *feedback = feedback_of(joint, body, pool);
+    to_floats(out->normal, v.normal);
+    add_speed(&side[0], contact->pos, 1, velocity);
+    add_speed(&side[1], contact->pos, -1, velocity);
+    out->slip = (float)slip_speed(&v, velocity);
+    const dJointFeedback *feedback = feedback_of(joint, body, start);
     if (feedback) {
         to_floats(out->force, feedback->f1);
-        double used = share_of_bounds(surface, (const double(*)[3])frame, feedback->f1,
-                                      w->settings.method->ours);
-        out->state = state_of(dot3(feedback->f1, frame[0]), used, out->slip, c->falling);
+        double normal = dot3(feedback->f1, v.normal);
+        bool ours = w->settings.method->ours;
+        double used = normal > 0 ? share_of_bounds(&v, feedback->f1, normal, ours) : 0;
+        out->state = state_of(normal, used, out->slip, c->falling);
     }
 }
 
@@ -278,7 +405,7 @@ static bool anchors_of(dJointID joint, dVector3 anchor[2])
 }
 
 static void write_joint(capture *c, const world_state *w, dJointID joint, int64_t step,
-                        const force_pool *pool, frame_buffer *to)
+                        const step_start *start, frame_buffer *to)
 {
     bool is_new, reversed;
     dBodyID body[2];
@@ -300,7 +427,7 @@ static void write_joint(capture *c, const world_state *w, dJointID joint, int64_
         to_floats(out->anchor[0], anchor[0]);
         to_floats(out->anchor[1], anchor[1]);
     }
-    const dJointFeedback *feedback = feedback_of(joint, body, pool);
+    const dJointFeedback *feedback = feedback_of(joint, body, start);
     if (feedback) {
         to_floats(out->force, feedback->f1);
         to_floats(out->torque, feedback->t1);
@@ -339,34 +466,60 @@ static void write_events(const capture *c, const world_state *w, frame_buffer *t
 
 // ---- the step
 
-void capture_write(capture *c, const world_state *w, int64_t step, const force_pool *pool,
+static void keep_joint(capture *c, dJointID joint)
+{
+    if (c->joints_count == c->joints_room) {
+        int room = c->joints_room ? 2 * c->joints_room : 64;
+        dJointID *more = realloc(c->joint, (size_t)room * sizeof *more);
+        if (!more) {
+            c->failed = true;
+            return;
+        }
+        c->joint = more;
+        c->joints_room = room;
+    }
+    c->joint[c->joints_count++] = joint;
+}
+
+// Contacts are many, and the list of joints is long: it is walked once.
+static void write_joints(capture *c, const world_state *w, int64_t step, const step_start *start,
+                         frame_buffer *to)
+{
+    const contact_side none = {.number = SPRAG_RECORDED_NONE, .geom_number = SPRAG_RECORDED_NONE};
+    contact_side side[2] = {none, none};
+    c->joints_count = 0;
+    frame_buffer_table(to, "CONT", sizeof(sprag_recorded_contact));
+    for (dJointID j = sprag_ode_newest_joint(w->id); j; j = sprag_ode_older_joint(j)) {
+        if (dJointGetType(j) == dJointTypeContact) {
+            write_contact(c, w, j, side, start, to);
+            return_feedback(start, j);
+        } else {
+            keep_joint(c, j);
+        }
+    }
+    frame_buffer_table(to, "JOIN", sizeof(sprag_recorded_joint));
+    for (int k = 0; k < c->joints_count; k++) {
+        write_joint(c, w, c->joint[k], step, start, to);
+        return_feedback(start, c->joint[k]);
+    }
+}
+
+void capture_write(capture *c, const world_state *w, int64_t step, const step_start *start,
                    frame_buffer *to)
 {
     dVector3 gravity;
     dWorldGetGravity(w->id, gravity);
     c->falling = norm3(gravity) * w->statistics.step;
-    c->failed |= !list_bodies(c, w->id);
-    write_descriptions(c, w, step, to);
+    see_bodies(c, w, step, start);
+    write_descriptions(c, to);
     for (int k = c->count - 1; k >= 0; k--) {
-        shapes_see_body(&c->shapes, c->body[k], number_of(c, c->body[k]), (uint32_t)w->number,
-                        step);
+        shapes_see_body(&c->shapes, c->body[k].body, number_in(c->body[k].identity),
+                        (uint32_t)w->number, step);
     }
     shapes_write(&c->shapes, to, (uint32_t)w->number, step);
     write_poses(c, to);
-    frame_buffer_table(to, "CONT", sizeof(sprag_recorded_contact));
-    for (dJointID j = sprag_ode_newest_joint(w->id); j; j = sprag_ode_older_joint(j)) {
-        if (dJointGetType(j) == dJointTypeContact) {
-            write_contact(c, w, j, pool, to);
-        }
-    }
-    frame_buffer_table(to, "JOIN", sizeof(sprag_recorded_joint));
-    for (dJointID j = sprag_ode_newest_joint(w->id); j; j = sprag_ode_older_joint(j)) {
-        if (dJointGetType(j) != dJointTypeContact) {
-            write_joint(c, w, j, step, pool, to);
-        }
-    }
+    write_joints(c, w, step, start, to);
     write_events(c, w, to);
-    capture_return_feedback(pool, w->id);
     to->failed |= c->failed;
 }
 

@@ -7,34 +7,48 @@
 #include "recorded_shapes.h"
 #include "world.h"
 
+// A body of the world of the step. identity NULL: no memory.
+typedef struct seen_body {
+    dBodyID body;
+    identity *identity;
+} seen_body;
+
 // Numbers of bodies, joints and geoms, of all worlds of the process.
 typedef struct capture {
     identities bodies, joints;
     shapes shapes;
-    dBodyID *body; // of the world of the step, from the newest to the oldest
+    seen_body *body; // of the world of the step, from the newest to the oldest
     int count, room;
+    dJointID *joint; // that are no contacts, likewise
+    int joints_count, joints_room;
     double falling; // m/s, that gravity gives in the step
     bool failed;    // no memory
 } capture;
 
-// The forces of joints during a step of one world: each joint that has no dJointFeedback gets one
-// of these for the step.
-typedef struct force_pool {
-    dJointFeedback *force;
-    int count, room;
-    struct force_pool *next; // of those that no step uses
-} force_pool;
+// Of one step of a world: where its bodies are at the start, from the newest to the oldest; and the
+// forces of its joints. Each joint that has no dJointFeedback gets one of these for the step.
+typedef struct body_start {
+    dBodyID body;
+    double position[3];
+} body_start;
 
-// Before the step: finds the bodies and remembers where they are. The pool lends its feedback.
-void capture_begin(capture *c, const world_state *w, int64_t step);
-bool capture_lend_feedback(force_pool *pool, dWorldID world);
+typedef struct step_start {
+    body_start *body;
+    int bodies, bodies_room;
+    dJointFeedback *force;
+    int forces, forces_room;
+} step_start;
+
+// Before the step. false: no memory; what there is is set.
+bool capture_start(step_start *start, dWorldID world);
+bool capture_lend_feedback(step_start *start, dWorldID world);
 
 // After the step. Takes the feedback back.
-void capture_write(capture *c, const world_state *w, int64_t step, const force_pool *pool,
+void capture_write(capture *c, const world_state *w, int64_t step, const step_start *start,
                    frame_buffer *to);
 
 // Takes the feedback back without reading it.
-void capture_return_feedback(const force_pool *pool, dWorldID world);
+void capture_return_feedback(const step_start *start, dWorldID world);
 
 void capture_clear(capture *c); // describes all objects again
 

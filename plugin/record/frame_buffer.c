@@ -49,7 +49,8 @@ static void close_table(frame_buffer *b)
 
 void frame_buffer_begin(frame_buffer *b)
 {
-    b->size = b->table = 0;
+    b->frame = b->size;
+    b->table = 0;
     b->failed = false;
     add_head(b, "FRAM", 0);
 }
@@ -78,8 +79,25 @@ void *frame_buffer_add(frame_buffer *b, size_t count)
 bool frame_buffer_end(frame_buffer *b)
 {
     close_table(b);
-    if (!b->failed) {
-        head_at(b, 0)->count = b->size - sizeof(sprag_recorded_head);
+    if (b->failed) {
+        b->size = b->frame;
+    } else {
+        head_at(b, b->frame)->count = b->size - b->frame - sizeof(sprag_recorded_head);
     }
     return !b->failed;
+}
+
+size_t frame_buffer_whole(const frame_buffer *b, size_t bytes)
+{
+    size_t whole = 0, next = 0;
+    while (next <= bytes && next < b->size) {
+        whole = next;
+        next += sizeof(sprag_recorded_head) + head_at(b, next)->count;
+    }
+    return next <= bytes ? next : whole;
+}
+
+void frame_buffer_empty(frame_buffer *b)
+{
+    b->size = b->frame = b->table = 0;
 }

@@ -13,4 +13,12 @@
 // count as sticking. Smaller: contacts that creep count as slipping.
 #define SLIP_SPEED 0.1
 
+// Bytes of frames that are written at once. Greater: more memory, and no less time from about here
+// on. Smaller: more calls of the system, of some microseconds each.
+#define WRITE_SIZE (256 << 10)
+
+// s, after which frames are written even if they are fewer. Greater: a run that is killed loses
+// more steps. Smaller: slow programs call the system more often.
+#define WRITE_TIME 0.1
+
 #endif

@@ -1,12 +1,14 @@
-// A frame is one write() to the file, so that a crash loses no step. The file is opened at the
-// first step. A process that was forked while its parent recorded writes nothing, unless "%p" in
-// the name gives it a file of its own.
+// Frames of a few steps are one write() to the file: calls of the system would take longer than the
+// rest of the recording. A pipe gets each frame at once. The file is opened at the first step. A
+// process that was forked while its parent recorded writes nothing, unless "%p" in the name gives
+// it a file of its own.
 #include "recorder.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <time.h>
@@ -15,11 +17,12 @@
 #include "capture.h"
 #include "message.h"
 #include "output.h"
+#include "record_constants.h"
 #include "recording_header.h"
 #include "statistics.h"
 
 struct recorded_step {
-    force_pool pool;
+    step_start begun;
     int64_t number; // of the step
     double start;   // s, thread CPU time
     recorded_step *next;
@@ -32,8 +35,11 @@ static atomic_bool wanted; // SPRAG_RECORD is set, and writing has not failed
 // Under the lock.
 static output file = {.descriptor = -1};
 static off_t written; // bytes of whole frames
+static double last;   // s, when the last ones were written
 static capture all = {.bodies.gap = 1, .joints.gap = 1};
-static frame_buffer frame;
+static frame_buffer frames;  // not written yet
+static bool has_forked;      // this process, from one that has recorded
+static bool has_ended;       // the program: what it still steps is written at once
 static recorded_step *spare; // that no step uses
 static const char *failure;  // the reason why the recording has ended; NULL: told, or none
 
@@ -47,11 +53,18 @@ static void unlock_after_fork(void)
     pthread_mutex_unlock(&lock);
 }
 
+static void enter_child(void)
+{
+    frame_buffer_empty(&frames); // the parent writes them
+    has_forked = true;
+    pthread_mutex_unlock(&lock);
+}
+
 static void start(void)
 {
     atomic_store(&wanted, output_wanted(&file, "SPRAG_RECORD"));
     // A child must not inherit the lock of a thread that it does not have.
-    pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork);
+    pthread_atfork(lock_for_fork, unlock_after_fork, enter_child);
 }
 
 static bool is_on(void)
@@ -114,41 +127,76 @@ static bool open_file(void)
 // May this process write frames? A forked child may only to a file of its own.
 static bool is_ready(void)
 {
-    if (file.descriptor < 0 || (file.process != getpid() && output_is_per_process(&file))) {
+    bool moves = has_forked && output_is_per_process(&file);
+    has_forked &= !moves;
+    if (file.descriptor < 0 || moves) {
         return open_file();
     }
-    if (file.process != getpid()) {
+    if (has_forked) {
         atomic_store(&wanted, false);
-    } else if (!output_is_open(&file)) {
-        fail("the program has closed the file");
     }
     return is_on();
 }
 
 // After a full disk, the part of a frame that fitted is cut off.
-static void write_frame(void)
+static void fail_to_write(int error)
 {
-    if (!frame_buffer_end(&frame)) {
-        fail("no memory");
-    } else if (!output_write(&file, frame.data, frame.size)) {
-        int error = errno;
-        if (file.regular && ftruncate(file.descriptor, written) != 0) {
-            errno = error; // the reader leaves the part out
-        }
-        fail(error == EPIPE ? "its reader is gone" : strerror(error));
+    off_t end = lseek(file.descriptor, 0, SEEK_CUR) - written;
+    off_t whole = written + (off_t)frame_buffer_whole(&frames, end > 0 ? (size_t)end : 0);
+    if (file.regular && ftruncate(file.descriptor, whole) != 0) {
+        errno = error; // the reader leaves the part out
+    }
+    fail(error == EPIPE ? "its reader is gone" : strerror(error));
+}
+
+static void write_frames(void)
+{
+    if (!output_is_open(&file)) {
+        fail("the program has closed the file");
+    } else if (!output_write(&file, frames.data, frames.size)) {
+        fail_to_write(errno);
     } else {
-        written += (off_t)frame.size;
+        written += (off_t)frames.size;
+    }
+    frame_buffer_empty(&frames);
+}
+
+static double seconds_of(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void end_frame(void)
+{
+    double now = seconds_of(CLOCK_MONOTONIC);
+    if (!frame_buffer_end(&frames)) {
+        fail("no memory");
+    }
+    if (frames.size >= WRITE_SIZE || now > last + WRITE_TIME || !file.regular || has_ended) {
+        write_frames();
+        last = now;
+    }
+}
+
+// The program exits. A thread that still records has the lock, and ODE may be gone.
+__attribute__((destructor)) static void write_rest(void)
+{
+    if (pthread_mutex_trylock(&lock) == 0) {
+        has_ended = true;
+        if (frames.size > 0 && !has_forked) {
+            write_frames();
+        }
+        if (failure) {
+            fprintf(stderr, "sprag: cannot record to %s: %s.\n", file.name, failure);
+        }
+        failure = NULL;
+        pthread_mutex_unlock(&lock);
     }
 }
 
 // ---- a step
-
-static double cpu_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static recorded_step *take_spare(void)
 {
@@ -174,23 +222,23 @@ recorded_step *recorder_begin(const world_state *w, bool lends_feedback)
     recorded_step *step = possible && is_ready() ? take_spare() : NULL;
     if (step) {
         step->number = w->statistics.steps + 1;
-        capture_begin(&all, w, step->number);
     }
     end_locked();
     if (step) {
-        step->pool.count = 0;
+        capture_start(&step->begun, w->id);
+        step->begun.forces = 0;
         if (lends_feedback) {
-            capture_lend_feedback(&step->pool, w->id);
+            capture_lend_feedback(&step->begun, w->id);
         }
-        step->start = cpu_seconds();
+        step->start = seconds_of(CLOCK_THREAD_CPUTIME_ID);
     }
     return step;
 }
 
 static void write_step(const recorded_step *step, const world_state *w, stock called, double cpu)
 {
-    frame_buffer_table(&frame, "STEP", sizeof(sprag_recorded_step));
-    sprag_recorded_step *s = frame_buffer_add(&frame, 1);
+    frame_buffer_table(&frames, "STEP", sizeof(sprag_recorded_step));
+    sprag_recorded_step *s = frame_buffer_add(&frames, 1);
     if (s) {
         dVector3 gravity;
         dWorldGetGravity(w->id, gravity);
@@ -209,8 +257,8 @@ static void write_statistics(const world_state *w)
 {
     double number[STATISTICS_MAX];
     int count = statistics_numbers(number, &w->statistics, w->settings.method->ours);
-    frame_buffer_table(&frame, "STAT", sizeof *number);
-    double *to = frame_buffer_add(&frame, (size_t)count);
+    frame_buffer_table(&frames, "STAT", sizeof *number);
+    double *to = frame_buffer_add(&frames, (size_t)count);
     if (to) {
         memcpy(to, number, (size_t)count * sizeof *to);
     }
@@ -221,16 +269,16 @@ void recorder_end(recorded_step *step, const world_state *w, stock called, bool 
     if (!step) {
         return;
     }
-    double cpu = cpu_seconds() - step->start;
+    double cpu = seconds_of(CLOCK_THREAD_CPUTIME_ID) - step->start;
     begin_locked();
     if (taken && is_on() && is_ready()) {
-        frame_buffer_begin(&frame);
+        frame_buffer_begin(&frames);
         write_step(step, w, called, cpu);
         write_statistics(w);
-        capture_write(&all, w, step->number, &step->pool, &frame);
-        write_frame();
+        capture_write(&all, w, step->number, &step->begun, &frames);
+        end_frame();
     } else {
-        capture_return_feedback(&step->pool, w->id);
+        capture_return_feedback(&step->begun, w->id);
     }
     step->next = spare;
     spare = step;
@@ -252,6 +300,17 @@ void recorder_destroys(void)
         pthread_mutex_lock(&lock);
         shapes_forget_roots(&all.shapes);
         pthread_mutex_unlock(&lock);
+    }
+}
+
+void recorder_write(void)
+{
+    if (is_on()) {
+        begin_locked();
+        if (frames.size > 0 && is_ready()) {
+            write_frames();
+        }
+        end_locked();
     }
 }
 

@@ -18,6 +18,9 @@ void recorder_end(recorded_step *step, const world_state *w, stock called, bool 
 void recorder_collides(dGeomID id);
 void recorder_destroys(void);
 
+// A world is about to be destroyed: all its steps are to be in the file.
+void recorder_write(void);
+
 // This process, a fork of the one that records, records nothing.
 void recorder_stop(void);
 

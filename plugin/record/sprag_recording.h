@@ -19,8 +19,8 @@
 // bytes. A reader skips tags that it does not know. An entry may be longer than its struct below:
 // later versions add columns at its end.
 //
-// A frame is written at once. A run that was killed leaves whole frames, and at most a part of one
-// more, which the reader leaves out (`truncated`).
+// A run that was killed leaves whole frames, and at most a part of one more, which the reader
+// leaves out (`truncated`). Its last steps, of a tenth of a second, may be missing.
 #ifndef SPRAG_RECORDING_H
 #define SPRAG_RECORDING_H
 

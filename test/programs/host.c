@@ -16,6 +16,8 @@
 //   parts      again, and the worlds are destroyed as Webots' threads do it
 //   fork       a child that runs /bin/true
 //   late       the world is destroyed after main
+//   kept       it is never destroyed
+//   slow       likewise, and a step takes 20 ms
 //
 // With WITHOUT_THREADS it can be built with an ODE that has no threads; the modes threads and pool
 // are then like the others.
@@ -52,7 +54,7 @@ typedef struct scene {
 static stepper *step_world;
 // The way in which Webots' fork destroys a world of one of its threads; NULL: another ODE.
 static void (*destroy_part)(dWorldID);
-static int steps, chain_only, in_threads, has_pool;
+static int steps, chain_only, in_threads, has_pool, is_slow;
 static long moved;
 
 static void body_moved(dBodyID body)
@@ -153,6 +155,9 @@ static void run_scene(scene *s)
         dSpaceCollide(s->space, s, collide);
         if (!step_world(s->world, 0.005)) {
             puts("a step failed");
+        }
+        if (is_slow) {
+            usleep(20000);
         }
         dJointGroupEmpty(s->contacts);
     }
@@ -267,6 +272,7 @@ int main(int argc, char **argv)
     }
     chain_only = strcmp(mode, "chain") == 0;
     has_pool = strcmp(mode, "pool") == 0;
+    is_slow = strcmp(mode, "slow") == 0;
     dInitODE2(0);
 
     if (strcmp(mode, "threads") == 0) {
@@ -319,8 +325,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(mode, "late") == 0) {
         atexit(close_late);
-        return 0;
+    } else if (strcmp(mode, "kept") != 0 && !is_slow) {
+        close_late();
     }
-    close_late();
     return 0;
 }

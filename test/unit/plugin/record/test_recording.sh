@@ -95,6 +95,22 @@ wait $host_process 2>/dev/null
 count=$(frames killed.sprec) || fail "what a killed run leaves cannot be read"
 [ "$count" -gt 10 ] || fail "a killed run leaves $count frames"
 
+for mode in late kept; do
+    recorded $mode.sprec method=stribeck step 20 $mode >out
+    [ "$(frames $mode.sprec)" = 20 ] || fail "$mode: $(frames $mode.sprec) frames"
+done
+
+# Of a slow program few steps wait to be written.
+SPRAG_RECORD=slow.sprec SPRAG_OPTIONS=method=stribeck LD_PRELOAD=$build/libsprag.so "$host" step 100000 slow >/dev/null &
+host_process=$!
+while [ "$(frames slow.sprec 2>/dev/null || echo 0)" -lt 3 ]; do
+    sleep 0.02
+done
+size=$(stat -c %s slow.sprec)
+kill -9 $host_process
+wait $host_process 2>/dev/null
+[ "$size" -lt 200000 ] || fail "a slow program's steps are written after $size bytes"
+
 # ---- processes
 
 recorded run_%p.sprec method=stribeck step 20 fork >out
