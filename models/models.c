@@ -38,7 +38,7 @@ const sprag_model sprag_models[] = {
      &sprag_bouncing, 0},
     {"666", "SimBenchmark: 6 x 6 x 6 balls without friction", 0.01, 1, 0, 0, 0, &sprag_666, 0},
     {"elastic-666", "the same, elastic, from 1 m", 0.01, 1, 0, 1, 0, &sprag_elastic_666, 0},
-    {"kapla", "SimBenchmark: tower of 102 blocks, mu 0.8", 0.01, 1, 0, 0, 0, &sprag_kapla, 0},
+    {"kapla", "SimBenchmark: tower of 102 blocks, mu 0.64", 0.01, 1, 0, 0, 0, &sprag_kapla, 0},
     {"chain", "20 links on ball joints, falling from the horizontal", 0.01, 5, 0, 0, 0,
      &sprag_chain, 0},
     {"chain-hinge", "the same on hinges about y and z in turn", 0.01, 5, 0, 0, 0,

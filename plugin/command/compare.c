@@ -46,6 +46,7 @@ const char compare_help[] =
     "       sprag compare [-m METHOD,METHOD...] [-o OPTIONS] [--under METHOD] [--every K]\n"
     "                     [--steps N | --seconds S] [--patience S] [--whole | --tune]\n"
     "                     [--json FILE] [--markdown] [-q] -- PROGRAM [ARGUMENTS...]\n"
+    "       sprag compare --tune [--every K] ... MODEL\n"
     "\n"
     "Runs each model under each method and prints their measures side by side, judged against the\n"
     "first method by the distance to the exact answer. The methods take one step each in turn, so\n"
@@ -368,11 +369,11 @@ static void print_legend(const char *reference)
            reference, reference);
 }
 
-static bool has_program(int argc, char **argv)
+static bool is_in_place(int argc, char **argv)
 {
     bool any = false;
     for (int i = 1; i < argc; i++) {
-        any |= strcmp(argv[i], "--") == 0;
+        any |= strcmp(argv[i], "--") == 0 || strcmp(argv[i], "--tune") == 0;
     }
     return any;
 }
@@ -380,7 +381,7 @@ static bool has_program(int argc, char **argv)
 int cli_compare(int argc, char **argv)
 {
     request r;
-    if (has_program(argc, argv)) {
+    if (is_in_place(argc, argv)) {
         return cli_in_place(argc, argv);
     }
     int code = request_read(&r, argc, argv, compare_help, "ode-step,ode-quick,stribeck");

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "clock.h"
 #include "exec.h"
 #include "in_place_print.h"
+#include "models.h"
 #include "progress.h"
 #include "report_page.h"
 #include "say.h"
@@ -33,6 +35,9 @@ typedef struct in_place {
     const char *names, *json, *page;
     double steps, seconds, patience;
     bool markdown, quiet, tune;
+    bool is_model;      // the program is this command, which runs a model
+    char own[PATH_MAX]; // its path
+    char *run[6];       // its words
 } in_place;
 
 // ---- arguments
@@ -100,6 +105,21 @@ static bool read_option(in_place *p, int found, char *const *argv)
     return fine;
 }
 
+// The program is then this command, which steps the model. false: after printing why.
+static bool use_model(in_place *p, char *name)
+{
+    ssize_t length = readlink("/proc/self/exe", p->own, sizeof p->own - 1);
+    if (length <= 0 || !sprag_model_find(name)) {
+        cli_fail(0, "no model is called \"%s\"; a program needs -- before it", name);
+        return false;
+    }
+    p->own[length] = '\0';
+    char *words[] = {p->own, "run", name, "-m", "ode-step", NULL};
+    memcpy(p->run, words, sizeof words);
+    p->data.command = p->run;
+    return p->is_model = p->quiet = true;
+}
+
 // Returns -1, or the exit code if the command ends here.
 static int read_arguments(in_place *p, int argc, char **argv)
 {
@@ -120,9 +140,14 @@ static int read_arguments(in_place *p, int argc, char **argv)
         {"report", required_argument, NULL, 'P'},
         {0},
     };
-    int found;
+    int found, words = 0;
     settings s;
-    while ((found = getopt_long(argc, argv, "+:hm:o:q", long_options, NULL)) != -1) {
+    while (words < argc && strcmp(argv[words], "--") != 0) {
+        words++;
+    }
+    const char *letters =
+        words < argc ? "+:hm:o:q" : ":hm:o:q"; // +: the options of sprag end there
+    while ((found = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
         if (found == 'h') {
             fputs(compare_help, stdout);
             return EXIT_SUCCESS;
@@ -134,11 +159,15 @@ static int read_arguments(in_place *p, int argc, char **argv)
     if (optind == argc) {
         return cli_fail(EXIT_USAGE, "the name of a program is missing behind --");
     }
-    if (strcmp(argv[optind - 1], "--") != 0) {
+    p->data.command = argv + optind;
+    if (words == argc && optind + 1 == argc) {
+        if (!use_model(p, argv[optind])) {
+            return EXIT_USAGE;
+        }
+    } else if (words == argc || strcmp(argv[optind - 1], "--") != 0) {
         return cli_fail(EXIT_USAGE, "\"%s\": models and a program cannot be compared together",
                         argv[optind]);
     }
-    p->data.command = argv + optind;
     if (!cli_read_settings(&s, p->data.options) ||
         !cli_read_method(&s, p->data.under, strlen(p->data.under)) ||
         !choices_add(p->data.method, &p->data.methods, p->names ? p->names : default_methods)) {
@@ -212,6 +241,9 @@ static int run_program(in_place *p, const char *file, long from, int method)
     }
     if (program == 0) {
         setenv("SPRAG_COMPARE", file, 1);
+        if (p->is_model && !freopen("/dev/null", "w", stdout)) { // its own measures
+            _exit(EXIT_FAILURE);
+        }
         _exit(exec_program(p->data.command, under, *p->data.options ? p->data.options : NULL,
                            p->quiet));
     }

@@ -1,6 +1,8 @@
-#define _GNU_SOURCE 1 // open_memstream
+#define _GNU_SOURCE 1 // open_memstream, dladdr
 #include "recording_header.h"
 
+#include <dlfcn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +163,26 @@ static void print_variable(FILE *to, const char *key, const char *value)
     print_string(to, value ? value : "");
 }
 
+// The file that this code is in, libsprag.so or the program, and a hash of it (FNV-1a).
+static void print_library(FILE *to)
+{
+    Dl_info at = {0};
+    uint64_t hash = 14695981039346656037u;
+    char text[32] = "";
+    bool found = dladdr((const void *)(uintptr_t)print_library, &at) && strstr(at.dli_fname, ".so");
+    const char *name = found ? at.dli_fname : "/proc/self/exe";
+    FILE *from = fopen(name, "rb");
+    for (int c; from && (c = getc_unlocked(from)) != EOF;) {
+        hash = (hash ^ (unsigned char)c) * 1099511628211u;
+    }
+    if (from) {
+        fclose(from);
+        snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
+    }
+    print_variable(to, "library", found ? name : "");
+    print_variable(to, "library_hash", text);
+}
+
 static void print_run(FILE *to)
 {
     char text[4096] = "";
@@ -183,6 +205,7 @@ static void print_run(FILE *to)
     }
     print_processor(to);
     print_variable(to, "sprag", SPRAG_VERSION);
+    print_library(to);
     print_variable(to, "ode", dGetConfiguration());
 }
 

@@ -224,8 +224,9 @@ static json_t *frames_of(const film_world *w)
 
 static json_t *header_of(const film *f)
 {
-    static const char *const kept[] = {"command", "directory", "options", "started",
-                                       "system",  "processor", "sprag",   "ode"};
+    static const char *const kept[] = {"command", "directory",   "options", "started",
+                                       "system",  "processor",   "sprag",   "ode",
+                                       "library", "library_hash"};
     json_t *header = json_object();
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         json_object_set(header, kept[i], json_object_get(f->header, kept[i]));
@@ -315,22 +316,6 @@ static json_t *runs_of(const page *p, char message[REPORT_MESSAGE])
 
 // ---- the file
 
-static json_t *hash_of_file(const char *path)
-{
-    FILE *from = path ? fopen(path, "rb") : NULL;
-    uint64_t hash = 14695981039346656037u;
-    char text[32];
-    for (int c; from && (c = getc(from)) != EOF;) {
-        hash = (hash ^ (unsigned char)c) * 1099511628211u;
-    }
-    if (!from) {
-        return json_string("");
-    }
-    fclose(from);
-    snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
-    return json_string(text);
-}
-
 static json_t *own_command(void)
 {
     FILE *from = fopen("/proc/self/cmdline", "rb");
@@ -357,9 +342,10 @@ static json_t *data_of(const page *p, char message[REPORT_MESSAGE])
         return NULL;
     }
     strftime(made, sizeof made, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-    json_t *data = json_pack("{s:s, s:s, s:o, s:o, s:o}", "sprag", SPRAG_VERSION, "made", made,
-                             "library", hash_of_file(p->library ? p->library : "/proc/self/exe"),
-                             "command", own_command(), "runs", runs);
+    json_t *first = json_object_get(json_array_get(runs, 0), "header");
+    json_t *data =
+        json_pack("{s:s, s:s, s:O?, s:o, s:o}", "sprag", SPRAG_VERSION, "made", made, "library",
+                  json_object_get(first, "library_hash"), "command", own_command(), "runs", runs);
     if (data && p->comparison) {
         json_object_set_new(data, "comparison", json_deep_copy(p->comparison));
     }

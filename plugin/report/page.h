@@ -9,7 +9,6 @@ typedef struct page {
     const json_t *comparison; // as `sprag compare --json` writes it; NULL: none
     const char *const *recording;
     int recordings;
-    const char *library; // path of the library that has stepped; NULL: this program itself
 } page;
 
 // false: message says why.

@@ -267,6 +267,17 @@ START_TEST(tunes_stock)
 }
 END_TEST
 
+START_TEST(tunes_stock_on_a_model)
+{
+    run r = sh(PROGRAM_SPRAG_COMMAND
+               " compare slope --tune --every 50 --seconds 1 -m ode-quick,stribeck");
+    ck_assert_int_eq(r.status, 0);
+    ck_assert_ptr_nonnull(strstr(r.out, "Stock's best of 144 at the time of stribeck: ode-"));
+    ck_assert_ptr_nonnull(strstr(r.out, "run slope -m ode-step: 2 states"));
+    ck_assert_ptr_null(strstr(r.out, "drift")); // what the model itself prints
+}
+END_TEST
+
 START_TEST(refuses_bad_arguments)
 {
     static const char *const cases[][2] = {
@@ -277,6 +288,8 @@ START_TEST(refuses_bad_arguments)
         {"-m ode-step:5 -- /bin/true", "only ode-quick takes a number"},
         {"slope -- /bin/true", "models and a program cannot be compared together"},
         {"--whole --tune -- /bin/true", "--tune compares steps from the same states"},
+        {"--tune nothing", "no model is called \"nothing\""},
+        {"--tune slope stack", "models and a program cannot be compared together"},
         {"--", "the name of a program is missing"},
         {"--steps 2 --", "the name of a program is missing"},
         {"-- ./not_there", "is not found"},
@@ -390,6 +403,7 @@ int main(void)
     tcase_add_test(all, children_start_warm);
     tcase_add_test(all, compares_whole_runs);
     tcase_add_test(all, tunes_stock);
+    tcase_add_test(all, tunes_stock_on_a_model);
     tcase_add_loop_test(all, refuses_bad_arguments, 0, 11);
     tcase_add_test(all, tables_are_as_wide_as_columns_says);
     tcase_add_test(all, prints_markdown);

@@ -62,6 +62,11 @@ ends 1 'cannot be opened' "$build/sprag" report page.html missing.sprec
 "$build/sprag" report page.html --json slope.json slope.sprec || fail "no page of a run"
 grep -q '<canvas\|<script' page.html || fail "no page"
 grep -qE '(src|href)="?(https?:)?//' page.html && fail "the page loads something"
+SPRAG_RECORD=host.sprec LD_PRELOAD=$build/libsprag.so "$host" step 5 >/dev/null
+"$build/sprag" report host.html host.sprec
+hash=$(head -1 host.sprec | sed -n "s|.*\"library\":\"$build/libsprag.so\",\"library_hash\":\"\([0-9a-f]*\)\".*|\1|p")
+grep -q "\"library\":\"${hash:-none}\"" host.html || fail "a page names another library than the one that stepped"
+! grep -q "\"library\":\"$hash\"" page.html || fail "the page of a run of the command names libsprag.so"
 ends 1 'is not what' "$build/sprag" report page.html --json solve.json
 
 exit $failed
