@@ -26,7 +26,7 @@ static const char *const schemes[] = {"two-way", "one-way", NULL};
 // In the order of callback_time.
 static const char *const callbacks[] = {"within", "before", NULL};
 // In the order of effort.
-static const char *const efforts[] = {"exact", "balanced", "fast", NULL};
+static const char *const efforts[] = {"auto", "fast", "balanced", "exact", NULL};
 
 enum { STOCK_ITERATIONS_MAX = 100000 };
 
@@ -41,9 +41,9 @@ static const option options[] = {
     {"ode.cfm", REAL, AT(stock.cfm), 0, 1, "",
      "CFM of the world under these methods; 0: that of the program", NULL},
     {"effort", WORD, AT(effort), 0, 0, "",
-     "most work of method stribeck: exact works until the tolerance is met; balanced takes 50 "
-     "Gauss-Seidel sweeps, fast as many as the world has QuickStep iterations, where a few Newton "
-     "updates do not solve an island; a step then costs 1 to 3 times dWorldQuickStep's",
+     "most work of method stribeck: fast takes as many Gauss-Seidel sweeps as the world has "
+     "QuickStep iterations, balanced 50, where a few Newton updates do not solve an island; exact "
+     "works until the tolerance is met; auto is fast for dWorldQuickStep, balanced for dWorldStep",
      efforts},
     {"stribeck.scheme", WORD, AT(stribeck.scheme), 0, 0, "",
      "two-way solves normal forces and friction together; one-way takes normal forces from the "

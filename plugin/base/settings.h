@@ -18,7 +18,7 @@ typedef enum callback_time { CALLBACKS_WITHIN, CALLBACKS_BEFORE } callback_time;
 // Work that method=stribeck may spend on an island: until the tolerance is met; BALANCED_SWEEPS of
 // Gauss-Seidel, or as many as the world has QuickStep iterations, where a few Newton updates do not
 // solve it.
-typedef enum effort { EFFORT_EXACT, EFFORT_BALANCED, EFFORT_FAST } effort;
+typedef enum effort { EFFORT_AUTO, EFFORT_FAST, EFFORT_BALANCED, EFFORT_EXACT } effort;
 
 // Parameters of ODE's own steppers, in place of those that the program has set; 0: the program's.
 typedef struct stock_parameters {

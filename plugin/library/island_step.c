@@ -53,9 +53,12 @@ static sprag_stribeck_options options_for(const step_context *c)
     if (c->called == STOCK_QUICK) {
         options.sweeps_least = iterations;
     }
-    if (c->world->settings.effort != EFFORT_EXACT) {
-        bool fast = c->world->settings.effort == EFFORT_FAST;
-        options.budget = fast ? iterations : BALANCED_SWEEPS;
+    int effort = c->world->settings.effort;
+    if (effort == EFFORT_AUTO) {
+        effort = c->called == STOCK_QUICK ? EFFORT_FAST : EFFORT_BALANCED;
+    }
+    if (effort != EFFORT_EXACT) {
+        options.budget = effort == EFFORT_FAST ? iterations : BALANCED_SWEEPS;
     }
     return options;
 }

@@ -75,7 +75,8 @@ static void set_stiction(sprag_system *system, const sprag_problem *problem, spe
     }
 }
 
-static sprag_strategy_state make_state(const speeds *speeds, const sprag_stribeck_options *options)
+static sprag_strategy_state make_state(const speeds *speeds, const sprag_stribeck_options *options,
+                                       bool within_budget)
 {
     return (sprag_strategy_state){
         .options = {.stiction = speeds->stiction.moving,
@@ -91,7 +92,7 @@ static sprag_strategy_state make_state(const speeds *speeds, const sprag_stribec
                     .sweeps = options->sweeps,
                     .sweeps_tolerance = STRIBECK_SWEEP_TOLERANCE,
                     .sweeps_least = options->sweeps_least,
-                    .within_budget = options->budget > 0,
+                    .within_budget = within_budget,
                     .lagged_passes = options->lagged_passes,
                     .interior_point_updates = options->interior_point_updates,
                     .interior_point_work = options->interior_point_work},
@@ -204,8 +205,9 @@ static void remove_row_softness(sprag_strategy_state *w, const sprag_problem *pr
 
 // The strategies of strategy.h, or those of them that a budget allows.
 static sprag_result solve_directly(const sprag_problem *problem,
-                                   const sprag_stribeck_options *options, sprag_scratch *scratch,
-                                   sprag_solution *solution, sprag_stats *stats)
+                                   const sprag_stribeck_options *options, bool within_budget,
+                                   sprag_scratch *scratch, sprag_solution *solution,
+                                   sprag_stats *stats)
 {
     speeds speeds = choose_speeds(problem, options);
     sprag_system system;
@@ -216,7 +218,7 @@ static sprag_result solve_directly(const sprag_problem *problem,
         return result;
     }
     set_stiction(&system, problem, &speeds);
-    sprag_strategy_state w = make_state(&speeds, options);
+    sprag_strategy_state w = make_state(&speeds, options, within_budget);
     if (sprag_strategy_open(&w, &system, scratch) != SPRAG_OK ||
         (options->warm && !set_guess(&w, problem, node_of, solution, scratch))) {
         return SPRAG_NO_MEMORY;
@@ -269,7 +271,7 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
     sprag_stats direct = {.history = stats->history, .history_room = stats->history_room};
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (first) {
-        result = solve_directly(problem, options, scratch, solution, &direct);
+        result = solve_directly(problem, options, true, scratch, solution, &direct);
         remember(memory, result == SPRAG_OK);
         *stats = direct;
     }
@@ -281,7 +283,7 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
     result = sprag_swept_solve(problem, options, scratch, solution, stats);
     bool hard = result == SPRAG_OK && stats->sweep_error > STRIBECK_HARD;
     if (hard && !first && (trees || !waits)) {
-        sprag_result exact = solve_directly(problem, options, scratch, solution, &direct);
+        sprag_result exact = solve_directly(problem, options, true, scratch, solution, &direct);
         remember(memory, exact == SPRAG_OK);
         *stats = exact == SPRAG_OK ? direct : *stats;
         result = exact == SPRAG_NO_MEMORY ? exact : result;
@@ -303,5 +305,5 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     stats = stats ? stats : &own;
     return sprag_swept_applies(problem, options)
                ? solve_within_budget(problem, options, scratch, solution, stats)
-               : solve_directly(problem, options, scratch, solution, stats);
+               : solve_directly(problem, options, false, scratch, solution, stats);
 }

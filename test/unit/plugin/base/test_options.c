@@ -84,7 +84,7 @@ static const bad_option bad_options[] = {
     {"stribeck.stiction_tolerance=1.1", "stribeck.stiction_tolerance"},
     {"stribeck.tolerance=1e-3=2", "1e-3=2"},
     {"stribeck.scheme=both", "stribeck.scheme=both is no scheme; there are two-way and one-way"},
-    {"effort=most", "effort=most is no effort; there are exact, balanced and fast"},
+    {"effort=most", "effort=most is no effort; there are auto, fast, balanced and exact"},
     {"stribeck.scheme=", "is no scheme"},
     {"stribeck.scheme=1", "is no scheme"},
     {"scheme=one-way", "did you mean stribeck.scheme?"},

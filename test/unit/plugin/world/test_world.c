@@ -112,7 +112,7 @@ END_TEST
 // The number of QuickStep's iterations sets the number of sweeps, if that is more.
 START_TEST(quick_step_iterations_are_sweeps)
 {
-    scene s = open_scene("stribeck.direct_work=0,stribeck.sweeps=1");
+    scene s = open_scene("effort=exact,stribeck.direct_work=0,stribeck.sweeps=1");
     dWorldSetQuickStepNumIterations(s.world, 50);
     int by_step = 0, by_quick_step = 0;
     for (int i = 0; i < 100; i++) {
@@ -198,7 +198,11 @@ START_TEST(effort_bounds_the_sweeps_of_heaps)
         const char *options;
         int most;
         double creep; // m/s, left at the end
-    } efforts[] = {{"effort=balanced", 50, 1e-3}, {"effort=fast", 20, 5e-2}};
+        step_fn *step;
+    } efforts[] = {{"effort=balanced", 50, 1e-3, dWorldQuickStep},
+                   {"effort=fast", 20, 5e-2, dWorldStep},
+                   {"effort=auto", 50, 1e-3, dWorldStep},
+                   {"", 20, 5e-2, dWorldQuickStep}};
     wall w = {.world = dWorldCreate(), .space = dHashSpaceCreate(0)};
     w.contacts = dJointGroupCreate(0);
     dWorldSetGravity(w.world, 0, 0, -9.81);
@@ -210,7 +214,7 @@ START_TEST(effort_bounds_the_sweeps_of_heaps)
     configure(w.world, efforts[_i].options);
     for (int i = 0; i < 100; i++) {
         dSpaceCollide(w.space, &w, touch_wall);
-        ck_assert(dWorldStep(w.world, step));
+        ck_assert(efforts[_i].step(w.world, step));
         dJointGroupEmpty(w.contacts);
         sprag_world_statistics t = statistics_of(w.world);
         ck_assert(t.strategy == SPRAG_STRATEGY_GAUSS_SEIDEL ||
@@ -393,7 +397,7 @@ START_TEST(options_reach_the_solver)
     sprag_world_statistics t = statistics_of(s.world);
     ck_assert_double_eq(t.stiction, 1e-3);
     ck_assert_int_lt(t.strategy, SPRAG_STRATEGY_FROZEN_FRICTION);
-    configure(s.world, "stribeck.direct_work=0,stribeck.sweeps=0");
+    configure(s.world, "effort=exact,stribeck.direct_work=0,stribeck.sweeps=0");
     step_scene(&s, dWorldStep);
     t = statistics_of(s.world);
     ck_assert_int_eq(t.strategy, SPRAG_STRATEGY_FROZEN_FRICTION);
@@ -461,7 +465,7 @@ int main(void)
     tcase_add_test(all, method_can_change_between_steps);
     tcase_add_test(all, threads_step_worlds_at_once);
     tcase_add_loop_test(all, a_wall_bears_a_beam, 0, BEAMS);
-    tcase_add_loop_test(all, effort_bounds_the_sweeps_of_heaps, 0, 2);
+    tcase_add_loop_test(all, effort_bounds_the_sweeps_of_heaps, 0, 4);
     tcase_add_test(all, quick_step_iterations_are_sweeps);
     tcase_add_test(all, a_new_world_at_an_old_address_starts_afresh);
     tcase_add_loop_test(all, a_bad_step_is_odes_own_error, 0, 4);
