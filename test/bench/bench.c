@@ -33,7 +33,7 @@ static bool csv;
 // wants.
 __attribute__((format(printf, 1, 2))) static void line(const char *format, ...)
 {
-    static const int width[] = {16, 8, 16};
+    static const int width[] = {16, 8, 20};
     enum { LEFT = sizeof width / sizeof *width, OTHERS = 10 };
     char text[512];
     va_list arguments;
@@ -154,6 +154,10 @@ int __wrap_dWorldStep(dWorldID world, dReal step)
 {
     if (stepping && stepping->mujoco) {
         bench_mujoco_step(stepping);
+        return 1;
+    }
+    if (stepping && stepping->bullet) {
+        bench_bullet_step(stepping);
         return 1;
     }
     double start = bench_cpu_us();
@@ -596,6 +600,8 @@ static int usage(FILE *to, int code)
         "disturb order models\n"
         "                                 paper\n"
         "  record                         cost of recording a heap of 100 bodies; 1 min\n"
+        "  simbench                       tests of SimBenchmark, beside MuJoCo and Bullet if "
+        "installed; 2 min\n"
         "  solve FILE                     a solve of `sprag dump` again, update by update\n"
         "  profile [BODIES]               steps of a pile, for test/scripts/profile.sh; no "
         "target; 1 min\n",
@@ -662,6 +668,8 @@ int main(int argc, char **argv)
         code = bench_ess_worlds(line) ? EXIT_SUCCESS : EXIT_FAILURE;
     } else if (!strcmp(what, "record") && !names) {
         bench_record(line);
+    } else if (!strcmp(what, "simbench") && !names) {
+        bench_simbench(line);
     } else if (!strcmp(what, "solve") && names == 1) {
         code = bench_solve(*name) ? EXIT_SUCCESS : EXIT_FAILURE;
     } else if (!strcmp(what, "advance")) {

@@ -19,6 +19,7 @@ int bench_overhead(line_fn *line, int names, char **name);      // overhead.c; 0
 int bench_advance(int names, char **name, bool full, bool csv); // advance/advance.c; 0: all is well
 void bench_record(line_fn *line);                               // record.c
 bool bench_solve(const char *file);                             // solve.c; the same result?
+void bench_simbench(line_fn *line);                             // simbench.c
 void bench_profile(long size);                                  // profile.c
 
 // ---- bench.c
@@ -44,6 +45,7 @@ typedef struct bench_scene {
     unsigned long seed;
     long lcp_errors;       // messages of dWorldStep: what it then returns is not a solution
     struct mujoco *mujoco; // what steps it instead, or NULL
+    struct bullet *bullet; // likewise
 } bench_scene;
 
 void bench_open(bench_scene *, const sprag_model *, const char *options, int iterations);
@@ -71,6 +73,21 @@ void bench_mujoco_open(bench_scene *, const char *options, int contacts);
 void bench_mujoco_step(bench_scene *); // sets bench_stepper_us
 void bench_mujoco_close(bench_scene *);
 void bench_mujoco_print_version(void); // if it is there
+
+bool bench_has_mujoco(void);
+
+// ---- bullet.cpp, or no_bullet.c
+
+bool bench_has_bullet(void);
+void bench_bullet_print_version(void); // if it is there
+void bench_bullet_open(bench_scene *); // from then on Bullet steps the scene
+void bench_bullet_step(bench_scene *); // sets bench_stepper_us
+void bench_bullet_close(bench_scene *);
+
+// ---- simbench.c
+
+// The surface that the model gives to a pair of geoms.
+dSurfaceParameters bench_surface(const sprag_scene *, dGeomID a, dGeomID b);
 
 // ---- pile.c
 

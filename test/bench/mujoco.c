@@ -63,6 +63,21 @@ static void write_vector(FILE *xml, const char *name, const double *v, int lengt
     fputs("'", xml);
 }
 
+// Of two geoms MuJoCo takes the greater friction: each gets the least that it has with any other.
+static void write_friction(FILE *xml, const sprag_scene *scene, dGeomID geom)
+{
+    double least = dInfinity;
+    for (int i = 0; i < dSpaceGetNumGeoms(scene->space); i++) {
+        dGeomID other = dSpaceGetGeom(scene->space, i);
+        if (other != geom && (dGeomGetBody(geom) || dGeomGetBody(other))) {
+            least = dMin(least, bench_surface(scene, geom, other).mu);
+        }
+    }
+    if (scene->model->script->surface) {
+        fprintf(xml, " friction='%.17g 0 0'", least);
+    }
+}
+
 static void write_shape(FILE *xml, dGeomID geom)
 {
     if (dGeomGetClass(geom) == dSphereClass) {
@@ -77,9 +92,10 @@ static void write_shape(FILE *xml, dGeomID geom)
     }
 }
 
-static void write_fixed(FILE *xml, dGeomID geom)
+static void write_fixed(FILE *xml, const sprag_scene *scene, dGeomID geom)
 {
     fputs("<geom", xml);
+    write_friction(xml, scene, geom);
     if (dGeomGetClass(geom) == dPlaneClass) {
         dVector4 plane; // normal and offset
         dGeomPlaneGetParams(geom, plane);
@@ -97,12 +113,13 @@ static void write_fixed(FILE *xml, dGeomID geom)
     fputs("/>\n", xml);
 }
 
-static void write_body(FILE *xml, dBodyID body)
+static void write_body(FILE *xml, const sprag_scene *scene, dBodyID body)
 {
     dMass mass;
     dBodyGetMass(body, &mass);
     fputs("<body><freejoint/><geom", xml);
     write_shape(xml, dBodyGetFirstGeom(body));
+    write_friction(xml, scene, dBodyGetFirstGeom(body));
     fprintf(xml, " mass='%.17g'/></body>\n", mass.mass);
 }
 
@@ -117,11 +134,11 @@ static void write_scene(FILE *xml, const sprag_scene *scene, const char *options
     for (int i = 0; i < dSpaceGetNumGeoms(scene->space); i++) {
         dGeomID geom = dSpaceGetGeom(scene->space, i);
         if (!dGeomGetBody(geom)) {
-            write_fixed(xml, geom);
+            write_fixed(xml, scene, geom);
         }
     }
     for (int i = 0; i < scene->bodies; i++) {
-        write_body(xml, scene->body[i]);
+        write_body(xml, scene, scene->body[i]);
     }
     fputs("</worldbody></mujoco>\n", xml);
 }
@@ -178,6 +195,18 @@ static void write_state(const mjData *data, const sprag_scene *scene)
 
 // ---- a step
 
+// The forces of the program are those of one step.
+static void give_forces(mjData *data, const sprag_scene *scene)
+{
+    for (int i = 0; i < scene->bodies; i++) {
+        mjtNum *to = data->xfrc_applied + 6 * (i + 1);
+        mju_copy3(to, dBodyGetForce(scene->body[i]));
+        mju_copy3(to + 3, dBodyGetTorque(scene->body[i]));
+        dBodySetForce(scene->body[i], 0, 0, 0);
+        dBodySetTorque(scene->body[i], 0, 0, 0);
+    }
+}
+
 static dBodyID body_of(const struct mujoco *m, const sprag_scene *scene, int geom)
 {
     int body = m->model->geom_bodyid[geom];
@@ -213,6 +242,7 @@ void bench_mujoco_step(bench_scene *b)
     dVector3 gravity;
     dWorldGetGravity(scene->world, gravity);
     mju_copy3(m->model->opt.gravity, gravity);
+    give_forces(m->data, scene);
     double before = lasted(m->data);
     mj_step(m->model, m->data);
     bench_stepper_us = lasted(m->data) - before;
@@ -226,6 +256,11 @@ void bench_mujoco_step(bench_scene *b)
     scene->touching = m->data->ncon;
     tell_contacts(m, scene);
     write_state(m->data, scene);
+}
+
+bool bench_has_mujoco(void)
+{
+    return true;
 }
 
 void bench_mujoco_print_version(void)
@@ -272,6 +307,11 @@ void bench_mujoco_close(bench_scene *b)
 }
 
 #else // not installed: nobody asks for it
+
+bool bench_has_mujoco(void)
+{
+    return false;
+}
 
 void bench_mujoco_print_version(void)
 {
