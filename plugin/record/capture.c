@@ -194,8 +194,9 @@ static const dJointFeedback *feedback_of(dJointID joint, const dBodyID body[2],
                                          const step_start *start)
 {
     const dJointFeedback *feedback = dJointGetFeedback(joint);
-    bool solved = (body[0] && dBodyIsEnabled(body[0])) || (body[1] && dBodyIsEnabled(body[1]));
-    return feedback && (is_lent(start, feedback) || solved) ? feedback : NULL;
+    bool known = feedback && (is_lent(start, feedback) || (body[0] && dBodyIsEnabled(body[0])) ||
+                              (body[1] && dBodyIsEnabled(body[1])));
+    return known ? feedback : NULL;
 }
 
 // ---- contacts
@@ -305,7 +306,8 @@ static sprag_recorded_state state_of(double normal, double used, double slip, do
 }
 
 // Of the friction bounds, both tangents together. sprag bounds friction by a cone, ODE along each
-// tangent: by a square, in which the circle of the cone lies.
+// tangent: by a square, in which the circle of the cone lies, and which lies in one of sqrt(2)
+// times its radius.
 static double share_of_bounds(const contact_view *v, const double force[3], double normal,
                               bool ours)
 {
@@ -317,7 +319,7 @@ static double share_of_bounds(const contact_view *v, const double force[3], doub
     if (second == s->mu && first_of_normal == second_of_normal) {
         double friction = sqrt(fmax(dot3(force, force) - normal * normal, 0));
         double share = share_of_bound(friction, s->mu, first_of_normal, normal);
-        if (ours || share < SLIP_BOUND) {
+        if (ours || share < SLIP_BOUND || share > M_SQRT2 * SLIP_BOUND) {
             return share;
         }
     }

@@ -2,17 +2,23 @@
 
 enum { ALIGNMENT = 8 };
 
-static void *take(frame_buffer *b, size_t size)
+static bool grow(frame_buffer *b, size_t size)
 {
-    if (b->size + size > b->room) {
-        size_t room = 2 * (b->size + size);
-        char *data = realloc(b->data, room);
-        if (!data) {
-            b->failed = true;
-            return NULL;
-        }
-        b->data = data;
-        b->room = room;
+    size_t room = 2 * (b->size + size);
+    char *data = realloc(b->data, room);
+    if (!data) {
+        b->failed = true;
+        return false;
+    }
+    b->data = data;
+    b->room = room;
+    return true;
+}
+
+static inline void *take(frame_buffer *b, size_t size)
+{
+    if (b->size + size > b->room && !grow(b, size)) {
+        return NULL;
     }
     void *at = b->data + b->size;
     b->size += size;
