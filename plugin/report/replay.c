@@ -17,13 +17,14 @@
 #include "sprag_recording.h"
 
 static const char help[] =
-    "Usage: sprag replay RECORDING [--record FILE]\n"
+    "Usage: sprag replay RECORDING [-m METHOD] [--record FILE]\n"
     "\n"
     "Runs the recorded command again, in its directory and with its options, and compares the\n"
     "poses and velocities of all bodies, step by step. What the program prints is left out.\n"
     "\n"
-    "      --record FILE   keeps the recording of the new run\n"
-    "  -h, --help          this text\n"
+    "  -m, --method METHOD   solves with another method; see sprag list\n"
+    "      --record FILE     keeps the recording of the new run\n"
+    "  -h, --help            this text\n"
     "\n"
     "Exit code: 0 the same bits; 1 another run, or none.\n";
 
@@ -32,11 +33,10 @@ enum { WORDS_MAX = 4000 };
 // ---- the run
 
 // The words behind the program that make it record are left out.
-static void add_words(char **to, json_t *command, bool is_sprag)
+static void add_words(char **to, int count, json_t *command, bool is_sprag)
 {
     size_t i;
     json_t *word;
-    int count = 0;
     json_array_foreach(command, i, word)
     {
         char *text = (char *)json_string_value(word);
@@ -57,9 +57,10 @@ static bool ends_with(const char *text, const char *end)
 }
 
 // The command itself steps models; every other program is preloaded, or linked to the library.
-static int run_again(json_t *header, const char *file)
+static int run_again(json_t *header, char *method, const char *file)
 {
-    char *words[WORDS_MAX + 8] = {"exec", "-q", "--"};
+    char *words[WORDS_MAX + 8] = {"exec", "-q"};
+    int count = 2;
     const char *program = json_string_value(json_object_get(header, "program"));
     const char *directory = json_string_value(json_object_get(header, "directory"));
     const char *options = json_string_value(json_object_get(header, "options"));
@@ -70,7 +71,21 @@ static int run_again(json_t *header, const char *file)
         cli_fail(0, "the recording does not tell the command");
         return -1;
     }
-    add_words(is_sprag ? words : words + 3, command, is_sprag);
+    if (is_sprag) { // behind its own options, of which the last one counts
+        add_words(words, 0, command, true);
+        for (count = 0; words[count];) {
+            count++;
+        }
+    }
+    if (method) {
+        words[count++] = "-m";
+        words[count++] = method;
+    }
+    words[count] = NULL;
+    if (!is_sprag) {
+        words[count++] = "--";
+        add_words(words, count, command, false);
+    }
     setenv("SPRAG_RECORD", file, 1);
     if (*options) {
         setenv("SPRAG_OPTIONS", options, 1);
@@ -177,10 +192,10 @@ static json_t *header_of(const char *file)
     return header;
 }
 
-static int replay(const char *recorded, const char *again)
+static int replay(const char *recorded, char *method, const char *again)
 {
     json_t *header = header_of(recorded);
-    int ended = header ? run_again(header, again) : -1;
+    int ended = header ? run_again(header, method, again) : -1;
     json_decref(header);
     if (ended < 0) {
         return EXIT_FAILURE;
@@ -193,19 +208,25 @@ static int replay(const char *recorded, const char *again)
 
 int cli_replay(int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"help", no_argument, NULL, 'h'}, {"record", required_argument, NULL, 'r'}, {0}};
+    static const struct option long_options[] = {{"help", no_argument, NULL, 'h'},
+                                                 {"method", required_argument, NULL, 'm'},
+                                                 {"record", required_argument, NULL, 'r'},
+                                                 {0}};
     const char *kept = NULL;
+    char *method = NULL;
     char file[PATH_MAX] = "/tmp/sprag_replay_XXXXXX", directory[PATH_MAX] = "";
-    for (int found; (found = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;) {
+    for (int found; (found = getopt_long(argc, argv, ":hm:", long_options, NULL)) != -1;) {
         if (found == 'h') {
             fputs(help, stdout);
             return EXIT_SUCCESS;
         }
-        if (found != 'r') {
+        if (found == 'm') {
+            method = optarg;
+        } else if (found == 'r') {
+            kept = optarg;
+        } else {
             return cli_bad_option(found, argv);
         }
-        kept = optarg;
     }
     if (optind + 1 != argc) {
         return cli_fail(EXIT_USAGE, "replay takes one recording; see sprag replay --help");
@@ -219,7 +240,7 @@ int cli_replay(int argc, char **argv)
         }
         close(descriptor);
     }
-    int code = replay(argv[optind], file);
+    int code = replay(argv[optind], method, file);
     if (!kept) {
         unlink(file);
     }

@@ -36,6 +36,11 @@ sed 's/softness=1e-4/softness=1e-2/' host.sprec >other.sprec # the same length
 ends 1 '^[0-9]* of 40 steps: the same bits; from .* m apart$' "$build/sprag" replay other.sprec
 head -c "$(($(stat -c %s host.sprec) - 100))" host.sprec >cut.sprec # as a killed run leaves it
 ends 0 '^39 steps: the same bits$' "$build/sprag" replay cut.sprec
+for file in slope.sprec host.sprec; do
+    ends 1 '^[0-9]* of [34]0 steps: the same bits; from .* m apart$' "$build/sprag" replay -m ode-quick --record other.sprec $file
+    [ "$("$build/sprag" export other.sprec --csv other && cut -d, -f3 other/steps.csv | sort -u | tr '\n' ' ')" = "method ode-quick " ] ||
+        fail "replay -m: $file"
+done
 ends 1 'cannot be opened' "$build/sprag" replay missing.sprec
 ends 1 'is no recording' "$build/sprag" replay "$build/sprag"
 
