@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <ode/ode.h>
 
@@ -207,6 +208,14 @@ bool sprag_ode_lists_are_known(void);
 // Check the layout with the only two joints, and the only two bodies, of a world.
 void sprag_ode_check_joint_list(dJointID older, dJointID newer);
 void sprag_ode_check_body_list(dBodyID older, dBodyID newer);
+
+// A dMatrix3, row by row without its padding.
+static inline void sprag_ode_pack(const dReal *rows_of_4, double *rows_of_3)
+{
+    for (int i = 0; i < 3; i++) {
+        memcpy(rows_of_3 + 3 * i, rows_of_4 + 4 * i, 3 * sizeof *rows_of_3);
+    }
+}
 
 // ---- poses.c
 

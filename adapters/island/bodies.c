@@ -8,13 +8,6 @@
 #include "linalg.h"
 #include "mover.h"
 
-static void pack(const dReal *rows_of_4, double *rows_of_3)
-{
-    for (int i = 0; i < 3; i++) {
-        memcpy(rows_of_3 + 3 * i, rows_of_4 + 4 * i, 3 * sizeof *rows_of_3);
-    }
-}
-
 static void unpack(const double *rows_of_3, dReal *rows_of_4)
 {
     for (int i = 0; i < 3; i++) {
@@ -87,7 +80,7 @@ bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal
     bool good = force_on(id, &mass, gravity, force, torque);
     dMatrix3 inertia, body_inverse, inverse;
     double packed[9], packed_inverse[9];
-    pack(mass.I, packed);
+    sprag_ode_pack(mass.I, packed);
     if (invert33(packed, packed_inverse) == 0) { // as dBodySetMass does
         memset(packed_inverse, 0, sizeof packed_inverse);
         packed_inverse[0] = packed_inverse[4] = packed_inverse[8] = 1;
@@ -98,7 +91,7 @@ bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal
     turn(R, body_inverse, inverse);
     turn(R, mass.I, inertia);
     to->mass = mass.mass;
-    pack(inertia, to->inertia);
+    sprag_ode_pack(inertia, to->inertia);
     if (dBodyGetGyroscopicMode(id)) {
         double gyroscopic[3];
         sprag_gyroscopic_torque(to->inertia, to->velocity + 3, step, gyroscopic);
@@ -134,7 +127,7 @@ bool sprag_ode_pull_mover(sprag_mover *to, dBodyID id, const dReal *gravity)
     dBodyGetMass(id, &mass);
     bool good = force_on(id, &mass, gravity, force, torque);
     to->mass = mass.mass;
-    pack(mass.I, to->inertia);
+    sprag_ode_pack(mass.I, to->inertia);
     if (invert33(to->inertia, inverse) == 0) { // as dBodySetMass does
         memset(to->inertia, 0, sizeof to->inertia);
         to->inertia[0] = to->inertia[4] = to->inertia[8] = 1;

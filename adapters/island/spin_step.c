@@ -9,21 +9,6 @@
 #include "mover.h"
 #include "spin.h"
 
-static void pack_rotation(dBodyID body, double rotation[9])
-{
-    const dReal *R = dBodyGetRotation(body);
-    for (int i = 0; i < 3; i++) {
-        memcpy(rotation + 3 * i, R + 4 * i, 3 * sizeof *rotation);
-    }
-}
-
-static void pack_inertia(const dMass *mass, double inertia[9])
-{
-    for (int i = 0; i < 3; i++) {
-        memcpy(inertia + 3 * i, mass->I + 4 * i, 3 * sizeof *inertia);
-    }
-}
-
 static bool finds_axis(dBodyID body, const sprag_body *pulled, double step, double axis[3])
 {
     static const double slowest = 1e-2; // rad a step, below spin.h's
@@ -35,69 +20,98 @@ static bool finds_axis(dBodyID body, const sprag_body *pulled, double step, doub
         return false;
     }
     dBodyGetMass(body, &mass);
-    pack_inertia(&mass, inertia);
-    pack_rotation(body, rotation);
+    sprag_ode_pack(mass.I, inertia);
+    sprag_ode_pack(dBodyGetRotation(body), rotation);
     return sprag_spin_find(inertia, rotation, w, step, axis);
 }
 
-static bool is_off(const double axis[3], const double torque[3], double most)
+// A body that may spin, and what acts on it.
+typedef struct spinner {
+    double axis[3];
+    double most;   // m, lever about the axis from which it is held off; 0: it does not spin fast
+    bool touched;  // by a contact: nutation fades, as a contact pushes and does not pull
+    bool held_off; // at a point off the axis: it swings, tips or rolls
+} spinner;
+
+// NULL: no body spins fast, or the scratch has failed.
+static spinner *find_spinners(const ode_problem *pulled, sprag_scratch *scratch)
 {
-    return fabs(dot3(axis, torque)) > most;
+    const int bodies = pulled->problem.bodies;
+    spinner *of = NULL;
+    for (int i = 0; i < bodies && !scratch->failed; i++) {
+        const sprag_body *body = &pulled->body[i];
+        double axis[3];
+        if (finds_axis(pulled->island.body[i], body, pulled->problem.step, axis)) {
+            of = of ? of : SPRAG_TAKE(scratch, bodies, spinner);
+            if (of) {
+                double trace = body->inertia[0] + body->inertia[4] + body->inertia[8];
+                memcpy(of[i].axis, axis, sizeof axis);
+                of[i].most = spin_off_axis * sqrt(trace / body->mass);
+            }
+        }
+    }
+    return of;
 }
 
-// Does a joint or a contact hold the body at a point off the axis? Such a body swings, tips or
-// rolls.
-static bool is_held_off(const ode_problem *pulled, int body, const double axis[3])
+static bool spins(const spinner *of)
 {
-    const sprag_body *of = &pulled->body[body];
-    double trace = of->inertia[0] + of->inertia[4] + of->inertia[8];
-    double most = spin_off_axis * sqrt(trace / of->mass), torque[3];
-    bool off = false;
-    for (int i = 0; i < pulled->problem.rows && !off; i++) {
+    return of->most > 0;
+}
+
+static void add_torque(spinner *of, const double torque[3])
+{
+    of->held_off |= fabs(dot3(of->axis, torque)) > of->most;
+}
+
+static void mark_rows(const ode_problem *pulled, spinner *of)
+{
+    for (int i = 0; i < pulled->problem.rows; i++) {
         const sprag_row *row = &pulled->row[i];
         for (int side = 0; side < 2; side++) {
             const double *J = row->jacobian[side];
-            off |= row->body[side] == body && dot3(J, J) > 0 && is_off(axis, J + 3, most);
-        }
-    }
-    for (int i = 0; i < pulled->problem.contacts && !off; i++) {
-        const sprag_contact *contact = &pulled->contact[i];
-        for (int side = 0; side < 2; side++) {
-            for (int k = 0; k < 3 && contact->body[side] == body; k++) {
-                cross3(contact->arm[side], contact->frame[k], torque);
-                off |= is_off(axis, torque, most);
+            if (row->body[side] != SPRAG_STATIC && dot3(J, J) > 0) {
+                add_torque(&of[row->body[side]], J + 3);
             }
         }
     }
-    return off;
 }
 
-// In contact nutation fades: a contact pushes, and does not pull.
-static void mark_touched(const ode_problem *pulled, bool *touched)
+static void mark_contacts(const ode_problem *pulled, spinner *of)
 {
     for (int i = 0; i < pulled->problem.contacts; i++) {
+        const sprag_contact *contact = &pulled->contact[i];
         for (int side = 0; side < 2; side++) {
-            int body = pulled->contact[i].body[side];
-            if (body != SPRAG_STATIC) {
-                touched[body] = true;
+            spinner *body = contact->body[side] != SPRAG_STATIC ? &of[contact->body[side]] : NULL;
+            for (int k = 0; k < 3 && body && spins(body); k++) {
+                double torque[3];
+                cross3(contact->arm[side], contact->frame[k], torque);
+                add_torque(body, torque);
+                body->touched = true;
             }
         }
     }
 }
 
-// Takes back ODE's torque, and sets what is to be solved in the frame that follows the axis.
-static bool spin(sprag_body *body, const double axis[3], double step, bool touched)
+// The free angular velocity without ODE's gyroscopic torque. false: the inertia is singular.
+static bool without_gyroscope(const sprag_body *body, double step, double free[3])
 {
-    double gyroscopic[3], inverse[9], change[3], free[3];
-    const double *w = body->velocity + 3;
-    sprag_gyroscopic_torque(body->inertia, w, step, gyroscopic);
+    double torque[3], inverse[9], change[3];
     if (invert33(body->inertia, inverse) == 0) {
         return false;
     }
-    mul33(inverse, gyroscopic, change);
-    memcpy(free, body->free_velocity + 3, sizeof free);
+    sprag_gyroscopic_torque(body->inertia, body->velocity + 3, step, torque);
+    mul33(inverse, torque, change);
+    memcpy(free, body->free_velocity + 3, 3 * sizeof *free);
     add_scaled(free, -step, change, 3);
-    if (!sprag_spin_free(body->inertia, axis, w, step, touched, free)) {
+    return true;
+}
+
+// Sets what is to be solved in the frame that follows the axis.
+static bool spin(sprag_body *body, const spinner *of, double step)
+{
+    double free[3];
+    if (!without_gyroscope(body, step, free) ||
+        !sprag_spin_free(body->inertia, of->axis, body->velocity + 3, step, of->touched, free)) {
         return false;
     }
     memcpy(body->free_velocity + 3, free, sizeof free);
@@ -106,24 +120,19 @@ static bool spin(sprag_body *body, const double axis[3], double step, bool touch
 
 void sprag_ode_spin(ode_problem *pulled, sprag_scratch *scratch)
 {
-    const int bodies = pulled->problem.bodies;
-    const double step = pulled->problem.step;
-    bool *touched = NULL;
-    for (int i = 0; i < bodies && !scratch->failed; i++) {
-        ode_spin found = {.body = i};
-        if (finds_axis(pulled->island.body[i], &pulled->body[i], step, found.axis) &&
-            !is_held_off(pulled, i, found.axis)) {
-            if (!touched) {
-                pulled->spin = SPRAG_TAKE(scratch, bodies, ode_spin);
-                touched = SPRAG_TAKE(scratch, bodies, bool);
-                if (scratch->failed) {
-                    return;
-                }
-                mark_touched(pulled, touched);
-            }
-            if (spin(&pulled->body[i], found.axis, step, touched[i])) {
-                pulled->spin[pulled->spins++] = found;
-            }
+    spinner *of = find_spinners(pulled, scratch);
+    pulled->spin = of ? SPRAG_TAKE(scratch, pulled->problem.bodies, ode_spin) : NULL;
+    if (!pulled->spin) {
+        return;
+    }
+    mark_rows(pulled, of);
+    mark_contacts(pulled, of);
+    for (int i = 0; i < pulled->problem.bodies; i++) {
+        if (spins(&of[i]) && !of[i].held_off &&
+            spin(&pulled->body[i], &of[i], pulled->problem.step)) {
+            ode_spin *found = &pulled->spin[pulled->spins++];
+            found->body = i;
+            memcpy(found->axis, of[i].axis, sizeof found->axis);
         }
     }
 }
@@ -160,21 +169,17 @@ void sprag_ode_turn_with_axis(dBodyID body, const double axis[3], dReal step)
 
 bool sprag_ode_fly(dBodyID id, const sprag_body *body, dReal step)
 {
-    double v[6], gyroscopic[3], inverse[9], change[3];
+    double v[6], inertia[9];
     dQuaternion q;
     dMass mass;
+    memcpy(v, body->free_velocity, sizeof v);
     if (!(body->mass > 0) || !dBodyGetGyroscopicMode(id) ||
         !sprag_spin_tumbles(body->inertia, body->velocity + 3, step) ||
-        invert33(body->inertia, inverse) == 0) {
+        !without_gyroscope(body, step, v + 3)) {
         return false;
     }
-    sprag_gyroscopic_torque(body->inertia, body->velocity + 3, step, gyroscopic);
-    mul33(inverse, gyroscopic, change);
-    memcpy(v, body->free_velocity, sizeof v);
-    add_scaled(v + 3, -step, change, 3);
     dBodyGetMass(id, &mass);
-    double inertia[9];
-    pack_inertia(&mass, inertia);
+    sprag_ode_pack(mass.I, inertia);
     memcpy(q, dBodyGetQuaternion(id), sizeof q);
     cap(id, v);
     sprag_spin_fly(inertia, step, v + 3, q);
