@@ -30,8 +30,8 @@ enum {
 #define LOOK_AHEAD_SPEED 1.5
 #define LOOK_AHEAD_FALL 2.0
 
-// Sweeps of Gauss-Seidel that effort=balanced allows an island. More: heaps are solved
-// more exactly, at a cost in proportion.
+// Sweeps of Gauss-Seidel that effort=balanced allows an island. More: heaps are solved more exactly,
+// at a cost in proportion.
 enum { BALANCED_SWEEPS = 50 };
 
 #endif

@@ -15,9 +15,10 @@
 // the time of the touch, or before the step for all bodies that may touch.
 typedef enum callback_time { CALLBACKS_WITHIN, CALLBACKS_BEFORE } callback_time;
 
-// Work that method=stribeck may spend on an island: until the tolerance is met; BALANCED_SWEEPS of
-// Gauss-Seidel, or as many as the world has QuickStep iterations, where a few Newton updates do not
-// solve it.
+// Work that method=stribeck may spend on an island. AUTO: FAST in dWorldQuickStep, BALANCED in
+// dWorldStep. Where a few Newton updates do not solve it, FAST takes as many Gauss-Seidel sweeps as
+// the world has QuickStep iterations, and BALANCED takes BALANCED_SWEEPS. EXACT works until the
+// tolerance is met.
 typedef enum effort { EFFORT_AUTO, EFFORT_FAST, EFFORT_BALANCED, EFFORT_EXACT } effort;
 
 // Parameters of ODE's own steppers, in place of those that the program has set; 0: the program's.

@@ -259,8 +259,9 @@ static void remember(sprag_memory *memory, bool solved)
 // The direct strategies are exact, but cannot solve everything, and an update costs as much as some
 // ten sweeps. They go first where they solved the island last time, where joints hold bodies, and
 // where bodies touch in trees: there is little to factorize. Elsewhere they follow where sweeps
-// hardly get on, as under loads that are much heavier than what bears them. In trees that they have
-// just failed in, all strategies follow then: a stack that topples takes ten times as long for it.
+// hardly get on, as under loads that are much heavier than what bears them. In trees, where the few
+// updates of the budget have just failed, all strategies follow then: stacks drift without, and the
+// worst step of falling dominoes takes twice as long.
 static sprag_result solve_within_budget(const sprag_problem *problem,
                                         const sprag_stribeck_options *options,
                                         sprag_scratch *scratch, sprag_solution *solution,
@@ -284,8 +285,7 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
     result = sprag_swept_solve(problem, options, scratch, solution, stats);
     bool hard = result == SPRAG_OK && stats->sweep_error > STRIBECK_HARD;
     if (hard && (trees || (!first && !waits))) {
-        sprag_result exact =
-            solve_directly(problem, options, !(trees && first), scratch, solution, &direct);
+        sprag_result exact = solve_directly(problem, options, !first, scratch, solution, &direct);
         remember(memory, exact == SPRAG_OK);
         *stats = exact == SPRAG_OK ? direct : *stats;
         result = exact == SPRAG_NO_MEMORY ? exact : result;
