@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ode.h"
+#include "write_guard.h"
 
 enum { TEXTS_MAX = 64, TEXT_ROOM = PATH_MAX + 1024 };
 
@@ -59,6 +60,21 @@ static bool is_new(const char *text, bool *last)
     return is;
 }
 
+// Standard error may be a pipe without a reader. A handler of the program keeps the program's
+// signals: it may leave by longjmp.
+static void print(const char *text)
+{
+    write_guard guard;
+    bool is_handled = dGetMessageHandler();
+    if (!is_handled) {
+        write_guard_begin(&guard);
+    }
+    sprag_ode_message(text);
+    if (!is_handled) {
+        write_guard_end(&guard);
+    }
+}
+
 void message_once(const char *format, ...)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -73,6 +89,6 @@ void message_once(const char *format, ...)
         if (last) {
             strncat(text, " (sprag prints no further messages)", sizeof text - strlen(text) - 1);
         }
-        sprag_ode_message(text);
+        print(text);
     }
 }

@@ -3,13 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "plugin_constants.h"
+#include "write_guard.h"
 
 bool output_wanted(output *o, const char *variable)
 {
@@ -41,21 +45,89 @@ static bool expand(const char *pattern, char name[PATH_MAX])
     return true;
 }
 
+static const struct timespec between = {.tv_nsec = 10000000}; // two attempts
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static bool fail(output *o, const char *why)
+{
+    o->failure = why;
+    return false;
+}
+
+// ---- open
+
+// A named pipe without a reader gives ENXIO; a reader may be on its way.
+static int open_pipe(const char *name, int flags)
+{
+    double end = seconds_now() + READER_COMES;
+    int descriptor = open(name, flags, 0666);
+    while (descriptor < 0 && errno == ENXIO && seconds_now() < end) {
+        nanosleep(&between, NULL);
+        descriptor = open(name, flags, 0666);
+    }
+    return descriptor;
+}
+
 bool output_open(output *o, int flags)
 {
     struct stat is = {0};
     o->process = getpid();
     if (!expand(o->pattern, o->name)) {
-        return false;
+        return fail(o, strerror(errno));
     }
-    o->descriptor = open(o->name, flags | O_CLOEXEC, 0666);
+    o->descriptor = open_pipe(o->name, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (o->descriptor < 0 || fstat(o->descriptor, &is) != 0) {
-        return false;
+        return fail(o, errno == ENXIO ? "no process reads it" : strerror(errno));
     }
     o->device = is.st_dev;
     o->inode = is.st_ino;
     o->regular = S_ISREG(is.st_mode);
+    o->linked = is.st_nlink > 0;
     return true;
+}
+
+bool output_lock(output *o, double seconds)
+{
+    double end = seconds_now() + seconds;
+    bool locked = !o->regular || flock(o->descriptor, LOCK_EX | LOCK_NB) == 0;
+    while (!locked && seconds_now() < end) {
+        nanosleep(&between, NULL);
+        locked = flock(o->descriptor, LOCK_EX | LOCK_NB) == 0;
+    }
+    return locked ||
+           fail(o, "another process writes to it (%p in the name gives each process a file of its "
+                   "own)");
+}
+
+void output_unlock(const output *o)
+{
+    if (o->regular) {
+        flock(o->descriptor, LOCK_UN);
+    }
+}
+
+bool output_is_ours(output *o, const char *start)
+{
+    char text[OUTPUT_START_MAX] = "";
+    struct stat is;
+    size_t length = strlen(start);
+    if (!o->regular || (fstat(o->descriptor, &is) == 0 && is.st_size == 0)) {
+        return true;
+    }
+    int descriptor = open(o->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // ours only writes
+    if (descriptor < 0) {
+        return fail(o, strerror(errno));
+    }
+    bool ours =
+        pread(descriptor, text, length, 0) == (ssize_t)length && memcmp(text, start, length) == 0;
+    close(descriptor);
+    return ours || fail(o, "the file holds something else");
 }
 
 bool output_is_per_process(const output *o)
@@ -70,45 +142,53 @@ bool output_is_open(const output *o)
            is.st_ino == o->inode && (o->process == getpid() || !output_is_per_process(o));
 }
 
-static bool write_all(int descriptor, const char *data, size_t size)
+// ---- write
+
+static bool is_deleted(const output *o)
+{
+    struct stat is;
+    return o->linked && fstat(o->descriptor, &is) == 0 && is.st_nlink == 0;
+}
+
+// false: the reader has taken nothing for too long.
+static bool wait_for_reader(int descriptor)
+{
+    struct pollfd room = {.fd = descriptor, .events = POLLOUT};
+    double left = READER_TAKES, end = seconds_now() + left;
+    int found = 0;
+    while (found <= 0 && left > 0) {
+        found = poll(&room, 1, (int)(1000 * left) + 1);
+        left = end - seconds_now(); // signals of the program interrupt
+    }
+    return found > 0;
+}
+
+static bool write_all(output *o, const char *data, size_t size)
 {
     while (size) {
-        ssize_t written = write(descriptor, data, size);
-        if (written < 0 && errno != EINTR) {
-            return false;
-        }
+        ssize_t written = write(o->descriptor, data, size);
         if (written > 0) {
             data += written;
             size -= (size_t)written;
+        } else if (written < 0 && errno == EAGAIN) {
+            if (!wait_for_reader(o->descriptor)) {
+                return fail(o, "its reader takes nothing");
+            }
+        } else if (written < 0 && errno != EINTR) {
+            return fail(o, errno == EPIPE ? "its reader is gone" : strerror(errno));
         }
     }
     return true;
 }
 
-// Blocks the two signals that a write can raise in its own thread, and takes back one that it has
-// raised, unless the program had one pending already.
-bool output_write(const output *o, const void *data, size_t size)
+bool output_write(output *o, const void *data, size_t size)
 {
-    static const struct timespec at_once = {0};
-    sigset_t raised, before, program;
-    sigemptyset(&raised);
-    sigaddset(&raised, SIGPIPE);
-    sigaddset(&raised, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &raised, &before);
-    sigpending(&program);
-    bool written = write_all(o->descriptor, data, size);
-    int error = errno;
-    if (!written) {
-        bool ours = (error == EPIPE && !sigismember(&program, SIGPIPE)) ||
-                    (error == EFBIG && !sigismember(&program, SIGXFSZ));
-        if (ours) {
-            sigset_t one;
-            sigemptyset(&one);
-            sigaddset(&one, error == EPIPE ? SIGPIPE : SIGXFSZ);
-            sigtimedwait(&one, NULL, &at_once);
-        }
+    write_guard guard;
+    if (is_deleted(o)) {
+        return fail(o, "it has been deleted");
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = error;
+    write_guard_begin(&guard);
+    bool written = write_all(o, data, size);
+    write_guard_end(&guard);
     return written;
 }

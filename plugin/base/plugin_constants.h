@@ -30,8 +30,24 @@ enum {
 #define LOOK_AHEAD_SPEED 1.5
 #define LOOK_AHEAD_FALL 2.0
 
-// Sweeps of Gauss-Seidel that effort=balanced allows an island. More: heaps are solved more exactly,
-// at a cost in proportion.
+// Sweeps of Gauss-Seidel that effort=balanced allows an island. More: heaps are solved more
+// exactly, at a cost in proportion.
 enum { BALANCED_SWEEPS = 50 };
+
+// ---- files beside the program (output.c). s.
+
+// For the reader of a named pipe, at the first step. Longer: a program whose pipe nobody reads
+// starts later.
+#define READER_COMES 1.0
+
+// For a reader that takes nothing. Longer: a reader that hangs holds the program for longer.
+// Shorter: one that pauses misses the rest.
+#define READER_TAKES 10.0
+
+// For another process that writes the names of the columns. Longer: one that keeps the lock holds
+// the program for longer.
+#define LOCK_COMES 1.0
+
+enum { OUTPUT_START_MAX = 4096 }; // bytes that are compared to know a file as ours
 
 #endif

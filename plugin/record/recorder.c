@@ -10,7 +10,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "record_constants.h"
 #include "recording_header.h"
 #include "statistics.h"
+#include "write_guard.h"
 
 struct recorded_step {
     step_start begun;
@@ -103,23 +103,29 @@ static bool write_header(void)
 {
     size_t size;
     char *header = recording_header_make(&size);
-    errno = ENOMEM;
     bool done = header && output_write(&file, header, size);
+    if (!header) {
+        file.failure = strerror(ENOMEM);
+    }
     free(header);
     written = done ? (off_t)size : 0;
     return done;
 }
 
-// Another process that records to the file holds its lock. A recording replaces the file.
+static bool empty_file(void)
+{
+    bool done = !file.regular || ftruncate(file.descriptor, 0) == 0;
+    file.failure = done ? NULL : strerror(errno);
+    return done;
+}
+
+// Another process that records to the file holds its lock. A recording replaces an older one.
 static bool open_file(void)
 {
     capture_clear(&all);
-    if (!output_open(&file, O_WRONLY | O_CREAT)) {
-        fail(strerror(errno));
-    } else if (file.regular && flock(file.descriptor, LOCK_EX | LOCK_NB) != 0) {
-        fail("another process records to it (%p in the name gives each process a file of its own)");
-    } else if ((file.regular && ftruncate(file.descriptor, 0) != 0) || !write_header()) {
-        fail(strerror(errno));
+    if (!output_open(&file, O_WRONLY | O_CREAT) || !output_lock(&file, 0) ||
+        !output_is_ours(&file, RECORDING_START) || !empty_file() || !write_header()) {
+        fail(file.failure);
     }
     return is_on();
 }
@@ -138,15 +144,14 @@ static bool is_ready(void)
     return is_on();
 }
 
-// After a full disk, the part of a frame that fitted is cut off.
-static void fail_to_write(int error)
+// Of what could not be written all, the part of a frame that fitted is cut off.
+static void cut_last_frame(void)
 {
     off_t end = lseek(file.descriptor, 0, SEEK_CUR) - written;
     off_t whole = written + (off_t)frame_buffer_whole(&frames, end > 0 ? (size_t)end : 0);
     if (file.regular && ftruncate(file.descriptor, whole) != 0) {
-        errno = error; // the reader leaves the part out
+        return; // the reader leaves the part out
     }
-    fail(error == EPIPE ? "its reader is gone" : strerror(error));
 }
 
 static void write_frames(void)
@@ -154,7 +159,8 @@ static void write_frames(void)
     if (!output_is_open(&file)) {
         fail("the program has closed the file");
     } else if (!output_write(&file, frames.data, frames.size)) {
-        fail_to_write(errno);
+        cut_last_frame();
+        fail(file.failure);
     } else {
         written += (off_t)frames.size;
     }
@@ -189,7 +195,10 @@ __attribute__((destructor)) static void write_rest(void)
             write_frames();
         }
         if (failure) {
+            write_guard guard;
+            write_guard_begin(&guard);
             fprintf(stderr, "sprag: cannot record to %s: %s.\n", file.name, failure);
+            write_guard_end(&guard);
         }
         failure = NULL;
         pthread_mutex_unlock(&lock);

@@ -217,7 +217,7 @@ static void print_header(FILE *to)
         strategy[i] = sprag_strategy_name((sprag_strategy)i);
     }
     statistics_print_names(names);
-    fputs("{\"format\":\"sprag recording\",\"version\":1,\"byte_order\":\"little\"", to);
+    fputs(RECORDING_START ",\"version\":1,\"byte_order\":\"little\"", to);
     print_tables(to);
     fputs(",\"statistics\":", to);
     print_split(to, names + 1, ","); // behind the first comma

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#define RECORDING_START "{\"format\":\"sprag recording\"" // of every version
+
 // A line of JSON as long as a multiple of 8 bytes, allocated. NULL: no memory.
 char *recording_header_make(size_t *size);
 

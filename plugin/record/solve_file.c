@@ -2,14 +2,19 @@
 #include "solve_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "message.h"
+#include "output.h"
 #include "text.h"
+
+#define SOLVE_START "{\"format\":\"sprag solve\"" // of every version
 
 #define FIELD(struct, member, type, count)                                                         \
     {                                                                                              \
@@ -125,7 +130,8 @@ static void print_solve(FILE *to, const world_state *w, const sprag_problem *p,
                         const sprag_stats *stats)
 {
     fprintf(to,
-            "{\"format\":\"sprag solve\",\"version\":1,\"sprag\":\"%s\",\n"
+            SOLVE_START
+            ",\"version\":1,\"sprag\":\"%s\",\n"
             "\"world\":%d,\"number\":%ld,\"result\":\"%s\",\"strategy\":\"%s\",\"residual\":",
             SPRAG_VERSION, w->number, w->statistics.steps, sprag_result_name(result),
             sprag_strategy_name(stats->strategy));
@@ -154,8 +160,8 @@ static void print_solve(FILE *to, const world_state *w, const sprag_problem *p,
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool wanted;
-static const char *file; // written by start() only
-static long step;        // number of the step; 0: of the first failure
+static output file = {.descriptor = -1}; // under the lock
+static long step;                        // number of the step; 0: of the first failure
 static int largest = -1; // contacts and rows of the solve in the file; under the lock
 
 static void lock_for_fork(void)
@@ -171,10 +177,9 @@ static void unlock_after_fork(void)
 // A setuid program ignores the variables: its caller must not choose a file that it writes.
 static void start(void)
 {
-    const char *name = secure_getenv("SPRAG_DUMP"), *number = secure_getenv("SPRAG_DUMP_STEP");
-    file = name && *name ? strdup(name) : NULL;
+    const char *number = secure_getenv("SPRAG_DUMP_STEP");
     step = number ? strtol(number, NULL, 10) : 0;
-    wanted = file;
+    wanted = output_wanted(&file, "SPRAG_DUMP");
     pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork);
 }
 
@@ -183,29 +188,47 @@ static bool is_asked_for(const world_state *w, sprag_result result)
     return step > 0 ? w->statistics.steps == step : result != SPRAG_OK;
 }
 
+static bool write_text(const char *text, size_t size)
+{
+    bool done = output_open(&file, O_WRONLY | O_CREAT) && output_is_ours(&file, SOLVE_START);
+    if (done && file.regular && ftruncate(file.descriptor, 0) != 0) {
+        file.failure = strerror(errno);
+        done = false;
+    }
+    done = done && output_write(&file, text, size);
+    if (file.descriptor >= 0) {
+        close(file.descriptor);
+        file.descriptor = -1;
+    }
+    return done;
+}
+
 void solve_file_offer(const world_state *w, const sprag_problem *p,
                       const sprag_stribeck_options *options, sprag_result result,
                       const sprag_stats *stats)
 {
-    int error = 0;
+    const char *failure = NULL;
     pthread_once(&once, start);
     if (!atomic_load_explicit(&wanted, memory_order_relaxed) || !is_asked_for(w, result)) {
         return;
     }
     pthread_mutex_lock(&lock);
     if (step > 0 ? p->contacts + p->rows > largest : largest < 0) {
-        FILE *to = fopen(file, "w");
-        errno = to ? 0 : errno;
+        char *text = NULL;
+        size_t size = 0;
+        FILE *to = open_memstream(&text, &size);
         if (to) {
             print_solve(to, w, p, options, result, stats);
         }
-        error = !to || fclose(to) != 0 ? errno : 0;
+        bool printed = to && fclose(to) == 0;
+        failure = !printed ? strerror(ENOMEM) : write_text(text, size) ? NULL : file.failure;
+        free(text);
         largest = p->contacts + p->rows;
     }
     pthread_mutex_unlock(&lock);
-    if (error) {
+    if (failure) {
         wanted = false;
-        message_once("sprag: cannot write the solve to %s: %s. The program runs on without.", file,
-                     strerror(error));
+        message_once("sprag: cannot write the solve to %s: %s. The program runs on without.",
+                     file.name, failure);
     }
 }

@@ -33,13 +33,20 @@ enum { WORDS_MAX = 4000 };
 // From the root, since the program may change its directory.
 static bool set_file(const char *name)
 {
-    char directory[PATH_MAX] = "", path[2 * PATH_MAX];
+    char directory[PATH_MAX] = "", path[2 * PATH_MAX], pattern[2 * sizeof path];
     if (*name != '/' && !getcwd(directory, sizeof directory)) {
         return false;
     }
     snprintf(path, sizeof path, "%s%s%s", directory, *directory ? "/" : "", name);
+    size_t length = 0;
+    for (const char *at = path; *at; at++) { // "%p" would be the process id
+        pattern[length++] = *at;
+        pattern[length] = '%';
+        length += *at == '%';
+    }
+    pattern[length] = '\0';
     unlink(name); // of an earlier dump
-    return setenv("SPRAG_DUMP", path, 1) == 0;
+    return setenv("SPRAG_DUMP", pattern, 1) == 0;
 }
 
 static int run(char **words, int count, bool is_program, const char *options)

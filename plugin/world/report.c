@@ -4,16 +4,15 @@
 // sprag into every child process and most of them never step a world.
 #include "report.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "message.h"
 #include "output.h"
+#include "plugin_constants.h"
 #include "statistics.h"
 #include "text.h"
 
@@ -42,29 +41,40 @@ static void start(void)
     pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork);
 }
 
-static bool write_names(void)
+static size_t print_names(char names[ROW_MAX])
 {
-    char names[ROW_MAX] = "process,world,method";
-    size_t length = strlen(names);
+    static const char first[] = "process,world,method";
+    size_t length = sizeof first - 1;
+    memcpy(names, first, length);
     length += statistics_print_names(names + length);
     names[length++] = '\n';
-    return output_write(&file, names, length);
+    names[length] = '\0';
+    return length;
+}
+
+// May rows follow what the file holds? A name in /dev may lead to the output of the program.
+static bool takes_rows(const char *names)
+{
+    return strncmp(file.name, "/dev/", 5) == 0 || output_is_ours(&file, names);
 }
 
 // An empty file gets the column names. The lock on the file keeps other processes from writing a
 // row before them.
 static bool open_file(void)
 {
+    char names[ROW_MAX];
     struct stat is = {0};
+    size_t length = print_names(names);
     if (!output_open(&file, O_WRONLY | O_CREAT | O_APPEND)) {
         return false;
     }
-    bool locked = flock(file.descriptor, LOCK_EX) == 0;
-    bool written = fstat(file.descriptor, &is) == 0 && (is.st_size > 0 || write_names());
+    bool locked = output_lock(&file, LOCK_COMES);
+    bool has_names = fstat(file.descriptor, &is) == 0 && is.st_size > 0;
+    bool done = has_names ? takes_rows(names) : output_write(&file, names, length);
     if (locked) {
-        flock(file.descriptor, LOCK_UN);
+        output_unlock(&file);
     }
-    return written;
+    return done;
 }
 
 static size_t print_row(char row[ROW_MAX], const world_state *world)
@@ -80,7 +90,7 @@ static size_t print_row(char row[ROW_MAX], const world_state *world)
 void report_step(const world_state *world)
 {
     char row[ROW_MAX];
-    int failure = 0;
+    const char *failure = NULL;
     pthread_once(&once, start);
     if (!wanted || world->is_trial) {
         return;
@@ -89,13 +99,13 @@ void report_step(const world_state *world)
     if (file.pattern) {
         size_t length = print_row(row, world);
         if (!(output_is_open(&file) || open_file()) || !output_write(&file, row, length)) {
-            failure = errno;
+            failure = file.failure;
             file.pattern = NULL; // do not try again
         }
     }
     pthread_mutex_unlock(&lock);
     if (failure) {
         message_once("sprag: cannot write the statistics to %s: %s. The program runs without them.",
-                     file.name, strerror(failure));
+                     file.name, failure);
     }
 }

@@ -117,7 +117,7 @@ recorded run_%p.sprec method=stribeck step 20 fork >out
 [ "$(find . -name 'run_[0-9]*.sprec' | wc -l)" = 1 ] || fail "%p: $(ls)"
 
 flock killed.sprec "$build/sprag" run slope --seconds 0.1 --record killed.sprec >out 2>errors
-grep -q 'another process records to it' errors || fail "two processes share a file: $(cat errors)"
+grep -q 'another process writes to it' errors || fail "two processes share a file: $(cat errors)"
 [ "$(frames killed.sprec)" = "$count" ] || fail "a locked file is overwritten"
 
 exit $failed
