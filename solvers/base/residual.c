@@ -6,7 +6,7 @@
 #include "kinematics.h"
 #include "softness.h"
 
-// What a side of a contact or row needs of its body.
+// A body as its contacts and rows see it.
 typedef struct mover {
     double inverse_mass, inverse[9]; // 1/kg; 1/(kg m^2), of the inertia; 0: nothing moves it
     double wrench[6];                // N s, N m s, of all contacts and rows

@@ -468,7 +468,7 @@ START_TEST(random_stiffnesses_are_solved)
     if (chance(0.5)) {
         sprag_surface_set_stiction(&w.surface, power(-9, -1));
     }
-    w.residual = 0.25; // smooth and kinked friction differ by 0.4 of the stiction tolerance
+    w.residual = 1; // smooth friction, stiction of 0.1 m/s, and rounding of stiffness
     solve_random(&w, SURFACE_STEPS);
 }
 END_TEST
