@@ -87,7 +87,7 @@ typedef struct random_world {
 
 static void open_empty(random_world *w)
 {
-    *w = (random_world){.id = dWorldCreate(), .space = dSimpleSpaceCreate(0), .residual = 2e-2};
+    *w = (random_world){.id = dWorldCreate(), .space = dSimpleSpaceCreate(0), .residual = 0.1};
     w->contacts = dJointGroupCreate(0);
 }
 
