@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "linalg.h"
+#include "motion.h"
 #include "symmetric3.h"
 
 // rad a step: a slower spin gains nothing.
@@ -90,17 +91,13 @@ static void add_cross_product(double C[9], double scale, const double b[3], cons
     }
 }
 
-// R A R' with R = exp([turn] about the unit axis)
-static void turn_about(const double axis[3], double angle, const double A[9], double turned[9])
+// R A R' with R = exp([turn]), A symmetric
+static void turn_tensor(const double turn[3], const double A[9], double turned[9])
 {
-    double R[9] = {0}, half[9], s = sin(angle), c = cos(angle);
-    static const double unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    add_cross_product(R, s, axis, unit);
-    for (int i = 0; i < 9; i++) {
-        R[i] += c * unit[i] + (1 - c) * axis[i / 3] * axis[i % 3];
-    }
+    double R[9], half[9];
+    sprag_exponential(turn, R);
     for (int i = 0; i < 3; i++) {
-        mul33(A, R + 3 * i, half + 3 * i); // A symmetric: columns of A R'
+        mul33(A, R + 3 * i, half + 3 * i); // columns of A R'
     }
     for (int i = 0; i < 9; i++) {
         turned[i] = dot3(R + i / 3 * 3, half + i % 3 * 3);
@@ -110,8 +107,9 @@ static void turn_about(const double axis[3], double angle, const double A[9], do
 // The inertia of the middle of the step, its part that is not symmetric about the axis averaged.
 static void mean_inertia(const double I[9], const double a[3], double angle, double mean[9])
 {
+    const double half_turn[3] = {angle / 2 * a[0], angle / 2 * a[1], angle / 2 * a[2]};
     double turned[9], Ia[3];
-    turn_about(a, angle / 2, I, turned);
+    turn_tensor(half_turn, I, turned);
     mul33(I, a, Ia);
     double along = dot3(a, Ia), across = (I[0] + I[4] + I[8] - along) / 2;
     double keep = fabs(angle) > 0 ? sin(angle) / angle : 1;

@@ -4,8 +4,8 @@
 
 #include "linalg.h"
 
-// R = exp([w]); sin(x)/x and (1 - cos(x))/x^2 are exact for any x > 0.
-static void exponential(const double w[3], double R[9])
+// sin(x)/x and (1 - cos(x))/x^2 are exact for any x > 0.
+void sprag_exponential(const double w[3], double R[9])
 {
     double angle = norm3(w), a = 1, b = 0.5;
     if (angle > 0) {
@@ -53,7 +53,7 @@ void sprag_motion_at(const sprag_motion *motion, double t, sprag_pose *pose)
     for (int k = 0; k < 3; k++) {
         pose->position[k] = motion->pose.position[k] + t * v[k];
     }
-    exponential(turn, R);
+    sprag_exponential(turn, R);
     multiply(R, motion->pose.rotation, turned);
     straighten(turned);
     memcpy(pose->rotation, turned, sizeof turned);

@@ -12,6 +12,9 @@ typedef struct sprag_motion {
     double velocity[6]; // m/s, rad/s, world axes
 } sprag_motion;
 
+// R = exp([w]): the rotation about w by |w| rad.
+void sprag_exponential(const double w[3], double R[9]);
+
 // The pose at time t (s).
 void sprag_motion_at(const sprag_motion *motion, double t, sprag_pose *pose);
 
