@@ -69,6 +69,9 @@ typedef struct ode_tight {
     double trace;       // of it
     double hold[3];     // rad/s, the angular velocity that it holds on to
     double released[3]; // rad/s, the free angular velocity if it held on to rest
+    double inertia[9];  // kg m^2, without the added one
+    double free[3];     // rad/s, the free angular velocity without it
+    double stored;      // J, what it has taken from the motion and may give back
 } ode_tight;
 
 // A body that spins fast about a principal axis (spin_step.c).
@@ -98,8 +101,11 @@ typedef struct ode_problem {
     int spins;
     ode_tight *tight; // bodies with added inertia, in the order of the island
     int tights;
-    double *ahead;          // m/s, of each row: the part of its bias that looks ahead
-    sprag_solution held_on; // the solution before sprag_ode_let_go
+    struct ode_load *load; // of each body; NULL: not known
+    double *ahead;         // m/s, of each row: the part of its bias that looks ahead
+    sprag_solution first;  // the solution before sprag_ode_solve_again
+    double may_win;        // J, energy that the added inertia and the rows ahead may bring in
+    bool grown;            // the added inertia is that of the first solution's forces
     // For statistics:
     int stock_rows;     // sum of rows_of
     double penetration; // m, largest of the contacts
@@ -177,8 +183,10 @@ bool sprag_ode_apply_added_force(dBodyID body, const double before[6], dReal ste
 
 void sprag_ode_warm_start_store(ode_warm_start *warm_start, const ode_problem *pulled);
 
-// kg m^2, trace of the inertia that was added to the body in the last step.
-double sprag_ode_warm_start_added(const ode_warm_start *warm, dBodyID body);
+// Sets of the inertia that was added to the body in the last step: its trace (kg m^2), and what it
+// has stored (J).
+void sprag_ode_warm_start_added(const ode_warm_start *warm, dBodyID body, double *trace,
+                                double *stored);
 
 // ---- spin_step.c
 
@@ -201,13 +209,24 @@ bool sprag_ode_fly(dBodyID id, const sprag_body *body, dReal step);
 void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
                        sprag_scratch *scratch);
 
+// Whether joints draw a body so much tighter in the solution than in the last step that the added
+// inertia does not hold it.
+bool sprag_ode_loads_have_grown(const ode_problem *pulled, sprag_scratch *scratch);
+
+// Adds the inertia anew, by the guesses of the rows. It now holds on to rest, and no row looks
+// ahead.
+void sprag_ode_stiffen_again(ode_problem *pulled, const ode_warm_start *warm_start,
+                             sprag_scratch *scratch);
+
 // ---- load_energy.c
 
-// After a solve. true: what sprag_ode_stiffen has added brings energy into the island. Then the
-// added inertia now holds on to rest, no row looks ahead, and the problem is to be solved again;
-// and then sprag_ode_hold_on makes of both solutions the one that wins nothing.
-bool sprag_ode_let_go(ode_problem *pulled, sprag_scratch *scratch);
-void sprag_ode_hold_on(ode_problem *pulled);
+// After a solve. true: loads have grown, or the added inertia and the rows ahead bring in energy.
+// Then the problem now is one that only loses energy, and is to be solved again. After that,
+// sprag_ode_combine makes the solution of both; if it failed, sprag_ode_keep_first takes the first.
+bool sprag_ode_solve_again(ode_problem *pulled, const ode_warm_start *warm_start,
+                           sprag_scratch *scratch);
+void sprag_ode_combine(ode_problem *pulled);
+void sprag_ode_keep_first(ode_problem *pulled);
 
 // ---- pull.c, bodies.c, contacts.c, joints.c: parts of sprag_ode_pull
 

@@ -8,21 +8,18 @@
 // body off it. The tip of a top is within, the rim of a wheel without.
 static const double spin_off_axis = 0.05;
 
-// ---- load_stiffness.c. Measured on chains of 50 links under loads of 1 to 1000 links, on hinged
-// bridges and on bolas, at 5 to 17 ms.
-
-// Inertia added per unit of step^2 stiffness beyond the body's own. A quarter keeps a constant
-// stiffness stable; the rest is for forces that grow within the step, which is known at its end.
-static const double load_inertia = 0.9;
+// ---- load_stiffness.c, load_energy.c. Measured on chains of 50 links under loads of 1 to 1000
+// links, on hinged bridges under 10 to 10000 planks, on chains that jerk tight and on bolas, at 5
+// to 17 ms.
 
 // Most stiffness that counts, relative to the inertia: with more, rounding would leave nothing of
 // it.
 static const double load_most = 1e6;
 
-// Share of the way on the circle about the joint, beyond the tangent, that a row looks ahead. All
-// of it (1) wins energy in half of the steps, so that these are solved twice; without it chains of
-// light links stretch by 22 mm and bolas lose 5 % of their energy in 5 s, at 17 ms.
-static const double load_look_ahead = 0.8;
+// step^2 stiffness by the forces of the solution, relative to the inertia with the added one,
+// beyond which the island is solved again with inertia for these forces. A constant load has at
+// most 1, 4 is unstable. Less: more second solves, as legs step.
+static const double load_growth = 2;
 
 // Least gain of energy that is taken back, as a share of the energy.
 static const double load_least_gain = 1e-7;

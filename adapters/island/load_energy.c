@@ -1,10 +1,14 @@
 // No energy from nothing: what load_stiffness.c adds must not drive.
 //
-// The added inertia A and the look ahead of rows may bring energy into the island, as their own
-// grows less. With p = 0 and no look ahead they cannot: the step is then the nearest velocity that
-// the rows allow, in the metric of M + A, to one of less energy. So where the solution has won
-// energy, the problem is solved again that way, and the step is the mean of both that wins nothing.
-// The mean balances momentum and meets rows as both do.
+// The added inertia A takes energy from the motion, and gives it back as it grows less: a body that
+// swings against it has w.A w / 2 in it, and as much in the tension. So each body keeps an account
+// of what A and the look ahead have taken, of at most w.A w, and a step may win what is there.
+//
+// With p = 0 and no look ahead nothing can be won: the step is then the nearest velocity that the
+// rows allow, in the metric of M + A, to one of less energy. So where the solution has won more
+// than is there, the problem is solved again that way, and the step is the mean of both that wins
+// no more. The mean balances momentum and meets rows as both do. Where loads have grown within the
+// step, A and p are not those of this load: the second solution, with A for it, is the step.
 #include <math.h>
 #include <string.h>
 
@@ -13,50 +17,62 @@
 #include "linalg.h"
 
 // A step with the multipliers x of rows J changes the energy, with the weight at the middles of
-// steps, by 1/2 step x.(J v before + J v after). Rows that mend errors, or drive, do as in stock:
-// J v after is here what the look ahead asks for.
-static double gain_of_rows(const ode_problem *pulled, const sprag_solution *solution, double share)
+// steps, by 1/2 step x.(J v before + J v after), J v after = look ahead + what mends errors.
+typedef struct work {
+    double before, ahead, mending; // J, the part of each of these
+} work;
+
+static double velocity_before(const ode_problem *pulled, const sprag_row *row)
 {
-    double gain = 0;
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        if (row->body[side] != SPRAG_STATIC) {
+            const double *v = pulled->body[row->body[side]].velocity, *J = row->jacobian[side];
+            sum += dot3(J, v) + dot3(J + 3, v + 3);
+        }
+    }
+    return sum;
+}
+
+static work work_of_rows(const ode_problem *pulled, const sprag_solution *solution)
+{
+    work sum = {0};
     for (int i = 0; i < pulled->problem.rows; i++) {
         const sprag_row *row = &pulled->row[i];
         if (row->lo == -INFINITY && row->hi == INFINITY) {
-            double sum = share * pulled->ahead[i];
-            for (int side = 0; side < 2; side++) {
-                if (row->body[side] != SPRAG_STATIC) {
-                    const double *v = pulled->body[row->body[side]].velocity;
-                    sum += dot3(row->jacobian[side], v) + dot3(row->jacobian[side] + 3, v + 3);
-                }
-            }
-            gain += 0.5 * pulled->problem.step * solution->row_force[i] * sum;
+            double half = 0.5 * pulled->problem.step * solution->row_force[i];
+            sum.before += half * velocity_before(pulled, row);
+            sum.ahead += half * pulled->ahead[i];
+            sum.mending += half * (row->bias - pulled->ahead[i]);
         }
     }
-    return gain;
+    return sum;
 }
 
-// The work of A (p - w) on the body.
-static double gain_of_body(const ode_tight *tight, const double *before, const double *after,
-                           double share)
+// J, the work of A (share p - w).
+static double work_of_inertia(const ode_problem *pulled, const sprag_solution *solution,
+                              double share)
 {
-    double pull[3], sum[3], impulse[3];
-    for (int k = 0; k < 3; k++) {
-        pull[k] = share * tight->hold[k] - after[k];
-        sum[k] = before[k] + after[k];
-    }
-    mul33(tight->added, pull, impulse);
-    return 0.5 * dot3(impulse, sum);
-}
-
-// J; share: of p and of the look ahead.
-static double gain(const ode_problem *pulled, const sprag_solution *solution, double share)
-{
-    double sum = gain_of_rows(pulled, solution, share);
+    double sum = 0;
     for (int i = 0; i < pulled->tights; i++) {
         const ode_tight *tight = &pulled->tight[i];
-        sum += gain_of_body(tight, pulled->body[tight->body].velocity + 3,
-                            solution->velocity[tight->body] + 3, share);
+        const double *before = pulled->body[tight->body].velocity + 3;
+        const double *after = solution->velocity[tight->body] + 3;
+        double pull[3], impulse[3];
+        for (int k = 0; k < 3; k++) {
+            pull[k] = share * tight->hold[k] - after[k];
+        }
+        mul33(tight->added, pull, impulse);
+        sum += 0.5 * (dot3(impulse, before) + dot3(impulse, after));
     }
     return sum;
+}
+
+// J; share: of p and of the look ahead. Rows that mend errors, or drive, do as in stock.
+static double gain(const ode_problem *pulled, const sprag_solution *solution, double share)
+{
+    work rows = work_of_rows(pulled, solution);
+    return rows.before + share * rows.ahead + work_of_inertia(pulled, solution, share);
 }
 
 // J, of the free motion: at rest, that of one step's fall.
@@ -70,33 +86,90 @@ static double energy(const ode_problem *pulled)
     return sum;
 }
 
+// ---- the account
+
+static double stored(const ode_problem *pulled)
+{
+    double sum = 0;
+    for (int i = 0; i < pulled->tights; i++) {
+        sum += pulled->tight[i].stored;
+    }
+    return sum;
+}
+
+// Shares out what is left of it, among the bodies that can hold it.
+static void store(ode_problem *pulled, double left)
+{
+    double room = 0;
+    for (int i = 0; i < pulled->tights; i++) {
+        ode_tight *tight = &pulled->tight[i];
+        const double *w = pulled->solution.velocity[tight->body] + 3;
+        double momentum[3];
+        mul33(tight->added, w, momentum);
+        tight->stored = dot3(w, momentum);
+        room += tight->stored;
+    }
+    double share = left > 0 && room > 0 ? fmin(1, left / room) : 0;
+    for (int i = 0; i < pulled->tights; i++) {
+        pulled->tight[i].stored *= share;
+    }
+}
+
+// Sets what the solution may win. Returns whether it wins more, by A and the look ahead. Energy
+// that mending takes out makes room for theirs; energy that mending brings in is not theirs.
+static bool wins(ode_problem *pulled)
+{
+    if (pulled->tights == 0) {
+        return false;
+    }
+    const sprag_solution *solution = &pulled->solution;
+    work rows = work_of_rows(pulled, solution);
+    double added = rows.ahead + work_of_inertia(pulled, solution, 1), all = rows.before + added;
+    pulled->may_win = stored(pulled) - fmin(0, rows.mending);
+    bool more = added > stored(pulled) + fmax(0, rows.mending) &&
+                all > pulled->may_win + load_least_gain * energy(pulled);
+    if (!more) {
+        store(pulled, pulled->may_win - all);
+    }
+    return more;
+}
+
+// ---- the second solution
+
 // false: no memory.
 static bool keep(ode_problem *pulled, sprag_scratch *scratch)
 {
     const sprag_solution *from = &pulled->solution;
     size_t bodies = (size_t)pulled->problem.bodies, contacts = (size_t)pulled->problem.contacts;
     size_t rows = (size_t)pulled->problem.rows;
-    pulled->held_on = (sprag_solution){
+    pulled->first = (sprag_solution){
         .velocity = sprag_scratch_take_raw(scratch, bodies, sizeof *from->velocity),
         .contact_force = sprag_scratch_take_raw(scratch, contacts, sizeof *from->contact_force),
         .row_force = sprag_scratch_take_raw(scratch, rows, sizeof *from->row_force)};
     if (scratch->failed) {
         return false;
     }
-    memcpy(pulled->held_on.velocity, from->velocity, bodies * sizeof *from->velocity);
-    memcpy(pulled->held_on.contact_force, from->contact_force,
+    memcpy(pulled->first.velocity, from->velocity, bodies * sizeof *from->velocity);
+    memcpy(pulled->first.contact_force, from->contact_force,
            contacts * sizeof *from->contact_force);
-    memcpy(pulled->held_on.row_force, from->row_force, rows * sizeof *from->row_force);
+    memcpy(pulled->first.row_force, from->row_force, rows * sizeof *from->row_force);
     return true;
 }
 
-bool sprag_ode_let_go(ode_problem *pulled, sprag_scratch *scratch)
+static void guess(ode_problem *pulled)
 {
-    if (pulled->tights == 0 ||
-        !(gain(pulled, &pulled->solution, 1) > load_least_gain * energy(pulled)) ||
-        !keep(pulled, scratch)) {
-        return false;
+    for (int i = 0; i < pulled->problem.rows; i++) {
+        pulled->row[i].guess = pulled->solution.row_force[i];
     }
+    for (int i = 0; i < pulled->problem.contacts; i++) {
+        double *to = pulled->contact[i].guess;
+        memcpy(to, pulled->solution.contact_force[i], sizeof pulled->contact[i].guess);
+    }
+}
+
+// A holds on to rest, and no row looks ahead.
+static void let_go(ode_problem *pulled)
+{
     for (int i = 0; i < pulled->tights; i++) {
         const ode_tight *tight = &pulled->tight[i];
         memcpy(pulled->body[tight->body].free_velocity + 3, tight->released,
@@ -104,11 +177,21 @@ bool sprag_ode_let_go(ode_problem *pulled, sprag_scratch *scratch)
     }
     for (int i = 0; i < pulled->problem.rows; i++) {
         pulled->row[i].bias -= pulled->ahead[i];
-        pulled->row[i].guess = pulled->solution.row_force[i];
     }
-    for (int i = 0; i < pulled->problem.contacts; i++) {
-        double *guess = pulled->contact[i].guess;
-        memcpy(guess, pulled->solution.contact_force[i], sizeof pulled->contact[i].guess);
+}
+
+bool sprag_ode_solve_again(ode_problem *pulled, const ode_warm_start *warm_start,
+                           sprag_scratch *scratch)
+{
+    bool grown = sprag_ode_loads_have_grown(pulled, scratch);
+    if ((!grown && !wins(pulled)) || !keep(pulled, scratch)) {
+        return false;
+    }
+    guess(pulled);
+    if (grown) {
+        sprag_ode_stiffen_again(pulled, warm_start, scratch);
+    } else {
+        let_go(pulled);
     }
     return true;
 }
@@ -122,7 +205,7 @@ static void mix(double *to, const double *from, double share, int n)
 
 static void mix_solutions(ode_problem *pulled, double share)
 {
-    const sprag_solution *to = &pulled->solution, *from = &pulled->held_on;
+    const sprag_solution *to = &pulled->solution, *from = &pulled->first;
     mix(to->velocity[0], from->velocity[0], share, 6 * pulled->problem.bodies);
     mix(to->row_force, from->row_force, share, pulled->problem.rows);
     if (pulled->problem.contacts > 0) {
@@ -130,13 +213,29 @@ static void mix_solutions(ode_problem *pulled, double share)
     }
 }
 
-void sprag_ode_hold_on(ode_problem *pulled)
+void sprag_ode_keep_first(ode_problem *pulled)
 {
-    double none = gain(pulled, &pulled->solution, 0), all = gain(pulled, &pulled->held_on, 1);
+    pulled->solution = pulled->first;
+    store(pulled, 0);
+}
+
+void sprag_ode_combine(ode_problem *pulled)
+{
+    if (pulled->tights == 0) {
+        return;
+    }
+    if (pulled->grown) {
+        store(pulled, stored(pulled) - gain(pulled, &pulled->solution, 0));
+        return;
+    }
+    double none = gain(pulled, &pulled->solution, 0) - pulled->may_win;
+    double all = gain(pulled, &pulled->first, 1) - pulled->may_win;
     if (none < 0) { // the gain of a mean is none + b share + c share^2
         mix_solutions(pulled, 0.5);
-        double c = 2 * (none + all - 2 * gain(pulled, &pulled->solution, 0.5)), b = all - none - c;
+        double half = gain(pulled, &pulled->solution, 0.5) - pulled->may_win;
+        double c = 2 * (none + all - 2 * half), b = all - none - c;
         double share = -2 * none / (b + sqrt(b * b - 4 * c * none)); // of the root in (0, 1)
         mix_solutions(pulled, 2 * share - 1);
     }
+    store(pulled, 0);
 }

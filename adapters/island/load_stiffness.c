@@ -14,11 +14,13 @@
 // holds on to rest, as links do that a rope jerks tight.
 //
 // The rows of such a joint also look ahead: they keep the anchors together at the end of the way on
-// the circle about the joint, not of that on its tangent. Where p and the look ahead would bring
-// energy into the island, load_energy.c takes them back.
+// the circle about the joint, not of that on its tangent. load_energy.c sees to it that p and the
+// look ahead bring no energy into the island.
 //
-// Forces are those of the last step. Rows alone give the levers, whatever the joint: the angular
-// part of a row is r x e, with its linear part e.
+// Forces are those of the last step. Where they grow so much within the step that A does not hold
+// what they draw at (a load falls into a chain), the step is solved again with A from its own
+// forces. Rows alone give the levers, whatever the joint: the angular part of a row is r x e, with
+// its linear part e.
 #include <math.h>
 #include <string.h>
 
@@ -27,7 +29,7 @@
 #include "linalg.h"
 #include "symmetric3.h"
 
-typedef struct load {
+typedef struct ode_load {
     double stiffness[9]; // N m, K
     double bound;        // N m, no eigenvalue of K is above it
     bool tight;          // step^2 K may exceed the inertia
@@ -37,8 +39,9 @@ typedef struct load {
 // A joint of bodies that may be drawn tight.
 typedef struct tight_joint {
     sprag_row *row;
-    int rows, linear;   // all, and those with a linear part
-    double lever[2][3]; // m, centre of the body to the anchor
+    const double *force; // N, N m, of each row
+    int rows, linear;    // all, and those with a linear part
+    double lever[2][3];  // m, centre of the body to the anchor
 } tight_joint;
 
 // ---- one joint
@@ -56,14 +59,14 @@ static int rows_of_joint(const ode_problem *pulled, int first)
 // one the lever is not known along it, and nothing else counts: such joints are left out.
 
 // Adds |f| |r|: each part of r is in all of r x e but one.
-static void add_bounds(load *loads, const sprag_row *row, int rows)
+static void add_bounds(load *loads, const sprag_row *row, const double *row_force, int rows)
 {
     double force[3] = {0}, square[2] = {0};
     int linear = 0;
     for (int i = 0; i < rows; i++) {
         const double(*J)[6] = row[i].jacobian;
         if (dot3(J[0], J[0]) > 0) {
-            add_scaled(force, row[i].guess, J[0], 3);
+            add_scaled(force, row_force[i], J[0], 3);
             square[0] += dot3(J[0] + 3, J[0] + 3);
             square[1] += dot3(J[1] + 3, J[1] + 3);
             linear++;
@@ -106,7 +109,7 @@ static void add_stiffness(load *to, const tight_joint *joint, int side)
     const double *lever = joint->lever[side];
     double force[3] = {0};
     for (int i = 0; i < joint->rows; i++) {
-        add_scaled(force, joint->row[i].guess, joint->row[i].jacobian[side], 3);
+        add_scaled(force, joint->force[i], joint->row[i].jacobian[side], 3);
     }
     double along = dot3(force, lever);
     for (int i = 0; i < 3; i++) {
@@ -119,7 +122,7 @@ static void add_stiffness(load *to, const tight_joint *joint, int side)
 
 // ---- one body
 
-// A = sum of load_inertia (mu - 1)(L u)(L u)' over the eigenpairs mu > 1 of L^-1 S L^-T, with
+// A = sum of (mu - 1)(L u)(L u)' over the eigenpairs mu > 1 of L^-1 S L^-T, with
 // S = step^2 K and the inertia L L'. Returns its trace.
 static double excess(const double *inertia, const double *S, double A[9])
 {
@@ -141,7 +144,7 @@ static double excess(const double *inertia, const double *S, double A[9])
     }
     sprag_eigen3(scaled, mu, u);
     for (int k = 0; k < 3; k++) {
-        double x[3], over = load_inertia * (fmin(mu[k], load_most) - 1);
+        double x[3], over = fmin(mu[k], load_most) - 1;
         if (over > 0) {
             mul33(L, u + 3 * k, x);
             for (int i = 0; i < 3; i++) {
@@ -169,7 +172,8 @@ static double fade(const double w[3], double step)
     return fmax(0, 1 - step * step * dot3(w, w));
 }
 
-// added_before: trace of A in the last step. false: the body is not loaded so much.
+// added_before: trace of A in the last step; 0: A holds on to rest. false: the body is not loaded
+// so much.
 static bool stiffen(sprag_body *body, const double *S, double added_before, double step,
                     ode_tight *tight)
 {
@@ -181,6 +185,8 @@ static bool stiffen(sprag_body *body, const double *S, double added_before, doub
     if (!(tight->trace > 0) || invert33(sum, inverse) == 0) {
         return false;
     }
+    memcpy(tight->inertia, body->inertia, sizeof tight->inertia);
+    memcpy(tight->free, free, sizeof tight->free);
     double share = sqrt(fmin(1, added_before / tight->trace)) * fade(body->velocity + 3, step);
     for (int k = 0; k < 3; k++) {
         tight->hold[k] = share * body->velocity[3 + k];
@@ -203,7 +209,7 @@ static void look_ahead(const ode_problem *pulled, const tight_joint *joint, int 
     double velocity[3], acceleration[3];
     cross3(w, joint->lever[side], velocity);
     cross3(w, velocity, acceleration);
-    double step = pulled->problem.step, half = 0.5 * load_look_ahead * step * fade(w, step);
+    double step = pulled->problem.step, half = 0.5 * step * fade(w, step);
     for (int i = 0; i < joint->rows; i++) {
         sprag_row *row = &joint->row[i];
         double ahead = -half * dot3(row->jacobian[side], acceleration);
@@ -229,13 +235,13 @@ static void look_ahead_of_joint(const ode_problem *pulled, const load *loads,
 
 // ---- the island
 
-// Returns the number of joints.
-static int find_bounds(const ode_problem *pulled, load *loads)
+// force: N, N m, of each row. Returns the number of joints.
+static int find_bounds(const ode_problem *pulled, const double *force, load *loads)
 {
     int joints = 0;
     for (int i = 0, rows; i < pulled->problem.rows; i += rows, joints++) {
         rows = rows_of_joint(pulled, i);
-        add_bounds(loads, &pulled->row[i], rows);
+        add_bounds(loads, &pulled->row[i], force + i, rows);
     }
     return joints;
 }
@@ -260,13 +266,14 @@ static bool is_tight(const load *loads, int body)
 }
 
 // Lists the joints of such bodies, and adds up their stiffness. Returns their number.
-static int add_loads(const ode_problem *pulled, load *loads, tight_joint *joint)
+static int add_loads(const ode_problem *pulled, const double *force, load *loads,
+                     tight_joint *joint)
 {
     int count = 0;
     for (int i = 0, rows; i < pulled->problem.rows; i += rows) {
         const int *body = pulled->row[i].body;
         rows = rows_of_joint(pulled, i);
-        joint[count] = (tight_joint){.row = &pulled->row[i], .rows = rows};
+        joint[count] = (tight_joint){.row = &pulled->row[i], .force = force + i, .rows = rows};
         if (is_tight(loads, body[0]) || is_tight(loads, body[1])) {
             for (int side = 0; side < 2; side++) {
                 if (body[side] != SPRAG_STATIC) {
@@ -284,7 +291,7 @@ static int add_loads(const ode_problem *pulled, load *loads, tight_joint *joint)
 
 static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start, load *loads)
 {
-    double square = pulled->problem.step * pulled->problem.step;
+    double square = pulled->problem.step * pulled->problem.step, added;
     for (int i = 0; i < pulled->problem.bodies; i++) {
         if (loads[i].tight) {
             ode_tight *tight = &pulled->tight[pulled->tights];
@@ -292,10 +299,9 @@ static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start
             for (int k = 0; k < 9; k++) {
                 loads[i].stiffness[k] *= square;
             }
-            loads[i].stiffened =
-                stiffen(&pulled->body[i], loads[i].stiffness,
-                        sprag_ode_warm_start_added(warm_start, pulled->island.body[i]),
-                        pulled->problem.step, tight);
+            sprag_ode_warm_start_added(warm_start, pulled->island.body[i], &added, &tight->stored);
+            loads[i].stiffened = stiffen(&pulled->body[i], loads[i].stiffness,
+                                         pulled->grown ? 0 : added, pulled->problem.step, tight);
             pulled->tights += loads[i].stiffened;
         }
     }
@@ -305,22 +311,84 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
                        sprag_scratch *scratch)
 {
     load *loads = SPRAG_TAKE(scratch, pulled->problem.bodies, load);
-    if (!loads) {
+    double *force = SPRAG_TAKE_RAW(scratch, pulled->problem.rows, double);
+    for (int i = 0; force && i < pulled->problem.rows; i++) {
+        force[i] = pulled->row[i].guess;
+    }
+    if (!loads || !force) {
         return;
     }
-    int joints = find_bounds(pulled, loads);
+    pulled->load = loads;
+    int joints = find_bounds(pulled, force, loads);
     if (!mark_bodies(pulled, loads)) {
         return;
     }
-    tight_joint *joint = SPRAG_TAKE(scratch, joints + 1, tight_joint);
-    pulled->tight = SPRAG_TAKE(scratch, pulled->problem.bodies, ode_tight);
+    tight_joint *joint = SPRAG_TAKE_RAW(scratch, joints + 1, tight_joint);
+    pulled->tight = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, ode_tight);
     pulled->ahead = SPRAG_TAKE(scratch, pulled->problem.rows, double);
     if (scratch->failed) {
         return;
     }
-    joints = add_loads(pulled, loads, joint);
+    joints = add_loads(pulled, force, loads, joint);
     stiffen_bodies(pulled, warm_start, loads);
-    for (int i = 0; i < joints && pulled->tights > 0; i++) {
+    for (int i = 0; i < joints && pulled->tights > 0 && !pulled->grown; i++) {
         look_ahead_of_joint(pulled, loads, &joint[i]);
     }
+}
+
+// ---- loads that grow within the step
+
+// Bodies whose stiffness may exceed `load_growth` of their inertia. A body that nothing has drawn
+// at in the last step is left out: its joints are new, and what they mend first are errors.
+static bool mark_grown_bodies(const ode_problem *pulled, load *loads)
+{
+    double square = pulled->problem.step * pulled->problem.step;
+    bool any = false;
+    for (int i = 0; i < pulled->problem.bodies; i++) {
+        const sprag_body *body = &pulled->body[i];
+        const double *I = body->inertia;
+        loads[i].tight = body->mass > 0 && pulled->load[i].bound > 0 &&
+                         2 * square * loads[i].bound > load_growth * (I[0] + I[4] + I[8]);
+        any |= loads[i].tight;
+    }
+    return any;
+}
+
+bool sprag_ode_loads_have_grown(const ode_problem *pulled, sprag_scratch *scratch)
+{
+    const double *force = pulled->solution.row_force;
+    load *loads = pulled->load ? SPRAG_TAKE(scratch, pulled->problem.bodies, load) : NULL;
+    int joints = loads ? find_bounds(pulled, force, loads) : 0;
+    if (!loads || !mark_grown_bodies(pulled, loads)) {
+        return false;
+    }
+    tight_joint *joint = SPRAG_TAKE_RAW(scratch, joints + 1, tight_joint);
+    if (!joint) {
+        return false;
+    }
+    add_loads(pulled, force, loads, joint);
+    double square = pulled->problem.step * pulled->problem.step;
+    bool any = false;
+    for (int i = 0; i < pulled->problem.bodies && !any; i++) {
+        const double *K = loads[i].stiffness, *I = pulled->body[i].inertia;
+        any = square * (K[0] + K[4] + K[8]) > load_growth * (I[0] + I[4] + I[8]);
+    }
+    return any;
+}
+
+void sprag_ode_stiffen_again(ode_problem *pulled, const ode_warm_start *warm_start,
+                             sprag_scratch *scratch)
+{
+    for (int i = 0; i < pulled->tights; i++) {
+        const ode_tight *tight = &pulled->tight[i];
+        sprag_body *body = &pulled->body[tight->body];
+        memcpy(body->inertia, tight->inertia, sizeof body->inertia);
+        memcpy(body->free_velocity + 3, tight->free, sizeof tight->free);
+    }
+    for (int i = 0; i < pulled->problem.rows && pulled->tights > 0; i++) {
+        pulled->row[i].bias -= pulled->ahead[i];
+    }
+    pulled->tights = 0;
+    pulled->grown = true;
+    sprag_ode_stiffen(pulled, warm_start, scratch);
 }

@@ -26,7 +26,8 @@ typedef struct entry {
     union {
         double force[3]; // N, on the first geom of the pair, world axes; of a row: [0], N or N m
         sprag_memory memory; // of an island
-        double added;        // kg m^2, of a body that joints draw tight: trace of the added inertia
+        double added[2]; // of a body that joints draw tight: trace of the added inertia, kg m^2,
+                         // and what it has stored, J
     };
     // of the next step's start:
     double nearest;     // m^2, squared distance to the nearest contact
@@ -320,18 +321,20 @@ void sprag_ode_warm_start_store_row(ode_warm_start *warm, dJointID joint, int ro
     }
 }
 
-static void store_added(table *now, int i, dBodyID body, double added)
+static void store_added(table *now, int i, dBodyID body, const ode_tight *tight)
 {
     const uintptr_t key[3] = {(uintptr_t)body, of_body};
     int first = -1;
-    store(now, i, &first, key, &(entry){.added = added});
+    store(now, i, &first, key, &(entry){.added = {tight->trace, tight->stored}});
 }
 
-double sprag_ode_warm_start_added(const ode_warm_start *warm, dBodyID body)
+void sprag_ode_warm_start_added(const ode_warm_start *warm, dBodyID body, double *trace,
+                                double *stored)
 {
     const uintptr_t key[3] = {(uintptr_t)body, of_body};
     const entry *e = newest_entry(&warm->last, key);
-    return e ? e->added : 0;
+    *trace = e ? e->added[0] : 0;
+    *stored = e ? e->added[1] : 0;
 }
 
 void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
@@ -343,7 +346,7 @@ void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
     int at = reserve(warm, entries), first = -1;
     for (int i = 0; at >= 0 && i < pulled->tights; i++) {
         const ode_tight *tight = &pulled->tight[i];
-        store_added(&warm->now, at++, pulled->island.body[tight->body], tight->trace);
+        store_added(&warm->now, at++, pulled->island.body[tight->body], tight);
     }
     for (int i = 0; at >= 0 && i < problem->contacts; i++) {
         store_contact(&warm->now, at++, &first, &pulled->warm_key[i], &problem->contact[i],

@@ -63,6 +63,23 @@ static sprag_stribeck_options options_for(const step_context *c)
     return options;
 }
 
+// The first solution is the step's where the second solve fails.
+static void solve_again(ode_problem *pulled, const sprag_stribeck_options *options,
+                        sprag_scratch *scratch, sprag_stats *stats)
+{
+    sprag_stats second = {0};
+    if (sprag_stribeck_solve(&pulled->problem, options, scratch, &pulled->solution, &second) ==
+        SPRAG_OK) {
+        second.iterations += stats->iterations;
+        second.sweeps += stats->sweeps;
+        second.factorizations += stats->factorizations;
+        *stats = second;
+        sprag_ode_combine(pulled);
+    } else {
+        sprag_ode_keep_first(pulled);
+    }
+}
+
 static void solve(const step_context *c, sprag_scratch *scratch, solved_island *to)
 {
     ode_problem *pulled = &to->pulled;
@@ -70,15 +87,9 @@ static void solve(const step_context *c, sprag_scratch *scratch, solved_island *
     options.memory = &pulled->memory;
     to->result =
         sprag_stribeck_solve(&pulled->problem, &options, scratch, &pulled->solution, &to->stats);
-    if (to->result == SPRAG_OK && sprag_ode_let_go(pulled, scratch)) {
-        const sprag_stats first = to->stats;
-        to->stats = (sprag_stats){0};
-        to->result = sprag_stribeck_solve(&pulled->problem, &options, scratch, &pulled->solution,
-                                          &to->stats);
-        to->stats.iterations += first.iterations;
-        to->stats.sweeps += first.sweeps;
-        to->stats.factorizations += first.factorizations;
-        sprag_ode_hold_on(pulled);
+    if (to->result == SPRAG_OK && pulled->problem.rows > 0 &&
+        sprag_ode_solve_again(pulled, c->world->warm_start, scratch)) {
+        solve_again(pulled, &options, scratch, &to->stats);
     }
     solve_file_offer(c->world, &pulled->problem, &options, to->result, &to->stats);
 }

@@ -184,10 +184,10 @@ START_TEST(chains_swing)
         hang_chain(&s, ratio[_i], false);
         swing w = swing_for(&s, step[k], 10);
         dWorldDestroy(s.world);
-        ck_assert_double_lt(w.stretch, 0.01);
+        ck_assert_double_lt(w.stretch, 1e-3);
         ck_assert_double_lt(fabs(w.half_period / exact[_i] - 1), 1e-3);
         ck_assert_double_lt(w.most, 1e-4);
-        ck_assert_double_gt(w.end, k < 2 ? -0.02 : -0.03);
+        ck_assert_double_gt(w.end, k < 2 || _i != 1 ? -0.01 : -0.03);
     }
 }
 END_TEST
@@ -251,22 +251,71 @@ static void hang_bridge(scene *s, double ratio)
 
 START_TEST(bridges_hold)
 {
-    static const double ratio[] = {10, 100, 1000};
-    static const double lowest[] = {-0.1674, -0.2143, -0.2159}; // m, of 10 s
-    scene s;
-    hang_bridge(&s, ratio[_i]);
-    const double start = dBodyGetPosition(s.body[PLANKS])[2], first = potential(&s);
-    double least = 0, gap = 0, gain = 0;
-    for (int i = 0; i < 1000; i++) {
-        dWorldStep(s.world, 0.01);
-        least = fmin(least, dBodyGetPosition(s.body[PLANKS])[2] - start);
-        gap = fmax(gap, widest_gap(&s));
-        gain = fmax(gain, potential(&s) + kinetic(&s) - first);
+    static const double ratio[] = {10, 100, 1000, 3000, 10000};
+    static const double lowest[] = {-0.1674, -0.2143, -0.2159, -0.2166, -0.2167}; // m, of 10 s
+    static const double step[] = {0.005, 0.01, 1 / 60.0};
+    for (int k = 0; k < 3; k++) {
+        scene s;
+        hang_bridge(&s, ratio[_i]);
+        const double start = dBodyGetPosition(s.body[PLANKS])[2], first = potential(&s);
+        double least = 0, gap = 0, most = -1, height = first;
+        for (int i = 0; i * step[k] < 10; i++) {
+            dWorldStep(s.world, step[k]);
+            const double before = height;
+            height = potential(&s);
+            least = fmin(least, dBodyGetPosition(s.body[PLANKS])[2] - start);
+            gap = fmax(gap, widest_gap(&s));
+            most = fmax(most, kinetic(&s) + (before + height) / 2 - first);
+        }
+        dWorldDestroy(s.world);
+        ck_assert_double_lt(fabs(least - lowest[_i]), 0.05);
+        ck_assert_double_lt(gap, 1e-3);
+        ck_assert_double_lt(most, 0.05); // J, of 5e2 to 1e5
     }
-    dWorldDestroy(s.world);
-    ck_assert_double_lt(fabs(least - lowest[_i]), 0.05);
-    ck_assert_double_lt(gap, 1e-3);
-    ck_assert_double_lt(gain, 1); // J, of 1e2 to 1e4
+}
+END_TEST
+
+// ---- jerks
+
+// A chain that hangs in a narrow loop from two ends at the same height, the load at the second,
+// which falls free until the chain jerks tight.
+static void hang_loop(scene *s, double ratio, double width)
+{
+    const double link = chain_length / LINKS, high = sqrt(link * link - width * width);
+    double at[3] = {0};
+    open_scene(s, 9.81);
+    for (int i = 0; i <= LINKS; i++) {
+        const double to[3] = {at[0] + width, 0, at[2] + (i < LINKS / 2 ? -high : high)};
+        dBodyID body = i < LINKS ? add_bar(s, 0.1, (const double[3]){link, 0.02, 0.02}, at, to)
+                                 : add_ball(s, 0.1 * ratio, at);
+        join_by_ball(s, body, i > 0 ? s->body[i - 1] : 0, at);
+        at[0] = to[0];
+        at[2] = to[2];
+    }
+}
+
+// Links that whip come apart by centimetres. What mends them gives the load a velocity that is gone
+// a step later: energy counts that stays for two steps.
+START_TEST(jerks_win_nothing)
+{
+    static const double ratio[] = {10, 100, 1000}, width[] = {0.01, 0.02, 0.04}; // m
+    static const double step[] = {0.005, 0.01, 1 / 60.0};
+    for (int k = 0; k < 9; k++) {
+        scene s;
+        hang_loop(&s, ratio[_i], width[k / 3]);
+        const double first = potential(&s), h = step[k % 3];
+        double most = -1, height = first, energy = -1;
+        for (int i = 0; i * h < 5; i++) {
+            dWorldStep(s.world, h);
+            const double before = height, last = energy;
+            height = potential(&s);
+            energy = kinetic(&s) + (before + height) / 2 - first;
+            most = fmax(most, fmin(energy, last));
+        }
+        dWorldDestroy(s.world);
+        ck_assert_double_lt(most, 1e-3); // J, of 50 to 5000
+        ck_assert_double_lt(energy, -10);
+    }
 }
 END_TEST
 
@@ -314,7 +363,8 @@ int main(void)
     tcase_add_loop_test(tests, chains_swing, 0, 4);
     tcase_add_test(tests, hinges_swing_as_balls);
     tcase_add_test(tests, light_loads_change_nothing);
-    tcase_add_loop_test(tests, bridges_hold, 0, 3);
+    tcase_add_loop_test(tests, bridges_hold, 0, 5);
+    tcase_add_loop_test(tests, jerks_win_nothing, 0, 3);
     tcase_add_loop_test(tests, bolas_keep_their_energy, 0, 3);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

@@ -575,8 +575,10 @@ START_TEST(passive_worlds_keep_their_momentum)
         if (n == 0 || steady) {
             assert_kept(now.angular, start.angular, start.angular_size, "angular", n);
         }
-        ck_assert_msg(now.energy <= (1 + 1e-6) * before.energy, "step %d: from %.10g J to %.10g J",
-                      n, before.energy, now.energy);
+        // Inertia that joints under load have got takes energy, and gives it back later.
+        ck_assert_msg(now.energy <= (1 + (steady ? 1e-6 : 2e-3)) * before.energy &&
+                          now.energy <= (1 + 1e-6) * start.energy,
+                      "step %d: from %.10g J to %.10g J", n, before.energy, now.energy);
         before = now;
     }
     close_world(&w);
