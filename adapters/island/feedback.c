@@ -7,28 +7,32 @@
 #include "island.h"
 #include "linalg.h"
 
-static bool has_two_bodies(dJointID joint)
+static int bodies_of(dJointID joint)
 {
-    return dJointGetBody(joint, 0) && dJointGetBody(joint, 1);
+    return (dJointGetBody(joint, 0) != NULL) + (dJointGetBody(joint, 1) != NULL);
 }
 
-static void set_side(dJointID joint, int side, const double wrench[6])
+static dReal *force_of(dJointFeedback *feedback, int side)
 {
-    dJointFeedback *feedback = dJointGetFeedback(joint);
-    if (!feedback || (side == 1 && !has_two_bodies(joint))) {
-        return;
-    }
-    dReal *force = side ? feedback->f2 : feedback->f1, *torque = side ? feedback->t2 : feedback->t1;
-    for (int k = 0; k < 3; k++) {
-        force[k] = wrench[k];
-        torque[k] = wrench[3 + k];
-    }
+    return side ? feedback->f2 : feedback->f1;
+}
+
+static void set_side(dJointFeedback *feedback, int side, const double wrench[6])
+{
+    dReal *torque = side ? feedback->t2 : feedback->t1;
+    memcpy(force_of(feedback, side), wrench, 3 * sizeof *wrench);
+    memcpy(torque, wrench + 3, 3 * sizeof *wrench);
 }
 
 void sprag_ode_feedback_set(dJointID joint, const double (*wrench)[6])
 {
-    set_side(joint, 0, wrench[0]);
-    set_side(joint, 1, wrench[1]);
+    dJointFeedback *feedback = dJointGetFeedback(joint);
+    if (feedback) {
+        set_side(feedback, 0, wrench[0]);
+        if (bodies_of(joint) == 2) {
+            set_side(feedback, 1, wrench[1]);
+        }
+    }
 }
 
 void sprag_ode_feedback_clear(dJointID joint)
@@ -37,51 +41,66 @@ void sprag_ode_feedback_clear(dJointID joint)
     sprag_ode_feedback_set(joint, none);
 }
 
+static void add_contact(ode_feedback *f, const sprag_contact *contact, const double force[6])
+{
+    memcpy(f->body, contact->body, sizeof f->body);
+    sprag_contact_wrench(contact, force, f->wrench);
+}
+
+static void add_row(ode_feedback *f, const sprag_row *row, double force)
+{
+    memcpy(f->body, row->body, sizeof f->body);
+    for (int side = 0; side < 2; side++) {
+        add_scaled(f->wrench[side], force, row->jacobian[side], 6);
+    }
+}
+
 int sprag_ode_feedback_of_island(const ode_problem *pulled, ode_feedback *to)
 {
-    const sprag_problem *problem = &pulled->problem;
+    const sprag_problem *p = &pulled->problem;
     const sprag_solution *solution = &pulled->solution;
+    ode_feedback ignored, *f;
     int count = 0, contact = 0, row = 0; // contacts and rows come in the order of the joints
     for (int j = 0; j < pulled->island.joints; j++) {
-        ode_feedback f = {.joint = pulled->island.joint[j], .body = {-1, -1}};
-        if (contact < problem->contacts && pulled->contact_joint[contact] == f.joint) {
-            memcpy(f.body, problem->contact[contact].body, sizeof f.body);
-            sprag_contact_wrench(&problem->contact[contact], solution->contact_force[contact],
-                                 f.wrench);
+        dJointID joint = pulled->island.joint[j];
+        f = pulled->rows_of[j] && dJointGetFeedback(joint) ? &to[count++] : &ignored;
+        *f = (ode_feedback){.joint = joint, .body = {-1, -1}};
+        if (contact < p->contacts && pulled->contact_joint[contact] == joint) {
+            add_contact(f, &p->contact[contact], solution->contact_force[contact]);
             contact++;
         }
-        for (; row < problem->rows && pulled->row_joint[row] == f.joint; row++) {
-            memcpy(f.body, problem->row[row].body, sizeof f.body);
-            for (int side = 0; side < 2; side++) {
-                add_scaled(f.wrench[side], solution->row_force[row],
-                           problem->row[row].jacobian[side], 6);
-            }
-        }
-        if (pulled->rows_of[j] && dJointGetFeedback(f.joint)) {
-            to[count++] = f;
+        for (; row < p->rows && pulled->row_joint[row] == joint; row++) {
+            add_row(f, &p->row[row], solution->row_force[row]);
         }
     }
     return count;
+}
+
+// A moved callback of an island before may have taken feedback away.
+static void find_feedback(ode_feedback *f)
+{
+    f->to = dJointGetFeedback(f->joint);
+    f->sides = f->to ? bodies_of(f->joint) : 0;
+    f->is_contact = dJointGetType(f->joint) == dJointTypeContact;
 }
 
 // A feedback that several joints share: finds the joints of the body that comes last in the island.
 // Until the forces are written, the feedback itself has the index of that body.
 static void find_last_body(ode_feedback *feedback, int count, int side)
 {
-    static const double none[6] = {-1};
-    for (int i = 0; i < count; i++) {
-        set_side(feedback[i].joint, side, none);
+    for (ode_feedback *f = feedback; f < feedback + count; f++) {
+        if (side < f->sides) {
+            force_of(f->to, side)[0] = -1;
+        }
     }
-    for (int i = 0; i < count; i++) {
-        const dJointFeedback *shared = dJointGetFeedback(feedback[i].joint);
-        double last = side ? shared->f2[0] : shared->f1[0];
-        double body[6] = {fmax(feedback[i].body[side], last)};
-        set_side(feedback[i].joint, side, body);
+    for (ode_feedback *f = feedback; f < feedback + count; f++) {
+        if (side < f->sides) {
+            dReal *last = force_of(f->to, side);
+            last[0] = fmax(f->body[side], last[0]);
+        }
     }
-    for (int i = 0; i < count; i++) {
-        const dJointFeedback *shared = dJointGetFeedback(feedback[i].joint);
-        double last = side ? shared->f2[0] : shared->f1[0];
-        feedback[i].of_last_body[side] = feedback[i].body[side] == last;
+    for (ode_feedback *f = feedback; f < feedback + count; f++) {
+        f->of_last_body[side] = side < f->sides && f->body[side] == force_of(f->to, side)[0];
     }
 }
 
@@ -89,7 +108,7 @@ static void write_of_last_body(const ode_feedback *f)
 {
     for (int side = 0; side < 2; side++) {
         if (f->of_last_body[side]) {
-            set_side(f->joint, side, f->wrench[side]);
+            set_side(f->to, side, f->wrench[side]);
         }
     }
 }
@@ -98,15 +117,18 @@ static void write_of_last_body(const ode_feedback *f)
 // its other joints. (It orders joints with bounded and unbounded rows in other ways too.)
 static void write_body_after_body(ode_feedback *feedback, int count)
 {
+    for (int i = 0; i < count; i++) {
+        find_feedback(&feedback[i]);
+    }
     find_last_body(feedback, count, 0);
     find_last_body(feedback, count, 1);
     for (int i = count - 1; i >= 0; i--) {
-        if (dJointGetType(feedback[i].joint) == dJointTypeContact) {
+        if (feedback[i].is_contact) {
             write_of_last_body(&feedback[i]);
         }
     }
     for (int i = 0; i < count; i++) {
-        if (dJointGetType(feedback[i].joint) != dJointTypeContact) {
+        if (!feedback[i].is_contact) {
             write_of_last_body(&feedback[i]);
         }
     }

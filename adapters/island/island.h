@@ -122,9 +122,12 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
 // The force of a joint that wants feedback, computed by sprag_ode_push_velocities.
 typedef struct ode_feedback {
     dJointID joint;
-    int body[2];          // of the island; -1: none
-    bool of_last_body[2]; // by sprag_ode_push_feedback
-    double wrench[2][6];  // N, N m: on the joint's bodies, in the order of sprag_ode_joint_bodies
+    int body[2];         // of the island; -1: none
+    double wrench[2][6]; // N, N m: on the joint's bodies, in the order of sprag_ode_joint_bodies
+    // set by sprag_ode_push_feedback
+    dJointFeedback *to;
+    int sides; // of it that are written
+    bool is_contact, of_last_body[2];
 } ode_feedback;
 
 // The end of a step of an island, in this order:

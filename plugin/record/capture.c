@@ -10,8 +10,9 @@
 // Of the square of a unit vector's length.
 static const double UNIT_ERROR = 1e-12;
 
-// Values of the identity of a body.
-enum { BEFORE = 0, UNDESCRIBED = 3 }; // m, its place before the step; 1: no BODY has described it
+// Values of the identity of a body: m/s, rad/s, how it moves at the end of the step about its place
+// at the start, at the origin; 1: no BODY has described it.
+enum { MOTION = 0, UNDESCRIBED = 6 };
 
 // ---- bodies
 
@@ -66,6 +67,14 @@ static const double *place_at_start(const step_start *start, dBodyID body, int *
     return dBodyGetPosition(body);
 }
 
+static void set_motion(double motion[6], dBodyID body, const double place[3])
+{
+    const dReal *velocity = dBodyGetLinearVel(body), *spin = dBodyGetAngularVel(body);
+    cross3(place, spin, motion);
+    add_scaled(motion, 1, velocity, 3);
+    memcpy(motion + 3, spin, 3 * sizeof *spin);
+}
+
 // Lists the bodies with their identities, which move when the table of them grows.
 static void see_bodies(capture *c, const world_state *w, int64_t step, const step_start *start)
 {
@@ -85,8 +94,8 @@ static void see_bodies(capture *c, const world_state *w, int64_t step, const ste
         }
     } while (table != c->bodies.slot && !c->failed);
     for (int k = 0, next = 0; k < c->count && !c->failed; k++) {
-        const double *place = place_at_start(start, c->body[k].body, &next);
-        memcpy(c->body[k].identity->value + BEFORE, place, 3 * sizeof *place);
+        set_motion(c->body[k].identity->value + MOTION, c->body[k].body,
+                   place_at_start(start, c->body[k].body, &next));
     }
 }
 
@@ -136,7 +145,7 @@ static void write_poses(const capture *c, frame_buffer *to)
 
 // ---- forces
 
-// false: there is too little room.
+// false: there is too little room. Reads no second force: f2 and t2 stay what they were.
 static bool lend_feedback(step_start *start, dWorldID world)
 {
     start->forces = 0;
@@ -145,8 +154,10 @@ static bool lend_feedback(step_start *start, dWorldID world)
             if (start->forces == start->forces_room) {
                 return false;
             }
-            start->force[start->forces] = (dJointFeedback){.f1 = {0}};
-            dJointSetFeedback(j, &start->force[start->forces++]);
+            dJointFeedback *force = &start->force[start->forces++];
+            memset(force->f1, 0, sizeof force->f1);
+            memset(force->t1, 0, sizeof force->t1);
+            dJointSetFeedback(j, force);
         }
     }
     return true;
@@ -158,7 +169,7 @@ bool capture_lend_feedback(step_start *start, dWorldID world)
         capture_return_feedback(start, world);
         int room = start->forces_room ? 2 * start->forces_room : 256;
         free(start->force);
-        start->force = malloc((size_t)room * sizeof *start->force);
+        start->force = calloc((size_t)room, sizeof *start->force);
         start->forces_room = start->force ? room : 0;
         start->forces = 0;
         if (!start->force) {
@@ -188,14 +199,18 @@ void capture_return_feedback(const step_start *start, dWorldID world)
     }
 }
 
-// Of a joint that was there before the step. The program's own feedback may be of an earlier step
-// if no body of the joint is enabled.
-static const dJointFeedback *feedback_of(dJointID joint, const dBodyID body[2],
-                                         const step_start *start)
+// Takes the feedback of a joint back and returns the one to be read. NULL: the joint was not there
+// before the step, or the program's own may be of an earlier step because no body is enabled.
+static const dJointFeedback *take_feedback(dJointID joint, const dBodyID body[2],
+                                           const step_start *start)
 {
     const dJointFeedback *feedback = dJointGetFeedback(joint);
-    bool known = feedback && (is_lent(start, feedback) || (body[0] && dBodyIsEnabled(body[0])) ||
-                              (body[1] && dBodyIsEnabled(body[1])));
+    if (is_lent(start, feedback)) {
+        dJointSetFeedback(joint, NULL);
+        return feedback;
+    }
+    bool known =
+        feedback && ((body[0] && dBodyIsEnabled(body[0])) || (body[1] && dBodyIsEnabled(body[1])));
     return known ? feedback : NULL;
 }
 
@@ -206,37 +221,33 @@ typedef struct contact_side {
     dBodyID body;
     dGeomID geom;
     uint32_t number, geom_number;
-    const double *place, *velocity, *spin; // of the body, its place before the step; NULL: none
+    double motion[6]; // of the body's identity; 0: none
 } contact_side;
 
 static void set_side(const capture *c, contact_side *side, dBodyID body, dGeomID geom)
 {
-    if (side->body == body && side->geom == geom) {
-        return;
-    }
-    const identity *i = identities_find(&c->bodies, body);
-    *side = (contact_side){.body = body,
-                           .geom = geom,
-                           .number = number_in(i),
-                           .geom_number = shapes_number(&c->shapes, geom)};
-    if (i) {
-        side->place = i->value + BEFORE;
-        side->velocity = dBodyGetLinearVel(body);
-        side->spin = dBodyGetAngularVel(body);
+    if (side->body != body || side->geom != geom) {
+        const identity *i = identities_find(&c->bodies, body);
+        bool is_first = i && dBodyGetFirstGeom(body) == geom;
+        uint32_t geom_number = is_first             ? i->geom
+                               : side->geom == geom ? side->geom_number
+                                                    : shapes_number(&c->shapes, geom);
+        *side = (contact_side){body, geom, number_in(i), geom_number, {0}};
+        if (i) {
+            memcpy(side->motion, i->value + MOTION, sizeof side->motion);
+        }
     }
 }
 
-static void add_speed(const contact_side *side, const double point[3], double sign,
-                      double velocity[3])
+// m/s, of body 0 relative to body 1.
+static void velocity_at(const contact_side side[2], const double point[3], double velocity[3])
 {
-    double arm[3], turning[3];
-    if (side->place) {
-        subtract3(point, side->place, arm);
-        cross3(side->spin, arm, turning);
-        for (int k = 0; k < 3; k++) {
-            velocity[k] += sign * (side->velocity[k] + turning[k]);
-        }
+    double motion[6];
+    for (int k = 0; k < 6; k++) {
+        motion[k] = side[0].motion[k] - side[1].motion[k];
     }
+    cross3(motion + 3, point, velocity);
+    add_scaled(velocity, 1, motion, 3);
 }
 
 // A contact joint while it is written.
@@ -251,7 +262,7 @@ static bool set_normal(contact_view *v, const dContactGeom *contact, bool swappe
 {
     double square = dot3(contact->normal, contact->normal);
     bool is_unit = fabs(square - 1) < UNIT_ERROR;
-    double scale = (swapped ? -1 : 1) / (is_unit ? 1 : sqrt(square));
+    double sign = swapped ? -1 : 1, scale = is_unit ? sign : sign / sqrt(square);
     for (int k = 0; k < 3; k++) {
         v->normal[k] = scale * contact->normal[k];
     }
@@ -269,64 +280,64 @@ static void along_tangents(const contact_view *v, const double vector[3], double
     }
 }
 
-// The length of the part of a vector along the surface.
-static double tangential(const contact_view *v, const double vector[3])
-{
-    double part[3] = {vector[0], vector[1], vector[2]};
-    add_scaled(part, -dot3(vector, v->normal), v->normal, 3);
-    return norm3(part);
-}
-
 static double slip_speed(const contact_view *v, const double velocity[3])
 {
     int mode = v->surface->mode;
+    double part[3] = {velocity[0], velocity[1], velocity[2]};
     if (!(mode & (dContactMotion1 | dContactMotion2))) {
-        return tangential(v, velocity);
+        add_scaled(part, -dot3(velocity, v->normal), v->normal, 3);
+        return norm3(part);
     }
-    double part[2];
     along_tangents(v, velocity, part);
     part[0] -= mode & dContactMotion1 ? v->surface->motion1 : 0;
     part[1] -= mode & dContactMotion2 ? v->surface->motion2 : 0;
     return sqrt(part[0] * part[0] + part[1] * part[1]);
 }
 
-// Share of the friction bound along a tangent that is used.
-static double share_of_bound(double force, double coefficient, bool of_normal, double normal)
+// N, from which friction along a tangent counts as slipping.
+static double slip_bound(double coefficient, bool of_normal, double normal)
 {
-    double bound = coefficient * (of_normal ? normal : 1);
+    return SLIP_BOUND * fmax(coefficient * (of_normal ? normal : 1), 0);
+}
+
+// Share of such a bound that is used.
+static double share_of(double force, double bound)
+{
     return bound > 0 ? fabs(force) / bound : INFINITY;
 }
 
-// used: share of the friction bound. m/s: speed of the slip, and the one that gravity gives in a
-// step.
-static sprag_recorded_state state_of(double normal, double used, double slip, double falling)
-{
-    bool slips = used >= SLIP_BOUND || (falling > 0 && slip > SLIP_SPEED * falling);
-    return normal <= 0 ? SPRAG_RECORDED_OPEN : slips ? SPRAG_RECORDED_SLIP : SPRAG_RECORDED_STICK;
-}
-
-// Of the friction bounds, both tangents together. sprag bounds friction by a cone, ODE along each
-// tangent: by a square, in which the circle of the cone lies, and which lies in one of sqrt(2)
-// times its radius.
-static double share_of_bounds(const contact_view *v, const double force[3], double normal,
-                              bool ours)
+// Both tangents together. sprag bounds friction by a cone, ODE along each tangent: by a square, in
+// which the circle of the cone lies, and which lies in one of sqrt(2) times its radius.
+static bool is_at_bound(const contact_view *v, const double force[3], double normal, bool ours)
 {
     const dSurfaceParameters *s = v->surface;
-    double part[2];
-    double second = s->mode & dContactMu2 ? s->mu2 : s->mu;
+    double part[2], second = s->mode & dContactMu2 ? s->mu2 : s->mu;
     bool first_of_normal = s->mode & dContactApprox1_1;
     bool second_of_normal = s->mode & dContactApprox1_2;
+    double bound = slip_bound(s->mu, first_of_normal, normal);
     if (second == s->mu && first_of_normal == second_of_normal) {
-        double friction = sqrt(fmax(dot3(force, force) - normal * normal, 0));
-        double share = share_of_bound(friction, s->mu, first_of_normal, normal);
-        if (ours || share < SLIP_BOUND || share > M_SQRT2 * SLIP_BOUND) {
-            return share;
+        double square = fmax(dot3(force, force) - normal * normal, 0);
+        if (ours || square < bound * bound || square > 2 * bound * bound) {
+            return square >= bound * bound;
         }
     }
     along_tangents(v, force, part);
-    double along = share_of_bound(part[0], s->mu, first_of_normal, normal);
-    double across = share_of_bound(part[1], second, second_of_normal, normal);
-    return ours ? sqrt(along * along + across * across) : fmax(along, across);
+    double along = share_of(part[0], bound);
+    double across = share_of(part[1], slip_bound(second, second_of_normal, normal));
+    return (ours ? along * along + across * across : fmax(along, across)) >= 1;
+}
+
+// falling: m/s, the speed that gravity gives in a step.
+static sprag_recorded_state state_of(const contact_view *v, const double force[3], double slip,
+                                     double falling, bool ours)
+{
+    double normal = dot3(force, v->normal);
+    if (!(normal > 0)) {
+        return SPRAG_RECORDED_OPEN;
+    }
+    bool slips =
+        (falling > 0 && slip > SLIP_SPEED * falling) || is_at_bound(v, force, normal, ours);
+    return slips ? SPRAG_RECORDED_SLIP : SPRAG_RECORDED_STICK;
 }
 
 static void to_floats(float to[3], const double from[3])
@@ -342,10 +353,10 @@ static void write_contact(const capture *c, const world_state *w, dJointID joint
     dSurfaceParameters room;
     const dContactGeom *contact = sprag_ode_contact_geom(joint);
     contact_view v = {.joint = joint, .surface = sprag_ode_contact_surface(joint, &room)};
-    double velocity[3] = {0};
     dBodyID body[2];
     bool swapped;
     sprag_ode_joint_bodies(joint, body, &swapped);
+    const dJointFeedback *feedback = take_feedback(joint, body, start);
     if (!body[0] || !set_normal(&v, contact, swapped)) {
         return;
     }
@@ -355,24 +366,24 @@ static void write_contact(const capture *c, const world_state *w, dJointID joint
     }
     set_side(c, &side[0], body[0], swapped ? contact->g2 : contact->g1);
     set_side(c, &side[1], body[1], swapped ? contact->g1 : contact->g2);
-    *out = (sprag_recorded_contact){.body = {side[0].number, side[1].number},
-                                    .geom = {side[0].geom_number, side[1].geom_number},
-                                    .depth = (float)contact->depth,
-                                    .friction = (float)v.surface->mu,
-                                    .force = {NAN, NAN, NAN},
-                                    .state = SPRAG_RECORDED_UNKNOWN};
+    double velocity[3];
+    velocity_at(side, contact->pos, velocity);
+    for (int k = 0; k < 2; k++) {
+        out->body[k] = side[k].number;
+        out->geom[k] = side[k].geom_number;
+    }
     to_floats(out->position, contact->pos);
     to_floats(out->normal, v.normal);
-    add_speed(&side[0], contact->pos, 1, velocity);
-    add_speed(&side[1], contact->pos, -1, velocity);
+    out->depth = (float)contact->depth;
+    out->friction = (float)v.surface->mu;
     out->slip = (float)slip_speed(&v, velocity);
-    const dJointFeedback *feedback = feedback_of(joint, body, start);
     if (feedback) {
-        to_floats(out->force, feedback->f1);
-        double normal = dot3(feedback->f1, v.normal);
         bool ours = w->settings.method->ours;
-        double used = normal > 0 ? share_of_bounds(&v, feedback->f1, normal, ours) : 0;
-        out->state = state_of(normal, used, out->slip, c->falling);
+        to_floats(out->force, feedback->f1);
+        out->state = state_of(&v, feedback->f1, out->slip, c->falling, ours);
+    } else {
+        out->force[0] = out->force[1] = out->force[2] = NAN;
+        out->state = SPRAG_RECORDED_UNKNOWN;
     }
 }
 
@@ -413,6 +424,7 @@ static void write_joint(capture *c, const world_state *w, dJointID joint, int64_
     dBodyID body[2];
     dVector3 anchor[2];
     sprag_ode_joint_bodies(joint, body, &reversed);
+    const dJointFeedback *feedback = take_feedback(joint, body, start);
     const identity *i = identities_see(&c->joints, joint, (uint32_t)w->number, step, &is_new);
     sprag_recorded_joint *out = i && body[0] ? frame_buffer_add(to, 1) : NULL;
     c->failed |= !i;
@@ -429,7 +441,6 @@ static void write_joint(capture *c, const world_state *w, dJointID joint, int64_
         to_floats(out->anchor[0], anchor[0]);
         to_floats(out->anchor[1], anchor[1]);
     }
-    const dJointFeedback *feedback = feedback_of(joint, body, start);
     if (feedback) {
         to_floats(out->force, feedback->f1);
         to_floats(out->torque, feedback->t1);
@@ -468,19 +479,20 @@ static void write_events(const capture *c, const world_state *w, frame_buffer *t
 
 // ---- the step
 
-static void keep_joint(capture *c, dJointID joint)
+// false: no memory.
+static bool keep_joint(capture *c, dJointID joint)
 {
     if (c->joints_count == c->joints_room) {
         int room = c->joints_room ? 2 * c->joints_room : 64;
         dJointID *more = realloc(c->joint, (size_t)room * sizeof *more);
         if (!more) {
-            c->failed = true;
-            return;
+            return false;
         }
         c->joint = more;
         c->joints_room = room;
     }
     c->joint[c->joints_count++] = joint;
+    return true;
 }
 
 // Contacts are many, and the list of joints is long: it is walked once.
@@ -494,15 +506,14 @@ static void write_joints(capture *c, const world_state *w, int64_t step, const s
     for (dJointID j = sprag_ode_newest_joint(w->id); j; j = sprag_ode_older_joint(j)) {
         if (dJointGetType(j) == dJointTypeContact) {
             write_contact(c, w, j, side, start, to);
+        } else if (!keep_joint(c, j)) {
             return_feedback(start, j);
-        } else {
-            keep_joint(c, j);
+            c->failed = true;
         }
     }
     frame_buffer_table(to, "JOIN", sizeof(sprag_recorded_joint));
     for (int k = 0; k < c->joints_count; k++) {
         write_joint(c, w, c->joint[k], step, start, to);
-        return_feedback(start, c->joint[k]);
     }
 }
 
@@ -515,8 +526,12 @@ void capture_write(capture *c, const world_state *w, int64_t step, const step_st
     see_bodies(c, w, step, start);
     write_descriptions(c, to);
     for (int k = c->count - 1; k >= 0; k--) {
-        shapes_see_body(&c->shapes, c->body[k].body, number_in(c->body[k].identity),
-                        (uint32_t)w->number, step);
+        identity *i = c->body[k].identity;
+        uint32_t geom =
+            shapes_see_body(&c->shapes, c->body[k].body, number_in(i), (uint32_t)w->number, step);
+        if (i) {
+            i->geom = geom;
+        }
     }
     shapes_write(&c->shapes, to, (uint32_t)w->number, step);
     write_poses(c, to);

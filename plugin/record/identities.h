@@ -11,6 +11,7 @@ typedef struct identity {
     const void *object; // NULL: a free slot
     uint32_t id, world;
     uint32_t body;    // of a geom
+    uint32_t geom;    // first of a body
     int64_t seen;     // number of the world's last step that had it
     double value[12]; // of the owner of the table
 } identity;

@@ -17,6 +17,10 @@
 // on. Smaller: more calls of the system, of some microseconds each.
 #define WRITE_SIZE (256 << 10)
 
+// Bytes of the disk that are set aside for a recording at a time. Greater: a run that is killed
+// leaves more space behind that no file shows. Smaller: more calls of the system.
+#define RESERVE_SIZE (1 << 20)
+
 // s, after which frames are written even if they are fewer. Greater: a run that is killed loses
 // more steps. Smaller: slow programs call the system more often.
 #define WRITE_TIME 0.1

@@ -240,7 +240,7 @@ static void add_fresh(shapes *s, dGeomID id, uint32_t number, uint32_t body, uin
     }
 }
 
-static void see(shapes *s, dGeomID id, uint32_t body, uint32_t world, int64_t step)
+static uint32_t see(shapes *s, dGeomID id, uint32_t body, uint32_t world, int64_t step)
 {
     double value[12];
     bool is_new;
@@ -253,16 +253,20 @@ static void see(shapes *s, dGeomID id, uint32_t body, uint32_t world, int64_t st
         i->body = body;
         add_fresh(s, id, i->id, body, world);
     }
+    return i ? i->id : SPRAG_RECORDED_NONE;
 }
 
 // ---- all geoms of a step
 
-void shapes_see_body(shapes *s, dBodyID body, uint32_t id, uint32_t world, int64_t step)
+uint32_t shapes_see_body(shapes *s, dBodyID body, uint32_t id, uint32_t world, int64_t step)
 {
+    uint32_t first = SPRAG_RECORDED_NONE;
     for (dGeomID g = dBodyGetFirstGeom(body); g; g = dBodyGetNextGeom(g)) {
         add_root_of(s, g);
-        see(s, g, id, world, step);
+        uint32_t number = see(s, g, id, world, step);
+        first = first == SPRAG_RECORDED_NONE ? number : first;
     }
+    return first;
 }
 
 static void see_static(shapes *s, dGeomID id, uint32_t world, int64_t step)

@@ -25,8 +25,8 @@ typedef struct shapes {
 void shapes_add_root(shapes *s, dGeomID id);
 void shapes_forget_roots(shapes *s);
 
-// Finds the geoms of a body, and its space.
-void shapes_see_body(shapes *s, dBodyID body, uint32_t id, uint32_t world, int64_t step);
+// Finds the geoms of a body, and its space. Returns the number of the first.
+uint32_t shapes_see_body(shapes *s, dBodyID body, uint32_t id, uint32_t world, int64_t step);
 
 // Adds the tables of shapes, corners and triangles, of the geoms seen and of those without a body
 // in the roots, and forgets the roots.

@@ -2,6 +2,7 @@
 // rest of the recording. A pipe gets each frame at once. The file is opened at the first step. A
 // process that was forked while its parent recorded writes nothing, unless "%p" in the name gives
 // it a file of its own.
+#define _GNU_SOURCE 1 // fallocate
 #include "recorder.h"
 
 #include <errno.h>
@@ -34,8 +35,9 @@ static atomic_bool wanted; // SPRAG_RECORD is set, and writing has not failed
 
 // Under the lock.
 static output file = {.descriptor = -1};
-static off_t written; // bytes of whole frames
-static double last;   // s, when the last ones were written
+static off_t written;  // bytes of whole frames
+static off_t reserved; // bytes on the disk that the file has or will have
+static double last;    // s, when the last frames were written
 static capture all = {.bodies.gap = 1, .joints.gap = 1};
 static frame_buffer frames;  // not written yet
 static bool has_forked;      // this process, from one that has recorded
@@ -108,7 +110,7 @@ static bool write_header(void)
         file.failure = strerror(ENOMEM);
     }
     free(header);
-    written = done ? (off_t)size : 0;
+    written = reserved = done ? (off_t)size : 0;
     return done;
 }
 
@@ -119,6 +121,15 @@ static bool empty_file(void)
     return done;
 }
 
+// A file that is not ours stays as it is.
+static void leave_file(void)
+{
+    if (file.descriptor >= 0) {
+        close(file.descriptor);
+        file.descriptor = -1;
+    }
+}
+
 // Another process that records to the file holds its lock. A recording replaces an older one.
 static bool open_file(void)
 {
@@ -126,6 +137,7 @@ static bool open_file(void)
     if (!output_open(&file, O_WRONLY | O_CREAT) || !output_lock(&file, 0) ||
         !output_is_ours(&file, RECORDING_START) || !empty_file() || !write_header()) {
         fail(file.failure);
+        leave_file();
     }
     return is_on();
 }
@@ -144,25 +156,51 @@ static bool is_ready(void)
     return is_on();
 }
 
+// No part of a frame stays behind the whole ones, and no space that was set aside.
+static void end_file(void)
+{
+    if (file.regular && ftruncate(file.descriptor, written) != 0) {
+        reserved = written; // the reader leaves the part out
+    }
+}
+
 // Of what could not be written all, the part of a frame that fitted is cut off.
 static void cut_last_frame(void)
 {
     off_t end = lseek(file.descriptor, 0, SEEK_CUR) - written;
-    off_t whole = written + (off_t)frame_buffer_whole(&frames, end > 0 ? (size_t)end : 0);
-    if (file.regular && ftruncate(file.descriptor, whole) != 0) {
-        return; // the reader leaves the part out
+    written += (off_t)frame_buffer_whole(&frames, end > 0 ? (size_t)end : 0);
+    end_file();
+}
+
+// Space that the file system has set aside takes half as long to write. It is no part of the file.
+static void reserve_space(off_t end)
+{
+    if (file.regular && end > reserved && !has_ended) {
+        write_guard guard;
+        write_guard_begin(&guard);
+        reserved = end + RESERVE_SIZE;
+        if (fallocate(file.descriptor, FALLOC_FL_KEEP_SIZE, written, reserved - written) != 0) {
+            reserved = INT64_MAX; // other file systems, a full disk: the write itself tells
+        }
+        write_guard_end(&guard);
     }
+}
+
+static bool write_all(void)
+{
+    reserve_space(written + (off_t)frames.size);
+    return output_write(&file, frames.data, frames.size);
 }
 
 static void write_frames(void)
 {
     if (!output_is_open(&file)) {
         fail("the program has closed the file");
-    } else if (!output_write(&file, frames.data, frames.size)) {
+    } else if (write_all()) {
+        written += (off_t)frames.size;
+    } else {
         cut_last_frame();
         fail(file.failure);
-    } else {
-        written += (off_t)frames.size;
     }
     frame_buffer_empty(&frames);
 }
@@ -190,9 +228,12 @@ static void end_frame(void)
 __attribute__((destructor)) static void write_rest(void)
 {
     if (pthread_mutex_trylock(&lock) == 0) {
-        has_ended = true;
         if (frames.size > 0 && !has_forked) {
             write_frames();
+        }
+        has_ended = true;
+        if (!has_forked && output_is_open(&file)) {
+            end_file();
         }
         if (failure) {
             write_guard guard;
