@@ -92,14 +92,18 @@ static bool on_guard(compliant_run *run, int guard)
         }
         return compliant_hit_stop(run, stop, label);
     }
+    bool rebounds = false;
     if (guards->law[guard].status == COMPLIANT_UNKNOWN) {
         compliant_unpack(run);
-        compliant_resolve_pair(run, guard, 0, &run->events.first_touch);
+        rebounds = compliant_resolve_pair(run, guard, 0, &run->events.first_touch) &&
+                   compliant_rebounds(run, guard);
     } else if (guards->label[guard] != 0) { // another impact, at another speed
         compliant_place(run, run->state.x);
         compliant_set_law(run, guard, true);
+    } else if (compliant_rebounds(run, guard)) {
+        guards->law[guard] = (compliant_law){.status = COMPLIANT_UNKNOWN};
     }
-    return true;
+    return !rebounds || compliant_impact(run);
 }
 
 // Stops that were reached at the very end of the last frame have had no impact yet.
@@ -129,12 +133,15 @@ static bool start_joints(compliant_run *run, sprag_compliant_reason *reason)
     if (run->rows <= 0) {
         return true;
     }
-    *reason = SPRAG_COMPLIANT_JOINT_ERROR;
     if (compliant_has_joint_error(run)) {
+        *reason = SPRAG_COMPLIANT_JOINT_ERROR;
         return false;
     }
-    *reason = SPRAG_COMPLIANT_INTEGRATOR_STOPPED;
-    return start_rows(run);
+    if (!start_rows(run)) {
+        *reason = SPRAG_COMPLIANT_INTEGRATOR_STOPPED;
+        return false;
+    }
+    return true;
 }
 
 // The integration ended early. After the limit of steps the implicit step takes over; but not with
@@ -147,15 +154,33 @@ static sprag_result give_up(compliant_run *run, sprag_ess_stop stop, sprag_compl
     return limit && run->rows < 0 ? switch_over(run, *reason) : decline(run, *reason);
 }
 
+// Joints, and impacts of pairs that overlap already. false: declined, for *reason.
+static bool start(compliant_run *run, sprag_compliant_reason *reason)
+{
+    if (!start_joints(run, reason)) {
+        return false;
+    }
+    if (!compliant_impact(run)) {
+        *reason = SPRAG_COMPLIANT_INTEGRATOR_STOPPED;
+        return false;
+    }
+    return true;
+}
+
 static sprag_result advance(compliant_run *run, sprag_compliant_reason *reason)
 {
     double rate = 0;
     for (bool begun = false; run->time < run->frame->step || !begun; begun = true) {
-        if (compliant_needs_implicit_step(run, &rate, reason)) {
-            return begun ? switch_over(run, *reason) : decline(run, *reason);
+        bool implicit = compliant_needs_implicit_step(run, &rate, reason), impacts = begun;
+        if (!begun) {
+            impacts = compliant_will_impact(run);
+            if ((implicit && !impacts) || !start(run, reason)) {
+                return decline(run, *reason);
+            }
+            implicit |= run->has_settled && compliant_needs_implicit_step(run, &rate, reason);
         }
-        if (!begun && !start_joints(run, reason)) {
-            return decline(run, *reason);
+        if (implicit) { // the caller's step knows no impacts within it
+            return impacts ? switch_over(run, *reason) : decline(run, *reason);
         }
         run->stats->integrated_frames += !begun;
         sprag_ess_stats stats;
@@ -206,7 +231,9 @@ static void set_gaps(compliant_run *run)
         compliant_find_contact(run, run->state.x, g, COMPLIANT_POINTS, &contact);
         pair->gap = contact.gap.distance;
         if (contact.gap.distance < 0) {
-            if (pair->memory) {
+            bool flies =
+                compliant_rebounds(run, g) && run->guards.law[g].status == COMPLIANT_UNKNOWN;
+            if (pair->memory && !flies) {
                 pair->memory->compliant.end_points = contact.count;
             }
             run->stats->penetration = fmax(run->stats->penetration, -contact.gap.distance);

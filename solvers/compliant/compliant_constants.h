@@ -5,10 +5,6 @@
 
 // ---- laws (law.c, restitution.c, contact.c)
 
-// Frames: duration of a bounce whose surface has no stiffness. Longer: softer bounces, fewer
-// steps, and a rebound that leaves later than in ODE. Shorter: stiffer, more steps.
-static const double COMPLIANT_BOUNCE_TIME = 0.25;
-
 // Of the fastest motion: slip that counts as sticking where neither options nor surface give one.
 // Larger: friction creeps faster. Smaller: friction is stiffer, more frames switch to the implicit
 // step.
@@ -34,6 +30,47 @@ static const double COMPLIANT_FULL_DAMPING_DEPTH = 0.1;
 // first order). Smaller than 2: gaps are overestimated and touches missed. Larger: more
 // evaluations.
 static const double COMPLIANT_TURN_PER_CHORD = 2.1;
+
+// ---- impacts (impact.c)
+
+// Frames: a rebound that would last less is none, so that the pair rests. Longer: bouncing ends
+// earlier. Shorter: more events before the end of bouncing.
+static const double COMPLIANT_SHORTEST_FLIGHT = 0.01;
+
+// Of the fastest motion: slower points do not approach. Larger: impacts that are left over.
+// Smaller: more waves.
+static const double COMPLIANT_IMPACT_SPEED_MIN = 1e-8;
+
+// Times what the least speed and the tolerance are in a frame: pairs that have touched overlap by
+// so much until they impact again. Larger: later impacts. Smaller: impacts by rounding errors.
+static const double COMPLIANT_TOUCH_SLACK = 10;
+
+// Of the inverse mass: yield of contacts and rows in an impact. Larger: a rebound that is too slow.
+// Smaller: impulses on many points at once cannot be solved.
+static const double COMPLIANT_IMPACT_SOFTNESS = 1e-10;
+
+// Of the impulses: residual of the solve. Of the fastest motion: slip that counts as sticking.
+// Smaller: more iterations.
+static const double COMPLIANT_IMPACT_TOLERANCE = 1e-10, COMPLIANT_IMPACT_STICTION = 1e-6;
+
+// Of the work of impulses without restitution: work beyond is energy from nothing. And halvings of
+// the range of the restitution without it. Larger, or fewer: less exact energy.
+static const double COMPLIANT_IMPACT_ENERGY = 1e-7;
+enum { COMPLIANT_IMPACT_HALVINGS = 30 };
+
+// Of the time between the last two events, and at least of the rest of the frame: first step after
+// an event that ends the integration. Larger: more guards are looked at where events are frequent.
+// Smaller: more steps.
+static const double COMPLIANT_AFTER_EVENT = 4, COMPLIANT_AFTER_EVENT_MIN = 0.02;
+
+// Waves of an impact, after which nothing bounces any more. Larger: more work in an impact of many.
+enum { COMPLIANT_WAVES_MAX = 1000 };
+
+// ---- implicit steps (implicit_step.c)
+
+// Parts of an implicit step, which impacts end; beyond, nothing bounces. And solves for the length
+// of a part. More: work in frames with many impacts beside contacts at rest.
+enum { COMPLIANT_PARTS_MAX = 50, COMPLIANT_PART_SOLVES = 10 };
 
 // ---- guards (guards.c, stops.c, switch.c)
 

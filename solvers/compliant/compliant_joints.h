@@ -95,6 +95,9 @@ double compliant_stop_hysteresis(const compliant_run *run, int stop);
 // (N s) then. false: there are none.
 bool compliant_hit_stop(compliant_run *run, int stop, double *label);
 void compliant_release_stop(compliant_run *run, int stop);
+// Releases active stops that separate, after an impact. label: of the stops. Returns whether others
+// separate too slowly for that.
+bool compliant_release_separating(compliant_run *run, double *label);
 // At the last evaluation: at or past the stop; past it; the speed, m/s or rad/s, of a coordinate
 // that has just reached the stop and moves on, else 0.
 bool compliant_is_at_stop(const compliant_run *run, int stop);

@@ -16,6 +16,7 @@
 //     scale.c          scales of errors, fastest motion
 //     stops.c          stops of joints as guards, and impacts at them
 //     forces.c         f
+//     impact.c         impulses of pairs that bounce
 //     start.c          joint rows at the start and end of a frame
 //     events.c         events, for the caller
 //     guards.c         pairs as guards, and the caller's answers for them
@@ -42,7 +43,8 @@ enum {
 
 typedef enum compliant_status {
     COMPLIANT_INTEGRATED, // has forces within the integration
-    COMPLIANT_UNKNOWN,    // has no law until it touches; the integration ends there
+    COMPLIANT_UNKNOWN,    // apart, and the integration ends where it touches: its law is not known,
+                          // or it bounces by impulses
     COMPLIANT_DECLINED,   // the caller lets the pair overlap
     COMPLIANT_IMPLICIT,   // for the implicit step alone, for `reason`
 } compliant_status;
@@ -90,6 +92,7 @@ typedef struct compliant_guards {
                               // changed by the integrator and by stops.c
     double *known_label;      // the same without NAN; by compliant_set_known_labels
     double *band;             // m or rad, where events are projected; by switch.c and stops.c
+    double *overlap;          // pairs, m, by which a pair may overlap that counts as apart
     bool *two_way;            // true for all
     bool *ends_integration;   // crossing it ends the integration
 } compliant_guards;
@@ -125,7 +128,8 @@ typedef struct compliant_run {
     sprag_scratch *scratch, *solve_scratch; // of the frame; of one integration or implicit step
     sprag_compliant_stats *stats;
     // set:
-    double time; // s, since the start of the frame, that the integration has reached
+    double time;  // s, since the start of the frame, that the integration has reached
+    double pause; // s, between the last two events that ended it
     compliant_state state;
     compliant_sizes sizes;
     compliant_guards guards;
@@ -137,6 +141,7 @@ typedef struct compliant_run {
     compliant_joints *joints; // NULL: no joints
     bool law_for_test;        // laws are set to look at their status; a cheap dissipation will do
     bool implicitly_finished; // the implicit step solved the rest of the frame
+    bool has_settled;         // impacts have left pairs at rest
 } compliant_run;
 
 static inline sprag_pair *compliant_pair(const compliant_run *run, int guard)
@@ -168,7 +173,20 @@ static inline bool compliant_acts(const compliant_law *law)
 // Depends its law on the speed of impact?
 static inline bool compliant_needs_speed(const sprag_surface *surface)
 {
-    return surface->bounce > 0 && (surface->bounce_speed > 0 || surface->bounce < 1);
+    return surface->stiffness > 0 && surface->bounce > 0 &&
+           (surface->bounce_speed > 0 || surface->bounce < 1);
+}
+
+// Bounces it by impulses (impact.c)?
+static inline bool compliant_bounces(const sprag_surface *surface)
+{
+    return !(surface->stiffness > 0) && surface->bounce > 0;
+}
+
+static inline bool compliant_rebounds(const compliant_run *run, int guard)
+{
+    return compliant_pair(run, guard)->state == SPRAG_PAIR_ACCEPTED &&
+           compliant_bounces(compliant_surface(run, guard));
 }
 
 // ---- state.c
@@ -271,6 +289,8 @@ void compliant_jump(void *run, const double *x, const double *label, int guard, 
 
 // Counts an event at x and keeps it for the caller.
 void compliant_record_event(compliant_run *run, const double *x, const sprag_ess_event *event);
+// A pair that bounces was hit at a speed (m/s), or has left.
+void compliant_record_impact(compliant_run *run, int guard, double speed, bool made);
 void compliant_record_stop(compliant_run *run, const sprag_ess_event *event);
 void compliant_report_events(compliant_run *run); // to the caller
 
@@ -291,6 +311,15 @@ void compliant_set_known_labels(compliant_run *run);
 // done: the integration of the frame came to its end. Sets for how many frames the pairs that
 // overlap skip the integration.
 void compliant_set_implicit_series(compliant_run *run, bool done);
+
+// ---- impact.c
+
+double compliant_touch_distance(const compliant_run *run); // m, gap up to which pairs touch
+// Impulses of the pairs that touch and approach at state.x, where one bounces; then sets the labels
+// of those that bounce: apart or at rest. false: there is no solution.
+bool compliant_impact(compliant_run *run);
+// Tests whether a pair that bounces may touch within the frame, faster than it takes to rest.
+bool compliant_will_impact(compliant_run *run);
 
 // ---- equations.c
 

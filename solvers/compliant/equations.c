@@ -4,8 +4,8 @@
 #include "compliant_joints.h"
 #include "kinematics.h"
 
-// Guard of a pair, minus its gap. exact: not replaced by a lower bound of the gap where that lies
-// before the band.
+// Guard of a pair, minus its gap and what it may overlap. exact: not replaced by a lower bound of
+// the gap where that lies before the band.
 static double pair_guard(compliant_run *run, const double *x, int guard, bool exact)
 {
     sprag_gap gap;
@@ -13,12 +13,12 @@ static double pair_guard(compliant_run *run, const double *x, int guard, bool ex
     run->budget.work += COMPLIANT_COST_BOUND;
     double least = exact ? 0 : compliant_gap_bound(run, guard);
     if (least > 2 * run->guards.band[guard]) {
-        return -least;
+        return -least - run->guards.overlap[guard];
     }
     run->budget.work += COMPLIANT_COST_GAP * run->guards.cost[guard];
     compliant_place_pair(run, x, guard);
     bool found = compliant_find_gap(run, guard, range, 0, NULL, &gap, NULL);
-    return !found ? NAN : gap.beyond ? -range : -gap.distance;
+    return !found ? NAN : (gap.beyond ? -range : -gap.distance) - run->guards.overlap[guard];
 }
 
 static void guard(void *user, const double *x, const int *which, int count, double *h)
@@ -44,6 +44,27 @@ static void guard(void *user, const double *x, const int *which, int count, doub
         !compliant_stop_guards(run, x, NULL, run->stops, h + first_stop)) {
         h[first_stop] = NAN;
     }
+}
+
+// Poses of both bodies; of stops, everything.
+static int reads(void *user, int guard, int *range)
+{
+    const compliant_run *run = user;
+    int ranges = 0;
+    if (guard >= run->guards.pairs) {
+        range[0] = 0;
+        range[1] = COMPLIANT_STATES * run->frame->bodies + (run->rows >= 0);
+        return 1;
+    }
+    for (int side = 0; side < 2; side++) {
+        int body = compliant_body(run, guard, side);
+        if (body != SPRAG_STATIC) {
+            range[2 * ranges] = COMPLIANT_STATES * body;
+            range[2 * ranges + 1] = COMPLIANT_STATES * body + COMPLIANT_VELOCITY;
+            ranges++;
+        }
+    }
+    return ranges;
 }
 
 // A gap grows with the velocities of the nearest points along the normal.
@@ -81,6 +102,8 @@ sprag_ess_problem compliant_problem(compliant_run *run)
                                .user = run,
                                .field = compliant_field,
                                .guard = guard,
+                               .has_bounds = true,
+                               .reads = reads,
                                .row = row,
                                .row_entries = states < 14 ? states : 14,
                                .jump = run->rows >= 0 ? NULL : compliant_jump,

@@ -46,6 +46,14 @@ static void record_contact(compliant_run *run, const double *x, const sprag_ess_
     keep_event(run, &kept);
 }
 
+void compliant_record_impact(compliant_run *run, int guard, double speed, bool made)
+{
+    record_contact(
+        run, run->state.x,
+        &(sprag_ess_event){
+            .guard = guard, .time = run->time, .direction = made ? 1 : -1, .rate = speed});
+}
+
 void compliant_record_event(compliant_run *run, const double *x, const sprag_ess_event *event)
 {
     if (event->guard >= run->guards.pairs) {

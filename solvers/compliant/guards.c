@@ -19,6 +19,7 @@ bool compliant_allocate_guards(compliant_run *run)
     guards->label = SPRAG_TAKE(s, most, double);
     guards->known_label = SPRAG_TAKE(s, most, double);
     guards->band = SPRAG_TAKE(s, most, double);
+    guards->overlap = SPRAG_TAKE(s, pairs, double);
     guards->two_way = SPRAG_TAKE(s, most, bool);
     guards->ends_integration = SPRAG_TAKE(s, most, bool);
     events->room = run->calls->event ? 64 + 16 * most : 0;
@@ -66,7 +67,7 @@ bool compliant_is_deep(const compliant_run *run, int guard)
     const compliant_law *law = &run->guards.law[guard];
     sprag_pair_memory *memory = compliant_pair(run, guard)->memory;
     compliant_contact contact;
-    if (!memory || law->status == COMPLIANT_IMPLICIT || law->hunt_crossley ||
+    if (!memory || !compliant_acts(law) || law->hunt_crossley ||
         memory->compliant.start_points > 0) {
         return false;
     }
@@ -85,8 +86,10 @@ bool compliant_is_deep(const compliant_run *run, int guard)
 
 static bool ask_caller(compliant_run *run, int guard, double gap)
 {
-    return run->calls->ask_pair &&
-           run->calls->ask_pair(run->calls->data, run->guards.pair[guard], gap, run->time);
+    bool accepted = run->calls->ask_pair &&
+                    run->calls->ask_pair(run->calls->data, run->guards.pair[guard], gap, run->time);
+    compliant_pair(run, guard)->state = accepted ? SPRAG_PAIR_ACCEPTED : SPRAG_PAIR_DECLINED;
+    return accepted;
 }
 
 static bool moves(const sprag_frame *frame, int pair)
@@ -114,12 +117,18 @@ static void set_pair(compliant_run *run, int g, int pair)
     run->guards.memory[g] = memory ? memory->gap : (sprag_gap_memory){.count = 0};
 }
 
-// Pairs that are known from earlier frames: when one overlaps and is for the implicit step, nothing
-// else need be evaluated.
+// Pairs that are known from earlier frames: when one overlaps and is for the implicit step, and
+// none bounces, nothing else need be evaluated.
 bool compliant_starts_implicit(compliant_run *run, sprag_compliant_reason *reason)
 {
     const sprag_frame *frame = run->frame;
     const compliant_law *law = &run->guards.law[0];
+    for (int i = 0; i < frame->pairs; i++) {
+        if (frame->pair[i].state == SPRAG_PAIR_ACCEPTED &&
+            compliant_bounces(&frame->pair[i].surface)) {
+            return false;
+        }
+    }
     for (int i = 0; i < frame->pairs; i++) {
         if (!is_candidate(frame, i) || frame->pair[i].state != SPRAG_PAIR_ACCEPTED) {
             continue;
@@ -150,10 +159,11 @@ bool compliant_starts_implicit(compliant_run *run, sprag_compliant_reason *reaso
 static void set_ends_integration(compliant_run *run, int guard)
 {
     const compliant_law *law = &run->guards.law[guard];
-    run->guards.ends_integration[guard] = law->status == COMPLIANT_UNKNOWN ||
-                                          law->status == COMPLIANT_IMPLICIT ||
-                                          (law->status == COMPLIANT_INTEGRATED &&
-                                           compliant_needs_speed(compliant_surface(run, guard)));
+    const sprag_surface *surface = compliant_surface(run, guard);
+    run->guards.ends_integration[guard] =
+        law->status == COMPLIANT_UNKNOWN || law->status == COMPLIANT_IMPLICIT ||
+        (law->status == COMPLIANT_INTEGRATED &&
+         (compliant_needs_speed(surface) || compliant_bounces(surface)));
 }
 
 static void add_guard(compliant_run *run, int pair)
@@ -167,7 +177,10 @@ static void add_guard(compliant_run *run, int pair)
     if (unknown && touches && !ask_caller(run, g, guards->gap[g])) {
         return;
     }
-    if ((unknown || compliant_needs_speed(&of->surface)) && !touches) {
+    const sprag_pair_memory *memory = of->memory;
+    bool rested = memory && memory->compliant.start_points > 0;
+    bool waits = compliant_bounces(&of->surface) ? !rested : compliant_needs_speed(&of->surface);
+    if ((unknown && !touches) || (waits && (!touches || compliant_bounces(&of->surface)))) {
         guards->law[g] = (compliant_law){.status = COMPLIANT_UNKNOWN};
     } else {
         compliant_set_law(run, g, false);
@@ -193,6 +206,11 @@ void compliant_find_guards(compliant_run *run)
         guards->label[g] = NAN;
         guards->two_way[g] = true;
     }
+    for (int g = 0; g < guards->pairs; g++) {
+        if (guards->law[g].status == COMPLIANT_UNKNOWN && compliant_rebounds(run, g)) {
+            guards->label[g] = 0; // until compliant_impact decides
+        }
+    }
     for (int s = 0; s < run->stops; s++) {
         guards->ends_integration[guards->pairs + s] = true;
     }
@@ -217,8 +235,10 @@ bool compliant_resolve_pair(compliant_run *run, int guard, double gap, const spr
     bool known = compliant_pair(run, guard)->state == SPRAG_PAIR_ACCEPTED;
     bool accepted = known || ask_caller(run, guard, gap);
     if (accepted) {
-        compliant_set_law(run, guard, true);
-        compliant_record_event(run, run->state.x, event);
+        if (!compliant_rebounds(run, guard)) {
+            compliant_set_law(run, guard, true);
+            compliant_record_event(run, run->state.x, event);
+        }
     } else {
         run->guards.law[guard] = (compliant_law){.status = COMPLIANT_DECLINED};
     }

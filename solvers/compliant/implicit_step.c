@@ -1,4 +1,5 @@
-// The rest of a frame in one implicit Stribeck step, with the laws of its pairs.
+// The rest of a frame by an implicit Stribeck step, with the laws of its pairs. It ends early where
+// a pair that bounces touches, for the impulses of the impact (impact.c), and another one follows.
 #include <math.h>
 #include <string.h>
 
@@ -11,11 +12,13 @@ typedef struct implicit_step {
     compliant_run *run;
     double step; // s, the rest of the frame
     sprag_body *body;
+    bool *flies; // bodies: without contacts and rows
     sprag_contact *contact;
     int *guard; // of the contacts
     int contacts, rows;
     const sprag_row *row;
     sprag_solution solution;
+    bool arrests; // pairs that bounce become contacts that do not
 } implicit_step;
 
 // ---- contacts
@@ -32,7 +35,7 @@ static double approach(const compliant_run *run, const sprag_contact *contact)
     return -dot3(contact->frame[0], u);
 }
 
-// Spring and damper, N = k (x - h u) - c u, or a rebound.
+// Spring and damper, N = k (x - h u) - c u.
 static void set_spring(const implicit_step *s, const compliant_law *law,
                        const sprag_surface *surface, sprag_contact *to)
 {
@@ -49,14 +52,6 @@ static void set_spring(const implicit_step *s, const compliant_law *law,
     to->bias = fmin(to->bias, s->run->frame->recovery_speed);
     if (to->gap > 0) {
         to->bias = -to->gap / s->step;
-    }
-    double speed = approach(s->run, to) + surface->velocity_normal;
-    double rebound = surface->bounce * speed;
-    if (surface->bounce > 0 && speed > surface->bounce_speed && rebound > to->bias &&
-        to->gap < speed * s->step) {
-        to->bias = rebound;
-        to->softening = 0;
-        to->compliance = law->compliance;
     }
     to->bias += surface->velocity_normal;
 }
@@ -81,13 +76,16 @@ static void add_contact(implicit_step *s, int guard, const compliant_contact *po
 
 // Resolves a pair without a law: one with a surface gets its law, the caller is asked about others
 // that will touch by their velocities within the step (all legs of a table land at once). false: no
-// contact.
+// contact, or one that bounces.
 static bool resolve(const implicit_step *s, int guard, const compliant_contact *points)
 {
     compliant_run *run = s->run;
     if (compliant_pair(run, guard)->state == SPRAG_PAIR_ACCEPTED) {
-        compliant_set_law(run, guard, true);
-        return true;
+        if (s->arrests || !compliant_rebounds(run, guard)) {
+            compliant_set_law(run, guard, true);
+            return true;
+        }
+        return false;
     }
     for (int i = 0; i < points->count; i++) {
         sprag_contact contact;
@@ -97,7 +95,8 @@ static bool resolve(const implicit_step *s, int guard, const compliant_contact *
         if (-points->depth[i] < speed * s->step) {
             const sprag_ess_event event = {
                 .guard = guard, .time = run->time, .direction = 1, .rate = speed};
-            return compliant_resolve_pair(run, guard, points->gap.distance, &event);
+            return compliant_resolve_pair(run, guard, points->gap.distance, &event) &&
+                   !compliant_rebounds(run, guard);
         }
     }
     return false;
@@ -138,6 +137,7 @@ static bool allocate(implicit_step *s)
     sprag_scratch *scratch = s->run->solve_scratch;
     int bodies = s->run->frame->bodies;
     s->body = SPRAG_TAKE(scratch, bodies, sprag_body);
+    s->flies = SPRAG_TAKE(scratch, bodies, bool);
     s->solution.velocity = SPRAG_TAKE(scratch, bodies, *s->solution.velocity);
     if (scratch->failed || !find_contacts(s)) {
         return false;
@@ -145,6 +145,21 @@ static bool allocate(implicit_step *s)
     s->solution.contact_force = SPRAG_TAKE(scratch, s->contacts, *s->solution.contact_force);
     s->solution.row_force = SPRAG_TAKE(scratch, s->rows, double);
     return !scratch->failed;
+}
+
+static void find_flying(implicit_step *s)
+{
+    for (int i = 0; i < s->run->frame->bodies; i++) {
+        s->flies[i] = true;
+    }
+    for (int i = 0; i < s->contacts + s->rows; i++) {
+        const int *body = i < s->contacts ? s->contact[i].body : s->row[i - s->contacts].body;
+        for (int side = 0; side < 2; side++) {
+            if (body[side] != SPRAG_STATIC) {
+                s->flies[body[side]] = false;
+            }
+        }
+    }
 }
 
 static sprag_result solve(implicit_step *s)
@@ -178,16 +193,77 @@ static void add_impulse(const implicit_step *s, int i)
                            s->step);
 }
 
+// Motion until a time within the step: with the velocity of its end, which contacts and rows are
+// solved for; in flight, along a parabola.
+static sprag_motion motion_of(const implicit_step *s, int body, double time)
+{
+    const sprag_mover *mover = &s->run->frame->body[body];
+    const double *v = s->solution.velocity[body];
+    sprag_motion motion = {.pose = mover->pose};
+    for (int k = 0; k < 6; k++) {
+        double gain = (v[k] - mover->velocity[k]) * time / (2 * s->step);
+        motion.velocity[k] = s->flies[body] ? mover->velocity[k] + gain : v[k];
+    }
+    sprag_mover_cap(mover, motion.velocity + 3);
+    return motion;
+}
+
 static void move_bodies(const implicit_step *s)
 {
     for (int i = 0; i < s->run->frame->bodies; i++) {
         sprag_mover *body = &s->run->frame->body[i];
-        sprag_motion motion = {.pose = body->pose};
-        memcpy(motion.velocity, s->solution.velocity[i], sizeof motion.velocity);
-        memcpy(body->velocity, motion.velocity, sizeof body->velocity);
-        sprag_mover_cap(body, motion.velocity + 3);
+        sprag_motion motion = motion_of(s, i, s->step);
         sprag_motion_at(&motion, s->step, &body->pose);
+        memcpy(body->velocity, s->solution.velocity[i], sizeof body->velocity);
     }
+}
+
+// ---- impacts within the step
+
+// m, of a pair at a time along the motion, more than what it may overlap.
+static double gap_at(const implicit_step *s, int guard, double time)
+{
+    compliant_run *run = s->run;
+    sprag_gap gap;
+    for (int side = 0; side < 2; side++) {
+        int body = compliant_body(run, guard, side);
+        if (body != SPRAG_STATIC) {
+            sprag_motion motion = motion_of(s, body, time);
+            sprag_motion_at(&motion, time, &run->state.pose[body]);
+        }
+    }
+    bool found = compliant_find_gap(run, guard, INFINITY, 0, NULL, &gap, NULL);
+    return found ? gap.distance + run->guards.overlap[guard] : INFINITY;
+}
+
+// s, until the pair touches, along the motion; INFINITY: later than in `left`.
+static double time_of_touch(const implicit_step *s, int guard, double left)
+{
+    double low = 0, high = left, at_low = gap_at(s, guard, 0), at_high = gap_at(s, guard, left);
+    if (at_high > 0) {
+        return INFINITY;
+    }
+    for (int i = 0; i < 60 && high - low > 1e-12 * left && at_low > 0; i++) {
+        double secant = low + (high - low) * at_low / (at_low - at_high);
+        double middle = i % 2 ? (low + high) / 2 : secant, at = gap_at(s, guard, middle);
+        *(at > 0 ? &low : &high) = middle;
+        *(at > 0 ? &at_low : &at_high) = at;
+    }
+    return high;
+}
+
+static double first_touch(const implicit_step *s, double left)
+{
+    compliant_run *run = s->run;
+    double first = INFINITY;
+    for (int g = 0; g < run->guards.pairs && !s->arrests; g++) {
+        bool flies = run->guards.law[g].status == COMPLIANT_UNKNOWN && compliant_rebounds(run, g);
+        if (flies && !(compliant_gap_bound(run, g) > 2 * run->sizes.fastest * left)) {
+            first = fmin(first, time_of_touch(s, g, left));
+        }
+    }
+    compliant_place(run, run->state.x);
+    return first;
 }
 
 // The caller receives mean forces of rows over the frame: those of now stand for the time until
@@ -201,36 +277,75 @@ static bool report_rows_until_now(compliant_run *run, double share)
     return compliant_report_row_forces(run, run->guards.known_label, share);
 }
 
-sprag_result compliant_implicit_step(compliant_run *run)
+static sprag_result solve_part(implicit_step *s)
 {
-    sprag_frame *frame = run->frame;
+    compliant_run *run = s->run;
     const sprag_frame_calls *calls = run->calls;
-    implicit_step s = {.run = run, .step = frame->step - run->time};
-    if (!(s.step > 0)) {
-        return SPRAG_OK;
-    }
-    double share = s.step / frame->step;
-    if (!report_rows_until_now(run, 1 - share)) {
-        return SPRAG_NOT_CONVERGED;
-    }
+    sprag_frame *frame = run->frame;
     sprag_scratch_reset(run->solve_scratch);
+    s->contacts = 0;
     if (run->rows >= 0) {
-        s.rows = calls->rows(calls->data, frame->body, frame->step, &s.row);
+        s->rows = calls->rows(calls->data, frame->body, frame->step, &s->row);
     }
-    if (s.rows < 0 || !allocate(&s)) {
+    if (s->rows < 0 || !allocate(s)) {
         return SPRAG_NO_MEMORY;
     }
-    sprag_result result = solve(&s);
-    if (result != SPRAG_OK) {
-        return result;
+    find_flying(s);
+    return solve(s);
+}
+
+// A step over the rest of the frame, or until the first touch. The velocities depend on the length
+// of the step, and the time of the touch depends on them.
+static sprag_result take_part(implicit_step *s, bool *touches)
+{
+    compliant_run *run = s->run;
+    const double left = run->frame->step - run->time;
+    s->step = left;
+    *touches = false;
+    for (int i = 0; i < COMPLIANT_PART_SOLVES; i++) {
+        sprag_result result = solve_part(s);
+        double touch = result == SPRAG_OK ? first_touch(s, left) : INFINITY;
+        *touches = touch <= s->step * (1 + 1e-9);
+        if (result != SPRAG_OK || !(touch < left) || fabs(touch - s->step) <= 1e-9 * left) {
+            return result;
+        }
+        s->step = fmax(touch, 1e-9 * left);
     }
-    for (int i = 0; i < s.contacts; i++) {
-        add_impulse(&s, i);
+    return solve_part(s);
+}
+
+static void finish_part(implicit_step *s)
+{
+    compliant_run *run = s->run;
+    for (int i = 0; i < s->contacts; i++) {
+        add_impulse(s, i);
     }
-    frame->rows = s.rows;
-    if (s.rows > 0 && calls->add_forces) {
-        calls->add_forces(calls->data, s.solution.row_force, NULL, share);
+    run->frame->rows = s->rows;
+    if (s->rows > 0 && run->calls->add_forces) {
+        run->calls->add_forces(run->calls->data, s->solution.row_force, NULL,
+                               s->step / run->frame->step);
     }
-    move_bodies(&s);
+    move_bodies(s);
+    run->time = s->step < run->frame->step - run->time ? run->time + s->step : run->frame->step;
+    compliant_pack(run);
+}
+
+sprag_result compliant_implicit_step(compliant_run *run)
+{
+    if (!report_rows_until_now(run, run->time / run->frame->step)) {
+        return SPRAG_NOT_CONVERGED;
+    }
+    for (int parts = 0; run->time < run->frame->step; parts++) {
+        implicit_step s = {.run = run, .arrests = parts >= COMPLIANT_PARTS_MAX};
+        bool touches;
+        sprag_result result = take_part(&s, &touches);
+        if (result != SPRAG_OK) {
+            return result;
+        }
+        finish_part(&s);
+        if (touches && !compliant_impact(run)) {
+            return SPRAG_NOT_CONVERGED;
+        }
+    }
     return SPRAG_OK;
 }

@@ -61,7 +61,7 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
     double h = run->frame->step, left = h - run->time;
     sprag_scratch_reset(scratch);
     int room = 32 + 16 * (run->guards.pairs + run->stops);
-    sprag_ess_event *event = SPRAG_TAKE(scratch, room, sprag_ess_event);
+    sprag_ess_event *event = SPRAG_TAKE_RAW(scratch, room, sprag_ess_event);
     double *x = SPRAG_TAKE(scratch, (size_t)run->frame->bodies * COMPLIANT_STATES + 1, double);
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
@@ -70,6 +70,10 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
     sprag_ess_options options = sprag_ess_defaults(left);
     options.adaptive = true;
     options.first_step = rate * left > 1 ? 1 / rate : left;
+    if (run->time > 0) { // where events are frequent, a long step would find many, and use one
+        double pause = fmax(COMPLIANT_AFTER_EVENT * run->pause, COMPLIANT_AFTER_EVENT_MIN * left);
+        options.first_step = fmin(options.first_step, pause);
+    }
     options.relative_tolerance = 0;
     options.absolute_tolerance = run->options->tolerance;
     options.scale = run->sizes.scale;
@@ -79,6 +83,7 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
     sprag_ess_problem problem = compliant_problem(run);
     sprag_result result = sprag_ess_integrate(&problem, &options, run->time, h, run->state.x,
                                               run->guards.label, &output, scratch, stats, NULL, 0);
+    run->pause = stats->time - run->time;
     run->time = stats->time;
     budget->steps += stats->steps;
     run->stats->steps += stats->steps;

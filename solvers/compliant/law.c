@@ -1,4 +1,5 @@
-// Law of a pair's points, from its surface and the speed of impact.
+// Law of a pair's points, from its surface and, where it has a stiffness and bounces, the speed of
+// impact. Surfaces without a stiffness bounce by impulses (impact.c); here is their law at rest.
 #include <math.h>
 
 #include "compliant_run.h"
@@ -120,10 +121,6 @@ void compliant_set_law(compliant_run *run, int guard, bool touches_now)
         if (bounces) {
             set_bounce(run, guard, surface->bounce, speed);
         }
-    } else if (bounces) {
-        double rate = acos(-1) / (COMPLIANT_BOUNCE_TIME * h);
-        law->stiffness = law->effective_mass * rate * rate;
-        set_bounce(run, guard, surface->bounce, speed);
     } else {
         set_soft(law, surface, h);
     }
@@ -131,7 +128,7 @@ void compliant_set_law(compliant_run *run, int guard, bool touches_now)
         set_implicit(law, surface->stiffness > 0 ? SPRAG_COMPLIANT_STIFF
                                                  : SPRAG_COMPLIANT_RIGID_CONTACT);
     }
-    if (is_unsupported(surface, bounces)) {
+    if (is_unsupported(surface, bounces && surface->stiffness > 0)) {
         set_implicit(law, SPRAG_COMPLIANT_UNSUPPORTED_LAW);
     }
     double given = surface->stiction > 0 ? surface->stiction : run->options->stiction;

@@ -131,8 +131,7 @@ static bool is_in_contact(const compliant_run *run, int which)
     return fabs(run->joints->stop[which].inside) <= COMPLIANT_STOP_CONTACT * band_of(run, which);
 }
 
-// Releases the stops that separate. Returns whether others separate too slowly for that.
-static bool release_separating(compliant_run *run, double *label)
+bool compliant_release_separating(compliant_run *run, double *label)
 {
     bool creeps = false;
     for (int s = 0; s < run->stops; s++) {
@@ -188,5 +187,5 @@ bool compliant_hit_stop(compliant_run *run, int which, double *label)
     j->hysteresis[which] = compliant_stop_hysteresis(run, which);
     j->separation_speed[which] = 0;
     return compliant_apply_impulses(run) &&
-           (!release_separating(run, label) || remove_separation(run, label));
+           (!compliant_release_separating(run, label) || remove_separation(run, label));
 }

@@ -20,7 +20,7 @@ typedef struct demand {
 static void add_steps(demand *d, const compliant_run *run, int guard, const compliant_contact *c)
 {
     const compliant_law *law = &run->guards.law[guard];
-    bool rebounds = compliant_surface(run, guard)->bounce > 0;
+    bool rebounds = law->hunt_crossley && compliant_surface(run, guard)->bounce > 0;
     double left = run->frame->step - run->time;
     double frequency = sqrt(fmax(law->stiffness, 1e-300) / law->effective_mass);
     double speed = rebounds ? hypot(c->approach, frequency * c->deepest) : fabs(c->approach);

@@ -85,11 +85,12 @@ static sprag_result take_step(const sprag_field *field, double *memory, double s
     return SPRAG_OK;
 }
 
-static void between(const double *restrict memory, int n, double part, double *restrict y)
+static void between(const double *restrict memory, int n, double part, int first, int end,
+                    double *restrict y)
 {
     const double *r = memory + STAGES * n;
     double rest = 1 - part;
-    for (int c = 0; c < n; c++) {
+    for (int c = first; c < end; c++) {
         y[c] = r[c] + part * (r[n + c] +
                               rest * (r[2 * n + c] + part * (r[3 * n + c] + rest * r[4 * n + c])));
     }

@@ -33,6 +33,8 @@ typedef struct sprag_ess_reset {
     bool arm;
 } sprag_ess_reset;
 
+enum { SPRAG_ESS_RANGES = 2 };
+
 // An event-selected system of n states and m guards; the caller fills it. Callbacks get `user`,
 // have no side effects and return the same for the same arguments; x is always finite.
 typedef struct sprag_ess_problem {
@@ -44,8 +46,16 @@ typedef struct sprag_ess_problem {
 
     // Values of `count` guards: h[i] is that of guard which[i]; with which NULL, of all m in order.
     // All are asked for twice a step; for a guard that is farther than a step leads, any value of
-    // the right sign and that size will do.
+    // the right sign and that size will do. has_bounds: values asked for all guards may be nearer
+    // to 0 than h is wherever h is beyond twice its band; guards that a step reaches are then asked
+    // for again, one by one.
     void (*guard)(void *user, const double *x, const int *which, int count, double *h);
+    bool has_bounds;
+
+    // The entries of x that one guard reads, in ranges: entries range[2 i] to range[2 i + 1] - 1.
+    // Returns the number of ranges, at most SPRAG_ESS_RANGES. Give it if a guard reads few of many
+    // states: where one guard is asked for, the others are not set. NULL: all are read.
+    int (*reads)(void *user, int guard, int *range);
 
     // The row of Dh of one guard: columns and values of its entries that are not 0. Returns their
     // number, at most row_entries (0: n, which takes much memory if n is large). NULL: differences

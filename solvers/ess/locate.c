@@ -16,7 +16,13 @@ typedef struct probe { // h of one guard, in the direction of its crossing, minu
 static double probe_at(const probe *p, double part)
 {
     sprag_ess_run *run = p->run;
-    run->smooth->between(run->work.smooth, run->size, part, run->work.point);
+    const sprag_ess_problem *problem = run->problem;
+    int range[2 * SPRAG_ESS_RANGES] = {0, run->size};
+    int ranges = problem->reads ? problem->reads(problem->user, p->guard, range) : 1;
+    for (int i = 0; i < ranges; i++) {
+        run->smooth->between(run->work.smooth, run->size, part, range[2 * i], range[2 * i + 1],
+                             run->work.point);
+    }
     return p->side * sprag_guards_value(&run->guards, run->work.point, p->guard) - p->level;
 }
 
@@ -187,7 +193,8 @@ static bool bracket_guard(sprag_ess_run *run, int guard, bracket *found)
     probe p = {run, guard, side, edge ? -eps : 0};
     double s[SPRAG_ESS_SAMPLES + 2], highest = -INFINITY, bend = 0, sum = 0;
     for (int i = 0; i <= last; i++) {
-        s[i] = side * run->samples.h[i][guard] - p.level;
+        s[i] = run->problem->has_bounds ? probe_at(&p, (double)i / last)
+                                        : side * run->samples.h[i][guard] - p.level;
         sum += s[i] - s[i];
         highest = s[i] > highest ? s[i] : highest;
         double here = i < 2 ? 0 : fabs(s[i] - s[i - 1] - (s[i - 1] - s[i - 2]));

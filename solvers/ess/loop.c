@@ -157,7 +157,8 @@ static void sample_guards(sprag_ess_run *run, double length)
     sprag_scan *next = &run->next.scan;
     int last = run->options->samples + 1, all = 0;
     for (int i = 1; i < last && run->guards.count > 0; i++) {
-        run->smooth->between(run->work.smooth, run->size, (double)i / last, run->work.middle);
+        run->smooth->between(run->work.smooth, run->size, (double)i / last, 0, run->size,
+                             run->work.middle);
         sprag_guards_values(&run->guards, run->work.middle, h[i]);
     }
     sprag_guards_values(&run->guards, run->next.y, h[last]);

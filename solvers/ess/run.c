@@ -153,7 +153,7 @@ sprag_ess_piece sprag_ess_line(const sprag_ess_run *run, double length)
 void sprag_ess_path(const sprag_ess_piece *piece, double t, double *y)
 {
     if (piece->smooth) {
-        piece->smooth->between(piece->room, piece->size, t / piece->step, y);
+        piece->smooth->between(piece->room, piece->size, t / piece->step, 0, piece->size, y);
     } else {
         for (int i = 0; i < piece->size; i++) {
             double bend = piece->bend ? piece->bend[i] : 0;

@@ -26,8 +26,8 @@ typedef struct sprag_smooth {
     sprag_result (*step)(const sprag_field *field, double *room, double step, const double *y,
                          const double *f, double *y1, double *f1, double *error);
 
-    // Dense output: y at a part, 0 to 1, of the last step.
-    void (*between)(const double *room, int size, double part, double *y);
+    // Dense output: entries first to end - 1 of y at a part, 0 to 1, of the last step.
+    void (*between)(const double *room, int size, double part, int first, int end, double *y);
 } sprag_smooth;
 
 extern const sprag_smooth sprag_dopri5; // explicit, order 5(4); the default

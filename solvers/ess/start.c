@@ -32,10 +32,10 @@ static void take_group(sprag_ess_run *run, sprag_scratch *scratch)
     run->group.crossed = SPRAG_TAKE(scratch, group, sprag_ess_moved);
     run->group.kink_time = SPRAG_TAKE(scratch, group, double);
     if (group > 1) {
-        run->group.column = SPRAG_TAKE(scratch, group * run->group.row_room, int);
-        run->group.value = SPRAG_TAKE(scratch, group * run->group.row_room, double);
+        run->group.column = SPRAG_TAKE_RAW(scratch, group * run->group.row_room, int);
+        run->group.value = SPRAG_TAKE_RAW(scratch, group * run->group.row_room, double);
         run->group.largest = SPRAG_TAKE(scratch, n, double);
-        run->group.kink = SPRAG_TAKE(scratch, group * 2 * n, double);
+        run->group.kink = SPRAG_TAKE_RAW(scratch, group * 2 * n, double);
     }
 }
 
@@ -52,7 +52,7 @@ bool sprag_ess_take(sprag_ess_run *run, double *label, sprag_scratch *scratch)
         *vector[i] = SPRAG_TAKE(scratch, size, double);
     }
     run->work.shifted = SPRAG_TAKE(scratch, 2 * (size_t)run->states, double);
-    run->work.smooth = SPRAG_TAKE(scratch, run->smooth->room(run->size), double);
+    run->work.smooth = SPRAG_TAKE_RAW(scratch, run->smooth->room(run->size), double);
     int blocks = sprag_guards_room(m);
     run->now.h = SPRAG_TAKE(scratch, blocks, double);
     run->before.h = SPRAG_TAKE(scratch, blocks, double);

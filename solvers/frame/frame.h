@@ -47,7 +47,8 @@ typedef struct sprag_surface {
 } sprag_surface;
 
 typedef enum sprag_pair_state {
-    SPRAG_PAIR_UNKNOWN,  // calls->ask_pair decides when the pair touches first
+    SPRAG_PAIR_UNKNOWN,  // calls->ask_pair decides when the pair touches first; compliant.h then
+                         // sets the state
     SPRAG_PAIR_ACCEPTED, // has a surface
     SPRAG_PAIR_DECLINED, // may overlap
 } sprag_pair_state;

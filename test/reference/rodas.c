@@ -124,10 +124,10 @@ static sprag_result take_step(const sprag_field *field, double *memory, double s
     return SPRAG_OK;
 }
 
-static void between(const double *memory, int size, double part, double *y)
+static void between(const double *memory, int size, double part, int first, int end, double *y)
 {
     const double *dense = memory + square(size) + (size_t)STAGES * (size_t)size;
-    for (int i = 0; i < size; i++) {
+    for (int i = first; i < end; i++) {
         const double *r = dense + (size_t)DENSE * (size_t)i;
         double rest = 1 - part;
         y[i] = r[0] * rest + part * (r[1] + rest * (r[2] + part * r[3]));

@@ -226,7 +226,7 @@ START_TEST(elastic_balls_keep_their_energy)
 {
     energy_error ours = elastic_balls_error(ESS, 3, 1e-3, 1, true);
     energy_error stock = elastic_balls_error(STOCK, 3, 1e-3, 1, false);
-    ck_assert_double_lt(ours.largest, 1e-3 * ours.first);
+    ck_assert_double_lt(ours.largest, 1e-6 * ours.first);
     ck_assert_double_lt(10 * ours.largest, stock.largest);
     ck_assert_double_lt(10 * ours.rms, stock.rms);
 }

@@ -93,10 +93,10 @@ static sprag_result rk4_step(const sprag_field *field, double *room, double step
     return SPRAG_OK;
 }
 
-static void rk4_between(const double *room, int n, double s, double *y)
+static void rk4_between(const double *room, int n, double s, int first, int end, double *y)
 {
     double h = room[0], r = 1 - s;
-    for (int i = 0; i < n; i++) {
+    for (int i = first; i < end; i++) {
         const double *at = room + 1 + i;
         y[i] = r * r * (1 + 2 * s) * at[0] + s * s * (3 - 2 * s) * at[n] +
                h * s * r * (r * at[2 * n] - s * at[3 * n]);

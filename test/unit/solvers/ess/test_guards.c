@@ -294,9 +294,9 @@ static sprag_result exact_step(const sprag_field *field, double *room, double st
     return SPRAG_OK;
 }
 
-static void exact_between(const double *room, int n, double part, double *y)
+static void exact_between(const double *room, int n, double part, int first, int end, double *y)
 {
-    (void)n;
+    (void)n, (void)first, (void)end;
     y[1] = room[0] + part * room[1];
     y[0] = cos(4 * M_PI * y[1]) - 0.999;
 }
