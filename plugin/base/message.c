@@ -5,10 +5,10 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "ode.h"
+#include "text.h"
 #include "write_guard.h"
 
 enum { TEXTS_MAX = 64, TEXT_ROOM = PATH_MAX + 1024 };
@@ -83,7 +83,7 @@ void message_once(const char *format, ...)
     va_list arguments;
     pthread_once(&once, prepare_for_fork);
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    text_print_list(text, sizeof text, format, arguments);
     va_end(arguments);
     if (is_new(text, &last)) {
         if (last) {

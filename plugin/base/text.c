@@ -2,7 +2,6 @@
 #include "text.h"
 
 #include <locale.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +19,20 @@ static void point_end(locale_t before)
     }
 }
 
-int text_print(char *to, size_t size, const char *format, ...)
+int text_print_list(char *to, size_t size, const char *format, va_list arguments)
 {
     locale_t before = point_begin();
+    int length = vsnprintf(to, size, format, arguments);
+    point_end(before);
+    return length;
+}
+
+int text_print(char *to, size_t size, const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(to, size, format, arguments);
+    int length = text_print_list(to, size, format, arguments);
     va_end(arguments);
-    point_end(before);
     return length;
 }
 
@@ -51,4 +56,21 @@ bool text_read_integer(const char *text, double *value)
     char *end;
     *value = (double)strtol(text, &end, 10);
     return end != text && !*end;
+}
+
+int text_sequence(const unsigned char *at)
+{
+    int length = at[0] < 0x80                     ? 1
+                 : at[0] >= 0xc2 && at[0] < 0xe0  ? 2
+                 : at[0] >= 0xe0 && at[0] < 0xf0  ? 3
+                 : at[0] >= 0xf0 && at[0] <= 0xf4 ? 4
+                                                  : 0;
+    for (int i = 1; i < length; i++) {
+        if ((at[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    bool surrogate = at[0] == 0xed && at[1] >= 0xa0, too_long = at[0] == 0xe0 && at[1] < 0xa0;
+    bool outside = (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] >= 0x90);
+    return surrogate || too_long || outside ? 0 : length;
 }

@@ -215,7 +215,7 @@ static bool uses_ode(const char *linker, const char *program)
 
 static void note(const char *program, const char *text)
 {
-    fprintf(stderr, "sprag: note: %s %s\n", program, text);
+    cli_note("%s %s", program, text);
 }
 
 static void inspect(const char *name, const char *path, const char *library)
@@ -385,9 +385,8 @@ int cli_exec(int argc, char **argv)
         (method_name && !cli_read_method(&s, method_name, strlen(method_name)))) {
         return EXIT_USAGE;
     }
-    if ((stats && !*stats) || (record && !*record)) {
-        return cli_fail(EXIT_USAGE, "--%s needs the name of a file",
-                        stats && !*stats ? "stats" : "record");
+    if (!cli_names_file("stats", stats) || !cli_names_file("record", record)) {
+        return EXIT_USAGE;
     }
     if (!set_file("SPRAG_STATS", "stats", stats) || !set_file("SPRAG_RECORD", "record", record)) {
         return EXIT_FAILURE;

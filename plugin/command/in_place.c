@@ -22,6 +22,7 @@
 #include "report_page.h"
 #include "say.h"
 #include "table.h"
+#include "text.h"
 #include "tune.h"
 
 enum { EVERY = 10, POLLS_PER_SECOND = 20 };
@@ -44,9 +45,7 @@ typedef struct in_place {
 
 static bool read_number(double *to, const char *name, const char *text, double least, double most)
 {
-    char *end;
-    *to = strtod(text, &end);
-    if (end == text || *end || !(*to >= least && *to <= most)) {
+    if (!text_read_real(text, to) || !(*to >= least && *to <= most)) {
         cli_fail(0, "%s: \"%s\" is not a number from %g to %g", name, text, least, most);
         return false;
     }
@@ -82,9 +81,11 @@ static bool read_option(in_place *p, int found, char *const *argv)
         break;
     case 'j':
         p->json = optarg;
+        fine = cli_names_file("json", optarg);
         break;
     case 'P':
         p->page = optarg;
+        fine = cli_names_file("report", optarg);
         break;
     case 'M':
         p->markdown = true;
@@ -306,6 +307,9 @@ static int compare_states(in_place *p)
 static int report(in_place *p)
 {
     const comparison *c = &p->data;
+    if (c->states == 0 && (c->exit_code == EXIT_NOT_FOUND || c->exit_code == EXIT_CANNOT_EXECUTE)) {
+        return c->exit_code; // with a message of its own
+    }
     if (c->exit_code != EXIT_SUCCESS) {
         cli_fail(0, "%s has ended with exit code %d", c->command[0], c->exit_code);
     }

@@ -8,21 +8,26 @@
 #include "request.h"
 #include "say.h"
 #include "table.h"
+#include "text.h"
 
 static const double shortest = 1e-7, longest = 1e6; // s, of a time that makes sense
 
-// A list of names as they stand in a table, ", " between them.
-#define SAY_NAMES(table)                                                                           \
-    for (int i_ = 0; (table)[i_].name; i_++) {                                                     \
-        fprintf(stderr, "%s%s", i_ ? ", " : "", (table)[i_].name);                                 \
-    }                                                                                              \
-    fputc('\n', stderr)
+enum { NAMES_MAX = 1024 };
+
+// ", " between them.
+static void list_models(char names[NAMES_MAX])
+{
+    size_t length = 0;
+    names[0] = '\0';
+    for (int i = 0; sprag_models[i].name && length < NAMES_MAX; i++) {
+        length += (size_t)snprintf(names + length, NAMES_MAX - length, "%s%s", i ? ", " : "",
+                                   sprag_models[i].name);
+    }
+}
 
 static bool read_time(double *time, const char *name, const char *text)
 {
-    char *end;
-    *time = strtod(text, &end);
-    if (end == text || *end || !(*time >= shortest && *time <= longest)) {
+    if (!text_read_real(text, time) || !(*time >= shortest && *time <= longest)) {
         cli_fail(0, "%s: \"%s\" is not a time; give seconds from %g to %g", name, text, shortest,
                  longest);
         return false;
@@ -38,22 +43,12 @@ static bool add_model(request *r, const char *name)
         return false;
     }
     if (!model) {
-        fprintf(stderr, "sprag: no model is called \"%s\"; there are ", name);
-        SAY_NAMES(sprag_models);
+        char names[NAMES_MAX];
+        list_models(names);
+        cli_fail(0, "no model is called \"%s\"; there are %s", name, names);
         return false;
     }
     r->model[r->models++] = model;
-    return true;
-}
-
-bool cli_read_method(settings *s, const char *name, size_t length)
-{
-    char option[CHOICE_NAME + 16], message[MESSAGE_MAX];
-    snprintf(option, sizeof option, "method=%.*s", (int)length, name);
-    if (length >= CHOICE_NAME || !settings_read(s, option, message)) {
-        cli_fail(0, "%s", length >= CHOICE_NAME ? "-m: the name is too long" : message);
-        return false;
-    }
     return true;
 }
 
@@ -99,6 +94,10 @@ static bool choose_methods(request *r, const char *names, const char *default_me
 static bool choose_models(request *r, int argc, char **argv, bool all)
 {
     int known = 0;
+    if (all && argc > 0) {
+        cli_fail(0, "--all takes no models besides, such as \"%s\"", argv[0]);
+        return false;
+    }
     while (sprag_models[known].name) {
         known++;
     }
@@ -116,8 +115,9 @@ static bool choose_models(request *r, int argc, char **argv, bool all)
         }
     }
     if (!r->models) {
-        fprintf(stderr, "sprag: name one or more models of ");
-        SAY_NAMES(sprag_models);
+        char names[NAMES_MAX];
+        list_models(names);
+        cli_fail(0, "name one or more models of %s", names);
     }
     return r->models > 0;
 }
@@ -165,13 +165,14 @@ int request_read(request *r, int argc, char **argv, const char *help, const char
             all = true;
             break;
         case 'r':
-            fine = setenv("SPRAG_RECORD", optarg, 1) == 0;
+            fine = cli_names_file("record", optarg) && setenv("SPRAG_RECORD", optarg, 1) == 0;
             break;
         case 'M':
             markdown = true;
             break;
         case 'p':
             r->report = optarg;
+            fine = cli_names_file("report", optarg);
             break;
         default:
             return cli_bad_option(found, argv);

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 
 #include "models.h"
-#include "settings.h"
+#include "say.h"
 
-enum { METHODS_MAX = 8, CHOICE_NAME = 64 };
+enum { METHODS_MAX = 8, CHOICE_NAME = METHOD_NAME };
 
 // A method as the user names it: "stribeck", or "ode-quick:100" with a number of iterations.
 typedef struct choice {
@@ -34,8 +34,5 @@ void request_free(request *r);
 // Adds the methods of a list "ode-quick:100,stribeck" to the choices, which have room for
 // METHODS_MAX. false: after printing why.
 bool choices_add(choice *choices, int *count, const char *names);
-
-// Sets the method of that name; false: after printing the names.
-bool cli_read_method(settings *s, const char *name, size_t length);
 
 #endif

@@ -15,6 +15,7 @@
 #include "sprag.h"
 #include "sprag_recording.h"
 #include "statistics.h"
+#include "text.h"
 
 // The columns of each table: "name type count unit", separated by commas.
 static const struct {
@@ -53,30 +54,12 @@ _Static_assert(sizeof event_kinds / sizeof *event_kinds == SPRAG_EVENT_KINDS, "a
 
 // ---- JSON
 
-// Bytes of the UTF-8 sequence at `at`; 0: it is none.
-static int sequence(const unsigned char *at)
-{
-    int length = at[0] < 0x80                     ? 1
-                 : at[0] >= 0xc2 && at[0] < 0xe0  ? 2
-                 : at[0] >= 0xe0 && at[0] < 0xf0  ? 3
-                 : at[0] >= 0xf0 && at[0] <= 0xf4 ? 4
-                                                  : 0;
-    for (int i = 1; i < length; i++) {
-        if ((at[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    bool surrogate = at[0] == 0xed && at[1] >= 0xa0, too_long = at[0] == 0xe0 && at[1] < 0xa0;
-    bool outside = (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] >= 0x90);
-    return surrogate || too_long || outside ? 0 : length;
-}
-
 // A byte that is no UTF-8 becomes the character of that number.
 static void print_string(FILE *to, const char *text)
 {
     putc('"', to);
     for (const unsigned char *at = (const unsigned char *)text; *at;) {
-        int length = sequence(at);
+        int length = text_sequence(at);
         if (!length || *at < 0x20 || *at == '"' || *at == '\\') {
             fprintf(to, "\\u%04x", *at++);
         } else {

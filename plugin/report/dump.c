@@ -26,7 +26,8 @@ static const char help[] =
     "      --step N          writes the largest solve of step N instead\n"
     "  -h, --help            this text\n"
     "\n"
-    "Exit code: 0 written; 1 no solve has failed, or there was no such step.\n";
+    "Exit code: 0 written; 1 no solve has failed, or there was no such step; 2 wrong arguments;\n"
+    "127 PROGRAM not found, 126 it cannot be executed.\n";
 
 enum { WORDS_MAX = 4000 };
 
@@ -116,6 +117,11 @@ int cli_dump(int argc, char **argv)
     if (access(file, F_OK) == 0) {
         printf("%s: run it with build/bench solve %s\n", file, file);
         return EXIT_SUCCESS;
+    }
+    bool is_refused = is_program ? code == EXIT_CANNOT_EXECUTE || code == EXIT_NOT_FOUND
+                                 : code == EXIT_USAGE; // with a message of its own
+    if (is_refused) {
+        return code;
     }
     return code < 0 ? EXIT_FAILURE
                     : cli_fail(EXIT_FAILURE,

@@ -31,7 +31,7 @@ static int print_count(const char *recording)
     }
     printf("%ld\n", count);
     if (truncated) {
-        fprintf(stderr, "sprag: note: %s ends within a step, which is left out\n", recording);
+        cli_note("%s ends within a step, which is left out", recording);
     }
     return EXIT_SUCCESS;
 }
@@ -67,6 +67,9 @@ int cli_export(int argc, char **argv)
     if (optind + 1 != argc || !(csv || gltf || count)) {
         return cli_fail(EXIT_USAGE, "export takes one recording and --csv, --gltf or --count; see "
                                     "sprag export --help");
+    }
+    if (!cli_names_file("csv", csv) || !cli_names_file("gltf", gltf)) {
+        return EXIT_USAGE;
     }
     const char *recording = argv[optind];
     if ((csv && !export_csv(recording, csv, message)) ||

@@ -201,7 +201,7 @@ static int replay(const char *recorded, char *method, const char *again)
         return EXIT_FAILURE;
     }
     if (ended > 0) {
-        fprintf(stderr, "sprag: note: the command has ended with code %d\n", ended);
+        cli_note("the command has ended with code %d", ended);
     }
     return compare_files(recorded, again);
 }
@@ -230,6 +230,11 @@ int cli_replay(int argc, char **argv)
     }
     if (optind + 1 != argc) {
         return cli_fail(EXIT_USAGE, "replay takes one recording; see sprag replay --help");
+    }
+    settings s = settings_defaults();
+    if ((method && !cli_read_method(&s, method, strlen(method))) ||
+        !cli_names_file("record", kept)) {
+        return EXIT_USAGE;
     }
     if (kept && (*kept == '/' || getcwd(directory, sizeof directory))) {
         snprintf(file, sizeof file, "%s%s%s", directory, *directory ? "/" : "", kept);

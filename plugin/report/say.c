@@ -1,3 +1,4 @@
+#define _GNU_SOURCE 1 // vasprintf
 #include "say.h"
 
 #include <getopt.h>
@@ -5,15 +6,75 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text.h"
+
+// Of a longer message these bytes are shown at either end: the arguments of the user are in it.
+enum { SHOWN = 500 };
+
+// Nothing that a terminal would act on, and no further line.
+static bool is_plain(const unsigned char *at, int length)
+{
+    bool control = at[0] < 0x20 || at[0] == 0x7f || (at[0] == 0xc2 && at[1] < 0xa0);
+    return length > 0 && !control;
+}
+
+static void print_escaped(const char *text, const char *end)
+{
+    for (const unsigned char *at = (const unsigned char *)text; (const char *)at < end;) {
+        int length = text_sequence(at);
+        if (*at == '\n') {
+            fputs("\\n", stderr);
+            at++;
+        } else if (is_plain(at, length)) {
+            fwrite(at, 1, (size_t)length, stderr);
+            at += length;
+        } else {
+            fprintf(stderr, "\\x%02x", *at++);
+        }
+    }
+}
+
+static void print_line(const char *start, const char *format, va_list arguments)
+{
+    char *text = NULL;
+    int size = vasprintf(&text, format, arguments);
+    fputs(start, stderr);
+    if (size > 2 * SHOWN) {
+        print_escaped(text, text + SHOWN);
+        fprintf(stderr, "[... %d bytes ...]", size - 2 * SHOWN);
+        print_escaped(text + size - SHOWN, text + size);
+    } else if (size >= 0) {
+        print_escaped(text, text + size);
+    }
+    fputc('\n', stderr);
+    if (size >= 0) {
+        free(text);
+    }
+}
+
 int cli_fail(int code, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("sprag: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    print_line("sprag: ", format, arguments);
     va_end(arguments);
     return code;
+}
+
+void cli_note(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_line("sprag: note: ", format, arguments);
+    va_end(arguments);
+}
+
+bool cli_names_file(const char *option, const char *name)
+{
+    if (name && !*name) {
+        cli_fail(0, "--%s needs the name of a file", option);
+    }
+    return !name || *name;
 }
 
 int cli_bad_option(int found, char *const *argv)
@@ -49,4 +110,15 @@ bool cli_read_settings(settings *s, const char *options)
 {
     *s = settings_defaults();
     return read_over(s, getenv("SPRAG_OPTIONS"), "SPRAG_OPTIONS") && read_over(s, options, "-o");
+}
+
+bool cli_read_method(settings *s, const char *name, size_t length)
+{
+    char option[METHOD_NAME + 16], message[MESSAGE_MAX];
+    snprintf(option, sizeof option, "method=%.*s", (int)length, name);
+    if (length >= METHOD_NAME || !settings_read(s, option, message)) {
+        cli_fail(0, "%s", length >= METHOD_NAME ? "-m: the name is too long" : message);
+        return false;
+    }
+    return true;
 }

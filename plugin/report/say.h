@@ -6,11 +6,18 @@
 
 #include "settings.h"
 
+enum { METHOD_NAME = 64 }; // letters of a method and its number, at most
+
 // Exit codes of the command, next to EXIT_SUCCESS and EXIT_FAILURE.
 enum { EXIT_USAGE = 2, EXIT_CANNOT_EXECUTE = 126, EXIT_NOT_FOUND = 127 };
 
-// Prints a line on stderr, after "sprag: ". Returns code.
+// Prints one line on stderr, after "sprag: ". Line breaks and control characters of the arguments
+// are escaped, and a long message is cut in the middle. Returns code.
 int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2))); // "sprag: note: "
+
+// false, after a message: the name behind the option is empty. NULL: the option was not given.
+bool cli_names_file(const char *option, const char *name);
 
 // Prints which option getopt_long has refused; its option string begins with ':' or "+:". Returns
 // EXIT_USAGE.
@@ -19,5 +26,8 @@ int cli_bad_option(int found, char *const *argv);
 // Reads SPRAG_OPTIONS, then options (NULL for none), over the defaults. "help" prints the options
 // and ends the program. Returns false after printing why, when one of the two cannot be read.
 bool cli_read_settings(settings *s, const char *options);
+
+// Chooses the method of this name, which has so many letters. Returns false after printing why not.
+bool cli_read_method(settings *s, const char *name, size_t length);
 
 #endif

@@ -24,6 +24,7 @@
 #define _GNU_SOURCE 1
 #include <dirent.h>
 #include <dlfcn.h>
+#include <locale.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -254,6 +255,7 @@ static void close_late(void)
 int main(int argc, char **argv)
 {
     const char *mode = argc > 3 ? argv[3] : "";
+    setlocale(LC_ALL, ""); // numbers may have a decimal comma from here on
     if (argc < 3) {
         return 2;
     }

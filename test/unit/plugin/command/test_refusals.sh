@@ -1,0 +1,102 @@
+#!/bin/bash
+# What the command refuses: one line on standard error, nothing on standard output, and the exit code
+# that the help names; also with names that are long, empty, or hold line breaks and control
+# characters.
+#
+#     test_refusals.sh <build>
+set -u
+sprag=$(cd "$1" && pwd)/sprag
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+unset SPRAG_OPTIONS SPRAG_STATS SPRAG_RECORD SPRAG_DUMP COLUMNS
+failed=0
+
+fail() {
+    echo "$*" >&2
+    failed=1
+}
+
+refuses() { # CODE COMMAND...
+    local code=$1 got words
+    shift
+    words=$(printf '%q ' "$@")
+    words=${words:0:150}
+    timeout 60 "$@" >out 2>err </dev/null
+    got=$?
+    [ $got = "$code" ] || fail "exit code $got instead of $code: $words"
+    [ "$(wc -l <err)" = 1 ] || fail "$(wc -l <err) lines: $words: $(head -c 1000 err)"
+    [ "$(wc -c <err)" -lt 1200 ] || fail "$(wc -c <err) bytes: $words"
+    [ "$(tr -d '\n' <err | LC_ALL=C tr -d ' -~\200-\377' | wc -c)" = 0 ] || fail "control characters: $(cat -v err)"
+    grep -q '^sprag: ' err || fail "no word of sprag: $words: $(cat err)"
+    [ ! -s out ] || fail "output: $words: $(head -c 200 out)"
+}
+
+"$sprag" run slope --seconds 0.1 --record ok.sprec >/dev/null || fail "no recording"
+
+long=$(head -c 100000 /dev/zero | tr '\0' x)
+for name in $'two\nlines \033[31m \302\233' $'no UTF-8: \377' "$long" nothing; do
+    refuses 2 "$sprag" "$name"
+    for command in run compare 'compare slope' 'compare --tune' 'compare --all' list options 'dump x.json'; do
+        # shellcheck disable=SC2086 # words
+        refuses 2 "$sprag" $command "$name"
+    done
+    for option in -m --method -o --step --seconds "--$name"; do
+        refuses 2 "$sprag" run slope "$option" "$name"
+    done
+    refuses 2 env "SPRAG_OPTIONS=$name=1" "$sprag" run slope
+    refuses 2 "$sprag" run slope -o "method=$name"
+    for option in --every --under --steps --seconds --patience -m; do
+        refuses 2 "$sprag" compare "$option" "$name" -- true
+    done
+    refuses 2 "$sprag" dump x.json --step "$name" slope
+    refuses 2 "$sprag" replay ok.sprec -m "$name"
+    refuses 127 "$sprag" exec "$name"
+    refuses 127 "$sprag" compare -- "$name"
+    refuses 127 "$sprag" dump x.json -- "$name"
+    refuses 1 "$sprag" export "$name" --count
+    refuses 1 "$sprag" replay "$name"
+    refuses 1 "$sprag" report page.html "$name"
+    refuses 1 "$sprag" report page.html --json "$name"
+done
+
+# An empty name is none.
+for words in 'run' 'compare' 'run slope -m' 'run slope --step' 'run slope --record' 'run slope --report' \
+    'compare --all' 'exec --stats' 'exec --record' 'export ok.sprec --csv' 'export ok.sprec --gltf'; do
+    # shellcheck disable=SC2086 # words
+    refuses 2 "$sprag" $words ''
+done
+refuses 2 "$sprag" compare --json '' -- true
+refuses 127 "$sprag" exec ''
+
+refuses 2 "$sprag" compare --all slope
+refuses 2 "$sprag" compare --all -- true
+refuses 2 "$sprag" run slope stack
+refuses 2 "$sprag" run slope -m ode,stribeck
+for words in run compare exec export replay report dump 'run slope -z' 'run slope -m' 'exec -z true' 'exec --stats' \
+    'dump x.json --step 0 slope' 'export ok.sprec' 'run pile:0' 'run pile:1e3' 'run pile:99999999999' 'run pile:' \
+    'run slope --step 1e-9' 'run slope --step 1,5' 'run slope --seconds nan' 'run slope --seconds 0x10'; do
+    # shellcheck disable=SC2086 # words
+    refuses 2 "$sprag" $words
+done
+
+# What fails later.
+mkdir folder
+refuses 126 "$sprag" exec "$work"
+refuses 126 "$sprag" exec /etc/passwd
+refuses 1 "$sprag" export folder --count
+refuses 1 "$sprag" export /dev/null --count
+refuses 1 "$sprag" export ok.sprec --csv missing/folder
+refuses 1 "$sprag" export ok.sprec --gltf missing/file
+refuses 1 "$sprag" export ok.sprec --gltf /dev/full
+refuses 1 "$sprag" report missing/page.html ok.sprec
+for words in list options --help --version 'run slope --seconds 0.1' 'run slope --seconds 0.1 --json' 'export ok.sprec --count'; do
+    # shellcheck disable=SC2086 # words
+    "$sprag" $words >/dev/full 2>err && fail "$words succeeds without its output"
+    [ "$(cat err)" = 'sprag: cannot write to standard output' ] || fail "$words: $(cat err)"
+done
+for columns in -1 0 99999999999999999999 wide; do
+    COLUMNS=$columns "$sprag" compare slope --seconds 0.1 >out 2>err && [ -s out ] && [ ! -s err ] || fail "COLUMNS=$columns: $(cat err)"
+done
+
+exit $failed
