@@ -62,7 +62,7 @@ static void read_method(void)
     char message[MESSAGE_MAX];
     const char *string = option_string();
     settings s = settings_defaults();
-    keeps_distance = (!string || settings_read(&s, string, message)) && s.method->keeps_distance;
+    keeps_distance = (!string || settings_read(&s, string, message)) && settings_collide(&s);
 }
 
 bool environment_keeps_distance(void)

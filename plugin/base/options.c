@@ -25,6 +25,8 @@ typedef struct option {
 static const char *const schemes[] = {"two-way", "one-way", NULL};
 // In the order of callback_time.
 static const char *const callbacks[] = {"within", "before", NULL};
+// In the order of contact_source.
+static const char *const sources[] = {"ode", "sprag", NULL};
 // In the order of effort.
 static const char *const efforts[] = {"auto", "fast", "balanced", "exact", NULL};
 
@@ -49,6 +51,10 @@ static const option options[] = {
      "two-way solves normal forces and friction together; one-way takes normal forces from the "
      "start of the step, and stiff contacts then gain energy",
      schemes},
+    {"stribeck.contacts", WORD, AT(contacts), 0, 0, "",
+     "who finds the contacts of convex geoms, cylinders and pairs of boxes: ODE's dCollide, or "
+     "sprag's geometry, with up to 8 points spread over the faces that touch",
+     sources},
     {"stribeck.stiffness", REAL, AT(stiffness.stiffness), 0, 1e15, "N/m",
      "normal stiffness (Hunt and Crossley) of contacts without ERP or CFM of their own; higher: "
      "less overlap; 0: ODE's ERP and CFM",
@@ -400,6 +406,16 @@ settings settings_defaults(void)
                       .stribeck = sprag_stribeck_defaults(),
                       .advance = sprag_advance_defaults(),
                       .compliant = sprag_compliant_defaults()};
+}
+
+bool settings_collide_some(const settings *s)
+{
+    return s->method->ours && !s->method->keeps_distance && s->contacts == CONTACTS_SPRAG;
+}
+
+bool settings_collide(const settings *s)
+{
+    return s->method->keeps_distance || settings_collide_some(s);
 }
 
 // ---- Help

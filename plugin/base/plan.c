@@ -99,7 +99,7 @@ bool plan_keeps_distance(void)
 {
     const plan *p = plan_get();
     for (int i = 0; p && !p->whole && i < p->choices; i++) {
-        if (p->choice[i].method->keeps_distance) {
+        if (settings_collide(&p->choice[i])) {
             return true;
         }
     }

@@ -21,6 +21,10 @@ typedef enum callback_time { CALLBACKS_WITHIN, CALLBACKS_BEFORE } callback_time;
 // tolerance is met.
 typedef enum effort { EFFORT_AUTO, EFFORT_FAST, EFFORT_BALANCED, EFFORT_EXACT } effort;
 
+// The source of contacts under method=stribeck, apart from pairs that ODE's
+// dCollide does well.
+typedef enum contact_source { CONTACTS_ODE, CONTACTS_SPRAG } contact_source;
+
 // Parameters of ODE's own steppers, in place of those that the program has set; 0: the program's.
 typedef struct stock_parameters {
     int iterations; // of QuickStep
@@ -32,7 +36,8 @@ typedef struct stock_parameters {
 typedef struct settings {
     const method *method;
     stock_parameters stock;
-    int effort; // an effort
+    int effort;   // an effort
+    int contacts; // a contact_source
     sprag_stribeck_options stribeck;
     ode_stiffness stiffness; // of contacts whose surface has neither ERP nor CFM
     sprag_advance_options advance;
@@ -43,6 +48,12 @@ typedef struct settings {
 enum { MESSAGE_MAX = 256 }; // bytes of a message of settings_read
 
 settings settings_defaults(void);
+
+// Whether sprag, not ODE, answers collision calls of the program: all of them, of methods that keep
+// distance, or those of some pairs of geoms.
+bool settings_collide(const settings *s);
+// Whether it answers them for some pairs only.
+bool settings_collide_some(const settings *s);
 
 // Applies an option string to *s. On an error it returns false, leaves *s as it was, and writes to
 // message (MESSAGE_MAX bytes) which name or value is wrong and which ones are allowed.

@@ -298,6 +298,11 @@ void collide_two(dGeomID a, dGeomID b, void *data, dNearCallback *callback)
 
 // ---- dCollide
 
+// Under stribeck.contacts=sprag: the most points of a pair, and the gap up to which geoms touch
+// (m), so that faces that were placed on one another do.
+enum { POINTS_MAX = 8 };
+static const double ROUNDING = 1e-9;
+
 static bool is_asked_pair(dGeomID a, dGeomID b)
 {
     const ode_side *const *side = collide_now.asked_pair->side;
@@ -317,6 +322,24 @@ static bool is_mesh(dGeomID id)
     return id && (dGeomGetClass(id) == dTriMeshClass || dGeomGetClass(id) == dHeightfieldClass);
 }
 
+// ODE finds too few points of cylinders, and none of some convex pairs: it ends the program.
+static bool is_done_badly(dGeomID a, dGeomID b)
+{
+    int class[2] = {0};
+    for (int i = 0; i < 2; i++) {
+        dGeomID id = i ? b : a;
+        while (id && dGeomGetClass(id) == dGeomTransformClass) {
+            id = dGeomTransformGetGeom(id);
+        }
+        class[i] = id ? dGeomGetClass(id) : dRayClass;
+        if (class[i] == dRayClass || class[i] == dTriMeshClass || class[i] == dHeightfieldClass) {
+            return false;
+        }
+    }
+    return class[0] == dCylinderClass || class[1] == dCylinderClass || class[0] == dConvexClass ||
+           class[1] == dConvexClass || (class[0] == dBoxClass && class[1] == dBoxClass);
+}
+
 #pragma GCC diagnostic pop
 
 // -1: ODE answers.
@@ -330,17 +353,23 @@ static int answer(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int sk
     world_state *w = world_of(dGeomGetBody(a), dGeomGetBody(b));
     // Under method=ess the implicit step solves contacts of meshes, from ODE's contact points.
     bool implicit = w && w->settings.method->is_compliant && (is_mesh(a) || is_mesh(b));
-    bool ours = w && w->settings.method->keeps_distance && !implicit;
+    bool ours = w && (w->settings.method->keeps_distance ||
+                      (settings_collide_some(&w->settings) && is_done_badly(a, b)));
+    ours &= !implicit;
     collide_context *d = ours ? collide_context_get() : NULL;
     if (!d || d->busy) {
         return -1;
     }
-    double reach = reach_of_pair(w, a, b);
+    bool all = w->settings.method->keeps_distance;
+    double reach = all ? reach_of_pair(w, a, b) : ROUNDING;
     if (is_in_step_callback(__builtin_frame_address(0)) && is_asked_pair(a, b)) {
         reach = fmax(reach, collide_now.asked_gap);
     }
     d->busy = true;
     sprag_scratch_reset(&d->scratch);
+    if (!all && (flags & 0xffff) > POINTS_MAX) {
+        flags = (int)(((unsigned)flags & ~0xffffu) | POINTS_MAX);
+    }
     int count =
         sprag_ode_collide_within(d->geometry, &d->scratch, a, b, reach, flags, contact, skip);
     d->busy = false;

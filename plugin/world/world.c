@@ -86,7 +86,7 @@ static bool all_are_recorded(void)
 
 static bool is_recorded(const world_state *w)
 {
-    return w->settings.method->keeps_distance || plan_keeps_distance();
+    return settings_collide(&w->settings) || plan_keeps_distance();
 }
 
 static void read_environment(void)

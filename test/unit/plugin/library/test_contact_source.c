@@ -1,0 +1,274 @@
+// stribeck.contacts=sprag: convex geoms, cylinders and pairs of boxes get sprag's contact points,
+// all others stock's.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ode/ode.h>
+
+#include "sprag.h"
+#include "suite.h"
+
+static const char sprag_contacts[] = "stribeck.contacts=sprag";
+
+typedef struct scene {
+    dWorldID world;
+    dSpaceID space;
+    dJointGroupID contacts;
+    double friction;
+} scene;
+
+static scene open_scene(const char *options)
+{
+    scene s = {dWorldCreate(), dHashSpaceCreate(0), dJointGroupCreate(0), 0.8};
+    dWorldSetGravity(s.world, 0, 0, -9.81);
+    ck_assert(sprag_world_configure(s.world, options));
+    return s;
+}
+
+static void close_scene(scene *s)
+{
+    dJointGroupDestroy(s->contacts);
+    dSpaceDestroy(s->space);
+    dWorldDestroy(s->world);
+}
+
+static dGeomID add(scene *s, dGeomID geom, double mass, double x, double y, double z)
+{
+    dMass m;
+    dBodyID body = dBodyCreate(s->world);
+    dMassSetBoxTotal(&m, mass, 0.4, 0.4, 0.4);
+    dBodySetMass(body, &m);
+    dGeomSetBody(geom, body);
+    dBodySetPosition(body, x, y, z);
+    return geom;
+}
+
+static void touch(void *data, dGeomID a, dGeomID b)
+{
+    scene *s = data;
+    dContact contact[16];
+    int n = dCollide(a, b, 16, &contact[0].geom, sizeof *contact);
+    for (int i = 0; i < n; i++) {
+        contact[i].surface = (dSurfaceParameters){.mode = dContactApprox1, .mu = s->friction};
+        dJointAttach(dJointCreateContact(s->world, s->contacts, &contact[i]), dGeomGetBody(a),
+                     dGeomGetBody(b));
+    }
+}
+
+static void step(scene *s, double h)
+{
+    dSpaceCollide(s->space, s, touch);
+    ck_assert_int_eq(dWorldStep(s->world, h), 1);
+    dJointGroupEmpty(s->contacts);
+}
+
+// ---- an arch
+
+enum { STONES = 9, CORNERS = 8, FACES = 6 };
+
+static const unsigned faces[] = {4, 0, 1, 2, 3, 4, 4, 7, 6, 5, 4, 0, 4, 5, 1,
+                                 4, 1, 5, 6, 2, 4, 2, 6, 7, 3, 4, 3, 7, 4, 0};
+
+typedef struct stone {
+    double corner[CORNERS][3], plane[FACES][4];
+} stone;
+
+static void set_planes(stone *s)
+{
+    for (int f = 0; f < FACES; f++) {
+        const unsigned *p = faces + 5 * f + 1;
+        dVector3 u, v, normal;
+        for (int k = 0; k < 3; k++) {
+            u[k] = s->corner[p[1]][k] - s->corner[p[0]][k];
+            v[k] = s->corner[p[2]][k] - s->corner[p[0]][k];
+        }
+        dCalcVectorCross3(normal, u, v);
+        dNormalize3(normal);
+        memcpy(s->plane[f], normal, 3 * sizeof *normal);
+        s->plane[f][3] = dCalcVectorDot3(normal, s->corner[p[0]]);
+    }
+}
+
+// A stone of a half circle between two angles, about its middle.
+static dGeomID add_stone(scene *scene, stone *s, double from, double to)
+{
+    static const double inner = 1, outer = 1.3, width = 0.5; // m
+    double middle = (inner + outer) / 2, angle = (from + to) / 2;
+    double at[2] = {middle * cos(angle), middle * sin(angle)};
+    for (int i = 0; i < CORNERS; i++) {
+        double r = i % 4 == 0 || i % 4 == 3 ? inner : outer, a = i % 4 < 2 ? from : to;
+        s->corner[i][0] = r * cos(a) - at[0];
+        s->corner[i][1] = i < 4 ? -width / 2 : width / 2;
+        s->corner[i][2] = r * sin(a) - at[1];
+    }
+    set_planes(s);
+    dGeomID geom = dCreateConvex(scene->space, s->plane[0], FACES, s->corner[0], CORNERS, faces);
+    return add(scene, geom, 100, at[0], 0, at[1]);
+}
+
+// Nine stones whose faces touch, or are open by 0.2 mrad, stand for a minute; the open ones settle.
+START_TEST(an_arch_stands)
+{
+    static const double open[] = {0, 2e-4}, settles[] = {2e-3, 1e-2}; // rad, m
+    static stone stones[STONES];
+    scene s = open_scene(sprag_contacts);
+    dGeomID geom[STONES];
+    double start[STONES][3], before[STONES][3];
+    dCreatePlane(s.space, 0, 0, 1, 0);
+    for (int i = 0; i < STONES; i++) {
+        double from = i > 0 ? M_PI * i / STONES + open[_i] / 2 : 0;
+        double to = i < STONES - 1 ? M_PI * (i + 1) / STONES - open[_i] / 2 : M_PI;
+        geom[i] = add_stone(&s, &stones[i], from, to);
+        memcpy(start[i], dGeomGetPosition(geom[i]), sizeof start[i]);
+    }
+    for (int n = 0; n < 6000; n++) {
+        step(&s, 0.01);
+        for (int i = 0; i < STONES && n == 3000; i++) {
+            memcpy(before[i], dGeomGetPosition(geom[i]), sizeof before[i]);
+        }
+    }
+    for (int i = 0; i < STONES; i++) {
+        for (int k = 0; k < 3; k++) {
+            double at = dGeomGetPosition(geom[i])[k];
+            ck_assert_double_lt(fabs(at - start[i][k]), settles[_i]);
+            ck_assert_double_lt(fabs(at - before[i][k]), 1e-4);
+        }
+    }
+    close_scene(&s);
+}
+END_TEST
+
+// ---- points of pairs
+
+enum { MOST = 16 };
+
+static int collide(dGeomID a, dGeomID b, dContactGeom *contact)
+{
+    memset(contact, 0, MOST * sizeof *contact);
+    return dCollide(a, b, MOST, contact, sizeof *contact);
+}
+
+// A box on a box, turned by 45 degrees: the faces share a regular octagon.
+START_TEST(boxes_touch_all_around)
+{
+    scene s = open_scene(sprag_contacts);
+    const double depth = 1e-4, apothem = 0.5, radius = apothem / cos(M_PI / 8);
+    dContactGeom c[MOST];
+    dGeomID a = add(&s, dCreateBox(s.space, 1, 1, 1), 1, 0, 0, 0);
+    dGeomID b = add(&s, dCreateBox(s.space, 1, 1, 1), 1, 0, 0, 1 - depth);
+    dMatrix3 turn;
+    dRFromAxisAndAngle(turn, 0, 0, 1, M_PI / 4);
+    dBodySetRotation(dGeomGetBody(b), turn);
+    int n = collide(a, b, c);
+    ck_assert_int_eq(n, 8);
+    for (int i = 0; i < n; i++) {
+        ck_assert_double_eq_tol(c[i].depth, depth, 1e-12);
+        ck_assert_double_eq_tol(hypot(c[i].pos[0], c[i].pos[1]), radius, 1e-9);
+        ck_assert_double_eq_tol(c[i].normal[2], -1, 1e-12);
+    }
+    close_scene(&s);
+}
+END_TEST
+
+// A cylinder on its end, upside up and upside down: the centre of its points is that of the end.
+START_TEST(cylinders_stand_on_their_ends)
+{
+    scene s = open_scene(sprag_contacts);
+    const double depth = 1e-4, radius = 0.2;
+    dContactGeom c[MOST];
+    dGeomID box = add(&s, dCreateBox(s.space, 2, 2, 1), 1, 0, 0, 0);
+    dGeomID cylinder = add(&s, dCreateCylinder(s.space, radius, 1), 1, 0.3, 0, 1 - depth);
+    int n = _i ? collide(cylinder, box, c) : collide(box, cylinder, c);
+    double sum[2] = {0};
+    ck_assert(n >= 4 && n <= 8);
+    for (int i = 0; i < n; i++) {
+        ck_assert_double_eq_tol(c[i].depth, depth, 1e-9);
+        ck_assert_double_eq_tol(hypot(c[i].pos[0] - 0.3, c[i].pos[1]), radius, 1e-9);
+        ck_assert_double_eq_tol(c[i].normal[2], _i ? 1 : -1, 1e-9);
+        ck_assert_ptr_eq(c[i].g1, _i ? cylinder : box);
+        sum[0] += c[i].pos[0];
+        sum[1] += c[i].pos[1];
+    }
+    ck_assert_double_eq_tol(sum[0] / n, 0.3, 1e-9);
+    ck_assert_double_eq_tol(sum[1] / n, 0, 1e-9);
+    close_scene(&s);
+}
+END_TEST
+
+// Ten cylinders on top of one another.
+START_TEST(cylinders_stand_in_a_stack)
+{
+    enum { N = 10 };
+    scene s = open_scene(sprag_contacts);
+    dGeomID geom[N];
+    dCreatePlane(s.space, 0, 0, 1, 0);
+    for (int i = 0; i < N; i++) {
+        geom[i] = add(&s, dCreateCylinder(s.space, 0.2, 0.4), 1, 0, 0, 0.2 + 0.4 * i);
+    }
+    for (int n = 0; n < 1000; n++) {
+        step(&s, 0.01);
+    }
+    for (int i = 0; i < N; i++) {
+        const dReal *at = dGeomGetPosition(geom[i]);
+        ck_assert_double_lt(hypot(at[0], at[1]), 1e-5);
+        ck_assert_double_lt(fabs(at[2] - (0.2 + 0.4 * i)), 1e-3);
+    }
+    close_scene(&s);
+}
+END_TEST
+
+// ---- pairs of stock
+
+static dGeomID make(scene *s, int kind, double z)
+{
+    dGeomID geom = kind == 0   ? dCreateSphere(s->space, 0.3)
+                   : kind == 1 ? dCreateCapsule(s->space, 0.2, 0.5)
+                               : dCreateBox(s->space, 0.5, 0.6, 0.7);
+    return add(s, geom, 1, 0.01, 0.02, z);
+}
+
+static int answer(const char *options, int pair, dContactGeom *contact)
+{
+    static const int kinds[][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2}, {2, 2}};
+    scene s = open_scene(options);
+    int n = collide(make(&s, kinds[pair][0], 0), make(&s, kinds[pair][1], 0.4), contact);
+    for (int i = 0; i < n; i++) {
+        contact[i].g1 = contact[i].g2 = NULL;
+    }
+    close_scene(&s);
+    return n;
+}
+
+START_TEST(other_pairs_have_the_bits_of_stock)
+{
+    dContactGeom ours[MOST], stock[MOST];
+    ck_assert_int_eq(answer(sprag_contacts, _i, ours), answer("method=stribeck", _i, stock));
+    ck_assert_mem_eq(ours, stock, sizeof stock);
+}
+END_TEST
+
+START_TEST(other_methods_have_the_bits_of_stock)
+{
+    dContactGeom ours[MOST], stock[MOST];
+    int n = answer("method=ode,stribeck.contacts=sprag", 5, ours);
+    ck_assert_int_eq(n, answer("method=ode", 5, stock));
+    ck_assert_mem_eq(ours, stock, sizeof stock);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("contact_source");
+    TCase *tests = tcase_create("contacts");
+    dInitODE2(0);
+    tcase_set_timeout(tests, 300);
+    tcase_add_loop_test(tests, an_arch_stands, 0, 2);
+    tcase_add_test(tests, boxes_touch_all_around);
+    tcase_add_loop_test(tests, cylinders_stand_on_their_ends, 0, 2);
+    tcase_add_test(tests, cylinders_stand_in_a_stack);
+    tcase_add_loop_test(tests, other_pairs_have_the_bits_of_stock, 0, 5);
+    tcase_add_test(tests, other_methods_have_the_bits_of_stock);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
