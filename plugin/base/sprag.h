@@ -91,9 +91,8 @@ typedef struct sprag_world_statistics {
     int iterations;          // Newton iterations, sum
     int factorizations;      // of matrices, sum
     int sweeps;              // Gauss-Seidel sweeps, sum
-    double residual; // error of momentum relative to the impulses of the island, largest; after
-                     // SPRAG_STRATEGY_GAUSS_SEIDEL the change in the last sweep, which is no bound
-                     // of the error
+    double residual; // error of the solved equations (momentum, contacts, friction, rows), relative
+                     // to what the step changes there, largest: 0 solved, 1 nothing solved
     double penetration; // m, deepest overlap
     double bound_error; // |friction bound used - mu * normal force| / max(mu * normal force),
                         // largest; 0 unless friction bounds were frozen or stribeck.scheme=one-way

@@ -152,10 +152,7 @@ static double unexplained(const yardstick *y)
         }
     }
     for (int i = 0; rest && i < y->all.bodies; i++) {
-        dBodyID body = y->body[i];
-        bool damped = dBodyGetLinearDamping(body) > 0 &&
-                      dBodyGetLinearDampingThreshold(body) < norm3(y->velocity[i]);
-        if (p->body[i].mass > 0 && yardstick_is_moved(y, i) && !damped) {
+        if (p->body[i].mass > 0 && yardstick_is_moved(y, i) && !yardstick_is_damped(y, i)) {
             most = fmax(most, norm3(rest[i]) / p->body[i].mass);
         }
     }
@@ -263,7 +260,10 @@ void yardstick_end(yardstick *y, double value[SAMPLE_VALUES])
     value[SAMPLE_SPEED] = mean_speed(y);
     if (y->feedback) {
         yardstick_contacts(y, value);
-        value[SAMPLE_MOMENTUM] = find_new_joints(y, false) ? NAN : unexplained(y);
+        if (find_new_joints(y, false) == 0) {
+            value[SAMPLE_MOMENTUM] = unexplained(y);
+            yardstick_residual(y, value);
+        }
         value[SAMPLE_ENERGY_MADE] = y->is_closed ? fmax(0, value[SAMPLE_ENERGY] - y->energy) : NAN;
     }
     yardstick_depth(y, value);

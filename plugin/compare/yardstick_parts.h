@@ -2,6 +2,7 @@
 #ifndef SPRAG_YARDSTICK_PARTS_H
 #define SPRAG_YARDSTICK_PARTS_H
 
+#include "linalg.h"
 #include "yardstick.h"
 
 struct yardstick {
@@ -27,10 +28,23 @@ void yardstick_depth(yardstick *y, double value[SAMPLE_VALUES]);
 // yardstick_joints.c: errors of equality rows at the poses that are.
 void yardstick_joints(const yardstick *y, double value[SAMPLE_VALUES]);
 
+// yardstick_residual.c: needs forces. Not known where a body is damped.
+void yardstick_residual(yardstick *y, double value[SAMPLE_VALUES]);
+
 // Whether a step has moved this body, or could have.
 static inline bool yardstick_is_moved(const yardstick *y, int body)
 {
     return body != SPRAG_STATIC && dBodyIsEnabled(y->body[body]);
+}
+
+// Whether damping has changed a velocity in the step.
+static inline bool yardstick_is_damped(const yardstick *y, int body)
+{
+    dBodyID b = y->body[body];
+    return (dBodyGetLinearDamping(b) > 0 &&
+            dBodyGetLinearDampingThreshold(b) < norm3(y->velocity[body])) ||
+           (dBodyGetAngularDamping(b) > 0 &&
+            dBodyGetAngularDampingThreshold(b) < norm3(y->velocity[body] + 3));
 }
 
 #endif

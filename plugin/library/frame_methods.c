@@ -79,7 +79,7 @@ static void set_solve(sprag_world_statistics *part, const sprag_stats *solve)
     part->iterations = solve->iterations;
     part->factorizations = solve->factorizations;
     part->sweeps = solve->sweeps;
-    part->residual = sprag_stats_error(solve);
+    part->residual = solve->residual;
 }
 
 static void set_compliant(sprag_world_statistics *part, const sprag_compliant_stats *c)

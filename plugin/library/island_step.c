@@ -140,7 +140,7 @@ static sprag_world_statistics statistics_of(const solved_island *from)
                                    .iterations = stats->iterations,
                                    .factorizations = stats->factorizations,
                                    .sweeps = stats->sweeps,
-                                   .residual = sprag_stats_error(stats),
+                                   .residual = stats->residual,
                                    .bound_error = stats->bound_error,
                                    .stiction = stats->stiction,
                                    .pull_us = from->pull_us,

@@ -135,7 +135,7 @@ static void print_solve(FILE *to, const world_state *w, const sprag_problem *p,
             "\"world\":%d,\"number\":%ld,\"result\":\"%s\",\"strategy\":\"%s\",\"residual\":",
             SPRAG_VERSION, w->number, w->statistics.steps, sprag_result_name(result),
             sprag_strategy_name(stats->strategy));
-    print_real(to, sprag_stats_error(stats));
+    print_real(to, stats->residual);
     fputs(",\n\"step\":", to);
     print_real(to, p->step);
     fputs(",\n\"options\":", to);

@@ -57,6 +57,22 @@ static const double advance_overlap_level = 0.25;
 // below the gap. Larger: less room for rounding.
 static const double advance_least_level = 0.2, advance_level_margin = 0.001;
 
+// ---- flight (flight.c)
+
+// rad within the sub-step: a tumbling body that turns farther turns about its angular velocity in
+// the middle. Below half a turn, so that the turn has one axis.
+static const double advance_farthest_turn = 2.5;
+
+// ---- impacts (impact.c)
+
+// Rounds of impacts at the start of a sub-step. Larger: longer rows of elastic bodies pass an impact
+// on in one sub-step.
+enum { ADVANCE_IMPACT_ROUNDS = 20 };
+
+// m/s: contacts that separate faster do not take part in an impact. Larger: rounding of bodies at
+// rest counts less, impacts gain more energy.
+static const double advance_touching_speed = 1e-6;
+
 // ---- one attempt (plan.c)
 
 // Passes of solve, certify and new contacts, and passes without progress. The larger numbers are

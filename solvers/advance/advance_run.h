@@ -1,7 +1,8 @@
 // One frame of conservative advancement, as its parts see it (advance.h): advance.c goes through
 // the frame, plan.c chooses each sub-step and substep.c makes it, pairs.c finds gaps and safe
 // times, mesh.c treats triangles of a mesh, contacts.c, friction.c, solve.c and push_out.c make and
-// solve the contact problem, speculative.c makes contacts of what blocks a sub-step, large_groups.c
+// solve the contact problem, impact.c makes
+// bodies bounce, flight.c moves bodies that nothing holds, speculative.c makes contacts of what blocks a sub-step, large_groups.c
 // plans a sub-step of a large group, projection.c removes the approach that is left in its motion,
 // slow_down.c slows bodies that would still collide, events.c reports events, error.c controls the
 // error.
@@ -47,6 +48,8 @@ typedef struct advance_point {
     double dip; // m, by which the gap at the end of the sub-step is expected to fall short, because
                 // the motion curves; by speculative.c
     // by solve.c:
+    double impact[2][6]; // N, N m, the impulses on both bodies at the start of the sub-step, over
+                         // its length; by impact.c
     bool has_guess;      // wrench is that of another attempt at this sub-step
     double wrench[2][6]; // N, N m, of the last solve, on both bodies (sprag_contact_wrench)
     double normal_force; // N
@@ -92,10 +95,12 @@ typedef struct advance_attempt {
     // by solve.c:
     double (*velocity)[6]; // m/s, rad/s, bodies, at the end of the sub-step
     bool failed;           // no solution: the bodies keep their velocities, without impulses
-    bool bounces;          // a contact bounces
+    bool *flies;           // bodies that nothing holds; by flight.c
+    double (*lag)[6];      // m/s, rad/s, by which these move slower than `velocity`, which they
+                           // have at the end; likewise
     double free_energy;    // J, of all bodies without contacts (joint rows act)
     double energy;         // J, as solved
-    sprag_motion *motion;  // bodies; velocity and push together, as certified
+    sprag_motion *motion;  // bodies; velocity less lag, and push, as certified
     // by pairs.c and plan.c:
     double safe;   // s, for which all pairs stay apart
     int blocking;  // pair that bounds it, -1: none
@@ -272,6 +277,10 @@ double advance_push_speed(const advance_run *run);
 // Looks, then chooses and solves the next sub-step, at most `longest`. to_the_end: as long as that,
 // with speculative contacts instead of an event that ends it.
 sprag_result advance_plan(advance_run *run, double longest, bool to_the_end);
+
+// The share of b, 0 to 1, with which |a + share b|^2 is at most `most`; own: |a|^2, both: a.b,
+// square: |b|^2.
+double advance_share_within(double own, double both, double square, double most);
 
 // ---- speculative.c
 

@@ -13,10 +13,16 @@ typedef struct advance_problem { // in the scratch of the solve
     sprag_body *body;
     sprag_contact *contact;
     sprag_row *row; // the run's, with room for more behind them; NULL: there are no more
+    const sprag_mover *mover; // bodies before the sub-step; `body` has them after impacts
+    struct {                  // by impact.c
+        bool acts;
+        double *row_force;        // N, N m, impulses over the sub-step
+        double (*given_force)[6]; // N, likewise
+    } impact;
 } advance_problem;
 
 typedef enum advance_moment {
-    ADVANCE_BEFORE, // the start of the sub-step
+    ADVANCE_BEFORE, // the start of the sub-step, before impacts
     ADVANCE_FREE,   // its end, if no contact and no row acted
     ADVANCE_AFTER,  // its end, as solved
 } advance_moment;
@@ -32,7 +38,7 @@ sprag_stribeck_options advance_large_group_options(const advance_run *run);
 // ---- contacts.c
 
 // The contact of a point. The bodies of the problem are set.
-void advance_set_contact(advance_run *run, const advance_point *point, const advance_problem *p,
+void advance_set_contact(const advance_run *run, const advance_point *point, const advance_problem *p,
                          sprag_contact *to);
 
 // ---- friction.c
@@ -52,6 +58,19 @@ static inline void advance_remove_friction(sprag_contact *contact)
     contact->slide = (sprag_friction){0};
     contact->turning = NULL;
 }
+
+// Is friction bounded by a force of its own, or by nothing?
+bool advance_is_unbounded(const sprag_friction *f);
+
+// ---- impact.c
+
+// Makes bodies bounce: changes the velocities of the problem's bodies.
+sprag_result advance_impact(advance_run *run, advance_problem *p);
+
+// ---- flight.c
+
+// Sets the lag of bodies that no contact and no row holds, after the solve.
+void advance_set_flight(advance_run *run, const advance_problem *p);
 
 // ---- push_out.c
 

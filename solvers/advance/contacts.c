@@ -69,13 +69,10 @@ static double yield_speed(const sprag_contact *contact, const advance_problem *p
 }
 
 // m/s, least normal velocity at the end of the sub-step: the gap goes down to the target within the
-// sub-step, but for the dip of the curved motion; or the contact bounces. Of a gap below the target
-// only what the contact has yielded is made up for: a velocity for the rest, which is push_out.c's,
-// would press bodies against one another that hardly fit between others. A contact bounces if it
-// approaches faster than forces make bodies at rest approach within the shortest sub-step. Forces
-// go on acting while it leaves: otherwise each bounce would gain the speed that they take in a
-// sub-step, and small bounces would never end.
-static double bias_of(advance_run *run, const advance_point *point, const sprag_contact *contact,
+// sub-step, but for the dip of the curved motion. Of a gap below the target only what the contact
+// has yielded is made up for: a velocity for the rest, which is push_out.c's, would press bodies
+// against one another that hardly fit between others.
+static double bias_of(const advance_run *run, const advance_point *point, const sprag_contact *contact,
                       const advance_problem *p)
 {
     double step = p->problem.step;
@@ -91,27 +88,14 @@ static double bias_of(advance_run *run, const advance_point *point, const sprag_
         double most = advance_is_large_group(run) && run->settling ? INFINITY : 0;
         bias = fmin((run->target - point->gap) / time, most);
     }
-    bool overlaps = run->frame->pair[point->pair].overlapped && point->gap < run->target;
-    if (overlaps) {
+    if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
         bias = 0; // push_out.c separates it, without speed
     }
     double motion = surface->velocity_normal;
-    double before[3], free[3];
-    advance_velocity_at(p, contact, ADVANCE_BEFORE, before);
-    double approach = motion - dot3(contact->frame[0], before);
-    double least = fmax(surface->bounce_speed, 2 * run->acceleration * run->floor);
-    bool closes = !point->speculative || point->gap <= approach * step;
-    bool is_older = overlaps && -point->gap > approach * run->frame->step; // than this approach
-    if (surface->bounce > 0 && approach > least && closes && !is_older) {
-        advance_velocity_at(p, contact, ADVANCE_FREE, free);
-        double forced = dot3(contact->frame[0], free) + approach - motion;
-        bias = fmax(bias, surface->bounce * approach + motion + fmin(forced, 0));
-        run->attempt.bounces = true;
-    }
     return motion != 0 ? fmax(bias, motion) : bias;
 }
 
-void advance_set_contact(advance_run *run, const advance_point *point, const advance_problem *p,
+void advance_set_contact(const advance_run *run, const advance_point *point, const advance_problem *p,
                          sprag_contact *to)
 {
     const sprag_pair *pair = &run->frame->pair[point->pair];

@@ -22,7 +22,7 @@ double advance_rounding_force(const advance_problem *p, const sprag_contact *con
     return isinf(least) ? 0 : advance_rounding * least * speed / p->problem.step;
 }
 
-static bool is_unbounded(const sprag_friction *f)
+bool advance_is_unbounded(const sprag_friction *f)
 {
     return f->force[0] || f->force[1] || isinf(f->coefficient[0]) || isinf(f->coefficient[1]);
 }
@@ -51,7 +51,7 @@ void advance_start_friction(advance_run *run, const advance_problem *p)
     for (int i = 0; i < run->points.count; i++) {
         int pair = run->points.point[i].pair;
         advance_near *near = &run->near[pair];
-        near->friction = !is_unbounded(&run->frame->pair[pair].surface.slide) ? ADVANCE_BOUNDED
+        near->friction = !advance_is_unbounded(&run->frame->pair[pair].surface.slide) ? ADVANCE_BOUNDED
                          : near->normal_force > 0                             ? ADVANCE_RUBS
                                                                               : ADVANCE_WAITS;
         if (near->friction == ADVANCE_WAITS) {

@@ -107,14 +107,16 @@ static sprag_result attempt_to_end(advance_run *run)
 
 typedef struct trial {
     double length, safe;
-    double (*velocity)[6];
+    double (*velocity)[6]; // m/s, rad/s, of the motion
 } trial;
 
 static void record_trial(const advance_run *run, trial *t)
 {
     t->length = run->attempt.length;
     t->safe = run->attempt.safe;
-    memcpy(t->velocity, run->attempt.velocity, (size_t)run->frame->bodies * sizeof *t->velocity);
+    for (int i = 0; i < run->frame->bodies; i++) {
+        memcpy(t->velocity[i], run->attempt.motion[i].velocity, sizeof t->velocity[i]);
+    }
 }
 
 static void interpolate(advance_run *run, const trial *a, const trial *b, double length)
@@ -122,9 +124,8 @@ static void interpolate(advance_run *run, const trial *a, const trial *b, double
     double part = (length - a->length) / (b->length - a->length);
     for (int i = 0; i < run->frame->bodies; i++) {
         for (int k = 0; k < 6; k++) {
-            double v = a->velocity[i][k] + part * (b->velocity[i][k] - a->velocity[i][k]);
             run->attempt.motion[i].velocity[k] =
-                v + (run->push.acts ? run->push.velocity[i][k] : 0);
+                a->velocity[i][k] + part * (b->velocity[i][k] - a->velocity[i][k]);
         }
     }
 }
@@ -234,12 +235,8 @@ static double energy_between(const advance_run *run, double (*a)[6], double (*b)
     return sum;
 }
 
-// The share of `more` that can be added to `base` with a total energy of at most `most`.
-static double share_within(const advance_run *run, double (*base)[6], double (*more)[6],
-                           double most)
+double advance_share_within(double own, double both, double square, double most)
 {
-    double own = energy_between(run, base, base), both = energy_between(run, base, more);
-    double square = energy_between(run, more, more);
     double left = most - own;
     if (!(square > 0) || !(left > 0)) {
         return 0;
@@ -276,7 +273,11 @@ static sprag_result limit_energy(advance_run *run)
     for (int i = 0; i < bodies; i++) {
         add_scaled(more[i], -1, run->attempt.velocity[i], 6);
     }
-    double share = run->attempt.failed ? 0 : share_within(run, run->attempt.velocity, more, most);
+    double(*base)[6] = run->attempt.velocity;
+    double share = run->attempt.failed ? 0
+                                       : advance_share_within(energy_between(run, base, base),
+                                                              energy_between(run, base, more),
+                                                              energy_between(run, more, more), most);
     for (int i = 0; i < bodies; i++) {
         add_scaled(run->attempt.velocity[i], share, more[i], 6);
     }

@@ -14,7 +14,7 @@ void advance_velocity_at(const advance_problem *p, const sprag_contact *contact,
     for (int side = 0; side < 2; side++) {
         int b = contact->body[side];
         if (b != SPRAG_STATIC) {
-            v[side] = moment == ADVANCE_BEFORE ? p->body[b].velocity
+            v[side] = moment == ADVANCE_BEFORE ? p->mover[b].velocity
                       : moment == ADVANCE_FREE ? p->body[b].free_velocity
                                                : p->solution.velocity[b];
         }
@@ -43,6 +43,7 @@ static bool take_problem(advance_run *run, double step, advance_problem *p)
     if (p->row && run->rows.count) {
         memcpy(p->row, run->rows.row, (size_t)run->rows.count * sizeof *p->row);
     }
+    p->mover = frame->body;
     p->problem = (sprag_problem){.step = step,
                                  .bodies = frame->bodies,
                                  .contacts = contacts,
@@ -102,10 +103,10 @@ static double row_work(const advance_problem *p)
     return 0.5 * p->problem.step * sum;
 }
 
-// Do only contacts without rebound or separation speed act? Then a solve that adds energy is wrong.
+// Do only contacts without separation speed act? Then a solve that adds energy is wrong.
 static bool must_not_gain(const advance_run *run, const advance_problem *p)
 {
-    bool alone = run->rows.count == 0 && run->frame->contacts == 0 && !run->attempt.bounces;
+    bool alone = run->rows.count == 0 && run->frame->contacts == 0;
     for (int i = 0; i < p->problem.bodies && alone; i++) {
         alone = p->problem.body[i].mass > 0;
     }
@@ -126,6 +127,12 @@ static void keep_solution(advance_run *run, const advance_problem *p)
     if (given) {
         memcpy(run->rows.given_force, p->solution.contact_force,
                (size_t)given * sizeof *run->rows.given_force);
+    }
+    for (int i = 0; i < run->rows.count && p->impact.acts; i++) {
+        run->rows.force[i] += p->impact.row_force[i];
+    }
+    for (int i = 0; i < given && p->impact.acts; i++) {
+        add_scaled(run->rows.given_force[i], 1, p->impact.given_force[i], 6);
     }
     for (int i = 0; i < run->points.count; i++) {
         advance_point *point = &run->points.point[i];
@@ -149,6 +156,7 @@ void advance_set_motion(advance_run *run)
         run->attempt.motion[i].pose = run->frame->body[i].pose;
         memcpy(run->attempt.motion[i].velocity, run->attempt.velocity[i],
                sizeof run->attempt.velocity[i]);
+        add_scaled(run->attempt.motion[i].velocity, -1, run->attempt.lag[i], 6);
         if (run->push.acts) {
             add_scaled(run->attempt.motion[i].velocity, 1, run->push.velocity[i], 6);
         }
@@ -282,7 +290,6 @@ static void set_problem(advance_run *run, advance_problem *p)
     for (int i = 0; i < run->points.count; i++) {
         advance_set_contact(run, &run->points.point[i], p, &p->contact[frame->contacts + i]);
     }
-    advance_start_friction(run, p);
 }
 
 sprag_result advance_solve(advance_run *run, double step)
@@ -293,17 +300,23 @@ sprag_result advance_solve(advance_run *run, double step)
         run->attempt.share[i] = 1;
     }
     run->attempt.length = step;
-    run->push.acts = run->attempt.bounces = false;
+    run->push.acts = false;
     if (!take_problem(run, step, &p)) {
         return SPRAG_NO_MEMORY;
     }
     set_problem(run, &p);
-    sprag_result result = solve_capped(run, &p);
+    sprag_result result = advance_impact(run, &p);
+    if (result != SPRAG_OK) {
+        return result;
+    }
+    advance_start_friction(run, &p);
+    result = solve_capped(run, &p);
     if (result == SPRAG_NO_MEMORY) {
         return result;
     }
     take_result(run, &p, result);
     keep_solution(run, &p);
+    advance_set_flight(run, &p);
     if (run->calls->disturb) {
         run->calls->disturb(run->calls->data, run->frame->bodies, run->attempt.velocity);
     }

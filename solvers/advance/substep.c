@@ -24,6 +24,7 @@ void advance_keep_forces(advance_run *run)
         const sprag_mover *body = &run->frame->body[run->frame->collider[pair->collider[0]].body];
         run->near[point->pair].active |= point->normal_force > 0;
         sprag_pair_add_impulse(pair, (const double(*)[6])point->wrench, run->attempt.length);
+        sprag_pair_add_impulse(pair, (const double(*)[6])point->impact, run->attempt.length);
         if (pair->memory && pair->memory->count < SPRAG_MANIFOLD_MAX) {
             int n = pair->memory->count++;
             subtract3(point->at[0], body->pose.position, pair->memory->point[n]);
@@ -67,14 +68,15 @@ static void move_bodies(advance_run *run, double distance, double clock)
         mover->path += norm3(run->attempt.motion[i].velocity) * t;
         mover->turn += norm3(run->attempt.motion[i].velocity + 3) * t;
         mover->pushed |= is_pushed(run, i, t);
-        double share = distance < clock ? 0 : run->attempt.share[i];
-        bool loses = advance_product(run, i, run->attempt.velocity[i], run->attempt.velocity[i]) <=
+        double share = distance < clock ? 0 : run->attempt.share[i], *v = run->attempt.velocity[i];
+        double idle = 1 - distance / run->attempt.length; // forces of flight act while bodies move
+        add_scaled(v, -2 * idle, run->attempt.lag[i], 6);
+        bool loses = advance_product(run, i, v, v) <=
                      advance_product(run, i, mover->velocity, mover->velocity);
         for (int k = 0; k < 6; k++) {
-            double change = run->attempt.velocity[i][k] - mover->velocity[k];
             mover->velocity[k] = kinematic || loses || share == 1
-                                     ? run->attempt.velocity[i][k]
-                                     : mover->velocity[k] + share * change;
+                                     ? v[k]
+                                     : mover->velocity[k] + share * (v[k] - mover->velocity[k]);
         }
     }
 }

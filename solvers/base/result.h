@@ -25,10 +25,10 @@ sprag_result sprag_bad_problem(char *message, int size, const char *format, ...)
 // One Newton update of the velocities.
 typedef struct sprag_iteration {
     sprag_strategy strategy;
-    double stiction; // m/s, stiction tolerance of the update
-    double length;   // share of the update that was taken, 0 to 1
-    double slip;     // m/s, |Jt dv| of the whole update, over all contacts
-    double residual; // sprag_stats_error after the update
+    double stiction;    // m/s, stiction tolerance of the update
+    double length;      // share of the update that was taken, 0 to 1
+    double slip;        // m/s, |Jt dv| of the whole update, over all contacts
+    double convergence; // of sprag_stats, after the update
 } sprag_iteration;
 
 // Statistics of one solve. The strategies fill them in while they run; the caller sets the history.
@@ -39,18 +39,15 @@ typedef struct sprag_stats {
     int iterations;          // Newton updates of all strategies
     int sweeps;              // of Gauss-Seidel
     int factorizations;
-    // Errors. Each strategy measures one of them (sprag_stats_error); the others are of strategies
-    // that ran before it.
-    double residual;     // momentum, relative to the impulses of the island: the Newton strategies
-                         // and frozen friction; the general solver: that of general.h
-    double sweep_change; // change of the last sweep, on the same scale: Gauss-Seidel; no bound of
-                         // the error
-    double sweep_error;  // estimate of what infinitely many sweeps would still change, on the same
-                         // scale, from how the change of the last sweeps falls
-    double kkt_residual; // momentum balance of the impulses as unknowns, on the same scale:
-                         // interior point
-    double bound_error;  // largest |friction bound used - mu fn| / largest mu fn; 0 unless friction
-                         // bounds are frozen or the scheme is one-way
+    double residual; // of sprag_problem_residual, at the solution: the largest residual of a body,
+                     // contact or row, relative to what the step changes; the general solver: that
+                     // of general.h
+    double convergence; // what the strategy itself drives to 0, relative to the impulses of the
+                        // island: the error of momentum, or the change of the last sweep
+    double sweep_error; // estimate of what infinitely many sweeps would still change, on the same
+                        // scale, from how the change of the last sweeps falls
+    double bound_error; // largest |friction bound used - mu fn| / largest mu fn; 0 unless friction
+                        // bounds are frozen or the scheme is one-way
     // Laws in effect, at the end of the solve
     double stiction;       // m/s, largest stiction tolerance
     double stiction_least; // m/s
@@ -59,14 +56,6 @@ typedef struct sprag_stats {
     double stiff_step; // one-way: largest step^2 stiffness / mass; an explicit force gains energy
                        // above about 1
 } sprag_stats;
-
-// The error that the strategy of *stats measures, relative to the impulses of the island.
-static inline double sprag_stats_error(const sprag_stats *stats)
-{
-    return stats->strategy == SPRAG_STRATEGY_GAUSS_SEIDEL     ? stats->sweep_change
-           : stats->strategy == SPRAG_STRATEGY_INTERIOR_POINT ? stats->kkt_residual
-                                                              : stats->residual;
-}
 
 SPRAG_END_C
 

@@ -128,7 +128,7 @@ static int correct(path *p, const direction *d)
         sprag_system_change(system, dv);
         sprag_system_move(system, p->state->v, 1, dv);
         residual = sprag_system_residual(system, p->state->v, exp(p->t), NULL);
-        p->stats->residual = residual;
+        p->stats->convergence = residual;
         sprag_system_log(system, exp(p->t), p->stats);
     }
     return -1;
@@ -144,7 +144,7 @@ static sprag_result newton(path *p, double stiction, int most, int patience)
     double *best = p->state->best;
     p->state->best = stiction == p->wanted ? best : NULL;
     sprag_system_place(p->system, p->state->v);
-    p->stats->residual = sprag_system_residual(p->system, p->state->v, stiction, NULL);
+    p->stats->convergence = sprag_system_residual(p->system, p->state->v, stiction, NULL);
     sprag_result result = sprag_newton(p->system, &limits, stiction, p->state, p->stats);
     p->state->best = best;
     return result;

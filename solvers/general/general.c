@@ -269,7 +269,7 @@ static sprag_result solve_system(run *r, const sprag_general_options *options)
     bool moves = evaluate(r, system->free, vs) < evaluate(r, system->start, vs);
     copy(r->newton.v, moves ? system->free : system->start, system->size);
     copy(r->newton.best, r->newton.v, system->size);
-    r->stats.residual = evaluate(r, r->newton.v, vs);
+    r->stats.convergence = evaluate(r, r->newton.v, vs);
     sprag_result result = sprag_newton(&r->system, &limits, vs, &r->newton, &r->stats);
     if (result != SPRAG_OK && result != SPRAG_NO_MEMORY && r->stats.factorizations < most) {
         r->stats.strategy = SPRAG_STRATEGY_CONTINUATION;

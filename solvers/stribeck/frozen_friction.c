@@ -10,9 +10,9 @@ sprag_result sprag_frozen_friction_solve(sprag_system *system, const double *bou
 {
     int stalled = 0;
     sprag_system_place(system, v);
-    stats->residual = sprag_system_residual(system, v, stiction, bound);
+    stats->convergence = sprag_system_residual(system, v, stiction, bound);
     for (int it = 0; it < iterations && stalled < STRIBECK_STALL; it++) {
-        if (stats->residual <= tolerance) {
+        if (stats->convergence <= tolerance) {
             return SPRAG_OK;
         }
         sprag_result result = sprag_system_factor(system, stiction, bound);
@@ -23,16 +23,16 @@ sprag_result sprag_frozen_friction_solve(sprag_system *system, const double *bou
         sprag_system_update(system, bound, dv);
         double alpha = sprag_system_search(system, v, dv, stiction, bound);
         sprag_system_move(system, v, alpha, dv);
-        double before = stats->residual;
-        stats->residual = sprag_system_residual(system, v, stiction, bound);
+        double before = stats->convergence;
+        stats->convergence = sprag_system_residual(system, v, stiction, bound);
         sprag_system_log(system, stiction, stats);
-        if (!isfinite(stats->residual)) {
+        if (!isfinite(stats->convergence)) {
             return SPRAG_SINGULAR;
         }
         // a full update that does not lower the residual shows the rounding error of stiff rows
-        stalled = alpha == 1 && stats->residual >= before ? stalled + 1 : 0;
+        stalled = alpha == 1 && stats->convergence >= before ? stalled + 1 : 0;
     }
-    return stats->residual <= tolerance ? SPRAG_OK : SPRAG_NOT_CONVERGED;
+    return stats->convergence <= tolerance ? SPRAG_OK : SPRAG_NOT_CONVERGED;
 }
 
 sprag_result sprag_frozen_friction_solve_staged(sprag_system *system, const double *bound,

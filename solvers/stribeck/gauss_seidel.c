@@ -552,9 +552,9 @@ sprag_result sprag_gauss_seidel_solve(sprag_system *system, const sprag_gauss_se
         bool power_of_two = (it & (it - 1)) == 0;
         scale = power_of_two || it >= limits->least ? scale_of(&w) : scale;
         stats->sweeps++;
-        stats->sweep_change = change / scale;
-        bool good = it >= limits->least && stats->sweep_change <= limits->good;
-        if (good || it >= limits->most || stats->sweep_change <= limits->tolerance ||
+        stats->convergence = change / scale;
+        bool good = it >= limits->least && stats->convergence <= limits->good;
+        if (good || it >= limits->most || stats->convergence <= limits->tolerance ||
             !isfinite(change)) {
             break;
         }
@@ -562,7 +562,7 @@ sprag_result sprag_gauss_seidel_solve(sprag_system *system, const sprag_gauss_se
         last = change;
         accelerate(&w, (since - 1.0) / (since + 2.0));
     }
-    if (!isfinite(stats->sweep_change)) {
+    if (!isfinite(stats->convergence)) {
         return SPRAG_NOT_CONVERGED;
     }
     finish(&w, v);

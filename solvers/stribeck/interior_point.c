@@ -464,13 +464,13 @@ sprag_result sprag_interior_point_solve(sprag_system *system, const double *boun
     interior_point c = {.system = system};
     sprag_result result = start(&c, bound, stiction, v);
     for (int it = 0; result == SPRAG_OK; it++) {
-        stats->kkt_residual = balance(&c, v);
+        stats->convergence = balance(&c, v);
         double sum = products_after(&c, 0);
-        if (stats->kkt_residual <= STRIBECK_INTERIOR_RESIDUAL &&
+        if (stats->convergence <= STRIBECK_INTERIOR_RESIDUAL &&
             sum <= STRIBECK_INTERIOR_GAP * c.energy) {
             return SPRAG_OK;
         }
-        if (it >= iterations || !isfinite(sum + stats->kkt_residual)) {
+        if (it >= iterations || !isfinite(sum + stats->convergence)) {
             return SPRAG_NOT_CONVERGED;
         }
         result = factor(&c);

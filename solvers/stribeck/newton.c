@@ -101,14 +101,14 @@ sprag_result sprag_newton(sprag_system *system, const sprag_newton_limits *limit
                           sprag_newton_state *s, sprag_stats *stats)
 {
     double best = INFINITY;
-    keep_best(system, s, stats->residual);
+    keep_best(system, s, stats->convergence);
     for (int it = 0, since = 0; it < limits->iterations && since < limits->patience;
          it++, since++) {
-        if (stats->residual <= limits->tolerance) {
+        if (stats->convergence <= limits->tolerance) {
             return SPRAG_OK;
         }
-        if (stats->residual < limits->progress * best) {
-            best = stats->residual;
+        if (stats->convergence < limits->progress * best) {
+            best = stats->convergence;
             since = 0;
         }
         sprag_result result = sprag_system_factor(system, stiction, NULL);
@@ -118,18 +118,18 @@ sprag_result sprag_newton(sprag_system *system, const sprag_newton_limits *limit
         }
         sprag_system_update(system, NULL, s->dv);
         sprag_system_move(system, s->v, choose_length(system, limits, stiction, s), s->dv);
-        double before = stats->residual;
-        stats->residual = sprag_system_residual(system, s->v, stiction, NULL);
+        double before = stats->convergence;
+        stats->convergence = sprag_system_residual(system, s->v, stiction, NULL);
         sprag_system_log(system, stiction, stats);
-        if (!isfinite(stats->residual)) {
+        if (!isfinite(stats->convergence)) {
             return SPRAG_SINGULAR;
         }
-        keep_best(system, s, stats->residual);
-        if (system->moved == 1 && stats->residual <= limits->rounding &&
-            stats->residual > STRIBECK_ROUNDING_PROGRESS * before) {
+        keep_best(system, s, stats->convergence);
+        if (system->moved == 1 && stats->convergence <= limits->rounding &&
+            stats->convergence > STRIBECK_ROUNDING_PROGRESS * before) {
             return SPRAG_OK; // rounding is reached
         }
     }
-    return stats->residual <= fmax(limits->tolerance, limits->rounding) ? SPRAG_OK
-                                                                        : SPRAG_NOT_CONVERGED;
+    return stats->convergence <= fmax(limits->tolerance, limits->rounding) ? SPRAG_OK
+                                                                           : SPRAG_NOT_CONVERGED;
 }

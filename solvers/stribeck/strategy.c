@@ -48,7 +48,7 @@ static sprag_result newton(sprag_strategy_state *w, double stiction, double tole
                            effort effort)
 {
     sprag_system_place(w->system, w->v);
-    w->stats.residual = sprag_system_residual(w->system, w->v, stiction, NULL);
+    w->stats.convergence = sprag_system_residual(w->system, w->v, stiction, NULL);
     return iterate(w, stiction, tolerance, effort);
 }
 
@@ -60,21 +60,21 @@ static void go_to_start(sprag_strategy_state *w)
     sprag_system_place(system, system->free);
     double after = sprag_system_residual(system, system->free, w->options.finest, NULL);
     sprag_system_place(system, system->start);
-    w->stats.residual = sprag_system_residual(system, system->start, w->options.finest, NULL);
-    copy(w->v, w->stats.residual < after ? system->start : system->free, system->size);
-    if (!(w->stats.residual < after)) {
+    w->stats.convergence = sprag_system_residual(system, system->start, w->options.finest, NULL);
+    copy(w->v, w->stats.convergence < after ? system->start : system->free, system->size);
+    if (!(w->stats.convergence < after)) {
         sprag_system_place(system, w->v);
-        w->stats.residual = sprag_system_residual(system, w->v, w->options.finest, NULL);
+        w->stats.convergence = sprag_system_residual(system, w->v, w->options.finest, NULL);
     }
     if (w->guess) {
-        double before = w->stats.residual;
+        double before = w->stats.convergence;
         sprag_system_place(system, w->guess);
-        w->stats.residual = sprag_system_residual(system, w->guess, w->options.finest, NULL);
-        if (w->stats.residual < before) {
+        w->stats.convergence = sprag_system_residual(system, w->guess, w->options.finest, NULL);
+        if (w->stats.convergence < before) {
             copy(w->v, w->guess, system->size);
         } else {
             sprag_system_place(system, w->v);
-            w->stats.residual = sprag_system_residual(system, w->v, w->options.finest, NULL);
+            w->stats.convergence = sprag_system_residual(system, w->v, w->options.finest, NULL);
         }
     }
 }
@@ -162,7 +162,7 @@ static sprag_result solve_gauss_seidel(sprag_strategy_state *w, bool affordable,
     double enough = last         ? STRIBECK_SWEEP_TOLERABLE
                     : affordable ? limits.good
                                  : STRIBECK_SWEEP_ACCEPTABLE;
-    return result == SPRAG_OK && w->stats.sweep_change > enough ? SPRAG_NOT_CONVERGED : result;
+    return result == SPRAG_OK && w->stats.convergence > enough ? SPRAG_NOT_CONVERGED : result;
 }
 
 // The stiction tolerance at t, along the path from a large one (t = 0) to the given one (t = 1).
@@ -244,7 +244,7 @@ static sprag_result solve_frozen_friction_briefly(sprag_strategy_state *w, int u
 // difference is the statistics' bound_error; the result is accepted if momentum balances.
 static sprag_result solve_frozen_friction(sprag_strategy_state *w)
 {
-    w->stats.residual = INFINITY;
+    w->stats.convergence = INFINITY;
     for (int pass = 0; pass < w->options.lagged_passes; pass++) {
         sprag_result result = frozen_pass(w, pass);
         if (result == SPRAG_SINGULAR || result == SPRAG_NO_MEMORY) {
@@ -252,7 +252,7 @@ static sprag_result solve_frozen_friction(sprag_strategy_state *w)
         }
     }
     w->stats.bound_error = bound_error(w);
-    return w->stats.residual <= STRIBECK_FROZEN_ACCEPTABLE ? SPRAG_OK : SPRAG_NOT_CONVERGED;
+    return w->stats.convergence <= STRIBECK_FROZEN_ACCEPTABLE ? SPRAG_OK : SPRAG_NOT_CONVERGED;
 }
 
 // Lowers the stiction tolerance to that of each cone. Returns false, and keeps the solution, if a
@@ -358,7 +358,7 @@ static sprag_result run(sprag_strategy_state *w)
 {
     w->stats.strategy = SPRAG_STRATEGY_NEWTON;
     go_to_start(w);
-    if (w->stats.residual <= w->options.tolerance) {
+    if (w->stats.convergence <= w->options.tolerance) {
         return SPRAG_OK;
     }
     sprag_result result = SPRAG_NOT_CONVERGED;

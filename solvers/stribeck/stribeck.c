@@ -7,6 +7,7 @@
 #include "laws.h"
 #include "linalg.h"
 #include "oneway.h"
+#include "residual.h"
 #include "stiction.h"
 #include "strategy.h"
 #include "stribeck_constants.h"
@@ -138,7 +139,7 @@ static bool solution_is_finite(const sprag_strategy_state *w)
     for (int i = 0; i < w->system->size; i++) {
         sum += w->v[i];
     }
-    return isfinite(sum) && isfinite(sprag_stats_error(&w->stats));
+    return isfinite(sum) && isfinite(w->stats.convergence);
 }
 
 // Returns whether there are no factors, or rows have reached or left their bounds in the last
@@ -166,7 +167,7 @@ static void remove_row_softness(sprag_strategy_state *w, const sprag_problem *pr
 {
     sprag_system *system = w->system;
     size_t size = (size_t)system->size, rows = (size_t)system->equations;
-    double before = w->stats.residual;
+    double before = w->stats.convergence;
     double *given = SPRAG_TAKE(scratch, rows, double), *rate = SPRAG_TAKE(scratch, rows, double);
     if (!given || !rate) {
         return;
@@ -192,14 +193,15 @@ static void remove_row_softness(sprag_strategy_state *w, const sprag_problem *pr
     add_scaled(system->residual, -1, system->work, system->size);
     sprag_system_update(system, NULL, w->dv);
     sprag_system_move(system, w->v, 1, w->dv);
-    w->stats.residual = sprag_system_residual(system, w->v, w->options.finest, NULL);
-    if (!(w->stats.residual <= fmax(before, w->options.tolerance))) { // a row has reached its bound
+    w->stats.convergence = sprag_system_residual(system, w->v, w->options.finest, NULL);
+    if (!(w->stats.convergence <=
+          fmax(before, w->options.tolerance))) { // a row has reached its bound
         memcpy(w->v, w->last, size * sizeof *w->v);
         memcpy(system->rate, rate, rows * sizeof *rate);
         for (size_t i = 0; i < rows; i++) {
             system->equation[i].offset += given[i];
         }
-        w->stats.residual = sprag_system_residual(system, w->v, w->options.finest, NULL);
+        w->stats.convergence = sprag_system_residual(system, w->v, w->options.finest, NULL);
     }
 }
 
@@ -305,7 +307,13 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     }
     options = options ? options : &defaults;
     stats = stats ? stats : &own;
-    return sprag_swept_applies(problem, options)
-               ? solve_within_budget(problem, options, scratch, solution, stats)
-               : solve_directly(problem, options, false, scratch, solution, stats);
+    result = sprag_swept_applies(problem, options)
+                 ? solve_within_budget(problem, options, scratch, solution, stats)
+                 : solve_directly(problem, options, false, scratch, solution, stats);
+    if (result == SPRAG_OK) {
+        stats->residual = sprag_problem_residual(problem, solution, options->softness,
+                                                 options->row_softness, scratch)
+                              .relative;
+    }
+    return result;
 }

@@ -47,7 +47,7 @@ typedef struct sprag_stribeck_options {
                                 // contact and row
     // start
     sprag_memory *memory; // of this island; NULL: none. With a budget only
-    bool warm; // the solution's velocity on entry is a guess
+    bool warm;            // the solution's velocity on entry is a guess
 } sprag_stribeck_options;
 
 sprag_stribeck_options sprag_stribeck_defaults(void);

@@ -48,8 +48,8 @@ enum { STRIBECK_WARM_ITERATIONS = 25 };
 // solution if they fail.
 enum { STRIBECK_REFINE_ITERATIONS = 10, STRIBECK_RESTORE_ITERATIONS = 3 };
 
-// Under a budget of sweeps: most solves for which an island that the direct strategies did not solve
-// goes without them. Larger: less is lost to failures, rest is found later.
+// Under a budget of sweeps: most solves for which an island that the direct strategies did not
+// solve goes without them. Larger: less is lost to failures, rest is found later.
 enum { STRIBECK_LONGEST_PAUSE = 63 };
 // Estimated error of the sweeps (stats.sweep_error) from which an island counts as hard for them.
 // Smaller: exact where bodies bear much heavier ones, at the cost of attempts in heaps in motion.

@@ -214,7 +214,7 @@ void sprag_system_log(const sprag_system *system, double stiction, sprag_stats *
                                                               .stiction = stiction,
                                                               .length = system->moved,
                                                               .slip = slip_change(system),
-                                                              .residual = sprag_stats_error(stats)};
+                                                              .convergence = stats->convergence};
     }
     stats->iterations++;
 }

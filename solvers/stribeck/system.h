@@ -90,7 +90,7 @@ typedef struct sprag_space {
     double (*orientation)(const sprag_system *); // sign of the determinant, of a general matrix
     // Gauss-Seidel from the expected impulses (guess), without a matrix. Writes the velocity to v,
     // the impulses to the system and to its guesses, and the change of the last sweep to
-    // stats->sweep_change. SPRAG_OK whatever that is; SPRAG_NOT_CONVERGED if it is not finite;
+    // stats->convergence. SPRAG_OK whatever that is; SPRAG_NOT_CONVERGED if it is not finite;
     // SPRAG_NO_MEMORY. NULL: not available.
     sprag_result (*gauss_seidel)(sprag_system *, const sprag_gauss_seidel_limits *, double stiction,
                                  double *v, sprag_stats *);

@@ -527,16 +527,16 @@ static void run(sweeps *s, const sprag_sweeps_options *options, sprag_stats *sta
         bool power_of_two = (it & (it - 1)) == 0, stops = it >= options->most;
         scale = power_of_two || stops ? scale_of(s) : scale;
         stats->sweeps++;
-        stats->sweep_change = change / scale;
-        if (stats->sweep_change <= options->tolerance || !isfinite(change)) {
+        stats->convergence = change / scale;
+        if (stats->convergence <= options->tolerance || !isfinite(change)) {
             return;
         }
-        if (stops || stagnates(it, stats->sweep_change, halfway)) {
-            stats->sweep_error = error_of(stats->sweep_change, stops ? middle : halfway, it);
+        if (stops || stagnates(it, stats->convergence, halfway)) {
+            stats->sweep_error = error_of(stats->convergence, stops ? middle : halfway, it);
             return;
         }
-        halfway = power_of_two ? stats->sweep_change : halfway;
-        middle = it == options->most / 2 ? stats->sweep_change : middle;
+        halfway = power_of_two ? stats->convergence : halfway;
+        middle = it == options->most / 2 ? stats->convergence : middle;
         since = change > last ? 1 : since;
         last = change;
         batches_accelerate(s, (since - 1.0) / (since + 2.0));
@@ -554,7 +554,7 @@ sprag_result sprag_sweeps_solve(const sprag_problem *problem, const sprag_sweeps
     }
     start(&s);
     run(&s, options, stats);
-    if (!isfinite(stats->sweep_change)) {
+    if (!isfinite(stats->convergence)) {
         return SPRAG_NOT_CONVERGED;
     }
     batches_balance(&s); // rounding of the sums

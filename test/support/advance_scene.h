@@ -259,17 +259,10 @@ static inline double least_separation(const scene *s)
 
 // ---- landing, bouncing
 
-// By hand: from where does it fall, how fast, and when does it land? A step ends at the speed that
-// it goes with: frames fall g h^2 further each, the last one goes (v + g t) t.
+// s, after which what falls from a height lands.
 static inline double landing_time(double height, double speed, double gravity)
 {
-    double time = 0;
-    while (height > (speed + gravity * STEP) * STEP) {
-        speed += gravity * STEP;
-        height -= speed * STEP;
-        time += STEP;
-    }
-    return time + 2 * height / (speed + sqrt(speed * speed + 4 * gravity * height));
+    return 2 * height / (speed + sqrt(speed * speed + 2 * gravity * height));
 }
 
 typedef struct fall {

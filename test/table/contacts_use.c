@@ -573,7 +573,7 @@ const support_row support_contact_uses[] = {
      is_woken,
      NULL,
      {NEAR(1e-5, FLOOR), NEAR_SAYING(0.01, "as stock, with a message", RIGID),
-      NEAR(0.011, "it wakes in the step in which it may be hit")}},
+      NEAR(2e-5, "it wakes in the step in which it may be hit")}},
     {"Near callbacks that destroy, create, push, set or hold bodies",
      deeds,
      deeds_expected,

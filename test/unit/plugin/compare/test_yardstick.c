@@ -183,6 +183,45 @@ START_TEST(tells_the_share_of_the_cone)
 }
 END_TEST
 
+// Stock's dWorldStep solves the equations of joints and of contacts without friction to rounding.
+// Moved by u, what it has solved is off by u or more, of what the step and its impulses change.
+START_TEST(tells_the_residual_of_stock)
+{
+    static const double u[] = {0, 0.02};
+    double value[SAMPLE_VALUES];
+    pushed p = open_pushed(0);
+    dBodyID hangs = add_body(p.world, 1, 3);
+    dJointID hinge = dJointCreateHinge(p.world, NULL);
+    dJointAttach(hinge, hangs, p.box);
+    dJointSetHingeAnchor(hinge, 0, 0, 2);
+    dJointSetHingeAxis(hinge, 0, 1, 0);
+    yardstick *y = yardstick_begin(p.world, h, true);
+    dWorldStep(p.world, h);
+    const dReal *v = dBodyGetLinearVel(hangs);
+    dBodySetLinearVel(hangs, v[0] + u[_i], v[1], v[2]);
+    yardstick_end(y, value);
+    yardstick_free(y);
+    if (u[_i] == 0) {
+        ck_assert_double_le(value[SAMPLE_RESIDUAL], 1e-9);
+    } else {
+        ck_assert_double_ge(value[SAMPLE_RESIDUAL], u[_i] / (10 * g * h));
+        ck_assert_double_le(value[SAMPLE_RESIDUAL], u[_i] / (g * h));
+    }
+    close_pushed(&p);
+}
+END_TEST
+
+START_TEST(the_residual_is_not_known_under_damping)
+{
+    double value[SAMPLE_VALUES];
+    dWorldID w = open_world(g);
+    dBodySetLinearDamping(add_body(w, 2, 5), 0.1);
+    measure_step(w, value);
+    ck_assert_double_nan(value[SAMPLE_RESIDUAL]);
+    dWorldDestroy(w);
+}
+END_TEST
+
 // A stepper that moves a box that friction holds: the contacts carry a small load and slip.
 START_TEST(tells_slip_of_contacts_that_stick)
 {
@@ -301,6 +340,8 @@ int main(void)
     tcase_add_test(all, tells_errors_of_joints);
     tcase_add_test(all, leaves_motors_out);
     tcase_add_loop_test(all, tells_the_share_of_the_cone, 0, 3);
+    tcase_add_loop_test(all, tells_the_residual_of_stock, 0, 2);
+    tcase_add_test(all, the_residual_is_not_known_under_damping);
     tcase_add_test(all, tells_slip_of_contacts_that_stick);
     tcase_add_test(all, watches_poses_alone);
     tcase_add_test(all, gives_feedback_back);

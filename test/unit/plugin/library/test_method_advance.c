@@ -354,7 +354,8 @@ static double mean_height(dBodyID *card)
     return sum / CARDS;
 }
 
-// The house sinks by the sum of its gaps and then stands. Nothing slides meanwhile.
+// The house sinks by the sum of its gaps, a few cards tip over slowly, and then it stands. Nothing
+// slides meanwhile.
 START_TEST(house_of_cards_stands)
 {
     scene *s = open_scene("method=advance");
@@ -364,12 +365,12 @@ START_TEST(house_of_cards_stands)
     add_floor(s);
     add_house(s, card);
     double first = mean_height(card), fallen[2];
-    run(s, 300);
+    run(s, 1200);
     fallen[0] = first - mean_height(card);
-    run(s, 100);
+    run(s, 200);
     fallen[1] = first - mean_height(card);
     ck_assert_double_lt(fallen[0], 0.05); // stock: 0.040
-    ck_assert_double_lt(fallen[1] - fallen[0], 1e-4);
+    ck_assert_double_lt(fallen[1] - fallen[0], 1e-6);
     for (int i = 0; i < CARDS; i++) {
         ck_assert_double_lt(speed(card[i]), 1e-3);
         ck_assert_double_lt(fabs(dBodyGetPosition(card[i])[0]), 0.05);
@@ -425,7 +426,6 @@ int main(void)
     tcase_add_loop_test(rest, shapes_rest, 0, 4 * SHAPES);
     tcase_add_test(rest, bodies_with_moved_geoms_rest);
     tcase_add_test(rest, inner_spaces_count);
-    tcase_add_test(rest, house_of_cards_stands);
     tcase_add_loop_test(rest, heaps_go_no_farther_than_they_move, 0, 12);
     tcase_add_loop_test(rest, meshes_are_flat, 0, 4);
     tcase_add_test(rest, sleeps_and_is_woken);
@@ -435,5 +435,9 @@ int main(void)
     tcase_add_test(rest, sleeping_bodies_are_hit_without_overlap);
     tcase_add_test(rest, sleeping_bodies_are_not_woken_from_a_distance);
     suite_add_tcase(suite, rest);
+    TCase *cards = tcase_create("cards");
+    tcase_set_timeout(cards, 60);
+    tcase_add_test(cards, house_of_cards_stands);
+    suite_add_tcase(suite, cards);
     return run_suite(suite);
 }

@@ -48,9 +48,13 @@ START_TEST(steps_do_what_stock_does)
     }
     for (int k = 0; k < 6; k++) {
         ck_assert_double_eq_tol(state[0].v[k], state[1].v[k], 1e-9);
-        ck_assert_double_eq_tol(state[0].x[k % 3], state[1].x[k % 3], 1e-9);
     }
     ck_assert_double_gt(fabs(state[0].v[4]), 1);
+    for (int k = 0; k < 3; k++) { // flight is exact; stock moves by the speed at the end of a step
+        double push = (double[]){5, -3, 7 - 2 * G}[k] / 2;
+        double mean = 20 * 0.5 * push * STEP * STEP;
+        ck_assert_double_eq_tol(state[0].x[k], state[1].x[k] - mean, 1e-9);
+    }
 }
 END_TEST
 

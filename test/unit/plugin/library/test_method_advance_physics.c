@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "advance_program.h"
+#include "chance.h"
 #include "start.h"
 #include "suite.h"
 
@@ -80,6 +81,202 @@ START_TEST(friction_with_normal_force)
 }
 END_TEST
 
+// ---- restitution
+
+// A frame of any length.
+static void step_by(scene *s, double length)
+{
+    dJointGroupEmpty(s->group);
+    s->joints = 0;
+    dSpaceCollide(s->space, s, touch);
+    ck_assert_int_eq(dWorldStep(s->world, length), 1);
+}
+
+static double energy_of(dBodyID body)
+{
+    dMass mass;
+    dVector3 w;
+    const dReal *v = dBodyGetLinearVel(body), *turning = dBodyGetAngularVel(body);
+    double twice = 0;
+    dBodyGetMass(body, &mass);
+    dBodyVectorFromWorld(body, turning[0], turning[1], turning[2], w);
+    for (int i = 0; i < 3; i++) {
+        twice += mass.mass * v[i] * v[i] + w[i] * dot3(mass.I + 4 * i, w);
+    }
+    return twice / 2 + mass.mass * G * height(body);
+}
+
+typedef enum ground { ON_PLANE, ON_BOX, ON_MESH, ON_HEIGHTFIELD, GROUNDS } ground;
+
+enum { CELLS = 8 }; // of the mesh, in a row
+
+static dReal level(void *data, int x, int z)
+{
+    (void)data;
+    (void)x;
+    (void)z;
+    return 0;
+}
+
+static dGeomID flat_mesh(scene *s, dTriMeshDataID *data)
+{
+    static float vertex[CELLS + 1][CELLS + 1][3];
+    static dTriIndex index[CELLS][CELLS][2][3];
+    for (int i = 0; i <= CELLS; i++) {
+        for (int j = 0; j <= CELLS; j++) {
+            float at[3] = {(float)i - CELLS / 2, (float)j - CELLS / 2, 0};
+            memcpy(vertex[i][j], at, sizeof at);
+        }
+    }
+    for (int i = 0; i < CELLS; i++) {
+        for (int j = 0; j < CELLS; j++) {
+            dTriIndex a = (dTriIndex)(i * (CELLS + 1) + j), b = a + CELLS + 1;
+            dTriIndex two[2][3] = {{a, b, b + 1}, {a, b + 1, a + 1}};
+            memcpy(index[i][j], two, sizeof two);
+        }
+    }
+    *data = dGeomTriMeshDataCreate();
+    dGeomTriMeshDataBuildSingle(*data, vertex, 3 * sizeof(float), (CELLS + 1) * (CELLS + 1), index,
+                                CELLS * CELLS * 6, 3 * sizeof(dTriIndex));
+    return dCreateTriMesh(s->space, *data, NULL, NULL, NULL);
+}
+
+typedef struct floor_data {
+    dTriMeshDataID mesh;
+    dHeightfieldDataID field;
+} floor_data;
+
+static void add_ground(scene *s, ground ground, floor_data *data)
+{
+    dMatrix3 upright;
+    switch (ground) {
+    case ON_PLANE:
+        add_floor(s);
+        break;
+    case ON_BOX:
+        dGeomSetPosition(dCreateBox(s->space, 8, 8, 2), 0, 0, -1);
+        break;
+    case ON_MESH:
+        flat_mesh(s, &data->mesh);
+        break;
+    default:
+        data->field = dGeomHeightfieldDataCreate();
+        dGeomHeightfieldDataBuildCallback(data->field, NULL, level, CELLS, CELLS, CELLS + 1,
+                                          CELLS + 1, 1, 0, 1, 0);
+        dRFromAxisAndAngle(upright, 1, 0, 0, M_PI / 2);
+        dGeomSetRotation(dCreateHeightfield(s->space, data->field, 1), upright);
+    }
+}
+
+static void remove_ground(const floor_data *data)
+{
+    if (data->mesh) {
+        dGeomTriMeshDataDestroy(data->mesh);
+    }
+    if (data->field) {
+        dGeomHeightfieldDataDestroy(data->field);
+    }
+}
+
+static const double lengths[] = {0.001, 0.01, 1 / 60.0, 1 / 30.0}; // s
+
+enum { LENGTHS = sizeof lengths / sizeof lengths[0], MODES = 2 };
+
+// A ball that bounces with restitution e rises to e^2 of the height that it fell from, each time;
+// an elastic one as high as that for ever. Over a cell, an edge and a corner.
+START_TEST(apex_is_exact)
+{
+    static const double bounce[] = {1, 0.9}, place[][2] = {{0.3, 0.2}, {1.5, 1.5}, {1, -1}};
+    const double high = 5, radius = 0.2, length = lengths[_i / GROUNDS % LENGTHS];
+    for (int k = 0; k < 6; k++) {
+        floor_data data = {NULL, NULL};
+        scene *s = open_scene("method=advance");
+        double e = bounce[k % 2];
+        s->surface.mode = dContactBounce | (_i / GROUNDS / LENGTHS ? 0 : dContactApprox1);
+        s->surface.bounce = e;
+        add_ground(s, (ground)(_i % GROUNDS), &data);
+        dBodyID ball = add_ball(s, place[k / 2][0], place[k / 2][1], radius + high, radius);
+        int bounces = 0;
+        for (double t = 0, fell = 0; t < 8; t += length) {
+            step_by(s, length);
+            double now = dBodyGetLinearVel(ball)[2];
+            bounces += fell < 0 && now > 0;
+            fell = now;
+            double apex = energy_of(ball) / (2 * G) - radius;
+            ck_assert_double_eq_tol(apex, high * pow(e, 2 * bounces), 1e-3);
+        }
+        ck_assert_int_ge(bounces, 3);
+        close_scene(s);
+        remove_ground(&data);
+    }
+}
+END_TEST
+
+// Elastic balls in a loose lattice: nothing takes energy away, however many meet in a step.
+START_TEST(elastic_lattice_keeps_its_energy)
+{
+    enum { SIDE = 6, BALLS = SIDE * SIDE * SIDE };
+    dBodyID ball[BALLS];
+    scene *s = open_scene("method=advance");
+    s->surface = (dSurfaceParameters){.mode = dContactBounce, .bounce = 1};
+    add_floor(s);
+    double start = 0, worst = 0;
+    for (int i = 0; i < BALLS; i++) {
+        double shift = 0.0005 * sin(7.0 * i);
+        ball[i] = add_ball(s, 0.21 * (i / (SIDE * SIDE)) + shift, 0.21 * (i / SIDE % SIDE) - shift,
+                           1.101 + 0.21 * (i % SIDE), 0.1);
+        start += energy_of(ball[i]);
+    }
+    for (int frame = 0; frame < 100; frame++) {
+        double sum = 0;
+        step(s);
+        for (int i = 0; i < BALLS; i++) {
+            sum += energy_of(ball[i]);
+        }
+        ck_assert_double_le(sum, start * (1 + 1e-9));
+        worst = fmax(worst, start - sum);
+    }
+    ck_assert_double_lt(worst, 0.005 * start);
+    close_scene(s);
+}
+END_TEST
+
+// Newton's law of impact gives a box energy when it lands on a corner with much friction: e n.u-
+// and no slip together. Each corner, edge and face, at several speeds.
+START_TEST(impacts_with_friction_add_no_energy)
+{
+    static const double mu[] = {0.3, 1, HUGE_VAL};
+    chance dice = {17};
+    for (int i = 0; i < 60; i++) {
+        dQuaternion q;
+        scene *s = open_scene("method=advance");
+        s->surface.mode = dContactBounce | dContactApprox1;
+        s->surface.bounce = chance_between(&dice, 0.2, 1);
+        s->surface.mu = mu[_i];
+        add_floor(s);
+        dBodyID box = body_at(s, dCreateBox(s->space, 0.2, 0.4, 1), 0, 0, 0.7);
+        for (int k = 0; k < 4; k++) {
+            q[k] = chance_between(&dice, -1, 1);
+        }
+        dBodySetQuaternion(box, q);
+        double fast = i % 3 ? 10 : 200;
+        dBodySetLinearVel(box, chance_between(&dice, -fast, fast), 0, -fast);
+        dBodySetAngularVel(box, chance_between(&dice, -9, 9), chance_between(&dice, -9, 9), 0);
+        double before = energy_of(box);
+        int changes = 0;
+        for (int frame = 0; frame < 30; frame++) {
+            step(s);
+            double after = energy_of(box);
+            ck_assert_double_le(after, before * (1 + 1e-6));
+            changes += after < before * (1 - 1e-3);
+            before = after;
+        }
+        ck_assert_int_ge(changes, 1);
+        close_scene(s);
+    }
+}
+END_TEST
+
 int main(void)
 {
     start_ode();
@@ -89,5 +286,11 @@ int main(void)
     tcase_add_loop_test(friction, no_friction_without_normal_force, 0, SLOTS);
     tcase_add_loop_test(friction, friction_with_normal_force, 0, 2);
     suite_add_tcase(suite, friction);
+    TCase *restitution = tcase_create("restitution");
+    tcase_set_timeout(restitution, 60);
+    tcase_add_loop_test(restitution, apex_is_exact, 0, GROUNDS * LENGTHS * MODES);
+    tcase_add_test(restitution, elastic_lattice_keeps_its_energy);
+    tcase_add_loop_test(restitution, impacts_with_friction_add_no_energy, 0, 3);
+    suite_add_tcase(suite, restitution);
     return run_suite(suite);
 }

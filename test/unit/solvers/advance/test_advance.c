@@ -549,9 +549,7 @@ static double momentum_lost(double step, bool gyroscopic)
 
 START_TEST(angular_momentum_stays)
 {
-    double coarse = momentum_lost(0.01, true), fine = momentum_lost(0.0025, true);
-    ck_assert_double_lt(coarse, 0.03);
-    ck_assert_double_lt(fine, 0.35 * coarse);
+    ck_assert_double_lt(momentum_lost(0.01, true), 1e-12);
     ck_assert_double_gt(momentum_lost(0.0025, false), 0.1); // what it would be without
 }
 END_TEST

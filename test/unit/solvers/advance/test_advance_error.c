@@ -257,7 +257,7 @@ static void converges_to(sprag_mover reference, open_fn *open, int frames, doubl
         ck_assert_double_le(off[i], spread * frames * tolerance[i]);
         ck_assert_double_le(off[i], 2 * off[0] * tolerance[i] / tolerance[0]);
         ck_assert_double_ge(played.stats.least_gap, 0);
-        ck_assert_int_gt(played.stats.substeps, 3 * substeps);
+        ck_assert_int_gt(played.stats.substeps, substeps);
         ck_assert_double_gt(played.stats.error, 0);
         ck_assert_double_le(played.stats.error, tolerance[i]);
         substeps = played.stats.substeps;
@@ -270,16 +270,21 @@ static void converges(open_fn *open, int frames, double radius, double spread)
     converges_to(reference_of(open, frames, 2000), open, frames, radius, spread);
 }
 
-START_TEST(a_tumbling_body_converges)
+// Flight needs no error control: the turn over of the first body amplifies the error of the Runge
+// and Kutta steps of spin.c.
+static void flies_exactly(open_fn *open, int frames, double radius, double within)
 {
-    converges(tumble, 50, 0.31, 2);
+    sprag_mover reference = reference_of(open, frames, 200);
+    play(&played, open, 0, FRAME, frames);
+    ck_assert_double_le(apart(&played.body[0], &reference, radius), within);
+    ck_assert_int_eq(played.stats.substeps, frames);
+    end(&played);
 }
-END_TEST
 
-// In flight, and through the landing of a corner.
-START_TEST(a_thrown_die_converges)
+START_TEST(flight_is_exact)
 {
-    converges(throw, 12, 0.26, 2);
+    flies_exactly(tumble, 50, 0.31, 2e-6);
+    flies_exactly(throw, 12, 0.26, 1e-10);
 }
 END_TEST
 
@@ -401,7 +406,7 @@ START_TEST(no_shorter_than_the_shortest)
 {
     start(&played, 1e-12);
     played.options.shortest = 0.05;
-    tumble(&played);
+    pendulum(&played);
     close_up(&played);
     run(&played, FRAME, 10);
     ck_assert_double_ge(played.stats.least_step, 0.05 * FRAME / 4);
@@ -444,8 +449,7 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("error control");
     TCase *tests = tcase_create("all");
-    tcase_add_test(tests, a_tumbling_body_converges);
-    tcase_add_test(tests, a_thrown_die_converges);
+    tcase_add_test(tests, flight_is_exact);
     tcase_add_test(tests, a_landing_die_converges);
     tcase_add_test(tests, a_pendulum_converges);
     tcase_add_test(tests, impulses_balance);

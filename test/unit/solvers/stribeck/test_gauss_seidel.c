@@ -16,7 +16,7 @@ static void check_swept(const scene *scene, double left)
 {
     ck_assert_int_eq(scene->stats.strategy, SPRAG_STRATEGY_GAUSS_SEIDEL);
     ck_assert_int_gt(scene->stats.sweeps, 0);
-    ck_assert_double_le(scene->stats.sweep_change, left);
+    ck_assert_double_le(scene->stats.convergence, left);
     ck_assert_double_le(momentum_error(scene), 1e-10);
     for (int i = 0; i < scene->problem.contacts; i++) {
         const double *f = scene->contact_force[i];

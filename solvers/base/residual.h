@@ -19,11 +19,11 @@ typedef struct sprag_residual {
     double friction; // m/s, largest of the contacts: cone with direction; rolling and spinning
     double row;      // m/s, largest of the rows
     double mean;     // m/s, root mean square of all
+    double relative; // largest, relative to what the step changes there: scale, or what all
+                     // impulses on the body (the lighter of two) would change if they did not
+                     // cancel. 0 solved, 1 nothing solved
     int body, contact, joint_row; // where the largest are; -1: nowhere
 } sprag_residual;
-
-// The largest of momentum, normal, friction and row, divided by scale: 0 solved, 1 nothing solved.
-double sprag_residual_relative(const sprag_residual *residual);
 
 // Measures a solution: velocities (m/s, rad/s) at the end of the step and forces (N, N m) of it.
 // The problem must have passed sprag_problem_check. softness, row_softness: of

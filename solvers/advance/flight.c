@@ -1,0 +1,124 @@
+// Bodies in flight: constant forces F move them along a parabola, of which a sub-step of length h
+// goes the chord,
+//
+//     v(h) = v(0) + h F / m,   x(h) = x(0) + h (v(0) + v(h)) / 2
+//
+// so that speed and place at its end are exact, and with them the energy. Without torque the angular
+// momentum stays: the turn of the sub-step is exact too, about one axis instead of a moving one.
+// Contacts act until the end of the sub-step and hold there: the bodies that have them move with
+// v(h).
+#include <math.h>
+#include <string.h>
+
+#include "advance_solve.h"
+#include "kinematics.h"
+#include "spin.h"
+
+static void ground(advance_run *run, const advance_problem *p, int b)
+{
+    if (b != SPRAG_STATIC && run->attempt.flies[b]) {
+        run->attempt.flies[b] = false;
+        memset(run->attempt.lag[b], 0, sizeof run->attempt.lag[b]);
+        memcpy(run->attempt.velocity[b], p->solution.velocity[b], sizeof p->solution.velocity[b]);
+    }
+}
+
+// Torques act in two halves, before and after a turn without torque.
+static void tumble(advance_run *run, const advance_problem *p, int i)
+{
+    static const double unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    const sprag_mover *mover = &run->frame->body[i];
+    const double step = run->attempt.length, *w = p->body[i].velocity + 3;
+    double end[3], kick[3], own[3], inverse[9], turn[4] = {1};
+    if (!mover->gyroscopic || !sprag_spin_tumbles(run->inertia[i], w, step) ||
+        norm3(w) * step > advance_farthest_turn || invert33(run->inertia[i], inverse) == 0) {
+        return;
+    }
+    mul33(inverse, mover->force + 3, kick);
+    memcpy(end, w, sizeof end);
+    add_scaled(end, 0.5 * step, kick, 3);
+    sprag_spin_fly(run->inertia[i], step, end, turn);
+    double sine = norm3(turn + 1), rate = 2 * atan2(sine, turn[0]) / step;
+    sprag_motion mean = {.velocity = {0}};
+    sprag_pose after;
+    memcpy(mean.pose.rotation, unit, sizeof unit);
+    add_scaled(mean.velocity + 3, sine > 0 ? rate / sine : 0, turn + 1, 3);
+    sprag_motion_at(&mean, step, &after);
+    mul33_transposed(after.rotation, mover->force + 3, kick);
+    mul33(inverse, kick, own);
+    mul33(after.rotation, own, kick);
+    add_scaled(end, 0.5 * step, kick, 3);
+    memcpy(run->attempt.velocity[i] + 3, end, sizeof end);
+    subtract3(end, mean.velocity + 3, run->attempt.lag[i] + 3);
+}
+
+static void fly(advance_run *run, const advance_problem *p, int i)
+{
+    double *lag = run->attempt.lag[i];
+    for (int k = 0; k < 6; k++) {
+        lag[k] = 0.5 * (p->body[i].free_velocity[k] - p->body[i].velocity[k]);
+    }
+    if (run->frame->body[i].capped) {
+        memset(lag + 3, 0, 3 * sizeof *lag);
+    } else {
+        tumble(run, p, i);
+    }
+}
+
+// Does the flight of the two bodies close the gap of a point sooner than v(h)?
+static bool closes(const advance_run *run, const advance_point *point, const sprag_contact *contact)
+{
+    const double(*arm)[3] = (const double(*)[3])contact->arm;
+    const double *v[2] = {NULL, NULL}, *lag[2] = {NULL, NULL};
+    double u[3], behind[3];
+    for (int side = 0; side < 2; side++) {
+        int b = contact->body[side];
+        if (b != SPRAG_STATIC) {
+            v[side] = run->attempt.velocity[b];
+            lag[side] = run->attempt.lag[b];
+        }
+    }
+    relative_velocity(v, arm, u);
+    relative_velocity(lag, arm, behind);
+    double slower = dot3(contact->frame[0], behind), rate = dot3(contact->frame[0], u) - slower;
+    return slower > 0 && rate * run->attempt.length < run->target - point->gap;
+}
+
+void advance_set_flight(advance_run *run, const advance_problem *p)
+{
+    const sprag_frame *frame = run->frame;
+    const sprag_contact *contact = p->contact + frame->contacts;
+    bool *flies = run->attempt.flies;
+    for (int i = 0; i < frame->bodies; i++) {
+        flies[i] = frame->body[i].mass > 0 && !run->attempt.failed;
+        memset(run->attempt.lag[i], 0, sizeof run->attempt.lag[i]);
+    }
+    for (int side = 0; side < 2; side++) {
+        for (int i = 0; i < p->problem.rows; i++) {
+            ground(run, p, p->problem.row[i].body[side]);
+        }
+        for (int i = 0; i < frame->contacts; i++) {
+            ground(run, p, p->contact[i].body[side]);
+        }
+        for (int i = 0; i < run->points.count; i++) {
+            if (run->points.point[i].normal_force > advance_rounding_force(p, &contact[i])) {
+                ground(run, p, contact[i].body[side]);
+            }
+        }
+    }
+    for (int i = 0; i < frame->bodies; i++) {
+        if (flies[i]) {
+            fly(run, p, i);
+        }
+    }
+    for (bool again = true; again;) { // each round grounds a body
+        again = false;
+        for (int i = 0; i < run->points.count; i++) {
+            if (closes(run, &run->points.point[i], &contact[i])) {
+                ground(run, p, contact[i].body[0]);
+                ground(run, p, contact[i].body[1]);
+                again = true;
+            }
+        }
+    }
+}

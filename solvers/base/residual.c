@@ -1,0 +1,309 @@
+#include "residual.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kinematics.h"
+#include "softness.h"
+
+// A body as its contacts and rows see it.
+typedef struct mover {
+    double inverse_mass, inverse[9]; // 1/kg; 1/(kg m^2), of the inertia; 0: nothing moves it
+    double wrench[6];                // N s, N m s, of all contacts and rows
+    double change;                   // m/s, by all impulses if they did not cancel
+} mover;
+
+typedef struct measured {
+    const sprag_problem *problem;
+    const sprag_solution *solution;
+    sprag_softness soft;
+    mover *of; // bodies, then one for all that is static
+} measured;
+
+static int index_of(const measured *m, int body)
+{
+    return body == SPRAG_STATIC ? m->problem->bodies : body;
+}
+
+// kg, the lighter of two; 0: nothing moves either.
+static double lighter(const measured *m, const int body[2])
+{
+    double most =
+        fmax(m->of[index_of(m, body[0])].inverse_mass, m->of[index_of(m, body[1])].inverse_mass);
+    return most > 0 ? 1 / most : 0;
+}
+
+// ---- momentum
+
+// M (v - v*) - h J' f of one body, as the speed of the body.
+static double momentum_error(const measured *m, int b)
+{
+    const sprag_body *body = &m->problem->body[b];
+    const mover *of = &m->of[b];
+    double d[6], e[6], turned[3];
+    for (int k = 0; k < 6; k++) {
+        d[k] = m->solution->velocity[b][k] -
+               (body->mass > 0 ? body->free_velocity[k] : body->velocity[k]);
+    }
+    if (body->mass == 0) {
+        return sqrt(dot6(d, d));
+    }
+    for (int k = 0; k < 3; k++) {
+        e[k] = body->mass * d[k] - of->wrench[k];
+    }
+    mul33(body->inertia, d + 3, e + 3);
+    add_scaled(e + 3, -1, of->wrench + 3, 3);
+    mul33(of->inverse, e + 3, turned);
+    return sqrt((dot3(e, e) / body->mass + dot3(e + 3, turned)) / body->mass);
+}
+
+static void add_impulse(mover *of, double impulse, const double along[6])
+{
+    add_scaled(of->wrench, impulse, along, 6);
+    of->change += fabs(impulse) * of->inverse_mass * norm3(along);
+}
+
+// m/s, that the step changes of the spin without contacts and rows, or a hundredth of the spin.
+static double change_of_spin(const sprag_body *body)
+{
+    double gain[3], L[3], spin[3];
+    subtract3(body->free_velocity + 3, body->velocity + 3, gain);
+    mul33(body->inertia, gain, L);
+    mul33(body->inertia, body->velocity + 3, spin);
+    return sqrt(fmax(0, dot3(gain, L)) / body->mass) +
+           SPRAG_FASTEST_SHARE * sqrt(fmax(0, dot3(body->velocity + 3, spin)) / body->mass);
+}
+
+static void take_movers(measured *m)
+{
+    const sprag_problem *problem = m->problem;
+    for (int b = 0; b < problem->bodies; b++) {
+        const sprag_body *body = &problem->body[b];
+        if (body->mass > 0) {
+            m->of[b].inverse_mass = 1 / body->mass;
+            invert33(body->inertia, m->of[b].inverse);
+            m->of[b].change = change_of_spin(body);
+        }
+    }
+    for (int i = 0; i < problem->contacts; i++) {
+        const sprag_contact *contact = &problem->contact[i];
+        double wrench[2][6];
+        sprag_contact_wrench(contact, m->solution->contact_force[i], wrench);
+        for (int k = 0; k < 2; k++) {
+            add_impulse(&m->of[index_of(m, contact->body[k])], problem->step, wrench[k]);
+        }
+    }
+    for (int i = 0; i < problem->rows; i++) {
+        const sprag_row *row = &problem->row[i];
+        double impulse = problem->step * m->solution->row_force[i];
+        for (int k = 0; k < 2; k++) {
+            add_impulse(&m->of[index_of(m, row->body[k])], impulse, row->jacobian[k]);
+        }
+    }
+}
+
+// ---- contacts
+
+// A contact as its local problem sees it: rows of its relative velocity in the order of its forces
+// (normal, slide 0 1, roll 0 1, spin), their inverse masses and velocities.
+typedef struct local {
+    double mass; // kg, the lighter body
+    double w[6]; // J M^-1 J'
+    double u[6]; // J v, m/s, rad/s
+} local;
+
+static const double *velocity_of(const measured *m, int body)
+{
+    return body == SPRAG_STATIC ? NULL : m->solution->velocity[body];
+}
+
+static local set_local(const measured *m, const sprag_contact *contact)
+{
+    static const int axis[3] = {1, 2, 0}; // of the frame, that roll 0, roll 1 and spin turn about
+    const double *v[2] = {velocity_of(m, contact->body[0]), velocity_of(m, contact->body[1])};
+    local l = {.mass = lighter(m, contact->body)};
+    double slip[3];
+    relative_velocity(v, contact->arm, slip);
+    for (int r = 0; r < 3; r++) {
+        l.u[r] = dot3(contact->frame[r], slip);
+    }
+    for (int k = 0; k < 2; k++) {
+        const mover *of = &m->of[index_of(m, contact->body[k])];
+        double turned[3], lever[3];
+        for (int r = 0; r < 3 && of->inverse_mass > 0; r++) {
+            cross3(contact->arm[k], contact->frame[r], lever);
+            mul33(of->inverse, lever, turned);
+            l.w[r] += of->inverse_mass + dot3(lever, turned);
+        }
+        for (int r = 0; r < 3 && contact->turning; r++) {
+            const double *about = contact->frame[axis[r]];
+            mul33(of->inverse, about, turned);
+            l.w[3 + r] += dot3(about, turned);
+            l.u[3 + r] += v[k] ? (k ? -1 : 1) * dot3(about, v[k] + 3) : 0;
+        }
+    }
+    return l;
+}
+
+// The impulse of Hunt and Crossley's law in equilibrium with the velocity that it leaves, where
+// `free` is the velocity without it: k (1 - d u)(x - h u) = p, u = free + w p.
+static double spring_balance(const sprag_softness *soft, const sprag_contact *contact, double free,
+                             double w)
+{
+    double step = soft->step, d = contact->dissipation;
+    double k = step * sprag_contact_stiffness(soft, contact, w);
+    double a = 1 - d * free, b = -contact->gap - step * free;
+    if (a <= 0 || b <= 0) {
+        return 0;
+    }
+    double A = k * d * w * step * w, B = 1 + k * (d * w * b + step * w * a);
+    return 2 * k * a * b / (B + sqrt(fmax(0, B * B - 4 * A * k * a * b)));
+}
+
+static double normal_error(const sprag_softness *soft, const sprag_contact *contact, const local *l,
+                           double p)
+{
+    double free = l->u[0] - contact->bias - l->w[0] * p;
+    double wanted;
+    if (contact->stiffness > 0) {
+        wanted = spring_balance(soft, contact, l->u[0] - l->w[0] * p, l->w[0]);
+    } else {
+        double yield = sprag_contact_yield(soft, contact, l->w[0]);
+        wanted = fmax(0, -free / (l->w[0] + yield));
+    }
+    return fabs(p - wanted) * sqrt(l->w[0] / l->mass);
+}
+
+// p less the projection of p - rho (s + yield p) to its bounds, with one rho for both axes of a
+// cone, so that what slides against its impulse stays as it is. Axes that share slip and kind of
+// bound form one elliptic cone, a circle in the coordinates p / bound, s bound; others are bounded
+// one by one, as in ODE.
+static double friction_error(const sprag_softness *soft, const sprag_contact *contact,
+                             const local *l, const sprag_friction *f, int first, int axes,
+                             const double *force)
+{
+    double p[2] = {0}, s[2] = {0}, bound[2] = {0}, stiffest[2] = {0}, sum = 0, square = 0;
+    double normal = fmax(0, soft->step * force[0]);
+    bool cone = axes == 2 && f->slip[0] == f->slip[1] && f->force[0] == f->force[1] &&
+                !isinf(f->coefficient[0]) && !isinf(f->coefficient[1]);
+    for (int k = 0; k < axes; k++) {
+        double w = l->w[first + k], scale = cone ? f->coefficient[k] : 1;
+        double yield = fmax(f->slip[k] / soft->step, soft->row * w);
+        p[k] = soft->step * force[first + k];
+        bound[k] = isinf(f->coefficient[k])
+                       ? INFINITY
+                       : f->coefficient[k] * (f->force[k] ? soft->step : normal);
+        yield += contact->stiction > 0 && bound[k] > 0 ? contact->stiction / bound[k] : 0;
+        s[k] = l->u[first + k] - f->velocity[k] + yield * p[k];
+        stiffest[k] = scale * scale * (w + yield);
+    }
+    double most = fmax(stiffest[0], stiffest[1]);
+    double wanted[2] = {0};
+    for (int k = 0; k < axes; k++) {
+        double scale = cone ? f->coefficient[k] : 1, rho = cone ? most : stiffest[k];
+        wanted[k] = rho > 0 ? p[k] - scale * scale * s[k] / rho : 0;
+        double share = bound[k] > 0 ? wanted[k] / bound[k] : 0;
+        square += share * share;
+    }
+    double shrink = cone && square > 1 ? 1 / sqrt(square) : 1;
+    for (int k = 0; k < axes; k++) {
+        wanted[k] = fmin(fmax(shrink * wanted[k], -bound[k]), bound[k]);
+        sum += (p[k] - wanted[k]) * (p[k] - wanted[k]) * l->w[first + k] / l->mass;
+    }
+    return sqrt(sum);
+}
+
+static double contact_error(const measured *m, int i, double *friction)
+{
+    const sprag_contact *contact = &m->problem->contact[i];
+    const double *force = m->solution->contact_force[i];
+    local l = set_local(m, contact);
+    *friction = 0;
+    if (l.mass == 0) {
+        return 0; // between two that nothing moves
+    }
+    *friction = friction_error(&m->soft, contact, &l, &contact->slide, 1, 2, force);
+    if (contact->turning) {
+        double roll = friction_error(&m->soft, contact, &l, &contact->turning->roll, 3, 2, force);
+        double spin = friction_error(&m->soft, contact, &l, &contact->turning->spin, 5, 1, force);
+        *friction = fmax(*friction, fmax(roll, spin));
+    }
+    return normal_error(&m->soft, contact, &l, m->problem->step * force[0]);
+}
+
+// ---- rows
+
+static double row_error(const measured *m, int i)
+{
+    const sprag_row *row = &m->problem->row[i];
+    double w = 0, u = -row->bias, step = m->problem->step;
+    for (int k = 0; k < 2; k++) {
+        const mover *of = &m->of[index_of(m, row->body[k])];
+        const double *v = velocity_of(m, row->body[k]);
+        if (of->inverse_mass > 0) {
+            w += inverse_mass_along(of->inverse_mass, of->inverse, row->jacobian[k]);
+        }
+        u += v ? dot6(row->jacobian[k], v) : 0;
+    }
+    if (!(w > 0)) {
+        return 0;
+    }
+    double p = step * m->solution->row_force[i];
+    double wanted = (w * p - u) / (w + sprag_row_yield(&m->soft, row, w));
+    wanted = fmin(fmax(wanted, step * row->lo), step * row->hi);
+    return fabs(p - wanted) * sqrt(w / lighter(m, row->body));
+}
+
+// ---- all
+
+// m/s, that the step changes of the lighter side: of the free motion, or what impulses change.
+static double change_of(const measured *m, const int body[2])
+{
+    return fmax(m->soft.scale,
+                fmax(m->of[index_of(m, body[0])].change, m->of[index_of(m, body[1])].change));
+}
+
+static void take(sprag_residual *r, double error, double change, int i, int *at, double *largest)
+{
+    error = isfinite(error) ? error : INFINITY;
+    r->mean += error * error;
+    r->relative = fmax(r->relative, error / change);
+    if (error > *largest) {
+        *largest = error;
+        *at = i;
+    }
+}
+
+sprag_residual sprag_problem_residual(const sprag_problem *problem, const sprag_solution *solution,
+                                      double softness, double row_softness, sprag_scratch *scratch)
+{
+    sprag_residual r = {.body = -1, .contact = -1, .joint_row = -1};
+    measured m = {.problem = problem,
+                  .solution = solution,
+                  .soft = sprag_problem_softness(problem, softness, row_softness),
+                  .of = SPRAG_TAKE(scratch, problem->bodies + 1, mover)};
+    double largest = 0;
+    r.scale = m.soft.scale;
+    if (!m.of) {
+        r.momentum = r.relative = INFINITY;
+        return r;
+    }
+    take_movers(&m);
+    for (int b = 0; b < problem->bodies; b++) {
+        const int body[2] = {b, SPRAG_STATIC};
+        take(&r, momentum_error(&m, b), change_of(&m, body), b, &r.body, &r.momentum);
+    }
+    for (int i = 0; i < problem->contacts; i++) {
+        double friction, normal = contact_error(&m, i, &friction);
+        r.normal = fmax(r.normal, normal);
+        r.friction = fmax(r.friction, friction);
+        take(&r, fmax(normal, friction), change_of(&m, problem->contact[i].body), i, &r.contact,
+             &largest);
+    }
+    for (int i = 0; i < problem->rows; i++) {
+        take(&r, row_error(&m, i), change_of(&m, problem->row[i].body), i, &r.joint_row, &r.row);
+    }
+    int count = problem->bodies + problem->contacts + problem->rows;
+    r.mean = count > 0 ? sqrt(r.mean / count) : 0;
+    return r;
+}
