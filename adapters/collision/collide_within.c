@@ -13,6 +13,10 @@ enum { CONTACTS_MASK = 0xffff }; // of the flags of dCollide: the most contacts
 // merge; smaller: points on a common edge are counted twice.
 static const double POINT_TOLERANCE = 1e-7, NORMAL_TOLERANCE = 1e-3;
 
+// m: a point this near to a triangle is on it. Greater: corners of small triangles share what is
+// apart; smaller: edges count as seen from the side by rounding.
+static const double SAME_POINT = 1e-9;
+
 typedef struct point {
     double at[3], normal[3]; // m, unit
     double gap;              // m
@@ -82,10 +86,43 @@ static int named_triangle(const ode_side *side)
                                                                                  : -1;
 }
 
+// Does the point of a ball and a triangle belong to another triangle, that has it too and is
+// nearer? Then it is a point of an edge, seen from the side.
+static bool belongs_to_neighbour(const ode_pairs *pairs, int which, const sprag_gap *gap)
+{
+    const ode_pair *pair = &pairs->pair[which];
+    int side = pair->side[1]->triangle >= 0;
+    if (pair->side[side]->triangle < 0 || pair->side[!side]->shape.kind != SPRAG_SPHERE) {
+        return false;
+    }
+    for (int i = 0; i < pairs->count; i++) {
+        const ode_side *of = pairs->pair[i].side[side];
+        double corner[3][3];
+        sprag_gap other;
+        for (int k = 0; k < 3; k++) {
+            mul33(of->pose.rotation, of->shape.polytope->vertex[k], corner[k]);
+            add_scaled(corner[k], 1, of->pose.position, 3);
+        }
+        if (i == which ||
+            !sprag_triangle_has((const double(*)[3])corner, gap->point[side], SAME_POINT)) {
+            continue;
+        }
+        ode_pair fresh = pairs->pair[i];
+        fresh.memory = NULL;
+        const sprag_gap_query query = {INFINITY, 0};
+        if (sprag_ode_gap(&fresh, &query, &other, NULL) == SPRAG_OK &&
+            other.distance < gap->distance) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // Adds the points of one pair. It uses no memory of the last time: the answer depends on the geoms
 // alone. false: the kernel finds none, or no memory.
-static bool add_points(points *all, const ode_pair *pair, double reach)
+static bool add_points(points *all, const ode_pairs *pairs, int which, double reach)
 {
+    const ode_pair *pair = &pairs->pair[which];
     ode_pair fresh = *pair;
     fresh.memory = NULL;
     const sprag_gap_query query = {reach, reach};
@@ -97,7 +134,7 @@ static bool add_points(points *all, const ode_pair *pair, double reach)
     if (!usable) {
         return false;
     }
-    if (gap.beyond || !(gap.distance <= reach)) {
+    if (gap.beyond || !(gap.distance <= reach) || belongs_to_neighbour(pairs, which, &gap)) {
         return true;
     }
     if (manifold.count == 0) {
@@ -205,7 +242,7 @@ int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGe
     for (int i = 0; i < pairs.count && !(any && all.count >= most); i++) {
         const ode_pair *pair = &pairs.pair[i];
         bool mesh = pair->side[0]->triangle >= 0 || pair->side[1]->triangle >= 0;
-        if (!add_points(&all, pair, reach) && (!mesh || scratch->failed)) {
+        if (!add_points(&all, &pairs, i, reach) && (!mesh || scratch->failed)) {
             return -1; // a triangle that the kernel cannot use is left out
         }
     }

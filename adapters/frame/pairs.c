@@ -109,11 +109,12 @@ static bool is_between(dJointID joint, const ode_pair *pair)
     return (a == c && b == d) || (a == d && b == c);
 }
 
-// Triangles have a front but no smooth distance, which compliant contacts need.
+// Balls have a signed distance from triangles. Other shapes have none that is smooth enough for
+// contacts with a stiffness.
 static bool has_distance(step *s, const ode_pair *pair)
 {
     for (int side = 0; side < 2 && s->a->input.compliant; side++) {
-        if (pair->side[side]->triangle >= 0) {
+        if (pair->side[side]->triangle >= 0 && pair->side[!side]->shape.kind != SPRAG_SPHERE) {
             s->a->warnings.without_distance = pair->side[side]->geom;
             return false;
         }

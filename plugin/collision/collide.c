@@ -314,33 +314,39 @@ static bool is_asked_pair(dGeomID a, dGeomID b)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-static bool is_mesh(dGeomID id)
+static int class_of(dGeomID id)
 {
     while (id && dGeomGetClass(id) == dGeomTransformClass) {
         id = dGeomTransformGetGeom(id);
     }
-    return id && (dGeomGetClass(id) == dTriMeshClass || dGeomGetClass(id) == dHeightfieldClass);
+    return id ? dGeomGetClass(id) : -1;
+}
+
+#pragma GCC diagnostic pop
+
+static bool is_ball(dGeomID id)
+{
+    return class_of(id) == dSphereClass;
+}
+
+static bool is_mesh(dGeomID id)
+{
+    return class_of(id) == dTriMeshClass || class_of(id) == dHeightfieldClass;
 }
 
 // ODE finds too few points of cylinders, and none of some convex pairs: it ends the program.
 static bool is_done_badly(dGeomID a, dGeomID b)
 {
-    int class[2] = {0};
+    int class[2] = {class_of(a), class_of(b)};
     for (int i = 0; i < 2; i++) {
-        dGeomID id = i ? b : a;
-        while (id && dGeomGetClass(id) == dGeomTransformClass) {
-            id = dGeomTransformGetGeom(id);
-        }
-        class[i] = id ? dGeomGetClass(id) : dRayClass;
-        if (class[i] == dRayClass || class[i] == dTriMeshClass || class[i] == dHeightfieldClass) {
+        if (class[i] < 0 || class[i] == dRayClass || class[i] == dTriMeshClass ||
+            class[i] == dHeightfieldClass) {
             return false;
         }
     }
     return class[0] == dCylinderClass || class[1] == dCylinderClass || class[0] == dConvexClass ||
            class[1] == dConvexClass || (class[0] == dBoxClass && class[1] == dBoxClass);
 }
-
-#pragma GCC diagnostic pop
 
 // -1: ODE answers.
 static int answer(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip)
@@ -351,8 +357,10 @@ static int answer(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int sk
         return -1;
     }
     world_state *w = world_of(dGeomGetBody(a), dGeomGetBody(b));
-    // Under method=ess the implicit step solves contacts of meshes, from ODE's contact points.
-    bool implicit = w && w->settings.method->is_compliant && (is_mesh(a) || is_mesh(b));
+    // Under method=ess the implicit step solves contacts of meshes with shapes other than balls,
+    // from ODE's contact points.
+    bool implicit = w && w->settings.method->is_compliant &&
+                    ((is_mesh(a) && !is_ball(b)) || (is_mesh(b) && !is_ball(a)));
     bool ours = w && (w->settings.method->keeps_distance ||
                       (settings_collide_some(&w->settings) && is_done_badly(a, b)));
     ours &= !implicit;

@@ -13,25 +13,15 @@ static const sprag_collider *collider_of(const advance_run *run, int pair, int s
     return &run->frame->collider[run->frame->pair[pair].collider[side]];
 }
 
-static bool is_triangle(const sprag_collider *c)
-{
-    return c->mesh && c->shape.kind == SPRAG_POLYTOPE && c->shape.polytope->vertices == 3;
-}
-
 int advance_triangle(const advance_run *run, int pair)
 {
-    bool mesh[2] = {is_triangle(collider_of(run, pair, 0)), is_triangle(collider_of(run, pair, 1))};
-    return mesh[0] == mesh[1] ? -1 : mesh[1];
+    return sprag_pair_triangle(run->frame, pair);
 }
 
 // Are both pairs triangles of one mesh with the same other body?
 static bool same_mesh(const advance_run *run, int a, int b)
 {
-    int side[2] = {advance_triangle(run, a), advance_triangle(run, b)};
-    return side[0] >= 0 && side[1] >= 0 &&
-           collider_of(run, a, side[0])->mesh == collider_of(run, b, side[1])->mesh &&
-           collider_of(run, a, side[0])->body == collider_of(run, b, side[1])->body &&
-           collider_of(run, a, !side[0])->body == collider_of(run, b, !side[1])->body;
+    return sprag_pairs_of_mesh(run->frame, a, b);
 }
 
 int advance_mesh_end(const advance_run *run, int pair)
@@ -54,28 +44,6 @@ static void corners_of(const advance_run *run, int pair, double corner[3][3])
         mul33(pose->rotation, p->vertex[i], corner[i]);
         add_scaled(corner[i], 1, pose->position, 3);
     }
-}
-
-// Is the point on the triangle, or no farther from it than this?
-static bool is_on(const double corner[3][3], const double at[3], double near)
-{
-    double e[3], f[3], n[3], from[3], edge[3], across[3];
-    subtract3(corner[1], corner[0], e);
-    subtract3(corner[2], corner[0], f);
-    subtract3(at, corner[0], from);
-    cross3(e, f, n);
-    if (!normalise3(n) || fabs(dot3(n, from)) > near) {
-        return false;
-    }
-    for (int i = 0; i < 3; i++) {
-        subtract3(corner[(i + 1) % 3], corner[i], edge);
-        subtract3(at, corner[i], from);
-        cross3(edge, n, across);
-        if (!normalise3(across) || dot3(across, from) > near) {
-            return false;
-        }
-    }
-    return true;
 }
 
 // Does the triangle rise above the plane through the point?
@@ -119,7 +87,7 @@ bool advance_is_seam(const advance_run *run, int pair, const double at[3], const
             }
             corners_of(run, i, corner);
             if (rises((const double(*)[3])corner, at, up, near) &&
-                is_on((const double(*)[3])corner, at, near)) {
+                sprag_triangle_has((const double(*)[3])corner, at, near)) {
                 return true;
             }
         }
@@ -162,7 +130,8 @@ bool advance_is_far_side(const advance_run *run, int pair)
                 memcpy(foot, centre, sizeof foot);
                 add_scaled(foot, -height, other, 3);
                 corners_of(run, i, corner);
-                if (is_on((const double(*)[3])corner, foot, 0.1 * run->options->epsilon)) {
+                if (sprag_triangle_has((const double(*)[3])corner, foot,
+                                       0.1 * run->options->epsilon)) {
                     return true;
                 }
             }
@@ -233,7 +202,7 @@ bool advance_is_through(advance_run *run, int pair)
         const sprag_collider *c = collider_of(run, pair, side);
         const sprag_pose *pose = &run->pose[run->frame->pair[pair].collider[side]];
         double front[3];
-        if (!is_triangle(c) || !sprag_gap_front(&c->shape, pose, front) ||
+        if (!sprag_collider_is_triangle(c) || !sprag_gap_front(&c->shape, pose, front) ||
             (side ? -1 : 1) * dot3(front, gap->normal) < advance_facing) {
             return false;
         }

@@ -31,6 +31,10 @@ static const double COMPLIANT_FULL_DAMPING_DEPTH = 0.1;
 // evaluations.
 static const double COMPLIANT_TURN_PER_CHORD = 2.1;
 
+// m: a point this near to a triangle is on it (mesh.c). Larger: corners of small triangles share
+// what is apart. Smaller: points on a shared edge have two contacts by rounding.
+static const double COMPLIANT_SHARED_POINT = 1e-9;
+
 // ---- impacts (impact.c)
 
 // Frames: a rebound that would last less is none, so that the pair rests. Longer: bouncing ends

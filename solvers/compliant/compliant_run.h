@@ -7,6 +7,7 @@
 //     budget.c         work: cost, limit, progress
 //     restitution.c    restitution -> dissipation (restitution.h)
 //     distance.c       gaps of pairs
+//     mesh.c           triangles that share a point
 //     contact.c        contact points of a pair and their forces
 //     law.c            surface -> law of a pair's points
 //     row_solver.c     bounded linear system (row_solver.h)
@@ -229,6 +230,12 @@ void compliant_set_reference(compliant_run *run);                   // bounds.x
 void compliant_measure_motion(compliant_run *run, const double *x); // bounds.moved
 double compliant_gap_bound(const compliant_run *run, int guard);    // m, lower bound of the gap
 
+// ---- mesh.c
+
+// Does the contact of a triangle with this gap belong to another one, that has its point, too?
+// Bodies are placed.
+bool compliant_belongs_to_neighbour(const compliant_run *run, int guard, const sprag_gap *gap);
+
 // ---- contact.c
 
 typedef enum compliant_detail {
@@ -241,7 +248,8 @@ typedef enum compliant_detail {
 // Contact of a pair at a state.
 typedef struct compliant_contact {
     sprag_gap gap;
-    int count;                           // points that overlap, or one, the nearest
+    int count;                           // points that overlap, or one, the nearest; 0: the contact
+                                         // of a triangle that belongs to its neighbour
     double at[SPRAG_MANIFOLD_MAX][3];    // m
     double depth[SPRAG_MANIFOLD_MAX];    // m
     double force[SPRAG_MANIFOLD_MAX][3]; // N, on side 0

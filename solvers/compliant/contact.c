@@ -193,13 +193,16 @@ static void find_contact(const compliant_run *run, const double *x, int guard,
         c->gap.distance = NAN;
         return;
     }
+    c->deepest = 1e-300;
+    if (detail != COMPLIANT_GAP && compliant_belongs_to_neighbour(run, guard, &c->gap)) {
+        return;
+    }
     if (detail != COMPLIANT_GAP) {
         add_points(run, guard, &manifold, margin, c);
     }
     if (c->count == 0) {
         add_point(c, (const double(*)[3])c->gap.point, -c->gap.distance);
     }
-    c->deepest = 1e-300;
     for (int i = 0; i < c->count; i++) {
         c->deepest = fmax(c->deepest, c->depth[i]);
     }

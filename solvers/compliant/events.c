@@ -26,9 +26,15 @@ void compliant_record_stop(compliant_run *run, const sprag_ess_event *event)
     }
 }
 
+// A triangle whose contact belongs to its neighbour is none.
 static void record_contact(compliant_run *run, const double *x, const sprag_ess_event *event)
 {
     compliant_contact contact;
+    compliant_place(run, x);
+    compliant_find_contact(run, x, event->guard, COMPLIANT_POINTS, &contact);
+    if (contact.count == 0) {
+        return;
+    }
     sprag_event kept = {.kind = event->direction > 0 ? SPRAG_CONTACT_MADE : SPRAG_CONTACT_LOST,
                         .pair = run->guards.pair[event->guard],
                         .time = event->time,
@@ -39,8 +45,6 @@ static void record_contact(compliant_run *run, const double *x, const sprag_ess_
     if (!run->calls->event) {
         return;
     }
-    compliant_place(run, x);
-    compliant_find_contact(run, x, event->guard, COMPLIANT_POINTS, &contact);
     memcpy(kept.point, contact.at[0], sizeof kept.point);
     memcpy(kept.normal, contact.gap.normal, sizeof kept.normal);
     keep_event(run, &kept);

@@ -59,6 +59,17 @@ static void add_points(impact *s, int guard, const compliant_contact *c)
     }
 }
 
+static void set_apart(compliant_run *run, int guard, double depth)
+{
+    compliant_guards *guards = &run->guards;
+    guards->law[guard] = (compliant_law){.status = COMPLIANT_UNKNOWN};
+    guards->label[guard] = 0;
+    // Speeds and errors that do not count must not be impacts.
+    double slack = COMPLIANT_TOUCH_SLACK * run->sizes.fastest * run->frame->step;
+    guards->overlap[guard] =
+        fmax(0, depth) + (COMPLIANT_IMPACT_SPEED_MIN + run->options->tolerance) * slack;
+}
+
 // Pairs of contacts without a finite stiffness that touch.
 static bool takes_part(const compliant_run *run, int guard)
 {
@@ -94,6 +105,9 @@ static bool find_points(impact *s)
         compliant_contact c;
         compliant_find_points(run, run->state.x, near[i], s->touch, &c);
         add_points(s, near[i], &c);
+        if (c.count == 0) {
+            set_apart(run, near[i], -c.gap.distance);
+        }
     }
     return !scratch->failed;
 }
@@ -405,17 +419,6 @@ static bool rests(const impact *s, double depth, double speed, double pressed)
         return false;
     }
     return 2 * speed <= COMPLIANT_SHORTEST_FLIGHT * h * fmax(pressed, 0);
-}
-
-static void set_apart(compliant_run *run, int guard, double depth)
-{
-    compliant_guards *guards = &run->guards;
-    guards->law[guard] = (compliant_law){.status = COMPLIANT_UNKNOWN};
-    guards->label[guard] = 0;
-    // Speeds and errors that do not count must not be impacts.
-    double slack = COMPLIANT_TOUCH_SLACK * run->sizes.fastest * run->frame->step;
-    guards->overlap[guard] =
-        fmax(0, depth) + (COMPLIANT_IMPACT_SPEED_MIN + run->options->tolerance) * slack;
 }
 
 // Gives pairs that rest the law of a contact that does not bounce. Where an implicit step holds

@@ -1,4 +1,4 @@
-// The check of a frame.
+// The check of a frame; pairs of triangles.
 #include "frame.h"
 
 #include <math.h>
@@ -34,4 +34,33 @@ bool sprag_frame_is_good(const sprag_frame *frame)
         }
     }
     return sum == 0 && frame->step > 0 && isfinite(frame->step);
+}
+
+static const sprag_collider *collider_of(const sprag_frame *frame, int pair, int side)
+{
+    return &frame->collider[frame->pair[pair].collider[side]];
+}
+
+bool sprag_collider_is_triangle(const sprag_collider *c)
+{
+    return c->mesh && c->shape.kind == SPRAG_POLYTOPE && c->shape.polytope->vertices == 3;
+}
+
+int sprag_pair_triangle(const sprag_frame *frame, int pair)
+{
+    bool mesh[2] = {sprag_collider_is_triangle(collider_of(frame, pair, 0)),
+                    sprag_collider_is_triangle(collider_of(frame, pair, 1))};
+    return mesh[0] == mesh[1] ? -1 : mesh[1];
+}
+
+bool sprag_pairs_of_mesh(const sprag_frame *frame, int a, int b)
+{
+    int side[2] = {sprag_pair_triangle(frame, a), sprag_pair_triangle(frame, b)};
+    if (side[0] < 0 || side[1] < 0) {
+        return false;
+    }
+    const sprag_collider *first = collider_of(frame, a, side[0]),
+                         *second = collider_of(frame, b, side[1]);
+    return first->mesh == second->mesh && first->body == second->body &&
+           collider_of(frame, a, !side[0])->body == collider_of(frame, b, !side[1])->body;
 }

@@ -162,6 +162,14 @@ typedef struct sprag_frame {
     int rows;
 } sprag_frame;
 
+bool sprag_collider_is_triangle(const sprag_collider *collider); // of a mesh
+
+// The side of a pair that is a triangle of a mesh; -1: none, or both are.
+int sprag_pair_triangle(const sprag_frame *frame, int pair);
+// Are both pairs triangles of one mesh with the same other body? Those of one mesh follow one
+// another.
+bool sprag_pairs_of_mesh(const sprag_frame *frame, int a, int b);
+
 // Are all numbers finite, all masses >= 0, and do all pairs have colliders, [0] on a mover?
 bool sprag_frame_is_good(const sprag_frame *frame);
 

@@ -59,4 +59,7 @@ void sprag_gap_by_front(const sprag_shape *const shape[2], const sprag_pose *con
 // The unit normal (world) of the first face of a triangle with two faces. false: the shape is none.
 bool sprag_gap_front(const sprag_shape *triangle, const sprag_pose *pose, double normal[3]);
 
+// Is the point on the triangle, or no farther (m) from it than this?
+bool sprag_triangle_has(const double corner[3][3], const double at[3], double near);
+
 #endif

@@ -16,6 +16,27 @@ bool sprag_gap_front(const sprag_shape *triangle, const sprag_pose *pose, double
     return flat;
 }
 
+bool sprag_triangle_has(const double corner[3][3], const double at[3], double near)
+{
+    double e[3], f[3], n[3], from[3], edge[3], across[3];
+    subtract3(corner[1], corner[0], e);
+    subtract3(corner[2], corner[0], f);
+    subtract3(at, corner[0], from);
+    cross3(e, f, n);
+    if (!normalise3(n) || fabs(dot3(n, from)) > near) {
+        return false;
+    }
+    for (int i = 0; i < 3; i++) {
+        subtract3(corner[(i + 1) % 3], corner[i], edge);
+        subtract3(at, corner[i], from);
+        cross3(edge, n, across);
+        if (!normalise3(across) || dot3(across, from) > near) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // The deepest point of the other shape and its projection onto the plane of the triangle.
 static void deepest_point(const sprag_core core[2], int triangle, const double front[3],
                           sprag_gap *gap)

@@ -12,7 +12,7 @@
 // ess leaves contacts to the implicit step that have no stiffness, or no distance.
 static const char RIGID[] = "that the step can resolve. The first body is body",
                   GIVEN[] = "contacts without a signed distance. The first body is body",
-                  NO_DISTANCE[] = "has no smooth distance function",
+                  NO_DISTANCE[] = "has a smooth distance function for balls only",
                   NO_CALL[] = "has made no collision call",
                   OVERLAP[] = "at the start of a step, first the ";
 

@@ -15,6 +15,8 @@ typedef struct scene {
     dSpaceID space;
     dJointGroupID group;
     dSurfaceParameters surface;
+    dTriMeshDataID mesh; // NULL: none
+    dHeightfieldDataID field;
 } scene;
 
 static scene open_scene(double bounce, double mu)
@@ -33,6 +35,12 @@ static void close_scene(scene *s)
     dJointGroupDestroy(s->group);
     dSpaceDestroy(s->space);
     dWorldDestroy(s->world);
+    if (s->mesh) {
+        dGeomTriMeshDataDestroy(s->mesh);
+    }
+    if (s->field) {
+        dGeomHeightfieldDataDestroy(s->field);
+    }
 }
 
 static void touch(void *data, dGeomID a, dGeomID b)
@@ -95,15 +103,40 @@ static sprag_world_statistics stats_of(const scene *s)
 
 // ---- one ball
 
-enum { GROUNDS = 2 };
+enum { GROUNDS = 4 };
 
+static dReal flat(void *data, int x, int z)
+{
+    (void)data, (void)x, (void)z;
+    return 0;
+}
+
+// A plane, a box, a mesh with seams, a heightfield; all with their top at z = 0.
 static void add_ground(scene *s, int kind)
 {
-    if (kind == 0) {
+    static const float vertex[] = {-5, -5, 0, 5, -5, 0, 5, 5, 0, -5, 5, 0};
+    static const dTriIndex index[] = {0, 1, 2, 0, 2, 3};
+    dMatrix3 R;
+    switch (kind) {
+    case 0:
         dCreatePlane(s->space, 0, 0, 1, 0);
-        return;
+        break;
+    case 1:
+        dGeomSetPosition(dCreateBox(s->space, 10, 10, 1), 0, 0, -0.5);
+        break;
+    case 2:
+        s->mesh = dGeomTriMeshDataCreate();
+        dGeomTriMeshDataBuildSingle(s->mesh, vertex, 3 * sizeof(float), 4, index, 6,
+                                    3 * sizeof(dTriIndex));
+        dCreateTriMesh(s->space, s->mesh, NULL, NULL, NULL);
+        break;
+    default:
+        s->field = dGeomHeightfieldDataCreate();
+        dGeomHeightfieldDataBuildCallback(s->field, NULL, flat, 10, 10, 11, 11, 1, 0, 1, 0);
+        dGeomHeightfieldDataSetBounds(s->field, -1, 1);
+        dRFromAxisAndAngle(R, 1, 0, 0, acos(-1) / 2);
+        dGeomSetRotation(dCreateHeightfield(s->space, s->field, 1), R);
     }
-    dGeomSetPosition(dCreateBox(s->space, 10, 10, 1), 0, 0, -0.5);
 }
 
 // m, height above rest that a ball of this state reaches.
@@ -189,6 +222,33 @@ START_TEST(spinning_balls_bounce_by_closed_form)
     ck_assert_double_eq_tol(dBodyGetLinearVel(ball)[0], 3 - change, 1e-5);
     ck_assert_double_eq_tol(dBodyGetAngularVel(ball)[1], -5 + change / (0.4 * RADIUS), 1e-4);
     close_scene(&s);
+}
+END_TEST
+
+// A soft ball lands and rolls over the seams of a mesh or heightfield as on a plane.
+START_TEST(rolling_over_seams_is_as_on_a_plane)
+{
+    dBodyID ball[2];
+    scene s[2];
+    for (int i = 0; i < 2; i++) {
+        s[i] = open_scene(0, 0.5);
+        s[i].surface.mode = dContactApprox1 | dContactSoftERP | dContactSoftCFM;
+        s[i].surface.soft_erp = 0.9; // 1e4 N/m at 10 ms
+        s[i].surface.soft_cfm = 0.9 / (0.01 * 1e4);
+        add_ground(&s[i], i ? 2 + _i : 0);
+        ball[i] = add_ball(&s[i], 0.313, RADIUS + 0.02);
+        dBodySetLinearVel(ball[i], -0.7, 0.4, 0); // over the diagonal, and the lines of the field
+    }
+    for (int k = 0; k < 150; k++) {
+        step(&s[0], 0.01);
+        step(&s[1], 0.01);
+        const dReal *a = dBodyGetPosition(ball[0]), *b = dBodyGetPosition(ball[1]);
+        for (int j = 0; j < 3; j++) {
+            ck_assert_double_eq_tol(a[j], b[j], 4e-6);
+        }
+    }
+    close_scene(&s[0]);
+    close_scene(&s[1]);
 }
 END_TEST
 
@@ -324,6 +384,7 @@ static Suite *bounces_suite(void)
     tcase_add_loop_test(one, bouncing_ends_in_rest, 0, 9 * GROUNDS);
     tcase_add_loop_test(one, spinning_balls_bounce_by_closed_form, 0, 2);
     tcase_add_test(one, impacts_are_events);
+    tcase_add_loop_test(one, rolling_over_seams_is_as_on_a_plane, 0, 2);
     suite_add_tcase(suite, one);
     TCase *several = tcase_create("several");
     tcase_set_timeout(several, 60);
