@@ -277,8 +277,8 @@ bool group_ask_pair(void *data, int i, double gap, double time)
         return known->accepted && known->paired;
     }
     bool offered = a->calls.was_offered(a->calls.data, source->side[0]->id, source->side[1]->id);
-    if (offered &&
-        ((time == 0 && gap <= a->input.reach) || step_was_within(source, a->input.look_ahead))) {
+    if (offered && ((time == 0 && gap <= frame_surely_near * a->input.reach) ||
+                    step_was_within(source, frame_surely_near * a->input.look_ahead))) {
         return take_answer(g->s, &g->pair[i], source, NULL);
     }
     if (!a->calls.ask) {

@@ -30,6 +30,11 @@ static const double frame_waking_speed = 1.1;
 
 // ---- contacts of the program
 
+// Share of the reach: geoms nearer to each other than this touched when the program was offered
+// them, though their gap was then computed in another way. Larger: rounding declines contacts;
+// smaller: the program is asked about pairs that it wants no contact for.
+static const double frame_surely_near = 0.9;
+
 // Multiples of the reach, and cosine: the normal of a contact joint is compared with that of geoms
 // so near each other, and counts as another normal beyond 6 degrees.
 static const double frame_normal_reach = 10, frame_same_normal = 0.995;

@@ -31,7 +31,7 @@ static bool take_scratch(advance_run *run)
     run->attempt.share = SPRAG_TAKE(scratch, frame->bodies, double);
     run->work.moved = SPRAG_TAKE(scratch, frame->bodies, bool);
     run->rows.given_force = SPRAG_TAKE(scratch, frame->contacts, *run->rows.given_force);
-    return !scratch->failed;
+    return advance_take_energy(run);
 }
 
 static void set_pairs(advance_run *run)

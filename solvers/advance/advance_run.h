@@ -4,7 +4,8 @@
 // solve the contact problem, impact.c makes
 // bodies bounce, flight.c moves bodies that nothing holds, speculative.c makes contacts of what blocks a sub-step, large_groups.c
 // plans a sub-step of a large group, projection.c removes the approach that is left in its motion,
-// slow_down.c slows bodies that would still collide, events.c reports events, error.c controls the
+// slow_down.c slows bodies that would still collide, energy.c
+// takes back what a sub-step gains, events.c reports events, error.c controls the
 // error.
 #ifndef SPRAG_ADVANCE_RUN_H
 #define SPRAG_ADVANCE_RUN_H
@@ -121,6 +122,14 @@ typedef struct advance_mesh_crossing { // of mesh.c: the two meshes that were lo
     bool crosses;
 } advance_mesh_crossing;
 
+typedef struct advance_cluster advance_cluster; // of energy.c
+
+typedef struct advance_energy { // of energy.c
+    double *before;             // J, bodies: kinetic, before the sub-step, and work of the forces
+    int *leader;                // bodies: the first of their cluster, by union
+    advance_cluster *cluster;   // of the leaders
+} advance_energy;
+
 typedef struct advance_control advance_control; // of error.c
 
 typedef struct advance_run {
@@ -157,6 +166,7 @@ typedef struct advance_run {
     advance_attempt attempt;
     advance_work work;
     advance_mesh_crossing mesh_crossing;
+    advance_energy energy;
 } advance_run;
 
 // ---- advance.c
@@ -177,6 +187,20 @@ void advance_move(advance_run *run);
 
 // Forces of the last solve: impulses and memory of the pairs, calls->forces.
 void advance_keep_forces(advance_run *run);
+
+// ---- energy.c
+
+bool advance_take_energy(advance_run *run); // false: no memory
+
+// Takes the projection from motions that bodies cannot pay for with their kinetic energy, but for
+// half of epsilon, and marks these. false: none.
+bool advance_drop_costly(advance_run *run, bool *moved);
+
+// Before bodies move for t s.
+void advance_note_energy(advance_run *run, double t);
+
+// After that: takes back what they have gained.
+void advance_limit_energy(advance_run *run);
 
 // ---- events.c
 
@@ -263,6 +287,7 @@ sprag_result advance_solve(advance_run *run, double length);
 
 // Sets the attempt's motion from its velocities and the push.
 void advance_set_motion(advance_run *run);
+void advance_set_motion_of(advance_run *run, int body);
 
 // kg m^2/s^2: a' M b of a body's velocities.
 double advance_product(const advance_run *run, int body, const double *a, const double *b);

@@ -307,6 +307,9 @@ static sprag_result plan_coarse(advance_run *run, double longest)
         if (result != SPRAG_OK) {
             return result;
         }
+        if (advance_drop_costly(run, run->work.moved)) {
+            advance_certify(run, run->attempt.length, run->work.moved);
+        }
         if (run->attempt.safe < run->attempt.length) {
             advance_slow_down(run);
         }

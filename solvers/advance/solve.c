@@ -150,16 +150,21 @@ static void keep_solution(advance_run *run, const advance_problem *p)
     }
 }
 
+void advance_set_motion_of(advance_run *run, int body)
+{
+    sprag_motion *motion = &run->attempt.motion[body];
+    motion->pose = run->frame->body[body].pose;
+    memcpy(motion->velocity, run->attempt.velocity[body], sizeof motion->velocity);
+    add_scaled(motion->velocity, -1, run->attempt.lag[body], 6);
+    if (run->push.acts) {
+        add_scaled(motion->velocity, 1, run->push.velocity[body], 6);
+    }
+}
+
 void advance_set_motion(advance_run *run)
 {
     for (int i = 0; i < run->frame->bodies; i++) {
-        run->attempt.motion[i].pose = run->frame->body[i].pose;
-        memcpy(run->attempt.motion[i].velocity, run->attempt.velocity[i],
-               sizeof run->attempt.velocity[i]);
-        add_scaled(run->attempt.motion[i].velocity, -1, run->attempt.lag[i], 6);
-        if (run->push.acts) {
-            add_scaled(run->attempt.motion[i].velocity, 1, run->push.velocity[i], 6);
-        }
+        advance_set_motion_of(run, i);
     }
 }
 

@@ -119,7 +119,9 @@ void advance_move(advance_run *run)
     }
     advance_keep_forces(run);
     advance_move_pairs(run, distance);
+    advance_note_energy(run, distance);
     move_bodies(run, distance, clock);
+    advance_limit_energy(run);
     run->stats->substeps++;
     run->stats->limited += clock < run->longest;
     run->stats->least_step = fmin(run->stats->least_step, clock);

@@ -1,0 +1,196 @@
+// Energy of a sub-step: what its bodies gain beyond the work of their forces is taken back. Contacts
+// that make up for a curved motion add speed, and bodies that the projection keeps apart are lifted
+// without losing speed. Bodies that touch each other, or may, pay together: they all get slower by
+// the same share, so that contacts stay closed; unless something static holds them, about the motion
+// of their centre of mass. Where joints, kinematic bodies or moving surfaces do work, nothing is
+// taken back. The push that ends overlaps counts neither as speed nor as work.
+#include <math.h>
+#include <string.h>
+
+#include "advance_run.h"
+#include "linalg.h"
+#include "mover.h"
+
+struct advance_cluster { // of bodies that are connected by contacts
+    double gain;         // J
+    double energy;       // J, kinetic
+    double mass, weight, momentum[3];
+    bool driven, held; // something does work; something static touches
+};
+
+typedef struct advance_cluster cluster;
+
+static int leader_of(int *leader, int i)
+{
+    while (leader[i] != i) {
+        leader[i] = leader[leader[i]];
+        i = leader[i];
+    }
+    return i;
+}
+
+static void connect(advance_run *run, const int body[2])
+{
+    int *leader = run->energy.leader;
+    if (body[0] != SPRAG_STATIC && body[1] != SPRAG_STATIC) {
+        int a = leader_of(leader, body[0]), b = leader_of(leader, body[1]);
+        leader[a > b ? a : b] = a > b ? b : a;
+    }
+}
+
+static bool drives(const sprag_surface *s)
+{
+    return s->velocity_normal != 0 || s->slide.velocity[0] != 0 || s->slide.velocity[1] != 0 ||
+           s->bounce > 1;
+}
+
+static void mark(advance_run *run, const int body[2], bool driven)
+{
+    for (int side = 0; side < 2; side++) {
+        if (body[side] != SPRAG_STATIC) {
+            cluster *c = &run->energy.cluster[leader_of(run->energy.leader, body[side])];
+            c->driven |= driven;
+            c->held |= body[!side] == SPRAG_STATIC;
+        }
+    }
+}
+
+static void bodies_of(const advance_run *run, int point, int body[2])
+{
+    const sprag_pair *pair = &run->frame->pair[run->points.point[point].pair];
+    for (int side = 0; side < 2; side++) {
+        body[side] = run->frame->collider[pair->collider[side]].body;
+    }
+}
+
+static void set_clusters(advance_run *run)
+{
+    const sprag_frame *frame = run->frame;
+    int body[2];
+    for (int i = 0; i < frame->bodies; i++) {
+        run->energy.leader[i] = i;
+        memset(&run->energy.cluster[i], 0, sizeof run->energy.cluster[i]);
+    }
+    for (int i = 0; i < run->points.count; i++) {
+        bodies_of(run, i, body);
+        connect(run, body);
+    }
+    for (int i = 0; i < run->rows.count; i++) {
+        connect(run, run->rows.row[i].body);
+    }
+    for (int i = 0; i < frame->contacts; i++) {
+        connect(run, frame->contact[i].body);
+    }
+    for (int i = 0; i < run->points.count; i++) {
+        bodies_of(run, i, body);
+        mark(run, body, drives(&frame->pair[run->points.point[i].pair].surface));
+    }
+    for (int i = 0; i < run->rows.count; i++) {
+        mark(run, run->rows.row[i].body, true);
+    }
+    for (int i = 0; i < frame->contacts; i++) {
+        mark(run, frame->contact[i].body, true);
+    }
+}
+
+static double kinetic(const sprag_mover *mover, const double inertia[9], const double v[6])
+{
+    double turned[3];
+    mul33(inertia, v + 3, turned);
+    return 0.5 * (mover->mass * dot3(v, v) + dot3(v + 3, turned));
+}
+
+// J, of the motion of a body in t, but for the push.
+static double work_of(const advance_run *run, int i, double t)
+{
+    const double *force = run->frame->body[i].force;
+    double power = dot6(force, run->attempt.motion[i].velocity);
+    power -= run->push.acts ? dot6(force, run->push.velocity[i]) : 0;
+    return t * power;
+}
+
+static void add_body(advance_run *run, int i, const double v[6], double after, double before)
+{
+    const sprag_mover *mover = &run->frame->body[i];
+    cluster *c = &run->energy.cluster[leader_of(run->energy.leader, i)];
+    c->driven |= !(mover->mass > 0) && dot6(v, v) > 0;
+    c->gain += after - before;
+    c->energy += after;
+    c->mass += mover->mass;
+    c->weight += norm3(mover->force);
+    add_scaled(c->momentum, mover->mass, v, 3);
+}
+
+// J, of the motion of the centre of mass, which stays if nothing static takes it.
+static double energy_of_centre(const cluster *c)
+{
+    return c->held || !(c->mass > 0) ? 0 : 0.5 * dot3(c->momentum, c->momentum) / c->mass;
+}
+
+bool advance_take_energy(advance_run *run)
+{
+    int bodies = run->frame->bodies;
+    run->energy.leader = SPRAG_TAKE(run->scratch, bodies, int);
+    run->energy.before = SPRAG_TAKE(run->scratch, bodies, double);
+    run->energy.cluster = SPRAG_TAKE(run->scratch, bodies, cluster);
+    return !run->scratch->failed;
+}
+
+bool advance_drop_costly(advance_run *run, bool *moved)
+{
+    bool any = false;
+    set_clusters(run);
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const sprag_mover *mover = &run->frame->body[i];
+        const double *v = run->attempt.velocity[i], (*inertia)[9] = &run->inertia[i];
+        double before = kinetic(mover, *inertia, mover->velocity);
+        double work = work_of(run, i, run->attempt.length);
+        add_body(run, i, v, kinetic(mover, *inertia, v), before + work);
+    }
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const cluster *c = &run->energy.cluster[leader_of(run->energy.leader, i)];
+        double most = c->energy - energy_of_centre(c) + c->weight * run->target;
+        moved[i] = !c->driven && c->gain > most;
+        any |= moved[i];
+        if (moved[i]) {
+            advance_set_motion_of(run, i);
+        }
+    }
+    return any;
+}
+
+void advance_note_energy(advance_run *run, double t)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const sprag_mover *mover = &run->frame->body[i];
+        run->energy.before[i] =
+            kinetic(mover, run->inertia[i], mover->velocity) + work_of(run, i, t);
+    }
+}
+
+void advance_limit_energy(advance_run *run)
+{
+    static const double slight = 1e-14; // rounding of the energy
+    set_clusters(run);
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const sprag_mover *mover = &run->frame->body[i];
+        double inertia[9];
+        sprag_mover_inertia(mover, inertia);
+        add_body(run, i, mover->velocity, kinetic(mover, inertia, mover->velocity),
+                 run->energy.before[i]);
+    }
+    for (int i = 0; i < run->frame->bodies; i++) {
+        sprag_mover *mover = &run->frame->body[i];
+        const cluster *c = &run->energy.cluster[leader_of(run->energy.leader, i)];
+        if (c->driven || !(c->gain > slight * c->energy) || !(mover->mass > 0)) {
+            continue;
+        }
+        double centre[3] = {0, 0, 0}, most = c->energy - energy_of_centre(c);
+        add_scaled(centre, c->held ? 0 : 1 / c->mass, c->momentum, 3);
+        double share = c->gain < most ? sqrt(1 - c->gain / most) : 0;
+        for (int k = 0; k < 6; k++) {
+            double still = k < 3 ? centre[k] : 0;
+            mover->velocity[k] = still + share * (mover->velocity[k] - still);
+        }
+    }
+}
