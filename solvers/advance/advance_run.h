@@ -99,8 +99,6 @@ typedef struct advance_attempt {
     bool *flies;           // bodies that nothing holds; by flight.c
     double (*lag)[6];      // m/s, rad/s, by which these move slower than `velocity`, which they
                            // have at the end; likewise
-    double free_energy;    // J, of all bodies without contacts (joint rows act)
-    double energy;         // J, as solved
     sprag_motion *motion;  // bodies; velocity less lag, and push, as certified
     // by pairs.c and plan.c:
     double safe;   // s, for which all pairs stay apart
@@ -154,7 +152,6 @@ typedef struct advance_run {
     double floor;       // s, no sub-step is planned shorter
     double longest;     // s, that the sub-step may take
     double last_clock;  // s, that the last one took
-    double credit;      // J, lost by the sub-steps so far; by plan.c
     int stalls;         // sub-steps that stalled
     bool over_budget;   // the frame has cost enough: the rest is planned as for a large group
     sprag_event *event; // of a sub-step that may be taken back (error.c); NULL: events are reported
@@ -192,8 +189,8 @@ void advance_keep_forces(advance_run *run);
 
 bool advance_take_energy(advance_run *run); // false: no memory
 
-// Takes the projection from motions that bodies cannot pay for with their kinetic energy, but for
-// half of epsilon, and marks these. false: none.
+// Takes the projection from motions that bodies cannot pay for with their kinetic energy, and marks
+// these. Lifts by which a stack opens its gaps are free. false: none.
 bool advance_drop_costly(advance_run *run, bool *moved);
 
 // Before bodies move for t s.
@@ -302,10 +299,6 @@ double advance_push_speed(const advance_run *run);
 // Looks, then chooses and solves the next sub-step, at most `longest`. to_the_end: as long as that,
 // with speculative contacts instead of an event that ends it.
 sprag_result advance_plan(advance_run *run, double longest, bool to_the_end);
-
-// The share of b, 0 to 1, with which |a + share b|^2 is at most `most`; own: |a|^2, both: a.b,
-// square: |b|^2.
-double advance_share_within(double own, double both, double square, double most);
 
 // ---- speculative.c
 

@@ -14,7 +14,9 @@
 struct advance_cluster { // of bodies that are connected by contacts
     double gain;         // J
     double energy;       // J, kinetic
-    double mass, weight, momentum[3];
+    double mass, momentum[3];
+    double lift; // m, farthest that a body goes against its forces by the projection
+    int bodies;
     bool driven, held; // something does work; something static touches
 };
 
@@ -117,7 +119,7 @@ static void add_body(advance_run *run, int i, const double v[6], double after, d
     c->gain += after - before;
     c->energy += after;
     c->mass += mover->mass;
-    c->weight += norm3(mover->force);
+    c->bodies++;
     add_scaled(c->momentum, mover->mass, v, 3);
 }
 
@@ -144,13 +146,17 @@ bool advance_drop_costly(advance_run *run, bool *moved)
         const sprag_mover *mover = &run->frame->body[i];
         const double *v = run->attempt.velocity[i], (*inertia)[9] = &run->inertia[i];
         double before = kinetic(mover, *inertia, mover->velocity);
-        double work = work_of(run, i, run->attempt.length);
+        double work = work_of(run, i, run->attempt.length), force = norm3(mover->force);
         add_body(run, i, v, kinetic(mover, *inertia, v), before + work);
+        cluster *c = &run->energy.cluster[leader_of(run->energy.leader, i)];
+        double given = run->attempt.length * (dot6(mover->force, v) -
+                                              dot6(mover->force, run->attempt.lag[i]));
+        c->lift = fmax(c->lift, force > 0 ? (given - work) / force : 0);
     }
     for (int i = 0; i < run->frame->bodies; i++) {
         const cluster *c = &run->energy.cluster[leader_of(run->energy.leader, i)];
-        double most = c->energy - energy_of_centre(c) + c->weight * run->target;
-        moved[i] = !c->driven && c->gain > most;
+        moved[i] = !c->driven && c->gain > c->energy - energy_of_centre(c) &&
+                   c->lift > c->bodies * run->target;
         any |= moved[i];
         if (moved[i]) {
             advance_set_motion_of(run, i);

@@ -180,6 +180,19 @@ static double energy_before(const impact *m)
     return sum;
 }
 
+// The share of b, 0 to 1, with which |a + share b|^2 is at most `most`; own: |a|^2, both: a.b,
+// square: |b|^2.
+static double share_within(double own, double both, double square, double most)
+{
+    double left = most - own;
+    if (!(square > 0) || !(left > 0)) {
+        return 0;
+    }
+    double root = sqrt(both * both + square * left);
+    double share = both > 0 ? left / (both + root) : (root - both) / square;
+    return share < 1 ? share : 1;
+}
+
 static void mix(double *a, const double *b, double share, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -209,7 +222,7 @@ static sprag_result limit_energy(impact *m)
     double own = product(m, plastic->velocity, plastic->velocity);
     double both = product(m, plastic->velocity, bounced->velocity) - own;
     double square = product(m, bounced->velocity, bounced->velocity) - own - 2 * both;
-    double share = advance_share_within(own, both, square, most);
+    double share = share_within(own, both, square, most);
     mix(*bounced->velocity, *plastic->velocity, share, 6 * m->problem.bodies);
     mix(*bounced->contact_force, *plastic->contact_force, share, 6 * m->problem.contacts);
     mix(bounced->row_force, plastic->row_force, share, m->problem.rows);

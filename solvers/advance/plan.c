@@ -224,70 +224,6 @@ static sprag_result end_at_event(advance_run *run, double longest)
     return shorten(run, low.length, longest);
 }
 
-// ---- energy
-
-static double energy_between(const advance_run *run, double (*a)[6], double (*b)[6])
-{
-    double sum = 0;
-    for (int i = 0; i < run->frame->bodies; i++) {
-        sum += 0.5 * advance_product(run, i, a[i], b[i]);
-    }
-    return sum;
-}
-
-double advance_share_within(double own, double both, double square, double most)
-{
-    double left = most - own;
-    if (!(square > 0) || !(left > 0)) {
-        return 0;
-    }
-    double root = sqrt(both * both + square * left);
-    double share = both > 0 ? left / (both + root) : (root - both) / square;
-    return share < 1 ? share : 1;
-}
-
-// Contacts ask for speed to make up for the dip of a curved motion. Together they must not add more
-// energy than other sub-steps of the frame have lost: the sub-step ends early instead.
-static sprag_result limit_energy(advance_run *run)
-{
-    static const double slight = 1e-9;
-    double most = run->attempt.free_energy + run->credit, safe = run->attempt.safe;
-    if (run->attempt.failed || run->attempt.energy <= most + slight * run->attempt.free_energy) {
-        return SPRAG_OK;
-    }
-    int bodies = run->frame->bodies;
-    for (int i = 0; i < bodies; i++) {
-        if (!(run->frame->body[i].mass > 0)) {
-            return SPRAG_OK; // a kinematic body does work
-        }
-    }
-    double(*more)[6] = run->work.velocity, length = run->attempt.length;
-    memcpy(more, run->attempt.velocity, (size_t)bodies * sizeof *more);
-    run->attempt.ignore_dips = true;
-    sprag_result result = advance_solve(run, length);
-    run->attempt.ignore_dips = false;
-    if (result != SPRAG_OK) {
-        return result;
-    }
-    most = fmax(most, run->attempt.energy);
-    for (int i = 0; i < bodies; i++) {
-        add_scaled(more[i], -1, run->attempt.velocity[i], 6);
-    }
-    double(*base)[6] = run->attempt.velocity;
-    double share = run->attempt.failed ? 0
-                                       : advance_share_within(energy_between(run, base, base),
-                                                              energy_between(run, base, more),
-                                                              energy_between(run, more, more), most);
-    for (int i = 0; i < bodies; i++) {
-        add_scaled(run->attempt.velocity[i], share, more[i], 6);
-    }
-    run->attempt.energy = energy_between(run, run->attempt.velocity, run->attempt.velocity);
-    advance_set_motion(run);
-    advance_certify(run, fmax(safe, length), NULL);
-    stop_at_limit(run);
-    return SPRAG_OK;
-}
-
 static sprag_result plan_once(advance_run *run, double longest, bool to_the_end)
 {
     run->attempt.has_guess = false;
@@ -329,9 +265,6 @@ static sprag_result plan_exact(advance_run *run, double longest, bool to_the_end
     sprag_result result = SPRAG_OK;
     for (int i = 0; i < ADVANCE_PLANS && result == SPRAG_OK; i++) {
         result = plan_once(run, longest, to_the_end);
-        if (result == SPRAG_OK) {
-            result = limit_energy(run);
-        }
         bool complete =
             run->attempt.length - run->attempt.safe <= advance_idle_share * run->attempt.length;
         if (complete || run->attempt.failed || run->attempt.length <= run->floor) {
@@ -342,9 +275,6 @@ static sprag_result plan_exact(advance_run *run, double longest, bool to_the_end
     double least = fmin(run->options->shortest * run->frame->step, run->attempt.length);
     if (result == SPRAG_OK && run->attempt.safe < least && !run->attempt.at_limit) {
         advance_slow_down(run);
-    }
-    if (result == SPRAG_OK) {
-        run->credit = fmax(0, run->credit + run->attempt.free_energy - run->attempt.energy);
     }
     return result;
 }

@@ -85,24 +85,6 @@ static double energy(const advance_run *run, const advance_problem *p, advance_m
     return sum;
 }
 
-// J, work of the joint rows, motors included.
-static double row_work(const advance_problem *p)
-{
-    double sum = 0;
-    for (int i = 0; i < p->problem.rows; i++) {
-        const sprag_row *row = &p->problem.row[i];
-        for (int side = 0; side < 2; side++) {
-            int b = row->body[side];
-            if (b != SPRAG_STATIC) {
-                sum += p->solution.row_force[i] *
-                       (dot6(row->jacobian[side], p->body[b].free_velocity) +
-                        dot6(row->jacobian[side], p->solution.velocity[b]));
-            }
-        }
-    }
-    return 0.5 * p->problem.step * sum;
-}
-
 // Do only contacts without separation speed act? Then a solve that adds energy is wrong.
 static bool must_not_gain(const advance_run *run, const advance_problem *p)
 {
@@ -258,18 +240,15 @@ static sprag_result solve_capped(advance_run *run, advance_problem *p)
     return result;
 }
 
-// Sets the energies; without a solution, bodies keep their velocities.
+// Without a solution, bodies keep their velocities.
 static void take_result(advance_run *run, advance_problem *p, sprag_result result)
 {
     run->attempt.failed = result != SPRAG_OK;
     run->attempt.has_guess = !run->attempt.failed;
-    run->attempt.free_energy = run->attempt.energy = energy(run, p, ADVANCE_FREE);
     if (!run->attempt.failed) {
-        run->attempt.energy = energy(run, p, ADVANCE_AFTER);
-        run->attempt.free_energy += fmax(0, row_work(p));
+        double gain = energy(run, p, ADVANCE_AFTER) - energy(run, p, ADVANCE_FREE);
         if (must_not_gain(run, p)) {
-            run->stats->energy_gain =
-                fmax(run->stats->energy_gain, run->attempt.energy - run->attempt.free_energy);
+            run->stats->energy_gain = fmax(run->stats->energy_gain, gain);
         }
         return;
     }

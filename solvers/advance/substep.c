@@ -51,7 +51,7 @@ void advance_keep_forces(advance_run *run)
 static bool is_pushed(const advance_run *run, int i, double t)
 {
     const double *v = run->push.velocity[i], epsilon = run->options->epsilon; // m, rad
-    return run->push.acts && run->push.deepest > 0.25 * epsilon &&
+    return run->push.acts && run->push.deepest > run->level &&
            fmax(norm3(v), norm3(v + 3)) * t > 0.01 * epsilon;
 }
 

@@ -756,7 +756,7 @@ const support_row support_surfaces[] = {
     {"`dContactMotion1`, `dContactMotion2`, attached either way",
      moving_surface,
      moving_surface_expected,
-     {NEAR(5e-6, SMOOTH), LEFT, NEAR(2e-7, SMOOTH)}},
+     {NEAR(5e-6, SMOOTH), LEFT, NEAR(2e-8, SMOOTH)}},
     {"`dContactMotionN`",
      moving_normal,
      moving_normal_expected,
