@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kinematics.h"
-#include "softness.h"
+#include "local_law.h"
 
 // A body as its contacts and rows see it.
 typedef struct mover {
@@ -145,69 +145,18 @@ static local set_local(const measured *m, const sprag_contact *contact)
     return l;
 }
 
-// The impulse of Hunt and Crossley's law in equilibrium with the velocity that it leaves, where
-// `free` is the velocity without it: k (1 - d u)(x - h u) = p, u = free + w p.
-static double spring_balance(const sprag_softness *soft, const sprag_contact *contact, double free,
-                             double w)
+static double friction_error(const measured *m, const local *l, const sprag_friction *f, int first,
+                             int axes, const sprag_contact *contact, const double *force)
 {
-    double step = soft->step, d = contact->dissipation;
-    double k = step * sprag_contact_stiffness(soft, contact, w);
-    double a = 1 - d * free, b = -contact->gap - step * free;
-    if (a <= 0 || b <= 0) {
-        return 0;
-    }
-    double A = k * d * w * step * w, B = 1 + k * (d * w * b + step * w * a);
-    return 2 * k * a * b / (B + sqrt(fmax(0, B * B - 4 * A * k * a * b)));
-}
-
-static double normal_error(const sprag_softness *soft, const sprag_contact *contact, const local *l,
-                           double p)
-{
-    double free = l->u[0] - contact->bias - l->w[0] * p;
-    double wanted;
-    if (contact->stiffness > 0) {
-        wanted = spring_balance(soft, contact, l->u[0] - l->w[0] * p, l->w[0]);
-    } else {
-        double yield = sprag_contact_yield(soft, contact, l->w[0]);
-        wanted = fmax(0, -free / (l->w[0] + yield));
-    }
-    return fabs(p - wanted) * sqrt(l->w[0] / l->mass);
-}
-
-// p less the projection of p - rho (s + yield p) to its bounds, with one rho for both axes of a
-// cone, so that what slides against its impulse stays as it is. Axes that share slip and kind of
-// bound form one elliptic cone, a circle in the coordinates p / bound, s bound; others are bounded
-// one by one, as in ODE.
-static double friction_error(const sprag_softness *soft, const sprag_contact *contact,
-                             const local *l, const sprag_friction *f, int first, int axes,
-                             const double *force)
-{
-    double p[2] = {0}, s[2] = {0}, bound[2] = {0}, stiffest[2] = {0}, sum = 0, square = 0;
-    double normal = fmax(0, soft->step * force[0]);
-    bool cone = axes == 2 && f->slip[0] == f->slip[1] && f->force[0] == f->force[1] &&
-                !isinf(f->coefficient[0]) && !isinf(f->coefficient[1]);
+    double step = m->soft.step, p[2] = {0}, wanted[2] = {0}, sum = 0;
+    double lever = fmax(norm3(contact->arm[0]), norm3(contact->arm[1]));
+    sprag_local_axes of = {.axes = axes, .normal = fmax(0, step * force[0])};
+    of.stiction = contact->stiction / (first > 2 && lever > 0 ? lever : 1);
     for (int k = 0; k < axes; k++) {
-        double w = l->w[first + k], scale = cone ? f->coefficient[k] : 1;
-        double yield = fmax(f->slip[k] / soft->step, soft->row * w);
-        p[k] = soft->step * force[first + k];
-        bound[k] = isinf(f->coefficient[k])
-                       ? INFINITY
-                       : f->coefficient[k] * (f->force[k] ? soft->step : normal);
-        yield += contact->stiction > 0 && bound[k] > 0 ? contact->stiction / bound[k] : 0;
-        s[k] = l->u[first + k] - f->velocity[k] + yield * p[k];
-        stiffest[k] = scale * scale * (w + yield);
+        p[k] = step * force[first + k];
     }
-    double most = fmax(stiffest[0], stiffest[1]);
-    double wanted[2] = {0};
+    sprag_local_friction(&m->soft, f, &of, l->w + first, l->u + first, p, wanted);
     for (int k = 0; k < axes; k++) {
-        double scale = cone ? f->coefficient[k] : 1, rho = cone ? most : stiffest[k];
-        wanted[k] = rho > 0 ? p[k] - scale * scale * s[k] / rho : 0;
-        double share = bound[k] > 0 ? wanted[k] / bound[k] : 0;
-        square += share * share;
-    }
-    double shrink = cone && square > 1 ? 1 / sqrt(square) : 1;
-    for (int k = 0; k < axes; k++) {
-        wanted[k] = fmin(fmax(shrink * wanted[k], -bound[k]), bound[k]);
         sum += (p[k] - wanted[k]) * (p[k] - wanted[k]) * l->w[first + k] / l->mass;
     }
     return sqrt(sum);
@@ -222,13 +171,16 @@ static double contact_error(const measured *m, int i, double *friction)
     if (l.mass == 0) {
         return 0; // between two that nothing moves
     }
-    *friction = friction_error(&m->soft, contact, &l, &contact->slide, 1, 2, force);
+    *friction = friction_error(m, &l, &contact->slide, 1, 2, contact, force);
     if (contact->turning) {
-        double roll = friction_error(&m->soft, contact, &l, &contact->turning->roll, 3, 2, force);
-        double spin = friction_error(&m->soft, contact, &l, &contact->turning->spin, 5, 1, force);
+        double roll = friction_error(m, &l, &contact->turning->roll, 3, 2, contact, force);
+        double spin = friction_error(m, &l, &contact->turning->spin, 5, 1, contact, force);
         *friction = fmax(*friction, fmax(roll, spin));
     }
-    return normal_error(&m->soft, contact, &l, m->problem->step * force[0]);
+    double p = m->problem->step * force[0], free = l.u[0] - l.w[0] * p;
+    return fabs(p - sprag_local_normal(&m->soft, contact, free, l.w[0],
+                                       sprag_contact_yield(&m->soft, contact, l.w[0]))) *
+           sqrt(l.w[0] / l.mass);
 }
 
 // ---- rows

@@ -7,7 +7,7 @@
 bool sprag_swept_applies(const sprag_problem *problem, const sprag_stribeck_options *options)
 {
     return options->budget > 0 && options->scheme == SPRAG_TWO_WAY &&
-           (problem->contacts > 0 || problem->rows > 0) && sprag_sweeps_apply(problem);
+           (problem->contacts > 0 || problem->rows > 0);
 }
 
 bool sprag_contacts_form_trees(const sprag_problem *problem)

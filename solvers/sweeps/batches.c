@@ -5,9 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "lanes.h"
-#include "mechanisms.h"
-#include "sweeps_run.h"
+#include "rows.h"
+#include "singles.h"
 
 // ---- one batch
 
@@ -69,26 +68,6 @@ INLINE void slide(batch *c, const batch_real q[2], const batch_real *bound, cons
     shrink = SELECT(beyond, shrink, ones);
     p[0] *= shrink;
     p[1] *= shrink;
-}
-
-// Velocities of the ports of a mechanism after impulses at the first `rows` rows of one of them.
-INLINE void apply_to_port(const sweeps *s, int index, const double *p, int rows)
-{
-    const sweeps_port *port = &s->port[index];
-    const mechanism *m = &s->mechanisms->of[port->mechanism];
-    double *u = s->x.port + m->first;
-    const double *D = m->delassus + (long)(port->at - m->first) * m->stride;
-    if (rows == 3) {
-        const batch_real *D0 = (const batch_real *)D, *D1 = (const batch_real *)(D + m->stride);
-        const batch_real *D2 = (const batch_real *)(D + 2 * m->stride);
-        for (int i = 0; i < m->stride / LANES; i++) {
-            ((batch_real *)u)[i] += p[0] * D0[i] + p[1] * D1[i] + p[2] * D2[i];
-        }
-    } else {
-        for (int i = 0; i < m->stride / LANES; i++) {
-            ((batch_real *)u)[i] += p[0] * ((const batch_real *)D)[i];
-        }
-    }
 }
 
 INLINE void add_port_velocities(const sweeps *s, const batch_link *link, batch_real slip[3])
@@ -162,47 +141,17 @@ INLINE void relax(sweeps *s, int i, const batch_link *link, batch_real *sum)
     }
 }
 
-INLINE void apply_row(const batch_row *row, double p, double *a, double *b)
-{
-    for (int k = 0; k < 3; k++) {
-        a[k] += p * row->turn[0][k];
-        a[4 + k] += p * row->turn[0][3 + k];
-        b[k] += p * row->turn[1][k];
-        b[4 + k] += p * row->turn[1][3 + k];
-    }
-}
-
-INLINE double dot(const double *a, const double *b)
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
 INLINE double relax_row(const sweeps *s, const batch_row *row, double *impulse)
 {
-    batch_velocity *v = s->x.v;
-    double *a = v[row->node[0]], *b = v[row->node[1]];
-    double rate = row->offset + dot(row->jacobian[0], a) + dot(row->jacobian[0] + 3, a + 4) +
-                  dot(row->jacobian[1], b) + dot(row->jacobian[1] + 3, b + 4);
-    for (int side = 0; side < 2; side++) {
-        rate += row->port[side] < 0 ? 0 : s->x.port[s->port[row->port[side]].at];
-    }
-    double w = row->inverse_mass, wanted = (w * *impulse - rate) / (w + row->yield);
+    double w = row->inverse_mass, wanted = (w * *impulse - rate_of(s, row)) / (w + row->yield);
     wanted = wanted < row->lo ? row->lo : wanted > row->hi ? row->hi : wanted;
-    double change = wanted - *impulse;
-    *impulse = wanted;
-    apply_row(row, change, a, b);
-    for (int side = 0; side < 2; side++) {
-        if (row->port[side] >= 0) {
-            apply_to_port(s, row->port[side], &change, 1);
-        }
-    }
-    return w * change * change;
+    return set_impulse(s, row, wanted, impulse);
 }
 
 // ---- all
 
 SPRAG_VECTORS
-static void sweep(sweeps *s, double *change)
+static void sweep(sweeps *s, double *squares)
 {
     batch_real sum = zeros;
     double total = 0;
@@ -218,21 +167,21 @@ static void sweep(sweeps *s, double *change)
     for (int l = 0; l < LANES; l++) {
         total += sum[l];
     }
-    *change = sqrt(total);
+    *squares = total;
 }
 
 double batches_sweep(sweeps *s)
 {
-    double change;
-    sweep(s, &change);
-    return change;
+    double squares;
+    sweep(s, &squares);
+    return sqrt(squares + singles_sweep(s));
 }
 
 SPRAG_VECTORS
 static void balance(sweeps *s)
 {
     memcpy(s->x.v, s->free, (size_t)s->x.velocities * sizeof(double));
-    for (int i = 0; i < s->rows; i++) {
+    for (int i = 0; i < s->rows + s->single_rows; i++) {
         const batch_row *row = &s->row[i];
         apply_row(row, s->x.row_impulse[i], s->x.v[row->node[0]], s->x.v[row->node[1]]);
     }

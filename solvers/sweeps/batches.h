@@ -50,7 +50,7 @@ typedef struct batch_link {
 // A joint row with bounds, or one of a mechanism that is too large.
 typedef struct batch_row {
     int32_t node[2], port[2];
-    int row; // of the problem
+    int row; // of the problem; -1: of a single contact
     double jacobian[2][6];
     double turn[2][6];   // M^-1 J'
     double inverse_mass; // J M^-1 J'

@@ -43,7 +43,8 @@ static void count_port_rows(const sweeps *s, int *parent, int *width)
     for (int i = 0; i < problem->contacts; i++) {
         for (int side = 0; side < 2; side++) {
             int node = moving_node(s, problem->contact[i].body[side]);
-            width[node < 0 ? s->nodes : root_of(parent, node)] += 3;
+            width[node < 0 ? s->nodes : root_of(parent, node)] +=
+                problem->contact[i].turning ? 6 : 3;
         }
     }
     for (int i = 0; i < problem->rows; i++) {

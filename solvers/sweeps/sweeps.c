@@ -6,27 +6,13 @@
 
 #include "kinematics.h"
 #include "mechanisms.h"
+#include "singles.h"
 #include "stiction.h"
 #include "sweeps_run.h"
 #include "symmetric3.h"
 
 // Colours of contacts: a body may have that many before its further contacts go alone.
 enum { COLOURS = 64 };
-
-bool sprag_sweeps_apply(const sprag_problem *problem)
-{
-    for (int i = 0; i < problem->contacts; i++) {
-        const sprag_contact *contact = &problem->contact[i];
-        const sprag_friction *f = &contact->slide;
-        bool cone = f->slip[0] == f->slip[1] && f->force[0] == f->force[1] &&
-                    isinf(f->coefficient[0]) == isinf(f->coefficient[1]) &&
-                    (f->coefficient[0] > 0) == (f->coefficient[1] > 0);
-        if (contact->turning || contact->stiffness > 0 || !cone) {
-            return false;
-        }
-    }
-    return true;
-}
 
 // ---- bodies
 
@@ -92,7 +78,7 @@ static void colour(const sweeps *s, bool linked, uint64_t *used, unsigned char *
 {
     for (int i = 0; i < s->problem->contacts; i++) {
         const int *body = s->problem->contact[i].body;
-        if (is_linked(s, body) != linked) {
+        if (singles_is_one(&s->problem->contact[i]) || is_linked(s, body) != linked) {
             continue;
         }
         int mover[2] = {mover_of(s, body[0]), mover_of(s, body[1])};
@@ -122,7 +108,8 @@ static void place(sweeps *s, bool linked, uint64_t *used, unsigned char *of, int
     next[COLOURS] = BATCH_LANES * s->batches;
     s->batches += count[COLOURS];
     for (int i = 0; i < s->problem->contacts; i++) {
-        if (is_linked(s, s->problem->contact[i].body) == linked) {
+        const sprag_contact *contact = &s->problem->contact[i];
+        if (!singles_is_one(contact) && is_linked(s, contact->body) == linked) {
             at[i] = next[of[i]];
             next[of[i]] += of[i] < COLOURS ? 1 : BATCH_LANES;
         }
@@ -157,7 +144,8 @@ static bool take_batches(sweeps *s, sprag_scratch *scratch)
     }
     s->batch = SPRAG_TAKE_RAW(scratch, s->batches, batch);
     s->link = SPRAG_TAKE(scratch, s->batches - s->free_batches, batch_link);
-    s->port = SPRAG_TAKE(scratch, 2 * ((long)contacts + s->problem->rows), sweeps_port);
+    s->port =
+        SPRAG_TAKE(scratch, 2 * ((long)contacts + s->problem->rows + s->single_rows), sweeps_port);
     if (scratch->failed) {
         return false;
     }
@@ -171,7 +159,9 @@ static bool take_batches(sweeps *s, sprag_scratch *scratch)
         memset(s->link[i].port, -1, sizeof s->link[i].port);
     }
     for (int i = 0; i < contacts; i++) {
-        set_lane(s, at[i], i);
+        if (!singles_is_one(&s->problem->contact[i])) {
+            set_lane(s, at[i], i);
+        }
     }
     for (int i = 0; i < s->batches - s->free_batches; i++) {
         memcpy(s->link[i].node, s->batch[s->free_batches + i].node, sizeof s->link[i].node);
@@ -223,58 +213,49 @@ static void link_lane(sweeps *s, int i, int l)
     }
 }
 
-static void set_row(sweeps *s, int of, batch_row *to)
+void sweeps_set_row(sweeps *s, batch_row *to, const int body[2], const double J[2][6],
+                    double impulse)
 {
-    const sprag_row *row = &s->problem->row[of];
-    double step = s->problem->step, jacobian[2][3][6];
-    int node[2] = {node_of(s, row->body[0]), node_of(s, row->body[1])};
-    *to = (batch_row){.row = of, .offset = -row->bias, .lo = row->lo * step, .hi = row->hi * step};
+    double jacobian[2][3][6];
+    int node[2] = {node_of(s, body[0]), node_of(s, body[1])};
     for (int side = 0; side < 2; side++) {
-        memcpy(jacobian[side][0], row->jacobian[side], sizeof jacobian[side][0]);
-        if (node[side] == s->nodes && row->body[side] != SPRAG_STATIC) {
-            to->offset += dot6(row->jacobian[side], s->problem->body[row->body[side]].velocity);
+        memcpy(jacobian[side][0], J[side], sizeof jacobian[side][0]);
+        if (node[side] == s->nodes && body[side] != SPRAG_STATIC) {
+            to->offset += dot6(J[side], s->problem->body[body[side]].velocity);
         }
     }
     add_ports(s, 1, node, (const double(*)[3][6])jacobian, to->port);
     for (int side = 0; side < 2; side++) {
-        const double *J = row->jacobian[side], *mass = s->mass[node[side]], *I = mass + 1;
+        const double *mass = s->mass[node[side]], *I = mass + 1, *of = J[side];
         double *turn = to->turn[side];
         to->node[side] = node[side];
         if (node[side] == s->nodes) {
             continue;
         }
-        memcpy(to->jacobian[side], J, sizeof to->jacobian[side]);
+        memcpy(to->jacobian[side], of, sizeof to->jacobian[side]);
         for (int k = 0; k < 3; k++) {
-            turn[k] = mass[0] * J[k];
+            turn[k] = mass[0] * of[k];
         }
-        turn[3] = I[0] * J[3] + I[3] * J[4] + I[4] * J[5];
-        turn[4] = I[3] * J[3] + I[1] * J[4] + I[5] * J[5];
-        turn[5] = I[4] * J[3] + I[5] * J[4] + I[2] * J[5];
-        to->inverse_mass += dot6(J, turn);
+        turn[3] = I[0] * of[3] + I[3] * of[4] + I[4] * of[5];
+        turn[4] = I[3] * of[3] + I[1] * of[4] + I[5] * of[5];
+        turn[5] = I[4] * of[3] + I[5] * of[4] + I[2] * of[5];
+        to->inverse_mass += dot6(of, turn);
     }
-    double *impulse = &s->x.row_impulse[to - s->row];
-    *impulse = fmin(fmax(row->guess * step, to->lo), to->hi);
+    double *at = &s->x.row_impulse[to - s->row];
+    *at = impulse;
     for (int side = 0; side < 2; side++) {
         if (to->port[side] >= 0) {
-            s->port[to->port[side]].impulse[0] = impulse;
+            s->port[to->port[side]].impulse[0] = at;
         }
     }
 }
 
-// After mechanisms_factor.
-static void set_row_yield(sweeps *s, batch_row *row)
+static void set_joint_row(sweeps *s, int of, batch_row *to)
 {
-    for (int side = 0; side < 2; side++) {
-        if (row->port[side] >= 0) {
-            double W[3][3];
-            mechanisms_port_inverse_mass(s, row->port[side], W);
-            row->inverse_mass += W[0][0];
-        }
-    }
-    row->yield = sprag_row_yield(&s->soft, &s->problem->row[row->row], row->inverse_mass);
-    if (!(row->inverse_mass > 0)) {
-        s->x.row_impulse[row - s->row] = 0;
-    }
+    const sprag_row *row = &s->problem->row[of];
+    double step = s->problem->step;
+    *to = (batch_row){.row = of, .offset = -row->bias, .lo = row->lo * step, .hi = row->hi * step};
+    sweeps_set_row(s, to, row->body, row->jacobian, fmin(fmax(row->guess * step, to->lo), to->hi));
 }
 
 // 1/kg, of the first row of a port, as if no row held its bodies.
@@ -287,6 +268,46 @@ static double bare_inverse_mass(const sweeps *s, const sweeps_port *port)
         }
     }
     return sum;
+}
+
+double sweeps_add_mechanisms(const sweeps *s, batch_row *row)
+{
+    double bare = row->inverse_mass;
+    for (int side = 0; side < 2; side++) {
+        if (row->port[side] >= 0) {
+            double W[3][3];
+            mechanisms_port_inverse_mass(s, row->port[side], W);
+            row->inverse_mass += W[0][0];
+            bare += bare_inverse_mass(s, &s->port[row->port[side]]);
+        }
+    }
+    return bare;
+}
+
+double sweeps_row_rate(const sweeps *s, const batch_row *row, const batch_velocity *v)
+{
+    double rate = row->offset;
+    for (int side = 0; side < 2; side++) {
+        const double *of = v[row->node[side]], *J = row->jacobian[side];
+        rate += dot3(J, of) + dot3(J + 3, of + 4);
+        for (int k = 0; row->port[side] >= 0 && k < 2; k++) {
+            const sweeps_port *port = &s->port[row->port[side]];
+            const double *J = port->jacobian[k][0];
+            const double *of = port->node[k] >= 0 ? v[port->node[k]] : NULL;
+            rate += of ? dot3(J, of) + dot3(J + 3, of + 4) : 0;
+        }
+    }
+    return rate;
+}
+
+// After mechanisms_factor.
+static void set_row_yield(sweeps *s, batch_row *row)
+{
+    sweeps_add_mechanisms(s, row);
+    row->yield = sprag_row_yield(&s->soft, &s->problem->row[row->row], row->inverse_mass);
+    if (!(row->inverse_mass > 0)) {
+        s->x.row_impulse[row - s->row] = 0;
+    }
 }
 
 static void add_port_masses(sweeps *s)
@@ -332,7 +353,9 @@ static void prepare_batches(sweeps *s, const batch_velocity *start,
     sprag_stiction stiction = sprag_stiction_of(s->soft.scale, options->moving, options->at_rest);
     batch_ranges of;
     batches_prepare(s, start, &of);
+    singles_prepare(s, start, &of);
     batches_set_stiction(s, &stiction, &of);
+    singles_set_stiction(s, &stiction, &of);
     stats->stiction = of.most.stiction;
     stats->stiction_least = of.least.stiction;
     stats->stiffness[0] = isfinite(of.least.stiffness) ? of.least.stiffness : 0;
@@ -349,7 +372,7 @@ static bool take_unknowns(sweeps *s, sprag_scratch *scratch)
     }
     s->x.velocities = BATCH_LANES * (s->nodes + 1L);
     long impulses = 3L * BATCH_LANES * s->batches,
-         rows = (s->rows + BATCH_LANES - 1) & -BATCH_LANES;
+         rows = (s->rows + s->single_rows + BATCH_LANES - 1) & -BATCH_LANES;
     // of ports: at most three rows a side, and less than a vector left over in each mechanism
     long ports = 3 * 2 * (long)BATCH_LANES * (s->batches - s->free_batches) +
                  (s->mechanisms->count > 0 ? 2L * rows : 0) +
@@ -358,7 +381,7 @@ static bool take_unknowns(sweeps *s, sprag_scratch *scratch)
     s->x.all = SPRAG_TAKE(scratch, s->x.count, double);
     s->before = SPRAG_TAKE_RAW(scratch, s->x.count, double);
     s->push = SPRAG_TAKE(scratch, s->x.count, double);
-    s->row = SPRAG_TAKE(scratch, s->rows, batch_row);
+    s->row = SPRAG_TAKE(scratch, (long)s->rows + s->single_rows, batch_row);
     if (scratch->failed) {
         return false;
     }
@@ -375,7 +398,7 @@ static sprag_result prepare(sweeps *s, const sprag_sweeps_options *options, spra
     batch_velocity *start;
     s->soft = sprag_problem_softness(s->problem, options->softness, options->row_softness);
     if (!take_bodies(s, &start, scratch) || !mechanisms_find(s, scratch) ||
-        !take_batches(s, scratch) || !take_unknowns(s, scratch)) {
+        !singles_find(s, scratch) || !take_batches(s, scratch) || !take_unknowns(s, scratch)) {
         return SPRAG_NO_MEMORY;
     }
     for (int i = s->free_batches; i < s->batches; i++) {
@@ -387,9 +410,10 @@ static sprag_result prepare(sweeps *s, const sprag_sweeps_options *options, spra
     }
     for (int i = 0, next = 0; i < s->problem->rows; i++) {
         if (!mechanisms_hold(s, i)) {
-            set_row(s, i, &s->row[next++]);
+            set_joint_row(s, i, &s->row[next++]);
         }
     }
+    singles_set_rows(s);
     if (s->mechanisms->count > 0) {
         sprag_result result = mechanisms_factor(s, scratch);
         if (result != SPRAG_OK) {
@@ -484,6 +508,7 @@ static void write_solution(sweeps *s, sprag_solution *solution)
     for (int i = 0; i < s->rows; i++) {
         solution->row_force[s->row[i].row] = s->x.row_impulse[i] / problem->step;
     }
+    singles_write(s, solution);
     for (int i = 0; i < problem->rows; i++) {
         if (mechanisms_hold(s, i)) {
             solution->row_force[i] = mechanisms_row_impulse(s, i) / problem->step;

@@ -23,10 +23,6 @@ typedef struct sprag_sweeps_options {
     double at_rest;   // m/s, least stiction tolerance; 0: 1e-8 of the speed scale
 } sprag_sweeps_options;
 
-// Can these contacts be batched? Not contacts with rolling or spinning friction, with Hunt and
-// Crossley's law, or with axes of friction that are bounded one by one.
-bool sprag_sweeps_apply(const sprag_problem *problem);
-
 // Starts from the forces that the problem expects (guess). Sets velocities and forces of the
 // solution; stats: sweeps, residual (the last change), stiction tolerances. SPRAG_OK, however large
 // the residual; SPRAG_NOT_CONVERGED if a value is not finite; SPRAG_NO_MEMORY.

@@ -9,6 +9,7 @@
 
 typedef struct sweeps_mechanisms sweeps_mechanisms; // mechanisms.h
 typedef struct sweeps_port sweeps_port;
+typedef struct sweeps_single sweeps_single; // singles.h
 
 struct sweeps {
     const sprag_problem *problem;
@@ -24,8 +25,10 @@ struct sweeps {
     sweeps_mechanisms *mechanisms;
     sweeps_port *port;
     int ports, port_rows; // port rows: in whole vectors a mechanism
-    batch_row *row;
-    int rows;
+    batch_row *row;       // joint rows with bounds, then those of single contacts
+    int rows, single_rows;
+    sweeps_single *single; // contacts that are in no batch
+    int singles;
     batch_unknowns x;
     double *before; // unknowns before the last sweep
     double *push;   // what the last acceleration added
@@ -37,6 +40,15 @@ static inline int node_of(const sweeps *s, int body)
 {
     return body == SPRAG_STATIC ? s->nodes : s->node_of[body];
 }
+
+// sweeps.c: sets a row whose offset is set, and its impulse (N s).
+void sweeps_set_row(sweeps *s, batch_row *to, const int body[2], const double J[2][6],
+                    double impulse);
+// After mechanisms_factor: adds to the inverse mass what mechanisms leave of it. Returns the
+// inverse mass as if no row held their bodies, 1/kg.
+double sweeps_add_mechanisms(const sweeps *s, batch_row *row);
+// J v of a row at these velocities of the nodes, with the offset.
+double sweeps_row_rate(const sweeps *s, const batch_row *row, const batch_velocity *v);
 
 // J M^-1 J' of a row at one node, 1/kg.
 static inline double node_inverse_mass(const sweeps *s, int node, const double J[6])

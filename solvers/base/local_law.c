@@ -1,0 +1,63 @@
+#include "local_law.h"
+
+#include <math.h>
+
+// The smaller root p of Hunt and Crossley's k (1 - d u)(x - h u) = p, u = free + w p.
+static double spring(const sprag_softness *soft, const sprag_contact *contact, double free,
+                     double w)
+{
+    double step = soft->step, d = contact->dissipation;
+    double k = step * sprag_contact_stiffness(soft, contact, w);
+    double a = 1 - d * free, b = -contact->gap - step * free;
+    if (a <= 0 || b <= 0) {
+        return 0;
+    }
+    double A = k * d * w * step * w, B = 1 + k * (d * w * b + step * w * a);
+    return 2 * k * a * b / (B + sqrt(fmax(0, B * B - 4 * A * k * a * b)));
+}
+
+double sprag_local_normal(const sprag_softness *soft, const sprag_contact *contact, double free,
+                          double w, double yield)
+{
+    if (contact->stiffness > 0) {
+        return spring(soft, contact, free, w);
+    }
+    return fmax(0, (contact->bias - free) / (w + yield));
+}
+
+bool sprag_local_is_cone(const sprag_friction *f)
+{
+    return f->slip[0] == f->slip[1] && f->force[0] == f->force[1] && !isinf(f->coefficient[0]) &&
+           !isinf(f->coefficient[1]);
+}
+
+void sprag_local_friction(const sprag_softness *soft, const sprag_friction *f,
+                          const sprag_local_axes *of, const double *w, const double *u,
+                          const double *p, double *wanted)
+{
+    double s[2] = {0}, bound[2] = {0}, stiffest[2] = {0}, square = 0;
+    bool cone = of->axes == 2 && sprag_local_is_cone(f);
+    for (int k = 0; k < of->axes; k++) {
+        int axis = of->first + k;
+        double coefficient = fmin(f->coefficient[axis], 1e100), scale = cone ? coefficient : 1;
+        double yield = fmax(f->slip[axis] / soft->step, soft->row * w[k]);
+        bound[k] = isinf(f->coefficient[axis])
+                       ? INFINITY
+                       : coefficient * (f->force[axis] ? soft->step : of->normal);
+        yield += of->stiction > 0 && bound[k] > 0 ? of->stiction / bound[k] : 0;
+        s[k] = u[k] - f->velocity[axis] + yield * p[k];
+        stiffest[k] = scale * scale * (w[k] + yield + of->coupling);
+    }
+    double most = fmax(stiffest[0], stiffest[1]);
+    for (int k = 0; k < of->axes; k++) {
+        double scale = cone ? fmin(f->coefficient[of->first + k], 1e100) : 1;
+        double rho = cone ? most : stiffest[k];
+        wanted[k] = rho > 0 ? p[k] - scale * scale * s[k] / rho : 0;
+        double share = bound[k] > 0 ? wanted[k] / bound[k] : 0;
+        square += share * share;
+    }
+    double shrink = cone && square > 1 ? 1 / sqrt(square) : 1;
+    for (int k = 0; k < of->axes; k++) {
+        wanted[k] = fmin(fmax(shrink * wanted[k], -bound[k]), bound[k]);
+    }
+}
