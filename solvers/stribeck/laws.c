@@ -98,34 +98,6 @@ static inline double normal_law(const sprag_system *system, const sprag_point *p
     return impulse;
 }
 
-// The smaller root g of Hunt and Crossley's k (a - d w g)(b - h w g) = g, for positive a and b.
-static double hunt_crossley_balance(const sprag_point *point, double step, double free_velocity,
-                                    double inverse_mass)
-{
-    double a = 1 - point->dissipation * free_velocity;
-    double b = point->penetration - step * free_velocity;
-    if (a <= 0 || b <= 0) {
-        return 0;
-    }
-    double k = step * point->stiffness, by_d = point->dissipation * inverse_mass;
-    double by_x = step * inverse_mass, A = k * by_d * by_x, B = 1 + k * (by_d * b + by_x * a);
-    return 2 * k * a * b / (B + sqrt(fmax(0, B * B - 4 * A * k * a * b)));
-}
-
-double sprag_normal_balance(const sprag_system *system, const sprag_point *point,
-                            double free_velocity, double inverse_mass)
-{
-    switch (point->law) {
-    case SPRAG_SPRING:
-        return fmax(0, -free_velocity / (point->yield + inverse_mass));
-    case SPRAG_GIVEN:
-        return point->given;
-    case SPRAG_HUNT_CROSSLEY:
-        return hunt_crossley_balance(point, system->step, free_velocity, inverse_mass);
-    }
-    return 0;
-}
-
 double sprag_normal_impulse(const sprag_system *system, const sprag_point *point,
                             double normal_velocity, double *slope)
 {

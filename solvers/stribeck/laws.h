@@ -128,11 +128,6 @@ static inline sprag_friction_law sprag_cone_law(const sprag_cone *cone, double s
 double sprag_normal_impulse(const sprag_system *system, const sprag_point *point,
                             double normal_velocity, double *slope);
 
-// The impulse at which the law and a body of that inverse mass (1/kg) agree: impulse =
-// law(free_velocity + inverse_mass impulse).
-double sprag_normal_balance(const sprag_system *system, const sprag_point *point,
-                            double free_velocity, double inverse_mass);
-
 double sprag_equation_impulse(const sprag_equation *equation, double rate);
 
 // Is it between its bounds, that is, does its impulse change with the rate?

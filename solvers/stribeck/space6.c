@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "gauss_seidel.h"
 #include "kinematics.h"
 #include "linalg.h"
 #include "symmetric3.h"
@@ -281,8 +280,7 @@ static const sprag_space bodies = {.momentum = momentum,
                                    .add_equation = add_equation,
                                    .factor = factor,
                                    .solve = solve,
-                                   .orientation = orientation,
-                                   .gauss_seidel = sprag_gauss_seidel_solve};
+                                   .orientation = orientation};
 
 sprag_result sprag_space6_take(sprag_space6 *space, sprag_system *system, int nodes,
                                sprag_scratch *scratch)

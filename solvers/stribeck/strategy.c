@@ -7,7 +7,9 @@
 #include "interior_point.h"
 #include "linalg.h"
 #include "newton.h"
+#include "space6.h"
 #include "stribeck_constants.h"
+#include "sweeps.h"
 
 // Limits of Newton's method: at most `iterations` updates, of which at most `patience` in a row
 // that do not bring the residual below `progress` times the least so far.
@@ -86,7 +88,46 @@ static effort thorough(const sprag_strategy_state *w, int iterations)
 
 static bool has_gauss_seidel(const sprag_strategy_state *w)
 {
-    return w->options.sweeps > 0 && w->system->space->gauss_seidel;
+    return w->options.sweeps > 0;
+}
+
+// Gauss-Seidel on the problem. Takes its velocities, and its impulses also as those expected.
+static sprag_result sweep(sprag_strategy_state *w, sprag_sweeps_options options)
+{
+    sprag_system *system = w->system;
+    const sprag_problem *problem = w->problem;
+    sprag_solution solution = {.velocity = SPRAG_TAKE(system->scratch, problem->bodies, double[6]),
+                               .contact_force =
+                                   SPRAG_TAKE(system->scratch, problem->contacts, double[6]),
+                               .row_force = SPRAG_TAKE(system->scratch, problem->rows, double)};
+    if (system->scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    options.softness = w->options.softness;
+    options.row_softness = w->options.row_softness;
+    options.tolerance = w->options.sweeps_tolerance;
+    options.moving = w->options.stiction;
+    options.at_rest = w->options.finest;
+    sprag_result result =
+        sprag_sweeps_solve(problem, &options, system->scratch, &solution, &w->stats);
+    if (result != SPRAG_OK) {
+        return result;
+    }
+    for (int b = 0; b < problem->bodies; b++) {
+        if (w->node_of[b] != SPRAG_NOWHERE) {
+            copy(w->v + 6 * w->node_of[b], solution.velocity[b], 6);
+        }
+    }
+    for (int i = 0; i < system->points; i++) {
+        for (int k = 0; k < 6; k++) {
+            system->impulse[i][k] = problem->step * solution.contact_force[i][k];
+        }
+        memcpy(system->point[i].guess, system->impulse[i], sizeof system->point[i].guess);
+    }
+    for (int i = 0; i < system->equations; i++) {
+        system->row_impulse[i] = problem->step * solution.row_force[i];
+    }
+    return SPRAG_OK;
 }
 
 // Newton's method from the start. If Gauss-Seidel can take over, Newton's method gives up after
@@ -134,10 +175,7 @@ static sprag_result frozen_pass(sprag_strategy_state *w, int pass)
 // warm_newton of bodies: Gauss-Seidel, whatever it reaches, then Newton's method.
 static sprag_result warm_from_sweeps(sprag_strategy_state *w)
 {
-    sprag_gauss_seidel_limits limits = {.tolerance = w->options.sweeps_tolerance,
-                                        .most = w->options.sweeps};
-    sprag_result result =
-        w->system->space->gauss_seidel(w->system, &limits, w->options.finest, w->v, &w->stats);
+    sprag_result result = sweep(w, (sprag_sweeps_options){.most = w->options.sweeps});
     return result == SPRAG_OK ? newton(w, w->options.stiction, w->options.tolerance,
                                        thorough(w, STRIBECK_WARM_ITERATIONS))
                               : result;
@@ -152,13 +190,11 @@ static sprag_result solve_gauss_seidel(sprag_strategy_state *w, bool affordable,
     int most = affordable || least > STRIBECK_SWEEPS_FACTOR * w->options.sweeps
                    ? least
                    : STRIBECK_SWEEPS_FACTOR * w->options.sweeps;
-    sprag_gauss_seidel_limits limits = {
-        .tolerance = w->options.sweeps_tolerance,
-        .good = w->options.sweeps_least > 0 ? STRIBECK_SWEEP_ACCEPTABLE : STRIBECK_SWEEP_GOOD,
-        .least = least,
-        .most = most};
-    sprag_result result =
-        w->system->space->gauss_seidel(w->system, &limits, w->options.finest, w->v, &w->stats);
+    sprag_sweeps_options limits = {.good = w->options.sweeps_least > 0 ? STRIBECK_SWEEP_ACCEPTABLE
+                                                                       : STRIBECK_SWEEP_GOOD,
+                                   .least = least,
+                                   .most = most};
+    sprag_result result = sweep(w, limits);
     double enough = last         ? STRIBECK_SWEEP_TOLERABLE
                     : affordable ? limits.good
                                  : STRIBECK_SWEEP_ACCEPTABLE;
@@ -294,8 +330,6 @@ static bool has_failed(sprag_result result)
 static sprag_result solve_interior_point(sprag_strategy_state *w)
 {
     sprag_system *system = w->system;
-    sprag_gauss_seidel_limits limits = {.tolerance = w->options.sweeps_tolerance,
-                                        .most = STRIBECK_INTERIOR_POINT_SWEEPS};
     sprag_result result = SPRAG_OK;
     bool known = true;
     for (int i = 0; i < system->points; i++) {
@@ -303,7 +337,7 @@ static sprag_result solve_interior_point(sprag_strategy_state *w)
         known &= w->bound[i] >= 0;
     }
     if (!known) {
-        result = system->space->gauss_seidel(system, &limits, w->options.finest, w->v, &w->stats);
+        result = sweep(w, (sprag_sweeps_options){.most = STRIBECK_INTERIOR_POINT_SWEEPS});
     }
     for (int i = 0; i < system->points; i++) {
         w->bound[i] = w->bound[i] < 0 ? system->point[i].guess[0] : w->bound[i];

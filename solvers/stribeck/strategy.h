@@ -16,17 +16,19 @@
 #ifndef SPRAG_STRATEGY_H
 #define SPRAG_STRATEGY_H
 
+#include "problem.h"
 #include "system.h"
 
 // Settings of one solve. The caller computes them before the solve (stribeck.c).
 typedef struct sprag_strategy_options {
     // tolerances
-    double stiction;     // m/s, stiction tolerance of warm_newton, continuation, frozen_friction
-    double finest;       // m/s, stiction tolerance of newton, gauss_seidel and interior_point; a
-                         // cone's own tolerance is a lower bound of both
-    double tolerance;    // momentum residual at which Newton's method ends
-    double small, theta; // of the limiter: share of the tolerance, rad (newton.h)
-    bool within_budget;  // newton and a brief frozen_friction only: the caller has sweeps
+    double stiction;  // m/s, stiction tolerance of warm_newton, continuation, frozen_friction
+    double finest;    // m/s, stiction tolerance of newton, gauss_seidel and interior_point; a
+                      // cone's own tolerance is a lower bound of both
+    double tolerance; // momentum residual at which Newton's method ends
+    double softness, row_softness; // of sprag_problem_softness
+    double small, theta;           // of the limiter: share of the tolerance, rad (newton.h)
+    bool within_budget;            // newton and a brief frozen_friction only: the caller has sweeps
     // newton
     double direct_work; // largest factorisation (sprag_space.work) for newton, warm_newton,
                         // continuation and frozen_friction; 0: gauss_seidel at once
@@ -50,6 +52,8 @@ typedef struct sprag_strategy_options {
 typedef struct sprag_strategy_state {
     sprag_strategy_options options; // of the caller
     sprag_system *system;           // of the caller
+    const sprag_problem *problem;   // of the caller: what the system was assembled from
+    const int *node_of;             // of the caller: bodies, SPRAG_NOWHERE or a place in the system
     const double *guess;            // of the caller: size velocities, m/s, rad/s; NULL: none
     double *v;           // size, m/s, rad/s: the present iterate, at the end the solution
     double *dv;          // size: the last update

@@ -83,6 +83,8 @@ static sprag_strategy_state make_state(const speeds *speeds, const sprag_stribec
         .options = {.stiction = speeds->stiction.moving,
                     .finest = speeds->stiction.at_rest,
                     .tolerance = options->tolerance,
+                    .softness = options->softness,
+                    .row_softness = options->row_softness,
                     .small = STRIBECK_LIMITER_SMALL,
                     .theta = STRIBECK_LIMITER_TURN,
                     .direct_work = options->direct_work,
@@ -225,6 +227,8 @@ static sprag_result solve_directly(const sprag_problem *problem,
         (options->warm && !set_guess(&w, problem, node_of, solution, scratch))) {
         return SPRAG_NO_MEMORY;
     }
+    w.problem = problem;
+    w.node_of = node_of;
     w.stats.history = stats->history;
     w.stats.history_room = stats->history_room;
     if (problem->contacts || problem->rows) {

@@ -87,7 +87,7 @@ static const double STRIBECK_FROZEN_ACCEPTABLE = 1e-3;
 enum { STRIBECK_BRIEF_PASSES = 3 };
 static const double STRIBECK_BRIEF_BOUND_ERROR = 0.3;
 
-// ---- Gauss-Seidel (strategy.c, gauss_seidel.c)
+// ---- Gauss-Seidel (strategy.c)
 
 // Changes of the last sweep, relative to the momentum, at which it counts as good; at which it may
 // end early; and that are accepted when no other strategy is left. Larger: faster and less exact.
@@ -97,12 +97,6 @@ static const double STRIBECK_SWEEP_GOOD = 1e-2, STRIBECK_SWEEP_ACCEPTABLE = 0.1,
 static const double STRIBECK_SWEEP_TOLERANCE = 1e-5;
 // Multiple of the option `sweeps` that Gauss-Seidel takes where the result is not good.
 enum { STRIBECK_SWEEPS_FACTOR = 10 };
-// Newton updates for the sliding impulse of one contact, and their relative tolerance.
-enum { STRIBECK_SLIDE_ITERATIONS = 8 };
-static const double STRIBECK_SLIDE_TOLERANCE = 1e-5;
-// Kinetic energy after the expected impulses, relative to that of the free motion, above which they
-// are dropped: contacts do not add energy.
-static const double STRIBECK_GUESS_ENERGY = 2;
 
 // ---- Interior point (strategy.c, interior_point.c)
 

@@ -64,14 +64,6 @@ typedef struct sprag_equation {
     double guess;        // N s, expected impulse
 } sprag_equation;
 
-// Gauss-Seidel ends when the change of a sweep is at most `tolerance`; after `least` sweeps when it
-// is at most `good`; or after `most` sweeps. Changes have the metric and scale of
-// sprag_system_residual.
-typedef struct sprag_gauss_seidel_limits {
-    double tolerance, good;
-    int least, most;
-} sprag_gauss_seidel_limits;
-
 // Operations that depend on the coordinates of a system. J has dim rows for each point and one for
 // each equation.
 typedef struct sprag_space {
@@ -88,12 +80,6 @@ typedef struct sprag_space {
     sprag_result (*factor)(sprag_system *, bool symmetric);
     void (*solve)(sprag_system *, bool symmetric, double *x);
     double (*orientation)(const sprag_system *); // sign of the determinant, of a general matrix
-    // Gauss-Seidel from the expected impulses (guess), without a matrix. Writes the velocity to v,
-    // the impulses to the system and to its guesses, and the change of the last sweep to
-    // stats->convergence. SPRAG_OK whatever that is; SPRAG_NOT_CONVERGED if it is not finite;
-    // SPRAG_NO_MEMORY. NULL: not available.
-    sprag_result (*gauss_seidel)(sprag_system *, const sprag_gauss_seidel_limits *, double stiction,
-                                 double *v, sprag_stats *);
 } sprag_space;
 
 struct sprag_system {

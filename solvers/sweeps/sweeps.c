@@ -556,7 +556,8 @@ static void run(sweeps *s, const sprag_sweeps_options *options, sprag_stats *sta
         if (stats->convergence <= options->tolerance || !isfinite(change)) {
             return;
         }
-        if (stops || stagnates(it, stats->convergence, halfway)) {
+        bool good = it >= options->least && stats->convergence <= options->good;
+        if (stops || good || (options->good == 0 && stagnates(it, stats->convergence, halfway))) {
             stats->sweep_error = error_of(stats->convergence, stops ? middle : halfway, it);
             return;
         }
