@@ -90,7 +90,7 @@ static int count_violated(const advance_projection *p)
     return violated;
 }
 
-// Relaxes all constraints in turn, with Nesterov's momentum (gauss_seidel.h), if many are violated.
+// Relaxes all constraints in turn, with Nesterov's momentum (sweeps.h), if many are violated.
 static void sweep(advance_projection *p)
 {
     double last = INFINITY;

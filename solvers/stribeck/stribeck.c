@@ -92,7 +92,8 @@ static sprag_strategy_state make_state(const speeds *speeds, const sprag_stribec
                     .patience = STRIBECK_PATIENCE,
                     .max_continuation = options->max_continuation,
                     .softest = speeds->scale,
-                    .sweeps = options->sweeps,
+                    // sweeps have the laws of the two-way scheme
+                    .sweeps = options->scheme == SPRAG_TWO_WAY ? options->sweeps : 0,
                     .sweeps_tolerance = STRIBECK_SWEEP_TOLERANCE,
                     .sweeps_least = options->sweeps_least,
                     .within_budget = within_budget,
