@@ -32,6 +32,7 @@ sprag_result sprag_swept_solve(const sprag_problem *problem, const sprag_stribec
     const sprag_sweeps_options sweeps = {.softness = options->softness,
                                          .row_softness = options->row_softness,
                                          .most = options->budget,
+                                         .stagnates = true,
                                          .tolerance = STRIBECK_SWEPT_TOLERANCE,
                                          .moving = options->stiction_tolerance,
                                          .at_rest = options->stiction_at_rest};

@@ -557,7 +557,7 @@ static void run(sweeps *s, const sprag_sweeps_options *options, sprag_stats *sta
             return;
         }
         bool good = it >= options->least && stats->convergence <= options->good;
-        if (stops || good || (options->good == 0 && stagnates(it, stats->convergence, halfway))) {
+        if (stops || good || (options->stagnates && stagnates(it, stats->convergence, halfway))) {
             stats->sweep_error = error_of(stats->convergence, stops ? middle : halfway, it);
             return;
         }
