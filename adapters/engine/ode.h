@@ -173,6 +173,10 @@ dReal sprag_ode_own_erp(dJointID joint);
 // The number of a parameter of joints, of those from dParamLoStop to dParamERP, in the running ODE.
 int sprag_ode_parameter(int parameter);
 
+// The anchors (m) of a joint that holds a distance (DBall, DHinge), of the bodies in the order of
+// sprag_ode_joint_bodies. false: it is none.
+bool sprag_ode_distance_anchors(dJointID joint, dVector3 anchor[2]);
+
 // The parts of a contact joint's dContact. `room` is for an ODE whose surfaces lack some fields.
 const dContactGeom *sprag_ode_contact_geom(dJointID joint);
 const dReal *sprag_ode_contact_direction(dJointID joint); // fdir1

@@ -17,6 +17,7 @@ typedef void joint_fn(dJointID);
 typedef void group_fn(dJointGroupID);
 typedef void message_fn(int, const char *, ...);
 typedef dReal joint_param_fn(dJointID, int);
+typedef void joint_anchor_fn(dJointID, dVector3);
 
 // REAL_SYMBOL(type, name, symbol) defines sprag_real_name, OWN_SYMBOL the same for this file alone.
 #ifdef SPRAG_WRAP // libsprag.a: __real_ is the linker's name for a function that it was told to
@@ -163,6 +164,10 @@ REAL_SYMBOL(set_island_threads_fn, set_island_threads,
 #define CREATE_JOINT(name) OWN_SYMBOL(joint_create_fn, create_##name, "dJointCreate" #name)
 JOINT_TYPES(CREATE_JOINT)
 
+OWN_SYMBOL(joint_anchor_fn, double_ball_anchor_1, "dJointGetDBallAnchor1")
+OWN_SYMBOL(joint_anchor_fn, double_ball_anchor_2, "dJointGetDBallAnchor2")
+OWN_SYMBOL(joint_anchor_fn, double_hinge_anchor_1, "dJointGetDHingeAnchor1")
+OWN_SYMBOL(joint_anchor_fn, double_hinge_anchor_2, "dJointGetDHingeAnchor2")
 OWN_SYMBOL(joint_param_fn, double_ball_param, "dJointGetDBallParam")
 OWN_SYMBOL(joint_param_fn, double_hinge_param, "dJointGetDHingeParam")
 OWN_SYMBOL(joint_param_fn, transmission_param, "dJointGetTransmissionParam")
@@ -282,6 +287,26 @@ dReal sprag_ode_own_erp(dJointID joint)
     default:
         return 0;
     }
+}
+
+bool sprag_ode_distance_anchors(dJointID joint, dVector3 anchor[2])
+{
+    int type = dJointGetType(joint);
+    joint_anchor_fn *first = NULL, *second = NULL;
+    if (type == dJointTypeDBall) {
+        first = sprag_real_double_ball_anchor_1();
+        second = sprag_real_double_ball_anchor_2();
+    } else if (type == dJointTypeDHinge) {
+        first = sprag_real_double_hinge_anchor_1();
+        second = sprag_real_double_hinge_anchor_2();
+    }
+    if (!first || !second) {
+        return false;
+    }
+    bool reversed = !dJointGetBody(joint, 0);
+    first(joint, anchor[reversed]);
+    second(joint, anchor[!reversed]);
+    return true;
 }
 
 dGeomID sprag_ode_listed_geom(dSpaceID space, int index)

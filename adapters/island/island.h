@@ -74,6 +74,16 @@ typedef struct ode_tight {
     double stored;      // J, what it has taken from the motion and may give back
 } ode_tight;
 
+// A distance that is drawn tight (load_distance.c): its anchors have an inertia against each other,
+// across the distance, by the two rows that follow `row`.
+typedef struct ode_taut {
+    dJointID joint;
+    int row;        // of the two
+    double added;   // kg
+    double hold[2]; // m/s, the velocities of the rows that it holds on to
+    double stored;  // J, as ode_tight's
+} ode_taut;
+
 // A body that spins fast about a principal axis (spin_step.c).
 typedef struct ode_spin {
     int body;       // of the island
@@ -101,6 +111,10 @@ typedef struct ode_problem {
     int spins;
     ode_tight *tight; // bodies with added inertia, in the order of the island
     int tights;
+    ode_taut *taut; // distances that are drawn tight
+    int tauts;
+    int joint_rows;        // rows of joints: those of `taut` are behind them
+    int distances;         // joints that hold a distance; each has room for two more rows
     struct ode_load *load; // of each body; NULL: not known
     double *ahead;         // m/s, of each row: the part of its bias that looks ahead
     sprag_solution first;  // the solution before sprag_ode_solve_again
@@ -186,9 +200,9 @@ bool sprag_ode_apply_added_force(dBodyID body, const double before[6], dReal ste
 
 void sprag_ode_warm_start_store(ode_warm_start *warm_start, const ode_problem *pulled);
 
-// Sets of the inertia that was added to the body in the last step: its trace (kg m^2), and what it
-// has stored (J).
-void sprag_ode_warm_start_added(const ode_warm_start *warm, dBodyID body, double *trace,
+// Sets of the inertia that was added in the last step to a body, or to a distance: its trace (kg
+// m^2; kg), and what it has stored (J).
+void sprag_ode_warm_start_added(const ode_warm_start *warm, const void *of, double *trace,
                                 double *stored);
 
 // ---- spin_step.c
@@ -220,6 +234,20 @@ bool sprag_ode_loads_have_grown(const ode_problem *pulled, sprag_scratch *scratc
 // ahead.
 void sprag_ode_stiffen_again(ode_problem *pulled, const ode_warm_start *warm_start,
                              sprag_scratch *scratch);
+
+// ---- load_distance.c
+
+// Adds inertia, as two rows, to the anchors of distances that are drawn tight, and lets the row of
+// such a joint look ahead. Nothing where the scratch has failed.
+void sprag_ode_hold_distances(ode_problem *pulled, const ode_warm_start *warm_start,
+                              sprag_scratch *scratch);
+
+// Whether a distance is drawn so much tighter in the solution than in the last step that the added
+// inertia does not hold it.
+bool sprag_ode_distances_have_grown(const ode_problem *pulled);
+
+// The lever (m) of a joint that holds a distance on body `side` of its row. false: it holds none.
+bool sprag_ode_lever_of_distance(const ode_problem *pulled, int row, int side, double lever[3]);
 
 // ---- load_energy.c
 

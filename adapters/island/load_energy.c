@@ -22,12 +22,16 @@ typedef struct work {
     double before, ahead, mending; // J, the part of each of these
 } work;
 
-static double velocity_before(const ode_problem *pulled, const sprag_row *row)
+// m/s, after: with this solution; NULL: before the step.
+static double velocity_of(const ode_problem *pulled, const sprag_row *row,
+                          const sprag_solution *after)
 {
     double sum = 0;
     for (int side = 0; side < 2; side++) {
         if (row->body[side] != SPRAG_STATIC) {
-            const double *v = pulled->body[row->body[side]].velocity, *J = row->jacobian[side];
+            const int body = row->body[side];
+            const double *v = after ? after->velocity[body] : pulled->body[body].velocity;
+            const double *J = row->jacobian[side];
             sum += dot3(J, v) + dot3(J + 3, v + 3);
         }
     }
@@ -37,11 +41,11 @@ static double velocity_before(const ode_problem *pulled, const sprag_row *row)
 static work work_of_rows(const ode_problem *pulled, const sprag_solution *solution)
 {
     work sum = {0};
-    for (int i = 0; i < pulled->problem.rows; i++) {
+    for (int i = 0; i < pulled->joint_rows; i++) {
         const sprag_row *row = &pulled->row[i];
         if (row->lo == -INFINITY && row->hi == INFINITY) {
             double half = 0.5 * pulled->problem.step * solution->row_force[i];
-            sum.before += half * velocity_before(pulled, row);
+            sum.before += half * velocity_of(pulled, row, NULL);
             sum.ahead += half * pulled->ahead[i];
             sum.mending += half * (row->bias - pulled->ahead[i]);
         }
@@ -64,6 +68,12 @@ static double work_of_inertia(const ode_problem *pulled, const sprag_solution *s
         }
         mul33(tight->added, pull, impulse);
         sum += 0.5 * (dot3(impulse, before) + dot3(impulse, after));
+    }
+    for (int i = 0; i < 2 * pulled->tauts; i++) {
+        const ode_taut *taut = &pulled->taut[i / 2];
+        const sprag_row *row = &pulled->row[taut->row + i % 2];
+        double before = velocity_of(pulled, row, NULL), after = velocity_of(pulled, row, solution);
+        sum += 0.5 * taut->added * (share * taut->hold[i % 2] - after) * (before + after);
     }
     return sum;
 }
@@ -94,6 +104,9 @@ static double stored(const ode_problem *pulled)
     for (int i = 0; i < pulled->tights; i++) {
         sum += pulled->tight[i].stored;
     }
+    for (int i = 0; i < pulled->tauts; i++) {
+        sum += pulled->taut[i].stored;
+    }
     return sum;
 }
 
@@ -109,9 +122,21 @@ static void store(ode_problem *pulled, double left)
         tight->stored = dot3(w, momentum);
         room += tight->stored;
     }
+    for (int i = 0; i < pulled->tauts; i++) {
+        ode_taut *taut = &pulled->taut[i];
+        double v[2];
+        for (int k = 0; k < 2; k++) {
+            v[k] = velocity_of(pulled, &pulled->row[taut->row + k], &pulled->solution);
+        }
+        taut->stored = taut->added * (v[0] * v[0] + v[1] * v[1]);
+        room += taut->stored;
+    }
     double share = left > 0 && room > 0 ? fmin(1, left / room) : 0;
     for (int i = 0; i < pulled->tights; i++) {
         pulled->tight[i].stored *= share;
+    }
+    for (int i = 0; i < pulled->tauts; i++) {
+        pulled->taut[i].stored *= share;
     }
 }
 
@@ -119,7 +144,7 @@ static void store(ode_problem *pulled, double left)
 // that mending takes out makes room for theirs; energy that mending brings in is not theirs.
 static bool wins(ode_problem *pulled)
 {
-    if (pulled->tights == 0) {
+    if (pulled->tights + pulled->tauts == 0) {
         return false;
     }
     const sprag_solution *solution = &pulled->solution;
@@ -175,8 +200,11 @@ static void let_go(ode_problem *pulled)
         memcpy(pulled->body[tight->body].free_velocity + 3, tight->released,
                sizeof tight->released);
     }
-    for (int i = 0; i < pulled->problem.rows; i++) {
+    for (int i = 0; i < pulled->joint_rows; i++) {
         pulled->row[i].bias -= pulled->ahead[i];
+    }
+    for (int i = pulled->joint_rows; i < pulled->problem.rows; i++) {
+        pulled->row[i].bias = 0;
     }
 }
 
@@ -221,7 +249,7 @@ void sprag_ode_keep_first(ode_problem *pulled)
 
 void sprag_ode_combine(ode_problem *pulled)
 {
-    if (pulled->tights == 0) {
+    if (pulled->tights + pulled->tauts == 0) {
         return;
     }
     if (pulled->grown) {

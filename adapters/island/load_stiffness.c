@@ -42,6 +42,7 @@ typedef struct tight_joint {
     const double *force; // N, N m, of each row
     int rows, linear;    // all, and those with a linear part
     double lever[2][3];  // m, centre of the body to the anchor
+    bool distance;       // a single one, of a joint that holds a distance
 } tight_joint;
 
 // ---- one joint
@@ -49,19 +50,22 @@ typedef struct tight_joint {
 static int rows_of_joint(const ode_problem *pulled, int first)
 {
     int end = first + 1;
-    while (end < pulled->problem.rows && pulled->row_joint[end] == pulled->row_joint[first]) {
+    while (end < pulled->joint_rows && pulled->row_joint[end] == pulled->row_joint[first]) {
         end++;
     }
     return end - first;
 }
 
 // The linear parts of a joint's rows are unit vectors e at right angles to one another. Of a single
-// one the lever is not known along it, and nothing else counts: such joints are left out.
+// one the lever is not known along it, and nothing else counts: ODE knows it of joints that hold a
+// distance, others are left out.
 
 // Adds |f| |r|: each part of r is in all of r x e but one.
-static void add_bounds(load *loads, const sprag_row *row, const double *row_force, int rows)
+static void add_bounds(const ode_problem *pulled, load *loads, int first, const double *row_force,
+                       int rows)
 {
-    double force[3] = {0}, square[2] = {0};
+    const sprag_row *row = &pulled->row[first];
+    double force[3] = {0}, square[2] = {0}, lever[3];
     int linear = 0;
     for (int i = 0; i < rows; i++) {
         const double(*J)[6] = row[i].jacobian;
@@ -72,7 +76,11 @@ static void add_bounds(load *loads, const sprag_row *row, const double *row_forc
             linear++;
         }
     }
-    double scale = linear > 1 ? dot3(force, force) / (linear - 1) : 0;
+    double scale = linear > 0 ? dot3(force, force) / fmax(1, linear - 1) : 0;
+    for (int side = 0; side < 2 && linear == 1 && scale > 0; side++) {
+        square[side] =
+            sprag_ode_lever_of_distance(pulled, first, side, lever) ? dot3(lever, lever) : 0;
+    }
     for (int side = 0; side < 2 && scale > 0; side++) {
         if (row->body[side] != SPRAG_STATIC) {
             loads[row->body[side]].bound += sqrt(scale * square[side]);
@@ -81,7 +89,7 @@ static void add_bounds(load *loads, const sprag_row *row, const double *row_forc
 }
 
 // sum e x (r x e) is 2 r for three rows, and r + (n.r) n for two of normal n.
-static void find_lever(tight_joint *joint, int side)
+static void find_lever(const ode_problem *pulled, tight_joint *joint, int side)
 {
     double *r = joint->lever[side], normal[3] = {0}, part[3];
     const double *before = NULL;
@@ -101,7 +109,16 @@ static void find_lever(tight_joint *joint, int side)
     for (int k = 0; k < 3; k++) {
         r[k] = linear == 2 ? r[k] - share * normal[k] : 0.5 * r[k];
     }
+    if (linear == 1) {
+        joint->distance =
+            sprag_ode_lever_of_distance(pulled, (int)(joint->row - pulled->row), side, r);
+    }
     joint->linear = linear;
+}
+
+static bool has_lever(const tight_joint *joint)
+{
+    return joint->linear > 1 || joint->distance;
 }
 
 static void add_stiffness(load *to, const tight_joint *joint, int side)
@@ -239,9 +256,9 @@ static void look_ahead_of_joint(const ode_problem *pulled, const load *loads,
 static int find_bounds(const ode_problem *pulled, const double *force, load *loads)
 {
     int joints = 0;
-    for (int i = 0, rows; i < pulled->problem.rows; i += rows, joints++) {
+    for (int i = 0, rows; i < pulled->joint_rows; i += rows, joints++) {
         rows = rows_of_joint(pulled, i);
-        add_bounds(loads, &pulled->row[i], force + i, rows);
+        add_bounds(pulled, loads, i, force + i, rows);
     }
     return joints;
 }
@@ -270,20 +287,20 @@ static int add_loads(const ode_problem *pulled, const double *force, load *loads
                      tight_joint *joint)
 {
     int count = 0;
-    for (int i = 0, rows; i < pulled->problem.rows; i += rows) {
+    for (int i = 0, rows; i < pulled->joint_rows; i += rows) {
         const int *body = pulled->row[i].body;
         rows = rows_of_joint(pulled, i);
         joint[count] = (tight_joint){.row = &pulled->row[i], .force = force + i, .rows = rows};
         if (is_tight(loads, body[0]) || is_tight(loads, body[1])) {
             for (int side = 0; side < 2; side++) {
                 if (body[side] != SPRAG_STATIC) {
-                    find_lever(&joint[count], side);
+                    find_lever(pulled, &joint[count], side);
                 }
-                if (is_tight(loads, body[side]) && joint[count].linear > 1) {
+                if (is_tight(loads, body[side]) && has_lever(&joint[count])) {
                     add_stiffness(&loads[body[side]], &joint[count], side);
                 }
             }
-            count += joint[count].linear > 1;
+            count += has_lever(&joint[count]);
         }
     }
     return count;
@@ -319,20 +336,22 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
         return;
     }
     pulled->load = loads;
+    pulled->ahead = SPRAG_TAKE(scratch, pulled->problem.rows + 2 * pulled->distances, double);
     int joints = find_bounds(pulled, force, loads);
-    if (!mark_bodies(pulled, loads)) {
-        return;
+    if (mark_bodies(pulled, loads)) {
+        tight_joint *joint = SPRAG_TAKE_RAW(scratch, joints + 1, tight_joint);
+        pulled->tight = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, ode_tight);
+        if (scratch->failed) {
+            return;
+        }
+        joints = add_loads(pulled, force, loads, joint);
+        stiffen_bodies(pulled, warm_start, loads);
+        for (int i = 0; i < joints && pulled->tights > 0 && !pulled->grown; i++) {
+            look_ahead_of_joint(pulled, loads, &joint[i]);
+        }
     }
-    tight_joint *joint = SPRAG_TAKE_RAW(scratch, joints + 1, tight_joint);
-    pulled->tight = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, ode_tight);
-    pulled->ahead = SPRAG_TAKE(scratch, pulled->problem.rows, double);
-    if (scratch->failed) {
-        return;
-    }
-    joints = add_loads(pulled, force, loads, joint);
-    stiffen_bodies(pulled, warm_start, loads);
-    for (int i = 0; i < joints && pulled->tights > 0 && !pulled->grown; i++) {
-        look_ahead_of_joint(pulled, loads, &joint[i]);
+    if (pulled->distances > 0) {
+        sprag_ode_hold_distances(pulled, warm_start, scratch);
     }
 }
 
@@ -357,6 +376,9 @@ static bool mark_grown_bodies(const ode_problem *pulled, load *loads)
 bool sprag_ode_loads_have_grown(const ode_problem *pulled, sprag_scratch *scratch)
 {
     const double *force = pulled->solution.row_force;
+    if (sprag_ode_distances_have_grown(pulled)) {
+        return true;
+    }
     load *loads = pulled->load ? SPRAG_TAKE(scratch, pulled->problem.bodies, load) : NULL;
     int joints = loads ? find_bounds(pulled, force, loads) : 0;
     if (!loads || !mark_grown_bodies(pulled, loads)) {
@@ -385,10 +407,11 @@ void sprag_ode_stiffen_again(ode_problem *pulled, const ode_warm_start *warm_sta
         memcpy(body->inertia, tight->inertia, sizeof body->inertia);
         memcpy(body->free_velocity + 3, tight->free, sizeof tight->free);
     }
-    for (int i = 0; i < pulled->problem.rows && pulled->tights > 0; i++) {
+    for (int i = 0; i < pulled->joint_rows; i++) {
         pulled->row[i].bias -= pulled->ahead[i];
     }
-    pulled->tights = 0;
+    pulled->tights = pulled->tauts = 0;
+    pulled->problem.rows = pulled->joint_rows;
     pulled->grown = true;
     sprag_ode_stiffen(pulled, warm_start, scratch);
 }

@@ -31,6 +31,7 @@ bool sprag_ode_index_bodies(ode_index *index, dBodyID const *body, int bodies,
 static bool take_arrays(ode_problem *pulled, int rows, sprag_scratch *scratch)
 {
     const ode_island *island = &pulled->island;
+    rows += 2 * pulled->distances;
     pulled->body = SPRAG_TAKE_RAW(scratch, island->bodies, sprag_body);
     pulled->contact = SPRAG_TAKE_RAW(scratch, island->joints, sprag_contact);
     pulled->row = SPRAG_TAKE_RAW(scratch, rows, sprag_row);
@@ -57,7 +58,9 @@ enum { IS_CONTACT = -1 }; // in rows_of: a contact joint, whose rows have not be
 static int count_rows(ode_problem *pulled)
 {
     for (int j = 0; j < pulled->island.joints; j++) {
-        if (dJointGetType(pulled->island.joint[j]) == dJointTypeContact) {
+        int type = dJointGetType(pulled->island.joint[j]);
+        pulled->distances += type == dJointTypeDBall || type == dJointTypeDHinge;
+        if (type == dJointTypeContact) {
             pulled->rows_of[j] = IS_CONTACT;
         } else {
             ask_joint(pulled, j);
@@ -255,6 +258,7 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
         sprag_ode_warm_start_contacts(warm_start, pulled->warm_key, pulled->contact_joint,
                                       pulled->contact, pulled->problem.contacts);
     }
+    pulled->joint_rows = pulled->problem.rows;
     if (pulled->problem.rows > 0) {
         pull_pushed_bodies(pulled, gravity);
     }

@@ -321,17 +321,17 @@ void sprag_ode_warm_start_store_row(ode_warm_start *warm, dJointID joint, int ro
     }
 }
 
-static void store_added(table *now, int i, dBodyID body, const ode_tight *tight)
+static void store_added(table *now, int i, const void *of, double added, double stored)
 {
-    const uintptr_t key[3] = {(uintptr_t)body, of_body};
+    const uintptr_t key[3] = {(uintptr_t)of, of_body};
     int first = -1;
-    store(now, i, &first, key, &(entry){.added = {tight->trace, tight->stored}});
+    store(now, i, &first, key, &(entry){.added = {added, stored}});
 }
 
-void sprag_ode_warm_start_added(const ode_warm_start *warm, dBodyID body, double *trace,
+void sprag_ode_warm_start_added(const ode_warm_start *warm, const void *of, double *trace,
                                 double *stored)
 {
-    const uintptr_t key[3] = {(uintptr_t)body, of_body};
+    const uintptr_t key[3] = {(uintptr_t)of, of_body};
     const entry *e = newest_entry(&warm->last, key);
     *trace = e ? e->added[0] : 0;
     *stored = e ? e->added[1] : 0;
@@ -342,17 +342,22 @@ void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
     const sprag_problem *problem = &pulled->problem;
     const sprag_memory *memory = &pulled->memory;
     bool island = memory->wait > 0 || memory->pause > 0 || memory->solved;
-    int entries = problem->contacts + problem->rows + pulled->tights + island;
+    int entries = problem->contacts + pulled->joint_rows + pulled->tights + pulled->tauts + island;
     int at = reserve(warm, entries), first = -1;
     for (int i = 0; at >= 0 && i < pulled->tights; i++) {
         const ode_tight *tight = &pulled->tight[i];
-        store_added(&warm->now, at++, pulled->island.body[tight->body], tight);
+        store_added(&warm->now, at++, pulled->island.body[tight->body], tight->trace,
+                    tight->stored);
+    }
+    for (int i = 0; at >= 0 && i < pulled->tauts; i++) {
+        const ode_taut *taut = &pulled->taut[i];
+        store_added(&warm->now, at++, taut->joint, taut->added, taut->stored);
     }
     for (int i = 0; at >= 0 && i < problem->contacts; i++) {
         store_contact(&warm->now, at++, &first, &pulled->warm_key[i], &problem->contact[i],
                       pulled->solution.contact_force[i]);
     }
-    for (int i = 0, row = 0; at >= 0 && i < problem->rows; i++) {
+    for (int i = 0, row = 0; at >= 0 && i < pulled->joint_rows; i++) {
         bool same = i > 0 && pulled->row_joint[i] == pulled->row_joint[i - 1];
         row = same ? row + 1 : 0;
         store_row(&warm->now, at++, &first, pulled->row_joint[i], row,

@@ -131,7 +131,7 @@ static sprag_world_statistics statistics_of(const solved_island *from)
     const ode_problem *pulled = &from->pulled;
     const sprag_stats *stats = &from->stats;
     sprag_world_statistics part = {.contacts = pulled->problem.contacts,
-                                   .rows = pulled->problem.rows,
+                                   .rows = pulled->joint_rows,
                                    .dropped = pulled->errors.dropped_contacts,
                                    .invalid_forces = pulled->errors.invalid_forces,
                                    .invalid_surfaces = pulled->errors.invalid_surfaces,

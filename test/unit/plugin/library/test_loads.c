@@ -204,6 +204,147 @@ START_TEST(hinges_swing_as_balls)
 }
 END_TEST
 
+// ---- beads on distances
+
+// The distance of each joint at the start is in `length`.
+typedef struct beads {
+    scene s;
+    double length[BODIES_MAX];
+} beads;
+
+static void anchors_of(dJointID joint, dVector3 a, dVector3 b)
+{
+    if (dJointGetType(joint) == dJointTypeDBall) {
+        dJointGetDBallAnchor1(joint, a);
+        dJointGetDBallAnchor2(joint, b);
+    } else {
+        dJointGetDHingeAnchor1(joint, a);
+        dJointGetDHingeAnchor2(joint, b);
+    }
+}
+
+static void join_by_distance(beads *b, dBodyID first, dBodyID second, const double from[3],
+                             const double to[3], bool hinges)
+{
+    scene *s = &b->s;
+    dJointID joint = hinges ? dJointCreateDHinge(s->world, 0) : dJointCreateDBall(s->world, 0);
+    dJointAttach(joint, first, second);
+    if (hinges) {
+        dJointSetDHingeAnchor1(joint, from[0], from[1], from[2]);
+        dJointSetDHingeAnchor2(joint, to[0], to[1], to[2]);
+        dJointSetDHingeAxis(joint, 0, 1, 0);
+    } else {
+        dJointSetDBallAnchor1(joint, from[0], from[1], from[2]);
+        dJointSetDBallAnchor2(joint, to[0], to[1], to[2]);
+    }
+    b->length[s->joints] = distance(from, to);
+    s->joint[s->joints++] = joint;
+}
+
+static double widest_error(const beads *b)
+{
+    double widest = 0;
+    for (int i = 0; i < b->s.joints; i++) {
+        dVector3 x, y;
+        anchors_of(b->s.joint[i], x, y);
+        widest = fmax(widest, fabs(distance(x, y) - b->length[i]));
+    }
+    return widest;
+}
+
+// Beads of 0.1 kg at the places of a chain's joints, and a load. The anchors are off their centres
+// by so many spacings. reversed: the first joint is attached as (0, body).
+static void hang_beads(beads *b, double ratio, double off, bool hinges, bool reversed)
+{
+    const double link = chain_length / LINKS, along[3] = {sqrt(0.5), 0, -sqrt(0.5)};
+    double before[3] = {0};
+    open_scene(&b->s, 9.81);
+    for (int i = 1; i <= LINKS; i++) {
+        double at[3], from[3], to[3];
+        dMass m;
+        for (int k = 0; k < 3; k++) {
+            at[k] = i * link * along[k];
+            from[k] = at[k] - off * link * along[k];
+            to[k] = before[k] + (i > 1 ? off * link * along[k] : 0);
+            before[k] = at[k];
+        }
+        dMassSetSphereTotal(&m, i < LINKS ? 0.1 : 0.1 * ratio, i < LINKS ? 0.02 : 0.1);
+        dBodyID body = add_body(&b->s, &m, at), last = i > 1 ? b->s.body[i - 2] : 0;
+        if (i == 1 && reversed) {
+            join_by_distance(b, last, body, to, from, hinges);
+        } else {
+            join_by_distance(b, body, last, from, to, hinges);
+        }
+    }
+}
+
+// DBall and DHinge, with the anchors in the beads' centres and off them. References at 0.5 ms.
+START_TEST(beads_swing)
+{
+    static const double ratio[] = {10, 100, 1000}, step[] = {0.005, 0.01, 1 / 60.0};
+    static const double exact[2][3] = {{2.04144, 2.25761, 2.32307}, {2.04242, 2.25628, 2.32328}};
+    static const double widest[] = {7e-3, 3e-4, 3e-5}; // m; at most stock's at 5 ms
+    for (int k = 0; k < 9; k++) {
+        beads b;
+        bool hinges = _i / 2;
+        hang_beads(&b, ratio[k / 3], _i % 2 ? 0.2 : 0, hinges, k % 2);
+        double error = 0, first = potential(&b.s), height = first, x = 1, crossed[2] = {0};
+        double most = -1, energy = 0, lowest = 0, h = step[k % 3];
+        const dReal *load = dBodyGetPosition(b.s.body[LINKS - 1]);
+        int crossings = 0;
+        for (int i = 0; i < b.s.bodies; i++) {
+            dMass m;
+            dBodyGetMass(b.s.body[i], &m);
+            lowest -= m.mass * 9.81 * distance(dBodyGetPosition(b.s.body[i]), (double[3]){0});
+        }
+        for (int i = 0; i * h < 10; i++) {
+            dWorldStep(b.s.world, h);
+            double before = height;
+            height = potential(&b.s);
+            energy = (kinetic(&b.s) + (before + height) / 2 - first) / (first - lowest);
+            most = fmax(most, energy);
+            error = fmax(error, widest_error(&b));
+            if (x * load[0] < 0 && crossings < 2) {
+                crossed[crossings++] = h * (i + x / (x - load[0]));
+            }
+            x = load[0];
+        }
+        dWorldDestroy(b.s.world);
+        ck_assert_double_lt(error, widest[k / 3]);
+        ck_assert_double_lt(fabs((crossed[1] - crossed[0]) / exact[_i % 2][k / 3] - 1), 1e-3);
+        ck_assert_double_lt(most, 1e-4);
+        ck_assert_double_gt(energy, -0.03);
+    }
+}
+END_TEST
+
+// Added inertia is no load: at rest the feedback of each joint is the weight below it.
+START_TEST(feedback_is_the_tension)
+{
+    enum { N = 5 };
+    static const double mass = 0.1, load = 100, g = 9.81;
+    beads b;
+    dJointFeedback feedback[N];
+    open_scene(&b.s, g);
+    for (int i = 0; i < N; i++) {
+        const double at[3] = {0, 0, -0.1 * (i + 1)}, before[3] = {0, 0, -0.1 * i};
+        join_by_distance(&b, add_ball(&b.s, i < N - 1 ? mass : load, at),
+                         i > 0 ? b.s.body[i - 1] : 0, at, before, _i);
+        dJointSetFeedback(b.s.joint[i], &feedback[i]);
+    }
+    for (int i = 0; i < 300; i++) {
+        dWorldStep(b.s.world, 0.01);
+    }
+    for (int i = 0; i < N; i++) {
+        double below = ((N - 1 - i) * mass + load) * g;
+        ck_assert_double_eq_tol(feedback[i].f1[0], 0, 1e-6);
+        ck_assert_double_eq_tol(feedback[i].f1[1], 0, 1e-6);
+        ck_assert_double_eq_tol(feedback[i].f1[2], below, 1e-4 * below);
+    }
+    dWorldDestroy(b.s.world);
+}
+END_TEST
+
 // Ten links that are light enough for the step: the last bit is stock's kind of step.
 START_TEST(light_loads_change_nothing)
 {
@@ -362,6 +503,8 @@ int main(void)
     tcase_set_timeout(tests, 300);
     tcase_add_loop_test(tests, chains_swing, 0, 4);
     tcase_add_test(tests, hinges_swing_as_balls);
+    tcase_add_loop_test(tests, beads_swing, 0, 4);
+    tcase_add_loop_test(tests, feedback_is_the_tension, 0, 2);
     tcase_add_test(tests, light_loads_change_nothing);
     tcase_add_loop_test(tests, bridges_hold, 0, 5);
     tcase_add_loop_test(tests, jerks_win_nothing, 0, 3);

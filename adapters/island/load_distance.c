@@ -1,0 +1,193 @@
+// Distances under load (DBall, DHinge): load_stiffness.c for joints whose two anchors are apart.
+//
+// Under the tension T a distance d is a spring of T/d across, between its anchors. Where step^2 T/d
+// exceeds the mass 1/w that the anchors have against each other, the excess
+//     a = step^2 T/d - 1/w
+// is added to it: two rows t across the distance with the impulse a (p - t v), p their velocity
+// before the step, scaled as in load_stiffness.c. As rows they are soft: lambda = (p - t v) / (step
+// / a). The levers of the anchors on their bodies have the stiffness of load_stiffness.c besides.
+#include <math.h>
+#include <string.h>
+
+#include "island.h"
+#include "island_constants.h"
+#include "linalg.h"
+
+// m, shorter ones have no direction.
+static const double shortest = 1e-9;
+
+bool sprag_ode_lever_of_distance(const ode_problem *pulled, int row, int side, double lever[3])
+{
+    dVector3 anchor[2];
+    int body = pulled->row[row].body[side];
+    if (body == SPRAG_STATIC || !sprag_ode_distance_anchors(pulled->row_joint[row], anchor)) {
+        return false;
+    }
+    subtract3(anchor[side], dBodyGetPosition(pulled->island.body[body]), lever);
+    return true;
+}
+
+// The inverse of the mass that a row moves, 1/kg, with the inertia that is added to its bodies.
+static double inverse_mass(const ode_problem *pulled, const sprag_row *row)
+{
+    double sum = 0, inverse[9], turned[3];
+    for (int side = 0; side < 2; side++) {
+        const double *J = row->jacobian[side];
+        const sprag_body *body =
+            row->body[side] == SPRAG_STATIC ? NULL : &pulled->body[row->body[side]];
+        if (body && body->mass > 0 && invert33(body->inertia, inverse) != 0) {
+            mul33(inverse, J + 3, turned);
+            sum += dot3(J, J) / body->mass + dot3(J + 3, turned);
+        }
+    }
+    return sum;
+}
+
+// A row along a unit vector t between the anchors of a joint.
+static sprag_row row_across(const ode_problem *pulled, int of, dVector3 anchor[2],
+                            const double t[3])
+{
+    const sprag_row *joint = &pulled->row[of];
+    sprag_row row = {.body = {joint->body[0], joint->body[1]}, .lo = -INFINITY, .hi = INFINITY};
+    for (int side = 0; side < 2; side++) {
+        if (row.body[side] != SPRAG_STATIC) {
+            double lever[3], *J = row.jacobian[side];
+            subtract3(anchor[side], dBodyGetPosition(pulled->island.body[row.body[side]]), lever);
+            add_scaled(J, side ? -1 : 1, t, 3);
+            cross3(lever, J, J + 3);
+        }
+    }
+    return row;
+}
+
+static double velocity_before(const ode_problem *pulled, const sprag_row *row)
+{
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        if (row->body[side] != SPRAG_STATIC) {
+            const double *v = pulled->body[row->body[side]].velocity, *J = row->jacobian[side];
+            sum += dot3(J, v) + dot3(J + 3, v + 3);
+        }
+    }
+    return sum;
+}
+
+static void find_normals(const double u[3], double t[2][3])
+{
+    int k = fabs(u[0]) < fabs(u[1]) ? 0 : 1;
+    const double axis[3] = {k == 0, k == 1, 0};
+    cross3(u, axis, t[0]);
+    double length = norm3(t[0]);
+    for (int i = 0; i < 3; i++) {
+        t[0][i] /= length;
+    }
+    cross3(u, t[0], t[1]);
+}
+
+// In a step the distance grows by step u.v and by (step across)^2 / 2 d, and the anchors turn with
+// their bodies.
+static void look_ahead(ode_problem *pulled, int of, dVector3 anchor[2], double length,
+                       double square)
+{
+    sprag_row *row = &pulled->row[of];
+    double step = pulled->problem.step, most = step * step * square / (length * length);
+    double acceleration = square / length;
+    for (int side = 0; side < 2; side++) {
+        if (row->body[side] != SPRAG_STATIC) {
+            const double *w = pulled->body[row->body[side]].velocity + 3;
+            double lever[3], part[3], turned[3];
+            subtract3(anchor[side], dBodyGetPosition(pulled->island.body[row->body[side]]), lever);
+            cross3(w, lever, part);
+            cross3(w, part, turned);
+            acceleration += dot3(row->jacobian[side], turned);
+            most = fmax(most, step * step * dot3(w, w));
+        }
+    }
+    double ahead = -0.5 * step * acceleration * fmax(0, 1 - most);
+    pulled->ahead[of] = ahead;
+    row->bias += ahead;
+}
+
+static void hold_distance(ode_problem *pulled, const ode_warm_start *warm_start, int of)
+{
+    dVector3 anchor[2];
+    double q[3], t[2][3], tension = -pulled->row[of].guess, step = pulled->problem.step, before;
+    if (!(tension > 0) || !sprag_ode_distance_anchors(pulled->row_joint[of], anchor)) {
+        return;
+    }
+    subtract3(anchor[0], anchor[1], q);
+    double length = norm3(q), square = 0;
+    if (!(length > shortest)) {
+        return;
+    }
+    find_normals(q, t);
+    sprag_row *row = &pulled->row[pulled->problem.rows];
+    for (int k = 0; k < 2; k++) {
+        row[k] = row_across(pulled, of, anchor, t[k]);
+    }
+    double w = 0.5 * (inverse_mass(pulled, &row[0]) + inverse_mass(pulled, &row[1]));
+    double stiffness = w * step * step * tension / length; // relative to the mass 1 / w
+    double added = w > 0 ? (fmin(stiffness, load_most_across) - 1) / w : 0;
+    if (!(added > 0)) {
+        return;
+    }
+    ode_taut *taut = &pulled->taut[pulled->tauts++];
+    *taut = (ode_taut){.joint = pulled->row_joint[of], .row = pulled->problem.rows, .added = added};
+    sprag_ode_warm_start_added(warm_start, taut->joint, &before, &taut->stored);
+    double share = pulled->grown ? 0 : sqrt(fmin(1, before / added));
+    for (int k = 0; k < 2; k++) {
+        double v = velocity_before(pulled, &row[k]);
+        square += v * v;
+        taut->hold[k] = share * v;
+        row[k].bias = taut->hold[k];
+        row[k].compliance = step / added;
+        pulled->row_joint[pulled->problem.rows++] = NULL;
+    }
+    if (!pulled->grown) {
+        look_ahead(pulled, of, anchor, length, square);
+    }
+}
+
+void sprag_ode_hold_distances(ode_problem *pulled, const ode_warm_start *warm_start,
+                              sprag_scratch *scratch)
+{
+    pulled->taut = SPRAG_TAKE_RAW(scratch, pulled->distances, ode_taut);
+    for (int i = 0; i < pulled->joint_rows && !scratch->failed; i++) {
+        if (i == 0 || pulled->row_joint[i] != pulled->row_joint[i - 1]) {
+            hold_distance(pulled, warm_start, i);
+        }
+    }
+}
+
+// Whether the tension of a row's joint is beyond what its anchors' mass, and the added one, hold.
+static bool has_grown(const ode_problem *pulled, int of, double added)
+{
+    dVector3 anchor[2];
+    double q[3], t[2][3], tension = -pulled->solution.row_force[of], step = pulled->problem.step;
+    if (pulled->row[of].guess == 0 || !(tension > 0) ||
+        !sprag_ode_distance_anchors(pulled->row_joint[of], anchor)) {
+        return false;
+    }
+    subtract3(anchor[0], anchor[1], q);
+    double length = norm3(q);
+    if (!(length > shortest)) {
+        return false;
+    }
+    find_normals(q, t);
+    const sprag_row row = row_across(pulled, of, anchor, t[0]);
+    double w = inverse_mass(pulled, &row);
+    return w > 0 && step * step * tension / length > load_growth_across * (1 / w + added);
+}
+
+bool sprag_ode_distances_have_grown(const ode_problem *pulled)
+{
+    bool any = false;
+    for (int i = 0, at = 0; i < pulled->joint_rows && pulled->distances > 0 && !any; i++) {
+        if (i == 0 || pulled->row_joint[i] != pulled->row_joint[i - 1]) {
+            bool taut = at < pulled->tauts && pulled->taut[at].joint == pulled->row_joint[i];
+            any = has_grown(pulled, i, taut ? pulled->taut[at].added : 0);
+            at += taut;
+        }
+    }
+    return any;
+}
