@@ -20,7 +20,9 @@ struct ode_hull {
 
 static void free_hull(ode_geometry *g, ode_hull *h)
 {
-    HASH_DEL(g->hulls, h);
+    if (h->hh.tbl) { // there was memory to add it
+        HASH_DEL(g->hulls, h);
+    }
     free(h->start);
     free(h->normal);
     free(h->links);
@@ -73,7 +75,7 @@ const sprag_polytope *sprag_ode_polytope_of(ode_geometry *g, dGeomID id)
         h->start = malloc((size_t)(faces + 1) * sizeof *h->start);
         h->normal = malloc((size_t)(faces + 1) * sizeof *h->normal);
         HASH_ADD_PTR(g->hulls, geom, h);
-        if (!h->start || !h->normal) {
+        if (!h->start || !h->normal || !h->hh.tbl) {
             free_hull(g, h);
             return NULL;
         }

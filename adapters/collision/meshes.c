@@ -23,7 +23,9 @@ struct ode_mesh {
 
 static void free_mesh(ode_geometry *g, ode_mesh *m)
 {
-    HASH_DEL(g->meshes, m);
+    if (m->hh.tbl) { // there was memory to add it
+        HASH_DEL(g->meshes, m);
+    }
     free(m->corner);
     free(m->box);
     free(m->tree.order);
@@ -143,7 +145,7 @@ const ode_mesh *sprag_ode_mesh_of(ode_geometry *g, dGeomID id)
         m->used = g->searches;
         HASH_ADD_PTR(g->meshes, geom, m);
     }
-    if (!make_room(m, count)) {
+    if (!m->hh.tbl || !make_room(m, count)) {
         free_mesh(g, m);
         return NULL;
     }

@@ -80,10 +80,11 @@ static bool set_shape(ode_geometry *g, dGeomID id, ode_geom *geom)
             return true;
         }
         s->polytope = sprag_ode_polytope_of(g, id);
+        geom->kind = s->polytope ? ODE_GEOM_SHAPE : ODE_GEOM_NONE;
         return s->polytope;
     case dTriMeshClass:
-        geom->kind = ODE_GEOM_MESH;
         geom->mesh = sprag_ode_mesh_of(g, id);
+        geom->kind = geom->mesh ? ODE_GEOM_MESH : ODE_GEOM_NONE;
         return geom->mesh;
     case dHeightfieldClass:
         geom->kind = sprag_ode_heights(id) ? ODE_GEOM_MESH : ODE_GEOM_UNKNOWN;

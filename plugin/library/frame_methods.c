@@ -243,6 +243,9 @@ static bool take_step(const step_context *c, ode_islands *found, ode_advance *a)
         if ((quick && !count_stock_rows(w->frame, found)) || sprag_ode_advance(a) != SPRAG_OK) {
             return false;
         }
+        if (a->results.sleepers > 0 && !reserve_for_world(w)) {
+            return false;
+        }
         for (int k = 0; k < a->results.sleepers; k++) {
             dBodyEnable(a->results.sleeper[k]);
         }

@@ -194,12 +194,36 @@ bool finish_island(const step_context *c, const solved_island *from)
     sprag_ode_push_feedback(from->feedback, from->feedbacks, quick);
     // A force that a moved callback adds to a body that moves later in the same island acts in this
     // step under dWorldStep, and is lost under dWorldQuickStep.
-    sprag_ode_move(island, c->step,
-                   !quick && island_calls_back(island)
-                       ? workers_reserve_forces(w->workers, island->bodies)
-                       : NULL,
+    sprag_ode_move(island, c->step, !quick && island_calls_back(island) ? w->workers->force : NULL,
                    from->spin, pulled->spins);
     return true;
+}
+
+bool reserve_for_islands(const world_state *w, const ode_islands *islands)
+{
+    long joints = 0;
+    int bodies = 0;
+    ode_island_walk walk = {.islands = islands};
+    while (sprag_ode_next_island(&walk)) {
+        joints = walk.island.joints > joints ? walk.island.joints : joints;
+        bodies = walk.island.bodies > bodies ? walk.island.bodies : bodies;
+    }
+    return workers_reserve_push(w->workers, joints, bodies);
+}
+
+bool reserve_for_world(const world_state *w)
+{
+    long joints = 0;
+    int bodies = 0;
+    bool known = sprag_ode_lists_are_known();
+    for (dBodyID b = known ? sprag_ode_newest_body(w->id) : NULL; b; b = sprag_ode_older_body(b)) {
+        bodies++;
+    }
+    for (dJointID j = known ? sprag_ode_newest_joint(w->id) : NULL; j;
+         j = sprag_ode_older_joint(j)) {
+        joints++;
+    }
+    return workers_reserve_push(w->workers, joints, bodies);
 }
 
 bool step_island(const step_context *c, const ode_island *island)
@@ -208,9 +232,6 @@ bool step_island(const step_context *c, const ode_island *island)
     if (island->joints == 0) {
         step_free_body(c, island);
         return true;
-    }
-    if (!workers_reserve_push(workers, island->joints, island->bodies)) {
-        return false;
     }
     solved_island one = {.feedback = workers->feedback, .spin = workers->spin};
     solve_island(c, island, &workers->thread[0].scratch, &one);

@@ -7,6 +7,12 @@
 #include "workers.h"
 #include "world.h"
 
+// Takes the memory in which step_island steps any of the islands, one after the other; or any that
+// the world can have. Before anything is written: what is half done cannot be taken back. false: no
+// memory.
+bool reserve_for_islands(const world_state *w, const ode_islands *islands);
+bool reserve_for_world(const world_state *w);
+
 // Pulls an island with joints out of ODE, solves it and writes the new velocities back.
 // to->feedback is set by the caller. If the solve fails, ODE's state is as before, except that
 // invalid forces are zero.
@@ -14,13 +20,15 @@ void solve_island(const step_context *c, const ode_island *island, sprag_scratch
                   solved_island *to);
 
 // Prints warnings, counts, draws random numbers, writes joint feedback, moves the bodies and calls
-// their moved callbacks. An island without a solution is stepped by ODE. false: no memory.
+// their moved callbacks. An island without a solution is stepped by ODE. false: ODE has no memory.
 bool finish_island(const step_context *c, const solved_island *from);
 
-// Both halves, or the motion of a body without joints. false: no memory.
+// Both halves, or the motion of a body without joints, after reserve_for_islands. false: ODE has no
+// memory.
 bool step_island(const step_context *c, const ode_island *island);
 
-// Steps an island by ODE's own stepper and counts a fallback. false: no memory.
+// Steps an island by ODE's own stepper and counts a fallback. false: ODE has no
+// memory; it has taken it for all islands when it found them.
 bool step_island_by_ode(const step_context *c, const ode_island *island, sprag_result why);
 
 // Whether a body of the island has a moved callback.

@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "compare.h"
 #include "frame_methods.h"
+#include "island_step.h"
 #include "island_threads.h"
 #include "recorder.h"
 #include "report.h"
@@ -13,6 +14,9 @@ bool step_islands(world_state *w, const ode_islands *islands, dReal step, stock 
 {
     const step_context context = {.world = w, .step = step, .called = called};
     double start = now_us();
+    if (!reserve_for_islands(w, islands)) {
+        return false;
+    }
     statistics_start_step(&w->statistics, step);
     bool done = w->settings.method->keeps_distance ? step_frame(&context, islands)
                                                    : step_all_islands(&context, islands);

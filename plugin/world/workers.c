@@ -50,17 +50,11 @@ static void *grown(void *array, size_t *room, size_t wanted, size_t size)
 
 bool workers_reserve_push(workers *w, long joints, int bodies)
 {
-    size_t wanted = (size_t)joints, spins = (size_t)bodies;
+    size_t wanted = (size_t)joints, of_bodies = (size_t)bodies;
     w->feedback = grown(w->feedback, &w->feedback_room, wanted, sizeof *w->feedback);
-    w->spin = grown(w->spin, &w->spin_room, spins, sizeof *w->spin);
-    return wanted <= w->feedback_room && spins <= w->spin_room;
-}
-
-double (*workers_reserve_forces(workers *w, int bodies))[6]
-{
-    size_t wanted = (size_t)bodies;
-    w->force = grown(w->force, &w->force_room, wanted, sizeof *w->force);
-    return wanted <= w->force_room ? w->force : NULL;
+    w->spin = grown(w->spin, &w->spin_room, of_bodies, sizeof *w->spin);
+    w->force = grown(w->force, &w->force_room, of_bodies, sizeof *w->force);
+    return wanted <= w->feedback_room && of_bodies <= w->spin_room && of_bodies <= w->force_room;
 }
 
 bool workers_reserve_shares(workers *w, size_t islands, size_t shares)

@@ -55,11 +55,8 @@ void workers_free(workers *w);
 const sprag_scratch *workers_scratch(const workers *w); // of the calling thread
 
 // false: no memory
-bool workers_reserve_push(workers *w, long joints, int bodies); // feedback and spin
+bool workers_reserve_push(workers *w, long joints, int bodies); // feedback, spin and force
 bool workers_reserve_shares(workers *w, size_t islands, size_t shares);
-
-// For the bodies of one island. NULL: no memory.
-double (*workers_reserve_forces(workers *w, int bodies))[6];
 
 // A context for every thread. All scratches get the size of the largest, because any thread may get
 // the largest island. false: no memory.

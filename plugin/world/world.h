@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 
-#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 #include "record.h"
