@@ -88,7 +88,7 @@ static effort thorough(const sprag_strategy_state *w, int iterations)
 
 static bool has_gauss_seidel(const sprag_strategy_state *w)
 {
-    return w->options.sweeps > 0;
+    return w->options.sweeps > 0 && w->is_two_way;
 }
 
 // Gauss-Seidel on the problem. Takes its velocities, and its impulses also as those expected.
@@ -135,6 +135,8 @@ static sprag_result sweep(sprag_strategy_state *w, sprag_sweeps_options options)
 static sprag_result solve_newton(sprag_strategy_state *w)
 {
     effort effort = thorough(w, w->options.max_iterations);
+    go_to_start(w);
+    w->refined = true;
     if (has_gauss_seidel(w)) {
         effort.patience =
             (int)fmax(STRIBECK_BRIEF_PATIENCE_LEAST, STRIBECK_BRIEF_PATIENCE / w->system->size);
@@ -172,33 +174,50 @@ static sprag_result frozen_pass(sprag_strategy_state *w, int pass)
         w->options.stiction, w->options.tolerance, w->v, w->dv, &w->stats);
 }
 
+// Lowers the stiction tolerance to that of each cone, or keeps the solution if a few updates do not
+// converge.
+static void refine(sprag_strategy_state *w)
+{
+    if (w->options.finest >= w->options.stiction) {
+        return;
+    }
+    copy(w->good, w->v, w->system->size);
+    if (newton(w, w->options.finest, w->options.tolerance,
+               thorough(w, STRIBECK_REFINE_ITERATIONS)) == SPRAG_OK) {
+        w->refined = true;
+        return;
+    }
+    copy(w->v, w->good, w->system->size);
+    newton(w, w->options.stiction, w->options.tolerance,
+           thorough(w, STRIBECK_RESTORE_ITERATIONS)); // v has changed by rounding
+}
+
 // warm_newton of bodies: Gauss-Seidel, whatever it reaches, then Newton's method.
 static sprag_result warm_from_sweeps(sprag_strategy_state *w)
 {
     sprag_result result = sweep(w, (sprag_sweeps_options){.most = w->options.sweeps});
-    return result == SPRAG_OK ? newton(w, w->options.stiction, w->options.tolerance,
-                                       thorough(w, STRIBECK_WARM_ITERATIONS))
-                              : result;
+    if (result == SPRAG_OK) {
+        result = newton(w, w->options.stiction, w->options.tolerance,
+                        thorough(w, STRIBECK_WARM_ITERATIONS));
+    }
+    if (result == SPRAG_OK) {
+        refine(w);
+    }
+    return result;
 }
 
-// Gauss-Seidel alone. It takes up to ten times the usual sweeps unless frozen friction is
-// affordable, and accepts a larger change if no strategy is left (`last`).
-static sprag_result solve_gauss_seidel(sprag_strategy_state *w, bool affordable, bool last)
+// Gauss-Seidel alone. It takes up to ten times the usual sweeps unless the island is stacked.
+static sprag_result solve_gauss_seidel(sprag_strategy_state *w)
 {
-    int least =
-        w->options.sweeps > w->options.sweeps_least ? w->options.sweeps : w->options.sweeps_least;
-    int most = affordable || least > STRIBECK_SWEEPS_FACTOR * w->options.sweeps
-                   ? least
-                   : STRIBECK_SWEEPS_FACTOR * w->options.sweeps;
-    sprag_sweeps_options limits = {.good = w->options.sweeps_least > 0 ? STRIBECK_SWEEP_ACCEPTABLE
-                                                                       : STRIBECK_SWEEP_GOOD,
-                                   .least = least,
-                                   .most = most};
-    sprag_result result = sweep(w, limits);
-    double enough = last         ? STRIBECK_SWEEP_TOLERABLE
-                    : affordable ? limits.good
-                                 : STRIBECK_SWEEP_ACCEPTABLE;
-    return result == SPRAG_OK && w->stats.convergence > enough ? SPRAG_NOT_CONVERGED : result;
+    const sprag_strategy_options *o = &w->options;
+    int least = o->sweeps > o->sweeps_least ? o->sweeps : o->sweeps_least;
+    int most = STRIBECK_SWEEPS_FACTOR * o->sweeps;
+    w->refined = true;
+    return sweep(w,
+                 (sprag_sweeps_options){
+                     .good = o->sweeps_least > 0 ? STRIBECK_SWEEP_ACCEPTABLE : STRIBECK_SWEEP_GOOD,
+                     .least = least,
+                     .most = w->allowed.brief > 0 || least > most ? least : most});
 }
 
 // The stiction tolerance at t, along the path from a large one (t = 0) to the given one (t = 1).
@@ -220,6 +239,9 @@ static sprag_result solve_continuation(sprag_strategy_state *w)
         sprag_result result =
             newton(w, tolerance_at(w, t), tolerance, thorough(w, most < left ? most : left));
         left -= w->stats.iterations - updates;
+        if (result == SPRAG_OK && t >= 1) {
+            refine(w);
+        }
         if (result == SPRAG_NO_MEMORY || (result == SPRAG_OK && t >= 1)) {
             return result;
         }
@@ -256,7 +278,7 @@ static double bound_error(const sprag_strategy_state *w)
 }
 
 // Frozen friction with few updates: contacts at rest are solved by the bounds of the last step.
-static sprag_result solve_frozen_friction_briefly(sprag_strategy_state *w, int updates)
+static sprag_result solve_frozen_friction_briefly(sprag_strategy_state *w)
 {
     sprag_result result = SPRAG_OK;
     guess_bounds(w);
@@ -266,7 +288,8 @@ static sprag_result solve_frozen_friction_briefly(sprag_strategy_state *w, int u
             take_bounds(w, 1);
         }
         result = sprag_frozen_friction_solve(w->system, w->bound, w->options.stiction,
-                                             w->options.tolerance, updates, w->v, w->dv, &w->stats);
+                                             w->options.tolerance, w->allowed.brief, w->v, w->dv,
+                                             &w->stats);
     }
     double error = result == SPRAG_OK ? bound_error(w) : INFINITY;
     if (error <= STRIBECK_BRIEF_BOUND_ERROR) {
@@ -277,7 +300,7 @@ static sprag_result solve_frozen_friction_briefly(sprag_strategy_state *w, int u
 }
 
 // Frozen friction in passes that move the bounds towards the normal impulses. The remaining
-// difference is the statistics' bound_error; the result is accepted if momentum balances.
+// difference is the statistics' bound_error.
 static sprag_result solve_frozen_friction(sprag_strategy_state *w)
 {
     w->stats.convergence = INFINITY;
@@ -288,42 +311,7 @@ static sprag_result solve_frozen_friction(sprag_strategy_state *w)
         }
     }
     w->stats.bound_error = bound_error(w);
-    return w->stats.convergence <= STRIBECK_FROZEN_ACCEPTABLE ? SPRAG_OK : SPRAG_NOT_CONVERGED;
-}
-
-// Lowers the stiction tolerance to that of each cone. Returns false, and keeps the solution, if a
-// few updates do not converge.
-static bool refine(sprag_strategy_state *w)
-{
-    copy(w->good, w->v, w->system->size);
-    if (newton(w, w->options.finest, w->options.tolerance,
-               thorough(w, STRIBECK_REFINE_ITERATIONS)) == SPRAG_OK) {
-        return true;
-    }
-    copy(w->v, w->good, w->system->size);
-    newton(w, w->options.stiction, w->options.tolerance,
-           thorough(w, STRIBECK_RESTORE_ITERATIONS)); // v has changed by rounding
-    return false;
-}
-
-static void record_tolerances(sprag_strategy_state *w, double stiction)
-{
-    double least = INFINITY, most = stiction;
-    for (int i = 0; i < w->system->points; i++) {
-        const sprag_point *point = &w->system->point[i];
-        for (int c = point->cone; c < point->cone + point->cones; c++) {
-            double own = w->system->cone[c].stiction;
-            least = own < least ? own : least;
-            most = own > most ? own : most;
-        }
-    }
-    w->stats.stiction = most;
-    w->stats.stiction_least = fmin(fmax(least, stiction), most);
-}
-
-static bool has_failed(sprag_result result)
-{
-    return result != SPRAG_OK && result != SPRAG_NO_MEMORY;
+    return SPRAG_OK;
 }
 
 // Interior point under the expected friction bounds; a few sweeps estimate unknown ones.
@@ -332,6 +320,7 @@ static sprag_result solve_interior_point(sprag_strategy_state *w)
     sprag_system *system = w->system;
     sprag_result result = SPRAG_OK;
     bool known = true;
+    go_to_start(w);
     for (int i = 0; i < system->points; i++) {
         w->bound[i] = system->point[i].guess[0];
         known &= w->bound[i] >= 0;
@@ -351,106 +340,158 @@ static sprag_result solve_interior_point(sprag_strategy_state *w)
     return result;
 }
 
-static bool wants_interior_point(const sprag_strategy_state *w)
-{
-    sprag_system *system = w->system;
-    if (w->options.interior_point_updates <= 0 || !has_gauss_seidel(w) || !system->space->work) {
-        return false;
-    }
-    double work = system->space->work(system);
-    return work >= 0 &&
-           work <= w->options.interior_point_work * (system->points + system->equations);
-}
-
-// The strategies that the cost of a factorisation allows.
-typedef struct allowed {
-    bool newton;          // newton, warm_newton, continuation and frozen_friction in full
-    int brief;            // updates of frozen_friction before gauss_seidel; 0: none
-    bool frozen_friction; // if gauss_seidel fails
-} allowed;
-
 // Chains and trees are cheap at any size. Heaps are not, and mostly move. Bodies that lie face on
 // face with many contacts each are likely to rest; their loads may be too heavy for Gauss-Seidel,
 // and an update takes as long as ten to fifty sweeps.
-static allowed choose_allowed(const sprag_strategy_state *w)
+static sprag_allowed choose_allowed(const sprag_strategy_state *w)
 {
     sprag_system *system = w->system;
-    if (w->options.direct_work == 0) {
-        return (allowed){.frozen_friction = w->options.lagged_passes > 0};
-    }
+    const sprag_strategy_options *o = &w->options;
     double work = system->space->work ? system->space->work(system) : 0;
-    double bodies = system->size / 6.0, contacts = system->points;
-    bool stacked = contacts >= STRIBECK_STACKED_CONTACTS * bodies;
-    return (allowed){
-        .newton = work <= STRIBECK_CHAIN_WORK * bodies || work <= w->options.direct_work,
-        .brief = stacked && work <= STRIBECK_STACKED_WORK * contacts ? STRIBECK_STACKED_UPDATES : 0,
+    double bodies = system->size / 6.0, contacts = system->points, rows = system->equations;
+    bool stacked = contacts >= STRIBECK_STACKED_CONTACTS * bodies, direct = o->direct_work > 0;
+    return (sprag_allowed){
+        .interior_point = o->interior_point_updates > 0 && has_gauss_seidel(w) && work >= 0 &&
+                          work <= o->interior_point_work * (contacts + rows),
+        .newton = direct && (work <= STRIBECK_CHAIN_WORK * bodies || work <= o->direct_work),
+        .brief = direct && stacked && work <= STRIBECK_STACKED_WORK * contacts
+                     ? STRIBECK_STACKED_UPDATES
+                     : 0,
         .frozen_friction =
-            work <= STRIBECK_FROZEN_WORK * w->options.direct_work || !has_gauss_seidel(w)};
+            o->lagged_passes > 0 &&
+            (!direct || work <= STRIBECK_FROZEN_WORK * o->direct_work || !has_gauss_seidel(w))};
 }
 
-static sprag_result run(sprag_strategy_state *w)
+// ---- the table
+
+static bool may_interior_point(const sprag_strategy_state *w)
 {
-    w->stats.strategy = SPRAG_STRATEGY_NEWTON;
-    go_to_start(w);
-    if (w->stats.convergence <= w->options.tolerance) {
-        return SPRAG_OK;
-    }
-    sprag_result result = SPRAG_NOT_CONVERGED;
-    if (wants_interior_point(w)) {
-        w->stats.strategy = SPRAG_STRATEGY_INTERIOR_POINT;
-        result = solve_interior_point(w);
-        if (!has_failed(result)) {
-            return result;
+    return w->allowed.interior_point;
+}
+
+static bool may_newton(const sprag_strategy_state *w)
+{
+    return w->allowed.newton || w->allowed.brief > 0 || w->guess;
+}
+
+static bool may_frozen_friction_briefly(const sprag_strategy_state *w)
+{
+    return w->allowed.brief > 0 && (!w->allowed.newton || w->options.within_budget);
+}
+
+static bool may_warm_newton(const sprag_strategy_state *w)
+{
+    return w->allowed.newton && has_gauss_seidel(w) && !w->options.within_budget;
+}
+
+static bool may_continuation(const sprag_strategy_state *w)
+{
+    return w->allowed.newton && !w->options.within_budget;
+}
+
+static bool may_gauss_seidel(const sprag_strategy_state *w)
+{
+    return !w->allowed.newton && has_gauss_seidel(w) && !w->options.within_budget;
+}
+
+static bool may_frozen_friction(const sprag_strategy_state *w)
+{
+    return w->allowed.frozen_friction && !w->options.within_budget;
+}
+
+// Sweeps, if everything else has failed.
+static bool may_gauss_seidel_at_last(const sprag_strategy_state *w)
+{
+    return w->allowed.newton && has_gauss_seidel(w) && !w->options.within_budget;
+}
+
+// In the order of their cost.
+static const struct {
+    sprag_strategy name;
+    bool (*applies)(const sprag_strategy_state *);
+    sprag_result (*run)(sprag_strategy_state *);
+} strategies[] = {
+    {SPRAG_STRATEGY_INTERIOR_POINT, may_interior_point, solve_interior_point},
+    {SPRAG_STRATEGY_NEWTON, may_newton, solve_newton},
+    {SPRAG_STRATEGY_WARM_NEWTON, may_warm_newton, warm_from_sweeps},
+    {SPRAG_STRATEGY_CONTINUATION, may_continuation, solve_continuation},
+    {SPRAG_STRATEGY_FROZEN_FRICTION, may_frozen_friction_briefly, solve_frozen_friction_briefly},
+    {SPRAG_STRATEGY_GAUSS_SEIDEL, may_gauss_seidel, solve_gauss_seidel},
+    {SPRAG_STRATEGY_FROZEN_FRICTION, may_frozen_friction, solve_frozen_friction},
+    {SPRAG_STRATEGY_GAUSS_SEIDEL, may_gauss_seidel_at_last, solve_gauss_seidel},
+};
+
+static void record_tolerances(sprag_strategy_state *w, double stiction)
+{
+    double least = INFINITY, most = stiction;
+    for (int i = 0; i < w->system->points; i++) {
+        const sprag_point *point = &w->system->point[i];
+        for (int c = point->cone; c < point->cone + point->cones; c++) {
+            double own = w->system->cone[c].stiction;
+            least = own < least ? own : least;
+            most = own > most ? own : most;
         }
-        w->stats.strategy = SPRAG_STRATEGY_NEWTON;
-        go_to_start(w);
     }
-    allowed allowed = choose_allowed(w);
-    if (allowed.newton || allowed.brief > 0 || w->guess) {
-        result = solve_newton(w);
+    w->stats.stiction = most;
+    w->stats.stiction_least = fmin(fmax(least, stiction), most);
+}
+
+static void write_solution(const sprag_strategy_state *w, sprag_solution *to)
+{
+    const sprag_system *system = w->system;
+    const sprag_problem *problem = w->problem;
+    for (int b = 0; b < problem->bodies; b++) {
+        const double *v = w->node_of[b] == SPRAG_NOWHERE ? problem->body[b].velocity // kinematic
+                                                         : w->v + 6 * w->node_of[b];
+        copy(to->velocity[b], v, 6);
     }
-    if (w->options.within_budget) {
-        if (allowed.brief > 0 && has_failed(result)) {
-            w->stats.strategy = SPRAG_STRATEGY_FROZEN_FRICTION;
-            result = solve_frozen_friction_briefly(w, allowed.brief);
+    for (int i = 0; i < system->points; i++) {
+        for (int k = 0; k < 6; k++) {
+            to->contact_force[i][k] = system->impulse[i][k] / problem->step;
         }
-        return result;
     }
-    if (allowed.newton && has_gauss_seidel(w) && has_failed(result)) {
-        w->stats.strategy = SPRAG_STRATEGY_WARM_NEWTON;
-        result = warm_from_sweeps(w);
+    for (int i = 0; i < system->equations; i++) {
+        to->row_force[i] = system->row_impulse[i] / problem->step;
     }
-    if (allowed.newton && has_failed(result)) {
-        w->stats.strategy = SPRAG_STRATEGY_CONTINUATION;
-        result = solve_continuation(w);
+}
+
+sprag_result sprag_strategy_offer(sprag_strategy_state *w)
+{
+    sprag_solution *to = sprag_best_room(w->best);
+    double sum = w->stats.convergence;
+    for (int i = 0; i < w->system->size; i++) {
+        sum += w->v[i];
     }
-    if (!allowed.newton && allowed.brief > 0 && has_failed(result)) {
-        w->stats.strategy = SPRAG_STRATEGY_FROZEN_FRICTION;
-        result = solve_frozen_friction_briefly(w, allowed.brief);
+    if (!to) {
+        return SPRAG_NO_MEMORY;
     }
-    if (!allowed.newton && has_gauss_seidel(w) && has_failed(result)) {
-        w->stats.strategy = SPRAG_STRATEGY_GAUSS_SEIDEL;
-        result = solve_gauss_seidel(w, allowed.brief > 0, !allowed.frozen_friction);
+    if (!isfinite(sum)) {
+        return SPRAG_NOT_CONVERGED;
     }
-    if ((allowed.newton || allowed.frozen_friction) && w->options.lagged_passes > 0 &&
-        has_failed(result)) {
-        w->stats.strategy = SPRAG_STRATEGY_FROZEN_FRICTION;
-        result = solve_frozen_friction(w);
-    }
-    return result;
+    write_solution(w, to);
+    return sprag_best_offer(w->best, &w->stats) <= STRIBECK_ACCEPTED ? SPRAG_OK
+                                                                     : SPRAG_NOT_CONVERGED;
 }
 
 sprag_result sprag_strategy_solve(sprag_strategy_state *w)
 {
-    sprag_result result = run(w);
-    bool coupled = w->stats.strategy == SPRAG_STRATEGY_WARM_NEWTON ||
-                   w->stats.strategy == SPRAG_STRATEGY_CONTINUATION;
-    bool refined = w->stats.strategy == SPRAG_STRATEGY_NEWTON ||
-                   w->stats.strategy == SPRAG_STRATEGY_GAUSS_SEIDEL;
-    if (result == SPRAG_OK && coupled && w->options.finest < w->options.stiction) {
-        refined = refine(w);
+    sprag_result result = SPRAG_NOT_CONVERGED;
+    w->allowed = choose_allowed(w);
+    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+        if (strategies[i].applies(w)) {
+            w->stats.strategy = strategies[i].name;
+            w->stats.bound_error = 0;
+            w->refined = false;
+            result = strategies[i].run(w);
+            record_tolerances(w, w->refined ? w->options.finest : w->options.stiction);
+            if (result == SPRAG_OK && w->is_two_way) {
+                result = sprag_strategy_offer(w);
+            }
+            if (result == SPRAG_OK || result == SPRAG_NO_MEMORY) {
+                return result;
+            }
+        }
     }
-    record_tolerances(w, refined ? w->options.finest : w->options.stiction);
     return result;
 }
 

@@ -16,7 +16,7 @@
 #ifndef SPRAG_STRATEGY_H
 #define SPRAG_STRATEGY_H
 
-#include "problem.h"
+#include "best.h"
 #include "system.h"
 
 // Settings of one solve. The caller computes them before the solve (stribeck.c).
@@ -48,27 +48,43 @@ typedef struct sprag_strategy_options {
     double interior_point_work; // largest factorisation for interior_point, per contact and row
 } sprag_strategy_options;
 
+// Strategies that the cost of a factorization allows.
+typedef struct sprag_allowed {
+    bool interior_point;
+    bool newton;          // newton, warm_newton and continuation
+    int brief;            // updates of a brief frozen_friction; 0: none
+    bool frozen_friction; // in full, where newton is not allowed after gauss_seidel
+} sprag_allowed;
+
 // One solve: its settings, its system, and the vectors of all strategies.
 typedef struct sprag_strategy_state {
     sprag_strategy_options options; // of the caller
     sprag_system *system;           // of the caller
     const sprag_problem *problem;   // of the caller: what the system was assembled from
     const int *node_of;             // of the caller: bodies, SPRAG_NOWHERE or a place in the system
+    sprag_best *best;               // of the caller
+    bool is_two_way;                // of the caller: the system has the equations of the problem
     const double *guess;            // of the caller: size velocities, m/s, rad/s; NULL: none
     double *v;           // size, m/s, rad/s: the present iterate, at the end the solution
     double *dv;          // size: the last update
     double *good, *last; // size: iterates that a strategy goes back to
     double *bound;       // points, N s: normal impulses that bound frozen friction
-    sprag_stats stats;   // of all strategies so far; the caller sets the history
+    sprag_allowed allowed;
+    bool refined;      // the present iterate has the finest stiction tolerance
+    sprag_stats stats; // of all strategies so far; the caller sets the history
 } sprag_strategy_state;
 
 // Takes the vectors for a system from the scratch. SPRAG_NO_MEMORY if they do not fit.
 sprag_result sprag_strategy_open(sprag_strategy_state *state, sprag_system *system,
                                  sprag_scratch *scratch);
 
-// Tries the strategies in turn. SPRAG_OK: state->v is the solution and the system is evaluated
-// there. SPRAG_NOT_CONVERGED, SPRAG_SINGULAR: every strategy failed and v must not be used.
-// SPRAG_NO_MEMORY.
+// Tries the strategies in turn, in the order of their cost, and offers to state->best what each
+// finds, until one is accepted: SPRAG_OK, state->v is its solution and the system is evaluated
+// there. One-way, nothing is offered, and what converges is accepted. Otherwise the result of the
+// last; SPRAG_NO_MEMORY.
 sprag_result sprag_strategy_solve(sprag_strategy_state *state);
+
+// Offers state->v to state->best. SPRAG_OK: accepted.
+sprag_result sprag_strategy_offer(sprag_strategy_state *state);
 
 #endif

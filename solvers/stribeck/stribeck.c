@@ -7,7 +7,6 @@
 #include "laws.h"
 #include "linalg.h"
 #include "oneway.h"
-#include "residual.h"
 #include "stiction.h"
 #include "strategy.h"
 #include "stribeck_constants.h"
@@ -103,25 +102,6 @@ static sprag_strategy_state make_state(const speeds *speeds, const sprag_stribec
         .stats = {.stiction = speeds->stiction.moving}};
 }
 
-static void write_solution(const sprag_strategy_state *w, const sprag_problem *problem,
-                           const int *node_of, sprag_solution *solution)
-{
-    const sprag_system *system = w->system;
-    for (int b = 0; b < problem->bodies; b++) {
-        const double *v = node_of[b] == SPRAG_NOWHERE ? problem->body[b].velocity // kinematic
-                                                      : w->v + 6 * node_of[b];
-        memcpy(solution->velocity[b], v, 6 * sizeof *v);
-    }
-    for (int i = 0; i < system->points; i++) {
-        for (int k = 0; k < 6; k++) {
-            solution->contact_force[i][k] = system->impulse[i][k] / problem->step;
-        }
-    }
-    for (int i = 0; i < system->equations; i++) {
-        solution->row_force[i] = system->row_impulse[i] / problem->step;
-    }
-}
-
 // false: no memory.
 static bool set_guess(sprag_strategy_state *w, const sprag_problem *problem, const int *node_of,
                       const sprag_solution *solution, sprag_scratch *scratch)
@@ -134,15 +114,6 @@ static bool set_guess(sprag_strategy_state *w, const sprag_problem *problem, con
     }
     w->guess = guess;
     return guess != NULL;
-}
-
-static bool solution_is_finite(const sprag_strategy_state *w)
-{
-    double sum = 0;
-    for (int i = 0; i < w->system->size; i++) {
-        sum += w->v[i];
-    }
-    return isfinite(sum) && isfinite(w->stats.convergence);
 }
 
 // Returns whether there are no factors, or rows have reached or left their bounds in the last
@@ -208,13 +179,14 @@ static void remove_row_softness(sprag_strategy_state *w, const sprag_problem *pr
     }
 }
 
-// The strategies of strategy.h, or those of them that a budget allows.
+// The strategies of strategy.h, or those of them that a budget allows. SPRAG_OK: accepted. Counts
+// are added to *stats.
 static sprag_result solve_directly(const sprag_problem *problem,
                                    const sprag_stribeck_options *options, bool within_budget,
-                                   sprag_scratch *scratch, sprag_solution *solution,
-                                   sprag_stats *stats)
+                                   sprag_best *best, sprag_stats *stats)
 {
     speeds speeds = choose_speeds(problem, options);
+    sprag_scratch *scratch = best->scratch;
     sprag_system system;
     int *node_of;
     sprag_softness soft = sprag_problem_softness(problem, options->softness, options->row_softness);
@@ -224,31 +196,37 @@ static sprag_result solve_directly(const sprag_problem *problem,
     }
     set_stiction(&system, problem, &speeds);
     sprag_strategy_state w = make_state(&speeds, options, within_budget);
-    if (sprag_strategy_open(&w, &system, scratch) != SPRAG_OK ||
-        (options->warm && !set_guess(&w, problem, node_of, solution, scratch))) {
-        return SPRAG_NO_MEMORY;
-    }
     w.problem = problem;
     w.node_of = node_of;
+    w.best = best;
+    w.is_two_way = options->scheme == SPRAG_TWO_WAY;
     w.stats.history = stats->history;
     w.stats.history_room = stats->history_room;
-    if (problem->contacts || problem->rows) {
-        result =
-            options->scheme == SPRAG_ONE_WAY ? sprag_oneway_solve(&w) : sprag_strategy_solve(&w);
-    } else {
+    w.stats.iterations = stats->iterations;
+    w.stats.sweeps = stats->sweeps;
+    w.stats.factorizations = stats->factorizations;
+    sprag_effective_stiffness(&system, problem, w.stats.stiffness, w.stats.damping);
+    if (sprag_strategy_open(&w, &system, scratch) != SPRAG_OK ||
+        (options->warm && !set_guess(&w, problem, node_of, best->solution, scratch))) {
+        return SPRAG_NO_MEMORY;
+    }
+    if (problem->contacts == 0 && problem->rows == 0) {
         memcpy(w.v, system.free, (size_t)system.size * sizeof *w.v);
+        result = sprag_strategy_offer(&w);
+    } else if (w.is_two_way) {
+        result = sprag_strategy_solve(&w);
+    } else {
+        result = sprag_oneway_solve(&w);
+        if (result == SPRAG_OK && sprag_strategy_offer(&w) == SPRAG_NO_MEMORY) {
+            result = SPRAG_NO_MEMORY;
+        }
     }
     if (result == SPRAG_OK && problem->contacts == 0 && problem->rows &&
         w.stats.strategy == SPRAG_STRATEGY_NEWTON) {
         remove_row_softness(&w, problem, scratch);
+        best->stats.residual = INFINITY;
+        result = sprag_strategy_offer(&w);
     }
-    if (result == SPRAG_OK && !solution_is_finite(&w)) {
-        result = SPRAG_NOT_CONVERGED;
-    }
-    if (result == SPRAG_OK) {
-        write_solution(&w, problem, node_of, solution);
-    }
-    sprag_effective_stiffness(&system, problem, w.stats.stiffness, w.stats.damping);
     *stats = w.stats;
     return result;
 }
@@ -270,32 +248,33 @@ static void remember(sprag_memory *memory, bool solved)
 // updates of the budget have just failed, all strategies follow then: stacks drift without, and the
 // worst step of falling dominoes takes twice as long.
 static sprag_result solve_within_budget(const sprag_problem *problem,
-                                        const sprag_stribeck_options *options,
-                                        sprag_scratch *scratch, sprag_solution *solution,
+                                        const sprag_stribeck_options *options, sprag_best *best,
                                         sprag_stats *stats)
 {
     sprag_memory none = {0}, *memory = options->memory ? options->memory : &none;
     bool trees = problem->rows == 0 && sprag_contacts_form_trees(problem), waits = memory->wait > 0;
     bool first = !waits && (memory->solved || problem->rows > 0 || trees);
-    sprag_stats direct = {.history = stats->history, .history_room = stats->history_room};
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (first) {
-        result = solve_directly(problem, options, true, scratch, solution, &direct);
+        result = solve_directly(problem, options, true, best, stats);
         remember(memory, result == SPRAG_OK);
-        *stats = direct;
     }
     if (result == SPRAG_OK || result == SPRAG_NO_MEMORY) {
         return result;
     }
     memory->wait -= waits;
-    *stats = (sprag_stats){.factorizations = direct.factorizations};
-    result = sprag_swept_solve(problem, options, scratch, solution, stats);
-    bool hard = result == SPRAG_OK && stats->sweep_error > STRIBECK_HARD;
+    sprag_stats swept = *stats;
+    sprag_solution *room = sprag_best_room(best);
+    result =
+        room ? sprag_swept_solve(problem, options, best->scratch, room, &swept) : SPRAG_NO_MEMORY;
+    stats->sweeps = swept.sweeps;
+    if (result == SPRAG_OK) {
+        sprag_best_offer(best, &swept);
+    }
+    bool hard = result == SPRAG_OK && swept.sweep_error > STRIBECK_HARD;
     if (hard && (trees || (!first && !waits))) {
-        sprag_result exact = solve_directly(problem, options, !first, scratch, solution, &direct);
-        remember(memory, exact == SPRAG_OK);
-        *stats = exact == SPRAG_OK ? direct : *stats;
-        result = exact == SPRAG_NO_MEMORY ? exact : result;
+        result = solve_directly(problem, options, !first, best, stats);
+        remember(memory, result == SPRAG_OK);
     }
     return result;
 }
@@ -312,13 +291,24 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     }
     options = options ? options : &defaults;
     stats = stats ? stats : &own;
+    stats->iterations = stats->sweeps = stats->factorizations = 0;
+    sprag_best best = {.problem = problem,
+                       .softness = options->softness,
+                       .row_softness = options->row_softness,
+                       .scratch = scratch,
+                       .solution = solution,
+                       .stats = {.residual = INFINITY}};
     result = sprag_swept_applies(problem, options)
-                 ? solve_within_budget(problem, options, scratch, solution, stats)
-                 : solve_directly(problem, options, false, scratch, solution, stats);
-    if (result == SPRAG_OK) {
-        stats->residual = sprag_problem_residual(problem, solution, options->softness,
-                                                 options->row_softness, scratch)
-                              .relative;
+                 ? solve_within_budget(problem, options, &best, stats)
+                 : solve_directly(problem, options, false, &best, stats);
+    if (result != SPRAG_NO_MEMORY && isfinite(best.stats.residual)) {
+        best.stats.history = stats->history;
+        best.stats.history_room = stats->history_room;
+        best.stats.iterations = stats->iterations;
+        best.stats.sweeps = stats->sweeps;
+        best.stats.factorizations = stats->factorizations;
+        *stats = best.stats;
+        result = SPRAG_OK;
     }
     return result;
 }

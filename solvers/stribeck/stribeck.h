@@ -52,10 +52,11 @@ typedef struct sprag_stribeck_options {
 
 sprag_stribeck_options sprag_stribeck_defaults(void);
 
-// solution: velocity, forces. options, stats: NULL for defaults, for none.
+// solution: velocity, forces; the best that the strategies have found by sprag_problem_residual
+// (stats->residual). options, stats: NULL for defaults, for none.
 // Returns SPRAG_OK; SPRAG_BAD_PROBLEM for sizes, indices or numbers that make no sense;
-// SPRAG_SINGULAR or SPRAG_NOT_CONVERGED when every strategy failed (the solution must then not be
-// used); SPRAG_NO_MEMORY.
+// SPRAG_SINGULAR or SPRAG_NOT_CONVERGED when every strategy ended without finite numbers (the
+// solution is then unchanged); SPRAG_NO_MEMORY.
 sprag_result sprag_stribeck_solve(const sprag_problem *problem,
                                   const sprag_stribeck_options *options, sprag_scratch *scratch,
                                   sprag_solution *solution, sprag_stats *stats);

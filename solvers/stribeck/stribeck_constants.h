@@ -3,6 +3,12 @@
 #ifndef STRIBECK_CONSTANTS_H
 #define STRIBECK_CONSTANTS_H
 
+// ---- Acceptance (strategy.c)
+
+// Residual (residual.h, relative) at which no further strategy is tried: 1 is that of no solution.
+// Smaller: sweeps replace frozen friction in jammed islands, and the cards of advance slide.
+static const double STRIBECK_ACCEPTED = 1;
+
 // ---- The momentum residual (system.c)
 
 // Of the momentum itself: least scale of the residual. Smaller: fast bodies without forces cannot
@@ -81,18 +87,15 @@ static const double STRIBECK_FROZEN_STAGE = 0.2, STRIBECK_FROZEN_STAGE_TOLERANCE
 // Share of the difference by which the bounds of a pass follow the normal impulses. Larger: bounds
 // may oscillate.
 static const double STRIBECK_BOUND_RELAXATION = 0.5;
-// Largest momentum residual that frozen friction is accepted with.
-static const double STRIBECK_FROZEN_ACCEPTABLE = 1e-3;
 // Passes of the brief attempt in stacks, and the largest error of its friction bounds.
 enum { STRIBECK_BRIEF_PASSES = 3 };
 static const double STRIBECK_BRIEF_BOUND_ERROR = 0.3;
 
 // ---- Gauss-Seidel (strategy.c)
 
-// Changes of the last sweep, relative to the momentum, at which it counts as good; at which it may
-// end early; and that are accepted when no other strategy is left. Larger: faster and less exact.
-static const double STRIBECK_SWEEP_GOOD = 1e-2, STRIBECK_SWEEP_ACCEPTABLE = 0.1,
-                    STRIBECK_SWEEP_TOLERABLE = 0.5;
+// Changes of the last sweep, relative to the momentum, at which it counts as good, and at which it
+// may end early. Larger: faster and less exact.
+static const double STRIBECK_SWEEP_GOOD = 1e-2, STRIBECK_SWEEP_ACCEPTABLE = 0.1;
 // Change at which sweeps end at once.
 static const double STRIBECK_SWEEP_TOLERANCE = 1e-5;
 // Multiple of the option `sweeps` that Gauss-Seidel takes where the result is not good.

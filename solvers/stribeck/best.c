@@ -1,0 +1,35 @@
+#include "best.h"
+
+#include <string.h>
+
+#include "residual.h"
+
+sprag_solution *sprag_best_room(sprag_best *best)
+{
+    const sprag_problem *problem = best->problem;
+    sprag_solution *room = &best->room;
+    if (!room->velocity) {
+        room->velocity = SPRAG_TAKE(best->scratch, problem->bodies, double[6]);
+        room->contact_force = SPRAG_TAKE(best->scratch, problem->contacts, double[6]);
+        room->row_force = SPRAG_TAKE(best->scratch, problem->rows, double);
+    }
+    return best->scratch->failed ? NULL : room;
+}
+
+double sprag_best_offer(sprag_best *best, const sprag_stats *stats)
+{
+    const sprag_problem *problem = best->problem;
+    const sprag_solution *from = &best->room, *to = best->solution;
+    double residual =
+        sprag_problem_residual(problem, from, best->softness, best->row_softness, best->scratch)
+            .relative;
+    if (residual < best->stats.residual) {
+        memcpy(to->velocity, from->velocity, (size_t)problem->bodies * sizeof *to->velocity);
+        memcpy(to->contact_force, from->contact_force,
+               (size_t)problem->contacts * sizeof *to->contact_force);
+        memcpy(to->row_force, from->row_force, (size_t)problem->rows * sizeof *to->row_force);
+        best->stats = *stats;
+        best->stats.residual = residual;
+    }
+    return residual;
+}

@@ -1,0 +1,25 @@
+// The best solution of a solve so far, by sprag_problem_residual: every strategy offers what it has
+// found, and what is not accepted is kept until something better is.
+#ifndef SPRAG_BEST_H
+#define SPRAG_BEST_H
+
+#include "problem.h"
+#include "result.h"
+#include "scratch.h"
+
+typedef struct sprag_best {
+    const sprag_problem *problem;
+    double softness, row_softness; // of sprag_problem_softness
+    sprag_scratch *scratch;
+    sprag_solution *solution; // of the caller; unchanged until something is better than nothing
+    sprag_solution room;
+    sprag_stats stats; // of the strategy that found it; residual INFINITY: nothing yet
+} sprag_best;
+
+// Room for the next offer. NULL: no memory.
+sprag_solution *sprag_best_room(sprag_best *best);
+
+// Measures what the room holds and keeps it if it is better. Returns its residual.
+double sprag_best_offer(sprag_best *best, const sprag_stats *stats);
+
+#endif
