@@ -36,8 +36,9 @@ extern "C" {
 // value is wrong, or memory is lacking; sprag_error() then says which.
 SPRAG_API int sprag_world_configure(dWorldID world, const char *options);
 
-// One line on why the last sprag_world_configure or sprag_world_stats of this thread returned 0; ""
-// if it returned 1. The text is valid until the thread's next call of one of them.
+// One line on why the last sprag_world_configure, sprag_world_stats or sprag_world_linearize of
+// this thread returned 0; "" if it returned 1. The text is valid until the thread's next call of
+// one of them.
 SPRAG_API const char *sprag_error(void);
 
 // Steps the world by its method, in place of dWorldStep; under method=ode it is dWorldStep. For
@@ -137,6 +138,33 @@ typedef struct sprag_world_statistics {
 // as it is), or if sprag has not stepped the world (then it is zero but for struct_size);
 // sprag_error() then says which.
 SPRAG_API int sprag_world_stats(dWorldID world, sprag_world_statistics *statistics);
+
+// Derivatives of the step that dWorldStep(world, step) would take from here, under method=stribeck:
+//
+//     d state' = A d state + B d force
+//
+// Call it where dWorldStep would be called: forces are set and contact joints are made. Nothing
+// moves. The state of a body has 12 entries: position (m), turn (rad, a rotation vector in world
+// axes, by which its rotation is multiplied from the left), velocity (m/s), angular velocity
+// (rad/s, world axes). Its force has 6: force (N) and torque (N m) about its centre, world axes, as
+// dBodyAddForce and dBodyAddTorque add them.
+//
+// body: `bodies` bodies, in the order of the rows and columns. Bodies that joints or contacts join
+// must be listed together. A: (12 bodies) x (12 bodies), B: (12 bodies) x (6 bodies), row by row.
+// step: s, positive.
+//
+// Contacts move with their geoms: dCollide finds them for displaced bodies. Motors and the
+// program's own forces count as constant. At a kink (a contact that is just touched, a slip that
+// begins, a motor at its bound) the derivative is of one side. Of options, `effort` has no effect:
+// the solution is exact.
+//
+// By the implicit function theorem on the converged contact problem: one factorisation, six solves
+// a body, and differences of the residual. Returns 1. Returns 0 where there is no derivative;
+// sprag_error() then says why, and A and B have no meaning: other methods than stribeck; bodies
+// that are kinematic, disabled or damped, have finite rotation or spin fast; contacts that are not
+// dCollide's; contacts that go with the slightest motion; a problem that is not solved.
+SPRAG_API int sprag_world_linearize(dWorldID world, dReal step, const dBodyID *body, int bodies,
+                                    double *A, double *B);
 
 // ---- Physical parameters of one contact, for method=stribeck
 //

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "frame_state.h"
+#include "linearize.h"
 #include "step.h"
 
 _Static_assert((int)SPRAG_CONTACT_STIFFNESS == (int)ODE_SURFACE_STIFFNESS &&
@@ -89,6 +90,28 @@ int sprag_world_events(dWorldID world, sprag_world_event *events, int room)
         memcpy(events, w->frame->event, (size_t)copied * sizeof *events);
     }
     return count;
+}
+
+int sprag_world_linearize(dWorldID world, dReal step, const dBodyID *body, int bodies, double *A,
+                          double *B)
+{
+    static const char name[] = "sprag_world_linearize";
+    error[0] = '\0';
+    if (!world || !body || !A || !B) {
+        return fail(name, "the world or an array is NULL");
+    }
+    if (!(step > 0) || bodies < 1) {
+        return fail(name, "the step or the number of bodies is not positive");
+    }
+    if (sprag_ode_runtime_redirect(world, __builtin_return_address(0), "dWorldStep")) {
+        return fail(name, "the world belongs to another ODE than the one that sprag serves");
+    }
+    if (!method_is_possible()) {
+        return fail(name, "the running ODE lacks what sprag needs");
+    }
+    world_state *w = world_find_or_make(world);
+    const char *why = w ? linearize(w, step, body, bodies, A, B) : "no memory";
+    return why ? fail(name, why) : 1;
 }
 
 const char *sprag_version(void)

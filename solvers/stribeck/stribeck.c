@@ -10,6 +10,7 @@
 #include "stiction.h"
 #include "strategy.h"
 #include "stribeck_constants.h"
+#include "stribeck_system.h"
 #include "swept.h"
 
 sprag_stribeck_options sprag_stribeck_defaults(void)
@@ -179,22 +180,43 @@ static void remove_row_softness(sprag_strategy_state *w, const sprag_problem *pr
     }
 }
 
+static sprag_result make_system(const sprag_problem *problem, const sprag_stribeck_options *options,
+                                sprag_scratch *scratch, sprag_system *system, int **node_of,
+                                speeds *speeds)
+{
+    *speeds = choose_speeds(problem, options);
+    sprag_softness soft = sprag_problem_softness(problem, options->softness, options->row_softness);
+    sprag_result result = sprag_assemble(system, problem, &soft, scratch, node_of);
+    if (result == SPRAG_OK) {
+        set_stiction(system, problem, speeds);
+    }
+    return result;
+}
+
+sprag_result sprag_stribeck_system(const sprag_problem *problem,
+                                   const sprag_stribeck_options *options, sprag_scratch *scratch,
+                                   sprag_system *system, int **node_of, double *stiction)
+{
+    speeds speeds;
+    sprag_result result = make_system(problem, options, scratch, system, node_of, &speeds);
+    *stiction = speeds.stiction.at_rest;
+    return result;
+}
+
 // The strategies of strategy.h, or those of them that a budget allows. SPRAG_OK: accepted. Counts
 // are added to *stats.
 static sprag_result solve_directly(const sprag_problem *problem,
                                    const sprag_stribeck_options *options, bool within_budget,
                                    sprag_best *best, sprag_stats *stats)
 {
-    speeds speeds = choose_speeds(problem, options);
+    speeds speeds;
     sprag_scratch *scratch = best->scratch;
     sprag_system system;
     int *node_of;
-    sprag_softness soft = sprag_problem_softness(problem, options->softness, options->row_softness);
-    sprag_result result = sprag_assemble(&system, problem, &soft, scratch, &node_of);
+    sprag_result result = make_system(problem, options, scratch, &system, &node_of, &speeds);
     if (result != SPRAG_OK) {
         return result;
     }
-    set_stiction(&system, problem, &speeds);
     sprag_strategy_state w = make_state(&speeds, options, within_budget);
     w.problem = problem;
     w.node_of = node_of;

@@ -1,0 +1,401 @@
+// sprag_world_linearize against central differences of whole steps, with collision, and against
+// closed forms.
+#include <check.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sprag.h"
+#include "start.h"
+#include "suite.h"
+
+enum { STATES = 12, MOST = 13 };
+
+static const double H = 0.01; // s
+
+typedef struct scene {
+    dWorldID world;
+    dSpaceID space;
+    dJointGroupID group;
+    dSurfaceParameters surface;
+    dBodyID body[MOST];
+    int bodies;
+    double force[MOST][6]; // N, N m, in every step
+} scene;
+
+static scene open_scene(const char *options)
+{
+    scene s = {.world = dWorldCreate(),
+               .space = dSimpleSpaceCreate(NULL),
+               .group = dJointGroupCreate(0),
+               .surface = {.mode = dContactApprox1, .mu = 0.5}};
+    dWorldSetGravity(s.world, 0.3, -0.2, -9.81);
+    ck_assert(sprag_world_configure(s.world, "method=stribeck,effort=exact"));
+    ck_assert(sprag_world_configure(s.world, "stribeck.tolerance=1e-12"));
+    ck_assert(sprag_world_configure(s.world, options));
+    return s;
+}
+
+static void close_scene(scene *s)
+{
+    dJointGroupDestroy(s->group);
+    dSpaceDestroy(s->space);
+    dWorldDestroy(s->world);
+}
+
+static dBodyID add_box(scene *s, bool shape, double mass, double x, double y, double z)
+{
+    dMass m;
+    dBodyID body = s->body[s->bodies++] = dBodyCreate(s->world);
+    dMassSetBoxTotal(&m, mass, 0.4, 0.3, 0.2);
+    dBodySetMass(body, &m);
+    if (shape) {
+        dGeomSetBody(dCreateBox(s->space, 0.4, 0.3, 0.2), body);
+    }
+    dBodySetPosition(body, x, y, z);
+    return body;
+}
+
+static void touch(void *data, dGeomID a, dGeomID b)
+{
+    enum { CONTACTS = 8 };
+    const scene *s = data;
+    dContactGeom geom[CONTACTS];
+    dBodyID of_a = dGeomGetBody(a), of_b = dGeomGetBody(b);
+    int count = of_a && of_b && dAreConnected(of_a, of_b)
+                    ? 0
+                    : dCollide(a, b, CONTACTS, geom, sizeof geom[0]);
+    for (int i = 0; i < count; i++) {
+        dContact contact = {.geom = geom[i], .surface = s->surface};
+        dJointAttach(dJointCreateContact(s->world, s->group, &contact), of_a, of_b);
+    }
+}
+
+static void prepare(scene *s)
+{
+    dJointGroupEmpty(s->group);
+    dSpaceCollide(s->space, s, touch);
+    for (int i = 0; i < s->bodies; i++) {
+        dBodySetForce(s->body[i], s->force[i][0], s->force[i][1], s->force[i][2]);
+        dBodySetTorque(s->body[i], s->force[i][3], s->force[i][4], s->force[i][5]);
+    }
+}
+
+static void run(scene *s, int steps)
+{
+    for (int k = 0; k < steps; k++) {
+        prepare(s);
+        ck_assert(dWorldStep(s->world, H));
+    }
+}
+
+typedef struct pose {
+    dReal at[3];
+    dQuaternion q;
+    double v[6];
+} pose;
+
+static void read_poses(const scene *s, pose *to)
+{
+    for (int i = 0; i < s->bodies; i++) {
+        memcpy(to[i].at, dBodyGetPosition(s->body[i]), sizeof to[i].at);
+        memcpy(to[i].q, dBodyGetQuaternion(s->body[i]), sizeof to[i].q);
+        memcpy(to[i].v, dBodyGetLinearVel(s->body[i]), 3 * sizeof(dReal));
+        memcpy(to[i].v + 3, dBodyGetAngularVel(s->body[i]), 3 * sizeof(dReal));
+    }
+}
+
+// The state `from`, with one entry of a body's state changed.
+static void set_poses(const scene *s, const pose *from, int body, int state, double change)
+{
+    for (int i = 0; i < s->bodies; i++) {
+        double d[STATES] = {0};
+        dQuaternion q, turn;
+        d[state] = i == body ? change : 0;
+        turn[0] = cos(change / 2);
+        for (int k = 0; k < 3; k++) {
+            turn[1 + k] = d[3 + k] != 0 ? sin(change / 2) : 0;
+        }
+        turn[0] = turn[1] == 0 && turn[2] == 0 && turn[3] == 0 ? 1 : turn[0];
+        dQMultiply0(q, turn, from[i].q);
+        dBodySetPosition(s->body[i], from[i].at[0] + d[0], from[i].at[1] + d[1],
+                         from[i].at[2] + d[2]);
+        dBodySetQuaternion(s->body[i], q);
+        dBodySetLinearVel(s->body[i], from[i].v[0] + d[6], from[i].v[1] + d[7],
+                          from[i].v[2] + d[8]);
+        dBodySetAngularVel(s->body[i], from[i].v[3] + d[9], from[i].v[4] + d[10],
+                           from[i].v[5] + d[11]);
+    }
+}
+
+// The difference of two states, per `change`.
+static void quotient(const pose *plus, const pose *minus, double change, double out[STATES])
+{
+    dQuaternion turn;
+    dQMultiply2(turn, plus->q, minus->q); // plus times minus inverse
+    double sign = turn[0] < 0 ? -1 : 1;
+    for (int k = 0; k < 3; k++) {
+        out[k] = (plus->at[k] - minus->at[k]) / change;
+        out[3 + k] = 2 * sign * turn[1 + k] / change;
+    }
+    for (int k = 0; k < 6; k++) {
+        out[6 + k] = (plus->v[k] - minus->v[k]) / change;
+    }
+}
+
+// Compares all entries. Gains: of a force, a step times the inverse mass.
+static void compare_with_differences(scene *s, double tolerance)
+{
+    const double change = 1e-6;
+    int n = s->bodies, rows = STATES * n;
+    pose before[MOST], start[MOST], end[2][MOST];
+    double *A = calloc((size_t)(rows * rows), sizeof *A),
+           *B = calloc((size_t)(rows * 6 * n), sizeof *B);
+    read_poses(s, before);
+    run(s, 1);
+    read_poses(s, start);
+    prepare(s);
+    ck_assert_msg(sprag_world_linearize(s->world, H, s->body, n, A, B), "%s", sprag_error());
+    read_poses(s, end[0]);
+    ck_assert_mem_eq(start, end[0], (size_t)n * sizeof *start);
+    double worst = 0;
+    for (int column = 0; column < rows + 6 * n; column++) {
+        bool force = column >= rows;
+        int body = force ? (column - rows) / 6 : column / STATES,
+            state = force ? (column - rows) % 6 : column % STATES;
+        for (int side = 0; side < 2; side++) {
+            double by = side ? -change : change;
+            set_poses(s, before, 0, 0, 0); // a step starts from the forces of the last one
+            run(s, 1);
+            set_poses(s, start, body, force ? 0 : state, force ? 0 : by);
+            s->force[body][state % 6] += force ? by : 0;
+            prepare(s);
+            s->force[body][state % 6] -= force ? by : 0;
+            ck_assert(dWorldStep(s->world, H));
+            read_poses(s, end[side]);
+        }
+        for (int i = 0; i < n; i++) {
+            double expected[STATES];
+            quotient(&end[0][i], &end[1][i], 2 * change, expected);
+            for (int k = 0; k < STATES; k++) {
+                int row = STATES * i + k;
+                double ours = force ? B[row * 6 * n + column - rows] : A[row * rows + column];
+                worst = fmax(worst, fabs(ours - expected[k]));
+                ck_assert_msg(fabs(ours - expected[k]) <= tolerance * fmax(1, fabs(expected[k])),
+                              "%s: body %d entry %d by body %d entry %d: %g, by differences %g",
+                              force ? "B" : "A", i, k, body, state, ours, expected[k]);
+            }
+        }
+    }
+    set_poses(s, start, 0, 0, 0);
+    free(A);
+    free(B);
+}
+
+static void set_motion(dBodyID body, double x, double y, double z, double wx, double wy, double wz)
+{
+    dBodySetLinearVel(body, x, y, z);
+    dBodySetAngularVel(body, wx, wy, wz);
+}
+
+START_TEST(flight)
+{
+    scene s = open_scene("");
+    dBodyID body = add_box(&s, false, 2, 0.3, 0.2, 1);
+    dBodySetGyroscopicMode(body, 0);
+    set_motion(body, 1, -0.5, 0.3, 0.7, -0.4, 0.9);
+    compare_with_differences(&s, 1e-7);
+    close_scene(&s);
+}
+END_TEST
+
+static void add_chain(scene *s, int links)
+{
+    for (int i = 0; i < links; i++) {
+        dBodyID link = add_box(s, false, 1 + 0.1 * i, 0.2 + 0.4 * i, 0, 2);
+        dBodyID before = i > 0 ? s->body[s->bodies - 2] : NULL;
+        dJointID joint;
+        switch (i % 3) {
+        case 0:
+            joint = dJointCreateHinge(s->world, 0);
+            dJointAttach(joint, link, before);
+            dJointSetHingeAnchor(joint, 0.4 * i, 0, 2);
+            dJointSetHingeAxis(joint, 0, 1, 0);
+            break;
+        case 1:
+            joint = dJointCreateBall(s->world, 0);
+            dJointAttach(joint, link, before);
+            dJointSetBallAnchor(joint, 0.4 * i, 0, 2);
+            break;
+        default:
+            joint = dJointCreateUniversal(s->world, 0);
+            dJointAttach(joint, link, before);
+            dJointSetUniversalAnchor(joint, 0.4 * i, 0, 2);
+            dJointSetUniversalAxis1(joint, 0, 1, 0);
+            dJointSetUniversalAxis2(joint, 0, 0, 1);
+        }
+        s->force[s->bodies - 1][4] = 0.3 * i;
+    }
+}
+
+// A chain that swings, of one, four and seven links of several joints: bodies that are displaced
+// together do not mix.
+START_TEST(chains)
+{
+    scene s = open_scene("");
+    add_chain(&s, 1 + 3 * _i);
+    run(&s, 20);
+    compare_with_differences(&s, 1e-5);
+    close_scene(&s);
+}
+END_TEST
+
+// A box that slides and turns on a plane, and one that sticks on a slope.
+START_TEST(boxes_on_a_plane)
+{
+    scene s = open_scene("");
+    dCreatePlane(s.space, 0, 0, 1, 0);
+    dBodyID box = add_box(&s, true, 2, 0, 0, 0.0999);
+    run(&s, 20); // to the overlap at rest
+    if (_i == 0) {
+        set_motion(box, 1.5, 0.4, 0, 0, 0, 0.8);
+        run(&s, 3);
+    }
+    compare_with_differences(&s, 1e-5);
+    close_scene(&s);
+}
+END_TEST
+
+// A ball on a box on a plane: contacts whose point and normal move with the bodies.
+START_TEST(ball_on_a_box)
+{
+    scene s = open_scene("");
+    dMass mass;
+    dCreatePlane(s.space, 0, 0, 1, 0);
+    dBodyID box = add_box(&s, true, 2, 0, 0, 0.0999);
+    dBodyID ball = s.body[s.bodies++] = dBodyCreate(s.world);
+    dMassSetSphereTotal(&mass, 0.5, 0.1);
+    dBodySetMass(ball, &mass);
+    dGeomSetBody(dCreateSphere(s.space, 0.1), ball);
+    dBodySetPosition(ball, 0.02, 0.01, 0.2999);
+    run(&s, 5);
+    set_motion(box, 0.8, 0.1, 0, 0, 0, 0.1);
+    set_motion(ball, 0.9, 0.1, 0, 0, 1, 0);
+    run(&s, 3);
+    compare_with_differences(&s, 1e-5);
+    close_scene(&s);
+}
+END_TEST
+
+// An arm of twelve links whose last lies on the floor.
+START_TEST(arm_on_the_floor)
+{
+    scene s = open_scene("");
+    add_chain(&s, 12);
+    dMass mass;
+    dBodyGetMass(s.body[11], &mass);
+    dGeomSetBody(dCreateSphere(s.space, 0.1), s.body[11]);
+    run(&s, 40);
+    dCreatePlane(s.space, 0, 0, 1, dBodyGetPosition(s.body[11])[2] - 0.1 + 1e-4);
+    run(&s, 3);
+    compare_with_differences(&s, 1e-5);
+    close_scene(&s);
+}
+END_TEST
+
+// A mass on a plane without friction: x' = x + h v', v' = v + h f / m; and a pendulum's A has the
+// eigenvalues of a rotation by sqrt(g / l) h, to first order in h.
+START_TEST(closed_forms)
+{
+    scene s = open_scene("");
+    dWorldSetGravity(s.world, 0, 0, -9.81);
+    s.surface.mu = 0;
+    dCreatePlane(s.space, 0, 0, 1, 0);
+    add_box(&s, true, 2, 0, 0, 0.0999);
+    run(&s, 20);
+    double A[144], B[72];
+    prepare(&s);
+    ck_assert(sprag_world_linearize(s.world, H, s.body, 1, A, B));
+    for (int k = 0; k < 2; k++) { // horizontal
+        ck_assert_double_eq_tol(A[13 * k], 1, 1e-9);
+        ck_assert_double_eq_tol(A[12 * k + 6 + k], H, 1e-9);
+        ck_assert_double_eq_tol(A[13 * (6 + k)], 1, 1e-9);
+        ck_assert_double_eq_tol(B[6 * (6 + k) + k], H / 2, 1e-9);
+        ck_assert_double_eq_tol(B[6 * k + k], H * H / 2, 1e-9);
+    }
+    ck_assert_double_eq_tol(A[13 * 8], 0, 0.01); // the floor takes vertical velocity
+    ck_assert_double_eq_tol(B[6 * 8 + 2], 0, 0.01 * H);
+    close_scene(&s);
+}
+END_TEST
+
+START_TEST(reasons_are_told)
+{
+    static const struct {
+        const char *options, *says;
+    } method[] = {{"method=ess", "integrates within the step"},
+                  {"method=advance", "divides steps"},
+                  {"method=ode", "ODE's own stepper"},
+                  {"method=stribeck,stribeck.scheme=one-way", "two problems"}};
+    double A[2 * 144 * 2], B[4 * 72];
+    scene s = open_scene("");
+    add_chain(&s, 2);
+    prepare(&s);
+    for (int i = 0; i < 4; i++) {
+        ck_assert(sprag_world_configure(s.world, method[i].options));
+        ck_assert(!sprag_world_linearize(s.world, H, s.body, 2, A, B));
+        ck_assert_ptr_nonnull(strstr(sprag_error(), method[i].says));
+    }
+    ck_assert(sprag_world_configure(s.world, "method=stribeck,stribeck.scheme=two-way"));
+    ck_assert(!sprag_world_linearize(s.world, H, s.body, 1, A, B));
+    ck_assert_ptr_nonnull(strstr(sprag_error(), "not listed"));
+    ck_assert(!sprag_world_linearize(NULL, H, s.body, 2, A, B));
+    ck_assert(!sprag_world_linearize(s.world, 0, s.body, 2, A, B));
+    dBodySetKinematic(s.body[1]);
+    ck_assert(!sprag_world_linearize(s.world, H, s.body, 2, A, B));
+    ck_assert_ptr_nonnull(strstr(sprag_error(), "kinematic"));
+    close_scene(&s);
+}
+END_TEST
+
+// A contact that the program has made itself has no geoms to move with.
+START_TEST(contacts_of_the_programs_own)
+{
+    double A[144], B[72];
+    scene s = open_scene("");
+    dBodyID box = add_box(&s, false, 1, 0, 0, 0.1);
+    dContact contact = {.geom = {.normal = {0, 0, 1}, .depth = 1e-3},
+                        .surface = {.mode = dContactApprox1, .mu = 1}};
+    dJointAttach(dJointCreateContact(s.world, s.group, &contact), box, NULL);
+    ck_assert(!sprag_world_linearize(s.world, H, s.body, 1, A, B));
+    ck_assert_ptr_nonnull(strstr(sprag_error(), "dCollide"));
+    close_scene(&s);
+}
+END_TEST
+
+static Suite *linearize_suite(void)
+{
+    Suite *suite = suite_create("linearize");
+    TCase *exact = tcase_create("differences");
+    tcase_set_timeout(exact, 60);
+    tcase_add_test(exact, flight);
+    tcase_add_loop_test(exact, chains, 0, 3);
+    tcase_add_loop_test(exact, boxes_on_a_plane, 0, 2);
+    tcase_add_test(exact, ball_on_a_box);
+    tcase_add_test(exact, arm_on_the_floor);
+    suite_add_tcase(suite, exact);
+    TCase *other = tcase_create("other");
+    tcase_add_test(other, closed_forms);
+    tcase_add_test(other, reasons_are_told);
+    tcase_add_test(other, contacts_of_the_programs_own);
+    suite_add_tcase(suite, other);
+    return suite;
+}
+
+int main(void)
+{
+    start_ode();
+    dSetMessageHandler(quiet);
+    return run_suite(linearize_suite());
+}
