@@ -1,0 +1,342 @@
+// build/fuzz: hostile worlds, options and recordings, by seed. Each world runs in a process of its
+// own. A world fails where sprag ends the program or leaves a state that is not finite, and stock,
+// stepping the same world, does not; or where a second run has other bits. Time is told, and no
+// failure: a step has no bound yet. A world is ended after 10 s.
+#define _GNU_SOURCE 1 // MAP_ANONYMOUS
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <ode/ode.h>
+
+#include "fuzz.h"
+
+static const char help[] =
+    "Usage: build/fuzz [-s SECONDS] [-f SEED] [-n WORLDS] [-m METHOD] [-c FILE] [-w] [-v]\n"
+    "\n"
+    "Steps hostile worlds under all methods, and reads hostile options and recordings.\n"
+    "\n"
+    "  -s SECONDS  ends after so many seconds; default: 60\n"
+    "  -f SEED     the first seed; default: 1\n"
+    "  -n WORLDS   ends after so many worlds of each method\n"
+    "  -m METHOD   this method alone, with its options: advance,advance.epsilon=1e-5\n"
+    "  -c FILE     runs the seeds in FILE first; a line is a seed and a method\n"
+    "  -w          worlds alone\n"
+    "  -v          prints each world\n"
+    "\n"
+    "Exit code: 0 nothing failed, 1 something did, 2 wrong arguments. A failure is printed with\n"
+    "what repeats it.\n";
+
+enum { CPU_LIMIT = 10, SECOND_RUN_EVERY = 8, METHODS_MAX = 8, SLOW_MS = 200 };
+
+static const double outlier = 10; // times stock's kinetic energy, above 1 kJ
+
+typedef struct totals {
+    const char *method;
+    long worlds, steps, failures, stock_too, fallbacks, slow, ended, outliers;
+    double worst_ms;
+} totals;
+
+static bool verbose;
+static volatile fuzz_run *shared;
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+// ---- worlds
+
+static void quiet(int number, const char *format, va_list arguments)
+{
+    (void)number;
+    (void)format;
+    (void)arguments;
+}
+
+// NULL: nothing is wrong with the run.
+static const char too_long[] = "too long";
+
+static const char *run_world(uint64_t seed, const char *method, fuzz_run *run)
+{
+    static char text[64];
+    int status;
+    memset((void *)shared, 0, sizeof *shared);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        char options[256];
+        const struct rlimit cpu = {CPU_LIMIT, CPU_LIMIT}, core = {0, 0};
+        setrlimit(RLIMIT_CPU, &cpu);
+        setrlimit(RLIMIT_CORE, &core);
+        dSetMessageHandler(quiet);
+        if (!verbose && (!freopen("/dev/null", "w", stderr))) {
+            _exit(1);
+        }
+        snprintf(options, sizeof options, "method=%s", method);
+        fuzz_world(seed, options, shared);
+        dCloseODE();
+        exit(0);
+    }
+    waitpid(child, &status, 0);
+    *run = *(fuzz_run *)(uintptr_t)shared;
+    if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)) {
+        return too_long;
+    } else if (WIFSIGNALED(status)) {
+        snprintf(text, sizeof text, "%s, step %d", strsignal(WTERMSIG(status)), run->steps + 1);
+    } else if (!run->done || WEXITSTATUS(status) != 0) {
+        snprintf(text, sizeof text, "exit code %d, step %d", WEXITSTATUS(status), run->steps + 1);
+    } else if (run->nonfinite) {
+        snprintf(text, sizeof text, "not finite, step %d", run->nonfinite);
+    } else {
+        return NULL;
+    }
+    return text;
+}
+
+static void fail(totals *t, uint64_t seed, const char *why)
+{
+    t->failures++;
+    printf("FAILED: %s: build/fuzz -w -f %llu -n 1 -m %s\n", why, (unsigned long long)seed,
+           t->method);
+}
+
+static void try_world(totals *t, uint64_t seed)
+{
+    fuzz_run run, stock, again;
+    const char *why = run_world(seed, t->method, &run);
+    char text[64] = "";
+    if (why == too_long) {
+        t->ended++;
+        why = NULL;
+        run.done = false;
+    }
+    snprintf(text, sizeof text, "%s", why ? why : "");
+    bool stock_fails = false;
+    double energy = NAN;
+    if (why || run.energy > 1e3) {
+        stock_fails = run_world(seed, "ode", &stock);
+        energy = stock_fails ? NAN : stock.energy;
+    }
+    t->worlds++;
+    t->steps += run.steps;
+    t->fallbacks += run.fallbacks;
+    t->slow += run.worst_ms > SLOW_MS;
+    t->worst_ms = fmax(t->worst_ms, run.worst_ms);
+    t->stock_too += why && stock_fails;
+    t->outliers += run.energy > outlier * fmax(energy, 100);
+    if (why && !stock_fails) {
+        fail(t, seed, text);
+    } else if (run.done && seed % SECOND_RUN_EVERY == 0 &&
+               (run_world(seed, t->method, &again) || again.hash != run.hash)) {
+        fail(t, seed, "a second run has other bits");
+    }
+    if (verbose) {
+        printf("%llu %s: %d steps, %ld fallbacks, worst %.1f ms, %.3g J %s\n",
+               (unsigned long long)seed, t->method, run.steps, run.fallbacks, run.worst_ms,
+               run.energy, text);
+    }
+}
+
+// false: the file cannot be read.
+static bool run_corpus(const char *file, long *failures)
+{
+    FILE *from = fopen(file, "r");
+    char line[512], method[256];
+    unsigned long long seed;
+    while (from && fgets(line, sizeof line, from)) {
+        if (line[0] != '#' && sscanf(line, "%llu %255s", &seed, method) == 2) {
+            totals t = {.method = method};
+            try_world(&t, seed);
+            *failures += t.failures;
+        }
+    }
+    if (from) {
+        fclose(from);
+    }
+    return from;
+}
+
+// ---- bytes
+
+static uint64_t dice;
+
+static uint32_t draw(uint32_t count)
+{
+    dice = dice * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((dice >> 33) % count);
+}
+
+static size_t mutate(uint8_t *data, size_t size, size_t room)
+{
+    for (uint32_t n = 1 + draw(8); n > 0 && size > 0; n--) {
+        size_t at = draw((uint32_t)size);
+        switch (draw(5)) {
+        case 0:
+            data[at] ^= (uint8_t)(1u << draw(8));
+            break;
+        case 1:
+            data[at] = (uint8_t)draw(256);
+            break;
+        case 2: // an extreme number
+            for (size_t k = at; k < at + 4 && k < size; k++) {
+                data[k] = draw(2) ? 0xff : 0;
+            }
+            break;
+        case 3:
+            size = at;
+            break;
+        default:
+            if (size + 8 < room) {
+                memmove(data + at + 8, data + at, size - at);
+                size += 8;
+            }
+            break;
+        }
+    }
+    return size;
+}
+
+static bool make_recording(char name[])
+{
+    int status, descriptor = mkstemp(name);
+    pid_t child = descriptor >= 0 ? fork() : -1;
+    if (child == 0) {
+        setenv("SPRAG_RECORD", name, 1);
+        fuzz_world(1, "method=advance", shared);
+        exit(0);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+// Bytes of each kind, in a process of their own. Returns failures.
+static long try_bytes(double seconds, uint64_t seed)
+{
+    enum { ROOM = 1 << 20 };
+    static const char *const options[] = {
+        "method=stribeck,stribeck.softness=1e-6,effort=fast", "advance.epsilon=1e-5,method=advance",
+        "method=ode-quick:20,ode.erp=0.3,ode.cfm=1e-5", "help", "ess.tolerance=1e-3,method=ess"};
+    char name[] = "/tmp/sprag_fuzz_XXXXXX";
+    uint8_t *recording = malloc(ROOM), *data = malloc(ROOM);
+    FILE *from = make_recording(name) ? fopen(name, "rb") : NULL;
+    size_t size = from && recording ? fread(recording, 1, ROOM / 2, from) : 0;
+    if (from) {
+        fclose(from);
+    }
+    unlink(name);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        long count[2] = {0};
+        dice = seed;
+        bool fine = size > 0 && data;
+        for (double end = seconds_now() + seconds; fine && seconds_now() < end; seed++) {
+            const char *text = options[draw(5)];
+            dice = seed * 7919 + 1;
+            draw(2);
+            bool is_recording = seed % 2;
+            memcpy(data, is_recording ? recording : (const uint8_t *)text,
+                   is_recording ? size : strlen(text));
+            size_t length = mutate(data, is_recording ? size : strlen(text), ROOM);
+            fine = is_recording ? fuzz_recording(data, length) : fuzz_options(data, length);
+            count[is_recording]++;
+            shared->steps = (int)seed;
+        }
+        printf("%ld options, %ld recordings\n", count[0], count[1]);
+        fflush(stdout);
+        _exit(!fine);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    free(recording);
+    free(data);
+    if (status != 0) {
+        printf("FAILED: bytes of seed %d: status %d\n", shared->steps, status);
+    }
+    return status != 0;
+}
+
+// ---- the command
+
+static long try_worlds(totals *t, int count, double seconds, uint64_t seed, long most)
+{
+    double end = seconds_now() + seconds;
+    long failures = 0;
+    for (long n = 0; seconds_now() < end && (most == 0 || n < most); n++) {
+        for (int i = 0; i < count; i++) {
+            try_world(&t[i], seed + (uint64_t)n);
+        }
+    }
+    printf("%-12s %7s %8s %9s %9s %10s %9s %9s %7s %9s\n", "method", "worlds", "steps", "failures",
+           "as stock", "fallbacks", "worst/ms", "> 200 ms", "> 10 s", "outliers");
+    for (int i = 0; i < count; i++) {
+        printf("%-12s %7ld %8ld %9ld %9ld %10ld %9.1f %9ld %7ld %9ld\n", t[i].method, t[i].worlds,
+               t[i].steps, t[i].failures, t[i].stock_too, t[i].fallbacks, t[i].worst_ms, t[i].slow,
+               t[i].ended, t[i].outliers);
+        failures += t[i].failures;
+    }
+    return failures;
+}
+
+int main(int argc, char **argv)
+{
+    totals t[METHODS_MAX] = {{.method = "stribeck"}, {.method = "advance"}, {.method = "ess"}};
+    int count = 3;
+    double seconds = 60;
+    uint64_t seed = 1;
+    long most = 0, failures = 0;
+    bool worlds_alone = false;
+    const char *corpus = NULL;
+    for (int found; (found = getopt(argc, argv, "s:f:n:m:c:wvh")) != -1;) {
+        switch (found) {
+        case 's':
+            seconds = strtod(optarg, NULL);
+            break;
+        case 'f':
+            seed = strtoull(optarg, NULL, 10);
+            break;
+        case 'n':
+            most = strtol(optarg, NULL, 10);
+            break;
+        case 'm':
+            t[0].method = optarg;
+            count = 1;
+            break;
+        case 'c':
+            corpus = optarg;
+            break;
+        case 'w':
+            worlds_alone = true;
+            break;
+        case 'v':
+            verbose = true;
+            break;
+        default:
+            fputs(help, found == 'h' ? stdout : stderr);
+            return found == 'h' ? 0 : 2;
+        }
+    }
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) {
+        perror("fuzz");
+        return 2;
+    }
+    dInitODE2(0);
+    dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
+    if (corpus && !run_corpus(corpus, &failures)) {
+        fprintf(stderr, "fuzz: no file %s\n", corpus);
+        return 2;
+    }
+    failures += worlds_alone ? 0 : try_bytes(seconds / 5, seed);
+    failures += try_worlds(t, count, worlds_alone ? seconds : 4 * seconds / 5, seed, most);
+    return failures > 0;
+}

@@ -1,0 +1,418 @@
+// Worlds that no program should make: masses and lengths over many orders of magnitude, singular
+// mechanisms, contacts by the dozen between the same two bodies, forces without measure, bodies
+// that jump, are destroyed and disabled between steps. From a seed alone.
+#include "fuzz.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include <ode/ode.h>
+
+#include "sprag.h"
+
+enum { BODIES_MAX = 30, JOINTS_MAX = 40, CONTACTS_MAX = 64 };
+
+typedef struct hostile {
+    uint64_t dice;
+    dWorldID world;
+    dSpaceID space;
+    dJointGroupID contacts;
+    dBodyID body[BODIES_MAX];
+    dJointID joint[JOINTS_MAX];
+    dJointFeedback feedback[JOINTS_MAX];
+    int bodies, joints, most_contacts;
+    double wildness; // share of numbers that are out of all proportion
+    dSurfaceParameters surface;
+    double step; // s
+    bool quick;
+} hostile;
+
+// ---- chance: one draw a statement, so that all compilers make the same worlds
+
+static double fraction(hostile *h)
+{
+    h->dice = h->dice * 6364136223846793005u + 1442695040888963407u;
+    return (double)(h->dice >> 11) / 9007199254740992.0;
+}
+
+static bool chance(hostile *h, double probability)
+{
+    return fraction(h) < probability;
+}
+
+static int pick(hostile *h, int count)
+{
+    return (int)(count * fraction(h));
+}
+
+static double between(hostile *h, double low, double high)
+{
+    return low + (high - low) * fraction(h);
+}
+
+static double power(hostile *h, double low, double high) // of ten
+{
+    return pow(10, between(h, low, high));
+}
+
+static void fill(hostile *h, dReal *x, int n, double size)
+{
+    for (int k = 0; k < n; k++) {
+        x[k] = between(h, -size, size);
+    }
+}
+
+static dBodyID any_body(hostile *h)
+{
+    return h->bodies ? h->body[pick(h, h->bodies)] : NULL;
+}
+
+// ---- what there is
+
+static void set_mass(hostile *h, dBodyID body, double size)
+{
+    dMass mass;
+    double total = chance(h, h->wildness) ? power(h, -9, 9) : power(h, -1, 2);
+    switch (pick(h, 3)) {
+    case 0:
+        dMassSetSphereTotal(&mass, total, size);
+        break;
+    case 1:
+        dMassSetBoxTotal(&mass, total, size, size, size * power(h, -2, 0));
+        break;
+    default:
+        dMassSetCapsuleTotal(&mass, total, 1 + pick(h, 3), size * 0.1, size);
+        break;
+    }
+    dBodySetMass(body, &mass);
+}
+
+static void add_geom(hostile *h, dBodyID body, double size)
+{
+    dGeomID geom;
+    double other = chance(h, h->wildness) ? size * power(h, -4, 2) : size;
+    switch (pick(h, 4)) {
+    case 0:
+        geom = dCreateSphere(h->space, size / 2);
+        break;
+    case 1:
+        geom = dCreateBox(h->space, size, other, size);
+        break;
+    case 2:
+        geom = dCreateCapsule(h->space, size / 4, other);
+        break;
+    default:
+        geom = dCreateCylinder(h->space, size / 2, other);
+        break;
+    }
+    dGeomSetBody(geom, body);
+}
+
+static void add_body(hostile *h)
+{
+    dReal x[4];
+    dBodyID body = dBodyCreate(h->world);
+    double size = chance(h, h->wildness) ? power(h, -3, 2) : between(h, 0.2, 1);
+    set_mass(h, body, size);
+    fill(h, x, 3, 1.5);
+    dBodySetPosition(body, x[0], x[1], fabs(x[2]) + 0.3);
+    fill(h, x, 4, 1);
+    dNormalize4(x);
+    dBodySetQuaternion(body, x);
+    fill(h, x, 3, chance(h, h->wildness) ? 1e3 : 3);
+    dBodySetLinearVel(body, x[0], x[1], x[2]);
+    fill(h, x, 3, chance(h, h->wildness) ? 1e3 : 3);
+    dBodySetAngularVel(body, x[0], x[1], x[2]);
+    for (int n = pick(h, 3); n >= 0; n--) {
+        add_geom(h, body, size);
+    }
+    if (chance(h, 0.1)) {
+        dBodySetKinematic(body);
+    }
+    if (chance(h, 0.1)) {
+        dBodyDisable(body);
+    }
+    if (chance(h, 0.1)) {
+        dBodySetGyroscopicMode(body, 0);
+    }
+    if (chance(h, 0.1)) {
+        dBodySetLinearDamping(body, fraction(h));
+    }
+    h->body[h->bodies++] = body;
+}
+
+typedef dJointID joint_maker(dWorldID, dJointGroupID);
+typedef void parameter_setter(dJointID, int, dReal);
+
+static void add_joint(hostile *h)
+{
+    static joint_maker *const make[] = {
+        dJointCreateBall,   dJointCreateHinge,  dJointCreateSlider, dJointCreateUniversal,
+        dJointCreateHinge2, dJointCreateFixed,  dJointCreatePiston, dJointCreatePR,
+        dJointCreatePU,     dJointCreateAMotor, dJointCreateLMotor, dJointCreateDBall};
+    int type = pick(h, sizeof make / sizeof *make);
+    dBodyID a = any_body(h), b = chance(h, 0.3) ? NULL : any_body(h);
+    bool needs_two = make[type] == dJointCreateHinge2;
+    if (!a || a == b || (needs_two && !b)) {
+        return;
+    }
+    dJointID joint = make[type](h->world, 0);
+    dReal at[3], axis[3], other[3];
+    fill(h, at, 3, 2);
+    fill(h, axis, 3, 1);
+    fill(h, other, 3, 1);
+    dJointAttach(joint, a, b);
+    double lo = between(h, -3, 1), hi = chance(h, 0.9) ? lo + between(h, 0, 3) : lo - 1;
+    double speed = between(h, -10, 10);
+    double force = chance(h, h->wildness) ? dInfinity : power(h, -2, 5);
+    switch (type) {
+    case 0:
+        dJointSetBallAnchor(joint, at[0], at[1], at[2]);
+        break;
+    case 1:
+        dJointSetHingeAnchor(joint, at[0], at[1], at[2]);
+        dJointSetHingeAxis(joint, axis[0], axis[1], axis[2]);
+        dJointSetHingeParam(joint, dParamLoStop, lo);
+        dJointSetHingeParam(joint, dParamHiStop, hi);
+        dJointSetHingeParam(joint, dParamVel, speed);
+        dJointSetHingeParam(joint, dParamFMax, force);
+        break;
+    case 2:
+        dJointSetSliderAxis(joint, axis[0], axis[1], axis[2]);
+        dJointSetSliderParam(joint, dParamLoStop, lo);
+        dJointSetSliderParam(joint, dParamHiStop, hi);
+        dJointSetSliderParam(joint, dParamVel, speed);
+        dJointSetSliderParam(joint, dParamFMax, force);
+        break;
+    case 3:
+        dJointSetUniversalAnchor(joint, at[0], at[1], at[2]);
+        dJointSetUniversalAxis1(joint, axis[0], axis[1], axis[2]);
+        dJointSetUniversalAxis2(joint, other[0], other[1], other[2]);
+        break;
+    case 4:
+        dJointSetHinge2Anchor(joint, at[0], at[1], at[2]);
+        break;
+    case 5:
+        dJointSetFixed(joint);
+        break;
+    case 6:
+        dJointSetPistonAxis(joint, axis[0], axis[1], axis[2]);
+        dJointSetPistonParam(joint, dParamFMax, force);
+        dJointSetPistonParam(joint, dParamVel, speed);
+        break;
+    case 9:
+        dJointSetAMotorNumAxes(joint, 1);
+        dJointSetAMotorAxis(joint, 0, 0, axis[0], axis[1], axis[2]);
+        dJointSetAMotorParam(joint, dParamVel, speed);
+        dJointSetAMotorParam(joint, dParamFMax, force);
+        break;
+    default:
+        break;
+    }
+    if (chance(h, 0.3)) {
+        dJointSetFeedback(joint, &h->feedback[h->joints]);
+    }
+    h->joint[h->joints++] = joint;
+}
+
+static void set_surface(hostile *h)
+{
+    static const int modes[] = {dContactMu2,     dContactFDir1,     dContactBounce,
+                                dContactSoftERP, dContactSoftCFM,   dContactMotion1,
+                                dContactMotionN, dContactSlip1,     dContactSlip2,
+                                dContactRolling, dContactApprox1_N, dContactApprox1};
+    dSurfaceParameters *s = &h->surface;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        s->mode |= chance(h, modes[i] == dContactApprox1 ? 0.8 : 0.2) ? modes[i] : 0;
+    }
+    s->mu = chance(h, 0.2) ? dInfinity : between(h, 0, 2);
+    s->mu2 = chance(h, 0.2) ? dInfinity : between(h, 0, 2);
+    s->rho = between(h, 0, 0.2);
+    s->rho2 = between(h, 0, 0.2);
+    s->rhoN = between(h, 0, 0.2);
+    s->bounce = between(h, 0, 1.2);
+    s->bounce_vel = between(h, 0, 0.5);
+    s->soft_erp = between(h, 0, 1);
+    s->soft_cfm = power(h, -12, 0);
+    s->motion1 = between(h, -3, 3);
+    s->motionN = between(h, -1, 1);
+    s->slip1 = power(h, -6, 1);
+    s->slip2 = power(h, -6, 1);
+}
+
+static void open_world(hostile *h, uint64_t seed, const char *method)
+{
+    *h = (hostile){.dice = seed * 7919 + 1, .world = dWorldCreate()};
+    for (int i = 0; i < 5; i++) {
+        fraction(h);
+    }
+    h->space = chance(h, 0.5) ? dSimpleSpaceCreate(0) : dHashSpaceCreate(0);
+    h->contacts = dJointGroupCreate(0);
+    h->wildness = chance(h, 0.5) ? 0.02 : 0.3;
+    h->step = chance(h, 0.7) ? between(h, 0.001, 0.02) : power(h, -4, -1);
+    h->quick = chance(h, 0.5);
+    h->most_contacts = chance(h, 0.2) ? CONTACTS_MAX : 8;
+    dWorldSetGravity(h->world, 0, 0, chance(h, 0.1) ? 100 : -9.81);
+    if (chance(h, 0.5)) {
+        dWorldSetERP(h->world, between(h, 0, 1));
+        dWorldSetCFM(h->world, chance(h, 0.4) ? 0 : power(h, -12, -2));
+    }
+    dWorldSetAutoDisableFlag(h->world, chance(h, 0.3));
+    dCreatePlane(h->space, 0, 0, 1, 0);
+    set_surface(h);
+    for (int n = (int)power(h, 0, log10(BODIES_MAX)); n > 0; n--) {
+        add_body(h);
+    }
+    for (int n = chance(h, 0.5) ? 0 : pick(h, 2 * h->bodies); n > 0 && h->joints < JOINTS_MAX;
+         n--) {
+        add_joint(h);
+    }
+    sprag_world_configure(h->world, method);
+}
+
+// ---- a step
+
+static void touch(void *data, dGeomID a, dGeomID b)
+{
+    hostile *h = data;
+    dContact contact[CONTACTS_MAX];
+    int count = dCollide(a, b, h->most_contacts, &contact[0].geom, sizeof contact[0]);
+    for (int i = 0; i < count; i++) {
+        contact[i].surface = h->surface;
+        memcpy(contact[i].fdir1, (dVector3){1, 0.5, 0}, sizeof contact[i].fdir1);
+        dJointAttach(dJointCreateContact(h->world, h->contacts, &contact[i]), dGeomGetBody(a),
+                     dGeomGetBody(b));
+    }
+}
+
+static void destroy_body(hostile *h, int i)
+{
+    for (dGeomID g = dBodyGetFirstGeom(h->body[i]); g;) {
+        dGeomID next = dBodyGetNextGeom(g);
+        dGeomDestroy(g);
+        g = next;
+    }
+    dBodyDestroy(h->body[i]);
+    h->body[i] = h->body[--h->bodies];
+}
+
+// What the program does between two steps.
+static void meddle(hostile *h)
+{
+    dReal x[3];
+    dBodyID body = any_body(h);
+    if (!body) {
+        return;
+    }
+    fill(h, x, 3, chance(h, h->wildness) ? 1e7 : 100);
+    if (chance(h, 0.3)) {
+        dBodyAddForce(body, x[0], x[1], x[2]);
+        dBodyAddTorque(body, x[2], x[0], x[1]);
+    }
+    if (chance(h, 0.03)) {
+        dBodySetPosition(body, x[0] / 100, x[1] / 100, fabs(x[2]) / 100);
+    }
+    if (chance(h, 0.03)) {
+        dBodyDisable(body);
+    }
+    if (chance(h, 0.03)) {
+        dBodyEnable(body);
+    }
+    if (chance(h, 0.02)) {
+        destroy_body(h, pick(h, h->bodies));
+    }
+    if (chance(h, 0.02) && h->joints > 0) {
+        int i = pick(h, h->joints);
+        dJointSetFeedback(h->joint[i], NULL); // those after it keep theirs
+        dJointDestroy(h->joint[i]);
+        h->joint[i] = h->joint[--h->joints];
+    }
+    if (chance(h, 0.02) && h->bodies < BODIES_MAX) {
+        add_body(h);
+    }
+}
+
+static double cpu_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
+}
+
+static bool is_finite(const hostile *h)
+{
+    for (int i = 0; i < h->bodies; i++) {
+        double sum = 0;
+        for (int k = 0; k < 4; k++) {
+            sum += dBodyGetQuaternion(h->body[i])[k];
+        }
+        for (int k = 0; k < 3; k++) {
+            sum += dBodyGetPosition(h->body[i])[k] + dBodyGetLinearVel(h->body[i])[k] +
+                   dBodyGetAngularVel(h->body[i])[k];
+        }
+        if (!isfinite(sum)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint64_t hash_of(uint64_t hash, const dReal *x, int n)
+{
+    for (int k = 0; k < n; k++) {
+        uint64_t bits;
+        memcpy(&bits, &x[k], sizeof bits);
+        hash = (hash ^ bits) * 1099511628211u;
+    }
+    return hash;
+}
+
+static void measure(const hostile *h, volatile fuzz_run *to)
+{
+    uint64_t hash = 14695981039346656037u;
+    double energy = 0;
+    for (int i = 0; i < h->bodies; i++) {
+        dMass mass;
+        dBodyGetMass(h->body[i], &mass);
+        const dReal *v = dBodyGetLinearVel(h->body[i]);
+        energy += mass.mass / 2 * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+        hash = hash_of(hash, dBodyGetPosition(h->body[i]), 3);
+        hash = hash_of(hash, dBodyGetQuaternion(h->body[i]), 4);
+        hash = hash_of(hash, v, 3);
+    }
+    to->energy = energy;
+    to->hash = hash;
+}
+
+void fuzz_world(uint64_t seed, const char *method, volatile fuzz_run *to)
+{
+    hostile h;
+    open_world(&h, seed, method);
+    for (int k = 0; k < FUZZ_STEPS && !to->nonfinite; k++) {
+        meddle(&h);
+        dSpaceCollide(h.space, &h, touch);
+        double start = cpu_ms();
+        if (h.quick) {
+            dWorldQuickStep(h.world, h.step);
+        } else {
+            dWorldStep(h.world, h.step);
+        }
+        double ms = cpu_ms() - start;
+        dJointGroupEmpty(h.contacts);
+        to->worst_ms = ms > to->worst_ms ? ms : to->worst_ms;
+        to->steps = k + 1;
+        if (!is_finite(&h)) {
+            to->nonfinite = k + 1;
+        }
+    }
+    sprag_world_statistics s = {.struct_size = sizeof s};
+    if (sprag_world_stats(h.world, &s)) {
+        to->fallbacks = s.fallbacks;
+    }
+    measure(&h, to);
+    dJointGroupDestroy(h.contacts);
+    dSpaceDestroy(h.space);
+    dWorldDestroy(h.world);
+    to->done = true;
+}
