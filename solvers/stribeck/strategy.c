@@ -91,7 +91,28 @@ static bool has_gauss_seidel(const sprag_strategy_state *w)
     return w->options.sweeps > 0 && w->is_two_way;
 }
 
-// Gauss-Seidel on the problem. Takes its velocities, and its impulses also as those expected.
+// Takes the velocities of a solution, and its impulses also as those expected.
+static void take(sprag_strategy_state *w, const sprag_solution *solution)
+{
+    sprag_system *system = w->system;
+    const sprag_problem *problem = w->problem;
+    for (int b = 0; b < problem->bodies; b++) {
+        if (w->node_of[b] != SPRAG_NOWHERE) {
+            copy(w->v + 6 * w->node_of[b], solution->velocity[b], 6);
+        }
+    }
+    for (int i = 0; i < system->points; i++) {
+        for (int k = 0; k < 6; k++) {
+            system->impulse[i][k] = problem->step * solution->contact_force[i][k];
+        }
+        memcpy(system->point[i].guess, system->impulse[i], sizeof system->point[i].guess);
+    }
+    for (int i = 0; i < system->equations; i++) {
+        system->row_impulse[i] = problem->step * solution->row_force[i];
+    }
+}
+
+// Gauss-Seidel on the problem.
 static sprag_result sweep(sprag_strategy_state *w, sprag_sweeps_options options)
 {
     sprag_system *system = w->system;
@@ -110,24 +131,10 @@ static sprag_result sweep(sprag_strategy_state *w, sprag_sweeps_options options)
     options.at_rest = w->options.finest;
     sprag_result result =
         sprag_sweeps_solve(problem, &options, system->scratch, &solution, &w->stats);
-    if (result != SPRAG_OK) {
-        return result;
+    if (result == SPRAG_OK) {
+        take(w, &solution);
     }
-    for (int b = 0; b < problem->bodies; b++) {
-        if (w->node_of[b] != SPRAG_NOWHERE) {
-            copy(w->v + 6 * w->node_of[b], solution.velocity[b], 6);
-        }
-    }
-    for (int i = 0; i < system->points; i++) {
-        for (int k = 0; k < 6; k++) {
-            system->impulse[i][k] = problem->step * solution.contact_force[i][k];
-        }
-        memcpy(system->point[i].guess, system->impulse[i], sizeof system->point[i].guess);
-    }
-    for (int i = 0; i < system->equations; i++) {
-        system->row_impulse[i] = problem->step * solution.row_force[i];
-    }
-    return SPRAG_OK;
+    return result;
 }
 
 // Newton's method from the start. If Gauss-Seidel can take over, Newton's method gives up after
@@ -195,7 +202,12 @@ static void refine(sprag_strategy_state *w)
 // warm_newton of bodies: Gauss-Seidel, whatever it reaches, then Newton's method.
 static sprag_result warm_from_sweeps(sprag_strategy_state *w)
 {
-    sprag_result result = sweep(w, (sprag_sweeps_options){.most = w->options.sweeps});
+    sprag_result result = SPRAG_OK;
+    if (w->options.attempt == SPRAG_ATTEMPT_WARM) {
+        take(w, w->best->solution);
+    } else {
+        result = sweep(w, (sprag_sweeps_options){.most = w->options.sweeps});
+    }
     if (result == SPRAG_OK) {
         result = newton(w, w->options.stiction, w->options.tolerance,
                         thorough(w, STRIBECK_WARM_ITERATIONS));
@@ -371,38 +383,42 @@ static bool may_interior_point(const sprag_strategy_state *w)
 
 static bool may_newton(const sprag_strategy_state *w)
 {
+    if (w->options.attempt == SPRAG_ATTEMPT_WARM) {
+        return false;
+    }
     return w->allowed.newton || w->allowed.brief > 0 || w->guess;
 }
 
 static bool may_frozen_friction_briefly(const sprag_strategy_state *w)
 {
-    return w->allowed.brief > 0 && (!w->allowed.newton || w->options.within_budget);
+    return w->allowed.brief > 0 &&
+           (!w->allowed.newton || w->options.attempt == SPRAG_ATTEMPT_BRIEF);
 }
 
 static bool may_warm_newton(const sprag_strategy_state *w)
 {
-    return w->allowed.newton && has_gauss_seidel(w) && !w->options.within_budget;
+    return w->allowed.newton && has_gauss_seidel(w) && w->options.attempt != SPRAG_ATTEMPT_BRIEF;
 }
 
 static bool may_continuation(const sprag_strategy_state *w)
 {
-    return w->allowed.newton && !w->options.within_budget;
+    return w->allowed.newton && w->options.attempt == SPRAG_ATTEMPT_ALL;
 }
 
 static bool may_gauss_seidel(const sprag_strategy_state *w)
 {
-    return !w->allowed.newton && has_gauss_seidel(w) && !w->options.within_budget;
+    return !w->allowed.newton && has_gauss_seidel(w) && w->options.attempt == SPRAG_ATTEMPT_ALL;
 }
 
 static bool may_frozen_friction(const sprag_strategy_state *w)
 {
-    return w->allowed.frozen_friction && !w->options.within_budget;
+    return w->allowed.frozen_friction && w->options.attempt == SPRAG_ATTEMPT_ALL;
 }
 
 // Sweeps, if everything else has failed.
 static bool may_gauss_seidel_at_last(const sprag_strategy_state *w)
 {
-    return w->allowed.newton && has_gauss_seidel(w) && !w->options.within_budget;
+    return w->allowed.newton && has_gauss_seidel(w) && w->options.attempt == SPRAG_ATTEMPT_ALL;
 }
 
 // In the order of their cost.

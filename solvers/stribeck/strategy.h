@@ -19,6 +19,14 @@
 #include "best.h"
 #include "system.h"
 
+// Strategies of the table that may run: all; or, where the caller sweeps itself, newton and a brief
+// frozen_friction; or, after its sweeps, warm_newton from what they have left in state->best.
+typedef enum sprag_attempt {
+    SPRAG_ATTEMPT_ALL,
+    SPRAG_ATTEMPT_BRIEF,
+    SPRAG_ATTEMPT_WARM
+} sprag_attempt;
+
 // Settings of one solve. The caller computes them before the solve (stribeck.c).
 typedef struct sprag_strategy_options {
     // tolerances
@@ -28,7 +36,7 @@ typedef struct sprag_strategy_options {
     double tolerance; // momentum residual at which Newton's method ends
     double softness, row_softness; // of sprag_problem_softness
     double small, theta;           // of the limiter: share of the tolerance, rad (newton.h)
-    bool within_budget;            // newton and a brief frozen_friction only: the caller has sweeps
+    sprag_attempt attempt;         // which strategies may run
     // newton
     double direct_work; // largest factorisation (sprag_space.work) for newton, warm_newton,
                         // continuation and frozen_friction; 0: gauss_seidel at once

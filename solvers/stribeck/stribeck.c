@@ -77,7 +77,7 @@ static void set_stiction(sprag_system *system, const sprag_problem *problem, spe
 }
 
 static sprag_strategy_state make_state(const speeds *speeds, const sprag_stribeck_options *options,
-                                       bool within_budget)
+                                       sprag_attempt attempt)
 {
     return (sprag_strategy_state){
         .options = {.stiction = speeds->stiction.moving,
@@ -96,7 +96,7 @@ static sprag_strategy_state make_state(const speeds *speeds, const sprag_stribec
                     .sweeps = options->scheme == SPRAG_TWO_WAY ? options->sweeps : 0,
                     .sweeps_tolerance = STRIBECK_SWEEP_TOLERANCE,
                     .sweeps_least = options->sweeps_least,
-                    .within_budget = within_budget,
+                    .attempt = attempt,
                     .lagged_passes = options->lagged_passes,
                     .interior_point_updates = options->interior_point_updates,
                     .interior_point_work = options->interior_point_work},
@@ -206,7 +206,7 @@ sprag_result sprag_stribeck_system(const sprag_problem *problem,
 // The strategies of strategy.h, or those of them that a budget allows. SPRAG_OK: accepted. Counts
 // are added to *stats.
 static sprag_result solve_directly(const sprag_problem *problem,
-                                   const sprag_stribeck_options *options, bool within_budget,
+                                   const sprag_stribeck_options *options, sprag_attempt attempt,
                                    sprag_best *best, sprag_stats *stats)
 {
     speeds speeds;
@@ -217,7 +217,7 @@ static sprag_result solve_directly(const sprag_problem *problem,
     if (result != SPRAG_OK) {
         return result;
     }
-    sprag_strategy_state w = make_state(&speeds, options, within_budget);
+    sprag_strategy_state w = make_state(&speeds, options, attempt);
     w.problem = problem;
     w.node_of = node_of;
     w.best = best;
@@ -267,8 +267,8 @@ static void remember(sprag_memory *memory, bool solved)
 // ten sweeps. They go first where they solved the island last time, where joints hold bodies, and
 // where bodies touch in trees: there is little to factorize. Elsewhere they follow where sweeps
 // hardly get on, as under loads that are much heavier than what bears them. In trees, where the few
-// updates of the budget have just failed, all strategies follow then: stacks drift without, and the
-// worst step of falling dominoes takes twice as long.
+// updates of the budget have just failed, Newton's method follows from what the sweeps have left:
+// stacks drift without.
 static sprag_result solve_within_budget(const sprag_problem *problem,
                                         const sprag_stribeck_options *options, sprag_best *best,
                                         sprag_stats *stats)
@@ -278,7 +278,7 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
     bool first = !waits && (memory->solved || problem->rows > 0 || trees);
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (first) {
-        result = solve_directly(problem, options, true, best, stats);
+        result = solve_directly(problem, options, SPRAG_ATTEMPT_BRIEF, best, stats);
         remember(memory, result == SPRAG_OK);
     }
     if (result == SPRAG_OK || result == SPRAG_NO_MEMORY) {
@@ -295,7 +295,8 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
     }
     bool hard = result == SPRAG_OK && swept.sweep_error > STRIBECK_HARD;
     if (hard && (trees || (!first && !waits))) {
-        result = solve_directly(problem, options, !first, best, stats);
+        result = solve_directly(problem, options, first ? SPRAG_ATTEMPT_WARM : SPRAG_ATTEMPT_BRIEF,
+                                best, stats);
         remember(memory, result == SPRAG_OK);
     }
     return result;
@@ -322,7 +323,7 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
                        .stats = {.residual = INFINITY}};
     result = sprag_swept_applies(problem, options)
                  ? solve_within_budget(problem, options, &best, stats)
-                 : solve_directly(problem, options, false, &best, stats);
+                 : solve_directly(problem, options, SPRAG_ATTEMPT_ALL, &best, stats);
     if (result != SPRAG_NO_MEMORY && isfinite(best.stats.residual)) {
         best.stats.history = stats->history;
         best.stats.history_room = stats->history_room;
