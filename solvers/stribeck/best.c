@@ -9,9 +9,9 @@ sprag_solution *sprag_best_room(sprag_best *best)
     const sprag_problem *problem = best->problem;
     sprag_solution *room = &best->room;
     if (!room->velocity) {
-        room->velocity = SPRAG_TAKE(best->scratch, problem->bodies, double[6]);
-        room->contact_force = SPRAG_TAKE(best->scratch, problem->contacts, double[6]);
-        room->row_force = SPRAG_TAKE(best->scratch, problem->rows, double);
+        room->velocity = SPRAG_TAKE_RAW(best->scratch, problem->bodies, double[6]);
+        room->contact_force = SPRAG_TAKE_RAW(best->scratch, problem->contacts, double[6]);
+        room->row_force = SPRAG_TAKE_RAW(best->scratch, problem->rows, double);
     }
     return best->scratch->failed ? NULL : room;
 }

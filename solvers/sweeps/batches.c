@@ -206,10 +206,10 @@ SPRAG_VECTORS
 static void accelerate(sweeps *s, double share)
 {
     batch_real *x = (batch_real *)s->x.all, *push = (batch_real *)s->push;
-    const batch_real *before = (const batch_real *)s->before;
+    batch_real *before = (batch_real *)s->before;
     for (long i = 0; i < s->x.count / LANES; i++) {
         push[i] = share * (push[i] + x[i] - before[i]);
-        x[i] += push[i];
+        before[i] = x[i] += push[i];
     }
 }
 

@@ -80,7 +80,7 @@ double batches_sweep(sweeps *s);
 // Velocities that go with the impulses: v* + M^-1 J' p.
 void batches_balance(sweeps *s);
 
-// x += push, push = share (push + x - before).
+// x += push, push = share (push + x - before); before = x.
 void batches_accelerate(sweeps *s, double share);
 
 // Bounds of what contacts that something moves have.

@@ -144,8 +144,7 @@ static bool take_batches(sweeps *s, sprag_scratch *scratch)
     }
     s->batch = SPRAG_TAKE_RAW(scratch, s->batches, batch);
     s->link = SPRAG_TAKE(scratch, s->batches - s->free_batches, batch_link);
-    s->port =
-        SPRAG_TAKE(scratch, 2 * ((long)contacts + s->problem->rows + s->single_rows), sweeps_port);
+    s->port = SPRAG_TAKE_RAW(scratch, 2 * ((long)contacts + s->problem->rows + s->single_rows), sweeps_port);
     if (scratch->failed) {
         return false;
     }
@@ -546,8 +545,8 @@ static double error_of(double change, double halfway, int sweeps)
 static void run(sweeps *s, const sprag_sweeps_options *options, sprag_stats *stats)
 {
     double halfway = INFINITY, middle = INFINITY, last = INFINITY, scale = 1;
+    memcpy(s->before, s->x.all, (size_t)s->x.count * sizeof *s->before);
     for (int it = 1, since = 1;; it++, since++) {
-        memcpy(s->before, s->x.all, (size_t)s->x.count * sizeof *s->before);
         double change = batches_sweep(s);
         bool power_of_two = (it & (it - 1)) == 0, stops = it >= options->most;
         scale = power_of_two || stops ? scale_of(s) : scale;

@@ -8,6 +8,7 @@
 //   slip
 //           (m/s) of contacts that stick, friction beyond the cone (weights), largest error of a
 //           joint (m), mean speed of bodies that should rest (m/s)
+//   residual   of our contact solves, mean and largest of the steps (residual.h, relative)
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,7 @@ typedef struct side {
     double sum, longest; // us
     double creep;        // m/s, sum over steps of the mean over bodies
     residue residue;
+    double residual, worst; // of the contact solves: sum over steps, largest
 } side;
 
 // The figures of a line, of one seed or the worst of several.
@@ -74,6 +76,7 @@ typedef struct figures {
     double time, longest;
     double depth[BOTH], slip[BOTH], cone[BOTH], gap[BOTH], creep[BOTH], us[BOTH];
     double contacts;
+    double residual, worst; // of our contact solves: mean, largest
 } figures;
 
 // m/s, of the middle body: balls roll in their pockets for long.
@@ -137,6 +140,11 @@ static void step(side *s, const entry *e, bool counts, bool watched, double weig
         s->longest = fmax(s->longest, bench_stepper_us);
     }
     s->creep += counts ? middle_speed(&s->of.scene) : 0;
+    sprag_world_statistics of = {.struct_size = sizeof of};
+    if (counts && sprag_world_stats(s->of.scene.world, &of)) {
+        s->residual += of.residual;
+        s->worst = fmax(s->worst, of.residual);
+    }
 }
 
 static figures measure(const entry *e, int seed, const char *ours)
@@ -174,6 +182,8 @@ static figures measure(const entry *e, int seed, const char *ours)
     }
     f.time = sides[OURS].sum / sides[STOCK].sum;
     f.longest = sides[OURS].longest / sides[STOCK].longest;
+    f.residual = sides[OURS].residual / (double)(steps - first);
+    f.worst = sides[OURS].worst;
     for (int i = 0; i < BOTH; i++) {
         const residue *r = &sides[i].residue;
         f.us[i] = sides[i].sum / (double)timed;
@@ -192,6 +202,8 @@ static void take_worst(figures *worst, const figures *f)
     worst->time = fmax(worst->time, f->time);
     worst->longest = fmax(worst->longest, f->longest);
     worst->contacts = fmax(worst->contacts, f->contacts);
+    worst->residual = fmax(worst->residual, f->residual);
+    worst->worst = fmax(worst->worst, f->worst);
     for (int i = 0; i < BOTH; i++) {
         worst->us[i] = fmax(worst->us[i], f->us[i]);
         worst->depth[i] = fmax(worst->depth[i], f->depth[i]);
@@ -224,7 +236,7 @@ static bool print(const entry *e, const figures *f)
     print_pair("cone", f->cone);
     print_pair("gap", f->gap);
     print_pair("creep", f->creep);
-    printf("%s\n", met ? "" : "  MISSED");
+    printf("  residual %.1e, largest %.1e%s\n", f->residual, f->worst, met ? "" : "  MISSED");
     fflush(stdout);
     return met;
 }
