@@ -16,6 +16,7 @@
 
 #include "bench.h"
 #include "scene.h"
+#include "sprag.h"
 
 typedef enum window { WHOLE, REST, FIND, SHAKEN } window;
 
