@@ -65,6 +65,8 @@ const sprag_model sprag_models[] = {
      &sprag_crane, 0},
     {"gyroscope", "disc of 100 rad/s on a level arm", 0.01, 20, 0, 1, 0, &sprag_gyroscope, 0},
     {"top", "disc of 60 rad/s above a round tip, mu 0.5", 0.01, 5, 1, 1, 0, &sprag_top, 0},
+    {"balance", "pole on a cart, held up by a linear-quadratic regulator", 0.01, 8, 0, 1, 0,
+     &sprag_balance, 0},
     {0},
 };
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scene.h"
 #include "sprag.h"
 #include "start.h"
 #include "suite.h"
@@ -14,7 +15,7 @@ enum { STATES = 12, MOST = 13 };
 
 static const double H = 0.01; // s
 
-typedef struct scene {
+typedef struct rig {
     dWorldID world;
     dSpaceID space;
     dJointGroupID group;
@@ -22,14 +23,14 @@ typedef struct scene {
     dBodyID body[MOST];
     int bodies;
     double force[MOST][6]; // N, N m, in every step
-} scene;
+} rig;
 
-static scene open_scene(const char *options)
+static rig open_rig(const char *options)
 {
-    scene s = {.world = dWorldCreate(),
-               .space = dSimpleSpaceCreate(NULL),
-               .group = dJointGroupCreate(0),
-               .surface = {.mode = dContactApprox1, .mu = 0.5}};
+    rig s = {.world = dWorldCreate(),
+             .space = dSimpleSpaceCreate(NULL),
+             .group = dJointGroupCreate(0),
+             .surface = {.mode = dContactApprox1, .mu = 0.5}};
     dWorldSetGravity(s.world, 0.3, -0.2, -9.81);
     ck_assert(sprag_world_configure(s.world, "method=stribeck,effort=exact"));
     ck_assert(sprag_world_configure(s.world, "stribeck.tolerance=1e-12"));
@@ -37,14 +38,14 @@ static scene open_scene(const char *options)
     return s;
 }
 
-static void close_scene(scene *s)
+static void close_rig(rig *s)
 {
     dJointGroupDestroy(s->group);
     dSpaceDestroy(s->space);
     dWorldDestroy(s->world);
 }
 
-static dBodyID add_box(scene *s, bool shape, double mass, double x, double y, double z)
+static dBodyID add_box(rig *s, bool shape, double mass, double x, double y, double z)
 {
     dMass m;
     dBodyID body = s->body[s->bodies++] = dBodyCreate(s->world);
@@ -60,7 +61,7 @@ static dBodyID add_box(scene *s, bool shape, double mass, double x, double y, do
 static void touch(void *data, dGeomID a, dGeomID b)
 {
     enum { CONTACTS = 8 };
-    const scene *s = data;
+    const rig *s = data;
     dContactGeom geom[CONTACTS];
     dBodyID of_a = dGeomGetBody(a), of_b = dGeomGetBody(b);
     int count = of_a && of_b && dAreConnected(of_a, of_b)
@@ -72,7 +73,7 @@ static void touch(void *data, dGeomID a, dGeomID b)
     }
 }
 
-static void prepare(scene *s)
+static void prepare(rig *s)
 {
     dJointGroupEmpty(s->group);
     dSpaceCollide(s->space, s, touch);
@@ -82,7 +83,7 @@ static void prepare(scene *s)
     }
 }
 
-static void run(scene *s, int steps)
+static void run(rig *s, int steps)
 {
     for (int k = 0; k < steps; k++) {
         prepare(s);
@@ -96,7 +97,7 @@ typedef struct pose {
     double v[6];
 } pose;
 
-static void read_poses(const scene *s, pose *to)
+static void read_poses(const rig *s, pose *to)
 {
     for (int i = 0; i < s->bodies; i++) {
         memcpy(to[i].at, dBodyGetPosition(s->body[i]), sizeof to[i].at);
@@ -107,7 +108,7 @@ static void read_poses(const scene *s, pose *to)
 }
 
 // The state `from`, with one entry of a body's state changed.
-static void set_poses(const scene *s, const pose *from, int body, int state, double change)
+static void set_poses(const rig *s, const pose *from, int body, int state, double change)
 {
     for (int i = 0; i < s->bodies; i++) {
         double d[STATES] = {0};
@@ -145,7 +146,7 @@ static void quotient(const pose *plus, const pose *minus, double change, double 
 }
 
 // Compares all entries. Gains: of a force, a step times the inverse mass.
-static void compare_with_differences(scene *s, double tolerance)
+static void compare_with_differences(rig *s, double tolerance)
 {
     const double change = 1e-6;
     int n = s->bodies, rows = STATES * n;
@@ -201,16 +202,16 @@ static void set_motion(dBodyID body, double x, double y, double z, double wx, do
 
 START_TEST(flight)
 {
-    scene s = open_scene("");
+    rig s = open_rig("");
     dBodyID body = add_box(&s, false, 2, 0.3, 0.2, 1);
     dBodySetGyroscopicMode(body, 0);
     set_motion(body, 1, -0.5, 0.3, 0.7, -0.4, 0.9);
     compare_with_differences(&s, 1e-7);
-    close_scene(&s);
+    close_rig(&s);
 }
 END_TEST
 
-static void add_chain(scene *s, int links)
+static void add_chain(rig *s, int links)
 {
     for (int i = 0; i < links; i++) {
         dBodyID link = add_box(s, false, 1 + 0.1 * i, 0.2 + 0.4 * i, 0, 2);
@@ -243,18 +244,18 @@ static void add_chain(scene *s, int links)
 // together do not mix.
 START_TEST(chains)
 {
-    scene s = open_scene("");
+    rig s = open_rig("");
     add_chain(&s, 1 + 3 * _i);
     run(&s, 20);
     compare_with_differences(&s, 1e-5);
-    close_scene(&s);
+    close_rig(&s);
 }
 END_TEST
 
 // A box that slides and turns on a plane, and one that sticks on a slope.
 START_TEST(boxes_on_a_plane)
 {
-    scene s = open_scene("");
+    rig s = open_rig("");
     dCreatePlane(s.space, 0, 0, 1, 0);
     dBodyID box = add_box(&s, true, 2, 0, 0, 0.0999);
     run(&s, 20); // to the overlap at rest
@@ -263,14 +264,14 @@ START_TEST(boxes_on_a_plane)
         run(&s, 3);
     }
     compare_with_differences(&s, 1e-5);
-    close_scene(&s);
+    close_rig(&s);
 }
 END_TEST
 
 // A ball on a box on a plane: contacts whose point and normal move with the bodies.
 START_TEST(ball_on_a_box)
 {
-    scene s = open_scene("");
+    rig s = open_rig("");
     dMass mass;
     dCreatePlane(s.space, 0, 0, 1, 0);
     dBodyID box = add_box(&s, true, 2, 0, 0, 0.0999);
@@ -284,14 +285,14 @@ START_TEST(ball_on_a_box)
     set_motion(ball, 0.9, 0.1, 0, 0, 1, 0);
     run(&s, 3);
     compare_with_differences(&s, 1e-5);
-    close_scene(&s);
+    close_rig(&s);
 }
 END_TEST
 
 // An arm of twelve links whose last lies on the floor.
 START_TEST(arm_on_the_floor)
 {
-    scene s = open_scene("");
+    rig s = open_rig("");
     add_chain(&s, 12);
     dMass mass;
     dBodyGetMass(s.body[11], &mass);
@@ -300,7 +301,7 @@ START_TEST(arm_on_the_floor)
     dCreatePlane(s.space, 0, 0, 1, dBodyGetPosition(s.body[11])[2] - 0.1 + 1e-4);
     run(&s, 3);
     compare_with_differences(&s, 1e-5);
-    close_scene(&s);
+    close_rig(&s);
 }
 END_TEST
 
@@ -308,7 +309,7 @@ END_TEST
 // eigenvalues of a rotation by sqrt(g / l) h, to first order in h.
 START_TEST(closed_forms)
 {
-    scene s = open_scene("");
+    rig s = open_rig("");
     dWorldSetGravity(s.world, 0, 0, -9.81);
     s.surface.mu = 0;
     dCreatePlane(s.space, 0, 0, 1, 0);
@@ -326,7 +327,77 @@ START_TEST(closed_forms)
     }
     ck_assert_double_eq_tol(A[13 * 8], 0, 0.01); // the floor takes vertical velocity
     ck_assert_double_eq_tol(B[6 * 8 + 2], 0, 0.01 * H);
-    close_scene(&s);
+    close_rig(&s);
+}
+END_TEST
+
+// The gain of the model `balance`: the regulator of the cart and pole at rest upright, from A and B
+// in the four directions that the joints leave.
+START_TEST(regulator_of_the_model)
+{
+    static const double weight[4] = {10, 100, 1, 10}, of_force = 0.1, half = 0.5; // m
+    sprag_scene scene;
+    ck_assert(sprag_scene_open(&scene, sprag_model_find("balance"), 0));
+    dMatrix3 upright;
+    dRSetIdentity(upright);
+    dBodySetRotation(scene.body[1], upright);
+    dBodySetPosition(scene.body[1], 0, 0, half);
+    ck_assert(sprag_world_configure(scene.world, "method=stribeck"));
+    double A[24 * 24], B[24 * 12];
+    ck_assert_msg(sprag_world_linearize(scene.world, scene.step, scene.body, 2, A, B), "%s",
+                  sprag_error());
+    // Directions: cart's x, tilt, and their rates; entries of the state that they change.
+    static const int entry[4] = {0, STATES + 4, 6, STATES + 10};
+    double lift[4][24] = {{0}}, F[4][4], g[4], P[4][4] = {{0}}, K[4] = {0};
+    for (int rate = 0; rate < 2; rate++) {
+        lift[2 * rate][6 * rate] = lift[2 * rate][STATES + 6 * rate] = 1;
+        lift[2 * rate + 1][STATES + 6 * rate] = half;
+        lift[2 * rate + 1][entry[2 * rate + 1]] = 1;
+    }
+    for (int i = 0; i < 4; i++) {
+        g[i] = B[entry[i] * 12];
+        for (int j = 0; j < 4; j++) {
+            F[i][j] = 0;
+            for (int k = 0; k < 24; k++) {
+                F[i][j] += A[entry[i] * 24 + k] * lift[j][k];
+            }
+        }
+    }
+    for (int round = 0; round < 20000; round++) { // Riccati's equation
+        double PF[4][4], Pg[4], M[4][4], gPg = of_force;
+        for (int i = 0; i < 4; i++) {
+            Pg[i] = 0;
+            for (int j = 0; j < 4; j++) {
+                PF[i][j] = 0;
+                Pg[i] += P[i][j] * g[j];
+                for (int k = 0; k < 4; k++) {
+                    PF[i][j] += P[i][k] * F[k][j];
+                }
+            }
+        }
+        for (int i = 0; i < 4; i++) {
+            gPg += g[i] * Pg[i];
+        }
+        for (int j = 0; j < 4; j++) {
+            K[j] = 0;
+            for (int i = 0; i < 4; i++) {
+                K[j] += g[i] * PF[i][j] / gPg;
+            }
+        }
+        for (int i = 0; i < 4; i++) {
+            for (int j = 0; j < 4; j++) {
+                M[i][j] = i == j ? weight[i] : 0;
+                for (int k = 0; k < 4; k++) {
+                    M[i][j] += F[k][i] * (PF[k][j] - Pg[k] * K[j]);
+                }
+            }
+        }
+        memcpy(P, M, sizeof P);
+    }
+    for (int k = 0; k < 4; k++) {
+        ck_assert_msg(fabs(K[k] - sprag_balance_gain[k]) < 1e-3, "gain %d: %.6f", k, K[k]);
+    }
+    sprag_scene_close(&scene);
 }
 END_TEST
 
@@ -339,7 +410,7 @@ START_TEST(reasons_are_told)
                   {"method=ode", "ODE's own stepper"},
                   {"method=stribeck,stribeck.scheme=one-way", "two problems"}};
     double A[2 * 144 * 2], B[4 * 72];
-    scene s = open_scene("");
+    rig s = open_rig("");
     add_chain(&s, 2);
     prepare(&s);
     for (int i = 0; i < 4; i++) {
@@ -355,7 +426,7 @@ START_TEST(reasons_are_told)
     dBodySetKinematic(s.body[1]);
     ck_assert(!sprag_world_linearize(s.world, H, s.body, 2, A, B));
     ck_assert_ptr_nonnull(strstr(sprag_error(), "kinematic"));
-    close_scene(&s);
+    close_rig(&s);
 }
 END_TEST
 
@@ -363,14 +434,14 @@ END_TEST
 START_TEST(contacts_of_the_programs_own)
 {
     double A[144], B[72];
-    scene s = open_scene("");
+    rig s = open_rig("");
     dBodyID box = add_box(&s, false, 1, 0, 0, 0.1);
     dContact contact = {.geom = {.normal = {0, 0, 1}, .depth = 1e-3},
                         .surface = {.mode = dContactApprox1, .mu = 1}};
     dJointAttach(dJointCreateContact(s.world, s.group, &contact), box, NULL);
     ck_assert(!sprag_world_linearize(s.world, H, s.body, 1, A, B));
     ck_assert_ptr_nonnull(strstr(sprag_error(), "dCollide"));
-    close_scene(&s);
+    close_rig(&s);
 }
 END_TEST
 
@@ -387,6 +458,7 @@ static Suite *linearize_suite(void)
     suite_add_tcase(suite, exact);
     TCase *other = tcase_create("other");
     tcase_add_test(other, closed_forms);
+    tcase_add_test(other, regulator_of_the_model);
     tcase_add_test(other, reasons_are_told);
     tcase_add_test(other, contacts_of_the_programs_own);
     suite_add_tcase(suite, other);
