@@ -35,6 +35,10 @@ static const double advance_settling_speed = 40;
 // one ends the sub-step. Larger: fewer sub-steps, contacts earlier.
 enum { ADVANCE_BAND = 20 };
 
+// The same of triangles of meshes. Larger: fewer sub-steps, bodies that roll over fine meshes lose
+// speed.
+enum { ADVANCE_FACET_BAND = 2 };
+
 // Share of the larger radius: contact points may be no farther apart than this, however fast an
 // active pair turns. Larger: rolling bodies keep contacts across wider gaps.
 static const double advance_rolling_reach = 0.02;
@@ -165,6 +169,9 @@ static const double advance_same_point = 1e-7, advance_same_normal = 1e-6;
 
 // Cosine: two triangles that face each other by more can have passed through each other.
 static const double advance_facing = 0.9;
+
+// Slope of a triangle over the plane of another up to which both lie in one plane.
+static const double advance_level_slope = 1e-6;
 
 // Directions in which the outline of points on one plane is kept. Larger: more contacts.
 enum { ADVANCE_DIRECTIONS = 16 };

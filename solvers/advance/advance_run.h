@@ -257,8 +257,15 @@ int advance_triangle(const advance_run *run, int pair);
 // Behind the last of the pairs, from this one on, that are triangles of one mesh with one body.
 int advance_mesh_end(const advance_run *run, int pair);
 
+typedef enum advance_seam {
+    ADVANCE_NO_SEAM,
+    ADVANCE_SEAM,       // of triangles that form a valley
+    ADVANCE_LEVEL_SEAM, // of triangles that lie in one plane
+} advance_seam;
+
 // Is the normal at a point of the pair's triangle one that only a seam of its mesh has?
-bool advance_is_seam(const advance_run *run, int pair, const double at[3], const double normal[3]);
+advance_seam advance_seam_at(const advance_run *run, int pair, const double at[3],
+                             const double normal[3]);
 
 // Is the pair's triangle the far side of a thin wall that the other shape is in from the near side?
 bool advance_is_far_side(const advance_run *run, int pair);

@@ -50,35 +50,57 @@ static void corners_of(const advance_run *run, int pair, double corner[3][3])
 static bool rises(const double corner[3][3], const double at[3], const double normal[3],
                   double near)
 {
-    static const double slope = 1e-6;
     for (int i = 0; i < 3; i++) {
         double d[3];
         subtract3(corner[i], at, d);
-        if (dot3(normal, d) > near + slope * norm3(d)) {
+        if (dot3(normal, d) > near + advance_level_slope * norm3(d)) {
             return true;
         }
     }
     return false;
 }
 
+// Do two triangles of a mesh lie in one plane?
+static bool are_level(const advance_run *run, int a, int b)
+{
+    double front[2][3], corner[2][3][3], near = 0.1 * run->options->epsilon;
+    const int pair[2] = {a, b};
+    for (int i = 0; i < 2; i++) {
+        int c = run->frame->pair[pair[i]].collider[advance_triangle(run, pair[i])];
+        if (!sprag_gap_front(&run->frame->collider[c].shape, &run->pose[c], front[i])) {
+            return false;
+        }
+        corners_of(run, pair[i], corner[i]);
+    }
+    bool level = dot3(front[0], front[1]) > 0;
+    for (int i = 0; i < 3 && level; i++) {
+        double from[3];
+        subtract3(corner[1][i], corner[0][0], from);
+        level = fabs(dot3(front[0], from)) <= near + advance_level_slope * norm3(from);
+    }
+    return level;
+}
+
 // The point lies on a seam if another triangle that contains it rises above the plane of contact:
 // then the other body is nearer to that triangle.
-bool advance_is_seam(const advance_run *run, int pair, const double at[3], const double normal[3])
+advance_seam advance_seam_at(const advance_run *run, int pair, const double at[3],
+                             const double normal[3])
 {
     int side = advance_triangle(run, pair);
     double front[3], up[3], corner[3][3], near = 0.1 * run->options->epsilon;
+    advance_seam seam = ADVANCE_NO_SEAM;
     if (side < 0) {
-        return false;
+        return seam;
     }
     int c = run->frame->pair[pair].collider[side];
     if (!sprag_gap_front(&run->frame->collider[c].shape, &run->pose[c], front)) {
-        return false;
+        return seam;
     }
     for (int k = 0; k < 3; k++) {
         up[k] = side ? normal[k] : -normal[k];
     }
     if (dot3(up, front) > 1 - 1e-12) {
-        return false;
+        return seam;
     }
     for (int way = -1; way <= 1; way += 2) {
         for (int i = pair + way; i >= 0 && i < run->frame->pairs; i += way) {
@@ -88,11 +110,14 @@ bool advance_is_seam(const advance_run *run, int pair, const double at[3], const
             corners_of(run, i, corner);
             if (rises((const double(*)[3])corner, at, up, near) &&
                 sprag_triangle_has((const double(*)[3])corner, at, near)) {
-                return true;
+                seam = ADVANCE_SEAM;
+                if (are_level(run, pair, i)) {
+                    return ADVANCE_LEVEL_SEAM;
+                }
             }
         }
     }
-    return false;
+    return seam;
 }
 
 // ---- walls
@@ -323,18 +348,23 @@ bool advance_thin_out(advance_run *run)
 }
 
 // A triangle without points, because another triangle has them or they were removed, is active if
-// its mesh is.
+// its mesh is; and so are all triangles in the plane of one that is.
 void advance_share_active(advance_run *run)
 {
     for (int first = 0, end; first < run->frame->pairs; first = end) {
-        bool active = false;
+        int active = 0;
         end = advance_mesh_end(run, first);
-        for (int i = first; i < end; i++) {
-            active |= run->near[i].active;
+        for (int i = first; i < end; i++) { // those first
+            run->work.pair[active] = i;
+            active += run->near[i].active;
         }
-        for (int i = first; i < end; i++) {
+        for (int i = first; i < end && active > 0 && end - first > 1; i++) {
             advance_near *near = &run->near[i];
-            near->active |= active && near->closed && near->points == 0;
+            bool shares = near->active || (near->closed && near->points == 0);
+            for (int k = 0; k < active && !shares && !isinf(near->clear); k++) {
+                shares = are_level(run, run->work.pair[k], i);
+            }
+            near->active = shares;
         }
     }
 }

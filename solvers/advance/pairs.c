@@ -184,13 +184,17 @@ static bool face_between(const advance_run *run, int pair, double normal[3], dou
     return found;
 }
 
-static bool add_points(advance_run *run, int pair, const sprag_manifold *manifold)
+// surface: the normal of the contact, of the gap or of a mesh.
+static bool add_points(advance_run *run, int pair, const double surface[3],
+                       const sprag_manifold *manifold)
 {
     advance_near *near = &run->near[pair];
     double face[3], apart = 0;
-    bool on_face = near->gap.distance > run->level && approach_along(near, near->gap.normal) > 0 &&
+    bool own = memcmp(surface, near->gap.normal, sizeof near->gap.normal) == 0;
+    bool on_face = own && near->gap.distance > run->level &&
+                   approach_along(near, near->gap.normal) > 0 &&
                    face_between(run, pair, face, &apart);
-    const double *normal = on_face ? face : near->gap.normal;
+    const double *normal = on_face ? face : surface;
     int count = manifold->count > 0 ? manifold->count : 1;
     for (int i = 0; i < count; i++) {
         bool nearest = manifold->count == 0;
@@ -233,23 +237,31 @@ static void update_overlap(advance_run *run, int pair)
 }
 
 // A shape that touches a mesh only at a seam has no contact there; one that overlaps the mesh there
-// is pushed out of the front.
-static bool is_contact(advance_run *run, int pair, double margin, sprag_manifold *manifold)
+// is pushed out of the front. At a seam in a plane the shape has the contacts of the plane. normal:
+// in, out.
+static bool is_contact(advance_run *run, int pair, double margin, sprag_manifold *manifold,
+                       double normal[3])
 {
     advance_near *near = &run->near[pair];
     int triangle = advance_triangle(run, pair);
-    if (triangle < 0 || !advance_is_seam(run, pair, near->gap.point[triangle], near->gap.normal)) {
+    advance_seam seam =
+        triangle < 0 ? ADVANCE_NO_SEAM
+                     : advance_seam_at(run, pair, near->gap.point[triangle], near->gap.normal);
+    memcpy(normal, near->gap.normal, sizeof near->gap.normal);
+    if (seam == ADVANCE_NO_SEAM) {
         return true;
     }
+    const sprag_shape *shape[2] = {near->carried[0].shape, near->carried[1].shape};
+    const int *collider = run->frame->pair[pair].collider;
+    const sprag_pose *pose[2] = {&run->pose[collider[0]], &run->pose[collider[1]]};
     if (overlaps_at(run, near->gap.distance)) {
-        const sprag_shape *shape[2] = {near->carried[0].shape, near->carried[1].shape};
-        const int *collider = run->frame->pair[pair].collider;
-        const sprag_pose *pose[2] = {&run->pose[collider[0]], &run->pose[collider[1]]};
         sprag_gap_by_front(shape, pose, triangle, true, margin, &near->gap, manifold);
         near->clear = near->gap.distance;
+        memcpy(normal, near->gap.normal, sizeof near->gap.normal);
         return true;
     }
-    return false;
+    return seam == ADVANCE_LEVEL_SEAM &&
+           sprag_triangle_manifold(shape, pose, triangle, margin, normal, manifold);
 }
 
 static sprag_result scan_pair(advance_run *run, int pair, double reach)
@@ -269,6 +281,7 @@ static sprag_result scan_pair(advance_run *run, int pair, double reach)
         return SPRAG_OK;
     }
     sprag_manifold manifold;
+    double normal[3];
     double margin = advance_manifold_margin * (touching + band);
     if (find_gap(run, pair, most, margin, &manifold) == SPRAG_BAD_PROBLEM) {
         return SPRAG_BAD_PROBLEM;
@@ -279,14 +292,13 @@ static sprag_result scan_pair(advance_run *run, int pair, double reach)
     // m/s, with what forces add in the shortest sub-step.
     double approach = approach_along(near, near->gap.normal) + run->acceleration * run->floor;
     touching = fmax(touching, approach * run->floor);
-    if (near->gap.distance <= touching + band && is_contact(run, pair, margin, &manifold) &&
-        advance_accepts(run, pair)) {
+    if (near->gap.distance <= touching + band && is_contact(run, pair, margin, &manifold, normal) && advance_accepts(run, pair)) {
         update_overlap(run, pair);
         if (run->frame->pair[pair].overlapped && advance_is_far_side(run, pair)) {
             return SPRAG_OK;
         }
         near->closed = near->gap.distance <= touching;
-        return add_points(run, pair, &manifold) ? SPRAG_OK : SPRAG_NO_MEMORY;
+        return add_points(run, pair, normal, &manifold) ? SPRAG_OK : SPRAG_NO_MEMORY;
     }
     return SPRAG_OK;
 }

@@ -6,6 +6,15 @@
 #include "advance_run.h"
 #include "linalg.h"
 
+// A body that rolls from triangle to triangle would have friction on both at once, which brakes it:
+// the sub-step ends where it comes to the next one, unless that is too soon.
+static bool must_wait(const advance_run *run, int pair, double height)
+{
+    const sprag_certificate *c = &run->near[pair].certificate;
+    return isfinite(height) && advance_triangle(run, pair) >= 0 && c->time > run->floor &&
+           c->height > ADVANCE_FACET_BAND * run->options->epsilon;
+}
+
 // Makes speculative contacts of pairs that block from no higher than this (m), and increases the
 // dips of points. false: nothing changed.
 static bool capture_blocking(advance_run *run, double height)
@@ -19,7 +28,7 @@ static bool capture_blocking(advance_run *run, double height)
         }
         if (near->closed && advance_update_dips(run, i, &at)) {
             changed = true;
-        } else if (near->certificate.height <= height) {
+        } else if (near->certificate.height <= height && !must_wait(run, i, height)) {
             if (near->certificate.side < 0) {
                 continue; // it turns too fast for a plane
             }

@@ -56,6 +56,12 @@ void sprag_gap_by_front(const sprag_shape *const shape[2], const sprag_pose *con
                         int triangle, bool always, double margin, sprag_gap *gap,
                         sprag_manifold *manifold);
 
+// The manifold over the front of a triangle of a mesh, whatever the normal of the gap is. normal:
+// that of the front, unit, into shape 0. margin: m, as the query's. false: it is empty.
+bool sprag_triangle_manifold(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
+                             int triangle, double margin, double normal[3],
+                             sprag_manifold *manifold);
+
 // The unit normal (world) of the first face of a triangle with two faces. false: the shape is none.
 bool sprag_gap_front(const sprag_shape *triangle, const sprag_pose *pose, double normal[3]);
 

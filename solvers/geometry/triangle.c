@@ -98,3 +98,26 @@ void sprag_gap_by_front(const sprag_shape *const shape[2], const sprag_pose *con
         }
     }
 }
+
+bool sprag_triangle_manifold(const sprag_shape *const shape[2], const sprag_pose *const pose[2],
+                             int triangle, double margin, double normal[3],
+                             sprag_manifold *manifold)
+{
+    double front[3];
+    sprag_core core[2];
+    manifold->count = 0;
+    if (!sprag_gap_front(shape[triangle], pose[triangle], front) ||
+        !sprag_cores_set(shape, pose, core)) {
+        return false;
+    }
+    for (int k = 0; k < 3; k++) {
+        normal[k] = triangle ? front[k] : -front[k];
+    }
+    sprag_manifold_clip(core, normal, margin, manifold);
+    for (int i = 0; i < manifold->count; i++) {
+        for (int side = 0; side < 2; side++) {
+            add_scaled(manifold->point[i][side], 1, pose[0]->position, 3);
+        }
+    }
+    return manifold->count > 0;
+}
