@@ -2,6 +2,16 @@
 
 #include <math.h>
 
+static inline double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 // The smaller root p of Hunt and Crossley's k (1 - d u)(x - h u) = p, u = free + w p.
 static double spring(const sprag_softness *soft, const sprag_contact *contact, double free,
                      double w)
@@ -22,7 +32,7 @@ double sprag_local_normal(const sprag_softness *soft, const sprag_contact *conta
     if (contact->stiffness > 0) {
         return spring(soft, contact, free, w);
     }
-    return fmax(0, (contact->bias - free) / (w + yield));
+    return larger(0, (contact->bias - free) / (w + yield));
 }
 
 bool sprag_local_is_cone(const sprag_friction *f)
@@ -39,8 +49,8 @@ void sprag_local_friction(const sprag_softness *soft, const sprag_friction *f,
     bool cone = of->axes == 2 && sprag_local_is_cone(f);
     for (int k = 0; k < of->axes; k++) {
         int axis = of->first + k;
-        double coefficient = fmin(f->coefficient[axis], 1e100), scale = cone ? coefficient : 1;
-        double yield = fmax(f->slip[axis] / soft->step, soft->row * w[k]);
+        double coefficient = smaller(f->coefficient[axis], 1e100), scale = cone ? coefficient : 1;
+        double yield = larger(f->slip[axis] / soft->step, soft->row * w[k]);
         bound[k] = isinf(f->coefficient[axis])
                        ? INFINITY
                        : coefficient * (f->force[axis] ? soft->step : of->normal);
@@ -48,9 +58,9 @@ void sprag_local_friction(const sprag_softness *soft, const sprag_friction *f,
         s[k] = u[k] - f->velocity[axis] + yield * p[k];
         stiffest[k] = scale * scale * (w[k] + yield + of->coupling);
     }
-    double most = fmax(stiffest[0], stiffest[1]);
+    double most = larger(stiffest[0], stiffest[1]);
     for (int k = 0; k < of->axes; k++) {
-        double scale = cone ? fmin(f->coefficient[of->first + k], 1e100) : 1;
+        double scale = cone ? smaller(f->coefficient[of->first + k], 1e100) : 1;
         double rho = cone ? most : stiffest[k];
         wanted[k] = rho > 0 ? p[k] - scale * scale * s[k] / rho : 0;
         double share = bound[k] > 0 ? wanted[k] / bound[k] : 0;
@@ -58,6 +68,6 @@ void sprag_local_friction(const sprag_softness *soft, const sprag_friction *f,
     }
     double shrink = cone && square > 1 ? 1 / sqrt(square) : 1;
     for (int k = 0; k < of->axes; k++) {
-        wanted[k] = fmin(fmax(shrink * wanted[k], -bound[k]), bound[k]);
+        wanted[k] = smaller(larger(shrink * wanted[k], -bound[k]), bound[k]);
     }
 }

@@ -6,6 +6,11 @@
 #include "kinematics.h"
 #include "local_law.h"
 
+static inline double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 // A body as its contacts and rows see it.
 typedef struct mover {
     double inverse_mass, inverse[9]; // 1/kg; 1/(kg m^2), of the inertia; 0: nothing moves it
@@ -29,7 +34,7 @@ static int index_of(const measured *m, int body)
 static double lighter(const measured *m, const int body[2])
 {
     double most =
-        fmax(m->of[index_of(m, body[0])].inverse_mass, m->of[index_of(m, body[1])].inverse_mass);
+        larger(m->of[index_of(m, body[0])].inverse_mass, m->of[index_of(m, body[1])].inverse_mass);
     return most > 0 ? 1 / most : 0;
 }
 
@@ -70,8 +75,8 @@ static double change_of_spin(const sprag_body *body)
     subtract3(body->free_velocity + 3, body->velocity + 3, gain);
     mul33(body->inertia, gain, L);
     mul33(body->inertia, body->velocity + 3, spin);
-    return sqrt(fmax(0, dot3(gain, L)) / body->mass) +
-           SPRAG_FASTEST_SHARE * sqrt(fmax(0, dot3(body->velocity + 3, spin)) / body->mass);
+    return sqrt(larger(0, dot3(gain, L)) / body->mass) +
+           SPRAG_FASTEST_SHARE * sqrt(larger(0, dot3(body->velocity + 3, spin)) / body->mass);
 }
 
 static void take_movers(measured *m)
@@ -149,9 +154,10 @@ static double friction_error(const measured *m, const local *l, const sprag_fric
                              int axes, const sprag_contact *contact, const double *force)
 {
     double step = m->soft.step, p[2] = {0}, wanted[2] = {0}, sum = 0;
-    double lever = fmax(norm3(contact->arm[0]), norm3(contact->arm[1]));
-    sprag_local_axes of = {.axes = axes, .normal = fmax(0, step * force[0])};
-    of.stiction = contact->stiction / (first > 2 && lever > 0 ? lever : 1);
+    sprag_local_axes of = {.axes = axes, .normal = larger(0, step * force[0])};
+    double lever =
+        first > 2 ? larger(norm3(contact->arm[0]), norm3(contact->arm[1])) : 1; // m, per rad
+    of.stiction = contact->stiction / (lever > 0 ? lever : 1);
     for (int k = 0; k < axes; k++) {
         p[k] = step * force[first + k];
     }
@@ -175,7 +181,7 @@ static double contact_error(const measured *m, int i, double *friction)
     if (contact->turning) {
         double roll = friction_error(m, &l, &contact->turning->roll, 3, 2, contact, force);
         double spin = friction_error(m, &l, &contact->turning->spin, 5, 1, contact, force);
-        *friction = fmax(*friction, fmax(roll, spin));
+        *friction = larger(*friction, larger(roll, spin));
     }
     double p = m->problem->step * force[0], free = l.u[0] - l.w[0] * p;
     return fabs(p - sprag_local_normal(&m->soft, contact, free, l.w[0],
@@ -202,7 +208,7 @@ static double row_error(const measured *m, int i)
     }
     double p = step * m->solution->row_force[i];
     double wanted = (w * p - u) / (w + sprag_row_yield(&m->soft, row, w));
-    wanted = fmin(fmax(wanted, step * row->lo), step * row->hi);
+    wanted = fmin(larger(wanted, step * row->lo), step * row->hi);
     return fabs(p - wanted) * sqrt(w / lighter(m, row->body));
 }
 
@@ -211,15 +217,15 @@ static double row_error(const measured *m, int i)
 // m/s, that the step changes of the lighter side: of the free motion, or what impulses change.
 static double change_of(const measured *m, const int body[2])
 {
-    return fmax(m->soft.scale,
-                fmax(m->of[index_of(m, body[0])].change, m->of[index_of(m, body[1])].change));
+    return larger(m->soft.scale,
+                  larger(m->of[index_of(m, body[0])].change, m->of[index_of(m, body[1])].change));
 }
 
 static void take(sprag_residual *r, double error, double change, int i, int *at, double *largest)
 {
-    error = isfinite(error) ? error : INFINITY;
+    error = isfinite(error + change) ? error : INFINITY;
     r->mean += error * error;
-    r->relative = fmax(r->relative, error / change);
+    r->relative = larger(r->relative, isinf(error) ? error : error / change);
     if (error > *largest) {
         *largest = error;
         *at = i;
@@ -247,10 +253,10 @@ sprag_residual sprag_problem_residual(const sprag_problem *problem, const sprag_
     }
     for (int i = 0; i < problem->contacts; i++) {
         double friction, normal = contact_error(&m, i, &friction);
-        r.normal = fmax(r.normal, normal);
-        r.friction = fmax(r.friction, friction);
-        take(&r, fmax(normal, friction), change_of(&m, problem->contact[i].body), i, &r.contact,
-             &largest);
+        r.normal = larger(r.normal, normal);
+        r.friction = larger(r.friction, friction);
+        double error = isfinite(normal + friction) ? larger(normal, friction) : INFINITY;
+        take(&r, error, change_of(&m, problem->contact[i].body), i, &r.contact, &largest);
     }
     for (int i = 0; i < problem->rows; i++) {
         take(&r, row_error(&m, i), change_of(&m, problem->row[i].body), i, &r.joint_row, &r.row);
