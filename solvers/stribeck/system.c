@@ -16,9 +16,9 @@ sprag_result sprag_system_take(sprag_system *system, sprag_scratch *scratch)
     system->start = SPRAG_TAKE(scratch, n, double);
     system->free = SPRAG_TAKE(scratch, n, double);
     system->weight = SPRAG_TAKE(scratch, n, double);
-    system->residual = SPRAG_TAKE(scratch, n, double);
-    system->work = SPRAG_TAKE(scratch, n, double);
-    system->momentum_change = SPRAG_TAKE(scratch, n, double);
+    system->residual = SPRAG_TAKE_RAW(scratch, n, double);
+    system->work = SPRAG_TAKE_RAW(scratch, n, double);
+    system->momentum_change = SPRAG_TAKE_RAW(scratch, n, double);
     system->point = SPRAG_TAKE(scratch, system->points, sprag_point);
     system->cone = SPRAG_TAKE(scratch, system->cones, sprag_cone);
     system->equation = SPRAG_TAKE(scratch, system->equations, sprag_equation);
@@ -28,7 +28,7 @@ sprag_result sprag_system_take(sprag_system *system, sprag_scratch *scratch)
     system->rate = SPRAG_TAKE(scratch, system->equations, double);
     system->rate_change = SPRAG_TAKE(scratch, system->equations, double);
     system->row_impulse = SPRAG_TAKE(scratch, system->equations, double);
-    system->line = SPRAG_TAKE(
+    system->line = SPRAG_TAKE_RAW(
         scratch, sprag_search_room(system->points, system->cones, system->equations), double);
     return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
 }
