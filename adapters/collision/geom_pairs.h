@@ -91,4 +91,16 @@ bool sprag_ode_are_close(const ode_pair *pair, double reach);
 int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
                              double reach, int flags, dContactGeom *contact, int skip);
 
+// ---- speculate.c
+
+// dCollide for geoms that do not overlap, but would within the next step (s) at the velocities that
+// their bodies have: the contacts of their first touch, as they are at the start of the step. Their
+// depth is negative, minus the way along the normal that is left. 0: none, or the kernel cannot
+// tell.
+int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
+                        double step, int flags, dContactGeom *contact, int skip);
+
+// m, the farthest that a point of a geom goes in a step (s).
+double sprag_ode_way(dGeomID geom, double step);
+
 #endif

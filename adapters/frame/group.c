@@ -189,7 +189,7 @@ static void add_given(group *g, dJointID joint)
         return;
     }
     ode_setting setting = sprag_ode_setting(s->a->input.world, s->a->input.step);
-    if (!sprag_ode_pull_contact(contact, joint, &setting, NULL, &s->index, s->a->input.scratch + 1,
+    if (!sprag_ode_pull_contact(contact, joint, &setting, NULL, &s->index, NULL, s->a->input.scratch + 1,
                                 &surface_error)) {
         s->a->warnings.invalid_contact =
             s->a->results.dropped_contacts++ ? s->a->warnings.invalid_contact : joint;

@@ -32,6 +32,21 @@ static double separation_speed(const sprag_contact *to, const ode_state *const s
     return dot3(to->frame[0], u);
 }
 
+// m, gap up to which a contact is reached.
+static const double REACHED = 1e-6;
+
+// A body that reaches another one within a step is stopped there, and rebounds in the next step, at
+// the speed that it came with.
+static double approach_of(const sprag_contact *to, ode_approach *approach, double speed)
+{
+    if (!approach) {
+        return speed;
+    }
+    speed = fmax(speed, approach->before);
+    approach->now = to->gap > REACHED ? speed : 0;
+    return speed;
+}
+
 ode_setting sprag_ode_setting(dWorldID world, dReal step)
 {
     return (ode_setting){.step = step,
@@ -43,7 +58,7 @@ ode_setting sprag_ode_setting(dWorldID world, dReal step)
 
 static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
                            const sprag_surface *read, const ode_setting *setting,
-                           const ode_state *const state[2])
+                           const ode_state *const state[2], ode_approach *gap)
 {
     int mode = surface->mode;
     double erp = positive(mode & dContactSoftERP ? surface->soft_erp : setting->erp);
@@ -56,9 +71,10 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
     to->bias = wanted < setting->correcting_velocity ? wanted : setting->correcting_velocity;
     to->compliance = read->compliance;
     if (mode & dContactBounce && surface->bounce_vel >= 0) {
-        double approach = motion - separation_speed(to, state);
+        double approach = approach_of(to, gap, motion - separation_speed(to, state));
         double rebound = surface->bounce * approach + motion;
-        if (approach > surface->bounce_vel && rebound > to->bias) {
+        bool reached = !gap || to->gap <= REACHED;
+        if (reached && approach > surface->bounce_vel && rebound > to->bias) {
             to->bias = rebound;
             to->softening = 0; // it would reduce the rebound
             to->stiffness = 0; // the rebound is ODE's, whatever the stiffness
@@ -66,6 +82,11 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
     }
     if (to->stiffness > 0) {
         to->bias = motion;
+    }
+    if (gap && to->gap > REACHED) {
+        to->bias = motion - to->gap / setting->step;
+        to->softening = 0;
+        to->stiffness = 0;
     }
     to->bias = isfinite(to->bias) ? to->bias : 0;
 }
@@ -115,7 +136,8 @@ static const ode_state *state_of(const ode_index *index, int i, dBodyID body, od
 
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting *setting,
                             const ode_stiffness *stiffness, const ode_index *index,
-                            sprag_scratch *scratch, const char **surface_error)
+                            ode_approach *approach, sprag_scratch *scratch,
+                            const char **surface_error)
 {
     const dContactGeom *geom = sprag_ode_contact_geom(joint);
     dSurfaceParameters room;
@@ -140,7 +162,7 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
     *surface_error = sprag_ode_pull_surface(to, surface, stiffness);
     sprag_surface read;
     sprag_ode_read_surface(&read, surface, setting->cfm);
-    set_normal_law(to, surface, &read, setting, state);
+    set_normal_law(to, surface, &read, setting, state, approach);
     to->slide = read.slide;
     if (surface->mode & dContactRolling) {
         to->turning = copy_turning(&read.turning, scratch);

@@ -24,7 +24,14 @@ enum {
 typedef struct ode_stiffness {
     double stiffness;   // N/m; 0: the world's ERP and CFM
     double dissipation; // s/m
+    bool speculative;   // a negative depth is a gap that closes within the step
 } ode_stiffness;
+
+// A contact that has not been reached when the step ends, or is now.
+typedef struct ode_approach {
+    double before; // m/s, at which its bodies came nearer before the last step; 0: not known
+    double now;    // the same before this one, if a gap is left after it; otherwise 0
+} ode_approach;
 
 // Sets stiffness, dissipation and stiction from a surface. Returns NULL, or a message: the error in
 // the surface and its consequence.
@@ -102,6 +109,7 @@ typedef struct ode_problem {
     // By which the solution finds its way back into ODE:
     dJointID *contact_joint; // of each contact
     ode_warm_key *warm_key;  // of each contact
+    double *approach;        // m/s, ode_approach.now of each contact; NULL: no gaps
     dJointID *row_joint;     // of each row; a joint's rows follow one another
     int *rows_of;            // of each joint of the island: rows that stock would have solved
     sprag_memory memory;     // of the island's last solves
@@ -197,6 +205,9 @@ void sprag_ode_add_weight(dBodyID body);
 // not finite or too great.
 bool sprag_ode_apply_added_force(dBodyID body, const double before[6], dReal step,
                                  double velocity[6]);
+
+// ode_approach.before of a contact joint.
+double sprag_ode_warm_start_approach(const ode_warm_start *warm, dJointID contact);
 
 void sprag_ode_warm_start_store(ode_warm_start *warm_start, const ode_problem *pulled);
 
@@ -347,10 +358,12 @@ typedef struct ode_setting {
 ode_setting sprag_ode_setting(dWorldID world, dReal step);
 
 // Fills in one contact that is all zero. false: it has no usable normal, point or depth, and stays
-// zero. *surface_error: NULL, or a message. Rolling friction is put into the scratch.
+// zero. approach: for contacts with gaps; NULL: a gap is none. *surface_error: NULL, or a message.
+// Rolling friction is put into the scratch.
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting *setting,
                             const ode_stiffness *stiffness, const ode_index *index,
-                            sprag_scratch *scratch, const char **surface_error);
+                            ode_approach *approach, sprag_scratch *scratch,
+                            const char **surface_error);
 
 // Appends the rows of one joint; returns their number.
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,

@@ -26,6 +26,7 @@ typedef struct entry {
     union {
         double force[3]; // N, on the first geom of the pair, world axes; of a row: [0], N or N m
         sprag_memory memory; // of an island
+        double approach;     // m/s, of a contact that was not reached: before the step
         double added[2]; // of a body that joints draw tight: trace of the added inertia, kg m^2,
                          // and what it has stored, J
     };
@@ -297,6 +298,7 @@ double sprag_ode_warm_start_row(const ode_warm_start *warm, dJointID joint, int 
 
 // The keys of an island and of a body; rows of joints have small numbers.
 static const uintptr_t of_island = UINTPTR_MAX, of_body = UINTPTR_MAX - 1;
+static const uintptr_t of_approach = UINTPTR_MAX - 2;
 
 sprag_memory sprag_ode_warm_start_island(const ode_warm_start *warm, dBodyID first)
 {
@@ -337,13 +339,63 @@ void sprag_ode_warm_start_added(const ode_warm_start *warm, const void *of, doub
     *stored = e ? e->added[1] : 0;
 }
 
+// By its geoms; contacts without geoms have none.
+static bool set_key_of_approach(uintptr_t key[3], dJointID contact)
+{
+    const dContactGeom *geom = sprag_ode_contact_geom(contact);
+    uintptr_t a = (uintptr_t)geom->g1, b = (uintptr_t)geom->g2;
+    key[0] = a < b ? a : b;
+    key[1] = a < b ? b : a;
+    key[2] = of_approach;
+    return a && b;
+}
+
+double sprag_ode_warm_start_approach(const ode_warm_start *warm, dJointID contact)
+{
+    uintptr_t key[3];
+    const entry *e = set_key_of_approach(key, contact) ? newest_entry(&warm->last, key) : NULL;
+    return e ? e->approach : 0;
+}
+
+// Of contacts that have acted across their gap.
+static bool has_approach(const ode_problem *pulled, int i)
+{
+    uintptr_t key[3];
+    return pulled->approach && pulled->approach[i] > 0 &&
+           pulled->solution.contact_force[i][0] > 0 &&
+           set_key_of_approach(key, pulled->contact_joint[i]);
+}
+
+static int count_approaches(const ode_problem *pulled)
+{
+    int count = 0;
+    for (int i = 0; pulled->approach && i < pulled->problem.contacts; i++) {
+        count += has_approach(pulled, i);
+    }
+    return count;
+}
+
+static int store_approaches(table *now, int at, const ode_problem *pulled)
+{
+    for (int i = 0; pulled->approach && i < pulled->problem.contacts; i++) {
+        uintptr_t key[3];
+        int first = -1;
+        if (has_approach(pulled, i) && set_key_of_approach(key, pulled->contact_joint[i])) {
+            store(now, at++, &first, key, &(entry){.approach = pulled->approach[i]});
+        }
+    }
+    return at;
+}
+
 void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
 {
     const sprag_problem *problem = &pulled->problem;
     const sprag_memory *memory = &pulled->memory;
     bool island = memory->wait > 0 || memory->pause > 0 || memory->solved;
-    int entries = problem->contacts + pulled->joint_rows + pulled->tights + pulled->tauts + island;
+    int entries = problem->contacts + pulled->joint_rows + pulled->tights + pulled->tauts + island +
+                  count_approaches(pulled);
     int at = reserve(warm, entries), first = -1;
+    at = at >= 0 ? store_approaches(&warm->now, at, pulled) : at;
     for (int i = 0; at >= 0 && i < pulled->tights; i++) {
         const ode_tight *tight = &pulled->tight[i];
         store_added(&warm->now, at++, pulled->island.body[tight->body], tight->trace,

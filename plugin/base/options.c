@@ -55,6 +55,10 @@ static const option options[] = {
      "who finds the contacts of convex geoms, cylinders and pairs of boxes: ODE's dCollide, or "
      "sprag's geometry, with up to 8 points spread over the faces that touch",
      sources},
+    {"stribeck.speculative", INTEGER, AT(speculative), 0, 1, "",
+     "1: geoms that would overlap within the step, at their velocities, have contacts before, so "
+     "that fast bodies do not pass thin ones",
+     NULL},
     {"stribeck.stiffness", REAL, AT(stiffness.stiffness), 0, 1e15, "N/m",
      "normal stiffness (Hunt and Crossley) of contacts without ERP or CFM of their own; higher: "
      "less overlap; 0: ODE's ERP and CFM",
@@ -413,9 +417,14 @@ bool settings_collide_some(const settings *s)
     return s->method->ours && !s->method->keeps_distance && s->contacts == CONTACTS_SPRAG;
 }
 
+bool settings_speculate(const settings *s)
+{
+    return s->method->ours && !s->method->keeps_distance && s->speculative;
+}
+
 bool settings_collide(const settings *s)
 {
-    return s->method->keeps_distance || settings_collide_some(s);
+    return s->method->keeps_distance || settings_collide_some(s) || settings_speculate(s);
 }
 
 // ---- Help

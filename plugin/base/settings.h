@@ -36,8 +36,9 @@ typedef struct stock_parameters {
 typedef struct settings {
     const method *method;
     stock_parameters stock;
-    int effort;   // an effort
-    int contacts; // a contact_source
+    int effort;      // an effort
+    int contacts;    // a contact_source
+    int speculative; // 1: geoms that will touch within the step have contacts before
     sprag_stribeck_options stribeck;
     ode_stiffness stiffness; // of contacts whose surface has neither ERP nor CFM
     sprag_advance_options advance;
@@ -54,6 +55,8 @@ settings settings_defaults(void);
 bool settings_collide(const settings *s);
 // Whether it answers them for some pairs only.
 bool settings_collide_some(const settings *s);
+// Whether geoms that do not overlap have contacts if they will within the next step.
+bool settings_speculate(const settings *s);
 
 // Applies an option string to *s. On an error it returns false, leaves *s as it was, and writes to
 // message (MESSAGE_MAX bytes) which name or value is wrong and which ones are allowed.

@@ -67,25 +67,42 @@ typedef struct space_call {
     collide_context *context;
     const void *number; // of the call, unique in its thread
     double reach;       // m, the largest of the worlds concerned; set by record_call
+    double step;        // s, the next step of worlds with speculative contacts; otherwise 0
+    bool keeps;         // a world keeps distance; set by record_call as well
 } space_call;
 
 // The worlds of the bodies in the geoms of a call.
 typedef struct world_list {
     space_call *of;
     dWorldID last; // world of the last body
+    double step;   // s, of the last step of this world, if it has speculative contacts; otherwise 0
     bool any;      // a world that is recorded is among them
 } world_list;
 
-static void add_body(world_list *l, dBodyID body)
+// s; a contact that comes after the step does not act in it, so it may be too much.
+static double next_step(const world_state *w)
+{
+    static const double first = 1 / 30.0;
+    return w->statistics.step > 0 ? w->statistics.step : first;
+}
+
+static void add_body(world_list *l, dGeomID geom, dBodyID body)
 {
     dWorldID world = body ? dBodyGetWorld(body) : NULL;
+    if (world && world == l->last) {
+        l->of->reach = fmax(l->of->reach, l->step > 0 ? sprag_ode_way(geom, l->step) : 0);
+    }
     if (!world || world == l->last) {
         return;
     }
     l->last = world;
     world_state *w = world_that_is_recorded(world);
+    l->step = w && settings_speculate(&w->settings) ? next_step(w) : 0;
+    l->of->reach = fmax(l->of->reach, l->step > 0 ? sprag_ode_way(geom, l->step) : 0);
     if (w) {
         l->any = true;
+        l->of->step = fmax(l->of->step, l->step);
+        l->of->keeps |= w->settings.method->keeps_distance;
         if (w->settings.method->keeps_distance) {
             l->of->reach = fmax(l->of->reach, reach_largest(w));
         }
@@ -102,7 +119,7 @@ static void add_body(world_list *l, dBodyID body)
 static void add_worlds(world_list *l, dGeomID id)
 {
     if (!dGeomIsSpace(id)) {
-        add_body(l, dGeomGetBody(id));
+        add_body(l, id, dGeomGetBody(id));
         return;
     }
     for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
@@ -143,20 +160,30 @@ static void offer_from_stock(void *data, dGeomID a, dGeomID b)
     offer(data, a, b);
 }
 
+// m, by which the sides of a pair may approach in a step.
+static double way_of(const world_state *w, const ode_pair *pair)
+{
+    double step = next_step(w);
+    return sprag_ode_way(pair->side[0]->id, step) + sprag_ode_way(pair->side[1]->id, step);
+}
+
 // Adds a pair to those that the call has to offer, if it is within reach and has not been offered.
 static void add_close(const space_call *c, const ode_pair *pair)
 {
     collide_context *d = c->context;
     dGeomID given[2];
     world_state *w = world_of(pair->side[0]->body, pair->side[1]->body);
-    if (!w || !w->settings.method->keeps_distance ||
+    bool speculates = w && settings_speculate(&w->settings);
+    if (!w || !(w->settings.method->keeps_distance || speculates) ||
         !sprag_ode_callback_pair(&c->call, pair->side[pair->first]->id,
                                  pair->side[!pair->first]->id, given)) {
         return;
     }
     ode_key key_of_pair = sprag_ode_pair_key(given[0], given[1], c->number);
     if (sprag_ode_set_has(&d->offered, key_of_pair) ||
-        !sprag_ode_are_close(pair, reach_of_pair(w, pair->side[0]->geom, pair->side[1]->geom))) {
+        !sprag_ode_are_close(
+            pair, speculates ? way_of(w, pair)
+                             : reach_of_pair(w, pair->side[0]->geom, pair->side[1]->geom))) {
         return;
     }
     dGeomID(*close)[2] = collide_grown(d->close, d->closes, &d->close_room, sizeof *close);
@@ -170,11 +197,27 @@ static void add_close(const space_call *c, const ode_pair *pair)
     d->close[d->closes++][1] = given[1];
 }
 
+// Whether the boxes of two geoms may meet within the next step. NaN: they may.
+static bool may_meet(dGeomID a, dGeomID b, double step)
+{
+    dReal box[2][6];
+    double way = sprag_ode_way(a, step) + sprag_ode_way(b, step);
+    dGeomGetAABB(a, box[0]);
+    dGeomGetAABB(b, box[1]);
+    bool apart = false;
+    for (int k = 0; k < 6; k += 2) {
+        apart |= box[0][k] > box[1][k + 1] + way || box[1][k] > box[0][k + 1] + way;
+    }
+    return !apart;
+}
+
 static bool is_new(void *data, dGeomID first, dGeomID second)
 {
     const space_call *c = data;
     dGeomID given[2];
-    return sprag_ode_callback_pair(&c->call, first, second, given) &&
+    return (!(c->step > 0) || c->keeps || dGeomIsSpace(first) || dGeomIsSpace(second) ||
+            may_meet(first, second, c->step)) &&
+           sprag_ode_callback_pair(&c->call, first, second, given) &&
            !sprag_ode_set_has(&c->context->offered,
                               sprag_ode_pair_key(given[0], given[1], c->number));
 }
@@ -384,6 +427,27 @@ static int answer(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int sk
     return count;
 }
 
+// Contacts of geoms that do not overlap.
+static int speculate(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip)
+{
+    bool is_question = a && b && a != b && contact && (flags & 0xffff) &&
+                       skip >= (int)sizeof *contact && !dGeomIsSpace(a) && !dGeomIsSpace(b) &&
+                       !is_ray(a) && !is_ray(b);
+    dBodyID body[2] = {is_question ? dGeomGetBody(a) : NULL, is_question ? dGeomGetBody(b) : NULL};
+    world_state *w = body[0] == body[1] ? NULL : world_of(body[0], body[1]);
+    bool ours = w && settings_speculate(&w->settings);
+    collide_context *d = ours ? collide_context_get() : NULL;
+    if (!d || d->busy) {
+        return 0;
+    }
+    d->busy = true;
+    sprag_scratch_reset(&d->scratch);
+    int count =
+        sprag_ode_speculate(d->geometry, &d->scratch, a, b, next_step(w), flags, contact, skip);
+    d->busy = false;
+    return count;
+}
+
 int collide_geoms(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip)
 {
     if (!world_any_keeps_distance()) {
@@ -395,5 +459,5 @@ int collide_geoms(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int sk
         count = sprag_ode_collide(a, b, flags, contact, skip);
         collide_now.stock_depth--;
     }
-    return count;
+    return count > 0 || collide_now.stock_depth ? count : speculate(a, b, flags, contact, skip);
 }

@@ -100,8 +100,10 @@ void solve_island(const step_context *c, const ode_island *island, sprag_scratch
     const world_state *w = c->world;
     double start = now_us();
     to->stats = (sprag_stats){0};
-    to->result = sprag_ode_pull(&to->pulled, w->id, island, c->step, &w->settings.stiffness,
-                                w->warm_start, scratch);
+    ode_stiffness stiffness = w->settings.stiffness;
+    stiffness.speculative = settings_speculate(&w->settings);
+    to->result =
+        sprag_ode_pull(&to->pulled, w->id, island, c->step, &stiffness, w->warm_start, scratch);
     double pulled = now_us();
     to->pull_us = pulled - start;
     if (to->result == SPRAG_OK) {

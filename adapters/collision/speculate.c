@@ -1,0 +1,244 @@
+// Speculative contacts: of two geoms that do not overlap yet, but will within the next step if
+// their bodies go on as they do.
+//
+// Conservative advancement (Mirtich, Impulse-based Dynamic Simulation, 1996) finds the time of
+// their first touch. A touch counts only if the geoms then overlap by more than a little: a ball
+// that rolls over flush boxes touches the edge of each, and does not fall into it. The contact has
+// the levers and the normal of the touch, at the places of the bodies at the start of the step, and
+// its gap along the normal as negative depth: the way that the touch is off at the bodies'
+// velocities.
+#include <math.h>
+#include <string.h>
+
+#include "geom_pairs.h"
+#include "linalg.h"
+#include "motion.h"
+
+enum { CONTACTS_MASK = 0xffff, ADVANCES_MAX = 64 };
+
+// m, gap that counts as a touch.
+static const double touching = 1e-7;
+// Of the smaller geom's size: overlaps up to this are left to the step in which they come. Less:
+// balls that roll over flush boxes, and sink a little, are stopped by their edges.
+static const double little = 0.02;
+// Of the smaller geom's size: the way after the touch on which the first overlap is measured.
+static const double first_way = 0.1;
+
+// A side of a pair on its way.
+typedef struct flyer {
+    sprag_motion motion;     // of the body
+    sprag_carried carried;   // motion: NULL if it does not move
+    double spin, far, speed; // rad/s; m, from the body's centre; m/s, of its fastest point
+    double size;             // m, half of its shortest extent
+} flyer;
+
+static void set_size(flyer *f, const ode_side *side)
+{
+    double bounds[6], square = 0;
+    sprag_shape_bounds(&side->shape, &side->pose, bounds);
+    f->size = INFINITY;
+    for (int k = 0; k < 3; k++) {
+        double from = side->body ? dBodyGetPosition(side->body)[k] : side->pose.position[k];
+        f->size = fmin(f->size, (bounds[3 + k] - bounds[k]) / 2);
+        square += pow(fmax(fabs(bounds[k] - from), fabs(bounds[3 + k] - from)), 2);
+    }
+    f->far = side->body ? sqrt(square) : 0;
+}
+
+static void set_flyer(flyer *f, const ode_side *side)
+{
+    dBodyID body = side->body;
+    *f = (flyer){.carried = {.shape = &side->shape, .mount = side->pose}};
+    set_size(f, side);
+    if (!body || !dBodyIsEnabled(body)) {
+        return;
+    }
+    const dReal *v = dBodyGetLinearVel(body), *w = dBodyGetAngularVel(body);
+    double own[9], from[3];
+    memcpy(f->motion.pose.position, dBodyGetPosition(body), 3 * sizeof(double));
+    memcpy(f->motion.velocity, v, 3 * sizeof *v);
+    memcpy(f->motion.velocity + 3, w, 3 * sizeof *w);
+    const dReal *R = dBodyGetRotation(body);
+    for (int i = 0; i < 9; i++) {
+        own[i] = R[i / 3 * 4 + i % 3];
+    }
+    memcpy(f->motion.pose.rotation, own, sizeof own);
+    subtract3(side->pose.position, f->motion.pose.position, from);
+    mul33_transposed(own, from, f->carried.mount.position);
+    for (int k = 0; k < 3; k++) {
+        const double column[3] = {side->pose.rotation[k], side->pose.rotation[3 + k],
+                                  side->pose.rotation[6 + k]};
+        double turned[3];
+        mul33_transposed(own, column, turned);
+        for (int i = 0; i < 3; i++) {
+            f->carried.mount.rotation[3 * i + k] = turned[i];
+        }
+    }
+    bool centred = side->shape.kind == SPRAG_SPHERE && norm3(f->carried.mount.position) == 0;
+    f->far = centred ? 0 : f->far;
+    f->spin = norm3(f->motion.velocity + 3);
+    f->speed = norm3(f->motion.velocity) + f->spin * f->far;
+    f->carried.motion = &f->motion;
+}
+
+// false: the kernel cannot tell.
+static bool gap_at(const ode_pair *pair, const flyer f[2], double t, sprag_gap *gap,
+                   sprag_manifold *manifold)
+{
+    static const sprag_gap_query query = {INFINITY, 2e-7};
+    ode_side side[2] = {*pair->side[0], *pair->side[1]};
+    ode_pair moved = *pair;
+    for (int k = 0; k < 2; k++) {
+        sprag_carried_at(&f[k].carried, t, &side[k].pose);
+        moved.side[k] = &side[k];
+    }
+    moved.memory = NULL;
+    sprag_result result = sprag_ode_gap(&moved, &query, gap, manifold);
+    return result == SPRAG_OK || (result == SPRAG_NOT_CONVERGED && gap->error < touching);
+}
+
+// m/s, at which the gap may close at most.
+static double closing(const flyer f[2], const double normal[3])
+{
+    double rate = 0;
+    for (int k = 0; k < 2; k++) {
+        rate += (k ? 1 : -1) * dot3(normal, f[k].motion.velocity) + f[k].spin * f[k].far;
+    }
+    return rate;
+}
+
+static bool find_touch(const ode_pair *pair, const flyer f[2], double step, double *t,
+                       sprag_gap *gap, sprag_manifold *manifold)
+{
+    *t = 0;
+    for (int i = 0; i < ADVANCES_MAX; i++) {
+        if (!gap_at(pair, f, *t, gap, manifold)) {
+            return false;
+        }
+        if (gap->distance <= touching) {
+            return true;
+        }
+        double rate = closing(f, gap->normal);
+        *t += rate > 0 ? gap->distance / rate : INFINITY;
+        if (!(*t < step)) {
+            return false;
+        }
+    }
+    return false;
+}
+
+// A triangle has no size.
+static double smaller(double a, double b)
+{
+    return a > 0 && b > 0 ? fmin(a, b) : fmax(a, b);
+}
+
+// Whether the geoms overlap by more than a little after their touch.
+static bool overlaps_after(const ode_pair *pair, const flyer f[2], double touch, double step)
+{
+    double size = smaller(f[0].size, f[1].size), speed = f[0].speed + f[1].speed;
+    double ahead = first_way * size / speed, t = touch;
+    while (t < step) {
+        sprag_gap gap;
+        t = fmin(step, touch + ahead);
+        ahead *= 2;
+        if (gap_at(pair, f, t, &gap, NULL) && gap.distance < -little * size) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The lever of a point at time t, with the body at its place at the start; and the way along the
+// normal that it goes until then at the velocity of that lever.
+static double bring_back(const flyer *f, double t, const double at[3], const double normal[3],
+                         double start[3])
+{
+    const double *v = f->motion.velocity, *x = f->motion.pose.position;
+    double lever[3], turning[3];
+    memcpy(start, at, 3 * sizeof *at);
+    if (!f->carried.motion) {
+        return 0;
+    }
+    add_scaled(start, -t, v, 3);
+    subtract3(start, x, lever);
+    cross3(v + 3, lever, turning);
+    return t * (dot3(normal, v) + dot3(normal, turning));
+}
+
+static void put(const ode_pair *pair, const flyer f[2], double t, const sprag_gap *gap,
+                const double point[2][3], dContactGeom *to)
+{
+    double start[2][3], closed = 0;
+    for (int k = 0; k < 2; k++) {
+        closed += (k ? 1 : -1) * bring_back(&f[k], t, point[k], gap->normal, start[k]);
+    }
+    *to = (dContactGeom){.depth = -fmax(0, closed + gap->distance),
+                         .g1 = pair->side[0]->geom,
+                         .g2 = pair->side[1]->geom,
+                         .side1 = -1,
+                         .side2 = -1};
+    for (int k = 0; k < 3; k++) {
+        to->pos[k] = (start[0][k] + start[1][k]) / 2;
+        to->normal[k] = gap->normal[k];
+    }
+}
+
+static int put_all(const ode_pair *pair, const flyer f[2], double t, const sprag_gap *gap,
+                   const sprag_manifold *manifold, int room, dContactGeom *contact, int skip)
+{
+    int count = 0;
+    for (int i = 0; i < manifold->count && count < room; i++, count++) {
+        put(pair, f, t, gap, manifold->point[i],
+            (dContactGeom *)(void *)((char *)contact + (size_t)count * (size_t)skip));
+    }
+    if (manifold->count == 0 && room > 0) {
+        put(pair, f, t, gap, gap->point, contact);
+        count = 1;
+    }
+    return count;
+}
+
+double sprag_ode_way(dGeomID geom, double step)
+{
+    dBodyID body = dGeomGetBody(geom);
+    dReal box[6];
+    double square = 0;
+    if (!body || !dBodyIsEnabled(body)) {
+        return 0;
+    }
+    const dReal *v = dBodyGetLinearVel(body), *w = dBodyGetAngularVel(body);
+    const dReal *at = dBodyGetPosition(body);
+    dGeomGetAABB(geom, box);
+    for (int k = 0; k < 3; k++) {
+        square += pow(fmax(fabs(box[2 * k] - at[k]), fabs(box[2 * k + 1] - at[k])), 2);
+    }
+    return step * (norm3(v) + norm3(w) * sqrt(square));
+}
+
+int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
+                        double step, int flags, dContactGeom *contact, int skip)
+{
+    double reach = sprag_ode_way(a, step) + sprag_ode_way(b, step);
+    int most = flags & CONTACTS_MASK, count = 0;
+    ode_pairs pairs;
+    if (!(reach > touching) || !(reach < INFINITY) ||
+        sprag_ode_pairs_of_two(geometry, a, b, 2 * reach, scratch, &pairs) != SPRAG_OK) {
+        return 0;
+    }
+    for (int i = 0; i < pairs.count && count < most; i++) {
+        const ode_pair *pair = &pairs.pair[i];
+        flyer f[2];
+        double t;
+        sprag_gap gap;
+        sprag_manifold manifold = {0};
+        set_flyer(&f[0], pair->side[0]);
+        set_flyer(&f[1], pair->side[1]);
+        if (find_touch(pair, f, step, &t, &gap, &manifold) && overlaps_after(pair, f, t, step)) {
+            count += put_all(
+                pair, f, t, &gap, &manifold, most - count,
+                (dContactGeom *)(void *)((char *)contact + (size_t)count * (size_t)skip), skip);
+        }
+    }
+    return count;
+}

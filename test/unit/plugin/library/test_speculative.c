@@ -1,0 +1,260 @@
+// stribeck.speculative=1: geoms that would overlap within the step have contacts before.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ode/ode.h>
+
+#include "sprag.h"
+#include "suite.h"
+
+static const char speculative[] = "stribeck.speculative=1";
+
+typedef struct scene {
+    dWorldID world;
+    dSpaceID space;
+    dJointGroupID contacts;
+    double friction, bounce;
+    int gaps; // contacts with a negative depth, of the last step
+} scene;
+
+static scene open_scene(const char *options, double gravity)
+{
+    scene s = {.world = dWorldCreate(),
+               .space = dHashSpaceCreate(0),
+               .contacts = dJointGroupCreate(0),
+               .friction = 0.5};
+    dWorldSetGravity(s.world, 0, 0, -gravity);
+    ck_assert(sprag_world_configure(s.world, options));
+    return s;
+}
+
+static void close_scene(scene *s)
+{
+    dJointGroupDestroy(s->contacts);
+    dSpaceDestroy(s->space);
+    dWorldDestroy(s->world);
+}
+
+static dBodyID add(scene *s, dGeomID geom, double x, double y, double z)
+{
+    dMass m;
+    dBodyID body = dBodyCreate(s->world);
+    dMassSetSphereTotal(&m, 1, 0.1);
+    dBodySetMass(body, &m);
+    dGeomSetBody(geom, body);
+    dBodySetPosition(body, x, y, z);
+    return body;
+}
+
+static dBodyID add_ball(scene *s, double radius, double x, double y, double z)
+{
+    dMass m;
+    dBodyID body = add(s, dCreateSphere(s->space, radius), x, y, z);
+    dMassSetSphereTotal(&m, 1, radius);
+    dBodySetMass(body, &m);
+    return body;
+}
+
+static void touch(void *data, dGeomID a, dGeomID b)
+{
+    scene *s = data;
+    dContact contact[8];
+    int n = dCollide(a, b, 8, &contact[0].geom, sizeof *contact);
+    for (int i = 0; i < n; i++) {
+        contact[i].surface =
+            (dSurfaceParameters){.mode = dContactApprox1 | (s->bounce > 0 ? dContactBounce : 0),
+                                 .mu = s->friction,
+                                 .bounce = s->bounce};
+        s->gaps += contact[i].geom.depth < 0;
+        dJointAttach(dJointCreateContact(s->world, s->contacts, &contact[i]), dGeomGetBody(a),
+                     dGeomGetBody(b));
+    }
+}
+
+static void step(scene *s, double h)
+{
+    s->gaps = 0;
+    dSpaceCollide(s->space, s, touch);
+    ck_assert_int_eq(dWorldStep(s->world, h), 1);
+    dJointGroupEmpty(s->contacts);
+}
+
+// Balls against a wall of 10 cm, from seven distances, with and without a rebound; the first step
+// is of a length that sprag does not know before.
+START_TEST(balls_never_pass_a_wall)
+{
+    static const double radius = 0.05, thick = 0.1, bounce = 0.7;
+    for (double speed = 5; speed < 101; speed *= 1.11) {
+        for (int k = 0; k < 14; k++) {
+            scene s = open_scene(speculative, 0);
+            double wall = 0.2 + 0.13 * (k / 2);
+            s.bounce = k % 2 ? bounce : 0;
+            dGeomSetPosition(dCreateBox(s.space, thick, 2, 2), wall, 0, 0);
+            dBodyID ball = add_ball(&s, radius, 0, 0.1 * (k / 2) - 0.3, 0);
+            dBodySetLinearVel(ball, speed, 0, 0);
+            double deepest = -1;
+            for (int i = 0; i < 60; i++) {
+                step(&s, 0.01);
+                double front = dBodyGetPosition(ball)[0] + radius;
+                deepest = fmax(deepest, front - (wall - thick / 2));
+            }
+            ck_assert_double_lt(deepest, 0.02 * radius);
+            ck_assert_double_eq_tol(dBodyGetLinearVel(ball)[0], k % 2 ? -bounce * speed : 0,
+                                    1e-3 * speed);
+            close_scene(&s);
+        }
+    }
+}
+END_TEST
+
+// An elastic ball comes back to the height that it fell from, at any step.
+START_TEST(bounces_keep_their_height)
+{
+    static const double h[] = {0.005, 0.01, 1 / 60.0}, height = 5, radius = 0.1;
+    scene s = open_scene(speculative, 9.81);
+    s.bounce = 1;
+    s.friction = 0;
+    dCreatePlane(s.space, 0, 0, 1, 0);
+    dBodyID ball = add_ball(&s, radius, 0, 0, height + radius);
+    double last[2] = {height, height};
+    int tops = 0;
+    for (int i = 0; i * h[_i] < 10; i++) {
+        step(&s, h[_i]);
+        double z = dBodyGetPosition(ball)[2] - radius;
+        if (last[1] > last[0] && last[1] > z) {
+            ck_assert_double_eq_tol(last[1], height, 1e-3);
+            tops++;
+        }
+        ck_assert_double_gt(z, -1e-6);
+        last[0] = last[1];
+        last[1] = z;
+    }
+    ck_assert_int_ge(tops, 4);
+    close_scene(&s);
+}
+END_TEST
+
+// A marble falls on a mesh at 5 to 80 m/s, on faces, edges and corners.
+START_TEST(marbles_never_pass_a_mesh)
+{
+    enum { N = 5 };
+    static const double radius = 0.02, speed[] = {5, 20, 40, 80};
+    static dReal vertex[N * N][3];
+    static dTriIndex index[2 * (N - 1) * (N - 1)][3];
+    int triangles = 0;
+    for (int i = 0; i < N * N; i++) {
+        vertex[i][0] = 0.5 * (i % N - N / 2);
+        vertex[i][1] = 0.5 * (i / N - N / 2);
+        vertex[i][2] = 0;
+    }
+    for (unsigned i = 0; i < N * N; i++) {
+        if (i % N < N - 1 && i / N < N - 1) {
+            const dTriIndex corner[2][3] = {{i, i + 1, i + N + 1}, {i, i + N + 1, i + N}};
+            memcpy(index[triangles], corner, sizeof corner);
+            triangles += 2;
+        }
+    }
+    for (int k = 0; k < 8; k++) {
+        scene s = open_scene(speculative, 0);
+        dTriMeshDataID data = dGeomTriMeshDataCreate();
+        dGeomTriMeshDataBuildDouble(data, vertex, sizeof vertex[0], N * N, index, 3 * triangles,
+                                    sizeof index[0]);
+        dCreateTriMesh(s.space, data, NULL, NULL, NULL);
+        dBodyID ball = add_ball(&s, radius, 0.13 * k, 0.07 * k, 0.41);
+        dBodySetLinearVel(ball, 0, 0, -speed[_i]);
+        for (int i = 0; i < 30; i++) {
+            step(&s, 0.01);
+            ck_assert_double_gt(dBodyGetPosition(ball)[2], 0.9 * radius);
+        }
+        close_scene(&s);
+        dGeomTriMeshDataDestroy(data);
+    }
+}
+END_TEST
+
+// A puck slides past a wall that it does not touch.
+START_TEST(pucks_pass_walls)
+{
+    static const double apart[] = {1e-3, 1e-5, 1e-6};
+    scene s = open_scene(speculative, 9.81);
+    s.friction = 0;
+    dCreatePlane(s.space, 0, 0, 1, 0);
+    dGeomSetPosition(dCreateBox(s.space, 2, 1, 1), 5, 0.6 + apart[_i], 0.5);
+    dBodyID puck = add(&s, dCreateBox(s.space, 0.2, 0.2, 0.1), 0, 0, 0.05);
+    dBodySetLinearVel(puck, 10, 0, 0);
+    for (int i = 0; i < 100; i++) {
+        step(&s, 0.01);
+    }
+    const dReal *at = dBodyGetPosition(puck), *w = dBodyGetAngularVel(puck);
+    ck_assert_double_eq_tol(at[0], 10, 1e-6);
+    ck_assert_double_eq_tol(at[1], 0, 1e-6);
+    ck_assert_double_lt(fabs(w[0]) + fabs(w[1]) + fabs(w[2]), 1e-6);
+    close_scene(&s);
+}
+END_TEST
+
+static double roll(const char *options, double *lowest)
+{
+    scene s = open_scene(options, 9.81);
+    for (int i = 0; i < 100; i++) {
+        dGeomSetPosition(dCreateBox(s.space, 0.5, 1, 1), 0.25 + 0.5 * i, 0, -0.5);
+    }
+    dBodyID ball = add_ball(&s, 0.1, 0.3, 0, 0.1);
+    dBodySetLinearVel(ball, 5, 0, 0);
+    dBodySetAngularVel(ball, 0, 50, 0);
+    *lowest = 1;
+    for (int i = 0; i < 900; i++) {
+        step(&s, 0.01);
+        ck_assert_int_eq(s.gaps, 0);
+        *lowest = fmin(*lowest, dBodyGetPosition(ball)[2]);
+    }
+    double at = dBodyGetPosition(ball)[0];
+    close_scene(&s);
+    return at;
+}
+
+// A ball rolls over flush boxes with stock's contacts alone.
+START_TEST(flush_boxes_stay_as_they_are)
+{
+    double lowest[2];
+    ck_assert(roll(speculative, &lowest[0]) == roll("method=stribeck", &lowest[1]));
+    ck_assert(lowest[0] == lowest[1]);
+}
+END_TEST
+
+// Contacts made by hand mean the same as before.
+START_TEST(a_negative_depth_is_no_gap_without_the_option)
+{
+    double speed[2];
+    for (int on = 0; on < 2; on++) {
+        scene s = open_scene(on ? speculative : "method=stribeck", 0);
+        dBodyID ball = add_ball(&s, 0.1, 0, 0, 0.15);
+        dBodySetLinearVel(ball, 0, 0, -10);
+        dContact contact = {.surface = {.mode = dContactApprox1},
+                            .geom = {.pos = {0, 0, 0}, .normal = {0, 0, 1}, .depth = -0.05}};
+        dJointAttach(dJointCreateContact(s.world, s.contacts, &contact), ball, 0);
+        dWorldStep(s.world, 0.01);
+        speed[on] = dBodyGetLinearVel(ball)[2];
+        close_scene(&s);
+    }
+    ck_assert_double_eq_tol(speed[0], 0, 0.02); // softness
+    ck_assert_double_eq_tol(speed[1], -5, 0.02);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("speculative");
+    TCase *tests = tcase_create("contacts");
+    dInitODE2(0);
+    tcase_set_timeout(tests, 300);
+    tcase_add_test(tests, balls_never_pass_a_wall);
+    tcase_add_loop_test(tests, bounces_keep_their_height, 0, 3);
+    tcase_add_loop_test(tests, marbles_never_pass_a_mesh, 0, 4);
+    tcase_add_loop_test(tests, pucks_pass_walls, 0, 3);
+    tcase_add_test(tests, flush_boxes_stay_as_they_are);
+    tcase_add_test(tests, a_negative_depth_is_no_gap_without_the_option);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
