@@ -24,7 +24,7 @@ static int print_options(int argc, char **argv);
 
 static const subcommand subcommands[] = {
     {"exec", cli_exec, "starts a program with its ODE steps taken over"},
-    {"compare", cli_compare, "runs models under several methods, side by side"},
+    {"compare", cli_compare, "compares methods side by side, on models or on a program of yours"},
     {"run", cli_run, "runs a model under one method"},
     {"export", cli_export, "writes a recording as CSV or glTF"},
     {"report", cli_report, "writes a page with plots and a 3-D replay of recordings"},
@@ -52,6 +52,7 @@ static void print_help(FILE *to)
           "Exit code: 0 done, 1 failed, 2 wrong arguments; of exec: that of the program.\n"
           "\n"
           "Examples: sprag compare slope\n"
+          "          sprag compare -- ./simulation --its-own-options\n"
           "          sprag exec ./simulation --its-own-options\n",
           to);
 }

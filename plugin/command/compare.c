@@ -20,6 +20,7 @@ static const double steps_max = 1e7;
 
 static const char run_help[] =
     "Usage: sprag run MODEL [-m METHOD] [-o OPTIONS] [--step S] [--seconds S] [--json]\n"
+    "                 [--record FILE] [--report FILE]\n"
     "\n"
     "Runs a model under one method and prints what it measured.\n"
     "\n"
@@ -38,10 +39,11 @@ static const char run_help[] =
 
 const char compare_help[] =
     "Usage: sprag compare MODEL... [-m METHOD,METHOD...] [-o OPTIONS] [--step S] [--seconds S]\n"
-    "                     [--json] [--markdown]\n"
+    "                     [--json] [--markdown] [--record FILE] [--report FILE]\n"
     "       sprag compare [-m METHOD,METHOD...] [-o OPTIONS] [--under METHOD] [--every K]\n"
     "                     [--steps N | --seconds S] [--patience S] [--whole | --tune]\n"
-    "                     [--json FILE] [--markdown] [-q] -- PROGRAM [ARGUMENTS...]\n"
+    "                     [--json FILE] [--record FILE] [--report FILE] [--markdown] [-q]\n"
+    "                     -- PROGRAM [ARGUMENTS...]\n"
     "       sprag compare --tune [--every K] ... MODEL\n"
     "\n"
     "Runs each model under each method and prints their measures side by side, judged against the\n"
@@ -66,10 +68,10 @@ const char compare_help[] =
     "                        the runs\n"
     "      --tune            of a program: looks for the iterations, ERP and CFM with which stock\n"
     "                        leaves least in the time of the last method; adds it as a column\n"
-    "      --json            the same as JSON\n"
-    "      --record FILE     records every step to FILE; see sprag exec --help\n"
-    "      --report FILE     writes a page of HTML with plots and a 3-D replay; see sprag report\n"
+    "      --json            of models: the same as JSON, to standard output\n"
     "      --json FILE       of a program: the values of all states, to FILE\n"
+    "      --record FILE     records every step to FILE, of a program its own run; see sprag exec\n"
+    "      --report FILE     writes a page of HTML with plots and a 3-D replay; see sprag report\n"
     "      --markdown        tables for issues and pages\n"
     "  -q, --quiet           no notes on programs where sprag may have no effect\n"
     "  -h, --help            this text\n"

@@ -33,7 +33,7 @@ static const char default_methods[] = "ode-step,ode-quick,stribeck";
 
 typedef struct in_place {
     comparison data;
-    const char *names, *json, *page;
+    const char *names, *json, *page, *record;
     double steps, seconds, patience;
     bool markdown, quiet, tune;
     bool is_model;      // the program is this command, which runs a model
@@ -87,6 +87,10 @@ static bool read_option(in_place *p, int found, char *const *argv)
         p->page = optarg;
         fine = cli_names_file("report", optarg);
         break;
+    case 'r':
+        p->record = optarg;
+        fine = cli_names_file("record", optarg) && setenv("SPRAG_RECORD", optarg, 1) == 0;
+        break;
     case 'M':
         p->markdown = true;
         break;
@@ -139,6 +143,7 @@ static int read_arguments(in_place *p, int argc, char **argv)
         {"whole", no_argument, NULL, 'w'},
         {"tune", no_argument, NULL, 'T'},
         {"report", required_argument, NULL, 'P'},
+        {"record", required_argument, NULL, 'r'},
         {0},
     };
     int found, words = 0;
@@ -152,6 +157,10 @@ static int read_arguments(in_place *p, int argc, char **argv)
         if (found == 'h') {
             fputs(compare_help, stdout);
             return EXIT_SUCCESS;
+        }
+        if (optarg && words < argc && optarg == argv[words]) {
+            return cli_fail(EXIT_USAGE, "%s needs a value; see sprag compare --help",
+                            argv[words - 1]);
         }
         if (!read_option(p, found, argv)) {
             return EXIT_USAGE;
@@ -176,6 +185,10 @@ static int read_arguments(in_place *p, int argc, char **argv)
     }
     if (p->tune && p->data.whole) {
         return cli_fail(EXIT_USAGE, "--tune compares steps from the same states, --whole does not");
+    }
+    if (p->record && p->data.whole) {
+        return cli_fail(EXIT_USAGE, "--record takes one run, --whole makes several: use --report, "
+                                    "or sprag exec -m METHOD --record FILE");
     }
     return -1;
 }
@@ -316,8 +329,11 @@ static int report(in_place *p)
     if (c->states == 0 || comparison_count(c, 0, SAMPLE_NO_FORK) == c->states) {
         return cli_fail(EXIT_FAILURE,
                         "nothing was compared: the program has made fewer than %d steps of ODE, or "
-                        "sprag had no effect on it",
-                        c->every);
+                        "sprag had no effect on it%s",
+                        c->every,
+                        c->whole ? ", or it calls ODE by a handle of its own, as Python's ctypes "
+                                   "does: leave out --whole"
+                                 : "");
     }
     if (p->json && !in_place_write_json(c, p->json)) {
         return EXIT_FAILURE;
@@ -326,7 +342,12 @@ static int report(in_place *p)
     json_t *root = p->page ? in_place_json(c) : NULL;
     int code = p->page ? report_end(p->page, root) : EXIT_SUCCESS;
     json_decref(root);
-    return code;
+    for (long i = 0; i < c->states; i++) {
+        if (comparison_is_taken(c, i)) {
+            return code;
+        }
+    }
+    return cli_fail(EXIT_FAILURE, "nothing was compared: every child hung or died in its step");
 }
 
 int cli_in_place(int argc, char **argv)

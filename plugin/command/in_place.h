@@ -40,6 +40,9 @@ double comparison_quantile(const comparison *c, int method, sample_value value, 
 // Mean of the states from a share of them on, up to another one.
 double comparison_mean(const comparison *c, int method, sample_value value, double from, double to);
 
+// A method has taken its step from a state.
+bool comparison_is_taken(const comparison *c, long state);
+
 // States that a method was asked for with this outcome.
 long comparison_count(const comparison *c, int method, sample_outcome outcome);
 

@@ -190,6 +190,16 @@ double comparison_mean(const comparison *c, int method, sample_value value, doub
     return count ? sum / (double)count : NAN;
 }
 
+bool comparison_is_taken(const comparison *c, long state)
+{
+    for (int k = 0; k < c->methods; k++) {
+        if (comparison_sample(c, state, k)->outcome == SAMPLE_TAKEN) {
+            return true;
+        }
+    }
+    return false;
+}
+
 long comparison_count(const comparison *c, int method, sample_outcome outcome)
 {
     long count = 0;

@@ -135,22 +135,37 @@ static void add_outcomes(table *t, const comparison *c)
     }
 }
 
+// The first state from one on, in steps of 1 or -1, that a child has described. NULL: none.
+static const sample_state *first_taken(const comparison *c, long from, long way)
+{
+    for (long i = from; i >= 0 && i < c->states; i += way) {
+        if (comparison_is_taken(c, i)) {
+            return &c->state[i];
+        }
+    }
+    return NULL;
+}
+
 static void print_head(const comparison *c)
 {
     for (char **word = c->command; *word; word++) {
         printf("%s%s", word == c->command ? "" : " ", *word);
     }
-    const sample_state *first = &c->state[0], *last = &c->state[c->states - 1];
+    const sample_state *last = &c->state[c->states - 1];
     if (c->whole) {
-        printf(": whole runs of %ld steps of which every %d. is measured, up to %g s\n\n",
+        printf(": whole runs of %ld steps of which one in %d is measured, up to %g s\n\n",
                last->step + 1, c->every, last->time + last->length);
         return;
     }
-    printf(
-        ": %ld states of a run under %s, every %d. step, up to %g s; %d bodies and %d contacts in "
-        "the first, %d and %d in the last\n\n",
-        c->states, c->under, c->every, last->time + last->length, first->bodies, first->contacts,
-        last->bodies, last->contacts);
+    printf(": %ld states of a run under %s, one in %d steps, up to %g s", c->states, c->under,
+           c->every, last->time + last->length);
+    const sample_state *first = first_taken(c, 0, 1);
+    last = first_taken(c, c->states - 1, -1);
+    if (first) {
+        printf("; %d bodies and %d contacts in the first, %d and %d in the last", first->bodies,
+               first->contacts, last->bodies, last->contacts);
+    }
+    fputs("\n\n", stdout);
 }
 
 static void print_legend(const comparison *c)

@@ -45,7 +45,8 @@ static bool add_model(request *r, const char *name)
     if (!model) {
         char names[NAMES_MAX];
         list_models(names);
-        cli_fail(0, "no model is called \"%s\"; there are %s", name, names);
+        cli_fail(0, "no model is called \"%s\" (a program: sprag compare -- PROGRAM); there are %s", name,
+                 names);
         return false;
     }
     r->model[r->models++] = model;

@@ -120,6 +120,18 @@ START_TEST(writes_no_statistics_of_children)
 }
 END_TEST
 
+// No step of a child is in the recording.
+START_TEST(records_the_run_of_the_program)
+{
+    run plain = sh(PROGRAM_HOST " quick 40");
+    run r = sh(COMPARE "--every 5 --record run.sprec -m ode,stribeck" HOST
+                       "quick 40 && " PROGRAM_SPRAG_COMMAND " replay run.sprec");
+    ck_assert_fine(r);
+    ck_assert_msg(starts_with(r.out, plain.out), "%s", r.out);
+    ck_assert_ptr_nonnull(strstr(r.out, "\n40 steps: the same bits\n"));
+}
+END_TEST
+
 // ---- children in trouble
 
 START_TEST(tells_what_became_of_children)
@@ -132,7 +144,9 @@ START_TEST(tells_what_became_of_children)
                  {"die", "died", "states that died", 5}};
     run plain = sh(PROGRAM_WATCHED " 50 %s", cases[_i].mode);
     run r = sh(COMPARE "--every 10 --patience 0.3 -m ode,stribeck" WATCHED "50 %s", cases[_i].mode);
-    ck_assert_fine(r);
+    ck_assert_int_eq(r.status, 1);
+    ck_assert_ptr_nonnull(strstr(r.err, "nothing was compared: every child hung or died"));
+    ck_assert_ptr_null(strstr(r.out, "0 bodies"));
     ck_assert(starts_with(r.out, plain.out));
     ck_assert_ptr_nonnull(strstr(r.out, cases[_i].row));
     ck_assert_ptr_null(strstr(r.out, "handler of the program ran"));
@@ -178,6 +192,9 @@ START_TEST(refuses_a_stock_stepper_that_it_cannot_force)
     ck_assert_ptr_nonnull(strstr(r.err, "method=ode-quick is not possible in this program"));
     r = sh(COMPARE "--under ode-quick" HOST "step 20 dlsym");
     ck_assert_int_eq(r.status, 1);
+    r = sh(COMPARE "--whole -m ode,stribeck" HOST "step 20 dlsym");
+    ck_assert_int_eq(r.status, 1);
+    ck_assert_ptr_nonnull(strstr(r.err, "a handle of its own, as Python's ctypes does"));
     ck_assert_fine(sh(PROGRAM_SPRAG_COMMAND " exec -m ode-step " PROGRAM_HOST " step 20 dlsym"));
 }
 END_TEST
@@ -292,6 +309,10 @@ START_TEST(refuses_bad_arguments)
         {"--tune slope stack", "models and a program cannot be compared together"},
         {"--", "the name of a program is missing"},
         {"--steps 2 --", "the name of a program is missing"},
+        {"--json -- /bin/true", "--json needs a value"},
+        {"--every 2 --report -- /bin/true", "--report needs a value"},
+        {"--whole --record run.sprec -- /bin/true", "--record takes one run"},
+        {"./program", "a program: sprag compare -- PROGRAM"},
         {"-- ./not_there", "is not found"},
         {"-- /bin/true", "nothing was compared"},
     };
@@ -395,6 +416,7 @@ int main(void)
     tcase_add_test(all, leaves_files_pipes_and_output);
     tcase_add_test(all, leaves_children_and_their_signals);
     tcase_add_test(all, writes_no_statistics_of_children);
+    tcase_add_test(all, records_the_run_of_the_program);
     tcase_add_loop_test(all, tells_what_became_of_children, 0, 3);
     tcase_add_test(all, says_that_a_program_cannot_fork);
     tcase_add_test(all, ends_the_program_after_its_steps);
@@ -404,7 +426,7 @@ int main(void)
     tcase_add_test(all, compares_whole_runs);
     tcase_add_test(all, tunes_stock);
     tcase_add_test(all, tunes_stock_on_a_model);
-    tcase_add_loop_test(all, refuses_bad_arguments, 0, 11);
+    tcase_add_loop_test(all, refuses_bad_arguments, 0, 17);
     tcase_add_test(all, tables_are_as_wide_as_columns_says);
     tcase_add_test(all, prints_markdown);
     tcase_add_test(all, colours_and_progress_are_for_terminals);
