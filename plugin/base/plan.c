@@ -23,7 +23,10 @@ static bool read_number(const char *line, plan *p)
     const struct {
         const char *word;
         double *to;
-    } numbers[] = {{"steps ", &p->steps}, {"seconds ", &p->seconds}, {"patience ", &p->patience}};
+    } numbers[] = {{"steps ", &p->steps},
+                   {"seconds ", &p->seconds},
+                   {"all_steps ", &p->all_steps},
+                   {"patience ", &p->patience}};
     double number;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         size_t length = strlen(numbers[i].word);

@@ -12,6 +12,7 @@ typedef struct plan {
     int every;        // steps from one compared state of a world to the next
     double steps;     // of a world, after which the program is ended; 0: never
     double seconds;   // likewise, simulated, s
+    double all_steps; // likewise, of all worlds of the process together
     double patience;  // s of the clock that a child may take
     bool whole;       // no children: the steps of the program themselves are measured
     int choices;

@@ -152,6 +152,7 @@ static sample_outcome run_locked(child_job *job, void *data, double patience, ch
     sigaction(SIGCHLD, &ignore, &before);
     pthread_sigmask(SIG_SETMASK, &all, &mask); // no handler of the program may run in the child
     pid_t parent = getpid(), child = fork();
+    int error = errno;
     if (child == 0) {
         close(ends[0]);
         be_child(job, data, ends[1], parent);
@@ -166,6 +167,7 @@ static sample_outcome run_locked(child_job *job, void *data, double patience, ch
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     put_handler_back(&before);
+    errno = error;
     return child < 0                                              ? SAMPLE_NO_FORK
            : !ended                                               ? SAMPLE_HUNG
            : WIFEXITED(status) && WEXITSTATUS(status) == JOB_DONE ? SAMPLE_TAKEN
@@ -182,6 +184,8 @@ sample_outcome child_run(child_job *job, void *data, double patience, char **fou
     pthread_mutex_lock(&lock);
     sample_outcome outcome = run_locked(job, data, patience, found, length);
     pthread_mutex_unlock(&lock);
-    errno = error;
+    if (outcome != SAMPLE_NO_FORK) {
+        errno = error;
+    }
     return outcome;
 }

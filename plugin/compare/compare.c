@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -233,35 +233,31 @@ static void compare_one(task *t, int choice, const plan *p)
         free(found);
     }
     hung[choice] = r.sample.outcome == SAMPLE_HUNG ? hung[choice] + 1 : 0;
-    append(&r.state, choice, &r.sample);
     if (r.sample.outcome == SAMPLE_NO_FORK) {
         give_up_on_forks();
     }
+    append(&r.state, choice, &r.sample);
 }
 
 // The program has made the steps that the user wants to see.
 static bool is_at_end(const world_state *w, const plan *p)
 {
+    static atomic_long begun; // steps of all worlds
     const sprag_world_statistics *s = &w->statistics;
     return (p->steps > 0 && (double)s->steps >= p->steps) ||
-           (p->seconds > 0 && s->time >= p->seconds - 1e-9 * s->step);
+           (p->seconds > 0 && s->time >= p->seconds - 1e-9 * s->step) ||
+           (p->all_steps > 0 && (double)atomic_fetch_add(&begun, 1) >= p->all_steps);
 }
 
-static void end_program(void)
-{
-    has_ended = true;
-    kill(getpid(), SIGTERM);
-}
-
-void compare_state(world_state *w, dReal step, stock called, compare_take *take)
+bool compare_state(world_state *w, dReal step, stock called, compare_take *take)
 {
     const plan *p = has_ended || w->is_trial ? NULL : plan_get();
     if (p && is_at_end(w, p)) {
-        end_program();
-        return;
+        has_ended = true;
+        return false;
     }
     if (!p || p->whole || !method_is_possible() || !make_room(w, p)) {
-        return;
+        return true;
     }
     long to_go = p->every - 1 - w->statistics.steps % p->every; // steps to the next compared one
     for (int i = 0; i < p->choices && to_go <= 1 && !has_ended; i++) {
@@ -278,6 +274,7 @@ void compare_state(world_state *w, dReal step, stock called, compare_take *take)
             remember_forces(&t, choice, p);
         }
     }
+    return true;
 }
 
 int compare_whole(world_state *w, dReal step, stock called, compare_take *take)

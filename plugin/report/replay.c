@@ -19,8 +19,9 @@
 static const char help[] =
     "Usage: sprag replay RECORDING [-m METHOD] [--record FILE]\n"
     "\n"
-    "Runs the recorded command again, in its directory and with its options, and compares the\n"
-    "poses and velocities of all bodies, step by step. What the program prints is left out.\n"
+    "Runs the recorded command again, in its directory and with its options, for as many steps, and\n"
+    "compares the poses and velocities of all bodies, step by step. A program that goes on then is\n"
+    "ended. What it prints is left out.\n"
     "\n"
     "  -m, --method METHOD   solves with another method; see sprag list\n"
     "      --record FILE     keeps the recording of the new run\n"
@@ -102,7 +103,7 @@ typedef struct difference {
     long same;       // of them, until the first that differs
     double time;     // s, of that one
     double farthest; // m, between the poses of a body
-    bool longer[2];  // has a run more steps than the other?
+    bool goes_on;    // the recorded run, where the new one has ended
 } difference;
 
 static bool is_same_step(const sprag_recording *a, const sprag_recording *b)
@@ -126,10 +127,8 @@ static difference compare(sprag_recording *a, sprag_recording *b)
     difference d = {0};
     bool differs = false;
     for (;;) {
-        bool first = sprag_recording_next(a), second = sprag_recording_next(b);
-        if (!first || !second) {
-            d.longer[0] = first;
-            d.longer[1] = second;
+        d.goes_on = sprag_recording_next(a);
+        if (!d.goes_on || !sprag_recording_next(b)) {
             return d;
         }
         if (!differs && !is_same_step(a, b)) {
@@ -142,10 +141,9 @@ static difference compare(sprag_recording *a, sprag_recording *b)
     }
 }
 
-static int report(const difference *d, bool recorded_is_cut)
+static int report(const difference *d)
 {
-    bool whole = !d->longer[0] && (!d->longer[1] || recorded_is_cut);
-    if (d->same == d->steps && d->steps > 0 && whole) {
+    if (d->same == d->steps && d->steps > 0 && !d->goes_on) {
         printf("%ld steps: the same bits\n", d->steps);
         return EXIT_SUCCESS;
     }
@@ -153,8 +151,7 @@ static int report(const difference *d, bool recorded_is_cut)
         printf("%ld of %ld steps: the same bits; from %.9g s on bodies are up to %.3g m apart\n",
                d->same, d->steps, d->time, d->farthest);
     } else {
-        printf("%ld steps: the same bits; then the %s run goes on\n", d->steps,
-               d->longer[0] ? "recorded" : "new");
+        printf("%ld steps: the same bits; then the recorded run goes on\n", d->steps);
     }
     return EXIT_FAILURE;
 }
@@ -170,13 +167,14 @@ static int compare_files(const char *recorded, const char *again)
         return cli_fail(EXIT_FAILURE, "the command has not stepped a world");
     }
     difference d = compare(&a, &b);
-    int code = report(&d, a.truncated);
+    int code = report(&d);
     sprag_recording_close(&a);
     sprag_recording_close(&b);
     return code;
 }
 
-static json_t *header_of(const char *file)
+// steps: how many the recording has.
+static json_t *header_of(const char *file, long *steps)
 {
     sprag_recording r;
     json_error_t error;
@@ -185,25 +183,41 @@ static json_t *header_of(const char *file)
         return NULL;
     }
     json_t *header = json_loadb(r.header, r.header_size, 0, &error);
+    for (*steps = 0; sprag_recording_next(&r);) {
+        ++*steps;
+    }
     sprag_recording_close(&r);
     if (!header) {
         cli_fail(0, "%s: its first line is no JSON: %s", file, error.text);
+    } else if (*steps == 0) {
+        cli_fail(0, "%s has no step", file);
+        json_decref(header);
+        return NULL;
     }
     return header;
 }
 
 static int replay(const char *recorded, char *method, const char *again)
 {
-    json_t *header = header_of(recorded);
-    int ended = header ? run_again(header, method, again) : -1;
-    json_decref(header);
-    if (ended < 0) {
-        return EXIT_FAILURE;
+    char plan[] = "/tmp/sprag_replay_XXXXXX";
+    long steps;
+    json_t *header = header_of(recorded, &steps);
+    int file = header ? mkstemp(plan) : -1;
+    int ended = -1;
+    if (file >= 0 && dprintf(file, "all_steps %ld\n\n", steps) > 0) {
+        setenv("SPRAG_COMPARE", plan, 1);
+        ended = run_again(header, method, again);
     }
-    if (ended > 0) {
+    if (file >= 0) {
+        close(file);
+        unlink(plan);
+    }
+    json_decref(header);
+    int code = ended < 0 ? EXIT_FAILURE : compare_files(recorded, again);
+    if (ended > 0 && code != EXIT_SUCCESS) {
         cli_note("the command has ended with code %d", ended);
     }
-    return compare_files(recorded, again);
+    return code;
 }
 
 int cli_replay(int argc, char **argv)
