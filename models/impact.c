@@ -96,3 +96,84 @@ const sprag_script sprag_wall = {
     .open = wall_open,
     .measure = wall_measure,
 };
+
+// The same balls, shot at plates of 10 cm that hang from hinges, each with the same momentum. A
+// plate is hit at its centre, and swings as far as the impulse (1 + e) v / (1/m + d^2/I) takes it.
+
+static const double plate[3] = {0.1, 1, 1}, plate_mass = 10;    // m, kg
+static const double shot_momentum = 10, shot_restitution = 0.5; // kg m/s
+static const double hinge_height = 1, muzzle = 0.3, apart = 2;  // m
+static const double shot_radius = 0.05;                         // m
+
+typedef struct cannon {
+    double swung[BALLS]; // rad
+} cannon;
+
+static void cannon_open(sprag_scene *scene)
+{
+    for (int i = 0; i < BALLS; i++) {
+        double mass = shot_momentum / ball_speed[i];
+        dBodyID hung = sprag_scene_box(scene, plate_mass, plate, 0, apart * i, 0);
+        dJointID hinge = dJointCreateHinge(scene->world, 0);
+        dJointAttach(hinge, hung, 0);
+        dJointSetHingeAnchor(hinge, 0, apart * i, hinge_height);
+        dJointSetHingeAxis(hinge, 0, 1, 0);
+        dBodyID ball = sprag_scene_ball(scene, mass, shot_radius, -muzzle, apart * i, 0);
+        dBodySetGravityMode(ball, 0);
+        dBodySetLinearVel(ball, ball_speed[i], 0, 0);
+    }
+}
+
+static void cannon_surface(const sprag_scene *scene, dGeomID a, dGeomID b,
+                           dSurfaceParameters *surface)
+{
+    (void)scene, (void)a, (void)b;
+    surface->mode |= dContactBounce;
+    surface->bounce = shot_restitution;
+    surface->bounce_vel = 0.01;
+}
+
+static void cannon_after_step(sprag_scene *scene)
+{
+    cannon *c = scene->data;
+    for (int i = 0; i < BALLS; i++) {
+        const dReal *at = dBodyGetPosition(scene->body[2 * i]);
+        c->swung[i] = fmax(c->swung[i], atan2(at[0], hinge_height - at[2]));
+    }
+}
+
+// rad
+static double exact_swing(double mass)
+{
+    double square = plate[0] * plate[0] + plate[2] * plate[2], d = hinge_height;
+    double inertia = plate_mass * (square / 12 + d * d);
+    double impulse = (1 + shot_restitution) * shot_momentum / mass / (1 / mass + d * d / inertia);
+    double turn = impulse * d / inertia;
+    return acos(1 - inertia * turn * turn / (2 * plate_mass * SPRAG_GRAVITY * d));
+}
+
+static int cannon_measure(const sprag_scene *scene, sprag_measure *measures)
+{
+    const cannon *c = scene->data;
+    int through = 0;
+    double worst = 1;
+    for (int i = 0; i < BALLS; i++) {
+        const dReal *hung = dBodyGetPosition(scene->body[2 * i]);
+        through += dBodyGetPosition(scene->body[2 * i + 1])[0] > hung[0];
+        double ratio = c->swung[i] / exact_swing(shot_momentum / ball_speed[i]);
+        worst = fabs(ratio - 1) > fabs(worst - 1) ? ratio : worst;
+    }
+    measures[0] = (sprag_measure){"passed through", "balls", through, 0, 0.5};
+    measures[1] = (sprag_measure){"swing over the exact one, worst", "", worst, 1, 0.01};
+    return 2;
+}
+
+const sprag_script sprag_cannon = {
+    .data = sizeof(cannon),
+    .contacts = 8,
+    .friction = 0,
+    .open = cannon_open,
+    .surface = cannon_surface,
+    .after_step = cannon_after_step,
+    .measure = cannon_measure,
+};

@@ -15,9 +15,11 @@ typedef struct loaded {
     double stretch;            // m, of a rope
     double crossed[2], across; // s, when the weight was below; m, where it was last
     int crossings;
-    double lowest; // m, of a bridge's load
-    double start;  // m, its height at first
-    double swing;  // m, of a crane's load, from the trolley
+    double lowest;                          // m, of a bridge's load
+    double start;                           // m, its height at first
+    double swing;                           // m, of a crane's load, from the trolley
+    double potential, first, lowest_energy; // J, now, at first, and of a rope that hangs straight
+    double energy, won; // of a swing, above the first, over what it has; now and the largest
 } loaded;
 
 // A bar from one point to another in the plane y = 0.
@@ -76,10 +78,34 @@ static void add_rope(sprag_scene *scene, dBodyID first, const double along[3], d
     }
 }
 
+static double potential_of(const sprag_scene *scene)
+{
+    double sum = 0;
+    for (int i = 0; i < scene->bodies; i++) {
+        dMass m;
+        dBodyGetMass(scene->body[i], &m);
+        sum += m.mass * SPRAG_GRAVITY * dBodyGetPosition(scene->body[i])[2];
+    }
+    return sum;
+}
+
 static void rope_open(sprag_scene *scene)
 {
+    loaded *c = scene->data;
     add_rope(scene, 0, (const double[3]){M_SQRT1_2, 0, -M_SQRT1_2}, scene->model->size);
-    ((loaded *)scene->data)->across = LINKS * link_length * M_SQRT1_2;
+    c->across = LINKS * link_length * M_SQRT1_2;
+    c->first = c->potential = potential_of(scene);
+    c->lowest_energy = c->first / M_SQRT1_2;
+}
+
+// The velocity is that of the middle of a step, so the height is the mean of both its ends.
+static void note_energy(const sprag_scene *scene)
+{
+    loaded *c = scene->data;
+    double after = potential_of(scene), kinetic = scene->energy - after;
+    c->energy = (kinetic + (c->potential + after) / 2 - c->first) / (c->first - c->lowest_energy);
+    c->won = fmax(c->won, c->energy);
+    c->potential = after;
 }
 
 static void rope_after_step(sprag_scene *scene)
@@ -93,6 +119,7 @@ static void rope_after_step(sprag_scene *scene)
         c->crossed[c->crossings++] = sprag_scene_time(scene) - h + part * h;
     }
     c->across = at[0];
+    note_energy(scene);
     note_error(scene);
 }
 
@@ -109,7 +136,9 @@ static int rope_measure(const sprag_scene *scene, sprag_measure *measures)
     measures[0] = (sprag_measure){"stretch", "m", c->stretch, 0, good_stretch};
     measures[1] = (sprag_measure){"half period", "s", found, exact, 1e-3 * found};
     measures[2] = (sprag_measure){"joint error", "m", c->error, 0, good_stretch};
-    return 3;
+    measures[3] = (sprag_measure){"energy won", "", c->won, 0, 1e-4};
+    measures[4] = (sprag_measure){"energy lost", "", fmax(0, -c->energy), 0, 0.02};
+    return 5;
 }
 
 const sprag_script sprag_rope = {

@@ -67,6 +67,9 @@ const sprag_model sprag_models[] = {
     {"top", "disc of 60 rad/s above a round tip, mu 0.5", 0.01, 5, 1, 1, 0, &sprag_top, 0},
     {"balance", "pole on a cart, held up by a linear-quadratic regulator", 0.01, 8, 0, 1, 0,
      &sprag_balance, 0},
+    {"arch", "half circle of nine stones, mu 0.8", 0.01, 10, 1, 0, 0, &sprag_arch, 0},
+    {"cannon", "balls at 5, 20, 50, 100 m/s against hanging plates of 10 cm", 0.01, 1, 0, 1, 0,
+     &sprag_cannon, 0},
     {0},
 };
 

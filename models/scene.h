@@ -37,7 +37,7 @@ extern const sprag_script sprag_chain, sprag_chain_hinge, sprag_car, sprag_legs,
 extern const sprag_script sprag_bowl, sprag_dominoes, sprag_jenga, sprag_wreck, sprag_ragdolls;
 extern const sprag_script sprag_yard, sprag_rope, sprag_bridge, sprag_crane, sprag_gyroscope;
 extern const sprag_script sprag_top, sprag_bouncing, sprag_666, sprag_elastic_666, sprag_kapla;
-extern const sprag_script sprag_balance;
+extern const sprag_script sprag_balance, sprag_arch, sprag_cannon;
 
 extern const double sprag_balance_gain[4]; // N/m, N/rad, N s/m, N s/rad (control.c)
 

@@ -599,6 +599,9 @@ static int usage(FILE *to, int code)
         "                                 certify die alone chain legs rest fast piles bounds "
         "disturb order models\n"
         "                                 paper\n"
+        "  loads [PART...]                joints under load and fast spin against their targets; "
+        "2 min; parts: joints\n"
+        "                                 spin cost\n"
         "  record                         cost of recording a heap of 100 bodies; 1 min\n"
         "  simbench                       tests of SimBenchmark, beside MuJoCo and Bullet if "
         "installed; 2 min\n"
@@ -668,6 +671,8 @@ int main(int argc, char **argv)
         code = bench_ess_worlds(line) ? EXIT_SUCCESS : EXIT_FAILURE;
     } else if (!strcmp(what, "record") && !names) {
         bench_record(line);
+    } else if (!strcmp(what, "loads")) {
+        bench_loads(line, names, name);
     } else if (!strcmp(what, "simbench") && !names) {
         bench_simbench(line);
     } else if (!strcmp(what, "solve") && names == 1) {

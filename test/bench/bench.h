@@ -20,6 +20,7 @@ int bench_advance(int names, char **name, bool full, bool csv); // advance/advan
 void bench_record(line_fn *line);                               // record.c
 bool bench_solve(const char *file);                             // solve.c; the same result?
 void bench_simbench(line_fn *line);                             // simbench.c
+void bench_loads(line_fn *line, int names, char **name);        // loads.c
 void bench_profile(long size);                                  // profile.c
 
 // ---- bench.c
