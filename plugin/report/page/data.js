@@ -22,6 +22,20 @@ for (const run of runs) {
 // Of a program: in place, or whole runs. Other comparisons are of models.
 export const isInPlace = comparison !== null && comparison.kind !== undefined;
 
+// Whole runs that were compared come in the order of the comparison, and have its names.
+function namesOfRuns() {
+    if (!isInPlace) {
+        const models = comparison ? comparison.models : [];
+        return models.flatMap(m => m.methods.map(t => (models.length > 1 ? `${m.model} ${t.method}` : t.method)));
+    }
+    return comparison.kind === "whole" ? comparison.methods.map(m => m.method) : [];
+}
+
+const namesCompared = namesOfRuns();
+if (namesCompared.length === runs.length) {
+    runs.forEach((run, i) => (run.name = namesCompared[i]));
+}
+
 // The methods of the page, with a colour each; the same name has the same colour everywhere.
 const palette = ["#d9601a", "#1a73c7", "#2a9150", "#b03a8c", "#8a6d00", "#5b54c4", "#0a8f8f", "#8c4b2f"];
 const names = [];

@@ -122,13 +122,12 @@ function follow(time, from) {
 }
 
 export function showPlots(to) {
-    const keys = methods.map(name => element("span", { class: "key", style: `--colour: ${colourOf(name)}` }, name));
+    const figures = (ofStates ? inPlace : recorded).map(([key, ...text]) => [...text, linesOf(key)]).filter(figure => figure[2].length);
+    const drawn = new Set(figures.flatMap(figure => figure[2].map(line => line.name)));
+    const keys = methods.filter(name => drawn.has(name)).map(name => element("span", { class: "key", style: `--colour: ${colourOf(name)}` }, name));
     to.append(element("div", { class: "legend" }, ...keys));
-    for (const [key, title, unit] of ofStates ? inPlace : recorded) {
-        const lines = linesOf(key);
-        if (lines.length) {
-            add(to, title, unit, lines);
-        }
+    for (const figure of figures) {
+        add(to, ...figure);
     }
     onTime(follow);
     new ResizeObserver(() => {

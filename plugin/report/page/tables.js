@@ -89,7 +89,8 @@ function showModel(to, model) {
     });
     rows.push(element("tr", {}, element("td", {}, "time per step"), element("td", {}, "µs"), element("td", {}, ""), ...model.methods.map(m => element("td", {}, print(m.us_per_step)))));
     rows.push(element("tr", {}, element("td", {}, "fallbacks to ODE"), element("td", {}, ""), element("td", {}, ""), ...model.methods.map(m => element("td", {}, print(m.fallbacks)))));
-    const legend = `${model.steps} steps of ${model.step} s. Verdicts: nearer to the exact answer than ${reference.method}, or farther from it.`;
+    const verdicts = model.methods.length > 1 ? ` Verdicts: nearer to the exact answer than ${reference.method}, or farther from it.` : "";
+    const legend = `${model.steps} steps of ${model.step} s.${verdicts}`;
     to.append(...tableOf(`${model.model}: ${model.summary}`, ["", "unit", "exact", ...model.methods.map(m => m.method)], rows, legend));
 }
 

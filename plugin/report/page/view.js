@@ -1,5 +1,5 @@
-// The recorded runs in 3-D, side by side under one camera and one slider. Contacts are arrows along
-// their force, on the body that they push.
+// The recorded runs in 3-D, side by side under one slider; those of the same scene under one camera.
+// Contacts are arrows along their force, on the body that they push.
 import * as THREE from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { runs, element, print } from "./data.js";
@@ -101,6 +101,13 @@ function boundsOf(all) {
         box.expandByPoint(new THREE.Vector3());
     }
     return box.expandByScalar(reach);
+}
+
+// Runs of the same scene start with the same shapes.
+function sceneOf(run) {
+    const from = Math.min(...run.shapes.map(shape => shape.from));
+    const shapes = run.shapes.filter(shape => shape.from === from);
+    return JSON.stringify(shapes.map(shape => [shape.kind, shape.size, shape.body]));
 }
 
 // ---- a run
@@ -239,7 +246,7 @@ function addView(to, run, name, box) {
     const controls = new OrbitControls(camera, canvas);
     controls.target.copy(centre);
     controls.update();
-    return { scene: new Scene(run, box), renderer, camera, controls, canvas };
+    return { scene: new Scene(run, box), of: sceneOf(run), renderer, camera, controls, canvas };
 }
 
 function draw(view) {
@@ -254,7 +261,6 @@ function draw(view) {
     renderer.render(scene.scene, camera);
 }
 
-// Groups of runs that belong side by side: those of one model or program.
 export function showReplay(to) {
     if (!runs.some(run => run.frames.time.length)) {
         return;
@@ -269,11 +275,11 @@ export function showReplay(to) {
     const key = element("p", { class: "note" }, "Arrows: contact forces, as long as the root of the force; green sticks, red slips, grey unknown. Drag to turn, two fingers or the wheel to zoom.");
     to.append(element("h2", {}, "Replay"), element("div", { class: "controls" }, button, slider, clock), views, key);
 
-    const box = boundsOf(runs);
     const shown = [];
     try {
         for (const run of runs) {
-            shown.push(addView(views, run, run.name, box));
+            const like = runs.filter(other => sceneOf(other) === sceneOf(run));
+            shown.push(addView(views, run, run.name, boundsOf(like)));
         }
     } catch (error) {
         views.replaceChildren(element("p", { class: "note" }, "This browser has no WebGL, which the replay needs."));
@@ -283,7 +289,7 @@ export function showReplay(to) {
     const redraw = () => (dirty = true);
     shown.forEach(view => {
         view.controls.addEventListener("change", () => {
-            for (const other of shown) {
+            for (const other of shown.filter(other => other.of === view.of)) {
                 other.camera.position.copy(view.camera.position);
                 other.camera.quaternion.copy(view.camera.quaternion);
                 other.controls.target.copy(view.controls.target);

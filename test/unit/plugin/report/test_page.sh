@@ -54,6 +54,8 @@ async function check() {
     const views = [...document.querySelectorAll(".view canvas")];
     if (plots.length < PLOTS) faults.push(`${plots.length} plots`);
     if (plots.some(canvas => kinds(coloursOf(canvas)) < 5)) faults.push("a blank plot");
+    const names = [...document.querySelectorAll(".view .name, .legend .key")].map(name => name.textContent);
+    if (names.some(name => / [0-9]$/.test(name))) faults.push(`runs without names of their own: ${names}`);
     if (views.length !== VIEWS) faults.push(`${views.length} views`);
     if (document.documentElement.scrollWidth > innerWidth) faults.push(`wider than the window: ${document.documentElement.scrollWidth} > ${innerWidth}`);
     if (document.querySelectorAll("#tables td").length < 10) faults.push("no table");
@@ -69,6 +71,7 @@ async function check() {
             drawn.push(await coloursOtherThan(views[0], drawn[0]));
         }
         if (drawn.some(pixels => kinds(pixels) < 20)) faults.push("a blank view");
+        if (sprag.views.some(view => view.controls.getDistance() > DISTANCE * Math.max(...view.scene.run.shapes.filter(shape => shape.body !== null).flatMap(shape => shape.size)))) faults.push("bodies too small to see");
         if (at[0] === at[1]) faults.push("the slider moves no body");
         if (drawn[0].every((value, i) => value === drawn[1][i])) faults.push("the slider changes no pixel");
         if (!sprag.views[0].scene.arrows.children.some(arrow => arrow.visible)) faults.push("no arrow");
@@ -81,12 +84,12 @@ async function check() {
 check().catch(error => parent.postMessage(`${innerWidth}: ${error}`, "*"));
 END
 
-# prepare PAGE PLOTS VIEWS: the page with the checks in it, and a window around it.
+# prepare PAGE PLOTS VIEWS DISTANCE: the page with the checks in it, and a window around it.
 prepare() {
-    awk -v plots="$2" -v views="$3" '
+    awk -v plots="$2" -v views="$3" -v distance="$4" '
         function include(file, line) {
             print "<script>"
-            while ((getline line <file) > 0) { gsub(/PLOTS/, plots, line); gsub(/VIEWS/, views, line); print line }
+            while ((getline line <file) > 0) { gsub(/PLOTS/, plots, line); gsub(/VIEWS/, views, line); gsub(/DISTANCE/, distance, line); print line }
             close(file)
             print "</script>"
         }
@@ -102,14 +105,14 @@ prepare() {
 END
 }
 
-# open PAGE PLOTS VIEWS SCHEME
+# open PAGE PLOTS VIEWS DISTANCE SCHEME: the camera is no farther than DISTANCE sizes of a body.
 open_page() {
-    prepare "$1" "$2" "$3"
+    prepare "$1" "$2" "$3" "$4"
     timeout 500 chromium --headless=new --no-sandbox --disable-gpu --use-angle=swiftshader --enable-unsafe-swiftshader \
-        --user-data-dir="$work/profile" --blink-settings=preferredColorScheme="$4" --virtual-time-budget=20000 \
+        --user-data-dir="$work/profile" --blink-settings=preferredColorScheme="$5" --virtual-time-budget=20000 \
         --window-size=1400,2000 --dump-dom "file://$work/window.html" >dom 2>log
     [ "$(grep -c 'RESULT [0-9]*: fine$' dom)" = 2 ] ||
-        fail "$1, scheme $4: $(grep -o 'RESULT.*' dom || tail -3 log)"
+        fail "$1, scheme $5: $(grep -o 'RESULT.*' dom || tail -3 log)"
 }
 
 for method in ode-quick stribeck; do
@@ -118,8 +121,10 @@ done
 "$build/sprag" report runs.html ode-quick.sprec stribeck.sprec
 "$build/sprag" run ragdolls:2 --seconds 0.5 --record ragdolls.sprec >/dev/null
 "$build/sprag" report ragdolls.html ragdolls.sprec
-open_page runs.html 4 2 0 # dark
-open_page runs.html 4 2 1
-open_page ragdolls.html 4 1 1
+"$build/sprag" compare stack gripper -m ode-step,stribeck --seconds 0.5 --report models.html >/dev/null
+open_page runs.html 4 2 20 0 # dark
+open_page runs.html 4 2 20 1
+open_page ragdolls.html 4 1 20 1
+open_page models.html 4 4 20 1
 
 exit $failed
