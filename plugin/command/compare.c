@@ -65,7 +65,7 @@ const char compare_help[] =
     "      --steps N         ends the program after N steps; default: it ends itself\n"
     "      --patience S      time in which a child must take its step; default: 10\n"
     "      --whole           of a program: runs it under each method, twice in turn, and compares\n"
-    "                        the runs\n"
+    "                        the runs, as is always done of models\n"
     "      --tune            of a program: looks for the iterations, ERP and CFM with which stock\n"
     "                        leaves least in the time of the last method; adds it as a column\n"
     "      --json            of models: the same as JSON, to standard output\n"

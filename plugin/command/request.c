@@ -136,6 +136,7 @@ int request_read(request *r, int argc, char **argv, const char *help, const char
         {"record", required_argument, NULL, 'r'},
         {"report", required_argument, NULL, 'p'},
         {"markdown", no_argument, NULL, 'M'},
+        {"whole", no_argument, NULL, 'w'},
         {0},
     };
     const char *names = NULL;
@@ -170,6 +171,8 @@ int request_read(request *r, int argc, char **argv, const char *help, const char
             break;
         case 'M':
             markdown = true;
+            break;
+        case 'w': // models are compared so without it
             break;
         case 'p':
             r->report = optarg;

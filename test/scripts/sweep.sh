@@ -134,7 +134,6 @@ slurm)
     start_slurm "$folder"
     SPRAG=$(readlink -f "$sprag") sbatch --wait --array=1-"$(wc -l <"$folder/jobs")" --output="$folder/slurm/%a.out" \
         --wrap "$self one $folder \$SLURM_ARRAY_TASK_ID"
-    sacct 2>/dev/null | head -0 || true
     csv "$1"
     ;;
 *) usage 2 ;;

@@ -268,6 +268,9 @@ START_TEST(compares_whole_runs)
         ck_assert(json_is_null(json_array_get(values_of(root, k, "cone"), 0)));
     }
     json_decref(root);
+    r = sh(PROGRAM_SPRAG_COMMAND " compare --whole slope --seconds 0.1");
+    ck_assert_int_eq(r.status, 0);
+    ck_assert_ptr_nonnull(strstr(r.out, "stribeck against ode-step"));
 }
 END_TEST
 
