@@ -71,14 +71,13 @@ typedef struct ode_input_errors {
 
 // A body that joints draw so tight that inertia is added to its own (load_stiffness.c).
 typedef struct ode_tight {
-    int body;           // of the island
-    double added[9];    // kg m^2, the added inertia
-    double trace;       // of it
-    double hold[3];     // rad/s, the angular velocity that it holds on to
-    double released[3]; // rad/s, the free angular velocity if it held on to rest
-    double inertia[9];  // kg m^2, without the added one
-    double free[3];     // rad/s, the free angular velocity without it
-    double stored;      // J, what it has taken from the motion and may give back
+    int body;          // of the island
+    double added[9];   // kg m^2, the added inertia
+    double trace;      // of it
+    double hold[3];    // rad/s, the angular velocity that it holds on to
+    double inertia[9]; // kg m^2, without the added one
+    double free[3];    // rad/s, the free angular velocity without it
+    double stored;     // J, what it has taken from the motion and may give back
 } ode_tight;
 
 // A distance that is drawn tight (load_distance.c): its anchors have an inertia against each other,
@@ -121,13 +120,15 @@ typedef struct ode_problem {
     int tights;
     ode_taut *taut; // distances that are drawn tight
     int tauts;
-    int joint_rows;        // rows of joints: those of `taut` are behind them
-    int distances;         // joints that hold a distance; each has room for two more rows
-    struct ode_load *load; // of each body; NULL: not known
-    double *ahead;         // m/s, of each row: the part of its bias that looks ahead
-    sprag_solution first;  // the solution before sprag_ode_solve_again
-    double may_win;        // J, energy that the added inertia and the rows ahead may bring in
-    bool grown;            // the added inertia is that of the first solution's forces
+    int joint_rows;                  // rows of joints: those of `taut` are behind them
+    int distances;                   // joints that hold a distance; each has room for two more rows
+    struct ode_load *load;           // of each body; NULL: not known
+    struct ode_loaded_joint *loaded; // joints with levers, by rows
+    int loadeds;
+    double *ahead;        // m/s, of each row: the part of its bias that looks ahead
+    sprag_solution first; // the solution before sprag_ode_solve_again
+    double may_win;       // J, energy that the added inertia and the rows ahead may bring in
+    bool grown;           // the added inertia is that of the first solution's forces
     // For statistics:
     int stock_rows;     // sum of rows_of
     double penetration; // m, largest of the contacts
@@ -245,6 +246,9 @@ bool sprag_ode_loads_have_grown(const ode_problem *pulled, sprag_scratch *scratc
 // ahead.
 void sprag_ode_stiffen_again(ode_problem *pulled, const ode_warm_start *warm_start,
                              sprag_scratch *scratch);
+
+// The added inertia of a body now holds on to rest.
+void sprag_ode_release(sprag_body *body, const ode_tight *tight);
 
 // ---- load_distance.c
 

@@ -197,8 +197,7 @@ static void let_go(ode_problem *pulled)
 {
     for (int i = 0; i < pulled->tights; i++) {
         const ode_tight *tight = &pulled->tight[i];
-        memcpy(pulled->body[tight->body].free_velocity + 3, tight->released,
-               sizeof tight->released);
+        sprag_ode_release(&pulled->body[tight->body], tight);
     }
     for (int i = 0; i < pulled->joint_rows; i++) {
         pulled->row[i].bias -= pulled->ahead[i];

@@ -36,14 +36,15 @@ typedef struct ode_load {
     bool stiffened;      // inertia is added to the body
 } load;
 
-// A joint of bodies that may be drawn tight.
-typedef struct tight_joint {
+// A joint with a lever: its rows have two linear parts or more, or hold a distance.
+typedef struct ode_loaded_joint {
     sprag_row *row;
-    const double *force; // N, N m, of each row
-    int rows, linear;    // all, and those with a linear part
-    double lever[2][3];  // m, centre of the body to the anchor
-    bool distance;       // a single one, of a joint that holds a distance
-} tight_joint;
+    int rows, linear;   // all, and those with a linear part
+    double length[2];   // m, at least that of each lever; 0 of the world's
+    double lever[2][3]; // m, centre of the body to the anchor; of a joint that is `tight`
+    double force[3];    // N, on body[0]
+    bool tight;         // one of its bodies may be
+} loaded_joint;
 
 // ---- one joint
 
@@ -56,112 +57,145 @@ static int rows_of_joint(const ode_problem *pulled, int first)
     return end - first;
 }
 
+static bool is_linear(const double e[3])
+{
+    return e[0] != 0 || e[1] != 0 || e[2] != 0;
+}
+
 // The linear parts of a joint's rows are unit vectors e at right angles to one another. Of a single
 // one the lever is not known along it, and nothing else counts: ODE knows it of joints that hold a
-// distance, others are left out.
+// distance, others have none.
 
-// Adds |f| |r|: each part of r is in all of r x e but one.
-static void add_bounds(const ode_problem *pulled, load *loads, int first, const double *row_force,
-                       int rows)
+// Each part of r is in all of r x e but one.
+static bool find_lengths(const ode_problem *pulled, int first, loaded_joint *joint)
 {
-    const sprag_row *row = &pulled->row[first];
-    double force[3] = {0}, square[2] = {0}, lever[3];
-    int linear = 0;
-    for (int i = 0; i < rows; i++) {
-        const double(*J)[6] = row[i].jacobian;
-        if (dot3(J[0], J[0]) > 0) {
-            add_scaled(force, row_force[i], J[0], 3);
+    double square[2] = {0}, lever[3];
+    joint->linear = 0;
+    for (int i = 0; i < joint->rows; i++) {
+        const double(*J)[6] = joint->row[i].jacobian;
+        if (is_linear(J[0])) {
             square[0] += dot3(J[0] + 3, J[0] + 3);
             square[1] += dot3(J[1] + 3, J[1] + 3);
-            linear++;
+            joint->linear++;
         }
     }
-    double scale = linear > 0 ? dot3(force, force) / fmax(1, linear - 1) : 0;
-    for (int side = 0; side < 2 && linear == 1 && scale > 0; side++) {
-        square[side] =
-            sprag_ode_lever_of_distance(pulled, first, side, lever) ? dot3(lever, lever) : 0;
-    }
-    for (int side = 0; side < 2 && scale > 0; side++) {
-        if (row->body[side] != SPRAG_STATIC) {
-            loads[row->body[side]].bound += sqrt(scale * square[side]);
+    bool any = joint->linear > 1;
+    for (int side = 0; side < 2; side++) {
+        if (joint->linear == 1) {
+            bool holds = sprag_ode_lever_of_distance(pulled, first, side, lever);
+            square[side] = holds ? dot3(lever, lever) : 0;
+            any |= holds;
         }
+        joint->length[side] = sqrt(joint->linear == 3 ? square[side] / 2 : square[side]);
+    }
+    return any;
+}
+
+// By Newton's third law the second body has the opposite one.
+static void find_force(const ode_problem *pulled, loaded_joint *joint, const double *row_force)
+{
+    const double *of = row_force + (joint->row - pulled->row);
+    memset(joint->force, 0, sizeof joint->force);
+    for (int i = 0; i < joint->rows; i++) {
+        add_scaled(joint->force, of[i], joint->row[i].jacobian[0], 3);
     }
 }
 
 // sum e x (r x e) is 2 r for three rows, and r + (n.r) n for two of normal n.
-static void find_lever(const ode_problem *pulled, tight_joint *joint, int side)
+static void find_lever(const ode_problem *pulled, loaded_joint *joint, int side)
 {
-    double *r = joint->lever[side], normal[3] = {0}, part[3];
+    double r[3] = {0}, normal[3] = {0}, part[3];
     const double *before = NULL;
-    int linear = 0;
-    for (int i = 0; i < joint->rows; i++) {
+    for (int i = 0, linear = 0; i < joint->rows && joint->linear > 1; i++) {
         const double *e = joint->row[i].jacobian[side];
-        if (dot3(e, e) > 0) {
+        if (is_linear(e)) {
             cross3(e, e + 3, part);
             add_scaled(r, 1, part, 3);
-            if (linear++ == 1) {
+            if (joint->linear == 2 && linear++ == 1) {
                 cross3(before, e, normal);
             }
             before = e;
         }
     }
-    double share = linear == 2 ? 0.5 * dot3(normal, r) : 0;
+    double share = joint->linear == 2 ? 0.5 * dot3(normal, r) : 0;
     for (int k = 0; k < 3; k++) {
-        r[k] = linear == 2 ? r[k] - share * normal[k] : 0.5 * r[k];
+        joint->lever[side][k] = joint->linear == 2 ? r[k] - share * normal[k] : 0.5 * r[k];
     }
-    if (linear == 1) {
-        joint->distance =
-            sprag_ode_lever_of_distance(pulled, (int)(joint->row - pulled->row), side, r);
+    if (joint->linear == 1) {
+        sprag_ode_lever_of_distance(pulled, (int)(joint->row - pulled->row), side,
+                                    joint->lever[side]);
     }
-    joint->linear = linear;
 }
 
-static bool has_lever(const tight_joint *joint)
+static void add_stiffness(load *to, const loaded_joint *joint, int side)
 {
-    return joint->linear > 1 || joint->distance;
-}
-
-static void add_stiffness(load *to, const tight_joint *joint, int side)
-{
-    const double *lever = joint->lever[side];
-    double force[3] = {0};
-    for (int i = 0; i < joint->rows; i++) {
-        add_scaled(force, joint->force[i], joint->row[i].jacobian[side], 3);
+    const double *r = joint->lever[side], sign = side ? -1 : 1;
+    double f[3], along = 0, *K = to->stiffness;
+    for (int k = 0; k < 3; k++) {
+        f[k] = sign * joint->force[k];
+        along += f[k] * r[k];
     }
-    double along = dot3(force, lever);
     for (int i = 0; i < 3; i++) {
-        to->stiffness[4 * i] += along;
-        for (int k = 0; k < 3; k++) {
-            to->stiffness[3 * i + k] -= 0.5 * (lever[i] * force[k] + force[i] * lever[k]);
+        K[4 * i] += along - r[i] * f[i];
+        for (int k = 0; k < i; k++) {
+            double both = 0.5 * (r[i] * f[k] + r[k] * f[i]);
+            K[3 * i + k] -= both;
+            K[3 * k + i] -= both;
         }
     }
 }
 
 // ---- one body
 
+// The inverse of a lower triangular matrix.
+static void invert_triangle(const double L[9], double inverse[9])
+{
+    memset(inverse, 0, 9 * sizeof *inverse);
+    for (int i = 0; i < 3; i++) {
+        inverse[4 * i] = 1 / L[4 * i];
+    }
+    inverse[3] = -L[3] * inverse[0] * inverse[4];
+    inverse[7] = -L[7] * inverse[4] * inverse[8];
+    inverse[6] = -(L[6] * inverse[0] + L[7] * inverse[3]) * inverse[8];
+}
+
+// B = T S T', T lower triangular and S symmetric.
+static void transform(const double T[9], const double S[9], double B[9])
+{
+    double half[9] = {0};
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k <= i; k++) {
+            add_scaled(half + 3 * i, T[3 * i + k], S + 3 * k, 3);
+        }
+        for (int k = 0; k <= i; k++) {
+            double sum = 0;
+            for (int j = 0; j <= k; j++) {
+                sum += half[3 * i + j] * T[3 * k + j];
+            }
+            B[3 * i + k] = B[3 * k + i] = sum;
+        }
+    }
+}
+
 // A = sum of (mu - 1)(L u)(L u)' over the eigenpairs mu > 1 of L^-1 S L^-T, with
 // S = step^2 K and the inertia L L'. Returns its trace.
 static double excess(const double *inertia, const double *S, double A[9])
 {
-    double I[9], L[9], inverse[9], half[9], scaled[9], mu[3], u[9], trace = 0;
+    double I[9], L[9], inverse[9], scaled[9], mu[3], u[9], trace = 0;
     memset(A, 0, 9 * sizeof *A);
     memcpy(I, inertia, sizeof I);
     sprag_symmetrise3(I, 3);
     for (int i = 0; i < 9; i++) {
         scaled[i] = I[i] - S[i];
     }
-    if (sprag_cholesky3(scaled, L) || !sprag_cholesky3(I, L) || invert33(L, inverse) == 0) {
+    if (sprag_cholesky3(scaled, L) || !sprag_cholesky3(I, L)) {
         return 0; // all mu < 1
     }
-    for (int i = 0; i < 3; i++) { // rows of L^-1 S, which are columns of S L^-T
-        mul33(S, inverse + 3 * i, half + 3 * i);
-    }
-    for (int i = 0; i < 9; i++) {
-        scaled[i] = dot3(inverse + i / 3 * 3, half + i % 3 * 3);
-    }
+    invert_triangle(L, inverse);
+    transform(inverse, S, scaled);
     sprag_eigen3(scaled, mu, u);
     for (int k = 0; k < 3; k++) {
-        double x[3], over = fmin(mu[k], load_most) - 1;
+        double x[3], over = (mu[k] < load_most ? mu[k] : load_most) - 1;
         if (over > 0) {
             mul33(L, u + 3 * k, x);
             for (int i = 0; i < 3; i++) {
@@ -186,7 +220,8 @@ static double least_moment(const double *I)
 // A turn of a radian a step says nothing about the next one.
 static double fade(const double w[3], double step)
 {
-    return fmax(0, 1 - step * step * dot3(w, w));
+    double left = 1 - step * step * dot3(w, w);
+    return left > 0 ? left : 0;
 }
 
 // added_before: trace of A in the last step; 0: A holds on to rest. false: the body is not loaded
@@ -194,7 +229,7 @@ static double fade(const double w[3], double step)
 static bool stiffen(sprag_body *body, const double *S, double added_before, double step,
                     ode_tight *tight)
 {
-    double sum[9], inverse[9], part[3], *free = body->free_velocity + 3;
+    double sum[9], inverse[9], part[3], pull[3], *free = body->free_velocity + 3;
     tight->trace = excess(body->inertia, S, tight->added);
     for (int i = 0; i < 9; i++) {
         sum[i] = body->inertia[i] + tight->added[i];
@@ -204,39 +239,48 @@ static bool stiffen(sprag_body *body, const double *S, double added_before, doub
     }
     memcpy(tight->inertia, body->inertia, sizeof tight->inertia);
     memcpy(tight->free, free, sizeof tight->free);
-    double share = sqrt(fmin(1, added_before / tight->trace)) * fade(body->velocity + 3, step);
+    double part_of = added_before < tight->trace ? added_before / tight->trace : 1;
+    double share = sqrt(part_of) * fade(body->velocity + 3, step);
     for (int k = 0; k < 3; k++) {
         tight->hold[k] = share * body->velocity[3 + k];
     }
-    mul33(body->inertia, free, part);
-    mul33(inverse, part, tight->released);
-    mul33(tight->added, tight->hold, part);
-    mul33(inverse, part, free);
-    add_scaled(free, 1, tight->released, 3);
+    subtract3(tight->hold, free, part);
+    mul33(tight->added, part, pull);
+    mul33(inverse, pull, part);
+    add_scaled(free, 1, part, 3);
     memcpy(body->inertia, sum, sizeof sum);
     return true;
+}
+
+void sprag_ode_release(sprag_body *body, const ode_tight *tight)
+{
+    double inverse[9], part[3], pull[3];
+    if (invert33(body->inertia, inverse) == 0) {
+        return;
+    }
+    mul33(tight->added, tight->hold, part);
+    mul33(inverse, part, pull);
+    add_scaled(body->free_velocity + 3, -1, pull, 3);
 }
 
 // ---- rows that look ahead
 
 // In a step an anchor goes by step (v + w x r) + step^2/2 w x (w x r).
-static void look_ahead(const ode_problem *pulled, const tight_joint *joint, int side,
+static void look_ahead(const ode_problem *pulled, const loaded_joint *joint, int side,
                        const double *w)
 {
     double velocity[3], acceleration[3];
     cross3(w, joint->lever[side], velocity);
     cross3(w, velocity, acceleration);
     double step = pulled->problem.step, half = 0.5 * step * fade(w, step);
+    double *ahead = pulled->ahead + (joint->row - pulled->row);
     for (int i = 0; i < joint->rows; i++) {
-        sprag_row *row = &joint->row[i];
-        double ahead = -half * dot3(row->jacobian[side], acceleration);
-        pulled->ahead[row - pulled->row] += ahead;
-        row->bias += ahead;
+        ahead[i] -= half * dot3(joint->row[i].jacobian[side], acceleration);
     }
 }
 
 static void look_ahead_of_joint(const ode_problem *pulled, const load *loads,
-                                const tight_joint *joint)
+                                const loaded_joint *joint)
 {
     const int *body = joint->row->body;
     bool tight = false, slides = joint->linear < 3; // then the circle is not all of the way
@@ -248,19 +292,45 @@ static void look_ahead_of_joint(const ode_problem *pulled, const load *loads,
             look_ahead(pulled, joint, side, pulled->body[body[side]].velocity + 3);
         }
     }
+    const double *ahead = pulled->ahead + (joint->row - pulled->row);
+    for (int i = 0; i < joint->rows && tight; i++) {
+        joint->row[i].bias += ahead[i];
+    }
 }
 
 // ---- the island
 
-// force: N, N m, of each row. Returns the number of joints.
-static int find_bounds(const ode_problem *pulled, const double *force, load *loads)
+// false: no memory.
+static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
 {
     int joints = 0;
-    for (int i = 0, rows; i < pulled->joint_rows; i += rows, joints++) {
-        rows = rows_of_joint(pulled, i);
-        add_bounds(pulled, loads, i, force + i, rows);
+    for (int i = 0; i < pulled->joint_rows; i++) {
+        joints += i == 0 || pulled->row_joint[i] != pulled->row_joint[i - 1];
     }
-    return joints;
+    pulled->loaded = SPRAG_TAKE_RAW(scratch, joints, loaded_joint);
+    for (int i = 0, rows; i < pulled->joint_rows && pulled->loaded; i += rows) {
+        rows = rows_of_joint(pulled, i);
+        loaded_joint *joint = &pulled->loaded[pulled->loadeds];
+        joint->row = &pulled->row[i];
+        joint->rows = rows;
+        pulled->loadeds += find_lengths(pulled, i, joint);
+    }
+    return pulled->loaded;
+}
+
+// row_force: N, N m, of each row.
+static void find_bounds(const ode_problem *pulled, const double *row_force, load *loads)
+{
+    for (int i = 0; i < pulled->loadeds; i++) {
+        loaded_joint *joint = &pulled->loaded[i];
+        find_force(pulled, joint, row_force);
+        double force = norm3(joint->force);
+        for (int side = 0; side < 2; side++) {
+            if (joint->row->body[side] != SPRAG_STATIC) {
+                loads[joint->row->body[side]].bound += force * joint->length[side];
+            }
+        }
+    }
 }
 
 // Returns whether a body may be drawn tight.
@@ -282,28 +352,22 @@ static bool is_tight(const load *loads, int body)
     return body != SPRAG_STATIC && loads[body].tight;
 }
 
-// Lists the joints of such bodies, and adds up their stiffness. Returns their number.
-static int add_loads(const ode_problem *pulled, const double *force, load *loads,
-                     tight_joint *joint)
+// Adds up the stiffness of such bodies.
+static void add_loads(const ode_problem *pulled, load *loads)
 {
-    int count = 0;
-    for (int i = 0, rows; i < pulled->joint_rows; i += rows) {
-        const int *body = pulled->row[i].body;
-        rows = rows_of_joint(pulled, i);
-        joint[count] = (tight_joint){.row = &pulled->row[i], .force = force + i, .rows = rows};
-        if (is_tight(loads, body[0]) || is_tight(loads, body[1])) {
-            for (int side = 0; side < 2; side++) {
-                if (body[side] != SPRAG_STATIC) {
-                    find_lever(pulled, &joint[count], side);
-                }
-                if (is_tight(loads, body[side]) && has_lever(&joint[count])) {
-                    add_stiffness(&loads[body[side]], &joint[count], side);
-                }
+    for (int i = 0; i < pulled->loadeds; i++) {
+        loaded_joint *joint = &pulled->loaded[i];
+        const int *body = joint->row->body;
+        joint->tight = is_tight(loads, body[0]) || is_tight(loads, body[1]);
+        for (int side = 0; side < 2 && joint->tight; side++) {
+            if (body[side] != SPRAG_STATIC) {
+                find_lever(pulled, joint, side);
             }
-            count += has_lever(&joint[count]);
+            if (is_tight(loads, body[side])) {
+                add_stiffness(&loads[body[side]], joint, side);
+            }
         }
     }
-    return count;
 }
 
 static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start, load *loads)
@@ -328,26 +392,27 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
                        sprag_scratch *scratch)
 {
     load *loads = SPRAG_TAKE(scratch, pulled->problem.bodies, load);
-    double *force = SPRAG_TAKE_RAW(scratch, pulled->problem.rows, double);
-    for (int i = 0; force && i < pulled->problem.rows; i++) {
-        force[i] = pulled->row[i].guess;
-    }
-    if (!loads || !force) {
+    double *force = SPRAG_TAKE_RAW(scratch, pulled->joint_rows, double);
+    if (!loads || !force || (!pulled->loaded && !find_joints(pulled, scratch))) {
         return;
+    }
+    for (int i = 0; i < pulled->joint_rows; i++) {
+        force[i] = pulled->row[i].guess;
     }
     pulled->load = loads;
     pulled->ahead = SPRAG_TAKE(scratch, pulled->problem.rows + 2 * pulled->distances, double);
-    int joints = find_bounds(pulled, force, loads);
+    find_bounds(pulled, force, loads);
     if (mark_bodies(pulled, loads)) {
-        tight_joint *joint = SPRAG_TAKE_RAW(scratch, joints + 1, tight_joint);
         pulled->tight = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, ode_tight);
         if (scratch->failed) {
             return;
         }
-        joints = add_loads(pulled, force, loads, joint);
+        add_loads(pulled, loads);
         stiffen_bodies(pulled, warm_start, loads);
-        for (int i = 0; i < joints && pulled->tights > 0 && !pulled->grown; i++) {
-            look_ahead_of_joint(pulled, loads, &joint[i]);
+        for (int i = 0; i < pulled->loadeds && pulled->tights > 0 && !pulled->grown; i++) {
+            if (pulled->loaded[i].tight) {
+                look_ahead_of_joint(pulled, loads, &pulled->loaded[i]);
+            }
         }
     }
     if (pulled->distances > 0) {
@@ -380,15 +445,14 @@ bool sprag_ode_loads_have_grown(const ode_problem *pulled, sprag_scratch *scratc
         return true;
     }
     load *loads = pulled->load ? SPRAG_TAKE(scratch, pulled->problem.bodies, load) : NULL;
-    int joints = loads ? find_bounds(pulled, force, loads) : 0;
-    if (!loads || !mark_grown_bodies(pulled, loads)) {
+    if (!loads) {
         return false;
     }
-    tight_joint *joint = SPRAG_TAKE_RAW(scratch, joints + 1, tight_joint);
-    if (!joint) {
+    find_bounds(pulled, force, loads);
+    if (!mark_grown_bodies(pulled, loads)) {
         return false;
     }
-    add_loads(pulled, force, loads, joint);
+    add_loads(pulled, loads);
     double square = pulled->problem.step * pulled->problem.step;
     bool any = false;
     for (int i = 0; i < pulled->problem.bodies && !any; i++) {

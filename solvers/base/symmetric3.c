@@ -6,44 +6,52 @@
 #include <math.h>
 #include <string.h>
 
-static void rotate_rows(double *a, double *b, int stride, double c, double s)
+static void rotate(double *a, double *b, double c, double s)
 {
-    for (int k = 0; k < 3; k++, a += stride, b += stride) {
-        double x = *a, y = *b;
-        *a = c * x - s * y;
-        *b = s * x + c * y;
-    }
+    double x = *a, y = *b;
+    *a = c * x - s * y;
+    *b = s * x + c * y;
 }
 
-// Makes the entry (p, q) of D zero.
-static void annihilate(double D[9], double V[9], int p, int q)
+// Makes the entry (p, q) of D zero, r the third index. Of D only the upper triangle counts.
+static void annihilate(double D[9], double V[9], int p, int q, double *rp, double *rq)
 {
-    double ratio = (D[4 * q] - D[4 * p]) / (2 * D[3 * p + q]);
+    double off = D[3 * p + q], ratio = (D[4 * q] - D[4 * p]) / (2 * off);
     double t = copysign(1, ratio) / (fabs(ratio) + sqrt(ratio * ratio + 1));
     double c = 1 / sqrt(t * t + 1), s = t * c;
-    rotate_rows(D + 3 * p, D + 3 * q, 1, c, s);
-    rotate_rows(D + p, D + q, 3, c, s);
-    rotate_rows(V + 3 * p, V + 3 * q, 1, c, s);
+    D[4 * p] -= t * off;
+    D[4 * q] += t * off;
+    D[3 * p + q] = 0;
+    rotate(rp, rq, c, s);
+    for (int k = 0; k < 3; k++) {
+        rotate(V + 3 * p + k, V + 3 * q + k, c, s);
+    }
 }
 
 void sprag_eigen3(const double A[9], double value[3], double vector[9])
 {
     enum { SWEEPS = 12 }; // five reach rounding
-    static const int pair[3][2] = {{0, 1}, {0, 2}, {1, 2}};
     double D[9];
     memcpy(D, A, sizeof D);
     memset(vector, 0, 9 * sizeof *vector);
     vector[0] = vector[4] = vector[8] = 1;
+    double least = DBL_EPSILON * (fabs(D[0]) + fabs(D[4]) + fabs(D[8]));
     for (int i = 0; i < SWEEPS; i++) {
-        double size = fabs(D[0]) + fabs(D[4]) + fabs(D[8]);
-        if (!(fabs(D[1]) + fabs(D[2]) + fabs(D[5]) > DBL_EPSILON * size)) {
-            break;
+        bool done = true;
+        if (fabs(D[1]) > least) {
+            annihilate(D, vector, 0, 1, &D[2], &D[5]);
+            done = false;
         }
-        for (int k = 0; k < 3; k++) {
-            int p = pair[k][0], q = pair[k][1];
-            if (D[3 * p + q] != 0) {
-                annihilate(D, vector, p, q);
-            }
+        if (fabs(D[2]) > least) {
+            annihilate(D, vector, 0, 2, &D[1], &D[5]);
+            done = false;
+        }
+        if (fabs(D[5]) > least) {
+            annihilate(D, vector, 1, 2, &D[1], &D[2]);
+            done = false;
+        }
+        if (done) {
+            break;
         }
     }
     for (int k = 0; k < 3; k++) {
