@@ -252,7 +252,7 @@ static bool world_head_is_laid_out(dWorldID world)
         ode_islands found;
         sprag_real_set_threads()(world, functions, alone);
         known = none && head->functions == functions && head->implementation == alone &&
-                !head->wait && sprag_ode_find_islands(world, 1, true, &found) && head->wait;
+                !head->wait && sprag_ode_find_islands(world, 1, &found) && head->wait;
         sprag_real_set_threads()(world, NULL, NULL);
     }
     sprag_real_free_threads()(alone);
@@ -289,10 +289,10 @@ static bool shuffles_first(dWorldID world)
     unsigned long seed = dRandGetSeed();
     ode_islands found;
     dWorldSetQuickStepNumIterations(world, 1);
-    bool any = sprag_ode_find_islands(world, 0.01, true, &found);
+    bool any = sprag_ode_find_islands(world, 0.01, &found);
     ode_island_walk walk = {.islands = &found};
     if (any && sprag_ode_next_island(&walk)) {
-        sprag_ode_step_island(world, &walk.island, 0.01, true);
+        sprag_ode_step_island(world, &walk.island, 0.01, true, false);
     }
     bool drawn = dRandGetSeed() != seed;
     dRandSetSeed(seed);

@@ -6,18 +6,6 @@
 #include <pthread.h>
 #include <stdint.h>
 
-// Bytes. Islands whose dense matrix in dWorldStep would need more are left to QuickStep. Greater:
-// the fallback to stock reserves more memory at every step, whether it is needed or not.
-enum { DENSE_MEMORY_MAX = 1 << 28 };
-
-static size_t fallback_memory(dBodyID const *body, unsigned bodies, dJointID const *joint,
-                              unsigned joints)
-{
-    size_t quick = sprag_real_quick_memory()(body, bodies, joint, joints);
-    size_t dense = sprag_real_step_memory()(body, bodies, joint, joints);
-    return dense <= DENSE_MEMORY_MAX && dense > quick ? dense : quick;
-}
-
 // The arena of before 0.13 keeps what a step has taken from it until it is told to let go.
 static void clean_up(dWorldID world)
 {
@@ -39,12 +27,11 @@ void sprag_ode_end_step(dWorldID world)
     clean_up(world);
 }
 
-bool sprag_ode_find_islands(dWorldID world, dReal step, bool quick, ode_islands *islands)
+bool sprag_ode_find_islands(dWorldID world, dReal step, ode_islands *islands)
 {
     *islands = (ode_islands){0};
     clean_up(world); // the step may have found islands before
-    return sprag_real_reallocate()(world, islands, step,
-                                   quick ? sprag_real_quick_memory() : fallback_memory);
+    return sprag_real_reallocate()(world, islands, step, sprag_real_quick_memory());
 }
 
 bool sprag_ode_process_islands(dWorldID world, const ode_islands *islands, dReal step,
@@ -103,13 +90,17 @@ static bool process_one(dWorldID world, const ode_islands *one, dReal step, void
     return done;
 }
 
-bool sprag_ode_step_island(dWorldID world, const ode_island *island, dReal step, bool quick)
+// QuickStep takes so many iterations and ends; dWorldStep's pivots may take minutes, and end the
+// program where rows depend on one another. It takes small islands whose memory does not suffice
+// for QuickStep.
+bool sprag_ode_step_island(dWorldID world, const ode_island *island, dReal step, bool quick,
+                           bool memory_of_step)
 {
     unsigned sizes[2] = {(unsigned)island->bodies, (unsigned)island->joints};
     ode_islands one = {1, sizes, island->body, island->joint};
-    bool dense = !quick && sprag_real_step_memory()(island->body, sizes[0], island->joint,
-                                                    sizes[1]) <= DENSE_MEMORY_MAX;
-    if (dense) {
+    if (memory_of_step &&
+        sprag_real_step_memory()(island->body, sizes[0], island->joint, sizes[1]) <
+            sprag_real_quick_memory()(island->body, sizes[0], island->joint, sizes[1])) {
         return process_one(world, &one, step, (void *)(intptr_t)sprag_real_step_island(),
                            (void *)(intptr_t)sprag_real_step_calls());
     }

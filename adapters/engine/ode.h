@@ -61,9 +61,8 @@ typedef struct ode_island {
 } ode_island;
 
 // The first part of a step of ODE: auto-disable, wake-up, islands; and working memory in which
-// either stock stepper can take an island. quick: the program called dWorldQuickStep. false: no
-// memory.
-bool sprag_ode_find_islands(dWorldID world, dReal step, bool quick, ode_islands *islands);
+// dWorldQuickStep can take an island. false: no memory.
+bool sprag_ode_find_islands(dWorldID world, dReal step, ode_islands *islands);
 
 // ODE's own steppers do this before they find islands, and after the step.
 void sprag_ode_begin_step(dWorldID world, bool quick);
@@ -78,8 +77,11 @@ typedef struct ode_island_walk {
 
 bool sprag_ode_next_island(ode_island_walk *walk); // false: there is no further island
 
-// Stock ODE steps this one island and nothing else.
-bool sprag_ode_step_island(dWorldID world, const ode_island *island, dReal step, bool quick);
+// Stock ODE steps this one island and nothing else. quick: the program called dWorldQuickStep, which
+// draws random numbers. memory_of_step: dWorldStep has found the islands, and taken memory for
+// itself alone. false: no memory.
+bool sprag_ode_step_island(dWorldID world, const ode_island *island, dReal step, bool quick,
+                           bool memory_of_step);
 
 // dxProcessIslands. stepper, max_calls: as dWorldStep and dWorldQuickStep pass them.
 bool sprag_ode_process_islands(dWorldID world, const ode_islands *islands, dReal step,

@@ -66,7 +66,7 @@ typedef struct ode_advance_results {
     // for the caller to do:
     dBodyID *sleeper; // bodies to enable; if there are any, the step has not been taken
     int sleepers;
-    bool *remaining; // islands to be stepped by stock, or by the implicit step if compliant
+    bool *remaining; // islands to be stepped by the implicit step
     // for statistics:
     sprag_advance_stats stats;
     sprag_compliant_stats compliant_stats;

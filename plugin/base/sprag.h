@@ -105,7 +105,8 @@ typedef struct sprag_world_statistics {
     double solve_us;     // microseconds to solve; of method=advance and method=ess the whole step
     double push_us;      // microseconds for the rest of the step
     long steps;          // so far
-    long fallbacks;      // islands that ODE had to step because no strategy solved them, so far
+    long fallbacks;      // islands that have no finite solution, whose bodies moved freely, or that
+                         // ODE had to step for lack of memory, so far
     long invalid_forces; // bodies whose force or torque was not finite, or too large, and was taken
                          // as zero, so far
     long frozen;         // bodies that did not move because their state was not finite, so far

@@ -163,8 +163,8 @@ static bool count_stock_rows(frame_state *frame, const ode_islands *islands)
     return true;
 }
 
-// Steps the islands that the method has not stepped: by the implicit step under method=ess, by ODE
-// under method=advance. These draw their random numbers themselves.
+// Steps the islands that the method has not stepped by the implicit step. These draw their random
+// numbers themselves.
 static bool step_remaining_islands(const step_context *c, const ode_advance *a)
 {
     ode_island_walk walk = {.islands = a->input.islands};
@@ -172,8 +172,7 @@ static bool step_remaining_islands(const step_context *c, const ode_advance *a)
     while (done && sprag_ode_next_island(&walk)) {
         const ode_island *island = &walk.island;
         if (a->results.remaining[walk.next - 1]) {
-            done = a->input.compliant ? step_island(c, island)
-                                      : step_island_by_ode(c, island, SPRAG_BAD_PROBLEM);
+            done = step_island(c, island);
         } else if (c->called == STOCK_QUICK) {
             draw_as_quick_step(c->world->id, c->world->frame->stock_rows[walk.next - 1]);
         }
@@ -249,7 +248,7 @@ static bool take_step(const step_context *c, ode_islands *found, ode_advance *a)
         for (int k = 0; k < a->results.sleepers; k++) {
             dBodyEnable(a->results.sleeper[k]);
         }
-        if (a->results.sleepers > 0 && !sprag_ode_find_islands(w->id, c->step, quick, found)) {
+        if (a->results.sleepers > 0 && !sprag_ode_find_islands(w->id, c->step, found)) {
             return false; // with no islands
         }
     }

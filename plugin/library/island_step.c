@@ -1,5 +1,7 @@
 #include "island_step.h"
 
+#include <string.h>
+
 #include "clock.h"
 #include "plugin_constants.h"
 #include "solve_file.h"
@@ -14,12 +16,35 @@ void draw_as_quick_step(dWorldID id, int rows)
     }
 }
 
-bool step_island_by_ode(const step_context *c, const ode_island *island, sprag_result why)
+// ODE has its memory since it has found the islands.
+static bool step_island_by_ode(const step_context *c, const ode_island *island)
 {
     const sprag_world_statistics part = {.fallbacks = 1, .strategy = SPRAG_STRATEGY_STOCK};
-    warn_of_fallback(c->world, island, why);
+    bool quick = c->called == STOCK_QUICK, found_by_step = !quick && !c->world->can_find_islands;
+    warn_of_fallback(c->world, island, SPRAG_NO_MEMORY);
     statistics_add(&c->world->statistics, &part);
-    return sprag_ode_step_island(c->world->id, island, c->step, c->called == STOCK_QUICK);
+    return sprag_ode_step_island(c->world->id, island, c->step, quick, found_by_step);
+}
+
+// The island has no solution: its bodies move as if nothing touched or held them. Either what the
+// program has set is so large that no strategy has found finite numbers, or it makes no sense, as a
+// joint that a moved callback has handed to bodies of another island. Stock would do no better:
+// ODE ends programs for numbers that are not finite.
+static void let_go(const ode_problem *pulled)
+{
+    const sprag_problem *problem = &pulled->problem;
+    const sprag_solution *to = &pulled->solution;
+    for (int b = 0; b < problem->bodies; b++) {
+        memcpy(to->velocity[b], problem->body[b].free_velocity, sizeof to->velocity[b]);
+    }
+    memset(to->contact_force, 0, (size_t)problem->contacts * sizeof *to->contact_force);
+    memset(to->row_force, 0, (size_t)problem->rows * sizeof *to->row_force);
+}
+
+static bool is_let_go(const solved_island *from)
+{
+    return from->result != SPRAG_OK && from->result != SPRAG_NO_MEMORY &&
+           !from->pulled.errors.nonfinite_body;
 }
 
 static void freeze(const step_context *c, const ode_island *island, dBodyID nonfinite_body)
@@ -110,7 +135,10 @@ void solve_island(const step_context *c, const ode_island *island, sprag_scratch
         solve(c, scratch, to);
     }
     to->solve_us = now_us() - pulled;
-    if (to->result == SPRAG_OK) {
+    if (is_let_go(to)) {
+        let_go(&to->pulled);
+    }
+    if (to->result == SPRAG_OK || is_let_go(to)) {
         to->feedbacks =
             sprag_ode_push_velocities(&to->pulled, w->warm_start, to->feedback, to->spin);
     } else {
@@ -187,8 +215,12 @@ bool finish_island(const step_context *c, const solved_island *from)
     const sprag_world_statistics part = statistics_of(from);
     warn_of_input(w, from);
     statistics_add(&w->statistics, &part);
-    if (from->result != SPRAG_OK) {
-        return step_island_by_ode(c, island, from->result);
+    if (is_let_go(from)) {
+        const sprag_world_statistics freely = {.fallbacks = 1};
+        warn_of_fallback(w, island, from->result);
+        statistics_add(&w->statistics, &freely);
+    } else if (from->result != SPRAG_OK) {
+        return step_island_by_ode(c, island);
     }
     if (quick) {
         draw_as_quick_step(w->id, pulled->stock_rows);

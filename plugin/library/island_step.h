@@ -20,16 +20,13 @@ void solve_island(const step_context *c, const ode_island *island, sprag_scratch
                   solved_island *to);
 
 // Prints warnings, counts, draws random numbers, writes joint feedback, moves the bodies and calls
-// their moved callbacks. An island without a solution is stepped by ODE. false: ODE has no memory.
+// their moved callbacks. An island that cannot be posed is stepped by ODE; of one whose solution is
+// not finite, the bodies move freely. false: ODE has no memory.
 bool finish_island(const step_context *c, const solved_island *from);
 
 // Both halves, or the motion of a body without joints, after reserve_for_islands. false: ODE has no
 // memory.
 bool step_island(const step_context *c, const ode_island *island);
-
-// Steps an island by ODE's own stepper and counts a fallback. false: ODE has no
-// memory; it has taken it for all islands when it found them.
-bool step_island_by_ode(const step_context *c, const ode_island *island, sprag_result why);
 
 // Whether a body of the island has a moved callback.
 bool island_calls_back(const ode_island *island);

@@ -39,10 +39,12 @@ void warn_of_fallback(world_state *w, const ode_island *island, sprag_result res
     char body[DESCRIPTION_MAX];
     if (warn_first(w, WARN_FALLBACK)) {
         warn(w, "fallbacks",
-             "the island of %s (%d bodies, %d joints) could not be solved (%s). ODE's own stepper "
-             "steps it instead.",
+             "the island of %s (%d bodies, %d joints) could not be solved (%s). %s.",
              describe_body(body, island->body[0]), island->bodies, island->joints,
-             sprag_result_name(result));
+             sprag_result_name(result),
+             result == SPRAG_NO_MEMORY
+                 ? "ODE's own stepper steps it instead"
+                 : "In this step its bodies move as if nothing touched or held them");
     }
 }
 

@@ -54,6 +54,7 @@ void sprag_local_friction(const sprag_softness *soft, const sprag_friction *f,
         bound[k] = isinf(f->coefficient[axis])
                        ? INFINITY
                        : coefficient * (f->force[axis] ? soft->step : of->normal);
+        bound[k] = bound[k] > SPRAG_LEAST_FRICTION ? bound[k] : 0;
         yield += of->stiction > 0 && bound[k] > 0 ? of->stiction / bound[k] : 0;
         s[k] = u[k] - f->velocity[axis] + yield * p[k];
         stiffest[k] = scale * scale * (w[k] + yield + of->coupling);

@@ -5,6 +5,10 @@
 
 #include "softness.h"
 
+// N s: friction bounded by less is none. Its slope, slip that counts as sticking over this bound,
+// would overflow.
+static const double SPRAG_LEAST_FRICTION = 1e-60;
+
 // N s, the normal impulse in balance with the velocity that it leaves. free: m/s, the normal
 // velocity without it; w: 1/kg, of the normal; yield: m/s per N s, of sprag_contact_yield.
 double sprag_local_normal(const sprag_softness *softness, const sprag_contact *contact, double free,

@@ -13,7 +13,7 @@ typedef enum sprag_strategy {
     SPRAG_STRATEGY_FROZEN_FRICTION, // fixed friction bounds, corrected in a few passes
     SPRAG_STRATEGY_GAUSS_SEIDEL,    // contact after contact, until the velocities hardly change
     SPRAG_STRATEGY_INTERIOR_POINT,  // interior point method under fixed friction bounds
-    SPRAG_STRATEGY_STOCK,           // ODE's own step, because all others failed
+    SPRAG_STRATEGY_STOCK,           // ODE's own step, for lack of memory
     SPRAG_STRATEGIES
 } sprag_strategy;
 

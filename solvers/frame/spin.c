@@ -119,10 +119,14 @@ static void mean_inertia(const double I[9], const double a[3], double angle, dou
     }
 }
 
-// M is positive definite, as every solver needs it, if its leading minors are positive.
-static bool has_positive_minors(const double M[9], double det)
+// M is positive definite, as every solver needs it, if the leading minors of its symmetric part are
+// positive.
+static bool is_positive_definite(const double M[9])
 {
-    return M[0] > 0 && M[0] * M[4] - M[1] * M[3] > 0 && det > 0;
+    double S[9], inverse[9];
+    memcpy(S, M, sizeof S);
+    sprag_symmetrise3(S, 3);
+    return S[0] > 0 && S[0] * S[4] - S[1] * S[3] > 0 && invert33(S, inverse) > 0;
 }
 
 bool sprag_spin_free(double inertia[9], const double axis[3], const double w[3], double step,
@@ -142,7 +146,7 @@ bool sprag_spin_free(double inertia[9], const double axis[3], const double w[3],
     for (int i = 0; i < 3; i++) {
         add_scaled(M + 3 * i, -share * turned[i], axis, 3);
     }
-    if (!has_positive_minors(M, invert33(M, inverse))) {
+    if (!is_positive_definite(M) || !(invert33(M, inverse) > 0)) {
         return false;
     }
     subtract3(free, w, change);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "local_law.h"
 #include "rows.h"
 #include "singles.h"
 
@@ -112,8 +113,8 @@ INLINE void relax(sweeps *s, int i, const batch_link *link, batch_real *sum)
     normal = LARGER(normal, zeros);
     change[0] = normal - impulse[0];
     batch_real bound = c->coefficient * SELECT(c->bound > 0, c->bound, normal);
-    batch_mask rubs = ((bound > 0) | c->bonded) & (c->give > 0);
-    batch_real least = c->stiction / DIVISOR(bound > 0, bound), q[2];
+    batch_mask loaded = bound > SPRAG_LEAST_FRICTION, rubs = (loaded | c->bonded) & (c->give > 0);
+    batch_real least = c->stiction / DIVISOR(loaded, bound), q[2];
     least = LARGER(least, c->creep);
     least = SELECT(c->bonded, c->creep, least);
     for (int k = 0; k < 2; k++) {

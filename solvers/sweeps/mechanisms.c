@@ -113,7 +113,7 @@ bool mechanisms_find(sweeps *s, sprag_scratch *scratch)
 {
     int rows = s->problem->rows, nodes = s->nodes;
     sweeps_mechanisms *all = s->mechanisms = SPRAG_TAKE(scratch, 1, sweeps_mechanisms);
-    if (!all || rows == 0) {
+    if (!all || rows == 0 || s->without_mechanisms) {
         return all != NULL;
     }
     int *parent = SPRAG_TAKE(scratch, nodes, int), *width = SPRAG_TAKE(scratch, nodes + 1, int);

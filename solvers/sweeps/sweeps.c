@@ -568,21 +568,31 @@ static void run(sweeps *s, const sprag_sweeps_options *options, sprag_stats *sta
     }
 }
 
+static sprag_result solve(sweeps *s, const sprag_sweeps_options *options, sprag_scratch *scratch,
+                          sprag_solution *solution, sprag_stats *stats)
+{
+    sprag_result result = prepare(s, options, scratch, stats);
+    if (result == SPRAG_OK) {
+        start(s);
+        run(s, options, stats);
+        batches_balance(s); // rounding of the sums
+        write_solution(s, solution);
+        result = isfinite(stats->convergence) ? SPRAG_OK : SPRAG_NOT_CONVERGED;
+    }
+    return result;
+}
+
+// Masses of a mechanism may be so far apart that its matrix has no factors in double, or useless
+// ones. A row alone always has an inverse: then all rows are swept.
 sprag_result sprag_sweeps_solve(const sprag_problem *problem, const sprag_sweeps_options *options,
                                 sprag_scratch *scratch, sprag_solution *solution,
                                 sprag_stats *stats)
 {
     sweeps s = {.problem = problem};
-    sprag_result result = prepare(&s, options, scratch, stats);
-    if (result != SPRAG_OK) {
-        return result;
+    sprag_result result = solve(&s, options, scratch, solution, stats);
+    if (result != SPRAG_OK && result != SPRAG_NO_MEMORY && s.mechanisms->count > 0) {
+        s = (sweeps){.problem = problem, .without_mechanisms = true};
+        result = solve(&s, options, scratch, solution, stats);
     }
-    start(&s);
-    run(&s, options, stats);
-    if (!isfinite(stats->convergence)) {
-        return SPRAG_NOT_CONVERGED;
-    }
-    batches_balance(&s); // rounding of the sums
-    write_solution(&s, solution);
-    return SPRAG_OK;
+    return result;
 }

@@ -22,6 +22,7 @@ struct sweeps {
     batch *batch;         // first those without mechanisms
     int batches, free_batches;
     batch_link *link; // of the others
+    bool without_mechanisms; // all rows are swept
     sweeps_mechanisms *mechanisms;
     sweeps_port *port;
     int ports, port_rows; // port rows: in whole vectors a mechanism

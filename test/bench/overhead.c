@@ -306,7 +306,7 @@ static bool own_island(dWorldID world, const ode_island *island, dReal step)
 static int own_step(dWorldID world, dReal step)
 {
     ode_islands found;
-    bool done = sprag_ode_find_islands(world, step, false, &found), bad_force;
+    bool done = sprag_ode_find_islands(world, step, &found), bad_force;
     ode_island island = {.body = found.bodies, .joint = found.joints};
     own.pull_us = own.push_us = 0;
     for (size_t i = 0; done && i < found.count; i++) {

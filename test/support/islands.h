@@ -39,7 +39,7 @@ static inline ode_island island_at(const ode_islands *islands, size_t which)
 static inline pull pull_island(dWorldID world, size_t which, ode_warm_start *memory)
 {
     pull p = {0};
-    ck_assert(sprag_ode_find_islands(world, step, false, &p.islands));
+    ck_assert(sprag_ode_find_islands(world, step, &p.islands));
     p.island = island_at(&p.islands, which);
     p.result = sprag_ode_pull(&p.ode, world, &p.island, step, NULL, memory, &p.scratch);
     return p;

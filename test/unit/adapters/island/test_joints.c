@@ -44,7 +44,7 @@ static void compare_rows(const pair *other, const joint_kind *kind, const pull *
     int findex[ROWS];
     ode_row_count count = {0, 0};
     ode_islands islands;
-    ck_assert(sprag_ode_find_islands(other->world, step, false, &islands));
+    ck_assert(sprag_ode_find_islands(other->world, step, &islands));
     for (int k = 0; k < ROWS; k++) {
         rhs_cfm[SKIP * k + 1] = dWorldGetCFM(other->world);
         bound[SKIP * k] = -dInfinity;
