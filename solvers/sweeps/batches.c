@@ -32,43 +32,52 @@ INLINE void apply(const batch *c, const batch_real p[3], batch_real a[LANES], ba
     }
 }
 
-// Friction at its bound: p = q / (w + slope) with the slope, of slip against impulse, at which |p|
-// = bound. Newton's method on 1 / |p|, from the slope of the last sweep, in the lanes of `slides`.
-INLINE void slide(batch *c, const batch_real q[2], const batch_real *bound, const batch_real *least,
-                  const batch_mask *in, batch_real p[2])
+// Friction p = bound q / (bound w + speed) at the sliding speed of the last sweep. Newton's method
+// on 1 / |p| leads towards the speed at which |p| = bound, until |p| is near it. What slides gets
+// its bound, and the last of its direction as the sweeps go on. least: the speed of what sticks.
+INLINE void rub(batch *c, const batch_real q[2], const batch_real *bound, const batch_real *least,
+                const batch_mask *rubs, batch_real p[2])
 {
     enum { UPDATES = 8 };
-    const double precision = 1e-5; // of the bound; the next sweep goes on from here
-    batch_mask slides = *in;
-    batch_real slope = LARGER(c->slope, *least), size = zeros;
-    for (int it = 0; it < UPDATES; it++) {
-        batch_real ease[2], at[2];
+    const double near =
+        1e-2; // of the bound; with a tenth, sweeps of mechanisms go round in circles
+    batch_real speed = LARGER(c->speed, *least), size = zeros;
+    batch_mask slides;
+    for (int it = 0;; it++) {
+        batch_real w[2], ease[2];
         for (int k = 0; k < 2; k++) {
-            batch_real w = c->inverse_axis[k] + slope;
-            ease[k] = 1 / DIVISOR(slides, w);
-            at[k] = q[k] * ease[k];
-            p[k] = SELECT(slides, at[k], p[k]);
+            w[k] = *bound * c->inverse_axis[k] + speed;
         }
-        batch_real square = at[0] * at[0] + at[1] * at[1];
+        batch_real product = w[0] * w[1], inverse = *bound / DIVISOR(*rubs, product);
+        for (int k = 0; k < 2; k++) {
+            ease[k] = w[1 - k] * inverse;
+            p[k] = SELECT(*rubs, q[k] * ease[k], zeros);
+        }
+        batch_real square = p[0] * p[0] + p[1] * p[1];
+        batch_mask slid = speed > *least, exceeds = square > *bound * *bound;
+        batch_mask open = *rubs & ~c->bonded & (slid | exceeds);
+        if (!any(&open)) {
+            return;
+        }
+        batch_real fall = p[0] * p[0] * ease[0] + p[1] * p[1] * ease[1];
         size = square;
         root(&size);
-        batch_real off = size - *bound;
-        off = (batch_real)((batch_mask)off & INT64_MAX);
-        batch_mask open = slides & (off > precision * *bound);
-        if (!any(&open)) {
+        batch_mask moves = open & (fall > 0);
+        batch_real off = size - *bound, next = speed + square / DIVISOR(moves, fall) * off;
+        next = LARGER(next, *least);
+        next = SELECT(moves, next, *least);
+        c->speed = SELECT(open, next, c->speed);
+        slides = moves & (exceeds | (next > *least));
+        batch_mask far = open & (off * off > near * near * *bound * *bound);
+        if (it == UPDATES - 1 || !any(&far)) {
             break;
         }
-        batch_real fall = at[0] * at[0] * ease[0] + at[1] * at[1] * ease[1];
-        batch_real next = slope + square / DIVISOR(open, fall) * (size / DIVISOR(open, *bound) - 1);
-        next = LARGER(*least, next);
-        slope = SELECT(open, next, slope);
+        speed = SELECT(open, next, speed);
     }
-    c->slope = SELECT(slides, slope, c->slope);
-    batch_mask beyond = slides & (size > *bound);
-    batch_real shrink = *bound / DIVISOR(beyond, size);
-    shrink = SELECT(beyond, shrink, ones);
-    p[0] *= shrink;
-    p[1] *= shrink;
+    batch_real scale = *bound / DIVISOR(slides, size);
+    scale = SELECT(slides, scale, ones);
+    p[0] *= scale;
+    p[1] *= scale;
 }
 
 INLINE void add_port_velocities(const sweeps *s, const batch_link *link, batch_real slip[3])
@@ -114,19 +123,13 @@ INLINE void relax(sweeps *s, int i, const batch_link *link, batch_real *sum)
     change[0] = normal - impulse[0];
     batch_real bound = c->coefficient * SELECT(c->bound > 0, c->bound, normal);
     batch_mask loaded = bound > SPRAG_LEAST_FRICTION, rubs = (loaded | c->bonded) & (c->give > 0);
-    batch_real least = c->stiction / DIVISOR(loaded, bound), q[2];
-    least = LARGER(least, c->creep);
-    least = SELECT(c->bonded, c->creep, least);
+    bound = SELECT(c->bonded, ones, bound);
+    batch_real least = c->creep * bound, q[2];
+    least = SELECT((least > c->stiction) | c->bonded, least, c->stiction);
     for (int k = 0; k < 2; k++) {
         q[k] = c->inverse_axis[k] * impulse[1 + k] - (slip[1 + k] + c->coupling[1 + k] * change[0]);
-        batch_real w = c->inverse_axis[k] + least;
-        p[k] = q[k] / DIVISOR(rubs, w);
-        p[k] = SELECT(rubs, p[k], zeros);
     }
-    batch_mask slides = rubs & ~c->bonded & (p[0] * p[0] + p[1] * p[1] > bound * bound);
-    if (any(&slides)) {
-        slide(c, q, &bound, &least, &slides, p);
-    }
+    rub(c, q, &bound, &least, &rubs, p);
     *sum += c->coupling[0] * change[0] * change[0];
     impulse[0] = normal;
     for (int k = 0; k < 2; k++) {

@@ -17,7 +17,7 @@ enum { BATCH_LANES = 8 };
 typedef double batch_real __attribute__((vector_size(64), aligned(64)));
 typedef int64_t batch_mask __attribute__((vector_size(64), aligned(64)));
 
-// One entry a contact. `slope` changes from sweep to sweep. Unused lanes are
+// One entry a contact. `speed` changes from sweep to sweep. Unused lanes are
 // zero and touch the static node.
 typedef struct batch {
     batch_real arm[2][3];       // m, centre of body to contact point
@@ -32,7 +32,7 @@ typedef struct batch {
     batch_real bound;           // N s, of friction whose bound is a force; 0: the normal bounds it
     batch_real stiction;        // m/s, slip up to which friction is in proportion to slip
     batch_real creep;           // m/s per N s, least ratio of slip to impulse
-    batch_real slope;           // m/s per N s, ratio of slip to impulse when it slid last
+    batch_real speed;           // m/s, at which it slid last
     batch_mask bonded;          // infinite coefficient: friction has no bound
     batch_real basis[2][2];     // friction axes in terms of those of the problem
     int32_t node[2][BATCH_LANES];
@@ -95,11 +95,11 @@ typedef struct batch_ranges {
 } batch_ranges;
 
 // Fills in batches whose `contact` and `node` are set. Leaves each contact's slip before the step
-// in `slope`, and the tolerance that its surface sets in `stiction`. start: velocities before the
+// in `speed`, and the tolerance that its surface sets in `stiction`. start: velocities before the
 // step.
 void batches_prepare(sweeps *s, const batch_velocity *start, batch_ranges *ranges);
 
-// Sets the stiction tolerances. Then `slope` is free for the sweeps.
+// Sets the stiction tolerances. Then `speed` is free for the sweeps.
 void batches_set_stiction(sweeps *s, const sprag_stiction *stiction, batch_ranges *ranges);
 
 #endif

@@ -12,7 +12,7 @@
 // GCC splits a comparison whose result is combined with that of another one into its lanes; hence
 // SELECT where a `&` would do.
 
-// Eight at once of sprag_contact_yield. `give` and `slope` hold compliance / step and softening.
+// Eight at once of sprag_contact_yield. `give` and `speed` hold compliance / step and softening.
 // bare: inverse mass by which yields are measured; w: what the rows of mechanisms leave of it.
 INLINE void set_give(batch *c, const sprag_softness *soft, const batch_real *bare,
                      const batch_real *w)
@@ -24,7 +24,7 @@ INLINE void set_give(batch *c, const sprag_softness *soft, const batch_real *bar
     }
     batch_real lever = LARGER(length[0], length[1]);
     root(&lever);
-    batch_real most = ones * (SPRAG_SOFT_HEAVIEST / soft->heaviest), share = c->slope;
+    batch_real most = ones * (SPRAG_SOFT_HEAVIEST / soft->heaviest), share = c->speed;
     batch_real unit = SELECT(*bare < most, *bare, most), fall = ones * soft->fall;
     fall = SELECT(lever > 0, fall, zeros);
     batch_mask falls = fall > SPRAG_SOFT_FALL * lever;
@@ -166,7 +166,7 @@ INLINE void take(sweeps *s, int i, batch_real *erp)
     load_contacts(contact, AT(bias), r);
     c->offset[0] = -r[0];
     c->give = r[1] / step;
-    c->slope = r[2];
+    c->speed = r[2];
     *erp = r[3];
     c->stiction = r[6];
     load_contacts(contact, AT(slide), r);
@@ -258,9 +258,9 @@ INLINE void finish(sweeps *s, int i, const batch_link *link, const batch_velocit
     load(start, link ? link->node[0] : c->node[0], a);
     load(start, link ? link->node[1] : c->node[1], b);
     slip_of(c, a, b, slip);
-    c->slope = slip[1] * slip[1] + slip[2] * slip[2];
-    root(&c->slope);
-    ranges->slip = LARGER(ranges->slip, c->slope);
+    c->speed = slip[1] * slip[1] + slip[2] * slip[2];
+    root(&c->speed);
+    ranges->slip = LARGER(ranges->slip, c->speed);
 }
 
 SPRAG_VECTORS
@@ -296,11 +296,11 @@ static void set_stiction(sweeps *s, double moving, double least, batch_real rang
     for (int i = 0; i < s->batches; i++) {
         batch *c = &s->batch[i];
         batch_mask moves = c->give > 0;
-        batch_real own = SPRAG_STICTION_OWN * c->slope;
+        batch_real own = SPRAG_STICTION_OWN * c->speed;
         own = LARGER(own, floor);
         own = SELECT(own < ceiling, own, ceiling);
         c->stiction = SELECT(c->stiction > 0, c->stiction, own);
-        c->slope = zeros;
+        c->speed = zeros;
         note(&moves, &c->stiction, &range[0], &range[1]);
     }
 }

@@ -144,7 +144,8 @@ static bool take_batches(sweeps *s, sprag_scratch *scratch)
     }
     s->batch = SPRAG_TAKE_RAW(scratch, s->batches, batch);
     s->link = SPRAG_TAKE(scratch, s->batches - s->free_batches, batch_link);
-    s->port = SPRAG_TAKE_RAW(scratch, 2 * ((long)contacts + s->problem->rows + s->single_rows), sweeps_port);
+    s->port = SPRAG_TAKE_RAW(scratch, 2 * ((long)contacts + s->problem->rows + s->single_rows),
+                             sweeps_port);
     if (scratch->failed) {
         return false;
     }

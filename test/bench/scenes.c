@@ -109,8 +109,8 @@ static long steps_of(const entry *e, const sprag_model *model, long *first)
 {
     switch (e->window) {
     case REST:
-        *first = 100;
-        return 200;
+        *first = 400; // stock's jitter has gone
+        return 500;
     case FIND:
         *first = 15;
         return 30;
