@@ -25,6 +25,7 @@ static bool take_scratch(advance_run *run)
     run->attempt.velocity = SPRAG_TAKE(scratch, frame->bodies, *run->attempt.velocity);
     run->attempt.flies = SPRAG_TAKE(scratch, frame->bodies, bool);
     run->attempt.lag = SPRAG_TAKE(scratch, frame->bodies, *run->attempt.lag);
+    run->attempt.axis = SPRAG_TAKE(scratch, frame->bodies, *run->attempt.axis);
     run->push.velocity = SPRAG_TAKE(scratch, frame->bodies, *run->push.velocity);
     run->work.velocity = SPRAG_TAKE(scratch, 2 * frame->bodies, *run->work.velocity);
     run->work.pair = SPRAG_TAKE(scratch, frame->pairs, int);

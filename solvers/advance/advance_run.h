@@ -1,12 +1,11 @@
 // One frame of conservative advancement, as its parts see it (advance.h): advance.c goes through
 // the frame, plan.c chooses each sub-step and substep.c makes it, pairs.c finds gaps and safe
 // times, mesh.c treats triangles of a mesh, contacts.c, friction.c, solve.c and push_out.c make and
-// solve the contact problem, impact.c makes
-// bodies bounce, flight.c moves bodies that nothing holds, speculative.c makes contacts of what blocks a sub-step, large_groups.c
-// plans a sub-step of a large group, projection.c removes the approach that is left in its motion,
-// slow_down.c slows bodies that would still collide, energy.c
-// takes back what a sub-step gains, events.c reports events, error.c controls the
-// error.
+// solve the contact problem, impact.c makes bodies bounce, flight.c moves bodies that nothing
+// holds, spinners.c those that spin fast, speculative.c makes contacts of what blocks a sub-step,
+// large_groups.c plans a sub-step of a large group, projection.c removes the approach that is left
+// in its motion, slow_down.c slows bodies that would still collide, energy.c takes back what a
+// sub-step gains, events.c reports events, error.c controls the error.
 #ifndef SPRAG_ADVANCE_RUN_H
 #define SPRAG_ADVANCE_RUN_H
 
@@ -97,8 +96,9 @@ typedef struct advance_attempt {
     double (*velocity)[6]; // m/s, rad/s, bodies, at the end of the sub-step
     bool failed;           // no solution: the bodies keep their velocities, without impulses
     bool *flies;           // bodies that nothing holds; by flight.c
-    double (*lag)[6];      // m/s, rad/s, by which these move slower than `velocity`, which they
-                           // have at the end; likewise
+    double (*lag)[6];      // m/s, rad/s, by which these and spinning ones move slower than
+                           // `velocity`, which they have at the end; likewise and by spinners.c
+    double (*axis)[3];     // of bodies that spin fast, unit; 0: of others; by spinners.c
     sprag_motion *motion;  // bodies; velocity less lag, and push, as certified
     // by pairs.c and plan.c:
     double safe;   // s, for which all pairs stay apart

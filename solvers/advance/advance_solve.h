@@ -72,6 +72,15 @@ sprag_result advance_impact(advance_run *run, advance_problem *p);
 // Sets the lag of bodies that no contact and no row holds, after the solve.
 void advance_set_flight(advance_run *run, const advance_problem *p);
 
+// ---- spinners.c
+
+// Makes the problem of bodies that spin fast that of the frame which follows their axes.
+void advance_spin(advance_run *run, advance_problem *p);
+
+// After the solve and advance_set_flight: makes the angular velocities of these bodies those at the
+// end of the sub-step, and sets the lag by which the mean of the sub-step differs.
+void advance_turn_with_axes(advance_run *run);
+
 // ---- push_out.c
 
 // Does a pair overlap, or have less than its gap?

@@ -293,6 +293,7 @@ sprag_result advance_solve(advance_run *run, double step)
     if (result != SPRAG_OK) {
         return result;
     }
+    advance_spin(run, &p);
     advance_start_friction(run, &p);
     result = solve_capped(run, &p);
     if (result == SPRAG_NO_MEMORY) {
@@ -301,6 +302,7 @@ sprag_result advance_solve(advance_run *run, double step)
     take_result(run, &p, result);
     keep_solution(run, &p);
     advance_set_flight(run, &p);
+    advance_turn_with_axes(run);
     if (run->calls->disturb) {
         run->calls->disturb(run->calls->data, run->frame->bodies, run->attempt.velocity);
     }
