@@ -268,13 +268,13 @@ make_scene() {
         "$here"/models/*.c -L"$ode/lib" -lode -Wl,-rpath,"$ode/lib" -lm
 }
 
-hash_of() { # <model> <steps> <method, or stock>
+hash_of() { # <model> <steps> <method, or stock>; nothing if ODE ends the program
     local library=$build/libsprag.so
     [ "$3" != stock ] || library=''
     rm -f "$at/probe.json" "$at/stats"
     SPRAG_OPTIONS=method=$3 SPRAG_STATS=$at/stats PROBE_OUT=$at/probe.json LD_PRELOAD="$at/probe.so $library" \
-        timeout 600 "$at/scene" "$1" "$2" >/dev/null 2>"$at/run.err" || true
-    sed -n 's/.*"state_hash":"\([0-9a-f]*\)".*/\1/p' "$at/probe.json" 2>/dev/null || true
+        timeout 600 "$at/scene" "$1" "$2" >/dev/null 2>"$at/run.err" || return 0
+    sed -n 's/.*"state_hash":"\([0-9a-f]*\)".*/\1/p' "$at/probe.json"
 }
 
 fallbacks() {
@@ -283,13 +283,16 @@ fallbacks() {
 }
 
 try_models() { # <name>
-    local model method hash models same tell=''
-    models=$(grep -oP '^    \{"\K[a-z-]+(?=", ")' "$here/models/models.c")
+    local model method hash all models='' same tell=''
+    all=$(grep -oP '^    \{"\K[a-z-]+(?=", ")' "$here/models/models.c")
     make_scene >"$at/host.log" 2>&1 || differs "no models: $at/host.log"
-    for model in $models; do
+    for model in $all; do
         [ -z "$verdict" ] || break
-        [ "$(hash_of "$model" 200 stock)" = "$(hash_of "$model" 200 ode)" ] ||
-            differs "method=ode is not stock in $model"
+        hash=$(hash_of "$model" 200 stock)
+        # Before 0.15 an assertion of ODE's convex collider ends the arch in its first step.
+        [ -n "$hash" ] || tell+="without $model, "
+        [ -z "$hash" ] || models+="$model "
+        [ "$hash" = "$(hash_of "$model" 200 ode)" ] || differs "method=ode is not stock in $model"
     done
     for method in stribeck advance ess; do
         same=0
@@ -302,10 +305,10 @@ try_models() { # <name>
             ! grep -q "^model $model $method $hash\$" "$here/test/scripts/fingerprint.txt" ||
                 same=$((same + 1))
         done
-        tell+="${tell:+, }$method $same"
+        tell+="$method $same, "
     done
     printf '%-18s %s\n' "$1" \
-        "${verdict:-$stepped; of $(wc -w <<<"$models") models to the last bit: $tell}"
+        "${verdict:-$stepped; of $(wc -w <<<"$models") models to the last bit: ${tell%, }}"
 }
 
 # ---- the ODEs
@@ -359,8 +362,6 @@ variant renamed 'dxReallocateWorldProcessContext' $small \
     $flags=-DdxReallocateWorldProcessContext=dxReallocateWorld
 
 # Private structs that sprag knows.
-variant joint-longer 'dxJointContact' $small \
-    -a 's/^( *)unsigned flags; .*dJOINT_xxx.*/&\n\1double more[2];/' $joint
 variant vtable-turned 'virtual functions' $small \
     -a '/virtual void getInfo1\(/d; s/^( *)virtual void getSureMaxInfo\(.*/&\n\1virtual void getInfo1( Info1* info ) = 0;/' $joint
 variant vtable-longer 'virtual functions' $small \
@@ -376,7 +377,10 @@ variant islands-longer 'dxWorldProcessIslandsInfo' $small \
     -a 's/^( *)sizeint +m_IslandCount;/\1sizeint more;\n&/' $util
 variant islands-turned 'dxWorldProcessIslandsInfo' $small \
     -a '/^ *unsigned int const +\*m_pIslandSizes;/d; s/^( *)dxJoint \*const +\*m_pJoints;/&\n\1unsigned int const *m_pIslandSizes;/' $util
-# And such that it does without: threads of the program's, bodies, the rest of a world.
+# And such that it does without: threads of the program's, bodies, the rest of a world; and a contact in its
+# joint, which it looks for.
+variant joint-longer steps $small \
+    -a 's/^( *)unsigned flags; .*dJOINT_xxx.*/&\n\1double more[2];/' $joint
 variant threads-turned steps $small \
     -a '/^ *dThreadingImplementationID +m_threading_impl;/d; s/^( *)const dxThreadingFunctionsInfo +\*m_functions_info;/\1dThreadingImplementationID m_threading_impl;\n&/' ode/src/threading_base.h
 variant body-longer steps $small -a 's/^( *)dReal invMass;/\1double more[3];\n&/' $objects
