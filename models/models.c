@@ -249,9 +249,9 @@ static void collide(void *data, dGeomID a, dGeomID b)
             script->surface(scene, a, b, surface);
         }
         dJointAttach(dJointCreateContact(scene->world, scene->contacts, &contact[i]), p, q);
-        scene->penetration = fmax(scene->penetration, contact[i].geom.depth);
-        scene->mean_penetration +=
-            (contact[i].geom.depth - scene->mean_penetration) / ++scene->touching;
+        double depth = fmax(0, contact[i].geom.depth); // a negative one is a gap
+        scene->penetration = fmax(scene->penetration, depth);
+        scene->mean_penetration += (depth - scene->mean_penetration) / ++scene->touching;
     }
 }
 

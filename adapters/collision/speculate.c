@@ -179,7 +179,7 @@ static void put(const ode_pair *pair, const flyer f[2], double t, const sprag_ga
                          .side1 = -1,
                          .side2 = -1};
     for (int k = 0; k < 3; k++) {
-        to->pos[k] = (start[0][k] + start[1][k]) / 2;
+        to->pos[k] = start[0][k];
         to->normal[k] = gap->normal[k];
     }
 }

@@ -47,6 +47,35 @@ static double approach_of(const sprag_contact *to, ode_approach *approach, doubl
     return speed;
 }
 
+// The point of a gap is that of the joint's first body, at the start of the step. That of the
+// second body meets it at the time t at which the gap closes, and is t (first - second velocity)
+// away now: gap = t (rate + t slant) with the rates of both levers.
+static void part_levers(sprag_contact *to, dJointID joint, const ode_state *const state[2],
+                        double step)
+{
+    dBodyID body[2];
+    bool reversed;
+    sprag_ode_joint_bodies(joint, body, &reversed);
+    const int second = reversed ? 0 : 1;
+    double d[3] = {0}, turned[3];
+    for (int side = 0; side < 2 && state[second]; side++) {
+        if (state[side]) {
+            add_scaled(d, side == second ? -1 : 1, state[side]->velocity, 3);
+        }
+    }
+    if (!state[second]) {
+        return;
+    }
+    cross3(state[second]->velocity + 3, d, turned);
+    double rate = -separation_speed(to, state);
+    double slant = (reversed ? -1 : 1) * dot3(to->frame[0], turned);
+    double square = rate * rate + 4 * slant * to->gap;
+    if (rate > 0 && square > 0) {
+        double t = 2 * to->gap / (rate + sqrt(square));
+        add_scaled(to->arm[second], t < step ? t : step, d, 3);
+    }
+}
+
 ode_setting sprag_ode_setting(dWorldID world, dReal step)
 {
     return (ode_setting){.step = step,
@@ -158,6 +187,9 @@ bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting
         for (int k = 0; state[side] && k < 3; k++) {
             to->arm[side][k] = geom->pos[k] - state[side]->position[k];
         }
+    }
+    if (approach && to->gap > REACHED) {
+        part_levers(to, joint, state, setting->step);
     }
     *surface_error = sprag_ode_pull_surface(to, surface, stiffness);
     sprag_surface read;

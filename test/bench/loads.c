@@ -165,7 +165,10 @@ void bench_loads(line_fn *line, int names, char **name)
     static const struct {
         const char *name;
         void (*judge)(line_fn *line);
-    } part[] = {{"joints", judge_joints}, {"spin", judge_spin}, {"cost", judge_cost}};
+    } part[] = {{"joints", judge_joints},
+                {"spin", judge_spin},
+                {"speed", loads_judge_speed},
+                {"cost", judge_cost}};
     line("model|ms|options|figure|unit|value|exact");
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         bool asked = names == 0;

@@ -135,6 +135,30 @@ START_TEST(bounces_keep_their_height)
 }
 END_TEST
 
+// A ball hits a free rod aslant: the lever of the impulse is the place of the touch, wherever the
+// bodies are when the step begins.
+START_TEST(slanting_impacts_act_at_the_touch)
+{
+    static const double size[] = {1, 0.05, 0.05}, radius = 0.05, mass = 5, off = 0.3, speed = 50;
+    const double slant = _i * M_PI / 8, way = 0.1; // rad, m
+    scene s = open_scene(speculative, 0);
+    s.friction = 0;
+    dMass m;
+    dBodyID rod = add(&s, dCreateBox(s.space, size[0], size[1], size[2]), 0, 0, 0);
+    dMassSetBoxTotal(&m, mass, size[0], size[1], size[2]);
+    dBodySetMass(rod, &m);
+    dBodyID ball = add_ball(&s, radius, off - way * tan(slant), size[1] / 2 + radius + way, 0);
+    dBodySetLinearVel(ball, speed * sin(slant), -speed * cos(slant), 0);
+    step(&s, 0.01);
+    ck_assert_int_eq(s.gaps, 1);
+    double push = mass * dBodyGetLinearVel(rod)[1];
+    ck_assert_double_lt(push, -1);
+    ck_assert_double_eq_tol(m.I[10] * dBodyGetAngularVel(rod)[2] / push, off, 1e-4);
+    ck_assert_double_eq_tol(dBodyGetAngularVel(ball)[2], 0, 1e-6);
+    close_scene(&s);
+}
+END_TEST
+
 // A marble falls on a mesh at 5 to 80 m/s, on faces, edges and corners.
 START_TEST(marbles_never_pass_a_mesh)
 {
@@ -251,6 +275,7 @@ int main(void)
     tcase_set_timeout(tests, 300);
     tcase_add_test(tests, balls_never_pass_a_wall);
     tcase_add_loop_test(tests, bounces_keep_their_height, 0, 3);
+    tcase_add_loop_test(tests, slanting_impacts_act_at_the_touch, 0, 4);
     tcase_add_loop_test(tests, marbles_never_pass_a_mesh, 0, 4);
     tcase_add_loop_test(tests, pucks_pass_walls, 0, 3);
     tcase_add_test(tests, flush_boxes_stay_as_they_are);
