@@ -21,6 +21,10 @@ static const double frame_reach_progress = 1.01;
 // the last attempt, a group with a body that moved farther stands still.
 enum { FRAME_SEARCHES = 3, FRAME_ATTEMPTS = 5 };
 
+// Share of the work that each attempt after the first may take. Larger: fast bodies that jam cost
+// more.
+static const double frame_work_again = 0.2;
+
 // Epsilon: pairs whose boxes are so near each other are found.
 static const double frame_pair_margin = 4;
 

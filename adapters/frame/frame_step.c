@@ -34,10 +34,18 @@ static void record_first(const group *g, const sprag_compliant_stats *before)
     }
 }
 
-static void advance_group(step *s, const members *m, int leader, bool last, bool *again)
+static void advance_group(step *s, const members *m, int leader, int attempt, bool *again)
 {
     group g;
     ode_advance *a = s->a;
+    const bool last = attempt + 1 == FRAME_ATTEMPTS;
+    sprag_advance_options options = a->input.options;
+    sprag_compliant_options compliant = {0};
+    options.work *= attempt > 0 ? frame_work_again : 1;
+    if (a->input.compliant) {
+        compliant = *a->input.compliant;
+        compliant.implicit_work *= attempt > 0 ? frame_work_again : 1;
+    }
     if (!group_make(&g, s, m, leader)) {
         s->failed = true;
         return;
@@ -54,10 +62,9 @@ static void advance_group(step *s, const members *m, int leader, bool last, bool
     sprag_scratch_reset(a->input.scratch + 2);
     sprag_result result =
         a->input.compliant
-            ? sprag_compliant(&g.frame, a->input.compliant, &calls, a->input.scratch + 2,
+            ? sprag_compliant(&g.frame, &compliant, &calls, a->input.scratch + 2,
                               &a->results.compliant_stats, &reason)
-            : sprag_advance(&g.frame, &a->input.options, &calls, a->input.scratch + 2,
-                            &a->results.stats);
+            : sprag_advance(&g.frame, &options, &calls, a->input.scratch + 2, &a->results.stats);
     if (result == SPRAG_NO_MEMORY || s->failed) {
         s->failed = true;
         return;
@@ -83,7 +90,7 @@ static void advance_group(step *s, const members *m, int leader, bool last, bool
     }
 }
 
-static bool advance_groups(step *s, bool last, bool *again)
+static bool advance_groups(step *s, int attempt, bool *again)
 {
     members m;
     if (!step_sort_members(s, &m)) {
@@ -93,7 +100,7 @@ static bool advance_groups(step *s, bool last, bool *again)
     for (int i = 0; i < (int)s->a->input.islands->count && !s->failed; i++) {
         if (step_leader_of(s, i) == i && !s->body[m.body[m.body_at[i]]].frozen) {
             s->a->results.groups++;
-            advance_group(s, &m, i, last, again);
+            advance_group(s, &m, i, attempt, again);
         }
     }
     return !s->failed;
@@ -129,7 +136,7 @@ static bool run(step *s)
         if (results->sleepers > 0) {
             return true;
         }
-        if (!advance_groups(s, i + 1 == FRAME_ATTEMPTS, &again)) {
+        if (!advance_groups(s, i, &again)) {
             return false;
         }
         again &= i + 1 < FRAME_ATTEMPTS;

@@ -11,7 +11,8 @@ sprag_advance_options sprag_advance_defaults(void)
 {
     sprag_stribeck_options solver = sprag_stribeck_defaults();
     solver.softness = 1e-6;
-    return (sprag_advance_options){.epsilon = 1e-6, .shortest = 0.01, .solver = solver};
+    return (sprag_advance_options){
+        .epsilon = 1e-6, .shortest = 0.01, .work = ADVANCE_WORK, .solver = solver};
 }
 
 static bool take_scratch(advance_run *run)
@@ -106,7 +107,7 @@ static sprag_result run_frame(advance_run *run)
     int most = substeps_of(run);
     long budget = run->stats->solves + ADVANCE_SOLVES_OF_SUBSTEP * most;
     for (int i = 0; run->left > 0 && result == SPRAG_OK;) {
-        run->over_budget = run->stats->solves > budget;
+        run->over_budget = run->stats->solves > budget || !(run->work_left > 0);
         most = run->over_budget && most > i ? i + 1 : most;
         double even = i < most ? run->left / (most - i) : run->left;
         run->floor = fmax(run->options->shortest * run->frame->step, 0.999 * even);
@@ -122,7 +123,8 @@ static sprag_result run_frame(advance_run *run)
             }
             i++;
         }
-        if (i > most + ADVANCE_EXTRA_SUBSTEPS + 1 && run->left > 0) {
+        bool spent = run->work_left < -ADVANCE_EXTRA_WORK * run->options->work;
+        if ((i > most + ADVANCE_EXTRA_SUBSTEPS + 1 || spent) && run->left > 0) {
             run->stats->stalled += run->left;
             advance_report(run, SPRAG_STALLED, run->attempt.blocking, NULL, NULL, 0);
             run->left = 0;
@@ -142,6 +144,9 @@ sprag_result advance_open(advance_run *run)
         stats->least_step = stats->least_gap = INFINITY;
     }
     run->left = frame->step;
+    run->solver = run->options->solver;
+    run->work_left = run->options->work;
+    run->solver.work_left = &run->work_left;
     run->before = SPRAG_TAKE(run->scratch, frame->bodies, sprag_mover);
     if (!run->before || !take_scratch(run)) {
         return SPRAG_NO_MEMORY;

@@ -21,6 +21,15 @@ enum { ADVANCE_EXTRA_SUBSTEPS = 200 };
 // more time in frames with many events.
 enum { ADVANCE_SOLVES_OF_SUBSTEP = 1 };
 
+// Work of a frame, in products of 6x6 blocks, before the rest of the frame is planned coarsely and
+// solved by a few sweeps; share of it that this may take, before what is left of the frame is left
+// out as stalled. Larger: jammed bodies with many contacts cost more.
+static const double ADVANCE_WORK = 3e5, ADVANCE_EXTRA_WORK = 0.5;
+
+// Work of a certificate and of a relaxation of the projection, on the same scale. They decide only
+// what share of the work is theirs.
+static const double ADVANCE_CERTIFICATE_WORK = 20, ADVANCE_RELAXATION_WORK = 0.5;
+
 // Stalled sub-steps of a frame, before the rest of the frame is left out. Larger: jammed bodies
 // cost more.
 enum { ADVANCE_MOST_STALLS = 3 };
@@ -69,8 +78,8 @@ static const double advance_farthest_turn = 2.5;
 
 // ---- impacts (impact.c)
 
-// Rounds of impacts at the start of a sub-step. Larger: longer rows of elastic bodies pass an impact
-// on in one sub-step.
+// Rounds of impacts at the start of a sub-step. Larger: longer rows of elastic bodies pass an
+// impact on in one sub-step.
 enum { ADVANCE_IMPACT_ROUNDS = 20 };
 
 // m/s: contacts that separate faster do not take part in an impact. Larger: rounding of bodies at

@@ -148,11 +148,13 @@ typedef struct advance_run {
     sprag_pose *pose;     // colliders, now; by the scan
     double (*inertia)[9]; // kg m^2, bodies, world axes; by advance_look
     // the course of the frame, by advance.c and substep.c:
-    double time, left;  // s, done and to go
-    double floor;       // s, no sub-step is planned shorter
-    double longest;     // s, that the sub-step may take
-    double last_clock;  // s, that the last one took
-    int stalls;         // sub-steps that stalled
+    double time, left;             // s, done and to go
+    double floor;                  // s, no sub-step is planned shorter
+    double longest;                // s, that the sub-step may take
+    double last_clock;             // s, that the last one took
+    int stalls;                    // sub-steps that stalled
+    sprag_stribeck_options solver; // of the options, with the work that is left
+    double work_left;              // of the options' work
     bool over_budget;   // the frame has cost enough: the rest is planned as for a large group
     sprag_event *event; // of a sub-step that may be taken back (error.c); NULL: events are reported
     int event_count;

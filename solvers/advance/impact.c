@@ -1,13 +1,13 @@
-// Impacts: contacts that bounce change velocities at once, at the start of a sub-step, before forces
-// act. A round solves for the impulses of the contacts that approach each other,
+// Impacts: contacts that bounce change velocities at once, at the start of a sub-step, before
+// forces act. A round solves for the impulses of the contacts that approach each other,
 //
 //     n.u+ >= -e n.u-   where the contact bounces,   n.u+ >= 0   where bodies touch,
 //
 // with friction bounded by the impulse and joints that keep their rates. Contacts that bodies only
-// approach by the outcome follow in the next round. Without friction a round adds no energy, because
-// the work of each impulse P is P.(u+ + u-) / 2 <= 0. With friction it can (Kane, Levinson:
-// Dynamics, 1985, 5.8): then the outcome is the one nearest to it, towards that without restitution,
-// that adds none. That one always loses energy.
+// approach by the outcome follow in the next round. Without friction a round adds no energy,
+// because the work of each impulse P is P.(u+ + u-) / 2 <= 0. With friction it can (Kane, Levinson:
+// Dynamics, 1985, 5.8): then the outcome is the one nearest to it, towards that without
+// restitution, that adds none. That one always loses energy.
 #include <math.h>
 #include <string.h>
 
@@ -109,7 +109,8 @@ static void add_point(impact *m, const advance_point *point, int i)
         (!hits && advance_is_unbounded(&surface->slide))) {
         advance_remove_friction(contact); // a force has no impulse
     }
-    m->driven |= motion != 0 || surface->bounce > 1 || contact->slide.velocity[0] != 0 || contact->slide.velocity[1] != 0;
+    m->driven |= motion != 0 || surface->bounce > 1 || contact->slide.velocity[0] != 0 ||
+                 contact->slide.velocity[1] != 0;
     m->hits |= hits;
     m->of[m->problem.contacts++] = i;
 }
@@ -148,13 +149,12 @@ static bool set_round(impact *m)
 static sprag_result solve(const impact *m, sprag_solution *solution)
 {
     sprag_stats stats = {0};
-    sprag_stribeck_options options = advance_is_large_group(m->run)
-                                         ? advance_large_group_options(m->run)
-                                         : m->run->options->solver;
+    sprag_stribeck_options options =
+        advance_is_large_group(m->run) ? advance_large_group_options(m->run) : m->run->solver;
     sprag_result result =
         sprag_stribeck_solve(&m->problem, &options, m->run->solving, solution, &stats);
     if (result != SPRAG_OK && result != SPRAG_NO_MEMORY && advance_is_large_group(m->run)) {
-        options = m->run->options->solver;
+        options = m->run->solver;
         result = sprag_stribeck_solve(&m->problem, &options, m->run->solving, solution, &stats);
     }
     m->run->stats->solves++;
@@ -264,8 +264,7 @@ sprag_result advance_impact(advance_run *run, advance_problem *p)
         return SPRAG_OK;
     }
     p->impact.row_force = SPRAG_TAKE(run->solving, p->problem.rows, double);
-    p->impact.given_force =
-        SPRAG_TAKE(run->solving, run->frame->contacts, *p->impact.given_force);
+    p->impact.given_force = SPRAG_TAKE(run->solving, run->frame->contacts, *p->impact.given_force);
     if (!take(&m)) {
         return SPRAG_NO_MEMORY;
     }

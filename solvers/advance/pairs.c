@@ -292,7 +292,8 @@ static sprag_result scan_pair(advance_run *run, int pair, double reach)
     // m/s, with what forces add in the shortest sub-step.
     double approach = approach_along(near, near->gap.normal) + run->acceleration * run->floor;
     touching = fmax(touching, approach * run->floor);
-    if (near->gap.distance <= touching + band && is_contact(run, pair, margin, &manifold, normal) && advance_accepts(run, pair)) {
+    if (near->gap.distance <= touching + band && is_contact(run, pair, margin, &manifold, normal) &&
+        advance_accepts(run, pair)) {
         update_overlap(run, pair);
         if (run->frame->pair[pair].overlapped && advance_is_far_side(run, pair)) {
             return SPRAG_OK;
@@ -395,6 +396,7 @@ void advance_certify(advance_run *run, double horizon, const bool *moved)
     for (int i = 0; i < run->frame->pairs; i++) {
         if (!moved || has_moved(run, i, moved)) {
             certify_pair(run, i, horizon);
+            run->work_left -= ADVANCE_CERTIFICATE_WORK;
         }
         take_certificate(run, i);
     }
@@ -407,6 +409,7 @@ void advance_certify_blocked(advance_run *run, double horizon)
     for (int i = 0; i < run->frame->pairs; i++) {
         if (!isinf(run->near[i].certificate.time)) {
             certify_pair(run, i, horizon);
+            run->work_left -= ADVANCE_CERTIFICATE_WORK;
             take_certificate(run, i);
         }
     }

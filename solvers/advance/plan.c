@@ -81,7 +81,9 @@ static sprag_result attempt(advance_run *run, double length, double horizon, dou
             advance_certify(run, horizon, NULL);
             some = false;
         }
-        if (run->attempt.safe >= length || run->attempt.failed || !capture_blocking(run, height)) {
+        bool spent = !(run->work_left > 0);
+        if (run->attempt.safe >= length || run->attempt.failed || spent ||
+            !capture_blocking(run, height)) {
             break;
         }
         if (run->attempt.safe > advance_progress * before) {
@@ -209,7 +211,7 @@ static sprag_result end_at_event(advance_run *run, double longest)
     }
     record_trial(run, &high);
     double next = fmax(run->attempt.safe, run->floor);
-    for (int i = 0; i < ADVANCE_LENGTHS; i++) {
+    for (int i = 0; i < ADVANCE_LENGTHS && run->work_left > 0; i++) {
         advance_begin_attempt(run, next);
         sprag_result result = attempt(run, next, longest, ADVANCE_BAND * run->options->epsilon);
         if (result != SPRAG_OK || run->attempt.failed || ends_at_event(run)) {
@@ -272,7 +274,7 @@ static sprag_result plan_coarse(advance_run *run, double longest)
 static sprag_result plan_exact(advance_run *run, double longest, bool to_the_end)
 {
     sprag_result result = SPRAG_OK;
-    for (int i = 0; i < ADVANCE_PLANS && result == SPRAG_OK; i++) {
+    for (int i = 0; i < ADVANCE_PLANS && result == SPRAG_OK && run->work_left > 0; i++) {
         result = plan_once(run, longest, to_the_end);
         bool complete =
             run->attempt.length - run->attempt.safe <= advance_idle_share * run->attempt.length;

@@ -257,6 +257,8 @@ void advance_projection_begin(advance_projection *p)
 
 void advance_project(advance_projection *p)
 {
+    long budget = p->budget;
     relax_queue(p);
     restrain(p);
+    p->run->work_left -= ADVANCE_RELAXATION_WORK * (double)(budget - p->budget);
 }

@@ -96,8 +96,7 @@ sprag_result advance_push_out(advance_run *run, advance_problem *p)
         contact->stiffness = 0;
         advance_remove_friction(contact);
     }
-    sprag_stribeck_options options =
-        exact ? advance_large_group_options(run) : run->options->solver;
+    sprag_stribeck_options options = exact ? advance_large_group_options(run) : run->solver;
     sprag_result result =
         sprag_stribeck_solve(&p->problem, &options, run->solving, &p->solution, &stats);
     if (result == SPRAG_OK) {

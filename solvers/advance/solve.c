@@ -56,7 +56,7 @@ static bool take_problem(advance_run *run, double step, advance_problem *p)
 
 sprag_stribeck_options advance_large_group_options(const advance_run *run)
 {
-    sprag_stribeck_options options = run->options->solver;
+    sprag_stribeck_options options = run->solver;
     options.interior_point_updates = run->settling ? ADVANCE_INTERIOR_POINT : 0;
     options.interior_point_work = advance_interior_point_work;
     options.direct_work = 0;
@@ -201,7 +201,7 @@ static void scale_turning(const advance_run *run, double (*velocity)[6])
 // Large groups are solved by sweeps first; the exact strategy follows if those fail.
 static sprag_result solve_once(advance_run *run, advance_problem *p, sprag_stats *stats)
 {
-    sprag_stribeck_options options = run->options->solver;
+    sprag_stribeck_options options = run->solver;
     options.warm = run->attempt.has_guess;
     if (run->attempt.has_guess) {
         memcpy(p->solution.velocity, run->attempt.velocity,
@@ -267,7 +267,7 @@ static void set_problem(advance_run *run, advance_problem *p)
     for (int i = 0; i < frame->bodies; i++) {
         sprag_mover_body(&frame->body[i], run->inertia[i], p->problem.step, &p->body[i]);
     }
-    p->soft = sprag_problem_softness(&p->problem, run->options->solver.softness, 0);
+    p->soft = sprag_problem_softness(&p->problem, run->solver.softness, 0);
     if (frame->contacts) {
         memcpy(p->contact, frame->contact, (size_t)frame->contacts * sizeof *p->contact);
     }

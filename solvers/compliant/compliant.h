@@ -28,6 +28,8 @@ typedef struct sprag_compliant_options {
     int steps;        // limit of integrator steps in a frame, plus one a pair. It also limits the
                       // work: 4000 evaluations of a pair of balls for each of these steps
     double stiction;  // m/s, slip that counts as sticking; 0: 1/200 of the fastest motion
+    double implicit_work; // of the solves of a frame's implicit steps and impacts, in products of
+                          // 6x6 blocks, before each is a few sweeps
     sprag_stribeck_options solver; // of the implicit step
 } sprag_compliant_options;
 

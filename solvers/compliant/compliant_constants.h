@@ -160,6 +160,11 @@ static const double COMPLIANT_COST_BOUND = 0.05, COMPLIANT_COST_GAP = 0.5, COMPL
 // implicit step takes over.
 static const double COMPLIANT_WORK_PER_STEP = 4000;
 
+// Products of 6x6 blocks: work of the solves of a frame's implicit steps and impacts, before a few
+// sweeps take over. Larger: frames with hundreds of contacts that Newton's method cannot solve take
+// longer.
+static const double COMPLIANT_IMPLICIT_WORK = 3e5;
+
 // Share of the work from which progress is judged, and progress (share of the frame a share of the
 // work) below which the integration ends. Larger: stiff frames end earlier.
 static const double COMPLIANT_JUDGED_FROM = 0.1, COMPLIANT_SLOW = 0.25;

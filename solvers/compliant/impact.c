@@ -254,6 +254,7 @@ static bool solve(impact *s, double restitution)
         memcpy(s->body[i].free_velocity, v, sizeof s->body[i].free_velocity);
     }
     sprag_stribeck_options options = sprag_stribeck_defaults();
+    options.work_left = &run->work_left;
     options.softness = 0; // contacts have their own
     options.row_softness = COMPLIANT_IMPACT_SOFTNESS;
     options.tolerance = COMPLIANT_IMPACT_TOLERANCE;
@@ -368,7 +369,7 @@ static bool apply_waves(impact *s)
 {
     bool good = true, approaches = choose_points(s, false);
     for (int wave = 0; good && approaches; wave++) {
-        bool last = wave == COMPLIANT_WAVES_MAX;
+        bool last = wave == COMPLIANT_WAVES_MAX || !(s->run->work_left > 0);
         if (last) {
             choose_points(s, true);
         }

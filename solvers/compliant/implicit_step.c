@@ -179,8 +179,10 @@ static sprag_result solve(implicit_step *s)
                              .body = s->body,
                              .contact = s->contact,
                              .row = s->row};
-    sprag_result result = sprag_stribeck_solve(&problem, &run->options->solver, run->solve_scratch,
-                                               &s->solution, &stats);
+    sprag_stribeck_options options = run->options->solver;
+    options.work_left = &run->work_left;
+    sprag_result result =
+        sprag_stribeck_solve(&problem, &options, run->solve_scratch, &s->solution, &stats);
     run->stats->implicit_step = stats;
     return result;
 }
@@ -302,7 +304,7 @@ static sprag_result take_part(implicit_step *s, bool *touches)
     const double left = run->frame->step - run->time;
     s->step = left;
     *touches = false;
-    for (int i = 0; i < COMPLIANT_PART_SOLVES; i++) {
+    for (int i = 0; i < COMPLIANT_PART_SOLVES && run->work_left > 0; i++) {
         sprag_result result = solve_part(s);
         double touch = result == SPRAG_OK ? first_touch(s, left) : INFINITY;
         *touches = touch <= s->step * (1 + 1e-9);
@@ -336,7 +338,8 @@ sprag_result compliant_implicit_step(compliant_run *run)
         return SPRAG_NOT_CONVERGED;
     }
     for (int parts = 0; run->time < run->frame->step; parts++) {
-        implicit_step s = {.run = run, .arrests = parts >= COMPLIANT_PARTS_MAX};
+        implicit_step s = {.run = run,
+                           .arrests = parts >= COMPLIANT_PARTS_MAX || !(run->work_left > 0)};
         bool touches;
         sprag_result result = take_part(&s, &touches);
         if (result != SPRAG_OK) {

@@ -23,6 +23,12 @@ static void copy(double *to, const double *from, int n)
     memcpy(to, from, (size_t)n * sizeof *to);
 }
 
+double sprag_strategy_work(const sprag_strategy_state *w)
+{
+    return w->stats.iterations * w->update_work +
+           (double)w->stats.sweeps * (w->system->points + w->system->equations);
+}
+
 // Moves the friction bounds towards the normal impulses of the last evaluation.
 static void take_bounds(sprag_strategy_state *w, double relaxation)
 {
@@ -35,10 +41,12 @@ static void take_bounds(sprag_strategy_state *w, double relaxation)
 static sprag_result iterate(sprag_strategy_state *w, double stiction, double tolerance,
                             effort effort)
 {
+    double left = (w->options.most_work - sprag_strategy_work(w)) / w->update_work;
     const sprag_newton_limits limits = {.small = w->options.small,
                                         .theta = w->options.theta,
                                         .tolerance = tolerance,
-                                        .iterations = effort.iterations,
+                                        .iterations =
+                                            (int)fmin(effort.iterations, 1 + fmax(0, left)),
                                         .patience = effort.patience,
                                         .progress = effort.progress};
     sprag_newton_state state = {.v = w->v, .dv = w->dv, .bound = w->bound};
@@ -316,7 +324,9 @@ static sprag_result solve_frozen_friction_briefly(sprag_strategy_state *w)
 static sprag_result solve_frozen_friction(sprag_strategy_state *w)
 {
     w->stats.convergence = INFINITY;
-    for (int pass = 0; pass < w->options.lagged_passes; pass++) {
+    for (int pass = 0; pass < w->options.lagged_passes &&
+                       (pass == 0 || sprag_strategy_work(w) <= w->options.most_work);
+         pass++) {
         sprag_result result = frozen_pass(w, pass);
         if (result == SPRAG_SINGULAR || result == SPRAG_NO_MEMORY) {
             return result;
@@ -494,7 +504,7 @@ sprag_result sprag_strategy_solve(sprag_strategy_state *w)
     sprag_result result = SPRAG_NOT_CONVERGED;
     w->allowed = choose_allowed(w);
     for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
-        if (strategies[i].applies(w)) {
+        if (strategies[i].applies(w) && sprag_strategy_work(w) <= w->options.most_work) {
             w->stats.strategy = strategies[i].name;
             w->stats.bound_error = 0;
             w->refined = false;
@@ -515,6 +525,8 @@ sprag_result sprag_strategy_open(sprag_strategy_state *w, sprag_system *system,
                                  sprag_scratch *scratch)
 {
     w->system = system;
+    w->update_work = (system->space->work ? fmax(0, system->space->work(system)) : 0) +
+                     STRIBECK_UPDATE_WORK * (system->points + system->equations);
     w->v = SPRAG_TAKE(scratch, system->size, double);
     w->dv = SPRAG_TAKE_RAW(scratch, system->size, double);
     w->good = SPRAG_TAKE_RAW(scratch, system->size, double);

@@ -54,6 +54,7 @@ typedef struct sprag_strategy_options {
     int lagged_passes;          // passes of frozen_friction; 0: not tried
     int interior_point_updates; // 0: not tried
     double interior_point_work; // largest factorisation for interior_point, per contact and row
+    double most_work;           // after which no further strategy is tried, in products of blocks
 } sprag_strategy_options;
 
 // Strategies that the cost of a factorization allows.
@@ -78,8 +79,9 @@ typedef struct sprag_strategy_state {
     double *good, *last; // size: iterates that a strategy goes back to
     double *bound;       // points, N s: normal impulses that bound frozen friction
     sprag_allowed allowed;
-    bool refined;      // the present iterate has the finest stiction tolerance
-    sprag_stats stats; // of all strategies so far; the caller sets the history
+    double update_work; // of a Newton update, in products of blocks
+    bool refined;       // the present iterate has the finest stiction tolerance
+    sprag_stats stats;  // of all strategies so far; the caller sets the history
 } sprag_strategy_state;
 
 // Takes the vectors for a system from the scratch. SPRAG_NO_MEMORY if they do not fit.
@@ -91,6 +93,9 @@ sprag_result sprag_strategy_open(sprag_strategy_state *state, sprag_system *syst
 // there. One-way, nothing is offered, and what converges is accepted. Otherwise the result of the
 // last; SPRAG_NO_MEMORY.
 sprag_result sprag_strategy_solve(sprag_strategy_state *state);
+
+// Products of blocks of all updates and sweeps so far.
+double sprag_strategy_work(const sprag_strategy_state *state);
 
 // Offers state->v to state->best. SPRAG_OK: accepted.
 sprag_result sprag_strategy_offer(sprag_strategy_state *state);

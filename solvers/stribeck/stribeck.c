@@ -99,7 +99,8 @@ static sprag_strategy_state make_state(const speeds *speeds, const sprag_stribec
                     .attempt = attempt,
                     .lagged_passes = options->lagged_passes,
                     .interior_point_updates = options->interior_point_updates,
-                    .interior_point_work = options->interior_point_work},
+                    .interior_point_work = options->interior_point_work,
+                    .most_work = options->work_left ? *options->work_left : INFINITY},
         .stats = {.stiction = speeds->stiction.moving}};
 }
 
@@ -249,7 +250,25 @@ static sprag_result solve_directly(const sprag_problem *problem,
         best->stats.residual = INFINITY;
         result = sprag_strategy_offer(&w);
     }
+    if (options->work_left) {
+        *options->work_left -= sprag_strategy_work(&w);
+    }
     *stats = w.stats;
+    return result;
+}
+
+static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_options *options,
+                          sprag_best *best, sprag_stats *stats)
+{
+    sprag_stats swept = *stats;
+    sprag_solution *room = sprag_best_room(best);
+    sprag_result result =
+        room ? sprag_swept_solve(problem, options, best->scratch, room, &swept) : SPRAG_NO_MEMORY;
+    stats->sweeps = swept.sweeps;
+    stats->sweep_error = swept.sweep_error;
+    if (result == SPRAG_OK) {
+        sprag_best_offer(best, &swept);
+    }
     return result;
 }
 
@@ -285,15 +304,8 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
         return result;
     }
     memory->wait -= waits;
-    sprag_stats swept = *stats;
-    sprag_solution *room = sprag_best_room(best);
-    result =
-        room ? sprag_swept_solve(problem, options, best->scratch, room, &swept) : SPRAG_NO_MEMORY;
-    stats->sweeps = swept.sweeps;
-    if (result == SPRAG_OK) {
-        sprag_best_offer(best, &swept);
-    }
-    bool hard = result == SPRAG_OK && swept.sweep_error > STRIBECK_HARD;
+    result = sweep(problem, options, best, stats);
+    bool hard = result == SPRAG_OK && stats->sweep_error > STRIBECK_HARD;
     if (hard && (trees || (!first && !waits))) {
         result = solve_directly(problem, options, first ? SPRAG_ATTEMPT_WARM : SPRAG_ATTEMPT_BRIEF,
                                 best, stats);
@@ -321,9 +333,20 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
                        .scratch = scratch,
                        .solution = solution,
                        .stats = {.residual = INFINITY}};
-    result = sprag_swept_applies(problem, options)
-                 ? solve_within_budget(problem, options, &best, stats)
-                 : solve_directly(problem, options, SPRAG_ATTEMPT_ALL, &best, stats);
+    bool poor = options->work_left && !(*options->work_left > 0) && problem->contacts > 0;
+    if (!poor) {
+        result = sprag_swept_applies(problem, options)
+                     ? solve_within_budget(problem, options, &best, stats)
+                     : solve_directly(problem, options, SPRAG_ATTEMPT_ALL, &best, stats);
+        poor = options->work_left && !(*options->work_left > 0) && result != SPRAG_OK &&
+               result != SPRAG_NO_MEMORY;
+    }
+    if (poor) {
+        sprag_stribeck_options few = *options;
+        few.budget = STRIBECK_POOR_SWEEPS;
+        result = sweep(problem, &few, &best, stats);
+        *options->work_left -= (double)stats->sweeps * (problem->contacts + problem->rows);
+    }
     if (result != SPRAG_NO_MEMORY && isfinite(best.stats.residual)) {
         best.stats.history = stats->history;
         best.stats.history_room = stats->history_room;

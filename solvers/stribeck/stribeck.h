@@ -45,6 +45,8 @@ typedef struct sprag_stribeck_options {
     int interior_point_updates; // 0: interior_point is not tried
     double interior_point_work; // largest factorisation for it, in products of 6x6 blocks per
                                 // contact and row
+    double *work_left;          // of several solves, in products of 6x6 blocks: each takes what it
+                                // needs, and once none is left, a few sweeps. NULL: without end
     // start
     sprag_memory *memory; // of this island; NULL: none. With a budget only
     bool warm;            // the solution's velocity on entry is a guess

@@ -131,6 +131,14 @@ enum { STRIBECK_STACKED_UPDATES = 20 };
 // Multiple of direct_work up to which frozen friction is tried when Gauss-Seidel has failed.
 static const double STRIBECK_FROZEN_WORK = 400;
 
+// ---- Work that several solves share (stribeck.c), in products of blocks
+
+// A Newton update of one contact or row, with the search along it; a sweep over it counts as one.
+// It decides only what share of the work updates take.
+static const double STRIBECK_UPDATE_WORK = 10;
+// Sweeps of a solve when no work is left. More: less creep and overlap then, longer steps.
+enum { STRIBECK_POOR_SWEEPS = 20 };
+
 // ---- Sweeps under a budget (swept.c)
 
 // Change of the last sweep, relative to the momentum of the step, at which the solve ends. Smaller:

@@ -5,6 +5,7 @@
 #include "problems.h"
 #include "stribeck.h"
 #include "stribeck_cases.h"
+#include "stribeck_constants.h"
 
 static scene t; // a second scene, to compare with
 #include "suite.h"
@@ -426,6 +427,30 @@ START_TEST(an_island_remembers_what_solved_it)
 }
 END_TEST
 
+// Solves share the work: it is taken from what is left, and then each is a few sweeps.
+START_TEST(without_work_left_a_solve_is_a_few_sweeps)
+{
+    double left = 1;
+    sprag_stribeck_options options = sprag_stribeck_defaults();
+    options.work_left = &left;
+    open_pile(&s, 0, false);
+    ck_assert_int_eq(sprag_stribeck_solve(&s.problem, &options, &scratch, &s.solution, &s.stats),
+                     SPRAG_OK);
+    ck_assert_int_gt(s.stats.iterations + s.stats.sweeps, 0);
+    ck_assert_double_lt(left, 0);
+    for (int i = 0; i < 2; i++) {
+        double before = left;
+        sprag_scratch_reset(&scratch);
+        ck_assert_int_eq(
+            sprag_stribeck_solve(&s.problem, &options, &scratch, &s.solution, &s.stats), SPRAG_OK);
+        ck_assert_int_eq(s.stats.iterations, 0);
+        ck_assert_int_le(s.stats.sweeps, STRIBECK_POOR_SWEEPS);
+        ck_assert_double_eq(before - left, (double)s.stats.sweeps * s.problem.contacts);
+        ck_assert_double_lt(s.stats.residual, 1);
+    }
+}
+END_TEST
+
 START_TEST(options_and_stats_may_be_missing)
 {
     sprag_stribeck_options options = sprag_stribeck_defaults();
@@ -485,6 +510,7 @@ int main(void)
              {infinite_force_leaves_the_solution_alone, 1},
              {too_few_iterations_leave_the_solution_alone, 1}, {unsolved_is_never_ok, 1},
              {options_and_stats_may_be_missing, 1});
-    ADD_CASE(suite, "budget", {an_island_remembers_what_solved_it, 1});
+    ADD_CASE(suite, "budget", {an_island_remembers_what_solved_it, 1},
+             {without_work_left_a_solve_is_a_few_sweeps, 1});
     return run_suite(suite);
 }
