@@ -123,7 +123,7 @@ static sprag_result run_frame(advance_run *run)
             }
             i++;
         }
-        bool spent = run->work_left < -ADVANCE_EXTRA_WORK * run->options->work;
+        bool spent = run->work_left < -ADVANCE_EXTRA_WORK * run->work_given;
         if ((i > most + ADVANCE_EXTRA_SUBSTEPS + 1 || spent) && run->left > 0) {
             run->stats->stalled += run->left;
             advance_report(run, SPRAG_STALLED, run->attempt.blocking, NULL, NULL, 0);
@@ -145,7 +145,8 @@ sprag_result advance_open(advance_run *run)
     }
     run->left = frame->step;
     run->solver = run->options->solver;
-    run->work_left = run->options->work;
+    run->work_given = run->options->work * fmax(1, (double)frame->bodies / ADVANCE_LARGE_GROUP);
+    run->work_left = run->work_given;
     run->solver.work_left = &run->work_left;
     run->before = SPRAG_TAKE(run->scratch, frame->bodies, sprag_mover);
     if (!run->before || !take_scratch(run)) {

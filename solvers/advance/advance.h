@@ -23,9 +23,9 @@ typedef struct sprag_advance_options {
                      // and 1 in groups of more than 20 bodies
     double error;    // m, of a frame: a sub-step is accepted if it differs from its two halves,
                      // which are kept, by less than its share; 0: no error control
-    double work; // of a frame, in products of 6x6 blocks; once it is spent, a coarse plan with a
-                 // few sweeps takes the rest, and what half as much more does not take stands
-                 // still
+    double work; // of a frame, in products of 6x6 blocks, more in proportion for large groups; once
+                 // it is spent, a coarse plan with a few sweeps takes the rest, and what half as
+                 // much more does not take stands still
     int checks;  // 1: measures the least separation of all pairs, three times in a sub-step
     sprag_stribeck_options solver;
 } sprag_advance_options;

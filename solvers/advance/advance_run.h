@@ -154,7 +154,7 @@ typedef struct advance_run {
     double last_clock;             // s, that the last one took
     int stalls;                    // sub-steps that stalled
     sprag_stribeck_options solver; // of the options, with the work that is left
-    double work_left;              // of the options' work
+    double work_given, work_left;  // of the frame
     bool over_budget;   // the frame has cost enough: the rest is planned as for a large group
     sprag_event *event; // of a sub-step that may be taken back (error.c); NULL: events are reported
     int event_count;

@@ -118,6 +118,7 @@ typedef struct advance_world {
     double deeper;    // m, by how much a pair that overlapped then did so more later, most
     double still;     // m, gap of these now, 0 if none overlaps
     long overlapping; // pairs then
+    int unknown;      // geoms that the check leaves out
     struct overlap *overlap;
 } advance_world;
 

@@ -53,6 +53,14 @@ static solid solid_of(dGeomID geom)
     return s;
 }
 
+// The check knows planes, balls, boxes, and meshes that the scene gave a hull.
+static bool is_known(dGeomID geom)
+{
+    int class = dGeomGetClass(geom);
+    return class == dPlaneClass || class == dSphereClass || class == dBoxClass ||
+           (class == dTriMeshClass && dGeomGetData(geom));
+}
+
 static bool may_meet(dGeomID a, dGeomID b)
 {
     dBodyID p = dGeomGetBody(a), q = dGeomGetBody(b);
@@ -112,13 +120,18 @@ static void check(advance_world *w, bool first)
     solid *all = bench_allocate((size_t)geoms + 1, sizeof *all);
     double *radius = bench_allocate((size_t)geoms + 1, sizeof *radius);
     dGeomID *geom = bench_allocate((size_t)geoms + 1, sizeof *geom);
+    int known = 0;
     for (int i = 0; i < geoms; i++) {
-        geom[i] = dSpaceGetGeom(w->of.scene.space, i);
-        all[i] = solid_of(geom[i]);
-        radius[i] = solid_radius(&all[i]);
+        geom[known] = dSpaceGetGeom(w->of.scene.space, i);
+        if (is_known(geom[known])) {
+            all[known] = solid_of(geom[known]);
+            radius[known] = solid_radius(&all[known]);
+            known++;
+        }
     }
-    for (int i = 0; i < geoms; i++) {
-        for (int k = i + 1; k < geoms; k++) {
+    w->unknown = geoms - known;
+    for (int i = 0; i < known; i++) {
+        for (int k = i + 1; k < known; k++) {
             if (near(&all[i], &all[k], radius[i] + radius[k]) && may_meet(geom[i], geom[k])) {
                 check_pair(w, geom[i], geom[k], solid_apart(&all[i], &all[k]), first);
             }
@@ -138,6 +151,7 @@ void advance_world_open(advance_world *w, const sprag_model *model, double step,
     w->us = w->deeper = 0;
     w->groups = 0;
     w->overlapping = 0;
+    w->unknown = 0;
     w->overlap = NULL;
     w->of = (bench_scene){0};
     dRandSetSeed(0);
@@ -211,6 +225,9 @@ void row_world(const advance_world *w)
     row_report("initial gap/m", w->initial);
     row_at_least("least gap/m, ours to check", w->least, 0);
     row_at_least("least gap/m, its own", c.least_gap, 0);
+    if (w->unknown) {
+        row_report("geoms that the check does not know", (double)w->unknown);
+    }
     if (w->overlapping) {
         row_report("pairs that began overlapped", (double)w->overlapping);
         row_at_most("of these, deeper by/m", w->deeper, 1e-6);
