@@ -354,12 +354,12 @@ static const struct {
     bool posts;
     bool listens; // every body has a moved callback: nothing can be solved ahead
 } pooled[] = {
-    {"method=stribeck", TOWERS_MAX, 300, true, false},
+    {"method=stribeck", TOWERS_MAX, 120, true, false},
     {"method=stribeck", TOWERS_MAX, 60, false, true},
     {"method=stribeck,stribeck.direct_work=0,stribeck.sweeps=5", TOWERS_MAX, 60, true, false},
     {"method=stribeck,stribeck.scheme=one-way", TOWERS_MAX, 60, true, false},
-    {"method=advance", LISTENER + 2, 300, false, false},
-    {"method=ess", LISTENER + 2, 300, false, false},
+    {"method=advance", LISTENER + 2, 60, false, false},
+    {"method=ess", LISTENER + 2, 60, false, false},
 };
 
 enum { POOLED = sizeof pooled / sizeof pooled[0] };
