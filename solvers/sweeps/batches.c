@@ -1,5 +1,5 @@
 // The kernels. GCC compiles each for three widths of vectors, and the program takes the one of its
-// processor (vectors.h); batches of eight at every width keep the bits the same.
+// processor (vectors.h); batches of four at every width keep the bits the same.
 #include "batches.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 // ---- one batch
 
 // Velocities after the impulses p.
-INLINE void apply(const batch *c, const batch_real p[3], batch_real a[LANES], batch_real b[LANES])
+INLINE void apply(const batch *c, const batch_real p[3], batch_real a[NUMBERS], batch_real b[NUMBERS])
 {
     batch_real F[3], torque[3], turned[3];
     for (int k = 0; k < 3; k++) {
@@ -111,7 +111,7 @@ INLINE void apply_to_ports(const sweeps *s, const batch_link *link, const batch_
 INLINE void relax(sweeps *s, int i, const batch_link *link, batch_real *sum)
 {
     batch *c = &s->batch[i];
-    batch_real *impulse = s->x.impulse[i], a[LANES], b[LANES], slip[3], change[3], p[2];
+    batch_real *impulse = s->x.impulse[i], a[NUMBERS], b[NUMBERS], slip[3], change[3], p[2];
     load((const batch_velocity *)s->x.v, c->node[0], a);
     load((const batch_velocity *)s->x.v, c->node[1], b);
     slip_of(c, a, b, slip);
@@ -191,7 +191,7 @@ static void balance(sweeps *s)
     }
     for (int i = 0; i < s->batches; i++) {
         const batch *c = &s->batch[i];
-        batch_real a[LANES], b[LANES];
+        batch_real a[NUMBERS], b[NUMBERS];
         load((const batch_velocity *)s->x.v, c->node[0], a);
         load((const batch_velocity *)s->x.v, c->node[1], b);
         apply(c, s->x.impulse[i], a, b);

@@ -1,4 +1,4 @@
-// Contacts in batches of eight that share no moving body, so that a sweep can treat them at once:
+// Contacts in batches of four that share no moving body, so that a sweep can treat them at once:
 // data and the vector kernels on it. Only this room includes it.
 //
 // The friction axes of a contact are scaled by the shape of its cone and turned so that their part
@@ -12,10 +12,10 @@
 
 #include "stiction.h"
 
-enum { BATCH_LANES = 8 };
+enum { BATCH_LANES = 4, BATCH_NUMBERS = 8 };
 
-typedef double batch_real __attribute__((vector_size(64), aligned(64)));
-typedef int64_t batch_mask __attribute__((vector_size(64), aligned(64)));
+typedef double batch_real __attribute__((vector_size(32), aligned(32)));
+typedef int64_t batch_mask __attribute__((vector_size(32), aligned(32)));
 
 // One entry a contact. `speed` changes from sweep to sweep. Unused lanes are
 // zero and touch the static node.
@@ -58,7 +58,7 @@ typedef struct batch_row {
 } batch_row;
 
 // Velocities are rows of eight: vx vy vz 0 wx wy wz 0; the row after the last node is static.
-typedef double batch_velocity[8];
+typedef double batch_velocity[BATCH_NUMBERS];
 
 // The unknowns lie one after the other, in whole vectors: velocities, impulses of the batches
 // (three vectors each: normal, friction axes), impulses of rows, velocities J v of ports.

@@ -12,7 +12,7 @@
 // GCC splits a comparison whose result is combined with that of another one into its lanes; hence
 // SELECT where a `&` would do.
 
-// Eight at once of sprag_contact_yield. `give` and `speed` hold compliance / step and softening.
+// Four at once of sprag_contact_yield. `give` and `speed` hold compliance / step and softening.
 // bare: inverse mass by which yields are measured; w: what the rows of mechanisms leave of it.
 INLINE void set_give(batch *c, const sprag_softness *soft, const batch_real *bare,
                      const batch_real *w)
@@ -100,14 +100,17 @@ static void add_kinematic(const sweeps *s, const sprag_contact *contact, batch *
     }
 }
 
-// Eight numbers, one after the other in each of eight contacts: number by number.
+// Eight numbers, one after the other in each of four contacts: number by number.
 INLINE void load_contacts(const sprag_contact *const contact[LANES], size_t first,
-                          batch_real r[LANES])
+                          batch_real r[NUMBERS])
 {
     for (int l = 0; l < LANES; l++) {
-        memcpy(&r[l], (const char *)contact[l] + first, sizeof r[l]);
+        const char *from = (const char *)contact[l] + first;
+        memcpy(&r[l], from, sizeof r[l]);
+        memcpy(&r[LANES + l], from + sizeof r[l], sizeof r[l]);
     }
     transpose(r);
+    transpose(r + LANES);
 }
 
 #define AT(member) offsetof(sprag_contact, member)
@@ -123,7 +126,7 @@ FOLLOWS(slide.velocity, slide.coefficient, 2);
 FOLLOWS(slide.slip, slide.coefficient, 4);
 _Static_assert(AT(guess) == sizeof(sprag_contact) - 3 * sizeof(double), "guess");
 
-INLINE void take_friction(batch *c, const batch_real slide[LANES],
+INLINE void take_friction(batch *c, const batch_real slide[NUMBERS],
                           const sprag_contact *const contact[LANES], double step)
 {
     batch_real largest = LARGER(slide[1], slide[0]);
@@ -143,19 +146,19 @@ INLINE void take_friction(batch *c, const batch_real slide[LANES],
     }
 }
 
-// The data of eight contacts as the problem has them; zeros, of the static node, in unused lanes.
+// The data of four contacts as the problem has them; zeros, of the static node, in unused lanes.
 INLINE void take(sweeps *s, int i, batch_real *erp)
 {
     static const sprag_contact none = {.body = {SPRAG_STATIC, SPRAG_STATIC}};
     batch *c = &s->batch[i];
     const sprag_contact *contact[LANES];
-    batch_real r[LANES], more[LANES];
+    batch_real r[NUMBERS], more[NUMBERS];
     double step = s->problem->step;
     for (int l = 0; l < LANES; l++) {
         contact[l] = c->contact[l] < 0 ? &none : &s->problem->contact[c->contact[l]];
     }
     load_contacts(contact, AT(arm), r);
-    load_contacts(contact, AT(arm) + sizeof r[0], more);
+    load_contacts(contact, AT(arm) + NUMBERS * sizeof(double), more);
     for (int k = 0; k < 3; k++) {
         c->arm[0][k] = r[k];
         c->arm[1][k] = r[3 + k];
@@ -174,7 +177,7 @@ INLINE void take(sweeps *s, int i, batch_real *erp)
     for (int l = 0; l < LANES && s->nodes < s->problem->bodies; l++) {
         add_kinematic(s, contact[l], c, l);
     }
-    load_contacts(contact, sizeof(sprag_contact) - sizeof r[0], r);
+    load_contacts(contact, sizeof(sprag_contact) - NUMBERS * sizeof(double), r);
     batch_mask known = r[5] > 0;
     for (int k = 0; k < 3; k++) {
         batch_real impulse = r[5 + k] * step;
@@ -216,7 +219,7 @@ INLINE void finish(sweeps *s, int i, const batch_link *link, const batch_velocit
                    lane_ranges *ranges)
 {
     batch *c = &s->batch[i];
-    batch_real W[3][3], lever[2][3][3], turned[2][3][3], mass, a[LANES], b[LANES], slip[3], erp;
+    batch_real W[3][3], lever[2][3][3], turned[2][3][3], mass, a[NUMBERS], b[NUMBERS], slip[3], erp;
     take(s, i, &erp);
     mass = c->inverse_mass[0] + c->inverse_mass[1];
     for (int side = 0; side < 2; side++) {
@@ -288,7 +291,7 @@ void batches_prepare(sweeps *s, const batch_velocity *start, batch_ranges *range
     }
 }
 
-// Eight at once of sprag_stiction_tolerance.
+// Four at once of sprag_stiction_tolerance.
 SPRAG_VECTORS
 static void set_stiction(sweeps *s, double moving, double least, batch_real range[2])
 {

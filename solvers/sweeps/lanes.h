@@ -1,4 +1,4 @@
-// Eight contacts, or eight bodies, at once: operations on vectors of eight lanes. Only kernels
+// Four contacts, or four bodies, at once: operations on vectors of four lanes. Only kernels
 // include it.
 #ifndef SPRAG_LANES_H
 #define SPRAG_LANES_H
@@ -20,45 +20,45 @@
 #define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (batch_mask){__VA_ARGS__})
 #endif
 
-enum { LANES = BATCH_LANES };
+enum { LANES = BATCH_LANES, NUMBERS = BATCH_NUMBERS };
 
-static const batch_real ones = {1, 1, 1, 1, 1, 1, 1, 1}, zeros = {0};
+static const batch_real ones = {1, 1, 1, 1}, zeros = {0};
 
-// ---- vectors of eight
+// ---- vectors of four
 
 INLINE void transpose(batch_real r[LANES])
 {
-    batch_real t[LANES], u[LANES];
-    for (int i = 0; i < 8; i += 2) {
-        t[i] = SHUFFLE(r[i], r[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
-        t[i + 1] = SHUFFLE(r[i], r[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    batch_real t[LANES];
+    for (int i = 0; i < LANES; i += 2) {
+        t[i] = SHUFFLE(r[i], r[i + 1], 0, 4, 2, 6);
+        t[i + 1] = SHUFFLE(r[i], r[i + 1], 1, 5, 3, 7);
     }
-    for (int i = 0; i < 8; i += 4) {
-        for (int k = i; k < i + 2; k++) {
-            u[k] = SHUFFLE(t[k], t[k + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-            u[k + 2] = SHUFFLE(t[k], t[k + 2], 2, 3, 10, 11, 6, 7, 14, 15);
-        }
-    }
-    for (int k = 0; k < 4; k++) {
-        r[k] = SHUFFLE(u[k], u[k + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-        r[k + 4] = SHUFFLE(u[k], u[k + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    for (int k = 0; k < 2; k++) {
+        r[k] = SHUFFLE(t[k], t[k + 2], 0, 1, 4, 5);
+        r[k + 2] = SHUFFLE(t[k], t[k + 2], 2, 3, 6, 7);
     }
 }
 
-// Velocities of eight nodes, component by component.
-INLINE void load(const batch_velocity *v, const int32_t node[LANES], batch_real r[LANES])
+// Velocities of four nodes, component by component.
+INLINE void load(const batch_velocity *v, const int32_t node[LANES], batch_real r[NUMBERS])
 {
     for (int l = 0; l < LANES; l++) {
-        r[l] = *(const batch_real *)v[node[l]];
+        const batch_real *from = (const batch_real *)v[node[l]];
+        r[l] = from[0];
+        r[LANES + l] = from[1];
     }
     transpose(r);
+    transpose(r + LANES);
 }
 
-INLINE void store(batch_velocity *v, const int32_t node[LANES], batch_real r[LANES])
+INLINE void store(batch_velocity *v, const int32_t node[LANES], batch_real r[NUMBERS])
 {
     transpose(r);
+    transpose(r + LANES);
     for (int l = 0; l < LANES; l++) {
-        *(batch_real *)v[node[l]] = r[l];
+        batch_real *to = (batch_real *)v[node[l]];
+        to[0] = r[l];
+        to[1] = r[LANES + l];
     }
 }
 
@@ -94,7 +94,7 @@ INLINE bool any(const batch_mask *mask)
 }
 
 // Relative velocities in the frames of the contacts, with the offsets; a, b: of the nodes.
-INLINE void slip_of(const batch *c, const batch_real a[LANES], const batch_real b[LANES],
+INLINE void slip_of(const batch *c, const batch_real a[NUMBERS], const batch_real b[NUMBERS],
                     batch_real slip[3])
 {
     batch_real by_a[3], by_b[3], u[3];

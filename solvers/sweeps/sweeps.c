@@ -370,7 +370,7 @@ static bool take_unknowns(sweeps *s, sprag_scratch *scratch)
     for (int i = 0; i < s->problem->rows; i++) {
         s->rows += !mechanisms_hold(s, i);
     }
-    s->x.velocities = BATCH_LANES * (s->nodes + 1L);
+    s->x.velocities = BATCH_NUMBERS * (s->nodes + 1L);
     long impulses = 3L * BATCH_LANES * s->batches,
          rows = (s->rows + s->single_rows + BATCH_LANES - 1) & -BATCH_LANES;
     // of ports: at most three rows a side, and less than a vector left over in each mechanism

@@ -1,6 +1,6 @@
 // Gauss-Seidel on a contact problem: each row and each contact in turn takes the impulse that its
 // law asks for at the velocity of the moment (Jourdan, Alart, Jean: A Gauss-Seidel like algorithm
-// to solve frictional contact problems, Comput. Methods Appl. Mech. Engrg. 155, 1998). Eight
+// to solve frictional contact problems, Comput. Methods Appl. Mech. Engrg. 155, 1998). Four
 // contacts without a common body are treated at once. Sweeps are accelerated by Nesterov's
 // momentum, which starts again when a sweep changes more than the one before it (compare Mazhar,
 // Heyn, Negrut, Tasora: Using Nesterov's method to accelerate multibody dynamics, ACM Trans. Graph.
