@@ -13,6 +13,7 @@
 #include "geom_pairs.h"
 #include "linalg.h"
 #include "motion.h"
+#include "ode.h"
 
 enum { CONTACTS_MASK = 0xffff, ADVANCES_MAX = 64 };
 
@@ -53,27 +54,10 @@ static void set_flyer(flyer *f, const ode_side *side)
     if (!body || !dBodyIsEnabled(body)) {
         return;
     }
-    const dReal *v = dBodyGetLinearVel(body), *w = dBodyGetAngularVel(body);
-    double own[9], from[3];
-    memcpy(f->motion.pose.position, dBodyGetPosition(body), 3 * sizeof(double));
-    memcpy(f->motion.velocity, v, 3 * sizeof *v);
-    memcpy(f->motion.velocity + 3, w, 3 * sizeof *w);
-    const dReal *R = dBodyGetRotation(body);
-    for (int i = 0; i < 9; i++) {
-        own[i] = R[i / 3 * 4 + i % 3];
-    }
-    memcpy(f->motion.pose.rotation, own, sizeof own);
-    subtract3(side->pose.position, f->motion.pose.position, from);
-    mul33_transposed(own, from, f->carried.mount.position);
-    for (int k = 0; k < 3; k++) {
-        const double column[3] = {side->pose.rotation[k], side->pose.rotation[3 + k],
-                                  side->pose.rotation[6 + k]};
-        double turned[3];
-        mul33_transposed(own, column, turned);
-        for (int i = 0; i < 3; i++) {
-            f->carried.mount.rotation[3 * i + k] = turned[i];
-        }
-    }
+    sprag_ode_read_pose(body, &f->motion.pose);
+    memcpy(f->motion.velocity, dBodyGetLinearVel(body), 3 * sizeof(double));
+    memcpy(f->motion.velocity + 3, dBodyGetAngularVel(body), 3 * sizeof(double));
+    sprag_pose_in(&f->motion.pose, &side->pose, &f->carried.mount);
     bool centred = side->shape.kind == SPRAG_SPHERE && norm3(f->carried.mount.position) == 0;
     f->far = centred ? 0 : f->far;
     f->spin = norm3(f->motion.velocity + 3);

@@ -77,9 +77,9 @@ typedef struct ode_island_walk {
 
 bool sprag_ode_next_island(ode_island_walk *walk); // false: there is no further island
 
-// Stock ODE steps this one island and nothing else. quick: the program called dWorldQuickStep, which
-// draws random numbers. memory_of_step: dWorldStep has found the islands, and taken memory for
-// itself alone. false: no memory.
+// Stock ODE steps this one island and nothing else. quick: the program called dWorldQuickStep,
+// which draws random numbers. memory_of_step: dWorldStep has found the islands, and taken memory
+// for itself alone. false: no memory.
 bool sprag_ode_step_island(dWorldID world, const ode_island *island, dReal step, bool quick,
                            bool memory_of_step);
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "linalg.h"
+#include "motion.h"
 
 static int start_at(int *at, const counted *of, int islands, int which)
 {
@@ -75,20 +76,8 @@ static void set_collider(sprag_collider *to, const step *s, const ode_side *side
         to->mount = side->pose;
         return;
     }
-    const sprag_pose *body = &b->start.pose;
-    double from[3];
     to->body = b->local;
-    subtract3(side->pose.position, body->position, from);
-    mul33_transposed(body->rotation, from, to->mount.position);
-    for (int i = 0; i < 3; i++) {
-        for (int j = 0; j < 3; j++) {
-            double sum = 0;
-            for (int k = 0; k < 3; k++) {
-                sum += body->rotation[3 * k + i] * side->pose.rotation[3 * k + j];
-            }
-            to->mount.rotation[3 * i + j] = sum;
-        }
-    }
+    sprag_pose_in(&b->start.pose, &side->pose, &to->mount);
 }
 
 static void widen_radius(const step *s, const sprag_collider *collider, dBodyID body)
@@ -189,8 +178,8 @@ static void add_given(group *g, dJointID joint)
         return;
     }
     ode_setting setting = sprag_ode_setting(s->a->input.world, s->a->input.step);
-    if (!sprag_ode_pull_contact(contact, joint, &setting, NULL, &s->index, NULL, s->a->input.scratch + 1,
-                                &surface_error)) {
+    if (!sprag_ode_pull_contact(contact, joint, &setting, NULL, &s->index, NULL,
+                                s->a->input.scratch + 1, &surface_error)) {
         s->a->warnings.invalid_contact =
             s->a->results.dropped_contacts++ ? s->a->warnings.invalid_contact : joint;
         return;

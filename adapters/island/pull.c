@@ -88,8 +88,8 @@ typedef struct context {
     sprag_scratch *scratch;
 } context;
 
-// m/s, the speed u of a rebound after which the contact has the energy that it has now, with a gap g
-// and closing at v: a step of the length h with the acceleration a keeps u^2 + a h u + 2 a g.
+// m/s, the speed u of a rebound after which the contact has the energy that it has now, with a gap
+// g and closing at v: a step of the length h with the acceleration a keeps u^2 + a h u + 2 a g.
 static double speed_after_gap(const ode_problem *pulled, const sprag_contact *contact, double speed)
 {
     double gain = 0;

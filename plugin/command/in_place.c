@@ -129,22 +129,14 @@ static bool use_model(in_place *p, char *name)
 static int read_arguments(in_place *p, int argc, char **argv)
 {
     static const struct option long_options[] = {
-        {"help", no_argument, NULL, 'h'},
-        {"method", required_argument, NULL, 'm'},
-        {"options", required_argument, NULL, 'o'},
-        {"under", required_argument, NULL, 'u'},
-        {"steps", required_argument, NULL, 'n'},
-        {"seconds", required_argument, NULL, 't'},
-        {"every", required_argument, NULL, 'e'},
-        {"patience", required_argument, NULL, 'p'},
-        {"json", required_argument, NULL, 'j'},
-        {"markdown", no_argument, NULL, 'M'},
-        {"quiet", no_argument, NULL, 'q'},
-        {"whole", no_argument, NULL, 'w'},
-        {"tune", no_argument, NULL, 'T'},
-        {"report", required_argument, NULL, 'P'},
-        {"record", required_argument, NULL, 'r'},
-        {0},
+        {"help", no_argument, NULL, 'h'},          {"method", required_argument, NULL, 'm'},
+        {"options", required_argument, NULL, 'o'}, {"under", required_argument, NULL, 'u'},
+        {"steps", required_argument, NULL, 'n'},   {"seconds", required_argument, NULL, 't'},
+        {"every", required_argument, NULL, 'e'},   {"patience", required_argument, NULL, 'p'},
+        {"json", required_argument, NULL, 'j'},    {"markdown", no_argument, NULL, 'M'},
+        {"quiet", no_argument, NULL, 'q'},         {"whole", no_argument, NULL, 'w'},
+        {"tune", no_argument, NULL, 'T'},          {"report", required_argument, NULL, 'P'},
+        {"record", required_argument, NULL, 'r'},  {0},
     };
     int found, words = 0;
     settings s;

@@ -45,8 +45,8 @@ static bool add_model(request *r, const char *name)
     if (!model) {
         char names[NAMES_MAX];
         list_models(names);
-        cli_fail(0, "no model is called \"%s\" (a program: sprag compare -- PROGRAM); there are %s", name,
-                 names);
+        cli_fail(0, "no model is called \"%s\" (a program: sprag compare -- PROGRAM); there are %s",
+                 name, names);
         return false;
     }
     r->model[r->models++] = model;
@@ -126,18 +126,12 @@ static bool choose_models(request *r, int argc, char **argv, bool all)
 int request_read(request *r, int argc, char **argv, const char *help, const char *default_methods)
 {
     static const struct option long_options[] = {
-        {"help", no_argument, NULL, 'h'},
-        {"method", required_argument, NULL, 'm'},
-        {"options", required_argument, NULL, 'o'},
-        {"step", required_argument, NULL, 's'},
-        {"seconds", required_argument, NULL, 't'},
-        {"json", no_argument, NULL, 'j'},
-        {"all", no_argument, NULL, 'a'},
-        {"record", required_argument, NULL, 'r'},
-        {"report", required_argument, NULL, 'p'},
-        {"markdown", no_argument, NULL, 'M'},
-        {"whole", no_argument, NULL, 'w'},
-        {0},
+        {"help", no_argument, NULL, 'h'},          {"method", required_argument, NULL, 'm'},
+        {"options", required_argument, NULL, 'o'}, {"step", required_argument, NULL, 's'},
+        {"seconds", required_argument, NULL, 't'}, {"json", no_argument, NULL, 'j'},
+        {"all", no_argument, NULL, 'a'},           {"record", required_argument, NULL, 'r'},
+        {"report", required_argument, NULL, 'p'},  {"markdown", no_argument, NULL, 'M'},
+        {"whole", no_argument, NULL, 'w'},         {0},
     };
     const char *names = NULL;
     bool all = false, markdown = false, fine = true;

@@ -12,7 +12,8 @@
 typedef void child_job(void *data, int file);
 
 // Runs a job in a child and reads what it writes, into memory of *found that the caller frees.
-// patience: s. SAMPLE_TAKEN: the job has returned. SAMPLE_NO_FORK: errno tells why; else it is kept.
+// patience: s. SAMPLE_TAKEN: the job has returned. SAMPLE_NO_FORK: errno tells why; else it is
+// kept.
 sample_outcome child_run(child_job *job, void *data, double patience, char **found, size_t *length);
 
 void child_write(int file, const void *from, size_t length); // all of it, or ends the child

@@ -16,18 +16,19 @@
 #include "say.h"
 #include "sprag_recording.h"
 
-static const char help[] =
-    "Usage: sprag replay RECORDING [-m METHOD] [--record FILE]\n"
-    "\n"
-    "Runs the recorded command again, in its directory and with its options, for as many steps, and\n"
-    "compares the poses and velocities of all bodies, step by step. A program that goes on then is\n"
-    "ended. What it prints is left out.\n"
-    "\n"
-    "  -m, --method METHOD   solves with another method; see sprag list\n"
-    "      --record FILE     keeps the recording of the new run\n"
-    "  -h, --help            this text\n"
-    "\n"
-    "Exit code: 0 the same bits; 1 another run, or none.\n";
+static const char help[] = "Usage: sprag replay RECORDING [-m METHOD] [--record FILE]\n"
+                           "\n"
+                           "Runs the recorded command again, in its directory and with its "
+                           "options, for as many steps, and\n"
+                           "compares the poses and velocities of all bodies, step by step. A "
+                           "program that goes on then is\n"
+                           "ended. What it prints is left out.\n"
+                           "\n"
+                           "  -m, --method METHOD   solves with another method; see sprag list\n"
+                           "      --record FILE     keeps the recording of the new run\n"
+                           "  -h, --help            this text\n"
+                           "\n"
+                           "Exit code: 0 the same bits; 1 another run, or none.\n";
 
 enum { WORDS_MAX = 4000 };
 

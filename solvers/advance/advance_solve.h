@@ -12,7 +12,7 @@ typedef struct advance_problem { // in the scratch of the solve
     sprag_softness soft;
     sprag_body *body;
     sprag_contact *contact;
-    sprag_row *row; // the run's, with room for more behind them; NULL: there are no more
+    sprag_row *row;           // the run's, with room for more behind them; NULL: there are no more
     const sprag_mover *mover; // bodies before the sub-step; `body` has them after impacts
     struct {                  // by impact.c
         bool acts;
@@ -38,8 +38,8 @@ sprag_stribeck_options advance_large_group_options(const advance_run *run);
 // ---- contacts.c
 
 // The contact of a point. The bodies of the problem are set.
-void advance_set_contact(const advance_run *run, const advance_point *point, const advance_problem *p,
-                         sprag_contact *to);
+void advance_set_contact(const advance_run *run, const advance_point *point,
+                         const advance_problem *p, sprag_contact *to);
 
 // ---- friction.c
 

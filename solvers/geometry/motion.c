@@ -59,6 +59,19 @@ void sprag_motion_at(const sprag_motion *motion, double t, sprag_pose *pose)
     memcpy(pose->rotation, turned, sizeof turned);
 }
 
+void sprag_pose_in(const sprag_pose *frame, const sprag_pose *of, sprag_pose *mount)
+{
+    const double *F = frame->rotation, *R = of->rotation;
+    double from[3];
+    subtract3(of->position, frame->position, from);
+    mul33_transposed(F, from, mount->position);
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            mount->rotation[3 * i + j] = F[i] * R[j] + F[3 + i] * R[3 + j] + F[6 + i] * R[6 + j];
+        }
+    }
+}
+
 void sprag_carried_at(const sprag_carried *carried, double t, sprag_pose *pose)
 {
     if (!carried->motion) {

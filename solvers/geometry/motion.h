@@ -18,6 +18,9 @@ void sprag_exponential(const double w[3], double R[9]);
 // The pose at time t (s).
 void sprag_motion_at(const sprag_motion *motion, double t, sprag_pose *pose);
 
+// A pose in the world, told in the axes of a frame: what carries it back is frame * mount.
+void sprag_pose_in(const sprag_pose *frame, const sprag_pose *of, sprag_pose *mount);
+
 // A shape mounted on a body.
 typedef struct sprag_carried {
     const sprag_shape *shape;

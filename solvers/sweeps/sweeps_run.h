@@ -21,7 +21,7 @@ struct sweeps {
     batch_velocity *mass; // nodes + 1: 1/kg, then the inverse inertia as in a batch
     batch *batch;         // first those without mechanisms
     int batches, free_batches;
-    batch_link *link; // of the others
+    batch_link *link;        // of the others
     bool without_mechanisms; // all rows are swept
     sweeps_mechanisms *mechanisms;
     sweeps_port *port;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "angular_momentum.h"
 #include "bench.h"
 #include "scene.h"
 
@@ -268,14 +269,8 @@ const sprag_model *loads_scene_find(const char *name)
 
 static double turning_energy(dBodyID body, dVector3 momentum)
 {
-    dMass m;
-    dVector3 own, turned;
-    const dReal *w = dBodyGetAngularVel(body);
-    dBodyGetMass(body, &m);
-    dBodyVectorFromWorld(body, w[0], w[1], w[2], own);
-    dMultiply0_331(turned, m.I, own);
-    dBodyVectorToWorld(body, turned[0], turned[1], turned[2], momentum);
-    return dCalcVectorDot3(own, turned) / 2;
+    angular_momentum(body, momentum);
+    return dCalcVectorDot3(momentum, dBodyGetAngularVel(body)) / 2;
 }
 
 void loads_judge_flight(void)

@@ -27,7 +27,8 @@ static const char help[] =
     "  -f SEED     the first seed; default: 1\n"
     "  -n WORLDS   ends after so many worlds of each method\n"
     "  -m METHOD   this method alone, with its options: advance,advance.epsilon=1e-5\n"
-    "  -c FILE     runs the seeds in FILE first, in which every island has a solution; a line is a\n"
+    "  -c FILE     runs the seeds in FILE first, in which every island has a solution; a line is "
+    "a\n"
     "              seed and a method\n"
     "  -w          worlds alone\n"
     "  -v          prints each world\n"
@@ -148,8 +149,8 @@ static void try_world(totals *t, uint64_t seed)
     }
 }
 
-// A file of seeds and methods. Read before any child runs, which would move the place in the file as
-// it exits. false: the file cannot be read.
+// A file of seeds and methods. Read before any child runs, which would move the place in the file
+// as it exits. false: the file cannot be read.
 static bool run_corpus(const char *file, long *failures)
 {
     enum { SEEDS_MAX = 1000 };
@@ -161,7 +162,8 @@ static bool run_corpus(const char *file, long *failures)
     char line[512];
     int count = 0;
     while (from && count < SEEDS_MAX && fgets(line, sizeof line, from)) {
-        count += line[0] != '#' && sscanf(line, "%llu %63s", &of[count].seed, of[count].method) == 2;
+        count +=
+            line[0] != '#' && sscanf(line, "%llu %63s", &of[count].seed, of[count].method) == 2;
     }
     if (from) {
         fclose(from);

@@ -180,8 +180,8 @@ START_TEST(ends_the_program_after_its_steps)
     json_t *root = read_json();
     ck_assert_int_eq((int)states_in(root), 3);
     json_decref(root);
-    r = sh(COMPARE "--seconds 0.2 --record run.sprec" HOST
-                   "step 1000000 && " PROGRAM_SPRAG_COMMAND " replay run.sprec");
+    r = sh(COMPARE "--seconds 0.2 --record run.sprec" HOST "step 1000000 && " PROGRAM_SPRAG_COMMAND
+                   " replay run.sprec");
     ck_assert_fine(r);
     ck_assert_ptr_nonnull(strstr(r.out, "\n40 steps: the same bits\n"));
 }

@@ -4,6 +4,7 @@
 
 #include <ode/ode.h>
 
+#include "angular_momentum.h"
 #include "sprag.h"
 #include "suite.h"
 
@@ -19,21 +20,10 @@ static dBodyID add_body(dWorldID world, const double moment[3])
 }
 
 // I w, world axes.
-static void momentum_of(dBodyID body, dVector3 L)
-{
-    dMass m;
-    dVector3 own, turned;
-    const dReal *w = dBodyGetAngularVel(body);
-    dBodyGetMass(body, &m);
-    dBodyVectorFromWorld(body, w[0], w[1], w[2], own);
-    dMultiply0_331(turned, m.I, own);
-    dBodyVectorToWorld(body, turned[0], turned[1], turned[2], L);
-}
-
 static double energy_of(dBodyID body)
 {
     dVector3 L;
-    momentum_of(body, L);
+    angular_momentum(body, L);
     const dReal *v = dBodyGetLinearVel(body);
     return (dCalcVectorDot3(L, dBodyGetAngularVel(body)) + dCalcVectorDot3(v, v)) / 2;
 }
@@ -64,11 +54,11 @@ START_TEST(flight_keeps_energy_and_momentum)
     turn(body, 1, 2, 3, 1);
     dBodySetAngularVel(body, 0.64 * w, 0.57 * w, 0.51 * w);
     dVector3 before, now;
-    momentum_of(body, before);
+    angular_momentum(body, before);
     first = energy_of(body);
     for (int i = 0; i < 10000; i++) {
         dWorldStep(world, 0.01);
-        momentum_of(body, now);
+        angular_momentum(body, now);
         dSubtractVectors3(now, now, before);
         off_energy = fmax(off_energy, fabs(energy_of(body) / first - 1));
         off_momentum = fmax(off_momentum, dCalcVectorLength3(now) / dCalcVectorLength3(before));
@@ -88,7 +78,7 @@ START_TEST(symmetric_flight_is_exact)
     turn(body, 0, 1, 0, tilt);
     dBodySetAngularVel(body, w * sin(tilt / 2), 0, w * cos(tilt / 2));
     dVector3 L, axis, start;
-    momentum_of(body, L);
+    angular_momentum(body, L);
     dBodyVectorToWorld(body, 0, 0, 1, start);
     for (int i = 0; i < 1000; i++) {
         dWorldStep(world, step);
