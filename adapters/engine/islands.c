@@ -15,9 +15,14 @@ static void clean_up(dWorldID world)
 }
 
 // Webots' dWorldQuickStep has no fluids.
+bool sprag_ode_has_fluids(bool quick)
+{
+    return !quick && sprag_real_fluid_step();
+}
+
 void sprag_ode_begin_step(dWorldID world, bool quick)
 {
-    if (!quick && sprag_real_fluid_step()) {
+    if (sprag_ode_has_fluids(quick)) {
         sprag_real_fluid_step()(world);
     }
 }

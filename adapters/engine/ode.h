@@ -68,6 +68,9 @@ bool sprag_ode_find_islands(dWorldID world, dReal step, ode_islands *islands);
 void sprag_ode_begin_step(dWorldID world, bool quick);
 void sprag_ode_end_step(dWorldID world);
 
+// Does sprag_ode_begin_step add forces of fluids?
+bool sprag_ode_has_fluids(bool quick);
+
 // Visits the islands of a step one after the other, from {.islands = ...} on.
 typedef struct ode_island_walk {
     const ode_islands *islands;

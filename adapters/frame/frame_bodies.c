@@ -319,6 +319,16 @@ static bool any_calls_back(const step *s)
     return any;
 }
 
+static void end_fluids(const step *s)
+{
+    ode_fluids *fluids = s->a->input.fluids;
+    for (int i = 0; fluids && i < fluids->bodies; i++) {
+        const body_state *b = step_body_of(s, fluids->body[0][i].id);
+        bool moved = b && !s->a->results.remaining[b->island];
+        sprag_ode_fluids_end_body(&fluids->body[0][i], moved ? b->mover.flown : 0);
+    }
+}
+
 void step_push(const step *s)
 {
     const bool called = any_calls_back(s);
@@ -341,4 +351,5 @@ void step_push(const step *s)
         }
         first += bodies;
     }
+    end_fluids(s);
 }

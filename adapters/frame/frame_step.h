@@ -6,6 +6,7 @@
 
 #include "advance.h"
 #include "compliant.h"
+#include "fluids.h"
 #include "geom_pairs.h"
 #include "island.h"
 #include "pair_answers.h"
@@ -29,6 +30,7 @@ typedef struct ode_advance_input {
     long number; // of the step, from 1
     const ode_islands *islands;
     ode_geometry *geometry;
+    ode_fluids *fluids;             // by sprag_ode_fluids_begin_step; NULL: none
     ode_warm_start *warm_start;     // of rows
     const ode_collision *collision; // calls of the program since its last step
     int collision_calls;

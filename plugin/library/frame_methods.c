@@ -200,6 +200,7 @@ static ode_advance prepare(const step_context *c, const ode_islands *islands)
                   .number = frame->steps,
                   .islands = islands,
                   .geometry = frame->geometry,
+                  .fluids = &frame->fluids,
                   .warm_start = w->warm_start,
                   .options = w->settings.advance,
                   .compliant = w->settings.method->is_compliant ? &frame->compliant : NULL,
@@ -253,6 +254,19 @@ static bool take_step(const step_context *c, ode_islands *found, ode_advance *a)
         }
     }
     return true;
+}
+
+void begin_frame(world_state *w, stock called)
+{
+    const bool quick = called == STOCK_QUICK;
+    if (sprag_ode_has_fluids(quick)) {
+        w->frame = w->frame ? w->frame : frame_state_make();
+    }
+    if (sprag_ode_has_fluids(quick) && w->frame) {
+        sprag_ode_fluids_begin_step(&w->frame->fluids, w->id, quick);
+    } else {
+        sprag_ode_begin_step(w->id, quick);
+    }
 }
 
 bool step_frame(const step_context *c, const ode_islands *islands)

@@ -4,6 +4,9 @@
 
 #include "world.h"
 
+// sprag_ode_begin_step, for a step that may be taken by step_frame.
+void begin_frame(world_state *world, stock called);
+
 // All islands of a world. false: no memory.
 bool step_frame(const step_context *context, const ode_islands *islands);
 

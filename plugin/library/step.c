@@ -90,7 +90,11 @@ static int step_by_settings(world_state *w, dReal step, stock called)
         return step_by_ode(w, step, called);
     }
     w->can_find_islands = true;
-    sprag_ode_begin_step(w->id, called == STOCK_QUICK);
+    if (w->settings.method->keeps_distance) {
+        begin_frame(w, called);
+    } else {
+        sprag_ode_begin_step(w->id, called == STOCK_QUICK);
+    }
     bool done =
         sprag_ode_find_islands(w->id, step, &islands) && step_islands(w, &islands, step, called);
     sprag_ode_end_step(w->id);

@@ -12,6 +12,7 @@ typedef struct frame_state {
     sprag_scratch scratch[4]; // of the step, of a group, of its sub-steps, of their solves
     int *stock_rows;          // per island of the step under way: rows that ODE would solve
     size_t stock_rows_room;
+    ode_fluids fluids;
 
     // Results of the last step, read by reach.c and sprag_world_events
     ode_set distant;         // pairs across whose gap of more than epsilon a force acts

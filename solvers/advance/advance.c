@@ -156,7 +156,7 @@ sprag_result advance_open(advance_run *run)
         memcpy(run->before, frame->body, (size_t)frame->bodies * sizeof *run->before);
     }
     for (int i = 0; i < frame->bodies; i++) {
-        frame->body[i].path = frame->body[i].turn = 0;
+        frame->body[i].path = frame->body[i].turn = frame->body[i].flown = 0;
         frame->body[i].pushed = false;
     }
     set_pairs(run);

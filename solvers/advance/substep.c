@@ -67,6 +67,7 @@ static void move_bodies(advance_run *run, double distance, double clock)
         sprag_motion_at(&run->attempt.motion[i], t, &mover->pose);
         mover->path += norm3(run->attempt.motion[i].velocity) * t;
         mover->turn += norm3(run->attempt.motion[i].velocity + 3) * t;
+        mover->flown += run->attempt.flies[i] ? t : 0;
         mover->pushed |= is_pushed(run, i, t);
         double share = distance < clock ? 0 : run->attempt.share[i], *v = run->attempt.velocity[i];
         double idle = 1 - distance / run->attempt.length; // forces of flight act while bodies move

@@ -71,12 +71,21 @@ static sprag_result decline(compliant_run *run, sprag_compliant_reason reason)
     return SPRAG_NOT_CONVERGED;
 }
 
+// The integration has moved all bodies as their forces do, in continuous time.
+static void set_flown(compliant_run *run, double time)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        run->frame->body[i].flown = time;
+    }
+}
+
 static sprag_result switch_over(compliant_run *run, sprag_compliant_reason reason)
 {
     run->stats->reason_count[reason]++;
     run->stats->switched_frames++;
     run->implicitly_finished = true;
     compliant_unpack(run);
+    set_flown(run, run->time);
     return compliant_implicit_step(run);
 }
 
@@ -199,6 +208,7 @@ static sprag_result advance(compliant_run *run, sprag_compliant_reason *reason)
     }
     compliant_set_implicit_series(run, true);
     compliant_unpack(run);
+    set_flown(run, run->frame->step);
     return SPRAG_OK;
 }
 

@@ -217,6 +217,7 @@ static void move_bodies(const implicit_step *s)
         sprag_motion motion = motion_of(s, i, s->step);
         sprag_motion_at(&motion, s->step, &body->pose);
         memcpy(body->velocity, s->solution.velocity[i], sizeof body->velocity);
+        body->flown += s->flies[i] ? s->step : 0;
     }
 }
 

@@ -20,6 +20,7 @@ typedef struct sprag_mover {
     double cap;         // rad/s
     // by the method, over the frame:
     double path, turn; // m, rad, that the body has moved
+    double flown;      // s, in which `force` has moved it along a parabola
     bool pushed;       // out of an overlap
 } sprag_mover;
 

@@ -13,7 +13,10 @@
 //   threads    two worlds in two threads, a hash each
 //   pool       the world has a pool of threads to step islands in
 //   again      three worlds one after another, mostly at the same address, a hash each
-//   parts      again, and the worlds are destroyed as Webots' threads do it
+//   parts      again, the first by method=ode, and the worlds are destroyed as Webots' threads do
+//              it; then 20 more, and the mean bytes that the last 10 left behind
+//   floats     a cube on the water of webots.c: the largest and least height (m) and sine of its
+//              turn about an edge, over all steps and over the last tenth
 //   fork       a child that runs /bin/true
 //   late       the world is destroyed after main
 //   kept       it is never destroyed
@@ -25,6 +28,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <locale.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -55,6 +59,7 @@ typedef struct scene {
 static stepper *step_world;
 // The way in which Webots' fork destroys a world of one of its threads; NULL: another ODE.
 static void (*destroy_part)(dWorldID);
+static int (*configure)(dWorldID, const char *); // sprag_world_configure, for the next world; NULL
 static int steps, chain_only, in_threads, has_pool, is_slow;
 static long moved;
 
@@ -210,10 +215,24 @@ static uint64_t whole_run(void)
 {
     scene s;
     open_scene(&s);
+    if (configure && !configure(s.world, "method=ode")) {
+        puts("not configured");
+    }
     run_scene(&s);
     uint64_t hash = hash_scene(&s);
     close_scene(&s);
     return hash;
+}
+
+// Bytes that each of 10 worlds leaves behind, after as many others.
+static long bytes_left(void)
+{
+    size_t used = 0;
+    for (int i = 0; i < 20; i++) {
+        used = i == 10 ? mallinfo2().uordblks : used;
+        whole_run();
+    }
+    return (long)(mallinfo2().uordblks - used) / 10;
 }
 
 static void *run_in_thread(void *hash)
@@ -242,6 +261,49 @@ static void print_feedback(const scene *s)
         written += s->feedback[i].f1[2] != 0;
     }
     printf("moved %ld\nfeedback %d\n", moved, written);
+}
+
+static void *of_webots(const char *function)
+{
+    return dlsym(RTLD_DEFAULT, function);
+}
+
+// Half of a cube of 1 m and 500 kg is under water at rest; it starts 0.1 m above that, turned by
+// 0.1 rad.
+static void float_cube(void)
+{
+    scene s = {.world = dWorldCreate(), .space = dSimpleSpaceCreate(NULL)};
+    dBodyID cube = dBodyCreate(s.world);
+    dMass mass;
+    dMatrix3 R;
+    dReal height[2][2] = {{1, -1}, {1, -1}}, turn[2][2] = {{1, -1}, {1, -1}};
+    s.contacts = dJointGroupCreate(0);
+    dWorldSetGravity(s.world, 0, 0, -9.81);
+    dMassSetBoxTotal(&mass, 500, 1, 1, 1);
+    dBodySetMass(cube, &mass);
+    dBodySetPosition(cube, 0, 0, 0.1);
+    dRFromAxisAndAngle(R, 0, 1, 0, 0.1);
+    dBodySetRotation(cube, R);
+    dGeomSetBody(dCreateBox(s.space, 1, 1, 1), cube);
+    dCreatePlane(s.space, 0, 0, 1, -10);
+    ((void (*)(dBodyID))(intptr_t)of_webots("float_body"))(cube);
+    for (int i = 0; i < steps; i++) {
+        dSpaceCollide(s.space, &s, collide);
+        step_world(s.world, 0.01);
+        for (int late = 0; late <= (i >= steps / 10 * 9); late++) {
+            dReal z = dBodyGetPosition(cube)[2], sine = dBodyGetRotation(cube)[2];
+            height[late][0] = z < height[late][0] ? z : height[late][0];
+            height[late][1] = z > height[late][1] ? z : height[late][1];
+            turn[late][0] = sine < turn[late][0] ? sine : turn[late][0];
+            turn[late][1] = sine > turn[late][1] ? sine : turn[late][1];
+        }
+    }
+    for (int late = 0; late < 2; late++) {
+        printf("%.6f %.6f %.6f %.6f\n", (double)height[late][0], (double)height[late][1],
+               (double)turn[late][0], (double)turn[late][1]);
+    }
+    dSpaceDestroy(s.space);
+    dWorldDestroy(s.world);
 }
 
 static scene last;
@@ -292,12 +354,21 @@ int main(int argc, char **argv)
         return 0;
     }
     if (strcmp(mode, "parts") == 0) {
-        destroy_part =
-            (void (*)(dWorldID))(intptr_t)dlsym(RTLD_DEFAULT, "_Z16dWorldDestroy_STP7dxWorld");
+        destroy_part = (void (*)(dWorldID))(intptr_t)of_webots("end_part");
+        configure = (int (*)(dWorldID, const char *))(intptr_t)of_webots("sprag_world_configure");
+    }
+    if (strcmp(mode, "floats") == 0) {
+        float_cube();
+        dCloseODE();
+        return 0;
     }
     if (strcmp(mode, "again") == 0 || strcmp(mode, "parts") == 0) {
         for (int i = 0; i < 3; i++) {
             printf("hash %016llx\n", (unsigned long long)whole_run());
+            configure = NULL;
+        }
+        if (destroy_part) {
+            printf("left %ld\n", bytes_left());
         }
         dCloseODE();
         return 0;
