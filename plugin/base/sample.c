@@ -8,23 +8,23 @@
 
 // Errors below `fine` are as good as none: 0.1 micrometres, or micrometres a second.
 const sample_kind sample_kinds[SAMPLE_VALUES] = {
-    [SAMPLE_DEPTH_LARGEST] = {"depth_largest", "largest depth", "m", 0, 1e-7, SAMPLE_WORST, true},
-    [SAMPLE_DEPTH_MEAN] = {"depth_mean", "mean depth", "m", 0, 1e-7, SAMPLE_AVERAGE, true},
+    [SAMPLE_DEPTH_LARGEST] = {"depth_largest", "largest depth", "m", 0, 1e-7, SAMPLE_WORST},
+    [SAMPLE_DEPTH_MEAN] = {"depth_mean", "mean depth", "m", 0, 1e-7, SAMPLE_AVERAGE},
     [SAMPLE_APPROACH] = {"approach", "approach of contacts", "m/s", 0, 1e-7, SAMPLE_AVERAGE},
     [SAMPLE_SLIP] = {"slip", "slip where contacts stick", "m/s", 0, 1e-7, SAMPLE_AVERAGE},
     [SAMPLE_SLIP_LARGEST] = {"slip_largest", "largest such slip", "m/s", 0, 1e-7, SAMPLE_WORST},
     [SAMPLE_CONE] = {"cone", "friction / cone, largest", "", 1, 1e-6, SAMPLE_WORST},
-    [SAMPLE_JOINT_GAP] = {"joint_gap", "joint error", "m", 0, 1e-7, SAMPLE_WORST, true},
-    [SAMPLE_JOINT_TURN] = {"joint_turn", "joint error, turned", "rad", 0, 1e-7, SAMPLE_WORST, true},
+    [SAMPLE_JOINT_GAP] = {"joint_gap", "joint error", "m", 0, 1e-7, SAMPLE_WORST},
+    [SAMPLE_JOINT_TURN] = {"joint_turn", "joint error, turned", "rad", 0, 1e-7, SAMPLE_WORST},
     [SAMPLE_ENERGY_MADE] = {"energy_made", "energy made", "J", NAN, NAN, SAMPLE_TOTAL},
     [SAMPLE_MOMENTUM] = {"momentum", "velocity without a force", "m/s", 0, 1e-7, SAMPLE_WORST},
     [SAMPLE_RESIDUAL] = {"residual", "residual", "", NAN, NAN, SAMPLE_MEDIAN},
-    [SAMPLE_ENERGY] = {"energy", "energy", "J", NAN, NAN, SAMPLE_AVERAGE, true},
-    [SAMPLE_SPEED] = {"speed", "mean speed of bodies", "m/s", NAN, NAN, SAMPLE_AVERAGE, true},
-    [SAMPLE_LCP_ERRORS] = {"lcp_errors", "LCP errors", "", NAN, NAN, SAMPLE_TOTAL, true},
-    [SAMPLE_FALLBACKS] = {"fallbacks", "fallbacks to ODE", "", NAN, NAN, SAMPLE_TOTAL, true},
-    [SAMPLE_ITERATIONS] = {"iterations", "iterations", "", NAN, NAN, SAMPLE_AVERAGE, true},
-    [SAMPLE_US] = {"us", "CPU time of the step", "us", NAN, NAN, SAMPLE_MEDIAN, true},
+    [SAMPLE_ENERGY] = {"energy", "energy", "J", NAN, NAN, SAMPLE_AVERAGE},
+    [SAMPLE_SPEED] = {"speed", "mean speed of bodies", "m/s", NAN, NAN, SAMPLE_AVERAGE},
+    [SAMPLE_LCP_ERRORS] = {"lcp_errors", "LCP errors", "", NAN, NAN, SAMPLE_TOTAL},
+    [SAMPLE_FALLBACKS] = {"fallbacks", "fallbacks to ODE", "", NAN, NAN, SAMPLE_TOTAL},
+    [SAMPLE_ITERATIONS] = {"iterations", "iterations", "", NAN, NAN, SAMPLE_AVERAGE},
+    [SAMPLE_US] = {"us", "CPU time of the step", "us", NAN, NAN, SAMPLE_MEDIAN},
 };
 
 const char *sample_outcome_name(sample_outcome outcome)

@@ -39,7 +39,6 @@ typedef struct sample_kind {
     double right; // the right value; NAN: none is known
     double fine;  // values nearer to the right one than this are as good as it
     sample_sum sum;
-    bool whole; // also measured along a whole run, from poses and velocities alone
 } sample_kind;
 
 extern const sample_kind sample_kinds[SAMPLE_VALUES];

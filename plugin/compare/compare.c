@@ -123,7 +123,11 @@ static void measure(void *data, int file)
     report r = {.sample.strategy = SPRAG_STRATEGY_NONE};
     int bodies;
     long fallbacks = w->statistics.fallbacks;
-    yardstick *y = yardstick_begin(w->id, t->step, true);
+    ode_islands found; // with ODE's memory for a step, which motors at a stop need
+    if (w->statistics.steps == 0 && !sprag_ode_find_islands(w->id, t->step, &found)) {
+        _exit(EXIT_FAILURE);
+    }
+    yardstick *y = yardstick_begin(w->id, t->step, false);
     if (!y) {
         _exit(EXIT_FAILURE);
     }
@@ -134,7 +138,8 @@ static void measure(void *data, int file)
         _exit(EXIT_FAILURE);
     }
     yardstick_count(y, &r.state);
-    yardstick_end(y, r.sample.value);
+    yardstick_measure(y, r.sample.value);
+    yardstick_end(y);
     set_statistics(&r.sample, w, fallbacks);
     r.sample.value[SAMPLE_US] = time_of_step(t, before, y);
     child_write(file, &r, sizeof r);
@@ -277,27 +282,40 @@ bool compare_state(world_state *w, dReal step, stock called, compare_take *take)
     return true;
 }
 
-int compare_whole(world_state *w, dReal step, stock called, compare_take *take)
+compared_step compare_whole_begin(world_state *w, dReal step, bool residual)
 {
     const plan *p = has_ended || w->is_trial ? NULL : plan_get();
-    if (!p || !p->whole || !method_is_possible() ||
-        w->statistics.steps % p->every != p->every - 1) {
-        return take(w, step, called);
+    compared_step c = {.is_sample = p && p->whole && method_is_possible() &&
+                                    w->statistics.steps % p->every == p->every - 1};
+    // Motors at a stop cannot be asked for rows before ODE has taken memory for a step.
+    if ((c.is_sample || residual) && w->statistics.steps > 0) {
+        c.yardstick = yardstick_begin(w->id, step, true);
+        c.state = state_of(w, step);
+        c.fallbacks = w->statistics.fallbacks;
+        c.start = cpu_us();
     }
-    sample s = {.outcome = SAMPLE_TAKEN, .strategy = SPRAG_STRATEGY_NONE};
-    sample_state state = state_of(w, step);
-    long fallbacks = w->statistics.fallbacks;
-    yardstick *y = yardstick_begin(w->id, step, false);
-    double start = cpu_us();
-    int done = take(w, step, called);
-    double us = cpu_us() - start;
-    if (y && done) {
-        yardstick_count(y, &state);
-        yardstick_end(y, s.value);
-        set_statistics(&s, w, fallbacks);
-        s.value[SAMPLE_US] = us;
-        append(&state, 0, &s);
+    return c;
+}
+
+void compare_whole_taken(compared_step *c)
+{
+    c->us = c->yardstick ? cpu_us() - c->start : 0;
+}
+
+double compare_whole_residual(const compared_step *c)
+{
+    return c->yardstick ? yardstick_residual(c->yardstick) : NAN;
+}
+
+void compare_whole_end(compared_step *c, const world_state *w, bool taken)
+{
+    if (c->yardstick && c->is_sample && taken) {
+        sample s = {.outcome = SAMPLE_TAKEN, .strategy = SPRAG_STRATEGY_NONE};
+        yardstick_count(c->yardstick, &c->state);
+        yardstick_measure(c->yardstick, s.value);
+        set_statistics(&s, w, c->fallbacks);
+        s.value[SAMPLE_US] = c->us;
+        append(&c->state, 0, &s);
     }
-    yardstick_free(y);
-    return done;
+    yardstick_free(c->yardstick);
 }

@@ -4,6 +4,7 @@
 #ifndef SPRAG_COMPARE_H
 #define SPRAG_COMPARE_H
 
+#include "sample.h"
 #include "world.h"
 
 // Takes a step of a world by the method of its settings. Returns 1 or 0, as dWorldStep does.
@@ -13,7 +14,19 @@ typedef int compare_take(world_state *w, dReal step, stock called);
 // program has made the steps that the plan asks for, and is to be ended.
 bool compare_state(world_state *w, dReal step, stock called, compare_take *take);
 
-// A step that the program takes, measured if the plan asks for whole runs.
-int compare_whole(world_state *w, dReal step, stock called, compare_take *take);
+// A step that the program takes, measured if the plan asks for whole runs, or the caller for the
+// residual. The program's run has the same bits.
+typedef struct compared_step {
+    struct yardstick *yardstick; // NULL: nothing is measured
+    bool is_sample;              // of the plan
+    sample_state state;          // before the step
+    long fallbacks;              // likewise
+    double start, us;            // thread CPU time, us
+} compared_step;
+
+compared_step compare_whole_begin(world_state *w, dReal step, bool residual);
+void compare_whole_taken(compared_step *c);            // right after the step: its time ends here
+double compare_whole_residual(const compared_step *c); // NAN: not known, as of a world's first step
+void compare_whole_end(compared_step *c, const world_state *w, bool taken);
 
 #endif

@@ -37,22 +37,36 @@ static void list(yardstick *y, dBodyID *body, dJointID *joint)
     }
 }
 
-static bool take_lists(yardstick *y, bool watches_forces)
+static int by_address(const void *a, const void *b)
+{
+    const dJointID *p = a, *q = b;
+    return (*p > *q) - (*p < *q);
+}
+
+static bool take_lists(yardstick *y)
 {
     list(y, NULL, NULL);
     size_t bodies = (size_t)y->all.bodies + 1, joints = (size_t)y->all.joints + 1;
     y->body = calloc(bodies, sizeof *y->body);
     y->joint = calloc(joints, sizeof *y->joint);
+    y->sorted = calloc(joints, sizeof *y->sorted);
     y->velocity = calloc(bodies, sizeof *y->velocity);
     y->own = calloc(joints, sizeof *y->own);
-    y->feedback = watches_forces ? calloc(joints, sizeof *y->feedback) : NULL;
-    if (!y->body || !y->joint || !y->velocity || !y->own || (watches_forces && !y->feedback)) {
+    y->feedback = calloc(joints, sizeof *y->feedback);
+    if (!y->body || !y->joint || !y->sorted || !y->velocity || !y->own || !y->feedback) {
         return false;
     }
     list(y, y->body, y->joint);
     y->all.body = y->body;
     y->all.joint = y->joint;
+    memcpy(y->sorted, y->joint, (size_t)y->all.joints * sizeof *y->sorted);
+    qsort(y->sorted, (size_t)y->all.joints, sizeof *y->sorted, by_address);
     return true;
+}
+
+static bool is_of(const yardstick *y, dJointID joint)
+{
+    return bsearch(&joint, y->sorted, (size_t)y->all.joints, sizeof joint, by_address);
 }
 
 // ---- energy
@@ -115,17 +129,35 @@ static bool is_closed(const yardstick *y)
 
 static void watch_forces(yardstick *y)
 {
-    for (int i = 0; y->feedback && i < y->all.joints; i++) {
+    for (int i = 0; i < y->all.joints; i++) {
         y->own[i] = dJointGetFeedback(y->joint[i]);
-        dJointSetFeedback(y->joint[i], &y->feedback[i]);
+        if (!y->own[i] || !y->is_program) {
+            dJointSetFeedback(y->joint[i], &y->feedback[i]);
+        }
     }
 }
 
-static void give_feedback_back(const yardstick *y)
+const dJointFeedback *yardstick_forces(dJointID joint)
 {
-    for (int i = 0; y->feedback && i < y->all.joints; i++) {
-        dJointSetFeedback(y->joint[i], y->own[i]);
+    static const dJointFeedback none;
+    dBodyID body[2];
+    bool reversed;
+    sprag_ode_joint_bodies(joint, body, &reversed);
+    bool acts = (body[0] && dBodyIsEnabled(body[0])) || (body[1] && dBodyIsEnabled(body[1]));
+    return acts ? dJointGetFeedback(joint) : &none;
+}
+
+// The step may have destroyed joints.
+void yardstick_end(yardstick *y)
+{
+    for (dJointID j = sprag_ode_newest_joint(y->world); j && !y->has_ended;
+         j = sprag_ode_older_joint(j)) {
+        const dJointFeedback *feedback = dJointGetFeedback(j);
+        if (feedback >= y->feedback && feedback < y->feedback + y->all.joints) {
+            dJointSetFeedback(j, y->own[feedback - y->feedback]);
+        }
     }
+    y->has_ended = true;
 }
 
 // m/s, the largest change of velocity of a body that no force explains. Bodies with damping are
@@ -160,30 +192,16 @@ static double unexplained(const yardstick *y)
     return rest ? most : NAN;
 }
 
-// ---- joints that the step has made
-
-static int by_address(const void *a, const void *b)
-{
-    const dJointID *p = a, *q = b;
-    return (*p > *q) - (*p < *q);
-}
+// ---- bodies and joints after the step
 
 // Joints that act and were not there before the step. disables: disables them.
 static int find_new_joints(const yardstick *y, bool disables)
 {
-    size_t known = (size_t)y->all.joints;
-    dJointID *sorted = malloc((known + 1) * sizeof(dJointID));
     int found = 0;
-    if (!sorted) {
-        return 0;
-    }
-    memcpy(sorted, y->joint, known * sizeof *sorted);
-    qsort(sorted, known, sizeof *sorted, by_address);
     for (int i = 0; i < y->all.bodies; i++) {
         for (int k = 0; k < dBodyGetNumJoints(y->body[i]); k++) {
             dJointID joint = dBodyGetJoint(y->body[i], k);
-            if (owns(y->body[i], joint) &&
-                !bsearch(&joint, sorted, known, sizeof *sorted, by_address)) {
+            if (owns(y->body[i], joint) && !is_of(y, joint)) {
                 found++;
                 if (disables) {
                     dJointDisable(joint);
@@ -191,7 +209,6 @@ static int find_new_joints(const yardstick *y, bool disables)
             }
         }
     }
-    free(sorted);
     return found;
 }
 
@@ -200,9 +217,33 @@ void yardstick_disable_new_joints(const yardstick *y)
     find_new_joints(y, true);
 }
 
+// ODE's lists keep their order.
+static bool has_all(const yardstick *y)
+{
+    int bodies = 0, joints = 0;
+    for (dBodyID b = sprag_ode_newest_body(y->world); b; b = sprag_ode_older_body(b)) {
+        bodies += bodies < y->all.bodies && y->body[bodies] == b;
+    }
+    for (dJointID j = sprag_ode_newest_joint(y->world); j; j = sprag_ode_older_joint(j)) {
+        joints += is_of(y, j);
+    }
+    return bodies == y->all.bodies && joints == y->all.joints;
+}
+
+bool yardstick_read(yardstick *y)
+{
+    if (!y->is_read && has_all(y)) {
+        for (int i = 0; i < y->all.bodies; i++) {
+            sprag_ode_read_velocity(y->body[i], y->velocity[i]);
+        }
+        y->is_read = true;
+    }
+    return y->is_read && find_new_joints(y, false) == 0;
+}
+
 // ---- all
 
-yardstick *yardstick_begin(dWorldID world, dReal step, bool watches_forces)
+yardstick *yardstick_begin(dWorldID world, dReal step, bool is_program)
 {
     yardstick *y = sprag_ode_newest_body(world) ? calloc(1, sizeof *y) : NULL;
     if (!y) {
@@ -210,9 +251,11 @@ yardstick *yardstick_begin(dWorldID world, dReal step, bool watches_forces)
     }
     y->world = world;
     y->step = step;
-    if (!take_lists(y, watches_forces) ||
+    y->is_program = is_program;
+    if (!take_lists(y) ||
         sprag_ode_pull(&y->pulled, world, &y->all, step, NULL, NULL, &y->scratch) != SPRAG_OK ||
         !sprag_ode_index_bodies(&y->index, y->body, y->all.bodies, &y->scratch)) {
+        y->has_ended = true; // not begun
         yardstick_free(y);
         return NULL;
     }
@@ -248,35 +291,51 @@ static double mean_speed(const yardstick *y)
     return moving ? sum / moving : 0;
 }
 
-void yardstick_end(yardstick *y, double value[SAMPLE_VALUES])
+// Asking a motor at its stop for rows adds forces to its bodies.
+static void measure_joints(const yardstick *y, double value[SAMPLE_VALUES])
+{
+    double(*force)[6] = calloc((size_t)y->all.bodies + 1, sizeof *force);
+    for (int i = 0; force && i < y->all.bodies; i++) {
+        sprag_ode_read_accumulators(y->body[i], force[i]);
+    }
+    if (force) {
+        yardstick_joints(y, value);
+    }
+    for (int i = 0; force && i < y->all.bodies; i++) {
+        sprag_ode_set_accumulators(y->body[i], force[i]);
+    }
+    free(force);
+}
+
+void yardstick_measure(yardstick *y, double value[SAMPLE_VALUES])
 {
     for (int i = 0; i < SAMPLE_VALUES; i++) {
         value[i] = NAN;
     }
-    for (int i = 0; i < y->all.bodies; i++) {
-        sprag_ode_read_velocity(y->body[i], y->velocity[i]);
+    const bool knows_forces = yardstick_read(y);
+    if (!y->is_read) {
+        return;
     }
     value[SAMPLE_ENERGY] = energy_of_all(y);
     value[SAMPLE_SPEED] = mean_speed(y);
-    if (y->feedback) {
-        yardstick_contacts(y, value);
-        if (find_new_joints(y, false) == 0) {
-            value[SAMPLE_MOMENTUM] = unexplained(y);
-            yardstick_residual(y, value);
-        }
-        value[SAMPLE_ENERGY_MADE] = y->is_closed ? fmax(0, value[SAMPLE_ENERGY] - y->energy) : NAN;
+    value[SAMPLE_ENERGY_MADE] = y->is_closed ? fmax(0, value[SAMPLE_ENERGY] - y->energy) : NAN;
+    yardstick_contacts(y, value);
+    if (knows_forces) {
+        value[SAMPLE_MOMENTUM] = y->is_program ? NAN : unexplained(y);
+        value[SAMPLE_RESIDUAL] = yardstick_residual(y);
     }
     yardstick_depth(y, value);
-    yardstick_joints(y, value);
-    give_feedback_back(y);
+    measure_joints(y, value);
 }
 
 void yardstick_free(yardstick *y)
 {
     if (y) {
+        yardstick_end(y);
         sprag_scratch_free(&y->scratch);
         free(y->body);
         free(y->joint);
+        free(y->sorted);
         free(y->velocity);
         free(y->own);
         free(y->feedback);

@@ -14,18 +14,24 @@
 
 typedef struct yardstick yardstick;
 
-// Before a step. watches_forces: gives every joint a feedback of its own until the end, with which
-// stock computes other bits; false: what needs forces is not known. NULL: no memory, or an ODE
-// whose list of bodies is not known.
-yardstick *yardstick_begin(dWorldID world, dReal step, bool watches_forces);
+// Before a step. Gives joints a feedback until the end, with which stock computes the same bits.
+// is_program: the process goes on behind the step as without it. Joints keep a feedback that the
+// program has given them; the momentum is then not known. Otherwise accumulators of bodies are left
+// undefined. ODE must have found the islands of the world before. NULL: no memory, or an ODE whose
+// list of bodies is not known.
+yardstick *yardstick_begin(dWorldID world, dReal step, bool is_program);
 
 // The bodies, contacts and rows of joints before the step.
 void yardstick_count(const yardstick *y, sample_state *state);
 
-// After the step: sets the values that poses, velocities and forces tell, the others to NAN, and
-// gives the joints their feedback back. Leaves accumulators of bodies undefined.
-void yardstick_end(yardstick *y, double value[SAMPLE_VALUES]);
-void yardstick_free(yardstick *y);
+// After the step: sets the values that poses, velocities and forces tell, the others to NAN.
+void yardstick_measure(yardstick *y, double value[SAMPLE_VALUES]);
+
+// The residual alone, for a fraction of the time. NAN: not known.
+double yardstick_residual(yardstick *y);
+
+void yardstick_end(yardstick *y);  // gives the joints their feedback back
+void yardstick_free(yardstick *y); // and ends it
 
 // Disables contacts that have been made since yardstick_begin: those that a method has asked the
 // program for within its step.

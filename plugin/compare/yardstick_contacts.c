@@ -19,7 +19,7 @@ typedef struct point {
 static point point_of(const yardstick *y, int i)
 {
     const sprag_contact *c = &y->pulled.contact[i];
-    const dJointFeedback *feedback = dJointGetFeedback(y->pulled.contact_joint[i]);
+    const dJointFeedback *feedback = yardstick_forces(y->pulled.contact_joint[i]);
     const double *v[2];
     double u[3];
     for (int side = 0; side < 2; side++) {

@@ -14,7 +14,7 @@ static const double dependent = 1e-10;
 static void read_contact(const yardstick *y, int i, double force[6])
 {
     const sprag_contact *c = &y->pulled.contact[i];
-    const dJointFeedback *feedback = dJointGetFeedback(y->pulled.contact_joint[i]);
+    const dJointFeedback *feedback = yardstick_forces(y->pulled.contact_joint[i]);
     double by_force[3], torque[3];
     cross3(c->arm[0], feedback->f1, by_force);
     subtract3(feedback->t1, by_force, torque);
@@ -28,7 +28,7 @@ static void read_contact(const yardstick *y, int i, double force[6])
 // Rows that depend on others get 0.
 static void read_rows(const yardstick *y, int first, int count, double *p)
 {
-    const dJointFeedback *feedback = dJointGetFeedback(y->pulled.row_joint[first]);
+    const dJointFeedback *feedback = yardstick_forces(y->pulled.row_joint[first]);
     double L[ROWS_MAX][ROWS_MAX] = {{0}}, wrench[2][6];
     for (int k = 0; k < 3; k++) {
         wrench[0][k] = feedback->f1[k], wrench[0][3 + k] = feedback->t1[k];
@@ -65,20 +65,37 @@ static void read_rows(const yardstick *y, int first, int count, double *p)
     }
 }
 
-void yardstick_residual(yardstick *y, double value[SAMPLE_VALUES])
+// false: damping has changed a velocity.
+static bool fix_bodies(yardstick *y, double *mass)
+{
+    bool known = true;
+    for (int i = 0; i < y->all.bodies; i++) {
+        bool moved = yardstick_is_moved(y, i);
+        known &= !moved || !yardstick_is_damped(y, i);
+        mass[i] = y->pulled.body[i].mass;
+        y->pulled.body[i].mass = moved ? mass[i] : 0;
+    }
+    return known;
+}
+
+static void release_bodies(yardstick *y, const double *mass)
+{
+    for (int i = 0; i < y->all.bodies; i++) {
+        y->pulled.body[i].mass = mass[i];
+    }
+}
+
+double yardstick_residual(yardstick *y)
 {
     const sprag_problem *problem = &y->pulled.problem;
+    if (!yardstick_read(y)) {
+        return NAN;
+    }
+    double *mass = SPRAG_TAKE(&y->scratch, y->all.bodies + 1, double);
     double(*contact_force)[6] = SPRAG_TAKE(&y->scratch, problem->contacts, double[6]);
     double *row_force = SPRAG_TAKE(&y->scratch, problem->rows + ROWS_MAX, double);
     if (y->scratch.failed) {
-        return;
-    }
-    for (int i = 0; i < y->all.bodies; i++) {
-        if (!yardstick_is_moved(y, i)) {
-            y->pulled.body[i].mass = 0;
-        } else if (yardstick_is_damped(y, i)) {
-            return;
-        }
+        return NAN;
     }
     for (int i = 0; i < problem->contacts; i++) {
         read_contact(y, i, contact_force[i]);
@@ -91,5 +108,10 @@ void yardstick_residual(yardstick *y, double value[SAMPLE_VALUES])
         read_rows(y, i, count, row_force + i);
     }
     const sprag_solution solution = {y->velocity, contact_force, row_force};
-    value[SAMPLE_RESIDUAL] = sprag_problem_residual(problem, &solution, 0, 0, &y->scratch).relative;
+    double residual = NAN;
+    if (fix_bodies(y, mass)) {
+        residual = sprag_problem_residual(problem, &solution, 0, 0, &y->scratch).relative;
+    }
+    release_bodies(y, mass);
+    return residual;
 }

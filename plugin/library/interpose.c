@@ -187,7 +187,8 @@ static bool process(dWorldID world, const ode_islands *islands, dReal step, void
     }
     recorded_step *recorded = recorder_begin(w, false);
     bool done = step_islands(w, islands, step, called);
-    recorder_end(recorded, w, called, done);
+    recorder_taken(recorded);
+    recorder_end(recorded, w, called, done, NULL);
     return done;
 }
 

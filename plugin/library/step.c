@@ -1,5 +1,6 @@
 #include "step.h"
 
+#include <math.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -117,9 +118,14 @@ static int step_by_method(dWorldID id, dReal step, stock called)
         return sprag_ode_world_step(id, step, called == STOCK_QUICK); // reports errors in arguments
     }
     step_compare(w, step, called);
+    compared_step compared = compare_whole_begin(w, step, recorder_wants_residual());
     recorded_step *recorded = recorder_begin(w, true);
-    int done = compare_whole(w, step, called, step_by_settings);
-    recorder_end(recorded, w, called, done);
+    int done = step_by_settings(w, step, called);
+    recorder_taken(recorded);
+    compare_whole_taken(&compared);
+    double residual = recorded && done ? compare_whole_residual(&compared) : NAN;
+    recorder_end(recorded, w, called, done, &residual);
+    compare_whole_end(&compared, w, done);
     return done;
 }
 

@@ -25,13 +25,14 @@
 struct recorded_step {
     step_start begun;
     int64_t number; // of the step
-    double start;   // s, thread CPU time
+    double cpu;     // s, thread CPU time at the start; after recorder_taken: of the step
     recorded_step *next;
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool wanted; // SPRAG_RECORD is set, and writing has not failed
+static bool residuals;     // SPRAG_RECORD_RESIDUAL is set
 
 // Under the lock.
 static output file = {.descriptor = -1};
@@ -65,6 +66,8 @@ static void enter_child(void)
 static void start(void)
 {
     atomic_store(&wanted, output_wanted(&file, "SPRAG_RECORD"));
+    const char *value = secure_getenv("SPRAG_RECORD_RESIDUAL");
+    residuals = value && *value;
     // A child must not inherit the lock of a thread that it does not have.
     pthread_atfork(lock_for_fork, unlock_after_fork, enter_child);
 }
@@ -280,12 +283,24 @@ recorded_step *recorder_begin(const world_state *w, bool lends_feedback)
         if (lends_feedback) {
             capture_lend_feedback(&step->begun, w->id);
         }
-        step->start = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+        step->cpu = seconds_of(CLOCK_THREAD_CPUTIME_ID);
     }
     return step;
 }
 
-static void write_step(const recorded_step *step, const world_state *w, stock called, double cpu)
+bool recorder_wants_residual(void)
+{
+    return is_on() && residuals;
+}
+
+void recorder_taken(recorded_step *step)
+{
+    if (step) {
+        step->cpu = seconds_of(CLOCK_THREAD_CPUTIME_ID) - step->cpu;
+    }
+}
+
+static void write_step(const recorded_step *step, const world_state *w, stock called)
 {
     frame_buffer_table(&frames, "STEP", sizeof(sprag_recorded_step));
     sprag_recorded_step *s = frame_buffer_add(&frames, 1);
@@ -298,7 +313,7 @@ static void write_step(const recorded_step *step, const world_state *w, stock ca
                                    .time = w->statistics.time,
                                    .step = w->statistics.step,
                                    .gravity = {gravity[0], gravity[1], gravity[2]},
-                                   .cpu = cpu};
+                                   .cpu = step->cpu};
         strncpy(s->method, w->settings.method->name, sizeof s->method - 1);
     }
 }
@@ -314,17 +329,29 @@ static void write_statistics(const world_state *w)
     }
 }
 
-void recorder_end(recorded_step *step, const world_state *w, stock called, bool taken)
+static void write_residual(double residual)
+{
+    frame_buffer_table(&frames, "MEAS", sizeof(sprag_recorded_measures));
+    sprag_recorded_measures *m = frame_buffer_add(&frames, 1);
+    if (m) {
+        m->residual = residual;
+    }
+}
+
+void recorder_end(recorded_step *step, const world_state *w, stock called, bool taken,
+                  const double *residual)
 {
     if (!step) {
         return;
     }
-    double cpu = seconds_of(CLOCK_THREAD_CPUTIME_ID) - step->start;
     begin_locked();
     if (taken && is_on() && is_ready()) {
         frame_buffer_begin(&frames);
-        write_step(step, w, called, cpu);
+        write_step(step, w, called);
         write_statistics(w);
+        if (residual && residuals) {
+            write_residual(*residual);
+        }
         capture_write(&all, w, step->number, &step->begun, &frames);
         end_frame();
     } else {

@@ -10,8 +10,16 @@ typedef struct recorded_step recorded_step;
 // joints may get a dJointFeedback for it. NULL: nothing is recorded.
 recorded_step *recorder_begin(const world_state *w, bool lends_feedback);
 
-// After it: writes a frame. taken: false if ODE has not stepped the world; nothing is written then.
-void recorder_end(recorded_step *step, const world_state *w, stock called, bool taken);
+// Right after it: its time ends here.
+void recorder_taken(recorded_step *step);
+
+// Writes a frame. taken: false if ODE has not stepped the world; nothing is written then. residual:
+// of the step, for recorder_wants_residual; NULL: not measured.
+void recorder_end(recorded_step *step, const world_state *w, stock called, bool taken,
+                  const double *residual);
+
+// Is a recording made, and SPRAG_RECORD_RESIDUAL set?
+bool recorder_wants_residual(void);
 
 // A space or geom that the program collides, whose static geoms are recorded; and: some space or
 // geom is about to be destroyed.

@@ -43,6 +43,7 @@ static const struct {
      "kind u4 1,body u4 2,geom u4 2,joint u4 1,time f8 1 s,position f4 3 m,normal f4 3,"
      "speed f4 1 m/s,unused f4 1"},
     {"STAT", sizeof(double), "value f8 1"},
+    {"MEAS", sizeof(sprag_recorded_measures), "residual f8 1"},
 };
 
 static const char *const shape_kinds[] = {"nothing",  "sphere", "box", "capsule",

@@ -126,6 +126,12 @@ typedef struct sprag_recorded_event {
     float position[3], normal[3], speed, unused;
 } sprag_recorded_event;
 
+// "MEAS", with one entry, in recordings with SPRAG_RECORD_RESIDUAL: what is measured by the same
+// code whatever the method.
+typedef struct sprag_recorded_measures {
+    double residual; // of the equations as ODE states them; not a number: unknown
+} sprag_recorded_measures;
+
 // "STAT": the statistics of the step, numbers in the order of "statistics" in the JSON; not a
 // number: unknown.
 
@@ -146,6 +152,7 @@ typedef struct sprag_recording {
     const sprag_recorded_joint *joint;
     const sprag_recorded_event *event;
     const double *statistic;
+    const sprag_recorded_measures *measures; // NULL: none
     uint32_t bodies, shapes, vertices, triangles, poses, contacts, joints, events, statistics;
     // the reader's own
     FILE *file;
@@ -243,6 +250,11 @@ static inline void sprag_recording_enter(sprag_recording *r, sprag_recorded_head
     } else if (!memcmp(head->tag, "EVNT", 4)) {
         r->event =
             (const sprag_recorded_event *)sprag_recording_table(head, sizeof *r->event, &r->events);
+    } else if (!memcmp(head->tag, "MEAS", 4)) {
+        uint32_t measures = 0;
+        r->measures = (const sprag_recorded_measures *)sprag_recording_table(
+            head, sizeof *r->measures, &measures);
+        r->measures = measures == 1 ? r->measures : NULL;
     } else if (!memcmp(head->tag, "STAT", 4)) {
         r->statistic =
             (const double *)sprag_recording_table(head, sizeof *r->statistic, &r->statistics);
@@ -271,6 +283,7 @@ static inline bool sprag_recording_has_meshes(const sprag_recording *r)
 static inline bool sprag_recording_parse(sprag_recording *r)
 {
     r->step = NULL;
+    r->measures = NULL;
     r->bodies = r->shapes = r->vertices = r->triangles = r->poses = r->contacts = r->joints =
         r->events = r->statistics = 0;
     for (uint64_t at = 0; at < r->frame_size;) {

@@ -93,9 +93,9 @@ static void print_statistics_names(const csv *c, FILE *to)
 static const char *file_name(const char *tag)
 {
     static const char *const names[][2] = {
-        {"STEP", "steps"},    {"BODY", "bodies"},    {"SHAP", "shapes"},
-        {"VERT", "vertices"}, {"POSE", "poses"},     {"CONT", "contacts"},
-        {"JOIN", "joints"},   {"TRIA", "triangles"}, {"EVNT", "events"},
+        {"STEP", "steps"},  {"BODY", "bodies"},   {"SHAP", "shapes"}, {"VERT", "vertices"},
+        {"POSE", "poses"},  {"CONT", "contacts"}, {"JOIN", "joints"}, {"TRIA", "triangles"},
+        {"EVNT", "events"}, {"MEAS", "measures"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!strcmp(tag, names[i][0])) {

@@ -146,7 +146,7 @@ static bool add_step(film *f, film_world *w, const sprag_recording *r)
                      .step = r->step->step,
                      .cpu = r->step->cpu,
                      .joint_gap = joint_gap(r),
-                     .residual = statistic(f, r, "residual"),
+                     .residual = r->measures ? r->measures->residual : statistic(f, r, "residual"),
                      .iterations = statistic(f, r, "iterations"),
                      .strategy = statistic(f, r, "strategy"),
                      .fallbacks = statistic(f, r, "fallbacks")};

@@ -19,7 +19,7 @@ typedef struct film_step {
     double depth, mean_depth; // m
     double slip;              // m/s, largest of contacts that stick
     double energy;            // J, kinetic and potential, of all bodies
-    double residual;          // as the statistics have it
+    double residual;          // as measured for all methods, or else as the statistics have it
     double joint_gap;         // m, largest distance of the two anchors of a joint
     double iterations, contacts, strategy, fallbacks;
 } film_step;

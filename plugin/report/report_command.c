@@ -55,6 +55,7 @@ static bool is_named; // the user has named the recording
 
 bool report_begin(void)
 {
+    setenv("SPRAG_RECORD_RESIDUAL", "1", 1);
     is_named |= runs == 0 && getenv("SPRAG_RECORD");
     if (is_named) {
         return true;
@@ -78,6 +79,7 @@ void report_pause(void)
 {
     if (!is_named) {
         unsetenv("SPRAG_RECORD");
+        unsetenv("SPRAG_RECORD_RESIDUAL");
     }
 }
 

@@ -247,7 +247,7 @@ START_TEST(children_start_warm)
 }
 END_TEST
 
-// Measuring whole runs leaves their bits; forces are not watched.
+// Measuring whole runs leaves their bits.
 START_TEST(compares_whole_runs)
 {
     run stock = sh(PROGRAM_HOST " quick 40"), ours;
@@ -265,12 +265,56 @@ START_TEST(compares_whole_runs)
         ck_assert_double_gt(figure_of(root, k, "us"), 0);
         ck_assert_double_gt(figure_of(root, k, "joint_gap"), 0);
         ck_assert_double_gt(figure_of(root, k, "energy"), 1000);
-        ck_assert(json_is_null(json_array_get(values_of(root, k, "cone"), 0)));
+        ck_assert_double_gt(figure_of(root, k, "residual"), 0);
+        ck_assert_double_le(figure_of(root, k, "residual"), 1);
+        ck_assert(json_is_null(json_array_get(values_of(root, k, "momentum"), 0)));
     }
     json_decref(root);
     r = sh(PROGRAM_SPRAG_COMMAND " compare --whole slope --seconds 0.1");
     ck_assert_int_eq(r.status, 0);
     ck_assert_ptr_nonnull(strstr(r.out, "stribeck against ode-step"));
+}
+END_TEST
+
+// The numbers of an array of JSON, up to its end; NAN: null. Returns their count.
+static int read_numbers(const char *from, double *to, int room)
+{
+    int count = 0;
+    for (const char *at = from; *at != ']' && count < room; count++) {
+        char *end = NULL;
+        bool is_null = strncmp(at, "null", 4) == 0;
+        to[count] = is_null ? NAN : strtod(at, &end);
+        at = is_null ? at + 4 : end;
+        at += *at == ',';
+    }
+    return count;
+}
+
+// The page of whole runs has the residual of every step but the first, of stock too.
+START_TEST(plots_the_residual_of_all_methods)
+{
+    enum { ROOM = 1 << 22, HOST_STEPS = 40 };
+    static const char key[] = "\"residual\":[";
+    double value[HOST_STEPS + 1], most[2] = {0, 0};
+    run r = sh(COMPARE "--whole --report page.html -m ode-quick,stribeck" HOST "quick 40");
+    ck_assert_fine(r);
+    FILE *file = fopen("page.html", "r");
+    char *page = calloc(1, ROOM), *at = page;
+    ck_assert(file && page && fread(page, 1, ROOM - 1, file) > 0);
+    fclose(file);
+    for (int method = 0; method < 2; method++) {
+        at = strstr(at, key);
+        ck_assert_ptr_nonnull(at);
+        at += sizeof key - 1;
+        ck_assert_int_eq(read_numbers(at, value, HOST_STEPS + 1), HOST_STEPS);
+        ck_assert_double_nan(value[0]);
+        for (int i = 1; i < HOST_STEPS; i++) {
+            ck_assert_double_ge(value[i], 0);
+            most[method] = fmax(most[method], value[i]);
+        }
+    }
+    ck_assert_double_gt(most[0], 10 * most[1]); // QuickStep ends early
+    free(page);
 }
 END_TEST
 
@@ -430,6 +474,7 @@ int main(void)
     tcase_add_test(all, measures_with_one_yardstick);
     tcase_add_test(all, children_start_warm);
     tcase_add_test(all, compares_whole_runs);
+    tcase_add_test(all, plots_the_residual_of_all_methods);
     tcase_add_test(all, tunes_stock);
     tcase_add_test(all, tunes_stock_on_a_model);
     tcase_add_loop_test(all, refuses_bad_arguments, 0, 17);

@@ -31,10 +31,10 @@ static dBodyID add_body(dWorldID w, double mass, double z)
 
 static void measure_step(dWorldID w, double value[SAMPLE_VALUES])
 {
-    yardstick *y = yardstick_begin(w, h, true);
+    yardstick *y = yardstick_begin(w, h, false);
     ck_assert_ptr_nonnull(y);
     ck_assert(dWorldStep(w, h));
-    yardstick_end(y, value);
+    yardstick_measure(y, value);
     yardstick_free(y);
 }
 
@@ -73,10 +73,10 @@ START_TEST(tells_velocity_without_a_force)
     double value[SAMPLE_VALUES];
     dWorldID w = open_world(g);
     dBodyID body = add_body(w, 2, 5);
-    yardstick *y = yardstick_begin(w, h, true);
+    yardstick *y = yardstick_begin(w, h, false);
     dWorldStep(w, h);
     dBodySetLinearVel(body, 0.25, 0, -g * h);
-    yardstick_end(y, value);
+    yardstick_measure(y, value);
     yardstick_free(y);
     ck_assert_double_eq_tol(value[SAMPLE_MOMENTUM], 0.25, 1e-12);
     ck_assert_double_eq_tol(value[SAMPLE_ENERGY_MADE], 0.25 * 0.25 - g * g * h * h, 1e-9);
@@ -195,11 +195,11 @@ START_TEST(tells_the_residual_of_stock)
     dJointAttach(hinge, hangs, p.box);
     dJointSetHingeAnchor(hinge, 0, 0, 2);
     dJointSetHingeAxis(hinge, 0, 1, 0);
-    yardstick *y = yardstick_begin(p.world, h, true);
+    yardstick *y = yardstick_begin(p.world, h, false);
     dWorldStep(p.world, h);
     const dReal *v = dBodyGetLinearVel(hangs);
     dBodySetLinearVel(hangs, v[0] + u[_i], v[1], v[2]);
-    yardstick_end(y, value);
+    yardstick_measure(y, value);
     yardstick_free(y);
     if (u[_i] == 0) {
         ck_assert_double_le(value[SAMPLE_RESIDUAL], 1e-9);
@@ -228,11 +228,11 @@ START_TEST(tells_slip_of_contacts_that_stick)
     double value[SAMPLE_VALUES];
     pushed p = open_pushed(0.1);
     configure(p.world, "method=stribeck");
-    yardstick *y = yardstick_begin(p.world, h, true);
+    yardstick *y = yardstick_begin(p.world, h, false);
     dWorldStep(p.world, h);
     dBodySetLinearVel(p.box, 0.02, 0, -0.03);
     dBodySetAngularVel(p.box, 0, 0, 0);
-    yardstick_end(y, value);
+    yardstick_measure(y, value);
     yardstick_free(y);
     ck_assert_double_eq_tol(value[SAMPLE_SLIP], 0.02, 1e-9);
     ck_assert_double_eq_tol(value[SAMPLE_SLIP_LARGEST], 0.02, 1e-9);
@@ -241,19 +241,130 @@ START_TEST(tells_slip_of_contacts_that_stick)
 }
 END_TEST
 
-// Without forces nothing is changed, not even which feedback a joint has.
-START_TEST(watches_poses_alone)
+// ---- in a program that goes on
+
+static bool measures;
+
+// measures: with the yardstick around the step, which finds the residual twice.
+static int step_of_program(dWorldID w, dReal length)
 {
     double value[SAMPLE_VALUES];
-    pushed p = open_pushed(0.1);
-    yardstick *y = yardstick_begin(p.world, h, false);
-    ck_assert_ptr_null(dJointGetFeedback(dBodyGetJoint(p.box, 0)));
-    dWorldStep(p.world, h);
-    yardstick_end(y, value);
+    yardstick *y = measures ? yardstick_begin(w, length, true) : NULL;
+    int done = dWorldStep(w, length);
+    if (y) {
+        double residual = yardstick_residual(y);
+        yardstick_measure(y, value);
+        ck_assert_msg(residual == value[SAMPLE_RESIDUAL] || isnan(residual), "%g", residual);
+    }
     yardstick_free(y);
-    ck_assert_double_nan(value[SAMPLE_CONE]);
-    ck_assert_double_gt(value[SAMPLE_DEPTH_LARGEST], 0);
-    close_pushed(&p);
+    return done;
+}
+
+static int quick_step_of_program(dWorldID w, dReal length)
+{
+    yardstick *y = measures ? yardstick_begin(w, length, true) : NULL;
+    int done = dWorldQuickStep(w, length);
+    ck_assert(!measures || yardstick_residual(y) > 0);
+    yardstick_free(y);
+    return done;
+}
+
+typedef struct ending {
+    body_state state[SCENE_BODIES];
+    dJointFeedback own[2]; // of the hinge, and of a contact of the last step
+    dReal force[SCENE_BODIES][6];
+} ending;
+
+// A motor that pushes against a stop adds forces whenever its joint is asked for rows.
+static void press_against_stop(scene *s)
+{
+    dJointID hinge = dBodyGetJoint(s->body[HEAP], 1);
+    ck_assert_int_eq(dJointGetType(hinge), dJointTypeHinge);
+    dJointSetHingeParam(hinge, dParamLoStop, 0.02);
+    dJointSetHingeParam(hinge, dParamHiStop, 3);
+    dJointSetHingeParam(hinge, dParamVel, 1);
+    dJointSetHingeParam(hinge, dParamFMax, 40);
+    dJointSetHingeParam(hinge, dParamFudgeFactor, 0.5);
+}
+
+static void run_program(const char *options, step_fn *stepper, bool measured, ending *to)
+{
+    dRandSetSeed(1);
+    memset(to, 0, sizeof *to);
+    scene s = open_scene(options);
+    dJointSetFeedback(dBodyGetJoint(s.body[HEAP], 1), &to->own[0]);
+    press_against_stop(&s);
+    for (int i = 0; i < 60; i++) {
+        measures = measured && i > 0;
+        step_scene(&s, stepper);
+    }
+    dSpaceCollide(s.space, &s, touch);
+    int touching = 0;
+    while (dBodyGetNumJoints(s.body[touching]) == 0) {
+        touching++;
+    }
+    ck_assert_int_lt(touching, HEAP);
+    dJointSetFeedback(dBodyGetJoint(s.body[touching], 0), &to->own[1]);
+    ck_assert(stepper(s.world, step));
+    for (int i = 0; i < SCENE_BODIES; i++) {
+        to->state[i] = state_of(s.body[i]);
+        memcpy(to->force[i], dBodyGetForce(s.body[i]), 3 * sizeof(dReal));
+        memcpy(to->force[i] + 3, dBodyGetTorque(s.body[i]), 3 * sizeof(dReal));
+    }
+    dJointID hinge = dBodyGetJoint(s.body[HEAP], 1);
+    ck_assert_ptr_eq(dJointGetFeedback(hinge), &to->own[0]);
+    ck_assert_ptr_null(dJointGetFeedback(dBodyGetJoint(s.body[HEAP], 0)));
+    close_scene(&s);
+}
+
+// Bodies, forces and the program's own feedback have the bits of a run that is not measured.
+START_TEST(leaves_the_bits_of_a_program)
+{
+    static const struct {
+        const char *options;
+        step_fn *stepper;
+    } run[] = {{"method=ode", step_of_program},
+               {"method=ode", quick_step_of_program},
+               {"method=stribeck", step_of_program},
+               {"method=stribeck", quick_step_of_program}};
+    ending plain, measured;
+    run_program(run[_i].options, run[_i].stepper, false, &plain);
+    run_program(run[_i].options, run[_i].stepper, true, &measured);
+    ck_assert_int_eq(memcmp(plain.state, measured.state, sizeof plain.state), 0);
+    ck_assert_int_eq(memcmp(plain.force, measured.force, sizeof plain.force), 0);
+    ck_assert_double_ne(plain.own[0].f1[2], 0);
+    ck_assert_double_ne(plain.own[1].f1[2], 0);
+    ck_assert_int_eq(memcmp(plain.own, measured.own, sizeof plain.own), 0);
+}
+END_TEST
+
+static dJointID doomed;
+
+static void destroy_joint(dBodyID body)
+{
+    (void)body;
+    if (doomed) {
+        dJointDestroy(doomed);
+        doomed = NULL;
+    }
+}
+
+// A moved callback destroys a joint: nothing is known of that step.
+START_TEST(survives_joints_that_a_step_destroys)
+{
+    double value[SAMPLE_VALUES];
+    dWorldID w = open_world(g);
+    dBodyID body = add_body(w, 2, 5);
+    doomed = dJointCreateBall(w, NULL);
+    dJointAttach(doomed, body, NULL);
+    dBodySetMovedCallback(body, destroy_joint);
+    yardstick *y = yardstick_begin(w, h, true);
+    ck_assert(dWorldStep(w, h));
+    ck_assert_double_nan(yardstick_residual(y));
+    yardstick_measure(y, value);
+    ck_assert_double_nan(value[SAMPLE_ENERGY]);
+    yardstick_free(y);
+    dWorldDestroy(w);
 }
 END_TEST
 
@@ -343,7 +454,8 @@ int main(void)
     tcase_add_loop_test(all, tells_the_residual_of_stock, 0, 2);
     tcase_add_test(all, the_residual_is_not_known_under_damping);
     tcase_add_test(all, tells_slip_of_contacts_that_stick);
-    tcase_add_test(all, watches_poses_alone);
+    tcase_add_loop_test(all, leaves_the_bits_of_a_program, 0, 4);
+    tcase_add_test(all, survives_joints_that_a_step_destroys);
     tcase_add_test(all, gives_feedback_back);
     tcase_add_loop_test(all, a_snapshot_brings_the_bits_back, 0, 2);
     tcase_add_test(all, memory_of_forces_travels);
