@@ -15,13 +15,24 @@ bool collide_will_destroy(const void *what)
     return false;
 }
 
+// A method that works within the step moves the bodies in an order of its own: a moved callback may
+// destroy a body that stock would have moved before it.
+static bool is_in_step(const void *frame)
+{
+    return is_in_step_callback(frame) ||
+           (collide_now.within_frame && is_frame_inside(frame, collide_now.step_frame));
+}
+
 // false: no step uses it.
 static bool put_off(destroy_kind kind, void *what)
 {
-    bool asked = collide_now.asked_pair && what && is_in_step_callback(__builtin_frame_address(0));
-    collide_context *c = asked ? collide_context_get() : NULL;
+    collide_context *c =
+        what && is_in_step(__builtin_frame_address(0)) ? collide_context_get() : NULL;
     if (!c || collide_will_destroy(what)) {
         return c;
+    }
+    if (kind == DESTROY_BODY) {
+        dBodySetMovedCallback(what, NULL); // its user data may be gone
     }
     destruction *more =
         collide_grown(c->destruction, c->destructions, &c->destruction_room, sizeof *more);

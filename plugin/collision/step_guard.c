@@ -15,6 +15,7 @@ bool step_guard_begin(step_guard *guard, const void *frame)
     }
     *guard = (step_guard){is_frame_inside(frame, outer) ? outer : NULL};
     collide_now.step_frame = guard->outer_frame ? guard->outer_frame : frame;
+    collide_now.within_frame = guard->outer_frame && collide_now.within_frame;
     return true;
 }
 

@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "collide_ask.h"
+#include "collide_thread.h"
 #include "frame_state.h"
 #include "frame_warn.h"
 #include "island_step.h"
@@ -279,6 +280,7 @@ bool step_frame(const step_context *c, const ode_islands *islands)
     }
     w->frame->steps++;
     collide_check_data(w);
+    collide_now.within_frame = true;
     double start = now_us();
     ode_islands found = *islands;
     ode_advance a;

@@ -1,9 +1,13 @@
 // Changes that a program makes to bodies in callbacks: those in moved callbacks take effect as
-// under stock, those in near callbacks within a step as under stock before the next step.
+// under stock, those in near callbacks within a step as under stock before the next step. A program
+// that stock survives when its callbacks destroy things survives under sprag.
 #include <check.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "sprag.h"
 #include "start.h"
@@ -277,6 +281,204 @@ START_TEST(forces_outlast_a_waking)
 }
 END_TEST
 
+// ---- callbacks that destroy
+
+enum { PARTS = 6, FRAMES = 12, FRAME_OF_ACT = 6 };
+
+typedef enum act {
+    DESTROYS_ITSELF,
+    DESTROYS_NEXT,
+    DESTROYS_LAST,
+    DESTROYS_FAR,
+    DESTROYS_OTHERS,
+    DESTROYS_GEOM,
+    DESTROYS_WORLD,
+    DESTROYS_BARE,
+    EMPTIES_GROUP,
+    DESTROYS_JOINT,
+    DESTROYS_OTHER_WORLD,
+    ACTS
+} act;
+
+typedef enum place { MOVED, NEAR, NEAR_IN_STEP, PLACES } place;
+
+static struct {
+    scene scene;
+    dWorldID other;      // of the same method
+    dBodyID part[PARTS]; // NULL: destroyed
+    dGeomID geom[PARTS];
+    dBodyID bare; // without a geom, on a joint to part 0
+    dJointID joint;
+    act act;
+    place place;
+    int actor, frame;
+    bool stepping, done;
+} wreck;
+
+static void destroy_part(int i)
+{
+    if (wreck.part[i]) {
+        dGeomDestroy(wreck.geom[i]);
+        dBodyDestroy(wreck.part[i]);
+        wreck.part[i] = NULL;
+    }
+}
+
+static void do_act(void)
+{
+    int i = wreck.actor;
+    wreck.done = true;
+    switch (wreck.act) {
+    case DESTROYS_ITSELF:
+        destroy_part(i);
+        break;
+    case DESTROYS_NEXT:
+        destroy_part((i + 1) % PARTS);
+        break;
+    case DESTROYS_LAST:
+        destroy_part((i + PARTS - 1) % PARTS);
+        break;
+    case DESTROYS_FAR:
+        destroy_part((i + PARTS / 2) % PARTS);
+        break;
+    case DESTROYS_OTHERS:
+        for (int k = 1; k < PARTS; k++) {
+            destroy_part((i + k) % PARTS);
+        }
+        break;
+    case DESTROYS_GEOM:
+        dGeomDestroy(wreck.geom[i]);
+        break;
+    case DESTROYS_BARE:
+        dBodyDestroy(wreck.bare);
+        break;
+    case EMPTIES_GROUP:
+        dJointGroupEmpty(wreck.scene.contacts);
+        break;
+    case DESTROYS_JOINT:
+        dJointDestroy(wreck.joint);
+        break;
+    case DESTROYS_WORLD:
+        dWorldDestroy(wreck.scene.world);
+        wreck.scene.world = NULL;
+        break;
+    case DESTROYS_OTHER_WORLD:
+        dWorldDestroy(wreck.other);
+        break;
+    default:
+        break;
+    }
+}
+
+static void acts_when_moved(dBodyID body)
+{
+    if (!wreck.done && wreck.frame >= FRAME_OF_ACT && body == wreck.part[wreck.actor]) {
+        do_act();
+    }
+}
+
+static void acts_when_near(void *data, dGeomID a, dGeomID b)
+{
+    (void)data;
+    dContact contact[4] = {
+        {.surface.mu = 1}, {.surface.mu = 1}, {.surface.mu = 1}, {.surface.mu = 1}};
+    dBodyID body[2] = {dGeomGetBody(a), dGeomGetBody(b)};
+    int count = dCollide(a, b, 4, &contact->geom, sizeof contact[0]);
+    for (int i = 0; i < count; i++) {
+        dJointAttach(dJointCreateContact(wreck.scene.world, wreck.scene.contacts, &contact[i]),
+                     body[0], body[1]);
+    }
+    dBodyID actor = wreck.part[wreck.actor];
+    if (!wreck.done && wreck.place != MOVED && wreck.frame >= FRAME_OF_ACT &&
+        wreck.stepping == (wreck.place == NEAR_IN_STEP) && (body[0] == actor || body[1] == actor)) {
+        do_act();
+    }
+}
+
+// Two balls on one another, two on a joint, one that falls, one that slides. The program ends with
+// 0 if all that is left is finite.
+static void run_wreck(const char *options)
+{
+    static const double where[PARTS][2] = {{0, 0.1}, {0.01, 0.3}, {2, 0.1},
+                                           {2, 0.3}, {4, 0.12},   {6, 0.1}};
+    wreck.scene = open_scene(options);
+    wreck.other = dWorldCreate();
+    ck_assert(sprag_world_configure(wreck.other, options));
+    dBodyCreate(wreck.other);
+    dWorldSetGravity(wreck.scene.world, 0, 0, -9.81);
+    dCreatePlane(wreck.scene.space, 0, 0, 1, 0);
+    for (int i = 0; i < PARTS; i++) {
+        wreck.part[i] = add_ball(&wreck.scene, where[i][0], where[i][1]);
+        wreck.geom[i] = dBodyGetFirstGeom(wreck.part[i]);
+        if (wreck.place == MOVED) {
+            dBodySetMovedCallback(wreck.part[i], acts_when_moved);
+        }
+    }
+    dBodySetLinearVel(wreck.part[5], 1, 0, 0);
+    wreck.joint = dJointCreateBall(wreck.scene.world, NULL);
+    dJointAttach(wreck.joint, wreck.part[2], wreck.part[3]);
+    dJointSetBallAnchor(wreck.joint, 2, 0, 0.2);
+    wreck.bare = dBodyCreate(wreck.scene.world);
+    dBodySetPosition(wreck.bare, 0, 0.5, 0.1);
+    dJointAttach(dJointCreateBall(wreck.scene.world, NULL), wreck.bare, wreck.part[0]);
+    for (wreck.frame = 0; wreck.frame < FRAMES && wreck.scene.world; wreck.frame++) {
+        if (wreck.act != DESTROYS_OTHER_WORLD || !wreck.done) {
+            dWorldStep(wreck.other, step);
+        }
+        dJointGroupEmpty(wreck.scene.contacts);
+        dSpaceCollide(wreck.scene.space, NULL, acts_when_near);
+        wreck.stepping = true;
+        if (wreck.scene.world) {
+            dWorldStep(wreck.scene.world, step);
+        }
+        wreck.stepping = false;
+    }
+    for (int i = 0; i < PARTS && wreck.scene.world; i++) {
+        if (wreck.part[i] && !isfinite(dBodyGetPosition(wreck.part[i])[2])) {
+            _exit(1);
+        }
+    }
+}
+
+static bool survives(const char *options)
+{
+    int status = 0;
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        alarm(60);
+        fclose(stderr); // where ODE complains
+        run_wreck(options);
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// Stock calls no near callback within a step: there it is compared with what the same does before.
+START_TEST(what_stock_survives_does_not_end_the_program)
+{
+    int survived = 0;
+    wreck.act = (act)(_i / PLACES);
+    for (wreck.actor = 0; wreck.actor < PARTS; wreck.actor++) {
+        wreck.place = _i % PLACES == MOVED ? MOVED : NEAR;
+        if (!survives("method=ode")) {
+            continue;
+        }
+        survived++;
+        wreck.place = (place)(_i % PLACES);
+        for (int i = 0; i < METHODS; i++) {
+            ck_assert_msg(survives(methods_[i]), "act %d, place %d, by body %d, %s", wreck.act,
+                          wreck.place, wreck.actor, methods_[i]);
+        }
+    }
+    // Stock locks its spaces while it calls near callbacks.
+    bool refused =
+        wreck.act == DESTROYS_WORLD || (_i % PLACES != MOVED && wreck.act < DESTROYS_WORLD);
+    ck_assert_int_eq(survived > 0, !refused);
+}
+END_TEST
+
 static void setup(void)
 {
     start_ode();
@@ -301,5 +503,9 @@ int main(void)
     tcase_add_loop_test(forces, a_force_that_is_not_finite_is_left_out, 0, METHODS);
     tcase_add_loop_test(forces, forces_set_in_mid_step_are_the_next_steps, 0, 4);
     tcase_add_loop_test(forces, forces_outlast_a_waking, 0, METHODS - 1);
+    TCase *destroys = tcase_create("destroys");
+    suite_add_tcase(suite, destroys);
+    tcase_add_checked_fixture(destroys, setup, teardown);
+    tcase_add_loop_test(destroys, what_stock_survives_does_not_end_the_program, 0, ACTS * PLACES);
     return run_suite(suite);
 }
