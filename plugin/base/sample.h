@@ -22,6 +22,8 @@ typedef enum sample_value {
     SAMPLE_RESIDUAL,
     SAMPLE_ENERGY,
     SAMPLE_SPEED,
+    SAMPLE_RESTING,
+    SAMPLE_CREEP,
     SAMPLE_LCP_ERRORS,
     SAMPLE_FALLBACKS,
     SAMPLE_ITERATIONS,
@@ -30,7 +32,13 @@ typedef enum sample_value {
 } sample_value;
 
 // The values of the states of a run make one figure.
-typedef enum sample_sum { SAMPLE_WORST, SAMPLE_AVERAGE, SAMPLE_TOTAL, SAMPLE_MEDIAN } sample_sum;
+typedef enum sample_sum {
+    SAMPLE_WORST,
+    SAMPLE_AVERAGE,
+    SAMPLE_TOTAL,
+    SAMPLE_MEDIAN,
+    SAMPLE_LAST // mean of the last values of all worlds
+} sample_sum;
 
 typedef struct sample_kind {
     const char *name;  // "depth_largest", in files

@@ -150,6 +150,32 @@ double comparison_quantile(const comparison *c, int method, sample_value value, 
     return at;
 }
 
+static bool is_last_of_world(const comparison *c, int method, sample_value value, long state)
+{
+    for (long i = state + 1; i < c->states; i++) {
+        if (c->state[i].world == c->state[state].world &&
+            !isnan(comparison_sample(c, i, method)->value[value])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Mean of the last values of all worlds.
+static double mean_of_last(const comparison *c, int method, sample_value value)
+{
+    double sum = 0;
+    long count = 0;
+    for (long i = c->states; i-- > 0;) {
+        double v = comparison_sample(c, i, method)->value[value];
+        if (!isnan(v) && is_last_of_world(c, method, value, i)) {
+            sum += v;
+            count++;
+        }
+    }
+    return count ? sum / (double)count : NAN;
+}
+
 double comparison_figure(const comparison *c, int method, sample_value value)
 {
     double sum = 0, worst = -INFINITY;
@@ -174,6 +200,8 @@ double comparison_figure(const comparison *c, int method, sample_value value)
         return sum;
     case SAMPLE_MEDIAN:
         break;
+    case SAMPLE_LAST:
+        return mean_of_last(c, method, value);
     }
     return comparison_quantile(c, method, value, 0.5);
 }

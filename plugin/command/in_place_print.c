@@ -11,7 +11,7 @@ static const sample_value shown[] = {
     SAMPLE_DEPTH_LARGEST, SAMPLE_DEPTH_MEAN,  SAMPLE_APPROACH,  SAMPLE_SLIP,
     SAMPLE_SLIP_LARGEST,  SAMPLE_CONE,        SAMPLE_JOINT_GAP, SAMPLE_JOINT_TURN,
     SAMPLE_MOMENTUM,      SAMPLE_ENERGY_MADE, SAMPLE_RESIDUAL,  SAMPLE_LCP_ERRORS,
-    SAMPLE_FALLBACKS,
+    SAMPLE_FALLBACKS,     SAMPLE_RESTING,     SAMPLE_CREEP,
 };
 
 // Of whole runs: along them all, in their first and in their last tenth.

@@ -15,6 +15,7 @@
 
 #include "child.h"
 #include "clock.h"
+#include "creep.h"
 #include "message.h"
 #include "plan.h"
 #include "snapshot.h"
@@ -307,12 +308,13 @@ double compare_whole_residual(const compared_step *c)
     return c->yardstick ? yardstick_residual(c->yardstick) : NAN;
 }
 
-void compare_whole_end(compared_step *c, const world_state *w, bool taken)
+void compare_whole_end(compared_step *c, world_state *w, bool taken)
 {
     if (c->yardstick && c->is_sample && taken) {
         sample s = {.outcome = SAMPLE_TAKEN, .strategy = SPRAG_STRATEGY_NONE};
         yardstick_count(c->yardstick, &c->state);
         yardstick_measure(c->yardstick, s.value);
+        creep_measure(w, s.value);
         set_statistics(&s, w, c->fallbacks);
         s.value[SAMPLE_US] = c->us;
         append(&c->state, 0, &s);

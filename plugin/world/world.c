@@ -75,6 +75,10 @@ static void destroy(world_state *w)
         free(w->memory[i].bytes);
     }
     free(w->memory);
+    for (int i = 0; i < w->way.count; i++) {
+        free(w->way.sample[i].place);
+    }
+    free(w->way.sample);
     free(w);
 }
 

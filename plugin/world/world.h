@@ -22,6 +22,24 @@ typedef struct world_memory {
     size_t length;
 } world_memory;
 
+// Places of the bodies, from the newest to the oldest, at samples of a comparison of whole
+// runs (plugin/compare/creep.c).
+typedef struct world_place {
+    dBodyID body;
+    double position[3]; // m
+} world_place;
+
+typedef struct world_places {
+    double time; // s
+    int bodies;
+    world_place *place;
+} world_places;
+
+typedef struct world_way {
+    world_places *sample;
+    int count, room;
+} world_way;
+
 typedef struct world_state {
     dWorldID id;
     int number;        // 1 for the first world that the process steps, or collides under a method
@@ -37,6 +55,7 @@ typedef struct world_state {
     sprag_world_statistics statistics;
     world_memory *memory; // of each method of a comparison; NULL: none so far
     int memories;
+    world_way way; // of a comparison of whole runs
     bool is_trial; // a step in a child that a comparison has forked: it must leave no trace
     UT_hash_handle hh;
 } world_state;

@@ -265,6 +265,8 @@ START_TEST(compares_whole_runs)
         ck_assert_double_gt(figure_of(root, k, "us"), 0);
         ck_assert_double_gt(figure_of(root, k, "joint_gap"), 0);
         ck_assert_double_gt(figure_of(root, k, "energy"), 1000);
+        ck_assert_double_gt(figure_of(root, k, "resting"), 0);
+        ck_assert_double_gt(figure_of(root, k, "creep"), 0);
         ck_assert_double_gt(figure_of(root, k, "residual"), 0);
         ck_assert_double_le(figure_of(root, k, "residual"), 1);
         ck_assert(json_is_null(json_array_get(values_of(root, k, "momentum"), 0)));
