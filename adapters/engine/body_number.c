@@ -17,21 +17,22 @@ static const size_t offsets[] = {8, 16};
 enum { WORLD_WORDS = 16 };
 
 static _Atomic(size_t) offset;                    // of offsets; 0: unknown
-static atomic_int newest_word, newest_joint_word; // of those pointers; 0: unknown
+static atomic_int newest_word, newest_joint_word; // of those pointers, from 1; 0: unknown
 
 static const object_link *link_of(const void *object, size_t at)
 {
     return (const object_link *)(const void *)((const char *)object + at);
 }
 
-// The word of a world that points to an object; 0: none.
+// The word of a world that points to an object, from 1: the first one before 0.13, whose worlds
+// have no virtual functions. 0: none.
 static int word_of(dWorldID world, const void *object)
 {
-    int word = 1;
+    int word = 0;
     while (word < WORLD_WORDS && ((void *const *)(const void *)world)[word] != object) {
         word++;
     }
-    return word < WORLD_WORDS ? word : 0;
+    return word < WORLD_WORDS ? word + 1 : 0;
 }
 
 int sprag_ode_body_number(dBodyID body)
@@ -47,7 +48,7 @@ int sprag_ode_body_number(dBodyID body)
 
 dBodyID sprag_ode_newest_body(dWorldID world)
 {
-    return newest_word ? ((dBodyID const *)(const void *)world)[newest_word] : NULL;
+    return newest_word ? ((dBodyID const *)(const void *)world)[newest_word - 1] : NULL;
 }
 
 dBodyID sprag_ode_older_body(dBodyID body)
@@ -57,7 +58,8 @@ dBodyID sprag_ode_older_body(dBodyID body)
 
 dJointID sprag_ode_newest_joint(dWorldID world)
 {
-    return newest_joint_word ? ((dJointID const *)(const void *)world)[newest_joint_word] : NULL;
+    return newest_joint_word ? ((dJointID const *)(const void *)world)[newest_joint_word - 1]
+                             : NULL;
 }
 
 dJointID sprag_ode_older_joint(dJointID joint)

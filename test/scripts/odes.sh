@@ -12,9 +12,9 @@
 # compiler's. Needs g++, clang and libccd-dev besides the packages of README.md.
 #
 # -i: an ODE that is installed there (lib/libode.so, include/ode), of any release or fork, instead
-# of those that are built. Besides host.c, all models are then stepped: method=ode must give stock's
-# bits, and each method must step every island; the row counts the models that end with the bits of
-# fingerprint.txt, by method. Takes 5 minutes an ODE.
+# of those that are built. Besides host.c, all models are then stepped: method=ode, recorded, must
+# give stock's bits, and each method must step every island; the row counts the models that end with
+# the bits of fingerprint.txt, by method. Takes 5 minutes an ODE.
 set -eu
 case ${1:-} in
 -h | --help)
@@ -292,7 +292,10 @@ try_models() { # <name>
         # Before 0.15 an assertion of ODE's convex collider ends the arch in its first step.
         [ -n "$hash" ] || tell+="without $model, "
         [ -z "$hash" ] || models+="$model "
-        [ "$hash" = "$(hash_of "$model" 200 ode)" ] || differs "method=ode is not stock in $model"
+        rm -f "$at/recording"
+        [ "$hash" = "$(SPRAG_RECORD=$at/recording hash_of "$model" 200 ode)" ] ||
+            differs "method=ode, recorded, is not stock in $model"
+        [ -z "$hash" ] || [ -s "$at/recording" ] || differs "$model is not recorded: $(tail -1 "$at/run.err")"
     done
     for method in stribeck advance ess; do
         same=0
