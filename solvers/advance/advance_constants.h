@@ -25,11 +25,12 @@ enum { ADVANCE_SOLVES_OF_SUBSTEP = 1 };
 // solved by a few sweeps; share of it that this may take, before what is left of the frame is left
 // out as stalled. Larger: jammed bodies with many contacts cost more. Smaller: 3e5 makes dominoes
 // stall for 0.5 % of the time.
-static const double ADVANCE_WORK = 1e6, ADVANCE_EXTRA_WORK = 0.5;
+static const double ADVANCE_WORK = 7e5, ADVANCE_EXTRA_WORK = 0.5;
 
-// Work of a certificate and of a relaxation of the projection, on the same scale. They decide only
-// what share of the work is theirs.
-static const double ADVANCE_CERTIFICATE_WORK = 20, ADVANCE_RELAXATION_WORK = 0.5;
+// Work of a certificate, of an expansion in it and of a constraint's rate in the projection, on
+// the same scale. They decide only what share of the work is theirs.
+static const double ADVANCE_CERTIFICATE_WORK = 10, ADVANCE_EXPANSION_WORK = 15;
+static const double ADVANCE_RATE_WORK = 0.3;
 
 // Stalled sub-steps of a frame, before the rest of the frame is left out. Larger: jammed bodies
 // cost more.
@@ -148,8 +149,9 @@ static const double advance_push_limit = 4;
 // bodies are slowed down.
 enum { ADVANCE_COARSE_SOLVES = 4, ADVANCE_ROUNDS = 12 };
 
-// Relaxations: for each constraint on the average, and at least in all.
-enum { ADVANCE_RELAXATIONS = 60, ADVANCE_LEAST_RELAXATIONS = 10000 };
+// Rates found by the queue: for each constraint on the average, and at least in all. A relaxation
+// finds those of all constraints of its bodies.
+enum { ADVANCE_RATES = 1000, ADVANCE_LEAST_RATES = 100000 };
 
 // Epsilon: constraints are separated by so much more than they must, after sweeps and after an
 // exact solve. Larger: fewer relaxations, more drift of bodies at rest.

@@ -352,6 +352,7 @@ static void certify_pair(advance_run *run, int pair, double horizon)
     advance_near *near = &run->near[pair];
     const sprag_pair *p = &run->frame->pair[pair];
     near->certificate.time = INFINITY;
+    run->work_left -= ADVANCE_CERTIFICATE_WORK;
     if (p->state == SPRAG_PAIR_DECLINED || p->overlapped) {
         return;
     }
@@ -368,6 +369,7 @@ static void certify_pair(advance_run *run, int pair, double horizon)
     }
     sprag_certificate *c = &near->certificate;
     sprag_time_of_impact(near->carried, &near->gap, level_of(run, near->gap.distance), horizon, c);
+    run->work_left -= ADVANCE_EXPANSION_WORK * (double)c->expansions;
     if (c->whole) {
         c->time = INFINITY;
     }
@@ -396,7 +398,6 @@ void advance_certify(advance_run *run, double horizon, const bool *moved)
     for (int i = 0; i < run->frame->pairs; i++) {
         if (!moved || has_moved(run, i, moved)) {
             certify_pair(run, i, horizon);
-            run->work_left -= ADVANCE_CERTIFICATE_WORK;
         }
         take_certificate(run, i);
     }
@@ -409,7 +410,6 @@ void advance_certify_blocked(advance_run *run, double horizon)
     for (int i = 0; i < run->frame->pairs; i++) {
         if (!isinf(run->near[i].certificate.time)) {
             certify_pair(run, i, horizon);
-            run->work_left -= ADVANCE_CERTIFICATE_WORK;
             take_certificate(run, i);
         }
     }

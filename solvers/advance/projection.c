@@ -39,6 +39,7 @@ static void queue_body(advance_projection *p, int body)
     for (int i = p->first[body]; i >= 0;) {
         const advance_constraint *l = &p->constraint[i];
         advance_constraint_queue(p, i);
+        p->rates++;
         i = l->next[l->body[0] != body];
     }
 }
@@ -111,8 +112,10 @@ static void sweep(advance_projection *p)
         }
         since = change > last ? 1 : since;
         last = change;
+        p->rates += p->constraints;
         accelerate(p, (since - 1.0) / (since + 2.0));
     }
+    p->budget += p->rates;
     for (; p->waiting > 0; p->waiting--) {
         p->constraint[p->queue[p->head]].queued = false;
         p->head = (p->head + 1) % p->room;
@@ -131,8 +134,8 @@ static void relax_queue(advance_projection *p)
         advance_constraint *l = &p->constraint[p->queue[p->head]];
         p->head = (p->head + 1) % p->room;
         l->queued = false;
-        if (p->budget > 0) {
-            p->budget--;
+        if (p->rates < p->budget) {
+            p->rates += 2;
             p->waiting--;
             bool changes = relax(p, l) > 0;
             for (int side = 0; side < 2 && changes; side++) {
@@ -249,7 +252,8 @@ bool advance_projection_take(advance_projection *p)
 void advance_projection_begin(advance_projection *p)
 {
     set_farthest(p);
-    p->budget = (long)ADVANCE_RELAXATIONS * p->constraints + ADVANCE_LEAST_RELAXATIONS;
+    p->rates = 0;
+    p->budget = (long)ADVANCE_RATES * p->constraints + ADVANCE_LEAST_RATES;
     for (int i = 0; i < p->constraints; i++) {
         advance_constraint_queue(p, i);
     }
@@ -257,8 +261,9 @@ void advance_projection_begin(advance_projection *p)
 
 void advance_project(advance_projection *p)
 {
-    long budget = p->budget;
     relax_queue(p);
     restrain(p);
-    p->run->work_left -= ADVANCE_RELAXATION_WORK * (double)(budget - p->budget);
+    p->run->work_left -= ADVANCE_RATE_WORK * (double)p->rates;
+    p->budget -= p->rates;
+    p->rates = 0;
 }

@@ -29,7 +29,8 @@ typedef struct advance_projection { // in the scratch of the solve
     bool *moved;               // bodies: their motion has changed since their pairs were certified
     double (*inverse)[9];      // 1/(kg m^2), bodies, inverse inertia, world axes
     int *queue, head, waiting; // constraints to be relaxed, a ring
-    long budget;               // relaxations that are left
+    long budget;               // rates of constraints that the queue may still find
+    long rates;                // that have been found
     double tolerance, excess;  // m/s, of violations; that points are separated by beyond the target
     double *before, *push;     // velocities and forces of the last sweep; their momentum
     double (*solved)[6];       // m/s, rad/s, bodies: the motion before the projection

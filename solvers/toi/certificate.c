@@ -126,6 +126,7 @@ static void find_planes(const sprag_approach *a, const double normal[3], candida
 static double safe_part(sprag_approach *a, sprag_plane *plane, double begin, double length)
 {
     sprag_approach_at(a, begin, length);
+    a->expansions++;
     return plane->crossing ? sprag_crossing_safe_part(a, plane) : sprag_plane_safe_part(a, plane);
 }
 
@@ -455,6 +456,7 @@ static void set_approach(const sprag_carried pair[2], const sprag_gap *gap, doub
     a->spin = norm3(a->side[0].velocity + 3) + norm3(a->side[1].velocity + 3);
     a->begin = 0;
     a->length = horizon;
+    a->expansions = 0;
 }
 
 // The motions and the gap of the pair from time t on. false: the gap is not known.
@@ -490,15 +492,19 @@ void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, dou
     sprag_carried now[2] = {pair[0], pair[1]};
     sprag_gap seen = *gap;
     double passed = 0;
+    long expansions = 0;
     memcpy(certificate->normal, gap->normal, sizeof certificate->normal);
     for (int i = 0; i < SPRAG_TOI_LOOKS; i++) {
         set_approach(now, &seen, level, horizon - passed, &a);
         bool far = is_far(&a, seen.normal, seen.distance);
-        if (!far && !best_plane(&a, seen.normal, &plane)) {
+        bool found = !far && best_plane(&a, seen.normal, &plane);
+        expansions += a.expansions;
+        certificate->expansions = expansions;
+        if (!far && !found) {
             break;
         }
         if (far || plane.time >= a.horizon) {
-            *certificate = (sprag_certificate){.time = horizon, .whole = true};
+            *certificate = (sprag_certificate){horizon, true, .expansions = expansions};
             certificate->height = gap->distance;
             certificate->lowest = level;
             memcpy(certificate->normal, gap->normal, sizeof certificate->normal);

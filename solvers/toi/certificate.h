@@ -18,6 +18,7 @@ typedef struct sprag_certificate {
     double height;    // m, of the point above the plane at t = 0
     double lowest;    // m, least height of the point above the plane on [0, horizon]; if `whole`, a
                       // lower bound of the gap, and the point is that of the gap
+    long expansions;  // of planes into series, which take the time
 } sprag_certificate;
 
 // Bound of the time of impact of two shapes at constant twist. pair: shapes and motions. gap: of

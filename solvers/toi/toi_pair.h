@@ -45,6 +45,7 @@ typedef struct sprag_approach {
     sprag_side side[2];
     double level, horizon, spin; // m, gap to keep; s; rad/s, sum of both spins
     double begin, length;        // s, start and length of the expansion
+    long expansions;             // so far
 } sprag_approach;
 
 // A side from its shape and motion. near: a point near the other shape, used as x if the body does

@@ -372,6 +372,23 @@ START_TEST(falling_bodies_arrive_on_time)
 }
 END_TEST
 
+// An expansion follows a plane for a radian at most. Bodies that are far apart need none.
+START_TEST(expansions_are_counted)
+{
+    pair p;
+    body(&p, 1, ground, none, none, NULL);
+    body(&p, 0, box_of(0.1, 0.2, 0.3), (double[3]){0, 0, 1}, none, (double[6]){0, 0, -1, 30, 0, 0});
+    sprag_certificate c = certify(&p, 1);
+    ck_assert(!c.whole);
+    ck_assert_double_gt(c.time, 0.5);
+    ck_assert_double_ge((double)c.expansions, 30 * c.time);
+    body(&p, 0, box_of(0.1, 0.2, 0.3), (double[3]){0, 0, 3}, none, (double[6]){0, 0, -1, 0, 0, 0});
+    c = certify(&p, 1);
+    ck_assert(c.whole);
+    ck_assert_int_eq(c.expansions, 0);
+}
+END_TEST
+
 // A vertex at length l below an axis at height H, that swings from the side: it is at H - l cos.
 START_TEST(swinging_bodies_arrive_on_time)
 {
@@ -859,6 +876,7 @@ int main(void)
     tcase_add_test(certificates, boxes_never_overlap_by_another_test);
     tcase_add_test(certificates, hardly_any_is_early);
     tcase_add_test(certificates, falling_bodies_arrive_on_time);
+    tcase_add_test(certificates, expansions_are_counted);
     tcase_add_test(certificates, swinging_bodies_arrive_on_time);
     tcase_add_test(certificates, the_next_vertex_of_a_rolling_ball_is_awaited);
     tcase_add_test(certificates, boxes_rest_slide_and_pivot_on);
