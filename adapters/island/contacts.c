@@ -118,6 +118,8 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
         to->stiffness = 0;
     }
     to->bias = isfinite(to->bias) ? to->bias : 0;
+    bool drives = motion != 0 || (mode & dContactBounce && surface->bounce > 1);
+    to->recovery = drives ? 0 : fmax(0, to->bias);
 }
 
 static bool is_crushed(const sprag_contact *to, const ode_setting *setting)

@@ -116,6 +116,10 @@ static void solve(const step_context *c, sprag_scratch *scratch, solved_island *
         sprag_ode_solve_again(pulled, c->world->warm_start, scratch)) {
         solve_again(pulled, &options, scratch, &to->stats);
     }
+    if (to->result == SPRAG_OK) {
+        to->result = sprag_stribeck_limit_energy(&pulled->problem, &options, scratch,
+                                                 &pulled->solution, &to->stats);
+    }
     solve_file_offer(c->world, &pulled->problem, &options, to->result, &to->stats);
 }
 

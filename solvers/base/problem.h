@@ -51,8 +51,10 @@ typedef struct sprag_contact {
     double stiction;      // m/s, slip that counts as sticking; 0: the solver's choice
     sprag_friction slide; // along the tangents
     const sprag_turning *turning; // NULL: no rolling or spinning friction (few contacts have it)
-    double guess[3];              // N, expected force along the frame, from the last step;
-                                  // negative normal: unknown
+    double recovery; // m/s, the part of bias that a rebound or an overlap asks for, and that must
+                     // not drive (sprag_stribeck_limit_energy)
+    double guess[3]; // N, expected force along the frame, from the last step;
+                     // negative normal: unknown
 } sprag_contact;
 
 // One scalar joint equation, lambda = clamp((bias - J v) / compliance, lo, hi)

@@ -53,6 +53,7 @@ static void set_spring(const implicit_step *s, const compliant_law *law,
     if (to->gap > 0) {
         to->bias = -to->gap / s->step;
     }
+    to->recovery = surface->velocity_normal == 0 ? fmax(0, to->bias) : 0;
     to->bias += surface->velocity_normal;
 }
 
@@ -183,6 +184,10 @@ static sprag_result solve(implicit_step *s)
     options.work_left = &run->work_left;
     sprag_result result =
         sprag_stribeck_solve(&problem, &options, run->solve_scratch, &s->solution, &stats);
+    if (result == SPRAG_OK) {
+        result = sprag_stribeck_limit_energy(&problem, &options, run->solve_scratch, &s->solution,
+                                             &stats);
+    }
     run->stats->implicit_step = stats;
     return result;
 }

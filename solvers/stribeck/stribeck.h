@@ -63,4 +63,12 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
                                   const sprag_stribeck_options *options, sprag_scratch *scratch,
                                   sprag_solution *solution, sprag_stats *stats);
 
+// After it, with the same arguments: where rebounds and the recovery of overlaps
+// (contact->recovery) win energy, solves again without them, and sets the solution to the mean of
+// both that wins what each of them would win alone. SPRAG_OK, SPRAG_NO_MEMORY.
+sprag_result sprag_stribeck_limit_energy(const sprag_problem *problem,
+                                         const sprag_stribeck_options *options,
+                                         sprag_scratch *scratch, sprag_solution *solution,
+                                         sprag_stats *stats);
+
 #endif

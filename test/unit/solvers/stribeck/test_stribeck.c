@@ -463,6 +463,84 @@ START_TEST(options_and_stats_may_be_missing)
 }
 END_TEST
 
+// ---- energy of what contacts ask for
+
+static double energy_of(const scene *of, const double v[6])
+{
+    const sprag_body *body = &of->body[0];
+    double sum = body->mass * dot(v, v, 3);
+    for (int k = 0; k < 3; k++) {
+        sum += body->inertia[4 * k] * v[3 + k] * v[3 + k];
+    }
+    return sum / 2;
+}
+
+static void limit_energy(void)
+{
+    ck_assert_int_eq(sprag_stribeck_limit_energy(&s.problem, NULL, &scratch, &s.solution, &s.stats),
+                     SPRAG_OK);
+}
+
+// A cube between two planes, at an angle to its way out, recovers at r from either: it leaves at
+// r / sin(angle), with the energy m r^2 / 2 sin^2(angle). Both together may win m r^2.
+START_TEST(recovery_of_a_wedged_cube_does_not_drive_it)
+{
+    static const double angle[] = {0.05, 0.1, 0.2, 1.2};
+    const double r = 0.5, mass = 2, sine = sin(angle[_i]), cosine = cos(angle[_i]);
+    open_scene(&s);
+    add_cube(&s, mass);
+    for (int side = -1; side <= 1; side += 2) {
+        sprag_contact *contact =
+            add_contact(&s, 0, SPRAG_STATIC, (double[]){side * cosine, 0, sine});
+        contact->gap = -0.01;
+        contact->bias = contact->recovery = r;
+    }
+    solve(&s);
+    double first = energy_of(&s, s.velocity[0]);
+    limit_energy();
+    double last = energy_of(&s, s.velocity[0]);
+    if (angle[_i] > 1) {
+        ck_assert_double_eq(last, first);
+        return;
+    }
+    ck_assert_double_gt(first, 3 * mass * r * r);
+    ck_assert_double_eq_tol(last, mass * r * r, 1e-3 * mass * r * r);
+    double impulse = 0;
+    for (int i = 0; i < 2; i++) {
+        impulse += STEP * sine * s.contact_force[i][0];
+    }
+    ck_assert_double_eq_tol(s.velocity[0][2], impulse / mass, 1e-9);
+}
+END_TEST
+
+// A rod of 1 m hits the ground with one end, sliding, and rebounds at the speed that it came with.
+// Newton's law would add energy where friction turns the slip around (Kane, Levinson: Dynamics).
+START_TEST(a_rebound_with_friction_wins_nothing)
+{
+    enum { ANGLES = 12 };
+    double most = 0;
+    for (int i = 1; i < ANGLES; i++) {
+        double angle = M_PI / 2 * i / ANGLES, free = 0;
+        open_scene(&s);
+        add_box(&s, 1, 1, 0.05, 0.05);
+        sprag_contact *contact = add_ground(&s, 0, 0.8);
+        contact->arm[0][0] = cos(angle) / 2;
+        contact->arm[0][2] = -sin(angle) / 2;
+        contact->bias = contact->recovery = 1;
+        contact->softening = 0;
+        s.body[0].velocity[0] = s.body[0].free_velocity[0] = -1;
+        s.body[0].velocity[2] = s.body[0].free_velocity[2] = -1;
+        free = energy_of(&s, s.body[0].velocity);
+        solve(&s);
+        most = fmax(most, energy_of(&s, s.velocity[0]) / free);
+        limit_energy();
+        ck_assert_double_le(energy_of(&s, s.velocity[0]), (1 + 1e-3) * free);
+        ck_assert_double_gt(s.velocity[0][2], -1);
+    }
+    ck_assert_double_gt(most, 1.05); // by Newton's law
+}
+END_TEST
+
 // ---- the system underneath
 
 // If squares overflow, the result is right or not ok; if no strategy may run, it is not ok.
@@ -510,6 +588,8 @@ int main(void)
              {infinite_force_leaves_the_solution_alone, 1},
              {too_few_iterations_leave_the_solution_alone, 1}, {unsolved_is_never_ok, 1},
              {options_and_stats_may_be_missing, 1});
+    ADD_CASE(suite, "energy", {recovery_of_a_wedged_cube_does_not_drive_it, 4},
+             {a_rebound_with_friction_wins_nothing, 1});
     ADD_CASE(suite, "budget", {an_island_remembers_what_solved_it, 1},
              {without_work_left_a_solve_is_a_few_sweeps, 1});
     return run_suite(suite);
