@@ -444,6 +444,24 @@ START_TEST(long_steps_cross_many_guards)
 }
 END_TEST
 
+// The values at the ends of what the options may be.
+START_TEST(extreme_options_are_accepted)
+{
+    for (int i = 0; i < 5; i++) {
+        double x[3], label[3] = {0, 0, 0};
+        sprag_ess_options o = sprag_ess_defaults(1e-2);
+        memcpy(x, order_start, sizeof x);
+        o.samples = i == 0 ? 1 : i == 1 ? 8 : o.samples;
+        o.zeno_events = i == 2 ? 1 : o.zeno_events;
+        o.max_steps = i == 3 ? 1 : o.max_steps;
+        o.first_step = i == 4 ? 0 : o.first_step;
+        ck_assert_msg(integrate(&order_problem, &o, 0, i == 3 ? 1e-3 : 0.01, x, label, NULL) ==
+                          SPRAG_OK,
+                      "%d: %s", i, message);
+    }
+}
+END_TEST
+
 START_TEST(same_problem_gives_the_same_bits)
 {
     bed b = bed_make(60);
@@ -570,6 +588,7 @@ int main(void)
     tcase_set_timeout(interface, 60);
     tcase_add_test(interface, bad_values_of_callbacks_are_named);
     tcase_add_test(interface, bad_entries_are_named);
+    tcase_add_test(interface, extreme_options_are_accepted);
     tcase_add_loop_test(interface, dense_output_is_continuous, 0, MODES);
     tcase_add_loop_test(interface, same_problem_gives_the_same_bits, 0, MODES);
     tcase_add_loop_test(interface, wide_vectors_give_the_same_bits, 0, MODES);

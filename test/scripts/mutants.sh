@@ -1,0 +1,216 @@
+#!/bin/bash
+# mutants.sh [-n COUNT] [-s SEED] [-w WORK] [FILE...] - would the tests notice? Changes one token of one
+# source at a time, drawn from FILE... (all C sources of solvers and adapters), builds, and runs the
+# tests until one fails: first those in the folder of test/unit that mirrors the source's, then the
+# others, the shortest first. Prints a line for each mutant and the survivors' differences at the end.
+# Exit code 1 if more than one in twenty survives. Takes a minute or two a mutant. Needs ninja-build.
+#
+#   -n COUNT  mutants that build and change the object file (40)
+#   -s SEED   draws others (1)
+#   -w WORK   folder for the copy of the sources and its build; kept, and used again by the next run
+#             (default: a temporary one)
+#
+# A test that takes four times its processor time and 20 s, or 4 GB, fails. Tests of the pages, of the
+# installation and of the files' flags do not run: they know no arithmetic.
+set -euo pipefail
+usage() {
+    sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0"
+}
+top=$(cd "$(dirname "$0")/../.." && pwd)
+count=40 seed=1 work='' temporary=0
+while getopts hn:s:w: option; do
+    case $option in
+    h) usage && exit ;;
+    n) count=$OPTARG ;;
+    s) seed=$OPTARG ;;
+    w) work=$OPTARG ;;
+    *) usage >&2 && exit 2 ;;
+    esac
+done
+shift $((OPTIND - 1))
+if [ -z "$work" ]; then
+    work=$(mktemp -d)
+    temporary=1
+fi
+mkdir -p "$work" && work=$(cd "$work" && pwd)
+clone=$work/clone build=$work/clone/build
+export CCACHE_BASEDIR=$work CCACHE_NOHASHDIR=1
+
+# Copies the sources that differ, so that a second run builds little.
+copy_sources() {
+    mkdir -p "$clone" "$work/fresh"
+    (cd "$top" && git ls-files -co --exclude-standard -z | tar --null -T - -cf -) | tar -C "$work/fresh" -xf -
+    (cd "$work/fresh" && find . -type f) | while IFS= read -r file; do
+        if ! cmp -s "$work/fresh/$file" "$clone/$file"; then
+            mkdir -p "$(dirname "$clone/$file")"
+            cp -p "$work/fresh/$file" "$clone/$file" && touch "$clone/$file"
+        fi
+    done
+    rm -rf "$work/fresh"
+}
+
+build_targets() {
+    cmake --build "$build" -j2 --target "$@" >"$work/build.log" 2>&1
+}
+
+# Lines "SECONDS TEST" of all tests, shortest first.
+measure_tests() {
+    ctest --test-dir "$build" -j2 -E '^(house|pages|page|install|symbols|hardening|locale)$' \
+        >"$work/tests.log" 2>&1 || { tail -20 "$work/tests.log" >&2 && exit 2; }
+    sed -nE 's/.*Test +#[0-9]+: ([a-z_]+) .*Passed +([0-9.]+) sec/\2 \1/p' "$work/tests.log" |
+        sort -n >"$work/costs"
+}
+
+# Tokens that can change, as lines "FILE:LINE:COLUMN:OLD:NEW". Comments, strings and directives are
+# masked. clang-format puts blanks around binary operators and none behind unary ones.
+list_sites() {
+    awk '
+    BEGIN {
+        n = split("< <= > >= == != && || + - * / += -= *= /=", token, " ")
+        for (i = 1; i < n; i += 2) { becomes[token[i]] = token[i + 1]; becomes[token[i + 1]] = token[i] }
+        becomes[">"] = ">="; becomes[">="] = ">"
+        split("fmin fmax sin cos true false", word, " ")
+        for (i = 1; i < 6; i += 2) { becomes[word[i]] = word[i + 1]; becomes[word[i + 1]] = word[i] }
+        becomes["fabs"] = becomes["sqrt"] = becomes["!"] = becomes["unary -"] = ""
+    }
+    function mask(text,   out, at, c, quote) {
+        out = ""
+        for (at = 1; at <= length(text); at++) {
+            c = substr(text, at, 1)
+            if (quote == "" && substr(text, at, 2) == "//") { return out }
+            if (quote != "") {
+                if (c == "\\") { at++; out = out "_" } else if (c == quote) { quote = "" }
+                c = "_"
+            } else if (c == "\"" || c == "\047") { quote = c; c = "_" }
+            out = out c
+        }
+        return out
+    }
+    function site(at, old, new) { print FILENAME ":" FNR ":" at ":" old ":" new }
+    FNR == 1 { directive = 0 }
+    /^#/ || directive { directive = /\\$/; next }
+    {
+        line = mask($0)
+        at = 1
+        while (at <= length(line)) {
+            rest = substr(line, at)
+            before = substr(line, at - 1, 1)
+            if (match(rest, /^[A-Za-z_][A-Za-z0-9_]*/)) {
+                name = substr(rest, 1, RLENGTH)
+                if (name in becomes) { site(at, name, becomes[name]) }
+            } else if (match(rest, /^[0-9][0-9.e]*(e-[0-9]+)?/)) {
+                # a factor
+                if (substr(rest, RLENGTH + 1) ~ /^ \*/ || substr(line, 1, at - 1) ~ /[*\/] $/) {
+                    number = substr(rest, 1, RLENGTH)
+                    site(at, number, number == 1 ? 2 : number + 1)
+                }
+            } else if (match(rest, /^(!|-)[A-Za-z_(]/) && before ~ /[ (\[]/) {
+                RLENGTH = 1
+                site(at, substr(rest, 1, 1), "")
+            } else if (match(rest, /^[-+*\/<>=!&|]+/)) {
+                operator = substr(rest, 1, RLENGTH)
+                if (before == " " && (substr(rest, RLENGTH + 1) ~ /^( |$)/) && operator in becomes) {
+                    site(at, operator, becomes[operator])
+                }
+            } else { RLENGTH = 1 }
+            at += RLENGTH
+        }
+    }' "$@"
+}
+
+# Park and Miller: the same order with every awk.
+shuffle() {
+    awk -v seed="$seed" '
+        BEGIN { x = seed * 7919 % 2147483646 + 1; for (i = 0; i < 10; i++) x = x * 16807 % 2147483647 }
+        { x = x * 16807 % 2147483647; printf "%010d %s\n", x, $0 }' | sort | cut -d' ' -f2-
+}
+
+mutate() { # FILE LINE COLUMN OLD NEW
+    awk -v line="$2" -v at="$3" -v old="$4" -v new="$5" '
+        NR == line { $0 = substr($0, 1, at - 1) new substr($0, at + length(old)) }
+        { print }' "$work/original" >"$clone/$1"
+}
+
+object_of() {
+    find "$build/$(dirname "$1")/CMakeFiles" -name "$(basename "$1").o" | head -1
+}
+
+passes() { # SECONDS TEST
+    local limit
+    limit=$(awk -v cost="$1" 'BEGIN { print int(4 * cost + 20) }')
+    (
+        ulimit -t "$limit" -v 4000000 -f 4000000 -c 0
+        timeout -k 10 $((4 * limit)) ctest --test-dir "$build" -R "^$2\$" >"$work/test.log" 2>&1
+    )
+}
+
+# The test that kills the mutant of this source, or nothing.
+killer() {
+    local own others test cost
+    own=$(cd "$clone/test/unit/$(dirname "$1")" 2>/dev/null && ls test_*.c | sed 's/\.c$//') || own=''
+    others=$(awk '{ print $2 }' "$work/costs" | grep -vxF -e "${own:-none}")
+    for test in $(awk '{ print $2 }' "$work/costs" | grep -xF -e "${own:-none}") '' $others; do
+        if [ -z "$test" ]; then
+            build_targets all tests || { echo build && return; }
+            continue
+        fi
+        if [ -n "$own" ]; then
+            # shellcheck disable=SC2086 # a list
+            build_targets $own || { echo build && return; }
+            own=''
+        fi
+        cost=$(awk -v test="$test" '$2 == test { print $1 }' "$work/costs")
+        passes "$cost" "$test" || { echo "$test" && return; }
+    done
+}
+
+# A signal waits for the build or test under way, so that no object of a mutant outlives it.
+restore() {
+    if [ -n "${file:-}" ] && [ -e "$work/original" ]; then
+        cp "$work/original" "$clone/$file"
+    fi
+    [ "$temporary" = 0 ] || rm -rf "$work"
+}
+trap restore EXIT
+trap 'exit 2' INT TERM
+
+copy_sources
+if [ ! -e "$build/build.ninja" ]; then
+    launcher=$(command -v ccache || true)
+    cmake -G Ninja -S "$clone" -B "$build" ${launcher:+-DCMAKE_C_COMPILER_LAUNCHER=ccache} >"$work/build.log"
+fi
+build_targets all tests
+[ -s "$work/costs" ] || measure_tests
+cd "$clone"
+if [ $# = 0 ]; then
+    mapfile -t sources < <(find solvers adapters -name '*.c' | sort)
+    set -- "${sources[@]}"
+fi
+list_sites "$@" | shuffle >"$work/sites"
+: >"$work/survivors"
+made=0 survived=0
+while [ "$made" -lt "$count" ] && IFS=: read -r -u3 file line column old new; do
+    cp "$file" "$work/original"
+    object=$(object_of "$file")
+    cp "$object" "$work/object"
+    mutate "$file" "$line" "$column" "$old" "$new"
+    target=$(realpath --relative-to="$build" "$object")
+    if ! build_targets "$target"; then
+        verdict='does not compile'
+    elif cmp -s "$object" "$work/object"; then
+        verdict='same object'
+    else
+        made=$((made + 1))
+        verdict=$(killer "$file")
+        if [ -z "$verdict" ]; then
+            survived=$((survived + 1))
+            verdict=SURVIVED
+            diff -U2 --label "$file" --label mutant "$work/original" "$file" >>"$work/survivors" || true
+        fi
+    fi
+    echo "$file:$line:$column: '$old' -> '$new': $verdict"
+    cp "$work/original" "$file" && rm "$work/original"
+done 3<"$work/sites"
+cat "$work/survivors"
+echo "$survived of $made mutants survived, of $(wc -l <"$work/sites") possible"
+[ $((20 * survived)) -le "$made" ]
