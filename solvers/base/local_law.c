@@ -41,23 +41,64 @@ bool sprag_local_is_cone(const sprag_friction *f)
            !isinf(f->coefficient[1]);
 }
 
-void sprag_local_friction(const sprag_softness *soft, const sprag_friction *f,
-                          const sprag_local_axes *of, const double *w, const double *u,
-                          const double *p, double *wanted)
+double sprag_local_normal_gap(const sprag_softness *soft, const sprag_contact *contact, double u,
+                              double w, double yield, double p)
 {
-    double s[2] = {0}, bound[2] = {0}, stiffest[2] = {0}, square = 0;
-    bool cone = of->axes == 2 && sprag_local_is_cone(f);
+    double y = larger(yield, SPRAG_SOFT_LEAST * w), short_of = contact->bias - u;
+    if (contact->stiffness > 0) {
+        double a = 1 - contact->dissipation * u, step = soft->step;
+        y = 1 / (step * step * sprag_contact_stiffness(soft, contact, w));
+        short_of = larger(0, a) * (-contact->gap / step - u);
+    }
+    return short_of > 0 ? (short_of - y * p) * (short_of - y * p) / (2 * y)
+                        : p * (y * p / 2 - short_of);
+}
+
+// m/s, m/s per N s, N s: slips beyond what the axes yield, their yields, and what bounds them.
+static void set_axes(const sprag_softness *soft, const sprag_friction *f,
+                     const sprag_local_axes *of, const double *w, const double *u, const double *p,
+                     double s[2], double yield[2], double bound[2])
+{
     for (int k = 0; k < of->axes; k++) {
         int axis = of->first + k;
-        double coefficient = smaller(f->coefficient[axis], 1e100), scale = cone ? coefficient : 1;
-        double yield = larger(f->slip[axis] / soft->step, soft->row * w[k]);
+        double coefficient = smaller(f->coefficient[axis], 1e100);
+        yield[k] = larger(f->slip[axis] / soft->step, soft->row * w[k]);
         bound[k] = isinf(f->coefficient[axis])
                        ? INFINITY
                        : coefficient * (f->force[axis] ? soft->step : of->normal);
         bound[k] = bound[k] > SPRAG_LEAST_FRICTION ? bound[k] : 0;
-        yield += of->stiction > 0 && bound[k] > 0 ? of->stiction / bound[k] : 0;
-        s[k] = u[k] - f->velocity[axis] + yield * p[k];
-        stiffest[k] = scale * scale * (w[k] + yield + of->coupling);
+        yield[k] += of->stiction > 0 && bound[k] > 0 ? of->stiction / bound[k] : 0;
+        s[k] = u[k] - f->velocity[axis] + yield[k] * p[k];
+    }
+}
+
+double sprag_local_friction_gap(const sprag_softness *soft, const sprag_friction *f,
+                                const sprag_local_axes *of, const double *w, const double *u,
+                                const double *p, double yield)
+{
+    double s[2] = {0}, own[2], bound[2] = {0}, square = 0, sum = 0;
+    set_axes(soft, f, of, w, u, p, s, own, bound);
+    for (int k = 0; k < of->axes; k++) {
+        if (isinf(bound[k])) {
+            sum += s[k] * s[k] / (2 * larger(yield, SPRAG_SOFT_LEAST * w[k]));
+        } else {
+            square += bound[k] * s[k] * bound[k] * s[k];
+            sum += p[k] * s[k] + (sprag_local_is_cone(f) ? 0 : bound[k] * fabs(s[k]));
+        }
+    }
+    return larger(0, sum + (sprag_local_is_cone(f) ? sqrt(square) : 0)); // rounding
+}
+
+void sprag_local_friction(const sprag_softness *soft, const sprag_friction *f,
+                          const sprag_local_axes *of, const double *w, const double *u,
+                          const double *p, double *wanted)
+{
+    double s[2] = {0}, yield[2], bound[2] = {0}, stiffest[2] = {0}, square = 0;
+    bool cone = of->axes == 2 && sprag_local_is_cone(f);
+    set_axes(soft, f, of, w, u, p, s, yield, bound);
+    for (int k = 0; k < of->axes; k++) {
+        double scale = cone ? smaller(f->coefficient[of->first + k], 1e100) : 1;
+        stiffest[k] = scale * scale * (w[k] + yield[k] + of->coupling);
     }
     double most = larger(stiffest[0], stiffest[1]);
     for (int k = 0; k < of->axes; k++) {

@@ -80,7 +80,8 @@ typedef struct sprag_problem {
 typedef struct sprag_memory {
     int wait;    // solves until the direct strategies are tried again
     int pause;   // the wait that followed their last failure; 0: they solved it
-    bool solved; // they solved it last
+    bool rests;  // they solved it last, and left it near rest
+    bool frozen; // it was frozen friction that solved it
 } sprag_memory;
 
 typedef struct sprag_solution {

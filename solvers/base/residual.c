@@ -150,8 +150,15 @@ static local set_local(const measured *m, const sprag_contact *contact)
     return l;
 }
 
-static double friction_error(const measured *m, const local *l, const sprag_friction *f, int first,
-                             int axes, const sprag_contact *contact, const double *force)
+// Errors of one contact: speeds of its normal and its friction (m/s), and its duality gap (J; at
+// last the speed that the lighter body has with it).
+typedef struct contact_error {
+    double normal, friction, gap;
+} contact_error;
+
+static void take_friction(const measured *m, const local *l, const sprag_friction *f, int first,
+                          int axes, const sprag_contact *contact, const double *force, double yield,
+                          contact_error *to)
 {
     double step = m->soft.step, p[2] = {0}, wanted[2] = {0}, sum = 0;
     sprag_local_axes of = {.axes = axes, .normal = larger(0, step * force[0])};
@@ -165,28 +172,32 @@ static double friction_error(const measured *m, const local *l, const sprag_fric
     for (int k = 0; k < axes; k++) {
         sum += (p[k] - wanted[k]) * (p[k] - wanted[k]) * l->w[first + k] / l->mass;
     }
-    return sqrt(sum);
+    to->friction = larger(to->friction, sqrt(sum));
+    to->gap += sprag_local_friction_gap(&m->soft, f, &of, l->w + first, l->u + first, p, yield);
 }
 
-static double contact_error(const measured *m, int i, double *friction)
+// Zeros between two that nothing moves.
+static contact_error error_of(const measured *m, int i)
 {
     const sprag_contact *contact = &m->problem->contact[i];
     const double *force = m->solution->contact_force[i];
     local l = set_local(m, contact);
-    *friction = 0;
+    contact_error e = {0};
     if (l.mass == 0) {
-        return 0; // between two that nothing moves
-    }
-    *friction = friction_error(m, &l, &contact->slide, 1, 2, contact, force);
-    if (contact->turning) {
-        double roll = friction_error(m, &l, &contact->turning->roll, 3, 2, contact, force);
-        double spin = friction_error(m, &l, &contact->turning->spin, 5, 1, contact, force);
-        *friction = larger(*friction, larger(roll, spin));
+        return e;
     }
     double p = m->problem->step * force[0], free = l.u[0] - l.w[0] * p;
-    return fabs(p - sprag_local_normal(&m->soft, contact, free, l.w[0],
-                                       sprag_contact_yield(&m->soft, contact, l.w[0]))) *
-           sqrt(l.w[0] / l.mass);
+    double yield = sprag_contact_yield(&m->soft, contact, l.w[0]);
+    e.normal = fabs(p - sprag_local_normal(&m->soft, contact, free, l.w[0], yield)) *
+               sqrt(l.w[0] / l.mass);
+    e.gap = sprag_local_normal_gap(&m->soft, contact, l.u[0], l.w[0], yield, p);
+    take_friction(m, &l, &contact->slide, 1, 2, contact, force, yield, &e);
+    if (contact->turning) {
+        take_friction(m, &l, &contact->turning->roll, 3, 2, contact, force, yield, &e);
+        take_friction(m, &l, &contact->turning->spin, 5, 1, contact, force, yield, &e);
+    }
+    e.gap = sqrt(2 * e.gap / l.mass);
+    return e;
 }
 
 // ---- rows
@@ -243,7 +254,7 @@ sprag_residual sprag_problem_residual(const sprag_problem *problem, const sprag_
     double largest = 0;
     r.scale = m.soft.scale;
     if (!m.of) {
-        r.momentum = r.relative = INFINITY;
+        r.momentum = r.relative = r.gap = INFINITY;
         return r;
     }
     take_movers(&m);
@@ -252,10 +263,11 @@ sprag_residual sprag_problem_residual(const sprag_problem *problem, const sprag_
         take(&r, momentum_error(&m, b), change_of(&m, body), b, &r.body, &r.momentum);
     }
     for (int i = 0; i < problem->contacts; i++) {
-        double friction, normal = contact_error(&m, i, &friction);
-        r.normal = larger(r.normal, normal);
-        r.friction = larger(r.friction, friction);
-        double error = isfinite(normal + friction) ? larger(normal, friction) : INFINITY;
+        contact_error e = error_of(&m, i);
+        r.normal = larger(r.normal, e.normal);
+        r.friction = larger(r.friction, e.friction);
+        r.gap = larger(r.gap, e.gap);
+        double error = isfinite(e.normal + e.friction) ? larger(e.normal, e.friction) : INFINITY;
         take(&r, error, change_of(&m, problem->contact[i].body), i, &r.contact, &largest);
     }
     for (int i = 0; i < problem->rows; i++) {

@@ -44,8 +44,7 @@ typedef struct sprag_stats {
                      // of general.h
     double convergence; // what the strategy itself drives to 0, relative to the impulses of the
                         // island: the error of momentum, or the change of the last sweep
-    double sweep_error; // estimate of what infinitely many sweeps would still change, on the same
-                        // scale, from how the change of the last sweeps falls
+    double gap;         // of sprag_problem_residual, at the solution, relative to its scale
     double bound_error; // largest |friction bound used - mu fn| / largest mu fn; 0 unless friction
                         // bounds are frozen or the scheme is one-way
     // Laws in effect, at the end of the solve

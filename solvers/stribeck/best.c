@@ -20,9 +20,9 @@ double sprag_best_offer(sprag_best *best, const sprag_stats *stats)
 {
     const sprag_problem *problem = best->problem;
     const sprag_solution *from = &best->room, *to = best->solution;
-    double residual =
-        sprag_problem_residual(problem, from, best->softness, best->row_softness, best->scratch)
-            .relative;
+    sprag_residual found =
+        sprag_problem_residual(problem, from, best->softness, best->row_softness, best->scratch);
+    double residual = found.relative;
     if (residual < best->stats.residual) {
         memcpy(to->velocity, from->velocity, (size_t)problem->bodies * sizeof *to->velocity);
         memcpy(to->contact_force, from->contact_force,
@@ -30,6 +30,7 @@ double sprag_best_offer(sprag_best *best, const sprag_stats *stats)
         memcpy(to->row_force, from->row_force, (size_t)problem->rows * sizeof *to->row_force);
         best->stats = *stats;
         best->stats.residual = residual;
+        best->stats.gap = found.gap / found.scale;
     }
     return residual;
 }

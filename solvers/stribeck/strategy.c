@@ -146,10 +146,12 @@ static sprag_result sweep(sprag_strategy_state *w, sprag_sweeps_options options)
 }
 
 // Newton's method from the start. If Gauss-Seidel can take over, Newton's method gives up after
-// fewer updates without progress, and the fewer the larger the system is.
+// fewer updates without progress, and the fewer the larger the system is. Where frozen friction
+// solved the island last time, one update is enough if all has come to rest.
 static sprag_result solve_newton(sprag_strategy_state *w)
 {
-    effort effort = thorough(w, w->options.max_iterations);
+    bool brief = w->options.frozen && w->options.attempt == SPRAG_ATTEMPT_BRIEF;
+    effort effort = thorough(w, brief ? 1 : w->options.max_iterations);
     go_to_start(w);
     w->refined = true;
     if (has_gauss_seidel(w)) {
@@ -301,17 +303,20 @@ static double bound_error(const sprag_strategy_state *w)
 static sprag_result solve_frozen_friction_briefly(sprag_strategy_state *w)
 {
     sprag_result result = SPRAG_OK;
+    double error = INFINITY;
     guess_bounds(w);
     copy(w->v, w->guess ? w->guess : w->system->free, w->system->size);
-    for (int pass = 0; pass < STRIBECK_BRIEF_PASSES && result == SPRAG_OK; pass++) {
+    for (int pass = 0;
+         pass < STRIBECK_BRIEF_PASSES && error > STRIBECK_BRIEF_BOUND_GOOD && result == SPRAG_OK;
+         pass++) {
         if (pass > 0) {
             take_bounds(w, 1);
         }
         result = sprag_frozen_friction_solve(w->system, w->bound, w->options.stiction,
                                              w->options.tolerance, w->allowed.brief, w->v, w->dv,
                                              &w->stats);
+        error = result == SPRAG_OK ? bound_error(w) : INFINITY;
     }
-    double error = result == SPRAG_OK ? bound_error(w) : INFINITY;
     if (error <= STRIBECK_BRIEF_BOUND_ERROR) {
         w->stats.bound_error = error;
         return SPRAG_OK;

@@ -37,6 +37,7 @@ typedef struct sprag_strategy_options {
     double softness, row_softness; // of sprag_problem_softness
     double small, theta;           // of the limiter: share of the tolerance, rad (newton.h)
     sprag_attempt attempt;         // which strategies may run
+    bool frozen;                   // a brief frozen_friction solved the island last time
     // newton
     double direct_work; // largest factorisation (sprag_space.work) for newton, warm_newton,
                         // continuation and frozen_friction; 0: gauss_seidel at once

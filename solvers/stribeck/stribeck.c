@@ -97,6 +97,7 @@ static sprag_strategy_state make_state(const speeds *speeds, const sprag_stribec
                     .sweeps_tolerance = STRIBECK_SWEEP_TOLERANCE,
                     .sweeps_least = options->sweeps_least,
                     .attempt = attempt,
+                    .frozen = options->memory && options->memory->frozen,
                     .lagged_passes = options->lagged_passes,
                     .interior_point_updates = options->interior_point_updates,
                     .interior_point_work = options->interior_point_work,
@@ -265,7 +266,6 @@ static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_opt
     sprag_result result =
         room ? sprag_swept_solve(problem, options, best->scratch, room, &swept) : SPRAG_NO_MEMORY;
     stats->sweeps = swept.sweeps;
-    stats->sweep_error = swept.sweep_error;
     if (result == SPRAG_OK) {
         sprag_best_offer(best, &swept);
     }
@@ -274,42 +274,59 @@ static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_opt
 
 // After a failure the direct strategies are tried again in 2, 4, 8 ... 64 solves, as bodies come to
 // rest.
-static void remember(sprag_memory *memory, bool solved)
+static void remember(sprag_memory *memory, bool solved, bool rests, const sprag_stats *stats)
 {
     int pause = 2 * memory->pause + 1;
-    pause = pause < STRIBECK_LONGEST_PAUSE ? pause : STRIBECK_LONGEST_PAUSE;
-    *memory =
-        (sprag_memory){.wait = solved ? 0 : pause, .pause = solved ? 0 : pause, .solved = solved};
+    pause = solved ? 0 : pause < STRIBECK_LONGEST_PAUSE ? pause : STRIBECK_LONGEST_PAUSE;
+    *memory = (sprag_memory){.wait = pause,
+                             .pause = pause,
+                             .rests = solved && rests,
+                             .frozen = solved && stats->strategy == SPRAG_STRATEGY_FROZEN_FRICTION};
 }
 
-// The direct strategies are exact, but cannot solve everything, and an update costs as much as some
-// ten sweeps. They go first where they solved the island last time, where joints hold bodies, and
-// where bodies touch in trees: there is little to factorize. Elsewhere they follow where sweeps
-// hardly get on, as under loads that are much heavier than what bears them. In trees, where the few
-// updates of the budget have just failed, Newton's method follows from what the sweeps have left:
-// stacks drift without.
+// No body moves faster than what a step changes.
+static bool is_near_rest(const sprag_problem *problem, const sprag_solution *solution)
+{
+    double scale = sprag_problem_scale(problem);
+    for (int b = 0; b < problem->bodies; b++) {
+        if (problem->body[b].mass > 0 && norm3(solution->velocity[b]) > scale) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// The direct strategies are exact, but cannot solve everything, and take as long as several solves
+// by sweeps. They go first where joints hold bodies and where bodies touch in trees: there is
+// little to factorize; and where they solved the island last time and left it near rest. Elsewhere
+// they follow the sweeps if these leave the island near rest, where contacts creep without them, or
+// so large a gap that light bodies may be anywhere, as under loads that are much heavier than what
+// bears them. In trees Newton's method then goes on from what the sweeps have left: stacks drift
+// without.
 static sprag_result solve_within_budget(const sprag_problem *problem,
                                         const sprag_stribeck_options *options, sprag_best *best,
                                         sprag_stats *stats)
 {
     sprag_memory none = {0}, *memory = options->memory ? options->memory : &none;
     bool trees = problem->rows == 0 && sprag_contacts_form_trees(problem), waits = memory->wait > 0;
-    bool first = !waits && (memory->solved || problem->rows > 0 || trees);
+    bool first = !waits && (memory->rests || problem->rows > 0 || trees);
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (first) {
         result = solve_directly(problem, options, SPRAG_ATTEMPT_BRIEF, best, stats);
-        remember(memory, result == SPRAG_OK);
+        remember(memory, result == SPRAG_OK, is_near_rest(problem, best->solution), stats);
     }
     if (result == SPRAG_OK || result == SPRAG_NO_MEMORY) {
         return result;
     }
     memory->wait -= waits;
     result = sweep(problem, options, best, stats);
-    bool hard = result == SPRAG_OK && stats->sweep_error > STRIBECK_HARD;
-    if (hard && (trees || (!first && !waits))) {
+    bool hard = result == SPRAG_OK && best->stats.gap > STRIBECK_HARD;
+    bool pays =
+        result == SPRAG_OK && !first && !waits && (hard || is_near_rest(problem, best->solution));
+    if (pays || (hard && trees)) {
         result = solve_directly(problem, options, first ? SPRAG_ATTEMPT_WARM : SPRAG_ATTEMPT_BRIEF,
                                 best, stats);
-        remember(memory, result == SPRAG_OK);
+        remember(memory, result == SPRAG_OK, is_near_rest(problem, best->solution), stats);
     }
     return result;
 }

@@ -69,9 +69,10 @@ enum { STRIBECK_REFINE_ITERATIONS = 10, STRIBECK_RESTORE_ITERATIONS = 3 };
 // Under a budget of sweeps: most solves for which an island that the direct strategies did not
 // solve goes without them. Larger: less is lost to failures, rest is found later.
 enum { STRIBECK_LONGEST_PAUSE = 63 };
-// Estimated error of the sweeps (stats.sweep_error) from which an island counts as hard for them.
-// Smaller: exact where bodies bear much heavier ones, at the cost of attempts in heaps in motion.
-static const double STRIBECK_HARD = 0.2;
+// Gap of a solution (stats.gap) from which an island counts as hard for sweeps: it is 0.01 to 1 in
+// heaps, up to 4 in towers that fall, 100 to 1e5 where bricks bear a load of 1e4 times their mass.
+// Smaller: exact in towers, too, at the cost of attempts in heaps in motion.
+static const double STRIBECK_HARD = 5;
 
 // ---- Continuation (strategy.c)
 
@@ -99,9 +100,10 @@ static const double STRIBECK_FROZEN_STAGE = 0.2, STRIBECK_FROZEN_STAGE_TOLERANCE
 // Share of the difference by which the bounds of a pass follow the normal impulses. Larger: bounds
 // may oscillate.
 static const double STRIBECK_BOUND_RELAXATION = 0.5;
-// Passes of the brief attempt in stacks, and the largest error of its friction bounds.
+// Passes of the brief attempt in stacks; the error of its friction bounds at which they end, and
+// the largest. Smaller: more passes.
 enum { STRIBECK_BRIEF_PASSES = 3 };
-static const double STRIBECK_BRIEF_BOUND_ERROR = 0.3;
+static const double STRIBECK_BRIEF_BOUND_GOOD = 1e-2, STRIBECK_BRIEF_BOUND_ERROR = 0.3;
 
 // ---- Gauss-Seidel (strategy.c)
 

@@ -12,7 +12,8 @@
 // ---- one batch
 
 // Velocities after the impulses p.
-INLINE void apply(const batch *c, const batch_real p[3], batch_real a[NUMBERS], batch_real b[NUMBERS])
+INLINE void apply(const batch *c, const batch_real p[3], batch_real a[NUMBERS],
+                  batch_real b[NUMBERS])
 {
     batch_real F[3], torque[3], turned[3];
     for (int k = 0; k < 3; k++) {

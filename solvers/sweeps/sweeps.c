@@ -535,17 +535,9 @@ static double scale_of(const sweeps *s)
     return fmax(fmax(s->scale, change), DBL_MIN);
 }
 
-// Estimate of what infinitely many sweeps would still change: the sum of a geometric series whose
-// ratio is that of the changes in the second half of the sweeps.
-static double error_of(double change, double halfway, int sweeps)
-{
-    double ratio = pow(change / halfway, 2.0 / sweeps);
-    return ratio < 1 ? change * ratio / (1 - ratio) : INFINITY;
-}
-
 static void run(sweeps *s, const sprag_sweeps_options *options, sprag_stats *stats)
 {
-    double halfway = INFINITY, middle = INFINITY, last = INFINITY, scale = 1;
+    double halfway = INFINITY, last = INFINITY, scale = 1;
     memcpy(s->before, s->x.all, (size_t)s->x.count * sizeof *s->before);
     for (int it = 1, since = 1;; it++, since++) {
         double change = batches_sweep(s);
@@ -553,16 +545,12 @@ static void run(sweeps *s, const sprag_sweeps_options *options, sprag_stats *sta
         scale = power_of_two || stops ? scale_of(s) : scale;
         stats->sweeps++;
         stats->convergence = change / scale;
-        if (stats->convergence <= options->tolerance || !isfinite(change)) {
-            return;
-        }
         bool good = it >= options->least && stats->convergence <= options->good;
-        if (stops || good || (options->stagnates && stagnates(it, stats->convergence, halfway))) {
-            stats->sweep_error = error_of(stats->convergence, stops ? middle : halfway, it);
+        if (stops || good || stats->convergence <= options->tolerance || !isfinite(change) ||
+            (options->stagnates && stagnates(it, stats->convergence, halfway))) {
             return;
         }
         halfway = power_of_two ? stats->convergence : halfway;
-        middle = it == options->most / 2 ? stats->convergence : middle;
         since = change > last ? 1 : since;
         last = change;
         batches_accelerate(s, (since - 1.0) / (since + 2.0));

@@ -117,6 +117,46 @@ START_TEST(a_kinematic_body_must_keep_its_velocity)
 }
 END_TEST
 
+// A cube on a soft point, whose normal impulse is a share of the right one: the gap is that of the
+// quadratic energy of the point, and half the error of the velocity squared is below it.
+START_TEST(the_gap_bounds_the_error_of_the_velocity)
+{
+    static const double shares[] = {1, 0.99, 0.5, 1.5};
+    for (int i = 0; i < 4; i++) {
+        resting(2, 0);
+        softness = 1e-3;
+        double w = 1.0 / 2, y = softness * w, free = -G * STEP, right = -free / (w + y);
+        double p = shares[i] * right, off = (w + y) * (right - p);
+        s.contact_force[0][0] = p / STEP;
+        s.velocity[0][2] = free + w * p;
+        // from 1 + y / w of it on the cube rises, and y p^2 / 2 + p u is the gap
+        double gap =
+            s.velocity[0][2] < 0 ? off * off / (2 * y) : y * p * p / 2 + p * s.velocity[0][2];
+        double energy = 2 * (w * (p - right)) * (w * (p - right)) / 2;
+        ck_assert_double_eq_tol(measured().gap, sqrt(2 * gap / 2), 1e-9);
+        ck_assert_double_le(energy, gap + TINY);
+    }
+    softness = 0;
+}
+END_TEST
+
+// Friction that does not oppose the slip: bound |u| + p u.
+START_TEST(the_gap_of_friction_is_the_power_that_it_should_take)
+{
+    static const double along[][2] = {{-1, 0}, {0, -1}, {1, 0}, {0, 0}}, expected[] = {0, 1, 2, 1};
+    for (int i = 0; i < 4; i++) {
+        const double mu = 0.5, p = 2 * G * STEP, y = SPRAG_SOFT_LEAST / 2;
+        sliding(mu, 1, 0);
+        for (int k = 0; k < 2; k++) {
+            s.contact_force[0][1 + k] = mu * 2 * G * along[i][k];
+        }
+        s.velocity[0][2] = -y * p; // what the normal yields
+        double gap = expected[i] * mu * p * s.velocity[0][0];
+        ck_assert_double_eq_tol(measured().gap, sqrt(2 * gap / 2), 1e-9);
+    }
+}
+END_TEST
+
 START_TEST(a_force_on_a_point_that_separates_is_a_normal_error)
 {
     resting(2, 0);
@@ -451,6 +491,8 @@ int main(void)
     tcase_add_test(all, a_row_between_its_bounds_holds_its_rate);
     tcase_add_test(all, a_row_at_its_bound_may_be_behind);
     tcase_add_test(all, nobody_can_move_what_two_kinematic_bodies_do);
+    tcase_add_test(all, the_gap_bounds_the_error_of_the_velocity);
+    tcase_add_test(all, the_gap_of_friction_is_the_power_that_it_should_take);
     tcase_add_test(all, masses_and_frames_of_reference_do_not_matter);
     tcase_add_loop_test(all, what_is_not_finite_is_infinitely_wrong, 0, 3);
     return run_suite(suite);

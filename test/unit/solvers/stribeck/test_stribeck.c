@@ -398,14 +398,14 @@ START_TEST(an_island_remembers_what_solved_it)
     options.memory = &memory;
     open_scene(&s);
     add_cube(&s, 1);
-    add_cube(&s, 1000);
+    add_cube(&s, 1);
     fall(&s);
     stand(&s, 0, SPRAG_STATIC, 0.5);
     stand(&s, 1, 0, 0.5);
     ck_assert_int_eq(sprag_stribeck_solve(&s.problem, &options, &scratch, &s.solution, &s.stats),
                      SPRAG_OK);
     ck_assert_int_eq(s.stats.strategy, SPRAG_STRATEGY_NEWTON);
-    ck_assert(memory.solved);
+    ck_assert(memory.rests);
     ck_assert_int_eq(memory.wait, 0);
     options.max_iterations = 1; // too few
     s.body[1].free_velocity[0] += 10;
