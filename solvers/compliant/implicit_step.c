@@ -7,12 +7,15 @@
 #include "kinematics.h"
 #include "mover.h"
 #include "pair_contact.h"
+#include "spinners.h"
 
 typedef struct implicit_step {
     compliant_run *run;
     double step; // s, the rest of the frame
     sprag_body *body;
-    bool *flies; // bodies: without contacts and rows
+    bool *flies;       // bodies: without contacts and rows
+    double (*axis)[3]; // unit, bodies that spin fast; 0: others (spinners.h)
+    double (*rate)[3]; // rad/s, of their turn over the step
     sprag_contact *contact;
     int *guard; // of the contacts
     int contacts, rows;
@@ -139,6 +142,8 @@ static bool allocate(implicit_step *s)
     int bodies = s->run->frame->bodies;
     s->body = SPRAG_TAKE(scratch, bodies, sprag_body);
     s->flies = SPRAG_TAKE(scratch, bodies, bool);
+    s->axis = SPRAG_TAKE(scratch, bodies, *s->axis);
+    s->rate = SPRAG_TAKE(scratch, bodies, *s->rate);
     s->solution.velocity = SPRAG_TAKE(scratch, bodies, *s->solution.velocity);
     if (scratch->failed || !find_contacts(s)) {
         return false;
@@ -180,6 +185,10 @@ static sprag_result solve(implicit_step *s)
                              .body = s->body,
                              .contact = s->contact,
                              .row = s->row};
+    sprag_spin_held(frame->body, frame->step, &problem, s->body, s->axis, run->solve_scratch);
+    if (run->solve_scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
     sprag_stribeck_options options = run->options->solver;
     options.work_left = &run->work_left;
     sprag_result result =
@@ -187,6 +196,11 @@ static sprag_result solve(implicit_step *s)
     if (result == SPRAG_OK) {
         result = sprag_stribeck_limit_energy(&problem, &options, run->solve_scratch, &s->solution,
                                              &stats);
+    }
+    for (int i = 0; i < frame->bodies && result == SPRAG_OK; i++) {
+        if (dot3(s->axis[i], s->axis[i]) > 0) {
+            sprag_spin_rate(s->axis[i], s->step, s->solution.velocity[i] + 3, s->rate[i]);
+        }
     }
     run->stats->implicit_step = stats;
     return result;
@@ -210,6 +224,9 @@ static sprag_motion motion_of(const implicit_step *s, int body, double time)
     for (int k = 0; k < 6; k++) {
         double gain = (v[k] - mover->velocity[k]) * time / (2 * s->step);
         motion.velocity[k] = s->flies[body] ? mover->velocity[k] + gain : v[k];
+    }
+    if (dot3(s->axis[body], s->axis[body]) > 0) {
+        memcpy(motion.velocity + 3, s->rate[body], sizeof s->rate[body]);
     }
     sprag_mover_cap(mover, motion.velocity + 3);
     return motion;

@@ -1,0 +1,112 @@
+#include "spinners.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "linalg.h"
+#include "mover.h"
+#include "spin.h"
+
+// Of the body's radius of gyration: what holds it farther from the axis lets it swing, tip or roll.
+static const double off_axis = 0.05;
+
+// rad within the step: a body that turns farther turns as others do. Below half a turn, so that the
+// turn has one axis.
+static const double farthest_turn = 2.5;
+
+typedef enum hold { FREE, ON_AXIS, OFF_AXIS } hold;
+
+static bool finds_axis(const sprag_mover *mover, const sprag_body *body, double step,
+                       double frame_step, double axis[3])
+{
+    const double *w = body->velocity + 3;
+    return mover->gyroscopic && mover->mass > 0 && !mover->capped &&
+           norm3(w) * step < farthest_turn &&
+           sprag_spin_find(mover->inertia, mover->pose.rotation, w, frame_step, axis);
+}
+
+static void add_torque(const sprag_body *body, const double axis[3], const double torque[3],
+                       hold *of)
+{
+    const double *I = body->inertia;
+    double along = dot3(axis, torque);
+    bool off = along * along * body->mass > off_axis * off_axis * (I[0] + I[4] + I[8]);
+    *of = *of == OFF_AXIS || off ? OFF_AXIS : ON_AXIS;
+}
+
+static void find_holds(const sprag_problem *problem, const double (*axis)[3], hold *of)
+{
+    for (int i = 0; i < problem->rows; i++) {
+        const sprag_row *row = &problem->row[i];
+        for (int side = 0; side < 2; side++) {
+            const double *J = row->jacobian[side];
+            int b = row->body[side];
+            if (b != SPRAG_STATIC && dot3(J, J) > 0) {
+                add_torque(&problem->body[b], axis[b], J + 3, &of[b]);
+            }
+        }
+    }
+    for (int i = 0; i < problem->contacts; i++) {
+        const sprag_contact *contact = &problem->contact[i];
+        for (int side = 0; side < 2; side++) {
+            int b = contact->body[side];
+            for (int k = 0; k < 3 && b != SPRAG_STATIC; k++) {
+                double torque[3];
+                cross3(contact->arm[side], contact->frame[k], torque);
+                add_torque(&problem->body[b], axis[b], torque, &of[b]);
+            }
+        }
+    }
+}
+
+// false: such a step has no solution.
+static bool follow_axis(const sprag_mover *mover, const double axis[3], double step,
+                        sprag_body *body)
+{
+    double inverse[9], turned[3], free[3];
+    if (invert33(body->inertia, inverse) == 0) {
+        return false;
+    }
+    mul33(inverse, mover->force + 3, turned);
+    memcpy(free, body->velocity + 3, sizeof free);
+    add_scaled(free, step, turned, 3);
+    if (!sprag_spin_free(body->inertia, axis, body->velocity + 3, step, true, free)) {
+        return false;
+    }
+    memcpy(body->free_velocity + 3, free, sizeof free);
+    return true;
+}
+
+void sprag_spin_held(const sprag_mover *mover, double frame_step, const sprag_problem *problem,
+                     sprag_body *body, double (*axis)[3], sprag_scratch *scratch)
+{
+    int spinning = 0;
+    for (int i = 0; i < problem->bodies; i++) {
+        if (finds_axis(&mover[i], &body[i], problem->step, frame_step, axis[i])) {
+            spinning++;
+        } else {
+            memset(axis[i], 0, sizeof axis[i]);
+        }
+    }
+    hold *of = spinning > 0 ? SPRAG_TAKE(scratch, problem->bodies, hold) : NULL;
+    if (!of) {
+        return;
+    }
+    find_holds(problem, (const double(*)[3])axis, of);
+    for (int i = 0; i < problem->bodies; i++) {
+        if (dot3(axis[i], axis[i]) > 0 &&
+            (of[i] != ON_AXIS || !follow_axis(&mover[i], axis[i], problem->step, &body[i]))) {
+            memset(axis[i], 0, sizeof axis[i]);
+        }
+    }
+}
+
+void sprag_spin_rate(const double axis[3], double step, double w[3], double rate[3])
+{
+    double turn[4];
+    sprag_spin_turn(axis, step, w, turn);
+    double sine = norm3(turn + 1), speed = 2 * atan2(sine, turn[0]) / step;
+    for (int k = 0; k < 3; k++) {
+        rate[k] = sine > 0 ? speed / sine * turn[1 + k] : 0;
+    }
+}

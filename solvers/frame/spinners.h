@@ -1,0 +1,19 @@
+// Bodies that spin fast while contacts or rows near the axis hold them, as a top: their step is
+// solved in the frame that follows the axis (spin.h).
+#ifndef SPRAG_SPINNERS_H
+#define SPRAG_SPINNERS_H
+
+#include "frame.h"
+#include "scratch.h"
+
+// Finds such bodies, sets their axes (unit, world axes; 0: of the others), and makes their inertia
+// and free velocity those of the step in that frame. body: of the problem, from sprag_mover_body.
+// frame_step: s. No memory: the scratch has failed.
+void sprag_spin_held(const sprag_mover *mover, double frame_step, const sprag_problem *problem,
+                     sprag_body *body, double (*axis)[3], sprag_scratch *scratch);
+
+// After the solve: the rate (rad/s) of the one turn, about one axis, that ends the step in the same
+// pose; makes w, of the solution, the angular velocity at the end in world axes.
+void sprag_spin_rate(const double axis[3], double step, double w[3], double rate[3]);
+
+#endif
