@@ -139,14 +139,16 @@ static bool survives(const ode_key *key, void *data)
     return true;
 }
 
+// A step of another thread may be reading the calls of its world, which this geom does not concern.
 void sprag_ode_record_forget(ode_record *r, dGeomID id)
 {
     destroyed d = {id, dGeomIsSpace(id)};
     pthread_mutex_lock(&r->lock);
+    int calls = r->calls.count;
     sprag_ode_set_filter(&r->calls, survives, &d);
     sprag_ode_set_filter(&r->variants, survives, &d);
     sprag_ode_set_filter(&r->offered, survives, &d);
-    for (int i = 0; i < r->calls.count; i++) {
+    for (int i = 0; r->calls.count < calls && i < r->calls.count; i++) {
         const ode_key *key = &r->calls.key[i];
         r->call[i] =
             (ode_collision){(dGeomID)(uintptr_t)key->part[0], (dGeomID)(uintptr_t)key->part[1]};
