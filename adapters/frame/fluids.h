@@ -23,6 +23,9 @@ void sprag_ode_fluids_free(ode_fluids *fluids);
 // forces act as they are.
 void sprag_ode_fluids_begin_step(ode_fluids *fluids, dWorldID world, bool quick);
 
+// Before a step without fluids: what the last steps left is not that of the step before the next.
+void sprag_ode_fluids_forget(ode_fluids *fluids);
+
 // flown: s, of the body.
 void sprag_ode_fluids_end_body(ode_fluid_body *body, double flown);
 

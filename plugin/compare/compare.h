@@ -25,7 +25,8 @@ typedef struct compared_step {
 } compared_step;
 
 compared_step compare_whole_begin(world_state *w, dReal step, bool residual);
-void compare_whole_taken(compared_step *c);            // right after the step: its time ends here
+void compare_whole_start(compared_step *c);            // right before the step, and
+void compare_whole_taken(compared_step *c);            // right after it: its time
 double compare_whole_residual(const compared_step *c); // NAN: not known, as of a world's first step
 void compare_whole_end(compared_step *c, world_state *w, bool taken);
 

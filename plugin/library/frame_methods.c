@@ -265,9 +265,12 @@ void begin_frame(world_state *w, stock called)
     }
     if (sprag_ode_has_fluids(quick) && w->frame) {
         sprag_ode_fluids_begin_step(&w->frame->fluids, w->id, quick);
-    } else {
-        sprag_ode_begin_step(w->id, quick);
+        return;
     }
+    if (w->frame) {
+        sprag_ode_fluids_forget(&w->frame->fluids);
+    }
+    sprag_ode_begin_step(w->id, quick);
 }
 
 bool step_frame(const step_context *c, const ode_islands *islands)

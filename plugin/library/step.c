@@ -120,6 +120,7 @@ static int step_by_method(dWorldID id, dReal step, stock called)
     step_compare(w, step, called);
     compared_step compared = compare_whole_begin(w, step, recorder_wants_residual());
     recorded_step *recorded = recorder_begin(w, true);
+    compare_whole_start(&compared);
     int done = step_by_settings(w, step, called);
     recorder_taken(recorded);
     compare_whole_taken(&compared);

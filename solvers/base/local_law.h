@@ -40,7 +40,7 @@ void sprag_local_friction(const sprag_softness *softness, const sprag_friction *
 // section 31). With velocities that balance all impulses, |v - solution|^2 / 2 in the metric of
 // kinetic energy is at most the sum of all gaps, for bounds of friction as they are. w, yield as
 // above; axes that never slip count as if they yielded like the normal, or the gap would only tell
-// that they hardly yield.
+// that they hardly yield: `yield` of friction is for them, in m/s per N s (rad/s per N m s).
 double sprag_local_normal_gap(const sprag_softness *softness, const sprag_contact *contact,
                               double u, double w, double yield, double p);
 double sprag_local_friction_gap(const sprag_softness *softness, const sprag_friction *friction,

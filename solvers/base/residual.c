@@ -193,8 +193,9 @@ static contact_error error_of(const measured *m, int i)
     e.gap = sprag_local_normal_gap(&m->soft, contact, l.u[0], l.w[0], yield, p);
     take_friction(m, &l, &contact->slide, 1, 2, contact, force, yield, &e);
     if (contact->turning) {
-        take_friction(m, &l, &contact->turning->roll, 3, 2, contact, force, yield, &e);
-        take_friction(m, &l, &contact->turning->spin, 5, 1, contact, force, yield, &e);
+        double share = yield / l.w[0]; // what turns yields by rad/s per N m s
+        take_friction(m, &l, &contact->turning->roll, 3, 2, contact, force, share * l.w[3], &e);
+        take_friction(m, &l, &contact->turning->spin, 5, 1, contact, force, share * l.w[5], &e);
     }
     e.gap = sqrt(2 * e.gap / l.mass);
     return e;

@@ -19,9 +19,10 @@ typedef struct sprag_residual {
     double friction; // m/s, largest of the contacts: cone with direction; rolling and spinning
     double row;      // m/s, largest of the rows
     double gap;      // m/s, largest of the contacts: the speed of the lighter body whose kinetic
-                     // energy is the duality gap of its laws (local_law.h). It bounds how far
-                     // velocities are from the solution where the others do not: light bodies
-                     // under heavy ones may be far from it though every residual is small
+                     // energy is the duality gap of its laws (local_law.h). Those of all contacts
+                     // together bound how far velocities are from the solution where residuals do
+                     // not: light bodies under heavy ones may be far from it though every residual
+                     // is small
     double mean;     // m/s, root mean square of all
     double relative; // largest, relative to what the step changes there: scale, or what all
                      // impulses on the body (the lighter of two) would change if they did not

@@ -83,9 +83,10 @@ static bool is_driven(const sprag_friction *f)
 // Does the contact do work of its own: as a spring that the step resolves, or by its surface?
 static bool contact_drives(const limit *l, const sprag_contact *contact, double inverse_mass)
 {
-    bool drives = contact->stiffness > 0 || (contact->bias > 0 && !(contact->recovery > 0)) ||
-                  contact->compliance > STRIBECK_RESOLVED_SPRING * inverse_mass ||
-                  is_driven(&contact->slide);
+    bool drives =
+        contact->stiffness > 0 || (contact->bias > 0 && !(contact->recovery > 0)) ||
+        contact->compliance / l->problem->step > STRIBECK_RESOLVED_SPRING * inverse_mass ||
+        is_driven(&contact->slide);
     if (contact->turning) {
         drives |= is_driven(&contact->turning->roll) || is_driven(&contact->turning->spin);
     }
@@ -147,7 +148,7 @@ static void add_work_of_row(const limit *l, int i, row_work *to)
     }
     double a = inverse_mass(l, row->body, row->jacobian);
     bool holds = isinf(row->lo) || isinf(row->hi);
-    if (holds && row->compliance <= STRIBECK_RESOLVED_SPRING * a) {
+    if (holds && row->compliance / l->problem->step <= STRIBECK_RESOLVED_SPRING * a) {
         double asked = clamp(before, fmin(0, row->bias), fmax(0, row->bias));
         to->mending += impulse * (middle - 0.5 * (before - asked));
     } else {
@@ -233,8 +234,8 @@ static void mix_solutions(const sprag_problem *p, sprag_solution *to, const spra
     }
 }
 
-// The excess of a mean is none + b share + c share^2. Returns the greatest share without excess, or
-// else that of the least.
+// The excess of a mean is none + b share + c share^2, but for what only one of both solutions
+// drives or lifts. Returns the greatest share without excess, or else that of the least.
 static double share_without_excess(double none, double half, double all)
 {
     double c = 2 * (none + all - 2 * half), b = all - none - c;
@@ -288,9 +289,11 @@ sprag_result sprag_stribeck_limit_energy(const sprag_problem *problem,
     if (result != SPRAG_OK) { // the first solution stands
         return result == SPRAG_NO_MEMORY ? result : SPRAG_OK;
     }
-    stats->iterations += second.iterations;
-    stats->sweeps += second.sweeps;
-    stats->factorizations += second.factorizations;
+    if (stats) {
+        stats->iterations += second.iterations;
+        stats->sweeps += second.sweeps;
+        stats->factorizations += second.factorizations;
+    }
     l.solution = &lost;
     double none = excess(&l);
     l.solution = solution;

@@ -656,6 +656,23 @@ START_TEST(floats_as_on_webots_water)
 }
 END_TEST
 
+// dWorldQuickStep has no fluids: the next step knows no change of their force. It flies exactly.
+START_TEST(knows_no_water_of_quick_steps)
+{
+    static const char *const methods[] = {"advance", "ess"};
+    const double h = 0.01;
+    double z = 0.1, v = 0;
+    for (int i = 0; i < 3; i++) {
+        double a = (i == 1 ? 0 : 9810 * (0.5 - z)) / 500 - 9.81;
+        z += h * v + h * h * a / 2;
+        v += h * a;
+    }
+    run r = sh(PRELOAD_WEBOTS "SPRAG_OPTIONS=method=%s " PROGRAM_HOST " step 3 mixes", methods[_i]);
+    ck_assert_int_eq(r.status, 0);
+    ck_assert_double_eq_tol(strtod(r.out, NULL), z, 1e-10); // the change would lift it by 7e-7 m
+}
+END_TEST
+
 START_TEST(steps_a_layout_that_is_not_altered)
 {
     run plain = sh(PRELOAD PROGRAM_HOST " %s %d callbacks", steppers[_i], STEPS);
@@ -803,6 +820,7 @@ int main(void)
         tcase_add_loop_test(each, with_each[i], 0, 2);
     }
     tcase_add_loop_test(once, floats_as_on_webots_water, 0, 3);
+    tcase_add_loop_test(once, knows_no_water_of_quick_steps, 0, 2);
     tcase_add_test(once, leaves_other_programs_alone);
     tcase_add_test(once, opens_no_file_when_loaded);
     tcase_add_test(once, works_in_python);

@@ -157,6 +157,24 @@ START_TEST(the_gap_of_friction_is_the_power_that_it_should_take)
 }
 END_TEST
 
+// What turns though it never may: w^2 / 2 y, y the share of its inverse inertia by which the normal
+// yields.
+START_TEST(the_gap_of_turning_is_that_of_its_inertia)
+{
+    const double mass = 2, w = 0.3;
+    sprag_contact *contact = resting(mass, 0);
+    turning_of(&s, contact)->roll = (sprag_friction){.coefficient = {INFINITY, INFINITY}};
+    softness = 1e-3;
+    double right = G * STEP / (1 + softness) * mass, y = softness / s.body[0].inertia[0];
+    s.contact_force[0][0] = right / STEP;
+    s.velocity[0][2] = -G * STEP + right / mass;
+    ck_assert_double_eq_tol(measured().gap, 0, 1e-9);
+    s.velocity[0][3] = w;
+    ck_assert_double_eq_tol(measured().gap, sqrt(2 * (w * w / (2 * y)) / mass), 1e-9);
+    softness = 0;
+}
+END_TEST
+
 START_TEST(a_force_on_a_point_that_separates_is_a_normal_error)
 {
     resting(2, 0);
@@ -492,6 +510,7 @@ int main(void)
     tcase_add_test(all, a_row_at_its_bound_may_be_behind);
     tcase_add_test(all, nobody_can_move_what_two_kinematic_bodies_do);
     tcase_add_test(all, the_gap_bounds_the_error_of_the_velocity);
+    tcase_add_test(all, the_gap_of_turning_is_that_of_its_inertia);
     tcase_add_test(all, the_gap_of_friction_is_the_power_that_it_should_take);
     tcase_add_test(all, masses_and_frames_of_reference_do_not_matter);
     tcase_add_loop_test(all, what_is_not_finite_is_infinitely_wrong, 0, 3);
