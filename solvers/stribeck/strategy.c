@@ -99,6 +99,15 @@ static bool has_gauss_seidel(const sprag_strategy_state *w)
     return w->options.sweeps > 0 && w->is_two_way;
 }
 
+// Limits where Gauss-Seidel can take over, or has run: fewer updates without progress, and the fewer the
+// larger the system is.
+static effort brief(const sprag_strategy_state *w, int iterations)
+{
+    double patience = STRIBECK_BRIEF_PATIENCE / w->system->size;
+    return (effort){iterations, (int)fmax(STRIBECK_BRIEF_PATIENCE_LEAST, patience),
+                    STRIBECK_BRIEF_PROGRESS};
+}
+
 // Takes the velocities of a solution, and its impulses also as those expected.
 static void take(sprag_strategy_state *w, const sprag_solution *solution)
 {
@@ -145,21 +154,16 @@ static sprag_result sweep(sprag_strategy_state *w, sprag_sweeps_options options)
     return result;
 }
 
-// Newton's method from the start. If Gauss-Seidel can take over, Newton's method gives up after
-// fewer updates without progress, and the fewer the larger the system is. Where frozen friction
-// solved the island last time, one update is enough if all has come to rest.
+// Newton's method from the start. Where frozen friction solved the island last time, one update is
+// enough if all has come to rest.
 static sprag_result solve_newton(sprag_strategy_state *w)
 {
-    bool brief = w->options.frozen && w->options.attempt == SPRAG_ATTEMPT_BRIEF;
-    effort effort = thorough(w, brief ? 1 : w->options.max_iterations);
+    bool once = w->options.frozen && w->options.attempt == SPRAG_ATTEMPT_BRIEF;
+    int most = once ? 1 : w->options.max_iterations;
     go_to_start(w);
     w->refined = true;
-    if (has_gauss_seidel(w)) {
-        effort.patience =
-            (int)fmax(STRIBECK_BRIEF_PATIENCE_LEAST, STRIBECK_BRIEF_PATIENCE / w->system->size);
-        effort.progress = STRIBECK_BRIEF_PROGRESS;
-    }
-    return iterate(w, w->options.finest, w->options.tolerance, effort);
+    return iterate(w, w->options.finest, w->options.tolerance,
+                   has_gauss_seidel(w) ? brief(w, most) : thorough(w, most));
 }
 
 // First friction bounds: the expected normal impulse of a contact, or, if that is unknown, the
@@ -213,14 +217,16 @@ static void refine(sprag_strategy_state *w)
 static sprag_result warm_from_sweeps(sprag_strategy_state *w)
 {
     sprag_result result = SPRAG_OK;
-    if (w->options.attempt == SPRAG_ATTEMPT_WARM) {
+    bool swept = w->options.attempt == SPRAG_ATTEMPT_WARM;
+    int most = STRIBECK_WARM_ITERATIONS;
+    if (swept) {
         take(w, w->best->solution);
     } else {
         result = sweep(w, (sprag_sweeps_options){.most = w->options.sweeps});
     }
     if (result == SPRAG_OK) {
         result = newton(w, w->options.stiction, w->options.tolerance,
-                        thorough(w, STRIBECK_WARM_ITERATIONS));
+                        swept ? brief(w, most) : thorough(w, most));
     }
     if (result == SPRAG_OK) {
         refine(w);

@@ -1,4 +1,6 @@
 #include "stribeck.h"
+#include <stdio.h>
+#include <stdlib.h>
 
 #include <math.h>
 #include <string.h>
@@ -272,18 +274,6 @@ static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_opt
     return result;
 }
 
-// After a failure the direct strategies are tried again in 2, 4, 8 ... 64 solves, as bodies come to
-// rest.
-static void remember(sprag_memory *memory, bool solved, bool rests, const sprag_stats *stats)
-{
-    int pause = 2 * memory->pause + 1;
-    pause = solved ? 0 : pause < STRIBECK_LONGEST_PAUSE ? pause : STRIBECK_LONGEST_PAUSE;
-    *memory = (sprag_memory){.wait = pause,
-                             .pause = pause,
-                             .rests = solved && rests,
-                             .frozen = solved && stats->strategy == SPRAG_STRATEGY_FROZEN_FRICTION};
-}
-
 // No body moves faster than what a step changes.
 static bool is_near_rest(const sprag_problem *problem, const sprag_solution *solution)
 {
@@ -294,6 +284,19 @@ static bool is_near_rest(const sprag_problem *problem, const sprag_solution *sol
         }
     }
     return true;
+}
+
+// After a failure the direct strategies are tried again in 2, 4, 8 ... 64 solves, as bodies come to
+// rest.
+static void remember(sprag_memory *memory, bool solved, const sprag_best *best)
+{
+    int pause = 2 * memory->pause + 1;
+    pause = solved ? 0 : pause < STRIBECK_LONGEST_PAUSE ? pause : STRIBECK_LONGEST_PAUSE;
+    *memory =
+        (sprag_memory){.wait = pause,
+                       .pause = pause,
+                       .rests = solved && is_near_rest(best->problem, best->solution),
+                       .frozen = solved && best->stats.strategy == SPRAG_STRATEGY_FROZEN_FRICTION};
 }
 
 // The direct strategies are exact, but cannot solve everything, and take as long as several solves
@@ -313,20 +316,21 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (first) {
         result = solve_directly(problem, options, SPRAG_ATTEMPT_BRIEF, best, stats);
-        remember(memory, result == SPRAG_OK, is_near_rest(problem, best->solution), stats);
+        remember(memory, result == SPRAG_OK, best);
     }
     if (result == SPRAG_OK || result == SPRAG_NO_MEMORY) {
         return result;
     }
     memory->wait -= waits;
     result = sweep(problem, options, best, stats);
-    bool hard = result == SPRAG_OK && best->stats.gap > STRIBECK_HARD;
+    double most = trees ? STRIBECK_HARD_TREES : STRIBECK_HARD;
+    bool hard = result == SPRAG_OK && best->stats.gap > most;
     bool pays =
         result == SPRAG_OK && !first && !waits && (hard || is_near_rest(problem, best->solution));
     if (pays || (hard && trees)) {
         result = solve_directly(problem, options, first ? SPRAG_ATTEMPT_WARM : SPRAG_ATTEMPT_BRIEF,
                                 best, stats);
-        remember(memory, result == SPRAG_OK, is_near_rest(problem, best->solution), stats);
+        remember(memory, result == SPRAG_OK, best);
     }
     return result;
 }

@@ -72,7 +72,9 @@ enum { STRIBECK_LONGEST_PAUSE = 63 };
 // Gap of a solution (stats.gap) from which an island counts as hard for sweeps: it is 0.01 to 1 in
 // heaps, up to 4 in towers that fall, 100 to 1e5 where bricks bear a load of 1e4 times their mass.
 // Smaller: exact in towers, too, at the cost of attempts in heaps in motion.
-static const double STRIBECK_HARD = 5;
+// Bodies that touch in trees are cheap to factorize: there a smaller gap is enough. Larger: an arch
+// of nine stones sags by millimetres, dominoes take a tenth less.
+static const double STRIBECK_HARD = 5, STRIBECK_HARD_TREES = 0.5;
 
 // ---- Continuation (strategy.c)
 

@@ -40,7 +40,7 @@ START_TEST(statistics_describe_the_step)
     ck_assert_int_eq(t.contacts, contacts);
     ck_assert_int_eq(t.rows, 8);
     ck_assert_int_eq(t.dropped, 0);
-    ck_assert(t.strategy >= SPRAG_STRATEGY_NEWTON && t.strategy <= SPRAG_STRATEGY_FROZEN_FRICTION);
+    ck_assert(t.strategy >= SPRAG_STRATEGY_NEWTON && t.strategy <= SPRAG_STRATEGY_GAUSS_SEIDEL);
     ck_assert_int_gt(t.factorizations, 0);
     ck_assert(t.residual >= 0 && t.residual < 1e-3);
     ck_assert(t.penetration >= 0 && t.penetration < 0.05);
