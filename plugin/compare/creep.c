@@ -50,12 +50,14 @@ static void drop_older(world_way *way, double start)
     memmove(way->sample, way->sample + old, (size_t)way->count * sizeof *way->sample);
 }
 
-// ODE's lists keep their order. NULL: the body is new.
+// ODE's lists keep their order. From the oldest on: a new body may have the address of one that has
+// been destroyed, but the place of that is passed once a younger one is found. NULL: the body is
+// new.
 static const world_place *find_place(const world_places *in, dBodyID body, int *next)
 {
-    for (int i = *next; i < in->bodies; i++) {
+    for (int i = *next; i >= 0; i--) {
         if (in->place[i].body == body) {
-            *next = i + 1;
+            *next = i - 1;
             return &in->place[i];
         }
     }
@@ -79,7 +81,7 @@ void creep_measure(world_state *w, double value[SAMPLE_VALUES])
     const double falling = norm3(gravity) * w->statistics.step;
     double sum = 0;
     int moving = 0, resting = 0;
-    for (int i = 0, next = 0; i < to->bodies; i++) {
+    for (int i = to->bodies - 1, next = from->bodies - 1; i >= 0; i--) {
         const world_place *before = find_place(from, to->place[i].body, &next);
         if (before && !dBodyIsKinematic(to->place[i].body)) {
             double way[3];

@@ -433,6 +433,33 @@ START_TEST(tells_the_creep_of_bodies_at_rest)
 }
 END_TEST
 
+// A body that is made takes the address of one that has been destroyed in the window (but under
+// AddressSanitizer), and is young all the same: the others rest.
+START_TEST(the_creep_of_others_outlasts_a_destroyed_body)
+{
+    enum { SAMPLES = 30, BODIES = 5 };
+    double value[SAMPLE_VALUES];
+    dWorldID w = open_world(g);
+    dBodyID body[BODIES];
+    for (int i = 0; i < BODIES; i++) {
+        body[i] = add_mover(w, 0.01);
+    }
+    for (int i = 1; i <= SAMPLES; i++) {
+        for (int k = 0; k < 10; k++) {
+            dWorldStep(w, h);
+        }
+        if (i == SAMPLES) {
+            dBodyDestroy(body[2]);
+            add_mover(w, 0.5);
+        }
+        creep_measure(world_find_or_make(w), value);
+    }
+    ck_assert_double_eq(value[SAMPLE_RESTING], 1);
+    ck_assert_double_eq_tol(value[SAMPLE_CREEP], 0.01, 1e-12);
+    dWorldDestroy(w);
+}
+END_TEST
+
 // ---- stepping twice
 
 START_TEST(a_snapshot_brings_the_bits_back)
@@ -508,6 +535,7 @@ int main(void)
     tcase_add_test(all, tells_slip_of_contacts_that_stick);
     tcase_add_loop_test(all, leaves_the_bits_of_a_program, 0, 4);
     tcase_add_test(all, tells_the_creep_of_bodies_at_rest);
+    tcase_add_test(all, the_creep_of_others_outlasts_a_destroyed_body);
     tcase_add_test(all, survives_joints_that_a_step_destroys);
     tcase_add_test(all, gives_feedback_back);
     tcase_add_loop_test(all, a_snapshot_brings_the_bits_back, 0, 2);
