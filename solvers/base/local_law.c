@@ -45,6 +45,7 @@ double sprag_local_normal_gap(const sprag_softness *soft, const sprag_contact *c
                               double w, double yield, double p)
 {
     double y = larger(yield, SPRAG_SOFT_LEAST * w), short_of = contact->bias - u;
+    p = larger(0, p);
     if (contact->stiffness > 0) {
         double a = 1 - contact->dissipation * u, step = soft->step;
         y = 1 / (step * step * sprag_contact_stiffness(soft, contact, w));

@@ -35,12 +35,13 @@ void sprag_local_friction(const sprag_softness *softness, const sprag_friction *
                           const sprag_local_axes *of, const double *w, const double *u,
                           const double *p, double *wanted);
 
-// J, duality gaps of the laws at a velocity u and impulses p that need not solve them: at least 0,
-// and 0 only where they do (Fenchel and Young's inequality: Rockafellar, Convex Analysis, 1970,
-// section 31). With velocities that balance all impulses, |v - solution|^2 / 2 in the metric of
-// kinetic energy is at most the sum of all gaps, for bounds of friction as they are. w, yield as
-// above; axes that never slip count as if they yielded like the normal, or the gap would only tell
-// that they hardly yield: `yield` of friction is for them, in m/s per N s (rad/s per N m s).
+// J, duality gaps of the laws at a velocity u and impulses p that need not solve them (pulls count
+// as 0): at least 0, and 0 only where they do (Fenchel and Young's inequality: Rockafellar, Convex
+// Analysis, 1970, section 31). With velocities that balance all impulses, |v - solution|^2 / 2 in
+// the metric of kinetic energy is at most the sum of all gaps, for bounds of friction as they are.
+// w, yield as above; axes that never slip count as if they yielded like the normal, or the gap
+// would only tell that they hardly yield: `yield` of friction is for them, in m/s per N s (rad/s
+// per N m s).
 double sprag_local_normal_gap(const sprag_softness *softness, const sprag_contact *contact,
                               double u, double w, double yield, double p);
 double sprag_local_friction_gap(const sprag_softness *softness, const sprag_friction *friction,

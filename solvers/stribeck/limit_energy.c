@@ -285,7 +285,10 @@ sprag_result sprag_stribeck_limit_energy(const sprag_problem *problem,
         return SPRAG_NO_MEMORY;
     }
     sprag_stats second = {0};
-    sprag_result result = sprag_stribeck_solve(&without, options, scratch, &lost, &second);
+    sprag_stribeck_options own = options ? *options : sprag_stribeck_defaults();
+    sprag_memory memory = own.memory ? *own.memory : (sprag_memory){0};
+    own.memory = &memory; // what solves the island without recovery is not remembered
+    sprag_result result = sprag_stribeck_solve(&without, &own, scratch, &lost, &second);
     if (result != SPRAG_OK) { // the first solution stands
         return result == SPRAG_NO_MEMORY ? result : SPRAG_OK;
     }
@@ -293,6 +296,8 @@ sprag_result sprag_stribeck_limit_energy(const sprag_problem *problem,
         stats->iterations += second.iterations;
         stats->sweeps += second.sweeps;
         stats->factorizations += second.factorizations;
+        stats->residual = fmax(stats->residual, second.residual);
+        stats->gap = fmax(stats->gap, second.gap);
     }
     l.solution = &lost;
     double none = excess(&l);

@@ -99,8 +99,8 @@ static bool has_gauss_seidel(const sprag_strategy_state *w)
     return w->options.sweeps > 0 && w->is_two_way;
 }
 
-// Limits where Gauss-Seidel can take over, or has run: fewer updates without progress, and the fewer
-// the larger the system is.
+// Limits where Gauss-Seidel can take over, or has run: fewer updates without progress, and the
+// fewer the larger the system is.
 static effort brief(const sprag_strategy_state *w, int iterations)
 {
     double patience = STRIBECK_BRIEF_PATIENCE / w->system->size;

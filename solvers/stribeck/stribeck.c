@@ -328,7 +328,7 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
     bool pays =
         result == SPRAG_OK && !first && !waits && (hard || is_near_rest(problem, best->solution));
     if (pays || (hard && trees)) {
-        result = solve_directly(problem, options, first ? SPRAG_ATTEMPT_WARM : SPRAG_ATTEMPT_BRIEF,
+        result = solve_directly(problem, options, trees ? SPRAG_ATTEMPT_WARM : SPRAG_ATTEMPT_BRIEF,
                                 best, stats);
         remember(memory, result == SPRAG_OK, best);
     }

@@ -208,7 +208,8 @@ START_TEST(sweeps_forget_nonsense)
 }
 END_TEST
 
-// From the forces that solve it there is little left to do.
+// From the forces that solve it there is little left to do: the momentum of the sweeps alone needs
+// some fifteen to die away.
 START_TEST(sweeps_start_from_the_forces_expected)
 {
     sprag_stribeck_options options = alike();
