@@ -291,7 +291,7 @@ dReal sprag_ode_own_erp(dJointID joint)
 
 bool sprag_ode_distance_anchors(dJointID joint, dVector3 anchor[2])
 {
-    int type = dJointGetType(joint);
+    dJointType type = dJointGetType(joint);
     joint_anchor_fn *first = NULL, *second = NULL;
     if (type == dJointTypeDBall) {
         first = sprag_real_double_ball_anchor_1();

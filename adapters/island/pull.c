@@ -59,7 +59,7 @@ enum { IS_CONTACT = -1 }; // in rows_of: a contact joint, whose rows have not be
 static int count_rows(ode_problem *pulled)
 {
     for (int j = 0; j < pulled->island.joints; j++) {
-        int type = dJointGetType(pulled->island.joint[j]);
+        dJointType type = dJointGetType(pulled->island.joint[j]);
         pulled->distances += type == dJointTypeDBall || type == dJointTypeDHinge;
         if (type == dJointTypeContact) {
             pulled->rows_of[j] = IS_CONTACT;

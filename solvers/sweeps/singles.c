@@ -49,7 +49,8 @@ void singles_set_rows(sweeps *s)
         one->lever = fmax(norm3(contact->arm[0]), norm3(contact->arm[1]));
         one->lever = one->lever > 0 ? one->lever : 1;
         for (int r = 0; r < rows_of(contact); r++) {
-            double J[2][6] = {{0}}, known = r < 3 && contact->guess[0] > 0;
+            double J[2][6] = {{0}};
+            bool known = r < 3 && contact->guess[0] > 0;
             for (int side = 0; side < 2; side++) {
                 if (r < 3) {
                     point_jacobian(contact->arm[side], contact->frame[r], J[side]);

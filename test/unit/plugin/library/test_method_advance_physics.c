@@ -300,7 +300,7 @@ START_TEST(inner_edges_are_not_felt)
         floor_data data = {NULL, NULL};
         scene *s = open_scene("method=advance");
         s->surface.mu = mu;
-        add_ground(s, ground, &data);
+        add_ground(s, (enum ground)ground, &data);
         dBodyID body = lying_cylinder(s, yaw);
         dBodySetLinearVel(body, 2.1 * cos(1.3 * _i), 2.1 * sin(1.3 * _i), 0);
         for (int frame = 0; frame < 100; frame++) {
