@@ -13,15 +13,17 @@ bool step_guard_begin(step_guard *guard, const void *frame)
                      "asks for another step. That step is not taken.");
         return false;
     }
-    *guard = (step_guard){is_frame_inside(frame, outer) ? outer : NULL};
-    collide_now.step_frame = guard->outer_frame ? guard->outer_frame : frame;
-    collide_now.within_frame = guard->outer_frame && collide_now.within_frame;
+    outer = is_frame_inside(frame, outer) ? outer : NULL;
+    *guard = (step_guard){outer, outer && collide_now.within_frame};
+    collide_now.step_frame = outer ? outer : frame;
+    collide_now.within_frame = guard->within_frame;
     return true;
 }
 
 void step_guard_end(const step_guard *guard, dWorldID world)
 {
     collide_now.step_frame = guard->outer_frame;
+    collide_now.within_frame = guard->within_frame;
     world_state *w = world && world_any_keeps_distance() ? world_find(world) : NULL;
     if (w && w->record) {
         sprag_ode_record_clear(w->record);

@@ -78,16 +78,17 @@ double sprag_local_friction_gap(const sprag_softness *soft, const sprag_friction
                                 const double *p, double yield)
 {
     double s[2] = {0}, own[2], bound[2] = {0}, square = 0, sum = 0;
+    const bool cone = sprag_local_is_cone(f);
     set_axes(soft, f, of, w, u, p, s, own, bound);
     for (int k = 0; k < of->axes; k++) {
         if (isinf(bound[k])) {
             sum += s[k] * s[k] / (2 * larger(yield, SPRAG_SOFT_LEAST * w[k]));
         } else {
             square += bound[k] * s[k] * bound[k] * s[k];
-            sum += p[k] * s[k] + (sprag_local_is_cone(f) ? 0 : bound[k] * fabs(s[k]));
+            sum += p[k] * s[k] + (cone ? 0 : bound[k] * fabs(s[k]));
         }
     }
-    return larger(0, sum + (sprag_local_is_cone(f) ? sqrt(square) : 0)); // rounding
+    return larger(0, sum + (cone ? sqrt(square) : 0)); // rounding
 }
 
 void sprag_local_friction(const sprag_softness *soft, const sprag_friction *f,
