@@ -14,9 +14,9 @@ typedef struct fuzz_run {
     int nonfinite;   // number of the first step that left a state that is not finite; 0: none
     long fallbacks;  // islands that stock had to step
     double worst_ms; // thread CPU time of the slowest step
-    double energy;   // J, kinetic, at the end
-    uint64_t hash;   // of all poses and velocities at the end
-    bool done;       // all steps
+    double energy, most_energy; // J, kinetic, at the end and at any time
+    uint64_t hash;              // of all poses and velocities at the end
+    bool done;                  // all steps
 } fuzz_run;
 
 enum { FUZZ_STEPS = 60 };

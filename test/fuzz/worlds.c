@@ -368,21 +368,30 @@ static uint64_t hash_of(uint64_t hash, const dReal *x, int n)
     return hash;
 }
 
-static void measure(const hostile *h, volatile fuzz_run *to)
+static double kinetic_energy(const hostile *h)
 {
-    uint64_t hash = 14695981039346656037u;
     double energy = 0;
     for (int i = 0; i < h->bodies; i++) {
         dMass mass;
+        dVector3 turn, spin;
         dBodyGetMass(h->body[i], &mass);
-        const dReal *v = dBodyGetLinearVel(h->body[i]);
-        energy += mass.mass / 2 * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+        const dReal *v = dBodyGetLinearVel(h->body[i]), *w = dBodyGetAngularVel(h->body[i]);
+        dBodyVectorFromWorld(h->body[i], w[0], w[1], w[2], turn);
+        dMultiply0_331(spin, mass.I, turn);
+        energy += mass.mass / 2 * dCalcVectorDot3(v, v) + dCalcVectorDot3(turn, spin) / 2;
+    }
+    return energy;
+}
+
+static uint64_t hash_of_state(const hostile *h)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (int i = 0; i < h->bodies; i++) {
         hash = hash_of(hash, dBodyGetPosition(h->body[i]), 3);
         hash = hash_of(hash, dBodyGetQuaternion(h->body[i]), 4);
-        hash = hash_of(hash, v, 3);
+        hash = hash_of(hash, dBodyGetLinearVel(h->body[i]), 3);
     }
-    to->energy = energy;
-    to->hash = hash;
+    return hash;
 }
 
 void fuzz_world(uint64_t seed, const char *method, volatile fuzz_run *to)
@@ -391,6 +400,7 @@ void fuzz_world(uint64_t seed, const char *method, volatile fuzz_run *to)
     open_world(&h, seed, method);
     for (int k = 0; k < FUZZ_STEPS && !to->nonfinite; k++) {
         meddle(&h);
+        to->most_energy = fmax(to->most_energy, kinetic_energy(&h));
         dSpaceCollide(h.space, &h, touch);
         double start = cpu_ms();
         if (h.quick) {
@@ -410,7 +420,9 @@ void fuzz_world(uint64_t seed, const char *method, volatile fuzz_run *to)
     if (sprag_world_stats(h.world, &s)) {
         to->fallbacks = s.fallbacks;
     }
-    measure(&h, to);
+    to->energy = kinetic_energy(&h);
+    to->most_energy = fmax(to->most_energy, to->energy);
+    to->hash = hash_of_state(&h);
     dJointGroupDestroy(h.contacts);
     dSpaceDestroy(h.space);
     dWorldDestroy(h.world);
