@@ -9,6 +9,7 @@
 #include "geoms.h"
 #include "scratch.h"
 #include "spaces.h"
+#include "touch.h"
 
 // Bounds of the motion of a body within the step; set by ode_motion_fn.
 typedef struct ode_motion {
@@ -99,6 +100,11 @@ int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGe
 // tell.
 int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
                         double step, int flags, dContactGeom *contact, int skip);
+
+// Whether two geoms that turn get well into one another within a step (s) in which their bodies
+// have these velocities (NULL: does not move), farther than when it starts.
+bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const dGeomID geom[2],
+                           const double *const velocity[2], double step, ode_touch *touch);
 
 // m, the farthest that a point of a geom goes in a step (s).
 double sprag_ode_way(dGeomID geom, double step);

@@ -15,7 +15,7 @@
 #include "motion.h"
 #include "ode.h"
 
-enum { CONTACTS_MASK = 0xffff, ADVANCES_MAX = 64 };
+enum { CONTACTS_MASK = 0xffff, ADVANCES_MAX = 64, PASSING_ADVANCES_MAX = 256 };
 
 // m, gap that counts as a touch.
 static const double touching = 1e-7;
@@ -46,17 +46,26 @@ static void set_size(flyer *f, const ode_side *side)
     f->far = side->body ? sqrt(square) : 0;
 }
 
-static void set_flyer(flyer *f, const ode_side *side)
+// The velocity of a body; NULL: it does not move.
+static const double *velocity_of(dBodyID body, double velocity[6])
 {
-    dBodyID body = side->body;
+    if (!body || !dBodyIsEnabled(body)) {
+        return NULL;
+    }
+    memcpy(velocity, dBodyGetLinearVel(body), 3 * sizeof *velocity);
+    memcpy(velocity + 3, dBodyGetAngularVel(body), 3 * sizeof *velocity);
+    return velocity;
+}
+
+static void set_flyer(flyer *f, const ode_side *side, const double *velocity)
+{
     *f = (flyer){.carried = {.shape = &side->shape, .mount = side->pose}};
     set_size(f, side);
-    if (!body || !dBodyIsEnabled(body)) {
+    if (!velocity) {
         return;
     }
-    sprag_ode_read_pose(body, &f->motion.pose);
-    memcpy(f->motion.velocity, dBodyGetLinearVel(body), 3 * sizeof(double));
-    memcpy(f->motion.velocity + 3, dBodyGetAngularVel(body), 3 * sizeof(double));
+    sprag_ode_read_pose(side->body, &f->motion.pose);
+    memcpy(f->motion.velocity, velocity, sizeof f->motion.velocity);
     sprag_pose_in(&f->motion.pose, &side->pose, &f->carried.mount);
     bool centred = side->shape.kind == SPRAG_SPHERE && norm3(f->carried.mount.position) == 0;
     f->far = centred ? 0 : f->far;
@@ -133,38 +142,40 @@ static bool overlaps_after(const ode_pair *pair, const flyer f[2], double touch,
     return false;
 }
 
-// The lever of a point at time t, with the body at its place at the start; and the way along the
-// normal that it goes until then at the velocity of that lever.
-static double bring_back(const flyer *f, double t, const double at[3], const double normal[3],
-                         double start[3])
+// The touch of two points at time t, as it is when the step starts.
+static void set_touch(ode_touch *to, const flyer f[2], double t, const sprag_gap *gap,
+                      const double point[2][3])
 {
-    const double *v = f->motion.velocity, *x = f->motion.pose.position;
-    double lever[3], turning[3];
-    memcpy(start, at, 3 * sizeof *at);
-    if (!f->carried.motion) {
-        return 0;
+    to->left = gap->distance;
+    memcpy(to->normal, gap->normal, sizeof to->normal);
+    for (int side = 0; side < 2; side++) {
+        const double *v = f[side].motion.velocity;
+        double *lever = to->lever[side], turning[3];
+        memcpy(lever, point[side], sizeof to->lever[side]);
+        if (f[side].carried.motion) {
+            subtract3(lever, f[side].motion.pose.position, lever);
+            add_scaled(lever, -t, v, 3);
+            cross3(v + 3, lever, turning);
+            to->left += (side ? 1 : -1) * t * (dot3(gap->normal, v) + dot3(gap->normal, turning));
+        }
     }
-    add_scaled(start, -t, v, 3);
-    subtract3(start, x, lever);
-    cross3(v + 3, lever, turning);
-    return t * (dot3(normal, v) + dot3(normal, turning));
+    to->left = fmax(0, to->left);
 }
 
 static void put(const ode_pair *pair, const flyer f[2], double t, const sprag_gap *gap,
                 const double point[2][3], dContactGeom *to)
 {
-    double start[2][3], closed = 0;
-    for (int k = 0; k < 2; k++) {
-        closed += (k ? 1 : -1) * bring_back(&f[k], t, point[k], gap->normal, start[k]);
-    }
-    *to = (dContactGeom){.depth = -fmax(0, closed + gap->distance),
+    ode_touch touch;
+    set_touch(&touch, f, t, gap, point);
+    *to = (dContactGeom){.depth = -touch.left,
                          .g1 = pair->side[0]->geom,
                          .g2 = pair->side[1]->geom,
                          .side1 = -1,
                          .side2 = -1};
-    for (int k = 0; k < 3; k++) {
-        to->pos[k] = start[0][k];
-        to->normal[k] = gap->normal[k];
+    memcpy(to->pos, touch.lever[0], sizeof touch.lever[0]);
+    memcpy(to->normal, touch.normal, sizeof touch.normal);
+    if (f[0].carried.motion) {
+        add_scaled(to->pos, 1, f[0].motion.pose.position, 3);
     }
 }
 
@@ -183,21 +194,28 @@ static int put_all(const ode_pair *pair, const flyer f[2], double t, const sprag
     return count;
 }
 
-double sprag_ode_way(dGeomID geom, double step)
+// m, from the centre of a geom's body to the corners of its bounding box.
+static double farthest(dGeomID geom)
 {
-    dBodyID body = dGeomGetBody(geom);
     dReal box[6];
     double square = 0;
-    if (!body || !dBodyIsEnabled(body)) {
-        return 0;
-    }
-    const dReal *v = dBodyGetLinearVel(body), *w = dBodyGetAngularVel(body);
-    const dReal *at = dBodyGetPosition(body);
+    const dReal *at = dBodyGetPosition(dGeomGetBody(geom));
     dGeomGetAABB(geom, box);
     for (int k = 0; k < 3; k++) {
         square += pow(fmax(fabs(box[2 * k] - at[k]), fabs(box[2 * k + 1] - at[k])), 2);
     }
-    return step * (norm3(v) + norm3(w) * sqrt(square));
+    return sqrt(square);
+}
+
+static double way(dGeomID geom, const double *velocity, double step)
+{
+    return velocity ? step * (norm3(velocity) + norm3(velocity + 3) * farthest(geom)) : 0;
+}
+
+double sprag_ode_way(dGeomID geom, double step)
+{
+    double velocity[6];
+    return way(geom, velocity_of(dGeomGetBody(geom), velocity), step);
 }
 
 int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
@@ -216,8 +234,10 @@ int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID 
         double t;
         sprag_gap gap;
         sprag_manifold manifold = {0};
-        set_flyer(&f[0], pair->side[0]);
-        set_flyer(&f[1], pair->side[1]);
+        double velocity[2][6];
+        for (int k = 0; k < 2; k++) {
+            set_flyer(&f[k], pair->side[k], velocity_of(pair->side[k]->body, velocity[k]));
+        }
         if (find_touch(pair, f, step, &t, &gap, &manifold) && overlaps_after(pair, f, t, step)) {
             count += put_all(
                 pair, f, t, &gap, &manifold, most - count,
@@ -225,4 +245,80 @@ int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID 
         }
     }
     return count;
+}
+
+// ---- after a solve
+
+// Of the smaller geom's size: overlaps from this on may end on the other side of it.
+static const double passing = 0.25;
+
+// Finds a time in the step at which geoms overlap by much more than when it starts.
+static bool find_passing(const ode_pair *pair, const flyer f[2], double step, double *t,
+                         sprag_gap *gap)
+{
+    double least = 0, most = 0; // m: too little; surely found
+    *t = 0;
+    for (int i = 0; i < PASSING_ADVANCES_MAX && *t < step; i++) {
+        if (!gap_at(pair, f, *t, gap, NULL)) {
+            return false;
+        }
+        if (i == 0) {
+            double size = smaller(f[0].size, f[1].size);
+            least = passing * size - fmin(0, gap->distance);
+            most = least + passing * size;
+        }
+        if (gap->distance < -least) {
+            return true;
+        }
+        double rate = closing(f, gap->normal);
+        *t += rate > 0 ? (gap->distance + most) / rate : INFINITY;
+    }
+    return false;
+}
+
+// Contacts let nothing pass that does not turn.
+static bool turns(const double size[2], const double way[2])
+{
+    return 2 * (way[0] + way[1]) > passing * smaller(size[0], size[1]);
+}
+
+// The same by the bounding boxes.
+static bool may_pass(const dGeomID geom[2], const double *const velocity[2], double step)
+{
+    double size[2], way[2];
+    for (int k = 0; k < 2; k++) {
+        dReal box[6];
+        dGeomGetAABB(geom[k], box);
+        size[k] = fmin(fmin(box[1] - box[0], box[3] - box[2]), box[5] - box[4]) / 2;
+        way[k] = velocity[k] ? step * norm3(velocity[k] + 3) * farthest(geom[k]) : 0;
+    }
+    return turns(size, way);
+}
+
+bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const dGeomID geom[2],
+                           const double *const velocity[2], double step, ode_touch *touch)
+{
+    double reach = way(geom[0], velocity[0], step) + way(geom[1], velocity[1], step);
+    ode_pairs pairs;
+    if (!may_pass(geom, velocity, step) || !(reach < INFINITY) ||
+        sprag_ode_pairs_of_two(geometry, geom[0], geom[1], 2 * reach, scratch, &pairs) !=
+            SPRAG_OK) {
+        return false;
+    }
+    for (int i = 0; i < pairs.count; i++) {
+        const ode_pair *pair = &pairs.pair[i];
+        flyer f[2];
+        double size[2], turned[2], t;
+        sprag_gap gap;
+        for (int k = 0; k < 2; k++) {
+            set_flyer(&f[k], pair->side[k], velocity[k]);
+            size[k] = f[k].size;
+            turned[k] = step * f[k].spin * f[k].far;
+        }
+        if (turns(size, turned) && find_passing(pair, f, step, &t, &gap)) {
+            set_touch(touch, f, t, &gap, gap.point);
+            return true;
+        }
+    }
+    return false;
 }

@@ -43,8 +43,10 @@ void sprag_ode_feedback_clear(dJointID joint)
 
 static void add_contact(ode_feedback *f, const sprag_contact *contact, const double force[6])
 {
+    double wrench[2][6];
     memcpy(f->body, contact->body, sizeof f->body);
-    sprag_contact_wrench(contact, force, f->wrench);
+    sprag_contact_wrench(contact, force, wrench);
+    add_scaled(f->wrench[0], 1, wrench[0], 12);
 }
 
 static void add_row(ode_feedback *f, const sprag_row *row, double force)
@@ -60,7 +62,7 @@ int sprag_ode_feedback_of_island(const ode_problem *pulled, ode_feedback *to)
     const sprag_problem *p = &pulled->problem;
     const sprag_solution *solution = &pulled->solution;
     ode_feedback ignored, *f;
-    int count = 0, contact = 0, row = 0; // contacts and rows come in the order of the joints
+    int count = 0, contact = 0, row = 0; // the first contacts, and rows, are in the joints' order
     for (int j = 0; j < pulled->island.joints; j++) {
         dJointID joint = pulled->island.joint[j];
         f = pulled->rows_of[j] && dJointGetFeedback(joint) ? &to[count++] : &ignored;
@@ -71,6 +73,13 @@ int sprag_ode_feedback_of_island(const ode_problem *pulled, ode_feedback *to)
         }
         for (; row < p->rows && pulled->row_joint[row] == joint; row++) {
             add_row(f, &p->row[row], solution->row_force[row]);
+        }
+    }
+    for (; contact < p->contacts; contact++) { // those of touches.c
+        for (f = to; f < to + count; f++) {
+            if (f->joint == pulled->contact_joint[contact]) {
+                add_contact(f, &p->contact[contact], solution->contact_force[contact]);
+            }
         }
     }
     return count;

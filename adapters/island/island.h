@@ -7,6 +7,7 @@
 #include "ode.h"
 #include "problem.h"
 #include "scratch.h"
+#include "touch.h"
 #include "warm_start.h"
 
 // ---- surface.c: physical parameters of a contact, in fields of its surface that ODE does not use
@@ -104,6 +105,7 @@ typedef struct ode_problem {
     ode_island island;
     sprag_body *body;
     sprag_contact *contact;
+    int room; // for contacts
     sprag_row *row;
     // By which the solution finds its way back into ODE:
     dJointID *contact_joint; // of each contact
@@ -273,6 +275,21 @@ bool sprag_ode_solve_again(ode_problem *pulled, const ode_warm_start *warm_start
                            sprag_scratch *scratch);
 void sprag_ode_combine(ode_problem *pulled);
 void sprag_ode_keep_first(ode_problem *pulled);
+
+// Keeps the solution as `first`, and guesses its forces. false: no memory.
+bool sprag_ode_keep_solution(ode_problem *pulled, sprag_scratch *scratch);
+
+// ---- touches.c
+
+// Finds where two geoms get into one another with these velocities of their bodies (NULL: does not
+// move).
+typedef bool ode_touch_fn(void *data, const dGeomID geom[2], const double *const velocity[2],
+                          double step, ode_touch *touch);
+
+// Adds contacts to pairs, of the first so many contacts, that get into one another with the
+// velocities of the solution, and keeps that solution. Returns their number; 0: none, or no memory.
+int sprag_ode_add_touches(ode_problem *pulled, int contacts, ode_touch_fn *find, void *data,
+                          sprag_scratch *scratch);
 
 // ---- pull.c, bodies.c, contacts.c, joints.c: parts of sprag_ode_pull
 

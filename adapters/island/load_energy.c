@@ -161,8 +161,18 @@ static bool wins(ode_problem *pulled)
 
 // ---- the second solution
 
-// false: no memory.
-static bool keep(ode_problem *pulled, sprag_scratch *scratch)
+static void guess(ode_problem *pulled)
+{
+    for (int i = 0; i < pulled->problem.rows; i++) {
+        pulled->row[i].guess = pulled->solution.row_force[i];
+    }
+    for (int i = 0; i < pulled->problem.contacts; i++) {
+        double *to = pulled->contact[i].guess;
+        memcpy(to, pulled->solution.contact_force[i], sizeof pulled->contact[i].guess);
+    }
+}
+
+bool sprag_ode_keep_solution(ode_problem *pulled, sprag_scratch *scratch)
 {
     const sprag_solution *from = &pulled->solution;
     size_t bodies = (size_t)pulled->problem.bodies, contacts = (size_t)pulled->problem.contacts;
@@ -178,18 +188,8 @@ static bool keep(ode_problem *pulled, sprag_scratch *scratch)
     memcpy(pulled->first.contact_force, from->contact_force,
            contacts * sizeof *from->contact_force);
     memcpy(pulled->first.row_force, from->row_force, rows * sizeof *from->row_force);
+    guess(pulled);
     return true;
-}
-
-static void guess(ode_problem *pulled)
-{
-    for (int i = 0; i < pulled->problem.rows; i++) {
-        pulled->row[i].guess = pulled->solution.row_force[i];
-    }
-    for (int i = 0; i < pulled->problem.contacts; i++) {
-        double *to = pulled->contact[i].guess;
-        memcpy(to, pulled->solution.contact_force[i], sizeof pulled->contact[i].guess);
-    }
 }
 
 // A holds on to rest, and no row looks ahead.
@@ -211,10 +211,9 @@ bool sprag_ode_solve_again(ode_problem *pulled, const ode_warm_start *warm_start
                            sprag_scratch *scratch)
 {
     bool grown = sprag_ode_loads_have_grown(pulled, scratch);
-    if ((!grown && !wins(pulled)) || !keep(pulled, scratch)) {
+    if ((!grown && !wins(pulled)) || !sprag_ode_keep_solution(pulled, scratch)) {
         return false;
     }
-    guess(pulled);
     if (grown) {
         sprag_ode_stiffen_again(pulled, warm_start, scratch);
     } else {

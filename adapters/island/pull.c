@@ -29,19 +29,22 @@ bool sprag_ode_index_bodies(ode_index *index, dBodyID const *body, int bodies,
 
 // ---- the island
 
+enum { TOUCHES_OF_FEW = 16 }; // touches.c adds so many to an island of few contacts
+
 static bool take_arrays(ode_problem *pulled, int rows, sprag_scratch *scratch)
 {
     const ode_island *island = &pulled->island;
     rows += 2 * pulled->distances;
+    const int contacts = pulled->room;
     pulled->body = SPRAG_TAKE_RAW(scratch, island->bodies, sprag_body);
-    pulled->contact = SPRAG_TAKE_RAW(scratch, island->joints, sprag_contact);
+    pulled->contact = SPRAG_TAKE_RAW(scratch, contacts, sprag_contact);
     pulled->row = SPRAG_TAKE_RAW(scratch, rows, sprag_row);
-    pulled->contact_joint = SPRAG_TAKE_RAW(scratch, island->joints, dJointID);
-    pulled->warm_key = SPRAG_TAKE_RAW(scratch, island->joints, ode_warm_key);
+    pulled->contact_joint = SPRAG_TAKE_RAW(scratch, contacts, dJointID);
+    pulled->warm_key = SPRAG_TAKE_RAW(scratch, contacts, ode_warm_key);
     pulled->row_joint = SPRAG_TAKE_RAW(scratch, rows, dJointID);
     pulled->force = SPRAG_TAKE_RAW(scratch, island->bodies, double[6]);
     pulled->solution.velocity = SPRAG_TAKE_RAW(scratch, island->bodies, double[6]);
-    pulled->solution.contact_force = SPRAG_TAKE_RAW(scratch, island->joints, double[6]);
+    pulled->solution.contact_force = SPRAG_TAKE_RAW(scratch, contacts, double[6]);
     pulled->solution.row_force = SPRAG_TAKE_RAW(scratch, rows, double);
     return !scratch->failed;
 }
@@ -266,7 +269,9 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
                  .warm_start = warm_start,
                  .scratch = scratch};
     dVector3 gravity;
+    const bool speculates = stiffness && stiffness->speculative && warm_start;
     dWorldGetGravity(world, gravity);
+    pulled->room = island->joints + (speculates ? island->joints + TOUCHES_OF_FEW : 0);
     pulled->rows_of = SPRAG_TAKE_RAW(scratch, island->joints, int);
     c.index.state = SPRAG_TAKE_RAW(scratch, island->bodies, ode_state);
     if (scratch->failed ||
@@ -279,8 +284,8 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
         pulled->force = NULL;
         return SPRAG_BAD_PROBLEM;
     }
-    if (stiffness && stiffness->speculative && warm_start) {
-        pulled->approach = SPRAG_TAKE_RAW(scratch, island->joints, double);
+    if (speculates) {
+        pulled->approach = SPRAG_TAKE_RAW(scratch, pulled->room, double);
     }
     pull_joints(pulled, &c);
     if (scratch->failed) {

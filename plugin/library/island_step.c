@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "collide_thread.h"
 #include "plugin_constants.h"
 #include "solve_file.h"
 #include "statistics.h"
@@ -88,20 +89,47 @@ static sprag_stribeck_options options_for(const step_context *c)
     return options;
 }
 
-// The first solution is the step's where the second solve fails.
-static void solve_again(ode_problem *pulled, const sprag_stribeck_options *options,
+// false: there is no other solution.
+static bool solve_again(ode_problem *pulled, const sprag_stribeck_options *options,
                         sprag_scratch *scratch, sprag_stats *stats)
 {
     sprag_stats second = {0};
-    if (sprag_stribeck_solve(&pulled->problem, options, scratch, &pulled->solution, &second) ==
+    if (sprag_stribeck_solve(&pulled->problem, options, scratch, &pulled->solution, &second) !=
         SPRAG_OK) {
-        second.iterations += stats->iterations;
-        second.sweeps += stats->sweeps;
-        second.factorizations += stats->factorizations;
-        *stats = second;
-        sprag_ode_combine(pulled);
-    } else {
-        sprag_ode_keep_first(pulled);
+        return false;
+    }
+    second.iterations += stats->iterations;
+    second.sweeps += stats->sweeps;
+    second.factorizations += stats->factorizations;
+    *stats = second;
+    return true;
+}
+
+static bool find_touch(void *data, const dGeomID geom[2], const double *const velocity[2],
+                       double step, ode_touch *touch)
+{
+    collide_context *c = data;
+    sprag_scratch_reset(&c->scratch);
+    return sprag_ode_touch_ahead(c->geometry, &c->scratch, geom, velocity, step, touch);
+}
+
+// Of bodies that turn, contacts of one moment do not keep all apart that they meet in the step.
+static void meet_touches(ode_problem *pulled, const sprag_stribeck_options *options,
+                         sprag_scratch *scratch, sprag_stats *stats)
+{
+    enum { SOLVES_MAX = 4 };
+    const int contacts = pulled->problem.contacts;
+    collide_context *context = contacts > 0 ? collide_context_get() : NULL;
+    for (int i = 0; i < SOLVES_MAX && context; i++) {
+        int added = sprag_ode_add_touches(pulled, contacts, find_touch, context, scratch);
+        if (added == 0) {
+            return;
+        }
+        if (!solve_again(pulled, options, scratch, stats)) {
+            pulled->problem.contacts -= added;
+            pulled->solution = pulled->first;
+            return;
+        }
     }
 }
 
@@ -114,7 +142,14 @@ static void solve(const step_context *c, sprag_scratch *scratch, solved_island *
         sprag_stribeck_solve(&pulled->problem, &options, scratch, &pulled->solution, &to->stats);
     if (to->result == SPRAG_OK && pulled->problem.rows > 0 &&
         sprag_ode_solve_again(pulled, c->world->warm_start, scratch)) {
-        solve_again(pulled, &options, scratch, &to->stats);
+        if (solve_again(pulled, &options, scratch, &to->stats)) {
+            sprag_ode_combine(pulled);
+        } else {
+            sprag_ode_keep_first(pulled);
+        }
+    }
+    if (to->result == SPRAG_OK && pulled->approach) {
+        meet_touches(pulled, &options, scratch, &to->stats);
     }
     if (to->result == SPRAG_OK) {
         to->result = sprag_stribeck_limit_energy(&pulled->problem, &options, scratch,

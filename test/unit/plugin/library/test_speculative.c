@@ -15,6 +15,7 @@ typedef struct scene {
     dSpaceID space;
     dJointGroupID contacts;
     double friction, bounce;
+    dJointFeedback *feedback; // of contacts; NULL: none
     int gaps; // contacts with a negative depth, of the last step
 } scene;
 
@@ -67,8 +68,9 @@ static void touch(void *data, dGeomID a, dGeomID b)
                                  .mu = s->friction,
                                  .bounce = s->bounce};
         s->gaps += contact[i].geom.depth < 0;
-        dJointAttach(dJointCreateContact(s->world, s->contacts, &contact[i]), dGeomGetBody(a),
-                     dGeomGetBody(b));
+        dJointID joint = dJointCreateContact(s->world, s->contacts, &contact[i]);
+        dJointAttach(joint, dGeomGetBody(a), dGeomGetBody(b));
+        dJointSetFeedback(joint, s->feedback);
     }
 }
 
@@ -156,6 +158,78 @@ START_TEST(slanting_impacts_act_at_the_touch)
     ck_assert_double_eq_tol(m.I[10] * dBodyGetAngularVel(rod)[2] / push, off, 1e-4);
     ck_assert_double_eq_tol(dBodyGetAngularVel(ball)[2], 0, 1e-6);
     close_scene(&s);
+}
+END_TEST
+
+static double draw(double low, double high)
+{
+    return low + (high - low) * dRandReal();
+}
+
+static dBodyID add_rod(scene *s, const double size[3], double angle, double turn)
+{
+    dMass m;
+    dMatrix3 turned;
+    dBodyID rod = add(s, dCreateBox(s->space, size[0], size[1], size[2]), 0, 0, 0);
+    dMassSetBoxTotal(&m, 5, size[0], size[1], size[2]);
+    dBodySetMass(rod, &m);
+    dRFromAxisAndAngle(turned, 0, 0, 1, angle);
+    dBodySetRotation(rod, turned);
+    dBodySetAngularVel(rod, 0, 0, turn);
+    return rod;
+}
+
+static void place(dBodyID rod, dBodyID ball, dVector3 local)
+{
+    const dReal *at = dBodyGetPosition(ball);
+    dBodyGetPosRelPoint(rod, at[0], at[1], at[2], local);
+}
+
+// Whether the ball goes from one side of the rod to the other within its length.
+static int passes(const dVector3 from, const dVector3 to)
+{
+    double share = from[1] / (from[1] - to[1]);
+    return from[1] * to[1] < 0 && fabs(from[0] + share * (to[0] - from[0])) < 0.4;
+}
+
+// Balls of 5 to 100 m/s hit rods that spin, and spin faster or slide along them after the impact.
+// The rod is loose, driven or on a hinge. A contact's feedback has all that acts on the ball.
+START_TEST(balls_never_pass_a_spinning_rod)
+{
+    static const double size[] = {1, 0.05, 0.05};
+    dRandSetSeed(1);
+    for (int shot = 0; shot < 300; shot++) {
+        scene s = open_scene(speculative, 0);
+        double turn = draw(-18, 18), speed = draw(5, 100), angle = draw(0, 2 * M_PI);
+        double heading = draw(0, 2 * M_PI), off = draw(-0.4, 0.4), time = draw(0.03, 0.06);
+        dBodyID rod = add_rod(&s, size, angle - turn * time, turn);
+        double vx = speed * cos(heading), vy = speed * sin(heading);
+        dBodyID ball = add_ball(&s, draw(0.02, 0.06), off * cos(angle) - time * vx,
+                                off * sin(angle) - time * vy, 0);
+        dBodySetLinearVel(ball, vx, vy, 0);
+        if (_i == 1) {
+            dBodySetKinematic(rod);
+        } else if (_i == 2) {
+            dJointID hinge = dJointCreateHinge(s.world, 0);
+            dJointAttach(hinge, rod, 0);
+            dJointSetHingeAxis(hinge, 0, 0, 1);
+        }
+        dJointFeedback feedback = {0};
+        s.feedback = &feedback;
+        dVector3 from, to, before;
+        place(rod, ball, from);
+        for (int i = 0; i < 15 && fabs(from[1]) > size[1] / 2; i++) { // else it begins in the rod
+            dCopyVector3(before, dBodyGetLinearVel(ball));
+            memset(&feedback, 0, sizeof feedback);
+            step(&s, 0.01);
+            place(rod, ball, to);
+            ck_assert_msg(!passes(from, to), "shot %d passes", shot);
+            dCopyVector3(from, to);
+            double change = dCalcPointsDistance3(before, dBodyGetLinearVel(ball));
+            ck_assert_double_eq_tol(dCalcVectorLength3(feedback.f1) * 0.01, change, 1e-6 * speed);
+        }
+        close_scene(&s);
+    }
 }
 END_TEST
 
@@ -276,6 +350,7 @@ int main(void)
     tcase_add_test(tests, balls_never_pass_a_wall);
     tcase_add_loop_test(tests, bounces_keep_their_height, 0, 3);
     tcase_add_loop_test(tests, slanting_impacts_act_at_the_touch, 0, 4);
+    tcase_add_loop_test(tests, balls_never_pass_a_spinning_rod, 0, 3);
     tcase_add_loop_test(tests, marbles_never_pass_a_mesh, 0, 4);
     tcase_add_loop_test(tests, pucks_pass_walls, 0, 3);
     tcase_add_test(tests, flush_boxes_stay_as_they_are);

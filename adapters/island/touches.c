@@ -1,0 +1,97 @@
+// Contacts that a solution shows to be missing. A contact has the normal and the levers of one
+// moment. Where one body turns fast, or is made to by the impact, its surface is elsewhere before
+// the step ends, and the other may pass. Such a pair gets another contact, of the moment when both
+// are well inside one another: with it the island is solved again.
+#include <math.h>
+#include <string.h>
+
+#include "island.h"
+#include "linalg.h"
+
+static void set_axes(sprag_contact *to, const double normal[3], double sign)
+{
+    dVector3 unit, p, q;
+    for (int k = 0; k < 3; k++) {
+        to->frame[0][k] = unit[k] = sign * normal[k];
+    }
+    dPlaneSpace(unit, p, q);
+    memcpy(to->frame[1], p, sizeof to->frame[1]);
+    memcpy(to->frame[2], q, sizeof to->frame[2]);
+}
+
+// m/s, at which a contact closes when the step starts.
+static double closing(const ode_problem *pulled, const sprag_contact *contact)
+{
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        if (contact->body[side] != SPRAG_STATIC) {
+            const double *v = pulled->body[contact->body[side]].velocity;
+            double of_arm[3];
+            cross3(v + 3, contact->arm[side], of_arm);
+            add_scaled(of_arm, 1, v, 3);
+            sum += (side ? 1 : -1) * dot3(contact->frame[0], of_arm);
+        }
+    }
+    return sum;
+}
+
+// first: the side of the contact that the first geom is on.
+static void add(ode_problem *pulled, int like, int first, const ode_touch *touch)
+{
+    int i = pulled->problem.contacts++;
+    sprag_contact *to = &pulled->contact[i];
+    *to = pulled->contact[like];
+    set_axes(to, touch->normal, first == 0 ? 1 : -1);
+    for (int side = 0; side < 2; side++) {
+        if (to->body[side] != SPRAG_STATIC) {
+            memcpy(to->arm[side], touch->lever[side ^ first], sizeof to->arm[side]);
+        }
+    }
+    to->gap = touch->left;
+    to->bias = -touch->left / pulled->problem.step;
+    to->softening = to->stiffness = to->recovery = 0;
+    to->guess[0] = 0, to->guess[1] = 0, to->guess[2] = 0;
+    pulled->contact_joint[i] = pulled->contact_joint[like];
+    pulled->warm_key[i] = pulled->warm_key[like];
+    pulled->approach[i] = fmax(0, closing(pulled, to));
+}
+
+static bool is_first_of_pair(const ode_problem *pulled, int i)
+{
+    const dContactGeom *geom = sprag_ode_contact_geom(pulled->contact_joint[i]);
+    const dContactGeom *last = i ? sprag_ode_contact_geom(pulled->contact_joint[i - 1]) : NULL;
+    return geom->g1 && geom->g2 && !(last && last->g1 == geom->g1 && last->g2 == geom->g2);
+}
+
+// *first: the side of contact i that the first geom is on.
+static bool find_touch(const ode_problem *pulled, int i, ode_touch_fn *find, void *data, int *first,
+                       ode_touch *touch)
+{
+    const sprag_contact *contact = &pulled->contact[i];
+    const dContactGeom *geom = sprag_ode_contact_geom(pulled->contact_joint[i]);
+    const double *velocity[2];
+    *first = pulled->island.body[contact->body[0]] == dGeomGetBody(geom->g1) ? 0 : 1;
+    for (int side = 0; side < 2; side++) {
+        int body = contact->body[side ^ *first];
+        velocity[side] = body == SPRAG_STATIC ? NULL : pulled->solution.velocity[body];
+    }
+    const dGeomID pair[2] = {geom->g1, geom->g2};
+    return find(data, pair, velocity, pulled->problem.step, touch);
+}
+
+int sprag_ode_add_touches(ode_problem *pulled, int contacts, ode_touch_fn *find, void *data,
+                          sprag_scratch *scratch)
+{
+    const int before = pulled->problem.contacts;
+    for (int i = 0; i < contacts && pulled->problem.contacts < pulled->room; i++) {
+        ode_touch touch;
+        int first;
+        if (is_first_of_pair(pulled, i) && find_touch(pulled, i, find, data, &first, &touch)) {
+            if (pulled->problem.contacts == before && !sprag_ode_keep_solution(pulled, scratch)) {
+                return 0;
+            }
+            add(pulled, i, first, &touch);
+        }
+    }
+    return pulled->problem.contacts - before;
+}
