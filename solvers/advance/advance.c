@@ -123,8 +123,8 @@ static sprag_result run_frame(advance_run *run)
             }
             i++;
         }
-        bool spent = run->work_left < -ADVANCE_EXTRA_WORK * run->work_given;
-        if ((i > most + ADVANCE_EXTRA_SUBSTEPS + 1 || spent) && run->left > 0) {
+        bool late = i > most + ADVANCE_EXTRA_SUBSTEPS + 1;
+        if ((late || advance_is_spent(run)) && run->left > 0) {
             run->stats->stalled += run->left;
             advance_report(run, SPRAG_STALLED, run->attempt.blocking, NULL, NULL, 0);
             run->left = 0;

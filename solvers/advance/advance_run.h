@@ -173,6 +173,12 @@ typedef struct advance_run {
 // Sets what does not change in the frame. SPRAG_OK, SPRAG_BAD_PROBLEM, SPRAG_NO_MEMORY.
 sprag_result advance_open(advance_run *run);
 
+// Has the rest of the frame taken its share of the work too? Then nothing is improved any more.
+static inline bool advance_is_spent(const advance_run *run)
+{
+    return run->work_left < -ADVANCE_EXTRA_WORK * run->work_given;
+}
+
 // Ends the frame; unless the result is OK, the bodies are put back.
 sprag_result advance_close(advance_run *run, sprag_result result);
 
@@ -237,7 +243,7 @@ void advance_certify_blocked(advance_run *run, double horizon);
 double advance_rate(const advance_near *near, const double at[2][3], const double *normal);
 
 // For how long the motions keep these pairs apart, `horizon` at most.
-double advance_safe(const advance_run *run, const int *pair, int pairs, double horizon);
+double advance_safe(advance_run *run, const int *pair, int pairs, double horizon);
 
 // All pairs have moved for t.
 void advance_move_pairs(advance_run *run, double t);

@@ -179,7 +179,8 @@ sprag_result advance_plan_coarse(advance_run *run, double longest)
 {
     run->attempt.has_guess = false;
     advance_begin_attempt(run, longest);
-    for (int pass = 0; pass < ADVANCE_COARSE_SOLVES; pass++) {
+    for (int pass = 0; pass < ADVANCE_COARSE_SOLVES && (pass == 0 || !advance_is_spent(run));
+         pass++) {
         advance_projection p;
         int points = run->points.count;
         run->attempt.ignore_dips = true;
@@ -197,7 +198,8 @@ sprag_result advance_plan_coarse(advance_run *run, double longest)
             }
             advance_certify(run, longest, round == 0 ? NULL : p.moved);
             memset(p.moved, 0, (size_t)run->frame->bodies * sizeof *p.moved);
-            if (run->attempt.safe >= longest || p.budget <= 0 || !add_blocking(&p)) {
+            if (run->attempt.safe >= longest || p.budget <= 0 || advance_is_spent(run) ||
+                !add_blocking(&p)) {
                 break;
             }
         }

@@ -347,6 +347,13 @@ static double level_of(const advance_run *run, double gap)
                 fmax(advance_least_level * run->level, gap - advance_level_margin * run->level));
 }
 
+static void certificate_of(advance_run *run, int pair, double horizon, sprag_certificate *to)
+{
+    const advance_near *near = &run->near[pair];
+    sprag_time_of_impact(near->carried, &near->gap, level_of(run, near->gap.distance), horizon, to);
+    run->work_left -= ADVANCE_EXPANSION_WORK * (double)to->expansions;
+}
+
 static void certify_pair(advance_run *run, int pair, double horizon)
 {
     advance_near *near = &run->near[pair];
@@ -360,6 +367,10 @@ static void certify_pair(advance_run *run, int pair, double horizon)
     if (near->clear - most > run->level) {
         return;
     }
+    if (advance_is_spent(run)) { // it stands
+        near->certificate = (sprag_certificate){.time = most > 0 ? 0 : INFINITY, .side = -1};
+        return;
+    }
     if (!near->fresh) {
         find_gap(run, pair, 2 * most + run->options->epsilon, 0, NULL);
         if (!near->fresh) {
@@ -367,11 +378,9 @@ static void certify_pair(advance_run *run, int pair, double horizon)
             return;
         }
     }
-    sprag_certificate *c = &near->certificate;
-    sprag_time_of_impact(near->carried, &near->gap, level_of(run, near->gap.distance), horizon, c);
-    run->work_left -= ADVANCE_EXPANSION_WORK * (double)c->expansions;
-    if (c->whole) {
-        c->time = INFINITY;
+    certificate_of(run, pair, horizon, &near->certificate);
+    if (near->certificate.whole) {
+        near->certificate.time = INFINITY;
     }
 }
 
@@ -415,13 +424,11 @@ void advance_certify_blocked(advance_run *run, double horizon)
     }
 }
 
-double advance_safe(const advance_run *run, const int *pair, int pairs, double horizon)
+double advance_safe(advance_run *run, const int *pair, int pairs, double horizon)
 {
     for (int i = 0; i < pairs; i++) {
-        const advance_near *near = &run->near[pair[i]];
         sprag_certificate c;
-        sprag_time_of_impact(near->carried, &near->gap, level_of(run, near->gap.distance), horizon,
-                             &c);
+        certificate_of(run, pair[i], horizon, &c);
         horizon = c.whole ? horizon : fmin(horizon, c.time);
     }
     return horizon;

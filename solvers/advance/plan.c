@@ -148,7 +148,8 @@ static double find_event_length(advance_run *run, const trial *low, const trial 
 {
     static const double close = advance_secant_tolerance;
     double a = low->length, b = high->length, fa = low->safe - a, fb = high->safe - b;
-    for (int i = 0, before = 0; i < ADVANCE_SECANTS && b - a > close * b; i++) {
+    for (int i = 0, before = 0; i < ADVANCE_SECANTS && b - a > close * b && run->work_left > 0;
+         i++) {
         double between = fa > 0 && fb < 0 ? (a * fb - b * fa) / (fb - fa) : 0.5 * (a + b);
         double length = fmin(fmax(between, a + 0.1 * close * b), b - 0.1 * close * b);
         interpolate(run, low, high, length);
@@ -249,7 +250,7 @@ static sprag_result plan_once(advance_run *run, double longest, bool to_the_end)
 // In a large group only a joint's stop ends a sub-step.
 static sprag_result plan_coarse(advance_run *run, double longest)
 {
-    for (int i = 0; i < ADVANCE_PLANS; i++) {
+    for (int i = 0; i < ADVANCE_PLANS && (i == 0 || !advance_is_spent(run)); i++) {
         sprag_result result = advance_plan_coarse(run, longest);
         if (result != SPRAG_OK) {
             return result;

@@ -85,11 +85,11 @@ void advance_slow_down(advance_run *run)
     run->attempt.slowed_pair = run->attempt.blocking;
     for (int round = 0; round < ADVANCE_SLOW_ROUNDS && run->attempt.safe < run->attempt.length;
          round++) {
-        bool slower = false;
+        bool slower = false, stand = round >= ADVANCE_GENTLE_ROUNDS || advance_is_spent(run);
         memset(moved, 0, (size_t)run->frame->bodies * sizeof *moved);
         for (int i = 0; i < run->frame->pairs; i++) {
             if (run->near[i].certificate.time < run->attempt.length) {
-                slower |= slow_pair(run, i, round >= ADVANCE_GENTLE_ROUNDS, moved);
+                slower |= slow_pair(run, i, stand, moved);
             }
         }
         if (!slower) {
