@@ -40,8 +40,7 @@ const solve_field solve_options_fields[] = {OPTION(scheme, SOLVE_INT),
                                             OPTION(sweeps_least, SOLVE_INT),
                                             OPTION(lagged_passes, SOLVE_INT),
                                             OPTION(direct_work, SOLVE_REAL),
-                                            OPTION(interior_point_updates, SOLVE_INT),
-                                            OPTION(interior_point_work, SOLVE_REAL),
+                                            OPTION(settled_work, SOLVE_REAL),
                                             OPTION(warm, SOLVE_BOOL),
                                             {0}};
 

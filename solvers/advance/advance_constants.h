@@ -130,10 +130,11 @@ static const double advance_rounding = 1e-10;
 // Rows that a body may get so as not to turn too fast. Larger: a cap on turning holds more exactly.
 enum { ADVANCE_CAP_ROWS = 3 };
 
-// Strategy of the contact solve of a large group: interior point iterations, its products of blocks
-// by contact, sweeps of the first Gauss-Seidel and of the least. Larger: more exact, slower.
-static const double advance_interior_point_work = 10;
-enum { ADVANCE_INTERIOR_POINT = 30, ADVANCE_SWEEPS = 6, ADVANCE_LEAST_SWEEPS = 60 };
+// Strategy of the contact solve of a large group: products of blocks by contact and row that a
+// factorization may take where the group settles, sweeps of the first Gauss-Seidel and of the
+// least. Larger: more exact, slower.
+static const double advance_settled_work = 10;
+enum { ADVANCE_SWEEPS = 6, ADVANCE_LEAST_SWEEPS = 60 };
 
 // Share of the gap that contacts aim at: one that lacks less is left alone. Larger: fewer solves
 // for the push, gaps of bodies at rest that differ more.

@@ -114,7 +114,7 @@ static void add_row(advance_projection *p, const sprag_row *row)
 static bool start(advance_projection *p, advance_run *run)
 {
     const sprag_frame *frame = run->frame;
-    bool exact = run->stats->solve.strategy == SPRAG_STRATEGY_INTERIOR_POINT;
+    bool exact = run->stats->solve.strategy == SPRAG_STRATEGY_FROZEN_FRICTION;
     *p = (advance_projection){.run = run,
                               .tolerance = 0.5 * run->target / run->attempt.length,
                               .excess = (exact ? advance_exact_excess : advance_rough_excess) *

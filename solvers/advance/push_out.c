@@ -66,7 +66,7 @@ sprag_result advance_push_out(advance_run *run, advance_problem *p)
     sprag_frame *frame = run->frame;
     sprag_row *row = SPRAG_TAKE(run->solving, run->rows.count, sprag_row);
     sprag_stats stats = {0};
-    bool exact = run->stats->solve.strategy == SPRAG_STRATEGY_INTERIOR_POINT;
+    bool exact = run->stats->solve.strategy == SPRAG_STRATEGY_FROZEN_FRICTION;
     double fastest = 0;
     if (run->solving->failed) {
         return SPRAG_NO_MEMORY;

@@ -57,10 +57,9 @@ static bool take_problem(advance_run *run, double step, advance_problem *p)
 sprag_stribeck_options advance_large_group_options(const advance_run *run)
 {
     sprag_stribeck_options options = run->solver;
-    options.interior_point_updates = run->settling ? ADVANCE_INTERIOR_POINT : 0;
-    options.interior_point_work = advance_interior_point_work;
+    options.settled_work = run->settling ? advance_settled_work : 0;
     options.direct_work = 0;
-    options.lagged_passes = 0;
+    options.lagged_passes = run->settling;
     options.sweeps = ADVANCE_SWEEPS;
     options.sweeps_least = ADVANCE_LEAST_SWEEPS;
     return options;

@@ -12,7 +12,6 @@ typedef enum sprag_strategy {
     SPRAG_STRATEGY_CONTINUATION,    // Newton's method, from a large stiction tolerance down
     SPRAG_STRATEGY_FROZEN_FRICTION, // fixed friction bounds, corrected in a few passes
     SPRAG_STRATEGY_GAUSS_SEIDEL,    // contact after contact, until the velocities hardly change
-    SPRAG_STRATEGY_INTERIOR_POINT,  // interior point method under fixed friction bounds
     SPRAG_STRATEGY_STOCK,           // ODE's own step, for lack of memory
     SPRAG_STRATEGIES
 } sprag_strategy;
@@ -33,8 +32,6 @@ static inline const char *sprag_strategy_name(sprag_strategy strategy)
         return "frozen_friction";
     case SPRAG_STRATEGY_GAUSS_SEIDEL:
         return "gauss_seidel";
-    case SPRAG_STRATEGY_INTERIOR_POINT:
-        return "interior_point";
     case SPRAG_STRATEGY_STOCK:
         return "stock";
     case SPRAG_STRATEGIES:

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "frozen_friction.h"
-#include "interior_point.h"
 #include "linalg.h"
 #include "newton.h"
 #include "space6.h"
@@ -184,6 +183,8 @@ static void guess_bounds(sprag_strategy_state *w)
 // One pass of the convex problem, from the end of the last one.
 static sprag_result frozen_pass(sprag_strategy_state *w, int pass)
 {
+    const sprag_strategy_options *o = &w->options;
+    double share = w->allowed.settled ? STRIBECK_SETTLED_STICTION : 1;
     if (pass == 0) {
         guess_bounds(w);
         copy(w->v, w->system->free, w->system->size);
@@ -191,8 +192,8 @@ static sprag_result frozen_pass(sprag_strategy_state *w, int pass)
         take_bounds(w, pass == 1 ? 1 : STRIBECK_BOUND_RELAXATION);
     }
     return sprag_frozen_friction_solve_staged(
-        w->system, w->bound, w->options.softest * (pass == 0 ? 1 : STRIBECK_FROZEN_LATER_START),
-        w->options.stiction, w->options.tolerance, w->v, w->dv, &w->stats);
+        w->system, w->bound, o->softest * (pass == 0 ? 1 : STRIBECK_FROZEN_LATER_START),
+        fmax(o->finest, share * o->stiction), o->tolerance, w->v, w->dv, &w->stats);
 }
 
 // Lowers the stiction tolerance to that of each cone, or keeps the solution if a few updates do not
@@ -347,32 +348,6 @@ static sprag_result solve_frozen_friction(sprag_strategy_state *w)
     return SPRAG_OK;
 }
 
-// Interior point under the expected friction bounds; a few sweeps estimate unknown ones.
-static sprag_result solve_interior_point(sprag_strategy_state *w)
-{
-    sprag_system *system = w->system;
-    sprag_result result = SPRAG_OK;
-    bool known = true;
-    go_to_start(w);
-    for (int i = 0; i < system->points; i++) {
-        w->bound[i] = system->point[i].guess[0];
-        known &= w->bound[i] >= 0;
-    }
-    if (!known) {
-        result = sweep(w, (sprag_sweeps_options){.most = STRIBECK_INTERIOR_POINT_SWEEPS});
-    }
-    for (int i = 0; i < system->points; i++) {
-        w->bound[i] = w->bound[i] < 0 ? system->point[i].guess[0] : w->bound[i];
-    }
-    if (result == SPRAG_OK) {
-        result =
-            sprag_interior_point_solve(system, w->bound, w->options.finest,
-                                       w->options.interior_point_updates, w->v, w->dv, &w->stats);
-    }
-    w->stats.bound_error = result == SPRAG_OK ? bound_error(w) : 0;
-    return result;
-}
-
 // Chains and trees are cheap at any size. Heaps are not, and mostly move. Bodies that lie face on
 // face with many contacts each are likely to rest; their loads may be too heavy for Gauss-Seidel,
 // and an update takes as long as ten to fifty sweeps.
@@ -384,22 +359,21 @@ static sprag_allowed choose_allowed(const sprag_strategy_state *w)
     double bodies = system->size / 6.0, contacts = system->points, rows = system->equations;
     bool stacked = contacts >= STRIBECK_STACKED_CONTACTS * bodies, direct = o->direct_work > 0;
     return (sprag_allowed){
-        .interior_point = o->interior_point_updates > 0 && has_gauss_seidel(w) && work >= 0 &&
-                          work <= o->interior_point_work * (contacts + rows),
         .newton = direct && (work <= STRIBECK_CHAIN_WORK * bodies || work <= o->direct_work),
+        .settled = o->settled_work > 0 && work <= o->settled_work * (contacts + rows),
         .brief = direct && stacked && work <= STRIBECK_STACKED_WORK * contacts
-                     ? STRIBECK_STACKED_UPDATES
+                     ? STRIBECK_BRIEF_UPDATES
                      : 0,
         .frozen_friction =
-            o->lagged_passes > 0 &&
+            o->lagged_passes > 0 && o->settled_work == 0 &&
             (!direct || work <= STRIBECK_FROZEN_WORK * o->direct_work || !has_gauss_seidel(w))};
 }
 
 // ---- the table
 
-static bool may_interior_point(const sprag_strategy_state *w)
+static bool may_frozen_friction_first(const sprag_strategy_state *w)
 {
-    return w->allowed.interior_point;
+    return w->allowed.settled;
 }
 
 static bool may_newton(const sprag_strategy_state *w)
@@ -407,7 +381,7 @@ static bool may_newton(const sprag_strategy_state *w)
     if (w->options.attempt == SPRAG_ATTEMPT_WARM) {
         return false;
     }
-    return w->allowed.newton || w->allowed.brief > 0 || w->guess;
+    return w->allowed.newton || w->guess;
 }
 
 static bool may_frozen_friction_briefly(const sprag_strategy_state *w)
@@ -448,7 +422,7 @@ static const struct {
     bool (*applies)(const sprag_strategy_state *);
     sprag_result (*run)(sprag_strategy_state *);
 } strategies[] = {
-    {SPRAG_STRATEGY_INTERIOR_POINT, may_interior_point, solve_interior_point},
+    {SPRAG_STRATEGY_FROZEN_FRICTION, may_frozen_friction_first, solve_frozen_friction},
     {SPRAG_STRATEGY_NEWTON, may_newton, solve_newton},
     {SPRAG_STRATEGY_WARM_NEWTON, may_warm_newton, warm_from_sweeps},
     {SPRAG_STRATEGY_CONTINUATION, may_continuation, solve_continuation},

@@ -9,9 +9,8 @@
 // Islands whose factorisation takes long get a brief newton and frozen_friction, which are enough
 // for bodies at rest, then
 //   gauss_seidel     sweeps over contacts and rows, without a matrix
-// and frozen_friction in full if that fails. If asked for, and if a factorisation costs about as
-// much as a few sweeps, the first of all is
-//   interior_point   under the expected friction bounds
+// and frozen_friction in full if that fails. Islands that settle (settled_work) get frozen_friction
+// in full before all others.
 // newton, warm_newton and continuation end at a root of the coupled equations, the others near one.
 #ifndef SPRAG_STRATEGY_H
 #define SPRAG_STRATEGY_H
@@ -30,10 +29,10 @@ typedef enum sprag_attempt {
 // Settings of one solve. The caller computes them before the solve (stribeck.c).
 typedef struct sprag_strategy_options {
     // tolerances
-    double stiction;  // m/s, stiction tolerance of warm_newton, continuation, frozen_friction
-    double finest;    // m/s, stiction tolerance of newton, gauss_seidel and interior_point; a
-                      // cone's own tolerance is a lower bound of both
-    double tolerance; // momentum residual at which Newton's method ends
+    double stiction; // m/s, stiction tolerance of warm_newton, continuation, frozen_friction
+    double finest; // m/s, stiction tolerance of newton and gauss_seidel; a cone's own tolerance is
+                   // a lower bound of both
+    double tolerance;              // momentum residual at which Newton's method ends
     double softness, row_softness; // of sprag_problem_softness
     double small, theta;           // of the limiter: share of the tolerance, rad (newton.h)
     sprag_attempt attempt;         // which strategies may run
@@ -51,16 +50,16 @@ typedef struct sprag_strategy_options {
                       // Gauss-Seidel
     int sweeps_least; // gauss_seidel ends after these if the result is acceptable, though not
                       // good; 0: it must be good
-    double sweeps_tolerance;    // change of a sweep at which Gauss-Seidel ends
-    int lagged_passes;          // passes of frozen_friction; 0: not tried
-    int interior_point_updates; // 0: not tried
-    double interior_point_work; // largest factorisation for interior_point, per contact and row
-    double most_work;           // after which no further strategy is tried, in products of blocks
+    double sweeps_tolerance; // change of a sweep at which Gauss-Seidel ends
+    int lagged_passes;       // passes of frozen_friction; 0: not tried
+    double settled_work;     // largest factorisation for frozen_friction before all others, per
+                             // contact and row; 0: not tried first
+    double most_work;        // after which no further strategy is tried, in products of blocks
 } sprag_strategy_options;
 
 // Strategies that the cost of a factorization allows.
 typedef struct sprag_allowed {
-    bool interior_point;
+    bool settled;         // frozen_friction in full, before all others
     bool newton;          // newton, warm_newton and continuation
     int brief;            // updates of a brief frozen_friction; 0: none
     bool frozen_friction; // in full, where newton is not allowed after gauss_seidel

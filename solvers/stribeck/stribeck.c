@@ -101,8 +101,7 @@ static sprag_strategy_state make_state(const speeds *speeds, const sprag_stribec
                     .attempt = attempt,
                     .frozen = options->memory && options->memory->frozen,
                     .lagged_passes = options->lagged_passes,
-                    .interior_point_updates = options->interior_point_updates,
-                    .interior_point_work = options->interior_point_work,
+                    .settled_work = options->settled_work,
                     .most_work = options->work_left ? *options->work_left : INFINITY},
         .stats = {.stiction = speeds->stiction.moving}};
 }

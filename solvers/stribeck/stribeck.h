@@ -41,12 +41,12 @@ typedef struct sprag_stribeck_options {
     int lagged_passes;    // passes of frozen_friction
     double direct_work;   // largest factorisation, in products of 6x6 blocks, for newton to
                           // frozen_friction; larger islands, but for chains and trees, are solved
-                          // by gauss_seidel. 0: all
-    int interior_point_updates; // 0: interior_point is not tried
-    double interior_point_work; // largest factorisation for it, in products of 6x6 blocks per
-                                // contact and row
-    double *work_left;          // of several solves, in products of 6x6 blocks: each takes what it
-                                // needs, and once none is left, a few sweeps. NULL: without end
+                          // by gauss_seidel. 0: gauss_seidel at once
+    double settled_work;  // largest factorisation, in products of 6x6 blocks per contact and row,
+                          // for frozen_friction before all others: for islands that settle, whose
+                          // friction bounds (guess) are nearly right. 0: not tried first
+    double *work_left;    // of several solves, in products of 6x6 blocks: each takes what it
+                          // needs, and once none is left, a few sweeps. NULL: without end
     // start
     sprag_memory *memory; // of this island; NULL: none. With a budget only
     bool warm;            // the solution's velocity on entry is a guess

@@ -91,8 +91,12 @@ static const double STRIBECK_FIRST_STAGE = 1.0 / 3;
 
 // Number of contacts that are assumed to share the approach of a body, for the first bounds.
 static const double STRIBECK_CONTACTS_SHARING = 4;
-// Updates of one stage: more than it needs, as the problem is convex.
-enum { STRIBECK_FROZEN_FRICTION_ITERATIONS = 100 };
+// Most updates of one stage. Larger: the worst step of a heap in motion takes longer under advance;
+// smaller: stages end before they converge.
+enum { STRIBECK_FROZEN_FRICTION_ITERATIONS = 15 };
+// Share of the stiction tolerance of moving contacts at which islands that settle are solved.
+// Larger: a house of cards creeps by 1e-6 m/s; smaller: more stages.
+static const double STRIBECK_SETTLED_STICTION = 1e-2;
 // Full steps in a row that do not lower the residual, after which rounding is reached.
 enum { STRIBECK_STALL = 3 };
 // Factor from one stiction tolerance to the next, residual of these stages, and tolerance of the
@@ -117,22 +121,6 @@ static const double STRIBECK_SWEEP_TOLERANCE = 1e-5;
 // Multiple of the option `sweeps` that Gauss-Seidel takes where the result is not good.
 enum { STRIBECK_SWEEPS_FACTOR = 10 };
 
-// ---- Interior point (strategy.c, interior_point.c)
-
-// Sweeps that estimate unknown friction bounds.
-enum { STRIBECK_INTERIOR_POINT_SWEEPS = 20 };
-// Start: impulses and speeds this many times those that the step changes. Smaller: the first
-// updates are shortened by the bounds.
-static const double STRIBECK_INTERIOR_START = 30;
-// Least friction bound at the start, of the impulse that the step changes.
-static const double STRIBECK_INTERIOR_LEAST_BOUND = 1e-3;
-// Share of the distance between the bounds of a row that its first impulse keeps from both.
-static const double STRIBECK_INTERIOR_ROW_ROOM = 0.25;
-// End: balance of momentum, and complementarity relative to the energy that the step changes.
-static const double STRIBECK_INTERIOR_RESIDUAL = 1e-6, STRIBECK_INTERIOR_GAP = 1e-10;
-// Share of the way to the boundary that an update may go (Mehrotra).
-static const double STRIBECK_INTERIOR_BACK = 0.99;
-
 // ---- Choice of strategies (strategy.c). Work is counted in products of 6x6 blocks.
 
 // Islands whose factorisation takes at most this many products a body (chains and trees) are solved
@@ -141,9 +129,9 @@ static const double STRIBECK_CHAIN_WORK = 3;
 // Contacts per body from which an island counts as stacked: it is likely to rest.
 static const double STRIBECK_STACKED_CONTACTS = 5;
 // Products a contact up to which a stacked island gets a brief attempt by Newton's method and
-// frozen friction, and the updates of that attempt.
+// frozen friction, and the updates of a pass of that attempt.
 static const double STRIBECK_STACKED_WORK = 20;
-enum { STRIBECK_STACKED_UPDATES = 20 };
+enum { STRIBECK_BRIEF_UPDATES = 20 };
 // Multiple of direct_work up to which frozen friction is tried when Gauss-Seidel has failed.
 static const double STRIBECK_FROZEN_WORK = 400;
 

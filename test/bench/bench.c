@@ -558,7 +558,7 @@ static void bench_steps(int names, char **name, double budget_us)
     puts("");
     line("model|scene|method|pull/us|solve/us|push/us|rest/"
          "us|Newton|factor|none|newton|warm|continued|frozen|"
-         "Gauss-Seidel|interior point|stock|mallocs");
+         "Gauss-Seidel|stock|mallocs");
     for (int i = 0; i < text.rows; i++) {
         line("%s", text.row[i]);
     }
