@@ -249,9 +249,11 @@ static void collide(void *data, dGeomID a, dGeomID b)
             script->surface(scene, a, b, surface);
         }
         dJointAttach(dJointCreateContact(scene->world, scene->contacts, &contact[i]), p, q);
-        double depth = fmax(0, contact[i].geom.depth); // a negative one is a gap
-        scene->penetration = fmax(scene->penetration, depth);
-        scene->mean_penetration += (depth - scene->mean_penetration) / ++scene->touching;
+        double depth = contact[i].geom.depth;
+        if (depth >= 0) { // else it is a gap
+            scene->penetration = fmax(scene->penetration, depth);
+            scene->mean_penetration += (depth - scene->mean_penetration) / ++scene->touching;
+        }
     }
 }
 

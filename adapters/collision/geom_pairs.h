@@ -59,11 +59,14 @@ sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *c
 // first, second: the geoms of a pair as the callback of the call would get them.
 typedef bool ode_wanted_fn(void *data, dGeomID first, dGeomID second);
 
+// m, by which the box of a geom is wider.
+typedef double ode_reach_fn(void *data, dGeomID geom);
+
 // The same for one call while nothing moves, of wanted pairs only. Geoms that are in none are not
 // read: their ODE bounding boxes decide.
-sprag_result sprag_ode_find_wanted(ode_geometry *geometry, const ode_collision *call, double margin,
-                                   ode_wanted_fn *wanted, void *data, sprag_scratch *scratch,
-                                   ode_pairs *pairs);
+sprag_result sprag_ode_find_wanted(ode_geometry *geometry, const ode_collision *call,
+                                   ode_reach_fn *reach, ode_wanted_fn *wanted, void *data,
+                                   sprag_scratch *scratch, ode_pairs *pairs);
 
 // The pairs of two geoms within `margin` (m) of each other, whatever their bits and bodies: one,
 // unless one of them is a mesh. side[0] is of `a`. No memories. SPRAG_BAD_PROBLEM: a geom has no
@@ -94,19 +97,28 @@ int sprag_ode_collide_within(ode_geometry *geometry, sprag_scratch *scratch, dGe
 
 // ---- speculate.c
 
-// dCollide for geoms that do not overlap, but would within the next step (s) at the velocities that
-// their bodies have: the contacts of their first touch, as they are at the start of the step. Their
-// depth is negative, minus the way along the normal that is left. 0: none, or the kernel cannot
-// tell.
+// A step that is to come, for geoms that may meet in it.
+typedef struct ode_ahead {
+    double step; // s
+    double fall; // m, by which weight alone may bring geoms nearer
+} ode_ahead;
+
+// dCollide for geoms where they do not overlap, but may within the next step: contacts as they are
+// at its start. Their depth is negative, minus the way along the normal that is left. found: the
+// contacts that are known; further ones are put behind them. Returns the number of these.
 int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
-                        double step, int flags, dContactGeom *contact, int skip);
+                        const ode_ahead *ahead, int flags, dContactGeom *contact, int skip,
+                        int found);
 
 // Whether two geoms that turn get well into one another within a step (s) in which their bodies
 // have these velocities (NULL: does not move), farther than when it starts.
 bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const dGeomID geom[2],
                            const double *const velocity[2], double step, ode_touch *touch);
 
-// m, the farthest that a point of a geom goes in a step (s).
-double sprag_ode_way(dGeomID geom, double step);
+// m, the farthest that a point of a geom goes in the step.
+double sprag_ode_way(dGeomID geom, const ode_ahead *ahead);
+
+// m, the farthest that points of two geoms come nearer in it.
+double sprag_ode_approach(dGeomID a, dGeomID b, const ode_ahead *ahead);
 
 #endif

@@ -34,7 +34,8 @@ typedef struct finder {
     const ode_collision *calls;
     ode_motion_fn *motion; // NULL: nothing moves
     ode_wanted_fn *wanted; // NULL: every pair is wanted, and every geom is read at once
-    void *data;            // of these two
+    ode_reach_fn *reach;   // with `wanted`
+    void *data;            // of these three
     sprag_scratch *scratch;
     ode_pairs *pairs;
     // by flatten():
@@ -45,7 +46,8 @@ typedef struct finder {
     int *slot; // 1 + index of an item, by the hash of the geom; 0: free
     int slots;
     bool is_local;   // the call names one geom alone: items are only the geoms near it
-    double local[6]; // m, box around that geom
+    double local[6]; // m, box around that geom, widened
+    double margin;   // m, of the search
     bool failed;     // no memory
     // by widen():
     double (*bounds)[6]; // m, of the items, with their motion
@@ -144,24 +146,36 @@ static item *item_of(finder *f, dGeomID id)
     return begun;
 }
 
+static void grow(double bounds[6], double by)
+{
+    for (int k = 0; k < 3; k++) {
+        bounds[k] -= by;
+        bounds[k + 3] += by;
+    }
+}
+
+// m, by which the bounds of a geom are widened besides its motion.
+static double reach_around(const finder *f, dGeomID id, double margin)
+{
+    return f->reach ? f->reach(f->data, id) : margin / 2;
+}
+
 static bool is_near(const finder *f, dGeomID id)
 {
     double bounds[6];
     bounds_of(id, bounds);
+    grow(bounds, reach_around(f, id, f->margin));
     return sprag_boxes_overlap(bounds, f->local);
 }
 
 // A call that names one geom alone, in a search where nothing moves, needs only the geoms near it.
-static void set_local(finder *f, const ode_collision *call, double margin)
+static void set_local(finder *f, const ode_collision *call)
 {
     dGeomID alone = dGeomIsSpace(call->a) ? call->b : call->a;
     f->is_local = alone && !dGeomIsSpace(alone) && dGeomIsEnabled(alone);
     if (f->is_local) {
         bounds_of(alone, f->local);
-        for (int k = 0; k < 3; k++) {
-            f->local[k] -= margin;
-            f->local[k + 3] += margin;
-        }
+        grow(f->local, reach_around(f, alone, f->margin));
     }
 }
 
@@ -301,10 +315,10 @@ static bool may_collide(finder *f, item *a, item *b)
 
 // ---- motion
 
-static void widen(const finder *f, int i, double margin)
+static void widen(const finder *f, int i)
 {
     const ode_geom *geom = &f->item[i].geom;
-    double *b = f->bounds[i], any = margin / 2;
+    double *b = f->bounds[i], any = reach_around(f, f->item[i].id, f->margin);
     memcpy(b, geom->bounds, 6 * sizeof *b);
     ode_motion motion = {{0, 0, 0}, 0, 0};
     if (geom->body && f->motion) {
@@ -459,18 +473,18 @@ static void add_overlap(void *data, int i, int j)
     }
 }
 
-static sprag_result find(finder *f, int count, double margin)
+static sprag_result find(finder *f, int count)
 {
     ode_pairs *pairs = f->pairs;
     if (count == 1 && !f->motion) {
-        set_local(f, f->calls, margin);
+        set_local(f, f->calls);
     }
     if (!flatten(f, count)) {
         return SPRAG_NO_MEMORY;
     }
     f->bounds = SPRAG_TAKE(f->scratch, f->items, *f->bounds);
     for (int i = 0; i < f->items && f->bounds; i++) {
-        widen(f, i, margin);
+        widen(f, i);
     }
     if (f->scratch->failed ||
         !sprag_overlaps((const double(*)[6])f->bounds, f->items, add_overlap, f, f->scratch) ||
@@ -489,36 +503,41 @@ static sprag_result find(finder *f, int count, double margin)
     return SPRAG_OK;
 }
 
-static finder find_in(ode_geometry *geometry, const ode_collision *calls, void *data,
+static finder find_in(ode_geometry *geometry, const ode_collision *calls, void *data, double margin,
                       sprag_scratch *scratch, ode_pairs *pairs)
 {
     *pairs = (ode_pairs){0};
-    return (finder){
-        .geometry = geometry, .calls = calls, .data = data, .scratch = scratch, .pairs = pairs};
+    return (finder){.geometry = geometry,
+                    .calls = calls,
+                    .data = data,
+                    .margin = margin,
+                    .scratch = scratch,
+                    .pairs = pairs};
 }
 
 sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *calls, int count,
                                   ode_motion_fn *motion, void *data, double margin,
                                   sprag_scratch *scratch, ode_pairs *pairs)
 {
-    finder f = find_in(geometry, calls, data, scratch, pairs);
+    finder f = find_in(geometry, calls, data, margin, scratch, pairs);
     f.motion = motion;
-    return find(&f, count, margin);
+    return find(&f, count);
 }
 
-sprag_result sprag_ode_find_wanted(ode_geometry *geometry, const ode_collision *call, double margin,
-                                   ode_wanted_fn *wanted, void *data, sprag_scratch *scratch,
-                                   ode_pairs *pairs)
+sprag_result sprag_ode_find_wanted(ode_geometry *geometry, const ode_collision *call,
+                                   ode_reach_fn *reach, ode_wanted_fn *wanted, void *data,
+                                   sprag_scratch *scratch, ode_pairs *pairs)
 {
-    finder f = find_in(geometry, call, data, scratch, pairs);
+    finder f = find_in(geometry, call, data, 0, scratch, pairs);
+    f.reach = reach;
     f.wanted = wanted;
-    return find(&f, 1, margin);
+    return find(&f, 1);
 }
 
 sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b, double margin,
                                     sprag_scratch *scratch, ode_pairs *pairs)
 {
-    finder f = find_in(geometry, NULL, NULL, scratch, pairs);
+    finder f = find_in(geometry, NULL, NULL, margin, scratch, pairs);
     f.items = 2;
     f.item = SPRAG_TAKE(scratch, 2, item);
     f.bounds = SPRAG_TAKE(scratch, 2, *f.bounds);
@@ -530,7 +549,7 @@ sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b
         if (!read_item(&f, i ? b : a, &f.item[i]) || f.failed) {
             return f.failed ? SPRAG_NO_MEMORY : SPRAG_BAD_PROBLEM;
         }
-        widen(&f, i, margin);
+        widen(&f, i);
     }
     if (!has_collider(&f.item[0].geom, &f.item[1].geom)) {
         return SPRAG_BAD_PROBLEM;

@@ -1,12 +1,13 @@
-// Speculative contacts: of two geoms that do not overlap yet, but will within the next step if
-// their bodies go on as they do.
+// Speculative contacts: of geoms where they do not overlap yet, but may within the next step.
 //
-// Conservative advancement (Mirtich, Impulse-based Dynamic Simulation, 1996) finds the time of
-// their first touch. A touch counts only if the geoms then overlap by more than a little: a ball
-// that rolls over flush boxes touches the edge of each, and does not fall into it. The contact has
-// the levers and the normal of the touch, at the places of the bodies at the start of the step, and
-// its gap along the normal as negative depth: the way that the touch is off at the bodies'
-// velocities.
+// Fast geoms: conservative advancement (Mirtich, Impulse-based Dynamic Simulation, 1996) finds the
+// time of their first touch, if their bodies go on as they do. A touch counts only if the geoms
+// then overlap by more than a little: a ball that rolls over flush boxes touches the edge of each,
+// and does not fall into it. Other geoms: the end of the step is taken in its place.
+//
+// The contact has the levers and the normal of that time, at the places of the bodies at the start
+// of the step, and as negative depth the way that these levers may come nearer: so it has no force
+// where the bodies go on as they do and do not meet.
 #include <math.h>
 #include <string.h>
 
@@ -24,6 +25,15 @@ static const double touching = 1e-7;
 static const double little = 0.02;
 // Of the smaller geom's size: the way after the touch on which the first overlap is measured.
 static const double first_way = 0.1;
+
+// Of it: geoms that come nearer by less than this do not pass, and contacts of the step's end do.
+static const double fast_way = 0.5;
+// Of the way that geoms may come nearer in the step: contacts of its end that are farther apart
+// seldom act.
+static const double near_way = 0.5;
+// Of the smaller geom's size: less than this is what contacts at rest sink.
+static const double sunk = 1e-4;
+static const sprag_gap_query at_touch = {INFINITY, 2e-7};
 
 // A side of a pair on its way.
 typedef struct flyer {
@@ -75,18 +85,21 @@ static void set_flyer(flyer *f, const ode_side *side, const double *velocity)
 }
 
 // false: the kernel cannot tell.
-static bool gap_at(const ode_pair *pair, const flyer f[2], double t, sprag_gap *gap,
-                   sprag_manifold *manifold)
+static bool gap_at(const ode_pair *pair, const flyer f[2], double t, const sprag_gap_query *query,
+                   sprag_gap *gap, sprag_manifold *manifold)
 {
-    static const sprag_gap_query query = {INFINITY, 2e-7};
     ode_side side[2] = {*pair->side[0], *pair->side[1]};
     ode_pair moved = *pair;
     for (int k = 0; k < 2; k++) {
-        sprag_carried_at(&f[k].carried, t, &side[k].pose);
+        if (f[k].far > 0 || !f[k].carried.motion) {
+            sprag_carried_at(&f[k].carried, t, &side[k].pose);
+        } else {
+            add_scaled(side[k].pose.position, t, f[k].motion.velocity, 3);
+        }
         moved.side[k] = &side[k];
     }
     moved.memory = NULL;
-    sprag_result result = sprag_ode_gap(&moved, &query, gap, manifold);
+    sprag_result result = sprag_ode_gap(&moved, query, gap, manifold);
     return result == SPRAG_OK || (result == SPRAG_NOT_CONVERGED && gap->error < touching);
 }
 
@@ -105,7 +118,7 @@ static bool find_touch(const ode_pair *pair, const flyer f[2], double step, doub
 {
     *t = 0;
     for (int i = 0; i < ADVANCES_MAX; i++) {
-        if (!gap_at(pair, f, *t, gap, manifold)) {
+        if (!gap_at(pair, f, *t, &at_touch, gap, manifold)) {
             return false;
         }
         if (gap->distance <= touching) {
@@ -135,7 +148,7 @@ static bool overlaps_after(const ode_pair *pair, const flyer f[2], double touch,
         sprag_gap gap;
         t = fmin(step, touch + ahead);
         ahead *= 2;
-        if (gap_at(pair, f, t, &gap, NULL) && gap.distance < -little * size) {
+        if (gap_at(pair, f, t, &at_touch, &gap, NULL) && gap.distance < -little * size) {
             return true;
         }
     }
@@ -146,7 +159,8 @@ static bool overlaps_after(const ode_pair *pair, const flyer f[2], double touch,
 static void set_touch(ode_touch *to, const flyer f[2], double t, const sprag_gap *gap,
                       const double point[2][3])
 {
-    to->left = gap->distance;
+    double size = smaller(f[0].size, f[1].size), distance = gap->distance;
+    to->left = distance > 0 || distance < -sunk * size ? distance : 0;
     memcpy(to->normal, gap->normal, sizeof to->normal);
     for (int side = 0; side < 2; side++) {
         const double *v = f[side].motion.velocity;
@@ -162,38 +176,6 @@ static void set_touch(ode_touch *to, const flyer f[2], double t, const sprag_gap
     to->left = fmax(0, to->left);
 }
 
-static void put(const ode_pair *pair, const flyer f[2], double t, const sprag_gap *gap,
-                const double point[2][3], dContactGeom *to)
-{
-    ode_touch touch;
-    set_touch(&touch, f, t, gap, point);
-    *to = (dContactGeom){.depth = -touch.left,
-                         .g1 = pair->side[0]->geom,
-                         .g2 = pair->side[1]->geom,
-                         .side1 = -1,
-                         .side2 = -1};
-    memcpy(to->pos, touch.lever[0], sizeof touch.lever[0]);
-    memcpy(to->normal, touch.normal, sizeof touch.normal);
-    if (f[0].carried.motion) {
-        add_scaled(to->pos, 1, f[0].motion.pose.position, 3);
-    }
-}
-
-static int put_all(const ode_pair *pair, const flyer f[2], double t, const sprag_gap *gap,
-                   const sprag_manifold *manifold, int room, dContactGeom *contact, int skip)
-{
-    int count = 0;
-    for (int i = 0; i < manifold->count && count < room; i++, count++) {
-        put(pair, f, t, gap, manifold->point[i],
-            (dContactGeom *)(void *)((char *)contact + (size_t)count * (size_t)skip));
-    }
-    if (manifold->count == 0 && room > 0) {
-        put(pair, f, t, gap, gap->point, contact);
-        count = 1;
-    }
-    return count;
-}
-
 // m, from the centre of a geom's body to the corners of its bounding box.
 static double farthest(dGeomID geom)
 {
@@ -207,44 +189,158 @@ static double farthest(dGeomID geom)
     return sqrt(square);
 }
 
+// m, in the step.
 static double way(dGeomID geom, const double *velocity, double step)
 {
     return velocity ? step * (norm3(velocity) + norm3(velocity + 3) * farthest(geom)) : 0;
 }
 
-double sprag_ode_way(dGeomID geom, double step)
+double sprag_ode_way(dGeomID geom, const ode_ahead *ahead)
 {
-    double velocity[6];
-    return way(geom, velocity_of(dGeomGetBody(geom), velocity), step);
+    double room[6];
+    const double *velocity = velocity_of(dGeomGetBody(geom), room);
+    return velocity ? way(geom, velocity, ahead->step) + ahead->fall : 0;
+}
+
+double sprag_ode_approach(dGeomID a, dGeomID b, const ode_ahead *ahead)
+{
+    double room[2][6], between[3] = {0}, turning = 0;
+    for (int k = 0; k < 2; k++) {
+        dGeomID geom = k ? b : a;
+        const double *velocity = velocity_of(dGeomGetBody(geom), room[k]);
+        if (velocity) {
+            add_scaled(between, k ? -1 : 1, velocity, 3);
+            turning += norm3(velocity + 3) * farthest(geom);
+        }
+    }
+    return ahead->step * (norm3(between) + turning) + ahead->fall;
+}
+
+// ---- before a step
+
+// A pair, and where its contacts go.
+typedef struct question {
+    const ode_pair *pair;
+    flyer flyer[2];
+    double size;  // m, of the smaller geom
+    double reach; // m, by which the geoms may come nearer in the step
+    double step;  // s
+    dContactGeom *contact;
+    int skip, count, most;
+} question;
+
+static dContactGeom *contact_at(const question *q, int i)
+{
+    return (dContactGeom *)(void *)((char *)q->contact + (size_t)i * (size_t)q->skip);
+}
+
+static void put(question *q, const ode_touch *touch)
+{
+    const flyer *first = &q->flyer[0];
+    dContactGeom *to = contact_at(q, q->count++);
+    *to = (dContactGeom){.depth = -touch->left,
+                         .g1 = q->pair->side[0]->geom,
+                         .g2 = q->pair->side[1]->geom,
+                         .side1 = -1,
+                         .side2 = -1};
+    memcpy(to->pos, touch->lever[0], sizeof touch->lever[0]);
+    memcpy(to->normal, touch->normal, sizeof touch->normal);
+    if (first->carried.motion) {
+        add_scaled(to->pos, 1, first->motion.pose.position, 3);
+    }
+}
+
+// Those of the first touch, after which the geoms would overlap.
+static bool put_touch(question *q)
+{
+    double t;
+    sprag_gap gap;
+    sprag_manifold manifold = {0};
+    if (!find_touch(q->pair, q->flyer, q->step, &t, &gap, &manifold) ||
+        !overlaps_after(q->pair, q->flyer, t, q->step)) {
+        return false;
+    }
+    const int points = manifold.count > 0 ? manifold.count : 1;
+    for (int i = 0; i < points && q->count < q->most; i++) {
+        ode_touch touch;
+        set_touch(&touch, q->flyer, t, &gap, manifold.count > 0 ? manifold.point[i] : gap.point);
+        put(q, &touch);
+    }
+    return true;
+}
+
+// Is there a contact at this place, or does the point overlap as the known ones do?
+static bool is_known(const question *q, int found, const ode_touch *touch)
+{
+    bool known = found > 0 && touch->left <= touching;
+    for (int i = 0; i < found && !known; i++) {
+        const double *v = q->flyer[0].motion.pose.position;
+        double d[3];
+        subtract3(contact_at(q, i)->pos, touch->lever[0], d);
+        if (q->flyer[0].carried.motion) {
+            add_scaled(d, -1, v, 3);
+        }
+        known = norm3(d) < 0.1 * q->size;
+    }
+    return known;
+}
+
+// Those of the step's end. Where the bodies go on as they do they have no force, unless the geoms
+// overlap then by more than contacts at rest do.
+static void put_near(question *q)
+{
+    const double near = near_way * q->reach;
+    const sprag_gap_query query = {near, near};
+    const int found = q->count;
+    sprag_gap gap;
+    sprag_manifold manifold = {0};
+    if (!gap_at(q->pair, q->flyer, q->step, &query, &gap, &manifold) || gap.beyond ||
+        gap.distance > near) {
+        return;
+    }
+    const int points = manifold.count > 0 ? manifold.count : 1;
+    for (int i = 0; i < points && q->count < q->most; i++) {
+        ode_touch touch;
+        set_touch(&touch, q->flyer, q->step, &gap,
+                  manifold.count > 0 ? manifold.point[i] : gap.point);
+        if (!is_known(q, found, &touch)) {
+            put(q, &touch);
+        }
+    }
 }
 
 int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
-                        double step, int flags, dContactGeom *contact, int skip)
+                        const ode_ahead *ahead, int flags, dContactGeom *contact, int skip,
+                        int found)
 {
-    double reach = sprag_ode_way(a, step) + sprag_ode_way(b, step);
-    int most = flags & CONTACTS_MASK, count = 0;
+    question q = {.reach = sprag_ode_approach(a, b, ahead),
+                  .step = ahead->step,
+                  .contact = contact,
+                  .skip = skip,
+                  .count = found,
+                  .most = flags & CONTACTS_MASK};
     ode_pairs pairs;
-    if (!(reach > touching) || !(reach < INFINITY) ||
-        sprag_ode_pairs_of_two(geometry, a, b, 2 * reach, scratch, &pairs) != SPRAG_OK) {
+    if (!(q.reach > touching) || !(q.reach < INFINITY) ||
+        sprag_ode_pairs_of_two(geometry, a, b, 2 * q.reach, scratch, &pairs) != SPRAG_OK) {
         return 0;
     }
-    for (int i = 0; i < pairs.count && count < most; i++) {
-        const ode_pair *pair = &pairs.pair[i];
-        flyer f[2];
-        double t;
-        sprag_gap gap;
-        sprag_manifold manifold = {0};
+    for (int i = 0; i < pairs.count && q.count < q.most; i++) {
         double velocity[2][6];
+        bool is_mesh = false;
+        q.pair = &pairs.pair[i];
         for (int k = 0; k < 2; k++) {
-            set_flyer(&f[k], pair->side[k], velocity_of(pair->side[k]->body, velocity[k]));
+            const ode_side *side = q.pair->side[k];
+            set_flyer(&q.flyer[k], side, velocity_of(side->body, velocity[k]));
+            is_mesh |= side->triangle >= 0;
         }
-        if (find_touch(pair, f, step, &t, &gap, &manifold) && overlaps_after(pair, f, t, step)) {
-            count += put_all(
-                pair, f, t, &gap, &manifold, most - count,
-                (dContactGeom *)(void *)((char *)contact + (size_t)count * (size_t)skip), skip);
+        q.size = smaller(q.flyer[0].size, q.flyer[1].size);
+        bool fast = is_mesh || q.reach > fast_way * q.size;
+        if (!(found == 0 && fast && put_touch(&q)) && !is_mesh) {
+            q.reach = fmin(q.reach, fast_way * q.size);
+            put_near(&q);
         }
     }
-    return count;
+    return q.count - found;
 }
 
 // ---- after a solve
@@ -259,7 +355,7 @@ static bool find_passing(const ode_pair *pair, const flyer f[2], double step, do
     double least = 0, most = 0; // m: too little; surely found
     *t = 0;
     for (int i = 0; i < PASSING_ADVANCES_MAX && *t < step; i++) {
-        if (!gap_at(pair, f, *t, gap, NULL)) {
+        if (!gap_at(pair, f, *t, &at_touch, gap, NULL)) {
             return false;
         }
         if (i == 0) {

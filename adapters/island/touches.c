@@ -58,9 +58,8 @@ static void add(ode_problem *pulled, int like, int first, const ode_touch *touch
 
 static bool is_first_of_pair(const ode_problem *pulled, int i)
 {
-    const dContactGeom *geom = sprag_ode_contact_geom(pulled->contact_joint[i]);
-    const dContactGeom *last = i ? sprag_ode_contact_geom(pulled->contact_joint[i - 1]) : NULL;
-    return geom->g1 && geom->g2 && !(last && last->g1 == geom->g1 && last->g2 == geom->g2);
+    const ode_warm_key *key = &pulled->warm_key[i];
+    return i == 0 || memcmp(key[0].key, key[-1].key, sizeof key->key) != 0;
 }
 
 // *first: the side of contact i that the first geom is on.
@@ -70,6 +69,9 @@ static bool find_touch(const ode_problem *pulled, int i, ode_touch_fn *find, voi
     const sprag_contact *contact = &pulled->contact[i];
     const dContactGeom *geom = sprag_ode_contact_geom(pulled->contact_joint[i]);
     const double *velocity[2];
+    if (!geom->g1 || !geom->g2) {
+        return false;
+    }
     *first = pulled->island.body[contact->body[0]] == dGeomGetBody(geom->g1) ? 0 : 1;
     for (int side = 0; side < 2; side++) {
         int body = contact->body[side ^ *first];

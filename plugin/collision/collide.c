@@ -66,16 +66,15 @@ typedef struct space_call {
     void *data;
     collide_context *context;
     const void *number; // of the call, unique in its thread
-    double reach;       // m, the largest of the worlds concerned; set by record_call
-    double step;        // s, the next step of worlds with speculative contacts; otherwise 0
-    bool keeps;         // a world keeps distance; set by record_call as well
+    // set by record_call:
+    double reach;    // m, the largest of the worlds concerned that keep distance
+    ode_ahead ahead; // of worlds with speculative contacts; otherwise 0
 } space_call;
 
 // The worlds of the bodies in the geoms of a call.
 typedef struct world_list {
     space_call *of;
     dWorldID last; // world of the last body
-    double step;   // s, of the last step of this world, if it has speculative contacts; otherwise 0
     bool any;      // a world that is recorded is among them
 } world_list;
 
@@ -86,23 +85,29 @@ static double next_step(const world_state *w)
     return w->statistics.step > 0 ? w->statistics.step : first;
 }
 
-static void add_body(world_list *l, dGeomID geom, dBodyID body)
+static ode_ahead ahead_of(const world_state *w)
+{
+    dVector3 gravity;
+    double step = next_step(w);
+    dWorldGetGravity(w->id, gravity);
+    return (ode_ahead){step, dCalcVectorLength3(gravity) * step * step};
+}
+
+static void add_body(world_list *l, dBodyID body)
 {
     dWorldID world = body ? dBodyGetWorld(body) : NULL;
-    if (world && world == l->last) {
-        l->of->reach = fmax(l->of->reach, l->step > 0 ? sprag_ode_way(geom, l->step) : 0);
-    }
     if (!world || world == l->last) {
         return;
     }
     l->last = world;
     world_state *w = world_that_is_recorded(world);
-    l->step = w && settings_speculate(&w->settings) ? next_step(w) : 0;
-    l->of->reach = fmax(l->of->reach, l->step > 0 ? sprag_ode_way(geom, l->step) : 0);
     if (w) {
         l->any = true;
-        l->of->step = fmax(l->of->step, l->step);
-        l->of->keeps |= w->settings.method->keeps_distance;
+        if (settings_speculate(&w->settings)) {
+            ode_ahead ahead = ahead_of(w);
+            l->of->ahead.step = fmax(l->of->ahead.step, ahead.step);
+            l->of->ahead.fall = fmax(l->of->ahead.fall, ahead.fall);
+        }
         if (w->settings.method->keeps_distance) {
             l->of->reach = fmax(l->of->reach, reach_largest(w));
         }
@@ -119,7 +124,7 @@ static void add_body(world_list *l, dGeomID geom, dBodyID body)
 static void add_worlds(world_list *l, dGeomID id)
 {
     if (!dGeomIsSpace(id)) {
-        add_body(l, id, dGeomGetBody(id));
+        add_body(l, dGeomGetBody(id));
         return;
     }
     for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
@@ -143,11 +148,12 @@ static bool record_call(space_call *c)
 
 static void offer(const space_call *c, dGeomID a, dGeomID b)
 {
-    bool noted = sprag_ode_set_add(&c->context->offered, sprag_ode_pair_key(a, b, c->number)) !=
-                 ODE_SET_NO_MEMORY;
-    if (!dGeomIsSpace(a) && !dGeomIsSpace(b)) {
-        world_state *w = world_of(dGeomGetBody(a), dGeomGetBody(b));
-        noted &= !w || sprag_ode_record_offer(w->record, a, b);
+    const world_state *w = world_of(dGeomGetBody(a), dGeomGetBody(b));
+    bool noted = (w && settings_speculate(&w->settings)) ||
+                 sprag_ode_set_add(&c->context->offered, sprag_ode_pair_key(a, b, c->number)) !=
+                     ODE_SET_NO_MEMORY;
+    if (w && !settings_speculate(&w->settings)) {
+        noted &= sprag_ode_record_offer(w->record, a, b);
     }
     if (!noted) {
         warn_of_collide_memory();
@@ -160,30 +166,12 @@ static void offer_from_stock(void *data, dGeomID a, dGeomID b)
     offer(data, a, b);
 }
 
-// m, by which the sides of a pair may approach in a step.
-static double way_of(const world_state *w, const ode_pair *pair)
-{
-    double step = next_step(w);
-    return sprag_ode_way(pair->side[0]->id, step) + sprag_ode_way(pair->side[1]->id, step);
-}
-
-// Adds a pair to those that the call has to offer, if it is within reach and has not been offered.
-static void add_close(const space_call *c, const ode_pair *pair)
+// Adds a pair to those that the call has to offer, unless it has been offered.
+static void add_close(const space_call *c, dGeomID first, dGeomID second)
 {
     collide_context *d = c->context;
-    dGeomID given[2];
-    world_state *w = world_of(pair->side[0]->body, pair->side[1]->body);
-    bool speculates = w && settings_speculate(&w->settings);
-    if (!w || !(w->settings.method->keeps_distance || speculates) ||
-        !sprag_ode_callback_pair(&c->call, pair->side[pair->first]->id,
-                                 pair->side[!pair->first]->id, given)) {
-        return;
-    }
-    ode_key key_of_pair = sprag_ode_pair_key(given[0], given[1], c->number);
-    if (sprag_ode_set_has(&d->offered, key_of_pair) ||
-        !sprag_ode_are_close(
-            pair, speculates ? way_of(w, pair)
-                             : reach_of_pair(w, pair->side[0]->geom, pair->side[1]->geom))) {
+    ode_key key_of_pair = sprag_ode_pair_key(first, second, c->number);
+    if (sprag_ode_set_has(&d->offered, key_of_pair)) {
         return;
     }
     dGeomID(*close)[2] = collide_grown(d->close, d->closes, &d->close_room, sizeof *close);
@@ -193,50 +181,78 @@ static void add_close(const space_call *c, const ode_pair *pair)
         return;
     }
     d->close = close;
-    d->close[d->closes][0] = given[0];
-    d->close[d->closes++][1] = given[1];
+    d->close[d->closes][0] = first;
+    d->close[d->closes++][1] = second;
 }
 
-// Whether the boxes of two geoms may meet within the next step. NaN: they may.
-static bool may_meet(dGeomID a, dGeomID b, double step)
+// The same for a pair of a world that keeps distance, if it is within reach.
+static void add_kept(const space_call *c, const ode_pair *pair)
+{
+    dGeomID given[2];
+    world_state *w = world_of(pair->side[0]->body, pair->side[1]->body);
+    if (w && w->settings.method->keeps_distance &&
+        sprag_ode_callback_pair(&c->call, pair->side[pair->first]->id, pair->side[!pair->first]->id,
+                                given) &&
+        sprag_ode_are_close(pair, reach_of_pair(w, pair->side[0]->geom, pair->side[1]->geom))) {
+        add_close(c, given[0], given[1]);
+    }
+}
+
+// Whether the boxes of two geoms do not overlap, as ODE offers pairs that do, but may within the
+// next step. NaN: they may.
+static bool will_meet(dGeomID a, dGeomID b, const ode_ahead *ahead)
 {
     dReal box[2][6];
-    double way = sprag_ode_way(a, step) + sprag_ode_way(b, step);
+    double apart = -INFINITY;
     dGeomGetAABB(a, box[0]);
     dGeomGetAABB(b, box[1]);
-    bool apart = false;
     for (int k = 0; k < 6; k += 2) {
-        apart |= box[0][k] > box[1][k + 1] + way || box[1][k] > box[0][k + 1] + way;
+        apart = fmax(apart, fmax(box[0][k] - box[1][k + 1], box[1][k] - box[0][k + 1]));
     }
-    return !apart;
+    return apart > 0 && !(apart > sprag_ode_approach(a, b, ahead));
 }
 
+static double reach_around(void *data, dGeomID geom)
+{
+    const space_call *c = data;
+    return fmax(c->reach, c->ahead.step > 0 ? sprag_ode_way(geom, &c->ahead) : 0);
+}
+
+// Of worlds with speculative contacts, it adds the pairs itself: the callback's dCollide looks at
+// the geoms.
 static bool is_new(void *data, dGeomID first, dGeomID second)
 {
     const space_call *c = data;
+    const world_state *w = world_of(dGeomGetBody(first), dGeomGetBody(second));
+    bool speculates = w && settings_speculate(&w->settings);
     dGeomID given[2];
-    return (!(c->step > 0) || c->keeps || dGeomIsSpace(first) || dGeomIsSpace(second) ||
-            may_meet(first, second, c->step)) &&
-           sprag_ode_callback_pair(&c->call, first, second, given) &&
-           !sprag_ode_set_has(&c->context->offered,
-                              sprag_ode_pair_key(given[0], given[1], c->number));
+    if ((!speculates && !(c->reach > 0)) || (speculates && !will_meet(first, second, &c->ahead)) ||
+        !sprag_ode_callback_pair(&c->call, first, second, given) ||
+        sprag_ode_set_has(&c->context->offered,
+                          sprag_ode_pair_key(given[0], given[1], c->number))) {
+        return false;
+    }
+    if (speculates) {
+        add_close(c, given[0], given[1]);
+    }
+    return !speculates;
 }
 
 // Finds all pairs before it offers the first one: callbacks move bodies and make collision calls.
 static void offer_close(space_call *c)
 {
     collide_context *d = c->context;
-    if (!(c->reach > 0)) { // recorded for a comparison only
+    if (!(c->reach > 0 || c->ahead.step > 0)) { // recorded for a comparison only
         return;
     }
     ode_pairs pairs;
     int first = d->closes;
     d->busy = true;
     sprag_scratch_reset(&d->scratch);
-    if (sprag_ode_find_wanted(d->geometry, &c->call, 2 * c->reach, is_new, c, &d->scratch,
+    if (sprag_ode_find_wanted(d->geometry, &c->call, reach_around, is_new, c, &d->scratch,
                               &pairs) == SPRAG_OK) {
         for (int i = 0; i < pairs.count; i++) {
-            add_close(c, &pairs.pair[i]);
+            add_kept(c, &pairs.pair[i]);
         }
     } else {
         warn_of_collide_memory();
@@ -427,12 +443,15 @@ static int answer(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int sk
     return count;
 }
 
-// Contacts of geoms that do not overlap.
-static int speculate(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip)
+// Contacts where geoms do not overlap, behind those that are found. Returns their number.
+static int speculate(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip, int found)
 {
-    bool is_question = a && b && a != b && contact && (flags & 0xffff) &&
+    bool is_question = a && b && a != b && contact && (flags & 0xffff) > found &&
                        skip >= (int)sizeof *contact && !dGeomIsSpace(a) && !dGeomIsSpace(b) &&
                        !is_ray(a) && !is_ray(b);
+    // Geoms that touch may have further points where they do not, but balls and meshes.
+    is_question &=
+        found < 3 && (found == 0 || !(is_ball(a) || is_ball(b) || is_mesh(a) || is_mesh(b)));
     dBodyID body[2] = {is_question ? dGeomGetBody(a) : NULL, is_question ? dGeomGetBody(b) : NULL};
     world_state *w = body[0] == body[1] ? NULL : world_of(body[0], body[1]);
     bool ours = w && settings_speculate(&w->settings);
@@ -440,10 +459,11 @@ static int speculate(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int
     if (!d || d->busy) {
         return 0;
     }
+    const ode_ahead ahead = ahead_of(w);
     d->busy = true;
     sprag_scratch_reset(&d->scratch);
     int count =
-        sprag_ode_speculate(d->geometry, &d->scratch, a, b, next_step(w), flags, contact, skip);
+        sprag_ode_speculate(d->geometry, &d->scratch, a, b, &ahead, flags, contact, skip, found);
     d->busy = false;
     return count;
 }
@@ -459,5 +479,5 @@ int collide_geoms(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int sk
         count = sprag_ode_collide(a, b, flags, contact, skip);
         collide_now.stock_depth--;
     }
-    return count > 0 || collide_now.stock_depth ? count : speculate(a, b, flags, contact, skip);
+    return collide_now.stock_depth ? count : count + speculate(a, b, flags, contact, skip, count);
 }

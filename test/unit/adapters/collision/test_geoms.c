@@ -222,6 +222,12 @@ START_TEST(pairs_are_those_that_ode_collides)
 }
 END_TEST
 
+static double half(void *data, dGeomID geom)
+{
+    (void)data, (void)geom;
+    return 0.05;
+}
+
 static bool is_even(void *data, dGeomID first, dGeomID second)
 {
     int *asked = data;
@@ -248,8 +254,8 @@ START_TEST(pairs_are_those_that_are_wanted)
     }
     const ode_collision call = {(dGeomID)space, NULL};
     sprag_scratch_reset(&scratch);
-    ck_assert_int_eq(sprag_ode_find_wanted(geometry, &call, 0.1, is_even, &asked, &scratch, &pairs),
-                     SPRAG_OK);
+    ck_assert_int_eq(
+        sprag_ode_find_wanted(geometry, &call, half, is_even, &asked, &scratch, &pairs), SPRAG_OK);
     ck_assert_int_eq(pairs.count, wanted);
     ck_assert_int_gt(wanted, 20);
     ck_assert_int_gt(all, wanted + 20);
