@@ -214,6 +214,16 @@ static void set_joints(group *g, const members *m, int leader)
     }
 }
 
+static void reduce_given(group *g, sprag_scratch *scratch)
+{
+    int *kept;
+    int left = sprag_ode_reduce_contacts(g->contact, g->frame.contacts, &kept, scratch);
+    for (int i = 0; kept && i < left; i++) {
+        g->contact_joint[i] = g->contact_joint[kept[i]];
+    }
+    g->frame.contacts = left;
+}
+
 bool group_make(group *g, step *s, const members *m, int leader)
 {
     const counted *of = &m->of[leader];
@@ -238,6 +248,7 @@ bool group_make(group *g, step *s, const members *m, int leader)
     }
     set_bodies(g, m, leader);
     set_joints(g, m, leader);
+    reduce_given(g, scratch);
     for (int i = 0; i < of->pairs; i++) {
         set_pair(g, i, &s->pairs.pair[m->pair[m->pair_at[leader] + i]]);
     }

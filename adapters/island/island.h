@@ -137,9 +137,10 @@ typedef struct ode_problem {
     ode_input_errors errors;
 } ode_problem;
 
-// Reads an island. Asks every joint once (getInfo1, getInfo2). stiffness: of the world, NULL for
-// ODE's own. warm_start: NULL for none. SPRAG_OK, SPRAG_NO_MEMORY, or SPRAG_BAD_PROBLEM if the
-// state of a body is not finite, or sprag_problem_check would find a fault.
+// Reads an island. Asks every joint once (getInfo1, getInfo2). stiffness: of the world; NULL for
+// ODE's own, and all contacts (reduce.c). warm_start: NULL for none. SPRAG_OK, SPRAG_NO_MEMORY, or
+// SPRAG_BAD_PROBLEM if the state of a body is not finite, or sprag_problem_check would find a
+// fault.
 sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_island *island,
                             dReal step, const ode_stiffness *stiffness, ode_warm_start *warm_start,
                             sprag_scratch *scratch);
@@ -232,6 +233,14 @@ void sprag_ode_turn_with_axis(dBodyID body, const double axis[3], dReal step);
 // Moves a body without contacts and rows over the step. body: as it was pulled. false: it does not
 // tumble, and nothing is done.
 bool sprag_ode_fly(dBodyID id, const sprag_body *body, dReal step);
+
+// ---- reduce.c
+
+// Of contacts by the hundred between the same two bodies, with one surface, a few stay and stand
+// for the others. Moves those to the front, in their order, and returns how many they are. *kept:
+// their former indices; NULL if all stay. Out of memory: the scratch has failed.
+int sprag_ode_reduce_contacts(sprag_contact *contact, int count, int **kept,
+                              sprag_scratch *scratch);
 
 // ---- load_stiffness.c
 

@@ -2,6 +2,13 @@
 #ifndef SPRAG_ISLAND_CONSTANTS_H
 #define SPRAG_ISLAND_CONSTANTS_H
 
+// ---- reduce.c
+
+// Contacts with one surface between the same two bodies: more than the first number are reduced to
+// the second, or to those along 26 directions and the deepest. Less: fewer contacts, of which each
+// stands for more.
+enum { REDUCE_FROM = 100, REDUCE_TO = 40 };
+
 // ---- spin_step.c
 
 // Of the body's radius of gyration: a joint or a contact that is farther from the axis holds the

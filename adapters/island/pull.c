@@ -189,6 +189,20 @@ static void pull_joints(ode_problem *pulled, const context *c)
     }
 }
 
+static void reduce_contacts(ode_problem *pulled, sprag_scratch *scratch)
+{
+    int *kept;
+    int left = sprag_ode_reduce_contacts(pulled->contact, pulled->problem.contacts, &kept, scratch);
+    for (int i = 0; kept && i < left; i++) {
+        pulled->contact_joint[i] = pulled->contact_joint[kept[i]];
+        pulled->warm_key[i] = pulled->warm_key[kept[i]];
+        if (pulled->approach) {
+            pulled->approach[i] = pulled->approach[kept[i]];
+        }
+    }
+    pulled->problem.contacts = left;
+}
+
 static void pull_body(ode_problem *pulled, int i, const dReal *gravity)
 {
     dBodyID body = pulled->island.body[i];
@@ -288,6 +302,9 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
         pulled->approach = SPRAG_TAKE_RAW(scratch, pulled->room, double);
     }
     pull_joints(pulled, &c);
+    if (stiffness) {
+        reduce_contacts(pulled, scratch);
+    }
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }

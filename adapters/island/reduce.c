@@ -1,0 +1,245 @@
+// Contacts by the hundred between the same two bodies, as of meshes: a few of them say as much. A
+// contact inside the outline of others in one plane exerts no force that those cannot exert
+// together; so the deepest contact stays, those that lie farthest along many directions, and then
+// whatever differs most in place and normal from all that stay. Each of them stands for several:
+// where forces of contacts add up by a law of their own (softness, stiffness, friction bounded by a
+// force), its law is that of as many contacts at once.
+#include <math.h>
+#include <string.h>
+
+#include "island.h"
+#include "island_constants.h"
+#include "linalg.h"
+
+typedef struct kind { // of contacts: same bodies, same surface
+    uint64_t key;     // 0: free
+    int count, first; // its contacts, the first of them by `next`
+} kind;
+
+typedef struct many {
+    sprag_contact *contact;
+    int *of;          // contacts of the kind, in order
+    double *distance; // of each: square, to the nearest that stays
+    bool *stays;      // of all contacts
+    int count, kept;  // of the kind
+    double extent;    // m, about their first
+} many;
+
+static int moving_side(const sprag_contact *c)
+{
+    return c->body[1] > c->body[0]; // the greater index: not the static one
+}
+
+static uint64_t add_number(uint64_t key, double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return sprag_ode_hash(key, bits);
+}
+
+static uint64_t key_of(const sprag_contact *c)
+{
+    int side = moving_side(c);
+    uint64_t key =
+        sprag_ode_hash(sprag_ode_hash(0, (uint64_t)c->body[side]), (uint64_t)c->body[!side]);
+    for (int k = 0; k < 2; k++) {
+        key = add_number(key, c->slide.coefficient[k]);
+        key = add_number(key, c->slide.velocity[k]);
+        key = add_number(key, c->slide.slip[k]);
+        key = sprag_ode_hash(key, c->slide.force[k]);
+    }
+    key = add_number(add_number(key, c->compliance), c->stiffness);
+    key = add_number(add_number(key, c->dissipation), c->stiction);
+    return sprag_ode_hash(key, c->turning != NULL) | 1;
+}
+
+static kind *kind_of(kind *table, int mask, uint64_t key)
+{
+    int slot = sprag_ode_hash_slot(key, mask);
+    while (table[slot].key && table[slot].key != key) {
+        slot = (slot + 1) & mask;
+    }
+    return &table[slot];
+}
+
+// ---- those that stay
+
+static const double *place_of(const many *m, int i)
+{
+    const sprag_contact *c = &m->contact[m->of[i]];
+    return c->arm[moving_side(c)];
+}
+
+// Square, without unit: the places by the extent, and the normals.
+static double distance_between(const many *m, int i, int j)
+{
+    const sprag_contact *a = &m->contact[m->of[i]], *b = &m->contact[m->of[j]];
+    double sign = moving_side(a) == moving_side(b) ? 1 : -1, sum = 0;
+    for (int k = 0; k < 3; k++) {
+        double apart = (place_of(m, i)[k] - place_of(m, j)[k]) / m->extent;
+        double turned = a->frame[0][k] - sign * b->frame[0][k];
+        sum += apart * apart + turned * turned;
+    }
+    return sum;
+}
+
+static void keep(many *m, int i)
+{
+    bool *stays = &m->stays[m->of[i]];
+    m->kept += !*stays;
+    *stays = true;
+    for (int j = 0; j < m->count; j++) {
+        m->distance[j] = fmin(m->distance[j], distance_between(m, i, j));
+    }
+}
+
+static void keep_deepest(many *m)
+{
+    int deepest = 0;
+    for (int i = 1; i < m->count; i++) {
+        if (m->contact[m->of[i]].gap < m->contact[m->of[deepest]].gap) {
+            deepest = i;
+        }
+    }
+    keep(m, deepest);
+}
+
+// Along the axes, and between two and three of them.
+static void keep_outermost(many *m)
+{
+    enum { DIRECTIONS = 27 };
+    for (int d = 0; d < DIRECTIONS; d++) {
+        const double along[3] = {d % 3 - 1, d / 3 % 3 - 1, d / 9 - 1};
+        int farthest = 0;
+        for (int i = 1; i < m->count; i++) {
+            if (dot3(along, place_of(m, i)) > dot3(along, place_of(m, farthest))) {
+                farthest = i;
+            }
+        }
+        if (!m->stays[m->of[farthest]]) {
+            keep(m, farthest);
+        }
+    }
+}
+
+static void keep_different(many *m)
+{
+    while (m->kept < REDUCE_TO) {
+        int most = 0;
+        for (int i = 1; i < m->count; i++) {
+            most = m->distance[i] > m->distance[most] ? i : most;
+        }
+        if (!(m->distance[most] > 0)) {
+            return; // all others are copies
+        }
+        keep(m, most);
+    }
+}
+
+// ---- what they stand for
+
+static void weigh_friction(sprag_friction *f, double share)
+{
+    for (int k = 0; k < 2; k++) {
+        f->coefficient[k] /= f->force[k] ? share : 1;
+        f->slip[k] *= share;
+    }
+}
+
+// share: 1 / the contacts that it stands for.
+static void weigh(sprag_contact *c, double share, sprag_scratch *scratch)
+{
+    c->compliance *= share;
+    c->softening *= share;
+    c->stiffness /= share;
+    weigh_friction(&c->slide, share);
+    if (c->turning) {
+        sprag_turning *own = SPRAG_TAKE(scratch, 1, sprag_turning);
+        if (own) {
+            *own = *c->turning;
+            weigh_friction(&own->roll, share);
+            weigh_friction(&own->spin, share);
+            c->turning = own;
+        }
+    }
+}
+
+static void reduce(many *m, sprag_scratch *scratch)
+{
+    m->kept = 0;
+    m->extent = 0;
+    for (int i = 0; i < m->count; i++) {
+        double from[3];
+        subtract3(place_of(m, i), place_of(m, 0), from);
+        m->extent = fmax(m->extent, norm3(from));
+        m->distance[i] = INFINITY;
+        m->stays[m->of[i]] = false;
+    }
+    m->extent = m->extent > 0 ? m->extent : 1;
+    keep_deepest(m);
+    keep_outermost(m);
+    keep_different(m);
+    for (int i = 0; i < m->count; i++) {
+        if (m->stays[m->of[i]]) {
+            weigh(&m->contact[m->of[i]], (double)m->kept / m->count, scratch);
+        }
+    }
+}
+
+// ---- all contacts
+
+// The last entry of a kind's chain is -1.
+static bool sort_by_kind(kind *table, int mask, const sprag_contact *contact, int count, int *next)
+{
+    bool any = false;
+    for (int i = count - 1; i >= 0; i--) {
+        uint64_t key = key_of(&contact[i]);
+        kind *k = kind_of(table, mask, key);
+        next[i] = k->key ? k->first : -1;
+        *k = (kind){.key = key, .count = k->count + 1, .first = i};
+        any |= k->count > REDUCE_FROM;
+    }
+    return any;
+}
+
+int sprag_ode_reduce_contacts(sprag_contact *contact, int count, int **kept, sprag_scratch *scratch)
+{
+    *kept = NULL;
+    if (count <= REDUCE_FROM) {
+        return count;
+    }
+    int slots = 2;
+    while (slots < 2 * count) {
+        slots *= 2;
+    }
+    kind *table = SPRAG_TAKE(scratch, slots, kind);
+    int *next = SPRAG_TAKE(scratch, count, int), left = 0;
+    if (scratch->failed || !sort_by_kind(table, slots - 1, contact, count, next)) {
+        return count;
+    }
+    many m = {.contact = contact,
+              .of = SPRAG_TAKE(scratch, count, int),
+              .distance = SPRAG_TAKE(scratch, count, double),
+              .stays = SPRAG_TAKE(scratch, count, bool)};
+    *kept = SPRAG_TAKE(scratch, count, int);
+    if (scratch->failed) {
+        return count;
+    }
+    memset(m.stays, true, (size_t)count * sizeof *m.stays);
+    for (int slot = 0; slot < slots; slot++) {
+        if (table[slot].count > REDUCE_FROM) {
+            m.count = 0;
+            for (int i = table[slot].first; i >= 0; i = next[i]) {
+                m.of[m.count++] = i;
+            }
+            reduce(&m, scratch);
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        if (m.stays[i]) {
+            (*kept)[left] = i;
+            contact[left++] = contact[i];
+        }
+    }
+    return left;
+}

@@ -1,0 +1,151 @@
+// Contacts by the hundred between the same two bodies are reduced, and act as before.
+#include <check.h>
+#include <math.h>
+
+#include "islands.h"
+#include "linalg.h"
+
+enum { SIDE = 15, MANY = SIDE * SIDE, FEW = 100, ROOM = 4 * MANY };
+
+typedef struct set {
+    sprag_contact contact[ROOM];
+    int count, *kept, left;
+    sprag_scratch scratch;
+} set;
+
+// A grid on the lower face of a box, deeper towards one corner.
+static void add_grid(set *s, int body0, int body1, int side)
+{
+    for (int i = 0; i < side * side; i++) {
+        double x = (i % side) / (side - 1.0) - 0.5, y = (i / side) / (side - 1.0) - 0.5;
+        sprag_contact *c = &s->contact[s->count++];
+        *c = (sprag_contact){.body = {body0, body1},
+                             .frame = {{0, 0, 1}, {1, 0, 0}, {0, 1, 0}},
+                             .arm = {{x, y, -0.5}, {x, y, -0.5}},
+                             .gap = -1e-3 * (1 + x + 0.5 * y),
+                             .compliance = 1e-6,
+                             .softening = 1,
+                             .slide = {.coefficient = {0.5, 3}, .force = {false, true}}};
+    }
+}
+
+static void reduce(set *s)
+{
+    s->left = sprag_ode_reduce_contacts(s->contact, s->count, &s->kept, &s->scratch);
+    ck_assert(!s->scratch.failed);
+}
+
+static bool has_place(const set *s, double x, double y)
+{
+    bool found = false;
+    for (int i = 0; i < s->left; i++) {
+        found |= s->contact[i].arm[0][0] == x && s->contact[i].arm[0][1] == y;
+    }
+    return found;
+}
+
+START_TEST(ordinary_numbers_stay)
+{
+    static set s;
+    add_grid(&s, 0, SPRAG_STATIC, 10);
+    add_grid(&s, 1, SPRAG_STATIC, 10);
+    add_grid(&s, 0, 1, 10);
+    set before = s;
+    reduce(&s);
+    ck_assert_ptr_null(s.kept);
+    ck_assert_int_eq(s.left, 3 * FEW);
+    ck_assert_mem_eq(s.contact, before.contact, sizeof before.contact);
+    sprag_scratch_free(&s.scratch);
+}
+END_TEST
+
+START_TEST(the_outline_and_the_deepest_stay)
+{
+    static set s;
+    add_grid(&s, 0, SPRAG_STATIC, SIDE);
+    reduce(&s);
+    ck_assert_int_eq(s.left, 40);
+    for (int i = 0; i < 4; i++) {
+        ck_assert(has_place(&s, i % 2 - 0.5, i / 2 - 0.5));
+    }
+    for (int i = 0; i < s.left; i++) {
+        ck_assert(i == 0 || s.kept[i] > s.kept[i - 1]);
+    }
+    sprag_scratch_free(&s.scratch);
+}
+END_TEST
+
+// Softness in parallel and friction that is a force add up to the same; coefficients stay.
+START_TEST(those_that_stay_stand_for_the_others)
+{
+    static set s;
+    double stiffness = 0, force = 0, softening = 0;
+    add_grid(&s, 0, 1, SIDE);
+    reduce(&s);
+    for (int i = 0; i < s.left; i++) {
+        stiffness += 1 / s.contact[i].compliance;
+        softening += 1 / s.contact[i].softening;
+        force += s.contact[i].slide.coefficient[1];
+        ck_assert_double_eq(s.contact[i].slide.coefficient[0], 0.5);
+    }
+    ck_assert_double_eq_tol(stiffness, 1e6 * MANY, 1e-3);
+    ck_assert_double_eq_tol(softening, MANY, 1e-9);
+    ck_assert_double_eq_tol(force, 3 * MANY, 1e-9);
+    sprag_scratch_free(&s.scratch);
+}
+END_TEST
+
+// The bodies of a contact come in either order; another surface is another kind.
+START_TEST(kinds_are_apart)
+{
+    static set s;
+    add_grid(&s, 0, 1, SIDE);
+    add_grid(&s, 2, 3, 5);
+    for (int i = 0; i < MANY; i += 2) {
+        sprag_contact *c = &s.contact[i];
+        c->body[0] = 1;
+        c->body[1] = 0;
+        c->frame[0][2] = c->frame[2][1] = -1;
+    }
+    set other = s;
+    reduce(&s);
+    ck_assert_int_eq(s.left, 40 + 25);
+    for (int i = 0; i < 20; i++) {
+        other.contact[i].slide.coefficient[0] = 0.6;
+    }
+    memset(&other.scratch, 0, sizeof other.scratch);
+    reduce(&other);
+    ck_assert_int_eq(other.left, 20 + 40 + 25);
+    for (int i = 0; i < 20; i++) {
+        ck_assert_int_eq(other.kept[i], i);
+    }
+    sprag_scratch_free(&s.scratch);
+    sprag_scratch_free(&other.scratch);
+}
+END_TEST
+
+START_TEST(copies_count_once)
+{
+    static set s;
+    add_grid(&s, 0, 1, SIDE);
+    for (int i = 1; i < MANY; i++) {
+        s.contact[i] = s.contact[i % 3];
+    }
+    reduce(&s);
+    ck_assert_int_eq(s.left, 3);
+    sprag_scratch_free(&s.scratch);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("reduce");
+    TCase *all = tcase_create("all");
+    suite_add_tcase(suite, all);
+    tcase_add_test(all, ordinary_numbers_stay);
+    tcase_add_test(all, the_outline_and_the_deepest_stay);
+    tcase_add_test(all, those_that_stay_stand_for_the_others);
+    tcase_add_test(all, kinds_are_apart);
+    tcase_add_test(all, copies_count_once);
+    return run_suite(suite);
+}

@@ -1,0 +1,136 @@
+// A box on hundreds of contacts that the program makes: it stands as on few, its feedback bears its
+// weight, and friction that is a force adds up.
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "sprag.h"
+#include "suite.h"
+
+enum { SIDE = 20, MANY = SIDE * SIDE, METHODS = 3 };
+
+static const char *const methods[METHODS] = {"method=stribeck", "method=advance", "method=ess"};
+static const double step = 0.01, weight = 9.81; // s; N, of 1 kg
+
+typedef struct table {
+    dWorldID world;
+    dSpaceID space;
+    dGeomID far[2];
+    dJointGroupID contacts;
+    dBodyID box;
+    dJointFeedback feedback[MANY];
+} table;
+
+static void open_table(table *t, const char *method)
+{
+    dMass mass;
+    dInitODE2(0);
+    t->world = dWorldCreate();
+    t->space = dSimpleSpaceCreate(0);
+    t->contacts = dJointGroupCreate(0);
+    t->box = dBodyCreate(t->world);
+    dWorldSetGravity(t->world, 0, 0, -weight);
+    dMassSetBoxTotal(&mass, 1, 1, 1, 1);
+    dBodySetMass(t->box, &mass);
+    dBodySetPosition(t->box, 0, 0, 0.5);
+    t->far[0] = dCreateSphere(t->space, 0.1);
+    t->far[1] = dCreatePlane(t->space, 0, 0, 1, -100);
+    ck_assert(sprag_world_configure(t->world, method));
+}
+
+static void close_table(table *t)
+{
+    dJointGroupDestroy(t->contacts);
+    dSpaceDestroy(t->space);
+    dWorldDestroy(t->world);
+    dCloseODE();
+}
+
+// Contacts of a grid on the lower face of the box with the plane z = 0, which is no geom.
+static void step_on_grid(table *t, dSurfaceParameters surface)
+{
+    dContactGeom none;
+    dCollide(t->far[0], t->far[1], 1, &none, sizeof none); // the program has collision
+    for (int i = 0; i < MANY; i++) {
+        dContact contact = {.surface = surface};
+        dVector3 at;
+        double x = i % SIDE / (SIDE - 1.0) - 0.5, y = i / SIDE / (SIDE - 1.0) - 0.5;
+        dBodyGetRelPointPos(t->box, x, y, -0.5, at);
+        contact.geom.depth = -at[2];
+        contact.geom.normal[2] = 1;
+        memcpy(contact.geom.pos, at, sizeof at);
+        dJointID joint = dJointCreateContact(t->world, t->contacts, &contact);
+        dJointAttach(joint, t->box, 0);
+        dJointSetFeedback(joint, &t->feedback[i]);
+        t->feedback[i] = (dJointFeedback){.f1 = {NAN, NAN, NAN}};
+    }
+    ck_assert(dWorldStep(t->world, step));
+    dJointGroupEmpty(t->contacts);
+}
+
+static void sum_feedback(const table *t, double sum[3], int *acting)
+{
+    *acting = 0;
+    for (int k = 0; k < 3; k++) {
+        sum[k] = 0;
+        for (int i = 0; i < MANY; i++) {
+            ck_assert_double_finite(t->feedback[i].f1[k]);
+            sum[k] += t->feedback[i].f1[k];
+            *acting += k == 2 && t->feedback[i].f1[k] > 0;
+        }
+    }
+}
+
+START_TEST(it_stands)
+{
+    table t;
+    double sum[3];
+    int acting;
+    sprag_world_statistics s = {.struct_size = sizeof s};
+    const dSurfaceParameters surface = {.mode = dContactApprox1, .mu = 0.5};
+    open_table(&t, methods[_i]);
+    for (int k = 0; k < 100; k++) {
+        dBodyAddForce(t.box, 0.4 * weight, 0, 0);
+        step_on_grid(&t, surface);
+    }
+    sum_feedback(&t, sum, &acting);
+    ck_assert_double_eq_tol(sum[2], weight, 1e-3);
+    ck_assert_double_eq_tol(sum[0], -0.4 * weight, 1e-3);
+    ck_assert_int_le(acting, 40);
+    ck_assert(sprag_world_stats(t.world, &s));
+    ck_assert_int_le(s.contacts, 40);
+    ck_assert_double_eq_tol(dBodyGetPosition(t.box)[2], 0.5, 1e-4);
+    ck_assert_double_lt(fabs(dBodyGetPosition(t.box)[0]), 1e-4);
+    close_table(&t);
+}
+END_TEST
+
+// 400 contacts that hold 0.01 N each: 4 N.
+START_TEST(bounded_friction_adds_up)
+{
+    table t;
+    const dSurfaceParameters surface = {.mode = 0, .mu = 0.01};
+    open_table(&t, methods[_i]);
+    for (int k = 0; k < 100; k++) {
+        dBodyAddForce(t.box, 3.9, 0, 0);
+        step_on_grid(&t, surface);
+    }
+    ck_assert_double_lt(fabs(dBodyGetPosition(t.box)[0]), 1e-3);
+    for (int k = 0; k < 100; k++) {
+        dBodyAddForce(t.box, 4.5, 0, 0);
+        step_on_grid(&t, surface);
+    }
+    ck_assert_double_eq_tol(dBodyGetLinearVel(t.box)[0], 0.5, 0.02);
+    close_table(&t);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("many contacts");
+    TCase *all = tcase_create("all");
+    suite_add_tcase(suite, all);
+    tcase_add_loop_test(all, it_stands, 0, METHODS);
+    tcase_add_loop_test(all, bounded_friction_adds_up, 0, METHODS);
+    return run_suite(suite);
+}
