@@ -30,19 +30,9 @@ static bool set_given_tangent(double t[3], dJointID joint, const double n[3])
     return has_direction(length);
 }
 
-bool sprag_ode_contact_frame(double frame[3][3], dJointID joint, dBodyID body[2])
+void sprag_ode_contact_tangents(double tangent[2][3], dJointID joint, const double n[3])
 {
-    const dReal *normal = sprag_ode_contact_geom(joint)->normal;
-    bool reversed;
-    sprag_ode_joint_bodies(joint, body, &reversed);
-    double *n = frame[0], *t = frame[1], *s = frame[2];
-    double length = norm3(normal);
-    if (!has_direction(length)) {
-        return false;
-    }
-    for (int k = 0; k < 3; k++) {
-        n[k] = (reversed ? -1 : 1) * normal[k] / length;
-    }
+    double *t = tangent[0], *s = tangent[1];
     if (set_given_tangent(t, joint, n)) {
         cross3(n, t, s);
     } else {
@@ -51,5 +41,21 @@ bool sprag_ode_contact_frame(double frame[3][3], dJointID joint, dBodyID body[2]
         memcpy(t, p, 3 * sizeof *t);
         memcpy(s, q, 3 * sizeof *s);
     }
+}
+
+bool sprag_ode_contact_frame(double frame[3][3], dJointID joint, dBodyID body[2])
+{
+    const dReal *normal = sprag_ode_contact_geom(joint)->normal;
+    bool reversed;
+    sprag_ode_joint_bodies(joint, body, &reversed);
+    double *n = frame[0];
+    double length = norm3(normal);
+    if (!has_direction(length)) {
+        return false;
+    }
+    for (int k = 0; k < 3; k++) {
+        n[k] = (reversed ? -1 : 1) * normal[k] / length;
+    }
+    sprag_ode_contact_tangents(frame + 1, joint, n);
     return true;
 }

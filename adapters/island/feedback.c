@@ -126,9 +126,6 @@ static void write_of_last_body(const ode_feedback *f)
 // its other joints. (It orders joints with bounded and unbounded rows in other ways too.)
 static void write_body_after_body(ode_feedback *feedback, int count)
 {
-    for (int i = 0; i < count; i++) {
-        find_feedback(&feedback[i]);
-    }
     find_last_body(feedback, count, 0);
     find_last_body(feedback, count, 1);
     for (int i = count - 1; i >= 0; i--) {
@@ -143,13 +140,39 @@ static void write_body_after_body(ode_feedback *feedback, int count)
     }
 }
 
+// Does any feedback belong to several joints? Until the forces are written, each has the index of
+// its joint.
+static bool any_is_shared(const ode_feedback *feedback, int count)
+{
+    bool any = false;
+    for (int i = 0; i < count; i++) {
+        if (feedback[i].sides > 0) {
+            feedback[i].to->f1[0] = i;
+        }
+    }
+    for (int i = 0; i < count && !any; i++) {
+        any = feedback[i].sides > 0 && feedback[i].to->f1[0] != i;
+    }
+    return any;
+}
+
+static void write_one_by_one(const ode_feedback *feedback, int count)
+{
+    for (const ode_feedback *f = feedback; f < feedback + count; f++) {
+        for (int side = 0; side < f->sides; side++) {
+            set_side(f->to, side, f->wrench[side]);
+        }
+    }
+}
+
 void sprag_ode_push_feedback(ode_feedback *feedback, int count, bool quick)
 {
-    if (!quick) {
-        write_body_after_body(feedback, count);
-        return;
-    }
     for (int i = 0; i < count; i++) {
-        sprag_ode_feedback_set(feedback[i].joint, (const double(*)[6])feedback[i].wrench);
+        find_feedback(&feedback[i]);
+    }
+    if (quick || !any_is_shared(feedback, count)) {
+        write_one_by_one(feedback, count);
+    } else {
+        write_body_after_body(feedback, count);
     }
 }

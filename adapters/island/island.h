@@ -55,6 +55,7 @@ void sprag_ode_surface_of(sprag_surface *to, dJointID joint, dWorldID world, dBo
 // into body[0] and two tangents, the first one along fdir1 if that is set. false: the normal has no
 // usable length; the frame is undefined.
 bool sprag_ode_contact_frame(double frame[3][3], dJointID joint, dBodyID body[2]);
+void sprag_ode_contact_tangents(double tangent[2][3], dJointID joint, const double normal[3]);
 
 // ---- pull.c, bodies.c, contacts.c, joints.c, push.c: one island
 

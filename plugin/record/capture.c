@@ -81,7 +81,7 @@ static void see_bodies(capture *c, const world_state *w, int64_t step, const ste
     const identity *table;
     c->failed |= !list_bodies(c, w->id);
     do {
-        table = c->bodies.slot;
+        table = c->bodies.item;
         for (int k = c->count - 1; k >= 0; k--) {
             bool is_new;
             identity *i =
@@ -92,7 +92,7 @@ static void see_bodies(capture *c, const world_state *w, int64_t step, const ste
             c->failed |= !i;
             c->body[k].identity = i;
         }
-    } while (table != c->bodies.slot && !c->failed);
+    } while (table != c->bodies.item && !c->failed);
     for (int k = 0, next = 0; k < c->count && !c->failed; k++) {
         set_motion(c->body[k].identity->value + MOTION, c->body[k].body,
                    place_at_start(start, c->body[k].body, &next));
@@ -221,21 +221,24 @@ typedef struct contact_side {
     dBodyID body;
     dGeomID geom;
     uint32_t number, geom_number;
-    double motion[6]; // of the body's identity; 0: none
+    const double *motion; // of the body's identity
 } contact_side;
 
-static void set_side(const capture *c, contact_side *side, dBodyID body, dGeomID geom)
+static void find_side(const capture *c, contact_side *side, dBodyID body, dGeomID geom)
 {
-    if (side->body != body || side->geom != geom) {
-        const identity *i = identities_find(&c->bodies, body);
-        bool is_first = i && dBodyGetFirstGeom(body) == geom;
-        uint32_t geom_number = is_first             ? i->geom
-                               : side->geom == geom ? side->geom_number
-                                                    : shapes_number(&c->shapes, geom);
-        *side = (contact_side){body, geom, number_in(i), geom_number, {0}};
-        if (i) {
-            memcpy(side->motion, i->value + MOTION, sizeof side->motion);
-        }
+    static const double rest[6];
+    const identity *i = identities_find(&c->bodies, body);
+    bool is_first = i && dBodyGetFirstGeom(body) == geom;
+    uint32_t geom_number = is_first             ? i->geom
+                           : side->geom == geom ? side->geom_number
+                                                : shapes_number(&c->shapes, geom);
+    *side = (contact_side){body, geom, number_in(i), geom_number, i ? i->value + MOTION : rest};
+}
+
+static inline void set_side(const capture *c, contact_side *side, dBodyID body, dGeomID geom)
+{
+    if (side->body != body || side->geom != geom || !side->motion) {
+        find_side(c, side, body, geom);
     }
 }
 
@@ -272,12 +275,10 @@ static bool set_normal(contact_view *v, const dContactGeom *contact, bool swappe
 // Both tangents of a contact cost more than the rest of it. Most contacts do without them.
 static void along_tangents(const contact_view *v, const double vector[3], double part[2])
 {
-    double frame[3][3];
-    part[0] = part[1] = 0;
-    if (sprag_ode_contact_frame(frame, v->joint, (dBodyID[2]){NULL, NULL})) {
-        part[0] = dot3(vector, frame[1]);
-        part[1] = dot3(vector, frame[2]);
-    }
+    double tangent[2][3];
+    sprag_ode_contact_tangents(tangent, v->joint, v->normal);
+    part[0] = dot3(vector, tangent[0]);
+    part[1] = dot3(vector, tangent[1]);
 }
 
 static double slip_speed(const contact_view *v, const double velocity[3])
@@ -297,7 +298,8 @@ static double slip_speed(const contact_view *v, const double velocity[3])
 // N, from which friction along a tangent counts as slipping.
 static double slip_bound(double coefficient, bool of_normal, double normal)
 {
-    return SLIP_BOUND * fmax(coefficient * (of_normal ? normal : 1), 0);
+    double bound = coefficient * (of_normal ? normal : 1);
+    return bound > 0 ? SLIP_BOUND * bound : 0;
 }
 
 // Share of such a bound that is used.
@@ -316,9 +318,9 @@ static bool is_at_bound(const contact_view *v, const double force[3], double nor
     bool second_of_normal = s->mode & dContactApprox1_2;
     double bound = slip_bound(s->mu, first_of_normal, normal);
     if (second == s->mu && first_of_normal == second_of_normal) {
-        double square = fmax(dot3(force, force) - normal * normal, 0);
-        if (ours || square < bound * bound || square > 2 * bound * bound) {
-            return square >= bound * bound;
+        double square = dot3(force, force) - normal * normal, least = bound * bound;
+        if (ours || square < least || square > 2 * least) {
+            return square >= least || least <= 0;
         }
     }
     along_tangents(v, force, part);

@@ -2,7 +2,7 @@
 
 enum { ALIGNMENT = 8 };
 
-static bool grow(frame_buffer *b, size_t size)
+bool frame_buffer_grow(frame_buffer *b, size_t size)
 {
     size_t room = 2 * (b->size + size);
     char *data = realloc(b->data, room);
@@ -15,9 +15,9 @@ static bool grow(frame_buffer *b, size_t size)
     return true;
 }
 
-static inline void *take(frame_buffer *b, size_t size)
+static void *take(frame_buffer *b, size_t size)
 {
-    if (b->size + size > b->room && !grow(b, size)) {
+    if (b->size + size > b->room && !frame_buffer_grow(b, size)) {
         return NULL;
     }
     void *at = b->data + b->size;
@@ -41,11 +41,12 @@ static void add_head(frame_buffer *b, const char *tag, size_t entry)
 
 static void close_table(frame_buffer *b)
 {
-    size_t odd = b->size % ALIGNMENT;
-    if (!b->failed && b->table && head_at(b, b->table)->count == 0) {
+    size_t odd = b->size % ALIGNMENT, begun = b->table + sizeof(sprag_recorded_head);
+    if (!b->failed && b->table && b->size == begun) {
         b->size = b->table;
-    } else if (!b->failed && odd) {
-        char *padding = take(b, ALIGNMENT - odd);
+    } else if (!b->failed && b->table) {
+        head_at(b, b->table)->count = (b->size - begun) / b->entry;
+        char *padding = odd ? take(b, ALIGNMENT - odd) : NULL;
         if (padding) {
             memset(padding, 0, ALIGNMENT - odd);
         }
@@ -67,19 +68,7 @@ void frame_buffer_table(frame_buffer *b, const char *tag, size_t entry)
     size_t at = b->size;
     add_head(b, tag, entry);
     b->table = b->failed ? 0 : at;
-}
-
-void *frame_buffer_add(frame_buffer *b, size_t count)
-{
-    if (!b->table) {
-        return NULL;
-    }
-    size_t entry = head_at(b, b->table)->entry;
-    void *added = take(b, count * entry);
-    if (added) {
-        head_at(b, b->table)->count += count;
-    }
-    return added;
+    b->entry = entry;
 }
 
 bool frame_buffer_end(frame_buffer *b)

@@ -4,12 +4,14 @@
 
 #include "hash.h"
 
-enum { FIRST_SLOTS = 256 };
+enum { FIRST_ROOM = 128 };
 
-static identity *slot_of(const identities *of, const void *object)
+static const int64_t NEVER = -1; // steps count from 1
+
+static int *slot_of(const identities *of, const void *object)
 {
     int i = sprag_ode_hash_slot(sprag_ode_hash(0, (uintptr_t)object), of->mask);
-    while (of->slot[i].object && of->slot[i].object != object) {
+    while (of->slot[i] && of->item[of->slot[i] - 1].object != object) {
         i = (i + 1) & of->mask;
     }
     return &of->slot[i];
@@ -18,50 +20,64 @@ static identity *slot_of(const identities *of, const void *object)
 // Half of the slots stay free, so that searches are short.
 static bool reserve_one(identities *of)
 {
-    int slots = of->slot ? of->mask + 1 : 0;
-    if (2 * of->count < slots) {
+    if (of->count < of->room) {
         return true;
     }
-    identities wider = *of;
-    wider.mask = (slots ? 2 * slots : FIRST_SLOTS) - 1;
-    wider.slot = calloc((size_t)wider.mask + 1, sizeof *wider.slot);
-    if (!wider.slot) {
+    int room = of->room ? 2 * of->room : FIRST_ROOM;
+    identity *item = realloc(of->item, (size_t)room * sizeof *item);
+    of->item = item ? item : of->item;
+    int *slot = item ? calloc(2 * (size_t)room, sizeof *slot) : NULL;
+    if (!slot) {
         return false;
     }
-    for (int i = 0; i < slots; i++) {
-        if (of->slot[i].object) {
-            *slot_of(&wider, of->slot[i].object) = of->slot[i];
-        }
-    }
     free(of->slot);
-    *of = wider;
+    of->slot = slot;
+    of->room = room;
+    of->mask = 2 * room - 1;
+    for (int i = 0; i < of->count; i++) {
+        *slot_of(of, item[i].object) = i + 1;
+    }
     return true;
 }
 
 identity *identities_find(const identities *of, const void *object)
 {
-    identity *found = of->slot && object ? slot_of(of, object) : NULL;
-    return found && found->object ? found : NULL;
+    int place = of->slot && object ? *slot_of(of, object) : 0;
+    return place ? &of->item[place - 1] : NULL;
+}
+
+// NULL: no memory.
+static identity *find_or_add(identities *of, const void *object)
+{
+    identity *found = identities_find(of, object);
+    if (!found && reserve_one(of)) {
+        found = &of->item[of->count++];
+        *found = (identity){.object = object, .seen = NEVER};
+        *slot_of(of, object) = of->count;
+    }
+    return found;
 }
 
 identity *identities_see(identities *of, const void *object, uint32_t world, int64_t step,
                          bool *is_new)
 {
-    if (!reserve_one(of)) {
+    bool follows = of->after < of->count && of->item[of->after].object == object;
+    identity *i = follows ? &of->item[of->after] : find_or_add(of, object);
+    if (!i) {
         return NULL;
     }
-    identity *i = slot_of(of, object);
-    *is_new = !i->object || i->world != world || (of->gap && i->seen + of->gap < step);
+    *is_new = i->seen == NEVER || i->world != world || (of->gap && i->seen + of->gap < step);
     if (*is_new) {
-        of->count += !i->object;
         *i = (identity){.object = object, .id = of->next++, .world = world};
     }
     i->seen = step;
+    of->after = (int)(i - of->item) + 1 == of->count ? 0 : (int)(i - of->item) + 1;
     return i;
 }
 
 void identities_clear(identities *of)
 {
+    free(of->item);
     free(of->slot);
     *of = (identities){.gap = of->gap};
 }

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 typedef struct identity {
-    const void *object; // NULL: a free slot
+    const void *object;
     uint32_t id, world;
     uint32_t body;    // of a geom
     uint32_t geom;    // first of a body
@@ -17,10 +17,13 @@ typedef struct identity {
 } identity;
 
 typedef struct identities {
-    int64_t gap; // steps after which an object that was not seen is taken for another; 0: never
-    identity *slot;
-    int mask, count; // slots less 1; those taken
-    uint32_t next;   // number of the next new object
+    int64_t gap;    // steps after which an object that was not seen is taken for another; 0: never
+    identity *item; // in the order in which they were first seen
+    int count, room;
+    int *slot;     // places in item, from 1; 0: a free slot
+    int mask;      // slots less 1
+    int after;     // place of the identity behind the last one seen: mostly the next to be seen
+    uint32_t next; // number of the next new object
 } identities;
 
 // The identity of an object in a step of a world. *is_new: it was not there in the step before.

@@ -15,11 +15,11 @@
 
 // Bytes of frames that are written at once. Greater: more memory, and no less time from about here
 // on. Smaller: more calls of the system, of some microseconds each.
-#define WRITE_SIZE (256 << 10)
+#define WRITE_SIZE (512 << 10)
 
 // Bytes of the disk that are set aside for a recording at a time. Greater: a run that is killed
 // leaves more space behind that no file shows. Smaller: more calls of the system.
-#define RESERVE_SIZE (1 << 20)
+#define RESERVE_SIZE (4 << 20)
 
 // s, after which frames are written even if they are fewer. Greater: a run that is killed loses
 // more steps. Smaller: slow programs call the system more often.

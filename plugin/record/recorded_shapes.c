@@ -271,10 +271,11 @@ uint32_t shapes_see_body(shapes *s, dBodyID body, uint32_t id, uint32_t world, i
 
 static void see_static(shapes *s, dGeomID id, uint32_t world, int64_t step)
 {
+    if (dGeomGetBody(id)) {
+        return;
+    }
     if (!dGeomIsSpace(id)) {
-        if (!dGeomGetBody(id)) {
-            see(s, id, SPRAG_RECORDED_NONE, world, step);
-        }
+        see(s, id, SPRAG_RECORDED_NONE, world, step);
         return;
     }
     int count = dSpaceGetNumGeoms((dSpaceID)id);
