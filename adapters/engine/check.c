@@ -120,18 +120,20 @@ static bool types_are_numbered(const trial *t)
     return good;
 }
 
-// Looks for the trial's contact in its joint. A surface alone would not tell what lies behind it.
+// Looks for the trial's contact in its joint, from the end: what lies before it is not all set. A
+// surface alone would not tell what lies behind it.
 static bool find_contact(const trial *t, ode_layout *layout)
 {
     typedef size_t size_fn(dJointID);
     enum { SIZE_MAX_KNOWN = 4096 };
     size_fn *size_of = (size_fn *)(intptr_t)sprag_ode_virtual_function(t->contact, ODE_SIZE);
     size_t size = size_of(t->contact);
-    layout->surface = 0;
-    for (size_t at = 0; size <= SIZE_MAX_KNOWN && at + t->size <= size && !layout->surface;
-         at += sizeof(dReal)) {
-        layout->surface = memcmp(sprag_ode_at(t->contact, at), t->made, t->size) ? 0 : at;
+    size_t at = size <= SIZE_MAX_KNOWN && size > t->size ? size - t->size : 0;
+    for (at -= at % sizeof(dReal);
+         at > 0 && memcmp(sprag_ode_at(t->contact, at), t->made, t->size) != 0;
+         at -= sizeof(dReal)) {
     }
+    layout->surface = at;
     layout->geom = layout->surface + t->surface_size;
     layout->direction = layout->geom + sizeof(dContactGeom);
     return layout->surface;

@@ -184,6 +184,9 @@ static void add_given(group *g, dJointID joint)
             s->a->results.dropped_contacts++ ? s->a->warnings.invalid_contact : joint;
         return;
     }
+    if (isinf(contact->compliance)) { // by an infinite CFM; no force, as in stock
+        return;
+    }
     if (surface_error) {
         s->a->warnings.invalid_surface = joint;
         s->a->warnings.surface_error = surface_error;

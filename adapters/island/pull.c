@@ -129,6 +129,9 @@ static void pull_contact(ode_problem *pulled, dJointID joint, const context *c)
         return;
     }
     note_surface_error(pulled, joint, surface_error);
+    if (isinf(contact->compliance)) { // by an infinite CFM; no force, as in stock
+        return;
+    }
     if (-contact->gap > pulled->penetration) {
         pulled->penetration = -contact->gap;
     }
