@@ -6,12 +6,31 @@
 
 #include "linalg.h"
 
-static const double window = 0.1; // of the run so far
+// Of the run so far: the window, and how far apart the places lie that are kept, 21 at most.
+static const double window = 0.1, spacing = 0.005;
 
-// false: no memory.
-static bool note_places(world_state *w)
+// place NULL: no memory.
+static world_places places_now(const world_state *w)
 {
-    world_way *way = &w->way;
+    world_places now = {.time = w->statistics.time};
+    for (dBodyID b = sprag_ode_newest_body(w->id); b; b = sprag_ode_older_body(b)) {
+        now.bodies++;
+    }
+    now.place = calloc((size_t)now.bodies + 1, sizeof *now.place);
+    int i = 0;
+    for (dBodyID b = sprag_ode_newest_body(w->id); b && now.place; b = sprag_ode_older_body(b)) {
+        now.place[i].body = b;
+        memcpy(now.place[i++].position, dBodyGetPosition(b), sizeof now.place->position);
+    }
+    return now;
+}
+
+// false: they are not kept.
+static bool keep_places(world_way *way, const world_places *now)
+{
+    if (way->count > 0 && now->time < (1 + spacing) * way->sample[way->count - 1].time) {
+        return false;
+    }
     if (way->count == way->room) {
         int room = way->room ? 2 * way->room : 16;
         world_places *more = realloc(way->sample, (size_t)room * sizeof *more);
@@ -21,21 +40,7 @@ static bool note_places(world_state *w)
         way->sample = more;
         way->room = room;
     }
-    world_places *to = &way->sample[way->count];
-    *to = (world_places){.time = w->statistics.time};
-    for (dBodyID b = sprag_ode_newest_body(w->id); b; b = sprag_ode_older_body(b)) {
-        to->bodies++;
-    }
-    to->place = calloc((size_t)to->bodies + 1, sizeof *to->place);
-    if (!to->place) {
-        return false;
-    }
-    int i = 0;
-    for (dBodyID b = sprag_ode_newest_body(w->id); b; b = sprag_ode_older_body(b), i++) {
-        to->place[i].body = b;
-        memcpy(to->place[i].position, dBodyGetPosition(b), sizeof to->place[i].position);
-    }
-    way->count++;
+    way->sample[way->count++] = *now;
     return true;
 }
 
@@ -64,18 +69,9 @@ static const world_place *find_place(const world_places *in, dBodyID body, int *
     return NULL;
 }
 
-void creep_measure(world_state *w, double value[SAMPLE_VALUES])
+static void measure(const world_state *w, const world_places *from, const world_places *to,
+                    double value[SAMPLE_VALUES])
 {
-    const double now = w->statistics.time, start = (1 - window) * now;
-    value[SAMPLE_CREEP] = value[SAMPLE_RESTING] = NAN;
-    if (!note_places(w)) {
-        return;
-    }
-    drop_older(&w->way, start);
-    const world_places *from = &w->way.sample[0], *to = &w->way.sample[w->way.count - 1];
-    if (from == to || from->time > start) {
-        return;
-    }
     dVector3 gravity;
     dWorldGetGravity(w->id, gravity);
     const double falling = norm3(gravity) * w->statistics.step;
@@ -86,7 +82,7 @@ void creep_measure(world_state *w, double value[SAMPLE_VALUES])
         if (before && !dBodyIsKinematic(to->place[i].body)) {
             double way[3];
             subtract3(to->place[i].position, before->position, way);
-            double speed = norm3(way) / (now - from->time);
+            double speed = norm3(way) / (to->time - from->time);
             sum += speed < falling ? speed : 0;
             resting += speed < falling;
             moving++;
@@ -97,5 +93,19 @@ void creep_measure(world_state *w, double value[SAMPLE_VALUES])
     }
     if (resting > 0) {
         value[SAMPLE_CREEP] = sum / resting;
+    }
+}
+
+void creep_measure(world_state *w, double value[SAMPLE_VALUES])
+{
+    const double start = (1 - window) * w->statistics.time;
+    world_places now = places_now(w);
+    value[SAMPLE_CREEP] = value[SAMPLE_RESTING] = NAN;
+    drop_older(&w->way, start);
+    if (now.place && w->way.count > 0 && w->way.sample[0].time <= start) {
+        measure(w, &w->way.sample[0], &now, value);
+    }
+    if (!now.place || !keep_places(&w->way, &now)) {
+        free(now.place);
     }
 }

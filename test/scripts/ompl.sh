@@ -1,8 +1,9 @@
 #!/bin/bash
 # ompl.sh [SEEDS] - plans pushes with OMPL's RRT on its ODE extension (test/programs/push.cpp) and
-# replays them, under stock and under sprag, for each of the random seeds (1,2,3,4). Prints how far
-# a body is from its place in the plan at most (m). Exit code 1 if that is more than 1e-10 under
-# sprag, if no plan was found, or if stock, too, returns to every plan: then the use is none.
+# replays them, under stock and under sprag with effort=exact, for each of the random seeds (1,2,3,4).
+# Prints how far a body is from its place in the plan at most (m). Exit code 1 if that is more than
+# 1e-10 under sprag, if no plan was found, or if stock, too, returns to every plan: then the use is
+# none.
 # Needs g++ and Debian's libompl-dev.
 set -euo pipefail
 case ${1:-} in
@@ -26,7 +27,7 @@ apart_of() { # of the line that push has printed; nothing: it found no plan
 
 for seed in ${seeds//,/ }; do
     for preload in '' "$library"; do
-        said=$(LD_PRELOAD=$preload "$work/push" "$seed" 2>"$work/err" || true)
+        said=$(SPRAG_OPTIONS=effort=exact LD_PRELOAD=$preload "$work/push" "$seed" 2>"$work/err" || true)
         apart=$(apart_of "$said")
         printf '%-6s seed %s  %s\n' "$([ -n "$preload" ] && echo sprag || echo stock)" "$seed" "$said"
         grep -a sprag: "$work/err" || true

@@ -11,7 +11,8 @@
 #   sweep.sh csv FOLDER                         writes FOLDER/sweep.csv from what is done
 #
 # Under Slurm: sbatch --wait --array=1-$(wc -l <FOLDER/jobs) --wrap 'sweep.sh one FOLDER $SLURM_ARRAY_TASK_ID'
-# On several machines that share FOLDER: parallel --sshlogin HOST,HOST sweep.sh one FOLDER {} ::: $(seq ...)
+# On several machines that share FOLDER and this script, by full paths:
+#   parallel --sshlogin HOST,HOST /path/to/sweep.sh one /path/to/FOLDER {} ::: $(seq $(wc -l <FOLDER/jobs))
 # sweep.sh slurm FOLDER MODELS METHODS STEPS starts a Slurm of its own on this machine, as root, and does so.
 #
 # SPRAG names the command. apt-get install parallel jq, and for slurm: slurm-wlm munge

@@ -460,6 +460,22 @@ START_TEST(the_creep_of_others_outlasts_a_destroyed_body)
 }
 END_TEST
 
+// A run of any length, sampled at every step, keeps a bounded number of places.
+START_TEST(creep_keeps_few_places)
+{
+    double value[SAMPLE_VALUES];
+    dWorldID w = open_world(g);
+    add_mover(w, 0.01);
+    for (int i = 0; i < 1000; i++) {
+        dWorldStep(w, h);
+        creep_measure(world_find_or_make(w), value);
+        ck_assert_int_le(world_find_or_make(w)->way.count, 22);
+    }
+    ck_assert_double_eq_tol(value[SAMPLE_CREEP], 0.01, 1e-12);
+    dWorldDestroy(w);
+}
+END_TEST
+
 // ---- stepping twice
 
 START_TEST(a_snapshot_brings_the_bits_back)
@@ -536,6 +552,7 @@ int main(void)
     tcase_add_loop_test(all, leaves_the_bits_of_a_program, 0, 4);
     tcase_add_test(all, tells_the_creep_of_bodies_at_rest);
     tcase_add_test(all, the_creep_of_others_outlasts_a_destroyed_body);
+    tcase_add_test(all, creep_keeps_few_places);
     tcase_add_test(all, survives_joints_that_a_step_destroys);
     tcase_add_test(all, gives_feedback_back);
     tcase_add_loop_test(all, a_snapshot_brings_the_bits_back, 0, 2);
