@@ -229,7 +229,7 @@ static sprag_result warm_from_sweeps(sprag_strategy_state *w)
         result = newton(w, w->options.stiction, w->options.tolerance,
                         swept ? brief(w, most) : thorough(w, most));
     }
-    if (result == SPRAG_OK) {
+    if (result == SPRAG_OK && !swept) { // under a budget the common tolerance is exact enough
         refine(w);
     }
     return result;
