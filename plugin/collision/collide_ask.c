@@ -19,25 +19,29 @@ void ask_before_step(world_state *w, const char *why)
     }
 }
 
-// Whether data is a local variable of a function that has returned: then it lies on the stack below
-// the frame of the step.
-static bool is_returned_local(const void *data)
+// The lowest address of the thread's stack. Where the system has no memory to tell it, that of a
+// stack of usual length below the frame of the step.
+static const char *lowest_of_stack(void)
 {
+    enum { USUAL = 8 << 20 }; // bytes
     static _Thread_local const char *lowest;
-    if (!lowest) {
-        pthread_attr_t attributes;
+    pthread_attr_t attributes;
+    if (!lowest && pthread_getattr_np(pthread_self(), &attributes) == 0) {
         void *at;
         size_t size;
-        if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
-            return false;
-        }
         if (pthread_attr_getstack(&attributes, &at, &size) == 0) {
             lowest = at;
         }
         pthread_attr_destroy(&attributes);
     }
-    return lowest && collide_now.step_frame && (const char *)data >= lowest &&
-           (const char *)data < (const char *)collide_now.step_frame;
+    return lowest ? lowest : (const char *)collide_now.step_frame - USUAL;
+}
+
+// Whether data is a local variable of a function that has returned: then it lies on the stack below
+// the frame of the step.
+static bool is_returned_local(const void *data)
+{
+    return is_frame_inside(data, collide_now.step_frame) && (const char *)data >= lowest_of_stack();
 }
 
 static void ask_before_returned_local(world_state *w)

@@ -30,12 +30,14 @@ static const char help[] =
     "             creep\n"
     "  fallbacks  islands without a solution; at most 1 in 1e5 steps\n"
     "  stalled/s  time in which bodies stood still\n"
-    "  memory/kB  resident, after a tenth of the steps and at the end; grows by at most 512\n"
+    "  memory/kB  resident, after a tenth of the steps and at the end; grows by at most 1024: "
+    "room\n"
+    "             doubles when a step needs more than any before\n"
     "\n"
     "Exit code: 0 all is met, 1 something is not, 2 wrong arguments.\n";
 
 static const double creep_most = 1e-4, fallbacks_most = 1e-5; // m; of a step
-static const long growth_most = 512;                          // kB
+static const long growth_most = 1024;                         // kB
 
 typedef struct figures {
     long steps, rested, crept, fallbacks, memory[2]; // kB
