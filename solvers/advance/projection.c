@@ -1,11 +1,12 @@
-// Gauss-Seidel on the constraints of a motion, from a queue of those that are violated, in the
-// metric of the masses.
+// The nearest motion that keeps the constraints, in the metric of the masses: by Gauss-Seidel from
+// a queue of those that are violated, or, where there are joints, by the solver of contacts.
 #include "projection.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "linalg.h"
+#include "stribeck.h"
 
 double advance_constraint_rate(const advance_projection *p, const advance_constraint *l)
 {
@@ -259,9 +260,62 @@ void advance_projection_begin(advance_projection *p)
     }
 }
 
+// All constraints at once, from the motion before the projection. false: it has failed, and nothing
+// is changed.
+static bool solve_directly(advance_projection *p)
+{
+    advance_run *run = p->run;
+    const int bodies = run->frame->bodies, rows = p->constraints;
+    sprag_body *body = SPRAG_TAKE(run->solving, bodies, sprag_body);
+    sprag_row *row = SPRAG_TAKE(run->solving, rows, sprag_row);
+    sprag_solution to = {.velocity = SPRAG_TAKE(run->solving, bodies, double[6]),
+                         .row_force = SPRAG_TAKE(run->solving, rows, double)};
+    sprag_stribeck_options options = run->solver;
+    options.direct_work = INFINITY;
+    options.budget = 0;
+    if (run->solving->failed) {
+        return false;
+    }
+    for (int i = 0; i < bodies; i++) {
+        body[i].mass = run->frame->body[i].mass;
+        memcpy(body[i].inertia, run->inertia[i], sizeof body[i].inertia);
+        memcpy(body[i].velocity, p->solved[i], sizeof body[i].velocity);
+        memcpy(body[i].free_velocity, p->solved[i], sizeof body[i].free_velocity);
+    }
+    for (int i = 0; i < rows; i++) {
+        const advance_constraint *l = &p->constraint[i];
+        row[i] = (sprag_row){.body = {l->body[0], l->body[1]},
+                             .bias = l->target + (l->lo == 0 ? p->excess : 0),
+                             .lo = l->lo,
+                             .hi = l->hi,
+                             .guess = l->force / run->attempt.length};
+        memcpy(row[i].jacobian, l->jacobian, sizeof row[i].jacobian);
+    }
+    const sprag_problem problem = {
+        .step = run->attempt.length, .bodies = bodies, .rows = rows, .body = body, .row = row};
+    if (sprag_stribeck_solve(&problem, &options, run->solving, &to, NULL) != SPRAG_OK) {
+        return false;
+    }
+    for (int i = 0; i < bodies; i++) {
+        double *v = run->attempt.motion[i].velocity;
+        p->moved[i] |= memcmp(v, to.velocity[i], sizeof to.velocity[i]) != 0;
+        memcpy(v, to.velocity[i], sizeof to.velocity[i]);
+    }
+    for (int i = 0; i < rows; i++) {
+        p->constraint[i].force = to.row_force[i] * run->attempt.length;
+        p->constraint[i].queued = false;
+    }
+    p->waiting = 0;
+    return true;
+}
+
+// Along chains and round loops of joints relaxation takes too long.
 void advance_project(advance_projection *p)
 {
-    relax_queue(p);
+    bool jointed = p->run->rows.count > 0;
+    if (!jointed || !solve_directly(p)) {
+        relax_queue(p);
+    }
     restrain(p);
     p->run->work_left -= ADVANCE_RATE_WORK * (double)p->rates;
     p->budget -= p->rates;

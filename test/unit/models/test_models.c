@@ -338,6 +338,15 @@ START_TEST(finds_no_other_names)
 }
 END_TEST
 
+// Figures that fall on one another: no body need stand still for its joints or neighbours.
+START_TEST(jointed_bodies_advance)
+{
+    run r = run_model("ragdolls:6", "method=advance", 0);
+    ck_assert_double_lt(r.statistics.stalled, 1e-3); // s
+    end_run(&r);
+}
+END_TEST
+
 static void setup(void)
 {
     start_ode();
@@ -366,6 +375,7 @@ int main(void)
     tcase_add_loop_test(ours, one_way_is_good_too, 0, 6);
     tcase_add_loop_test(ours, stacks_stay_upright, 0, 4);
     tcase_add_test(ours, push_at_45_degrees_is_its_own_mirror_image);
+    tcase_add_test(ours, jointed_bodies_advance);
     tcase_add_test(names, finds_models_by_name);
     tcase_add_test(names, finds_no_other_names);
 
