@@ -1,7 +1,7 @@
 // build/fuzz: hostile worlds, options and recordings, by seed. Each world runs in a process of its
 // own. A world fails where sprag ends the program or leaves a state that is not finite, and stock,
-// stepping the same world, does not; or where a second run has other bits. Time is told, and no
-// failure: a step has no bound yet. A world is ended after 10 s.
+// stepping the same world, does not; where a second run has other bits; or where a step takes 2 s
+// of CPU time. Steps of more than 200 ms are told. A world is ended after 10 s.
 #define _GNU_SOURCE 1 // MAP_ANONYMOUS
 #include <math.h>
 #include <signal.h>
@@ -36,7 +36,7 @@ static const char help[] =
     "Exit code: 0 nothing failed, 1 something did, 2 wrong arguments. A failure is printed with\n"
     "what repeats it.\n";
 
-enum { CPU_LIMIT = 10, SECOND_RUN_EVERY = 8, METHODS_MAX = 8, SLOW_MS = 200 };
+enum { CPU_LIMIT = 10, SECOND_RUN_EVERY = 8, METHODS_MAX = 8, SLOW_MS = 200, TOO_SLOW_MS = 2000 };
 
 // An outlier ends with so many times the kinetic energy that the world had at any time under stock.
 // What stock does not finish tells nothing.
@@ -138,7 +138,9 @@ static void try_world(totals *t, uint64_t seed)
     t->worst_ms = fmax(t->worst_ms, run.worst_ms);
     t->stock_too += why && stock_fails;
     t->outliers += run.energy > fmax(outlier_least, outlier * most_energy);
-    if (why && !stock_fails) {
+    if (run.worst_ms > TOO_SLOW_MS) {
+        fail(t, seed, "a step takes too long");
+    } else if (why && !stock_fails) {
         fail(t, seed, text);
     } else if (run.done && seed % SECOND_RUN_EVERY == 0 &&
                (run_world(seed, t->method, &again) || again.hash != run.hash)) {
