@@ -16,13 +16,15 @@ typedef struct kind { // of contacts: same bodies, same surface
     int count, first; // its contacts, the first of them by `next`
 } kind;
 
+enum { AXES = 6 }; // of the place and of the normal
+
 typedef struct many {
     sprag_contact *contact;
     int *of;          // contacts of the kind, in order
+    double *at[AXES]; // of each: place, as a share of the extent, and normal
     double *distance; // of each: square, to the nearest that stays
     bool *stays;      // of all contacts
     int count, kept;  // of the kind
-    double extent;    // m, about their first
 } many;
 
 static int moving_side(const sprag_contact *c)
@@ -64,23 +66,25 @@ static kind *kind_of(kind *table, int mask, uint64_t key)
 
 // ---- those that stay
 
-static const double *place_of(const many *m, int i)
+static void set_places(many *m)
 {
-    const sprag_contact *c = &m->contact[m->of[i]];
-    return c->arm[moving_side(c)];
-}
-
-// Square, without unit: the places by the extent, and the normals.
-static double distance_between(const many *m, int i, int j)
-{
-    const sprag_contact *a = &m->contact[m->of[i]], *b = &m->contact[m->of[j]];
-    double sign = moving_side(a) == moving_side(b) ? 1 : -1, sum = 0;
-    for (int k = 0; k < 3; k++) {
-        double apart = (place_of(m, i)[k] - place_of(m, j)[k]) / m->extent;
-        double turned = a->frame[0][k] - sign * b->frame[0][k];
-        sum += apart * apart + turned * turned;
+    const sprag_contact *first = &m->contact[m->of[0]];
+    double extent = 0, from[3];
+    for (int i = 0; i < m->count; i++) {
+        const sprag_contact *c = &m->contact[m->of[i]];
+        int side = moving_side(c);
+        subtract3(c->arm[side], first->arm[moving_side(first)], from);
+        extent = fmax(extent, norm3(from));
+        for (int k = 0; k < 3; k++) {
+            m->at[k][i] = from[k];
+            m->at[3 + k][i] = (side ? -1 : 1) * c->frame[0][k];
+        }
     }
-    return sum;
+    for (int k = 0; k < 3 && extent > 0; k++) {
+        for (int i = 0; i < m->count; i++) {
+            m->at[k][i] /= extent;
+        }
+    }
 }
 
 static void keep(many *m, int i)
@@ -89,7 +93,12 @@ static void keep(many *m, int i)
     m->kept += !*stays;
     *stays = true;
     for (int j = 0; j < m->count; j++) {
-        m->distance[j] = fmin(m->distance[j], distance_between(m, i, j));
+        double sum = 0;
+        for (int k = 0; k < AXES; k++) {
+            double apart = m->at[k][j] - m->at[k][i];
+            sum += apart * apart;
+        }
+        m->distance[j] = sum < m->distance[j] ? sum : m->distance[j];
     }
 }
 
@@ -110,11 +119,12 @@ static void keep_outermost(many *m)
     enum { DIRECTIONS = 27 };
     for (int d = 0; d < DIRECTIONS; d++) {
         const double along[3] = {d % 3 - 1, d / 3 % 3 - 1, d / 9 - 1};
+        double most = -INFINITY;
         int farthest = 0;
-        for (int i = 1; i < m->count; i++) {
-            if (dot3(along, place_of(m, i)) > dot3(along, place_of(m, farthest))) {
-                farthest = i;
-            }
+        for (int i = 0; i < m->count; i++) {
+            double far = along[0] * m->at[0][i] + along[1] * m->at[1][i] + along[2] * m->at[2][i];
+            farthest = far > most ? i : farthest;
+            most = far > most ? far : most;
         }
         if (!m->stays[m->of[farthest]]) {
             keep(m, farthest);
@@ -167,15 +177,11 @@ static void weigh(sprag_contact *c, double share, sprag_scratch *scratch)
 static void reduce(many *m, sprag_scratch *scratch)
 {
     m->kept = 0;
-    m->extent = 0;
     for (int i = 0; i < m->count; i++) {
-        double from[3];
-        subtract3(place_of(m, i), place_of(m, 0), from);
-        m->extent = fmax(m->extent, norm3(from));
         m->distance[i] = INFINITY;
         m->stays[m->of[i]] = false;
     }
-    m->extent = m->extent > 0 ? m->extent : 1;
+    set_places(m);
     keep_deepest(m);
     keep_outermost(m);
     keep_different(m);
@@ -221,6 +227,9 @@ int sprag_ode_reduce_contacts(sprag_contact *contact, int count, int **kept, spr
               .of = SPRAG_TAKE(scratch, count, int),
               .distance = SPRAG_TAKE(scratch, count, double),
               .stays = SPRAG_TAKE(scratch, count, bool)};
+    for (int k = 0; k < AXES; k++) {
+        m.at[k] = SPRAG_TAKE(scratch, count, double);
+    }
     *kept = SPRAG_TAKE(scratch, count, int);
     if (scratch->failed) {
         return count;
