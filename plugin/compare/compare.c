@@ -225,7 +225,10 @@ static void compare_one(task *t, int choice, const plan *p)
         return;
     }
     r.sample.outcome = child_run(measure, t, p->patience, &found, &length);
-    if (r.sample.outcome == SAMPLE_TAKEN && length >= sizeof r) {
+    if (r.sample.outcome == SAMPLE_TAKEN && length < sizeof r) {
+        r.sample.outcome = SAMPLE_DIED; // a callback has called exit, by chance with JOB_DONE
+    }
+    if (r.sample.outcome == SAMPLE_TAKEN) {
         const report *child = (const report *)(const void *)found;
         r.sample = child->sample;
         r.state.bodies = child->state.bodies;
