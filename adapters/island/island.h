@@ -296,6 +296,8 @@ bool sprag_ode_keep_solution(ode_problem *pulled, sprag_scratch *scratch);
 typedef bool ode_touch_fn(void *data, const dGeomID geom[2], const double *const velocity[2],
                           double step, ode_touch *touch);
 
+enum { ODE_TOUCHES_MAX = 4 }; // times that this is done in a step, once for each solution
+
 // Adds contacts to pairs, of the first so many contacts, that get into one another with the
 // velocities of the solution, and keeps that solution. Returns their number; 0: none, or no memory.
 int sprag_ode_add_touches(ode_problem *pulled, int contacts, ode_touch_fn *find, void *data,

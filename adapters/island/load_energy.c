@@ -179,7 +179,8 @@ bool sprag_ode_keep_solution(ode_problem *pulled, sprag_scratch *scratch)
     size_t rows = (size_t)pulled->problem.rows;
     pulled->first = (sprag_solution){
         .velocity = sprag_scratch_take_raw(scratch, bodies, sizeof *from->velocity),
-        .contact_force = sprag_scratch_take_raw(scratch, contacts, sizeof *from->contact_force),
+        .contact_force =
+            sprag_scratch_take_raw(scratch, (size_t)pulled->room, sizeof *from->contact_force),
         .row_force = sprag_scratch_take_raw(scratch, rows, sizeof *from->row_force)};
     if (scratch->failed) {
         return false;

@@ -39,20 +39,29 @@ static uint64_t add_number(uint64_t key, double x)
     return sprag_ode_hash(key, bits);
 }
 
+static uint64_t add_friction(uint64_t key, const sprag_friction *f)
+{
+    for (int k = 0; k < 2; k++) {
+        key = add_number(key, f->coefficient[k]);
+        key = add_number(key, f->velocity[k]);
+        key = add_number(key, f->slip[k]);
+        key = sprag_ode_hash(key, f->force[k]);
+    }
+    return key;
+}
+
 static uint64_t key_of(const sprag_contact *c)
 {
     int side = moving_side(c);
     uint64_t key =
         sprag_ode_hash(sprag_ode_hash(0, (uint64_t)c->body[side]), (uint64_t)c->body[!side]);
-    for (int k = 0; k < 2; k++) {
-        key = add_number(key, c->slide.coefficient[k]);
-        key = add_number(key, c->slide.velocity[k]);
-        key = add_number(key, c->slide.slip[k]);
-        key = sprag_ode_hash(key, c->slide.force[k]);
-    }
+    key = add_friction(key, &c->slide);
     key = add_number(add_number(key, c->compliance), c->stiffness);
     key = add_number(add_number(key, c->dissipation), c->stiction);
-    return sprag_ode_hash(key, c->turning != NULL) | 1;
+    if (c->turning) {
+        key = add_friction(add_friction(key, &c->turning->roll), &c->turning->spin);
+    }
+    return key | 1;
 }
 
 static kind *kind_of(kind *table, int mask, uint64_t key)
@@ -116,8 +125,8 @@ static void keep_deepest(many *m)
 // Along the axes, and between two and three of them.
 static void keep_outermost(many *m)
 {
-    enum { DIRECTIONS = 27 };
-    for (int d = 0; d < DIRECTIONS; d++) {
+    enum { DIRECTIONS = 27, NONE = 13 };
+    for (int d = 0; d < DIRECTIONS; d += d + 1 == NONE ? 2 : 1) {
         const double along[3] = {d % 3 - 1, d / 3 % 3 - 1, d / 9 - 1};
         double most = -INFINITY;
         int farthest = 0;

@@ -62,6 +62,16 @@ static bool is_first_of_pair(const ode_problem *pulled, int i)
     return i == 0 || memcmp(key[0].key, key[-1].key, sizeof key->key) != 0;
 }
 
+// false: the program has destroyed the geom since, or has its contact act on another body.
+static bool is_on(dGeomID geom, dBodyID body)
+{
+    dGeomID of_body = dBodyGetFirstGeom(body);
+    while (of_body && of_body != geom) {
+        of_body = dBodyGetNextGeom(of_body);
+    }
+    return of_body;
+}
+
 // *first: the side of contact i that the first geom is on.
 static bool find_touch(const ode_problem *pulled, int i, ode_touch_fn *find, void *data, int *first,
                        ode_touch *touch)
@@ -72,12 +82,15 @@ static bool find_touch(const ode_problem *pulled, int i, ode_touch_fn *find, voi
     if (!geom->g1 || !geom->g2) {
         return false;
     }
-    *first = pulled->island.body[contact->body[0]] == dGeomGetBody(geom->g1) ? 0 : 1;
+    const dGeomID pair[2] = {geom->g1, geom->g2};
+    *first = is_on(pair[0], pulled->island.body[contact->body[0]]) ? 0 : 1;
     for (int side = 0; side < 2; side++) {
         int body = contact->body[side ^ *first];
+        if (body != SPRAG_STATIC && !is_on(pair[side], pulled->island.body[body])) {
+            return false;
+        }
         velocity[side] = body == SPRAG_STATIC ? NULL : pulled->solution.velocity[body];
     }
-    const dGeomID pair[2] = {geom->g1, geom->g2};
     return find(data, pair, velocity, pulled->problem.step, touch);
 }
 

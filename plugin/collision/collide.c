@@ -449,7 +449,8 @@ static int speculate(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int
     bool is_question = a && b && a != b && contact && (flags & 0xffff) > found &&
                        skip >= (int)sizeof *contact && !dGeomIsSpace(a) && !dGeomIsSpace(b) &&
                        !is_ray(a) && !is_ray(b);
-    // Geoms that touch may have further points where they do not, but balls and meshes.
+    // Geoms that touch at an edge or a corner (1 or 2 points) may have further points where they do
+    // not; balls and meshes have none.
     is_question &=
         found < 3 && (found == 0 || !(is_ball(a) || is_ball(b) || is_mesh(a) || is_mesh(b)));
     dBodyID body[2] = {is_question ? dGeomGetBody(a) : NULL, is_question ? dGeomGetBody(b) : NULL};

@@ -6,7 +6,7 @@
 
 #include "linalg.h"
 
-// Of the run so far: the window, and how far apart the places lie that are kept, 21 at most.
+// Of the run so far: the window, and how far apart the places lie that are kept, 23 at most.
 static const double window = 0.1, spacing = 0.005;
 
 // place NULL: no memory.
@@ -52,7 +52,9 @@ static void drop_older(world_way *way, double start)
         free(way->sample[old++].place);
     }
     way->count -= old;
-    memmove(way->sample, way->sample + old, (size_t)way->count * sizeof *way->sample);
+    if (old > 0) {
+        memmove(way->sample, way->sample + old, (size_t)way->count * sizeof *way->sample);
+    }
 }
 
 // ODE's lists keep their order. From the oldest on: a new body may have the address of one that has

@@ -117,10 +117,9 @@ static bool find_touch(void *data, const dGeomID geom[2], const double *const ve
 static void meet_touches(ode_problem *pulled, const sprag_stribeck_options *options,
                          sprag_scratch *scratch, sprag_stats *stats)
 {
-    enum { SOLVES_MAX = 4 };
     const int contacts = pulled->problem.contacts;
     collide_context *context = contacts > 0 ? collide_context_get() : NULL;
-    for (int i = 0; i < SOLVES_MAX && context; i++) {
+    for (int i = 0; i < ODE_TOUCHES_MAX && context; i++) {
         int added = sprag_ode_add_touches(pulled, contacts, find_touch, context, scratch);
         if (added == 0) {
             return;

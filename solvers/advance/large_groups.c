@@ -1,9 +1,10 @@
 // A sub-step of a large group. An exact solve of its contacts would cost too much, so sweeps leave
 // velocities at which pairs still approach by a little more than their gaps allow. The motion is
 // projected: changed by as little as possible, in the metric of the masses, so that all points stay
-// apart; the velocities stay as they were solved. The projection is Gauss-Seidel over a queue of
-// violated constraints, so that it costs little where little is violated. Pairs that block the
-// projected motion get speculative contacts, and the contacts are solved once more with them.
+// apart; the velocities stay as they were solved. Without joints the projection is Gauss-Seidel
+// over a queue of violated constraints, so that it costs little where little is violated. Pairs
+// that block the projected motion get speculative contacts, and the contacts are solved once more
+// with them.
 #include <math.h>
 #include <string.h>
 

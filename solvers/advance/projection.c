@@ -309,7 +309,8 @@ static bool solve_directly(advance_projection *p)
     return true;
 }
 
-// Along chains and round loops of joints relaxation takes too long.
+// Along chains and round loops of joints relaxation takes too long. They are solved even if nothing
+// is queued: what the tolerance leaves adds up, to 17 instead of 5 mm in the tracks of a vehicle.
 void advance_project(advance_projection *p)
 {
     bool jointed = p->run->rows.count > 0;

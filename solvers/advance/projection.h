@@ -1,5 +1,5 @@
-// The projection of a motion (projection.c): constraints between bodies, relaxed until the motion
-// keeps them, by changing it as little as possible.
+// The projection of a motion (projection.c): the motion is changed by as little as possible so that
+// it keeps constraints between bodies.
 #ifndef SPRAG_ADVANCE_PROJECTION_H
 #define SPRAG_ADVANCE_PROJECTION_H
 
@@ -54,7 +54,8 @@ void advance_constraint_queue(advance_projection *p, int i);
 // Queues all violated constraints; all have been added.
 void advance_projection_begin(advance_projection *p);
 
-// Relaxes the queue, within the budget. A body moves no farther than its limit.
+// Solves all constraints if there are joints. Otherwise, and where that fails, relaxes the queue,
+// within the budget. A body moves no farther than its limit.
 void advance_project(advance_projection *p);
 
 #endif

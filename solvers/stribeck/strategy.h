@@ -6,8 +6,8 @@
 //   continuation     the same, along a path from a problem with a large stiction tolerance
 //   frozen_friction  friction bounds fixed at the last estimate, a convex problem; a few passes
 //                    correct the bounds (arXiv 2110.10107, 2312.03908)
-// Islands whose factorisation takes long get a brief newton and frozen_friction, which are enough
-// for bodies at rest, then
+// Islands whose factorisation takes long get newton from a guess, if there is one, and where they
+// are stacked a brief frozen_friction, which is enough for bodies at rest, then
 //   gauss_seidel     sweeps over contacts and rows, without a matrix
 // and frozen_friction in full if that fails. Islands that settle (settled_work) get frozen_friction
 // in full before all others.

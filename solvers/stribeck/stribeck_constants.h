@@ -128,8 +128,8 @@ enum { STRIBECK_SWEEPS_FACTOR = 10 };
 static const double STRIBECK_CHAIN_WORK = 3;
 // Contacts per body from which an island counts as stacked: it is likely to rest.
 static const double STRIBECK_STACKED_CONTACTS = 5;
-// Products a contact up to which a stacked island gets a brief attempt by Newton's method and
-// frozen friction, and the updates of a pass of that attempt.
+// Products a contact up to which a stacked island gets a brief attempt by frozen friction, and the
+// updates of a pass of that attempt.
 static const double STRIBECK_STACKED_WORK = 20;
 enum { STRIBECK_BRIEF_UPDATES = 20 };
 // Multiple of direct_work up to which frozen friction is tried when Gauss-Seidel has failed.

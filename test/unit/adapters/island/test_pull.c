@@ -95,6 +95,55 @@ START_TEST(endless_softness_holds_nothing)
 }
 END_TEST
 
+static bool touches_ahead(void *data, const dGeomID geom[2], const double *const velocity[2],
+                          double h, ode_touch *touch)
+{
+    (void)data, (void)geom, (void)velocity, (void)h;
+    *touch = (ode_touch){.normal = {0, 0, 1}};
+    return true;
+}
+
+// Also after a second solve that has failed.
+START_TEST(a_kept_solution_has_room_for_touches)
+{
+    enum { BODIES = 3 };
+    dBodyID body[BODIES];
+    dWorldID world = dWorldCreate();
+    ode_warm_start *memory = sprag_ode_warm_start_make();
+    const ode_stiffness stiffness = {.speculative = true};
+    pull p = {0};
+    add_chain(world, body, BODIES, 0);
+    ck_assert(sprag_ode_find_islands(world, step, &p.islands));
+    p.island = island_at(&p.islands, 0);
+    for (int i = 0; i < p.island.joints; i++) {
+        dJointID joint = p.island.joint[i];
+        if (dJointGetType(joint) == dJointTypeContact) {
+            dContactGeom *geom = (dContactGeom *)(uintptr_t)sprag_ode_contact_geom(joint);
+            geom->g1 = dCreateSphere(0, 0.1);
+            geom->g2 = dCreatePlane(0, 0, 0, 1, 0);
+            dGeomSetBody(geom->g1, dJointGetBody(joint, 0));
+        }
+    }
+    p.result = sprag_ode_pull(&p.ode, world, &p.island, step, &stiffness, memory, &p.scratch);
+    ck_assert_str_eq(sprag_result_name(p.result), "ok");
+    memset(p.ode.solution.velocity, 0, BODIES * sizeof *p.ode.solution.velocity);
+    memset(p.ode.solution.contact_force, 0, BODIES * sizeof *p.ode.solution.contact_force);
+    memset(p.ode.solution.row_force, 0, (size_t)p.ode.problem.rows * sizeof(double));
+    ck_assert(sprag_ode_keep_solution(&p.ode, &p.scratch));
+    sprag_ode_keep_first(&p.ode);
+    ck_assert_int_eq(sprag_ode_add_touches(&p.ode, BODIES, touches_ahead, NULL, &p.scratch),
+                     BODIES);
+    ck_assert_int_eq(p.ode.problem.contacts, 2 * BODIES);
+    memset(p.ode.solution.contact_force, 1, 2 * BODIES * sizeof *p.ode.solution.contact_force);
+    for (int i = 0; i < p.ode.problem.rows; i++) {
+        ck_assert_double_eq(p.ode.solution.row_force[i], 0);
+    }
+    release(&p);
+    sprag_ode_warm_start_free(memory);
+    dWorldDestroy(world);
+}
+END_TEST
+
 // One of two chains moves as if it were alone; the other one is left as it was.
 START_TEST(stock_steps_one_island)
 {
@@ -142,6 +191,7 @@ int main(void)
     tcase_add_test(all, finds_its_way_in_a_large_island);
     tcase_add_test(all, refuses_a_stranger);
     tcase_add_test(all, endless_softness_holds_nothing);
+    tcase_add_test(all, a_kept_solution_has_room_for_touches);
     tcase_add_loop_test(all, stock_steps_one_island, 0, 2);
     return run_suite(suite);
 }

@@ -124,6 +124,24 @@ START_TEST(kinds_are_apart)
 }
 END_TEST
 
+START_TEST(rolling_friction_is_of_the_surface)
+{
+    static set s;
+    const sprag_turning rolling[2] = {{.roll = {.coefficient = {0.1, 0.1}}},
+                                      {.roll = {.coefficient = {0.2, 0.2}}}};
+    add_grid(&s, 0, 1, SIDE);
+    for (int i = 0; i < MANY; i++) {
+        s.contact[i].turning = &rolling[i < 20];
+    }
+    reduce(&s);
+    ck_assert_int_eq(s.left, 20 + 40);
+    for (int i = 0; i < s.left; i++) {
+        ck_assert_double_eq(s.contact[i].turning->roll.coefficient[0], i < 20 ? 0.2 : 0.1);
+    }
+    sprag_scratch_free(&s.scratch);
+}
+END_TEST
+
 START_TEST(copies_count_once)
 {
     static set s;
@@ -146,6 +164,7 @@ int main(void)
     tcase_add_test(all, the_outline_and_the_deepest_stay);
     tcase_add_test(all, those_that_stay_stand_for_the_others);
     tcase_add_test(all, kinds_are_apart);
+    tcase_add_test(all, rolling_friction_is_of_the_surface);
     tcase_add_test(all, copies_count_once);
     return run_suite(suite);
 }

@@ -368,6 +368,24 @@ START_TEST(a_negative_depth_is_no_gap_without_the_option)
 }
 END_TEST
 
+// A program may attach the contacts of a geom to a body that the geom is not on.
+START_TEST(contacts_may_act_on_other_bodies)
+{
+    scene s = open_scene(speculative, 0);
+    dGeomID rod = dCreateBox(s.space, 1, 0.05, 0.05), ball = dCreateSphere(s.space, 0.05);
+    dGeomSetPosition(ball, 0.4, 0.07, 0);
+    dBodyID body = add_ball(&s, 0.1, 5, 0, 0);
+    dBodySetLinearVel(body, 0, 2, 0);
+    dBodySetAngularVel(body, 0, 0, 30);
+    dContact contact = {.surface = {.mode = dContactApprox1},
+                        .geom = {.pos = {5, 0, 0}, .normal = {0, -1, 0}, .g1 = rod, .g2 = ball}};
+    dJointAttach(dJointCreateContact(s.world, s.contacts, &contact), body, 0);
+    ck_assert_int_eq(dWorldStep(s.world, 0.01), 1);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(body)[1], 0, 0.02);
+    close_scene(&s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("speculative");
@@ -382,6 +400,7 @@ int main(void)
     tcase_add_loop_test(tests, pucks_pass_walls, 0, 3);
     tcase_add_loop_test(tests, flat_ground_has_no_bumps, FLUSH, MESH + 1);
     tcase_add_test(tests, a_negative_depth_is_no_gap_without_the_option);
+    tcase_add_test(tests, contacts_may_act_on_other_bodies);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
