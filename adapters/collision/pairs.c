@@ -492,6 +492,7 @@ static sprag_result find(finder *f, int count)
         return SPRAG_NO_MEMORY;
     }
     if (f->wanted && pairs->count == 0) {
+        sprag_ode_geometry_count_search(f->geometry);
         return SPRAG_OK; // keeps the memories of the last search, whose pairs may be wanted again
     }
     if (!sprag_ode_pair_memories_begin(f->geometry, pairs->count)) {

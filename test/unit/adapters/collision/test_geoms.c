@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "geom_pairs.h"
+#include "geometry_cache.h"
 #include "linalg.h"
 #include "suite.h"
 
@@ -603,6 +603,30 @@ START_TEST(geoms_may_go)
 }
 END_TEST
 
+static bool is_none(void *data, dGeomID first, dGeomID second)
+{
+    (void)data, (void)first, (void)second;
+    return false;
+}
+
+// Those that questions about two geoms have read, too, though searches find no pair.
+START_TEST(what_questions_have_read_goes)
+{
+    const ode_collision call = {(dGeomID)space, NULL};
+    dGeomID ball = on_body(dCreateSphere(space, 0.5), 0, 0, 1), cube = convex_cube(space);
+    ck_assert_int_eq(sprag_ode_pairs_of_two(geometry, ball, cube, 1, &scratch, &pairs), SPRAG_OK);
+    ck_assert_ptr_nonnull(geometry->hulls);
+    dGeomDestroy(cube);
+    for (int i = 0; i < 2500; i++) {
+        sprag_scratch_reset(&scratch);
+        ck_assert_int_eq(
+            sprag_ode_find_wanted(geometry, &call, half, is_none, NULL, &scratch, &pairs),
+            SPRAG_OK);
+    }
+    ck_assert_ptr_null(geometry->hulls);
+}
+END_TEST
+
 // Memories of pairs are theirs, wherever the pair is in the list.
 START_TEST(pairs_are_remembered)
 {
@@ -647,6 +671,7 @@ int main(void)
     tcase_add_test(all, changed_convex_geoms_are_read_again);
     tcase_add_test(all, settled_steps_allocate_nothing);
     tcase_add_test(all, geoms_may_go);
+    tcase_add_test(all, what_questions_have_read_goes);
     tcase_add_test(all, pairs_are_remembered);
     suite_add_tcase(suite, all);
     return run_suite(suite);
