@@ -94,6 +94,8 @@ static const char *run_world(uint64_t seed, const char *method, fuzz_run *run)
     waitpid(child, &status, 0);
     *run = *(fuzz_run *)(uintptr_t)shared;
     if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)) {
+        double last_ms = run->began_ms > 0 ? 1e3 * CPU_LIMIT - run->began_ms : 0;
+        run->worst_ms = fmax(run->worst_ms, last_ms);
         return too_long;
     } else if (WIFSIGNALED(status)) {
         snprintf(text, sizeof text, "%s, step %d", strsignal(WTERMSIG(status)), run->steps + 1);

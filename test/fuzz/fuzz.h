@@ -14,6 +14,7 @@ typedef struct fuzz_run {
     int nonfinite;   // number of the first step that left a state that is not finite; 0: none
     long fallbacks;  // islands that stock had to step
     double worst_ms; // thread CPU time of the slowest step
+    double began_ms; // thread CPU time when the step under way began; 0: none is
     double energy, most_energy; // J, kinetic, at the end and at any time
     uint64_t hash;              // of all poses and velocities at the end
     bool done;                  // all steps

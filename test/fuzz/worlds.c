@@ -390,6 +390,7 @@ static uint64_t hash_of_state(const hostile *h)
         hash = hash_of(hash, dBodyGetPosition(h->body[i]), 3);
         hash = hash_of(hash, dBodyGetQuaternion(h->body[i]), 4);
         hash = hash_of(hash, dBodyGetLinearVel(h->body[i]), 3);
+        hash = hash_of(hash, dBodyGetAngularVel(h->body[i]), 3);
     }
     return hash;
 }
@@ -403,12 +404,14 @@ void fuzz_world(uint64_t seed, const char *method, volatile fuzz_run *to)
         to->most_energy = fmax(to->most_energy, kinetic_energy(&h));
         dSpaceCollide(h.space, &h, touch);
         double start = cpu_ms();
+        to->began_ms = start;
         if (h.quick) {
             dWorldQuickStep(h.world, h.step);
         } else {
             dWorldStep(h.world, h.step);
         }
         double ms = cpu_ms() - start;
+        to->began_ms = 0;
         dJointGroupEmpty(h.contacts);
         to->worst_ms = ms > to->worst_ms ? ms : to->worst_ms;
         to->steps = k + 1;
