@@ -11,8 +11,8 @@
 # ODEs stay in <directory> (<build>/odes) for the next time. All take an hour, most of it the
 # compiler's. Needs g++, clang and libccd-dev besides the packages of README.md.
 #
-# -i: an ODE that is installed there (lib/libode.so, include/ode), of any release or fork, instead
-# of those that are built. Besides host.c, all models are then stepped: method=ode, recorded, must
+# -i: an ODE that is installed there (lib/libode.so, lib/pkgconfig, include/ode), of any release or
+# fork, instead of those that are built. Besides host.c, all models are then stepped: method=ode, recorded, must
 # give stock's bits, and each method must step every island; the row counts the models that end with
 # the bits of fingerprint.txt, by method. Takes 5 minutes an ODE.
 set -eu
