@@ -121,7 +121,7 @@ bool sprag_ode_run(dWorldID world, int jobs, void (*job)(void *data, int number)
 
 int sprag_ode_world_step(dWorldID world, dReal step, bool quick);
 void sprag_ode_world_destroy(dWorldID world);
-void sprag_ode_part_destroy(dWorldID world); // dWorldDestroy_ST of Webots' fork
+void sprag_ode_world_delete(dWorldID world); // the destructor of dxWorld
 void sprag_ode_message(const char *text);    // to the program's message handler, or stderr
 int sprag_ode_collide(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip);
 void sprag_ode_space_collide(dSpaceID space, void *data, dNearCallback *callback);

@@ -115,7 +115,7 @@ opaque_fn *sprag_real_quick_calls(void)
 OWN_SYMBOL(world_step_fn, world_step, "dWorldStep")
 OWN_SYMBOL(world_step_fn, quick_step, "dWorldQuickStep")
 OWN_SYMBOL(world_fn, world_destroy, "dWorldDestroy")
-OWN_SYMBOL(world_fn, part_destroy, "_Z16dWorldDestroy_STP7dxWorld")
+OWN_SYMBOL(world_fn, world_delete, "_ZN7dxWorldD0Ev")
 
 OWN_SYMBOL(message_fn, message, "dMessage")
 REAL_SYMBOL(configuration_fn, is_configured, "dCheckConfiguration")
@@ -215,9 +215,9 @@ void sprag_ode_world_destroy(dWorldID world)
     sprag_real_world_destroy()(world);
 }
 
-void sprag_ode_part_destroy(dWorldID world)
+void sprag_ode_world_delete(dWorldID world)
 {
-    sprag_real_part_destroy()(world);
+    sprag_real_world_delete()(world);
 }
 
 void sprag_ode_message(const char *text)

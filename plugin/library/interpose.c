@@ -227,16 +227,16 @@ void process_in_arena(dWorldID world, const ode_islands *islands, dReal step, vo
     process_from(world, islands, step, stepper, NULL, __builtin_frame_address(0));
 }
 
-// ---- Webots' threads
+// ---- worlds that end without dWorldDestroy
 
-// Webots' fork spreads the bodies of a world over worlds of its own, one a thread, and destroys
-// these without dWorldDestroy.
-SPRAG_API void destroy_part(dWorldID world) __asm__("_Z16dWorldDestroy_STP7dxWorld");
+// The deleting destructor of dxWorld, which is virtual from 0.13 on. Webots' fork spreads the bodies
+// of a world over worlds of its own, and deletes these.
+SPRAG_API void delete_world(dWorldID world) __asm__("_ZN7dxWorldD0Ev");
 
-void destroy_part(dWorldID world)
+void delete_world(dWorldID world)
 {
-    REDIRECT(world, destroy_part, "_Z16dWorldDestroy_STP7dxWorld", (world));
+    REDIRECT(world, delete_world, "_ZN7dxWorldD0Ev", (world));
     world_forget(world);
-    sprag_ode_part_destroy(world);
+    sprag_ode_world_delete(world);
 }
 #endif

@@ -2,8 +2,7 @@
 // It says at exit how often it was called:
 //   fluid   dFluidDynamicsStep, with which the fork's dWorldStep begins
 //   clean   dxCleanupWorldProcessContext, with which a step ends
-//   part    dWorldDestroy_ST, by which its threads destroy their worlds; it calls it by dynamic
-//           linking, as a library does that is linked without -Bsymbolic
+//   part    the end of a world of its threads: sprag sees no dWorldDestroy, only dxWorld's destructor
 // The fluid is water up to z = 0, in which one body floats, a cube of 1 m: see float_body.
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
@@ -19,7 +18,6 @@ void float_body(dBodyID body);
 void end_part(dWorldID world);
 int dFluidDynamicsStep(dWorldID world);
 void clean_up(dWorldID world) __asm__("_Z28dxCleanupWorldProcessContextP7dxWorld");
-void destroy_part(dWorldID world) __asm__("_Z16dWorldDestroy_STP7dxWorld");
 
 // From here on the water lifts this body by 9810 N/m of depth below z = 0.5 m, and turns it back by
 // 600 N m/rad.
@@ -45,16 +43,11 @@ void clean_up(dWorldID world)
     clean++;
 }
 
-void destroy_part(dWorldID world)
+void end_part(dWorldID world)
 {
     typedef void destroy_fn(dWorldID);
     part++;
     ((destroy_fn *)(intptr_t)dlsym(RTLD_NEXT, "dWorldDestroy"))(world);
-}
-
-void end_part(dWorldID world)
-{
-    destroy_part(world);
 }
 
 __attribute__((destructor)) static void say(void)

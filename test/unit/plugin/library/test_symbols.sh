@@ -25,7 +25,7 @@ functions=(dWorldStep dWorldQuickStep dWorldDestroy dCollide dSpaceCollide dSpac
     dGeomDestroy dSpaceDestroy dBodyDestroy dJointDestroy dJointGroupEmpty dJointGroupDestroy
     dSetColliderOverride)
 taken=$(printf '%s\n' "${functions[@]}" "$process"jjE "$process"jjjE "$arena" \
-    _Z16dWorldDestroy_STP7dxWorld)
+    _ZN7dxWorldD0Ev)
 
 exported=$(nm -D --defined-only "$build/libsprag.so" | awk '{ print $3 }' | sort)
 same "libsprag.so exports" "$(printf '%s\n' "$ours" "$taken" | sort)" "$exported"
