@@ -334,18 +334,13 @@ typedef struct yard {
 static void add_car(sprag_scene *scene, double x)
 {
     yard *d = scene->data;
-    static const dVector3 up = {0, 0, 1}, left = {0, 1, 0};
+    const double spring = 20000, damper = 2000; // N/m, N s/m
     dBodyID chassis = sprag_scene_box(scene, 200, (const double[3]){1.6, 0.7, 0.3}, x, 0, 0.4);
     for (int i = 0; i < WHEELS; i++) {
         double wx = x + (i < 2 ? 0.6 : -0.6), wy = i % 2 ? 0.5 : -0.5;
         dBodyID wheel = sprag_scene_ball(scene, 5, tyre, wx, wy, tyre);
-        dJointID joint = d->joint[d->joints++] = dJointCreateHinge2(scene->world, 0);
-        double h = scene->step, spring = 20000, damper = 2000; // N/m, N s/m
-        dJointAttach(joint, chassis, wheel);
-        dJointSetHinge2Anchor(joint, wx, wy, tyre);
-        dJointSetHinge2Axes(joint, up, left);
-        dJointSetHinge2Param(joint, dParamSuspensionERP, h * spring / (h * spring + damper));
-        dJointSetHinge2Param(joint, dParamSuspensionCFM, 1 / (h * spring + damper));
+        dJointID joint = sprag_scene_wheel(scene, chassis, wheel, spring, damper);
+        d->joint[d->joints++] = joint;
         dJointSetHinge2Param(joint, dParamLoStop, 0);
         dJointSetHinge2Param(joint, dParamHiStop, 0);
         dJointSetHinge2Param(joint, dParamFMax2, torque);

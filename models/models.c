@@ -164,6 +164,21 @@ dBodyID sprag_scene_capsule(sprag_scene *scene, double mass, double radius, doub
     return add_body(scene, &m, dCreateCapsule(scene->space, radius, length), x, y, z);
 }
 
+dJointID sprag_scene_wheel(sprag_scene *scene, dBodyID chassis, dBodyID wheel, double spring,
+                           double damper)
+{
+    const double h = scene->step;
+    const dReal *at = dBodyGetPosition(wheel);
+    static const dVector3 up = {0, 0, 1}, left = {0, 1, 0};
+    dJointID joint = dJointCreateHinge2(scene->world, 0);
+    dJointAttach(joint, chassis, wheel);
+    dJointSetHinge2Anchor(joint, at[0], at[1], at[2]);
+    dJointSetHinge2Axes(joint, up, left);
+    dJointSetHinge2Param(joint, dParamSuspensionERP, h * spring / (h * spring + damper));
+    dJointSetHinge2Param(joint, dParamSuspensionCFM, 1 / (h * spring + damper));
+    return joint;
+}
+
 // Knuth's MMIX generator.
 double sprag_scene_draw(sprag_scene *scene, double low, double high)
 {

@@ -51,6 +51,11 @@ dBodyID sprag_scene_ball(sprag_scene *, double mass, double radius, double x, do
 dBodyID sprag_scene_capsule(sprag_scene *, double mass, double radius, double length, double x,
                             double y, double z); // along z; length without the caps
 
+// A wheel under a chassis: a hinge2 that steers about z, rolls about y, and is sprung along z (N/m,
+// N s/m).
+dJointID sprag_scene_wheel(sprag_scene *, dBodyID chassis, dBodyID wheel, double spring,
+                           double damper);
+
 // A number in [low, high) from the scene's seed, the same on every machine.
 double sprag_scene_draw(sprag_scene *, double low, double high);
 

@@ -178,16 +178,9 @@ static void add_hills(sprag_scene *scene)
 
 static void add_wheel(sprag_scene *scene, int i, double z)
 {
-    static const dVector3 up = {0, 0, 1}, left = {0, 1, 0};
-    const double h = scene->step;
     double x = i < FRONT ? 0.5 : -0.5, y = i % 2 ? 0.35 : -0.35;
     dBodyID body = sprag_scene_ball(scene, 2, wheel_radius, x, y, z);
-    dJointID joint = dJointCreateHinge2(scene->world, 0);
-    dJointAttach(joint, scene->body[CHASSIS], body);
-    dJointSetHinge2Anchor(joint, x, y, z);
-    dJointSetHinge2Axes(joint, up, left);
-    dJointSetHinge2Param(joint, dParamSuspensionERP, h * spring / (h * spring + damper));
-    dJointSetHinge2Param(joint, dParamSuspensionCFM, 1 / (h * spring + damper));
+    dJointID joint = sprag_scene_wheel(scene, scene->body[CHASSIS], body, spring, damper);
     if (i < FRONT) {
         dJointSetHinge2Param(joint, dParamFMax, steer_torque);
     } else {
