@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "island.h"
+#include "kinematics.h"
 #include "linalg.h"
 
 static void set_axes(sprag_contact *to, const double normal[3], double sign)
@@ -22,17 +23,14 @@ static void set_axes(sprag_contact *to, const double normal[3], double sign)
 // m/s, at which a contact closes when the step starts.
 static double closing(const ode_problem *pulled, const sprag_contact *contact)
 {
-    double sum = 0;
+    const double *velocity[2];
+    double u[3];
     for (int side = 0; side < 2; side++) {
-        if (contact->body[side] != SPRAG_STATIC) {
-            const double *v = pulled->body[contact->body[side]].velocity;
-            double of_arm[3];
-            cross3(v + 3, contact->arm[side], of_arm);
-            add_scaled(of_arm, 1, v, 3);
-            sum += (side ? 1 : -1) * dot3(contact->frame[0], of_arm);
-        }
+        int body = contact->body[side];
+        velocity[side] = body == SPRAG_STATIC ? NULL : pulled->body[body].velocity;
     }
-    return sum;
+    relative_velocity(velocity, (const double(*)[3])contact->arm, u);
+    return -dot3(contact->frame[0], u);
 }
 
 // first: the side of the contact that the first geom is on.

@@ -139,6 +139,10 @@ int main(int argc, char **argv)
     for (int found; (found = getopt(argc, argv, "t:m:h")) != -1;) {
         if (found == 't') {
             seconds = strtod(optarg, NULL);
+            if (!(seconds > 0) || isinf(seconds)) {
+                fprintf(stderr, "soak: -t needs seconds, not %s\n", optarg);
+                return 2;
+            }
         } else if (found == 'm') {
             methods[0] = optarg;
             count = 1;
