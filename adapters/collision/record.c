@@ -11,6 +11,7 @@ struct ode_record {
     ode_set calls;       // a, b, callback, data
     ode_set variants;    // a, b, callback, number of the data: counts the data of a call
     ode_set offered;     // pairs of geoms
+    ode_set fixed;       // geoms; not only since the last step
     ode_collision *call; // a, b of `calls`
     int room;            // for `call`
 };
@@ -30,6 +31,7 @@ void sprag_ode_record_free(ode_record *r)
         sprag_ode_set_free(&r->calls);
         sprag_ode_set_free(&r->variants);
         sprag_ode_set_free(&r->offered);
+        sprag_ode_set_free(&r->fixed);
         free(r->call);
         pthread_mutex_destroy(&r->lock);
         free(r);
@@ -109,6 +111,22 @@ bool sprag_ode_was_offered(const ode_record *r, dGeomID a, dGeomID b)
     return sprag_ode_set_has(&r->offered, sprag_ode_pair_key(a, b, NULL));
 }
 
+bool sprag_ode_record_fixed(ode_record *r, dGeomID geom)
+{
+    pthread_mutex_lock(&r->lock);
+    ode_set_result result = sprag_ode_set_add(&r->fixed, (ode_key){{geom}});
+    pthread_mutex_unlock(&r->lock);
+    return result != ODE_SET_NO_MEMORY;
+}
+
+bool sprag_ode_is_fixed(ode_record *r, dGeomID geom)
+{
+    pthread_mutex_lock(&r->lock);
+    bool is = sprag_ode_set_has(&r->fixed, (ode_key){{geom}});
+    pthread_mutex_unlock(&r->lock);
+    return is;
+}
+
 const ode_collision *sprag_ode_recorded(const ode_record *r, int *count)
 {
     *count = r->calls.count;
@@ -148,6 +166,9 @@ void sprag_ode_record_forget(ode_record *r, dGeomID id)
     sprag_ode_set_filter(&r->calls, survives, &d);
     sprag_ode_set_filter(&r->variants, survives, &d);
     sprag_ode_set_filter(&r->offered, survives, &d);
+    if (d.is_space || sprag_ode_set_has(&r->fixed, (ode_key){{id}})) {
+        sprag_ode_set_filter(&r->fixed, survives, &d);
+    }
     for (int i = 0; r->calls.count < calls && i < r->calls.count; i++) {
         const ode_key *key = &r->calls.key[i];
         r->call[i] =

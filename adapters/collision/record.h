@@ -1,6 +1,7 @@
 // The collision calls that a program has made since its last step, for each world: the calls with
 // their callbacks, and the pairs of geoms that those callbacks were given. A step that finds a pair
-// that is about to touch can ask the program about it again.
+// that is about to touch can ask the program about it again. Geoms without a body are recorded with
+// their contacts: the step can tell whether the geom of a contact still exists.
 //
 // No entry may outlive a geom: the functions that stand in for dGeomDestroy and dSpaceDestroy call
 // sprag_ode_record_forget before they call ODE's. sprag does not see geoms that a program destroys
@@ -31,6 +32,13 @@ bool sprag_ode_record_offer(ode_record *record, dGeomID a, dGeomID b);
 
 bool sprag_ode_was_offered(const ode_record *record, dGeomID a, dGeomID b);
 
+// Adds a geom without a body that has contacts. It stays until it is destroyed, as a program may
+// keep its contacts for several steps. false: no memory.
+bool sprag_ode_record_fixed(ode_record *record, dGeomID geom);
+
+// false: it may have been destroyed; nothing is read from it.
+bool sprag_ode_is_fixed(ode_record *record, dGeomID geom);
+
 // The calls, for sprag_ode_find_pairs; valid until the next call, forget or clear.
 const ode_collision *sprag_ode_recorded(const ode_record *record, int *count);
 
@@ -43,7 +51,7 @@ void sprag_ode_record_forget(ode_record *record, dGeomID id);
 // Takes the lock for which every function above waits, or releases it; around a fork.
 void sprag_ode_record_lock(ode_record *record, bool lock);
 
-// Empties the record, at the end of a step.
+// Empties the record but for fixed geoms, at the end of a step.
 void sprag_ode_record_clear(ode_record *record);
 
 #endif

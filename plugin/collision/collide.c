@@ -469,6 +469,17 @@ static int speculate(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int
     return count;
 }
 
+// The second solve of a step reads the geoms of contacts. Those of bodies it finds by their body.
+static void record_fixed(dGeomID a, dGeomID b)
+{
+    dBodyID body[2] = {dGeomGetBody(a), dGeomGetBody(b)};
+    const world_state *w = !body[0] == !body[1] ? NULL : world_of(body[0], body[1]);
+    if (w && settings_speculate(&w->settings) &&
+        !sprag_ode_record_fixed(w->record, body[0] ? b : a)) {
+        warn_of_collide_memory();
+    }
+}
+
 int collide_geoms(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip)
 {
     if (!world_any_keeps_distance()) {
@@ -480,5 +491,12 @@ int collide_geoms(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int sk
         count = sprag_ode_collide(a, b, flags, contact, skip);
         collide_now.stock_depth--;
     }
-    return collide_now.stock_depth ? count : count + speculate(a, b, flags, contact, skip, count);
+    if (collide_now.stock_depth) {
+        return count;
+    }
+    count += speculate(a, b, flags, contact, skip, count);
+    if (count > 0) {
+        record_fixed(a, b);
+    }
+    return count;
 }

@@ -105,22 +105,34 @@ static bool solve_again(ode_problem *pulled, const sprag_stribeck_options *optio
     return true;
 }
 
+typedef struct touch_search {
+    collide_context *context;
+    ode_record *record;
+} touch_search;
+
 static bool find_touch(void *data, const dGeomID geom[2], const double *const velocity[2],
                        double step, ode_touch *touch)
 {
-    collide_context *c = data;
+    const touch_search *search = data;
+    collide_context *c = search->context;
+    for (int side = 0; side < 2; side++) {
+        if (!velocity[side] && !sprag_ode_is_fixed(search->record, geom[side])) {
+            return false;
+        }
+    }
     sprag_scratch_reset(&c->scratch);
     return sprag_ode_touch_ahead(c->geometry, &c->scratch, geom, velocity, step, touch);
 }
 
 // Of bodies that turn, contacts of one moment do not keep all apart that they meet in the step.
-static void meet_touches(ode_problem *pulled, const sprag_stribeck_options *options,
-                         sprag_scratch *scratch, sprag_stats *stats)
+static void meet_touches(const world_state *w, ode_problem *pulled,
+                         const sprag_stribeck_options *options, sprag_scratch *scratch,
+                         sprag_stats *stats)
 {
     const int contacts = pulled->problem.contacts;
-    collide_context *context = contacts > 0 ? collide_context_get() : NULL;
-    for (int i = 0; i < ODE_TOUCHES_MAX && context; i++) {
-        int added = sprag_ode_add_touches(pulled, contacts, find_touch, context, scratch);
+    touch_search search = {contacts > 0 ? collide_context_get() : NULL, world_record(w)};
+    for (int i = 0; i < ODE_TOUCHES_MAX && search.context && search.record; i++) {
+        int added = sprag_ode_add_touches(pulled, contacts, find_touch, &search, scratch);
         if (added == 0) {
             return;
         }
@@ -148,7 +160,7 @@ static void solve(const step_context *c, sprag_scratch *scratch, solved_island *
         }
     }
     if (to->result == SPRAG_OK && pulled->approach) {
-        meet_touches(pulled, &options, scratch, &to->stats);
+        meet_touches(c->world, pulled, &options, scratch, &to->stats);
     }
     if (to->result == SPRAG_OK) {
         to->result = sprag_stribeck_limit_energy(&pulled->problem, &options, scratch,

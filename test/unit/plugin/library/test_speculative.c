@@ -1,5 +1,6 @@
 // stribeck.speculative=1: geoms that would overlap within the step have contacts before.
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -386,6 +387,33 @@ START_TEST(contacts_may_act_on_other_bodies)
 }
 END_TEST
 
+// The step may look ahead of the contacts of a geom that the program has destroyed since, by itself
+// or with its space, before this step or before the second one of the same contacts.
+START_TEST(geoms_may_be_destroyed_before_the_step)
+{
+    static const double size[] = {1, 0.05, 0.05};
+    const bool with_space = _i & 1, later = _i & 2;
+    scene s = open_scene(speculative, 0);
+    dSpaceID inner = dSimpleSpaceCreate(s.space);
+    dGeomID wall = dCreateBox(inner, 0.1, 0.1, 1);
+    dGeomSetPosition(wall, 0.4, 0.1, 0);
+    dBodyID rod = add_rod(&s, size, 0, 30);
+    dSpaceCollide2((dGeomID)s.space, (dGeomID)inner, &s, touch);
+    ck_assert_int_gt(s.gaps, 0);
+    if (later) {
+        ck_assert_int_eq(dWorldStep(s.world, 0.01), 1);
+    }
+    if (with_space) {
+        dSpaceDestroy(inner);
+    } else {
+        dGeomDestroy(wall);
+    }
+    ck_assert_int_eq(dWorldStep(s.world, 0.01), 1);
+    ck_assert_double_lt(dBodyGetAngularVel(rod)[2], 30);
+    close_scene(&s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("speculative");
@@ -401,6 +429,7 @@ int main(void)
     tcase_add_loop_test(tests, flat_ground_has_no_bumps, FLUSH, MESH + 1);
     tcase_add_test(tests, a_negative_depth_is_no_gap_without_the_option);
     tcase_add_test(tests, contacts_may_act_on_other_bodies);
+    tcase_add_loop_test(tests, geoms_may_be_destroyed_before_the_step, 0, 4);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
