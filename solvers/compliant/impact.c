@@ -213,11 +213,17 @@ static bool prepare(impact *s)
 
 // ---- waves
 
+// m/s: slower points do not approach.
+static double least_speed(const compliant_run *run)
+{
+    return COMPLIANT_IMPACT_SPEED_MIN * run->sizes.fastest;
+}
+
 // The points of a wave: those that hold, and those that approach and bounce; if `all` do not
 // bounce, all.
 static bool choose_points(impact *s, bool all)
 {
-    double least = COMPLIANT_IMPACT_SPEED_MIN * s->run->sizes.fastest;
+    double least = least_speed(s->run);
     bool approaches = false;
     s->contacts = 0;
     for (int i = 0; i < s->points; i++) {
@@ -410,12 +416,17 @@ static bool is_any_held(const compliant_run *run)
     return held;
 }
 
-// Rests a point that has a separation speed and is pushed together so? Acceleration that the
-// integrator does not resolve does not count.
-static bool rests(const impact *s, double depth, double speed, double pressed)
+// Rests a point that is pushed together so? Acceleration that the integrator does not resolve does
+// not count. A point that sinks slower than its surface recedes (motionN) never approaches: it gets
+// a law, or each further overlap would be an impact without impulses.
+static bool rests(const impact *s, int point, double pressed)
 {
     const compliant_run *run = s->run;
-    double h = run->frame->step;
+    double h = run->frame->step, speed = separation(s, point);
+    double depth = -run->guards.gap[s->guard[point]];
+    if (speed + compliant_surface(run, s->guard[point])->velocity_normal < -least_speed(run)) {
+        return true;
+    }
     if (depth <= s->touch && pressed * h <= 2 * run->options->tolerance * run->sizes.fastest) {
         return false;
     }
@@ -429,9 +440,8 @@ static void settle_resting(impact *s, double least)
     compliant_run *run = s->run;
     for (int i = 0; i < s->points; i++) {
         int g = s->guard[i];
-        double depth = -run->guards.gap[g];
         if (s->bounces[i] && run->guards.label[g] == 0 &&
-            rests(s, depth, separation(s, i), fmax(least, pressing(s, i)))) {
+            rests(s, i, fmax(least, pressing(s, i)))) {
             compliant_set_law(run, g, false);
             run->guards.label[g] = run->guards.known_label[g] = 1;
             run->guards.overlap[g] = 0;
