@@ -51,6 +51,14 @@ SPRAG_GENERAL_API void *sprag_scratch_take(sprag_scratch *scratch, size_t count,
 #define SPRAG_TAKE_RAW(scratch, count, type)                                                       \
     sprag_scratch_take_raw((scratch), (size_t)(count), sizeof(type))
 
+// Frees what is taken after `mark` was copied from the scratch: for solves in a loop. A chunk that
+// was added since then stays.
+static inline void sprag_scratch_release(sprag_scratch *scratch, const sprag_scratch *mark)
+{
+    scratch->used = scratch->chunk == mark->chunk ? mark->used : 0;
+    scratch->taken = mark->taken;
+}
+
 // Frees everything that was taken and joins the chunks into one of the largest size needed so far.
 SPRAG_GENERAL_API void sprag_scratch_reset(sprag_scratch *scratch);
 

@@ -225,7 +225,7 @@ void compliant_place_pair(compliant_run *run, const double *x, int guard);
 const sprag_pose *compliant_shape_pose(const compliant_run *run, int guard, int side,
                                        sprag_pose *room);
 // false: there is no gap. memory NULL: uses a copy, so that the same state has the same answer.
-bool compliant_find_gap(const compliant_run *run, int guard, double reach, double margin,
+bool compliant_find_gap(compliant_run *run, int guard, double reach, double margin,
                         sprag_gap_memory *memory, sprag_gap *gap, sprag_manifold *manifold);
 void compliant_set_reference(compliant_run *run);                   // bounds.x
 void compliant_measure_motion(compliant_run *run, const double *x); // bounds.moved
@@ -235,7 +235,7 @@ double compliant_gap_bound(const compliant_run *run, int guard);    // m, lower 
 
 // Does the contact of a triangle with this gap belong to another one, that has its point, too?
 // Bodies are placed.
-bool compliant_belongs_to_neighbour(const compliant_run *run, int guard, const sprag_gap *gap);
+bool compliant_belongs_to_neighbour(compliant_run *run, int guard, const sprag_gap *gap);
 
 // ---- contact.c
 
@@ -261,10 +261,10 @@ typedef struct compliant_contact {
 } compliant_contact;
 
 // Bodies are placed at x.
-void compliant_find_contact(const compliant_run *run, const double *x, int guard,
-                            compliant_detail detail, compliant_contact *contact);
+void compliant_find_contact(compliant_run *run, const double *x, int guard, compliant_detail detail,
+                            compliant_contact *contact);
 // All points with a gap below `margin` (m); without forces.
-void compliant_find_points(const compliant_run *run, const double *x, int guard, double margin,
+void compliant_find_points(compliant_run *run, const double *x, int guard, double margin,
                            compliant_contact *contact);
 // At state.x: stores the gap, and the memory for the next ones.
 void compliant_update_gap(compliant_run *run, int guard);
@@ -311,7 +311,7 @@ bool compliant_allocate_guards(compliant_run *run);
 bool compliant_starts_implicit(compliant_run *run, sprag_compliant_reason *reason);
 void compliant_find_guards(compliant_run *run);
 // Tests for an overlap that the pair's motion and weight do not explain.
-bool compliant_is_deep(const compliant_run *run, int guard);
+bool compliant_is_deep(compliant_run *run, int guard);
 void compliant_update_gaps(compliant_run *run); // of pairs that may be near
 // Asks the caller about a pair without a law that touches. false: declined.
 bool compliant_resolve_pair(compliant_run *run, int guard, double gap,

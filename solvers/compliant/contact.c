@@ -180,9 +180,8 @@ static void add_points(const compliant_run *run, int guard, const sprag_manifold
     }
 }
 
-static void find_contact(const compliant_run *run, const double *x, int guard,
-                         compliant_detail detail, double margin, sprag_gap_memory *memory,
-                         compliant_contact *c)
+static void find_contact(compliant_run *run, const double *x, int guard, compliant_detail detail,
+                         double margin, sprag_gap_memory *memory, compliant_contact *c)
 {
     sprag_manifold manifold;
     manifold.count = 0;
@@ -206,18 +205,22 @@ static void find_contact(const compliant_run *run, const double *x, int guard,
     for (int i = 0; i < c->count; i++) {
         c->deepest = fmax(c->deepest, c->depth[i]);
     }
-    for (int i = 0; i < c->count && detail >= COMPLIANT_FORCES; i++) {
+    if (detail < COMPLIANT_FORCES) {
+        return;
+    }
+    run->budget.work += (1 - COMPLIANT_COST_GAP) * run->guards.cost[guard];
+    for (int i = 0; i < c->count; i++) {
         set_force(run, x, guard, i, detail == COMPLIANT_RATES, c);
     }
 }
 
-void compliant_find_contact(const compliant_run *run, const double *x, int guard,
-                            compliant_detail detail, compliant_contact *c)
+void compliant_find_contact(compliant_run *run, const double *x, int guard, compliant_detail detail,
+                            compliant_contact *c)
 {
     find_contact(run, x, guard, detail, 0, NULL, c);
 }
 
-void compliant_find_points(const compliant_run *run, const double *x, int guard, double margin,
+void compliant_find_points(compliant_run *run, const double *x, int guard, double margin,
                            compliant_contact *c)
 {
     find_contact(run, x, guard, COMPLIANT_POINTS, margin, NULL, c);

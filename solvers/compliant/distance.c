@@ -34,7 +34,7 @@ const sprag_pose *compliant_shape_pose(const compliant_run *run, int guard, int 
     return room;
 }
 
-bool compliant_find_gap(const compliant_run *run, int guard, double reach, double margin,
+bool compliant_find_gap(compliant_run *run, int guard, double reach, double margin,
                         sprag_gap_memory *memory, sprag_gap *gap, sprag_manifold *manifold)
 {
     const sprag_gap_query query = {reach, margin};
@@ -46,8 +46,12 @@ bool compliant_find_gap(const compliant_run *run, int guard, double reach, doubl
         pose[side] = compliant_shape_pose(run, guard, side, &room[side]);
         shape[side] = &compliant_collider(run, guard, side)->shape;
     }
-    return sprag_gap_find(shape, pose, &query, memory ? memory : &copy, gap, manifold) !=
-           SPRAG_BAD_PROBLEM;
+    bool found = sprag_gap_find(shape, pose, &query, memory ? memory : &copy, gap, manifold) !=
+                 SPRAG_BAD_PROBLEM;
+    double cost = run->guards.cost[guard];
+    bool deep = found && gap->distance < 0 && cost > COMPLIANT_COST_HULL;
+    run->budget.work += COMPLIANT_COST_GAP * cost * (deep ? COMPLIANT_COST_DEEP : 1);
+    return found;
 }
 
 void compliant_set_reference(compliant_run *run)

@@ -15,7 +15,6 @@ static double pair_guard(compliant_run *run, const double *x, int guard, bool ex
     if (least > 2 * run->guards.band[guard]) {
         return -least - run->guards.overlap[guard];
     }
-    run->budget.work += COMPLIANT_COST_GAP * run->guards.cost[guard];
     compliant_place_pair(run, x, guard);
     bool found = compliant_find_gap(run, guard, range, 0, NULL, &gap, NULL);
     return !found ? NAN : (gap.beyond ? -range : -gap.distance) - run->guards.overlap[guard];

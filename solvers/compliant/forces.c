@@ -69,7 +69,6 @@ void compliant_field(void *user, const double *x, const double *label, double *f
     for (int g = 0; g < guards->pairs; g++) {
         if (label[g] != 0 && compliant_acts(&guards->law[g])) {
             compliant_contact contact;
-            run->budget.work += guards->cost[g];
             compliant_find_contact(run, x, g, COMPLIANT_FORCES, &contact);
             if (isnan(contact.gap.distance)) {
                 f[0] = NAN;

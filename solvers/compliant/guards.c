@@ -62,7 +62,7 @@ void compliant_set_implicit_series(compliant_run *run, bool done)
 // A pair overlaps deeply if it does so since an implicit step, or by more than a new pair can by
 // its motion. A stiffness that is made up for one frame would throw it out many times faster than
 // ODE corrects an overlap.
-bool compliant_is_deep(const compliant_run *run, int guard)
+bool compliant_is_deep(compliant_run *run, int guard)
 {
     const compliant_law *law = &run->guards.law[guard];
     sprag_pair_memory *memory = compliant_pair(run, guard)->memory;

@@ -274,8 +274,11 @@ static bool solve(impact *s, double restitution)
                                    .contact = s->contact,
                                    .row = s->row};
     sprag_stats stats = {0};
-    return sprag_stribeck_solve(&problem, &options, run->solve_scratch, &s->solution, &stats) ==
-           SPRAG_OK;
+    const sprag_scratch before = *run->solve_scratch;
+    sprag_result result =
+        sprag_stribeck_solve(&problem, &options, run->solve_scratch, &s->solution, &stats);
+    sprag_scratch_release(run->solve_scratch, &before);
+    return result == SPRAG_OK;
 }
 
 // J, of the impulses of a contact, at the mean of the velocities before and after, relative to the

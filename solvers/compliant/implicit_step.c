@@ -328,8 +328,10 @@ static sprag_result take_part(implicit_step *s, bool *touches)
     s->step = left;
     *touches = false;
     for (int i = 0; i < COMPLIANT_PART_SOLVES && run->work_left > 0; i++) {
+        double before = run->budget.work;
         sprag_result result = solve_part(s);
         double touch = result == SPRAG_OK ? first_touch(s, left) : INFINITY;
+        run->work_left -= COMPLIANT_PRODUCTS_PER_EVALUATION * (run->budget.work - before);
         *touches = touch <= s->step * (1 + 1e-9);
         if (result != SPRAG_OK || !(touch < left) || fabs(touch - s->step) <= 1e-9 * left) {
             return result;

@@ -16,7 +16,7 @@ static double inverse_mass_of(const compliant_run *run, int guard, int side)
 
 // Speed of impact, m/s. Of a pair that overlapped at the end of the last frame it is that of its
 // first touch, unless it touches now.
-static double impact_speed(const compliant_run *run, int guard, bool touches_now)
+static double impact_speed(compliant_run *run, int guard, bool touches_now)
 {
     sprag_pair_memory *memory = compliant_pair(run, guard)->memory;
     if (memory && memory->compliant.start_points > 0 && !touches_now) {
@@ -44,7 +44,7 @@ static double push_along(const compliant_run *run, int guard, const double *norm
 
 // Dissipation for a rebound of restitution `bounce` from an impact at `speed`. A body at rest
 // counts as impacting at the speed that forces give it in a frame.
-static void set_bounce(const compliant_run *run, int guard, double bounce, double speed)
+static void set_bounce(compliant_run *run, int guard, double bounce, double speed)
 {
     compliant_law *law = &run->guards.law[guard];
     compliant_contact contact;

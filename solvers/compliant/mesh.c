@@ -16,7 +16,7 @@ static void corners_of(const compliant_run *run, int guard, int side, double cor
     }
 }
 
-bool compliant_belongs_to_neighbour(const compliant_run *run, int guard, const sprag_gap *gap)
+bool compliant_belongs_to_neighbour(compliant_run *run, int guard, const sprag_gap *gap)
 {
     const compliant_guards *guards = &run->guards;
     int pair = guards->pair[guard], side = sprag_pair_triangle(run->frame, pair);
