@@ -160,8 +160,8 @@ static const double COMPLIANT_COST_BOUND = 0.05, COMPLIANT_COST_GAP = 0.5, COMPL
 // Measured of cylinders. Larger: frames with deep overlaps reach their limit of work earlier.
 static const double COMPLIANT_COST_DEEP = 16;
 
-// Products of blocks for an evaluation (25 ns to 50 ns), for the gaps within an implicit step, which
-// share its work. Larger: frames with many impacts beside contacts at rest bounce less.
+// Products of blocks for an evaluation (25 ns to 50 ns), for the gaps within an implicit step,
+// which share its work. Larger: frames with many impacts beside contacts at rest bounce less.
 static const double COMPLIANT_PRODUCTS_PER_EVALUATION = 2;
 
 // Evaluations for each of ess.steps: limit of the work of a frame. Larger: slower frames before the

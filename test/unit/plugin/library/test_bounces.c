@@ -375,6 +375,36 @@ START_TEST(impacts_are_events)
 }
 END_TEST
 
+static char said[1000];
+
+static void keep(int number, const char *format, va_list arguments)
+{
+    (void)number;
+    vsnprintf(said, sizeof said, format, arguments);
+}
+
+// A ball that sinks slower than its surface recedes feels no impulse. It gets a law where it
+// touches, or each bit of further overlap would be an impact, up to the limit of work.
+START_TEST(receding_surfaces_are_no_impacts)
+{
+    scene s = open_scene(0.5, 0);
+    s.surface.mode |= dContactMotionN;
+    s.surface.motionN = -0.5;
+    dWorldSetGravity(s.world, 0, 0, 0);
+    dCreatePlane(s.space, 0, 0, 1, 0);
+    dBodyID ball = add_ball(&s, 0, RADIUS + 1e-3);
+    dBodySetLinearVel(ball, 0, 0, -0.2);
+    dSetMessageHandler(keep);
+    step(&s, 0.01);
+    dSetMessageHandler(quiet);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(ball)[2], -0.2, 1e-6);
+    ck_assert_double_eq_tol(dBodyGetPosition(ball)[2], RADIUS - 1e-3, 1e-8);
+    ck_assert_int_eq(stats_of(&s).ess_switched, 1);
+    ck_assert_ptr_nonnull(strstr(said, "contacts without a stiffness"));
+    close_scene(&s);
+}
+END_TEST
+
 static Suite *bounces_suite(void)
 {
     Suite *suite = suite_create("bounces");
@@ -384,6 +414,7 @@ static Suite *bounces_suite(void)
     tcase_add_loop_test(one, bouncing_ends_in_rest, 0, 9 * GROUNDS);
     tcase_add_loop_test(one, spinning_balls_bounce_by_closed_form, 0, 2);
     tcase_add_test(one, impacts_are_events);
+    tcase_add_test(one, receding_surfaces_are_no_impacts);
     tcase_add_loop_test(one, rolling_over_seams_is_as_on_a_plane, 0, 2);
     suite_add_tcase(suite, one);
     TCase *several = tcase_create("several");
