@@ -506,6 +506,7 @@ bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
         record_event(run, piece, e, projected);
         map_directions(run, guard, piece->start + piece->length);
         sprag_guards_cross(g, guard);
+        run->behind[guard] = fmax(0, -run->next.h[guard]);
     }
     sprag_ess_stats *stats = run->stats;
     stats->largest_group = events > stats->largest_group ? events : stats->largest_group;

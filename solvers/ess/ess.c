@@ -14,6 +14,7 @@ sprag_ess_options sprag_ess_defaults(double step)
                                .relative_tolerance = 1e-6,
                                .absolute_tolerance = 1e-9,
                                .eps = 0.01,
+                               .label_tolerance = 1e-6,
                                .samples = 1,
                                .corner_time = 1e-10,
                                .zeno_events = 100,
@@ -95,7 +96,36 @@ static sprag_result check_problem(complaint *to, const sprag_ess_problem *p)
                        r->guard, p->guards);
         }
     }
-    return p->eps ? check_array(to, "eps", p->eps, (size_t)p->guards, 0) : SPRAG_OK;
+    const struct {
+        const char *name;
+        const double *value;
+        bool zero, infinity; // are allowed
+    } array[] = {{"eps", p->eps, true, false},
+                 {"label_tolerance", p->label_tolerance, false, true},
+                 {"rate_bound", p->rate_bound, true, true}};
+    for (size_t i = 0; i < sizeof array / sizeof *array; i++) {
+        const double *value = array[i].value;
+        for (int k = 0; value && k < p->guards; k++) {
+            if (!(value[k] >= 0) || (value[k] == 0 && !array[i].zero) ||
+                (value[k] == INFINITY && !array[i].infinity)) {
+                return BAD(to, "%s[%d] is %g", array[i].name, k, value[k]);
+            }
+        }
+    }
+    return SPRAG_OK;
+}
+
+// The search for crossings under a bound ends at the tolerance of the label.
+static sprag_result check_bounds(complaint *to, const sprag_ess_problem *p,
+                                 const sprag_ess_options *o)
+{
+    for (int k = 0; p->rate_bound && k < p->guards; k++) {
+        double tolerance = p->label_tolerance ? p->label_tolerance[k] : o->label_tolerance;
+        if (p->rate_bound[k] < INFINITY && !(tolerance < INFINITY)) {
+            return BAD(to, "rate_bound[%d] needs a finite label_tolerance", k);
+        }
+    }
+    return SPRAG_OK;
 }
 
 static sprag_result check_options(complaint *to, const sprag_ess_options *o, int states)
@@ -124,6 +154,9 @@ static sprag_result check_options(complaint *to, const sprag_ess_options *o, int
     }
     if (o->samples < 1 || o->samples > SPRAG_ESS_SAMPLES) {
         return BAD(to, "samples is %d, it must be 1 to %d", o->samples, SPRAG_ESS_SAMPLES);
+    }
+    if (!(o->label_tolerance > 0)) {
+        return BAD(to, "label_tolerance is %g, it must be positive", o->label_tolerance);
     }
     if (o->zeno_events < 1 || o->max_steps < 1) {
         return BAD(to, "%s must be positive", o->zeno_events < 1 ? "zeno_events" : "max_steps");
@@ -161,6 +194,7 @@ static sprag_result check(complaint *to, const sprag_ess_problem *p, const sprag
         return BAD(to, "%s missing", p ? "options are" : "problem is");
     }
     if (check_problem(to, p) != SPRAG_OK || check_options(to, o, p->states) != SPRAG_OK ||
+        check_bounds(to, p, o) != SPRAG_OK ||
         check_array(to, "x", x, (size_t)p->states, -DBL_MAX) != SPRAG_OK) {
         return SPRAG_BAD_PROBLEM;
     }

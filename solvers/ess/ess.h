@@ -73,6 +73,16 @@ typedef struct sprag_ess_problem {
 
     const double *eps; // m, units of h: depth of the band before each guard; NULL: options' eps
 
+    // m, units of h: how far h may be on the other side of a guard than its label says; NULL:
+    // options' label_tolerance.
+    const double *label_tolerance;
+
+    // m, units of h per s: bounds of |dh/dt| along the flow, for all labels; INFINITY: not known.
+    // NULL: none is known. No crossing of a guard with a bound is lost, however long a step is and
+    // however fast h varies, but those that lead less than the label's tolerance beyond the guard
+    // and back. Events are then resolved one by one. A bound that does not hold is a bad value.
+    const double *rate_bound;
+
     // m: a two-way guard is crossed upwards, then downwards, and so on; its label is 1 above. NULL:
     // none is. Other guards are crossed upwards, once, until another guard arms them again.
     const bool *two_way;
@@ -106,7 +116,12 @@ typedef struct sprag_ess_options {
     const double *scale;        // n, units of x; NULL: 1
     double eps;                 // units of h, depth of the bands if problem.eps is NULL
     bool trust_eps;             // project from h = -eps on even if the tolerance is not met
-    bool strict;                // end the integration if a one-way guard in its band recedes
+    bool strict;                // end the integration if a one-way guard recedes in its band: at
+                                // a point, or from sample to sample. In all modes; steps then end
+                                // where they enter a band
+    double label_tolerance;     // units of h, if problem.label_tolerance is NULL; INFINITY: labels
+                                // are not checked. A guard that is crossed for good may also be as
+                                // far before h = 0 as its own crossing left it
     int samples;                // 1 to 8 inside a step; more find guards crossed forth and back
     double corner_time;         // s, events within this time are one corner to directions
     int zeno_events;            // crossings of one guard within zeno_time; more end the integration
@@ -114,8 +129,8 @@ typedef struct sprag_ess_options {
     long max_steps;             // of steps and projections; more end the integration
 } sprag_ess_options;
 
-// Mode midpoint, dopri5, fixed steps of `step` (s), tolerances 1e-6 and 1e-9, eps 0.01, 1 sample,
-// corner time 1e-10 s, 100 events in the time of a step, 1e9 steps.
+// Mode midpoint, dopri5, fixed steps of `step` (s), tolerances 1e-6 and 1e-9, eps 0.01, labels'
+// tolerance 1e-6, 1 sample, corner time 1e-10 s, 100 events in the time of a step, 1e9 steps.
 sprag_ess_options sprag_ess_defaults(double step);
 
 typedef struct sprag_ess_event {

@@ -120,4 +120,10 @@ enum { SPRAG_ESS_SECANTS = 12, SPRAG_ESS_ROUNDS = 100 };
 // are found, at more values of h.
 enum { SPRAG_ESS_TOUCH_POINTS = 8, SPRAG_ESS_TOUCH_LEVELS = 6 };
 
+// ---- guards with a bound on their speed
+
+// Halvings of a step in the search for the first crossing, most. Fewer: crossings are missed that
+// lead further beyond than the tolerance.
+enum { SPRAG_ESS_HALVINGS = 64 };
+
 #endif

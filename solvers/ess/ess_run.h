@@ -1,7 +1,8 @@
 // One integration of an event-selected system under way. ess.c has the interface, start.c the
 // start, loop.c the loop, run.c what they share, project.c projections, locate.c roots inside a
-// step, queue.c their order, cross.c the crossing of guards, corner.c the B-derivative, guards.c
-// labels and rates, scan.c the search for guards that a step may reach.
+// step, bounded.c those of guards with a bound on their speed, queue.c their order, cross.c the
+// crossing of guards, corner.c the B-derivative, guards.c labels and rates, scan.c the search for
+// guards that a step may reach.
 #ifndef SPRAG_ESS_RUN_H
 #define SPRAG_ESS_RUN_H
 
@@ -83,6 +84,8 @@ typedef struct sprag_ess_work {
 typedef struct sprag_ess_samples {
     double *h[SPRAG_ESS_SAMPLES + 2]; // of all guards: at the start, between, at the end
     int *reached, reached_count;      // guards that the step may reach
+    double length;                    // s, of the step
+    bool to_edges;                    // it ends where it enters a band
 } sprag_ess_samples;
 
 // Guards in the order in which they may be reached: a binary heap (queue.c).
@@ -125,12 +128,15 @@ typedef struct sprag_ess_run {
     char *message;
     int message_size;
 
-    int states, size;    // of x; of y, which is x and then the directions
-    int directions;      // vectors that the B-derivative is applied to
-    sprag_field field;   // f of y, for the method for smooth equations
-    sprag_guards guards; // labels, which guards can be crossed
-    sprag_corner corner; // the B-derivative at the last events; unused without directions
-    const double *band;  // eps of every guard, also where nothing is projected
+    int states, size;              // of x; of y, which is x and then the directions
+    int directions;                // vectors that the B-derivative is applied to
+    sprag_field field;             // f of y, for the method for smooth equations
+    sprag_guards guards;           // labels, which guards can be crossed
+    sprag_corner corner;           // the B-derivative at the last events; unused without directions
+    const double *band;            // eps of every guard, also where nothing is projected
+    const double *label_tolerance; // of every guard, units of h
+    double *behind; // of guards that are crossed for good, units of h: how far before them their
+                    // crossing left the flow
 
     double time, end;  // s, reached; where to stop
     double step;       // s, to be tried next
@@ -207,6 +213,36 @@ void sprag_ess_arrive(sprag_ess_run *run, double since);
 
 void sprag_ess_push(sprag_ess_run *run, sprag_ess_pending new);
 sprag_ess_pending sprag_ess_pop(sprag_ess_run *run);
+
+// ---- bounded.c
+
+// h of a guard in the direction of its crossing, along a way: part 0 to 1.
+typedef struct sprag_ess_way {
+    double (*at)(const void *data, double part);
+    const void *data;
+    double most;      // units of h: bound of the change of h from part 0 to part 1
+    double tolerance; // units of h: crossings that lead less far beyond may be missed
+    bool too_fast;    // out: the bound does not hold
+} sprag_ess_way;
+
+typedef struct sprag_ess_place {
+    double part, s; // of a way; h there
+} sprag_ess_place;
+
+// The first crossing on a way, by values s[0..last] at equal distances: it is between low and
+// beyond. fresh: a guard that is unseen. false: there is none, or the bound does not hold.
+bool sprag_ess_first_crossing(sprag_ess_way *way, const double *s, int last, bool fresh,
+                              sprag_ess_place *low, sprag_ess_place *beyond);
+
+// Appends to the `count` guards that a step (s) reaches those whose bounds allow it to. Returns
+// their number. Problems with bounds only.
+int sprag_ess_add_bounded(sprag_ess_run *run, double length, int count);
+
+// Whether a projection crosses no guard with a bound but the one it leads to, and that once.
+bool sprag_ess_is_clear(sprag_ess_run *run, const sprag_ess_piece *piece);
+
+// Ends the run: the bound of a guard does not hold.
+void sprag_ess_end_too_fast(sprag_ess_run *run, int guard);
 
 // ---- cross.c
 

@@ -35,7 +35,7 @@ static double root(const probe *p, bracket *b, double tolerance)
     double low = b->low, high = b->high, part = b->guess, slope = b->slope, last = 0, at_last = 0;
     // If the guard was just crossed in the other direction, h is rounding there and falls at first.
     double behind = low + SPRAG_ESS_BEHIND;
-    if (b->at_low > -SPRAG_ESS_JUST * b->at_high && probe_at(p, behind) <= 0) {
+    if (b->at_low > -SPRAG_ESS_JUST * b->at_high && behind < high && probe_at(p, behind) <= 0) {
         low = behind;
     }
     for (int round = 0; round < SPRAG_ESS_ROUNDS && high - low > DBL_EPSILON; round++) {
@@ -179,6 +179,27 @@ static bool find_bracket(const probe *p, const double *s, int last, bracket *fou
     return false;
 }
 
+static double along_step(const void *data, double part)
+{
+    return probe_at(data, part);
+}
+
+// A bracket of the first root of a guard with a bound on its speed.
+static bool find_bounded(const probe *p, const double *s, int last, bool fresh, bracket *found)
+{
+    sprag_ess_run *run = p->run;
+    sprag_ess_way way = {along_step, p, run->problem->rate_bound[p->guard] * run->samples.length,
+                         run->label_tolerance[p->guard], false};
+    sprag_ess_place low, beyond;
+    bool any = sprag_ess_first_crossing(&way, s, last, fresh, &low, &beyond);
+    if (way.too_fast) {
+        sprag_ess_end_too_fast(run, p->guard);
+    } else if (any) {
+        between_points(found, low.part, low.s, beyond.part, beyond.s);
+    }
+    return any;
+}
+
 // Searches a bracket by the samples of one guard. false: the step does not reach it.
 static bool bracket_guard(sprag_ess_run *run, int guard, bracket *found)
 {
@@ -188,7 +209,7 @@ static bool bracket_guard(sprag_ess_run *run, int guard, bracket *found)
     double side = fresh ? sprag_guards_side(g, guard) : g->sign[guard], eps = g->eps[guard];
     // The root of the band's edge is searched where projections start there, unless one was refused
     // inside the band.
-    bool edge = run->options->trust_eps && eps > 0 && !fresh &&
+    bool edge = run->samples.to_edges && eps > 0 && !fresh &&
                 side * run->samples.h[0][guard] < -eps * SPRAG_GUARDS_EDGE;
     probe p = {run, guard, side, edge ? -eps : 0};
     double s[SPRAG_ESS_SAMPLES + 2], highest = -INFINITY, bend = 0, sum = 0;
@@ -204,10 +225,13 @@ static bool bracket_guard(sprag_ess_run *run, int guard, bracket *found)
         sprag_ess_end(run, SPRAG_ESS_BAD_VALUE, guard, "h[%d] is not finite within a step", guard);
         return false;
     }
-    if (highest + bend / 4 <= 0) {
-        return false; // it is in its band, but not crossed
+    const double *bound = run->problem->rate_bound;
+    bool is_bounded = bound && bound[guard] < INFINITY;
+    if (side == 0 || (!is_bounded && highest + bend / 4 <= 0)) {
+        return false; // it is not watched, or in its band, but not crossed
     }
-    bool any = find_bracket(&p, s, last, found);
+    bool any =
+        is_bounded ? find_bounded(&p, s, last, fresh, found) : find_bracket(&p, s, last, found);
     found->guard = guard;
     found->edge = edge;
     return any;

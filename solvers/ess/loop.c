@@ -19,13 +19,57 @@ static void check_labels(sprag_ess_run *run)
 {
     const sprag_guards *g = &run->guards;
     for (int k = 0; g->any_permanent && k < g->count; k++) {
-        if (g->permanent[k] && g->label[k] == 1 && run->band[k] > 0 &&
-            run->now.h[k] < -run->band[k]) {
+        if (g->permanent[k] && g->label[k] == 1 &&
+            run->now.h[k] < -run->label_tolerance[k] - run->behind[k]) {
             sprag_ess_end(run, SPRAG_ESS_MISMATCH, k, "guard %d counts as crossed, but h is %g", k,
                           run->now.h[k]);
         }
     }
 }
+
+// ---- strict: one-way guards are approached wherever the flow is in their bands
+
+static void end_not_live(sprag_ess_run *run, int guard, double rate)
+{
+    sprag_ess_end(run, SPRAG_ESS_NOT_LIVE, guard, "guard %d recedes in its band, at a rate of %g",
+                  guard, rate);
+}
+
+static bool must_be_live(const sprag_ess_run *run, int guard)
+{
+    const sprag_guards *g = &run->guards;
+    double h = run->now.h[guard];
+    return g->sign[guard] != 0 && h <= 0 && h >= -run->band[guard] * SPRAG_GUARDS_EDGE &&
+           !(run->problem->two_way && run->problem->two_way[guard]);
+}
+
+static void check_rates(sprag_ess_run *run)
+{
+    for (int k = 0; k < run->guards.count; k++) {
+        if (must_be_live(run, k)) {
+            double rate = sprag_guards_rate(&run->guards, run->now.y, k, run->now.f);
+            if (!(rate > 0)) {
+                end_not_live(run, k, rate);
+            }
+        }
+    }
+}
+
+// h must not fall from sample to sample, as far as the step is used (a part of it).
+static void check_samples(sprag_ess_run *run, double used)
+{
+    int last = run->options->samples + 1;
+    double **h = run->samples.h;
+    for (int k = 0; k < run->guards.count; k++) {
+        for (int i = 1; must_be_live(run, k) && i <= used * last; i++) {
+            if (h[i][k] < h[i - 1][k]) {
+                end_not_live(run, k, (h[i][k] - h[i - 1][k]) * last / run->samples.length);
+            }
+        }
+    }
+}
+
+// ---- overdue guards
 
 // Guards that the flow is beyond though their labels say before: errors of projections left it
 // there, or it is the guard that was just crossed, in the other direction. Guards that are
@@ -163,7 +207,7 @@ static void sample_guards(sprag_ess_run *run, double length)
     }
     sprag_guards_values(&run->guards, run->next.y, h[last]);
     next->lookahead = sprag_ess_lookahead(run, 2 * length / last);
-    next->to_bands = run->options->trust_eps;
+    next->to_bands = run->samples.to_edges;
     for (int i = 2; i <= last; i++) {
         next->reached = run->samples.reached + all;
         sprag_guards_scan(&run->guards, h[i - 2], h[i - 1], h[i], next);
@@ -172,7 +216,9 @@ static void sample_guards(sprag_ess_run *run, double length)
     for (int i = 0; i < all && last > 2; i++) {
         run->work.marked[run->samples.reached[i]] = false;
     }
-    run->samples.reached_count = all;
+    run->samples.length = length;
+    run->samples.reached_count =
+        run->problem->rate_bound ? sprag_ess_add_bounded(run, length, all) : all;
 }
 
 static void accept_whole(sprag_ess_run *run, sprag_ess_piece *piece)
@@ -208,6 +254,13 @@ static void advance_by_step(sprag_ess_run *run)
     sprag_ess_piece piece = sprag_ess_line(run, entry * length);
     piece.smooth = run->smooth;
     piece.step = length;
+    if (run->options->strict && sprag_ess_is_running(run)) {
+        double first = entry * length;
+        for (int i = 0; i < run->group.candidates; i++) {
+            first = fmin(first, run->group.candidate[i].time);
+        }
+        check_samples(run, first / length);
+    }
     if (!sprag_ess_is_running(run)) {
         return;
     }
@@ -244,6 +297,9 @@ void sprag_ess_loop(sprag_ess_run *run)
         check_rows(run);
         if (!sprag_ess_is_running(run) || cross_overdue(run)) {
             continue;
+        }
+        if (run->options->strict) {
+            check_rates(run);
         }
         if (run->options->mode == SPRAG_ESS_LOCATE || !sprag_ess_project(run)) {
             if (sprag_ess_is_running(run)) {

@@ -37,15 +37,10 @@ static void queue_guards(sprag_ess_run *run)
 static void try_guard(sprag_ess_run *run, int guard, double longest)
 {
     sprag_guards *g = &run->guards;
-    const sprag_ess_options *o = run->options;
     double side = g->sign[guard], s = side * run->now.h[guard];
     double rate = side * sprag_guards_rate(g, run->now.y, guard, run->now.f), t = -s / rate;
     if (!(rate > 0)) {
         refuse_candidate(run, NULL, SPRAG_ESS_RECEDING);
-        if (o->strict && !(run->problem->two_way && run->problem->two_way[guard])) {
-            sprag_ess_end(run, SPRAG_ESS_NOT_LIVE, guard,
-                          "guard %d recedes in its band, at a rate of %g", guard, rate);
-        }
     } else if (t > longest) {
         refuse_candidate(run, NULL, SPRAG_ESS_TOO_LONG);
     } else if (t > run->end - run->time) {
@@ -140,5 +135,5 @@ bool sprag_ess_project(sprag_ess_run *run)
     }
     sprag_ess_piece piece = sprag_ess_line(run, length);
     piece.bend = run->options->mode == SPRAG_ESS_FIRST ? NULL : run->work.bend;
-    return sprag_ess_cross(run, &piece, true);
+    return sprag_ess_is_clear(run, &piece) && sprag_ess_cross(run, &piece, true);
 }

@@ -19,7 +19,8 @@ static int group_room(const sprag_ess_problem *p)
 static void take_group(sprag_ess_run *run, sprag_scratch *scratch)
 {
     const sprag_ess_problem *p = run->problem;
-    int room = p->jump && run->directions == 0 ? group_room(p) : 1;
+    // Kinks move the crossings of guards whose bounds were searched without them.
+    int room = p->jump && run->directions == 0 && !p->rate_bound ? group_room(p) : 1;
     run->group.row_room = (size_t)(p->row_entries ? p->row_entries : p->states);
     run->group.target = SPRAG_ESS_GROUP_FIRST;
     run->group.room = room > 1 ? room : 1;
@@ -69,15 +70,20 @@ bool sprag_ess_take(sprag_ess_run *run, double *label, sprag_scratch *scratch)
     run->zeno.count = SPRAG_TAKE(scratch, m, int);
     take_group(run, scratch);
     double *none = SPRAG_TAKE(scratch, m, double), *band = SPRAG_TAKE(scratch, m, double);
+    double *tolerance = SPRAG_TAKE(scratch, m, double);
+    run->behind = SPRAG_TAKE(scratch, m, double);
     if (scratch->failed) {
         return false;
     }
     for (int k = 0; k < m; k++) {
         band[k] = p->eps ? p->eps[k] : run->options->eps;
+        tolerance[k] = p->label_tolerance ? p->label_tolerance[k] : run->options->label_tolerance;
     }
     run->band = band;
-    return sprag_guards_take(&run->guards, p, label,
-                             run->options->mode == SPRAG_ESS_LOCATE ? none : band, run->stats,
+    run->label_tolerance = tolerance;
+    bool has_bands = run->options->mode != SPRAG_ESS_LOCATE || run->options->strict;
+    run->samples.to_edges = run->options->trust_eps || run->options->strict;
+    return sprag_guards_take(&run->guards, p, label, has_bands ? band : none, run->stats,
                              scratch) &&
            (run->directions == 0 ||
             sprag_corner_take(&run->corner, &run->guards, SPRAG_ESS_CORNER, run->directions,
@@ -122,13 +128,15 @@ static void choose_labels(sprag_ess_run *run)
     }
 }
 
-// Ends the run if the flow is beyond the band of a guard that can be crossed.
+// Ends the run if the flow is beyond the band of a guard that can be crossed. A guard that is
+// crossed for good may be before its guard as far as a projection may have left it.
 static void check_start(sprag_ess_run *run)
 {
     const sprag_guards *g = &run->guards;
     for (int k = 0; k < g->count; k++) {
-        if (g->armed[k] && run->band[k] > 0 &&
-            sprag_guards_side(g, k) * run->now.h[k] > run->band[k]) {
+        double h = run->now.h[k], far = fmax(run->band[k], run->label_tolerance[k]);
+        run->behind[k] = h < 0 && h >= -run->band[k] ? -h : 0;
+        if (g->armed[k] && sprag_guards_side(g, k) * h > far) {
             sprag_ess_end(run, SPRAG_ESS_MISMATCH, k, "guard %d: label is %g, but h is %g", k,
                           g->label[k], run->now.h[k]);
         }

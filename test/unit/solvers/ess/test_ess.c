@@ -296,7 +296,7 @@ START_TEST(bad_entries_are_named)
     static const sprag_ess_reset reset = {0, 3, true};
     static const double eps[3] = {0.1, -1, 0}, scale[3] = {1, 0, 1}, time[2] = {0.3, 0.2};
     static double state[6], direction[3] = {1, NAN, 0};
-    for (int i = 0; i < 36; i++) {
+    for (int i = 0; i < 41; i++) {
         sprag_ess_problem p = order_problem;
         p.two_way = two_way;
         sprag_ess_options o = sprag_ess_defaults(1e-2);
@@ -345,6 +345,11 @@ START_TEST(bad_entries_are_named)
             BAD(32, out.state = NULL, "state");
             BAD(33, out.time = NULL, "time");
             BAD(34, (out.directions = 1, out.direction = direction), "direction[1]");
+            BAD(36, o.label_tolerance = 0, "label_tolerance");
+            BAD(37, p.label_tolerance = scale, "label_tolerance[1]");
+            BAD(38, p.rate_bound = eps, "rate_bound[1]");
+            BAD(39, p.rate_bound = direction, "rate_bound[1]");
+            BAD(40, (p.rate_bound = scale, o.label_tolerance = INFINITY), "rate_bound[0]");
             BAD(35, (out.directions = 1, out.direction = NULL), "direction");
         }
         ck_assert_msg(integrate(&p, &o, start, end, x, label, &out) == SPRAG_BAD_PROBLEM, "%s",

@@ -146,6 +146,85 @@ START_TEST(crossed_guards_that_are_left_again_are_a_mismatch)
 }
 END_TEST
 
+// The check of labels does not depend on eps or mode: thrown through h = 0 at 2 - sqrt(3) s, the
+// ball falls back through it at 2 + sqrt(3) s.
+START_TEST(labels_have_a_tolerance_of_their_own)
+{
+    static const double eps[] = {0, 1e-6, 0.1, 0.4};
+    sprag_ess_problem p = {.states = 2, .guards = 1, .field = thrown_field, .guard = line_guard};
+    double back = 2 + sqrt(3), step = 0.01;
+    for (int i = 0; i < 4; i++) {
+        double x[2] = {-0.5, 2}, label = NAN;
+        sprag_ess_options o = sprag_ess_defaults(step);
+        o.mode = modes[_i % MODES];
+        o.trust_eps = _i / MODES;
+        o.eps = eps[i];
+        ck_assert_int_eq(integrate(&p, &o, 0, 10, x, &label, NULL), SPRAG_NOT_CONVERGED);
+        ck_assert_int_eq(stats.stop, SPRAG_ESS_MISMATCH);
+        ck_assert_int_eq(stats.events, 1);
+        // A projection may leave the ball before the guard, by what it neglects.
+        double left = o.mode == SPRAG_ESS_FIRST && o.trust_eps ? o.eps * o.eps : 0;
+        ck_assert(stats.time > back - left && stats.time < back + left + 2 * step);
+    }
+    static const double tolerance[] = {1e-6, 0.3, INFINITY};
+    for (int i = 0; i < 6; i++) { // by the options, by the problem
+        double x[2] = {-0.5, 2}, label = NAN, low = tolerance[i % 3];
+        sprag_ess_options o = sprag_ess_defaults(step);
+        o.mode = modes[_i % MODES];
+        o.label_tolerance = i < 3 ? low : 0.1;
+        p.label_tolerance = i < 3 ? NULL : &low;
+        sprag_result result = integrate(&p, &o, 0, 5, x, &label, NULL);
+        ck_assert_int_eq(result, low < INFINITY ? SPRAG_NOT_CONVERGED : SPRAG_OK);
+        double until = 2 + sqrt(3 + 2 * low); // h = 1.5 - (t - 2)^2 / 2
+        ck_assert(result == SPRAG_OK || (stats.time >= until && stats.time < until + 2 * step));
+    }
+    p.label_tolerance = NULL;
+    for (int i = 0; i < 2; i++) { // labels that are wrong at the start
+        double x[2] = {i ? -1e-3 : 1e-3, 0}, label = i;
+        sprag_ess_options o = sprag_ess_defaults(step);
+        o.mode = modes[_i % MODES];
+        o.eps = 1e-4;
+        ck_assert_int_eq(integrate(&p, &o, 0, 5, x, &label, NULL), SPRAG_NOT_CONVERGED);
+        ck_assert_int_eq(stats.stop, SPRAG_ESS_MISMATCH);
+        ck_assert_double_eq(stats.time, 0);
+    }
+}
+END_TEST
+
+// Thrown to 3 mm before the guard: it enters the band of 10 mm and leaves it again.
+START_TEST(strict_ends_where_a_guard_recedes_in_every_mode)
+{
+    sprag_ess_problem p = {.states = 2, .guards = 1, .field = thrown_field, .guard = line_guard};
+    static const double step[] = {1e-3, 0.05, 3};
+    static const bool two_way = true;
+    for (int i = 0; i < 12; i++) {
+        double x[2] = {-0.503, 1}, label = 0;
+        sprag_ess_options o = sprag_ess_defaults(step[i % 3]);
+        o.mode = modes[_i];
+        o.adaptive = i / 3 % 2;
+        o.strict = i < 6;
+        OK(integrate(&order_problem, &o, 0, 0.5, (double[3]){-0.4, -0.15, 0.3},
+                     (double[3]){0, 0, 0}, NULL)); // its guards are live
+        ck_assert_int_eq(stats.events, 3);
+        p.two_way = NULL;
+        sprag_result result = integrate(&p, &o, 0, 3, x, &label, NULL);
+        ck_assert_int_eq(stats.events, 0);
+        if (o.strict) {
+            ck_assert_int_eq(result, SPRAG_NOT_CONVERGED);
+            ck_assert_int_eq(stats.stop, SPRAG_ESS_NOT_LIVE);
+            ck_assert_int_eq(stats.stop_guard, 0);
+            ck_assert(stats.time >= 1 - sqrt(2 * 0.007) - 1e-6);
+        } else {
+            ck_assert_int_eq(result, SPRAG_OK);
+        }
+        double y[2] = {-0.503, 1};
+        label = 0;
+        p.two_way = &two_way; // such may recede
+        OK(integrate(&p, &o, 0, 3, y, &label, NULL));
+    }
+}
+END_TEST
+
 // x'' = -2 sgn x - sgn x': ends in the origin after a finite time and infinitely many events.
 static void twist_field(void *user, const double *x, const double *label, double *f)
 {
@@ -423,6 +502,8 @@ int main(void)
     tcase_add_test(situation, receding_guards_are_no_candidates);
     tcase_add_loop_test(situation, sliding_ends_with_its_guard, 0, 2 * MODES);
     tcase_add_test(situation, crossed_guards_that_are_left_again_are_a_mismatch);
+    tcase_add_loop_test(situation, labels_have_a_tolerance_of_their_own, 0, 2 * MODES);
+    tcase_add_loop_test(situation, strict_ends_where_a_guard_recedes_in_every_mode, 0, MODES);
     tcase_add_loop_test(situation, zeno_ends_with_its_guard, 0, MODES);
     tcase_add_test(situation, ties_are_taken_by_index);
     tcase_add_test(situation, one_step_may_cross_several_guards);
