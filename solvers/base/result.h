@@ -38,6 +38,7 @@ typedef struct sprag_stats {
     sprag_strategy strategy; // that ended the solve
     int iterations;          // Newton updates of all strategies
     int sweeps;              // of Gauss-Seidel
+    double sweep_work;       // of the sweeps, in products of 6x6 blocks
     int factorizations;
     double residual; // of sprag_problem_residual, at the solution: the largest residual of a body,
                      // contact or row, relative to what the step changes; the general solver: that

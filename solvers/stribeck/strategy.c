@@ -24,8 +24,7 @@ static void copy(double *to, const double *from, int n)
 
 double sprag_strategy_work(const sprag_strategy_state *w)
 {
-    return w->stats.iterations * w->update_work +
-           (double)w->stats.sweeps * (w->system->points + w->system->equations);
+    return w->stats.iterations * w->update_work + w->stats.sweep_work;
 }
 
 // Moves the friction bounds towards the normal impulses of the last evaluation.

@@ -229,6 +229,7 @@ static sprag_result solve_directly(const sprag_problem *problem,
     w.stats.history_room = stats->history_room;
     w.stats.iterations = stats->iterations;
     w.stats.sweeps = stats->sweeps;
+    w.stats.sweep_work = stats->sweep_work;
     w.stats.factorizations = stats->factorizations;
     sprag_effective_stiffness(&system, problem, w.stats.stiffness, w.stats.damping);
     if (sprag_strategy_open(&w, &system, scratch) != SPRAG_OK ||
@@ -267,6 +268,7 @@ static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_opt
     sprag_result result =
         room ? sprag_swept_solve(problem, options, best->scratch, room, &swept) : SPRAG_NO_MEMORY;
     stats->sweeps = swept.sweeps;
+    stats->sweep_work = swept.sweep_work;
     if (result == SPRAG_OK) {
         sprag_best_offer(best, &swept);
     }
@@ -347,6 +349,7 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     options = options ? options : &defaults;
     stats = stats ? stats : &own;
     stats->iterations = stats->sweeps = stats->factorizations = 0;
+    stats->sweep_work = 0;
     sprag_best best = {.problem = problem,
                        .softness = options->softness,
                        .row_softness = options->row_softness,
@@ -365,13 +368,14 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
         sprag_stribeck_options few = *options;
         few.budget = STRIBECK_POOR_SWEEPS;
         result = sweep(problem, &few, &best, stats);
-        *options->work_left -= (double)stats->sweeps * (problem->contacts + problem->rows);
+        *options->work_left -= stats->sweep_work;
     }
     if (result != SPRAG_NO_MEMORY && isfinite(best.stats.residual)) {
         best.stats.history = stats->history;
         best.stats.history_room = stats->history_room;
         best.stats.iterations = stats->iterations;
         best.stats.sweeps = stats->sweeps;
+        best.stats.sweep_work = stats->sweep_work;
         best.stats.factorizations = stats->factorizations;
         *stats = best.stats;
         result = SPRAG_OK;

@@ -433,6 +433,15 @@ bool mechanisms_couple(sweeps *s, sprag_scratch *scratch)
     return !scratch->failed;
 }
 
+double mechanisms_entries(const sweeps *s)
+{
+    double sum = 0;
+    for (int m = 0; m < s->mechanisms->count; m++) {
+        sum += (double)s->mechanisms->of[m].width * s->mechanisms->of[m].stride;
+    }
+    return sum;
+}
+
 // ---- velocities
 
 // bias - J v of a row that holds a mechanism, m/s, with what is taken back of its yield.

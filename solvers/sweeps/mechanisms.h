@@ -81,6 +81,9 @@ void mechanisms_turn_port(sweeps *s, int port, const double basis[2][2]);
 // After all turns: sets J A^-1 J' between the ports.
 bool mechanisms_couple(sweeps *s, sprag_scratch *scratch);
 
+// Entries of the matrices J A^-1 J'.
+double mechanisms_entries(const sweeps *s);
+
 // Velocities that go with the impulses, of nodes and ports. Takes back the rows' own yield at the
 // forces of the moment.
 void mechanisms_balance(sweeps *s);

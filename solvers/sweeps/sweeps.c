@@ -8,6 +8,7 @@
 #include "mechanisms.h"
 #include "singles.h"
 #include "stiction.h"
+#include "sweeps_constants.h"
 #include "sweeps_run.h"
 #include "symmetric3.h"
 
@@ -535,6 +536,14 @@ static double scale_of(const sweeps *s)
     return fmax(fmax(s->scale, change), DBL_MIN);
 }
 
+static double work_of(const sweeps *s, int sweeps)
+{
+    double batched = s->problem->contacts - s->singles, entries = mechanisms_entries(s);
+    double each = batched + s->problem->rows + SWEEPS_SINGLE_ROW_WORK * s->single_rows +
+                  SWEEPS_PORT_ENTRY_WORK * entries;
+    return SWEEPS_COUPLING_WORK * entries + sweeps * each;
+}
+
 static void run(sweeps *s, const sprag_sweeps_options *options, sprag_stats *stats)
 {
     double halfway = INFINITY, last = INFINITY, scale = 1;
@@ -560,6 +569,7 @@ static void run(sweeps *s, const sprag_sweeps_options *options, sprag_stats *sta
 static sprag_result solve(sweeps *s, const sprag_sweeps_options *options, sprag_scratch *scratch,
                           sprag_solution *solution, sprag_stats *stats)
 {
+    int before = stats->sweeps;
     sprag_result result = prepare(s, options, scratch, stats);
     if (result == SPRAG_OK) {
         start(s);
@@ -567,6 +577,7 @@ static sprag_result solve(sweeps *s, const sprag_sweeps_options *options, sprag_
         batches_balance(s); // rounding of the sums
         write_solution(s, solution);
         result = isfinite(stats->convergence) ? SPRAG_OK : SPRAG_NOT_CONVERGED;
+        stats->sweep_work += work_of(s, stats->sweeps - before);
     }
     return result;
 }

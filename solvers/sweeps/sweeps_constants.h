@@ -6,4 +6,11 @@
 // costs the square of them. Larger: long chains on the ground take longer and hold better.
 enum { SWEEPS_PORT_ROWS = 400 };
 
+// Products of 6x6 blocks (25 ns) that count as the work of a sweep: for a row of a contact that
+// goes alone (others take one a contact), and an entry of the matrix of a mechanism's ports; and
+// for such an entry when the matrix is made. Measured in hostile worlds. Larger: callers with a
+// budget end earlier.
+static const double SWEEPS_SINGLE_ROW_WORK = 0.85, SWEEPS_PORT_ENTRY_WORK = 1 / 216.0,
+                    SWEEPS_COUPLING_WORK = 0.5;
+
 #endif
