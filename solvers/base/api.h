@@ -1,6 +1,6 @@
-// Linkage for C++ and visibility of the functions that libsprag_general.so exports, for its
-// installed headers (general.h, result.h, scratch.h). libsprag.so contains the same functions but
-// does not export them.
+// Linkage for C++ and visibility of the functions that libsprag_general.so and libsprag_ess.so
+// export, for their installed headers (general.h, ess.h, smooth.h, result.h, scratch.h). libsprag.so
+// contains the same functions but does not export them.
 #ifndef SPRAG_API_H
 #define SPRAG_API_H
 
@@ -12,10 +12,10 @@
 #define SPRAG_END_C
 #endif
 
-#ifdef SPRAG_EXPORT_GENERAL // while that library is compiled
-#define SPRAG_GENERAL_API __attribute__((visibility("default")))
+#ifdef SPRAG_EXPORT_SOLVER // while such a library is compiled
+#define SPRAG_SOLVER_API __attribute__((visibility("default")))
 #else
-#define SPRAG_GENERAL_API
+#define SPRAG_SOLVER_API
 #endif
 
 #endif

@@ -16,7 +16,7 @@ typedef enum sprag_result {
 } sprag_result;
 
 // "ok", "not converged", ...
-SPRAG_GENERAL_API const char *sprag_result_name(sprag_result result);
+SPRAG_SOLVER_API const char *sprag_result_name(sprag_result result);
 
 // Writes one line on the fault to message (size bytes; NULL for none). Returns SPRAG_BAD_PROBLEM.
 sprag_result sprag_bad_problem(char *message, int size, const char *format, ...)

@@ -25,7 +25,7 @@ typedef struct sprag_scratch {
 enum { SPRAG_ALIGNMENT = 64 };
 
 // Takes memory as sprag_scratch_take_raw does, from a new chunk if the newest has no room.
-SPRAG_GENERAL_API void *sprag_scratch_take_more(sprag_scratch *scratch, size_t count, size_t size);
+SPRAG_SOLVER_API void *sprag_scratch_take_more(sprag_scratch *scratch, size_t count, size_t size);
 
 // count * size bytes, aligned for vectors; on failure sets `failed` and returns NULL. The bytes are
 // not set: for arrays of which every entry is written before it is read.
@@ -44,7 +44,7 @@ static inline void *sprag_scratch_take_raw(sprag_scratch *scratch, size_t count,
 }
 
 // The same, zeroed.
-SPRAG_GENERAL_API void *sprag_scratch_take(sprag_scratch *scratch, size_t count, size_t size);
+SPRAG_SOLVER_API void *sprag_scratch_take(sprag_scratch *scratch, size_t count, size_t size);
 
 #define SPRAG_TAKE(scratch, count, type)                                                           \
     sprag_scratch_take((scratch), (size_t)(count), sizeof(type))
@@ -60,10 +60,10 @@ static inline void sprag_scratch_release(sprag_scratch *scratch, const sprag_scr
 }
 
 // Frees everything that was taken and joins the chunks into one of the largest size needed so far.
-SPRAG_GENERAL_API void sprag_scratch_reset(sprag_scratch *scratch);
+SPRAG_SOLVER_API void sprag_scratch_reset(sprag_scratch *scratch);
 
 // Returns all memory to the system.
-SPRAG_GENERAL_API void sprag_scratch_free(sprag_scratch *scratch);
+SPRAG_SOLVER_API void sprag_scratch_free(sprag_scratch *scratch);
 
 SPRAG_END_C
 

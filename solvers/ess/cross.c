@@ -463,8 +463,9 @@ static int largest_group(sprag_ess_run *run, sprag_ess_piece *piece, bool projec
     }
 }
 
-// Continues at run->next, which is the point behind the events.
-static void advance(sprag_ess_run *run, sprag_ess_piece *piece)
+// Continues at run->next, which is the point behind the events. since: s, how long h has been
+// smooth.
+static void advance(sprag_ess_run *run, sprag_ess_piece *piece, double since)
 {
     sprag_ess_emit(run, piece);
     double *y = run->now.y, *f = run->now.f;
@@ -475,7 +476,7 @@ static void advance(sprag_ess_run *run, sprag_ess_piece *piece)
     if (run->directions > 0) { // they were mapped since
         sprag_ess_value(run, run->now.y, run->now.f);
     }
-    sprag_ess_arrive(run, piece->length);
+    sprag_ess_arrive(run, since);
 }
 
 bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
@@ -492,6 +493,7 @@ bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
     int last = crossed(run, events - 1)->guard;
     double side = sprag_guards_side(g, last), before = 0;
     double after = side * sprag_guards_rate(g, run->next.y, last, run->next.f);
+    bool has_map = sprag_ess_has_map(run, last);
     if (after < 0) {
         before = rate_before(run, events, side);
         restore_labels(run);
@@ -504,17 +506,21 @@ bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
     for (int e = 0; e < events; e++) {
         int guard = crossed(run, e)->guard;
         record_event(run, piece, e, projected);
-        map_directions(run, guard, piece->start + piece->length);
-        sprag_guards_cross(g, guard);
+        if (has_map) { // the only event
+            sprag_ess_cross_and_map(run, guard);
+        } else {
+            map_directions(run, guard, piece->start + piece->length);
+            sprag_guards_cross(g, guard);
+        }
         run->behind[guard] = fmax(0, -run->next.h[guard]);
     }
     sprag_ess_stats *stats = run->stats;
     stats->largest_group = events > stats->largest_group ? events : stats->largest_group;
-    advance(run, piece);
+    advance(run, piece, has_map ? 0 : piece->length);
     if (is_terminal(run, last)) {
         sprag_ess_end(run, SPRAG_ESS_LAST_EVENT, last, "guard %d is crossed", last);
     }
-    if (before > 0 && sprag_ess_is_running(run)) {
+    if (before > 0 && !has_map && sprag_ess_is_running(run)) {
         sprag_ess_end(run, SPRAG_ESS_SLIDING, last,
                       "guard %d: f points at it from both sides, at rates %g and %g", last, before,
                       after);

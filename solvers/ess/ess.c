@@ -276,6 +276,9 @@ sprag_result sprag_ess_corner(const sprag_ess_problem *problem, const double *x,
         if (guard[i] < 0 || guard[i] >= problem->guards) {
             return BAD(&to, "guard[%d] is %d of %d", i, guard[i], problem->guards);
         }
+        if (problem->reset_map && (!problem->is_mapped || problem->is_mapped[guard[i]])) {
+            return BAD(&to, "guard[%d], %d, resets the state", i, guard[i]);
+        }
     }
     sprag_ess_stats stats = {0};
     sprag_guards set;

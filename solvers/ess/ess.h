@@ -1,18 +1,25 @@
 // Event-selected systems: x' = f(x, b), where label b_k tells on which side of guard h_k(x) = 0 the
-// flow is. f is smooth for constant labels and jumps where a label changes; x is continuous.
+// flow is. f is smooth for constant labels and jumps where a label changes; x is continuous, but
+// where the problem gives a guard a reset map.
 // Contacts that are made and broken are such guards, many at nearly the same time.
 //
 // Labels change at events only, never because of the sign of a rounded h. Between events a method
 // for smooth equations steps (smooth.h). An event is reached
 // - by projection: once -eps <= h_k < 0, along x + t f to where h_k + t Dh_k f = 0 (Anderson,
-//   Revzen: Rapid Integrator for a Class of Multi-Contact Systems, listing 1), or, of third order,
-//   along the parabola through f at half that time;
+//   Revzen: Rapid Integrator for a Class of Multi-Contact Systems, arXiv 2402.00279, section 3,
+//   figure 2 and the listing there), or, of third order, along the parabola through f at half that
+//   time;
 // - by location: as a root of h_k on the dense output of a step. Projections that are refused end
 //   there, too.
 //
 // Directions are carried along by the B-derivative of the flow, for one guard the saltation matrix
 // (Burden, Sastry, Koditschek, Revzen: SIAM J. Appl. Dyn. Syst. 15, 2016; Council, Revzen, Burden:
 // J. Comput. Nonlinear Dyn. 17, 2022).
+//
+// Units: x, h and time may have any; "s" stands for that of time. Arrays are the caller's: n is the
+// number of states, m that of guards; matrices are row by row. Callbacks report an error by a value
+// that is not finite: the integration then ends with SPRAG_BAD_PROBLEM. No function prints, keeps
+// global state or ends the program; threads may integrate at once, each with a scratch of its own.
 //
 // For very many weak contacts, and without derivatives, an ordinary adaptive integrator that
 // ignores events is a good choice, too.
@@ -24,6 +31,8 @@
 #include "result.h"
 #include "scratch.h"
 #include "smooth.h"
+
+SPRAG_BEGIN_C
 
 // An entry of the reset matrix: crossing guard `crossed` arms `guard` (it can be crossed from now
 // on; its label becomes 0, that of a two-way guard stays) or disarms it (it cannot be crossed, its
@@ -41,7 +50,7 @@ typedef struct sprag_ess_problem {
     int states, guards; // n, m
     void *user;
 
-    // The field f (n) for labels (m) of 0 and 1, units of x per s.
+    // The field f (n) for labels (m) of 0 and 1, units of x per s (section 2.1, f(x, b)).
     void (*field)(void *user, const double *x, const double *label, double *f);
 
     // Values of `count` guards: h[i] is that of guard which[i]; with which NULL, of all m in order.
@@ -57,18 +66,18 @@ typedef struct sprag_ess_problem {
     // states: where one guard is asked for, the others are not set. NULL: all are read.
     int (*reads)(void *user, int guard, int *range);
 
-    // The row of Dh of one guard: columns and values of its entries that are not 0. Returns their
-    // number, at most row_entries (0: n, which takes much memory if n is large). NULL: differences
-    // of h.
+    // The row of Dh of one guard: columns and values (units of h per unit of x) of its entries that
+    // are not 0. Returns their number, at most row_entries (0: n, which takes much memory if n is
+    // large). NULL: differences of h.
     int (*row)(void *user, const double *x, int guard, int *column, double *value);
     int row_entries;
 
     // Df (n) = D_x f(x, label) v, for directions and for stiff methods. NULL: differences of f.
     void (*tangent)(void *user, const double *x, const double *label, const double *v, double *Df);
 
-    // change (n) = f(x, label with `guard` crossed) - f(x, label). Give it if it costs much less
-    // than f: all events of a step are then resolved together, within the tolerance, and the cost
-    // of a step is linear in m. NULL: events are resolved one by one.
+    // change (n) = f(x, label with `guard` crossed) - f(x, label), units of x per s. Give it if it
+    // costs much less than f: all events of a step are then resolved together, within the
+    // tolerance, and the cost of a step is linear in m. NULL: events are resolved one by one.
     void (*jump)(void *user, const double *x, const double *label, int guard, double *change);
 
     const double *eps; // m, units of h: depth of the band before each guard; NULL: options' eps
@@ -90,6 +99,16 @@ typedef struct sprag_ess_problem {
     const sprag_ess_reset *reset; // the reset matrix, by its entries
     int resets;
 
+    // x_after (n) = R(x): the state behind `guard`, which the flow reaches at x; label: before it.
+    // It must be on the sides of the other guards that their labels say. Events are then resolved
+    // one by one. NULL: x is continuous at all guards.
+    void (*reset_map)(void *user, const double *x, const double *label, int guard, double *x_after);
+    const bool *is_mapped; // m: guards with a reset map; NULL: all, if there is one
+
+    // DRv (n) = D_x R(x) v, for directions. NULL: differences of the reset map.
+    void (*reset_tangent)(void *user, const double *x, const double *label, int guard,
+                          const double *v, double *DRv);
+
     // m: crossing one of these ends the integration, just behind it. NULL: none does.
     const bool *terminal;
 
@@ -109,29 +128,30 @@ typedef struct sprag_ess_options {
     sprag_ess_mode mode;
     const sprag_smooth *smooth; // method for smooth equations; NULL: dopri5
     bool adaptive;              // steps are chosen by the tolerance; else all are `step` long
-    double step;                // s, the longest step
+    double step;                // s, the longest step: of guards without a rate_bound, at most a
+                                // quarter of the time between two crossings of one
     double first_step;          // s, the first step if adaptive; 0: estimated from x and f
     double relative_tolerance;  // of a step and of a projection: 1 is the root of mean square of
     double absolute_tolerance;  // error_i / (absolute scale_i + relative |x_i|)
     const double *scale;        // n, units of x; NULL: 1
     double eps;                 // units of h, depth of the bands if problem.eps is NULL
     bool trust_eps;             // project from h = -eps on even if the tolerance is not met
-    bool strict;                // end the integration if a one-way guard recedes in its band: at
-                                // a point, or from sample to sample. In all modes; steps then end
-                                // where they enter a band
-    double label_tolerance;     // units of h, if problem.label_tolerance is NULL; INFINITY: labels
-                                // are not checked. A guard that is crossed for good may also be as
-                                // far before h = 0 as its own crossing left it
-    int samples;                // 1 to 8 inside a step; more find guards crossed forth and back
-    double corner_time;         // s, events within this time are one corner to directions
-    int zeno_events;            // crossings of one guard within zeno_time; more end the integration
-    double zeno_time;           // s; 0: one step
-    long max_steps;             // of steps and projections; more end the integration
+    bool strict; // section 2.1, requirement 4 (Dh f > 0 in the band): end the integration if a
+                 // one-way guard recedes in its band: at a point, or from sample to sample. In all
+                 // modes; steps then end where they enter a band
+    double label_tolerance; // units of h, if problem.label_tolerance is NULL; INFINITY: labels
+                            // are not checked. A guard that is crossed for good may also be as
+                            // far before h = 0 as its own crossing left it
+    int samples;            // 1 to 8 inside a step; more find guards crossed forth and back
+    double corner_time;     // s, events within this time are one corner to directions
+    int zeno_events;        // crossings of one guard within zeno_time; more end the integration
+    double zeno_time;       // s; 0: one step
+    long max_steps;         // of steps and projections; more end the integration
 } sprag_ess_options;
 
 // Mode midpoint, dopri5, fixed steps of `step` (s), tolerances 1e-6 and 1e-9, eps 0.01, labels'
 // tolerance 1e-6, 1 sample, corner time 1e-10 s, 100 events in the time of a step, 1e9 steps.
-sprag_ess_options sprag_ess_defaults(double step);
+SPRAG_SOLVER_API sprag_ess_options sprag_ess_defaults(double step);
 
 typedef struct sprag_ess_event {
     double time; // s
@@ -145,7 +165,7 @@ typedef struct sprag_ess_event {
 typedef struct sprag_ess_piece sprag_ess_piece;
 
 // State x (n) at a time (s) within the piece.
-void sprag_ess_piece_at(const sprag_ess_piece *piece, double time, double *x);
+SPRAG_SOLVER_API void sprag_ess_piece_at(const sprag_ess_piece *piece, double time, double *x);
 
 // Further results; the caller owns the arrays. NULL or 0: not wanted.
 typedef struct sprag_ess_output {
@@ -162,9 +182,12 @@ typedef struct sprag_ess_output {
     void *user;
     void (*observe)(void *user, double start, double end, const sprag_ess_piece *piece);
 
-    int directions;    // vectors that the B-derivative of the flow is applied to
-    double *direction; // directions x n: in at the start, out at the end. With any, events are
-                       // resolved one by one
+    // Vectors that the B-derivative of the flow is applied to: v' = D_x f v between events, the map
+    // of sprag_ess_corner at them. With any, events are resolved one by one. The n unit vectors
+    // become the columns of the state transition matrix, if the flow is differentiable: where
+    // several guards are crossed at once it is so by direction alone, and stats->corners > 0.
+    int directions;
+    double *direction; // directions x n, units of x: in at the start, out at the end
 } sprag_ess_output;
 
 // Reasons why a projection was refused; an ordinary step was taken instead.
@@ -191,7 +214,7 @@ typedef enum sprag_ess_stop {
     SPRAG_ESS_LAST_EVENT, // a terminal guard was crossed
 } sprag_ess_stop;
 
-const char *sprag_ess_stop_name(sprag_ess_stop stop); // "done", "sliding", ...
+SPRAG_SOLVER_API const char *sprag_ess_stop_name(sprag_ess_stop stop); // "done", "sliding", ...
 
 // Statistics of one integration, set by sprag_ess_integrate.
 typedef struct sprag_ess_stats {
@@ -223,23 +246,31 @@ enum { SPRAG_ESS_NO_GUARD = -1 };
 // Returns SPRAG_OK at the end; SPRAG_NOT_CONVERGED if it ended early, for the reason stats->stop:
 // the results up to there are valid; SPRAG_BAD_PROBLEM if an argument is invalid (nothing was done)
 // or a callback returned an invalid value; SPRAG_NO_MEMORY.
-sprag_result sprag_ess_integrate(const sprag_ess_problem *problem, const sprag_ess_options *options,
-                                 double start, double end, double *x, double *label,
-                                 sprag_ess_output *output, sprag_scratch *scratch,
-                                 sprag_ess_stats *stats, char *message, int size);
+SPRAG_SOLVER_API sprag_result sprag_ess_integrate(const sprag_ess_problem *problem,
+                                                  const sprag_ess_options *options, double start,
+                                                  double end, double *x, double *label,
+                                                  sprag_ess_output *output, sprag_scratch *scratch,
+                                                  sprag_ess_stats *stats, char *message, int size);
 
-// The B-derivative of the flow through `guards` that are all crossed at x: an offset v (n) before
-// them becomes w (n) behind them, both at the time of the nominal crossing (Council, Revzen, Burden
-// 2022). It is piecewise linear in v, continuous and positively homogeneous; linear if all offsets
-// cross the guards in one order.
+// The B-derivative of the flow through `guards` that are all crossed at x: an offset v (n, units of
+// x) before them becomes w (n) behind them, both at the time of the nominal crossing:
+//
+//     A = {}, w = v; as long as guards are left: j with the least s_j = -Dh_j w / (Dh_j f_A),
+//     w <- w - s_j (f_{A+j} - f_A), A <- A + j
+//
+// (Council, Revzen, Burden 2022, the algorithm of section 2; Burden et al. 2016). It is piecewise
+// linear in v, continuous and positively homogeneous; linear if all offsets cross the guards in one
+// order.
 //
 // label (m): before the guards. order (guards; NULL if not wanted): the order in which v crosses
 // them. affine: the guards need not be at h = 0 at x; v is then a finite offset, and the fields are
 // those at x. Returns SPRAG_OK, SPRAG_BAD_PROBLEM, SPRAG_NO_MEMORY, or SPRAG_NOT_CONVERGED if the
 // flow approaches none of the guards that are left; message as above.
-sprag_result sprag_ess_corner(const sprag_ess_problem *problem, const double *x,
-                              const double *label, const int *guard, int guards, bool affine,
-                              const double *v, double *w, int *order, sprag_scratch *scratch,
-                              char *message, int size);
+SPRAG_SOLVER_API sprag_result sprag_ess_corner(const sprag_ess_problem *problem, const double *x,
+                                               const double *label, const int *guard, int guards,
+                                               bool affine, const double *v, double *w, int *order,
+                                               sprag_scratch *scratch, char *message, int size);
+
+SPRAG_END_C
 
 #endif

@@ -77,7 +77,8 @@ typedef struct sprag_ess_work {
     double *error, *point, *middle, *bend, *full; // size
     double *shifted;                              // 2 states, of difference quotients
     double *smooth;                               // of the method for smooth equations
-    bool *marked;                                 // a guard each, false between calls
+    double *delay; // s, of directions at a guard that resets the state
+    bool *marked;  // a guard each, false between calls
 } sprag_ess_work;
 
 // Guards at equal distances within the step just taken. loop.c fills it, locate.c reads it.
@@ -188,6 +189,10 @@ bool sprag_ess_finite(const double *x, int count);
 // f (size) of y (size): the field, and its derivative along each direction.
 void sprag_ess_value(sprag_ess_run *run, const double *y, double *f);
 
+// Step of a central difference from y (count) along v, which balances rounding against the third
+// derivative.
+double sprag_ess_difference(const double *y, const double *v, int count);
+
 // Makes run->field call sprag_ess_value.
 void sprag_ess_set_field(sprag_ess_run *run);
 
@@ -243,6 +248,13 @@ bool sprag_ess_is_clear(sprag_ess_run *run, const sprag_ess_piece *piece);
 
 // Ends the run: the bound of a guard does not hold.
 void sprag_ess_end_too_fast(sprag_ess_run *run, int guard);
+
+// ---- reset_map.c
+
+bool sprag_ess_has_map(const sprag_ess_run *run, int guard);
+
+// Crosses a guard at next.y and resets the state there: next is the point behind it.
+void sprag_ess_cross_and_map(sprag_ess_run *run, int guard);
 
 // ---- cross.c
 

@@ -58,9 +58,7 @@ double sprag_ess_norm(const sprag_ess_run *run, const double *error)
     return sqrt(sum / run->size);
 }
 
-// Step of a central difference from y along v, which balances rounding against the third
-// derivative.
-static double difference(const double *y, const double *v, int count)
+double sprag_ess_difference(const double *y, const double *v, int count)
 {
     double wide = 0, far = 1;
     for (int i = 0; i < count; i++) {
@@ -78,7 +76,7 @@ static void tangent(sprag_ess_run *run, const double *y, const double *v, double
         p->tangent(p->user, y, run->guards.label, v, Df);
         return;
     }
-    double step = difference(y, v, run->states), *x = run->work.shifted;
+    double step = sprag_ess_difference(y, v, run->states), *x = run->work.shifted;
     double *f[2] = {Df, run->work.shifted + run->states};
     for (int s = 0; s < 2; s++) {
         for (int i = 0; i < run->states; i++) {
@@ -116,7 +114,7 @@ static void tangent_of_all(void *data, const double *y, const double *v, double 
         tangent(run, y, v, Df);
         return;
     }
-    double step = difference(y, v, run->size);
+    double step = sprag_ess_difference(y, v, run->size);
     for (int s = 1; s >= -1; s -= 2) {
         double *f = s > 0 ? Df : run->work.full;
         for (int i = 0; i < run->size; i++) {

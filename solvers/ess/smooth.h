@@ -7,6 +7,8 @@
 
 #include "result.h"
 
+SPRAG_BEGIN_C
+
 typedef struct sprag_field {
     int size;   // of y
     void *data; // first argument of the callbacks
@@ -30,6 +32,10 @@ typedef struct sprag_smooth {
     void (*between)(const double *room, int size, double part, int first, int end, double *y);
 } sprag_smooth;
 
-extern const sprag_smooth sprag_dopri5; // explicit, order 5(4); the default
+// Dormand and Prince's explicit method of order 5(4), the default (Hairer, Norsett, Wanner: Solving
+// Ordinary Differential Equations I, 2nd ed., table II.5.2).
+SPRAG_SOLVER_API extern const sprag_smooth sprag_dopri5;
+
+SPRAG_END_C
 
 #endif

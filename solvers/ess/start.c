@@ -19,8 +19,10 @@ static int group_room(const sprag_ess_problem *p)
 static void take_group(sprag_ess_run *run, sprag_scratch *scratch)
 {
     const sprag_ess_problem *p = run->problem;
-    // Kinks move the crossings of guards whose bounds were searched without them.
-    int room = p->jump && run->directions == 0 && !p->rate_bound ? group_room(p) : 1;
+    // Kinks move the crossings of guards whose bounds were searched without them, and there are no
+    // kinks behind a reset of the state.
+    bool many = p->jump && run->directions == 0 && !p->rate_bound && !p->reset_map;
+    int room = many ? group_room(p) : 1;
     run->group.row_room = (size_t)(p->row_entries ? p->row_entries : p->states);
     run->group.target = SPRAG_ESS_GROUP_FIRST;
     run->group.room = room > 1 ? room : 1;
@@ -53,6 +55,7 @@ bool sprag_ess_take(sprag_ess_run *run, double *label, sprag_scratch *scratch)
         *vector[i] = SPRAG_TAKE(scratch, size, double);
     }
     run->work.shifted = SPRAG_TAKE(scratch, 2 * (size_t)run->states, double);
+    run->work.delay = SPRAG_TAKE(scratch, run->directions, double);
     run->work.smooth = SPRAG_TAKE_RAW(scratch, run->smooth->room(run->size), double);
     int blocks = sprag_guards_room(m);
     run->now.h = SPRAG_TAKE(scratch, blocks, double);

@@ -43,7 +43,7 @@ typedef struct sprag_general_options {
 } sprag_general_options;
 
 // 1e-4, 1e-2, pi/3, 20000, 1e-13
-SPRAG_GENERAL_API sprag_general_options sprag_general_defaults(void);
+SPRAG_SOLVER_API sprag_general_options sprag_general_defaults(void);
 
 // Arrays are the caller's. velocity: first guess on entry, such as the velocity before the step.
 // NULL for others that are not wanted.
@@ -72,7 +72,7 @@ typedef struct sprag_general_solution {
 //
 // Threads: no state outlives a call. Any number of threads may solve at once, each with a scratch,
 // a solution and statistics of its own; problems and options may be shared.
-SPRAG_GENERAL_API sprag_result sprag_general_solve(const sprag_general_problem *problem,
+SPRAG_SOLVER_API sprag_result sprag_general_solve(const sprag_general_problem *problem,
                                                    const sprag_general_options *options,
                                                    sprag_scratch *scratch,
                                                    sprag_general_solution *solution,

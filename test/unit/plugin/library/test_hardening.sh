@@ -22,7 +22,7 @@ has() {
     "$@" "$file" | grep -qE -e "$pattern" || fail "${file##*/}: $what"
 }
 
-for file in "$build"/{libsprag.so,libsprag_general.so,sprag}; do
+for file in "$build"/{libsprag.so,libsprag_general.so,libsprag_ess.so,sprag}; do
     has "no read-only relocations" "$file" GNU_RELRO readelf -lW
     has "its stack is executable" "$file" 'GNU_STACK.* RW ' readelf -lW
     has "no stack protector" "$file" '__stack_chk_fail' nm -D
@@ -32,7 +32,7 @@ for file in "$build"/{libsprag.so,libsprag_general.so,sprag}; do
         has "no checked calls" "$file" '__[a-z]*_chk@' nm -D
     fi
 done
-for file in "$build"/{libsprag_general.so,sprag}; do # libsprag.so is given its ODE later
+for file in "$build"/{libsprag_general.so,libsprag_ess.so,sprag}; do # libsprag.so is given its ODE later
     has "relocations that stay writable" "$file" '(FLAGS).*BIND_NOW' readelf -dW
 done
 has "not at a random address" "$build/sprag" 'Type: *DYN' readelf -hW
@@ -40,7 +40,7 @@ has "not at a random address" "$build/sprag" 'Type: *DYN' readelf -hW
 # Our own objects; crtbegin.o of Debian 12 has no such mark, so the whole files have none.
 case $(uname -m) in
 x86_64)
-    for file in "$build"/plugin/library/sprag{,_library}.o "$build"/solvers/general/sprag_general.o; do
+    for file in "$build"/plugin/library/sprag{,_library}.o "$build"/solvers/{general/sprag_general,ess/sprag_ess}.o; do
         has "no landing pads or shadow stacks" "$file" 'IBT, SHSTK' readelf -nW
     done
     ;;

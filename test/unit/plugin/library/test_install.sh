@@ -105,55 +105,109 @@ if [ -x "$prefix/bin/sprag" ]; then
     [ "$("$build/host" step $steps)" != "$("$prefix/bin/sprag" exec "$build/host" step $steps)" ]
 fi
 
-# ---- the general solver, for programs without ODE
+# ---- the solvers for programs without ODE
 
 source=$(sed -n 's/^CMAKE_HOME_DIRECTORY:[A-Z]*=//p' "$build/CMakeCache.txt")
-expected='3 N m: friction -2.9638 N m, turns at 3.62e-05 rad/s
+general='3 N m: friction -2.9638 N m, turns at 3.62e-05 rad/s
 6 N m: friction -5.0000 N m, turns at 1.00e-03 rad/s'
+ess='0.198537 s: leg 2 lands
+0.199899 s: leg 0 lands
+0.207316 s: leg 1 lands
+*
+height *
+level: 6 events
+*'
 
-# solved <what> <program>: it must print what is expected, and have no ODE
+# solved <what> <program> <expected>: it must print that (a pattern), and have no ODE
 solved() {
     echo "$1:"
-    "$2" | tee general.out
-    [ "$(cat general.out)" = "$expected" ]
+    "$2" | tee solved.out
+    # shellcheck disable=SC2053 # a pattern
+    [[ $(cat solved.out) == $3 ]]
     # shellcheck disable=SC2143 # a negated pipeline does not end the script
     [ -z "$(ldd "$2" | grep libode)" ]
 }
 
-read -r -a arguments <<<"$(pkg-config --cflags --libs sprag_general)"
-"$cc" "${flags[@]}" "$source/test/programs/example_general.c" -o general "${arguments[@]}" -lm
-solved "general, pkg-config" ./general
-ldd general | grep -q libsprag_general.so
+for name in general ess; do
+    read -r -a arguments <<<"$(pkg-config --cflags --libs sprag_$name)"
+    "$cc" "${flags[@]}" "$source/test/programs/example_$name.c" -o $name "${arguments[@]}" -lm
+    solved "$name, pkg-config" ./$name "${!name}"
+    ldd $name | grep -q libsprag_$name.so
 
-read -r -a arguments <<<"$(pkg-config --static --libs sprag_general)"
-"$cc" "${flags[@]}" -I"$prefix/include" "$source/test/programs/example_general.c" -o general_archive \
-    "${arguments[@]/-lsprag_general/-l:libsprag_general.a}"
-solved "general, archive" ./general_archive
-# shellcheck disable=SC2143
-[ -z "$(ldd general_archive | grep libsprag)" ]
+    read -r -a arguments <<<"$(pkg-config --static --libs sprag_$name)"
+    "$cc" "${flags[@]}" -I"$prefix/include" "$source/test/programs/example_$name.c" -o ${name}_archive \
+        "${arguments[@]/-lsprag_$name/-l:libsprag_$name.a}"
+    solved "$name, archive" ./${name}_archive "${!name}"
+    # shellcheck disable=SC2143
+    [ -z "$(ldd ${name}_archive | grep libsprag)" ]
 
-if cxx=$(command -v c++) && [ ${#flags[@]} -eq 0 ]; then # what a C++ program includes
-    printf '#include <sprag/general.h>\nint main() { return sprag_general_defaults().max_iterations != 20000; }\n' >general.cc
-    read -r -a arguments <<<"$(pkg-config --cflags --libs sprag_general)"
-    "$cxx" general.cc -o general_cxx "${arguments[@]}" && ./general_cxx
-fi
-
-mkdir general_consumer
-cat >general_consumer/CMakeLists.txt <<'end'
+    mkdir ${name}_consumer
+    cat >${name}_consumer/CMakeLists.txt <<end
 cmake_minimum_required(VERSION 3.18)
-project(general_consumer LANGUAGES C)
-find_package(sprag_general 0.1 REQUIRED)
-foreach(library general general_archive)
-    add_executable(by_${library} ${EXAMPLE})
-    target_link_libraries(by_${library} PRIVATE sprag::${library} m)
+project(${name}_consumer LANGUAGES C)
+find_package(sprag_$name 0.1 REQUIRED)
+foreach(library $name ${name}_archive)
+    add_executable(by_\${library} \${EXAMPLE})
+    target_link_libraries(by_\${library} PRIVATE sprag::\${library} m)
 endforeach()
 end
-cmake -S general_consumer -B general_consumer/build -DCMAKE_PREFIX_PATH="$prefix" \
-    -DCMAKE_C_COMPILER="$cc" -DCMAKE_C_FLAGS="${flags[*]}" \
-    -DEXAMPLE="$source/test/programs/example_general.c" >cmake.log
-cmake --build general_consumer/build >>cmake.log
-solved "general, find_package" general_consumer/build/by_general
-solved "general archive, find_package" general_consumer/build/by_general_archive
+    cmake -S ${name}_consumer -B ${name}_consumer/build -DCMAKE_PREFIX_PATH="$prefix" \
+        -DCMAKE_C_COMPILER="$cc" -DCMAKE_C_FLAGS="${flags[*]}" \
+        -DEXAMPLE="$source/test/programs/example_$name.c" >cmake.log
+    cmake --build ${name}_consumer/build >>cmake.log
+    solved "$name, find_package" ${name}_consumer/build/by_$name "${!name}"
+    solved "$name archive, find_package" ${name}_consumer/build/by_${name}_archive "${!name}"
+done
+
+# Both in one program, shared and as archives in either order, with the memory that they have in common.
+cat >both.c <<'end'
+#include <sprag/ess.h>
+#include <sprag/general.h>
+int main(void)
+{
+    sprag_scratch scratch = {0};
+    int *one = sprag_scratch_take(&scratch, 1, sizeof *one), code = *one;
+    sprag_scratch_free(&scratch);
+    return code + (sprag_general_defaults().max_iterations != 20000) + (sprag_ess_defaults(1).step != 1);
+}
+end
+read -r -a arguments <<<"$(pkg-config --cflags --libs sprag_general sprag_ess)"
+"$cc" "${flags[@]}" both.c -o both "${arguments[@]}" && ./both
+for order in "general ess" "ess general"; do
+    # shellcheck disable=SC2086 # two words
+    read -r -a arguments <<<"$(printf -- '-l:libsprag_%s.a ' $order)"
+    "$cc" "${flags[@]}" -I"$prefix/include" both.c -o both_archives -L"$libraries" "${arguments[@]}" \
+        -lopenblas -lamd -lm && ./both_archives
+done
+
+if cxx=$(command -v c++) && [ ${#flags[@]} -eq 0 ]; then # what a C++ program includes
+    cat >solvers.cc <<'end'
+#include <sprag/ess.h>
+#include <sprag/general.h>
+int main()
+{
+    return sprag_general_defaults().max_iterations != 20000 || sprag_ess_defaults(1).smooth;
+}
+end
+    read -r -a arguments <<<"$(pkg-config --cflags --libs sprag_general sprag_ess)"
+    "$cxx" solvers.cc -o solvers_cxx "${arguments[@]}" && ./solvers_cxx
+fi
+
+# The manual page: one screen of 80 columns.
+page=$(find "$prefix" -name sprag_ess.3)
+[ -n "$page" ]
+if command -v groff >/dev/null; then
+    groff -man -Tascii -P-c -P-b -P-u -rLL=80n -ww "$page" >page.txt 2>page.err
+    [ ! -s page.err ]
+    [ "$(wc -l <page.txt)" -le 60 ]
+    [ "$(wc -L <page.txt)" -le 80 ]
+    sed -n 's/^SPRAG_SOLVER_API.*[ *]\(sprag_ess_[a-z_]*\)(.*/\1/p' "$prefix/include/sprag/ess.h" |
+        grep -v -e stop_name -e piece_at >functions.txt
+    [ -s functions.txt ]
+    while read -r function; do
+        grep -q "$function(" page.txt
+    done <functions.txt
+fi
 
 # ---- what is installed needs no test and no bench
 

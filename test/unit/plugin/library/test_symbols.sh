@@ -1,5 +1,5 @@
 #!/bin/bash
-# Checks the symbols that libsprag and libsprag_general define and the libraries that they need.
+# Checks the symbols that libsprag, libsprag_general and libsprag_ess define and the libraries that they need.
 #
 #     test_symbols.sh <source> <build>
 set -eu
@@ -87,23 +87,28 @@ strong=$(nm -u "$objects/adapters/engine/symbols.c.o" | awk '$1 == "U" { print $
     grep -w -F -e "$interposed" || true)
 same "engine/symbols.c's names of interposed functions that are not weak" "" "$strong"
 
-# The general solver: what its installed headers declare, and that it can be found. Hidden objects
-# would make an empty library without a word.
-general=$(sed -n 's/^SPRAG_GENERAL_API.*[ *]\(sprag_[a-z_]*\)(.*/\1/p' \
-    "$source"/solvers/{general/general,base/result,base/scratch}.h | sort)
-[ "$(echo "$general" | grep -c -e sprag_general_solve -e sprag_general_defaults)" = 2 ] || failed=1
-exported=$(nm -D --defined-only "$build/libsprag_general.so" | awk '{ print $3 }' | sort)
-same "libsprag_general.so exports" "$general" "$exported"
-
-needed=$(readelf -d "$build/libsprag_general.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' |
-    grep -v -e '^ld-linux' -e '^libasan' -e '^libubsan' | sort)
-same "libsprag_general.so needs" "$(printf '%s\n' libamd libc libm libopenblas)" "$needed"
-
-soname=$(readelf -d "$build/libsprag_general.so" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
-same "libsprag_general.so is called" libsprag_general.so.0 "$soname"
-
-defined=$(nm -g --defined-only "$build/libsprag_general.a" | awk 'NF == 3 { print $3 }' |
-    grep -v '^__odr_asan' | sort)
-same "libsprag_general.a defines" "$general" "$defined"
+# The solvers for programs without ODE: what their installed headers declare, and that it can be found.
+# Hidden objects would make an empty library without a word.
+solver_library() { # solver_library <name> <libraries that it needs> <function that it has> <header>...
+    local name=$1 needs=$2 has=$3 declared exported needed soname defined
+    shift 3
+    declared=$(cd "$source/solvers" && sed -n -e 's/^SPRAG_SOLVER_API.*[ *]\(sprag_[a-z_]*\)(.*/\1/p' \
+        -e 's/^SPRAG_SOLVER_API extern .* \(sprag_[a-z0-9_]*\);/\1/p' "$@" base/{result,scratch}.h | sort)
+    grep -qx "$has" <<<"$declared" || failed=1
+    exported=$(nm -D --defined-only "$build/libsprag_$name.so" | awk '$2 != "A" { print $3 }' |
+        sed 's/@.*//' | sort)
+    same "libsprag_$name.so exports" "$declared" "$exported"
+    needed=$(readelf -d "$build/libsprag_$name.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' |
+        grep -v -e '^ld-linux' -e '^libasan' -e '^libubsan' | sort)
+    # shellcheck disable=SC2086 # words
+    same "libsprag_$name.so needs" "$(printf '%s\n' $needs)" "$needed"
+    soname=$(readelf -d "$build/libsprag_$name.so" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
+    same "libsprag_$name.so is called" "libsprag_$name.so.0" "$soname"
+    defined=$(nm -g --defined-only "$build/libsprag_$name.a" | awk 'NF == 3 { print $3 }' |
+        grep -v '^__odr_asan' | sort)
+    same "libsprag_$name.a defines" "$declared" "$defined"
+}
+solver_library general "libamd libc libm libopenblas" sprag_general_solve general/general.h
+solver_library ess "libc libm" sprag_ess_integrate ess/{ess,smooth}.h
 
 exit $failed
