@@ -139,6 +139,31 @@ static bool find_contact(const trial *t, ode_layout *layout)
     return layout->surface;
 }
 
+// The offset of the first word of a joint that points there, in bytes; 0: there is none. The first
+// word points to the virtual functions.
+static size_t find_pointer(dJointID joint, const void *to)
+{
+    enum { JOINT_SIZE = 160 }; // of a ball joint's common part, at least
+    for (size_t at = sizeof to; at < JOINT_SIZE; at += sizeof to) {
+        if (sprag_ode_pointer_at(joint, at) == to) {
+            return at;
+        }
+    }
+    return 0;
+}
+
+static bool find_joint_fields(const trial *t, ode_layout *layout)
+{
+    static dJointFeedback feedback;
+    dJointSetFeedback(t->contact, &feedback);
+    layout->feedback = find_pointer(t->contact, &feedback);
+    dJointSetFeedback(t->contact, NULL);
+    layout->body[0] = find_pointer(t->contact, t->body[0]);
+    layout->body[1] = find_pointer(t->contact, t->body[1]);
+    layout->contact_functions = sprag_ode_pointer_at(t->contact, 0);
+    return layout->feedback && layout->body[0] && layout->body[1];
+}
+
 static bool is_one_of(const void *found, const void *a, const void *b)
 {
     return found == a || found == b;
@@ -311,6 +336,9 @@ static const char *wrong_layout(const trial *t, ode_layout *layout)
     if (!has_virtual_functions(t->contact, sprag_real_contact_count(), family->contact_rows()) ||
         !has_virtual_functions(t->ball, sprag_real_ball_count(), family->ball_rows())) {
         return "the known virtual functions of dxJoint";
+    }
+    if (!find_joint_fields(t, layout)) {
+        return "the known layout of dxJoint";
     }
     if (!find_contact(t, layout)) {
         return "the known layout of dxJointContact";

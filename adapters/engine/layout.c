@@ -8,12 +8,20 @@
 
 // Bytes, of ODE 0.16 in double precision.
 enum {
+    BODY = 64,
+    OTHER_BODY = 88,
+    FEEDBACK = 104,
     SURFACE = 168,
     GEOM = SURFACE + sizeof(dSurfaceParameters),
     DIRECTION = GEOM + sizeof(dContactGeom)
 };
 
-static ode_layout slot[2] = {{sprag_ode_families, SURFACE, GEOM, DIRECTION, 0, false, false}};
+static ode_layout slot[2] = {{.family = sprag_ode_families,
+                              .surface = SURFACE,
+                              .geom = GEOM,
+                              .direction = DIRECTION,
+                              .body = {BODY, OTHER_BODY},
+                              .feedback = FEEDBACK}};
 static _Atomic(const ode_layout *) in_use = slot;
 
 const ode_layout *sprag_ode_layout(void)
@@ -133,11 +141,8 @@ void sprag_ode_get_rows(dJointID joint, dReal rate, dReal erp, const ode_rows *r
 
 void sprag_ode_joint_bodies(dJointID joint, dBodyID body[2], bool *reversed)
 {
-    body[0] = dJointGetBody(joint, 0);
-    body[1] = dJointGetBody(joint, 1);
-    *reversed = !body[0];
-    if (*reversed) {
-        body[0] = body[1];
-        body[1] = NULL;
-    }
+    const ode_layout *layout = sprag_ode_layout();
+    body[0] = sprag_ode_pointer_at(joint, layout->body[0]);
+    body[1] = sprag_ode_pointer_at(joint, layout->body[1]);
+    *reversed = !body[1] && !dJointGetBody(joint, 0);
 }

@@ -28,9 +28,17 @@ static inline const void *sprag_ode_at(const void *object, size_t offset)
     return (const char *)object + offset;
 }
 
+// A pointer there.
+static inline void *sprag_ode_pointer_at(const void *object, size_t offset)
+{
+    return *(void *const *)sprag_ode_at(object, offset);
+}
+
 typedef struct ode_layout {
     const ode_family *family;
     size_t surface, geom, direction; // bytes, in dxJointContact
+    size_t body[2], feedback;        // bytes, in dxJoint; its dJointFeedback
+    const void *contact_functions;   // the virtual functions of dxJointContact
     size_t moved_callback;           // bytes, in dxBody; 0: unknown
     bool world_head;                 // is ode_world_head the head of dxWorld?
     bool shuffles_first; // does dWorldQuickStep shuffle rows before its first iteration?
@@ -39,6 +47,41 @@ typedef struct ode_layout {
 // The layout in use: that of 0.16, until the check has found another.
 const ode_layout *sprag_ode_layout(void);
 void sprag_ode_set_layout(const ode_layout *layout);
+
+// ---- joints, read in place
+
+// The place of a joint's pointer to its dJointFeedback.
+static inline dJointFeedback **sprag_ode_feedback_of(const ode_layout *layout, dJointID joint)
+{
+    return (dJointFeedback **)((uintptr_t)joint + layout->feedback);
+}
+
+// All of a contact joint that does not take a call.
+typedef struct ode_contact_view {
+    dJointID joint;
+    const dContactGeom *geom;
+    const dSurfaceParameters *surface;
+    dBodyID body[2]; // of sprag_ode_joint_bodies
+    bool reversed;
+    dSurfaceParameters room; // of sprag_ode_contact_surface
+} ode_contact_view;
+
+static inline bool sprag_ode_is_contact(const ode_layout *layout, dJointID joint)
+{
+    return sprag_ode_pointer_at(joint, 0) == layout->contact_functions;
+}
+
+static inline void sprag_ode_view_contact(const ode_layout *layout, dJointID joint,
+                                          ode_contact_view *view)
+{
+    view->joint = joint;
+    view->geom = sprag_ode_at(joint, layout->geom);
+    view->surface = layout->family->of_12 ? sprag_ode_contact_surface(joint, &view->room)
+                                          : sprag_ode_at(joint, layout->surface);
+    view->body[0] = sprag_ode_pointer_at(joint, layout->body[0]);
+    view->body[1] = sprag_ode_pointer_at(joint, layout->body[1]);
+    view->reversed = !view->body[1] && !dJointGetBody(joint, 0);
+}
 
 // Writes a surface as the family lays it out. Returns the number of bytes.
 size_t sprag_ode_write_surface(const ode_family *family, void *to, const dSurfaceParameters *from);

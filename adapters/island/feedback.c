@@ -5,11 +5,19 @@
 #include <string.h>
 
 #include "island.h"
+#include "layout.h"
 #include "linalg.h"
 
 static int bodies_of(dJointID joint)
 {
-    return (dJointGetBody(joint, 0) != NULL) + (dJointGetBody(joint, 1) != NULL);
+    const ode_layout *layout = sprag_ode_layout();
+    return (sprag_ode_pointer_at(joint, layout->body[0]) != NULL) +
+           (sprag_ode_pointer_at(joint, layout->body[1]) != NULL);
+}
+
+static bool is_contact(const ode_feedback *f)
+{
+    return dJointGetType(f->joint) == dJointTypeContact;
 }
 
 static dReal *force_of(dJointFeedback *feedback, int side)
@@ -90,7 +98,6 @@ static void find_feedback(ode_feedback *f)
 {
     f->to = dJointGetFeedback(f->joint);
     f->sides = f->to ? bodies_of(f->joint) : 0;
-    f->is_contact = dJointGetType(f->joint) == dJointTypeContact;
 }
 
 // A feedback that several joints share: finds the joints of the body that comes last in the island.
@@ -129,12 +136,12 @@ static void write_body_after_body(ode_feedback *feedback, int count)
     find_last_body(feedback, count, 0);
     find_last_body(feedback, count, 1);
     for (int i = count - 1; i >= 0; i--) {
-        if (feedback[i].is_contact) {
+        if (is_contact(&feedback[i])) {
             write_of_last_body(&feedback[i]);
         }
     }
     for (int i = 0; i < count; i++) {
-        if (!feedback[i].is_contact) {
+        if (!is_contact(&feedback[i])) {
             write_of_last_body(&feedback[i]);
         }
     }

@@ -154,7 +154,7 @@ typedef struct ode_feedback {
     // set by sprag_ode_push_feedback
     dJointFeedback *to;
     int sides; // of it that are written
-    bool is_contact, of_last_body[2];
+    bool of_last_body[2];
 } ode_feedback;
 
 // The end of a step of an island, in this order:

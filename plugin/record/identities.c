@@ -2,22 +2,14 @@
 
 #include <stdlib.h>
 
-#include "hash.h"
-
-enum { FIRST_ROOM = 128 };
+// SLOTS: of the table for each object. Fewer: searches meet other objects more often, and each is a
+// branch that is not predicted.
+enum { FIRST_ROOM = 128, SLOTS = 8 };
 
 static const int64_t NEVER = -1; // steps count from 1
 
-static int *slot_of(const identities *of, const void *object)
-{
-    int i = sprag_ode_hash_slot(sprag_ode_hash(0, (uintptr_t)object), of->mask);
-    while (of->slot[i] && of->item[of->slot[i] - 1].object != object) {
-        i = (i + 1) & of->mask;
-    }
-    return &of->slot[i];
-}
+const identity identities_none = {.id = IDENTITY_NONE, .geom = IDENTITY_NONE};
 
-// Half of the slots stay free, so that searches are short.
 static bool reserve_one(identities *of)
 {
     if (of->count < of->room) {
@@ -26,36 +18,32 @@ static bool reserve_one(identities *of)
     int room = of->room ? 2 * of->room : FIRST_ROOM;
     identity *item = realloc(of->item, (size_t)room * sizeof *item);
     of->item = item ? item : of->item;
-    int *slot = item ? calloc(2 * (size_t)room, sizeof *slot) : NULL;
+    int *slot = item ? calloc(SLOTS * (size_t)room, sizeof *slot) : NULL;
     if (!slot) {
         return false;
     }
     free(of->slot);
     of->slot = slot;
     of->room = room;
-    of->mask = 2 * room - 1;
-    for (int i = 0; i < of->count; i++) {
-        *slot_of(of, item[i].object) = i + 1;
+    of->mask = SLOTS * room - 1;
+    for (int i = 1; i < of->count; i++) {
+        *identities_slot(of, item[i].object) = i;
     }
+    item[0] = identities_none;
+    of->count = of->count ? of->count : 1;
     return true;
-}
-
-identity *identities_find(const identities *of, const void *object)
-{
-    int place = of->slot && object ? *slot_of(of, object) : 0;
-    return place ? &of->item[place - 1] : NULL;
 }
 
 // NULL: no memory.
 static identity *find_or_add(identities *of, const void *object)
 {
-    identity *found = identities_find(of, object);
-    if (!found && reserve_one(of)) {
-        found = &of->item[of->count++];
-        *found = (identity){.object = object, .seen = NEVER};
-        *slot_of(of, object) = of->count;
+    int place = of->slot ? *identities_slot(of, object) : 0;
+    if (!place && reserve_one(of)) {
+        place = of->count++;
+        of->item[place] = (identity){.object = object, .seen = NEVER};
+        *identities_slot(of, object) = place;
     }
-    return found;
+    return place ? &of->item[place] : NULL;
 }
 
 identity *identities_see(identities *of, const void *object, uint32_t world, int64_t step,
@@ -71,7 +59,8 @@ identity *identities_see(identities *of, const void *object, uint32_t world, int
         *i = (identity){.object = object, .id = of->next++, .world = world};
     }
     i->seen = step;
-    of->after = (int)(i - of->item) + 1 == of->count ? 0 : (int)(i - of->item) + 1;
+    int next = (int)(i - of->item) + 1;
+    of->after = next < of->count ? next : 1;
     return i;
 }
 

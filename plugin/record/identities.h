@@ -7,20 +7,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hash.h"
+
+#define IDENTITY_NONE 0xffffffffu
+
 typedef struct identity {
     const void *object;
     uint32_t id, world;
-    uint32_t body;    // of a geom
-    uint32_t geom;    // first of a body
-    int64_t seen;     // number of the world's last step that had it
-    double value[12]; // of the owner of the table
+    uint32_t body;     // of a geom
+    uint32_t geom;     // first of a body: its number, and
+    const void *first; // itself
+    int64_t seen;      // number of the world's last step that had it
+    double value[12];  // of the owner of the table
 } identity;
+
+extern const identity identities_none; // id, geom: IDENTITY_NONE
 
 typedef struct identities {
     int64_t gap;    // steps after which an object that was not seen is taken for another; 0: never
-    identity *item; // in the order in which they were first seen
+    identity *item; // identities_none, and then in the order in which they were first seen
     int count, room;
-    int *slot;     // places in item, from 1; 0: a free slot
+    int *slot;     // places in item; 0: a free slot
     int mask;      // slots less 1
     int after;     // place of the identity behind the last one seen: mostly the next to be seen
     uint32_t next; // number of the next new object
@@ -31,8 +38,21 @@ typedef struct identities {
 identity *identities_see(identities *of, const void *object, uint32_t world, int64_t step,
                          bool *is_new);
 
-// NULL: the object has never been seen.
-identity *identities_find(const identities *of, const void *object);
+// The slot of an object, or the free one that it would get. NULL gets none.
+static inline int *identities_slot(const identities *of, const void *object)
+{
+    int i = sprag_ode_hash_slot(sprag_ode_hash(0, (uintptr_t)object), of->mask);
+    while (of->slot[i] && of->item[of->slot[i]].object != object) {
+        i = (i + 1) & of->mask;
+    }
+    return &of->slot[i];
+}
+
+// The identity of an object; identities_none: it has never been seen, or is NULL.
+static inline const identity *identities_find(const identities *of, const void *object)
+{
+    return of->slot ? &of->item[*identities_slot(of, object)] : &identities_none;
+}
 
 void identities_clear(identities *of); // the numbers start again at 0
 

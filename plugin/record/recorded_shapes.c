@@ -40,70 +40,83 @@ void shapes_add_root(shapes *s, dGeomID id)
 void shapes_forget_roots(shapes *s)
 {
     s->roots = 0;
+    s->last = NULL;
 }
 
+// Most geoms are in the space of the one before.
 static void add_root_of(shapes *s, dGeomID id)
 {
-    dGeomID root = NULL;
-    for (dSpaceID space = dGeomGetSpace(id); space; space = dGeomGetSpace((dGeomID)space)) {
-        root = (dGeomID)space;
+    dSpaceID space = dGeomGetSpace(id), root = space;
+    if (!space || space == s->last) {
+        return;
     }
-    if (root && !(s->roots && s->root[s->roots - 1] == root)) {
-        shapes_add_root(s, root);
+    for (dSpaceID outer = space; outer; outer = dGeomGetSpace((dGeomID)outer)) {
+        root = outer;
     }
+    shapes_add_root(s, (dGeomID)root);
+    s->last = space;
 }
 
 // ---- has a geom changed?
 
-// Numbers that change when the geom does: its size, or the address of its data; its place, on its
-// body or in the world.
-static void describe(dGeomID id, double value[12])
+// The place of a geom: none, the centre of its body, elsewhere on it, in the world.
+enum { NO_PLACE, CENTRE, OFFSET, WORLD, PLACES };
+
+static int place_of(dGeomID id, int class, bool on_body)
 {
-    dVector4 plane;
-    memset(value, 0, 12 * sizeof *value);
-    int class = dGeomGetClass(id);
-    value[0] = dGeomIsEnabled(id) ? class : -1;
+    if (on_body) {
+        return dGeomIsOffset(id) ? OFFSET : CENTRE;
+    }
+    bool none = class == dPlaneClass || (class == dHeightfieldClass && !sprag_ode_is_placeable(id));
+    return none ? NO_PLACE : WORLD;
+}
+
+// Numbers that change when the geom does: its size, or the address of its data; its place, on its
+// body or in the world. Returns how many there are, which follows from the first.
+static int describe(dGeomID id, bool on_body, double value[12])
+{
+    enum { SIZE = 1, PLACE = 5, TURN = 8, ALL = 12 };
+    int class = dGeomGetClass(id), place = place_of(id, class, on_body);
+    double *size = value + SIZE;
+    value[0] = PLACES * (dGeomIsEnabled(id) ? class : -1) + place;
+    memset(size, 0, (PLACE - SIZE) * sizeof *size);
     switch (class) {
     case dSphereClass:
-        value[1] = dGeomSphereGetRadius(id);
+        size[0] = dGeomSphereGetRadius(id);
         break;
     case dBoxClass: {
         dVector3 sides;
         dGeomBoxGetLengths(id, sides);
-        memcpy(value + 1, sides, 3 * sizeof *value);
+        memcpy(size, sides, 3 * sizeof *size);
         break;
     }
     case dCapsuleClass:
-        dGeomCapsuleGetParams(id, &value[1], &value[2]);
+        dGeomCapsuleGetParams(id, &size[0], &size[1]);
         break;
     case dCylinderClass:
-        dGeomCylinderGetParams(id, &value[1], &value[2]);
+        dGeomCylinderGetParams(id, &size[0], &size[1]);
         break;
     case dPlaneClass:
-        dGeomPlaneGetParams(id, plane);
-        memcpy(value + 1, plane, sizeof plane);
-        return; // has no place
+        dGeomPlaneGetParams(id, size);
+        break;
     case dTriMeshClass:
-        value[1] = (double)(uintptr_t)dGeomTriMeshGetData(id);
+        size[0] = (double)(uintptr_t)dGeomTriMeshGetData(id);
         break;
     case dHeightfieldClass:
-        value[1] = (double)(uintptr_t)dGeomHeightfieldGetHeightfieldData(id);
-        if (!sprag_ode_is_placeable(id)) {
-            return;
-        }
+        size[0] = (double)(uintptr_t)dGeomHeightfieldGetHeightfieldData(id);
         break;
     default:
         break;
     }
-    bool on_body = dGeomGetBody(id);
+    if (place < OFFSET) {
+        return PLACE;
+    }
     const dReal *at = on_body ? dGeomGetOffsetPosition(id) : dGeomGetPosition(id);
     const dReal *turn = on_body ? dGeomGetOffsetRotation(id) : dGeomGetRotation(id);
-    memcpy(value + 4, at, 3 * sizeof *value);
-    value[7] = turn[0];
-    value[8] = turn[1];
-    value[9] = turn[4];
-    value[10] = turn[6];
-    value[11] = on_body;
+    const double turned[4] = {turn[0], turn[1], turn[4], turn[6]};
+    memcpy(value + PLACE, at, 3 * sizeof *value);
+    memcpy(value + TURN, turned, sizeof turned);
+    return ALL;
 }
 
 // ---- meshes
@@ -245,11 +258,11 @@ static uint32_t see(shapes *s, dGeomID id, uint32_t body, uint32_t world, int64_
     double value[12];
     bool is_new;
     identity *i = identities_see(&s->known, id, world, step, &is_new);
-    describe(id, value);
+    size_t size = (size_t)describe(id, body != SPRAG_RECORDED_NONE, value) * sizeof *value;
     if (!i) {
         s->failed = true;
-    } else if (is_new || i->body != body || memcmp(value, i->value, sizeof value) != 0) {
-        memcpy(i->value, value, sizeof value);
+    } else if (is_new || i->body != body || memcmp(value, i->value, size) != 0) {
+        memcpy(i->value, value, size);
         i->body = body;
         add_fresh(s, id, i->id, body, world);
     }
@@ -258,15 +271,15 @@ static uint32_t see(shapes *s, dGeomID id, uint32_t body, uint32_t world, int64_
 
 // ---- all geoms of a step
 
-uint32_t shapes_see_body(shapes *s, dBodyID body, uint32_t id, uint32_t world, int64_t step)
+void shapes_see_body(shapes *s, dBodyID body, identity *of, int64_t step)
 {
-    uint32_t first = SPRAG_RECORDED_NONE;
-    for (dGeomID g = dBodyGetFirstGeom(body); g; g = dBodyGetNextGeom(g)) {
+    dGeomID first = dBodyGetFirstGeom(body);
+    of->first = first;
+    for (dGeomID g = first; g; g = dBodyGetNextGeom(g)) {
         add_root_of(s, g);
-        uint32_t number = see(s, g, id, world, step);
-        first = first == SPRAG_RECORDED_NONE ? number : first;
+        uint32_t number = see(s, g, of->id, of->world, step);
+        of->geom = g == first ? number : of->geom;
     }
-    return first;
 }
 
 static void see_static(shapes *s, dGeomID id, uint32_t world, int64_t step)
@@ -313,7 +326,7 @@ void shapes_write(shapes *s, frame_buffer *to, uint32_t world, int64_t step)
     for (int i = 0; i < s->roots; i++) {
         see_static(s, s->root[i], world, step);
     }
-    s->roots = 0;
+    shapes_forget_roots(s);
     if (s->fresh_count > 0) {
         write_triangles(s, to, true);
         write_triangles(s, to, false);
@@ -331,8 +344,7 @@ void shapes_write(shapes *s, frame_buffer *to, uint32_t world, int64_t step)
 
 uint32_t shapes_number(const shapes *s, dGeomID id)
 {
-    const identity *i = identities_find(&s->known, id);
-    return i ? i->id : SPRAG_RECORDED_NONE;
+    return identities_find(&s->known, id)->id;
 }
 
 void shapes_clear(shapes *s)

@@ -18,15 +18,16 @@ typedef struct shapes {
     int fresh_count, fresh_room;
     dGeomID *root; // spaces whose geoms are looked through in this step
     int roots, root_room;
-    bool failed; // no memory
+    dSpaceID last; // whose root is one of them
+    bool failed;   // no memory
 } shapes;
 
 // Adds a space or geom that the program has collided since the last step.
 void shapes_add_root(shapes *s, dGeomID id);
 void shapes_forget_roots(shapes *s);
 
-// Finds the geoms of a body, and its space. Returns the number of the first.
-uint32_t shapes_see_body(shapes *s, dBodyID body, uint32_t id, uint32_t world, int64_t step);
+// Finds the geoms of a body, and its space. Sets the first geom in the identity of the body.
+void shapes_see_body(shapes *s, dBodyID body, identity *of, int64_t step);
 
 // Adds the tables of shapes, corners and triangles, of the geoms seen and of those without a body
 // in the roots, and forgets the roots.

@@ -278,10 +278,9 @@ recorded_step *recorder_begin(const world_state *w, bool lends_feedback)
     }
     end_locked();
     if (step) {
-        capture_start(&step->begun, w->id);
-        step->begun.forces = 0;
+        step_start_set(&step->begun, w->id);
         if (lends_feedback) {
-            capture_lend_feedback(&step->begun, w->id);
+            step_start_lend(&step->begun, w->id);
         }
         step->cpu = seconds_of(CLOCK_THREAD_CPUTIME_ID);
     }
@@ -355,7 +354,7 @@ void recorder_end(recorded_step *step, const world_state *w, stock called, bool 
         capture_write(&all, w, step->number, &step->begun, &frames);
         end_frame();
     } else {
-        capture_return_feedback(&step->begun, w->id);
+        step_start_return(&step->begun, w->id);
     }
     step->next = spare;
     spare = step;
