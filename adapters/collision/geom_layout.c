@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ode.h"
+#include "trial_memory.h"
 
 // Of dxGeom, ODE 0.16 in double precision: bytes, and a bit of the flags.
 enum { GEOM_FLAGS = 12, GEOM_END = 160, PLACEABLE = 8 };
@@ -65,9 +66,11 @@ static bool check_heights(void)
 
 static void check_layout(void)
 {
+    sprag_ode_begin_trial();
     bool flags_known = dCheckConfiguration("ODE_double_precision") && check_flags();
     convex_known = flags_known && check_convex();
     heights_known = flags_known && check_heights();
+    sprag_ode_end_trial();
 }
 
 static void check_once(void)

@@ -2,6 +2,7 @@
 // whose bodies and joints have known answers.
 #include "layout.h"
 #include "symbols.h"
+#include "trial_memory.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -15,44 +16,6 @@ typedef struct trial {
         made[sizeof(dContact)]; // that the contact was made from, as the family lays it out
     size_t size, surface_size;  // of it, in bytes
 } trial;
-
-// ODE lists the islands of this world in memory from here. So the check can tell whether a pointer
-// in an unknown struct points to that list before it follows the pointer.
-enum { POOL_ROOM = 1 << 16 };
-
-static struct {
-    _Alignas(64) char byte[POOL_ROOM];
-    size_t used;
-} pool;
-
-static void *pool_take(dsizeint size)
-{
-    size_t at = pool.used;
-    size_t more = (size + 63) / 64 * 64;
-    if (size > POOL_ROOM || more > POOL_ROOM - at) {
-        return NULL; // more than so small a world needs
-    }
-    pool.used += more;
-    return pool.byte + at;
-}
-
-static void *pool_retake(void *old, dsizeint old_size, dsizeint size)
-{
-    void *wider = pool_take(size);
-    return wider ? memcpy(wider, old, old_size < size ? old_size : size) : NULL;
-}
-
-static void pool_give(void *block, dsizeint size)
-{
-    (void)block;
-    (void)size;
-}
-
-static bool is_in_pool(const void *pointer, size_t size)
-{
-    uintptr_t at = (uintptr_t)pointer, start = (uintptr_t)pool.byte;
-    return at >= start && at <= start + pool.used && size <= start + pool.used - at;
-}
 
 static void set_contact(trial *t, const ode_family *family)
 {
@@ -76,12 +39,11 @@ static void set_contact(trial *t, const ode_family *family)
 static trial open_trial(const ode_family *family)
 {
     static const dWorldStepReserveInfo exact = {sizeof exact, 1, 0};
-    static const dWorldStepMemoryFunctionsInfo memory = {sizeof memory, pool_take, pool_retake,
-                                                         pool_give};
+    static const dWorldStepMemoryFunctionsInfo memory = {
+        sizeof memory, sprag_ode_trial_take, sprag_ode_trial_retake, sprag_ode_trial_give};
     trial t;
     memset(&t, 0, sizeof t);
     set_contact(&t, family);
-    pool.used = 0;
     t.world = sprag_real_world_create()();
     dWorldSetStepMemoryReservationPolicy(t.world, &exact);
     dWorldSetStepMemoryManager(t.world, &memory);
@@ -169,7 +131,9 @@ static bool is_one_of(const void *found, const void *a, const void *b)
     return found == a || found == b;
 }
 
-// If ODE's struct is longer than ode_islands, ODE writes into the bytes behind it.
+// ODE lists the islands of this world in the trial's memory, so a pointer in an unknown struct can
+// be followed if it points there. If ODE's struct is longer than ode_islands, ODE writes into the
+// bytes behind it.
 static bool islands_are_laid_out(const trial *t)
 {
     struct {
@@ -181,9 +145,9 @@ static bool islands_are_laid_out(const trial *t)
     const ode_islands *is = &found.islands;
     return sprag_real_reallocate()(t->world, &found.islands, 0.01, sprag_real_quick_memory()) &&
            !memcmp(found.behind, zero, sizeof zero) && is->count == 1 &&
-           is_in_pool(is->sizes, 2 * sizeof *is->sizes) &&
-           is_in_pool(is->bodies, 2 * sizeof *is->bodies) &&
-           is_in_pool(is->joints, 2 * sizeof *is->joints) && is->sizes[0] == 2 &&
+           sprag_ode_in_trial(is->sizes, 2 * sizeof *is->sizes) &&
+           sprag_ode_in_trial(is->bodies, 2 * sizeof *is->bodies) &&
+           sprag_ode_in_trial(is->joints, 2 * sizeof *is->joints) && is->sizes[0] == 2 &&
            is->sizes[1] == 2 && is_one_of(is->bodies[0], t->body[0], t->body[1]) &&
            is_one_of(is->bodies[1], t->body[0], t->body[1]) &&
            is_one_of(is->joints[0], t->contact, t->ball) &&
@@ -360,6 +324,7 @@ static const char *check_layout(const ode_family *family)
 {
     ode_layout layout = {.family = family};
     sprag_ode_set_layout(&layout);
+    sprag_ode_begin_trial();
     trial t = open_trial(family);
     const char *wrong = wrong_layout(&t, &layout);
     if (!wrong) {
@@ -371,6 +336,7 @@ static const char *check_layout(const ode_family *family)
         sprag_ode_check_joint_list(t.contact, t.ball);
     }
     sprag_ode_world_destroy(t.world);
+    sprag_ode_end_trial();
     return wrong;
 }
 

@@ -300,6 +300,39 @@ START_TEST(threads_without_memory_are_done_without)
 }
 END_TEST
 
+// ---- ODE's memory
+
+static void *fail_from_there_on(dsizeint size)
+{
+    allocation++;
+    return allocation >= failing ? NULL : __real_malloc(size);
+}
+
+// The first use of sprag in a process looks at objects of its own in ODE, which follows the
+// pointers that its allocations return. Here it is the answer of dCollide, which advance gives.
+// Each test is a process.
+START_TEST(the_check_at_start_needs_no_memory_of_ode)
+{
+    dContactGeom contact;
+    dWorldID w = dWorldCreate();
+    dGeomID plane = dCreatePlane(NULL, 0, 0, 1, 0), ball = dCreateSphere(NULL, 1);
+    dBodyID body = create_body(w, 1, 0, 0, 2);
+    dWorldSetGravity(w, 0, 0, -1);
+    configure(w, "method=advance");
+    allocation = 0;
+    failing = 1 + 3 * _i;
+    dSetAllocHandler(fail_from_there_on);
+    dCollide(ball, plane, 1, &contact, sizeof contact);
+    dSetAllocHandler(NULL);
+    ck_assert_int_ge(allocation, failing);
+    ck_assert(dWorldStep(w, 0.5));
+    ck_assert_double_eq(dBodyGetLinearVel(body)[2], -0.5);
+    dGeomDestroy(plane);
+    dGeomDestroy(ball);
+    dWorldDestroy(w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("memory");
@@ -310,5 +343,6 @@ int main(void)
     tcase_add_loop_test(all, a_step_without_memory_is_done_or_undone, 0,
                         METHODS * EXTRAS * WARM * 2);
     tcase_add_test(all, threads_without_memory_are_done_without);
+    tcase_add_loop_test(all, the_check_at_start_needs_no_memory_of_ode, 0, 12);
     return run_suite(suite);
 }
