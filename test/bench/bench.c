@@ -594,6 +594,7 @@ static int usage(FILE *to, int code)
         "beside SUNDIALS\n"
         "                                 and MuJoCo if installed; run it in the "
         "top folder or in test/; 1 min\n"
+        "  ess figure1|figure3|figure4|figure5|table2   of its paper, each; 1 min\n"
         "  ess worlds                     method=ess in ODE worlds against exact answers; 1 min\n"
         "  advance [--full] [PART...]     method=advance against its targets; 5 min; parts:\n"
         "                                 certify die alone chain legs rest fast piles bounds "
@@ -667,6 +668,8 @@ int main(int argc, char **argv)
         bench_threads(line);
     } else if (!strcmp(what, "ess") && !names) {
         code = bench_ess(line) ? EXIT_SUCCESS : EXIT_FAILURE;
+    } else if (!strcmp(what, "ess") && names == 1 && bench_ess_figure(line, *name)) {
+        code = EXIT_SUCCESS;
     } else if (!strcmp(what, "ess") && names == 1 && !strcmp(*name, "worlds")) {
         code = bench_ess_worlds(line) ? EXIT_SUCCESS : EXIT_FAILURE;
     } else if (!strcmp(what, "record") && !names) {

@@ -15,21 +15,7 @@
 // "compliant"; 10 g tips on sprung slides: "tips", by two of its solvers).
 #include <stdarg.h>
 
-#include "bench.h"
-#include "problems_ess.h"
-
-#ifdef BENCH_SUNDIALS
-#include <arkode/arkode_butcher_erk.h>
-#include <arkode/arkode_erkstep.h>
-#include <cvode/cvode.h>
-#include <nvector/nvector_serial.h>
-#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
-#endif
-#ifdef BENCH_MUJOCO
-#include <mujoco/mujoco.h>
-#endif
-
-typeof(sprag_ess_integrate) plain_ess_integrate; // without versions for wider vectors
+#include "ess_beds.h"
 
 static sprag_scratch scratch;
 
@@ -37,26 +23,6 @@ static double median(double *x, int n)
 {
     qsort(x, (size_t)n, sizeof *x, bench_by_size);
     return n > 0 ? (x[(n - 1) / 2] + x[n / 2]) / 2 : NAN;
-}
-
-static double slope(const double *x, const double *y, int n)
-{
-    double sx = 0, sy = 0, sxx = 0, sxy = 0;
-    for (int i = 0; i < n; i++) {
-        sx += x[i];
-        sy += y[i];
-        sxx += x[i] * x[i];
-        sxy += x[i] * y[i];
-    }
-    return (n * sxy - sx * sy) / (n * sxx - sx * sx);
-}
-
-static void check(sprag_result result, const char *message)
-{
-    if (result != SPRAG_OK) {
-        fprintf(stderr, "bench ess: %s: %s\n", sprag_result_name(result), message);
-        exit(EXIT_FAILURE);
-    }
 }
 
 // ---- gates
@@ -118,43 +84,20 @@ static const struct {
 static void bench_order(line_fn *line)
 {
     enum { POINTS = 9 };
-    table t = table_read("order_exact");
-    double *time = calloc((size_t)t.rows, sizeof *time);
-    double(*state)[3] = calloc((size_t)t.rows, sizeof *state);
-    for (int i = 0; i < t.rows; i++) {
-        time[i] = t.row[i][0];
-    }
     line("order|mode||eps|rms|final");
     for (int m = 0; m < 3; m++) {
         double le[POINTS], lr[POINTS], lf[POINTS];
         for (int i = 0; i < POINTS; i++) {
-            double x[3] = {order_start[0], order_start[1], order_start[2]};
-            double label[3] = {NAN, NAN, NAN}, rms = 0, final = 0;
-            char message[200];
-            sprag_ess_options o = sprag_ess_defaults(1e-3);
-            o.mode = modes[m].mode;
-            o.trust_eps = true;
-            o.eps = pow(10, -1 - 0.25 * i);
-            sprag_ess_output out = {.time = time, .times = t.rows, .state = state[0]};
-            check(sprag_ess_integrate(&order_problem, &o, 0, 0.5, x, label, &out, &scratch, NULL,
-                                      message, sizeof message),
-                  message);
-            sprag_scratch_reset(&scratch);
-            for (int r = 0; r < t.rows; r++) {
-                final = 0;
-                for (int k = 0; k < 3; k++) {
-                    double wrong = state[r][k] - t.row[r][1 + k];
-                    rms += wrong * wrong / (3 * t.rows);
-                    final += wrong * wrong;
-                }
-            }
-            le[i] = log(o.eps);
-            lr[i] = log(sqrt(rms));
-            lf[i] = log(sqrt(final));
-            line("order|%s||%.2g|%.2e|%.2e", modes[m].name, o.eps, sqrt(rms), sqrt(final));
+            double eps = pow(10, -1 - 0.25 * i);
+            ess_error error = ess_order_error(modes[m].mode, eps);
+            le[i] = log(eps);
+            lr[i] = log(error.rms);
+            lf[i] = log(error.final);
+            line("order|%s||%.2g|%.2e|%.2e", modes[m].name, eps, error.rms, error.final);
         }
-        double order = slope(le, lr, POINTS);
-        line("order|%s|fitted|1e-3..1e-1|%.2f|%.2f", modes[m].name, order, slope(le, lf, POINTS));
+        double order = ess_slope(le, lr, POINTS);
+        line("order|%s|fitted|1e-3..1e-1|%.2f|%.2f", modes[m].name, order,
+             ess_slope(le, lf, POINTS));
         if (modes[m].mode == SPRAG_ESS_LOCATE) {
             gate(exp(lf[0]), -INFINITY, 1e-11, "order test, located: final error");
         } else {
@@ -163,9 +106,6 @@ static void bench_order(line_fn *line)
                  modes[m].name);
         }
     }
-    free(time);
-    free(state);
-    table_free(&t);
 }
 
 // ---- hopper
@@ -204,9 +144,9 @@ static void bench_hopper(line_fn *line)
                     double x[2] = {2, 0}, label[2] = {NAN, NAN};
                     sprag_ess_output out = {.time = time, .times = t.rows, .state = state[0]};
                     double start = bench_cpu_us();
-                    check(sprag_ess_integrate(&p, &o, 0, 2, x, label, &out, &scratch, &stats,
-                                              message, sizeof message),
-                          message);
+                    ess_check(sprag_ess_integrate(&p, &o, 0, 2, x, label, &out, &scratch, &stats,
+                                                  message, sizeof message),
+                              message);
                     least = fmin(least, bench_cpu_us() - start);
                     sprag_scratch_reset(&scratch);
                 }
@@ -233,406 +173,8 @@ static void bench_hopper(line_fn *line)
     }
 }
 
-// ---- bed: the programs that are compared
+// ---- bed
 
-enum { POINTS = 1001, TRIALS = 20 };
-
-typedef struct start { // of a plate
-    double z, angle;
-} start;
-
-// z at POINTS times from 0 to 2 s; four states at 0.5, 1, 1.5, 2 s where there is room for them.
-typedef struct trajectory {
-    double z[POINTS];
-    double state[4][6];
-    long values; // of f
-} trajectory;
-
-typedef enum family {
-    OURS,
-    OURS_WIDE,
-    ALONE, // nothing but callbacks
-    ALONE_WIDE,
-    ROOTS, // others that look for events
-    IGNORE,
-    COMPLIANT,
-    TIPS
-} family;
-
-typedef struct program program;
-struct program {
-    const char *name, *how;
-    family family;
-    void *(*open)(const program *program, bed *b);
-    double (*run)(const program *program, void *of, const start *at, trajectory *out); // us
-    void (*close)(void *of);
-    sprag_ess_mode mode;
-    bool adaptive, jump;
-    double tolerance, eps;
-    const char *solver;
-};
-
-typedef struct ours {
-    bed *b;
-    double *label, *h, time[POINTS], (*state)[6];
-} ours;
-
-static void *ours_open(const program *program, bed *b)
-{
-    (void)program;
-    ours *of = calloc(1, sizeof *of);
-    of->b = b;
-    of->label = calloc((size_t)b->springs, sizeof *of->label);
-    of->h = calloc((size_t)b->springs, sizeof *of->h);
-    of->state = calloc(POINTS, sizeof *of->state);
-    for (int i = 0; i < POINTS; i++) {
-        of->time[i] = 2.0 * i / (POINTS - 1);
-    }
-    return of;
-}
-
-static double ours_run(const program *program, void *data, const start *at, trajectory *out)
-{
-    ours *of = data;
-    sprag_ess_problem p = bed_problem(of->b);
-    p.jump = program->jump ? p.jump : NULL;
-    sprag_ess_options o = sprag_ess_defaults(program->adaptive ? 2 : 0.002);
-    o.mode = program->mode;
-    o.adaptive = program->adaptive;
-    o.eps = program->eps;
-    o.relative_tolerance = o.absolute_tolerance = program->tolerance;
-    double x[6] = {0, at->z, at->angle};
-    char message[200];
-    sprag_ess_stats stats;
-    sprag_ess_output output = {.time = of->time, .times = POINTS, .state = of->state[0]};
-    for (int k = 0; k < of->b->springs; k++) {
-        of->label[k] = NAN;
-    }
-    typeof(sprag_ess_integrate) *integrate =
-        program->family == OURS_WIDE ? sprag_ess_integrate : plain_ess_integrate;
-    double start_us = bench_cpu_us();
-    sprag_result result = integrate(&p, &o, 0, 2, x, of->label, out ? &output : NULL, &scratch,
-                                    &stats, message, sizeof message);
-    double us = bench_cpu_us() - start_us;
-    check(result, message);
-    sprag_scratch_reset(&scratch);
-    for (int i = 0; out && i < POINTS; i++) {
-        out->z[i] = of->state[i][1];
-    }
-    for (int i = 0; out && i < 4; i++) {
-        memcpy(out->state[i], of->state[250 * (i + 1)], sizeof out->state[i]);
-        out->values = stats.field_values;
-    }
-    return us;
-}
-
-static void ours_close(void *data)
-{
-    ours *of = data;
-    free(of->label);
-    free(of->h);
-    free(of->state);
-    free(of);
-}
-
-// The least work of 1000 steps with one sample each: six values of f, two passes over the guards.
-static double alone_run(const program *program, void *data, const start *at, trajectory *out)
-{
-    (void)program;
-    ours *of = data;
-    double x[6] = {0, at->z, at->angle}, f[6] = {0}, *h = of->h;
-    for (int k = 0; k < of->b->springs; k++) {
-        of->label[k] = k % 2;
-    }
-    double start_us = bench_cpu_us();
-    for (int i = 0; i < 1000; i++) {
-        for (int j = 0; j < 6; j++) {
-            x[2] += 1e-9 + 1e-20 * f[4]; // each waits for the last, as in a step
-            bed_field(of->b, x, of->label, f);
-            if (j % 3 == 0) {
-                bed_guard(of->b, x, NULL, of->b->springs, h);
-            }
-        }
-    }
-    double us = bench_cpu_us() - start_us;
-    if (out) {
-        out->z[0] = f[4] + h[0]; // is used
-    }
-    return us;
-}
-
-#ifdef BENCH_SUNDIALS
-typedef struct sundials sundials;
-
-typedef struct stepper { // what its programs have in common, but for the names
-    void (*create)(sundials *of, const program *program);
-    int (*begin)(sundials *of);
-    int (*evolve)(void *memory, realtype until, N_Vector y, realtype *t, int task);
-    int (*roots)(void *memory, int *found);
-    int (*restart)(void *memory, realtype t, N_Vector y);
-    int (*values)(void *memory, long *values);
-    void (*destroy)(void **memory);
-} stepper;
-
-struct sundials {
-    const stepper *by;
-    bed *b;
-    double *label, *h;
-    int *found;
-    SUNContext context;
-    N_Vector y;
-    SUNNonlinearSolver solver;
-    void *memory;
-    bool frozen; // labels; else by the sign of h
-};
-
-static int sundials_field(realtype t, N_Vector y, N_Vector f, void *user)
-{
-    (void)t;
-    sundials *of = user;
-    if (!of->frozen) {
-        bed_guard(of->b, N_VGetArrayPointer(y), NULL, of->b->springs, of->h);
-        for (int k = 0; k < of->b->springs; k++) {
-            of->label[k] = of->h[k] >= 0;
-        }
-    }
-    bed_field(of->b, N_VGetArrayPointer(y), of->label, N_VGetArrayPointer(f));
-    return 0;
-}
-
-static int sundials_guard(realtype t, N_Vector y, realtype *h, void *user)
-{
-    (void)t;
-    sundials *of = user;
-    bed_guard(of->b, N_VGetArrayPointer(y), NULL, of->b->springs, h);
-    return 0;
-}
-
-static void arkode_create(sundials *of, const program *program)
-{
-    of->memory = ERKStepCreate(sundials_field, 0, of->y, of->context);
-    ERKStepSetUserData(of->memory, of);
-    ERKStepSStolerances(of->memory, program->tolerance, program->tolerance);
-    ERKStepSetTableNum(of->memory, ARKODE_DORMAND_PRINCE_7_4_5);
-    ERKStepSetMaxNumSteps(of->memory, 1000000);
-    ERKStepSetInterpolantDegree(of->memory, 3); // higher ones take more values of f
-    if (of->frozen) {
-        ERKStepRootInit(of->memory, of->b->springs, sundials_guard);
-        ERKStepSetNoInactiveRootWarn(of->memory);
-    }
-}
-
-static int arkode_begin(sundials *of)
-{
-    return ERKStepReInit(of->memory, sundials_field, 0, of->y);
-}
-
-static const stepper arkode = {arkode_create,      arkode_begin, ERKStepEvolve,
-                               ERKStepGetRootInfo, ERKStepReset, ERKStepGetNumRhsEvals,
-                               ERKStepFree};
-
-static void cvode_create(sundials *of, const program *program)
-{
-    of->memory = CVodeCreate(CV_ADAMS, of->context);
-    CVodeInit(of->memory, sundials_field, 0, of->y);
-    CVodeSetUserData(of->memory, of);
-    CVodeSStolerances(of->memory, program->tolerance, program->tolerance);
-    of->solver = SUNNonlinSol_FixedPoint(of->y, 0, of->context);
-    CVodeSetNonlinearSolver(of->memory, of->solver);
-    CVodeSetMaxNumSteps(of->memory, 1000000);
-    if (of->frozen) {
-        CVodeRootInit(of->memory, of->b->springs, sundials_guard);
-        CVodeSetNoInactiveRootWarn(of->memory);
-    }
-}
-
-static int cvode_begin(sundials *of)
-{
-    return CVodeReInit(of->memory, 0, of->y);
-}
-
-static const stepper cvode = {cvode_create, cvode_begin,         CVode,    CVodeGetRootInfo,
-                              CVodeReInit,  CVodeGetNumRhsEvals, CVodeFree};
-
-static void *sundials_open(const program *program, bed *b)
-{
-    sundials *of = calloc(1, sizeof *of);
-    *of = (sundials){.by = strcmp(program->name, "CVODE") ? &arkode : &cvode,
-                     .b = b,
-                     .label = calloc((size_t)b->springs, sizeof(double)),
-                     .h = calloc((size_t)b->springs, sizeof(double)),
-                     .found = calloc((size_t)b->springs, sizeof(int)),
-                     .frozen = program->family == ROOTS};
-    SUNContext_Create(NULL, &of->context);
-    of->y = N_VNew_Serial(6, of->context);
-    N_VConst(0, of->y);
-    of->by->create(of, program);
-    return of;
-}
-
-// To a time, across roots.
-static bool sundials_reach(sundials *of, double until, double *t)
-{
-    int flag;
-    while ((flag = of->by->evolve(of->memory, until, of->y, t, ARK_NORMAL)) == ARK_ROOT_RETURN) {
-        of->by->roots(of->memory, of->found);
-        for (int k = 0; k < of->b->springs; k++) {
-            of->label[k] = of->found[k] ? of->found[k] > 0 : of->label[k];
-        }
-        of->by->restart(of->memory, *t, of->y);
-    }
-    return flag >= 0;
-}
-
-static double sundials_run(const program *program, void *data, const start *at, trajectory *out)
-{
-    sundials *of = data;
-    double *x = N_VGetArrayPointer(of->y), t = 0;
-    memcpy(x, (double[6]){0, at->z, at->angle}, 6 * sizeof *x);
-    memset(of->label, 0, (size_t)of->b->springs * sizeof *of->label);
-    double start_us = bench_cpu_us();
-    of->by->begin(of);
-    for (int i = 1, last = out ? POINTS - 1 : 1; i <= last; i++) {
-        if (!sundials_reach(of, 2.0 * i / last, &t)) {
-            fprintf(stderr, "bench ess: %s fails at %g s\n", program->name, t);
-            return NAN;
-        }
-        if (out) {
-            out->z[i] = x[1];
-        }
-        if (out && i % 250 == 0) {
-            memcpy(out->state[i / 250 - 1], x, sizeof out->state[0]);
-        }
-    }
-    double us = bench_cpu_us() - start_us;
-    if (out) {
-        out->z[0] = at->z;
-        of->by->values(of->memory, &out->values);
-    }
-    return us;
-}
-
-static void sundials_close(void *data)
-{
-    sundials *of = data;
-    of->by->destroy(&of->memory);
-    if (of->solver) {
-        SUNNonlinSolFree(of->solver);
-    }
-    N_VDestroy(of->y);
-    SUNContext_Free(&of->context);
-    free(of->label);
-    free(of->h);
-    free(of->found);
-    free(of);
-}
-#endif
-
-#ifdef BENCH_MUJOCO
-typedef struct mujoco {
-    mjModel *model;
-    mjData *data;
-} mujoco;
-
-// A plate that may move in x and z and turn about y; springs fixed in the world as large spheres
-// whose contacts are springs, or as tips on slides. Contacts are given in pairs, so that no time
-// goes into looking for them.
-static void *mujoco_open(const program *program, bed *b)
-{
-    bool tips = program->family == TIPS;
-    size_t room = 4096 + 1024 * (size_t)b->springs;
-    char *xml = malloc(room);
-    size_t used = 0;
-#define ADD(...) used += (size_t)snprintf(xml + used, room - used, __VA_ARGS__)
-    double thick = 1, ball = tips ? 0.02 : 0.4;
-    ADD("<mujoco><option timestep='0.002' gravity='0 0 -9.81' "
-        "collision='predefined' solver='%s'/>"
-        "<size nconmax='%d' njmax='%d'/><worldbody>"
-        "<body name='plate' pos='0 0 0'><joint type='slide' axis='1 0 0'/>"
-        "<joint type='slide' axis='0 0 1'/><joint type='hinge' axis='0 -1 0'/>"
-        "<inertial pos='0 0 0' mass='10' diaginertia='30 30 30'/>"
-        "<geom name='plate' type='box' size='3 1 %g' pos='0 0 %g'/></body>",
-        program->solver, 2 * b->springs + 10, 8 * b->springs + 100, thick / 2, thick / 2);
-    for (int k = 0; k < b->springs; k++) {
-        if (tips) {
-            ADD("<body pos='%.17g 0 %.17g'><joint type='slide' axis='0 0 1' stiffness='%g' "
-                "damping='%g'/><geom name='s%d' type='sphere' size='%g' mass='0.01'/></body>",
-                b->at[k], 1 - ball, b->stiffness, b->damping, k, ball);
-        } else {
-            ADD("<geom name='s%d' type='sphere' size='%g' pos='%.17g 0 %.17g'/>", k, ball, b->at[k],
-                1 - ball);
-        }
-    }
-    ADD("</worldbody><contact>");
-    for (int k = 0; k < b->springs; k++) {
-        ADD("<pair geom1='plate' geom2='s%d' condim='1' %s/>", k,
-            tips ? "solref='0.004 1' solimp='0.999 0.9999 0.001'" : "");
-    }
-    ADD("</contact></mujoco>");
-    FILE *file = fopen("/tmp/bench_ess.xml", "w");
-    mujoco *of = calloc(1, sizeof *of);
-    char error[500] = "cannot write /tmp/bench_ess.xml";
-    if (file) {
-        fwrite(xml, 1, used, file);
-        fclose(file);
-        of->model = mj_loadXML("/tmp/bench_ess.xml", NULL, error, sizeof error);
-        remove("/tmp/bench_ess.xml");
-    }
-    free(xml);
-    if (!of->model) {
-        fprintf(stderr, "bench ess: MuJoCo: %s\n", error);
-        exit(EXIT_FAILURE);
-    }
-    // force = k depth + c rate, up to O(N d): impedance d, reference scaled by the inverse weight.
-    double d = 1e-4, weight = of->model->body_invweight0[2];
-    for (int k = 0; !tips && k < of->model->npair; k++) {
-        of->model->pair_solref[2 * k] = -b->stiffness * weight;
-        of->model->pair_solref[2 * k + 1] = -b->damping * weight;
-        double impedance[] = {d, d, 0.001, 0.5, 2};
-        memcpy(of->model->pair_solimp + 5 * k, impedance, sizeof impedance);
-    }
-    of->data = mj_makeData(of->model);
-    return of;
-}
-
-static double mujoco_run(const program *program, void *data, const start *at, trajectory *out)
-{
-    (void)program;
-    mujoco *of = data;
-    mj_resetData(of->model, of->data);
-    of->data->qpos[1] = at->z;
-    of->data->qpos[2] = at->angle;
-    mj_forward(of->model, of->data);
-    double start_us = bench_cpu_us();
-    for (int i = 0; i < POINTS - 1; i++) {
-        if (out) {
-            out->z[i] = of->data->qpos[1];
-        }
-        mj_step(of->model, of->data);
-        if (out && (i + 1) % 250 == 0) {
-            for (int k = 0; k < 3; k++) {
-                out->state[(i + 1) / 250 - 1][k] = of->data->qpos[k];
-                out->state[(i + 1) / 250 - 1][3 + k] = of->data->qvel[k];
-            }
-        }
-    }
-    double us = bench_cpu_us() - start_us;
-    if (out) {
-        out->z[POINTS - 1] = of->data->qpos[1];
-    }
-    return us;
-}
-
-static void mujoco_close(void *data)
-{
-    mujoco *of = data;
-    mj_deleteData(of->data);
-    mj_deleteModel(of->model);
-    free(of);
-}
-#endif
-
-#define BY(ways, ...) .open = ways##_open, .run = ways##_run, .close = ways##_close, __VA_ARGS__
 #define FIXED(m, e) BY(ours, .mode = m, .jump = true, .tolerance = 1e-3, .eps = e)
 #define ADAPTIVE(m, tol)                                                                           \
     BY(ours, .mode = m, .adaptive = true, .jump = true, .tolerance = tol, .eps = 0.02)
@@ -788,7 +330,7 @@ static void judge_slopes(measured m[SIZES][PROGRAMS], line_fn *line)
             number[s] = springs[s];
             us[s] = m[s][p].us;
         }
-        per[p] = slope(number, us, SIZES) / 2;
+        per[p] = ess_slope(number, us, SIZES) / 2;
         least[programs[p].family] = fmin(least[programs[p].family], per[p]);
         line("slope|2..100|%s|%s|%.2f", programs[p].name, programs[p].how, per[p]);
     }
@@ -881,5 +423,6 @@ bool bench_ess(line_fn *line)
     bench_cost(line);
     bool all_met = print_gates(line);
     sprag_scratch_free(&scratch);
+    ess_beds_free();
     return all_met;
 }
