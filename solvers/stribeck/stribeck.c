@@ -210,7 +210,7 @@ sprag_result sprag_stribeck_system(const sprag_problem *problem,
 // are added to *stats.
 static sprag_result solve_directly(const sprag_problem *problem,
                                    const sprag_stribeck_options *options, sprag_attempt attempt,
-                                   sprag_best *best, sprag_stats *stats)
+                                   sprag_best *best, sprag_stats *stats, double *work)
 {
     speeds speeds;
     sprag_scratch *scratch = best->scratch;
@@ -256,6 +256,7 @@ static sprag_result solve_directly(const sprag_problem *problem,
     if (options->work_left) {
         *options->work_left -= sprag_strategy_work(&w);
     }
+    *work += (w.stats.iterations - stats->iterations) * w.update_work;
     *stats = w.stats;
     return result;
 }
@@ -287,51 +288,57 @@ static bool is_near_rest(const sprag_problem *problem, const sprag_solution *sol
     return true;
 }
 
-// After a failure the direct strategies are tried again in 2, 4, 8 ... 64 solves, as bodies come to
-// rest.
-static void remember(sprag_memory *memory, bool solved, const sprag_best *best)
+// After the direct strategies fail, or take longer than sweeps would in what moves, they are tried
+// again in 2, 4, 8 ... 64 solves, as bodies come to rest.
+static void remember(sprag_memory *memory, bool solved, bool affordable, const sprag_best *best)
 {
+    bool rests = solved && is_near_rest(best->problem, best->solution);
     int pause = 2 * memory->pause + 1;
-    pause = solved ? 0 : pause < STRIBECK_LONGEST_PAUSE ? pause : STRIBECK_LONGEST_PAUSE;
+    pause = rests || (solved && affordable)  ? 0
+            : pause < STRIBECK_LONGEST_PAUSE ? pause
+                                             : STRIBECK_LONGEST_PAUSE;
     *memory =
         (sprag_memory){.wait = pause,
                        .pause = pause,
-                       .rests = solved && is_near_rest(best->problem, best->solution),
+                       .rests = rests,
                        .frozen = solved && best->stats.strategy == SPRAG_STRATEGY_FROZEN_FRICTION};
 }
 
-// The direct strategies are exact, but cannot solve everything, and take as long as several solves
-// by sweeps. They go first where joints hold bodies and where bodies touch in trees: there is
-// little to factorize; and where they solved the island last time and left it near rest. Elsewhere
-// they follow the sweeps if these leave the island near rest, where contacts creep without them, or
-// so large a gap that light bodies may be anywhere, as under loads that are much heavier than what
-// bears them. In trees Newton's method then goes on from what the sweeps have left: stacks drift
-// without.
+// The direct strategies are exact, but cannot solve everything. They go first where joints hold
+// bodies and where bodies touch in trees: there is little to factorize; and where they solved the
+// island last time and left it near rest. Elsewhere they follow the sweeps if these leave the
+// island near rest, where contacts creep without them, or so large a gap that light bodies may be
+// anywhere, as under loads that are much heavier than what bears them. Newton's method then goes on
+// from what the sweeps have left, if that is any good.
 static sprag_result solve_within_budget(const sprag_problem *problem,
                                         const sprag_stribeck_options *options, sprag_best *best,
                                         sprag_stats *stats)
 {
     sprag_memory none = {0}, *memory = options->memory ? options->memory : &none;
     bool trees = problem->rows == 0 && sprag_contacts_form_trees(problem), waits = memory->wait > 0;
-    bool first = !waits && (memory->rests || problem->rows > 0 || trees);
+    bool first = !waits && (memory->rests || problem->rows > 0 || trees), again = false;
+    double work = 0, affordable = STRIBECK_DIRECT_SHARE * options->budget *
+                                  (double)(problem->contacts + problem->rows);
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (first) {
-        result = solve_directly(problem, options, SPRAG_ATTEMPT_BRIEF, best, stats);
-        remember(memory, result == SPRAG_OK, best);
+        result = solve_directly(problem, options, SPRAG_ATTEMPT_BRIEF, best, stats, &work);
     }
-    if (result == SPRAG_OK || result == SPRAG_NO_MEMORY) {
-        return result;
+    bool solved = result == SPRAG_OK;
+    if (result == SPRAG_NOT_CONVERGED) {
+        result = sweep(problem, options, best, stats);
+        bool hard = best->stats.gap > (trees ? STRIBECK_HARD_TREES : STRIBECK_HARD);
+        again = result == SPRAG_OK && !waits &&
+                (first ? hard && trees : hard || is_near_rest(problem, best->solution));
+        if (again) {
+            result = solve_directly(problem, options,
+                                    hard && !trees ? SPRAG_ATTEMPT_BRIEF : SPRAG_ATTEMPT_WARM, best,
+                                    stats, &work);
+            solved = result == SPRAG_OK && best->stats.strategy != SPRAG_STRATEGY_GAUSS_SEIDEL;
+        }
     }
     memory->wait -= waits;
-    result = sweep(problem, options, best, stats);
-    double most = trees ? STRIBECK_HARD_TREES : STRIBECK_HARD;
-    bool hard = result == SPRAG_OK && best->stats.gap > most;
-    bool pays =
-        result == SPRAG_OK && !first && !waits && (hard || is_near_rest(problem, best->solution));
-    if (pays || (hard && trees)) {
-        result = solve_directly(problem, options, trees ? SPRAG_ATTEMPT_WARM : SPRAG_ATTEMPT_BRIEF,
-                                best, stats);
-        remember(memory, result == SPRAG_OK, best);
+    if (first || again) {
+        remember(memory, solved, work <= affordable, best);
     }
     return result;
 }
@@ -348,6 +355,7 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     }
     options = options ? options : &defaults;
     stats = stats ? stats : &own;
+    double work = 0;
     stats->iterations = stats->sweeps = stats->factorizations = 0;
     stats->sweep_work = 0;
     sprag_best best = {.problem = problem,
@@ -360,7 +368,7 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     if (!poor) {
         result = sprag_swept_applies(problem, options)
                      ? solve_within_budget(problem, options, &best, stats)
-                     : solve_directly(problem, options, SPRAG_ATTEMPT_ALL, &best, stats);
+                     : solve_directly(problem, options, SPRAG_ATTEMPT_ALL, &best, stats, &work);
         poor = options->work_left && !(*options->work_left > 0) && result != SPRAG_OK &&
                result != SPRAG_NO_MEMORY;
     }

@@ -69,6 +69,9 @@ enum { STRIBECK_REFINE_ITERATIONS = 10, STRIBECK_RESTORE_ITERATIONS = 3 };
 // Under a budget of sweeps: most solves for which an island that the direct strategies did not
 // solve goes without them. Larger: less is lost to failures, rest is found later.
 enum { STRIBECK_LONGEST_PAUSE = 63 };
+// Most work of the direct strategies, as a multiple of that of all sweeps of the budget, at which
+// they go on to solve an island. Larger: more is exact in motion, heaps and ragdolls take longer.
+static const double STRIBECK_DIRECT_SHARE = 3;
 // Gap of a solution (stats.gap) from which an island counts as hard for sweeps: it is 0.01 to 1 in
 // heaps, up to 4 in towers that fall, 100 to 1e5 where bricks bear a load of 1e4 times their mass.
 // Smaller: exact in towers, too, at the cost of attempts in heaps in motion.

@@ -662,8 +662,7 @@ int main(int argc, char **argv)
     } else if (!strcmp(what, "geometry") && !names) {
         bench_geometry(line);
     } else if (!strcmp(what, "scenes")) {
-        code = bench_scenes(name, names, many ? given[0] : "method=stribeck", 3) ? EXIT_SUCCESS
-                                                                                 : EXIT_FAILURE;
+        code = bench_scenes(name, names, many ? given[0] : NULL, 3) ? EXIT_SUCCESS : EXIT_FAILURE;
     } else if (!strcmp(what, "threads") && !names) {
         bench_threads(line);
     } else if (!strcmp(what, "ess") && !names) {

@@ -218,7 +218,7 @@ START_TEST(effort_bounds_the_sweeps_of_heaps)
         dJointGroupEmpty(w.contacts);
         sprag_world_statistics t = statistics_of(w.world);
         ck_assert(t.strategy == SPRAG_STRATEGY_GAUSS_SEIDEL ||
-                  t.strategy == SPRAG_STRATEGY_NEWTON ||
+                  t.strategy == SPRAG_STRATEGY_NEWTON || t.strategy == SPRAG_STRATEGY_WARM_NEWTON ||
                   t.strategy == SPRAG_STRATEGY_FROZEN_FRICTION);
         ck_assert_int_le(t.sweeps, efforts[_i].most);
         ck_assert_int_eq(t.fallbacks, 0);
