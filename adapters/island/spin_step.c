@@ -11,12 +11,10 @@
 
 static bool finds_axis(dBodyID body, const sprag_body *pulled, double step, double axis[3])
 {
-    static const double slowest = 1e-2; // rad a step, below spin.h's
     const double *w = pulled->velocity + 3;
     double inertia[9], rotation[9];
     dMass mass;
-    if (!(dot3(w, w) * step * step > slowest * slowest) || !(pulled->mass > 0) ||
-        !dBodyGetGyroscopicMode(body)) {
+    if (!sprag_spin_is_fast(w, step) || !(pulled->mass > 0) || !dBodyGetGyroscopicMode(body)) {
         return false;
     }
     dBodyGetMass(body, &mass);

@@ -16,8 +16,9 @@
 #include "motion.h"
 #include "symmetric3.h"
 
-// rad a step: a slower spin gains nothing.
-static const double spin_least = 0.1;
+// A slower spin gains nothing: rad a step, and the rate at which a step in world axes feeds the
+// nutation of a spin S, step S^2, in 1/s. The second binds in steps below 10 ms.
+static const double spin_least = 0.1, spin_least_rate = 1;
 // rad a step: a faster spin is an accident.
 static const double spin_most = 100;
 // Of its angular velocity: the spin is at least so many times the part across.
@@ -49,12 +50,23 @@ static bool principal_axes(const double I[9], double axes[9])
     return most - least > spin_round * most;
 }
 
+// rad/s
+static double least_spin(double step)
+{
+    return fmin(spin_least / step, sqrt(spin_least_rate / step));
+}
+
+bool sprag_spin_is_fast(const double w[3], double step)
+{
+    return norm3(w) > least_spin(step);
+}
+
 bool sprag_spin_find(const double inertia[9], const double rotation[9], const double w[3],
                      double step, double axis[3])
 {
     double axes[9], own[3], square = dot3(w, w), most = 0;
     int best = 0;
-    if (!(square * step * step > spin_least * spin_least) || !principal_axes(inertia, axes)) {
+    if (!sprag_spin_is_fast(w, step) || !principal_axes(inertia, axes)) {
         return false;
     }
     mul33_transposed(rotation, w, own);
@@ -65,8 +77,7 @@ bool sprag_spin_find(const double inertia[9], const double rotation[9], const do
     }
     mul33(rotation, axes + 3 * best, axis);
     double across = sqrt(fmax(0, square - most * most));
-    return most * step > spin_least && most * step < spin_most &&
-           most >= spin_above_across * across;
+    return most > least_spin(step) && most * step < spin_most && most >= spin_above_across * across;
 }
 
 // C = A [b]x, whose columns k are A (b x unit k)

@@ -5,6 +5,9 @@
 
 #include <stdbool.h>
 
+// May a body spin fast that turns by w (rad/s)?
+bool sprag_spin_is_fast(const double w[3], double step);
+
 // Does a body with this inertia (kg m^2, in its own axes) and rotation spin fast about one of its
 // principal axes? Sets it: a unit vector in world axes.
 bool sprag_spin_find(const double inertia[9], const double rotation[9], const double w[3],
