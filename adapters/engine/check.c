@@ -105,7 +105,7 @@ static bool find_contact(const trial *t, ode_layout *layout)
 // word points to the virtual functions.
 static size_t find_pointer(dJointID joint, const void *to)
 {
-    enum { JOINT_SIZE = 160 }; // of a ball joint's common part, at least
+    enum { JOINT_SIZE = 256 }; // less than that of a contact joint, which holds a dContact
     for (size_t at = sizeof to; at < JOINT_SIZE; at += sizeof to) {
         if (sprag_ode_pointer_at(joint, at) == to) {
             return at;

@@ -30,7 +30,8 @@ verdict judge_errors(double error, double others, double good)
 
 verdict trial_judge(const trial *reference, const trial *t, int i)
 {
-    if (i >= t->measures || i >= reference->measures || isnan(t->measure[i].good)) {
+    if (t == reference || i >= t->measures || i >= reference->measures ||
+        isnan(t->measure[i].good)) {
         return NO_VERDICT;
     }
     const sprag_measure *mine = &t->measure[i], *other = &reference->measure[i];

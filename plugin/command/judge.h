@@ -14,7 +14,7 @@ bool measure_is_good(const sprag_measure *m);
 // Of an error against another one; errors up to `good` are as good as none.
 verdict judge_errors(double error, double others, double good);
 
-// Measure i of a trial against that of the reference.
+// Measure i of a trial against that of the reference, which gets no verdict itself.
 verdict trial_judge(const trial *reference, const trial *t, int i);
 const char *verdict_name(verdict v); // "better"; "" for none
 

@@ -56,6 +56,12 @@ static void lose_signals(void)
     prctl(PR_SET_DUMPABLE, 0);
 }
 
+// A callback that calls exit() ends the child, without the program's own handlers.
+static void leave(void)
+{
+    _exit(EXIT_FAILURE);
+}
+
 static _Noreturn void be_child(child_job *job, void *data, int file, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -64,6 +70,9 @@ static _Noreturn void be_child(child_job *job, void *data, int file, pid_t paren
     }
     lose_signals();
     lose_files(file);
+    if (atexit(leave) != 0) {
+        _exit(EXIT_FAILURE);
+    }
     job(data, file);
     _exit(JOB_DONE);
 }

@@ -5,6 +5,7 @@
 //
 //   hang     a moved callback never returns in a process that is not the first
 //   die      likewise, it crashes; with a handler for crashes that would print
+//   exit     likewise, it calls exit(7); a handler of exit() then makes the file "exited"
 //   write    it writes to a file, a pipe and standard output: "written" tells how much arrived
 //   child    SIGCHLD has a handler, and a child of its own ends every 20 steps: prints both counts
 //   nofork   the system refuses to fork
@@ -64,6 +65,13 @@ static void on_crash(int number)
     _exit(1);
 }
 
+static void on_exit_of_child(void)
+{
+    if (getpid() != first) {
+        close(open("exited", O_WRONLY | O_CREAT, 0600));
+    }
+}
+
 static void moved(dBodyID which)
 {
     int in_child = getpid() != first;
@@ -74,6 +82,9 @@ static void moved(dBodyID which)
     }
     if (in_child && is("die")) {
         raise(SIGSEGV);
+    }
+    if (in_child && is("exit")) {
+        exit(7);
     }
     if (is("write") && which == body[0]) {
         (void)!write(file, "x", 1);
@@ -143,6 +154,8 @@ static void prepare(void)
     first = getpid();
     if (is("die")) {
         signal(SIGSEGV, on_crash);
+    } else if (is("exit")) {
+        atexit(on_exit_of_child);
     } else if (is("child")) {
         signal(SIGCHLD, on_child);
     } else if (is("write")) {

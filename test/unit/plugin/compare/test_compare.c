@@ -141,7 +141,8 @@ START_TEST(tells_what_became_of_children)
         long least; // children
     } cases[] = {{"hang", "hung", "states that hung", 3},
                  {"locked", "hung", "states that hung", 3},
-                 {"die", "died", "states that died", 5}};
+                 {"die", "died", "states that died", 5},
+                 {"exit", "died", "states that died", 5}};
     run plain = sh(PROGRAM_WATCHED " 50 %s", cases[_i].mode);
     run r = sh(COMPARE "--every 10 --patience 0.3 -m ode,stribeck" WATCHED "50 %s", cases[_i].mode);
     ck_assert_int_eq(r.status, 1);
@@ -150,6 +151,7 @@ START_TEST(tells_what_became_of_children)
     ck_assert(starts_with(r.out, plain.out));
     ck_assert_ptr_nonnull(strstr(r.out, cases[_i].row));
     ck_assert_ptr_null(strstr(r.out, "handler of the program ran"));
+    ck_assert_int_ne(access("exited", F_OK), 0);
     json_t *root = read_json();
     for (size_t k = 0; k < 2; k++) {
         ck_assert_int_eq(count_outcomes(root, k, cases[_i].outcome), cases[_i].least);
@@ -404,6 +406,21 @@ START_TEST(tables_are_as_wide_as_columns_says)
 }
 END_TEST
 
+START_TEST(the_method_that_others_are_judged_by_gets_no_verdict)
+{
+    run r = sh(PROGRAM_SPRAG_COMMAND " compare stack --seconds 1 -m ode-step,stribeck --json");
+    json_t *root = json_loads(r.out, 0, NULL), *methods;
+    ck_assert_int_eq((int)json_integer_value(json_object_get(root, "schema")), 1);
+    methods = json_object_get(json_array_get(json_object_get(root, "models"), 0), "methods");
+    for (size_t k = 0; k < 2; k++) {
+        json_t *measures = json_object_get(json_array_get(methods, k), "measures");
+        json_t *verdict = json_object_get(json_array_get(measures, 0), "verdict");
+        ck_assert(k ? json_is_string(verdict) : json_is_null(verdict));
+    }
+    json_decref(root);
+}
+END_TEST
+
 START_TEST(prints_markdown)
 {
     run r = sh(MODEL " --markdown");
@@ -469,7 +486,7 @@ int main(void)
     tcase_add_test(all, leaves_children_and_their_signals);
     tcase_add_test(all, writes_no_statistics_of_children);
     tcase_add_test(all, records_the_run_of_the_program);
-    tcase_add_loop_test(all, tells_what_became_of_children, 0, 3);
+    tcase_add_loop_test(all, tells_what_became_of_children, 0, 4);
     tcase_add_test(all, says_that_a_program_cannot_fork);
     tcase_add_test(all, ends_the_program_after_its_steps);
     tcase_add_test(all, refuses_a_stock_stepper_that_it_cannot_force);
@@ -481,6 +498,7 @@ int main(void)
     tcase_add_test(all, tunes_stock_on_a_model);
     tcase_add_loop_test(all, refuses_bad_arguments, 0, 17);
     tcase_add_test(all, tables_are_as_wide_as_columns_says);
+    tcase_add_test(all, the_method_that_others_are_judged_by_gets_no_verdict);
     tcase_add_test(all, prints_markdown);
     tcase_add_test(all, colours_and_progress_are_for_terminals);
     tcase_add_test(all, rows_come_back_as_they_were);
