@@ -595,6 +595,9 @@ static int usage(FILE *to, int code)
         "                                 and MuJoCo if installed; run it in the "
         "top folder or in test/; 1 min\n"
         "  ess figure1|figure3|figure4|figure5|table2   of its paper, each; 1 min\n"
+        "  ess price                      cost of method=ess beside dWorldStep, also at equal "
+        "error; "
+        "1 min\n"
         "  ess worlds                     method=ess in ODE worlds against exact answers; 1 min\n"
         "  advance [--full] [PART...]     method=advance against its targets; 5 min; parts:\n"
         "                                 certify die alone chain legs rest fast piles bounds "
@@ -669,6 +672,8 @@ int main(int argc, char **argv)
         code = bench_ess(line) ? EXIT_SUCCESS : EXIT_FAILURE;
     } else if (!strcmp(what, "ess") && names == 1 && bench_ess_figure(line, *name)) {
         code = EXIT_SUCCESS;
+    } else if (!strcmp(what, "ess") && names == 1 && !strcmp(*name, "price")) {
+        bench_ess_price(line);
     } else if (!strcmp(what, "ess") && names == 1 && !strcmp(*name, "worlds")) {
         code = bench_ess_worlds(line) ? EXIT_SUCCESS : EXIT_FAILURE;
     } else if (!strcmp(what, "record") && !names) {
