@@ -349,6 +349,15 @@ START_TEST(flat_ground_has_no_bumps)
 }
 END_TEST
 
+// A ball that does not sink does not meet the edges of flush boxes.
+START_TEST(flush_boxes_are_flat_to_hard_balls)
+{
+    static const char hard[] = "stribeck.speculative=1,stribeck.softness=1e-6";
+    double lowest, at = roll(hard, FLUSH, &lowest);
+    ck_assert_double_eq_tol(at, roll(hard, LONG, &lowest), 1e-6);
+}
+END_TEST
+
 // Contacts made by hand mean the same as before.
 START_TEST(a_negative_depth_is_no_gap_without_the_option)
 {
@@ -427,6 +436,7 @@ int main(void)
     tcase_add_loop_test(tests, marbles_never_pass_a_mesh, 0, 4);
     tcase_add_loop_test(tests, pucks_pass_walls, 0, 3);
     tcase_add_loop_test(tests, flat_ground_has_no_bumps, FLUSH, MESH + 1);
+    tcase_add_test(tests, flush_boxes_are_flat_to_hard_balls);
     tcase_add_test(tests, a_negative_depth_is_no_gap_without_the_option);
     tcase_add_test(tests, contacts_may_act_on_other_bodies);
     tcase_add_loop_test(tests, geoms_may_be_destroyed_before_the_step, 0, 4);
