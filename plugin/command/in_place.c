@@ -187,11 +187,13 @@ static int read_arguments(in_place *p, int argc, char **argv)
 
 // ---- the program
 
-static bool write_plan(const in_place *p, FILE *file)
+// method: as in run_program.
+static bool write_plan(const in_place *p, FILE *file, int method)
 {
+    int first = p->data.whole ? method : 0, last = p->data.whole ? method : p->data.methods - 1;
     fprintf(file, "every %d\nsteps %.17g\nseconds %.17g\npatience %.17g\n", p->data.every, p->steps,
             p->seconds, p->patience);
-    for (int i = 0; i < p->data.methods && !p->data.whole; i++) {
+    for (int i = first; i <= last; i++) {
         fprintf(file, "method=%s\n", p->data.method[i].name);
     }
     fputs(p->data.whole ? "whole\n" : "", file);
@@ -268,7 +270,7 @@ static int compare_once(in_place *p, int method)
     char name[] = "/tmp/sprag_compare_XXXXXX";
     int descriptor = mkstemp(name);
     FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-    if (!file || !write_plan(p, file)) {
+    if (!file || !write_plan(p, file, method)) {
         return cli_fail(EXIT_FAILURE, "cannot write to %s: %s", name, strerror(errno));
     }
     int code = run_program(p, name, ftell(file), method);

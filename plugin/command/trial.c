@@ -152,7 +152,7 @@ bool trials_run(trial *trials, int count, const job *j)
     dSetErrorHandler(on_end);
     dSetDebugHandler(on_end);
     for (long k = 0; k < j->steps; k++) {
-        progress("%s: %.0f of %.0f s", j->model->name, (double)k * j->step,
+        progress("%s: %.3g of %.3g s", j->model->name, (double)k * j->step,
                  (double)j->steps * j->step);
         for (int i = 0; i < count; i++) {
             trial *t = &trials[(i + k) % count]; // each trial is the first in turn

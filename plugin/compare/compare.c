@@ -231,7 +231,7 @@ static void compare_one(task *t, int choice, const plan *p)
     }
     r.sample.outcome = child_run(measure, t, p->patience, &found, &length);
     if (r.sample.outcome == SAMPLE_TAKEN && length < sizeof r) {
-        r.sample.outcome = SAMPLE_DIED; // a callback has called exit, by chance with JOB_DONE
+        r.sample.outcome = SAMPLE_DIED; // a callback has called _exit, by chance with JOB_DONE
     }
     if (r.sample.outcome == SAMPLE_TAKEN) {
         const report *child = (const report *)(const void *)found;
@@ -291,11 +291,24 @@ bool compare_state(world_state *w, dReal step, stock called, compare_take *take)
     return true;
 }
 
+// A program may set the method of a world over the one that it was started with.
+static bool is_under(const world_state *w, const settings *wanted)
+{
+    bool is = w->settings.method == wanted->method;
+    if (!is) {
+        message_once("sprag: the program itself steps world %d by method=%s, not by %s. Such steps "
+                     "are not compared: leave out --whole.",
+                     w->number, w->settings.method->name, wanted->method->name);
+    }
+    return is;
+}
+
 compared_step compare_whole_begin(world_state *w, dReal step, bool residual)
 {
     const plan *p = has_ended || w->is_trial ? NULL : plan_get();
     compared_step c = {.is_sample = p && p->whole && method_is_possible() &&
-                                    w->statistics.steps % p->every == p->every - 1};
+                                    w->statistics.steps % p->every == p->every - 1 &&
+                                    is_under(w, p->choice)};
     // Motors at a stop cannot be asked for rows before ODE has taken memory for a step.
     if ((c.is_sample || residual) && w->statistics.steps > 0) {
         c.yardstick = yardstick_begin(w->id, step, true);

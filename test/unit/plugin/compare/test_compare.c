@@ -274,6 +274,12 @@ START_TEST(compares_whole_runs)
         ck_assert(json_is_null(json_array_get(values_of(root, k, "momentum"), 0)));
     }
     json_decref(root);
+    r = sh(COMPARE "--whole -m ode-quick,stribeck -- " PROGRAM_SPRAG_COMMAND
+                   " run slope -m ode-quick");
+    ck_assert_ptr_nonnull(strstr(r.err, "the program itself steps world 1 by method=ode-quick"));
+    root = read_json();
+    ck_assert_int_eq(count_outcomes(root, 1, "taken"), 0);
+    json_decref(root);
     r = sh(PROGRAM_SPRAG_COMMAND " compare --whole slope --seconds 0.1");
     ck_assert_int_eq(r.status, 0);
     ck_assert_ptr_nonnull(strstr(r.out, "stribeck against ode-step"));
