@@ -78,10 +78,11 @@ typedef struct sprag_problem {
 
 // Memory of a solver of an island, from one solve to the next. All zero: nothing.
 typedef struct sprag_memory {
-    int wait;    // solves until the direct strategies are tried again
-    int pause;   // the wait that followed their last failure; 0: they solved it
-    bool rests;  // they solved it last, and left it near rest
-    bool frozen; // it was frozen friction that solved it
+    int wait;   // solves until the direct strategies are tried again
+    int pause;  // the wait that followed their last failure; 0: they solved it
+    bool rests; // they solved it last, and left it near rest
+    int frozen; // solves by frozen friction until Newton's method is tried in full again
+    int thaw;   // the number of them since it last failed; 0: it solved the island last
 } sprag_memory;
 
 typedef struct sprag_solution {

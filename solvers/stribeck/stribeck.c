@@ -99,7 +99,7 @@ static sprag_strategy_state make_state(const speeds *speeds, const sprag_stribec
                     .sweeps_tolerance = STRIBECK_SWEEP_TOLERANCE,
                     .sweeps_least = options->sweeps_least,
                     .attempt = attempt,
-                    .frozen = options->memory && options->memory->frozen,
+                    .frozen = options->memory && options->memory->frozen > 0,
                     .lagged_passes = options->lagged_passes,
                     .settled_work = options->settled_work,
                     .most_work = options->work_left ? *options->work_left : INFINITY},
@@ -288,20 +288,25 @@ static bool is_near_rest(const sprag_problem *problem, const sprag_solution *sol
     return true;
 }
 
+static int longer(int pause)
+{
+    return 2 * pause + 1 < STRIBECK_LONGEST_PAUSE ? 2 * pause + 1 : STRIBECK_LONGEST_PAUSE;
+}
+
 // After the direct strategies fail, or take longer than sweeps would in what moves, they are tried
-// again in 2, 4, 8 ... 64 solves, as bodies come to rest.
+// again in 2, 4, 8 ... 64 solves, as bodies come to rest. So is Newton's method where frozen
+// friction solves the island, which lets it creep by the stiction tolerance of contacts that slide.
 static void remember(sprag_memory *memory, bool solved, bool affordable, const sprag_best *best)
 {
     bool rests = solved && is_near_rest(best->problem, best->solution);
-    int pause = 2 * memory->pause + 1;
-    pause = rests || (solved && affordable)  ? 0
-            : pause < STRIBECK_LONGEST_PAUSE ? pause
-                                             : STRIBECK_LONGEST_PAUSE;
-    *memory =
-        (sprag_memory){.wait = pause,
-                       .pause = pause,
-                       .rests = rests,
-                       .frozen = solved && best->stats.strategy == SPRAG_STRATEGY_FROZEN_FRICTION};
+    bool frozen = solved && best->stats.strategy == SPRAG_STRATEGY_FROZEN_FRICTION;
+    int pause = rests || (solved && affordable) ? 0 : longer(memory->pause);
+    int thaw = !frozen ? 0 : memory->frozen > 0 ? memory->thaw : longer(memory->thaw);
+    *memory = (sprag_memory){.wait = pause,
+                             .pause = pause,
+                             .rests = rests,
+                             .frozen = frozen && memory->frozen > 0 ? memory->frozen - 1 : thaw,
+                             .thaw = thaw};
 }
 
 // The direct strategies are exact, but cannot solve everything. They go first where joints hold

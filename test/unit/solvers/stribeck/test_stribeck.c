@@ -427,6 +427,36 @@ START_TEST(an_island_remembers_what_solved_it)
 }
 END_TEST
 
+// Frozen friction lets contacts at rest creep by the stiction tolerance of those that slide. An
+// island that it has solved is tried by Newton's method in full from time to time.
+START_TEST(newton_takes_over_from_frozen_friction)
+{
+    enum { LEFT = 3 };
+    sprag_memory memory = {.rests = true, .frozen = LEFT, .thaw = LEFT};
+    sprag_stribeck_options options = sprag_stribeck_defaults();
+    options.budget = 50;
+    options.memory = &memory;
+    open_scene(&s);
+    add_cube(&s, 1);
+    add_cube(&s, 1);
+    fall(&s);
+    stand(&s, 0, SPRAG_STATIC, 0.5);
+    stand(&s, 1, 0, 0.5);
+    stand(&s, 1, 0, 0.5); // a stack has more contacts than Newton's method alone is for
+    s.body[0].free_velocity[0] = s.body[0].velocity[0] = 0.01;
+    s.body[1].free_velocity[0] = s.body[1].velocity[0] = 0.02;
+    for (int i = 0; i <= LEFT; i++) {
+        sprag_scratch_reset(&scratch);
+        ck_assert_int_eq(
+            sprag_stribeck_solve(&s.problem, &options, &scratch, &s.solution, &s.stats), SPRAG_OK);
+        ck_assert_int_eq(s.stats.strategy,
+                         i < LEFT ? SPRAG_STRATEGY_FROZEN_FRICTION : SPRAG_STRATEGY_NEWTON);
+    }
+    ck_assert_int_eq(memory.frozen, 0);
+    ck_assert_int_eq(memory.thaw, 0);
+}
+END_TEST
+
 // Solves share the work: it is taken from what is left, and then each is a few sweeps.
 START_TEST(without_work_left_a_solve_is_a_few_sweeps)
 {
@@ -613,6 +643,7 @@ int main(void)
     ADD_CASE(suite, "energy", {recovery_of_a_wedged_cube_does_not_drive_it, 4},
              {recovery_is_limited_at_any_step, 3}, {a_rebound_with_friction_wins_nothing, 1});
     ADD_CASE(suite, "budget", {an_island_remembers_what_solved_it, 1},
+             {newton_takes_over_from_frozen_friction, 1},
              {without_work_left_a_solve_is_a_few_sweeps, 1});
     return run_suite(suite);
 }
