@@ -296,7 +296,11 @@ static json_t *runs_of(const page *p, char message[REPORT_MESSAGE])
     json_t *runs = films && load(p, films, message) ? json_array() : NULL;
     for (int i = 0; runs && i < p->recordings; i++) {
         for (int k = 0; k < films[i].worlds; k++) {
-            if (json_array_append_new(runs, run_of(&films[i], &films[i].world[k])) != 0) {
+            json_t *run = run_of(&films[i], &films[i].world[k]);
+            if (p->passing) {
+                json_object_del(run, "file");
+            }
+            if (json_array_append_new(runs, run) != 0) {
                 snprintf(message, REPORT_MESSAGE, "no memory for %s", p->recording[i]);
                 json_decref(runs);
                 runs = NULL;

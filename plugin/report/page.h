@@ -9,6 +9,7 @@ typedef struct page {
     const json_t *comparison; // as `sprag compare --json` writes it; NULL: none
     const char *const *recording;
     int recordings;
+    bool passing; // the recordings are removed when the page is written: it does not name them
 } page;
 
 // false: message says why.

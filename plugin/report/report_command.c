@@ -87,7 +87,10 @@ int report_end(const char *file, const json_t *comparison)
 {
     const char *recording[RUNS_MAX] = {getenv("SPRAG_RECORD")};
     char message[REPORT_MESSAGE];
-    page p = {.comparison = comparison, .recording = recording, .recordings = is_named};
+    page p = {.comparison = comparison,
+              .recording = recording,
+              .recordings = is_named,
+              .passing = !is_named};
     for (int i = 0; i < runs; i++) {
         struct stat is;
         if (stat(own[i], &is) == 0 && is.st_size > 0) { // the run has stepped a world

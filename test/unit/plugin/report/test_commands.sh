@@ -68,6 +68,9 @@ ends 1 'cannot be opened' "$build/sprag" report page.html missing.sprec
 grep -q '<canvas\|<script' page.html || fail "no page"
 grep -qE '(src|href)="?(https?:)?//' page.html && fail "the page loads something"
 SPRAG_RECORD=host.sprec LD_PRELOAD=$build/libsprag.so "$host" step 5 >/dev/null
+"$build/sprag" run slope --seconds 0.1 --report run.html >run.txt || fail "no page of --report"
+grep -q '"frames":' run.html || fail "no run in the page of --report"
+! grep -q sprag_report_ run.html || fail "a page names a recording that is gone"
 "$build/sprag" report host.html host.sprec
 hash=$(head -1 host.sprec | sed -n "s|.*\"library\":\"$build/libsprag.so\",\"library_hash\":\"\([0-9a-f]*\)\".*|\1|p")
 grep -q "\"library\":\"${hash:-none}\"" host.html || fail "a page names another library than the one that stepped"
