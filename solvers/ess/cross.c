@@ -448,6 +448,19 @@ static bool jumped_over(sprag_ess_run *run)
     return over;
 }
 
+// Whether a projection ended so near to its last guard that crossing it here, and not on it,
+// changes the state within the tolerance: h / rate is the time to the guard, and f jumps there.
+static bool is_on_guard(sprag_ess_run *run, int events)
+{
+    const sprag_ess_moved *last = &run->group.crossed[events - 1];
+    double late = run->next.h[crossed(run, events - 1)->guard] / last->rate;
+    memset(run->work.error, 0, (size_t)run->size * sizeof *run->work.error);
+    for (int i = 0; i < run->states; i++) {
+        run->work.error[i] = late * (run->next.f[i] - run->now.f[i]);
+    }
+    return run->options->trust_eps || sprag_ess_norm(run, run->work.error) <= 1;
+}
+
 static int largest_group(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
 {
     for (int most = run->group.candidates;;) {
@@ -488,6 +501,10 @@ bool sprag_ess_cross(sprag_ess_run *run, sprag_ess_piece *piece, bool projected)
     sprag_ess_scan_at(run, run->next.y, run->group.kink_time[events - 1]);
     if (projected && jumped_over(run)) {
         run->stats->refused[SPRAG_ESS_NOT_FIRST]++;
+        return false;
+    }
+    if (projected && !is_on_guard(run, events)) {
+        run->stats->refused[SPRAG_ESS_INACCURATE]++;
         return false;
     }
     int last = crossed(run, events - 1)->guard;

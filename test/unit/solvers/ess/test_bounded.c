@@ -213,9 +213,9 @@ START_TEST(no_crossing_of_random_waves_is_lost)
     sprag_ess_output out = {.event = event, .event_room = MOST};
     ask_for_labels(label, guards);
     OK(integrate(&p, &o, 0, end, x, label, &out));
-    check_events(event, c, count, modes[mode] == SPRAG_ESS_FIRST ? 1e-4 : 1e-5);
+    check_events(event, c, count, 1e-6);
     if (o.adaptive) {
-        ck_assert_double_eq_tol(x[1], true_y(&w, c, count, end), 1e-3);
+        ck_assert_double_eq_tol(x[1], true_y(&w, c, count, end), 1e-5);
     }
 }
 END_TEST
