@@ -206,6 +206,77 @@ START_TEST(rimless_wheel_has_its_multiplier)
 }
 END_TEST
 
+// ---- a ball on a table that vibrates: z, zdot, time
+
+static const double amplitude = 0.02, pace = 60; // m, 1/s
+
+static void table_field(void *user, const double *x, const double *label, double *f)
+{
+    (void)user, (void)label;
+    f[0] = x[1];
+    f[1] = -9.81;
+    f[2] = 1;
+}
+
+static void table_guard(void *user, const double *x, const int *which, int count, double *h)
+{
+    (void)user, (void)which;
+    for (int i = 0; i < count; i++) {
+        h[i] = amplitude * sin(pace * x[2]) - x[0];
+    }
+}
+
+static void table_map(void *user, const double *x, const double *label, int guard, double *after)
+{
+    (void)user, (void)label, (void)guard;
+    double speed = amplitude * pace * cos(pace * x[2]); // of the table
+    after[0] = x[0];
+    after[1] = speed - 0.6 * (x[1] - speed);
+    after[2] = x[2];
+}
+
+// Steps as long as the whole time find the impacts of short steps, and the derivative is that of
+// differences.
+START_TEST(ball_meets_a_vibrating_table)
+{
+    static const double bound = 20; // m/s: the table's speed is 1.2, the ball's stays below 8
+    enum { RUNS = 4 };              // short steps; long ones: with a direction, and displaced
+    sprag_ess_event event[RUNS][ROOM];
+    int events = 0;
+    double x[RUNS][3], direction[3] = {1, 0, 0}, end = 2, shift = 1e-8;
+    for (int r = 0; r < RUNS; r++) {
+        sprag_ess_problem p = {.states = 3,
+                               .guards = 1,
+                               .field = table_field,
+                               .guard = table_guard,
+                               .reset_map = table_map,
+                               .reset = &again,
+                               .resets = 1,
+                               .rate_bound = r > 0 ? &bound : NULL};
+        sprag_ess_options o = sprag_ess_defaults(r > 0 ? end : 1e-4);
+        o.mode = r > 0 ? modes[_i] : SPRAG_ESS_LOCATE;
+        o.adaptive = r > 0;
+        o.relative_tolerance = o.absolute_tolerance = 1e-11;
+        sprag_ess_output out = {
+            .event = event[r], .event_room = ROOM, .directions = r == 1, .direction = direction};
+        double label = NAN;
+        memcpy(x[r], (double[3]){0.5 + (r == 2 ? shift : r == 3 ? -shift : 0), 0, 0}, sizeof x[r]);
+        OK(integrate(&p, &o, 0, end, x[r], &label, &out));
+        events = r == 0 ? (int)stats.events : events;
+        ck_assert_int_ge(events, 3);
+        ck_assert_int_eq(stats.events, events);
+        for (int i = 0; i < stats.events; i++) {
+            ck_assert_double_eq_tol(event[r][i].time, event[0][i].time, r < 2 ? 1e-8 : 1e-4);
+        }
+        ck_assert_double_le(largest_difference(x[r], x[0], 3), r < 2 ? 1e-6 : 1e-3);
+    }
+    for (int i = 0; i < 3; i++) {
+        double slope_by_runs = (x[2][i] - x[3][i]) / (2 * shift);
+        ck_assert_double_eq_tol(direction[i], slope_by_runs, 1e-4 * (1 + fabs(slope_by_runs)));
+    }
+}
+END_TEST
+
 static void bad_map(void *user, const double *x, const double *label, int guard, double *after)
 {
     ball_map(user, x, label, guard, after);
@@ -240,6 +311,7 @@ int main(void)
     tcase_add_loop_test(maps, ball_bounces_as_in_closed_form, 0, 2 * MODES);
     tcase_add_loop_test(maps, bouncing_without_end_is_zeno, 0, MODES);
     tcase_add_loop_test(maps, rimless_wheel_has_its_multiplier, 0, MODES);
+    tcase_add_loop_test(maps, ball_meets_a_vibrating_table, 0, MODES);
     tcase_add_loop_test(maps, bad_maps_are_named, 0, MODES);
     suite_add_tcase(suite, maps);
     int code = run_suite(suite);
