@@ -57,6 +57,17 @@ static void add_contact(ode_feedback *f, const sprag_contact *contact, const dou
     add_scaled(f->wrench[0], 1, wrench[0], 12);
 }
 
+// As of a sum of one: no force is -0.
+static void set_contact(ode_feedback *f, const sprag_contact *contact, const double force[6])
+{
+    memcpy(f->body, contact->body, sizeof f->body);
+    sprag_contact_wrench(contact, force, f->wrench);
+    for (int k = 0; k < 6; k++) {
+        f->wrench[0][k] += 0.0;
+        f->wrench[1][k] += 0.0;
+    }
+}
+
 static void add_row(ode_feedback *f, const sprag_row *row, double force)
 {
     memcpy(f->body, row->body, sizeof f->body);
@@ -69,15 +80,20 @@ int sprag_ode_feedback_of_island(const ode_problem *pulled, ode_feedback *to)
 {
     const sprag_problem *p = &pulled->problem;
     const sprag_solution *solution = &pulled->solution;
+    const ode_layout *layout = sprag_ode_layout();
     ode_feedback ignored, *f;
     int count = 0, contact = 0, row = 0; // the first contacts, and rows, are in the joints' order
     for (int j = 0; j < pulled->island.joints; j++) {
         dJointID joint = pulled->island.joint[j];
-        f = pulled->rows_of[j] && dJointGetFeedback(joint) ? &to[count++] : &ignored;
-        *f = (ode_feedback){.joint = joint, .body = {-1, -1}};
+        bool is_wanted = pulled->rows_of[j] && *sprag_ode_feedback_of(layout, joint);
+        f = is_wanted ? &to[count++] : &ignored;
+        f->joint = joint;
         if (contact < p->contacts && pulled->contact_joint[contact] == joint) {
-            add_contact(f, &p->contact[contact], solution->contact_force[contact]);
+            set_contact(f, &p->contact[contact], solution->contact_force[contact]);
             contact++;
+        } else {
+            f->body[0] = f->body[1] = -1;
+            memset(f->wrench, 0, sizeof f->wrench);
         }
         for (; row < p->rows && pulled->row_joint[row] == joint; row++) {
             add_row(f, &p->row[row], solution->row_force[row]);
@@ -96,7 +112,7 @@ int sprag_ode_feedback_of_island(const ode_problem *pulled, ode_feedback *to)
 // A moved callback of an island before may have taken feedback away.
 static void find_feedback(ode_feedback *f)
 {
-    f->to = dJointGetFeedback(f->joint);
+    f->to = *sprag_ode_feedback_of(sprag_ode_layout(), f->joint);
     f->sides = f->to ? bodies_of(f->joint) : 0;
 }
 
