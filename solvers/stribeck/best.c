@@ -16,6 +16,14 @@ sprag_solution *sprag_best_room(sprag_best *best)
     return best->scratch->failed ? NULL : room;
 }
 
+// Arrays without entries may be NULL.
+static void copy(void *to, const void *from, int count, size_t size)
+{
+    if (count > 0) {
+        memcpy(to, from, (size_t)count * size);
+    }
+}
+
 double sprag_best_offer(sprag_best *best, const sprag_stats *stats)
 {
     const sprag_problem *problem = best->problem;
@@ -24,10 +32,9 @@ double sprag_best_offer(sprag_best *best, const sprag_stats *stats)
         sprag_problem_residual(problem, from, best->softness, best->row_softness, best->scratch);
     double residual = found.relative;
     if (residual < best->stats.residual) {
-        memcpy(to->velocity, from->velocity, (size_t)problem->bodies * sizeof *to->velocity);
-        memcpy(to->contact_force, from->contact_force,
-               (size_t)problem->contacts * sizeof *to->contact_force);
-        memcpy(to->row_force, from->row_force, (size_t)problem->rows * sizeof *to->row_force);
+        copy(to->velocity, from->velocity, problem->bodies, sizeof *to->velocity);
+        copy(to->contact_force, from->contact_force, problem->contacts, sizeof *to->contact_force);
+        copy(to->row_force, from->row_force, problem->rows, sizeof *to->row_force);
         best->stats = *stats;
         best->stats.residual = residual;
         best->stats.gap = found.gap / found.scale;

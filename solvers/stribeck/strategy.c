@@ -101,7 +101,7 @@ static bool has_gauss_seidel(const sprag_strategy_state *w)
 // fewer the larger the system is.
 static effort brief(const sprag_strategy_state *w, int iterations)
 {
-    double patience = STRIBECK_BRIEF_PATIENCE / w->system->size;
+    double patience = STRIBECK_BRIEF_PATIENCE / fmax(1, w->system->size);
     return (effort){iterations, (int)fmax(STRIBECK_BRIEF_PATIENCE_LEAST, patience),
                     STRIBECK_BRIEF_PROGRESS};
 }

@@ -1,14 +1,15 @@
 #!/bin/bash
-# mutants.sh [-n COUNT] [-s SEED] [-w WORK] [FILE...] - would the tests notice? Changes one token of one
-# source at a time, drawn from FILE... (all C sources of solvers and adapters), builds, and runs the
-# tests until one fails: first those in the folder of test/unit that mirrors the source's, then the
-# others, the shortest first. Prints a line for each mutant and the survivors' differences at the end.
-# Exit code 1 if more than one in twenty survives. Takes a minute or two a mutant. Needs ninja-build.
+# mutants.sh [-n COUNT] [-s SEED] [-t SECONDS] [-w WORK] [FILE...] - would the tests notice? Changes one
+# token of one source at a time, drawn from FILE... (all C sources of solvers and adapters), builds, and
+# runs the tests until one fails: first those in the folder of test/unit that mirrors the source's, then
+# the others, the shortest first. Prints a line for each mutant and the survivors' differences at the
+# end. Exit code 1 if more than one in twenty survives. Takes a minute or two a mutant. Needs ninja-build.
 #
-#   -n COUNT  mutants that build and change the object file (40)
-#   -s SEED   draws others (1)
-#   -w WORK   folder for the copy of the sources and its build; kept, and used again by the next run
-#             (default: a temporary one)
+#   -n COUNT    mutants that build and change the object file (40)
+#   -s SEED     draws others (1)
+#   -t SECONDS  for the tests of one mutant (600): it survives what has run until then
+#   -w WORK     folder for the copy of the sources and its build; kept, and used again by the next run
+#               (default: a temporary one)
 #
 # A test that fails without a change tells nothing: it is named and takes no part. One that takes four
 # times its processor time and 20 s, or 4 GB, fails. Tests of the pages, of the installation and of the
@@ -18,12 +19,13 @@ usage() {
     sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0"
 }
 top=$(cd "$(dirname "$0")/../.." && pwd)
-count=40 seed=1 work='' temporary=0
-while getopts hn:s:w: option; do
+count=40 seed=1 limit=600 work='' temporary=0
+while getopts hn:s:t:w: option; do
     case $option in
     h) usage && exit ;;
     n) count=$OPTARG ;;
     s) seed=$OPTARG ;;
+    t) limit=$OPTARG ;;
     w) work=$OPTARG ;;
     *) usage >&2 && exit 2 ;;
     esac
@@ -148,7 +150,7 @@ passes() { # SECONDS TEST
 
 # The test that kills the mutant of this source, or nothing.
 killer() {
-    local own others test cost
+    local own others test cost end=$((SECONDS + limit))
     own=$(cd "$clone/test/unit/$(dirname "$1")" 2>/dev/null && ls test_*.c | sed 's/\.c$//') || own=''
     others=$(awk '{ print $2 }' "$work/costs" | grep -vxF -e "${own:-none}")
     for test in $(awk '{ print $2 }' "$work/costs" | grep -xF -e "${own:-none}") '' $others; do
@@ -161,6 +163,7 @@ killer() {
             build_targets $own || { echo build && return; }
             own=''
         fi
+        [ "$SECONDS" -lt "$end" ] || return 0
         cost=$(awk -v test="$test" '$2 == test { print $1 }' "$work/costs")
         passes "$cost" "$test" || { echo "$test" && return; }
     done
