@@ -261,6 +261,20 @@ static sprag_result solve_directly(const sprag_problem *problem,
     return result;
 }
 
+// No body moves faster than what a step changes: in the solution, or (NULL) before the step.
+static bool is_near_rest(const sprag_problem *problem, const sprag_solution *solution)
+{
+    double scale = sprag_problem_scale(problem);
+    for (int b = 0; b < problem->bodies; b++) {
+        const sprag_body *body = &problem->body[b];
+        const double *v = solution ? solution->velocity[b] : body->velocity;
+        if (body->mass > 0 && norm3(v) > scale) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_options *options,
                           sprag_best *best, sprag_stats *stats)
 {
@@ -274,18 +288,6 @@ static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_opt
         sprag_best_offer(best, &swept);
     }
     return result;
-}
-
-// No body moves faster than what a step changes.
-static bool is_near_rest(const sprag_problem *problem, const sprag_solution *solution)
-{
-    double scale = sprag_problem_scale(problem);
-    for (int b = 0; b < problem->bodies; b++) {
-        if (problem->body[b].mass > 0 && norm3(solution->velocity[b]) > scale) {
-            return false;
-        }
-    }
-    return true;
 }
 
 static int longer(int pause)
@@ -330,7 +332,11 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
     }
     bool solved = result == SPRAG_OK;
     if (result == SPRAG_NOT_CONVERGED) {
-        result = sweep(problem, options, best, stats);
+        sprag_stribeck_options own = *options;
+        if (own.budget < STRIBECK_REST_SWEEPS && is_near_rest(problem, NULL)) {
+            own.budget = STRIBECK_REST_SWEEPS;
+        }
+        result = sweep(problem, &own, best, stats);
         bool hard = best->stats.gap > (trees ? STRIBECK_HARD_TREES : STRIBECK_HARD);
         again = result == SPRAG_OK && !waits &&
                 (first ? hard && trees : hard || is_near_rest(problem, best->solution));

@@ -69,6 +69,9 @@ enum { STRIBECK_REFINE_ITERATIONS = 10, STRIBECK_RESTORE_ITERATIONS = 3 };
 // Under a budget of sweeps: most solves for which an island that the direct strategies did not
 // solve goes without them. Larger: less is lost to failures, rest is found later.
 enum { STRIBECK_LONGEST_PAUSE = 63 };
+// Least budget of sweeps near rest, where a smaller one would leave a wall of 30 bricks trembling at
+// 3e-2 m/s for ever. Larger: heaps that cannot rest, as of balls, take longer.
+enum { STRIBECK_REST_SWEEPS = 50 };
 // Most work of the direct strategies, as a multiple of that of all sweeps of the budget, at which
 // they go on to solve an island. Larger: more is exact in motion, heaps and ragdolls take longer.
 static const double STRIBECK_DIRECT_SHARE = 3;

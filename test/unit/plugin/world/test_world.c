@@ -196,13 +196,12 @@ START_TEST(effort_bounds_the_sweeps_of_heaps)
 {
     static const struct {
         const char *options;
-        int most;
-        double creep; // m/s, left at the end
+        int most; // sweeps of a wall in motion; near rest 50
         step_fn *step;
-    } efforts[] = {{"effort=balanced", 50, 1e-3, dWorldQuickStep},
-                   {"effort=fast", 20, 5e-2, dWorldStep},
-                   {"effort=auto", 50, 1e-3, dWorldStep},
-                   {"", 20, 5e-2, dWorldQuickStep}};
+    } efforts[] = {{"effort=balanced", 50, dWorldQuickStep},
+                   {"effort=fast", 20, dWorldStep},
+                   {"effort=auto", 50, dWorldStep},
+                   {"", 20, dWorldQuickStep}};
     wall w = {.world = dWorldCreate(), .space = dHashSpaceCreate(0)};
     w.contacts = dJointGroupCreate(0);
     dWorldSetGravity(w.world, 0, 0, -9.81);
@@ -212,7 +211,8 @@ START_TEST(effort_bounds_the_sweeps_of_heaps)
         add_brick(&w, 1, 0.398, 0.4 * (i % 6) + 0.18 * (i / 6 % 2), (0.1 + 0.2 * (i / 6)) * 0.9998);
     }
     configure(w.world, efforts[_i].options);
-    for (int i = 0; i < 100; i++) {
+    dBodySetLinearVel(w.body[0], 0, 3, 0);
+    for (int i = 0; i < 300; i++) {
         dSpaceCollide(w.space, &w, touch_wall);
         ck_assert(efforts[_i].step(w.world, step));
         dJointGroupEmpty(w.contacts);
@@ -220,13 +220,13 @@ START_TEST(effort_bounds_the_sweeps_of_heaps)
         ck_assert(t.strategy == SPRAG_STRATEGY_GAUSS_SEIDEL ||
                   t.strategy == SPRAG_STRATEGY_NEWTON || t.strategy == SPRAG_STRATEGY_WARM_NEWTON ||
                   t.strategy == SPRAG_STRATEGY_FROZEN_FRICTION);
-        ck_assert_int_le(t.sweeps, efforts[_i].most);
+        ck_assert_int_le(t.sweeps, i == 0 ? efforts[_i].most : 50);
         ck_assert_int_eq(t.fallbacks, 0);
         ck_assert_double_lt(t.residual, 0.5);
         ck_assert_double_gt(t.stiffness_most, 0);
     }
     for (int i = 0; i < w.bodies; i++) {
-        ck_assert_double_lt(dCalcVectorLength3(dBodyGetLinearVel(w.body[i])), efforts[_i].creep);
+        ck_assert_double_lt(dCalcVectorLength3(dBodyGetLinearVel(w.body[i])), 1e-3);
     }
     configure(w.world, "effort=exact");
     dSpaceCollide(w.space, &w, touch_wall);
