@@ -56,7 +56,7 @@ static void write_descriptions(const capture *c, frame_buffer *to)
     frame_buffer_table(to, "BODY", sizeof(sprag_recorded_body));
     for (int k = c->count - 1; k >= 0; k--) {
         identity *i = c->body[k].identity;
-        sprag_recorded_body *b = i && i->value[UNDESCRIBED] != 0 ? frame_buffer_add(to, 1) : NULL;
+        sprag_recorded_body *b = i->value[UNDESCRIBED] != 0 ? frame_buffer_add(to, 1) : NULL;
         if (b) {
             dMass mass;
             dBodyGetMass(c->body[k].body, &mass);
@@ -86,7 +86,7 @@ static void write_poses(const capture *c, const step_start *start, frame_buffer 
     frame_buffer_table(to, "POSE", sizeof(sprag_recorded_pose));
     sprag_recorded_pose *p = frame_buffer_add(to, (size_t)c->count);
     p += p ? c->count : 0; // from the newest, as the bodies at the start
-    for (int k = 0, next = 0; p && k < c->count && !c->failed; k++) {
+    for (int k = 0, next = 0; p && k < c->count; k++) {
         dBodyID b = c->body[k].body;
         identity *i = c->body[k].identity;
         p--;
@@ -218,11 +218,14 @@ void capture_write(capture *c, const world_state *w, int64_t step, const step_st
                    frame_buffer *to)
 {
     see_bodies(c, w, step);
+    if (c->failed) { // identities may have moved
+        step_start_return(start, w->id);
+        to->failed = true;
+        return;
+    }
     write_descriptions(c, to);
     for (int k = c->count - 1; k >= 0; k--) {
-        if (c->body[k].identity) {
-            shapes_see_body(&c->shapes, c->body[k].body, c->body[k].identity, step);
-        }
+        shapes_see_body(&c->shapes, c->body[k].body, c->body[k].identity, step);
     }
     shapes_write(&c->shapes, to, (uint32_t)w->number, step);
     write_poses(c, start, to);

@@ -7,7 +7,7 @@
 #include "recorded_contacts.h"
 #include "world.h"
 
-// A body of the world of the step. identity NULL: no memory.
+// A body of the world of the step.
 typedef struct seen_body {
     dBodyID body;
     identity *identity;

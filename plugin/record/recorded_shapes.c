@@ -275,6 +275,7 @@ void shapes_see_body(shapes *s, dBodyID body, identity *of, int64_t step)
 {
     dGeomID first = dBodyGetFirstGeom(body);
     of->first = first;
+    of->geom = SPRAG_RECORDED_NONE;
     for (dGeomID g = first; g; g = dBodyGetNextGeom(g)) {
         add_root_of(s, g);
         uint32_t number = see(s, g, of->id, of->world, step);

@@ -260,6 +260,23 @@ START_TEST(shapes_are_recorded_once)
 }
 END_TEST
 
+// A contact that a program makes by hand, of a body without geoms.
+START_TEST(a_contact_without_geoms_names_none)
+{
+    dContact contact = {.surface = {.mu = 1}, .geom = {.normal = {0, 0, 1}, .depth = 0.01}};
+    dJointAttach(dJointCreateContact(world, 0, &contact), create_body(world, 1, 0, 0, 1), 0);
+    configure(world, "method=stribeck");
+    dWorldStep(world, step);
+    sprag_recording r = open_recording();
+    ck_assert(sprag_recording_next(&r));
+    ck_assert_uint_eq(r.contacts, 1);
+    ck_assert_uint_eq(r.contact->body[0], 0);
+    ck_assert_uint_eq(r.contact->geom[0], SPRAG_RECORDED_NONE);
+    ck_assert_uint_eq(r.contact->geom[1], SPRAG_RECORDED_NONE);
+    sprag_recording_close(&r);
+}
+END_TEST
+
 START_TEST(a_new_body_gets_a_new_number)
 {
     dBodyID body = create_body(world, 1, 0, 0, 5);
@@ -458,6 +475,7 @@ int main(void)
     tcase_add_test(all, contacts_carry_the_weight_and_tell_stick_from_slip);
     tcase_add_test(all, the_header_describes_the_tables);
     tcase_add_test(all, shapes_are_recorded_once);
+    tcase_add_test(all, a_contact_without_geoms_names_none);
     tcase_add_test(all, a_new_body_gets_a_new_number);
     tcase_add_test(all, the_feedback_of_the_program_is_its_own);
     tcase_add_test(all, whole_frames_are_read_wherever_the_file_ends);
