@@ -82,15 +82,23 @@ static bool types_are_numbered(const trial *t)
     return good;
 }
 
+enum { SIZE_MAX_KNOWN = 4096 };
+
+// Of a contact joint, in bytes; 0: it cannot be.
+static size_t size_of_joint(dJointID contact)
+{
+    typedef size_t size_fn(dJointID);
+    size_fn *size_of = (size_fn *)(intptr_t)sprag_ode_virtual_function(contact, ODE_SIZE);
+    size_t size = size_of(contact);
+    return size <= SIZE_MAX_KNOWN ? size : 0;
+}
+
 // Looks for the trial's contact in its joint, from the end: what lies before it is not all set. A
 // surface alone would not tell what lies behind it.
 static bool find_contact(const trial *t, ode_layout *layout)
 {
-    typedef size_t size_fn(dJointID);
-    enum { SIZE_MAX_KNOWN = 4096 };
-    size_fn *size_of = (size_fn *)(intptr_t)sprag_ode_virtual_function(t->contact, ODE_SIZE);
-    size_t size = size_of(t->contact);
-    size_t at = size <= SIZE_MAX_KNOWN && size > t->size ? size - t->size : 0;
+    size_t size = size_of_joint(t->contact);
+    size_t at = size > t->size ? size - t->size : 0;
     for (at -= at % sizeof(dReal);
          at > 0 && memcmp(sprag_ode_at(t->contact, at), t->made, t->size) != 0;
          at -= sizeof(dReal)) {
@@ -101,13 +109,13 @@ static bool find_contact(const trial *t, ode_layout *layout)
     return layout->surface;
 }
 
-// The offset of the first word of a joint that points there, in bytes; 0: there is none. The first
-// word points to the virtual functions.
-static size_t find_pointer(dJointID joint, const void *to)
+// The offset of the first word of a joint that points there now and did not before, in bytes; 0:
+// there is none. The first word points to the virtual functions.
+static size_t find_pointer(dJointID contact, const void *before, const void *to)
 {
-    enum { JOINT_SIZE = 256 }; // less than that of a contact joint, which holds a dContact
-    for (size_t at = sizeof to; at < JOINT_SIZE; at += sizeof to) {
-        if (sprag_ode_pointer_at(joint, at) == to) {
+    size_t size = size_of_joint(contact);
+    for (size_t at = sizeof to; at + sizeof to <= size; at += sizeof to) {
+        if (sprag_ode_pointer_at(contact, at) == to && sprag_ode_pointer_at(before, at) != to) {
             return at;
         }
     }
@@ -117,11 +125,15 @@ static size_t find_pointer(dJointID joint, const void *to)
 static bool find_joint_fields(const trial *t, ode_layout *layout)
 {
     static dJointFeedback feedback;
+    const void *before[SIZE_MAX_KNOWN / sizeof(void *)];
+    dJointAttach(t->contact, NULL, NULL);
+    memcpy(before, t->contact, size_of_joint(t->contact));
+    dJointAttach(t->contact, t->body[0], t->body[1]);
     dJointSetFeedback(t->contact, &feedback);
-    layout->feedback = find_pointer(t->contact, &feedback);
+    layout->feedback = find_pointer(t->contact, before, &feedback);
     dJointSetFeedback(t->contact, NULL);
-    layout->body[0] = find_pointer(t->contact, t->body[0]);
-    layout->body[1] = find_pointer(t->contact, t->body[1]);
+    layout->body[0] = find_pointer(t->contact, before, t->body[0]);
+    layout->body[1] = find_pointer(t->contact, before, t->body[1]);
     layout->contact_functions = sprag_ode_pointer_at(t->contact, 0);
     return layout->feedback && layout->body[0] && layout->body[1];
 }

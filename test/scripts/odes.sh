@@ -383,7 +383,7 @@ variant islands-turned 'dxWorldProcessIslandsInfo' $small \
 # And such that it does without: threads of the program's, bodies, the rest of a world; and a contact in its
 # joint, which it looks for.
 variant joint-longer steps $small \
-    -a 's/^( *)unsigned flags; .*dJOINT_xxx.*/&\n\1double more[2];/' $joint
+    -a 's/^( *)unsigned flags; .*dJOINT_xxx.*/&\n\1double more[40];/' $joint
 variant threads-turned steps $small \
     -a '/^ *dThreadingImplementationID +m_threading_impl;/d; s/^( *)const dxThreadingFunctionsInfo +\*m_functions_info;/\1dThreadingImplementationID m_threading_impl;\n&/' ode/src/threading_base.h
 variant body-longer steps $small -a 's/^( *)dReal invMass;/\1double more[3];\n&/' $objects
