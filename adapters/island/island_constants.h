@@ -19,13 +19,10 @@ static const double spin_off_axis = 0.05;
 // links, on hinged bridges under 10 to 10000 planks, on chains that jerk tight and on bolas, at 5
 // to 17 ms.
 
-// Most stiffness that counts, relative to the inertia: with more, rounding would leave nothing of
-// it.
-static const double load_most = 1e6;
-
-// The same across a distance, which is a row and not part of a mass: joints that contradict one
-// another have forces without bound, and more of it is not solved together with them.
-static const double load_most_across = 1e4;
+// Most stiffness that counts, relative to the inertia, or across a distance to the mass: joints that
+// contradict one another have forces without bound, and more of it is not solved together with
+// them.
+static const double load_most = 1e5;
 
 // step^2 stiffness by the forces of the solution, relative to the inertia with the added one,
 // beyond which the island is solved again with inertia for these forces. A constant load has at

@@ -127,7 +127,7 @@ static void hold_distance(ode_problem *pulled, const ode_warm_start *warm_start,
     }
     double w = 0.5 * (inverse_mass(pulled, &row[0]) + inverse_mass(pulled, &row[1]));
     double stiffness = w * step * step * tension / length; // relative to the mass 1 / w
-    double added = w > 0 ? (fmin(stiffness, load_most_across) - 1) / w : 0;
+    double added = w > 0 ? (fmin(stiffness, load_most) - 1) / w : 0;
     if (!(added > 0)) {
         return;
     }

@@ -30,7 +30,7 @@
 #include "symmetric3.h"
 
 typedef struct ode_load {
-    double stiffness[9]; // N m, K
+    double stiffness[9]; // N m, K; of a body that is `tight`
     double bound;        // N m, no eigenvalue of K is above it
     bool tight;          // step^2 K may exceed the inertia
     bool stiffened;      // inertia is added to the body
@@ -40,10 +40,8 @@ typedef struct ode_load {
 typedef struct ode_loaded_joint {
     sprag_row *row;
     int rows, linear;   // all, and those with a linear part
-    double length[2];   // m, at least that of each lever; 0 of the world's
-    double lever[2][3]; // m, centre of the body to the anchor; of a joint that is `tight`
+    double lever[2][3]; // m, centre of the body to the anchor; 0 of the world's
     double force[3];    // N, on body[0]
-    bool tight;         // one of its bodies may be
 } loaded_joint;
 
 // ---- one joint
@@ -62,31 +60,40 @@ static bool is_linear(const double e[3])
     return e[0] != 0 || e[1] != 0 || e[2] != 0;
 }
 
-// The linear parts of a joint's rows are unit vectors e at right angles to one another. Of a single
-// one the lever is not known along it, and nothing else counts: ODE knows it of joints that hold a
+// The linear parts of a joint's rows are unit vectors e at right angles to one another. The sum of
+// e x (r x e) is 2 r for three of them, and r + (n.r) n for two of normal n. Of a single one the
+// lever is not known along it, and nothing else counts: ODE knows it of joints that hold a
 // distance, others have none.
-
-// Each part of r is in all of r x e but one.
-static bool find_lengths(const ode_problem *pulled, int first, loaded_joint *joint)
+static bool find_levers(const ode_problem *pulled, int first, loaded_joint *joint)
 {
-    double square[2] = {0}, lever[3];
-    joint->linear = 0;
+    const double(*linear[ODE_ROWS_MAX])[6];
+    int count = 0;
     for (int i = 0; i < joint->rows; i++) {
-        const double(*J)[6] = joint->row[i].jacobian;
-        if (is_linear(J[0])) {
-            square[0] += dot3(J[0] + 3, J[0] + 3);
-            square[1] += dot3(J[1] + 3, J[1] + 3);
-            joint->linear++;
+        if (is_linear(joint->row[i].jacobian[0])) {
+            linear[count++] = joint->row[i].jacobian;
         }
     }
-    bool any = joint->linear > 1;
+    joint->linear = count;
+    bool any = count > 1;
     for (int side = 0; side < 2; side++) {
-        if (joint->linear == 1) {
-            bool holds = sprag_ode_lever_of_distance(pulled, first, side, lever);
-            square[side] = holds ? dot3(lever, lever) : 0;
-            any |= holds;
+        double *r = joint->lever[side], twice[3] = {0}, part[3], normal[3];
+        for (int i = 0; i < count; i++) {
+            const double *e = linear[i][side];
+            cross3(e, e + 3, part);
+            add_scaled(twice, 1, part, 3);
         }
-        joint->length[side] = sqrt(joint->linear == 3 ? square[side] / 2 : square[side]);
+        double share = 0.5;
+        memset(r, 0, 3 * sizeof *r);
+        if (count == 2) {
+            cross3(linear[0][side], linear[1][side], normal);
+            share = 1;
+            add_scaled(r, -0.5 * dot3(normal, twice), normal, 3);
+        }
+        add_scaled(r, share, twice, 3);
+        if (count == 1) {
+            memset(r, 0, 3 * sizeof *r);
+            any |= sprag_ode_lever_of_distance(pulled, first, side, r);
+        }
     }
     return any;
 }
@@ -101,108 +108,41 @@ static void find_force(const ode_problem *pulled, loaded_joint *joint, const dou
     }
 }
 
-// sum e x (r x e) is 2 r for three rows, and r + (n.r) n for two of normal n.
-static void find_lever(const ode_problem *pulled, loaded_joint *joint, int side)
-{
-    double r[3] = {0}, normal[3] = {0}, part[3];
-    const double *before = NULL;
-    for (int i = 0, linear = 0; i < joint->rows && joint->linear > 1; i++) {
-        const double *e = joint->row[i].jacobian[side];
-        if (is_linear(e)) {
-            cross3(e, e + 3, part);
-            add_scaled(r, 1, part, 3);
-            if (joint->linear == 2 && linear++ == 1) {
-                cross3(before, e, normal);
-            }
-            before = e;
-        }
-    }
-    double share = joint->linear == 2 ? 0.5 * dot3(normal, r) : 0;
-    for (int k = 0; k < 3; k++) {
-        joint->lever[side][k] = joint->linear == 2 ? r[k] - share * normal[k] : 0.5 * r[k];
-    }
-    if (joint->linear == 1) {
-        sprag_ode_lever_of_distance(pulled, (int)(joint->row - pulled->row), side,
-                                    joint->lever[side]);
-    }
-}
-
+// K of one joint, on its body of a side.
 static void add_stiffness(load *to, const loaded_joint *joint, int side)
 {
-    const double *r = joint->lever[side], sign = side ? -1 : 1;
-    double f[3], along = 0, *K = to->stiffness;
-    for (int k = 0; k < 3; k++) {
-        f[k] = sign * joint->force[k];
-        along += f[k] * r[k];
-    }
-    for (int i = 0; i < 3; i++) {
-        K[4 * i] += along - r[i] * f[i];
-        for (int k = 0; k < i; k++) {
-            double both = 0.5 * (r[i] * f[k] + r[k] * f[i]);
-            K[3 * i + k] -= both;
-            K[3 * k + i] -= both;
-        }
-    }
+    const double *r = joint->lever[side], *f = joint->force;
+    double sign = side ? -1 : 1, half = -0.5 * sign, *K = to->stiffness;
+    double along[3] = {sign * r[0] * f[0], sign * r[1] * f[1], sign * r[2] * f[2]};
+    double yz = half * (r[1] * f[2] + r[2] * f[1]);
+    double zx = half * (r[2] * f[0] + r[0] * f[2]);
+    double xy = half * (r[0] * f[1] + r[1] * f[0]);
+    K[0] += along[1] + along[2], K[1] += xy, K[2] += zx;
+    K[3] += xy, K[4] += along[0] + along[2], K[5] += yz;
+    K[6] += zx, K[7] += yz, K[8] += along[0] + along[1];
 }
 
 // ---- one body
 
-// The inverse of a lower triangular matrix.
-static void invert_triangle(const double L[9], double inverse[9])
+// A = the positive part of step^2 K - I, with the inertia I: then I + A is no less than step^2 K.
+// Returns its trace.
+static double excess(const double *inertia, const double *K, double step, double A[9])
 {
-    memset(inverse, 0, 9 * sizeof *inverse);
-    for (int i = 0; i < 3; i++) {
-        inverse[4 * i] = 1 / L[4 * i];
-    }
-    inverse[3] = -L[3] * inverse[0] * inverse[4];
-    inverse[7] = -L[7] * inverse[4] * inverse[8];
-    inverse[6] = -(L[6] * inverse[0] + L[7] * inverse[3]) * inverse[8];
-}
-
-// B = T S T', T lower triangular and S symmetric.
-static void transform(const double T[9], const double S[9], double B[9])
-{
-    double half[9] = {0};
-    for (int i = 0; i < 3; i++) {
-        for (int k = 0; k <= i; k++) {
-            add_scaled(half + 3 * i, T[3 * i + k], S + 3 * k, 3);
-        }
-        for (int k = 0; k <= i; k++) {
-            double sum = 0;
-            for (int j = 0; j <= k; j++) {
-                sum += half[3 * i + j] * T[3 * k + j];
-            }
-            B[3 * i + k] = B[3 * k + i] = sum;
-        }
-    }
-}
-
-// A = sum of (mu - 1)(L u)(L u)' over the eigenpairs mu > 1 of L^-1 S L^-T, with
-// S = step^2 K and the inertia L L'. Returns its trace.
-static double excess(const double *inertia, const double *S, double A[9])
-{
-    double I[9], L[9], inverse[9], scaled[9], mu[3], u[9], trace = 0;
-    memset(A, 0, 9 * sizeof *A);
-    memcpy(I, inertia, sizeof I);
-    sprag_symmetrise3(I, 3);
+    double over[9], value[3], u[9], trace = 0;
+    memcpy(over, inertia, sizeof over);
+    sprag_symmetrise3(over, 3);
+    double most = load_most * (over[0] + over[4] + over[8]);
     for (int i = 0; i < 9; i++) {
-        scaled[i] = I[i] - S[i];
+        over[i] = step * step * K[i] - over[i];
     }
-    if (sprag_cholesky3(scaled, L) || !sprag_cholesky3(I, L)) {
-        return 0; // all mu < 1
-    }
-    invert_triangle(L, inverse);
-    transform(inverse, S, scaled);
-    sprag_eigen3(scaled, mu, u);
+    memset(A, 0, 9 * sizeof *A);
+    sprag_eigen3(over, value, u);
     for (int k = 0; k < 3; k++) {
-        double x[3], over = (mu[k] < load_most ? mu[k] : load_most) - 1;
-        if (over > 0) {
-            mul33(L, u + 3 * k, x);
-            for (int i = 0; i < 3; i++) {
-                add_scaled(A + 3 * i, over * x[i], x, 3);
-            }
-            trace += over * dot3(x, x);
+        double added = value[k] < most ? value[k] : most;
+        for (int i = 0; i < 3 && added > 0; i++) {
+            add_scaled(A + 3 * i, added * u[3 * k + i], u + 3 * k, 3);
         }
+        trace += added > 0 ? added : 0;
     }
     return trace;
 }
@@ -226,11 +166,11 @@ static double fade(const double w[3], double step)
 
 // added_before: trace of A in the last step; 0: A holds on to rest. false: the body is not loaded
 // so much.
-static bool stiffen(sprag_body *body, const double *S, double added_before, double step,
+static bool stiffen(sprag_body *body, const double *K, double added_before, double step,
                     ode_tight *tight)
 {
     double sum[9], inverse[9], part[3], pull[3], *free = body->free_velocity + 3;
-    tight->trace = excess(body->inertia, S, tight->added);
+    tight->trace = excess(body->inertia, K, step, tight->added);
     for (int i = 0; i < 9; i++) {
         sum[i] = body->inertia[i] + tight->added[i];
     }
@@ -265,18 +205,15 @@ void sprag_ode_release(sprag_body *body, const ode_tight *tight)
 
 // ---- rows that look ahead
 
-// In a step an anchor goes by step (v + w x r) + step^2/2 w x (w x r).
-static void look_ahead(const ode_problem *pulled, const loaded_joint *joint, int side,
-                       const double *w)
+// In a step an anchor goes by step (v + w x r) + step^2/2 w x (w x r). Adds the last part, divided
+// by the step.
+static void add_way(const ode_problem *pulled, const loaded_joint *joint, int side, double way[3])
 {
-    double velocity[3], acceleration[3];
-    cross3(w, joint->lever[side], velocity);
-    cross3(w, velocity, acceleration);
-    double step = pulled->problem.step, half = 0.5 * step * fade(w, step);
-    double *ahead = pulled->ahead + (joint->row - pulled->row);
-    for (int i = 0; i < joint->rows; i++) {
-        ahead[i] -= half * dot3(joint->row[i].jacobian[side], acceleration);
-    }
+    const double *r = joint->lever[side], *w = pulled->body[joint->row->body[side]].velocity + 3;
+    double step = pulled->problem.step, half = 0.5 * step * fade(w, step), square = dot3(w, w);
+    half = side ? -half : half;
+    add_scaled(way, half * dot3(w, r), w, 3);
+    add_scaled(way, -half * square, r, 3);
 }
 
 static void look_ahead_of_joint(const ode_problem *pulled, const load *loads,
@@ -284,16 +221,21 @@ static void look_ahead_of_joint(const ode_problem *pulled, const load *loads,
 {
     const int *body = joint->row->body;
     bool tight = false, slides = joint->linear < 3; // then the circle is not all of the way
+    double way[3] = {0};
     for (int side = 0; side < 2 && !slides; side++) {
         tight |= body[side] != SPRAG_STATIC && loads[body[side]].stiffened;
     }
-    for (int side = 0; side < 2 && tight; side++) {
+    if (!tight) {
+        return;
+    }
+    for (int side = 0; side < 2; side++) {
         if (body[side] != SPRAG_STATIC) {
-            look_ahead(pulled, joint, side, pulled->body[body[side]].velocity + 3);
+            add_way(pulled, joint, side, way);
         }
     }
-    const double *ahead = pulled->ahead + (joint->row - pulled->row);
-    for (int i = 0; i < joint->rows && tight; i++) {
+    double *ahead = pulled->ahead + (joint->row - pulled->row);
+    for (int i = 0; i < joint->rows; i++) {
+        ahead[i] = -dot3(joint->row[i].jacobian[0], way);
         joint->row[i].bias += ahead[i];
     }
 }
@@ -313,7 +255,7 @@ static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
         loaded_joint *joint = &pulled->loaded[pulled->loadeds];
         joint->row = &pulled->row[i];
         joint->rows = rows;
-        pulled->loadeds += find_lengths(pulled, i, joint);
+        pulled->loadeds += find_levers(pulled, i, joint);
     }
     return pulled->loaded;
 }
@@ -321,13 +263,17 @@ static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
 // row_force: N, N m, of each row.
 static void find_bounds(const ode_problem *pulled, const double *row_force, load *loads)
 {
+    for (int i = 0; i < pulled->problem.bodies; i++) {
+        loads[i].bound = 0;
+    }
     for (int i = 0; i < pulled->loadeds; i++) {
         loaded_joint *joint = &pulled->loaded[i];
         find_force(pulled, joint, row_force);
-        double force = norm3(joint->force);
+        double square = dot3(joint->force, joint->force);
         for (int side = 0; side < 2; side++) {
+            const double *r = joint->lever[side];
             if (joint->row->body[side] != SPRAG_STATIC) {
-                loads[joint->row->body[side]].bound += force * joint->length[side];
+                loads[joint->row->body[side]].bound += sqrt(square * dot3(r, r));
             }
         }
     }
@@ -355,14 +301,15 @@ static bool is_tight(const load *loads, int body)
 // Adds up the stiffness of such bodies.
 static void add_loads(const ode_problem *pulled, load *loads)
 {
+    for (int i = 0; i < pulled->problem.bodies; i++) {
+        if (loads[i].tight) {
+            memset(loads[i].stiffness, 0, sizeof loads[i].stiffness);
+        }
+    }
     for (int i = 0; i < pulled->loadeds; i++) {
-        loaded_joint *joint = &pulled->loaded[i];
+        const loaded_joint *joint = &pulled->loaded[i];
         const int *body = joint->row->body;
-        joint->tight = is_tight(loads, body[0]) || is_tight(loads, body[1]);
-        for (int side = 0; side < 2 && joint->tight; side++) {
-            if (body[side] != SPRAG_STATIC) {
-                find_lever(pulled, joint, side);
-            }
+        for (int side = 0; side < 2; side++) {
             if (is_tight(loads, body[side])) {
                 add_stiffness(&loads[body[side]], joint, side);
             }
@@ -372,14 +319,12 @@ static void add_loads(const ode_problem *pulled, load *loads)
 
 static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start, load *loads)
 {
-    double square = pulled->problem.step * pulled->problem.step, added;
+    double added;
     for (int i = 0; i < pulled->problem.bodies; i++) {
+        loads[i].stiffened = false;
         if (loads[i].tight) {
             ode_tight *tight = &pulled->tight[pulled->tights];
             tight->body = i;
-            for (int k = 0; k < 9; k++) {
-                loads[i].stiffness[k] *= square;
-            }
             sprag_ode_warm_start_added(warm_start, pulled->island.body[i], &added, &tight->stored);
             loads[i].stiffened = stiffen(&pulled->body[i], loads[i].stiffness,
                                          pulled->grown ? 0 : added, pulled->problem.step, tight);
@@ -391,7 +336,7 @@ static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start
 void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
                        sprag_scratch *scratch)
 {
-    load *loads = SPRAG_TAKE(scratch, pulled->problem.bodies, load);
+    load *loads = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, load);
     double *force = SPRAG_TAKE_RAW(scratch, pulled->joint_rows, double);
     if (!loads || !force || (!pulled->loaded && !find_joints(pulled, scratch))) {
         return;
@@ -410,9 +355,7 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
         add_loads(pulled, loads);
         stiffen_bodies(pulled, warm_start, loads);
         for (int i = 0; i < pulled->loadeds && pulled->tights > 0 && !pulled->grown; i++) {
-            if (pulled->loaded[i].tight) {
-                look_ahead_of_joint(pulled, loads, &pulled->loaded[i]);
-            }
+            look_ahead_of_joint(pulled, loads, &pulled->loaded[i]);
         }
     }
     if (pulled->distances > 0) {
@@ -444,7 +387,7 @@ bool sprag_ode_loads_have_grown(const ode_problem *pulled, sprag_scratch *scratc
     if (sprag_ode_distances_have_grown(pulled)) {
         return true;
     }
-    load *loads = pulled->load ? SPRAG_TAKE(scratch, pulled->problem.bodies, load) : NULL;
+    load *loads = pulled->load ? SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, load) : NULL;
     if (!loads) {
         return false;
     }
@@ -457,7 +400,7 @@ bool sprag_ode_loads_have_grown(const ode_problem *pulled, sprag_scratch *scratc
     bool any = false;
     for (int i = 0; i < pulled->problem.bodies && !any; i++) {
         const double *K = loads[i].stiffness, *I = pulled->body[i].inertia;
-        any = square * (K[0] + K[4] + K[8]) > load_growth * (I[0] + I[4] + I[8]);
+        any = loads[i].tight && square * (K[0] + K[4] + K[8]) > load_growth * (I[0] + I[4] + I[8]);
     }
     return any;
 }
