@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "collide_thread.h"
 #include "plugin_constants.h"
+#include "softness.h"
 #include "solve_file.h"
 #include "statistics.h"
 #include "warn.h"
@@ -149,6 +150,9 @@ static void solve(const step_context *c, sprag_scratch *scratch, solved_island *
     ode_problem *pulled = &to->pulled;
     sprag_stribeck_options options = options_for(c);
     options.memory = &pulled->memory;
+    if (options.budget > 0) {
+        options.softness = sprag_softness_for_sweeps(options.softness, &pulled->problem);
+    }
     to->result =
         sprag_stribeck_solve(&pulled->problem, &options, scratch, &pulled->solution, &to->stats);
     if (to->result == SPRAG_OK && pulled->problem.rows > 0 &&

@@ -29,6 +29,16 @@ sprag_softness sprag_problem_softness(const sprag_problem *problem, double norma
     return s;
 }
 
+double sprag_softness_for_sweeps(double normal, const sprag_problem *problem)
+{
+    int moving = 0;
+    for (int i = 0; i < problem->bodies; i++) {
+        moving += problem->body[i].mass > 0;
+    }
+    double path = cbrt(moving / SPRAG_SOFT_BODIES);
+    return normal * fmin(fmax(1, path * path), SPRAG_SOFT_GROWTH);
+}
+
 // Sinking grows with the load and with the square of the step: the heaviest body of the island
 // bounds the one, and what a body falls in a step, relative to its size, the other.
 static double unit(const sprag_softness *s, double w)

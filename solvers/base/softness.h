@@ -23,6 +23,12 @@ double sprag_problem_scale(const sprag_problem *problem);
 // less, and solves take longer.
 #define SPRAG_SOFT_FALL 0.01
 
+// Moving bodies up to which an island is solved with the softness as it is, and the largest factor
+// for islands of more (sprag_softness_for_sweeps). More bodies, or a smaller factor: sweeps leave
+// large heaps trembling, which then overlap deeper than softness lets them.
+#define SPRAG_SOFT_BODIES 10.0
+#define SPRAG_SOFT_GROWTH 10.0
+
 // The softness of a problem, once for all its contacts and rows.
 typedef struct sprag_softness {
     double step;     // s
@@ -34,6 +40,12 @@ typedef struct sprag_softness {
 } sprag_softness;
 
 sprag_softness sprag_problem_softness(const sprag_problem *problem, double normal, double row);
+
+// The softness `normal` for an island that a limited number of sweeps solves: it grows with the
+// number n of its moving bodies as n^(2/3), the square of the bodies on a path through a heap.
+// Sweeps need about the inverse square root of the softness times that number to carry a load down
+// such a path.
+double sprag_softness_for_sweeps(double normal, const sprag_problem *problem);
 
 // m/s per N s, at which a normal with the inverse mass w (1/kg) yields; INFINITY where nothing
 // moves.

@@ -232,7 +232,8 @@ START_TEST(effort_bounds_the_sweeps_of_heaps)
     dSpaceCollide(w.space, &w, touch_wall);
     ck_assert(dWorldStep(w.world, step));
     sprag_world_statistics exact = statistics_of(w.world);
-    ck_assert_int_eq(exact.sweeps, 0);
+    ck_assert_int_ne(exact.strategy, SPRAG_STRATEGY_GAUSS_SEIDEL);
+    ck_assert_double_lt(exact.residual, 1e-3);
     dJointGroupDestroy(w.contacts);
     dSpaceDestroy(w.space);
     dWorldDestroy(w.world);
