@@ -155,15 +155,29 @@ int group_pull_coordinates(void *data, const sprag_mover *body, double step, con
     return pull_joints(g, step, row, stops);
 }
 
-void group_add_forces(void *data, const double *row_force, const double (*contact_force)[6],
-                      double share)
+bool group_row_laws(void *data, int rows, sprag_row_law *law)
+{
+    const group *g = data;
+    int end;
+    for (int i = 0; i < rows; i = end) {
+        for (end = i + 1; end < rows && g->row_joint[end] == g->row_joint[i]; end++) {
+        }
+        if (!sprag_ode_row_laws(law + i, g->row + i, end - i, g->joint[g->row_joint[i]])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void group_add_forces(void *data, const sprag_row *row, const double *row_force,
+                      const double (*contact_force)[6], double share)
 {
     group *g = data;
     for (int i = 0; i < g->frame.rows; i++) {
         g->row_force[i] = row_force[i];
         for (int side = 0; side < 2; side++) {
             add_scaled(g->joint_wrench[g->row_joint[i]][side], share * row_force[i],
-                       g->row[i].jacobian[side], 6);
+                       row[i].jacobian[side], 6);
         }
     }
     for (int i = 0; i < g->frame.contacts; i++) {

@@ -70,6 +70,16 @@ static void remember_rows(const group *g)
     }
 }
 
+// Those of a whole frame are what an integrator tries first anyway.
+static void remember_integrator_step(const group *g)
+{
+    double step = g->frame.integrator_step;
+    if (step > 0 && step < g->frame.step) {
+        sprag_ode_warm_start_store_integrator_step(g->s->a->input.warm_start, g->state[0]->id,
+                                                   step);
+    }
+}
+
 static void report_active_gaps(const group *g)
 {
     const ode_advance *a = g->s->a;
@@ -87,4 +97,5 @@ void group_write_forces(const group *g, const members *m, int leader)
     clear_contacts(g, m, leader);
     write_feedback(g);
     remember_rows(g);
+    remember_integrator_step(g);
 }

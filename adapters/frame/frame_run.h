@@ -150,8 +150,9 @@ void group_set_surface(const step *s, sprag_pair *pair, const ode_pair *of,
 int group_pull_rows(void *data, const sprag_mover *body, double step, const sprag_row **row);
 int group_pull_coordinates(void *data, const sprag_mover *body, double step, const sprag_row **row,
                            const sprag_stop **stop, int *stops);
-void group_add_forces(void *data, const double *row_force, const double (*contact_force)[6],
-                      double share);
+bool group_row_laws(void *data, int rows, sprag_row_law *law);
+void group_add_forces(void *data, const sprag_row *row, const double *row_force,
+                      const double (*contact_force)[6], double share);
 double group_next_limit(void *data, const sprag_motion *motion, double horizon);
 bool group_ask_pair(void *data, int i, double gap, double time);
 void group_report_event(void *data, const sprag_event *event);

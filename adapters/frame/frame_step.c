@@ -54,6 +54,7 @@ static void advance_group(step *s, const members *m, int leader, int attempt, bo
                                      .ask_pair = group_ask_pair,
                                      .rows = g.joints ? group_pull_rows : NULL,
                                      .coordinates = g.joints ? group_pull_coordinates : NULL,
+                                     .row_laws = g.joints ? group_row_laws : NULL,
                                      .next_limit = g.limits ? group_next_limit : NULL,
                                      .event = a->calls.event ? group_report_event : NULL,
                                      .add_forces = group_add_forces};

@@ -123,4 +123,10 @@ int sprag_ode_pull_coordinates(sprag_row *to, sprag_stop *stop, int *stops, dJoi
                                dWorldID world, dReal step, const ode_index *index,
                                const ode_warm_start *memory);
 
+// ---- row_laws.c
+
+// The laws by which the rows of a joint move (sprag_frame_calls' row_laws). false: they are not
+// known, or these are not all rows of its type.
+bool sprag_ode_row_laws(sprag_row_law *law, const sprag_row *row, int rows, dJointID joint);
+
 #endif

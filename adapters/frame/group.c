@@ -257,6 +257,8 @@ bool group_make(group *g, step *s, const members *m, int leader)
     }
     g->frame = (sprag_frame){.step = s->a->input.step,
                              .number = s->a->input.number,
+                             .integrator_step = sprag_ode_warm_start_integrator_step(
+                                 s->a->input.warm_start, g->state[0]->id),
                              .bodies = of->bodies,
                              .colliders = 2 * of->pairs,
                              .pairs = of->pairs,

@@ -1,7 +1,8 @@
 // Warm start: the forces of the last step, from which the next solve starts. ODE makes its contact
 // joints anew at every step, so forces of contacts are found by the pair of geoms (of bodies, if
 // the program makes contacts without geoms) and then by position; forces of rows by the joint and
-// the number of the row; what is remembered of a body that joints draw tight, by the body.
+// the number of the row; what is remembered of a body that joints draw tight, by the body; the step
+// of an integrator, by the first body of its group.
 //
 // Several threads may read and store at once, each for other islands: no key belongs to two
 // islands, and no result depends on the order of entries of different keys.
@@ -29,6 +30,7 @@ typedef struct entry {
         double approach;     // m/s, of a contact that was not reached: before the step
         double added[2]; // of a body that joints draw tight: trace of the added inertia, kg m^2,
                          // and what it has stored, J
+        double integrator_step; // s, of a group
     };
     // of the next step's start:
     double nearest;     // m^2, squared distance to the nearest contact
@@ -301,7 +303,7 @@ double sprag_ode_warm_start_row(const ode_warm_start *warm, dJointID joint, int 
 
 // The keys of an island and of a body; rows of joints have small numbers.
 static const uintptr_t of_island = UINTPTR_MAX, of_body = UINTPTR_MAX - 1;
-static const uintptr_t of_approach = UINTPTR_MAX - 2;
+static const uintptr_t of_approach = UINTPTR_MAX - 2, of_integrator = UINTPTR_MAX - 3;
 
 sprag_memory sprag_ode_warm_start_island(const ode_warm_start *warm, dBodyID first)
 {
@@ -323,6 +325,22 @@ void sprag_ode_warm_start_store_row(ode_warm_start *warm, dJointID joint, int ro
     int i = reserve(warm, 1), first = -1;
     if (i >= 0) {
         store_row(&warm->now, i, &first, joint, row, force);
+    }
+}
+
+double sprag_ode_warm_start_integrator_step(const ode_warm_start *warm, dBodyID first)
+{
+    const uintptr_t key[3] = {(uintptr_t)first, of_integrator};
+    const entry *e = newest_entry(&warm->last, key);
+    return e ? e->integrator_step : 0;
+}
+
+void sprag_ode_warm_start_store_integrator_step(ode_warm_start *warm, dBodyID first, double step)
+{
+    const uintptr_t key[3] = {(uintptr_t)first, of_integrator};
+    int i = reserve(warm, 1), run = -1;
+    if (i >= 0) {
+        store(&warm->now, i, &run, key, &(entry){.integrator_step = step});
     }
 }
 

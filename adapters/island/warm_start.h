@@ -33,6 +33,13 @@ double sprag_ode_warm_start_row(const ode_warm_start *warm_start, dJointID joint
 void sprag_ode_warm_start_store_row(ode_warm_start *warm_start, dJointID joint, int row,
                                     double force);
 
+// s, step that an integrator would have taken next at the end of the last step, of the group whose
+// first body this is; 0 if unknown.
+double sprag_ode_warm_start_integrator_step(const ode_warm_start *warm_start, dBodyID first);
+
+void sprag_ode_warm_start_store_integrator_step(ode_warm_start *warm_start, dBodyID first,
+                                                double step);
+
 // Memory of the solver, of the island whose first body this is; zero if unknown.
 sprag_memory sprag_ode_warm_start_island(const ode_warm_start *warm_start, dBodyID first);
 

@@ -202,8 +202,8 @@ static sprag_result report_forces(advance_run *run, const state *from, const sta
     }
     frame->touching = to->touching;
     frame->rows = to->rows;
-    calls->add_forces(calls->data, to->row_force, (const double(*)[6])to->given_force,
-                      to->acted / frame->step);
+    calls->add_forces(calls->data, run->rows.row, to->row_force,
+                      (const double(*)[6])to->given_force, to->acted / frame->step);
     return SPRAG_OK;
 }
 

@@ -40,7 +40,7 @@ void advance_keep_forces(advance_run *run)
     run->frame->touching = run->points.count;
     run->frame->rows = run->rows.count;
     if (run->calls->add_forces && !run->event) {
-        run->calls->add_forces(run->calls->data, run->rows.force,
+        run->calls->add_forces(run->calls->data, run->rows.row, run->rows.force,
                                (const double(*)[6])run->rows.given_force,
                                run->attempt.length / run->frame->step);
     }

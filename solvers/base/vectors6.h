@@ -35,6 +35,14 @@ static inline __attribute__((always_inline)) void add6(vector6 *s, double f, con
     s->b += f * *(const sprag_two *)(x + 4);
 }
 
+// x.y: the sums of even and odd products.
+static inline __attribute__((always_inline)) double product6(const double *x, const double *y)
+{
+    const sprag_two *a = (const sprag_two *)x, *b = (const sprag_two *)y;
+    sprag_two sum = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    return sum[0] + sum[1];
+}
+
 // s -= f x
 static inline __attribute__((always_inline)) void subtract6(vector6 *s, double f, const double *x)
 {

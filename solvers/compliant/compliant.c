@@ -148,7 +148,8 @@ static bool start_joints(compliant_run *run, sprag_compliant_reason *reason)
         *reason = SPRAG_COMPLIANT_JOINT_ERROR;
         return false;
     }
-    if (!start_rows(run)) {
+    compliant_place(run, run->state.x);
+    if (!compliant_start_laws(run) || !start_rows(run)) {
         *reason = SPRAG_COMPLIANT_INTEGRATOR_STOPPED;
         return false;
     }

@@ -121,12 +121,20 @@ enum { COMPLIANT_CATCH_UP = 3 };
 // with its square. Smaller: rounding error grows with its inverse.
 static const double COMPLIANT_ROW_DIFFERENCE = 2e-4;
 
+// Of a row's largest entry: a Jacobian by a law is that of the caller, else he is asked at every
+// state. Larger: laws that do not hold.
+static const double COMPLIANT_SAME_JACOBIAN = 1e-9;
+
 // Of the diagonal: compliance of bounded rows at least, and of rigid rows that are tested for
 // contradictions. Smaller: nearly dependent rows cannot be solved. Larger: motors give way.
 static const double COMPLIANT_BOUNDED_ROW_SOFTNESS = 1e-10, COMPLIANT_RIGID_ROW_SOFTNESS = 1e-9;
 
 // Of the diagonal: smaller pivots mean dependent rows. Larger: solvable frames are declined.
 static const double COMPLIANT_PIVOT_MIN = 1e-13;
+
+// Of the right side: excess of a row at its bound that is rounding. Larger: rows stay at bounds
+// that they should leave. Smaller: forces of 0 are pivoted without end.
+static const double COMPLIANT_EXCESS_ROUNDING = 1e-14;
 
 // Passes of block pivoting without progress before it exchanges rows one by one. Larger: faster on
 // average, longer cycles.

@@ -13,10 +13,18 @@ typedef enum compliant_rule {
     COMPLIANT_MOTOR      // two bounds: follows target_speed + target_rate t
 } compliant_rule;
 
+typedef struct compliant_moving_row compliant_moving_row; // row_laws.c
+
 struct compliant_joints {
-    // of the caller, at the last evaluation:
+    // at the last evaluation, of the caller, or moved by their laws:
     const sprag_row *row;
     const sprag_stop *stop;
+    // by row_laws.c, where all rows have laws:
+    bool has_laws;
+    compliant_moving_row *moving; // rows
+    sprag_row *moved_row;
+    sprag_stop *moved_stop;
+    double *first_inside; // stops, rad or m, at the start of the frame
     // along the motion; by compliant_evaluate_row_rates:
     double *jacobian_rate; // rows, J' v, m/s^2 or rad/s^2
     double *bias_rate;     // rows, m/s^2 or rad/s^2
@@ -31,11 +39,17 @@ struct compliant_joints {
     double *separation_speed; // m/s or rad/s, that a stop that hardly yields pushes to
     int *hits;                // impacts in this frame
     // the equations for their forces; by row_matrix.c:
-    double (*response)[2][6]; // rows, M^-1 J' of both bodies
+    double (*response)[2][6];     // rows, M^-1 J' of both bodies
+    double *inverse_mass;         // bodies, 1/kg; by rows.c
+    double (*inverse_inertia)[9]; // bodies, 1/(kg m^2), world axes
     compliant_row_system active;
-    int *first_of_body; // bodies: first active row of each, -1: none
-    bool as_if_rigid;   // without the CFM of rows and stops that hardly yield
-    double *force;      // rows, N, N m (impulses in impacts); by rows.c
+    bool active_for_forces; // `active` is for forces and the labels of stops in active_label, and
+    double *active_label;   // may be taken again
+    int *first_of_body;     // bodies: first active row of each, -1: none
+    bool as_if_rigid;       // without the CFM of rows and stops that hardly yield
+    double *force;          // rows, N, N m (impulses in impacts); by rows.c
+    bool has_forces;        // `force` and `row` belong to the state in force_x and the labels in
+    double *force_x, *force_label; // force_label; by compliant_constrain
 };
 
 // ---- row_matrix.c
@@ -47,6 +61,9 @@ double compliant_row_inverse_mass(const compliant_run *run,
 bool compliant_hardly_yields(const compliant_run *run, const sprag_row *row, double compliance);
 // m/s or rad/s, ERP / h times what a stop is passed by.
 double compliant_stop_bias(const compliant_run *run, const sprag_stop *stop);
+
+// m/s or rad/s, target of sign J v of an active row.
+double compliant_active_bias(const compliant_run *run, const compliant_active_row *row);
 
 typedef enum compliant_equations {
     COMPLIANT_FOR_FORCES, // within the integration
@@ -62,19 +79,32 @@ void compliant_set_matrix(compliant_run *run, double time); // s, since the star
 bool compliant_apply_rows(compliant_joints *joints, double *f);
 void compliant_apply_row(const compliant_joints *joints, int row, double force, double *f);
 
+// ---- row_laws.c
+
+// Bodies are placed at state.x, for which the caller has just been asked for rows. Asks for their
+// laws; without, rows are asked for at every state. false: no memory.
+bool compliant_start_laws(compliant_run *run);
+// Rows, and J' v; stops. All rows have laws, and bodies are placed at x.
+void compliant_move_rows(compliant_run *run, const double *x);
+void compliant_move_stops(compliant_run *run, const double *x);
+
 // ---- rows.c
 
 // false: the frame cannot be integrated, for *reason.
 bool compliant_start_joints(compliant_run *run, sprag_compliant_reason *reason);
-// Evaluates rows and stops where bodies are placed, moved on by t (s) with the velocities in x.
-// false: their number has changed.
-bool compliant_evaluate_rows(compliant_run *run, const double *x, double t);
+// Asks the caller for rows and stops where bodies are placed, moved on by t (s) with the velocities
+// in x. false: their number has changed.
+bool compliant_ask_rows(compliant_run *run, const double *x, double t);
+// Evaluates rows and stops where bodies are placed. false: as of compliant_ask_rows.
+bool compliant_evaluate_rows(compliant_run *run, const double *x);
 bool compliant_evaluate_row_rates(compliant_run *run, const double *x); // and rows at t = 0
 // J v, with the velocities in a state or the accelerations in its rate.
 double compliant_row_velocity(const sprag_row *row, const double *x);
 void compliant_set_motors(compliant_run *run); // target speeds and rates, from the current speeds
-// Adds the effect of the rows' forces to f. label: of the stops. false: there are none.
+// Adds the effect of the rows' forces to f. label: of all guards. false: there are none.
 bool compliant_constrain(compliant_run *run, const double *x, const double *label, double *f);
+// Was the last evaluation of rows and their forces that of x and the labels of all guards?
+bool compliant_has_forces(const compliant_run *run, const double *x, const double *label);
 // Reports forces of rows, times a share of the frame, to the caller.
 void compliant_report_rows(compliant_run *run, double share);
 

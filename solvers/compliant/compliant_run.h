@@ -2,8 +2,7 @@
 // the method call one another. The files are listed in the order of their calls: a file calls those
 // above it, and itself.
 //
-//     state.c          bodies as a state vector; forces to accelerations
-//     sizes.c          inertias, radii
+//     state.c          bodies as a state vector; inertias, radii; forces to accelerations
 //     budget.c         work: cost, limit, progress
 //     restitution.c    restitution -> dissipation (restitution.h)
 //     distance.c       gaps of pairs
@@ -12,6 +11,7 @@
 //     law.c            surface -> law of a pair's points
 //     row_solver.c     bounded linear system (row_solver.h)
 //     row_matrix.c     active rows and their matrix (compliant_joints.h)
+//     row_laws.c       joint rows that move by laws
 //     rows.c           joint rows: evaluation, motors, forces
 //     joint_error.c    joints that are too far apart
 //     scale.c          scales of errors, fastest motion
@@ -71,7 +71,7 @@ typedef struct compliant_state {
     double (*wrench)[6]; // bodies, N and N m; by compliant_field: without joint rows
 } compliant_state;
 
-// Sizes of a frame, constant during it. By sizes.c and scale.c.
+// Sizes of a frame, constant during it. By state.c and scale.c.
 typedef struct compliant_sizes {
     double (*inverse_inertia)[9]; // bodies, 1/(kg m^2), body axes
     double *radius;               // bodies, m, of their shapes about the centre of mass
@@ -205,9 +205,6 @@ double compliant_body_inverse_mass(const compliant_run *run, int body, const dou
 // Entries of Dh for position and quaternion of a body, where h' = sign J . velocity. Returns 7.
 int compliant_guard_row(const double *x, int body, const double J[6], double sign, int *column,
                         double *value);
-
-// ---- sizes.c
-
 void compliant_set_sizes(compliant_run *run);                  // inverse inertias and radii
 double compliant_gyration(const compliant_run *run, int body); // m, largest radius of gyration
 

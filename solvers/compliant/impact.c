@@ -159,7 +159,7 @@ static bool find_rows(impact *s)
     if (run->rows <= 0) {
         return true;
     }
-    if (!compliant_evaluate_rows(run, run->state.x, 0)) {
+    if (!compliant_evaluate_rows(run, run->state.x)) {
         return false;
     }
     compliant_set_active_rows(run, run->guards.known_label + run->guards.pairs,
@@ -179,6 +179,7 @@ static bool find_rows(impact *s)
         }
         to->bias = active->stop >= 0 ? 0 : compliant_row_velocity(from, run->state.x);
     }
+    j->has_forces = false;
     memset(j->force, 0, (size_t)run->rows * sizeof *j->force);
     return !run->solve_scratch->failed;
 }

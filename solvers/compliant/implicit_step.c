@@ -349,7 +349,7 @@ static void finish_part(implicit_step *s)
     }
     run->frame->rows = s->rows;
     if (s->rows > 0 && run->calls->add_forces) {
-        run->calls->add_forces(run->calls->data, s->solution.row_force, NULL,
+        run->calls->add_forces(run->calls->data, s->row, s->solution.row_force, NULL,
                                s->step / run->frame->step);
     }
     move_bodies(s);

@@ -69,7 +69,8 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
     listener l = {.run = run, .event = event, .room = room, .stats = stats, .x = x};
     sprag_ess_options options = sprag_ess_defaults(left);
     options.adaptive = true;
-    options.first_step = rate * left > 1 ? 1 / rate : left;
+    double known = run->frame->integrator_step;
+    options.first_step = known > 0 ? fmin(known, left) : rate * left > 1 ? 1 / rate : left;
     if (run->time > 0) { // where events are frequent, a long step would find many, and use one
         double pause = fmax(COMPLIANT_AFTER_EVENT * run->pause, COMPLIANT_AFTER_EVENT_MIN * left);
         options.first_step = fmin(options.first_step, pause);
@@ -83,6 +84,9 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
     sprag_ess_problem problem = compliant_problem(run);
     sprag_result result = sprag_ess_integrate(&problem, &options, run->time, h, run->state.x,
                                               run->guards.label, &output, scratch, stats, NULL, 0);
+    // A step that the end of the frame has cut short tells no more than that it may be longer.
+    bool cut = stats->next_step >= left;
+    run->frame->integrator_step = cut ? fmax(known, stats->next_step) : stats->next_step;
     run->pause = stats->time - run->time;
     run->time = stats->time;
     budget->steps += stats->steps;

@@ -26,7 +26,7 @@ static bool turns_away(compliant_run *run, int which, double bias)
     }
     for (int k = 2; k >= 0 && !turns; k--) {
         double effect = 0;
-        turns = !compliant_evaluate_rows(run, x, k * run->frame->step / 2);
+        turns = !compliant_ask_rows(run, x, k * run->frame->step / 2);
         for (int side = 0; side < 2 && !turns; side++) {
             effect += dot6(j->row[which].jacobian[side], response[side]);
         }

@@ -5,6 +5,7 @@
 
 #include "compliant_joints.h"
 #include "linalg.h"
+#include "vectors6.h"
 
 void compliant_row_response(const compliant_run *run, const sprag_row *row, double response[2][6])
 {
@@ -44,6 +45,14 @@ static bool stop_hardly_yields(const compliant_run *run, int which)
     return compliant_hardly_yields(run, &run->joints->row[stop->row], stop->compliance);
 }
 
+double compliant_active_bias(const compliant_run *run, const compliant_active_row *row)
+{
+    const compliant_joints *j = run->joints;
+    return row->stop < 0                        ? j->row[row->row].bias
+           : stop_hardly_yields(run, row->stop) ? j->separation_speed[row->stop]
+                                                : compliant_stop_bias(run, &j->stop[row->stop]);
+}
+
 // ---- active rows
 
 static void add_active(compliant_joints *j, compliant_active_row added)
@@ -61,6 +70,7 @@ static void add_active(compliant_joints *j, compliant_active_row added)
         }
     }
     s->row[i] = added;
+    s->has_bounds |= isfinite(added.lo) || isfinite(added.hi);
     s->start[i] = i == 0 ? 0 : s->start[i - 1] + (size_t)(i - 1 - s->first[i - 1] + 1);
 }
 
@@ -68,12 +78,9 @@ static void add_stop(const compliant_run *run, int which)
 {
     compliant_joints *j = run->joints;
     const sprag_stop *stop = &j->stop[which];
-    bool rigid = stop_hardly_yields(run, which);
     add_active(j, (compliant_active_row){.row = stop->row,
                                          .stop = which,
                                          .sign = stop->sign,
-                                         .bias = rigid ? j->separation_speed[which]
-                                                       : compliant_stop_bias(run, stop),
                                          .compliance = stop->compliance,
                                          .lo = 0,
                                          .hi = INFINITY});
@@ -103,7 +110,6 @@ static void add_row(compliant_joints *j, int row, const sprag_stop *at, complian
             j, (compliant_active_row){.row = row,
                                       .stop = -1,
                                       .sign = 1,
-                                      .bias = r->bias,
                                       .compliance = r->compliance,
                                       .lo = share * r->lo,
                                       .hi = share * r->hi,
@@ -114,7 +120,15 @@ static void add_row(compliant_joints *j, int row, const sprag_stop *at, complian
 void compliant_set_active_rows(compliant_run *run, const double *label, compliant_equations of)
 {
     compliant_joints *j = run->joints;
+    size_t size = (size_t)run->stops * sizeof *label;
+    if (j->active_for_forces && of == COMPLIANT_FOR_FORCES &&
+        memcmp(j->active_label, label, size) == 0) {
+        return;
+    }
+    j->active_for_forces = of == COMPLIANT_FOR_FORCES;
+    memcpy(j->active_label, label, size);
     j->active.count = 0;
+    j->active.has_bounds = false;
     for (int i = 0; i < run->frame->bodies; i++) {
         j->first_of_body[i] = -1;
     }
@@ -135,18 +149,36 @@ void compliant_set_active_rows(compliant_run *run, const double *label, complian
 
 // ---- the matrix
 
-static double coupling(const compliant_joints *j, int row, int with)
+// Sides of two rows that act on the same body: with each side of `other`, that of `one`, or -1.
+static void find_shared(const sprag_row *one, const sprag_row *other, int shared[2])
 {
-    const sprag_row *one = &j->row[row], *other = &j->row[with];
-    double sum = 0;
-    for (int a = 0; a < 2; a++) {
-        for (int b = 0; b < 2; b++) {
-            if (one->body[a] != SPRAG_STATIC && one->body[a] == other->body[b]) {
-                sum += dot6(one->jacobian[a], j->response[with][b]);
-            }
-        }
+    for (int b = 0; b < 2; b++) {
+        bool moves = other->body[b] != SPRAG_STATIC;
+        shared[b] = moves && one->body[0] == other->body[b]   ? 0
+                    : moves && one->body[1] == other->body[b] ? 1
+                                                              : -1;
     }
-    return sum;
+}
+
+// Couplings of active row i with those before it and itself. The rows of a joint follow one
+// another.
+static void set_couplings(compliant_joints *j, int i)
+{
+    compliant_row_system *s = &j->active;
+    const sprag_row *one = &j->row[s->row[i].row], *last = NULL;
+    double *entry = compliant_entry(s, s->A, i, s->first[i]);
+    int shared[2];
+    for (int k = s->first[i]; k <= i; k++, entry++) {
+        int with = s->row[k].row;
+        const sprag_row *other = &j->row[with];
+        if (!last || memcmp(last->body, other->body, sizeof last->body) != 0) {
+            find_shared(one, other, shared);
+        }
+        double sum = shared[0] < 0 ? 0 : product6(one->jacobian[shared[0]], j->response[with][0]);
+        sum += shared[1] < 0 ? 0 : product6(one->jacobian[shared[1]], j->response[with][1]);
+        *entry = s->row[i].sign * s->row[k].sign * sum;
+        last = other;
+    }
 }
 
 // Inverse mass and compliance of an active row, 1/kg. Bounded rows always yield a little: a motor
@@ -166,21 +198,48 @@ static double diagonal_compliance(const compliant_run *run, const compliant_acti
     return inverse_mass + fmax(yield, COMPLIANT_BOUNDED_ROW_SOFTNESS * bounded * inverse_mass);
 }
 
+// R I^-1 R' of all bodies.
+static void set_inverse_inertias(compliant_run *run)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const double *R = run->state.pose[i].rotation;
+        double half[9], *to = run->joints->inverse_inertia[i];
+        compliant_multiply(R, run->sizes.inverse_inertia[i], half);
+        for (int k = 0; k < 9; k++) {
+            to[k] = dot3(half + k / 3 * 3, R + k % 3 * 3);
+        }
+    }
+}
+
+static void set_responses(compliant_run *run)
+{
+    compliant_joints *j = run->joints;
+    set_inverse_inertias(run);
+    for (int i = 0; i < run->rows; i++) {
+        for (int side = 0; side < 2; side++) {
+            int body = j->row[i].body[side];
+            double *response = j->response[i][side];
+            if (body == SPRAG_STATIC || j->inverse_mass[body] == 0) {
+                memset(response, 0, sizeof j->response[i][side]);
+                continue;
+            }
+            for (int k = 0; k < 3; k++) {
+                response[k] = j->row[i].jacobian[side][k] * j->inverse_mass[body];
+            }
+            mul33(j->inverse_inertia[body], j->row[i].jacobian[side] + 3, response + 3);
+        }
+    }
+}
+
 void compliant_set_matrix(compliant_run *run, double time)
 {
     compliant_joints *j = run->joints;
     compliant_row_system *s = &j->active;
-    for (int i = 0; i < run->rows; i++) {
-        compliant_row_response(run, &j->row[i], j->response[i]);
-    }
+    set_responses(run);
     for (int i = 0; i < s->count; i++) {
         const compliant_active_row *own = &s->row[i];
         run->budget.work += COMPLIANT_COST_ENTRY * (i - s->first[i] + 1);
-        for (int k = s->first[i]; k <= i; k++) {
-            const compliant_active_row *with = &s->row[k];
-            *compliant_entry(s, s->A, i, k) =
-                own->sign * with->sign * coupling(j, own->row, with->row);
-        }
+        set_couplings(j, i);
         double *diagonal = compliant_entry(s, s->A, i, i);
         *diagonal = diagonal_compliance(run, own, *diagonal, time);
     }
@@ -193,8 +252,11 @@ void compliant_apply_row(const compliant_joints *j, int row, double force, doubl
     for (int side = 0; side < 2; side++) {
         int body = j->row[row].body[side];
         if (body != SPRAG_STATIC) {
-            add_scaled(f + COMPLIANT_STATES * body + COMPLIANT_VELOCITY, force,
-                       j->response[row][side], 6);
+            double *to = f + COMPLIANT_STATES * body + COMPLIANT_VELOCITY;
+            vector6 sum;
+            load6(&sum, to);
+            add6(&sum, force, j->response[row][side]);
+            store6(to, &sum);
         }
     }
 }
@@ -202,7 +264,7 @@ void compliant_apply_row(const compliant_joints *j, int row, double force, doubl
 bool compliant_apply_rows(compliant_joints *j, double *f)
 {
     const compliant_row_system *s = &j->active;
-    if (!compliant_solve_rows(&j->active)) {
+    if (s->count > 0 && !compliant_solve_rows(&j->active)) {
         return false;
     }
     for (int i = 0; i < s->count; i++) {

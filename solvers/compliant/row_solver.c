@@ -1,7 +1,8 @@
-// Block principal pivoting with Cholesky factors within the envelope.
+// Block principal pivoting with factors L D L' within the envelope.
 #include "row_solver.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "compliant_constants.h"
 
@@ -15,28 +16,44 @@ static bool is_bound(const compliant_row_system *s, int i)
     return s->row[i].at != COMPLIANT_BETWEEN;
 }
 
-// L L' = A of the rows between their bounds; the others have a row of the identity. false: a row
-// depends on others, and has no compliance.
+// A of the rows between their bounds; the others have a row of the identity.
+static void set_factor(compliant_row_system *s)
+{
+    size_t last = s->count > 0 ? (size_t)s->count - 1 : 0;
+    memcpy(s->factor, s->A, (s->start[last] + last + 1 - (size_t)s->first[last]) * sizeof *s->A);
+    for (int i = 0; i < s->count && s->has_bounds; i++) {
+        double *row = row_of(s, s->factor, i);
+        for (int k = s->first[i]; k < i; k++) {
+            row[k] = is_bound(s, i) || is_bound(s, k) ? 0 : row[k];
+        }
+        row[i] = is_bound(s, i) ? 1 : row[i];
+    }
+}
+
+// L D L' = A, with 1 / D on the diagonal. false: a row depends on others, and has no compliance.
 static bool factor(compliant_row_system *s)
 {
+    set_factor(s);
     for (int i = 0; i < s->count; i++) {
-        double *row = row_of(s, s->factor, i);
-        const double *from = row_of(s, s->A, i);
-        double diagonal = is_bound(s, i) ? 1 : from[i], pivot = diagonal;
-        for (int k = s->first[i]; k < i; k++) {
+        double *row = row_of(s, s->factor, i), diagonal = row[i], pivot = diagonal;
+        for (int k = s->first[i]; k < i; k++) { // L D
             const double *other = row_of(s, s->factor, k);
-            double sum = is_bound(s, i) || is_bound(s, k) ? 0 : from[k];
+            double sum = row[k];
             int start = s->first[i] > s->first[k] ? s->first[i] : s->first[k];
             for (int l = start; l < k; l++) {
                 sum -= row[l] * other[l];
             }
-            row[k] = sum / other[k];
-            pivot -= row[k] * row[k];
+            row[k] = sum;
+        }
+        for (int k = s->first[i]; k < i; k++) {
+            double product = row[k];
+            row[k] *= row_of(s, s->factor, k)[k];
+            pivot -= product * row[k];
         }
         if (!(pivot > COMPLIANT_PIVOT_MIN * diagonal)) {
             return false;
         }
-        row[i] = sqrt(pivot);
+        row[i] = 1 / pivot;
     }
     return true;
 }
@@ -48,11 +65,12 @@ static void substitute(compliant_row_system *s, double *b)
         for (int k = s->first[i]; k < i; k++) {
             b[i] -= row[k] * b[k];
         }
-        b[i] /= row[i];
+    }
+    for (int i = 0; i < s->count; i++) {
+        b[i] *= row_of(s, s->factor, i)[i];
     }
     for (int i = s->count; i-- > 0;) {
         const double *row = row_of(s, s->factor, i);
-        b[i] /= row[i];
         for (int k = s->first[i]; k < i; k++) {
             b[k] -= row[k] * b[i];
         }
@@ -71,7 +89,7 @@ static void set_right(compliant_row_system *s)
     for (int i = 0; i < s->count; i++) {
         s->solution[i] = is_bound(s, i) ? bound_of(&s->row[i]) : s->right[i];
     }
-    for (int i = 0; i < s->count; i++) {
+    for (int i = 0; i < s->count && s->has_bounds; i++) {
         for (int k = s->first[i]; k < i; k++) {
             if (is_bound(s, i) != is_bound(s, k)) {
                 int to = is_bound(s, i) ? k : i, from = is_bound(s, i) ? i : k;
@@ -96,31 +114,35 @@ static void set_excess(compliant_row_system *s, double *w)
     }
 }
 
+// Of the right side, per root of the diagonal: excess is rounding below. Two rows that share a
+// force of 0 would change places without end by its sign.
+static double rounding_of(const compliant_row_system *s)
+{
+    double largest = 0;
+    for (int i = 0; i < s->count; i++) {
+        largest = fmax(largest, fabs(s->right[i]) / sqrt(*compliant_entry(s, s->A, i, i)));
+    }
+    return COMPLIANT_EXCESS_ROUNDING * largest;
+}
+
 // Bound of a row by its lambda and excess.
-static compliant_bound next_bound(const compliant_row_system *s, const double *w, int i)
+static compliant_bound next_bound(const compliant_row_system *s, const double *w, double rounding,
+                                  int i)
 {
     const compliant_active_row *row = &s->row[i];
+    double least =
+        row->at == COMPLIANT_BETWEEN ? 0 : rounding * sqrt(*compliant_entry(s, s->A, i, i));
     switch (row->at) {
     case COMPLIANT_BETWEEN:
         return s->solution[i] < row->lo   ? COMPLIANT_AT_LOWER
                : s->solution[i] > row->hi ? COMPLIANT_AT_UPPER
                                           : COMPLIANT_BETWEEN;
     case COMPLIANT_AT_LOWER:
-        return w[i] < 0 ? COMPLIANT_BETWEEN : COMPLIANT_AT_LOWER;
+        return w[i] < -least ? COMPLIANT_BETWEEN : COMPLIANT_AT_LOWER;
     case COMPLIANT_AT_UPPER:
-        return w[i] > 0 ? COMPLIANT_BETWEEN : COMPLIANT_AT_UPPER;
+        return w[i] > least ? COMPLIANT_BETWEEN : COMPLIANT_AT_UPPER;
     }
     return COMPLIANT_BETWEEN;
-}
-
-static bool has_bounds(const compliant_row_system *s)
-{
-    for (int i = 0; i < s->count; i++) {
-        if (isfinite(s->row[i].lo) || isfinite(s->row[i].hi)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 // Exchanges all rows that violate a condition at once, and where their number does not fall, the
@@ -129,6 +151,7 @@ static bool has_bounds(const compliant_row_system *s)
 bool compliant_solve_rows(compliant_row_system *s)
 {
     int fewest = s->count + 1, tries = COMPLIANT_BLOCK_TRIES;
+    double rounding = s->has_bounds ? rounding_of(s) : 0;
     for (int pass = 0; pass < 50 + 4 * s->count; pass++) {
         int violated = 0, last = -1;
         if (!factor(s)) {
@@ -136,13 +159,13 @@ bool compliant_solve_rows(compliant_row_system *s)
         }
         set_right(s);
         substitute(s, s->solution);
-        if (!has_bounds(s)) {
+        if (!s->has_bounds) {
             return true;
         }
         double *w = s->factor; // which is not needed any more
         set_excess(s, w);
         for (int i = 0; i < s->count; i++) {
-            if (next_bound(s, w, i) != s->row[i].at) {
+            if (next_bound(s, w, rounding, i) != s->row[i].at) {
                 violated++;
                 last = i;
             }
@@ -153,7 +176,7 @@ bool compliant_solve_rows(compliant_row_system *s)
         tries = violated < fewest ? COMPLIANT_BLOCK_TRIES : tries - 1;
         fewest = violated < fewest ? violated : fewest;
         for (int i = tries > 0 ? 0 : last; i <= last; i++) {
-            s->row[i].at = next_bound(s, w, i);
+            s->row[i].at = next_bound(s, w, rounding, i);
         }
     }
     return false;

@@ -17,7 +17,6 @@ typedef enum compliant_bound {
 typedef struct compliant_active_row {
     int row, stop;      // index of the row; of the stop, -1: none
     double sign;        // of the stop: lambda acts along sign J
-    double bias;        // m/s or rad/s, target of sign J v
     double compliance;  // m/s per N, CFM
     double lo, hi;      // N, N m
     compliant_bound at; // by the solver; kept as its first guess
@@ -26,6 +25,7 @@ typedef struct compliant_active_row {
 
 typedef struct compliant_row_system {
     int count;
+    bool has_bounds; // of any row
     compliant_active_row *row;
     int *first;       // rows: first column of the envelope
     size_t *start;    // rows: index of their first entry in A
@@ -40,7 +40,7 @@ static inline double *compliant_entry(const compliant_row_system *s, double *A, 
     return A + s->start[i] + (k - s->first[i]);
 }
 
-// false: rows depend on one another.
+// At least one row. false: rows depend on one another.
 bool compliant_solve_rows(compliant_row_system *system);
 
 #endif

@@ -6,8 +6,8 @@
 //
 //     (J M^-1 J' + CFM / h) lambda = (b - J v) / h - J' v - J a
 //
-// with a the accelerations without joints and J' the rate of J along the motion, by a central
-// difference. The rules of rows:
+// with a the accelerations without joints and J' the rate of J along the motion, by the law of the
+// row (row_laws.c) or by a central difference. The rules of rows:
 // - rigid: keeps the speed that start.c gives it at the start of the frame, b - CFM p / h, where p
 // is
 //   that impulse: its error decays as by steps of ODE.
@@ -28,6 +28,7 @@
 #include "compliant_joints.h"
 #include "linalg.h"
 #include "mover.h"
+#include "vectors6.h"
 
 // ---- evaluation
 
@@ -42,7 +43,7 @@ static int ask_rows(compliant_run *run, int *stops)
                : calls->rows(calls->data, frame->body, frame->step, &j->row);
 }
 
-bool compliant_evaluate_rows(compliant_run *run, const double *x, double t)
+bool compliant_ask_rows(compliant_run *run, const double *x, double t)
 {
     int stops;
     run->budget.work += COMPLIANT_COST_ROW * run->rows;
@@ -61,13 +62,23 @@ bool compliant_evaluate_rows(compliant_run *run, const double *x, double t)
     return ask_rows(run, &stops) == run->rows && stops == run->stops;
 }
 
+bool compliant_evaluate_rows(compliant_run *run, const double *x)
+{
+    if (!run->joints->has_laws) {
+        return compliant_ask_rows(run, x, 0);
+    }
+    compliant_move_rows(run, x);
+    compliant_move_stops(run, x);
+    return true;
+}
+
 double compliant_row_velocity(const sprag_row *row, const double *x)
 {
     double sum = 0;
     for (int side = 0; side < 2; side++) {
         if (row->body[side] != SPRAG_STATIC) {
-            sum += dot6(row->jacobian[side],
-                        x + COMPLIANT_STATES * row->body[side] + COMPLIANT_VELOCITY);
+            sum += product6(row->jacobian[side],
+                            x + COMPLIANT_STATES * row->body[side] + COMPLIANT_VELOCITY);
         }
     }
     return sum;
@@ -77,8 +88,11 @@ bool compliant_evaluate_row_rates(compliant_run *run, const double *x)
 {
     compliant_joints *j = run->joints;
     double span = COMPLIANT_ROW_DIFFERENCE * run->frame->step;
+    if (j->has_laws) {
+        return compliant_evaluate_rows(run, x);
+    }
     for (int sign = 1; sign >= -1 && run->rows > 0; sign -= 2) {
-        if (!compliant_evaluate_rows(run, x, sign * span)) {
+        if (!compliant_ask_rows(run, x, sign * span)) {
             return false;
         }
         for (int i = 0; i < run->rows; i++) {
@@ -87,7 +101,7 @@ bool compliant_evaluate_row_rates(compliant_run *run, const double *x)
             j->bias_rate[i] = sign > 0 ? bias : (j->bias_rate[i] - bias) / (2 * span);
         }
     }
-    return compliant_evaluate_rows(run, x, 0);
+    return compliant_ask_rows(run, x, 0);
 }
 
 // ---- forces
@@ -115,7 +129,7 @@ static double demanded(const compliant_run *run, const compliant_active_row *row
     double speed = row->sign * compliant_row_velocity(&j->row[row->row], x);
     switch (row->stop >= 0 ? COMPLIANT_ONE_SIDED : j->rule[row->row]) {
     case COMPLIANT_ONE_SIDED:
-        return (row->bias - speed) / h;
+        return (compliant_active_bias(run, row) - speed) / h;
     case COMPLIANT_RIGID:
         return (target - speed) / h;
     case COMPLIANT_SPRING: // never active
@@ -142,11 +156,21 @@ static void apply_springs(compliant_run *run, const double *x, double *f)
     }
 }
 
+static size_t state_bytes(const compliant_run *run)
+{
+    return ((size_t)run->frame->bodies * COMPLIANT_STATES + 1) * sizeof(double);
+}
+
+static size_t label_bytes(const compliant_run *run)
+{
+    return (size_t)(run->guards.pairs + run->stops) * sizeof(double);
+}
+
 bool compliant_constrain(compliant_run *run, const double *x, const double *label, double *f)
 {
     compliant_joints *j = run->joints;
     double time = x[COMPLIANT_STATES * run->frame->bodies];
-    compliant_set_active_rows(run, label, COMPLIANT_FOR_FORCES);
+    compliant_set_active_rows(run, label + run->guards.pairs, COMPLIANT_FOR_FORCES);
     compliant_set_matrix(run, time);
     apply_springs(run, x, f);
     for (int i = 0; i < j->active.count; i++) {
@@ -155,14 +179,27 @@ bool compliant_constrain(compliant_run *run, const double *x, const double *labe
         j->active.right[i] =
             demanded(run, row, x, time) - row->sign * (j->jacobian_rate[row->row] + without);
     }
-    return compliant_apply_rows(j, f);
+    if (!compliant_apply_rows(j, f)) {
+        return false;
+    }
+    j->has_forces = j->has_laws;
+    memcpy(j->force_x, x, state_bytes(run));
+    memcpy(j->force_label, label, label_bytes(run));
+    return true;
+}
+
+bool compliant_has_forces(const compliant_run *run, const double *x, const double *label)
+{
+    const compliant_joints *j = run->joints;
+    return j->has_forces && memcmp(x, j->force_x, state_bytes(run)) == 0 &&
+           memcmp(label, j->force_label, label_bytes(run)) == 0;
 }
 
 void compliant_report_rows(compliant_run *run, double share)
 {
     run->frame->rows = run->rows;
     if (run->calls->add_forces) {
-        run->calls->add_forces(run->calls->data, run->joints->force, NULL, share);
+        run->calls->add_forces(run->calls->data, run->joints->row, run->joints->force, NULL, share);
     }
 }
 
@@ -203,6 +240,11 @@ static bool allocate(compliant_run *run)
     j->response = SPRAG_TAKE(s, run->rows, *j->response);
     j->first_of_body = SPRAG_TAKE(s, run->frame->bodies, int);
     j->force = SPRAG_TAKE(s, run->rows, double);
+    j->inverse_mass = SPRAG_TAKE(s, run->frame->bodies, double);
+    j->inverse_inertia = SPRAG_TAKE(s, run->frame->bodies, *j->inverse_inertia);
+    j->active_label = SPRAG_TAKE(s, run->stops, double);
+    j->force_x = SPRAG_TAKE(s, (size_t)run->frame->bodies * COMPLIANT_STATES + 1, double);
+    j->force_label = SPRAG_TAKE(s, run->frame->pairs + run->stops, double);
     a->row = SPRAG_TAKE(s, room, compliant_active_row);
     a->first = SPRAG_TAKE(s, room, int);
     a->start = SPRAG_TAKE(s, room, size_t);
@@ -223,6 +265,10 @@ bool compliant_start_joints(compliant_run *run, sprag_compliant_reason *reason)
     run->rows = ask_rows(run, &run->stops);
     if (run->rows < 0 || run->rows + run->stops > COMPLIANT_ROWS_MAX || !allocate(run)) {
         return false;
+    }
+    for (int i = 0; i < run->frame->bodies; i++) {
+        double mass = run->frame->body[i].mass;
+        run->joints->inverse_mass[i] = mass > 0 ? 1 / mass : 0;
     }
     set_rules(run);
     return true;

@@ -8,8 +8,11 @@
 
 bool compliant_report_row_forces(compliant_run *run, const double *label, double share)
 {
-    compliant_field(run, run->state.x, label, run->state.f);
-    if (!isfinite(run->state.f[0])) {
+    bool known = compliant_has_forces(run, run->state.x, label);
+    if (!known) {
+        compliant_field(run, run->state.x, label, run->state.f);
+    }
+    if (!known && !isfinite(run->state.f[0])) {
         return false;
     }
     compliant_report_rows(run, share);
@@ -30,7 +33,6 @@ static double set_yield_speeds(compliant_run *run, const double *label, bool as_
     for (int s = 0; s < run->stops; s++) {
         j->separation_speed[s] = compliant_stop_velocity(run, s);
     }
-    j->active.count = 0;
     j->as_if_rigid = as_if_rigid;
     compliant_field(run, run->state.x, label, run->state.f);
     j->as_if_rigid = false;
@@ -68,8 +70,8 @@ static bool set_targets(compliant_run *run, const double *label)
 {
     compliant_joints *j = run->joints;
     compliant_place(run, run->state.x);
-    if (!compliant_evaluate_rows(run, run->state.x, 0) || !choose_yield_speeds(run, label) ||
-        !compliant_evaluate_rows(run, run->state.x, 0)) {
+    if (!compliant_evaluate_rows(run, run->state.x) || !choose_yield_speeds(run, label) ||
+        !compliant_evaluate_rows(run, run->state.x)) {
         return false;
     }
     for (int i = 0; i < run->rows; i++) {
@@ -84,6 +86,7 @@ static bool set_targets(compliant_run *run, const double *label)
 static void start_stops(compliant_run *run, const double *label)
 {
     compliant_joints *j = run->joints;
+    j->active_for_forces = false; // forces of motors change
     for (int s = 0; s < run->stops; s++) {
         const sprag_stop *stop = &j->stop[s];
         double hysteresis = compliant_stop_hysteresis(run, s);
@@ -106,8 +109,9 @@ bool compliant_start_rows(compliant_run *run, const double *label)
     compliant_set_matrix(run, 0);
     for (int i = 0; i < s->count; i++) {
         const compliant_active_row *row = &s->row[i];
-        double target = row->stop >= 0 ? row->bias - j->yield_speed[run->rows + row->stop]
-                                       : j->target_speed[row->row] - j->yield_speed[row->row];
+        double target =
+            row->stop >= 0 ? compliant_active_bias(run, row) - j->yield_speed[run->rows + row->stop]
+                           : j->target_speed[row->row] - j->yield_speed[row->row];
         s->right[i] = target - row->sign * compliant_row_velocity(&j->row[row->row], run->state.x);
     }
     if (!compliant_apply_impulses(run)) {

@@ -42,7 +42,9 @@ double compliant_stop_hysteresis(const compliant_run *run, int which)
 bool compliant_stop_guards(compliant_run *run, const double *x, const int *stop, int count,
                            double *h)
 {
-    if (!compliant_evaluate_rows(run, x, 0)) {
+    if (run->joints->has_laws) {
+        compliant_move_stops(run, x);
+    } else if (!compliant_ask_rows(run, x, 0)) {
         return false;
     }
     for (int i = 0; i < count; i++) {
@@ -55,7 +57,7 @@ bool compliant_stop_guards(compliant_run *run, const double *x, const int *stop,
 int compliant_stop_row(compliant_run *run, const double *x, int which, int *column, double *value)
 {
     int entries = 0;
-    if (!compliant_evaluate_rows(run, x, 0)) {
+    if (!compliant_evaluate_rows(run, x)) {
         return -1;
     }
     const sprag_stop *stop = &run->joints->stop[which];
@@ -117,6 +119,7 @@ double compliant_hit_speed(const compliant_run *run, int which)
 // Reports impulses as forces over the whole frame.
 bool compliant_apply_impulses(compliant_run *run)
 {
+    run->joints->has_forces = false;
     memset(run->joints->force, 0, (size_t)run->rows * sizeof *run->joints->force);
     if (!compliant_apply_rows(run->joints, run->state.x)) {
         return false;
@@ -170,8 +173,7 @@ bool compliant_hit_stop(compliant_run *run, int which, double *label)
     compliant_joints *j = run->joints;
     compliant_row_system *s = &j->active;
     compliant_place(run, run->state.x);
-    if (j->hits[which] > COMPLIANT_STOP_HITS_MAX ||
-        !compliant_evaluate_rows(run, run->state.x, 0)) {
+    if (j->hits[which] > COMPLIANT_STOP_HITS_MAX || !compliant_evaluate_rows(run, run->state.x)) {
         return false;
     }
     compliant_set_active_rows(run, label, COMPLIANT_FOR_IMPACT);

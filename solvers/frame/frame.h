@@ -122,6 +122,23 @@ typedef struct sprag_stop {
     double fudge;      // share of its force that a motor has which drives away from it
 } sprag_stop;
 
+// The way in which the Jacobian of a row moves with its bodies. d is its direction, of unit length,
+// u the velocity of a point of each body, c the vector from the centre of body 0 to that of body 1
+// (0 where that is static):
+typedef enum sprag_row_kind {
+    SPRAG_ROW_POINT, // J v = d.(u0 - u1)
+    SPRAG_ROW_SLIDE, // J v = d.(v0 - v1) + (c x d).(w0 + w1) / 2
+    SPRAG_ROW_TURN,  // J v = d.(w0 - w1)
+    SPRAG_ROW_CROSS, // as TURN, along the cross product of an axis of each body
+} sprag_row_kind;
+
+typedef struct sprag_row_law {
+    sprag_row_kind kind;
+    int carrier;         // side of the body that d turns with; -1: d is fixed (not of CROSS)
+    double vector[2][3]; // world axes. POINT: m, from each centre to the point; CROSS: the axes;
+                         // TURN with stops: [0] is fixed in the other body, and not along d
+} sprag_row_law;
+
 // The calls of a method to its caller. Each may be NULL, unless the method says otherwise.
 typedef struct sprag_frame_calls {
     void *data;
@@ -136,15 +153,18 @@ typedef struct sprag_frame_calls {
     // described so. NULL: as rows.
     int (*coordinates)(void *data, const sprag_mover *body, double step, const sprag_row **row,
                        const sprag_stop **stop, int *stops);
+    // The laws of the rows of the last call of `coordinates`, with the bodies where they were; they
+    // hold in the whole frame. false: a row has none. NULL: as false.
+    bool (*row_laws)(void *data, int rows, sprag_row_law *law);
     // s, at most `horizon`: the earliest time at which a joint reaches a stop.
     double (*next_limit)(void *data, const sprag_motion *motion, double horizon);
     // Called after every solve, to change its velocities: certificates hold all the same. Tests.
     void (*disturb)(void *data, int bodies, double (*velocity)[6]);
     void (*event)(void *data, const sprag_event *event);
     // After every sub-step: forces of rows (N, N m) and given contacts (N), and the share of the
-    // frame that they acted for.
-    void (*add_forces)(void *data, const double *row_force, const double (*contact_force)[6],
-                       double share);
+    // frame that they acted for. row: with the Jacobians that the forces acted along.
+    void (*add_forces)(void *data, const sprag_row *row, const double *row_force,
+                       const double (*contact_force)[6], double share);
 } sprag_frame_calls;
 
 typedef struct sprag_frame {
@@ -158,6 +178,8 @@ typedef struct sprag_frame {
     const sprag_contact *contact; // given contacts, of bodies without shapes: constant in the frame
     double recovery;              // share of an overlap that a frame takes back
     double recovery_speed;        // m/s, at which it does so at most
+    double integrator_step; // s, that an integrator tries first; after the frame: that it would try
+                            // next; 0: unknown
     // by the method, of the last sub-step:
     int touching; // contact points
     int rows;

@@ -53,9 +53,10 @@ static bool touch(void *data, int pair, double gap, double time)
     return true;
 }
 
-static void acted(void *data, const double *row_force, const double (*contact_force)[6],
-                  double share)
+static void acted(void *data, const sprag_row *row, const double *row_force,
+                  const double (*contact_force)[6], double share)
 {
+    (void)row;
     (void)row_force;
     (void)contact_force;
     ((scene *)data)->share += share;

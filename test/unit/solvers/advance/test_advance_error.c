@@ -54,9 +54,10 @@ static void heard(void *data, const sprag_event *event)
     s->event[s->event_count++] = *event;
 }
 
-static void acted(void *data, const double *row_force, const double (*contact_force)[6],
-                  double share)
+static void acted(void *data, const sprag_row *row, const double *row_force,
+                  const double (*contact_force)[6], double share)
 {
+    (void)row;
     scene *s = data;
     (void)contact_force;
     s->share += share;

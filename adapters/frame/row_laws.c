@@ -1,0 +1,134 @@
+// The laws by which ODE's joint rows move with the bodies, by joint type. A row whose basis ODE
+// chooses anew from the direction of an axis is taken to turn with the body of that axis: it spans
+// the same with the rows beside it.
+#include <math.h>
+#include <string.h>
+
+#include "frame_step.h"
+#include "linalg.h"
+
+static const sprag_row_law fixed_turn = {.kind = SPRAG_ROW_TURN, .carrier = -1};
+
+// Three rows with directions across each other hold a point: m = r x d sums up to d x m = 2 r.
+static void set_points(sprag_row_law *law, const sprag_row *row, int carrier)
+{
+    double point[2][3] = {{0}};
+    for (int side = 0; side < 2; side++) {
+        for (int k = 0; k < 3; k++) {
+            double across[3];
+            cross3(row[k].jacobian[side], row[k].jacobian[side] + 3, across);
+            add_scaled(point[side], 0.5, across, 3);
+        }
+    }
+    for (int k = 0; k < 3; k++) {
+        law[k] = (sprag_row_law){.kind = SPRAG_ROW_POINT, .carrier = carrier};
+        memcpy(law[k].vector, point, sizeof point);
+    }
+}
+
+// A turn about an axis of body 0, with any marker across it.
+static sprag_row_law turn_about(const double axis[3])
+{
+    sprag_row_law law = {.kind = SPRAG_ROW_TURN, .carrier = 0};
+    const double across[3] = {fabs(axis[0]) < 0.6, fabs(axis[0]) >= 0.6, 0};
+    cross3(axis, across, law.vector[0]);
+    return law;
+}
+
+// Rows about one of two axes, of which each body has one, and which stay at right angles: the other
+// one is the marker of its angle. false: they are not.
+static bool set_turns(sprag_row_law *law, const sprag_row *row, int rows, const double axis[2][3])
+{
+    for (int k = 0; k < rows; k++) {
+        const double *about = row[k].jacobian[0] + 3;
+        int carrier = fabs(dot3(about, axis[1])) > fabs(dot3(about, axis[0]));
+        law[k] = (sprag_row_law){.kind = SPRAG_ROW_TURN, .carrier = carrier};
+        memcpy(law[k].vector[0], axis[!carrier], sizeof law[k].vector[0]);
+    }
+    return rows == 0 || fabs(dot3(axis[0], axis[1])) < 1e-3;
+}
+
+// A point, and two axes, of which each body has one, that keep their angle.
+static bool set_cross(sprag_row_law *law, const sprag_row *row, int rows, int carrier,
+                      dReal axis[2][4])
+{
+    if (rows < 4) {
+        return false;
+    }
+    const double *d = row[3].jacobian[0] + 3;
+    double normal[3], own[2][3];
+    for (int side = 0; side < 2; side++) {
+        memcpy(own[side], axis[side], sizeof own[side]);
+    }
+    cross3(own[0], own[1], normal);
+    set_points(law, row, carrier);
+    law[3] = (sprag_row_law){.kind = SPRAG_ROW_CROSS, .carrier = -1};
+    for (int side = 0; side < 2; side++) {
+        double sign = side == 0 && dot3(normal, d) < 0 ? -1 : 1;
+        add_scaled(law[3].vector[side], sign, own[side], 3);
+    }
+    return set_turns(law + 4, row + 4, rows - 4, own);
+}
+
+static bool set_hinge(sprag_row_law *law, const sprag_row *row, int rows)
+{
+    if (rows < 5) {
+        return false;
+    }
+    set_points(law, row, -1);
+    for (int k = 3; k < rows; k++) {
+        law[k] = turn_about(row[k].jacobian[0] + 3);
+    }
+    return true;
+}
+
+static bool set_slider(sprag_row_law *law, int rows)
+{
+    for (int k = 0; k < rows; k++) {
+        law[k] = k < 3 ? fixed_turn : (sprag_row_law){.kind = SPRAG_ROW_SLIDE, .carrier = 0};
+    }
+    return rows >= 5;
+}
+
+static bool set_fixed(sprag_row_law *law, const sprag_row *row, int rows)
+{
+    if (rows != 6) {
+        return false;
+    }
+    set_points(law, row, -1);
+    for (int k = 3; k < rows; k++) {
+        law[k] = fixed_turn;
+    }
+    return true;
+}
+
+bool sprag_ode_row_laws(sprag_row_law *law, const sprag_row *row, int rows, dJointID joint)
+{
+    dReal axis[2][4] = {{0}};
+    dBodyID body[2];
+    bool reversed; // ODE's rows are those of the bodies in this order, its axes are the program's
+    sprag_ode_joint_bodies(joint, body, &reversed);
+    switch ((int)dJointGetType(joint)) {
+    case dJointTypeBall:
+        if (rows == 3) {
+            set_points(law, row, -1);
+        }
+        return rows == 3;
+    case dJointTypeHinge:
+        return set_hinge(law, row, rows);
+    case dJointTypeSlider:
+        return set_slider(law, rows);
+    case dJointTypeFixed:
+        return set_fixed(law, row, rows);
+    case dJointTypeUniversal:
+        dJointGetUniversalAxis1(joint, axis[reversed]);
+        dJointGetUniversalAxis2(joint, axis[!reversed]);
+        return set_cross(law, row, rows, -1, axis);
+    case dJointTypeHinge2:
+        dJointGetHinge2Axis1(joint, axis[0]);
+        dJointGetHinge2Axis2(joint, axis[1]);
+        return body[1] && set_cross(law, row, rows, 0, axis);
+    default:
+        return false;
+    }
+}

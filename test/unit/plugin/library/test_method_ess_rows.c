@@ -1,0 +1,162 @@
+// method=ess: rows of every joint type within a step. Joints do no work and hold, whichever way
+// round they are attached, and stops that bounce return all energy.
+#include "ess_runs.h"
+#include "start.h"
+
+enum { TYPES = 6, WAYS = 3 }; // two bodies; a body and the world; the world and a body
+
+static const double STEP = 0.01;
+
+static dJointID make_joint(dWorldID world, int type, dBodyID first, dBodyID second)
+{
+    dJointID (*make[TYPES])(dWorldID, dJointGroupID) = {dJointCreateBall,      dJointCreateHinge,
+                                                        dJointCreateSlider,    dJointCreateFixed,
+                                                        dJointCreateUniversal, dJointCreateHinge2};
+    dJointID joint = make[type](world, 0);
+    dJointAttach(joint, first, second);
+    switch (type) {
+    case 0:
+        dJointSetBallAnchor(joint, 0.1, 0.2, -0.1);
+        break;
+    case 1:
+        dJointSetHingeAnchor(joint, 0.1, 0.2, -0.1);
+        dJointSetHingeAxis(joint, 0.6, 0, 0.8);
+        break;
+    case 2:
+        dJointSetSliderAxis(joint, 0.6, 0, 0.8);
+        break;
+    case 3:
+        dJointSetFixed(joint);
+        break;
+    case 4:
+        dJointSetUniversalAnchor(joint, 0.1, 0.2, -0.1);
+        dJointSetUniversalAxis1(joint, 0.6, 0, 0.8);
+        dJointSetUniversalAxis2(joint, 0, 1, 0);
+        break;
+    default:
+        dJointSetHinge2Anchor(joint, 0.1, 0.2, -0.1);
+        dJointSetHinge2Axes(joint, (dVector3){0.6, 0, 0.8}, (dVector3){0, 0.8, 0.6});
+        dJointSetHinge2Param(joint, dParamSuspensionERP, 0.2);
+        dJointSetHinge2Param(joint, dParamSuspensionCFM, 0);
+    }
+    return joint;
+}
+
+static void set_stops(dJointID joint, int type)
+{
+    void (*set[TYPES])(dJointID, int, dReal) = {NULL, dJointSetHingeParam,     dJointSetSliderParam,
+                                                NULL, dJointSetUniversalParam, NULL};
+    static const int parameter[] = {dParamLoStop, dParamHiStop, dParamBounce};
+    static const double value[] = {-0.25, 0.25, 1};
+    for (int k = 0; k < 3; k++) {
+        set[type](joint, parameter[k], value[k]);
+        if (type == 4) {
+            set[type](joint, parameter[k] + dParamGroup, value[k]);
+        }
+    }
+}
+
+// Two bodies of unlike axes that a joint holds, in motion. Way 0: its anchors move.
+static yielding *open_pair(int type, int way, dJointID *joint)
+{
+    yielding *y = yielding_open("method=ess,ess.tolerance=1e-10", (material){.bounce = -1}, STEP);
+    dWorldSetCFM(y->world, 0);
+    dMass mass;
+    for (int i = 0; i < (way == 0 ? 2 : 1); i++) {
+        dMassSetBoxTotal(&mass, 1 + i, 0.3, 0.5 - 0.3 * i, 0.1);
+        dBodyID body = yielding_body(y, &mass, NULL, 0.3 * i, 0.1, 0.2 * i);
+        dMatrix3 R;
+        dRFromAxisAndAngle(R, 1, 2, i, 0.7 + i);
+        dBodySetRotation(body, R);
+        dBodySetGyroscopicMode(body, 1);
+    }
+    dBodyID first = way == 2 ? NULL : y->body[0], second = way == 0 ? y->body[1] : NULL;
+    *joint = make_joint(y->world, type, first, way == 2 ? y->body[0] : second);
+    for (int i = 0; i < y->bodies; i++) {
+        dBodyAddForce(y->body[i], 90 - 240 * i, 60, 270 - 120 * i);
+        dBodyAddTorque(y->body[i], 6, 9 - 3 * i, -12 + 27 * i);
+    }
+    yielding_step(y); // to a motion that the joint allows
+    return y;
+}
+
+static double greatest_gap(const yielding *y, dJointID joint, int type)
+{
+    dVector3 a, b;
+    if (type == 0) {
+        dJointGetBallAnchor(joint, a);
+        dJointGetBallAnchor2(joint, b);
+    } else if (type == 1) {
+        dJointGetHingeAnchor(joint, a);
+        dJointGetHingeAnchor2(joint, b);
+    } else if (type == 4) {
+        dJointGetUniversalAnchor(joint, a);
+        dJointGetUniversalAnchor2(joint, b);
+    } else {
+        return 0 * y->step;
+    }
+    return hypot(hypot(a[0] - b[0], a[1] - b[1]), a[2] - b[2]);
+}
+
+START_TEST(joints_do_no_work)
+{
+    int type = _i % TYPES, way = _i / TYPES;
+    if (type == 5 && way > 0) {
+        return; // ODE's hinge2 joins two bodies
+    }
+    dJointID joint;
+    yielding *y = open_pair(type, way, &joint);
+    double first = yielding_energy(y), gap = 0, fastest = 0;
+    for (int k = 0; k < 200; k++) {
+        yielding_step(y);
+        fastest = fmax(fastest, fabs(dBodyGetAngularVel(y->body[0])[0]));
+        gap = fmax(gap, greatest_gap(y, joint, type));
+    }
+    ck_assert(type == 2 || type == 3 || fastest > 0.1);
+    ck_assert_double_lt(fabs(yielding_energy(y) - first), 1e-8);
+    ck_assert_double_lt(gap, 1e-9);
+    sprag_world_statistics stats = stats_of(y);
+    ck_assert_int_eq(stats.ess_declined + stats.ess_switched + stats.fallbacks, 0);
+    yielding_close(y);
+}
+END_TEST
+
+START_TEST(elastic_stops_do_no_work)
+{
+    static const int types[] = {1, 2, 4};
+    int type = types[_i % 3], way = _i / 3;
+    dJointID joint;
+    yielding *y = open_pair(type, way, &joint);
+    set_stops(joint, type);
+    double first = yielding_energy(y), beyond = 0;
+    for (int k = 0; k < 200; k++) {
+        yielding_step(y);
+        double at = type == 1   ? dJointGetHingeAngle(joint)
+                    : type == 2 ? dJointGetSliderPosition(joint)
+                                : dJointGetUniversalAngle1(joint);
+        beyond = fmax(beyond, fabs(at) - 0.25);
+    }
+    ck_assert_double_lt(beyond, 1e-8);
+    ck_assert_double_lt(fabs(yielding_energy(y) - first), 1e-6);
+    ck_assert_int_gt(stats_of(y).events[SPRAG_EVENT_LIMIT_REACHED], 3);
+    sprag_world_statistics stats = stats_of(y);
+    ck_assert_int_eq(stats.ess_declined + stats.ess_switched + stats.fallbacks, 0);
+    yielding_close(y);
+}
+END_TEST
+
+static Suite *rows_suite(void)
+{
+    Suite *suite = suite_create("method_ess_rows");
+    TCase *rows = tcase_create("rows");
+    tcase_add_loop_test(rows, joints_do_no_work, 0, TYPES * WAYS);
+    tcase_add_loop_test(rows, elastic_stops_do_no_work, 0, 9);
+    suite_add_tcase(suite, rows);
+    return suite;
+}
+
+int main(void)
+{
+    start_ode();
+    return run_suite(rows_suite());
+}
