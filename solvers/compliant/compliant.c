@@ -7,7 +7,7 @@
 
 sprag_compliant_options sprag_compliant_defaults(void)
 {
-    return (sprag_compliant_options){.tolerance = 1e-9,
+    return (sprag_compliant_options){.tolerance = 1e-6,
                                      .steps = 500,
                                      .implicit_work = COMPLIANT_IMPLICIT_WORK,
                                      .solver = sprag_stribeck_defaults()};
@@ -186,6 +186,9 @@ static sprag_result advance(compliant_run *run, sprag_compliant_reason *reason)
         bool implicit = compliant_needs_implicit_step(run, &rate, reason), impacts = begun;
         if (!begun) {
             impacts = compliant_will_impact(run);
+            if (implicit && !impacts && *reason == SPRAG_COMPLIANT_AT_REST) {
+                return switch_over(run, *reason);
+            }
             if ((implicit && !impacts) || !start(run, reason)) {
                 return decline(run, *reason);
             }
@@ -283,11 +286,16 @@ static sprag_result move_bodies(compliant_run *run, sprag_compliant_reason *reas
     }
     compliant_place(run, run->state.x);
     compliant_find_guards(run);
+    if (compliant_fly(run)) {
+        return SPRAG_OK;
+    }
     sprag_result result = advance(run, reason);
     if (result != SPRAG_OK || run->rows < 0 || run->implicitly_finished) {
         return result;
     }
-    compliant_pack(run); // with the time of the end, where labels are known
+    if (!compliant_has_forces(run, run->state.x, run->guards.label)) {
+        compliant_pack(run); // with the time of the end, where labels are known
+    }
     if (!compliant_report_row_forces(run, run->guards.label, 1)) {
         return SPRAG_NOT_CONVERGED;
     }
@@ -341,6 +349,9 @@ sprag_result sprag_compliant(sprag_frame *frame, const sprag_compliant_options *
     if (frame->contacts > 0) {
         *reason = SPRAG_COMPLIANT_PROGRAM_CONTACTS;
         return decline(&run, *reason);
+    }
+    if (frame->pairs == 0 && !run.calls->rows && compliant_fly(&run)) { // without any memory
+        return sprag_frame_is_good(frame) ? SPRAG_OK : SPRAG_BAD_PROBLEM;
     }
     return step(&run, reason);
 }

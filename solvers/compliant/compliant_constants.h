@@ -10,6 +10,10 @@
 // step.
 static const double COMPLIANT_STICTION = 5e-3;
 
+// Of inertia times spin squared: smaller gyroscopic torque is rounding. Larger: spin that is kept
+// though it changes.
+static const double COMPLIANT_EVEN_TURN = 1e-14;
+
 // Largest dissipation number d u that the search for a restitution tries. Larger: a restitution
 // below 1 / 400 is matched too.
 static const double COMPLIANT_DISSIPATION_MAX = 400;
@@ -25,6 +29,10 @@ static const double COMPLIANT_SAME_TIME_DEPTH = 0.02;
 // Of the deepest point of a contact: depth from which a point has its full damping force. Larger:
 // smoother forces, less damping. Smaller: forces jump more, the integrator takes more steps.
 static const double COMPLIANT_FULL_DAMPING_DEPTH = 0.1;
+
+// Of the width of a contact: points nearer together share the force of one. Larger: softer contacts
+// of faces with short edges. Smaller: forces change faster when faces turn against each other.
+static const double COMPLIANT_POINTS_TOGETHER = 0.1;
 
 // Turn of a body over the length of the chord between its unit quaternions, an upper bound (2 to
 // first order). Smaller than 2: gaps are overestimated and touches missed. Larger: more

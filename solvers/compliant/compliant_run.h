@@ -250,6 +250,7 @@ typedef struct compliant_contact {
                                          // of a triangle that belongs to its neighbour
     double at[SPRAG_MANIFOLD_MAX][3];    // m
     double depth[SPRAG_MANIFOLD_MAX];    // m
+    double share[SPRAG_MANIFOLD_MAX];    // of a point's force that each has
     double force[SPRAG_MANIFOLD_MAX][3]; // N, on side 0
     double deepest;                      // m, of the depths
     double approach;                     // m/s, of the first point, along the normal
@@ -339,6 +340,9 @@ bool compliant_needs_implicit_step(compliant_run *run, double *rate,
 
 // ---- integrate.c
 
+// Moves the bodies to the end of the frame, if nothing but constant forces can act on them. false:
+// nothing is done.
+bool compliant_fly(compliant_run *run);
 // rate: 1/s, for the first step.
 sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stats *stats);
 

@@ -102,7 +102,7 @@ static void set_force(const compliant_run *run, const double *x, int guard, int 
     double deep = fmax(0, c->depth[i]);
     double spring = law->stiffness * deep, damped = fmax(0, 1 - law->dissipation * apart);
     double damping = law->damping * fmin(1, deep / (COMPLIANT_FULL_DAMPING_DEPTH * c->deepest));
-    double N = fmax(0, spring * damped - damping * apart);
+    double N = c->share[i] * fmax(0, spring * damped - damping * apart);
     for (int k = 0; k < 3; k++) {
         c->force[i][k] = N * n[k];
     }
@@ -180,6 +180,33 @@ static void add_points(const compliant_run *run, int guard, const sprag_manifold
     }
 }
 
+// Where the edges of two faces nearly coincide, the corner of one cuts off that of the other, and
+// two points lie where there was one. Points so near together share the force of one: it does not
+// double when bodies turn by a rounding error. A point at the height of the surface takes no share.
+static void set_shares(compliant_contact *c)
+{
+    double square[SPRAG_MANIFOLD_MAX][SPRAG_MANIFOLD_MAX], wide = 0;
+    for (int i = 0; i < c->count; i++) {
+        c->share[i] = 1;
+        for (int j = 0; j < i; j++) {
+            double apart[3];
+            subtract3(c->at[i], c->at[j], apart);
+            square[i][j] = square[j][i] = dot3(apart, apart);
+            wide = fmax(wide, square[i][j]);
+        }
+    }
+    double together = COMPLIANT_POINTS_TOGETHER * COMPLIANT_POINTS_TOGETHER * wide;
+    for (int i = 0; i < c->count && c->count > 2; i++) {
+        double sum = 1;
+        for (int j = 0; j < c->count; j++) {
+            if (j != i && square[i][j] < together && c->depth[i] > 0 && c->depth[j] > 0) {
+                sum += (1 - square[i][j] / together) * fmin(1, c->depth[j] / c->depth[i]);
+            }
+        }
+        c->share[i] = 1 / sum;
+    }
+}
+
 static void find_contact(compliant_run *run, const double *x, int guard, compliant_detail detail,
                          double margin, sprag_gap_memory *memory, compliant_contact *c)
 {
@@ -205,6 +232,7 @@ static void find_contact(compliant_run *run, const double *x, int guard, complia
     for (int i = 0; i < c->count; i++) {
         c->deepest = fmax(c->deepest, c->depth[i]);
     }
+    set_shares(c);
     if (detail < COMPLIANT_FORCES) {
         return;
     }

@@ -23,7 +23,7 @@ bool compliant_allocate_guards(compliant_run *run)
     guards->two_way = SPRAG_TAKE(s, most, bool);
     guards->ends_integration = SPRAG_TAKE(s, most, bool);
     events->room = run->calls->event ? 64 + 16 * most : 0;
-    events->event = SPRAG_TAKE(s, events->room, sprag_event);
+    events->event = SPRAG_TAKE_RAW(s, events->room, sprag_event);
     return !s->failed;
 }
 

@@ -69,11 +69,12 @@ static void add_contact(implicit_step *s, int guard, const compliant_contact *po
                        points->gap.normal, to);
     to->gap = -points->depth[i];
     if (law->hunt_crossley && law->damping == 0) {
-        to->stiffness = law->stiffness;
+        to->stiffness = law->stiffness * points->share[i];
         to->dissipation = law->dissipation;
         to->bias = surface->velocity_normal;
     } else {
         set_spring(s, law, surface, to);
+        to->compliance /= points->share[i];
     }
     s->guard[s->contacts++] = guard;
 }

@@ -1,8 +1,85 @@
 // Integration of the frame up to its end or the next event that ends it. Events are recorded and
-// contact forces added up to impulses on the way.
+// contact forces added up to impulses on the way. Bodies that fly without touching anything move in
+// closed form.
 #include <math.h>
+#include <string.h>
 
 #include "compliant_run.h"
+#include "linalg.h"
+#include "mover.h"
+
+// ---- free flight
+
+// Is the angular velocity of the body constant?
+static bool turns_evenly(const sprag_mover *body)
+{
+    double w[3], torque[3];
+    if (body->mass == 0) {
+        return true;
+    }
+    mul33_transposed(body->pose.rotation, body->velocity + 3, w);
+    sprag_gyroscopic_torque(body->inertia, w, 0, torque);
+    double inertia = body->inertia[0] + body->inertia[4] + body->inertia[8];
+    bool even = !body->gyroscopic || norm3(torque) <= COMPLIANT_EVEN_TURN * inertia * dot3(w, w);
+    return even && dot3(body->force + 3, body->force + 3) == 0;
+}
+
+// m, bound of the way of any point of a body in the frame.
+static double way_of(const compliant_run *run, int which)
+{
+    const sprag_mover *body = &run->frame->body[which];
+    double h = run->frame->step, change = body->mass > 0 ? norm3(body->force) / body->mass * h : 0;
+    return h * (norm3(body->velocity) + change / 2 +
+                run->sizes.radius[which] * norm3(body->velocity + 3));
+}
+
+static bool flies(const compliant_run *run)
+{
+    for (int i = 0; i < run->frame->bodies; i++) {
+        if (!turns_evenly(&run->frame->body[i])) {
+            return false;
+        }
+    }
+    for (int g = 0; g < run->guards.pairs; g++) {
+        double way = 0;
+        for (int side = 0; side < 2; side++) {
+            int body = compliant_body(run, g, side);
+            way += body == SPRAG_STATIC ? 0 : way_of(run, body);
+        }
+        if (!(run->guards.gap[g] > way)) {
+            return false;
+        }
+    }
+    return run->rows < 0;
+}
+
+bool compliant_fly(compliant_run *run)
+{
+    double h = run->frame->step;
+    if (!flies(run)) {
+        return false;
+    }
+    for (int i = 0; i < run->frame->bodies; i++) {
+        sprag_mover *body = &run->frame->body[i];
+        double change = body->mass > 0 ? h / body->mass : 0;
+        sprag_motion motion = {.pose = body->pose};
+        memcpy(motion.velocity, body->velocity, sizeof motion.velocity);
+        sprag_mover_cap(body, motion.velocity + 3);
+        add_scaled(motion.velocity, change / 2, body->force, 3);
+        double before = norm3(body->velocity);
+        add_scaled(body->velocity, change, body->force, 3);
+        sprag_motion_at(&motion, h, &body->pose);
+        body->path = h * fmax(before, norm3(body->velocity));
+        body->turn = h * norm3(body->velocity + 3);
+        body->flown = h;
+    }
+    run->time = h;
+    run->stats->steps++;
+    run->stats->integrated_frames++;
+    return true;
+}
+
+// ---- integration
 
 typedef struct listener {
     compliant_run *run;

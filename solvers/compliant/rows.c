@@ -248,8 +248,8 @@ static bool allocate(compliant_run *run)
     a->row = SPRAG_TAKE(s, room, compliant_active_row);
     a->first = SPRAG_TAKE(s, room, int);
     a->start = SPRAG_TAKE(s, room, size_t);
-    a->A = SPRAG_TAKE(s, entries, double);
-    a->factor = SPRAG_TAKE(s, entries + room, double);
+    a->A = SPRAG_TAKE_RAW(s, entries, double);
+    a->factor = SPRAG_TAKE_RAW(s, entries + room, double);
     a->right = SPRAG_TAKE(s, room, double);
     a->solution = SPRAG_TAKE(s, room, double);
     return !s->failed;

@@ -20,22 +20,12 @@ bool compliant_report_row_forces(compliant_run *run, const double *label, double
 }
 
 // Sets yield speeds, by the forces that keep the current velocities of rigid rows and stops.
-// Returns the largest of these rows, m/s or rad/s; NAN: there are no forces.
-static double set_yield_speeds(compliant_run *run, const double *label, bool as_if_rigid)
+// Returns the largest of these rows, m/s or rad/s. The equations of the rows are those of the last
+// evaluation.
+static double set_yield_speeds(compliant_run *run)
 {
     compliant_joints *j = run->joints;
     double most = 0;
-    for (int i = 0; i < run->rows; i++) {
-        bool rigid = j->rule[i] == COMPLIANT_RIGID;
-        j->target_speed[i] =
-            rigid ? compliant_row_velocity(&j->row[i], run->state.x) : j->target_speed[i];
-    }
-    for (int s = 0; s < run->stops; s++) {
-        j->separation_speed[s] = compliant_stop_velocity(run, s);
-    }
-    j->as_if_rigid = as_if_rigid;
-    compliant_field(run, run->state.x, label, run->state.f);
-    j->as_if_rigid = false;
     memset(j->yield_speed, 0, (size_t)(run->rows + run->stops) * sizeof *j->yield_speed);
     for (int i = 0; i < j->active.count; i++) {
         const compliant_active_row *row = &j->active.row[i];
@@ -44,18 +34,51 @@ static double set_yield_speeds(compliant_run *run, const double *label, bool as_
         bool counts = row->stop >= 0 || j->rule[row->row] == COMPLIANT_RIGID;
         most = counts ? fmax(most, fabs(yield)) : most;
     }
-    return isfinite(run->state.f[0]) ? most : NAN;
+    return most;
+}
+
+// Evaluates the forces that keep the current velocities.
+static bool evaluate_forces(compliant_run *run, const double *label)
+{
+    compliant_joints *j = run->joints;
+    for (int i = 0; i < run->rows; i++) {
+        bool rigid = j->rule[i] == COMPLIANT_RIGID;
+        j->target_speed[i] =
+            rigid ? compliant_row_velocity(&j->row[i], run->state.x) : j->target_speed[i];
+    }
+    for (int s = 0; s < run->stops; s++) {
+        j->separation_speed[s] = compliant_stop_velocity(run, s);
+    }
+    compliant_field(run, run->state.x, label, run->state.f);
+    return isfinite(run->state.f[0]);
+}
+
+static bool solve_again(compliant_run *run, bool as_if_rigid)
+{
+    run->joints->as_if_rigid = as_if_rigid;
+    compliant_set_matrix(run, run->time);
+    run->joints->as_if_rigid = false;
+    return run->joints->active.count == 0 || compliant_solve_rows(&run->joints->active);
 }
 
 // Yield speeds are those of rigid rows, except where rows contradict one another: CFM alone keeps
 // their forces finite, so it stays. false: there are no forces.
 static bool choose_yield_speeds(compliant_run *run, const double *label)
 {
-    double first = set_yield_speeds(run, label, false);
-    bool yields = first > COMPLIANT_YIELD_MIN * run->sizes.fastest;
-    double rigid = yields ? set_yield_speeds(run, label, true) : first;
-    return (rigid <= COMPLIANT_CONTRADICTION * first || set_yield_speeds(run, label, false) >= 0) &&
-           first >= 0;
+    if (!evaluate_forces(run, label)) {
+        return false;
+    }
+    double first = set_yield_speeds(run);
+    if (first > COMPLIANT_YIELD_MIN * run->sizes.fastest) {
+        bool contradict =
+            !solve_again(run, true) || set_yield_speeds(run) > COMPLIANT_CONTRADICTION * first;
+        if (contradict) {
+            bool good = solve_again(run, false);
+            set_yield_speeds(run);
+            return good;
+        }
+    }
+    return true;
 }
 
 // m/s or rad/s. A stop that is passed goes back as by a step of ODE, during the whole frame.

@@ -141,7 +141,7 @@ static bool is_stopped(sprag_ess_run *run)
 static double take_step(sprag_ess_run *run)
 {
     const sprag_ess_options *o = run->options;
-    for (;;) {
+    for (bool again = false;; again = true) {
         double left = run->end - run->time, step = fmin(run->step, left);
         // The last step leaves no sliver before the end; every step must change the time.
         step = left - step < SPRAG_ESS_SLIVER * step ? left : step;
@@ -166,6 +166,7 @@ static double take_step(sprag_ess_run *run)
         double error = finite ? sprag_ess_norm(run, run->work.error) : INFINITY;
         double factor = error < INFINITY ? step_factor(run, error) : SPRAG_ESS_SHRINK;
         if (error <= 1) {
+            factor = again ? fmin(factor, 1) : factor; // else a stiff f rejects every second step
             // A step that was cut at the end does not make the next one shorter.
             run->step =
                 fmin(o->step, step < run->step ? fmax(run->step, step * factor) : step * factor);

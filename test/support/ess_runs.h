@@ -7,7 +7,8 @@
 #include "suite.h"
 #include "worlds_ess.h"
 
-static const char *const ESS = "method=ess", *const STRIBECK = "method=stribeck",
+// Tests assert errors that belong to this tolerance.
+static const char *const ESS = "method=ess,ess.tolerance=1e-9", *const STRIBECK = "method=stribeck",
                          *const STOCK = "method=ode-step";
 
 static inline sprag_world_statistics stats_of(const yielding *y)

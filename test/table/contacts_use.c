@@ -543,7 +543,7 @@ const support_row support_contact_uses[] = {
      collision_feedback,
      collision_feedback_expected,
      {NEAR(1e-7, "tolerance of a solve"),
-      NEAR_SAYING(5e-7, "tolerance of a solve, with a message", RIGID),
+      NEAR_SAYING(5e-8, "tolerance of a solve, with a message", RIGID),
       EXACT_SAYING("rigid, with a message", SOFT)}},
     {"Contact joints of no group, destroyed one by one, or never attached",
      without_a_group,

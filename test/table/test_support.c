@@ -47,7 +47,8 @@ dWorldID support_world(const support_run *run, const char *options)
 {
     char text[256];
     dWorldID world = dWorldCreate();
-    snprintf(text, sizeof text, "method=%s%s%s", run->method, options ? "," : "",
+    const char *tolerance = strcmp(run->method, "ess") == 0 ? ",ess.tolerance=1e-10" : "";
+    snprintf(text, sizeof text, "method=%s%s%s%s", run->method, tolerance, options ? "," : "",
              options ? options : "");
     if (!sprag_world_configure(world, text)) { // Check's assertions are not for threads
         fprintf(stderr, "%s\n", sprag_error());
