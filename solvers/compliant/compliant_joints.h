@@ -25,6 +25,8 @@ struct compliant_joints {
     sprag_row *moved_row;
     sprag_stop *moved_stop;
     double *first_inside; // stops, rad or m, at the start of the frame
+    bool has_moved;
+    double *moved_x; // the last state that rows were evaluated for
     // along the motion; by compliant_evaluate_row_rates:
     double *jacobian_rate; // rows, J' v, m/s^2 or rad/s^2
     double *bias_rate;     // rows, m/s^2 or rad/s^2
@@ -43,13 +45,15 @@ struct compliant_joints {
     double *inverse_mass;         // bodies, 1/kg; by rows.c
     double (*inverse_inertia)[9]; // bodies, 1/(kg m^2), world axes
     compliant_row_system active;
-    bool active_for_forces; // `active` is for forces and the labels of stops in active_label, and
-    double *active_label;   // may be taken again
-    int *first_of_body;     // bodies: first active row of each, -1: none
-    bool as_if_rigid;       // without the CFM of rows and stops that hardly yield
-    double *force;          // rows, N, N m (impulses in impacts); by rows.c
-    bool has_forces;        // `force` and `row` belong to the state in force_x and the labels in
-    double *force_x, *force_label; // force_label; by compliant_constrain
+    signed char (*shared)[2]; // entries of its matrix; by compliant_set_active_rows
+    bool active_for_forces;   // `active` is for forces and the labels of stops in active_label, and
+    double *active_label;     // may be taken again
+    int *first_of_body;       // bodies: first active row of each, -1: none
+    bool as_if_rigid;         // without the CFM of rows and stops that hardly yield
+    double *force;            // rows, N, N m (impulses in impacts); by rows.c
+    bool has_forces;     // `force` belongs to the rows of moved_x and the labels in force_label; by
+                         // compliant_constrain
+    double *force_label; // of all guards
 };
 
 // ---- row_matrix.c

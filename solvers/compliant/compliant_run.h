@@ -146,6 +146,11 @@ typedef struct compliant_run {
     bool has_settled;         // impacts have left pairs at rest
 } compliant_run;
 
+static inline size_t compliant_state_bytes(const compliant_run *run)
+{
+    return ((size_t)run->frame->bodies * COMPLIANT_STATES + 1) * sizeof(double);
+}
+
 static inline sprag_pair *compliant_pair(const compliant_run *run, int guard)
 {
     return &run->frame->pair[run->guards.pair[guard]];

@@ -180,7 +180,7 @@ static void add_points(const compliant_run *run, int guard, const sprag_manifold
     }
 }
 
-// Where the edges of two faces nearly coincide, the corner of one cuts off that of the other, and
+// If the edges of two faces nearly coincide, the corner of one cuts off that of the other, and two
 // two points lie where there was one. Points so near together share the force of one: it does not
 // double when bodies turn by a rounding error. A point at the height of the surface takes no share.
 static void set_shares(compliant_contact *c)

@@ -487,11 +487,24 @@ double compliant_touch_distance(const compliant_run *run)
     return fmax(COMPLIANT_BAND_MIN, band * run->sizes.fastest * run->frame->step);
 }
 
+static bool any_rebounds(const compliant_run *run)
+{
+    for (int g = 0; g < run->guards.pairs; g++) {
+        if (compliant_rebounds(run, g)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool compliant_impact(compliant_run *run)
 {
     impact s = {.run = run, .touch = compliant_touch_distance(run)};
-    compliant_unpack(run);
     compliant_set_known_labels(run);
+    if (!any_rebounds(run)) {
+        return true;
+    }
+    compliant_unpack(run);
     if (!prepare(&s)) {
         return false;
     }
@@ -521,10 +534,7 @@ bool compliant_impact(compliant_run *run)
 bool compliant_will_impact(compliant_run *run)
 {
     double h = run->frame->step, near = 2 * run->sizes.fastest * h;
-    bool any = false;
-    for (int g = 0; g < run->guards.pairs; g++) {
-        any |= compliant_rebounds(run, g);
-    }
+    bool any = any_rebounds(run);
     for (int g = 0; g < run->guards.pairs && any; g++) {
         compliant_contact c;
         if (run->guards.law[g].status != COMPLIANT_UNKNOWN || compliant_gap_bound(run, g) > near) {

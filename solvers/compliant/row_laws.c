@@ -177,6 +177,11 @@ void compliant_move_rows(compliant_run *run, const double *x)
     compliant_joints *j = run->joints;
     sides s;
     points p = {.velocity = {0}};
+    if (j->has_moved && memcmp(x, j->moved_x, compliant_state_bytes(run)) == 0) {
+        return;
+    }
+    memcpy(j->moved_x, x, compliant_state_bytes(run));
+    j->has_moved = true;
     j->has_forces = false;
     run->budget.work += COMPLIANT_COST_ROW * run->rows;
     for (int i = 0; i < run->rows; i++) {
@@ -302,6 +307,7 @@ bool compliant_start_laws(compliant_run *run)
     j->moved_row = SPRAG_TAKE(s, run->rows, sprag_row);
     j->moved_stop = SPRAG_TAKE(s, run->stops, sprag_stop);
     j->first_inside = SPRAG_TAKE(s, run->stops, double);
+    j->moved_x = SPRAG_TAKE_RAW(s, compliant_state_bytes(run) / sizeof(double), double);
     if (s->failed) {
         return false;
     }

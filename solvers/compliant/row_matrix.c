@@ -117,6 +117,24 @@ static void add_row(compliant_joints *j, int row, const sprag_stop *at, complian
     }
 }
 
+// Sides of two active rows that act on the same body: with each side of the second, that of the
+// first, or -1.
+static void set_shared(compliant_joints *j, int i)
+{
+    const compliant_row_system *s = &j->active;
+    const int *own = j->row[s->row[i].row].body;
+    size_t at = s->start[i];
+    for (int k = s->first[i]; k <= i; k++, at++) {
+        const int *with = j->row[s->row[k].row].body;
+        for (int b = 0; b < 2; b++) {
+            j->shared[at][b] = (signed char)(with[b] == SPRAG_STATIC ? -1
+                                             : own[0] == with[b]     ? 0
+                                             : own[1] == with[b]     ? 1
+                                                                     : -1);
+        }
+    }
+}
+
 void compliant_set_active_rows(compliant_run *run, const double *label, compliant_equations of)
 {
     compliant_joints *j = run->joints;
@@ -145,39 +163,28 @@ void compliant_set_active_rows(compliant_run *run, const double *label, complian
             }
         }
     }
+    for (int i = 0; i < j->active.count; i++) {
+        j->active.line[i] = j->active.factor + j->active.start[i] - j->active.first[i];
+        set_shared(j, i);
+    }
 }
 
 // ---- the matrix
 
-// Sides of two rows that act on the same body: with each side of `other`, that of `one`, or -1.
-static void find_shared(const sprag_row *one, const sprag_row *other, int shared[2])
-{
-    for (int b = 0; b < 2; b++) {
-        bool moves = other->body[b] != SPRAG_STATIC;
-        shared[b] = moves && one->body[0] == other->body[b]   ? 0
-                    : moves && one->body[1] == other->body[b] ? 1
-                                                              : -1;
-    }
-}
-
-// Couplings of active row i with those before it and itself. The rows of a joint follow one
-// another.
+// Couplings of active row i with those before it and itself.
 static void set_couplings(compliant_joints *j, int i)
 {
     compliant_row_system *s = &j->active;
-    const sprag_row *one = &j->row[s->row[i].row], *last = NULL;
-    double *entry = compliant_entry(s, s->A, i, s->first[i]);
-    int shared[2];
-    for (int k = s->first[i]; k <= i; k++, entry++) {
-        int with = s->row[k].row;
-        const sprag_row *other = &j->row[with];
-        if (!last || memcmp(last->body, other->body, sizeof last->body) != 0) {
-            find_shared(one, other, shared);
-        }
-        double sum = shared[0] < 0 ? 0 : product6(one->jacobian[shared[0]], j->response[with][0]);
-        sum += shared[1] < 0 ? 0 : product6(one->jacobian[shared[1]], j->response[with][1]);
-        *entry = s->row[i].sign * s->row[k].sign * sum;
-        last = other;
+    const compliant_active_row *own = &s->row[i];
+    const double(*J)[6] = j->row[own->row].jacobian;
+    size_t at = s->start[i];
+    for (int k = s->first[i]; k <= i; k++, at++) {
+        const compliant_active_row *with = &s->row[k];
+        const double(*response)[6] = (const double(*)[6])j->response[with->row];
+        const signed char *shared = j->shared[at];
+        double sum = shared[0] < 0 ? 0 : product6(J[shared[0]], response[0]);
+        sum += shared[1] < 0 ? 0 : product6(J[shared[1]], response[1]);
+        s->A[at] = own->sign * with->sign * sum;
     }
 }
 
@@ -191,7 +198,8 @@ static double diagonal_compliance(const compliant_run *run, const compliant_acti
     bool motor = row->stop < 0 && j->rule[row->row] == COMPLIANT_MOTOR;
     bool rigid =
         row->stop < 0 ? j->rule[row->row] == COMPLIANT_RIGID : stop_hardly_yields(run, row->stop);
-    double yield = row->compliance / h * (motor ? 1 + COMPLIANT_CATCH_UP * time / h : 1);
+    double yield = row->compliance / h;
+    yield *= motor ? 1 + COMPLIANT_CATCH_UP * time / h : 1;
     yield =
         j->as_if_rigid && rigid ? fmin(yield, COMPLIANT_RIGID_ROW_SOFTNESS * inverse_mass) : yield;
     inverse_mass *= row->yielding ? 2 : 1;
@@ -205,8 +213,10 @@ static void set_inverse_inertias(compliant_run *run)
         const double *R = run->state.pose[i].rotation;
         double half[9], *to = run->joints->inverse_inertia[i];
         compliant_multiply(R, run->sizes.inverse_inertia[i], half);
-        for (int k = 0; k < 9; k++) {
-            to[k] = dot3(half + k / 3 * 3, R + k % 3 * 3);
+        for (int a = 0; a < 3; a++) {
+            for (int b = 0; b <= a; b++) {
+                to[3 * a + b] = to[3 * b + a] = dot3(half + 3 * a, R + 3 * b);
+            }
         }
     }
 }

@@ -6,11 +6,6 @@
 
 #include "compliant_constants.h"
 
-static double *row_of(const compliant_row_system *s, double *A, int i)
-{
-    return compliant_entry(s, A, i, s->first[i]) - s->first[i];
-}
-
 static bool is_bound(const compliant_row_system *s, int i)
 {
     return s->row[i].at != COMPLIANT_BETWEEN;
@@ -22,7 +17,7 @@ static void set_factor(compliant_row_system *s)
     size_t last = s->count > 0 ? (size_t)s->count - 1 : 0;
     memcpy(s->factor, s->A, (s->start[last] + last + 1 - (size_t)s->first[last]) * sizeof *s->A);
     for (int i = 0; i < s->count && s->has_bounds; i++) {
-        double *row = row_of(s, s->factor, i);
+        double *row = s->line[i];
         for (int k = s->first[i]; k < i; k++) {
             row[k] = is_bound(s, i) || is_bound(s, k) ? 0 : row[k];
         }
@@ -35,9 +30,9 @@ static bool factor(compliant_row_system *s)
 {
     set_factor(s);
     for (int i = 0; i < s->count; i++) {
-        double *row = row_of(s, s->factor, i), diagonal = row[i], pivot = diagonal;
+        double *row = s->line[i], diagonal = row[i], pivot = diagonal;
         for (int k = s->first[i]; k < i; k++) { // L D
-            const double *other = row_of(s, s->factor, k);
+            const double *other = s->line[k];
             double sum = row[k];
             int start = s->first[i] > s->first[k] ? s->first[i] : s->first[k];
             for (int l = start; l < k; l++) {
@@ -47,7 +42,7 @@ static bool factor(compliant_row_system *s)
         }
         for (int k = s->first[i]; k < i; k++) {
             double product = row[k];
-            row[k] *= row_of(s, s->factor, k)[k];
+            row[k] *= s->line[k][k];
             pivot -= product * row[k];
         }
         if (!(pivot > COMPLIANT_PIVOT_MIN * diagonal)) {
@@ -61,16 +56,16 @@ static bool factor(compliant_row_system *s)
 static void substitute(compliant_row_system *s, double *b)
 {
     for (int i = 0; i < s->count; i++) {
-        const double *row = row_of(s, s->factor, i);
+        const double *row = s->line[i];
         for (int k = s->first[i]; k < i; k++) {
             b[i] -= row[k] * b[k];
         }
     }
     for (int i = 0; i < s->count; i++) {
-        b[i] *= row_of(s, s->factor, i)[i];
+        b[i] *= s->line[i][i];
     }
     for (int i = s->count; i-- > 0;) {
-        const double *row = row_of(s, s->factor, i);
+        const double *row = s->line[i];
         for (int k = s->first[i]; k < i; k++) {
             b[k] -= row[k] * b[i];
         }

@@ -31,6 +31,7 @@ typedef struct compliant_row_system {
     size_t *start;    // rows: index of their first entry in A
     double *A;        // lower half, row by row
     double *factor;   // as A; scratch of the solver
+    double **line;    // rows: theirs in `factor`, less `first`
     double *right;    // right side
     double *solution; // lambda
 } compliant_row_system;

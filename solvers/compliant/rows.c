@@ -156,11 +156,6 @@ static void apply_springs(compliant_run *run, const double *x, double *f)
     }
 }
 
-static size_t state_bytes(const compliant_run *run)
-{
-    return ((size_t)run->frame->bodies * COMPLIANT_STATES + 1) * sizeof(double);
-}
-
 static size_t label_bytes(const compliant_run *run)
 {
     return (size_t)(run->guards.pairs + run->stops) * sizeof(double);
@@ -183,7 +178,6 @@ bool compliant_constrain(compliant_run *run, const double *x, const double *labe
         return false;
     }
     j->has_forces = j->has_laws;
-    memcpy(j->force_x, x, state_bytes(run));
     memcpy(j->force_label, label, label_bytes(run));
     return true;
 }
@@ -191,7 +185,7 @@ bool compliant_constrain(compliant_run *run, const double *x, const double *labe
 bool compliant_has_forces(const compliant_run *run, const double *x, const double *label)
 {
     const compliant_joints *j = run->joints;
-    return j->has_forces && memcmp(x, j->force_x, state_bytes(run)) == 0 &&
+    return j->has_forces && memcmp(x, j->moved_x, compliant_state_bytes(run)) == 0 &&
            memcmp(label, j->force_label, label_bytes(run)) == 0;
 }
 
@@ -243,11 +237,12 @@ static bool allocate(compliant_run *run)
     j->inverse_mass = SPRAG_TAKE(s, run->frame->bodies, double);
     j->inverse_inertia = SPRAG_TAKE(s, run->frame->bodies, *j->inverse_inertia);
     j->active_label = SPRAG_TAKE(s, run->stops, double);
-    j->force_x = SPRAG_TAKE(s, (size_t)run->frame->bodies * COMPLIANT_STATES + 1, double);
     j->force_label = SPRAG_TAKE(s, run->frame->pairs + run->stops, double);
     a->row = SPRAG_TAKE(s, room, compliant_active_row);
     a->first = SPRAG_TAKE(s, room, int);
     a->start = SPRAG_TAKE(s, room, size_t);
+    j->shared = SPRAG_TAKE_RAW(s, entries, *j->shared);
+    a->line = SPRAG_TAKE_RAW(s, room, double *);
     a->A = SPRAG_TAKE_RAW(s, entries, double);
     a->factor = SPRAG_TAKE_RAW(s, entries + room, double);
     a->right = SPRAG_TAKE(s, room, double);
