@@ -34,6 +34,11 @@ static const double COMPLIANT_FULL_DAMPING_DEPTH = 0.1;
 // of faces with short edges. Smaller: forces change faster when faces turn against each other.
 static const double COMPLIANT_POINTS_TOGETHER = 0.1;
 
+// Sine of the angle that the boundary of a contact turns at a corner which has the force of a
+// point. Larger: softer contacts of faces with many corners. Smaller: forces change faster when
+// faces turn against each other.
+static const double COMPLIANT_FULL_CORNER = 0.7;
+
 // Turn of a body over the length of the chord between its unit quaternions, an upper bound (2 to
 // first order). Smaller than 2: gaps are overestimated and touches missed. Larger: more
 // evaluations.

@@ -127,9 +127,10 @@ void compliant_add_wrench(const compliant_run *run, int guard, int side, const c
 
 // ---- points
 
-static void add_point(compliant_contact *c, const double point[2][3], double depth)
+static void add_point(compliant_contact *c, const double point[2][3], double depth, double share)
 {
     c->depth[c->count] = depth;
+    c->share[c->count] = share;
     for (int k = 0; k < 3; k++) {
         c->at[c->count][k] = (point[0][k] + point[1][k]) / 2;
     }
@@ -153,7 +154,7 @@ static void add_vertices(const compliant_run *run, int guard, int side, complian
         if (gap < 0) {
             memcpy(at[!side], at[side], sizeof at[side]);
             add_scaled(at[!side], -up * gap, c->gap.normal, 3);
-            add_point(c, (const double(*)[3])at, -gap);
+            add_point(c, (const double(*)[3])at, -gap, 1);
         }
     }
 }
@@ -161,6 +162,26 @@ static void add_vertices(const compliant_run *run, int guard, int side, complian
 static sprag_shape_kind kind_of(const compliant_run *run, int guard, int side)
 {
     return compliant_collider(run, guard, side)->shape.kind;
+}
+
+// Share of a corner of the manifold, by the angle that its boundary turns there.
+static double share_of(const sprag_manifold *manifold, int i)
+{
+    const int count = manifold->count, next = i + 1 < count ? i + 1 : 0;
+    const int last = i > 0 ? i - 1 : count - 1;
+    double in[3], out[3], normal[3];
+    if (count < 3) {
+        return 1;
+    }
+    subtract3(manifold->point[i][0], manifold->point[last][0], in);
+    subtract3(manifold->point[next][0], manifold->point[i][0], out);
+    double along = dot3(in, out), lengths = dot3(in, in) * dot3(out, out);
+    if (!(along > 0) || !(lengths > 0)) {
+        return 1;
+    }
+    cross3(in, out, normal);
+    double sine = sqrt(dot3(normal, normal) / lengths);
+    return sine < COMPLIANT_FULL_CORNER ? sine / COMPLIANT_FULL_CORNER : 1;
 }
 
 static void add_points(const compliant_run *run, int guard, const sprag_manifold *manifold,
@@ -175,35 +196,44 @@ static void add_points(const compliant_run *run, int guard, const sprag_manifold
     }
     for (int i = 0; i < manifold->count; i++) {
         if (manifold->gap[i] < margin) {
-            add_point(c, (const double(*)[3])manifold->point[i], -manifold->gap[i]);
+            add_point(c, (const double(*)[3])manifold->point[i], -manifold->gap[i],
+                      share_of(manifold, i));
         }
     }
 }
 
-// If the edges of two faces nearly coincide, the corner of one cuts off that of the other, and two
-// two points lie where there was one. Points so near together share the force of one: it does not
-// double when bodies turn by a rounding error. A point at the height of the surface takes no share.
+static double square_between(const compliant_contact *c, int i, int j)
+{
+    double apart[3];
+    subtract3(c->at[i], c->at[j], apart);
+    return dot3(apart, apart);
+}
+
+// Clipped faces have more corners than either face as soon as they turn against each other, however
+// little, and forces must not jump then. A corner at which the boundary hardly turns has hardly a
+// share of a point's force, and corners that nearly coincide share that of one. A point at the
+// height of the surface takes no share of others.
 static void set_shares(compliant_contact *c)
 {
-    double square[SPRAG_MANIFOLD_MAX][SPRAG_MANIFOLD_MAX], wide = 0;
+    double turn[SPRAG_MANIFOLD_MAX], wide = 0, near = INFINITY;
     for (int i = 0; i < c->count; i++) {
-        c->share[i] = 1;
+        turn[i] = c->share[i];
         for (int j = 0; j < i; j++) {
-            double apart[3];
-            subtract3(c->at[i], c->at[j], apart);
-            square[i][j] = square[j][i] = dot3(apart, apart);
-            wide = fmax(wide, square[i][j]);
+            double square = square_between(c, i, j);
+            wide = square > wide ? square : wide;
+            near = square < near ? square : near;
         }
     }
     double together = COMPLIANT_POINTS_TOGETHER * COMPLIANT_POINTS_TOGETHER * wide;
-    for (int i = 0; i < c->count && c->count > 2; i++) {
-        double sum = 1;
+    for (int i = 0; i < c->count && c->count > 2 && near < together; i++) {
+        double sum = turn[i];
         for (int j = 0; j < c->count; j++) {
-            if (j != i && square[i][j] < together && c->depth[i] > 0 && c->depth[j] > 0) {
-                sum += (1 - square[i][j] / together) * fmin(1, c->depth[j] / c->depth[i]);
+            double square = square_between(c, i, j);
+            if (j != i && square < together && c->depth[i] > 0 && c->depth[j] > 0) {
+                sum += turn[j] * (1 - square / together) * fmin(1, c->depth[j] / c->depth[i]);
             }
         }
-        c->share[i] = 1 / sum;
+        c->share[i] = turn[i] / fmax(1, sum);
     }
 }
 
@@ -214,7 +244,8 @@ static void find_contact(compliant_run *run, const double *x, int guard, complia
     manifold.count = 0;
     c->count = 0;
     c->rate = c->slip_rate = c->approach = 0;
-    if (!compliant_find_gap(run, guard, INFINITY, margin, memory, &c->gap,
+    // All corners of faces, those that do not overlap, too: shares depend on the whole boundary.
+    if (!compliant_find_gap(run, guard, INFINITY, INFINITY, memory, &c->gap,
                             detail == COMPLIANT_GAP ? NULL : &manifold)) {
         c->gap.distance = NAN;
         return;
@@ -227,7 +258,7 @@ static void find_contact(compliant_run *run, const double *x, int guard, complia
         add_points(run, guard, &manifold, margin, c);
     }
     if (c->count == 0) {
-        add_point(c, (const double(*)[3])c->gap.point, -c->gap.distance);
+        add_point(c, (const double(*)[3])c->gap.point, -c->gap.distance, 1);
     }
     for (int i = 0; i < c->count; i++) {
         c->deepest = fmax(c->deepest, c->depth[i]);

@@ -516,6 +516,29 @@ START_TEST(overlaps_are_not_thrown_out)
 }
 END_TEST
 
+// A box on a box, turned by so little that each corner of the one cuts off one of the other: eight
+// points carry it as four do.
+START_TEST(turned_box_is_carried_by_four_points)
+{
+    static const double turn[] = {0, 1e-12, 1e-9, 1e-7, 1e-5, 1e-4};
+    const material soft = {1e4, 5, 0.5, 0.01, -1};
+    double side = 0.2, sink = 1 * ESS_G / (4 * soft.stiffness);
+    yielding *y = yielding_open(ESS, soft, 0.01);
+    dMass mass;
+    dMatrix3 R;
+    dMassSetBoxTotal(&mass, 1, side, side, side);
+    dGeomSetPosition(dCreateBox(y->space, side, side, side), 0, 0, -side / 2);
+    dBodyID box = yielding_body(y, &mass, dCreateBox(y->space, side, side, side), 0, 0,
+                                side / 2 - 0.9 * sink);
+    dRFromAxisAndAngle(R, 0, 0, 1, turn[_i]);
+    dBodySetRotation(box, R);
+    run(y, 20); // before it rests, when the implicit step takes the program's points
+    ck_assert_double_eq_tol(dBodyGetPosition(box)[2], side / 2 - sink, 1e-3 * sink);
+    ck_assert_int_eq(stats_of(y).ess_declined, 0);
+    yielding_close(y);
+}
+END_TEST
+
 // Sticking friction on a soft contact: not thousands of steps.
 START_TEST(sticking_contacts_do_not_slow_integration)
 {
@@ -692,6 +715,7 @@ static Suite *ess_suite(void)
     tcase_add_loop_test(answers, dissipation_is_as_given, 0, 3);
     tcase_add_loop_test(answers, plate_on_springs_is_the_generic_system, 0, 3);
     tcase_add_loop_test(answers, pendulum_is_exact, 0, 2);
+    tcase_add_loop_test(answers, turned_box_is_carried_by_four_points, 0, 6);
     tcase_add_loop_test(answers, tolerance_trades_errors_for_steps, 0, 2);
     tcase_add_test(answers, stribeck_tends_to_ess);
     suite_add_tcase(suite, answers);
