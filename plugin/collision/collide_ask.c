@@ -1,8 +1,10 @@
-#define _GNU_SOURCE 1 // pthread_getattr_np
 #include "collide_ask.h"
 
+#include <ctype.h>
+#include <fcntl.h>
 #include <math.h>
-#include <pthread.h>
+#include <stdint.h>
+#include <unistd.h>
 
 #include "collide_destroy.h"
 #include "collide_thread.h"
@@ -19,20 +21,43 @@ void ask_before_step(world_state *w, const char *why)
     }
 }
 
-// The lowest address of the thread's stack. Where the system has no memory to tell it, that of a
-// stack of usual length below the frame of the step.
+// The lowest address of the memory that is mapped in one piece about this one; NULL: the system
+// does not tell. pthread_getattr_np takes memory, and crashes where there is none.
+static const char *lowest_of_mapping(const void *address)
+{
+    char text[1024];
+    uintptr_t end[2] = {0}, found = 0;
+    int number = 0, file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    ssize_t length = 0;
+    while (file >= 0 && !found && (length = read(file, text, sizeof text)) > 0) {
+        for (ssize_t i = 0; i < length && !found; i++) { // lines "start-end ..." in hexadecimal
+            unsigned char c = (unsigned char)text[i];
+            if (c == '\n') {
+                number = 0;
+                end[0] = end[1] = 0;
+            } else if (number < 2 && isxdigit(c)) {
+                end[number] =
+                    16 * end[number] + (uintptr_t)(isdigit(c) ? c - '0' : tolower(c) - 'a' + 10);
+            } else if (number < 2 && ++number == 2) {
+                bool holds = end[0] <= (uintptr_t)address && (uintptr_t)address < end[1];
+                found = holds ? end[0] : 0;
+            }
+        }
+    }
+    if (file >= 0) {
+        close(file);
+    }
+    return (const char *)found;
+}
+
+// The lowest address of the thread's stack, or that of a stack of usual length below the frame of
+// the step.
 static const char *lowest_of_stack(void)
 {
     enum { USUAL = 8 << 20 }; // bytes
     static _Thread_local const char *lowest;
-    pthread_attr_t attributes;
-    if (!lowest && pthread_getattr_np(pthread_self(), &attributes) == 0) {
-        void *at;
-        size_t size;
-        if (pthread_attr_getstack(&attributes, &at, &size) == 0) {
-            lowest = at;
-        }
-        pthread_attr_destroy(&attributes);
+    if (!lowest) {
+        lowest = lowest_of_mapping(collide_now.step_frame);
     }
     return lowest ? lowest : (const char *)collide_now.step_frame - USUAL;
 }
