@@ -28,7 +28,7 @@ static void record_first(const group *g, const sprag_compliant_stats *before)
         }
     }
     for (int i = 0; i < g->frame.pairs && !a->warnings.overlap[0]; i++) {
-        for (int side = 0; side < 2 && g->pair[i].overlapped; side++) {
+        for (int side = 0; side < 2 && g->pair[i].began_deep; side++) {
             a->warnings.overlap[side] = g->source[i]->side[side]->geom;
         }
     }

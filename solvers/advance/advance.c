@@ -50,7 +50,7 @@ static void set_pairs(advance_run *run)
             near->radius[side] = advance_radius(c);
         }
         near->clear = -INFINITY;
-        pair->overlapped = false;
+        pair->overlapped = pair->began_deep = false;
         near->was_closed = pair->memory && pair->memory->closed > 0;
         run->points.last_closed += pair->memory ? pair->memory->closed : 0;
         near->slips = pair->memory && pair->memory->slips;

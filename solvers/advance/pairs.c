@@ -230,8 +230,10 @@ static void update_overlap(advance_run *run, int pair)
     double gap = run->near[pair].gap.distance;
     bool overlaps = overlaps_at(run, gap), starts = run->time == 0;
     if (overlaps && !p->overlapped) {
+        bool deep = starts && gap < -run->options->epsilon;
         run->stats->squeezed += !starts;
-        run->stats->overlaps += starts && gap < -run->options->epsilon;
+        run->stats->overlaps += deep;
+        p->began_deep |= deep;
     }
     p->overlapped = overlaps;
 }

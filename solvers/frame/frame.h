@@ -89,6 +89,7 @@ typedef struct sprag_pair {
     // by the method, over the frame:
     double gap;           // m, lower bound at the end
     bool overlapped;      // at the start of a sub-step: pushed out, not certified
+    bool began_deep;      // at the start of the frame, counted in the statistics' overlaps
     double impulse[2][6]; // N s and N m s, on both bodies, each about its own centre
 } sprag_pair;
 
