@@ -159,7 +159,7 @@ static sprag_result solve_newton(sprag_strategy_state *w)
     bool once = w->options.frozen && w->options.attempt == SPRAG_ATTEMPT_BRIEF;
     int most = once ? 1 : w->options.max_iterations;
     go_to_start(w);
-    w->refined = true;
+    w->reached = w->options.finest;
     return iterate(w, w->options.finest, w->options.tolerance,
                    has_gauss_seidel(w) ? brief(w, most) : thorough(w, most));
 }
@@ -205,7 +205,7 @@ static void refine(sprag_strategy_state *w)
     copy(w->good, w->v, w->system->size);
     if (newton(w, w->options.finest, w->options.tolerance,
                thorough(w, STRIBECK_REFINE_ITERATIONS)) == SPRAG_OK) {
-        w->refined = true;
+        w->reached = w->options.finest;
         return;
     }
     copy(w->v, w->good, w->system->size);
@@ -240,7 +240,7 @@ static sprag_result solve_gauss_seidel(sprag_strategy_state *w)
     const sprag_strategy_options *o = &w->options;
     int least = o->sweeps > o->sweeps_least ? o->sweeps : o->sweeps_least;
     int most = STRIBECK_SWEEPS_FACTOR * o->sweeps;
-    w->refined = true;
+    w->reached = w->options.finest;
     return sweep(w,
                  (sprag_sweeps_options){
                      .good = o->sweeps_least > 0 ? STRIBECK_SWEEP_ACCEPTABLE : STRIBECK_SWEEP_GOOD,
@@ -305,22 +305,45 @@ static double bound_error(const sprag_strategy_state *w)
     return largest > 0 ? error / largest : 0;
 }
 
+// One pass of the convex problem with few updates. Bodies at rest creep by the stiction tolerance
+// of contacts that slide, so an island that frozen friction solved last time takes the smaller one
+// of islands that settle; the first where that fails.
+static sprag_result brief_pass(sprag_strategy_state *w)
+{
+    const sprag_strategy_options *o = &w->options;
+    double settled = fmax(o->finest, STRIBECK_SETTLED_STICTION * o->stiction);
+    w->reached = o->settles ? settled : o->stiction;
+    copy(w->good, w->v, w->system->size);
+    sprag_result result = sprag_frozen_friction_solve(w->system, w->bound, w->reached, o->tolerance,
+                                                      w->allowed.brief, w->v, w->dv, &w->stats);
+    if (result == SPRAG_NOT_CONVERGED && o->settles) {
+        w->reached = o->stiction;
+        copy(w->v, w->good, w->system->size);
+        result = sprag_frozen_friction_solve(w->system, w->bound, w->reached, o->tolerance,
+                                             w->allowed.brief, w->v, w->dv, &w->stats);
+    }
+    return result;
+}
+
 // Frozen friction with few updates: contacts at rest are solved by the bounds of the last step.
 static sprag_result solve_frozen_friction_briefly(sprag_strategy_state *w)
 {
     sprag_result result = SPRAG_OK;
     double error = INFINITY;
+    const sprag_system *system = w->system;
     guess_bounds(w);
-    copy(w->v, w->guess ? w->guess : w->system->free, w->system->size);
+    copy(w->v,
+         w->guess             ? w->guess
+         : w->options.settles ? system->start
+                              : system->free,
+         system->size);
     for (int pass = 0;
          pass < STRIBECK_BRIEF_PASSES && error > STRIBECK_BRIEF_BOUND_GOOD && result == SPRAG_OK;
          pass++) {
         if (pass > 0) {
             take_bounds(w, 1);
         }
-        result = sprag_frozen_friction_solve(w->system, w->bound, w->options.stiction,
-                                             w->options.tolerance, w->allowed.brief, w->v, w->dv,
-                                             &w->stats);
+        result = brief_pass(w);
         error = result == SPRAG_OK ? bound_error(w) : INFINITY;
     }
     if (error <= STRIBECK_BRIEF_BOUND_ERROR) {
@@ -491,9 +514,9 @@ sprag_result sprag_strategy_solve(sprag_strategy_state *w)
         if (strategies[i].applies(w) && sprag_strategy_work(w) <= w->options.most_work) {
             w->stats.strategy = strategies[i].name;
             w->stats.bound_error = 0;
-            w->refined = false;
+            w->reached = w->options.stiction;
             result = strategies[i].run(w);
-            record_tolerances(w, w->refined ? w->options.finest : w->options.stiction);
+            record_tolerances(w, w->reached);
             if (result == SPRAG_OK && w->is_two_way) {
                 result = sprag_strategy_offer(w);
             }

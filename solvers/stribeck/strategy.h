@@ -36,7 +36,8 @@ typedef struct sprag_strategy_options {
     double softness, row_softness; // of sprag_problem_softness
     double small, theta;           // of the limiter: share of the tolerance, rad (newton.h)
     sprag_attempt attempt;         // which strategies may run
-    bool frozen;                   // a brief frozen_friction solved the island last time
+    bool frozen;  // a brief frozen_friction solved the island last time: one update of newton
+    bool settles; // it did, and its next one takes the stiction tolerance of islands that settle
     // newton
     double direct_work; // largest factorisation (sprag_space.work) for newton, warm_newton,
                         // continuation and frozen_friction; 0: gauss_seidel at once
@@ -80,7 +81,7 @@ typedef struct sprag_strategy_state {
     double *bound;       // points, N s: normal impulses that bound frozen friction
     sprag_allowed allowed;
     double update_work; // of a Newton update, in products of blocks
-    bool refined;       // the present iterate has the finest stiction tolerance
+    double reached;     // m/s, stiction tolerance of the present iterate
     sprag_stats stats;  // of all strategies so far; the caller sets the history
 } sprag_strategy_state;
 

@@ -1,6 +1,4 @@
 #include "stribeck.h"
-#include <stdio.h>
-#include <stdlib.h>
 
 #include <math.h>
 #include <string.h>
@@ -100,6 +98,7 @@ static sprag_strategy_state make_state(const speeds *speeds, const sprag_stribec
                     .sweeps_least = options->sweeps_least,
                     .attempt = attempt,
                     .frozen = options->memory && options->memory->frozen > 0,
+                    .settles = options->memory && options->memory->thaw > 0,
                     .lagged_passes = options->lagged_passes,
                     .settled_work = options->settled_work,
                     .most_work = options->work_left ? *options->work_left : INFINITY},

@@ -101,7 +101,7 @@ static const double STRIBECK_CONTACTS_SHARING = 4;
 // smaller: stages end before they converge.
 enum { STRIBECK_FROZEN_FRICTION_ITERATIONS = 15 };
 // Share of the stiction tolerance of moving contacts at which islands that settle are solved.
-// Larger: a house of cards creeps by 1e-6 m/s; smaller: more stages.
+// Larger: a house of cards creeps by 1e-6 m/s; smaller: more stages, and the brief attempt fails.
 static const double STRIBECK_SETTLED_STICTION = 1e-2;
 // Full steps in a row that do not lower the residual, after which rounding is reached.
 enum { STRIBECK_STALL = 3 };

@@ -457,6 +457,35 @@ START_TEST(newton_takes_over_from_frozen_friction)
 }
 END_TEST
 
+// The second of its solves takes a hundredth of that tolerance: a stack on a slope at half the
+// limit of friction creeps by half of it.
+START_TEST(frozen_friction_holds_what_rests)
+{
+    sprag_memory memory = {.rests = true, .frozen = 3, .thaw = 3};
+    sprag_stribeck_options options = sprag_stribeck_defaults();
+    options.budget = 50;
+    options.memory = &memory;
+    open_scene(&s);
+    add_cube(&s, 1);
+    add_cube(&s, 1);
+    fall(&s);
+    stand(&s, 0, SPRAG_STATIC, 0.5);
+    stand(&s, 1, 0, 0.5);
+    stand(&s, 1, 0, 0.5);
+    double fall_speed = -s.body[0].free_velocity[2];
+    for (int i = 0; i < 2; i++) {
+        s.body[i].free_velocity[0] = 0.25 * fall_speed;
+    }
+    ck_assert_int_eq(sprag_stribeck_solve(&s.problem, &options, &scratch, &s.solution, &s.stats),
+                     SPRAG_OK);
+    ck_assert_int_eq(s.stats.strategy, SPRAG_STRATEGY_FROZEN_FRICTION);
+    const double *v = s.solution.velocity[0], slip = v[0] - 0.5 * v[4]; // at the ground
+    ck_assert_double_gt(slip, 0);
+    ck_assert_double_lt(slip, 1e-5 * fall_speed);
+    ck_assert_double_lt(s.stats.stiction, 2e-5 * fall_speed);
+}
+END_TEST
+
 // Solves share the work: it is taken from what is left, and then each is a few sweeps.
 START_TEST(without_work_left_a_solve_is_a_few_sweeps)
 {
@@ -643,7 +672,7 @@ int main(void)
     ADD_CASE(suite, "energy", {recovery_of_a_wedged_cube_does_not_drive_it, 4},
              {recovery_is_limited_at_any_step, 3}, {a_rebound_with_friction_wins_nothing, 1});
     ADD_CASE(suite, "budget", {an_island_remembers_what_solved_it, 1},
-             {newton_takes_over_from_frozen_friction, 1},
+             {newton_takes_over_from_frozen_friction, 1}, {frozen_friction_holds_what_rests, 1},
              {without_work_left_a_solve_is_a_few_sweeps, 1});
     return run_suite(suite);
 }
