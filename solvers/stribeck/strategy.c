@@ -35,16 +35,21 @@ static void take_bounds(sprag_strategy_state *w, double relaxation)
     }
 }
 
+// Updates that the work left allows, at most so many and at least one.
+static int affordable(const sprag_strategy_state *w, int most)
+{
+    double left = (w->options.most_work - sprag_strategy_work(w)) / w->update_work;
+    return (int)fmin(most, 1 + fmax(0, left));
+}
+
 // Newton's method on the coupled equations from w->v. The system must be evaluated there.
 static sprag_result iterate(sprag_strategy_state *w, double stiction, double tolerance,
                             effort effort)
 {
-    double left = (w->options.most_work - sprag_strategy_work(w)) / w->update_work;
     const sprag_newton_limits limits = {.small = w->options.small,
                                         .theta = w->options.theta,
                                         .tolerance = tolerance,
-                                        .iterations =
-                                            (int)fmin(effort.iterations, 1 + fmax(0, left)),
+                                        .iterations = affordable(w, effort.iterations),
                                         .patience = effort.patience,
                                         .progress = effort.progress};
     sprag_newton_state state = {.v = w->v, .dv = w->dv, .bound = w->bound};
@@ -305,22 +310,25 @@ static double bound_error(const sprag_strategy_state *w)
     return largest > 0 ? error / largest : 0;
 }
 
+static sprag_result frozen_briefly(sprag_strategy_state *w, double stiction)
+{
+    w->reached = stiction;
+    return sprag_frozen_friction_solve(w->system, w->bound, stiction, w->options.tolerance,
+                                       affordable(w, w->allowed.brief), w->v, w->dv, &w->stats);
+}
+
 // One pass of the convex problem with few updates. Bodies at rest creep by the stiction tolerance
 // of contacts that slide, so an island that frozen friction solved last time takes the smaller one
 // of islands that settle; the first where that fails.
 static sprag_result brief_pass(sprag_strategy_state *w)
 {
     const sprag_strategy_options *o = &w->options;
-    double settled = fmax(o->finest, STRIBECK_SETTLED_STICTION * o->stiction);
-    w->reached = o->settles ? settled : o->stiction;
     copy(w->good, w->v, w->system->size);
-    sprag_result result = sprag_frozen_friction_solve(w->system, w->bound, w->reached, o->tolerance,
-                                                      w->allowed.brief, w->v, w->dv, &w->stats);
+    sprag_result result = frozen_briefly(
+        w, o->settles ? fmax(o->finest, STRIBECK_SETTLED_STICTION * o->stiction) : o->stiction);
     if (result == SPRAG_NOT_CONVERGED && o->settles) {
-        w->reached = o->stiction;
         copy(w->v, w->good, w->system->size);
-        result = sprag_frozen_friction_solve(w->system, w->bound, w->reached, o->tolerance,
-                                             w->allowed.brief, w->v, w->dv, &w->stats);
+        result = frozen_briefly(w, o->stiction);
     }
     return result;
 }

@@ -205,11 +205,11 @@ sprag_result sprag_stribeck_system(const sprag_problem *problem,
     return result;
 }
 
-// The strategies of strategy.h, or those of them that a budget allows. SPRAG_OK: accepted. Counts
-// are added to *stats.
+// The strategies of strategy.h, or those of them that a budget allows, with at most so much work of
+// updates. SPRAG_OK: accepted. Counts are added to *stats.
 static sprag_result solve_directly(const sprag_problem *problem,
                                    const sprag_stribeck_options *options, sprag_attempt attempt,
-                                   sprag_best *best, sprag_stats *stats, double *work)
+                                   double most, sprag_best *best, sprag_stats *stats, double *work)
 {
     speeds speeds;
     sprag_scratch *scratch = best->scratch;
@@ -235,6 +235,7 @@ static sprag_result solve_directly(const sprag_problem *problem,
         (options->warm && !set_guess(&w, problem, node_of, best->solution, scratch))) {
         return SPRAG_NO_MEMORY;
     }
+    w.options.most_work = fmin(w.options.most_work, sprag_strategy_work(&w) + most);
     if (problem->contacts == 0 && problem->rows == 0) {
         memcpy(w.v, system.free, (size_t)system.size * sizeof *w.v);
         result = sprag_strategy_offer(&w);
@@ -323,11 +324,12 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
     sprag_memory none = {0}, *memory = options->memory ? options->memory : &none;
     bool trees = problem->rows == 0 && sprag_contacts_form_trees(problem), waits = memory->wait > 0;
     bool first = !waits && (memory->rests || problem->rows > 0 || trees), again = false;
-    double work = 0, affordable = STRIBECK_DIRECT_SHARE * options->budget *
-                                  (double)(problem->contacts + problem->rows);
+    double work = 0,
+           affordable = STRIBECK_DIRECT_SWEEPS * (double)(problem->contacts + problem->rows);
+    double most = trees || problem->rows > 0 ? INFINITY : affordable;
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (first) {
-        result = solve_directly(problem, options, SPRAG_ATTEMPT_BRIEF, best, stats, &work);
+        result = solve_directly(problem, options, SPRAG_ATTEMPT_BRIEF, most, best, stats, &work);
     }
     bool solved = result == SPRAG_OK;
     if (result == SPRAG_NOT_CONVERGED) {
@@ -341,8 +343,8 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
                 (first ? hard && trees : hard || is_near_rest(problem, best->solution));
         if (again) {
             result = solve_directly(problem, options,
-                                    hard && !trees ? SPRAG_ATTEMPT_BRIEF : SPRAG_ATTEMPT_WARM, best,
-                                    stats, &work);
+                                    hard && !trees ? SPRAG_ATTEMPT_BRIEF : SPRAG_ATTEMPT_WARM, most,
+                                    best, stats, &work);
             solved = result == SPRAG_OK && best->stats.strategy != SPRAG_STRATEGY_GAUSS_SEIDEL;
         }
     }
@@ -378,7 +380,8 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
     if (!poor) {
         result = sprag_swept_applies(problem, options)
                      ? solve_within_budget(problem, options, &best, stats)
-                     : solve_directly(problem, options, SPRAG_ATTEMPT_ALL, &best, stats, &work);
+                     : solve_directly(problem, options, SPRAG_ATTEMPT_ALL, INFINITY, &best, stats,
+                                      &work);
         poor = options->work_left && !(*options->work_left > 0) && result != SPRAG_OK &&
                result != SPRAG_NO_MEMORY;
     }

@@ -72,9 +72,10 @@ enum { STRIBECK_LONGEST_PAUSE = 63 };
 // Least budget of sweeps near rest, where a smaller one would leave a wall of 30 bricks trembling at
 // 3e-2 m/s for ever. Larger: heaps that cannot rest, as of balls, take longer.
 enum { STRIBECK_REST_SWEEPS = 50 };
-// Most work of the direct strategies, as a multiple of that of all sweeps of the budget, at which
-// they go on to solve an island. Larger: more is exact in motion, heaps and ragdolls take longer.
-static const double STRIBECK_DIRECT_SHARE = 3;
+// Most work of an attempt of the direct strategies, in sweeps, where contacts form loops; elsewhere
+// the work up to which they go on to solve an island in motion. Larger: the worst step of a tower
+// that falls is longer; smaller: walls under loads of 1e6 times a brick fall.
+enum { STRIBECK_DIRECT_SWEEPS = 300 };
 // Gap of a solution (stats.gap) from which an island counts as hard for sweeps: it is 0.01 to 1 in
 // heaps, up to 4 in towers that fall, 100 to 1e5 where bricks bear a load of 1e4 times their mass.
 // Smaller: exact in towers, too, at the cost of attempts in heaps in motion.
