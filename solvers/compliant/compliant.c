@@ -324,6 +324,31 @@ static sprag_result step(compliant_run *run, sprag_compliant_reason *reason)
     return sprag_frame_is_good(frame) ? SPRAG_OK : SPRAG_BAD_PROBLEM;
 }
 
+// Contacts without a distance act at the start of the frame, if they push no more after that.
+static sprag_result step_with_given(compliant_run *run, sprag_compliant_reason *reason)
+{
+    sprag_frame *frame = run->frame;
+    sprag_solution impulses = {0};
+    sprag_mover *before = SPRAG_TAKE(run->scratch, frame->bodies, sprag_mover);
+    double(*force)[6] = SPRAG_TAKE(run->scratch, frame->contacts, *force);
+    if (!before || !force) {
+        return SPRAG_NO_MEMORY;
+    }
+    memcpy(before, frame->body, (size_t)frame->bodies * sizeof *before);
+    if (!compliant_leave_given(run, &impulses)) {
+        *reason = SPRAG_COMPLIANT_PROGRAM_CONTACTS;
+        return decline(run, *reason);
+    }
+    memcpy(force, impulses.contact_force, (size_t)frame->contacts * sizeof *force);
+    sprag_result result = step(run, reason);
+    if (result != SPRAG_OK) {
+        memcpy(frame->body, before, (size_t)frame->bodies * sizeof *before);
+    } else if (run->calls->add_forces) {
+        run->calls->add_forces(run->calls->data, NULL, NULL, (const double(*)[6])force, 1);
+    }
+    return result;
+}
+
 sprag_result sprag_compliant(sprag_frame *frame, const sprag_compliant_options *options,
                              const sprag_frame_calls *calls, sprag_scratch scratch[2],
                              sprag_compliant_stats *stats, sprag_compliant_reason *reason)
@@ -347,8 +372,7 @@ sprag_result sprag_compliant(sprag_frame *frame, const sprag_compliant_options *
     compliant_begin_memories(frame);
     frame->rows = 0;
     if (frame->contacts > 0) {
-        *reason = SPRAG_COMPLIANT_PROGRAM_CONTACTS;
-        return decline(&run, *reason);
+        return step_with_given(&run, reason);
     }
     if (frame->pairs == 0 && !run.calls->rows && compliant_fly(&run)) { // without any memory
         return sprag_frame_is_good(frame) ? SPRAG_OK : SPRAG_BAD_PROBLEM;

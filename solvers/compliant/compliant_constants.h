@@ -44,7 +44,7 @@ static const double COMPLIANT_FULL_CORNER = 0.7;
 // evaluations.
 static const double COMPLIANT_TURN_PER_CHORD = 2.1;
 
-// m: a point this near to a triangle is on it (mesh.c). Larger: corners of small triangles share
+// m: a point this near to a triangle is on it (distance.c). Larger: corners of small triangles share
 // what is apart. Smaller: points on a shared edge have two contacts by rounding.
 static const double COMPLIANT_SHARED_POINT = 1e-9;
 

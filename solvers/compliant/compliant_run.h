@@ -5,8 +5,7 @@
 //     state.c          bodies as a state vector; inertias, radii; forces to accelerations
 //     budget.c         work: cost, limit, progress
 //     restitution.c    restitution -> dissipation (restitution.h)
-//     distance.c       gaps of pairs
-//     mesh.c           triangles that share a point
+//     distance.c       gaps of pairs; triangles that share a point
 //     contact.c        contact points of a pair and their forces
 //     law.c            surface -> law of a pair's points
 //     row_solver.c     bounded linear system (row_solver.h)
@@ -23,6 +22,7 @@
 //     guards.c         pairs as guards, and the caller's answers for them
 //     equations.c      the event-selected system: f, guards, rows of Dh
 //     integrate.c      integration to the next event that ends it
+//     given.c          contacts without a distance
 //     switch.c         decision between integration and implicit step
 //     implicit_step.c  the implicit step
 //     compliant.c      the frame
@@ -233,8 +233,6 @@ void compliant_set_reference(compliant_run *run);                   // bounds.x
 void compliant_measure_motion(compliant_run *run, const double *x); // bounds.moved
 double compliant_gap_bound(const compliant_run *run, int guard);    // m, lower bound of the gap
 
-// ---- mesh.c
-
 // Does the contact of a triangle with this gap belong to another one, that has its point, too?
 // Bodies are placed.
 bool compliant_belongs_to_neighbour(compliant_run *run, int guard, const sprag_gap *gap);
@@ -336,6 +334,12 @@ bool compliant_will_impact(compliant_run *run);
 // ---- equations.c
 
 sprag_ess_problem compliant_problem(compliant_run *run);
+
+// ---- given.c
+
+// Impulses of the given contacts at the start of the frame, if they push no more afterwards: the
+// bodies have the velocities behind them. false: nothing is done.
+bool compliant_leave_given(compliant_run *run, sprag_solution *impulses);
 
 // ---- switch.c
 
