@@ -106,7 +106,8 @@ static bool has_gauss_seidel(const sprag_strategy_state *w)
 // fewer the larger the system is.
 static effort brief(const sprag_strategy_state *w, int iterations)
 {
-    double patience = STRIBECK_BRIEF_PATIENCE / fmax(1, w->system->size);
+    int kinks = w->system->points + w->system->equations; // an update may pass only one of them
+    double patience = fmin(kinks, STRIBECK_BRIEF_PATIENCE / fmax(1, w->system->size));
     return (effort){iterations, (int)fmax(STRIBECK_BRIEF_PATIENCE_LEAST, patience),
                     STRIBECK_BRIEF_PROGRESS};
 }

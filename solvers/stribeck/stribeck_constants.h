@@ -52,7 +52,8 @@ static const double STRIBECK_LIMITER_SMALL = 1e-2;
 static const double STRIBECK_LIMITER_TURN = 3.14159265358979323846 / 3;
 // Updates without a new least residual before Newton's method is given up.
 enum { STRIBECK_PATIENCE = 25 };
-// The same where Gauss-Seidel can take over: this over the number of velocities, at least so many.
+// The same where Gauss-Seidel can take over: this over the number of velocities, at least so many,
+// and not more than the contacts and rows, of which an update may change a single one.
 // Larger: more time in islands that Newton does not solve.
 static const double STRIBECK_BRIEF_PATIENCE = 1800;
 enum { STRIBECK_BRIEF_PATIENCE_LEAST = 3 };
