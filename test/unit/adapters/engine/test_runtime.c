@@ -11,11 +11,36 @@ START_TEST(the_running_ode_is_the_known_one)
 }
 END_TEST
 
+// Objects that are not neighbours in the world's list do not prove how it is linked.
+START_TEST(lists_are_known_by_neighbours)
+{
+    enum { JOINTS = 3 };
+    dJointID joint[JOINTS];
+    start_ode();
+    ck_assert_ptr_null(sprag_ode_unsupported());
+    dWorldID world = dWorldCreate();
+    for (int i = 0; i < JOINTS; i++) {
+        joint[i] = dJointCreateBall(world, 0);
+    }
+    ck_assert(sprag_ode_lists_are_known());
+    ck_assert_ptr_eq(sprag_ode_newest_joint(world), joint[2]);
+    ck_assert_ptr_eq(sprag_ode_older_joint(joint[2]), joint[1]);
+    sprag_ode_check_joint_list(joint[0], joint[2]);
+    ck_assert(!sprag_ode_lists_are_known());
+    ck_assert_ptr_null(sprag_ode_newest_joint(world));
+    sprag_ode_check_joint_list(joint[1], joint[2]); // the first one is not the oldest
+    ck_assert(!sprag_ode_lists_are_known());
+    dWorldDestroy(world);
+    dCloseODE();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("runtime");
     TCase *all = tcase_create("all");
     tcase_add_test(all, the_running_ode_is_the_known_one);
+    tcase_add_test(all, lists_are_known_by_neighbours);
     suite_add_tcase(suite, all);
     return run_suite(suite);
 }

@@ -5,6 +5,7 @@
 #include <ode/ode.h>
 
 #include "angular_momentum.h"
+#include "spin.h"
 #include "sprag.h"
 #include "suite.h"
 
@@ -141,6 +142,23 @@ START_TEST(flight_is_damped_capped_and_reported)
 }
 END_TEST
 
+// In a step of half a turn about its axis a plate has the mean inertia of its two transverse axes.
+START_TEST(plates_are_discs_in_half_turns)
+{
+    const double axis[3] = {1, 0, 0}, step = 0.01, w[3] = {M_PI / step, 3, -2};
+    double plate[9] = {1.9, 0, 0, 0, 0.8, 0, 0, 0, 1.2}, disc[9] = {1.9, 0, 0, 0, 1, 0, 0, 0, 1};
+    double free[2][3] = {{w[0], w[1], w[2]}, {w[0], w[1], w[2]}}; // no torque
+    ck_assert(sprag_spin_free(plate, axis, w, step, false, free[0]));
+    ck_assert(sprag_spin_free(disc, axis, w, step, false, free[1]));
+    for (int i = 0; i < 9; i++) {
+        ck_assert_double_eq_tol(plate[i], disc[i], 1e-12);
+    }
+    for (int i = 0; i < 3; i++) {
+        ck_assert_double_eq_tol(free[0][i], free[1][i], 1e-9);
+    }
+}
+END_TEST
+
 // ---- gyroscope
 
 // A disc on an arm of 10 cm, its axis level. It precesses at m g l / (I3 w).
@@ -253,6 +271,7 @@ int main(void)
     tcase_add_test(flight, flight_without_gyroscopic_torque);
     tcase_add_test(flight, flight_is_damped_capped_and_reported);
     suite_add_tcase(suite, flight);
+    tcase_add_test(flight, plates_are_discs_in_half_turns);
     tcase_add_loop_test(held, gyroscope_precesses, 0, 3);
     tcase_add_loop_test(held, top_stands, 0, 3 * TOPS);
     suite_add_tcase(suite, held);
