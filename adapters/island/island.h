@@ -26,6 +26,7 @@ typedef struct ode_stiffness {
     double stiffness;   // N/m; 0: the world's ERP and CFM
     double dissipation; // s/m
     bool speculative;   // a negative depth is a gap that closes within the step
+    bool arcs;          // joints move their bodies on arcs, whether they are under load or not
 } ode_stiffness;
 
 // A contact that has not been reached when the step ends, or is now.
@@ -128,6 +129,7 @@ typedef struct ode_problem {
     struct ode_load *load;           // of each body; NULL: not known
     struct ode_loaded_joint *loaded; // joints with levers, by rows
     int loadeds;
+    bool arcs;            // all joints look ahead, not only those under load
     double *ahead;        // m/s, of each row: the part of its bias that looks ahead
     sprag_solution first; // the solution before sprag_ode_solve_again
     double may_win;       // J, energy that the added inertia and the rows ahead may bring in

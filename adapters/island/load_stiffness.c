@@ -15,7 +15,7 @@
 //
 // The rows of such a joint also look ahead: they keep the anchors together at the end of the way on
 // the circle about the joint, not of that on its tangent. load_energy.c sees to it that p and the
-// look ahead bring no energy into the island.
+// look ahead bring no energy into the island. With `arcs`, all joints look ahead.
 //
 // Forces are those of the last step. Where they grow so much within the step that A does not hold
 // what they draw at (a load falls into a chain), the step is solved again with A from its own
@@ -34,6 +34,7 @@ typedef struct ode_load {
     double bound;        // N m, no eigenvalue of K is above it
     bool tight;          // step^2 K may exceed the inertia
     bool stiffened;      // inertia is added to the body
+    const double *axis;  // about which it spins fast; NULL: it does not
 } load;
 
 // A joint with a lever: its rows have two linear parts or more, or hold a distance.
@@ -157,13 +158,6 @@ static double least_moment(const double *I)
     return det / minors;
 }
 
-// A turn of a radian a step says nothing about the next one.
-static double fade(const double w[3], double step)
-{
-    double left = 1 - step * step * dot3(w, w);
-    return left > 0 ? left : 0;
-}
-
 // added_before: trace of A in the last step; 0: A holds on to rest. false: the body is not loaded
 // so much.
 static bool stiffen(sprag_body *body, const double *K, double added_before, double step,
@@ -179,8 +173,7 @@ static bool stiffen(sprag_body *body, const double *K, double added_before, doub
     }
     memcpy(tight->inertia, body->inertia, sizeof tight->inertia);
     memcpy(tight->free, free, sizeof tight->free);
-    double part_of = added_before < tight->trace ? added_before / tight->trace : 1;
-    double share = sqrt(part_of) * fade(body->velocity + 3, step);
+    double share = added_before < tight->trace ? sqrt(added_before / tight->trace) : 1;
     for (int k = 0; k < 3; k++) {
         tight->hold[k] = share * body->velocity[3 + k];
     }
@@ -205,27 +198,76 @@ void sprag_ode_release(sprag_body *body, const ode_tight *tight)
 
 // ---- rows that look ahead
 
-// In a step an anchor goes by step (v + w x r) + step^2/2 w x (w x r). Adds the last part, divided
-// by the step.
-static void add_way(const ode_problem *pulled, const loaded_joint *joint, int side, double way[3])
+// A step turns a body about w by an angle whose sine is sine step |w|, and cosine
+// 1 - inward step |w|^2: ODE does by Cayley's map, in its finite mode, and about the axis of a fast
+// spin, by the exponential.
+static void turn_of_step(const double w[3], double step, bool finite, double *sine, double *inward)
 {
-    const double *r = joint->lever[side], *w = pulled->body[joint->row->body[side]].velocity + 3;
-    double step = pulled->problem.step, half = 0.5 * step * fade(w, step), square = dot3(w, w);
-    half = side ? -half : half;
-    add_scaled(way, half * dot3(w, r), w, 3);
-    add_scaled(way, -half * square, r, 3);
+    double square = step * step * dot3(w, w), angle = sqrt(square);
+    *sine = 1 / (1 + 0.25 * square);
+    *inward = 0.5 * step * *sine;
+    if (finite && square > 1e-6) {
+        *sine = sin(angle) / angle;
+        *inward = step * (1 - cos(angle)) / square;
+    }
 }
 
-static void look_ahead_of_joint(const ode_problem *pulled, const load *loads,
-                                const loaded_joint *joint)
+// In a step an anchor goes by step (v + w x r), and by the rest of the turn of r. Adds that,
+// divided by the step. A body that spins fast turns its anchor on the axis by the rest of w.
+static void add_way(const ode_problem *pulled, const loaded_joint *joint, int side, double way[3])
+{
+    const int body = joint->row->body[side];
+    const double *r = joint->lever[side], *axis = pulled->load[body].axis;
+    double w[3], velocity[3], sine, inward, sign = side ? -1 : 1;
+    memcpy(w, pulled->body[body].velocity + 3, sizeof w);
+    if (axis) {
+        add_scaled(w, -dot3(axis, w), axis, 3);
+    }
+    bool finite = axis || dBodyGetFiniteRotationMode(pulled->island.body[body]);
+    turn_of_step(w, pulled->problem.step, finite, &sine, &inward);
+    cross3(w, r, velocity);
+    add_scaled(way, sign * (sine - 1), velocity, 3);
+    add_scaled(way, sign * inward * dot3(w, r), w, 3);
+    add_scaled(way, -sign * inward * dot3(w, w), r, 3);
+}
+
+// m/s, at which the anchors part, without what mends their gap.
+static void find_rate(const ode_problem *pulled, const loaded_joint *joint, double rate[3])
+{
+    for (int i = 0; i < joint->rows; i++) {
+        const sprag_row *row = &joint->row[i];
+        double sum = -row->bias;
+        for (int side = 0; side < 2; side++) {
+            if (row->body[side] != SPRAG_STATIC) {
+                sum += dot6(row->jacobian[side], pulled->body[row->body[side]].velocity);
+            }
+        }
+        add_scaled(rate, sum, row->jacobian[0], 3);
+    }
+}
+
+// load_energy.c does not watch joints that are not under load. They go a share of their way, and no
+// farther than their anchors part at the start, as those of bodies on a circle do after a step on
+// its tangent.
+static double share_of_way(const ode_problem *pulled, const loaded_joint *joint,
+                           const double way[3])
+{
+    double rate[3] = {0}, square = dot3(way, way);
+    find_rate(pulled, joint, rate);
+    double along = dot3(rate, way);
+    return along > load_arc * square ? load_arc : along > 0 ? along / square : 0;
+}
+
+static void look_ahead_of_joint(const ode_problem *pulled, const loaded_joint *joint)
 {
     const int *body = joint->row->body;
-    bool tight = false, slides = joint->linear < 3; // then the circle is not all of the way
+    const load *loads = pulled->load;
     double way[3] = {0};
-    for (int side = 0; side < 2 && !slides; side++) {
+    bool tight = false, slides = joint->linear < 3; // then the circle is not all of the way
+    for (int side = 0; side < 2; side++) {
         tight |= body[side] != SPRAG_STATIC && loads[body[side]].stiffened;
     }
-    if (!tight) {
+    if (slides || !(tight || pulled->arcs)) {
         return;
     }
     for (int side = 0; side < 2; side++) {
@@ -233,9 +275,10 @@ static void look_ahead_of_joint(const ode_problem *pulled, const load *loads,
             add_way(pulled, joint, side, way);
         }
     }
+    double share = tight ? 1 : share_of_way(pulled, joint, way);
     double *ahead = pulled->ahead + (joint->row - pulled->row);
     for (int i = 0; i < joint->rows; i++) {
-        ahead[i] = -dot3(joint->row[i].jacobian[0], way);
+        ahead[i] = -share * dot3(joint->row[i].jacobian[0], way);
         joint->row[i].bias += ahead[i];
     }
 }
@@ -288,6 +331,7 @@ static bool mark_bodies(const ode_problem *pulled, load *loads)
         const sprag_body *body = &pulled->body[i];
         loads[i].tight = body->mass > 0 && loads[i].bound > 0 &&
                          square * loads[i].bound > least_moment(body->inertia);
+        loads[i].stiffened = false;
         any |= loads[i].tight;
     }
     return any;
@@ -321,7 +365,6 @@ static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start
 {
     double added;
     for (int i = 0; i < pulled->problem.bodies; i++) {
-        loads[i].stiffened = false;
         if (loads[i].tight) {
             ode_tight *tight = &pulled->tight[pulled->tights];
             tight->body = i;
@@ -330,6 +373,19 @@ static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start
                                          pulled->grown ? 0 : added, pulled->problem.step, tight);
             pulled->tights += loads[i].stiffened;
         }
+    }
+}
+
+static void look_ahead(ode_problem *pulled)
+{
+    for (int i = 0; i < pulled->problem.bodies; i++) {
+        pulled->load[i].axis = NULL;
+    }
+    for (int i = 0; i < pulled->spins; i++) {
+        pulled->load[pulled->spin[i].body].axis = pulled->spin[i].axis;
+    }
+    for (int i = 0; i < pulled->loadeds; i++) {
+        look_ahead_of_joint(pulled, &pulled->loaded[i]);
     }
 }
 
@@ -347,16 +403,17 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
     pulled->load = loads;
     pulled->ahead = SPRAG_TAKE(scratch, pulled->problem.rows + 2 * pulled->distances, double);
     find_bounds(pulled, force, loads);
-    if (mark_bodies(pulled, loads)) {
+    bool any = mark_bodies(pulled, loads);
+    if (any) {
         pulled->tight = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, ode_tight);
         if (scratch->failed) {
             return;
         }
         add_loads(pulled, loads);
         stiffen_bodies(pulled, warm_start, loads);
-        for (int i = 0; i < pulled->loadeds && pulled->tights > 0 && !pulled->grown; i++) {
-            look_ahead_of_joint(pulled, loads, &pulled->loaded[i]);
-        }
+    }
+    if ((any || pulled->arcs) && !pulled->grown) {
+        look_ahead(pulled);
     }
     if (pulled->distances > 0) {
         sprag_ode_hold_distances(pulled, warm_start, scratch);

@@ -286,6 +286,7 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
                  .warm_start = warm_start,
                  .scratch = scratch};
     dVector3 gravity;
+    pulled->arcs = stiffness && stiffness->arcs;
     const bool speculates = stiffness && stiffness->speculative && warm_start;
     dWorldGetGravity(world, gravity);
     pulled->room = island->joints + (speculates ? island->joints + TOUCHES_OF_FEW : 0);

@@ -59,6 +59,10 @@ static const option options[] = {
      "1: geoms that would overlap within the step, at their velocities, have contacts before, so "
      "that fast bodies do not pass thin ones",
      NULL},
+    {"stribeck.arcs", INTEGER, AT(arcs), 0, 1, "",
+     "1: joints move their bodies on arcs, not along tangents, so that they open less and swings "
+     "keep their energy; 0: joints under load only, the others as ODE",
+     NULL},
     {"stribeck.stiffness", REAL, AT(stiffness.stiffness), 0, 1e15, "N/m",
      "normal stiffness (Hunt and Crossley) of contacts without ERP or CFM of their own; higher: "
      "less overlap; 0: ODE's ERP and CFM",

@@ -65,8 +65,10 @@ static void judge_joints(line_fn *line)
                                        "bola:100",   "bola:1000",  "beads:10",    "beads:100",
                                        "beads:1000", "offset:10",  "offset:100",  "offset:1000",
                                        "hanged",     "crane",      "tracks",      NULL};
+    static const char *const arcs[] = {"rope:1000", "bola:100", "hanged", NULL};
     static const char *const masonry[] = {"arch", NULL}, *const vehicle[] = {"tracks", NULL};
     judge_all(line, name, "method=stribeck");
+    judge_all(line, arcs, "stribeck.arcs=1");
     judge_all(line, masonry, "stribeck.contacts=sprag");
     judge_all(line, vehicle, "method=advance");
 }

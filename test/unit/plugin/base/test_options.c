@@ -128,7 +128,8 @@ static bool settings_equal(const settings *a, const settings *b)
 {
     const sprag_stribeck_options *x = &a->stribeck, *y = &b->stribeck;
     return a->method == b->method && a->contacts == b->contacts &&
-           a->speculative == b->speculative && a->stiffness.stiffness == b->stiffness.stiffness &&
+           a->speculative == b->speculative && a->arcs == b->arcs &&
+           a->stiffness.stiffness == b->stiffness.stiffness &&
            a->stiffness.dissipation == b->stiffness.dissipation && x->scheme == y->scheme &&
            x->stiction_tolerance == y->stiction_tolerance &&
            x->stiction_at_rest == y->stiction_at_rest && x->tolerance == y->tolerance &&
@@ -199,7 +200,7 @@ START_TEST(help_lists_the_defaults)
             found++;
         }
     }
-    ck_assert_int_eq(found, 27);
+    ck_assert_int_eq(found, 28);
     fclose(file);
     free(text);
 }

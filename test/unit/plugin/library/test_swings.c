@@ -1,0 +1,163 @@
+// Pendulums at ordinary steps: with stribeck.arcs=1 they keep their energy and their joints stay
+// shut; without, those under load do.
+#include <math.h>
+#include <stdbool.h>
+
+#include <ode/ode.h>
+
+#include "sprag.h"
+#include "suite.h"
+
+static const double length = 0.5, gravity = 9.81; // m, m/s^2
+
+typedef struct pendulum {
+    dWorldID world;
+    dBodyID body;
+    dJointID joint;
+} pendulum;
+
+static dJointID join(dWorldID world, dJointType type, dBodyID body)
+{
+    dJointID joint;
+    if (type == dJointTypeBall) {
+        joint = dJointCreateBall(world, 0);
+        dJointAttach(joint, body, 0);
+        dJointSetBallAnchor(joint, 0, 0, 0);
+    } else if (type == dJointTypeHinge) {
+        joint = dJointCreateHinge(world, 0);
+        dJointAttach(joint, body, 0);
+        dJointSetHingeAnchor(joint, 0, 0, 0);
+        dJointSetHingeAxis(joint, 0, 1, 0);
+    } else {
+        joint = dJointCreateUniversal(world, 0);
+        dJointAttach(joint, 0, body);
+        dJointSetUniversalAnchor(joint, 0, 0, 0);
+        dJointSetUniversalAxis1(joint, 1, 0, 0);
+        dJointSetUniversalAxis2(joint, 0, 1, 0);
+    }
+    return joint;
+}
+
+// A cube of 1 kg, level with its joint, that turns about it.
+static pendulum hang(dJointType type, double side, double turn, bool arcs)
+{
+    dMass m;
+    pendulum p = {.world = dWorldCreate()};
+    dWorldSetGravity(p.world, 0, 0, -gravity);
+    sprag_world_configure(p.world, arcs ? "stribeck.arcs=1" : "stribeck.arcs=0");
+    dMassSetBoxTotal(&m, 1, side, side, side);
+    p.body = dBodyCreate(p.world);
+    dBodySetMass(p.body, &m);
+    dBodySetPosition(p.body, length, 0, 0);
+    dBodySetLinearVel(p.body, 0, 0, -turn * length);
+    dBodySetAngularVel(p.body, 0, turn, 0);
+    p.joint = join(p.world, type, p.body);
+    return p;
+}
+
+static double gap(const pendulum *p)
+{
+    dVector3 at;
+    dBodyGetRelPointPos(p->body, -length, 0, 0, at);
+    return sqrt(dCalcVectorDot3(at, at));
+}
+
+// J; the velocity is that of the middle of a step.
+static double energy(const pendulum *p, double step)
+{
+    dMass m;
+    dBodyGetMass(p->body, &m);
+    const dReal *v = dBodyGetLinearVel(p->body), *w = dBodyGetAngularVel(p->body);
+    double height = dBodyGetPosition(p->body)[2] - step / 2 * v[2];
+    dVector3 down;
+    dWorldGetGravity(p->world, down);
+    return 0.5 * m.mass * dCalcVectorDot3(v, v) + 0.5 * m.I[0] * dCalcVectorDot3(w, w) -
+           m.mass * down[2] * height;
+}
+
+static double swing(pendulum *p, double step, bool quick, double *widest)
+{
+    double first = energy(p, step);
+    for (int i = 0; i * step < 10; i++) {
+        (quick ? dWorldQuickStep : dWorldStep)(p->world, step);
+        *widest = fmax(*widest, gap(p));
+    }
+    return energy(p, step) - first;
+}
+
+// Changes of energy in 10 s, relative to the way down, and gaps: [0] of ODE's tangents.
+typedef struct swings {
+    double change[2], gap[2];
+} swings;
+
+static swings swing_both(dJointType type, double turn, double down, double step, bool quick,
+                         bool finite)
+{
+    swings s = {0};
+    for (int arcs = 0; arcs < 2; arcs++) {
+        pendulum p = hang(type, 0.2, turn, arcs);
+        dWorldSetGravity(p.world, 0, 0, -down);
+        dBodySetFiniteRotationMode(p.body, finite);
+        s.change[arcs] = swing(&p, step, quick, &s.gap[arcs]);
+        dWorldDestroy(p.world);
+    }
+    return s;
+}
+
+START_TEST(swings_keep_their_energy)
+{
+    static const dJointType type[] = {dJointTypeBall, dJointTypeHinge, dJointTypeUniversal};
+    static const double step[] = {0.005, 0.01}, lost[] = {0.01, 0.05}, widest[] = {4e-4, 1.5e-3};
+    const double all = gravity * length;
+    for (int k = 0; k < 4; k++) {
+        swings s = swing_both(type[_i], 3, gravity, step[k % 2], _i == 2, k / 2);
+        ck_assert_double_lt(s.change[1], 1e-3 * all);
+        ck_assert_double_gt(s.change[1], -lost[k % 2] * all);
+        ck_assert_double_lt(s.gap[1], widest[k % 2]);
+        ck_assert_double_lt(4 * s.gap[1], s.gap[0]);
+        ck_assert_double_gt(s.change[1], s.change[0] / 4);
+    }
+}
+END_TEST
+
+START_TEST(whirls_keep_their_energy)
+{
+    for (int finite = 0; finite < 2; finite++) {
+        swings s = swing_both(dJointTypeBall, 4, 0, 0.01, false, finite);
+        const double first = 0.5 * 16 * (length * length + 1 / 150.0); // J
+        ck_assert_double_lt(s.change[1], 1e-6 * first);
+        ck_assert_double_gt(s.change[1], -0.02 * first);
+        ck_assert_double_lt(4 * s.gap[1], s.gap[0]);
+        ck_assert_double_gt(s.change[1], s.change[0] / 4);
+    }
+}
+END_TEST
+
+// So light for their size that they have inertia added, from the second step on.
+START_TEST(whirls_under_load_win_nothing)
+{
+    static const double turn[] = {9, 20}, step[] = {0.01, 0.005};
+    for (int k = 0; k < 4; k++) {
+        pendulum p = hang(dJointTypeBall, 0.1, turn[k % 2], false);
+        double widest = 0, first = energy(&p, 0);
+        dWorldSetGravity(p.world, 0, 0, 0);
+        dBodySetFiniteRotationMode(p.body, k / 2);
+        double change = swing(&p, step[k % 2], false, &widest);
+        ck_assert_double_lt(change, 1e-4 * first);
+        ck_assert_double_gt(change, -0.03 * first);
+        dWorldDestroy(p.world);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("swings");
+    dInitODE2(0);
+    TCase *joints = tcase_create("joints");
+    tcase_add_loop_test(joints, swings_keep_their_energy, 0, 3);
+    tcase_add_test(joints, whirls_keep_their_energy);
+    tcase_add_test(joints, whirls_under_load_win_nothing);
+    suite_add_tcase(suite, joints);
+    return run_suite(suite);
+}
