@@ -125,25 +125,30 @@ static void add_stiffness(load *to, const loaded_joint *joint, int side)
 
 // ---- one body
 
-// A = the positive part of step^2 K - I, with the inertia I: then I + A is no less than step^2 K.
-// Returns its trace.
+// A = the positive part of step^2 K - I, with the inertia I: then I + A is no less than step^2 K,
+// up to what counts about each of its axes. Returns its trace.
 static double excess(const double *inertia, const double *K, double step, double A[9])
 {
-    double over[9], value[3], u[9], trace = 0;
-    memcpy(over, inertia, sizeof over);
-    sprag_symmetrise3(over, 3);
-    double most = load_most * (over[0] + over[4] + over[8]);
+    double I[9], over[9], value[3], u[9], trace = 0;
+    memcpy(I, inertia, sizeof I);
+    sprag_symmetrise3(I, 3);
     for (int i = 0; i < 9; i++) {
-        over[i] = step * step * K[i] - over[i];
+        over[i] = step * step * K[i] - I[i];
     }
     memset(A, 0, 9 * sizeof *A);
     sprag_eigen3(over, value, u);
     for (int k = 0; k < 3; k++) {
-        double added = value[k] < most ? value[k] : most;
-        for (int i = 0; i < 3 && added > 0; i++) {
-            add_scaled(A + 3 * i, added * u[3 * k + i], u + 3 * k, 3);
+        const double *axis = u + 3 * k;
+        double along[3], added = value[k];
+        if (added > 0) {
+            mul33(I, axis, along);
+            double most = load_most * dot3(axis, along);
+            added = added < most ? added : most;
+            for (int i = 0; i < 3; i++) {
+                add_scaled(A + 3 * i, added * axis[i], axis, 3);
+            }
+            trace += added;
         }
-        trace += added > 0 ? added : 0;
     }
     return trace;
 }
