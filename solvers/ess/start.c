@@ -52,9 +52,9 @@ bool sprag_ess_take(sprag_ess_run *run, double *label, sprag_scratch *scratch)
                          &run->next.f,      &run->work.error, &run->work.point,
                          &run->work.middle, &run->work.bend,  &run->work.full};
     for (size_t i = 0; i < sizeof vector / sizeof *vector; i++) {
-        *vector[i] = SPRAG_TAKE(scratch, size, double);
+        *vector[i] = SPRAG_TAKE_RAW(scratch, size, double);
     }
-    run->work.shifted = SPRAG_TAKE(scratch, 2 * (size_t)run->states, double);
+    run->work.shifted = SPRAG_TAKE_RAW(scratch, 2 * (size_t)run->states, double);
     run->work.delay = SPRAG_TAKE(scratch, run->directions, double);
     run->work.smooth = SPRAG_TAKE_RAW(scratch, run->smooth->room(run->size), double);
     int blocks = sprag_guards_room(m);
