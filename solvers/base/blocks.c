@@ -205,9 +205,9 @@ sprag_result sprag_blocks_take(sprag_blocks *blocks, sprag_scratch *scratch)
     blocks->left_block = SPRAG_TAKE(scratch, off, int);
     blocks->work = SPRAG_TAKE(scratch, 6 * (size_t)n, double);
     blocks->pivot = SPRAG_TAKE(scratch, n, int[6]);
-    blocks->diagonal = SPRAG_TAKE(scratch, n, double[36]);
-    blocks->lower = SPRAG_TAKE(scratch, off, double[36]);
-    blocks->upper = SPRAG_TAKE(scratch, off, double[36]);
+    blocks->diagonal = SPRAG_TAKE_RAW(scratch, n, double[36]); // sprag_blocks_clear
+    blocks->lower = SPRAG_TAKE_RAW(scratch, off, double[36]);
+    blocks->upper = SPRAG_TAKE_RAW(scratch, off, double[36]);
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }

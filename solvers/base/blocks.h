@@ -33,7 +33,8 @@ typedef struct sprag_blocks {
 sprag_result sprag_blocks_analyse(sprag_blocks *blocks, int n, int edges, const int (*edge)[2],
                                   sprag_scratch *scratch);
 
-// Takes the memory for the blocks of an analysed pattern.
+// Takes the memory for the blocks of an analysed pattern. Before sprag_blocks_clear they hold
+// anything.
 sprag_result sprag_blocks_take(sprag_blocks *blocks, sprag_scratch *scratch);
 
 // Products of blocks that a symmetric factorisation takes.
