@@ -492,7 +492,7 @@ void sprag_manifold_clip(const sprag_core core[2], const double normal[3], doubl
     const face *plane = &f[reference];
     double sign = reference ? 1 : -1;
     int edges = plane->count, count = f[!reference].count;
-    if (!(cast_corners(&f[!reference], plane, normal, sign, all.c) <= most)) {
+    if (count == 0 || !(cast_corners(&f[!reference], plane, normal, sign, all.c) <= most)) {
         return;
     }
     reference_corners(plane, by);

@@ -126,7 +126,7 @@ static void find_planes(const sprag_approach *a, const double normal[3], candida
 static double safe_part(sprag_approach *a, sprag_plane *plane, double begin, double length)
 {
     sprag_approach_at(a, begin, length);
-    a->expansions++;
+    a->expansions += plane->crossing ? SPRAG_TOI_CROSSING_EXPANSIONS : 1;
     return plane->crossing ? sprag_crossing_safe_part(a, plane) : sprag_plane_safe_part(a, plane);
 }
 
@@ -219,6 +219,53 @@ static bool try_plane(sprag_approach *a, sprag_plane *plane, ranking *r)
 {
     r->plane[r->count++] = plane;
     return first_expansion(a, plane, longest_of(a));
+}
+
+// ---- the plane of an earlier certificate
+
+static void keep_plane(const sprag_approach *a, const sprag_plane *plane, sprag_kept_plane *kept)
+{
+    *kept = (sprag_kept_plane){.kind = SPRAG_NO_PLANE};
+    if (plane->crossing) {
+        kept->kind = SPRAG_EDGES_PLANE;
+        kept->sign = plane->sign;
+        memcpy(kept->end, plane->end, sizeof kept->end);
+    } else if (plane->carrier >= 0 && a->side[plane->carrier].shape->kind != SPRAG_PLANE) {
+        kept->kind = SPRAG_CARRIED_PLANE;
+        kept->carrier = plane->carrier;
+        mul33_transposed(a->side[plane->carrier].start_rotation, plane->normal, kept->normal);
+    }
+}
+
+static bool find_kept(const sprag_approach *a, const sprag_kept_plane *kept, sprag_plane *plane)
+{
+    if (kept->kind == SPRAG_CARRIED_PLANE) {
+        double normal[3];
+        candidates c = {.count = 0};
+        mul33(a->side[kept->carrier].start_rotation, kept->normal, normal);
+        add_carried(a, kept->carrier, normal, 1, &c);
+        *plane = c.plane[0];
+        return true;
+    }
+    *plane = (sprag_plane){.crossing = true, .carrier = -1, .sign = kept->sign};
+    memcpy(plane->end, kept->end, sizeof kept->end);
+    return kept->kind == SPRAG_EDGES_PLANE && sprag_crossing_place(a, plane);
+}
+
+// Does the kept plane last up to the horizon, or end when the shapes meet?
+static bool follow_kept(sprag_approach *a, const sprag_kept_plane *kept, sprag_plane *plane)
+{
+    double longest = longest_of(a);
+    if (!find_kept(a, kept, plane)) {
+        return false;
+    }
+    if (first_expansion(a, plane, longest)) {
+        return true;
+    }
+    if (plane->time > 0) {
+        extend(a, plane, longest);
+    }
+    return plane->time >= a->horizon || (plane->time > 0 && closes_at(a, plane->time));
 }
 
 // Tries the likeliest plane, then the edges across the normal, then the other planes. Returns the
@@ -482,9 +529,16 @@ static bool restart_at(const sprag_carried pair[2], double t, sprag_motion motio
 void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, double level,
                           double horizon, sprag_certificate *certificate)
 {
+    certificate->plane.kind = SPRAG_NO_PLANE;
+    sprag_time_of_impact_again(pair, gap, level, horizon, certificate);
+}
+
+void sprag_time_of_impact_again(const sprag_carried pair[2], const sprag_gap *gap, double level,
+                                double horizon, sprag_certificate *certificate)
+{
     sprag_approach a;
     sprag_plane plane;
-    *certificate = (sprag_certificate){.side = -1, .normal = {1}};
+    *certificate = (sprag_certificate){.side = -1, .normal = {1}, .plane = certificate->plane};
     if (!is_valid(pair, gap, level, horizon)) {
         return;
     }
@@ -497,14 +551,19 @@ void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, dou
     for (int i = 0; i < SPRAG_TOI_LOOKS; i++) {
         set_approach(now, &seen, level, horizon - passed, &a);
         bool far = is_far(&a, seen.normal, seen.distance);
-        bool found = !far && best_plane(&a, seen.normal, &plane);
+        bool kept = !far && i == 0 && follow_kept(&a, &certificate->plane, &plane);
+        bool found = !far && (kept || best_plane(&a, seen.normal, &plane));
+        if (found && (i == 0 || plane.time > 0)) {
+            keep_plane(&a, &plane, &certificate->plane);
+        }
         expansions += a.expansions;
         certificate->expansions = expansions;
         if (!far && !found) {
             break;
         }
         if (far || plane.time >= a.horizon) {
-            *certificate = (sprag_certificate){horizon, true, .expansions = expansions};
+            *certificate = (sprag_certificate){horizon, true, .expansions = expansions,
+                                               .plane = certificate->plane};
             certificate->height = gap->distance;
             certificate->lowest = level;
             memcpy(certificate->normal, gap->normal, sizeof certificate->normal);

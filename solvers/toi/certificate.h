@@ -9,6 +9,15 @@
 #include "gap.h"
 #include "motion.h"
 
+// A plane between two shapes, told in their own axes: it is the same plane when they have moved.
+typedef struct sprag_kept_plane {
+    enum { SPRAG_NO_PLANE, SPRAG_CARRIED_PLANE, SPRAG_EDGES_PLANE } kind;
+    int carrier;      // CARRIED: the shape that carries it
+    double normal[3]; // CARRIED: unit, into shape 0, in the axes of the carrier
+    int end[2][2];    // EDGES: the vertices of the two edges; an axis has none
+    double sign;      // EDGES: 1 or -1, of their product as normal into shape 0
+} sprag_kept_plane;
+
 typedef struct sprag_certificate {
     double time; // s; the gap is at least `level` on [0, time]
     bool whole;  // time is the horizon
@@ -18,7 +27,8 @@ typedef struct sprag_certificate {
     double height;    // m, of the point above the plane at t = 0
     double lowest;    // m, least height of the point above the plane on [0, horizon]; if `whole`, a
                       // lower bound of the gap, and the point is that of the gap
-    long expansions;  // of planes into series, which take the time
+    long expansions;  // of planes into series, which take the time; across edges they count more
+    sprag_kept_plane plane; // that was followed last
 } sprag_certificate;
 
 // Bound of the time of impact of two shapes at constant twist. pair: shapes and motions. gap: of
@@ -27,5 +37,17 @@ typedef struct sprag_certificate {
 // numbers are not finite, and if the bodies turn by more than 1e3 rad within the horizon.
 void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, double level,
                           double horizon, sprag_certificate *certificate);
+
+// The same for a pair that has a certificate: its plane is followed first. At other velocities, or
+// some time later, it mostly is the right one.
+void sprag_time_of_impact_again(const sprag_carried pair[2], const sprag_gap *gap, double level,
+                                double horizon, sprag_certificate *certificate);
+
+// m, of the blocking point of a certificate above the plane, t s later, if the pair moves as it does
+// now, from the same poses: it tells the time of the event at other velocities, though not for
+// certain. The certificate has a side.
+double sprag_certificate_height(const sprag_carried pair[2], const sprag_certificate *certificate,
+                                double t);
+
 
 #endif

@@ -393,6 +393,26 @@ static sprag_plane *make_place(sprag_plane plane[SPRAG_CROSSINGS], int *found, d
     return to < SPRAG_CROSSINGS ? &plane[to] : NULL;
 }
 
+bool sprag_crossing_place(const sprag_approach *a, sprag_plane *plane)
+{
+    double r[2][3], e[2][3], between[3], radii = 0;
+    for (int b = 0; b < 2; b++) {
+        if (!edge_of(&a->side[b], plane->end[b], r[b], e[b])) {
+            return false;
+        }
+        radii += radius_of(a->side[b].shape);
+    }
+    if (!sprag_across(e[0], e[1], plane->normal)) {
+        return false;
+    }
+    for (int k = 0; k < 3; k++) {
+        plane->normal[k] *= plane->sign;
+        between[k] = r[0][k] - r[1][k] + a->side[0].x[k] - a->side[1].x[k];
+    }
+    plane->apart = dot3(plane->normal, between) - radii;
+    return plane->apart >= a->level;
+}
+
 int sprag_crossings_find(const sprag_approach *a, const double normal[3],
                          sprag_plane plane[SPRAG_CROSSINGS])
 {

@@ -70,6 +70,10 @@ int sprag_side_support(const sprag_side *side, const double direction[3], double
 double sprag_plane_safe_part(const sprag_approach *a, sprag_plane *plane);
 double sprag_crossing_safe_part(const sprag_approach *a, sprag_plane *plane);
 
+// The plane across two edges, given by end and sign, as it is at the start. false: the edges are
+// parallel, or the plane is nearer than the level.
+bool sprag_crossing_place(const sprag_approach *a, sprag_plane *plane);
+
 // Finds planes across edges near the normal that separate the shapes at the start; the nearest
 // edges first. Returns their number.
 
