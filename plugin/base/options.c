@@ -108,7 +108,7 @@ static const option options[] = {
      NULL},
     {"advance.substeps", INTEGER, AT(advance.substeps), 0, 10000, "",
      "sub-steps to aim at in a step; more: more exact and slower; 0: 200 / number of bodies that "
-     "may touch, at most 100, and 1 for more than 20 bodies",
+     "may touch, at most 100, and 1 for what is planned coarsely",
      NULL},
     {"advance.error", REAL, AT(advance.error), 0, 1, "m",
      "error of a step, estimated by halving sub-steps; lower: more sub-steps; 0: no estimate",

@@ -30,6 +30,7 @@ static bool take_scratch(advance_run *run)
     run->push.velocity = SPRAG_TAKE(scratch, frame->bodies, *run->push.velocity);
     run->work.velocity = SPRAG_TAKE(scratch, 2 * frame->bodies, *run->work.velocity);
     run->work.pair = SPRAG_TAKE(scratch, frame->pairs, int);
+    run->work.awaited = SPRAG_TAKE(scratch, frame->pairs, advance_awaited);
     run->attempt.share = SPRAG_TAKE(scratch, frame->bodies, double);
     run->work.moved = SPRAG_TAKE(scratch, frame->bodies, bool);
     run->rows.given_force = SPRAG_TAKE(scratch, frame->contacts, *run->rows.given_force);
@@ -82,35 +83,15 @@ static int substeps_of(const advance_run *run)
     return aim;
 }
 
-// Is the mean speed small compared with the speed that forces add in a frame? An exact solve of
-// bodies that land faster takes too long, and the impact changes their contacts anyway.
-static bool is_settling(const advance_run *run)
-{
-    const double slow = advance_settling_speed * run->acceleration * run->frame->step;
-    double energy = 0, mass = 0;
-    for (int i = 0; i < run->frame->bodies; i++) {
-        const sprag_mover *mover = &run->frame->body[i];
-        const double *v = mover->velocity, *I = mover->inertia;
-        if (mover->mass > 0) {
-            double spin = dot3(v + 3, v + 3) * fmax(I[0], fmax(I[4], I[8]));
-            energy += mover->mass * dot3(v, v) + spin;
-            mass += mover->mass;
-        }
-    }
-    return energy <= mass * slow * slow;
-}
-
 static sprag_result run_frame(advance_run *run)
 {
     sprag_result result = SPRAG_OK;
-    run->settling = is_settling(run);
     int most = substeps_of(run);
-    long budget = run->stats->solves + ADVANCE_SOLVES_OF_SUBSTEP * most;
     for (int i = 0; run->left > 0 && result == SPRAG_OK;) {
-        run->over_budget = run->stats->solves > budget || !(run->work_left > 0);
-        most = run->over_budget && most > i ? i + 1 : most;
+        bool asked = run->options->substeps > 0 && run->work_left > 0;
+        most = advance_is_costly(run) && !asked && most > i ? i + 1 : most;
         double even = i < most ? run->left / (most - i) : run->left;
-        run->floor = fmax(run->options->shortest * run->frame->step, 0.999 * even);
+        run->floor = fmax(run->options->shortest * run->frame->step, advance_whole_share * even);
         if (run->control) { // sub-steps that the error control shortens do not count
             long limited = run->stats->limited;
             result = advance_controlled(run, i >= most);
@@ -133,6 +114,34 @@ static sprag_result run_frame(advance_run *run)
     return result;
 }
 
+// Is the mean speed small compared with the speed that forces add in a frame? An exact solve of
+// bodies that land faster takes too long, and the impact changes their contacts anyway.
+static bool is_settling(const advance_run *run)
+{
+    const double slow = advance_settling_speed * run->acceleration * run->frame->step;
+    double energy = 0, mass = 0;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        const sprag_mover *mover = &run->frame->body[i];
+        const double *v = mover->velocity, *I = mover->inertia;
+        if (mover->mass > 0) {
+            double spin = dot3(v + 3, v + 3) * fmax(I[0], fmax(I[4], I[8]));
+            energy += mover->mass * dot3(v, v) + spin;
+            mass += mover->mass;
+        }
+    }
+    return energy <= mass * slow * slow;
+}
+
+static void set_work(advance_run *run)
+{
+    const sprag_frame *frame = run->frame;
+    run->settling = is_settling(run);
+    run->work_given = run->options->work * fmax(1, (double)frame->bodies / ADVANCE_WORK_BODIES);
+    run->work_left = run->work_given;
+    double exact = ADVANCE_EXACT_WORK - ADVANCE_COARSE_WORK * run->points.last_closed;
+    run->exact_left = run->options->error > 0 ? run->work_given : fmin(run->work_given, exact);
+}
+
 sprag_result advance_open(advance_run *run)
 {
     sprag_frame *frame = run->frame;
@@ -144,10 +153,6 @@ sprag_result advance_open(advance_run *run)
         stats->least_step = stats->least_gap = INFINITY;
     }
     run->left = frame->step;
-    run->solver = run->options->solver;
-    run->work_given = run->options->work * fmax(1, (double)frame->bodies / ADVANCE_LARGE_GROUP);
-    run->work_left = run->work_given;
-    run->solver.work_left = &run->work_left;
     run->before = SPRAG_TAKE(run->scratch, frame->bodies, sprag_mover);
     if (!run->before || !take_scratch(run)) {
         return SPRAG_NO_MEMORY;
@@ -161,6 +166,7 @@ sprag_result advance_open(advance_run *run)
     }
     set_pairs(run);
     set_acceleration(run);
+    set_work(run);
     return SPRAG_OK;
 }
 

@@ -3,9 +3,9 @@
 // the joint rows give the velocities at its end (stribeck.h, nearly rigid). A certificate
 // (certificate.h) bounds the time for which the bodies may move on at these velocities before any
 // pair closes, and no body moves longer than that: whatever the contact solve returns, bodies do
-// not penetrate. Large groups, and groups with overlaps, do not stop at events: pairs that may meet
-// during the sub-step get contacts in advance, and approach that the solve leaves is removed from
-// the motion (large_groups.c).
+// not penetrate. Once a frame has cost a certain work, and where bodies overlap, no event ends a
+// sub-step: pairs that may meet during the sub-step get contacts in advance, and approach that the
+// solve leaves is removed from the motion (coarse.c).
 //
 // Drumwright: True Rigidity: Interpenetration-free Multi-Body Simulation with Polytopic Contact.
 #ifndef SPRAG_ADVANCE_H
@@ -20,12 +20,12 @@ typedef struct sprag_advance_options {
     double shortest; // share of the frame: no sub-step is planned shorter; events that come sooner
                      // get contacts in advance
     int substeps;    // of a frame, aimed at where many events come; 0: 200 / bodies, at most 100,
-                     // and 1 in groups of more than 20 bodies
+                     // and 1 for what is planned coarsely
     double error;    // m, of a frame: a sub-step is accepted if it differs from its two halves,
                      // which are kept, by less than its share; 0: no error control
-    double work; // of a frame, in products of 6x6 blocks, more in proportion for large groups; once
-                 // it is spent, a coarse plan with a few sweeps takes the rest, and what half as
-                 // much more does not take stands still
+    double work; // of a frame, in products of 6x6 blocks, more in proportion for more than 20
+                 // bodies; once it is spent, solves are a few sweeps, and what half as much more
+                 // does not take stands still
     int checks;  // 1: measures the least separation of all pairs, three times in a sub-step
     sprag_stribeck_options solver;
 } sprag_advance_options;

@@ -5,9 +5,10 @@
 
 // ---- budgets
 
-// Bodies: groups with more of them are planned coarsely, without events that end a sub-step.
-// Larger: more groups resolve every impact, at the cost of more sub-steps.
-enum { ADVANCE_LARGE_GROUP = 20 };
+// Work of a frame, in products of 6x6 blocks, that locates events, and what each contact point at
+// its start takes from that: one solve of many contacts takes longer than all that a coarse plan
+// does. Larger, and smaller: more impacts have their own sub-step, heaps that collapse take longer.
+static const double ADVANCE_EXACT_WORK = 5e4, ADVANCE_COARSE_WORK = 2e3;
 
 // Sub-steps of a frame that are aimed at: this many divided by the number of bodies, bounded by the
 // second. Larger: shorter sub-steps where many events come; more time.
@@ -17,28 +18,27 @@ enum { ADVANCE_SUBSTEPS_OF_BODIES = 200, ADVANCE_MOST_SUBSTEPS = 100 };
 // frame that does not progress takes longer.
 enum { ADVANCE_EXTRA_SUBSTEPS = 200 };
 
-// Solves for each sub-step aimed at, before the rest of the frame is planned coarsely. Larger:
-// more time in frames with many events.
-enum { ADVANCE_SOLVES_OF_SUBSTEP = 1 };
-
-// Work of a frame, in products of 6x6 blocks, before the rest of the frame is planned coarsely and
-// solved by a few sweeps; share of it that this may take, before what is left of the frame is left
-// out as stalled. Larger: jammed bodies with many contacts cost more. Smaller: 3e5 makes dominoes
-// stall for 0.5 % of the time.
+// Work of a frame of 20 bodies, on the same scale, before solves are a few sweeps; share of it that
+// this may take, before what is left of the frame is left out as stalled. Larger: jammed bodies
+// with many contacts cost more. Smaller: 3e5 makes dominoes stall for 0.5 % of the time.
 static const double ADVANCE_WORK = 7e5, ADVANCE_EXTRA_WORK = 0.5;
+enum { ADVANCE_WORK_BODIES = 20 };
 
 // Work of a certificate, of an expansion in it and of a constraint's rate in the projection, on
 // the same scale. They decide only what share of the work is theirs.
-static const double ADVANCE_CERTIFICATE_WORK = 10, ADVANCE_EXPANSION_WORK = 15;
+static const double ADVANCE_CERTIFICATE_WORK = 10, ADVANCE_EXPANSION_WORK = 12;
 static const double ADVANCE_RATE_WORK = 0.3;
+
+// Share of the sub-steps aimed at: a shorter one is not planned.
+static const double advance_whole_share = 0.999;
 
 // Stalled sub-steps of a frame, before the rest of the frame is left out. Larger: jammed bodies
 // cost more.
 enum { ADVANCE_MOST_STALLS = 3 };
 
-// A large group is solved exactly where its speed is below this multiple of what forces add in a
+// A coarse plan is solved exactly where the speed is below this multiple of what forces add in a
 // frame. Larger: faster bodies are solved exactly too, which takes longer.
-static const double advance_settling_speed = 40;
+static const double advance_settling_speed = 20;
 
 // ---- contacts
 
@@ -111,6 +111,9 @@ enum { ADVANCE_LENGTHS = 6 };
 enum { ADVANCE_SECANTS = 40 };
 static const double advance_secant_tolerance = 1e-9;
 
+// Epsilon: a sub-step that an event ends is to end at this height, and at most so much higher.
+static const double advance_event_height = 0.05, advance_event_room = 0.02;
+
 // Share of the length: forces may act for so much longer than bodies move. Larger: stalls give
 // bodies more speed.
 static const double advance_idle_share = 1e-3;
@@ -130,11 +133,10 @@ static const double advance_rounding = 1e-10;
 // Rows that a body may get so as not to turn too fast. Larger: a cap on turning holds more exactly.
 enum { ADVANCE_CAP_ROWS = 3 };
 
-// Strategy of the contact solve of a large group: products of blocks by contact and row that a
-// factorization may take where the group settles, sweeps of the first Gauss-Seidel and of the
-// least. Larger: more exact, slower.
+// Products of blocks by contact and row that a factorization may take where a coarse plan settles,
+// and sweeps of a solve elsewhere. Larger: more exact, slower.
 static const double advance_settled_work = 10;
-enum { ADVANCE_SWEEPS = 6, ADVANCE_LEAST_SWEEPS = 60 };
+enum { ADVANCE_SWEEPS = 60 };
 
 // Share of the gap that contacts aim at: one that lacks less is left alone. Larger: fewer solves
 // for the push, gaps of bodies at rest that differ more.
@@ -144,7 +146,7 @@ static const double advance_gap_tolerance = 0.1;
 // fixed ones move farther.
 static const double advance_push_limit = 4;
 
-// ---- projection of the motion (large_groups.c)
+// ---- projection of the motion (coarse.c)
 
 // Solves of a sub-step and rounds of projection after each. Larger: more contacts are found before
 // bodies are slowed down.

@@ -3,7 +3,7 @@
 // times, mesh.c treats triangles of a mesh, contacts.c, friction.c, solve.c and push_out.c make and
 // solve the contact problem, impact.c makes bodies bounce, flight.c moves bodies that nothing
 // holds, spinners.c those that spin fast, speculative.c makes contacts of what blocks a sub-step,
-// large_groups.c plans a sub-step of a large group, projection.c removes the approach that is left
+// coarse.c plans a sub-step without events, projection.c removes the approach that is left
 // in its motion, slow_down.c slows bodies that would still collide, energy.c takes back what a
 // sub-step gains, events.c reports events, error.c controls the error.
 #ifndef SPRAG_ADVANCE_RUN_H
@@ -30,6 +30,7 @@ typedef struct advance_near {
     int points;               // of contact
     bool was_closed;          // in the sub-step before; by substep.c
     bool slips;               // in the last sub-step with a contact; by events.c
+    int awaited;              // of work.awaited, -1: none; by plan.c
     bool active;              // the last solve had a force between the bodies; by substep.c
     advance_friction friction;
     double normal_force, slide_force; // N, sums over the points; by friction.c
@@ -87,9 +88,9 @@ typedef struct advance_push {
 
 // An attempt at the sub-step of a given length: the solved velocities and how long they are safe.
 typedef struct advance_attempt {
-    // asked of the solve, by plan.c and large_groups.c:
+    // asked of the solve, by plan.c and coarse.c:
     double length;    // s
-    bool exactly;     // use the most exact strategy, also for a large group
+    bool exactly;     // use the most exact strategy, also in a coarse plan
     bool has_guess;   // velocity is that of another attempt at this sub-step
     bool ignore_dips; // contacts ask for no speed to make up for curved motion
     // by solve.c:
@@ -109,9 +110,16 @@ typedef struct advance_attempt {
     int slowed_pair; // pair that slowed a body down, -1: none
 } advance_attempt;
 
+typedef struct advance_awaited {
+    int pair;
+    sprag_certificate certificate; // of the attempt that it blocked
+} advance_awaited;
+
 typedef struct advance_work { // scratch of plan.c, speculative.c and slow_down.c
     double (*velocity)[6];    // 2 for each body
     int *pair;                // pairs
+    advance_awaited *awaited; // pairs, whose events a sub-step may end at
+    int awaits;
     bool *moved;              // bodies
 } advance_work;
 
@@ -143,19 +151,17 @@ typedef struct advance_run {
     // by advance_open, for the whole frame:
     sprag_mover *before;  // bodies, at the start of the frame
     double acceleration;  // m/s^2, largest by forces
-    bool settling;        // slow at the start of the frame: a large group is solved exactly
     advance_near *near;   // pairs
     sprag_pose *pose;     // colliders, now; by the scan
     double (*inertia)[9]; // kg m^2, bodies, world axes; by advance_look
     // the course of the frame, by advance.c and substep.c:
-    double time, left;             // s, done and to go
-    double floor;                  // s, no sub-step is planned shorter
-    double longest;                // s, that the sub-step may take
-    double last_clock;             // s, that the last one took
-    int stalls;                    // sub-steps that stalled
-    sprag_stribeck_options solver; // of the options, with the work that is left
-    double work_given, work_left;  // of the frame
-    bool over_budget;   // the frame has cost enough: the rest is planned as for a large group
+    double time, left;                        // s, done and to go
+    double floor;                             // s, no sub-step is planned shorter
+    double longest;                           // s, that the sub-step may take
+    double last_clock;                        // s, that the last one took
+    int stalls;                               // sub-steps that stalled
+    bool settling;                            // slow at the start of the frame
+    double work_given, work_left, exact_left; // of the frame, and of what locates events
     sprag_event *event; // of a sub-step that may be taken back (error.c); NULL: events are reported
     int event_count;
     // of the sub-step:
@@ -172,6 +178,18 @@ typedef struct advance_run {
 
 // Sets what does not change in the frame. SPRAG_OK, SPRAG_BAD_PROBLEM, SPRAG_NO_MEMORY.
 sprag_result advance_open(advance_run *run);
+
+static inline void advance_spend(advance_run *run, double work)
+{
+    run->work_left -= work;
+    run->exact_left -= work;
+}
+
+// Has the frame cost so much that no more events are located?
+static inline bool advance_is_costly(const advance_run *run)
+{
+    return !(run->exact_left > 0);
+}
 
 // Has the rest of the frame taken its share of the work too? Then nothing is improved any more.
 static inline bool advance_is_spent(const advance_run *run)
@@ -241,9 +259,6 @@ void advance_certify_blocked(advance_run *run, double horizon);
 
 // m/s, along a normal into shape 0, of a point on each shape: positive apart.
 double advance_rate(const advance_near *near, const double at[2][3], const double *normal);
-
-// For how long the motions keep these pairs apart, `horizon` at most.
-double advance_safe(advance_run *run, const int *pair, int pairs, double horizon);
 
 // All pairs have moved for t.
 void advance_move_pairs(advance_run *run, double t);
@@ -335,18 +350,12 @@ bool advance_update_dips(advance_run *run, int pair, int *at);
 // there. Returns the point, -1: no memory.
 int advance_add_speculative(advance_run *run, int pair);
 
-// ---- large_groups.c
+// ---- coarse.c
 
-static inline bool advance_is_large_group(const advance_run *run)
-{
-    return run->frame->bodies > ADVANCE_LARGE_GROUP;
-}
-
-// Is the sub-step planned as for a large group: without events that end it?
+// Is the sub-step planned without events that end it?
 bool advance_is_coarse(const advance_run *run);
 
-// Plans a sub-step of a large group: solves, then takes the approach that is left out of the
-// motion.
+// Plans such a sub-step: solves, then takes the approach that is left out of the motion.
 sprag_result advance_plan_coarse(advance_run *run, double longest);
 
 // ---- slow_down.c

@@ -31,9 +31,10 @@ typedef enum advance_moment {
 void advance_velocity_at(const advance_problem *p, const sprag_contact *contact,
                          advance_moment moment, double u[3]);
 
-// Options of the contact solve for a large group: exact where the bodies settle and the
-// factorization costs little more than sweeps, else sweeps.
-sprag_stribeck_options advance_large_group_options(const advance_run *run);
+// Solves contacts within the work that is left; unless `exactly`, in a coarse plan, by sweeps.
+// warm: the solution's velocity on entry is a guess.
+sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *problem, bool warm,
+                                    bool exactly, sprag_solution *solution, sprag_stats *stats);
 
 // ---- contacts.c
 

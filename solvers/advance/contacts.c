@@ -72,8 +72,8 @@ static double yield_speed(const sprag_contact *contact, const advance_problem *p
 // sub-step, but for the dip of the curved motion. Of a gap below the target only what the contact
 // has yielded is made up for: a velocity for the rest, which is push_out.c's, would press bodies
 // against one another that hardly fit between others.
-static double bias_of(const advance_run *run, const advance_point *point, const sprag_contact *contact,
-                      const advance_problem *p)
+static double bias_of(const advance_run *run, const advance_point *point,
+                      const sprag_contact *contact, const advance_problem *p)
 {
     double step = p->problem.step;
     const sprag_surface *surface = &run->frame->pair[point->pair].surface;
@@ -85,8 +85,7 @@ static double bias_of(const advance_run *run, const advance_point *point, const 
     double time = missing > 0 ? fmax(step, shortest * run->frame->step) : step;
     double bias = missing / time;
     if (run->attempt.ignore_dips) {
-        double most = advance_is_large_group(run) && run->settling ? INFINITY : 0;
-        bias = fmin((run->target - point->gap) / time, most);
+        bias = fmin((run->target - point->gap) / time, run->settling ? INFINITY : 0);
     }
     if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
         bias = 0; // push_out.c separates it, without speed
@@ -95,8 +94,8 @@ static double bias_of(const advance_run *run, const advance_point *point, const 
     return motion != 0 ? fmax(bias, motion) : bias;
 }
 
-void advance_set_contact(const advance_run *run, const advance_point *point, const advance_problem *p,
-                         sprag_contact *to)
+void advance_set_contact(const advance_run *run, const advance_point *point,
+                         const advance_problem *p, sprag_contact *to)
 {
     const sprag_pair *pair = &run->frame->pair[point->pair];
     double at[3];

@@ -149,16 +149,7 @@ static bool set_round(impact *m)
 static sprag_result solve(const impact *m, sprag_solution *solution)
 {
     sprag_stats stats = {0};
-    sprag_stribeck_options options =
-        advance_is_large_group(m->run) ? advance_large_group_options(m->run) : m->run->solver;
-    sprag_result result =
-        sprag_stribeck_solve(&m->problem, &options, m->run->solving, solution, &stats);
-    if (result != SPRAG_OK && result != SPRAG_NO_MEMORY && advance_is_large_group(m->run)) {
-        options = m->run->solver;
-        result = sprag_stribeck_solve(&m->problem, &options, m->run->solving, solution, &stats);
-    }
-    m->run->stats->solves++;
-    return result;
+    return advance_solve_contacts(m->run, &m->problem, false, false, solution, &stats);
 }
 
 // J, a' M b of all bodies that have a mass.

@@ -352,8 +352,9 @@ static double level_of(const advance_run *run, double gap)
 static void certificate_of(advance_run *run, int pair, double horizon, sprag_certificate *to)
 {
     const advance_near *near = &run->near[pair];
-    sprag_time_of_impact(near->carried, &near->gap, level_of(run, near->gap.distance), horizon, to);
-    run->work_left -= ADVANCE_EXPANSION_WORK * (double)to->expansions;
+    sprag_time_of_impact_again(near->carried, &near->gap, level_of(run, near->gap.distance),
+                               horizon, to);
+    advance_spend(run, ADVANCE_EXPANSION_WORK * (double)to->expansions);
 }
 
 static void certify_pair(advance_run *run, int pair, double horizon)
@@ -361,7 +362,6 @@ static void certify_pair(advance_run *run, int pair, double horizon)
     advance_near *near = &run->near[pair];
     const sprag_pair *p = &run->frame->pair[pair];
     near->certificate.time = INFINITY;
-    run->work_left -= ADVANCE_CERTIFICATE_WORK;
     if (p->state == SPRAG_PAIR_DECLINED || p->overlapped) {
         return;
     }
@@ -369,8 +369,10 @@ static void certify_pair(advance_run *run, int pair, double horizon)
     if (near->clear - most > run->level) {
         return;
     }
+    advance_spend(run, ADVANCE_CERTIFICATE_WORK);
     if (advance_is_spent(run)) { // it stands
-        near->certificate = (sprag_certificate){.time = most > 0 ? 0 : INFINITY, .side = -1};
+        near->certificate.time = most > 0 ? 0 : INFINITY;
+        near->certificate.side = -1;
         return;
     }
     if (!near->fresh) {
@@ -424,16 +426,6 @@ void advance_certify_blocked(advance_run *run, double horizon)
             take_certificate(run, i);
         }
     }
-}
-
-double advance_safe(advance_run *run, const int *pair, int pairs, double horizon)
-{
-    for (int i = 0; i < pairs; i++) {
-        sprag_certificate c;
-        certificate_of(run, pair[i], horizon, &c);
-        horizon = c.whole ? horizon : fmin(horizon, c.time);
-    }
-    return horizon;
 }
 
 void advance_move_pairs(advance_run *run, double t)

@@ -81,8 +81,7 @@ static sprag_result attempt(advance_run *run, double length, double horizon, dou
             advance_certify(run, horizon, NULL);
             some = false;
         }
-        bool spent = !(run->work_left > 0);
-        if (run->attempt.safe >= length || run->attempt.failed || spent ||
+        if (run->attempt.safe >= length || run->attempt.failed || advance_is_costly(run) ||
             !capture_blocking(run, height)) {
             break;
         }
@@ -117,17 +116,50 @@ static sprag_result attempt_to_end(advance_run *run)
 // is found without a solve.
 
 typedef struct trial {
-    double length, safe;
+    double length;
     double (*velocity)[6]; // m/s, rad/s, of the motion
 } trial;
 
 static void record_trial(const advance_run *run, trial *t)
 {
     t->length = run->attempt.length;
-    t->safe = run->attempt.safe;
     for (int i = 0; i < run->frame->bodies; i++) {
         memcpy(t->velocity[i], run->attempt.motion[i].velocity, sizeof t->velocity[i]);
     }
+}
+
+// At the start of the sub-step.
+static void record_start(const advance_run *run, trial *t)
+{
+    t->length = 0;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        memcpy(t->velocity[i], run->frame->body[i].velocity, sizeof t->velocity[i]);
+    }
+}
+
+// Adds the pairs that block the attempt within `until`, with what they are blocked by now.
+static void record_blocking(advance_run *run, double until)
+{
+    for (int i = 0; i < run->frame->pairs; i++) {
+        const sprag_certificate *c = &run->near[i].certificate;
+        if (c->time < until && c->side >= 0) {
+            int *at = &run->near[i].awaited;
+            *at = *at >= 0 ? *at : run->work.awaits++;
+            run->work.awaited[*at] = (advance_awaited){i, *c};
+        }
+    }
+}
+
+// m, by which the lowest of them is above the level at which the sub-step is to end.
+static double height_left(const advance_run *run, double t)
+{
+    double least = INFINITY;
+    for (int i = 0; i < run->work.awaits; i++) {
+        const advance_awaited *a = &run->work.awaited[i];
+        least =
+            fmin(least, sprag_certificate_height(run->near[a->pair].carried, &a->certificate, t));
+    }
+    return least - advance_event_height * run->options->epsilon;
 }
 
 static void interpolate(advance_run *run, const trial *a, const trial *b, double length)
@@ -141,25 +173,27 @@ static void interpolate(advance_run *run, const trial *a, const trial *b, double
     }
 }
 
-// The longest safe length between low, which is safe, and high, which is not: the Illinois variant
-// of regula falsi on the safe time minus the length.
-static double find_event_length(advance_run *run, const trial *low, const trial *high,
-                                const int *pair, int pairs)
+// The length between low and high at which the first of the awaited pairs arrives: the Illinois
+// variant of regula falsi on the height that is left.
+static double find_event_length(advance_run *run, const trial *low, const trial *high)
 {
     static const double close = advance_secant_tolerance;
-    double a = low->length, b = high->length, fa = low->safe - a, fb = high->safe - b;
-    for (int i = 0, before = 0; i < ADVANCE_SECANTS && b - a > close * b && run->work_left > 0;
-         i++) {
+    double a = low->length, b = high->length, fa, fb;
+    interpolate(run, low, high, a);
+    fa = height_left(run, a);
+    interpolate(run, low, high, b);
+    fb = height_left(run, b);
+    for (int i = 0, before = 0; i < ADVANCE_SECANTS && b - a > close * b; i++) {
         double between = fa > 0 && fb < 0 ? (a * fb - b * fa) / (fb - fa) : 0.5 * (a + b);
         double length = fmin(fmax(between, a + 0.1 * close * b), b - 0.1 * close * b);
         interpolate(run, low, high, length);
-        double f = advance_safe(run, pair, pairs, high->length) - length;
+        double f = height_left(run, length);
         int side = f >= 0 ? 1 : -1;
         *(side > 0 ? &a : &b) = length;
         *(side > 0 ? &fa : &fb) = f;
         *(side > 0 ? &fb : &fa) *= side == before ? 0.5 : 1;
         before = side;
-        if (side > 0 && f <= close * b) {
+        if (side > 0 && f <= advance_event_room * run->options->epsilon) {
             break;
         }
     }
@@ -169,15 +203,10 @@ static double find_event_length(advance_run *run, const trial *low, const trial 
 // Does the sub-step end so near the event that the next one starts with it?
 static bool ends_at_event(const advance_run *run)
 {
-    if (run->attempt.safe < run->attempt.length) {
-        return run->attempt.length - run->attempt.safe <= 1e-6 * run->attempt.length;
-    }
-    if (run->attempt.blocking < 0) {
-        return run->attempt.at_limit &&
-               run->attempt.safe - run->attempt.length <= 1e-6 * run->attempt.length;
-    }
-    double speed = fabs(run->near[run->attempt.blocking].certificate.height) / run->attempt.safe;
-    return (run->attempt.safe - run->attempt.length) * speed <= 0.5 * run->options->epsilon;
+    double length = run->attempt.length, past = length - run->attempt.safe;
+    return run->attempt.at_limit || past > 0
+               ? fabs(past) <= 1e-6 * length
+               : height_left(run, length) <= advance_event_height * run->options->epsilon;
 }
 
 // Solves for shorter lengths, because forces must not act for longer than bodies move.
@@ -200,36 +229,39 @@ static sprag_result shorten(advance_run *run, double low, double longest)
     return run->attempt.length <= run->floor ? attempt_to_end(run) : SPRAG_OK;
 }
 
+static void begin_waiting(advance_run *run)
+{
+    run->work.awaits = 0;
+    for (int i = 0; i < run->frame->pairs; i++) {
+        run->near[i].awaited = -1;
+    }
+}
+
 static sprag_result end_at_event(advance_run *run, double longest)
 {
     double(*velocity)[6] = run->work.velocity;
     trial low = {.velocity = velocity}, high = {.velocity = velocity + run->frame->bodies};
-    int *pair = run->work.pair, pairs = 0;
-    for (int i = 0; i < run->frame->pairs; i++) {
-        if (run->near[i].certificate.time < longest) {
-            pair[pairs++] = i;
+    begin_waiting(run);
+    record_start(run, &low);
+    for (int i = 0; i < ADVANCE_LENGTHS && !advance_is_costly(run); i++) {
+        bool high_one = run->attempt.safe < run->attempt.length, limit = run->attempt.at_limit;
+        record_trial(run, high_one ? &high : &low);
+        if (high_one) {
+            record_blocking(run, run->attempt.length);
         }
-    }
-    record_trial(run, &high);
-    double next = fmax(run->attempt.safe, run->floor);
-    for (int i = 0; i < ADVANCE_LENGTHS && run->work_left > 0; i++) {
-        advance_begin_attempt(run, next);
-        sprag_result result = attempt(run, next, longest, ADVANCE_BAND * run->options->epsilon);
-        if (result != SPRAG_OK || run->attempt.failed || ends_at_event(run)) {
-            return result;
-        }
-        record_trial(run, run->attempt.safe < run->attempt.length ? &high : &low);
         if (high.length <= run->floor) {
             return attempt_to_end(run);
         }
-        if (low.length == 0) {
-            next = fmax(0.5 * next, run->floor);
-        } else {
-            next = run->attempt.at_limit ? run->attempt.safe
-                                         : find_event_length(run, &low, &high, pair, pairs);
-        }
+        double next = limit ? run->attempt.safe : find_event_length(run, &low, &high);
+        next = fmax(next, run->floor);
         if (next <= low.length * (1 + 1e-9) || next >= high.length) {
             break;
+        }
+        advance_begin_attempt(run, next);
+        sprag_result result =
+            attempt(run, next, limit ? longest : next, ADVANCE_BAND * run->options->epsilon);
+        if (result != SPRAG_OK || run->attempt.failed || ends_at_event(run)) {
+            return result;
         }
     }
     advance_set_motion(run); // of the last solve, as certified
@@ -247,7 +279,7 @@ static sprag_result plan_once(advance_run *run, double longest, bool to_the_end)
     return to_the_end || longest <= run->floor ? attempt_to_end(run) : end_at_event(run, longest);
 }
 
-// In a large group only a joint's stop ends a sub-step.
+// Only a joint's stop ends such a sub-step.
 static sprag_result plan_coarse(advance_run *run, double longest)
 {
     for (int i = 0; i < ADVANCE_PLANS && (i == 0 || !advance_is_spent(run)); i++) {
@@ -275,7 +307,8 @@ static sprag_result plan_coarse(advance_run *run, double longest)
 static sprag_result plan_exact(advance_run *run, double longest, bool to_the_end)
 {
     sprag_result result = SPRAG_OK;
-    for (int i = 0; i < ADVANCE_PLANS && result == SPRAG_OK && run->work_left > 0; i++) {
+    for (int i = 0; i < ADVANCE_PLANS && result == SPRAG_OK && (i == 0 || !advance_is_costly(run));
+         i++) {
         result = plan_once(run, longest, to_the_end);
         bool complete =
             run->attempt.length - run->attempt.safe <= advance_idle_share * run->attempt.length;
@@ -297,6 +330,18 @@ sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
     if (result != SPRAG_OK) {
         return result;
     }
-    return advance_is_coarse(run) ? plan_coarse(run, longest)
-                                  : plan_exact(run, longest, to_the_end);
+    if (!advance_is_coarse(run)) {
+        result = plan_exact(run, longest, to_the_end);
+        bool complete = run->attempt.safe >= run->attempt.length;
+        if (result != SPRAG_OK || complete || !advance_is_coarse(run)) {
+            return result;
+        }
+        longest = run->left; // all that is left is planned at once
+        run->floor = advance_whole_share * longest;
+        result = advance_look(run, longest);
+        if (result != SPRAG_OK) {
+            return result;
+        }
+    }
+    return plan_coarse(run, longest);
 }

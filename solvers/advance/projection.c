@@ -270,9 +270,10 @@ static bool solve_directly(advance_projection *p)
     sprag_row *row = SPRAG_TAKE(run->solving, rows, sprag_row);
     sprag_solution to = {.velocity = SPRAG_TAKE(run->solving, bodies, double[6]),
                          .row_force = SPRAG_TAKE(run->solving, rows, double)};
-    sprag_stribeck_options options = run->solver;
+    double left = run->work_left;
+    sprag_stribeck_options options = run->options->solver;
     options.direct_work = INFINITY;
-    options.budget = 0;
+    options.work_left = &left;
     if (run->solving->failed) {
         return false;
     }
@@ -293,7 +294,9 @@ static bool solve_directly(advance_projection *p)
     }
     const sprag_problem problem = {
         .step = run->attempt.length, .bodies = bodies, .rows = rows, .body = body, .row = row};
-    if (sprag_stribeck_solve(&problem, &options, run->solving, &to, NULL) != SPRAG_OK) {
+    sprag_result result = sprag_stribeck_solve(&problem, &options, run->solving, &to, NULL);
+    advance_spend(run, run->work_left - left);
+    if (result != SPRAG_OK) {
         return false;
     }
     for (int i = 0; i < bodies; i++) {
@@ -318,7 +321,7 @@ void advance_project(advance_projection *p)
         relax_queue(p);
     }
     restrain(p);
-    p->run->work_left -= ADVANCE_RATE_WORK * (double)p->rates;
+    advance_spend(p->run, ADVANCE_RATE_WORK * (double)p->rates);
     p->budget -= p->rates;
     p->rates = 0;
 }

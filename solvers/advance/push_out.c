@@ -66,7 +66,6 @@ sprag_result advance_push_out(advance_run *run, advance_problem *p)
     sprag_frame *frame = run->frame;
     sprag_row *row = SPRAG_TAKE(run->solving, run->rows.count, sprag_row);
     sprag_stats stats = {0};
-    bool exact = run->stats->solve.strategy == SPRAG_STRATEGY_FROZEN_FRICTION;
     double fastest = 0;
     if (run->solving->failed) {
         return SPRAG_NO_MEMORY;
@@ -96,9 +95,10 @@ sprag_result advance_push_out(advance_run *run, advance_problem *p)
         contact->stiffness = 0;
         advance_remove_friction(contact);
     }
-    sprag_stribeck_options options = exact ? advance_large_group_options(run) : run->solver;
+    // The error of sweeps would press overlapping bodies deeper into others, which nothing certifies.
+    bool exactly = run->stats->solve.strategy != SPRAG_STRATEGY_FROZEN_FRICTION;
     sprag_result result =
-        sprag_stribeck_solve(&p->problem, &options, run->solving, &p->solution, &stats);
+        advance_solve_contacts(run, &p->problem, false, exactly, &p->solution, &stats);
     if (result == SPRAG_OK) {
         double share = push_share(run, p, fastest);
         for (int i = 0; i < frame->bodies; i++) {

@@ -54,15 +54,26 @@ static bool take_problem(advance_run *run, double step, advance_problem *p)
     return true;
 }
 
-sprag_stribeck_options advance_large_group_options(const advance_run *run)
+sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *problem, bool warm,
+                                    bool exactly, sprag_solution *solution, sprag_stats *stats)
 {
-    sprag_stribeck_options options = run->solver;
-    options.settled_work = run->settling ? advance_settled_work : 0;
-    options.direct_work = 0;
-    options.lagged_passes = run->settling;
-    options.sweeps = ADVANCE_SWEEPS;
-    options.sweeps_least = ADVANCE_LEAST_SWEEPS;
-    return options;
+    bool costly = advance_is_costly(run) && !run->control, coarse = costly && !exactly;
+    double given = costly || run->control ? run->work_left : fmin(run->exact_left, run->work_left);
+    double left = given;
+    sprag_stribeck_options options = run->options->solver;
+    options.warm = warm;
+    options.work_left = &left;
+    if (coarse) {
+        options.settled_work = run->settling ? advance_settled_work : 0;
+        options.lagged_passes = run->settling;
+        options.direct_work = 0;
+        options.sweeps = 1;
+        options.sweeps_least = ADVANCE_SWEEPS;
+    }
+    sprag_result result = sprag_stribeck_solve(problem, &options, run->solving, solution, stats);
+    advance_spend(run, given - left);
+    run->stats->solves++;
+    return result;
 }
 
 double advance_product(const advance_run *run, int i, const double *a, const double *b)
@@ -197,26 +208,14 @@ static void scale_turning(const advance_run *run, double (*velocity)[6])
     }
 }
 
-// Large groups are solved by sweeps first; the exact strategy follows if those fail.
 static sprag_result solve_once(advance_run *run, advance_problem *p, sprag_stats *stats)
 {
-    sprag_stribeck_options options = run->solver;
-    options.warm = run->attempt.has_guess;
     if (run->attempt.has_guess) {
         memcpy(p->solution.velocity, run->attempt.velocity,
                (size_t)run->frame->bodies * sizeof *run->attempt.velocity);
     }
-    bool large = advance_is_large_group(run) && !run->attempt.exactly;
-    sprag_result result = SPRAG_NOT_CONVERGED;
-    if (large) { // an inexact solution costs sub-steps, and nothing else
-        sprag_stribeck_options swept = advance_large_group_options(run);
-        result = sprag_stribeck_solve(&p->problem, &swept, run->solving, &p->solution, stats);
-    }
-    if (result != SPRAG_OK && result != SPRAG_NO_MEMORY) {
-        result = sprag_stribeck_solve(&p->problem, &options, run->solving, &p->solution, stats);
-    }
-    run->stats->solves++;
-    return result;
+    return advance_solve_contacts(run, &p->problem, run->attempt.has_guess, run->attempt.exactly,
+                                  &p->solution, stats);
 }
 
 static sprag_result solve_capped(advance_run *run, advance_problem *p)
@@ -266,7 +265,7 @@ static void set_problem(advance_run *run, advance_problem *p)
     for (int i = 0; i < frame->bodies; i++) {
         sprag_mover_body(&frame->body[i], run->inertia[i], p->problem.step, &p->body[i]);
     }
-    p->soft = sprag_problem_softness(&p->problem, run->solver.softness, 0);
+    p->soft = sprag_problem_softness(&p->problem, run->options->solver.softness, 0);
     if (frame->contacts) {
         memcpy(p->contact, frame->contact, (size_t)frame->contacts * sizeof *p->contact);
     }

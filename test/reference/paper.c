@@ -205,6 +205,7 @@ sprag_result sprag_paper_simulate(sprag_frame *frame, const sprag_advance_option
     if (result != SPRAG_OK) {
         return result;
     }
+    p.run.work_left = p.run.exact_left = 1e300; // as much as it takes
     result = take_vertices(&p);
     return advance_close(&p.run, result == SPRAG_OK ? simulate(&p) : result);
 }

@@ -1,4 +1,4 @@
-// A sub-step of a large group. An exact solve of its contacts would cost too much, so sweeps leave
+// A sub-step that no event ends. An exact solve of its contacts would cost too much, so sweeps leave
 // velocities at which pairs still approach by a little more than their gaps allow. The motion is
 // projected: changed by as little as possible, in the metric of the masses, so that all points stay
 // apart; the velocities stay as they were solved. Without joints the projection is Gauss-Seidel
@@ -14,16 +14,16 @@
 bool advance_is_coarse(const advance_run *run)
 {
     bool jammed = run->push.speed > 0; // an overlap has no event to wait for
-    return (advance_is_large_group(run) || jammed || run->over_budget) && !run->control;
+    return (jammed || advance_is_costly(run)) && !run->control;
 }
 
 // ---- points
 
-static double target_rate(const advance_projection *p, const advance_point *point, double rate)
+static double target_rate(const advance_projection *p, const advance_point *point)
 {
     const advance_run *run = p->run;
     if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
-        return fmin(rate, 0); // push_out.c separates it
+        return 0; // push_out.c separates it
     }
     return (run->target - point->gap + point->dip) / run->attempt.length;
 }
@@ -52,7 +52,7 @@ static void add_point(advance_projection *p, int i)
     }
     if (l) {
         advance_constraint_attach(p, l);
-        l->target = target_rate(p, point, advance_constraint_rate(p, l));
+        l->target = target_rate(p, point);
     }
 }
 
@@ -60,8 +60,7 @@ static void update_point(advance_projection *p, int i)
 {
     int known = p->of_point[i];
     if (known >= 0) {
-        p->constraint[known].target =
-            target_rate(p, &p->run->points.point[i], p->constraint[known].target);
+        p->constraint[known].target = target_rate(p, &p->run->points.point[i]);
         advance_constraint_queue(p, known);
     }
 }
@@ -115,7 +114,7 @@ static void add_row(advance_projection *p, const sprag_row *row)
 static bool start(advance_projection *p, advance_run *run)
 {
     const sprag_frame *frame = run->frame;
-    bool exact = run->stats->solve.strategy == SPRAG_STRATEGY_FROZEN_FRICTION;
+    bool exact = run->stats->solve.strategy != SPRAG_STRATEGY_GAUSS_SEIDEL;
     *p = (advance_projection){.run = run,
                               .tolerance = 0.5 * run->target / run->attempt.length,
                               .excess = (exact ? advance_exact_excess : advance_rough_excess) *
