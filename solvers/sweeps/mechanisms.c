@@ -226,6 +226,7 @@ static sprag_result factor(sweeps *s, mechanism *m, sprag_scratch *scratch)
     if (result != SPRAG_OK) {
         return result;
     }
+    sprag_blocks_clear(&m->blocks, true);
     for (int n = 0; n < m->nodes; n++) {
         const sprag_body *body = &s->problem->body[s->body_of[m->node[n]]];
         double *to = m->blocks.diagonal[m->blocks.rank[n]];
