@@ -332,7 +332,7 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
         result = solve_directly(problem, options, SPRAG_ATTEMPT_BRIEF, most, best, stats, &work);
     }
     bool solved = result == SPRAG_OK;
-    if (result == SPRAG_NOT_CONVERGED) {
+    if (result == SPRAG_NOT_CONVERGED || result == SPRAG_SINGULAR) {
         sprag_stribeck_options own = *options;
         if (own.budget < STRIBECK_REST_SWEEPS && is_near_rest(problem, NULL)) {
             own.budget = STRIBECK_REST_SWEEPS;

@@ -156,6 +156,6 @@ enum { STRIBECK_POOR_SWEEPS = 20 };
 
 // Change of the last sweep, relative to the momentum of the step, at which the solve ends. Smaller:
 // less creep at rest, more sweeps.
-static const double STRIBECK_SWEPT_TOLERANCE = 1e-4;
+static const double STRIBECK_SWEPT_TOLERANCE = 1e-5;
 
 #endif
