@@ -81,8 +81,9 @@ static const option options[] = {
      "largest error of momentum, relative to the impulses of the island; lower: more iterations",
      NULL},
     {"stribeck.softness", REAL, AT(stribeck.softness), 1e-15, 1, "",
-     "compliance of contact normals, relative to the inverse mass at the contact; higher: easier "
-     "to solve, but bodies sink in more",
+     "compliance of contact normals, relative to the inverse mass at the contact, up to ten times "
+     "that in islands of more than 10 bodies unless effort=exact; higher: easier to solve, but "
+     "bodies sink in more",
      NULL},
     {"stribeck.row_softness", REAL, AT(stribeck.row_softness), 1e-15, 1, "",
      "the same for joint equations; higher: joints give way more", NULL},

@@ -44,8 +44,8 @@ static const double COMPLIANT_FULL_CORNER = 0.7;
 // evaluations.
 static const double COMPLIANT_TURN_PER_CHORD = 2.1;
 
-// m: a point this near to a triangle is on it (distance.c). Larger: corners of small triangles share
-// what is apart. Smaller: points on a shared edge have two contacts by rounding.
+// m: a point this near to a triangle is on it (distance.c). Larger: corners of small triangles
+// share what is apart. Smaller: points on a shared edge have two contacts by rounding.
 static const double COMPLIANT_SHARED_POINT = 1e-9;
 
 // ---- impacts (impact.c)
@@ -134,8 +134,8 @@ enum { COMPLIANT_CATCH_UP = 3 };
 // with its square. Smaller: rounding error grows with its inverse.
 static const double COMPLIANT_ROW_DIFFERENCE = 2e-4;
 
-// Of a row's largest entry: a Jacobian by a law is that of the caller, else he is asked at every
-// state. Larger: laws that do not hold.
+// Of a row's largest entry: a Jacobian by a law is that of the caller; otherwise the caller gives
+// rows at every state. Larger: laws that do not hold.
 static const double COMPLIANT_SAME_JACOBIAN = 1e-9;
 
 // Of the diagonal: compliance of bounded rows at least, and of rigid rows that are tested for

@@ -1,6 +1,6 @@
-// Joint rows that move with their bodies, by the laws of their caller (sprag_row_law): he is asked
-// once a frame, and Jacobians and J' v follow from the poses and velocities of a state. If d turns
-// with angular velocity w, d' = w x d, and
+// Joint rows that move with their bodies, by the laws of the caller (sprag_row_law). The caller
+// gives rows and laws once a frame, and Jacobians and J' v follow from the poses and velocities of
+// a state. If d turns with angular velocity w, d' = w x d, and
 //
 //     POINT   J' v = d.(w0 x (w0 x r0) - w1 x (w1 x r1)) + d'.(u0 - u1)
 //     SLIDE   J' v = d'.(v0 - v1) + (c' x d + c x d').(w0 + w1) / 2
@@ -296,8 +296,8 @@ static bool take_laws(compliant_run *run, const sprag_row_law *law)
     return true;
 }
 
-// Bodies are placed at state.x, for which the caller has been asked for rows. Without laws he is
-// asked at every state.
+// Bodies are placed at state.x, for which the caller has given the rows. Without laws the caller
+// gives them at every state.
 bool compliant_start_laws(compliant_run *run)
 {
     compliant_joints *j = run->joints;

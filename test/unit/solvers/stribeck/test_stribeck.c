@@ -388,6 +388,16 @@ START_TEST(too_few_iterations_leave_the_solution_alone)
 }
 END_TEST
 
+static void open_stack_of_two(void)
+{
+    open_scene(&s);
+    add_cube(&s, 1);
+    add_cube(&s, 1);
+    fall(&s);
+    stand(&s, 0, SPRAG_STATIC, 0.5);
+    stand(&s, 1, 0, 0.5);
+}
+
 // Under a budget. What the direct strategies solve they solve the next time, too; what they fail at
 // they leave to the sweeps for more and more solves.
 START_TEST(an_island_remembers_what_solved_it)
@@ -396,12 +406,7 @@ START_TEST(an_island_remembers_what_solved_it)
     sprag_stribeck_options options = sprag_stribeck_defaults();
     options.budget = 50;
     options.memory = &memory;
-    open_scene(&s);
-    add_cube(&s, 1);
-    add_cube(&s, 1);
-    fall(&s);
-    stand(&s, 0, SPRAG_STATIC, 0.5);
-    stand(&s, 1, 0, 0.5);
+    open_stack_of_two();
     ck_assert_int_eq(sprag_stribeck_solve(&s.problem, &options, &scratch, &s.solution, &s.stats),
                      SPRAG_OK);
     ck_assert_int_eq(s.stats.strategy, SPRAG_STRATEGY_NEWTON);
@@ -436,12 +441,7 @@ START_TEST(newton_takes_over_from_frozen_friction)
     sprag_stribeck_options options = sprag_stribeck_defaults();
     options.budget = 50;
     options.memory = &memory;
-    open_scene(&s);
-    add_cube(&s, 1);
-    add_cube(&s, 1);
-    fall(&s);
-    stand(&s, 0, SPRAG_STATIC, 0.5);
-    stand(&s, 1, 0, 0.5);
+    open_stack_of_two();
     stand(&s, 1, 0, 0.5); // a stack has more contacts than Newton's method alone is for
     s.body[0].free_velocity[0] = s.body[0].velocity[0] = 0.01;
     s.body[1].free_velocity[0] = s.body[1].velocity[0] = 0.02;
@@ -465,12 +465,7 @@ START_TEST(frozen_friction_holds_what_rests)
     sprag_stribeck_options options = sprag_stribeck_defaults();
     options.budget = 50;
     options.memory = &memory;
-    open_scene(&s);
-    add_cube(&s, 1);
-    add_cube(&s, 1);
-    fall(&s);
-    stand(&s, 0, SPRAG_STATIC, 0.5);
-    stand(&s, 1, 0, 0.5);
+    open_stack_of_two();
     stand(&s, 1, 0, 0.5);
     double fall_speed = -s.body[0].free_velocity[2];
     for (int i = 0; i < 2; i++) {
