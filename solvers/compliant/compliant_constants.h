@@ -177,10 +177,6 @@ static const double COMPLIANT_COST_HULL = 10, COMPLIANT_COST_BOX = 3;
 static const double COMPLIANT_COST_BOUND = 0.05, COMPLIANT_COST_GAP = 0.5, COMPLIANT_COST_ROW = 2,
                     COMPLIANT_COST_ENTRY = 0.1, COMPLIANT_COST_FAR_PAIR = 0.1;
 
-// Of the cost of a gap: that of a cylinder or hull which overlaps what is no ball or plane.
-// Measured of cylinders. Larger: frames with deep overlaps reach their limit of work earlier.
-static const double COMPLIANT_COST_DEEP = 16;
-
 // Products of blocks for an evaluation (25 ns to 50 ns), for the gaps within an implicit step,
 // which share its work. Larger: frames with many impacts beside contacts at rest bounce less.
 static const double COMPLIANT_PRODUCTS_PER_EVALUATION = 2;

@@ -48,9 +48,7 @@ bool compliant_find_gap(compliant_run *run, int guard, double reach, double marg
     }
     bool found = sprag_gap_find(shape, pose, &query, memory ? memory : &copy, gap, manifold) !=
                  SPRAG_BAD_PROBLEM;
-    double cost = run->guards.cost[guard];
-    bool deep = found && gap->distance < 0 && cost > COMPLIANT_COST_HULL;
-    run->budget.work += COMPLIANT_COST_GAP * cost * (deep ? COMPLIANT_COST_DEEP : 1);
+    run->budget.work += COMPLIANT_COST_GAP * run->guards.cost[guard] + gap->work;
     return found;
 }
 

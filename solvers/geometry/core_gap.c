@@ -124,6 +124,7 @@ static bool search_cylinders(const sprag_core core[2], const sprag_gjk *gjk, spr
     sprag_cylinders found = {.cosine = -1};
     memcpy(found.normal, gjk->normal, sizeof found.normal);
     sprag_cylinders_separate(core, gjk->simplex.vertex, gjk->simplex.count, gjk->size, &found);
+    a->work += found.work;
     double shallow = SPRAG_GAP_SHALLOW * gjk->size; // GJK may not have seen an overlap yet
     bool apart = found.bound > 0 || (gjk->distance < shallow && found.bound > -shallow);
     if (!found.closed || !apart || found.bound < gjk->bound - SPRAG_GAP_EXACT * gjk->size) {
@@ -217,6 +218,7 @@ static void search_inside(const sprag_core core[2], const sprag_gjk *gjk, sprag_
 {
     sprag_epa epa;
     sprag_epa_find(core, &gjk->simplex, gjk->size, &epa);
+    a->work += epa.work;
     if (epa.error > SPRAG_GAP_TOLERABLE * a->size && sprag_cores_curved(core)) {
         try_axes(core, gjk->size, &epa);
     }
@@ -253,6 +255,7 @@ void sprag_core_gap_search(const sprag_core core[2], double reach, sprag_gjk *gj
 {
     sprag_gjk_end end = sprag_gjk_find(core, reach, gjk);
     a->size = gjk->size;
+    a->work += SPRAG_GAP_GJK_WORK * gjk->steps;
     if (end == SPRAG_GJK_BEYOND) {
         a->distance = gjk->bound;
         memcpy(a->normal, gjk->normal, sizeof a->normal);

@@ -12,6 +12,7 @@ typedef struct sprag_core_gap {
     double normal[3];   // unit, into core 0
     double point[2][3]; // m, nearest points, or deepest ones; on the cores, later on the shapes
     double size;        // m, of the coordinates: rounding errors are relative to it
+    int work;           // of searches, as in sprag_gap
     bool beyond;        // farther apart than reach: `distance` is a lower bound, no points
     bool has_manifold;  // the algorithm has made the manifold, too
 } sprag_core_gap;

@@ -13,6 +13,7 @@
 typedef struct search {
     double near[3], cosine; // only normals whose cosine with `near` is at least `cosine`
     double highest;         // m, the largest height so far
+    int *work;              // heights tried
     int count;              // of `slab`: as high as `highest` was, to rounding, when added
     sprag_slab slab[SPRAG_SLABS_MAX];
 } search;
@@ -36,6 +37,7 @@ static void try_features(const sprag_slab_hull hull[2], const sprag_slab_feature
 {
     double edge[4][3], n[3] = {guess[0], guess[1], guess[2]}, c[3];
     int edges = sprag_slab_edges(&hull[0], &f[0], edge);
+    ++*all->work;
     edges += sprag_slab_edges(&hull[1], &f[1], edge + edges);
     int stalls = all->cosine > 0 ? SPRAG_SLAB_STALLS_INSIDE : SPRAG_SLAB_STALLS;
     if (edges < 2) {
@@ -43,12 +45,12 @@ static void try_features(const sprag_slab_hull hull[2], const sprag_slab_feature
         // The height is not smooth where the normal is a cylinder's axis. A search that ends there
         // starts again on the side of the axis where the other feature is.
         bool two_rims = !edges && hull[0].radius > 0 && hull[1].radius > 0;
-        bool found = (edges || two_rims) &&
-                     sprag_slab_maximise(hull, c, edges ? edge[0] : NULL, size, stalls, n);
+        bool found = (edges || two_rims) && sprag_slab_maximise(hull, c, edges ? edge[0] : NULL,
+                                                                size, stalls, n, all->work);
         add_slab(hull, f, n, size, all);
         for (int i = 0; !edges && !found && i < SPRAG_SLAB_RESTARTS; i++) {
             sprag_slab_start(hull, c, n);
-            found = sprag_slab_maximise(hull, c, NULL, size, stalls, n);
+            found = sprag_slab_maximise(hull, c, NULL, size, stalls, n, all->work);
             add_slab(hull, f, n, size, all);
         }
     } else if (edges == 2 && sprag_across(edge[0], edge[1], n)) {
@@ -141,14 +143,14 @@ static double best_of(const sprag_slab_hull hull[2], const search *all, double s
 // The highest slab over all choices of features. Cores that are apart end the search with points at
 // the distance of the height, since no slab is higher than the distance.
 static double best_slab(const sprag_slab_hull hull[2], const double guess[3],
-                        const sprag_cylinders *found, double size, sprag_slab *best,
-                        double point[2][3])
+                        sprag_cylinders *found, double size, sprag_slab *best, double point[2][3])
 {
     search all;
     sprag_slab_feature likely[2][SUBSETS_MAX];
     int count[2];
     bool local = found->cosine > 0;
     all.count = 0;
+    all.work = &found->work;
     all.highest = -INFINITY;
     all.cosine = found->cosine;
     memcpy(all.near, local ? found->near : guess, sizeof all.near);

@@ -16,6 +16,7 @@ typedef struct sprag_cylinders {
     double bound;       // out: m, height of the slab along the normal over the whole cores
     double point[2][3]; // out: m, nearest points, on the cores
     double error;       // out: m, |point[0] - point[1] - bound normal|
+    int work;           // in, out: grows by the heights tried
     bool closed;        // out: converged, no vertex of a core is inside the slab
 } sprag_cylinders;
 

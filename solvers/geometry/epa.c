@@ -303,8 +303,9 @@ void sprag_epa_find(const sprag_core core[2], const sprag_simplex *simplex, doub
     double rounding = 16 * DBL_EPSILON * size;
     hull h;
     sprag_pair_vertex v;
-    sprag_cylinders found;
+    sprag_cylinders found = {.work = 0};
     epa->error = 0;
+    epa->work = 0;
     if (!find_tetrahedron(core, simplex, size, &h, epa->normal)) {
         epa->bound = sprag_pair_support(core, epa->normal, &v);
         sprag_simplex touching = *simplex;
@@ -319,6 +320,7 @@ void sprag_epa_find(const sprag_core core[2], const sprag_simplex *simplex, doub
     close_tetrahedron(&h);
     epa->bound = -INFINITY;
     for (facet *f; (f = nearest_facet(&h));) {
+        epa->work += h.facets;
         const double inwards[3] = {-f->normal[0], -f->normal[1], -f->normal[2]};
         double bound = sprag_pair_support(core, inwards, &v), off = -bound - f->distance;
         if (bound > epa->bound) {
@@ -343,6 +345,7 @@ void sprag_epa_find(const sprag_core core[2], const sprag_simplex *simplex, doub
             break;
         }
     }
+    epa->work += found.work;
     if (!refined) {
         foot_points(&h, rounding - epa->bound, epa->point);
     }

@@ -13,6 +13,7 @@ typedef struct sprag_epa {
     double bound;       // m, s(normal): minus the depth, an upper bound of it
     double error;       // m, the depth may be smaller by this
     double point[2][3]; // m, on the cores
+    int work;           // heights tried and facets visited
 } sprag_epa;
 
 // EPA. simplex: GJK's last one. size: m, as GJK's. Cores that only touch have depth 0 and the

@@ -124,6 +124,7 @@ sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose 
     sprag_core_gap a;
     a.distance = NAN;
     a.error = 0;
+    a.work = gap->work = 0;
     a.beyond = a.has_manifold = false;
     *count = 0;
     if (!sprag_cores_set(shape, pose, core) ||
@@ -142,6 +143,7 @@ sprag_result sprag_gap_find(const sprag_shape *const shape[2], const sprag_pose 
     }
     gap->distance = a.distance - radii;
     gap->error = a.error;
+    gap->work = a.work;
     gap->beyond = a.beyond || gap->distance > query->reach;
     memcpy(gap->normal, a.normal, sizeof gap->normal);
     if (gap->beyond) {

@@ -23,6 +23,7 @@ typedef struct sprag_gap {
     double error;       // m, the true distance is larger by this at most; 0: exact to rounding
     double normal[3];   // unit, into shape 0
     double point[2][3]; // m, world: on shape 0 and on shape 1, distance apart along the normal
+    int work;           // of searches: one is a height of a slab (25 to 40 ns) or a visited facet
     bool beyond;        // farther apart than the query's reach: `distance` is a lower bound, and
                         // `point` is not set
 } sprag_gap;

@@ -271,7 +271,7 @@ sprag_gjk_end sprag_gjk_find(const sprag_core core[2], double reach, sprag_gjk *
     int turns = 0;
     sprag_simplex best = {.count = 0}; // that of the normal, once the bounds agree
     start_simplex(core, gjk);
-    for (int i = 0; i < most; i++) {
+    for (gjk->steps = 0; gjk->steps < most; gjk->steps++) {
         double at[3];
         sprag_pair_vertex v;
         if (!sprag_simplex_nearest(&gjk->simplex, at)) {

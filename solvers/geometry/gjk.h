@@ -35,6 +35,7 @@ typedef struct sprag_gjk {
     double normal[3]; // in: first guess; out: unit, from core 1 to core 0, has the best bound
     double bound;     // m, s(normal), a lower bound of the distance
     double distance;  // m, of the nearest point so far, an upper bound
+    int steps;        // taken
     double size; // m, the largest coordinate of a support point: rounding errors are relative to it
 } sprag_gjk;
 

@@ -164,7 +164,7 @@ typedef enum progress { UPHILL, TRUSTED, STALLED, FAILED } progress;
 // One damped Newton step. Steps too short for heights to tell progress from rounding are taken
 // unchecked: TRUSTED if the full step was, STALLED if it had to be halved.
 static progress go_uphill(const sprag_slab_hull hull[2], const double c[3], const double *edge,
-                          double size, const slopes *at, double n[3])
+                          double size, const slopes *at, double n[3], int *work)
 {
     double step[2], length = newton_step(at, edge, step), moved[3];
     if (!isfinite(length)) {
@@ -172,6 +172,7 @@ static progress go_uphill(const sprag_slab_hull hull[2], const double c[3], cons
     }
     double part = length > 1 ? 1 / length : 1, before = smooth_height(hull, c, n);
     for (int halving = 0; halving <= SPRAG_SLAB_HALVINGS; halving++, part /= 2) {
+        ++*work;
         memcpy(moved, n, sizeof moved);
         add_scaled(moved, part * step[0], at->t[0], 3);
         add_scaled(moved, part * step[1], at->t[1], 3);
@@ -189,7 +190,7 @@ static progress go_uphill(const sprag_slab_hull hull[2], const double c[3], cons
 }
 
 bool sprag_slab_maximise(const sprag_slab_hull hull[2], const double c[3], const double *edge,
-                         double size, int stalls, double n[3])
+                         double size, int stalls, double n[3], int *work)
 {
     slopes at;
     int trusted = 0, stalled = 0;
@@ -202,7 +203,7 @@ bool sprag_slab_maximise(const sprag_slab_hull hull[2], const double c[3], const
         if (good && hypot(at.b[0], at.b[1]) <= DBL_EPSILON * size) {
             return true;
         }
-        progress made = good ? go_uphill(hull, c, edge, size, &at, n) : FAILED;
+        progress made = good ? go_uphill(hull, c, edge, size, &at, n, work) : FAILED;
         trusted += made == TRUSTED;
         stalled += made == STALLED;
         good = made != FAILED;

@@ -45,10 +45,10 @@ int sprag_slab_edges(const sprag_slab_hull *h, const sprag_slab_feature *f, doub
 
 // Newton's method from n for the largest smooth height, on the unit sphere or, with an edge, on its
 // circle at right angles to the edge. c: m, from feature 1 to feature 0. size: m, rounding errors
-// are relative to it. stalls: halved steps without progress that end the search. false: no maximum
-// was found; n is then the last normal.
+// are relative to it. stalls: halved steps without progress that end the search. work: grows by the
+// heights tried. false: no maximum was found; n is then the last normal.
 bool sprag_slab_maximise(const sprag_slab_hull hull[2], const double c[3], const double *edge,
-                         double size, int stalls, double n[3]);
+                         double size, int stalls, double n[3], int *work);
 
 // A first guess for n between two features that are vertices: puts each rim in turn where it is
 // nearest to the other feature. Exact if only one of the cores is a cylinder.
