@@ -44,7 +44,7 @@ static void advance_group(step *s, const members *m, int leader, int attempt, bo
     options.work *= attempt > 0 ? frame_work_again : 1;
     if (a->input.compliant) {
         compliant = *a->input.compliant;
-        compliant.implicit_work *= attempt > 0 ? frame_work_again : 1;
+        compliant.work *= attempt > 0 ? frame_work_again : 1;
     }
     if (!group_make(&g, s, m, leader)) {
         s->failed = true;

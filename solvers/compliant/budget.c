@@ -32,7 +32,7 @@ double compliant_cost(const compliant_run *run, int guard)
 
 double compliant_max_work(const compliant_run *run)
 {
-    return COMPLIANT_WORK_PER_STEP * run->options->steps;
+    return COMPLIANT_WORK_PER_STEP * run->options->steps * run->options->work;
 }
 
 // Slow integrations end before all of the work is spent.

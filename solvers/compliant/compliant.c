@@ -7,10 +7,8 @@
 
 sprag_compliant_options sprag_compliant_defaults(void)
 {
-    return (sprag_compliant_options){.tolerance = 1e-6,
-                                     .steps = 500,
-                                     .implicit_work = COMPLIANT_IMPLICIT_WORK,
-                                     .solver = sprag_stribeck_defaults()};
+    return (sprag_compliant_options){
+        .tolerance = 1e-6, .steps = 500, .work = 1, .solver = sprag_stribeck_defaults()};
 }
 
 const char *sprag_compliant_reason_name(sprag_compliant_reason reason)
@@ -364,7 +362,7 @@ sprag_result sprag_compliant(sprag_frame *frame, const sprag_compliant_options *
                          .solve_scratch = &scratch[1],
                          .stats = stats ? stats : &own_stats,
                          .rows = -1,
-                         .work_left = own.implicit_work};
+                         .work_left = own.work * COMPLIANT_IMPLICIT_WORK};
     reason = reason ? reason : &own_reason;
     if (!sprag_frame_is_good(frame)) {
         return SPRAG_BAD_PROBLEM;

@@ -28,12 +28,12 @@ typedef struct sprag_compliant_options {
     int steps;        // limit of integrator steps in a frame, plus one a pair. It also limits the
                       // work: 4000 evaluations of a pair of balls for each of these steps
     double stiction;  // m/s, slip that counts as sticking; 0: 1/200 of the fastest motion
-    double implicit_work; // of the solves of a frame's implicit steps and impacts, in products of
-                          // 6x6 blocks, before each is a few sweeps
+    double work;      // share of the limits of work, of the integrator, and of implicit steps and
+                      // impacts, which are a few sweeps each beyond; default: 1
     sprag_stribeck_options solver; // of the implicit step
 } sprag_compliant_options;
 
-// Tolerance 1e-9, 500 steps.
+// Tolerance 1e-6, 500 steps.
 sprag_compliant_options sprag_compliant_defaults(void);
 
 // Reasons to solve a frame, or the rest of it, by an implicit step.

@@ -126,7 +126,7 @@ typedef struct compliant_run {
     sprag_frame *frame;
     const sprag_compliant_options *options;
     const sprag_frame_calls *calls;
-    double work_left;                       // of the options' implicit_work
+    double work_left;                       // products of blocks, of implicit steps and impacts
     sprag_scratch *scratch, *solve_scratch; // of the frame; of one integration or implicit step
     sprag_compliant_stats *stats;
     // set:

@@ -329,7 +329,7 @@ static bool solve_wave(impact *s, bool bounces)
     if (!adds_energy(s)) {
         return true;
     }
-    for (int i = 0; i < COMPLIANT_IMPACT_HALVINGS; i++) {
+    for (int i = 0; i < COMPLIANT_IMPACT_HALVINGS && s->run->work_left > 0; i++) {
         double middle = (lo + hi) / 2;
         if (!solve(s, middle)) {
             return false;

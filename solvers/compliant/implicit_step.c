@@ -262,13 +262,15 @@ static double gap_at(const implicit_step *s, int guard, double time)
     return found ? gap.distance + run->guards.overlap[guard] : INFINITY;
 }
 
-// s, until the pair touches, along the motion; INFINITY: later than in `left`.
-static double time_of_touch(const implicit_step *s, int guard, double left)
+// s, until the pair touches, along the motion, if it does so by `first`, the time of another touch
+// or the end, `left`; else INFINITY.
+static double time_of_touch(const implicit_step *s, int guard, double first, double left)
 {
-    double low = 0, high = left, at_low = gap_at(s, guard, 0), at_high = gap_at(s, guard, left);
+    double low = 0, high = fmin(first, left), at_high = gap_at(s, guard, high);
     if (at_high > 0) {
         return INFINITY;
     }
+    double at_low = gap_at(s, guard, 0);
     for (int i = 0; i < 60 && high - low > 1e-12 * left && at_low > 0; i++) {
         double secant = low + (high - low) * at_low / (at_low - at_high);
         double middle = i % 2 ? (low + high) / 2 : secant, at = gap_at(s, guard, middle);
@@ -285,7 +287,7 @@ static double first_touch(const implicit_step *s, double left)
     for (int g = 0; g < run->guards.pairs && !s->arrests; g++) {
         bool flies = run->guards.law[g].status == COMPLIANT_UNKNOWN && compliant_rebounds(run, g);
         if (flies && !(compliant_gap_bound(run, g) > 2 * run->sizes.fastest * left)) {
-            first = fmin(first, time_of_touch(s, g, left));
+            first = fmin(first, time_of_touch(s, g, first, left));
         }
     }
     compliant_place(run, run->state.x);
