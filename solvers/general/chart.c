@@ -247,6 +247,7 @@ static void copy_in_order(const sprag_general_problem *p, const sprag_chart *cha
                 if (nv - first >= 6) {
                     memcpy(stencil->jacobian[side][k], row, 6 * size);
                 } else {
+                    memset(stencil->jacobian[side][k], 0, 6 * size);
                     memcpy(stencil->jacobian[side][k], row, (nv - first) * size);
                 }
             }

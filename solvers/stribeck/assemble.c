@@ -82,6 +82,9 @@ static void set_jacobian(sprag_stencil *stencil, bool turns, const sprag_contact
                                      SPRAG_ROLL + 1}; // about normal, tangent, tangent
     for (int side = 0; side < 2; side++) {
         double sign = side ? -1 : 1;
+        if (turns) {
+            memset(stencil->jacobian[side][SPRAG_ROLL], 0, sizeof stencil->jacobian[side] / 2);
+        }
         for (int i = 0; i < 3; i++) {
             double *row = stencil->jacobian[side][i];
             point_jacobian(contact->arm[side], contact->frame[i], row);
@@ -196,6 +199,7 @@ static void prepare_equation(sprag_system *system, const assembly *assembly, int
     double w = inverse_mass_of(assembly, stencil->node, row->jacobian[0], row->jacobian[1]);
     equation->inverse_mass = w;
     equation->yield = sprag_row_yield(&assembly->soft, row, w);
+    equation->excess = equation->yield - row->compliance / step;
     system->bounded |= isfinite(row->lo) || isfinite(row->hi);
 }
 
@@ -235,8 +239,8 @@ sprag_result sprag_assemble(sprag_system *system, const sprag_problem *problem,
                              .equations = problem->rows,
                              .convex = true};
     assembly assembly = {.problem = problem, .soft = *softness};
-    assembly.node_of = SPRAG_TAKE(scratch, problem->bodies, int);
-    assembly.space = SPRAG_TAKE(scratch, 1, sprag_space6);
+    assembly.node_of = SPRAG_TAKE_RAW(scratch, problem->bodies, int);
+    assembly.space = SPRAG_TAKE_RAW(scratch, 1, sprag_space6);
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
@@ -244,7 +248,7 @@ sprag_result sprag_assemble(sprag_system *system, const sprag_problem *problem,
     for (int b = 0; b < problem->bodies; b++) {
         assembly.node_of[b] = problem->body[b].mass > 0 ? nodes++ : SPRAG_NOWHERE;
     }
-    double *mass_diagonal = SPRAG_TAKE(scratch, 6 * nodes, double);
+    double *mass_diagonal = SPRAG_TAKE_RAW(scratch, 6 * nodes, double);
     if (scratch->failed || sprag_space6_take(assembly.space, system, nodes, scratch) != SPRAG_OK ||
         sprag_system_take(system, scratch) != SPRAG_OK) {
         return SPRAG_NO_MEMORY;

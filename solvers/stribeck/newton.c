@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "laws.h"
+#include "linalg.h"
 #include "stribeck_constants.h"
 
 // ---- the limiter
@@ -132,4 +134,66 @@ sprag_result sprag_newton(sprag_system *system, const sprag_newton_limits *limit
     }
     return stats->convergence <= fmax(limits->tolerance, limits->rounding) ? SPRAG_OK
                                                                            : SPRAG_NOT_CONVERGED;
+}
+
+// ---- rows without excess yield
+
+// Returns whether there are no factors, or rows have reached or left their bounds in the last
+// update.
+static bool factors_are_old(const sprag_system *system, const sprag_stats *stats)
+{
+    if (stats->factorizations == 0) {
+        return true;
+    }
+    for (int i = 0; i < system->equations; i++) {
+        const sprag_equation *equation = &system->equation[i];
+        double now = system->rate[i], then = now - system->moved * system->rate_change[i];
+        if (sprag_equation_yields(equation, then) != sprag_equation_yields(equation, now)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+sprag_result sprag_newton_harden_rows(sprag_system *system, const sprag_newton_limits *limits,
+                                      double stiction, sprag_newton_state *s, sprag_stats *stats)
+{
+    size_t size = (size_t)system->size, rows = (size_t)system->equations;
+    double before = stats->convergence;
+    double *given = SPRAG_TAKE_RAW(system->scratch, rows, double);
+    double *rate = SPRAG_TAKE_RAW(system->scratch, rows, double);
+    double *v = SPRAG_TAKE_RAW(system->scratch, size, double);
+    if (system->scratch->failed) {
+        return SPRAG_NO_MEMORY;
+    }
+    if (factors_are_old(system, stats)) {
+        stats->factorizations++;
+        if (sprag_system_factor(system, stiction, NULL) != SPRAG_OK) {
+            return SPRAG_OK;
+        }
+    }
+    memcpy(v, s->v, size * sizeof *v);
+    memcpy(rate, system->rate, rows * sizeof *rate);
+    for (size_t i = 0; i < rows; i++) {
+        sprag_equation *equation = &system->equation[i];
+        bool yields = isfinite(equation->excess) && sprag_equation_yields(equation, rate[i]);
+        given[i] = yields ? equation->excess * system->row_impulse[i] : 0;
+        equation->offset -= given[i];
+        system->rate[i] -= given[i];
+        system->row_impulse[i] = given[i] / equation->yield;
+    }
+    system->space->gather(system, system->work);
+    add_scaled(system->residual, -1, system->work, system->size);
+    sprag_system_update(system, NULL, s->dv);
+    sprag_system_move(system, s->v, 1, s->dv);
+    stats->convergence = sprag_system_residual(system, s->v, stiction, NULL);
+    if (!(stats->convergence <= fmax(before, limits->tolerance))) { // a row has reached its bound
+        memcpy(s->v, v, size * sizeof *v);
+        memcpy(system->rate, rate, rows * sizeof *rate);
+        for (size_t i = 0; i < rows; i++) {
+            system->equation[i].offset += given[i];
+        }
+        stats->convergence = sprag_system_residual(system, s->v, stiction, NULL);
+    }
+    return SPRAG_OK;
 }

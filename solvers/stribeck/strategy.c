@@ -56,6 +56,13 @@ static sprag_result iterate(sprag_strategy_state *w, double stiction, double tol
     return sprag_newton(w->system, &limits, stiction, &state, &w->stats);
 }
 
+static sprag_result harden_rows(sprag_strategy_state *w)
+{
+    const sprag_newton_limits limits = {.tolerance = w->options.tolerance};
+    sprag_newton_state state = {.v = w->v, .dv = w->dv};
+    return sprag_newton_harden_rows(w->system, &limits, w->options.finest, &state, &w->stats);
+}
+
 // The same from any w->v.
 static sprag_result newton(sprag_strategy_state *w, double stiction, double tolerance,
                            effort effort)
@@ -166,8 +173,10 @@ static sprag_result solve_newton(sprag_strategy_state *w)
     int most = once ? 1 : w->options.max_iterations;
     go_to_start(w);
     w->reached = w->options.finest;
-    return iterate(w, w->options.finest, w->options.tolerance,
-                   has_gauss_seidel(w) ? brief(w, most) : thorough(w, most));
+    sprag_result result = iterate(w, w->options.finest, w->options.tolerance,
+                                  has_gauss_seidel(w) ? brief(w, most) : thorough(w, most));
+    return result == SPRAG_OK && w->system->points == 0 && w->system->equations > 0 ? harden_rows(w)
+                                                                                    : result;
 }
 
 // First friction bounds: the expected normal impulse of a contact, or, if that is unknown, the
@@ -546,7 +555,6 @@ sprag_result sprag_strategy_open(sprag_strategy_state *w, sprag_system *system,
     w->v = SPRAG_TAKE(scratch, system->size, double);
     w->dv = SPRAG_TAKE_RAW(scratch, system->size, double);
     w->good = SPRAG_TAKE_RAW(scratch, system->size, double);
-    w->last = SPRAG_TAKE_RAW(scratch, system->size, double);
     w->bound = SPRAG_TAKE(scratch, system->points, double);
     return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
 }

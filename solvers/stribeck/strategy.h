@@ -75,10 +75,10 @@ typedef struct sprag_strategy_state {
     sprag_best *best;               // of the caller
     bool is_two_way;                // of the caller: the system has the equations of the problem
     const double *guess;            // of the caller: size velocities, m/s, rad/s; NULL: none
-    double *v;           // size, m/s, rad/s: the present iterate, at the end the solution
-    double *dv;          // size: the last update
-    double *good, *last; // size: iterates that a strategy goes back to
-    double *bound;       // points, N s: normal impulses that bound frozen friction
+    double *v;     // size, m/s, rad/s: the present iterate, at the end the solution
+    double *dv;    // size: the last update
+    double *good;  // size: an iterate that a strategy goes back to
+    double *bound; // points, N s: normal impulses that bound frozen friction
     sprag_allowed allowed;
     double update_work; // of a Newton update, in products of blocks
     double reached;     // m/s, stiction tolerance of the present iterate

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "assemble.h"
-#include "laws.h"
 #include "linalg.h"
 #include "oneway.h"
 #include "stiction.h"
@@ -119,69 +118,6 @@ static bool set_guess(sprag_strategy_state *w, const sprag_problem *problem, con
     return guess != NULL;
 }
 
-// Returns whether there are no factors, or rows have reached or left their bounds in the last
-// update.
-static bool factors_are_old(const sprag_strategy_state *w)
-{
-    const sprag_system *system = w->system;
-    if (w->stats.factorizations == 0) {
-        return true;
-    }
-    for (int i = 0; i < system->equations; i++) {
-        const sprag_equation *equation = &system->equation[i];
-        double now = system->rate[i], then = now - system->moved * system->rate_change[i];
-        if (sprag_equation_yields(equation, then) != sprag_equation_yields(equation, now)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-// Removes the excess yield that rows have against rounding, at the impulses found, by one further
-// update. Without contacts the rows between their bounds are linear, so the factors are still good.
-static void remove_row_softness(sprag_strategy_state *w, const sprag_problem *problem,
-                                sprag_scratch *scratch)
-{
-    sprag_system *system = w->system;
-    size_t size = (size_t)system->size, rows = (size_t)system->equations;
-    double before = w->stats.convergence;
-    double *given = SPRAG_TAKE(scratch, rows, double), *rate = SPRAG_TAKE(scratch, rows, double);
-    if (!given || !rate) {
-        return;
-    }
-    if (factors_are_old(w)) {
-        w->stats.factorizations++;
-        if (sprag_system_factor(system, w->options.finest, NULL) != SPRAG_OK) {
-            return;
-        }
-    }
-    memcpy(w->last, w->v, size * sizeof *w->v);
-    memcpy(rate, system->rate, rows * sizeof *rate);
-    for (size_t i = 0; i < rows; i++) {
-        sprag_equation *equation = &system->equation[i];
-        double excess = equation->yield - problem->row[i].compliance / system->step;
-        bool yields = isfinite(excess) && sprag_equation_yields(equation, rate[i]);
-        given[i] = yields ? excess * system->row_impulse[i] : 0;
-        equation->offset -= given[i];
-        system->rate[i] -= given[i];
-        system->row_impulse[i] = given[i] / equation->yield;
-    }
-    system->space->gather(system, system->work);
-    add_scaled(system->residual, -1, system->work, system->size);
-    sprag_system_update(system, NULL, w->dv);
-    sprag_system_move(system, w->v, 1, w->dv);
-    w->stats.convergence = sprag_system_residual(system, w->v, w->options.finest, NULL);
-    if (!(w->stats.convergence <=
-          fmax(before, w->options.tolerance))) { // a row has reached its bound
-        memcpy(w->v, w->last, size * sizeof *w->v);
-        memcpy(system->rate, rate, rows * sizeof *rate);
-        for (size_t i = 0; i < rows; i++) {
-            system->equation[i].offset += given[i];
-        }
-        w->stats.convergence = sprag_system_residual(system, w->v, w->options.finest, NULL);
-    }
-}
-
 static sprag_result make_system(const sprag_problem *problem, const sprag_stribeck_options *options,
                                 sprag_scratch *scratch, sprag_system *system, int **node_of,
                                 speeds *speeds)
@@ -223,7 +159,7 @@ static sprag_result solve_directly(const sprag_problem *problem,
     w.problem = problem;
     w.node_of = node_of;
     w.best = best;
-    w.is_two_way = options->scheme == SPRAG_TWO_WAY;
+    w.is_two_way = options->scheme == SPRAG_TWO_WAY || problem->contacts == 0;
     w.stats.history = stats->history;
     w.stats.history_room = stats->history_room;
     w.stats.iterations = stats->iterations;
@@ -246,12 +182,6 @@ static sprag_result solve_directly(const sprag_problem *problem,
         if (result == SPRAG_OK && sprag_strategy_offer(&w) == SPRAG_NO_MEMORY) {
             result = SPRAG_NO_MEMORY;
         }
-    }
-    if (result == SPRAG_OK && problem->contacts == 0 && problem->rows &&
-        w.stats.strategy == SPRAG_STRATEGY_NEWTON) {
-        remove_row_softness(&w, problem, scratch);
-        best->stats.residual = INFINITY;
-        result = sprag_strategy_offer(&w);
     }
     if (options->work_left) {
         *options->work_left -= sprag_strategy_work(&w);

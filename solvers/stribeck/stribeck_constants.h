@@ -71,8 +71,8 @@ enum { STRIBECK_REFINE_ITERATIONS = 10, STRIBECK_RESTORE_ITERATIONS = 3 };
 // Under a budget of sweeps: most solves for which an island that the direct strategies did not
 // solve goes without them. Larger: less is lost to failures, rest is found later.
 enum { STRIBECK_LONGEST_PAUSE = 63 };
-// Least budget of sweeps near rest, where a smaller one would leave a wall of 30 bricks trembling at
-// 3e-2 m/s for ever. Larger: heaps that cannot rest, as of balls, take longer.
+// Least budget of sweeps near rest, where a smaller one would leave a wall of 30 bricks trembling
+// at 3e-2 m/s for ever. Larger: heaps that cannot rest, as of balls, take longer.
 enum { STRIBECK_REST_SWEEPS = 50 };
 // Most work of an attempt of the direct strategies, in sweeps, where contacts form loops; elsewhere
 // the work up to which they go on to solve an island in motion. Larger: the worst step of a tower

@@ -22,12 +22,12 @@ sprag_result sprag_system_take(sprag_system *system, sprag_scratch *scratch)
     system->point = SPRAG_TAKE(scratch, system->points, sprag_point);
     system->cone = SPRAG_TAKE(scratch, system->cones, sprag_cone);
     system->equation = SPRAG_TAKE(scratch, system->equations, sprag_equation);
-    system->slip = SPRAG_TAKE(scratch, system->points, double[6]);
+    system->slip = SPRAG_TAKE_RAW(scratch, system->points, double[6]);
     system->slip_change = SPRAG_TAKE(scratch, system->points, double[6]);
-    system->impulse = SPRAG_TAKE(scratch, system->points, double[6]);
-    system->rate = SPRAG_TAKE(scratch, system->equations, double);
+    system->impulse = SPRAG_TAKE_RAW(scratch, system->points, double[6]);
+    system->rate = SPRAG_TAKE_RAW(scratch, system->equations, double);
     system->rate_change = SPRAG_TAKE(scratch, system->equations, double);
-    system->row_impulse = SPRAG_TAKE(scratch, system->equations, double);
+    system->row_impulse = SPRAG_TAKE_RAW(scratch, system->equations, double);
     system->line = SPRAG_TAKE_RAW(
         scratch, sprag_search_room(system->points, system->cones, system->equations), double);
     return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;

@@ -59,6 +59,7 @@ typedef struct sprag_point {
 typedef struct sprag_equation {
     double offset;       // m/s (rad/s)
     double yield;        // m/s per N s
+    double excess;       // of it, against rounding, beyond what the row itself yields
     double inverse_mass; // of its direction, 1/kg
     double lo, hi;       // N s
     double guess;        // N s, expected impulse
