@@ -90,6 +90,13 @@ static sprag_stribeck_options options_for(const step_context *c)
     return options;
 }
 
+double island_softness(const world_state *w, const sprag_problem *problem)
+{
+    double softness = w->settings.stribeck.softness;
+    return w->settings.effort == EFFORT_EXACT ? softness
+                                              : sprag_softness_for_sweeps(softness, problem);
+}
+
 // false: there is no other solution.
 static bool solve_again(ode_problem *pulled, const sprag_stribeck_options *options,
                         sprag_scratch *scratch, sprag_stats *stats)
@@ -150,9 +157,7 @@ static void solve(const step_context *c, sprag_scratch *scratch, solved_island *
     ode_problem *pulled = &to->pulled;
     sprag_stribeck_options options = options_for(c);
     options.memory = &pulled->memory;
-    if (options.budget > 0) {
-        options.softness = sprag_softness_for_sweeps(options.softness, &pulled->problem);
-    }
+    options.softness = island_softness(c->world, &pulled->problem);
     to->result =
         sprag_stribeck_solve(&pulled->problem, &options, scratch, &pulled->solution, &to->stats);
     if (to->result == SPRAG_OK && pulled->problem.rows > 0 &&

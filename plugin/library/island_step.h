@@ -28,6 +28,9 @@ bool finish_island(const step_context *c, const solved_island *from);
 // memory.
 bool step_island(const step_context *c, const ode_island *island);
 
+// The softness of the island's contacts (sprag_softness_for_sweeps, unless the effort is exact).
+double island_softness(const world_state *w, const sprag_problem *problem);
+
 // Whether a body of the island has a moved callback.
 bool island_calls_back(const ode_island *island);
 

@@ -13,6 +13,7 @@
 #include "collide.h"
 #include "derivative.h"
 #include "island.h"
+#include "island_step.h"
 #include "linalg.h"
 #include "spin.h"
 #include "workers.h"
@@ -167,6 +168,7 @@ static const char *solve(component *c)
         return "a body spins so fast that its step follows its axis";
     }
     sprag_stribeck_options options = w->settings.stribeck;
+    options.softness = island_softness(w, &pulled->problem);
     options.tolerance = fmin(options.tolerance, TOLERANCE);
     sprag_stats stats = {0};
     result =

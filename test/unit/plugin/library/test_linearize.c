@@ -3,6 +3,7 @@
 #include <check.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -268,6 +269,49 @@ START_TEST(boxes_on_a_plane)
 }
 END_TEST
 
+static void linearize(rig *s, const char *options, double *A)
+{
+    int n = s->bodies;
+    double *B = calloc((size_t)(6 * STATES * n * n), sizeof *B);
+    ck_assert(sprag_world_configure(s->world, options));
+    ck_assert_msg(sprag_world_linearize(s->world, H, s->body, n, A, B), "%s", sprag_error());
+    free(B);
+}
+
+// Of a stack of 13 boxes: unless the effort is exact, its contacts are (13 / 10)^(2/3) times
+// softer.
+START_TEST(softness_follows_effort)
+{
+    enum { ENTRIES = STATES * MOST * STATES * MOST };
+    rig s = open_rig("");
+    double *A[3], change = 0;
+    char softer[64];
+    snprintf(softer, sizeof softer, "effort=exact,stribeck.softness=%.17g",
+             1e-3 * pow(1.3, 2.0 / 3));
+    const char *const options[3] = {"effort=balanced", softer,
+                                    "effort=exact,stribeck.softness=1e-3"};
+    dCreatePlane(s.space, 0, 0, 1, 0);
+    for (int i = 0; i < MOST; i++) {
+        add_box(&s, true, 2, 0, 0, 0.0999 + 0.1999 * i);
+    }
+    run(&s, 20);
+    prepare(&s);
+    for (int i = 0; i < 3; i++) {
+        A[i] = calloc(ENTRIES, sizeof *A[i]);
+        linearize(&s, options[i], A[i]);
+    }
+    for (int i = 0; i < ENTRIES; i++) {
+        ck_assert_double_eq_tol(A[0][i], A[1][i], 1e-9);
+        change = fmax(change, fabs(A[1][i] - A[2][i]));
+    }
+    ck_assert_double_gt(change, 1e-6);
+    for (int i = 0; i < 3; i++) {
+        free(A[i]);
+    }
+    close_rig(&s);
+}
+END_TEST
+
 // A ball on a box on a plane: contacts whose point and normal move with the bodies.
 START_TEST(ball_on_a_box)
 {
@@ -453,6 +497,7 @@ static Suite *linearize_suite(void)
     tcase_add_test(exact, flight);
     tcase_add_loop_test(exact, chains, 0, 3);
     tcase_add_loop_test(exact, boxes_on_a_plane, 0, 2);
+    tcase_add_test(exact, softness_follows_effort);
     tcase_add_test(exact, ball_on_a_box);
     tcase_add_test(exact, arm_on_the_floor);
     suite_add_tcase(suite, exact);
