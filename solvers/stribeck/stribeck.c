@@ -141,6 +141,13 @@ sprag_result sprag_stribeck_system(const sprag_problem *problem,
     return result;
 }
 
+static void charge(const sprag_stribeck_options *options, double work)
+{
+    if (options->work_left) {
+        *options->work_left -= work;
+    }
+}
+
 // The strategies of strategy.h, or those of them that a budget allows, with at most so much work of
 // updates. SPRAG_OK: accepted. Counts are added to *stats.
 static sprag_result solve_directly(const sprag_problem *problem,
@@ -171,7 +178,8 @@ static sprag_result solve_directly(const sprag_problem *problem,
         (options->warm && !set_guess(&w, problem, node_of, best->solution, scratch))) {
         return SPRAG_NO_MEMORY;
     }
-    w.options.most_work = fmin(w.options.most_work, sprag_strategy_work(&w) + most);
+    const double before = sprag_strategy_work(&w); // of sweeps and updates so far
+    w.options.most_work = before + fmin(w.options.most_work, most);
     if (problem->contacts == 0 && problem->rows == 0) {
         memcpy(w.v, system.free, (size_t)system.size * sizeof *w.v);
         result = sprag_strategy_offer(&w);
@@ -183,9 +191,7 @@ static sprag_result solve_directly(const sprag_problem *problem,
             result = SPRAG_NO_MEMORY;
         }
     }
-    if (options->work_left) {
-        *options->work_left -= sprag_strategy_work(&w);
-    }
+    charge(options, sprag_strategy_work(&w) - before);
     *work += (w.stats.iterations - stats->iterations) * w.update_work;
     *stats = w.stats;
     return result;
@@ -212,6 +218,7 @@ static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_opt
     sprag_solution *room = sprag_best_room(best);
     sprag_result result =
         room ? sprag_swept_solve(problem, options, best->scratch, room, &swept) : SPRAG_NO_MEMORY;
+    charge(options, swept.sweep_work - stats->sweep_work);
     stats->sweeps = swept.sweeps;
     stats->sweep_work = swept.sweep_work;
     if (result == SPRAG_OK) {
@@ -319,7 +326,6 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
         sprag_stribeck_options few = *options;
         few.budget = STRIBECK_POOR_SWEEPS;
         result = sweep(problem, &few, &best, stats);
-        *options->work_left -= stats->sweep_work;
     }
     if (result != SPRAG_NO_MEMORY && isfinite(best.stats.residual)) {
         best.stats.history = stats->history;

@@ -505,6 +505,23 @@ START_TEST(without_work_left_a_solve_is_a_few_sweeps)
 }
 END_TEST
 
+START_TEST(sweeps_of_a_budget_are_charged_once)
+{
+    double left = 1e6;
+    sprag_memory memory = {.wait = 1, .pause = 1}; // no direct strategy
+    sprag_stribeck_options options = sprag_stribeck_defaults();
+    options.work_left = &left;
+    options.budget = 50;
+    options.memory = &memory;
+    open_pile(&s, 0, false);
+    ck_assert_int_eq(sprag_stribeck_solve(&s.problem, &options, &scratch, &s.solution, &s.stats),
+                     SPRAG_OK);
+    ck_assert_int_eq(s.stats.iterations, 0);
+    ck_assert_double_gt(s.stats.sweep_work, 0);
+    ck_assert_double_eq(1e6 - left, s.stats.sweep_work);
+}
+END_TEST
+
 START_TEST(options_and_stats_may_be_missing)
 {
     sprag_stribeck_options options = sprag_stribeck_defaults();
@@ -668,6 +685,7 @@ int main(void)
              {recovery_is_limited_at_any_step, 3}, {a_rebound_with_friction_wins_nothing, 1});
     ADD_CASE(suite, "budget", {an_island_remembers_what_solved_it, 1},
              {newton_takes_over_from_frozen_friction, 1}, {frozen_friction_holds_what_rests, 1},
-             {without_work_left_a_solve_is_a_few_sweeps, 1});
+             {without_work_left_a_solve_is_a_few_sweeps, 1},
+             {sweeps_of_a_budget_are_charged_once, 1});
     return run_suite(suite);
 }
