@@ -59,8 +59,8 @@ sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *c
 // first, second: the geoms of a pair as the callback of the call would get them.
 typedef bool ode_wanted_fn(void *data, dGeomID first, dGeomID second);
 
-// m, by which the box of a geom is wider.
-typedef double ode_reach_fn(void *data, dGeomID geom);
+// Widens the box (m) of a geom by its reach.
+typedef void ode_reach_fn(void *data, dGeomID geom, double bounds[6]);
 
 // The same for one call while nothing moves, of wanted pairs only. Geoms that are in none are not
 // read: their ODE bounding boxes decide.
@@ -68,8 +68,8 @@ sprag_result sprag_ode_find_wanted(ode_geometry *geometry, const ode_collision *
                                    ode_reach_fn *reach, ode_wanted_fn *wanted, void *data,
                                    sprag_scratch *scratch, ode_pairs *pairs);
 
-// The pairs of two geoms within `margin` (m) of each other, whatever their bits and bodies: one,
-// unless one of them is a mesh. side[0] is of `a`. No memories. SPRAG_BAD_PROBLEM: a geom has no
+// The pair of two geoms, whatever their bits and bodies; of a mesh, the pairs with triangles within
+// `margin` (m) of the other geom. side[0] is of `a`. No memories. SPRAG_BAD_PROBLEM: a geom has no
 // shape, or ODE has no collider for the two.
 sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b, double margin,
                                     sprag_scratch *scratch, ode_pairs *pairs);
@@ -115,10 +115,10 @@ int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID 
 bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const dGeomID geom[2],
                            const double *const velocity[2], double step, ode_touch *touch);
 
-// m, the farthest that a point of a geom goes in the step.
-double sprag_ode_way(dGeomID geom, const ode_ahead *ahead);
+// Widens a geom's box to where it may be in the step.
+void sprag_ode_sweep_bounds(dGeomID geom, const ode_ahead *ahead, double bounds[6]);
 
-// m, the farthest that points of two geoms come nearer in it.
-double sprag_ode_approach(dGeomID a, dGeomID b, const ode_ahead *ahead);
+// Whether the boxes of two geoms may overlap in it, or nearly so. NaN: they may.
+bool sprag_ode_may_meet(dGeomID a, dGeomID b, const ode_ahead *ahead);
 
 #endif

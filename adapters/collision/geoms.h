@@ -30,12 +30,14 @@ typedef struct ode_geom {
     dBodyID body;                // NULL: static
     sprag_shape shape;           // SHAPE
     sprag_pose pose;             // SHAPE, MESH
-    double bounds[6];            // m, world axes, lo and hi
+    double bounds[6];            // m, world axes, lo and hi; by sprag_ode_set_bounds
     const struct ode_mesh *mesh; // MESH, of a triangle mesh
 } ode_geom;
 
-// false: no memory.
+// Sets all but the bounds. false: no memory.
 bool sprag_ode_geom_of(ode_geometry *geometry, dGeomID id, ode_geom *geom);
+
+void sprag_ode_set_bounds(ode_geom *geom); // of a SHAPE or MESH
 
 // Keeps the triangles of a mesh in the cache although this step does not read them.
 void sprag_ode_keep_mesh(ode_geometry *geometry, dGeomID id);

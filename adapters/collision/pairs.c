@@ -82,8 +82,8 @@ static int geoms_in(dGeomID id)
     return sum;
 }
 
-// Reads the geom of an item. false: it has no shape.
-static bool read_item(finder *f, dGeomID id, item *read)
+// Reads the geom of an item, but its bounds. false: it has no shape.
+static bool read_shape(finder *f, dGeomID id, item *read)
 {
     f->failed |= !sprag_ode_geom_of(f->geometry, id, &read->geom);
     if (read->geom.kind == ODE_GEOM_UNKNOWN) {
@@ -95,6 +95,15 @@ static bool read_item(finder *f, dGeomID id, item *read)
     }
     set_side(&read->side, &read->geom, id, read->moves);
     return read->is_read = true;
+}
+
+static bool read_item(finder *f, dGeomID id, item *read)
+{
+    bool has_shape = read_shape(f, id, read);
+    if (has_shape) {
+        sprag_ode_set_bounds(&read->geom);
+    }
+    return has_shape;
 }
 
 static void bounds_of(dGeomID id, double bounds[6])
@@ -154,17 +163,20 @@ static void grow(double bounds[6], double by)
     }
 }
 
-// m, by which the bounds of a geom are widened besides its motion.
-static double reach_around(const finder *f, dGeomID id, double margin)
+static void add_reach(const finder *f, dGeomID id, double bounds[6])
 {
-    return f->reach ? f->reach(f->data, id) : margin / 2;
+    if (f->reach) {
+        f->reach(f->data, id, bounds);
+    } else {
+        grow(bounds, f->margin / 2);
+    }
 }
 
 static bool is_near(const finder *f, dGeomID id)
 {
     double bounds[6];
     bounds_of(id, bounds);
-    grow(bounds, reach_around(f, id, f->margin));
+    add_reach(f, id, bounds);
     return sprag_boxes_overlap(bounds, f->local);
 }
 
@@ -175,7 +187,7 @@ static void set_local(finder *f, const ode_collision *call)
     f->is_local = alone && !dGeomIsSpace(alone) && dGeomIsEnabled(alone);
     if (f->is_local) {
         bounds_of(alone, f->local);
-        grow(f->local, reach_around(f, alone, f->margin));
+        add_reach(f, alone, f->local);
     }
 }
 
@@ -236,8 +248,8 @@ static bool flatten(finder *f, int count)
     for (f->slots = 16; f->slots < 2 * geoms; f->slots *= 2) {
     }
     f->item_room = f->member_room = geoms;
-    f->item = SPRAG_TAKE(f->scratch, geoms, item);
-    f->member = SPRAG_TAKE(f->scratch, geoms, member);
+    f->item = SPRAG_TAKE_RAW(f->scratch, geoms, item);
+    f->member = SPRAG_TAKE_RAW(f->scratch, geoms, member);
     f->slot = SPRAG_TAKE(f->scratch, f->slots, int);
     if (f->scratch->failed) {
         return false;
@@ -318,7 +330,7 @@ static bool may_collide(finder *f, item *a, item *b)
 static void widen(const finder *f, int i)
 {
     const ode_geom *geom = &f->item[i].geom;
-    double *b = f->bounds[i], any = reach_around(f, f->item[i].id, f->margin);
+    double *b = f->bounds[i], any = 0;
     memcpy(b, geom->bounds, 6 * sizeof *b);
     ode_motion motion = {{0, 0, 0}, 0, 0};
     if (geom->body && f->motion) {
@@ -334,6 +346,7 @@ static void widen(const finder *f, int i)
         b[k] += fmin(motion.shift[k], 0) - any;
         b[k + 3] += fmax(motion.shift[k], 0) + any;
     }
+    add_reach(f, f->item[i].id, b);
 }
 
 // ---- pairs
@@ -364,8 +377,8 @@ static void add_pair(finder *f, const ode_side *a, const ode_side *b)
 {
     ode_pairs *p = f->pairs;
     if (p->count == p->room) {
-        int room = p->room ? 2 * p->room : 64;
-        ode_pair *wider = SPRAG_TAKE(f->scratch, room, ode_pair);
+        int room = p->room ? 2 * p->room : 16;
+        ode_pair *wider = SPRAG_TAKE_RAW(f->scratch, room, ode_pair);
         if (!wider) {
             return;
         }
@@ -482,7 +495,7 @@ static sprag_result find(finder *f, int count)
     if (!flatten(f, count)) {
         return SPRAG_NO_MEMORY;
     }
-    f->bounds = SPRAG_TAKE(f->scratch, f->items, *f->bounds);
+    f->bounds = SPRAG_TAKE_RAW(f->scratch, f->items, *f->bounds);
     for (int i = 0; i < f->items && f->bounds; i++) {
         widen(f, i);
     }
@@ -540,26 +553,28 @@ sprag_result sprag_ode_pairs_of_two(ode_geometry *geometry, dGeomID a, dGeomID b
 {
     finder f = find_in(geometry, NULL, NULL, margin, scratch, pairs);
     f.items = 2;
-    f.item = SPRAG_TAKE(scratch, 2, item);
-    f.bounds = SPRAG_TAKE(scratch, 2, *f.bounds);
+    f.item = SPRAG_TAKE_RAW(scratch, 2, item);
+    f.bounds = SPRAG_TAKE_RAW(scratch, 2, *f.bounds);
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
+    bool meshes = false;
     for (int i = 0; i < 2; i++) {
         begin_item(i ? b : a, &f.item[i]);
-        if (!read_item(&f, i ? b : a, &f.item[i]) || f.failed) {
+        if (!read_shape(&f, i ? b : a, &f.item[i]) || f.failed) {
             return f.failed ? SPRAG_NO_MEMORY : SPRAG_BAD_PROBLEM;
         }
-        widen(&f, i);
+        meshes |= f.item[i].geom.kind == ODE_GEOM_MESH;
     }
     if (!has_collider(&f.item[0].geom, &f.item[1].geom)) {
         return SPRAG_BAD_PROBLEM;
     }
-    for (int k = 0; k < 3; k++) {
-        if (f.bounds[0][k] > f.bounds[1][k + 3] || f.bounds[1][k] > f.bounds[0][k + 3]) {
-            return SPRAG_OK;
-        }
+    for (int i = 0; i < 2 && meshes; i++) {
+        sprag_ode_set_bounds(&f.item[i].geom);
+        widen(&f, i);
     }
-    add_pairs(&f, 0, 1);
+    if (!meshes || sprag_boxes_overlap(f.bounds[0], f.bounds[1])) {
+        add_pairs(&f, 0, 1);
+    }
     return scratch->failed ? SPRAG_NO_MEMORY : SPRAG_OK;
 }

@@ -28,14 +28,7 @@ static void inside(const sprag_pose *outer, sprag_pose *pose)
     sprag_pose inner = *pose;
     mul33(outer->rotation, inner.position, pose->position);
     add_scaled(pose->position, 1, outer->position, 3);
-    for (int i = 0; i < 3; i++) {
-        for (int j = 0; j < 3; j++) {
-            pose->rotation[3 * i + j] = 0;
-            for (int k = 0; k < 3; k++) {
-                pose->rotation[3 * i + j] += outer->rotation[3 * i + k] * inner.rotation[3 * k + j];
-            }
-        }
-    }
+    mul33_33(outer->rotation, inner.rotation, pose->rotation);
 }
 
 // Sets the shape and the kind. false: no memory.
@@ -98,7 +91,7 @@ static bool set_shape(ode_geometry *g, dGeomID id, ode_geom *geom)
     }
 }
 
-static void set_bounds(ode_geom *geom)
+void sprag_ode_set_bounds(ode_geom *geom)
 {
     if (geom->kind == ODE_GEOM_SHAPE) {
         sprag_shape_bounds(&geom->shape, &geom->pose, geom->bounds);
@@ -161,15 +154,11 @@ bool sprag_ode_geom_of(ode_geometry *g, dGeomID id, ode_geom *geom)
         class != dPlaneClass && (class != dHeightfieldClass || sprag_ode_is_placeable(geom->geom));
     if (placed) {
         sprag_ode_set_pose(&geom->pose, dGeomGetPosition(geom->geom), dGeomGetRotation(geom->geom));
-        inside(&outer, &geom->pose);
+        if (geom->geom != id) {
+            inside(&outer, &geom->pose);
+        }
     }
-    if (!set_shape(g, geom->geom, geom)) {
-        return false;
-    }
-    if (geom->kind == ODE_GEOM_SHAPE || geom->kind == ODE_GEOM_MESH) {
-        set_bounds(geom);
-    }
-    return true;
+    return set_shape(g, geom->geom, geom);
 }
 
 void sprag_ode_triangles(const ode_geom *geom, const double bounds[6], ode_triangle_fn *found,

@@ -28,32 +28,51 @@ static const double first_way = 0.1;
 
 // Of it: geoms that come nearer by less than this do not pass, and contacts of the step's end do.
 static const double fast_way = 0.5;
-// Of the way that geoms may come nearer in the step: contacts of its end that are farther apart
-// seldom act.
-static const double near_way = 0.5;
+// Of the way that geoms may come nearer in the step: contacts of its end that are farther apart act
+// seldom. More: more contacts to solve; less: other bodies push geoms into one another.
+static const double near_way = 0.1;
 // Of the smaller geom's size: less than this is what contacts at rest sink.
 static const double sunk = 1e-4;
-static const sprag_gap_query at_touch = {INFINITY, 2e-7};
 
 // A side of a pair on its way.
 typedef struct flyer {
-    sprag_motion motion;     // of the body
-    sprag_carried carried;   // motion: NULL if it does not move
-    double spin, far, speed; // rad/s; m, from the body's centre; m/s, of its fastest point
-    double size;             // m, half of its shortest extent
+    const ode_side *side;
+    bool moves;
+    double centre[3], velocity[6]; // m; m/s, rad/s: of the body, when the step starts
+    double spin, far, speed;       // rad/s; m, from the body's centre; m/s, of its fastest point
+    double size;                   // m, half of its shortest extent
 } flyer;
 
-static void set_size(flyer *f, const ode_side *side)
+// Sets the size. Returns the radius (m) of the shape about its own place.
+static double set_size(flyer *f)
 {
+    const sprag_shape *s = &f->side->shape;
+    const double r = s->radius, *half = s->half;
     double bounds[6], square = 0;
-    sprag_shape_bounds(&side->shape, &side->pose, bounds);
+    switch (s->kind) {
+    case SPRAG_SPHERE:
+        f->size = r;
+        return r;
+    case SPRAG_CAPSULE:
+        f->size = r;
+        return r + half[2];
+    case SPRAG_CYLINDER:
+        f->size = fmin(r, half[2]);
+        return hypot(r, half[2]);
+    case SPRAG_BOX:
+        f->size = fmin(half[0], fmin(half[1], half[2]));
+        return norm3(half);
+    default:
+        break;
+    }
+    sprag_shape_bounds(s, &f->side->pose, bounds);
     f->size = INFINITY;
     for (int k = 0; k < 3; k++) {
-        double from = side->body ? dBodyGetPosition(side->body)[k] : side->pose.position[k];
+        double at = f->side->pose.position[k];
         f->size = fmin(f->size, (bounds[3 + k] - bounds[k]) / 2);
-        square += pow(fmax(fabs(bounds[k] - from), fabs(bounds[3 + k] - from)), 2);
+        square += pow(fmax(fabs(bounds[k] - at), fabs(bounds[3 + k] - at)), 2);
     }
-    f->far = side->body ? sqrt(square) : 0;
+    return sqrt(square);
 }
 
 // The velocity of a body; NULL: it does not move.
@@ -69,56 +88,70 @@ static const double *velocity_of(dBodyID body, double velocity[6])
 
 static void set_flyer(flyer *f, const ode_side *side, const double *velocity)
 {
-    *f = (flyer){.carried = {.shape = &side->shape, .mount = side->pose}};
-    set_size(f, side);
-    if (!velocity) {
+    f->side = side;
+    f->moves = velocity;
+    f->spin = f->far = f->speed = 0;
+    double from[3], radius = set_size(f);
+    memset(f->velocity, 0, sizeof f->velocity);
+    if (!f->moves) {
         return;
     }
-    sprag_ode_read_pose(side->body, &f->motion.pose);
-    memcpy(f->motion.velocity, velocity, sizeof f->motion.velocity);
-    sprag_pose_in(&f->motion.pose, &side->pose, &f->carried.mount);
-    bool centred = side->shape.kind == SPRAG_SPHERE && norm3(f->carried.mount.position) == 0;
-    f->far = centred ? 0 : f->far;
-    f->spin = norm3(f->motion.velocity + 3);
-    f->speed = norm3(f->motion.velocity) + f->spin * f->far;
-    f->carried.motion = &f->motion;
+    memcpy(f->velocity, velocity, sizeof f->velocity);
+    memcpy(f->centre, dBodyGetPosition(side->body), sizeof f->centre);
+    subtract3(side->pose.position, f->centre, from);
+    double off = norm3(from);
+    f->far = side->shape.kind == SPRAG_SPHERE && off == 0 ? 0 : off + radius;
+    f->spin = norm3(velocity + 3);
+    f->speed = norm3(velocity) + f->spin * f->far;
 }
 
-// false: the kernel cannot tell.
-static bool gap_at(const ode_pair *pair, const flyer f[2], double t, const sprag_gap_query *query,
+// The pose of the shape at time t (s).
+static void pose_at(const flyer *f, double t, sprag_pose *pose)
+{
+    *pose = f->side->pose;
+    if (f->moves && f->spin * f->far > 0) {
+        const double *w = f->velocity + 3, turn[3] = {t * w[0], t * w[1], t * w[2]};
+        double from[3], turned[9];
+        subtract3(pose->position, f->centre, from);
+        sprag_exponential(turn, turned);
+        mul33_33(turned, f->side->pose.rotation, pose->rotation);
+        mul33(turned, from, pose->position);
+        add_scaled(pose->position, 1, f->centre, 3);
+    }
+    add_scaled(pose->position, t, f->velocity, 3);
+}
+
+// reach, margin: m, as sprag_gap_query's. false: the kernel cannot tell.
+static bool gap_at(const ode_pair *pair, const flyer f[2], double t, double reach, double margin,
                    sprag_gap *gap, sprag_manifold *manifold)
 {
+    const sprag_gap_query query = {reach, margin};
     ode_side side[2] = {*pair->side[0], *pair->side[1]};
-    ode_pair moved = *pair;
+    ode_pair moved = {.side = {&side[0], &side[1]}};
     for (int k = 0; k < 2; k++) {
-        if (f[k].far > 0 || !f[k].carried.motion) {
-            sprag_carried_at(&f[k].carried, t, &side[k].pose);
-        } else {
-            add_scaled(side[k].pose.position, t, f[k].motion.velocity, 3);
-        }
-        moved.side[k] = &side[k];
+        pose_at(&f[k], t, &side[k].pose);
     }
-    moved.memory = NULL;
-    sprag_result result = sprag_ode_gap(&moved, query, gap, manifold);
+    sprag_result result = sprag_ode_gap(&moved, &query, gap, manifold);
     return result == SPRAG_OK || (result == SPRAG_NOT_CONVERGED && gap->error < touching);
 }
 
-// m/s, at which the gap may close at most.
-static double closing(const flyer f[2], const double normal[3])
+// m/s, at which the gap may close at most: along the normal, or in any direction (NULL).
+static double closing(const flyer f[2], const double *normal)
 {
-    double rate = 0;
-    for (int k = 0; k < 2; k++) {
-        rate += (k ? 1 : -1) * dot3(normal, f[k].motion.velocity) + f[k].spin * f[k].far;
-    }
-    return rate;
+    double between[3];
+    subtract3(f[1].velocity, f[0].velocity, between);
+    return (normal ? dot3(normal, between) : norm3(between)) + f[0].spin * f[0].far +
+           f[1].spin * f[1].far;
 }
 
 static bool find_touch(const ode_pair *pair, const flyer f[2], double step, double *t,
                        sprag_gap *gap, sprag_manifold *manifold)
 {
+    const double fastest = closing(f, NULL);
     *t = 0;
     for (int i = 0; i < ADVANCES_MAX; i++) {
-        if (!gap_at(pair, f, *t, &at_touch, gap, manifold)) {
+        const double reach = fmax(fastest * (step - *t), touching);
+        if (!gap_at(pair, f, *t, reach, 2 * touching, gap, manifold) || gap->beyond) {
             return false;
         }
         if (gap->distance <= touching) {
@@ -148,72 +181,106 @@ static bool overlaps_after(const ode_pair *pair, const flyer f[2], double touch,
         sprag_gap gap;
         t = fmin(step, touch + ahead);
         ahead *= 2;
-        if (gap_at(pair, f, t, &at_touch, &gap, NULL) && gap.distance < -little * size) {
+        if (gap_at(pair, f, t, 0, 0, &gap, NULL) && gap.distance < -little * size) {
             return true;
         }
     }
     return false;
 }
 
-// The touch of two points at time t, as it is when the step starts.
-static void set_touch(ode_touch *to, const flyer f[2], double t, const sprag_gap *gap,
-                      const double point[2][3])
+// The touch of two points at time t, `distance` (m) apart, as it is when the step starts.
+static void set_touch(ode_touch *to, const flyer f[2], double t, const double normal[3],
+                      double distance, const double point[2][3])
 {
-    double size = smaller(f[0].size, f[1].size), distance = gap->distance;
+    double size = smaller(f[0].size, f[1].size);
     to->left = distance > 0 || distance < -sunk * size ? distance : 0;
-    memcpy(to->normal, gap->normal, sizeof to->normal);
+    memcpy(to->normal, normal, sizeof to->normal);
     for (int side = 0; side < 2; side++) {
-        const double *v = f[side].motion.velocity;
+        const double *v = f[side].velocity;
         double *lever = to->lever[side], turning[3];
         memcpy(lever, point[side], sizeof to->lever[side]);
-        if (f[side].carried.motion) {
-            subtract3(lever, f[side].motion.pose.position, lever);
+        if (f[side].moves) {
+            subtract3(lever, f[side].centre, lever);
             add_scaled(lever, -t, v, 3);
             cross3(v + 3, lever, turning);
-            to->left += (side ? 1 : -1) * t * (dot3(gap->normal, v) + dot3(gap->normal, turning));
+            to->left += (side ? 1 : -1) * t * (dot3(normal, v) + dot3(normal, turning));
         }
     }
     to->left = fmax(0, to->left);
 }
 
-// m, from the centre of a geom's body to the corners of its bounding box.
-static double farthest(dGeomID geom)
+// m, from the centre of a geom's body to the corners of its bounding box (box: as ODE's); 0: it is
+// a ball about that centre.
+static double farthest(dGeomID geom, const dReal box[6])
 {
-    dReal box[6];
-    double square = 0;
     const dReal *at = dBodyGetPosition(dGeomGetBody(geom));
-    dGeomGetAABB(geom, box);
+    double square = 0, off = 0;
     for (int k = 0; k < 3; k++) {
-        square += pow(fmax(fabs(box[2 * k] - at[k]), fabs(box[2 * k + 1] - at[k])), 2);
+        double lo = at[k] - box[2 * k], hi = box[2 * k + 1] - at[k], far = lo > hi ? lo : hi;
+        square += far * far;
+        off += fabs(hi - lo);
     }
-    return sqrt(square);
+    return dGeomGetClass(geom) == dSphereClass && !(off > 1e-9 * sqrt(square)) ? 0 : sqrt(square);
 }
 
-// m, in the step.
-static double way(dGeomID geom, const double *velocity, double step)
+// The way of a bounding box in a step.
+typedef struct flight {
+    dReal box[6];
+    double shift[3], turn; // m
+    bool moves;
+} flight;
+
+// velocity: of its body, NULL: it does not move.
+static void set_flight(flight *to, dGeomID geom, const double *velocity, double step)
 {
-    return velocity ? step * (norm3(velocity) + norm3(velocity + 3) * farthest(geom)) : 0;
+    *to = (flight){.moves = velocity};
+    dGeomGetAABB(geom, to->box);
+    if (velocity) {
+        double spin = norm3(velocity + 3);
+        add_scaled(to->shift, step, velocity, 3);
+        to->turn = spin > 0 ? step * spin * farthest(geom, to->box) : 0;
+    }
 }
 
-double sprag_ode_way(dGeomID geom, const ode_ahead *ahead)
+void sprag_ode_sweep_bounds(dGeomID geom, const ode_ahead *ahead, double bounds[6])
 {
     double room[6];
-    const double *velocity = velocity_of(dGeomGetBody(geom), room);
-    return velocity ? way(geom, velocity, ahead->step) + ahead->fall : 0;
+    flight f;
+    set_flight(&f, geom, velocity_of(dGeomGetBody(geom), room), ahead->step);
+    double any = f.moves ? f.turn + ahead->fall : 0;
+    for (int k = 0; k < 3; k++) {
+        bounds[k] += (f.shift[k] < 0 ? f.shift[k] : 0) - any;
+        bounds[k + 3] += (f.shift[k] > 0 ? f.shift[k] : 0) + any;
+    }
 }
 
-double sprag_ode_approach(dGeomID a, dGeomID b, const ode_ahead *ahead)
+// m, the farthest that points of two geoms come nearer in a step. *meet: whether their boxes may
+// then overlap, or nearly so. NaN: they may.
+static double approach(dGeomID a, dGeomID b, const ode_ahead *ahead, bool *meet)
 {
-    double room[2][6], between[3] = {0}, turning = 0;
+    double room[2][6], between[3];
+    flight f[2];
     for (int k = 0; k < 2; k++) {
         dGeomID geom = k ? b : a;
-        const double *velocity = velocity_of(dGeomGetBody(geom), room[k]);
-        if (velocity) {
-            add_scaled(between, k ? -1 : 1, velocity, 3);
-            turning += norm3(velocity + 3) * farthest(geom);
-        }
+        set_flight(&f[k], geom, velocity_of(dGeomGetBody(geom), room[k]), ahead->step);
     }
-    return ahead->step * (norm3(between) + turning) + ahead->fall;
+    subtract3(f[0].shift, f[1].shift, between);
+    double turn = f[0].turn + f[1].turn, reach = norm3(between) + turn + ahead->fall;
+    double any = turn + near_way * reach;
+    *meet = true;
+    for (int k = 0; k < 3; k++) {
+        double lo = between[k] < 0 ? between[k] : 0, hi = between[k] > 0 ? between[k] : 0;
+        const dReal *p = f[0].box + 2 * k, *q = f[1].box + 2 * k;
+        *meet &= !(p[0] + lo - any > q[1]) && !(p[1] + hi + any < q[0]);
+    }
+    return reach;
+}
+
+bool sprag_ode_may_meet(dGeomID a, dGeomID b, const ode_ahead *ahead)
+{
+    bool meet;
+    approach(a, b, ahead, &meet);
+    return meet;
 }
 
 // ---- before a step
@@ -245,8 +312,41 @@ static void put(question *q, const ode_touch *touch)
                          .side2 = -1};
     memcpy(to->pos, touch->lever[0], sizeof touch->lever[0]);
     memcpy(to->normal, touch->normal, sizeof touch->normal);
-    if (first->carried.motion) {
-        add_scaled(to->pos, 1, first->motion.pose.position, 3);
+    if (first->moves) {
+        add_scaled(to->pos, 1, first->centre, 3);
+    }
+}
+
+// Is there a contact at this place?
+static bool is_known(const question *q, int found, const ode_touch *touch)
+{
+    bool known = false;
+    for (int i = 0; i < found && !known; i++) {
+        double d[3];
+        subtract3(contact_at(q, i)->pos, touch->lever[0], d);
+        if (q->flyer[0].moves) {
+            add_scaled(d, -1, q->flyer[0].centre, 3);
+        }
+        known = norm3(d) < 0.1 * q->size;
+    }
+    return known;
+}
+
+// Puts the points of a manifold at time t (s), or the nearest ones, where there is no contact yet.
+static void put_points(question *q, double t, const sprag_gap *gap, sprag_manifold *manifold)
+{
+    const int found = q->count;
+    if (manifold->count == 0) {
+        manifold->count = 1;
+        manifold->gap[0] = gap->distance;
+        memcpy(manifold->point[0], gap->point, sizeof gap->point);
+    }
+    for (int i = 0; i < manifold->count && q->count < q->most; i++) {
+        ode_touch touch;
+        set_touch(&touch, q->flyer, t, gap->normal, manifold->gap[i], manifold->point[i]);
+        if (!is_known(q, found, &touch)) {
+            put(q, &touch);
+        }
     }
 }
 
@@ -255,34 +355,13 @@ static bool put_touch(question *q)
 {
     double t;
     sprag_gap gap;
-    sprag_manifold manifold = {0};
+    sprag_manifold manifold;
     if (!find_touch(q->pair, q->flyer, q->step, &t, &gap, &manifold) ||
         !overlaps_after(q->pair, q->flyer, t, q->step)) {
         return false;
     }
-    const int points = manifold.count > 0 ? manifold.count : 1;
-    for (int i = 0; i < points && q->count < q->most; i++) {
-        ode_touch touch;
-        set_touch(&touch, q->flyer, t, &gap, manifold.count > 0 ? manifold.point[i] : gap.point);
-        put(q, &touch);
-    }
+    put_points(q, t, &gap, &manifold);
     return true;
-}
-
-// Is there a contact at this place, or does the point overlap as the known ones do?
-static bool is_known(const question *q, int found, const ode_touch *touch)
-{
-    bool known = found > 0 && touch->left <= touching;
-    for (int i = 0; i < found && !known; i++) {
-        const double *v = q->flyer[0].motion.pose.position;
-        double d[3];
-        subtract3(contact_at(q, i)->pos, touch->lever[0], d);
-        if (q->flyer[0].carried.motion) {
-            add_scaled(d, -1, v, 3);
-        }
-        known = norm3(d) < 0.1 * q->size;
-    }
-    return known;
 }
 
 // Those of the step's end. Where the bodies go on as they do they have no force, unless the geoms
@@ -290,22 +369,10 @@ static bool is_known(const question *q, int found, const ode_touch *touch)
 static void put_near(question *q)
 {
     const double near = near_way * q->reach;
-    const sprag_gap_query query = {near, near};
-    const int found = q->count;
     sprag_gap gap;
-    sprag_manifold manifold = {0};
-    if (!gap_at(q->pair, q->flyer, q->step, &query, &gap, &manifold) || gap.beyond ||
-        gap.distance > near) {
-        return;
-    }
-    const int points = manifold.count > 0 ? manifold.count : 1;
-    for (int i = 0; i < points && q->count < q->most; i++) {
-        ode_touch touch;
-        set_touch(&touch, q->flyer, q->step, &gap,
-                  manifold.count > 0 ? manifold.point[i] : gap.point);
-        if (!is_known(q, found, &touch)) {
-            put(q, &touch);
-        }
+    sprag_manifold manifold;
+    if (gap_at(q->pair, q->flyer, q->step, near, near, &gap, &manifold) && !gap.beyond) {
+        put_points(q, q->step, &gap, &manifold);
     }
 }
 
@@ -313,15 +380,16 @@ int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID 
                         const ode_ahead *ahead, int flags, dContactGeom *contact, int skip,
                         int found)
 {
-    question q = {.reach = sprag_ode_approach(a, b, ahead),
-                  .step = ahead->step,
+    question q = {.step = ahead->step,
                   .contact = contact,
                   .skip = skip,
                   .count = found,
                   .most = flags & CONTACTS_MASK};
     ode_pairs pairs;
-    if (!(q.reach > touching) || !(q.reach < INFINITY) ||
-        sprag_ode_pairs_of_two(geometry, a, b, 2 * q.reach, scratch, &pairs) != SPRAG_OK) {
+    bool meet;
+    const double reach = approach(a, b, ahead, &meet);
+    if (!meet || !(reach > touching) || !(reach < INFINITY) ||
+        sprag_ode_pairs_of_two(geometry, a, b, 2 * reach, scratch, &pairs) != SPRAG_OK) {
         return 0;
     }
     for (int i = 0; i < pairs.count && q.count < q.most; i++) {
@@ -334,6 +402,7 @@ int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID 
             is_mesh |= side->triangle >= 0;
         }
         q.size = smaller(q.flyer[0].size, q.flyer[1].size);
+        q.reach = q.step * closing(q.flyer, NULL) + ahead->fall;
         bool fast = is_mesh || q.reach > fast_way * q.size;
         if (!(found == 0 && fast && put_touch(&q)) && !is_mesh) {
             q.reach = fmin(q.reach, fast_way * q.size);
@@ -352,10 +421,11 @@ static const double passing = 0.25;
 static bool find_passing(const ode_pair *pair, const flyer f[2], double step, double *t,
                          sprag_gap *gap)
 {
+    const double fastest = closing(f, NULL);
     double least = 0, most = 0; // m: too little; surely found
     *t = 0;
     for (int i = 0; i < PASSING_ADVANCES_MAX && *t < step; i++) {
-        if (!gap_at(pair, f, *t, &at_touch, gap, NULL)) {
+        if (!gap_at(pair, f, *t, fastest * (step - *t), 0, gap, NULL) || gap->beyond) {
             return false;
         }
         if (i == 0) {
@@ -373,30 +443,35 @@ static bool find_passing(const ode_pair *pair, const flyer f[2], double step, do
 }
 
 // Contacts let nothing pass that does not turn.
-static bool turns(const double size[2], const double way[2])
+static bool turns(const double size[2], const double turn[2])
 {
-    return 2 * (way[0] + way[1]) > passing * smaller(size[0], size[1]);
+    return 2 * (turn[0] + turn[1]) > passing * smaller(size[0], size[1]);
 }
 
 // The same by the bounding boxes.
-static bool may_pass(const dGeomID geom[2], const double *const velocity[2], double step)
+static bool may_pass(const flight f[2])
 {
-    double size[2], way[2];
+    double size[2], turn[2];
     for (int k = 0; k < 2; k++) {
-        dReal box[6];
-        dGeomGetAABB(geom[k], box);
-        size[k] = fmin(fmin(box[1] - box[0], box[3] - box[2]), box[5] - box[4]) / 2;
-        way[k] = velocity[k] ? step * norm3(velocity[k] + 3) * farthest(geom[k]) : 0;
+        const dReal *box = f[k].box;
+        double x = box[1] - box[0], y = box[3] - box[2], z = box[5] - box[4];
+        size[k] = (x < y ? (x < z ? x : z) : (y < z ? y : z)) / 2;
+        turn[k] = f[k].turn;
     }
-    return turns(size, way);
+    return turns(size, turn);
 }
 
 bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const dGeomID geom[2],
                            const double *const velocity[2], double step, ode_touch *touch)
 {
-    double reach = way(geom[0], velocity[0], step) + way(geom[1], velocity[1], step);
+    flight box[2];
+    double reach = 0;
+    for (int k = 0; k < 2; k++) {
+        set_flight(&box[k], geom[k], velocity[k], step);
+        reach += norm3(box[k].shift) + box[k].turn;
+    }
     ode_pairs pairs;
-    if (!may_pass(geom, velocity, step) || !(reach < INFINITY) ||
+    if (!may_pass(box) || !(reach < INFINITY) ||
         sprag_ode_pairs_of_two(geometry, geom[0], geom[1], 2 * reach, scratch, &pairs) !=
             SPRAG_OK) {
         return false;
@@ -412,7 +487,7 @@ bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const
             turned[k] = step * f[k].spin * f[k].far;
         }
         if (turns(size, turned) && find_passing(pair, f, step, &t, &gap)) {
-            set_touch(touch, f, t, &gap, gap.point);
+            set_touch(touch, f, t, gap.normal, gap.distance, gap.point);
             return true;
         }
     }

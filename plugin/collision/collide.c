@@ -199,23 +199,27 @@ static void add_kept(const space_call *c, const ode_pair *pair)
 }
 
 // Whether the boxes of two geoms do not overlap, as ODE offers pairs that do, but may within the
-// next step. NaN: they may.
+// next step.
 static bool will_meet(dGeomID a, dGeomID b, const ode_ahead *ahead)
 {
-    dReal box[2][6];
-    double apart = -INFINITY;
-    dGeomGetAABB(a, box[0]);
-    dGeomGetAABB(b, box[1]);
-    for (int k = 0; k < 6; k += 2) {
-        apart = fmax(apart, fmax(box[0][k] - box[1][k + 1], box[1][k] - box[0][k + 1]));
-    }
-    return apart > 0 && !(apart > sprag_ode_approach(a, b, ahead));
+    dReal p[6], q[6];
+    dGeomGetAABB(a, p);
+    dGeomGetAABB(b, q);
+    bool overlap = p[0] <= q[1] && q[0] <= p[1] && p[2] <= q[3] && q[2] <= p[3] && p[4] <= q[5] &&
+                   q[4] <= p[5];
+    return !overlap && sprag_ode_may_meet(a, b, ahead);
 }
 
-static double reach_around(void *data, dGeomID geom)
+static void add_reach(void *data, dGeomID geom, double bounds[6])
 {
     const space_call *c = data;
-    return fmax(c->reach, c->ahead.step > 0 ? sprag_ode_way(geom, &c->ahead) : 0);
+    for (int k = 0; k < 3; k++) {
+        bounds[k] -= c->reach;
+        bounds[k + 3] += c->reach;
+    }
+    if (c->ahead.step > 0) {
+        sprag_ode_sweep_bounds(geom, &c->ahead, bounds);
+    }
 }
 
 // Of worlds with speculative contacts, it adds the pairs itself: the callback's dCollide looks at
@@ -249,8 +253,8 @@ static void offer_close(space_call *c)
     int first = d->closes;
     d->busy = true;
     sprag_scratch_reset(&d->scratch);
-    if (sprag_ode_find_wanted(d->geometry, &c->call, reach_around, is_new, c, &d->scratch,
-                              &pairs) == SPRAG_OK) {
+    if (sprag_ode_find_wanted(d->geometry, &c->call, add_reach, is_new, c, &d->scratch, &pairs) ==
+        SPRAG_OK) {
         for (int i = 0; i < pairs.count; i++) {
             add_kept(c, &pairs.pair[i]);
         }

@@ -159,13 +159,14 @@ static void add_polytope(const sprag_polytope *p, mesh *m)
     }
 }
 
-static void add_mesh(const ode_geom *geom, mesh *m)
+static void add_mesh(ode_geom *geom, mesh *m)
 {
     double bounds[6];
     if (geom->kind == ODE_GEOM_SHAPE) {
         add_polytope(geom->shape.polytope, m);
         return;
     }
+    sprag_ode_set_bounds(geom);
     for (int k = 0; k < 3; k++) {
         bounds[k] = fmax(geom->bounds[k], geom->pose.position[k] - far_away);
         bounds[k + 3] = fmin(geom->bounds[k + 3], geom->pose.position[k] + far_away);

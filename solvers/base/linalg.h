@@ -79,6 +79,16 @@ static inline void mul33_transposed(const double *A, const double *x, double *y)
     }
 }
 
+// C = A B; C is neither of them
+static inline void mul33_33(const double *A, const double *B, double *C)
+{
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
+        }
+    }
+}
+
 // Inverse by cofactors. Returns the determinant; 0 (or not finite): B is not set.
 static inline double invert33(const double *A, double *B)
 {

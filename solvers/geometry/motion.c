@@ -22,15 +22,6 @@ void sprag_exponential(const double w[3], double R[9])
     R[5] = b * y * z - a * x, R[7] = b * y * z + a * x;
 }
 
-static void multiply(const double *A, const double *B, double *C)
-{
-    for (int i = 0; i < 3; i++) {
-        for (int j = 0; j < 3; j++) {
-            C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
-        }
-    }
-}
-
 // R <- R (3 - R' R) / 2
 static void straighten(double R[9])
 {
@@ -41,7 +32,7 @@ static void straighten(double R[9])
             S[3 * i + j] = ((i == j ? 3 : 0) - rr) / 2;
         }
     }
-    multiply(R, S, out);
+    mul33_33(R, S, out);
     memcpy(R, out, sizeof out);
 }
 
@@ -54,7 +45,7 @@ void sprag_motion_at(const sprag_motion *motion, double t, sprag_pose *pose)
         pose->position[k] = motion->pose.position[k] + t * v[k];
     }
     sprag_exponential(turn, R);
-    multiply(R, motion->pose.rotation, turned);
+    mul33_33(R, motion->pose.rotation, turned);
     straighten(turned);
     memcpy(pose->rotation, turned, sizeof turned);
 }
@@ -80,7 +71,7 @@ void sprag_carried_at(const sprag_carried *carried, double t, sprag_pose *pose)
     }
     sprag_pose body;
     sprag_motion_at(carried->motion, t, &body);
-    multiply(body.rotation, carried->mount.rotation, pose->rotation);
+    mul33_33(body.rotation, carried->mount.rotation, pose->rotation);
     mul33(body.rotation, carried->mount.position, pose->position);
     add_scaled(pose->position, 1, body.position, 3);
 }

@@ -222,10 +222,13 @@ START_TEST(pairs_are_those_that_ode_collides)
 }
 END_TEST
 
-static double half(void *data, dGeomID geom)
+static void half(void *data, dGeomID geom, double bounds[6])
 {
     (void)data, (void)geom;
-    return 0.05;
+    for (int k = 0; k < 3; k++) {
+        bounds[k] -= 0.05;
+        bounds[k + 3] += 0.05;
+    }
 }
 
 static bool is_even(void *data, dGeomID first, dGeomID second)

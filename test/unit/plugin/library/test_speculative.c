@@ -272,6 +272,35 @@ START_TEST(marbles_never_pass_a_mesh)
 }
 END_TEST
 
+// A box lies on one edge and falls on its face within the step, onto a plane or another box: the
+// points of the face that do not touch yet have contacts of their own gap.
+START_TEST(tilted_boxes_fall_flat)
+{
+    static const double size[] = {0.2, 0.2, 0.1}, open = 5e-5, sunk = 1e-6;
+    scene s = open_scene(speculative, 9.81);
+    if (_i) {
+        dGeomSetPosition(dCreateBox(s.space, 1, 1, 1), 0, 0, -0.5);
+    } else {
+        dCreatePlane(s.space, 0, 0, 1, 0);
+    }
+    dGeomID box = dCreateBox(s.space, size[0], size[1], size[2]);
+    const double tilt = open / size[0];
+    dBodyID body = add(&s, box, 0, 0, 0.5 * (size[2] + open) - sunk);
+    dMatrix3 tilted;
+    dRFromAxisAndAngle(tilted, 0, 1, 0, tilt);
+    dBodySetRotation(body, tilted);
+    step(&s, 0.01);
+    ck_assert_int_ge(s.gaps, 2);
+    for (int k = 0; k < 4; k++) {
+        dVector3 corner;
+        dBodyGetRelPointPos(body, (k & 1 ? 0.5 : -0.5) * size[0], (k & 2 ? 0.5 : -0.5) * size[1],
+                            -0.5 * size[2], corner);
+        ck_assert_double_gt(corner[2], -1e-5);
+    }
+    close_scene(&s);
+}
+END_TEST
+
 // A puck slides past a wall that it does not touch.
 START_TEST(pucks_pass_walls)
 {
@@ -434,6 +463,7 @@ int main(void)
     tcase_add_loop_test(tests, slanting_impacts_act_at_the_touch, 0, 4);
     tcase_add_loop_test(tests, balls_never_pass_a_spinning_rod, 0, 3);
     tcase_add_loop_test(tests, marbles_never_pass_a_mesh, 0, 4);
+    tcase_add_loop_test(tests, tilted_boxes_fall_flat, 0, 2);
     tcase_add_loop_test(tests, pucks_pass_walls, 0, 3);
     tcase_add_loop_test(tests, flat_ground_has_no_bumps, FLUSH, MESH + 1);
     tcase_add_test(tests, flush_boxes_are_flat_to_hard_balls);
