@@ -2,9 +2,10 @@
 // only pushes. At that instant velocities jump by impulses p of the active rows:
 //
 //     (J M^-1 J' + CFM / h) p = -J v of stops, times 1 + restitution of the one that is reached,
-//                               0 of rows
+//                               what rigid rows lack of their speed, 0 of others
 //
-// as in a step of ODE. Stops that separate after an impact are released at once: until their
+// as in a step of ODE. Were rows to keep the velocities of bodies that the program has set against
+// them, they would do work. Stops that separate after an impact are released at once: until their
 // distance is measurable they would be reached again, faster than they were left, and two stops
 // that alternate would do so without end. Stops that separate too slowly to get measurably away
 // stay active.
@@ -184,7 +185,8 @@ bool compliant_hit_stop(compliant_run *run, int which, double *label)
         const compliant_active_row *row = &s->row[i];
         double times = row->stop == which ? 1 + bounce : row->stop >= 0;
         double speed = row->sign * compliant_row_velocity(&j->row[row->row], run->state.x);
-        s->right[i] = times > 0 ? -times * speed : 0;
+        bool rigid = row->stop < 0 && j->rule[row->row] == COMPLIANT_RIGID;
+        s->right[i] = rigid ? j->target_speed[row->row] - speed : -times * speed;
     }
     j->hysteresis[which] = compliant_stop_hysteresis(run, which);
     j->separation_speed[which] = 0;

@@ -27,7 +27,7 @@ static const double spin_above_across = 4;
 static const double spin_round = 1e-3;
 
 // rad, of a sub-step of free flight. Larger: less time, a nutation that gets ahead by the fourth
-// power.
+// power. And sub-steps, beyond which a body turns about its angular momentum.
 static const double spin_substep = 0.05;
 enum { SPIN_SUBSTEPS_MAX = 1000 };
 // rad, at most, by which a body is turned to keep its energy.
@@ -271,15 +271,16 @@ static double velocity_of(const double inverse[9], const double L[3], const doub
 }
 
 // Turns the body, by what the integration has lost, to where its energy is what it was: a small
-// turn t changes L.w by 2 t.(w x L).
-static void restore_energy(const double inverse[9], const double L[3], double energy, double q[4])
+// turn t changes L.w by 2 t.(w x L). false: it has lost more.
+static bool restore_energy(const double inverse[9], const double L[3], double energy, double q[4])
 {
     double w[3], slope[3], turn[3], small[4], before[4];
     double lost = energy - velocity_of(inverse, L, q, w);
     cross3(w, L, slope);
     double square = dot3(slope, slope);
     if (!(fabs(lost) < 2 * spin_correction * sqrt(square))) {
-        return; // about a principal axis the energy does not depend on turns
+        // about a principal axis the energy does not depend on turns
+        return fabs(lost) < spin_correction * energy;
     }
     for (int k = 0; k < 3; k++) {
         turn[k] = lost / (2 * square) * slope[k];
@@ -287,6 +288,20 @@ static void restore_energy(const double inverse[9], const double L[3], double en
     memcpy(before, q, sizeof before);
     quaternion_of(turn, small);
     multiply_quaternions(small, before, q);
+    return true;
+}
+
+// Turns the body about its angular momentum, as a round one would: both are kept, energy and
+// momentum, but the axes of the body do not tumble.
+static void turn_about_momentum(const double L[3], const double w[3], double step, double q[4])
+{
+    double turn[3], rotation[4], square = dot3(L, L);
+    const double before[4] = {q[0], q[1], q[2], q[3]};
+    for (int k = 0; k < 3; k++) {
+        turn[k] = square > 0 ? step * dot3(w, L) / square * L[k] : 0;
+    }
+    quaternion_of(turn, rotation);
+    multiply_quaternions(rotation, before, q);
 }
 
 // w so that I w is L to the last bit: what rounding leaves over would add up.
@@ -328,10 +343,14 @@ void sprag_spin_fly(const double inertia[9], double step, double w[3], double q[
     mul33(inertia, own, L);
     rotate(q, L);
     double energy = dot3(L, w);
-    int steps = (int)fmin(ceil(norm3(w) * step / spin_substep), SPIN_SUBSTEPS_MAX);
-    for (int i = 0; i < steps; i++) {
-        runge_kutta(inverse, L, step / steps, q);
+    double steps = ceil(norm3(w) * step / spin_substep), turned[4] = {q[0], q[1], q[2], q[3]};
+    for (int i = 0; i < steps && steps <= SPIN_SUBSTEPS_MAX; i++) {
+        runge_kutta(inverse, L, step / steps, turned);
     }
-    restore_energy(inverse, L, energy, q);
+    if (steps <= SPIN_SUBSTEPS_MAX && restore_energy(inverse, L, energy, turned)) {
+        memcpy(q, turned, sizeof turned);
+    } else { // too fast to be followed
+        turn_about_momentum(L, w, step, q);
+    }
     set_velocity(inertia, inverse, L, q, w);
 }

@@ -19,7 +19,7 @@
 #include "fuzz.h"
 
 static const char help[] =
-    "Usage: build/fuzz [-s SECONDS] [-f SEED] [-n WORLDS] [-m METHOD] [-c FILE] [-w] [-v]\n"
+    "Usage: build/fuzz [-s SECONDS] [-f SEED] [-n WORLDS] [-m METHOD] [-c FILE] [-e] [-w] [-v]\n"
     "\n"
     "Steps hostile worlds under all methods, and reads hostile options and recordings.\n"
     "\n"
@@ -30,6 +30,9 @@ static const char help[] =
     "  -c FILE     runs the seeds in FILE first, in which every island has a solution; a line is "
     "a\n"
     "              seed and a method\n"
+    "  -e          worlds alone, to which nothing gives energy: without forces, motors, moving\n"
+    "              surfaces, recovery of overlaps; an outlier is one that gains ten times as much\n"
+    "              as under stock\n"
     "  -w          worlds alone\n"
     "  -v          prints each world\n"
     "\n"
@@ -41,6 +44,7 @@ enum { CPU_LIMIT = 10, SECOND_RUN_EVERY = 8, METHODS_MAX = 8, SLOW_MS = 200, TOO
 // An outlier ends with so many times the kinetic energy that the world had at any time under stock.
 // What stock does not finish tells nothing.
 static const double outlier = 10, outlier_least = 1e3; // J
+static const double rounding = 1e-3;                   // of the kinetic energy: no gain
 
 typedef struct totals {
     const char *method;
@@ -48,7 +52,7 @@ typedef struct totals {
     double worst_ms;
 } totals;
 
-static bool verbose;
+static bool verbose, closed;
 static volatile fuzz_run *shared;
 
 static double seconds_now(void)
@@ -87,7 +91,7 @@ static const char *run_world(uint64_t seed, const char *method, fuzz_run *run)
             _exit(1);
         }
         snprintf(options, sizeof options, "method=%s", method);
-        fuzz_world(seed, options, shared);
+        fuzz_world(seed, options, closed, shared);
         dCloseODE();
         exit(0);
     }
@@ -129,9 +133,13 @@ static void try_world(totals *t, uint64_t seed)
     snprintf(text, sizeof text, "%s", why ? why : "");
     bool stock_fails = false;
     double most_energy = INFINITY;
-    if (why || run.energy > outlier_least) {
+    if (why || closed || run.energy > outlier_least) {
         stock_fails = run_world(seed, "ode", &stock);
         most_energy = stock_fails ? INFINITY : stock.most_energy;
+    }
+    bool is_outlier = run.energy > fmax(outlier_least, outlier * most_energy);
+    if (closed) {
+        is_outlier = !stock_fails && run.gain > outlier * fmax(stock.gain, rounding * most_energy);
     }
     t->worlds++;
     t->steps += run.steps;
@@ -139,7 +147,7 @@ static void try_world(totals *t, uint64_t seed)
     t->slow += run.worst_ms > SLOW_MS;
     t->worst_ms = fmax(t->worst_ms, run.worst_ms);
     t->stock_too += why && stock_fails;
-    t->outliers += run.energy > fmax(outlier_least, outlier * most_energy);
+    t->outliers += is_outlier;
     if (run.worst_ms > TOO_SLOW_MS) {
         fail(t, seed, "a step takes too long");
     } else if (why && !stock_fails) {
@@ -152,6 +160,10 @@ static void try_world(totals *t, uint64_t seed)
         printf("%llu %s: %d steps, %ld fallbacks, worst %.1f ms, %.3g J (stock: at most %.3g) %s\n",
                (unsigned long long)seed, t->method, run.steps, run.fallbacks, run.worst_ms,
                run.energy, most_energy, text);
+        if (closed) {
+            printf("    gained %.3g J, stock %.3g J%s\n", run.gain, stock.gain,
+                   is_outlier ? ": OUTLIER" : "");
+        }
     }
 }
 
@@ -231,7 +243,7 @@ static bool make_recording(char name[])
     pid_t child = descriptor >= 0 ? fork() : -1;
     if (child == 0) {
         setenv("SPRAG_RECORD", name, 1);
-        fuzz_world(1, "method=advance", shared);
+        fuzz_world(1, "method=advance", false, shared);
         exit(0);
     }
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
@@ -315,7 +327,7 @@ int main(int argc, char **argv)
     long most = 0, failures = 0;
     bool worlds_alone = false;
     const char *corpus = NULL;
-    for (int found; (found = getopt(argc, argv, "s:f:n:m:c:wvh")) != -1;) {
+    for (int found; (found = getopt(argc, argv, "s:f:n:m:c:ewvh")) != -1;) {
         switch (found) {
         case 's':
             seconds = strtod(optarg, NULL);
@@ -332,6 +344,9 @@ int main(int argc, char **argv)
             break;
         case 'c':
             corpus = optarg;
+            break;
+        case 'e':
+            closed = worlds_alone = true;
             break;
         case 'w':
             worlds_alone = true;

@@ -16,14 +16,16 @@ typedef struct fuzz_run {
     double worst_ms; // thread CPU time of the slowest step
     double began_ms; // thread CPU time when the step under way began; 0: none is
     double energy, most_energy; // J, kinetic, at the end and at any time
+    double gain;                // J, largest of kinetic and potential energy since the start
     uint64_t hash;              // of all poses and velocities at the end
     bool done;                  // all steps
 } fuzz_run;
 
 enum { FUZZ_STEPS = 60 };
 
-// Makes the world of a seed and steps it under a method. Writes *to step by step.
-void fuzz_world(uint64_t seed, const char *method, volatile fuzz_run *to);
+// Makes the world of a seed and steps it under a method. closed: nothing gives it energy, no
+// forces, motors, moving surfaces, nor jumps. Writes *to step by step.
+void fuzz_world(uint64_t seed, const char *method, bool closed, volatile fuzz_run *to);
 
 // ---- bytes (bytes.c). true: nothing was wrong.
 

@@ -25,7 +25,7 @@ typedef struct hostile {
     double wildness; // share of numbers that are out of all proportion
     dSurfaceParameters surface;
     double step; // s
-    bool quick;
+    bool quick, closed;
 } hostile;
 
 // ---- chance: one draw a statement, so that all compilers make the same worlds
@@ -115,7 +115,7 @@ static void add_body(hostile *h)
     dBodyID body = dBodyCreate(h->world);
     double size = chance(h, h->wildness) ? power(h, -3, 2) : between(h, 0.2, 1);
     set_mass(h, body, size);
-    fill(h, x, 3, 1.5);
+    fill(h, x, 3, h->closed ? 6 : 1.5);
     dBodySetPosition(body, x[0], x[1], fabs(x[2]) + 0.3);
     fill(h, x, 4, 1);
     dNormalize4(x);
@@ -129,6 +129,10 @@ static void add_body(hostile *h)
     }
     if (chance(h, 0.1)) {
         dBodySetKinematic(body);
+        if (h->closed) {
+            dBodySetLinearVel(body, 0, 0, 0);
+            dBodySetAngularVel(body, 0, 0, 0);
+        }
     }
     if (chance(h, 0.1)) {
         dBodyDisable(body);
@@ -154,7 +158,9 @@ static void add_joint(hostile *h)
     int type = pick(h, sizeof make / sizeof *make);
     dBodyID a = any_body(h), b = chance(h, 0.3) ? NULL : any_body(h);
     bool needs_two = make[type] == dJointCreateHinge2;
-    if (!a || a == b || (needs_two && !b)) {
+    // The others start with an error, which is energy.
+    bool fits = type < 3 || make[type] == dJointCreateFixed || make[type] == dJointCreateAMotor;
+    if (!a || a == b || (needs_two && !b) || (h->closed && !fits)) {
         return;
     }
     dJointID joint = make[type](h->world, 0);
@@ -166,6 +172,11 @@ static void add_joint(hostile *h)
     double lo = between(h, -3, 1), hi = chance(h, 0.9) ? lo + between(h, 0, 3) : lo - 1;
     double speed = between(h, -10, 10);
     double force = chance(h, h->wildness) ? dInfinity : power(h, -2, 5);
+    if (h->closed) {
+        lo = fmin(lo, 0);
+        hi = fmax(hi, 0);
+        speed = 0;
+    }
     switch (type) {
     case 0:
         dJointSetBallAnchor(joint, at[0], at[1], at[2]);
@@ -239,11 +250,15 @@ static void set_surface(hostile *h)
     s->motionN = between(h, -1, 1);
     s->slip1 = power(h, -6, 1);
     s->slip2 = power(h, -6, 1);
+    if (h->closed) {
+        s->mode &= ~(dContactMotion1 | dContactMotionN);
+        s->bounce = fmin(s->bounce, 1);
+    }
 }
 
-static void open_world(hostile *h, uint64_t seed, const char *method)
+static void open_world(hostile *h, uint64_t seed, const char *method, bool closed)
 {
-    *h = (hostile){.dice = seed * 7919 + 1, .world = dWorldCreate()};
+    *h = (hostile){.dice = seed * 7919 + 1, .world = dWorldCreate(), .closed = closed};
     for (int i = 0; i < 5; i++) {
         fraction(h);
     }
@@ -257,6 +272,9 @@ static void open_world(hostile *h, uint64_t seed, const char *method)
     if (chance(h, 0.5)) {
         dWorldSetERP(h->world, between(h, 0, 1));
         dWorldSetCFM(h->world, chance(h, 0.4) ? 0 : power(h, -12, -2));
+    }
+    if (h->closed) {
+        dWorldSetContactMaxCorrectingVel(h->world, 0); // overlaps give none back
     }
     dWorldSetAutoDisableFlag(h->world, chance(h, 0.3));
     dCreatePlane(h->space, 0, 0, 1, 0);
@@ -306,6 +324,9 @@ static void meddle(hostile *h)
         return;
     }
     fill(h, x, 3, chance(h, h->wildness) ? 1e7 : 100);
+    if (h->closed) {
+        return;
+    }
     if (chance(h, 0.3)) {
         dBodyAddForce(body, x[0], x[1], x[2]);
         dBodyAddTorque(body, x[2], x[0], x[1]);
@@ -395,6 +416,19 @@ static double kinetic_energy(const hostile *h)
     return energy;
 }
 
+static double total_energy(const hostile *h)
+{
+    double energy = kinetic_energy(h);
+    dVector3 gravity;
+    dWorldGetGravity(h->world, gravity);
+    for (int i = 0; i < h->bodies; i++) {
+        dMass mass;
+        dBodyGetMass(h->body[i], &mass);
+        energy -= mass.mass * dCalcVectorDot3(gravity, dBodyGetPosition(h->body[i]));
+    }
+    return energy;
+}
+
 static uint64_t hash_of_state(const hostile *h)
 {
     uint64_t hash = 14695981039346656037u;
@@ -407,10 +441,11 @@ static uint64_t hash_of_state(const hostile *h)
     return hash;
 }
 
-void fuzz_world(uint64_t seed, const char *method, volatile fuzz_run *to)
+void fuzz_world(uint64_t seed, const char *method, bool closed, volatile fuzz_run *to)
 {
     hostile h;
-    open_world(&h, seed, method);
+    open_world(&h, seed, method, closed);
+    double start_energy = total_energy(&h);
     for (int k = 0; k < FUZZ_STEPS && !to->nonfinite && !has_flown_away(&h); k++) {
         meddle(&h);
         to->most_energy = fmax(to->most_energy, kinetic_energy(&h));
@@ -427,6 +462,7 @@ void fuzz_world(uint64_t seed, const char *method, volatile fuzz_run *to)
         dJointGroupEmpty(h.contacts);
         to->worst_ms = ms > to->worst_ms ? ms : to->worst_ms;
         to->steps = k + 1;
+        to->gain = fmax(to->gain, total_energy(&h) - start_energy);
         if (!is_finite(&h)) {
             to->nonfinite = k + 1;
         }

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "angular_momentum.h"
+#include "chance.h"
 #include "ess_runs.h"
 #include "start.h"
 #include "suite.h"
@@ -235,6 +237,36 @@ START_TEST(stops_bounce_as_asked_for)
     sprag_world_statistics stats = stats_of(c.y);
     ck_assert_int_ge(stats.events[SPRAG_EVENT_LIMIT_REACHED], 2);
     ck_assert_int_eq(stats.ess_declined + stats.ess_switched + stats.fallbacks, 0);
+    yielding_close(c.y);
+}
+END_TEST
+
+static double energy_of(dBodyID body)
+{
+    dVector3 L;
+    angular_momentum(body, L);
+    const dReal *v = dBodyGetLinearVel(body);
+    return (2 * dCalcVectorDot3(v, v) + dCalcVectorDot3(L, dBodyGetAngularVel(body))) / 2; // 2 kg
+}
+
+// A body at a stop gets velocities that neither the joint nor the stop allows.
+START_TEST(a_stop_wins_no_energy_at_the_start)
+{
+    chance dice = {(uint64_t)_i};
+    double v[6];
+    coordinate c = open_coordinate(false, _i % 2, 0.01);
+    dJointSetHingeAnchor(c.joint, -1.5, 0.7, 0.9);
+    dJointSetHingeAxis(c.joint, 1, 2, -1);
+    set(&c, dParamLoStop, 0);
+    set(&c, dParamHiStop, 0.3);
+    for (int k = 0; k < 6; k++) {
+        v[k] = chance_between(&dice, -3, 3);
+    }
+    dBodySetLinearVel(c.body, v[0], v[1], v[2]);
+    dBodySetAngularVel(c.body, v[3], v[4], v[5]);
+    double before = energy_of(c.body);
+    run(c.y, 1);
+    ck_assert_double_le(energy_of(c.body), before);
     yielding_close(c.y);
 }
 END_TEST
@@ -598,6 +630,7 @@ static Suite *ess_suite(void)
     tcase_add_test(joints, joints_remove_velocities_in_one_step);
     tcase_add_loop_test(joints, motor_rests_on_its_stop, 0, 8);
     tcase_add_loop_test(joints, stops_bounce_as_asked_for, 0, 12);
+    tcase_add_loop_test(joints, a_stop_wins_no_energy_at_the_start, 0, 40);
     tcase_add_loop_test(joints, stops_bounce_often, 0, 4);
     tcase_add_loop_test(joints, stop_comes_to_rest, 0, 4);
     tcase_add_loop_test(joints, joints_far_apart_return, 0, 4);
