@@ -1,8 +1,8 @@
 #!/bin/bash
 # mutants.sh [-n COUNT] [-s SEED] [-t SECONDS] [-w WORK] [FILE...] - would the tests notice? Changes one
 # token of one source at a time, drawn from FILE... (all C sources of solvers and adapters), builds, and
-# runs the tests until one fails: first those in the folder of test/unit that mirrors the source's, then
-# the others, the shortest first. Prints a line for each mutant and the survivors' differences at the
+# runs the tests until one fails: first those in the folder of test/unit that mirrors the source's and
+# those of the plugin that step what is in it, then the others, the shortest first. Prints a line for each mutant and the survivors' differences at the
 # end. Exit code 1 if more than one in twenty survives. Takes a minute or two a mutant. Needs ninja-build.
 #
 #   -n COUNT    mutants that build and change the object file (40)
@@ -148,10 +148,25 @@ passes() { # SECONDS TEST
     )
 }
 
+# Lines with the tests of this source's folder, and of the plugin's methods that step it.
+related() {
+    local plugin
+    (cd "$clone/test/unit/$(dirname "$1")" 2>/dev/null && ls test_*.c | sed 's/\.c$//') || true
+    case $(dirname "$1") in
+    solvers/compliant | solvers/ess) plugin='test_(method_ess.*|bounces|stiffness|linearize)' ;;
+    */frame | solvers/advance | solvers/toi) plugin='test_(method_advance.*|method_ess.*|spin|swings)' ;;
+    solvers/geometry) plugin='test_(geoms|collide|speculative|method_advance)' ;;
+    adapters/collision) plugin='test_(collide|speculative|contact_source|meshes|record|method_advance)' ;;
+    adapters/engine) plugin='test_(step|world|memory|preload)' ;;
+    *) plugin='test_(step|stiffness|surface|spin|swings|speculative|many_contacts|loads|random)' ;;
+    esac
+    awk '{ print $2 }' "$work/costs" | grep -xE "$plugin"
+}
+
 # The test that kills the mutant of this source, or nothing.
 killer() {
     local own others test cost end=$((SECONDS + limit))
-    own=$(cd "$clone/test/unit/$(dirname "$1")" 2>/dev/null && ls test_*.c | sed 's/\.c$//') || own=''
+    own=$(related "$1" | sort -u)
     others=$(awk '{ print $2 }' "$work/costs" | grep -vxF -e "${own:-none}")
     for test in $(awk '{ print $2 }' "$work/costs" | grep -xF -e "${own:-none}") '' $others; do
         if [ -z "$test" ]; then
