@@ -412,7 +412,7 @@ void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
 {
     const sprag_problem *problem = &pulled->problem;
     const sprag_memory *memory = &pulled->memory;
-    bool island = memory->wait > 0 || memory->pause > 0 || memory->rests;
+    bool island = memory->wait || memory->pause || memory->rests || memory->frozen || memory->thaw;
     int entries = problem->contacts + pulled->joint_rows + pulled->tights + pulled->tauts + island +
                   count_approaches(pulled);
     int at = reserve(warm, entries), first = -1;

@@ -12,18 +12,22 @@ void sprag_eigen3(const double A[9], double value[3], double vector[9]);
 bool sprag_cholesky3(const double A[9], double L[9]);
 
 // A = (A + A') / 2, unless they are the same but for rounding: inertia with gyroscopic terms
-// (spin.h) where a solver needs it symmetric. stride: from row to row.
-static inline void sprag_symmetrise3(double *A, int stride)
+// (spin.h) where a solver needs it symmetric. stride: from row to row. Returns whether A has
+// changed.
+static inline bool sprag_symmetrise3(double *A, int stride)
 {
+    bool changed = false;
     double size = fabs(A[0]) + fabs(A[stride + 1]) + fabs(A[2 * stride + 2]);
     for (int i = 0; i < 3; i++) {
         for (int k = 0; k < i; k++) {
             double *a = &A[stride * i + k], *b = &A[stride * k + i];
             if (fabs(*a - *b) > 1e-12 * size) {
                 *a = *b = (*a + *b) / 2;
+                changed = true;
             }
         }
     }
+    return changed;
 }
 
 #endif

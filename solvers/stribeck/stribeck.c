@@ -197,14 +197,17 @@ static sprag_result solve_directly(const sprag_problem *problem,
     return result;
 }
 
-// No body moves faster than what a step changes: in the solution, or (NULL) before the step.
+// No body moves or spins faster than what a step changes, as the speed that has its kinetic energy:
+// in the solution, or (NULL) before the step.
 static bool is_near_rest(const sprag_problem *problem, const sprag_solution *solution)
 {
     double scale = sprag_problem_scale(problem);
     for (int b = 0; b < problem->bodies; b++) {
         const sprag_body *body = &problem->body[b];
         const double *v = solution ? solution->velocity[b] : body->velocity;
-        if (body->mass > 0 && norm3(v) > scale) {
+        double L[3];
+        mul33(body->inertia, v + 3, L);
+        if (body->mass > 0 && dot3(v, v) + dot3(v + 3, L) / body->mass > scale * scale) {
             return false;
         }
     }

@@ -5,6 +5,7 @@
 
 #include "linalg.h"
 #include "sweeps_constants.h"
+#include "symmetric3.h"
 #include "vectors.h"
 
 // ---- finding them
@@ -234,6 +235,7 @@ static sprag_result factor(sweeps *s, mechanism *m, sprag_scratch *scratch)
             to[7 * k] = body->mass;
             memcpy(to + 6 * (3 + k) + 3, body->inertia + 3 * k, 3 * sizeof *to);
         }
+        sprag_symmetrise3(to + 6 * 3 + 3, 6);
     }
     for (int r = 0; r < m->rows; r++) {
         const sprag_row *row = &s->problem->row[m->row[r]];
@@ -474,10 +476,13 @@ static void set_momentum(const sweeps *s, const mechanism *m, double *right)
     const sweeps_mechanisms *all = s->mechanisms;
     for (int n = 0; n < m->nodes; n++) {
         const sprag_body *body = &s->problem->body[s->body_of[m->node[n]]];
+        double inertia[9];
         for (int k = 0; k < 3; k++) {
             right[6 * n + k] = body->mass * body->free_velocity[k];
         }
-        mul33(body->inertia, body->free_velocity + 3, right + 6 * n + 3);
+        memcpy(inertia, body->inertia, sizeof inertia);
+        sprag_symmetrise3(inertia, 3);
+        mul33(inertia, body->free_velocity + 3, right + 6 * n + 3);
     }
     for (int p = 0; p < m->ports; p++) {
         const sweeps_port *port = &s->port[m->port[p]];

@@ -10,13 +10,20 @@
 // Axes of the frame that roll 0, roll 1 and spin turn about.
 static const int about[3] = {1, 2, 0};
 
-bool singles_is_one(const sprag_contact *contact)
+static bool spins_alone(const sweeps *s, int body)
+{
+    int node = node_of(s, body);
+    return s->spins[node] && mechanisms_of_node(s, node) < 0;
+}
+
+bool singles_is_one(const sweeps *s, const sprag_contact *contact)
 {
     const sprag_friction *f = &contact->slide;
     bool cone = f->slip[0] == f->slip[1] && f->force[0] == f->force[1] &&
                 isinf(f->coefficient[0]) == isinf(f->coefficient[1]) &&
                 (f->coefficient[0] > 0) == (f->coefficient[1] > 0);
-    return contact->turning || contact->stiffness > 0 || !cone;
+    return contact->turning || contact->stiffness > 0 || !cone ||
+           spins_alone(s, contact->body[0]) || spins_alone(s, contact->body[1]);
 }
 
 static int rows_of(const sprag_contact *contact)
@@ -28,11 +35,11 @@ bool singles_find(sweeps *s, sprag_scratch *scratch)
 {
     const sprag_problem *problem = s->problem;
     for (int i = 0; i < problem->contacts; i++) {
-        s->singles += singles_is_one(&problem->contact[i]);
+        s->singles += singles_is_one(s, &problem->contact[i]);
     }
     s->single = SPRAG_TAKE(scratch, s->singles, sweeps_single);
     for (int i = 0, next = 0; i < problem->contacts && !scratch->failed && next < s->singles; i++) {
-        if (singles_is_one(&problem->contact[i])) {
+        if (singles_is_one(s, &problem->contact[i])) {
             s->single[next++] = (sweeps_single){.contact = i, .row = s->single_rows};
             s->single_rows += rows_of(&problem->contact[i]);
         }

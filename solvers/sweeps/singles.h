@@ -1,6 +1,7 @@
 // Contacts that are swept one at a time, because no batch has their laws: with rolling or spinning
 // friction, with Hunt and Crossley's law, or with axes of friction that are bounded one by one.
-// Their laws are those of local_law.h. Only this room includes it.
+// Their laws are those of local_law.h. So are contacts of bodies whose inertia has gyroscopic terms
+// (spin.h): those of batches are symmetric. Only this room includes it.
 #ifndef SPRAG_SINGLES_H
 #define SPRAG_SINGLES_H
 
@@ -18,7 +19,7 @@ struct sweeps_single {
 };
 
 // Is it swept alone?
-bool singles_is_one(const sprag_contact *contact);
+bool singles_is_one(const sweeps *s, const sprag_contact *contact);
 
 // Finds them.
 bool singles_find(sweeps *s, sprag_scratch *scratch);

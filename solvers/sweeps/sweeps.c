@@ -33,6 +33,8 @@ static bool take_bodies(sweeps *s, batch_velocity **start, sprag_scratch *scratc
     s->body_of = SPRAG_TAKE(scratch, s->nodes, int);
     s->free = SPRAG_TAKE(scratch, s->nodes + 1, batch_velocity);
     s->mass = SPRAG_TAKE(scratch, s->nodes + 1, batch_velocity);
+    s->inverse = SPRAG_TAKE(scratch, s->nodes, double[9]);
+    s->spins = SPRAG_TAKE(scratch, s->nodes + 1, bool);
     *start = SPRAG_TAKE(scratch, s->nodes + 1, batch_velocity);
     if (scratch->failed) {
         return false;
@@ -43,10 +45,10 @@ static bool take_bodies(sweeps *s, batch_velocity **start, sprag_scratch *scratc
         int node = s->node_of[b] = body->mass > 0 ? next++ : s->nodes;
         if (body->mass > 0) {
             s->body_of[node] = b;
-            double own[9], I[9] = {0}, *mass = s->mass[node];
-            memcpy(own, body->inertia, sizeof own);
-            sprag_symmetrise3(own, 3);
-            invert33(own, I);
+            double I[9], *mass = s->mass[node];
+            invert33(body->inertia, s->inverse[node]);
+            memcpy(I, s->inverse[node], sizeof I);
+            s->spins[node] = sprag_symmetrise3(I, 3);
             set_velocity((*start)[node], body->velocity);
             set_velocity(s->free[node], body->free_velocity);
             mass[0] = 1 / body->mass;
@@ -79,7 +81,7 @@ static void colour(const sweeps *s, bool linked, uint64_t *used, unsigned char *
 {
     for (int i = 0; i < s->problem->contacts; i++) {
         const int *body = s->problem->contact[i].body;
-        if (singles_is_one(&s->problem->contact[i]) || is_linked(s, body) != linked) {
+        if (singles_is_one(s, &s->problem->contact[i]) || is_linked(s, body) != linked) {
             continue;
         }
         int mover[2] = {mover_of(s, body[0]), mover_of(s, body[1])};
@@ -110,7 +112,7 @@ static void place(sweeps *s, bool linked, uint64_t *used, unsigned char *of, int
     s->batches += count[COLOURS];
     for (int i = 0; i < s->problem->contacts; i++) {
         const sprag_contact *contact = &s->problem->contact[i];
-        if (!singles_is_one(contact) && is_linked(s, contact->body) == linked) {
+        if (!singles_is_one(s, contact) && is_linked(s, contact->body) == linked) {
             at[i] = next[of[i]];
             next[of[i]] += of[i] < COLOURS ? 1 : BATCH_LANES;
         }
@@ -160,7 +162,7 @@ static bool take_batches(sweeps *s, sprag_scratch *scratch)
         memset(s->link[i].port, -1, sizeof s->link[i].port);
     }
     for (int i = 0; i < contacts; i++) {
-        if (!singles_is_one(&s->problem->contact[i])) {
+        if (!singles_is_one(s, &s->problem->contact[i])) {
             set_lane(s, at[i], i);
         }
     }
@@ -227,7 +229,7 @@ void sweeps_set_row(sweeps *s, batch_row *to, const int body[2], const double J[
     }
     add_ports(s, 1, node, (const double(*)[3][6])jacobian, to->port);
     for (int side = 0; side < 2; side++) {
-        const double *mass = s->mass[node[side]], *I = mass + 1, *of = J[side];
+        const double *of = J[side];
         double *turn = to->turn[side];
         to->node[side] = node[side];
         if (node[side] == s->nodes) {
@@ -235,11 +237,9 @@ void sweeps_set_row(sweeps *s, batch_row *to, const int body[2], const double J[
         }
         memcpy(to->jacobian[side], of, sizeof to->jacobian[side]);
         for (int k = 0; k < 3; k++) {
-            turn[k] = mass[0] * of[k];
+            turn[k] = s->mass[node[side]][0] * of[k];
         }
-        turn[3] = I[0] * of[3] + I[3] * of[4] + I[4] * of[5];
-        turn[4] = I[3] * of[3] + I[1] * of[4] + I[5] * of[5];
-        turn[5] = I[4] * of[3] + I[5] * of[4] + I[2] * of[5];
+        mul33(s->inverse[node[side]], of + 3, turn + 3);
         to->inverse_mass += dot6(of, turn);
     }
     double *at = &s->x.row_impulse[to - s->row];

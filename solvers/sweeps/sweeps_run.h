@@ -18,7 +18,10 @@ struct sweeps {
     int *node_of;         // bodies: their node
     int *body_of;         // nodes: their body
     batch_velocity *free; // nodes + 1: v*
-    batch_velocity *mass; // nodes + 1: 1/kg, then the inverse inertia as in a batch
+    batch_velocity *mass; // nodes + 1: 1/kg, then the inverse inertia as in a batch, of which only
+                          // the symmetric part
+    double (*inverse)[9]; // nodes: the whole inverse inertia, 1/(kg m^2), world axes
+    bool *spins;          // nodes + 1: it is not symmetric, but has gyroscopic terms (spin.h)
     batch *batch;         // first those without mechanisms
     int batches, free_batches;
     batch_link *link;        // of the others

@@ -121,6 +121,60 @@ static void heap(unsigned seed, int bodies, int contacts)
     }
 }
 
+// Terms of a fast spin (spin.h): the part of the inertia that is not symmetric.
+static void add_gyroscopic_terms(sprag_body *body, double share)
+{
+    double size = share * (body->inertia[0] + body->inertia[4] + body->inertia[8]) / 3;
+    body->inertia[1] += size, body->inertia[3] -= size;
+    body->inertia[5] += 0.7 * size, body->inertia[7] -= 0.7 * size;
+}
+
+START_TEST(momentum_of_spinning_bodies_balances)
+{
+    heap((unsigned)_i + 1, 40, 150);
+    for (int b = 0; b < s.problem.bodies; b += 3) {
+        add_gyroscopic_terms(&s.body[b], 1);
+        sprag_row *motor = add_axis_row(&s, b, b % 2);
+        motor->lo = -5, motor->hi = 5, motor->bias = 0.1;
+    }
+    ck_assert_int_eq(solve(7, 0), SPRAG_OK);
+    sprag_residual r = measured();
+    ck_assert_double_lt(r.momentum, 1e-12 * (1 + r.scale));
+}
+END_TEST
+
+// A body on its tip, like a top, with terms as large as its inertia.
+START_TEST(a_spinning_body_stands_on_its_tip)
+{
+    open_scene(&s);
+    add_cube(&s, 2);
+    fall(&s);
+    add_gyroscopic_terms(&s.body[0], 1);
+    s.body[0].free_velocity[3] = 0.2;
+    sprag_contact *tip = add_ground(&s, 0, 0.5);
+    tip->arm[0][0] = 0.1, tip->arm[0][1] = -0.2;
+    ck_assert_int_eq(solve(100, 1e-10), SPRAG_OK);
+    ck_assert_double_lt(measured().relative, 1e-8);
+}
+END_TEST
+
+// A hinge that asks for nothing leaves the spin of its body as it is.
+START_TEST(a_mechanism_does_not_disturb_a_spin)
+{
+    open_scene(&s);
+    add_cube(&s, 2);
+    add_gyroscopic_terms(&s.body[0], 0.5);
+    double *free = s.body[0].free_velocity;
+    free[3] = 0.2, free[4] = -0.1, free[5] = 60;
+    add_axis_row(&s, 0, 0);
+    add_ground(&s, 0, 0)->gap = 1;
+    ck_assert_int_eq(solve(20, 0), SPRAG_OK);
+    for (int k = 0; k < 6; k++) {
+        ck_assert_double_eq_tol(s.velocity[0][k], free[k], 1e-9);
+    }
+}
+END_TEST
+
 START_TEST(momentum_and_cones_hold_after_any_number_of_sweeps)
 {
     static const int most[] = {1, 2, 7, 50};
@@ -423,6 +477,9 @@ int main(void)
     tcase_add_loop_test(all, joints_hold_after_any_number_of_sweeps, 0, 20);
     tcase_add_loop_test(all, many_sweeps_solve_mechanisms, 0, 5);
     tcase_add_test(all, a_chain_hangs);
+    tcase_add_loop_test(all, momentum_of_spinning_bodies_balances, 0, 8);
+    tcase_add_test(all, a_spinning_body_stands_on_its_tip);
+    tcase_add_test(all, a_mechanism_does_not_disturb_a_spin);
     tcase_add_test(all, the_same_problem_gives_the_same_bits);
     tcase_add_loop_test(all, no_operation_is_invalid_or_divides_by_zero, 0, 10);
     tcase_add_test(all, a_settled_solve_allocates_nothing);
