@@ -9,16 +9,13 @@
 
 static const sprag_row_law fixed_turn = {.kind = SPRAG_ROW_TURN, .carrier = -1};
 
-// Three rows with directions across each other hold a point: m = r x d sums up to d x m = 2 r.
+// Three rows with directions across each other hold a point.
 static void set_points(sprag_row_law *law, const sprag_row *row, int carrier)
 {
-    double point[2][3] = {{0}};
+    const double(*const jacobian[3])[6] = {row[0].jacobian, row[1].jacobian, row[2].jacobian};
+    double point[2][3];
     for (int side = 0; side < 2; side++) {
-        for (int k = 0; k < 3; k++) {
-            double across[3];
-            cross3(row[k].jacobian[side], row[k].jacobian[side] + 3, across);
-            add_scaled(point[side], 0.5, across, 3);
-        }
+        sprag_ode_lever_of_rows(jacobian, 3, side, point[side]);
     }
     for (int k = 0; k < 3; k++) {
         law[k] = (sprag_row_law){.kind = SPRAG_ROW_POINT, .carrier = carrier};

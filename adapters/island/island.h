@@ -26,7 +26,7 @@ typedef struct ode_stiffness {
     double stiffness;   // N/m; 0: the world's ERP and CFM
     double dissipation; // s/m
     bool speculative;   // a negative depth is a gap that closes within the step
-    bool arcs;          // joints move their bodies on arcs, whether they are under load or not
+    int arcs;           // 1: joints move their bodies on arcs, whether they are under load or not
 } ode_stiffness;
 
 // A contact that has not been reached when the step ends, or is now.
@@ -263,6 +263,11 @@ void sprag_ode_stiffen_again(ode_problem *pulled, const ode_warm_start *warm_sta
 
 // The added inertia of a body now holds on to rest.
 void sprag_ode_release(sprag_body *body, const ode_tight *tight);
+
+// The lever r (m) of a joint's anchor on the body of a side, from the Jacobians of its rows that
+// have a linear part e: half of the sum of e x (r x e), which is r for three of them at right
+// angles.
+void sprag_ode_lever_of_rows(const double (*const *jacobian)[6], int rows, int side, double r[3]);
 
 // ---- load_distance.c
 

@@ -177,11 +177,12 @@ bool sprag_ode_keep_solution(ode_problem *pulled, sprag_scratch *scratch)
     const sprag_solution *from = &pulled->solution;
     size_t bodies = (size_t)pulled->problem.bodies, contacts = (size_t)pulled->problem.contacts;
     size_t rows = (size_t)pulled->problem.rows;
+    size_t most = (size_t)(pulled->joint_rows + 2 * pulled->distances); // of the second problem
     pulled->first = (sprag_solution){
         .velocity = sprag_scratch_take_raw(scratch, bodies, sizeof *from->velocity),
         .contact_force =
             sprag_scratch_take_raw(scratch, (size_t)pulled->room, sizeof *from->contact_force),
-        .row_force = sprag_scratch_take_raw(scratch, rows, sizeof *from->row_force)};
+        .row_force = sprag_scratch_take(scratch, most, sizeof *from->row_force)};
     if (scratch->failed) {
         return false;
     }

@@ -34,7 +34,10 @@ typedef struct ode_load {
     double bound;        // N m, no eigenvalue of K is above it
     bool tight;          // step^2 K may exceed the inertia
     bool stiffened;      // inertia is added to the body
+    // of the turn within the step, by look_ahead():
     const double *axis;  // about which it spins fast; NULL: it does not
+    double w[3];         // rad/s, its angular velocity, without such a spin
+    double sine, inward; // see turn_of_step
 } load;
 
 // A joint with a lever: its rows have two linear parts or more, or hold a distance.
@@ -42,6 +45,7 @@ typedef struct ode_loaded_joint {
     sprag_row *row;
     int rows, linear;   // all, and those with a linear part
     double lever[2][3]; // m, centre of the body to the anchor; 0 of the world's
+    double length[2];   // m, of the levers
     double force[3];    // N, on body[0]
 } loaded_joint;
 
@@ -61,6 +65,18 @@ static bool is_linear(const double e[3])
     return e[0] != 0 || e[1] != 0 || e[2] != 0;
 }
 
+void sprag_ode_lever_of_rows(const double (*const *jacobian)[6], int rows, int side, double r[3])
+{
+    double x = 0, y = 0, z = 0;
+    for (int i = 0; i < rows; i++) {
+        const double *e = jacobian[i][side], *m = e + 3;
+        x += e[1] * m[2] - e[2] * m[1];
+        y += e[2] * m[0] - e[0] * m[2];
+        z += e[0] * m[1] - e[1] * m[0];
+    }
+    r[0] = 0.5 * x, r[1] = 0.5 * y, r[2] = 0.5 * z;
+}
+
 // The linear parts of a joint's rows are unit vectors e at right angles to one another. The sum of
 // e x (r x e) is 2 r for three of them, and r + (n.r) n for two of normal n. Of a single one the
 // lever is not known along it, and nothing else counts: ODE knows it of joints that hold a
@@ -77,24 +93,17 @@ static bool find_levers(const ode_problem *pulled, int first, loaded_joint *join
     joint->linear = count;
     bool any = count > 1;
     for (int side = 0; side < 2; side++) {
-        double *r = joint->lever[side], twice[3] = {0}, part[3], normal[3];
-        for (int i = 0; i < count; i++) {
-            const double *e = linear[i][side];
-            cross3(e, e + 3, part);
-            add_scaled(twice, 1, part, 3);
-        }
-        double share = 0.5;
-        memset(r, 0, 3 * sizeof *r);
+        double *r = joint->lever[side], normal[3];
+        sprag_ode_lever_of_rows(linear, count, side, r);
         if (count == 2) {
             cross3(linear[0][side], linear[1][side], normal);
-            share = 1;
-            add_scaled(r, -0.5 * dot3(normal, twice), normal, 3);
-        }
-        add_scaled(r, share, twice, 3);
-        if (count == 1) {
+            add_scaled(r, 1, r, 3);
+            add_scaled(r, -0.5 * dot3(normal, r), normal, 3);
+        } else if (count == 1) {
             memset(r, 0, 3 * sizeof *r);
             any |= sprag_ode_lever_of_distance(pulled, first, side, r);
         }
+        joint->length[side] = norm3(r);
     }
     return any;
 }
@@ -103,10 +112,12 @@ static bool find_levers(const ode_problem *pulled, int first, loaded_joint *join
 static void find_force(const ode_problem *pulled, loaded_joint *joint, const double *row_force)
 {
     const double *of = row_force + (joint->row - pulled->row);
-    memset(joint->force, 0, sizeof joint->force);
+    double x = 0, y = 0, z = 0;
     for (int i = 0; i < joint->rows; i++) {
-        add_scaled(joint->force, of[i], joint->row[i].jacobian[0], 3);
+        const double *e = joint->row[i].jacobian[0];
+        x += of[i] * e[0], y += of[i] * e[1], z += of[i] * e[2];
     }
+    joint->force[0] = x, joint->force[1] = y, joint->force[2] = z;
 }
 
 // K of one joint, on its body of a side.
@@ -206,34 +217,29 @@ void sprag_ode_release(sprag_body *body, const ode_tight *tight)
 // A step turns a body about w by an angle whose sine is sine step |w|, and cosine
 // 1 - inward step |w|^2: ODE does by Cayley's map, in its finite mode, and about the axis of a fast
 // spin, by the exponential.
-static void turn_of_step(const double w[3], double step, bool finite, double *sine, double *inward)
+static void turn_of_step(load *to, double step, bool finite)
 {
-    double square = step * step * dot3(w, w), angle = sqrt(square);
-    *sine = 1 / (1 + 0.25 * square);
-    *inward = 0.5 * step * *sine;
+    double square = step * step * dot3(to->w, to->w);
+    to->sine = 1 / (1 + 0.25 * square);
+    to->inward = 0.5 * step * to->sine;
     if (finite && square > 1e-6) {
-        *sine = sin(angle) / angle;
-        *inward = step * (1 - cos(angle)) / square;
+        double angle = sqrt(square);
+        to->sine = sin(angle) / angle;
+        to->inward = step * (1 - cos(angle)) / square;
     }
 }
 
 // In a step an anchor goes by step (v + w x r), and by the rest of the turn of r. Adds that,
 // divided by the step. A body that spins fast turns its anchor on the axis by the rest of w.
-static void add_way(const ode_problem *pulled, const loaded_joint *joint, int side, double way[3])
+static void add_way(const load *of, const double r[3], double sign, double way[3])
 {
-    const int body = joint->row->body[side];
-    const double *r = joint->lever[side], *axis = pulled->load[body].axis;
-    double w[3], velocity[3], sine, inward, sign = side ? -1 : 1;
-    memcpy(w, pulled->body[body].velocity + 3, sizeof w);
-    if (axis) {
-        add_scaled(w, -dot3(axis, w), axis, 3);
-    }
-    bool finite = axis || dBodyGetFiniteRotationMode(pulled->island.body[body]);
-    turn_of_step(w, pulled->problem.step, finite, &sine, &inward);
+    const double *w = of->w, rest = sign * (of->sine - 1), inward = sign * of->inward;
+    const double along = inward * dot3(w, r), back = -inward * dot3(w, w);
+    double velocity[3];
     cross3(w, r, velocity);
-    add_scaled(way, sign * (sine - 1), velocity, 3);
-    add_scaled(way, sign * inward * dot3(w, r), w, 3);
-    add_scaled(way, -sign * inward * dot3(w, w), r, 3);
+    for (int k = 0; k < 3; k++) {
+        way[k] += rest * velocity[k] + along * w[k] + back * r[k];
+    }
 }
 
 // m/s, at which the anchors part, without what mends their gap.
@@ -277,7 +283,7 @@ static void look_ahead_of_joint(const ode_problem *pulled, const loaded_joint *j
     }
     for (int side = 0; side < 2; side++) {
         if (body[side] != SPRAG_STATIC) {
-            add_way(pulled, joint, side, way);
+            add_way(&loads[body[side]], joint->lever[side], side ? -1 : 1, way);
         }
     }
     double share = tight ? 1 : share_of_way(pulled, joint, way);
@@ -317,11 +323,10 @@ static void find_bounds(const ode_problem *pulled, const double *row_force, load
     for (int i = 0; i < pulled->loadeds; i++) {
         loaded_joint *joint = &pulled->loaded[i];
         find_force(pulled, joint, row_force);
-        double square = dot3(joint->force, joint->force);
+        double size = norm3(joint->force);
         for (int side = 0; side < 2; side++) {
-            const double *r = joint->lever[side];
             if (joint->row->body[side] != SPRAG_STATIC) {
-                loads[joint->row->body[side]].bound += sqrt(square * dot3(r, r));
+                loads[joint->row->body[side]].bound += size * joint->length[side];
             }
         }
     }
@@ -389,6 +394,15 @@ static void look_ahead(ode_problem *pulled)
     for (int i = 0; i < pulled->spins; i++) {
         pulled->load[pulled->spin[i].body].axis = pulled->spin[i].axis;
     }
+    for (int i = 0; i < pulled->problem.bodies; i++) {
+        load *to = &pulled->load[i];
+        memcpy(to->w, pulled->body[i].velocity + 3, sizeof to->w);
+        if (to->axis) {
+            add_scaled(to->w, -dot3(to->axis, to->w), to->axis, 3);
+        }
+        bool finite = to->axis || dBodyGetFiniteRotationMode(pulled->island.body[i]);
+        turn_of_step(to, pulled->problem.step, finite);
+    }
     for (int i = 0; i < pulled->loadeds; i++) {
         look_ahead_of_joint(pulled, &pulled->loaded[i]);
     }
@@ -407,6 +421,9 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
     }
     pulled->load = loads;
     pulled->ahead = SPRAG_TAKE(scratch, pulled->problem.rows + 2 * pulled->distances, double);
+    if (scratch->failed) {
+        return;
+    }
     find_bounds(pulled, force, loads);
     bool any = mark_bodies(pulled, loads);
     if (any) {

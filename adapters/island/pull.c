@@ -117,8 +117,9 @@ static void pull_contact(ode_problem *pulled, dJointID joint, const context *c)
     const char *surface_error;
     int i = pulled->problem.contacts;
     sprag_contact *contact = &pulled->contact[i];
+    dSurfaceParameters room;
     ode_approach approach = {0};
-    if (pulled->approach) {
+    if (pulled->approach && sprag_ode_contact_surface(joint, &room)->mode & dContactBounce) {
         approach.before = sprag_ode_warm_start_approach(c->warm_start, joint);
     }
     *contact = (sprag_contact){0};

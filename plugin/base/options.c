@@ -59,7 +59,7 @@ static const option options[] = {
      "1: geoms that would overlap within the step, at their velocities, have contacts before, so "
      "that fast bodies do not pass thin ones",
      NULL},
-    {"stribeck.arcs", INTEGER, AT(arcs), 0, 1, "",
+    {"stribeck.arcs", INTEGER, AT(stiffness.arcs), 0, 1, "",
      "1: joints move their bodies on arcs, not along tangents, so that they open less and swings "
      "keep their energy; 0: joints under load only, the others as ODE",
      NULL},

@@ -39,7 +39,6 @@ typedef struct settings {
     int effort;      // an effort
     int contacts;    // a contact_source
     int speculative; // 1: geoms that will touch within the step have contacts before
-    int arcs;        // 1: joints move their bodies on arcs
     sprag_stribeck_options stribeck;
     ode_stiffness stiffness; // of contacts whose surface has neither ERP nor CFM
     sprag_advance_options advance;

@@ -186,7 +186,6 @@ void solve_island(const step_context *c, const ode_island *island, sprag_scratch
     to->stats = (sprag_stats){0};
     ode_stiffness stiffness = w->settings.stiffness;
     stiffness.speculative = settings_speculate(&w->settings);
-    stiffness.arcs = w->settings.arcs;
     to->result =
         sprag_ode_pull(&to->pulled, w->id, island, c->step, &stiffness, w->warm_start, scratch);
     double pulled = now_us();

@@ -128,7 +128,7 @@ static bool settings_equal(const settings *a, const settings *b)
 {
     const sprag_stribeck_options *x = &a->stribeck, *y = &b->stribeck;
     return a->method == b->method && a->contacts == b->contacts &&
-           a->speculative == b->speculative && a->arcs == b->arcs &&
+           a->speculative == b->speculative && a->stiffness.arcs == b->stiffness.arcs &&
            a->stiffness.stiffness == b->stiffness.stiffness &&
            a->stiffness.dissipation == b->stiffness.dissipation && x->scheme == y->scheme &&
            x->stiction_tolerance == y->stiction_tolerance &&
