@@ -40,6 +40,7 @@ bool compliant_is_over_budget(void *user, double time)
 {
     const compliant_run *run = user;
     double spent = run->budget.work / compliant_max_work(run);
+    spent = fmax(spent, 1 - run->hold_work / (run->options->work * COMPLIANT_HELD_WORK));
     bool slow = time < COMPLIANT_SLOW * spent * run->frame->step;
     return spent > 1 || (spent > COMPLIANT_JUDGED_FROM && slow);
 }

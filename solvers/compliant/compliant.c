@@ -19,12 +19,11 @@ const char *sprag_compliant_reason_name(sprag_compliant_reason reason)
                "a step";
     case SPRAG_COMPLIANT_PROGRAM_CONTACTS:
         return "contacts without a signed distance";
-    case SPRAG_COMPLIANT_RIGID_CONTACT:
-        return "contacts without a stiffness that the step can resolve";
     case SPRAG_COMPLIANT_UNSUPPORTED_LAW:
-        return "rolling, spinning or unbounded friction, or a bounce with motionN";
+        return "rolling, spinning or unbounded friction of surfaces with a stiffness, or motionN "
+               "of rigid ones or of a bounce";
     case SPRAG_COMPLIANT_STIFF:
-        return "stiff forces, sticking friction or many contacts, which would take more than "
+        return "stiff springs, or sticking friction on them, which would take more than "
                "ess.steps steps of the integrator";
     case SPRAG_COMPLIANT_DEEP_OVERLAP:
         return "bodies that overlap at the start of the step, without a stiffness of their own";
@@ -83,6 +82,7 @@ static sprag_result switch_over(compliant_run *run, sprag_compliant_reason reaso
     run->stats->switched_frames++;
     run->implicitly_finished = true;
     compliant_unpack(run);
+    compliant_release_flying(run);
     set_flown(run, run->time);
     return compliant_implicit_step(run);
 }
@@ -101,18 +101,20 @@ static bool on_guard(compliant_run *run, int guard)
         }
         return compliant_hit_stop(run, stop, label);
     }
-    bool rebounds = false;
-    if (guards->law[guard].status == COMPLIANT_UNKNOWN) {
+    bool impacts = compliant_is_rigid(run, guard);
+    if (impacts) {
+        ;
+    } else if (guards->law[guard].status == COMPLIANT_UNKNOWN) {
         compliant_unpack(run);
-        rebounds = compliant_resolve_pair(run, guard, 0, &run->events.first_touch) &&
-                   compliant_rebounds(run, guard);
+        impacts = compliant_resolve_pair(run, guard, 0, &run->events.first_touch) &&
+                  (compliant_rebounds(run, guard) || compliant_is_rigid(run, guard));
     } else if (guards->label[guard] != 0) { // another impact, at another speed
         compliant_place(run, run->state.x);
         compliant_set_law(run, guard, true);
     } else if (compliant_rebounds(run, guard)) {
         guards->law[guard] = (compliant_law){.status = COMPLIANT_UNKNOWN};
     }
-    return !rebounds || compliant_impact(run);
+    return !impacts || compliant_impact(run);
 }
 
 // Stops that were reached at the very end of the last frame have had no impact yet.
@@ -231,6 +233,7 @@ static void set_paths(compliant_run *run, const sprag_mover *before)
 
 static void set_gaps(compliant_run *run)
 {
+    const double touch = compliant_touch_distance(run);
     run->frame->touching = 0;
     for (int g = 0; g < run->guards.pairs; g++) {
         compliant_contact contact;
@@ -239,12 +242,13 @@ static void set_gaps(compliant_run *run)
             pair->memory->gap = run->guards.memory[g];
         }
         pair->gap = compliant_gap_bound(run, g);
-        if (pair->gap > 0) {
+        if (pair->gap > touch) {
             continue;
         }
-        compliant_find_contact(run, run->state.x, g, COMPLIANT_POINTS, &contact);
+        compliant_find_points(run, run->state.x, g, compliant_is_rigid(run, g) ? touch : 0,
+                              &contact);
         pair->gap = contact.gap.distance;
-        if (contact.gap.distance < 0) {
+        if (contact.gap.distance < (compliant_is_rigid(run, g) ? touch : 0)) {
             bool flies =
                 compliant_rebounds(run, g) && run->guards.law[g].status == COMPLIANT_UNKNOWN;
             if (pair->memory && !flies) {
@@ -276,7 +280,7 @@ static sprag_result move_bodies(compliant_run *run, sprag_compliant_reason *reas
         return decline(run, *reason);
     }
     compliant_set_scale(run);
-    if (!compliant_allocate_guards(run)) {
+    if (!compliant_allocate_guards(run) || !compliant_allocate_held(run)) {
         return SPRAG_NO_MEMORY;
     }
     if (compliant_starts_implicit(run, reason)) {
@@ -362,7 +366,8 @@ sprag_result sprag_compliant(sprag_frame *frame, const sprag_compliant_options *
                          .solve_scratch = &scratch[1],
                          .stats = stats ? stats : &own_stats,
                          .rows = -1,
-                         .work_left = own.work * COMPLIANT_IMPLICIT_WORK};
+                         .work_left = own.work * COMPLIANT_IMPLICIT_WORK,
+                         .hold_work = own.work * COMPLIANT_HELD_WORK};
     reason = reason ? reason : &own_reason;
     if (!sprag_frame_is_good(frame)) {
         return SPRAG_BAD_PROBLEM;

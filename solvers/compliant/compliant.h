@@ -10,12 +10,12 @@
 //
 // The surface of the pair gives k, d and c:
 // - Hunt and Crossley's law: k and d as set, c = 0;
-// - ODE's soft contact: k = ERP / (h CFM), c = (1 - ERP) / CFM, d = 0;
-// - a contact that bounces: k such that the bounce lasts a quarter of the frame, d such that the
-//   rebound has the restitution of the surface.
+// - ODE's soft contact: k = ERP / (h CFM), c = (1 - ERP) / CFM, d = 0.
+// Contacts without a stiffness that the integrator resolves are rigid: they are constraints while
+// they hold (hold.c), with impulses where they are hit (impact.c).
 //
-// One implicit Stribeck step with the same law solves the rest of the frame when its forces are too
-// stiff for the integrator (rigid contacts, sticking friction, large groups at rest).
+// One implicit Stribeck step with the same law solves the rest of the frame when that would take
+// too much work (stiff springs, many bodies).
 #ifndef SPRAG_COMPLIANT_H
 #define SPRAG_COMPLIANT_H
 
@@ -40,8 +40,8 @@ sprag_compliant_options sprag_compliant_defaults(void);
 typedef enum sprag_compliant_reason {
     SPRAG_COMPLIANT_JOINTS,             // more than 512 rows, or stops that `coordinates` lacks
     SPRAG_COMPLIANT_PROGRAM_CONTACTS,   // contacts given by the program, without shapes
-    SPRAG_COMPLIANT_RIGID_CONTACT,      // a contact without a stiffness that the frame can resolve
-    SPRAG_COMPLIANT_UNSUPPORTED_LAW,    // rolling, spinning or unbounded friction; driven bounces
+    SPRAG_COMPLIANT_UNSUPPORTED_LAW,    // of surfaces with a stiffness: rolling, spinning or
+                                        // unbounded friction; driven bounces
     SPRAG_COMPLIANT_STIFF,              // forces that need more steps, or work, than allowed
     SPRAG_COMPLIANT_DEEP_OVERLAP,       // an initial overlap that its stiffness would throw out
     SPRAG_COMPLIANT_JOINT_ERROR,        // a joint so far apart that its rows turn on the way back

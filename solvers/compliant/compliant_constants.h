@@ -48,6 +48,35 @@ static const double COMPLIANT_TURN_PER_CHORD = 2.1;
 // share what is apart. Smaller: points on a shared edge have two contacts by rounding.
 static const double COMPLIANT_SHARED_POINT = 1e-9;
 
+// ---- rigid contacts that hold (hold.c)
+
+// Of the fastest motion: a point that approaches or separates faster does not hold. Larger:
+// rebounds that are lost. Smaller: contacts that errors of the integration break.
+static const double COMPLIANT_REST_SPEED = 1e-4;
+
+// Times this speed: points of pairs that hold may approach or separate so fast between two events.
+// Larger: points that land have forces before they touch. Smaller: forces that jump.
+static const double COMPLIANT_REST_WIDENING = 100;
+
+// Times the tolerance: speeds of bodies at rest, relative to the fastest motion. Larger: slower
+// motions end. Smaller: bodies at rest cost steps of the integrator.
+static const double COMPLIANT_RESTING_ERRORS = 10;
+
+// Points that hold at once. More: frames with large heaps take longer before the implicit step.
+enum { COMPLIANT_HELD_MAX = 256 };
+
+// Of the impulses, and of the tolerance: residual of the solve for their forces. Smaller: more
+// iterations. Larger: the integrator takes small steps for the noise of the forces.
+static const double COMPLIANT_HELD_TOLERANCE = 1e-10;
+
+// Largest residual of the forces of points that hold (sprag_stats). Larger: forces that are no
+// smooth function of the state. Smaller: more frames go to the implicit step.
+static const double COMPLIANT_HELD_RESIDUAL = 1e-8;
+
+// Products of 6x6 blocks for the forces of points that hold in a frame. Larger: slower frames
+// before the implicit step takes over.
+static const double COMPLIANT_HELD_WORK = 1e5;
+
 // ---- impacts (impact.c)
 
 // Frames: a rebound that would last less is none, so that the pair rests. Longer: bouncing ends

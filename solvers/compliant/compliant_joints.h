@@ -105,6 +105,9 @@ bool compliant_evaluate_row_rates(compliant_run *run, const double *x); // and r
 // J v, with the velocities in a state or the accelerations in its rate.
 double compliant_row_velocity(const sprag_row *row, const double *x);
 void compliant_set_motors(compliant_run *run); // target speeds and rates, from the current speeds
+// The equations of the rows that act, with the accelerations in f that they have without; adds the
+// effect of springs to f. label: of all guards.
+void compliant_demand(compliant_run *run, const double *x, const double *label, double *f);
 // Adds the effect of the rows' forces to f. label: of all guards. false: there are none.
 bool compliant_constrain(compliant_run *run, const double *x, const double *label, double *f);
 // Was the last evaluation of rows and their forces that of x and the labels of all guards?

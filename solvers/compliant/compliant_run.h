@@ -4,7 +4,7 @@
 //
 //     state.c          bodies as a state vector; inertias, radii; forces to accelerations
 //     budget.c         work: cost, limit, progress
-//     restitution.c    restitution -> dissipation (restitution.h)
+//     restitution.c    restitution -> dissipation
 //     distance.c       gaps of pairs; triangles that share a point
 //     contact.c        contact points of a pair and their forces
 //     law.c            surface -> law of a pair's points
@@ -15,6 +15,7 @@
 //     joint_error.c    joints that are too far apart
 //     scale.c          scales of errors, fastest motion
 //     stops.c          stops of joints as guards, and impacts at them
+//     hold.c           rigid contacts that hold
 //     forces.c         f
 //     impact.c         impulses of pairs that bounce
 //     start.c          joint rows at the start and end of a frame
@@ -46,6 +47,7 @@ typedef enum compliant_status {
     COMPLIANT_INTEGRATED, // has forces within the integration
     COMPLIANT_UNKNOWN,    // apart, and the integration ends where it touches: its law is not known,
                           // or it bounces by impulses
+    COMPLIANT_RIGID_PAIR, // impacts by impulses, and holds by constraints; its label is 0
     COMPLIANT_DECLINED,   // the caller lets the pair overlap
     COMPLIANT_IMPLICIT,   // for the implicit step alone, for `reason`
 } compliant_status;
@@ -119,6 +121,20 @@ typedef struct compliant_events {
     sprag_ess_event first_touch; // the last event of a pair without a law
 } compliant_events;
 
+// Points of rigid contacts that held at the last evaluation of f. By hold.c.
+typedef struct compliant_held {
+    int points, guesses;    // guesses: points whose forces are known
+    sprag_contact *contact; // body: of the frame
+    int *guard, *of;        // points: guard, and point of its contact
+    bool *pair;             // guards: may hold; by compliant_set_held_pairs
+    double (*velocity)[3];  // m/s, along the frame
+    double (*rate)[3];      // m/s^2, of it without accelerations
+    double (*force)[6];     // N, N m, as of sprag_solution
+    double (*guess)[3];     // N, for the next evaluation
+    bool observed;          // evaluations leave no guesses: f must not depend on who looks at it
+    double (*change)[6];    // bodies, m/s, rad/s, of the last evaluation: a guess for the next
+} compliant_held;
+
 typedef struct compliant_joints compliant_joints; // compliant_joints.h
 
 typedef struct compliant_run {
@@ -127,6 +143,7 @@ typedef struct compliant_run {
     const sprag_compliant_options *options;
     const sprag_frame_calls *calls;
     double work_left;                       // products of blocks, of implicit steps and impacts
+    double hold_work;                       // the same of rigid contacts that hold
     sprag_scratch *scratch, *solve_scratch; // of the frame; of one integration or implicit step
     sprag_compliant_stats *stats;
     // set:
@@ -138,6 +155,7 @@ typedef struct compliant_run {
     compliant_bounds bounds;
     compliant_budget budget;
     compliant_events events;
+    compliant_held held;
     int rows;                 // joint rows; -1: no joints
     int stops;                // of joints
     compliant_joints *joints; // NULL: no joints
@@ -170,6 +188,11 @@ static inline int compliant_body(const compliant_run *run, int guard, int side)
 static inline const sprag_surface *compliant_surface(const compliant_run *run, int guard)
 {
     return &compliant_pair(run, guard)->surface;
+}
+
+static inline bool compliant_is_rigid(const compliant_run *run, int guard)
+{
+    return run->guards.law[guard].status == COMPLIANT_RIGID_PAIR;
 }
 
 static inline bool compliant_acts(const compliant_law *law)
@@ -219,6 +242,16 @@ double compliant_cost(const compliant_run *run, int guard); // evaluations, of a
 double compliant_max_work(const compliant_run *run);        // evaluations, of a frame
 bool compliant_is_over_budget(void *run, double time);
 long compliant_step_limit(const compliant_run *run); // steps beyond mean chattering forces
+
+// ---- restitution.c
+
+// d v0, with Hunt and Crossley's dissipation d (s/m) and the speed of impact v0 (m/s), for which
+// the rebound has restitution e > 0. It does not depend on the mass, the stiffness, or the number
+// of springs.
+double compliant_dissipation_number(double e);
+// The same where a constant force pushes the bodies together meanwhile. push: its acceleration
+// over that of the impact, v0 sqrt(k / m).
+double compliant_pushed_dissipation_number(double e, double push);
 
 // ---- distance.c: poses are those of the movers, or placed.
 
@@ -287,6 +320,22 @@ void compliant_set_law(compliant_run *run, int guard, bool touches_now);
 // ---- scale.c
 
 void compliant_set_scale(compliant_run *run);
+double compliant_touch_distance(const compliant_run *run); // m, gap up to which pairs touch
+
+// ---- hold.c
+
+bool compliant_allocate_held(compliant_run *run);
+bool compliant_holds(const compliant_run *run); // is any pair rigid?
+// m/s: points of rigid contacts that approach or separate faster do not hold.
+double compliant_rest_speed(const compliant_run *run);
+// Adds the effect of rigid contacts that hold, and of joint rows, to f. false: there is none.
+bool compliant_hold(compliant_run *run, const double *x, const double *label, double *f);
+// Sets the pairs that hold at state.x: until the next event no other ones do.
+void compliant_set_held_pairs(compliant_run *run);
+// Pairs that bounce, and do not hold at state.x, become unknown, as the implicit step needs them.
+void compliant_release_flying(compliant_run *run);
+// Adds the impulses over a time (s) of the points that held at the last evaluation of f.
+void compliant_add_held_impulses(compliant_run *run, double time);
 
 // ---- forces.c
 
@@ -324,7 +373,6 @@ void compliant_set_implicit_series(compliant_run *run, bool done);
 
 // ---- impact.c
 
-double compliant_touch_distance(const compliant_run *run); // m, gap up to which pairs touch
 // Impulses of the pairs that touch and approach at state.x, where one bounces; then sets the labels
 // of those that bounce: apart or at rest. false: there is no solution.
 bool compliant_impact(compliant_run *run);

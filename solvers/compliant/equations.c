@@ -105,7 +105,8 @@ sprag_ess_problem compliant_problem(compliant_run *run)
                                .reads = reads,
                                .row = row,
                                .row_entries = states < 14 ? states : 14,
-                               .jump = run->rows >= 0 ? NULL : compliant_jump,
+                               .jump =
+                                   run->rows >= 0 || compliant_holds(run) ? NULL : compliant_jump,
                                .eps = run->guards.band,
                                .two_way = run->guards.two_way,
                                .terminal = run->guards.ends_integration,

@@ -69,6 +69,7 @@ void compliant_record_event(compliant_run *run, const double *x, const sprag_ess
         run->events.first_touch = *event;
         break;
     case COMPLIANT_DECLINED:
+    case COMPLIANT_RIGID_PAIR: // recorded by its impact
         break;
     case COMPLIANT_INTEGRATED:
     case COMPLIANT_IMPLICIT:

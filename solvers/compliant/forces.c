@@ -82,8 +82,8 @@ void compliant_field(void *user, const double *x, const double *label, double *f
     }
     if (run->rows >= 0) {
         f[COMPLIANT_STATES * run->frame->bodies] = 1;
-        f[0] = compliant_constrain(run, x, label, f) ? f[0] : NAN;
     }
+    f[0] = compliant_hold(run, x, label, f) ? f[0] : NAN;
 }
 
 void compliant_jump(void *user, const double *x, const double *label, int guard, double *change)

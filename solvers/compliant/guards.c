@@ -47,9 +47,12 @@ void compliant_begin_memories(sprag_frame *frame)
 void compliant_set_implicit_series(compliant_run *run, bool done)
 {
     const int most = COMPLIANT_IMPLICIT_SERIES_MAX;
+    const double touch = compliant_touch_distance(run);
     for (int g = 0; g < run->guards.pairs; g++) {
         sprag_pair_memory *memory = compliant_pair(run, g)->memory;
-        if (!memory || !(run->guards.label[g] != 0) || !compliant_acts(&run->guards.law[g])) {
+        bool touches = run->guards.label[g] != 0 && compliant_acts(&run->guards.law[g]);
+        touches |= compliant_is_rigid(run, g) && run->guards.gap[g] <= touch;
+        if (!memory || !touches) {
             continue;
         }
         sprag_compliant_memory *of = &memory->compliant;
@@ -162,6 +165,7 @@ static void set_ends_integration(compliant_run *run, int guard)
     const sprag_surface *surface = compliant_surface(run, guard);
     run->guards.ends_integration[guard] =
         law->status == COMPLIANT_UNKNOWN || law->status == COMPLIANT_IMPLICIT ||
+        law->status == COMPLIANT_RIGID_PAIR ||
         (law->status == COMPLIANT_INTEGRATED &&
          (compliant_needs_speed(surface) || compliant_bounces(surface)));
 }
@@ -178,12 +182,16 @@ static void add_guard(compliant_run *run, int pair)
         return;
     }
     const sprag_pair_memory *memory = of->memory;
+    bool bounces = compliant_bounces(&of->surface),
+         needs_speed = compliant_needs_speed(&of->surface);
     bool rested = memory && memory->compliant.start_points > 0;
-    bool waits = compliant_bounces(&of->surface) ? !rested : compliant_needs_speed(&of->surface);
-    if ((unknown && !touches) || (waits && (!touches || compliant_bounces(&of->surface)))) {
+    if (!touches && (unknown || needs_speed)) {
         guards->law[g] = (compliant_law){.status = COMPLIANT_UNKNOWN};
     } else {
         compliant_set_law(run, g, false);
+    }
+    if (bounces && !rested && !compliant_is_rigid(run, g)) {
+        guards->law[g] = (compliant_law){.status = COMPLIANT_UNKNOWN};
     }
     set_ends_integration(run, g);
     guards->pairs++;
@@ -207,7 +215,8 @@ void compliant_find_guards(compliant_run *run)
         guards->two_way[g] = true;
     }
     for (int g = 0; g < guards->pairs; g++) {
-        if (guards->law[g].status == COMPLIANT_UNKNOWN && compliant_rebounds(run, g)) {
+        bool flies = guards->law[g].status == COMPLIANT_UNKNOWN && compliant_rebounds(run, g);
+        if (flies || compliant_is_rigid(run, g)) {
             guards->label[g] = 0; // until compliant_impact decides
         }
     }
@@ -235,8 +244,10 @@ bool compliant_resolve_pair(compliant_run *run, int guard, double gap, const spr
     bool known = compliant_pair(run, guard)->state == SPRAG_PAIR_ACCEPTED;
     bool accepted = known || ask_caller(run, guard, gap);
     if (accepted) {
-        if (!compliant_rebounds(run, guard)) {
-            compliant_set_law(run, guard, true);
+        compliant_set_law(run, guard, true);
+        if (!compliant_is_rigid(run, guard) && compliant_rebounds(run, guard)) {
+            run->guards.law[guard] = (compliant_law){.status = COMPLIANT_UNKNOWN};
+        } else {
             compliant_record_event(run, run->state.x, event);
         }
     } else {

@@ -62,7 +62,9 @@ static void add_points(impact *s, int guard, const compliant_contact *c)
 static void set_apart(compliant_run *run, int guard, double depth)
 {
     compliant_guards *guards = &run->guards;
-    guards->law[guard] = (compliant_law){.status = COMPLIANT_UNKNOWN};
+    if (!compliant_is_rigid(run, guard)) {
+        guards->law[guard] = (compliant_law){.status = COMPLIANT_UNKNOWN};
+    }
     guards->label[guard] = 0;
     // Speeds and errors that do not count must not be impacts.
     double slack = COMPLIANT_TOUCH_SLACK * run->sizes.fastest * run->frame->step;
@@ -75,7 +77,15 @@ static bool takes_part(const compliant_run *run, int guard)
 {
     const compliant_law *law = &run->guards.law[guard];
     bool rebounds = law->status == COMPLIANT_UNKNOWN && compliant_rebounds(run, guard);
-    return rebounds || (law->status == COMPLIANT_IMPLICIT && run->guards.known_label[guard] != 0);
+    return rebounds || law->status == COMPLIANT_RIGID_PAIR ||
+           (law->status == COMPLIANT_IMPLICIT && run->guards.known_label[guard] != 0);
+}
+
+// m/s: slower points do not approach. What holds in the integration has errors of it.
+static double least_speed(const compliant_run *run, int guard)
+{
+    return compliant_is_rigid(run, guard) ? compliant_rest_speed(run)
+                                          : COMPLIANT_IMPACT_SPEED_MIN * run->sizes.fastest;
 }
 
 static bool find_points(impact *s)
@@ -214,21 +224,20 @@ static bool prepare(impact *s)
 
 // ---- waves
 
-// m/s: slower points do not approach.
-static double least_speed(const compliant_run *run)
+// m/s: the rebound of slower impacts would be no flight under the forces of the frame.
+static double slow_impact(const compliant_run *run)
 {
-    return COMPLIANT_IMPACT_SPEED_MIN * run->sizes.fastest;
+    return COMPLIANT_SHORTEST_FLIGHT * run->sizes.change / 2;
 }
 
 // The points of a wave: those that hold, and those that approach and bounce; if `all` do not
 // bounce, all.
 static bool choose_points(impact *s, bool all)
 {
-    double least = least_speed(s->run);
     bool approaches = false;
     s->contacts = 0;
     for (int i = 0; i < s->points; i++) {
-        double speed = separation(s, i);
+        double speed = separation(s, i), least = least_speed(s->run, s->guard[i]);
         approaches |= speed < -least;
         if (s->bounces[i] && !all && !(speed < -least)) {
             continue;
@@ -252,6 +261,8 @@ static bool solve(impact *s, double restitution)
         const sprag_surface *surface = compliant_surface(run, s->guard[s->which[i]]);
         double bounce = -s->speed[i] > surface->bounce_speed ? fmin(surface->bounce, 1) : 0;
         double rebound = -restitution * bounce * s->speed[i];
+        bool rests = compliant_is_rigid(run, s->guard[s->which[i]]) && rebound < slow_impact(run);
+        rebound = rests ? 0 : rebound;
         s->contact[i].bias =
             surface->velocity_normal + (s->bounces[s->which[i]] ? fmax(0, rebound) : 0);
     }
@@ -339,12 +350,6 @@ static bool solve_wave(impact *s, bool bounces)
     return solve(s, lo);
 }
 
-// m/s: the rebound of slower impacts would be no flight under the forces of the frame.
-static double slow_impact(const compliant_run *run)
-{
-    return COMPLIANT_SHORTEST_FLIGHT * run->sizes.change / 2;
-}
-
 // Reports the pairs that are hit, and applies the impulses.
 static void apply(impact *s)
 {
@@ -352,7 +357,8 @@ static void apply(impact *s)
     double step = run->frame->step, slow = slow_impact(run);
     for (int i = 0, last = -1; i < s->contacts; i++) {
         int p = s->which[i], guard = s->guard[p];
-        bool hit = s->bounces[p] && s->speed[i] < -slow;
+        bool impacts = s->bounces[p] || compliant_is_rigid(run, guard);
+        bool hit = impacts && s->speed[i] < -slow;
         s->hit[p] |= hit;
         if (hit && guard != last) {
             compliant_record_impact(run, guard, -s->speed[i], true);
@@ -428,7 +434,8 @@ static bool rests(const impact *s, int point, double pressed)
     const compliant_run *run = s->run;
     double h = run->frame->step, speed = separation(s, point);
     double depth = -run->guards.gap[s->guard[point]];
-    if (speed + compliant_surface(run, s->guard[point])->velocity_normal < -least_speed(run)) {
+    if (speed + compliant_surface(run, s->guard[point])->velocity_normal <
+        -least_speed(run, s->guard[point])) {
         return true;
     }
     if (depth <= s->touch && pressed * h <= 2 * run->options->tolerance * run->sizes.fastest) {
@@ -444,7 +451,7 @@ static void settle_resting(impact *s, double least)
     compliant_run *run = s->run;
     for (int i = 0; i < s->points; i++) {
         int g = s->guard[i];
-        if (s->bounces[i] && run->guards.label[g] == 0 &&
+        if (s->bounces[i] && run->guards.label[g] == 0 && !compliant_is_rigid(run, g) &&
             rests(s, i, fmax(least, pressing(s, i)))) {
             compliant_set_law(run, g, false);
             run->guards.label[g] = run->guards.known_label[g] = 1;
@@ -458,33 +465,36 @@ static void settle_resting(impact *s, double least)
 static bool settle(impact *s)
 {
     compliant_run *run = s->run;
+    bool may_rest = false;
     for (int i = 0; i < s->points; i++) {
-        if (s->bounces[i]) {
+        bool rigid = compliant_is_rigid(run, s->guard[i]);
+        if (s->bounces[i] || rigid) {
             set_apart(run, s->guard[i], -run->guards.gap[s->guard[i]]);
         }
+        may_rest |= s->bounces[i] && !rigid;
     }
     compliant_set_known_labels(run);
-    compliant_field(run, run->state.x, run->guards.known_label, run->state.f);
-    if (!isfinite(run->state.f[0])) {
-        return false;
-    }
-    settle_resting(s, 0);
-    if (is_any_held(run)) {
-        settle_resting(s, run->sizes.change / run->frame->step);
+    if (may_rest) {
+        compliant_set_held_pairs(run);
+        compliant_field(run, run->state.x, run->guards.known_label, run->state.f);
+        if (!isfinite(run->state.f[0])) {
+            return false;
+        }
+        settle_resting(s, 0);
+        if (is_any_held(run)) {
+            settle_resting(s, run->sizes.change / run->frame->step);
+        }
     }
     for (int i = 0, last = -1; i < s->points; i++) {
-        if (s->hit[i] && s->guard[i] != last && run->guards.label[s->guard[i]] == 0) {
-            last = s->guard[i];
-            compliant_record_impact(run, last, separation(s, i), false);
+        int g = s->guard[i];
+        double speed = separation(s, i);
+        bool leaves = !compliant_is_rigid(run, g) || speed > compliant_rest_speed(run);
+        if (s->hit[i] && g != last && run->guards.label[g] == 0 && leaves) {
+            last = g;
+            compliant_record_impact(run, g, speed, false);
         }
     }
     return true;
-}
-
-double compliant_touch_distance(const compliant_run *run)
-{
-    double band = COMPLIANT_BAND * sqrt(run->options->tolerance);
-    return fmax(COMPLIANT_BAND_MIN, band * run->sizes.fastest * run->frame->step);
 }
 
 static bool any_rebounds(const compliant_run *run)
@@ -501,18 +511,18 @@ bool compliant_impact(compliant_run *run)
 {
     impact s = {.run = run, .touch = compliant_touch_distance(run)};
     compliant_set_known_labels(run);
-    if (!any_rebounds(run)) {
+    if (!any_rebounds(run) && !compliant_holds(run)) {
         return true;
     }
     compliant_unpack(run);
     if (!prepare(&s)) {
         return false;
     }
-    bool any_bounces = false;
+    bool any_impacts = false;
     for (int i = 0; i < s.points; i++) {
-        any_bounces |= s.bounces[i];
+        any_impacts |= s.bounces[i] || compliant_is_rigid(run, s.guard[i]);
     }
-    if (!any_bounces) {
+    if (!any_impacts) {
         return true;
     }
     for (int i = 0; i < s.points; i++) {

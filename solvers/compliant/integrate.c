@@ -79,6 +79,51 @@ bool compliant_fly(compliant_run *run)
     return true;
 }
 
+// ---- rest
+
+// Rigid contacts hold bodies so still that the integrator could not tell their motion from an
+// error.
+static bool rests(const compliant_run *run)
+{
+    const double still = COMPLIANT_RESTING_ERRORS * run->options->tolerance;
+    const double span = run->frame->step / COMPLIANT_CATCH_UP;
+    const int n = COMPLIANT_STATES * run->frame->bodies;
+    for (int i = 0; i < n; i++) {
+        bool is_rate = i % COMPLIANT_STATES >= COMPLIANT_VELOCITY;
+        double most = still * run->sizes.scale[i];
+        if (is_rate && (fabs(run->state.x[i]) > most || span * fabs(run->state.f[i]) > most)) {
+            return false;
+        }
+    }
+    return isfinite(run->state.f[0]);
+}
+
+// To the end of the frame by one evaluation of f: what moves still comes to rest.
+static bool rest(compliant_run *run)
+{
+    const double h = run->frame->step, left = h - run->time;
+    const int n = COMPLIANT_STATES * run->frame->bodies;
+    if (!compliant_holds(run)) {
+        return false;
+    }
+    compliant_set_known_labels(run);
+    compliant_field(run, run->state.x, run->guards.known_label, run->state.f);
+    if (run->held.points == 0 || !rests(run)) {
+        return false;
+    }
+    for (int i = 0; i < n; i++) {
+        bool is_rate = i % COMPLIANT_STATES >= COMPLIANT_VELOCITY;
+        double span = is_rate ? fmin(left, h / COMPLIANT_CATCH_UP) : left;
+        run->state.x[i] += span * run->state.f[i];
+    }
+    compliant_add_held_impulses(run, left);
+    run->time = h;
+    run->state.x[n] = h;
+    run->stats->steps++;
+    run->budget.steps++;
+    return true;
+}
+
 // ---- integration
 
 typedef struct listener {
@@ -94,12 +139,29 @@ static bool needs_impulse(const compliant_run *run, int guard)
     return compliant_pair(run, guard)->wants_impulse && compliant_acts(&run->guards.law[guard]);
 }
 
+static bool any_held_wants_impulse(const compliant_run *run)
+{
+    for (int g = 0; g < run->guards.pairs; g++) {
+        if (compliant_is_rigid(run, g) && compliant_pair(run, g)->wants_impulse) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // Gauss-Legendre quadrature with three points.
 static void add_impulses(listener *l, double start, double end, const sprag_ess_piece *piece)
 {
     static const double at[3] = {0.1127016653792583, 0.5, 0.8872983346207417},
                         weight[3] = {5.0 / 18, 8.0 / 18, 5.0 / 18};
     compliant_run *run = l->run;
+    for (int k = 0; k < 3 && any_held_wants_impulse(run); k++) {
+        sprag_ess_piece_at(piece, start + at[k] * (end - start), l->x);
+        run->held.observed = true;
+        compliant_field(run, l->x, run->guards.label, run->state.f);
+        run->held.observed = false;
+        compliant_add_held_impulses(run, weight[k] * (end - start));
+    }
     for (int k = 0; k < 3; k++) {
         bool placed = false;
         for (int g = 0; g < run->guards.pairs; g++) {
@@ -137,11 +199,15 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
     compliant_budget *budget = &run->budget;
     double h = run->frame->step, left = h - run->time;
     sprag_scratch_reset(scratch);
+    compliant_set_held_pairs(run);
     int room = 32 + 16 * (run->guards.pairs + run->stops);
     sprag_ess_event *event = SPRAG_TAKE_RAW(scratch, room, sprag_ess_event);
     double *x = SPRAG_TAKE(scratch, (size_t)run->frame->bodies * COMPLIANT_STATES + 1, double);
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
+    }
+    if (rest(run)) {
+        return SPRAG_OK;
     }
     listener l = {.run = run, .event = event, .room = room, .stats = stats, .x = x};
     sprag_ess_options options = sprag_ess_defaults(left);

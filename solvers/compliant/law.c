@@ -4,7 +4,6 @@
 
 #include "compliant_run.h"
 #include "linalg.h"
-#include "restitution.h"
 
 // 1/kg; 0 of a side that no force moves.
 static double inverse_mass_of(const compliant_run *run, int guard, int side)
@@ -63,13 +62,6 @@ static void set_bounce(compliant_run *run, int guard, double bounce, double spee
         compliant_pushed_dissipation_number(bounce, isfinite(push) ? push : 0) / speed;
 }
 
-// The first reason counts.
-static void set_implicit(compliant_law *law, sprag_compliant_reason reason)
-{
-    law->reason = law->status == COMPLIANT_IMPLICIT ? law->reason : reason;
-    law->status = COMPLIANT_IMPLICIT;
-}
-
 // ODE's ERP and CFM as a spring and damper.
 static void set_soft(compliant_law *law, const sprag_surface *surface, double step)
 {
@@ -78,17 +70,16 @@ static void set_soft(compliant_law *law, const sprag_surface *surface, double st
     if (cfm > 0) {
         law->stiffness = erp / (step * cfm);
         law->damping = (1 - erp) / cfm;
-    } else {
-        set_implicit(law, SPRAG_COMPLIANT_RIGID_CONTACT);
     }
 }
 
-// Would explicit integration at the rate of the law need more steps than allowed?
+// Would explicit integration at the rate of the law need more steps than allowed? Of a law without
+// a stiffness, too.
 static bool is_stiff(const compliant_run *run, const compliant_law *law)
 {
     double h = run->frame->step, m = law->effective_mass;
     double rate = sqrt(law->stiffness / m) + law->damping / m;
-    return !(rate * h < run->options->steps);
+    return !(law->stiffness > 0 && rate * h < run->options->steps);
 }
 
 static bool has_friction(const sprag_friction *f)
@@ -96,7 +87,7 @@ static bool has_friction(const sprag_friction *f)
     return f->coefficient[0] > 0 || f->coefficient[1] > 0;
 }
 
-// Laws that only the implicit step has.
+// Laws that springs within the integration do not have.
 static bool is_unsupported(const sprag_surface *surface, bool bounces)
 {
     return has_friction(&surface->turning.roll) || has_friction(&surface->turning.spin) ||
@@ -124,12 +115,12 @@ void compliant_set_law(compliant_run *run, int guard, bool touches_now)
     } else {
         set_soft(law, surface, h);
     }
-    if (law->status != COMPLIANT_IMPLICIT && is_stiff(run, law)) {
-        set_implicit(law, surface->stiffness > 0 ? SPRAG_COMPLIANT_STIFF
-                                                 : SPRAG_COMPLIANT_RIGID_CONTACT);
-    }
-    if (is_unsupported(surface, bounces && surface->stiffness > 0)) {
-        set_implicit(law, SPRAG_COMPLIANT_UNSUPPORTED_LAW);
+    bool unsupported = is_unsupported(surface, bounces && surface->stiffness > 0);
+    if (unsupported || is_stiff(run, law)) {
+        bool driven = surface->velocity_normal != 0;
+        law->status = surface->stiffness > 0 || driven ? COMPLIANT_IMPLICIT : COMPLIANT_RIGID_PAIR;
+        unsupported |= driven;
+        law->reason = unsupported ? SPRAG_COMPLIANT_UNSUPPORTED_LAW : SPRAG_COMPLIANT_STIFF;
     }
     double given = surface->stiction > 0 ? surface->stiction : run->options->stiction;
     law->stiction = given > 0 ? given : fmax(COMPLIANT_STICTION * run->sizes.fastest, 1e-12);

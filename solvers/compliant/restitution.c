@@ -4,7 +4,7 @@
 //     v dv / (1 + D v) = -k x dx / m
 //
 // An impact at v = 1 ends at v = -e for the D with log((1 + D) / (1 - D e)) = D (1 + e).
-#include "restitution.h"
+#include "compliant_run.h"
 
 #include <math.h>
 

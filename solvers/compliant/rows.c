@@ -161,7 +161,7 @@ static size_t label_bytes(const compliant_run *run)
     return (size_t)(run->guards.pairs + run->stops) * sizeof(double);
 }
 
-bool compliant_constrain(compliant_run *run, const double *x, const double *label, double *f)
+void compliant_demand(compliant_run *run, const double *x, const double *label, double *f)
 {
     compliant_joints *j = run->joints;
     double time = x[COMPLIANT_STATES * run->frame->bodies];
@@ -174,6 +174,12 @@ bool compliant_constrain(compliant_run *run, const double *x, const double *labe
         j->active.right[i] =
             demanded(run, row, x, time) - row->sign * (j->jacobian_rate[row->row] + without);
     }
+}
+
+bool compliant_constrain(compliant_run *run, const double *x, const double *label, double *f)
+{
+    compliant_joints *j = run->joints;
+    compliant_demand(run, x, label, f);
     if (!compliant_apply_rows(j, f)) {
         return false;
     }

@@ -83,3 +83,9 @@ void compliant_set_scale(compliant_run *run)
         sizes->step_range = fmax(sizes->step_range, 4 * h * (sizes->fastest + turning));
     }
 }
+
+double compliant_touch_distance(const compliant_run *run)
+{
+    double band = COMPLIANT_BAND * sqrt(run->options->tolerance);
+    return fmax(COMPLIANT_BAND_MIN, band * run->sizes.fastest * run->frame->step);
+}

@@ -413,10 +413,7 @@ static void put_elsewhere(support_run *run)
 }
 
 const support_row support_bodies[] = {
-    {"free flight, gyroscopic torque",
-     tumbling,
-     tumbling_expected,
-     {AS_STOCK, EXACT, EXACT}},
+    {"free flight, gyroscopic torque", tumbling, tumbling_expected, {AS_STOCK, EXACT, EXACT}},
     {"`dBodySetGyroscopicMode`",
      gyroscopic_mode,
      gyroscopic_mode_expected,

@@ -9,16 +9,15 @@
 
 #include "support.h"
 
-// ess leaves contacts to the implicit step that have no stiffness, or no distance.
-static const char RIGID[] = "that the step can resolve. The first body is body",
-                  GIVEN[] = "contacts without a signed distance. The first body is body",
+// ess leaves contacts to the implicit step that have no distance.
+static const char GIVEN[] = "contacts without a signed distance. The first body is body",
                   NO_DISTANCE[] = "has a smooth distance function for balls only",
                   NO_CALL[] = "has made no collision call",
                   OVERLAP[] = "at the start of a step, first the ";
 
 #define FLOOR "contacts have a least CFM"
 #define APART "rests with a gap of 5e-7 m"
-#define LEFT AS_STRIBECK(RIGID)
+#define HELD "the tolerance of its forces"
 
 enum { SCENE_CONTACTS = 64 };
 

@@ -407,14 +407,6 @@ START_TEST(impacts_are_events)
 }
 END_TEST
 
-static char said[1000];
-
-static void keep(int number, const char *format, va_list arguments)
-{
-    (void)number;
-    vsnprintf(said, sizeof said, format, arguments);
-}
-
 // A ball that sinks slower than its surface recedes feels no impulse. It gets a law where it
 // touches, or each bit of further overlap would be an impact, up to the limit of work.
 START_TEST(receding_surfaces_are_no_impacts)
@@ -426,13 +418,10 @@ START_TEST(receding_surfaces_are_no_impacts)
     dCreatePlane(s.space, 0, 0, 1, 0);
     dBodyID ball = add_ball(&s, 0, RADIUS + 1e-3);
     dBodySetLinearVel(ball, 0, 0, -0.2);
-    dSetMessageHandler(keep);
     step(&s, 0.01);
-    dSetMessageHandler(quiet);
     ck_assert_double_eq_tol(dBodyGetLinearVel(ball)[2], -0.2, 1e-6);
     ck_assert_double_eq_tol(dBodyGetPosition(ball)[2], RADIUS - 1e-3, 1e-8);
     ck_assert_int_eq(stats_of(&s).ess_switched, 1);
-    ck_assert_ptr_nonnull(strstr(said, "contacts without a stiffness"));
     close_scene(&s);
 }
 END_TEST

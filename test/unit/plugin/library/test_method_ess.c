@@ -454,14 +454,13 @@ START_TEST(rigid_contacts_begin_in_time_and_come_to_rest)
     dCreatePlane(y->space, 0, 0, 1, 0);
     dBodyID ball = yielding_ball(y, 1, 0.1, 0, 0, 0.6);
     run(y, 31); // falls for 0.319 s
-    ck_assert_int_eq(stats_of(y).ess_declined + stats_of(y).ess_switched, 0);
+    ck_assert_int_eq(stats_of(y).events[SPRAG_EVENT_CONTACT_MADE], 0);
     yielding_step(y);
-    ck_assert_int_eq(stats_of(y).ess_switched, 1);
-    ck_assert_double_gt(dBodyGetPosition(ball)[2], 0.1 - 1e-5);
+    ck_assert_int_eq(stats_of(y).events[SPRAG_EVENT_CONTACT_MADE], 1);
     run(y, 100);
-    ck_assert_double_eq_tol(dBodyGetPosition(ball)[2], 0.1, 1e-5);
-    ck_assert_double_lt(fabs(dBodyGetLinearVel(ball)[2]), 1e-6);
-    ck_assert_int_gt(stats_of(y).ess_declined, 90);
+    ck_assert_double_eq_tol(dBodyGetPosition(ball)[2], 0.1, 1e-8);
+    ck_assert_double_lt(fabs(dBodyGetLinearVel(ball)[2]), 1e-8);
+    ck_assert_int_eq(stats_of(y).ess_declined + stats_of(y).ess_switched, 0);
     ck_assert_int_eq(stats_of(y).fallbacks, 0);
     yielding_close(y);
 }
@@ -511,7 +510,6 @@ START_TEST(overlaps_are_not_thrown_out)
     }
     ck_assert_double_lt(fastest, 2); // 1 m/s by ERP 0.2
     ck_assert_double_eq_tol(dBodyGetPosition(ball)[2], 0.1, 0.01);
-    ck_assert_int_ge(stats_of(y).ess_declined, 1);
     yielding_close(y);
 }
 END_TEST

@@ -1,0 +1,467 @@
+// Rigid contacts that hold, in continuous time. A contact that touches, and neither approaches nor
+// separates, is a constraint on the accelerations a, with friction within its cone. Its motion
+// relative to what it shall be decays in a short time T, 1/3 of the frame, which a single step of
+// the integrator resolves (as motors do, rows.c):
+//
+//     0 <= N  with  d(Jn v)/dt + (Jn v - w + CFM N) / T >= 0           w: ERP / h times the overlap
+//     T = -mu N s / |s|, or, where that would turn the slip s within T,
+//         |T| <= mu N  with  d(s)/dt + s / T = 0                       sticking
+//
+// These are the laws of an implicit Stribeck step of length T from the velocities of the moment,
+// without its motion: v + T a are the velocities of its end. So one solve of that step gives the
+// forces of all contacts, joint rows and stops at once, redundant ones too, and whether a contact
+// sticks, slides or lets go needs no guard: forces change continuously with the state there. Points
+// that touch are found by their gaps; a point that hits is an event (guards.c), with impulses
+// (impact.c).
+#include <math.h>
+#include <string.h>
+
+#include "compliant_joints.h"
+#include "kinematics.h"
+#include "linalg.h"
+#include "mover.h"
+#include "pair_contact.h"
+
+typedef struct solve {
+    compliant_run *run;
+    const double *x;
+    double span; // s, T
+    int bodies, rows;
+    int *local, *global; // body of the frame -> of the problem, and back
+    sprag_body *body;
+    sprag_row *row;
+    sprag_solution solution;
+} solve;
+
+// ---- points
+
+bool compliant_allocate_held(compliant_run *run)
+{
+    sprag_scratch *s = run->scratch;
+    compliant_held *held = &run->held;
+    size_t room = (size_t)run->frame->pairs * SPRAG_MANIFOLD_MAX;
+    room = room < COMPLIANT_HELD_MAX ? room : COMPLIANT_HELD_MAX;
+    held->contact = SPRAG_TAKE_RAW(s, room, sprag_contact);
+    held->guard = SPRAG_TAKE_RAW(s, room, int);
+    held->of = SPRAG_TAKE_RAW(s, room, int);
+    held->velocity = SPRAG_TAKE_RAW(s, room, *held->velocity);
+    held->rate = SPRAG_TAKE_RAW(s, room, *held->rate);
+    held->force = SPRAG_TAKE_RAW(s, room, *held->force);
+    held->guess = SPRAG_TAKE_RAW(s, room, *held->guess);
+    held->pair = SPRAG_TAKE(s, run->frame->pairs, bool);
+    held->change = SPRAG_TAKE(s, run->frame->bodies, *held->change);
+    return !s->failed;
+}
+
+bool compliant_holds(const compliant_run *run)
+{
+    for (int g = 0; g < run->guards.pairs; g++) {
+        if (compliant_is_rigid(run, g)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+double compliant_rest_speed(const compliant_run *run)
+{
+    return COMPLIANT_REST_SPEED * run->sizes.fastest;
+}
+
+static const double *velocity_of(const solve *s, int body)
+{
+    return body == SPRAG_STATIC ? NULL : s->x + COMPLIANT_STATES * body + COMPLIANT_VELOCITY;
+}
+
+// Velocities (m/s) at a point: relative, in world axes.
+static void velocity_at(const solve *s, const sprag_contact *c, const double at[3], double u[3])
+{
+    const double *velocity[2];
+    double arm[2][3] = {{0}};
+    for (int side = 0; side < 2; side++) {
+        int body = c->body[side];
+        velocity[side] = velocity_of(s, body);
+        if (body != SPRAG_STATIC) {
+            subtract3(at, s->run->state.pose[body].position, arm[side]);
+        }
+    }
+    relative_velocity(velocity, arm, u);
+}
+
+static void move(const solve *s, int guard, double t)
+{
+    compliant_run *run = s->run;
+    compliant_place_pair(run, s->x, guard);
+    for (int side = 0; side < 2 && t != 0; side++) {
+        int body = compliant_body(run, guard, side);
+        if (body != SPRAG_STATIC) {
+            sprag_motion motion = {.pose = run->state.pose[body]};
+            memcpy(motion.velocity, velocity_of(s, body), sizeof motion.velocity);
+            sprag_mover_cap(&run->frame->body[body], motion.velocity + 3);
+            sprag_motion_at(&motion, t, &run->state.pose[body]);
+        }
+    }
+}
+
+static int nearest(const compliant_contact *c, const double at[3])
+{
+    double least = INFINITY;
+    int best = 0;
+    for (int i = 0; i < c->count; i++) {
+        double apart[3];
+        subtract3(c->at[i], at, apart);
+        double square = dot3(apart, apart);
+        best = square < least ? i : best;
+        least = fmin(least, square);
+    }
+    return best;
+}
+
+// Rates of the velocities at the points of a pair without accelerations, m/s^2, along its frame:
+// J' v, by a central difference. Points move over the bodies, and normals turn.
+static void add_rates(const solve *s, int guard, const compliant_contact *c, int first)
+{
+    compliant_run *run = s->run;
+    const double span = COMPLIANT_ROW_DIFFERENCE * run->frame->step;
+    compliant_held *held = &run->held;
+    for (int sign = -1; sign <= 1; sign += 2) {
+        compliant_contact moved;
+        move(s, guard, sign * span);
+        compliant_find_points(run, s->x, guard, INFINITY, &moved);
+        for (int i = first; i < held->points && moved.count > 0; i++) {
+            const sprag_contact *contact = &held->contact[i];
+            double u[3];
+            velocity_at(s, contact, moved.at[nearest(&moved, c->at[held->of[i]])], u);
+            held->rate[i][0] += sign * dot3(moved.gap.normal, u) / (2 * span);
+            for (int k = 1; k < 3; k++) {
+                held->rate[i][k] += sign * dot3(contact->frame[k], u) / (2 * span);
+            }
+        }
+    }
+    move(s, guard, 0);
+}
+
+// Moves a pair so fast that its points and its normal may turn?
+static bool moves(const solve *s, const sprag_contact *c, const double *u)
+{
+    const compliant_run *run = s->run;
+    double fastest = norm3(u);
+    for (int side = 0; side < 2; side++) {
+        const double *v = velocity_of(s, c->body[side]);
+        double turn = v ? run->sizes.radius[c->body[side]] * norm3(v + 3) : 0;
+        fastest = fmax(fastest, turn);
+    }
+    return fastest > compliant_rest_speed(run);
+}
+
+// Adds the points of a pair that touch and neither approach nor separate faster than `most` (m/s).
+static void add_points(const solve *s, int guard, double touch, double most)
+{
+    compliant_run *run = s->run;
+    compliant_held *held = &run->held;
+    const sprag_surface *surface = compliant_surface(run, guard);
+    const int first = held->points;
+    compliant_contact c;
+    compliant_find_points(run, s->x, guard, touch, &c);
+    bool rates = false;
+    for (int i = 0; i < c.count && held->points < COMPLIANT_HELD_MAX; i++) {
+        sprag_contact *to = &held->contact[held->points];
+        if (!(c.depth[i] >= -touch)) {
+            continue;
+        }
+        sprag_pair_contact(run->frame, compliant_pair(run, guard), c.at[i], c.gap.normal, to);
+        for (int side = 0; side < 2; side++) {
+            if (to->body[side] != SPRAG_STATIC) {
+                subtract3(c.at[i], run->state.pose[to->body[side]].position, to->arm[side]);
+            }
+        }
+        double *u = held->velocity[held->points];
+        double relative[3];
+        velocity_at(s, to, c.at[i], relative);
+        for (int k = 0; k < 3; k++) {
+            u[k] = dot3(to->frame[k], relative);
+        }
+        double back = fmin(surface->erp, 1) * c.depth[i] / run->frame->step;
+        double wanted = fmin(back, run->frame->recovery_speed);
+        to->bias = wanted + surface->velocity_normal;
+        if (fabs(u[0] - surface->velocity_normal) > most + 2 * fabs(wanted)) {
+            continue;
+        }
+        rates = rates || moves(s, to, u);
+        to->gap = -c.depth[i];
+        memset(held->rate[held->points], 0, sizeof *held->rate);
+        held->of[held->points] = i;
+        held->guard[held->points++] = guard;
+    }
+    if (rates && held->points > first) {
+        add_rates(s, guard, &c, first);
+    }
+}
+
+// all: of all pairs; else of those that hold.
+static void find_points(const solve *s, bool all)
+{
+    compliant_run *run = s->run;
+    double touch = compliant_touch_distance(run);
+    double most = (all ? 1 : COMPLIANT_REST_WIDENING) * compliant_rest_speed(run);
+    run->held.points = 0;
+    compliant_measure_motion(run, s->x);
+    for (int g = 0; g < run->guards.pairs; g++) {
+        if (compliant_is_rigid(run, g) && (all || run->held.pair[g]) &&
+            !(compliant_gap_bound(run, g) > touch)) {
+            add_points(s, g, touch, most);
+        }
+    }
+}
+
+void compliant_set_held_pairs(compliant_run *run)
+{
+    const solve s = {.run = run, .x = run->state.x};
+    if (!compliant_holds(run)) {
+        return;
+    }
+    compliant_place(run, run->state.x);
+    find_points(&s, true);
+    memset(run->held.pair, 0, (size_t)run->guards.pairs * sizeof *run->held.pair);
+    for (int i = 0; i < run->held.points; i++) {
+        run->held.pair[run->held.guard[i]] = true;
+    }
+}
+
+// ---- the problem
+
+// Friction that is bounded by the slip alone, and not by a creep.
+static bool saturates(const sprag_friction *f)
+{
+    return isfinite(f->coefficient[0]) && isfinite(f->coefficient[1]) && f->slip[0] == 0 &&
+           f->slip[1] == 0;
+}
+
+// The slip of the end of the step decides about sticking, that of the moment about the direction of
+// sliding: it counts the more the faster it is.
+static void set_slip(const solve *s, int i)
+{
+    const compliant_run *run = s->run;
+    sprag_contact *c = &run->held.contact[i];
+    const double *u = run->held.velocity[i], *rate = run->held.rate[i];
+    double slow = run->sizes.change > 0 ? run->sizes.change : run->sizes.fastest;
+    double slip[2] = {u[1] - c->slide.velocity[0], u[2] - c->slide.velocity[1]};
+    double square = slip[0] * slip[0] + slip[1] * slip[1];
+    double more = saturates(&c->slide) ? square / (slow * slow) : 0;
+    for (int k = 0; k < 2; k++) {
+        c->slide.velocity[k] -= s->span * rate[1 + k] + more * slip[k];
+    }
+}
+
+static void set_contacts(const solve *s)
+{
+    compliant_run *run = s->run;
+    compliant_held *held = &run->held;
+    for (int i = 0; i < held->points; i++) {
+        sprag_contact *c = &held->contact[i];
+        const compliant_law *law = &run->guards.law[held->guard[i]];
+        double J[6], inverse_mass = 0;
+        for (int side = 0; side < 2; side++) {
+            int *b = &c->body[side];
+            if (*b != SPRAG_STATIC) {
+                point_jacobian(c->arm[side], c->frame[0], J);
+                inverse_mass += compliant_body_inverse_mass(run, *b, J);
+                *b = s->local[*b];
+            }
+        }
+        c->bias -= s->span * held->rate[i][0];
+        c->compliance = law->compliance + COMPLIANT_IMPACT_SOFTNESS * inverse_mass * s->span;
+        set_slip(s, i);
+        if (held->points == held->guesses) {
+            memcpy(c->guess, held->guess[i], sizeof c->guess);
+        }
+    }
+}
+
+static void add_body(solve *s, int body)
+{
+    if (body != SPRAG_STATIC && s->local[body] < 0) {
+        s->local[body] = s->bodies;
+        s->global[s->bodies++] = body;
+    }
+}
+
+// The bodies at the points; where there are joints, all. Their velocities at the end of the step
+// without contacts are those by f.
+static void set_bodies(solve *s, const double *f)
+{
+    compliant_run *run = s->run;
+    for (int i = 0; i < run->frame->bodies; i++) {
+        s->local[i] = -1;
+    }
+    for (int i = 0; run->rows > 0 && i < run->frame->bodies; i++) {
+        add_body(s, i);
+    }
+    for (int i = 0; i < run->held.points; i++) {
+        add_body(s, run->held.contact[i].body[0]);
+        add_body(s, run->held.contact[i].body[1]);
+    }
+    for (int i = 0; i < s->bodies; i++) {
+        int body = s->global[i];
+        sprag_body *to = &s->body[i];
+        const double *R = run->state.pose[body].rotation;
+        double half[9];
+        *to = (sprag_body){.mass = run->frame->body[body].mass};
+        compliant_multiply(R, run->frame->body[body].inertia, half);
+        for (int a = 0; a < 3; a++) {
+            for (int b = 0; b < 3; b++) {
+                to->inertia[3 * a + b] = dot3(half + 3 * a, R + 3 * b);
+            }
+        }
+        memcpy(to->velocity, velocity_of(s, body), sizeof to->velocity);
+        memcpy(to->free_velocity, to->velocity, sizeof to->velocity);
+        memcpy(s->solution.velocity[i], to->velocity, sizeof to->velocity);
+        add_scaled(s->solution.velocity[i], 1, run->held.change[body], 6);
+        add_scaled(to->free_velocity, s->span, f + COMPLIANT_STATES * body + COMPLIANT_VELOCITY, 6);
+    }
+}
+
+static void set_rows(solve *s)
+{
+    compliant_run *run = s->run;
+    const compliant_joints *j = run->joints;
+    for (int i = 0; i < s->rows; i++) {
+        const compliant_active_row *active = &j->active.row[i];
+        const sprag_row *from = &j->row[active->row];
+        sprag_row *to = &s->row[i];
+        double yield =
+            *compliant_entry(&j->active, j->active.A, i, i) - compliant_row_inverse_mass(run, from);
+        *to = (sprag_row){.body = {from->body[0], from->body[1]},
+                          .compliance = s->span * fmax(0, yield),
+                          .lo = active->lo,
+                          .hi = active->hi};
+        for (int side = 0; side < 2; side++) {
+            int *b = &to->body[side];
+            add_scaled(to->jacobian[side], active->sign, from->jacobian[side], 6);
+            *b = *b == SPRAG_STATIC ? *b : s->local[*b];
+            to->bias +=
+                *b == SPRAG_STATIC ? 0 : dot6(to->jacobian[side], s->body[*b].free_velocity);
+        }
+        to->bias += s->span * j->active.right[i];
+    }
+}
+
+// ---- the solution
+
+static bool take_forces(const solve *s, double *f)
+{
+    compliant_run *run = s->run;
+    compliant_held *held = &run->held;
+    for (int i = 0; i < s->bodies; i++) {
+        double *to = f + COMPLIANT_STATES * s->global[i] + COMPLIANT_VELOCITY;
+        for (int k = 0; k < 6 && s->body[i].mass > 0; k++) {
+            double change = s->solution.velocity[i][k] - s->body[i].velocity[k];
+            to[k] = change / s->span;
+            if (!held->observed) {
+                held->change[s->global[i]][k] = change;
+            }
+        }
+    }
+    for (int i = 0; i < s->rows; i++) {
+        const compliant_active_row *active = &run->joints->active.row[i];
+        run->joints->force[active->row] += active->sign * s->solution.row_force[i];
+    }
+    for (int i = 0; i < held->points; i++) {
+        sprag_contact *c = &held->contact[i];
+        memcpy(held->force[i], s->solution.contact_force[i], sizeof held->force[i]);
+        if (!held->observed) {
+            memcpy(held->guess[i], held->force[i], sizeof held->guess[i]);
+        }
+        for (int side = 0; side < 2; side++) {
+            c->body[side] = c->body[side] == SPRAG_STATIC ? SPRAG_STATIC : s->global[c->body[side]];
+        }
+    }
+    held->guesses = held->observed ? held->guesses : held->points;
+    return true;
+}
+
+static bool solve_forces(solve *s, double *f)
+{
+    compliant_run *run = s->run;
+    sprag_scratch *scratch = run->solve_scratch;
+    const sprag_frame *frame = run->frame;
+    s->local = SPRAG_TAKE(scratch, frame->bodies, int);
+    s->global = SPRAG_TAKE(scratch, frame->bodies, int);
+    s->body = SPRAG_TAKE(scratch, frame->bodies, sprag_body);
+    s->row = SPRAG_TAKE(scratch, s->rows, sprag_row);
+    s->solution.velocity = SPRAG_TAKE(scratch, frame->bodies, *s->solution.velocity);
+    s->solution.contact_force = SPRAG_TAKE(scratch, run->held.points, *s->solution.contact_force);
+    s->solution.row_force = SPRAG_TAKE(scratch, s->rows, double);
+    if (scratch->failed) {
+        return false;
+    }
+    set_bodies(s, f);
+    set_contacts(s);
+    set_rows(s);
+    sprag_stribeck_options options = sprag_stribeck_defaults();
+    options.work_left = &run->hold_work;
+    options.softness = 0; // contacts have their own
+    options.row_softness = COMPLIANT_IMPACT_SOFTNESS;
+    options.warm = true;
+    options.tolerance = fmin(COMPLIANT_HELD_TOLERANCE, 1e-2 * run->options->tolerance);
+    options.stiction_tolerance = options.stiction_at_rest =
+        COMPLIANT_IMPACT_STICTION * run->sizes.fastest;
+    const sprag_problem problem = {.step = s->span,
+                                   .bodies = s->bodies,
+                                   .contacts = run->held.points,
+                                   .rows = s->rows,
+                                   .body = s->body,
+                                   .contact = run->held.contact,
+                                   .row = s->row};
+    sprag_stats stats = {0};
+    sprag_result result =
+        run->hold_work > 0 ? sprag_stribeck_solve(&problem, &options, scratch, &s->solution, &stats)
+                           : SPRAG_NOT_CONVERGED;
+    return result == SPRAG_OK &&
+           fmin(stats.convergence, stats.residual) <= COMPLIANT_HELD_RESIDUAL && take_forces(s, f);
+}
+
+bool compliant_hold(compliant_run *run, const double *x, const double *label, double *f)
+{
+    solve s = {.run = run, .x = x, .span = run->frame->step / COMPLIANT_CATCH_UP};
+    if (compliant_holds(run)) {
+        find_points(&s, false);
+    }
+    if (run->held.points == 0) {
+        return run->rows < 0 || compliant_constrain(run, x, label, f);
+    }
+    if (run->held.points == COMPLIANT_HELD_MAX) {
+        return false;
+    }
+    if (run->rows > 0) {
+        compliant_demand(run, x, label, f);
+        run->joints->has_forces = false;
+        s.rows = run->joints->active.count;
+    }
+    const sprag_scratch before = *run->solve_scratch;
+    bool good = solve_forces(&s, f);
+    sprag_scratch_release(run->solve_scratch, &before);
+    return good;
+}
+
+// ---- others
+
+void compliant_release_flying(compliant_run *run)
+{
+    compliant_set_held_pairs(run);
+    for (int g = 0; g < run->guards.pairs; g++) {
+        if (compliant_is_rigid(run, g) && compliant_rebounds(run, g) && !run->held.pair[g]) {
+            run->guards.law[g] = (compliant_law){.status = COMPLIANT_UNKNOWN};
+        }
+    }
+}
+
+void compliant_add_held_impulses(compliant_run *run, double time)
+{
+    for (int i = 0; i < run->held.points; i++) {
+        double wrench[2][6];
+        sprag_contact_wrench(&run->held.contact[i], run->held.force[i], wrench);
+        sprag_pair_add_impulse(compliant_pair(run, run->held.guard[i]), (const double(*)[6])wrench,
+                               time);
+    }
+}

@@ -1,0 +1,448 @@
+// Rigid contacts under method=ess: at rest, sliding, rolling and tipping in continuous time,
+// against closed forms, without a frame of the implicit step.
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "sprag.h"
+#include "start.h"
+#include "suite.h"
+
+static const double G = 9.81, RADIUS = 0.1, PI = 3.14159265358979;
+static const double steps[] = {0.001, 0.01, 1 / 60.0}; // s
+enum { STEPS = sizeof steps / sizeof steps[0] };
+
+// Boxes of 1 kg; their floor, of some kind, lies at z = 0.
+enum { PLANE, BOX, MESH, HEIGHTFIELD, FLOORS };
+
+typedef struct scene {
+    dWorldID world;
+    dSpaceID space;
+    dJointGroupID group;
+    dSurfaceParameters surface;
+    double step;
+    dTriMeshDataID mesh; // NULL: none
+    dHeightfieldDataID field;
+    dJointFeedback feedback[16]; // of the contacts of a step
+    int contacts;
+} scene;
+
+static scene open_scene(double step, double mu, double slope)
+{
+    scene s = {.world = dWorldCreate(),
+               .space = dSimpleSpaceCreate(NULL),
+               .group = dJointGroupCreate(0),
+               .surface = {.mode = dContactApprox1, .mu = mu},
+               .step = step};
+    dWorldSetGravity(s.world, G * sin(slope), 0, -G * cos(slope));
+    ck_assert(sprag_world_configure(s.world, "method=ess"));
+    return s;
+}
+
+static double height_of(void *data, int x, int y)
+{
+    (void)data;
+    (void)x;
+    (void)y;
+    return 0;
+}
+
+static void add_floor(scene *s, int kind)
+{
+    static const float vertex[] = {-50, -50, 0, 50, -50, 0, 50, 50, 0, -50, 50, 0};
+    static const dTriIndex index[] = {0, 1, 2, 0, 2, 3};
+    dMatrix3 R;
+    switch (kind) {
+    case PLANE:
+        dCreatePlane(s->space, 0, 0, 1, 0);
+        break;
+    case BOX:
+        dGeomSetPosition(dCreateBox(s->space, 100, 100, 2), 0, 0, -1);
+        break;
+    case MESH:
+        s->mesh = dGeomTriMeshDataCreate();
+        dGeomTriMeshDataBuildSingle(s->mesh, vertex, 3 * sizeof(float), 4, index, 6,
+                                    3 * sizeof(dTriIndex));
+        dCreateTriMesh(s->space, s->mesh, NULL, NULL, NULL);
+        break;
+    default:
+        s->field = dGeomHeightfieldDataCreate();
+        dGeomHeightfieldDataBuildCallback(s->field, NULL, height_of, 20, 20, 11, 11, 1, 0, 1, 0);
+        dRFromAxisAndAngle(R, 1, 0, 0, PI / 2);
+        dGeomSetRotation(dCreateHeightfield(s->space, s->field, 1), R);
+        break;
+    }
+}
+
+// No frame of the implicit step.
+static void close_scene(scene *s)
+{
+    sprag_world_statistics stats = {.struct_size = sizeof stats};
+    ck_assert(sprag_world_stats(s->world, &stats));
+    ck_assert_int_eq(stats.ess_declined + stats.ess_switched + stats.fallbacks, 0);
+    dJointGroupDestroy(s->group);
+    dSpaceDestroy(s->space);
+    dWorldDestroy(s->world);
+    if (s->mesh) {
+        dGeomTriMeshDataDestroy(s->mesh);
+    }
+    if (s->field) {
+        dGeomHeightfieldDataDestroy(s->field);
+    }
+}
+
+static void touch(void *data, dGeomID a, dGeomID b)
+{
+    enum { MOST = 8 };
+    scene *s = data;
+    dContactGeom geom[MOST];
+    int count = dCollide(a, b, MOST, geom, sizeof geom[0]);
+    for (int i = 0; i < count; i++) {
+        dContact contact = {.geom = geom[i], .surface = s->surface};
+        dJointID joint = dJointCreateContact(s->world, s->group, &contact);
+        dJointAttach(joint, dGeomGetBody(a), dGeomGetBody(b));
+        if (s->contacts < 16) {
+            memset(&s->feedback[s->contacts], 0, sizeof s->feedback[0]);
+            dJointSetFeedback(joint, &s->feedback[s->contacts++]);
+        }
+    }
+}
+
+static void step(scene *s)
+{
+    dJointGroupEmpty(s->group);
+    s->contacts = 0;
+    dSpaceCollide(s->space, s, touch);
+    ck_assert(dWorldStep(s->world, s->step));
+}
+
+static int run(scene *s, double seconds)
+{
+    int count = (int)(seconds / s->step + 0.5);
+    for (int k = 0; k < count; k++) {
+        step(s);
+    }
+    return count;
+}
+
+static dBodyID add(const scene *s, dGeomID geom, const dMass *mass, double x, double z)
+{
+    dBodyID body = dBodyCreate(s->world);
+    dBodySetMass(body, mass);
+    dGeomSetBody(geom, body);
+    dBodySetPosition(body, x, 0, z);
+    return body;
+}
+
+static dBodyID add_box(const scene *s, double a, double b, double c, double x, double z)
+{
+    dMass mass;
+    dMassSetBoxTotal(&mass, 1, a, b, c);
+    return add(s, dCreateBox(s->space, a, b, c), &mass, x, z);
+}
+
+static dBodyID add_ball(const scene *s, double x, double z)
+{
+    dMass mass;
+    dMassSetSphereTotal(&mass, 1, RADIUS);
+    return add(s, dCreateSphere(s->space, RADIUS), &mass, x, z);
+}
+
+static double kinetic_energy(dBodyID body)
+{
+    dMass mass;
+    dVector3 turning;
+    dBodyGetMass(body, &mass);
+    const dReal *v = dBodyGetLinearVel(body), *w = dBodyGetAngularVel(body);
+    dBodyVectorFromWorld(body, w[0], w[1], w[2], turning);
+    double sum = mass.mass * dCalcVectorDot3(v, v) / 2;
+    for (int k = 0; k < 3; k++) {
+        sum += mass.I[5 * k] * turning[k] * turning[k] / 2;
+    }
+    return sum;
+}
+
+static double energy_of(const scene *s, dBodyID body)
+{
+    dVector3 g;
+    dWorldGetGravity(s->world, g);
+    return kinetic_energy(body) - dCalcVectorDot3(g, dBodyGetPosition(body));
+}
+
+// ---- one body
+
+START_TEST(box_sticks_on_a_slope)
+{
+    scene s = open_scene(steps[_i % STEPS], 0.5, 20 * PI / 180);
+    add_floor(&s, _i / STEPS);
+    dBodyID box = add_box(&s, 0.2, 0.2, 0.1, 0, 0.05);
+    run(&s, 1);
+    ck_assert_double_lt(fabs(dBodyGetPosition(box)[0]), 1e-6);
+    ck_assert_double_eq_tol(dBodyGetPosition(box)[2], 0.05, 1e-9);
+    close_scene(&s);
+}
+END_TEST
+
+START_TEST(box_slides_down_a_slope)
+{
+    double slope = 20 * PI / 180, a = G * sin(slope) - 0.2 * G * cos(slope);
+    scene s = open_scene(steps[_i % STEPS], 0.2, slope);
+    add_floor(&s, _i / STEPS);
+    dBodyID box = add_box(&s, 0.2, 0.2, 0.1, 0, 0.05);
+    double t = run(&s, 1) * s.step;
+    ck_assert_double_eq_tol(dBodyGetPosition(box)[0], a * t * t / 2, 1e-8);
+    ck_assert_double_eq_tol(dBodyGetPosition(box)[2], 0.05, 1e-8);
+    close_scene(&s);
+}
+END_TEST
+
+// Where it comes to rest is off by mu g (h / 3)^2 / 2.
+START_TEST(box_slides_to_rest)
+{
+    scene s = open_scene(steps[_i % STEPS], 0.3, 0);
+    add_floor(&s, _i / STEPS);
+    dBodyID box = add_box(&s, 0.2, 0.2, 0.1, 0, 0.05);
+    dBodySetLinearVel(box, 2, 0, 0);
+    run(&s, 1);
+    double way = 4 / (2 * 0.3 * G), error = 0.3 * G * s.step * s.step / 18;
+    ck_assert_double_eq_tol(dBodyGetPosition(box)[0], way, 1.01 * error + 1e-6);
+    ck_assert_double_lt(kinetic_energy(box), 1e-12);
+    close_scene(&s);
+}
+END_TEST
+
+// Friction bounded by a force, on each of four corners.
+START_TEST(friction_of_a_force)
+{
+    scene s = open_scene(steps[_i], 0.5, 0);
+    s.surface.mode = 0;
+    add_floor(&s, PLANE);
+    dBodyID box = add_box(&s, 0.2, 0.2, 0.1, 0, 0.05);
+    dBodySetLinearVel(box, 3, 0, 0);
+    double t = run(&s, 1) * s.step;
+    ck_assert_double_eq_tol(dBodyGetLinearVel(box)[0], 3 - 4 * 0.5 * t, 1e-6);
+    close_scene(&s);
+}
+END_TEST
+
+// It slides, then rolls with 5/7 of its speed.
+START_TEST(ball_slides_then_rolls)
+{
+    scene s = open_scene(steps[_i % STEPS], 0.3, 0);
+    add_floor(&s, _i / STEPS);
+    dBodyID ball = add_ball(&s, 0.03, RADIUS);
+    dBodySetLinearVel(ball, 2, 0, 0);
+    double t = run(&s, 1) * s.step, start = 2 * 2.0 / (7 * 0.3 * G);
+    double way = 2 * start - 0.3 * G * start * start / 2 + 10.0 / 7 * (t - start);
+    ck_assert_double_eq_tol(dBodyGetLinearVel(ball)[0], 10.0 / 7, 1e-6);
+    ck_assert_double_eq_tol(dBodyGetAngularVel(ball)[1], 10.0 / 7 / RADIUS, 1e-5);
+    double error = 0.3 * G * s.step * s.step / 18;
+    ck_assert_double_eq_tol(dBodyGetPosition(ball)[0], 0.03 + way, 1.01 * error + 1e-6);
+    ck_assert_double_eq_tol(dBodyGetPosition(ball)[2], RADIUS, 1e-7);
+    close_scene(&s);
+}
+END_TEST
+
+// A torque of rho N against rolling.
+START_TEST(rolling_friction_slows_a_ball)
+{
+    const double rho = 0.01;
+    scene s = open_scene(steps[_i], 0.8, 0);
+    s.surface.mode |= dContactRolling;
+    s.surface.rho = s.surface.rho2 = rho;
+    add_floor(&s, PLANE);
+    dBodyID ball = add_ball(&s, 0, RADIUS);
+    dBodySetLinearVel(ball, 1, 0, 0);
+    dBodySetAngularVel(ball, 0, 1 / RADIUS, 0);
+    double t = run(&s, 1) * s.step;
+    ck_assert_double_eq_tol(dBodyGetLinearVel(ball)[0], 1 - rho * G / (1.4 * RADIUS) * t, 1e-5);
+    close_scene(&s);
+}
+END_TEST
+
+// On its edge, without a slip: keeps its energy until the next face lands.
+START_TEST(tall_box_tips)
+{
+    scene s = open_scene(steps[_i], 1, 0.6);
+    add_floor(&s, PLANE);
+    dBodyID box = add_box(&s, 0.1, 0.1, 0.3, 0, 0.15);
+    double first = energy_of(&s, box);
+    run(&s, 0.25);
+    ck_assert_double_gt(dBodyGetAngularVel(box)[1], 1);
+    ck_assert_double_eq_tol(energy_of(&s, box), first, 1e-6);
+    run(&s, 1);
+    ck_assert_double_lt(energy_of(&s, box), first);
+    close_scene(&s);
+}
+END_TEST
+
+// Upright straight on, and tilted in an arc.
+START_TEST(disc_rolls)
+{
+    double tilt = _i / STEPS ? 0.2 : 0, half = 0.01, radius = 0.2;
+    scene s = open_scene(steps[_i % STEPS], 2, 0);
+    dMass mass;
+    dMatrix3 R;
+    add_floor(&s, PLANE);
+    dMassSetCylinderTotal(&mass, 1, 3, radius, 2 * half);
+    dBodyID disc = add(&s, dCreateCylinder(s.space, radius, 2 * half), &mass, 0,
+                       radius * cos(tilt) + half * sin(tilt));
+    dRFromAxisAndAngle(R, 1, 0, 0, PI / 2 + tilt);
+    dBodySetRotation(disc, R);
+    dBodySetLinearVel(disc, 2, 0, 0);
+    dBodySetAngularVel(disc, 0, 2 / radius * cos(tilt), 2 / radius * sin(tilt));
+    step(&s); // what it slips, and where it is not at its height
+    double first = energy_of(&s, disc), t = run(&s, 0.5) * s.step;
+    ck_assert_double_eq_tol(energy_of(&s, disc), first, 2e-6);
+    if (tilt == 0) {
+        ck_assert_double_eq_tol(dBodyGetPosition(disc)[0], 2 * (t + s.step), 1e-8);
+    } else {
+        ck_assert_double_gt(fabs(dBodyGetPosition(disc)[1]), 0.05);
+    }
+    close_scene(&s);
+}
+END_TEST
+
+// Falls freely until it touches: its contact has no force before.
+START_TEST(box_falls_flat)
+{
+    scene s = open_scene(steps[_i % STEPS], 0.5, 0);
+    add_floor(&s, _i / STEPS);
+    dBodyID box = add_box(&s, 0.2, 0.2, 0.2, 0, 0.3);
+    double t = run(&s, 0.19) * s.step; // of 0.2019 s
+    ck_assert_double_eq_tol(dBodyGetPosition(box)[2], 0.3 - G * t * t / 2, 1e-9);
+    run(&s, 0.5);
+    ck_assert_double_eq_tol(dBodyGetPosition(box)[2], 0.1, 1e-7);
+    ck_assert_double_lt(kinetic_energy(box), 1e-12);
+    close_scene(&s);
+}
+END_TEST
+
+START_TEST(tumbling_box_gains_nothing)
+{
+    scene s = open_scene(steps[_i], 0.5, 0);
+    add_floor(&s, PLANE);
+    dBodyID box = add_box(&s, 0.2, 0.3, 0.1, 0, 0.5);
+    dBodySetAngularVel(box, 3, 2, 1);
+    dBodySetLinearVel(box, 1, 0.5, 0);
+    double last = energy_of(&s, box);
+    for (int k = 0; k < 2 / s.step; k++) {
+        step(&s);
+        ck_assert_double_le(energy_of(&s, box), last + 1e-6);
+        last = energy_of(&s, box);
+    }
+    ck_assert_double_lt(kinetic_energy(box), 1e-6);
+    close_scene(&s);
+}
+END_TEST
+
+// ---- several
+
+START_TEST(stack_stands)
+{
+    scene s = open_scene(steps[_i], 0.5, 0);
+    add_floor(&s, PLANE);
+    add_box(&s, 0.2, 0.2, 0.2, 0, 0.1);
+    dBodyID top = add_box(&s, 0.2, 0.2, 0.2, 0.03, 0.3);
+    run(&s, 1);
+    ck_assert_double_eq_tol(dBodyGetPosition(top)[2], 0.3, 1e-8);
+    ck_assert_double_eq_tol(dBodyGetPosition(top)[0], 0.03, 1e-8);
+    close_scene(&s);
+}
+END_TEST
+
+// The upper box is pulled; it slides on the lower one, which sticks to the floor.
+START_TEST(upper_box_slides_on_the_lower_one)
+{
+    scene s = open_scene(steps[_i], 0.3, 0);
+    add_floor(&s, PLANE);
+    dBodyID low = add_box(&s, 0.4, 0.4, 0.1, 0, 0.05), top = add_box(&s, 0.2, 0.2, 0.1, 0, 0.15);
+    double t = 0;
+    for (int k = 0; k < 0.2 / s.step; k++, t += s.step) {
+        dBodyAddForceAtRelPos(top, 5, 0, 0, 0, 0, -0.05); // without a moment about its sole
+        step(&s);
+    }
+    ck_assert_double_eq_tol(dBodyGetPosition(top)[0], (5 - 0.3 * G) * t * t / 2, 1e-6);
+    ck_assert_double_lt(fabs(dBodyGetPosition(low)[0]), 1e-6);
+    close_scene(&s);
+}
+END_TEST
+
+// A pendulum that stands on the floor: the forces of its hinge and of its contact are one system.
+START_TEST(hinged_ball_rests)
+{
+    scene s = open_scene(steps[_i], 0.5, 0);
+    dCreatePlane(s.space, 0, 0, 1, 0);
+    dBodyID ball = add_ball(&s, 0.8, 0.6);
+    dJointID hinge = dJointCreateHinge(s.world, 0);
+    dJointFeedback of_hinge;
+    dJointAttach(hinge, ball, 0);
+    dJointSetHingeAnchor(hinge, 0, 0, 0.6);
+    dJointSetHingeAxis(hinge, 0, 1, 0);
+    dJointSetFeedback(hinge, &of_hinge);
+    run(&s, 2);
+    ck_assert_double_eq_tol(dBodyGetPosition(ball)[2], RADIUS, 1e-6);
+    ck_assert_double_lt(kinetic_energy(ball), 1e-12);
+    double sum = of_hinge.f1[2];
+    for (int i = 0; i < s.contacts; i++) {
+        sum += s.feedback[i].f1[2];
+    }
+    ck_assert_double_eq_tol(sum, G, 0.01 * G); // the hinge's force is that of the end of the step
+    close_scene(&s);
+}
+END_TEST
+
+// Mean forces of the contacts are the change of momentum, up to the kink where the box stops.
+START_TEST(feedback_is_the_change_of_momentum)
+{
+    scene s = open_scene(steps[_i], 0.3, 0);
+    add_floor(&s, PLANE);
+    dBodyID box = add_box(&s, 0.2, 0.2, 0.1, 0, 0.05);
+    dBodySetLinearVel(box, 0.6, 0.2, 0);
+    for (int k = 0; k < 0.4 / s.step; k++) {
+        const dReal *v = dBodyGetLinearVel(box);
+        double before[3] = {v[0], v[1], v[2]}, sum[3] = {0, 0, -G};
+        step(&s);
+        for (int i = 0; i < s.contacts; i++) {
+            for (int j = 0; j < 3; j++) {
+                sum[j] += s.feedback[i].f1[j];
+            }
+        }
+        for (int j = 0; j < 3; j++) {
+            ck_assert_double_eq_tol(v[j] - before[j], s.step * sum[j], 5e-5);
+        }
+    }
+    close_scene(&s);
+}
+END_TEST
+
+static Suite *rigid_suite(void)
+{
+    enum { CONVEX = 2 * STEPS }; // floors that shapes other than balls have a distance from
+    Suite *suite = suite_create("method_ess_rigid");
+    TCase *one = tcase_create("one body"), *several = tcase_create("several");
+    tcase_set_timeout(one, 60);
+    tcase_add_loop_test(one, box_sticks_on_a_slope, 0, CONVEX);
+    tcase_add_loop_test(one, box_slides_down_a_slope, 0, CONVEX);
+    tcase_add_loop_test(one, box_slides_to_rest, 0, CONVEX);
+    tcase_add_loop_test(one, friction_of_a_force, 0, STEPS);
+    tcase_add_loop_test(one, ball_slides_then_rolls, 0, FLOORS * STEPS);
+    tcase_add_loop_test(one, rolling_friction_slows_a_ball, 0, STEPS);
+    tcase_add_loop_test(one, tall_box_tips, 0, STEPS);
+    tcase_add_loop_test(one, disc_rolls, 0, 2 * STEPS);
+    tcase_add_loop_test(one, box_falls_flat, 0, CONVEX);
+    tcase_add_loop_test(one, tumbling_box_gains_nothing, 0, STEPS);
+    tcase_add_loop_test(several, stack_stands, 0, STEPS);
+    tcase_add_loop_test(several, upper_box_slides_on_the_lower_one, 0, STEPS);
+    tcase_add_loop_test(several, hinged_ball_rests, 0, STEPS);
+    tcase_add_loop_test(several, feedback_is_the_change_of_momentum, 0, STEPS);
+    suite_add_tcase(suite, one);
+    suite_add_tcase(suite, several);
+    return suite;
+}
+
+int main(void)
+{
+    start_ode();
+    return run_suite(rigid_suite());
+}
