@@ -14,8 +14,19 @@
 
 static const double steps[] = {0.005, 0.01, 1 / 60.0}; // s
 enum { STEPS = sizeof steps / sizeof *steps };
+static const char opened[] = "arch, faces 0.2 mrad open";
 
 // ---- right answers
+
+// Turns every second body about y, so that faces of stones are open by an angle (rad).
+static void open_faces(sprag_scene *scene, double angle)
+{
+    for (int i = 0; i < scene->bodies; i++) {
+        dMatrix3 turned;
+        dRFromAxisAndAngle(turned, 0, 1, 0, i % 2 ? angle : 0);
+        dBodySetRotation(scene->body[i], turned);
+    }
+}
 
 static void judge_run(line_fn *line, const sprag_model *model, const char *options, double step)
 {
@@ -24,6 +35,10 @@ static void judge_run(line_fn *line, const sprag_model *model, const char *optio
     sprag_measure measure[SPRAG_MEASURES_MAX];
     own.step = step;
     bench_open(&b, &own, options, 20);
+    const bool closes = !strcmp(own.name, opened); // then its stones move
+    if (closes) {
+        open_faces(&b.scene, 2e-4);
+    }
     while (sprag_scene_time(&b.scene) < own.seconds - 0.5 * step) {
         bench_step(&b);
         if (b.scene.nonfinite) {
@@ -35,7 +50,7 @@ static void judge_run(line_fn *line, const sprag_model *model, const char *optio
         const sprag_measure *m = &measure[i];
         double exact = isnan(m->exact) ? 0 : m->exact;
         double off = b.scene.nonfinite ? NAN : fabs(m->value - exact);
-        if (!isnan(m->good)) {
+        if (!isnan(m->good) && !(closes && i == 0)) {
             char figure[128];
             line("%s|%.1f|%s|%s|%s|%.5g|%.5g", own.name, 1e3 * step, options, m->name, m->unit,
                  m->value, exact);
@@ -58,6 +73,18 @@ static void judge_all(line_fn *line, const char *const *name, const char *option
     }
 }
 
+static void judge_masonry(line_fn *line)
+{
+    sprag_model arch = *sprag_model_find("arch");
+    arch.seconds = 60;
+    for (int k = 0; k < 2; k++) {
+        arch.name = k ? opened : arch.name;
+        for (int i = 0; i < STEPS; i++) {
+            judge_run(line, &arch, "stribeck.contacts=sprag", steps[i]);
+        }
+    }
+}
+
 static void judge_joints(line_fn *line)
 {
     static const char *const name[] = {"rope:1",     "rope:10",    "rope:100",    "rope:1000",
@@ -66,10 +93,10 @@ static void judge_joints(line_fn *line)
                                        "beads:1000", "offset:10",  "offset:100",  "offset:1000",
                                        "hanged",     "crane",      "tracks",      NULL};
     static const char *const arcs[] = {"rope:1000", "bola:100", "hanged", NULL};
-    static const char *const masonry[] = {"arch", NULL}, *const vehicle[] = {"tracks", NULL};
+    static const char *const vehicle[] = {"tracks", NULL};
     judge_all(line, name, "method=stribeck");
     judge_all(line, arcs, "stribeck.arcs=1");
-    judge_all(line, masonry, "stribeck.contacts=sprag");
+    judge_masonry(line);
     judge_all(line, vehicle, "method=advance");
 }
 
