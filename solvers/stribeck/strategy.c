@@ -320,11 +320,11 @@ static double bound_error(const sprag_strategy_state *w)
     return largest > 0 ? error / largest : 0;
 }
 
-static sprag_result frozen_briefly(sprag_strategy_state *w, double stiction)
+static sprag_result frozen_briefly(sprag_strategy_state *w, double stiction, int most)
 {
     w->reached = stiction;
     return sprag_frozen_friction_solve(w->system, w->bound, stiction, w->options.tolerance,
-                                       affordable(w, w->allowed.brief), w->v, w->dv, &w->stats);
+                                       affordable(w, most), w->v, w->dv, &w->stats);
 }
 
 // One pass of the convex problem with few updates. Bodies at rest creep by the stiction tolerance
@@ -335,10 +335,11 @@ static sprag_result brief_pass(sprag_strategy_state *w)
     const sprag_strategy_options *o = &w->options;
     copy(w->good, w->v, w->system->size);
     sprag_result result = frozen_briefly(
-        w, o->settles ? fmax(o->finest, STRIBECK_SETTLED_STICTION * o->stiction) : o->stiction);
+        w, o->settles ? fmax(o->finest, STRIBECK_SETTLED_STICTION * o->stiction) : o->stiction,
+        o->settles ? STRIBECK_SETTLED_UPDATES : w->allowed.brief);
     if (result == SPRAG_NOT_CONVERGED && o->settles) {
         copy(w->v, w->good, w->system->size);
-        result = frozen_briefly(w, o->stiction);
+        result = frozen_briefly(w, o->stiction, w->allowed.brief);
     }
     return result;
 }
@@ -426,8 +427,7 @@ static bool may_newton(const sprag_strategy_state *w)
 
 static bool may_frozen_friction_briefly(const sprag_strategy_state *w)
 {
-    return w->allowed.brief > 0 &&
-           (!w->allowed.newton || w->options.attempt == SPRAG_ATTEMPT_BRIEF);
+    return w->allowed.brief > 0 && (!w->allowed.newton || w->options.attempt != SPRAG_ATTEMPT_ALL);
 }
 
 static bool may_warm_newton(const sprag_strategy_state *w)

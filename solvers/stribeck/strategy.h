@@ -19,7 +19,8 @@
 #include "system.h"
 
 // Strategies of the table that may run: all; or, where the caller sweeps itself, newton and a brief
-// frozen_friction; or, after its sweeps, warm_newton from what they have left in state->best.
+// frozen_friction; or, after its sweeps, warm_newton from what they have left in state->best, and a
+// brief frozen_friction.
 typedef enum sprag_attempt {
     SPRAG_ATTEMPT_ALL,
     SPRAG_ATTEMPT_BRIEF,

@@ -236,15 +236,18 @@ static int longer(int pause)
 }
 
 // After the direct strategies fail, or take longer than sweeps would in what moves, they are tried
-// again in 2, 4, 8 ... 64 solves, as bodies come to rest. So is Newton's method where frozen
-// friction solves the island, which lets it creep by the stiction tolerance of contacts that slide.
+// again in 2, 4, 8 ... 64 solves, as bodies come to rest; each success makes the next such pause
+// one solve shorter. So is Newton's method where frozen friction solves the island, which lets it
+// creep by the stiction tolerance of contacts that slide.
 static void remember(sprag_memory *memory, bool solved, bool affordable, const sprag_best *best)
 {
     bool rests = solved && is_near_rest(best->problem, best->solution);
     bool frozen = solved && best->stats.strategy == SPRAG_STRATEGY_FROZEN_FRICTION;
-    int pause = rests || (solved && affordable) ? 0 : longer(memory->pause);
+    bool pays = rests || (solved && affordable);
+    int shorter = memory->pause > 0 ? memory->pause - 1 : 0;
+    int pause = pays ? shorter : longer(memory->pause);
     int thaw = !frozen ? 0 : memory->frozen > 0 ? memory->thaw : longer(memory->thaw);
-    *memory = (sprag_memory){.wait = pause,
+    *memory = (sprag_memory){.wait = pays ? 0 : pause,
                              .pause = pause,
                              .rests = rests,
                              .frozen = frozen && memory->frozen > 0 ? memory->frozen - 1 : thaw,
@@ -255,18 +258,18 @@ static void remember(sprag_memory *memory, bool solved, bool affordable, const s
 // bodies and where bodies touch in trees: there is little to factorize; and where they solved the
 // island last time and left it near rest. Elsewhere they follow the sweeps if these leave the
 // island near rest, where contacts creep without them, or so large a gap that light bodies may be
-// anywhere, as under loads that are much heavier than what bears them. Newton's method then goes on
-// from what the sweeps have left, if that is any good.
+// anywhere, as under loads that are much heavier than what bears them.
 static sprag_result solve_within_budget(const sprag_problem *problem,
                                         const sprag_stribeck_options *options, sprag_best *best,
                                         sprag_stats *stats)
 {
     sprag_memory none = {0}, *memory = options->memory ? options->memory : &none;
     bool trees = problem->rows == 0 && sprag_contacts_form_trees(problem), waits = memory->wait > 0;
-    bool first = !waits && (memory->rests || problem->rows > 0 || trees), again = false;
-    double work = 0,
-           affordable = STRIBECK_DIRECT_SWEEPS * (double)(problem->contacts + problem->rows);
-    double most = trees || problem->rows > 0 ? INFINITY : affordable;
+    bool near = is_near_rest(problem, NULL), again = false;
+    bool first = !waits && (memory->rests || problem->rows > 0 || trees);
+    const double items = problem->contacts + problem->rows;
+    double work = 0, most = (near ? STRIBECK_REST_DIRECT_SWEEPS : STRIBECK_DIRECT_SWEEPS) * items;
+    most = trees || problem->rows > 0 ? INFINITY : most;
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (first) {
         result = solve_directly(problem, options, SPRAG_ATTEMPT_BRIEF, most, best, stats, &work);
@@ -274,7 +277,7 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
     bool solved = result == SPRAG_OK;
     if (result == SPRAG_NOT_CONVERGED || result == SPRAG_SINGULAR) {
         sprag_stribeck_options own = *options;
-        if (own.budget < STRIBECK_REST_SWEEPS && is_near_rest(problem, NULL)) {
+        if (own.budget < STRIBECK_REST_SWEEPS && near) {
             own.budget = STRIBECK_REST_SWEEPS;
         }
         result = sweep(problem, &own, best, stats);
@@ -282,15 +285,13 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
         again = result == SPRAG_OK && !waits &&
                 (first ? hard && trees : hard || is_near_rest(problem, best->solution));
         if (again) {
-            result = solve_directly(problem, options,
-                                    hard && !trees ? SPRAG_ATTEMPT_BRIEF : SPRAG_ATTEMPT_WARM, most,
-                                    best, stats, &work);
+            result = solve_directly(problem, options, SPRAG_ATTEMPT_WARM, most, best, stats, &work);
             solved = result == SPRAG_OK && best->stats.strategy != SPRAG_STRATEGY_GAUSS_SEIDEL;
         }
     }
     memory->wait -= waits;
     if (first || again) {
-        remember(memory, solved, work <= affordable, best);
+        remember(memory, solved, work <= STRIBECK_REST_DIRECT_SWEEPS * items, best);
     }
     return result;
 }

@@ -74,10 +74,12 @@ enum { STRIBECK_LONGEST_PAUSE = 63 };
 // Least budget of sweeps near rest, where a smaller one would leave a wall of 30 bricks trembling
 // at 3e-2 m/s for ever. Larger: heaps that cannot rest, as of balls, take longer.
 enum { STRIBECK_REST_SWEEPS = 50 };
-// Most work of an attempt of the direct strategies, in sweeps, where contacts form loops; elsewhere
-// the work up to which they go on to solve an island in motion. Larger: the worst step of a tower
-// that falls is longer; smaller: walls under loads of 1e6 times a brick fall.
-enum { STRIBECK_DIRECT_SWEEPS = 300 };
+// Most work of an attempt of the direct strategies, in sweeps, where contacts form loops: in
+// motion, where hardly one succeeds, and near rest, where the next ones cost little once one has.
+// The larger is also the work up to which they go on to solve an island in motion. Larger: the
+// worst step of a tower that falls is longer; smaller: walls under loads of 1e4 times a brick
+// tremble (200: at 0.04 m/s, 150: they fall).
+enum { STRIBECK_DIRECT_SWEEPS = 60, STRIBECK_REST_DIRECT_SWEEPS = 300 };
 // Gap of a solution (stats.gap) from which an island counts as hard for sweeps: it is 0.01 to 1 in
 // heaps, up to 4 in towers that fall, 100 to 1e5 where bricks bear a load of 1e4 times their mass.
 // Smaller: exact in towers, too, at the cost of attempts in heaps in motion.
@@ -106,6 +108,9 @@ enum { STRIBECK_FROZEN_FRICTION_ITERATIONS = 15 };
 // Share of the stiction tolerance of moving contacts at which islands that settle are solved.
 // Larger: a house of cards creeps by 1e-6 m/s; smaller: more stages, and the brief attempt fails.
 static const double STRIBECK_SETTLED_STICTION = 1e-2;
+// Most updates of a brief attempt with it: what rests takes one or two, a slope at half the limit
+// of friction four. Larger: in walls that still move the second attempt finds no work left.
+enum { STRIBECK_SETTLED_UPDATES = 5 };
 // Full steps in a row that do not lower the residual, after which rounding is reached.
 enum { STRIBECK_STALL = 3 };
 // Factor from one stiction tolerance to the next, residual of these stages, and tolerance of the
