@@ -17,6 +17,19 @@ typedef struct effort {
     double progress;
 } effort;
 
+// Traits of an island that decide which strategies it gets (traits_of).
+enum {
+    CHEAP = 1,    // to factorize
+    COSTLY = 2,   // otherwise
+    STARTS = 4,   // cheap, or there is a guess
+    STACKED = 8,  // many contacts a body, and an update of them is bearable
+    BRIEFLY = 16, // stacked, and Newton's method is not tried at length
+    SWEEPS = 32,  // Gauss-Seidel has the laws of the problem
+    SETTLES = 64, // the caller says that it settles
+    FREEZES = 128 // frozen friction is worth its passes
+};
+enum { ANY = SPRAG_ATTEMPT_ALL | SPRAG_ATTEMPT_BRIEF | SPRAG_ATTEMPT_WARM };
+
 static void copy(double *to, const double *from, int n)
 {
     memcpy(to, from, (size_t)n * sizeof *to);
@@ -63,39 +76,37 @@ static sprag_result harden_rows(sprag_strategy_state *w)
     return sprag_newton_harden_rows(w->system, &limits, w->options.finest, &state, &w->stats);
 }
 
+// The residual at w->v, where the system is then evaluated.
+static double evaluate(sprag_strategy_state *w, double stiction)
+{
+    sprag_system_place(w->system, w->v);
+    return w->stats.convergence = sprag_system_residual(w->system, w->v, stiction, NULL);
+}
+
 // The same from any w->v.
 static sprag_result newton(sprag_strategy_state *w, double stiction, double tolerance,
                            effort effort)
 {
-    sprag_system_place(w->system, w->v);
-    w->stats.convergence = sprag_system_residual(w->system, w->v, stiction, NULL);
+    evaluate(w, stiction);
     return iterate(w, stiction, tolerance, effort);
 }
 
-// Sets v to the velocity before the step, the free velocity or the guess, whichever has the least
-// residual.
+// Sets v to the free velocity, that before the step or the guess, whichever has the least residual.
 static void go_to_start(sprag_strategy_state *w)
 {
-    sprag_system *system = w->system;
-    sprag_system_place(system, system->free);
-    double after = sprag_system_residual(system, system->free, w->options.finest, NULL);
-    sprag_system_place(system, system->start);
-    w->stats.convergence = sprag_system_residual(system, system->start, w->options.finest, NULL);
-    copy(w->v, w->stats.convergence < after ? system->start : system->free, system->size);
-    if (!(w->stats.convergence < after)) {
-        sprag_system_place(system, w->v);
-        w->stats.convergence = sprag_system_residual(system, w->v, w->options.finest, NULL);
+    const double *from[] = {w->system->free, w->system->start, w->guess};
+    double least = INFINITY;
+    int best = 0, last = 0;
+    for (int i = 0; i < 3 && from[i]; i++) {
+        copy(w->v, from[i], w->system->size);
+        double residual = evaluate(w, w->options.finest);
+        best = residual < least ? i : best;
+        least = fmin(least, residual);
+        last = i;
     }
-    if (w->guess) {
-        double before = w->stats.convergence;
-        sprag_system_place(system, w->guess);
-        w->stats.convergence = sprag_system_residual(system, w->guess, w->options.finest, NULL);
-        if (w->stats.convergence < before) {
-            copy(w->v, w->guess, system->size);
-        } else {
-            sprag_system_place(system, w->v);
-            w->stats.convergence = sprag_system_residual(system, w->v, w->options.finest, NULL);
-        }
+    if (best != last) {
+        copy(w->v, from[best], w->system->size);
+        evaluate(w, w->options.finest);
     }
 }
 
@@ -198,7 +209,7 @@ static void guess_bounds(sprag_strategy_state *w)
 static sprag_result frozen_pass(sprag_strategy_state *w, int pass)
 {
     const sprag_strategy_options *o = &w->options;
-    double share = w->allowed.settled ? STRIBECK_SETTLED_STICTION : 1;
+    double share = w->traits & SETTLES ? STRIBECK_SETTLED_STICTION : 1;
     if (pass == 0) {
         guess_bounds(w);
         copy(w->v, w->system->free, w->system->size);
@@ -260,7 +271,7 @@ static sprag_result solve_gauss_seidel(sprag_strategy_state *w)
                  (sprag_sweeps_options){
                      .good = o->sweeps_least > 0 ? STRIBECK_SWEEP_ACCEPTABLE : STRIBECK_SWEEP_GOOD,
                      .least = least,
-                     .most = w->allowed.brief > 0 || least > most ? least : most});
+                     .most = w->traits & STACKED || least > most ? least : most});
 }
 
 // The stiction tolerance at t, along the path from a large one (t = 0) to the given one (t = 1).
@@ -336,10 +347,10 @@ static sprag_result brief_pass(sprag_strategy_state *w)
     copy(w->good, w->v, w->system->size);
     sprag_result result = frozen_briefly(
         w, o->settles ? fmax(o->finest, STRIBECK_SETTLED_STICTION * o->stiction) : o->stiction,
-        o->settles ? STRIBECK_SETTLED_UPDATES : w->allowed.brief);
+        o->settles ? STRIBECK_SETTLED_UPDATES : STRIBECK_BRIEF_UPDATES);
     if (result == SPRAG_NOT_CONVERGED && o->settles) {
         copy(w->v, w->good, w->system->size);
-        result = frozen_briefly(w, o->stiction, w->allowed.brief);
+        result = frozen_briefly(w, o->stiction, STRIBECK_BRIEF_UPDATES);
     }
     return result;
 }
@@ -392,85 +403,45 @@ static sprag_result solve_frozen_friction(sprag_strategy_state *w)
 // Chains and trees are cheap at any size. Heaps are not, and mostly move. Bodies that lie face on
 // face with many contacts each are likely to rest; their loads may be too heavy for Gauss-Seidel,
 // and an update takes as long as ten to fifty sweeps.
-static sprag_allowed choose_allowed(const sprag_strategy_state *w)
+static unsigned traits_of(const sprag_strategy_state *w)
 {
     sprag_system *system = w->system;
     const sprag_strategy_options *o = &w->options;
     double work = system->space->work ? system->space->work(system) : 0;
     double bodies = system->size / 6.0, contacts = system->points, rows = system->equations;
-    bool stacked = contacts >= STRIBECK_STACKED_CONTACTS * bodies, direct = o->direct_work > 0;
-    return (sprag_allowed){
-        .newton = direct && (work <= STRIBECK_CHAIN_WORK * bodies || work <= o->direct_work),
-        .settled = o->settled_work > 0 && work <= o->settled_work * (contacts + rows),
-        .brief = direct && stacked && work <= STRIBECK_STACKED_WORK * contacts
-                     ? STRIBECK_BRIEF_UPDATES
-                     : 0,
-        .frozen_friction =
-            o->lagged_passes > 0 && o->settled_work == 0 &&
-            (!direct || work <= STRIBECK_FROZEN_WORK * o->direct_work || !has_gauss_seidel(w))};
+    bool direct = o->direct_work > 0, whole = o->attempt == SPRAG_ATTEMPT_ALL;
+    bool cheap = direct && (work <= STRIBECK_CHAIN_WORK * bodies || work <= o->direct_work);
+    bool stacked = direct && contacts >= STRIBECK_STACKED_CONTACTS * bodies &&
+                   work <= STRIBECK_STACKED_WORK * contacts;
+    bool frozen = o->lagged_passes > 0 && o->settled_work == 0;
+    bool bearable = work <= STRIBECK_FROZEN_WORK * o->direct_work;
+    return (cheap ? CHEAP : COSTLY) | (cheap || w->guess ? STARTS : 0) | (stacked ? STACKED : 0) |
+           (stacked && !(cheap && whole) ? BRIEFLY : 0) | (has_gauss_seidel(w) ? SWEEPS : 0) |
+           (o->settled_work > 0 && work <= o->settled_work * (contacts + rows) ? SETTLES : 0) |
+           (frozen && (!direct || bearable || !has_gauss_seidel(w)) ? FREEZES : 0);
 }
 
-// ---- the table
-
-static bool may_frozen_friction_first(const sprag_strategy_state *w)
-{
-    return w->allowed.settled;
-}
-
-static bool may_newton(const sprag_strategy_state *w)
-{
-    if (w->options.attempt == SPRAG_ATTEMPT_WARM) {
-        return false;
-    }
-    return w->allowed.newton || w->guess;
-}
-
-static bool may_frozen_friction_briefly(const sprag_strategy_state *w)
-{
-    return w->allowed.brief > 0 && (!w->allowed.newton || w->options.attempt != SPRAG_ATTEMPT_ALL);
-}
-
-static bool may_warm_newton(const sprag_strategy_state *w)
-{
-    return w->allowed.newton && has_gauss_seidel(w) && w->options.attempt != SPRAG_ATTEMPT_BRIEF;
-}
-
-static bool may_continuation(const sprag_strategy_state *w)
-{
-    return w->allowed.newton && w->options.attempt == SPRAG_ATTEMPT_ALL;
-}
-
-static bool may_gauss_seidel(const sprag_strategy_state *w)
-{
-    return !w->allowed.newton && has_gauss_seidel(w) && w->options.attempt == SPRAG_ATTEMPT_ALL;
-}
-
-static bool may_frozen_friction(const sprag_strategy_state *w)
-{
-    return w->allowed.frozen_friction && w->options.attempt == SPRAG_ATTEMPT_ALL;
-}
-
-// Sweeps, if everything else has failed.
-static bool may_gauss_seidel_at_last(const sprag_strategy_state *w)
-{
-    return w->allowed.newton && has_gauss_seidel(w) && w->options.attempt == SPRAG_ATTEMPT_ALL;
-}
-
-// In the order of their cost.
+// In the order of their cost. `traits`: all that an island must have.
 static const struct {
     sprag_strategy name;
-    bool (*applies)(const sprag_strategy_state *);
+    unsigned attempts, traits;
     sprag_result (*run)(sprag_strategy_state *);
 } strategies[] = {
-    {SPRAG_STRATEGY_FROZEN_FRICTION, may_frozen_friction_first, solve_frozen_friction},
-    {SPRAG_STRATEGY_NEWTON, may_newton, solve_newton},
-    {SPRAG_STRATEGY_WARM_NEWTON, may_warm_newton, warm_from_sweeps},
-    {SPRAG_STRATEGY_CONTINUATION, may_continuation, solve_continuation},
-    {SPRAG_STRATEGY_FROZEN_FRICTION, may_frozen_friction_briefly, solve_frozen_friction_briefly},
-    {SPRAG_STRATEGY_GAUSS_SEIDEL, may_gauss_seidel, solve_gauss_seidel},
-    {SPRAG_STRATEGY_FROZEN_FRICTION, may_frozen_friction, solve_frozen_friction},
-    {SPRAG_STRATEGY_GAUSS_SEIDEL, may_gauss_seidel_at_last, solve_gauss_seidel},
+    {SPRAG_STRATEGY_FROZEN_FRICTION, ANY, SETTLES, solve_frozen_friction},
+    {SPRAG_STRATEGY_NEWTON, ANY & ~SPRAG_ATTEMPT_WARM, STARTS, solve_newton},
+    {SPRAG_STRATEGY_WARM_NEWTON, ANY & ~SPRAG_ATTEMPT_BRIEF, CHEAP | SWEEPS, warm_from_sweeps},
+    {SPRAG_STRATEGY_CONTINUATION, SPRAG_ATTEMPT_ALL, CHEAP, solve_continuation},
+    {SPRAG_STRATEGY_FROZEN_FRICTION, ANY, BRIEFLY, solve_frozen_friction_briefly},
+    {SPRAG_STRATEGY_GAUSS_SEIDEL, SPRAG_ATTEMPT_ALL, COSTLY | SWEEPS, solve_gauss_seidel},
+    {SPRAG_STRATEGY_FROZEN_FRICTION, SPRAG_ATTEMPT_ALL, FREEZES, solve_frozen_friction},
+    {SPRAG_STRATEGY_GAUSS_SEIDEL, SPRAG_ATTEMPT_ALL, CHEAP | SWEEPS, solve_gauss_seidel},
 };
+
+static bool applies(const sprag_strategy_state *w, size_t i)
+{
+    return (strategies[i].attempts & w->options.attempt) &&
+           (strategies[i].traits & w->traits) == strategies[i].traits;
+}
 
 static void record_tolerances(sprag_strategy_state *w, double stiction)
 {
@@ -527,9 +498,9 @@ sprag_result sprag_strategy_offer(sprag_strategy_state *w)
 sprag_result sprag_strategy_solve(sprag_strategy_state *w)
 {
     sprag_result result = SPRAG_NOT_CONVERGED;
-    w->allowed = choose_allowed(w);
+    w->traits = traits_of(w);
     for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
-        if (strategies[i].applies(w) && sprag_strategy_work(w) <= w->options.most_work) {
+        if (applies(w, i) && sprag_strategy_work(w) <= w->options.most_work) {
             w->stats.strategy = strategies[i].name;
             w->stats.bound_error = 0;
             w->reached = w->options.stiction;

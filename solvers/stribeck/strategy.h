@@ -22,9 +22,9 @@
 // frozen_friction; or, after its sweeps, warm_newton from what they have left in state->best, and a
 // brief frozen_friction.
 typedef enum sprag_attempt {
-    SPRAG_ATTEMPT_ALL,
-    SPRAG_ATTEMPT_BRIEF,
-    SPRAG_ATTEMPT_WARM
+    SPRAG_ATTEMPT_ALL = 1,
+    SPRAG_ATTEMPT_BRIEF = 2,
+    SPRAG_ATTEMPT_WARM = 4
 } sprag_attempt;
 
 // Settings of one solve. The caller computes them before the solve (stribeck.c).
@@ -59,14 +59,6 @@ typedef struct sprag_strategy_options {
     double most_work;        // after which no further strategy is tried, in products of blocks
 } sprag_strategy_options;
 
-// Strategies that the cost of a factorization allows.
-typedef struct sprag_allowed {
-    bool settled;         // frozen_friction in full, before all others
-    bool newton;          // newton, warm_newton and continuation
-    int brief;            // updates of a brief frozen_friction; 0: none
-    bool frozen_friction; // in full, where newton is not allowed after gauss_seidel
-} sprag_allowed;
-
 // One solve: its settings, its system, and the vectors of all strategies.
 typedef struct sprag_strategy_state {
     sprag_strategy_options options; // of the caller
@@ -76,11 +68,11 @@ typedef struct sprag_strategy_state {
     sprag_best *best;               // of the caller
     bool is_two_way;                // of the caller: the system has the equations of the problem
     const double *guess;            // of the caller: size velocities, m/s, rad/s; NULL: none
-    double *v;     // size, m/s, rad/s: the present iterate, at the end the solution
-    double *dv;    // size: the last update
-    double *good;  // size: an iterate that a strategy goes back to
-    double *bound; // points, N s: normal impulses that bound frozen friction
-    sprag_allowed allowed;
+    double *v;          // size, m/s, rad/s: the present iterate, at the end the solution
+    double *dv;         // size: the last update
+    double *good;       // size: an iterate that a strategy goes back to
+    double *bound;      // points, N s: normal impulses that bound frozen friction
+    unsigned traits;    // of the island (strategy.c)
     double update_work; // of a Newton update, in products of blocks
     double reached;     // m/s, stiction tolerance of the present iterate
     sprag_stats stats;  // of all strategies so far; the caller sets the history

@@ -10,7 +10,7 @@
 #include "strategy.h"
 #include "stribeck_constants.h"
 #include "stribeck_system.h"
-#include "swept.h"
+#include "sweeps.h"
 
 sprag_stribeck_options sprag_stribeck_defaults(void)
 {
@@ -214,13 +214,40 @@ static bool is_near_rest(const sprag_problem *problem, const sprag_solution *sol
     return true;
 }
 
-static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_options *options,
-                          sprag_best *best, sprag_stats *stats)
+// Do bodies touch in chains and trees only, as in a stack? Then a factorization has no fill, and
+// Newton's method is worth a try before the sweeps. Contacts of a pair follow each other.
+static bool contacts_form_trees(const sprag_problem *problem)
 {
+    int edges = 0, moving = 0, last[2] = {SPRAG_STATIC, SPRAG_STATIC};
+    for (int b = 0; b < problem->bodies; b++) {
+        moving += problem->body[b].mass > 0;
+    }
+    for (int i = 0; i < problem->contacts; i++) {
+        const int *body = problem->contact[i].body;
+        bool joins = body[1] != SPRAG_STATIC && problem->body[body[0]].mass > 0 &&
+                     problem->body[body[1]].mass > 0;
+        edges += joins && (body[0] != last[0] || body[1] != last[1]);
+        last[0] = body[0], last[1] = body[1];
+    }
+    return edges < moving;
+}
+
+// Ends when the budget does, whatever the residual.
+static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_options *options,
+                          int budget, sprag_best *best, sprag_stats *stats)
+{
+    const sprag_sweeps_options sweeps = {.softness = options->softness,
+                                         .row_softness = options->row_softness,
+                                         .most = budget,
+                                         .stagnates = true,
+                                         .tolerance = STRIBECK_SWEEP_TOLERANCE,
+                                         .moving = options->stiction_tolerance,
+                                         .at_rest = options->stiction_at_rest};
     sprag_stats swept = *stats;
     sprag_solution *room = sprag_best_room(best);
+    swept.strategy = SPRAG_STRATEGY_GAUSS_SEIDEL;
     sprag_result result =
-        room ? sprag_swept_solve(problem, options, best->scratch, room, &swept) : SPRAG_NO_MEMORY;
+        room ? sprag_sweeps_solve(problem, &sweeps, best->scratch, room, &swept) : SPRAG_NO_MEMORY;
     charge(options, swept.sweep_work - stats->sweep_work);
     stats->sweeps = swept.sweeps;
     stats->sweep_work = swept.sweep_work;
@@ -264,7 +291,7 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
                                         sprag_stats *stats)
 {
     sprag_memory none = {0}, *memory = options->memory ? options->memory : &none;
-    bool trees = problem->rows == 0 && sprag_contacts_form_trees(problem), waits = memory->wait > 0;
+    bool trees = problem->rows == 0 && contacts_form_trees(problem), waits = memory->wait > 0;
     bool near = is_near_rest(problem, NULL), again = false;
     bool first = !waits && (memory->rests || problem->rows > 0 || trees);
     const double items = problem->contacts + problem->rows;
@@ -276,11 +303,9 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
     }
     bool solved = result == SPRAG_OK;
     if (result == SPRAG_NOT_CONVERGED || result == SPRAG_SINGULAR) {
-        sprag_stribeck_options own = *options;
-        if (own.budget < STRIBECK_REST_SWEEPS && near) {
-            own.budget = STRIBECK_REST_SWEEPS;
-        }
-        result = sweep(problem, &own, best, stats);
+        bool more = near && options->budget < STRIBECK_REST_SWEEPS;
+        result =
+            sweep(problem, options, more ? STRIBECK_REST_SWEEPS : options->budget, best, stats);
         bool hard = best->stats.gap > (trees ? STRIBECK_HARD_TREES : STRIBECK_HARD);
         again = result == SPRAG_OK && !waits &&
                 (first ? hard && trees : hard || is_near_rest(problem, best->solution));
@@ -319,17 +344,16 @@ sprag_result sprag_stribeck_solve(const sprag_problem *problem,
                        .stats = {.residual = INFINITY}};
     bool poor = options->work_left && !(*options->work_left > 0) && problem->contacts > 0;
     if (!poor) {
-        result = sprag_swept_applies(problem, options)
-                     ? solve_within_budget(problem, options, &best, stats)
-                     : solve_directly(problem, options, SPRAG_ATTEMPT_ALL, INFINITY, &best, stats,
-                                      &work);
+        bool budgeted = options->budget > 0 && options->scheme == SPRAG_TWO_WAY &&
+                        (problem->contacts > 0 || problem->rows > 0);
+        result = budgeted ? solve_within_budget(problem, options, &best, stats)
+                          : solve_directly(problem, options, SPRAG_ATTEMPT_ALL, INFINITY, &best,
+                                           stats, &work);
         poor = options->work_left && !(*options->work_left > 0) && result != SPRAG_OK &&
                result != SPRAG_NO_MEMORY;
     }
     if (poor) {
-        sprag_stribeck_options few = *options;
-        few.budget = STRIBECK_POOR_SWEEPS;
-        result = sweep(problem, &few, &best, stats);
+        result = sweep(problem, options, STRIBECK_POOR_SWEEPS, &best, stats);
     }
     if (result != SPRAG_NO_MEMORY && isfinite(best.stats.residual)) {
         best.stats.history = stats->history;

@@ -130,7 +130,7 @@ static const double STRIBECK_BRIEF_BOUND_GOOD = 1e-2, STRIBECK_BRIEF_BOUND_ERROR
 // Changes of the last sweep, relative to the momentum, at which it counts as good, and at which it
 // may end early. Larger: faster and less exact.
 static const double STRIBECK_SWEEP_GOOD = 1e-2, STRIBECK_SWEEP_ACCEPTABLE = 0.1;
-// Change at which sweeps end at once.
+// Change at which sweeps end at once. Smaller: less creep at rest, more sweeps.
 static const double STRIBECK_SWEEP_TOLERANCE = 1e-5;
 // Multiple of the option `sweeps` that Gauss-Seidel takes where the result is not good.
 enum { STRIBECK_SWEEPS_FACTOR = 10 };
@@ -156,11 +156,5 @@ static const double STRIBECK_FROZEN_WORK = 400;
 static const double STRIBECK_UPDATE_WORK = 10;
 // Sweeps of a solve when no work is left. More: less creep and overlap then, longer steps.
 enum { STRIBECK_POOR_SWEEPS = 20 };
-
-// ---- Sweeps under a budget (swept.c)
-
-// Change of the last sweep, relative to the momentum of the step, at which the solve ends. Smaller:
-// less creep at rest, more sweeps.
-static const double STRIBECK_SWEPT_TOLERANCE = 1e-5;
 
 #endif
