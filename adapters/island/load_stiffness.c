@@ -257,9 +257,9 @@ static void find_rate(const ode_problem *pulled, const loaded_joint *joint, doub
     }
 }
 
-// load_energy.c does not watch joints that are not under load. They go a share of their way, and no
-// farther than their anchors part at the start, as those of bodies on a circle do after a step on
-// its tangent.
+// load_energy.c does not watch islands where nothing is under load. Joints that are not go a share
+// of their way, and no farther than their anchors part at the start, as those of bodies on a circle
+// do after a step on its tangent.
 static double share_of_way(const ode_problem *pulled, const loaded_joint *joint,
                            const double way[3])
 {
