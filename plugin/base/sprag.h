@@ -130,6 +130,7 @@ typedef struct sprag_world_statistics {
         ess_projected; // those of ess_events that were taken by projection; the others were located
     long ess_declined; // steps of groups that the implicit Stribeck step took from their start on
     long ess_switched; // steps of groups that it took from a later time on
+    long ess_whole;    // steps of groups with contacts that the integrator took from start to end
     long events[SPRAG_EVENT_KINDS]; // by kind, so far
 } sprag_world_statistics;
 

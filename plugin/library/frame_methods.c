@@ -93,6 +93,7 @@ static void set_compliant(sprag_world_statistics *part, const sprag_compliant_st
     part->ess_projected = c->projected_events;
     part->ess_declined = c->declined_frames;
     part->ess_switched = c->switched_frames;
+    part->ess_whole = c->whole_frames;
     for (int i = 0; i < SPRAG_EVENT_KINDS; i++) {
         part->events[i] += c->event_kinds[i];
     }

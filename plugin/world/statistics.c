@@ -91,6 +91,7 @@ static const field fields[] = {
     LONG_OF_LIFE(ess_projected),
     LONG_OF_LIFE(ess_declined),
     LONG_OF_LIFE(ess_switched),
+    LONG_OF_LIFE(ess_whole),
     EVENT(NULL, SPRAG_EVENT_STALLED),
     {.offset = AT(steps), .type = TYPE_LONG, .life = true},
 };

@@ -323,6 +323,8 @@ static sprag_result step(compliant_run *run, sprag_compliant_reason *reason)
         return run->scratch->failed ? SPRAG_NO_MEMORY : result;
     }
     finish(run, before);
+    bool touched = frame->touching > 0 || run->stats->events > start.events;
+    run->stats->whole_frames += touched && !run->implicitly_finished;
     return sprag_frame_is_good(frame) ? SPRAG_OK : SPRAG_BAD_PROBLEM;
 }
 

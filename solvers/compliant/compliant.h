@@ -58,6 +58,7 @@ typedef struct sprag_compliant_stats {          // sums over frames, unless note
     long integrated_frames;                     // at least in part
     long declined_frames;                       // left to the caller as a whole
     long switched_frames;                       // whose rest one implicit step solved
+    long whole_frames;                          // with contacts, integrated from start to end
     long reason_count[SPRAG_COMPLIANT_REASONS]; // of declined and switched frames
     long steps, rejected_steps;                 // of the integrator
     long field_evaluations;                     // of f

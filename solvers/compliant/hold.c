@@ -270,7 +270,7 @@ static void set_contacts(const solve *s)
             }
         }
         c->bias -= s->span * held->rate[i][0];
-        c->compliance = law->compliance + COMPLIANT_IMPACT_SOFTNESS * inverse_mass * s->span;
+        c->compliance = law->compliance + COMPLIANT_HELD_SOFTNESS * inverse_mass * s->span;
         set_slip(s, i);
         if (held->points == held->guesses) {
             memcpy(c->guess, held->guess[i], sizeof c->guess);

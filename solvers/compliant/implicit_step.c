@@ -129,7 +129,9 @@ static bool find_contacts(implicit_step *s)
             continue;
         }
         for (int i = 0; i < points.count && points.gap.distance <= near; i++) {
-            add_contact(s, g, &points, i);
+            if (points.share[i] > 0) {
+                add_contact(s, g, &points, i);
+            }
         }
     }
     return true;

@@ -258,14 +258,21 @@ static bool is_frozen(const compliant_joints *j, int row)
 
 static bool is_same(const sprag_row *row, const sprag_row *moved)
 {
-    double size = 0, apart = 0;
+    double size = 0;
     for (int side = 0; side < 2; side++) {
         for (int k = 0; k < 6; k++) {
             size = fmax(size, fabs(row->jacobian[side][k]));
-            apart = fmax(apart, fabs(row->jacobian[side][k] - moved->jacobian[side][k]));
         }
     }
-    return apart <= COMPLIANT_SAME_JACOBIAN * size;
+    for (int side = 0; side < 2; side++) {
+        for (int k = 0; k < 6; k++) { // a direction that is no number is not the same either
+            double apart = fabs(row->jacobian[side][k] - moved->jacobian[side][k]);
+            if (!(apart <= COMPLIANT_SAME_JACOBIAN * size)) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 static bool take_laws(compliant_run *run, const sprag_row_law *law)

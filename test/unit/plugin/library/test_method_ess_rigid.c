@@ -80,6 +80,7 @@ static void close_scene(scene *s)
     sprag_world_statistics stats = {.struct_size = sizeof stats};
     ck_assert(sprag_world_stats(s->world, &stats));
     ck_assert_int_eq(stats.ess_declined + stats.ess_switched + stats.fallbacks, 0);
+    ck_assert_int_gt(stats.ess_whole, 0);
     dJointGroupDestroy(s->group);
     dSpaceDestroy(s->space);
     dWorldDestroy(s->world);
