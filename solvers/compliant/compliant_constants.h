@@ -113,6 +113,10 @@ enum { COMPLIANT_IMPACT_HALVINGS = 30 };
 // Smaller: more steps.
 static const double COMPLIANT_AFTER_EVENT = 4, COMPLIANT_AFTER_EVENT_MIN = 0.02;
 
+// Restitution below which a pair at rest passes an impulse on at once. Larger: rows of bodies that
+// bounce less well. Smaller: impacts on stacks take hundreds of waves.
+static const double COMPLIANT_WAVE_RESTITUTION = 0.5;
+
 // Waves of an impact, after which nothing bounces any more. Larger: more work in an impact of many.
 enum { COMPLIANT_WAVES_MAX = 1000 };
 
@@ -210,8 +214,8 @@ static const double COMPLIANT_COST_HULL = 10, COMPLIANT_COST_BOX = 3;
 static const double COMPLIANT_COST_BOUND = 0.05, COMPLIANT_COST_GAP = 0.5, COMPLIANT_COST_ROW = 2,
                     COMPLIANT_COST_ENTRY = 0.1, COMPLIANT_COST_FAR_PAIR = 0.1;
 
-// Products of blocks for an evaluation (25 ns to 50 ns), for the gaps within an implicit step,
-// which share its work. Larger: frames with many impacts beside contacts at rest bounce less.
+// Products of blocks for an evaluation (25 ns to 50 ns), for the gaps within an implicit step and
+// of points that hold, which share the work of the solves. Larger: frames with many impacts beside contacts at rest bounce less.
 static const double COMPLIANT_PRODUCTS_PER_EVALUATION = 2;
 
 // Evaluations for each of ess.steps: limit of the work of a frame. Larger: slower frames before the

@@ -150,7 +150,9 @@ bool compliant_starts_implicit(compliant_run *run, sprag_compliant_reason *reaso
             *reason = implicit    ? law->reason
                       : in_series ? SPRAG_COMPLIANT_STEP_LIMIT
                                   : SPRAG_COMPLIANT_DEEP_OVERLAP;
-            if (contact.gap.distance <= 0 && (implicit || in_series || compliant_is_deep(run, 0))) {
+            double touch = compliant_is_rigid(run, 0) ? compliant_touch_distance(run) : 0;
+            if (contact.gap.distance <= touch &&
+                (implicit || in_series || compliant_is_deep(run, 0))) {
                 return true;
             }
         }

@@ -424,9 +424,11 @@ static bool solve_forces(solve *s, double *f)
 bool compliant_hold(compliant_run *run, const double *x, const double *label, double *f)
 {
     solve s = {.run = run, .x = x, .span = run->frame->step / COMPLIANT_CATCH_UP};
+    const double work = run->budget.work;
     if (compliant_holds(run)) {
         find_points(&s, false);
     }
+    run->hold_work -= COMPLIANT_PRODUCTS_PER_EVALUATION * (run->budget.work - work);
     if (run->held.points == 0) {
         return run->rows < 0 || compliant_constrain(run, x, label, f);
     }

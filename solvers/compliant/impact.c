@@ -66,10 +66,13 @@ static void set_apart(compliant_run *run, int guard, double depth)
         guards->law[guard] = (compliant_law){.status = COMPLIANT_UNKNOWN};
     }
     guards->label[guard] = 0;
-    // Speeds and errors that do not count must not be impacts.
+    // Speeds and errors that do not count must not be impacts, nor what a contact yields under the
+    // weight of all bodies in the frame.
+    const compliant_law *law = &guards->law[guard];
     double slack = COMPLIANT_TOUCH_SLACK * run->sizes.fastest * run->frame->step;
+    double yield = run->frame->bodies * law->compliance * law->effective_mass * run->sizes.change;
     guards->overlap[guard] =
-        fmax(0, depth) + (COMPLIANT_IMPACT_SPEED_MIN + run->options->tolerance) * slack;
+        fmax(0, depth) + yield + (COMPLIANT_IMPACT_SPEED_MIN + run->options->tolerance) * slack;
 }
 
 // Pairs of contacts without a finite stiffness that touch.
@@ -230,6 +233,14 @@ static double slow_impact(const compliant_run *run)
     return COMPLIANT_SHORTEST_FLIGHT * run->sizes.change / 2;
 }
 
+// Does a point at rest take part at once, not in the next wave? Its restitution is so low that
+// little would come back.
+static bool passes_on(const impact *s, int point, double speed)
+{
+    return compliant_is_rigid(s->run, s->guard[point]) && speed <= compliant_rest_speed(s->run) &&
+           compliant_surface(s->run, s->guard[point])->bounce < COMPLIANT_WAVE_RESTITUTION;
+}
+
 // The points of a wave: those that hold, and those that approach and bounce; if `all` do not
 // bounce, all.
 static bool choose_points(impact *s, bool all)
@@ -239,7 +250,7 @@ static bool choose_points(impact *s, bool all)
     for (int i = 0; i < s->points; i++) {
         double speed = separation(s, i), least = least_speed(s->run, s->guard[i]);
         approaches |= speed < -least;
-        if (s->bounces[i] && !all && !(speed < -least)) {
+        if (s->bounces[i] && !all && !(speed < -least) && !passes_on(s, i, speed)) {
             continue;
         }
         sprag_contact *to = &s->contact[s->contacts];

@@ -85,17 +85,28 @@ static bool is_at_rest(compliant_run *run, double steps)
     return rests;
 }
 
+// Belongs the frame to a series that skips the integration?
+static bool skips(const compliant_run *run, int guard)
+{
+    const sprag_pair_memory *memory = compliant_pair(run, guard)->memory;
+    return memory && memory->compliant.implicit_frames > 0;
+}
+
 // Evaluates all pairs. Returns whether one of them cannot be integrated, for *reason.
 static bool evaluate_pairs(compliant_run *run, demand *d, double band,
                            sprag_compliant_reason *reason)
 {
     const compliant_guards *guards = &run->guards;
-    double left = run->frame->step - run->time;
+    double left = run->frame->step - run->time, touch = compliant_touch_distance(run);
     for (int g = 0; g < guards->pairs; g++) {
         const compliant_law *law = &guards->law[g];
         double gap = guards->gap[g], label = guards->label[g];
         if (run->time == 0 && gap <= 0 && compliant_is_deep(run, g)) {
             *reason = SPRAG_COMPLIANT_DEEP_OVERLAP;
+            return true;
+        }
+        if (run->time == 0 && gap <= touch && compliant_is_rigid(run, g) && skips(run, g)) {
+            *reason = SPRAG_COMPLIANT_STEP_LIMIT;
             return true;
         }
         if (isnan(gap)) {

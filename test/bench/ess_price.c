@@ -2,8 +2,9 @@
 // collision detection before the step; by tolerance. Scenes: a rod on a hinge; a chain of 12 links
 // on ball joints; the same on hinges; a leg of three hinges that hops on a soft foot; a heap of 20
 // soft boxes that has come to rest in 2 s, and one that hardly loses energy and swings up and down
-// for ever; 49 elastic balls. "declined": groups' steps, a step, that the implicit step
-// took in part. Then errors of the first three after half a second beside stock's with shorter
+// for ever; 49 elastic balls; rigid: a box that slides and comes to rest, 20 boxes at rest, eight
+// boxes and balls that fall on one another. "declined": groups' steps, a step, that the implicit
+// step took in part. Then errors of the first three after half a second beside stock's with shorter
 // steps, and the time that stock would take to the error of ess: beyond its runs, by the order that
 // its error has at the last of them.
 #include <math.h>
@@ -77,14 +78,9 @@ static yielding *open_leg(const char *options, double step)
     return y;
 }
 
-static yielding *open_boxes(const char *options, double step, double dissipation)
+static yielding *open_boxes(const char *options, double step, material made_of)
 {
-    const material soft = {.stiffness = 1e4,
-                           .dissipation = dissipation,
-                           .friction = 0.5,
-                           .stiction = 0.01,
-                           .bounce = -1};
-    yielding *y = yielding_open(options, soft, step);
+    yielding *y = yielding_open(options, made_of, step);
     dCreatePlane(y->space, 0, 0, 1, 0);
     for (int i = 0; i < 20; i++) {
         dMass mass;
@@ -95,9 +91,18 @@ static yielding *open_boxes(const char *options, double step, double dissipation
     return y;
 }
 
+static material soft(double dissipation)
+{
+    return (material){.stiffness = 1e4,
+                      .dissipation = dissipation,
+                      .friction = 0.5,
+                      .stiction = 0.01,
+                      .bounce = -1};
+}
+
 static yielding *open_heap(const char *options, double step)
 {
-    yielding *y = open_boxes(options, step, 5);
+    yielding *y = open_boxes(options, step, soft(5));
     for (int k = 0; k < STEPS; k++) {
         yielding_step(y);
     }
@@ -106,7 +111,7 @@ static yielding *open_heap(const char *options, double step)
 
 static yielding *open_towers(const char *options, double step)
 {
-    return open_boxes(options, step, 0.2);
+    return open_boxes(options, step, soft(0.2));
 }
 
 static yielding *open_balls(const char *options, double step)
@@ -119,14 +124,55 @@ static yielding *open_balls(const char *options, double step)
     return y;
 }
 
+static const material RIGID = {.friction = 0.5, .bounce = -1};
+
+static yielding *open_slide(const char *options, double step)
+{
+    yielding *y = yielding_open(options, RIGID, step);
+    dMass mass;
+    dMassSetBoxTotal(&mass, 1, 0.2, 0.2, 0.1);
+    dCreatePlane(y->space, 0, 0, 1, 0);
+    dBodyID box = yielding_body(y, &mass, dCreateBox(y->space, 0.2, 0.2, 0.1), 0, 0, 0.05);
+    dBodySetLinearVel(box, 5, 0, 0);
+    return y;
+}
+
+static yielding *open_rest(const char *options, double step)
+{
+    return open_boxes(options, step, RIGID);
+}
+
+static yielding *open_fall(const char *options, double step)
+{
+    yielding *y = yielding_open(options, RIGID, step);
+    dCreatePlane(y->space, 0, 0, 1, 0);
+    for (int i = 0; i < 8; i++) {
+        double x = (i % 2 ? 0.13 : 0.1) * (i % 3), z = 0.2 + 0.25 * i;
+        dMass mass;
+        dMassSetBoxTotal(&mass, 1, 0.2, 0.25, 0.15);
+        if (i % 2) {
+            yielding_ball(y, 1, 0.1, x, 0.05, z);
+        } else {
+            yielding_body(y, &mass, dCreateBox(y->space, 0.2, 0.25, 0.15), x, 0, z);
+        }
+    }
+    return y;
+}
+
 static const struct {
     const char *name;
     open_fn *open;
     double target; // times stock; INFINITY: none
-} scene[] = {{"pendulum", pendulum_open, 10},      {"chain of 12", open_chain, 12},
-             {"hinges, 12", open_hinges, 12},      {"leg", open_leg, 10},
-             {"heap of 20 at rest", open_heap, 3}, {"20 boxes, swinging", open_towers, INFINITY},
-             {"49 balls", open_balls, 3}};
+} scene[] = {{"pendulum", pendulum_open, 10},
+             {"chain of 12", open_chain, 12},
+             {"hinges, 12", open_hinges, 12},
+             {"leg", open_leg, 10},
+             {"heap of 20 at rest", open_heap, 3},
+             {"20 boxes, swinging", open_towers, INFINITY},
+             {"49 balls", open_balls, 3},
+             {"rigid box slides", open_slide, INFINITY},
+             {"20 rigid at rest", open_rest, INFINITY},
+             {"8 rigid fall", open_fall, INFINITY}};
 enum { SCENES = sizeof scene / sizeof *scene };
 
 static const struct {
