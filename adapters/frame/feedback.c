@@ -98,4 +98,5 @@ void group_write_forces(const group *g, const members *m, int leader)
     write_feedback(g);
     remember_rows(g);
     remember_integrator_step(g);
+    sprag_ode_warm_start_store_group(g->s->a->input.warm_start, g->state[0]->id, &g->frame.memory);
 }

@@ -174,6 +174,7 @@ static void add_given(group *g, dJointID joint)
     step *s = g->s;
     const char *surface_error;
     sprag_contact *contact = &g->contact[g->frame.contacts];
+    *contact = (sprag_contact){0};
     if (sprag_ode_count_rows(joint).rows == 0) {
         return;
     }
@@ -233,41 +234,43 @@ bool group_make(group *g, step *s, const members *m, int leader)
     sprag_scratch *scratch = s->a->input.scratch + 1;
     sprag_scratch_reset(scratch);
     *g = (group){.s = s};
-    g->body = SPRAG_TAKE(scratch, of->bodies, sprag_mover);
-    g->state = SPRAG_TAKE(scratch, of->bodies, body_state *);
-    g->pair = SPRAG_TAKE(scratch, of->pairs, sprag_pair);
-    g->source = SPRAG_TAKE(scratch, of->pairs, const ode_pair *);
-    g->collider = SPRAG_TAKE(scratch, 2 * of->pairs, sprag_collider);
-    g->contact = SPRAG_TAKE(scratch, of->joints, sprag_contact);
-    g->contact_wrench = SPRAG_TAKE(scratch, of->joints, *g->contact_wrench);
-    g->joint_wrench = SPRAG_TAKE(scratch, of->joints, *g->joint_wrench);
-    g->contact_joint = SPRAG_TAKE(scratch, of->joints, dJointID);
-    g->joint = SPRAG_TAKE(scratch, of->joints, dJointID);
-    g->limited = SPRAG_TAKE(scratch, of->joints, dJointID);
-    g->stop = SPRAG_TAKE(scratch, 6 * of->joints, sprag_stop);
-    g->stop_joint = SPRAG_TAKE(scratch, 6 * of->joints, dJointID);
-    if (scratch->failed || !group_row_room(g, 6 * of->joints)) {
+    g->body = SPRAG_TAKE_RAW(scratch, of->bodies, sprag_mover);
+    g->state = SPRAG_TAKE_RAW(scratch, of->bodies, body_state *);
+    g->pair = SPRAG_TAKE_RAW(scratch, of->pairs, sprag_pair);
+    g->source = SPRAG_TAKE_RAW(scratch, of->pairs, const ode_pair *);
+    g->collider = SPRAG_TAKE_RAW(scratch, 2 * of->pairs, sprag_collider);
+    g->contact = SPRAG_TAKE_RAW(scratch, of->joints, sprag_contact);
+    g->contact_joint = SPRAG_TAKE_RAW(scratch, of->joints, dJointID);
+    g->joint = SPRAG_TAKE_RAW(scratch, of->joints, dJointID);
+    g->limited = SPRAG_TAKE_RAW(scratch, of->joints, dJointID);
+    if (scratch->failed) {
         return false;
     }
     set_bodies(g, m, leader);
     set_joints(g, m, leader);
     reduce_given(g, scratch);
+    g->contact_wrench = SPRAG_TAKE(scratch, g->frame.contacts, *g->contact_wrench);
+    g->joint_wrench = SPRAG_TAKE(scratch, g->joints, *g->joint_wrench);
+    g->stop = SPRAG_TAKE(scratch, 6 * g->joints, sprag_stop);
+    g->stop_joint = SPRAG_TAKE(scratch, 6 * g->joints, dJointID);
     for (int i = 0; i < of->pairs; i++) {
         set_pair(g, i, &s->pairs.pair[m->pair[m->pair_at[leader] + i]]);
     }
-    g->frame = (sprag_frame){.step = s->a->input.step,
-                             .number = s->a->input.number,
-                             .integrator_step = sprag_ode_warm_start_integrator_step(
-                                 s->a->input.warm_start, g->state[0]->id),
-                             .bodies = of->bodies,
-                             .colliders = 2 * of->pairs,
-                             .pairs = of->pairs,
-                             .contacts = g->frame.contacts,
-                             .body = g->body,
-                             .collider = g->collider,
-                             .pair = g->pair,
-                             .contact = g->contact,
-                             .recovery = dWorldGetERP(s->a->input.world),
-                             .recovery_speed = dWorldGetContactMaxCorrectingVel(s->a->input.world)};
+    g->frame = (sprag_frame){
+        .step = s->a->input.step,
+        .number = s->a->input.number,
+        .memory = sprag_ode_warm_start_island(s->a->input.warm_start, g->state[0]->id),
+        .integrator_step =
+            sprag_ode_warm_start_integrator_step(s->a->input.warm_start, g->state[0]->id),
+        .bodies = of->bodies,
+        .colliders = 2 * of->pairs,
+        .pairs = of->pairs,
+        .contacts = g->frame.contacts,
+        .body = g->body,
+        .collider = g->collider,
+        .pair = g->pair,
+        .contact = g->contact,
+        .recovery = dWorldGetERP(s->a->input.world),
+        .recovery_speed = dWorldGetContactMaxCorrectingVel(s->a->input.world)};
     return !scratch->failed;
 }

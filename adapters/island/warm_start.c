@@ -313,11 +313,25 @@ sprag_memory sprag_ode_warm_start_island(const ode_warm_start *warm, dBodyID fir
     return e ? e->memory : none;
 }
 
-static void store_island(table *now, int i, const ode_problem *pulled)
+static bool is_worth_keeping(const sprag_memory *memory)
 {
-    const uintptr_t key[3] = {(uintptr_t)pulled->island.body[0], of_island};
+    return memory->wait || memory->pause || memory->rests || memory->frozen || memory->thaw;
+}
+
+static void store_island(table *now, int i, dBodyID body, const sprag_memory *memory)
+{
+    const uintptr_t key[3] = {(uintptr_t)body, of_island};
     int first = -1;
-    store(now, i, &first, key, &(entry){.memory = pulled->memory});
+    store(now, i, &first, key, &(entry){.memory = *memory});
+}
+
+void sprag_ode_warm_start_store_group(ode_warm_start *warm, dBodyID first,
+                                      const sprag_memory *memory)
+{
+    int i = is_worth_keeping(memory) ? reserve(warm, 1) : -1;
+    if (i >= 0) {
+        store_island(&warm->now, i, first, memory);
+    }
 }
 
 void sprag_ode_warm_start_store_row(ode_warm_start *warm, dJointID joint, int row, double force)
@@ -411,8 +425,7 @@ static int store_approaches(table *now, int at, const ode_problem *pulled)
 void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
 {
     const sprag_problem *problem = &pulled->problem;
-    const sprag_memory *memory = &pulled->memory;
-    bool island = memory->wait || memory->pause || memory->rests || memory->frozen || memory->thaw;
+    bool island = is_worth_keeping(&pulled->memory);
     int entries = problem->contacts + pulled->joint_rows + pulled->tights + pulled->tauts + island +
                   count_approaches(pulled);
     int at = reserve(warm, entries), first = -1;
@@ -437,7 +450,7 @@ void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
                   pulled->solution.row_force[i]);
     }
     if (at >= 0 && island) {
-        store_island(&warm->now, at, pulled);
+        store_island(&warm->now, at, pulled->island.body[0], &pulled->memory);
     }
 }
 

@@ -43,6 +43,10 @@ void sprag_ode_warm_start_store_integrator_step(ode_warm_start *warm_start, dBod
 // Memory of the solver, of the island whose first body this is; zero if unknown.
 sprag_memory sprag_ode_warm_start_island(const ode_warm_start *warm_start, dBodyID first);
 
+// The same, of a group whose first body this is.
+void sprag_ode_warm_start_store_group(ode_warm_start *warm_start, dBodyID first,
+                                      const sprag_memory *memory);
+
 // Between these two several threads may read and store, each for other islands, of so many joints
 // together. false: no memory; one thread only.
 bool sprag_ode_warm_start_begin_threads(ode_warm_start *warm_start, long joints);

@@ -72,6 +72,10 @@ static const double advance_overlap_level = 0.25;
 // below the gap. Larger: less room for rounding.
 static const double advance_least_level = 0.2, advance_level_margin = 0.001;
 
+// Share of the level: motion that curves by less within the sub-step is straight. Larger: dips of
+// bodies that hardly turn are not seen.
+static const double advance_straight = 1e-6;
+
 // ---- flight (flight.c)
 
 // rad within the sub-step: a tumbling body that turns farther turns about its angular velocity in

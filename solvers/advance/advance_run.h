@@ -54,6 +54,7 @@ typedef struct advance_point {
     bool has_guess;      // wrench is that of another attempt at this sub-step
     double wrench[2][6]; // N, N m, of the last solve, on both bodies (sprag_contact_wrench)
     double normal_force; // N
+    double expected; // force that the next sub-step's solve expects, relative to that of this one
     double approach;     // m/s, before the sub-step
     double slip[2];      // m/s, before and after
 } advance_point;

@@ -309,38 +309,53 @@ static void mark_outermost(const advance_run *run, const int *of, int count, boo
     }
 }
 
-bool advance_thin_out(advance_run *run)
+// Marks the points from `first` to `end`, of one mesh with one body, that are kept. false: no
+// memory.
+static bool mark_kept(advance_run *run, int first, int end, bool *keeps)
 {
-    if (run->points.count <= ADVANCE_DIRECTIONS) {
-        return true;
-    }
-    bool *keeps = SPRAG_TAKE(run->solving, run->points.count, bool);
-    bool *seen = SPRAG_TAKE(run->solving, run->points.count, bool);
-    int *level = SPRAG_TAKE(run->solving, run->points.count, int), left = 0;
-    if (run->solving->failed) {
-        return false;
-    }
-    for (int i = 0; i < run->points.count; i++) {
+    bool *seen = SPRAG_TAKE(run->solving, end - first, bool);
+    int *level = SPRAG_TAKE_RAW(run->solving, end - first, int);
+    for (int i = first; i < end && !run->solving->failed; i++) {
         int count = 0;
-        for (int j = i; j < run->points.count && !seen[i]; j++) {
-            if (!seen[j] &&
+        for (int j = i; j < end && !seen[i - first]; j++) {
+            if (!seen[j - first] &&
                 (j == i || is_level(run, &run->points.point[i], &run->points.point[j]))) {
                 level[count++] = j;
             }
         }
         for (int k = 0; k < count; k++) {
-            seen[level[k]] = true;
+            seen[level[k] - first] = true;
             keeps[level[k]] = count <= ADVANCE_DIRECTIONS;
         }
         if (count > ADVANCE_DIRECTIONS) {
             mark_outermost(run, level, count, keeps);
         }
     }
-    for (int i = 0; i < run->points.count; i++) {
-        if (keeps[i]) {
-            run->points.point[left++] = run->points.point[i];
-        } else {
-            run->near[run->points.point[i].pair].points--;
+    return !run->solving->failed;
+}
+
+bool advance_thin_out(advance_run *run)
+{
+    const advance_point *point = run->points.point;
+    bool *keeps = NULL;
+    int left = 0;
+    for (int first = 0, end; first < run->points.count; first = end) {
+        for (end = first + 1;
+             end < run->points.count && same_mesh(run, point[first].pair, point[end].pair);) {
+            end++;
+        }
+        if (end - first > ADVANCE_DIRECTIONS) {
+            keeps = keeps ? keeps : SPRAG_TAKE(run->solving, run->points.count, bool);
+            if (!keeps || !mark_kept(run, first, end, keeps)) {
+                return false;
+            }
+        }
+        for (int i = first; i < end; i++) {
+            if (end - first <= ADVANCE_DIRECTIONS || keeps[i]) {
+                run->points.point[left++] = point[i];
+            } else {
+                run->near[point[i].pair].points--;
+            }
         }
     }
     run->points.count = left;

@@ -40,7 +40,7 @@ advance_point *advance_add_point(advance_run *run)
 {
     if (run->points.count == run->points.room) {
         int room = run->points.room ? 2 * run->points.room : 64;
-        advance_point *wider = SPRAG_TAKE(run->scratch, room, advance_point);
+        advance_point *wider = SPRAG_TAKE_RAW(run->scratch, room, advance_point);
         if (!wider) {
             return NULL;
         }

@@ -230,16 +230,16 @@ bool advance_projection_take(advance_projection *p)
     const advance_run *run = p->run;
     const sprag_frame *frame = run->frame;
     sprag_scratch *scratch = run->solving;
-    p->constraint = SPRAG_TAKE(scratch, p->room, advance_constraint);
-    p->queue = SPRAG_TAKE(scratch, p->room, int);
-    p->of_point = SPRAG_TAKE(scratch, p->room, int);
-    p->first = SPRAG_TAKE(scratch, frame->bodies, int);
+    p->constraint = SPRAG_TAKE_RAW(scratch, p->room, advance_constraint);
+    p->queue = SPRAG_TAKE_RAW(scratch, p->room, int);
+    p->of_point = SPRAG_TAKE_RAW(scratch, p->room, int);
+    p->first = SPRAG_TAKE_RAW(scratch, frame->bodies, int);
     p->moved = SPRAG_TAKE(scratch, frame->bodies, bool);
-    p->inverse = SPRAG_TAKE(scratch, frame->bodies, *p->inverse);
+    p->inverse = SPRAG_TAKE_RAW(scratch, frame->bodies, *p->inverse);
     p->before = SPRAG_TAKE(scratch, 6 * frame->bodies + p->room, double);
     p->push = SPRAG_TAKE(scratch, 6 * frame->bodies + p->room, double);
-    p->solved = SPRAG_TAKE(scratch, frame->bodies, *p->solved);
-    p->farthest = SPRAG_TAKE(scratch, frame->bodies, double);
+    p->solved = SPRAG_TAKE_RAW(scratch, frame->bodies, *p->solved);
+    p->farthest = SPRAG_TAKE_RAW(scratch, frame->bodies, double);
     if (scratch->failed) {
         return false;
     }

@@ -64,11 +64,16 @@ sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *probl
     options.warm = warm;
     options.work_left = &left;
     if (coarse) {
-        options.settled_work = run->settling ? advance_settled_work : 0;
-        options.lagged_passes = run->settling;
-        options.direct_work = 0;
-        options.sweeps = 1;
-        options.sweeps_least = ADVANCE_SWEEPS;
+        options.budget = ADVANCE_SWEEPS;
+        options.memory = &run->frame->memory;
+    }
+    if (coarse && run->settling) {
+        options.settled_work = advance_settled_work;
+        options.direct_work = advance_settled_work * (problem->contacts + problem->rows);
+        options.lagged_passes = 1;
+        // Without sweeps Newton's method has its full patience, and heaps come to rest by it. Where
+        // joints are, it rather starts from sweeps.
+        options.sweeps = problem->rows > 0 ? options.sweeps : 0;
     }
     sprag_result result = sprag_stribeck_solve(problem, &options, run->solving, solution, stats);
     advance_spend(run, given - left);
@@ -108,6 +113,16 @@ static bool must_not_gain(const advance_run *run, const advance_problem *p)
     return alone;
 }
 
+// The force that the next solve expects, relative to that of this one: half way from what this one
+// has expected, at most twofold. Where friction bounds follow from the last forces, as where a
+// group settles, these would alternate from frame to frame otherwise, until a house of cards
+// slides.
+static double expected_share(const sprag_contact *contact, double force)
+{
+    bool known = contact->guess[0] >= 0 && force > 0;
+    return known ? fmin(2, 0.5 * (1 + contact->guess[0] / force)) : 1;
+}
+
 static void keep_solution(advance_run *run, const advance_problem *p)
 {
     int given = run->frame->contacts;
@@ -133,6 +148,7 @@ static void keep_solution(advance_run *run, const advance_problem *p)
         double before[3], after[3];
         sprag_contact_wrench(contact, force, point->wrench);
         point->normal_force = force[0];
+        point->expected = expected_share(contact, force[0]);
         point->has_guess = !run->attempt.failed;
         advance_velocity_at(p, contact, ADVANCE_BEFORE, before);
         advance_velocity_at(p, contact, ADVANCE_AFTER, after);

@@ -70,11 +70,35 @@ static double dip_along(const advance_run *run, const advance_near *near,
     return fmax(0, fmax(end, 2 * (middle + run->level) - point->gap - run->target));
 }
 
+// m, upper bound of what centripetal acceleration, and sliding along a turning body, curve the
+// motion of the pair by within the sub-step.
+static double largest_curve(const advance_run *run, const advance_near *near)
+{
+    double turn = 0, curve = 0, slide[3] = {0, 0, 0};
+    for (int side = 0; side < 2; side++) {
+        const sprag_motion *motion = near->carried[side].motion;
+        if (motion) {
+            double w = norm3(motion->velocity + 3);
+            turn += w;
+            curve += w * w * near->radius[side];
+            add_scaled(slide, side ? -1 : 1, motion->velocity, 3);
+        }
+    }
+    for (int side = 0; side < 2; side++) {
+        curve += near->carried[side].motion ? turn * turn * near->radius[side] : 0;
+    }
+    return (curve + 2 * turn * norm3(slide)) * run->attempt.length * run->attempt.length;
+}
+
 // Of the separating plane that blocks the pair, or else of the side that gives the smaller dip. A
 // round side carries no plane.
 static double dip_of(const advance_run *run, const advance_near *near, const advance_point *point)
 {
     const sprag_certificate *c = &near->certificate;
+    if (largest_curve(run, near) <= advance_straight * run->level) {
+        return fmax(0,
+                    2 * run->level - point->gap - run->target); // as dip_along of straight motion
+    }
     bool blocked =
         c->time > 0 && c->time < INFINITY && c->side >= 0 && !is_round(&near->carried[!c->side]);
     double least = INFINITY;
@@ -130,27 +154,10 @@ bool advance_update_dips(advance_run *run, int pair, int *at)
     return changed;
 }
 
-// m, upper bound of a dip: what centripetal acceleration, and sliding along a turning body, curve
-// the motion by within the sub-step. A larger dip would ask for a separation that cannot be
-// reached.
+// m, upper bound of a dip: a larger one would ask for a separation that cannot be reached.
 static double largest_dip(const advance_run *run, int pair)
 {
-    const advance_near *near = &run->near[pair];
-    double turn = 0, curve = 0, slide[3] = {0, 0, 0};
-    for (int side = 0; side < 2; side++) {
-        const sprag_motion *motion = near->carried[side].motion;
-        if (motion) {
-            double w = norm3(motion->velocity + 3);
-            turn += w;
-            curve += w * w * near->radius[side];
-            add_scaled(slide, side ? -1 : 1, motion->velocity, 3);
-        }
-    }
-    for (int side = 0; side < 2; side++) {
-        curve += near->carried[side].motion && turn > 0 ? turn * turn * near->radius[side] : 0;
-    }
-    return (curve + 2 * turn * norm3(slide)) * run->attempt.length * run->attempt.length +
-           ADVANCE_BAND * run->options->epsilon;
+    return largest_curve(run, &run->near[pair]) + ADVANCE_BAND * run->options->epsilon;
 }
 
 int advance_add_speculative(advance_run *run, int pair)

@@ -28,7 +28,9 @@ void advance_keep_forces(advance_run *run)
         if (pair->memory && pair->memory->count < SPRAG_MANIFOLD_MAX) {
             int n = pair->memory->count++;
             subtract3(point->at[0], body->pose.position, pair->memory->point[n]);
-            memcpy(pair->memory->force[n], point->wrench[0], 3 * sizeof(double));
+            for (int k = 0; k < 3; k++) {
+                pair->memory->force[n][k] = point->expected * point->wrench[0][k];
+            }
         }
     }
     advance_share_active(run);

@@ -179,6 +179,7 @@ typedef struct sprag_frame {
     const sprag_contact *contact; // given contacts, of bodies without shapes: constant in the frame
     double recovery;              // share of an overlap that a frame takes back
     double recovery_speed;        // m/s, at which it does so at most
+    sprag_memory memory;          // of the contact solves; after the frame: for those of the next
     double integrator_step; // s, that an integrator tries first; after the frame: that it would try
                             // next; 0: unknown
     // by the method, of the last sub-step:

@@ -427,7 +427,7 @@ static const struct {
     unsigned attempts, traits;
     sprag_result (*run)(sprag_strategy_state *);
 } strategies[] = {
-    {SPRAG_STRATEGY_FROZEN_FRICTION, ANY, SETTLES, solve_frozen_friction},
+    {SPRAG_STRATEGY_FROZEN_FRICTION, SPRAG_ATTEMPT_SETTLED, SETTLES, solve_frozen_friction},
     {SPRAG_STRATEGY_NEWTON, ANY & ~SPRAG_ATTEMPT_WARM, STARTS, solve_newton},
     {SPRAG_STRATEGY_WARM_NEWTON, ANY & ~SPRAG_ATTEMPT_BRIEF, CHEAP | SWEEPS, warm_from_sweeps},
     {SPRAG_STRATEGY_CONTINUATION, SPRAG_ATTEMPT_ALL, CHEAP, solve_continuation},

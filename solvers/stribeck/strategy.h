@@ -10,7 +10,7 @@
 // are stacked a brief frozen_friction, which is enough for bodies at rest, then
 //   gauss_seidel     sweeps over contacts and rows, without a matrix
 // and frozen_friction in full if that fails. Islands that settle (settled_work) get frozen_friction
-// in full before all others.
+// in full instead of the sweeps of a budget.
 // newton, warm_newton and continuation end at a root of the coupled equations, the others near one.
 #ifndef SPRAG_STRATEGY_H
 #define SPRAG_STRATEGY_H
@@ -20,11 +20,13 @@
 
 // Strategies of the table that may run: all; or, where the caller sweeps itself, newton and a brief
 // frozen_friction; or, after its sweeps, warm_newton from what they have left in state->best, and a
-// brief frozen_friction.
+// brief frozen_friction; or, instead of its sweeps, frozen_friction in full for islands that
+// settle.
 typedef enum sprag_attempt {
     SPRAG_ATTEMPT_ALL = 1,
     SPRAG_ATTEMPT_BRIEF = 2,
-    SPRAG_ATTEMPT_WARM = 4
+    SPRAG_ATTEMPT_WARM = 4,
+    SPRAG_ATTEMPT_SETTLED = 8
 } sprag_attempt;
 
 // Settings of one solve. The caller computes them before the solve (stribeck.c).
@@ -54,8 +56,8 @@ typedef struct sprag_strategy_options {
                       // good; 0: it must be good
     double sweeps_tolerance; // change of a sweep at which Gauss-Seidel ends
     int lagged_passes;       // passes of frozen_friction; 0: not tried
-    double settled_work;     // largest factorisation for frozen_friction before all others, per
-                             // contact and row; 0: not tried first
+    double settled_work;     // largest factorisation for frozen_friction instead of sweeps, per
+                             // contact and row; 0: sweeps
     double most_work;        // after which no further strategy is tried, in products of blocks
 } sprag_strategy_options;
 

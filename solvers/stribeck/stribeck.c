@@ -281,11 +281,17 @@ static void remember(sprag_memory *memory, bool solved, bool affordable, const s
                              .thaw = thaw};
 }
 
+static bool has_failed(sprag_result result)
+{
+    return result == SPRAG_NOT_CONVERGED || result == SPRAG_SINGULAR;
+}
+
 // The direct strategies are exact, but cannot solve everything. They go first where joints hold
 // bodies and where bodies touch in trees: there is little to factorize; and where they solved the
 // island last time and left it near rest. Elsewhere they follow the sweeps if these leave the
 // island near rest, where contacts creep without them, or so large a gap that light bodies may be
-// anywhere, as under loads that are much heavier than what bears them.
+// anywhere, as under loads that are much heavier than what bears them. Islands that settle are
+// solved by frozen friction in full instead of sweeps.
 static sprag_result solve_within_budget(const sprag_problem *problem,
                                         const sprag_stribeck_options *options, sprag_best *best,
                                         sprag_stats *stats)
@@ -301,8 +307,13 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
     if (first) {
         result = solve_directly(problem, options, SPRAG_ATTEMPT_BRIEF, most, best, stats, &work);
     }
-    bool solved = result == SPRAG_OK;
-    if (result == SPRAG_NOT_CONVERGED || result == SPRAG_SINGULAR) {
+    bool solved = result == SPRAG_OK, settled = false;
+    if (has_failed(result) && options->settled_work > 0) {
+        result =
+            solve_directly(problem, options, SPRAG_ATTEMPT_SETTLED, INFINITY, best, stats, &work);
+        settled = result == SPRAG_OK;
+    }
+    if (has_failed(result)) {
         bool more = near && options->budget < STRIBECK_REST_SWEEPS;
         result =
             sweep(problem, options, more ? STRIBECK_REST_SWEEPS : options->budget, best, stats);
@@ -318,6 +329,7 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
     if (first || again) {
         remember(memory, solved, work <= STRIBECK_REST_DIRECT_SWEEPS * items, best);
     }
+    memory->rests |= settled && !waits && is_near_rest(problem, best->solution);
     return result;
 }
 

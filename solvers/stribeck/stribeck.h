@@ -43,8 +43,8 @@ typedef struct sprag_stribeck_options {
                           // frozen_friction; larger islands, but for chains and trees, are solved
                           // by gauss_seidel. 0: gauss_seidel at once
     double settled_work;  // largest factorisation, in products of 6x6 blocks per contact and row,
-                          // for frozen_friction before all others: for islands that settle, whose
-                          // friction bounds (guess) are nearly right. 0: not tried first
+                          // for frozen_friction instead of the sweeps of a budget: for islands
+                          // that settle, whose friction bounds (guess) are nearly right. 0: sweeps
     double *work_left;    // of several solves, in products of 6x6 blocks: each takes what it
                           // needs, and once none is left, a few sweeps. NULL: without end
     // start
