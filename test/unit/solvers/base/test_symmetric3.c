@@ -5,7 +5,8 @@
 #include "suite.h"
 #include "symmetric3.h"
 
-// A = V' diag(value) V of random vectors, some values equal.
+// A = V' diag(value) V of random vectors; some values equal, some matrices with one entry beside
+// the diagonal, below 0.
 START_TEST(eigenvectors_diagonalise)
 {
     double A[9], value[3], V[9], turned[3];
@@ -24,6 +25,13 @@ START_TEST(eigenvectors_diagonalise)
             A[i] = (i % 4 == 0) + 2 * u[i / 3] * u[i % 3];
         }
     }
+    if (_i % 3 == 1) {
+        static const int row[] = {0, 0, 1}, column[] = {1, 2, 2};
+        int p = row[_i / 3 % 3], q = column[_i / 3 % 3];
+        double entry = -fabs(A[3 * p + q]);
+        A[1] = A[2] = A[3] = A[5] = A[6] = A[7] = 0;
+        A[3 * p + q] = A[3 * q + p] = entry;
+    }
     sprag_eigen3(A, value, V);
     for (int i = 0; i < 3; i++) {
         mul33(A, V + 3 * i, turned);
@@ -34,6 +42,18 @@ START_TEST(eigenvectors_diagonalise)
     }
     cross3(V, V + 3, turned);
     ck_assert_double_eq_tol(dot3(turned, V + 6), 1, 1e-14);
+}
+END_TEST
+
+START_TEST(a_diagonal_matrix_stays)
+{
+    double A[9] = {-1, 0, 0, 0, -1, 0, 0, 0, -1}, value[3], V[9];
+    A[4 * _i] = -3;
+    sprag_eigen3(A, value, V);
+    for (int i = 0; i < 9; i++) {
+        ck_assert(V[i] == (i % 4 == 0));
+        ck_assert(i % 4 != 0 || value[i / 4] == A[i]);
+    }
 }
 END_TEST
 
@@ -54,6 +74,7 @@ int main(void)
     Suite *suite = suite_create("symmetric3");
     TCase *tests = tcase_create("matrices");
     tcase_add_loop_test(tests, eigenvectors_diagonalise, 0, 30);
+    tcase_add_loop_test(tests, a_diagonal_matrix_stays, 0, 3);
     tcase_add_test(tests, cholesky_factors);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
