@@ -554,6 +554,42 @@ START_TEST(angular_momentum_stays)
 }
 END_TEST
 
+// J, of three tumbling boxes that stick to one another, about their centre of mass, which moves at
+// `speed`.
+static double energy_about_centre(double speed)
+{
+    scene *s = open_scene(0.5);
+    double centre[3] = {0}, sum = 0;
+    for (int i = 0; i < 3; i++) {
+        sprag_mover *b = add_box(s, 0.55 * i, 0.1 * i, 0.05 * i, box_of(0.5, 0.4, 0.3));
+        b->mass = 2;
+        memset(b->force, 0, sizeof b->force);
+        memcpy(b->velocity, (double[]){speed + 2 * (1 - i), 0, 0, 3 - i, 2, 4 * i},
+               sizeof b->velocity);
+    }
+    add_pairs(s, SPRAG_PAIR_ACCEPTED);
+    run(s, 20);
+    for (int i = 0; i < 3; i++) {
+        add_scaled(centre, 1. / 3, s->body[i].velocity, 3);
+    }
+    for (int i = 0; i < 3; i++) {
+        double v[3], L[3];
+        subtract3(s->body[i].velocity, centre, v);
+        momentum(&s->body[i], L);
+        sum += (2 * dot3(v, v) + dot3(L, s->body[i].velocity + 3)) / 2;
+    }
+    close_scene(s);
+    return sum;
+}
+
+START_TEST(energy_is_taken_about_the_centre)
+{
+    double still = energy_about_centre(0);
+    ck_assert_double_gt(still, 0.1);
+    ck_assert_double_eq_tol(energy_about_centre(20), still, 2e-3 * still);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("advance");
@@ -583,6 +619,7 @@ int main(void)
     tcase_add_loop_test(frames, bad_input_moves_nothing, 0, BAD_THINGS);
     tcase_add_test(frames, nothing_is_a_frame_too);
     tcase_add_test(frames, angular_momentum_stays);
+    tcase_add_test(frames, energy_is_taken_about_the_centre);
     suite_add_tcase(suite, frames);
     return run_suite(suite);
 }
