@@ -158,7 +158,7 @@ related() {
     solvers/geometry) plugin='test_(geoms|collide|speculative|method_advance)' ;;
     adapters/collision) plugin='test_(collide|speculative|contact_source|meshes|record|method_advance)' ;;
     adapters/engine) plugin='test_(step|world|memory|preload)' ;;
-    *) plugin='test_(step|stiffness|surface|spin|swings|speculative|many_contacts|loads|random)' ;;
+    *) plugin='test_(step|linearize|stiffness|surface|spin|swings|speculative|many_contacts|loads|random)' ;;
     esac
     awk '{ print $2 }' "$work/costs" | grep -xE "$plugin"
 }
