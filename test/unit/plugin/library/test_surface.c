@@ -139,11 +139,15 @@ END_TEST
 
 // ---- rolling and spinning
 
+// Contacts that yield within a step have laws without such friction.
+static const char *const rolling[] = {"",
+                                      "method=ess,stribeck.stiffness=1e5,stribeck.dissipation=1"};
+
 // A bore of rhoN times the weight brakes the spin: I dw/dt = -rhoN m g.
 START_TEST(spinning_friction_is_a_torque)
 {
     const double rho = 0.01, mass = 2, inertia = 0.4 * mass * radius * radius;
-    rig r = open_rig("", dContactApprox1 | dContactAxisDep | dContactRolling);
+    rig r = open_rig(rolling[_i], dContactApprox1 | dContactAxisDep | dContactRolling);
     r.surface.mu = r.surface.mu2 = 0.5;
     r.surface.rhoN = rho;
     add_ball(&r, mass, radius, 0);
@@ -160,8 +164,9 @@ END_TEST
 START_TEST(rolling_friction_is_a_torque)
 {
     const double rho[2] = {0.002, 0.005}, mass = 2, speed = 1;
-    const int axis = _i;
-    rig r = open_rig("", dContactApprox1 | dContactAxisDep | dContactRolling | dContactFDir1);
+    const int axis = _i % 2;
+    rig r = open_rig(rolling[_i / 2],
+                     dContactApprox1 | dContactAxisDep | dContactRolling | dContactFDir1);
     r.fdir1[1] = 1; // so that rho brakes what rolls along x
     r.surface.mu = r.surface.mu2 = 0.8;
     r.surface.rho = rho[0];
@@ -171,7 +176,8 @@ START_TEST(rolling_friction_is_a_torque)
     dBodySetLinearVel(r.body[0], axis ? 0 : speed, axis ? speed : 0, 0);
     dBodySetAngularVel(r.body[0], axis ? -speed / radius : 0, axis ? 0 : speed / radius, 0);
     run_rig(&r, 0.5);
-    ck_assert_double_eq_tol(velocity(&r)[axis], speed - rho[axis] * G / (1.4 * radius) * 0.5, 1e-4);
+    double change = rho[axis] * G / (1.4 * radius) * 0.5, yields = _i / 2 ? 4e-4 : 0; // m/s
+    ck_assert_double_eq_tol(velocity(&r)[axis], speed - change, 1e-4 + yields);
     ck_assert_double_eq_tol(velocity(&r)[1 - axis], 0, 1e-6);
     close_rig(&r);
 }
@@ -363,8 +369,8 @@ int main(void)
         {slip_creeps_in_proportion, 4},
         {moving_surface_takes_along, 2},
         {surface_moves_along_its_normal, 1},
-        {spinning_friction_is_a_torque, 1},
-        {rolling_friction_is_a_torque, 2},
+        {spinning_friction_is_a_torque, 2},
+        {rolling_friction_is_a_torque, 4},
         {bounce_is_to_a_ten_thousandth, BOUNCES},
         {slow_impacts_do_not_bounce, 1},
         {soft_contact_sinks_as_in_stock, COUNT(soft)},
