@@ -6,11 +6,6 @@
 #include "kinematics.h"
 #include "local_law.h"
 
-static inline double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 // A body as its contacts and rows see it.
 typedef struct mover {
     double inverse_mass, inverse[9]; // 1/kg; 1/(kg m^2), of the inertia; 0: nothing moves it
@@ -33,8 +28,8 @@ static int index_of(const measured *m, int body)
 // kg, the lighter of two; 0: nothing moves either.
 static double lighter(const measured *m, const int body[2])
 {
-    double most =
-        larger(m->of[index_of(m, body[0])].inverse_mass, m->of[index_of(m, body[1])].inverse_mass);
+    double most = sprag_larger(m->of[index_of(m, body[0])].inverse_mass,
+                               m->of[index_of(m, body[1])].inverse_mass);
     return most > 0 ? 1 / most : 0;
 }
 
@@ -75,8 +70,8 @@ static double change_of_spin(const sprag_body *body)
     subtract3(body->free_velocity + 3, body->velocity + 3, gain);
     mul33(body->inertia, gain, L);
     mul33(body->inertia, body->velocity + 3, spin);
-    return sqrt(larger(0, dot3(gain, L)) / body->mass) +
-           SPRAG_FASTEST_SHARE * sqrt(larger(0, dot3(body->velocity + 3, spin)) / body->mass);
+    return sqrt(sprag_larger(0, dot3(gain, L)) / body->mass) +
+           SPRAG_FASTEST_SHARE * sqrt(sprag_larger(0, dot3(body->velocity + 3, spin)) / body->mass);
 }
 
 static void take_movers(measured *m)
@@ -156,24 +151,26 @@ typedef struct contact_error {
     double normal, friction, gap;
 } contact_error;
 
-static void take_friction(const measured *m, const local *l, const sprag_friction *f, int first,
-                          int axes, const sprag_contact *contact, const double *force, double yield,
-                          contact_error *to)
+static inline void take_friction(const measured *m, const local *l, const sprag_friction *f,
+                                 int first, int axes, const sprag_contact *contact,
+                                 const double *force, double yield, contact_error *to)
 {
     double step = m->soft.step, p[2] = {0}, wanted[2] = {0}, sum = 0;
-    sprag_local_axes of = {.axes = axes, .normal = larger(0, step * force[0])};
+    sprag_local_axes of = {.axes = axes, .normal = sprag_larger(0, step * force[0])};
     double lever =
-        first > 2 ? larger(norm3(contact->arm[0]), norm3(contact->arm[1])) : 1; // m, per rad
+        first > 2 ? sprag_larger(norm3(contact->arm[0]), norm3(contact->arm[1])) : 1; // m, per rad
     of.stiction = contact->stiction / (lever > 0 ? lever : 1);
     for (int k = 0; k < axes; k++) {
         p[k] = step * force[first + k];
     }
-    sprag_local_friction(&m->soft, f, &of, l->w + first, l->u + first, p, wanted);
+    const double *w = l->w + first;
+    const sprag_local_slip slip = sprag_local_slips(&m->soft, f, &of, w, l->u + first, p);
+    sprag_local_friction(f, &of, &slip, w, p, wanted);
     for (int k = 0; k < axes; k++) {
-        sum += (p[k] - wanted[k]) * (p[k] - wanted[k]) * l->w[first + k] / l->mass;
+        sum += (p[k] - wanted[k]) * (p[k] - wanted[k]) * w[k] / l->mass;
     }
-    to->friction = larger(to->friction, sqrt(sum));
-    to->gap += sprag_local_friction_gap(&m->soft, f, &of, l->w + first, l->u + first, p, yield);
+    to->friction = sprag_larger(to->friction, sqrt(sum));
+    to->gap += sprag_local_friction_gap(f, &of, &slip, w, p, yield);
 }
 
 // Zeros between two that nothing moves.
@@ -220,7 +217,7 @@ static double row_error(const measured *m, int i)
     }
     double p = step * m->solution->row_force[i];
     double wanted = (w * p - u) / (w + sprag_row_yield(&m->soft, row, w));
-    wanted = fmin(larger(wanted, step * row->lo), step * row->hi);
+    wanted = fmin(sprag_larger(wanted, step * row->lo), step * row->hi);
     return fabs(p - wanted) * sqrt(w / lighter(m, row->body));
 }
 
@@ -229,15 +226,15 @@ static double row_error(const measured *m, int i)
 // m/s, that the step changes of the lighter side: of the free motion, or what impulses change.
 static double change_of(const measured *m, const int body[2])
 {
-    return larger(m->soft.scale,
-                  larger(m->of[index_of(m, body[0])].change, m->of[index_of(m, body[1])].change));
+    return sprag_larger(m->soft.scale, sprag_larger(m->of[index_of(m, body[0])].change,
+                                                    m->of[index_of(m, body[1])].change));
 }
 
 static void take(sprag_residual *r, double error, double change, int i, int *at, double *largest)
 {
     error = isfinite(error + change) ? error : INFINITY;
     r->mean += error * error;
-    r->relative = larger(r->relative, isinf(error) ? error : error / change);
+    r->relative = sprag_larger(r->relative, isinf(error) ? error : error / change);
     if (error > *largest) {
         *largest = error;
         *at = i;
@@ -265,10 +262,11 @@ sprag_residual sprag_problem_residual(const sprag_problem *problem, const sprag_
     }
     for (int i = 0; i < problem->contacts; i++) {
         contact_error e = error_of(&m, i);
-        r.normal = larger(r.normal, e.normal);
-        r.friction = larger(r.friction, e.friction);
-        r.gap = larger(r.gap, e.gap);
-        double error = isfinite(e.normal + e.friction) ? larger(e.normal, e.friction) : INFINITY;
+        r.normal = sprag_larger(r.normal, e.normal);
+        r.friction = sprag_larger(r.friction, e.friction);
+        r.gap = sprag_larger(r.gap, e.gap);
+        double error =
+            isfinite(e.normal + e.friction) ? sprag_larger(e.normal, e.friction) : INFINITY;
         take(&r, error, change_of(&m, problem->contact[i].body), i, &r.contact, &largest);
     }
     for (int i = 0; i < problem->rows; i++) {

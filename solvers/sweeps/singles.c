@@ -152,7 +152,8 @@ INLINE double relax_axes(const sweeps *s, const sweeps_single *one, const sprag_
         w[k] = row[k].inverse_mass;
         u[k] = rate_of(s, &row[k]);
     }
-    sprag_local_friction(&s->soft, f, &of, w, u, p, wanted);
+    const sprag_local_slip slip = sprag_local_slips(&s->soft, f, &of, w, u, p);
+    sprag_local_friction(f, &of, &slip, w, p, wanted);
     for (int k = 0; k < of.axes; k++) {
         sum += w[k] > 0 ? set_impulse(s, &row[k], wanted[k], &p[k]) : 0;
     }
