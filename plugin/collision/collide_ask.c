@@ -50,23 +50,23 @@ static const char *lowest_of_mapping(const void *address)
     return (const char *)found;
 }
 
-// The lowest address of the thread's stack, or that of a stack of usual length below the frame of
-// the step.
-static const char *lowest_of_stack(void)
+// Whether data is a local variable of a function that has returned: then it lies on the stack below
+// the frame of the step. The lowest address of the thread's stack is read once, and again for data
+// below it within the usual length of a stack: the main thread's stack grows. Where the system does
+// not tell, that length counts.
+static bool is_returned_local(const void *data)
 {
     enum { USUAL = 8 << 20 }; // bytes
     static _Thread_local const char *lowest;
-    if (!lowest) {
-        lowest = lowest_of_mapping(collide_now.step_frame);
+    const char *at = data, *usual = (const char *)collide_now.step_frame - USUAL;
+    if (!is_frame_inside(data, collide_now.step_frame)) {
+        return false;
     }
-    return lowest ? lowest : (const char *)collide_now.step_frame - USUAL;
-}
-
-// Whether data is a local variable of a function that has returned: then it lies on the stack below
-// the frame of the step.
-static bool is_returned_local(const void *data)
-{
-    return is_frame_inside(data, collide_now.step_frame) && (const char *)data >= lowest_of_stack();
+    if (!lowest || (at < lowest && at >= usual)) {
+        const char *found = lowest_of_mapping(collide_now.step_frame);
+        lowest = found ? found : usual;
+    }
+    return at >= lowest;
 }
 
 static void ask_before_returned_local(world_state *w)

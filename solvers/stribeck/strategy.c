@@ -163,6 +163,7 @@ static sprag_result sweep(sprag_strategy_state *w, sprag_sweeps_options options)
     if (system->scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
+    options.most_work = w->options.most_work - sprag_strategy_work(w);
     options.softness = w->options.softness;
     options.row_softness = w->options.row_softness;
     options.tolerance = w->options.sweeps_tolerance;

@@ -519,21 +519,19 @@ static void write_solution(sweeps *s, sprag_solution *solution)
 
 // ---- sweeps
 
-// Stagnation: at 16, 32, 64 ... sweeps a residual below `small` that has not halved since half as
-// many ends the solve. One ball that still turns in its pocket would take hundreds of sweeps.
+// Stagnation: at 16, 32, 64 ... sweeps a small residual that has not halved since half as many ends
+// the solve. One ball that still turns in its pocket would take hundreds of sweeps.
 static bool stagnates(int it, double residual, double halfway)
 {
-    enum { FIRST = 16 };
-    static const double small = 1e-3;
-    return it >= FIRST && (it & (it - 1)) == 0 && residual <= small && residual > 0.5 * halfway;
+    return it >= SWEEPS_STAGNATION_FIRST && (it & (it - 1)) == 0 &&
+           residual <= SWEEPS_STAGNATION_RESIDUAL && residual > 0.5 * halfway;
 }
 
 // sqrt(kg) m/s: what the step changes without contacts, or what contacts change if that is more.
 static double scale_of(const sweeps *s)
 {
-    double change =
-        sqrt(energy(s, (const batch_velocity *)s->x.v, (const batch_velocity *)s->free));
-    return fmax(fmax(s->scale, change), DBL_MIN);
+    const batch_velocity *v = (const batch_velocity *)s->x.v;
+    return fmax(fmax(s->scale, sqrt(energy(s, v, (const batch_velocity *)s->free))), DBL_MIN);
 }
 
 static double work_of(const sweeps *s, int sweeps)
@@ -547,10 +545,14 @@ static double work_of(const sweeps *s, int sweeps)
 static void run(sweeps *s, const sprag_sweeps_options *options, sprag_stats *stats)
 {
     double halfway = INFINITY, last = INFINITY, scale = 1;
+    const double each = work_of(s, 1) - work_of(s, 0), left = options->most_work - work_of(s, 0);
+    const double affordable = fmax(1, left / each);
+    const double last_sweep =
+        options->most_work > 0 ? fmin(options->most, affordable) : options->most;
     memcpy(s->before, s->x.all, (size_t)s->x.count * sizeof *s->before);
     for (int it = 1, since = 1;; it++, since++) {
         double change = batches_sweep(s);
-        bool power_of_two = (it & (it - 1)) == 0, stops = it >= options->most;
+        bool power_of_two = (it & (it - 1)) == 0, stops = it >= last_sweep;
         scale = power_of_two || stops ? scale_of(s) : scale;
         stats->sweeps++;
         stats->convergence = change / scale;

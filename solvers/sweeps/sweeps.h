@@ -18,6 +18,7 @@
 typedef struct sprag_sweeps_options {
     double softness, row_softness; // of sprag_problem_softness
     int most;                      // sweeps
+    double most_work; // products of 6x6 blocks, after which the solve ends; 0: no limit
     int least;        // sweeps, after which the solve ends if the last change is at most `good`
     double good;      // relative to the momentum of the step
     bool stagnates;   // the solve ends where the changes hardly fall

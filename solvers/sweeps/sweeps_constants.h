@@ -13,4 +13,9 @@ enum { SWEEPS_PORT_ROWS = 400 };
 static const double SWEEPS_SINGLE_ROW_WORK = 0.85, SWEEPS_PORT_ENTRY_WORK = 1 / 216.0,
                     SWEEPS_COUPLING_WORK = 0.5;
 
+// Sweeps and change of the last one, relative to the momentum of the step, from which on a solve
+// may end because it stagnates. Fewer, larger: heaps that would still converge are left earlier.
+enum { SWEEPS_STAGNATION_FIRST = 16 };
+static const double SWEEPS_STAGNATION_RESIDUAL = 1e-3;
+
 #endif
