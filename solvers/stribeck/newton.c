@@ -155,8 +155,8 @@ static bool factors_are_old(const sprag_system *system, const sprag_stats *stats
     return false;
 }
 
-sprag_result sprag_newton_harden_rows(sprag_system *system, const sprag_newton_limits *limits,
-                                      double stiction, sprag_newton_state *s, sprag_stats *stats)
+sprag_result sprag_newton_harden_rows(sprag_system *system, double tolerance, double stiction,
+                                      sprag_newton_state *s, sprag_stats *stats)
 {
     size_t size = (size_t)system->size, rows = (size_t)system->equations;
     double before = stats->convergence;
@@ -187,7 +187,7 @@ sprag_result sprag_newton_harden_rows(sprag_system *system, const sprag_newton_l
     sprag_system_update(system, NULL, s->dv);
     sprag_system_move(system, s->v, 1, s->dv);
     stats->convergence = sprag_system_residual(system, s->v, stiction, NULL);
-    if (!(stats->convergence <= fmax(before, limits->tolerance))) { // a row has reached its bound
+    if (!(stats->convergence <= fmax(before, tolerance))) { // a row has reached its bound
         memcpy(s->v, v, size * sizeof *v);
         memcpy(system->rate, rate, rows * sizeof *rate);
         for (size_t i = 0; i < rows; i++) {

@@ -39,9 +39,9 @@ sprag_result sprag_newton(sprag_system *system, const sprag_newton_limits *limit
 
 // After it, without points: removes the excess yield that rows have against rounding, at the
 // impulses found, by one further update. Rows between their bounds are linear, so the factors are
-// still good. Where a row reaches its bound, all stays as it was. SPRAG_OK, SPRAG_NO_MEMORY.
-sprag_result sprag_newton_harden_rows(sprag_system *system, const sprag_newton_limits *limits,
-                                      double stiction, sprag_newton_state *state,
-                                      sprag_stats *stats);
+// still good. Where a row reaches its bound, all stays as it was.
+// tolerance: momentum residual. SPRAG_OK, SPRAG_NO_MEMORY.
+sprag_result sprag_newton_harden_rows(sprag_system *system, double tolerance, double stiction,
+                                      sprag_newton_state *state, sprag_stats *stats);
 
 #endif

@@ -287,7 +287,7 @@ sprag_result sprag_space6_take(sprag_space6 *space, sprag_system *system, int no
 {
     *space = (sprag_space6){.nodes = nodes};
     space->mass = SPRAG_TAKE(scratch, nodes, double[36]);
-    space->inverse_inertia = SPRAG_TAKE_RAW(scratch, nodes, double[9]);
+    space->inverse_inertia = SPRAG_TAKE(scratch, nodes, double[9]);
     space->point = SPRAG_TAKE_RAW(scratch, system->points, sprag_stencil);
     space->equation = SPRAG_TAKE_RAW(scratch, system->equations, sprag_row_stencil);
     system->space = &bodies;

@@ -30,8 +30,8 @@ typedef struct sprag_space6 {
     bool analysed;
 } sprag_space6;
 
-// Sets *space as the space of a system with known numbers of points and equations. The masses are
-// zero, the caller sets all other arrays. SPRAG_NO_MEMORY.
+// Sets *space as the space of a system with known numbers of points and equations. The masses
+// and inverse inertias are zero, the caller sets all other arrays. SPRAG_NO_MEMORY.
 sprag_result sprag_space6_take(sprag_space6 *space, sprag_system *system, int nodes,
                                sprag_scratch *scratch);
 

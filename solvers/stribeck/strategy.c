@@ -71,9 +71,9 @@ static sprag_result iterate(sprag_strategy_state *w, double stiction, double tol
 
 static sprag_result harden_rows(sprag_strategy_state *w)
 {
-    const sprag_newton_limits limits = {.tolerance = w->options.tolerance};
     sprag_newton_state state = {.v = w->v, .dv = w->dv};
-    return sprag_newton_harden_rows(w->system, &limits, w->options.finest, &state, &w->stats);
+    return sprag_newton_harden_rows(w->system, w->options.tolerance, w->options.finest, &state,
+                                    &w->stats);
 }
 
 // The residual at w->v, where the system is then evaluated.

@@ -522,6 +522,27 @@ START_TEST(sweeps_of_a_budget_are_charged_once)
 }
 END_TEST
 
+// Of moments of inertia whose product overflows there is no inverse.
+START_TEST(what_the_scratch_held_does_not_matter)
+{
+    double velocity[2][6];
+    for (int i = 0; i < 2; i++) {
+        enum { BYTES = 1 << 15 };
+        sprag_scratch_reset(&scratch);
+        memset(sprag_scratch_take(&scratch, BYTES, 1), i ? 0x3f : 0, BYTES);
+        sprag_scratch_reset(&scratch);
+        open_stack_of_two();
+        stand(&s, 1, 0, 0.5);
+        s.body[0].inertia[0] = s.body[0].inertia[4] = s.body[0].inertia[8] = 1e150;
+        sprag_stribeck_options options = sprag_stribeck_defaults();
+        ck_assert_int_eq(
+            sprag_stribeck_solve(&s.problem, &options, &scratch, &s.solution, &s.stats), SPRAG_OK);
+        memcpy(velocity[i], s.velocity[1], sizeof velocity[i]);
+    }
+    ck_assert_mem_eq(velocity[0], velocity[1], sizeof velocity[0]);
+}
+END_TEST
+
 START_TEST(options_and_stats_may_be_missing)
 {
     sprag_stribeck_options options = sprag_stribeck_defaults();
@@ -686,6 +707,6 @@ int main(void)
     ADD_CASE(suite, "budget", {an_island_remembers_what_solved_it, 1},
              {newton_takes_over_from_frozen_friction, 1}, {frozen_friction_holds_what_rests, 1},
              {without_work_left_a_solve_is_a_few_sweeps, 1},
-             {sweeps_of_a_budget_are_charged_once, 1});
+             {sweeps_of_a_budget_are_charged_once, 1}, {what_the_scratch_held_does_not_matter, 1});
     return run_suite(suite);
 }
