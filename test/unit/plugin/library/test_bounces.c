@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "floors.h"
 #include "sprag.h"
 #include "start.h"
 #include "suite.h"
@@ -15,8 +16,7 @@ typedef struct scene {
     dSpaceID space;
     dJointGroupID group;
     dSurfaceParameters surface;
-    dTriMeshDataID mesh; // NULL: none
-    dHeightfieldDataID field;
+    floor_data floor;
 } scene;
 
 static scene open_scene(double bounce, double mu)
@@ -35,12 +35,7 @@ static void close_scene(scene *s)
     dJointGroupDestroy(s->group);
     dSpaceDestroy(s->space);
     dWorldDestroy(s->world);
-    if (s->mesh) {
-        dGeomTriMeshDataDestroy(s->mesh);
-    }
-    if (s->field) {
-        dGeomHeightfieldDataDestroy(s->field);
-    }
+    free_floor(s->floor);
 }
 
 static void touch(void *data, dGeomID a, dGeomID b)
@@ -106,42 +101,6 @@ static const char *const ACCURATE = "method=ess,ess.tolerance=1e-9";
 
 // ---- one ball
 
-enum { GROUNDS = 4 };
-
-static dReal flat(void *data, int x, int z)
-{
-    (void)data, (void)x, (void)z;
-    return 0;
-}
-
-// A plane, a box, a mesh with seams, a heightfield; all with their top at z = 0.
-static void add_ground(scene *s, int kind)
-{
-    static const float vertex[] = {-5, -5, 0, 5, -5, 0, 5, 5, 0, -5, 5, 0};
-    static const dTriIndex index[] = {0, 1, 2, 0, 2, 3};
-    dMatrix3 R;
-    switch (kind) {
-    case 0:
-        dCreatePlane(s->space, 0, 0, 1, 0);
-        break;
-    case 1:
-        dGeomSetPosition(dCreateBox(s->space, 10, 10, 1), 0, 0, -0.5);
-        break;
-    case 2:
-        s->mesh = dGeomTriMeshDataCreate();
-        dGeomTriMeshDataBuildSingle(s->mesh, vertex, 3 * sizeof(float), 4, index, 6,
-                                    3 * sizeof(dTriIndex));
-        dCreateTriMesh(s->space, s->mesh, NULL, NULL, NULL);
-        break;
-    default:
-        s->field = dGeomHeightfieldDataCreate();
-        dGeomHeightfieldDataBuildCallback(s->field, NULL, flat, 10, 10, 11, 11, 1, 0, 1, 0);
-        dGeomHeightfieldDataSetBounds(s->field, -1, 1);
-        dRFromAxisAndAngle(R, 1, 0, 0, acos(-1) / 2);
-        dGeomSetRotation(dCreateHeightfield(s->space, s->field, 1), R);
-    }
-}
-
 // m, height above rest that a ball of this state reaches.
 static double top_of(dBodyID ball)
 {
@@ -165,7 +124,7 @@ START_TEST(elastic_balls_return)
         s.surface.rho = s.surface.rho2 = s.surface.rhoN = rho;
         s.surface.motion1 = 0.5;
         s.surface.motion2 = 0.3;
-        add_ground(&s, ground);
+        s.floor = add_floor(s.space, ground);
         dBodyID ball = add_ball(&s, 0.1, RADIUS + 1);
         for (int k = 0; k * h < 3; k++) {
             step(&s, h);
@@ -183,7 +142,7 @@ START_TEST(boxes_gain_nothing_on_triangles)
 {
     double h = lengths[_i % 2], mu = frictions[_i / 2 % 3];
     scene s = open_scene(1, mu);
-    add_ground(&s, 2 + _i / 6 % 2);
+    s.floor = add_floor(s.space, MESH + _i / 6 % 2);
     dMass mass;
     dMatrix3 R;
     dMassSetBoxTotal(&mass, 1, 0.2, 0.3, 0.2);
@@ -213,7 +172,7 @@ START_TEST(bouncing_ends_in_rest)
     double end = fall * (1 + e) / (1 - e), shortest = 0.01 * h;
     scene s = open_scene(e, 0.5);
     ck_assert(sprag_world_configure(s.world, ACCURATE));
-    add_ground(&s, _i / 9);
+    s.floor = add_floor(s.space, _i / 9);
     dBodyID ball = add_ball(&s, 0.1, RADIUS + 1);
     for (double t = h; t < end + 1; t += h) {
         step(&s, h);
@@ -240,7 +199,7 @@ END_TEST
 START_TEST(spinning_balls_bounce_by_closed_form)
 {
     scene s = open_scene(1, _i ? dInfinity : 0.1);
-    add_ground(&s, 0);
+    s.floor = add_floor(s.space, PLANE);
     dWorldSetGravity(s.world, 0, 0, 0);
     dBodyID ball = add_ball(&s, 0, RADIUS + 0.013);
     dBodySetLinearVel(ball, 3, 0, -2);
@@ -267,7 +226,7 @@ START_TEST(rolling_over_seams_is_as_on_a_plane)
         s[i].surface.mode = dContactApprox1 | dContactSoftERP | dContactSoftCFM;
         s[i].surface.soft_erp = 0.9; // 1e4 N/m at 10 ms
         s[i].surface.soft_cfm = 0.9 / (0.01 * 1e4);
-        add_ground(&s[i], i ? 2 + _i : 0);
+        s[i].floor = add_floor(s[i].space, i ? MESH + _i : PLANE);
         ball[i] = add_ball(&s[i], 0.313, RADIUS + 0.02);
         dBodySetLinearVel(ball[i], -0.7, 0.4, 0); // over the diagonal, and the lines of the field
     }
@@ -327,7 +286,7 @@ START_TEST(friction_makes_no_energy)
 {
     for (int k = 0; k < 60; k++) {
         scene s = open_scene(1, frictions[_i] + 0.02 * k);
-        add_ground(&s, 0);
+        s.floor = add_floor(s.space, PLANE);
         dWorldSetGravity(s.world, 0, 0, 0);
         dMass mass;
         dMassSetBoxTotal(&mass, 1, 1, 0.05, 0.05);
@@ -355,7 +314,7 @@ START_TEST(columns_gain_nothing)
     enum { BALLS = 4 };
     static const double restitution[] = {1, 0.7, 0.3};
     scene s = open_scene(restitution[_i % 3], frictions[_i / 3]);
-    add_ground(&s, 0);
+    s.floor = add_floor(s.space, PLANE);
     dBodyID ball[BALLS];
     for (int i = 0; i < BALLS; i++) {
         ball[i] = add_ball(&s, 0.007 * (i % 3), 0.15 + 0.45 * i);
@@ -383,7 +342,7 @@ END_TEST
 START_TEST(impacts_are_events)
 {
     scene s = open_scene(0.5, 0);
-    add_ground(&s, 0);
+    s.floor = add_floor(s.space, PLANE);
     add_ball(&s, 0, RADIUS + 1);
     int made = 0, lost = 0;
     for (int k = 0; k < 90; k++) { // two impacts, at 0.45 and 0.90 s
@@ -431,8 +390,8 @@ static Suite *bounces_suite(void)
     Suite *suite = suite_create("bounces");
     TCase *one = tcase_create("one");
     tcase_set_timeout(one, 60);
-    tcase_add_loop_test(one, elastic_balls_return, 0, 27 * GROUNDS);
-    tcase_add_loop_test(one, bouncing_ends_in_rest, 0, 9 * GROUNDS);
+    tcase_add_loop_test(one, elastic_balls_return, 0, 27 * FLOORS);
+    tcase_add_loop_test(one, bouncing_ends_in_rest, 0, 9 * FLOORS);
     tcase_add_loop_test(one, spinning_balls_bounce_by_closed_form, 0, 2);
     tcase_add_loop_test(one, boxes_gain_nothing_on_triangles, 0, 24);
     tcase_add_test(one, impacts_are_events);

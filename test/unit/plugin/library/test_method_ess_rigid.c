@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "floors.h"
 #include "sprag.h"
 #include "start.h"
 #include "suite.h"
@@ -12,17 +13,13 @@ static const double G = 9.81, RADIUS = 0.1, PI = 3.14159265358979;
 static const double steps[] = {0.001, 0.01, 1 / 60.0}; // s
 enum { STEPS = sizeof steps / sizeof steps[0] };
 
-// Boxes of 1 kg; their floor, of some kind, lies at z = 0.
-enum { PLANE, BOX, MESH, HEIGHTFIELD, FLOORS };
-
 typedef struct scene {
     dWorldID world;
     dSpaceID space;
     dJointGroupID group;
     dSurfaceParameters surface;
     double step;
-    dTriMeshDataID mesh; // NULL: none
-    dHeightfieldDataID field;
+    floor_data floor;
     dJointFeedback feedback[16]; // of the contacts of a step
     int contacts;
 } scene;
@@ -39,41 +36,6 @@ static scene open_scene(double step, double mu, double slope)
     return s;
 }
 
-static double height_of(void *data, int x, int y)
-{
-    (void)data;
-    (void)x;
-    (void)y;
-    return 0;
-}
-
-static void add_floor(scene *s, int kind)
-{
-    static const float vertex[] = {-50, -50, 0, 50, -50, 0, 50, 50, 0, -50, 50, 0};
-    static const dTriIndex index[] = {0, 1, 2, 0, 2, 3};
-    dMatrix3 R;
-    switch (kind) {
-    case PLANE:
-        dCreatePlane(s->space, 0, 0, 1, 0);
-        break;
-    case BOX:
-        dGeomSetPosition(dCreateBox(s->space, 100, 100, 2), 0, 0, -1);
-        break;
-    case MESH:
-        s->mesh = dGeomTriMeshDataCreate();
-        dGeomTriMeshDataBuildSingle(s->mesh, vertex, 3 * sizeof(float), 4, index, 6,
-                                    3 * sizeof(dTriIndex));
-        dCreateTriMesh(s->space, s->mesh, NULL, NULL, NULL);
-        break;
-    default:
-        s->field = dGeomHeightfieldDataCreate();
-        dGeomHeightfieldDataBuildCallback(s->field, NULL, height_of, 20, 20, 11, 11, 1, 0, 1, 0);
-        dRFromAxisAndAngle(R, 1, 0, 0, PI / 2);
-        dGeomSetRotation(dCreateHeightfield(s->space, s->field, 1), R);
-        break;
-    }
-}
-
 // No frame of the implicit step.
 static void close_scene(scene *s)
 {
@@ -84,12 +46,7 @@ static void close_scene(scene *s)
     dJointGroupDestroy(s->group);
     dSpaceDestroy(s->space);
     dWorldDestroy(s->world);
-    if (s->mesh) {
-        dGeomTriMeshDataDestroy(s->mesh);
-    }
-    if (s->field) {
-        dGeomHeightfieldDataDestroy(s->field);
-    }
+    free_floor(s->floor);
 }
 
 static void touch(void *data, dGeomID a, dGeomID b)
@@ -175,7 +132,7 @@ static double energy_of(const scene *s, dBodyID body)
 START_TEST(box_sticks_on_a_slope)
 {
     scene s = open_scene(steps[_i % STEPS], 0.5, 20 * PI / 180);
-    add_floor(&s, _i / STEPS);
+    s.floor = add_floor(s.space, _i / STEPS);
     dBodyID box = add_box(&s, 0.2, 0.2, 0.1, 0, 0.05);
     run(&s, 1);
     ck_assert_double_lt(fabs(dBodyGetPosition(box)[0]), 1e-6);
@@ -188,7 +145,7 @@ START_TEST(box_slides_down_a_slope)
 {
     double slope = 20 * PI / 180, a = G * sin(slope) - 0.2 * G * cos(slope);
     scene s = open_scene(steps[_i % STEPS], 0.2, slope);
-    add_floor(&s, _i / STEPS);
+    s.floor = add_floor(s.space, _i / STEPS);
     dBodyID box = add_box(&s, 0.2, 0.2, 0.1, 0, 0.05);
     double t = run(&s, 1) * s.step;
     ck_assert_double_eq_tol(dBodyGetPosition(box)[0], a * t * t / 2, 1e-8);
@@ -201,7 +158,7 @@ END_TEST
 START_TEST(box_slides_to_rest)
 {
     scene s = open_scene(steps[_i % STEPS], 0.3, 0);
-    add_floor(&s, _i / STEPS);
+    s.floor = add_floor(s.space, _i / STEPS);
     dBodyID box = add_box(&s, 0.2, 0.2, 0.1, 0, 0.05);
     dBodySetLinearVel(box, 2, 0, 0);
     run(&s, 1);
@@ -217,7 +174,7 @@ START_TEST(friction_of_a_force)
 {
     scene s = open_scene(steps[_i], 0.5, 0);
     s.surface.mode = 0;
-    add_floor(&s, PLANE);
+    s.floor = add_floor(s.space, PLANE);
     dBodyID box = add_box(&s, 0.2, 0.2, 0.1, 0, 0.05);
     dBodySetLinearVel(box, 3, 0, 0);
     double t = run(&s, 1) * s.step;
@@ -230,7 +187,7 @@ END_TEST
 START_TEST(ball_slides_then_rolls)
 {
     scene s = open_scene(steps[_i % STEPS], 0.3, 0);
-    add_floor(&s, _i / STEPS);
+    s.floor = add_floor(s.space, _i / STEPS);
     dBodyID ball = add_ball(&s, 0.03, RADIUS);
     dBodySetLinearVel(ball, 2, 0, 0);
     double t = run(&s, 1) * s.step, start = 2 * 2.0 / (7 * 0.3 * G);
@@ -251,7 +208,7 @@ START_TEST(rolling_friction_slows_a_ball)
     scene s = open_scene(steps[_i], 0.8, 0);
     s.surface.mode |= dContactRolling;
     s.surface.rho = s.surface.rho2 = rho;
-    add_floor(&s, PLANE);
+    s.floor = add_floor(s.space, PLANE);
     dBodyID ball = add_ball(&s, 0, RADIUS);
     dBodySetLinearVel(ball, 1, 0, 0);
     dBodySetAngularVel(ball, 0, 1 / RADIUS, 0);
@@ -265,7 +222,7 @@ END_TEST
 START_TEST(tall_box_tips)
 {
     scene s = open_scene(steps[_i], 1, 0.6);
-    add_floor(&s, PLANE);
+    s.floor = add_floor(s.space, PLANE);
     dBodyID box = add_box(&s, 0.1, 0.1, 0.3, 0, 0.15);
     double first = energy_of(&s, box);
     run(&s, 0.25);
@@ -284,7 +241,7 @@ START_TEST(disc_rolls)
     scene s = open_scene(steps[_i % STEPS], 2, 0);
     dMass mass;
     dMatrix3 R;
-    add_floor(&s, PLANE);
+    s.floor = add_floor(s.space, PLANE);
     dMassSetCylinderTotal(&mass, 1, 3, radius, 2 * half);
     dBodyID disc = add(&s, dCreateCylinder(s.space, radius, 2 * half), &mass, 0,
                        radius * cos(tilt) + half * sin(tilt));
@@ -308,7 +265,7 @@ END_TEST
 START_TEST(box_falls_flat)
 {
     scene s = open_scene(steps[_i % STEPS], 0.5, 0);
-    add_floor(&s, _i / STEPS);
+    s.floor = add_floor(s.space, _i / STEPS);
     dBodyID box = add_box(&s, 0.2, 0.2, 0.2, 0, 0.3);
     double t = run(&s, 0.19) * s.step; // of 0.2019 s
     ck_assert_double_eq_tol(dBodyGetPosition(box)[2], 0.3 - G * t * t / 2, 1e-9);
@@ -322,7 +279,7 @@ END_TEST
 START_TEST(tumbling_box_gains_nothing)
 {
     scene s = open_scene(steps[_i], 0.5, 0);
-    add_floor(&s, PLANE);
+    s.floor = add_floor(s.space, PLANE);
     dBodyID box = add_box(&s, 0.2, 0.3, 0.1, 0, 0.5);
     dBodySetAngularVel(box, 3, 2, 1);
     dBodySetLinearVel(box, 1, 0.5, 0);
@@ -342,7 +299,7 @@ END_TEST
 START_TEST(stack_stands)
 {
     scene s = open_scene(steps[_i], 0.5, 0);
-    add_floor(&s, PLANE);
+    s.floor = add_floor(s.space, PLANE);
     add_box(&s, 0.2, 0.2, 0.2, 0, 0.1);
     dBodyID top = add_box(&s, 0.2, 0.2, 0.2, 0.03, 0.3);
     run(&s, 1);
@@ -356,7 +313,7 @@ END_TEST
 START_TEST(upper_box_slides_on_the_lower_one)
 {
     scene s = open_scene(steps[_i], 0.3, 0);
-    add_floor(&s, PLANE);
+    s.floor = add_floor(s.space, PLANE);
     dBodyID low = add_box(&s, 0.4, 0.4, 0.1, 0, 0.05), top = add_box(&s, 0.2, 0.2, 0.1, 0, 0.15);
     double t = 0;
     for (int k = 0; k < 0.2 / s.step; k++, t += s.step) {
@@ -397,7 +354,7 @@ END_TEST
 START_TEST(feedback_is_the_change_of_momentum)
 {
     scene s = open_scene(steps[_i], 0.3, 0);
-    add_floor(&s, PLANE);
+    s.floor = add_floor(s.space, PLANE);
     dBodyID box = add_box(&s, 0.2, 0.2, 0.1, 0, 0.05);
     dBodySetLinearVel(box, 0.6, 0.2, 0);
     for (int k = 0; k < 0.4 / s.step; k++) {
