@@ -12,10 +12,9 @@ static const sprag_row_law fixed_turn = {.kind = SPRAG_ROW_TURN, .carrier = -1};
 // Three rows with directions across each other hold a point.
 static void set_points(sprag_row_law *law, const sprag_row *row, int carrier)
 {
-    const double(*const jacobian[3])[6] = {row[0].jacobian, row[1].jacobian, row[2].jacobian};
     double point[2][3];
     for (int side = 0; side < 2; side++) {
-        sprag_ode_lever_of_rows(jacobian, 3, side, point[side]);
+        sprag_ode_lever_of_rows(row, side, point[side]);
     }
     for (int k = 0; k < 3; k++) {
         law[k] = (sprag_row_law){.kind = SPRAG_ROW_POINT, .carrier = carrier};

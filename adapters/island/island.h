@@ -26,7 +26,7 @@ typedef struct ode_stiffness {
     double stiffness;   // N/m; 0: the world's ERP and CFM
     double dissipation; // s/m
     bool speculative;   // a negative depth is a gap that closes within the step
-    int arcs;           // 1: joints move their bodies on arcs, whether they are under load or not
+    int arcs;           // 1: joints move their bodies on arcs, in islands that are not loaded too
 } ode_stiffness;
 
 // A contact that has not been reached when the step ends, or is now.
@@ -129,7 +129,7 @@ typedef struct ode_problem {
     struct ode_load *load;           // of each body; NULL: not known
     struct ode_loaded_joint *loaded; // joints with levers, by rows
     int loadeds;
-    bool arcs;            // all joints look ahead, not only those under load
+    bool arcs;            // joints look ahead, whether the island is under load or not
     double *ahead;        // m/s, of each row: the part of its bias that looks ahead
     sprag_solution first; // the solution before sprag_ode_solve_again
     double may_win;       // J, energy that the added inertia and the rows ahead may bring in
@@ -219,8 +219,8 @@ double sprag_ode_warm_start_approach(const ode_warm_start *warm, dJointID contac
 void sprag_ode_warm_start_store(ode_warm_start *warm_start, const ode_problem *pulled);
 
 // Sets of the inertia that was added in the last step to a body, or to a distance: its trace (kg
-// m^2; kg), and what it has stored (J).
-void sprag_ode_warm_start_added(const ode_warm_start *warm, const void *of, double *trace,
+// m^2; kg), and what it has stored (J). *at: 0, then left by the call for the one before it.
+void sprag_ode_warm_start_added(const ode_warm_start *warm, const void *of, int *at, double *trace,
                                 double *stored);
 
 // ---- spin_step.c
@@ -248,7 +248,7 @@ int sprag_ode_reduce_contacts(sprag_contact *contact, int count, int **kept,
 // ---- load_stiffness.c
 
 // Adds inertia to bodies that joints draw tight, changes their free velocities accordingly, and
-// lets the rows of such joints look ahead. Out of memory: the scratch has failed.
+// lets the rows of their island's joints look ahead. Out of memory: the scratch has failed.
 void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
                        sprag_scratch *scratch);
 
@@ -264,10 +264,9 @@ void sprag_ode_stiffen_again(ode_problem *pulled, const ode_warm_start *warm_sta
 // The added inertia of a body now holds on to rest.
 void sprag_ode_release(sprag_body *body, const ode_tight *tight);
 
-// The lever r (m) of a joint's anchor on the body of a side, from the Jacobians of its rows that
-// have a linear part e: half of the sum of e x (r x e), which is r for three of them at right
-// angles.
-void sprag_ode_lever_of_rows(const double (*const *jacobian)[6], int rows, int side, double r[3]);
+// The lever r (m) of a joint's anchor on the body of a side, from three rows with Jacobians e and
+// r x e: the vectors e are at right angles, so the matrix of r x is the sum of (r x e) e'.
+void sprag_ode_lever_of_rows(const sprag_row *row, int side, double r[3]);
 
 // ---- load_distance.c
 

@@ -108,7 +108,7 @@ static void look_ahead(ode_problem *pulled, int of, dVector3 anchor[2], double l
     row->bias += ahead;
 }
 
-static void hold_distance(ode_problem *pulled, const ode_warm_start *warm_start, int of)
+static void hold_distance(ode_problem *pulled, const ode_warm_start *warm_start, int of, int *at)
 {
     dVector3 anchor[2];
     double q[3], t[2][3], tension = -pulled->row[of].guess, step = pulled->problem.step, before;
@@ -133,7 +133,7 @@ static void hold_distance(ode_problem *pulled, const ode_warm_start *warm_start,
     }
     ode_taut *taut = &pulled->taut[pulled->tauts++];
     *taut = (ode_taut){.joint = pulled->row_joint[of], .row = pulled->problem.rows, .added = added};
-    sprag_ode_warm_start_added(warm_start, taut->joint, &before, &taut->stored);
+    sprag_ode_warm_start_added(warm_start, taut->joint, at, &before, &taut->stored);
     double share = pulled->grown ? 0 : sqrt(fmin(1, before / added));
     for (int k = 0; k < 2; k++) {
         double v = velocity_before(pulled, &row[k]);
@@ -152,9 +152,9 @@ void sprag_ode_hold_distances(ode_problem *pulled, const ode_warm_start *warm_st
                               sprag_scratch *scratch)
 {
     pulled->taut = SPRAG_TAKE_RAW(scratch, pulled->distances, ode_taut);
-    for (int i = 0; i < pulled->joint_rows && !scratch->failed; i++) {
+    for (int i = 0, at = 0; i < pulled->joint_rows && !scratch->failed; i++) {
         if (i == 0 || pulled->row_joint[i] != pulled->row_joint[i - 1]) {
-            hold_distance(pulled, warm_start, i);
+            hold_distance(pulled, warm_start, i, &at);
         }
     }
 }

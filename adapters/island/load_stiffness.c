@@ -14,8 +14,9 @@
 // holds on to rest, as links do that a rope jerks tight.
 //
 // The rows of such a joint also look ahead: they keep the anchors together at the end of the way on
-// the circle about the joint, not of that on its tangent. load_energy.c sees to it that p and the
-// look ahead bring no energy into the island. With `arcs`, all joints look ahead.
+// the circle about the joint, not of that on its tangent. So do, by a part, the other joints of the
+// island: a light body that a load swings opens its own. load_energy.c sees to it that p and the
+// look ahead bring no energy into the island. With `arcs`, the joints of all islands look ahead.
 //
 // Forces are those of the last step. Where they grow so much within the step that A does not hold
 // what they draw at (a load falls into a chain), the step is solved again with A from its own
@@ -30,14 +31,11 @@
 #include "symmetric3.h"
 
 typedef struct ode_load {
-    double stiffness[9]; // N m, K; of a body that is `tight`
-    double bound;        // N m, no eigenvalue of K is above it
-    bool tight;          // step^2 K may exceed the inertia
+    double moment[9];    // N m, the sum of r f': K = its trace less its symmetric part
+    bool drawn;          // a joint has drawn at the body in the last step
     bool stiffened;      // inertia is added to the body
-    // of the turn within the step, by look_ahead():
     const double *axis;  // about which it spins fast; NULL: it does not
-    double w[3];         // rad/s, its angular velocity, without such a spin
-    double sine, inward; // see turn_of_step
+    double turn[9];      // 1/s, of the turn within the step: turn_of_step()
 } load;
 
 // A joint with a lever: its rows have two linear parts or more, or hold a distance.
@@ -45,8 +43,6 @@ typedef struct ode_loaded_joint {
     sprag_row *row;
     int rows, linear;   // all, and those with a linear part
     double lever[2][3]; // m, centre of the body to the anchor; 0 of the world's
-    double length[2];   // m, of the levers
-    double force[3];    // N, on body[0]
 } loaded_joint;
 
 // ---- one joint
@@ -65,104 +61,70 @@ static bool is_linear(const double e[3])
     return e[0] != 0 || e[1] != 0 || e[2] != 0;
 }
 
-void sprag_ode_lever_of_rows(const double (*const *jacobian)[6], int rows, int side, double r[3])
+void sprag_ode_lever_of_rows(const sprag_row *row, int side, double r[3])
 {
     double x = 0, y = 0, z = 0;
-    for (int i = 0; i < rows; i++) {
-        const double *e = jacobian[i][side], *m = e + 3;
-        x += e[1] * m[2] - e[2] * m[1];
-        y += e[2] * m[0] - e[0] * m[2];
-        z += e[0] * m[1] - e[1] * m[0];
+    for (int i = 0; i < 3; i++) {
+        const double *e = row[i].jacobian[side], *m = e + 3;
+        x += e[1] * m[2], y += e[2] * m[0], z += e[0] * m[1];
     }
-    r[0] = 0.5 * x, r[1] = 0.5 * y, r[2] = 0.5 * z;
+    r[0] = x, r[1] = y, r[2] = z;
 }
 
-// The linear parts of a joint's rows are unit vectors e at right angles to one another. The sum of
-// e x (r x e) is 2 r for three of them, and r + (n.r) n for two of normal n. Of a single one the
-// lever is not known along it, and nothing else counts: ODE knows it of joints that hold a
-// distance, others have none.
+// The sum of e x (r x e) is r + (n.r) n for two of normal n.
+static void find_lever_of_two(const double *a, const double *b, double r[3])
+{
+    double part[3], normal[3];
+    cross3(a, a + 3, r);
+    cross3(b, b + 3, part);
+    add_scaled(r, 1, part, 3);
+    cross3(a, b, normal);
+    add_scaled(r, -0.5 * dot3(normal, r), normal, 3);
+}
+
+// The rows of a joint that have linear parts follow one another. The parts are unit vectors e at
+// right angles to one another. Of a single one the lever is not known along it, and nothing else
+// counts: ODE knows it of joints that hold a distance, others have none.
 static bool find_levers(const ode_problem *pulled, int first, loaded_joint *joint)
 {
-    const double(*linear[ODE_ROWS_MAX])[6];
-    int count = 0;
-    for (int i = 0; i < joint->rows; i++) {
-        if (is_linear(joint->row[i].jacobian[0])) {
-            linear[count++] = joint->row[i].jacobian;
-        }
+    const sprag_row *row = joint->row, *end = row + joint->rows;
+    int linear = 0;
+    while (row < end && !is_linear(row->jacobian[0])) {
+        row++;
     }
-    joint->linear = count;
-    bool any = count > 1;
+    while (row + linear < end && is_linear(row[linear].jacobian[0])) {
+        linear++;
+    }
+    joint->linear = linear;
+    bool any = linear > 1;
     for (int side = 0; side < 2; side++) {
-        double *r = joint->lever[side], normal[3];
-        sprag_ode_lever_of_rows(linear, count, side, r);
-        if (count == 2) {
-            cross3(linear[0][side], linear[1][side], normal);
-            add_scaled(r, 1, r, 3);
-            add_scaled(r, -0.5 * dot3(normal, r), normal, 3);
-        } else if (count == 1) {
+        double *r = joint->lever[side];
+        if (linear == 3) {
+            sprag_ode_lever_of_rows(row, side, r);
+        } else if (linear == 2) {
+            find_lever_of_two(row[0].jacobian[side], row[1].jacobian[side], r);
+        } else {
             memset(r, 0, 3 * sizeof *r);
-            any |= sprag_ode_lever_of_distance(pulled, first, side, r);
+            any |= linear == 1 && sprag_ode_lever_of_distance(pulled, first, side, r);
         }
-        joint->length[side] = norm3(r);
     }
     return any;
 }
 
-// By Newton's third law the second body has the opposite one.
-static void find_force(const ode_problem *pulled, loaded_joint *joint, const double *row_force)
+// N, on the first body of a joint. row_force: of all rows; NULL: those of the last step.
+static void find_force(const ode_problem *pulled, const loaded_joint *joint,
+                       const double *row_force, double force[3])
 {
-    const double *of = row_force + (joint->row - pulled->row);
+    const double *of = row_force ? row_force + (joint->row - pulled->row) : NULL;
     double x = 0, y = 0, z = 0;
     for (int i = 0; i < joint->rows; i++) {
-        const double *e = joint->row[i].jacobian[0];
-        x += of[i] * e[0], y += of[i] * e[1], z += of[i] * e[2];
+        const double *e = joint->row[i].jacobian[0], f = of ? of[i] : joint->row[i].guess;
+        x += f * e[0], y += f * e[1], z += f * e[2];
     }
-    joint->force[0] = x, joint->force[1] = y, joint->force[2] = z;
-}
-
-// K of one joint, on its body of a side.
-static void add_stiffness(load *to, const loaded_joint *joint, int side)
-{
-    const double *r = joint->lever[side], *f = joint->force;
-    double sign = side ? -1 : 1, half = -0.5 * sign, *K = to->stiffness;
-    double along[3] = {sign * r[0] * f[0], sign * r[1] * f[1], sign * r[2] * f[2]};
-    double yz = half * (r[1] * f[2] + r[2] * f[1]);
-    double zx = half * (r[2] * f[0] + r[0] * f[2]);
-    double xy = half * (r[0] * f[1] + r[1] * f[0]);
-    K[0] += along[1] + along[2], K[1] += xy, K[2] += zx;
-    K[3] += xy, K[4] += along[0] + along[2], K[5] += yz;
-    K[6] += zx, K[7] += yz, K[8] += along[0] + along[1];
+    force[0] = x, force[1] = y, force[2] = z;
 }
 
 // ---- one body
-
-// A = the positive part of step^2 K - I, with the inertia I: then I + A is no less than step^2 K,
-// up to what counts about each of its axes. Returns its trace.
-static double excess(const double *inertia, const double *K, double step, double A[9])
-{
-    double I[9], over[9], value[3], u[9], trace = 0;
-    memcpy(I, inertia, sizeof I);
-    sprag_symmetrise3(I, 3);
-    for (int i = 0; i < 9; i++) {
-        over[i] = step * step * K[i] - I[i];
-    }
-    memset(A, 0, 9 * sizeof *A);
-    sprag_eigen3(over, value, u);
-    for (int k = 0; k < 3; k++) {
-        const double *axis = u + 3 * k;
-        double along[3], added = value[k];
-        if (added > 0) {
-            mul33(I, axis, along);
-            double most = load_most * dot3(axis, along);
-            added = added < most ? added : most;
-            for (int i = 0; i < 3; i++) {
-                add_scaled(A + 3 * i, added * axis[i], axis, 3);
-            }
-            trace += added;
-        }
-    }
-    return trace;
-}
 
 // No eigenvalue is below it.
 static double least_moment(const double *I)
@@ -174,13 +136,56 @@ static double least_moment(const double *I)
     return det / minors;
 }
 
+// Whether an eigenvalue of square K may exceed `least`. Those of K are sums of two of the moment's
+// symmetric part.
+static bool may_exceed(const double *moment, double square, double least)
+{
+    double sum = 0;
+    for (int i = 0; i < 9; i++) {
+        sum += moment[i] * moment[i];
+    }
+    return 2 * sum * square * square > least * least;
+}
+
+// A = the positive part of square K - I, with the inertia I: then I + A is no less than square K,
+// up to what counts about each of its axes. Returns its trace.
+static double excess(const double *I, double least, const double *moment, double square,
+                     double A[9])
+{
+    double over[9], value[3], u[9], trace = 0;
+    const double all = moment[0] + moment[4] + moment[8];
+    for (int i = 0; i < 3; i++) {
+        over[4 * i] = square * (all - moment[4 * i]) - I[4 * i];
+    }
+    over[1] = -0.5 * (square * (moment[1] + moment[3]) + I[1] + I[3]);
+    over[2] = -0.5 * (square * (moment[2] + moment[6]) + I[2] + I[6]);
+    over[5] = -0.5 * (square * (moment[5] + moment[7]) + I[5] + I[7]);
+    memset(A, 0, 9 * sizeof *A);
+    sprag_eigen3(over, value, u);
+    for (int k = 0; k < 3; k++) {
+        const double *axis = u + 3 * k;
+        double along[3], added = value[k];
+        if (added > load_most * least) {
+            mul33(I, axis, along);
+            added = fmin(added, load_most * dot3(axis, along));
+        }
+        if (added > 0) {
+            for (int i = 0; i < 3; i++) {
+                add_scaled(A + 3 * i, added * axis[i], axis, 3);
+            }
+            trace += added;
+        }
+    }
+    return trace;
+}
+
 // added_before: trace of A in the last step; 0: A holds on to rest. false: the body is not loaded
 // so much.
-static bool stiffen(sprag_body *body, const double *K, double added_before, double step,
-                    ode_tight *tight)
+static bool stiffen(sprag_body *body, double least, const double *moment, double square,
+                    double added_before, ode_tight *tight)
 {
     double sum[9], inverse[9], part[3], pull[3], *free = body->free_velocity + 3;
-    tight->trace = excess(body->inertia, K, step, tight->added);
+    tight->trace = excess(body->inertia, least, moment, square, tight->added);
     for (int i = 0; i < 9; i++) {
         sum[i] = body->inertia[i] + tight->added[i];
     }
@@ -214,32 +219,31 @@ void sprag_ode_release(sprag_body *body, const ode_tight *tight)
 
 // ---- rows that look ahead
 
-// A step turns a body about w by an angle whose sine is sine step |w|, and cosine
-// 1 - inward step |w|^2: ODE does by Cayley's map, in its finite mode, and about the axis of a fast
-// spin, by the exponential.
-static void turn_of_step(load *to, double step, bool finite)
+// In a step h, a point at r from the centre goes by h (v + w x r + W r). The turn about w is by an
+// angle whose sine is sine h |w|, and cosine 1 - inward h |w|^2: ODE does by Cayley's map, in its
+// finite mode, and about the axis of a fast spin, by the exponential. A body that spins fast turns
+// its anchor on the axis by the rest of w.
+static void turn_of_step(load *to, const double *velocity, double step, bool finite)
 {
-    double square = step * step * dot3(to->w, to->w);
-    to->sine = 1 / (1 + 0.25 * square);
-    to->inward = 0.5 * step * to->sine;
+    double w[3] = {velocity[0], velocity[1], velocity[2]};
+    if (to->axis) {
+        add_scaled(w, -dot3(to->axis, w), to->axis, 3);
+    }
+    double speed = dot3(w, w), square = step * step * speed, *W = to->turn;
+    double sine = 1 / (1 + 0.25 * square), inward = 0.5 * step * sine;
     if (finite && square > 1e-6) {
         double angle = sqrt(square);
-        to->sine = sin(angle) / angle;
-        to->inward = step * (1 - cos(angle)) / square;
+        sine = sin(angle) / angle;
+        inward = step * (1 - cos(angle)) / square;
     }
-}
-
-// In a step an anchor goes by step (v + w x r), and by the rest of the turn of r. Adds that,
-// divided by the step. A body that spins fast turns its anchor on the axis by the rest of w.
-static void add_way(const load *of, const double r[3], double sign, double way[3])
-{
-    const double *w = of->w, rest = sign * (of->sine - 1), inward = sign * of->inward;
-    const double along = inward * dot3(w, r), back = -inward * dot3(w, w);
-    double velocity[3];
-    cross3(w, r, velocity);
-    for (int k = 0; k < 3; k++) {
-        way[k] += rest * velocity[k] + along * w[k] + back * r[k];
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 3; k++) {
+            W[3 * i + k] = inward * w[i] * w[k];
+        }
+        W[4 * i] -= inward * speed;
     }
+    double x = (sine - 1) * w[0], y = (sine - 1) * w[1], z = (sine - 1) * w[2];
+    W[1] -= z, W[2] += y, W[5] -= x, W[3] += z, W[6] -= y, W[7] += x;
 }
 
 // m/s, at which the anchors part, without what mends their gap.
@@ -248,7 +252,7 @@ static void find_rate(const ode_problem *pulled, const loaded_joint *joint, doub
     for (int i = 0; i < joint->rows; i++) {
         const sprag_row *row = &joint->row[i];
         double sum = -row->bias;
-        for (int side = 0; side < 2; side++) {
+        for (int side = 0; side < 2 && is_linear(row->jacobian[0]); side++) {
             if (row->body[side] != SPRAG_STATIC) {
                 sum += dot6(row->jacobian[side], pulled->body[row->body[side]].velocity);
             }
@@ -257,9 +261,9 @@ static void find_rate(const ode_problem *pulled, const loaded_joint *joint, doub
     }
 }
 
-// load_energy.c does not watch islands where nothing is under load. Joints that are not go a share
-// of their way, and no farther than their anchors part at the start, as those of bodies on a circle
-// do after a step on its tangent.
+// Joints that are not under load go a share of their way, and no farther than their anchors part at
+// the start, as those of bodies on a circle do after a step on its tangent. The whole way would win
+// energy: load_energy.c allows what mends errors, and does not watch islands without loads.
 static double share_of_way(const ode_problem *pulled, const loaded_joint *joint,
                            const double way[3])
 {
@@ -272,18 +276,15 @@ static double share_of_way(const ode_problem *pulled, const loaded_joint *joint,
 static void look_ahead_of_joint(const ode_problem *pulled, const loaded_joint *joint)
 {
     const int *body = joint->row->body;
-    const load *loads = pulled->load;
     double way[3] = {0};
-    bool tight = false, slides = joint->linear < 3; // then the circle is not all of the way
-    for (int side = 0; side < 2; side++) {
-        tight |= body[side] != SPRAG_STATIC && loads[body[side]].stiffened;
-    }
-    if (slides || !(tight || pulled->arcs)) {
-        return;
-    }
+    bool tight = false;
     for (int side = 0; side < 2; side++) {
         if (body[side] != SPRAG_STATIC) {
-            add_way(&loads[body[side]], joint->lever[side], side ? -1 : 1, way);
+            const load *of = &pulled->load[body[side]];
+            double turned[3];
+            mul33(of->turn, joint->lever[side], turned);
+            add_scaled(way, side ? -1 : 1, turned, 3);
+            tight |= of->stiffened;
         }
     }
     double share = tight ? 1 : share_of_way(pulled, joint, way);
@@ -314,97 +315,69 @@ static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
     return pulled->loaded;
 }
 
-// row_force: N, N m, of each row.
-static void find_bounds(const ode_problem *pulled, const double *row_force, load *loads)
+// Adds up the stiffness of each body by the forces of the last step.
+static void find_loads(const ode_problem *pulled, load *loads)
 {
-    for (int i = 0; i < pulled->problem.bodies; i++) {
-        loads[i].bound = 0;
-    }
-    for (int i = 0; i < pulled->loadeds; i++) {
-        loaded_joint *joint = &pulled->loaded[i];
-        find_force(pulled, joint, row_force);
-        double size = norm3(joint->force);
-        for (int side = 0; side < 2; side++) {
-            if (joint->row->body[side] != SPRAG_STATIC) {
-                loads[joint->row->body[side]].bound += size * joint->length[side];
-            }
-        }
-    }
-}
-
-// Returns whether a body may be drawn tight.
-static bool mark_bodies(const ode_problem *pulled, load *loads)
-{
-    double square = pulled->problem.step * pulled->problem.step;
-    bool any = false;
-    for (int i = 0; i < pulled->problem.bodies; i++) {
-        const sprag_body *body = &pulled->body[i];
-        loads[i].tight = body->mass > 0 && loads[i].bound > 0 &&
-                         square * loads[i].bound > least_moment(body->inertia);
-        loads[i].stiffened = false;
-        any |= loads[i].tight;
-    }
-    return any;
-}
-
-static bool is_tight(const load *loads, int body)
-{
-    return body != SPRAG_STATIC && loads[body].tight;
-}
-
-// Adds up the stiffness of such bodies.
-static void add_loads(const ode_problem *pulled, load *loads)
-{
-    for (int i = 0; i < pulled->problem.bodies; i++) {
-        if (loads[i].tight) {
-            memset(loads[i].stiffness, 0, sizeof loads[i].stiffness);
-        }
-    }
+    memset(loads, 0, (size_t)pulled->problem.bodies * sizeof *loads);
     for (int i = 0; i < pulled->loadeds; i++) {
         const loaded_joint *joint = &pulled->loaded[i];
         const int *body = joint->row->body;
-        for (int side = 0; side < 2; side++) {
-            if (is_tight(loads, body[side])) {
-                add_stiffness(&loads[body[side]], joint, side);
+        double force[3];
+        find_force(pulled, joint, NULL, force);
+        for (int side = 0; side < 2 && is_linear(force); side++) {
+            if (body[side] != SPRAG_STATIC) {
+                load *of = &loads[body[side]];
+                for (int k = 0; k < 3; k++) { // by Newton's third law
+                    const double *r = joint->lever[side];
+                    add_scaled(of->moment + 3 * k, side ? -r[k] : r[k], force, 3);
+                }
+                of->drawn = true;
             }
         }
     }
 }
 
-static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start, load *loads)
+// Adds inertia to the bodies that need it.
+static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start,
+                           sprag_scratch *scratch)
 {
-    double added;
+    const double step = pulled->problem.step, square = step * step;
+    int run = 0; // of the body before in the warm start
     for (int i = 0; i < pulled->problem.bodies; i++) {
-        if (loads[i].tight) {
-            ode_tight *tight = &pulled->tight[pulled->tights];
-            tight->body = i;
-            sprag_ode_warm_start_added(warm_start, pulled->island.body[i], &added, &tight->stored);
-            loads[i].stiffened = stiffen(&pulled->body[i], loads[i].stiffness,
-                                         pulled->grown ? 0 : added, pulled->problem.step, tight);
-            pulled->tights += loads[i].stiffened;
+        sprag_body *body = &pulled->body[i];
+        load *of = &pulled->load[i];
+        double added, least = of->drawn && body->mass > 0 ? least_moment(body->inertia) : INFINITY;
+        if (!may_exceed(of->moment, square, least)) {
+            continue;
         }
+        pulled->tight = pulled->tight ? pulled->tight
+                                      : SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, ode_tight);
+        if (!pulled->tight) {
+            return;
+        }
+        ode_tight *tight = &pulled->tight[pulled->tights];
+        tight->body = i;
+        sprag_ode_warm_start_added(warm_start, pulled->island.body[i], &run, &added,
+                                   &tight->stored);
+        of->stiffened = stiffen(body, least, of->moment, square, pulled->grown ? 0 : added, tight);
+        pulled->tights += of->stiffened;
     }
 }
 
 static void look_ahead(ode_problem *pulled)
 {
-    for (int i = 0; i < pulled->problem.bodies; i++) {
-        pulled->load[i].axis = NULL;
-    }
     for (int i = 0; i < pulled->spins; i++) {
         pulled->load[pulled->spin[i].body].axis = pulled->spin[i].axis;
     }
     for (int i = 0; i < pulled->problem.bodies; i++) {
-        load *to = &pulled->load[i];
-        memcpy(to->w, pulled->body[i].velocity + 3, sizeof to->w);
-        if (to->axis) {
-            add_scaled(to->w, -dot3(to->axis, to->w), to->axis, 3);
-        }
-        bool finite = to->axis || dBodyGetFiniteRotationMode(pulled->island.body[i]);
-        turn_of_step(to, pulled->problem.step, finite);
+        load *of = &pulled->load[i];
+        bool finite = of->axis || dBodyGetFiniteRotationMode(pulled->island.body[i]);
+        turn_of_step(of, pulled->body[i].velocity + 3, pulled->problem.step, finite);
     }
     for (int i = 0; i < pulled->loadeds; i++) {
-        look_ahead_of_joint(pulled, &pulled->loaded[i]);
+        if (pulled->loaded[i].linear == 3) { // else it slides: the circle is not all of the way
+            look_ahead_of_joint(pulled, &pulled->loaded[i]);
+        }
     }
 }
 
@@ -412,29 +385,17 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
                        sprag_scratch *scratch)
 {
     load *loads = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, load);
-    double *force = SPRAG_TAKE_RAW(scratch, pulled->joint_rows, double);
-    if (!loads || !force || (!pulled->loaded && !find_joints(pulled, scratch))) {
+    if (!loads || (!pulled->loaded && !find_joints(pulled, scratch))) {
         return;
-    }
-    for (int i = 0; i < pulled->joint_rows; i++) {
-        force[i] = pulled->row[i].guess;
     }
     pulled->load = loads;
     pulled->ahead = SPRAG_TAKE(scratch, pulled->problem.rows + 2 * pulled->distances, double);
     if (scratch->failed) {
         return;
     }
-    find_bounds(pulled, force, loads);
-    bool any = mark_bodies(pulled, loads);
-    if (any) {
-        pulled->tight = SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, ode_tight);
-        if (scratch->failed) {
-            return;
-        }
-        add_loads(pulled, loads);
-        stiffen_bodies(pulled, warm_start, loads);
-    }
-    if ((any || pulled->arcs) && !pulled->grown) {
+    find_loads(pulled, loads);
+    stiffen_bodies(pulled, warm_start, scratch);
+    if ((pulled->tights > 0 || pulled->arcs) && !pulled->grown) {
         look_ahead(pulled);
     }
     if (pulled->distances > 0) {
@@ -444,42 +405,31 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
 
 // ---- loads that grow within the step
 
-// Bodies whose stiffness may exceed `load_growth` of their inertia. A body that nothing has drawn
-// at in the last step is left out: its joints are new, and what they mend first are errors.
-static bool mark_grown_bodies(const ode_problem *pulled, load *loads)
-{
-    double square = pulled->problem.step * pulled->problem.step;
-    bool any = false;
-    for (int i = 0; i < pulled->problem.bodies; i++) {
-        const sprag_body *body = &pulled->body[i];
-        const double *I = body->inertia;
-        loads[i].tight = body->mass > 0 && pulled->load[i].bound > 0 &&
-                         2 * square * loads[i].bound > load_growth * (I[0] + I[4] + I[8]);
-        any |= loads[i].tight;
-    }
-    return any;
-}
-
+// Of a body that nothing has drawn at in the last step nothing counts: its joints are new, and what
+// they mend first are errors.
 bool sprag_ode_loads_have_grown(const ode_problem *pulled, sprag_scratch *scratch)
 {
-    const double *force = pulled->solution.row_force;
     if (sprag_ode_distances_have_grown(pulled)) {
         return true;
     }
-    load *loads = pulled->load ? SPRAG_TAKE_RAW(scratch, pulled->problem.bodies, load) : NULL;
-    if (!loads) {
-        return false;
+    const int bodies = pulled->problem.bodies;
+    double *trace = pulled->load ? SPRAG_TAKE(scratch, bodies, double) : NULL; // N m, half K's
+    for (int i = 0; i < pulled->loadeds && trace; i++) {
+        const loaded_joint *joint = &pulled->loaded[i];
+        const int *body = joint->row->body;
+        double force[3];
+        find_force(pulled, joint, pulled->solution.row_force, force);
+        for (int side = 0; side < 2; side++) {
+            if (body[side] != SPRAG_STATIC) {
+                trace[body[side]] += (side ? -1 : 1) * dot3(force, joint->lever[side]);
+            }
+        }
     }
-    find_bounds(pulled, force, loads);
-    if (!mark_grown_bodies(pulled, loads)) {
-        return false;
-    }
-    add_loads(pulled, loads);
-    double square = pulled->problem.step * pulled->problem.step;
     bool any = false;
-    for (int i = 0; i < pulled->problem.bodies && !any; i++) {
-        const double *K = loads[i].stiffness, *I = pulled->body[i].inertia;
-        any = loads[i].tight && square * (K[0] + K[4] + K[8]) > load_growth * (I[0] + I[4] + I[8]);
+    for (int i = 0; i < bodies && trace && !any; i++) {
+        const double *I = pulled->body[i].inertia, step = pulled->problem.step;
+        any = pulled->load[i].drawn && pulled->body[i].mass > 0 &&
+              2 * step * step * trace[i] > load_growth * (I[0] + I[4] + I[8]);
     }
     return any;
 }

@@ -192,7 +192,16 @@ static double squared_distance(const double *a, const double *b)
     return dot3(d, d);
 }
 
-// Finds the entries of all pairs. A pair mostly follows the one that it followed in the last step.
+// The newest run of a key. It is mostly at `expected`, behind the one that it followed in the last
+// step.
+static int newest_run_near(const table *t, int expected, const uintptr_t key[3])
+{
+    bool found = expected < t->count && t->run[expected].newest &&
+                 is_same_key(t->run[expected].key, key);
+    return found ? expected : newest_run(t, key);
+}
+
+// Finds the entries of all pairs.
 static void find_pairs(const table *last, ode_warm_key *key, int contacts)
 {
     for (int i = 0, expected = INT_MAX; i < contacts; i++) {
@@ -200,9 +209,7 @@ static void find_pairs(const table *last, ode_warm_key *key, int contacts)
             key[i].run = key[i - 1].run;
             continue;
         }
-        bool found = expected < last->count && last->run[expected].newest &&
-                     is_same_key(last->run[expected].key, key[i].key);
-        key[i].run = found ? expected : newest_run(last, key[i].key);
+        key[i].run = newest_run_near(last, expected, key[i].key);
         if (key[i].run >= 0) {
             expected = key[i].run + last->run[key[i].run].count;
         }
@@ -365,13 +372,15 @@ static void store_added(table *now, int i, const void *of, double added, double 
     store(now, i, &first, key, &(entry){.added = {added, stored}});
 }
 
-void sprag_ode_warm_start_added(const ode_warm_start *warm, const void *of, double *trace,
+void sprag_ode_warm_start_added(const ode_warm_start *warm, const void *of, int *at, double *trace,
                                 double *stored)
 {
     const uintptr_t key[3] = {(uintptr_t)of, of_body};
-    const entry *e = newest_entry(&warm->last, key);
-    *trace = e ? e->added[0] : 0;
-    *stored = e ? e->added[1] : 0;
+    int run = newest_run_near(&warm->last, *at, key);
+    const double *added = run >= 0 ? warm->last.entry[run].added : NULL;
+    *at = run + 1;
+    *trace = added ? added[0] : 0;
+    *stored = added ? added[1] : 0;
 }
 
 // By its geoms; contacts without geoms have none.

@@ -14,7 +14,7 @@ static void rotate(double *a, double *b, double c, double s)
 }
 
 // Makes the entry (p, q) of D zero, r the third index. Of D only the upper triangle counts.
-static void annihilate(double D[9], double V[9], int p, int q, double *rp, double *rq)
+static inline void annihilate(double D[9], double V[9], int p, int q, double *rp, double *rq)
 {
     double off = D[3 * p + q], ratio = (D[4 * q] - D[4 * p]) / (2 * off);
     double t = copysign(1, ratio) / (fabs(ratio) + sqrt(ratio * ratio + 1));
