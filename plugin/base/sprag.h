@@ -75,6 +75,20 @@ typedef struct sprag_world_event {
 // step: the program may have destroyed them since. events: NULL to count only.
 SPRAG_API int sprag_world_events(dWorldID world, sprag_world_event *events, int room);
 
+// Why method=ess leaves a step of a group, or the rest of it, to the implicit Stribeck step.
+typedef enum sprag_ess_reason {
+    SPRAG_ESS_JOINTS,  // more than 512 rows, or joints with stops that it does not evaluate itself
+    SPRAG_ESS_GIVEN,   // contacts without a signed distance
+    SPRAG_ESS_SURFACE, // rolling, spinning or unbounded friction on a stiffness, driven bounces
+    SPRAG_ESS_STIFF,   // more integrator steps than ess.steps, by the rates of the forces
+    SPRAG_ESS_OVERLAP, // an overlap at the start that its stiffness would throw out
+    SPRAG_ESS_JOINT_ERROR, // a joint that is far out of place
+    SPRAG_ESS_REST,        // nothing moves
+    SPRAG_ESS_LIMIT,       // the integrator has reached its limit of steps or work
+    SPRAG_ESS_STOPPED,     // contacts chattered, or values were not finite
+    SPRAG_ESS_REASONS
+} sprag_ess_reason;
+
 // Statistics of the steps of one world. Where the comments do not say "so far", sums and
 // extremes run over the islands of the last step; "so far" means over the life of the world. Of a
 // step by one of ODE's steppers only time, step, steps and solve_us are known: its strategy is
@@ -131,7 +145,8 @@ typedef struct sprag_world_statistics {
     long ess_declined; // steps of groups that the implicit Stribeck step took from their start on
     long ess_switched; // steps of groups that it took from a later time on
     long ess_whole;    // steps of groups with contacts that the integrator took from start to end
-    long events[SPRAG_EVENT_KINDS]; // by kind, so far
+    long ess_left[SPRAG_ESS_REASONS]; // ess_declined + ess_switched, by reason
+    long events[SPRAG_EVENT_KINDS];   // by kind, so far
 } sprag_world_statistics;
 
 // Copies the statistics of a world, at most statistics->struct_size bytes; a longer struct, of a

@@ -19,6 +19,9 @@ _Static_assert((int)SPRAG_EVENT_KINDS == (int)SPRAG_STALLED + 1 &&
                    (int)SPRAG_EVENT_LIMIT_REACHED == (int)SPRAG_LIMIT_REACHED &&
                    (int)SPRAG_EVENT_SLIP_ENDS == (int)SPRAG_SLIP_ENDS,
                "the header and the solver name the same events");
+_Static_assert((int)SPRAG_ESS_REASONS == (int)SPRAG_COMPLIANT_REASONS &&
+                   (int)SPRAG_ESS_REST == (int)SPRAG_COMPLIANT_AT_REST,
+               "the header and the solver name the same reasons");
 
 // ---- callbacks of sprag_ode_advance; data is the world_state
 
@@ -94,6 +97,9 @@ static void set_compliant(sprag_world_statistics *part, const sprag_compliant_st
     part->ess_declined = c->declined_frames;
     part->ess_switched = c->switched_frames;
     part->ess_whole = c->whole_frames;
+    for (int i = 0; i < SPRAG_ESS_REASONS; i++) {
+        part->ess_left[i] = c->reason_count[i];
+    }
     for (int i = 0; i < SPRAG_EVENT_KINDS; i++) {
         part->events[i] += c->event_kinds[i];
     }

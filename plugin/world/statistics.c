@@ -37,11 +37,12 @@ typedef struct field {
 #define REAL_OF_LIFE(name, rule, format) REAL_FIELD(name, rule, format, .life = true)
 #define REAL_OF_ODE(name, is_life, format)                                                         \
     REAL_FIELD(name, SUM, format, .life = is_life, .of_ode = true)
-#define EVENT(name, kind)                                                                          \
+#define LONG_OF(name, array, which)                                                                \
     {                                                                                              \
-        .column = name, .offset = AT(events) + (kind) * sizeof(long), .type = TYPE_LONG,           \
+        .column = name, .offset = AT(array) + (which) * sizeof(long), .type = TYPE_LONG,           \
         .life = true                                                                               \
     }
+#define EVENT(name, kind) LONG_OF(name, events, kind)
 
 static const field fields[] = {
     REAL_OF_ODE(time, true, "%.9g"),
@@ -92,6 +93,15 @@ static const field fields[] = {
     LONG_OF_LIFE(ess_declined),
     LONG_OF_LIFE(ess_switched),
     LONG_OF_LIFE(ess_whole),
+    LONG_OF("ess_joints", ess_left, SPRAG_ESS_JOINTS),
+    LONG_OF("ess_given", ess_left, SPRAG_ESS_GIVEN),
+    LONG_OF("ess_surface", ess_left, SPRAG_ESS_SURFACE),
+    LONG_OF("ess_stiff", ess_left, SPRAG_ESS_STIFF),
+    LONG_OF("ess_overlap", ess_left, SPRAG_ESS_OVERLAP),
+    LONG_OF("ess_joint_error", ess_left, SPRAG_ESS_JOINT_ERROR),
+    LONG_OF("ess_rest", ess_left, SPRAG_ESS_REST),
+    LONG_OF("ess_limit", ess_left, SPRAG_ESS_LIMIT),
+    LONG_OF("ess_stopped", ess_left, SPRAG_ESS_STOPPED),
     EVENT(NULL, SPRAG_EVENT_STALLED),
     {.offset = AT(steps), .type = TYPE_LONG, .life = true},
 };

@@ -35,14 +35,20 @@ double compliant_max_work(const compliant_run *run)
     return COMPLIANT_WORK_PER_STEP * run->options->steps * run->options->work;
 }
 
+// spent: share of the work. from: that it is judged from.
+static bool is_too_slow(double spent, double from, double share_of_time)
+{
+    return spent > 1 || (spent > from && share_of_time < COMPLIANT_SLOW * spent);
+}
+
 // Slow integrations end before all of the work is spent.
 bool compliant_is_over_budget(void *user, double time)
 {
     const compliant_run *run = user;
-    double spent = run->budget.work / compliant_max_work(run);
-    spent = fmax(spent, 1 - run->hold_work / (run->options->work * COMPLIANT_HELD_WORK));
-    bool slow = time < COMPLIANT_SLOW * spent * run->frame->step;
-    return spent > 1 || (spent > COMPLIANT_JUDGED_FROM && slow);
+    double done = time / run->frame->step, work = run->budget.work / compliant_max_work(run);
+    double held = 1 - run->hold_work / (run->options->work * COMPLIANT_HELD_WORK);
+    return is_too_slow(work, COMPLIANT_JUDGED_FROM, done) ||
+           is_too_slow(held, COMPLIANT_HELD_JUDGED_FROM, done);
 }
 
 long compliant_step_limit(const compliant_run *run)

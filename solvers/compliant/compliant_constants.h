@@ -66,16 +66,12 @@ static const double COMPLIANT_RESTING_ERRORS = 10;
 enum { COMPLIANT_HELD_MAX = 256 };
 
 // Of the inverse mass, times T: yield of a point that holds. Larger: bodies at rest sink deeper (at
-// 1e-7 by 1e-9 m). Smaller: Newton's method takes more updates to find the points that push.
+// 1e-5 by 1e-9 m). Smaller: Newton's method takes more updates to find the points that push.
 static const double COMPLIANT_HELD_SOFTNESS = 1e-7;
 
 // Of the impulses, and of the tolerance: residual of the solve for their forces. Smaller: more
 // iterations. Larger: the integrator takes small steps for the noise of the forces.
 static const double COMPLIANT_HELD_TOLERANCE = 1e-10;
-
-// Largest residual of the forces of points that hold (sprag_stats). Larger: forces that are no
-// smooth function of the state. Smaller: more frames go to the implicit step.
-static const double COMPLIANT_HELD_RESIDUAL = 1e-8;
 
 // Products of 6x6 blocks for the forces of points that hold in a frame. Larger: slower frames
 // before the implicit step takes over.
@@ -227,9 +223,12 @@ static const double COMPLIANT_WORK_PER_STEP = 4000;
 // longer.
 static const double COMPLIANT_IMPLICIT_WORK = 3e5;
 
-// Share of the work from which progress is judged, and progress (share of the frame a share of the
-// work) below which the integration ends. Larger: stiff frames end earlier.
-static const double COMPLIANT_JUDGED_FROM = 0.1, COMPLIANT_SLOW = 0.25;
+// Shares of the work, of the integration and of points that hold, from which progress is judged, and
+// progress (share of the frame a share of the work) below which the integration ends. Larger: stiff
+// frames end later. Of points that hold the first evaluation and a step that is rejected may take a
+// third.
+static const double COMPLIANT_JUDGED_FROM = 0.1, COMPLIANT_HELD_JUDGED_FROM = 0.4,
+                    COMPLIANT_SLOW = 0.25;
 
 // Share of the limit of work that a frame may be expected to take. Larger: more large groups are
 // integrated, and more of them reach the limit.

@@ -123,14 +123,15 @@ typedef struct compliant_events {
 
 // Points of rigid contacts that held at the last evaluation of f. By hold.c.
 typedef struct compliant_held {
-    int points, guesses;    // guesses: points whose forces are known
+    int points;
     sprag_contact *contact; // body: of the frame
     int *guard, *of;        // points: guard, and point of its contact
     bool *pair;             // guards: may hold; by compliant_set_held_pairs
     double (*velocity)[3];  // m/s, along the frame
     double (*rate)[3];      // m/s^2, of it without accelerations
     double (*force)[6];     // N, N m, as of sprag_solution
-    double (*guess)[3];     // N, for the next evaluation
+    int row_guesses;        // active rows at the last evaluation
+    double *row_guess;      // N, N m, their forces
     bool observed;          // evaluations leave no guesses: f must not depend on who looks at it
     double (*change)[6];    // bodies, m/s, rad/s, of the last evaluation: a guess for the next
 } compliant_held;

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "compliant_joints.h"
+#include "forces.h"
 #include "kinematics.h"
 #include "linalg.h"
 #include "mover.h"
@@ -47,7 +48,7 @@ bool compliant_allocate_held(compliant_run *run)
     held->velocity = SPRAG_TAKE_RAW(s, room, *held->velocity);
     held->rate = SPRAG_TAKE_RAW(s, room, *held->rate);
     held->force = SPRAG_TAKE_RAW(s, room, *held->force);
-    held->guess = SPRAG_TAKE_RAW(s, room, *held->guess);
+    held->row_guess = SPRAG_TAKE_RAW(s, run->rows > 0 ? run->rows + run->stops : 0, double);
     held->pair = SPRAG_TAKE(s, run->frame->pairs, bool);
     held->change = SPRAG_TAKE(s, run->frame->bodies, *held->change);
     return !s->failed;
@@ -154,6 +155,35 @@ static bool moves(const solve *s, const sprag_contact *c, const double *u)
     return fastest > compliant_rest_speed(run);
 }
 
+// Expects the force of the nearest point of the last evaluation.
+static void recall(const sprag_pair_memory *memory, sprag_contact *contact)
+{
+    double least = INFINITY;
+    for (int i = 0; memory && i < memory->count; i++) {
+        double apart[3];
+        subtract3(memory->point[i], contact->arm[0], apart);
+        double square = dot3(apart, apart);
+        for (int k = 0; k < 3 && square < least; k++) {
+            contact->guess[k] = dot3(contact->frame[k], memory->force[i]);
+        }
+        least = fmin(least, square);
+    }
+}
+
+static void remember(sprag_pair_memory *memory, const sprag_contact *contact, const double *force,
+                     bool first)
+{
+    if (memory) {
+        int n = memory->count = first ? 0 : memory->count;
+        memory->count++;
+        memcpy(memory->point[n], contact->arm[0], sizeof memory->point[n]);
+        memset(memory->force[n], 0, sizeof memory->force[n]);
+        for (int k = 0; k < 3; k++) {
+            add_scaled(memory->force[n], force[k], contact->frame[k], 3);
+        }
+    }
+}
+
 // Adds the points of a pair that touch and neither approach nor separate faster than `most` (m/s).
 static void add_points(const solve *s, int guard, double touch, double most)
 {
@@ -189,6 +219,7 @@ static void add_points(const solve *s, int guard, double touch, double most)
         }
         rates = rates || moves(s, to, u);
         to->gap = -c.depth[i];
+        recall(compliant_pair(run, guard)->memory, to);
         memset(held->rate[held->points], 0, sizeof *held->rate);
         held->of[held->points] = i;
         held->guard[held->points++] = guard;
@@ -272,9 +303,6 @@ static void set_contacts(const solve *s)
         c->bias -= s->span * held->rate[i][0];
         c->compliance = law->compliance + COMPLIANT_HELD_SOFTNESS * inverse_mass * s->span;
         set_slip(s, i);
-        if (held->points == held->guesses) {
-            memcpy(c->guess, held->guess[i], sizeof c->guess);
-        }
     }
 }
 
@@ -370,14 +398,32 @@ static bool take_forces(const solve *s, double *f)
         sprag_contact *c = &held->contact[i];
         memcpy(held->force[i], s->solution.contact_force[i], sizeof held->force[i]);
         if (!held->observed) {
-            memcpy(held->guess[i], held->force[i], sizeof held->guess[i]);
+            bool first = i == 0 || held->guard[i] != held->guard[i - 1];
+            remember(compliant_pair(run, held->guard[i])->memory, c, held->force[i], first);
         }
         for (int side = 0; side < 2; side++) {
             c->body[side] = c->body[side] == SPRAG_STATIC ? SPRAG_STATIC : s->global[c->body[side]];
         }
     }
-    held->guesses = held->observed ? held->guesses : held->points;
+    held->row_guesses = held->observed ? held->row_guesses : s->rows;
+    if (!held->observed && s->rows > 0) {
+        memcpy(held->row_guess, s->solution.row_force, (size_t)s->rows * sizeof(double));
+    }
     return true;
+}
+
+static void set_guesses(const solve *s)
+{
+    const compliant_held *held = &s->run->held;
+    for (int i = 0; i < held->points; i++) {
+        const double *guess = held->contact[i].guess;
+        if (guess[0] > 0) { // else it is not known
+            memcpy(s->solution.contact_force[i], guess, sizeof held->contact[i].guess);
+        }
+    }
+    if (s->rows > 0 && held->row_guesses == s->rows) {
+        memcpy(s->solution.row_force, held->row_guess, (size_t)s->rows * sizeof *held->row_guess);
+    }
 }
 
 static bool solve_forces(solve *s, double *f)
@@ -413,12 +459,16 @@ static bool solve_forces(solve *s, double *f)
                                    .body = s->body,
                                    .contact = run->held.contact,
                                    .row = s->row};
+    set_guesses(s);
     sprag_stats stats = {0};
-    sprag_result result =
-        run->hold_work > 0 ? sprag_stribeck_solve(&problem, &options, scratch, &s->solution, &stats)
-                           : SPRAG_NOT_CONVERGED;
-    return result == SPRAG_OK &&
-           fmin(stats.convergence, stats.residual) <= COMPLIANT_HELD_RESIDUAL && take_forces(s, f);
+    sprag_result result = sprag_stribeck_forces(&problem, &options, scratch, &s->solution, &stats);
+    if (result == SPRAG_NOT_CONVERGED && run->hold_work > 0) { // all strategies, for another start
+        result = sprag_stribeck_solve(&problem, &options, scratch, &s->solution, &stats);
+        result = result == SPRAG_OK
+                     ? sprag_stribeck_forces(&problem, &options, scratch, &s->solution, &stats)
+                     : result;
+    }
+    return result == SPRAG_OK && take_forces(s, f);
 }
 
 bool compliant_hold(compliant_run *run, const double *x, const double *label, double *f)

@@ -157,4 +157,18 @@ static const double STRIBECK_UPDATE_WORK = 10;
 // Sweeps of a solve when no work is left. More: less creep and overlap then, longer steps.
 enum { STRIBECK_POOR_SWEEPS = 20 };
 
+// ---- Newton's method in the forces (forces.c)
+
+// Updates; and updates without progress (half the error) after which every other one is taken half.
+// More: forces that are found later.
+enum { STRIBECK_FORCE_UPDATES = 20, STRIBECK_FORCE_STALLED = 2 };
+
+// Error, relative to the impulses, that is rounding where updates make no more progress. Larger:
+// forces that are no smooth function of the problem.
+static const double STRIBECK_FORCE_ROUNDING = 1e-8;
+
+// Iterations for the point of a friction law, and their last change, relative to the slip.
+enum { STRIBECK_LAW_ITERATIONS = 60 };
+static const double STRIBECK_LAW_ROUNDING = 1e-13;
+
 #endif

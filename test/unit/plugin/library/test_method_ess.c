@@ -549,6 +549,12 @@ START_TEST(sticking_contacts_do_not_slow_integration)
     run(y, 300);
     sprag_world_statistics stats = stats_of(y);
     ck_assert_int_gt(stats.ess_declined + stats.ess_switched, 200);
+    long left = 0;
+    for (int i = 0; i < SPRAG_ESS_REASONS; i++) {
+        left += stats.ess_left[i];
+    }
+    ck_assert_int_eq(left, stats.ess_declined + stats.ess_switched);
+    ck_assert_int_gt(stats.ess_left[SPRAG_ESS_REST], 200);
     ck_assert_int_lt(stats.ess_steps, 300 * 60);
     ck_assert_int_eq(stats.fallbacks, 0);
     ck_assert_double_eq_tol(dBodyGetPosition(box)[0], 0.3 * 0.3 / (2 * 0.5 * ESS_G), 1e-3);

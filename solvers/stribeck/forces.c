@@ -1,0 +1,337 @@
+#include "forces.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "laws.h"
+#include "linalg.h"
+#include "space6.h"
+#include "stribeck_constants.h"
+#include "stribeck_system.h"
+
+typedef struct iterate {
+    sprag_system system; // slip, rate: w
+    double stiction;
+    int *node_of;
+    double *v, *dv;           // size, m/s, rad/s
+    double (*slip)[6], *rate; // points, equations: u
+    double (*p)[6], *row_p;   // points, equations: N s
+    double (*dp)[6], *row_dp; // likewise: change of p by the last update
+    double (*at)[6], *row_at; // likewise: g(w)
+    double (*slope)[6][6];    // points: -g'(w)
+    double *inverse_mass;     // cones, 1/kg, largest of their axes
+} iterate;
+
+// ---- the point of a law
+
+// 1/kg, a bound of the largest of all directions of a cone.
+static double inverse_mass_of(const iterate *s, int i, int first, int axes)
+{
+    const sprag_space6 *space = s->system.chart;
+    const sprag_stencil *stencil = &space->point[i];
+    double most = 0, both = 0;
+    for (int k = 0; k < axes; k++) {
+        const double *a0 = stencil->jacobian[0][first + k], *a1 = stencil->jacobian[1][first + k];
+        most = fmax(most, sprag_space6_inverse_mass(space, stencil->node, a0, a1, a0, a1));
+    }
+    if (axes == 2) {
+        both = sprag_space6_inverse_mass(
+            space, stencil->node, stencil->jacobian[0][first], stencil->jacobian[1][first],
+            stencil->jacobian[0][first + 1], stencil->jacobian[1][first + 1]);
+    }
+    return most + fabs(both);
+}
+
+// |shape w| = x solves sum (a / (L m(x) + b x))^2 = 1. The root of the inverse of its root, which
+// is concave and grows: from below Newton's method does not overshoot.
+static double cone_slip(const sprag_friction_law *law, int axes, const double *a, const double *b)
+{
+    double rest = sprag_friction_ratio(law->least, law->knee), stuck = 0, size = 0, most = 0;
+    for (int k = 0; k < axes; k++) {
+        double least = a[k] / (law->largest * rest + b[k]);
+        stuck += least * least;
+        size += a[k] * a[k];
+        most = fmax(most, b[k]);
+    }
+    double x = fmax(sqrt(stuck), (sqrt(size) - law->largest) / most);
+    for (int i = 0; i < STRIBECK_LAW_ITERATIONS && x > 0; i++) {
+        double square = x * x + law->least, ratio = sprag_friction_ratio(square, law->knee);
+        double steep = ratio - sprag_friction_fall(square, law->knee, ratio) * x * x;
+        double sum = 0, fall = 0;
+        for (int k = 0; k < axes; k++) {
+            double d = law->largest * ratio * x + b[k] * x, share = a[k] / d;
+            sum += share * share;
+            fall += share * share * (law->largest * steep + b[k]) / d;
+        }
+        double more = sum * (sqrt(sum) - 1) / (fall * sqrt(sum));
+        x += more;
+        if (!(more > STRIBECK_LAW_ROUNDING * x)) {
+            break;
+        }
+    }
+    return x;
+}
+
+// w of one cone, from z = p - rho u. bound: N s.
+static void solve_cone(const sprag_cone *cone, double stiction, double bound, double rho,
+                       const double *z, double *w)
+{
+    double a[2] = {0}, b[2] = {0};
+    if (isinf(cone->coefficient)) {
+        w[0] = -z[0] / (1 / cone->slip_yield + rho);
+        return;
+    }
+    sprag_friction_law law = sprag_cone_law(cone, stiction, bound);
+    bool slides = law.largest > 0;
+    for (int k = 0; k < cone->axes; k++) {
+        slides = slides && cone->shape[k] > 0;
+        a[k] = z[k] / cone->shape[k];
+        b[k] = rho / (cone->shape[k] * cone->shape[k]);
+    }
+    double x = slides ? cone_slip(&law, cone->axes, a, b) : 0;
+    double ratio = sprag_friction_ratio(x * x + law.least, law.knee);
+    for (int k = 0; k < cone->axes; k++) {
+        double square = cone->shape[k] * cone->shape[k];
+        w[k] = -z[k] / ((slides ? law.largest * ratio * square : 0) + rho);
+    }
+}
+
+static void solve_point(iterate *s, int i)
+{
+    sprag_system *system = &s->system;
+    const sprag_point *point = &system->point[i];
+    const double rho = 1 / point->inverse_mass, *u = s->slip[i], *p = s->p[i];
+    double *w = system->slip[i];
+    memcpy(w, u, sizeof system->slip[i]);
+    if (!(point->inverse_mass > 0)) {
+        return;
+    }
+    double z = p[SPRAG_NORMAL] - rho * u[SPRAG_NORMAL];
+    w[SPRAG_NORMAL] = -z / (rho + (z > 0 ? 1 / point->yield : 0));
+    double normal = z > 0 ? -w[SPRAG_NORMAL] / point->yield : 0;
+    for (int c = point->cone; c < point->cone + point->cones; c++) {
+        const sprag_cone *cone = &system->cone[c];
+        double along[2], own = 1 / s->inverse_mass[c];
+        for (int k = 0; k < cone->axes; k++) {
+            along[k] = p[cone->first + k] - own * u[cone->first + k];
+        }
+        solve_cone(cone, s->stiction, cone->force ? system->step : normal, own, along,
+                   w + cone->first);
+    }
+}
+
+static void solve_equation(iterate *s, int i)
+{
+    const sprag_equation *equation = &s->system.equation[i];
+    double rho = 1 / equation->inverse_mass, z = s->row_p[i] - rho * s->rate[i];
+    double w = -z / (1 / equation->yield + rho), p = -w / equation->yield;
+    bool inside = p >= equation->lo && p <= equation->hi;
+    w = inside ? w : (clamp(p, equation->lo, equation->hi) - z) / rho;
+    s->system.rate[i] = equation->inverse_mass > 0 ? w : s->rate[i];
+}
+
+// Sets w, g(w) and g'(w). Returns the distance of the iterate from the laws, N s / sqrt(kg).
+static double take_laws(iterate *s)
+{
+    sprag_system *system = &s->system;
+    double sum = 0;
+    for (int i = 0; i < system->points; i++) {
+        const sprag_point *point = &system->point[i];
+        solve_point(s, i);
+        sprag_point_law(system, i, system->slip[i], s->stiction, NULL, s->at[i], s->slope[i]);
+        for (int k = 0; k < point->dim && point->inverse_mass > 0; k++) {
+            double apart = s->at[i][k] - s->p[i][k];
+            sum += apart * apart * point->inverse_mass;
+        }
+    }
+    for (int i = 0; i < system->equations; i++) {
+        solve_equation(s, i);
+        s->row_at[i] = sprag_equation_impulse(&system->equation[i], system->rate[i]);
+        double apart = s->row_at[i] - s->row_p[i];
+        sum += apart * apart * system->equation[i].inverse_mass;
+    }
+    return sqrt(sum);
+}
+
+// ---- updates
+
+// Impulses by the laws as they are linear at w: at u, or after the update.
+static void take_linear_laws(const iterate *s, bool after, double (*p)[6], double *row_p)
+{
+    const sprag_system *system = &s->system;
+    for (int i = 0; i < system->points; i++) {
+        const int dim = system->point[i].dim;
+        double apart[6];
+        for (int k = 0; k < dim; k++) {
+            double change = after ? system->slip_change[i][k] : 0;
+            apart[k] = s->slip[i][k] + change - system->slip[i][k];
+        }
+        memcpy(p[i], s->at[i], sizeof p[i]);
+        for (int k = 0; k < dim; k++) {
+            for (int j = 0; j < dim; j++) {
+                p[i][k] -= s->slope[i][k][j] * apart[j];
+            }
+        }
+    }
+    for (int i = 0; i < system->equations; i++) {
+        const sprag_equation *equation = &system->equation[i];
+        double apart = s->rate[i] + (after ? system->rate_change[i] : 0) - system->rate[i];
+        bool yields = sprag_equation_yields(equation, system->rate[i]);
+        row_p[i] = s->row_at[i] - (yields ? apart / equation->yield : 0);
+    }
+}
+
+// Sets the residual of the momentum balance. Returns the size of the momenta, N s / sqrt(kg).
+static double balance(iterate *s, double (*p)[6], const double *row_p)
+{
+    sprag_system *system = &s->system;
+    double *r = system->residual;
+    memcpy(system->impulse, p, (size_t)system->points * sizeof *p);
+    memcpy(system->row_impulse, row_p, (size_t)system->equations * sizeof *row_p);
+    system->space->gather(system, r);
+    double scale = fmax(system->momentum, sprag_system_weighed(system, r));
+    for (int i = 0; i < system->size; i++) {
+        system->work[i] = s->v[i] - system->free[i];
+    }
+    system->space->momentum(system, system->work, system->momentum_change);
+    for (int i = 0; i < system->size; i++) {
+        r[i] = system->momentum_change[i] - r[i];
+    }
+    return scale;
+}
+
+// Error of the iterate: of the momentum balance and of the laws, relative to the momenta.
+static double error_of(iterate *s)
+{
+    double scale = balance(s, s->p, s->row_p);
+    double error = sprag_system_weighed(&s->system, s->system.residual);
+    return hypot(error, take_laws(s)) / scale;
+}
+
+// Sets dv and the changes that go with it.
+static sprag_result update(iterate *s)
+{
+    sprag_system *system = &s->system;
+    take_linear_laws(s, false, s->dp, s->row_dp);
+    balance(s, s->dp, s->row_dp);
+    system->moved = 0; // slopes are those at w
+    sprag_result result = sprag_system_factor(system, s->stiction, NULL);
+    if (result != SPRAG_OK) {
+        return result;
+    }
+    sprag_system_update(system, NULL, s->dv);
+    take_linear_laws(s, true, s->dp, s->row_dp);
+    add_scaled(s->dp[0], -1, s->p[0], 6 * system->points);
+    add_scaled(s->row_dp, -1, s->row_p, system->equations);
+    return SPRAG_OK;
+}
+
+static void move(iterate *s, double share)
+{
+    const sprag_system *system = &s->system;
+    add_scaled(s->v, share, s->dv, system->size);
+    add_scaled(s->slip[0], share, system->slip_change[0], 6 * system->points);
+    add_scaled(s->rate, share, system->rate_change, system->equations);
+    add_scaled(s->p[0], share, s->dp[0], 6 * system->points);
+    add_scaled(s->row_p, share, s->row_dp, system->equations);
+}
+
+// From v and p. Where updates go back and forth, as between sliding either way, every other one is
+// taken half.
+static sprag_result iterate_forces(iterate *s, double tolerance, double *work_left,
+                                   sprag_stats *stats)
+{
+    const sprag_system *system = &s->system;
+    const double work = fmax(0, system->space->work(&s->system)) +
+                        STRIBECK_UPDATE_WORK * (system->points + system->equations);
+    double least = INFINITY;
+    for (int i = 0, since = 0;; i++, since++) {
+        const double error = stats->convergence = error_of(s);
+        since = error < least / 2 ? 0 : since;
+        least = fmin(least, error);
+        bool stalls = since >= STRIBECK_FORCE_STALLED;
+        if (error <= (stalls ? STRIBECK_FORCE_ROUNDING : tolerance)) {
+            return SPRAG_OK;
+        }
+        if (i == STRIBECK_FORCE_UPDATES || !(*work_left > work) || !isfinite(error)) {
+            return SPRAG_NOT_CONVERGED;
+        }
+        sprag_result result = update(s);
+        *work_left -= work;
+        stats->iterations++;
+        if (result != SPRAG_OK) {
+            return result;
+        }
+        move(s, stalls && since % 2 ? 0.5 : 1);
+    }
+}
+
+static bool take(iterate *s, sprag_scratch *scratch)
+{
+    const sprag_system *system = &s->system;
+    s->v = SPRAG_TAKE_RAW(scratch, system->size, double);
+    s->dv = SPRAG_TAKE_RAW(scratch, system->size, double);
+    s->slip = SPRAG_TAKE_RAW(scratch, system->points, *s->slip);
+    s->p = SPRAG_TAKE(scratch, system->points, *s->p);
+    s->dp = SPRAG_TAKE_RAW(scratch, system->points, *s->dp);
+    s->row_dp = SPRAG_TAKE_RAW(scratch, system->equations, double);
+    s->at = SPRAG_TAKE_RAW(scratch, system->points, *s->at);
+    s->slope = SPRAG_TAKE_RAW(scratch, system->points, *s->slope);
+    s->inverse_mass = SPRAG_TAKE_RAW(scratch, system->cones, double);
+    s->rate = SPRAG_TAKE_RAW(scratch, system->equations, double);
+    s->row_p = SPRAG_TAKE(scratch, system->equations, double);
+    s->row_at = SPRAG_TAKE_RAW(scratch, system->equations, double);
+    return !scratch->failed;
+}
+
+static void set_start(iterate *s, const sprag_problem *problem, const sprag_solution *guess)
+{
+    sprag_system *system = &s->system;
+    for (int b = 0; b < problem->bodies; b++) {
+        if (s->node_of[b] != SPRAG_NOWHERE) {
+            memcpy(s->v + 6 * s->node_of[b], guess->velocity[b], 6 * sizeof *s->v);
+        }
+    }
+    add_scaled(s->p[0], problem->step, guess->contact_force[0], 6 * system->points);
+    add_scaled(s->row_p, problem->step, guess->row_force, system->equations);
+    for (int i = 0; i < system->points; i++) {
+        const sprag_point *point = &system->point[i];
+        for (int c = point->cone; c < point->cone + point->cones; c++) {
+            s->inverse_mass[c] = inverse_mass_of(s, i, system->cone[c].first, system->cone[c].axes);
+        }
+    }
+    sprag_system_place(system, s->v);
+    memcpy(s->slip, system->slip, (size_t)system->points * sizeof *s->slip);
+    memcpy(s->rate, system->rate, (size_t)system->equations * sizeof *s->rate);
+}
+
+sprag_result sprag_stribeck_forces(const sprag_problem *problem,
+                                   const sprag_stribeck_options *options, sprag_scratch *scratch,
+                                   sprag_solution *solution, sprag_stats *stats)
+{
+    iterate s;
+    sprag_result result =
+        sprag_stribeck_system(problem, options, scratch, &s.system, &s.node_of, &s.stiction);
+    if (result != SPRAG_OK) {
+        return result;
+    }
+    if (!take(&s, scratch)) {
+        return SPRAG_NO_MEMORY;
+    }
+    set_start(&s, problem, solution);
+    result = iterate_forces(&s, options->tolerance, options->work_left, stats);
+    for (int b = 0; b < problem->bodies && result == SPRAG_OK; b++) {
+        if (s.node_of[b] != SPRAG_NOWHERE) {
+            memcpy(solution->velocity[b], s.v + 6 * s.node_of[b], sizeof solution->velocity[b]);
+        }
+    }
+    for (int i = 0; i < s.system.points && result == SPRAG_OK; i++) {
+        for (int k = 0; k < 6; k++) {
+            solution->contact_force[i][k] = s.at[i][k] / problem->step;
+        }
+    }
+    for (int i = 0; i < s.system.equations && result == SPRAG_OK; i++) {
+        solution->row_force[i] = s.row_at[i] / problem->step;
+    }
+    return result;
+}

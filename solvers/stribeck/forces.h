@@ -1,0 +1,28 @@
+// Newton's method in the forces: the step of a contact problem (problem.h) whose solution is nearly
+// known. A law g, of contacts and rows, is taken not at the velocity u that a point has, which
+// errors move far along a stiff law, but at the point of the law that is nearest to u and the
+// impulse p of the iterate,
+//
+//     g(w) - rho w = p - rho u        w: velocity of the law, 1 / rho: inverse mass of the point
+//
+// (its resolvent: Alart, Curnier, Comput. Methods Appl. Mech. Eng. 92, 1991). An update is linear:
+//
+//     M (v - v*) = J' p,  p = g(w) + g'(w) (J v - w)
+//
+// and ends at a solution where w = u for all points. What sticks, slides or lets go stays so from
+// one problem to the next, however stiff it is, so that one update or two are enough.
+#ifndef SPRAG_STRIBECK_FORCES_H
+#define SPRAG_STRIBECK_FORCES_H
+
+#include "stribeck.h"
+
+// Starts from the velocities and forces of *solution; forces of 0 do for new contacts. Contacts
+// with a stiffness (Hunt and Crossley's law) are not solved. Of the options: softness, stiction,
+// work_left, and tolerance (of momentum and laws, relative to the impulses). stats: iterations and
+// convergence. SPRAG_OK, SPRAG_NOT_CONVERGED, SPRAG_SINGULAR, SPRAG_NO_MEMORY; *solution changes
+// with SPRAG_OK alone.
+sprag_result sprag_stribeck_forces(const sprag_problem *problem,
+                                   const sprag_stribeck_options *options, sprag_scratch *scratch,
+                                   sprag_solution *solution, sprag_stats *stats);
+
+#endif

@@ -1,0 +1,80 @@
+// Newton's method in the forces.
+#include <check.h>
+
+#include "forces.h"
+#include "stribeck_cases.h"
+
+static sprag_stribeck_options exact(void)
+{
+    sprag_stribeck_options options = alike();
+    static double work;
+    work = INFINITY;
+    options.work_left = &work;
+    options.stiction_tolerance = options.stiction_at_rest = 1e-7;
+    options.tolerance = 1e-10;
+    return options;
+}
+
+static sprag_result solve_forces(void)
+{
+    const sprag_stribeck_options options = exact();
+    s.stats = (sprag_stats){.stiction = 1e-7};
+    sprag_result result =
+        sprag_stribeck_forces(&s.problem, &options, &scratch, &s.solution, &s.stats);
+    sprag_scratch_reset(&scratch);
+    return result;
+}
+
+// From no forces, at most an update for every branch of the laws.
+START_TEST(puck_lands_sticks_and_slides)
+{
+    const double push[] = {0, 0.9, 1.1, 5};
+    puck(MU);
+    s.body[0].free_velocity[0] += push[_i] * MU * G * STEP / (1 + SOFTNESS);
+    ck_assert_str_eq(sprag_result_name(solve_forces()), "ok");
+    ck_assert_int_le(s.stats.iterations, 6);
+    ck_assert_double_eq_tol(fn(0), PUCK_WEIGHT, 1e-7);
+    double friction = fmin(push[_i], 1) * MU * PUCK_WEIGHT;
+    ck_assert_double_eq_tol(-s.contact_force[0][1], friction, 1e-4);
+    check_laws(&s);
+}
+END_TEST
+
+// After a change of all forces by a hundredth it finds the solution of the strategies again.
+START_TEST(pile_is_found_again)
+{
+    static double expected[BODIES_MAX][6];
+    const sprag_stribeck_options options = exact();
+    chance c = {(uint64_t)_i};
+    open_scene(&s);
+    add_pile(&s, (uint64_t)_i, 5 + _i, MU, _i % 2, true);
+    ck_assert_str_eq(sprag_result_name(solve_with(&s, &options)), "ok");
+    memcpy(expected, s.velocity, sizeof expected);
+    for (int i = 0; i < s.problem.contacts; i++) {
+        for (int k = 0; k < 3; k++) {
+            s.contact_force[i][k] *= 1 + uniform(&c, -0.01, 0.01);
+        }
+    }
+    ck_assert_str_eq(sprag_result_name(solve_forces()), "ok");
+    ck_assert_double_le(momentum_error(&s), 1e-9);
+    expect_same_velocities((const double(*)[6])s.velocity, (const double(*)[6])expected, 1e-6);
+}
+END_TEST
+
+START_TEST(motor_pulls_as_hard_as_it_may)
+{
+    motorised_cube();
+    ck_assert_str_eq(sprag_result_name(solve_forces()), "ok");
+    ck_assert_double_eq_tol(s.row_force[0], 30, 1e-9);
+    ck_assert_double_le(momentum_error(&s), 1e-9);
+    check_laws(&s);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("forces");
+    ADD_CASE(suite, "forces", {puck_lands_sticks_and_slides, 4}, {pile_is_found_again, 10},
+             {motor_pulls_as_hard_as_it_may, 1});
+    return run_suite(suite);
+}
