@@ -28,9 +28,7 @@ static bool take_scratch(advance_run *run)
     run->attempt.lag = SPRAG_TAKE(scratch, frame->bodies, *run->attempt.lag);
     run->attempt.axis = SPRAG_TAKE(scratch, frame->bodies, *run->attempt.axis);
     run->push.velocity = SPRAG_TAKE(scratch, frame->bodies, *run->push.velocity);
-    run->work.velocity = SPRAG_TAKE(scratch, 2 * frame->bodies, *run->work.velocity);
     run->work.pair = SPRAG_TAKE(scratch, frame->pairs, int);
-    run->work.awaited = SPRAG_TAKE(scratch, frame->pairs, advance_awaited);
     run->attempt.share = SPRAG_TAKE(scratch, frame->bodies, double);
     run->work.moved = SPRAG_TAKE(scratch, frame->bodies, bool);
     run->rows.given_force = SPRAG_TAKE(scratch, frame->contacts, *run->rows.given_force);
@@ -89,21 +87,17 @@ static sprag_result run_frame(advance_run *run)
     int most = substeps_of(run);
     for (int i = 0; run->left > 0 && result == SPRAG_OK;) {
         bool asked = run->options->substeps > 0 && run->work_left > 0;
-        most = advance_is_costly(run) && !asked && most > i ? i + 1 : most;
+        most = advance_event_work_is_spent(run) && !asked && most > i ? i + 1 : most;
         double even = i < most ? run->left / (most - i) : run->left;
         run->floor = fmax(run->options->shortest * run->frame->step, advance_whole_share * even);
-        if (run->control) { // sub-steps that the error control shortens do not count
-            long limited = run->stats->limited;
-            result = advance_controlled(run, i >= most);
-            i += (int)(run->stats->limited - limited);
-        } else {
-            double longest = advance_is_coarse(run) ? fmin(run->left, even) : run->left;
-            result = advance_plan(run, longest, i >= most);
-            if (result == SPRAG_OK) {
-                advance_move(run);
-            }
-            i++;
+        long limited = run->stats->limited;
+        double longest = advance_is_coarse(run) ? fmin(run->left, even) : run->left;
+        result = advance_plan(run, longest, i >= most);
+        if (result == SPRAG_OK) {
+            advance_move(run);
         }
+        // Sub-steps that the error control shortens do not count.
+        i += advance_is_controlled(run) ? (int)(run->stats->limited - limited) : 1;
         bool late = i > most + ADVANCE_EXTRA_SUBSTEPS + 1;
         if ((late || advance_is_spent(run)) && run->left > 0) {
             run->stats->stalled += run->left;
@@ -138,8 +132,9 @@ static void set_work(advance_run *run)
     run->settling = is_settling(run);
     run->work_given = run->options->work * fmax(1, (double)frame->bodies / ADVANCE_WORK_BODIES);
     run->work_left = run->work_given;
-    double exact = ADVANCE_EXACT_WORK - ADVANCE_COARSE_WORK * run->points.last_closed;
-    run->exact_left = run->options->error > 0 ? run->work_given : fmin(run->work_given, exact);
+    double exact = ADVANCE_EXACT_WORK - ADVANCE_POINT_WORK * run->points.last_closed;
+    exact /= fmax(1, frame->bodies);
+    run->exact_left = advance_is_controlled(run) ? run->work_given : fmin(run->work_given, exact);
 }
 
 sprag_result advance_open(advance_run *run)
@@ -200,7 +195,7 @@ sprag_result sprag_advance(sprag_frame *frame, const sprag_advance_options *opti
     if (result != SPRAG_OK) {
         return result;
     }
-    if (options->error > 0 && !advance_take_control(&run)) {
+    if (advance_is_controlled(&run) && !advance_take_control(&run)) {
         return advance_close(&run, SPRAG_NO_MEMORY);
     }
     return advance_close(&run, run_frame(&run));

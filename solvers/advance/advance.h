@@ -21,12 +21,12 @@ typedef struct sprag_advance_options {
                      // get contacts in advance
     int substeps;    // of a frame, aimed at where many events come; 0: 200 / bodies, at most 100,
                      // and 1 for what is planned coarsely
-    double error;    // m, of a frame: a sub-step is accepted if it differs from its two halves,
-                     // which are kept, by less than its share; 0: no error control
-    double work; // of a frame, in products of 6x6 blocks, more in proportion for more than 20
+    double error;    // m, of a frame: sub-steps are halved until their estimated errors are less
+                     // than their share; 0: no error control
+    double work;     // of a frame, in products of 6x6 blocks, more in proportion for more than 20
                  // bodies; once it is spent, solves are a few sweeps, and what half as much more
                  // does not take stands still
-    int checks;  // 1: measures the least separation of all pairs, three times in a sub-step
+    int checks; // 1: measures the least separation of all pairs, three times in a sub-step
     sprag_stribeck_options solver;
 } sprag_advance_options;
 
@@ -45,7 +45,7 @@ typedef struct sprag_advance_stats { // add up over frames
     long squeezed;      // pairs that came to overlap in a frame: between kinematic bodies
     long solves, failed; // contact solves; failed: bodies moved on without impulses, while safe
     double energy_gain; // J, largest gain by a solve without restitution, motors and given contacts
-    double error;       // m, largest between a sub-step and its halves
+    double error;       // m, largest estimate of a sub-step
     sprag_stats solve;  // the last
 } sprag_advance_stats;
 

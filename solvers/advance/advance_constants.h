@@ -5,10 +5,12 @@
 
 // ---- budgets
 
-// Work of a frame, in products of 6x6 blocks, that locates events, and what each contact point at
-// its start takes from that: one solve of many contacts takes longer than all that a coarse plan
-// does. Larger, and smaller: more impacts have their own sub-step, heaps that collapse take longer.
-static const double ADVANCE_EXACT_WORK = 5e4, ADVANCE_COARSE_WORK = 2e3;
+// Work of a frame of one body, in products of 6x6 blocks, that locates events, and what each
+// contact point at its start takes from that, because one exact solve of many contacts takes longer
+// than all that a coarse plan does. Groups of n bodies have 1/n of it: of what bodies that collide
+// with one another do, the events of the frame decide little, and each takes 2 to 4 solves of them
+// all. Larger, and smaller: more impacts have their own sub-step, heaps that collapse take longer.
+static const double ADVANCE_EXACT_WORK = 5e4, ADVANCE_POINT_WORK = 2e3;
 
 // Sub-steps of a frame that are aimed at: this many divided by the number of bodies, bounded by the
 // second. Larger: shorter sub-steps where many events come; more time.
@@ -111,12 +113,12 @@ static const double advance_progress = 1.1;
 // event.
 enum { ADVANCE_LENGTHS = 6 };
 
-// Steps of the secant search between two lengths, and its relative tolerance.
-enum { ADVANCE_SECANTS = 40 };
-static const double advance_secant_tolerance = 1e-9;
+// Epsilon: a sub-step that an event ends may end so much before it. Larger: fewer solves, contacts
+// farther apart when they are made.
+static const double advance_event_height = 0.1;
 
-// Epsilon: a sub-step that an event ends is to end at this height, and at most so much higher.
-static const double advance_event_height = 0.05, advance_event_room = 0.02;
+// Share of the safe time: a sub-step may end so much behind the stop of a joint.
+static const double advance_past_stop = 1e-6;
 
 // Share of the length: forces may act for so much longer than bodies move. Larger: stalls give
 // bodies more speed.

@@ -30,7 +30,6 @@ typedef struct advance_near {
     int points;               // of contact
     bool was_closed;          // in the sub-step before; by substep.c
     bool slips;               // in the last sub-step with a contact; by events.c
-    int awaited;              // of work.awaited, -1: none; by plan.c
     bool active;              // the last solve had a force between the bodies; by substep.c
     advance_friction friction;
     double normal_force, slide_force; // N, sums over the points; by friction.c
@@ -55,8 +54,8 @@ typedef struct advance_point {
     double wrench[2][6]; // N, N m, of the last solve, on both bodies (sprag_contact_wrench)
     double normal_force; // N
     double expected; // force that the next sub-step's solve expects, relative to that of this one
-    double approach;     // m/s, before the sub-step
-    double slip[2];      // m/s, before and after
+    double approach; // m/s, before the sub-step
+    double slip[2];  // m/s, before and after
 } advance_point;
 
 // Contact points, those of closed pairs first and in the order of the pairs.
@@ -111,16 +110,8 @@ typedef struct advance_attempt {
     int slowed_pair; // pair that slowed a body down, -1: none
 } advance_attempt;
 
-typedef struct advance_awaited {
-    int pair;
-    sprag_certificate certificate; // of the attempt that it blocked
-} advance_awaited;
-
-typedef struct advance_work { // scratch of plan.c, speculative.c and slow_down.c
-    double (*velocity)[6];    // 2 for each body
+typedef struct advance_work { // scratch of mesh.c, plan.c and slow_down.c
     int *pair;                // pairs
-    advance_awaited *awaited; // pairs, whose events a sub-step may end at
-    int awaits;
     bool *moved;              // bodies
 } advance_work;
 
@@ -137,7 +128,11 @@ typedef struct advance_energy { // of energy.c
     advance_cluster *cluster;   // of the leaders
 } advance_energy;
 
-typedef struct advance_control advance_control; // of error.c
+typedef struct advance_control { // of error.c
+    double (*half)[6];           // m/s, rad/s, bodies: of half the sub-step
+    double *radius;              // m, bodies, of their shapes
+    double suggested;            // s, length of the next sub-step
+} advance_control;
 
 typedef struct advance_run {
     // by the caller of advance_open:
@@ -146,9 +141,8 @@ typedef struct advance_run {
     const sprag_frame_calls *calls;
     sprag_scratch *scratch, *solving; // of the frame, of a solve
     sprag_advance_stats *stats;
-    double level;             // m, that certified gaps do not fall below
-    double target;            // m, gap that contacts aim at
-    advance_control *control; // NULL: the error is not controlled
+    double level;  // m, that certified gaps do not fall below
+    double target; // m, gap that contacts aim at
     // by advance_open, for the whole frame:
     sprag_mover *before;  // bodies, at the start of the frame
     double acceleration;  // m/s^2, largest by forces
@@ -163,8 +157,6 @@ typedef struct advance_run {
     int stalls;                               // sub-steps that stalled
     bool settling;                            // slow at the start of the frame
     double work_given, work_left, exact_left; // of the frame, and of what locates events
-    sprag_event *event; // of a sub-step that may be taken back (error.c); NULL: events are reported
-    int event_count;
     // of the sub-step:
     advance_points points;
     advance_rows rows;
@@ -173,6 +165,7 @@ typedef struct advance_run {
     advance_work work;
     advance_mesh_crossing mesh_crossing;
     advance_energy energy;
+    advance_control control;
 } advance_run;
 
 // ---- advance.c
@@ -187,7 +180,7 @@ static inline void advance_spend(advance_run *run, double work)
 }
 
 // Has the frame cost so much that no more events are located?
-static inline bool advance_is_costly(const advance_run *run)
+static inline bool advance_event_work_is_spent(const advance_run *run)
 {
     return !(run->exact_left > 0);
 }
@@ -196,6 +189,12 @@ static inline bool advance_is_costly(const advance_run *run)
 static inline bool advance_is_spent(const advance_run *run)
 {
     return run->work_left < -ADVANCE_EXTRA_WORK * run->work_given;
+}
+
+// Is the error bounded (advance.error)? Then all sub-steps are solved exactly.
+static inline bool advance_is_controlled(const advance_run *run)
+{
+    return run->options->error > 0;
 }
 
 // Ends the frame; unless the result is OK, the bodies are put back.
@@ -228,7 +227,7 @@ void advance_limit_energy(advance_run *run);
 
 // ---- events.c
 
-// Counts an event, and reports it or keeps it in run->event. point, normal: NULL for none.
+// Counts and reports an event. point, normal: NULL for none.
 void advance_report(advance_run *run, sprag_event_kind kind, int pair, const double *point,
                     const double *normal, double speed);
 
@@ -239,8 +238,8 @@ void advance_compare_contacts(advance_run *run);
 
 bool advance_take_control(advance_run *run); // false: no memory
 
-// One or two sub-steps, planned and made, as short as the error asks for.
-sprag_result advance_controlled(advance_run *run, bool to_the_end);
+// s: the longest sub-step whose error is small enough.
+sprag_result advance_choose_length(advance_run *run, double *length);
 
 // ---- pairs.c
 

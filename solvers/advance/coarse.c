@@ -1,10 +1,10 @@
-// A sub-step that no event ends. An exact solve of its contacts would cost too much, so sweeps leave
-// velocities at which pairs still approach by a little more than their gaps allow. The motion is
-// projected: changed by as little as possible, in the metric of the masses, so that all points stay
-// apart; the velocities stay as they were solved. Without joints the projection is Gauss-Seidel
-// over a queue of violated constraints, so that it costs little where little is violated. Pairs
-// that block the projected motion get speculative contacts, and the contacts are solved once more
-// with them.
+// A sub-step that no event ends. An exact solve of its contacts would cost too much, so sweeps
+// leave velocities at which pairs still approach by a little more than their gaps allow. The motion
+// is projected: changed by as little as possible, in the metric of the masses, so that all points
+// stay apart; the velocities stay as they were solved. Without joints the projection is
+// Gauss-Seidel over a queue of violated constraints, so that it costs little where little is
+// violated. Pairs that block the projected motion get speculative contacts, and the contacts are
+// solved once more with them.
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 bool advance_is_coarse(const advance_run *run)
 {
     bool jammed = run->push.speed > 0; // an overlap has no event to wait for
-    return (jammed || advance_is_costly(run)) && !run->control;
+    return (jammed || advance_event_work_is_spent(run)) && !advance_is_controlled(run);
 }
 
 // ---- points

@@ -81,7 +81,7 @@ static double bias_of(const advance_run *run, const advance_point *point,
     missing = point->dip + (missing > 0 ? fmin(missing, step * yield_speed(contact, p)) : missing);
     // A dip is not made up for within a sub-step shorter than the shortest: that would take
     // a large velocity. Error control may make all sub-steps that short.
-    double shortest = run->control ? 1 : run->options->shortest;
+    double shortest = advance_is_controlled(run) ? 1 : run->options->shortest;
     double time = missing > 0 ? fmax(step, shortest * run->frame->step) : step;
     double bias = missing / time;
     if (run->attempt.ignore_dips) {

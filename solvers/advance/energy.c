@@ -1,9 +1,9 @@
-// Energy of a sub-step: what its bodies gain beyond the work of their forces is taken back. Contacts
-// that make up for a curved motion add speed, and bodies that the projection keeps apart are lifted
-// without losing speed. Bodies that touch each other, or may, pay together: they all get slower by
-// the same share, so that contacts stay closed; unless something static holds them, about the motion
-// of their centre of mass. Where joints, kinematic bodies or moving surfaces do work, nothing is
-// taken back. The push that ends overlaps counts neither as speed nor as work.
+// Energy of a sub-step: what its bodies gain beyond the work of their forces is taken back.
+// Contacts that make up for a curved motion add speed, and bodies that the projection keeps apart
+// are lifted without losing speed. Bodies that touch each other, or may, pay together: they all get
+// slower by the same share, so that contacts stay closed; unless something static holds them, about
+// the motion of their centre of mass. Where joints, kinematic bodies or moving surfaces do work,
+// nothing is taken back. The push that ends overlaps counts neither as speed nor as work.
 #include <math.h>
 #include <string.h>
 
@@ -149,8 +149,8 @@ bool advance_drop_costly(advance_run *run, bool *moved)
         double work = work_of(run, i, run->attempt.length), force = norm3(mover->force);
         add_body(run, i, v, kinetic(mover, *inertia, v), before + work);
         cluster *c = &run->energy.cluster[leader_of(run->energy.leader, i)];
-        double given = run->attempt.length * (dot6(mover->force, v) -
-                                              dot6(mover->force, run->attempt.lag[i]));
+        double given =
+            run->attempt.length * (dot6(mover->force, v) - dot6(mover->force, run->attempt.lag[i]));
         c->lift = fmax(c->lift, force > 0 ? (given - work) / force : 0);
     }
     for (int i = 0; i < run->frame->bodies; i++) {

@@ -14,9 +14,7 @@ void advance_report(advance_run *run, sprag_event_kind kind, int pair, const dou
         memcpy(event.point, point, sizeof event.point);
         memcpy(event.normal, normal, sizeof event.normal);
     }
-    if (run->event) {
-        run->event[run->event_count++] = event;
-    } else if (run->calls->event) {
+    if (run->calls->event) {
         run->calls->event(run->calls->data, &event);
     }
 }

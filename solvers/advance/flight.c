@@ -3,10 +3,10 @@
 //
 //     v(h) = v(0) + h F / m,   x(h) = x(0) + h (v(0) + v(h)) / 2
 //
-// so that speed and place at its end are exact, and with them the energy. Without torque the angular
-// momentum stays: the turn of the sub-step is exact too, about one axis instead of a moving one.
-// Contacts act until the end of the sub-step and hold there: the bodies that have them move with
-// v(h).
+// so that speed and place at its end are exact, and with them the energy. Without torque the
+// angular momentum stays: the turn of the sub-step is exact too, about one axis instead of a moving
+// one. Contacts act until the end of the sub-step and hold there: the bodies that have them move
+// with v(h).
 #include <math.h>
 #include <string.h>
 

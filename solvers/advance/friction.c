@@ -51,9 +51,10 @@ void advance_start_friction(advance_run *run, const advance_problem *p)
     for (int i = 0; i < run->points.count; i++) {
         int pair = run->points.point[i].pair;
         advance_near *near = &run->near[pair];
-        near->friction = !advance_is_unbounded(&run->frame->pair[pair].surface.slide) ? ADVANCE_BOUNDED
-                         : near->normal_force > 0                             ? ADVANCE_RUBS
-                                                                              : ADVANCE_WAITS;
+        near->friction = !advance_is_unbounded(&run->frame->pair[pair].surface.slide)
+                             ? ADVANCE_BOUNDED
+                         : near->normal_force > 0 ? ADVANCE_RUBS
+                                                  : ADVANCE_WAITS;
         if (near->friction == ADVANCE_WAITS) {
             advance_remove_friction(&p->contact[run->frame->contacts + i]);
         }

@@ -1,5 +1,4 @@
-// Chooses the length h of the sub-step. The velocities depend on h and the safe time depends on the
-// velocities, so when an event ends the sub-step, h is found by the secant method.
+// Chooses the length of the sub-step, and solves it.
 #include <math.h>
 #include <string.h>
 
@@ -15,15 +14,30 @@ static bool must_wait(const advance_run *run, int pair, double height)
            c->height > ADVANCE_FACET_BAND * run->options->epsilon;
 }
 
+// s, from the start of the sub-step, of the first event that ends it: of a pair that blocks from
+// higher than this (m).
+static double first_event(const advance_run *run, double height)
+{
+    double first = run->attempt.length;
+    for (int i = 0; i < run->frame->pairs; i++) {
+        const advance_near *near = &run->near[i];
+        bool ends =
+            !near->closed && near->certificate.height > height && near->certificate.side >= 0;
+        first = ends ? fmin(first, near->certificate.time) : first;
+    }
+    return first;
+}
+
 // Makes speculative contacts of pairs that block from no higher than this (m), and increases the
 // dips of points. false: nothing changed.
 static bool capture_blocking(advance_run *run, double height)
 {
     bool changed = false;
+    double until = first_event(run, height);
     for (int i = 0, at = 0; i < run->frame->pairs; i++) {
         const advance_near *near = &run->near[i];
         advance_skip_to_pair(run, i, &at);
-        if (!(near->certificate.time < run->attempt.length)) {
+        if (!(near->certificate.time < until)) {
             continue;
         }
         if (near->closed && advance_update_dips(run, i, &at)) {
@@ -81,8 +95,8 @@ static sprag_result attempt(advance_run *run, double length, double horizon, dou
             advance_certify(run, horizon, NULL);
             some = false;
         }
-        if (run->attempt.safe >= length || run->attempt.failed || advance_is_costly(run) ||
-            !capture_blocking(run, height)) {
+        if (run->attempt.safe >= length || run->attempt.failed ||
+            advance_event_work_is_spent(run) || !capture_blocking(run, height)) {
             break;
         }
         if (run->attempt.safe > advance_progress * before) {
@@ -111,172 +125,85 @@ static sprag_result attempt_to_end(advance_run *run)
 
 // ---- a sub-step that an event ends
 //
-// The length is sought at which the velocities solved for it reach the event at its end. The
-// velocities are nearly linear in the length: between two lengths that have been solved, the event
-// is found without a solve.
+// The velocities v(h) that are solved for a length h are safe for a time s(h). The event is where
+// s(h) = h. s hardly depends on h, so that s(h) is the next length to try, and then the secant of
+// the last two.
 
 typedef struct trial {
-    double length;
-    double (*velocity)[6]; // m/s, rad/s, of the motion
+    double length, safe; // s
 } trial;
 
-static void record_trial(const advance_run *run, trial *t)
+// s, by which a sub-step may end before the event, where the pair that blocks is so high above it;
+// at a joint's stop (negative) it ends as much behind, because the row of the stop acts from there.
+static double room_of(const advance_run *run)
 {
-    t->length = run->attempt.length;
-    for (int i = 0; i < run->frame->bodies; i++) {
-        memcpy(t->velocity[i], run->attempt.motion[i].velocity, sizeof t->velocity[i]);
-    }
-}
-
-// At the start of the sub-step.
-static void record_start(const advance_run *run, trial *t)
-{
-    t->length = 0;
-    for (int i = 0; i < run->frame->bodies; i++) {
-        memcpy(t->velocity[i], run->frame->body[i].velocity, sizeof t->velocity[i]);
-    }
-}
-
-// Adds the pairs that block the attempt within `until`, with what they are blocked by now.
-static void record_blocking(advance_run *run, double until)
-{
-    for (int i = 0; i < run->frame->pairs; i++) {
-        const sprag_certificate *c = &run->near[i].certificate;
-        if (c->time < until && c->side >= 0) {
-            int *at = &run->near[i].awaited;
-            *at = *at >= 0 ? *at : run->work.awaits++;
-            run->work.awaited[*at] = (advance_awaited){i, *c};
-        }
-    }
-}
-
-// m, by which the lowest of them is above the level at which the sub-step is to end.
-static double height_left(const advance_run *run, double t)
-{
-    double least = INFINITY;
-    for (int i = 0; i < run->work.awaits; i++) {
-        const advance_awaited *a = &run->work.awaited[i];
-        least =
-            fmin(least, sprag_certificate_height(run->near[a->pair].carried, &a->certificate, t));
-    }
-    return least - advance_event_height * run->options->epsilon;
-}
-
-static void interpolate(advance_run *run, const trial *a, const trial *b, double length)
-{
-    double part = (length - a->length) / (b->length - a->length);
-    for (int i = 0; i < run->frame->bodies; i++) {
-        for (int k = 0; k < 6; k++) {
-            run->attempt.motion[i].velocity[k] =
-                a->velocity[i][k] + part * (b->velocity[i][k] - a->velocity[i][k]);
-        }
-    }
-}
-
-// The length between low and high at which the first of the awaited pairs arrives: the Illinois
-// variant of regula falsi on the height that is left.
-static double find_event_length(advance_run *run, const trial *low, const trial *high)
-{
-    static const double close = advance_secant_tolerance;
-    double a = low->length, b = high->length, fa, fb;
-    interpolate(run, low, high, a);
-    fa = height_left(run, a);
-    interpolate(run, low, high, b);
-    fb = height_left(run, b);
-    for (int i = 0, before = 0; i < ADVANCE_SECANTS && b - a > close * b; i++) {
-        double between = fa > 0 && fb < 0 ? (a * fb - b * fa) / (fb - fa) : 0.5 * (a + b);
-        double length = fmin(fmax(between, a + 0.1 * close * b), b - 0.1 * close * b);
-        interpolate(run, low, high, length);
-        double f = height_left(run, length);
-        int side = f >= 0 ? 1 : -1;
-        *(side > 0 ? &a : &b) = length;
-        *(side > 0 ? &fa : &fb) = f;
-        *(side > 0 ? &fb : &fa) *= side == before ? 0.5 : 1;
-        before = side;
-        if (side > 0 && f <= advance_event_room * run->options->epsilon) {
-            break;
-        }
-    }
-    return a;
+    const advance_attempt *a = &run->attempt;
+    double height = a->blocking < 0 ? 0 : run->near[a->blocking].certificate.height;
+    double share = advance_event_height * run->options->epsilon / height;
+    return a->safe * (a->at_limit ? -advance_past_stop : fmin(0.5, share));
 }
 
 // Does the sub-step end so near the event that the next one starts with it?
 static bool ends_at_event(const advance_run *run)
 {
-    double length = run->attempt.length, past = length - run->attempt.safe;
-    return run->attempt.at_limit || past > 0
-               ? fabs(past) <= 1e-6 * length
-               : height_left(run, length) <= advance_event_height * run->options->epsilon;
+    double before = run->attempt.safe - run->attempt.length, room = room_of(run);
+    return before >= fmin(0, room) && before <= fmax(0, room);
 }
 
-// Solves for shorter lengths, because forces must not act for longer than bodies move.
-static sprag_result shorten(advance_run *run, double low, double longest)
+// The length at which the secant of the last two trials has half of the room left; if that is not
+// between the bounds, their middle.
+static double next_length(const trial *before, const trial *last, const trial *low,
+                          const trial *high, double room)
 {
-    const double length[] = {fmax(run->attempt.safe, run->floor), fmax(low, run->floor),
-                             run->floor};
-    for (int i = 0; i < 3 && run->attempt.length - run->attempt.safe >
-                                 advance_idle_share * run->attempt.length;
-         i++) {
-        if (length[i] < run->attempt.length) {
-            advance_begin_attempt(run, length[i]);
-            sprag_result result =
-                attempt(run, length[i], longest, ADVANCE_BAND * run->options->epsilon);
-            if (result != SPRAG_OK || run->attempt.failed) {
-                return result;
-            }
-        }
-    }
-    return run->attempt.length <= run->floor ? attempt_to_end(run) : SPRAG_OK;
-}
-
-static void begin_waiting(advance_run *run)
-{
-    run->work.awaits = 0;
-    for (int i = 0; i < run->frame->pairs; i++) {
-        run->near[i].awaited = -1;
-    }
+    double slope =
+        before->length > 0 ? (last->safe - before->safe) / (last->length - before->length) : 0;
+    double next = (last->safe - slope * last->length) / (1 - slope) - 0.5 * room;
+    bool inside = next > low->length && next < high->length;
+    return inside ? next : 0.5 * (low->length + fmin(high->length, high->safe));
 }
 
 static sprag_result end_at_event(advance_run *run, double longest)
 {
-    double(*velocity)[6] = run->work.velocity;
-    trial low = {.velocity = velocity}, high = {.velocity = velocity + run->frame->bodies};
-    begin_waiting(run);
-    record_start(run, &low);
-    for (int i = 0; i < ADVANCE_LENGTHS && !advance_is_costly(run); i++) {
-        bool high_one = run->attempt.safe < run->attempt.length, limit = run->attempt.at_limit;
-        record_trial(run, high_one ? &high : &low);
-        if (high_one) {
-            record_blocking(run, run->attempt.length);
-        }
+    trial low = {0, 0}, high = {longest, longest}, before = {0, 0};
+    for (int i = 0; i < ADVANCE_LENGTHS && !advance_event_work_is_spent(run); i++) {
+        const trial last = {run->attempt.length, run->attempt.safe};
+        *(last.safe < last.length ? &high : &low) = last;
         if (high.length <= run->floor) {
-            return attempt_to_end(run);
-        }
-        double next = limit ? run->attempt.safe : find_event_length(run, &low, &high);
-        next = fmax(next, run->floor);
-        if (next <= low.length * (1 + 1e-9) || next >= high.length) {
             break;
         }
+        double next = fmax(next_length(&before, &last, &low, &high, room_of(run)), run->floor);
+        before = last;
         advance_begin_attempt(run, next);
-        sprag_result result =
-            attempt(run, next, limit ? longest : next, ADVANCE_BAND * run->options->epsilon);
+        sprag_result result = attempt(run, next, longest, ADVANCE_BAND * run->options->epsilon);
         if (result != SPRAG_OK || run->attempt.failed || ends_at_event(run)) {
             return result;
         }
     }
-    advance_set_motion(run); // of the last solve, as certified
-    return shorten(run, low.length, longest);
+    // Forces must not act for longer than bodies move.
+    if (advance_event_work_is_spent(run) || run->attempt.safe >= run->attempt.length) {
+        return SPRAG_OK;
+    }
+    advance_begin_attempt(run, fmax(low.length, run->floor));
+    sprag_result result = attempt(run, run->attempt.length, run->attempt.length,
+                                  ADVANCE_BAND * run->options->epsilon);
+    return result == SPRAG_OK ? attempt_to_end(run) : result;
 }
 
-static sprag_result plan_once(advance_run *run, double longest, bool to_the_end)
+static sprag_result plan_exact(advance_run *run, double longest, bool to_the_end)
 {
     run->attempt.has_guess = false;
     advance_begin_attempt(run, longest);
     sprag_result result = attempt(run, longest, longest, ADVANCE_BAND * run->options->epsilon);
-    if (result != SPRAG_OK || run->attempt.safe >= longest || run->attempt.failed) {
-        return result;
+    if (result == SPRAG_OK && run->attempt.safe < longest && !run->attempt.failed) {
+        bool whole = to_the_end || longest <= run->floor;
+        result = whole ? attempt_to_end(run) : end_at_event(run, longest);
     }
-    return to_the_end || longest <= run->floor ? attempt_to_end(run) : end_at_event(run, longest);
+    double least = fmin(run->options->shortest * run->frame->step, run->attempt.length);
+    bool blocked = run->attempt.safe < least && !run->attempt.at_limit;
+    if (result == SPRAG_OK && blocked && !advance_is_coarse(run)) {
+        advance_slow_down(run);
+    }
+    return result;
 }
 
 // Only a joint's stop ends such a sub-step.
@@ -304,31 +231,20 @@ static sprag_result plan_coarse(advance_run *run, double longest)
     return SPRAG_OK;
 }
 
-static sprag_result plan_exact(advance_run *run, double longest, bool to_the_end)
-{
-    sprag_result result = SPRAG_OK;
-    for (int i = 0; i < ADVANCE_PLANS && result == SPRAG_OK && (i == 0 || !advance_is_costly(run));
-         i++) {
-        result = plan_once(run, longest, to_the_end);
-        bool complete =
-            run->attempt.length - run->attempt.safe <= advance_idle_share * run->attempt.length;
-        if (complete || run->attempt.failed || run->attempt.length <= run->floor) {
-            break;
-        }
-        longest = fmax(run->attempt.safe, run->floor); // forces act for no longer than bodies move
-    }
-    double least = fmin(run->options->shortest * run->frame->step, run->attempt.length);
-    if (result == SPRAG_OK && run->attempt.safe < least && !run->attempt.at_limit) {
-        advance_slow_down(run);
-    }
-    return result;
-}
-
 sprag_result advance_plan(advance_run *run, double longest, bool to_the_end)
 {
     sprag_result result = advance_look(run, longest);
+    run->longest = run->left;
     if (result != SPRAG_OK) {
         return result;
+    }
+    if (advance_is_controlled(run)) {
+        result = advance_choose_length(run, &longest);
+        run->longest = longest;
+        run->floor = fmin(run->floor, longest); // no speculative contacts of later events
+        if (result != SPRAG_OK) {
+            return result;
+        }
     }
     if (!advance_is_coarse(run)) {
         result = plan_exact(run, longest, to_the_end);

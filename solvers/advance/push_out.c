@@ -95,7 +95,8 @@ sprag_result advance_push_out(advance_run *run, advance_problem *p)
         contact->stiffness = 0;
         advance_remove_friction(contact);
     }
-    // The error of sweeps would press overlapping bodies deeper into others, which nothing certifies.
+    // The error of sweeps would press overlapping bodies deeper into others, which nothing
+    // certifies.
     bool exactly = run->stats->solve.strategy != SPRAG_STRATEGY_FROZEN_FRICTION;
     sprag_result result =
         advance_solve_contacts(run, &p->problem, false, exactly, &p->solution, &stats);

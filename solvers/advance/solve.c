@@ -57,9 +57,9 @@ static bool take_problem(advance_run *run, double step, advance_problem *p)
 sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *problem, bool warm,
                                     bool exactly, sprag_solution *solution, sprag_stats *stats)
 {
-    bool costly = advance_is_costly(run) && !run->control, coarse = costly && !exactly;
-    double given = costly || run->control ? run->work_left : fmin(run->exact_left, run->work_left);
-    double left = given;
+    bool costly = advance_event_work_is_spent(run) && !advance_is_controlled(run),
+         coarse = costly && !exactly;
+    double given = run->work_left, left = given;
     sprag_stribeck_options options = run->options->solver;
     options.warm = warm;
     options.work_left = &left;

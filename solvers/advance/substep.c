@@ -41,7 +41,7 @@ void advance_keep_forces(advance_run *run)
     }
     run->frame->touching = run->points.count;
     run->frame->rows = run->rows.count;
-    if (run->calls->add_forces && !run->event) {
+    if (run->calls->add_forces) {
         run->calls->add_forces(run->calls->data, run->rows.row, run->rows.force,
                                (const double(*)[6])run->rows.given_force,
                                run->attempt.length / run->frame->step);
@@ -137,7 +137,6 @@ void advance_move(advance_run *run)
 sprag_result advance_look(advance_run *run, double longest)
 {
     const sprag_frame_calls *calls = run->calls;
-    run->longest = run->control ? longest : run->left;
     for (int i = 0; i < run->frame->bodies; i++) {
         run->attempt.motion[i].pose = run->frame->body[i].pose;
         memcpy(run->attempt.motion[i].velocity, run->frame->body[i].velocity,

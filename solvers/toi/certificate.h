@@ -9,7 +9,8 @@
 #include "gap.h"
 #include "motion.h"
 
-// A plane between two shapes, told in their own axes: it is the same plane when they have moved.
+// A separating plane, stored in the axes of its shape, so that it can be tried again after the
+// shapes have moved.
 typedef struct sprag_kept_plane {
     enum { SPRAG_NO_PLANE, SPRAG_CARRIED_PLANE, SPRAG_EDGES_PLANE } kind;
     int carrier;      // CARRIED: the shape that carries it
@@ -42,12 +43,5 @@ void sprag_time_of_impact(const sprag_carried pair[2], const sprag_gap *gap, dou
 // some time later, it mostly is the right one.
 void sprag_time_of_impact_again(const sprag_carried pair[2], const sprag_gap *gap, double level,
                                 double horizon, sprag_certificate *certificate);
-
-// m, of the blocking point of a certificate above the plane, t s later, if the pair moves as it does
-// now, from the same poses: it tells the time of the event at other velocities, though not for
-// certain. The certificate has a side.
-double sprag_certificate_height(const sprag_carried pair[2], const sprag_certificate *certificate,
-                                double t);
-
 
 #endif

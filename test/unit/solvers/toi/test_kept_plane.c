@@ -1,5 +1,5 @@
 // Certificates that follow the plane of an earlier one: safe at other velocities, and hardly ever
-// shorter than without it. The height above that plane tells the time of the event.
+// shorter than without it.
 #include <check.h>
 #include <math.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static void random_pair(pair *p, chance *dice, double gap)
 
 START_TEST(a_kept_plane_serves_at_other_velocities)
 {
-    int tried = 0, shorter = 0, ended = 0, arrived = 0;
+    int tried = 0, shorter = 0;
     chance dice = {12};
     for (int i = 0; i < 10000; i++) {
         pair p;
@@ -69,11 +69,6 @@ START_TEST(a_kept_plane_serves_at_other_velocities)
             continue;
         }
         sprag_time_of_impact(p.carried, &gap, LEVEL, horizon, &again);
-        if (!again.whole && again.time > 0) {
-            double left = sprag_certificate_height(p.carried, &again, again.time) - LEVEL;
-            arrived += fabs(left) < 1e-8; // a hundredth of advance.epsilon
-            ended++;
-        }
         for (int k = 0; k < 6; k++) {
             p.motion[0].velocity[k] *= 1 + 0.01 * chance_between(&dice, -1, 1);
         }
@@ -86,9 +81,7 @@ START_TEST(a_kept_plane_serves_at_other_velocities)
         tried++;
     }
     ck_assert_int_gt(tried, 8000);
-    ck_assert_int_gt(ended, tried / 20);
     ck_assert_msg(shorter < tried / 100, "%d of %d", shorter, tried);
-    ck_assert_msg(arrived > ended * 7 / 10, "%d of %d", arrived, ended);
 }
 END_TEST
 
