@@ -261,6 +261,9 @@ bool sprag_ode_loads_have_grown(const ode_problem *pulled, sprag_scratch *scratc
 void sprag_ode_stiffen_again(ode_problem *pulled, const ode_warm_start *warm_start,
                              sprag_scratch *scratch);
 
+// Takes the added inertia and the looks ahead out of the problem: its energy is that of the bodies.
+void sprag_ode_unstiffen(ode_problem *pulled);
+
 // The added inertia of a body now holds on to rest.
 void sprag_ode_release(sprag_body *body, const ode_tight *tight);
 

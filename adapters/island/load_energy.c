@@ -4,11 +4,12 @@
 // swings against it has w.A w / 2 in it, and as much in the tension. So each body keeps an account
 // of what A and the look ahead have taken, of at most w.A w, and a step may win what is there.
 //
-// With p = 0 and no look ahead nothing can be won: the step is then the nearest velocity that the
-// rows allow, in the metric of M + A, to one of less energy. So where the solution has won more
-// than is there, the problem is solved again that way, and the step is the mean of both that wins
-// no more. The mean balances momentum and meets rows as both do. Where loads have grown within the
-// step, A and p are not those of this load: the second solution, with A for it, is the step.
+// With p = 0, no look ahead and no rebound nothing can be won: the step is then the nearest
+// velocity that the rows allow, in the metric of M + A, to one of less energy. So where the
+// solution has won more than is there, the problem is solved again that way, and the step is the
+// mean of both that wins no more. The mean balances momentum and meets rows as both do. Where loads
+// have grown within the step, A and p are not those of this load: the second solution, with A for
+// it, is the step.
 #include <math.h>
 #include <string.h>
 
@@ -141,7 +142,7 @@ static void store(ode_problem *pulled, double left)
 }
 
 // Sets what the solution may win. Returns whether it wins more, by A and the look ahead. Energy
-// that mending takes out makes room for theirs; energy that mending brings in is not theirs.
+// that mending takes out makes room for theirs; what it brings in and they take is not theirs.
 static bool wins(ode_problem *pulled)
 {
     if (pulled->tights + pulled->tauts == 0) {
@@ -154,7 +155,7 @@ static bool wins(ode_problem *pulled)
     bool more = added > stored(pulled) + fmax(0, rows.mending) &&
                 all > pulled->may_win + load_least_gain * energy(pulled);
     if (!more) {
-        store(pulled, pulled->may_win - all);
+        store(pulled, stored(pulled) - rows.mending - all);
     }
     return more;
 }
@@ -194,16 +195,27 @@ bool sprag_ode_keep_solution(ode_problem *pulled, sprag_scratch *scratch)
     return true;
 }
 
-// A holds on to rest, and no row looks ahead.
+// Adds a share of what rows look ahead, and of what contacts ask for to rebound or to recover an
+// overlap.
+static void ask(ode_problem *pulled, double share)
+{
+    for (int i = 0; i < pulled->joint_rows; i++) {
+        pulled->row[i].bias += share * pulled->ahead[i];
+    }
+    for (int i = 0; i < pulled->problem.contacts; i++) {
+        pulled->contact[i].bias += share * pulled->contact[i].recovery;
+    }
+}
+
+// A holds on to rest, no row looks ahead, and no contact rebounds: a body that A has stopped does
+// not meet it at the speed that the rebound is a share of.
 static void let_go(ode_problem *pulled)
 {
     for (int i = 0; i < pulled->tights; i++) {
         const ode_tight *tight = &pulled->tight[i];
         sprag_ode_release(&pulled->body[tight->body], tight);
     }
-    for (int i = 0; i < pulled->joint_rows; i++) {
-        pulled->row[i].bias -= pulled->ahead[i];
-    }
+    ask(pulled, -1);
     for (int i = pulled->joint_rows; i < pulled->problem.rows; i++) {
         pulled->row[i].bias = 0;
     }
@@ -244,6 +256,9 @@ static void mix_solutions(ode_problem *pulled, double share)
 void sprag_ode_keep_first(ode_problem *pulled)
 {
     pulled->solution = pulled->first;
+    if (!pulled->grown) {
+        ask(pulled, 1);
+    }
     store(pulled, 0);
 }
 
@@ -253,9 +268,11 @@ void sprag_ode_combine(ode_problem *pulled)
         return;
     }
     if (pulled->grown) {
-        store(pulled, stored(pulled) - gain(pulled, &pulled->solution, 0));
+        double mended = fmax(0, work_of_rows(pulled, &pulled->solution).mending);
+        store(pulled, stored(pulled) - gain(pulled, &pulled->solution, 0) - mended);
         return;
     }
+    ask(pulled, 1);
     double none = gain(pulled, &pulled->solution, 0) - pulled->may_win;
     double all = gain(pulled, &pulled->first, 1) - pulled->may_win;
     if (none < 0) { // the gain of a mean is none + b share + c share^2

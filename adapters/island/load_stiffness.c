@@ -434,8 +434,7 @@ bool sprag_ode_loads_have_grown(const ode_problem *pulled, sprag_scratch *scratc
     return any;
 }
 
-void sprag_ode_stiffen_again(ode_problem *pulled, const ode_warm_start *warm_start,
-                             sprag_scratch *scratch)
+void sprag_ode_unstiffen(ode_problem *pulled)
 {
     for (int i = 0; i < pulled->tights; i++) {
         const ode_tight *tight = &pulled->tight[i];
@@ -443,9 +442,15 @@ void sprag_ode_stiffen_again(ode_problem *pulled, const ode_warm_start *warm_sta
         memcpy(body->inertia, tight->inertia, sizeof body->inertia);
         memcpy(body->free_velocity + 3, tight->free, sizeof tight->free);
     }
-    for (int i = 0; i < pulled->joint_rows; i++) {
+    for (int i = 0; i < pulled->joint_rows && pulled->ahead; i++) {
         pulled->row[i].bias -= pulled->ahead[i];
     }
+}
+
+void sprag_ode_stiffen_again(ode_problem *pulled, const ode_warm_start *warm_start,
+                             sprag_scratch *scratch)
+{
+    sprag_ode_unstiffen(pulled);
     pulled->tights = pulled->tauts = 0;
     pulled->problem.rows = pulled->joint_rows;
     pulled->grown = true;

@@ -171,11 +171,12 @@ static void solve(const step_context *c, sprag_scratch *scratch, solved_island *
     if (to->result == SPRAG_OK && pulled->approach) {
         meet_touches(c->world, pulled, &options, scratch, &to->stats);
     }
+    solve_file_offer(c->world, &pulled->problem, &options, to->result, &to->stats);
     if (to->result == SPRAG_OK) {
+        sprag_ode_unstiffen(pulled);
         to->result = sprag_stribeck_limit_energy(&pulled->problem, &options, scratch,
                                                  &pulled->solution, &to->stats);
     }
-    solve_file_offer(c->world, &pulled->problem, &options, to->result, &to->stats);
 }
 
 void solve_island(const step_context *c, const ode_island *island, sprag_scratch *scratch,

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "linalg.h"
+
 static void rotate(double *a, double *b, double c, double s)
 {
     double x = *a, y = *b;
@@ -69,4 +71,16 @@ bool sprag_cholesky3(const double A[9], double L[9])
     L[7] = (A[7] - L[6] * L[3]) / L[4];
     L[8] = sqrt(A[8] - L[6] * L[6] - L[7] * L[7]);
     return L[0] > 0 && L[4] > 0 && L[8] > 0;
+}
+
+// B K B' is a cross product with the vector a, and |K|^2 = a.S a / det S, S = B B'.
+double sprag_skew_share3(const double A[9])
+{
+    const double a[3] = {(A[7] - A[5]) / 2, (A[2] - A[6]) / 2, (A[3] - A[1]) / 2};
+    double S[9], turned[3], unused[9];
+    memcpy(S, A, sizeof S);
+    sprag_symmetrise3(S, 3);
+    mul33(S, a, turned);
+    double det = invert33(S, unused);
+    return det > 0 ? dot3(a, turned) / det : 0;
 }

@@ -30,4 +30,8 @@ static inline bool sprag_symmetrise3(double *A, int stride)
     return changed;
 }
 
+// A = B (1 + K) B', K skew: |K|^2, also that of the inverse of A. 0: the symmetric part is
+// singular.
+double sprag_skew_share3(const double A[9]);
+
 #endif

@@ -13,8 +13,8 @@
 // win more, the problem is solved again without these velocities, and the step is the mean of both
 // solutions that wins no more. The mean balances momentum and meets rows as both do.
 //
-// Motors, springs and moving surfaces do work, and rows of joints mend errors: what they bring in
-// is theirs.
+// Motors, springs and moving surfaces do work: what they bring in is theirs. Rows of joints mend
+// errors: what that brings in without these velocities is theirs, but not what they are pushed to.
 #include <math.h>
 #include <string.h>
 
@@ -28,6 +28,7 @@ typedef struct limit {
     const sprag_solution *solution;
     double (*inverse)[9]; // 1/(kg m^2), bodies; 0: kinematic
     double (*middle)[6];  // m/s, rad/s, bodies: mean of the velocities before and after
+    double slight;        // J, gain that is not worth a solve
 } limit;
 
 static double product(const sprag_body *body, const double *a, const double *b)
@@ -38,10 +39,11 @@ static double product(const sprag_body *body, const double *a, const double *b)
 }
 
 // J, work of all impulses, less what lifts bodies against free forces, and less what is not worth a
-// solve.
-static double work_of_all(const limit *l)
+// solve. Sets `middle` and `slight`.
+static double work_of_all(limit *l)
 {
-    double sum = 0, lifted = 0, slight = 0;
+    double sum = 0, lifted = 0;
+    l->slight = 0;
     for (int i = 0; i < l->problem->bodies; i++) {
         const sprag_body *body = &l->problem->body[i];
         const double *after = l->solution->velocity[i];
@@ -54,11 +56,11 @@ static double work_of_all(const limit *l)
         if (body->mass > 0) {
             sum += product(body, l->middle[i], change);
             lifted -= product(body, l->middle[i], fall);
-            slight += 0.5 * STRIBECK_LEAST_GAIN * product(body, change, change);
-            slight += 0.5 * STRIBECK_LEAST_GAIN_OF_FALL * body->mass * dot3(fall, fall);
+            l->slight += 0.5 * STRIBECK_LEAST_GAIN * product(body, change, change);
+            l->slight += 0.5 * STRIBECK_LEAST_GAIN_OF_FALL * body->mass * dot3(fall, fall);
         }
     }
-    return sum - fmax(0, lifted) - slight;
+    return sum - fmax(0, lifted) - l->slight;
 }
 
 static double inverse_mass(const limit *l, const int body[2], const double jacobian[2][6])
@@ -128,6 +130,22 @@ static double own_work_of_contact(const limit *l, int i)
     return r > closing && a > 0 ? 0.5 * (r * r - closing * closing) / a : 0;
 }
 
+// J, no less than what rebounds and recoveries win beyond what they may: with the impulses p, a
+// change of what contacts ask for changes the energy by p times it, and p grows with it.
+static double most_excess(const limit *l)
+{
+    double sum = 0;
+    for (int i = 0; i < l->problem->contacts; i++) {
+        const sprag_contact *contact = &l->problem->contact[i];
+        if (contact->recovery > 0 &&
+            !contact_drives(l, contact, inverse_mass_of_contact(l, contact))) {
+            sum += l->problem->step * l->solution->contact_force[i][0] * contact->recovery -
+                   own_work_of_contact(l, i);
+        }
+    }
+    return sum - l->slight;
+}
+
 // ---- rows
 
 typedef struct row_work { // J
@@ -158,8 +176,8 @@ static void add_work_of_row(const limit *l, int i, row_work *to)
 
 // ---- the limit
 
-// J, by which contacts win more than they may. Sets `middle`.
-static double excess(const limit *l)
+// J, by which contacts win more than they may, but for what rows mend.
+static double excess(limit *l, double *mending)
 {
     double sum = work_of_all(l);
     for (int i = 0; i < l->problem->contacts; i++) {
@@ -169,7 +187,8 @@ static double excess(const limit *l)
     for (int i = 0; i < l->problem->rows; i++) {
         add_work_of_row(l, i, &rows);
     }
-    return sum - rows.drives - fmax(0, rows.mending);
+    *mending = fmax(0, rows.mending);
+    return sum - rows.drives;
 }
 
 // The sum of energy that sweeps take from the free motion grows from no forces on, and not from
@@ -277,8 +296,8 @@ sprag_result sprag_stribeck_limit_energy(const sprag_problem *problem,
     if (!take_inverses(&l, scratch)) {
         return SPRAG_NO_MEMORY;
     }
-    double all = excess(&l);
-    if (!(all > 0)) {
+    double mending, all = excess(&l, &mending);
+    if (!(all > 0) || !(most_excess(&l) > 0)) {
         return SPRAG_OK;
     }
     if (!remove_recovery(&l, scratch, &without) || !take_solution(problem, scratch, &lost)) {
@@ -296,14 +315,21 @@ sprag_result sprag_stribeck_limit_energy(const sprag_problem *problem,
         stats->iterations += second.iterations;
         stats->sweeps += second.sweeps;
         stats->factorizations += second.factorizations;
+    }
+    l.solution = &lost;
+    double none = excess(&l, &mending) - mending, unused;
+    l.solution = solution;
+    if (!(all > mending)) {
+        return SPRAG_OK;
+    }
+    if (stats) {
+        stats->strategy = second.residual > stats->residual ? second.strategy : stats->strategy;
         stats->residual = fmax(stats->residual, second.residual);
         stats->gap = fmax(stats->gap, second.gap);
     }
-    l.solution = &lost;
-    double none = excess(&l);
-    l.solution = solution;
     mix_solutions(problem, solution, &lost, 0.5);
-    double share = share_without_excess(none, excess(&l), all);
+    double half = excess(&l, &unused) - mending;
+    double share = share_without_excess(none, half, all - mending);
     mix_solutions(problem, solution, &lost, 1 - 2 * share);
     return SPRAG_OK;
 }

@@ -148,7 +148,8 @@ INLINE void relax(sweeps *s, int i, const batch_link *link, batch_real *sum)
 
 INLINE double relax_row(const sweeps *s, const batch_row *row, double *impulse)
 {
-    double w = row->inverse_mass, wanted = (w * *impulse - rate_of(s, row)) / (w + row->yield);
+    double w = row->inverse_mass + row->spin_mass;
+    double wanted = (w * *impulse - rate_of(s, row)) / (w + row->yield);
     wanted = wanted < row->lo ? row->lo : wanted > row->hi ? row->hi : wanted;
     return set_impulse(s, row, wanted, impulse);
 }

@@ -13,7 +13,7 @@ static const int about[3] = {1, 2, 0};
 static bool spins_alone(const sweeps *s, int body)
 {
     int node = node_of(s, body);
-    return s->spins[node] && mechanisms_of_node(s, node) < 0;
+    return s->spin[node] > 0 && mechanisms_of_node(s, node) < 0;
 }
 
 bool singles_is_one(const sweeps *s, const sprag_contact *contact)
@@ -147,13 +147,14 @@ INLINE double relax_axes(const sweeps *s, const sweeps_single *one, const sprag_
                          int first, sprag_local_axes of)
 {
     const batch_row *row = &s->row[one->row + first];
-    double *p = &s->x.row_impulse[one->row + first], w[2], u[2], wanted[2], sum = 0;
+    double *p = &s->x.row_impulse[one->row + first], w[2], swept[2], u[2], wanted[2], sum = 0;
     for (int k = 0; k < of.axes; k++) {
         w[k] = row[k].inverse_mass;
+        swept[k] = w[k] + row[k].spin_mass;
         u[k] = rate_of(s, &row[k]);
     }
     const sprag_local_slip slip = sprag_local_slips(&s->soft, f, &of, w, u, p);
-    sprag_local_friction(f, &of, &slip, w, p, wanted);
+    sprag_local_friction(f, &of, &slip, swept, p, wanted);
     for (int k = 0; k < of.axes; k++) {
         sum += w[k] > 0 ? set_impulse(s, &row[k], wanted[k], &p[k]) : 0;
     }
@@ -181,7 +182,7 @@ INLINE double relax(const sweeps *s, const sweeps_single *one)
 {
     const sprag_contact *contact = &s->problem->contact[one->contact];
     const batch_row *row = &s->row[one->row];
-    double *p = &s->x.row_impulse[one->row], w = row->inverse_mass;
+    double *p = &s->x.row_impulse[one->row], w = row->inverse_mass + row->spin_mass;
     if (!(w > 0)) {
         return 0;
     }

@@ -34,7 +34,7 @@ static bool take_bodies(sweeps *s, batch_velocity **start, sprag_scratch *scratc
     s->free = SPRAG_TAKE(scratch, s->nodes + 1, batch_velocity);
     s->mass = SPRAG_TAKE(scratch, s->nodes + 1, batch_velocity);
     s->inverse = SPRAG_TAKE(scratch, s->nodes, double[9]);
-    s->spins = SPRAG_TAKE(scratch, s->nodes + 1, bool);
+    s->spin = SPRAG_TAKE(scratch, s->nodes + 1, double);
     *start = SPRAG_TAKE(scratch, s->nodes + 1, batch_velocity);
     if (scratch->failed) {
         return false;
@@ -48,7 +48,7 @@ static bool take_bodies(sweeps *s, batch_velocity **start, sprag_scratch *scratc
             double I[9], *mass = s->mass[node];
             invert33(body->inertia, s->inverse[node]);
             memcpy(I, s->inverse[node], sizeof I);
-            s->spins[node] = sprag_symmetrise3(I, 3);
+            s->spin[node] = sprag_symmetrise3(I, 3) ? sprag_skew_share3(s->inverse[node]) : 0;
             set_velocity((*start)[node], body->velocity);
             set_velocity(s->free[node], body->free_velocity);
             mass[0] = 1 / body->mass;
@@ -241,6 +241,7 @@ void sweeps_set_row(sweeps *s, batch_row *to, const int body[2], const double J[
         }
         mul33(s->inverse[node[side]], of + 3, turn + 3);
         to->inverse_mass += dot6(of, turn);
+        to->spin_mass += s->spin[node[side]] * dot3(of + 3, turn + 3);
     }
     double *at = &s->x.row_impulse[to - s->row];
     *at = impulse;
@@ -546,9 +547,8 @@ static void run(sweeps *s, const sprag_sweeps_options *options, sprag_stats *sta
 {
     double halfway = INFINITY, last = INFINITY, scale = 1;
     const double each = work_of(s, 1) - work_of(s, 0), left = options->most_work - work_of(s, 0);
-    const double affordable = fmax(1, left / each);
-    const double last_sweep =
-        options->most_work > 0 ? fmin(options->most, affordable) : options->most;
+    const double most = options->most, affordable = fmax(1, left / each);
+    const double last_sweep = options->most_work > 0 ? fmin(most, affordable) : most;
     memcpy(s->before, s->x.all, (size_t)s->x.count * sizeof *s->before);
     for (int it = 1, since = 1;; it++, since++) {
         double change = batches_sweep(s);

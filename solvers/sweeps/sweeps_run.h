@@ -21,8 +21,9 @@ struct sweeps {
     batch_velocity *mass; // nodes + 1: 1/kg, then the inverse inertia as in a batch, of which only
                           // the symmetric part
     double (*inverse)[9]; // nodes: the whole inverse inertia, 1/(kg m^2), world axes
-    bool *spins;          // nodes + 1: it is not symmetric, but has gyroscopic terms (spin.h)
-    batch *batch;         // first those without mechanisms
+    double *spin; // nodes + 1: square of the gyroscopic terms (spin.h) in its inertia, as a share
+                  // of the symmetric part; 0: it is symmetric
+    batch *batch; // first those without mechanisms
     int batches, free_batches;
     batch_link *link;        // of the others
     bool without_mechanisms; // all rows are swept

@@ -5,6 +5,7 @@
 
 #include <ode/ode.h>
 
+#include "chance.h"
 #include "sprag.h"
 #include "suite.h"
 
@@ -150,6 +151,52 @@ START_TEST(whirls_under_load_win_nothing)
 }
 END_TEST
 
+// Something without mass stands in the way of a point of the body, and throws it back.
+static void throw_back(const pendulum *p, const double point[3], dJointGroupID group)
+{
+    dVector3 v;
+    dContact contact = {.surface = {.mode = dContactBounce, .bounce = 1}};
+    dBodyGetRelPointPos(p->body, point[0], point[1], point[2], contact.geom.pos);
+    dBodyGetRelPointVel(p->body, point[0], point[1], point[2], v);
+    const double speed = sqrt(dCalcVectorDot3(v, v));
+    for (int k = 0; k < 3; k++) {
+        contact.geom.normal[k] = -v[k] / speed;
+    }
+    dJointAttach(dJointCreateContact(p->world, group, &contact), p->body, 0);
+}
+
+// Bodies that whirl by up to 7 rad a step and are thrown back every few steps. Their joint opens as
+// far as it is long, so that mending it brings in some. With the inertia that holds joints under
+// load, what throws them back would double their energy again and again, to 1e18 times.
+START_TEST(rebounds_on_a_joint_win_little)
+{
+    chance c = {(uint64_t)_i + 1};
+    double point[3], turn = chance_power(&c, 0.5, 2), step = chance_between(&c, 0.002, 0.02);
+    pendulum p = hang(dJointTypeBall, chance_between(&c, 0.05, 0.3), turn, false);
+    dJointGroupID group = dJointGroupCreate(0);
+    int every = 2 + (int)chance_between(&c, 0, 3);
+    double most = 0, y = chance_between(&c, -0.3, 0.3) * turn;
+    for (int k = 0; k < 3; k++) {
+        point[k] = chance_between(&c, -0.3, 0.3);
+    }
+    dWorldSetGravity(p.world, 0, 0, 0);
+    dBodySetAngularVel(p.body, 0.2 * turn, turn, y);
+    dBodySetLinearVel(p.body, 0, y * length, -turn * length);
+    double first = energy(&p, 0);
+    for (int i = 1; i <= 60; i++) {
+        if (i % every == 0) {
+            throw_back(&p, point, group);
+        }
+        dWorldStep(p.world, step);
+        dJointGroupEmpty(group);
+        most = fmax(most, energy(&p, 0));
+    }
+    ck_assert_double_lt(most, 1.2 * first);
+    dJointGroupDestroy(group);
+    dWorldDestroy(p.world);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("swings");
@@ -158,6 +205,7 @@ int main(void)
     tcase_add_loop_test(joints, swings_keep_their_energy, 0, 3);
     tcase_add_test(joints, whirls_keep_their_energy);
     tcase_add_test(joints, whirls_under_load_win_nothing);
+    tcase_add_loop_test(joints, rebounds_on_a_joint_win_little, 0, 300);
     suite_add_tcase(suite, joints);
     return run_suite(suite);
 }

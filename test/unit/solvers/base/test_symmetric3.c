@@ -69,6 +69,25 @@ START_TEST(cholesky_factors)
 }
 END_TEST
 
+// 1 + K about an axis, K of a known size, seen in other units along each axis.
+START_TEST(skew_share_is_that_of_the_metric)
+{
+    const double unit[3] = {1, 10, 0.1}, size = 0.5 * _i, axis[3] = {0.6, -0.64, 0.48};
+    double A[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, inverse[9];
+    for (int k = 0; k < 3; k++) {
+        int next = (k + 1) % 3, last = (k + 2) % 3;
+        A[3 * last + next] = size * axis[k];
+        A[3 * next + last] = -size * axis[k];
+    }
+    for (int i = 0; i < 9; i++) {
+        A[i] *= unit[i / 3] * unit[i % 3];
+    }
+    invert33(A, inverse);
+    ck_assert_double_eq_tol(sprag_skew_share3(A), size * size, 1e-12);
+    ck_assert_double_eq_tol(sprag_skew_share3(inverse), size * size, 1e-12);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("symmetric3");
@@ -76,6 +95,7 @@ int main(void)
     tcase_add_loop_test(tests, eigenvectors_diagonalise, 0, 30);
     tcase_add_loop_test(tests, a_diagonal_matrix_stays, 0, 3);
     tcase_add_test(tests, cholesky_factors);
+    tcase_add_loop_test(tests, skew_share_is_that_of_the_metric, 0, 8);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

@@ -655,6 +655,28 @@ START_TEST(a_rebound_with_friction_wins_nothing)
 }
 END_TEST
 
+// A row moves a cube along x, on a steep plane from which it is to rebound, too. Without that it
+// goes b / tan(angle) up. The rebound pushes it along the row, which may do no more work for that:
+// the cube wins m r^2 / 2.
+START_TEST(a_rebound_draws_no_work_from_a_row)
+{
+    const double angle = 0.1, r = 2, b = 0.5, mass = 2, sine = sin(angle), cosine = cos(angle);
+    open_scene(&s);
+    add_cube(&s, mass);
+    add_axis_row(&s, 0, 0)->bias = b;
+    sprag_contact *contact = add_contact(&s, 0, SPRAG_STATIC, (double[]){-cosine, 0, sine});
+    contact->bias = contact->recovery = r;
+    contact->softening = 0;
+    solve(&s);
+    const double up = b * cosine / sine, own = mass * r * r / 2;
+    const double most = mass * (b * b + up * up) / 2 + own;
+    ck_assert_double_gt(energy_of(&s, s.velocity[0]), 10 * most);
+    limit_energy();
+    ck_assert_double_eq_tol(energy_of(&s, s.velocity[0]), most, 1e-2 * own);
+    ck_assert_double_eq_tol(s.velocity[0][0], b, 1e-5 * b);
+}
+END_TEST
+
 // ---- the system underneath
 
 // If squares overflow, the result is right or not ok; if no strategy may run, it is not ok.
@@ -703,7 +725,8 @@ int main(void)
              {too_few_iterations_leave_the_solution_alone, 1}, {unsolved_is_never_ok, 1},
              {options_and_stats_may_be_missing, 1});
     ADD_CASE(suite, "energy", {recovery_of_a_wedged_cube_does_not_drive_it, 4},
-             {recovery_is_limited_at_any_step, 3}, {a_rebound_with_friction_wins_nothing, 1});
+             {recovery_is_limited_at_any_step, 3}, {a_rebound_with_friction_wins_nothing, 1},
+             {a_rebound_draws_no_work_from_a_row, 1});
     ADD_CASE(suite, "budget", {an_island_remembers_what_solved_it, 1},
              {newton_takes_over_from_frozen_friction, 1}, {frozen_friction_holds_what_rests, 1},
              {without_work_left_a_solve_is_a_few_sweeps, 1},
