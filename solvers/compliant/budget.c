@@ -47,7 +47,7 @@ bool compliant_is_over_budget(void *user, double time)
     const compliant_run *run = user;
     double done = time / run->frame->step, work = run->budget.work / compliant_max_work(run);
     double held = 1 - run->hold_work / (run->options->work * COMPLIANT_HELD_WORK);
-    return is_too_slow(work, COMPLIANT_JUDGED_FROM, done) ||
+    return !(run->work_left > 0) || is_too_slow(work, COMPLIANT_JUDGED_FROM, done) ||
            is_too_slow(held, COMPLIANT_HELD_JUDGED_FROM, done);
 }
 

@@ -368,7 +368,7 @@ sprag_result sprag_compliant(sprag_frame *frame, const sprag_compliant_options *
                          .solve_scratch = &scratch[1],
                          .stats = stats ? stats : &own_stats,
                          .rows = -1,
-                         .work_left = own.work * COMPLIANT_IMPLICIT_WORK,
+                         .work_left = own.work * COMPLIANT_IMPACT_WORK,
                          .hold_work = own.work * COMPLIANT_HELD_WORK};
     reason = reason ? reason : &own_reason;
     if (!sprag_frame_is_good(frame)) {

@@ -206,9 +206,11 @@ static const double COMPLIANT_SMALL_TURN = 0.02, COMPLIANT_WRAPPED_TURN = 0.3;
 static const double COMPLIANT_COST_HULL = 10, COMPLIANT_COST_BOX = 3;
 
 // Evaluations: a lower bound of a gap; the gap without forces over that with them; the evaluation
-// of a joint row; an entry of the matrix; a pair too far apart to touch in the frame.
+// of a joint row; a body whose rows the caller is asked for; an entry of the matrix; a pair too far
+// apart to touch in the frame.
 static const double COMPLIANT_COST_BOUND = 0.05, COMPLIANT_COST_GAP = 0.5, COMPLIANT_COST_ROW = 2,
-                    COMPLIANT_COST_ENTRY = 0.1, COMPLIANT_COST_FAR_PAIR = 0.1;
+                    COMPLIANT_COST_ASKED = 20, COMPLIANT_COST_ENTRY = 0.1,
+                    COMPLIANT_COST_FAR_PAIR = 0.1;
 
 // Products of blocks for an evaluation (25 ns to 50 ns), for the gaps within an implicit step and
 // of points that hold, which share the work of the solves. Larger: frames with many impacts beside contacts at rest bounce less.
@@ -218,10 +220,11 @@ static const double COMPLIANT_PRODUCTS_PER_EVALUATION = 2;
 // implicit step takes over.
 static const double COMPLIANT_WORK_PER_STEP = 4000;
 
-// Products of 6x6 blocks: work of the solves of a frame's implicit steps and impacts, before a few
-// sweeps take over. Larger: frames with hundreds of contacts that Newton's method cannot solve take
+// Products of 6x6 blocks: work of the solves of a frame's implicit step with its impacts, before a
+// few sweeps take over, and of the impacts in an integration, before that ends. Larger: frames with
+// hundreds of contacts that Newton's method cannot solve, and those that rebound without end, take
 // longer.
-static const double COMPLIANT_IMPLICIT_WORK = 3e5;
+static const double COMPLIANT_IMPLICIT_WORK = 3e5, COMPLIANT_IMPACT_WORK = 2e6;
 
 // Shares of the work, of the integration and of points that hold, from which progress is judged, and
 // progress (share of the frame a share of the work) below which the integration ends. Larger: stiff

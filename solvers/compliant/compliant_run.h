@@ -143,7 +143,7 @@ typedef struct compliant_run {
     sprag_frame *frame;
     const sprag_compliant_options *options;
     const sprag_frame_calls *calls;
-    double work_left;                       // products of blocks, of implicit steps and impacts
+    double work_left;                       // products of blocks, of impacts or the implicit step
     double hold_work;                       // the same of rigid contacts that hold
     sprag_scratch *scratch, *solve_scratch; // of the frame; of one integration or implicit step
     sprag_compliant_stats *stats;

@@ -364,6 +364,7 @@ static void finish_part(implicit_step *s)
 
 sprag_result compliant_implicit_step(compliant_run *run)
 {
+    run->work_left = run->options->work * COMPLIANT_IMPLICIT_WORK;
     if (!report_rows_until_now(run, run->time / run->frame->step)) {
         return SPRAG_NOT_CONVERGED;
     }

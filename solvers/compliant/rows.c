@@ -46,7 +46,7 @@ static int ask_rows(compliant_run *run, int *stops)
 bool compliant_ask_rows(compliant_run *run, const double *x, double t)
 {
     int stops;
-    run->budget.work += COMPLIANT_COST_ROW * run->rows;
+    run->budget.work += COMPLIANT_COST_ROW * run->rows + COMPLIANT_COST_ASKED * run->frame->bodies;
     for (int i = 0; i < run->frame->bodies; i++) {
         sprag_mover *body = &run->frame->body[i];
         sprag_motion motion = {.pose = run->state.pose[i]};

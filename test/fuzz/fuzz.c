@@ -29,7 +29,7 @@ static const char help[] =
     "  -m METHOD   this method alone, with its options: advance,advance.epsilon=1e-5\n"
     "  -c FILE     runs the seeds in FILE first, in which every island has a solution; a line is "
     "a\n"
-    "              seed and a method\n"
+    "              seed, a method and maybe -e: then no world may be an outlier\n"
     "  -e          worlds alone, to which nothing gives energy: without forces, motors, moving\n"
     "              surfaces, recovery of overlaps; an outlier is one that gains ten times as much\n"
     "              as under stock\n"
@@ -116,8 +116,8 @@ static const char *run_world(uint64_t seed, const char *method, fuzz_run *run)
 static void fail(totals *t, uint64_t seed, const char *why)
 {
     t->failures++;
-    printf("FAILED: %s: build/fuzz -w -f %llu -n 1 -m %s\n", why, (unsigned long long)seed,
-           t->method);
+    printf("FAILED: %s: build/fuzz %s -f %llu -n 1 -m %s\n", why, closed ? "-e" : "-w",
+           (unsigned long long)seed, t->method);
 }
 
 static void try_world(totals *t, uint64_t seed)
@@ -171,29 +171,35 @@ static void try_world(totals *t, uint64_t seed)
 // as it exits. false: the file cannot be read.
 static bool run_corpus(const char *file, long *failures)
 {
+    const bool all_closed = closed;
     enum { SEEDS_MAX = 1000 };
     static struct {
         unsigned long long seed;
-        char method[64];
+        char method[64], option[64];
     } of[SEEDS_MAX];
     FILE *from = fopen(file, "r");
     char line[512];
     int count = 0;
     while (from && count < SEEDS_MAX && fgets(line, sizeof line, from)) {
-        count +=
-            line[0] != '#' && sscanf(line, "%llu %63s", &of[count].seed, of[count].method) == 2;
+        count += line[0] != '#' && sscanf(line, "%llu %63s %63s", &of[count].seed, of[count].method,
+                                          of[count].option) >= 2;
     }
     if (from) {
         fclose(from);
     }
     for (int i = 0; i < count; i++) {
         totals t = {.method = of[i].method};
+        closed = !strcmp(of[i].option, "-e");
         try_world(&t, of[i].seed);
+        if (closed && t.outliers > 0) {
+            fail(&t, of[i].seed, "energy from nothing");
+        }
         if (t.fallbacks > 0) {
             fail(&t, of[i].seed, "an island without a solution");
         }
         *failures += t.failures;
     }
+    closed = all_closed;
     return from;
 }
 
