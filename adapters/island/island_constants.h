@@ -9,12 +9,6 @@
 // stands for more.
 enum { REDUCE_FROM = 100, REDUCE_TO = 40 };
 
-// ---- spin_step.c
-
-// Of the body's radius of gyration: a joint or a contact that is farther from the axis holds the
-// body off it. The tip of a top is within, the rim of a wheel without.
-static const double spin_off_axis = 0.05;
-
 // ---- load_stiffness.c, load_energy.c. Measured on chains of 50 links under loads of 1 to 1000
 // links, on hinged bridges under 10 to 10000 planks, on chains that jerk tight and on bolas, at 5
 // to 17 ms.

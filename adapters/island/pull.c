@@ -322,6 +322,9 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
     if (pulled->problem.rows > 0) {
         pull_pushed_bodies(pulled, gravity);
     }
+    pulled->problem.body = pulled->body;
+    pulled->problem.contact = pulled->contact;
+    pulled->problem.row = pulled->row;
     sprag_ode_spin(pulled, scratch);
     if (pulled->problem.rows > 0 && warm_start) {
         sprag_ode_stiffen(pulled, warm_start, scratch);
@@ -329,9 +332,6 @@ sprag_result sprag_ode_pull(ode_problem *pulled, dWorldID world, const ode_islan
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
-    pulled->problem.body = pulled->body;
-    pulled->problem.contact = pulled->contact;
-    pulled->problem.row = pulled->row;
     pulled->problem.checked = is_good(&pulled->problem);
     return pulled->problem.checked ? SPRAG_OK : SPRAG_BAD_PROBLEM;
 }

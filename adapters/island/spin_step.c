@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "island.h"
-#include "island_constants.h"
 #include "linalg.h"
 #include "mover.h"
 #include "spin.h"
+#include "spinners.h"
 
 static bool finds_axis(dBodyID body, const sprag_body *pulled, double step, double axis[3])
 {
@@ -21,73 +21,6 @@ static bool finds_axis(dBodyID body, const sprag_body *pulled, double step, doub
     sprag_ode_pack(mass.I, inertia);
     sprag_ode_pack(dBodyGetRotation(body), rotation);
     return sprag_spin_find(inertia, rotation, w, step, axis);
-}
-
-// A body that may spin, and what acts on it.
-typedef struct spinner {
-    double axis[3];
-    double most;   // m, lever about the axis from which it is held off; 0: it does not spin fast
-    bool touched;  // by a contact: nutation fades, as a contact pushes and does not pull
-    bool held_off; // at a point off the axis: it swings, tips or rolls
-} spinner;
-
-// NULL: no body spins fast, or the scratch has failed.
-static spinner *find_spinners(const ode_problem *pulled, sprag_scratch *scratch)
-{
-    const int bodies = pulled->problem.bodies;
-    spinner *of = NULL;
-    for (int i = 0; i < bodies && !scratch->failed; i++) {
-        const sprag_body *body = &pulled->body[i];
-        double axis[3];
-        if (finds_axis(pulled->island.body[i], body, pulled->problem.step, axis)) {
-            of = of ? of : SPRAG_TAKE(scratch, bodies, spinner);
-            if (of) {
-                double trace = body->inertia[0] + body->inertia[4] + body->inertia[8];
-                memcpy(of[i].axis, axis, sizeof axis);
-                of[i].most = spin_off_axis * sqrt(trace / body->mass);
-            }
-        }
-    }
-    return of;
-}
-
-static bool spins(const spinner *of)
-{
-    return of->most > 0;
-}
-
-static void add_torque(spinner *of, const double torque[3])
-{
-    of->held_off |= fabs(dot3(of->axis, torque)) > of->most;
-}
-
-static void mark_rows(const ode_problem *pulled, spinner *of)
-{
-    for (int i = 0; i < pulled->problem.rows; i++) {
-        const sprag_row *row = &pulled->row[i];
-        for (int side = 0; side < 2; side++) {
-            const double *J = row->jacobian[side];
-            if (row->body[side] != SPRAG_STATIC && dot3(J, J) > 0) {
-                add_torque(&of[row->body[side]], J + 3);
-            }
-        }
-    }
-}
-
-static void mark_contacts(const ode_problem *pulled, spinner *of)
-{
-    for (int i = 0; i < pulled->problem.contacts; i++) {
-        const sprag_contact *contact = &pulled->contact[i];
-        for (int side = 0; side < 2; side++) {
-            spinner *body = contact->body[side] != SPRAG_STATIC ? &of[contact->body[side]] : NULL;
-            for (int k = 0; k < 3 && body && spins(body); k++) {
-                double torque[3];
-                cross3(contact->arm[side], contact->frame[k], torque);
-                add_torque(body, torque);
-                body->touched = true;
-            }
-        }
-    }
 }
 
 // The free angular velocity without ODE's gyroscopic torque. false: the inertia is singular.
@@ -104,12 +37,13 @@ static bool without_gyroscope(const sprag_body *body, double step, double free[3
     return true;
 }
 
-// Sets what is to be solved in the frame that follows the axis.
-static bool spin(sprag_body *body, const spinner *of, double step)
+// Sets what is to be solved in the frame that follows the axis. Nutation fades in contact, for
+// contacts push and do not pull.
+static bool spin(sprag_body *body, const double axis[3], bool touched, double step)
 {
     double free[3];
     if (!without_gyroscope(body, step, free) ||
-        !sprag_spin_free(body->inertia, of->axis, body->velocity + 3, step, of->touched, free)) {
+        !sprag_spin_free(body->inertia, axis, body->velocity + 3, step, touched, free)) {
         return false;
     }
     memcpy(body->free_velocity + 3, free, sizeof free);
@@ -118,19 +52,30 @@ static bool spin(sprag_body *body, const spinner *of, double step)
 
 void sprag_ode_spin(ode_problem *pulled, sprag_scratch *scratch)
 {
-    spinner *of = find_spinners(pulled, scratch);
-    pulled->spin = of ? SPRAG_TAKE(scratch, pulled->problem.bodies, ode_spin) : NULL;
+    const int bodies = pulled->problem.bodies;
+    const double step = pulled->problem.step;
+    double(*axis)[3] = NULL; // of each body; 0: it does not spin fast
+    for (int i = 0; i < bodies && !scratch->failed; i++) {
+        double found[3];
+        if (finds_axis(pulled->island.body[i], &pulled->body[i], step, found)) {
+            axis = axis ? axis : SPRAG_TAKE(scratch, bodies, double[3]);
+            if (axis) {
+                memcpy(axis[i], found, sizeof found);
+            }
+        }
+    }
+    sprag_spin_hold *hold = axis ? SPRAG_TAKE(scratch, bodies, sprag_spin_hold) : NULL;
+    pulled->spin = hold ? SPRAG_TAKE(scratch, bodies, ode_spin) : NULL;
     if (!pulled->spin) {
         return;
     }
-    mark_rows(pulled, of);
-    mark_contacts(pulled, of);
-    for (int i = 0; i < pulled->problem.bodies; i++) {
-        if (spins(&of[i]) && !of[i].held_off &&
-            spin(&pulled->body[i], &of[i], pulled->problem.step)) {
+    sprag_spin_find_holds(&pulled->problem, (const double(*)[3])axis, hold);
+    for (int i = 0; i < bodies; i++) {
+        if (dot3(axis[i], axis[i]) > 0 && !hold[i].off &&
+            spin(&pulled->body[i], axis[i], hold[i].touched, step)) {
             ode_spin *found = &pulled->spin[pulled->spins++];
             found->body = i;
-            memcpy(found->axis, of[i].axis, sizeof found->axis);
+            memcpy(found->axis, axis[i], sizeof found->axis);
         }
     }
 }

@@ -189,11 +189,9 @@ static const char *solve(component *c)
         return "no memory";
     case SPRAG_SINGULAR:
         return "the matrix of the contact problem is singular";
-    case SPRAG_NOT_CONVERGED:
-    case SPRAG_BAD_PROBLEM:
-        break;
+    default:
+        return "the contact problem has not been solved exactly";
     }
-    return "the contact problem has not been solved exactly";
 }
 
 // Of the residual, by what is displaced now.

@@ -8,13 +8,12 @@
 #include "spin.h"
 
 // Of the body's radius of gyration: what holds it farther from the axis lets it swing, tip or roll.
+// The tip of a top is within, the rim of a wheel without.
 static const double off_axis = 0.05;
 
 // rad within the step: a body that turns farther turns as others do. Below half a turn, so that the
 // turn has one axis.
 static const double farthest_turn = 2.5;
-
-typedef enum hold { FREE, ON_AXIS, OFF_AXIS } hold;
 
 static bool finds_axis(const sprag_mover *mover, const sprag_body *body, double step,
                        double frame_step, double axis[3])
@@ -25,16 +24,22 @@ static bool finds_axis(const sprag_mover *mover, const sprag_body *body, double 
            sprag_spin_find(mover->inertia, mover->pose.rotation, w, frame_step, axis);
 }
 
+static bool is_axis(const double axis[3])
+{
+    return dot3(axis, axis) > 0;
+}
+
 static void add_torque(const sprag_body *body, const double axis[3], const double torque[3],
-                       hold *of)
+                       sprag_spin_hold *of)
 {
     const double *I = body->inertia;
     double along = dot3(axis, torque);
-    bool off = along * along * body->mass > off_axis * off_axis * (I[0] + I[4] + I[8]);
-    *of = *of == OFF_AXIS || off ? OFF_AXIS : ON_AXIS;
+    of->held = true;
+    of->off |= along * along * body->mass > off_axis * off_axis * (I[0] + I[4] + I[8]);
 }
 
-static void find_holds(const sprag_problem *problem, const double (*axis)[3], hold *of)
+void sprag_spin_find_holds(const sprag_problem *problem, const double (*axis)[3],
+                           sprag_spin_hold *of)
 {
     for (int i = 0; i < problem->rows; i++) {
         const sprag_row *row = &problem->row[i];
@@ -50,10 +55,11 @@ static void find_holds(const sprag_problem *problem, const double (*axis)[3], ho
         const sprag_contact *contact = &problem->contact[i];
         for (int side = 0; side < 2; side++) {
             int b = contact->body[side];
-            for (int k = 0; k < 3 && b != SPRAG_STATIC; k++) {
+            for (int k = 0; k < 3 && b != SPRAG_STATIC && is_axis(axis[b]); k++) {
                 double torque[3];
                 cross3(contact->arm[side], contact->frame[k], torque);
                 add_torque(&problem->body[b], axis[b], torque, &of[b]);
+                of[b].touched = true;
             }
         }
     }
@@ -88,14 +94,15 @@ void sprag_spin_held(const sprag_mover *mover, double frame_step, const sprag_pr
             memset(axis[i], 0, sizeof axis[i]);
         }
     }
-    hold *of = spinning > 0 ? SPRAG_TAKE(scratch, problem->bodies, hold) : NULL;
+    sprag_spin_hold *of =
+        spinning > 0 ? SPRAG_TAKE(scratch, problem->bodies, sprag_spin_hold) : NULL;
     if (!of) {
         return;
     }
-    find_holds(problem, (const double(*)[3])axis, of);
+    sprag_spin_find_holds(problem, (const double(*)[3])axis, of);
     for (int i = 0; i < problem->bodies; i++) {
-        if (dot3(axis[i], axis[i]) > 0 &&
-            (of[i] != ON_AXIS || !follow_axis(&mover[i], axis[i], problem->step, &body[i]))) {
+        if (is_axis(axis[i]) && (!of[i].held || of[i].off ||
+                                 !follow_axis(&mover[i], axis[i], problem->step, &body[i]))) {
             memset(axis[i], 0, sizeof axis[i]);
         }
     }

@@ -6,6 +6,17 @@
 #include "frame.h"
 #include "scratch.h"
 
+// The hold of rows and contacts on a body that spins about an axis.
+typedef struct sprag_spin_hold {
+    bool held;    // by a row with a linear part, or a contact
+    bool touched; // by a contact
+    bool off;     // held at a point off the axis: the body swings, tips or rolls
+} sprag_spin_hold;
+
+// axis: unit, world axes; 0: of the bodies that do not spin. of: of each body, all false before.
+void sprag_spin_find_holds(const sprag_problem *problem, const double (*axis)[3],
+                           sprag_spin_hold *of);
+
 // Finds such bodies, sets their axes (unit, world axes; 0: of the others), and makes their inertia
 // and free velocity those of the step in that frame. body: of the problem, from sprag_mover_body.
 // frame_step: s. No memory: the scratch has failed.
