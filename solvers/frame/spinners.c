@@ -66,7 +66,7 @@ void sprag_spin_find_holds(const sprag_problem *problem, const double (*axis)[3]
 }
 
 // false: such a step has no solution.
-static bool follow_axis(const sprag_mover *mover, const double axis[3], double step,
+static bool follow_axis(const sprag_mover *mover, const double axis[3], bool damped, double step,
                         sprag_body *body)
 {
     double inverse[9], turned[3], free[3];
@@ -76,7 +76,7 @@ static bool follow_axis(const sprag_mover *mover, const double axis[3], double s
     mul33(inverse, mover->force + 3, turned);
     memcpy(free, body->velocity + 3, sizeof free);
     add_scaled(free, step, turned, 3);
-    if (!sprag_spin_free(body->inertia, axis, body->velocity + 3, step, true, free)) {
+    if (!sprag_spin_free(body->inertia, axis, body->velocity + 3, step, damped, free)) {
         return false;
     }
     memcpy(body->free_velocity + 3, free, sizeof free);
@@ -101,8 +101,9 @@ void sprag_spin_held(const sprag_mover *mover, double frame_step, const sprag_pr
     }
     sprag_spin_find_holds(problem, (const double(*)[3])axis, of);
     for (int i = 0; i < problem->bodies; i++) {
-        if (is_axis(axis[i]) && (!of[i].held || of[i].off ||
-                                 !follow_axis(&mover[i], axis[i], problem->step, &body[i]))) {
+        if (is_axis(axis[i]) &&
+            (!of[i].held || of[i].off ||
+             !follow_axis(&mover[i], axis[i], of[i].touched, problem->step, &body[i]))) {
             memset(axis[i], 0, sizeof axis[i]);
         }
     }
