@@ -252,6 +252,10 @@ int sprag_ode_reduce_contacts(sprag_contact *contact, int count, int **kept,
 void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
                        sprag_scratch *scratch);
 
+// Whether joints that look ahead by a part, the whole or nothing in one do otherwise in the other
+// state of the same bodies: there the step has no derivative.
+bool sprag_ode_arcs_differ(const ode_problem *a, const ode_problem *b);
+
 // Whether joints draw a body so much tighter in the solution than in the last step that the added
 // inertia does not hold it.
 bool sprag_ode_loads_have_grown(const ode_problem *pulled, sprag_scratch *scratch);

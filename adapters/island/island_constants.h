@@ -33,6 +33,9 @@ static const double load_growth_across = 4;
 // loses more.
 static const double load_arc = 0.8;
 
+// m/s, of which such joints take no notice: at rest its direction is that of rounding.
+static const double load_least_way = 1e-12;
+
 // Least gain of energy that is taken back, as a share of the energy.
 static const double load_least_gain = 1e-7;
 

@@ -31,18 +31,19 @@
 #include "symmetric3.h"
 
 typedef struct ode_load {
-    double moment[9];    // N m, the sum of r f': K = its trace less its symmetric part
-    bool drawn;          // a joint has drawn at the body in the last step
-    bool stiffened;      // inertia is added to the body
-    const double *axis;  // about which it spins fast; NULL: it does not
-    double turn[9];      // 1/s, of the turn within the step: turn_of_step()
+    double moment[9];   // N m, the sum of r f': K = its trace less its symmetric part
+    bool drawn;         // a joint has drawn at the body in the last step
+    bool stiffened;     // inertia is added to the body
+    const double *axis; // about which it spins fast; NULL: it does not
+    double turn[9];     // 1/s, of the turn within the step: turn_of_step()
 } load;
 
 // A joint with a lever: its rows have two linear parts or more, or hold a distance.
 typedef struct ode_loaded_joint {
     sprag_row *row;
-    int rows, linear;   // all, and those with a linear part
-    double lever[2][3]; // m, centre of the body to the anchor; 0 of the world's
+    int rows, linear;               // all, and those with a linear part
+    double lever[2][3];             // m, centre of the body to the anchor; 0 of the world's
+    enum { NO_ARC, PART, ARC } arc; // how far it looks ahead
 } loaded_joint;
 
 // ---- one joint
@@ -264,16 +265,26 @@ static void find_rate(const ode_problem *pulled, const loaded_joint *joint, doub
 // Joints that are not under load go a share of their way, and no farther than their anchors part at
 // the start, as those of bodies on a circle do after a step on its tangent. The whole way would win
 // energy: load_energy.c allows what mends errors, and does not watch islands without loads.
-static double share_of_way(const ode_problem *pulled, const loaded_joint *joint,
-                           const double way[3])
+static double share_of_way(const ode_problem *pulled, loaded_joint *joint, const double way[3])
 {
     double rate[3] = {0}, square = dot3(way, way);
     find_rate(pulled, joint, rate);
     double along = dot3(rate, way);
-    return along > load_arc * square ? load_arc : along > 0 ? along / square : 0;
+    bool counts = square > load_least_way * load_least_way && along > 0;
+    joint->arc = !counts ? NO_ARC : along < load_arc * square ? PART : ARC;
+    return joint->arc == PART ? along / square : joint->arc == ARC ? load_arc : 0;
 }
 
-static void look_ahead_of_joint(const ode_problem *pulled, const loaded_joint *joint)
+bool sprag_ode_arcs_differ(const ode_problem *a, const ode_problem *b)
+{
+    bool any = false;
+    for (int i = 0; i < a->loadeds && !any; i++) {
+        any = a->loaded[i].arc != b->loaded[i].arc;
+    }
+    return any;
+}
+
+static void look_ahead_of_joint(const ode_problem *pulled, loaded_joint *joint)
 {
     const int *body = joint->row->body;
     double way[3] = {0};
@@ -310,6 +321,7 @@ static bool find_joints(ode_problem *pulled, sprag_scratch *scratch)
         loaded_joint *joint = &pulled->loaded[pulled->loadeds];
         joint->row = &pulled->row[i];
         joint->rows = rows;
+        joint->arc = NO_ARC;
         pulled->loadeds += find_levers(pulled, i, joint);
     }
     return pulled->loaded;

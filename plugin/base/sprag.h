@@ -179,7 +179,8 @@ SPRAG_API int sprag_world_stats(dWorldID world, sprag_world_statistics *statisti
 // a body, and differences of the residual. Returns 1. Returns 0 where there is no derivative;
 // sprag_error() then says why, and A and B have no meaning: other methods than stribeck; bodies
 // that are kinematic, disabled or damped, have finite rotation or spin fast; contacts that are not
-// dCollide's; contacts that go with the slightest motion; a problem that is not solved.
+// dCollide's; contacts that go with the slightest motion; joints whose arc begins or ends with it
+// (stribeck.arcs, loads); a problem that is not solved.
 SPRAG_API int sprag_world_linearize(dWorldID world, dReal step, const dBodyID *body, int bodies,
                                     double *A, double *B);
 

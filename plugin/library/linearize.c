@@ -207,6 +207,9 @@ static const char *change_of(component *c)
                                trial.problem.rows != c->pulled.problem.rows)) {
         return "a contact or a joint's row comes or goes with the slightest motion";
     }
+    if (result == SPRAG_OK && sprag_ode_arcs_differ(&c->pulled, &trial)) {
+        return "a joint's arc begins or ends with the slightest motion";
+    }
     if (result == SPRAG_OK) {
         result =
             sprag_derivative_change(&c->derivative, &trial.problem, c->trial_scratch, c->change);

@@ -253,6 +253,31 @@ START_TEST(chains)
 }
 END_TEST
 
+// Arcs have limits. At the limit of one there are no derivatives, and the reason is told.
+START_TEST(arcs_begin_and_end)
+{
+    enum { LINKS = 7, STEPS = 8, ROWS = STATES * LINKS };
+    rig s = open_rig("stribeck.arcs=1");
+    int refused = 0;
+    double *A = calloc((size_t)ROWS * ROWS, sizeof *A),
+           *B = calloc((size_t)ROWS * 6 * LINKS, sizeof *B);
+    add_chain(&s, LINKS);
+    for (int i = 0; i < STEPS; i++) {
+        run(&s, 1);
+        prepare(&s);
+        if (!sprag_world_linearize(s.world, H, s.body, LINKS, A, B)) {
+            refused++;
+            ck_assert_msg(strstr(sprag_error(), "arc begins or ends"), "%s", sprag_error());
+        }
+    }
+    ck_assert_int_gt(refused, 0);
+    ck_assert_int_lt(refused, STEPS);
+    free(A);
+    free(B);
+    close_rig(&s);
+}
+END_TEST
+
 // A box that slides and turns on a plane, and one that sticks on a slope.
 START_TEST(boxes_on_a_plane)
 {
@@ -496,6 +521,7 @@ static Suite *linearize_suite(void)
     tcase_set_timeout(exact, 60);
     tcase_add_test(exact, flight);
     tcase_add_loop_test(exact, chains, 0, 6);
+    tcase_add_test(exact, arcs_begin_and_end);
     tcase_add_loop_test(exact, boxes_on_a_plane, 0, 2);
     tcase_add_test(exact, softness_follows_effort);
     tcase_add_test(exact, ball_on_a_box);
