@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 struct ode_pair_entry {
-    dGeomID geom[2]; // of the sides; NULL: a free slot
+    dGeomID geom[2]; // of the sides
     int triangle[2]; // of the sides
     sprag_pair_memory memory;
 };
@@ -19,19 +19,22 @@ static int slot_of(const ode_pair_table *t, const ode_pair *pair)
     return sprag_ode_hash_slot(hash, t->slots - 1);
 }
 
+static bool is_of(const ode_pair_entry *entry, const ode_pair *pair)
+{
+    return entry->geom[0] == pair->side[0]->geom && entry->geom[1] == pair->side[1]->geom &&
+           entry->triangle[0] == pair->side[0]->triangle &&
+           entry->triangle[1] == pair->side[1]->triangle;
+}
+
 // The slot of a pair, or the free one where it belongs; NULL: the table has none.
-static ode_pair_entry *look_up(const ode_pair_table *t, const ode_pair *pair)
+static int *look_up(const ode_pair_table *t, const ode_pair *pair)
 {
     if (!t->slots) {
         return NULL;
     }
     for (int i = slot_of(t, pair);; i = (i + 1) & (t->slots - 1)) {
-        ode_pair_entry *k = &t->slot[i];
-        if (!k->geom[0] ||
-            (k->geom[0] == pair->side[0]->geom && k->geom[1] == pair->side[1]->geom &&
-             k->triangle[0] == pair->side[0]->triangle &&
-             k->triangle[1] == pair->side[1]->triangle)) {
-            return k;
+        if (!t->slot[i] || is_of(&t->entry[t->slot[i] - 1], pair)) {
+            return &t->slot[i];
         }
     }
 }
@@ -41,16 +44,18 @@ bool sprag_ode_pair_memories_begin(ode_geometry *g, int pairs)
     sprag_ode_geometry_count_search(g);
     ode_pair_table spare = g->last;
     g->last = g->now;
-    int slots = 16;
-    while (slots < 2 * pairs) {
-        slots *= 2;
+    int room = 8;
+    while (room < pairs) {
+        room *= 2;
     }
-    if (spare.room < slots) {
-        free(spare.slot);
-        spare.slot = malloc((size_t)slots * sizeof *spare.slot);
-        spare.room = spare.slot ? slots : 0;
+    if (spare.room < room) {
+        free(spare.entry);
+        spare.entry = malloc((size_t)room * (sizeof *spare.entry + 2 * sizeof *spare.slot));
+        spare.room = spare.entry ? room : 0;
+        spare.slot = spare.entry ? (int *)(spare.entry + room) : NULL;
     }
-    spare.slots = spare.slot ? slots : 0;
+    spare.slots = spare.entry ? 2 * room : 0;
+    spare.entries = 0;
     g->now = spare;
     if (g->now.slots) {
         memset(g->now.slot, 0, (size_t)g->now.slots * sizeof *g->now.slot);
@@ -75,24 +80,27 @@ static void swap_sides(ode_pair *pair)
 
 sprag_pair_memory *sprag_ode_pair_memory(ode_geometry *g, ode_pair *pair)
 {
-    ode_pair_entry *last = look_up(&g->last, pair);
-    if (last && !last->geom[0] && pair->side[0]->moves == pair->side[1]->moves) {
+    const int *last = look_up(&g->last, pair);
+    if (last && !*last && pair->side[0]->moves == pair->side[1]->moves) {
         // The program's spaces may have reordered their geoms.
         swap_sides(pair);
         last = look_up(&g->last, pair);
-        if (!last->geom[0]) {
+        if (!*last) {
             swap_sides(pair);
         }
     }
-    ode_pair_entry *now = look_up(&g->now, pair);
-    if (!now->geom[0]) {
+    int *now = look_up(&g->now, pair);
+    if (!*now) {
+        *now = ++g->now.entries;
+        ode_pair_entry *entry = &g->now.entry[*now - 1];
+        *entry = (ode_pair_entry){0};
         for (int i = 0; i < 2; i++) {
-            now->geom[i] = pair->side[i]->geom;
-            now->triangle[i] = pair->side[i]->triangle;
+            entry->geom[i] = pair->side[i]->geom;
+            entry->triangle[i] = pair->side[i]->triangle;
         }
-        if (last && last->geom[0]) {
-            now->memory = last->memory;
+        if (last && *last) {
+            entry->memory = g->last.entry[*last - 1].memory;
         }
     }
-    return &now->memory;
+    return &g->now.entry[*now - 1].memory;
 }

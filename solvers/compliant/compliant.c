@@ -20,8 +20,8 @@ const char *sprag_compliant_reason_name(sprag_compliant_reason reason)
     case SPRAG_COMPLIANT_PROGRAM_CONTACTS:
         return "contacts without a signed distance";
     case SPRAG_COMPLIANT_UNSUPPORTED_LAW:
-        return "rolling, spinning or unbounded friction of surfaces with a stiffness, or motionN "
-               "of rigid ones or of a bounce";
+        return "rolling, spinning or unbounded friction, or a bounce with motionN, of surfaces "
+               "with a stiffness";
     case SPRAG_COMPLIANT_STIFF:
         return "stiff springs, or sticking friction on them, which would take more than "
                "ess.steps steps of the integrator";
@@ -87,6 +87,35 @@ static sprag_result switch_over(compliant_run *run, sprag_compliant_reason reaso
     return compliant_implicit_step(run);
 }
 
+// A pair without a law touches, by an event. Returns whether it impacts.
+static bool resolve(compliant_run *run, int guard, const sprag_ess_event *event)
+{
+    return compliant_resolve_pair(run, guard, 0, event) &&
+           (compliant_rebounds(run, guard) || compliant_is_rigid(run, guard));
+}
+
+// Pairs that touch at the same moment, like the legs of a table, have no event of their own.
+static bool resolve_others(compliant_run *run)
+{
+    bool impacts = false;
+    compliant_measure_motion(run, run->state.x);
+    for (int g = 0; g < run->guards.pairs; g++) {
+        compliant_contact contact;
+        if (run->guards.law[g].status != COMPLIANT_UNKNOWN ||
+            compliant_pair(run, g)->state != SPRAG_PAIR_UNKNOWN ||
+            compliant_gap_bound(run, g) > COMPLIANT_BAND_MIN) {
+            continue;
+        }
+        compliant_find_contact(run, run->state.x, g, COMPLIANT_FORCES, &contact);
+        if (contact.count > 0 && contact.gap.distance <= COMPLIANT_BAND_MIN) {
+            const sprag_ess_event event = {
+                .guard = g, .time = run->time, .direction = 1, .rate = contact.approach};
+            impacts |= resolve(run, g, &event);
+        }
+    }
+    return impacts;
+}
+
 // A guard that ends the integration was crossed: a stop, a pair without a law, or one whose law
 // depends on the speed of impact. false: the integration cannot go on.
 static bool on_guard(compliant_run *run, int guard)
@@ -106,8 +135,9 @@ static bool on_guard(compliant_run *run, int guard)
         ;
     } else if (guards->law[guard].status == COMPLIANT_UNKNOWN) {
         compliant_unpack(run);
-        impacts = compliant_resolve_pair(run, guard, 0, &run->events.first_touch) &&
-                  (compliant_rebounds(run, guard) || compliant_is_rigid(run, guard));
+        compliant_place(run, run->state.x);
+        impacts = resolve(run, guard, &run->events.first_touch);
+        impacts |= resolve_others(run);
     } else if (guards->label[guard] != 0) { // another impact, at another speed
         compliant_place(run, run->state.x);
         compliant_set_law(run, guard, true);

@@ -109,6 +109,9 @@ enum { COMPLIANT_IMPACT_HALVINGS = 30 };
 // Smaller: more steps.
 static const double COMPLIANT_AFTER_EVENT = 4, COMPLIANT_AFTER_EVENT_MIN = 0.02;
 
+// Evaluations of a gap for the time of a touch in flight. More: grazing touches that take longer.
+enum { COMPLIANT_FLIGHT_ITERATIONS = 60 };
+
 // Restitution below which a pair at rest passes an impulse on at once. Larger: rows of bodies that
 // bounce less well. Smaller: impacts on stacks take hundreds of waves.
 static const double COMPLIANT_WAVE_RESTITUTION = 0.5;

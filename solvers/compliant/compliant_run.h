@@ -136,6 +136,19 @@ typedef struct compliant_held {
     double (*change)[6];    // bodies, m/s, rad/s, of the last evaluation: a guess for the next
 } compliant_held;
 
+// The next touch of a pair in flight.
+typedef struct compliant_touch {
+    double time;  // s, since the start of the frame; in the past: unknown
+    double speed; // m/s, of approach
+} compliant_touch;
+
+// Flight from touch to touch. By integrate.c.
+typedef struct compliant_flight {
+    bool begun;
+    compliant_touch *touch; // guards of pairs
+    double (*velocity)[6];  // bodies, where the last flight ended
+} compliant_flight;
+
 typedef struct compliant_joints compliant_joints; // compliant_joints.h
 
 typedef struct compliant_run {
@@ -157,6 +170,7 @@ typedef struct compliant_run {
     compliant_budget budget;
     compliant_events events;
     compliant_held held;
+    compliant_flight flight;
     int rows;                 // joint rows; -1: no joints
     int stops;                // of joints
     compliant_joints *joints; // NULL: no joints

@@ -22,6 +22,8 @@ bool compliant_allocate_guards(compliant_run *run)
     guards->overlap = SPRAG_TAKE(s, pairs, double);
     guards->two_way = SPRAG_TAKE(s, most, bool);
     guards->ends_integration = SPRAG_TAKE(s, most, bool);
+    run->flight.touch = SPRAG_TAKE(s, pairs, compliant_touch);
+    run->flight.velocity = SPRAG_TAKE_RAW(s, run->frame->bodies, *run->flight.velocity);
     events->room = run->calls->event ? 64 + 16 * most : 0;
     events->event = SPRAG_TAKE_RAW(s, events->room, sprag_event);
     return !s->failed;

@@ -117,9 +117,7 @@ void compliant_set_law(compliant_run *run, int guard, bool touches_now)
     }
     bool unsupported = is_unsupported(surface, bounces && surface->stiffness > 0);
     if (unsupported || is_stiff(run, law)) {
-        bool driven = surface->velocity_normal != 0;
-        law->status = surface->stiffness > 0 || driven ? COMPLIANT_IMPLICIT : COMPLIANT_RIGID_PAIR;
-        unsupported |= driven;
+        law->status = surface->stiffness > 0 ? COMPLIANT_IMPLICIT : COMPLIANT_RIGID_PAIR;
         law->reason = unsupported ? SPRAG_COMPLIANT_UNSUPPORTED_LAW : SPRAG_COMPLIANT_STIFF;
     }
     double given = surface->stiction > 0 ? surface->stiction : run->options->stiction;
