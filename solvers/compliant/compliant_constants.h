@@ -104,11 +104,6 @@ static const double COMPLIANT_IMPACT_TOLERANCE = 1e-10, COMPLIANT_IMPACT_STICTIO
 static const double COMPLIANT_IMPACT_ENERGY = 1e-7;
 enum { COMPLIANT_IMPACT_HALVINGS = 30 };
 
-// Of the time between the last two events, and at least of the rest of the frame: first step after
-// an event that ends the integration. Larger: more guards are looked at where events are frequent.
-// Smaller: more steps.
-static const double COMPLIANT_AFTER_EVENT = 4, COMPLIANT_AFTER_EVENT_MIN = 0.02;
-
 // Evaluations of a gap for the time of a touch in flight. More: grazing touches that take longer.
 enum { COMPLIANT_FLIGHT_ITERATIONS = 60 };
 
@@ -216,7 +211,8 @@ static const double COMPLIANT_COST_BOUND = 0.05, COMPLIANT_COST_GAP = 0.5, COMPL
                     COMPLIANT_COST_FAR_PAIR = 0.1;
 
 // Products of blocks for an evaluation (25 ns to 50 ns), for the gaps within an implicit step and
-// of points that hold, which share the work of the solves. Larger: frames with many impacts beside contacts at rest bounce less.
+// of points that hold, which share the work of the solves. Larger: frames with many impacts beside
+// contacts at rest bounce less.
 static const double COMPLIANT_PRODUCTS_PER_EVALUATION = 2;
 
 // Evaluations for each of ess.steps: limit of the work of a frame. Larger: slower frames before the
@@ -229,10 +225,10 @@ static const double COMPLIANT_WORK_PER_STEP = 4000;
 // longer.
 static const double COMPLIANT_IMPLICIT_WORK = 3e5, COMPLIANT_IMPACT_WORK = 2e6;
 
-// Shares of the work, of the integration and of points that hold, from which progress is judged, and
-// progress (share of the frame a share of the work) below which the integration ends. Larger: stiff
-// frames end later. Of points that hold the first evaluation and a step that is rejected may take a
-// third.
+// Shares of the work, of the integration and of points that hold, from which progress is judged;
+// and progress (share of the frame a share of the work) below which the integration ends. Larger:
+// stiff frames end later. Of points that hold the first evaluation and a step that is rejected may
+// take a third.
 static const double COMPLIANT_JUDGED_FROM = 0.1, COMPLIANT_HELD_JUDGED_FROM = 0.4,
                     COMPLIANT_SLOW = 0.25;
 

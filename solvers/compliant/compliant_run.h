@@ -138,7 +138,7 @@ typedef struct compliant_held {
 
 // The next touch of a pair in flight.
 typedef struct compliant_touch {
-    double time;  // s, since the start of the frame; in the past: unknown
+    double time; // s, since the start of the frame; in the past: unknown
     double speed; // m/s, of approach
 } compliant_touch;
 
@@ -161,8 +161,7 @@ typedef struct compliant_run {
     sprag_scratch *scratch, *solve_scratch; // of the frame; of one integration or implicit step
     sprag_compliant_stats *stats;
     // set:
-    double time;  // s, since the start of the frame, that the integration has reached
-    double pause; // s, between the last two events that ended it
+    double time; // s, since the start of the frame, that the integration has reached
     compliant_state state;
     compliant_sizes sizes;
     compliant_guards guards;

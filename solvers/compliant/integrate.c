@@ -243,7 +243,6 @@ static void fly_to_touch(compliant_run *run, const double *way, int *guard)
     }
     run->flight.begun = true;
     run->budget.work += COMPLIANT_COST_BOUND * run->guards.pairs + frame->bodies;
-    run->pause = first;
     run->time = end;
     compliant_pack(run);
     run->budget.steps++;
@@ -404,10 +403,6 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
     options.adaptive = true;
     double known = run->frame->integrator_step;
     options.first_step = known > 0 ? fmin(known, left) : rate * left > 1 ? 1 / rate : left;
-    if (run->time > 0) { // where events are frequent, a long step would find many, and use one
-        double pause = fmax(COMPLIANT_AFTER_EVENT * run->pause, COMPLIANT_AFTER_EVENT_MIN * left);
-        options.first_step = fmin(options.first_step, pause);
-    }
     options.relative_tolerance = 0;
     options.absolute_tolerance = run->options->tolerance;
     options.scale = run->sizes.scale;
@@ -420,7 +415,6 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
     // A step that the end of the frame has cut short tells no more than that it may be longer.
     bool cut = stats->next_step >= left;
     run->frame->integrator_step = cut ? fmax(known, stats->next_step) : stats->next_step;
-    run->pause = stats->time - run->time;
     run->time = stats->time;
     budget->steps += stats->steps;
     run->stats->steps += stats->steps;
