@@ -138,7 +138,7 @@ typedef struct compliant_held {
 
 // The next touch of a pair in flight.
 typedef struct compliant_touch {
-    double time; // s, since the start of the frame; in the past: unknown
+    double time;  // s, since the start of the frame; in the past: unknown
     double speed; // m/s, of approach
 } compliant_touch;
 
