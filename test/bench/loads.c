@@ -97,6 +97,7 @@ static void judge_joints(line_fn *line)
     judge_all(line, name, "method=stribeck");
     judge_all(line, arcs, "stribeck.arcs=1");
     judge_masonry(line);
+    judge_all(line, vehicle, "effort=exact");
     judge_all(line, vehicle, "method=advance");
 }
 
