@@ -1,21 +1,23 @@
 #include "trial_memory.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { ROOM = 1 << 17 }; // bytes; the checks take half of it
 
+// Other threads of the program may take memory from ODE while a check runs.
 static struct {
     _Alignas(64) char byte[ROOM];
-    size_t used;
-    bool is_kept; // ODE keeps some of it
-    bool runs;    // a check, in `thread`
+    atomic_size_t used;
+    atomic_bool is_kept; // ODE keeps some of it
+    atomic_bool runs;    // a check, in `thread`
     pthread_t thread;
-    dAllocFunction *alloc; // of the program; NULL: the C library's
-    dReallocFunction *realloc;
-    dFreeFunction *free;
+    _Atomic(dAllocFunction *) alloc; // of the program; NULL: the C library's
+    _Atomic(dReallocFunction *) realloc;
+    _Atomic(dFreeFunction *) free;
 } trial;
 
 void *sprag_ode_trial_take(dsizeint size)
@@ -51,7 +53,8 @@ bool sprag_ode_in_trial(const void *pointer, size_t size)
 
 static void *take(dsizeint size)
 {
-    void *taken = trial.alloc ? trial.alloc(size) : malloc(size);
+    dAllocFunction *alloc = trial.alloc;
+    void *taken = alloc ? alloc(size) : malloc(size);
     if (!taken && trial.runs && pthread_equal(pthread_self(), trial.thread)) {
         taken = sprag_ode_trial_take(size);
         trial.is_kept = true;
@@ -64,7 +67,8 @@ static void *retake(void *old, dsizeint old_size, dsizeint size)
     if (sprag_ode_in_trial(old, 1)) {
         return sprag_ode_trial_retake(old, old_size, size);
     }
-    return trial.realloc ? trial.realloc(old, old_size, size) : realloc(old, size);
+    dReallocFunction *other = trial.realloc;
+    return other ? other(old, old_size, size) : realloc(old, size);
 }
 
 static void give(void *block, dsizeint size)
@@ -72,8 +76,9 @@ static void give(void *block, dsizeint size)
     if (sprag_ode_in_trial(block, 1)) {
         return;
     }
-    if (trial.free) {
-        trial.free(block, size);
+    dFreeFunction *other = trial.free;
+    if (other) {
+        other(block, size);
     } else {
         free(block);
     }
