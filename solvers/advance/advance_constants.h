@@ -136,6 +136,12 @@ static const double advance_steepest_friction = 1e3;
 // Share of the momentum: an impulse below it is rounding. Larger: light touches have no friction.
 static const double advance_rounding = 1e-10;
 
+// Parts of the difference to the last force by which an expected force changes, in turn, and the
+// share of the force up to which it changes by half. Larger parts: heaps at rest alternate between
+// two states; smaller: forces at rest take longer to be exact. Larger share: the states differ by
+// it.
+static const double advance_bound_parts[2] = {0.7, 0.2}, advance_bound_error = 0.02;
+
 // Rows that a body may get so as not to turn too fast. Larger: a cap on turning holds more exactly.
 enum { ADVANCE_CAP_ROWS = 3 };
 

@@ -211,15 +211,25 @@ static sprag_result frozen_pass(sprag_strategy_state *w, int pass)
 {
     const sprag_strategy_options *o = &w->options;
     double share = w->traits & SETTLES ? STRIBECK_SETTLED_STICTION : 1;
+    double finest = fmax(o->finest, share * o->stiction);
     if (pass == 0) {
         guess_bounds(w);
+        if (w->traits & SETTLES) { // what rests is where it was, after a few updates
+            copy(w->v, w->guess ? w->guess : w->system->start, w->system->size);
+            sprag_result result =
+                sprag_frozen_friction_solve(w->system, w->bound, finest, o->tolerance,
+                                            STRIBECK_SETTLED_UPDATES, w->v, w->dv, &w->stats);
+            if (result != SPRAG_NOT_CONVERGED) {
+                return result;
+            }
+        }
         copy(w->v, w->system->free, w->system->size);
     } else {
         take_bounds(w, pass == 1 ? 1 : STRIBECK_BOUND_RELAXATION);
     }
     return sprag_frozen_friction_solve_staged(
-        w->system, w->bound, o->softest * (pass == 0 ? 1 : STRIBECK_FROZEN_LATER_START),
-        fmax(o->finest, share * o->stiction), o->tolerance, w->v, w->dv, &w->stats);
+        w->system, w->bound, o->softest * (pass == 0 ? 1 : STRIBECK_FROZEN_LATER_START), finest,
+        o->tolerance, w->v, w->dv, &w->stats);
 }
 
 // Lowers the stiction tolerance to that of each cone, or keeps the solution if a few updates do not
