@@ -322,7 +322,8 @@ sprag_memory sprag_ode_warm_start_island(const ode_warm_start *warm, dBodyID fir
 
 static bool is_worth_keeping(const sprag_memory *memory)
 {
-    return memory->wait || memory->pause || memory->rests || memory->frozen || memory->thaw;
+    return memory->wait || memory->pause || memory->rests || memory->frozen || memory->thaw ||
+           memory->run;
 }
 
 static void store_island(table *now, int i, dBodyID body, const sprag_memory *memory)

@@ -83,6 +83,7 @@ typedef struct sprag_memory {
     bool rests; // they solved it last, and left it near rest
     int frozen; // solves by frozen friction until Newton's method is tried in full again
     int thaw;   // the number of them since it last failed; 0: it solved the island last
+    int run;    // solves in a row by the interior-point method, which bring it to rest
 } sprag_memory;
 
 typedef struct sprag_solution {

@@ -11,6 +11,7 @@ typedef enum sprag_strategy {
     SPRAG_STRATEGY_WARM_NEWTON,     // Newton's method from the result of a cheaper strategy
     SPRAG_STRATEGY_CONTINUATION,    // Newton's method, from a large stiction tolerance down
     SPRAG_STRATEGY_FROZEN_FRICTION, // fixed friction bounds, corrected in a few passes
+    SPRAG_STRATEGY_INTERIOR_POINT,  // along the central path of Coulomb's law, from any start
     SPRAG_STRATEGY_GAUSS_SEIDEL,    // contact after contact, until the velocities hardly change
     SPRAG_STRATEGY_STOCK,           // ODE's own step, for lack of memory
     SPRAG_STRATEGIES
@@ -30,6 +31,8 @@ static inline const char *sprag_strategy_name(sprag_strategy strategy)
         return "continuation";
     case SPRAG_STRATEGY_FROZEN_FRICTION:
         return "frozen_friction";
+    case SPRAG_STRATEGY_INTERIOR_POINT:
+        return "interior_point";
     case SPRAG_STRATEGY_GAUSS_SEIDEL:
         return "gauss_seidel";
     case SPRAG_STRATEGY_STOCK:

@@ -6,7 +6,6 @@
 #include "assemble.h"
 #include "laws.h"
 #include "linalg.h"
-#include "stribeck_system.h"
 
 // Momentum residual, relative to the impulses, beyond which a velocity is no solution.
 static const double RESIDUAL_MAX = 1e-6;

@@ -3,11 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "assemble.h"
 #include "laws.h"
 #include "linalg.h"
 #include "space6.h"
 #include "stribeck_constants.h"
-#include "stribeck_system.h"
 
 typedef struct iterate {
     sprag_system system; // slip, rate: w

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "frozen_friction.h"
+#include "interior.h"
 #include "linalg.h"
 #include "newton.h"
 #include "space6.h"
@@ -28,7 +29,7 @@ enum {
     SETTLES = 64, // the caller says that it settles
     FREEZES = 128 // frozen friction is worth its passes
 };
-enum { ANY = SPRAG_ATTEMPT_ALL | SPRAG_ATTEMPT_BRIEF | SPRAG_ATTEMPT_WARM };
+enum { ANY = SPRAG_ATTEMPT_ALL | SPRAG_ATTEMPT_BRIEF };
 
 static void copy(double *to, const double *from, int n)
 {
@@ -254,7 +255,7 @@ static void refine(sprag_strategy_state *w)
 static sprag_result warm_from_sweeps(sprag_strategy_state *w)
 {
     sprag_result result = SPRAG_OK;
-    bool swept = w->options.attempt == SPRAG_ATTEMPT_WARM;
+    bool swept = w->options.attempt == SPRAG_ATTEMPT_SWEPT;
     int most = STRIBECK_WARM_ITERATIONS;
     if (swept) {
         take(w, w->best->solution);
@@ -372,11 +373,14 @@ static sprag_result solve_frozen_friction_briefly(sprag_strategy_state *w)
     sprag_result result = SPRAG_OK;
     double error = INFINITY;
     const sprag_system *system = w->system;
+    if (w->options.attempt == SPRAG_ATTEMPT_SWEPT) {
+        take(w, w->best->solution);
+    }
     guess_bounds(w);
     copy(w->v,
-         w->guess             ? w->guess
-         : w->options.settles ? system->start
-                              : system->free,
+         w->guess                                    ? w->guess
+         : w->options.attempt == SPRAG_ATTEMPT_BRIEF ? system->start
+                                                     : system->free,
          system->size);
     for (int pass = 0;
          pass < STRIBECK_BRIEF_PASSES && error > STRIBECK_BRIEF_BOUND_GOOD && result == SPRAG_OK;
@@ -411,6 +415,21 @@ static sprag_result solve_frozen_friction(sprag_strategy_state *w)
     return SPRAG_OK;
 }
 
+// The interior-point method, where the work that is left should be enough for it.
+static sprag_result solve_interior_point(sprag_strategy_state *w)
+{
+    const sprag_strategy_options *o = &w->options;
+    int most = affordable(w, STRIBECK_INTERIOR_UPDATES);
+    if (most < STRIBECK_INTERIOR_LEAST) {
+        return SPRAG_NOT_CONVERGED;
+    }
+    w->reached = o->finest;
+    sprag_result result =
+        sprag_interior_solve(w->system, o->softest, o->stiction, STRIBECK_INTERIOR_TOLERANCE, most,
+                             w->v, w->dv, &w->stats);
+    return result == SPRAG_NOT_CONVERGED ? SPRAG_OK : result; // the best of all is taken anyway
+}
+
 // Chains and trees are cheap at any size. Heaps are not, and mostly move. Bodies that lie face on
 // face with many contacts each are likely to rest; their loads may be too heavy for Gauss-Seidel,
 // and an update takes as long as ten to fifty sweeps.
@@ -439,10 +458,14 @@ static const struct {
     sprag_result (*run)(sprag_strategy_state *);
 } strategies[] = {
     {SPRAG_STRATEGY_FROZEN_FRICTION, SPRAG_ATTEMPT_SETTLED, SETTLES, solve_frozen_friction},
-    {SPRAG_STRATEGY_NEWTON, ANY & ~SPRAG_ATTEMPT_WARM, STARTS, solve_newton},
-    {SPRAG_STRATEGY_WARM_NEWTON, ANY & ~SPRAG_ATTEMPT_BRIEF, CHEAP | SWEEPS, warm_from_sweeps},
+    {SPRAG_STRATEGY_NEWTON, ANY, STARTS, solve_newton},
+    {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_ALL | SPRAG_ATTEMPT_SWEPT, CHEAP | SWEEPS,
+     warm_from_sweeps},
     {SPRAG_STRATEGY_CONTINUATION, SPRAG_ATTEMPT_ALL, CHEAP, solve_continuation},
-    {SPRAG_STRATEGY_FROZEN_FRICTION, ANY, BRIEFLY, solve_frozen_friction_briefly},
+    {SPRAG_STRATEGY_FROZEN_FRICTION, ANY | SPRAG_ATTEMPT_SWEPT, BRIEFLY,
+     solve_frozen_friction_briefly},
+    {SPRAG_STRATEGY_INTERIOR_POINT, SPRAG_ATTEMPT_ALL | SPRAG_ATTEMPT_INTERIOR, BRIEFLY,
+     solve_interior_point},
     {SPRAG_STRATEGY_GAUSS_SEIDEL, SPRAG_ATTEMPT_ALL, COSTLY | SWEEPS, solve_gauss_seidel},
     {SPRAG_STRATEGY_FROZEN_FRICTION, SPRAG_ATTEMPT_ALL, FREEZES, solve_frozen_friction},
     {SPRAG_STRATEGY_GAUSS_SEIDEL, SPRAG_ATTEMPT_ALL, CHEAP | SWEEPS, solve_gauss_seidel},

@@ -6,6 +6,7 @@
 //   continuation     the same, along a path from a problem with a large stiction tolerance
 //   frozen_friction  friction bounds fixed at the last estimate, a convex problem; a few passes
 //                    correct the bounds (arXiv 2110.10107, 2312.03908)
+//   interior_point   Coulomb's law along its central path, from any start (interior.h)
 // Islands whose factorisation takes long get newton from a guess, if there is one, and where they
 // are stacked a brief frozen_friction, which is enough for bodies at rest, then
 //   gauss_seidel     sweeps over contacts and rows, without a matrix
@@ -19,14 +20,15 @@
 #include "system.h"
 
 // Strategies of the table that may run: all; or, where the caller sweeps itself, newton and a brief
-// frozen_friction; or, after its sweeps, warm_newton from what they have left in state->best, and a
-// brief frozen_friction; or, instead of its sweeps, frozen_friction in full for islands that
-// settle.
+// frozen_friction; or, after its sweeps, warm_newton and a brief frozen_friction from what they
+// have left in state->best; or interior_point; or, instead of the sweeps, frozen_friction in full for
+// islands that settle.
 typedef enum sprag_attempt {
     SPRAG_ATTEMPT_ALL = 1,
     SPRAG_ATTEMPT_BRIEF = 2,
-    SPRAG_ATTEMPT_WARM = 4,
-    SPRAG_ATTEMPT_SETTLED = 8
+    SPRAG_ATTEMPT_SWEPT = 4,
+    SPRAG_ATTEMPT_INTERIOR = 8,
+    SPRAG_ATTEMPT_SETTLED = 16
 } sprag_attempt;
 
 // Settings of one solve. The caller computes them before the solve (stribeck.c).

@@ -9,7 +9,6 @@
 #include "stiction.h"
 #include "strategy.h"
 #include "stribeck_constants.h"
-#include "stribeck_system.h"
 #include "sweeps.h"
 
 sprag_stribeck_options sprag_stribeck_defaults(void)
@@ -197,11 +196,11 @@ static sprag_result solve_directly(const sprag_problem *problem,
     return result;
 }
 
-// No body moves or spins faster than what a step changes, as the speed that has its kinetic energy:
-// in the solution, or (NULL) before the step.
-static bool is_near_rest(const sprag_problem *problem, const sprag_solution *solution)
+// No body moves or spins faster than a share of what a step changes, as the speed that has its
+// kinetic energy: in the solution, or (NULL) before the step.
+static bool is_slow(const sprag_problem *problem, const sprag_solution *solution, double share)
 {
-    double scale = sprag_problem_scale(problem);
+    double scale = share * sprag_problem_scale(problem);
     for (int b = 0; b < problem->bodies; b++) {
         const sprag_body *body = &problem->body[b];
         const double *v = solution ? solution->velocity[b] : body->velocity;
@@ -212,6 +211,11 @@ static bool is_near_rest(const sprag_problem *problem, const sprag_solution *sol
         }
     }
     return true;
+}
+
+static bool is_near_rest(const sprag_problem *problem, const sprag_solution *solution)
+{
+    return is_slow(problem, solution, 1);
 }
 
 // Do bodies touch in chains and trees only, as in a stack? Then a factorization has no fill, and
@@ -265,20 +269,31 @@ static int longer(int pause)
 // After the direct strategies fail, or take longer than sweeps would in what moves, they are tried
 // again in 2, 4, 8 ... 64 solves, as bodies come to rest; each success makes the next such pause
 // one solve shorter. So is Newton's method where frozen friction solves the island, which lets it
-// creep by the stiction tolerance of contacts that slide.
-static void remember(sprag_memory *memory, bool solved, bool affordable, const sprag_best *best)
+// creep by the stiction tolerance of contacts that slide. The interior-point method takes longer
+// than the sweeps, and pays by bringing an island to rest, where the others need an update or two:
+// it has a run of solves to do so.
+static void remember(sprag_memory *memory, bool solved, bool affordable, bool cheap,
+                     const sprag_best *best)
 {
     bool rests = solved && is_near_rest(best->problem, best->solution);
     bool frozen = solved && best->stats.strategy == SPRAG_STRATEGY_FROZEN_FRICTION;
-    bool pays = rests || (solved && affordable);
+    bool entered = solved && !cheap && best->stats.strategy == SPRAG_STRATEGY_INTERIOR_POINT;
+    bool pays = solved && (affordable || (cheap && rests)) && !(entered && rests);
+    bool runs = rests && !pays && !cheap && memory->run < STRIBECK_LONGEST_RUN;
     int shorter = memory->pause > 0 ? memory->pause - 1 : 0;
-    int pause = pays ? shorter : longer(memory->pause);
+    int pause = pays                                           ? shorter
+                : runs                                         ? memory->pause
+                : rests && memory->run == STRIBECK_LONGEST_RUN ? STRIBECK_PAUSE_AFTER_RUN
+                                                               : longer(memory->pause);
     int thaw = !frozen ? 0 : memory->frozen > 0 ? memory->thaw : longer(memory->thaw);
-    *memory = (sprag_memory){.wait = pays ? 0 : pause,
+    *memory = (sprag_memory){.wait = pays || runs ? 0 : pause,
                              .pause = pause,
                              .rests = rests,
                              .frozen = frozen && memory->frozen > 0 ? memory->frozen - 1 : thaw,
-                             .thaw = thaw};
+                             .thaw = thaw,
+                             .run = runs                      ? memory->run + 1
+                                    : pays && memory->run > 0 ? memory->run - 1
+                                                              : 0};
 }
 
 static bool has_failed(sprag_result result)
@@ -301,10 +316,12 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
     bool near = is_near_rest(problem, NULL), again = false;
     bool first = !waits && (memory->rests || problem->rows > 0 || trees);
     const double items = problem->contacts + problem->rows;
-    double work = 0, most = (near ? STRIBECK_REST_DIRECT_SWEEPS : STRIBECK_DIRECT_SWEEPS) * items;
-    most = trees || problem->rows > 0 ? INFINITY : most;
+    const bool cheap = trees || problem->rows > 0;
+    const double affordable = (cheap ? STRIBECK_AFFORDABLE_SWEEPS : STRIBECK_BRIEF_SWEEPS) * items;
+    double work = 0, most = cheap ? INFINITY : affordable;
     sprag_result result = SPRAG_NOT_CONVERGED;
-    if (first) {
+    bool runs = first && near && memory->run > 0;
+    if (first && (trees || !runs || is_slow(problem, NULL, STRIBECK_STILL))) {
         result = solve_directly(problem, options, SPRAG_ATTEMPT_BRIEF, most, best, stats, &work);
     }
     bool solved = result == SPRAG_OK, settled = false;
@@ -313,21 +330,33 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
             solve_directly(problem, options, SPRAG_ATTEMPT_SETTLED, INFINITY, best, stats, &work);
         settled = result == SPRAG_OK;
     }
+    if (has_failed(result) && runs) {
+        result =
+            solve_directly(problem, options, SPRAG_ATTEMPT_INTERIOR, INFINITY, best, stats, &work);
+        solved = result == SPRAG_OK;
+    }
     if (has_failed(result)) {
         bool more = near && options->budget < STRIBECK_REST_SWEEPS;
         result =
             sweep(problem, options, more ? STRIBECK_REST_SWEEPS : options->budget, best, stats);
-        bool hard = best->stats.gap > (trees ? STRIBECK_HARD_TREES : STRIBECK_HARD);
-        again = result == SPRAG_OK && !waits &&
-                (first ? hard && trees : hard || is_near_rest(problem, best->solution));
-        if (again) {
-            result = solve_directly(problem, options, SPRAG_ATTEMPT_WARM, most, best, stats, &work);
-            solved = result == SPRAG_OK && best->stats.strategy != SPRAG_STRATEGY_GAUSS_SEIDEL;
+        bool hard = best->stats.gap > STRIBECK_HARD;
+        again = result == SPRAG_OK && !waits && !runs &&
+                (trees ? hard : (hard || !first) && is_near_rest(problem, best->solution));
+        if (again && (trees || !first)) {
+            result = solve_directly(problem, options, SPRAG_ATTEMPT_SWEPT,
+                                    trees ? INFINITY : STRIBECK_AFFORDABLE_SWEEPS * items, best,
+                                    stats, &work);
+            solved = result == SPRAG_OK;
+        }
+        if (again && hard && !trees && !solved && result != SPRAG_NO_MEMORY) {
+            result = solve_directly(problem, options, SPRAG_ATTEMPT_INTERIOR, INFINITY, best, stats,
+                                    &work);
+            solved = result == SPRAG_OK;
         }
     }
     memory->wait -= waits;
     if (first || again) {
-        remember(memory, solved, work <= STRIBECK_REST_DIRECT_SWEEPS * items, best);
+        remember(memory, solved, work <= affordable, cheap, best);
     }
     memory->rests |= settled && !waits && is_near_rest(problem, best->solution);
     return result;

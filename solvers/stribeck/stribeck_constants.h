@@ -74,18 +74,22 @@ enum { STRIBECK_LONGEST_PAUSE = 63 };
 // Least budget of sweeps near rest, where a smaller one would leave a wall of 30 bricks trembling
 // at 3e-2 m/s for ever. Larger: heaps that cannot rest, as of balls, take longer.
 enum { STRIBECK_REST_SWEEPS = 50 };
-// Most work of an attempt of the direct strategies, in sweeps, where contacts form loops: in
-// motion, where hardly one succeeds, and near rest, where the next ones cost little once one has.
-// The larger is also the work up to which they go on to solve an island in motion. Larger: the
-// worst step of a tower that falls is longer; smaller: walls under loads of 1e4 times a brick
-// tremble (200: at 0.04 m/s, 150: they fall).
-enum { STRIBECK_DIRECT_SWEEPS = 60, STRIBECK_REST_DIRECT_SWEEPS = 300 };
-// Gap of a solution (stats.gap) from which an island counts as hard for sweeps: it is 0.01 to 1 in
-// heaps, up to 4 in towers that fall, 100 to 1e5 where bricks bear a load of 1e4 times their mass.
-// Smaller: exact in towers, too, at the cost of attempts in heaps in motion.
-// Bodies that touch in trees are cheap to factorize: there a smaller gap is enough. Larger: an arch
-// of nine stones sags by millimetres, dominoes take a tenth less.
-static const double STRIBECK_HARD = 5, STRIBECK_HARD_TREES = 0.5;
+// Most work of a brief attempt where contacts form loops, in sweeps: what rests takes an update or
+// two, each as long as 10 to 30 sweeps. Larger: towers that fall take longer.
+enum { STRIBECK_BRIEF_SWEEPS = 100 };
+// Work in sweeps up to which the direct strategies go on to solve what moves. Smaller: stacks of
+// ten on each other drift by micrometres before they rest; larger: ragdolls take longer.
+enum { STRIBECK_AFFORDABLE_SWEEPS = 300 };
+// Gap of the sweeps' solution (stats.gap) from which an island near rest is hard for them. In heaps
+// of balls and boxes it is below 0.3, in walls under 15 to 100 times a brick 0.8 to 50.
+// Smaller: towers take longer; larger: walls tremble at 1e-2 m/s for ever.
+static const double STRIBECK_HARD = 0.5;
+// Most solves in a row by the interior-point method, in which such an island should come to rest:
+// walls take 30 to 50. Then it waits for so many solves. Fewer, or longer: walls tremble.
+enum { STRIBECK_LONGEST_RUN = 63, STRIBECK_PAUSE_AFTER_RUN = 255 };
+// Share of what a step changes: bodies that are slower are worth an update of the brief strategies
+// in such a run. Larger: more updates in vain.
+static const double STRIBECK_STILL = 1e-2;
 
 // ---- Continuation (strategy.c)
 
@@ -97,6 +101,21 @@ static const double STRIBECK_SHORTEST_STAGE = 2e-3;
 static const double STRIBECK_STAGE_SHRINK = 0.5;
 // Share of the path that the first stage covers.
 static const double STRIBECK_FIRST_STAGE = 1.0 / 3;
+
+// ---- The interior-point method (interior.c)
+
+// Of the impulse that stops what the step changes: normal impulses at the start.
+static const double STRIBECK_INTERIOR_START = 3;
+// Of the scale of the step: least velocity of a dual at the start.
+static const double STRIBECK_INTERIOR_DUAL = 0.1;
+// Share of the way to the boundary that an update may go.
+static const double STRIBECK_INTERIOR_SHARE = 0.98;
+
+// Error at which it ends, relative to the scale of the step: contacts at rest come nearer than
+// those that slide, whose lag follows. Smaller: more updates, hardly less creep.
+static const double STRIBECK_INTERIOR_TOLERANCE = 1e-3;
+// Most updates, and those for which there must be work before it begins: it takes 7 to 20.
+enum { STRIBECK_INTERIOR_UPDATES = 20, STRIBECK_INTERIOR_LEAST = 12 };
 
 // ---- Frozen friction (strategy.c, frozen_friction.c)
 

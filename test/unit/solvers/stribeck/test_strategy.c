@@ -88,6 +88,7 @@ START_TEST(piles_reach_every_strategy)
     for (int i = 0; i < 80; i++) {
         sprag_stribeck_options options = sprag_stribeck_defaults();
         options.sweeps = i % 2 ? options.sweeps : 0;
+        options.direct_work = i % 8 == 1 ? 0 : options.direct_work;
         open_pile(&s, i / 2, true);
         ck_assert_int_eq(solve_with(&s, &options), SPRAG_OK);
         reached[s.stats.strategy] = true;

@@ -1,0 +1,588 @@
+// Impulses p of contacts and rows are the unknowns beside v:
+//
+//     M (v - v*) = J' p,    u + Y p + lag = A' z,    s = A p + a,    s in K, z in K, s o z = 0
+//
+// u is the relative velocity J v + offset, Y what contacts and rows yield by. Each cone of friction
+// is one K, the second-order cone s0 >= |s1|: s0 is its bound, s1 its impulses. What no cone
+// couples to friction is bounded by half-lines. A cone alone would lift what slides (it is the
+// convex problem of Anitescu); De Saxce and Feng's lag, mu |slip| on the normal velocity, makes its
+// solution Coulomb's. The lag follows the iterate.
+//
+// Updates go along the central path s o z = mu e, in the scaling of Nesterov and Todd, with
+// Mehrotra's predictor and corrector (Vandenberghe: The CVXOPT linear and quadratic cone program
+// solvers, 2010, sections 4 to 7). Cones for contacts: Acary, Armand, Nguyen, Shpakovych:
+// Second-order cone programming for frictional contact mechanics using interior point algorithm,
+// Optimization Methods and Software 39, 2024.
+#include "interior.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "interior_cones.h"
+#include "laws.h"
+#include "linalg.h"
+#include "stribeck_constants.h"
+
+typedef struct interior {
+    sprag_system *system;
+    double scale, stiction; // m/s
+    limit *limit;
+    int limits;
+    double (*p)[6], (*dp)[6], (*c)[6], (*e)[6], (*yield)[6], (*rest)[6], (*D)[6][6];
+    double *row_p, *row_dp, *row_c, *row_e, *row_rest, *row_D;
+    double *momentum; // size: M (v - v*) - J' p
+} interior;
+
+// ---- limits
+
+static limit *add_limit(interior *in, int point, double *p, double *dp, double *e)
+{
+    limit *to = &in->limit[in->limits++];
+    *to = (limit){.point = point, .p = p, .dp = dp, .e = e};
+    return to;
+}
+
+// Bound of a cone, N s, where the impulse of its normal is known.
+static double bound_of(const sprag_system *system, const sprag_cone *cone, double normal)
+{
+    return cone->coefficient * (cone->force ? system->step : normal);
+}
+
+static void add_limits_of_point(interior *in, int i)
+{
+    const sprag_system *system = in->system;
+    const sprag_point *point = &system->point[i];
+    bool given = point->law == SPRAG_GIVEN, coupled = false;
+    for (int c = point->cone; c < point->cone + point->cones; c++) {
+        const sprag_cone *cone = &system->cone[c];
+        if (isinf(cone->coefficient)) {
+            continue;
+        }
+        bool fixed = given || cone->force;
+        limit *to = add_limit(in, i, in->p[i], in->dp[i], in->e[i]);
+        to->first = cone->first, to->axes = cone->axes;
+        to->constant = fixed ? bound_of(system, cone, point->given) : 0;
+        to->head = fixed ? 0 : cone->coefficient;
+        for (int k = 0; k < cone->axes; k++) {
+            to->scale[k] = 1 / cone->shape[k];
+        }
+        to->alone = point->cones == 1 && (given || !fixed);
+        coupled |= !fixed;
+    }
+    if (!given && !coupled) {
+        limit *to = add_limit(in, i, in->p[i], in->dp[i], in->e[i]);
+        to->head = 1;
+        to->alone = true;
+    }
+}
+
+static void add_limits_of_row(interior *in, int i)
+{
+    const sprag_equation *equation = &in->system->equation[i];
+    const double bound[2] = {equation->lo, equation->hi};
+    for (int side = 0; side < 2; side++) {
+        if (isfinite(bound[side])) {
+            limit *to = add_limit(in, -1, &in->row_p[i], &in->row_dp[i], &in->row_e[i]);
+            to->alone = !isfinite(bound[!side]);
+            to->head = side ? -1 : 1;
+            to->constant = side ? bound[1] : -bound[0];
+        }
+    }
+}
+
+// Does anything move the two bodies?
+static bool is_held(const sprag_point *point)
+{
+    return !(point->inverse_mass > 0);
+}
+
+// N s, normal impulse at the start: that which stops what the step changes, and more.
+static double first_impulse(const interior *in, const sprag_point *point)
+{
+    return is_held(point) ? 0 : STRIBECK_INTERIOR_START * in->scale / point->inverse_mass;
+}
+
+// Impulses inside of all bounds: normals that stop what the step changes, rows in the middle.
+static void start_impulses(interior *in)
+{
+    const sprag_system *system = in->system;
+    for (int i = 0; i < system->points; i++) {
+        const sprag_point *point = &system->point[i];
+        in->p[i][0] = point->law == SPRAG_GIVEN ? point->given : first_impulse(in, point);
+    }
+    for (int i = 0; i < system->equations; i++) {
+        const sprag_equation *equation = &system->equation[i];
+        bool lo = isfinite(equation->lo), hi = isfinite(equation->hi);
+        double unit = equation->inverse_mass > 0 ? in->scale / equation->inverse_mass : 0;
+        in->row_p[i] = lo && hi ? equation->lo + (equation->hi - equation->lo) / 2
+                       : lo     ? fmax(0, equation->lo + unit)
+                       : hi     ? fmin(0, equation->hi - unit)
+                                : 0;
+    }
+}
+
+static bool take(interior *in, sprag_scratch *scratch)
+{
+    const sprag_system *system = in->system;
+    int points = system->points, rows = system->equations;
+    in->limit = SPRAG_TAKE_RAW(scratch, system->cones + points + 2L * rows, limit);
+    in->p = SPRAG_TAKE(scratch, points, double[6]);
+    in->dp = SPRAG_TAKE(scratch, points, double[6]);
+    in->c = SPRAG_TAKE(scratch, points, double[6]);
+    in->e = SPRAG_TAKE(scratch, points, double[6]);
+    in->yield = SPRAG_TAKE(scratch, points, double[6]);
+    in->rest = SPRAG_TAKE(scratch, points, double[6]);
+    in->D = SPRAG_TAKE(scratch, points, double[6][6]);
+    in->row_p = SPRAG_TAKE(scratch, rows, double);
+    in->row_dp = SPRAG_TAKE(scratch, rows, double);
+    in->row_c = SPRAG_TAKE(scratch, rows, double);
+    in->row_e = SPRAG_TAKE(scratch, rows, double);
+    in->row_rest = SPRAG_TAKE(scratch, rows, double);
+    in->row_D = SPRAG_TAKE(scratch, rows, double);
+    in->momentum = SPRAG_TAKE(scratch, system->size, double);
+    return !scratch->failed;
+}
+
+// ---- velocities of the laws
+
+// m/s, normal velocity at which a contact has the impulse p > 0, and its fall with p.
+static double normal_velocity(const sprag_system *system, const sprag_point *point, double p,
+                              double *yield)
+{
+    if (point->law != SPRAG_HUNT_CROSSLEY) {
+        *yield = point->yield;
+        return -point->yield * p;
+    }
+    double h = system->step, d = point->dissipation, x = point->penetration;
+    double k = h * point->stiffness, sum = h + d * x;
+    double root = sqrt(fmax(0, sum * sum - 4 * d * h * (x - p / k)));
+    *yield = 1 / (k * root);
+    return 2 * (x - p / k) / (sum + root);
+}
+
+// m/s per N s, of sticking: under the impulse that a contact starts with.
+static double slip_yield_of(const interior *in, const sprag_point *point, const sprag_cone *cone)
+{
+    double normal = point->law == SPRAG_GIVEN ? point->given : first_impulse(in, point);
+    return isinf(cone->coefficient)
+               ? cone->slip_yield
+               : sprag_friction_yield(cone->slip_yield, sprag_cone_tolerance(cone, in->stiction),
+                                      bound_of(in->system, cone, normal));
+}
+
+// Yields, and u + Y p + lag, at the present v and p.
+static void set_rest(interior *in)
+{
+    const sprag_system *system = in->system;
+    for (int i = 0; i < system->points; i++) {
+        const sprag_point *point = &system->point[i];
+        const double *p = in->p[i], *slip = system->slip[i];
+        double *yield = in->yield[i], *rest = in->rest[i];
+        memset(yield, 0, 6 * sizeof *yield);
+        memset(rest, 0, 6 * sizeof *rest);
+        if (is_held(point)) {
+            continue;
+        }
+        if (point->law != SPRAG_GIVEN) {
+            rest[0] = slip[0] - normal_velocity(system, point, p[0], &yield[0]);
+        }
+        for (int c = point->cone; c < point->cone + point->cones; c++) {
+            const sprag_cone *cone = &system->cone[c];
+            bool bond = isinf(cone->coefficient);
+            double square = 0, slip_yield = slip_yield_of(in, point, cone);
+            for (int k = 0; k < cone->axes; k++) {
+                int at = cone->first + k;
+                yield[at] = slip_yield / (bond ? 1 : cone->shape[k] * cone->shape[k]);
+                rest[at] = slip[at] + yield[at] * p[at];
+                square += cone->shape[k] * rest[at] * cone->shape[k] * rest[at];
+            }
+            bool coupled = !bond && !cone->force && point->law != SPRAG_GIVEN;
+            rest[0] += coupled ? cone->coefficient * sqrt(square) : 0;
+        }
+    }
+    for (int i = 0; i < system->equations; i++) {
+        in->row_rest[i] = system->rate[i] + system->equation[i].yield * in->row_p[i];
+    }
+}
+
+// The velocities that the laws ask for, moved into the cones.
+static void start_duals(interior *in)
+{
+    double least = STRIBECK_INTERIOR_DUAL * in->scale;
+    set_rest(in);
+    for (int i = 0; i < in->limits; i++) {
+        limit *of = &in->limit[i];
+        set_slack(of);
+        double tail = 0;
+        const double *rest =
+            of->point >= 0 ? in->rest[of->point] : in->row_rest + (of->p - in->row_p);
+        for (int k = 0; k < of->axes; k++) {
+            of->z[1 + k] = rest[of->first + k] / of->scale[k];
+            tail = hypot(tail, of->z[1 + k]);
+        }
+        double head = of->head != 0 ? rest[0] / of->head : 0;
+        of->z[0] = fmax(head, 1.1 * tail + least);
+    }
+}
+
+// ---- matrix
+
+// D = A^-1 of the n rows and columns in `at`, symmetric positive definite; the rest of D is 0.
+static bool invert(const double A[6][6], const int *at, int n, double D[6][6])
+{
+    double L[6][6], X[6][6];
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j <= i; j++) {
+            double sum = A[at[i]][at[j]];
+            for (int k = 0; k < j; k++) {
+                sum -= L[i][k] * L[j][k];
+            }
+            if (i == j && !(sum > 0)) {
+                return false;
+            }
+            L[i][j] = i == j ? sqrt(sum) : sum / L[j][j];
+        }
+    }
+    for (int j = 0; j < n; j++) {
+        for (int i = 0; i < n; i++) {
+            double sum = i == j;
+            for (int k = j; k < i; k++) {
+                sum -= L[i][k] * X[k][j];
+            }
+            X[i][j] = i < j ? 0 : sum / L[i][i];
+        }
+    }
+    memset(D, 0, 36 * sizeof(double));
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < n; j++) {
+            double sum = 0;
+            for (int k = 0; k < n; k++) {
+                sum += X[k][i] * X[k][j];
+            }
+            D[at[i]][at[j]] = sum;
+        }
+    }
+    return true;
+}
+
+// The axes of a point that have impulses.
+static int free_axes(const sprag_system *system, int i, int at[6])
+{
+    const sprag_point *point = &system->point[i];
+    int n = 0;
+    if (point->law != SPRAG_GIVEN) {
+        at[n++] = 0;
+    }
+    for (int c = point->cone; c < point->cone + point->cones; c++) {
+        for (int k = 0; k < system->cone[c].axes; k++) {
+            at[n++] = system->cone[c].first + k;
+        }
+    }
+    return is_held(point) ? 0 : n;
+}
+
+static sprag_result factor(interior *in)
+{
+    sprag_system *system = in->system;
+    sprag_result result = system->space->begin(system, true);
+    if (result != SPRAG_OK) {
+        return result;
+    }
+    for (int i = 0; i < in->limits; i++) {
+        if (!set_scaling(&in->limit[i])) {
+            return SPRAG_SINGULAR;
+        }
+    }
+    int next = 0;
+    for (int i = 0; i < system->points; i++) {
+        double A[6][6] = {{0}};
+        int at[6], n = free_axes(system, i, at);
+        for (int k = 0; k < n; k++) {
+            A[at[k]][at[k]] = in->yield[i][at[k]];
+        }
+        for (; next < in->limits && in->limit[next].point == i; next++) {
+            add_stiffness(&in->limit[next], A);
+        }
+        if (!invert((const double(*)[6])A, at, n, in->D[i])) {
+            return SPRAG_SINGULAR;
+        }
+        if (n > 0) {
+            system->space->add_point(system, i, (const double(*)[6])in->D[i], true);
+        }
+    }
+    for (int i = 0; i < system->equations; i++) {
+        double sum = system->equation[i].yield;
+        for (; next < in->limits && in->limit[next].p == &in->row_p[i]; next++) {
+            const limit *of = &in->limit[next];
+            sum += 1 / (of->root * of->root);
+        }
+        in->row_D[i] = 1 / sum;
+        if (in->row_D[i] > 0) {
+            system->space->add_equation(system, i, in->row_D[i], true);
+        }
+    }
+    return system->space->factor(system, true);
+}
+
+// ---- updates
+
+// J' of other impulses than the system's.
+static void gather(const interior *in, double (*p)[6], double *row_p, double *to)
+{
+    sprag_system *system = in->system;
+    double(*impulse)[6] = system->impulse, *row_impulse = system->row_impulse;
+    system->impulse = p, system->row_impulse = row_p;
+    system->space->gather(system, to);
+    system->impulse = impulse, system->row_impulse = row_impulse;
+}
+
+static void set_momentum(interior *in, const double *v)
+{
+    sprag_system *system = in->system;
+    double *change = system->work;
+    for (int i = 0; i < system->size; i++) {
+        change[i] = v[i] - system->free[i];
+    }
+    system->space->momentum(system, change, in->momentum);
+    gather(in, in->p, in->row_p, change);
+    add_scaled(in->momentum, -1, change, system->size);
+}
+
+// k of W^-1 ds + W dz = k: to the central path at mu, or to its end (predicts).
+static void wanted(const limit *of, bool predicts, double mu, double k[3])
+{
+    double x[3] = {0}, square[3], product[3], ds[3], dz[3];
+    multiply(of->l, of->l, of->axes, square);
+    for (int j = 0; j <= of->axes; j++) {
+        x[j] = -square[j];
+    }
+    if (!predicts) {
+        apply(of, true, of->ds, ds);
+        apply(of, false, of->dz, dz);
+        multiply(ds, dz, of->axes, product);
+        for (int j = 0; j <= of->axes; j++) {
+            x[j] += (j == 0 ? mu : 0) - product[j];
+        }
+    }
+    divide(of->l, x, of->axes, k);
+}
+
+// ds, and dz = W^-1 k - W^-2 ds, where dz holds W^-1 k. Near the boundary of the cone W^-2 is so
+// large that dz would be rounding: A' z = u + Y p + lag gives it where it has one solution.
+static void set_change(const interior *in, limit *of)
+{
+    const sprag_system *system = in->system;
+    double x[3], y[3];
+    of->ds[0] = of->head * of->dp[0];
+    for (int k = 0; k < of->axes; k++) {
+        of->ds[1 + k] = of->scale[k] * of->dp[of->first + k];
+    }
+    apply(of, true, of->ds, x);
+    apply(of, true, x, y);
+    for (int k = 0; k <= of->axes; k++) {
+        of->dz[k] -= y[k];
+    }
+    if (!of->alone) {
+        return;
+    }
+    long row = of->point >= 0 ? 0 : of->p - in->row_p;
+    const double *rest = of->point >= 0 ? in->rest[of->point] : &in->row_rest[row];
+    const double *du = of->point >= 0 ? system->slip_change[of->point] : &system->rate_change[row];
+    const double *yield = of->point >= 0 ? in->yield[of->point] : &system->equation[row].yield;
+    if (of->head != 0) {
+        of->dz[0] = (rest[0] + du[0] + yield[0] * of->dp[0]) / of->head - of->z[0];
+    }
+    for (int k = 0; k < of->axes; k++) {
+        int at = of->first + k;
+        of->dz[1 + k] = (rest[at] + du[at] + yield[at] * of->dp[at]) / of->scale[k] - of->z[1 + k];
+    }
+}
+
+// An update of v, p, s and z.
+static void update(interior *in, bool predicts, double mu, double *dv)
+{
+    sprag_system *system = in->system;
+    memset(in->e, 0, (size_t)system->points * sizeof *in->e);
+    memset(in->row_e, 0, (size_t)system->equations * sizeof *in->row_e);
+    for (int i = 0; i < in->limits; i++) { // e = A' (W^-1 k + z) - rest: the duals cancel
+        limit *of = &in->limit[i];
+        double k[3], x[3];
+        wanted(of, predicts, mu, k);
+        apply(of, true, k, x);
+        memcpy(of->dz, x, sizeof x); // kept for below
+        for (int j = 0; j <= of->axes; j++) {
+            x[j] += of->z[j];
+        }
+        add_adjoint(of, x, 1, of->e);
+    }
+    for (int i = 0; i < system->points; i++) {
+        for (int j = 0; j < system->point[i].dim; j++) {
+            double sum = 0;
+            for (int k = 0; k < system->point[i].dim; k++) {
+                sum += in->D[i][j][k] * (in->e[i][k] - in->rest[i][k]);
+            }
+            in->c[i][j] = sum;
+        }
+    }
+    for (int i = 0; i < system->equations; i++) {
+        in->row_c[i] = in->row_D[i] * (in->row_e[i] - in->row_rest[i]);
+    }
+    gather(in, in->c, in->row_c, dv);
+    add_scaled(dv, -1, in->momentum, system->size);
+    system->space->solve(system, true, dv);
+    sprag_system_change(system, dv);
+    for (int i = 0; i < system->points; i++) {
+        for (int j = 0; j < system->point[i].dim; j++) {
+            double sum = 0;
+            for (int k = 0; k < system->point[i].dim; k++) {
+                sum += in->D[i][j][k] * system->slip_change[i][k];
+            }
+            in->dp[i][j] = in->c[i][j] - sum;
+        }
+    }
+    for (int i = 0; i < system->equations; i++) {
+        in->row_dp[i] = in->row_c[i] - in->row_D[i] * system->rate_change[i];
+    }
+    for (int i = 0; i < in->limits; i++) {
+        set_change(in, &in->limit[i]);
+    }
+}
+
+static double longest_update(const interior *in, double share)
+{
+    double most = 1 / share;
+    for (int i = 0; i < in->limits; i++) {
+        const limit *of = &in->limit[i];
+        most = longest(of->s, of->ds, of->axes, most);
+        most = longest(of->z, of->dz, of->axes, most);
+    }
+    return share * most;
+}
+
+// Mean of s'z after a share of the update, J.
+static double mean_gap(const interior *in, double share)
+{
+    double sum = 0;
+    for (int i = 0; i < in->limits; i++) {
+        const limit *of = &in->limit[i];
+        for (int k = 0; k <= of->axes; k++) {
+            sum += (of->s[k] + share * of->ds[k]) * (of->z[k] + share * of->dz[k]);
+        }
+    }
+    return in->limits > 0 ? sum / in->limits : 0;
+}
+
+static double inverse_mass_of(const interior *in, const limit *of)
+{
+    const sprag_system *system = in->system;
+    return of->point >= 0 ? system->point[of->point].inverse_mass
+                          : system->equation[of->p - in->row_p].inverse_mass;
+}
+
+// Largest speed that a gap stands for, and of the laws' own errors, relative to the scale.
+static double error_of(interior *in)
+{
+    const sprag_system *system = in->system;
+    double gap = 0, lack = 0;
+    memset(in->e, 0, (size_t)system->points * sizeof *in->e);
+    memset(in->row_e, 0, (size_t)system->equations * sizeof *in->row_e);
+    for (int i = 0; i < in->limits; i++) {
+        const limit *of = &in->limit[i];
+        gap = fmax(gap, 2 * dot(of->s, of->z, of->axes) * inverse_mass_of(in, of));
+        add_adjoint(of, of->z, 1, of->e);
+    }
+    for (int i = 0; i < system->points; i++) {
+        for (int k = 0; k < 3; k++) { // m/s
+            lack = fmax(lack, fabs(in->e[i][k] - in->rest[i][k]));
+        }
+    }
+    return fmax(sqrt(gap), lack) / in->scale;
+}
+
+static void move(interior *in, double alpha, double *v, const double *dv)
+{
+    sprag_system *system = in->system;
+    sprag_system_move(system, v, alpha, dv);
+    for (int i = 0; i < system->points; i++) {
+        add_scaled(in->p[i], alpha, in->dp[i], 6);
+    }
+    add_scaled(in->row_p, alpha, in->row_dp, system->equations);
+    for (int i = 0; i < in->limits; i++) {
+        limit *of = &in->limit[i];
+        set_slack(of);
+        for (int k = 0; k <= of->axes; k++) {
+            of->z[k] += alpha * of->dz[k];
+        }
+    }
+}
+
+// The velocities of the impulses: what an update leaves of the momentum is a share of its length.
+static bool balance(interior *in, double *v, double *dv)
+{
+    sprag_system *system = in->system;
+    set_momentum(in, v);
+    for (int i = 0; i < system->size; i++) {
+        dv[i] = -in->momentum[i];
+    }
+    if (system->space->begin(system, false) != SPRAG_OK ||
+        system->space->factor(system, false) != SPRAG_OK) {
+        return false;
+    }
+    system->space->solve(system, false, dv);
+    sprag_system_change(system, dv);
+    sprag_system_move(system, v, 1, dv);
+    return true;
+}
+
+sprag_result sprag_interior_solve(sprag_system *system, double scale, double stiction,
+                                  double tolerance, int updates, double *v, double *dv,
+                                  sprag_stats *stats)
+{
+    interior in = {.system = system, .scale = scale, .stiction = stiction};
+    if (!take(&in, system->scratch)) {
+        return SPRAG_NO_MEMORY;
+    }
+    start_impulses(&in);
+    for (int i = 0; i < system->points; i++) {
+        if (!is_held(&system->point[i])) {
+            add_limits_of_point(&in, i);
+        }
+    }
+    for (int i = 0; i < system->equations; i++) {
+        add_limits_of_row(&in, i);
+    }
+    memcpy(v, system->start, (size_t)system->size * sizeof *v);
+    sprag_system_place(system, v);
+    start_duals(&in);
+    sprag_result result = SPRAG_NOT_CONVERGED;
+    for (int it = 0; it < updates; it++) {
+        set_momentum(&in, v);
+        sprag_result factored = factor(&in);
+        stats->factorizations++;
+        if (factored != SPRAG_OK) {
+            if (it > 0 && factored == SPRAG_SINGULAR) { // rounding is reached
+                break;
+            }
+            return factored;
+        }
+        double before = mean_gap(&in, 0);
+        update(&in, true, 0, dv);
+        double after = mean_gap(&in, longest_update(&in, 1)), share = after / before;
+        update(&in, false, before * fmin(1, share * share * share), dv);
+        move(&in, longest_update(&in, STRIBECK_INTERIOR_SHARE), v, dv);
+        set_rest(&in);
+        stats->convergence = error_of(&in);
+        sprag_system_log(system, stiction, stats);
+        if (!isfinite(stats->convergence)) {
+            return SPRAG_SINGULAR;
+        }
+        memcpy(system->impulse, in.p, (size_t)system->points * sizeof *in.p);
+        memcpy(system->row_impulse, in.row_p, (size_t)system->equations * sizeof *in.row_p);
+        if (stats->convergence <= tolerance) {
+            result = SPRAG_OK;
+            break;
+        }
+    }
+    return balance(&in, v, dv) ? result : SPRAG_SINGULAR;
+}

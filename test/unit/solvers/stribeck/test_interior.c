@@ -1,0 +1,118 @@
+// The interior-point method against closed forms and against Newton's method.
+#include <check.h>
+
+#include "assemble.h"
+#include "interior.h"
+#include "problems.h"
+#include "softness.h"
+#include "stribeck.h"
+#include "stribeck_cases.h"
+#include "suite.h"
+
+enum { UPDATES = 40 };
+
+// Solves s by the interior-point method alone: velocities into s, impulses into *system.
+static sprag_result solve_interior(sprag_system *system, double tolerance)
+{
+    static double v[6 * 100], dv[6 * 100];
+    sprag_stribeck_options options = sprag_stribeck_defaults();
+    int *node_of;
+    double stiction;
+    sprag_scratch_reset(&scratch);
+    ck_assert_int_eq(
+        sprag_stribeck_system(&s.problem, &options, &scratch, system, &node_of, &stiction),
+        SPRAG_OK);
+    ck_assert_int_le(system->size, 6 * 100);
+    s.stats = (sprag_stats){0};
+    sprag_result result = sprag_interior_solve(system, sprag_problem_scale(&s.problem), stiction,
+                                               tolerance, UPDATES, v, dv, &s.stats);
+    for (int b = 0; b < s.problem.bodies; b++) {
+        memcpy(s.velocity[b], v + 6 * node_of[b], 6 * sizeof *v);
+    }
+    return result;
+}
+
+static const double starts[] = {0, 0.02, 0.3, 30}; // m/s
+
+// What slides is slowed by mu times its weight, what would come to rest within the step sticks.
+START_TEST(a_puck_slides_and_stops)
+{
+    sprag_system system;
+    puck(MU);
+    s.body[0].velocity[0] = starts[_i];
+    fall(&s);
+    ck_assert_int_eq(solve_interior(&system, 1e-3), SPRAG_OK);
+    double weight = PUCK_WEIGHT * STEP, stop = starts[_i] * MASS;
+    double friction = fmin(MU * weight, stop);
+    double error = 5e-3 * weight; // of what slides: the lag follows the iterate
+    ck_assert_double_eq_tol(system.impulse[0][0], weight, error);
+    ck_assert_double_eq_tol(system.impulse[0][1], -friction, error);
+    ck_assert_double_eq_tol(s.velocity[0][0], starts[_i] - friction / MASS, error / MASS);
+}
+END_TEST
+
+// A bound that is a force holds whatever the weight.
+START_TEST(a_force_bounds_friction)
+{
+    sprag_system system;
+    sprag_contact *contact = puck(MU);
+    for (int k = 0; k < 2; k++) {
+        contact->slide.force[k] = true;
+        contact->slide.coefficient[k] = 2; // N
+    }
+    s.body[0].velocity[0] = 1;
+    fall(&s);
+    ck_assert_int_eq(solve_interior(&system, 1e-5), SPRAG_OK);
+    ck_assert_double_eq_tol(system.impulse[0][1], -2 * STEP, 1e-6);
+}
+END_TEST
+
+// A motor that would lift the puck, with a force of less than its weight.
+START_TEST(a_row_keeps_its_bound)
+{
+    sprag_system system;
+    puck(MU);
+    sprag_row *row = add_row(&s, 0, SPRAG_STATIC);
+    row->jacobian[0][2] = 1;
+    row->bias = 1;
+    row->lo = 0;
+    row->hi = 3; // N
+    fall(&s);
+    ck_assert_int_eq(solve_interior(&system, 1e-5), SPRAG_OK);
+    ck_assert_double_eq_tol(system.row_impulse[0], 3 * STEP, 1e-6);
+    ck_assert_double_eq_tol(system.impulse[0][0], (MASS * G - 3) * STEP / (1 + SOFTNESS), 1e-5);
+}
+END_TEST
+
+// Piles that hardly slide: within a few updates, at the velocities of Newton's method. No impulse
+// leaves its cone, and momentum balances.
+START_TEST(piles_agree_with_newton)
+{
+    static double expected[100][6];
+    sprag_system system;
+    open_pile(&s, 16 * _i, true);
+    solve_alike(&s);
+    memcpy(expected, s.velocity, (size_t)s.problem.bodies * sizeof *expected);
+    sprag_result result = solve_interior(&system, 1e-3);
+    ck_assert(result == SPRAG_OK || result == SPRAG_NOT_CONVERGED);
+    double scale = sprag_problem_scale(&s.problem);
+    for (int i = 0; i < s.problem.contacts; i++) {
+        const double *p = system.impulse[i], mu = s.contact[i].slide.coefficient[0];
+        ck_assert_double_ge(p[0], 0);
+        ck_assert_double_le(hypot(p[1], p[2]), mu * p[0] * (1 + 1e-12) + 1e-300);
+    }
+    for (int b = 0; b < s.problem.bodies; b++) {
+        for (int k = 0; k < 3; k++) {
+            ck_assert_double_eq_tol(s.velocity[b][k], expected[b][k], 0.02 * scale);
+        }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("interior");
+    ADD_CASE(suite, "interior", {a_puck_slides_and_stops, 4}, {a_force_bounds_friction, 1},
+             {a_row_keeps_its_bound, 1}, {piles_agree_with_newton, 12});
+    return run_suite(suite);
+}
