@@ -271,6 +271,24 @@ sprag_result sprag_assemble(sprag_system *system, const sprag_problem *problem,
     return SPRAG_OK;
 }
 
+void sprag_assemble_solution(const sprag_system *system, const sprag_problem *problem,
+                             const int *node_of, const double *v, sprag_solution *solution)
+{
+    for (int b = 0; b < problem->bodies; b++) {
+        const double *of = node_of[b] == SPRAG_NOWHERE ? problem->body[b].velocity // kinematic
+                                                       : v + 6 * node_of[b];
+        memcpy(solution->velocity[b], of, sizeof solution->velocity[b]);
+    }
+    for (int i = 0; i < system->points; i++) {
+        for (int k = 0; k < 6; k++) {
+            solution->contact_force[i][k] = system->impulse[i][k] / problem->step;
+        }
+    }
+    for (int i = 0; i < system->equations; i++) {
+        solution->row_force[i] = system->row_impulse[i] / problem->step;
+    }
+}
+
 static void widen(double range[2], double x)
 {
     range[0] = x < range[0] ? x : range[0];

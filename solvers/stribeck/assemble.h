@@ -17,6 +17,11 @@ sprag_result sprag_assemble(sprag_system *system, const sprag_problem *problem,
 void sprag_effective_stiffness(const sprag_system *system, const sprag_problem *problem,
                                double stiffness[2], double damping[2]);
 
+// Writes velocities v (size of the system, m/s, rad/s) and the impulses of the system as a
+// solution.
+void sprag_assemble_solution(const sprag_system *system, const sprag_problem *problem,
+                             const int *node_of, const double *v, sprag_solution *solution);
+
 // The system of a problem as sprag_stribeck_solve makes it from the options (stribeck.c).
 // *stiction: m/s, that the last evaluation of a solve has. SPRAG_OK, SPRAG_NO_MEMORY.
 sprag_result sprag_stribeck_system(const sprag_problem *problem,

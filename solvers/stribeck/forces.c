@@ -184,20 +184,8 @@ static void take_linear_laws(const iterate *s, bool after, double (*p)[6], doubl
 // Sets the residual of the momentum balance. Returns the size of the momenta, N s / sqrt(kg).
 static double balance(iterate *s, double (*p)[6], const double *row_p)
 {
-    sprag_system *system = &s->system;
-    double *r = system->residual;
-    memcpy(system->impulse, p, (size_t)system->points * sizeof *p);
-    memcpy(system->row_impulse, row_p, (size_t)system->equations * sizeof *row_p);
-    system->space->gather(system, r);
-    double scale = fmax(system->momentum, sprag_system_weighed(system, r));
-    for (int i = 0; i < system->size; i++) {
-        system->work[i] = s->v[i] - system->free[i];
-    }
-    system->space->momentum(system, system->work, system->momentum_change);
-    for (int i = 0; i < system->size; i++) {
-        r[i] = system->momentum_change[i] - r[i];
-    }
-    return scale;
+    sprag_system_set_impulses(&s->system, p, row_p);
+    return sprag_system_balance(&s->system, s->v);
 }
 
 // Error of the iterate: of the momentum balance and of the laws, relative to the momenta.
@@ -320,18 +308,9 @@ sprag_result sprag_stribeck_forces(const sprag_problem *problem,
     }
     set_start(&s, problem, solution);
     result = iterate_forces(&s, options->tolerance, options->work_left, stats);
-    for (int b = 0; b < problem->bodies && result == SPRAG_OK; b++) {
-        if (s.node_of[b] != SPRAG_NOWHERE) {
-            memcpy(solution->velocity[b], s.v + 6 * s.node_of[b], sizeof solution->velocity[b]);
-        }
-    }
-    for (int i = 0; i < s.system.points && result == SPRAG_OK; i++) {
-        for (int k = 0; k < 6; k++) {
-            solution->contact_force[i][k] = s.at[i][k] / problem->step;
-        }
-    }
-    for (int i = 0; i < s.system.equations && result == SPRAG_OK; i++) {
-        solution->row_force[i] = s.row_at[i] / problem->step;
+    if (result == SPRAG_OK) {
+        sprag_system_set_impulses(&s.system, s.at, s.row_at);
+        sprag_assemble_solution(&s.system, problem, s.node_of, s.v, solution);
     }
     return result;
 }

@@ -15,7 +15,6 @@
 // Optimization Methods and Software 39, 2024.
 #include "interior.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -31,7 +30,6 @@ typedef struct interior {
     int limits;
     double (*p)[6], (*dp)[6], (*c)[6], (*e)[6], (*yield)[6], (*rest)[6], (*D)[6][6];
     double *row_p, *row_dp, *row_c, *row_e, *row_rest, *row_D;
-    double *momentum; // size: M (v - v*) - J' p
 } interior;
 
 // ---- limits
@@ -140,7 +138,6 @@ static bool take(interior *in, sprag_scratch *scratch)
     in->row_e = SPRAG_TAKE(scratch, rows, double);
     in->row_rest = SPRAG_TAKE(scratch, rows, double);
     in->row_D = SPRAG_TAKE(scratch, rows, double);
-    in->momentum = SPRAG_TAKE(scratch, system->size, double);
     return !scratch->failed;
 }
 
@@ -327,26 +324,11 @@ static sprag_result factor(interior *in)
 
 // ---- updates
 
-// J' of other impulses than the system's.
-static void gather(const interior *in, double (*p)[6], double *row_p, double *to)
+// Sets the residual M (v - v*) - J' p of the system.
+static void set_residual(const interior *in, const double *v)
 {
-    sprag_system *system = in->system;
-    double(*impulse)[6] = system->impulse, *row_impulse = system->row_impulse;
-    system->impulse = p, system->row_impulse = row_p;
-    system->space->gather(system, to);
-    system->impulse = impulse, system->row_impulse = row_impulse;
-}
-
-static void set_momentum(interior *in, const double *v)
-{
-    sprag_system *system = in->system;
-    double *change = system->work;
-    for (int i = 0; i < system->size; i++) {
-        change[i] = v[i] - system->free[i];
-    }
-    system->space->momentum(system, change, in->momentum);
-    gather(in, in->p, in->row_p, change);
-    add_scaled(in->momentum, -1, change, system->size);
+    sprag_system_set_impulses(in->system, in->p, in->row_p);
+    sprag_system_balance(in->system, v);
 }
 
 // k of W^-1 ds + W dz = k: to the central path at mu, or to its end (predicts).
@@ -399,12 +381,17 @@ static void set_change(const interior *in, limit *of)
     }
 }
 
+static void clear_adjoints(interior *in)
+{
+    memset(in->e, 0, (size_t)in->system->points * sizeof *in->e);
+    memset(in->row_e, 0, (size_t)in->system->equations * sizeof *in->row_e);
+}
+
 // An update of v, p, s and z.
 static void update(interior *in, bool predicts, double mu, double *dv)
 {
     sprag_system *system = in->system;
-    memset(in->e, 0, (size_t)system->points * sizeof *in->e);
-    memset(in->row_e, 0, (size_t)system->equations * sizeof *in->row_e);
+    clear_adjoints(in);
     for (int i = 0; i < in->limits; i++) { // e = A' (W^-1 k + z) - rest: the duals cancel
         limit *of = &in->limit[i];
         double k[3], x[3];
@@ -414,7 +401,7 @@ static void update(interior *in, bool predicts, double mu, double *dv)
         for (int j = 0; j <= of->axes; j++) {
             x[j] += of->z[j];
         }
-        add_adjoint(of, x, 1, of->e);
+        add_adjoint(of, x, of->e);
     }
     for (int i = 0; i < system->points; i++) {
         for (int j = 0; j < system->point[i].dim; j++) {
@@ -428,8 +415,9 @@ static void update(interior *in, bool predicts, double mu, double *dv)
     for (int i = 0; i < system->equations; i++) {
         in->row_c[i] = in->row_D[i] * (in->row_e[i] - in->row_rest[i]);
     }
-    gather(in, in->c, in->row_c, dv);
-    add_scaled(dv, -1, in->momentum, system->size);
+    sprag_system_set_impulses(system, in->c, in->row_c);
+    system->space->gather(system, dv);
+    add_scaled(dv, -1, system->residual, system->size);
     system->space->solve(system, true, dv);
     sprag_system_change(system, dv);
     for (int i = 0; i < system->points; i++) {
@@ -485,12 +473,11 @@ static double error_of(interior *in)
 {
     const sprag_system *system = in->system;
     double gap = 0, lack = 0;
-    memset(in->e, 0, (size_t)system->points * sizeof *in->e);
-    memset(in->row_e, 0, (size_t)system->equations * sizeof *in->row_e);
+    clear_adjoints(in);
     for (int i = 0; i < in->limits; i++) {
         const limit *of = &in->limit[i];
         gap = fmax(gap, 2 * dot(of->s, of->z, of->axes) * inverse_mass_of(in, of));
-        add_adjoint(of, of->z, 1, of->e);
+        add_adjoint(of, of->z, of->e);
     }
     for (int i = 0; i < system->points; i++) {
         for (int k = 0; k < 3; k++) { // m/s
@@ -517,13 +504,14 @@ static void move(interior *in, double alpha, double *v, const double *dv)
     }
 }
 
-// The velocities of the impulses: what an update leaves of the momentum is a share of its length.
+// Sets the impulses of the system, and moves v to where they balance: an update leaves a share of
+// the residual.
 static bool balance(interior *in, double *v, double *dv)
 {
     sprag_system *system = in->system;
-    set_momentum(in, v);
+    set_residual(in, v);
     for (int i = 0; i < system->size; i++) {
-        dv[i] = -in->momentum[i];
+        dv[i] = -system->residual[i];
     }
     if (system->space->begin(system, false) != SPRAG_OK ||
         system->space->factor(system, false) != SPRAG_OK) {
@@ -557,7 +545,7 @@ sprag_result sprag_interior_solve(sprag_system *system, double scale, double sti
     start_duals(&in);
     sprag_result result = SPRAG_NOT_CONVERGED;
     for (int it = 0; it < updates; it++) {
-        set_momentum(&in, v);
+        set_residual(&in, v);
         sprag_result factored = factor(&in);
         stats->factorizations++;
         if (factored != SPRAG_OK) {
@@ -577,8 +565,6 @@ sprag_result sprag_interior_solve(sprag_system *system, double scale, double sti
         if (!isfinite(stats->convergence)) {
             return SPRAG_SINGULAR;
         }
-        memcpy(system->impulse, in.p, (size_t)system->points * sizeof *in.p);
-        memcpy(system->row_impulse, in.row_p, (size_t)system->equations * sizeof *in.row_p);
         if (stats->convergence <= tolerance) {
             result = SPRAG_OK;
             break;

@@ -110,11 +110,11 @@ static inline void set_slack(limit *of)
 }
 
 // to += A' x
-static inline void add_adjoint(const limit *of, const double *x, double sign, double *to)
+static inline void add_adjoint(const limit *of, const double *x, double *to)
 {
-    to[0] += sign * of->head * x[0];
+    to[0] += of->head * x[0];
     for (int k = 0; k < of->axes; k++) {
-        to[of->first + k] += sign * of->scale[k] * x[1 + k];
+        to[of->first + k] += of->scale[k] * x[1 + k];
     }
 }
 

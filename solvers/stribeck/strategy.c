@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "assemble.h"
 #include "frozen_friction.h"
 #include "interior.h"
 #include "linalg.h"
@@ -423,7 +424,6 @@ static sprag_result solve_interior_point(sprag_strategy_state *w)
     if (most < STRIBECK_INTERIOR_LEAST) {
         return SPRAG_NOT_CONVERGED;
     }
-    w->reached = o->finest;
     sprag_result result =
         sprag_interior_solve(w->system, o->softest, o->stiction, STRIBECK_INTERIOR_TOLERANCE, most,
                              w->v, w->dv, &w->stats);
@@ -492,25 +492,6 @@ static void record_tolerances(sprag_strategy_state *w, double stiction)
     w->stats.stiction_least = fmin(fmax(least, stiction), most);
 }
 
-static void write_solution(const sprag_strategy_state *w, sprag_solution *to)
-{
-    const sprag_system *system = w->system;
-    const sprag_problem *problem = w->problem;
-    for (int b = 0; b < problem->bodies; b++) {
-        const double *v = w->node_of[b] == SPRAG_NOWHERE ? problem->body[b].velocity // kinematic
-                                                         : w->v + 6 * w->node_of[b];
-        copy(to->velocity[b], v, 6);
-    }
-    for (int i = 0; i < system->points; i++) {
-        for (int k = 0; k < 6; k++) {
-            to->contact_force[i][k] = system->impulse[i][k] / problem->step;
-        }
-    }
-    for (int i = 0; i < system->equations; i++) {
-        to->row_force[i] = system->row_impulse[i] / problem->step;
-    }
-}
-
 sprag_result sprag_strategy_offer(sprag_strategy_state *w)
 {
     sprag_solution *to = sprag_best_room(w->best);
@@ -524,7 +505,7 @@ sprag_result sprag_strategy_offer(sprag_strategy_state *w)
     if (!isfinite(sum)) {
         return SPRAG_NOT_CONVERGED;
     }
-    write_solution(w, to);
+    sprag_assemble_solution(w->system, w->problem, w->node_of, w->v, to);
     return sprag_best_offer(w->best, &w->stats) <= STRIBECK_ACCEPTED ? SPRAG_OK
                                                                      : SPRAG_NOT_CONVERGED;
 }

@@ -21,8 +21,8 @@
 
 // Strategies of the table that may run: all; or, where the caller sweeps itself, newton and a brief
 // frozen_friction; or, after its sweeps, warm_newton and a brief frozen_friction from what they
-// have left in state->best; or interior_point; or, instead of the sweeps, frozen_friction in full for
-// islands that settle.
+// have left in state->best; or interior_point; or, instead of the sweeps, frozen_friction in full
+// for islands that settle.
 typedef enum sprag_attempt {
     SPRAG_ATTEMPT_ALL = 1,
     SPRAG_ATTEMPT_BRIEF = 2,

@@ -304,9 +304,11 @@ static bool has_failed(sprag_result result)
 // The direct strategies are exact, but cannot solve everything. They go first where joints hold
 // bodies and where bodies touch in trees: there is little to factorize; and where they solved the
 // island last time and left it near rest. Elsewhere they follow the sweeps if these leave the
-// island near rest, where contacts creep without them, or so large a gap that light bodies may be
-// anywhere, as under loads that are much heavier than what bears them. Islands that settle are
-// solved by frozen friction in full instead of sweeps.
+// island near rest, where contacts creep without them, or, in trees, a large gap: light bodies may
+// then be anywhere, as under loads that are much heavier than what bears them. Where they fail
+// there, and the gap is large, the interior-point method follows, and goes before the sweeps in the
+// next solves (memory->run). Islands that settle are solved by frozen friction in full instead of
+// sweeps.
 static sprag_result solve_within_budget(const sprag_problem *problem,
                                         const sprag_stribeck_options *options, sprag_best *best,
                                         sprag_stats *stats)

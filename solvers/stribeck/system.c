@@ -95,13 +95,15 @@ static double gross_impulse(const sprag_system *system)
     return sqrt(sum);
 }
 
-double sprag_system_residual(sprag_system *system, const double *v, double stiction,
-                             const double *bound)
+void sprag_system_set_impulses(sprag_system *system, double (*impulse)[6],
+                               const double *row_impulse)
 {
-    sprag_point_impulses(system, stiction, bound);
-    for (int i = 0; i < system->equations; i++) {
-        system->row_impulse[i] = sprag_equation_impulse(&system->equation[i], system->rate[i]);
-    }
+    memcpy(system->impulse, impulse, (size_t)system->points * sizeof *impulse);
+    memcpy(system->row_impulse, row_impulse, (size_t)system->equations * sizeof *row_impulse);
+}
+
+double sprag_system_balance(sprag_system *system, const double *v)
+{
     double *r = system->residual, *change = system->work;
     system->space->gather(system, r);
     double scale = fmax(system->momentum, sprag_system_weighed(system, r));
@@ -112,9 +114,20 @@ double sprag_system_residual(sprag_system *system, const double *v, double stict
     for (int i = 0; i < system->size; i++) {
         r[i] = system->momentum_change[i] - r[i];
     }
+    return scale;
+}
+
+double sprag_system_residual(sprag_system *system, const double *v, double stiction,
+                             const double *bound)
+{
+    sprag_point_impulses(system, stiction, bound);
+    for (int i = 0; i < system->equations; i++) {
+        system->row_impulse[i] = sprag_equation_impulse(&system->equation[i], system->rate[i]);
+    }
+    double scale = sprag_system_balance(system, v);
     // Opposed rows may carry any load; their sum has the rounding error of that load.
     scale = fmax(fmax(scale, STRIBECK_IMPULSE_ROUNDING * gross_impulse(system)), DBL_MIN);
-    return isfinite(scale) ? sprag_system_weighed(system, r) / scale : INFINITY;
+    return isfinite(scale) ? sprag_system_weighed(system, system->residual) / scale : INFINITY;
 }
 
 // ---- matrix

@@ -134,6 +134,14 @@ void sprag_system_place(sprag_system *system, const double *v);
 // rounding error of J v, unlike that of J dv, into impulses that no iteration can balance.
 void sprag_system_move(sprag_system *system, double *v, double alpha, const double *dv);
 
+// Takes impulses (points, equations; N s, N m s) that are not those of the laws.
+void sprag_system_set_impulses(sprag_system *system, double (*impulse)[6],
+                               const double *row_impulse);
+
+// Sets the residual of the system's impulses at v, wherever they are from. Returns |D J' impulses|,
+// or the momentum if that is more, N s / sqrt(kg).
+double sprag_system_balance(sprag_system *system, const double *v);
+
 // Evaluates impulses and residual at v, where the system must have been placed or moved. stiction:
 // m/s. bound: normal impulses (N s, one per point) that bound friction, frozen; NULL: coupled.
 // Returns |D r|, relative to the larger of the external impulses and the contact and row impulses.
