@@ -32,10 +32,13 @@ static void make_force_of_motor(sprag_row *row)
 int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world, dReal step,
                         const ode_index *index, const ode_warm_start *warm_start)
 {
-    dReal J[2][6 * ODE_ROWS_MAX] = {{0}}, rhs_cfm[2 * ODE_ROWS_MAX], lo_hi[2 * ODE_ROWS_MAX];
+    dReal J[2][6 * ODE_ROWS_MAX], rhs_cfm[2 * ODE_ROWS_MAX], lo_hi[2 * ODE_ROWS_MAX];
     int findex[ODE_ROWS_MAX];
     dReal cfm = dWorldGetCFM(world);
-    for (int k = 0; k < ODE_ROWS_MAX; k++) {
+    for (int side = 0; side < 2; side++) {
+        memset(J[side], 0, (size_t)rows * 6 * sizeof(dReal));
+    }
+    for (int k = 0; k < rows; k++) {
         rhs_cfm[2 * k] = 0;
         rhs_cfm[2 * k + 1] = cfm;
         lo_hi[2 * k] = -dInfinity;
@@ -47,16 +50,17 @@ int sprag_ode_pull_rows(sprag_row *to, dJointID joint, int rows, dWorldID world,
     dBodyID body[2];
     bool reversed;
     sprag_ode_joint_bodies(joint, body, &reversed); // ODE's rows are in this order too
+    const int of_body[2] = {sprag_ode_index_of(index, body[0]), sprag_ode_index_of(index, body[1])};
     int good = 0;
     for (int k = 0; k < rows; k++) {
         sprag_row *row = &to[good];
-        *row = (sprag_row){
-            .body = {sprag_ode_index_of(index, body[0]), sprag_ode_index_of(index, body[1])},
-            .bias = rhs_cfm[2 * k],
-            .compliance = rhs_cfm[2 * k + 1],
-            .lo = lo_hi[2 * k],
-            .hi = lo_hi[2 * k + 1],
-            .guess = warm_start ? sprag_ode_warm_start_row(warm_start, joint, good) : 0};
+        *row = (sprag_row){.body = {of_body[0], of_body[1]},
+                           .bias = rhs_cfm[2 * k],
+                           .compliance = rhs_cfm[2 * k + 1],
+                           .lo = lo_hi[2 * k],
+                           .hi = lo_hi[2 * k + 1],
+                           .guess =
+                               warm_start ? sprag_ode_warm_start_row(warm_start, joint, good) : 0};
         memcpy(row->jacobian[0], J[0] + 6 * k, sizeof row->jacobian[0]);
         if (body[1]) {
             memcpy(row->jacobian[1], J[1] + 6 * k, sizeof row->jacobian[1]);

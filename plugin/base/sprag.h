@@ -175,12 +175,13 @@ SPRAG_API int sprag_world_stats(dWorldID world, sprag_world_statistics *statisti
 // begins, a motor at its bound) the derivative is of one side. `effort` decides the softness of
 // contacts in islands of more than ten bodies, as in a step; whatever it is, the solution is exact.
 //
-// By the implicit function theorem on the converged contact problem: one factorisation, six solves
-// a body, and differences of the residual. Returns 1. Returns 0 where there is no derivative;
-// sprag_error() then says why, and A and B have no meaning: other methods than stribeck; bodies
-// that are kinematic, disabled or damped, have finite rotation or spin fast; contacts that are not
-// dCollide's; contacts that go with the slightest motion; joints whose arc begins or ends with it
-// (stribeck.arcs, loads); a problem that is not solved.
+// By the implicit function theorem on the converged contact problem: one factorisation, and
+// differences of what bodies, joints and contacts do alone. Of an island that joints draw so tight
+// that its bodies get inertia (loads), all is asked for again: that takes longer. Returns 1.
+// Returns 0 where there is no derivative; sprag_error() then says why, and A and B have no meaning:
+// other methods than stribeck; bodies that are kinematic, disabled or damped, have finite rotation
+// or spin fast; contacts that are not dCollide's; contacts that go with the slightest motion;
+// joints whose arc begins or ends with it (stribeck.arcs, loads); a problem that is not solved.
 SPRAG_API int sprag_world_linearize(dWorldID world, dReal step, const dBodyID *body, int bodies,
                                     double *A, double *B);
 

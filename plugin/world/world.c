@@ -70,6 +70,9 @@ static void destroy(world_state *w)
     workers_free(w->workers);
     sprag_ode_warm_start_free(w->warm_start);
     frame_state_free(w->frame);
+    for (int i = 0; i < 3; i++) {
+        sprag_scratch_free(&w->linearize_scratch[i]);
+    }
     sprag_ode_record_free(w->record);
     for (int i = 0; i < w->memories; i++) {
         free(w->memory[i].bytes);

@@ -50,6 +50,7 @@ typedef struct world_state {
     workers *workers;           // made with the world
     ode_warm_start *warm_start; // contact forces of the last step, to start the next solve from
     frame_state *frame; // made by the first step of a method that keeps distance; NULL before
+    sprag_scratch linearize_scratch[3]; // of all bodies, of those that are joined, of a trial
     ode_record *record; // collision calls since the last step; NULL until the world's method
                         // keeps distance
     sprag_world_statistics statistics;

@@ -373,3 +373,63 @@ void sprag_blocks_solve(sprag_blocks *blocks, bool symmetric, double *x)
 {
     solve(blocks, symmetric, x);
 }
+
+// ---- panels
+
+typedef double panel_row __attribute__((vector_size(8 * SPRAG_PANEL), aligned(8), may_alias));
+
+// Y -= A X
+static inline void subtract_panel(panel_row *restrict Y, const double *restrict A,
+                                  const panel_row *restrict X)
+{
+    for (int i = 0; i < 6; i++) {
+        panel_row y = Y[i];
+        for (int j = 0; j < 6; j++) {
+            y -= A[6 * i + j] * X[j];
+        }
+        Y[i] = y;
+    }
+}
+
+static inline void solve_lu_panel(const double *restrict A, const int *restrict pivot,
+                                  panel_row *restrict X)
+{
+    for (int k = 0; k < 6; k++) {
+        panel_row swap = X[k];
+        X[k] = X[pivot[k]];
+        X[pivot[k]] = swap;
+    }
+    for (int i = 1; i < 6; i++) {
+        for (int k = 0; k < i; k++) {
+            X[i] -= A[6 * i + k] * X[k];
+        }
+    }
+    for (int k = 5; k >= 0; k--) {
+        for (int j = k + 1; j < 6; j++) {
+            X[k] -= A[6 * k + j] * X[j];
+        }
+        X[k] *= A[7 * k];
+    }
+}
+
+SPRAG_VECTORS
+static void solve_panel(const sprag_blocks *blocks, int first, double *x)
+{
+    panel_row *X = (panel_row *)x;
+    for (int k = first; k < blocks->n; k++) {
+        for (int p = blocks->start[k]; p < blocks->start[k + 1]; p++) {
+            subtract_panel(X + 6 * blocks->row[p], blocks->lower[p], X + 6 * k);
+        }
+    }
+    for (int k = blocks->n - 1; k >= 0; k--) {
+        for (int p = blocks->start[k]; p < blocks->start[k + 1]; p++) {
+            subtract_panel(X + 6 * k, blocks->upper[p], X + 6 * blocks->row[p]);
+        }
+        solve_lu_panel(blocks->diagonal[k], blocks->pivot[k], X + 6 * k);
+    }
+}
+
+void sprag_blocks_solve_panel(const sprag_blocks *blocks, int first, double *x)
+{
+    solve_panel(blocks, first, x);
+}

@@ -5,6 +5,7 @@
 #include "problem.h"
 #include "softness.h"
 #include "space6.h"
+#include "stiction.h"
 #include "stribeck.h"
 
 // Sets *system from the problem. *node_of: bodies, the node of each body, SPRAG_NOWHERE for
@@ -22,7 +23,25 @@ void sprag_effective_stiffness(const sprag_system *system, const sprag_problem *
 void sprag_assemble_solution(const sprag_system *system, const sprag_problem *problem,
                              const int *node_of, const double *v, sprag_solution *solution);
 
-// The system of a problem as sprag_stribeck_solve makes it from the options (stribeck.c).
+// Numbers of the whole problem that the laws of each contact and row depend on.
+typedef struct sprag_scales {
+    sprag_softness soft;
+    sprag_stiction stiction;
+    double fastest; // m/s, fastest slip of a contact before the step
+} sprag_scales;
+
+// Those of a problem but for its fastest slip, which is 0 (stribeck.c).
+sprag_scales sprag_stribeck_scales(const sprag_problem *problem,
+                                   const sprag_stribeck_options *options);
+
+// The system of a problem, or of a part of one, whose scales are given; raises their fastest slip
+// to that of this system. *at_rest: m/s, the stiction tolerance that the last evaluation of a solve
+// has. SPRAG_OK, SPRAG_NO_MEMORY.
+sprag_result sprag_stribeck_assemble(const sprag_problem *problem, sprag_scales *scales,
+                                     sprag_scratch *scratch, sprag_system *system, int **node_of,
+                                     double *at_rest);
+
+// The system of a problem as sprag_stribeck_solve makes it from the options.
 // *stiction: m/s, that the last evaluation of a solve has. SPRAG_OK, SPRAG_NO_MEMORY.
 sprag_result sprag_stribeck_system(const sprag_problem *problem,
                                    const sprag_stribeck_options *options, sprag_scratch *scratch,

@@ -3,30 +3,19 @@
 #include <math.h>
 #include <string.h>
 
-#include "assemble.h"
 #include "laws.h"
 #include "linalg.h"
 
 // Momentum residual, relative to the impulses, beyond which a velocity is no solution.
 static const double RESIDUAL_MAX = 1e-6;
 
-enum { REFINEMENTS = 2 };
-
-static double dot6_of(const double *a, const double *b, int count)
-{
-    double sum = 0;
-    for (int i = 0; i < count; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
-
 static bool is_fixed(const sprag_derivative *d, int body)
 {
     return d->node_of[body] == SPRAG_NOWHERE;
 }
 
-// Shifts the rows that yield to the forces of the solution.
+// Rows are solved without the yield that is added to them against rounding: so much more offset
+// gives their force with it.
 static void shift_rows(sprag_derivative *d, const sprag_solution *solution)
 {
     sprag_system *system = &d->system;
@@ -34,8 +23,7 @@ static void shift_rows(sprag_derivative *d, const sprag_solution *solution)
         sprag_equation *equation = &system->equation[i];
         double impulse = solution->row_force[i] * system->step;
         bool yields = impulse > equation->lo && impulse < equation->hi && isfinite(equation->yield);
-        d->shift[i] = yields ? -impulse * equation->yield - system->rate[i] : 0;
-        equation->offset += d->shift[i];
+        equation->offset += yields ? -impulse * equation->yield - system->rate[i] : 0;
     }
 }
 
@@ -43,13 +31,9 @@ static void shift_rows(sprag_derivative *d, const sprag_solution *solution)
 static void save_base(sprag_derivative *d)
 {
     sprag_system *system = &d->system;
-    memcpy(d->momentum, system->momentum_change, (size_t)system->size * sizeof(double));
-    memcpy(d->impulse, system->impulse, (size_t)system->points * sizeof *d->impulse);
     memcpy(d->row_impulse, system->row_impulse, (size_t)system->equations * sizeof(double));
-    system->space->gather(system, d->gathered);
     for (int i = 0; i < system->points; i++) {
-        double impulse[6];
-        sprag_point_law(system, i, system->slip[i], d->stiction, NULL, impulse, d->slope[i]);
+        sprag_point_law(system, i, system->slip[i], d->stiction, NULL, d->impulse[i], d->slope[i]);
     }
 }
 
@@ -57,28 +41,22 @@ sprag_result sprag_derivative_open(sprag_derivative *d, const sprag_problem *pro
                                    const sprag_stribeck_options *options,
                                    const sprag_solution *solution, sprag_scratch *scratch)
 {
-    *d = (sprag_derivative){.options = *options, .bodies = problem->bodies};
+    *d = (sprag_derivative){.problem = problem, .scales = sprag_stribeck_scales(problem, options)};
     sprag_system *system = &d->system;
     sprag_result result =
-        sprag_stribeck_system(problem, options, scratch, system, &d->node_of, &d->stiction);
+        sprag_stribeck_assemble(problem, &d->scales, scratch, system, &d->node_of, &d->stiction);
     if (result != SPRAG_OK) {
         return result;
     }
     d->velocity = SPRAG_TAKE(scratch, system->size, double);
-    d->work = SPRAG_TAKE(scratch, system->size, double);
-    d->right = SPRAG_TAKE(scratch, system->size, double);
-    d->sum = SPRAG_TAKE(scratch, system->size, double);
-    d->rest = SPRAG_TAKE(scratch, system->size, double);
-    d->momentum = SPRAG_TAKE(scratch, system->size, double);
-    d->gathered = SPRAG_TAKE(scratch, system->size, double);
-    d->shift = SPRAG_TAKE(scratch, system->equations, double);
+    d->panel = SPRAG_TAKE_RAW(scratch, SPRAG_PANEL * (size_t)system->size, double);
     d->row_impulse = SPRAG_TAKE(scratch, system->equations, double);
     d->impulse = SPRAG_TAKE(scratch, system->points, double[6]);
     d->slope = SPRAG_TAKE(scratch, system->points, double[6][6]);
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
-    for (int b = 0; b < d->bodies; b++) {
+    for (int b = 0; b < d->problem->bodies; b++) {
         if (!is_fixed(d, b)) {
             memcpy(d->velocity + 6 * d->node_of[b], solution->velocity[b],
                    sizeof solution->velocity[b]);
@@ -94,131 +72,171 @@ sprag_result sprag_derivative_open(sprag_derivative *d, const sprag_problem *pro
     return sprag_system_factor(system, d->stiction, NULL);
 }
 
-// Sets the impulses of the system to the part of their change that is not by J and M.
-static void set_law_changes(sprag_derivative *d, sprag_system *near)
+void sprag_derivative_add_body(const sprag_derivative *d, int body, const sprag_body *near,
+                               double change[6])
 {
-    sprag_system *system = &d->system;
-    for (int i = 0; i < system->points; i++) {
-        double *to = system->impulse[i];
-        sprag_point_law(near, i, system->slip[i], d->stiction, NULL, to, NULL);
-        for (int k = 0; k < system->point[i].dim; k++) {
-            to[k] -= d->impulse[i][k];
-            for (int j = 0; j < system->point[i].dim; j++) {
-                to[k] -= d->slope[i][k][j] * (near->slip[i][j] - system->slip[i][j]);
+    const sprag_space6 *space = d->system.chart;
+    if (is_fixed(d, body)) {
+        return;
+    }
+    const int node = d->node_of[body];
+    const double *v = d->velocity + 6 * node, *mass = space->mass[node];
+    double was[6], is[6], turned[3];
+    for (int k = 0; k < 6; k++) {
+        was[k] = v[k] - d->system.free[6 * node + k];
+        is[k] = v[k] - near->free_velocity[k];
+    }
+    mul33(near->inertia, is + 3, turned);
+    for (int k = 0; k < 3; k++) {
+        change[k] += near->mass * is[k] - mass[0] * was[k];
+        change[3 + k] += turned[k] - dot3(mass + 6 * (3 + k) + 3, was + 3);
+    }
+}
+
+void sprag_derivative_add_row(const sprag_derivative *d, int row, const sprag_row *near,
+                              double (*change)[6])
+{
+    const sprag_space6 *space = d->system.chart;
+    const sprag_equation *equation = &d->system.equation[row];
+    const sprag_row_stencil *stencil = &space->equation[row];
+    const double rate = d->system.rate[row], step = d->system.step;
+    double turned = 0, gain, J[2][6];
+    for (int side = 0; side < 2; side++) {
+        if (stencil->node[side] != SPRAG_NOWHERE) {
+            const double *v = d->velocity + 6 * stencil->node[side];
+            for (int k = 0; k < 6; k++) {
+                J[side][k] = near->jacobian[side][k] - stencil->jacobian[side][0][k];
+                turned += J[side][k] * v[k];
             }
         }
     }
-    for (int i = 0; i < system->equations; i++) {
-        const sprag_equation *equation = &system->equation[i];
-        double rate = system->rate[i], turned = near->rate[i] - rate;
-        system->row_impulse[i] =
-            sprag_equation_yields(equation, rate)
-                ? -turned / equation->yield
-                : sprag_equation_impulse(&near->equation[i], rate) - d->row_impulse[i];
+    if (sprag_equation_yields(equation, rate)) {
+        gain = -(turned - (near->bias - d->problem->row[row].bias)) / equation->yield;
+    } else {
+        sprag_equation bound = *equation;
+        bound.lo = near->lo * step, bound.hi = near->hi * step;
+        gain = sprag_equation_impulse(&bound, rate) - d->row_impulse[row];
+    }
+    for (int side = 0; side < 2; side++) {
+        if (stencil->node[side] != SPRAG_NOWHERE) {
+            double *to = change[near->body[side]];
+            add_scaled(to, -d->row_impulse[row], J[side], 6);
+            add_scaled(to, -gain, stencil->jacobian[side][0], 6);
+        }
     }
 }
 
-static void restore_impulses(sprag_derivative *d)
+// The part of a contact's change of impulse that is not by J and M.
+static void change_of_law(const sprag_derivative *d, int i, const sprag_system *near, int k,
+                          double change[6])
 {
-    sprag_system *system = &d->system;
-    memcpy(system->impulse, d->impulse, (size_t)system->points * sizeof *d->impulse);
-    memcpy(system->row_impulse, d->row_impulse, (size_t)system->equations * sizeof(double));
-}
-
-// dr of the nodes, in d->work.
-static void set_change(sprag_derivative *d, sprag_system *near)
-{
-    sprag_system *system = &d->system;
-    double *r = d->work, *part = near->work;
-    for (int i = 0; i < system->size; i++) {
-        part[i] = d->velocity[i] - near->free[i];
+    const sprag_system *system = &d->system;
+    sprag_point_law(near, k, system->slip[i], d->stiction, NULL, change, NULL);
+    for (int a = 0; a < system->point[i].dim; a++) {
+        change[a] -= d->impulse[i][a];
+        for (int b = 0; b < system->point[i].dim; b++) {
+            change[a] -= d->slope[i][a][b] * (near->slip[k][b] - system->slip[i][b]);
+        }
     }
-    near->space->momentum(near, part, r);
-    add_scaled(r, -1, d->momentum, system->size);
-    for (int i = 0; i < system->equations; i++) {
-        near->equation[i].offset += d->shift[i]; // as in the system: what is not displaced has the
-    }                                            // same bits
-    sprag_system_place(near, d->velocity);
-    memcpy(near->impulse, d->impulse, (size_t)system->points * sizeof *d->impulse);
-    memcpy(near->row_impulse, d->row_impulse, (size_t)system->equations * sizeof(double));
-    near->space->gather(near, part);
-    add_scaled(r, -1, part, system->size);
-    add_scaled(r, 1, d->gathered, system->size);
-    set_law_changes(d, near);
-    system->space->gather(system, part);
-    add_scaled(r, -1, part, system->size);
-    restore_impulses(d);
 }
 
-sprag_result sprag_derivative_change(sprag_derivative *d, const sprag_problem *problem,
-                                     sprag_scratch *scratch, double (*change)[6])
+sprag_result sprag_derivative_add_contacts(const sprag_derivative *d, const sprag_problem *near,
+                                           const int *body, const int *contact,
+                                           sprag_scratch *scratch, double (*change)[6])
 {
-    sprag_system near;
+    const sprag_space6 *space = d->system.chart;
+    sprag_problem contacts = *near;
+    sprag_scales scales = d->scales;
+    sprag_system system;
     int *node_of;
-    double stiction;
+    double at_rest;
+    contacts.rows = 0;
     sprag_result result =
-        sprag_stribeck_system(problem, &d->options, scratch, &near, &node_of, &stiction);
-    if (result != SPRAG_OK) {
-        return result;
+        sprag_stribeck_assemble(&contacts, &scales, scratch, &system, &node_of, &at_rest);
+    double *velocity = SPRAG_TAKE(scratch, system.size, double);
+    if (result != SPRAG_OK || !velocity) {
+        return SPRAG_NO_MEMORY;
     }
-    set_change(d, &near);
-    for (int b = 0; b < d->bodies; b++) {
-        memset(change[b], 0, sizeof change[b]);
-        if (!is_fixed(d, b)) {
-            memcpy(change[b], d->work + 6 * node_of[b], sizeof change[b]);
+    for (int b = 0; b < near->bodies; b++) {
+        if (node_of[b] != SPRAG_NOWHERE) {
+            memcpy(velocity + 6 * node_of[b], d->velocity + 6 * d->node_of[body[b]],
+                   6 * sizeof *velocity);
+        }
+    }
+    sprag_system_place(&system, velocity);
+    const sprag_space6 *there = system.chart;
+    for (int k = 0; k < near->contacts; k++) {
+        double gain[6];
+        const int i = contact[k];
+        change_of_law(d, i, &system, k, gain);
+        for (int side = 0; side < 2; side++) {
+            int b = near->contact[k].body[side];
+            if (b == SPRAG_STATIC || node_of[b] == SPRAG_NOWHERE) {
+                continue;
+            }
+            for (int a = 0; a < system.point[k].dim; a++) {
+                const double *J = space->point[i].jacobian[side][a];
+                for (int c = 0; c < 6; c++) {
+                    double turned = there->point[k].jacobian[side][a][c] - J[c];
+                    change[body[b]][c] -= d->impulse[i][a] * turned + gain[a] * J[c];
+                }
+            }
         }
     }
     return SPRAG_OK;
 }
 
-// K x of the nodes.
-static void multiply(sprag_derivative *d, const double *x, double *Kx)
+// The columns of a panel from X, in the order of elimination. Returns the first place with a number
+// that is not 0, or the number of places.
+static int fill_panel(const sprag_derivative *d, const double *X, int columns, int count)
 {
-    sprag_system *system = &d->system;
-    sprag_system_change(system, x);
-    for (int i = 0; i < system->points; i++) {
-        for (int k = 0; k < system->point[i].dim; k++) {
-            system->impulse[i][k] =
-                dot6_of(d->slope[i][k], system->slip_change[i], system->point[i].dim);
+    const sprag_blocks *blocks = &((const sprag_space6 *)d->system.chart)->blocks;
+    static const double zero[6][SPRAG_PANEL];
+    int first = blocks->n;
+    for (int b = 0; b < d->problem->bodies; b++) {
+        double panel[6][SPRAG_PANEL] = {{0}};
+        for (int k = 0; k < 6; k++) {
+            const double *from = X + (size_t)(6 * b + k) * (size_t)columns;
+            if (count == SPRAG_PANEL) { // a length that compilers know
+                memcpy(panel[k], from, sizeof panel[k]);
+            } else {
+                memcpy(panel[k], from, (size_t)count * sizeof *from);
+            }
+        }
+        if (!is_fixed(d, b)) {
+            const int place = blocks->rank[d->node_of[b]];
+            memcpy(d->panel + (size_t)(6 * place) * SPRAG_PANEL, panel, sizeof panel);
+            bool any = memcmp(panel, zero, sizeof panel) != 0;
+            first = any && place < first ? place : first;
         }
     }
-    for (int i = 0; i < system->equations; i++) {
-        const sprag_equation *equation = &system->equation[i];
-        bool yields = sprag_equation_yields(equation, system->rate[i]);
-        system->row_impulse[i] = yields ? system->rate_change[i] / equation->yield : 0;
-    }
-    system->space->momentum(system, x, Kx);
-    system->space->gather(system, system->work);
-    add_scaled(Kx, 1, system->work, system->size);
-    restore_impulses(d);
+    return first;
 }
 
-void sprag_derivative_solve(sprag_derivative *d, double (*x)[6])
+static void empty_panel(const sprag_derivative *d, double *X, int columns, int count)
 {
-    for (int b = 0; b < d->bodies; b++) {
-        if (!is_fixed(d, b)) {
-            memcpy(d->work + 6 * d->node_of[b], x[b], sizeof x[b]);
+    const sprag_blocks *blocks = &((const sprag_space6 *)d->system.chart)->blocks;
+    for (int b = 0; b < d->problem->bodies; b++) {
+        for (int k = 0; k < 6 && !is_fixed(d, b); k++) {
+            const int place = blocks->rank[d->node_of[b]];
+            const double *from = d->panel + (size_t)(6 * place + k) * SPRAG_PANEL;
+            double *to = X + (size_t)(6 * b + k) * (size_t)columns;
+            if (count == SPRAG_PANEL) {
+                memcpy(to, from, SPRAG_PANEL * sizeof *to);
+            } else {
+                memcpy(to, from, (size_t)count * sizeof *to);
+            }
         }
     }
-    // Rows are stiff, so the solution is refined.
-    size_t size = (size_t)d->system.size;
-    double *sum = d->sum, *rest = d->rest;
-    memcpy(d->right, d->work, size * sizeof *sum);
-    d->system.space->solve(&d->system, false, d->work);
-    memcpy(sum, d->work, size * sizeof *sum);
-    for (int round = 0; round < REFINEMENTS; round++) {
-        multiply(d, sum, rest);
-        for (size_t i = 0; i < size; i++) {
-            d->work[i] = d->right[i] - rest[i];
-        }
-        d->system.space->solve(&d->system, false, d->work);
-        add_scaled(sum, 1, d->work, (int)size);
-    }
-    memcpy(d->work, sum, size * sizeof *sum);
-    for (int b = 0; b < d->bodies; b++) {
-        memset(x[b], 0, sizeof x[b]);
-        if (!is_fixed(d, b)) {
-            memcpy(x[b], d->work + 6 * d->node_of[b], sizeof x[b]);
-        }
+}
+
+void sprag_derivative_solve(sprag_derivative *d, int columns, double *X)
+{
+    const sprag_space6 *space = d->system.chart;
+    for (int column = 0; column < columns; column += SPRAG_PANEL) {
+        const int count = columns - column < SPRAG_PANEL ? columns - column : SPRAG_PANEL;
+        int first = fill_panel(d, X + column, columns, count);
+        sprag_blocks_solve_panel(&space->blocks, first, d->panel);
+        empty_panel(d, X + column, columns, count);
     }
 }

@@ -23,17 +23,13 @@ sprag_stribeck_options sprag_stribeck_defaults(void)
                                     .direct_work = 400};
 }
 
-// Speeds in m/s of a step.
-typedef struct speeds {
-    double scale; // largest change in the step, or a hundredth of the fastest motion
-    sprag_stiction stiction;
-} speeds;
-
-static speeds choose_speeds(const sprag_problem *problem, const sprag_stribeck_options *options)
+sprag_scales sprag_stribeck_scales(const sprag_problem *problem,
+                                   const sprag_stribeck_options *options)
 {
-    double scale = sprag_problem_scale(problem);
-    return (speeds){
-        scale, sprag_stiction_of(scale, options->stiction_tolerance, options->stiction_at_rest)};
+    sprag_softness soft = sprag_problem_softness(problem, options->softness, options->row_softness);
+    return (sprag_scales){.soft = soft,
+                          .stiction = sprag_stiction_of(soft.scale, options->stiction_tolerance,
+                                                        options->stiction_at_rest)};
 }
 
 // |slip| of a cone, m/s, in the metric of its shape, where the system is placed.
@@ -50,36 +46,37 @@ static double slip_of(const sprag_system *system, int point, const sprag_cone *c
 // Sets the stiction tolerance of each cone: the contact's own if it has one, else a thousandth of
 // its slip before the step, between the tolerance at rest, by which contacts at rest creep even if
 // their bodies move together, and that of sliding contacts.
-static void set_stiction(sprag_system *system, const sprag_problem *problem, speeds *speeds)
+// *at_rest: m/s, the least of contacts at rest.
+static void set_stiction(sprag_system *system, const sprag_problem *problem, sprag_scales *scales,
+                         double *at_rest)
 {
-    double fastest = 0;
     sprag_system_place(system, system->start);
     for (int i = 0; i < system->points; i++) {
         const sprag_point *point = &system->point[i];
         for (int c = point->cone; c < point->cone + point->cones; c++) {
             system->cone[c].stiction = slip_of(system, i, &system->cone[c]);
-            fastest = fmax(fastest, system->cone[c].stiction);
+            scales->fastest = fmax(scales->fastest, system->cone[c].stiction);
         }
     }
-    const sprag_stiction stiction = speeds->stiction;
+    *at_rest = scales->stiction.at_rest;
     for (int i = 0; i < system->points; i++) {
         const sprag_point *point = &system->point[i];
         double asked = problem->contact[i].stiction;
         for (int c = point->cone; c < point->cone + point->cones; c++) {
             double *tolerance = &system->cone[c].stiction;
-            *tolerance = sprag_stiction_tolerance(&stiction, asked, *tolerance, fastest);
+            *tolerance =
+                sprag_stiction_tolerance(&scales->stiction, asked, *tolerance, scales->fastest);
         }
-        double *at_rest = &speeds->stiction.at_rest;
         *at_rest = asked > 0 ? fmin(*at_rest, asked) : *at_rest;
     }
 }
 
-static sprag_strategy_state make_state(const speeds *speeds, const sprag_stribeck_options *options,
-                                       sprag_attempt attempt)
+static sprag_strategy_state make_state(const sprag_scales *scales, double at_rest,
+                                       const sprag_stribeck_options *options, sprag_attempt attempt)
 {
     return (sprag_strategy_state){
-        .options = {.stiction = speeds->stiction.moving,
-                    .finest = speeds->stiction.at_rest,
+        .options = {.stiction = scales->stiction.moving,
+                    .finest = at_rest,
                     .tolerance = options->tolerance,
                     .softness = options->softness,
                     .row_softness = options->row_softness,
@@ -89,7 +86,7 @@ static sprag_strategy_state make_state(const speeds *speeds, const sprag_stribec
                     .max_iterations = options->max_iterations,
                     .patience = STRIBECK_PATIENCE,
                     .max_continuation = options->max_continuation,
-                    .softest = speeds->scale,
+                    .softest = scales->soft.scale,
                     // sweeps have the laws of the two-way scheme
                     .sweeps = options->scheme == SPRAG_TWO_WAY ? options->sweeps : 0,
                     .sweeps_tolerance = STRIBECK_SWEEP_TOLERANCE,
@@ -100,7 +97,7 @@ static sprag_strategy_state make_state(const speeds *speeds, const sprag_stribec
                     .lagged_passes = options->lagged_passes,
                     .settled_work = options->settled_work,
                     .most_work = options->work_left ? *options->work_left : INFINITY},
-        .stats = {.stiction = speeds->stiction.moving}};
+        .stats = {.stiction = scales->stiction.moving}};
 }
 
 // false: no memory.
@@ -117,15 +114,13 @@ static bool set_guess(sprag_strategy_state *w, const sprag_problem *problem, con
     return guess != NULL;
 }
 
-static sprag_result make_system(const sprag_problem *problem, const sprag_stribeck_options *options,
-                                sprag_scratch *scratch, sprag_system *system, int **node_of,
-                                speeds *speeds)
+sprag_result sprag_stribeck_assemble(const sprag_problem *problem, sprag_scales *scales,
+                                     sprag_scratch *scratch, sprag_system *system, int **node_of,
+                                     double *at_rest)
 {
-    *speeds = choose_speeds(problem, options);
-    sprag_softness soft = sprag_problem_softness(problem, options->softness, options->row_softness);
-    sprag_result result = sprag_assemble(system, problem, &soft, scratch, node_of);
+    sprag_result result = sprag_assemble(system, problem, &scales->soft, scratch, node_of);
     if (result == SPRAG_OK) {
-        set_stiction(system, problem, speeds);
+        set_stiction(system, problem, scales, at_rest);
     }
     return result;
 }
@@ -134,10 +129,8 @@ sprag_result sprag_stribeck_system(const sprag_problem *problem,
                                    const sprag_stribeck_options *options, sprag_scratch *scratch,
                                    sprag_system *system, int **node_of, double *stiction)
 {
-    speeds speeds;
-    sprag_result result = make_system(problem, options, scratch, system, node_of, &speeds);
-    *stiction = speeds.stiction.at_rest;
-    return result;
+    sprag_scales scales = sprag_stribeck_scales(problem, options);
+    return sprag_stribeck_assemble(problem, &scales, scratch, system, node_of, stiction);
 }
 
 static void charge(const sprag_stribeck_options *options, double work)
@@ -153,15 +146,17 @@ static sprag_result solve_directly(const sprag_problem *problem,
                                    const sprag_stribeck_options *options, sprag_attempt attempt,
                                    double most, sprag_best *best, sprag_stats *stats, double *work)
 {
-    speeds speeds;
+    sprag_scales scales = sprag_stribeck_scales(problem, options);
     sprag_scratch *scratch = best->scratch;
     sprag_system system;
     int *node_of;
-    sprag_result result = make_system(problem, options, scratch, &system, &node_of, &speeds);
+    double at_rest;
+    sprag_result result =
+        sprag_stribeck_assemble(problem, &scales, scratch, &system, &node_of, &at_rest);
     if (result != SPRAG_OK) {
         return result;
     }
-    sprag_strategy_state w = make_state(&speeds, options, attempt);
+    sprag_strategy_state w = make_state(&scales, at_rest, options, attempt);
     w.problem = problem;
     w.node_of = node_of;
     w.best = best;

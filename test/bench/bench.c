@@ -588,6 +588,7 @@ static int usage(FILE *to, int code)
         "SuiteSparse; 2 min\n"
         "  general [--full]               success and time of the general solver; 3 min\n"
         "  geometry                       distances and contact points beside dCollide; 2 min\n"
+        "  derivatives                    cost of sprag_world_linearize in steps; 1 min\n"
         "  threads                        islands in the program's threads (elapsed time too); "
         "2 min\n"
         "  ess                            accuracy and cost of the event-selected integrator, "
@@ -666,6 +667,8 @@ int main(int argc, char **argv)
         bench_geometry(line);
     } else if (!strcmp(what, "scenes")) {
         code = bench_scenes(name, names, many ? given[0] : NULL, 3) ? EXIT_SUCCESS : EXIT_FAILURE;
+    } else if (!strcmp(what, "derivatives") && !names) {
+        bench_derivatives(line);
     } else if (!strcmp(what, "threads") && !names) {
         bench_threads(line);
     } else if (!strcmp(what, "ess") && !names) {

@@ -388,6 +388,35 @@ START_TEST(many_right_hand_sides_by_one_factorisation)
 }
 END_TEST
 
+// Column k of a panel begins at a place of its own.
+START_TEST(panels_of_right_hand_sides)
+{
+    static double panel[6 * NODES_MAX][SPRAG_PANEL];
+    chance c = {14};
+    make_shape(_i);
+    fill_dense(&c, false, 1e-2, 10);
+    analyse();
+    ck_assert_int_eq(factor_and_solve(false), SPRAG_OK);
+    const int first = g.n / 3; // with 0 before it
+    for (int i = 0; i < 6 * g.n; i++) {
+        for (int k = 0; k < SPRAG_PANEL; k++) {
+            panel[i][k] = i >= 6 * (first + k % (g.n - first)) ? uniform(&c, -1, 1) : 0;
+        }
+    }
+    static double right[6 * NODES_MAX][SPRAG_PANEL];
+    memcpy(right, panel, sizeof right);
+    sprag_blocks_solve_panel(&blocks, first, panel[0]);
+    for (int k = 0; k < SPRAG_PANEL; k++) {
+        for (int i = 0; i < 6 * g.n; i++) {
+            x[6 * blocks.body[i / 6] + i % 6] = panel[i][k];
+            oracle[i] = right[6 * blocks.rank[i / 6] + i % 6][k];
+        }
+        sprag_blocks_solve(&blocks, false, oracle);
+        ck_assert_double_le(difference(), 1e-12);
+    }
+}
+END_TEST
+
 // A factorisation does not depend on the one before, of either kind.
 START_TEST(one_analysis_serves_many_matrices)
 {
@@ -606,6 +635,7 @@ int main(void)
     tcase_add_loop_test(numbers, stays_stable_when_badly_scaled, 0, 8 * SHAPES);
     tcase_add_loop_test(numbers, pivots_inside_the_diagonal_blocks, 0, SHAPES);
     tcase_add_test(numbers, many_right_hand_sides_by_one_factorisation);
+    tcase_add_loop_test(numbers, panels_of_right_hand_sides, 0, SHAPES);
     tcase_add_test(numbers, one_analysis_serves_many_matrices);
     tcase_add_loop_test(numbers, names_an_entry_that_is_not_finite, 0, 3);
     tcase_add_loop_test(numbers, names_a_matrix_that_is_not_definite, 0, 40);
