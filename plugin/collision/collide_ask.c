@@ -21,52 +21,59 @@ void ask_before_step(world_state *w, const char *why)
     }
 }
 
-// The lowest address of the memory that is mapped in one piece about this one; NULL: the system
-// does not tell. pthread_getattr_np takes memory, and crashes where there is none.
-static const char *lowest_of_mapping(const void *address)
+// A piece of memory: from `lowest` up to `end`. Nothing else is mapped from `free` up to it, where a
+// stack may grow.
+typedef struct mapping {
+    const char *free, *lowest, *end;
+} mapping;
+
+// The one that holds an address; where the system does not tell, the usual length of a stack below
+// it. pthread_getattr_np takes memory, and crashes where there is none.
+static mapping mapping_of(const void *address)
 {
+    enum { USUAL = 8 << 20 }; // bytes
     char text[1024];
-    uintptr_t end[2] = {0}, found = 0;
+    uintptr_t end[2] = {0}, below = 0;
+    const char *usual = (const char *)address - USUAL;
     int number = 0, file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     ssize_t length = 0;
-    while (file >= 0 && !found && (length = read(file, text, sizeof text)) > 0) {
-        for (ssize_t i = 0; i < length && !found; i++) { // lines "start-end ..." in hexadecimal
+    bool is_found = false;
+    while (file >= 0 && !is_found && (length = read(file, text, sizeof text)) > 0) {
+        for (ssize_t i = 0; i < length && !is_found; i++) { // lines "start-end ..." in hexadecimal
             unsigned char c = (unsigned char)text[i];
             if (c == '\n') {
                 number = 0;
+                below = end[1];
                 end[0] = end[1] = 0;
             } else if (number < 2 && isxdigit(c)) {
                 end[number] =
                     16 * end[number] + (uintptr_t)(isdigit(c) ? c - '0' : tolower(c) - 'a' + 10);
             } else if (number < 2 && ++number == 2) {
-                bool holds = end[0] <= (uintptr_t)address && (uintptr_t)address < end[1];
-                found = holds ? end[0] : 0;
+                is_found = end[0] <= (uintptr_t)address && (uintptr_t)address < end[1];
             }
         }
     }
     if (file >= 0) {
         close(file);
     }
-    return (const char *)found;
+    return is_found ? (mapping){(const char *)below, (const char *)end[0], (const char *)end[1]}
+                    : (mapping){usual, usual, (const char *)UINTPTR_MAX};
 }
 
 // Whether data is a local variable of a function that has returned: then it lies on the stack below
-// the frame of the step. The lowest address of the thread's stack is read once, and again for data
-// below it within the usual length of a stack: the main thread's stack grows. Where the system does
-// not tell, that length counts.
+// the frame of the step. The stack is looked up once, and again when it may have grown, as that of
+// the main thread does, or is another one.
 static bool is_returned_local(const void *data)
 {
-    enum { USUAL = 8 << 20 }; // bytes
-    static _Thread_local const char *lowest;
-    const char *at = data, *usual = (const char *)collide_now.step_frame - USUAL;
-    if (!is_frame_inside(data, collide_now.step_frame)) {
+    static _Thread_local mapping stack;
+    const char *at = data, *frame = collide_now.step_frame;
+    if (!is_frame_inside(data, frame)) {
         return false;
     }
-    if (!lowest || (at < lowest && at >= usual)) {
-        const char *found = lowest_of_mapping(collide_now.step_frame);
-        lowest = found ? found : usual;
+    if (frame < stack.lowest || frame >= stack.end || (at >= stack.free && at < stack.lowest)) {
+        stack = mapping_of(frame);
     }
-    return at >= lowest;
+    return at >= stack.lowest;
 }
 
 static void ask_before_returned_local(world_state *w)

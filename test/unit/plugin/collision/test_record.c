@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "allocations.h"
 #include "collide_ask.h"
@@ -495,9 +496,11 @@ int __real_open(const char *name, int flags);
 int __wrap_open(const char *name, int flags);
 
 static bool stack_is_unknown; // to the system
+static int opened;            // files
 
 int __wrap_open(const char *name, int flags)
 {
+    opened++;
     return stack_is_unknown ? -1 : __real_open(name, flags);
 }
 
@@ -557,6 +560,45 @@ START_TEST(data_on_a_left_stack_frame_is_noticed_in_time)
     ck_assert_int_eq(world_find(s.world)->settings.callbacks, CALLBACKS_BEFORE);
     ck_assert_double_gt(least, 0);
     ck_assert_double_lt(least, 1e-5);
+    close_scene(&s);
+}
+END_TEST
+
+__attribute__((noinline)) static void collide_far_down(scene *s)
+{
+    volatile char room[12 << 20]; // more than a stack usually has
+    room[0] = 0;
+    collide_by_a_local(s);
+    room[sizeof room - 1] = 0;
+}
+
+// A stack may have grown, far, since it was looked up. Data elsewhere do not have it looked up anew
+// in each step.
+START_TEST(data_on_a_left_stack_frame_is_noticed_far_down)
+{
+    const struct rlimit deep = {64 << 20, 64 << 20};
+    scene s = open_scene("method=advance");
+    ck_assert_int_eq(setrlimit(RLIMIT_STACK, &deep), 0);
+    scene **shared = malloc(sizeof *shared);
+    *shared = &s;
+    add_floor(s.space);
+    add_box(&s, s.space, 0, 0.2);
+    dSetMessageHandler(quiet);
+    stack_is_unknown = _i;
+    for (int n = 0; n < 5; n++) {
+        opened = 0;
+        dSpaceCollide(s.space, shared, touch_by);
+        ck_assert_int_eq(dWorldStep(s.world, 0.01), 1);
+        dJointGroupEmpty(s.group);
+        ck_assert_int_le(opened, n == 0);
+    }
+    ck_assert_int_eq(world_find(s.world)->settings.callbacks, CALLBACKS_WITHIN);
+    if (!stack_is_unknown) {
+        collide_far_down(&s);
+        ck_assert_int_eq(dWorldStep(s.world, 0.01), 1);
+        ck_assert_int_eq(world_find(s.world)->settings.callbacks, CALLBACKS_BEFORE);
+    }
+    free(shared);
     close_scene(&s);
 }
 END_TEST
@@ -660,6 +702,7 @@ static Suite *suite(void)
 #ifndef __SANITIZE_ADDRESS__ // its stacks are others
     tcase_add_test(asks, data_on_a_left_stack_frame_is_not_used);
     tcase_add_loop_test(asks, data_on_a_left_stack_frame_is_noticed_in_time, 0, 2);
+    tcase_add_loop_test(asks, data_on_a_left_stack_frame_is_noticed_far_down, 0, 2);
 #endif
 #ifdef __x86_64__
     tcase_add_test(asks, code_made_at_run_time_is_asked_before_the_step);
