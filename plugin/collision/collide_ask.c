@@ -21,8 +21,8 @@ void ask_before_step(world_state *w, const char *why)
     }
 }
 
-// A piece of memory: from `lowest` up to `end`. Nothing else is mapped from `free` up to it, where a
-// stack may grow.
+// A piece of memory: from `lowest` up to `end`. Nothing else is mapped from `free` up to it, where
+// a stack may grow.
 typedef struct mapping {
     const char *free, *lowest, *end;
 } mapping;

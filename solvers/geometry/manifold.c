@@ -204,21 +204,6 @@ static void add_pair(sprag_manifold *m, double most, const double *on0, const do
     }
 }
 
-static void on_plane(const sprag_core *plane, const face *f, int side, const double n[3],
-                     double most, sprag_manifold *m)
-{
-    double point[SPRAG_FACE_CORNERS][3];
-    corners_of(f, point);
-    for (int i = 0; i < f->count; i++) {
-        double on[3], from[3];
-        subtract3(point[i], plane->at, from);
-        double gap = side ? dot3(n, from) : -dot3(n, from);
-        memcpy(on, point[i], sizeof on);
-        add_scaled(on, side ? -gap : gap, n, 3);
-        add_pair(m, most, side ? point[i] : on, side ? on : point[i], gap);
-    }
-}
-
 // Two edges that are nearly parallel: the ends of their overlap.
 static void along_edges(const face f[2], const double n[3], double most, sprag_manifold *m)
 {
@@ -433,35 +418,75 @@ static int least_of(const double *value, int count)
     return place[0];
 }
 
-// Drops corners down to SPRAG_MANIFOLD_MAX, in each round the one that reduces the area least.
-static int thin_out(corner *c, int count)
+// Twice the area of the triangle with its neighbours; more than any of a corner that is apart if
+// the corner overlaps.
+static double loss_of(const corner *c, int before, int i, int after, double most)
 {
-    double area[CLIPPED_MAX];
+    return fabs(twice_area(&c[before], &c[i], &c[after])) + (c[i].gap < 0 ? most : 0);
+}
+
+// Lists at most SPRAG_MANIFOLD_MAX corners to keep. In each round the one is dropped that reduces
+// the area least, those that overlap last. Returns their number.
+static int thin_out(const corner *c, int count, int kept[SPRAG_MANIFOLD_MAX])
+{
+    double loss[CLIPPED_MAX], most = 0;
     int next[CLIPPED_MAX], previous[CLIPPED_MAX], left = 0;
-    if (count <= SPRAG_MANIFOLD_MAX) {
-        return count;
+    bool all = count <= SPRAG_MANIFOLD_MAX;
+    for (int i = 1; i < count && !all; i++) { // a bound of every triangle
+        double x = c[i].x - c[0].x, y = c[i].y - c[0].y;
+        most = fmax(most, 8 * (x * x + y * y));
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && !all; i++) {
         previous[i] = i ? i - 1 : count - 1;
         next[i] = i + 1 < count ? i + 1 : 0;
-        area[i] = fabs(twice_area(&c[previous[i]], &c[i], &c[next[i]]));
+        loss[i] = loss_of(c, previous[i], i, next[i], most);
     }
-    for (int drops = count - SPRAG_MANIFOLD_MAX; drops; drops--) {
-        int dropped = least_of(area, count), around[2] = {previous[dropped], next[dropped]};
-        area[dropped] = INFINITY;
+    for (int drops = count - SPRAG_MANIFOLD_MAX; drops > 0; drops--) {
+        int dropped = least_of(loss, count), around[2] = {previous[dropped], next[dropped]};
+        loss[dropped] = INFINITY;
         next[around[0]] = around[1];
         previous[around[1]] = around[0];
         for (int k = 0; k < 2; k++) {
             int i = around[k];
-            area[i] = fabs(twice_area(&c[previous[i]], &c[i], &c[next[i]]));
+            loss[i] = loss_of(c, previous[i], i, next[i], most);
         }
     }
     for (int i = 0; i < count; i++) {
-        if (area[i] < INFINITY) {
-            c[left++] = c[i];
+        if (all || loss[i] < INFINITY) {
+            kept[left++] = i;
         }
     }
     return left;
+}
+
+static void on_plane(const sprag_core *plane, const face *f, int side, const double n[3],
+                     double most, sprag_manifold *m)
+{
+    double point[SPRAG_FACE_CORNERS][3];
+    corner c[SPRAG_FACE_CORNERS];
+    int near[SPRAG_FACE_CORNERS], kept[SPRAG_MANIFOLD_MAX], count = 0;
+    corners_of(f, point);
+    memset(c, 0, (size_t)f->count * sizeof *c);
+    if (f->count > 2) {
+        reference_corners(f, c);
+    }
+    for (int i = 0; i < f->count; i++) {
+        double from[3];
+        subtract3(point[i], plane->at, from);
+        double gap = side ? dot3(n, from) : -dot3(n, from);
+        if (gap <= most) {
+            c[count] = (corner){c[i].x, c[i].y, gap};
+            near[count++] = i;
+        }
+    }
+    count = thin_out(c, count, kept);
+    for (int k = 0; k < count; k++) {
+        const double *at = point[near[kept[k]]], gap = c[kept[k]].gap;
+        double on[3];
+        memcpy(on, at, sizeof on);
+        add_scaled(on, side ? -gap : gap, n, 3);
+        add_pair(m, most, side ? at : on, side ? on : at, gap);
+    }
 }
 
 void sprag_manifold_clip(const sprag_core core[2], const double normal[3], double most,
@@ -504,13 +529,15 @@ void sprag_manifold_clip(const sprag_core core[2], const double normal[3], doubl
         }
     }
     double wide = fabs(by[0].x - by[2].x) + fabs(by[0].y - by[2].y);
-    m->count = thin_out(c, list_corners(&all, most, SPRAG_CORNERS_TOGETHER * wide, c));
+    int kept[SPRAG_MANIFOLD_MAX];
+    m->count = thin_out(c, list_corners(&all, most, SPRAG_CORNERS_TOGETHER * wide, c), kept);
     for (int i = 0; i < m->count; i++) {
+        const corner *from = &c[kept[i]];
         double(*at)[3] = m->point[i];
         for (int k = 0; k < 3; k++) {
-            at[reference][k] = plane->origin[k] + c[i].x * plane->x[k] + c[i].y * plane->y[k];
-            at[!reference][k] = at[reference][k] + sign * c[i].gap * normal[k];
+            at[reference][k] = plane->origin[k] + from->x * plane->x[k] + from->y * plane->y[k];
+            at[!reference][k] = at[reference][k] + sign * from->gap * normal[k];
         }
-        m->gap[i] = c[i].gap;
+        m->gap[i] = from->gap;
     }
 }

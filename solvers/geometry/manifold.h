@@ -8,7 +8,7 @@
 
 #include "shape.h"
 
-// Pairs of points; of more, those are dropped that change the area of the overlap least.
+// Pairs of points; of more, those are dropped that change the area least, those that overlap last.
 enum { SPRAG_MANIFOLD_MAX = 16 };
 
 typedef struct sprag_manifold {

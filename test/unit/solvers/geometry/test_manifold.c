@@ -146,6 +146,47 @@ START_TEST(manifold_points_are_on_the_shapes)
 }
 END_TEST
 
+// Tilted faces of 24 corners: of more points than there is room for, those that overlap are kept,
+// whatever area the others would add.
+START_TEST(points_that_overlap_come_first)
+{
+    static solid prism[2];
+    long dropped = 0;
+    dice = 87;
+    for (int i = 0; i < 2000; i++) {
+        const double tilt = power(-3, -1.5), turn = between(0, 6.3), c = cos(tilt), s = sin(tilt);
+        bool on_plane = _i;
+        for (int k = 0; k < 2; k++) {
+            prism_of(&prism[k], 24, k ? 1.3 : 1);
+        }
+        const sprag_shape up = {.kind = SPRAG_POLYTOPE, .polytope = &prism[0].polytope};
+        const sprag_shape down = {.kind = on_plane ? SPRAG_PLANE : SPRAG_POLYTOPE,
+                                  .polytope = on_plane ? NULL : &prism[1].polytope};
+        const sprag_shape *shape[2] = {&up, &down};
+        double low = -prism[0].vertex[0][2], top = on_plane ? 0 : prism[1].vertex[1][2];
+        const sprag_pose tilted = {
+            {0.2 * cos(turn), 0.2 * sin(turn), low + top + between(-1, 1) * s},
+            {1, 0, 0, 0, c, -s, 0, s, c}};
+        const sprag_pose flat = {{0}, {cos(turn), -sin(turn), 0, sin(turn), cos(turn), 0, 0, 0, 1}};
+        const sprag_pose *pose[2] = {&tilted, &flat};
+        const double normal[3] = {0, 0, 1}, most[2] = {-1e-15, 3};
+        sprag_core core[2];
+        sprag_manifold m[2];
+        int overlap = 0;
+        ck_assert(sprag_cores_set(shape, pose, core));
+        for (int k = 0; k < 2; k++) {
+            sprag_manifold_clip(core, normal, most[k], &m[k]);
+        }
+        for (int k = 0; k < m[1].count; k++) {
+            overlap += m[1].gap[k] < -1e-15;
+        }
+        dropped += m[1].count == SPRAG_MANIFOLD_MAX && overlap < SPRAG_MANIFOLD_MAX;
+        ck_assert_int_eq(overlap, m[0].count);
+    }
+    ck_assert_int_gt(dropped, 1000);
+}
+END_TEST
+
 // ---- rest: what lies, stands or leans on each other, a little out of line
 
 // The polygon that a solid turns up (sign 1) or down, if it turns one: corners within `level` (m)
@@ -476,6 +517,7 @@ int main(void)
                         sizeof rests / sizeof *rests);
     tcase_add_test(exact, round_sides_rest_on_two_points);
     tcase_add_test(exact, manifold_points_are_on_the_shapes);
+    tcase_add_loop_test(exact, points_that_overlap_come_first, 0, 2);
     tcase_add_loop_test(exact, slightly_tilted_resting_pairs_have_all_contact_points, 0,
                         sizeof resting_pairs / sizeof *resting_pairs);
     suite_add_tcase(suite, exact);
