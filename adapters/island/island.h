@@ -245,6 +245,12 @@ bool sprag_ode_fly(dBodyID id, const sprag_body *body, dReal step);
 int sprag_ode_reduce_contacts(sprag_contact *contact, int count, int **kept,
                               sprag_scratch *scratch);
 
+// ---- edges.c
+
+// Lists the contacts (*kept) without those of balls with edges that deeper contacts keep them off.
+// Returns their number. Out of memory: the scratch has failed.
+int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch);
+
 // ---- load_stiffness.c
 
 // Adds inertia to bodies that joints draw tight, changes their free velocities accordingly, and
@@ -303,6 +309,9 @@ void sprag_ode_keep_first(ode_problem *pulled);
 bool sprag_ode_keep_solution(ode_problem *pulled, sprag_scratch *scratch);
 
 // ---- touches.c
+
+// false: the program has destroyed the geom since, or has its contact act on another body.
+bool sprag_ode_is_on(dGeomID geom, dBodyID body);
 
 // Finds where two geoms get into one another with these velocities of their bodies (NULL: does not
 // move).

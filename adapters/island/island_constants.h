@@ -9,6 +9,16 @@
 // stands for more.
 enum { REDUCE_FROM = 100, REDUCE_TO = 40 };
 
+// ---- edges.c
+
+// Square of a sine. A lever this near to the normal is that of a ball. Greater: contacts under the
+// centre of a flat face count as a ball's.
+static const double EDGE_ROUND = 1e-12;
+
+// Of the radius: edges so far above the tangent plane of a deeper contact are in it. Greater: balls
+// sink into shallow steps; smaller: rounding counts as a step.
+static const double EDGE_LEVEL = 1e-9;
+
 // ---- load_stiffness.c, load_energy.c. Measured on chains of 50 links under loads of 1 to 1000
 // links, on hinged bridges under 10 to 10000 planks, on chains that jerk tight and on bolas, at 5
 // to 17 ms.

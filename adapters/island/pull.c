@@ -193,10 +193,9 @@ static void pull_joints(ode_problem *pulled, const context *c)
     }
 }
 
-static void reduce_contacts(ode_problem *pulled, sprag_scratch *scratch)
+// The arrays beside the contacts follow those that stay.
+static void keep(ode_problem *pulled, const int *kept, int left)
 {
-    int *kept;
-    int left = sprag_ode_reduce_contacts(pulled->contact, pulled->problem.contacts, &kept, scratch);
     for (int i = 0; kept && i < left; i++) {
         pulled->contact_joint[i] = pulled->contact_joint[kept[i]];
         pulled->warm_key[i] = pulled->warm_key[kept[i]];
@@ -205,6 +204,20 @@ static void reduce_contacts(ode_problem *pulled, sprag_scratch *scratch)
         }
     }
     pulled->problem.contacts = left;
+}
+
+static void reduce_contacts(ode_problem *pulled, sprag_scratch *scratch)
+{
+    int *kept;
+    int left = sprag_ode_reduce_contacts(pulled->contact, pulled->problem.contacts, &kept, scratch);
+    keep(pulled, kept, left);
+    left = sprag_ode_drop_edges(pulled, &kept, scratch);
+    if (left < pulled->problem.contacts) {
+        for (int i = 0; i < left; i++) {
+            pulled->contact[i] = pulled->contact[kept[i]];
+        }
+        keep(pulled, kept, left);
+    }
 }
 
 static void pull_body(ode_problem *pulled, int i, const dReal *gravity)

@@ -60,8 +60,7 @@ static bool is_first_of_pair(const ode_problem *pulled, int i)
     return i == 0 || memcmp(key[0].key, key[-1].key, sizeof key->key) != 0;
 }
 
-// false: the program has destroyed the geom since, or has its contact act on another body.
-static bool is_on(dGeomID geom, dBodyID body)
+bool sprag_ode_is_on(dGeomID geom, dBodyID body)
 {
     dGeomID of_body = dBodyGetFirstGeom(body);
     while (of_body && of_body != geom) {
@@ -81,10 +80,10 @@ static bool find_touch(const ode_problem *pulled, int i, ode_touch_fn *find, voi
         return false;
     }
     const dGeomID pair[2] = {geom->g1, geom->g2};
-    *first = is_on(pair[0], pulled->island.body[contact->body[0]]) ? 0 : 1;
+    *first = sprag_ode_is_on(pair[0], pulled->island.body[contact->body[0]]) ? 0 : 1;
     for (int side = 0; side < 2; side++) {
         int body = contact->body[side ^ *first];
-        if (body != SPRAG_STATIC && !is_on(pair[side], pulled->island.body[body])) {
+        if (body != SPRAG_STATIC && !sprag_ode_is_on(pair[side], pulled->island.body[body])) {
             return false;
         }
         velocity[side] = body == SPRAG_STATIC ? NULL : pulled->solution.velocity[body];

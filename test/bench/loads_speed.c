@@ -271,29 +271,27 @@ static double roll(const char *options, ground on)
     return at;
 }
 
-// Contacts that wait ahead make no bumps. Those that are there without them are told: a ball sinks
-// into soft contacts and meets the edges of flush boxes, and ODE's contacts of meshes take 49 mm of
-// its way under dWorldStep, too.
+// Against one long box under the same options: the softness of contacts is in both. ODE's contacts
+// of meshes, in single precision, miss a ball that only touches; it then falls for a step.
 static void judge_bumps(line_fn *line)
 {
     static const char *const name[] = {"100 flush boxes", "a flat mesh"};
-    static const char *const options[] = {
-        "method=ode-step", "method=stribeck", speculative,
-        "method=stribeck,stribeck.speculative=1,stribeck.softness=1e-6"};
+    static const char *const options[] = {"method=ode-step", "method=stribeck", speculative};
     static const double apart[] = {1e-3, 1e-5, 1e-6};
-    double off[2][4], aside = 0;
-    for (int k = 0; k < 4; k++) {
+    double aside = 0;
+    for (int k = 0; k < 3; k++) {
         double flat = roll(options[k], LONG);
         for (ground on = FLUSH; on < LONG; on++) {
-            off[on][k] = fabs(roll(options[k], on) - flat);
-            line("ball over %s|10.0|%s|way lost|m|%.3g|0", name[on], options[k], off[on][k]);
+            char figure[64];
+            double off = fabs(roll(options[k], on) - flat);
+            line("ball over %s|10.0|%s|way lost|m|%.3g|0", name[on], options[k], off);
+            snprintf(figure, sizeof figure, "m, lost over %s%s", name[on],
+                     k == 2 ? ", speculative" : "");
+            if (k > 0) {
+                bench_at_most(figure, off, 1e-6);
+            }
         }
     }
-    bench_at_most("m, lost more over flush boxes than without", off[FLUSH][2] - off[FLUSH][1],
-                  1e-6);
-    bench_at_most("m, lost more over a flat mesh than without", off[MESH][2] - off[MESH][1], 1e-6);
-    bench_at_most("m, lost over flush boxes", off[FLUSH][2], 1e-6);
-    bench_at_most("m, lost over flush boxes with stribeck.softness=1e-6", off[FLUSH][3], 1e-6);
     for (int i = 0; i < 3; i++) {
         dMass m;
         range r = open_range(speculative, 9.81, 0);
