@@ -105,6 +105,7 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
         bool reached = !gap || to->gap <= REACHED;
         if (reached && approach > surface->bounce_vel && rebound > to->bias) {
             to->bias = rebound;
+            to->rebounds = true;
             to->softening = 0; // it would reduce the rebound
             to->stiffness = 0; // the rebound is ODE's, whatever the stiffness
         }

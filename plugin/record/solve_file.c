@@ -63,6 +63,7 @@ const solve_field solve_contact_fields[] = {CONTACT(body, SOLVE_INT, 2),
                                             CONTACT(stiction, SOLVE_REAL, 1),
                                             FRICTION(sprag_contact, slide),
                                             CONTACT(recovery, SOLVE_REAL, 1),
+                                            CONTACT(rebounds, SOLVE_BOOL, 1),
                                             CONTACT(guess, SOLVE_REAL, 3),
                                             {0}};
 

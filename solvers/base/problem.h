@@ -53,6 +53,7 @@ typedef struct sprag_contact {
     const sprag_turning *turning; // NULL: no rolling or spinning friction (few contacts have it)
     double recovery; // m/s, the part of bias that a rebound or an overlap asks for, and that must
                      // not drive (sprag_stribeck_limit_energy)
+    bool rebounds;   // a rebound asks for recovery, which then lifts nothing against forces
     double guess[3]; // N, expected force along the frame, from the last step;
                      // negative normal: unknown
 } sprag_contact;

@@ -9,9 +9,11 @@
 //   away from both. Then forces grow until something yields, and their work with them.
 //
 // Alone, a contact of the inverse mass a would win (r^2 - u^2) / 2a, u the velocity at which it
-// closes. Contacts may win the sum of that, and what lifts bodies against free forces. Where they
-// win more, the problem is solved again without these velocities, and the step is the mean of both
-// solutions that wins no more. The mean balances momentum and meets rows as both do.
+// closes. Contacts may win the sum of that, and what lifts bodies against free forces where
+// overlaps recover: the impulses that hold those bodies up, at the velocities that these contacts
+// ask for. A rebound lifts nothing: it returns what the fall has won. Where contacts win more, the
+// problem is solved again without these velocities, and the step is the mean of both solutions that
+// wins no more. The mean balances momentum and meets rows as both do.
 //
 // Motors, springs and moving surfaces do work: what they bring in is theirs. Rows of joints mend
 // errors: what that brings in without these velocities is theirs, but not what they are pushed to.
@@ -29,6 +31,8 @@ typedef struct limit {
     double (*inverse)[9]; // 1/(kg m^2), bodies; 0: kinematic
     double (*middle)[6];  // m/s, rad/s, bodies: mean of the velocities before and after
     double slight;        // J, gain that is not worth a solve
+    double lifts;         // J, most that the recovery of overlaps may lift
+    bool rebounds;        // any contact does
 } limit;
 
 static double product(const sprag_body *body, const double *a, const double *b)
@@ -38,11 +42,22 @@ static double product(const sprag_body *body, const double *a, const double *b)
     return body->mass * dot3(a, b) + dot3(a + 3, turned);
 }
 
+// J, of overlaps that recover under the contact forces of a solution.
+static double most_lifted(const sprag_problem *problem, const sprag_solution *solution)
+{
+    double sum = 0;
+    for (int i = 0; i < problem->contacts; i++) {
+        const sprag_contact *contact = &problem->contact[i];
+        sum += contact->rebounds ? 0 : contact->recovery * solution->contact_force[i][0];
+    }
+    return problem->step * sum;
+}
+
 // J, work of all impulses, less what lifts bodies against free forces, and less what is not worth a
 // solve. Sets `middle` and `slight`.
 static double work_of_all(limit *l)
 {
-    double sum = 0, lifted = 0;
+    double sum = 0, lifted = 0, fallen = 0;
     l->slight = 0;
     for (int i = 0; i < l->problem->bodies; i++) {
         const sprag_body *body = &l->problem->body[i];
@@ -57,10 +72,11 @@ static double work_of_all(limit *l)
             sum += product(body, l->middle[i], change);
             lifted -= product(body, l->middle[i], fall);
             l->slight += 0.5 * STRIBECK_LEAST_GAIN * product(body, change, change);
-            l->slight += 0.5 * STRIBECK_LEAST_GAIN_OF_FALL * body->mass * dot3(fall, fall);
+            fallen += 0.5 * STRIBECK_LEAST_GAIN_OF_FALL * body->mass * dot3(fall, fall);
         }
     }
-    return sum - fmax(0, lifted) - l->slight;
+    l->slight += l->rebounds ? 0 : fallen;
+    return sum - clamp(lifted, 0, l->lifts) - l->slight;
 }
 
 static double inverse_mass(const limit *l, const int body[2], const double jacobian[2][6])
@@ -93,8 +109,9 @@ static bool contact_drives(const limit *l, const sprag_contact *contact, double 
         drives |= is_driven(&contact->turning->roll) || is_driven(&contact->turning->spin);
     }
     for (int side = 0; side < 2; side++) {
-        int b = contact->body[side];
-        drives |= b != SPRAG_STATIC && !(l->problem->body[b].mass > 0);
+        const sprag_body *body =
+            contact->body[side] == SPRAG_STATIC ? NULL : &l->problem->body[contact->body[side]];
+        drives |= body && !(body->mass > 0) && dot6(body->velocity, body->velocity) > 0;
     }
     return drives;
 }
@@ -218,14 +235,14 @@ static bool remove_recovery(const limit *l, sprag_scratch *scratch, sprag_proble
     return true;
 }
 
-static bool any_recovers(const sprag_problem *p)
+static bool any_recovers(const sprag_problem *p, bool *rebounds)
 {
+    bool any = false;
     for (int i = 0; i < p->contacts; i++) {
-        if (p->contact[i].recovery > 0) {
-            return true;
-        }
+        any |= p->contact[i].recovery > 0;
+        *rebounds |= p->contact[i].rebounds;
     }
-    return false;
+    return any;
 }
 
 static bool take_solution(const sprag_problem *p, sprag_scratch *scratch, sprag_solution *to)
@@ -281,13 +298,14 @@ sprag_result sprag_stribeck_limit_energy(const sprag_problem *problem,
                                          sprag_stats *stats)
 {
     limit l = {.problem = problem, .solution = solution};
-    if (!any_recovers(problem)) {
+    if (!any_recovers(problem, &l.rebounds)) {
         return SPRAG_OK;
     }
     l.middle = SPRAG_TAKE(scratch, problem->bodies, *l.middle);
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
+    l.lifts = most_lifted(problem, solution);
     if (!(work_of_all(&l) > 0)) {
         return SPRAG_OK;
     }
@@ -317,8 +335,10 @@ sprag_result sprag_stribeck_limit_energy(const sprag_problem *problem,
         stats->factorizations += second.factorizations;
     }
     l.solution = &lost;
+    l.lifts = most_lifted(problem, &lost);
     double none = excess(&l, &mending) - mending, unused;
     l.solution = solution;
+    all = excess(&l, &unused);
     if (!(all > mending)) {
         return SPRAG_OK;
     }

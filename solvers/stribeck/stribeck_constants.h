@@ -14,8 +14,9 @@ static const double STRIBECK_ACCEPTED = 1;
 // Of the energy of the velocities that all impulses add: gain of a step that is rounding, or that
 // of a solution within the tolerance. Larger: small gains stay; smaller: more solves of no use.
 static const double STRIBECK_LEAST_GAIN = 1e-4;
-// Likewise, of the energy of the velocities that external forces add. Larger: a heap may win more
-// in a step; smaller: stacks that overlap a little are solved twice, and recover more slowly.
+// Likewise, of the energy of the velocities that external forces add, where no contact rebounds.
+// Larger: a heap may win more in a step; smaller: stacks that overlap a little are solved twice, and
+// recover more slowly.
 static const double STRIBECK_LEAST_GAIN_OF_FALL = 0.3;
 // Of the inverse mass: yield (compliance over step) from which on a contact or a row is a spring
 // that the step resolves, and may return what it has stored. Larger: hard springs lose energy.

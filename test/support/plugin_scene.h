@@ -38,6 +38,7 @@ typedef struct scene {
     dSpaceID space;
     dJointGroupID contacts;
     dBodyID body[SCENE_BODIES];
+    double bounce; // restitution; 0: contacts have none
 } scene;
 
 static inline void add_geom(scene *s, int i)
@@ -78,8 +79,10 @@ static inline void touch(void *data, dGeomID a, dGeomID b)
     dContact contact[CONTACTS_MAX];
     int count = dCollide(a, b, CONTACTS_MAX, &contact[0].geom, sizeof contact[0]);
     for (int i = 0; i < count; i++) {
-        contact[i].surface.mode = dContactApprox1;
+        contact[i].surface.mode = dContactApprox1 | (s->bounce > 0 ? dContactBounce : 0);
         contact[i].surface.mu = 0.5;
+        contact[i].surface.bounce = s->bounce;
+        contact[i].surface.bounce_vel = 0;
         dJointAttach(dJointCreateContact(s->world, s->contacts, &contact[i]), dGeomGetBody(a),
                      dGeomGetBody(b));
     }

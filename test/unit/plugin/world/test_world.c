@@ -136,6 +136,7 @@ typedef struct wall {
     dJointGroupID contacts;
     dBodyID body[201];
     int bodies;
+    double bounce;
 } wall;
 
 static void add_block(wall *w, double mass, const dVector3 size, double x, double z)
@@ -156,8 +157,31 @@ static void add_brick(wall *w, double mass, double length, double x, double z)
 static void touch_wall(void *data, dGeomID a, dGeomID b)
 {
     wall *w = data;
-    scene s = {.world = w->world, .contacts = w->contacts};
+    scene s = {.world = w->world, .contacts = w->contacts, .bounce = w->bounce};
     touch(&s, a, b);
+}
+
+static wall open_wall(void)
+{
+    wall w = {.world = dWorldCreate(), .space = dHashSpaceCreate(0)};
+    w.contacts = dJointGroupCreate(0);
+    dWorldSetGravity(w.world, 0, 0, -9.81);
+    dCreatePlane(w.space, 0, 0, 1, 0);
+    return w;
+}
+
+static void step_wall(wall *w, step_fn *stepper, double h)
+{
+    dSpaceCollide(w->space, w, touch_wall);
+    ck_assert(stepper(w->world, h));
+    dJointGroupEmpty(w->contacts);
+}
+
+static void close_wall(wall *w)
+{
+    dJointGroupDestroy(w->contacts);
+    dSpaceDestroy(w->space);
+    dWorldDestroy(w->world);
 }
 
 static const struct {
@@ -175,10 +199,7 @@ enum { BEAMS = sizeof beams / sizeof beams[0] };
 START_TEST(a_wall_bears_a_beam)
 {
     static const double sunk = 0.9998; // so that all touch
-    wall w = {.world = dWorldCreate(), .space = dHashSpaceCreate(0)};
-    w.contacts = dJointGroupCreate(0);
-    dWorldSetGravity(w.world, 0, 0, -9.81);
-    dCreatePlane(w.space, 0, 0, 1, 0);
+    wall w = open_wall();
     for (int row = 0; row < 10; row++) {
         for (int column = 0; column < 20; column++) {
             add_brick(&w, 1, 0.398, 0.4 * column + 0.18 * (row % 2), (0.1 + 0.2 * row) * sunk);
@@ -187,17 +208,13 @@ START_TEST(a_wall_bears_a_beam)
     add_brick(&w, beams[_i].mass, 8.2, 3.89, 2.1 * sunk + beams[_i].drop);
     configure(w.world, "method=stribeck");
     for (int i = 0; i < beams[_i].steps; i++) {
-        dSpaceCollide(w.space, &w, touch_wall);
-        ck_assert(beams[_i].stepper(w.world, step));
-        dJointGroupEmpty(w.contacts);
+        step_wall(&w, beams[_i].stepper, step);
     }
     for (int i = 0; i < w.bodies; i++) {
         ck_assert_double_lt(dCalcVectorLength3(dBodyGetLinearVel(w.body[i])), 1e-3);
     }
     ck_assert_int_eq(statistics_of(w.world).fallbacks, 0);
-    dJointGroupDestroy(w.contacts);
-    dSpaceDestroy(w.space);
-    dWorldDestroy(w.world);
+    close_wall(&w);
 }
 END_TEST
 
@@ -213,34 +230,69 @@ static const struct {
 
 enum { LOADS = sizeof loads / sizeof loads[0] };
 
-// Bricks of 2 kg with gaps between them, under a load of 30 or 50 bricks at one place. Sweeps alone
-// leave such a wall trembling at 1e-2 m/s for ever.
-START_TEST(a_wall_bears_a_load)
+// Bricks of 2 kg with gaps between them, under a load at one place.
+static wall build_loaded_wall(int rows, double mass)
 {
-    wall w = {.world = dWorldCreate(), .space = dHashSpaceCreate(0)};
-    w.contacts = dJointGroupCreate(0);
-    dWorldSetGravity(w.world, 0, 0, -9.81);
-    dCreatePlane(w.space, 0, 0, 1, 0);
-    for (int row = 0; row < loads[_i].rows; row++) {
+    wall w = open_wall();
+    for (int row = 0; row < rows; row++) {
         for (int k = 0; k < 8 - row % 2; k++) {
             add_block(&w, 2, (const dVector3){0.24, 0.12, 0.08}, 0.25 * k + 0.125 * (row % 2),
                       0.04 + 0.08 * row);
         }
     }
-    add_block(&w, loads[_i].mass, (const dVector3){0.2, 0.12, 0.2}, 0.9,
-              0.08 * loads[_i].rows + 0.1);
+    add_block(&w, mass, (const dVector3){0.2, 0.12, 0.2}, 0.9, 0.08 * rows + 0.1);
+    return w;
+}
+
+// A load of 30 or 50 bricks. Sweeps alone leave such a wall trembling at 1e-2 m/s for ever.
+START_TEST(a_wall_bears_a_load)
+{
+    wall w = build_loaded_wall(loads[_i].rows, loads[_i].mass);
     configure(w.world, loads[_i].options);
     for (int i = 0; i < 300; i++) {
-        dSpaceCollide(w.space, &w, touch_wall);
-        ck_assert(dWorldQuickStep(w.world, step));
-        dJointGroupEmpty(w.contacts);
+        step_wall(&w, dWorldQuickStep, step);
     }
     for (int i = 0; i < w.bodies; i++) {
         ck_assert_double_lt(dCalcVectorLength3(dBodyGetLinearVel(w.body[i])), 1e-4);
     }
-    dJointGroupDestroy(w.contacts);
-    dSpaceDestroy(w.space);
-    dWorldDestroy(w.world);
+    close_wall(&w);
+}
+END_TEST
+
+// J, half a step before: a step of a body that flies does not change it.
+static double energy_of_wall(const wall *w, double h)
+{
+    double sum = 0;
+    for (int i = 0; i < w->bodies; i++) {
+        dMass m;
+        dVector3 local, spin;
+        const dReal *v = dBodyGetLinearVel(w->body[i]), *turn = dBodyGetAngularVel(w->body[i]);
+        dBodyGetMass(w->body[i], &m);
+        dBodyVectorFromWorld(w->body[i], turn[0], turn[1], turn[2], local);
+        dMultiply0_331(spin, m.I, local);
+        double height = dBodyGetPosition(w->body[i])[2] - h / 2 * v[2];
+        sum += m.mass * (9.81 * height + dCalcVectorDot3(v, v) / 2);
+        sum += dCalcVectorDot3(local, spin) / 2;
+    }
+    return sum;
+}
+
+// Without the recovery of overlaps, restitution is all that may drive. By Newton's law for each
+// contact alone the wall would win 16 to 29 J.
+START_TEST(a_wall_that_rebounds_wins_nothing)
+{
+    static const double lengths[] = {0.005, 0.01, 1.0 / 60};
+    const double h = lengths[_i];
+    wall w = build_loaded_wall(6, 60);
+    w.bounce = 1;
+    configure(w.world, "method=stribeck");
+    dWorldSetContactMaxCorrectingVel(w.world, 0);
+    const double first = energy_of_wall(&w, h);
+    for (int i = 0; i < 100; i++) {
+        step_wall(&w, dWorldStep, h);
+        ck_assert_double_lt(energy_of_wall(&w, h), first + 0.02); // of 551 J
+    }
+    close_wall(&w);
 }
 END_TEST
 
@@ -255,20 +307,15 @@ START_TEST(effort_bounds_the_sweeps_of_heaps)
                    {"effort=fast", 20, dWorldStep},
                    {"effort=auto", 50, dWorldStep},
                    {"", 20, dWorldQuickStep}};
-    wall w = {.world = dWorldCreate(), .space = dHashSpaceCreate(0)};
-    w.contacts = dJointGroupCreate(0);
-    dWorldSetGravity(w.world, 0, 0, -9.81);
+    wall w = open_wall();
     dWorldSetQuickStepNumIterations(w.world, 20);
-    dCreatePlane(w.space, 0, 0, 1, 0);
     for (int i = 0; i < 30; i++) {
         add_brick(&w, 1, 0.398, 0.4 * (i % 6) + 0.18 * (i / 6 % 2), (0.1 + 0.2 * (i / 6)) * 0.9998);
     }
     configure(w.world, efforts[_i].options);
     dBodySetLinearVel(w.body[0], 0, 3, 0);
     for (int i = 0; i < 300; i++) {
-        dSpaceCollide(w.space, &w, touch_wall);
-        ck_assert(efforts[_i].step(w.world, step));
-        dJointGroupEmpty(w.contacts);
+        step_wall(&w, efforts[_i].step, step);
         sprag_world_statistics t = statistics_of(w.world);
         ck_assert(t.strategy == SPRAG_STRATEGY_GAUSS_SEIDEL ||
                   t.strategy == SPRAG_STRATEGY_NEWTON || t.strategy == SPRAG_STRATEGY_WARM_NEWTON ||
@@ -283,14 +330,11 @@ START_TEST(effort_bounds_the_sweeps_of_heaps)
         ck_assert_double_lt(dCalcVectorLength3(dBodyGetLinearVel(w.body[i])), 1e-3);
     }
     configure(w.world, "effort=exact");
-    dSpaceCollide(w.space, &w, touch_wall);
-    ck_assert(dWorldStep(w.world, step));
+    step_wall(&w, dWorldStep, step);
     sprag_world_statistics exact = statistics_of(w.world);
     ck_assert_int_ne(exact.strategy, SPRAG_STRATEGY_GAUSS_SEIDEL);
     ck_assert_double_lt(exact.residual, 1e-3);
-    dJointGroupDestroy(w.contacts);
-    dSpaceDestroy(w.space);
-    dWorldDestroy(w.world);
+    close_wall(&w);
 }
 END_TEST
 
@@ -471,12 +515,15 @@ END_TEST
 START_TEST(options_reach_the_solver)
 {
     scene s = open_scene("stribeck.stiction_tolerance=1e-3,stribeck.stiction_at_rest=1e-3");
+    sprag_world_statistics t;
+    int direct = 0;
     for (int i = 0; i < 100; i++) {
         step_scene(&s, dWorldStep);
+        t = statistics_of(s.world);
+        direct += t.strategy < SPRAG_STRATEGY_FROZEN_FRICTION;
     }
-    sprag_world_statistics t = statistics_of(s.world);
     ck_assert_double_eq(t.stiction, 1e-3);
-    ck_assert_int_lt(t.strategy, SPRAG_STRATEGY_FROZEN_FRICTION);
+    ck_assert_int_gt(direct, 50);
     configure(s.world, "effort=exact,stribeck.direct_work=0,stribeck.sweeps=0");
     step_scene(&s, dWorldStep);
     t = statistics_of(s.world);
@@ -546,6 +593,7 @@ int main(void)
     tcase_add_test(all, threads_step_worlds_at_once);
     tcase_add_loop_test(all, a_wall_bears_a_beam, 0, BEAMS);
     tcase_add_loop_test(all, a_wall_bears_a_load, 0, LOADS);
+    tcase_add_loop_test(all, a_wall_that_rebounds_wins_nothing, 0, 3);
     tcase_add_loop_test(all, effort_bounds_the_sweeps_of_heaps, 0, 4);
     tcase_add_test(all, quick_step_iterations_are_sweeps);
     tcase_add_test(all, a_new_world_at_an_old_address_starts_afresh);
