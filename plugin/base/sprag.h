@@ -79,11 +79,10 @@ SPRAG_API int sprag_world_events(dWorldID world, sprag_world_event *events, int 
 typedef enum sprag_ess_reason {
     SPRAG_ESS_JOINTS,  // more than 512 rows, or joints with stops that it does not evaluate itself
     SPRAG_ESS_GIVEN,   // contacts without a signed distance
-    SPRAG_ESS_SURFACE, // rolling, spinning or unbounded friction on a stiffness, driven bounces
+    SPRAG_ESS_SURFACE, // rolling, spinning or unbounded friction, or motionN, of surfaces with a
+                       // stiffness that bounce
     SPRAG_ESS_STIFF,   // more integrator steps than ess.steps, by the rates of the forces
-    SPRAG_ESS_OVERLAP, // an overlap at the start that its stiffness would throw out
     SPRAG_ESS_JOINT_ERROR, // a joint that is far out of place
-    SPRAG_ESS_REST,        // nothing moves
     SPRAG_ESS_LIMIT,       // the integrator has reached its limit of steps or work
     SPRAG_ESS_STOPPED,     // contacts chattered, or values were not finite
     SPRAG_ESS_REASONS

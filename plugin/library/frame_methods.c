@@ -20,7 +20,7 @@ _Static_assert((int)SPRAG_EVENT_KINDS == (int)SPRAG_STALLED + 1 &&
                    (int)SPRAG_EVENT_SLIP_ENDS == (int)SPRAG_SLIP_ENDS,
                "the header and the solver name the same events");
 _Static_assert((int)SPRAG_ESS_REASONS == (int)SPRAG_COMPLIANT_REASONS &&
-                   (int)SPRAG_ESS_REST == (int)SPRAG_COMPLIANT_AT_REST,
+                   (int)SPRAG_ESS_JOINT_ERROR == (int)SPRAG_COMPLIANT_JOINT_ERROR,
                "the header and the solver name the same reasons");
 
 // ---- callbacks of sprag_ode_advance; data is the world_state

@@ -20,17 +20,13 @@ const char *sprag_compliant_reason_name(sprag_compliant_reason reason)
     case SPRAG_COMPLIANT_PROGRAM_CONTACTS:
         return "contacts without a signed distance";
     case SPRAG_COMPLIANT_UNSUPPORTED_LAW:
-        return "rolling, spinning or unbounded friction, or a bounce with motionN, of surfaces "
-               "with a stiffness";
+        return "rolling, spinning or unbounded friction, or motionN, of surfaces with a stiffness "
+               "that bounce";
     case SPRAG_COMPLIANT_STIFF:
         return "stiff springs, or sticking friction on them, which would take more than "
                "ess.steps steps of the integrator";
-    case SPRAG_COMPLIANT_DEEP_OVERLAP:
-        return "bodies that overlap at the start of the step, without a stiffness of their own";
     case SPRAG_COMPLIANT_JOINT_ERROR:
         return "a joint whose bodies are far out of place";
-    case SPRAG_COMPLIANT_AT_REST:
-        return "bodies at rest";
     case SPRAG_COMPLIANT_STEP_LIMIT:
         return "the integrator reached its limit of steps or work (ess.steps)";
     case SPRAG_COMPLIANT_INTEGRATOR_STOPPED:
@@ -216,9 +212,6 @@ static sprag_result advance(compliant_run *run, sprag_compliant_reason *reason)
         bool implicit = compliant_needs_implicit_step(run, &rate, reason), impacts = begun;
         if (!begun) {
             impacts = compliant_will_impact(run);
-            if (implicit && !impacts && *reason == SPRAG_COMPLIANT_AT_REST) {
-                return switch_over(run, *reason);
-            }
             if ((implicit && !impacts) || !start(run, reason)) {
                 return decline(run, *reason);
             }

@@ -40,18 +40,16 @@ sprag_compliant_options sprag_compliant_defaults(void);
 typedef enum sprag_compliant_reason {
     SPRAG_COMPLIANT_JOINTS,             // more than 512 rows, or stops that `coordinates` lacks
     SPRAG_COMPLIANT_PROGRAM_CONTACTS,   // contacts given by the program, without shapes
-    SPRAG_COMPLIANT_UNSUPPORTED_LAW,    // of surfaces with a stiffness: rolling, spinning or
-                                        // unbounded friction; driven bounces
-    SPRAG_COMPLIANT_STIFF,              // forces that need more steps, or work, than allowed
-    SPRAG_COMPLIANT_DEEP_OVERLAP,       // an initial overlap that its stiffness would throw out
+    SPRAG_COMPLIANT_UNSUPPORTED_LAW,    // of surfaces with a stiffness that bounce: rolling,
+                                        // spinning or unbounded friction; a driven bounce
+    SPRAG_COMPLIANT_STIFF,              // of those: forces that need more steps than allowed
     SPRAG_COMPLIANT_JOINT_ERROR,        // a joint so far apart that its rows turn on the way back
-    SPRAG_COMPLIANT_AT_REST,            // nothing moves
     SPRAG_COMPLIANT_STEP_LIMIT,         // the integration reached the limit of steps or work
     SPRAG_COMPLIANT_INTEGRATOR_STOPPED, // chattering, or values that are not finite
     SPRAG_COMPLIANT_REASONS,
 } sprag_compliant_reason;
 
-// For messages: "bodies at rest", ...
+// For messages: "a joint whose bodies are far out of place", ...
 const char *sprag_compliant_reason_name(sprag_compliant_reason reason);
 
 typedef struct sprag_compliant_stats {          // sums over frames, unless noted

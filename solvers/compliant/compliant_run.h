@@ -60,7 +60,9 @@ typedef struct compliant_law {
     double stiffness;              // N/m, k
     double dissipation;            // s/m, d
     double damping;                // N s/m, c
-    double compliance;             // m/s per N, in the implicit step, where k and c are 0
+    double compliance;             // m/s per N, of contacts that hold, and in the implicit step
+                                   // where k and c are 0
+    double recovery;               // 1/s, of their overlap
     double stiction;               // m/s, slip that counts as sticking
     double effective_mass;         // kg, reduced mass of the two bodies
 } compliant_law;

@@ -145,16 +145,12 @@ bool compliant_starts_implicit(compliant_run *run, sprag_compliant_reason *reaso
         const sprag_pair_memory *memory = frame->pair[i].memory;
         bool implicit = law->status == COMPLIANT_IMPLICIT;
         bool in_series = memory && memory->compliant.implicit_frames > 0;
-        bool is_new = !memory || memory->compliant.start_points <= 0;
-        if (implicit || in_series || (is_new && !law->hunt_crossley)) {
+        if (implicit || in_series) {
             compliant_contact contact;
             compliant_find_contact(run, run->state.x, 0, COMPLIANT_GAP, &contact);
-            *reason = implicit    ? law->reason
-                      : in_series ? SPRAG_COMPLIANT_STEP_LIMIT
-                                  : SPRAG_COMPLIANT_DEEP_OVERLAP;
+            *reason = implicit ? law->reason : SPRAG_COMPLIANT_STEP_LIMIT;
             double touch = compliant_is_rigid(run, 0) ? compliant_touch_distance(run) : 0;
-            if (contact.gap.distance <= touch &&
-                (implicit || in_series || compliant_is_deep(run, 0))) {
+            if (contact.gap.distance <= touch) {
                 return true;
             }
         }

@@ -190,16 +190,18 @@ static void add_points(const solve *s, int guard, double touch, double most)
     compliant_run *run = s->run;
     compliant_held *held = &run->held;
     const sprag_surface *surface = compliant_surface(run, guard);
+    const compliant_law *law = &run->guards.law[guard];
     const int first = held->points;
     compliant_contact c;
     compliant_find_points(run, s->x, guard, touch, &c);
     bool rates = false;
     for (int i = 0; i < c.count && held->points < COMPLIANT_HELD_MAX; i++) {
         sprag_contact *to = &held->contact[held->points];
-        if (!(c.depth[i] >= -touch)) {
+        if (!(c.depth[i] >= -touch) || !(c.share[i] > 0)) {
             continue;
         }
         sprag_pair_contact(run->frame, compliant_pair(run, guard), c.at[i], c.gap.normal, to);
+        to->compliance = law->compliance / c.share[i];
         for (int side = 0; side < 2; side++) {
             if (to->body[side] != SPRAG_STATIC) {
                 subtract3(c.at[i], run->state.pose[to->body[side]].position, to->arm[side]);
@@ -211,8 +213,7 @@ static void add_points(const solve *s, int guard, double touch, double most)
         for (int k = 0; k < 3; k++) {
             u[k] = dot3(to->frame[k], relative);
         }
-        double back = fmin(surface->erp, 1) * c.depth[i] / run->frame->step;
-        double wanted = fmin(back, run->frame->recovery_speed);
+        double wanted = fmin(law->recovery * c.depth[i], run->frame->recovery_speed);
         to->bias = wanted + surface->velocity_normal;
         if (fabs(u[0] - surface->velocity_normal) > most + 2 * fabs(wanted)) {
             continue;
@@ -290,7 +291,6 @@ static void set_contacts(const solve *s)
     compliant_held *held = &run->held;
     for (int i = 0; i < held->points; i++) {
         sprag_contact *c = &held->contact[i];
-        const compliant_law *law = &run->guards.law[held->guard[i]];
         double J[6], inverse_mass = 0;
         for (int side = 0; side < 2; side++) {
             int *b = &c->body[side];
@@ -301,7 +301,7 @@ static void set_contacts(const solve *s)
             }
         }
         c->bias -= s->span * held->rate[i][0];
-        c->compliance = law->compliance + COMPLIANT_HELD_SOFTNESS * inverse_mass * s->span;
+        c->compliance += COMPLIANT_HELD_SOFTNESS * inverse_mass * s->span;
         set_slip(s, i);
     }
 }
@@ -462,12 +462,6 @@ static bool solve_forces(solve *s, double *f)
     set_guesses(s);
     sprag_stats stats = {0};
     sprag_result result = sprag_stribeck_forces(&problem, &options, scratch, &s->solution, &stats);
-    if (result == SPRAG_NOT_CONVERGED && run->hold_work > 0) { // all strategies, for another start
-        result = sprag_stribeck_solve(&problem, &options, scratch, &s->solution, &stats);
-        result = result == SPRAG_OK
-                     ? sprag_stribeck_forces(&problem, &options, scratch, &s->solution, &stats)
-                     : result;
-    }
     return result == SPRAG_OK && take_forces(s, f);
 }
 

@@ -67,6 +67,7 @@ static void set_soft(compliant_law *law, const sprag_surface *surface, double st
 {
     double erp = fmin(surface->erp, 1), cfm = surface->compliance;
     law->compliance = cfm;
+    law->recovery = erp / step;
     if (cfm > 0) {
         law->stiffness = erp / (step * cfm);
         law->damping = (1 - erp) / cfm;
@@ -108,6 +109,8 @@ void compliant_set_law(compliant_run *run, int guard, bool touches_now)
     if (surface->stiffness > 0) {
         law->stiffness = surface->stiffness;
         law->dissipation = surface->dissipation;
+        law->compliance = 1 / (h * surface->stiffness);
+        law->recovery = 1 / h;
         law->hunt_crossley = true;
         if (bounces) {
             set_bounce(run, guard, surface->bounce, speed);
@@ -117,7 +120,7 @@ void compliant_set_law(compliant_run *run, int guard, bool touches_now)
     }
     bool unsupported = is_unsupported(surface, bounces && surface->stiffness > 0);
     if (unsupported || is_stiff(run, law)) {
-        law->status = surface->stiffness > 0 ? COMPLIANT_IMPLICIT : COMPLIANT_RIGID_PAIR;
+        law->status = law->hunt_crossley && bounces ? COMPLIANT_IMPLICIT : COMPLIANT_RIGID_PAIR;
         law->reason = unsupported ? SPRAG_COMPLIANT_UNSUPPORTED_LAW : SPRAG_COMPLIANT_STIFF;
     }
     double given = surface->stiction > 0 ? surface->stiction : run->options->stiction;

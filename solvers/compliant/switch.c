@@ -92,6 +92,25 @@ static bool skips(const compliant_run *run, int guard)
     return memory && memory->compliant.implicit_frames > 0;
 }
 
+// A spring that the integrator need not, or cannot, follow holds as a constraint that yields as
+// much: N = k x where nothing moves.
+static void hold_spring(compliant_run *run, int guard)
+{
+    run->guards.law[guard].status = COMPLIANT_RIGID_PAIR;
+    run->guards.label[guard] = run->guards.known_label[guard] = 0;
+    run->guards.ends_integration[guard] = true;
+}
+
+static void hold_springs(compliant_run *run)
+{
+    compliant_set_known_labels(run);
+    for (int g = 0; g < run->guards.pairs; g++) {
+        if (run->guards.known_label[g] != 0 && compliant_acts(&run->guards.law[g])) {
+            hold_spring(run, g);
+        }
+    }
+}
+
 // Evaluates all pairs. Returns whether one of them cannot be integrated, for *reason.
 static bool evaluate_pairs(compliant_run *run, demand *d, double band,
                            sprag_compliant_reason *reason)
@@ -100,10 +119,9 @@ static bool evaluate_pairs(compliant_run *run, demand *d, double band,
     double left = run->frame->step - run->time, touch = compliant_touch_distance(run);
     for (int g = 0; g < guards->pairs; g++) {
         const compliant_law *law = &guards->law[g];
-        double gap = guards->gap[g], label = guards->label[g];
+        double gap = guards->gap[g];
         if (run->time == 0 && gap <= 0 && compliant_is_deep(run, g)) {
-            *reason = SPRAG_COMPLIANT_DEEP_OVERLAP;
-            return true;
+            hold_spring(run, g);
         }
         if (run->time == 0 && gap <= touch && compliant_is_rigid(run, g) && skips(run, g)) {
             *reason = SPRAG_COMPLIANT_STEP_LIMIT;
@@ -116,6 +134,7 @@ static bool evaluate_pairs(compliant_run *run, demand *d, double band,
         guards->band[g] = fmax(COMPLIANT_BAND_MIN, band * run->sizes.fastest * left);
         bool is_far = gap > run->sizes.fastest * left;
         d->guard_cost += is_far ? COMPLIANT_COST_FAR_PAIR : guards->cost[g];
+        double label = guards->label[g];
         if (isnan(label) ? gap > 0 : label == 0) {
             continue;
         }
@@ -141,12 +160,15 @@ bool compliant_needs_implicit_step(compliant_run *run, double *rate, sprag_compl
     if (evaluate_pairs(run, &d, band, reason)) {
         return true;
     }
+    if (is_at_rest(run, d.steps) || is_too_much(run, &d)) {
+        hold_springs(run);
+        d = (demand){0};
+        if (evaluate_pairs(run, &d, band, reason)) {
+            return true;
+        }
+    }
     *rate = d.rate;
     run->budget.expected_steps = d.steps + d.bounce_steps;
-    *reason = SPRAG_COMPLIANT_AT_REST;
-    if (is_at_rest(run, d.steps)) {
-        return true;
-    }
     compliant_set_stop_bands(run, band * (run->frame->step - run->time));
     *reason = SPRAG_COMPLIANT_STIFF;
     return is_too_much(run, &d);

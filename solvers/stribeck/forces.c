@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "assemble.h"
+#include "interior.h"
 #include "laws.h"
 #include "linalg.h"
 #include "space6.h"
@@ -224,14 +225,19 @@ static void move(iterate *s, double share)
     add_scaled(s->row_p, share, s->row_dp, system->equations);
 }
 
+// Of an update, in products of blocks.
+static double work_of(sprag_system *system)
+{
+    return fmax(0, system->space->work(system)) +
+           STRIBECK_UPDATE_WORK * (system->points + system->equations);
+}
+
 // From v and p. Where updates go back and forth, as between sliding either way, every other one is
 // taken half.
 static sprag_result iterate_forces(iterate *s, double tolerance, double *work_left,
                                    sprag_stats *stats)
 {
-    const sprag_system *system = &s->system;
-    const double work = fmax(0, system->space->work(&s->system)) +
-                        STRIBECK_UPDATE_WORK * (system->points + system->equations);
+    const double work = work_of(&s->system);
     double least = INFINITY;
     for (int i = 0, since = 0;; i++, since++) {
         const double error = stats->convergence = error_of(s);
@@ -272,6 +278,14 @@ static bool take(iterate *s, sprag_scratch *scratch)
     return !scratch->failed;
 }
 
+static void place(iterate *s)
+{
+    sprag_system *system = &s->system;
+    sprag_system_place(system, s->v);
+    memcpy(s->slip, system->slip, (size_t)system->points * sizeof *s->slip);
+    memcpy(s->rate, system->rate, (size_t)system->equations * sizeof *s->rate);
+}
+
 static void set_start(iterate *s, const sprag_problem *problem, const sprag_solution *guess)
 {
     sprag_system *system = &s->system;
@@ -288,9 +302,23 @@ static void set_start(iterate *s, const sprag_problem *problem, const sprag_solu
             s->inverse_mass[c] = inverse_mass_of(s, i, system->cone[c].first, system->cone[c].axes);
         }
     }
-    sprag_system_place(system, s->v);
-    memcpy(s->slip, system->slip, (size_t)system->points * sizeof *s->slip);
-    memcpy(s->rate, system->rate, (size_t)system->equations * sizeof *s->rate);
+    place(s);
+}
+
+// Starts again near the solution, wherever it is.
+static sprag_result start_by_interior_point(iterate *s, double scale, double *work_left,
+                                            sprag_stats *stats)
+{
+    sprag_system *system = &s->system;
+    const long before = stats->iterations;
+    sprag_result result =
+        sprag_interior_solve(system, scale, s->stiction, STRIBECK_FORCE_START_TOLERANCE,
+                             STRIBECK_FORCE_START_UPDATES, s->v, s->dv, stats);
+    *work_left -= (double)(stats->iterations - before) * work_of(system);
+    memcpy(s->p, system->impulse, (size_t)system->points * sizeof *s->p);
+    memcpy(s->row_p, system->row_impulse, (size_t)system->equations * sizeof *s->row_p);
+    place(s);
+    return result == SPRAG_NOT_CONVERGED ? SPRAG_OK : result;
 }
 
 sprag_result sprag_stribeck_forces(const sprag_problem *problem,
@@ -298,8 +326,9 @@ sprag_result sprag_stribeck_forces(const sprag_problem *problem,
                                    sprag_solution *solution, sprag_stats *stats)
 {
     iterate s;
+    sprag_scales scales = sprag_stribeck_scales(problem, options);
     sprag_result result =
-        sprag_stribeck_system(problem, options, scratch, &s.system, &s.node_of, &s.stiction);
+        sprag_stribeck_assemble(problem, &scales, scratch, &s.system, &s.node_of, &s.stiction);
     if (result != SPRAG_OK) {
         return result;
     }
@@ -308,6 +337,12 @@ sprag_result sprag_stribeck_forces(const sprag_problem *problem,
     }
     set_start(&s, problem, solution);
     result = iterate_forces(&s, options->tolerance, options->work_left, stats);
+    if (result == SPRAG_NOT_CONVERGED && *options->work_left > 0) {
+        result = start_by_interior_point(&s, scales.soft.scale, options->work_left, stats);
+        result = result == SPRAG_OK
+                     ? iterate_forces(&s, options->tolerance, options->work_left, stats)
+                     : result;
+    }
     if (result == SPRAG_OK) {
         sprag_system_set_impulses(&s.system, s.at, s.row_at);
         sprag_assemble_solution(&s.system, problem, s.node_of, s.v, solution);

@@ -187,6 +187,11 @@ enum { STRIBECK_FORCE_UPDATES = 20, STRIBECK_FORCE_STALLED = 2 };
 // forces that are no smooth function of the problem.
 static const double STRIBECK_FORCE_ROUNDING = 1e-8;
 
+// Of the interior-point method, where the start is too far from the solution: its error, relative
+// to the scale of the step, and updates. Larger: starts that are too far again.
+static const double STRIBECK_FORCE_START_TOLERANCE = 1e-6;
+enum { STRIBECK_FORCE_START_UPDATES = 30 };
+
 // Iterations for the point of a friction law, and their last change, relative to the slip.
 enum { STRIBECK_LAW_ITERATIONS = 60 };
 static const double STRIBECK_LAW_ROUNDING = 1e-13;

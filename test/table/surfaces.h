@@ -45,8 +45,6 @@ static const char SOFT[] =
 
 #define SMOOTH "friction is smooth"
 
-#define AT_REST                                                                                    \
-    NEAR_SAYING(5e-7, "integrated until it rests, then as `stribeck`, with a message",             \
-                "bodies at rest")
+#define AT_REST NEAR(5e-7, "contacts that hold have a least CFM")
 
 #endif

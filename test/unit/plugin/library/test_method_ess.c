@@ -489,7 +489,7 @@ START_TEST(failed_integrations_are_not_repeated)
     run(y, 200);
     sprag_world_statistics stats = stats_of(y);
     ck_assert_int_gt(stats.ess_declined, 1000);
-    ck_assert_int_lt(stats.ess_steps, 4000); // 11000 if every frame is tried
+    ck_assert_int_lt(stats.ess_steps, 6000); // 11000 if every frame is tried
     ck_assert_int_eq(stats.fallbacks, 0);
     yielding_close(y);
 }
@@ -537,7 +537,7 @@ START_TEST(turned_box_is_carried_by_four_points)
 }
 END_TEST
 
-// Sticking friction on a soft contact: not thousands of steps.
+// Sticking friction on a soft contact: not thousands of steps. At rest the contact holds.
 START_TEST(sticking_contacts_do_not_slow_integration)
 {
     yielding *y = yielding_open(ESS, (material){1e4, 1, 0.5, 1e-6, -1}, 0.01);
@@ -548,13 +548,12 @@ START_TEST(sticking_contacts_do_not_slow_integration)
     dBodySetLinearVel(box, 0.3, 0, 0);
     run(y, 300);
     sprag_world_statistics stats = stats_of(y);
-    ck_assert_int_gt(stats.ess_declined + stats.ess_switched, 200);
+    ck_assert_int_lt(stats.ess_declined + stats.ess_switched, 5);
     long left = 0;
     for (int i = 0; i < SPRAG_ESS_REASONS; i++) {
         left += stats.ess_left[i];
     }
     ck_assert_int_eq(left, stats.ess_declined + stats.ess_switched);
-    ck_assert_int_gt(stats.ess_left[SPRAG_ESS_REST], 200);
     ck_assert_int_lt(stats.ess_steps, 300 * 60);
     ck_assert_int_eq(stats.fallbacks, 0);
     ck_assert_double_eq_tol(dBodyGetPosition(box)[0], 0.3 * 0.3 / (2 * 0.5 * ESS_G), 1e-3);
