@@ -16,7 +16,8 @@ typedef struct fuzz_run {
     double worst_ms; // thread CPU time of the slowest step
     double began_ms; // thread CPU time when the step under way began; 0: none is
     double energy, most_energy; // J, kinetic, at the end and at any time
-    double gain;                // J, largest of kinetic and potential energy since the start
+    double gain;                // J, largest of kinetic and potential energy since the start, less
+                                // what motors may have done
     uint64_t hash;              // of all poses and velocities at the end
     bool done;                  // all steps
 } fuzz_run;

@@ -429,6 +429,60 @@ static double total_energy(const hostile *h)
     return energy;
 }
 
+// m/s, rad/s, at most, of the bodies of a hinge or slider in the direction of its motor. A slider's
+// acts half way between them.
+static double most_rate(dJointID joint)
+{
+    if (dJointGetType(joint) == dJointTypeHinge) {
+        return fabs(dJointGetHingeAngleRate(joint));
+    }
+    dVector3 apart = {0};
+    double turn = 0;
+    for (int side = 0; side < 2; side++) {
+        dBodyID body = dJointGetBody(joint, side);
+        if (body) {
+            dAddScaledVectors3(apart, apart, dBodyGetPosition(body), 1, side ? -1 : 1);
+            turn += dCalcVectorLength3(dBodyGetAngularVel(body));
+        }
+    }
+    return fabs(dJointGetSliderPositionRate(joint)) + dCalcVectorLength3(apart) / 2 * turn;
+}
+
+// J, most that motors at stops may have done in a step: ODE pushes the bodies against the stop with
+// all of the motor's force (dxJointLimitMotor::addLimot), which is work where the stop gives way.
+static double work_at_stops(const hostile *h, const bool *at_stop)
+{
+    double sum = 0;
+    for (int j = 0; j < h->joints; j++) {
+        dJointID joint = h->joint[j];
+        if (at_stop[j]) {
+            bool turns = dJointGetType(joint) == dJointTypeHinge;
+            double force = turns ? dJointGetHingeParam(joint, dParamFMax)
+                                 : dJointGetSliderParam(joint, dParamFMax);
+            sum += force * most_rate(joint) * h->step;
+        }
+    }
+    return sum;
+}
+
+static void find_stops(const hostile *h, bool *at_stop)
+{
+    for (int j = 0; j < h->joints; j++) {
+        dJointID joint = h->joint[j];
+        double at = 0, lo = -dInfinity, hi = dInfinity;
+        if (dJointGetType(joint) == dJointTypeHinge) {
+            at = dJointGetHingeAngle(joint);
+            lo = dJointGetHingeParam(joint, dParamLoStop);
+            hi = dJointGetHingeParam(joint, dParamHiStop);
+        } else if (dJointGetType(joint) == dJointTypeSlider) {
+            at = dJointGetSliderPosition(joint);
+            lo = dJointGetSliderParam(joint, dParamLoStop);
+            hi = dJointGetSliderParam(joint, dParamHiStop);
+        }
+        at_stop[j] = at <= lo || at >= hi;
+    }
+}
+
 static uint64_t hash_of_state(const hostile *h)
 {
     uint64_t hash = 14695981039346656037u;
@@ -445,11 +499,15 @@ void fuzz_world(uint64_t seed, const char *method, bool closed, volatile fuzz_ru
 {
     hostile h;
     open_world(&h, seed, method, closed);
-    double start_energy = total_energy(&h);
+    double start_energy = total_energy(&h), pushed = 0;
     for (int k = 0; k < FUZZ_STEPS && !to->nonfinite && !has_flown_away(&h); k++) {
         meddle(&h);
         to->most_energy = fmax(to->most_energy, kinetic_energy(&h));
         dSpaceCollide(h.space, &h, touch);
+        bool at_stop[JOINTS_MAX] = {false};
+        if (closed) { // others lose bodies of their joints
+            find_stops(&h, at_stop);
+        }
         double start = cpu_ms();
         to->began_ms = start;
         if (h.quick) {
@@ -462,7 +520,8 @@ void fuzz_world(uint64_t seed, const char *method, bool closed, volatile fuzz_ru
         dJointGroupEmpty(h.contacts);
         to->worst_ms = ms > to->worst_ms ? ms : to->worst_ms;
         to->steps = k + 1;
-        to->gain = fmax(to->gain, total_energy(&h) - start_energy);
+        pushed += work_at_stops(&h, at_stop);
+        to->gain = fmax(to->gain, total_energy(&h) - start_energy - pushed);
         if (!is_finite(&h)) {
             to->nonfinite = k + 1;
         }
