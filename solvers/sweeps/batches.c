@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "joint_rows.h"
 #include "local_law.h"
 #include "rows.h"
 #include "singles.h"
@@ -161,7 +162,7 @@ static void sweep(sweeps *s, double *squares)
 {
     batch_real sum = zeros;
     double total = 0;
-    for (int i = 0; i < s->rows; i++) {
+    for (int i = 0; i < s->lone_rows; i++) {
         total += relax_row(s, &s->row[i], &s->x.row_impulse[i]);
     }
     for (int i = 0; i < s->free_batches; i++) {
@@ -180,7 +181,8 @@ double batches_sweep(sweeps *s)
 {
     double squares;
     sweep(s, &squares);
-    return sqrt(squares + singles_sweep(s));
+    squares += singles_sweep(s);
+    return sqrt(squares + joint_rows_sweep(s));
 }
 
 SPRAG_VECTORS

@@ -47,7 +47,7 @@ typedef struct batch_link {
     batch_real bare;               // 1/kg, of the normal, as if no row held the ports' bodies
 } batch_link;
 
-// A joint row with bounds, or one of a mechanism that is too large.
+// A joint row with bounds, or one of a wide mechanism (mechanisms.h).
 typedef struct batch_row {
     int32_t node[2], port[2];
     int row; // of the problem; -1: of a single contact

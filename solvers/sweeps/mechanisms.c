@@ -84,7 +84,7 @@ static void list(sweeps *s, int *node, int *row)
         }
     }
     for (int i = 0; i < s->problem->rows; i++) {
-        if (all->holds[i]) {
+        if (is_held(s, &s->problem->row[i])) {
             all->of[all->mechanism_of[first_node(s, &s->problem->row[i])]].rows++;
         }
     }
@@ -103,7 +103,7 @@ static void list(sweeps *s, int *node, int *row)
         }
     }
     for (int i = 0; i < s->problem->rows; i++) {
-        if (all->holds[i]) {
+        if (is_held(s, &s->problem->row[i])) {
             mechanism *m = &all->of[all->mechanism_of[first_node(s, &s->problem->row[i])]];
             ((int *)m->row)[m->rows++] = i;
         }
@@ -124,6 +124,8 @@ bool mechanisms_find(sweeps *s, sprag_scratch *scratch)
     all->mechanism_of = SPRAG_TAKE(scratch, nodes + 1, int);
     all->local = SPRAG_TAKE(scratch, nodes + 1, int);
     all->holds = SPRAG_TAKE(scratch, rows, bool);
+    all->swept = SPRAG_TAKE(scratch, rows, int);
+    all->wanted = SPRAG_TAKE(scratch, rows, double);
     all->yield = SPRAG_TAKE(scratch, rows, double);
     all->shift = SPRAG_TAKE(scratch, rows, double);
     all->work = SPRAG_TAKE(scratch, 18 * ((size_t)nodes + 1), double);
@@ -137,21 +139,31 @@ bool mechanisms_find(sweeps *s, sprag_scratch *scratch)
     }
     for (int n = 0; n < nodes; n++) {
         int root = root_of(parent, n);
-        bool in = held[n] && width[root] <= SWEEPS_PORT_ROWS;
-        index[root] = in && index[root] < 0 ? all->count++ : index[root];
-        all->mechanism_of[n] = in ? index[root] : -1;
+        index[root] = held[n] && index[root] < 0 ? all->count++ : index[root];
+        all->mechanism_of[n] = held[n] ? index[root] : -1;
     }
     all->mechanism_of[nodes] = -1;
-    for (int i = 0; i < rows; i++) {
-        const sprag_row *held_by = &s->problem->row[i];
-        all->holds[i] = is_held(s, held_by) && all->mechanism_of[first_node(s, held_by)] >= 0;
-    }
     all->of = SPRAG_TAKE(scratch, all->count, mechanism);
     if (!all->of) {
         return false;
     }
+    for (int n = 0; n < nodes; n++) {
+        if (held[n]) {
+            all->of[all->mechanism_of[n]].wide = width[root_of(parent, n)] > SWEEPS_PORT_ROWS;
+        }
+    }
+    for (int i = 0; i < rows; i++) {
+        const sprag_row *held_by = &s->problem->row[i];
+        all->holds[i] = is_held(s, held_by) && mechanisms_of_node(s, first_node(s, held_by)) >= 0;
+    }
     list(s, node, row);
     return true;
+}
+
+bool mechanisms_hold_wide(const sweeps *s, int row)
+{
+    return s->mechanisms->count > 0 && !s->mechanisms->holds[row] &&
+           is_held(s, &s->problem->row[row]);
 }
 
 int mechanisms_add_port(sweeps *s, int rows, const int node[2], const double (*jacobian)[3][6])
@@ -228,7 +240,9 @@ static sprag_result factor(sweeps *s, mechanism *m, sprag_scratch *scratch)
         return result;
     }
     sprag_blocks_clear(&m->blocks, true);
+    m->share = 1;
     for (int n = 0; n < m->nodes; n++) {
+        m->share = fmin(m->share, 1 / (1 + s->spin[m->node[n]]));
         const sprag_body *body = &s->problem->body[s->body_of[m->node[n]]];
         double *to = m->blocks.diagonal[m->blocks.rank[n]];
         for (int k = 0; k < 3; k++) {
@@ -542,6 +556,9 @@ void mechanisms_balance(sweeps *s)
     sweeps_mechanisms *all = s->mechanisms;
     for (int i = 0; i < all->count; i++) {
         mechanism *m = &all->of[i];
+        if (m->wide) {
+            continue;
+        }
         move(s, m, all->work);
         for (int r = 0; r < m->rows; r++) {
             int row = m->row[r];

@@ -1,12 +1,17 @@
-// Mechanisms: bodies held together by rows without bounds. Their rows are not swept. A mechanism
-// moves as one thing: an impulse at one of its contacts changes the velocities at all of them, by
+// Mechanisms: bodies held together by rows without bounds. Their rows are not swept one by one. A
+// mechanism moves as one thing: an impulse at one of its contacts changes the velocities at all of
+// them, by
 //
 //     J A^-1 J',   A = M + sum Jr' Jr / yield
 //
 // A is factorized once a solve, A = L L'; the forward solves L^-1 J' of its ports give J A^-1 J'
 // (compare Baraff: Linear-time dynamics using Lagrange multipliers, SIGGRAPH 1996, for the part of
 // the constraints that hold; Featherstone: Rigid Body Dynamics Algorithms, 2008, ch. 8, for the
-// factorization of trees without fill). Only this room includes it.
+// factorization of trees without fill).
+//
+// A wide mechanism has so many ports that this matrix costs too much. Its bodies are swept as if
+// nothing held them, and each sweep ends with all of its rows at once: block Gauss-Seidel, so that
+// its joints hold however early the sweeps end. Only this room includes it.
 #ifndef SPRAG_MECHANISMS_H
 #define SPRAG_MECHANISMS_H
 
@@ -29,8 +34,10 @@ typedef struct mechanism {
     int nodes, rows;          // that hold it
     int first, width, stride; // of its ports: first row, rows, rows in whole vectors
     int ports, *port;
-    const int *node;  // of the sweeps
-    const int *row;   // of the problem
+    const int *node; // of the sweeps
+    const int *row;  // of the problem
+    bool wide;
+    double share;     // of a step that its rows take at once: gyroscopic terms make it shorter
     double *delassus; // width x stride: J A^-1 J', 1/kg
     sprag_blocks blocks;
 } mechanism;
@@ -40,7 +47,9 @@ struct sweeps_mechanisms {
     mechanism *of;
     int *mechanism_of; // nodes: -1 if no row holds them
     int *local;        // nodes: block row in the mechanism
-    bool *holds;       // rows of the problem: it holds a mechanism
+    bool *holds;       // rows of the problem: it holds a mechanism that is not wide
+    int *swept;        // rows of the problem that hold a wide one: place among the swept rows
+    double *wanted;    // rows of the problem that hold a wide one, N s
     double *yield;     // rows of the problem, m/s per N s
     double *shift;     // rows of the problem, m/s: their yield that is taken back
     double *work;      // 6 (nodes + 1) x 3
@@ -49,13 +58,14 @@ struct sweeps_mechanisms {
     int paths;
 };
 
-// The mechanism of a node; -1: none.
+// The mechanism of a node, if it is not wide; -1: none.
 static inline int mechanisms_of_node(const sweeps *s, int node)
 {
-    return s->mechanisms->count > 0 ? s->mechanisms->mechanism_of[node] : -1;
+    int of = s->mechanisms->count > 0 ? s->mechanisms->mechanism_of[node] : -1;
+    return of >= 0 && !s->mechanisms->of[of].wide ? of : -1;
 }
 
-// Does a row of the problem hold a mechanism? Then it is not swept.
+// Does a row of the problem hold a mechanism that is not wide? Then it is not swept.
 static inline bool mechanisms_hold(const sweeps *s, int row)
 {
     return s->mechanisms->count > 0 && s->mechanisms->holds[row];
@@ -63,6 +73,9 @@ static inline bool mechanisms_hold(const sweeps *s, int row)
 
 // Finds the mechanisms. Rows that hold none of them are swept.
 bool mechanisms_find(sweeps *s, sprag_scratch *scratch);
+
+// Does a row of the problem hold a wide mechanism?
+bool mechanisms_hold_wide(const sweeps *s, int row);
 
 // The port of a contact or row at node[0] and node[1] (-1: not in a mechanism), which must belong
 // to one mechanism. Returns its index.

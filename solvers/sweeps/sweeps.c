@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "joint_rows.h"
 #include "kinematics.h"
 #include "mechanisms.h"
 #include "singles.h"
@@ -252,14 +253,6 @@ void sweeps_set_row(sweeps *s, batch_row *to, const int body[2], const double J[
     }
 }
 
-static void set_joint_row(sweeps *s, int of, batch_row *to)
-{
-    const sprag_row *row = &s->problem->row[of];
-    double step = s->problem->step;
-    *to = (batch_row){.row = of, .offset = -row->bias, .lo = row->lo * step, .hi = row->hi * step};
-    sweeps_set_row(s, to, row->body, row->jacobian, fmin(fmax(row->guess * step, to->lo), to->hi));
-}
-
 // 1/kg, of the first row of a port, as if no row held its bodies.
 static double bare_inverse_mass(const sweeps *s, const sweeps_port *port)
 {
@@ -410,11 +403,7 @@ static sprag_result prepare(sweeps *s, const sprag_sweeps_options *options, spra
             }
         }
     }
-    for (int i = 0, next = 0; i < s->problem->rows; i++) {
-        if (!mechanisms_hold(s, i)) {
-            set_joint_row(s, i, &s->row[next++]);
-        }
-    }
+    joint_rows_set(s);
     singles_set_rows(s);
     if (s->mechanisms->count > 0) {
         sprag_result result = mechanisms_factor(s, scratch);

@@ -2,8 +2,8 @@
 #ifndef SWEEPS_CONSTANTS_H
 #define SWEEPS_CONSTANTS_H
 
-// Rows of contacts and bounded rows at one mechanism up to which its joints are exact: each sweep
-// costs the square of them. Larger: long chains on the ground take longer and hold better.
+// Rows of contacts and bounded rows at one mechanism up to which they act on all of it: each sweep
+// costs the square of them. Larger: long chains on the ground take longer and need fewer sweeps.
 enum { SWEEPS_PORT_ROWS = 400 };
 
 // Products of 6x6 blocks (25 ns) that count as the work of a sweep: for a row of a contact that

@@ -30,9 +30,9 @@ struct sweeps {
     sweeps_mechanisms *mechanisms;
     sweeps_port *port;
     int ports, port_rows; // port rows: in whole vectors a mechanism
-    batch_row *row;       // joint rows with bounds, then those of single contacts
-    int rows, single_rows;
-    sweeps_single *single; // contacts that are in no batch
+    batch_row *row; // joint rows with bounds, those of wide mechanisms, those of single contacts
+    int rows, lone_rows, single_rows; // rows: of joints; lone_rows: of those with bounds
+    sweeps_single *single;            // contacts that are in no batch
     int singles;
     batch_unknowns x;
     double *before; // unknowns before the last sweep

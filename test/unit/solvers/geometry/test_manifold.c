@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core_gap.h"
 #include "gap.h"
 #include "shape_bounds.h"
 #include "suite.h"

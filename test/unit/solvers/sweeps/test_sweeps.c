@@ -292,13 +292,13 @@ END_TEST
 
 // ---- mechanisms
 
-// Ball joints between bodies that follow each other, four to a mechanism; a hinge with the world
+// Ball joints between bodies that follow each other, so many to a mechanism; a hinge with the world
 // and a motor, which is bounded, in every third of them.
-static void join(unsigned seed)
+static void join(unsigned seed, int bodies)
 {
     chance c = {seed + 1000};
     for (int b = 1; b < s.problem.bodies; b++) {
-        if (b % 4 != 0) {
+        if (b % bodies != 0) {
             double arm[2][3];
             for (int k = 0; k < 6; k++) {
                 arm[k / 3][k % 3] = uniform(&c, -0.5, 0.5);
@@ -324,15 +324,20 @@ static void join(unsigned seed)
     }
 }
 
-// Whatever the contacts still lack, joints hold: the error of a joint row is that of rounding.
+// A mechanism of 20 bodies with 400 contacts is wide.
+enum { FEW = 4, MANY = 20 };
+
+// Whatever the contacts still lack, joints hold: the error of a joint row is that of rounding, in
+// wide mechanisms that of its softness.
 START_TEST(joints_hold_after_any_number_of_sweeps)
 {
     static const int most[] = {1, 3, 20, 60};
-    heap((unsigned)_i + 1, 40, 60);
-    join((unsigned)_i);
+    const bool wide = _i >= 8;
+    heap((unsigned)_i + 1, 40, wide ? 400 : 60);
+    join((unsigned)_i, wide ? MANY : FEW);
     ck_assert_int_eq(solve(most[_i % 4], 0), SPRAG_OK);
     sprag_residual r = measured();
-    ck_assert_double_lt(r.momentum, 1e-8 * (1 + r.scale));
+    ck_assert_double_lt(r.momentum, (wide ? 1e-7 : 1e-8) * (1 + r.scale));
     int held = 0;
     for (int i = 0; i < s.problem.rows; i++) {
         const sprag_row *row = &s.row[i];
@@ -344,7 +349,7 @@ START_TEST(joints_hold_after_any_number_of_sweeps)
             moves |= b != SPRAG_STATIC && s.body[b].mass > 0;
         }
         if (isinf(row->lo) && moves) {
-            ck_assert_double_lt(fabs(error), 1e-9);
+            ck_assert_double_lt(fabs(error), wide ? 1e-6 : 1e-9);
             held++;
         } else {
             ck_assert_double_le(fabs(s.row_force[i]), row->hi * (1 + 1e-12));
@@ -356,8 +361,9 @@ END_TEST
 
 START_TEST(many_sweeps_solve_mechanisms)
 {
-    heap((unsigned)_i + 1, 30, 30);
-    join((unsigned)_i);
+    const bool wide = _i >= 5;
+    heap((unsigned)_i + 1, 30, wide ? 400 : 30);
+    join((unsigned)_i, wide ? MANY : FEW);
     ck_assert_int_eq(solve(20000, 1e-11), SPRAG_OK);
     sprag_residual r = measured();
     ck_assert_double_lt(r.relative, 1e-3); // stiction tolerances are a part of it
@@ -531,8 +537,8 @@ int main(void)
     tcase_add_loop_test(all, momentum_and_cones_hold_after_any_number_of_sweeps, 0, 20);
     tcase_add_loop_test(all, many_sweeps_solve_a_heap, 0, 5);
     tcase_add_test(all, one_body_may_have_hundreds_of_contacts);
-    tcase_add_loop_test(all, joints_hold_after_any_number_of_sweeps, 0, 20);
-    tcase_add_loop_test(all, many_sweeps_solve_mechanisms, 0, 5);
+    tcase_add_loop_test(all, joints_hold_after_any_number_of_sweeps, 0, 16);
+    tcase_add_loop_test(all, many_sweeps_solve_mechanisms, 0, 8);
     tcase_add_test(all, a_chain_hangs);
     tcase_add_loop_test(all, momentum_of_spinning_bodies_balances, 0, 8);
     tcase_add_test(all, a_spinning_body_stands_on_its_tip);
