@@ -48,8 +48,8 @@ static void build(sprag_tree *tree, int node, int start, int count, const double
     for (int i = 1; i < count; i++) {
         const double *add = box[tree->order[start + i]];
         for (int k = 0; k < 3; k++) {
-            b[k] = fmin(b[k], add[k]);
-            b[k + 3] = fmax(b[k + 3], add[k + 3]);
+            b[k] = add[k] < b[k] ? add[k] : b[k];
+            b[k + 3] = add[k + 3] > b[k + 3] ? add[k + 3] : b[k + 3];
         }
     }
     if (count <= SPRAG_TREE_LEAF) {
@@ -99,20 +99,98 @@ void sprag_tree_find(const sprag_tree *tree, const double bounds[6], sprag_tree_
 
 // ---- all pairs
 
-typedef struct query {
-    const double (*bounds)[6];
-    const int *number; // numbers of the tree's boxes in `bounds`
-    int box;           // the box whose overlaps are reported; only with boxes of larger numbers
-    sprag_overlap_fn *found;
-    void *data;
-} query;
+typedef struct overlap {
+    int box, place; // numbers of two boxes; of the one with the larger number, its place in `order`
+} overlap;
 
-static void report_overlap(void *data, int place)
+// Finds each pair once, by pairs of nodes that overlap.
+typedef struct pairing {
+    const sprag_tree *tree;
+    const double (*box)[6]; // in the order of the leaves
+    const int *number;      // of these boxes
+    overlap *found;         // in scratch
+    int count, room;
+    sprag_scratch *scratch;
+} pairing;
+
+typedef struct node {
+    int index, start, count;
+} node;
+
+static void add_overlap(pairing *p, int i, int j)
 {
-    const query *q = data;
-    int other = q->number[place];
-    if (other > q->box && sprag_boxes_overlap(q->bounds[q->box], q->bounds[other])) {
-        q->found(q->data, q->box, other);
+    if (!sprag_boxes_overlap(p->box[i], p->box[j])) {
+        return;
+    }
+    if (p->count == p->room) {
+        overlap *wider = SPRAG_TAKE_RAW(p->scratch, 2 * (size_t)p->room, overlap);
+        if (!wider) {
+            return;
+        }
+        memcpy(wider, p->found, (size_t)p->count * sizeof *wider);
+        p->found = wider;
+        p->room *= 2;
+    }
+    bool in_order = p->number[i] < p->number[j];
+    p->found[p->count++] = (overlap){p->number[in_order ? i : j], in_order ? j : i};
+}
+
+static void halve(const node *n, node half[2])
+{
+    int first = n->count / 2;
+    half[0] = (node){2 * n->index + 1, n->start, first};
+    half[1] = (node){2 * n->index + 2, n->start + first, n->count - first};
+}
+
+static void pair_nodes(pairing *p, const node *a, const node *b)
+{
+    node half[2];
+    if (!sprag_boxes_overlap(p->tree->bounds[a->index], p->tree->bounds[b->index])) {
+        return;
+    }
+    if (a->count <= SPRAG_TREE_LEAF && b->count <= SPRAG_TREE_LEAF) {
+        for (int i = 0; i < a->count; i++) {
+            for (int j = 0; j < b->count; j++) {
+                add_overlap(p, a->start + i, b->start + j);
+            }
+        }
+        return;
+    }
+    const node *split = a->count >= b->count ? a : b, *other = split == a ? b : a;
+    halve(split, half);
+    pair_nodes(p, &half[0], other);
+    pair_nodes(p, &half[1], other);
+}
+
+static void pair_within(pairing *p, const node *n)
+{
+    node half[2];
+    for (int i = 0; n->count <= SPRAG_TREE_LEAF && i < n->count; i++) {
+        for (int j = i + 1; j < n->count; j++) {
+            add_overlap(p, n->start + i, n->start + j);
+        }
+    }
+    if (n->count > SPRAG_TREE_LEAF) {
+        halve(n, half);
+        pair_within(p, &half[0]);
+        pair_within(p, &half[1]);
+        pair_nodes(p, &half[0], &half[1]);
+    }
+}
+
+// Stable, by the box or by the place. first: room for `count` numbers; of each key, where it
+// starts.
+static void sort(const overlap *from, int overlaps, bool by_box, int count, int *first, overlap *to)
+{
+    memset(first, 0, (size_t)count * sizeof *first);
+    for (int k = 0; k < overlaps; k++) {
+        first[by_box ? from[k].box : from[k].place]++;
+    }
+    for (int i = 1; i < count; i++) {
+        first[i] += first[i - 1];
+    }
+    for (int k = overlaps - 1; k >= 0; k--) {
+        to[--first[by_box ? from[k].box : from[k].place]] = from[k];
     }
 }
 
@@ -125,16 +203,21 @@ static bool is_finite(const double box[6])
     return isfinite(sum);
 }
 
+// Overlaps are told in the order of boxes, those of one box in the order of the leaves.
 bool sprag_overlaps(const double (*bounds)[6], int count, sprag_overlap_fn *found, void *data,
                     sprag_scratch *scratch)
 {
-    int *number = SPRAG_TAKE(scratch, count, int), *order = SPRAG_TAKE(scratch, count, int);
-    double(*box)[6] = SPRAG_TAKE(scratch, count, *box);
-    double(*nodes)[6] = SPRAG_TAKE(scratch, 2 * (size_t)count, *nodes);
+    int *number = SPRAG_TAKE_RAW(scratch, count, int), *order = SPRAG_TAKE_RAW(scratch, count, int);
+    int *first = SPRAG_TAKE_RAW(scratch, count, int),
+        *of_leaf = SPRAG_TAKE_RAW(scratch, count, int);
+    double(*box)[6] = SPRAG_TAKE_RAW(scratch, 2 * (size_t)count, *box);
+    double(*nodes)[6] = SPRAG_TAKE_RAW(scratch, 2 * (size_t)count, *nodes);
+    sprag_tree tree = {.order = order, .bounds = nodes};
+    pairing p = {.tree = &tree, .number = of_leaf, .room = 8 * count, .scratch = scratch};
+    p.found = SPRAG_TAKE_RAW(scratch, p.room, overlap);
     if (scratch->failed) {
         return false;
     }
-    sprag_tree tree = {.order = order, .bounds = nodes};
     int infinite = 0; // their numbers fill the array from its end
     for (int i = 0; i < count; i++) {
         if (is_finite(bounds[i])) {
@@ -145,11 +228,25 @@ bool sprag_overlaps(const double (*bounds)[6], int count, sprag_overlap_fn *foun
         }
     }
     sprag_tree_build(&tree, (const double(*)[6])box);
+    double(*sorted)[6] = box + count;
+    for (int i = 0; i < tree.count; i++) {
+        memcpy(sorted[i], box[order[i]], sizeof *sorted);
+        of_leaf[i] = number[order[i]];
+    }
+    p.box = (const double(*)[6])sorted;
+    if (tree.count) {
+        pair_within(&p, &(node){0, 0, tree.count});
+    }
+    overlap *other = SPRAG_TAKE_RAW(scratch, p.count, overlap);
+    if (scratch->failed) {
+        return false;
+    }
+    sort(p.found, p.count, false, count, first, other);
+    sort(other, p.count, true, count, first, p.found);
     for (int k = 0; k < count; k++) {
         int i = number[k];
-        query q = {bounds, number, i, found, data};
-        if (k < tree.count) {
-            sprag_tree_find(&tree, bounds[i], report_overlap, &q);
+        for (int m = first[i]; m < p.count && p.found[m].box == i; m++) {
+            found(data, i, of_leaf[p.found[m].place]);
         }
         for (int m = k < tree.count ? tree.count : k + 1; m < count; m++) {
             int j = number[m];
