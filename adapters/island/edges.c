@@ -44,32 +44,47 @@ static bool is_kept_off(const ode_problem *pulled, const touch *by, int i, int s
            are_of_one_ball(pulled, c->body[side], by->contact, i);
 }
 
+// May two contacts of one ball be with this body?
+static bool has_edges(dBodyID body)
+{
+    dGeomID geom = dBodyGetFirstGeom(body);
+    return geom && (dBodyGetNextGeom(geom) || dGeomGetClass(geom) == dTriMeshClass);
+}
+
 int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch)
 {
+    const ode_island *island = &pulled->island;
+    const sprag_contact *contact = pulled->contact;
     const int count = pulled->problem.contacts;
-    int *last = SPRAG_TAKE(scratch, pulled->island.bodies, int); // 1 + index, 0: none
+    bool *ground = SPRAG_TAKE_RAW(scratch, island->bodies, bool);
+    int *last = SPRAG_TAKE(scratch, island->bodies, int); // 1 + index, 0: none
     touch *all = SPRAG_TAKE_RAW(scratch, 2 * (size_t)count, touch);
     int touches = 0, left = 0;
     *kept = SPRAG_TAKE_RAW(scratch, count, int);
     if (scratch->failed) {
         return count;
     }
+    for (int i = 0; i < island->bodies; i++) {
+        ground[i] = has_edges(island->body[i]);
+    }
     for (int i = 0; i < count; i++) {
         for (int side = 0; side < 2; side++) {
-            const int body = pulled->contact[i].body[side];
-            if (body != SPRAG_STATIC && is_round(&pulled->contact[i], side, &all[touches])) {
+            const int body = contact[i].body[side], other = contact[i].body[!side];
+            if (body != SPRAG_STATIC && (other == SPRAG_STATIC || ground[other]) &&
+                contact[i].gap < 0 && is_round(&contact[i], side, &all[touches])) {
                 all[touches].contact = i;
                 all[touches].next = last[body];
                 last[body] = ++touches;
             }
         }
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && touches > 0; i++) {
         bool is_edge = false;
         for (int side = 0; side < 2; side++) {
-            const int body = pulled->contact[i].body[side];
-            for (int k = body == SPRAG_STATIC ? 0 : last[body]; k && !is_edge;
-                 k = all[k - 1].next) {
+            const int body = contact[i].body[side], other = contact[i].body[!side];
+            int k =
+                body != SPRAG_STATIC && (other == SPRAG_STATIC || ground[other]) ? last[body] : 0;
+            for (; k && !is_edge; k = all[k - 1].next) {
                 is_edge = is_kept_off(pulled, &all[k - 1], i, side);
             }
         }
@@ -77,5 +92,5 @@ int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch
             (*kept)[left++] = i;
         }
     }
-    return left;
+    return touches > 0 ? left : count;
 }
