@@ -63,8 +63,8 @@ typedef bool ode_wanted_fn(void *data, dGeomID first, dGeomID second);
 typedef void ode_reach_fn(void *data, dGeomID geom, double bounds[6]);
 
 // The same for one call while nothing moves, of wanted pairs only. Geoms that are in none are not
-// read: their ODE bounding boxes decide.
-sprag_result sprag_ode_find_wanted(ode_geometry *geometry, const ode_collision *call,
+// read: their ODE bounding boxes decide. apart: pairs whose ODE boxes overlap are not asked for.
+sprag_result sprag_ode_find_wanted(ode_geometry *geometry, const ode_collision *call, bool apart,
                                    ode_reach_fn *reach, ode_wanted_fn *wanted, void *data,
                                    sprag_scratch *scratch, ode_pairs *pairs);
 

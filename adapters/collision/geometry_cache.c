@@ -20,6 +20,7 @@ void sprag_ode_geometry_free(ode_geometry *g)
         sprag_ode_drop_meshes(g, LONG_MAX);
         free(g->last.entry);
         free(g->now.entry);
+        free(g->flights);
         free(g);
     }
 }

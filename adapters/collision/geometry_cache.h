@@ -11,6 +11,7 @@
 typedef struct ode_hull ode_hull;
 typedef struct ode_mesh ode_mesh;
 typedef struct ode_pair_entry ode_pair_entry;
+typedef struct ode_flights ode_flights;
 
 typedef struct ode_pair_table { // of one search for pairs
     ode_pair_entry *entry;      // with the slots behind its last one, in one block
@@ -23,8 +24,14 @@ struct ode_geometry {
     ode_hull *hulls;  // by geom
     ode_mesh *meshes; // by geom
     ode_pair_table last, now;
+    ode_flights *flights; // of speculate.c; NULL: none yet
     long searches; // for pairs, so far
 };
+
+// ---- shapes.c
+
+// Sphere, box, capsule or cylinder. false: another geom, or one without size.
+bool sprag_ode_simple_shape(dGeomID id, sprag_shape *shape);
 
 // ---- convex.c
 

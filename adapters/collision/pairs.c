@@ -35,6 +35,7 @@ typedef struct finder {
     ode_motion_fn *motion; // NULL: nothing moves
     ode_wanted_fn *wanted; // NULL: every pair is wanted, and every geom is read at once
     ode_reach_fn *reach;   // with `wanted`
+    bool apart;            // with `wanted`: only of geoms whose own boxes do not overlap
     void *data;            // of these three
     sprag_scratch *scratch;
     ode_pairs *pairs;
@@ -481,7 +482,11 @@ static void add_pairs(finder *f, int i, int j)
 static void add_overlap(void *data, int i, int j)
 {
     finder *f = data;
-    if (!f->scratch->failed && may_collide(f, &f->item[i], &f->item[j])) {
+    item *a = &f->item[i], *b = &f->item[j];
+    if (f->apart && sprag_boxes_overlap(a->geom.bounds, b->geom.bounds)) {
+        return;
+    }
+    if (!f->scratch->failed && may_collide(f, a, b)) {
         add_pairs(f, i, j);
     }
 }
@@ -538,11 +543,12 @@ sprag_result sprag_ode_find_pairs(ode_geometry *geometry, const ode_collision *c
     return find(&f, count);
 }
 
-sprag_result sprag_ode_find_wanted(ode_geometry *geometry, const ode_collision *call,
+sprag_result sprag_ode_find_wanted(ode_geometry *geometry, const ode_collision *call, bool apart,
                                    ode_reach_fn *reach, ode_wanted_fn *wanted, void *data,
                                    sprag_scratch *scratch, ode_pairs *pairs)
 {
     finder f = find_in(geometry, call, data, 0, scratch, pairs);
+    f.apart = apart;
     f.reach = reach;
     f.wanted = wanted;
     return find(&f, 1);

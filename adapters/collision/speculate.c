@@ -9,14 +9,18 @@
 // of the step, and as negative depth the way that these levers may come nearer: so it has no force
 // where the bodies go on as they do and do not meet.
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "geom_pairs.h"
+#include "geometry_cache.h"
 #include "linalg.h"
 #include "motion.h"
 #include "ode.h"
 
 enum { CONTACTS_MASK = 0xffff, ADVANCES_MAX = 64, PASSING_ADVANCES_MAX = 256 };
+
+// Power of two. Fewer: geoms of large worlds are read anew for every pair.
+enum { FLIGHTS_KEPT = 4096 };
 
 // m, gap that counts as a touch.
 static const double touching = 1e-7;
@@ -36,17 +40,19 @@ static const double sunk = 1e-4;
 
 // A side of a pair on its way.
 typedef struct flyer {
-    const ode_side *side;
-    bool moves;
+    ode_side side;                 // at the time t
+    double t;                      // s
+    sprag_pose start;              // of the side, when the step starts
     double centre[3], velocity[6]; // m; m/s, rad/s: of the body, when the step starts
     double spin, far, speed;       // rad/s; m, from the body's centre; m/s, of its fastest point
     double size;                   // m, half of its shortest extent
+    bool moves;
 } flyer;
 
 // Sets the size. Returns the radius (m) of the shape about its own place.
 static double set_size(flyer *f)
 {
-    const sprag_shape *s = &f->side->shape;
+    const sprag_shape *s = &f->side.shape;
     const double r = s->radius, *half = s->half;
     double bounds[6], square = 0;
     switch (s->kind) {
@@ -65,10 +71,10 @@ static double set_size(flyer *f)
     default:
         break;
     }
-    sprag_shape_bounds(s, &f->side->pose, bounds);
+    sprag_shape_bounds(s, &f->start, bounds);
     f->size = INFINITY;
     for (int k = 0; k < 3; k++) {
-        double at = f->side->pose.position[k];
+        double at = f->start.position[k];
         f->size = fmin(f->size, (bounds[3 + k] - bounds[k]) / 2);
         square += pow(fmax(fabs(bounds[k] - at), fabs(bounds[3 + k] - at)), 2);
     }
@@ -88,9 +94,10 @@ static const double *velocity_of(dBodyID body, double velocity[6])
 
 static void set_flyer(flyer *f, const ode_side *side, const double *velocity)
 {
-    f->side = side;
+    f->side = *side;
+    f->start = side->pose;
     f->moves = velocity;
-    f->spin = f->far = f->speed = 0;
+    f->t = f->spin = f->far = f->speed = 0;
     double from[3], radius = set_size(f);
     memset(f->velocity, 0, sizeof f->velocity);
     if (!f->moves) {
@@ -105,53 +112,55 @@ static void set_flyer(flyer *f, const ode_side *side, const double *velocity)
     f->speed = norm3(velocity) + f->spin * f->far;
 }
 
-// The pose of the shape at time t (s).
-static void pose_at(const flyer *f, double t, sprag_pose *pose)
+// Takes the side to the time t (s).
+static const ode_side *side_at(flyer *f, double t)
 {
-    *pose = f->side->pose;
-    if (f->moves && f->spin * f->far > 0) {
+    sprag_pose *pose = &f->side.pose;
+    if (!f->moves || f->t == t) {
+        return &f->side;
+    }
+    *pose = f->start;
+    f->t = t;
+    if (f->spin * f->far > 0) {
         const double *w = f->velocity + 3, turn[3] = {t * w[0], t * w[1], t * w[2]};
         double from[3], turned[9];
         subtract3(pose->position, f->centre, from);
         sprag_exponential(turn, turned);
-        mul33_33(turned, f->side->pose.rotation, pose->rotation);
+        mul33_33(turned, f->start.rotation, pose->rotation);
         mul33(turned, from, pose->position);
         add_scaled(pose->position, 1, f->centre, 3);
     }
     add_scaled(pose->position, t, f->velocity, 3);
+    return &f->side;
 }
 
 // reach, margin: m, as sprag_gap_query's. false: the kernel cannot tell.
-static bool gap_at(const ode_pair *pair, const flyer f[2], double t, double reach, double margin,
-                   sprag_gap *gap, sprag_manifold *manifold)
+static bool gap_at(flyer *const f[2], double t, double reach, double margin, sprag_gap *gap,
+                   sprag_manifold *manifold)
 {
     const sprag_gap_query query = {reach, margin};
-    ode_side side[2] = {*pair->side[0], *pair->side[1]};
-    ode_pair moved = {.side = {&side[0], &side[1]}};
-    for (int k = 0; k < 2; k++) {
-        pose_at(&f[k], t, &side[k].pose);
-    }
-    sprag_result result = sprag_ode_gap(&moved, &query, gap, manifold);
+    const ode_pair pair = {.side = {side_at(f[0], t), side_at(f[1], t)}};
+    sprag_result result = sprag_ode_gap(&pair, &query, gap, manifold);
     return result == SPRAG_OK || (result == SPRAG_NOT_CONVERGED && gap->error < touching);
 }
 
 // m/s, at which the gap may close at most: along the normal, or in any direction (NULL).
-static double closing(const flyer f[2], const double *normal)
+static double closing(flyer *const f[2], const double *normal)
 {
     double between[3];
-    subtract3(f[1].velocity, f[0].velocity, between);
-    return (normal ? dot3(normal, between) : norm3(between)) + f[0].spin * f[0].far +
-           f[1].spin * f[1].far;
+    subtract3(f[1]->velocity, f[0]->velocity, between);
+    return (normal ? dot3(normal, between) : norm3(between)) + f[0]->spin * f[0]->far +
+           f[1]->spin * f[1]->far;
 }
 
-static bool find_touch(const ode_pair *pair, const flyer f[2], double step, double *t,
-                       sprag_gap *gap, sprag_manifold *manifold)
+static bool find_touch(flyer *const f[2], double step, double *t, sprag_gap *gap,
+                       sprag_manifold *manifold)
 {
     const double fastest = closing(f, NULL);
     *t = 0;
     for (int i = 0; i < ADVANCES_MAX; i++) {
         const double reach = fmax(fastest * (step - *t), touching);
-        if (!gap_at(pair, f, *t, reach, 2 * touching, gap, manifold) || gap->beyond) {
+        if (!gap_at(f, *t, reach, 2 * touching, gap, manifold) || gap->beyond) {
             return false;
         }
         if (gap->distance <= touching) {
@@ -173,15 +182,15 @@ static double smaller(double a, double b)
 }
 
 // Whether the geoms overlap by more than a little after their touch.
-static bool overlaps_after(const ode_pair *pair, const flyer f[2], double touch, double step)
+static bool overlaps_after(flyer *const f[2], double touch, double step)
 {
-    double size = smaller(f[0].size, f[1].size), speed = f[0].speed + f[1].speed;
+    double size = smaller(f[0]->size, f[1]->size), speed = f[0]->speed + f[1]->speed;
     double ahead = first_way * size / speed, t = touch;
     while (t < step) {
         sprag_gap gap;
         t = fmin(step, touch + ahead);
         ahead *= 2;
-        if (gap_at(pair, f, t, 0, 0, &gap, NULL) && gap.distance < -little * size) {
+        if (gap_at(f, t, 0, 0, &gap, NULL) && gap.distance < -little * size) {
             return true;
         }
     }
@@ -189,18 +198,18 @@ static bool overlaps_after(const ode_pair *pair, const flyer f[2], double touch,
 }
 
 // The touch of two points at time t, `distance` (m) apart, as it is when the step starts.
-static void set_touch(ode_touch *to, const flyer f[2], double t, const double normal[3],
+static void set_touch(ode_touch *to, flyer *const f[2], double t, const double normal[3],
                       double distance, const double point[2][3])
 {
-    double size = smaller(f[0].size, f[1].size);
+    double size = smaller(f[0]->size, f[1]->size);
     to->left = distance < 0 && distance > -sunk * size ? distance + sunk * size : distance;
     memcpy(to->normal, normal, sizeof to->normal);
     for (int side = 0; side < 2; side++) {
-        const double *v = f[side].velocity;
+        const double *v = f[side]->velocity;
         double *lever = to->lever[side], turning[3];
         memcpy(lever, point[side], sizeof to->lever[side]);
-        if (f[side].moves) {
-            subtract3(lever, f[side].centre, lever);
+        if (f[side]->moves) {
+            subtract3(lever, f[side]->centre, lever);
             add_scaled(lever, -t, v, 3);
             cross3(v + 3, lever, turning);
             to->left += (side ? 1 : -1) * t * (dot3(normal, v) + dot3(normal, turning));
@@ -287,8 +296,7 @@ bool sprag_ode_may_meet(dGeomID a, dGeomID b, const ode_ahead *ahead)
 
 // A pair, and where its contacts go.
 typedef struct question {
-    const ode_pair *pair;
-    flyer flyer[2];
+    flyer *flyer[2];
     double size;  // m, of the smaller geom
     double reach; // m, by which the geoms may come nearer in the step
     double step;  // s
@@ -303,11 +311,11 @@ static dContactGeom *contact_at(const question *q, int i)
 
 static void put(question *q, const ode_touch *touch)
 {
-    const flyer *first = &q->flyer[0];
+    const flyer *first = q->flyer[0];
     dContactGeom *to = contact_at(q, q->count++);
     *to = (dContactGeom){.depth = -touch->left,
-                         .g1 = q->pair->side[0]->geom,
-                         .g2 = q->pair->side[1]->geom,
+                         .g1 = first->side.geom,
+                         .g2 = q->flyer[1]->side.geom,
                          .side1 = -1,
                          .side2 = -1};
     memcpy(to->pos, touch->lever[0], sizeof touch->lever[0]);
@@ -324,8 +332,8 @@ static bool is_known(const question *q, int found, const ode_touch *touch)
     for (int i = 0; i < found && !known; i++) {
         double d[3];
         subtract3(contact_at(q, i)->pos, touch->lever[0], d);
-        if (q->flyer[0].moves) {
-            add_scaled(d, -1, q->flyer[0].centre, 3);
+        if (q->flyer[0]->moves) {
+            add_scaled(d, -1, q->flyer[0]->centre, 3);
         }
         known = norm3(d) < 0.1 * q->size;
     }
@@ -356,8 +364,8 @@ static bool put_touch(question *q)
     double t;
     sprag_gap gap;
     sprag_manifold manifold;
-    if (!find_touch(q->pair, q->flyer, q->step, &t, &gap, &manifold) ||
-        !overlaps_after(q->pair, q->flyer, t, q->step)) {
+    if (!find_touch(q->flyer, q->step, &t, &gap, &manifold) ||
+        !overlaps_after(q->flyer, t, q->step)) {
         return false;
     }
     put_points(q, t, &gap, &manifold);
@@ -371,43 +379,107 @@ static void put_near(question *q)
     const double near = near_way * q->reach;
     sprag_gap gap;
     sprag_manifold manifold;
-    if (gap_at(q->pair, q->flyer, q->step, near, near, &gap, &manifold) && !gap.beyond) {
+    if (gap_at(q->flyer, q->step, near, near, &gap, &manifold) && !gap.beyond) {
         put_points(q, q->step, &gap, &manifold);
     }
+}
+
+// found: the contacts that are known.
+static void put_pair(question *q, const ode_ahead *ahead, bool is_mesh, int found)
+{
+    q->size = smaller(q->flyer[0]->size, q->flyer[1]->size);
+    q->reach = q->step * closing(q->flyer, NULL) + ahead->fall;
+    if (!(q->reach > touching) || !(q->reach < INFINITY)) {
+        return;
+    }
+    bool fast = is_mesh || q->reach > fast_way * q->size;
+    if (!(found == 0 && fast && put_touch(q)) && !is_mesh) {
+        q->reach = fmin(q->reach, fast_way * q->size);
+        put_near(q);
+    }
+}
+
+// Of meshes, and of geoms that are not kept.
+static void put_pairs(question *q, ode_geometry *geometry, sprag_scratch *scratch,
+                      const dGeomID geom[2], const ode_ahead *ahead)
+{
+    const int found = q->count;
+    ode_pairs pairs;
+    bool meet;
+    const double reach = approach(geom[0], geom[1], ahead, &meet);
+    if (!meet || !(reach > touching) || !(reach < INFINITY) ||
+        sprag_ode_pairs_of_two(geometry, geom[0], geom[1], 2 * reach, scratch, &pairs) !=
+            SPRAG_OK) {
+        return;
+    }
+    for (int i = 0; i < pairs.count && q->count < q->most; i++) {
+        flyer f[2];
+        double velocity[2][6];
+        bool is_mesh = false;
+        for (int k = 0; k < 2; k++) {
+            const ode_side *side = pairs.pair[i].side[k];
+            set_flyer(&f[k], side, velocity_of(side->body, velocity[k]));
+            q->flyer[k] = &f[k];
+            is_mesh |= side->triangle >= 0;
+        }
+        put_pair(q, ahead, is_mesh, found);
+    }
+}
+
+// Flyers of geoms of simple shapes. In a step each is in several pairs.
+struct ode_flights {
+    flyer kept[FLIGHTS_KEPT];
+};
+
+static bool is_of(const flyer *f, const ode_side *side, const double *velocity)
+{
+    const sprag_shape *a = &f->side.shape, *b = &side->shape;
+    return f->side.id == side->id && f->side.body == side->body && f->moves == (velocity != NULL) &&
+           a->kind == b->kind && a->radius == b->radius &&
+           memcmp(a->half, b->half, sizeof a->half) == 0 &&
+           memcmp(&f->start, &side->pose, sizeof f->start) == 0 &&
+           (!velocity || (memcmp(f->velocity, velocity, sizeof f->velocity) == 0 &&
+                          memcmp(f->centre, dBodyGetPosition(side->body), sizeof f->centre) == 0));
+}
+
+// NULL: its shape is not simple. other: a flyer that stays in use.
+static flyer *kept_flyer(ode_geometry *geometry, dGeomID id, const flyer *other, flyer *room)
+{
+    ode_side side = {.id = id, .geom = id, .body = dGeomGetBody(id), .triangle = -1};
+    double velocity[6];
+    if (!geometry->flights) {
+        geometry->flights = calloc(1, sizeof *geometry->flights);
+    }
+    if (!geometry->flights || !dGeomIsEnabled(id) || !sprag_ode_simple_shape(id, &side.shape)) {
+        return NULL;
+    }
+    int slot = sprag_ode_hash_slot(sprag_ode_hash(0, (uintptr_t)id), FLIGHTS_KEPT - 1);
+    flyer *f = &geometry->flights->kept[slot];
+    const double *v = velocity_of(side.body, velocity);
+    sprag_ode_set_pose(&side.pose, dGeomGetPosition(id), dGeomGetRotation(id));
+    f = f == other ? room : f;
+    if (f == room || !is_of(f, &side, v)) {
+        set_flyer(f, &side, v);
+    }
+    return f;
 }
 
 int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID a, dGeomID b,
                         const ode_ahead *ahead, int flags, dContactGeom *contact, int skip,
                         int found)
 {
+    flyer room;
     question q = {.step = ahead->step,
                   .contact = contact,
                   .skip = skip,
                   .count = found,
                   .most = flags & CONTACTS_MASK};
-    ode_pairs pairs;
-    bool meet;
-    const double reach = approach(a, b, ahead, &meet);
-    if (!meet || !(reach > touching) || !(reach < INFINITY) ||
-        sprag_ode_pairs_of_two(geometry, a, b, 2 * reach, scratch, &pairs) != SPRAG_OK) {
-        return 0;
-    }
-    for (int i = 0; i < pairs.count && q.count < q.most; i++) {
-        double velocity[2][6];
-        bool is_mesh = false;
-        q.pair = &pairs.pair[i];
-        for (int k = 0; k < 2; k++) {
-            const ode_side *side = q.pair->side[k];
-            set_flyer(&q.flyer[k], side, velocity_of(side->body, velocity[k]));
-            is_mesh |= side->triangle >= 0;
-        }
-        q.size = smaller(q.flyer[0].size, q.flyer[1].size);
-        q.reach = q.step * closing(q.flyer, NULL) + ahead->fall;
-        bool fast = is_mesh || q.reach > fast_way * q.size;
-        if (!(found == 0 && fast && put_touch(&q)) && !is_mesh) {
-            q.reach = fmin(q.reach, fast_way * q.size);
-            put_near(&q);
-        }
+    q.flyer[0] = kept_flyer(geometry, a, NULL, NULL);
+    q.flyer[1] = q.flyer[0] ? kept_flyer(geometry, b, q.flyer[0], &room) : NULL;
+    if (!q.flyer[1]) {
+        put_pairs(&q, geometry, scratch, (const dGeomID[2]){a, b}, ahead);
+    } else if (!sprag_ode_is_overridden(a, b)) {
+        put_pair(&q, ahead, false, found);
     }
     return q.count - found;
 }
@@ -418,18 +490,17 @@ int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID 
 static const double passing = 0.25;
 
 // Finds a time in the step at which geoms overlap by much more than when it starts.
-static bool find_passing(const ode_pair *pair, const flyer f[2], double step, double *t,
-                         sprag_gap *gap)
+static bool find_passing(flyer *const f[2], double step, double *t, sprag_gap *gap)
 {
     const double fastest = closing(f, NULL);
     double least = 0, most = 0; // m: too little; surely found
     *t = 0;
     for (int i = 0; i < PASSING_ADVANCES_MAX && *t < step; i++) {
-        if (!gap_at(pair, f, *t, fastest * (step - *t), 0, gap, NULL) || gap->beyond) {
+        if (!gap_at(f, *t, fastest * (step - *t), 0, gap, NULL) || gap->beyond) {
             return false;
         }
         if (i == 0) {
-            double size = smaller(f[0].size, f[1].size);
+            double size = smaller(f[0]->size, f[1]->size);
             least = passing * size - fmin(0, gap->distance);
             most = least + passing * size;
         }
@@ -477,16 +548,15 @@ bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const
         return false;
     }
     for (int i = 0; i < pairs.count; i++) {
-        const ode_pair *pair = &pairs.pair[i];
-        flyer f[2];
+        flyer of[2], *const f[2] = {&of[0], &of[1]};
         double size[2], turned[2], t;
         sprag_gap gap;
         for (int k = 0; k < 2; k++) {
-            set_flyer(&f[k], pair->side[k], velocity[k]);
-            size[k] = f[k].size;
-            turned[k] = step * f[k].spin * f[k].far;
+            set_flyer(f[k], pairs.pair[i].side[k], velocity[k]);
+            size[k] = f[k]->size;
+            turned[k] = step * f[k]->spin * f[k]->far;
         }
-        if (turns(size, turned) && find_passing(pair, f, step, &t, &gap)) {
+        if (turns(size, turned) && find_passing(f, step, &t, &gap)) {
             set_touch(touch, f, t, gap.normal, gap.distance, gap.point);
             return true;
         }

@@ -149,7 +149,7 @@ static bool record_call(space_call *c)
 static void offer(const space_call *c, dGeomID a, dGeomID b)
 {
     const world_state *w = world_of(dGeomGetBody(a), dGeomGetBody(b));
-    bool noted = (w && settings_speculate(&w->settings)) ||
+    bool noted = !(c->reach > 0) || // then only pairs that ODE does not offer are found
                  sprag_ode_set_add(&c->context->offered, sprag_ode_pair_key(a, b, c->number)) !=
                      ODE_SET_NO_MEMORY;
     if (w && !settings_speculate(&w->settings)) {
@@ -198,18 +198,6 @@ static void add_kept(const space_call *c, const ode_pair *pair)
     }
 }
 
-// Whether the boxes of two geoms do not overlap, as ODE offers pairs that do, but may within the
-// next step.
-static bool will_meet(dGeomID a, dGeomID b, const ode_ahead *ahead)
-{
-    dReal p[6], q[6];
-    dGeomGetAABB(a, p);
-    dGeomGetAABB(b, q);
-    bool overlap = p[0] <= q[1] && q[0] <= p[1] && p[2] <= q[3] && q[2] <= p[3] && p[4] <= q[5] &&
-                   q[4] <= p[5];
-    return !overlap && sprag_ode_may_meet(a, b, ahead);
-}
-
 static void add_reach(void *data, dGeomID geom, double bounds[6])
 {
     const space_call *c = data;
@@ -230,7 +218,8 @@ static bool is_new(void *data, dGeomID first, dGeomID second)
     const world_state *w = world_of(dGeomGetBody(first), dGeomGetBody(second));
     bool speculates = w && settings_speculate(&w->settings);
     dGeomID given[2];
-    if ((!speculates && !(c->reach > 0)) || (speculates && !will_meet(first, second, &c->ahead)) ||
+    if ((!speculates && !(c->reach > 0)) ||
+        (speculates && !sprag_ode_may_meet(first, second, &c->ahead)) ||
         !sprag_ode_callback_pair(&c->call, first, second, given) ||
         sprag_ode_set_has(&c->context->offered,
                           sprag_ode_pair_key(given[0], given[1], c->number))) {
@@ -253,8 +242,8 @@ static void offer_close(space_call *c)
     int first = d->closes;
     d->busy = true;
     sprag_scratch_reset(&d->scratch);
-    if (sprag_ode_find_wanted(d->geometry, &c->call, add_reach, is_new, c, &d->scratch, &pairs) ==
-        SPRAG_OK) {
+    if (sprag_ode_find_wanted(d->geometry, &c->call, !(c->reach > 0), add_reach, is_new, c,
+                              &d->scratch, &pairs) == SPRAG_OK) {
         for (int i = 0; i < pairs.count; i++) {
             add_kept(c, &pairs.pair[i]);
         }
@@ -412,26 +401,19 @@ static bool is_done_badly(dGeomID a, dGeomID b)
 }
 
 // -1: ODE answers.
-static int answer(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip)
+static int answer(const world_state *w, dGeomID a, dGeomID b, int flags, dContactGeom *contact,
+                  int skip)
 {
-    bool is_question = a && b && a != b && contact && (flags & 0xffff) &&
-                       skip >= (int)sizeof *contact && !dGeomIsSpace(a) && !dGeomIsSpace(b);
-    if (!is_question || (dGeomGetBody(a) && dGeomGetBody(a) == dGeomGetBody(b))) {
-        return -1;
-    }
-    world_state *w = world_of(dGeomGetBody(a), dGeomGetBody(b));
+    bool all = w->settings.method->keeps_distance;
     // Under method=ess the implicit step solves contacts of meshes with shapes other than balls,
     // from ODE's contact points.
-    bool implicit = w && w->settings.method->is_compliant &&
+    bool implicit = w->settings.method->is_compliant &&
                     ((is_mesh(a) && !is_ball(b)) || (is_mesh(b) && !is_ball(a)));
-    bool ours = w && (w->settings.method->keeps_distance ||
-                      (settings_collide_some(&w->settings) && is_done_badly(a, b)));
-    ours &= !implicit;
-    collide_context *d = ours ? collide_context_get() : NULL;
+    bool ours = all || (settings_collide_some(&w->settings) && is_done_badly(a, b));
+    collide_context *d = ours && !implicit ? collide_context_get() : NULL;
     if (!d || d->busy) {
         return -1;
     }
-    bool all = w->settings.method->keeps_distance;
     double reach = all ? reach_of_pair(w, a, b) : ROUNDING;
     if (is_in_step_callback(__builtin_frame_address(0)) && is_asked_pair(a, b)) {
         reach = fmax(reach, collide_now.asked_gap);
@@ -447,19 +429,26 @@ static int answer(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int sk
     return count;
 }
 
-// Contacts where geoms do not overlap, behind those that are found. Returns their number.
-static int speculate(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip, int found)
+static int answer_as_ode(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip)
 {
-    bool is_question = a && b && a != b && contact && (flags & 0xffff) > found &&
-                       skip >= (int)sizeof *contact && !dGeomIsSpace(a) && !dGeomIsSpace(b) &&
-                       !is_ray(a) && !is_ray(b);
-    // Geoms that touch at an edge or a corner (1 or 2 points) may have further points where they do
-    // not; balls and meshes have none.
-    is_question &=
-        found < 3 && (found == 0 || !(is_ball(a) || is_ball(b) || is_mesh(a) || is_mesh(b)));
-    dBodyID body[2] = {is_question ? dGeomGetBody(a) : NULL, is_question ? dGeomGetBody(b) : NULL};
-    world_state *w = body[0] == body[1] ? NULL : world_of(body[0], body[1]);
-    bool ours = w && settings_speculate(&w->settings);
+    collide_now.stock_depth++;
+    int count = sprag_ode_collide(a, b, flags, contact, skip);
+    collide_now.stock_depth--;
+    return count;
+}
+
+// Whether geoms that have some contacts may have more where they do not overlap. Those that touch
+// at an edge or a corner (1 or 2 points) may; balls and meshes have no further ones.
+static bool may_have_more(dGeomID a, dGeomID b, int found)
+{
+    return found == 0 || (found < 3 && !(is_ball(a) || is_ball(b) || is_mesh(a) || is_mesh(b)));
+}
+
+// Contacts where geoms do not overlap, behind those that are found. Returns their number.
+static int speculate(const world_state *w, dGeomID a, dGeomID b, int flags, dContactGeom *contact,
+                     int skip, int found)
+{
+    bool ours = (flags & 0xffff) > found && may_have_more(a, b, found) && !is_ray(a) && !is_ray(b);
     collide_context *d = ours ? collide_context_get() : NULL;
     if (!d || d->busy) {
         return 0;
@@ -474,33 +463,35 @@ static int speculate(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int
 }
 
 // The second solve of a step reads the geoms of contacts. Those of bodies it finds by their body.
-static void record_fixed(dGeomID a, dGeomID b)
+static void record_fixed(const world_state *w, dGeomID a, dGeomID b)
 {
-    dBodyID body[2] = {dGeomGetBody(a), dGeomGetBody(b)};
-    const world_state *w = !body[0] == !body[1] ? NULL : world_of(body[0], body[1]);
-    if (w && settings_speculate(&w->settings) &&
-        !sprag_ode_record_fixed(w->record, body[0] ? b : a)) {
+    dGeomID fixed = !dGeomGetBody(a) ? a : !dGeomGetBody(b) ? b : NULL;
+    if (fixed && !sprag_ode_record_fixed(w->record, fixed)) {
         warn_of_collide_memory();
     }
 }
 
 int collide_geoms(dGeomID a, dGeomID b, int flags, dContactGeom *contact, int skip)
 {
-    if (!world_any_keeps_distance()) {
+    if (!world_any_keeps_distance() || collide_now.stock_depth) {
         return sprag_ode_collide(a, b, flags, contact, skip);
     }
-    int count = collide_now.stock_depth ? -1 : answer(a, b, flags, contact, skip);
+    bool is_question = a && b && a != b && contact && (flags & 0xffff) &&
+                       skip >= (int)sizeof *contact && !dGeomIsSpace(a) && !dGeomIsSpace(b);
+    dBodyID body[2] = {is_question ? dGeomGetBody(a) : NULL, is_question ? dGeomGetBody(b) : NULL};
+    const world_state *w = body[0] == body[1] ? NULL : world_of(body[0], body[1]);
+    if (!w) {
+        return answer_as_ode(a, b, flags, contact, skip);
+    }
+    int count = answer(w, a, b, flags, contact, skip);
     if (count < 0) {
-        collide_now.stock_depth++;
-        count = sprag_ode_collide(a, b, flags, contact, skip);
-        collide_now.stock_depth--;
+        count = answer_as_ode(a, b, flags, contact, skip);
     }
-    if (collide_now.stock_depth) {
-        return count;
-    }
-    count += speculate(a, b, flags, contact, skip, count);
-    if (count > 0) {
-        record_fixed(a, b);
+    if (settings_speculate(&w->settings)) {
+        count += speculate(w, a, b, flags, contact, skip, count);
+        if (count > 0) {
+            record_fixed(w, a, b);
+        }
     }
     return count;
 }

@@ -238,6 +238,15 @@ static bool is_even(void *data, dGeomID first, dGeomID second)
     return ((uintptr_t)dGeomGetData(first) + (uintptr_t)dGeomGetData(second)) % 2 == 0;
 }
 
+static bool boxes_overlap(dGeomID a, dGeomID b)
+{
+    dReal p[6], q[6];
+    dGeomGetAABB(a, p);
+    dGeomGetAABB(b, q);
+    return p[0] <= q[1] && q[0] <= p[1] && p[2] <= q[3] && q[2] <= p[3] && p[4] <= q[5] &&
+           q[4] <= p[5];
+}
+
 // Those that are wanted, and no others, are found as they would all be.
 START_TEST(pairs_are_those_that_are_wanted)
 {
@@ -258,7 +267,8 @@ START_TEST(pairs_are_those_that_are_wanted)
     const ode_collision call = {(dGeomID)space, NULL};
     sprag_scratch_reset(&scratch);
     ck_assert_int_eq(
-        sprag_ode_find_wanted(geometry, &call, half, is_even, &asked, &scratch, &pairs), SPRAG_OK);
+        sprag_ode_find_wanted(geometry, &call, false, half, is_even, &asked, &scratch, &pairs),
+        SPRAG_OK);
     ck_assert_int_eq(pairs.count, wanted);
     ck_assert_int_gt(wanted, 20);
     ck_assert_int_gt(all, wanted + 20);
@@ -266,6 +276,20 @@ START_TEST(pairs_are_those_that_are_wanted)
     for (int i = 0; i < pairs.count; i++) {
         const ode_side *const *side = pairs.pair[i].side;
         ck_assert(is_even(&asked, side[0]->id, side[1]->id));
+    }
+    int apart = 0;
+    for (int i = 0; i < pairs.count; i++) {
+        apart += !boxes_overlap(pairs.pair[i].side[0]->id, pairs.pair[i].side[1]->id);
+    }
+    ck_assert_int_gt(apart, 10);
+    ck_assert_int_lt(apart, pairs.count - 10);
+    sprag_scratch_reset(&scratch);
+    ck_assert_int_eq(
+        sprag_ode_find_wanted(geometry, &call, true, half, is_even, &asked, &scratch, &pairs),
+        SPRAG_OK);
+    ck_assert_int_eq(pairs.count, apart);
+    for (int i = 0; i < apart; i++) {
+        ck_assert(!boxes_overlap(pairs.pair[i].side[0]->id, pairs.pair[i].side[1]->id));
     }
     dGeomTriMeshDataDestroy(cube_data);
 }
@@ -623,7 +647,7 @@ START_TEST(what_questions_have_read_goes)
     for (int i = 0; i < 2500; i++) {
         sprag_scratch_reset(&scratch);
         ck_assert_int_eq(
-            sprag_ode_find_wanted(geometry, &call, half, is_none, NULL, &scratch, &pairs),
+            sprag_ode_find_wanted(geometry, &call, false, half, is_none, NULL, &scratch, &pairs),
             SPRAG_OK);
     }
     ck_assert_ptr_null(geometry->hulls);
