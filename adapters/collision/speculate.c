@@ -486,9 +486,6 @@ int sprag_ode_speculate(ode_geometry *geometry, sprag_scratch *scratch, dGeomID 
 
 // ---- after a solve
 
-// Of the smaller geom's size: overlaps from this on may end on the other side of it.
-static const double passing = 0.25;
-
 // Finds a time in the step at which geoms overlap by much more than when it starts.
 static bool find_passing(flyer *const f[2], double step, double *t, sprag_gap *gap)
 {
@@ -501,8 +498,8 @@ static bool find_passing(flyer *const f[2], double step, double *t, sprag_gap *g
         }
         if (i == 0) {
             double size = smaller(f[0]->size, f[1]->size);
-            least = passing * size - fmin(0, gap->distance);
-            most = least + passing * size;
+            least = ode_passing * size - fmin(0, gap->distance);
+            most = least + ode_passing * size;
         }
         if (gap->distance < -least) {
             return true;
@@ -516,7 +513,7 @@ static bool find_passing(flyer *const f[2], double step, double *t, sprag_gap *g
 // Contacts let nothing pass that does not turn.
 static bool turns(const double size[2], const double turn[2])
 {
-    return 2 * (turn[0] + turn[1]) > passing * smaller(size[0], size[1]);
+    return 2 * (turn[0] + turn[1]) > ode_passing * smaller(size[0], size[1]);
 }
 
 // The same by the bounding boxes.

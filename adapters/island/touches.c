@@ -91,14 +91,53 @@ static bool find_touch(const ode_problem *pulled, int i, ode_touch_fn *find, voi
     return find(data, pair, velocity, pulled->problem.step, touch);
 }
 
+// The geoms of a body.
+typedef struct turning {
+    double turn; // m, by which their farthest corner goes round in the step
+    double size; // m, half of the least extent of their boxes
+} turning;
+
+static turning turning_of(const ode_problem *pulled, int body)
+{
+    const double spin = norm3(pulled->solution.velocity[body] + 3) * pulled->problem.step;
+    const dReal *at = dBodyGetPosition(pulled->island.body[body]);
+    turning all = {0, INFINITY};
+    for (dGeomID geom = dBodyGetFirstGeom(pulled->island.body[body]); geom;
+         geom = dBodyGetNextGeom(geom)) {
+        dReal box[6];
+        double square = 0;
+        dGeomGetAABB(geom, box);
+        for (int k = 0; k < 3; k++) {
+            square += pow(fmax(at[k] - box[2 * k], box[2 * k + 1] - at[k]), 2);
+            all.size = fmin(all.size, (box[2 * k + 1] - box[2 * k]) / 2);
+        }
+        all.turn = fmax(all.turn, spin * sqrt(square));
+    }
+    return all;
+}
+
+// false: two bodies that move turn too little, whichever of their geoms meet.
+static bool may_pass(const sprag_contact *contact, const turning *body)
+{
+    const int *b = contact->body;
+    return b[0] == SPRAG_STATIC || b[1] == SPRAG_STATIC ||
+           2 * (body[b[0]].turn + body[b[1]].turn) >
+               ode_passing * fmin(body[b[0]].size, body[b[1]].size);
+}
+
 int sprag_ode_add_touches(ode_problem *pulled, int contacts, ode_touch_fn *find, void *data,
                           sprag_scratch *scratch)
 {
     const int before = pulled->problem.contacts;
-    for (int i = 0; i < contacts && pulled->problem.contacts < pulled->room; i++) {
+    turning *body = SPRAG_TAKE_RAW(scratch, pulled->island.bodies, turning);
+    for (int i = 0; i < pulled->island.bodies && body; i++) {
+        body[i] = turning_of(pulled, i);
+    }
+    for (int i = 0; i < contacts && body && pulled->problem.contacts < pulled->room; i++) {
         ode_touch touch;
         int first;
-        if (is_first_of_pair(pulled, i) && find_touch(pulled, i, find, data, &first, &touch)) {
+        if (is_first_of_pair(pulled, i) && may_pass(&pulled->contact[i], body) &&
+            find_touch(pulled, i, find, data, &first, &touch)) {
             if (pulled->problem.contacts == before && !sprag_ode_keep_solution(pulled, scratch)) {
                 return 0;
             }
