@@ -9,11 +9,13 @@
 //   away from both. Then forces grow until something yields, and their work with them.
 //
 // Alone, a contact of the inverse mass a would win (r^2 - u^2) / 2a, u the velocity at which it
-// closes. Contacts may win the sum of that, and what lifts bodies against free forces where
-// overlaps recover: the impulses that hold those bodies up, at the velocities that these contacts
-// ask for. A rebound lifts nothing: it returns what the fall has won. Where contacts win more, the
-// problem is solved again without these velocities, and the step is the mean of both solutions that
-// wins no more. The mean balances momentum and meets rows as both do.
+// closes, and what its own impulse lifts if it rebounds from a stop: the step before has taken what
+// the fall had won (speculative contacts). Contacts may win the sum of that, and what lifts bodies
+// against free forces where overlaps recover: the impulses that hold those bodies up, at the
+// velocities that these contacts ask for. A rebound lifts nothing: it returns what the fall has
+// won. Where contacts win more, the problem is solved again without these velocities, and the step
+// is the mean of both solutions that wins no more. The mean balances momentum and meets rows as
+// both do.
 //
 // Motors, springs and moving surfaces do work: what they bring in is theirs. Rows of joints mend
 // errors: what that brings in without these velocities is theirs, but not what they are pushed to.
@@ -129,12 +131,13 @@ static double inverse_mass_of_contact(const limit *l, const sprag_contact *conta
 static double own_work_of_contact(const limit *l, int i)
 {
     const sprag_contact *contact = &l->problem->contact[i];
-    const double *before[2];
-    double wrench[2][6], u[3], sum = 0, a = inverse_mass_of_contact(l, contact);
+    const double *before[2], *freely[2];
+    double wrench[2][6], u[3], f[3], sum = 0, a = inverse_mass_of_contact(l, contact);
     sprag_contact_wrench(contact, l->solution->contact_force[i], wrench);
     for (int side = 0; side < 2; side++) {
         int b = contact->body[side];
         before[side] = b == SPRAG_STATIC ? NULL : l->problem->body[b].velocity;
+        freely[side] = b == SPRAG_STATIC ? NULL : l->problem->body[b].free_velocity;
         if (b != SPRAG_STATIC && l->problem->body[b].mass > 0) {
             sum += l->problem->step * dot6(wrench[side], l->middle[b]);
         }
@@ -143,8 +146,10 @@ static double own_work_of_contact(const limit *l, int i)
         return fmax(0, sum);
     }
     relative_velocity(before, contact->arm, u);
+    relative_velocity(freely, contact->arm, f);
     double closing = fmax(0, -dot3(contact->frame[0], u)), r = contact->recovery;
-    return r > closing && a > 0 ? 0.5 * (r * r - closing * closing) / a : 0;
+    double fall = contact->rebounds ? dot3(contact->frame[0], u) - dot3(contact->frame[0], f) : 0;
+    return r > closing && a > 0 ? 0.5 * (r + closing + fmax(0, fall)) * (r - closing) / a : 0;
 }
 
 // J, no less than what rebounds and recoveries win beyond what they may: with the impulses p, a
