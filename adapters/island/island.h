@@ -8,6 +8,7 @@
 #include "problem.h"
 #include "scratch.h"
 #include "touch.h"
+#include "vectors6.h"
 #include "warm_start.h"
 
 // ---- surface.c: physical parameters of a contact, in fields of its surface that ODE does not use
@@ -72,26 +73,26 @@ typedef struct ode_input_errors {
     dBodyID nonfinite_body;    // its state is not finite: the island cannot be stepped
 } ode_input_errors;
 
-// A body that joints draw so tight that inertia is added to its own (load_stiffness.c).
-typedef struct ode_tight {
+// A body under load, with inertia that is added to its own (load_stiffness.c).
+typedef struct ode_stiffened_body {
     int body;          // of the island
     double added[9];   // kg m^2, the added inertia
     double trace;      // of it
-    double hold[3];    // rad/s, the angular velocity that it holds on to
+    double target[3];  // rad/s, the angular velocity that it pulls the body towards
     double inertia[9]; // kg m^2, without the added one
     double free[3];    // rad/s, the free angular velocity without it
     double stored;     // J, what it has taken from the motion and may give back
-} ode_tight;
+} ode_stiffened_body;
 
-// A distance that is drawn tight (load_distance.c): its anchors have an inertia against each other,
-// across the distance, by the two rows that follow `row`.
-typedef struct ode_taut {
+// A distance under load (load_distance.c): its anchors have an inertia against each other, across
+// the distance, by the two rows from `row` on.
+typedef struct ode_stiffened_distance {
     dJointID joint;
-    int row;        // of the two
-    double added;   // kg
-    double hold[2]; // m/s, the velocities of the rows that it holds on to
-    double stored;  // J, as ode_tight's
-} ode_taut;
+    int row;          // of the two
+    double added;     // kg
+    double target[2]; // m/s, the velocities that it pulls the rows towards
+    double stored;    // J, as ode_stiffened_body's
+} ode_stiffened_distance;
 
 // A body that spins fast about a principal axis (spin_step.c).
 typedef struct ode_spin {
@@ -120,11 +121,11 @@ typedef struct ode_problem {
     double (*force)[6];      // N, N m, accumulators of each body before the pull; NULL: not read
     ode_spin *spin;          // bodies that spin fast, in the order of the island
     int spins;
-    ode_tight *tight; // bodies with added inertia, in the order of the island
-    int tights;
-    ode_taut *taut; // distances that are drawn tight
-    int tauts;
-    int joint_rows;                  // rows of joints: those of `taut` are behind them
+    ode_stiffened_body *stiffened_body; // in the order of the island
+    int stiffened_bodies;
+    ode_stiffened_distance *stiffened_distance; // in the order of their joints
+    int stiffened_distances;
+    int joint_rows;                  // rows of joints: those of stiffened distances are behind them
     int distances;                   // joints that hold a distance; each has room for two more rows
     struct ode_load *load;           // of each body; NULL: not known
     struct ode_loaded_joint *loaded; // joints with levers, by rows
@@ -133,7 +134,7 @@ typedef struct ode_problem {
     double *ahead;        // m/s, of each row: the part of its bias that looks ahead
     sprag_solution first; // the solution before sprag_ode_solve_again
     double may_win;       // J, energy that the added inertia and the rows ahead may bring in
-    bool grown;           // the added inertia is that of the first solution's forces
+    bool by_solution;     // the added inertia is that of the first solution's forces
     // For statistics:
     int stock_rows;     // sum of rows_of
     double penetration; // m, largest of the contacts
@@ -253,8 +254,8 @@ int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch
 
 // ---- load_stiffness.c
 
-// Adds inertia to bodies that joints draw tight, changes their free velocities accordingly, and
-// lets the rows of their island's joints look ahead. Out of memory: the scratch has failed.
+// Adds inertia to bodies under load, changes their free velocities accordingly, and lets the rows
+// of their island's joints look ahead. Out of memory: the scratch has failed.
 void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
                        sprag_scratch *scratch);
 
@@ -262,11 +263,11 @@ void sprag_ode_stiffen(ode_problem *pulled, const ode_warm_start *warm_start,
 // state of the same bodies: there the step has no derivative.
 bool sprag_ode_arcs_differ(const ode_problem *a, const ode_problem *b);
 
-// Whether joints draw a body so much tighter in the solution than in the last step that the added
-// inertia does not hold it.
+// Whether the loads of the solution are so much larger than those of the last step that the added
+// inertia is too small for them.
 bool sprag_ode_loads_have_grown(const ode_problem *pulled, sprag_scratch *scratch);
 
-// Adds the inertia anew, by the guesses of the rows. It now holds on to rest, and no row looks
+// Adds the inertia anew, by the guesses of the rows. Its target is now rest, and no row looks
 // ahead.
 void sprag_ode_stiffen_again(ode_problem *pulled, const ode_warm_start *warm_start,
                              sprag_scratch *scratch);
@@ -274,8 +275,23 @@ void sprag_ode_stiffen_again(ode_problem *pulled, const ode_warm_start *warm_sta
 // Takes the added inertia and the looks ahead out of the problem: its energy is that of the bodies.
 void sprag_ode_unstiffen(ode_problem *pulled);
 
-// The added inertia of a body now holds on to rest.
-void sprag_ode_release(sprag_body *body, const ode_tight *tight);
+// The target of a body's added inertia is now rest.
+void sprag_ode_aim_at_rest(sprag_body *body, const ode_stiffened_body *stiffened);
+
+// J v of a row, m/s or rad/s. after: v of this solution; NULL: v before the step.
+static inline double sprag_ode_rate(const ode_problem *pulled, const sprag_row *row,
+                                    const sprag_solution *after)
+{
+    double sum = 0;
+    for (int side = 0; side < 2; side++) {
+        const int body = row->body[side];
+        if (body != SPRAG_STATIC) {
+            sum += product6(row->jacobian[side],
+                            after ? after->velocity[body] : pulled->body[body].velocity);
+        }
+    }
+    return sum;
+}
 
 // The lever r (m) of a joint's anchor on the body of a side, from three rows with Jacobians e and
 // r x e: the vectors e are at right angles, so the matrix of r x is the sum of (r x e) e'.
@@ -283,13 +299,12 @@ void sprag_ode_lever_of_rows(const sprag_row *row, int side, double r[3]);
 
 // ---- load_distance.c
 
-// Adds inertia, as two rows, to the anchors of distances that are drawn tight, and lets the row of
-// such a joint look ahead. Nothing where the scratch has failed.
-void sprag_ode_hold_distances(ode_problem *pulled, const ode_warm_start *warm_start,
-                              sprag_scratch *scratch);
+// Adds inertia, as two rows, to the anchors of distances under load, and lets the row of such a
+// joint look ahead. Nothing where the scratch has failed.
+void sprag_ode_stiffen_distances(ode_problem *pulled, const ode_warm_start *warm_start,
+                                 sprag_scratch *scratch);
 
-// Whether a distance is drawn so much tighter in the solution than in the last step that the added
-// inertia does not hold it.
+// sprag_ode_loads_have_grown, of distances.
 bool sprag_ode_distances_have_grown(const ode_problem *pulled);
 
 // The lever (m) of a joint that holds a distance on body `side` of its row. false: it holds none.

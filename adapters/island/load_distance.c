@@ -3,8 +3,8 @@
 // Under the tension T a distance d is a spring of T/d across, between its anchors. Where step^2 T/d
 // exceeds the mass 1/w that the anchors have against each other, the excess
 //     a = step^2 T/d - 1/w
-// is added to it: two rows t across the distance with the impulse a (p - t v), p their velocity
-// before the step, scaled as in load_stiffness.c. As rows they are soft: lambda = (p - t v) / (step
+// is added to it: two rows t across the distance with the impulse a (u - t v), u their velocity
+// before the step, scaled as in load_stiffness.c. As rows they are soft: lambda = (u - t v) / (step
 // / a). The levers of the anchors on their bodies have the stiffness of load_stiffness.c besides.
 #include <math.h>
 #include <string.h>
@@ -60,18 +60,6 @@ static sprag_row row_across(const ode_problem *pulled, int of, dVector3 anchor[2
     return row;
 }
 
-static double velocity_before(const ode_problem *pulled, const sprag_row *row)
-{
-    double sum = 0;
-    for (int side = 0; side < 2; side++) {
-        if (row->body[side] != SPRAG_STATIC) {
-            const double *v = pulled->body[row->body[side]].velocity, *J = row->jacobian[side];
-            sum += dot3(J, v) + dot3(J + 3, v + 3);
-        }
-    }
-    return sum;
-}
-
 static void find_normals(const double u[3], double t[2][3])
 {
     int k = fabs(u[0]) < fabs(u[1]) ? 0 : 1;
@@ -108,7 +96,7 @@ static void look_ahead(ode_problem *pulled, int of, dVector3 anchor[2], double l
     row->bias += ahead;
 }
 
-static void hold_distance(ode_problem *pulled, const ode_warm_start *warm_start, int of, int *at)
+static void stiffen_distance(ode_problem *pulled, const ode_warm_start *warm_start, int of, int *at)
 {
     dVector3 anchor[2];
     double q[3], t[2][3], tension = -pulled->row[of].guess, step = pulled->problem.step, before;
@@ -131,30 +119,31 @@ static void hold_distance(ode_problem *pulled, const ode_warm_start *warm_start,
     if (!(added > 0)) {
         return;
     }
-    ode_taut *taut = &pulled->taut[pulled->tauts++];
-    *taut = (ode_taut){.joint = pulled->row_joint[of], .row = pulled->problem.rows, .added = added};
-    sprag_ode_warm_start_added(warm_start, taut->joint, at, &before, &taut->stored);
-    double share = pulled->grown ? 0 : sqrt(fmin(1, before / added));
+    ode_stiffened_distance *to = &pulled->stiffened_distance[pulled->stiffened_distances++];
+    *to = (ode_stiffened_distance){
+        .joint = pulled->row_joint[of], .row = pulled->problem.rows, .added = added};
+    sprag_ode_warm_start_added(warm_start, to->joint, at, &before, &to->stored);
+    double share = pulled->by_solution ? 0 : sqrt(fmin(1, before / added));
     for (int k = 0; k < 2; k++) {
-        double v = velocity_before(pulled, &row[k]);
+        double v = sprag_ode_rate(pulled, &row[k], NULL);
         square += v * v;
-        taut->hold[k] = share * v;
-        row[k].bias = taut->hold[k];
+        to->target[k] = share * v;
+        row[k].bias = to->target[k];
         row[k].compliance = step / added;
         pulled->row_joint[pulled->problem.rows++] = NULL;
     }
-    if (!pulled->grown) {
+    if (!pulled->by_solution) {
         look_ahead(pulled, of, anchor, length, square);
     }
 }
 
-void sprag_ode_hold_distances(ode_problem *pulled, const ode_warm_start *warm_start,
-                              sprag_scratch *scratch)
+void sprag_ode_stiffen_distances(ode_problem *pulled, const ode_warm_start *warm_start,
+                                 sprag_scratch *scratch)
 {
-    pulled->taut = SPRAG_TAKE_RAW(scratch, pulled->distances, ode_taut);
+    pulled->stiffened_distance = SPRAG_TAKE_RAW(scratch, pulled->distances, ode_stiffened_distance);
     for (int i = 0, at = 0; i < pulled->joint_rows && !scratch->failed; i++) {
         if (i == 0 || pulled->row_joint[i] != pulled->row_joint[i - 1]) {
-            hold_distance(pulled, warm_start, i, &at);
+            stiffen_distance(pulled, warm_start, i, &at);
         }
     }
 }
@@ -184,9 +173,10 @@ bool sprag_ode_distances_have_grown(const ode_problem *pulled)
     bool any = false;
     for (int i = 0, at = 0; i < pulled->joint_rows && pulled->distances > 0 && !any; i++) {
         if (i == 0 || pulled->row_joint[i] != pulled->row_joint[i - 1]) {
-            bool taut = at < pulled->tauts && pulled->taut[at].joint == pulled->row_joint[i];
-            any = has_grown(pulled, i, taut ? pulled->taut[at].added : 0);
-            at += taut;
+            const ode_stiffened_distance *next = &pulled->stiffened_distance[at];
+            bool is_next = at < pulled->stiffened_distances && next->joint == pulled->row_joint[i];
+            any = has_grown(pulled, i, is_next ? next->added : 0);
+            at += is_next;
         }
     }
     return any;

@@ -4,11 +4,11 @@
 // swings against it has w.A w / 2 in it, and as much in the tension. So each body keeps an account
 // of what A and the look ahead have taken, of at most w.A w, and a step may win what is there.
 //
-// With p = 0, no look ahead and no rebound nothing can be won: the step is then the nearest
+// With u = 0, no look ahead and no rebound nothing can be won: the step is then the nearest
 // velocity that the rows allow, in the metric of M + A, to one of less energy. So where the
 // solution has won more than is there, the problem is solved again that way, and the step is the
 // mean of both that wins no more. The mean balances momentum and meets rows as both do. Where loads
-// have grown within the step, A and p are not those of this load: the second solution, with A for
+// have grown within the step, A and u are not those of this load: the second solution, with A for
 // it, is the step.
 #include <math.h>
 #include <string.h>
@@ -23,22 +23,6 @@ typedef struct work {
     double before, ahead, mending; // J, the part of each of these
 } work;
 
-// m/s, after: with this solution; NULL: before the step.
-static double velocity_of(const ode_problem *pulled, const sprag_row *row,
-                          const sprag_solution *after)
-{
-    double sum = 0;
-    for (int side = 0; side < 2; side++) {
-        if (row->body[side] != SPRAG_STATIC) {
-            const int body = row->body[side];
-            const double *v = after ? after->velocity[body] : pulled->body[body].velocity;
-            const double *J = row->jacobian[side];
-            sum += dot3(J, v) + dot3(J + 3, v + 3);
-        }
-    }
-    return sum;
-}
-
 static work work_of_rows(const ode_problem *pulled, const sprag_solution *solution)
 {
     work sum = {0};
@@ -46,7 +30,7 @@ static work work_of_rows(const ode_problem *pulled, const sprag_solution *soluti
         const sprag_row *row = &pulled->row[i];
         if (row->lo == -INFINITY && row->hi == INFINITY) {
             double half = 0.5 * pulled->problem.step * solution->row_force[i];
-            sum.before += half * velocity_of(pulled, row, NULL);
+            sum.before += half * sprag_ode_rate(pulled, row, NULL);
             sum.ahead += half * pulled->ahead[i];
             sum.mending += half * (row->bias - pulled->ahead[i]);
         }
@@ -54,32 +38,33 @@ static work work_of_rows(const ode_problem *pulled, const sprag_solution *soluti
     return sum;
 }
 
-// J, the work of A (share p - w).
+// J, the work of A (share u - w).
 static double work_of_inertia(const ode_problem *pulled, const sprag_solution *solution,
                               double share)
 {
     double sum = 0;
-    for (int i = 0; i < pulled->tights; i++) {
-        const ode_tight *tight = &pulled->tight[i];
-        const double *before = pulled->body[tight->body].velocity + 3;
-        const double *after = solution->velocity[tight->body] + 3;
+    for (int i = 0; i < pulled->stiffened_bodies; i++) {
+        const ode_stiffened_body *of = &pulled->stiffened_body[i];
+        const double *before = pulled->body[of->body].velocity + 3;
+        const double *after = solution->velocity[of->body] + 3;
         double pull[3], impulse[3];
         for (int k = 0; k < 3; k++) {
-            pull[k] = share * tight->hold[k] - after[k];
+            pull[k] = share * of->target[k] - after[k];
         }
-        mul33(tight->added, pull, impulse);
+        mul33(of->added, pull, impulse);
         sum += 0.5 * (dot3(impulse, before) + dot3(impulse, after));
     }
-    for (int i = 0; i < 2 * pulled->tauts; i++) {
-        const ode_taut *taut = &pulled->taut[i / 2];
-        const sprag_row *row = &pulled->row[taut->row + i % 2];
-        double before = velocity_of(pulled, row, NULL), after = velocity_of(pulled, row, solution);
-        sum += 0.5 * taut->added * (share * taut->hold[i % 2] - after) * (before + after);
+    for (int i = 0; i < 2 * pulled->stiffened_distances; i++) {
+        const ode_stiffened_distance *of = &pulled->stiffened_distance[i / 2];
+        const sprag_row *row = &pulled->row[of->row + i % 2];
+        double before = sprag_ode_rate(pulled, row, NULL),
+               after = sprag_ode_rate(pulled, row, solution);
+        sum += 0.5 * of->added * (share * of->target[i % 2] - after) * (before + after);
     }
     return sum;
 }
 
-// J; share: of p and of the look ahead. Rows that mend errors, or drive, do as in stock.
+// J; share: of u and of the look ahead. Rows that mend errors, or drive, do as in stock.
 static double gain(const ode_problem *pulled, const sprag_solution *solution, double share)
 {
     work rows = work_of_rows(pulled, solution);
@@ -102,11 +87,11 @@ static double energy(const ode_problem *pulled)
 static double stored(const ode_problem *pulled)
 {
     double sum = 0;
-    for (int i = 0; i < pulled->tights; i++) {
-        sum += pulled->tight[i].stored;
+    for (int i = 0; i < pulled->stiffened_bodies; i++) {
+        sum += pulled->stiffened_body[i].stored;
     }
-    for (int i = 0; i < pulled->tauts; i++) {
-        sum += pulled->taut[i].stored;
+    for (int i = 0; i < pulled->stiffened_distances; i++) {
+        sum += pulled->stiffened_distance[i].stored;
     }
     return sum;
 }
@@ -115,29 +100,29 @@ static double stored(const ode_problem *pulled)
 static void store(ode_problem *pulled, double left)
 {
     double room = 0;
-    for (int i = 0; i < pulled->tights; i++) {
-        ode_tight *tight = &pulled->tight[i];
-        const double *w = pulled->solution.velocity[tight->body] + 3;
+    for (int i = 0; i < pulled->stiffened_bodies; i++) {
+        ode_stiffened_body *of = &pulled->stiffened_body[i];
+        const double *w = pulled->solution.velocity[of->body] + 3;
         double momentum[3];
-        mul33(tight->added, w, momentum);
-        tight->stored = dot3(w, momentum);
-        room += tight->stored;
+        mul33(of->added, w, momentum);
+        of->stored = dot3(w, momentum);
+        room += of->stored;
     }
-    for (int i = 0; i < pulled->tauts; i++) {
-        ode_taut *taut = &pulled->taut[i];
+    for (int i = 0; i < pulled->stiffened_distances; i++) {
+        ode_stiffened_distance *of = &pulled->stiffened_distance[i];
         double v[2];
         for (int k = 0; k < 2; k++) {
-            v[k] = velocity_of(pulled, &pulled->row[taut->row + k], &pulled->solution);
+            v[k] = sprag_ode_rate(pulled, &pulled->row[of->row + k], &pulled->solution);
         }
-        taut->stored = taut->added * (v[0] * v[0] + v[1] * v[1]);
-        room += taut->stored;
+        of->stored = of->added * (v[0] * v[0] + v[1] * v[1]);
+        room += of->stored;
     }
     double share = left > 0 && room > 0 ? fmin(1, left / room) : 0;
-    for (int i = 0; i < pulled->tights; i++) {
-        pulled->tight[i].stored *= share;
+    for (int i = 0; i < pulled->stiffened_bodies; i++) {
+        pulled->stiffened_body[i].stored *= share;
     }
-    for (int i = 0; i < pulled->tauts; i++) {
-        pulled->taut[i].stored *= share;
+    for (int i = 0; i < pulled->stiffened_distances; i++) {
+        pulled->stiffened_distance[i].stored *= share;
     }
 }
 
@@ -145,7 +130,7 @@ static void store(ode_problem *pulled, double left)
 // that mending takes out makes room for theirs; what it brings in and they take is not theirs.
 static bool wins(ode_problem *pulled)
 {
-    if (pulled->tights + pulled->tauts == 0) {
+    if (pulled->stiffened_bodies + pulled->stiffened_distances == 0) {
         return false;
     }
     const sprag_solution *solution = &pulled->solution;
@@ -207,13 +192,13 @@ static void ask(ode_problem *pulled, double share)
     }
 }
 
-// A holds on to rest, no row looks ahead, and no contact rebounds: a body that A has stopped does
-// not meet it at the speed that the rebound is a share of.
-static void let_go(ode_problem *pulled)
+// The target of A is rest, no row looks ahead, and no contact rebounds: a body that A has stopped
+// does not meet it at the speed that the rebound is a share of.
+static void make_passive(ode_problem *pulled)
 {
-    for (int i = 0; i < pulled->tights; i++) {
-        const ode_tight *tight = &pulled->tight[i];
-        sprag_ode_release(&pulled->body[tight->body], tight);
+    for (int i = 0; i < pulled->stiffened_bodies; i++) {
+        const ode_stiffened_body *stiffened = &pulled->stiffened_body[i];
+        sprag_ode_aim_at_rest(&pulled->body[stiffened->body], stiffened);
     }
     ask(pulled, -1);
     for (int i = pulled->joint_rows; i < pulled->problem.rows; i++) {
@@ -231,7 +216,7 @@ bool sprag_ode_solve_again(ode_problem *pulled, const ode_warm_start *warm_start
     if (grown) {
         sprag_ode_stiffen_again(pulled, warm_start, scratch);
     } else {
-        let_go(pulled);
+        make_passive(pulled);
     }
     return true;
 }
@@ -256,7 +241,7 @@ static void mix_solutions(ode_problem *pulled, double share)
 void sprag_ode_keep_first(ode_problem *pulled)
 {
     pulled->solution = pulled->first;
-    if (!pulled->grown) {
+    if (!pulled->by_solution) {
         ask(pulled, 1);
     }
     store(pulled, 0);
@@ -264,10 +249,10 @@ void sprag_ode_keep_first(ode_problem *pulled)
 
 void sprag_ode_combine(ode_problem *pulled)
 {
-    if (pulled->tights + pulled->tauts == 0) {
+    if (pulled->stiffened_bodies + pulled->stiffened_distances == 0) {
         return;
     }
-    if (pulled->grown) {
+    if (pulled->by_solution) {
         double mended = fmax(0, work_of_rows(pulled, &pulled->solution).mending);
         store(pulled, stored(pulled) - gain(pulled, &pulled->solution, 0) - mended);
         return;

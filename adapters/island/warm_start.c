@@ -1,7 +1,7 @@
 // Warm start: the forces of the last step, from which the next solve starts. ODE makes its contact
 // joints anew at every step, so forces of contacts are found by the pair of geoms (of bodies, if
 // the program makes contacts without geoms) and then by position; forces of rows by the joint and
-// the number of the row; what is remembered of a body that joints draw tight, by the body; the step
+// the number of the row; the inertia that loads have added to a body, by the body; the step
 // of an integrator, by the first body of its group.
 //
 // Several threads may read and store at once, each for other islands: no key belongs to two
@@ -28,8 +28,8 @@ typedef struct entry {
         double force[3]; // N, on the first geom of the pair, world axes; of a row: [0], N or N m
         sprag_memory memory; // of an island
         double approach;     // m/s, of a contact that was not reached: before the step
-        double added[2]; // of a body that joints draw tight: trace of the added inertia, kg m^2,
-                         // and what it has stored, J
+        double added[2]; // of a body under load: trace of the added inertia, kg m^2, and what it
+                         // has stored, J
         double integrator_step; // s, of a group
     };
     // of the next step's start:
@@ -196,8 +196,8 @@ static double squared_distance(const double *a, const double *b)
 // step.
 static int newest_run_near(const table *t, int expected, const uintptr_t key[3])
 {
-    bool found = expected < t->count && t->run[expected].newest &&
-                 is_same_key(t->run[expected].key, key);
+    bool found =
+        expected < t->count && t->run[expected].newest && is_same_key(t->run[expected].key, key);
     return found ? expected : newest_run(t, key);
 }
 
@@ -436,18 +436,17 @@ void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
 {
     const sprag_problem *problem = &pulled->problem;
     bool island = is_worth_keeping(&pulled->memory);
-    int entries = problem->contacts + pulled->joint_rows + pulled->tights + pulled->tauts + island +
-                  count_approaches(pulled);
+    int entries = problem->contacts + pulled->joint_rows + pulled->stiffened_bodies +
+                  pulled->stiffened_distances + island + count_approaches(pulled);
     int at = reserve(warm, entries), first = -1;
     at = at >= 0 ? store_approaches(&warm->now, at, pulled) : at;
-    for (int i = 0; at >= 0 && i < pulled->tights; i++) {
-        const ode_tight *tight = &pulled->tight[i];
-        store_added(&warm->now, at++, pulled->island.body[tight->body], tight->trace,
-                    tight->stored);
+    for (int i = 0; at >= 0 && i < pulled->stiffened_bodies; i++) {
+        const ode_stiffened_body *of = &pulled->stiffened_body[i];
+        store_added(&warm->now, at++, pulled->island.body[of->body], of->trace, of->stored);
     }
-    for (int i = 0; at >= 0 && i < pulled->tauts; i++) {
-        const ode_taut *taut = &pulled->taut[i];
-        store_added(&warm->now, at++, taut->joint, taut->added, taut->stored);
+    for (int i = 0; at >= 0 && i < pulled->stiffened_distances; i++) {
+        const ode_stiffened_distance *of = &pulled->stiffened_distance[i];
+        store_added(&warm->now, at++, of->joint, of->added, of->stored);
     }
     for (int i = 0; at >= 0 && i < problem->contacts; i++) {
         store_contact(&warm->now, at++, &first, &pulled->warm_key[i], &problem->contact[i],

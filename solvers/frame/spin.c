@@ -50,15 +50,16 @@ static bool principal_axes(const double I[9], double axes[9])
     return most - least > spin_round * most;
 }
 
-// rad/s
-static double least_spin(double step)
+// square: of the spin, 1/s^2.
+static bool is_fast(double square, double step)
 {
-    return fmin(spin_least / step, sqrt(spin_least_rate / step));
+    double least = spin_least * spin_least, by_rate = spin_least_rate * step;
+    return step * step * square > (least < by_rate ? least : by_rate);
 }
 
 bool sprag_spin_is_fast(const double w[3], double step)
 {
-    return norm3(w) > least_spin(step);
+    return is_fast(dot3(w, w), step);
 }
 
 bool sprag_spin_find(const double inertia[9], const double rotation[9], const double w[3],
@@ -66,7 +67,7 @@ bool sprag_spin_find(const double inertia[9], const double rotation[9], const do
 {
     double axes[9], own[3], square = dot3(w, w), most = 0;
     int best = 0;
-    if (!sprag_spin_is_fast(w, step) || !principal_axes(inertia, axes)) {
+    if (!is_fast(square, step) || !principal_axes(inertia, axes)) {
         return false;
     }
     mul33_transposed(rotation, w, own);
@@ -77,7 +78,8 @@ bool sprag_spin_find(const double inertia[9], const double rotation[9], const do
     }
     mul33(rotation, axes + 3 * best, axis);
     double across = sqrt(fmax(0, square - most * most));
-    return most > least_spin(step) && most * step < spin_most && most >= spin_above_across * across;
+    return is_fast(most * most, step) && most * step < spin_most &&
+           most >= spin_above_across * across;
 }
 
 // C = A [b]x, whose columns k are A (b x unit k)
