@@ -39,7 +39,7 @@ mkdir -p "$work" && work=$(cd "$work" && pwd)
 clone=$work/clone build=$work/clone/build
 export CCACHE_BASEDIR=$work CCACHE_NOHASHDIR=1
 
-# Copies the sources that differ, so that a second run builds little.
+# Copies the sources that differ, so that a second run builds little, and removes those that are gone.
 copy_sources() {
     mkdir -p "$clone" "$work/fresh"
     (cd "$top" && git ls-files -co --exclude-standard -z | tar --null -T - -cf -) | tar -C "$work/fresh" -xf -
@@ -48,6 +48,9 @@ copy_sources() {
             mkdir -p "$(dirname "$clone/$file")"
             cp -p "$work/fresh/$file" "$clone/$file" && touch "$clone/$file"
         fi
+    done
+    (cd "$clone" && find . -path ./build -prune -o -type f -print) | while IFS= read -r file; do
+        [ -e "$work/fresh/$file" ] || rm "$clone/$file"
     done
     rm -rf "$work/fresh"
 }

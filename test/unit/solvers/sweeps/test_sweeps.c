@@ -189,6 +189,23 @@ START_TEST(sweeps_of_a_fast_spin_converge)
 }
 END_TEST
 
+// Motors alone, about three axes. With whole steps their errors would double in each sweep.
+START_TEST(motors_of_a_fast_spin_converge)
+{
+    open_scene(&s);
+    add_cube(&s, 2);
+    fall(&s);
+    add_gyroscopic_terms(&s.body[0], 16);
+    s.body[0].free_velocity[3] = 5, s.body[0].free_velocity[4] = -3;
+    for (int k = 0; k < 3; k++) {
+        sprag_row *motor = add_axis_row(&s, 0, 3 + k);
+        motor->lo = -1e6, motor->hi = 1e6;
+    }
+    ck_assert_int_eq(solve(10000, 0), SPRAG_OK);
+    ck_assert_double_lt(measured().relative, 1e-5);
+}
+END_TEST
+
 // The slip that counts as sticking is a share of a contact's own slip before the step, also where
 // the contact is swept alone, as those that roll are.
 START_TEST(stiction_of_single_contacts_is_that_of_batches)
@@ -324,7 +341,7 @@ static void join(unsigned seed, int bodies)
     }
 }
 
-// A mechanism of 20 bodies with 400 contacts is wide.
+// Kinematic bodies divide these into mechanisms of six bodies, which are wide with 700 contacts.
 enum { FEW = 4, MANY = 20 };
 
 // Whatever the contacts still lack, joints hold: the error of a joint row is that of rounding, in
@@ -333,7 +350,7 @@ START_TEST(joints_hold_after_any_number_of_sweeps)
 {
     static const int most[] = {1, 3, 20, 60};
     const bool wide = _i >= 8;
-    heap((unsigned)_i + 1, 40, wide ? 400 : 60);
+    heap((unsigned)_i + 1, 40, wide ? 700 : 60);
     join((unsigned)_i, wide ? MANY : FEW);
     ck_assert_int_eq(solve(most[_i % 4], 0), SPRAG_OK);
     sprag_residual r = measured();
@@ -362,9 +379,9 @@ END_TEST
 START_TEST(many_sweeps_solve_mechanisms)
 {
     const bool wide = _i >= 5;
-    heap((unsigned)_i + 1, 30, wide ? 400 : 30);
+    heap((unsigned)_i + 1, 30, wide ? 700 : 30);
     join((unsigned)_i, wide ? MANY : FEW);
-    ck_assert_int_eq(solve(20000, 1e-11), SPRAG_OK);
+    ck_assert_int_eq(solve(wide ? 2000 : 20000, 1e-11), SPRAG_OK);
     sprag_residual r = measured();
     ck_assert_double_lt(r.relative, 1e-3); // stiction tolerances are a part of it
 }
@@ -543,6 +560,7 @@ int main(void)
     tcase_add_loop_test(all, momentum_of_spinning_bodies_balances, 0, 8);
     tcase_add_test(all, a_spinning_body_stands_on_its_tip);
     tcase_add_loop_test(all, sweeps_of_a_fast_spin_converge, 0, 3);
+    tcase_add_test(all, motors_of_a_fast_spin_converge);
     tcase_add_loop_test(all, stiction_of_single_contacts_is_that_of_batches, 0, 2);
     tcase_add_test(all, a_mechanism_does_not_disturb_a_spin);
     tcase_add_test(all, the_same_problem_gives_the_same_bits);

@@ -1,0 +1,115 @@
+// The account of the energy that the inertia of a loaded joint has taken, and may give back.
+#include <check.h>
+#include <math.h>
+
+#include "island.h"
+#include "suite.h"
+
+static const double LEFT = 0.1; // J, in the account before the step
+
+// A body that spins about z, slower after the step, with an added inertia of 1 kg m^2 that holds on
+// to another spin, and a row with an impulse of 1 N s that asks for a velocity to mend an error.
+typedef struct step_of_joint {
+    sprag_body body;
+    sprag_row row;
+    ode_tight tight;
+    double velocity[1][6], row_force[1], ahead[1];
+    ode_problem pulled;
+} step_of_joint;
+
+static const double BEFORE = 1, AFTER = 0.9; // rad/s
+
+static void take_step(step_of_joint *s, double hold, double mends)
+{
+    *s = (step_of_joint){.body = {.mass = 1, .inertia = {2, 0, 0, 0, 2, 0, 0, 0, 2}},
+                         .row = {.body = {0, SPRAG_STATIC},
+                                 .jacobian = {{1}},
+                                 .bias = mends,
+                                 .lo = -INFINITY,
+                                 .hi = INFINITY},
+                         .tight = {.added = {1, 0, 0, 0, 1, 0, 0, 0, 1},
+                                   .trace = 3,
+                                   .hold = {0, 0, hold},
+                                   .inertia = {1, 0, 0, 0, 1, 0, 0, 0, 1},
+                                   .stored = LEFT},
+                         .velocity = {{0, 0, 0, 0, 0, AFTER}},
+                         .row_force = {100}};
+    s->body.velocity[5] = s->body.free_velocity[5] = BEFORE;
+    s->pulled = (ode_problem){
+        .problem = {.step = 0.01, .bodies = 1, .rows = 1, .body = &s->body, .row = &s->row},
+        .solution = {.velocity = s->velocity, .row_force = s->row_force},
+        .body = &s->body,
+        .row = &s->row,
+        .tight = &s->tight,
+        .tights = 1,
+        .joint_rows = 1,
+        .ahead = s->ahead};
+}
+
+static bool is_solved_again(step_of_joint *s)
+{
+    sprag_scratch scratch = {0};
+    bool again = sprag_ode_solve_again(&s->pulled, NULL, &scratch);
+    ck_assert(!scratch.failed);
+    sprag_scratch_free(&scratch);
+    return again;
+}
+
+// J, that the added inertia brings into a step.
+static double brought_in(double hold)
+{
+    return (hold - AFTER) * (BEFORE + AFTER) / 2;
+}
+
+// What a row takes out as it mends makes room; what it brings in and the inertia takes is the
+// row's.
+START_TEST(an_account_keeps_what_inertia_takes)
+{
+    static const double mends[] = {-0.2, 0, 0.2};
+    const double hold = 0.5, taken = -brought_in(hold), mending = mends[_i] / 2;
+    step_of_joint s;
+    take_step(&s, hold, mends[_i]);
+    ck_assert(!is_solved_again(&s));
+    ck_assert_double_eq_tol(s.tight.stored, LEFT - mending + taken, 1e-12);
+    ck_assert_double_eq_tol(s.pulled.may_win, LEFT + fmax(0, -mending), 1e-12);
+}
+END_TEST
+
+// It holds no more than the inertia does.
+START_TEST(an_account_is_full)
+{
+    step_of_joint s;
+    take_step(&s, -2, 0);
+    ck_assert(!is_solved_again(&s));
+    ck_assert_double_eq_tol(s.tight.stored, AFTER * AFTER, 1e-12);
+}
+END_TEST
+
+// A step that brings in more than there is, and than rows bring in anyway, is solved again.
+START_TEST(what_wins_more_is_solved_again)
+{
+    const double hold = 1.2, wins = brought_in(hold);
+    const struct {
+        double mends;
+        bool again;
+    } cases[] = {{0, true},
+                 {2 * (wins - LEFT) - 1e-3, true},
+                 {2 * (wins - LEFT) + 1e-3, false},
+                 {-2 * (wins - LEFT) + 1e-3, true},
+                 {-2 * (wins - LEFT) - 1e-3, false}};
+    step_of_joint s;
+    take_step(&s, hold, cases[_i].mends);
+    ck_assert_int_eq(is_solved_again(&s), cases[_i].again);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("load_energy");
+    TCase *tests = tcase_create("all");
+    tcase_add_loop_test(tests, an_account_keeps_what_inertia_takes, 0, 3);
+    tcase_add_test(tests, an_account_is_full);
+    tcase_add_loop_test(tests, what_wins_more_is_solved_again, 0, 5);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
