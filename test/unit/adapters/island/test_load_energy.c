@@ -7,19 +7,19 @@
 
 static const double LEFT = 0.1; // J, in the account before the step
 
-// A body that spins about z, slower after the step, with an added inertia of 1 kg m^2 that holds on
-// to another spin, and a row with an impulse of 1 N s that asks for a velocity to mend an error.
+// A body that spins about z, slower after the step, with an added inertia of 1 kg m^2 that pulls it
+// towards another spin, and a row with an impulse of 1 N s that asks for a velocity to mend an error.
 typedef struct step_of_joint {
     sprag_body body;
     sprag_row row;
-    ode_tight tight;
+    ode_stiffened_body stiffened;
     double velocity[1][6], row_force[1], ahead[1];
     ode_problem pulled;
 } step_of_joint;
 
 static const double BEFORE = 1, AFTER = 0.9; // rad/s
 
-static void take_step(step_of_joint *s, double hold, double mends)
+static void take_step(step_of_joint *s, double target, double mends)
 {
     *s = (step_of_joint){.body = {.mass = 1, .inertia = {2, 0, 0, 0, 2, 0, 0, 0, 2}},
                          .row = {.body = {0, SPRAG_STATIC},
@@ -27,11 +27,11 @@ static void take_step(step_of_joint *s, double hold, double mends)
                                  .bias = mends,
                                  .lo = -INFINITY,
                                  .hi = INFINITY},
-                         .tight = {.added = {1, 0, 0, 0, 1, 0, 0, 0, 1},
-                                   .trace = 3,
-                                   .hold = {0, 0, hold},
-                                   .inertia = {1, 0, 0, 0, 1, 0, 0, 0, 1},
-                                   .stored = LEFT},
+                         .stiffened = {.added = {1, 0, 0, 0, 1, 0, 0, 0, 1},
+                                       .trace = 3,
+                                       .target = {0, 0, target},
+                                       .inertia = {1, 0, 0, 0, 1, 0, 0, 0, 1},
+                                       .stored = LEFT},
                          .velocity = {{0, 0, 0, 0, 0, AFTER}},
                          .row_force = {100}};
     s->body.velocity[5] = s->body.free_velocity[5] = BEFORE;
@@ -40,8 +40,8 @@ static void take_step(step_of_joint *s, double hold, double mends)
         .solution = {.velocity = s->velocity, .row_force = s->row_force},
         .body = &s->body,
         .row = &s->row,
-        .tight = &s->tight,
-        .tights = 1,
+        .stiffened_body = &s->stiffened,
+        .stiffened_bodies = 1,
         .joint_rows = 1,
         .ahead = s->ahead};
 }
@@ -56,9 +56,9 @@ static bool is_solved_again(step_of_joint *s)
 }
 
 // J, that the added inertia brings into a step.
-static double brought_in(double hold)
+static double brought_in(double target)
 {
-    return (hold - AFTER) * (BEFORE + AFTER) / 2;
+    return (target - AFTER) * (BEFORE + AFTER) / 2;
 }
 
 // What a row takes out as it mends makes room; what it brings in and the inertia takes is the
@@ -66,11 +66,11 @@ static double brought_in(double hold)
 START_TEST(an_account_keeps_what_inertia_takes)
 {
     static const double mends[] = {-0.2, 0, 0.2};
-    const double hold = 0.5, taken = -brought_in(hold), mending = mends[_i] / 2;
+    const double target = 0.5, taken = -brought_in(target), mending = mends[_i] / 2;
     step_of_joint s;
-    take_step(&s, hold, mends[_i]);
+    take_step(&s, target, mends[_i]);
     ck_assert(!is_solved_again(&s));
-    ck_assert_double_eq_tol(s.tight.stored, LEFT - mending + taken, 1e-12);
+    ck_assert_double_eq_tol(s.stiffened.stored, LEFT - mending + taken, 1e-12);
     ck_assert_double_eq_tol(s.pulled.may_win, LEFT + fmax(0, -mending), 1e-12);
 }
 END_TEST
@@ -81,14 +81,14 @@ START_TEST(an_account_is_full)
     step_of_joint s;
     take_step(&s, -2, 0);
     ck_assert(!is_solved_again(&s));
-    ck_assert_double_eq_tol(s.tight.stored, AFTER * AFTER, 1e-12);
+    ck_assert_double_eq_tol(s.stiffened.stored, AFTER * AFTER, 1e-12);
 }
 END_TEST
 
 // A step that brings in more than there is, and than rows bring in anyway, is solved again.
 START_TEST(what_wins_more_is_solved_again)
 {
-    const double hold = 1.2, wins = brought_in(hold);
+    const double target = 1.2, wins = brought_in(target);
     const struct {
         double mends;
         bool again;
@@ -98,7 +98,7 @@ START_TEST(what_wins_more_is_solved_again)
                  {-2 * (wins - LEFT) + 1e-3, true},
                  {-2 * (wins - LEFT) - 1e-3, false}};
     step_of_joint s;
-    take_step(&s, hold, cases[_i].mends);
+    take_step(&s, target, cases[_i].mends);
     ck_assert_int_eq(is_solved_again(&s), cases[_i].again);
 }
 END_TEST
