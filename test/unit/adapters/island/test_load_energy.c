@@ -8,7 +8,8 @@
 static const double LEFT = 0.1; // J, in the account before the step
 
 // A body that spins about z, slower after the step, with an added inertia of 1 kg m^2 that pulls it
-// towards another spin, and a row with an impulse of 1 N s that asks for a velocity to mend an error.
+// towards another spin, and a row with an impulse of 1 N s that asks for a velocity to mend an
+// error.
 typedef struct step_of_joint {
     sprag_body body;
     sprag_row row;
