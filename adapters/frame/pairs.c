@@ -109,17 +109,13 @@ static bool is_between(dJointID joint, const ode_pair *pair)
     return (a == c && b == d) || (a == d && b == c);
 }
 
-// Balls have a signed distance from triangles. Other shapes have none that is smooth enough for
-// contacts with a stiffness.
+// Of two meshes that overlap, triangles alone do not tell the way out.
 static bool has_distance(step *s, const ode_pair *pair)
 {
-    for (int side = 0; side < 2 && s->a->input.compliant; side++) {
-        if (pair->side[side]->triangle >= 0 && pair->side[!side]->shape.kind != SPRAG_SPHERE) {
-            s->a->warnings.without_distance = pair->side[side]->geom;
-            return false;
-        }
-    }
-    return true;
+    const ode_side *const *side = pair->side;
+    bool meshes = s->a->input.compliant && side[0]->triangle >= 0 && side[1]->triangle >= 0;
+    s->a->warnings.without_distance = meshes ? side[0]->geom : s->a->warnings.without_distance;
+    return !meshes;
 }
 
 // Is the pair ours? If the program has put the contact of two geoms between other bodies, it is a

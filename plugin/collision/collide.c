@@ -405,10 +405,8 @@ static int answer(const world_state *w, dGeomID a, dGeomID b, int flags, dContac
                   int skip)
 {
     bool all = w->settings.method->keeps_distance;
-    // Under method=ess the implicit step solves contacts of meshes with shapes other than balls,
-    // from ODE's contact points.
-    bool implicit = w->settings.method->is_compliant &&
-                    ((is_mesh(a) && !is_ball(b)) || (is_mesh(b) && !is_ball(a)));
+    // Under method=ess the implicit step solves contacts of two meshes, from ODE's contact points.
+    bool implicit = w->settings.method->is_compliant && is_mesh(a) && is_mesh(b);
     bool ours = all || (settings_collide_some(&w->settings) && is_done_badly(a, b));
     collide_context *d = ours && !implicit ? collide_context_get() : NULL;
     if (!d || d->busy) {

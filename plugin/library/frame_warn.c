@@ -34,8 +34,8 @@ static void warn_of_compliant(world_state *w, const ode_advance *step)
     }
     if (step->warnings.without_distance && warn_first(w, WARN_NO_DISTANCE)) {
         warn(w, NULL,
-             "%s has a smooth distance function for balls only. Under method=ess its contacts with "
-             "other shapes are those that the program makes before the step.",
+             "%s has no signed distance from another mesh. Under method=ess their contacts are "
+             "those that the program makes before the step.",
              describe_geom(a, step->warnings.without_distance));
     }
 }

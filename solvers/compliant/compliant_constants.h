@@ -48,6 +48,10 @@ static const double COMPLIANT_TURN_PER_CHORD = 2.1;
 // share what is apart. Smaller: points on a shared edge have two contacts by rounding.
 static const double COMPLIANT_SHARED_POINT = 1e-9;
 
+// Cosine by which the normal of a contact may differ from that of a triangle's front. Larger: edges
+// in a plane are felt.
+static const double COMPLIANT_ON_FRONT = 1e-9;
+
 // ---- rigid contacts that hold (hold.c)
 
 // Of the fastest motion: a point that approaches or separates faster does not hold. Larger:

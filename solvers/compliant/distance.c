@@ -95,7 +95,19 @@ static void corners_of(const compliant_run *run, int guard, int side, double cor
     }
 }
 
-// Triangles of one mesh near one ball. The distance of a ball from a mesh is that of the nearest
+// Touches a shape the front of a triangle, and not an edge from the side? Faces do so at several
+// points, of which the gap has one.
+static bool is_on_front(const compliant_run *run, int guard, int side, const sprag_gap *gap)
+{
+    sprag_pose room;
+    double front[3];
+    const sprag_shape *triangle = &compliant_collider(run, guard, side)->shape;
+    return compliant_collider(run, guard, !side)->shape.kind != SPRAG_SPHERE &&
+           sprag_gap_front(triangle, compliant_shape_pose(run, guard, side, &room), front) &&
+           (side ? 1 : -1) * dot3(front, gap->normal) > 1 - COMPLIANT_ON_FRONT;
+}
+
+// Triangles of one mesh near one body. The distance of a ball from a mesh is that of the nearest
 // triangle, or of several at several points (a valley). Triangles that share an edge or a corner
 // share the points on it: there, the contact belongs to one of them. It is the one whose gap is
 // the least; of equal ones the first.
@@ -103,6 +115,9 @@ bool compliant_belongs_to_neighbour(compliant_run *run, int guard, const sprag_g
 {
     const compliant_guards *guards = &run->guards;
     int pair = guards->pair[guard], side = sprag_pair_triangle(run->frame, pair);
+    if (side >= 0 && is_on_front(run, guard, side, gap)) {
+        return false;
+    }
     for (int way = -1; way <= 1 && side >= 0; way += 2) {
         for (int g = guard + way; g >= 0 && g < guards->pairs; g += way) {
             double corner[3][3];

@@ -83,6 +83,14 @@ static bool is_stiff(const compliant_run *run, const compliant_law *law)
     return !(law->stiffness > 0 && rate * h < run->options->steps);
 }
 
+// Shapes other than balls meet several triangles of a mesh at once, at points that come and go:
+// forces of springs would jump.
+static bool is_faceted(const compliant_run *run, int guard)
+{
+    int side = sprag_pair_triangle(run->frame, run->guards.pair[guard]);
+    return side >= 0 && compliant_collider(run, guard, !side)->shape.kind != SPRAG_SPHERE;
+}
+
 static bool has_friction(const sprag_friction *f)
 {
     return f->coefficient[0] > 0 || f->coefficient[1] > 0;
@@ -119,7 +127,7 @@ void compliant_set_law(compliant_run *run, int guard, bool touches_now)
         set_soft(law, surface, h);
     }
     bool unsupported = is_unsupported(surface, bounces && surface->stiffness > 0);
-    if (unsupported || is_stiff(run, law)) {
+    if (unsupported || is_stiff(run, law) || is_faceted(run, guard)) {
         law->status = law->hunt_crossley && bounces ? COMPLIANT_IMPLICIT : COMPLIANT_RIGID_PAIR;
         law->reason = unsupported ? SPRAG_COMPLIANT_UNSUPPORTED_LAW : SPRAG_COMPLIANT_STIFF;
     }

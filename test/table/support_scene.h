@@ -11,13 +11,14 @@
 
 // ess leaves contacts to the implicit step that have no distance.
 static const char GIVEN[] = "contacts without a signed distance. The first body is body",
-                  NO_DISTANCE[] = "has a smooth distance function for balls only",
+                  NO_DISTANCE[] = "has no signed distance from another mesh",
                   NO_CALL[] = "has made no collision call",
                   OVERLAP[] = "at the start of a step, first the ";
 
 #define FLOOR "contacts have a least CFM"
 #define APART "rests with a gap of 5e-7 m"
 #define HELD "the tolerance of its forces"
+#define MESHES_ALONE "two meshes have the program's contacts, with a message"
 
 enum { SCENE_CONTACTS = 64 };
 

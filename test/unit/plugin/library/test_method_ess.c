@@ -596,31 +596,28 @@ START_TEST(tumbling_hull_keeps_its_energy)
 }
 END_TEST
 
-// With shapes other than balls.
-START_TEST(meshes_have_the_programs_contacts)
+// Four corners carry it as on a plane; over a seam, where both triangles have points, more do.
+START_TEST(soft_boxes_rest_on_meshes)
 {
     static const float vertex[] = {-5, -5, 0, 5, -5, 0, 5, 5, 0, -5, 5, 0};
     static const dTriIndex index[] = {0, 1, 2, 0, 2, 3};
-    yielding *y = yielding_open(ESS, (material){1e4, 0.5, .bounce = -1}, 0.01);
+    static const double at[][2] = {{0.6, -0.4}, {0.3, 0.3}}; // m
+    const double sink = ESS_G / (4 * 1e4);
+    yielding *y = yielding_open(ESS, (material){1e4, 0.5, .friction = 0.5, .bounce = -1}, 0.01);
     dTriMeshDataID data = dGeomTriMeshDataCreate();
     dGeomTriMeshDataBuildSingle(data, vertex, 3 * sizeof(float), 4, index, 6,
                                 3 * sizeof(dTriIndex));
     dGeomID mesh = dCreateTriMesh(y->space, data, NULL, NULL, NULL);
     dMass mass;
     dMassSetBoxTotal(&mass, 1, 0.2, 0.2, 0.2);
-    dBodyID box = yielding_body(y, &mass, dCreateBox(y->space, 0.2, 0.2, 0.2), 0.6, -0.4, 0.5);
+    dBodyID box =
+        yielding_body(y, &mass, dCreateBox(y->space, 0.2, 0.2, 0.2), at[_i][0], at[_i][1], 0.5);
     run(y, 300);
-    ck_assert_double_eq_tol(dBodyGetPosition(box)[2], 0.1, 1e-3);
-    ck_assert_int_gt(stats_of(y).ess_declined, 10);
-    dContactGeom ours[8], stocks[8];
-    dBodySetPosition(box, 0.3, 0.3, 0.05); // over a seam
-    int count = dCollide(mesh, dBodyGetFirstGeom(box), 8, ours, sizeof ours[0]);
-    ck_assert(sprag_world_configure(y->world, "method=ode"));
-    ck_assert_int_eq(dCollide(mesh, dBodyGetFirstGeom(box), 8, stocks, sizeof stocks[0]), count);
-    for (int i = 0; i < count; i++) {
-        ck_assert_mem_eq(ours[i].normal, stocks[i].normal, 3 * sizeof(dReal));
-        ck_assert_double_eq(ours[i].depth, stocks[i].depth);
-    }
+    double sunk = 0.1 - dBodyGetPosition(box)[2];
+    ck_assert_double_lt(sunk, 1.001 * sink);
+    ck_assert_double_gt(sunk, (_i ? 0.4 : 0.999) * sink);
+    ck_assert_double_lt(fabs(dBodyGetLinearVel(box)[2]), 1e-6);
+    ck_assert_int_eq(stats_of(y).ess_declined + stats_of(y).ess_switched, 0);
     dGeomDestroy(mesh);
     yielding_close(y);
     dGeomTriMeshDataDestroy(data);
@@ -744,7 +741,7 @@ static Suite *ess_suite(void)
     tcase_add_test(left, sticking_contacts_do_not_slow_integration);
     tcase_add_loop_test(left, overlaps_are_not_thrown_out, 0, 2);
     tcase_add_test(left, failed_integrations_are_not_repeated);
-    tcase_add_test(left, meshes_have_the_programs_contacts);
+    tcase_add_loop_test(left, soft_boxes_rest_on_meshes, 0, 2);
     tcase_add_test(left, steps_of_a_frame_are_bounded);
     tcase_add_loop_test(left, work_of_a_frame_is_bounded, 0, 2);
     suite_add_tcase(suite, left);

@@ -376,19 +376,18 @@ END_TEST
 
 static Suite *rigid_suite(void)
 {
-    enum { CONVEX = 2 * STEPS }; // floors that shapes other than balls have a distance from
     Suite *suite = suite_create("method_ess_rigid");
     TCase *one = tcase_create("one body"), *several = tcase_create("several");
     tcase_set_timeout(one, 60);
-    tcase_add_loop_test(one, box_sticks_on_a_slope, 0, CONVEX);
-    tcase_add_loop_test(one, box_slides_down_a_slope, 0, CONVEX);
-    tcase_add_loop_test(one, box_slides_to_rest, 0, CONVEX);
+    tcase_add_loop_test(one, box_sticks_on_a_slope, 0, FLOORS * STEPS);
+    tcase_add_loop_test(one, box_slides_down_a_slope, 0, FLOORS * STEPS);
+    tcase_add_loop_test(one, box_slides_to_rest, 0, FLOORS * STEPS);
     tcase_add_loop_test(one, friction_of_a_force, 0, STEPS);
     tcase_add_loop_test(one, ball_slides_then_rolls, 0, FLOORS * STEPS);
     tcase_add_loop_test(one, rolling_friction_slows_a_ball, 0, STEPS);
     tcase_add_loop_test(one, tall_box_tips, 0, STEPS);
     tcase_add_loop_test(one, disc_rolls, 0, 2 * STEPS);
-    tcase_add_loop_test(one, box_falls_flat, 0, CONVEX);
+    tcase_add_loop_test(one, box_falls_flat, 0, FLOORS * STEPS);
     tcase_add_loop_test(one, tumbling_box_gains_nothing, 0, STEPS);
     tcase_add_loop_test(several, stack_stands, 0, STEPS);
     tcase_add_loop_test(several, upper_box_slides_on_the_lower_one, 0, STEPS);
