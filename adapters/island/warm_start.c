@@ -322,8 +322,7 @@ sprag_memory sprag_ode_warm_start_island(const ode_warm_start *warm, dBodyID fir
 
 static bool is_worth_keeping(const sprag_memory *memory)
 {
-    return memory->wait || memory->pause || memory->rests || memory->frozen || memory->thaw ||
-           memory->run;
+    return memory->wait > 0 || memory->pause > 0 || memory->rests || memory->run > 0;
 }
 
 static void store_island(table *now, int i, dBodyID body, const sprag_memory *memory)

@@ -79,12 +79,11 @@ typedef struct sprag_problem {
 
 // Memory of a solver of an island, from one solve to the next. All zero: nothing.
 typedef struct sprag_memory {
-    int wait;   // solves until the direct strategies are tried again
-    int pause;  // the wait after their last failure, less the solves since then; 0: none
-    bool rests; // they solved it last, and left it near rest
-    int frozen; // solves by frozen friction until Newton's method is tried in full again
-    int thaw;   // the number of them since it last failed; 0: it solved the island last
-    int run;    // solves in a row by the interior-point method, which bring it to rest
+    int wait;      // solves until the direct strategies are tried again
+    int pause;     // the wait after their last failure, less the solves since then; 0: none
+    bool rests;    // the direct strategies solved it last, and left it near rest
+    int run;       // solves of the interior-point method since it last slowed the island; 0: none
+    double energy; // J, least kinetic energy of them
 } sprag_memory;
 
 typedef struct sprag_solution {

@@ -289,6 +289,24 @@ void sprag_assemble_solution(const sprag_system *system, const sprag_problem *pr
     }
 }
 
+void sprag_assemble_start(sprag_system *system, const sprag_problem *problem, const int *node_of,
+                          const sprag_solution *solution, double *v)
+{
+    for (int b = 0; b < problem->bodies; b++) {
+        if (node_of[b] != SPRAG_NOWHERE) {
+            memcpy(v + 6 * node_of[b], solution->velocity[b], 6 * sizeof *v);
+        }
+    }
+    for (int i = 0; i < system->points; i++) {
+        for (int k = 0; k < 6; k++) {
+            system->impulse[i][k] = problem->step * solution->contact_force[i][k];
+        }
+    }
+    for (int i = 0; i < system->equations; i++) {
+        system->row_impulse[i] = problem->step * solution->row_force[i];
+    }
+}
+
 static void widen(double range[2], double x)
 {
     range[0] = x < range[0] ? x : range[0];

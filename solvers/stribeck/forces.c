@@ -11,9 +11,8 @@
 #include "stribeck_constants.h"
 
 typedef struct iterate {
-    sprag_system system; // slip, rate: w
+    sprag_system *system; // slip, rate: w
     double stiction;
-    int *node_of;
     double *v, *dv;           // size, m/s, rad/s
     double (*slip)[6], *rate; // points, equations: u
     double (*p)[6], *row_p;   // points, equations: N s
@@ -28,7 +27,7 @@ typedef struct iterate {
 // 1/kg, a bound of the largest of all directions of a cone.
 static double inverse_mass_of(const iterate *s, int i, int first, int axes)
 {
-    const sprag_space6 *space = s->system.chart;
+    const sprag_space6 *space = s->system->chart;
     const sprag_stencil *stencil = &space->point[i];
     double most = 0, both = 0;
     for (int k = 0; k < axes; k++) {
@@ -99,7 +98,7 @@ static void solve_cone(const sprag_cone *cone, double stiction, double bound, do
 
 static void solve_point(iterate *s, int i)
 {
-    sprag_system *system = &s->system;
+    sprag_system *system = s->system;
     const sprag_point *point = &system->point[i];
     const double rho = 1 / point->inverse_mass, *u = s->slip[i], *p = s->p[i];
     double *w = system->slip[i];
@@ -123,26 +122,33 @@ static void solve_point(iterate *s, int i)
 
 static void solve_equation(iterate *s, int i)
 {
-    const sprag_equation *equation = &s->system.equation[i];
+    const sprag_equation *equation = &s->system->equation[i];
     double rho = 1 / equation->inverse_mass, z = s->row_p[i] - rho * s->rate[i];
     double w = -z / (1 / equation->yield + rho), p = -w / equation->yield;
     bool inside = p >= equation->lo && p <= equation->hi;
     w = inside ? w : (clamp(p, equation->lo, equation->hi) - z) / rho;
-    s->system.rate[i] = equation->inverse_mass > 0 ? w : s->rate[i];
+    s->system->rate[i] = equation->inverse_mass > 0 ? w : s->rate[i];
 }
 
 // Sets w, g(w) and g'(w). Returns the distance of the iterate from the laws, N s / sqrt(kg).
 static double take_laws(iterate *s)
 {
-    sprag_system *system = &s->system;
+    sprag_system *system = s->system;
     double sum = 0;
     for (int i = 0; i < system->points; i++) {
         const sprag_point *point = &system->point[i];
         solve_point(s, i);
         sprag_point_law(system, i, system->slip[i], s->stiction, NULL, s->at[i], s->slope[i]);
-        for (int k = 0; k < point->dim && point->inverse_mass > 0; k++) {
-            double apart = s->at[i][k] - s->p[i][k];
+        if (point->inverse_mass > 0) {
+            double apart = s->at[i][SPRAG_NORMAL] - s->p[i][SPRAG_NORMAL];
             sum += apart * apart * point->inverse_mass;
+        }
+        for (int c = point->cone; c < point->cone + point->cones; c++) {
+            for (int k = system->cone[c].first; k < system->cone[c].first + system->cone[c].axes;
+                 k++) {
+                double apart = s->at[i][k] - s->p[i][k]; // N s, or N m s and 1/(kg m^2)
+                sum += point->inverse_mass > 0 ? apart * apart * s->inverse_mass[c] : 0;
+            }
         }
     }
     for (int i = 0; i < system->equations; i++) {
@@ -159,7 +165,7 @@ static double take_laws(iterate *s)
 // Impulses by the laws as they are linear at w: at u, or after the update.
 static void take_linear_laws(const iterate *s, bool after, double (*p)[6], double *row_p)
 {
-    const sprag_system *system = &s->system;
+    const sprag_system *system = s->system;
     for (int i = 0; i < system->points; i++) {
         const int dim = system->point[i].dim;
         double apart[6];
@@ -185,22 +191,22 @@ static void take_linear_laws(const iterate *s, bool after, double (*p)[6], doubl
 // Sets the residual of the momentum balance. Returns the size of the momenta, N s / sqrt(kg).
 static double balance(iterate *s, double (*p)[6], const double *row_p)
 {
-    sprag_system_set_impulses(&s->system, p, row_p);
-    return sprag_system_balance(&s->system, s->v);
+    sprag_system_set_impulses(s->system, p, row_p);
+    return sprag_system_balance(s->system, s->v);
 }
 
 // Error of the iterate: of the momentum balance and of the laws, relative to the momenta.
 static double error_of(iterate *s)
 {
     double scale = balance(s, s->p, s->row_p);
-    double error = sprag_system_weighed(&s->system, s->system.residual);
+    double error = sprag_system_weighed(s->system, s->system->residual);
     return hypot(error, take_laws(s)) / scale;
 }
 
 // Sets dv and the changes that go with it.
 static sprag_result update(iterate *s)
 {
-    sprag_system *system = &s->system;
+    sprag_system *system = s->system;
     take_linear_laws(s, false, s->dp, s->row_dp);
     balance(s, s->dp, s->row_dp);
     system->moved = 0; // slopes are those at w
@@ -217,7 +223,8 @@ static sprag_result update(iterate *s)
 
 static void move(iterate *s, double share)
 {
-    const sprag_system *system = &s->system;
+    sprag_system *system = s->system;
+    system->moved = share;
     add_scaled(s->v, share, s->dv, system->size);
     add_scaled(s->slip[0], share, system->slip_change[0], 6 * system->points);
     add_scaled(s->rate, share, system->rate_change, system->equations);
@@ -225,127 +232,110 @@ static void move(iterate *s, double share)
     add_scaled(s->row_p, share, s->row_dp, system->equations);
 }
 
-// Of an update, in products of blocks.
-static double work_of(sprag_system *system)
-{
-    return fmax(0, system->space->work(system)) +
-           STRIBECK_UPDATE_WORK * (system->points + system->equations);
-}
-
-// From v and p. Where updates go back and forth, as between sliding either way, every other one is
-// taken half.
-static sprag_result iterate_forces(iterate *s, double tolerance, double *work_left,
-                                   sprag_stats *stats)
-{
-    const double work = work_of(&s->system);
-    double least = INFINITY;
-    for (int i = 0, since = 0;; i++, since++) {
-        const double error = stats->convergence = error_of(s);
-        since = error < least / 2 ? 0 : since;
-        least = fmin(least, error);
-        bool stalls = since >= STRIBECK_FORCE_STALLED;
-        if (error <= (stalls ? STRIBECK_FORCE_ROUNDING : tolerance)) {
-            return SPRAG_OK;
-        }
-        if (i == STRIBECK_FORCE_UPDATES || !(*work_left > work) || !isfinite(error)) {
-            return SPRAG_NOT_CONVERGED;
-        }
-        sprag_result result = update(s);
-        *work_left -= work;
-        stats->iterations++;
-        if (result != SPRAG_OK) {
-            return result;
-        }
-        move(s, stalls && since % 2 ? 0.5 : 1);
-    }
-}
-
 static bool take(iterate *s, sprag_scratch *scratch)
 {
-    const sprag_system *system = &s->system;
-    s->v = SPRAG_TAKE_RAW(scratch, system->size, double);
-    s->dv = SPRAG_TAKE_RAW(scratch, system->size, double);
+    const sprag_system *system = s->system;
     s->slip = SPRAG_TAKE_RAW(scratch, system->points, *s->slip);
-    s->p = SPRAG_TAKE(scratch, system->points, *s->p);
+    s->p = SPRAG_TAKE_RAW(scratch, system->points, *s->p);
     s->dp = SPRAG_TAKE_RAW(scratch, system->points, *s->dp);
     s->row_dp = SPRAG_TAKE_RAW(scratch, system->equations, double);
     s->at = SPRAG_TAKE_RAW(scratch, system->points, *s->at);
     s->slope = SPRAG_TAKE_RAW(scratch, system->points, *s->slope);
     s->inverse_mass = SPRAG_TAKE_RAW(scratch, system->cones, double);
     s->rate = SPRAG_TAKE_RAW(scratch, system->equations, double);
-    s->row_p = SPRAG_TAKE(scratch, system->equations, double);
+    s->row_p = SPRAG_TAKE_RAW(scratch, system->equations, double);
     s->row_at = SPRAG_TAKE_RAW(scratch, system->equations, double);
     return !scratch->failed;
 }
 
-static void place(iterate *s)
+// From v and the impulses of the system.
+static void set_start(iterate *s)
 {
-    sprag_system *system = &s->system;
-    sprag_system_place(system, s->v);
-    memcpy(s->slip, system->slip, (size_t)system->points * sizeof *s->slip);
-    memcpy(s->rate, system->rate, (size_t)system->equations * sizeof *s->rate);
-}
-
-static void set_start(iterate *s, const sprag_problem *problem, const sprag_solution *guess)
-{
-    sprag_system *system = &s->system;
-    for (int b = 0; b < problem->bodies; b++) {
-        if (s->node_of[b] != SPRAG_NOWHERE) {
-            memcpy(s->v + 6 * s->node_of[b], guess->velocity[b], 6 * sizeof *s->v);
-        }
-    }
-    add_scaled(s->p[0], problem->step, guess->contact_force[0], 6 * system->points);
-    add_scaled(s->row_p, problem->step, guess->row_force, system->equations);
+    sprag_system *system = s->system;
+    memcpy(s->p, system->impulse, (size_t)system->points * sizeof *s->p);
+    memcpy(s->row_p, system->row_impulse, (size_t)system->equations * sizeof *s->row_p);
     for (int i = 0; i < system->points; i++) {
         const sprag_point *point = &system->point[i];
         for (int c = point->cone; c < point->cone + point->cones; c++) {
             s->inverse_mass[c] = inverse_mass_of(s, i, system->cone[c].first, system->cone[c].axes);
         }
     }
-    place(s);
+    sprag_system_place(system, s->v);
+    memcpy(s->slip, system->slip, (size_t)system->points * sizeof *s->slip);
+    memcpy(s->rate, system->rate, (size_t)system->equations * sizeof *s->rate);
 }
 
-// Starts again near the solution, wherever it is.
-static sprag_result start_by_interior_point(iterate *s, double scale, double *work_left,
-                                            sprag_stats *stats)
+// Every other update is taken half where they go back and forth, as between sliding either way.
+sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double tolerance,
+                                  int updates, bool brief, double *v, double *dv,
+                                  sprag_stats *stats)
 {
-    sprag_system *system = &s->system;
-    const long before = stats->iterations;
-    sprag_result result =
-        sprag_interior_solve(system, scale, s->stiction, STRIBECK_FORCE_START_TOLERANCE,
-                             STRIBECK_FORCE_START_UPDATES, s->v, s->dv, stats);
-    *work_left -= (double)(stats->iterations - before) * work_of(system);
-    memcpy(s->p, system->impulse, (size_t)system->points * sizeof *s->p);
-    memcpy(s->row_p, system->row_impulse, (size_t)system->equations * sizeof *s->row_p);
-    place(s);
-    return result == SPRAG_NOT_CONVERGED ? SPRAG_OK : result;
+    iterate s = {.system = system, .stiction = stiction, .v = v, .dv = dv};
+    if (!take(&s, system->scratch)) {
+        return SPRAG_NO_MEMORY;
+    }
+    set_start(&s);
+    double least = INFINITY, first = INFINITY;
+    for (int i = 0, since = 0;; i++, since++) {
+        const double error = stats->convergence = error_of(&s);
+        since = error < least / 2 ? 0 : since;
+        least = fmin(least, error);
+        bool stalls = since >= STRIBECK_FORCE_STALLED;
+        double enough = brief && i == 0 ? STRIBECK_FORCE_KNOWN * tolerance : tolerance;
+        if (error <= (stalls ? STRIBECK_FORCE_ROUNDING : enough)) {
+            sprag_system_set_impulses(system, s.at, s.row_at);
+            return SPRAG_OK;
+        }
+        first = i == 0 ? error : first;
+        if (i >= updates || !isfinite(error) || (brief && error > first)) {
+            return SPRAG_NOT_CONVERGED;
+        }
+        sprag_result result = update(&s);
+        stats->factorizations++;
+        if (result != SPRAG_OK) {
+            return result;
+        }
+        move(&s, stalls && since % 2 ? 0.5 : 1);
+        sprag_system_log(system, stiction, stats);
+    }
 }
 
 sprag_result sprag_stribeck_forces(const sprag_problem *problem,
                                    const sprag_stribeck_options *options, sprag_scratch *scratch,
                                    sprag_solution *solution, sprag_stats *stats)
 {
-    iterate s;
+    sprag_system system;
+    int *node_of;
+    double stiction;
     sprag_scales scales = sprag_stribeck_scales(problem, options);
     sprag_result result =
-        sprag_stribeck_assemble(problem, &scales, scratch, &s.system, &s.node_of, &s.stiction);
+        sprag_stribeck_assemble(problem, &scales, scratch, &system, &node_of, &stiction);
     if (result != SPRAG_OK) {
         return result;
     }
-    if (!take(&s, scratch)) {
+    double *v = SPRAG_TAKE_RAW(scratch, system.size, double);
+    double *dv = SPRAG_TAKE_RAW(scratch, system.size, double);
+    if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
-    set_start(&s, problem, solution);
-    result = iterate_forces(&s, options->tolerance, options->work_left, stats);
-    if (result == SPRAG_NOT_CONVERGED && *options->work_left > 0) {
-        result = start_by_interior_point(&s, scales.soft.scale, options->work_left, stats);
-        result = result == SPRAG_OK
-                     ? iterate_forces(&s, options->tolerance, options->work_left, stats)
-                     : result;
+    const double update = fmax(0, system.space->work(&system)) +
+                          STRIBECK_UPDATE_WORK * (system.points + system.equations);
+    const double left = *options->work_left / update;
+    const int before = stats->iterations, most = (int)clamp(left, 0, STRIBECK_FORCE_UPDATES);
+    sprag_assemble_start(&system, problem, node_of, solution, v);
+    result = sprag_forces_iterate(&system, stiction, options->tolerance, most, false, v, dv, stats);
+    if (result == SPRAG_NOT_CONVERGED && stats->iterations - before < left) { // another start
+        result = sprag_interior_solve(&system, scales.soft.scale, stiction,
+                                      STRIBECK_FORCE_START_TOLERANCE, STRIBECK_FORCE_START_UPDATES,
+                                      v, dv, stats);
+        if (result == SPRAG_OK || result == SPRAG_NOT_CONVERGED) {
+            result = sprag_forces_iterate(&system, stiction, options->tolerance, most, false, v, dv,
+                                          stats);
+        }
     }
+    *options->work_left -= (stats->iterations - before) * update;
     if (result == SPRAG_OK) {
-        sprag_system_set_impulses(&s.system, s.at, s.row_at);
-        sprag_assemble_solution(&s.system, problem, s.node_of, s.v, solution);
+        sprag_assemble_solution(&system, problem, node_of, v, solution);
     }
     return result;
 }

@@ -15,6 +15,16 @@
 #define SPRAG_STRIBECK_FORCES_H
 
 #include "stribeck.h"
+#include "system.h"
+
+// On bodies, from v (m/s, rad/s) and the impulses of the system. dv: size, scratch. tolerance: of
+// momentum and laws, relative to the impulses. brief: it ends where an update takes it farther from
+// the laws than its start, and takes a start without an update that is a hundred times nearer than
+// the tolerance only. SPRAG_OK: the system has the impulses at v. SPRAG_NOT_CONVERGED after so many
+// updates, SPRAG_SINGULAR, SPRAG_NO_MEMORY.
+sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double tolerance,
+                                  int updates, bool brief, double *v, double *dv,
+                                  sprag_stats *stats);
 
 // Starts from the velocities and forces of *solution; forces of 0 do for new contacts. Contacts
 // with a stiffness (Hunt and Crossley's law) are not solved. Of the options: softness, stiction,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "assemble.h"
+#include "forces.h"
 #include "frozen_friction.h"
 #include "interior.h"
 #include "linalg.h"
@@ -21,16 +22,18 @@ typedef struct effort {
 
 // Traits of an island that decide which strategies it gets (traits_of).
 enum {
-    CHEAP = 1,    // to factorize
-    COSTLY = 2,   // otherwise
-    STARTS = 4,   // cheap, or there is a guess
-    STACKED = 8,  // many contacts a body, and an update of them is bearable
-    BRIEFLY = 16, // stacked, and Newton's method is not tried at length
-    SWEEPS = 32,  // Gauss-Seidel has the laws of the problem
-    SETTLES = 64, // the caller says that it settles
-    FREEZES = 128 // frozen friction is worth its passes
+    CHEAP = 1,     // to factorize
+    COSTLY = 2,    // otherwise
+    STARTS = 4,    // cheap, or there is a guess
+    STACKED = 8,   // many contacts a body, and an update of them is bearable
+    BRIEFLY = 16,  // stacked, and Newton's method is not tried at length
+    SWEEPS = 32,   // Gauss-Seidel has the laws of the problem
+    SETTLES = 64,  // the caller says that it settles
+    FREEZES = 128, // frozen friction is worth its passes
+    SPRINGS = 256, // there are contacts, and they yield in proportion to their forces
+    OTHERS = 512,  // otherwise: joints alone, or Hunt and Crossley's law
+    TREES = 1024   // bodies touch in chains and trees
 };
-enum { ANY = SPRAG_ATTEMPT_ALL | SPRAG_ATTEMPT_BRIEF };
 
 static void copy(double *to, const double *from, int n)
 {
@@ -136,20 +139,9 @@ static effort brief(const sprag_strategy_state *w, int iterations)
 static void take(sprag_strategy_state *w, const sprag_solution *solution)
 {
     sprag_system *system = w->system;
-    const sprag_problem *problem = w->problem;
-    for (int b = 0; b < problem->bodies; b++) {
-        if (w->node_of[b] != SPRAG_NOWHERE) {
-            copy(w->v + 6 * w->node_of[b], solution->velocity[b], 6);
-        }
-    }
+    sprag_assemble_start(system, w->problem, w->node_of, solution, w->v);
     for (int i = 0; i < system->points; i++) {
-        for (int k = 0; k < 6; k++) {
-            system->impulse[i][k] = problem->step * solution->contact_force[i][k];
-        }
         memcpy(system->point[i].guess, system->impulse[i], sizeof system->point[i].guess);
-    }
-    for (int i = 0; i < system->equations; i++) {
-        system->row_impulse[i] = problem->step * solution->row_force[i];
     }
 }
 
@@ -183,14 +175,39 @@ static sprag_result sweep(sprag_strategy_state *w, sprag_sweeps_options options)
 // enough if all has come to rest.
 static sprag_result solve_newton(sprag_strategy_state *w)
 {
-    bool once = w->options.frozen && w->options.attempt == SPRAG_ATTEMPT_BRIEF;
-    int most = once ? 1 : w->options.max_iterations;
+    int most = w->options.max_iterations;
     go_to_start(w);
     w->reached = w->options.finest;
     sprag_result result = iterate(w, w->options.finest, w->options.tolerance,
                                   has_gauss_seidel(w) ? brief(w, most) : thorough(w, most));
     return result == SPRAG_OK && w->system->points == 0 && w->system->equations > 0 ? harden_rows(w)
                                                                                     : result;
+}
+
+// Newton's method in the forces, from those of the last step or of the caller's sweeps. It is given
+// up where it leaves them: contacts that were held let go, and it takes many updates, if it ends.
+static sprag_result solve_known(sprag_strategy_state *w)
+{
+    sprag_system *system = w->system;
+    if (w->options.attempt == SPRAG_ATTEMPT_SWEPT) {
+        take(w, w->best->solution);
+    } else {
+        copy(w->v, w->guess ? w->guess : system->start, system->size);
+        memset(system->impulse, 0, (size_t)system->points * sizeof *system->impulse);
+        for (int i = 0; i < system->points; i++) {
+            const sprag_point *point = &system->point[i];
+            if (point->guess[0] >= 0) {
+                memcpy(system->impulse[i], point->guess, sizeof point->guess);
+            }
+        }
+        for (int i = 0; i < system->equations; i++) {
+            system->row_impulse[i] = system->equation[i].guess;
+        }
+    }
+    w->reached = w->options.finest;
+    return sprag_forces_iterate(system, w->options.finest, w->options.tolerance,
+                                affordable(w, w->options.max_iterations), true, w->v, w->dv,
+                                &w->stats);
 }
 
 // First friction bounds: the expected normal impulse of a contact, or, if that is unknown, the
@@ -252,22 +269,15 @@ static void refine(sprag_strategy_state *w)
            thorough(w, STRIBECK_RESTORE_ITERATIONS)); // v has changed by rounding
 }
 
-// warm_newton of bodies: Gauss-Seidel, whatever it reaches, then Newton's method.
-static sprag_result warm_from_sweeps(sprag_strategy_state *w)
+// Newton's method in the velocities that Gauss-Seidel finds.
+static sprag_result solve_swept(sprag_strategy_state *w)
 {
-    sprag_result result = SPRAG_OK;
-    bool swept = w->options.attempt == SPRAG_ATTEMPT_SWEPT;
-    int most = STRIBECK_WARM_ITERATIONS;
-    if (swept) {
-        take(w, w->best->solution);
-    } else {
-        result = sweep(w, (sprag_sweeps_options){.most = w->options.sweeps});
-    }
+    sprag_result result = sweep(w, (sprag_sweeps_options){.most = w->options.sweeps});
     if (result == SPRAG_OK) {
         result = newton(w, w->options.stiction, w->options.tolerance,
-                        swept ? brief(w, most) : thorough(w, most));
+                        thorough(w, STRIBECK_WARM_ITERATIONS));
     }
-    if (result == SPRAG_OK && !swept) { // under a budget the common tolerance is exact enough
+    if (result == SPRAG_OK) {
         refine(w);
     }
     return result;
@@ -344,61 +354,6 @@ static double bound_error(const sprag_strategy_state *w)
     return largest > 0 ? error / largest : 0;
 }
 
-static sprag_result frozen_briefly(sprag_strategy_state *w, double stiction, int most)
-{
-    w->reached = stiction;
-    return sprag_frozen_friction_solve(w->system, w->bound, stiction, w->options.tolerance,
-                                       affordable(w, most), w->v, w->dv, &w->stats);
-}
-
-// One pass of the convex problem with few updates. Bodies at rest creep by the stiction tolerance
-// of contacts that slide, so an island that frozen friction solved last time takes the smaller one
-// of islands that settle; the first where that fails.
-static sprag_result brief_pass(sprag_strategy_state *w)
-{
-    const sprag_strategy_options *o = &w->options;
-    copy(w->good, w->v, w->system->size);
-    sprag_result result = frozen_briefly(
-        w, o->settles ? fmax(o->finest, STRIBECK_SETTLED_STICTION * o->stiction) : o->stiction,
-        o->settles ? STRIBECK_SETTLED_UPDATES : STRIBECK_BRIEF_UPDATES);
-    if (result == SPRAG_NOT_CONVERGED && o->settles) {
-        copy(w->v, w->good, w->system->size);
-        result = frozen_briefly(w, o->stiction, STRIBECK_BRIEF_UPDATES);
-    }
-    return result;
-}
-
-// Frozen friction with few updates: contacts at rest are solved by the bounds of the last step.
-static sprag_result solve_frozen_friction_briefly(sprag_strategy_state *w)
-{
-    sprag_result result = SPRAG_OK;
-    double error = INFINITY;
-    const sprag_system *system = w->system;
-    if (w->options.attempt == SPRAG_ATTEMPT_SWEPT) {
-        take(w, w->best->solution);
-    }
-    guess_bounds(w);
-    copy(w->v,
-         w->guess                                    ? w->guess
-         : w->options.attempt == SPRAG_ATTEMPT_BRIEF ? system->start
-                                                     : system->free,
-         system->size);
-    for (int pass = 0;
-         pass < STRIBECK_BRIEF_PASSES && error > STRIBECK_BRIEF_BOUND_GOOD && result == SPRAG_OK;
-         pass++) {
-        if (pass > 0) {
-            take_bounds(w, 1);
-        }
-        result = brief_pass(w);
-        error = result == SPRAG_OK ? bound_error(w) : INFINITY;
-    }
-    if (error <= STRIBECK_BRIEF_BOUND_ERROR) {
-        w->stats.bound_error = error;
-        return SPRAG_OK;
-    }
-    return result == SPRAG_NO_MEMORY ? result : SPRAG_NOT_CONVERGED;
-}
-
 // Frozen friction in passes that move the bounds towards the normal impulses. The remaining
 // difference is the statistics' bound_error.
 static sprag_result solve_frozen_friction(sprag_strategy_state *w)
@@ -416,6 +371,17 @@ static sprag_result solve_frozen_friction(sprag_strategy_state *w)
     return SPRAG_OK;
 }
 
+// The error that an interior-point solve may leave: what moves needs less exact velocities than
+// what has nearly come to rest.
+static double interior_tolerance(const sprag_strategy_state *w)
+{
+    const sprag_system *system = w->system;
+    system->space->momentum(system, system->start, system->work);
+    double moves = sprag_system_weighed(system, system->work) / system->momentum;
+    return clamp(STRIBECK_INTERIOR_OF_MOTION * moves, STRIBECK_INTERIOR_FINEST,
+                 STRIBECK_INTERIOR_COARSEST);
+}
+
 // The interior-point method, where the work that is left should be enough for it.
 static sprag_result solve_interior_point(sprag_strategy_state *w)
 {
@@ -424,10 +390,10 @@ static sprag_result solve_interior_point(sprag_strategy_state *w)
     if (most < STRIBECK_INTERIOR_LEAST) {
         return SPRAG_NOT_CONVERGED;
     }
-    sprag_result result =
-        sprag_interior_solve(w->system, o->softest, o->stiction, STRIBECK_INTERIOR_TOLERANCE, most,
-                             w->v, w->dv, &w->stats);
-    return result == SPRAG_NOT_CONVERGED ? SPRAG_OK : result; // the best of all is taken anyway
+    sprag_result result = sprag_interior_solve(w->system, o->softest, o->stiction,
+                                               interior_tolerance(w), most, w->v, w->dv, &w->stats);
+    bool enough = w->stats.convergence <= STRIBECK_INTERIOR_ENOUGH;
+    return result == SPRAG_NOT_CONVERGED && enough ? SPRAG_OK : result;
 }
 
 // Chains and trees are cheap at any size. Heaps are not, and mostly move. Bodies that lie face on
@@ -448,6 +414,8 @@ static unsigned traits_of(const sprag_strategy_state *w)
     return (cheap ? CHEAP : COSTLY) | (cheap || w->guess ? STARTS : 0) | (stacked ? STACKED : 0) |
            (stacked && !(cheap && whole) ? BRIEFLY : 0) | (has_gauss_seidel(w) ? SWEEPS : 0) |
            (o->settled_work > 0 && work <= o->settled_work * (contacts + rows) ? SETTLES : 0) |
+           (o->trees ? TREES : 0) |
+           (w->is_two_way && contacts > 0 && !system->curved ? SPRINGS : OTHERS) |
            (frozen && (!direct || bearable || !has_gauss_seidel(w)) ? FREEZES : 0);
 }
 
@@ -458,12 +426,13 @@ static const struct {
     sprag_result (*run)(sprag_strategy_state *);
 } strategies[] = {
     {SPRAG_STRATEGY_FROZEN_FRICTION, SPRAG_ATTEMPT_SETTLED, SETTLES, solve_frozen_friction},
-    {SPRAG_STRATEGY_NEWTON, ANY, STARTS, solve_newton},
-    {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_ALL | SPRAG_ATTEMPT_SWEPT, CHEAP | SWEEPS,
-     warm_from_sweeps},
+    {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_BRIEF, STARTS | OTHERS, solve_newton},
+    {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_BRIEF | SPRAG_ATTEMPT_SWEPT, SPRINGS, solve_known},
+    {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_BRIEF, STARTS | SPRINGS | TREES, solve_newton},
+    {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_ALL, STARTS, solve_newton},
+    {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_ALL, CHEAP | SWEEPS, solve_swept},
     {SPRAG_STRATEGY_CONTINUATION, SPRAG_ATTEMPT_ALL, CHEAP, solve_continuation},
-    {SPRAG_STRATEGY_FROZEN_FRICTION, ANY | SPRAG_ATTEMPT_SWEPT, BRIEFLY,
-     solve_frozen_friction_briefly},
+    {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_ALL, SPRINGS | BRIEFLY, solve_known},
     {SPRAG_STRATEGY_INTERIOR_POINT, SPRAG_ATTEMPT_ALL | SPRAG_ATTEMPT_INTERIOR, BRIEFLY,
      solve_interior_point},
     {SPRAG_STRATEGY_GAUSS_SEIDEL, SPRAG_ATTEMPT_ALL, COSTLY | SWEEPS, solve_gauss_seidel},

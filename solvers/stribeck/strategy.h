@@ -2,16 +2,17 @@
 // (sprag_strategy.h):
 //   newton           Newton's method on the coupled equations, with updates limited in direction
 //                    (arXiv 1909.05700, section IV)
-//   warm_newton      the same, started from Gauss-Seidel
-//   continuation     the same, along a path from a problem with a large stiction tolerance
+//   warm_newton      the same, started from Gauss-Seidel; or Newton's method in the forces of the
+//                    last step or of sweeps (forces.h), which is enough for bodies at rest
+//   continuation     newton along a path from a problem with a large stiction tolerance
 //   frozen_friction  friction bounds fixed at the last estimate, a convex problem; a few passes
 //                    correct the bounds (arXiv 2110.10107, 2312.03908)
 //   interior_point   Coulomb's law along its central path, from any start (interior.h)
-// Islands whose factorisation takes long get newton from a guess, if there is one, and where they
-// are stacked a brief frozen_friction, which is enough for bodies at rest, then
 //   gauss_seidel     sweeps over contacts and rows, without a matrix
-// and frozen_friction in full if that fails. Islands that settle (settled_work) get frozen_friction
-// in full instead of the sweeps of a budget.
+// Islands whose factorisation takes long get newton from a guess, if there is one, then, where they
+// are stacked, warm_newton in the forces and interior_point, then gauss_seidel, and frozen_friction
+// if that fails. Islands that settle (settled_work) get frozen_friction in full instead of the
+// sweeps of a budget.
 // newton, warm_newton and continuation end at a root of the coupled equations, the others near one.
 #ifndef SPRAG_STRATEGY_H
 #define SPRAG_STRATEGY_H
@@ -19,10 +20,9 @@
 #include "best.h"
 #include "system.h"
 
-// Strategies of the table that may run: all; or, where the caller sweeps itself, newton and a brief
-// frozen_friction; or, after its sweeps, warm_newton and a brief frozen_friction from what they
-// have left in state->best; or interior_point; or, instead of the sweeps, frozen_friction in full
-// for islands that settle.
+// Strategies of the table that may run: all; or, where the caller sweeps itself, Newton's method in
+// known forces; or, after its sweeps, the same from what they have left in state->best; or
+// interior_point; or, instead of the sweeps, frozen_friction in full for islands that settle.
 typedef enum sprag_attempt {
     SPRAG_ATTEMPT_ALL = 1,
     SPRAG_ATTEMPT_BRIEF = 2,
@@ -41,8 +41,7 @@ typedef struct sprag_strategy_options {
     double softness, row_softness; // of sprag_problem_softness
     double small, theta;           // of the limiter: share of the tolerance, rad (newton.h)
     sprag_attempt attempt;         // which strategies may run
-    bool frozen;  // a brief frozen_friction solved the island last time: one update of newton
-    bool settles; // it did, and its next one takes the stiction tolerance of islands that settle
+    bool trees;                    // bodies touch in chains and trees only
     // newton
     double direct_work; // largest factorisation (sprag_space.work) for newton, warm_newton,
                         // continuation and frozen_friction; 0: gauss_seidel at once

@@ -92,8 +92,6 @@ static sprag_strategy_state make_state(const sprag_scales *scales, double at_res
                     .sweeps_tolerance = STRIBECK_SWEEP_TOLERANCE,
                     .sweeps_least = options->sweeps_least,
                     .attempt = attempt,
-                    .frozen = options->memory && options->memory->frozen > 0,
-                    .settles = options->memory && options->memory->thaw > 0,
                     .lagged_passes = options->lagged_passes,
                     .settled_work = options->settled_work,
                     .most_work = options->work_left ? *options->work_left : INFINITY},
@@ -140,6 +138,56 @@ static void charge(const sprag_stribeck_options *options, double work)
     }
 }
 
+// J.
+static double kinetic_energy(const sprag_body *body, const double v[6])
+{
+    double L[3];
+    mul33(body->inertia, v + 3, L);
+    return body->mass > 0 ? (body->mass * dot3(v, v) + dot3(v + 3, L)) / 2 : 0;
+}
+
+// No body has more kinetic energy than if it moved by what a step changes: in the solution, or
+// (NULL) before the step.
+static bool is_near_rest(const sprag_problem *problem, const sprag_solution *solution)
+{
+    double scale = sprag_problem_scale(problem);
+    for (int b = 0; b < problem->bodies; b++) {
+        const sprag_body *body = &problem->body[b];
+        const double *v = solution ? solution->velocity[b] : body->velocity;
+        if (kinetic_energy(body, v) > body->mass * scale * scale / 2) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static double energy_of(const sprag_problem *problem, const sprag_solution *solution)
+{
+    double sum = 0;
+    for (int b = 0; b < problem->bodies; b++) {
+        sum += kinetic_energy(&problem->body[b], solution->velocity[b]);
+    }
+    return sum;
+}
+
+// Do bodies touch in chains and trees only, as in a stack? Then a factorization has no fill, and
+// Newton's method is worth a try before the sweeps. Contacts of a pair follow each other.
+static bool contacts_form_trees(const sprag_problem *problem)
+{
+    int edges = 0, moving = 0, last[2] = {SPRAG_STATIC, SPRAG_STATIC};
+    for (int b = 0; b < problem->bodies; b++) {
+        moving += problem->body[b].mass > 0;
+    }
+    for (int i = 0; i < problem->contacts; i++) {
+        const int *body = problem->contact[i].body;
+        bool joins = body[1] != SPRAG_STATIC && problem->body[body[0]].mass > 0 &&
+                     problem->body[body[1]].mass > 0;
+        edges += joins && (body[0] != last[0] || body[1] != last[1]);
+        last[0] = body[0], last[1] = body[1];
+    }
+    return edges < moving;
+}
+
 // The strategies of strategy.h, or those of them that a budget allows, with at most so much work of
 // updates. SPRAG_OK: accepted. Counts are added to *stats.
 static sprag_result solve_directly(const sprag_problem *problem,
@@ -157,6 +205,7 @@ static sprag_result solve_directly(const sprag_problem *problem,
         return result;
     }
     sprag_strategy_state w = make_state(&scales, at_rest, options, attempt);
+    w.options.trees = problem->rows == 0 && contacts_form_trees(problem);
     w.problem = problem;
     w.node_of = node_of;
     w.best = best;
@@ -191,46 +240,6 @@ static sprag_result solve_directly(const sprag_problem *problem,
     return result;
 }
 
-// No body moves or spins faster than a share of what a step changes, as the speed that has its
-// kinetic energy: in the solution, or (NULL) before the step.
-static bool is_slow(const sprag_problem *problem, const sprag_solution *solution, double share)
-{
-    double scale = share * sprag_problem_scale(problem);
-    for (int b = 0; b < problem->bodies; b++) {
-        const sprag_body *body = &problem->body[b];
-        const double *v = solution ? solution->velocity[b] : body->velocity;
-        double L[3];
-        mul33(body->inertia, v + 3, L);
-        if (body->mass > 0 && dot3(v, v) + dot3(v + 3, L) / body->mass > scale * scale) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool is_near_rest(const sprag_problem *problem, const sprag_solution *solution)
-{
-    return is_slow(problem, solution, 1);
-}
-
-// Do bodies touch in chains and trees only, as in a stack? Then a factorization has no fill, and
-// Newton's method is worth a try before the sweeps. Contacts of a pair follow each other.
-static bool contacts_form_trees(const sprag_problem *problem)
-{
-    int edges = 0, moving = 0, last[2] = {SPRAG_STATIC, SPRAG_STATIC};
-    for (int b = 0; b < problem->bodies; b++) {
-        moving += problem->body[b].mass > 0;
-    }
-    for (int i = 0; i < problem->contacts; i++) {
-        const int *body = problem->contact[i].body;
-        bool joins = body[1] != SPRAG_STATIC && problem->body[body[0]].mass > 0 &&
-                     problem->body[body[1]].mass > 0;
-        edges += joins && (body[0] != last[0] || body[1] != last[1]);
-        last[0] = body[0], last[1] = body[1];
-    }
-    return edges < moving;
-}
-
 // Ends when the budget does, whatever the residual.
 static sprag_result sweep(const sprag_problem *problem, const sprag_stribeck_options *options,
                           int budget, sprag_best *best, sprag_stats *stats)
@@ -263,32 +272,26 @@ static int longer(int pause)
 
 // After the direct strategies fail, or take longer than sweeps would in what moves, they are tried
 // again in 2, 4, 8 ... 64 solves, as bodies come to rest; each success makes the next such pause
-// one solve shorter. So is Newton's method where frozen friction solves the island, which lets it
-// creep by the stiction tolerance of contacts that slide. The interior-point method takes longer
-// than the sweeps, and pays by bringing an island to rest, where the others need an update or two:
-// it has a run of solves to do so.
+// one solve shorter. The interior-point method takes longer than the sweeps. It goes on for as long
+// as it slows the island, and so brings it to rest, where the others need an update or two.
 static void remember(sprag_memory *memory, bool solved, bool affordable, bool cheap,
                      const sprag_best *best)
 {
     bool rests = solved && is_near_rest(best->problem, best->solution);
-    bool frozen = solved && best->stats.strategy == SPRAG_STRATEGY_FROZEN_FRICTION;
-    bool entered = solved && !cheap && best->stats.strategy == SPRAG_STRATEGY_INTERIOR_POINT;
-    bool pays = solved && (affordable || (cheap && rests)) && !(entered && rests);
-    bool runs = rests && !pays && !cheap && memory->run < STRIBECK_LONGEST_RUN;
+    bool interior = solved && !cheap && best->stats.strategy == SPRAG_STRATEGY_INTERIOR_POINT;
+    bool pays = solved && !interior && (affordable || (cheap && rests));
+    double energy = energy_of(best->problem, best->solution);
+    int run = interior && rests ? memory->run + 1 : 0;
+    if (run == 1 || (run > 1 && energy < STRIBECK_SLOWING * memory->energy)) {
+        memory->energy = energy;
+        run = 1;
+    }
+    bool runs = run > 0 && run < STRIBECK_LONGEST_RUN;
     int shorter = memory->pause > 0 ? memory->pause - 1 : 0;
-    int pause = pays                                           ? shorter
-                : runs                                         ? memory->pause
-                : rests && memory->run == STRIBECK_LONGEST_RUN ? STRIBECK_PAUSE_AFTER_RUN
-                                                               : longer(memory->pause);
-    int thaw = !frozen ? 0 : memory->frozen > 0 ? memory->thaw : longer(memory->thaw);
-    *memory = (sprag_memory){.wait = pays || runs ? 0 : pause,
-                             .pause = pause,
-                             .rests = rests,
-                             .frozen = frozen && memory->frozen > 0 ? memory->frozen - 1 : thaw,
-                             .thaw = thaw,
-                             .run = runs                      ? memory->run + 1
-                                    : pays && memory->run > 0 ? memory->run - 1
-                                                              : 0};
+    memory->pause = pays ? shorter : runs ? memory->pause : longer(memory->pause);
+    memory->wait = pays || runs ? 0 : run > 0 ? STRIBECK_PAUSE_AFTER_RUN : memory->pause;
+    memory->run = runs ? run : pays ? memory->run : 0;
+    memory->rests = rests;
 }
 
 static bool has_failed(sprag_result result)
@@ -296,41 +299,42 @@ static bool has_failed(sprag_result result)
     return result == SPRAG_NOT_CONVERGED || result == SPRAG_SINGULAR;
 }
 
-// The direct strategies are exact, but cannot solve everything. They go first where joints hold
-// bodies and where bodies touch in trees: there is little to factorize; and where they solved the
-// island last time and left it near rest. Elsewhere they follow the sweeps if these leave the
-// island near rest, where contacts creep without them, or, in trees, a large gap: light bodies may
-// then be anywhere, as under loads that are much heavier than what bears them. Where they fail
-// there, and the gap is large, the interior-point method follows, and goes before the sweeps in the
-// next solves (memory->run). Islands that settle are solved by frozen friction in full instead of
-// sweeps.
+// The direct strategies are exact, but cannot solve everything. Newton's method in known forces
+// goes first where joints hold bodies and where bodies touch in trees: there is little to
+// factorize; and where it solved the island last time and left it near rest. Elsewhere it follows
+// the sweeps if these leave the island near rest, where contacts creep without it, or, in trees, a
+// large gap: light bodies may then be anywhere, as under loads that are much heavier than what
+// bears them. Where it fails in loops, and the gap is large or nothing has helped for long, the
+// interior-point method follows, and goes before the sweeps in the next solves (memory->run).
+// Islands that settle are solved by frozen friction in full instead of sweeps.
 static sprag_result solve_within_budget(const sprag_problem *problem,
                                         const sprag_stribeck_options *options, sprag_best *best,
                                         sprag_stats *stats)
 {
     sprag_memory none = {0}, *memory = options->memory ? options->memory : &none;
-    bool trees = problem->rows == 0 && contacts_form_trees(problem), waits = memory->wait > 0;
-    bool near = is_near_rest(problem, NULL), again = false;
-    bool first = !waits && (memory->rests || problem->rows > 0 || trees);
+    const bool trees = problem->rows == 0 && contacts_form_trees(problem);
+    const bool cheap = trees || problem->rows > 0, near = is_near_rest(problem, NULL);
     const double items = problem->contacts + problem->rows;
-    const bool cheap = trees || problem->rows > 0;
     const double affordable = (cheap ? STRIBECK_AFFORDABLE_SWEEPS : STRIBECK_BRIEF_SWEEPS) * items;
-    double work = 0, most = cheap ? INFINITY : affordable;
+    const double brief = cheap ? INFINITY : affordable;
+    const bool waits = memory->wait > 0;
+    const bool first = !waits && (memory->rests || cheap);
+    const bool runs = first && near && memory->run > 0;
+    bool again = false, settled = false;
+    double work = 0;
     sprag_result result = SPRAG_NOT_CONVERGED;
-    bool runs = first && near && memory->run > 0;
-    if (first && (trees || !runs || is_slow(problem, NULL, STRIBECK_STILL))) {
-        result = solve_directly(problem, options, SPRAG_ATTEMPT_BRIEF, most, best, stats, &work);
-    }
-    bool solved = result == SPRAG_OK, settled = false;
-    if (has_failed(result) && options->settled_work > 0) {
-        result =
-            solve_directly(problem, options, SPRAG_ATTEMPT_SETTLED, INFINITY, best, stats, &work);
-        settled = result == SPRAG_OK;
+    if (first) {
+        result = solve_directly(problem, options, SPRAG_ATTEMPT_BRIEF, brief, best, stats, &work);
     }
     if (has_failed(result) && runs) {
         result =
             solve_directly(problem, options, SPRAG_ATTEMPT_INTERIOR, INFINITY, best, stats, &work);
-        solved = result == SPRAG_OK;
+    }
+    bool solved = result == SPRAG_OK;
+    if (has_failed(result) && options->settled_work > 0) {
+        result =
+            solve_directly(problem, options, SPRAG_ATTEMPT_SETTLED, INFINITY, best, stats, &work);
+        settled = result == SPRAG_OK;
     }
     if (has_failed(result)) {
         bool more = near && options->budget < STRIBECK_REST_SWEEPS;
@@ -345,7 +349,8 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
                                     stats, &work);
             solved = result == SPRAG_OK;
         }
-        if (again && hard && !trees && !solved && result != SPRAG_NO_MEMORY) {
+        bool needed = hard || memory->pause == STRIBECK_LONGEST_PAUSE;
+        if (again && needed && !trees && !solved && result != SPRAG_NO_MEMORY) {
             result = solve_directly(problem, options, SPRAG_ATTEMPT_INTERIOR, INFINITY, best, stats,
                                     &work);
             solved = result == SPRAG_OK;

@@ -85,12 +85,12 @@ enum { STRIBECK_AFFORDABLE_SWEEPS = 300 };
 // of balls and boxes it is below 0.3, in walls under 15 to 100 times a brick 0.8 to 50.
 // Smaller: towers take longer; larger: walls tremble at 1e-2 m/s for ever.
 static const double STRIBECK_HARD = 0.5;
-// Most solves in a row by the interior-point method, in which such an island should come to rest:
-// walls take 30 to 50. Then it waits for so many solves. Fewer, or longer: walls tremble.
-enum { STRIBECK_LONGEST_RUN = 63, STRIBECK_PAUSE_AFTER_RUN = 255 };
-// Share of what a step changes: bodies that are slower are worth an update of the brief strategies
-// in such a run. Larger: more updates in vain.
-static const double STRIBECK_STILL = 1e-2;
+// Share of the kinetic energy that an interior-point solve may leave if the next one is to follow:
+// walls that come to rest keep 0.64. Larger: towers that fall slowly take longer.
+static const double STRIBECK_SLOWING = 0.9;
+// Solves of the interior-point method in which an island has to become slower, and for which it
+// waits if it does not. Fewer, or longer: walls tremble; more, or shorter: towers take longer.
+enum { STRIBECK_LONGEST_RUN = 16, STRIBECK_PAUSE_AFTER_RUN = 255 };
 
 // ---- Continuation (strategy.c)
 
@@ -112,11 +112,17 @@ static const double STRIBECK_INTERIOR_DUAL = 0.1;
 // Share of the way to the boundary that an update may go.
 static const double STRIBECK_INTERIOR_SHARE = 0.98;
 
-// Error at which it ends, relative to the scale of the step: contacts at rest come nearer than
-// those that slide, whose lag follows. Smaller: more updates, hardly less creep.
-static const double STRIBECK_INTERIOR_TOLERANCE = 1e-3;
-// Most updates, and those for which there must be work before it begins: it takes 7 to 20.
-enum { STRIBECK_INTERIOR_UPDATES = 20, STRIBECK_INTERIOR_LEAST = 12 };
+// Error at which it ends, relative to the scale of the step: this share of the momentum before the
+// step, between two limits. Larger: Newton's method in the forces cannot go on from there, and
+// walls take three times as many solves to come to rest; smaller: more updates in what moves.
+static const double STRIBECK_INTERIOR_OF_MOTION = 1e-2, STRIBECK_INTERIOR_FINEST = 1e-6,
+                    STRIBECK_INTERIOR_COARSEST = 1e-3;
+// Error with which it counts as a solution after all updates: the lag of what slides converges
+// slowly. Smaller: walls in which bricks slip do not come to rest.
+static const double STRIBECK_INTERIOR_ENOUGH = 0.1;
+// Most updates, and those for which there must be work before it begins: it takes 7 to 20, under
+// loads of 1e6 times what bears them 28.
+enum { STRIBECK_INTERIOR_UPDATES = 30, STRIBECK_INTERIOR_LEAST = 12 };
 
 // ---- Frozen friction (strategy.c, frozen_friction.c)
 
@@ -140,11 +146,6 @@ static const double STRIBECK_FROZEN_STAGE = 0.2, STRIBECK_FROZEN_STAGE_TOLERANCE
 // Share of the difference by which the bounds of a pass follow the normal impulses. Larger: bounds
 // may oscillate.
 static const double STRIBECK_BOUND_RELAXATION = 0.5;
-// Passes of the brief attempt in stacks; the error of its friction bounds at which they end, and
-// the largest. Smaller: more passes.
-enum { STRIBECK_BRIEF_PASSES = 3 };
-static const double STRIBECK_BRIEF_BOUND_GOOD = 1e-2, STRIBECK_BRIEF_BOUND_ERROR = 0.3;
-
 // ---- Gauss-Seidel (strategy.c)
 
 // Changes of the last sweep, relative to the momentum, at which it counts as good, and at which it
@@ -162,10 +163,8 @@ enum { STRIBECK_SWEEPS_FACTOR = 10 };
 static const double STRIBECK_CHAIN_WORK = 3;
 // Contacts per body from which an island counts as stacked: it is likely to rest.
 static const double STRIBECK_STACKED_CONTACTS = 5;
-// Products a contact up to which a stacked island gets a brief attempt by frozen friction, and the
-// updates of a pass of that attempt.
+// Products a contact up to which an update of a stacked island is bearable.
 static const double STRIBECK_STACKED_WORK = 20;
-enum { STRIBECK_BRIEF_UPDATES = 20 };
 // Multiple of direct_work up to which frozen friction is tried when Gauss-Seidel has failed.
 static const double STRIBECK_FROZEN_WORK = 400;
 
@@ -182,6 +181,9 @@ enum { STRIBECK_POOR_SWEEPS = 20 };
 // Updates; and updates without progress (half the error) after which every other one is taken half.
 // More: forces that are found later.
 enum { STRIBECK_FORCE_UPDATES = 20, STRIBECK_FORCE_STALLED = 2 };
+
+// Share of the tolerance at which known forces hold without an update. Larger: heaps at rest creep.
+static const double STRIBECK_FORCE_KNOWN = 1e-2;
 
 // Error, relative to the impulses, that is rounding where updates make no more progress. Larger:
 // forces that are no smooth function of the problem.

@@ -604,7 +604,7 @@ const support_row support_joint_uses[] = {
     {"an arm that rests on a floor",
      arm_on_floor,
      arm_on_floor_expected,
-     {NEAR(1e-6, "the tolerance of a solve with contacts"), EXACT, EXACT}},
+     {NEAR(1e-8, "the tolerance of a solve with contacts"), EXACT, EXACT}},
     {"velocities that the joint does not allow",
      thrown,
      thrown_in_time,

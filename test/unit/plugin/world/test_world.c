@@ -188,7 +188,7 @@ static const struct {
     double mass, drop; // kg, m
     step_fn *stepper;
     int steps;
-} beams[] = {{10, 0, dWorldStep, 80},
+} beams[] = {{10, 0, dWorldStep, 100},
              {1e4, 0, dWorldStep, 80},
              {1e6, 0, dWorldStep, 80},
              {1e6, 0, dWorldQuickStep, 80},
