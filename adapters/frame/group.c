@@ -83,13 +83,8 @@ static void set_collider(sprag_collider *to, const step *s, const ode_side *side
 static void widen_radius(const step *s, const sprag_collider *collider, dBodyID body)
 {
     body_state *b = step_body_of(s, body);
-    double bounds[6], corner[3];
     if (b) {
-        sprag_shape_bounds(&collider->shape, &collider->mount, bounds);
-        for (int k = 0; k < 3; k++) {
-            corner[k] = fmax(fabs(bounds[k]), fabs(bounds[k + 3]));
-        }
-        b->radius = fmax(b->radius, norm3(corner));
+        b->radius = fmax(b->radius, sprag_collider_radius(collider));
     }
 }
 

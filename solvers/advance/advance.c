@@ -46,7 +46,7 @@ static void set_pairs(advance_run *run)
             near->carried[side] =
                 (sprag_carried){&c->shape, c->mount,
                                 c->body == SPRAG_STATIC ? NULL : &run->attempt.motion[c->body]};
-            near->radius[side] = advance_radius(c);
+            near->radius[side] = c->body == SPRAG_STATIC ? 0 : sprag_collider_radius(c);
         }
         near->clear = -INFINITY;
         pair->overlapped = pair->began_deep = false;

@@ -148,7 +148,7 @@ typedef struct advance_run {
     double acceleration;  // m/s^2, largest by forces
     advance_near *near;   // pairs
     sprag_pose *pose;     // colliders, now; by the scan
-    double (*inertia)[9]; // kg m^2, bodies, world axes; by advance_look
+    double (*inertia)[9]; // kg m^2, bodies, world axes; by advance_look, energy.c
     // the course of the frame, by advance.c and substep.c:
     double time, left;                        // s, done and to go
     double floor;                             // s, no sub-step is planned shorter
@@ -242,9 +242,6 @@ bool advance_take_control(advance_run *run); // false: no memory
 sprag_result advance_choose_length(advance_run *run, double *length);
 
 // ---- pairs.c
-
-// m, of a collider's shape about the centre of its body; 0: static.
-double advance_radius(const sprag_collider *collider);
 
 // Gaps and points of pairs that may meet within `reach` s; asks about pairs of unknown state that
 // touch.

@@ -95,11 +95,9 @@ static void set_clusters(advance_run *run)
     }
 }
 
-static double kinetic(const sprag_mover *mover, const double inertia[9], const double v[6])
+static double kinetic(const advance_run *run, int body, const double v[6])
 {
-    double turned[3];
-    mul33(inertia, v + 3, turned);
-    return 0.5 * (mover->mass * dot3(v, v) + dot3(v + 3, turned));
+    return 0.5 * advance_product(run, body, v, v);
 }
 
 // J, of the motion of a body in t, but for the push.
@@ -144,10 +142,10 @@ bool advance_drop_costly(advance_run *run, bool *moved)
     set_clusters(run);
     for (int i = 0; i < run->frame->bodies; i++) {
         const sprag_mover *mover = &run->frame->body[i];
-        const double *v = run->attempt.velocity[i], (*inertia)[9] = &run->inertia[i];
-        double before = kinetic(mover, *inertia, mover->velocity);
+        const double *v = run->attempt.velocity[i];
+        double before = kinetic(run, i, mover->velocity);
         double work = work_of(run, i, run->attempt.length), force = norm3(mover->force);
-        add_body(run, i, v, kinetic(mover, *inertia, v), before + work);
+        add_body(run, i, v, kinetic(run, i, v), before + work);
         cluster *c = &run->energy.cluster[leader_of(run->energy.leader, i)];
         double given =
             run->attempt.length * (dot6(mover->force, v) - dot6(mover->force, run->attempt.lag[i]));
@@ -168,9 +166,7 @@ bool advance_drop_costly(advance_run *run, bool *moved)
 void advance_note_energy(advance_run *run, double t)
 {
     for (int i = 0; i < run->frame->bodies; i++) {
-        const sprag_mover *mover = &run->frame->body[i];
-        run->energy.before[i] =
-            kinetic(mover, run->inertia[i], mover->velocity) + work_of(run, i, t);
+        run->energy.before[i] = kinetic(run, i, run->frame->body[i].velocity) + work_of(run, i, t);
     }
 }
 
@@ -180,10 +176,8 @@ void advance_limit_energy(advance_run *run)
     set_clusters(run);
     for (int i = 0; i < run->frame->bodies; i++) {
         const sprag_mover *mover = &run->frame->body[i];
-        double inertia[9];
-        sprag_mover_inertia(mover, inertia);
-        add_body(run, i, mover->velocity, kinetic(mover, inertia, mover->velocity),
-                 run->energy.before[i]);
+        sprag_mover_inertia(mover, run->inertia[i]);
+        add_body(run, i, mover->velocity, kinetic(run, i, mover->velocity), run->energy.before[i]);
     }
     for (int i = 0; i < run->frame->bodies; i++) {
         sprag_mover *mover = &run->frame->body[i];

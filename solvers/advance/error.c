@@ -20,8 +20,8 @@ bool advance_take_control(advance_run *run)
     control->suggested = frame->step;
     for (int i = 0; i < frame->colliders && !run->scratch->failed; i++) {
         const sprag_collider *c = &frame->collider[i];
-        double radius = advance_radius(c);
-        if (c->body != SPRAG_STATIC && isfinite(radius)) {
+        double radius = c->body == SPRAG_STATIC ? INFINITY : sprag_collider_radius(c);
+        if (isfinite(radius)) {
             control->radius[c->body] = fmax(control->radius[c->body], radius);
         }
     }

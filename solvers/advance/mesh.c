@@ -33,17 +33,21 @@ int advance_mesh_end(const advance_run *run, int pair)
     return end;
 }
 
+// The first of the pairs that are triangles of one mesh with one body; they follow one another.
+static int mesh_begin(const advance_run *run, int pair)
+{
+    while (pair > 0 && same_mesh(run, pair, pair - 1)) {
+        pair--;
+    }
+    return pair;
+}
+
 // ---- seams
 
 static void corners_of(const advance_run *run, int pair, double corner[3][3])
 {
     int c = run->frame->pair[pair].collider[advance_triangle(run, pair)];
-    const sprag_pose *pose = &run->pose[c];
-    const sprag_polytope *p = run->frame->collider[c].shape.polytope;
-    for (int i = 0; i < 3; i++) {
-        mul33(pose->rotation, p->vertex[i], corner[i]);
-        add_scaled(corner[i], 1, pose->position, 3);
-    }
+    sprag_triangle_corners(&run->frame->collider[c], &run->pose[c], corner);
 }
 
 // Does the triangle rise above the plane through the point?
@@ -102,19 +106,12 @@ advance_seam advance_seam_at(const advance_run *run, int pair, const double at[3
     if (dot3(up, front) > 1 - 1e-12) {
         return seam;
     }
-    for (int way = -1; way <= 1; way += 2) {
-        for (int i = pair + way; i >= 0 && i < run->frame->pairs; i += way) {
-            if (!same_mesh(run, pair, i)) {
-                break; // the triangles of a mesh follow one another
-            }
-            corners_of(run, i, corner);
-            if (rises((const double(*)[3])corner, at, up, near) &&
-                sprag_triangle_has((const double(*)[3])corner, at, near)) {
-                seam = ADVANCE_SEAM;
-                if (are_level(run, pair, i)) {
-                    return ADVANCE_LEVEL_SEAM;
-                }
-            }
+    int end = advance_mesh_end(run, pair);
+    for (int i = mesh_begin(run, pair); i < end && seam != ADVANCE_LEVEL_SEAM; i++) {
+        corners_of(run, i, corner);
+        if (i != pair && rises((const double(*)[3])corner, at, up, near) &&
+            sprag_triangle_has((const double(*)[3])corner, at, near)) {
+            seam = are_level(run, pair, i) ? ADVANCE_LEVEL_SEAM : ADVANCE_SEAM;
         }
     }
     return seam;
@@ -145,24 +142,19 @@ bool advance_is_far_side(const advance_run *run, int pair)
     }
     const double *centre = run->pose[run->frame->pair[pair].collider[!side]].position;
     double depth = -height_over(run, pair, centre, front);
-    for (int way = -1; way <= 1 && depth > 0; way += 2) {
-        for (int i = pair + way; i >= 0 && i < run->frame->pairs; i += way) {
-            if (!same_mesh(run, pair, i)) {
-                break;
-            }
-            double height = height_over(run, i, centre, other);
-            if (height >= 0 && height < depth && dot3(front, other) < -0.5) {
-                memcpy(foot, centre, sizeof foot);
-                add_scaled(foot, -height, other, 3);
-                corners_of(run, i, corner);
-                if (sprag_triangle_has((const double(*)[3])corner, foot,
-                                       0.1 * run->options->epsilon)) {
-                    return true;
-                }
-            }
+    bool behind = false;
+    int end = depth > 0 ? advance_mesh_end(run, pair) : 0;
+    for (int i = depth > 0 ? mesh_begin(run, pair) : 0; i < end && !behind; i++) {
+        double height = height_over(run, i, centre, other);
+        if (i != pair && height >= 0 && height < depth && dot3(front, other) < -0.5) {
+            memcpy(foot, centre, sizeof foot);
+            add_scaled(foot, -height, other, 3);
+            corners_of(run, i, corner);
+            behind =
+                sprag_triangle_has((const double(*)[3])corner, foot, 0.1 * run->options->epsilon);
         }
     }
-    return false;
+    return behind;
 }
 
 // ---- meshes that cross

@@ -5,19 +5,6 @@
 #include "advance_run.h"
 #include "kinematics.h"
 
-double advance_radius(const sprag_collider *collider)
-{
-    double bounds[6], corner[3];
-    if (collider->body == SPRAG_STATIC) {
-        return 0;
-    }
-    sprag_shape_bounds(&collider->shape, &collider->mount, bounds);
-    for (int k = 0; k < 3; k++) {
-        corner[k] = fmax(fabs(bounds[k]), fabs(bounds[k + 3]));
-    }
-    return norm3(corner);
-}
-
 // m, gap up to which a pair is closed. The straight path of the centre lifts the contact point of a
 // turning body off, by w^2 r t^2 / 2 in a sub-step. A pair that has just had a force stays closed
 // up to that height: otherwise it would fall back and land again and again, an event each time.

@@ -89,6 +89,16 @@ static inline void mul33_33(const double *A, const double *B, double *C)
     }
 }
 
+// B = R A R'
+static inline void turn33(const double *R, const double *A, double *B)
+{
+    double RA[9];
+    mul33_33(R, A, RA);
+    for (int i = 0; i < 9; i++) {
+        B[i] = dot3(RA + i / 3 * 3, R + i % 3 * 3);
+    }
+}
+
 // Inverse by cofactors. Returns the determinant; 0 (or not finite): B is not set.
 static inline double invert33(const double *A, double *B)
 {

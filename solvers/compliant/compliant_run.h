@@ -241,7 +241,6 @@ void compliant_pack(compliant_run *run);                   // movers and time ->
 void compliant_unpack(compliant_run *run);                 // state.x -> movers
 void compliant_place(compliant_run *run, const double *x); // x -> state.pose
 void compliant_place_body(compliant_run *run, const double *x, int body);
-void compliant_multiply(const double *A, const double *B, double *C); // C = A B, 3 x 3
 // a = M^-1 wrench of a body at its pose.
 void compliant_accelerate(const compliant_run *run, int body, const double *wrench, double *a);
 // J M^-1 J' of a body at its pose, J in world axes; 0 if its mass is 0.

@@ -30,7 +30,7 @@ const sprag_pose *compliant_shape_pose(const compliant_run *run, int guard, int 
     }
     mul33(body->rotation, collider->mount.position, room->position);
     add_scaled(room->position, 1, body->position, 3);
-    compliant_multiply(body->rotation, collider->mount.rotation, room->rotation);
+    mul33_33(body->rotation, collider->mount.rotation, room->rotation);
     return room;
 }
 
@@ -88,11 +88,7 @@ static void corners_of(const compliant_run *run, int guard, int side, double cor
 {
     sprag_pose room;
     const sprag_pose *pose = compliant_shape_pose(run, guard, side, &room);
-    const sprag_polytope *p = compliant_collider(run, guard, side)->shape.polytope;
-    for (int i = 0; i < 3; i++) {
-        mul33(pose->rotation, p->vertex[i], corner[i]);
-        add_scaled(corner[i], 1, pose->position, 3);
-    }
+    sprag_triangle_corners(compliant_collider(run, guard, side), pose, corner);
 }
 
 // Touches a shape the front of a triangle, and not an edge from the side? Faces do so at several

@@ -332,15 +332,8 @@ static void set_bodies(solve *s, const double *f)
     for (int i = 0; i < s->bodies; i++) {
         int body = s->global[i];
         sprag_body *to = &s->body[i];
-        const double *R = run->state.pose[body].rotation;
-        double half[9];
         *to = (sprag_body){.mass = run->frame->body[body].mass};
-        compliant_multiply(R, run->frame->body[body].inertia, half);
-        for (int a = 0; a < 3; a++) {
-            for (int b = 0; b < 3; b++) {
-                to->inertia[3 * a + b] = dot3(half + 3 * a, R + 3 * b);
-            }
-        }
+        turn33(run->state.pose[body].rotation, run->frame->body[body].inertia, to->inertia);
         memcpy(to->velocity, velocity_of(s, body), sizeof to->velocity);
         memcpy(to->free_velocity, to->velocity, sizeof to->velocity);
         memcpy(s->solution.velocity[i], to->velocity, sizeof to->velocity);

@@ -212,7 +212,7 @@ static void set_inverse_inertias(compliant_run *run)
     for (int i = 0; i < run->frame->bodies; i++) {
         const double *R = run->state.pose[i].rotation;
         double half[9], *to = run->joints->inverse_inertia[i];
-        compliant_multiply(R, run->sizes.inverse_inertia[i], half);
+        mul33_33(R, run->sizes.inverse_inertia[i], half);
         for (int a = 0; a < 3; a++) {
             for (int b = 0; b <= a; b++) {
                 to[3 * a + b] = to[3 * b + a] = dot3(half + 3 * a, R + 3 * b);

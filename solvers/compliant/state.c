@@ -75,15 +75,6 @@ void compliant_unpack(compliant_run *run)
     }
 }
 
-void compliant_multiply(const double *A, const double *B, double *C)
-{
-    for (int i = 0; i < 3; i++) {
-        for (int j = 0; j < 3; j++) {
-            C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
-        }
-    }
-}
-
 void compliant_accelerate(const compliant_run *run, int body, const double *wrench, double *a)
 {
     double own[3], turned[3];
@@ -147,15 +138,10 @@ static void set_radii(compliant_run *run)
     double *radius = run->sizes.radius;
     for (int i = 0; i < frame->colliders; i++) {
         const sprag_collider *collider = &frame->collider[i];
-        double bounds[6], corner[3];
-        if (collider->body == SPRAG_STATIC) {
-            continue;
+        if (collider->body != SPRAG_STATIC) {
+            double own = sprag_collider_radius(collider);
+            radius[collider->body] = fmax(radius[collider->body], own);
         }
-        sprag_shape_bounds(&collider->shape, &collider->mount, bounds);
-        for (int k = 0; k < 3; k++) {
-            corner[k] = fmax(fabs(bounds[k]), fabs(bounds[k + 3]));
-        }
-        radius[collider->body] = fmax(radius[collider->body], norm3(corner));
     }
 }
 

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "linalg.h"
+
 static bool is_pair_good(const sprag_frame *frame, const sprag_pair *pair)
 {
     for (int side = 0; side < 2; side++) {
@@ -41,9 +43,28 @@ static const sprag_collider *collider_of(const sprag_frame *frame, int pair, int
     return &frame->collider[frame->pair[pair].collider[side]];
 }
 
+double sprag_collider_radius(const sprag_collider *collider)
+{
+    double bounds[6], corner[3];
+    sprag_shape_bounds(&collider->shape, &collider->mount, bounds);
+    for (int k = 0; k < 3; k++) {
+        corner[k] = fmax(fabs(bounds[k]), fabs(bounds[k + 3]));
+    }
+    return norm3(corner);
+}
+
 bool sprag_collider_is_triangle(const sprag_collider *c)
 {
     return c->mesh && c->shape.kind == SPRAG_POLYTOPE && c->shape.polytope->vertices == 3;
+}
+
+void sprag_triangle_corners(const sprag_collider *triangle, const sprag_pose *pose,
+                            double corner[3][3])
+{
+    for (int i = 0; i < 3; i++) {
+        mul33(pose->rotation, triangle->shape.polytope->vertex[i], corner[i]);
+        add_scaled(corner[i], 1, pose->position, 3);
+    }
 }
 
 int sprag_pair_triangle(const sprag_frame *frame, int pair)

@@ -187,7 +187,14 @@ typedef struct sprag_frame {
     int rows;
 } sprag_frame;
 
+// m, of the shape about the centre of its body.
+double sprag_collider_radius(const sprag_collider *collider);
+
 bool sprag_collider_is_triangle(const sprag_collider *collider); // of a mesh
+
+// Corners (m, world axes) of a triangle where it is.
+void sprag_triangle_corners(const sprag_collider *triangle, const sprag_pose *pose,
+                            double corner[3][3]);
 
 // The side of a pair that is a triangle of a mesh; -1: none, or both are.
 int sprag_pair_triangle(const sprag_frame *frame, int pair);

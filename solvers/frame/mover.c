@@ -23,11 +23,9 @@ void sprag_gyroscopic_torque(const double inertia[9], const double w[3], double 
         memset(torque, 0, 3 * sizeof *torque);
         return;
     }
-    for (int i = 0; i < 9; i++) {
-        const double *row = inertia + i / 3 * 3, *column = inverse + i % 3;
-        ratio[i] = row[0] * column[0] + row[1] * column[3] + row[2] * column[6] - (i % 4 == 0);
-    }
+    mul33_33(inertia, inverse, ratio);
     for (int i = 0; i < 3; i++) {
+        ratio[4 * i] -= 1;
         L[i] *= 1 / step;
     }
     mul33(ratio, L, torque);
@@ -35,18 +33,7 @@ void sprag_gyroscopic_torque(const double inertia[9], const double w[3], double 
 
 void sprag_mover_inertia(const sprag_mover *mover, double inertia[9])
 {
-    const double *R = mover->pose.rotation, *I = mover->inertia;
-    double half[9];
-    for (int r = 0; r < 3; r++) { // R I, then (R I) R'
-        for (int c = 0; c < 3; c++) {
-            half[3 * r + c] = R[3 * r] * I[c] + R[3 * r + 1] * I[3 + c] + R[3 * r + 2] * I[6 + c];
-        }
-    }
-    for (int r = 0; r < 3; r++) {
-        for (int c = 0; c < 3; c++) {
-            inertia[3 * r + c] = dot3(half + 3 * r, R + 3 * c);
-        }
-    }
+    turn33(mover->pose.rotation, mover->inertia, inertia);
 }
 
 void sprag_mover_body(const sprag_mover *mover, const double inertia[9], double step,

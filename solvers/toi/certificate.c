@@ -14,15 +14,8 @@ typedef struct candidates {
 
 static void add_candidate(candidates *c, const sprag_plane *plane, double worth)
 {
-    int at = c->count < SPRAG_TOI_PLANES ? c->count++ : SPRAG_TOI_PLANES;
-    for (; at > 0 && c->worth[at - 1] < worth; at--) {
-        if (at < SPRAG_TOI_PLANES) {
-            c->worth[at] = c->worth[at - 1];
-            c->plane[at] = c->plane[at - 1];
-        }
-    }
+    int at = sprag_insert(c->worth, &c->count, SPRAG_TOI_PLANES, worth, c->plane, sizeof *c->plane);
     if (at < SPRAG_TOI_PLANES) {
-        c->worth[at] = worth;
         c->plane[at] = *plane;
     }
 }
@@ -68,16 +61,12 @@ static bool add_faces(const sprag_approach *a, int b, const double normal[3], ca
             memcpy(axis, shape->polytope->normal[i], sizeof axis);
             along = sign * dot3(axis, local);
         }
-        if (along < least || (count == SPRAG_TOI_FACES && along <= best[SPRAG_TOI_FACES - 1])) {
-            continue;
+        int at = along < least ? SPRAG_TOI_FACES
+                               : sprag_insert(best, &count, SPRAG_TOI_FACES, along, outwards,
+                                              sizeof *outwards);
+        if (at < SPRAG_TOI_FACES) {
+            memcpy(outwards[at], axis, sizeof axis);
         }
-        int at = count < SPRAG_TOI_FACES ? count++ : SPRAG_TOI_FACES - 1;
-        for (; at > 0 && best[at - 1] < along; at--) {
-            best[at] = best[at - 1];
-            memcpy(outwards[at], outwards[at - 1], sizeof outwards[at]);
-        }
-        best[at] = along;
-        memcpy(outwards[at], axis, sizeof axis);
     }
     for (int i = 0; i < count; i++) {
         double n[3];

@@ -282,15 +282,8 @@ static int box_edges(const sprag_shape *shape, const double down[3], int edge[SP
             for (int i = 0; i < 3; i++) {
                 reaches += i == k ? 0 : (vertex >> i & 1 ? 1 : -1) * down[i] * shape->half[i];
             }
-            int at = count < SPRAG_TOI_EDGES ? count++ : SPRAG_TOI_EDGES;
-            for (; at > 0 && low[at - 1] < reaches; at--) {
-                if (at < SPRAG_TOI_EDGES) {
-                    low[at] = low[at - 1];
-                    memcpy(edge[at], edge[at - 1], sizeof edge[at]);
-                }
-            }
+            int at = sprag_insert(low, &count, SPRAG_TOI_EDGES, reaches, edge, sizeof *edge);
             if (at < SPRAG_TOI_EDGES) {
-                low[at] = reaches;
                 edge[at][0] = vertex;
                 edge[at][1] = vertex | 1 << k;
             }
@@ -308,16 +301,10 @@ static int polytope_edges(const sprag_polytope *p, const double down[3],
     int vertex[SPRAG_TOI_LOWEST], count = 0, edges = 0;
     for (int i = 0; i < p->vertices; i++) {
         double reaches = dot3(p->vertex[i], down);
-        if (count == SPRAG_TOI_LOWEST && reaches <= low[SPRAG_TOI_LOWEST - 1]) {
-            continue;
+        int at = sprag_insert(low, &count, SPRAG_TOI_LOWEST, reaches, vertex, sizeof *vertex);
+        if (at < SPRAG_TOI_LOWEST) {
+            vertex[at] = i;
         }
-        int at = count < SPRAG_TOI_LOWEST ? count++ : SPRAG_TOI_LOWEST - 1;
-        for (; at > 0 && low[at - 1] < reaches; at--) {
-            low[at] = low[at - 1];
-            vertex[at] = vertex[at - 1];
-        }
-        low[at] = reaches;
-        vertex[at] = i;
     }
     for (int i = 0; i < count; i++) {
         for (int j = 0; j < i; j++, edges++) {
@@ -381,18 +368,6 @@ static bool reaches_across(const segment *s, const segment *t, const double betw
     return !(low > room && high > room) && !(low < -room && high < -room);
 }
 
-// The entry for a plane at distance `apart`, in ascending order; NULL: all entries are nearer.
-static sprag_plane *make_place(sprag_plane plane[SPRAG_CROSSINGS], int *found, double apart)
-{
-    int to = *found < SPRAG_CROSSINGS ? (*found)++ : SPRAG_CROSSINGS;
-    for (; to > 0 && plane[to - 1].apart > apart; to--) {
-        if (to < SPRAG_CROSSINGS) {
-            plane[to] = plane[to - 1];
-        }
-    }
-    return to < SPRAG_CROSSINGS ? &plane[to] : NULL;
-}
-
 bool sprag_crossing_place(const sprag_approach *a, sprag_plane *plane)
 {
     double r[2][3], e[2][3], between[3], radii = 0;
@@ -419,7 +394,7 @@ int sprag_crossings_find(const sprag_approach *a, const double normal[3],
     const sprag_side *side = a->side;
     const double against[3] = {-normal[0], -normal[1], -normal[2]};
     int edge[2][SPRAG_TOI_EDGES][2], found = 0;
-    double drift = 0, radii = 0;
+    double drift = 0, radii = 0, near[SPRAG_CROSSINGS]; // m, less than 0: the distances
     segment segments[2][SPRAG_TOI_EDGES];
     int count[2] = {edges_near(&side[0], against, edge[0]), edges_near(&side[1], normal, edge[1])};
     for (int b = 0; b < 2; b++) {
@@ -453,8 +428,9 @@ int sprag_crossings_find(const sprag_approach *a, const double normal[3],
                                            reaches_across(t, s, between, n, drift)))) {
                 continue;
             }
-            sprag_plane *to = make_place(plane, &found, apart);
-            if (to) {
+            int at = sprag_insert(near, &found, SPRAG_CROSSINGS, -apart, plane, sizeof *plane);
+            if (at < SPRAG_CROSSINGS) {
+                sprag_plane *to = &plane[at];
                 *to = (sprag_plane){.crossing = true, .carrier = -1, .sign = sign, .apart = apart};
                 memcpy(to->end[0], edge[0][i], sizeof edge[0][i]);
                 memcpy(to->end[1], edge[1][j], sizeof edge[1][j]);

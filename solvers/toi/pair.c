@@ -2,6 +2,24 @@
 #include "toi_constants.h"
 #include "toi_pair.h"
 
+int sprag_insert(double *key, int *count, int most, double value, void *entry, size_t size)
+{
+    int at = *count;
+    while (at > 0 && key[at - 1] < value) {
+        at--;
+    }
+    if (at == most) {
+        return most;
+    }
+    *count += *count < most;
+    size_t behind = (size_t)(*count - 1 - at);
+    char *from = (char *)entry + (size_t)at * size;
+    memmove(key + at + 1, key + at, behind * sizeof *key);
+    memmove(from + size, from, behind * size);
+    key[at] = value;
+    return at;
+}
+
 void sprag_turned(const double w[3], double t, const double a[3], double out[3])
 {
     double rate = norm3(w), half = rate > 0 ? sin(rate * t / 2) / rate : t / 2;
@@ -34,11 +52,16 @@ void sprag_approach_at(sprag_approach *a, double begin, double length)
     a->length = length;
 }
 
-void sprag_side_vertex(const sprag_side *side, int vertex, double r[3])
+static sprag_core core_of(const sprag_side *side)
 {
     static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    sprag_core core = {
+    return (sprag_core){
         side->shape, identity, {side->origin[0], side->origin[1], side->origin[2]}, NULL};
+}
+
+void sprag_side_vertex(const sprag_side *side, int vertex, double r[3])
+{
+    sprag_core core = core_of(side);
     if (vertex == SPRAG_NO_VERTEX) {
         memcpy(r, side->origin, sizeof side->origin);
         return;
@@ -48,9 +71,7 @@ void sprag_side_vertex(const sprag_side *side, int vertex, double r[3])
 
 int sprag_side_support(const sprag_side *side, const double direction[3], double r[3])
 {
-    static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    sprag_core core = {
-        side->shape, identity, {side->origin[0], side->origin[1], side->origin[2]}, NULL};
+    sprag_core core = core_of(side);
     if (side->shape->kind == SPRAG_PLANE) {
         memcpy(r, side->origin, 3 * sizeof *r);
         return SPRAG_NO_VERTEX;
@@ -100,11 +121,7 @@ void sprag_side_make(const sprag_carried *carried, const double *near, double ho
         memcpy(side->velocity, carried->motion->velocity, sizeof side->velocity);
         mul33(R, carried->mount.position, pose.position);
         add_scaled(pose.position, 1, carried->motion->pose.position, 3);
-        for (int i = 0; i < 9; i++) {
-            const double *column = carried->mount.rotation + i % 3;
-            pose.rotation[i] = R[i - i % 3] * column[0] + R[i - i % 3 + 1] * column[3] +
-                               R[i - i % 3 + 2] * column[6];
-        }
+        mul33_33(R, carried->mount.rotation, pose.rotation);
     } else {
         pose = carried->mount;
     }

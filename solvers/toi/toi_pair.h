@@ -48,6 +48,11 @@ typedef struct sprag_approach {
     long expansions;             // so far
 } sprag_approach;
 
+// Makes room for a key among `count` in descending order, of which the first `most` are kept.
+// Returns its place, behind equal ones; `most`: all are larger. Entries of the same order, of this
+// size (bytes), move with the keys.
+int sprag_insert(double *key, int *count, int most, double value, void *entry, size_t size);
+
 // A side from its shape and motion. near: a point near the other shape, used as x if the body does
 // not turn; NULL: the shape's position. horizon: s.
 void sprag_side_make(const sprag_carried *carried, const double *near, double horizon,
