@@ -41,7 +41,7 @@ sprag_result sprag_stribeck_assemble(const sprag_problem *problem, sprag_scales 
                                      sprag_scratch *scratch, sprag_system *system, int **node_of,
                                      double *at_rest);
 
-// The reverse: sets v and the impulses of the system.
+// Sets v and the impulses of the system from a solution.
 void sprag_assemble_start(sprag_system *system, const sprag_problem *problem, const int *node_of,
                           const sprag_solution *solution, double *v);
 

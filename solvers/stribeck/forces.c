@@ -1,5 +1,6 @@
 #include "forces.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -198,7 +199,7 @@ static double balance(iterate *s, double (*p)[6], const double *row_p)
 // Error of the iterate: of the momentum balance and of the laws, relative to the momenta.
 static double error_of(iterate *s)
 {
-    double scale = balance(s, s->p, s->row_p);
+    double scale = fmax(balance(s, s->p, s->row_p), DBL_MIN);
     double error = sprag_system_weighed(s->system, s->system->residual);
     return hypot(error, take_laws(s)) / scale;
 }
@@ -282,7 +283,7 @@ sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double 
         least = fmin(least, error);
         bool stalls = since >= STRIBECK_FORCE_STALLED;
         double enough = brief && i == 0 ? STRIBECK_FORCE_KNOWN * tolerance : tolerance;
-        if (error <= (stalls ? STRIBECK_FORCE_ROUNDING : enough)) {
+        if (error <= (stalls ? fmax(enough, STRIBECK_FORCE_ROUNDING) : enough)) {
             sprag_system_set_impulses(system, s.at, s.row_at);
             return SPRAG_OK;
         }
@@ -320,17 +321,21 @@ sprag_result sprag_stribeck_forces(const sprag_problem *problem,
     }
     const double update = fmax(0, system.space->work(&system)) +
                           STRIBECK_UPDATE_WORK * (system.points + system.equations);
-    const double left = *options->work_left / update;
-    const int before = stats->iterations, most = (int)clamp(left, 0, STRIBECK_FORCE_UPDATES);
+    const int before = stats->iterations;
+    const double left = before + *options->work_left / update;
     sprag_assemble_start(&system, problem, node_of, solution, v);
-    result = sprag_forces_iterate(&system, stiction, options->tolerance, most, false, v, dv, stats);
-    if (result == SPRAG_NOT_CONVERGED && stats->iterations - before < left) { // another start
-        result = sprag_interior_solve(&system, scales.soft.scale, stiction,
-                                      STRIBECK_FORCE_START_TOLERANCE, STRIBECK_FORCE_START_UPDATES,
-                                      v, dv, stats);
+    result = sprag_forces_iterate(&system, stiction, options->tolerance,
+                                  (int)clamp(left - stats->iterations, 0, STRIBECK_FORCE_UPDATES),
+                                  false, v, dv, stats);
+    if (result == SPRAG_NOT_CONVERGED && stats->iterations < left) { // another start
+        result = sprag_interior_solve(
+            &system, scales.soft.scale, stiction, STRIBECK_INTERIOR_FINEST,
+            (int)clamp(left - stats->iterations, 0, STRIBECK_INTERIOR_UPDATES), v, dv, stats);
         if (result == SPRAG_OK || result == SPRAG_NOT_CONVERGED) {
-            result = sprag_forces_iterate(&system, stiction, options->tolerance, most, false, v, dv,
-                                          stats);
+            result = sprag_forces_iterate(
+                &system, stiction, options->tolerance,
+                (int)clamp(left - stats->iterations, 0, STRIBECK_FORCE_UPDATES), false, v, dv,
+                stats);
         }
     }
     *options->work_left -= (stats->iterations - before) * update;

@@ -1,4 +1,4 @@
-// The contact equations by an interior-point method. It needs 7 to 20 updates from any start, where
+// The contact equations by an interior-point method. It needs 7 to 28 updates from any start, where
 // Newton's method on the laws themselves may need any number: a law that is stiff at its kink tells
 // nothing of what lies beyond. An update costs one factorisation and two solves.
 #ifndef SPRAG_INTERIOR_H

@@ -1,5 +1,6 @@
 #include "strategy.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -125,7 +126,7 @@ static bool has_gauss_seidel(const sprag_strategy_state *w)
     return w->options.sweeps > 0 && w->is_two_way;
 }
 
-// Limits where Gauss-Seidel can take over, or has run: fewer updates without progress, and the
+// Limits where Gauss-Seidel can take over: fewer updates without progress, and the
 // fewer the larger the system is.
 static effort brief(const sprag_strategy_state *w, int iterations)
 {
@@ -171,8 +172,7 @@ static sprag_result sweep(sprag_strategy_state *w, sprag_sweeps_options options)
     return result;
 }
 
-// Newton's method from the start. Where frozen friction solved the island last time, one update is
-// enough if all has come to rest.
+// Newton's method from the start.
 static sprag_result solve_newton(sprag_strategy_state *w)
 {
     int most = w->options.max_iterations;
@@ -189,6 +189,9 @@ static sprag_result solve_newton(sprag_strategy_state *w)
 static sprag_result solve_known(sprag_strategy_state *w)
 {
     sprag_system *system = w->system;
+    if (!(w->options.direct_work > 0)) {
+        return SPRAG_NOT_CONVERGED;
+    }
     if (w->options.attempt == SPRAG_ATTEMPT_SWEPT) {
         take(w, w->best->solution);
     } else {
@@ -377,7 +380,7 @@ static double interior_tolerance(const sprag_strategy_state *w)
 {
     const sprag_system *system = w->system;
     system->space->momentum(system, system->start, system->work);
-    double moves = sprag_system_weighed(system, system->work) / system->momentum;
+    double moves = sprag_system_weighed(system, system->work) / fmax(system->momentum, DBL_MIN);
     return clamp(STRIBECK_INTERIOR_OF_MOTION * moves, STRIBECK_INTERIOR_FINEST,
                  STRIBECK_INTERIOR_COARSEST);
 }

@@ -280,11 +280,14 @@ static void remember(sprag_memory *memory, bool solved, bool affordable, bool ch
     bool rests = solved && is_near_rest(best->problem, best->solution);
     bool interior = solved && !cheap && best->stats.strategy == SPRAG_STRATEGY_INTERIOR_POINT;
     bool pays = solved && !interior && (affordable || (cheap && rests));
-    double energy = energy_of(best->problem, best->solution);
     int run = interior && rests ? memory->run + 1 : 0;
+    double energy = run > 0 ? energy_of(best->problem, best->solution) : 0;
     if (run == 1 || (run > 1 && energy < STRIBECK_SLOWING * memory->energy)) {
         memory->energy = energy;
         run = 1;
+    }
+    if (pays) { // the next run starts anew
+        memory->energy = INFINITY;
     }
     bool runs = run > 0 && run < STRIBECK_LONGEST_RUN;
     int shorter = memory->pause > 0 ? memory->pause - 1 : 0;
@@ -319,7 +322,7 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
     const double brief = cheap ? INFINITY : affordable;
     const bool waits = memory->wait > 0;
     const bool first = !waits && (memory->rests || cheap);
-    const bool runs = first && near && memory->run > 0;
+    const bool runs = first && near && !cheap && memory->run > 0;
     bool again = false, settled = false;
     double work = 0;
     sprag_result result = SPRAG_NOT_CONVERGED;
@@ -343,18 +346,19 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
         bool hard = best->stats.gap > STRIBECK_HARD;
         again = result == SPRAG_OK && !waits && !runs &&
                 (trees ? hard : (hard || !first) && is_near_rest(problem, best->solution));
+        sprag_result last = SPRAG_NOT_CONVERGED; // what the sweeps have found stays
         if (again && (trees || !first)) {
-            result = solve_directly(problem, options, SPRAG_ATTEMPT_SWEPT,
-                                    trees ? INFINITY : STRIBECK_AFFORDABLE_SWEEPS * items, best,
-                                    stats, &work);
-            solved = result == SPRAG_OK;
+            last = solve_directly(problem, options, SPRAG_ATTEMPT_SWEPT,
+                                  trees ? INFINITY : STRIBECK_AFFORDABLE_SWEEPS * items, best,
+                                  stats, &work);
         }
-        bool needed = hard || memory->pause == STRIBECK_LONGEST_PAUSE;
-        if (again && needed && !trees && !solved && result != SPRAG_NO_MEMORY) {
-            result = solve_directly(problem, options, SPRAG_ATTEMPT_INTERIOR, INFINITY, best, stats,
-                                    &work);
-            solved = result == SPRAG_OK;
+        bool needed = !trees && (hard || memory->pause == STRIBECK_LONGEST_PAUSE);
+        if (again && needed && has_failed(last)) {
+            last = solve_directly(problem, options, SPRAG_ATTEMPT_INTERIOR, INFINITY, best, stats,
+                                  &work);
         }
+        solved = last == SPRAG_OK;
+        result = last == SPRAG_NO_MEMORY ? last : result;
     }
     memory->wait -= waits;
     if (first || again) {

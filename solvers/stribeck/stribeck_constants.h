@@ -15,8 +15,8 @@ static const double STRIBECK_ACCEPTED = 1;
 // of a solution within the tolerance. Larger: small gains stay; smaller: more solves of no use.
 static const double STRIBECK_LEAST_GAIN = 1e-4;
 // Likewise, of the energy of the velocities that external forces add, where no contact rebounds.
-// Larger: a heap may win more in a step; smaller: stacks that overlap a little are solved twice, and
-// recover more slowly.
+// Larger: a heap may win more in a step; smaller: stacks that overlap a little are solved twice,
+// and recover more slowly.
 static const double STRIBECK_LEAST_GAIN_OF_FALL = 0.3;
 // Of the inverse mass: yield (compliance over step) from which on a contact or a row is a spring
 // that the step resolves, and may return what it has stored. Larger: hard springs lose energy.
@@ -85,7 +85,7 @@ enum { STRIBECK_AFFORDABLE_SWEEPS = 300 };
 // of balls and boxes it is below 0.3, in walls under 15 to 100 times a brick 0.8 to 50.
 // Smaller: towers take longer; larger: walls tremble at 1e-2 m/s for ever.
 static const double STRIBECK_HARD = 0.5;
-// Share of the kinetic energy that an interior-point solve may leave if the next one is to follow:
+// Share of the kinetic energy below which an island counts as slower, so that its run starts anew:
 // walls that come to rest keep 0.64. Larger: towers that fall slowly take longer.
 static const double STRIBECK_SLOWING = 0.9;
 // Solves of the interior-point method in which an island has to become slower, and for which it
@@ -132,10 +132,10 @@ static const double STRIBECK_CONTACTS_SHARING = 4;
 // smaller: stages end before they converge.
 enum { STRIBECK_FROZEN_FRICTION_ITERATIONS = 15 };
 // Share of the stiction tolerance of moving contacts at which islands that settle are solved.
-// Larger: a house of cards creeps by 1e-6 m/s; smaller: more stages, and the brief attempt fails.
+// Larger: a house of cards creeps by 1e-6 m/s; smaller: more stages.
 static const double STRIBECK_SETTLED_STICTION = 1e-2;
-// Most updates of a brief attempt with it: what rests takes one or two, a slope at half the limit
-// of friction four. Larger: in walls that still move the second attempt finds no work left.
+// Updates with it from the velocities before the step, before the stages begin: what rests takes
+// one or two, a slope at half the limit of friction four.
 enum { STRIBECK_SETTLED_UPDATES = 5 };
 // Full steps in a row that do not lower the residual, after which rounding is reached.
 enum { STRIBECK_STALL = 3 };
@@ -188,11 +188,6 @@ static const double STRIBECK_FORCE_KNOWN = 1e-2;
 // Error, relative to the impulses, that is rounding where updates make no more progress. Larger:
 // forces that are no smooth function of the problem.
 static const double STRIBECK_FORCE_ROUNDING = 1e-8;
-
-// Of the interior-point method, where the start is too far from the solution: its error, relative
-// to the scale of the step, and updates. Larger: starts that are too far again.
-static const double STRIBECK_FORCE_START_TOLERANCE = 1e-6;
-enum { STRIBECK_FORCE_START_UPDATES = 30 };
 
 // Iterations for the point of a friction law, and their last change, relative to the slip.
 enum { STRIBECK_LAW_ITERATIONS = 60 };
