@@ -51,6 +51,13 @@ static bool has_edges(dBodyID body)
     return geom && (dBodyGetNextGeom(geom) || dGeomGetClass(geom) == dTriMeshClass);
 }
 
+// The body on this side of a contact with ground that may have edges; SPRAG_STATIC: none.
+static int body_on_ground(const sprag_contact *contact, int side, const bool *ground)
+{
+    const int other = contact->body[!side];
+    return other == SPRAG_STATIC || ground[other] ? contact->body[side] : SPRAG_STATIC;
+}
+
 int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch)
 {
     const ode_island *island = &pulled->island;
@@ -69,9 +76,9 @@ int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch
     }
     for (int i = 0; i < count; i++) {
         for (int side = 0; side < 2; side++) {
-            const int body = contact[i].body[side], other = contact[i].body[!side];
-            if (body != SPRAG_STATIC && (other == SPRAG_STATIC || ground[other]) &&
-                contact[i].gap < 0 && is_round(&contact[i], side, &all[touches])) {
+            const int body = body_on_ground(&contact[i], side, ground);
+            if (body != SPRAG_STATIC && contact[i].gap < 0 &&
+                is_round(&contact[i], side, &all[touches])) {
                 all[touches].contact = i;
                 all[touches].next = last[body];
                 last[body] = ++touches;
@@ -81,9 +88,8 @@ int sprag_ode_drop_edges(ode_problem *pulled, int **kept, sprag_scratch *scratch
     for (int i = 0; i < count && touches > 0; i++) {
         bool is_edge = false;
         for (int side = 0; side < 2; side++) {
-            const int body = contact[i].body[side], other = contact[i].body[!side];
-            int k =
-                body != SPRAG_STATIC && (other == SPRAG_STATIC || ground[other]) ? last[body] : 0;
+            const int body = body_on_ground(&contact[i], side, ground);
+            int k = body != SPRAG_STATIC ? last[body] : 0;
             for (; k && !is_edge; k = all[k - 1].next) {
                 is_edge = is_kept_off(pulled, &all[k - 1], i, side);
             }

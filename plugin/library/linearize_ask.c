@@ -41,6 +41,8 @@ static void take_column(component *c, int body, int state)
 
 static const char *const comes_or_goes =
     "a contact or a joint's row comes or goes with the slightest motion";
+static const char *const contact_goes = "a contact goes with the slightest motion";
+static const char *const not_pulled = "no memory, or a state that is not finite";
 
 // Asks for the rows of a joint. false: their number is another.
 static bool ask_link(const component *c, const link *l, sprag_row *row)
@@ -75,12 +77,17 @@ static bool is_same_link(const component *c, const link *l)
     return same;
 }
 
+static void ask_body(const component *c, int i, sprag_body *body)
+{
+    dVector3 gravity;
+    dWorldGetGravity(c->world->id, gravity);
+    sprag_ode_pull_body(body, c->body[i], gravity, c->step);
+}
+
 static bool is_same_body(const component *c, int i)
 {
     sprag_body body;
-    dVector3 gravity;
-    dWorldGetGravity(c->world->id, gravity);
-    sprag_ode_pull_body(&body, c->body[i], gravity, c->step);
+    ask_body(c, i, &body);
     return memcmp(body.inertia, c->pulled.body[i].inertia, sizeof body.inertia) == 0 &&
            memcmp(body.free_velocity, c->pulled.body[i].free_velocity, sizeof body.free_velocity) ==
                0;
@@ -189,7 +196,7 @@ static const char *add_pair(component *c, const contact *of)
     const ode_island island = island_of_pair(c, of, index, body);
     for (int i = 0; i < c->contacts; i++) {
         if (is_pair(c->contact[i].body, of->body) && !linearize_move_contact(&c->contact[i])) {
-            return "a contact goes with the slightest motion";
+            return contact_goes;
         }
     }
     sprag_scratch_reset(c->trial_scratch);
@@ -202,7 +209,7 @@ static const char *add_pair(component *c, const contact *of)
         result = sprag_derivative_add_contacts(&c->derivative, &trial.problem, index,
                                                c->pair_contact, c->trial_scratch, c->change);
     }
-    return result == SPRAG_OK ? NULL : "no memory, or a state that is not finite";
+    return result == SPRAG_OK ? NULL : not_pulled;
 }
 
 // The change of the residual by a body that is displaced.
@@ -213,9 +220,7 @@ static const char *add_all_of(component *c, int body, int state)
     if (state >= VELOCITY && state < SPIN) {
         near.free_velocity[state - VELOCITY] += DISPLACEMENT;
     } else if (state >= TURN) {
-        dVector3 gravity;
-        dWorldGetGravity(c->world->id, gravity);
-        sprag_ode_pull_body(&near, c->body[body], gravity, c->step);
+        ask_body(c, body, &near);
     }
     if (state >= TURN) {
         sprag_derivative_add_body(&c->derivative, body, &near, c->change[body]);
@@ -282,7 +287,7 @@ static const char *change_of(component *c)
     int most = problem->contacts > c->bodies ? problem->contacts : c->bodies;
     int *same = SPRAG_TAKE_RAW(c->trial_scratch, most, int);
     if (result != SPRAG_OK || !same) {
-        return "no memory, or a state that is not finite";
+        return not_pulled;
     }
     for (int i = 0; i < most; i++) {
         same[i] = i;
@@ -314,7 +319,7 @@ static const char *displaced_change(component *c, int colour, int state)
             moved |= b >= 0 && c->of[b]->colour == colour;
         }
         if (moved && !linearize_move_contact(&c->contact[i])) {
-            why = "a contact goes with the slightest motion";
+            why = contact_goes;
         }
     }
     why = why ? why : change_of(c);

@@ -71,8 +71,7 @@ sprag_result advance_solve_contacts(advance_run *run, const sprag_problem *probl
         options.settled_work = advance_settled_work;
         options.direct_work = advance_settled_work * (problem->contacts + problem->rows);
         options.lagged_passes = 1;
-        // Without sweeps Newton's method has its full patience, and heaps come to rest by it. Where
-        // joints are, it rather starts from sweeps.
+        // Without sweeps Newton's method has its full patience where it runs.
         options.sweeps = problem->rows > 0 ? options.sweeps : 0;
     }
     sprag_result result = sprag_stribeck_solve(problem, &options, run->solving, solution, stats);

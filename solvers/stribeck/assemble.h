@@ -45,10 +45,4 @@ sprag_result sprag_stribeck_assemble(const sprag_problem *problem, sprag_scales 
 void sprag_assemble_start(sprag_system *system, const sprag_problem *problem, const int *node_of,
                           const sprag_solution *solution, double *v);
 
-// The system of a problem as sprag_stribeck_solve makes it from the options.
-// *stiction: m/s, that the last evaluation of a solve has. SPRAG_OK, SPRAG_NO_MEMORY.
-sprag_result sprag_stribeck_system(const sprag_problem *problem,
-                                   const sprag_stribeck_options *options, sprag_scratch *scratch,
-                                   sprag_system *system, int **node_of, double *stiction);
-
 #endif

@@ -301,6 +301,12 @@ sprag_result sprag_forces_iterate(sprag_system *system, double stiction, double 
     }
 }
 
+// Updates that are left until the work ends, at most so many. last: of stats->iterations.
+static int updates_until(double last, const sprag_stats *stats, int most)
+{
+    return (int)clamp(last - stats->iterations, 0, most);
+}
+
 sprag_result sprag_stribeck_forces(const sprag_problem *problem,
                                    const sprag_stribeck_options *options, sprag_scratch *scratch,
                                    sprag_solution *solution, sprag_stats *stats)
@@ -319,23 +325,21 @@ sprag_result sprag_stribeck_forces(const sprag_problem *problem,
     if (scratch->failed) {
         return SPRAG_NO_MEMORY;
     }
-    const double update = fmax(0, system.space->work(&system)) +
-                          STRIBECK_UPDATE_WORK * (system.points + system.equations);
+    const double update = sprag_system_update_work(&system);
     const int before = stats->iterations;
-    const double left = before + *options->work_left / update;
+    const double last = before + *options->work_left / update;
     sprag_assemble_start(&system, problem, node_of, solution, v);
     result = sprag_forces_iterate(&system, stiction, options->tolerance,
-                                  (int)clamp(left - stats->iterations, 0, STRIBECK_FORCE_UPDATES),
-                                  false, v, dv, stats);
-    if (result == SPRAG_NOT_CONVERGED && stats->iterations < left) { // another start
+                                  updates_until(last, stats, STRIBECK_FORCE_UPDATES), false, v, dv,
+                                  stats);
+    if (result == SPRAG_NOT_CONVERGED && stats->iterations < last) { // another start
         result = sprag_interior_solve(
             &system, scales.soft.scale, stiction, STRIBECK_INTERIOR_FINEST,
-            (int)clamp(left - stats->iterations, 0, STRIBECK_INTERIOR_UPDATES), v, dv, stats);
+            updates_until(last, stats, STRIBECK_INTERIOR_UPDATES), v, dv, stats);
         if (result == SPRAG_OK || result == SPRAG_NOT_CONVERGED) {
-            result = sprag_forces_iterate(
-                &system, stiction, options->tolerance,
-                (int)clamp(left - stats->iterations, 0, STRIBECK_FORCE_UPDATES), false, v, dv,
-                stats);
+            result = sprag_forces_iterate(&system, stiction, options->tolerance,
+                                          updates_until(last, stats, STRIBECK_FORCE_UPDATES), false,
+                                          v, dv, stats);
         }
     }
     *options->work_left -= (stats->iterations - before) * update;

@@ -27,13 +27,11 @@ enum {
     COSTLY = 2,    // otherwise
     STARTS = 4,    // cheap, or there is a guess
     STACKED = 8,   // many contacts a body, and an update of them is bearable
-    BRIEFLY = 16,  // stacked, and Newton's method is not tried at length
     SWEEPS = 32,   // Gauss-Seidel has the laws of the problem
     SETTLES = 64,  // the caller says that it settles
     FREEZES = 128, // frozen friction is worth its passes
     SPRINGS = 256, // there are contacts, and they yield in proportion to their forces
-    OTHERS = 512,  // otherwise: joints alone, or Hunt and Crossley's law
-    TREES = 1024   // bodies touch in chains and trees
+    OTHERS = 512   // otherwise: joints alone, or Hunt and Crossley's law
 };
 
 static void copy(double *to, const double *from, int n)
@@ -408,16 +406,15 @@ static unsigned traits_of(const sprag_strategy_state *w)
     const sprag_strategy_options *o = &w->options;
     double work = system->space->work ? system->space->work(system) : 0;
     double bodies = system->size / 6.0, contacts = system->points, rows = system->equations;
-    bool direct = o->direct_work > 0, whole = o->attempt == SPRAG_ATTEMPT_ALL;
+    bool direct = o->direct_work > 0;
     bool cheap = direct && (work <= STRIBECK_CHAIN_WORK * bodies || work <= o->direct_work);
     bool stacked = direct && contacts >= STRIBECK_STACKED_CONTACTS * bodies &&
                    work <= STRIBECK_STACKED_WORK * contacts;
     bool frozen = o->lagged_passes > 0 && o->settled_work == 0;
     bool bearable = work <= STRIBECK_FROZEN_WORK * o->direct_work;
     return (cheap ? CHEAP : COSTLY) | (cheap || w->guess ? STARTS : 0) | (stacked ? STACKED : 0) |
-           (stacked && !(cheap && whole) ? BRIEFLY : 0) | (has_gauss_seidel(w) ? SWEEPS : 0) |
+           (has_gauss_seidel(w) ? SWEEPS : 0) |
            (o->settled_work > 0 && work <= o->settled_work * (contacts + rows) ? SETTLES : 0) |
-           (o->trees ? TREES : 0) |
            (w->is_two_way && contacts > 0 && !system->curved ? SPRINGS : OTHERS) |
            (frozen && (!direct || bearable || !has_gauss_seidel(w)) ? FREEZES : 0);
 }
@@ -431,13 +428,13 @@ static const struct {
     {SPRAG_STRATEGY_FROZEN_FRICTION, SPRAG_ATTEMPT_SETTLED, SETTLES, solve_frozen_friction},
     {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_BRIEF, STARTS | OTHERS, solve_newton},
     {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_BRIEF | SPRAG_ATTEMPT_SWEPT, SPRINGS, solve_known},
-    {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_BRIEF, STARTS | SPRINGS | TREES, solve_newton},
+    {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_TREES, STARTS | SPRINGS, solve_newton},
     {SPRAG_STRATEGY_NEWTON, SPRAG_ATTEMPT_ALL, STARTS, solve_newton},
     {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_ALL, CHEAP | SWEEPS, solve_swept},
     {SPRAG_STRATEGY_CONTINUATION, SPRAG_ATTEMPT_ALL, CHEAP, solve_continuation},
-    {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_ALL, SPRINGS | BRIEFLY, solve_known},
-    {SPRAG_STRATEGY_INTERIOR_POINT, SPRAG_ATTEMPT_ALL | SPRAG_ATTEMPT_INTERIOR, BRIEFLY,
-     solve_interior_point},
+    {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_ALL, SPRINGS | STACKED | COSTLY, solve_known},
+    {SPRAG_STRATEGY_INTERIOR_POINT, SPRAG_ATTEMPT_ALL, STACKED | COSTLY, solve_interior_point},
+    {SPRAG_STRATEGY_INTERIOR_POINT, SPRAG_ATTEMPT_INTERIOR, STACKED, solve_interior_point},
     {SPRAG_STRATEGY_GAUSS_SEIDEL, SPRAG_ATTEMPT_ALL, COSTLY | SWEEPS, solve_gauss_seidel},
     {SPRAG_STRATEGY_FROZEN_FRICTION, SPRAG_ATTEMPT_ALL, FREEZES, solve_frozen_friction},
     {SPRAG_STRATEGY_GAUSS_SEIDEL, SPRAG_ATTEMPT_ALL, CHEAP | SWEEPS, solve_gauss_seidel},
@@ -508,8 +505,7 @@ sprag_result sprag_strategy_open(sprag_strategy_state *w, sprag_system *system,
                                  sprag_scratch *scratch)
 {
     w->system = system;
-    w->update_work = (system->space->work ? fmax(0, system->space->work(system)) : 0) +
-                     STRIBECK_UPDATE_WORK * (system->points + system->equations);
+    w->update_work = sprag_system_update_work(system);
     w->v = SPRAG_TAKE(scratch, system->size, double);
     w->dv = SPRAG_TAKE_RAW(scratch, system->size, double);
     w->good = SPRAG_TAKE_RAW(scratch, system->size, double);

@@ -22,13 +22,15 @@
 
 // Strategies of the table that may run: all; or, where the caller sweeps itself, Newton's method in
 // known forces; or, after its sweeps, the same from what they have left in state->best; or
-// interior_point; or, instead of the sweeps, frozen_friction in full for islands that settle.
+// interior_point; or, instead of the sweeps, frozen_friction in full for islands that settle. A set
+// of these: TREES adds newton to BRIEF where bodies touch in chains and trees only.
 typedef enum sprag_attempt {
     SPRAG_ATTEMPT_ALL = 1,
     SPRAG_ATTEMPT_BRIEF = 2,
     SPRAG_ATTEMPT_SWEPT = 4,
     SPRAG_ATTEMPT_INTERIOR = 8,
-    SPRAG_ATTEMPT_SETTLED = 16
+    SPRAG_ATTEMPT_SETTLED = 16,
+    SPRAG_ATTEMPT_TREES = 32
 } sprag_attempt;
 
 // Settings of one solve. The caller computes them before the solve (stribeck.c).
@@ -41,7 +43,6 @@ typedef struct sprag_strategy_options {
     double softness, row_softness; // of sprag_problem_softness
     double small, theta;           // of the limiter: share of the tolerance, rad (newton.h)
     sprag_attempt attempt;         // which strategies may run
-    bool trees;                    // bodies touch in chains and trees only
     // newton
     double direct_work; // largest factorisation (sprag_space.work) for newton, warm_newton,
                         // continuation and frozen_friction; 0: gauss_seidel at once
@@ -86,9 +87,9 @@ sprag_result sprag_strategy_open(sprag_strategy_state *state, sprag_system *syst
                                  sprag_scratch *scratch);
 
 // Tries the strategies in turn, in the order of their cost, and offers to state->best what each
-// finds, until one is accepted: SPRAG_OK, state->v is its solution and the system is evaluated
-// there. One-way, nothing is offered, and what converges is accepted. Otherwise the result of the
-// last; SPRAG_NO_MEMORY.
+// finds, until one is accepted: SPRAG_OK, state->v is its solution and the system has its impulses.
+// One-way, nothing is offered, and what converges is accepted. Otherwise the result of the last;
+// SPRAG_NO_MEMORY.
 sprag_result sprag_strategy_solve(sprag_strategy_state *state);
 
 // Products of blocks of all updates and sweeps so far.

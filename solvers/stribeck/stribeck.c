@@ -123,14 +123,6 @@ sprag_result sprag_stribeck_assemble(const sprag_problem *problem, sprag_scales 
     return result;
 }
 
-sprag_result sprag_stribeck_system(const sprag_problem *problem,
-                                   const sprag_stribeck_options *options, sprag_scratch *scratch,
-                                   sprag_system *system, int **node_of, double *stiction)
-{
-    sprag_scales scales = sprag_stribeck_scales(problem, options);
-    return sprag_stribeck_assemble(problem, &scales, scratch, system, node_of, stiction);
-}
-
 static void charge(const sprag_stribeck_options *options, double work)
 {
     if (options->work_left) {
@@ -170,24 +162,6 @@ static double energy_of(const sprag_problem *problem, const sprag_solution *solu
     return sum;
 }
 
-// Do bodies touch in chains and trees only, as in a stack? Then a factorization has no fill, and
-// Newton's method is worth a try before the sweeps. Contacts of a pair follow each other.
-static bool contacts_form_trees(const sprag_problem *problem)
-{
-    int edges = 0, moving = 0, last[2] = {SPRAG_STATIC, SPRAG_STATIC};
-    for (int b = 0; b < problem->bodies; b++) {
-        moving += problem->body[b].mass > 0;
-    }
-    for (int i = 0; i < problem->contacts; i++) {
-        const int *body = problem->contact[i].body;
-        bool joins = body[1] != SPRAG_STATIC && problem->body[body[0]].mass > 0 &&
-                     problem->body[body[1]].mass > 0;
-        edges += joins && (body[0] != last[0] || body[1] != last[1]);
-        last[0] = body[0], last[1] = body[1];
-    }
-    return edges < moving;
-}
-
 // The strategies of strategy.h, or those of them that a budget allows, with at most so much work of
 // updates. SPRAG_OK: accepted. Counts are added to *stats.
 static sprag_result solve_directly(const sprag_problem *problem,
@@ -205,7 +179,6 @@ static sprag_result solve_directly(const sprag_problem *problem,
         return result;
     }
     sprag_strategy_state w = make_state(&scales, at_rest, options, attempt);
-    w.options.trees = problem->rows == 0 && contacts_form_trees(problem);
     w.problem = problem;
     w.node_of = node_of;
     w.best = best;
@@ -238,6 +211,24 @@ static sprag_result solve_directly(const sprag_problem *problem,
     *work += (w.stats.iterations - stats->iterations) * w.update_work;
     *stats = w.stats;
     return result;
+}
+
+// Do bodies touch in chains and trees only, as in a stack? Then a factorization has no fill, and
+// Newton's method is worth a try before the sweeps. Contacts of a pair follow each other.
+static bool contacts_form_trees(const sprag_problem *problem)
+{
+    int edges = 0, moving = 0, last[2] = {SPRAG_STATIC, SPRAG_STATIC};
+    for (int b = 0; b < problem->bodies; b++) {
+        moving += problem->body[b].mass > 0;
+    }
+    for (int i = 0; i < problem->contacts; i++) {
+        const int *body = problem->contact[i].body;
+        bool joins = body[1] != SPRAG_STATIC && problem->body[body[0]].mass > 0 &&
+                     problem->body[body[1]].mass > 0;
+        edges += joins && (body[0] != last[0] || body[1] != last[1]);
+        last[0] = body[0], last[1] = body[1];
+    }
+    return edges < moving;
 }
 
 // Ends when the budget does, whatever the residual.
@@ -327,7 +318,9 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
     double work = 0;
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (first) {
-        result = solve_directly(problem, options, SPRAG_ATTEMPT_BRIEF, brief, best, stats, &work);
+        const int newton = trees ? SPRAG_ATTEMPT_TREES : 0;
+        result = solve_directly(problem, options, SPRAG_ATTEMPT_BRIEF | newton, brief, best, stats,
+                                &work);
     }
     if (has_failed(result) && runs) {
         result =

@@ -95,6 +95,12 @@ static double gross_impulse(const sprag_system *system)
     return sqrt(sum);
 }
 
+double sprag_system_update_work(sprag_system *system)
+{
+    double factorization = system->space->work ? system->space->work(system) : 0;
+    return fmax(0, factorization) + STRIBECK_UPDATE_WORK * (system->points + system->equations);
+}
+
 void sprag_system_set_impulses(sprag_system *system, double (*impulse)[6],
                                const double *row_impulse)
 {

@@ -134,6 +134,10 @@ void sprag_system_place(sprag_system *system, const double *v);
 // rounding error of J v, unlike that of J dv, into impulses that no iteration can balance.
 void sprag_system_move(sprag_system *system, double *v, double alpha, const double *dv);
 
+// Work of a Newton update: the factorization, where it is known, and the search, in products of 6x6
+// blocks.
+double sprag_system_update_work(sprag_system *system);
+
 // Takes impulses (points, equations; N s, N m s) that are not those of the laws.
 void sprag_system_set_impulses(sprag_system *system, double (*impulse)[6],
                                const double *row_impulse);

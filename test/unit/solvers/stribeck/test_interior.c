@@ -19,8 +19,9 @@ static sprag_result solve_interior(sprag_system *system, double tolerance)
     int *node_of;
     double stiction;
     sprag_scratch_reset(&scratch);
+    sprag_scales scales = sprag_stribeck_scales(&s.problem, &options);
     ck_assert_int_eq(
-        sprag_stribeck_system(&s.problem, &options, &scratch, system, &node_of, &stiction),
+        sprag_stribeck_assemble(&s.problem, &scales, &scratch, system, &node_of, &stiction),
         SPRAG_OK);
     ck_assert_int_le(system->size, 6 * 100);
     s.stats = (sprag_stats){0};

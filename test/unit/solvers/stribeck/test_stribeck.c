@@ -433,7 +433,8 @@ START_TEST(an_island_remembers_what_solved_it)
 }
 END_TEST
 
-// What the island carries is known from one step to the next: no update, or one, and no creep.
+// What the island carries is known from one step to the next: from the third solve on no update, or
+// one, and no creep in any.
 START_TEST(known_forces_hold_what_rests)
 {
     sprag_stribeck_options options = sprag_stribeck_defaults();
