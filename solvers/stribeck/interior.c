@@ -59,10 +59,10 @@ static void add_limits_of_point(interior *in, int i)
         }
         bool fixed = given || cone->force;
         limit *to = add_limit(in, i, in->p[i], in->dp[i], in->e[i]);
-        to->first = cone->first, to->axes = cone->axes;
         to->constant = fixed ? bound_of(system, cone, point->given) : 0;
         to->head = fixed ? 0 : cone->coefficient;
         for (int k = 0; k < cone->axes; k++) {
+            to->at[k] = cone->first + k;
             to->scale[k] = 1 / cone->shape[k];
         }
         to->alone = point->cones == 1 && (given || !fixed);
@@ -203,80 +203,100 @@ static void set_rest(interior *in)
     }
 }
 
-// The velocities that the laws ask for, moved into the cones.
+static const double *rest_of(const interior *in, const limit *of)
+{
+    return of->point >= 0 ? in->rest[of->point] : &in->row_rest[of->p - in->row_p];
+}
+
+// Duals in the middle of their cones, of contacts and rows that move apart slowly.
 static void start_duals(interior *in)
 {
-    double least = STRIBECK_INTERIOR_DUAL * in->scale;
-    set_rest(in);
     for (int i = 0; i < in->limits; i++) {
         limit *of = &in->limit[i];
         set_slack(of);
-        double tail = 0;
-        const double *rest =
-            of->point >= 0 ? in->rest[of->point] : in->row_rest + (of->p - in->row_p);
-        for (int k = 0; k < of->axes; k++) {
-            of->z[1 + k] = rest[of->first + k] / of->scale[k];
-            tail = hypot(tail, of->z[1 + k]);
-        }
-        double head = of->head != 0 ? rest[0] / of->head : 0;
-        of->z[0] = fmax(head, 1.1 * tail + least);
+        of->z[0] = STRIBECK_INTERIOR_DUAL * in->scale / (of->head != 0 ? fabs(of->head) : 1);
     }
+    set_rest(in);
 }
 
 // ---- matrix
 
-// D = A^-1 of the n rows and columns in `at`, symmetric positive definite; the rest of D is 0.
-static bool invert(const double A[6][6], const int *at, int n, double D[6][6])
+// D = A^-1 of the first n rows and columns, symmetric positive definite.
+static inline __attribute__((always_inline)) bool invert_rows(double A[6][6], int n, double D[6][6])
 {
-    double L[6][6], X[6][6];
-    for (int i = 0; i < n; i++) {
+    double X[6][6];
+    for (int i = 0; i < n; i++) { // A becomes its factor, with the inverse of its diagonal
         for (int j = 0; j <= i; j++) {
-            double sum = A[at[i]][at[j]];
+            double sum = A[i][j];
             for (int k = 0; k < j; k++) {
-                sum -= L[i][k] * L[j][k];
+                sum -= A[i][k] * A[j][k];
             }
             if (i == j && !(sum > 0)) {
                 return false;
             }
-            L[i][j] = i == j ? sqrt(sum) : sum / L[j][j];
+            A[i][j] = i == j ? 1 / sqrt(sum) : sum * A[j][j];
         }
     }
     for (int j = 0; j < n; j++) {
-        for (int i = 0; i < n; i++) {
-            double sum = i == j;
+        X[j][j] = A[j][j];
+        for (int i = j + 1; i < n; i++) {
+            double sum = 0;
             for (int k = j; k < i; k++) {
-                sum -= L[i][k] * X[k][j];
+                sum -= A[i][k] * X[k][j];
             }
-            X[i][j] = i < j ? 0 : sum / L[i][i];
+            X[i][j] = sum * A[i][i];
         }
     }
-    memset(D, 0, 36 * sizeof(double));
     for (int i = 0; i < n; i++) {
-        for (int j = 0; j < n; j++) {
+        for (int j = 0; j <= i; j++) {
             double sum = 0;
-            for (int k = 0; k < n; k++) {
+            for (int k = i; k < n; k++) {
                 sum += X[k][i] * X[k][j];
             }
-            D[at[i]][at[j]] = sum;
+            D[i][j] = D[j][i] = sum;
         }
     }
     return true;
 }
 
-// The axes of a point that have impulses.
-static int free_axes(const sprag_system *system, int i, int at[6])
+static bool invert(double A[6][6], int dim, double D[6][6])
 {
-    const sprag_point *point = &system->point[i];
-    int n = 0;
-    if (point->law != SPRAG_GIVEN) {
-        at[n++] = 0;
+    return dim == 3 ? invert_rows(A, 3, D) : invert_rows(A, 6, D);
+}
+
+// y = D x, the rest of D is not used
+static inline void times(const double D[6][6], int dim, const double *x, double *y)
+{
+    for (int i = 0; i < dim; i++) {
+        double sum = D[i][0] * x[0] + D[i][1] * x[1] + D[i][2] * x[2];
+        y[i] = dim == 3 ? sum : sum + D[i][3] * x[3] + D[i][4] * x[4] + D[i][5] * x[5];
     }
+}
+
+// D of a point, with 0 where it has no impulse. next: its first limit, and the first of the next.
+static bool set_point_matrix(interior *in, int i, int *next)
+{
+    const sprag_point *point = &in->system->point[i];
+    double A[6][6] = {{0}}, *yield = in->yield[i];
+    bool free[6] = {point->law != SPRAG_GIVEN};
     for (int c = point->cone; c < point->cone + point->cones; c++) {
-        for (int k = 0; k < system->cone[c].axes; k++) {
-            at[n++] = system->cone[c].first + k;
+        for (int k = 0; k < in->system->cone[c].axes; k++) {
+            free[in->system->cone[c].first + k] = true;
         }
     }
-    return is_held(point) ? 0 : n;
+    for (int k = 0; k < point->dim; k++) {
+        A[k][k] = free[k] ? yield[k] : 1;
+    }
+    for (; *next < in->limits && in->limit[*next].point == i; ++*next) {
+        add_stiffness(&in->limit[*next], A);
+    }
+    if (!invert(A, point->dim, in->D[i])) {
+        return false;
+    }
+    for (int k = 0; k < point->dim; k++) {
+        in->D[i][k][k] *= free[k];
+    }
+    return true;
 }
 
 static sprag_result factor(interior *in)
@@ -293,20 +313,13 @@ static sprag_result factor(interior *in)
     }
     int next = 0;
     for (int i = 0; i < system->points; i++) {
-        double A[6][6] = {{0}};
-        int at[6], n = free_axes(system, i, at);
-        for (int k = 0; k < n; k++) {
-            A[at[k]][at[k]] = in->yield[i][at[k]];
+        if (is_held(&system->point[i])) {
+            continue;
         }
-        for (; next < in->limits && in->limit[next].point == i; next++) {
-            add_stiffness(&in->limit[next], A);
-        }
-        if (!invert((const double(*)[6])A, at, n, in->D[i])) {
+        if (!set_point_matrix(in, i, &next)) {
             return SPRAG_SINGULAR;
         }
-        if (n > 0) {
-            system->space->add_point(system, i, (const double(*)[6])in->D[i], true);
-        }
+        system->space->add_point(system, i, (const double(*)[6])in->D[i], true);
     }
     for (int i = 0; i < system->equations; i++) {
         double sum = system->equation[i].yield;
@@ -334,20 +347,20 @@ static void set_residual(const interior *in, const double *v)
 // k of W^-1 ds + W dz = k: to the central path at mu, or to its end (predicts).
 static void wanted(const limit *of, bool predicts, double mu, double k[3])
 {
-    double x[3] = {0}, square[3], product[3], ds[3], dz[3];
-    multiply(of->l, of->l, of->axes, square);
-    for (int j = 0; j <= of->axes; j++) {
+    double x[3], square[3], product[3], ds[3], dz[3];
+    multiply(of->l, of->l, square);
+    for (int j = 0; j < 3; j++) {
         x[j] = -square[j];
     }
     if (!predicts) {
         apply(of, true, of->ds, ds);
         apply(of, false, of->dz, dz);
-        multiply(ds, dz, of->axes, product);
-        for (int j = 0; j <= of->axes; j++) {
+        multiply(ds, dz, product);
+        for (int j = 0; j < 3; j++) {
             x[j] += (j == 0 ? mu : 0) - product[j];
         }
     }
-    divide(of->l, x, of->axes, k);
+    divide(of->l, x, k);
 }
 
 // ds, and dz = W^-1 k - W^-2 ds, where dz holds W^-1 k. Near the boundary of the cone W^-2 is so
@@ -355,29 +368,26 @@ static void wanted(const limit *of, bool predicts, double mu, double k[3])
 static void set_change(const interior *in, limit *of)
 {
     const sprag_system *system = in->system;
-    double x[3], y[3];
-    of->ds[0] = of->head * of->dp[0];
-    for (int k = 0; k < of->axes; k++) {
-        of->ds[1 + k] = of->scale[k] * of->dp[of->first + k];
-    }
-    apply(of, true, of->ds, x);
-    apply(of, true, x, y);
-    for (int k = 0; k <= of->axes; k++) {
-        of->dz[k] -= y[k];
+    set_image(of, of->dp, of->ds);
+    if (!of->alone || of->head == 0) {
+        double x[3], y[3];
+        apply(of, true, of->ds, x);
+        apply(of, true, x, y);
+        add_scaled(of->dz, -1, y, 3);
     }
     if (!of->alone) {
         return;
     }
     long row = of->point >= 0 ? 0 : of->p - in->row_p;
-    const double *rest = of->point >= 0 ? in->rest[of->point] : &in->row_rest[row];
+    const double *rest = rest_of(in, of), *p = of->dp;
     const double *du = of->point >= 0 ? system->slip_change[of->point] : &system->rate_change[row];
     const double *yield = of->point >= 0 ? in->yield[of->point] : &system->equation[row].yield;
     if (of->head != 0) {
-        of->dz[0] = (rest[0] + du[0] + yield[0] * of->dp[0]) / of->head - of->z[0];
+        of->dz[0] = (rest[0] + du[0] + yield[0] * p[0]) / of->head - of->z[0];
     }
-    for (int k = 0; k < of->axes; k++) {
-        int at = of->first + k;
-        of->dz[1 + k] = (rest[at] + du[at] + yield[at] * of->dp[at]) / of->scale[k] - of->z[1 + k];
+    for (int k = 0; k < 2 && of->scale[k] > 0; k++) {
+        int at = of->at[k];
+        of->dz[1 + k] = (rest[at] + du[at] + yield[at] * p[at]) / of->scale[k] - of->z[1 + k];
     }
 }
 
@@ -398,19 +408,12 @@ static void update(interior *in, bool predicts, double mu, double *dv)
         wanted(of, predicts, mu, k);
         apply(of, true, k, x);
         memcpy(of->dz, x, sizeof x); // kept for below
-        for (int j = 0; j <= of->axes; j++) {
-            x[j] += of->z[j];
-        }
+        add_scaled(x, 1, of->z, 3);
         add_adjoint(of, x, of->e);
     }
     for (int i = 0; i < system->points; i++) {
-        for (int j = 0; j < system->point[i].dim; j++) {
-            double sum = 0;
-            for (int k = 0; k < system->point[i].dim; k++) {
-                sum += in->D[i][j][k] * (in->e[i][k] - in->rest[i][k]);
-            }
-            in->c[i][j] = sum;
-        }
+        add_scaled(in->e[i], -1, in->rest[i], 6);
+        times((const double(*)[6])in->D[i], system->point[i].dim, in->e[i], in->c[i]);
     }
     for (int i = 0; i < system->equations; i++) {
         in->row_c[i] = in->row_D[i] * (in->row_e[i] - in->row_rest[i]);
@@ -421,12 +424,10 @@ static void update(interior *in, bool predicts, double mu, double *dv)
     system->space->solve(system, true, dv);
     sprag_system_change(system, dv);
     for (int i = 0; i < system->points; i++) {
-        for (int j = 0; j < system->point[i].dim; j++) {
-            double sum = 0;
-            for (int k = 0; k < system->point[i].dim; k++) {
-                sum += in->D[i][j][k] * system->slip_change[i][k];
-            }
-            in->dp[i][j] = in->c[i][j] - sum;
+        double fall[6] = {0};
+        times((const double(*)[6])in->D[i], system->point[i].dim, system->slip_change[i], fall);
+        for (int k = 0; k < 6; k++) {
+            in->dp[i][k] = in->c[i][k] - fall[k];
         }
     }
     for (int i = 0; i < system->equations; i++) {
@@ -442,8 +443,8 @@ static double longest_update(const interior *in, double share)
     double most = 1 / share;
     for (int i = 0; i < in->limits; i++) {
         const limit *of = &in->limit[i];
-        most = longest(of->s, of->ds, of->axes, most);
-        most = longest(of->z, of->dz, of->axes, most);
+        most = longest(of->s, of->ds, most);
+        most = longest(of->z, of->dz, most);
     }
     return share * most;
 }
@@ -454,7 +455,7 @@ static double mean_gap(const interior *in, double share)
     double sum = 0;
     for (int i = 0; i < in->limits; i++) {
         const limit *of = &in->limit[i];
-        for (int k = 0; k <= of->axes; k++) {
+        for (int k = 0; k < 3; k++) {
             sum += (of->s[k] + share * of->ds[k]) * (of->z[k] + share * of->dz[k]);
         }
     }
@@ -476,7 +477,7 @@ static double error_of(interior *in)
     clear_adjoints(in);
     for (int i = 0; i < in->limits; i++) {
         const limit *of = &in->limit[i];
-        gap = fmax(gap, 2 * dot(of->s, of->z, of->axes) * inverse_mass_of(in, of));
+        gap = fmax(gap, 2 * dot3(of->s, of->z) * inverse_mass_of(in, of));
         add_adjoint(of, of->z, of->e);
     }
     for (int i = 0; i < system->points; i++) {
@@ -498,9 +499,7 @@ static void move(interior *in, double alpha, double *v, const double *dv)
     for (int i = 0; i < in->limits; i++) {
         limit *of = &in->limit[i];
         set_slack(of);
-        for (int k = 0; k <= of->axes; k++) {
-            of->z[k] += alpha * of->dz[k];
-        }
+        add_scaled(of->z, alpha, of->dz, 3);
     }
 }
 
@@ -544,7 +543,8 @@ sprag_result sprag_interior_solve(sprag_system *system, double scale, double sti
     sprag_system_place(system, v);
     start_duals(&in);
     sprag_result result = SPRAG_NOT_CONVERGED;
-    for (int it = 0; it < updates; it++) {
+    double least = STRIBECK_INTERIOR_ENOUGH;
+    for (int it = 0, since = 0; it < updates && since < STRIBECK_INTERIOR_STALLED; it++, since++) {
         set_residual(&in, v);
         sprag_result factored = factor(&in);
         stats->factorizations++;
@@ -568,6 +568,10 @@ sprag_result sprag_interior_solve(sprag_system *system, double scale, double sti
         if (stats->convergence <= tolerance) {
             result = SPRAG_OK;
             break;
+        }
+        if (stats->convergence > STRIBECK_INTERIOR_ENOUGH || stats->convergence < least / 2) {
+            since = 0;
+            least = fmin(least, stats->convergence);
         }
     }
     return balance(&in, v, dv) ? result : SPRAG_SINGULAR;

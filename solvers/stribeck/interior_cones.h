@@ -6,74 +6,67 @@
 #include <math.h>
 #include <stdbool.h>
 
-// s[0] = constant + head p[0], s[1 + k] = scale[k] p[first + k]
+#include "linalg.h"
+
+// s[0] = constant + head p[0], s[1 + k] = scale[k] p[at[k]]. Fewer than two components: scale and
+// the rest of s, z and w are 0, so that all cones have the same size.
 typedef struct limit {
-    double *p, *dp;  // of a point (six) or a row: impulses, N s (N m s), and their change
-    double *e;       // of the same: A' of what the cones want, m/s
-    int point;       // -1: of a row
-    bool alone;      // no other one has its components
-    int first, axes; // components that the cone bounds, as in sprag_cone
+    double *p, *dp; // of a point (six) or a row: impulses, N s (N m s), and their change
+    double *e;      // of the same: A' of what the cones want, m/s
+    int point;      // -1: of a row
+    bool alone;     // no other one has its components
+    int at[2];      // components that the cone bounds
     double constant, head, scale[2];
     double s[3], z[3], ds[3], dz[3];
     double w[3], root; // W = root (2 v v' - J) of Nesterov and Todd, by w = (w0, w1)
     double l[3];       // W^-1 s = W z
 } limit;
 
-static inline double determinant(const double *x, int axes)
+static inline double determinant(const double x[3])
 {
-    double square = axes > 0 ? x[1] * x[1] + (axes > 1 ? x[2] * x[2] : 0) : 0;
-    double tail = sqrt(square);
+    double tail = sqrt(x[1] * x[1] + x[2] * x[2]);
     return (x[0] - tail) * (x[0] + tail);
 }
 
-static inline double dot(const double *x, const double *y, int axes)
-{
-    double sum = x[0] * y[0];
-    for (int k = 1; k <= axes; k++) {
-        sum += x[k] * y[k];
-    }
-    return sum;
-}
-
 // W x, or, inverse, W^-1 x
-static inline void apply(const limit *of, bool inverse, const double *x, double *y)
+static inline void apply(const limit *of, bool inverse, const double x[3], double y[3])
 {
-    double sign = inverse ? -1 : 1, along = dot(of->w, x, of->axes) - of->w[0] * x[0];
+    double sign = inverse ? -1 : 1, along = of->w[1] * x[1] + of->w[2] * x[2];
     double share = x[0] * sign + along / (1 + of->w[0]);
     double size = inverse ? 1 / of->root : of->root;
     y[0] = size * (of->w[0] * x[0] + sign * along);
-    for (int k = 1; k <= of->axes; k++) {
+    for (int k = 1; k < 3; k++) {
         y[k] = size * (x[k] + share * of->w[k]);
     }
 }
 
 // Jordan's product.
-static inline void multiply(const double *x, const double *y, int axes, double *xy)
+static inline void multiply(const double x[3], const double y[3], double xy[3])
 {
-    xy[0] = dot(x, y, axes);
-    for (int k = 1; k <= axes; k++) {
+    xy[0] = dot3(x, y);
+    for (int k = 1; k < 3; k++) {
         xy[k] = x[0] * y[k] + y[0] * x[k];
     }
 }
 
 // y with l o y = x
-static inline void divide(const double *l, const double *x, int axes, double *y)
+static inline void divide(const double l[3], const double x[3], double y[3])
 {
-    y[0] = (2 * l[0] * x[0] - dot(l, x, axes)) / determinant(l, axes);
-    for (int k = 1; k <= axes; k++) {
+    y[0] = (2 * l[0] * x[0] - dot3(l, x)) / determinant(l);
+    for (int k = 1; k < 3; k++) {
         y[k] = (x[k] - y[0] * l[k]) / l[0];
     }
 }
 
 // The largest a up to `most` at which x + a dx is in the cone, x inside.
-static inline double longest(const double *x, const double *dx, int axes, double most)
+static inline double longest(const double x[3], const double dx[3], double most)
 {
-    double A = 2 * dx[0] * dx[0] - dot(dx, dx, axes), B = 2 * x[0] * dx[0] - dot(x, dx, axes);
-    double C = determinant(x, axes), discriminant = B * B - A * C;
+    double A = 2 * dx[0] * dx[0] - dot3(dx, dx), B = 2 * x[0] * dx[0] - dot3(x, dx);
+    double C = determinant(x), discriminant = B * B - A * C;
     if (dx[0] < 0) {
         most = fmin(most, -x[0] / dx[0]);
     }
-    if (axes == 0 || discriminant < 0) {
+    if (discriminant < 0) {
         return most;
     }
     double q = -(B + copysign(sqrt(discriminant), B)), roots[2] = {q / A, C / q};
@@ -86,14 +79,14 @@ static inline double longest(const double *x, const double *dx, int axes, double
 // false: rounding has brought s or z to the boundary.
 static inline bool set_scaling(limit *of)
 {
-    double s = determinant(of->s, of->axes), z = determinant(of->z, of->axes);
+    double s = determinant(of->s), z = determinant(of->z);
     if (!(s > 0 && z > 0)) {
         return false;
     }
     double size_s = sqrt(s), size_z = sqrt(z);
-    double both = dot(of->s, of->z, of->axes) / (size_s * size_z);
+    double both = dot3(of->s, of->z) / (size_s * size_z);
     double half = 1 / sqrt(2 * (1 + both));
-    for (int k = 0; k <= of->axes; k++) {
+    for (int k = 0; k < 3; k++) {
         of->w[k] = half * (of->s[k] / size_s + (k ? -1 : 1) * of->z[k] / size_z);
     }
     of->root = sqrt(size_s / size_z);
@@ -101,30 +94,38 @@ static inline bool set_scaling(limit *of)
     return true;
 }
 
-static inline void set_slack(limit *of)
+// A p
+static inline void set_image(const limit *of, const double *p, double s[3])
 {
-    of->s[0] = of->constant + of->head * of->p[0];
-    for (int k = 0; k < of->axes; k++) {
-        of->s[1 + k] = of->scale[k] * of->p[of->first + k];
+    s[0] = of->head * p[0];
+    for (int k = 0; k < 2; k++) {
+        s[1 + k] = of->scale[k] * p[of->at[k]];
     }
 }
 
+static inline void set_slack(limit *of)
+{
+    set_image(of, of->p, of->s);
+    of->s[0] += of->constant;
+}
+
 // to += A' x
-static inline void add_adjoint(const limit *of, const double *x, double *to)
+static inline void add_adjoint(const limit *of, const double x[3], double *to)
 {
     to[0] += of->head * x[0];
-    for (int k = 0; k < of->axes; k++) {
-        to[of->first + k] += of->scale[k] * x[1 + k];
+    for (int k = 0; k < 2; k++) {
+        to[of->at[k]] += of->scale[k] * x[1 + k];
     }
 }
 
 // A += A' W^-2 A
 static inline void add_stiffness(const limit *of, double A[6][6])
 {
-    int n = 1 + of->axes, at[3] = {0, of->first, of->first + 1};
-    double by[3] = {of->head, of->scale[0], of->scale[1]}, size = 1 / (of->root * of->root);
-    for (int i = 0; i < n; i++) {
-        for (int j = 0; j < n; j++) {
+    const int at[3] = {0, of->at[0], of->at[1]};
+    const double by[3] = {of->head, of->scale[0], of->scale[1]};
+    const double size = 1 / (of->root * of->root);
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
             double sign = (i == 0) != (j == 0) ? -1 : 1;
             double entry = 2 * sign * of->w[i] * of->w[j] + (i == j ? i == 0 ? -1 : 1 : 0);
             A[at[i]][at[j]] += by[i] * by[j] * size * entry;

@@ -120,6 +120,9 @@ static const double STRIBECK_INTERIOR_OF_MOTION = 1e-2, STRIBECK_INTERIOR_FINEST
 // Error with which it counts as a solution after all updates: the lag of what slides converges
 // slowly. Smaller: walls in which bricks slip do not come to rest.
 static const double STRIBECK_INTERIOR_ENOUGH = 0.1;
+// Updates after which it ends where they do not halve the error: the lag, or rounding, does not let
+// them.
+enum { STRIBECK_INTERIOR_STALLED = 5 };
 // Most updates, and those for which there must be work before it begins: it takes 7 to 20, under
 // loads of 1e6 times what bears them 28.
 enum { STRIBECK_INTERIOR_UPDATES = 30, STRIBECK_INTERIOR_LEAST = 12 };
