@@ -118,7 +118,4 @@ bool sprag_ode_touch_ahead(ode_geometry *geometry, sprag_scratch *scratch, const
 // Widens a geom's box to where it may be in the step.
 void sprag_ode_sweep_bounds(dGeomID geom, const ode_ahead *ahead, double bounds[6]);
 
-// Whether the boxes of two geoms may overlap in it, or nearly so. NaN: they may.
-bool sprag_ode_may_meet(dGeomID a, dGeomID b, const ode_ahead *ahead);
-
 #endif

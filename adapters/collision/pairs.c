@@ -321,7 +321,8 @@ static bool is_read(finder *f, item *i)
 
 static bool may_collide(finder *f, item *a, item *b)
 {
-    return a->geom.body != b->geom.body && // equal: both static, or of one body
+    const bool are_static = f->wanted && !a->geom.body && !b->geom.body; // as ODE offers them
+    return (a->geom.body != b->geom.body || are_static) &&
            bits_match(a->category, a->collide, b->category, b->collide) && are_asked(f, a, b) &&
            is_wanted(f, a, b) && is_read(f, a) && is_read(f, b) && has_collider(&a->geom, &b->geom);
 }

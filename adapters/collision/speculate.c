@@ -285,13 +285,6 @@ static double approach(dGeomID a, dGeomID b, const ode_ahead *ahead, bool *meet)
     return reach;
 }
 
-bool sprag_ode_may_meet(dGeomID a, dGeomID b, const ode_ahead *ahead)
-{
-    bool meet;
-    approach(a, b, ahead, &meet);
-    return meet;
-}
-
 // ---- before a step
 
 // A pair, and where its contacts go.

@@ -4,7 +4,8 @@
 // dSpaceCollide first runs as ODE's and notes every pair that it offers to the callback. Then it
 // offers the pairs within reach that ODE has left out because their bounding boxes do not overlap.
 // A space within a space is offered as a whole, as ODE does; the callback then calls
-// dSpaceCollide2.
+// dSpaceCollide2. For speculative contacts alone, in one space, the second search stands in for
+// ODE's: its boxes contain ODE's.
 //
 // A call is recorded in every world that has a body in the geoms. Worlds may be collided and
 // stepped in any order and thread, several of them by one call.
@@ -69,6 +70,8 @@ typedef struct space_call {
     // set by record_call:
     double reach;    // m, the largest of the worlds concerned that keep distance
     ode_ahead ahead; // of worlds with speculative contacts; otherwise 0
+    bool instead;    // the search for touches ahead stands in for ODE's
+    bool failed;     // it had no memory
 } space_call;
 
 // The worlds of the bodies in the geoms of a call.
@@ -76,6 +79,7 @@ typedef struct world_list {
     space_call *of;
     dWorldID last; // world of the last body
     bool any;      // a world that is recorded is among them
+    bool others;   // geoms that ODE pairs by rules of their own, or worlds without touches ahead
 } world_list;
 
 // s; a contact that comes after the step does not act in it, so it may be too much.
@@ -101,6 +105,7 @@ static void add_body(world_list *l, dBodyID body)
     }
     l->last = world;
     world_state *w = world_that_is_recorded(world);
+    l->others |= !w || !settings_speculate(&w->settings);
     if (w) {
         l->any = true;
         if (settings_speculate(&w->settings)) {
@@ -124,9 +129,11 @@ static void add_body(world_list *l, dBodyID body)
 static void add_worlds(world_list *l, dGeomID id)
 {
     if (!dGeomIsSpace(id)) {
+        l->others |= dGeomGetClass(id) >= dFirstUserClass; // they may have a test of boxes
         add_body(l, dGeomGetBody(id));
         return;
     }
+    l->others |= id != l->of->call.a;
     for (int i = 0; i < dSpaceGetNumGeoms((dSpaceID)id); i++) {
         dGeomID child = sprag_ode_geom_in((dSpaceID)id, i);
         if (child) {
@@ -143,13 +150,14 @@ static bool record_call(space_call *c)
     if (c->call.b && c->call.b != c->call.a) {
         add_worlds(&l, c->call.b);
     }
+    c->instead = !c->call.b && !l.others && !(c->reach > 0);
     return l.any;
 }
 
 static void offer(const space_call *c, dGeomID a, dGeomID b)
 {
     const world_state *w = world_of(dGeomGetBody(a), dGeomGetBody(b));
-    bool noted = !(c->reach > 0) || // then only pairs that ODE does not offer are found
+    bool noted = c->instead || // of one space, each pair is found once
                  sprag_ode_set_add(&c->context->offered, sprag_ode_pair_key(a, b, c->number)) !=
                      ODE_SET_NO_MEMORY;
     if (w && !settings_speculate(&w->settings)) {
@@ -166,18 +174,13 @@ static void offer_from_stock(void *data, dGeomID a, dGeomID b)
     offer(data, a, b);
 }
 
-// Adds a pair to those that the call has to offer, unless it has been offered.
-static void add_close(const space_call *c, dGeomID first, dGeomID second)
+// Adds a pair to those that the call has to offer.
+static void add_close(space_call *c, dGeomID first, dGeomID second)
 {
     collide_context *d = c->context;
-    ode_key key_of_pair = sprag_ode_pair_key(first, second, c->number);
-    if (sprag_ode_set_has(&d->offered, key_of_pair)) {
-        return;
-    }
     dGeomID(*close)[2] = collide_grown(d->close, d->closes, &d->close_room, sizeof *close);
-    if (!close || sprag_ode_set_add(&d->offered, key_of_pair) == ODE_SET_NO_MEMORY) {
-        d->close = close ? close : d->close;
-        warn_of_collide_memory();
+    if (!close) {
+        c->failed = true;
         return;
     }
     d->close = close;
@@ -185,8 +188,19 @@ static void add_close(const space_call *c, dGeomID first, dGeomID second)
     d->close[d->closes++][1] = second;
 }
 
+// The same, unless it has been offered.
+static void add_new(space_call *c, dGeomID first, dGeomID second)
+{
+    const ode_key key_of_pair = sprag_ode_pair_key(first, second, c->number);
+    const ode_set_result added = sprag_ode_set_add(&c->context->offered, key_of_pair);
+    c->failed |= added == ODE_SET_NO_MEMORY;
+    if (added == ODE_SET_NEW) {
+        add_close(c, first, second);
+    }
+}
+
 // The same for a pair of a world that keeps distance, if it is within reach.
-static void add_kept(const space_call *c, const ode_pair *pair)
+static void add_kept(space_call *c, const ode_pair *pair)
 {
     dGeomID given[2];
     world_state *w = world_of(pair->side[0]->body, pair->side[1]->body);
@@ -194,7 +208,7 @@ static void add_kept(const space_call *c, const ode_pair *pair)
         sprag_ode_callback_pair(&c->call, pair->side[pair->first]->id, pair->side[!pair->first]->id,
                                 given) &&
         sprag_ode_are_close(pair, reach_of_pair(w, pair->side[0]->geom, pair->side[1]->geom))) {
-        add_close(c, given[0], given[1]);
+        add_new(c, given[0], given[1]);
     }
 }
 
@@ -214,21 +228,36 @@ static void add_reach(void *data, dGeomID geom, double bounds[6])
 // the geoms.
 static bool is_new(void *data, dGeomID first, dGeomID second)
 {
-    const space_call *c = data;
+    space_call *c = data;
     const world_state *w = world_of(dGeomGetBody(first), dGeomGetBody(second));
     bool speculates = w && settings_speculate(&w->settings);
     dGeomID given[2];
-    if ((!speculates && !(c->reach > 0)) ||
-        (speculates && !sprag_ode_may_meet(first, second, &c->ahead)) ||
+    if (!w || (!speculates && !(c->reach > 0)) ||
         !sprag_ode_callback_pair(&c->call, first, second, given) ||
         sprag_ode_set_has(&c->context->offered,
                           sprag_ode_pair_key(given[0], given[1], c->number))) {
         return false;
     }
     if (speculates) {
-        add_close(c, given[0], given[1]);
+        add_new(c, given[0], given[1]);
     }
     return !speculates;
+}
+
+// In place of ODE: a pair whose boxes overlap or may do so in the step.
+static bool is_offered(void *data, dGeomID first, dGeomID second)
+{
+    add_close(data, first, second);
+    return false;
+}
+
+static void collide_by_ode(const space_call *c, void *data, dNearCallback *callback)
+{
+    if (c->call.b) {
+        sprag_ode_space_collide2(c->call.a, c->call.b, data, callback);
+    } else {
+        sprag_ode_space_collide((dSpaceID)c->call.a, data, callback);
+    }
 }
 
 // Finds all pairs before it offers the first one: callbacks move bodies and make collision calls.
@@ -242,15 +271,23 @@ static void offer_close(space_call *c)
     int first = d->closes;
     d->busy = true;
     sprag_scratch_reset(&d->scratch);
-    if (sprag_ode_find_wanted(d->geometry, &c->call, !(c->reach > 0), add_reach, is_new, c,
-                              &d->scratch, &pairs) == SPRAG_OK) {
+    if (sprag_ode_find_wanted(d->geometry, &c->call, !c->instead && !(c->reach > 0), add_reach,
+                              c->instead ? is_offered : is_new, c, &d->scratch,
+                              &pairs) == SPRAG_OK) {
         for (int i = 0; i < pairs.count; i++) {
             add_kept(c, &pairs.pair[i]);
         }
     } else {
-        warn_of_collide_memory();
+        c->failed = true;
     }
     d->busy = false;
+    if (c->failed) {
+        warn_of_collide_memory();
+    }
+    if (c->failed && c->instead) { // without it ODE's pairs would be lost
+        d->closes = first;
+        collide_by_ode(c, c, offer_from_stock);
+    }
     for (int i = first; i < d->closes; i++) {
         if (d->close[i][0] && d->close[i][1]) { // NULL: a callback has destroyed the geom
             offer(c, d->close[i][0], d->close[i][1]);
@@ -272,15 +309,6 @@ static bool offer_asked_pair(const ode_collision *call, void *data, dNearCallbac
         }
     }
     return false;
-}
-
-static void collide_by_ode(const space_call *c, void *data, dNearCallback *callback)
-{
-    if (c->call.b) {
-        sprag_ode_space_collide2(c->call.a, c->call.b, data, callback);
-    } else {
-        sprag_ode_space_collide((dSpaceID)c->call.a, data, callback);
-    }
 }
 
 static bool is_ray(dGeomID id)
@@ -322,7 +350,9 @@ static void collide(space_call *c, const void *frame)
     c->context = d;
     c->number = (const void *)++d->calls;
     enter(d, frame);
-    collide_by_ode(c, c, offer_from_stock);
+    if (!c->instead) {
+        collide_by_ode(c, c, offer_from_stock);
+    }
     offer_close(c);
     leave(d);
 }
