@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "island.h"
+#include "kinematics.h"
 #include "linalg.h"
 #include "mover.h"
 
@@ -147,4 +148,28 @@ bool sprag_ode_body_is_finite(dBodyID id)
 {
     return is_finite(dBodyGetPosition(id), 3) && is_finite(dBodyGetQuaternion(id), 4) &&
            is_finite(dBodyGetLinearVel(id), 3) && is_finite(dBodyGetAngularVel(id), 3);
+}
+
+double sprag_ode_inverse_mass(const sprag_body *bodies, const int body[2],
+                              const double jacobian[2][6])
+{
+    double sum = 0, inverse[9], turned[3];
+    for (int side = 0; side < 2; side++) {
+        const double *J = jacobian[side];
+        const sprag_body *of = body[side] == SPRAG_STATIC ? NULL : &bodies[body[side]];
+        if (of && of->mass > 0 && invert33(of->inertia, inverse) != 0) {
+            mul33(inverse, J + 3, turned);
+            sum += dot3(J, J) / of->mass + dot3(J + 3, turned);
+        }
+    }
+    return sum;
+}
+
+double sprag_ode_inverse_mass_of_contact(const sprag_body *bodies, const sprag_contact *contact)
+{
+    double jacobian[2][6];
+    for (int side = 0; side < 2; side++) {
+        point_jacobian(contact->arm[side], contact->frame[0], jacobian[side]);
+    }
+    return sprag_ode_inverse_mass(bodies, contact->body, (const double(*)[6])jacobian);
 }

@@ -35,15 +35,57 @@ static double separation_speed(const sprag_contact *to, const ode_state *const s
 // m, gap up to which a contact is reached.
 static const double REACHED = 1e-6;
 
-// A body that reaches another one within a step is stopped there, and rebounds in the next step, at
-// the speed that it came with.
-static double approach_of(const sprag_contact *to, ode_approach *approach, double speed)
+// m/s, by which bodies come nearer faster in a step in which nothing touches them: by a change of
+// their angular velocity, or of their linear one.
+static double gain_of(const sprag_body *bodies, const sprag_contact *contact, bool turning)
+{
+    double gain = 0;
+    for (int side = 0; side < 2; side++) {
+        if (contact->body[side] != SPRAG_STATIC) {
+            const sprag_body *body = &bodies[contact->body[side]];
+            double change[6], turned[3];
+            for (int k = 0; k < 6; k++) {
+                change[k] = body->free_velocity[k] - body->velocity[k];
+            }
+            cross3(change + 3, contact->arm[side], turned);
+            gain += (side ? 1 : -1) * dot3(contact->frame[0], turning ? turned : change);
+        }
+    }
+    return gain;
+}
+
+// A body that reaches another one within a step is stopped there, and rebounds in the next step,
+// with the energy that it came with. That is another speed than it had where it turns in between,
+// as the impulse then acts on another mass. A step of the length h with the acceleration a keeps
+// v^2 - a h v + 2 a x, at the gap x that opens at v: from the speed u on, a stop at the gap takes
+// u^2 + a h u - (l^2 - a h l) of it, l = gap / h, and a rebound at r from u on gives r^2 + a h r -
+// (u^2 + a h u). A gyroscopic torque does no work: u has what it adds.
+double sprag_ode_taken_by_stop(const sprag_body *bodies, const sprag_contact *contact, double step,
+                               double speed, double before)
+{
+    const double left = contact->gap / step, gain = gain_of(bodies, contact, false);
+    const double w = sprag_ode_inverse_mass_of_contact(bodies, contact);
+    const double freely = speed + gain_of(bodies, contact, true);
+    const double taken = freely * (freely + gain) - left * (left - gain);
+    return w > 0 ? fmax(0, before + taken / w) : 0;
+}
+
+static double approach_of(const sprag_contact *to, ode_approach *approach, double step,
+                          double speed)
 {
     if (!approach) {
         return speed;
     }
-    speed = fmax(speed, approach->before);
-    approach->now = to->gap > REACHED ? speed : 0;
+    if (to->gap > REACHED) {
+        approach->now = sprag_ode_taken_by_stop(approach->body, to, step, speed, approach->before);
+    }
+    if (approach->before > 0) {
+        const double half = gain_of(approach->body, to, false) / 2;
+        const double freely = speed + gain_of(approach->body, to, true);
+        const double given =
+            sprag_ode_inverse_mass_of_contact(approach->body, to) * approach->before;
+        speed = sqrt(fmax(0, half * half + freely * (freely + 2 * half) + given)) - half;
+    }
     return speed;
 }
 
@@ -100,7 +142,7 @@ static void set_normal_law(sprag_contact *to, const dSurfaceParameters *surface,
     to->bias = wanted < setting->correcting_velocity ? wanted : setting->correcting_velocity;
     to->compliance = read->compliance;
     if (mode & dContactBounce && surface->bounce_vel >= 0) {
-        double approach = approach_of(to, gap, motion - separation_speed(to, state));
+        double approach = approach_of(to, gap, setting->step, motion - separation_speed(to, state));
         double rebound = surface->bounce * approach + motion;
         bool reached = !gap || to->gap <= REACHED;
         if (reached && approach > surface->bounce_vel && rebound > to->bias) {

@@ -32,8 +32,9 @@ typedef struct ode_stiffness {
 
 // A contact that has not been reached when the step ends, or is now.
 typedef struct ode_approach {
-    double before; // m/s, at which its bodies came nearer before the last step; 0: not known
-    double now;    // the same before this one, if a gap is left after it; otherwise 0
+    const sprag_body *body; // of the island
+    double before; // J, twice what contacts of the steps before have taken of it; 0: not known
+    double now;    // the same with what this one takes; 0: no gap is left
 } ode_approach;
 
 // Sets stiffness, dissipation and stiction from a surface. Returns NULL, or a message: the error in
@@ -113,7 +114,7 @@ typedef struct ode_problem {
     // By which the solution finds its way back into ODE:
     dJointID *contact_joint; // of each contact
     ode_warm_key *warm_key;  // of each contact
-    double *approach;        // m/s, ode_approach.now of each contact; NULL: no gaps
+    double *approach;        // J, ode_approach.before of the next step; NULL: no gaps
     dJointID *row_joint;     // of each row; a joint's rows follow one another
     int *rows_of;            // of each joint of the island: rows that stock would have solved
     sprag_memory memory;     // of the island's last solves
@@ -373,6 +374,13 @@ static inline double positive(double x)
 
 bool sprag_ode_body_is_finite(dBodyID id);
 
+// 1/kg, that a row's impulse acts on.
+double sprag_ode_inverse_mass(const sprag_body *bodies, const int body[2],
+                              const double jacobian[2][6]);
+
+// The same of an impulse along the normal of a contact.
+double sprag_ode_inverse_mass_of_contact(const sprag_body *bodies, const sprag_contact *contact);
+
 // The same body for a frame: force (accumulators and gravity) and mass properties, in its own axes;
 // the mass of a kinematic body is 0. false: its accumulated force was not finite or too great.
 bool sprag_ode_pull_mover(sprag_mover *to, dBodyID id, const dReal *gravity);
@@ -430,6 +438,10 @@ ode_setting sprag_ode_setting(dWorldID world, dReal step);
 // Fills in one contact that is all zero. false: it has no usable normal, point or depth, and stays
 // zero. approach: for contacts with gaps; NULL: a gap is none. *surface_error: NULL, or a message.
 // Rolling friction is put into the scratch.
+// ode_approach.now of a contact with a gap. speed: m/s, at which its bodies come nearer.
+double sprag_ode_taken_by_stop(const sprag_body *bodies, const sprag_contact *contact, double step,
+                               double speed, double before);
+
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting *setting,
                             const ode_stiffness *stiffness, const ode_index *index,
                             ode_approach *approach, sprag_scratch *scratch,

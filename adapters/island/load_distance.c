@@ -27,20 +27,10 @@ bool sprag_ode_lever_of_distance(const ode_problem *pulled, int row, int side, d
     return true;
 }
 
-// The inverse of the mass that a row moves, 1/kg, with the inertia that is added to its bodies.
+// With the inertia that is added to its bodies.
 static double inverse_mass(const ode_problem *pulled, const sprag_row *row)
 {
-    double sum = 0, inverse[9], turned[3];
-    for (int side = 0; side < 2; side++) {
-        const double *J = row->jacobian[side];
-        const sprag_body *body =
-            row->body[side] == SPRAG_STATIC ? NULL : &pulled->body[row->body[side]];
-        if (body && body->mass > 0 && invert33(body->inertia, inverse) != 0) {
-            mul33(inverse, J + 3, turned);
-            sum += dot3(J, J) / body->mass + dot3(J + 3, turned);
-        }
-    }
-    return sum;
+    return sprag_ode_inverse_mass(pulled->body, row->body, (const double(*)[6])row->jacobian);
 }
 
 // A row along a unit vector t between the anchors of a joint.

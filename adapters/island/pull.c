@@ -91,34 +91,13 @@ typedef struct context {
     sprag_scratch *scratch;
 } context;
 
-// m/s, the speed u of a rebound after which the contact has the energy that it has now, with a gap
-// g and closing at v: a step of the length h with the acceleration a keeps u^2 + a h u + 2 a g.
-static double speed_after_gap(const ode_problem *pulled, const sprag_contact *contact, double speed)
-{
-    double gain = 0;
-    for (int side = 0; side < 2; side++) {
-        if (contact->body[side] != SPRAG_STATIC) {
-            const sprag_body *body = &pulled->body[contact->body[side]];
-            double change[6], turned[3];
-            for (int k = 0; k < 6; k++) {
-                change[k] = body->free_velocity[k] - body->velocity[k];
-            }
-            cross3(change + 3, contact->arm[side], turned);
-            add_scaled(change, 1, turned, 3);
-            gain += (side ? 1 : -1) * dot3(contact->frame[0], change);
-        }
-    }
-    double half = gain / 2, way = 2 * contact->gap * gain / pulled->problem.step;
-    return sqrt(fmax(0, half * half + speed * speed + gain * speed + way)) - half;
-}
-
 static void pull_contact(ode_problem *pulled, dJointID joint, const context *c)
 {
     const char *surface_error;
     int i = pulled->problem.contacts;
     sprag_contact *contact = &pulled->contact[i];
     dSurfaceParameters room;
-    ode_approach approach = {0};
+    ode_approach approach = {.body = pulled->body};
     if (pulled->approach && sprag_ode_contact_surface(joint, &room)->mode & dContactBounce) {
         approach.before = sprag_ode_warm_start_approach(c->warm_start, joint);
     }
@@ -139,8 +118,7 @@ static void pull_contact(ode_problem *pulled, dJointID joint, const context *c)
     pulled->contact_joint[i] = joint;
     sprag_ode_warm_key_set(&pulled->warm_key[i], joint, contact);
     if (pulled->approach) {
-        bool first = approach.now > 0 && !(approach.before >= approach.now);
-        pulled->approach[i] = first ? speed_after_gap(pulled, contact, approach.now) : approach.now;
+        pulled->approach[i] = approach.now;
     }
     pulled->problem.contacts++;
 }

@@ -51,7 +51,8 @@ static void add(ode_problem *pulled, int like, int first, const ode_touch *touch
     to->guess[0] = 0, to->guess[1] = 0, to->guess[2] = 0;
     pulled->contact_joint[i] = pulled->contact_joint[like];
     pulled->warm_key[i] = pulled->warm_key[like];
-    pulled->approach[i] = fmax(0, closing(pulled, to));
+    pulled->approach[i] =
+        sprag_ode_taken_by_stop(pulled->body, to, pulled->problem.step, closing(pulled, to), 0);
 }
 
 static bool is_first_of_pair(const ode_problem *pulled, int i)

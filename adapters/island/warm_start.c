@@ -27,7 +27,7 @@ typedef struct entry {
     union {
         double force[3]; // N, on the first geom of the pair, world axes; of a row: [0], N or N m
         sprag_memory memory; // of an island
-        double approach;     // m/s, of a contact that was not reached: before the step
+        double approach;     // J, of a contact that was not reached: ode_approach.before
         double added[2]; // of a body under load: trace of the added inertia, kg m^2, and what it
                          // has stored, J
         double integrator_step; // s, of a group
