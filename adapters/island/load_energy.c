@@ -2,7 +2,9 @@
 //
 // The added inertia A takes energy from the motion, and gives it back as it grows less: a body that
 // swings against it has w.A w / 2 in it, and as much in the tension. So each body keeps an account
-// of what A and the look ahead have taken, of at most w.A w, and a step may win what is there.
+// of what A and the look ahead have taken, of at most w.A w, and a step may win what is there. A
+// joint that opens under its force takes energy too, and brings it in again as its error is mended:
+// that is charged to the account. Where it was free, a chain of 3 links under 20 won 30 % in 60 s.
 //
 // With u = 0, no look ahead and no rebound nothing can be won: the step is then the nearest
 // velocity that the rows allow, in the metric of M + A, to one of less energy. So where the
@@ -126,8 +128,8 @@ static void store(ode_problem *pulled, double left)
     }
 }
 
-// Sets what the solution may win. Returns whether it wins more, by A and the look ahead. Energy
-// that mending takes out makes room for theirs; what it brings in and they take is not theirs.
+// Sets what the solution may win, beside what mending wins. Returns whether it wins more, by A and
+// the look ahead: what mending alone brings in stays.
 static bool wins(ode_problem *pulled)
 {
     if (pulled->stiffened_bodies + pulled->stiffened_distances == 0) {
@@ -136,9 +138,8 @@ static bool wins(ode_problem *pulled)
     const sprag_solution *solution = &pulled->solution;
     work rows = work_of_rows(pulled, solution);
     double added = rows.ahead + work_of_inertia(pulled, solution, 1), all = rows.before + added;
-    pulled->may_win = stored(pulled) - fmin(0, rows.mending);
-    bool more = added > stored(pulled) + fmax(0, rows.mending) &&
-                all > pulled->may_win + load_least_gain * energy(pulled);
+    pulled->may_win = stored(pulled) - rows.mending;
+    bool more = added > 0 && all > pulled->may_win + load_least_gain * energy(pulled);
     if (!more) {
         store(pulled, stored(pulled) - rows.mending - all);
     }

@@ -62,8 +62,7 @@ static double brought_in(double target)
     return (target - AFTER) * (BEFORE + AFTER) / 2;
 }
 
-// What a row takes out as it mends makes room; what it brings in and the inertia takes is the
-// row's.
+// What a row takes out as it mends makes room; what it brings in takes room.
 START_TEST(an_account_keeps_what_inertia_takes)
 {
     static const double mends[] = {-0.2, 0, 0.2};
@@ -72,7 +71,7 @@ START_TEST(an_account_keeps_what_inertia_takes)
     take_step(&s, target, mends[_i]);
     ck_assert(!is_solved_again(&s));
     ck_assert_double_eq_tol(s.stiffened.stored, LEFT - mending + taken, 1e-12);
-    ck_assert_double_eq_tol(s.pulled.may_win, LEFT + fmax(0, -mending), 1e-12);
+    ck_assert_double_eq_tol(s.pulled.may_win, LEFT - mending, 1e-12);
 }
 END_TEST
 
@@ -86,20 +85,23 @@ START_TEST(an_account_is_full)
 }
 END_TEST
 
-// A step that brings in more than there is, and than rows bring in anyway, is solved again.
+// A step that brings in more than there is, with what rows bring in, is solved again; but not for
+// what rows bring in alone.
 START_TEST(what_wins_more_is_solved_again)
 {
-    const double target = 1.2, wins = brought_in(target);
+    const double more = 1.2, less = 0.95, least = 0.9;
+    const double over = brought_in(more) - LEFT, left = LEFT - brought_in(less);
     const struct {
-        double mends;
+        double target, mends;
         bool again;
-    } cases[] = {{0, true},
-                 {2 * (wins - LEFT) - 1e-3, true},
-                 {2 * (wins - LEFT) + 1e-3, false},
-                 {-2 * (wins - LEFT) + 1e-3, true},
-                 {-2 * (wins - LEFT) - 1e-3, false}};
+    } cases[] = {{more, 0, true},
+                 {more, -2 * over + 1e-3, true},
+                 {more, -2 * over - 1e-3, false},
+                 {less, 2 * left - 1e-3, false},
+                 {less, 2 * left + 1e-3, true},
+                 {least, 2 * LEFT + 1e-3, false}};
     step_of_joint s;
-    take_step(&s, target, cases[_i].mends);
+    take_step(&s, cases[_i].target, cases[_i].mends);
     ck_assert_int_eq(is_solved_again(&s), cases[_i].again);
 }
 END_TEST
@@ -110,7 +112,7 @@ int main(void)
     TCase *tests = tcase_create("all");
     tcase_add_loop_test(tests, an_account_keeps_what_inertia_takes, 0, 3);
     tcase_add_test(tests, an_account_is_full);
-    tcase_add_loop_test(tests, what_wins_more_is_solved_again, 0, 5);
+    tcase_add_loop_test(tests, what_wins_more_is_solved_again, 0, 6);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
