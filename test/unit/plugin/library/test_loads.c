@@ -460,11 +460,9 @@ static void hang_loop(scene *s, double ratio, double width)
     }
 }
 
-// Nothing is won while the joints are whole, and all in all. In between, links that whip come apart
-// by centimetres, and ERP, which mends a fifth of all gaps in a step, throws the load: in 28 of 324
-// runs that differ by 1e-9 rad/s energy is above the first one for some steps, by up to that of the
-// load's whole fall. Which ones is chance.
-START_TEST(jerks_win_nothing_that_lasts)
+// In between, links that whip come apart by centimetres, and ERP mends a fifth of all gaps in a
+// step: that must not throw the load.
+START_TEST(jerks_win_nothing)
 {
     static const double ratio[] = {10, 100, 1000}, width[] = {0.01, 0.02, 0.04}; // m
     static const double step[] = {0.005, 0.01, 1 / 60.0};
@@ -479,7 +477,7 @@ START_TEST(jerks_win_nothing_that_lasts)
             height = potential(&s);
             gap = fmax(gap, widest_gap(&s));
             energy = kinetic(&s) + (before + height) / 2 - first;
-            most = gap < 1e-3 ? fmax(most, energy) : most;
+            most = fmax(most, energy);
         }
         dWorldDestroy(s.world);
         ck_assert_double_gt(gap, 1e-3);
@@ -537,7 +535,7 @@ int main(void)
     tcase_add_loop_test(tests, feedback_is_the_tension, 0, 2);
     tcase_add_test(tests, light_loads_change_nothing);
     tcase_add_loop_test(tests, bridges_hold, 0, 5);
-    tcase_add_loop_test(tests, jerks_win_nothing_that_lasts, 0, 3);
+    tcase_add_loop_test(tests, jerks_win_nothing, 0, 3);
     tcase_add_loop_test(tests, bolas_keep_their_energy, 0, 3);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
