@@ -83,16 +83,17 @@ typedef struct ode_stiffened_body {
     double inertia[9]; // kg m^2, without the added one
     double free[3];    // rad/s, the free angular velocity without it
     double stored;     // J, what it has taken from the motion and may give back
+    double share;      // of the target and of the look ahead that wins no more than that
 } ode_stiffened_body;
 
 // A distance under load (load_distance.c): its anchors have an inertia against each other, across
 // the distance, by the two rows from `row` on.
 typedef struct ode_stiffened_distance {
     dJointID joint;
-    int row;          // of the two
-    double added;     // kg
-    double target[2]; // m/s, the velocities that it pulls the rows towards
-    double stored;    // J, as ode_stiffened_body's
+    int row;              // of the two
+    double added;         // kg
+    double target[2];     // m/s, the velocities that it pulls the rows towards
+    double stored, share; // as ode_stiffened_body's
 } ode_stiffened_distance;
 
 // A body that spins fast about a principal axis (spin_step.c).
@@ -221,9 +222,10 @@ double sprag_ode_warm_start_approach(const ode_warm_start *warm, dJointID contac
 void sprag_ode_warm_start_store(ode_warm_start *warm_start, const ode_problem *pulled);
 
 // Sets of the inertia that was added in the last step to a body, or to a distance: its trace (kg
-// m^2; kg), and what it has stored (J). *at: 0, then left by the call for the one before it.
+// m^2; kg), what it has stored (J), and the share of its target. *at: 0, then left by the call for
+// the one before it.
 void sprag_ode_warm_start_added(const ode_warm_start *warm, const void *of, int *at, double *trace,
-                                double *stored);
+                                double *stored, double *share);
 
 // ---- spin_step.c
 

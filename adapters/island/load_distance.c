@@ -112,8 +112,8 @@ static void stiffen_distance(ode_problem *pulled, const ode_warm_start *warm_sta
     ode_stiffened_distance *to = &pulled->stiffened_distance[pulled->stiffened_distances++];
     *to = (ode_stiffened_distance){
         .joint = pulled->row_joint[of], .row = pulled->problem.rows, .added = added};
-    sprag_ode_warm_start_added(warm_start, to->joint, at, &before, &to->stored);
-    double share = pulled->by_solution ? 0 : sqrt(fmin(1, before / added));
+    sprag_ode_warm_start_added(warm_start, to->joint, at, &before, &to->stored, &to->share);
+    double share = pulled->by_solution ? 0 : to->share * sqrt(fmin(1, before / added));
     for (int k = 0; k < 2; k++) {
         double v = sprag_ode_rate(pulled, &row[k], NULL);
         square += v * v;

@@ -128,6 +128,20 @@ static void store(ode_problem *pulled, double left)
     }
 }
 
+// The next steps ask for the share that has been right in this one, and a little more in each that
+// wins no more than it may: else a chain that mends the gaps of a jerk is solved twice in each.
+static void change_share(ode_problem *pulled, double factor, double more)
+{
+    for (int i = 0; i < pulled->stiffened_bodies; i++) {
+        double *share = &pulled->stiffened_body[i].share;
+        *share = factor * *share + more;
+    }
+    for (int i = 0; i < pulled->stiffened_distances; i++) {
+        double *share = &pulled->stiffened_distance[i].share;
+        *share = factor * *share + more;
+    }
+}
+
 // Sets what the solution may win, beside what mending wins. Returns whether it wins more, by A and
 // the look ahead: what mending alone brings in stays.
 static bool wins(ode_problem *pulled)
@@ -142,6 +156,7 @@ static bool wins(ode_problem *pulled)
     bool more = added > 0 && all > pulled->may_win + load_least_gain * energy(pulled);
     if (!more) {
         store(pulled, stored(pulled) - rows.mending - all);
+        change_share(pulled, 1 - load_recovery, load_recovery);
     }
     return more;
 }
@@ -261,12 +276,14 @@ void sprag_ode_combine(ode_problem *pulled)
     ask(pulled, 1);
     double none = gain(pulled, &pulled->solution, 0) - pulled->may_win;
     double all = gain(pulled, &pulled->first, 1) - pulled->may_win;
+    double share = 0;
     if (none < 0) { // the gain of a mean is none + b share + c share^2
         mix_solutions(pulled, 0.5);
         double half = gain(pulled, &pulled->solution, 0.5) - pulled->may_win;
         double c = 2 * (none + all - 2 * half), b = all - none - c;
-        double share = -2 * none / (b + sqrt(b * b - 4 * c * none)); // of the root in (0, 1)
+        share = -2 * none / (b + sqrt(b * b - 4 * c * none)); // of the root in (0, 1)
         mix_solutions(pulled, 2 * share - 1);
     }
+    change_share(pulled, share, 0);
     store(pulled, 0);
 }

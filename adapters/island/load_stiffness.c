@@ -37,6 +37,7 @@ typedef struct ode_load {
     double moment[9]; // N m, the sum of r f': K = its trace less its symmetric part
     bool known;       // a joint has exerted a force on the body in the last step
     bool stiffened;   // inertia is added to the body
+    double share;     // of what its joints look ahead, if it is
     // of its turn within the step, see set_turn():
     double turn[3]; // rad/s
     double sine;    // less 1
@@ -202,7 +203,7 @@ static bool stiffen(sprag_body *body, double least, const double *moment, double
     double share = sqrt(added_before / to->trace);
     share = share > 1 ? sqrt(share) : share;
     for (int k = 0; k < 3; k++) {
-        to->target[k] = share * body->velocity[3 + k];
+        to->target[k] = to->share * share * body->velocity[3 + k];
     }
     subtract3(to->target, free, part);
     mul33(to->added, part, pull);
@@ -284,7 +285,7 @@ static void look_ahead_of_joint(const ode_problem *pulled, loaded_joint *joint)
 {
     const int *body = joint->row->body;
     double way[3] = {0};
-    bool stiffened = false;
+    double share = INFINITY; // of the bodies under load; otherwise there is none
     for (int side = 0; side < 2; side++) {
         if (body[side] != SPRAG_STATIC) {
             const load *of = &pulled->load[body[side]];
@@ -293,10 +294,10 @@ static void look_ahead_of_joint(const ode_problem *pulled, loaded_joint *joint)
             cross3(of->turn, across, in);
             add_scaled(way, side ? -of->sine : of->sine, across, 3);
             add_scaled(way, side ? -of->inward : of->inward, in, 3);
-            stiffened |= of->stiffened;
+            share = of->stiffened ? fmin(share, of->share) : share;
         }
     }
-    double share = stiffened ? 1 : share_of_way(pulled, joint, way);
+    share = share < INFINITY ? share : share_of_way(pulled, joint, way);
     double *ahead = pulled->ahead + (joint->row - pulled->row);
     for (int i = 0; i < joint->rows; i++) {
         ahead[i] = -share * dot3(joint->row[i].jacobian[0], way);
@@ -365,9 +366,11 @@ static void stiffen_bodies(ode_problem *pulled, const ode_warm_start *warm_start
         }
         ode_stiffened_body *to = &pulled->stiffened_body[pulled->stiffened_bodies];
         to->body = i;
-        sprag_ode_warm_start_added(warm_start, pulled->island.body[i], &run, &added, &to->stored);
+        sprag_ode_warm_start_added(warm_start, pulled->island.body[i], &run, &added, &to->stored,
+                                   &to->share);
         added = pulled->by_solution ? 0 : added;
         of->stiffened = stiffen(body, least, of->moment, square, added, to);
+        of->share = to->share;
         pulled->stiffened_bodies += of->stiffened;
     }
 }

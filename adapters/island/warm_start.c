@@ -28,8 +28,8 @@ typedef struct entry {
         double force[3]; // N, on the first geom of the pair, world axes; of a row: [0], N or N m
         sprag_memory memory; // of an island
         double approach;     // J, of a contact that was not reached: ode_approach.before
-        double added[2]; // of a body under load: trace of the added inertia, kg m^2, and what it
-                         // has stored, J
+        double added[3]; // of a body under load: trace of the added inertia, kg m^2, what it has
+                         // stored, J, and the share of its target
         double integrator_step; // s, of a group
     };
     // of the next step's start:
@@ -365,15 +365,16 @@ void sprag_ode_warm_start_store_integrator_step(ode_warm_start *warm, dBodyID fi
     }
 }
 
-static void store_added(table *now, int i, const void *of, double added, double stored)
+static void store_added(table *now, int i, const void *of, double added, double stored,
+                        double share)
 {
     const uintptr_t key[3] = {(uintptr_t)of, of_body};
     int first = -1;
-    store(now, i, &first, key, &(entry){.added = {added, stored}});
+    store(now, i, &first, key, &(entry){.added = {added, stored, share}});
 }
 
 void sprag_ode_warm_start_added(const ode_warm_start *warm, const void *of, int *at, double *trace,
-                                double *stored)
+                                double *stored, double *share)
 {
     const uintptr_t key[3] = {(uintptr_t)of, of_body};
     int run = newest_run_near(&warm->last, *at, key);
@@ -381,6 +382,7 @@ void sprag_ode_warm_start_added(const ode_warm_start *warm, const void *of, int 
     *at = run + 1;
     *trace = added ? added[0] : 0;
     *stored = added ? added[1] : 0;
+    *share = added ? added[2] : 1;
 }
 
 // By its geoms; contacts without geoms have none.
@@ -441,11 +443,12 @@ void sprag_ode_warm_start_store(ode_warm_start *warm, const ode_problem *pulled)
     at = at >= 0 ? store_approaches(&warm->now, at, pulled) : at;
     for (int i = 0; at >= 0 && i < pulled->stiffened_bodies; i++) {
         const ode_stiffened_body *of = &pulled->stiffened_body[i];
-        store_added(&warm->now, at++, pulled->island.body[of->body], of->trace, of->stored);
+        store_added(&warm->now, at++, pulled->island.body[of->body], of->trace, of->stored,
+                    of->share);
     }
     for (int i = 0; at >= 0 && i < pulled->stiffened_distances; i++) {
         const ode_stiffened_distance *of = &pulled->stiffened_distance[i];
-        store_added(&warm->now, at++, of->joint, of->added, of->stored);
+        store_added(&warm->now, at++, of->joint, of->added, of->stored, of->share);
     }
     for (int i = 0; at >= 0 && i < problem->contacts; i++) {
         store_contact(&warm->now, at++, &first, &pulled->warm_key[i], &problem->contact[i],
