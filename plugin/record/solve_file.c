@@ -14,8 +14,6 @@
 #include "output.h"
 #include "text.h"
 
-#define SOLVE_START "{\"format\":\"sprag solve\"" // of every version
-
 #define FIELD(struct, member, type, count)                                                         \
     {                                                                                              \
 #member, offsetof(struct, member), type, count                                             \
@@ -50,22 +48,15 @@ const solve_field solve_body_fields[] = {FIELD(sprag_body, mass, SOLVE_REAL, 1),
                                          FIELD(sprag_body, free_velocity, SOLVE_REAL, 6),
                                          {0}};
 
-const solve_field solve_contact_fields[] = {CONTACT(body, SOLVE_INT, 2),
-                                            CONTACT(arm, SOLVE_REAL, 6),
-                                            CONTACT(frame, SOLVE_REAL, 9),
-                                            CONTACT(gap, SOLVE_REAL, 1),
-                                            CONTACT(bias, SOLVE_REAL, 1),
-                                            CONTACT(compliance, SOLVE_REAL, 1),
-                                            CONTACT(softening, SOLVE_REAL, 1),
-                                            CONTACT(erp, SOLVE_REAL, 1),
-                                            CONTACT(stiffness, SOLVE_REAL, 1),
-                                            CONTACT(dissipation, SOLVE_REAL, 1),
-                                            CONTACT(stiction, SOLVE_REAL, 1),
-                                            FRICTION(sprag_contact, slide),
-                                            CONTACT(recovery, SOLVE_REAL, 1),
-                                            CONTACT(rebounds, SOLVE_BOOL, 1),
-                                            CONTACT(guess, SOLVE_REAL, 3),
-                                            {0}};
+const solve_field solve_contact_fields[] = {
+    CONTACT(body, SOLVE_INT, 2),       CONTACT(arm, SOLVE_REAL, 6),
+    CONTACT(frame, SOLVE_REAL, 9),     CONTACT(gap, SOLVE_REAL, 1),
+    CONTACT(bias, SOLVE_REAL, 1),      CONTACT(compliance, SOLVE_REAL, 1),
+    CONTACT(softening, SOLVE_REAL, 1), CONTACT(erp, SOLVE_REAL, 1),
+    CONTACT(stiffness, SOLVE_REAL, 1), CONTACT(dissipation, SOLVE_REAL, 1),
+    CONTACT(stiction, SOLVE_REAL, 1),  FRICTION(sprag_contact, slide),
+    CONTACT(recovery, SOLVE_REAL, 1),  CONTACT(rebounds, SOLVE_BOOL, 1),
+    CONTACT(guess, SOLVE_REAL, 3),     {0}};
 
 const solve_field solve_turning_fields[] = {
     FRICTION(sprag_turning, roll), FRICTION(sprag_turning, spin), {0}};
@@ -159,7 +150,7 @@ static void print_solve(FILE *to, const world_state *w, const sprag_problem *p,
     for (int i = 0; i < p->rows; i++) {
         print_struct(to, solve_row_fields, &p->row[i], i + 1 == p->rows);
     }
-    fputs("]}\n", to);
+    fputs(SOLVE_END, to);
 }
 
 // ---- which solve

@@ -6,6 +6,9 @@
 #include "stribeck.h"
 #include "world.h"
 
+#define SOLVE_START "{\"format\":\"sprag solve\"" // of the files of every version
+#define SOLVE_END "]}\n"
+
 typedef enum solve_type { SOLVE_REAL, SOLVE_INT, SOLVE_BOOL } solve_type;
 
 // A member of a struct, or an array of them.

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "export.h"
+#include "write_guard.h"
 
 enum { TABLES_MAX = 32, COLUMNS_MAX = 64, NAME_MAX_LENGTH = 64 };
 
@@ -260,10 +261,12 @@ bool export_csv(const char *recording, const char *directory, char message[REPOR
     const char *tag;
     json_t *of;
     json_error_t error;
+    write_guard guard;
     bool done = true;
     if (!sprag_recording_open(&r, recording)) {
         return fail(&c, recording, r.error);
     }
+    write_guard_begin(&guard);
     c.header = json_loadb(r.header, r.header_size, 0, &error);
     if (!c.header) {
         done = fail(&c, recording, "its first line is no JSON");
@@ -278,7 +281,9 @@ bool export_csv(const char *recording, const char *directory, char message[REPOR
         print_frame(&c, &r);
     }
     sprag_recording_close(&r);
-    return close_tables(&c, done, directory);
+    done = close_tables(&c, done, directory);
+    write_guard_end(&guard);
+    return done;
 }
 
 long export_count(const char *recording, bool *truncated, char message[REPORT_MESSAGE])

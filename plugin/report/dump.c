@@ -1,16 +1,20 @@
 // `sprag dump`: one contact solve of a model or program, to a file that `build/bench solve` runs
 // again.
 #define _GNU_SOURCE 1 // setenv
+#include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "report_cli.h"
 #include "rerun.h"
 #include "say.h"
+#include "solve_file.h"
 
 static const char help[] =
     "Usage: sprag dump FILE [-o OPTIONS] [--step N] MODEL\n"
@@ -31,6 +35,51 @@ static const char help[] =
 
 enum { WORDS_MAX = 4000 };
 
+// Makes the file, empty, or empties an earlier dump. What else has that name stays as it is.
+static bool make_file(const char *name)
+{
+    char text[sizeof SOLVE_START] = "";
+    struct stat is = {0};
+    const char *failure = NULL;
+    int file = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (file < 0 || fstat(file, &is) != 0) {
+        failure = strerror(errno);
+    } else if (!S_ISREG(is.st_mode)) {
+        failure = "no regular file";
+    } else if (is.st_size &&
+               (pread(file, text, sizeof text - 1, 0) < 0 || strcmp(text, SOLVE_START))) {
+        failure = "the file holds something else";
+    } else if (ftruncate(file, 0) != 0) {
+        failure = strerror(errno);
+    }
+    if (file >= 0) {
+        close(file);
+    }
+    if (failure) {
+        cli_fail(EXIT_FAILURE, "%s: %s", name, failure);
+    }
+    return !failure;
+}
+
+// Has the program written all of it? A file without a solve is removed.
+static bool is_written(const char *name, bool *whole)
+{
+    char last[sizeof SOLVE_END] = "";
+    long end = sizeof last - 1;
+    FILE *from = fopen(name, "rb");
+    if (!from) {
+        return false;
+    }
+    bool some = fseek(from, 0, SEEK_END) == 0 && ftell(from) > 0;
+    *whole = some && fseek(from, -end, SEEK_END) == 0 && fread(last, 1, (size_t)end, from) > 0 &&
+             !strcmp(last, SOLVE_END);
+    fclose(from);
+    if (!some) {
+        unlink(name);
+    }
+    return some;
+}
+
 // From the root, since the program may change its directory.
 static bool set_file(const char *name)
 {
@@ -46,7 +95,6 @@ static bool set_file(const char *name)
         length += *at == '%';
     }
     pattern[length] = '\0';
-    unlink(name); // of an earlier dump
     return setenv("SPRAG_DUMP", pattern, 1) == 0;
 }
 
@@ -113,8 +161,15 @@ int cli_dump(int argc, char **argv)
     if (!set_file(file) || (step && setenv("SPRAG_DUMP_STEP", step, 1) != 0)) {
         return cli_fail(EXIT_FAILURE, "cannot tell the program where to write");
     }
+    if (!make_file(file)) {
+        return EXIT_FAILURE;
+    }
+    bool whole = false;
     int code = run(argv + optind, argc - optind, is_program, options);
-    if (access(file, F_OK) == 0) {
+    if (is_written(file, &whole)) {
+        if (!whole) {
+            return cli_fail(EXIT_FAILURE, "%s: not all of the solve is there", file);
+        }
         printf("%s: run it with build/bench solve %s\n", file, file);
         return EXIT_SUCCESS;
     }

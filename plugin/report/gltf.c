@@ -7,6 +7,7 @@
 
 #include "export.h"
 #include "tessellate.h"
+#include "write_guard.h"
 
 // glTF's numbers for types of components and targets of views.
 enum { FLOAT = 5126, UNSIGNED_INT = 5125, ARRAY = 34962, ELEMENTS = 34963 };
@@ -336,7 +337,9 @@ static bool write_chunk(FILE *to, uint32_t type, const char *data, size_t size, 
 static bool write_file(const glb *g, const json_t *root, const char *file,
                        char message[REPORT_MESSAGE])
 {
+    write_guard guard;
     char *text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    write_guard_begin(&guard);
     FILE *to = text ? fopen(file, "wb") : NULL;
     size_t length = text ? (strlen(text) + 3) / 4 * 4 : 0;
     uint32_t head[3] = {0x46546c67, 2, (uint32_t)(12 + 8 + length + 8 + (g->size + 3) / 4 * 4)};
@@ -348,6 +351,7 @@ static bool write_file(const glb *g, const json_t *root, const char *file,
         error = done ? errno : error;
         done = false;
     }
+    write_guard_end(&guard);
     free(text);
     if (!done) {
         snprintf(message, REPORT_MESSAGE, "%s: %s", file, strerror(error));

@@ -2,6 +2,7 @@
 // it. Poses and contacts are arrays of floats in base64.
 #define _GNU_SOURCE 1 // getdelim
 #include "page.h"
+#include "write_guard.h"
 
 #include <errno.h>
 #include <math.h>
@@ -377,10 +378,12 @@ bool page_write(const page *p, const char *file, char message[REPORT_MESSAGE])
     static const char marker[] = "@DATA@\n";
     const char *at = strstr(page_template, marker);
     json_t *data = data_of(p, message);
-    FILE *to = data ? fopen(file, "w") : NULL;
+    write_guard guard;
     if (!data) {
         return false;
     }
+    write_guard_begin(&guard);
+    FILE *to = fopen(file, "w");
     bool done =
         to && fwrite(page_template, 1, (size_t)(at - page_template), to) > 0 &&
         json_dump_callback(data, write_text, to, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0 &&
@@ -390,6 +393,7 @@ bool page_write(const page *p, const char *file, char message[REPORT_MESSAGE])
         error = done ? errno : error;
         done = false;
     }
+    write_guard_end(&guard);
     json_decref(data);
     if (!done) {
         snprintf(message, REPORT_MESSAGE, "%.400s: %s", file, strerror(error));

@@ -58,6 +58,26 @@ fi
 ends 0 'host.json' "$build/sprag" dump host.json --step 5 -- "$host" step 10
 ends 1 'no contact was solved in step 99' "$build/sprag" dump host.json --step 99 -- "$host" step 10
 ends 2 'no number of a step' "$build/sprag" dump host.json --step 0 stack
+[ ! -e host.json ] || fail "dump leaves a file without a solve"
+
+# What is no earlier dump stays as it is.
+echo mine >notes.txt && mkdir folder && mkfifo pipe && ln -s notes.txt link
+for name in notes.txt link folder pipe /dev/null missing/solve.json; do
+    ends 1 '^sprag: [^:]*: .' "$build/sprag" dump $name --step 12 stack
+    [ "$(wc -l <out)" = 1 ] || fail "more than a line: dump $name: $(cat out)"
+done
+[ "$(cat notes.txt)" = mine ] && [ -d folder ] && [ -p pipe ] && [ -c /dev/null ] && [ -L link ] || fail "dump takes a file away"
+ends 0 'build/bench solve' "$build/sprag" dump solve.json --step 13 stack # one of its own
+grep -q '"number":13' solve.json || fail "dump keeps an earlier file"
+
+# ---- files that end too early
+
+"$build/sprag" run pile --seconds 0.1 --record pile.sprec >/dev/null
+for words in 'export pile.sprec --csv short' 'export pile.sprec --gltf short.glb' 'report short.html pile.sprec' \
+    'dump short.json --step 20 stack'; do
+    # shellcheck disable=SC2086 # words
+    (ulimit -f 4 && ends 1 '^sprag: .*short' "$build/sprag" $words && exit $failed) || failed=1
+done
 
 # ---- report
 
