@@ -84,16 +84,6 @@ static bool add_farthest(const sprag_core core[2], const double (*direction)[3],
     return found;
 }
 
-static void set_basis(const double a[3], double p[3], double q[3])
-{
-    int least = fabs(a[0]) < fabs(a[1]) ? (fabs(a[0]) < fabs(a[2]) ? 0 : 2)
-                                        : (fabs(a[1]) < fabs(a[2]) ? 1 : 2);
-    cross3((double[]){least == 0, least == 1, least == 2}, a, p);
-    normalise3(p);
-    cross3(a, p, q);
-    normalise3(q);
-}
-
 // Finds four vertices that span a volume. false: the difference has none; `flat` is then a
 // direction across it.
 static bool find_tetrahedron(const sprag_core core[2], const sprag_simplex *simplex, double size,
@@ -115,7 +105,9 @@ static bool find_tetrahedron(const sprag_core core[2], const sprag_simplex *simp
         return false;
     }
     subtract3(h->vertex[1].at, h->vertex[0].at, e);
-    set_basis(e, d[0], d[1]);
+    sprag_any_across(e, d[0]);
+    cross3(e, d[0], d[1]);
+    normalise3(d[1]);
     for (int k = 0; k < 3; k++) {
         d[2][k] = d[0][k] + d[1][k];
         d[3][k] = d[0][k] - d[1][k];

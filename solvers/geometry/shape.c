@@ -10,6 +10,13 @@
 
 // ---- faces
 
+void sprag_any_across(const double a[3], double across[3])
+{
+    bool first = fabs(a[0]) < fabs(a[1]); // the lesser of two is at most 0.71 of the length
+    cross3((double[]){first, !first, 0}, a, across);
+    normalise3(across);
+}
+
 bool sprag_across(const double e[3], const double f[3], double normal[3])
 {
     cross3(e, f, normal);

@@ -107,4 +107,7 @@ static inline void sprag_core_axis(const sprag_core *core, double axis[3])
 // are parallel to rounding.
 bool sprag_across(const double e[3], const double f[3], double normal[3]);
 
+// Any unit vector orthogonal to a vector that is not zero, to rounding.
+void sprag_any_across(const double a[3], double across[3]);
+
 #endif

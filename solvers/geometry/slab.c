@@ -102,13 +102,12 @@ typedef struct slopes {
 
 static void set_tangents(const double n[3], const double *edge, double t[2][3])
 {
-    int least = fabs(n[0]) < fabs(n[1]) ? (fabs(n[0]) < fabs(n[2]) ? 0 : 2)
-                                        : (fabs(n[1]) < fabs(n[2]) ? 1 : 2);
-    double other[3] = {least == 0, least == 1, least == 2};
-    cross3(edge ? edge : other, n, t[0]);
-    normalise3(t[0]);
     memset(t[1], 0, sizeof t[1]);
-    if (!edge) {
+    if (edge) {
+        cross3(edge, n, t[0]);
+        normalise3(t[0]);
+    } else {
+        sprag_any_across(n, t[0]);
         cross3(n, t[0], t[1]);
     }
 }

@@ -1,10 +1,12 @@
 // Links between neighbouring vertices of a polytope: distances along them are those of a search
-// over all vertices.
+// over all vertices. Directions across a vector.
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
 
+#include "chance.h"
 #include "gap.h"
+#include "linalg.h"
 #include "shape_bounds.h"
 #include "suite.h"
 
@@ -167,6 +169,27 @@ START_TEST(search_along_links_agrees_with_search_of_all_vertices)
 }
 END_TEST
 
+// ---- directions across
+
+// Along each axis, both ways, a little out of it or not; in the planes between them; anywhere.
+START_TEST(any_vector_has_a_unit_vector_across)
+{
+    chance c = {81};
+    for (int i = 0; i < 3000; i++) {
+        double a[3], across[3];
+        for (int k = 0; k < 3; k++) {
+            int part = i < 27 ? (i / (k == 0 ? 1 : k == 1 ? 3 : 9)) % 3 - 1 : 0;
+            a[k] = i < 27 ? part : chance_between(&c, -1, 1) * chance_power(&c, -9, 0);
+        }
+        if (dot3(a, a) > 0) {
+            sprag_any_across(a, across);
+            ck_assert_double_eq_tol(dot3(across, across), 1, 1e-15);
+            ck_assert_double_le(fabs(dot3(across, a)), 1e-15 * sqrt(dot3(a, a)));
+        }
+    }
+}
+END_TEST
+
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); // tests that fail end their process
@@ -175,6 +198,7 @@ int main(void)
     tcase_add_unchecked_fixture(exact, make_pool, NULL);
     tcase_set_timeout(exact, 120);
     tcase_add_test(exact, search_along_links_agrees_with_search_of_all_vertices);
+    tcase_add_test(exact, any_vector_has_a_unit_vector_across);
     suite_add_tcase(suite, exact);
     return run_suite(suite);
 }
