@@ -30,8 +30,10 @@ static const char help[] =
     "      --step N          writes the largest solve of step N instead\n"
     "  -h, --help            this text\n"
     "\n"
-    "Exit code: 0 written; 1 no solve has failed, or there was no such step; 2 wrong arguments;\n"
-    "127 PROGRAM not found, 126 it cannot be executed.\n";
+    "A FILE that is no earlier dump is left alone.\n"
+    "\n"
+    "Exit code: 0 written; 1 not written, no solve has failed, or there was no such step;\n"
+    "2 wrong arguments; 127 PROGRAM not found, 126 it cannot be executed.\n";
 
 enum { WORDS_MAX = 4000 };
 
