@@ -1,7 +1,8 @@
 // One step of an ODE world by a method that works within the step (frame_step.h), as its parts see
-// it: frame_step.c goes through the step, frame_bodies.c takes bodies from ODE and puts them back,
-// pairs.c finds the pairs, group.c makes the frame of a group, callbacks.c answers the method's
-// calls, feedback.c writes forces back, limits.c finds joint stops.
+// it: frame_step.c goes through the step, derivative.c differentiates it, frame_bodies.c takes
+// bodies from ODE and puts them back, pairs.c finds the pairs, group.c makes the frame of a group,
+// callbacks.c answers the method's calls, feedback.c writes forces back, limits.c finds joint
+// stops.
 #ifndef SPRAG_FRAME_RUN_H
 #define SPRAG_FRAME_RUN_H
 

@@ -104,6 +104,11 @@ typedef struct ode_advance {
 // SPRAG_OK or SPRAG_NO_MEMORY; then nothing has moved.
 sprag_result sprag_ode_advance(ode_advance *advance);
 
+// Derivatives of the step of compliant contacts that would be taken, of `bodies` bodies
+// (sprag_world_linearize). NULL, or the reason why there are none. Nothing moves.
+const char *sprag_ode_differentiate(ode_advance *advance, const dBodyID *body, int bodies,
+                                    double *A, double *B);
+
 // ---- joint stops (limits.c)
 
 // Puts a body where it is at a time.

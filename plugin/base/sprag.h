@@ -155,7 +155,7 @@ typedef struct sprag_world_statistics {
 // sprag_error() then says which.
 SPRAG_API int sprag_world_stats(dWorldID world, sprag_world_statistics *statistics);
 
-// Derivatives of the step that dWorldStep(world, step) would take from here, under method=stribeck:
+// Derivatives of the step that dWorldStep(world, step) would take from here:
 //
 //     d state' = A d state + B d force
 //
@@ -174,13 +174,21 @@ SPRAG_API int sprag_world_stats(dWorldID world, sprag_world_statistics *statisti
 // begins, a motor at its bound) the derivative is of one side. `effort` decides the softness of
 // contacts in islands of more than ten bodies, as in a step; whatever it is, the solution is exact.
 //
-// By the implicit function theorem on the converged contact problem: one factorisation, and
-// differences of what bodies, joints and contacts do alone. Of an island that joints draw so tight
-// that its bodies get inertia (loads), all is asked for again: that takes longer. Returns 1.
-// Returns 0 where there is no derivative; sprag_error() then says why, and A and B have no meaning:
-// other methods than stribeck; bodies that are kinematic, disabled or damped, have finite rotation
-// or spin fast; contacts that are not dCollide's; contacts that go with the slightest motion;
-// joints whose arc begins or ends with it (stribeck.arcs, loads); a problem that is not solved.
+// Under method=stribeck, by the implicit function theorem on the converged contact problem: one
+// factorisation, and differences of what bodies, joints and contacts do alone. Of an island that
+// joints draw so tight that its bodies get inertia (loads), all is asked for again: that takes
+// longer.
+//
+// Under method=ess, by variational equations along the step and the saltation matrix where soft
+// contacts are made and broken: of groups without joints that the integrator takes as a whole,
+// without rigid contacts. A stiction that the fastest motion sets counts as constant.
+//
+// Returns 1. Returns 0 where there is no derivative; sprag_error() then says why, and A and B have
+// no meaning: other methods; bodies that are kinematic, disabled or damped, or have finite
+// rotation; under stribeck, bodies that spin fast, contacts that are not dCollide's, contacts that
+// go with the slightest motion, joints whose arc begins or ends with it (stribeck.arcs, loads), a
+// problem that is not solved; under ess, joints, impacts, rigid contacts, geoms that touch without
+// a contact joint (advance.callbacks=before), frames that the implicit step would take.
 SPRAG_API int sprag_world_linearize(dWorldID world, dReal step, const dBodyID *body, int bodies,
                                     double *A, double *B);
 

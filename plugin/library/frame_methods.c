@@ -195,9 +195,6 @@ static ode_advance prepare(const step_context *c, const ode_islands *islands)
     for (int i = 0; i < 4; i++) {
         sprag_scratch_reset(&frame->scratch[i]);
     }
-    clear_events(w);
-    sprag_ode_set_clear(&frame->distant);
-    frame->farthest_distant = 0;
     frame->compliant = w->settings.compliant;
     frame->compliant.solver = w->settings.stribeck;
     frame->compliant.stiction = w->settings.stribeck.stiction_tolerance;
@@ -245,6 +242,9 @@ static bool take_step(const step_context *c, ode_islands *found, ode_advance *a)
     world_state *w = c->world;
     bool quick = c->called == STOCK_QUICK;
     for (int round = 0; round == 0 || a->results.sleepers > 0; round++) {
+        clear_events(w);
+        sprag_ode_set_clear(&w->frame->distant);
+        w->frame->farthest_distant = 0;
         *a = prepare(c, found);
         a->input.compares_normals = w->statistics.steps % NORMALS_COMPARED_EVERY == 1;
         a->input.finds_sleepers = w->can_find_islands && round < ENABLE_ROUNDS_MAX;
@@ -304,4 +304,42 @@ bool step_frame(const step_context *c, const ode_islands *islands)
     part.solve_us = now_us() - start;
     statistics_add(&w->statistics, &part);
     return taken ? step_remaining_islands(c, &a) : found.count > 0 && step_all_islands(c, &found);
+}
+
+// ---- derivatives
+
+typedef struct asking {
+    world_state *world;
+    bool asked;
+} asking;
+
+static bool asking_was_offered(void *data, dGeomID a, dGeomID b)
+{
+    return was_offered(((asking *)data)->world, a, b);
+}
+
+// A step would call the near callback, which makes a contact joint: here nothing changes.
+static dJointID ask_nobody(void *data, const ode_pair *pair, double gap)
+{
+    (void)pair, (void)gap;
+    ((asking *)data)->asked = true;
+    return NULL;
+}
+
+const char *linearize_frame(const step_context *c, const ode_islands *islands, const dBodyID *body,
+                            int bodies, double *A, double *B)
+{
+    world_state *w = c->world;
+    asking asking = {.world = w};
+    w->frame = w->frame ? w->frame : frame_state_make();
+    if (!w->frame) {
+        return "no memory";
+    }
+    ode_advance a = prepare(c, islands);
+    a.input.fluids = NULL;
+    a.input.number = w->frame->steps + 1;
+    a.calls = (ode_advance_calls){
+        .data = &asking, .was_offered = asking_was_offered, .ask = a.calls.ask ? ask_nobody : NULL};
+    const char *why = sprag_ode_differentiate(&a, body, bodies, A, B);
+    return why || !asking.asked ? why : "geoms may touch that have no contact joint yet";
 }

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "frame_methods.h"
 #include "island_step.h"
 #include "linalg.h"
 #include "linearize_run.h"
@@ -233,7 +234,7 @@ static const char *unite_bodies(whole *all)
                 all->subject[leader_of(all, k)].leader = leader_of(all, i);
             }
         }
-        if (acting == 0 && tumbles(body, all->step)) {
+        if (acting == 0 && !all->world->settings.method->is_compliant && tumbles(body, all->step)) {
             return "a body without joints and contacts tumbles: its flight is exact, without a "
                    "contact problem";
         }
@@ -292,11 +293,8 @@ static bool make_component(component *c, whole *all, int leader)
     return !scratch->failed;
 }
 
-static const char *read_component(component *c, whole *all, int leader)
+static void add_joints(component *c)
 {
-    if (!make_component(c, all, leader)) {
-        return "no memory";
-    }
     for (int i = 0; i < c->bodies; i++) {
         c->adjacent[i * c->bodies + i] = true;
         for (int j = 0; j < dBodyGetNumJoints(c->body[i]); j++) {
@@ -308,6 +306,14 @@ static const char *read_component(component *c, whole *all, int leader)
             }
         }
     }
+}
+
+static const char *read_component(component *c, whole *all, int leader)
+{
+    if (!make_component(c, all, leader)) {
+        return "no memory";
+    }
+    add_joints(c);
     for (int i = 0; i < c->contacts; i++) {
         if (!linearize_read_contact(&c->contact[i])) {
             return "a contact is not one that dCollide finds for its geoms";
@@ -316,6 +322,48 @@ static const char *read_component(component *c, whole *all, int leader)
     c->island = (ode_island){c->bodies, c->joints, c->body, c->joint};
     return NULL;
 }
+
+// ---- method=ess
+
+// The components as islands.
+static bool make_islands(whole *all, ode_islands *islands)
+{
+    int joints = 0, bodies = 0;
+    for (int i = 0; i < all->bodies; i++) {
+        joints += dBodyGetNumJoints(all->subject[i].id);
+    }
+    unsigned *sizes = SPRAG_TAKE(all->scratch, 2 * all->bodies, unsigned);
+    dBodyID *body = SPRAG_TAKE(all->scratch, all->bodies, dBodyID);
+    dJointID *joint = SPRAG_TAKE(all->scratch, joints, dJointID);
+    *islands = (ode_islands){0, sizes, body, joint};
+    for (int i = joints = 0; i < all->bodies && !all->scratch->failed; i++) {
+        component c;
+        if (leader_of(all, i) != i) {
+            continue;
+        }
+        if (!make_component(&c, all, i)) {
+            return false;
+        }
+        add_joints(&c);
+        memcpy(body + bodies, c.body, (size_t)c.bodies * sizeof *body);
+        memcpy(joint + joints, c.joint, (size_t)c.joints * sizeof *joint);
+        bodies += c.bodies;
+        joints += c.joints;
+        sizes[2 * islands->count] = (unsigned)c.bodies;
+        sizes[2 * islands->count++ + 1] = (unsigned)c.joints;
+    }
+    return !all->scratch->failed;
+}
+
+static const char *linearize_compliant(whole *all, const dBodyID *body, double *A, double *B)
+{
+    ode_islands islands;
+    const step_context c = {.world = all->world, .step = all->step, .called = STOCK_STEP};
+    return make_islands(all, &islands) ? linearize_frame(&c, &islands, body, all->bodies, A, B)
+                                       : "no memory";
+}
+
+// ---- all components
 
 static const char *linearize_all(whole *all, const dBodyID *body, double *A, double *B)
 {
@@ -334,6 +382,9 @@ static const char *linearize_all(whole *all, const dBodyID *body, double *A, dou
         }
     }
     why = why ? why : unite_bodies(all);
+    if (!why && all->world->settings.method->is_compliant) {
+        return linearize_compliant(all, body, A, B);
+    }
     for (int i = 0; i < all->bodies && !why; i++) {
         component c;
         if (leader_of(all, i) == i) {
@@ -350,13 +401,11 @@ const char *linearize(world_state *world, dReal step, const dBodyID *body, int b
     if (!world->settings.method->ours) {
         return "the world is stepped by ODE's own stepper, which has no contact problem";
     }
-    if (world->settings.method->keeps_distance) {
-        return world->settings.method->is_compliant
-                   ? "method=ess integrates within the step and has no contact problem of a step: "
-                     "use method=stribeck"
-                   : "method=advance divides steps at contacts: use method=stribeck";
+    const bool compliant = world->settings.method->is_compliant;
+    if (world->settings.method->keeps_distance && !compliant) {
+        return "method=advance divides steps at contacts: use method=stribeck";
     }
-    if (world->settings.stribeck.scheme != SPRAG_TWO_WAY) {
+    if (!compliant && world->settings.stribeck.scheme != SPRAG_TWO_WAY) {
         return "stribeck.scheme=one-way solves two problems a step";
     }
     sprag_scratch *scratch = world->linearize_scratch;

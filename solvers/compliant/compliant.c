@@ -37,11 +37,11 @@ const char *sprag_compliant_reason_name(sprag_compliant_reason reason)
     return "unknown";
 }
 
-static bool allocate(compliant_run *run)
+bool compliant_allocate(compliant_run *run)
 {
     sprag_scratch *s = run->scratch;
     int bodies = run->frame->bodies;
-    size_t states = (size_t)bodies * COMPLIANT_STATES + 1;
+    size_t states = (size_t)compliant_states(run) + 1;
     run->state.x = SPRAG_TAKE(s, states, double);
     run->state.f = SPRAG_TAKE(s, states, double);
     run->state.pose = SPRAG_TAKE(s, bodies, sprag_pose);
@@ -332,7 +332,7 @@ static sprag_result step(compliant_run *run, sprag_compliant_reason *reason)
 {
     sprag_frame *frame = run->frame;
     sprag_mover *before = SPRAG_TAKE(run->scratch, frame->bodies, sprag_mover);
-    if (!allocate(run) || !before) {
+    if (!compliant_allocate(run) || !before) {
         return SPRAG_NO_MEMORY;
     }
     memcpy(before, frame->body, (size_t)frame->bodies * sizeof *before);

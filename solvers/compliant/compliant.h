@@ -77,4 +77,15 @@ sprag_result sprag_compliant(sprag_frame *frame, const sprag_compliant_options *
                              const sprag_frame_calls *calls, sprag_scratch scratch[2],
                              sprag_compliant_stats *stats, sprag_compliant_reason *reason);
 
+// Derivatives of a frame that the integrator takes as a whole, without joints and impacts: those of
+// the state at its end by the state at its start, A (12 bodies x 12 bodies), and by forces that act
+// during it, B (12 bodies x 6 bodies), row by row. State of a body: position (m), turn (rad, world
+// axes), velocity, angular velocity. By variational equations and, at its events, the B-derivative
+// (ess.h). Numbers that are set by the fastest motion of the frame (slip that sticks, where none is
+// given) count as constant. Returns NULL, or the reason why there are none. Nothing moves.
+const char *sprag_compliant_differentiate(sprag_frame *frame,
+                                          const sprag_compliant_options *options,
+                                          const sprag_frame_calls *calls, sprag_scratch scratch[2],
+                                          double *A, double *B);
+
 #endif

@@ -27,6 +27,7 @@
 //     switch.c         decision between integration and implicit step
 //     implicit_step.c  the implicit step
 //     compliant.c      the frame
+//     tangent.c        its derivatives
 #ifndef SPRAG_COMPLIANT_RUN_H
 #define SPRAG_COMPLIANT_RUN_H
 
@@ -36,6 +37,7 @@
 
 // State of a body: position, unit quaternion, velocity, angular velocity (world axes). Behind the
 // bodies, where there are joints: the time since the start of the frame, which motors depend on.
+// Where derivatives are wanted: that time, and forces of bodies, which do not change.
 enum {
     COMPLIANT_STATES = 13,
     COMPLIANT_QUATERNION = 3,
@@ -178,7 +180,21 @@ typedef struct compliant_run {
     bool law_for_test;        // laws are set to look at their status; a cheap dissipation will do
     bool implicitly_finished; // the implicit step solved the rest of the frame
     bool has_settled;         // impacts have left pairs at rest
+    bool has_forces;          // the state has forces that add to those of the bodies
+    double *tangent_room;     // two states; by tangent.c
 } compliant_run;
+
+// The first of the forces in a state.
+static inline int compliant_forces_at(const compliant_run *run)
+{
+    return run->frame->bodies * COMPLIANT_STATES + 1;
+}
+
+static inline int compliant_states(const compliant_run *run)
+{
+    int time = run->rows >= 0 || run->has_forces;
+    return run->frame->bodies * (COMPLIANT_STATES + (run->has_forces ? 6 : 0)) + time;
+}
 
 static inline size_t compliant_state_bytes(const compliant_run *run)
 {
@@ -421,5 +437,9 @@ sprag_result compliant_integrate(compliant_run *run, double rate, sprag_ess_stat
 // ---- implicit_step.c
 
 sprag_result compliant_implicit_step(compliant_run *run); // the rest of the frame
+
+// ---- compliant.c
+
+bool compliant_allocate(compliant_run *run);
 
 #endif

@@ -99,14 +99,21 @@ static void set_force(const compliant_run *run, const double *x, int guard, int 
     const double *n = c->gap.normal;
     velocity_at(run, x, guard, c->at[i], u);
     double apart = dot3(n, u) - compliant_surface(run, guard)->velocity_normal;
-    double deep = fmax(0, c->depth[i]);
+    // Of a point that is alone f goes on smoothly where it ends to overlap, for derivatives there.
+    bool beyond = run->has_forces && c->count == 1 && !(law->damping > 0 && apart > 0);
+    double deep = beyond ? c->depth[i] : fmax(0, c->depth[i]);
     double spring = law->stiffness * deep, damped = fmax(0, 1 - law->dissipation * apart);
-    double damping = law->damping * fmin(1, deep / (COMPLIANT_FULL_DAMPING_DEPTH * c->deepest));
-    double N = c->share[i] * fmax(0, spring * damped - damping * apart);
+    double full = beyond ? 1 : fmin(1, deep / (COMPLIANT_FULL_DAMPING_DEPTH * c->deepest));
+    double push = spring * damped - law->damping * full * apart;
+    double N = c->share[i] * (beyond && deep < 0 ? push : fmax(0, push));
+    double sign = N < 0 ? -1 : 1; // laws are of forces that push
     for (int k = 0; k < 3; k++) {
-        c->force[i][k] = N * n[k];
+        c->force[i][k] = fabs(N) * n[k];
     }
-    double friction_slope = add_friction(run, guard, n, N, u, c->force[i]);
+    double friction_slope = add_friction(run, guard, n, fabs(N), u, c->force[i]);
+    for (int k = 0; k < 3; k++) {
+        c->force[i][k] *= sign;
+    }
     c->approach = i == 0 ? -apart : c->approach;
     if (rates) {
         add_rates(run, guard, c->at[i], spring, friction_slope, c);

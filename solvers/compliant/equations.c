@@ -95,7 +95,7 @@ static int row(void *user, const double *x, int guard, int *column, double *valu
 
 sprag_ess_problem compliant_problem(compliant_run *run)
 {
-    int states = COMPLIANT_STATES * run->frame->bodies + (run->rows >= 0);
+    int states = compliant_states(run);
     return (sprag_ess_problem){.states = states,
                                .guards = run->guards.pairs + run->stops,
                                .user = run,

@@ -33,6 +33,9 @@ static void set_applied_forces(compliant_run *run, const double *x)
         const sprag_mover *body = &run->frame->body[i];
         double *wrench = run->state.wrench[i];
         memcpy(wrench, body->force, sizeof body->force);
+        if (run->has_forces) {
+            add_scaled(wrench, 1, x + compliant_forces_at(run) + 6 * i, 6);
+        }
         if (body->gyroscopic && body->mass > 0) {
             add_gyroscopic_torque(run, i, x + COMPLIANT_STATES * i + COMPLIANT_SPIN, wrench);
         }
@@ -80,8 +83,11 @@ void compliant_field(void *user, const double *x, const double *label, double *f
     for (int i = 0; i < run->frame->bodies; i++) {
         set_rates(run, x, i, f);
     }
-    if (run->rows >= 0) {
+    if (run->rows >= 0 || run->has_forces) {
         f[COMPLIANT_STATES * run->frame->bodies] = 1;
+    }
+    if (run->has_forces) {
+        memset(f + compliant_forces_at(run), 0, 6 * (size_t)run->frame->bodies * sizeof *f);
     }
     f[0] = compliant_hold(run, x, label, f) ? f[0] : NAN;
 }

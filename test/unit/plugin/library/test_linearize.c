@@ -24,6 +24,7 @@ typedef struct rig {
     dBodyID body[MOST];
     int bodies;
     double force[MOST][6]; // N, N m, in every step
+    double change;         // m, rad, m/s, rad/s, N, N m: of the differences
 } rig;
 
 static rig open_rig(const char *options)
@@ -31,7 +32,8 @@ static rig open_rig(const char *options)
     rig s = {.world = dWorldCreate(),
              .space = dSimpleSpaceCreate(NULL),
              .group = dJointGroupCreate(0),
-             .surface = {.mode = dContactApprox1, .mu = 0.5}};
+             .surface = {.mode = dContactApprox1, .mu = 0.5},
+             .change = 1e-6};
     dWorldSetGravity(s.world, 0.3, -0.2, -9.81);
     ck_assert(sprag_world_configure(s.world, "method=stribeck,effort=exact"));
     ck_assert(sprag_world_configure(s.world, "stribeck.tolerance=1e-12"));
@@ -149,7 +151,7 @@ static void quotient(const pose *plus, const pose *minus, double change, double 
 // Compares all entries. Gains: of a force, a step times the inverse mass.
 static void compare_with_differences(rig *s, double tolerance)
 {
-    const double change = 1e-6;
+    const double change = s->change;
     int n = s->bodies, rows = STATES * n;
     pose before[MOST], start[MOST], end[2][MOST];
     double *A = calloc((size_t)(rows * rows), sizeof *A),
@@ -374,6 +376,124 @@ START_TEST(arm_on_the_floor)
 }
 END_TEST
 
+// ---- method=ess
+
+// Soft contacts; errors of the integration are far below a difference.
+static rig open_soft_rig(const char *law)
+{
+    rig s = open_rig("method=ess,ess.tolerance=1e-11,stribeck.stiction_tolerance=1e-2,"
+                     "advance.callbacks=before");
+    ck_assert(sprag_world_configure(s.world, law));
+    s.change = 1e-5; // larger than noise of touches over the tolerance
+    dCreatePlane(s.space, 0, 0, 1, 0);
+    return s;
+}
+
+static dBodyID add_ball(rig *s, double mass, double x, double y, double z)
+{
+    dMass m;
+    dBodyID body = s->body[s->bodies++] = dBodyCreate(s->world);
+    dMassSetSphereTotal(&m, mass, 0.1);
+    dBodySetMass(body, &m);
+    dGeomSetBody(dCreateSphere(s->space, 0.1), body);
+    dBodySetPosition(body, x, y, z);
+    return body;
+}
+
+// A box that tumbles and a ball that falls, in one world, far from each other.
+START_TEST(ess_flight)
+{
+    rig s = open_soft_rig("");
+    set_motion(add_box(&s, true, 2, 0.3, 0.2, 5), 1, -0.5, 0.3, 7, -4, 9);
+    set_motion(add_ball(&s, 1, 5, 0, 5), 0, 1, 0, 0, 0, 3);
+    compare_with_differences(&s, 1e-6);
+    close_rig(&s);
+}
+END_TEST
+
+static const char *const soft_laws[2] = {"stribeck.stiffness=2e4,stribeck.dissipation=0.5",
+                                         "stribeck.stiffness=0"};
+
+static void set_soft(rig *s)
+{
+    s->surface.mode |= dContactSoftERP | dContactSoftCFM;
+    s->surface.soft_erp = 0.5;
+    s->surface.soft_cfm = 2e-3;
+}
+
+// A ball that slides and turns within the contact, by both laws.
+START_TEST(ess_slides)
+{
+    rig s = open_soft_rig(soft_laws[_i]);
+    if (_i == 1) {
+        set_soft(&s);
+    }
+    dBodyID ball = add_ball(&s, 1, 0, 0, 0.0995);
+    run(&s, 5);
+    set_motion(ball, 1.2, 0.3, 0, 0.5, 1, 2);
+    run(&s, 2);
+    compare_with_differences(&s, 1e-5);
+    close_rig(&s);
+}
+END_TEST
+
+// A step is the same, bit by bit, whether derivatives were asked for before it or not.
+START_TEST(ess_leaves_no_trace)
+{
+    pose end[2][2];
+    double A[2 * 144 * 2], B[2 * 144];
+    for (int asked = 0; asked < 2; asked++) {
+        rig s = open_soft_rig(soft_laws[0]);
+        set_motion(add_ball(&s, 1, 0, 0, 0.11), 0.5, 0, -0.8, 0, 3, 1);
+        set_motion(add_box(&s, true, 2, 0.05, 0, 0.4), 0, 0.1, -1, 1, 2, 3);
+        for (int k = 0; k < 40; k++) {
+            prepare(&s);
+            if (asked) {
+                sprag_world_linearize(s.world, H, s.body, 2, A, B);
+            }
+            ck_assert(dWorldStep(s.world, H));
+        }
+        read_poses(&s, end[asked]);
+        close_rig(&s);
+    }
+    ck_assert_mem_eq(end[0], end[1], sizeof end[0]);
+}
+END_TEST
+
+// A rigid contact has a kink where it holds.
+START_TEST(ess_reasons)
+{
+    double A[144], B[72];
+    rig s = open_soft_rig("");
+    dBodyID box = add_box(&s, true, 2, 0, 0, 0.1);
+    run(&s, 20);
+    prepare(&s);
+    ck_assert(!sprag_world_linearize(s.world, H, s.body, 1, A, B));
+    ck_assert_msg(strstr(sprag_error(), "rigid contacts hold"), "%s", sprag_error());
+    dBodySetPosition(box, 0, 0, 0.103);
+    set_motion(box, 0, 0, -1, 0, 0, 0);
+    prepare(&s);
+    ck_assert(!sprag_world_linearize(s.world, H, s.body, 1, A, B));
+    ck_assert_msg(strstr(sprag_error(), "rigid or bounces"), "%s", sprag_error());
+    close_rig(&s);
+}
+END_TEST
+
+// A ball that touches, and one that leaves, within the step: by ODE's law forces jump there.
+START_TEST(ess_events)
+{
+    rig s = open_soft_rig(soft_laws[_i % 2]);
+    if (_i % 2 == 1) {
+        set_soft(&s);
+    }
+    dBodyID ball = add_ball(&s, 1, 0, 0, 0.1 + 0.8 * 2 * H);
+    set_motion(ball, 0.5, 0, -0.8, 0, 3, 1);
+    run(&s, _i / 2 == 0 ? 0 : 4);
+    compare_with_differences(&s, 1e-5);
+    close_rig(&s);
+}
+END_TEST
+
 // A mass on a plane without friction: x' = x + h v', v' = v + h f / m; and a pendulum's A has the
 // eigenvalues of a rotation by sqrt(g / l) h, to first order in h.
 START_TEST(closed_forms)
@@ -474,7 +594,7 @@ START_TEST(reasons_are_told)
 {
     static const struct {
         const char *options, *says;
-    } method[] = {{"method=ess", "integrates within the step"},
+    } method[] = {{"method=ess", "no derivatives of joints"},
                   {"method=advance", "divides steps"},
                   {"method=ode", "ODE's own stepper"},
                   {"method=stribeck,stribeck.scheme=one-way", "two problems"}};
@@ -527,6 +647,14 @@ static Suite *linearize_suite(void)
     tcase_add_test(exact, ball_on_a_box);
     tcase_add_test(exact, arm_on_the_floor);
     suite_add_tcase(suite, exact);
+    TCase *ess = tcase_create("ess");
+    tcase_set_timeout(ess, 60);
+    tcase_add_test(ess, ess_flight);
+    tcase_add_loop_test(ess, ess_slides, 0, 2);
+    tcase_add_test(ess, ess_leaves_no_trace);
+    tcase_add_test(ess, ess_reasons);
+    tcase_add_loop_test(ess, ess_events, 0, 4);
+    suite_add_tcase(suite, ess);
     TCase *other = tcase_create("other");
     tcase_add_test(other, closed_forms);
     tcase_add_test(other, regulator_of_the_model);
