@@ -156,7 +156,7 @@ static const double COMPLIANT_STOP_FLIGHT = 1e-4;
 // frame is declined. Larger: more work in frames with chattering stops.
 enum { COMPLIANT_BOUNCES_MAX = 20, COMPLIANT_STOP_HITS_MAX = 40 };
 
-// ---- joint rows (rows.c, row_matrix.c, row_solver.c, joint_error.c, start.c)
+// ---- joint rows (rows.c, row_matrix.c, row_solver.c, start.c)
 
 // Rows and stops of a frame. Larger: the matrix, and the work a step, may grow with the square.
 enum { COMPLIANT_ROWS_MAX = 512 };

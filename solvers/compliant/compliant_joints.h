@@ -115,11 +115,6 @@ bool compliant_has_forces(const compliant_run *run, const double *x, const doubl
 // Reports forces of rows, times a share of the frame, to the caller.
 void compliant_report_rows(compliant_run *run, double share);
 
-// ---- joint_error.c
-
-// Tests whether a row changes on the way back from its error, so that it may not be integrated.
-bool compliant_has_joint_error(compliant_run *run);
-
 // ---- stops.c
 
 // Guard functions, and a row of Dh, of bodies that are placed.
@@ -144,6 +139,9 @@ double compliant_stop_velocity(const compliant_run *run, int stop); // away from
 bool compliant_apply_impulses(compliant_run *run);                  // of the active rows
 
 // ---- start.c
+
+// Tests whether a row changes on the way back from its error, so that it may not be integrated.
+bool compliant_has_joint_error(compliant_run *run);
 
 // Impulses at the start of the frame that make velocities those of ODE's step: they remove
 // velocities that joints do not allow, and correct errors. label: of all guards.

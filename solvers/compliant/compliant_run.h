@@ -12,13 +12,12 @@
 //     row_matrix.c     active rows and their matrix (compliant_joints.h)
 //     row_laws.c       joint rows that move by laws
 //     rows.c           joint rows: evaluation, motors, forces
-//     joint_error.c    joints that are too far apart
 //     scale.c          scales of errors, fastest motion
 //     stops.c          stops of joints as guards, and impacts at them
 //     hold.c           rigid contacts that hold
 //     forces.c         f
 //     impact.c         impulses of pairs that bounce
-//     start.c          joint rows at the start and end of a frame
+//     start.c          joint rows at the start and end of a frame; joints that are too far apart
 //     events.c         events, for the caller
 //     guards.c         pairs as guards, and the caller's answers for them
 //     equations.c      the event-selected system: f, guards, rows of Dh
