@@ -181,7 +181,8 @@ SPRAG_API int sprag_world_stats(dWorldID world, sprag_world_statistics *statisti
 //
 // Under method=ess, by variational equations along the step and the saltation matrix where soft
 // contacts are made and broken: of groups without joints that the integrator takes as a whole,
-// without rigid contacts. A stiction that the fastest motion sets counts as constant.
+// without rigid contacts. A stiction that the fastest motion sets counts as constant. Each
+// evaluation of the forces comes with 36 more for each body of the group.
 //
 // Returns 1. Returns 0 where there is no derivative; sprag_error() then says why, and A and B have
 // no meaning: other methods; bodies that are kinematic, disabled or damped, or have finite
