@@ -437,6 +437,44 @@ START_TEST(ess_slides)
 }
 END_TEST
 
+static void set_falling(rig *s, double height)
+{
+    dBodySetPosition(s->body[0], 0, 0, 0.1 + 2 * H);
+    set_motion(s->body[0], 0, 0, -0.8, 0, 0, 0);
+    run(s, 1); // sprag looks ahead by the motion of a step
+    dBodySetPosition(s->body[0], 0, 0, 0.1 + height);
+    set_motion(s->body[0], 0, 0, -0.8, 0, 0, 0);
+    prepare(s);
+}
+
+// A ball that just touches, by ODE's law, whose damper acts at once: A of a start that overlaps is
+// the derivative of that side, A of a start above that of the other.
+START_TEST(ess_at_a_kink)
+{
+    double A[2][144], B[72], speed[3], slope[2];
+    rig s = open_soft_rig(soft_laws[1]);
+    const double change = 1e-6;
+    set_soft(&s);
+    s.surface.mu = 0;
+    add_ball(&s, 1, 0, 0, 1);
+    for (int k = 0; k < 3; k++) { // below, at, above
+        set_falling(&s, (k - 1) * change);
+        if (k != 1) {
+            ck_assert_msg(sprag_world_linearize(s.world, H, s.body, 1, A[k / 2], B), "%s",
+                          sprag_error());
+        }
+        ck_assert(dWorldStep(s.world, H));
+        speed[k] = dBodyGetLinearVel(s.body[0])[2];
+    }
+    for (int side = 0; side < 2; side++) {
+        slope[side] = (speed[side + 1] - speed[side]) / change;
+        ck_assert_double_eq_tol(A[side][STATES * 8 + 2], slope[side], 1e-3 * fabs(slope[side]));
+    }
+    ck_assert_double_gt(fabs(slope[1] - slope[0]), 10);
+    close_rig(&s);
+}
+END_TEST
+
 // A step is the same, bit by bit, whether derivatives were asked for before it or not.
 START_TEST(ess_leaves_no_trace)
 {
@@ -651,6 +689,7 @@ static Suite *linearize_suite(void)
     tcase_set_timeout(ess, 60);
     tcase_add_test(ess, ess_flight);
     tcase_add_loop_test(ess, ess_slides, 0, 2);
+    tcase_add_test(ess, ess_at_a_kink);
     tcase_add_test(ess, ess_leaves_no_trace);
     tcase_add_test(ess, ess_reasons);
     tcase_add_loop_test(ess, ess_events, 0, 4);
