@@ -269,7 +269,7 @@ static void remember(sprag_memory *memory, bool solved, bool affordable, bool ch
                      const sprag_best *best)
 {
     bool rests = solved && is_near_rest(best->problem, best->solution);
-    bool interior = solved && !cheap && best->stats.strategy == SPRAG_STRATEGY_INTERIOR_POINT;
+    bool interior = solved && best->stats.strategy == SPRAG_STRATEGY_INTERIOR_POINT;
     bool pays = solved && !interior && (affordable || (cheap && rests));
     int run = interior && rests ? memory->run + 1 : 0;
     double energy = run > 0 ? energy_of(best->problem, best->solution) : 0;
@@ -280,7 +280,7 @@ static void remember(sprag_memory *memory, bool solved, bool affordable, bool ch
     if (pays) { // the next run starts anew
         memory->energy = INFINITY;
     }
-    bool runs = run > 0 && run < STRIBECK_LONGEST_RUN;
+    bool runs = run > 0 && run < (cheap ? STRIBECK_LONGEST_TREE_RUN : STRIBECK_LONGEST_RUN);
     int shorter = memory->pause > 0 ? memory->pause - 1 : 0;
     memory->pause = pays ? shorter : runs ? memory->pause : longer(memory->pause);
     memory->wait = pays || runs ? 0 : run > 0 ? STRIBECK_PAUSE_AFTER_RUN : memory->pause;
@@ -298,8 +298,9 @@ static bool has_failed(sprag_result result)
 // factorize; and where it solved the island last time and left it near rest. Elsewhere it follows
 // the sweeps if these leave the island near rest, where contacts creep without it, or, in trees, a
 // large gap: light bodies may then be anywhere, as under loads that are much heavier than what
-// bears them. Where it fails in loops, and the gap is large or nothing has helped for long, the
-// interior-point method follows, and goes before the sweeps in the next solves (memory->run).
+// bears them. Where it fails near rest, and nothing has helped for long or, in loops, the gap is
+// large, the interior-point method follows, and goes before the sweeps in the next solves
+// (memory->run).
 // Islands that settle are solved by frozen friction in full instead of sweeps.
 static sprag_result solve_within_budget(const sprag_problem *problem,
                                         const sprag_stribeck_options *options, sprag_best *best,
@@ -313,7 +314,7 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
     const double brief = cheap ? INFINITY : affordable;
     const bool waits = memory->wait > 0;
     const bool first = !waits && (memory->rests || cheap);
-    const bool runs = first && near && !cheap && memory->run > 0;
+    const bool runs = first && near && memory->run > 0;
     bool again = false, settled = false;
     double work = 0;
     sprag_result result = SPRAG_NOT_CONVERGED;
@@ -337,16 +338,17 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
         result =
             sweep(problem, options, more ? STRIBECK_REST_SWEEPS : options->budget, best, stats);
         bool hard = best->stats.gap > STRIBECK_HARD;
+        bool stuck = memory->pause == STRIBECK_LONGEST_PAUSE;
+        bool rests = is_near_rest(problem, best->solution);
         again = result == SPRAG_OK && !waits && !runs &&
-                (trees ? hard : (hard || !first) && is_near_rest(problem, best->solution));
+                (rests ? hard || stuck || !first : trees && hard);
         sprag_result last = SPRAG_NOT_CONVERGED; // what the sweeps have found stays
         if (again && (trees || !first)) {
             last = solve_directly(problem, options, SPRAG_ATTEMPT_SWEPT,
                                   trees ? INFINITY : STRIBECK_AFFORDABLE_SWEEPS * items, best,
                                   stats, &work);
         }
-        bool needed = !trees && (hard || memory->pause == STRIBECK_LONGEST_PAUSE);
-        if (again && needed && has_failed(last)) {
+        if (again && rests && ((hard && !trees) || stuck) && has_failed(last)) {
             last = solve_directly(problem, options, SPRAG_ATTEMPT_INTERIOR, INFINITY, best, stats,
                                   &work);
         }

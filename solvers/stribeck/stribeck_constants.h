@@ -89,8 +89,10 @@ static const double STRIBECK_HARD = 0.5;
 // walls that come to rest keep 0.64. Larger: towers that fall slowly take longer.
 static const double STRIBECK_SLOWING = 0.9;
 // Solves of the interior-point method in which an island has to become slower, and for which it
-// waits if it does not. Fewer, or longer: walls tremble; more, or shorter: towers take longer.
-enum { STRIBECK_LONGEST_RUN = 16, STRIBECK_PAUSE_AFTER_RUN = 255 };
+// waits if it does not; fewer where bodies touch in trees, which rest sooner or not at all. Fewer,
+// or longer: walls and leaning planks tremble; more, or shorter: towers that fall and dominoes take
+// longer.
+enum { STRIBECK_LONGEST_RUN = 16, STRIBECK_LONGEST_TREE_RUN = 6, STRIBECK_PAUSE_AFTER_RUN = 255 };
 
 // ---- Continuation (strategy.c)
 
