@@ -1,6 +1,9 @@
 // One body of ODE -> its mass, its velocity, and its velocity at the end of a step in which only
 // the accumulated force, gravity and the gyroscopic torque act. The arithmetic is stock's, in
 // stock's order, so that a free body moves to the same bits.
+//
+// The gyroscopic torque does no work on the spin that it turns, but it would on one that a contact
+// has changed: it acts first, and contacts hit and rebound from what it leaves.
 #include <math.h>
 #include <string.h>
 
@@ -93,8 +96,8 @@ bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal
     turn(R, mass.I, inertia);
     to->mass = mass.mass;
     sprag_ode_pack(inertia, to->inertia);
+    double gyroscopic[3] = {0};
     if (dBodyGetGyroscopicMode(id)) {
-        double gyroscopic[3];
         sprag_gyroscopic_torque(to->inertia, to->velocity + 3, step, gyroscopic);
         add_scaled(torque, 1, gyroscopic, 3);
     }
@@ -102,12 +105,14 @@ bool sprag_ode_pull_body(sprag_body *to, dBodyID id, const dReal *gravity, dReal
     for (int k = 0; k < 3; k++) {
         to->free_velocity[k] += push * force[k];
         torque[k] *= step;
+        gyroscopic[k] *= step;
     }
     dMultiplyAdd0_331(to->free_velocity + 3, inverse, torque);
     if (!is_moderate(to->free_velocity, 6)) { // the force is too great
         memcpy(to->free_velocity, to->velocity, sizeof to->velocity);
-        good = false;
+        return false;
     }
+    dMultiplyAdd0_331(to->velocity + 3, inverse, gyroscopic);
     return good;
 }
 

@@ -224,6 +224,7 @@ static bool pull_bodies(ode_problem *pulled, const dReal *gravity, ode_state *st
         sprag_ode_read_accumulators(island->body[i], pulled->force[i]);
         pull_body(pulled, i, gravity);
         sprag_ode_read_state(&state[i], island->body[i]);
+        memcpy(state[i].velocity, pulled->body[i].velocity, sizeof state[i].velocity);
     }
     return true;
 }

@@ -11,7 +11,7 @@
 
 static bool finds_axis(dBodyID body, const sprag_body *pulled, double step, double axis[3])
 {
-    const double *w = pulled->velocity + 3;
+    const dReal *w = dBodyGetAngularVel(body);
     double inertia[9], rotation[9];
     dMass mass;
     if (!sprag_spin_is_fast(w, step) || !(pulled->mass > 0) || !dBodyGetGyroscopicMode(body)) {
@@ -23,29 +23,24 @@ static bool finds_axis(dBodyID body, const sprag_body *pulled, double step, doub
     return sprag_spin_find(inertia, rotation, w, step, axis);
 }
 
-// The free angular velocity without ODE's gyroscopic torque. false: the inertia is singular.
-static bool without_gyroscope(const sprag_body *body, double step, double free[3])
+// The free angular velocity without ODE's gyroscopic torque, which has turned w first.
+static void without_gyroscope(const sprag_body *body, const dReal *w, double free[3])
 {
-    double torque[3], inverse[9], change[3];
-    if (invert33(body->inertia, inverse) == 0) {
-        return false;
+    for (int k = 0; k < 3; k++) {
+        free[k] = body->free_velocity[3 + k] - (body->velocity[3 + k] - w[k]);
     }
-    sprag_gyroscopic_torque(body->inertia, body->velocity + 3, step, torque);
-    mul33(inverse, torque, change);
-    memcpy(free, body->free_velocity + 3, 3 * sizeof *free);
-    add_scaled(free, -step, change, 3);
-    return true;
 }
 
 // Sets what is to be solved in the frame that follows the axis. Nutation fades in contact, for
 // contacts push and do not pull.
-static bool spin(sprag_body *body, const double axis[3], bool touched, double step)
+static bool spin(sprag_body *body, const dReal *w, const double axis[3], bool touched, double step)
 {
     double free[3];
-    if (!without_gyroscope(body, step, free) ||
-        !sprag_spin_free(body->inertia, axis, body->velocity + 3, step, touched, free)) {
+    without_gyroscope(body, w, free);
+    if (!sprag_spin_free(body->inertia, axis, w, step, touched, free)) {
         return false;
     }
+    memcpy(body->velocity + 3, w, sizeof free);
     memcpy(body->free_velocity + 3, free, sizeof free);
     return true;
 }
@@ -72,7 +67,8 @@ void sprag_ode_spin(ode_problem *pulled, sprag_scratch *scratch)
     sprag_spin_find_holds(&pulled->problem, (const double(*)[3])axis, hold);
     for (int i = 0; i < bodies; i++) {
         if (dot3(axis[i], axis[i]) > 0 && !hold[i].off &&
-            spin(&pulled->body[i], axis[i], hold[i].touched, step)) {
+            spin(&pulled->body[i], dBodyGetAngularVel(pulled->island.body[i]), axis[i],
+                 hold[i].touched, step)) {
             ode_spin *found = &pulled->spin[pulled->spins++];
             found->body = i;
             memcpy(found->axis, axis[i], sizeof found->axis);
@@ -115,12 +111,13 @@ bool sprag_ode_fly(dBodyID id, const sprag_body *body, dReal step)
     double v[6], inertia[9];
     dQuaternion q;
     dMass mass;
-    memcpy(v, body->free_velocity, sizeof v);
+    const dReal *w = dBodyGetAngularVel(id);
     if (!(body->mass > 0) || !dBodyGetGyroscopicMode(id) ||
-        !sprag_spin_tumbles(body->inertia, body->velocity + 3, step) ||
-        !without_gyroscope(body, step, v + 3)) {
+        !sprag_spin_tumbles(body->inertia, w, step)) {
         return false;
     }
+    memcpy(v, body->free_velocity, 3 * sizeof *v);
+    without_gyroscope(body, w, v + 3);
     dBodyGetMass(id, &mass);
     sprag_ode_pack(mass.I, inertia);
     memcpy(q, dBodyGetQuaternion(id), sizeof q);

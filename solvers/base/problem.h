@@ -15,7 +15,8 @@ typedef struct sprag_body {
     double mass;             // kg; 0: kinematic, no force changes its velocity
     double inertia[9];       // kg m^2, about the centre of mass, world axes; with gyroscopic terms
                              // (spin.h) positive definite, but not symmetric
-    double velocity[6];      // m/s, rad/s, at the start of the step
+    double velocity[6];      // m/s, rad/s, at the start of the step; after the gyroscopic torque
+                             // if free_velocity has one
     double free_velocity[6]; // at its end, without contact and row forces
 } sprag_body;
 

@@ -128,6 +128,16 @@ static const char *difference(const sprag_contact *c, const oracle *o, int mode)
     return NULL;
 }
 
+// ODE adds its gyroscopic torque to the step; here it acts before rebounds are measured.
+static touching open_without_gyroscope(void)
+{
+    touching t = open_touching();
+    for (int i = 0; i < 2; i++) {
+        dBodySetGyroscopicMode(t.body[i], 0);
+    }
+    return t;
+}
+
 static void compare_contact(const touching *t, const dContact *c, int how)
 {
     dJointID joint = attach(t, c, how);
@@ -160,7 +170,7 @@ enum { MODE_BITS = sizeof mode_bits / sizeof mode_bits[0] };
 // Every combination of the bits, between two bodies, with the world and reversed.
 START_TEST(contacts_agree_with_the_rows_of_stock)
 {
-    touching t = open_touching();
+    touching t = open_without_gyroscope();
     for (int bits = 0; bits < 1 << MODE_BITS; bits++) {
         int mode = 0;
         for (int i = 0; i < MODE_BITS; i++) {
@@ -181,7 +191,7 @@ START_TEST(bias_is_that_of_the_world)
     static const double meeting[] = {-5, -0.12, -0.03, 0, 3};
     static const int modes[] = {0, dContactBounce, dContactBounce | dContactMotionN,
                                 dContactSoftERP | dContactSoftCFM, dContactMotionN};
-    touching t = open_touching();
+    touching t = open_without_gyroscope();
     for (int i = 0; i < 5 * 2 * 3 * 5 * 5 * 3; i++) {
         dContact c = oblique_contact(modes[i % 5]);
         double speed = meeting[i / 5 % 5];

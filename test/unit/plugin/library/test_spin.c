@@ -295,6 +295,29 @@ START_TEST(top_stands)
 }
 END_TEST
 
+// A corner of a spinning brick hits the ground, with restitution 1 and without friction. The
+// gyroscopic torque of the step does no work on the spin before the impact, and none after it.
+START_TEST(elastic_impacts_of_spinning_bricks_win_nothing)
+{
+    const double step = 1.0 / 60, rounding = 1e-9;
+    for (int i = 0; i < 100; i++) {
+        dWorldID world = dWorldCreate();
+        dBodyID body = add_body(world, moments[0]);
+        turn(body, 1, 0.3 * (i % 10), 2, 0.2 * i);
+        dBodySetLinearVel(body, 0, 0, -3);
+        dBodySetAngularVel(body, 20 * sin(i), 15 * cos(2 * i), 10 * sin(3 * i));
+        dContact contact = {
+            .surface = {.mode = dContactBounce, .bounce = 1},
+            .geom = {.pos = {0.8 * cos(i), 0.8 * sin(i), -0.5}, .normal = {0, 0, 1}}};
+        dJointAttach(dJointCreateContact(world, 0, &contact), body, NULL);
+        double before = energy_of(body);
+        dWorldStep(world, step);
+        ck_assert_double_le(energy_of(body), before * (1 + rounding));
+        dWorldDestroy(world);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("spin");
@@ -310,6 +333,7 @@ int main(void)
     tcase_add_loop_test(held, gyroscope_precesses, 0, 3);
     tcase_add_loop_test(held, uneven_gyroscope_does_not_rise, 0, 6);
     tcase_add_loop_test(held, top_stands, 0, 3 * TOPS);
+    tcase_add_test(held, elastic_impacts_of_spinning_bricks_win_nothing);
     suite_add_tcase(suite, held);
     return run_suite(suite);
 }
