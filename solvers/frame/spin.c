@@ -16,9 +16,9 @@
 #include "motion.h"
 #include "symmetric3.h"
 
-// A slower spin gains nothing: rad a step, and the rate at which a step in world axes feeds the
-// nutation of a spin S, step S^2, in 1/s. The second binds in steps below 10 ms.
-static const double spin_least = 0.1, spin_least_rate = 1;
+// A slower spin gains nothing: rad a step, and rad/s in steps below 10 ms. There, a step in world
+// axes feeds the nutation of a spin S at the rate step S^2: of 30 rad/s at 1 ms it is 0.9 1/s.
+static const double spin_least = 0.1, spin_least_speed = 10;
 // rad a step: a faster spin is an accident.
 static const double spin_most = 100;
 // Of its angular velocity: the spin is at least so many times the part across.
@@ -53,8 +53,8 @@ static bool principal_axes(const double I[9], double axes[9])
 // square: of the spin, 1/s^2.
 static bool is_fast(double square, double step)
 {
-    double least = spin_least * spin_least, by_rate = spin_least_rate * step;
-    return step * step * square > (least < by_rate ? least : by_rate);
+    double least = fmin(spin_least / step, spin_least_speed);
+    return square > least * least;
 }
 
 bool sprag_spin_is_fast(const double w[3], double step)
