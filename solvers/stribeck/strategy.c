@@ -191,7 +191,7 @@ static sprag_result solve_known(sprag_strategy_state *w)
     if (!(w->options.direct_work > 0)) {
         return SPRAG_NOT_CONVERGED;
     }
-    if (w->options.attempt == SPRAG_ATTEMPT_SWEPT) {
+    if (w->options.attempts == SPRAG_ATTEMPT_SWEPT) {
         take(w, w->best->solution);
     } else {
         copy(w->v, w->guess ? w->guess : system->start, system->size);
@@ -443,7 +443,7 @@ static const struct {
 
 static bool applies(const sprag_strategy_state *w, size_t i)
 {
-    return (strategies[i].attempts & w->options.attempt) &&
+    return (strategies[i].attempts & w->options.attempts) &&
            (strategies[i].traits & w->traits) == strategies[i].traits;
 }
 

@@ -42,7 +42,7 @@ typedef struct sprag_strategy_options {
     double tolerance;              // momentum residual at which Newton's method ends
     double softness, row_softness; // of sprag_problem_softness
     double small, theta;           // of the limiter: share of the tolerance, rad (newton.h)
-    sprag_attempt attempt;         // which strategies may run
+    unsigned attempts;             // which strategies may run, a set of sprag_attempt
     // newton
     double direct_work; // largest factorisation (sprag_space.work) for newton, warm_newton,
                         // continuation and frozen_friction; 0: gauss_seidel at once

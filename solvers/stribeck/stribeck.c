@@ -72,7 +72,7 @@ static void set_stiction(sprag_system *system, const sprag_problem *problem, spr
 }
 
 static sprag_strategy_state make_state(const sprag_scales *scales, double at_rest,
-                                       const sprag_stribeck_options *options, sprag_attempt attempt)
+                                       const sprag_stribeck_options *options, unsigned attempts)
 {
     return (sprag_strategy_state){
         .options = {.stiction = scales->stiction.moving,
@@ -91,7 +91,7 @@ static sprag_strategy_state make_state(const sprag_scales *scales, double at_res
                     .sweeps = options->scheme == SPRAG_TWO_WAY ? options->sweeps : 0,
                     .sweeps_tolerance = STRIBECK_SWEEP_TOLERANCE,
                     .sweeps_least = options->sweeps_least,
-                    .attempt = attempt,
+                    .attempts = attempts,
                     .lagged_passes = options->lagged_passes,
                     .settled_work = options->settled_work,
                     .most_work = options->work_left ? *options->work_left : INFINITY},
@@ -165,7 +165,7 @@ static double energy_of(const sprag_problem *problem, const sprag_solution *solu
 // The strategies of strategy.h, or those of them that a budget allows, with at most so much work of
 // updates. SPRAG_OK: accepted. Counts are added to *stats.
 static sprag_result solve_directly(const sprag_problem *problem,
-                                   const sprag_stribeck_options *options, sprag_attempt attempt,
+                                   const sprag_stribeck_options *options, unsigned attempts,
                                    double most, sprag_best *best, sprag_stats *stats, double *work)
 {
     sprag_scales scales = sprag_stribeck_scales(problem, options);
@@ -178,7 +178,7 @@ static sprag_result solve_directly(const sprag_problem *problem,
     if (result != SPRAG_OK) {
         return result;
     }
-    sprag_strategy_state w = make_state(&scales, at_rest, options, attempt);
+    sprag_strategy_state w = make_state(&scales, at_rest, options, attempts);
     w.problem = problem;
     w.node_of = node_of;
     w.best = best;
@@ -319,7 +319,7 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
     double work = 0;
     sprag_result result = SPRAG_NOT_CONVERGED;
     if (first) {
-        const int newton = trees ? SPRAG_ATTEMPT_TREES : 0;
+        const unsigned newton = trees ? SPRAG_ATTEMPT_TREES : 0;
         result = solve_directly(problem, options, SPRAG_ATTEMPT_BRIEF | newton, brief, best, stats,
                                 &work);
     }
