@@ -68,11 +68,12 @@ enum { ADVANCE_MOST_FACES = 64 };
 static const double advance_manifold_margin = 1.5;
 
 // Share of the level: a gap below this is an overlap. Larger: rounding counts as overlap.
-static const double advance_overlap_level = 0.25;
+static const double advance_overlap_level = 0.025;
 
-// Share of the level: certificates start at no less than the first, and this much of the second
-// below the gap. Larger: less room for rounding.
-static const double advance_least_level = 0.2, advance_level_margin = 0.001;
+// Share of the level: certificates of bodies that fit tightly keep at least the first, which is
+// more than what counts as overlap, and this much of the second below the gap. Larger: tight bodies
+// jam; less room for rounding.
+static const double advance_least_level = 0.05, advance_level_margin = 0.001;
 
 // Share of the level: motion that curves by less within the sub-step is straight. Larger: dips of
 // bodies that hardly turn are not seen.
@@ -150,6 +151,16 @@ enum { ADVANCE_CAP_ROWS = 3 };
 static const double advance_settled_work = 10;
 enum { ADVANCE_SWEEPS = 60 };
 
+// Share of what contacts yield to the force that they expect: it is made up for by speed. At 1
+// nothing would end a force by which bodies that fill their place press on one another. Larger:
+// such a force lasts longer; smaller: bodies at rest sink, and are lifted, more often.
+static const double advance_kept_yield = 0.999;
+
+// The push is scaled by this power of the share of the wanted separation that it gives: that is 1
+// where bodies have room, and less than 0.4 where they fill their place and would only tremble.
+// Larger: gaps of tight bodies differ more; smaller: tight bodies press on one another.
+static const double advance_room_power = 4;
+
 // Share of the gap that contacts aim at: one that lacks less is left alone. Larger: fewer solves
 // for the push, gaps of bodies at rest that differ more.
 static const double advance_gap_tolerance = 0.1;
@@ -172,8 +183,15 @@ enum { ADVANCE_RATES = 1000, ADVANCE_LEAST_RATES = 100000 };
 // exact solve. Larger: fewer relaxations, more drift of bodies at rest.
 static const double advance_rough_excess = 10, advance_exact_excess = 0.5;
 
+// Inverse mass along a constraint: what an opening force yields. Larger: gaps open more slowly;
+// smaller: bodies that fill a slot are relaxed longer.
+static const double advance_opening_yield = 16;
+
 // Sweeps over all constraints while at least so many are violated, counted every so many sweeps.
 enum { ADVANCE_PROJECTION_SWEEPS = 400, ADVANCE_COUNT_EVERY = 8, ADVANCE_FEW_VIOLATED = 10 };
+
+// Shares of a gap that a motion may close, and of what a gap lacks that its opening may be off by.
+static const double advance_closing_share = 0.25, advance_opening_error = 0.25;
 
 // Tolerances by which a body may go farther than the fastest of its neighbours.
 static const double advance_farther = 4;

@@ -200,6 +200,13 @@ static inline bool advance_is_controlled(const advance_run *run)
 // Ends the frame; unless the result is OK, the bodies are put back.
 sprag_result advance_close(advance_run *run, sprag_result result);
 
+// Is the overlap at a point so deep that it is taken back at a speed? Smaller ones are gaps that
+// are opened.
+static inline bool advance_is_overlap(const advance_run *run, const advance_point *point)
+{
+    return run->frame->pair[point->pair].overlapped && point->gap < -run->options->epsilon;
+}
+
 // ---- substep.c
 
 // Joint rows and contact points, with the bodies where they are. longest: s, of the sub-step.

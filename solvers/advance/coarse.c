@@ -19,13 +19,36 @@ bool advance_is_coarse(const advance_run *run)
 
 // ---- points
 
-static double target_rate(const advance_projection *p, const advance_point *point)
+// m/s, by which the push opens the gap of a point.
+static double pushed_rate(const advance_projection *p, const advance_constraint *l)
+{
+    double sum = 0;
+    for (int side = 0; side < 2 && p->run->push.acts; side++) {
+        if (l->body[side] != SPRAG_STATIC) {
+            sum += dot6(l->jacobian[side], p->run->push.velocity[l->body[side]]);
+        }
+    }
+    return sum;
+}
+
+// A gap below the target is opened as the push does, or as far as there is room, and is not to
+// close otherwise.
+static void set_target(const advance_projection *p, const advance_point *point,
+                       advance_constraint *l)
 {
     const advance_run *run = p->run;
-    if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
-        return 0; // push_out.c separates it
+    double missing = run->target - point->gap, step = run->attempt.length;
+    bool overlaps = advance_is_overlap(run, point); // push_out.c separates it
+    l->target = overlaps ? 0 : (fmin(missing, 0) + point->dip) / step;
+    l->wanted = l->target + p->excess;
+    l->yield = 0;
+    if (!overlaps && missing > advance_gap_tolerance * run->target) {
+        l->wanted = l->target + missing / step;
+        l->yield = advance_opening_yield * l->inverse_mass;
+        l->short_by = advance_closing_share * fmax(point->gap, 0) / step;
+        l->off_by = advance_opening_error * missing / step / (1 + advance_opening_yield);
+        l->target += fmax(pushed_rate(p, l), 0);
     }
-    return (run->target - point->gap + point->dip) / run->attempt.length;
 }
 
 static void set_normal(advance_constraint *l, int side, const double normal[3], const double arm[3])
@@ -52,7 +75,7 @@ static void add_point(advance_projection *p, int i)
     }
     if (l) {
         advance_constraint_attach(p, l);
-        l->target = target_rate(p, point);
+        set_target(p, point, l);
     }
 }
 
@@ -60,7 +83,7 @@ static void update_point(advance_projection *p, int i)
 {
     int known = p->of_point[i];
     if (known >= 0) {
-        p->constraint[known].target = target_rate(p, &p->run->points.point[i]);
+        set_target(p, &p->run->points.point[i], &p->constraint[known]);
         advance_constraint_queue(p, known);
     }
 }
@@ -72,9 +95,11 @@ static void raise_target(advance_projection *p, int i, double lowest)
     double step = p->run->attempt.length, target = p->run->target;
     advance_constraint *l = p->of_point[i] < 0 ? NULL : &p->constraint[p->of_point[i]];
     if (l) {
-        l->target =
-            fmax(l->target, advance_constraint_rate(p, l) + fmax(target - lowest, 0) / step);
-        point->dip = fmax(0, l->target * step - target + point->gap);
+        double missing = target - point->gap;
+        double rate = fmax(l->target, advance_constraint_rate(p, l) +
+                                          fmax(fmin(target, point->gap) - lowest, 0) / step);
+        point->dip = fmax(0, rate * step - fmin(missing, 0));
+        set_target(p, point, l);
         advance_constraint_queue(p, p->of_point[i]);
     }
 }
@@ -91,7 +116,7 @@ static void add_given(advance_projection *p, const sprag_contact *contact)
     }
     if (l) {
         advance_constraint_attach(p, l);
-        l->target = fmin(0, advance_constraint_rate(p, l));
+        l->target = l->wanted = fmin(0, advance_constraint_rate(p, l));
     }
 }
 
@@ -105,7 +130,7 @@ static void add_row(advance_projection *p, const sprag_row *row)
         l->lo = isinf(row->lo) ? row->lo : 0;
         l->hi = isinf(row->hi) ? row->hi : 0;
         advance_constraint_attach(p, l);
-        l->target = advance_constraint_rate(p, l);
+        l->target = l->wanted = advance_constraint_rate(p, l);
     }
 }
 

@@ -39,7 +39,11 @@ static void recall(const advance_run *run, const advance_point *point, sprag_con
             best = i;
         }
     }
-    set_guess(contact, memory->force[best]);
+    // A pair with more points than before has no more force.
+    double share = (double)memory->count / fmax(memory->count, run->near[point->pair].points);
+    double force[3] = {0};
+    add_scaled(force, share, memory->force[best], 3);
+    set_guess(contact, force);
 }
 
 // 1/kg, along the normal.
@@ -59,34 +63,34 @@ static double inverse_mass(const sprag_contact *contact, const advance_problem *
     return sum;
 }
 
-// m/s, at which the contact yields to its expected force: the softness of the solve would let
-// bodies at rest sink.
-static double yield_speed(const sprag_contact *contact, const advance_problem *p)
+// m, by which the contact yields to its expected force in the sub-step: the softness of the solve
+// would let bodies at rest sink.
+static double yield_of(const sprag_contact *contact, const advance_problem *p)
 {
     double yield = sprag_contact_yield(&p->soft, contact, inverse_mass(contact, p));
-    return contact->guess[0] > 0 && isfinite(yield) ? yield * contact->guess[0] * p->problem.step
-                                                    : 0;
+    double step = p->problem.step;
+    return contact->guess[0] > 0 && isfinite(yield) ? yield * contact->guess[0] * step * step : 0;
 }
 
 // m/s, least normal velocity at the end of the sub-step: the gap goes down to the target within the
 // sub-step, but for the dip of the curved motion. Of a gap below the target only what the contact
-// has yielded is made up for: a velocity for the rest, which is push_out.c's, would press bodies
-// against one another that hardly fit between others.
+// has yielded is made up for: a velocity for the rest, which push_out.c and coarse.c open, would
+// press bodies against one another that hardly fit between others.
 static double bias_of(const advance_run *run, const advance_point *point,
                       const sprag_contact *contact, const advance_problem *p)
 {
     double step = p->problem.step;
     const sprag_surface *surface = &run->frame->pair[point->pair].surface;
     double missing = run->target - point->gap;
-    missing = point->dip + (missing > 0 ? fmin(missing, step * yield_speed(contact, p)) : missing);
+    if (missing > 0) {
+        missing = fmin(missing, advance_kept_yield * yield_of(contact, p));
+    }
+    missing += run->attempt.ignore_dips ? 0 : point->dip;
     // A dip is not made up for within a sub-step shorter than the shortest: that would take
     // a large velocity. Error control may make all sub-steps that short.
     double shortest = advance_is_controlled(run) ? 1 : run->options->shortest;
     double time = missing > 0 ? fmax(step, shortest * run->frame->step) : step;
     double bias = missing / time;
-    if (run->attempt.ignore_dips) {
-        bias = fmin((run->target - point->gap) / time, run->settling ? INFINITY : 0);
-    }
     if (run->frame->pair[point->pair].overlapped && point->gap < run->target) {
         bias = 0; // push_out.c separates it, without speed
     }

@@ -329,11 +329,12 @@ sprag_result advance_scan(advance_run *run, double reach)
     return result;
 }
 
-// m, that the certified gap does not fall below. By rounding the gap may start a little lower.
+// m, that the certified gap does not fall below: the level, or half the gap of bodies that fit more
+// tightly, as far as rounding does not take it for an overlap.
 static double level_of(const advance_run *run, double gap)
 {
-    return fmin(run->level,
-                fmax(advance_least_level * run->level, gap - advance_level_margin * run->level));
+    double least = fmin(advance_least_level * run->level, gap - advance_level_margin * run->level);
+    return fmin(run->level, fmax(least, 0.5 * gap));
 }
 
 static void certificate_of(advance_run *run, int pair, double horizon, sprag_certificate *to)

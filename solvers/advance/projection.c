@@ -19,11 +19,19 @@ double advance_constraint_rate(const advance_projection *p, const advance_constr
     return sum;
 }
 
+// The force with which the constraint alone would have the rate that it is to have.
+static double force_of(const advance_constraint *l, double rate)
+{
+    double needed = (l->target - rate) / l->inverse_mass;
+    double wanted = (l->wanted - rate - l->yield * l->force) / (l->inverse_mass + l->yield);
+    return clamp(l->force + fmax(needed, wanted), l->lo, l->hi);
+}
+
 static bool is_violated(const advance_projection *p, const advance_constraint *l)
 {
-    double above = advance_constraint_rate(p, l) - l->target;
-    return (above < -p->tolerance && l->force < l->hi) ||
-           (above > p->tolerance + 2 * p->excess && l->force > l->lo);
+    double rate = advance_constraint_rate(p, l), change = force_of(l, rate) - l->force;
+    bool falls_short = rate < l->target - l->short_by && l->force < l->hi;
+    return falls_short || fabs(change) * l->inverse_mass > l->off_by;
 }
 
 void advance_constraint_queue(advance_projection *p, int i)
@@ -48,12 +56,8 @@ static void queue_body(advance_projection *p, int body)
 // Returns the square of the change of the motion, in the metric of energy.
 static double relax(advance_projection *p, advance_constraint *l)
 {
-    double excess = l->lo == 0 && l->force >= 0 ? p->excess : 0;
-    double force =
-        l->force + (l->target + excess - advance_constraint_rate(p, l)) / l->inverse_mass;
-    force = clamp(force, l->lo, l->hi);
-    double change = force - l->force;
-    l->force = force;
+    double change = force_of(l, advance_constraint_rate(p, l)) - l->force;
+    l->force += change;
     for (int side = 0; side < 2 && change != 0; side++) {
         int body = l->body[side];
         if (body != SPRAG_STATIC && p->run->frame->body[body].mass > 0) {
@@ -104,8 +108,7 @@ static void sweep(advance_projection *p)
         double change = 0;
         for (int i = 0; i < p->constraints; i++) {
             advance_constraint *l = &p->constraint[i];
-            bool idle =
-                l->force == l->lo && advance_constraint_rate(p, l) >= l->target - p->tolerance;
+            bool idle = l->force == l->lo && advance_constraint_rate(p, l) >= l->wanted - l->off_by;
             change += idle || !(l->inverse_mass > 0) ? 0 : relax(p, l);
         }
         if (it % ADVANCE_COUNT_EVERY == 0 && count_violated(p) < ADVANCE_FEW_VIOLATED) {
@@ -155,7 +158,10 @@ advance_constraint *advance_constraint_add(advance_projection *p, int body0, int
         return NULL;
     }
     advance_constraint *l = &p->constraint[p->constraints++];
-    *l = (advance_constraint){.body = {body0, body1}, .hi = INFINITY};
+    *l = (advance_constraint){.body = {body0, body1},
+                              .hi = INFINITY,
+                              .short_by = p->tolerance,
+                              .off_by = p->tolerance + p->excess};
     return l;
 }
 
@@ -265,11 +271,12 @@ void advance_projection_begin(advance_projection *p)
 static bool solve_directly(advance_projection *p)
 {
     advance_run *run = p->run;
-    const int bodies = run->frame->bodies, rows = p->constraints;
+    const int bodies = run->frame->bodies, room = 2 * p->constraints;
+    const double step = run->attempt.length;
     sprag_body *body = SPRAG_TAKE(run->solving, bodies, sprag_body);
-    sprag_row *row = SPRAG_TAKE(run->solving, rows, sprag_row);
+    sprag_row *row = SPRAG_TAKE(run->solving, room, sprag_row);
     sprag_solution to = {.velocity = SPRAG_TAKE(run->solving, bodies, double[6]),
-                         .row_force = SPRAG_TAKE(run->solving, rows, double)};
+                         .row_force = SPRAG_TAKE(run->solving, room, double)};
     double left = run->work_left;
     sprag_stribeck_options options = run->options->solver;
     options.direct_work = INFINITY;
@@ -283,17 +290,20 @@ static bool solve_directly(advance_projection *p)
         memcpy(body[i].velocity, p->solved[i], sizeof body[i].velocity);
         memcpy(body[i].free_velocity, p->solved[i], sizeof body[i].free_velocity);
     }
-    for (int i = 0; i < rows; i++) {
+    sprag_problem problem = {.step = step, .bodies = bodies, .body = body, .row = row};
+    for (int i = 0; i < p->constraints; i++) {
         const advance_constraint *l = &p->constraint[i];
-        row[i] = (sprag_row){.body = {l->body[0], l->body[1]},
-                             .bias = l->target + (l->lo == 0 ? p->excess : 0),
-                             .lo = l->lo,
-                             .hi = l->hi,
-                             .guess = l->force / run->attempt.length};
-        memcpy(row[i].jacobian, l->jacobian, sizeof row[i].jacobian);
+        for (int soft = 0; soft <= (l->yield > 0); soft++) {
+            sprag_row *to_row = &row[problem.rows++];
+            *to_row = (sprag_row){.body = {l->body[0], l->body[1]},
+                                  .bias = soft || l->yield == 0 ? l->wanted : l->target,
+                                  .compliance = soft ? l->yield * step : 0,
+                                  .lo = l->lo,
+                                  .hi = l->hi,
+                                  .guess = soft ? 0 : l->force / step};
+            memcpy(to_row->jacobian, l->jacobian, sizeof to_row->jacobian);
+        }
     }
-    const sprag_problem problem = {
-        .step = run->attempt.length, .bodies = bodies, .rows = rows, .body = body, .row = row};
     sprag_result result = sprag_stribeck_solve(&problem, &options, run->solving, &to, NULL);
     advance_spend(run, run->work_left - left);
     if (result != SPRAG_OK) {
@@ -304,9 +314,11 @@ static bool solve_directly(advance_projection *p)
         p->moved[i] |= memcmp(v, to.velocity[i], sizeof to.velocity[i]) != 0;
         memcpy(v, to.velocity[i], sizeof to.velocity[i]);
     }
-    for (int i = 0; i < rows; i++) {
-        p->constraint[i].force = to.row_force[i] * run->attempt.length;
-        p->constraint[i].queued = false;
+    for (int i = 0, at = 0; i < p->constraints; i++) {
+        advance_constraint *l = &p->constraint[i];
+        l->force = to.row_force[at++] * step;
+        l->force += l->yield > 0 ? to.row_force[at++] * step : 0;
+        l->queued = false;
     }
     p->waiting = 0;
     return true;

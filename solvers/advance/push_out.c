@@ -10,17 +10,18 @@
 static double overlap_speed(const advance_run *run, const advance_point *point)
 {
     const sprag_frame *frame = run->frame;
-    if (!frame->pair[point->pair].overlapped || point->gap >= run->target) {
+    if (!advance_is_overlap(run, point)) {
         return 0;
     }
     return fmin(frame->recovery * (run->target - point->gap) / frame->step, frame->recovery_speed);
 }
 
 // m/s, separation speed of a point: of an overlap, or of a gap that is much below the target.
-// Groups that are planned coarsely open their gaps by projection.
+// Groups that are planned coarsely while they move fast open their gaps by projection alone.
 static double separation_speed(const advance_run *run, const advance_point *point)
 {
-    if (advance_is_coarse(run) || point->speculative || run->frame->pair[point->pair].overlapped ||
+    bool fast = advance_is_coarse(run) && !run->settling;
+    if (fast || point->speculative || advance_is_overlap(run, point) ||
         point->gap >= (1 - advance_gap_tolerance) * run->target) {
         return overlap_speed(run, point);
     }
@@ -57,6 +58,21 @@ static double push_share(const advance_run *run, const advance_problem *p, doubl
         speed = fmax(speed, norm3(p->solution.velocity[i]));
     }
     return speed > most ? most / speed : 1;
+}
+
+// Share of what the points ask for that the push gives them: 1 where there is room, hardly any
+// where bodies fill their place.
+static double given_share(const advance_problem *p)
+{
+    double given = 0, asked = 0;
+    for (int i = 0; i < p->problem.contacts; i++) {
+        const sprag_contact *contact = &p->contact[i];
+        double u[3];
+        advance_velocity_at(p, contact, ADVANCE_AFTER, u);
+        given += contact->bias * fmin(dot3(contact->frame[0], u), contact->bias);
+        asked += contact->bias * contact->bias;
+    }
+    return asked > 0 ? clamp(given / asked, 0, 1) : 0;
 }
 
 // Solves the same contacts without friction for the displacement. Contacts and joint rows that do
@@ -101,7 +117,7 @@ sprag_result advance_push_out(advance_run *run, advance_problem *p)
     sprag_result result =
         advance_solve_contacts(run, &p->problem, false, exactly, &p->solution, &stats);
     if (result == SPRAG_OK) {
-        double share = push_share(run, p, fastest);
+        double share = push_share(run, p, fastest) * pow(given_share(p), advance_room_power);
         for (int i = 0; i < frame->bodies; i++) {
             for (int k = 0; k < 6; k++) {
                 run->push.velocity[i][k] = share * p->solution.velocity[i][k];

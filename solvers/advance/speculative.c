@@ -166,7 +166,7 @@ int advance_add_speculative(advance_run *run, int pair)
     advance_point *known = blocking_point(run, pair);
     advance_point *point = known ? known : advance_add_point(run);
     if (known) {
-        double dip = known->dip + fmax(run->target - c.lowest, 0);
+        double dip = known->dip + fmax(fmin(run->target, known->gap) - c.lowest, 0);
         known->dip = fmin(dip, fmax(known->dip, largest_dip(run, pair)));
     } else if (point) {
         point->pair = pair;

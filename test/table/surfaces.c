@@ -754,7 +754,7 @@ const support_row support_surfaces[] = {
      correcting_speed,
      correcting_speed_expected,
      {NEAR(5e-6, FLOOR), NEAR_SAYING(0.002, HELD ", with a message", "reached its limit of steps"),
-      NEAR_SAYING(5e-8, APART ", with a message", OVERLAP)}},
+      NEAR_SAYING(1e-7, APART ", with a message", OVERLAP)}},
     {"`dContactMotion1`, `dContactMotion2`, attached either way",
      moving_surface,
      moving_surface_expected,

@@ -1,0 +1,123 @@
+// Bodies that fit others with less than a micrometre to spare, under method=advance: they slide as
+// with room, and only what presses them has friction.
+#include <check.h>
+#include <math.h>
+
+#include "advance_program.h"
+#include "start.h"
+#include "suite.h"
+
+static void add_block(scene *s, const double side[3], double x, double y, double z)
+{
+    dGeomSetPosition(dCreateBox(s->space, side[0], side[1], side[2]), x, y, z);
+}
+
+static double largest_force(const scene *s) // N
+{
+    double most = 0;
+    for (int i = 0; i < s->joints && i < MOST; i++) {
+        most = fmax(most, norm3(s->feedback[i].f1));
+    }
+    return most;
+}
+
+static const double plays[] = {1e-8, 1e-7, 3e-7, 5e-7, 1e-5}; // m, on each side
+
+enum { PLAYS = sizeof plays / sizeof plays[0], FRAMES = 50 };
+
+// A drawer of 20 N, pushed by 15 N against the friction of its floor, of 10 N, or 2.5 N at each of
+// its four corners. Neither its top nor its sides are pressed on.
+START_TEST(drawer_slides)
+{
+    static const double along[3] = {8, 1, 0.1}, beside[3] = {8, 0.1, 1};
+    static const double mass = 2, push = 15, friction = 10; // kg, N
+    const double play = plays[_i % PLAYS];
+    bool bounded = _i / PLAYS;
+    scene *s = open_scene("method=advance");
+    dWorldSetGravity(s->world, 0, 0, -10);
+    s->surface.mode = bounded ? dContactApprox1 : 0;
+    s->surface.mu = bounded ? 0.5 : friction / 4;
+    for (int side = -1; side <= 1; side += 2) {
+        add_block(s, along, 2, 0, side * (0.05 + 0.05 + play));
+        add_block(s, beside, 2, side * (0.1 + 0.05 + play), 0);
+    }
+    dBodyID drawer = body_at(s, dCreateBox(s->space, 0.3, 0.2, 0.1), 0, 0, 0);
+    for (int frame = 0; frame < FRAMES; frame++) {
+        dBodyAddForce(drawer, push, 0, 0);
+        step(s);
+        ck_assert_double_lt(largest_force(s), 2 * 10 * mass);
+    }
+    double speed = (push - friction) / mass * FRAMES * STEP;
+    ck_assert_double_eq_tol(dBodyGetLinearVel(drawer)[0], speed, 0.02 * speed);
+    close_scene(s);
+}
+END_TEST
+
+// Nine cubes fill a frame. The middle one is pulled up and leaves the others where they are.
+START_TEST(cube_leaves_its_row)
+{
+    static const double cube = 0.1, thick[2][3] = {{0.1, 2, 0.3}, {2, 0.1, 0.3}}; // m
+    dBodyID body[9];
+    scene *s = open_scene("method=advance");
+    double wall = 1.5 * cube + 0.05 + plays[_i];
+    add_floor(s);
+    for (int side = -1; side <= 1; side += 2) {
+        add_block(s, thick[0], side * wall, 0, 0.15);
+        add_block(s, thick[1], 0, side * wall, 0.15);
+    }
+    for (int i = 0; i < 9; i++) {
+        dGeomID geom = dCreateBox(s->space, cube, cube, cube);
+        body[i] = body_at(s, geom, (i % 3 - 1) * cube, (i / 3 - 1) * cube, cube / 2);
+    }
+    for (int frame = 0; frame < 15; frame++) {
+        dBodyAddForce(body[4], 0, 0, frame < 5 ? 0 : 2 * 2 * G);
+        step(s);
+        ck_assert_double_lt(largest_force(s), 1.2 * 2 * G);
+    }
+    double speed = G * 10 * STEP;
+    ck_assert_double_eq_tol(dBodyGetLinearVel(body[4])[2], speed, 0.1 * speed);
+    for (int i = 0; i < 9; i++) {
+        ck_assert_double_lt(i == 4 ? 0 : fabs(height(body[i]) - cube / 2), 2 * REST);
+    }
+    close_scene(s);
+}
+END_TEST
+
+// A round peg falls into a hole of 24 walls as fast as in the air.
+START_TEST(round_peg_falls)
+{
+    enum { WALLS = 24 };
+    static const double radius = 0.02, length = 0.1, deep = 0.04; // m
+    scene *s = open_scene("method=advance");
+    for (int i = 0; i < WALLS; i++) {
+        double angle = 2 * M_PI * i / WALLS, away = radius + plays[_i] + 0.05;
+        dMatrix3 R;
+        dGeomID wall = dCreateBox(s->space, 0.1, 0.02, 0.06);
+        dRFromAxisAndAngle(R, 0, 0, 1, angle);
+        dGeomSetPosition(wall, away * cos(angle), away * sin(angle), -0.03);
+        dGeomSetRotation(wall, R);
+    }
+    dBodyID peg = body_at(s, dCreateCylinder(s->space, radius, length), 0, 0, length / 2 + 1e-4);
+    int frames = 0;
+    while (height(peg) > length / 2 - deep && frames < 100) {
+        step(s);
+        frames++;
+    }
+    ck_assert_int_le(frames, (int)(sqrt(2 * (deep + 1e-4) / G) / STEP) + 1);
+    close_scene(s);
+}
+END_TEST
+
+int main(void)
+{
+    start_ode();
+    dSetMessageHandler(quiet);
+    Suite *suite = suite_create("method_advance_fits");
+    TCase *fits = tcase_create("fits");
+    tcase_set_timeout(fits, 60);
+    tcase_add_loop_test(fits, drawer_slides, 0, 2 * PLAYS);
+    tcase_add_loop_test(fits, cube_leaves_its_row, 0, PLAYS);
+    tcase_add_loop_test(fits, round_peg_falls, 1, PLAYS);
+    suite_add_tcase(suite, fits);
+    return run_suite(suite);
+}
