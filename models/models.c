@@ -68,6 +68,7 @@ const sprag_model sprag_models[] = {
     {"balance", "pole on a cart, held up by a linear-quadratic regulator", 0.01, 8, 0, 1, 0,
      &sprag_balance, 0},
     {"arch", "half circle of nine stones, mu 0.8", 0.01, 10, 1, 0, 0, &sprag_arch, 0},
+    {"peg", "pegs fall into holes with 2 um of play; peg:1000", 0.01, 0.3, 0, 0, 2, &sprag_peg, 0},
     {"cannon", "balls at 5, 20, 50, 100 m/s against hanging plates of 10 cm", 0.01, 1, 0, 1, 0,
      &sprag_cannon, 0},
     {0},
@@ -154,6 +155,14 @@ dBodyID sprag_scene_ball(sprag_scene *scene, double mass, double radius, double 
     dMass m;
     dMassSetSphereTotal(&m, mass, radius);
     return add_body(scene, &m, dCreateSphere(scene->space, radius), x, y, z);
+}
+
+dBodyID sprag_scene_cylinder(sprag_scene *scene, double mass, double radius, double length,
+                             double x, double y, double z)
+{
+    dMass m;
+    dMassSetCylinderTotal(&m, mass, 3, radius, length);
+    return add_body(scene, &m, dCreateCylinder(scene->space, radius, length), x, y, z);
 }
 
 dBodyID sprag_scene_capsule(sprag_scene *scene, double mass, double radius, double length, double x,

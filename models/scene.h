@@ -37,7 +37,7 @@ extern const sprag_script sprag_chain, sprag_chain_hinge, sprag_car, sprag_legs,
 extern const sprag_script sprag_bowl, sprag_dominoes, sprag_jenga, sprag_wreck, sprag_ragdolls;
 extern const sprag_script sprag_yard, sprag_rope, sprag_bridge, sprag_crane, sprag_gyroscope;
 extern const sprag_script sprag_top, sprag_bouncing, sprag_666, sprag_elastic_666, sprag_kapla;
-extern const sprag_script sprag_balance, sprag_arch, sprag_cannon;
+extern const sprag_script sprag_balance, sprag_arch, sprag_cannon, sprag_peg;
 
 extern const double sprag_balance_gain[4]; // N/m, N/rad, N s/m, N s/rad (control.c)
 
@@ -50,6 +50,9 @@ dBodyID sprag_scene_ball(sprag_scene *, double mass, double radius, double x, do
 
 dBodyID sprag_scene_capsule(sprag_scene *, double mass, double radius, double length, double x,
                             double y, double z); // along z; length without the caps
+
+dBodyID sprag_scene_cylinder(sprag_scene *, double mass, double radius, double length, double x,
+                             double y, double z); // along z
 
 // A wheel under a chassis: a hinge2 that steers about z, rolls about y, and is sprung along z (N/m,
 // N s/m).
