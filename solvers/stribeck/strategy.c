@@ -27,7 +27,6 @@ enum {
     COSTLY = 2,    // otherwise
     STARTS = 4,    // cheap, or there is a guess
     STACKED = 8,   // many contacts a body, and an update of them is bearable
-    DIRECT = 16,   // cheap or stacked
     SWEEPS = 32,   // Gauss-Seidel has the laws of the problem
     SETTLES = 64,  // the caller says that it settles
     FREEZES = 128, // frozen friction is worth its passes
@@ -414,7 +413,7 @@ static unsigned traits_of(const sprag_strategy_state *w)
     bool frozen = o->lagged_passes > 0 && o->settled_work == 0;
     bool bearable = work <= STRIBECK_FROZEN_WORK * o->direct_work;
     return (cheap ? CHEAP : COSTLY) | (cheap || w->guess ? STARTS : 0) | (stacked ? STACKED : 0) |
-           (cheap || stacked ? DIRECT : 0) | (has_gauss_seidel(w) ? SWEEPS : 0) |
+           (has_gauss_seidel(w) ? SWEEPS : 0) |
            (o->settled_work > 0 && work <= o->settled_work * (contacts + rows) ? SETTLES : 0) |
            (w->is_two_way && contacts > 0 && !system->curved ? SPRINGS : OTHERS) |
            (frozen && (!direct || bearable || !has_gauss_seidel(w)) ? FREEZES : 0);
@@ -435,7 +434,8 @@ static const struct {
     {SPRAG_STRATEGY_CONTINUATION, SPRAG_ATTEMPT_ALL, CHEAP, solve_continuation},
     {SPRAG_STRATEGY_WARM_NEWTON, SPRAG_ATTEMPT_ALL, SPRINGS | STACKED | COSTLY, solve_known},
     {SPRAG_STRATEGY_INTERIOR_POINT, SPRAG_ATTEMPT_ALL, STACKED | COSTLY, solve_interior_point},
-    {SPRAG_STRATEGY_INTERIOR_POINT, SPRAG_ATTEMPT_INTERIOR, DIRECT, solve_interior_point},
+    {SPRAG_STRATEGY_INTERIOR_POINT, SPRAG_ATTEMPT_INTERIOR, STACKED, solve_interior_point},
+    {SPRAG_STRATEGY_INTERIOR_POINT, SPRAG_ATTEMPT_LEANING, SPRINGS, solve_interior_point},
     {SPRAG_STRATEGY_GAUSS_SEIDEL, SPRAG_ATTEMPT_ALL, COSTLY | SWEEPS, solve_gauss_seidel},
     {SPRAG_STRATEGY_FROZEN_FRICTION, SPRAG_ATTEMPT_ALL, FREEZES, solve_frozen_friction},
     {SPRAG_STRATEGY_GAUSS_SEIDEL, SPRAG_ATTEMPT_ALL, CHEAP | SWEEPS, solve_gauss_seidel},

@@ -298,8 +298,8 @@ static bool has_failed(sprag_result result)
 // factorize; and where it solved the island last time and left it near rest. Elsewhere it follows
 // the sweeps if these leave the island near rest, where contacts creep without it, or, in trees, a
 // large gap: light bodies may then be anywhere, as under loads that are much heavier than what
-// bears them. Where it fails near rest, and nothing has helped for long or, in loops, the gap is
-// large, the interior-point method follows, and goes before the sweeps in the next solves
+// bears them. Where it fails near rest, and nothing has helped for long or, in stacked loops, the
+// gap is large, the interior-point method follows, and goes before the sweeps in the next solves
 // (memory->run).
 // Islands that settle are solved by frozen friction in full instead of sweeps.
 static sprag_result solve_within_budget(const sprag_problem *problem,
@@ -315,6 +315,7 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
     const bool waits = memory->wait > 0;
     const bool first = !waits && (memory->rests || cheap);
     const bool runs = first && near && memory->run > 0;
+    const unsigned interior = trees ? SPRAG_ATTEMPT_LEANING : SPRAG_ATTEMPT_INTERIOR;
     bool again = false, settled = false;
     double work = 0;
     sprag_result result = SPRAG_NOT_CONVERGED;
@@ -324,8 +325,7 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
                                 &work);
     }
     if (has_failed(result) && runs) {
-        result =
-            solve_directly(problem, options, SPRAG_ATTEMPT_INTERIOR, INFINITY, best, stats, &work);
+        result = solve_directly(problem, options, interior, INFINITY, best, stats, &work);
     }
     bool solved = result == SPRAG_OK;
     if (has_failed(result) && options->settled_work > 0) {
@@ -341,7 +341,7 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
         bool stuck = memory->pause == STRIBECK_LONGEST_PAUSE;
         bool rests = is_near_rest(problem, best->solution);
         again = result == SPRAG_OK && !waits && !runs &&
-                (rests ? hard || stuck || !first : trees && hard);
+                (rests ? hard || !first || (trees && stuck) : trees && hard);
         sprag_result last = SPRAG_NOT_CONVERGED; // what the sweeps have found stays
         if (again && (trees || !first)) {
             last = solve_directly(problem, options, SPRAG_ATTEMPT_SWEPT,
@@ -349,8 +349,7 @@ static sprag_result solve_within_budget(const sprag_problem *problem,
                                   stats, &work);
         }
         if (again && rests && ((hard && !trees) || stuck) && has_failed(last)) {
-            last = solve_directly(problem, options, SPRAG_ATTEMPT_INTERIOR, INFINITY, best, stats,
-                                  &work);
+            last = solve_directly(problem, options, interior, INFINITY, best, stats, &work);
         }
         solved = last == SPRAG_OK;
         result = last == SPRAG_NO_MEMORY ? last : result;
