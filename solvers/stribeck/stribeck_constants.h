@@ -89,9 +89,9 @@ static const double STRIBECK_HARD = 0.5;
 // walls that come to rest keep 0.64. Larger: towers that fall slowly take longer.
 static const double STRIBECK_SLOWING = 0.9;
 // Solves of the interior-point method in which an island has to become slower, and for which it
-// waits if it does not; fewer where bodies touch in trees, which rest sooner or not at all. Fewer,
-// or longer: walls and leaning planks tremble; more, or shorter: towers that fall and dominoes take
-// longer.
+// waits if it does not; fewer where bodies touch in trees or have joints, which rest sooner or not
+// at all. Fewer, or longer: walls and leaning planks tremble; more, or shorter: towers that fall
+// and dominoes take longer.
 enum { STRIBECK_LONGEST_RUN = 16, STRIBECK_LONGEST_TREE_RUN = 6, STRIBECK_PAUSE_AFTER_RUN = 255 };
 
 // ---- Continuation (strategy.c)
@@ -109,7 +109,7 @@ static const double STRIBECK_FIRST_STAGE = 1.0 / 3;
 
 // Of the impulse that stops what the step changes: normal impulses at the start.
 static const double STRIBECK_INTERIOR_START = 3;
-// Of the scale of the step: least velocity of a dual at the start.
+// Of the scale of the step: normal velocity of a dual at the start.
 static const double STRIBECK_INTERIOR_DUAL = 0.1;
 // Share of the way to the boundary that an update may go.
 static const double STRIBECK_INTERIOR_SHARE = 0.98;
