@@ -437,13 +437,13 @@ typedef struct ode_setting {
 
 ode_setting sprag_ode_setting(dWorldID world, dReal step);
 
-// Fills in one contact that is all zero. false: it has no usable normal, point or depth, and stays
-// zero. approach: for contacts with gaps; NULL: a gap is none. *surface_error: NULL, or a message.
-// Rolling friction is put into the scratch.
 // ode_approach.now of a contact with a gap. speed: m/s, at which its bodies come nearer.
 double sprag_ode_taken_by_stop(const sprag_body *bodies, const sprag_contact *contact, double step,
                                double speed, double before);
 
+// Fills in one contact that is all zero. false: it has no usable normal, point or depth, and stays
+// zero. approach: for contacts with gaps; NULL: a gap is none. *surface_error: NULL, or a message.
+// Rolling friction is put into the scratch.
 bool sprag_ode_pull_contact(sprag_contact *to, dJointID joint, const ode_setting *setting,
                             const ode_stiffness *stiffness, const ode_index *index,
                             ode_approach *approach, sprag_scratch *scratch,

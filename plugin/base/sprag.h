@@ -33,7 +33,8 @@ extern "C" {
 // Sets options of one world, on top of those of SPRAG_OPTIONS: "name=value,name=value"; of two
 // values for one name the later one counts. `sprag options` lists names, meaning, units, ranges and
 // defaults. Returns 1. Returns 0 and changes nothing if the world or the string is NULL, a name or
-// value is wrong, or memory is lacking; sprag_error() then says which.
+// value is wrong, a callback calls it within a step of the world, or memory is lacking;
+// sprag_error() then says which.
 SPRAG_API int sprag_world_configure(dWorldID world, const char *options);
 
 // One line on why the last sprag_world_configure, sprag_world_stats or sprag_world_linearize of
@@ -43,8 +44,8 @@ SPRAG_API const char *sprag_error(void);
 
 // Steps the world by its method, in place of dWorldStep; under method=ode it is dWorldStep. For
 // programs that do not want dWorldStep itself to be taken over. step: s, positive. Returns 1, or 0
-// if ODE could not get memory or if a collision callback calls it in the middle of a step; the
-// world is then not stepped.
+// if ODE could not get memory, if a collision callback calls it in the middle of a step, or a moved
+// callback in one of its world by method=advance or method=ess; the world is then not stepped.
 SPRAG_API int sprag_world_step(dWorldID world, dReal step);
 
 // Events within a step, under method=advance and method=ess.
@@ -185,11 +186,12 @@ SPRAG_API int sprag_world_stats(dWorldID world, sprag_world_statistics *statisti
 // evaluation of the forces comes with 36 more for each body of the group.
 //
 // Returns 1. Returns 0 where there is no derivative; sprag_error() then says why, and A and B have
-// no meaning: other methods; bodies that are kinematic, disabled or damped, or have finite
-// rotation; under stribeck, bodies that spin fast, contacts that are not dCollide's, contacts that
-// go with the slightest motion, joints whose arc begins or ends with it (stribeck.arcs, loads), a
-// problem that is not solved; under ess, joints, impacts, rigid contacts, geoms that touch without
-// a contact joint (advance.callbacks=before), frames that the implicit step would take.
+// no meaning: within a step of the world; other methods; bodies that are kinematic, disabled or
+// damped, or have finite rotation; under stribeck, bodies that spin fast, contacts that are not
+// dCollide's, contacts that go with the slightest motion, joints whose arc begins or ends with it
+// (stribeck.arcs, loads), a problem that is not solved; under ess, joints, impacts, rigid contacts,
+// geoms that touch without a contact joint (advance.callbacks=before), frames that the implicit
+// step would take.
 SPRAG_API int sprag_world_linearize(dWorldID world, dReal step, const dBodyID *body, int bodies,
                                     double *A, double *B);
 

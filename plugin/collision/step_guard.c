@@ -3,7 +3,6 @@
 #include "collide_destroy.h"
 #include "collide_thread.h"
 #include "message.h"
-#include "world.h"
 
 bool step_guard_begin(step_guard *guard, const void *frame)
 {
@@ -18,6 +17,11 @@ bool step_guard_begin(step_guard *guard, const void *frame)
     collide_now.step_frame = outer ? outer : frame;
     collide_now.within_frame = guard->within_frame;
     return true;
+}
+
+bool step_guard_is_within(const world_state *world, const void *frame)
+{
+    return is_frame_inside(frame, world->step_frame);
 }
 
 void step_guard_end(const step_guard *guard, dWorldID world)

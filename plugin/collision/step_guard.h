@@ -6,6 +6,8 @@
 
 #include <ode/ode.h>
 
+#include "world.h"
+
 typedef struct step_guard {
     const void *outer_frame; // of the step within which this one is called; NULL: none
     bool within_frame;       // of that step
@@ -15,6 +17,10 @@ typedef struct step_guard {
 // (__builtin_frame_address(0)). false: a collision callback that a step has called asks for another
 // step, which must not be taken.
 bool step_guard_begin(step_guard *guard, const void *frame);
+
+// Whether a call with the stack frame `frame` is made from within a step of the world by a method of
+// sprag, by one of the program's callbacks.
+bool step_guard_is_within(const world_state *world, const void *frame);
 
 // Carries out destructions that have waited, and empties the record of collision calls. world: NULL
 // for none.

@@ -7,6 +7,7 @@
 #include "frame_state.h"
 #include "linearize.h"
 #include "step.h"
+#include "step_guard.h"
 
 _Static_assert((int)SPRAG_CONTACT_STIFFNESS == (int)ODE_SURFACE_STIFFNESS &&
                    (int)SPRAG_CONTACT_DISSIPATION == (int)ODE_SURFACE_DISSIPATION &&
@@ -14,6 +15,7 @@ _Static_assert((int)SPRAG_CONTACT_STIFFNESS == (int)ODE_SURFACE_STIFFNESS &&
                "the header and the adapter name the same bits");
 
 static _Thread_local char error[MESSAGE_MAX];
+static const char within_step[] = "a callback calls it within a step of the world";
 
 static int fail(const char *function, const char *why)
 {
@@ -42,6 +44,9 @@ int sprag_world_configure(dWorldID world, const char *options)
     world_state *w = world_find_or_make(world);
     if (!w) {
         return fail(name, "no memory");
+    }
+    if (step_guard_is_within(w, __builtin_frame_address(0))) {
+        return fail(name, within_step);
     }
     if (!settings_read(&w->settings, options, error)) {
         return 0;
@@ -110,6 +115,9 @@ int sprag_world_linearize(dWorldID world, dReal step, const dBodyID *body, int b
         return fail(name, "the running ODE lacks what sprag needs");
     }
     world_state *w = world_find_or_make(world);
+    if (w && step_guard_is_within(w, __builtin_frame_address(0))) {
+        return fail(name, within_step);
+    }
     const char *why = w ? linearize(w, step, body, bodies, A, B) : "no memory";
     return why ? fail(name, why) : 1;
 }

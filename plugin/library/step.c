@@ -9,6 +9,7 @@
 #include "frame_methods.h"
 #include "island_step.h"
 #include "island_threads.h"
+#include "message.h"
 #include "recorder.h"
 #include "report.h"
 #include "statistics.h"
@@ -17,10 +18,13 @@
 bool step_islands(world_state *w, const ode_islands *islands, dReal step, stock called)
 {
     const step_context context = {.world = w, .step = step, .called = called};
+    const void *frame = __builtin_frame_address(0);
+    const void *outer = step_guard_is_within(w, frame) ? w->step_frame : NULL;
     double start = now_us();
     if (!reserve_for_islands(w, islands)) {
         return false;
     }
+    w->step_frame = frame;
     statistics_start_step(&w->statistics, step);
     bool done = w->settings.method->keeps_distance ? step_frame(&context, islands)
                                                    : step_all_islands(&context, islands);
@@ -29,6 +33,7 @@ bool step_islands(world_state *w, const ode_islands *islands, dReal step, stock 
     const sprag_world_statistics rest = {.push_us = now_us() - start - s->pull_us - s->solve_us};
     statistics_add(s, &rest);
     report_step(w);
+    w->step_frame = outer;
     return done;
 }
 
@@ -89,6 +94,12 @@ static int step_by_settings(world_state *w, dReal step, stock called)
     ode_islands islands;
     if (!w->settings.method->ours) {
         return step_by_ode(w, step, called);
+    }
+    if (w->settings.method->keeps_distance &&
+        step_guard_is_within(w, __builtin_frame_address(0))) {
+        message_once("sprag: a moved callback asks for another step of its world, whose method works "
+                     "within the step. That step is not taken.");
+        return 0;
     }
     w->can_find_islands = true;
     if (w->settings.method->keeps_distance) {

@@ -47,6 +47,7 @@ typedef struct world_state {
     settings settings; // from the environment, then from sprag_world_configure
     unsigned warned;   // bits 1 << warning, set by warn_first
     bool can_find_islands;      // set by step.c: within dWorldStep islands can be found again
+    const void *step_frame;     // stack frame of step_islands for the world; NULL: it is not called
     workers *workers;           // made with the world
     ode_warm_start *warm_start; // contact forces of the last step, to start the next solve from
     frame_state *frame; // made by the first step of a method that keeps distance; NULL before

@@ -109,6 +109,67 @@ START_TEST(method_can_change_between_steps)
 }
 END_TEST
 
+// ---- within a step its world's settings and memory are in use
+
+static struct {
+    scene *of;
+    bool in_step, steps; // steps: a moved callback asks for another step
+    int calls;
+} within;
+
+static void meddle(void)
+{
+    scene *s = within.of;
+    static double A[144 * SCENE_BODIES * SCENE_BODIES], B[72 * SCENE_BODIES * SCENE_BODIES];
+    if (within.in_step) {
+        within.calls++;
+        ck_assert_int_eq(sprag_world_configure(s->world, "method=ode"), 0);
+        ck_assert_ptr_nonnull(strstr(sprag_error(), "within a step"));
+        ck_assert_int_eq(sprag_world_linearize(s->world, step, s->body, SCENE_BODIES, A, B), 0);
+        ck_assert_ptr_nonnull(strstr(sprag_error(), "within a step"));
+    }
+}
+
+static void meddle_when_moved(dBodyID body)
+{
+    (void)body;
+    meddle();
+    if (within.steps) {
+        ck_assert_int_eq(dWorldStep(within.of->world, step), 0);
+    }
+}
+
+static void meddle_and_touch(void *data, dGeomID a, dGeomID b)
+{
+    meddle();
+    touch(data, a, b);
+}
+
+START_TEST(callbacks_leave_a_step_alone)
+{
+    static const char *const method[] = {"method=stribeck", "method=advance", "method=ess"};
+    scene s = open_scene(method[_i]), plain = open_scene(method[_i]);
+    within.of = &s;
+    within.steps = _i > 0; // under stribeck it is taken, as in stock
+    for (int i = 0; i < SCENE_BODIES; i++) {
+        dBodySetMovedCallback(s.body[i], meddle_when_moved);
+    }
+    for (int i = 0; i < 40; i++) {
+        dSpaceCollide(s.space, &s, meddle_and_touch);
+        within.in_step = true;
+        ck_assert_int_eq(dWorldStep(s.world, step), 1);
+        within.in_step = false;
+        dJointGroupEmpty(s.contacts);
+        step_scene(&plain, dWorldStep);
+    }
+    assert_same_scene(&s, &plain);
+    ck_assert_int_ge(within.calls, 40 * SCENE_BODIES + (_i > 0));
+    configure(s.world, "method=ode");
+    close_scene(&s);
+    close_scene(&plain);
+}
+END_TEST
+
 // The number of QuickStep's iterations sets the number of sweeps, if that is more.
 START_TEST(quick_step_iterations_are_sweeps)
 {
@@ -614,6 +675,7 @@ int main(void)
     tcase_add_loop_test(all, stock_methods_are_stock, 0, 6);
     tcase_add_test(all, worlds_have_methods_of_their_own);
     tcase_add_test(all, method_can_change_between_steps);
+    tcase_add_loop_test(all, callbacks_leave_a_step_alone, 0, 3);
     tcase_add_test(all, threads_step_worlds_at_once);
     tcase_add_loop_test(all, a_wall_bears_a_beam, 0, BEAMS);
     tcase_add_loop_test(all, a_wall_bears_a_load, 0, LOADS);
