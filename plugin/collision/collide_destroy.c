@@ -2,6 +2,7 @@
 
 #include "collide_thread.h"
 #include "ode.h"
+#include "step_guard.h"
 #include "world.h"
 
 bool collide_will_destroy(const void *what)
@@ -23,11 +24,17 @@ static bool is_in_step(const void *frame)
            (collide_now.within_frame && is_frame_inside(frame, collide_now.step_frame));
 }
 
+static bool is_used(destroy_kind kind, const void *what, const void *frame)
+{
+    const world_state *w = kind == DESTROY_WORLD ? world_find((dWorldID)what) : NULL;
+    return is_in_step(frame) || (w && step_guard_is_within(w, frame));
+}
+
 // false: no step uses it.
 static bool put_off(destroy_kind kind, void *what)
 {
-    collide_context *c =
-        what && is_in_step(__builtin_frame_address(0)) ? collide_context_get() : NULL;
+    bool used = what && is_used(kind, what, __builtin_frame_address(0));
+    collide_context *c = used ? collide_context_get() : NULL;
     if (!c || collide_will_destroy(what)) {
         return c;
     }
@@ -61,6 +68,16 @@ static void forget_geom(dGeomID id)
     }
 }
 
+// ODE destroys the parts by the functions of the program, and none of them waits.
+static void destroy_world(dWorldID world)
+{
+    const collide_state now = collide_now;
+    collide_now = (collide_state){0};
+    world_forget(world);
+    sprag_ode_world_destroy(world);
+    collide_now = now;
+}
+
 static void destroy(const destruction *d)
 {
     if (d->kind == DESTROY_GEOM || d->kind == DESTROY_SPACE) {
@@ -84,6 +101,9 @@ static void destroy(const destruction *d)
         break;
     case DESTROY_GROUP:
         sprag_ode_joint_group_destroy(d->what);
+        break;
+    case DESTROY_WORLD:
+        destroy_world(d->what);
         break;
     }
 }

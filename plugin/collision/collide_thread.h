@@ -14,7 +14,8 @@ typedef enum destroy_kind {
     DESTROY_SPACE,
     DESTROY_JOINT,
     EMPTY_GROUP,
-    DESTROY_GROUP
+    DESTROY_GROUP,
+    DESTROY_WORLD
 } destroy_kind;
 
 typedef struct destruction {

@@ -77,11 +77,7 @@ void INTERPOSE(dWorldDestroy)(dWorldID world)
 {
     REDIRECT_CALL(world, dWorldDestroy, world);
     recorder_write();
-    const bool within_frame = collide_now.within_frame;
-    collide_now.within_frame = false; // ODE destroys the parts of the world by these functions
-    world_forget(world);
-    sprag_ode_world_destroy(world);
-    collide_now.within_frame = within_frame;
+    collide_destroy(DESTROY_WORLD, world);
 }
 
 // ---- collision

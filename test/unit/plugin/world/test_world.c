@@ -170,6 +170,49 @@ START_TEST(callbacks_leave_a_step_alone)
 }
 END_TEST
 
+static dWorldID to_destroy[2];
+
+static void destroy_worlds(dBodyID body)
+{
+    (void)body;
+    for (int i = 0; i < 2 && within.in_step; i++) {
+        dWorldDestroy(to_destroy[i]);
+    }
+    within.in_step = false;
+}
+
+static void touch_and_destroy(void *data, dGeomID a, dGeomID b)
+{
+    touch(data, a, b);
+    destroy_worlds(NULL);
+}
+
+// Its own world and another one, which has bodies, by a moved or a near callback.
+START_TEST(callbacks_destroy_worlds)
+{
+    static const char *const method[] = {"method=stribeck", "method=advance", "method=ess"};
+    scene s = open_scene(method[_i / 2]), other = open_scene("method=ode");
+    bool near = _i % 2;
+    sprag_world_statistics t = {.struct_size = sizeof t};
+    to_destroy[0] = s.world;
+    to_destroy[1] = other.world;
+    dBodySetMovedCallback(s.body[0], near ? NULL : destroy_worlds);
+    dBodySetPosition(s.body[0], 0, 0, 0.1005); // falls on the floor within the step
+    dBodySetLinearVel(s.body[0], 0, 0, -1);
+    dBodySetRotation(s.body[0], (dMatrix3){1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0});
+    dSpaceCollide(s.space, &s, touch_and_destroy);
+    within.in_step = true;
+    ck_assert_int_eq(dWorldStep(s.world, step), 1);
+    ck_assert(near && _i / 2 == 0 ? within.in_step : !within.in_step);
+    destroy_worlds(NULL);
+    ck_assert_int_eq(sprag_world_stats(s.world, &t), 0);
+    dJointGroupDestroy(s.contacts);
+    dSpaceDestroy(s.space);
+    dJointGroupDestroy(other.contacts);
+    dSpaceDestroy(other.space);
+}
+END_TEST
+
 // The number of QuickStep's iterations sets the number of sweeps, if that is more.
 START_TEST(quick_step_iterations_are_sweeps)
 {
@@ -676,6 +719,7 @@ int main(void)
     tcase_add_test(all, worlds_have_methods_of_their_own);
     tcase_add_test(all, method_can_change_between_steps);
     tcase_add_loop_test(all, callbacks_leave_a_step_alone, 0, 3);
+    tcase_add_loop_test(all, callbacks_destroy_worlds, 0, 6);
     tcase_add_test(all, threads_step_worlds_at_once);
     tcase_add_loop_test(all, a_wall_bears_a_beam, 0, BEAMS);
     tcase_add_loop_test(all, a_wall_bears_a_load, 0, LOADS);
