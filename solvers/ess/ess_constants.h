@@ -24,16 +24,13 @@ enum { SPRAG_ESS_SAMPLES = 8 };
 #define SPRAG_GUARDS_EDGE (1 + 1e-6)
 
 // ---- the step-size controller (Hairer, Norsett, Wanner: Solving Ordinary Differential Equations
-// I, section II.4): factor = SAFETY error^(0.75 MEMORY - 1/order) last^MEMORY, from SHRINK to GROW
+// I, section II.4): factor = SAFETY error^(-1/order), from SHRINK to GROW
 
 #define SPRAG_ESS_SAFETY 0.9
-#define SPRAG_ESS_MEMORY 0.04
-#define SPRAG_ESS_MEMORY_POWER 0.75
 #define SPRAG_ESS_SHRINK 0.2
 #define SPRAG_ESS_GROW 10
 
-// Errors (1 is the tolerance) below which `last` and `error` have no more influence.
-#define SPRAG_ESS_LAST_LEAST 1e-4
+// Error (1 is the tolerance) below which it has no more influence.
 #define SPRAG_ESS_ERROR_LEAST 1e-10
 
 // The first step where options leave it open: FIRST_PART |x| / |f| in units of the tolerance; if

@@ -139,9 +139,8 @@ typedef struct sprag_ess_run {
     double *behind; // of guards that are crossed for good, units of h: how far before them their
                     // crossing left the flow
 
-    double time, end;  // s, reached; where to stop
-    double step;       // s, to be tried next
-    double last_error; // of the last accepted step, 1 is the tolerance: for the controller
+    double time, end; // s, reached; where to stop
+    double step;      // s, to be tried next
 
     sprag_ess_point now;  // at `time`
     sprag_ess_point next; // where the step or projection under way leads

@@ -115,15 +115,12 @@ static bool cross_overdue(sprag_ess_run *run)
 
 // ---- steps
 
-// Factor of the next step (Hairer, Norsett, Wanner: Solving Ordinary Differential Equations I,
-// section II.4: a PI controller, with a memory of the last error).
+// Factor of the next step. Without a memory of the last error (a PI controller): steps that the end
+// cuts to the same length would then never become longer.
 static double step_factor(const sprag_ess_run *run, double error)
 {
-    double memory = SPRAG_ESS_MEMORY,
-           power = 1.0 / run->smooth->order - SPRAG_ESS_MEMORY_POWER * memory;
-    double last = fmax(run->last_error, SPRAG_ESS_LAST_LEAST);
-    double factor = SPRAG_ESS_SAFETY *
-                    exp(memory * log(last) - power * log(fmax(error, SPRAG_ESS_ERROR_LEAST)));
+    double power = 1.0 / run->smooth->order, least = SPRAG_ESS_ERROR_LEAST;
+    double factor = SPRAG_ESS_SAFETY * pow(fmax(error, least), -power);
     return fmin(fmax(factor, SPRAG_ESS_SHRINK), SPRAG_ESS_GROW);
 }
 
@@ -136,16 +133,25 @@ static bool is_stopped(sprag_ess_run *run)
     return !sprag_ess_is_running(run);
 }
 
+// Length (s) of the next step. As many steps as lead to the end are equally long: a short last one
+// costs as much as they do. None leaves a sliver before the end.
+static double step_length(const sprag_ess_run *run, double left)
+{
+    double step = fmin(run->step, left);
+    if (run->options->adaptive && step > 0) {
+        return left / ceil(left / (step * (1 + SPRAG_ESS_SLIVER)));
+    }
+    return left - step < SPRAG_ESS_SLIVER * step ? left : step;
+}
+
 // Takes a step to run->next whose error is allowed. Returns its length (s); 0: no step was
 // possible.
 static double take_step(sprag_ess_run *run)
 {
     const sprag_ess_options *o = run->options;
     for (bool again = false;; again = true) {
-        double left = run->end - run->time, step = fmin(run->step, left);
-        // The last step leaves no sliver before the end; every step must change the time.
-        step = left - step < SPRAG_ESS_SLIVER * step ? left : step;
-        if (!(run->time + step > run->time)) {
+        double step = step_length(run, run->end - run->time);
+        if (!(run->time + step > run->time)) { // every step must change the time
             sprag_ess_end(run, SPRAG_ESS_TINY_STEP, SPRAG_ESS_NO_GUARD,
                           "a step of %g s is still too long", run->step);
             return 0;
@@ -167,10 +173,9 @@ static double take_step(sprag_ess_run *run)
         double factor = error < INFINITY ? step_factor(run, error) : SPRAG_ESS_SHRINK;
         if (error <= 1) {
             factor = again ? fmin(factor, 1) : factor; // else a stiff f rejects every second step
-            // A step that was cut at the end does not make the next one shorter.
+            // A step that was cut does not make the next one shorter.
             run->step =
                 fmin(o->step, step < run->step ? fmax(run->step, step * factor) : step * factor);
-            run->last_error = error;
             return step;
         }
         run->step = step * fmin(factor, SPRAG_ESS_SAFETY);

@@ -526,7 +526,7 @@ START_TEST(coupled_motors_are_bounded)
             dSubtractVectors3(arm, dBodyGetPosition(y->body[i]), anchor);
             dCalcVectorCross3(turned, arm, feedback[i].f1);
             double torque = feedback[i].t1[1] + turned[1];
-            ck_assert_double_lt(fabs(torque), force * (1 + 1e-9));
+            ck_assert_double_lt(fabs(torque), force * (1 + 1e-8)); // by the drift of joints
             held += fabs(torque) > force * (1 - 1e-9);
         }
     }
