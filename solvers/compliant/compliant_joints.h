@@ -58,11 +58,12 @@ struct compliant_joints {
 
 // ---- row_matrix.c
 
-void compliant_row_response(const compliant_run *run, const sprag_row *row, double response[2][6]);
-double compliant_row_inverse_mass(const compliant_run *run,
-                                  const sprag_row *row); // 1/kg, 1/(kg m^2)
+// Of the last evaluation, with bodies placed there.
+void compliant_set_responses(compliant_run *run);
+// 1/kg, 1/(kg m^2), with the responses.
+double compliant_row_inverse_mass(const compliant_run *run, int row);
 // Less than the integrator could resolve: such rows are constraints, others springs.
-bool compliant_hardly_yields(const compliant_run *run, const sprag_row *row, double compliance);
+bool compliant_hardly_yields(const compliant_run *run, int row, double compliance);
 // m/s or rad/s, ERP / h times what a stop is passed by.
 double compliant_stop_bias(const compliant_run *run, const sprag_stop *stop);
 

@@ -7,28 +7,15 @@
 #include "linalg.h"
 #include "vectors6.h"
 
-void compliant_row_response(const compliant_run *run, const sprag_row *row, double response[2][6])
+double compliant_row_inverse_mass(const compliant_run *run, int row)
 {
-    for (int side = 0; side < 2; side++) {
-        memset(response[side], 0, sizeof response[side]);
-        if (row->body[side] != SPRAG_STATIC) {
-            compliant_accelerate(run, row->body[side], row->jacobian[side], response[side]);
-        }
-    }
+    const compliant_joints *j = run->joints;
+    const double(*J)[6] = j->row[row].jacobian,
+          (*response)[6] = (const double(*)[6])j->response[row];
+    return product6(J[0], response[0]) + product6(J[1], response[1]);
 }
 
-double compliant_row_inverse_mass(const compliant_run *run, const sprag_row *row)
-{
-    double sum = 0;
-    for (int side = 0; side < 2; side++) {
-        if (row->body[side] != SPRAG_STATIC) {
-            sum += compliant_body_inverse_mass(run, row->body[side], row->jacobian[side]);
-        }
-    }
-    return sum;
-}
-
-bool compliant_hardly_yields(const compliant_run *run, const sprag_row *row, double compliance)
+bool compliant_hardly_yields(const compliant_run *run, int row, double compliance)
 {
     return COMPLIANT_CATCH_UP * compliance <=
            run->frame->step * compliant_row_inverse_mass(run, row);
@@ -42,7 +29,7 @@ double compliant_stop_bias(const compliant_run *run, const sprag_stop *stop)
 static bool stop_hardly_yields(const compliant_run *run, int which)
 {
     const sprag_stop *stop = &run->joints->stop[which];
-    return compliant_hardly_yields(run, &run->joints->row[stop->row], stop->compliance);
+    return compliant_hardly_yields(run, stop->row, stop->compliance);
 }
 
 double compliant_active_bias(const compliant_run *run, const compliant_active_row *row)
@@ -189,21 +176,22 @@ static void set_couplings(compliant_joints *j, int i)
 }
 
 // Inverse mass and compliance of an active row, 1/kg. Bounded rows always yield a little: a motor
-// that drives into its stop has the same Jacobian.
+// that drives into its stop has the same Jacobian. per_step: 1 / h
 static double diagonal_compliance(const compliant_run *run, const compliant_active_row *row,
-                                  double inverse_mass, double time)
+                                  double inverse_mass, double per_step, double time)
 {
     const compliant_joints *j = run->joints;
-    double h = run->frame->step, bounded = isfinite(row->lo) || isfinite(row->hi);
-    bool motor = row->stop < 0 && j->rule[row->row] == COMPLIANT_MOTOR;
-    bool rigid =
-        row->stop < 0 ? j->rule[row->row] == COMPLIANT_RIGID : stop_hardly_yields(run, row->stop);
-    double yield = row->compliance / h;
-    yield *= motor ? 1 + COMPLIANT_CATCH_UP * time / h : 1;
-    yield =
-        j->as_if_rigid && rigid ? fmin(yield, COMPLIANT_RIGID_ROW_SOFTNESS * inverse_mass) : yield;
+    const compliant_rule rule = row->stop < 0 ? j->rule[row->row] : COMPLIANT_ONE_SIDED;
+    const bool bounded = isfinite(row->lo) || isfinite(row->hi);
+    double yield = row->compliance * per_step, most = COMPLIANT_RIGID_ROW_SOFTNESS * inverse_mass;
+    yield *= rule == COMPLIANT_MOTOR ? 1 + COMPLIANT_CATCH_UP * time * per_step : 1;
+    if (j->as_if_rigid && yield > most &&
+        (rule == COMPLIANT_RIGID || (row->stop >= 0 && stop_hardly_yields(run, row->stop)))) {
+        yield = most;
+    }
     inverse_mass *= row->yielding ? 2 : 1;
-    return inverse_mass + fmax(yield, COMPLIANT_BOUNDED_ROW_SOFTNESS * bounded * inverse_mass);
+    double least = bounded ? COMPLIANT_BOUNDED_ROW_SOFTNESS * inverse_mass : 0;
+    return inverse_mass + (yield > least ? yield : least);
 }
 
 // R I^-1 R' of all bodies.
@@ -213,15 +201,15 @@ static void set_inverse_inertias(compliant_run *run)
         const double *R = run->state.pose[i].rotation;
         double half[9], *to = run->joints->inverse_inertia[i];
         mul33_33(R, run->sizes.inverse_inertia[i], half);
-        for (int a = 0; a < 3; a++) {
-            for (int b = 0; b <= a; b++) {
-                to[3 * a + b] = to[3 * b + a] = dot3(half + 3 * a, R + 3 * b);
-            }
-        }
+        double xy = dot3(half, R + 3), xz = dot3(half, R + 6), yz = dot3(half + 3, R + 6);
+        double xx = dot3(half, R), yy = dot3(half + 3, R + 3), zz = dot3(half + 6, R + 6);
+        to[0] = xx, to[1] = xy, to[2] = xz;
+        to[3] = xy, to[4] = yy, to[5] = yz;
+        to[6] = xz, to[7] = yz, to[8] = zz;
     }
 }
 
-static void set_responses(compliant_run *run)
+void compliant_set_responses(compliant_run *run)
 {
     compliant_joints *j = run->joints;
     set_inverse_inertias(run);
@@ -245,13 +233,14 @@ void compliant_set_matrix(compliant_run *run, double time)
 {
     compliant_joints *j = run->joints;
     compliant_row_system *s = &j->active;
-    set_responses(run);
+    const double per_step = 1 / run->frame->step;
+    compliant_set_responses(run);
     for (int i = 0; i < s->count; i++) {
         const compliant_active_row *own = &s->row[i];
         run->budget.work += COMPLIANT_COST_ENTRY * (i - s->first[i] + 1);
         set_couplings(j, i);
         double *diagonal = compliant_entry(s, s->A, i, i);
-        *diagonal = diagonal_compliance(run, own, *diagonal, time);
+        *diagonal = diagonal_compliance(run, own, *diagonal, per_step, time);
     }
 }
 

@@ -120,24 +120,23 @@ void compliant_set_motors(compliant_run *run)
     }
 }
 
-// Acceleration that an active row demands, without CFM, m/s^2 or rad/s^2.
-static double demanded(const compliant_run *run, const compliant_active_row *row, const double *x,
-                       double time)
+// Acceleration that an active row with a velocity demands, without CFM, m/s^2 or rad/s^2.
+// per_step: 1 / h
+static double demanded(const compliant_run *run, const compliant_active_row *row, double speed,
+                       double per_step, double time)
 {
     const compliant_joints *j = run->joints;
-    double h = run->frame->step, target = j->target_speed[row->row];
-    double speed = row->sign * compliant_row_velocity(&j->row[row->row], x);
+    double target = j->target_speed[row->row], rate = j->target_rate[row->row];
     switch (row->stop >= 0 ? COMPLIANT_ONE_SIDED : j->rule[row->row]) {
     case COMPLIANT_ONE_SIDED:
-        return (compliant_active_bias(run, row) - speed) / h;
+        return (compliant_active_bias(run, row) - speed) * per_step;
     case COMPLIANT_RIGID:
-        return (target - speed) / h;
+        return (target - speed) * per_step;
     case COMPLIANT_SPRING: // never active
     case COMPLIANT_MOTOR:
         break;
     }
-    double rate = j->target_rate[row->row];
-    return rate + COMPLIANT_CATCH_UP * (target + rate * time - speed) / h;
+    return rate + COMPLIANT_CATCH_UP * (target + rate * time - speed) * per_step;
 }
 
 static void apply_springs(compliant_run *run, const double *x, double *f)
@@ -164,15 +163,17 @@ static size_t label_bytes(const compliant_run *run)
 void compliant_demand(compliant_run *run, const double *x, const double *label, double *f)
 {
     compliant_joints *j = run->joints;
+    const double per_step = 1 / run->frame->step;
     double time = x[COMPLIANT_STATES * run->frame->bodies];
     compliant_set_active_rows(run, label + run->guards.pairs, COMPLIANT_FOR_FORCES);
     compliant_set_matrix(run, time);
     apply_springs(run, x, f);
     for (int i = 0; i < j->active.count; i++) {
         const compliant_active_row *row = &j->active.row[i];
-        double without = compliant_row_velocity(&j->row[row->row], f);
-        j->active.right[i] =
-            demanded(run, row, x, time) - row->sign * (j->jacobian_rate[row->row] + without);
+        const sprag_row *of = &j->row[row->row];
+        double speed = row->sign * compliant_row_velocity(of, x);
+        double without = compliant_row_velocity(of, f) + j->jacobian_rate[row->row];
+        j->active.right[i] = demanded(run, row, speed, per_step, time) - row->sign * without;
     }
 }
 
@@ -211,10 +212,10 @@ static void set_rules(compliant_run *run)
     for (int i = 0; i < run->rows; i++) {
         const sprag_row *row = &j->row[i];
         bool lower = isfinite(row->lo), upper = isfinite(row->hi);
-        j->rule[i] = lower && upper                                        ? COMPLIANT_MOTOR
-                     : !compliant_hardly_yields(run, row, row->compliance) ? COMPLIANT_SPRING
-                     : lower || upper                                      ? COMPLIANT_ONE_SIDED
-                                                                           : COMPLIANT_RIGID;
+        j->rule[i] = lower && upper                                      ? COMPLIANT_MOTOR
+                     : !compliant_hardly_yields(run, i, row->compliance) ? COMPLIANT_SPRING
+                     : lower || upper                                    ? COMPLIANT_ONE_SIDED
+                                                                         : COMPLIANT_RIGID;
         j->target_speed[i] = row->bias;
         j->force_share[i] = 1;
     }
@@ -271,6 +272,7 @@ bool compliant_start_joints(compliant_run *run, sprag_compliant_reason *reason)
         double mass = run->frame->body[i].mass;
         run->joints->inverse_mass[i] = mass > 0 ? 1 / mass : 0;
     }
+    compliant_set_responses(run);
     set_rules(run);
     return true;
 }

@@ -5,16 +5,19 @@
 #include "compliant_joints.h"
 #include "linalg.h"
 
-// m/s, of the bodies of a row whose velocity changes by `speed`.
-static double body_speed(const compliant_run *run, const sprag_row *row, double speed)
+// m/s, of the bodies of a row that has to change its velocity by `speed`, by no more than `force`.
+static double body_speed(const compliant_run *run, int row, double speed, double force)
 {
-    double response[2][6], sum = compliant_row_inverse_mass(run, row), fastest = 0;
-    compliant_row_response(run, row, response);
-    for (int side = 0; side < 2 && speed > 0 && sum > 0; side++) {
-        double turned = row->body[side] == SPRAG_STATIC
+    const int *body = run->joints->row[row].body;
+    const double sum = compliant_row_inverse_mass(run, row);
+    const double impulse = sum > 0 ? fmin(speed / sum, force * run->frame->step) : 0;
+    double fastest = 0;
+    for (int side = 0; side < 2 && impulse > 0; side++) {
+        const double *response = run->joints->response[row][side];
+        double turned = body[side] == SPRAG_STATIC
                             ? 0
-                            : compliant_gyration(run, row->body[side]) * norm3(response[side] + 3);
-        fastest = fmax(fastest, speed / sum * (norm3(response[side]) + turned));
+                            : compliant_gyration(run, body[side]) * norm3(response + 3);
+        fastest = fmax(fastest, impulse * (norm3(response) + turned));
     }
     return fastest;
 }
@@ -28,12 +31,11 @@ static double row_speed(const compliant_run *run)
         const sprag_row *row = &j->row[i];
         double wanted = fabs(row->bias - compliant_row_velocity(row, run->state.x));
         double force = fmax(fabs(row->lo), fabs(row->hi));
-        double most = force * compliant_row_inverse_mass(run, row) * run->frame->step;
-        fastest = fmax(fastest, body_speed(run, row, fmin(wanted, most)));
+        fastest = fmax(fastest, body_speed(run, i, wanted, force));
     }
     for (int s = 0; s < run->stops; s++) {
-        const sprag_row *row = &j->row[j->stop[s].row];
-        fastest = fmax(fastest, body_speed(run, row, compliant_stop_bias(run, &j->stop[s])));
+        double bias = compliant_stop_bias(run, &j->stop[s]);
+        fastest = fmax(fastest, body_speed(run, j->stop[s].row, bias, INFINITY));
     }
     return fastest;
 }

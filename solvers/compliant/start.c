@@ -17,11 +17,11 @@ static bool turns_away(compliant_run *run, int which, double bias)
     const double same = COMPLIANT_SAME_ROW;
     compliant_joints *j = run->joints;
     const sprag_row row = j->row[which];
-    double response[2][6], *x = run->state.f, sum = compliant_row_inverse_mass(run, &row);
+    double response[2][6], *x = run->state.f, sum = compliant_row_inverse_mass(run, which);
     double change = bias - compliant_row_velocity(&row, run->state.x);
     bool turns = false;
     memcpy(x, run->state.x, (size_t)run->frame->bodies * COMPLIANT_STATES * sizeof *x);
-    compliant_row_response(run, &row, response);
+    memcpy(response, j->response[which], sizeof response);
     for (int side = 0; side < 2; side++) {
         if (row.body[side] != SPRAG_STATIC) {
             add_scaled(x + COMPLIANT_STATES * row.body[side] + COMPLIANT_VELOCITY, change / sum,
@@ -42,9 +42,8 @@ static bool turns_away(compliant_run *run, int which, double bias)
 // bias: m/s or rad/s, wanted. most: rad, turn within the frame that is always too far.
 static bool is_too_far(compliant_run *run, int which, double bias, double most)
 {
-    const sprag_row *row = &run->joints->row[which];
-    double response[2][6], sum = compliant_row_inverse_mass(run, row);
-    compliant_row_response(run, row, response);
+    const double(*response)[6] = (const double(*)[6])run->joints->response[which];
+    double sum = compliant_row_inverse_mass(run, which);
     double turn =
         fabs(bias) * run->frame->step * fmax(norm3(response[0] + 3), norm3(response[1] + 3));
     return turn > most * sum || (turn > COMPLIANT_SMALL_TURN * sum && turns_away(run, which, bias));
