@@ -421,6 +421,7 @@ bool compliant_leave_given(compliant_run *run, sprag_solution *impulses);
 
 // ---- switch.c
 
+void compliant_hold_spring(compliant_run *run, int guard);
 // Tests whether the implicit step must solve the rest of the frame. *rate: 1/s, of the forces.
 bool compliant_needs_implicit_step(compliant_run *run, double *rate,
                                    sprag_compliant_reason *reason);

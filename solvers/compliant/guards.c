@@ -65,19 +65,22 @@ void compliant_set_implicit_series(compliant_run *run, bool done)
 }
 
 // A pair overlaps deeply if it does so since an implicit step, or by more than a new pair can by
-// its motion. A stiffness that is made up for one frame would throw it out many times faster than
-// ODE corrects an overlap.
+// its motion, and until its motion explains the overlap. A stiffness that is made up for one frame
+// would throw it out many times faster than ODE corrects an overlap.
 bool compliant_is_deep(compliant_run *run, int guard)
 {
     const compliant_law *law = &run->guards.law[guard];
     sprag_pair_memory *memory = compliant_pair(run, guard)->memory;
     compliant_contact contact;
-    if (!memory || !compliant_acts(law) || law->hunt_crossley ||
-        memory->compliant.start_points > 0) {
+    sprag_compliant_memory *of = memory ? &memory->compliant : NULL;
+    if (of && run->guards.gap[guard] > 0) {
+        of->too_deep = false;
+    }
+    if (!of || run->guards.gap[guard] > 0 || !compliant_acts(law) || law->hunt_crossley ||
+        (of->start_points > 0 && !of->too_deep)) {
         return false;
     }
     compliant_find_contact(run, run->state.x, guard, COMPLIANT_FORCES, &contact);
-    sprag_compliant_memory *of = &memory->compliant;
     double h = run->frame->step, depth = -contact.gap.distance;
     double rate = sqrt(law->stiffness / law->effective_mass);
     double weight_speed = run->sizes.change / (rate * h); // of the static overlap times the rate

@@ -455,7 +455,7 @@ static bool rests(const impact *s, int point, double pressed)
     return 2 * speed <= COMPLIANT_SHORTEST_FLIGHT * h * fmax(pressed, 0);
 }
 
-// Gives pairs that rest the law of a contact that does not bounce. Where an implicit step holds
+// Gives pairs that rest the law of a contact that does not bounce. Deep overlaps hold. Where an implicit step holds
 // other pairs, f does not know how they are pushed: by `least` m/s^2, say.
 static void settle_resting(impact *s, double least)
 {
@@ -465,6 +465,10 @@ static void settle_resting(impact *s, double least)
         if (s->bounces[i] && run->guards.label[g] == 0 && !compliant_is_rigid(run, g) &&
             rests(s, i, fmax(least, pressing(s, i)))) {
             compliant_set_law(run, g, false);
+            if (compliant_is_deep(run, g)) {
+                compliant_hold_spring(run, g);
+                continue;
+            }
             run->guards.label[g] = run->guards.known_label[g] = 1;
             run->guards.overlap[g] = 0;
             run->has_settled = true;

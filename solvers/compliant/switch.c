@@ -94,7 +94,7 @@ static bool skips(const compliant_run *run, int guard)
 
 // A spring that the integrator need not, or cannot, follow holds as a constraint that yields as
 // much: N = k x where nothing moves.
-static void hold_spring(compliant_run *run, int guard)
+void compliant_hold_spring(compliant_run *run, int guard)
 {
     run->guards.law[guard].status = COMPLIANT_RIGID_PAIR;
     run->guards.label[guard] = run->guards.known_label[guard] = 0;
@@ -106,7 +106,7 @@ static void hold_springs(compliant_run *run)
     compliant_set_known_labels(run);
     for (int g = 0; g < run->guards.pairs; g++) {
         if (run->guards.known_label[g] != 0 && compliant_acts(&run->guards.law[g])) {
-            hold_spring(run, g);
+            compliant_hold_spring(run, g);
         }
     }
 }
@@ -120,8 +120,8 @@ static bool evaluate_pairs(compliant_run *run, demand *d, double band,
     for (int g = 0; g < guards->pairs; g++) {
         const compliant_law *law = &guards->law[g];
         double gap = guards->gap[g];
-        if (run->time == 0 && gap <= 0 && compliant_is_deep(run, g)) {
-            hold_spring(run, g);
+        if (run->time == 0 && compliant_is_deep(run, g)) {
+            compliant_hold_spring(run, g);
         }
         if (run->time == 0 && gap <= touch && compliant_is_rigid(run, g) && skips(run, g)) {
             *reason = SPRAG_COMPLIANT_STEP_LIMIT;
