@@ -29,13 +29,16 @@ static bool is_axis(const double axis[3])
     return dot3(axis, axis) > 0;
 }
 
+bool sprag_spin_is_off_axis(double mass, const double I[9], double torque)
+{
+    return torque * torque * mass > off_axis * off_axis * (I[0] + I[4] + I[8]);
+}
+
 static void add_torque(const sprag_body *body, const double axis[3], const double torque[3],
                        sprag_spin_hold *of)
 {
-    const double *I = body->inertia;
-    double along = dot3(axis, torque);
     of->held = true;
-    of->off |= along * along * body->mass > off_axis * off_axis * (I[0] + I[4] + I[8]);
+    of->off |= sprag_spin_is_off_axis(body->mass, body->inertia, dot3(axis, torque));
 }
 
 void sprag_spin_find_holds(const sprag_problem *problem, const double (*axis)[3],

@@ -65,6 +65,32 @@ START_TEST(arm_rests_at_its_stop)
 }
 END_TEST
 
+// A ball on an arm that turns by about once a step: the error of the joint points anywhere, and what
+// mends it must bring in no energy.
+START_TEST(fast_swings_win_nothing)
+{
+    static const double rates[] = {100, 575, 600, 625}; // rad/s
+    scene *s = open_scene("method=advance");
+    dWorldSetGravity(s->world, 0, 0, 0);
+    const double rate = rates[_i], radius = 0.45, arm = 0.7;
+    dBodyID ball = add_ball(s, arm, 0, 5, radius);
+    dJointID joint = dJointCreateBall(s->world, 0);
+    dJointAttach(joint, ball, NULL);
+    dJointSetBallAnchor(joint, 0, 0, 5);
+    dBodySetAngularVel(ball, 0.3 * rate, 0.5 * rate, 0.8 * rate);
+    dBodySetLinearVel(ball, 0, 0.8 * arm * rate, -0.5 * arm * rate);
+    double most = INFINITY;
+    for (int i = 0; i <= 100; i++) {
+        const dReal *v = dBodyGetLinearVel(ball), *w = dBodyGetAngularVel(ball);
+        double energy = dot3(v, v) / 2 + 0.4 * radius * radius * dot3(w, w) / 2;
+        ck_assert_double_le(energy, most);
+        most = i ? most : (1 + 1e-9) * energy;
+        step(s);
+    }
+    close_scene(s);
+}
+END_TEST
+
 // The feedback of a joint is its load, also in a frame with events.
 START_TEST(joint_feedback_is_the_load)
 {
@@ -316,6 +342,7 @@ int main(void)
     TCase *joints = tcase_create("joints and surfaces");
     tcase_add_loop_test(joints, joint_stops_act_in_time, 0, 3);
     tcase_add_test(joints, arm_rests_at_its_stop);
+    tcase_add_loop_test(joints, fast_swings_win_nothing, 0, 4);
     tcase_add_test(joints, joint_feedback_is_the_load);
     tcase_add_test(joints, impacts_are_in_the_feedback);
     tcase_add_test(joints, shared_feedback_has_the_force_of_a_pair);
