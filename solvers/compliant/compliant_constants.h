@@ -227,7 +227,7 @@ static const double COMPLIANT_WORK_PER_STEP = 4000;
 // few sweeps take over, and of the impacts in an integration, before that ends. Larger: frames with
 // hundreds of contacts that Newton's method cannot solve, and those that rebound without end, take
 // longer.
-static const double COMPLIANT_IMPLICIT_WORK = 3e5, COMPLIANT_IMPACT_WORK = 2e6;
+static const double COMPLIANT_IMPLICIT_WORK = 3e5, COMPLIANT_IMPACT_WORK = 1e6;
 
 // Shares of the work, of the integration and of points that hold, from which progress is judged;
 // and progress (share of the frame a share of the work) below which the integration ends. Larger:
